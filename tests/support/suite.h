@@ -1,0 +1,21 @@
+/* suite: what a unit test file gives to tests/support/suite.c. */
+#ifndef TESTS_SUPPORT_SUITE_H
+#define TESTS_SUPPORT_SUITE_H
+
+#include <check.h>
+
+Suite *test_suite(void);
+
+/* A suite with one case, for the common file. The tests are listed up to a NULL. */
+static inline Suite *suite_of(const char *name, const TTest *const *tests)
+{
+    Suite *suite = suite_create(name);
+    TCase *tcase = tcase_create(name);
+    tcase_set_timeout(tcase, 120);
+    for (; *tests != NULL; tests++)
+        tcase_add_test(tcase, *tests);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+#endif
