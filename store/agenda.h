@@ -1,0 +1,84 @@
+/* agenda: things ordered by when they fall due; equal instants in the order of arrival.
+ * Knows instants and positions; knows neither keys nor clocks.
+ *
+ * A 4-ary min-heap of (at, arrival) with back positions, in segments, so that growth never copies
+ * more than one small block. Invariant: no slot is due before its parent, and
+ * slot i's deadline says i. */
+#ifndef STORE_AGENDA_H
+#define STORE_AGENDA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/instant.h"
+
+/* Embedded in the thing that has a deadline. */
+struct deadline {
+    uint32_t slot; /* in the heap; DEADLINE_IDLE when not armed */
+};
+
+#define DEADLINE_IDLE UINT32_MAX
+
+static inline void deadline_init(struct deadline *d)
+{
+    d->slot = DEADLINE_IDLE;
+}
+static inline bool deadline_armed(const struct deadline *d)
+{
+    return d->slot != DEADLINE_IDLE;
+}
+
+struct agenda_slot {
+    msec at;
+    uint64_t arrival;
+    struct deadline *what;
+};
+
+struct agenda {
+    struct agenda_slot **segments;
+    uint32_t count;
+    uint32_t segment_count, segment_cap; /* segments allocated; room in the directory */
+    uint32_t first_cap;                  /* slots in a first segment that is still growing */
+    uint64_t arrivals;
+};
+
+void agenda_init(struct agenda *ag);
+void agenda_drop(struct agenda *ag); /* the deadlines in it are left as they are */
+
+void agenda_add(struct agenda *ag, struct deadline *d, msec at); /* must be idle. O(log n) */
+/* A new instant; among equals it counts as just arrived. Adds it if idle. O(log n) */
+void agenda_move(struct agenda *ag, struct deadline *d, msec at);
+void agenda_cancel(struct agenda *ag, struct deadline *d);    /* idle is fine. O(log n) */
+struct deadline *agenda_pop_due(struct agenda *ag, msec now); /* at <= now, or NULL. O(log n) */
+/* The owner moved in memory; `d` is the deadline at its new place (slot already copied). O(1) */
+void agenda_moved(struct agenda *ag, struct deadline *d);
+
+static inline uint32_t agenda_count(const struct agenda *ag)
+{
+    return ag->count;
+}
+msec agenda_next(const struct agenda *ag); /* NEVER when empty. O(1) */
+struct deadline *agenda_first(const struct agenda *ag);
+msec agenda_at(const struct agenda *ag, const struct deadline *d); /* of an armed one. O(1) */
+
+/* Visits those with at <= until, in no order, without removing: O(visited). Return false to stop.
+ */
+void agenda_each_until(const struct agenda *ag, msec until,
+                       bool (*visit)(void *ctx, struct deadline *d, msec at), void *ctx);
+
+/* In order, without removing; the agenda must not change meanwhile. The k-th step costs O(log k).
+ */
+struct agenda_walk {
+    const struct agenda *ag;
+    uint32_t *frontier; /* owned */
+    uint32_t count, cap;
+};
+void agenda_walk_begin(struct agenda_walk *walk, const struct agenda *ag);
+struct deadline *agenda_walk_next(struct agenda_walk *walk, msec *at); /* NULL at the end */
+void agenda_walk_end(struct agenda_walk *walk);
+
+size_t agenda_bytes(const struct agenda *ag); /* without the struct itself */
+void agenda_check(const struct agenda *ag);   /* heap order, back positions, counts */
+
+#endif

@@ -1,0 +1,209 @@
+/* apply: one function per kind of effect, in a table. */
+#include "store/apply.h"
+
+/* The entry of this type; made where it is missing and `make` says so. NULL: the record is
+ * damaged. */
+static struct entry *typed(struct txn *txn, const struct effect *effect, enum type type, bool make)
+{
+    struct entry *entry = txn_find(txn, effect->key);
+    if (entry == NULL) return make ? txn_create(txn, effect->key, type) : NULL;
+    return entry->object.type == type ? entry : NULL;
+}
+
+static bool apply_nothing(struct txn *txn, const struct effect *effect)
+{
+    (void)txn;
+    (void)effect;
+    return true;
+}
+
+static bool apply_set(struct txn *txn, const struct effect *effect)
+{
+    struct string_set how = { .at = effect->at };
+    txn_string_set(txn, effect->key, effect->a, &how);
+    return true;
+}
+
+static bool apply_append(struct txn *txn, const struct effect *effect)
+{
+    struct entry *entry = typed(txn, effect, TYPE_STRING, false);
+    return entry != NULL && txn_string_append(txn, entry, effect->a) >= 0;
+}
+
+static bool apply_drop(struct txn *txn, const struct effect *effect)
+{
+    struct entry *entry = txn_find(txn, effect->key);
+    if (entry == NULL) return false;
+    txn_key_drop(txn, entry, EVENT_NONE);
+    return true;
+}
+
+static bool apply_expire(struct txn *txn, const struct effect *effect)
+{
+    struct entry *entry = txn_find(txn, effect->key);
+    return entry != NULL && txn_key_expire(txn, entry, effect->at);
+}
+
+static bool apply_persist(struct txn *txn, const struct effect *effect)
+{
+    struct entry *entry = txn_find(txn, effect->key);
+    return entry != NULL && txn_key_persist(txn, entry);
+}
+
+static bool apply_rename(struct txn *txn, const struct effect *effect)
+{
+    struct entry *entry = txn_find(txn, effect->key);
+    if (entry == NULL || bytes_equal(effect->key, effect->a)) return false;
+    txn_key_rename(txn, entry, effect->a);
+    return true;
+}
+
+static bool apply_flush(struct txn *txn, const struct effect *effect)
+{
+    txn_flush(txn, effect->db);
+    return true;
+}
+
+static bool apply_push(struct txn *txn, const struct effect *effect)
+{
+    struct entry *entry = typed(txn, effect, TYPE_LIST, true);
+    if (entry == NULL) return false;
+    enum list_end end = effect->kind == EFFECT_PUSH_HEAD ? LIST_HEAD : LIST_TAIL;
+    txn_list_push(txn, entry, end, effect->a);
+    return true;
+}
+
+static bool apply_pop(struct txn *txn, const struct effect *effect)
+{
+    struct entry *entry = typed(txn, effect, TYPE_LIST, false);
+    if (entry == NULL || effect->from < 0) return false;
+    if ((size_t)effect->from > list_count(entry->object.list)) return false;
+    enum list_end end = effect->kind == EFFECT_POP_HEAD ? LIST_HEAD : LIST_TAIL;
+    txn_list_pop(txn, entry, end, (size_t)effect->from);
+    return true;
+}
+
+/* A range of positions that lies within count. */
+static bool range_fits(const struct effect *effect, size_t count)
+{
+    return effect->from >= 0 && effect->from <= effect->to && (size_t)effect->to <= count;
+}
+
+static bool apply_keep(struct txn *txn, const struct effect *effect)
+{
+    struct entry *entry = typed(txn, effect, TYPE_LIST, false);
+    if (entry == NULL || !range_fits(effect, list_count(entry->object.list))) return false;
+    txn_list_keep(txn, entry, (size_t)effect->from, (size_t)effect->to);
+    return true;
+}
+
+static bool apply_list_drop(struct txn *txn, const struct effect *effect)
+{
+    struct entry *entry = typed(txn, effect, TYPE_LIST, false);
+    return entry != NULL && txn_list_remove(txn, entry, effect->from, effect->a) > 0;
+}
+
+static bool apply_set_add(struct txn *txn, const struct effect *effect)
+{
+    struct entry *entry = typed(txn, effect, TYPE_SET, true);
+    return entry != NULL && txn_set_add(txn, entry, effect->a);
+}
+
+static bool apply_set_drop(struct txn *txn, const struct effect *effect)
+{
+    struct entry *entry = typed(txn, effect, TYPE_SET, false);
+    return entry != NULL && txn_set_remove(txn, entry, effect->a);
+}
+
+static bool apply_hash_put(struct txn *txn, const struct effect *effect)
+{
+    struct entry *entry = typed(txn, effect, TYPE_HASH, true);
+    if (entry == NULL) return false;
+    txn_hash_put(txn, entry, effect->a, effect->b, EVENT_NONE);
+    return true;
+}
+
+static bool apply_hash_drop(struct txn *txn, const struct effect *effect)
+{
+    struct entry *entry = typed(txn, effect, TYPE_HASH, false);
+    return entry != NULL && txn_hash_remove(txn, entry, effect->a);
+}
+
+static bool apply_zset_put(struct txn *txn, const struct effect *effect)
+{
+    struct entry *entry = typed(txn, effect, TYPE_ZSET, true);
+    if (entry == NULL) return false;
+    struct zput how = { .event = EVENT_NONE };
+    double score = effect->score;
+    return txn_zset_put(txn, entry, effect->a, &score, &how) != ZPUT_NAN;
+}
+
+static bool apply_zset_drop(struct txn *txn, const struct effect *effect)
+{
+    struct entry *entry = typed(txn, effect, TYPE_ZSET, false);
+    return entry != NULL && txn_zset_remove(txn, entry, effect->a);
+}
+
+static bool apply_zset_cut(struct txn *txn, const struct effect *effect)
+{
+    struct entry *entry = typed(txn, effect, TYPE_ZSET, false);
+    if (entry == NULL || !range_fits(effect, zset_count(entry->object.zset))) return false;
+    txn_zset_remove_ranks(txn, entry, (size_t)effect->from, (size_t)effect->to, EVENT_NONE);
+    return true;
+}
+
+static bool apply_rede_push(struct txn *txn, const struct effect *effect)
+{
+    struct entry *entry = typed(txn, effect, TYPE_DEHYDRATOR, true);
+    return entry != NULL && txn_rede_push(txn, entry, effect->a, effect->b, effect->at);
+}
+
+/* The entry and the element that effect->a names, or false. */
+static bool find_element(struct txn *txn, const struct effect *effect, struct entry **entry,
+                         struct element **element)
+{
+    *entry = typed(txn, effect, TYPE_DEHYDRATOR, false);
+    if (*entry == NULL) return false;
+    *element = dehydrator_find((*entry)->object.dehydrator, effect->a);
+    return *element != NULL;
+}
+
+static bool apply_rede_put(struct txn *txn, const struct effect *effect)
+{
+    struct entry *entry;
+    struct element *element;
+    if (!find_element(txn, effect, &entry, &element)) return false;
+    txn_rede_update(txn, entry, element, effect->b);
+    return true;
+}
+
+static bool apply_rede_drop(struct txn *txn, const struct effect *effect)
+{
+    struct entry *entry;
+    struct element *element;
+    if (!find_element(txn, effect, &entry, &element)) return false;
+    txn_rede_remove(txn, entry, element, EVENT_NONE);
+    return true;
+}
+
+static bool (*const appliers[])(struct txn *txn, const struct effect *effect) = {
+    [EFFECT_NONE] = apply_nothing,      [EFFECT_SET] = apply_set,
+    [EFFECT_APPEND] = apply_append,     [EFFECT_DROP] = apply_drop,
+    [EFFECT_EXPIRE] = apply_expire,     [EFFECT_PERSIST] = apply_persist,
+    [EFFECT_RENAME] = apply_rename,     [EFFECT_FLUSH] = apply_flush,
+    [EFFECT_PUSH_HEAD] = apply_push,    [EFFECT_PUSH_TAIL] = apply_push,
+    [EFFECT_POP_HEAD] = apply_pop,      [EFFECT_POP_TAIL] = apply_pop,
+    [EFFECT_KEEP] = apply_keep,         [EFFECT_LIST_DROP] = apply_list_drop,
+    [EFFECT_SET_ADD] = apply_set_add,   [EFFECT_SET_DROP] = apply_set_drop,
+    [EFFECT_HASH_PUT] = apply_hash_put, [EFFECT_HASH_DROP] = apply_hash_drop,
+    [EFFECT_ZSET_PUT] = apply_zset_put, [EFFECT_ZSET_DROP] = apply_zset_drop,
+    [EFFECT_ZSET_CUT] = apply_zset_cut, [EFFECT_REDE_PUSH] = apply_rede_push,
+    [EFFECT_REDE_PUT] = apply_rede_put, [EFFECT_REDE_DROP] = apply_rede_drop,
+};
+
+bool apply_effect(struct txn *txn, const struct effect *effect)
+{
+    if (effect->db >= txn->store->database_count) return false;
+    txn_call(txn, effect->db);
+    return appliers[effect->kind](txn, effect);
+}

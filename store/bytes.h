@@ -1,0 +1,46 @@
+/* bytes: a borrowed view of some bytes, and a blob that owns its bytes in one allocation.
+ * Binary-safe throughout; no NUL is kept or expected. */
+#ifndef STORE_BYTES_H
+#define STORE_BYTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct bytes {
+    const char *data;
+    size_t len;
+};
+
+#define LIT(s) ((struct bytes){ (s), sizeof(s) - 1 })
+
+static inline struct bytes bytes_of(const char *data, size_t len)
+{
+    return (struct bytes){ data, len };
+}
+
+static inline bool bytes_equal(struct bytes a, struct bytes b)
+{
+    return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
+}
+
+/* memcmp order, then the shorter first: Redis' order of members. <0, 0, >0 */
+int bytes_compare(struct bytes a, struct bytes b);
+
+/* Glob as Redis' KEYS: * ? [a-c] [^x] \x. Bounded: no exponential backtracking. */
+bool bytes_match(struct bytes pattern, struct bytes text);
+
+struct blob {
+    uint32_t len;
+    char data[];
+};
+
+struct blob *blob_new(struct bytes content); /* owned: free with blob_free; len < 4 GiB */
+void blob_free(struct blob *blob);           /* NULL is fine */
+static inline struct bytes blob_view(const struct blob *blob)
+{
+    return (struct bytes){ blob->data, blob->len };
+}
+
+#endif

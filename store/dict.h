@@ -1,0 +1,79 @@
+/* dict: a hash table of pointers to elements that carry their own keys.
+ * Knows hashes and keys; refuses to know what an element is or who frees it.
+ *
+ * Linear hashing (Litwin 1980; Larson 1988): the table grows and shrinks by one bucket at a time,
+ * in segments behind a directory, so no operation ever rehashes more than one bucket, and memory
+ * follows the count. A bucket is one cache line: seven tagged pointers and a link to an overflow
+ * bucket; the tag (16 hash bits) spares nearly all misses a look at the element.
+ *
+ * scan() keeps Redis' guarantee: an element present from the first call to the last is seen at
+ * least once, across growth and shrinking (reverse-binary cursor, after Pieter Noordhuis). */
+#ifndef STORE_DICT_H
+#define STORE_DICT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/bytes.h"
+
+struct dict_type {
+    struct bytes (*key)(const void *element); /* must not change while the element is in */
+};
+
+struct dict_bucket;
+
+struct dict {
+    const struct dict_type *type;
+    struct dict_bucket **segments; /* directory */
+    size_t count;
+    size_t buckets; /* in use: 2^level + split */
+    uint32_t level;
+    uint32_t segment_cap;
+    size_t overflows; /* overflow buckets, for bytes and check */
+    uint32_t longest; /* no chain ever held more elements: what dict_random draws below */
+};
+
+void dict_init(struct dict *dict, const struct dict_type *type);
+void dict_drop(struct dict *dict); /* frees the table, not the elements */
+
+static inline size_t dict_count(const struct dict *dict)
+{
+    return dict->count;
+}
+
+void *dict_find(const struct dict *dict, struct bytes key); /* NULL if absent. O(1) */
+void dict_add(struct dict *dict, void *element);            /* its key must be absent. O(1) */
+void *dict_remove(struct dict *dict, struct bytes key);     /* the element, or NULL. O(1) */
+
+/* The element under the same key has moved from `old` to `now` in memory. `old` may be freed
+ * already: only its address is used; the key is read from `now`. */
+void dict_moved(struct dict *dict, const void *old, void *now);
+
+/* A uniformly random element, for a uniformly random 64-bit number drawn by the caller with
+ * `next` (called as often as needed); NULL if empty. Expected O(1). */
+void *dict_random(const struct dict *dict, uint64_t (*next)(void *ctx), void *ctx);
+
+/* Visits the elements of one bucket (and its twins) and returns the next cursor; 0 begins and
+ * ends. The visitor must not change the dict. */
+uint64_t dict_scan(const struct dict *dict, uint64_t cursor,
+                   void (*visit)(void *ctx, void *element), void *ctx);
+
+/* In table order; the dict must not change meanwhile. */
+struct dict_iter {
+    const struct dict *dict;
+    size_t bucket;
+    const struct dict_bucket *at;
+    unsigned slot;
+};
+void dict_iter_begin(struct dict_iter *iter, const struct dict *dict);
+void *dict_iter_next(struct dict_iter *iter); /* NULL at the end */
+
+/* Takes any one element out, cheaply, without hashing: for freeing a table in slices. NULL when
+ * empty. O(1). */
+void *dict_take(struct dict *dict);
+
+size_t dict_bytes(const struct dict *dict); /* memory of the table itself */
+void dict_check(const struct dict *dict);   /* every element in its bucket, tags and counts right */
+
+#endif

@@ -1,0 +1,136 @@
+/* digest: a fingerprint of the data set, whatever order tables keep it in.
+ * Each key is hashed with its value and deadline, and the keys' hashes are added up; so are the
+ * elements of unordered types, while those of ordered types are chained. */
+#include "store/mem.h"
+#include "store/siphash.h"
+#include "store/store.h"
+
+/* Two independent lanes of 64 bits. */
+static const uint8_t lane_keys[2][16] = {
+    { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 },
+    { 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32 },
+};
+
+static uint64_t hash_of(unsigned lane, struct bytes text)
+{
+    return siphash_keyed(lane_keys[lane], text.data, text.len);
+}
+
+static uint64_t hash_words(unsigned lane, const uint64_t *words, size_t count)
+{
+    return siphash_keyed(lane_keys[lane], words, count * sizeof(*words));
+}
+
+static uint64_t pair(unsigned lane, uint64_t a, uint64_t b)
+{
+    return hash_words(lane, (const uint64_t[]){ a, b }, 2);
+}
+
+static uint64_t double_bits(double value)
+{
+    if (value == 0) value = 0; /* -0 and 0 are one score */
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof(bits));
+    return bits;
+}
+
+static uint64_t digest_string(unsigned lane, const struct object *object)
+{
+    return hash_of(lane, blob_view(object->string));
+}
+
+static uint64_t digest_list(unsigned lane, const struct object *object)
+{
+    uint64_t chain = 0;
+    struct list_iter iter;
+    struct bytes element;
+    list_iter_at(&iter, object->list, 0);
+    while (list_iter_next(&iter, &element))
+        chain = pair(lane, chain, hash_of(lane, element));
+    return chain;
+}
+
+static uint64_t digest_set(unsigned lane, const struct object *object)
+{
+    uint64_t sum = 0;
+    struct set_iter iter;
+    struct bytes member;
+    set_iter_begin(&iter, object->set);
+    while (set_iter_next(&iter, &member))
+        sum += hash_of(lane, member);
+    return sum;
+}
+
+static uint64_t digest_hash(unsigned lane, const struct object *object)
+{
+    uint64_t sum = 0;
+    struct hash_iter iter;
+    struct bytes field, value;
+    hash_iter_begin(&iter, object->hash);
+    while (hash_iter_next(&iter, &field, &value))
+        sum += pair(lane, hash_of(lane, field), hash_of(lane, value));
+    return sum;
+}
+
+static uint64_t digest_zset(unsigned lane, const struct object *object)
+{
+    uint64_t chain = 0;
+    struct zset_iter iter;
+    struct bytes member;
+    double score;
+    zset_iter_at(&iter, object->zset, 0);
+    while (zset_iter_next(&iter, &member, &score))
+        chain = pair(lane, chain, pair(lane, hash_of(lane, member), double_bits(score)));
+    return chain;
+}
+
+static uint64_t digest_dehydrator(unsigned lane, const struct object *object)
+{
+    uint64_t chain = 0;
+    struct dehydrator_walk walk;
+    msec at;
+    dehydrator_walk_begin(&walk, object->dehydrator);
+    for (struct element *element; (element = dehydrator_walk_next(&walk, &at)) != NULL;) {
+        const uint64_t words[] = {
+            chain,
+            hash_of(lane, element_id(element)),
+            hash_of(lane, element_payload(element)),
+            (uint64_t)at,
+        };
+        chain = hash_words(lane, words, 4);
+    }
+    dehydrator_walk_end(&walk);
+    return chain;
+}
+
+static uint64_t (*const digesters[TYPE_COUNT])(unsigned lane, const struct object *object) = {
+    [TYPE_STRING] = digest_string, [TYPE_LIST] = digest_list, [TYPE_SET] = digest_set,
+    [TYPE_HASH] = digest_hash,     [TYPE_ZSET] = digest_zset, [TYPE_DEHYDRATOR] = digest_dehydrator,
+};
+
+static uint64_t digest_entry(unsigned lane, unsigned db, const struct entry *entry)
+{
+    const uint64_t words[] = {
+        db,
+        hash_of(lane, entry_key(entry)),
+        entry->object.type,
+        digesters[entry->object.type](lane, &entry->object),
+        (uint64_t)entry->expires_at,
+    };
+    return hash_words(lane, words, 5);
+}
+
+struct digest store_digest(const struct store *store, msec now)
+{
+    struct digest digest = { 0, 0 };
+    for (unsigned db = 0; db < store->database_count; db++) {
+        struct dict_iter iter;
+        dict_iter_begin(&iter, &store->databases[db].dict);
+        for (const struct entry *entry; (entry = dict_iter_next(&iter)) != NULL;) {
+            if (instant_dead(entry->expires_at, now)) continue;
+            digest.high += digest_entry(0, db, entry);
+            digest.low += digest_entry(1, db, entry);
+        }
+    }
+    return digest;
+}

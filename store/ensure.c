@@ -1,0 +1,18 @@
+/* ensure: the last words of a process whose invariant broke.
+ * Knows how to print and abort; refuses to know how to go on. */
+#include "store/ensure.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+void ensure_failed(const char *file, int line, const char *condition, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fprintf(stderr, "%s:%d: ensure(%s): ", file, line, condition);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+    abort();
+}

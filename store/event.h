@@ -1,0 +1,56 @@
+/* event: what happened to a key, as keyspace notifications name it.
+ * One list: the name and the class letter that notify-keyspace-events switches it on with. */
+#ifndef STORE_EVENT_H
+#define STORE_EVENT_H
+
+/* id, name, class letter */
+#define EVENT_LIST(EVENT)                                                                          \
+    EVENT(NONE, "", 0)                                                                             \
+    EVENT(DEL, "del", 'g')                                                                         \
+    EVENT(EXPIRE, "expire", 'g')                                                                   \
+    EVENT(PERSIST, "persist", 'g')                                                                 \
+    EVENT(RENAME_FROM, "rename_from", 'g')                                                         \
+    EVENT(RENAME_TO, "rename_to", 'g')                                                             \
+    EVENT(SET, "set", '$')                                                                         \
+    EVENT(APPEND, "append", '$')                                                                   \
+    EVENT(INCRBY, "incrby", '$')                                                                   \
+    EVENT(INCRBYFLOAT, "incrbyfloat", '$')                                                         \
+    EVENT(LPUSH, "lpush", 'l')                                                                     \
+    EVENT(RPUSH, "rpush", 'l')                                                                     \
+    EVENT(LPOP, "lpop", 'l')                                                                       \
+    EVENT(RPOP, "rpop", 'l')                                                                       \
+    EVENT(LTRIM, "ltrim", 'l')                                                                     \
+    EVENT(LREM, "lrem", 'l')                                                                       \
+    EVENT(SADD, "sadd", 's')                                                                       \
+    EVENT(SREM, "srem", 's')                                                                       \
+    EVENT(HSET, "hset", 'h')                                                                       \
+    EVENT(HDEL, "hdel", 'h')                                                                       \
+    EVENT(HINCRBY, "hincrby", 'h')                                                                 \
+    EVENT(ZADD, "zadd", 'z')                                                                       \
+    EVENT(ZINCR, "zincr", 'z')                                                                     \
+    EVENT(ZREM, "zrem", 'z')                                                                       \
+    EVENT(ZREMRANGEBYSCORE, "zremrangebyscore", 'z')                                               \
+    EVENT(ZREMRANGEBYRANK, "zremrangebyrank", 'z')                                                 \
+    EVENT(ZREMRANGEBYLEX, "zremrangebylex", 'z')                                                   \
+    EVENT(ZPOPMIN, "zpopmin", 'z')                                                                 \
+    EVENT(ZPOPMAX, "zpopmax", 'z')                                                                 \
+    EVENT(REDE_PUSH, "rede.push", 'd')                                                             \
+    EVENT(REDE_PULL, "rede.pull", 'd')                                                             \
+    EVENT(REDE_POLL, "rede.poll", 'd')                                                             \
+    EVENT(REDE_ACK, "rede.ack", 'd')                                                               \
+    EVENT(REDE_UPDATE, "rede.update", 'd')                                                         \
+    EVENT(EXPIRED, "expired", 'x')                                                                 \
+    EVENT(KEYMISS, "keymiss", 'm')                                                                 \
+    EVENT(NEW, "new", 'n')
+
+enum event {
+#define EVENT(id, name, letter) EVENT_##id,
+    EVENT_LIST(EVENT)
+#undef EVENT
+        EVENT_COUNT
+};
+
+const char *event_name(enum event event);
+char event_class(enum event event);
+
+#endif

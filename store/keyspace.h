@@ -1,0 +1,61 @@
+/* keyspace: the keys of one database, their values and their deadlines.
+ * Knows entries; refuses to know effects, events and types' insides. Only txn_*.c, expiry.c,
+ * check.c, digest.c and store.c change one or look inside.
+ *
+ * One agenda with exactly one node per volatile key. */
+#ifndef STORE_KEYSPACE_H
+#define STORE_KEYSPACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/agenda.h"
+#include "store/bytes.h"
+#include "store/dict.h"
+#include "store/instant.h"
+#include "store/object.h"
+
+/* A key and its value, one allocation but for the value's own. */
+struct entry {
+    struct object object;
+    msec expires_at;          /* NEVER: not volatile */
+    struct deadline deadline; /* armed exactly when volatile */
+    uint32_t accessed;        /* unix seconds of the last access */
+    uint32_t key_len;
+    char key[];
+};
+
+static inline struct bytes entry_key(const struct entry *entry)
+{
+    return (struct bytes){ entry->key, entry->key_len };
+}
+size_t entry_bytes(const struct entry *entry); /* memory of key and value */
+
+struct keyspace {
+    struct dict dict;
+    struct agenda agenda;
+    unsigned db;
+};
+
+void keyspace_init(struct keyspace *ks, unsigned db);
+void keyspace_drop(struct keyspace *ks); /* frees everything at once: for the end of a store */
+
+struct entry *keyspace_find(const struct keyspace *ks, struct bytes key); /* unsettled. O(1) */
+struct entry *keyspace_add(struct keyspace *ks, struct bytes key, struct object object);
+/* Takes the entry out and frees it; its object is handed over. */
+struct object keyspace_remove(struct keyspace *ks, struct entry *entry);
+/* NEVER makes it persistent. O(log n) */
+void keyspace_set_deadline(struct keyspace *ks, struct entry *entry, msec at);
+struct entry *keyspace_first_due(const struct keyspace *ks, msec now); /* dead by now, or NULL */
+msec keyspace_next_due(const struct keyspace *ks);
+
+size_t keyspace_count_alive(const struct keyspace *ks, msec now);    /* O(1 + dead) */
+size_t keyspace_count_volatile(const struct keyspace *ks, msec now); /* alive, with a deadline */
+struct entry *keyspace_random(const struct keyspace *ks, uint64_t (*next)(void *ctx), void *ctx);
+/* As dict_scan; the visitor sees dead entries too. */
+uint64_t keyspace_scan(const struct keyspace *ks, uint64_t cursor,
+                       void (*visit)(void *ctx, struct entry *entry), void *ctx);
+void keyspace_check(const struct keyspace *ks);
+
+#endif

@@ -1,0 +1,162 @@
+/* mem: the only malloc of the store and the daemon.
+ * Knows how many bytes are out, by the usable size of each block; refuses to know what for.
+ *
+ * The standard names are jemalloc's when the program is linked with it. */
+#include "store/mem.h"
+
+#include <malloc.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/ensure.h"
+
+enum { LINE = 64 };
+
+/* Present only when jemalloc is linked in. */
+extern int mallctl(const char *name, void *old, size_t *old_len, void *new, size_t new_len)
+    __attribute__((weak));
+
+static struct mem_hooks foreign; /* all NULL: our own allocator */
+static void (*on_exhausted)(size_t wanted);
+static size_t used, peak;
+static uint64_t tries_to_failure; /* 0: no fault is injected */
+
+static void *block_resize(void *old, size_t size)
+{
+    if (size == 0) size = 1; /* realloc(p, 0) may free */
+    if (foreign.resize != NULL) return foreign.resize(old, size);
+    return old == NULL ? malloc(size) : realloc(old, size);
+}
+
+static size_t block_size(const void *p)
+{
+    if (foreign.size != NULL) return foreign.size(p);
+    return malloc_usable_size((void *)(uintptr_t)p);
+}
+
+static void *count_in(void *p)
+{
+    used += block_size(p);
+    if (used > peak) peak = used;
+    return p;
+}
+
+static void *resize_counted(void *old, size_t size)
+{
+    size_t before = mem_size(old);
+    void *p = block_resize(old, size);
+    if (p == NULL) return NULL;
+    used -= before;
+    return count_in(p);
+}
+
+__attribute__((noreturn)) static void exhausted(size_t wanted)
+{
+    if (on_exhausted != NULL) on_exhausted(wanted);
+    fprintf(stderr, "out of memory: %zu bytes wanted, %zu in use\n", wanted, used);
+    abort();
+}
+
+void *mem_alloc(size_t size)
+{
+    void *p = block_resize(NULL, size);
+    if (p == NULL) exhausted(size);
+    return count_in(p);
+}
+
+void *mem_zalloc(size_t size)
+{
+    return memset(mem_alloc(size), 0, size);
+}
+
+void *mem_realloc(void *old, size_t size)
+{
+    void *p = resize_counted(old, size);
+    if (p == NULL) exhausted(size);
+    return p;
+}
+
+void mem_free(void *p)
+{
+    if (p == NULL) return;
+    used -= block_size(p);
+    if (foreign.release != NULL)
+        foreign.release(p);
+    else
+        free(p);
+}
+
+void *mem_alloc_lines(size_t size)
+{
+    size_t whole = (size + LINE - 1) / LINE * LINE;
+    if (foreign.resize != NULL) return mem_alloc(whole);
+    void *p = aligned_alloc(LINE, whole);
+    if (p == NULL) exhausted(whole);
+    return count_in(p);
+}
+
+static bool fault_injected(void)
+{
+    return tries_to_failure != 0 && --tries_to_failure == 0;
+}
+
+void *mem_try_alloc(size_t size)
+{
+    return mem_try_realloc(NULL, size);
+}
+
+void *mem_try_realloc(void *old, size_t size)
+{
+    return fault_injected() ? NULL : resize_counted(old, size);
+}
+
+void mem_fail_try(uint64_t nth)
+{
+    tries_to_failure = nth;
+}
+
+size_t mem_size(const void *p)
+{
+    return p == NULL ? 0 : block_size(p);
+}
+
+size_t mem_used(void)
+{
+    return used;
+}
+
+size_t mem_peak(void)
+{
+    return peak;
+}
+
+void mem_reset_peak(void)
+{
+    peak = used;
+}
+
+void mem_use(const struct mem_hooks *hooks)
+{
+    ensure(used == 0, "%zu bytes are out already", used);
+    foreign = hooks != NULL ? *hooks : (struct mem_hooks){ 0 };
+}
+
+void mem_on_exhausted(void (*handler)(size_t wanted))
+{
+    on_exhausted = handler;
+}
+
+const char *mem_allocator_name(void)
+{
+    static char name[32];
+    if (foreign.resize != NULL) return "foreign";
+    if (mallctl == NULL) return "libc";
+    const char *version = NULL;
+    size_t len = sizeof version;
+    if (mallctl("version", &version, &len, NULL, 0) != 0) return "jemalloc";
+    /* The version goes on with the commit it was built from: 5.3.0-0-g54eaed1d. */
+    snprintf(name, sizeof name, "jemalloc-%.*s", (int)strcspn(version, "-"), version);
+    return name;
+}

@@ -1,0 +1,41 @@
+/* mem: the only malloc of the store and the daemon.
+ * Knows how many bytes are out; refuses to know what for.
+ * Counts usable sizes (what the allocator really gave). Single-threaded counters: helper threads
+ * must not allocate here. */
+#ifndef STORE_MEM_H
+#define STORE_MEM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Never NULL: without memory the handler is called, and then the process ends. */
+void *mem_alloc(size_t size);
+void *mem_zalloc(size_t size);
+void *mem_realloc(void *old, size_t size);
+void mem_free(void *p);
+/* As mem_alloc, beginning on a cache line; a foreign allocator may not honour that. */
+void *mem_alloc_lines(size_t size);
+
+/* NULL when the allocator has no such block: for sizes that a client chooses. */
+void *mem_try_alloc(size_t size);
+void *mem_try_realloc(void *old, size_t size);
+
+size_t mem_size(const void *p); /* bytes that the block really holds; 0 for NULL */
+size_t mem_used(void);
+size_t mem_peak(void);
+void mem_reset_peak(void);
+const char *mem_allocator_name(void); /* "jemalloc-5.3.0", "libc", "foreign" */
+
+/* Another engine's allocator underneath, or NULL for our own. Call while nothing is allocated. */
+struct mem_hooks {
+    void *(*resize)(void *old, size_t size); /* as realloc */
+    void (*release)(void *p);
+    size_t (*size)(const void *p);
+};
+void mem_use(const struct mem_hooks *hooks);
+void mem_on_exhausted(void (*handler)(size_t wanted));
+
+/* Fault injection: the n-th mem_try_* call from now fails (1 = the next); 0 turns it off. */
+void mem_fail_try(uint64_t nth);
+
+#endif

@@ -1,0 +1,158 @@
+/* object: one row of functions for each type.
+ * Knows the types' names for these functions; refuses to know keys and what is inside a value. */
+#include "store/object.h"
+
+#include "store/ensure.h"
+#include "store/mem.h"
+#include "store/whole.h"
+
+struct type_ops {
+    const char *name;
+    void *(*new)(void); /* NULL: values of this type are made elsewhere */
+    bool (*free_some)(void *value, size_t *work);
+    size_t (*count)(const void *value);
+    size_t (*bytes)(const void *value);
+    const char *(*encoding)(const struct object *object);
+    void (*check)(const void *value);
+};
+
+/* A collection's functions, called by its noun, with the value untyped. */
+#define COLLECTION(noun)                                                                           \
+    static void *any_##noun##_new(void)                                                            \
+    {                                                                                              \
+        return noun##_new();                                                                       \
+    }                                                                                              \
+    static bool any_##noun##_free_some(void *value, size_t *work)                                  \
+    {                                                                                              \
+        return noun##_free_some(value, work);                                                      \
+    }                                                                                              \
+    static size_t any_##noun##_count(const void *value)                                            \
+    {                                                                                              \
+        return noun##_count(value);                                                                \
+    }                                                                                              \
+    static size_t any_##noun##_bytes(const void *value)                                            \
+    {                                                                                              \
+        return noun##_bytes(value);                                                                \
+    }                                                                                              \
+    static const char *any_##noun##_encoding(const struct object *object)                          \
+    {                                                                                              \
+        return noun##_encoding(object->noun);                                                      \
+    }                                                                                              \
+    static void any_##noun##_check(const void *value)                                              \
+    {                                                                                              \
+        noun##_check(value);                                                                       \
+    }
+
+#define COLLECTION_OPS(type_name, noun)                                                            \
+    {                                                                                              \
+        .name = (type_name), .new = any_##noun##_new, .free_some = any_##noun##_free_some,         \
+        .count = any_##noun##_count, .bytes = any_##noun##_bytes,                                  \
+        .encoding = any_##noun##_encoding, .check = any_##noun##_check                             \
+    }
+
+COLLECTION(list)
+COLLECTION(set)
+COLLECTION(hash)
+COLLECTION(zset)
+COLLECTION(dehydrator)
+
+enum { EMBSTR_MAX = 44 };
+
+static bool string_free_some(void *value, size_t *work)
+{
+    blob_free(value);
+    if (*work > 0) --*work;
+    return true;
+}
+
+static size_t string_count(const void *value)
+{
+    (void)value;
+    return 1;
+}
+
+static size_t string_bytes(const void *value)
+{
+    return mem_size(value);
+}
+
+static const char *string_encoding(const struct object *object)
+{
+    struct bytes text = blob_view(object->string);
+    if (object->raw) return "raw";
+    if (whole_number(text)) return "int";
+    return text.len <= EMBSTR_MAX ? "embstr" : "raw";
+}
+
+static void string_check(const void *value)
+{
+    const struct blob *string = value;
+    ensure(mem_size(string) >= sizeof(*string) + string->len, "%u bytes in a block of %zu",
+           string->len, mem_size(string));
+}
+
+static const struct type_ops types[TYPE_COUNT] = {
+    [TYPE_STRING] = { .name = "string",
+                      .free_some = string_free_some,
+                      .count = string_count,
+                      .bytes = string_bytes,
+                      .encoding = string_encoding,
+                      .check = string_check },
+    [TYPE_LIST] = COLLECTION_OPS("list", list),
+    [TYPE_SET] = COLLECTION_OPS("set", set),
+    [TYPE_HASH] = COLLECTION_OPS("hash", hash),
+    [TYPE_ZSET] = COLLECTION_OPS("zset", zset),
+    [TYPE_DEHYDRATOR] = COLLECTION_OPS("dehydrator", dehydrator),
+};
+
+static const struct type_ops *ops_of(enum type type)
+{
+    ensure((unsigned)type < TYPE_COUNT, "type %u", (unsigned)type);
+    return &types[type];
+}
+
+struct object object_new(enum type type)
+{
+    const struct type_ops *ops = ops_of(type);
+    ensure(ops->new != NULL, "type %s", ops->name);
+    return (struct object){ .any = ops->new (), .type = type };
+}
+
+void object_free(struct object *object)
+{
+    size_t work = SIZE_MAX;
+    object_free_some(object, &work);
+}
+
+bool object_free_some(struct object *object, size_t *work)
+{
+    if (!ops_of(object->type)->free_some(object->any, work)) return false;
+    object->any = NULL;
+    return true;
+}
+
+size_t object_count(const struct object *object)
+{
+    return ops_of(object->type)->count(object->any);
+}
+
+size_t object_bytes(const struct object *object)
+{
+    return ops_of(object->type)->bytes(object->any);
+}
+
+const char *object_encoding(const struct object *object)
+{
+    return ops_of(object->type)->encoding(object);
+}
+
+const char *type_name(enum type type)
+{
+    return ops_of(type)->name;
+}
+
+void object_check(const struct object *object)
+{
+    ensure(object->any != NULL, "no %s", type_name(object->type));
+    ops_of(object->type)->check(object->any);
+}

@@ -1,0 +1,34 @@
+/* random: the pool and its refilling from the kernel. */
+#include "store/random.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "store/ensure.h"
+
+static void refill(struct random *random)
+{
+    char *at = (char *)random->pool;
+    size_t wanted = sizeof(random->pool);
+    while (wanted > 0) {
+        ssize_t got = getrandom(at, wanted, 0);
+        ensure(got > 0 || errno == EINTR, "getrandom: %s", strerror(errno));
+        if (got <= 0) continue;
+        at += got;
+        wanted -= (size_t)got;
+    }
+    random->left = sizeof(random->pool) / sizeof(random->pool[0]);
+}
+
+void random_init(struct random *random)
+{
+    *random = (struct random){ .left = 0 };
+}
+
+uint64_t random_next(void *random)
+{
+    struct random *from = random;
+    if (from->left == 0) refill(from);
+    return from->pool[--from->left];
+}

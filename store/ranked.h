@@ -1,0 +1,68 @@
+/* ranked: members in (score, member bytes) order, with ranks.
+ * Knows scores and bytes; refuses to know keys, commands or who owns the members.
+ *
+ * A B+ tree whose inner nodes carry the count of each subtree (an order-statistics tree): find by
+ * score, by member, by rank, and the rank of a member, each O(log n). A range is always a pair of
+ * ranks [from, to). */
+#ifndef STORE_RANKED_H
+#define STORE_RANKED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/bytes.h"
+
+/* Owned by the caller; score and data must not change while it is in the tree. */
+struct ranked_member {
+    double score; /* never NaN */
+    uint32_t len;
+    char data[];
+};
+
+static inline struct bytes ranked_bytes(const struct ranked_member *m)
+{
+    return (struct bytes){ m->data, m->len };
+}
+
+struct ranked_node;
+
+struct ranked {
+    struct ranked_node *root; /* NULL when empty */
+    size_t count;
+    size_t bytes;
+    unsigned depth;
+};
+
+void ranked_init(struct ranked *ranked);
+void ranked_drop(struct ranked *ranked); /* frees the tree, not the members; O(nodes) */
+
+void ranked_add(struct ranked *ranked, struct ranked_member *m);    /* must be absent */
+void ranked_remove(struct ranked *ranked, struct ranked_member *m); /* must be present */
+
+size_t ranked_rank(const struct ranked *ranked, const struct ranked_member *m); /* from 0 */
+struct ranked_member *ranked_at(const struct ranked *ranked, size_t rank); /* NULL past the end */
+
+/* How many have a score below `score` (or equal, if or_equal): the rank where a range begins or
+ * ends. */
+size_t ranked_below_score(const struct ranked *ranked, double score, bool or_equal);
+/* The same by member bytes, where all scores are equal (the lex ranges). */
+size_t ranked_below_member(const struct ranked *ranked, struct bytes member, bool or_equal);
+
+/* Stands on a rank and steps from it in either direction; from a rank past the end, and after a
+ * step past either end, there is only NULL. The tree must not change meanwhile. */
+struct ranked_iter {
+    const struct ranked_node *leaf;
+    int index;
+};
+void ranked_iter_at(struct ranked_iter *iter, const struct ranked *ranked, size_t rank);
+struct ranked_member *ranked_iter_next(struct ranked_iter *iter); /* returns, then steps on */
+struct ranked_member *ranked_iter_prev(struct ranked_iter *iter); /* returns, then steps back */
+
+/* Takes out the highest member without rebalancing work: for freeing in slices. NULL when empty. */
+struct ranked_member *ranked_take(struct ranked *ranked);
+
+size_t ranked_bytes_used(const struct ranked *ranked); /* memory of the tree itself */
+void ranked_check(const struct ranked *ranked);        /* order, counts, fill, links */
+
+#endif

@@ -1,0 +1,88 @@
+/* reclaim: a queue of values and whole keyspaces that are freed in slices. */
+#include "store/reclaim.h"
+
+#include "store/mem.h"
+
+/* A value with fewer elements is freed at once: queueing would cost more. */
+enum { SMALL = 64 };
+
+struct reclaim_item {
+    struct reclaim_item *next;
+    bool is_keyspace;
+    union {
+        struct object object;
+        struct keyspace ks;
+    };
+};
+
+void reclaim_init(struct reclaim *reclaim)
+{
+    *reclaim = (struct reclaim){ NULL, NULL };
+}
+
+void reclaim_drop(struct reclaim *reclaim)
+{
+    while (reclaim_run(reclaim, SIZE_MAX))
+        continue;
+}
+
+static struct reclaim_item *enqueue(struct reclaim *reclaim)
+{
+    struct reclaim_item *item = mem_zalloc(sizeof(*item));
+    if (reclaim->last != NULL)
+        reclaim->last->next = item;
+    else
+        reclaim->first = item;
+    reclaim->last = item;
+    return item;
+}
+
+void reclaim_object(struct reclaim *reclaim, struct object object)
+{
+    if (object.type == TYPE_STRING || object_count(&object) < SMALL) {
+        object_free(&object);
+        return;
+    }
+    enqueue(reclaim)->object = object;
+}
+
+void reclaim_keyspace(struct reclaim *reclaim, struct keyspace ks)
+{
+    struct reclaim_item *item = enqueue(reclaim);
+    item->is_keyspace = true;
+    item->ks = ks;
+}
+
+/* An entry's big value queues up behind, so that one entry is one unit of work. */
+static bool free_keyspace_some(struct reclaim *reclaim, struct keyspace *ks, size_t *work)
+{
+    while (*work > 0) {
+        struct entry *entry = dict_take(&ks->dict);
+        if (entry == NULL) {
+            keyspace_drop(ks);
+            return true;
+        }
+        reclaim_object(reclaim, entry->object);
+        mem_free(entry);
+        --*work;
+    }
+    return false;
+}
+
+static bool free_some(struct reclaim *reclaim, struct reclaim_item *item, size_t *work)
+{
+    if (item->is_keyspace) return free_keyspace_some(reclaim, &item->ks, work);
+    return object_free_some(&item->object, work);
+}
+
+bool reclaim_run(struct reclaim *reclaim, size_t work)
+{
+    while (work > 0 && reclaim->first != NULL) {
+        struct reclaim_item *item = reclaim->first;
+        if (!free_some(reclaim, item, &work)) break;
+        reclaim->first = item->next;
+        if (reclaim->first == NULL) reclaim->last = NULL;
+        mem_free(item);
+    }
+    return reclaim_pending(reclaim);
+}

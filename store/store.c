@@ -1,0 +1,52 @@
+/* store: the databases, wired to what they share. */
+#include "store/store.h"
+
+#include "store/ensure.h"
+#include "store/mem.h"
+
+struct store *store_new(unsigned databases)
+{
+    ensure(databases > 0, "%u databases", databases);
+    struct store *store = mem_zalloc(sizeof(*store));
+    store->database_count = databases;
+    store->databases = mem_alloc(databases * sizeof(*store->databases));
+    for (unsigned db = 0; db < databases; db++)
+        keyspace_init(&store->databases[db], db);
+    reclaim_init(&store->reclaim);
+    random_init(&store->random);
+    return store;
+}
+
+void store_free(struct store *store)
+{
+    for (unsigned db = 0; db < store->database_count; db++)
+        keyspace_drop(&store->databases[db]);
+    reclaim_drop(&store->reclaim);
+    mem_free(store->databases);
+    mem_free(store);
+}
+
+void store_listen(struct store *store, unsigned mask, const struct effect_listener *listener)
+{
+    store->listening = mask;
+    store->listener = mask != 0 ? *listener : (struct effect_listener){ 0 };
+}
+
+msec store_next_due(const struct store *store)
+{
+    msec next = NEVER;
+    for (unsigned db = 0; db < store->database_count; db++) {
+        msec due = keyspace_next_due(&store->databases[db]);
+        if (due < next) next = due;
+    }
+    return next;
+}
+
+void store_check(const struct store *store)
+{
+    for (unsigned db = 0; db < store->database_count; db++) {
+        ensure(store->databases[db].db == db, "database %u is in place %u", store->databases[db].db,
+               db);
+        keyspace_check(&store->databases[db]);
+    }
+}

@@ -1,0 +1,55 @@
+/* store: the data set: databases, their deadlines, and what a user of the library begins with.
+ * Knows keyspaces; refuses to know sockets, RESP, files and clocks.
+ *
+ *     struct store *store = store_new(16);
+ *     ... txn.h ...
+ *     msec wake = store_next_due(store);      // the one number a loop sleeps on
+ *     expiry_run(store, now, 200);            // when it has come
+ */
+#ifndef STORE_STORE_H
+#define STORE_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/effect.h"
+#include "store/keyspace.h"
+#include "store/random.h"
+#include "store/reclaim.h"
+
+struct store_stats {
+    uint64_t hits, misses; /* reads by clients */
+    uint64_t expired_keys;
+};
+
+struct store {
+    struct keyspace *databases;
+    unsigned database_count;
+    unsigned listening; /* LISTEN_* */
+    struct effect_listener listener;
+    struct reclaim reclaim;
+    struct random random;
+    struct store_stats stats;
+    uint64_t changes; /* effects that changed data, ever */
+};
+
+struct store *store_new(unsigned databases);
+void store_free(struct store *store);
+
+/* Who is told of effects, and of which (LISTEN_*; 0: nobody). One at a time. */
+void store_listen(struct store *store, unsigned mask, const struct effect_listener *listener);
+
+/* The first instant at which expiry_run has work; NEVER if there is none. O(databases) */
+msec store_next_due(const struct store *store);
+
+/* Verifies every invariant of every structure, or ends the process with the values. O(n) */
+void store_check(const struct store *store);
+
+/* 128 bits over all live keys, values and deadlines, whatever their order. O(n) */
+struct digest {
+    uint64_t high, low;
+};
+struct digest store_digest(const struct store *store, msec now);
+
+#endif

@@ -1,0 +1,156 @@
+/* txn: the narrow waist. All reading goes through txn_find, all change through txn_* mutators.
+ * Knows the store and now; refuses to know clients, replies, text and clocks.
+ *
+ * Each mutator changes the object and records its effect with an event, so that nobody can forget
+ * to log, to notify or to touch a WATCH. There is no rollback: a command decides first, then
+ * mutates.
+ *
+ *     struct txn txn;
+ *     txn_begin(&txn, store, now, FROM_CLIENT);
+ *     txn_call(&txn, db);             // once for each command
+ *     entry = txn_find(&txn, key);
+ *     txn_zset_put(...);
+ *     txn_commit(&txn);
+ *
+ * Entries are borrowed: valid until the next mutator that may move or drop that key (it says so).
+ * A collection that a mutator empties stays, empty, until the call ends; then its key goes, with
+ * the event "del". */
+#ifndef STORE_TXN_H
+#define STORE_TXN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/effect.h"
+#include "store/keyspace.h"
+#include "store/store.h"
+
+enum origin {
+    FROM_CLIENT,
+    FROM_EXPIRY,
+    FROM_REPLAY, /* no settling: what died is in the record */
+};
+
+enum { TXN_EMPTIED_MAX = 2 }; /* keys that one call may empty without dropping them itself */
+
+struct txn {
+    struct store *store;
+    struct keyspace *ks; /* of the call */
+    msec now;            /* frozen from begin to commit */
+    enum origin origin;
+    bool no_touch;         /* reads leave the access time as it is (CLIENT NO-TOUCH) */
+    uint64_t changes;      /* effects that changed data so far */
+    enum event told_event; /* the last event of this call, and the key it was told for */
+    struct entry *told_entry;
+    struct entry *emptied[TXN_EMPTIED_MAX];
+    unsigned emptied_count;
+};
+
+void txn_begin(struct txn *txn, struct store *store, msec now, enum origin origin);
+/* The next command begins, in this database; ends the one before. */
+void txn_call(struct txn *txn, unsigned db);
+void txn_commit(struct txn *txn);
+
+/* ---- keys: txn_key.c ------------------------------------------------------------------------ */
+
+/* The entry at key, settled to txn->now: a dead one is dropped first ("expired"). NULL if absent.
+ * O(1) plus settling. */
+struct entry *txn_find(struct txn *txn, struct bytes key);
+/* The same for a read by a client: counts a hit or a miss, tells "keymiss", notes the access. */
+struct entry *txn_read(struct txn *txn, struct bytes key);
+
+/* A new, empty collection under an absent key; fill it before the call ends. */
+struct entry *txn_create(struct txn *txn, struct bytes key, enum type type);
+
+void txn_key_drop(struct txn *txn, struct entry *entry, enum event event);
+/* `at` in the past drops the key instead, with "del". Returns whether the key still lives. */
+bool txn_key_expire(struct txn *txn, struct entry *entry, msec at);
+bool txn_key_persist(struct txn *txn, struct entry *entry); /* false: it had no deadline */
+/* What `to` was is gone; the deadline goes along. `entry` is invalid afterwards. */
+void txn_key_rename(struct txn *txn, struct entry *entry, struct bytes to);
+void txn_flush(struct txn *txn, unsigned db);
+size_t txn_count(struct txn *txn);         /* live keys of the call's database */
+struct entry *txn_random(struct txn *txn); /* a live one, or NULL */
+/* Visits live entries of one step; 0 begins and ends. The visitor must not mutate. */
+uint64_t txn_scan(struct txn *txn, uint64_t cursor, void (*visit)(void *ctx, struct entry *entry),
+                  void *ctx);
+
+/* ---- strings: txn_string.c ------------------------------------------------------------------ */
+
+struct string_set {
+    msec at;       /* the new deadline, NEVER: none. One in the past lets the key expire at once */
+    bool keep_ttl; /* the old deadline stays; `at` is ignored */
+    enum event event; /* EVENT_SET, EVENT_INCRBY ...; then "expire" when `at` is not NEVER */
+};
+
+/* Whatever was at key becomes the string. `value` may point into the old value. */
+void txn_string_set(struct txn *txn, struct bytes key, struct bytes value,
+                    const struct string_set *how);
+/* entry is a string; returns its new length, or -1 without memory (nothing changed). */
+int64_t txn_string_append(struct txn *txn, struct entry *entry, struct bytes tail);
+
+/* ---- lists: txn_list.c ----------------------------------------------------------------------- */
+
+void txn_list_push(struct txn *txn, struct entry *entry, enum list_end end, struct bytes element);
+void txn_list_pop(struct txn *txn, struct entry *entry, enum list_end end, size_t count);
+void txn_list_keep(struct txn *txn, struct entry *entry, size_t from, size_t to);
+size_t txn_list_remove(struct txn *txn, struct entry *entry, int64_t count, struct bytes element);
+
+/* ---- sets: txn_set.c --------------------------------------------------------------------------
+ */
+
+bool txn_set_add(struct txn *txn, struct entry *entry, struct bytes member); /* false: was there */
+bool txn_set_remove(struct txn *txn, struct entry *entry, struct bytes member); /* false: was not */
+
+/* ---- hashes: txn_hash.c ------------------------------------------------------------------------
+ */
+
+/* true if the field is new. event: EVENT_HSET or EVENT_HINCRBY */
+bool txn_hash_put(struct txn *txn, struct entry *entry, struct bytes field, struct bytes value,
+                  enum event event);
+bool txn_hash_remove(struct txn *txn, struct entry *entry, struct bytes field);
+
+/* ---- sorted sets: txn_zset.c --------------------------------------------------------------------
+ */
+
+struct zput {
+    bool only_new, only_present;  /* NX, XX */
+    bool only_greater, only_less; /* GT, LT */
+    bool add;                     /* INCR: the score is added to the member's */
+    enum event event;             /* EVENT_ZADD or EVENT_ZINCR */
+};
+enum zput_result { ZPUT_ADDED, ZPUT_MOVED, ZPUT_SAME, ZPUT_REFUSED, ZPUT_NAN };
+
+/* *score is what to put, and afterwards what the member has (unless refused or NaN). */
+enum zput_result txn_zset_put(struct txn *txn, struct entry *entry, struct bytes member,
+                              double *score, const struct zput *how);
+bool txn_zset_remove(struct txn *txn, struct entry *entry, struct bytes member);
+/* Ranks [from, to). Nothing for an empty range. */
+void txn_zset_remove_ranks(struct txn *txn, struct entry *entry, size_t from, size_t to,
+                           enum event event);
+
+/* ---- dehydrators: txn_dehydrator.c -------------------------------------------------------------
+ */
+
+bool txn_rede_push(struct txn *txn, struct entry *entry, struct bytes id, struct bytes payload,
+                   msec at); /* false: the id is there */
+void txn_rede_update(struct txn *txn, struct entry *entry, struct element *element,
+                     struct bytes payload);
+void txn_rede_remove(struct txn *txn, struct entry *entry, struct element *element,
+                     enum event event);
+
+/* ---- for the mutators themselves ------------------------------------------------------------ */
+
+/* A new entry with this object (handed over), and the event "new". */
+struct entry *txn_key_add(struct txn *txn, struct bytes key, struct object object);
+
+/* Tells the listener. One call tells one event per key once: later ones travel as EVENT_NONE, so
+ * that ZADD with three members is one "zadd". */
+void txn_record(struct txn *txn, struct entry *entry, struct effect *effect);
+/* As txn_record, but each one is told (MSET k a k b is two "set"). */
+void txn_record_each(struct txn *txn, struct bytes key, struct effect *effect);
+/* Notes that a mutator may have emptied the entry's collection. */
+void txn_note_emptied(struct txn *txn, struct entry *entry);
+
+#endif

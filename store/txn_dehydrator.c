@@ -1,0 +1,47 @@
+/* txn_dehydrator: mutators of dehydrators. */
+#include "store/txn.h"
+
+bool txn_rede_push(struct txn *txn, struct entry *entry, struct bytes id, struct bytes payload,
+                   msec at)
+{
+    struct dehydrator *dehydrator = entry->object.dehydrator;
+    if (dehydrator_find(dehydrator, id) != NULL) return false;
+    dehydrator_push(dehydrator, id, payload, at);
+    struct effect effect = {
+        .kind = EFFECT_REDE_PUSH,
+        .event = EVENT_REDE_PUSH,
+        .a = id,
+        .b = payload,
+        .at = at,
+    };
+    txn_record(txn, entry, &effect);
+    return true;
+}
+
+void txn_rede_update(struct txn *txn, struct entry *entry, struct element *element,
+                     struct bytes payload)
+{
+    struct effect effect = {
+        .kind = EFFECT_REDE_PUT,
+        .event = EVENT_REDE_UPDATE,
+        .a = element_id(element),
+        .b = payload,
+    };
+    /* Told first: the update may move the element, and the id with it. */
+    txn_record(txn, entry, &effect);
+    dehydrator_update(entry->object.dehydrator, element, payload);
+}
+
+void txn_rede_remove(struct txn *txn, struct entry *entry, struct element *element,
+                     enum event event)
+{
+    struct effect effect = {
+        .kind = EFFECT_REDE_DROP,
+        .event = event,
+        .a = element_id(element),
+    };
+    /* Told first: the id goes with the element. */
+    txn_record(txn, entry, &effect);
+    dehydrator_remove(entry->object.dehydrator, element);
+    txn_note_emptied(txn, entry);
+}

@@ -1,0 +1,53 @@
+/* txn_list: mutators of lists. */
+#include "store/txn.h"
+
+void txn_list_push(struct txn *txn, struct entry *entry, enum list_end end, struct bytes element)
+{
+    list_push(entry->object.list, end, element);
+    struct effect effect = {
+        .kind = end == LIST_HEAD ? EFFECT_PUSH_HEAD : EFFECT_PUSH_TAIL,
+        .event = end == LIST_HEAD ? EVENT_LPUSH : EVENT_RPUSH,
+        .a = element,
+    };
+    txn_record(txn, entry, &effect);
+}
+
+void txn_list_pop(struct txn *txn, struct entry *entry, enum list_end end, size_t count)
+{
+    list_pop(entry->object.list, end, count);
+    struct effect effect = {
+        .kind = end == LIST_HEAD ? EFFECT_POP_HEAD : EFFECT_POP_TAIL,
+        .event = end == LIST_HEAD ? EVENT_LPOP : EVENT_RPOP,
+        .from = (int64_t)count,
+    };
+    txn_record(txn, entry, &effect);
+    txn_note_emptied(txn, entry);
+}
+
+void txn_list_keep(struct txn *txn, struct entry *entry, size_t from, size_t to)
+{
+    list_keep(entry->object.list, from, to);
+    struct effect effect = {
+        .kind = EFFECT_KEEP,
+        .event = EVENT_LTRIM,
+        .from = (int64_t)from,
+        .to = (int64_t)to,
+    };
+    txn_record(txn, entry, &effect);
+    txn_note_emptied(txn, entry);
+}
+
+size_t txn_list_remove(struct txn *txn, struct entry *entry, int64_t count, struct bytes element)
+{
+    size_t removed = list_remove(entry->object.list, count, element);
+    if (removed == 0) return 0;
+    struct effect effect = {
+        .kind = EFFECT_LIST_DROP,
+        .event = EVENT_LREM,
+        .a = element,
+        .from = count,
+    };
+    txn_record(txn, entry, &effect);
+    txn_note_emptied(txn, entry);
+    return removed;
+}

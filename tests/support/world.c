@@ -1,0 +1,131 @@
+#include "tests/support/world.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "store/apply.h"
+#include "store/ensure.h"
+#include "store/mem.h"
+
+struct bytes text(const char *text)
+{
+    return bytes_of(text, strlen(text));
+}
+
+static struct bytes copy_of(struct bytes bytes)
+{
+    char *copy = mem_alloc(bytes.len + 1);
+    if (bytes.len > 0) memcpy(copy, bytes.data, bytes.len);
+    return bytes_of(copy, bytes.len);
+}
+
+static void capture(void *ctx, const struct effect *effect)
+{
+    struct world *world = ctx;
+    if (world->effect_count == world->effect_cap) {
+        world->effect_cap = world->effect_cap > 0 ? world->effect_cap * 2 : 64;
+        world->effects = mem_realloc(world->effects, world->effect_cap * sizeof(*world->effects));
+    }
+    struct effect kept = *effect;
+    kept.key = copy_of(effect->key);
+    kept.a = copy_of(effect->a);
+    kept.b = copy_of(effect->b);
+    world->effects[world->effect_count++].effect = kept;
+}
+
+static void committed(void *ctx, const struct txn *txn)
+{
+    (void)txn;
+    ((struct world *)ctx)->commits++;
+}
+
+void world_init(struct world *world)
+{
+    *world = (struct world){ .store = store_new(16), .now = 1000000 };
+    struct effect_listener listener = { capture, committed, world };
+    store_listen(world->store, LISTEN_CHANGES | LISTEN_EVENTS, &listener);
+}
+
+void world_forget(struct world *world)
+{
+    for (size_t i = 0; i < world->effect_count; i++) {
+        mem_free((char *)world->effects[i].effect.key.data);
+        mem_free((char *)world->effects[i].effect.a.data);
+        mem_free((char *)world->effects[i].effect.b.data);
+    }
+    world->effect_count = 0;
+}
+
+void world_drop(struct world *world)
+{
+    world_forget(world);
+    mem_free(world->effects);
+    store_free(world->store);
+}
+
+struct txn *world_begin(struct world *world)
+{
+    txn_begin(&world->txn, world->store, world->now, FROM_CLIENT);
+    txn_call(&world->txn, 0);
+    return &world->txn;
+}
+
+void world_commit(struct world *world)
+{
+    txn_commit(&world->txn);
+    store_check(world->store);
+}
+
+const char *world_events(struct world *world)
+{
+    static char line[4096];
+    size_t len = 0;
+    line[0] = '\0';
+    for (size_t i = 0; i < world->effect_count; i++) {
+        const struct effect *effect = &world->effects[i].effect;
+        if (effect->event == EVENT_NONE) continue;
+        len += (size_t)snprintf(line + len, sizeof(line) - len, "%s:%.*s ",
+                                event_name(effect->event), (int)effect->key.len, effect->key.data);
+        ensure(len < sizeof(line), "events of %zu characters", len);
+    }
+    return line;
+}
+
+struct store *world_replay(struct world *world)
+{
+    struct store *copy = store_new(world->store->database_count);
+    struct txn txn;
+    txn_begin(&txn, copy, 0, FROM_REPLAY);
+    for (size_t i = 0; i < world->effect_count; i++) {
+        const struct effect *effect = &world->effects[i].effect;
+        bool fits = apply_effect(&txn, effect);
+        ensure(fits, "effect %zu of kind %d does not fit", i, (int)effect->kind);
+    }
+    txn_commit(&txn);
+    store_check(copy);
+    return copy;
+}
+
+void world_set(struct world *world, const char *key, const char *value, msec at)
+{
+    struct string_set how = { .at = at, .event = EVENT_SET };
+    txn_string_set(world_begin(world), text(key), text(value), &how);
+    world_commit(world);
+}
+
+void world_zadd(struct world *world, const char *key, double score, const char *member)
+{
+    struct txn *txn = world_begin(world);
+    struct entry *entry = txn_find(txn, text(key));
+    if (entry == NULL) entry = txn_create(txn, text(key), TYPE_ZSET);
+    struct zput how = { .event = EVENT_ZADD };
+    txn_zset_put(txn, entry, text(member), &score, &how);
+    world_commit(world);
+}
+
+bool world_has(struct world *world, const char *key)
+{
+    bool found = txn_find(world_begin(world), text(key)) != NULL;
+    world_commit(world);
+    return found;
+}

@@ -1,0 +1,194 @@
+/* Random programs of mutators: the effects they leave build the same store again. */
+#include <stdio.h>
+
+#include "store/expiry.h"
+#include "tests/support/rng.h"
+#include "tests/support/suite.h"
+#include "tests/support/world.h"
+
+static struct world world;
+static struct rng rng;
+
+static struct bytes some(const char *prefix, unsigned range)
+{
+    static char texts[8][32];
+    static unsigned next;
+    char *to = texts[next++ % 8];
+    int len = snprintf(to, sizeof(texts[0]), "%s%u", prefix, (unsigned)rng_below(&rng, range));
+    return bytes_of(to, (size_t)len);
+}
+
+/* The entry at a random key if it is of this type; made if absent. NULL: another type. */
+static struct entry *some_entry(struct txn *txn, enum type type)
+{
+    struct bytes key = some("k", 12);
+    struct entry *entry = txn_find(txn, key);
+    if (entry == NULL) return txn_create(txn, key, type);
+    return entry->object.type == type ? entry : NULL;
+}
+
+static void step_string(struct txn *txn)
+{
+    struct bytes key = some("k", 12), value = some("value", 1000);
+    struct entry *entry = txn_find(txn, key);
+    if (entry != NULL && entry->object.type == TYPE_STRING && rng_chance(&rng, 40)) {
+        txn_string_append(txn, entry, value);
+        return;
+    }
+    struct string_set how = { .keep_ttl = rng_chance(&rng, 20), .event = EVENT_SET };
+    how.at = rng_chance(&rng, 50) ? NEVER : txn->now + rng_between(&rng, 0, 50);
+    txn_string_set(txn, key, value, &how);
+}
+
+static void step_list(struct txn *txn)
+{
+    struct entry *entry = some_entry(txn, TYPE_LIST);
+    if (entry == NULL) return;
+    enum list_end end = rng_chance(&rng, 50) ? LIST_HEAD : LIST_TAIL;
+    txn_list_push(txn, entry, end, some("e", 5));
+    size_t count = list_count(entry->object.list);
+    size_t from = rng_below(&rng, count), to = from + rng_below(&rng, count - from) + 1;
+    switch (rng_below(&rng, 5)) {
+    case 0: txn_list_pop(txn, entry, end, rng_below(&rng, count) + 1); break;
+    case 1: txn_list_keep(txn, entry, from, to); break;
+    case 2: txn_list_remove(txn, entry, rng_between(&rng, -2, 2), some("e", 5)); break;
+    default: break;
+    }
+}
+
+static void step_set(struct txn *txn)
+{
+    struct entry *entry = some_entry(txn, TYPE_SET);
+    if (entry == NULL) return;
+    txn_set_add(txn, entry, some("m", 20));
+    if (rng_chance(&rng, 50)) txn_set_remove(txn, entry, some("m", 20));
+}
+
+static void step_hash(struct txn *txn)
+{
+    struct entry *entry = some_entry(txn, TYPE_HASH);
+    if (entry == NULL) return;
+    txn_hash_put(txn, entry, some("f", 20), some("v", 100), EVENT_HSET);
+    if (rng_chance(&rng, 50)) txn_hash_remove(txn, entry, some("f", 20));
+}
+
+static void step_zset(struct txn *txn)
+{
+    struct entry *entry = some_entry(txn, TYPE_ZSET);
+    if (entry == NULL) return;
+    struct zput how = {
+        .only_greater = rng_chance(&rng, 10),
+        .add = rng_chance(&rng, 20),
+        .event = EVENT_ZADD,
+    };
+    double score = (double)rng_between(&rng, -5, 5);
+    txn_zset_put(txn, entry, some("m", 20), &score, &how);
+    size_t count = zset_count(entry->object.zset), from = rng_below(&rng, count);
+    if (rng_chance(&rng, 20))
+        txn_zset_remove(txn, entry, some("m", 20));
+    else if (rng_chance(&rng, 20))
+        txn_zset_remove_ranks(txn, entry, from, from + rng_below(&rng, count - from) + 1,
+                              EVENT_ZREMRANGEBYRANK);
+}
+
+static void step_dehydrator(struct txn *txn)
+{
+    struct entry *entry = some_entry(txn, TYPE_DEHYDRATOR);
+    if (entry == NULL) return;
+    msec at = txn->now + rng_between(&rng, -10, 10);
+    txn_rede_push(txn, entry, some("id", 20), some("p", 100), at);
+    struct element *element = dehydrator_find(entry->object.dehydrator, some("id", 20));
+    if (element == NULL) return;
+    if (rng_chance(&rng, 50))
+        txn_rede_update(txn, entry, element, some("payload", 1000));
+    else
+        txn_rede_remove(txn, entry, element, EVENT_REDE_PULL);
+}
+
+static void step_key(struct txn *txn)
+{
+    struct entry *entry = txn_find(txn, some("k", 12));
+    struct bytes to = some("k", 12);
+    if (entry == NULL) return;
+    switch (rng_below(&rng, 5)) {
+    case 0: txn_key_drop(txn, entry, EVENT_DEL); break;
+    case 1: txn_key_persist(txn, entry); break;
+    case 2:
+        if (!bytes_equal(entry_key(entry), to)) txn_key_rename(txn, entry, to);
+        break;
+    default: txn_key_expire(txn, entry, txn->now + rng_between(&rng, -2, 40)); break;
+    }
+}
+
+static void random_call(struct txn *txn)
+{
+    static void (*const steps[])(struct txn *) = {
+        step_string, step_list, step_set, step_hash, step_zset, step_dehydrator, step_key,
+    };
+    txn_call(txn, (unsigned)rng_below(&rng, 3));
+    if (rng_chance(&rng, 1))
+        txn_flush(txn, (unsigned)rng_below(&rng, 3));
+    else
+        steps[rng_below(&rng, sizeof(steps) / sizeof(steps[0]))](txn);
+}
+
+static void random_program(uint64_t seed, int steps)
+{
+    rng_init(&rng, seed);
+    world_init(&world);
+    for (int i = 0; i < steps; i++) {
+        struct txn *txn = world_begin(&world);
+        for (uint64_t calls = 1 + rng_below(&rng, 4); calls > 0; calls--)
+            random_call(txn);
+        world_commit(&world);
+        world.now += rng_between(&rng, 0, 3);
+        if (rng_chance(&rng, 30)) expiry_run(world.store, world.now, 3);
+    }
+    expiry_run(world.store, world.now, SIZE_MAX);
+    struct store *copy = world_replay(&world);
+    struct digest live = store_digest(world.store, world.now);
+    struct digest replayed = store_digest(copy, 0);
+    ck_assert_msg(live.high == replayed.high && live.low == replayed.low, "seed %llu differs",
+                  (unsigned long long)seed);
+    store_free(copy);
+    world_drop(&world);
+}
+
+START_TEST(replayed_effects_build_the_same_store)
+{
+    uint64_t seed = test_seed();
+    for (int i = 0; i < 40; i++)
+        random_program(seed + (uint64_t)i, 300);
+}
+END_TEST
+
+START_TEST(the_digest_sees_values_scores_deadlines_and_order)
+{
+    world_init(&world);
+    world_set(&world, "a", "1", NEVER);
+    struct digest before = store_digest(world.store, world.now);
+    world_set(&world, "a", "1", world.now + 10);
+    struct digest with_deadline = store_digest(world.store, world.now);
+    ck_assert(before.low != with_deadline.low && before.high != with_deadline.high);
+    struct digest dead = store_digest(world.store, world.now + 11);
+    ck_assert(dead.low == 0 && dead.high == 0);
+    world_set(&world, "a", "1", NEVER);
+    struct digest again = store_digest(world.store, world.now);
+    ck_assert(again.low == before.low && again.high == before.high);
+    world_zadd(&world, "z", 1, "m");
+    struct digest one = store_digest(world.store, world.now);
+    world_zadd(&world, "z", 2, "m");
+    ck_assert(one.low != store_digest(world.store, world.now).low);
+    world_drop(&world);
+}
+END_TEST
+
+Suite *test_suite(void)
+{
+    const TTest *const tests[] = {
+        replayed_effects_build_the_same_store,
+        the_digest_sees_values_scores_deadlines_and_order,
+        NULL,
+    };
+    return suite_of("apply", tests);
+}

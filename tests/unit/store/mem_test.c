@@ -1,0 +1,213 @@
+/* mem: what is counted, what may fail, and what happens at the end of memory. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "store/mem.h"
+#include "tests/support/suite.h"
+
+START_TEST(used_counts_usable_sizes_and_returns_to_where_it_was)
+{
+    size_t before = mem_used();
+    void *a = mem_alloc(100);
+    ck_assert_uint_ge(mem_size(a), 100);
+    ck_assert_uint_eq(mem_used(), before + mem_size(a));
+    void *b = mem_zalloc(5000);
+    ck_assert_uint_eq(mem_used(), before + mem_size(a) + mem_size(b));
+    mem_free(a);
+    mem_free(b);
+    ck_assert_uint_eq(mem_used(), before);
+}
+END_TEST
+
+START_TEST(realloc_counts_only_the_difference_and_keeps_the_bytes)
+{
+    size_t before = mem_used();
+    char *p = mem_realloc(NULL, 10);
+    memcpy(p, "123456789", 10);
+    p = mem_realloc(p, 100000);
+    ck_assert_str_eq(p, "123456789");
+    ck_assert_uint_eq(mem_used(), before + mem_size(p));
+    p = mem_realloc(p, 10);
+    ck_assert_str_eq(p, "123456789");
+    ck_assert_uint_eq(mem_used(), before + mem_size(p));
+    mem_free(p);
+    ck_assert_uint_eq(mem_used(), before);
+}
+END_TEST
+
+START_TEST(zalloc_gives_zeros)
+{
+    char *p = mem_zalloc(777);
+    for (size_t i = 0; i < 777; i++)
+        ck_assert_int_eq(p[i], 0);
+    mem_free(p);
+}
+END_TEST
+
+START_TEST(blocks_of_no_bytes_are_blocks_too)
+{
+    size_t before = mem_used();
+    void *p = mem_alloc(0);
+    ck_assert_ptr_nonnull(p);
+    p = mem_realloc(p, 0);
+    ck_assert_ptr_nonnull(p);
+    mem_free(p);
+    mem_free(NULL);
+    ck_assert_uint_eq(mem_size(NULL), 0);
+    ck_assert_uint_eq(mem_used(), before);
+}
+END_TEST
+
+START_TEST(lines_begin_on_a_cache_line)
+{
+    void *blocks[50];
+    size_t before = mem_used();
+    for (size_t i = 0; i < 50; i++) {
+        blocks[i] = mem_alloc_lines(64 * (i + 1));
+        memset(blocks[i], 1, 64 * (i + 1));
+        ck_assert_uint_eq((uintptr_t)blocks[i] % 64, 0);
+    }
+    for (size_t i = 0; i < 50; i++)
+        mem_free(blocks[i]);
+    ck_assert_uint_eq(mem_used(), before);
+}
+END_TEST
+
+START_TEST(peak_stays_until_it_is_reset)
+{
+    mem_reset_peak();
+    size_t before = mem_used();
+    void *p = mem_alloc(100000);
+    size_t high = mem_used();
+    mem_free(p);
+    ck_assert_uint_eq(mem_peak(), high);
+    mem_reset_peak();
+    ck_assert_uint_eq(mem_peak(), before);
+}
+END_TEST
+
+START_TEST(the_nth_try_fails_and_only_that_one)
+{
+    mem_fail_try(3);
+    void *a = mem_try_alloc(10);
+    ck_assert_ptr_nonnull(a);
+    void *not_a_try = mem_alloc(10);
+    void *b = mem_try_realloc(NULL, 10);
+    ck_assert_ptr_nonnull(b);
+    size_t before = mem_used();
+    ck_assert_ptr_null(mem_try_realloc(a, 1000));
+    ck_assert_uint_eq(mem_used(), before);
+    a = mem_try_realloc(a, 1000);
+    ck_assert_ptr_nonnull(a);
+    mem_free(a);
+    mem_free(b);
+    mem_free(not_a_try);
+}
+END_TEST
+
+START_TEST(a_fault_can_be_called_off)
+{
+    mem_fail_try(1);
+    mem_fail_try(0);
+    void *p = mem_try_alloc(10);
+    ck_assert_ptr_nonnull(p);
+    mem_free(p);
+}
+END_TEST
+
+/* A foreign allocator that counts its blocks, keeps their sizes in front, and has an end. */
+static size_t foreign_blocks;
+
+static void *foreign_resize(void *old, size_t size)
+{
+    if (size > 1000) return NULL;
+    size_t *block = realloc(old == NULL ? NULL : (size_t *)old - 2, size + 16);
+    if (block == NULL) return NULL;
+    foreign_blocks += old == NULL;
+    *block = size;
+    return block + 2;
+}
+
+static void foreign_release(void *p)
+{
+    foreign_blocks--;
+    free((size_t *)p - 2);
+}
+
+static size_t foreign_size(const void *p)
+{
+    return ((const size_t *)p)[-2];
+}
+
+static const struct mem_hooks foreign = { foreign_resize, foreign_release, foreign_size };
+
+START_TEST(a_foreign_allocator_can_be_put_underneath)
+{
+    mem_use(&foreign);
+    ck_assert_str_eq(mem_allocator_name(), "foreign");
+    void *a = mem_alloc(100);
+    void *b = mem_alloc_lines(64);
+    ck_assert_uint_eq(foreign_blocks, 2);
+    ck_assert_uint_eq(mem_used(), 164);
+    a = mem_realloc(a, 200);
+    ck_assert_uint_eq(mem_used(), 264);
+    ck_assert_ptr_null(mem_try_alloc(1001));
+    ck_assert_ptr_null(mem_try_realloc(a, 1001));
+    mem_free(a);
+    mem_free(b);
+    ck_assert_uint_eq(foreign_blocks, 0);
+    mem_use(NULL);
+}
+END_TEST
+
+static void exit_with_wanted(size_t wanted)
+{
+    _exit(wanted == 1001 ? 42 : 1);
+}
+
+START_TEST(the_handler_hears_of_the_end_of_memory)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        mem_use(&foreign);
+        mem_on_exhausted(exit_with_wanted);
+        mem_free(mem_alloc(1001));
+        _exit(0);
+    }
+    int status = 0;
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert(WIFEXITED(status));
+    ck_assert_int_eq(WEXITSTATUS(status), 42);
+}
+END_TEST
+
+START_TEST(the_allocator_has_a_name)
+{
+    const char *name = mem_allocator_name();
+    if (strcmp(name, "libc") == 0) return;
+    ck_assert_int_eq(strncmp(name, "jemalloc-", 9), 0);
+    ck_assert_uint_gt(strlen(name), 9);
+    ck_assert_ptr_null(strchr(name + 9, '-'));
+}
+END_TEST
+
+Suite *test_suite(void)
+{
+    const TTest *const tests[] = {
+        used_counts_usable_sizes_and_returns_to_where_it_was,
+        realloc_counts_only_the_difference_and_keeps_the_bytes,
+        zalloc_gives_zeros,
+        blocks_of_no_bytes_are_blocks_too,
+        lines_begin_on_a_cache_line,
+        peak_stays_until_it_is_reset,
+        the_nth_try_fails_and_only_that_one,
+        a_fault_can_be_called_off,
+        a_foreign_allocator_can_be_put_underneath,
+        the_handler_hears_of_the_end_of_memory,
+        the_allocator_has_a_name,
+        NULL,
+    };
+    return suite_of("mem", tests);
+}

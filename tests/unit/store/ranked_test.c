@@ -1,0 +1,374 @@
+/* ranked: order, ranks, ranges, steps and shape, against a sorted array of pointers. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "store/mem.h"
+#include "store/ranked.h"
+#include "tests/support/rng.h"
+#include "tests/support/suite.h"
+
+static struct ranked_member *member_new(double score, struct bytes data)
+{
+    struct ranked_member *m = malloc(sizeof *m + data.len);
+    m->score = score;
+    m->len = (uint32_t)data.len;
+    memcpy(m->data, data.data, data.len);
+    return m;
+}
+
+static struct ranked_member *member_numbered(double score, size_t number)
+{
+    char text[24];
+    int len = snprintf(text, sizeof text, "%zu", number);
+    return member_new(score, bytes_of(text, (size_t)len));
+}
+
+static int compare_members(const struct ranked_member *a, const struct ranked_member *b)
+{
+    if (a->score != b->score) return a->score < b->score ? -1 : 1;
+    return bytes_compare(ranked_bytes(a), ranked_bytes(b));
+}
+
+/* The model. */
+enum { MODEL_MAX = 4000 };
+struct model {
+    struct ranked_member *members[MODEL_MAX];
+    size_t count;
+};
+
+/* Where a member stands, or would. */
+static size_t model_place(const struct model *model, const struct ranked_member *m)
+{
+    size_t i = 0;
+    while (i < model->count && compare_members(model->members[i], m) < 0)
+        i++;
+    return i;
+}
+
+static void model_insert(struct model *model, size_t i, struct ranked_member *m)
+{
+    memmove(&model->members[i + 1], &model->members[i], (model->count - i) * sizeof m);
+    model->members[i] = m;
+    model->count++;
+}
+
+static struct ranked_member *model_remove(struct model *model, size_t i)
+{
+    struct ranked_member *m = model->members[i];
+    model->count--;
+    memmove(&model->members[i], &model->members[i + 1], (model->count - i) * sizeof m);
+    return m;
+}
+
+static void add_both(struct ranked *ranked, struct model *model, struct ranked_member *m)
+{
+    size_t place = model_place(model, m);
+    if (place < model->count && compare_members(model->members[place], m) == 0) {
+        free(m);
+        return;
+    }
+    model_insert(model, place, m);
+    ranked_add(ranked, m);
+    ck_assert_uint_eq(ranked_rank(ranked, m), place);
+}
+
+static void remove_both(struct ranked *ranked, struct model *model, size_t place)
+{
+    struct ranked_member *m = model_remove(model, place);
+    ranked_remove(ranked, m);
+    free(m); /* and so the tree must not look at it again */
+}
+
+static void drop_both(struct ranked *ranked, struct model *model)
+{
+    ranked_drop(ranked);
+    ck_assert_uint_eq(mem_used(), 0);
+    while (model->count > 0)
+        free(model->members[--model->count]);
+}
+
+static void compare_below(const struct ranked *ranked, const struct model *model, double score)
+{
+    size_t below = 0, or_equal = 0;
+    for (size_t i = 0; i < model->count; i++) {
+        below += model->members[i]->score < score;
+        or_equal += model->members[i]->score <= score;
+    }
+    ck_assert_uint_eq(ranked_below_score(ranked, score, false), below);
+    ck_assert_uint_eq(ranked_below_score(ranked, score, true), or_equal);
+}
+
+/* Steps on and back from a rank. */
+static void compare_steps(const struct ranked *ranked, const struct model *model, size_t rank)
+{
+    struct ranked_iter iter;
+    ranked_iter_at(&iter, ranked, rank);
+    for (size_t i = rank; i < model->count; i++)
+        ck_assert_ptr_eq(ranked_iter_next(&iter), model->members[i]);
+    ck_assert_ptr_null(ranked_iter_next(&iter));
+    ranked_iter_at(&iter, ranked, rank);
+    for (size_t i = rank + 1; i > 0 && rank < model->count; i--)
+        ck_assert_ptr_eq(ranked_iter_prev(&iter), model->members[i - 1]);
+    ck_assert_ptr_null(ranked_iter_prev(&iter));
+}
+
+static void compare_ranks(const struct ranked *ranked, const struct model *model, size_t rank)
+{
+    struct ranked_member *m = rank < model->count ? model->members[rank] : NULL;
+    ck_assert_ptr_eq(ranked_at(ranked, rank), m);
+    if (m != NULL) ck_assert_uint_eq(ranked_rank(ranked, m), rank);
+}
+
+START_TEST(an_empty_tree_has_nothing_and_no_memory)
+{
+    struct ranked ranked;
+    struct ranked_iter iter;
+    ranked_init(&ranked);
+    ck_assert_ptr_null(ranked_at(&ranked, 0));
+    ck_assert_ptr_null(ranked_take(&ranked));
+    ck_assert_uint_eq(ranked_below_score(&ranked, INFINITY, true), 0);
+    ck_assert_uint_eq(ranked_below_member(&ranked, LIT("x"), true), 0);
+    ranked_iter_at(&iter, &ranked, 0);
+    ck_assert_ptr_null(ranked_iter_next(&iter));
+    ck_assert_ptr_null(ranked_iter_prev(&iter));
+    ranked_check(&ranked);
+    ck_assert_uint_eq(ranked_bytes_used(&ranked), 0);
+    ranked_drop(&ranked);
+}
+END_TEST
+
+START_TEST(order_is_by_score_then_by_member_bytes)
+{
+    struct ranked_member *ordered[] = {
+        member_new(-INFINITY, LIT("z")), member_new(-1, LIT("y")),  member_new(0.0, LIT("")),
+        member_new(-0.0, LIT("\0")),     member_new(0.0, LIT("a")), member_new(-0.0, LIT("b")),
+        member_new(1, LIT("a")),         member_new(1, LIT("aa")),  member_new(1, LIT("\xff")),
+        member_new(INFINITY, LIT("a")),
+    };
+    size_t count = sizeof ordered / sizeof *ordered;
+    struct ranked ranked;
+    ranked_init(&ranked);
+    for (size_t i = 0; i < count; i++)
+        ranked_add(&ranked, ordered[(i * 7 + 3) % count]);
+    ranked_check(&ranked);
+    for (size_t i = 0; i < count; i++) {
+        ck_assert_ptr_eq(ranked_at(&ranked, i), ordered[i]);
+        ck_assert_uint_eq(ranked_rank(&ranked, ordered[i]), i);
+    }
+    ck_assert_uint_eq(ranked_below_score(&ranked, 0.0, false), 2);
+    ck_assert_uint_eq(ranked_below_score(&ranked, -0.0, true), 6);
+    ck_assert_uint_eq(ranked_below_score(&ranked, -INFINITY, false), 0);
+    ck_assert_uint_eq(ranked_below_score(&ranked, INFINITY, true), count);
+    ranked_drop(&ranked);
+    for (size_t i = 0; i < count; i++)
+        free(ordered[i]);
+}
+END_TEST
+
+/* `scores` different scores: few of them put the order on the members' bytes. */
+static void random_program(uint64_t scores, size_t top, int steps)
+{
+    static struct model model;
+    struct ranked ranked;
+    struct rng rng;
+    rng_init(&rng, test_seed() + scores);
+    ranked_init(&ranked);
+    bool growing = true;
+    for (int i = 0; i < steps; i++) {
+        if (model.count >= top) growing = false;
+        if (model.count == 0) growing = true;
+        if (model.count == 0 || rng_chance(&rng, growing ? 65 : 35))
+            add_both(&ranked, &model,
+                     member_numbered((double)rng_below(&rng, scores), rng_below(&rng, 10 * top)));
+        else
+            remove_both(&ranked, &model, rng_below(&rng, model.count));
+        ranked_check(&ranked);
+        compare_ranks(&ranked, &model, rng_below(&rng, model.count + 2));
+        if (i % 10 == 0) compare_below(&ranked, &model, (double)rng_below(&rng, scores + 1) - 0.5);
+        if (i % 10 == 5) compare_below(&ranked, &model, (double)rng_below(&rng, scores + 1));
+        if (i % 50 == 0) compare_steps(&ranked, &model, rng_below(&rng, model.count + 2));
+    }
+    drop_both(&ranked, &model);
+}
+
+START_TEST(random_programs_agree_with_the_model)
+{
+    random_program(100000, 200, 8000);
+    random_program(100000, 1500, 8000);
+}
+END_TEST
+
+START_TEST(random_programs_with_equal_scores_agree_with_the_model)
+{
+    random_program(1, 200, 4000);
+    random_program(7, 1000, 4000);
+}
+END_TEST
+
+/* Grows to depth 3 and 4, then shrinks by cutting at one end, the other, or the middle. */
+START_TEST(removing_ranges_keeps_the_shape)
+{
+    static struct model model;
+    struct ranked ranked;
+    struct rng rng;
+    rng_init(&rng, test_seed());
+    for (int round = 0; round < 6; round++) {
+        ranked_init(&ranked);
+        for (size_t i = 0; i < MODEL_MAX; i++) {
+            struct ranked_member *m = member_numbered((double)i, i);
+            model_insert(&model, i, m);
+            ranked_add(&ranked, m);
+        }
+        ck_assert_uint_ge(ranked.depth, 3);
+        while (model.count > 0) {
+            size_t place = round % 3 == 0 ? 0 : round % 3 == 1 ? model.count - 1 : model.count / 2;
+            for (size_t n = rng_below(&rng, 20); n > 0 && place < model.count; n--)
+                remove_both(&ranked, &model, place);
+            ranked_check(&ranked);
+            compare_ranks(&ranked, &model, rng_below(&rng, model.count + 1));
+        }
+        drop_both(&ranked, &model);
+    }
+}
+END_TEST
+
+START_TEST(members_divide_a_tree_of_equal_scores)
+{
+    struct ranked_member *members[1000];
+    struct ranked ranked;
+    char text[8];
+    ranked_init(&ranked);
+    for (size_t i = 0; i < 1000; i++) {
+        snprintf(text, sizeof text, "%03zu", (i * 7) % 1000);
+        members[i] = member_new(5, bytes_of(text, 3));
+        ranked_add(&ranked, members[i]);
+    }
+    for (size_t i = 0; i < 1000; i++) {
+        snprintf(text, sizeof text, "%03zu", i);
+        ck_assert_uint_eq(ranked_below_member(&ranked, bytes_of(text, 3), false), i);
+        ck_assert_uint_eq(ranked_below_member(&ranked, bytes_of(text, 3), true), i + 1);
+        text[3] = '0'; /* behind it, before the next */
+        ck_assert_uint_eq(ranked_below_member(&ranked, bytes_of(text, 4), false), i + 1);
+    }
+    ck_assert_uint_eq(ranked_below_member(&ranked, LIT(""), true), 0);
+    ck_assert_uint_eq(ranked_below_member(&ranked, LIT("x"), true), 1000);
+    ranked_drop(&ranked);
+    for (size_t i = 0; i < 1000; i++)
+        free(members[i]);
+}
+END_TEST
+
+START_TEST(steps_can_turn_around)
+{
+    struct ranked_member *members[100];
+    struct ranked ranked;
+    struct ranked_iter iter;
+    ranked_init(&ranked);
+    for (size_t i = 0; i < 100; i++)
+        ranked_add(&ranked, members[i] = member_numbered((double)i, i));
+    ranked_iter_at(&iter, &ranked, 40);
+    for (size_t i = 40; i < 70; i++)
+        ck_assert_ptr_eq(ranked_iter_next(&iter), members[i]);
+    for (size_t i = 70; i > 10; i--)
+        ck_assert_ptr_eq(ranked_iter_prev(&iter), members[i]);
+    ck_assert_ptr_eq(ranked_iter_next(&iter), members[10]);
+    ranked_iter_at(&iter, &ranked, 100);
+    ck_assert_ptr_null(ranked_iter_prev(&iter));
+    ranked_drop(&ranked);
+    for (size_t i = 0; i < 100; i++)
+        free(members[i]);
+}
+END_TEST
+
+START_TEST(take_goes_from_the_highest_and_leaves_a_sound_tree)
+{
+    static struct model model;
+    struct ranked ranked;
+    struct rng rng;
+    rng_init(&rng, test_seed());
+    ranked_init(&ranked);
+    for (size_t i = 0; i < 3000; i++)
+        add_both(&ranked, &model, member_numbered((double)rng_below(&rng, 1000), i));
+    while (model.count > 0) {
+        struct ranked_member *m = ranked_take(&ranked);
+        ck_assert_ptr_eq(m, model_remove(&model, model.count - 1));
+        free(m);
+        if (model.count % 10 == 0) ranked_check(&ranked);
+        /* Other uses in between, most of all at the thin right edge. */
+        if (rng_chance(&rng, 5) && model.count > 0) remove_both(&ranked, &model, model.count - 1);
+        if (rng_chance(&rng, 5) && model.count > 0)
+            remove_both(&ranked, &model, rng_below(&rng, model.count));
+        if (rng_chance(&rng, 5)) add_both(&ranked, &model, member_numbered(2000, model.count));
+        ranked_check(&ranked);
+    }
+    ck_assert_ptr_null(ranked_take(&ranked));
+    drop_both(&ranked, &model);
+}
+END_TEST
+
+START_TEST(small_trees_are_small)
+{
+    struct ranked_member *members[30];
+    struct ranked ranked;
+    ranked_init(&ranked);
+    for (size_t i = 0; i < 30; i++) {
+        ranked_add(&ranked, members[i] = member_numbered((double)i, i));
+        ck_assert_uint_le(ranked_bytes_used(&ranked), 64 + 48 * i);
+        ranked_check(&ranked);
+    }
+    for (size_t i = 30; i > 0; i--) {
+        ranked_remove(&ranked, members[i - 1]);
+        ranked_check(&ranked);
+        ck_assert_uint_le(ranked_bytes_used(&ranked), 80 * i);
+        free(members[i - 1]);
+    }
+    ck_assert_uint_eq(mem_used(), 0);
+}
+END_TEST
+
+/* In order, backwards and at random: bytes per member. */
+START_TEST(a_million_come_and_go_and_lie_close)
+{
+    enum { COUNT = 1000000 };
+    static const double most[] = { 22, 22, 25 };
+    char *block = malloc(COUNT * 32);
+    struct rng rng;
+    rng_init(&rng, test_seed());
+    for (size_t way = 0; way < 3; way++) {
+        struct ranked ranked;
+        ranked_init(&ranked);
+        for (size_t i = 0; i < COUNT; i++) {
+            struct ranked_member *m = (struct ranked_member *)(void *)(block + i * 32);
+            double scores[] = { (double)i, -(double)i, (double)rng_below(&rng, COUNT) };
+            m->score = scores[way];
+            m->len = (uint32_t)snprintf(m->data, 16, "%zu", i);
+            ranked_add(&ranked, m);
+        }
+        ranked_check(&ranked);
+        ck_assert_double_le((double)ranked_bytes_used(&ranked), most[way] * COUNT);
+        for (size_t i = 0; i < COUNT; i++)
+            ranked_remove(&ranked, (struct ranked_member *)(void *)(block + i * 32));
+        ck_assert_uint_eq(mem_used(), 0);
+    }
+    free(block);
+}
+END_TEST
+
+Suite *test_suite(void)
+{
+    const TTest *const tests[] = {
+        an_empty_tree_has_nothing_and_no_memory,
+        order_is_by_score_then_by_member_bytes,
+        random_programs_agree_with_the_model,
+        random_programs_with_equal_scores_agree_with_the_model,
+        removing_ranges_keeps_the_shape,
+        members_divide_a_tree_of_equal_scores,
+        steps_can_turn_around,
+        take_goes_from_the_highest_and_leaves_a_sound_tree,
+        small_trees_are_small,
+        a_million_come_and_go_and_lie_close,
+        NULL,
+    };
+    return suite_of("ranked", tests);
+}

@@ -1,0 +1,319 @@
+/* What a transaction promises: settled look-ups, one event per call and key, emptied keys go. */
+#include <stdio.h>
+
+#include "store/expiry.h"
+#include "store/mem.h"
+#include "tests/support/suite.h"
+#include "tests/support/world.h"
+
+static struct world world;
+
+static void begin(void)
+{
+    world_init(&world);
+}
+
+static void end(void)
+{
+    world_drop(&world);
+}
+
+START_TEST(key_is_alive_at_its_deadline_and_dead_one_ms_later)
+{
+    begin();
+    world_set(&world, "k", "v", world.now + 100);
+    world.now += 100;
+    ck_assert(world_has(&world, "k"));
+    world.now += 1;
+    ck_assert(!world_has(&world, "k"));
+    end();
+}
+END_TEST
+
+START_TEST(finding_a_dead_key_tells_expired_before_the_commands_own_events)
+{
+    begin();
+    world_set(&world, "k", "v", world.now + 1);
+    world_forget(&world);
+    world.now += 2;
+    world_set(&world, "k", "w", NEVER);
+    ck_assert_str_eq(world_events(&world), "expired:k new:k set:k ");
+    ck_assert_uint_eq(world.store->stats.expired_keys, 1);
+    end();
+}
+END_TEST
+
+START_TEST(now_is_frozen_for_a_whole_transaction)
+{
+    begin();
+    world_set(&world, "k", "v", world.now + 10);
+    struct txn *txn = world_begin(&world);
+    world.now += 1000;
+    ck_assert_ptr_nonnull(txn_find(txn, text("k")));
+    world_commit(&world);
+    ck_assert(!world_has(&world, "k"));
+    end();
+}
+END_TEST
+
+START_TEST(several_members_in_one_call_are_one_event)
+{
+    begin();
+    struct txn *txn = world_begin(&world);
+    struct entry *entry = txn_create(txn, text("z"), TYPE_ZSET);
+    struct zput how = { .event = EVENT_ZADD };
+    double one = 1, two = 2;
+    txn_zset_put(txn, entry, text("a"), &one, &how);
+    txn_zset_put(txn, entry, text("b"), &two, &how);
+    txn_call(txn, 0);
+    txn_zset_put(txn, entry, text("c"), &two, &how);
+    world_commit(&world);
+    ck_assert_str_eq(world_events(&world), "new:z zadd:z zadd:z ");
+    end();
+}
+END_TEST
+
+START_TEST(an_emptied_collection_goes_when_its_call_ends)
+{
+    begin();
+    world_zadd(&world, "z", 1, "a");
+    world_forget(&world);
+    struct txn *txn = world_begin(&world);
+    struct entry *entry = txn_find(txn, text("z"));
+    ck_assert(txn_zset_remove(txn, entry, text("a")));
+    ck_assert_uint_eq(zset_count(entry->object.zset), 0);
+    world_commit(&world);
+    ck_assert(!world_has(&world, "z"));
+    ck_assert_str_eq(world_events(&world), "zrem:z del:z ");
+    end();
+}
+END_TEST
+
+START_TEST(a_collection_that_is_filled_again_in_the_same_call_stays)
+{
+    begin();
+    world_zadd(&world, "z", 1, "a");
+    struct txn *txn = world_begin(&world);
+    struct entry *entry = txn_find(txn, text("z"));
+    struct zput how = { .event = EVENT_ZADD };
+    double score = 2;
+    txn_zset_remove(txn, entry, text("a"));
+    txn_zset_put(txn, entry, text("b"), &score, &how);
+    world_commit(&world);
+    ck_assert(world_has(&world, "z"));
+    end();
+}
+END_TEST
+
+START_TEST(a_key_dropped_after_it_was_emptied_is_dropped_once)
+{
+    begin();
+    world_zadd(&world, "z", 1, "a");
+    world_forget(&world);
+    struct txn *txn = world_begin(&world);
+    struct entry *entry = txn_find(txn, text("z"));
+    txn_zset_remove(txn, entry, text("a"));
+    txn_key_drop(txn, entry, EVENT_DEL);
+    world_commit(&world);
+    ck_assert_str_eq(world_events(&world), "zrem:z del:z ");
+    end();
+}
+END_TEST
+
+START_TEST(expire_in_the_past_drops_the_key)
+{
+    begin();
+    world_set(&world, "k", "v", NEVER);
+    world_forget(&world);
+    struct txn *txn = world_begin(&world);
+    ck_assert(!txn_key_expire(txn, txn_find(txn, text("k")), world.now));
+    world_commit(&world);
+    ck_assert_str_eq(world_events(&world), "del:k ");
+    end();
+}
+END_TEST
+
+START_TEST(set_replaces_type_and_deadline_unless_told_to_keep_it)
+{
+    begin();
+    world_zadd(&world, "k", 1, "a");
+    struct txn *txn = world_begin(&world);
+    txn_key_expire(txn, txn_find(txn, text("k")), world.now + 50);
+    struct string_set keep = { .keep_ttl = true, .event = EVENT_SET };
+    txn_string_set(txn, text("k"), text("v"), &keep);
+    struct entry *entry = txn_find(txn, text("k"));
+    ck_assert_int_eq(entry->object.type, TYPE_STRING);
+    ck_assert_int_eq(entry->expires_at, world.now + 50);
+    struct string_set clear = { .at = NEVER, .event = EVENT_SET };
+    txn_string_set(txn, text("k"), text("w"), &clear);
+    ck_assert_int_eq(txn_find(txn, text("k"))->expires_at, NEVER);
+    world_commit(&world);
+    ck_assert_int_eq(store_next_due(world.store), NEVER);
+    end();
+}
+END_TEST
+
+START_TEST(a_value_made_of_the_old_value_is_safe)
+{
+    begin();
+    world_set(&world, "k", "a long enough old value", NEVER);
+    struct txn *txn = world_begin(&world);
+    struct bytes old = blob_view(txn_find(txn, text("k"))->object.string);
+    struct string_set how = { .at = NEVER, .event = EVENT_SET };
+    txn_string_set(txn, text("k"), bytes_of(old.data + 2, 4), &how);
+    struct bytes now = blob_view(txn_find(txn, text("k"))->object.string);
+    ck_assert(bytes_equal(now, LIT("long")));
+    world_commit(&world);
+    end();
+}
+END_TEST
+
+START_TEST(rename_takes_the_deadline_along_and_overwrites)
+{
+    begin();
+    world_set(&world, "a", "1", world.now + 70);
+    world_set(&world, "b", "2", world.now + 10);
+    world_forget(&world);
+    struct txn *txn = world_begin(&world);
+    txn_key_rename(txn, txn_find(txn, text("a")), text("b"));
+    ck_assert_ptr_null(txn_find(txn, text("a")));
+    ck_assert_int_eq(txn_find(txn, text("b"))->expires_at, world.now + 70);
+    world_commit(&world);
+    ck_assert_str_eq(world_events(&world), "new:b rename_from:a rename_to:b ");
+    ck_assert_int_eq(store_next_due(world.store), world.now + 71);
+    end();
+}
+END_TEST
+
+START_TEST(a_miss_tells_keymiss_and_is_counted)
+{
+    begin();
+    struct txn *txn = world_begin(&world);
+    ck_assert_ptr_null(txn_read(txn, text("nothing")));
+    world_commit(&world);
+    ck_assert_str_eq(world_events(&world), "keymiss:nothing ");
+    ck_assert_uint_eq(world.store->stats.misses, 1);
+    end();
+}
+END_TEST
+
+START_TEST(dead_keys_count_nowhere_before_anyone_collects_them)
+{
+    begin();
+    for (int i = 0; i < 10; i++) {
+        char key[16];
+        snprintf(key, sizeof(key), "k%d", i);
+        world_set(&world, key, "v", i < 9 ? world.now + 5 : NEVER);
+    }
+    world.now += 6;
+    struct txn *txn = world_begin(&world);
+    ck_assert_uint_eq(txn_count(txn), 1);
+    for (int i = 0; i < 50; i++)
+        ck_assert(bytes_equal(entry_key(txn_random(txn)), LIT("k9")));
+    world_commit(&world);
+    end();
+}
+END_TEST
+
+START_TEST(flush_empties_one_database_and_leaves_no_timer)
+{
+    begin();
+    world_set(&world, "a", "1", world.now + 5);
+    struct txn *txn = world_begin(&world);
+    txn_call(txn, 3);
+    struct string_set how = { .at = world.now + 9, .event = EVENT_SET };
+    txn_string_set(txn, text("b"), text("2"), &how);
+    txn_flush(txn, 0);
+    world_commit(&world);
+    ck_assert(!world_has(&world, "a"));
+    ck_assert_int_eq(store_next_due(world.store), world.now + 10);
+    end();
+}
+END_TEST
+
+START_TEST(nothing_is_told_when_nobody_listens)
+{
+    begin();
+    store_listen(world.store, 0, NULL);
+    world_set(&world, "a", "1", world.now + 5);
+    ck_assert_uint_eq(world.effect_count, 0);
+    ck_assert_uint_eq(world.commits, 0);
+    end();
+}
+END_TEST
+
+START_TEST(expiry_goes_in_deadline_order_across_databases_and_within_its_budget)
+{
+    begin();
+    const struct {
+        unsigned db;
+        msec ttl;
+        const char *key;
+    } keys[] = { { 2, 30, "c" }, { 0, 10, "a" }, { 1, 20, "b" }, { 5, 40, "d" } };
+    struct txn *txn = world_begin(&world);
+    for (size_t i = 0; i < 4; i++) {
+        txn_call(txn, keys[i].db);
+        struct string_set how = { .at = world.now + keys[i].ttl, .event = EVENT_SET };
+        txn_string_set(txn, text(keys[i].key), text("v"), &how);
+    }
+    world_commit(&world);
+    world_forget(&world);
+    ck_assert_int_eq(store_next_due(world.store), world.now + 11);
+    ck_assert_uint_eq(expiry_run(world.store, world.now + 10, 100), 0);
+    ck_assert_uint_eq(expiry_run(world.store, world.now + 31, 2), 2);
+    ck_assert_str_eq(world_events(&world), "expired:a expired:b ");
+    ck_assert_uint_eq(expiry_run(world.store, world.now + 31, 2), 1);
+    ck_assert_str_eq(world_events(&world), "expired:a expired:b expired:c ");
+    ck_assert_int_eq(store_next_due(world.store), world.now + 41);
+    end();
+}
+END_TEST
+
+START_TEST(a_big_set_is_dropped_at_once_and_freed_in_slices)
+{
+    begin();
+    size_t base = mem_used();
+    struct txn *txn = world_begin(&world);
+    struct entry *entry = txn_create(txn, text("s"), TYPE_SET);
+    store_listen(world.store, 0, NULL);
+    for (int i = 0; i < 100000; i++) {
+        char member[16];
+        snprintf(member, sizeof(member), "%d", i);
+        txn_set_add(txn, entry, text(member));
+    }
+    size_t full = mem_used();
+    txn_key_drop(txn, entry, EVENT_DEL);
+    txn_commit(txn);
+    ck_assert_uint_gt(mem_used(), full - full / 10);
+    ck_assert(reclaim_run(&world.store->reclaim, 1000));
+    while (reclaim_run(&world.store->reclaim, 1000))
+        continue;
+    ck_assert_uint_le(mem_used(), base + 16384);
+    end();
+}
+END_TEST
+
+Suite *test_suite(void)
+{
+    const TTest *const tests[] = {
+        key_is_alive_at_its_deadline_and_dead_one_ms_later,
+        finding_a_dead_key_tells_expired_before_the_commands_own_events,
+        now_is_frozen_for_a_whole_transaction,
+        several_members_in_one_call_are_one_event,
+        an_emptied_collection_goes_when_its_call_ends,
+        a_collection_that_is_filled_again_in_the_same_call_stays,
+        a_key_dropped_after_it_was_emptied_is_dropped_once,
+        expire_in_the_past_drops_the_key,
+        set_replaces_type_and_deadline_unless_told_to_keep_it,
+        a_value_made_of_the_old_value_is_safe,
+        rename_takes_the_deadline_along_and_overwrites,
+        a_miss_tells_keymiss_and_is_counted,
+        dead_keys_count_nowhere_before_anyone_collects_them,
+        flush_empties_one_database_and_leaves_no_timer,
+        nothing_is_told_when_nobody_listens,
+        expiry_goes_in_deadline_order_across_databases_and_within_its_budget,
+        a_big_set_is_dropped_at_once_and_freed_in_slices,
+        NULL,
+    };
+    return suite_of("txn", tests);
+}
