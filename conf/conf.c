@@ -1,0 +1,262 @@
+/* conf: values: from text into struct conf and back.
+ * Knows the types of the table and Redis' words for what is wrong with a value; refuses to know
+ * where the text comes from, and what single options are called. */
+#include "conf/conf.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "conf/text.h"
+
+/* A value read, before it is stored. Limits begin as they are: a text may name only some. */
+struct value {
+    int64_t number;
+    struct conf_output_limit limits[3];
+};
+
+static const char *const limit_classes[] = { "normal", "slave", "pubsub" };
+
+static void *place(struct conf *conf, const struct conf_option *option)
+{
+    return (char *)conf + option->offset;
+}
+
+static const void *place_of(const struct conf *conf, const struct conf_option *option)
+{
+    return (const char *)conf + option->offset;
+}
+
+/* ---- reading ---- */
+
+static const char *out_of_range(const struct conf_option *option)
+{
+    static char text[128];
+    const char *format = option->type == CONF_OCTAL
+                             ? "argument must be between %" PRIo64 " and %" PRIo64 " inclusive"
+                             : "argument must be between %" PRId64 " and %" PRId64 " inclusive";
+    snprintf(text, sizeof text, format, option->min, option->max);
+    return text;
+}
+
+static const char *none_of(const struct conf_choice *choices)
+{
+    static char text[256];
+    int used = snprintf(text, sizeof text, "argument(s) must be one of the following: ");
+    for (const char *gap = ""; choices->name != NULL && used < (int)sizeof text; gap = ", ")
+        used += snprintf(text + used, sizeof text - (size_t)used, "%s%s", gap, choices++->name);
+    return text;
+}
+
+/* Decimal as Redis takes it: no sign but "-", no spaces, no leading zeros. */
+static bool read_int(const char *text, int64_t *number)
+{
+    const char *digits = text + (*text == '-');
+    if (!isdigit((unsigned char)*digits)) return false;
+    if (*digits == '0' && (digits[1] != '\0' || digits != text)) return false;
+    char *end;
+    errno = 0;
+    *number = strtoll(text, &end, 10);
+    return *end == '\0' && errno == 0;
+}
+
+static bool read_octal(const char *text, int64_t *number)
+{
+    if (*text == '\0' || text[strspn(text, "01234567")] != '\0') return false;
+    errno = 0;
+    *number = strtoll(text, NULL, 8);
+    return errno == 0;
+}
+
+static int64_t memory_unit(const char *unit)
+{
+    static const struct conf_choice units[] = {
+        { "", 1 },           { "b", 1 },        { "k", 1000 },
+        { "kb", 1 << 10 },   { "m", 1000000 },  { "mb", 1 << 20 },
+        { "g", 1000000000 }, { "gb", 1 << 30 }, { NULL, 0 },
+    };
+    for (const struct conf_choice *at = units; at->name != NULL; at++)
+        if (strcasecmp(at->name, unit) == 0) return at->value;
+    return 0;
+}
+
+/* As Redis, no digits at all are 0. What does not fit becomes INT64_MAX. */
+static bool read_memory(const char *text, int64_t *bytes)
+{
+    size_t digits = strspn(text, "0123456789");
+    int64_t unit = memory_unit(text + digits);
+    if (unit == 0) return false;
+    errno = 0;
+    int64_t count = digits > 0 ? strtoll(text, NULL, 10) : 0;
+    if (errno != 0 || __builtin_mul_overflow(count, unit, bytes)) *bytes = INT64_MAX;
+    return true;
+}
+
+static bool read_choice(const struct conf_choice *choices, const char *text, int64_t *number)
+{
+    for (; choices->name != NULL; choices++) {
+        if (strcasecmp(choices->name, text) != 0) continue;
+        *number = choices->value;
+        return true;
+    }
+    return false;
+}
+
+static int limit_class(const char *word)
+{
+    if (strcasecmp(word, "replica") == 0) return CONF_LIMIT_REPLICA;
+    for (int i = 0; i < 3; i++)
+        if (strcasecmp(limit_classes[i], word) == 0) return i;
+    return -1;
+}
+
+static const char *read_limits(const char *text, struct conf_output_limit *limits)
+{
+    const char *why = NULL;
+    struct conf_words words;
+    if (!conf_words_split(text, strlen(text), &words, &why)) return why;
+    if (words.count % 4 != 0) why = "Wrong number of arguments in buffer limit configuration.";
+    for (size_t i = 0; i < words.count && why == NULL; i += 4) {
+        int which = limit_class(words.at[i]);
+        struct conf_output_limit limit;
+        if (which < 0)
+            why = "Invalid client class specified in buffer limit configuration.";
+        else if (!read_memory(words.at[i + 1], &limit.hard) ||
+                 !read_memory(words.at[i + 2], &limit.soft) ||
+                 !read_int(words.at[i + 3], &limit.soft_seconds) || limit.soft_seconds < 0)
+            why = "Error in hard, soft or soft_seconds setting in buffer limit configuration.";
+        else
+            limits[which] = limit;
+    }
+    conf_words_drop(&words);
+    return why;
+}
+
+static const char *read_bool(const char *text, int64_t *number)
+{
+    *number = strcasecmp(text, "yes") == 0;
+    return *number || strcasecmp(text, "no") == 0 ? NULL : "argument must be 'yes' or 'no'";
+}
+
+/* Returns what is wrong with the text for an option of this type, or NULL. */
+static const char *read_value(const struct conf_option *option, const char *text,
+                              struct value *value)
+{
+    switch (option->type) {
+    case CONF_BOOL: return read_bool(text, &value->number);
+    case CONF_INT:
+        if (!read_int(text, &value->number)) return "argument couldn't be parsed into an integer";
+        break;
+    case CONF_MEMORY:
+        if (!read_memory(text, &value->number)) return "argument must be a memory value";
+        break;
+    case CONF_OCTAL:
+        if (!read_octal(text, &value->number))
+            return "argument couldn't be parsed as an octal number";
+        break;
+    case CONF_ENUM:
+        return read_choice(option->choices, text, &value->number) ? NULL : none_of(option->choices);
+    case CONF_TEXT: return NULL;
+    case CONF_LIMITS: return read_limits(text, value->limits);
+    }
+    bool fits = value->number >= option->min && value->number <= option->max;
+    return fits ? NULL : out_of_range(option);
+}
+
+static void keep(struct conf *conf, const struct conf_option *option, const struct value *value,
+                 const char *text)
+{
+    void *at = place(conf, option);
+    switch (option->type) {
+    case CONF_BOOL: *(bool *)at = value->number != 0; break;
+    case CONF_INT:
+    case CONF_MEMORY:
+    case CONF_OCTAL:
+    case CONF_ENUM: *(int64_t *)at = value->number; break;
+    case CONF_LIMITS: memcpy(at, value->limits, sizeof value->limits); break;
+    case CONF_TEXT: free(*(char **)at); *(char **)at = conf_copy(text);
+    }
+}
+
+bool conf_set(struct conf *conf, const struct conf_option *option, const char *value,
+              const char **why)
+{
+    struct value read = { .number = 0 };
+    if (option->type == CONF_LIMITS) memcpy(read.limits, place(conf, option), sizeof read.limits);
+    *why = read_value(option, value, &read);
+    if (*why == NULL && option->check != NULL) *why = option->check(value);
+    if (*why != NULL) return false;
+    char *text = conf_copy(value);
+    if (option->tidy != NULL) {
+        option->tidy(text);
+        read_value(option, text, &read);
+    }
+    keep(conf, option, &read, text);
+    free(text);
+    return true;
+}
+
+/* ---- showing ---- */
+
+static const char *choice_name(const struct conf_choice *choices, int64_t value)
+{
+    while (choices->name != NULL && choices->value != value)
+        choices++;
+    return choices->name != NULL ? choices->name : "";
+}
+
+static void show_limits(FILE *to, const struct conf_output_limit *limits)
+{
+    for (int i = 0; i < 3; i++)
+        fprintf(to, "%s%s %" PRId64 " %" PRId64 " %" PRId64, i > 0 ? " " : "", limit_classes[i],
+                limits[i].hard, limits[i].soft, limits[i].soft_seconds);
+}
+
+static void show(FILE *to, const struct conf *conf, const struct conf_option *option)
+{
+    const void *at = place_of(conf, option);
+    switch (option->type) {
+    case CONF_BOOL: fputs(*(const bool *)at ? "yes" : "no", to); break;
+    case CONF_INT:
+    case CONF_MEMORY: fprintf(to, "%" PRId64, *(const int64_t *)at); break;
+    case CONF_OCTAL: fprintf(to, "%" PRIo64, *(const int64_t *)at); break;
+    case CONF_ENUM: fputs(choice_name(option->choices, *(const int64_t *)at), to); break;
+    case CONF_TEXT: fputs(*(char *const *)at, to); break;
+    case CONF_LIMITS: show_limits(to, at); break;
+    }
+}
+
+char *conf_get(const struct conf *conf, const struct conf_option *option)
+{
+    char *text;
+    size_t len;
+    FILE *to = conf_memory_stream(&text, &len);
+    show(to, conf, option);
+    fclose(to);
+    return text;
+}
+
+/* ---- the whole ---- */
+
+void conf_init(struct conf *conf)
+{
+    *conf = (struct conf){ .file = conf_copy("") };
+    for (size_t i = 0; i < conf_option_count(); i++) {
+        const struct conf_option *option = conf_option_at(i);
+        const char *why;
+        if (conf_set(conf, option, option->preset, &why)) continue;
+        fprintf(stderr, "expired: conf: the default of %s: %s\n", option->name, why);
+        abort();
+    }
+}
+
+void conf_drop(struct conf *conf)
+{
+    for (size_t i = 0; i < conf_option_count(); i++)
+        if (conf_option_at(i)->type == CONF_TEXT) free(*(char **)place(conf, conf_option_at(i)));
+    free(conf->file);
+    *conf = (struct conf){ .file = NULL };
+}

@@ -1,0 +1,109 @@
+/* conf: the options, from one table: parsing, CONFIG GET/SET/REWRITE and the example file.
+ * Knows names, types, ranges and defaults; refuses to know what an option does.
+ * Names and value syntax are redis.conf's wherever an option exists there. */
+#ifndef CONF_CONF_H
+#define CONF_CONF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum conf_debug { CONF_DEBUG_NO, CONF_DEBUG_YES, CONF_DEBUG_LOCAL };
+enum conf_supervised { CONF_SUPERVISED_NO, CONF_SUPERVISED_SYSTEMD, CONF_SUPERVISED_AUTO };
+enum { CONF_BIND_MAX = 16, CONF_LIMIT_NORMAL = 0, CONF_LIMIT_REPLICA = 1, CONF_LIMIT_PUBSUB = 2 };
+
+struct conf_output_limit {
+    int64_t hard, soft; /* bytes; 0: none */
+    int64_t soft_seconds;
+};
+
+struct conf {
+    /* network */
+    char *bind; /* words separated by one space, as given */
+    int64_t port, tcp_backlog, timeout, tcp_keepalive, maxclients;
+    char *unixsocket;
+    int64_t unixsocketperm; /* an octal mode; 0: as the umask says */
+    bool protected_mode;
+    char *requirepass;
+    /* limits */
+    int64_t proto_max_bulk_len, client_query_buffer_limit, maxmemory;
+    int64_t maxmemory_policy; /* noeviction is the one there is */
+    struct conf_output_limit output_limits[3];
+    /* data */
+    int64_t databases;
+    char *notify_keyspace_events;
+    char *dir;
+    char *save;      /* only "" so far: data is in memory */
+    bool appendonly; /* only no so far */
+    /* process */
+    int64_t loglevel; /* 0 debug, 1 verbose, 2 notice, 3 warning */
+    char *logfile, *pidfile;
+    bool daemonize;
+    int64_t supervised;           /* enum conf_supervised */
+    int64_t enable_debug_command; /* enum conf_debug */
+    int64_t hz;                   /* accepted for Redis' sake; nothing here polls */
+
+    char *file;          /* absolute path of the configuration file; "" without one */
+    uint64_t by_include; /* for conf_rewrite: a bit per option that an included file has set */
+};
+
+enum conf_type { CONF_BOOL, CONF_INT, CONF_MEMORY, CONF_OCTAL, CONF_ENUM, CONF_TEXT, CONF_LIMITS };
+
+struct conf_choice {
+    const char *name;
+    int64_t value;
+};
+
+struct conf_option {
+    const char *name;
+    enum conf_type type;
+    size_t offset; /* into struct conf */
+    int64_t min, max;
+    const struct conf_choice *choices; /* CONF_ENUM; ends with a NULL name */
+    const char *preset;                /* the default, as text */
+    bool live;                         /* CONFIG SET may change it */
+    bool many;                         /* takes more than one word */
+    /* Refuses a value that the type allows: returns the reason, or NULL. */
+    const char *(*check)(const char *value);
+    /* Brings an allowed value into the form that is kept and shown; never longer. */
+    void (*tidy)(char *value);
+    const char *section; /* of the example file */
+    const char *help;    /* one line, or a few with \n */
+};
+
+struct conf_error {
+    char text[512]; /* for start-up: "expired.conf:12: port: argument must be between ..." */
+};
+
+void conf_init(struct conf *conf); /* the defaults */
+void conf_drop(struct conf *conf);
+
+/* One file, with what it includes. On failure the error names file, line, option and reason. */
+bool conf_load_file(struct conf *conf, const char *path, struct conf_error *error);
+/* The same from memory; `name` is what errors call it. */
+bool conf_load_text(struct conf *conf, const char *text, size_t len, const char *name,
+                    struct conf_error *error);
+/* main's argc and argv, read as redis-server does: the configuration file, if argv[1] does not
+ * begin with "-"; then standard input, if the last word is "-"; then "--name value ...", where the
+ * values run until the next word that begins with "--". --help and --version are the caller's. */
+bool conf_load_args(struct conf *conf, int argc, char *const *argv, struct conf_error *error);
+
+size_t conf_option_count(void);
+const struct conf_option *conf_option_at(size_t index);
+const struct conf_option *conf_find(const char *name); /* whatever its case; NULL */
+
+/* Sets one option from its text; on failure nothing changed and `why` points to a constant or into
+ * a static buffer, in Redis' words ("argument must be 'yes' or 'no'"). */
+bool conf_set(struct conf *conf, const struct conf_option *option, const char *value,
+              const char **why);
+/* The value as CONFIG GET shows it; owned by the caller (free). */
+char *conf_get(const struct conf *conf, const struct conf_option *option);
+
+void conf_write_example(FILE *to);
+/* Rewrites conf->file, keeping comments and order; options that differ from their defaults are
+ * appended. The file is replaced whole or not at all. On failure the error is the bare reason
+ * ("Permission denied"). */
+bool conf_rewrite(const struct conf *conf, struct conf_error *error);
+
+#endif

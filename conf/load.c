@@ -1,0 +1,203 @@
+/* load: the configuration at start-up: files, what they include, and the command line.
+ * Knows lines and words; refuses to know what values mean: it names the place where conf_set says
+ * no. */
+#include "conf/conf.h"
+
+#include <errno.h>
+#include <glob.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "conf/text.h"
+
+enum { INCLUDE_DEPTH = 8 };
+
+/* The text being read, for messages. */
+struct source {
+    const char *name;
+    size_t line;
+    int depth; /* 0: not included */
+};
+
+static bool load_path(struct conf *conf, const char *path, int depth, struct conf_error *error);
+
+/* Error texts go to terminals and logs: whatever a file holds, they are one line. */
+static bool fail_at(struct conf_error *error, const struct source *source, const char *name,
+                    const char *why)
+{
+    snprintf(error->text, sizeof error->text, "%.200s:%zu: %.100s%s%.180s", source->name,
+             source->line, name, *name != '\0' ? ": " : "", why);
+    for (char *at = error->text; *at != '\0'; at++)
+        if ((unsigned char)*at < ' ' || *at == 0x7f) *at = '?';
+    return false;
+}
+
+/* Sets the option that the words name; false with the reason. */
+static bool set_words(struct conf *conf, const struct conf_words *words, bool included,
+                      const char **why)
+{
+    const struct conf_option *option = conf_find(words->at[0]);
+    *why = "no such option";
+    if (option == NULL) return false;
+    *why = "wrong number of arguments";
+    if (words->count < 2 || (words->count > 2 && !option->many)) return false;
+    char *value = conf_words_join(words, 1);
+    bool ok = conf_set(conf, option, value, why);
+    free(value);
+    if (ok && included) conf->by_include |= UINT64_C(1) << (option - conf_option_at(0));
+    return ok;
+}
+
+/* A pattern that matches nothing is no error; a plain path that is not there is one. */
+static bool include(struct conf *conf, const struct conf_words *words, const struct source *source,
+                    struct conf_error *error)
+{
+    if (words->count != 2) return fail_at(error, source, words->at[0], "wrong number of arguments");
+    if (source->depth >= INCLUDE_DEPTH)
+        return fail_at(error, source, words->at[0], "files include one another too deeply");
+    glob_t found;
+    int outcome = glob(words->at[1], GLOB_NOMAGIC, NULL, &found);
+    if (outcome == GLOB_NOMATCH) return true;
+    if (outcome != 0) return fail_at(error, source, words->at[0], "the pattern cannot be matched");
+    bool ok = true;
+    for (size_t i = 0; i < found.gl_pathc && ok; i++)
+        ok = load_path(conf, found.gl_pathv[i], source->depth + 1, error);
+    globfree(&found);
+    return ok;
+}
+
+static bool load_line(struct conf *conf, const char *line, size_t len, const struct source *source,
+                      struct conf_error *error)
+{
+    size_t blank = 0;
+    while (blank < len && strchr(" \t\r\v\f", line[blank]) != NULL && line[blank] != '\0')
+        blank++;
+    if (blank == len || line[blank] == '#') return true;
+    struct conf_words words;
+    const char *why;
+    if (!conf_words_split(line, len, &words, &why)) return fail_at(error, source, "", why);
+    bool ok;
+    if (strcasecmp(words.at[0], "include") == 0) {
+        ok = include(conf, &words, source, error);
+    } else {
+        ok = set_words(conf, &words, source->depth > 0, &why);
+        if (!ok) fail_at(error, source, words.at[0], why);
+    }
+    conf_words_drop(&words);
+    return ok;
+}
+
+static bool load_lines(struct conf *conf, const char *text, size_t len, struct source *source,
+                       struct conf_error *error)
+{
+    const char *line, *end = text + len;
+    size_t line_len;
+    while (conf_next_line(&text, end, &line, &line_len)) {
+        source->line++;
+        if (!load_line(conf, line, line_len, source, error)) return false;
+    }
+    return true;
+}
+
+bool conf_load_text(struct conf *conf, const char *text, size_t len, const char *name,
+                    struct conf_error *error)
+{
+    struct source source = { .name = name };
+    return load_lines(conf, text, len, &source, error);
+}
+
+static bool load_path(struct conf *conf, const char *path, int depth, struct conf_error *error)
+{
+    size_t len;
+    char *text = conf_read_file(path, &len);
+    if (text == NULL) {
+        snprintf(error->text, sizeof error->text, "%.400s: %.100s", path, strerror(errno));
+        return false;
+    }
+    struct source source = { .name = path, .depth = depth };
+    bool ok = load_lines(conf, text, len, &source, error);
+    free(text);
+    return ok;
+}
+
+bool conf_load_file(struct conf *conf, const char *path, struct conf_error *error)
+{
+    if (!load_path(conf, path, 0, error)) return false;
+    /* Absolute, for CONFIG REWRITE after the daemon has gone to its directory. */
+    char *absolute = realpath(path, NULL);
+    if (absolute == NULL) {
+        snprintf(error->text, sizeof error->text, "%.400s: %.100s", path, strerror(errno));
+        return false;
+    }
+    free(conf->file);
+    conf->file = absolute;
+    return true;
+}
+
+static bool load_stdin(struct conf *conf, struct conf_error *error)
+{
+    size_t len;
+    char *text = conf_read_stream(stdin, &len);
+    if (text == NULL) {
+        snprintf(error->text, sizeof error->text, "standard input: %.100s", strerror(errno));
+        return false;
+    }
+    bool ok = conf_load_text(conf, text, len, "standard input", error);
+    free(text);
+    return ok;
+}
+
+static bool is_name(const char *word)
+{
+    return word[0] == '-' && word[1] == '-';
+}
+
+/* One "--name value ...". The word behind a name is its value even where it begins with "--"
+ * (a password may), unless the name came with one ("--port 7000" as one word) or is save, whose
+ * value scripts leave out. Moves *at behind it. */
+static bool load_option(struct conf *conf, char *const **at, char *const *end,
+                        struct conf_error *error)
+{
+    struct conf_words words;
+    const char *why;
+    const char *given = *(*at)++;
+    bool ok = conf_words_split(given + 2, strlen(given + 2), &words, &why);
+    if (ok && words.count == 0) {
+        why = "not an option";
+        ok = false;
+    }
+    if (ok && words.count == 1) {
+        bool save = strcasecmp(words.at[0], "save") == 0;
+        if (save && (*at == end || is_name(**at)))
+            conf_words_add(&words, "");
+        else if (*at < end)
+            conf_words_add(&words, *(*at)++);
+    }
+    while (ok && *at < end && !is_name(**at))
+        conf_words_add(&words, *(*at)++);
+    ok = ok && set_words(conf, &words, false, &why);
+    if (!ok) snprintf(error->text, sizeof error->text, "%.100s: %.300s", given, why);
+    conf_words_drop(&words);
+    return ok;
+}
+
+bool conf_load_args(struct conf *conf, int argc, char *const *argv, struct conf_error *error)
+{
+    char *const *at = argv + 1, *const *end = argv + argc;
+    if (at < end && **at != '-' && !conf_load_file(conf, *at++, error)) return false;
+    if (at < end && strcmp(end[-1], "-") == 0) {
+        end--;
+        if (!load_stdin(conf, error)) return false;
+    }
+    while (at < end) {
+        if (!is_name(*at)) {
+            snprintf(error->text, sizeof error->text,
+                     "%.100s: not an option; options are given as --name value", *at);
+            return false;
+        }
+        if (!load_option(conf, &at, end, error)) return false;
+    }
+    return true;
+}

@@ -1,0 +1,326 @@
+/* options: the table: a row per option.
+ * Knows names, ranges, defaults and what each is for; refuses to know where values are kept and how
+ * they are read. From it come parsing, CONFIG GET/SET/REWRITE and expired.conf.example. */
+#include "conf/conf.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define IN_MEMORY  "data is kept in memory only in this version"
+#define AT(member) offsetof(struct conf, member)
+#define MEGABYTE   (INT64_C(1) << 20)
+
+static const struct conf_choice policies[] = { { "noeviction", 0 }, { NULL, 0 } };
+static const struct conf_choice levels[] = {
+    { "debug", 0 }, { "verbose", 1 }, { "notice", 2 }, { "warning", 3 }, { NULL, 0 }
+};
+static const struct conf_choice supervisors[] = { { "systemd", CONF_SUPERVISED_SYSTEMD },
+                                                  { "auto", CONF_SUPERVISED_AUTO },
+                                                  { "no", CONF_SUPERVISED_NO },
+                                                  { NULL, 0 } };
+static const struct conf_choice debug_users[] = {
+    { "no", CONF_DEBUG_NO }, { "yes", CONF_DEBUG_YES }, { "local", CONF_DEBUG_LOCAL }, { NULL, 0 }
+};
+
+/* The event classes in the order in which CONFIG GET shows them; "A" stands for the first
+ * EVENTS_OF_ALL of them. S T I V are kept for the classes of members, which are to come. */
+#define EVENT_LETTERS "g$lshzxetdnKEm"
+enum { EVENTS_OF_ALL = 10, EVENT_KINDS = sizeof EVENT_LETTERS - 1 };
+
+static const char *check_events(const char *value)
+{
+    return value[strspn(value, "A" EVENT_LETTERS)] != '\0'
+               ? "Invalid event class character. Use 'Ag$lshzxeKEtmdn'."
+               : NULL;
+}
+
+/* DIFFERS: Redis 7.0 does not show "n" beside "A" ("AKEn" reads back as "AKE"); here it stays.
+ * (doc/differs.md) */
+static void tidy_events(char *value)
+{
+    bool on[EVENT_KINDS] = { false };
+    int count = 0;
+    for (const char *at = value; *at != '\0'; at++)
+        for (int i = 0; i < EVENT_KINDS; i++)
+            if (EVENT_LETTERS[i] == *at || (*at == 'A' && i < EVENTS_OF_ALL)) on[i] = true;
+    while (count < EVENTS_OF_ALL && on[count])
+        count++;
+    bool all = count == EVENTS_OF_ALL;
+    if (all) *value++ = 'A';
+    for (int i = all ? EVENTS_OF_ALL : 0; i < EVENT_KINDS; i++)
+        if (on[i]) *value++ = EVENT_LETTERS[i];
+    *value = '\0';
+}
+
+static void tidy_spaces(char *value)
+{
+    char *to = value;
+    for (const char *at = value; *at != '\0'; at++)
+        if (*at != ' ' || (to > value && to[-1] != ' ')) *to++ = *at;
+    if (to > value && to[-1] == ' ') to--;
+    *to = '\0';
+}
+
+static const char *check_bind(const char *value)
+{
+    int words = 0;
+    for (const char *at = value; *at != '\0'; at++)
+        if (*at != ' ' && (at == value || at[-1] == ' ')) words++;
+    return words > CONF_BIND_MAX ? "Too many bind addresses specified." : NULL;
+}
+
+static const char *check_save(const char *value)
+{
+    return *value != '\0' ? IN_MEMORY : NULL;
+}
+
+static const char *check_appendonly(const char *value)
+{
+    return strcasecmp(value, "yes") == 0 ? IN_MEMORY : NULL;
+}
+
+/* As Redis: any number is taken, and what is beyond its bounds becomes the bound. */
+static void tidy_hz(char *value)
+{
+    long hz = strtol(value, NULL, 10);
+    if (hz < 1)
+        value[0] = '1';
+    else if (hz > 500)
+        memcpy(value, "500", sizeof "500");
+}
+
+static const struct conf_option options[] = {
+    { .name = "bind",
+      .type = CONF_TEXT,
+      .offset = AT(bind),
+      .preset = "127.0.0.1 -::1",
+      .many = true,
+      .check = check_bind,
+      .tidy = tidy_spaces,
+      .section = "network",
+      .help = "The addresses to listen on. A \"-\" in front: no error where the machine lacks it.\n"
+              "\"*\" is every IPv4 address, \"::*\" every IPv6 one; \"\" is none." },
+    { .name = "port",
+      .type = CONF_INT,
+      .offset = AT(port),
+      .max = 65535,
+      .preset = "6379",
+      .section = "network",
+      .help = "The TCP port. 0: no TCP, only the unix socket." },
+    { .name = "tcp-backlog",
+      .type = CONF_INT,
+      .offset = AT(tcp_backlog),
+      .max = INT_MAX,
+      .preset = "511",
+      .section = "network",
+      .help = "Connections that may wait to be accepted." },
+    { .name = "unixsocket",
+      .type = CONF_TEXT,
+      .offset = AT(unixsocket),
+      .preset = "",
+      .section = "network",
+      .help = "Path of a unix socket to listen on." },
+    { .name = "unixsocketperm",
+      .type = CONF_OCTAL,
+      .offset = AT(unixsocketperm),
+      .max = 0777,
+      .preset = "0",
+      .section = "network",
+      .help = "Mode of the unix socket, in octal. 0: what the umask leaves." },
+    { .name = "timeout",
+      .type = CONF_INT,
+      .offset = AT(timeout),
+      .max = INT_MAX,
+      .preset = "0",
+      .live = true,
+      .section = "network",
+      .help = "Seconds after which an idle client is closed. 0: never." },
+    { .name = "tcp-keepalive",
+      .type = CONF_INT,
+      .offset = AT(tcp_keepalive),
+      .max = INT_MAX,
+      .preset = "300",
+      .live = true,
+      .section = "network",
+      .help = "Seconds between TCP keep-alive probes. 0: none." },
+    { .name = "protected-mode",
+      .type = CONF_BOOL,
+      .offset = AT(protected_mode),
+      .preset = "yes",
+      .live = true,
+      .section = "network",
+      .help = "Without a password, serve clients of this machine only." },
+    { .name = "requirepass",
+      .type = CONF_TEXT,
+      .offset = AT(requirepass),
+      .preset = "",
+      .live = true,
+      .section = "network",
+      .help = "The password that AUTH asks for. \"\": none." },
+    { .name = "maxclients",
+      .type = CONF_INT,
+      .offset = AT(maxclients),
+      .min = 1,
+      .max = UINT_MAX,
+      .preset = "10000",
+      .live = true,
+      .section = "limits",
+      .help = "Connections served at a time; the next one gets an error and is closed." },
+    { .name = "proto-max-bulk-len",
+      .type = CONF_MEMORY,
+      .offset = AT(proto_max_bulk_len),
+      .min = MEGABYTE,
+      .max = INT64_MAX,
+      .preset = "512mb",
+      .live = true,
+      .section = "limits",
+      .help = "The longest single argument of a request, and the longest string value." },
+    { .name = "client-query-buffer-limit",
+      .type = CONF_MEMORY,
+      .offset = AT(client_query_buffer_limit),
+      .min = MEGABYTE,
+      .max = INT64_MAX,
+      .preset = "1gb",
+      .live = true,
+      .section = "limits",
+      .help = "A client with more unanswered input than this is closed." },
+    { .name = "client-output-buffer-limit",
+      .type = CONF_LIMITS,
+      .offset = AT(output_limits),
+      .preset = "normal 0 0 0 slave 256mb 64mb 60 pubsub 32mb 8mb 60",
+      .live = true,
+      .many = true,
+      .section = "limits",
+      .help =
+          "<class> <hard> <soft> <seconds>: a client of the class is closed when its unread\n"
+          "replies pass the hard limit, or stay beyond the soft one for that long. 0: no limit." },
+    { .name = "maxmemory",
+      .type = CONF_MEMORY,
+      .offset = AT(maxmemory),
+      .max = INT64_MAX,
+      .preset = "0",
+      .live = true,
+      .section = "limits",
+      .help = "Bytes of data beyond which commands that need more are refused. 0: no limit." },
+    { .name = "maxmemory-policy",
+      .type = CONF_ENUM,
+      .offset = AT(maxmemory_policy),
+      .choices = policies,
+      .preset = "noeviction",
+      .live = true,
+      .section = "limits",
+      .help = "What gives way when maxmemory is reached. noeviction: nothing does." },
+    { .name = "databases",
+      .type = CONF_INT,
+      .offset = AT(databases),
+      .min = 1,
+      .max = 16384,
+      .preset = "16",
+      .section = "data",
+      .help = "Databases that SELECT can choose from, numbered from 0." },
+    { .name = "notify-keyspace-events",
+      .type = CONF_TEXT,
+      .offset = AT(notify_keyspace_events),
+      .preset = "",
+      .live = true,
+      .check = check_events,
+      .tidy = tidy_events,
+      .section = "data",
+      .help =
+          "Events that are published: K (__keyspace@<db>__) and E (__keyevent@<db>__) with\n"
+          "g generic, $ strings, l lists, s sets, h hashes, z sorted sets, x expired, e evicted,\n"
+          "t streams, d modules, A all of these, m key misses, n new keys. \"\": none." },
+    { .name = "dir",
+      .type = CONF_TEXT,
+      .offset = AT(dir),
+      .preset = ".",
+      .section = "data",
+      .help = "The working directory." },
+    { .name = "save",
+      .type = CONF_TEXT,
+      .offset = AT(save),
+      .preset = "",
+      .live = true,
+      .many = true,
+      .check = check_save,
+      .section = "data",
+      .help = "Snapshots: \"\" is the one value, as " IN_MEMORY "." },
+    { .name = "appendonly",
+      .type = CONF_BOOL,
+      .offset = AT(appendonly),
+      .preset = "no",
+      .live = true,
+      .check = check_appendonly,
+      .section = "data",
+      .help = "The journal: \"no\" is the one value, as " IN_MEMORY "." },
+    { .name = "daemonize",
+      .type = CONF_BOOL,
+      .offset = AT(daemonize),
+      .preset = "no",
+      .section = "process",
+      .help = "Leave the terminal and serve in the background." },
+    { .name = "supervised",
+      .type = CONF_ENUM,
+      .offset = AT(supervised),
+      .choices = supervisors,
+      .preset = "no",
+      .section = "process",
+      .help = "Who is told that the daemon is ready. auto: systemd, where it asks for it." },
+    { .name = "pidfile",
+      .type = CONF_TEXT,
+      .offset = AT(pidfile),
+      .preset = "",
+      .section = "process",
+      .help = "A file that holds the process id while the daemon runs." },
+    { .name = "loglevel",
+      .type = CONF_ENUM,
+      .offset = AT(loglevel),
+      .choices = levels,
+      .preset = "notice",
+      .live = true,
+      .section = "process",
+      .help = "debug, verbose, notice or warning." },
+    { .name = "logfile",
+      .type = CONF_TEXT,
+      .offset = AT(logfile),
+      .preset = "",
+      .section = "process",
+      .help = "Where the log goes. \"\": standard output." },
+    { .name = "enable-debug-command",
+      .type = CONF_ENUM,
+      .offset = AT(enable_debug_command),
+      .choices = debug_users,
+      .preset = "no",
+      .section = "process",
+      .help = "Who may use DEBUG: no one, everyone (yes), or clients of this machine (local)." },
+    { .name = "hz",
+      .type = CONF_INT,
+      .offset = AT(hz),
+      .max = INT_MAX,
+      .preset = "10",
+      .live = true,
+      .tidy = tidy_hz,
+      .section = "process",
+      .help = "Taken for Redis' sake: nothing here works at intervals." },
+};
+
+_Static_assert(sizeof options / sizeof options[0] <= 64, "conf.by_include has a bit for each");
+
+size_t conf_option_count(void)
+{
+    return sizeof options / sizeof options[0];
+}
+
+const struct conf_option *conf_option_at(size_t index)
+{
+    return &options[index];
+}
+
+const struct conf_option *conf_find(const char *name)
+{
+    for (size_t i = 0; i < conf_option_count(); i++)
+        if (strcasecmp(options[i].name, name) == 0) return &options[i];
+    return NULL;
+}
