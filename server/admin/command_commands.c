@@ -1,0 +1,457 @@
+/* command_commands: COMMAND: the table of commands, told to clients.
+ * Knows rows; everything here is made from them. */
+#include <stdio.h>
+#include <string.h>
+
+#include "server/admin/admin.h"
+#include "server/admin/help.h"
+#include "server/admin/syntax.h"
+#include "server/args.h"
+#include "store/mem.h"
+
+enum { NAME_MAX_LEN = 64 };
+
+struct label {
+    unsigned bit;
+    const char *name;
+};
+
+static const struct label flag_names[] = {
+    { WRITE, "write" },
+    { READONLY, "readonly" },
+    { GROWS, "denyoom" },
+    { ADMIN, "admin" },
+    { PUBSUB, "pubsub" },
+    { NOSCRIPT, "noscript" },
+    { BLOCKING, "blocking" },
+    { LOADING, "loading" },
+    { STALE, "stale" },
+    { SKIP_MONITOR, "skip_monitor" },
+    { SKIP_SLOWLOG, "skip_slowlog" },
+    { FAST, "fast" },
+    { NO_AUTH, "no_auth" },
+    { MAY_REPLICATE, "may_replicate" },
+    { NO_ASYNC_LOADING, "no_async_loading" },
+    { NO_MULTI, "no_multi" },
+    { MOVABLE_KEYS, "movablekeys" },
+    { ALLOW_BUSY, "allow_busy" },
+};
+
+/* Where a category comes from: any of these flags, or the group, or the row itself. In Redis'
+ * order. */
+static const struct {
+    const char *name;
+    unsigned flags, acl;
+    const char *group;
+} categories[] = {
+    { "@keyspace", 0, ACL_KEYSPACE, "" },
+    { "@read", READONLY, 0, "" },
+    { "@write", WRITE, 0, "" },
+    { "@set", 0, 0, "set" },
+    { "@sortedset", 0, 0, "sorted-set" },
+    { "@list", 0, 0, "list" },
+    { "@hash", 0, 0, "hash" },
+    { "@string", 0, 0, "string" },
+    { "@dehydrator", 0, 0, "dehydrator" },
+    { "@pubsub", PUBSUB, 0, "" },
+    { "@admin", ADMIN, 0, "" },
+    { "@fast", FAST, 0, "" },
+    { "@slow", 0, 0, NULL }, /* what is not fast */
+    { "@blocking", BLOCKING, 0, "" },
+    { "@dangerous", ADMIN, ACL_DANGEROUS, "" },
+    { "@connection", 0, ACL_CONNECTION, "" },
+    { "@transaction", 0, ACL_TRANSACTION, "" },
+};
+
+enum { CATEGORIES_MAX = sizeof(categories) / sizeof(categories[0]) };
+
+static size_t categories_of(const struct command *row, const char **labels)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof(categories) / sizeof(categories[0]); i++) {
+        const char *group = categories[i].group;
+        bool fits = group == NULL ? !(row->flags & FAST) : strcmp(row->group, group) == 0;
+        if (fits || (row->flags & categories[i].flags) || (row->acl & categories[i].acl))
+            labels[count++] = categories[i].name;
+    }
+    return count;
+}
+
+static void reply_flags(struct call *call, const struct command *row)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof(flag_names) / sizeof(flag_names[0]); i++)
+        count += (row->flags & flag_names[i].bit) != 0;
+    resp_set(call->out, count);
+    for (size_t i = 0; i < sizeof(flag_names) / sizeof(flag_names[0]); i++)
+        if (row->flags & flag_names[i].bit) resp_status(call->out, flag_names[i].name);
+}
+
+static void reply_categories(struct call *call, const struct command *row)
+{
+    const char *labels[CATEGORIES_MAX];
+    size_t count = categories_of(row, labels);
+    resp_set(call->out, count);
+    for (size_t i = 0; i < count; i++)
+        resp_status(call->out, labels[i]);
+}
+
+/* The one specification that a plain range of keys makes. */
+static void reply_key_specs(struct call *call, const struct command *row)
+{
+    if (row->keys.first == 0) {
+        resp_set(call->out, 0);
+        return;
+    }
+    struct resp_writer *out = call->out;
+    int last = row->keys.last < 0 ? row->keys.last : row->keys.last - row->keys.first;
+    resp_set(out, 1);
+    resp_map(out, 3);
+    resp_bulk_text(out, "flags");
+    resp_set(out, 2);
+    resp_status(out, row->flags & WRITE ? "RW" : "RO");
+    resp_status(out, row->flags & WRITE ? "update" : "access");
+    resp_bulk_text(out, "begin_search");
+    resp_map(out, 2);
+    resp_bulk_text(out, "type");
+    resp_bulk_text(out, "index");
+    resp_bulk_text(out, "spec");
+    resp_map(out, 1);
+    resp_bulk_text(out, "index");
+    resp_integer(out, row->keys.first);
+    resp_bulk_text(out, "find_keys");
+    resp_map(out, 2);
+    resp_bulk_text(out, "type");
+    resp_bulk_text(out, "range");
+    resp_bulk_text(out, "spec");
+    resp_map(out, 3);
+    resp_bulk_text(out, "lastkey");
+    resp_integer(out, last);
+    resp_bulk_text(out, "keystep");
+    resp_integer(out, row->keys.step);
+    resp_bulk_text(out, "limit");
+    resp_integer(out, 0);
+}
+
+static size_t subcommand_count(const struct command *row)
+{
+    size_t count = 0;
+    if (row->subcommands != NULL)
+        while (row->subcommands[count].name != NULL)
+            count++;
+    return count;
+}
+
+static void reply_full_name(struct call *call, struct command_ref ref)
+{
+    char name[NAME_MAX_LEN];
+    size_t len = command_full_name(ref, name, sizeof(name));
+    resp_bulk(call->out, name, len);
+}
+
+static void reply_info(struct call *call, struct command_ref ref)
+{
+    const struct command *row = ref.row;
+    resp_array(call->out, 10);
+    reply_full_name(call, ref);
+    resp_integer(call->out, row->arity);
+    reply_flags(call, row);
+    resp_integer(call->out, row->keys.first);
+    resp_integer(call->out, row->keys.last);
+    resp_integer(call->out, row->keys.step);
+    reply_categories(call, row);
+    resp_set(call->out, 0); /* tips: for proxies of clusters */
+    reply_key_specs(call, row);
+    size_t count = subcommand_count(row);
+    resp_array(call->out, count);
+    for (size_t i = 0; i < count; i++)
+        reply_info(call, (struct command_ref){ &row->subcommands[i], row, ref.context });
+}
+
+/* ---- which rows -------------------------------------------------------------------------------
+ */
+
+/* "get", "config|get". */
+static struct command_ref find_full(const struct commands *commands, struct bytes name)
+{
+    struct bytes words[2] = { name, { NULL, 0 } };
+    const char *bar = name.len > 0 ? memchr(name.data, '|', name.len) : NULL;
+    if (bar == NULL) return commands_find(commands, name);
+    words[0].len = (size_t)(bar - name.data);
+    words[1] = bytes_of(bar + 1, name.len - words[0].len - 1);
+    struct command_ref ref = commands_match(commands, 2, words);
+    if (ref.row != NULL && ref.parent == NULL) ref.row = NULL; /* it has no subcommands */
+    return ref;
+}
+
+static void cmd_command(struct call *call)
+{
+    const struct commands *commands = call->context;
+    size_t count = commands_count(commands);
+    resp_array(call->out, count);
+    for (size_t i = 0; i < count; i++)
+        reply_info(call, commands_at(commands, i));
+}
+
+static void cmd_command_count(struct call *call)
+{
+    resp_integer(call->out, (int64_t)commands_count(call->context));
+}
+
+static void cmd_command_info(struct call *call)
+{
+    if (call->argc == 2) {
+        cmd_command(call);
+        return;
+    }
+    resp_array(call->out, (size_t)call->argc - 2);
+    for (int i = 2; i < call->argc; i++) {
+        struct command_ref ref = find_full(call->context, call->argv[i]);
+        if (ref.row == NULL)
+            resp_null(call->out);
+        else
+            reply_info(call, ref);
+    }
+}
+
+static void reply_docs(struct call *call, struct command_ref ref);
+
+static void reply_docs_of_subcommands(struct call *call, struct command_ref ref)
+{
+    size_t count = subcommand_count(ref.row);
+    resp_bulk_text(call->out, "subcommands");
+    resp_map(call->out, count);
+    for (size_t i = 0; i < count; i++)
+        reply_docs(call, (struct command_ref){ &ref.row->subcommands[i], ref.row, ref.context });
+}
+
+static void reply_docs(struct call *call, struct command_ref ref)
+{
+    const struct command *row = ref.row;
+    bool has_arguments = row->syntax[0] != '\0';
+    size_t fields = 4u + (row->subcommands != NULL) + has_arguments;
+    reply_full_name(call, ref);
+    resp_map(call->out, fields);
+    resp_bulk_text(call->out, "summary");
+    resp_bulk_text(call->out, row->summary);
+    resp_bulk_text(call->out, "since");
+    resp_bulk_text(call->out, row->since);
+    resp_bulk_text(call->out, "group");
+    resp_bulk_text(call->out, row->group);
+    resp_bulk_text(call->out, "complexity");
+    resp_bulk_text(call->out, row->complexity);
+    if (has_arguments) {
+        resp_bulk_text(call->out, "arguments");
+        syntax_reply_arguments(call->out, row->syntax);
+    }
+    if (row->subcommands != NULL) reply_docs_of_subcommands(call, ref);
+}
+
+static void cmd_command_docs(struct call *call)
+{
+    const struct commands *commands = call->context;
+    if (call->argc == 2) {
+        size_t count = commands_count(commands);
+        resp_map(call->out, count);
+        for (size_t i = 0; i < count; i++)
+            reply_docs(call, commands_at(commands, i));
+        return;
+    }
+    size_t found = 0;
+    for (int i = 2; i < call->argc; i++)
+        found += find_full(commands, call->argv[i]).row != NULL;
+    resp_map(call->out, found);
+    for (int i = 2; i < call->argc; i++) {
+        struct command_ref ref = find_full(commands, call->argv[i]);
+        if (ref.row != NULL) reply_docs(call, ref);
+    }
+}
+
+/* ---- LIST
+ * ---------------------------------------------------------------------------------------- */
+
+struct list_filter {
+    struct bytes pattern, category; /* data NULL: any */
+    bool none;                      /* of a module: there are none */
+};
+
+static bool is_in_category(const struct command *row, struct bytes category)
+{
+    const char *labels[CATEGORIES_MAX];
+    size_t count = categories_of(row, labels);
+    for (size_t i = 0; i < count; i++)
+        if (bytes_equal(category, bytes_of(labels[i] + 1, strlen(labels[i] + 1)))) return true;
+    return false;
+}
+
+static bool is_listed(const struct list_filter *filter, struct command_ref ref)
+{
+    char name[NAME_MAX_LEN];
+    size_t len = command_full_name(ref, name, sizeof(name));
+    if (filter->none) return false;
+    if (filter->pattern.data != NULL && !bytes_match(filter->pattern, bytes_of(name, len)))
+        return false;
+    return filter->category.data == NULL || is_in_category(ref.row, filter->category);
+}
+
+/* Counts those that are listed and, the second time, replies them. */
+static size_t list_rows(struct call *call, const struct list_filter *filter, bool reply)
+{
+    const struct commands *commands = call->context;
+    size_t listed = 0;
+    for (size_t i = 0; i < commands_count(commands); i++) {
+        struct command_ref ref = commands_at(commands, i);
+        if (!is_listed(filter, ref)) continue;
+        listed++;
+        if (reply) reply_full_name(call, ref);
+    }
+    return listed;
+}
+
+static void cmd_command_list(struct call *call)
+{
+    struct list_filter filter = { 0 };
+    if (call->argc == 5 && arg_is(call, 2, "FILTERBY") && arg_is(call, 3, "MODULE"))
+        filter.none = true;
+    else if (call->argc == 5 && arg_is(call, 2, "FILTERBY") && arg_is(call, 3, "ACLCAT"))
+        filter.category = call->argv[4];
+    else if (call->argc == 5 && arg_is(call, 2, "FILTERBY") && arg_is(call, 3, "PATTERN"))
+        filter.pattern = call->argv[4];
+    else if (call->argc != 2) {
+        fail(call, ERR_SYNTAX);
+        return;
+    }
+    resp_array(call->out, list_rows(call, &filter, false));
+    list_rows(call, &filter, true);
+}
+
+static void cmd_command_getkeys(struct call *call)
+{
+    int argc = call->argc - 2;
+    const struct bytes *argv = call->argv + 2;
+    struct command_ref ref = commands_match(call->context, argc, argv);
+    if (ref.row == NULL) {
+        fail(call, ERR_COMMAND_INVALID);
+        return;
+    }
+    if (ref.row->keys.first == 0 && ref.row->find_keys == NULL) {
+        fail(call, ERR_COMMAND_NO_KEYS);
+        return;
+    }
+    if (ref.row->arity > 0 ? argc != ref.row->arity : argc < -ref.row->arity) {
+        fail(call, ERR_COMMAND_ARITY);
+        return;
+    }
+    int *positions = mem_alloc((size_t)argc * sizeof(*positions));
+    int count = command_keys(ref.row, argc, argv, positions);
+    if (count < 0) {
+        fail(call, ERR_COMMAND_KEYS);
+    } else {
+        resp_array(call->out, (size_t)count);
+        for (int i = 0; i < count; i++)
+            reply_bytes(call, argv[positions[i]]);
+    }
+    mem_free(positions);
+}
+
+static void cmd_command_help(struct call *call)
+{
+    static const char *const lines[] = {
+        "COMMAND <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+        "(no subcommand)",
+        "    Arity, flags and key positions of all commands.",
+        "COUNT",
+        "    How many commands there are.",
+        "LIST [FILTERBY (MODULE <name>|ACLCAT <category>|PATTERN <pattern>)]",
+        "    Their names.",
+        "INFO [<command-name> ...]",
+        "    Arity, flags and key positions of some or all.",
+        "DOCS [<command-name> ...]",
+        "    What some or all are for, and how they are written.",
+        "GETKEYS <full-command>",
+        "    The keys in a full command.",
+    };
+    reply_help(call, lines, sizeof(lines) / sizeof(lines[0]));
+}
+
+enum { ABOUT = LOADING | STALE };
+
+static const struct command subcommands[] = {
+    { .name = "COUNT",
+      .run = cmd_command_count,
+      .arity = 2,
+      .flags = ABOUT,
+      .acl = ACL_CONNECTION,
+      .group = "server",
+      .since = "2.8.13",
+      .complexity = "O(1)",
+      .syntax = "",
+      .summary = "How many commands there are." },
+    { .name = "INFO",
+      .run = cmd_command_info,
+      .arity = -2,
+      .flags = ABOUT,
+      .acl = ACL_CONNECTION,
+      .group = "server",
+      .since = "2.8.13",
+      .complexity = "O(N), N commands",
+      .syntax = "[command-name [command-name ...]]",
+      .summary = "Arity, flags and key positions of commands." },
+    { .name = "DOCS",
+      .run = cmd_command_docs,
+      .arity = -2,
+      .flags = ABOUT,
+      .acl = ACL_CONNECTION,
+      .group = "server",
+      .since = "7.0.0",
+      .complexity = "O(N), N commands",
+      .syntax = "[command-name [command-name ...]]",
+      .summary = "What commands are for, and how they are written." },
+    { .name = "LIST",
+      .run = cmd_command_list,
+      .arity = -2,
+      .flags = ABOUT,
+      .acl = ACL_CONNECTION,
+      .group = "server",
+      .since = "7.0.0",
+      .complexity = "O(N), N commands",
+      .syntax = "[FILTERBY <MODULE module-name | ACLCAT category | PATTERN pattern>]",
+      .summary = "The names of commands." },
+    { .name = "GETKEYS",
+      .run = cmd_command_getkeys,
+      .arity = -4,
+      .flags = ABOUT,
+      .acl = ACL_CONNECTION,
+      .group = "server",
+      .since = "2.8.13",
+      .complexity = "O(N), N arguments",
+      .syntax = "command [arg [arg ...]]",
+      .summary = "The keys in a full command." },
+    { .name = "HELP",
+      .run = cmd_command_help,
+      .arity = 2,
+      .flags = ABOUT,
+      .acl = ACL_CONNECTION,
+      .group = "server",
+      .since = "5.0.0",
+      .complexity = "O(1)",
+      .syntax = "",
+      .summary = "What COMMAND can do." },
+    { .name = NULL },
+};
+
+static const struct command rows[] = {
+    { .name = "COMMAND",
+      .run = cmd_command,
+      .arity = -1,
+      .flags = ABOUT,
+      .acl = ACL_CONNECTION,
+      .group = "server",
+      .since = "2.8.13",
+      .complexity = "O(N), N commands",
+      .syntax = "",
+      .summary = "Arity, flags and key positions of all commands.",
+      .subcommands = subcommands },
+};
+
+const struct command_group command_commands = COMMAND_GROUP(rows);

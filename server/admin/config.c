@@ -1,0 +1,244 @@
+/* config: CONFIG: options seen and changed while running.
+ * Knows the option table; what follows from a change is the wiring's business (`changed`). */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/admin/admin.h"
+#include "server/admin/help.h"
+#include "server/args.h"
+#include "store/mem.h"
+
+/* ---- GET ------------------------------------------------------------------------------------ */
+
+enum { PATTERN_MAX = 128 };
+
+/* Options' names are in lower case, so a pattern is too before it is held against them. */
+static bool matches(struct bytes pattern, const char *name)
+{
+    char folded[PATTERN_MAX];
+    if (pattern.len > sizeof(folded)) return false;
+    for (size_t i = 0; i < pattern.len; i++)
+        folded[i] = (char)tolower((unsigned char)pattern.data[i]);
+    return bytes_match(bytes_of(folded, pattern.len), bytes_of(name, strlen(name)));
+}
+
+static bool is_wanted(const struct call *call, const struct conf_option *option)
+{
+    for (int i = 2; i < call->argc; i++)
+        if (matches(call->argv[i], option->name)) return true;
+    return false;
+}
+
+static void cmd_config_get(struct call *call)
+{
+    const struct config_context *context = call->context;
+    size_t wanted = 0;
+    for (size_t i = 0; i < conf_option_count(); i++)
+        wanted += is_wanted(call, conf_option_at(i));
+    resp_map(call->out, wanted);
+    for (size_t i = 0; i < conf_option_count(); i++) {
+        const struct conf_option *option = conf_option_at(i);
+        if (!is_wanted(call, option)) continue;
+        char *value = conf_get(context->conf, option);
+        resp_bulk_text(call->out, option->name);
+        resp_bulk_text(call->out, value);
+        free(value);
+    }
+}
+
+/* ---- SET: all or nothing ----------------------------------------------------------------------
+ */
+
+enum { PAIRS_MAX = 64 };
+
+struct change {
+    const struct conf_option *option;
+    char *value; /* the new one; after it is set, the old one */
+};
+
+static char *text_of(struct bytes bytes)
+{
+    char *text = mem_alloc(bytes.len + 1);
+    memcpy(text, bytes.data, bytes.len);
+    text[bytes.len] = '\0';
+    return text;
+}
+
+static void fail_change(struct call *call, const struct conf_option *option, const char *why)
+{
+    failf(call, ERR_CONFIG_SET, option->name, why);
+}
+
+/* The options that are named, each once, each one that may change. */
+static bool find_options(struct call *call, struct change *changes, int count)
+{
+    for (int i = 0; i < count; i++) {
+        struct bytes word = call->argv[2 + 2 * i];
+        char *name = text_of(word);
+        changes[i].option = conf_find(name);
+        mem_free(name);
+        if (changes[i].option == NULL) {
+            failf(call, ERR_CONFIG_UNKNOWN, arg_width(call, 2 + 2 * i), word.data);
+            return false;
+        }
+    }
+    for (int i = 0; i < count; i++) {
+        if (!changes[i].option->live) {
+            fail_change(call, changes[i].option, "can't set immutable config");
+            return false;
+        }
+        for (int j = 0; j < i; j++) {
+            if (changes[j].option != changes[i].option) continue;
+            fail_change(call, changes[i].option, "duplicate parameter");
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool set_all(struct call *call, struct conf *conf, struct change *changes, int count)
+{
+    for (int i = 0; i < count; i++) {
+        char *old = conf_get(conf, changes[i].option);
+        char *value = text_of(call->argv[3 + 2 * i]);
+        const char *why;
+        bool done = conf_set(conf, changes[i].option, value, &why);
+        mem_free(value);
+        if (done) {
+            changes[i].value = old;
+            continue;
+        }
+        free(old);
+        fail_change(call, changes[i].option, why);
+        while (i-- > 0) {
+            const char *ignored;
+            conf_set(conf, changes[i].option, changes[i].value, &ignored);
+        }
+        return false;
+    }
+    return true;
+}
+
+static void cmd_config_set(struct call *call)
+{
+    const struct config_context *context = call->context;
+    if (call->argc % 2 != 0 || call->argc > 2 + 2 * PAIRS_MAX) {
+        fail(call, ERR_SYNTAX);
+        return;
+    }
+    int count = (call->argc - 2) / 2;
+    struct change changes[PAIRS_MAX] = { 0 };
+    if (!find_options(call, changes, count)) return;
+    bool done = set_all(call, context->conf, changes, count);
+    for (int i = 0; i < count; i++)
+        free(changes[i].value);
+    if (!done) return;
+    notify_set_flags(context->notify, context->conf->notify_keyspace_events);
+    context->changed(context->ctx);
+    reply_ok(call);
+}
+
+/* ---- the rest -----------------------------------------------------------------------------------
+ */
+
+static void cmd_config_resetstat(struct call *call)
+{
+    const struct config_context *context = call->context;
+    *context->stats = (struct stats){ 0 };
+    context->store->stats = (struct store_stats){ 0 };
+    mem_reset_peak();
+    reply_ok(call);
+}
+
+static void cmd_config_rewrite(struct call *call)
+{
+    const struct config_context *context = call->context;
+    struct conf_error error;
+    if (context->conf->file[0] == '\0')
+        fail(call, ERR_CONFIG_NO_FILE);
+    else if (!conf_rewrite(context->conf, &error))
+        failf(call, ERR_CONFIG_REWRITE, error.text);
+    else
+        reply_ok(call);
+}
+
+static void cmd_config_help(struct call *call)
+{
+    static const char *const lines[] = {
+        "CONFIG <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+        "GET <pattern> [<pattern> ...]",
+        "    The options whose names match, with their values.",
+        "SET <option> <value> [<option> <value> ...]",
+        "    Changes options: all of them, or none.",
+        "RESETSTAT",
+        "    Begins the statistics of INFO anew.",
+        "REWRITE",
+        "    Writes the options in force to the configuration file.",
+    };
+    reply_help(call, lines, sizeof(lines) / sizeof(lines[0]));
+}
+
+enum { SYSTEM = ADMIN | NOSCRIPT | LOADING | STALE };
+
+static const struct command subcommands[] = {
+    { .name = "GET",
+      .run = cmd_config_get,
+      .arity = -3,
+      .flags = SYSTEM,
+      .group = "server",
+      .since = "2.0.0",
+      .complexity = "O(N), N options",
+      .syntax = "parameter [parameter ...]",
+      .summary = "The values of options." },
+    { .name = "SET",
+      .run = cmd_config_set,
+      .arity = -4,
+      .flags = SYSTEM,
+      .group = "server",
+      .since = "2.0.0",
+      .complexity = "O(N), N options",
+      .syntax = "parameter value [parameter value ...]",
+      .summary = "Changes options." },
+    { .name = "RESETSTAT",
+      .run = cmd_config_resetstat,
+      .arity = 2,
+      .flags = SYSTEM,
+      .group = "server",
+      .since = "2.0.0",
+      .complexity = "O(1)",
+      .syntax = "",
+      .summary = "Begins the statistics anew." },
+    { .name = "REWRITE",
+      .run = cmd_config_rewrite,
+      .arity = 2,
+      .flags = SYSTEM,
+      .group = "server",
+      .since = "2.8.0",
+      .complexity = "O(1)",
+      .syntax = "",
+      .summary = "Writes the options to the configuration file." },
+    { .name = "HELP",
+      .run = cmd_config_help,
+      .arity = 2,
+      .flags = LOADING | STALE,
+      .group = "server",
+      .since = "5.0.0",
+      .complexity = "O(1)",
+      .syntax = "",
+      .summary = "What CONFIG can do." },
+    { .name = NULL },
+};
+
+static const struct command rows[] = {
+    { .name = "CONFIG",
+      .arity = -2,
+      .group = "server",
+      .since = "2.0.0",
+      .complexity = "depends on the subcommand",
+      .syntax = "",
+      .summary = "The server's options.",
+      .subcommands = subcommands },
+};
+
+const struct command_group config_commands = COMMAND_GROUP(rows);

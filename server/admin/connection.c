@@ -1,0 +1,238 @@
+/* connection: commands about the caller's own connection: who it is, what it speaks, where it is.
+ * Knows the session; CLIENT, which speaks of other connections too, is in client_commands.c. */
+#include <stdlib.h>
+
+#include "proto/number.h"
+#include "server/admin/admin.h"
+#include "server/admin/identity.h"
+#include "server/args.h"
+#include "server/session.h"
+#include "server/version.h"
+
+/* RESP2 has no push: a subscriber's PONG looks like a message. */
+static void cmd_ping(struct call *call)
+{
+    if (call->argc > 2) {
+        fail_named(call, ERR_ARITY);
+        return;
+    }
+    struct bytes text = call->argc == 2 ? call->argv[1] : LIT("");
+    if (call->out->version == 2 && session_subscriptions(call->session) > 0) {
+        resp_array(call->out, 2);
+        resp_bulk_text(call->out, "pong");
+        reply_bytes(call, text);
+    } else if (call->argc == 2) {
+        reply_bytes(call, text);
+    } else {
+        resp_status(call->out, "PONG");
+    }
+}
+
+static void cmd_echo(struct call *call)
+{
+    reply_bytes(call, call->argv[1]);
+}
+
+static void cmd_auth(struct call *call)
+{
+    const struct connection_context *context = call->context;
+    if (call->argc > 3) {
+        fail(call, ERR_SYNTAX);
+        return;
+    }
+    if (call->argc == 2 && context->conf->requirepass[0] == '\0') {
+        fail(call, ERR_NO_PASSWORD);
+        return;
+    }
+    struct bytes user = call->argc == 3 ? call->argv[1] : LIT("default");
+    if (!identity_check(context->conf, user, call->argv[call->argc - 1])) {
+        fail(call, ERR_WRONGPASS);
+        return;
+    }
+    call->session->authenticated = true;
+    reply_ok(call);
+}
+
+struct hello {
+    int64_t version; /* 0: as it is */
+    const struct bytes *user, *password, *name;
+};
+
+static bool parse_hello(struct call *call, struct hello *hello)
+{
+    if (call->argc == 1) return true;
+    if (!arg_int64_or(call, 1, &hello->version, ERR_PROTOVER)) return false;
+    if (hello->version < 2 || hello->version > 3) {
+        fail(call, ERR_NOPROTO);
+        return false;
+    }
+    for (int i = 2; i < call->argc; i++) {
+        int more = call->argc - 1 - i;
+        if (arg_is(call, i, "AUTH") && more >= 2) {
+            hello->user = &call->argv[++i];
+            hello->password = &call->argv[++i];
+        } else if (arg_is(call, i, "SETNAME") && more >= 1) {
+            hello->name = &call->argv[++i];
+            if (identity_name_valid(*hello->name)) continue;
+            fail(call, ERR_CLIENT_NAME);
+            return false;
+        } else {
+            failf(call, ERR_HELLO_OPTION, arg_width(call, i), call->argv[i].data);
+            return false;
+        }
+    }
+    return true;
+}
+
+static void reply_hello(struct call *call)
+{
+    resp_map(call->out, 7);
+    resp_bulk_text(call->out, "server");
+    resp_bulk_text(call->out, "redis");
+    resp_bulk_text(call->out, "version");
+    resp_bulk_text(call->out, REDIS_VERSION);
+    resp_bulk_text(call->out, "proto");
+    resp_integer(call->out, call->out->version);
+    resp_bulk_text(call->out, "id");
+    resp_integer(call->out, (int64_t)call->session->id);
+    resp_bulk_text(call->out, "mode");
+    resp_bulk_text(call->out, "standalone");
+    resp_bulk_text(call->out, "role");
+    resp_bulk_text(call->out, "master");
+    resp_bulk_text(call->out, "modules");
+    resp_array(call->out, 0);
+}
+
+static void cmd_hello(struct call *call)
+{
+    const struct connection_context *context = call->context;
+    struct session *session = call->session;
+    struct hello hello = { 0 };
+    if (!parse_hello(call, &hello)) return;
+    if (hello.user != NULL) {
+        if (!identity_check(context->conf, *hello.user, *hello.password)) {
+            fail(call, ERR_WRONGPASS);
+            return;
+        }
+        session->authenticated = true;
+    }
+    if (!session->authenticated) {
+        fail(call, ERR_HELLO_NOAUTH);
+        return;
+    }
+    if (hello.name != NULL) identity_set_text(&session->name, *hello.name);
+    if (hello.version != 0) session->out.version = (int)hello.version;
+    reply_hello(call);
+}
+
+static void cmd_select(struct call *call)
+{
+    int64_t db;
+    if (!arg_int64(call, 1, &db)) return;
+    if (db < 0 || db >= call->txn->store->database_count) {
+        fail(call, ERR_DB_INDEX);
+        return;
+    }
+    call->session->db = (unsigned)db;
+    reply_ok(call);
+}
+
+static void cmd_quit(struct call *call)
+{
+    call->session->close_after_reply = true;
+    reply_ok(call);
+}
+
+static void cmd_reset(struct call *call)
+{
+    const struct connection_context *context = call->context;
+    struct session *session = call->session;
+    multi_drop(session);
+    watch_forget(context->watch, session);
+    pubsub_forget(context->pubsub, session);
+    session->db = 0;
+    session->out.version = 2;
+    session->reply_mode = REPLY_ON;
+    session->out.mute = false;
+    session->no_touch = false;
+    session->authenticated = context->conf->requirepass[0] == '\0';
+    identity_set_text(&session->name, LIT(""));
+    resp_status(call->out, "RESET");
+}
+
+static const struct command rows[] = {
+    { .name = "PING",
+      .run = cmd_ping,
+      .arity = -1,
+      .flags = FAST | WHILE_SUBSCRIBED,
+      .acl = ACL_CONNECTION,
+      .group = "connection",
+      .since = "1.0.0",
+      .complexity = "O(1)",
+      .syntax = "[message]",
+      .summary = "Answers PONG, or the message." },
+    { .name = "ECHO",
+      .run = cmd_echo,
+      .arity = 2,
+      .flags = FAST | LOADING | STALE,
+      .acl = ACL_CONNECTION,
+      .group = "connection",
+      .since = "1.0.0",
+      .complexity = "O(1)",
+      .syntax = "message",
+      .summary = "Answers the message." },
+    { .name = "AUTH",
+      .run = cmd_auth,
+      .arity = -2,
+      .flags = NOSCRIPT | LOADING | STALE | FAST | NO_AUTH | ALLOW_BUSY,
+      .acl = ACL_CONNECTION,
+      .group = "connection",
+      .since = "1.0.0",
+      .complexity = "O(1)",
+      .syntax = "[username] password",
+      .summary = "Identifies the caller by a password." },
+    { .name = "HELLO",
+      .run = cmd_hello,
+      .arity = -1,
+      .flags = NOSCRIPT | LOADING | STALE | FAST | NO_AUTH | ALLOW_BUSY,
+      .acl = ACL_CONNECTION,
+      .group = "connection",
+      .since = "6.0.0",
+      .complexity = "O(1)",
+      .syntax = "[protover [AUTH username password] [SETNAME clientname]]",
+      .summary = "Chooses RESP2 or RESP3, and says who is calling." },
+    { .name = "SELECT",
+      .run = cmd_select,
+      .arity = 2,
+      .flags = LOADING | STALE | FAST,
+      .acl = ACL_CONNECTION,
+      .group = "connection",
+      .since = "1.0.0",
+      .complexity = "O(1)",
+      .syntax = "index",
+      .summary = "Changes to another database." },
+    { .name = "QUIT",
+      .run = cmd_quit,
+      .arity = -1,
+      .flags =
+          NOSCRIPT | LOADING | STALE | FAST | NO_AUTH | ALLOW_BUSY | WHILE_SUBSCRIBED | NOT_QUEUED,
+      .acl = ACL_CONNECTION,
+      .group = "connection",
+      .since = "1.0.0",
+      .complexity = "O(1)",
+      .syntax = "",
+      .summary = "Closes the connection." },
+    { .name = "RESET",
+      .run = cmd_reset,
+      .arity = 1,
+      .flags =
+          NOSCRIPT | LOADING | STALE | FAST | NO_AUTH | ALLOW_BUSY | WHILE_SUBSCRIBED | NOT_QUEUED,
+      .acl = ACL_CONNECTION,
+      .group = "connection",
+      .since = "6.2.0",
+      .complexity = "O(1)",
+      .syntax = "",
+      .summary = "Puts the connection back into the state of a new one." },
+};
+
+const struct command_group connection_commands = COMMAND_GROUP(rows);

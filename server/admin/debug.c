@@ -1,0 +1,121 @@
+/* debug: DEBUG: tools for tests, where enable-debug-command allows them.
+ * Knows the clock and the store's self-checks. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "server/admin/admin.h"
+#include "server/admin/help.h"
+#include "server/args.h"
+
+static bool is_allowed(const struct call *call)
+{
+    const struct debug_context *context = call->context;
+    switch (context->conf->enable_debug_command) {
+    case CONF_DEBUG_YES: return true;
+    case CONF_DEBUG_LOCAL: return clients_is_local(context->clients, call->session);
+    default: return false;
+    }
+}
+
+static void fail_subcommand(struct call *call)
+{
+    failf(call, ERR_SUBCOMMAND_OR_ARITY, arg_width(call, 1), call->argv[1].data, "DEBUG");
+}
+
+/* Blocks the whole server: that is what it is for. */
+static void debug_sleep(struct call *call)
+{
+    double seconds;
+    if (!arg_double(call, 2, &seconds)) return;
+    if (seconds > 0) usleep((useconds_t)(seconds * 1e6));
+    reply_ok(call);
+}
+
+/* DEBUG CLOCK [HOLD [unix-ms] | STEP ms | REAL]; the reply is the time in force. */
+static void debug_clock(struct call *call)
+{
+    struct clock *clock = ((const struct debug_context *)call->context)->clock;
+    msec value = clock_now(clock);
+    if (call->argc == 4 && !arg_int64(call, 3, &value)) return;
+    if (call->argc <= 4 && arg_is(call, 2, "HOLD"))
+        clock_hold(clock, value);
+    else if (call->argc == 4 && arg_is(call, 2, "STEP"))
+        clock_step(clock, value);
+    else if (call->argc == 3 && arg_is(call, 2, "REAL"))
+        clock_release(clock);
+    else if (call->argc != 2) {
+        fail_subcommand(call);
+        return;
+    }
+    resp_integer(call->out, clock_now(clock));
+}
+
+static void debug_check(struct call *call)
+{
+    store_check(call->txn->store);
+    reply_ok(call);
+}
+
+static void debug_digest(struct call *call)
+{
+    struct digest digest = store_digest(call->txn->store, call->txn->now);
+    char text[33];
+    snprintf(text, sizeof(text), "%016" PRIx64 "%016" PRIx64, digest.high, digest.low);
+    resp_status(call->out, text);
+}
+
+static void debug_help(struct call *call)
+{
+    static const char *const lines[] = {
+        "DEBUG <subcommand> [<arg> ...]. Subcommands are:",
+        "CHECK",
+        "    Verifies every structure of the store, or ends the server with a message.",
+        "CLOCK [HOLD [<unix-ms>] | STEP <ms> | REAL]",
+        "    Holds the server's clock, moves it, lets it run again. Answers its time.",
+        "DIGEST",
+        "    A fingerprint of all live data.",
+        "SLEEP <seconds>",
+        "    Blocks the server for a while.",
+    };
+    reply_help(call, lines, sizeof(lines) / sizeof(lines[0]));
+}
+
+static const struct {
+    const char *name;
+    int min_args, max_args;
+    void (*run)(struct call *call);
+} tools[] = {
+    { "SLEEP", 3, 3, debug_sleep }, { "CLOCK", 2, 4, debug_clock },
+    { "CHECK", 2, 2, debug_check }, { "DIGEST", 2, 2, debug_digest },
+    { "HELP", 2, 2, debug_help },
+};
+
+static void cmd_debug(struct call *call)
+{
+    if (!is_allowed(call)) {
+        fail(call, ERR_DEBUG_DISABLED);
+        return;
+    }
+    for (size_t i = 0; i < sizeof(tools) / sizeof(tools[0]); i++) {
+        if (!arg_is(call, 1, tools[i].name)) continue;
+        if (call->argc < tools[i].min_args || call->argc > tools[i].max_args) break;
+        tools[i].run(call);
+        return;
+    }
+    fail_subcommand(call);
+}
+
+static const struct command rows[] = {
+    { .name = "DEBUG",
+      .run = cmd_debug,
+      .arity = -2,
+      .flags = ADMIN | NOSCRIPT | LOADING | STALE,
+      .group = "server",
+      .since = "1.0.0",
+      .complexity = "depends on the subcommand",
+      .syntax = "subcommand [arg ...]",
+      .summary = "Tools for tests." },
+};
+
+const struct command_group debug_commands = COMMAND_GROUP(rows);

@@ -1,0 +1,9 @@
+/* info: the text of INFO. */
+#ifndef SERVER_ADMIN_INFO_H
+#define SERVER_ADMIN_INFO_H
+
+#include "server/call.h"
+
+void cmd_info(struct call *call); /* context: struct server_context */
+
+#endif

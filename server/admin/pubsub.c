@@ -1,0 +1,258 @@
+/* pubsub: SUBSCRIBE PSUBSCRIBE UNSUBSCRIBE PUNSUBSCRIBE PUBLISH PUBSUB.
+ * Knows the registry of channels and patterns; refuses to know keys. */
+#include "server/pubsub.h"
+
+#include "server/admin/admin.h"
+#include "server/admin/help.h"
+#include "server/args.h"
+
+/* ---- subscribing ---------------------------------------------------------------------------- */
+
+struct confirmation {
+    const char *word;
+    const struct bytes *name; /* NULL: there was nothing to unsubscribe from */
+    unsigned count;           /* of channels and patterns, afterwards */
+};
+
+/* One for each name, as pushes; like messages, CLIENT REPLY does not silence them. */
+static void confirm(const struct call *call, const struct confirmation *what)
+{
+    struct resp_writer out = *call->out;
+    out.mute = false;
+    resp_push(&out, 3);
+    resp_bulk_text(&out, what->word);
+    if (what->name != NULL)
+        resp_bulk(&out, what->name->data, what->name->len);
+    else
+        resp_null(&out);
+    resp_integer(&out, what->count);
+}
+
+static void subscribe(struct call *call, enum pubsub_kind kind, const char *word)
+{
+    for (int i = 1; i < call->argc; i++) {
+        pubsub_subscribe(call->context, call->session, kind, call->argv[i]);
+        confirm(call, &(struct confirmation){ .word = word,
+                                              .name = &call->argv[i],
+                                              .count = session_subscriptions(call->session) });
+    }
+}
+
+static void unsubscribe_all(struct call *call, enum pubsub_kind kind, const char *word)
+{
+    struct bytes name;
+    if (session_subscription_count(call->session, kind) == 0)
+        confirm(call, &(struct confirmation){ .word = word,
+                                              .count = session_subscriptions(call->session) });
+    while (session_first_subscription(call->session, kind, &name)) {
+        /* First, since the name goes with the subscription. */
+        confirm(call, &(struct confirmation){ .word = word,
+                                              .name = &name,
+                                              .count = session_subscriptions(call->session) - 1 });
+        pubsub_unsubscribe(call->context, call->session, kind, name);
+    }
+}
+
+static void unsubscribe(struct call *call, enum pubsub_kind kind, const char *word)
+{
+    if (call->argc == 1) unsubscribe_all(call, kind, word);
+    for (int i = 1; i < call->argc; i++) {
+        pubsub_unsubscribe(call->context, call->session, kind, call->argv[i]);
+        confirm(call, &(struct confirmation){ .word = word,
+                                              .name = &call->argv[i],
+                                              .count = session_subscriptions(call->session) });
+    }
+}
+
+static void cmd_subscribe(struct call *call)
+{
+    subscribe(call, PUBSUB_CHANNEL, "subscribe");
+}
+
+static void cmd_psubscribe(struct call *call)
+{
+    subscribe(call, PUBSUB_PATTERN, "psubscribe");
+}
+
+static void cmd_unsubscribe(struct call *call)
+{
+    unsubscribe(call, PUBSUB_CHANNEL, "unsubscribe");
+}
+
+static void cmd_punsubscribe(struct call *call)
+{
+    unsubscribe(call, PUBSUB_PATTERN, "punsubscribe");
+}
+
+static void cmd_publish(struct call *call)
+{
+    size_t receivers = pubsub_publish(call->context, call->argv[1], call->argv[2]);
+    resp_integer(call->out, (int64_t)receivers);
+}
+
+/* ---- PUBSUB --------------------------------------------------------------------------------- */
+
+struct channel_list {
+    struct resp_writer out; /* aside: how many match is known only afterwards */
+    const struct bytes *pattern;
+    size_t count;
+};
+
+static void list_channel(void *ctx, struct bytes channel)
+{
+    struct channel_list *list = ctx;
+    if (list->pattern != NULL && !bytes_match(*list->pattern, channel)) return;
+    resp_bulk(&list->out, channel.data, channel.len);
+    list->count++;
+}
+
+static void fail_arguments(struct call *call)
+{
+    failf(call, ERR_SUBCOMMAND_OR_ARITY, arg_width(call, 1), call->argv[1].data, "PUBSUB");
+}
+
+static void cmd_pubsub_channels(struct call *call)
+{
+    if (call->argc > 3) {
+        fail_arguments(call);
+        return;
+    }
+    struct outbuf aside;
+    outbuf_init(&aside);
+    struct channel_list list = { .out = { .out = &aside, .version = call->out->version },
+                                 .pattern = call->argc == 3 ? &call->argv[2] : NULL };
+    pubsub_each_channel(call->context, list_channel, &list);
+    resp_array(call->out, list.count);
+    resp_splice(call->out, &aside);
+}
+
+static void cmd_pubsub_numsub(struct call *call)
+{
+    resp_array(call->out, 2 * (size_t)(call->argc - 2));
+    for (int i = 2; i < call->argc; i++) {
+        reply_bytes(call, call->argv[i]);
+        resp_integer(call->out, (int64_t)pubsub_listeners(call->context, call->argv[i]));
+    }
+}
+
+static void cmd_pubsub_numpat(struct call *call)
+{
+    resp_integer(call->out, (int64_t)pubsub_pattern_count(call->context));
+}
+
+static void cmd_pubsub_help(struct call *call)
+{
+    static const char *const lines[] = {
+        "PUBSUB <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+        "CHANNELS [<pattern>]",
+        "    Return the currently active channels matching a <pattern> (default: '*').",
+        "NUMPAT",
+        "    Return number of subscriptions to patterns.",
+        "NUMSUB [<channel> ...]",
+        "    Return the number of subscribers for the specified channels, excluding",
+        "    pattern subscriptions(default: no channels).",
+    };
+    reply_help(call, lines, sizeof lines / sizeof lines[0]);
+}
+
+/* ---- rows ----------------------------------------------------------------------------------- */
+
+static const struct command pubsub_rows[] = {
+    { .name = "CHANNELS",
+      .run = cmd_pubsub_channels,
+      .arity = -2,
+      .flags = PUBSUB | LOADING | STALE,
+      .group = "pubsub",
+      .since = "2.8.0",
+      .complexity = "O(N), N active channels",
+      .syntax = "[pattern]",
+      .summary = "Lists the channels that somebody listens to." },
+    { .name = "NUMSUB",
+      .run = cmd_pubsub_numsub,
+      .arity = -2,
+      .flags = PUBSUB | LOADING | STALE,
+      .group = "pubsub",
+      .since = "2.8.0",
+      .complexity = "O(N), N channels given",
+      .syntax = "[channel [channel ...]]",
+      .summary = "Counts the listeners of each channel, patterns aside." },
+    { .name = "NUMPAT",
+      .run = cmd_pubsub_numpat,
+      .arity = 2,
+      .flags = PUBSUB | LOADING | STALE,
+      .group = "pubsub",
+      .since = "2.8.0",
+      .complexity = "O(1)",
+      .syntax = "",
+      .summary = "Counts the patterns that somebody listens to." },
+    { .name = "HELP",
+      .run = cmd_pubsub_help,
+      .arity = 2,
+      .flags = LOADING | STALE,
+      .group = "pubsub",
+      .since = "6.2.0",
+      .complexity = "O(1)",
+      .syntax = "",
+      .summary = "Explains the subcommands." },
+    { .name = NULL },
+};
+
+enum { SUBSCRIBE_FLAGS = PUBSUB | NOSCRIPT | LOADING | STALE | WHILE_SUBSCRIBED };
+
+static const struct command rows[] = {
+    { .name = "SUBSCRIBE",
+      .run = cmd_subscribe,
+      .arity = -2,
+      .flags = SUBSCRIBE_FLAGS,
+      .group = "pubsub",
+      .since = "2.0.0",
+      .complexity = "O(N), N channels given",
+      .syntax = "channel [channel ...]",
+      .summary = "Listens to channels." },
+    { .name = "PSUBSCRIBE",
+      .run = cmd_psubscribe,
+      .arity = -2,
+      .flags = SUBSCRIBE_FLAGS,
+      .group = "pubsub",
+      .since = "2.0.0",
+      .complexity = "O(N), N patterns given",
+      .syntax = "pattern [pattern ...]",
+      .summary = "Listens to all channels whose names match a pattern." },
+    { .name = "UNSUBSCRIBE",
+      .run = cmd_unsubscribe,
+      .arity = -1,
+      .flags = SUBSCRIBE_FLAGS,
+      .group = "pubsub",
+      .since = "2.0.0",
+      .complexity = "O(N), N channels left",
+      .syntax = "[channel [channel ...]]",
+      .summary = "Stops listening to channels, or to every channel." },
+    { .name = "PUNSUBSCRIBE",
+      .run = cmd_punsubscribe,
+      .arity = -1,
+      .flags = SUBSCRIBE_FLAGS,
+      .group = "pubsub",
+      .since = "2.0.0",
+      .complexity = "O(N), N patterns left",
+      .syntax = "[pattern [pattern ...]]",
+      .summary = "Stops listening to patterns, or to every pattern." },
+    { .name = "PUBLISH",
+      .run = cmd_publish,
+      .arity = 3,
+      .flags = PUBSUB | LOADING | STALE | FAST,
+      .group = "pubsub",
+      .since = "2.0.0",
+      .complexity = "O(N+M), N listeners of the channel, M patterns",
+      .syntax = "channel message",
+      .summary = "Sends a message to all who listen to a channel." },
+    { .name = "PUBSUB",
+      .arity = -2,
+      .group = "pubsub",
+      .since = "2.8.0",
+      .complexity = "that of the subcommand",
+      .syntax = "subcommand [argument [argument ...]]",
+      .summary = "Looks at channels, patterns and their listeners.",
+      .subcommands = pubsub_rows },
+};
+
+const struct command_group pubsub_commands = COMMAND_GROUP(rows);

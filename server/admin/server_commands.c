@@ -1,0 +1,78 @@
+/* server_commands: the daemon as a whole: INFO, TIME, SHUTDOWN. */
+#include <stdio.h>
+
+#include "server/admin/admin.h"
+#include "server/admin/info.h"
+#include "server/args.h"
+#include "server/log.h"
+
+static void cmd_time(struct call *call)
+{
+    const struct server_context *context = call->context;
+    int64_t now = clock_wall_usec(context->clock);
+    resp_array(call->out, 2);
+    resp_bulk_int64(call->out, now / 1000000);
+    resp_bulk_int64(call->out, now % 1000000);
+}
+
+/* Nothing is saved yet, so NOSAVE, NOW and FORCE change nothing; SAVE cannot be kept. */
+static void cmd_shutdown(struct call *call)
+{
+    const struct server_context *context = call->context;
+    bool save = false, nosave = false, abort = false;
+    for (int i = 1; i < call->argc; i++) {
+        if (arg_is(call, i, "SAVE"))
+            save = true;
+        else if (arg_is(call, i, "NOSAVE"))
+            nosave = true;
+        else if (arg_is(call, i, "ABORT"))
+            abort = true;
+        else if (!arg_is(call, i, "NOW") && !arg_is(call, i, "FORCE")) {
+            fail(call, ERR_SYNTAX);
+            return;
+        }
+    }
+    if ((abort && call->argc > 2) || (save && nosave))
+        fail(call, ERR_SYNTAX);
+    else if (abort)
+        fail(call, ERR_NO_SHUTDOWN);
+    else if (save)
+        fail(call, ERR_NO_SAVE);
+    else {
+        log_line(LOG_NOTICE, "SHUTDOWN was asked for by a client");
+        loop_stop(context->loop);
+    }
+}
+
+static const struct command rows[] = {
+    { .name = "INFO",
+      .run = cmd_info,
+      .arity = -1,
+      .flags = LOADING | STALE,
+      .acl = ACL_DANGEROUS,
+      .group = "server",
+      .since = "1.0.0",
+      .complexity = "O(1)",
+      .syntax = "[section [section ...]]",
+      .summary = "What the server says about itself." },
+    { .name = "TIME",
+      .run = cmd_time,
+      .arity = 1,
+      .flags = LOADING | STALE | FAST,
+      .group = "server",
+      .since = "2.6.0",
+      .complexity = "O(1)",
+      .syntax = "",
+      .summary = "The server's clock: unix seconds and microseconds." },
+    { .name = "SHUTDOWN",
+      .run = cmd_shutdown,
+      .arity = -1,
+      .flags = ADMIN | NOSCRIPT | LOADING | STALE | NO_MULTI | ALLOW_BUSY,
+      .group = "server",
+      .since = "1.0.0",
+      .complexity = "O(1)",
+      .syntax = "[NOSAVE | SAVE] [NOW] [FORCE] [ABORT]",
+      .summary = "Ends the server." },
+};
+
+const struct command_group server_commands = COMMAND_GROUP(rows);

@@ -1,0 +1,288 @@
+/* syntax: a recursive descent over a syntax line into a small tree, and its reply. */
+#include "server/admin/syntax.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "store/bytes.h"
+#include "store/ensure.h"
+
+enum kind { VALUE, TOKEN, ONEOF, BLOCK };
+
+enum { NODES_MAX = 96, NONE = -1 };
+
+struct node {
+    enum kind kind;
+    struct bytes name;  /* of a value */
+    struct bytes token; /* TOKEN itself, or what stands before a value or block */
+    bool optional, multiple;
+    int child, next; /* indexes; NONE */
+};
+
+struct parse {
+    const char *at;
+    struct node nodes[NODES_MAX];
+    int count;
+};
+
+static int new_node(struct parse *parse, enum kind kind)
+{
+    ensure(parse->count < NODES_MAX, "a syntax of more than %d parts", NODES_MAX);
+    parse->nodes[parse->count] = (struct node){ .kind = kind, .child = NONE, .next = NONE };
+    return parse->count++;
+}
+
+static void skip_spaces(struct parse *parse)
+{
+    while (*parse->at == ' ')
+        parse->at++;
+}
+
+static struct bytes read_word(struct parse *parse)
+{
+    const char *start = parse->at;
+    while (*parse->at != '\0' && strchr(" []<>|", *parse->at) == NULL)
+        parse->at++;
+    ensure(parse->at > start, "a stray '%c' in a syntax", *start);
+    return bytes_of(start, (size_t)(parse->at - start));
+}
+
+static bool is_token(struct bytes word)
+{
+    bool letters = false;
+    for (size_t i = 0; i < word.len; i++) {
+        if (islower((unsigned char)word.data[i])) return false;
+        letters |= isupper((unsigned char)word.data[i]) != 0;
+    }
+    return letters;
+}
+
+static int parse_alternatives(struct parse *parse, char end);
+
+/* "[name ...]": the word or words that were just given may be given again. */
+static bool take_repetition(struct parse *parse, int first)
+{
+    const char *close = strchr(parse->at, ']'), *inner = strchr(parse->at + 1, '[');
+    if (close == NULL || (inner != NULL && inner < close)) return false;
+    if (close - parse->at < 4 || strncmp(close - 3, "...", 3) != 0) return false;
+    parse->at = close + 1;
+    if (first == NONE) return true;
+
+    int words = 0;
+    for (int i = first; i != NONE; i = parse->nodes[i].next)
+        words++;
+    if (words == 1) {
+        parse->nodes[first].multiple = true;
+        return true;
+    }
+    /* Several words repeat together: they move into a block at the first one's place. */
+    struct node copy = parse->nodes[first];
+    int moved = new_node(parse, copy.kind);
+    parse->nodes[moved] = copy;
+    parse->nodes[first] = (struct node){
+        .kind = BLOCK, .name = copy.name, .child = moved, .next = NONE, .multiple = true
+    };
+    return true;
+}
+
+/* How many trailing nodes of the sequence the coming repetition names. */
+static int repeated_words(const struct parse *parse)
+{
+    int words = 0;
+    for (const char *p = parse->at + 1; *p != ']' && *p != '\0'; p++)
+        if (*p != ' ' && (p[-1] == ' ' || p[-1] == '[')) words++;
+    return words - 1; /* without the dots */
+}
+
+static int back_from_end(const struct parse *parse, int first, int steps)
+{
+    int length = 0;
+    for (int i = first; i != NONE; i = parse->nodes[i].next)
+        length++;
+    int at = first;
+    for (int skip = length - steps; skip > 0 && at != NONE; skip--)
+        at = parse->nodes[at].next;
+    return at;
+}
+
+static int last_of(const struct parse *parse, int first)
+{
+    while (first != NONE && parse->nodes[first].next != NONE)
+        first = parse->nodes[first].next;
+    return first;
+}
+
+static int parse_item(struct parse *parse)
+{
+    char open = *parse->at;
+    if (open == '[' || open == '<') {
+        parse->at++;
+        int group = parse_alternatives(parse, open == '[' ? ']' : '>');
+        if (open == '[') parse->nodes[group].optional = true;
+        return group;
+    }
+    struct bytes word = read_word(parse);
+    int node = new_node(parse, is_token(word) ? TOKEN : VALUE);
+    if (parse->nodes[node].kind == TOKEN)
+        parse->nodes[node].token = word;
+    else
+        parse->nodes[node].name = word;
+    return node;
+}
+
+/* A chain of nodes up to `end` or '|'. */
+static int parse_sequence(struct parse *parse, char end)
+{
+    int first = NONE;
+    for (;;) {
+        skip_spaces(parse);
+        if (*parse->at == end || *parse->at == '|' || *parse->at == '\0') return first;
+        if (*parse->at == '[' &&
+            take_repetition(parse, back_from_end(parse, first, repeated_words(parse))))
+            continue;
+        int node = parse_item(parse);
+        int last = last_of(parse, first);
+        if (last == NONE)
+            first = node;
+        else
+            parse->nodes[last].next = node;
+    }
+}
+
+/* One node for a sequence: itself, a value with its token, or a block. */
+static int wrap_sequence(struct parse *parse, int first)
+{
+    ensure(first != NONE, "an empty group before '%s' in a syntax", parse->at);
+    struct node *head = &parse->nodes[first];
+    if (head->next == NONE) return first;
+    if (head->kind == TOKEN && parse->nodes[head->next].next == NONE) {
+        int value = head->next;
+        if (parse->nodes[value].kind == VALUE) {
+            parse->nodes[value].token = head->token;
+            return value;
+        }
+    }
+    int block = new_node(parse, BLOCK);
+    parse->nodes[block].name = head->kind == TOKEN ? head->token : head->name;
+    parse->nodes[block].child = first;
+    if (head->kind == TOKEN) {
+        parse->nodes[block].token = head->token;
+        parse->nodes[block].child = head->next;
+    }
+    return block;
+}
+
+static int parse_alternatives(struct parse *parse, char end)
+{
+    int first = wrap_sequence(parse, parse_sequence(parse, end)), last = first;
+    if (*parse->at == '|') {
+        int choice = new_node(parse, ONEOF);
+        parse->nodes[choice].child = first;
+        while (*parse->at == '|') {
+            parse->at++;
+            int node = wrap_sequence(parse, parse_sequence(parse, end));
+            parse->nodes[last].next = node;
+            last = node;
+        }
+        first = choice;
+    }
+    ensure(*parse->at == end, "a group without its '%c' in a syntax", end);
+    parse->at++;
+    return first;
+}
+
+/* ---- the reply --------------------------------------------------------------------------------
+ */
+
+static void reply_lower(struct resp_writer *out, struct bytes text)
+{
+    char lower[64];
+    size_t len = text.len < sizeof(lower) ? text.len : sizeof(lower);
+    for (size_t i = 0; i < len; i++)
+        lower[i] = (char)tolower((unsigned char)text.data[i]);
+    resp_bulk(out, lower, len);
+}
+
+static const char *type_of(const struct node *node)
+{
+    static const struct {
+        const char *name, *type;
+    } known[] = {
+        { "key", "key" },
+        { "newkey", "key" },
+        { "destination", "key" },
+        { "pattern", "pattern" },
+        { "seconds", "integer" },
+        { "milliseconds", "integer" },
+        { "count", "integer" },
+        { "offset", "integer" },
+        { "index", "integer" },
+        { "start", "integer" },
+        { "stop", "integer" },
+        { "increment", "integer" },
+        { "score", "double" },
+        { "cursor", "integer" },
+        { "ttl", "integer" },
+        { "unix-time-seconds", "unix-time" },
+        { "unix-time-milliseconds", "unix-time" },
+    };
+    if (node->kind == TOKEN) return "pure-token";
+    if (node->kind == ONEOF) return "oneof";
+    if (node->kind == BLOCK) return "block";
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (bytes_equal(node->name, bytes_of(known[i].name, strlen(known[i].name))))
+            return known[i].type;
+    return "string";
+}
+
+static void reply_chain(struct resp_writer *out, const struct parse *parse, int first);
+
+static void reply_node(struct resp_writer *out, const struct parse *parse, const struct node *node)
+{
+    const char *type = type_of(node);
+    bool is_key = strcmp(type, "key") == 0, has_flags = node->optional || node->multiple;
+    bool has_token = node->token.len > 0;
+    size_t fields = 2u + is_key + has_token + has_flags + (node->child != NONE);
+    struct bytes name = node->name.len > 0 ? node->name : node->token;
+    resp_map(out, fields);
+    resp_bulk_text(out, "name");
+    reply_lower(out, node->kind == ONEOF ? LIT("option") : name);
+    resp_bulk_text(out, "type");
+    resp_bulk_text(out, type);
+    if (is_key) {
+        resp_bulk_text(out, "key_spec_index");
+        resp_integer(out, 0);
+    }
+    if (has_token) {
+        resp_bulk_text(out, "token");
+        resp_bulk(out, node->token.data, node->token.len);
+    }
+    if (has_flags) {
+        resp_bulk_text(out, "flags");
+        resp_set(out, (size_t)node->optional + node->multiple);
+        if (node->optional) resp_status(out, "optional");
+        if (node->multiple) resp_status(out, "multiple");
+    }
+    if (node->child != NONE) {
+        resp_bulk_text(out, "arguments");
+        reply_chain(out, parse, node->child);
+    }
+}
+
+static void reply_chain(struct resp_writer *out, const struct parse *parse, int first)
+{
+    size_t count = 0;
+    for (int i = first; i != NONE; i = parse->nodes[i].next)
+        count++;
+    resp_array(out, count);
+    for (int i = first; i != NONE; i = parse->nodes[i].next)
+        reply_node(out, parse, &parse->nodes[i]);
+}
+
+void syntax_reply_arguments(struct resp_writer *out, const char *syntax)
+{
+    struct parse parse = { .at = syntax };
+    int first = parse_sequence(&parse, '\0');
+    ensure(*parse.at == '\0', "'%s' left over in a syntax", parse.at);
+    reply_chain(out, &parse, first);
+}

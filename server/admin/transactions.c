@@ -1,0 +1,143 @@
+/* transactions: MULTI EXEC DISCARD WATCH UNWATCH.
+ * Knows the dispatch that runs the queue; refuses to know how it does. */
+#include "server/admin/admin.h"
+#include "server/call.h"
+#include "server/error.h"
+#include "server/multi.h"
+
+static void cmd_multi(struct call *call)
+{
+    if (call->session->multi != NULL) {
+        fail(call, ERR_MULTI_NESTED);
+        return;
+    }
+    multi_begin(call->session);
+    reply_ok(call);
+}
+
+/* MULTI and WATCH end together. */
+static void forget_both(struct dispatch *dispatch, struct session *session)
+{
+    multi_drop(session);
+    watch_forget(dispatch->watch, session);
+}
+
+static void cmd_discard(struct call *call)
+{
+    if (call->session->multi == NULL) {
+        fail(call, ERR_DISCARD_ALONE);
+        return;
+    }
+    forget_both(call->context, call->session);
+    reply_ok(call);
+}
+
+/* A key that has died since WATCH is touched by being found dead. */
+static void settle(void *ctx, unsigned db, struct bytes key)
+{
+    struct txn *txn = ctx;
+    txn_call(txn, db);
+    txn_find(txn, key);
+}
+
+static void cmd_exec(struct call *call)
+{
+    struct dispatch *dispatch = call->context;
+    struct session *session = call->session;
+    if (session->multi == NULL) {
+        fail(call, ERR_EXEC_ALONE);
+        return;
+    }
+    watch_each(session, settle, call->txn);
+    if (multi_broken(session)) {
+        fail(call, ERR_EXECABORT);
+        forget_both(dispatch, session);
+    } else if (session->watch_touched) {
+        resp_null_array(call->out);
+        forget_both(dispatch, session);
+    } else {
+        /* Before the queue runs: its own changes are nobody's business here. */
+        watch_forget(dispatch->watch, session);
+        multi_run(dispatch, call);
+    }
+}
+
+static void cmd_watch(struct call *call)
+{
+    struct dispatch *dispatch = call->context;
+    struct session *session = call->session;
+    if (session->multi != NULL) {
+        fail(call, ERR_WATCH_IN_MULTI);
+        return;
+    }
+    for (int i = 1; i < call->argc && !session->watch_touched; i++) {
+        bool exists = txn_find(call->txn, call->argv[i]) != NULL;
+        watch_add(dispatch->watch, session, session->db, call->argv[i], exists);
+    }
+    reply_ok(call);
+}
+
+static void cmd_unwatch(struct call *call)
+{
+    struct dispatch *dispatch = call->context;
+    watch_forget(dispatch->watch, call->session);
+    reply_ok(call);
+}
+
+enum { MULTI_FLAGS = NOSCRIPT | LOADING | STALE | FAST | ALLOW_BUSY };
+
+static const struct command rows[] = {
+    { .name = "MULTI",
+      .run = cmd_multi,
+      .arity = 1,
+      .flags = MULTI_FLAGS | NOT_QUEUED,
+      .acl = ACL_TRANSACTION,
+      .group = "transactions",
+      .since = "1.2.0",
+      .complexity = "O(1)",
+      .syntax = "",
+      .summary = "Begins a transaction: the commands that follow are queued." },
+    { .name = "EXEC",
+      .run = cmd_exec,
+      .arity = 1,
+      .flags = NOSCRIPT | LOADING | STALE | SKIP_SLOWLOG | NOT_QUEUED | RUNS_QUEUE,
+      .acl = ACL_TRANSACTION,
+      .group = "transactions",
+      .since = "1.2.0",
+      .complexity = "that of the queued commands",
+      .syntax = "",
+      .summary = "Runs all queued commands as one, unless a watched key has changed." },
+    { .name = "DISCARD",
+      .run = cmd_discard,
+      .arity = 1,
+      .flags = MULTI_FLAGS | NOT_QUEUED,
+      .acl = ACL_TRANSACTION,
+      .group = "transactions",
+      .since = "2.0.0",
+      .complexity = "O(N), N commands queued",
+      .syntax = "",
+      .summary = "Ends a transaction and forgets what was queued." },
+    { .name = "WATCH",
+      .run = cmd_watch,
+      .arity = -2,
+      .flags = MULTI_FLAGS | NOT_QUEUED,
+      .acl = ACL_TRANSACTION,
+      .keys = { .first = 1, .last = -1, .step = 1 },
+      .group = "transactions",
+      .since = "2.2.0",
+      .complexity = "O(1) for every key",
+      .syntax = "key [key ...]",
+      .summary = "Makes the next EXEC fail if one of the keys changes before it." },
+    { .name = "UNWATCH",
+      .run = cmd_unwatch,
+      .arity = 1,
+      .flags = MULTI_FLAGS,
+      .acl = ACL_TRANSACTION,
+      .group = "transactions",
+      .since = "2.2.0",
+      .complexity = "O(N), N keys watched",
+      .syntax = "",
+      .summary = "Forgets all watched keys." },
+};
+
+const struct command_group transaction_commands = COMMAND_GROUP(rows);

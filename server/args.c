@@ -1,0 +1,139 @@
+/* args: see args.h. Knows numbers, words and keys; refuses to know what a command does with them.
+ */
+#include "server/args.h"
+
+#include <limits.h>
+#include <string.h>
+#include <strings.h>
+
+#include "proto/number.h"
+
+bool arg_is(const struct call *call, int i, const char *word)
+{
+    if (i >= call->argc) return false;
+    struct bytes arg = call->argv[i];
+    return arg.len == strlen(word) && strncasecmp(arg.data, word, arg.len) == 0;
+}
+
+int arg_width(const struct call *call, int i)
+{
+    size_t len = call->argv[i].len;
+    return len < INT_MAX ? (int)len : INT_MAX;
+}
+
+bool arg_int64_or(struct call *call, int i, int64_t *value, enum error error)
+{
+    if (number_parse_int64(call->argv[i].data, call->argv[i].len, value)) return true;
+    fail(call, error);
+    return false;
+}
+
+bool arg_int64(struct call *call, int i, int64_t *value)
+{
+    return arg_int64_or(call, i, value, ERR_NOT_INTEGER);
+}
+
+bool arg_range(struct call *call, int i, int64_t min, int64_t max, int64_t *value, enum error error)
+{
+    if (!arg_int64_or(call, i, value, error)) return false;
+    if (*value >= min && *value <= max) return true;
+    fail(call, error);
+    return false;
+}
+
+bool arg_double(struct call *call, int i, double *value)
+{
+    if (number_parse_double(call->argv[i].data, call->argv[i].len, value)) return true;
+    fail(call, ERR_NOT_FLOAT);
+    return false;
+}
+
+bool arg_unsigned(struct call *call, int i, uint64_t *value, enum error error)
+{
+    if (number_parse_uint64(call->argv[i].data, call->argv[i].len, value)) return true;
+    fail(call, error);
+    return false;
+}
+
+bool arg_ttl_unit(const struct call *call, int i, enum ttl_unit *unit)
+{
+    static const char *const words[] = {
+        [TTL_SECONDS] = "EX",
+        [TTL_MSEC] = "PX",
+        [TTL_UNIX_SECONDS] = "EXAT",
+        [TTL_UNIX_MSEC] = "PXAT",
+    };
+    if (i + 1 >= call->argc) return false;
+    for (unsigned u = 0; u < sizeof words / sizeof words[0]; u++) {
+        if (!arg_is(call, i, words[u])) continue;
+        *unit = (enum ttl_unit)u;
+        return true;
+    }
+    return false;
+}
+
+/* DIFFERS: Redis takes any int64 as PXAT; here the last two of them are too late to be kept.
+ * (doc/differs.md) */
+static bool deadline_of(int64_t number, enum ttl_unit unit, msec now, msec *at)
+{
+    *at = number;
+    if ((unit == TTL_SECONDS || unit == TTL_UNIX_SECONDS) && !instant_from_seconds(number, at))
+        return false;
+    if (unit == TTL_SECONDS || unit == TTL_MSEC) return instant_after(now, *at, at);
+    return *at <= INSTANT_MAX;
+}
+
+bool arg_deadline(struct call *call, int i, enum ttl_unit unit, bool must_be_positive, msec *at)
+{
+    int64_t number;
+    if (!arg_int64(call, i, &number)) return false;
+    if ((number > 0 || !must_be_positive) && deadline_of(number, unit, call->txn->now, at))
+        return true;
+    fail_named(call, ERR_BAD_EXPIRE);
+    return false;
+}
+
+struct entry *peek_key(struct call *call, int i)
+{
+    bool before = call->txn->no_touch;
+    call->txn->no_touch = true;
+    struct entry *entry = txn_read(call->txn, call->argv[i]);
+    call->txn->no_touch = before;
+    return entry;
+}
+
+static bool has_type(struct call *call, const struct entry *entry, enum type type)
+{
+    if (entry == NULL || entry->object.type == type) return true;
+    fail(call, ERR_WRONGTYPE);
+    return false;
+}
+
+bool find_typed(struct call *call, int i, enum type type, struct entry **entry)
+{
+    *entry = txn_find(call->txn, call->argv[i]);
+    return has_type(call, *entry, type);
+}
+
+bool read_typed(struct call *call, int i, enum type type, struct entry **entry)
+{
+    *entry = txn_read(call->txn, call->argv[i]);
+    return has_type(call, *entry, type);
+}
+
+struct entry *entry_or_new(struct call *call, int i, struct entry *entry, enum type type)
+{
+    return entry != NULL ? entry : txn_create(call->txn, call->argv[i], type);
+}
+
+void clip_range(int64_t start, int64_t stop, size_t count, size_t *from, size_t *to)
+{
+    int64_t len = (int64_t)count;
+    if (start < 0) start += len;
+    if (start < 0) start = 0;
+    if (stop < 0) stop += len;
+    if (stop >= len) stop = len - 1;
+    bool empty = start > stop || start >= len;
+    *from = empty ? 0 : (size_t)start;
+    *to = empty ? 0 : (size_t)stop + 1;
+}

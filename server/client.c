@@ -1,0 +1,327 @@
+/* client: who is connected: acceptance, limits, idle ones, the end of a connection.
+ * Knows sessions and options; how bytes come and go is client_io.c's. */
+#include "server/client_state.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "server/log.h"
+#include "store/ensure.h"
+#include "store/mem.h"
+
+enum {
+    CHECKED_PER_SECOND = 10000, /* connections that one housekeeping looks at */
+    KEPT_ARGV = 1024,           /* what stays allocated between requests */
+};
+
+#define USEC 1000000
+
+static const char PROTECTED[] =
+    "-DENIED Redis is running in protected mode because protected mode is enabled and no password "
+    "is set for the default user. In this mode connections are only accepted from the loopback "
+    "interface. If you want to connect from external computers to Redis you may adopt one of the "
+    "following solutions: 1) Just disable protected mode sending the command 'CONFIG SET "
+    "protected-mode no' from the loopback interface by connecting to Redis from the same host the "
+    "server is running, however MAKE SURE Redis is not publicly accessible from internet if you do "
+    "so. Use CONFIG REWRITE to make this change permanent. 2) Alternatively you can just disable "
+    "the protected mode by editing the Redis configuration file, and setting the protected mode "
+    "option to 'no', and then restarting the server. 3) If you started the server manually just "
+    "for testing, restart it with the '--protected-mode no' option. 4) Setup a an authentication "
+    "password for the default user. NOTE: You only need to do one of the above things in order for "
+    "the server to start accepting connections from the outside.\r\n";
+static const char TOO_MANY[] = "-ERR max number of clients reached\r\n";
+
+struct clients *clients_new(const struct clients_wiring *wiring)
+{
+    struct clients *all = mem_zalloc(sizeof *all);
+    all->w = *wiring;
+    TAILQ_INIT(&all->by_age);
+    TAILQ_INIT(&all->to_write);
+    TAILQ_INIT(&all->to_run);
+    all->run_timer = loop_timer_new(wiring->loop, clients_run_listed, all);
+    all->scratch = mem_alloc(CLIENT_SCRATCH);
+    return all;
+}
+
+void clients_free(struct clients *all)
+{
+    if (all == NULL) return;
+    struct client *client;
+    while ((client = TAILQ_FIRST(&all->by_age)) != NULL) {
+        if (!client->doomed && client->out.len > 0) client_write(client);
+        client_free(client);
+    }
+    loop_timer_free(all->run_timer);
+    mem_free(all->scratch);
+    mem_free(all->argv);
+    mem_free(all);
+}
+
+/* --- one connection's beginning and end --- */
+
+/* A session made by hand has no client behind it. */
+static void wake(struct session *session);
+
+static struct client *client_of(struct session *session)
+{
+    return session->wake == wake ? (struct client *)session : NULL;
+}
+
+static void wake(struct session *session)
+{
+    struct client *client = client_of(session);
+    client_check_output(client);
+    if (!client->write_blocked) client_list_to_write(client);
+}
+
+static bool is_loopback(const char *peer)
+{
+    return strncmp(peer, "127.", 4) == 0 || strncmp(peer, "[::1]:", 6) == 0;
+}
+
+bool clients_is_local(struct clients *all, const struct session *session)
+{
+    (void)all;
+    if (session->wake != wake) return false;
+    const struct client *client = (const struct client *)session;
+    return client->unix_socket || is_loopback(client->peer);
+}
+
+/* The line a connection is turned away with, or NULL. */
+static const char *refusal(const struct clients *all, const char *peer, bool unix_socket)
+{
+    const struct conf *conf = all->w.conf;
+    if (all->count >= (size_t)conf->maxclients) return TOO_MANY;
+    if (conf->protected_mode && conf->requirepass[0] == '\0' && !unix_socket && !is_loopback(peer))
+        return PROTECTED;
+    return NULL;
+}
+
+static void turn_away(struct clients *all, int fd, const char *line)
+{
+    /* A fresh socket takes a line; a peer that has gone already needs none. */
+    ssize_t ignored = write(fd, line, strlen(line));
+    (void)ignored;
+    close(fd);
+    all->w.stats->rejected_connections++;
+}
+
+static char *keep_text(const char *text)
+{
+    size_t size = strlen(text) + 1;
+    return memcpy(mem_alloc(size), text, size);
+}
+
+void clients_accept(struct clients *all, int fd, const char *peer, const char *local,
+                    bool unix_socket)
+{
+    const char *line = refusal(all, peer, unix_socket);
+    if (line != NULL) {
+        turn_away(all, fd, line);
+        return;
+    }
+    struct client *client = mem_zalloc(sizeof *client);
+    client->all = all;
+    client->fd = fd;
+    client->unix_socket = unix_socket;
+    client->peer = keep_text(peer);
+    client->local = keep_text(local);
+    client->born_usec = client->active_usec = clock_mono_usec();
+    resp_reader_init(&client->reader);
+    outbuf_init(&client->out);
+    session_init(&client->session, &client->out);
+    client->session.id = ++all->last_id;
+    client->session.authenticated = all->w.conf->requirepass[0] == '\0';
+    client->session.wake = wake;
+    client->io = loop_io_new(all->w.loop, fd, client_ready, client);
+    loop_io_want(client->io, LOOP_READ);
+    TAILQ_INSERT_TAIL(&all->by_age, client, by_age);
+    all->count++;
+    all->w.stats->connections++;
+}
+
+void client_free(struct client *client)
+{
+    struct clients *all = client->all;
+    if (all->next_checked == client) all->next_checked = TAILQ_NEXT(client, by_age);
+    if (client->listed_to_write) TAILQ_REMOVE(&all->to_write, client, to_write);
+    if (client->listed_to_run) TAILQ_REMOVE(&all->to_run, client, to_run);
+    TAILQ_REMOVE(&all->by_age, client, by_age);
+    all->count--;
+    session_drop(&client->session, all->w.dispatch->watch, all->w.pubsub);
+    loop_io_free(client->io);
+    close(client->fd);
+    resp_reader_drop(&client->reader);
+    outbuf_drop(&client->out);
+    mem_free(client->input.data);
+    mem_free(client->peer);
+    mem_free(client->local);
+    mem_free(client);
+}
+
+void client_list_to_write(struct client *client)
+{
+    if (client->listed_to_write) return;
+    client->listed_to_write = true;
+    TAILQ_INSERT_TAIL(&client->all->to_write, client, to_write);
+}
+
+void client_doom(struct client *client)
+{
+    client->doomed = true;
+    client_list_to_write(client);
+}
+
+void clients_turn(void *ctx)
+{
+    struct clients *all = ctx;
+    struct client *client;
+    while ((client = TAILQ_FIRST(&all->to_write)) != NULL) {
+        if (!client->doomed) client_write(client);
+        if (client->doomed) {
+            client_free(client);
+            continue;
+        }
+        TAILQ_REMOVE(&all->to_write, client, to_write);
+        client->listed_to_write = false;
+    }
+}
+
+void clients_kill(struct clients *all, struct session *victim, const struct session *self)
+{
+    struct client *client = client_of(victim);
+    ensure(client != NULL && client->all == all, "session %" PRIu64, victim->id);
+    if (victim == self)
+        victim->close_after_reply = true;
+    else
+        client_doom(client);
+}
+
+/* --- limits --- */
+
+struct client_label client_label(const struct client *client)
+{
+    struct client_label label;
+    const struct blob *name = client->session.name;
+    int name_len = name == NULL ? 0 : name->len < 64 ? (int)name->len : 64;
+    snprintf(label.text, sizeof label.text, "id=%" PRIu64 " addr=%s name=%.*s", client->session.id,
+             client->peer, name_len, name == NULL ? "" : name->data);
+    return label;
+}
+
+static bool over_soft(struct client *client, const struct conf_output_limit *limit)
+{
+    if (limit->soft == 0 || client->out.len < (size_t)limit->soft) {
+        client->over_soft_usec = 0;
+        return false;
+    }
+    int64_t now = clock_mono_usec();
+    if (client->over_soft_usec == 0) client->over_soft_usec = now;
+    return (now - client->over_soft_usec) / USEC > limit->soft_seconds;
+}
+
+void client_check_output(struct client *client)
+{
+    if (client->doomed) {
+        outbuf_drop(&client->out); /* what comes after its end */
+        return;
+    }
+    bool subscribed = session_subscriptions(&client->session) > 0;
+    const struct conf *conf = client->all->w.conf;
+    const struct conf_output_limit *limit =
+        &conf->output_limits[subscribed ? CONF_LIMIT_PUBSUB : CONF_LIMIT_NORMAL];
+    bool over_hard = limit->hard > 0 && client->out.len >= (size_t)limit->hard;
+    if (!over_hard && !over_soft(client, limit)) return;
+
+    log_line(LOG_WARNING, "Client %s closed: %zu bytes of replies wait, over the %s output limit",
+             client_label(client).text, client->out.len, over_hard ? "hard" : "soft");
+    client->all->w.stats->closed_output_buffer++;
+    outbuf_drop(&client->out);
+    client_doom(client);
+}
+
+static void check_idle(struct client *client, int64_t now)
+{
+    int64_t timeout = client->all->w.conf->timeout;
+    if (timeout == 0 || (now - client->active_usec) / USEC <= timeout) return;
+    if (session_subscriptions(&client->session) > 0) return;
+    log_line(LOG_VERBOSE, "Client %s closed: idle", client_label(client).text);
+    client->all->w.stats->closed_idle++;
+    client_doom(client);
+}
+
+static void give_back(struct clients *all)
+{
+    if (all->argv_cap <= KEPT_ARGV) return;
+    mem_free(all->argv);
+    all->argv = NULL;
+    all->argv_cap = 0;
+}
+
+void clients_housekeeping(struct clients *all)
+{
+    give_back(all);
+    int64_t now = clock_mono_usec();
+    size_t left = all->count < CHECKED_PER_SECOND ? all->count : CHECKED_PER_SECOND;
+    struct client *client = all->next_checked;
+    for (; left > 0; left--) {
+        if (client == NULL) client = TAILQ_FIRST(&all->by_age);
+        if (client->out.len > 0) client_check_output(client);
+        if (!client->doomed) check_idle(client, now);
+        client = TAILQ_NEXT(client, by_age);
+    }
+    all->next_checked = client;
+}
+
+/* --- what others may know --- */
+
+size_t clients_count(const struct clients *all)
+{
+    return all->count;
+}
+
+static void describe(const struct client *client, int64_t now, struct client_info *info)
+{
+    const struct client_input *input = &client->input;
+    *info = (struct client_info){
+        .id = client->session.id,
+        .peer = client->peer,
+        .local = client->local,
+        .fd = client->fd,
+        .age_sec = (now - client->born_usec) / USEC,
+        .idle_sec = (now - client->active_usec) / USEC,
+        .unix_socket = client->unix_socket,
+        .query_used = input->len,
+        .query_free = input->cap - input->len,
+        .out_pending = client->out.len,
+        .memory = mem_size(client) + mem_size(input->data) + client->out.bytes +
+                  mem_size(client->reader.args),
+    };
+}
+
+void clients_each(struct clients *all, void (*visit)(void *ctx, const struct client_info *info),
+                  void *ctx)
+{
+    int64_t now = clock_mono_usec();
+    struct client *client;
+    TAILQ_FOREACH(client, &all->by_age, by_age)
+    {
+        if (client->doomed) continue;
+        struct client_info info;
+        describe(client, now, &info);
+        info.session = &client->session;
+        visit(ctx, &info);
+    }
+}
+
+bool clients_info(struct clients *all, const struct session *session, struct client_info *info)
+{
+    (void)all;
+    if (session->wake != wake) return false;
+    describe((const struct client *)session, clock_mono_usec(), info);
+    return true;
+}

@@ -1,0 +1,63 @@
+/* client: connections: bytes in, requests run, bytes out.
+ * Knows sockets, buffers, limits and dispatch_request; refuses to know any command.
+ *
+ * Per connection and turn: read a fair share, run every whole request that is there, one writev at
+ * the end of the turn. */
+#ifndef SERVER_CLIENT_H
+#define SERVER_CLIENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "conf/conf.h"
+#include "server/clock.h"
+#include "server/dispatch.h"
+#include "server/loop.h"
+#include "server/pubsub.h"
+#include "server/session.h"
+#include "server/stats.h"
+
+struct clients; /* all connections */
+struct client;  /* one; embeds a session */
+
+struct clients_wiring {
+    struct loop *loop;
+    struct clock *clock;
+    const struct conf *conf;
+    struct dispatch *dispatch;
+    struct pubsub *pubsub;
+    struct stats *stats;
+};
+
+struct clients *clients_new(const struct clients_wiring *wiring);
+void clients_free(struct clients *clients); /* closes all, after one try to write what waits */
+/* Takes over a connected, non-blocking socket. Over maxclients: says so and closes. */
+void clients_accept(struct clients *clients, int fd, const char *peer, const char *local,
+                    bool unix_socket);
+/* End of turn: writes what the turn produced, frees closed connections. */
+void clients_turn(void *clients);
+/* About once a second: idle timeouts, buffers give back memory. */
+void clients_housekeeping(struct clients *clients);
+
+size_t clients_count(const struct clients *clients);
+
+/* For CLIENT and INFO. */
+struct client_info {
+    uint64_t id;
+    const char *peer, *local;
+    int fd;
+    int64_t age_sec, idle_sec;
+    bool unix_socket;
+    size_t query_used, query_free, out_pending, memory;
+    struct session *session;
+};
+void clients_each(struct clients *clients, void (*visit)(void *ctx, const struct client_info *info),
+                  void *ctx);
+bool clients_info(struct clients *clients, const struct session *session, struct client_info *info);
+/* Over a unix socket or from this machine's loopback address. */
+bool clients_is_local(struct clients *clients, const struct session *session);
+/* Closes at the end of the turn; the caller itself (same session as `self`) after its reply. */
+void clients_kill(struct clients *clients, struct session *victim, const struct session *self);
+
+#endif

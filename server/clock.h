@@ -1,0 +1,31 @@
+/* clock: the only reader of clocks, real or stepped.
+ * Wall time is what deadlines are kept in; monotonic time measures spans inside the server. */
+#ifndef SERVER_CLOCK_H
+#define SERVER_CLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "store/instant.h"
+
+struct clock {
+    msec now;                   /* wall time of this turn */
+    bool stepped;               /* DEBUG CLOCK holds it still */
+    void (*on_step)(void *ctx); /* told after set, step and free */
+    void *ctx;
+};
+
+void clock_init(struct clock *clock);
+msec clock_tick(struct clock *clock); /* reads the wall clock anew, unless it is held */
+static inline msec clock_now(const struct clock *clock)
+{
+    return clock->now;
+}
+void clock_hold(struct clock *clock, msec at); /* stands still at this instant */
+void clock_step(struct clock *clock, msec by); /* holds, and moves */
+void clock_release(struct clock *clock);       /* real time again */
+
+int64_t clock_wall_usec(const struct clock *clock); /* for TIME: held too */
+int64_t clock_mono_usec(void);
+
+#endif

@@ -1,0 +1,250 @@
+/* hash: the commands of hashes.
+ * Knows arguments, replies and txn_hash_*; refuses to know how a hash keeps its fields. */
+#include "proto/number.h"
+#include "server/args.h"
+#include "server/call.h"
+#include "server/cmd/cmd.h"
+#include "server/command.h"
+#include "server/error.h"
+#include "store/hash.h"
+#include "store/txn.h"
+
+static void cmd_hset(struct call *call)
+{
+    if (call->argc % 2 != 0) {
+        fail_named(call, ERR_ARITY);
+        return;
+    }
+    struct entry *entry;
+    if (!find_typed(call, 1, TYPE_HASH, &entry)) return;
+    entry = entry_or_new(call, 1, entry, TYPE_HASH);
+    int64_t added = 0;
+    for (int i = 2; i < call->argc; i += 2)
+        added += txn_hash_put(call->txn, entry, call->argv[i], call->argv[i + 1], EVENT_HSET);
+    resp_integer(call->out, added);
+}
+
+static void reply_value(struct call *call, const struct entry *entry, struct bytes field)
+{
+    struct bytes value;
+    if (entry != NULL && hash_get(entry->object.hash, field, &value))
+        reply_bytes(call, value);
+    else
+        resp_null(call->out);
+}
+
+static void cmd_hget(struct call *call)
+{
+    struct entry *entry;
+    if (!read_typed(call, 1, TYPE_HASH, &entry)) return;
+    reply_value(call, entry, call->argv[2]);
+}
+
+static void cmd_hmget(struct call *call)
+{
+    struct entry *entry;
+    if (!read_typed(call, 1, TYPE_HASH, &entry)) return;
+    resp_array(call->out, (size_t)call->argc - 2);
+    for (int i = 2; i < call->argc; i++)
+        reply_value(call, entry, call->argv[i]);
+}
+
+static void cmd_hdel(struct call *call)
+{
+    struct entry *entry;
+    if (!find_typed(call, 1, TYPE_HASH, &entry)) return;
+    int64_t removed = 0;
+    for (int i = 2; entry != NULL && i < call->argc; i++)
+        removed += txn_hash_remove(call->txn, entry, call->argv[i]);
+    resp_integer(call->out, removed);
+}
+
+static size_t count_fields(const struct entry *entry)
+{
+    return entry == NULL ? 0 : hash_count(entry->object.hash);
+}
+
+static void cmd_hlen(struct call *call)
+{
+    struct entry *entry;
+    if (!read_typed(call, 1, TYPE_HASH, &entry)) return;
+    resp_integer(call->out, (int64_t)count_fields(entry));
+}
+
+static void cmd_hexists(struct call *call)
+{
+    struct entry *entry;
+    struct bytes value;
+    if (!read_typed(call, 1, TYPE_HASH, &entry)) return;
+    resp_integer(call->out, entry != NULL && hash_get(entry->object.hash, call->argv[2], &value));
+}
+
+static void cmd_hincrby(struct call *call)
+{
+    int64_t by, value = 0;
+    if (!arg_int64(call, 3, &by)) return;
+    struct entry *entry;
+    if (!find_typed(call, 1, TYPE_HASH, &entry)) return;
+
+    struct bytes old;
+    if (entry != NULL && hash_get(entry->object.hash, call->argv[2], &old) &&
+        !number_parse_int64(old.data, old.len, &value)) {
+        fail(call, ERR_HASH_NOT_INTEGER);
+        return;
+    }
+    if (__builtin_add_overflow(value, by, &value)) {
+        fail(call, ERR_INCR_OVERFLOW);
+        return;
+    }
+    char text[NUMBER_INT64_MAX_CHARS];
+    struct bytes sum = bytes_of(text, number_print_int64(text, value));
+    entry = entry_or_new(call, 1, entry, TYPE_HASH);
+    txn_hash_put(call->txn, entry, call->argv[2], sum, EVENT_HINCRBY);
+    resp_integer(call->out, value);
+}
+
+static void reply_all(struct call *call, const struct entry *entry, bool fields, bool values)
+{
+    if (entry == NULL) return;
+    struct hash_iter iter;
+    struct bytes field, value;
+    hash_iter_begin(&iter, entry->object.hash);
+    while (hash_iter_next(&iter, &field, &value)) {
+        if (fields) reply_bytes(call, field);
+        if (values) reply_bytes(call, value);
+    }
+}
+
+static void cmd_hgetall(struct call *call)
+{
+    struct entry *entry;
+    if (!read_typed(call, 1, TYPE_HASH, &entry)) return;
+    resp_map(call->out, count_fields(entry));
+    reply_all(call, entry, true, true);
+}
+
+static void cmd_hkeys(struct call *call)
+{
+    struct entry *entry;
+    if (!read_typed(call, 1, TYPE_HASH, &entry)) return;
+    resp_array(call->out, count_fields(entry));
+    reply_all(call, entry, true, false);
+}
+
+static void cmd_hvals(struct call *call)
+{
+    struct entry *entry;
+    if (!read_typed(call, 1, TYPE_HASH, &entry)) return;
+    resp_array(call->out, count_fields(entry));
+    reply_all(call, entry, false, true);
+}
+
+#define KEY_FIRST                                                                                  \
+    {                                                                                              \
+        .first = 1, .last = 1, .step = 1                                                           \
+    }
+
+static const struct command rows[] = {
+    { .name = "HSET",
+      .run = cmd_hset,
+      .arity = -4,
+      .flags = WRITE | GROWS | FAST,
+      .keys = KEY_FIRST,
+      .group = "hash",
+      .since = "2.0.0",
+      .complexity = "O(N), N fields given",
+      .syntax = "key field value [field value ...]",
+      .summary = "Sets fields of a hash; counts those that are new." },
+    { .name = "HGET",
+      .run = cmd_hget,
+      .arity = 3,
+      .flags = READONLY | FAST,
+      .keys = KEY_FIRST,
+      .group = "hash",
+      .since = "2.0.0",
+      .complexity = "O(1)",
+      .syntax = "key field",
+      .summary = "Returns the value of a hash's field." },
+    { .name = "HMGET",
+      .run = cmd_hmget,
+      .arity = -3,
+      .flags = READONLY | FAST,
+      .keys = KEY_FIRST,
+      .group = "hash",
+      .since = "2.0.0",
+      .complexity = "O(N), N fields given",
+      .syntax = "key field [field ...]",
+      .summary = "Returns the values of several fields of a hash." },
+    { .name = "HDEL",
+      .run = cmd_hdel,
+      .arity = -3,
+      .flags = WRITE | FAST,
+      .keys = KEY_FIRST,
+      .group = "hash",
+      .since = "2.0.0",
+      .complexity = "O(N), N fields given",
+      .syntax = "key field [field ...]",
+      .summary = "Removes fields from a hash." },
+    { .name = "HGETALL",
+      .run = cmd_hgetall,
+      .arity = 2,
+      .flags = READONLY,
+      .keys = KEY_FIRST,
+      .group = "hash",
+      .since = "2.0.0",
+      .complexity = "O(N), N fields of the hash",
+      .syntax = "key",
+      .summary = "Lists every field of a hash with its value." },
+    { .name = "HLEN",
+      .run = cmd_hlen,
+      .arity = 2,
+      .flags = READONLY | FAST,
+      .keys = KEY_FIRST,
+      .group = "hash",
+      .since = "2.0.0",
+      .complexity = "O(1)",
+      .syntax = "key",
+      .summary = "Counts the fields of a hash." },
+    { .name = "HEXISTS",
+      .run = cmd_hexists,
+      .arity = 3,
+      .flags = READONLY | FAST,
+      .keys = KEY_FIRST,
+      .group = "hash",
+      .since = "2.0.0",
+      .complexity = "O(1)",
+      .syntax = "key field",
+      .summary = "Tells whether a hash has a field." },
+    { .name = "HINCRBY",
+      .run = cmd_hincrby,
+      .arity = 4,
+      .flags = WRITE | GROWS | FAST,
+      .keys = KEY_FIRST,
+      .group = "hash",
+      .since = "2.0.0",
+      .complexity = "O(1)",
+      .syntax = "key field increment",
+      .summary = "Adds to the whole number in a hash's field; an absent field counts as 0." },
+    { .name = "HKEYS",
+      .run = cmd_hkeys,
+      .arity = 2,
+      .flags = READONLY,
+      .keys = KEY_FIRST,
+      .group = "hash",
+      .since = "2.0.0",
+      .complexity = "O(N), N fields of the hash",
+      .syntax = "key",
+      .summary = "Lists every field of a hash." },
+    { .name = "HVALS",
+      .run = cmd_hvals,
+      .arity = 2,
+      .flags = READONLY,
+      .keys = KEY_FIRST,
+      .group = "hash",
+      .since = "2.0.0",
+      .complexity = "O(N), N fields of the hash",
+      .syntax = "key",
+      .summary = "Lists every value of a hash." },
+};
+
+const struct command_group hash_commands = COMMAND_GROUP(rows);

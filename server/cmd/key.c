@@ -1,0 +1,153 @@
+/* key: commands on keys of any type: deleting, counting, naming.
+ * Knows keys; refuses to know what is in a value, and deadlines (key_expire.c). */
+#include "server/args.h"
+#include "server/cmd/cmd.h"
+
+/* UNLINK too: big values are always freed in slices. */
+static void cmd_del(struct call *call)
+{
+    int64_t dropped = 0;
+    for (int i = 1; i < call->argc; i++) {
+        struct entry *entry = txn_find(call->txn, call->argv[i]);
+        if (entry == NULL) continue;
+        txn_key_drop(call->txn, entry, EVENT_DEL);
+        dropped++;
+    }
+    resp_integer(call->out, dropped);
+}
+
+static void cmd_exists(struct call *call)
+{
+    int64_t present = 0;
+    for (int i = 1; i < call->argc; i++)
+        present += peek_key(call, i) != NULL;
+    resp_integer(call->out, present);
+}
+
+/* A client that asked for NO-TOUCH still touches what it names here. */
+static void cmd_touch(struct call *call)
+{
+    bool before = call->txn->no_touch;
+    call->txn->no_touch = false;
+    int64_t present = 0;
+    for (int i = 1; i < call->argc; i++)
+        present += txn_read(call->txn, call->argv[i]) != NULL;
+    call->txn->no_touch = before;
+    resp_integer(call->out, present);
+}
+
+static void cmd_type(struct call *call)
+{
+    const struct entry *entry = peek_key(call, 1);
+    resp_status(call->out, entry == NULL ? "none" : type_name(entry->object.type));
+}
+
+/* The key under argument 1 and the one that has the new name; false: there is nothing to rename. */
+static bool find_pair(struct call *call, struct entry **entry, struct entry **target)
+{
+    *entry = txn_find(call->txn, call->argv[1]);
+    if (*entry == NULL) {
+        fail(call, ERR_NO_KEY);
+        return false;
+    }
+    *target = txn_find(call->txn, call->argv[2]);
+    return true;
+}
+
+static void cmd_rename(struct call *call)
+{
+    struct entry *entry, *target;
+    if (!find_pair(call, &entry, &target)) return;
+    if (entry != target) txn_key_rename(call->txn, entry, call->argv[2]);
+    reply_ok(call);
+}
+
+static void cmd_renamenx(struct call *call)
+{
+    struct entry *entry, *target;
+    if (!find_pair(call, &entry, &target)) return;
+    if (target == NULL) txn_key_rename(call->txn, entry, call->argv[2]);
+    resp_integer(call->out, target == NULL);
+}
+
+static const struct command rows[] = {
+    { .name = "DEL",
+      .run = cmd_del,
+      .arity = -2,
+      .flags = WRITE,
+      .acl = ACL_KEYSPACE,
+      .keys = { .first = 1, .last = -1, .step = 1 },
+      .group = "generic",
+      .since = "1.0.0",
+      .complexity = "O(1) for each key; a large value's memory is given back in the background.",
+      .syntax = "key [key ...]",
+      .summary = "Deletes keys." },
+    { .name = "UNLINK",
+      .run = cmd_del,
+      .arity = -2,
+      .flags = WRITE | FAST,
+      .acl = ACL_KEYSPACE,
+      .keys = { .first = 1, .last = -1, .step = 1 },
+      .group = "generic",
+      .since = "4.0.0",
+      .complexity = "O(1) for each key; a large value's memory is given back in the background.",
+      .syntax = "key [key ...]",
+      .summary = "Deletes keys, as DEL does." },
+    { .name = "EXISTS",
+      .run = cmd_exists,
+      .arity = -2,
+      .flags = READONLY | FAST,
+      .acl = ACL_KEYSPACE,
+      .keys = { .first = 1, .last = -1, .step = 1 },
+      .group = "generic",
+      .since = "1.0.0",
+      .complexity = "O(N) where N is the number of keys that are named.",
+      .syntax = "key [key ...]",
+      .summary = "Counts how many of the named keys exist; one named twice counts twice." },
+    { .name = "TOUCH",
+      .run = cmd_touch,
+      .arity = -2,
+      .flags = READONLY | FAST,
+      .acl = ACL_KEYSPACE,
+      .keys = { .first = 1, .last = -1, .step = 1 },
+      .group = "generic",
+      .since = "3.2.1",
+      .complexity = "O(N) where N is the number of keys that are named.",
+      .syntax = "key [key ...]",
+      .summary = "Counts the named keys that exist and notes an access to each." },
+    { .name = "TYPE",
+      .run = cmd_type,
+      .arity = 2,
+      .flags = READONLY | FAST,
+      .acl = ACL_KEYSPACE,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .group = "generic",
+      .since = "1.0.0",
+      .complexity = "O(1)",
+      .syntax = "key",
+      .summary = "Tells the type of a key's value, or none." },
+    { .name = "RENAME",
+      .run = cmd_rename,
+      .arity = 3,
+      .flags = WRITE,
+      .acl = ACL_KEYSPACE,
+      .keys = { .first = 1, .last = 2, .step = 1 },
+      .group = "generic",
+      .since = "1.0.0",
+      .complexity = "O(1)",
+      .syntax = "key newkey",
+      .summary = "Gives a key another name; what had that name is gone." },
+    { .name = "RENAMENX",
+      .run = cmd_renamenx,
+      .arity = 3,
+      .flags = WRITE | FAST,
+      .acl = ACL_KEYSPACE,
+      .keys = { .first = 1, .last = 2, .step = 1 },
+      .group = "generic",
+      .since = "1.0.0",
+      .complexity = "O(1)",
+      .syntax = "key newkey",
+      .summary = "Gives a key another name, unless a key has that name." },
+};
+
+const struct command_group key_commands = COMMAND_GROUP(rows);

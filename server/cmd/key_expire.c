@@ -1,0 +1,232 @@
+/* key_expire: the deadlines of keys: set, moved, asked for, taken away.
+ * Knows units and conditions; refuses to know how a deadline is kept. */
+#include "server/args.h"
+#include "server/cmd/cmd.h"
+
+struct conditions {
+    bool none_yet, present; /* NX, XX */
+    bool later, earlier;    /* GT, LT */
+};
+
+static bool read_conditions(struct call *call, int first, struct conditions *when)
+{
+    *when = (struct conditions){ .none_yet = false };
+    for (int i = first; i < call->argc; i++) {
+        if (arg_is(call, i, "NX")) {
+            when->none_yet = true;
+        } else if (arg_is(call, i, "XX")) {
+            when->present = true;
+        } else if (arg_is(call, i, "GT")) {
+            when->later = true;
+        } else if (arg_is(call, i, "LT")) {
+            when->earlier = true;
+        } else {
+            failf(call, ERR_EXPIRE_OPTION, arg_width(call, i), call->argv[i].data);
+            return false;
+        }
+    }
+    if (when->none_yet && (when->present || when->later || when->earlier)) {
+        fail(call, ERR_NX_XX_GT_LT);
+        return false;
+    }
+    if (when->later && when->earlier) {
+        fail(call, ERR_EXPIRE_GT_LT);
+        return false;
+    }
+    return true;
+}
+
+/* NEVER is the latest instant there is: no deadline counts as an infinite one. */
+static bool hold(const struct conditions *when, msec old, msec at)
+{
+    if (when->none_yet && old != NEVER) return false;
+    if (when->present && old == NEVER) return false;
+    if (when->later && at <= old) return false;
+    if (when->earlier && at >= old) return false;
+    return true;
+}
+
+static void expire(struct call *call, enum ttl_unit unit)
+{
+    struct conditions when;
+    msec at;
+    if (!read_conditions(call, 3, &when)) return;
+    if (!arg_deadline(call, 2, unit, false, &at)) return;
+
+    struct entry *entry = txn_find(call->txn, call->argv[1]);
+    bool moves = entry != NULL && hold(&when, entry->expires_at, at);
+    if (moves) txn_key_expire(call->txn, entry, at);
+    resp_integer(call->out, moves);
+}
+
+static void cmd_expire(struct call *call)
+{
+    expire(call, TTL_SECONDS);
+}
+
+static void cmd_pexpire(struct call *call)
+{
+    expire(call, TTL_MSEC);
+}
+
+static void cmd_expireat(struct call *call)
+{
+    expire(call, TTL_UNIX_SECONDS);
+}
+
+static void cmd_pexpireat(struct call *call)
+{
+    expire(call, TTL_UNIX_MSEC);
+}
+
+static void cmd_persist(struct call *call)
+{
+    struct entry *entry = txn_find(call->txn, call->argv[1]);
+    resp_integer(call->out, entry != NULL && txn_key_persist(call->txn, entry));
+}
+
+/* False: there is none, and the reply says why. */
+static bool read_deadline(struct call *call, msec *at)
+{
+    enum { NO_KEY = -2, NO_DEADLINE = -1 };
+    const struct entry *entry = peek_key(call, 1);
+    *at = entry == NULL ? NEVER : entry->expires_at;
+    if (*at != NEVER) return true;
+    resp_integer(call->out, entry == NULL ? NO_KEY : NO_DEADLINE);
+    return false;
+}
+
+/* To the nearest second, without the overflow of value + 500. */
+static int64_t in_seconds(msec value)
+{
+    return value / 1000 + (value % 1000 >= 500);
+}
+
+static void cmd_ttl(struct call *call)
+{
+    msec at;
+    if (read_deadline(call, &at)) resp_integer(call->out, in_seconds(at - call->txn->now));
+}
+
+static void cmd_pttl(struct call *call)
+{
+    msec at;
+    if (read_deadline(call, &at)) resp_integer(call->out, at - call->txn->now);
+}
+
+static void cmd_expiretime(struct call *call)
+{
+    msec at;
+    if (read_deadline(call, &at)) resp_integer(call->out, in_seconds(at));
+}
+
+static void cmd_pexpiretime(struct call *call)
+{
+    msec at;
+    if (read_deadline(call, &at)) resp_integer(call->out, at);
+}
+
+static const struct command rows[] = {
+    { .name = "EXPIRE",
+      .run = cmd_expire,
+      .arity = -3,
+      .flags = WRITE | FAST,
+      .acl = ACL_KEYSPACE,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .group = "generic",
+      .since = "1.0.0",
+      .complexity = "O(log N) where N is the number of keys that have a deadline.",
+      .syntax = "key seconds [NX|XX|GT|LT]",
+      .summary = "Lets a key end in so many seconds." },
+    { .name = "PEXPIRE",
+      .run = cmd_pexpire,
+      .arity = -3,
+      .flags = WRITE | FAST,
+      .acl = ACL_KEYSPACE,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .group = "generic",
+      .since = "2.6.0",
+      .complexity = "O(log N) where N is the number of keys that have a deadline.",
+      .syntax = "key milliseconds [NX|XX|GT|LT]",
+      .summary = "Lets a key end in so many milliseconds." },
+    { .name = "EXPIREAT",
+      .run = cmd_expireat,
+      .arity = -3,
+      .flags = WRITE | FAST,
+      .acl = ACL_KEYSPACE,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .group = "generic",
+      .since = "1.2.0",
+      .complexity = "O(log N) where N is the number of keys that have a deadline.",
+      .syntax = "key unix-time-seconds [NX|XX|GT|LT]",
+      .summary = "Lets a key end at a Unix time in seconds." },
+    { .name = "PEXPIREAT",
+      .run = cmd_pexpireat,
+      .arity = -3,
+      .flags = WRITE | FAST,
+      .acl = ACL_KEYSPACE,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .group = "generic",
+      .since = "2.6.0",
+      .complexity = "O(log N) where N is the number of keys that have a deadline.",
+      .syntax = "key unix-time-milliseconds [NX|XX|GT|LT]",
+      .summary = "Lets a key end at a Unix time in milliseconds." },
+    { .name = "PERSIST",
+      .run = cmd_persist,
+      .arity = 2,
+      .flags = WRITE | FAST,
+      .acl = ACL_KEYSPACE,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .group = "generic",
+      .since = "2.2.0",
+      .complexity = "O(log N) where N is the number of keys that have a deadline.",
+      .syntax = "key",
+      .summary = "Takes a key's deadline away." },
+    { .name = "TTL",
+      .run = cmd_ttl,
+      .arity = 2,
+      .flags = READONLY | FAST,
+      .acl = ACL_KEYSPACE,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .group = "generic",
+      .since = "1.0.0",
+      .complexity = "O(1)",
+      .syntax = "key",
+      .summary =
+          "Tells the seconds that a key has left; -1 without a deadline, -2 without a key." },
+    { .name = "PTTL",
+      .run = cmd_pttl,
+      .arity = 2,
+      .flags = READONLY | FAST,
+      .acl = ACL_KEYSPACE,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .group = "generic",
+      .since = "2.6.0",
+      .complexity = "O(1)",
+      .syntax = "key",
+      .summary = "Tells the milliseconds that a key has left." },
+    { .name = "EXPIRETIME",
+      .run = cmd_expiretime,
+      .arity = 2,
+      .flags = READONLY | FAST,
+      .acl = ACL_KEYSPACE,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .group = "generic",
+      .since = "7.0.0",
+      .complexity = "O(1)",
+      .syntax = "key",
+      .summary = "Tells a key's deadline as a Unix time in seconds." },
+    { .name = "PEXPIRETIME",
+      .run = cmd_pexpiretime,
+      .arity = 2,
+      .flags = READONLY | FAST,
+      .acl = ACL_KEYSPACE,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .group = "generic",
+      .since = "7.0.0",
+      .complexity = "O(1)",
+      .syntax = "key",
+      .summary = "Tells a key's deadline as a Unix time in milliseconds." },
+};
+
+const struct command_group key_expire_commands = COMMAND_GROUP(rows);

@@ -1,0 +1,141 @@
+/* set: the commands of sets.
+ * Knows arguments, replies and txn_set_*; refuses to know how a set keeps its members. */
+#include "server/args.h"
+#include "server/call.h"
+#include "server/cmd/cmd.h"
+#include "server/command.h"
+#include "server/error.h"
+#include "store/set.h"
+#include "store/txn.h"
+
+static void cmd_sadd(struct call *call)
+{
+    struct entry *entry;
+    if (!find_typed(call, 1, TYPE_SET, &entry)) return;
+    entry = entry_or_new(call, 1, entry, TYPE_SET);
+    int64_t added = 0;
+    for (int i = 2; i < call->argc; i++)
+        added += txn_set_add(call->txn, entry, call->argv[i]);
+    resp_integer(call->out, added);
+}
+
+static void cmd_srem(struct call *call)
+{
+    struct entry *entry;
+    if (!find_typed(call, 1, TYPE_SET, &entry)) return;
+    int64_t removed = 0;
+    for (int i = 2; entry != NULL && i < call->argc; i++)
+        removed += txn_set_remove(call->txn, entry, call->argv[i]);
+    resp_integer(call->out, removed);
+}
+
+static void cmd_smembers(struct call *call)
+{
+    struct entry *entry;
+    if (!read_typed(call, 1, TYPE_SET, &entry)) return;
+    resp_set(call->out, entry == NULL ? 0 : set_count(entry->object.set));
+    if (entry == NULL) return;
+    struct set_iter iter;
+    struct bytes member;
+    set_iter_begin(&iter, entry->object.set);
+    while (set_iter_next(&iter, &member))
+        reply_bytes(call, member);
+}
+
+static void reply_has(struct call *call, const struct entry *entry, struct bytes member)
+{
+    resp_integer(call->out, entry != NULL && set_has(entry->object.set, member));
+}
+
+static void cmd_sismember(struct call *call)
+{
+    struct entry *entry;
+    if (!read_typed(call, 1, TYPE_SET, &entry)) return;
+    reply_has(call, entry, call->argv[2]);
+}
+
+static void cmd_smismember(struct call *call)
+{
+    struct entry *entry;
+    if (!read_typed(call, 1, TYPE_SET, &entry)) return;
+    resp_array(call->out, (size_t)call->argc - 2);
+    for (int i = 2; i < call->argc; i++)
+        reply_has(call, entry, call->argv[i]);
+}
+
+static void cmd_scard(struct call *call)
+{
+    struct entry *entry;
+    if (!read_typed(call, 1, TYPE_SET, &entry)) return;
+    resp_integer(call->out, entry == NULL ? 0 : (int64_t)set_count(entry->object.set));
+}
+
+#define KEY_FIRST                                                                                  \
+    {                                                                                              \
+        .first = 1, .last = 1, .step = 1                                                           \
+    }
+
+static const struct command rows[] = {
+    { .name = "SADD",
+      .run = cmd_sadd,
+      .arity = -3,
+      .flags = WRITE | GROWS | FAST,
+      .keys = KEY_FIRST,
+      .group = "set",
+      .since = "1.0.0",
+      .complexity = "O(N), N members given",
+      .syntax = "key member [member ...]",
+      .summary = "Adds members to a set." },
+    { .name = "SREM",
+      .run = cmd_srem,
+      .arity = -3,
+      .flags = WRITE | FAST,
+      .keys = KEY_FIRST,
+      .group = "set",
+      .since = "1.0.0",
+      .complexity = "O(N), N members given",
+      .syntax = "key member [member ...]",
+      .summary = "Removes members from a set." },
+    { .name = "SMEMBERS",
+      .run = cmd_smembers,
+      .arity = 2,
+      .flags = READONLY,
+      .keys = KEY_FIRST,
+      .group = "set",
+      .since = "1.0.0",
+      .complexity = "O(N), N members of the set",
+      .syntax = "key",
+      .summary = "Lists every member of a set." },
+    { .name = "SISMEMBER",
+      .run = cmd_sismember,
+      .arity = 3,
+      .flags = READONLY | FAST,
+      .keys = KEY_FIRST,
+      .group = "set",
+      .since = "1.0.0",
+      .complexity = "O(1)",
+      .syntax = "key member",
+      .summary = "Tells whether a set has a member." },
+    { .name = "SMISMEMBER",
+      .run = cmd_smismember,
+      .arity = -3,
+      .flags = READONLY | FAST,
+      .keys = KEY_FIRST,
+      .group = "set",
+      .since = "6.2.0",
+      .complexity = "O(N), N members given",
+      .syntax = "key member [member ...]",
+      .summary = "Tells of each given member whether a set has it." },
+    { .name = "SCARD",
+      .run = cmd_scard,
+      .arity = 2,
+      .flags = READONLY | FAST,
+      .keys = KEY_FIRST,
+      .group = "set",
+      .since = "1.0.0",
+      .complexity = "O(1)",
+      .syntax = "key",
+      .summary = "Counts the members of a set." },
+};
+
+const struct command_group set_commands = COMMAND_GROUP(rows);

@@ -1,0 +1,387 @@
+/* string: strings set, read and appended to. Numbers in strings are in string_number.c.
+ * Knows the options of SET and GETEX; refuses to know how a string is kept. */
+#include "server/args.h"
+#include "server/cmd/cmd.h"
+
+enum { DEFAULT_STRING_MAX = 512 << 20 };
+
+/* What SET and GETEX may be told; both know the time units, the rest is of one of them. */
+struct options {
+    bool only_new, only_present, give_old, keep_ttl; /* NX XX GET KEEPTTL: SET */
+    bool persist;                                    /* GETEX */
+    int ttl_arg;                                     /* where the number is; 0: no unit given */
+    enum ttl_unit unit;
+};
+
+/* The same unit twice is fine: the last one counts. */
+static bool take_ttl(const struct call *call, int *i, struct options *options)
+{
+    enum ttl_unit unit;
+    if (options->keep_ttl || options->persist) return false;
+    if (!arg_ttl_unit(call, *i, &unit)) return false;
+    if (options->ttl_arg != 0 && options->unit != unit) return false;
+    options->unit = unit;
+    options->ttl_arg = ++*i;
+    return true;
+}
+
+static bool take_set_option(const struct call *call, int *i, struct options *options)
+{
+    if (arg_is(call, *i, "NX")) {
+        options->only_new = true;
+        return !options->only_present;
+    }
+    if (arg_is(call, *i, "XX")) {
+        options->only_present = true;
+        return !options->only_new;
+    }
+    if (arg_is(call, *i, "KEEPTTL")) {
+        options->keep_ttl = true;
+        return options->ttl_arg == 0;
+    }
+    if (arg_is(call, *i, "GET")) {
+        options->give_old = true;
+        return true;
+    }
+    return take_ttl(call, i, options);
+}
+
+static bool take_getex_option(const struct call *call, int *i, struct options *options)
+{
+    if (arg_is(call, *i, "PERSIST")) {
+        options->persist = true;
+        return options->ttl_arg == 0;
+    }
+    return take_ttl(call, i, options);
+}
+
+typedef bool take_option(const struct call *call, int *i, struct options *options);
+
+static bool read_options(struct call *call, int first, take_option *take, struct options *options)
+{
+    *options = (struct options){ .ttl_arg = 0 };
+    for (int i = first; i < call->argc; i++) {
+        if (take(call, &i, options)) continue;
+        fail(call, ERR_SYNTAX);
+        return false;
+    }
+    return true;
+}
+
+static void reply_value(struct call *call, const struct entry *entry)
+{
+    if (entry == NULL)
+        resp_null(call->out);
+    else
+        reply_bytes(call, blob_view(entry->object.string));
+}
+
+static void set_plain(struct call *call, int key, int value)
+{
+    const struct string_set how = { .at = NEVER, .event = EVENT_SET };
+    txn_string_set(call->txn, call->argv[key], call->argv[value], &how);
+}
+
+static void cmd_set(struct call *call)
+{
+    struct options options;
+    struct string_set how = { .at = NEVER, .event = EVENT_SET };
+    if (!read_options(call, 3, take_set_option, &options)) return;
+    if (options.ttl_arg != 0 && !arg_deadline(call, options.ttl_arg, options.unit, true, &how.at))
+        return;
+    how.keep_ttl = options.keep_ttl;
+
+    struct entry *entry;
+    if (options.give_old) {
+        if (!read_typed(call, 1, TYPE_STRING, &entry)) return;
+        reply_value(call, entry); /* now: the mutator frees it */
+    } else {
+        entry = txn_find(call->txn, call->argv[1]);
+    }
+    bool refused = entry == NULL ? options.only_present : options.only_new;
+    if (!refused) txn_string_set(call->txn, call->argv[1], call->argv[2], &how);
+    if (options.give_old) return;
+    if (refused)
+        resp_null(call->out);
+    else
+        reply_ok(call);
+}
+
+static void cmd_setnx(struct call *call)
+{
+    bool taken = txn_find(call->txn, call->argv[1]) != NULL;
+    if (!taken) set_plain(call, 1, 2);
+    resp_integer(call->out, !taken);
+}
+
+static void set_with_ttl(struct call *call, enum ttl_unit unit)
+{
+    struct string_set how = { .event = EVENT_SET };
+    if (!arg_deadline(call, 2, unit, true, &how.at)) return;
+    txn_find(call->txn, call->argv[1]); /* a dead one ends as such, before the new one begins */
+    txn_string_set(call->txn, call->argv[1], call->argv[3], &how);
+    reply_ok(call);
+}
+
+static void cmd_setex(struct call *call)
+{
+    set_with_ttl(call, TTL_SECONDS);
+}
+
+static void cmd_psetex(struct call *call)
+{
+    set_with_ttl(call, TTL_MSEC);
+}
+
+static void cmd_get(struct call *call)
+{
+    struct entry *entry;
+    if (read_typed(call, 1, TYPE_STRING, &entry)) reply_value(call, entry);
+}
+
+static void cmd_getset(struct call *call)
+{
+    struct entry *entry;
+    if (!read_typed(call, 1, TYPE_STRING, &entry)) return;
+    reply_value(call, entry);
+    set_plain(call, 1, 2);
+}
+
+static void cmd_getdel(struct call *call)
+{
+    struct entry *entry;
+    if (!read_typed(call, 1, TYPE_STRING, &entry)) return;
+    reply_value(call, entry);
+    if (entry != NULL) txn_key_drop(call->txn, entry, EVENT_DEL);
+}
+
+static void cmd_getex(struct call *call)
+{
+    struct options options;
+    struct entry *entry;
+    msec at;
+    if (!read_options(call, 2, take_getex_option, &options)) return;
+    if (!read_typed(call, 1, TYPE_STRING, &entry)) return;
+    if (entry == NULL) {
+        resp_null(call->out); /* whatever the number is worth */
+        return;
+    }
+    if (options.ttl_arg != 0 && !arg_deadline(call, options.ttl_arg, options.unit, true, &at))
+        return;
+
+    reply_value(call, entry);
+    if (options.ttl_arg != 0)
+        txn_key_expire(call->txn, entry, at);
+    else if (options.persist)
+        txn_key_persist(call->txn, entry);
+}
+
+static void cmd_mget(struct call *call)
+{
+    resp_array(call->out, (size_t)call->argc - 1);
+    for (int i = 1; i < call->argc; i++) {
+        const struct entry *entry = txn_read(call->txn, call->argv[i]);
+        bool is_string = entry != NULL && entry->object.type == TYPE_STRING;
+        reply_value(call, is_string ? entry : NULL);
+    }
+}
+
+/* False: a key is without its value. */
+static bool has_pairs(struct call *call)
+{
+    if (call->argc % 2 == 1) return true;
+    fail_named(call, ERR_ARITY);
+    return false;
+}
+
+static void cmd_mset(struct call *call)
+{
+    if (!has_pairs(call)) return;
+    for (int i = 1; i < call->argc; i += 2) {
+        txn_find(call->txn, call->argv[i]); /* a dead one ends as such, before the new one begins */
+        set_plain(call, i, i + 1);
+    }
+    reply_ok(call);
+}
+
+static void cmd_msetnx(struct call *call)
+{
+    if (!has_pairs(call)) return;
+    bool taken = false;
+    for (int i = 1; i < call->argc && !taken; i += 2)
+        taken = txn_find(call->txn, call->argv[i]) != NULL;
+    for (int i = 1; i < call->argc && !taken; i += 2)
+        set_plain(call, i, i + 1);
+    resp_integer(call->out, !taken);
+}
+
+static size_t string_max(const struct call *call)
+{
+    const int64_t *limit = call->context;
+    return limit != NULL ? (size_t)*limit : DEFAULT_STRING_MAX;
+}
+
+static void cmd_append(struct call *call)
+{
+    struct entry *entry;
+    if (!find_typed(call, 1, TYPE_STRING, &entry)) return;
+    if (entry == NULL) {
+        const struct string_set how = { .at = NEVER, .event = EVENT_APPEND };
+        txn_string_set(call->txn, call->argv[1], call->argv[2], &how);
+        resp_integer(call->out, (int64_t)call->argv[2].len);
+        return;
+    }
+    if ((size_t)entry->object.string->len + call->argv[2].len > string_max(call)) {
+        fail(call, ERR_STRING_TOO_BIG);
+        return;
+    }
+    int64_t len = txn_string_append(call->txn, entry, call->argv[2]);
+    if (len < 0)
+        fail(call, ERR_OOM);
+    else
+        resp_integer(call->out, len);
+}
+
+static void cmd_strlen(struct call *call)
+{
+    struct entry *entry;
+    if (!read_typed(call, 1, TYPE_STRING, &entry)) return;
+    resp_integer(call->out, entry == NULL ? 0 : (int64_t)entry->object.string->len);
+}
+
+static const struct command rows[] = {
+    { .name = "SET",
+      .run = cmd_set,
+      .arity = -3,
+      .flags = WRITE | GROWS,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .group = "string",
+      .since = "1.0.0",
+      .complexity = "O(1)",
+      .syntax = "key value [NX|XX] [GET] [EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT "
+                "unix-time-milliseconds|KEEPTTL]",
+      .summary = "Sets a key to a string, whatever it was, with a deadline if one is given." },
+    { .name = "GET",
+      .run = cmd_get,
+      .arity = 2,
+      .flags = READONLY | FAST,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .group = "string",
+      .since = "1.0.0",
+      .complexity = "O(1)",
+      .syntax = "key",
+      .summary = "Gives the string at a key." },
+    { .name = "GETSET",
+      .run = cmd_getset,
+      .arity = 3,
+      .flags = WRITE | GROWS | FAST,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .group = "string",
+      .since = "1.0.0",
+      .complexity = "O(1)",
+      .syntax = "key value",
+      .summary = "Sets a key to a string and gives the one that was there." },
+    { .name = "GETDEL",
+      .run = cmd_getdel,
+      .arity = 2,
+      .flags = WRITE | FAST,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .group = "string",
+      .since = "6.2.0",
+      .complexity = "O(1)",
+      .syntax = "key",
+      .summary = "Gives the string at a key and deletes it." },
+    { .name = "GETEX",
+      .run = cmd_getex,
+      .arity = -2,
+      .flags = WRITE | FAST,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .group = "string",
+      .since = "6.2.0",
+      .complexity = "O(1)",
+      .syntax = "key [EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT "
+                "unix-time-milliseconds|PERSIST]",
+      .summary = "Gives the string at a key and moves its deadline." },
+    { .name = "MGET",
+      .run = cmd_mget,
+      .arity = -2,
+      .flags = READONLY | FAST,
+      .keys = { .first = 1, .last = -1, .step = 1 },
+      .group = "string",
+      .since = "1.0.0",
+      .complexity = "O(N) where N is the number of keys.",
+      .syntax = "key [key ...]",
+      .summary = "Gives the strings at several keys." },
+    { .name = "MSET",
+      .run = cmd_mset,
+      .arity = -3,
+      .flags = WRITE | GROWS,
+      .keys = { .first = 1, .last = -1, .step = 2 },
+      .group = "string",
+      .since = "1.0.1",
+      .complexity = "O(N) where N is the number of keys.",
+      .syntax = "key value [key value ...]",
+      .summary = "Sets several keys to strings at once." },
+    { .name = "MSETNX",
+      .run = cmd_msetnx,
+      .arity = -3,
+      .flags = WRITE | GROWS,
+      .keys = { .first = 1, .last = -1, .step = 2 },
+      .group = "string",
+      .since = "1.0.1",
+      .complexity = "O(N) where N is the number of keys.",
+      .syntax = "key value [key value ...]",
+      .summary = "Sets several keys to strings at once, unless one of them exists." },
+    { .name = "SETNX",
+      .run = cmd_setnx,
+      .arity = 3,
+      .flags = WRITE | GROWS | FAST,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .group = "string",
+      .since = "1.0.0",
+      .complexity = "O(1)",
+      .syntax = "key value",
+      .summary = "Sets a key to a string, unless it exists." },
+    { .name = "SETEX",
+      .run = cmd_setex,
+      .arity = 4,
+      .flags = WRITE | GROWS,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .group = "string",
+      .since = "2.0.0",
+      .complexity = "O(1)",
+      .syntax = "key seconds value",
+      .summary = "Sets a key to a string that ends in so many seconds." },
+    { .name = "PSETEX",
+      .run = cmd_psetex,
+      .arity = 4,
+      .flags = WRITE | GROWS,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .group = "string",
+      .since = "2.6.0",
+      .complexity = "O(1)",
+      .syntax = "key milliseconds value",
+      .summary = "Sets a key to a string that ends in so many milliseconds." },
+    { .name = "APPEND",
+      .run = cmd_append,
+      .arity = 3,
+      .flags = WRITE | GROWS | FAST,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .group = "string",
+      .since = "2.0.0",
+      .complexity = "O(1), amortized over many appends.",
+      .syntax = "key value",
+      .summary = "Makes a string longer, from nothing if there is none." },
+    { .name = "STRLEN",
+      .run = cmd_strlen,
+      .arity = 2,
+      .flags = READONLY | FAST,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .group = "string",
+      .since = "2.2.0",
+      .complexity = "O(1)",
+      .syntax = "key",
+      .summary = "Tells the length of a string in bytes." },
+};
+
+const struct command_group string_commands = COMMAND_GROUP(rows);

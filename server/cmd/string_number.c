@@ -1,0 +1,138 @@
+/* string_number: strings that hold a number, counted up and down. The deadline stays.
+ * Knows integers and long doubles; refuses to know how they are written (proto/number). */
+#include <math.h>
+
+#include "proto/number.h"
+#include "server/args.h"
+#include "server/cmd/cmd.h"
+
+static void put_number(struct call *call, struct bytes text, enum event event)
+{
+    const struct string_set how = { .at = NEVER, .keep_ttl = true, .event = event };
+    txn_string_set(call->txn, call->argv[1], text, &how);
+}
+
+static void add(struct call *call, int64_t by)
+{
+    struct entry *entry;
+    int64_t value = 0;
+    if (!find_typed(call, 1, TYPE_STRING, &entry)) return;
+    if (entry != NULL) {
+        struct bytes text = blob_view(entry->object.string);
+        if (!number_parse_int64(text.data, text.len, &value)) {
+            fail(call, ERR_NOT_INTEGER);
+            return;
+        }
+    }
+    if (__builtin_add_overflow(value, by, &value)) {
+        fail(call, ERR_INCR_OVERFLOW);
+        return;
+    }
+    char text[NUMBER_INT64_MAX_CHARS];
+    put_number(call, bytes_of(text, number_print_int64(text, value)), EVENT_INCRBY);
+    resp_integer(call->out, value);
+}
+
+static void cmd_incr(struct call *call)
+{
+    add(call, 1);
+}
+
+static void cmd_decr(struct call *call)
+{
+    add(call, -1);
+}
+
+static void cmd_incrby(struct call *call)
+{
+    int64_t by;
+    if (arg_int64(call, 2, &by)) add(call, by);
+}
+
+static void cmd_decrby(struct call *call)
+{
+    int64_t by;
+    if (!arg_int64(call, 2, &by)) return;
+    if (by == INT64_MIN) {
+        fail(call, ERR_DECR_OVERFLOW);
+        return;
+    }
+    add(call, -by);
+}
+
+static void cmd_incrbyfloat(struct call *call)
+{
+    struct entry *entry;
+    long double value = 0, by;
+    if (!find_typed(call, 1, TYPE_STRING, &entry)) return;
+    struct bytes old = entry == NULL ? LIT("0") : blob_view(entry->object.string);
+    if (!number_parse_long_double(old.data, old.len, &value) ||
+        !number_parse_long_double(call->argv[2].data, call->argv[2].len, &by)) {
+        fail(call, ERR_NOT_FLOAT);
+        return;
+    }
+    value += by;
+    if (isnan(value) || isinf(value)) {
+        fail(call, ERR_INCR_NAN);
+        return;
+    }
+    char text[NUMBER_FIXED_MAX_CHARS];
+    struct bytes sum = bytes_of(text, number_print_long_double(text, value));
+    put_number(call, sum, EVENT_INCRBYFLOAT);
+    reply_bytes(call, sum);
+}
+
+static const struct command rows[] = {
+    { .name = "INCR",
+      .run = cmd_incr,
+      .arity = 2,
+      .flags = WRITE | GROWS | FAST,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .group = "string",
+      .since = "1.0.0",
+      .complexity = "O(1)",
+      .syntax = "key",
+      .summary = "Adds one to the integer at a key, from 0 if there is none." },
+    { .name = "DECR",
+      .run = cmd_decr,
+      .arity = 2,
+      .flags = WRITE | GROWS | FAST,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .group = "string",
+      .since = "1.0.0",
+      .complexity = "O(1)",
+      .syntax = "key",
+      .summary = "Takes one from the integer at a key, from 0 if there is none." },
+    { .name = "INCRBY",
+      .run = cmd_incrby,
+      .arity = 3,
+      .flags = WRITE | GROWS | FAST,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .group = "string",
+      .since = "1.0.0",
+      .complexity = "O(1)",
+      .syntax = "key increment",
+      .summary = "Adds to the integer at a key, from 0 if there is none." },
+    { .name = "DECRBY",
+      .run = cmd_decrby,
+      .arity = 3,
+      .flags = WRITE | GROWS | FAST,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .group = "string",
+      .since = "1.0.0",
+      .complexity = "O(1)",
+      .syntax = "key decrement",
+      .summary = "Takes from the integer at a key, from 0 if there is none." },
+    { .name = "INCRBYFLOAT",
+      .run = cmd_incrbyfloat,
+      .arity = 3,
+      .flags = WRITE | GROWS | FAST,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .group = "string",
+      .since = "2.6.0",
+      .complexity = "O(1)",
+      .syntax = "key increment",
+      .summary = "Adds to the number at a key, from 0 if there is none." },
+};
+
+const struct command_group string_number_commands = COMMAND_GROUP(rows);

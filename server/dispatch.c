@@ -1,0 +1,189 @@
+/* dispatch: see dispatch.h. The gates stand in the order of Redis 7.0, which clients can see. */
+#include "server/dispatch.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "server/call.h"
+#include "server/error.h"
+#include "server/pubsub.h"
+#include "store/mem.h"
+#include "store/txn.h"
+
+enum {
+    ECHO_MAX = 128,           /* of what a client sent, in an error line */
+    ECHO_SIZE = ECHO_MAX + 4, /* the last argument is cut, its quotes stay */
+    NAME_SIZE = 128,
+    REASON_SIZE = 256,
+};
+
+/* ---- refusing ------------------------------------------------------------------------------- */
+
+/* A precision for "%.*s", which also ends at a NUL, as in Redis. */
+static int at_most(struct bytes text, size_t max)
+{
+    return (int)(text.len < max ? text.len : max);
+}
+
+static void fail_unknown(struct call *call)
+{
+    char name[ECHO_MAX + 1], args[ECHO_SIZE + 1];
+    size_t len = 0;
+    snprintf(name, sizeof name, "%.*s", at_most(call->argv[0], ECHO_MAX), call->argv[0].data);
+    args[0] = '\0';
+    for (int i = 1; i < call->argc && len < ECHO_MAX; i++)
+        len += (size_t)snprintf(args + len, sizeof args - len, "'%.*s' ",
+                                at_most(call->argv[i], ECHO_MAX - len), call->argv[i].data);
+    failf(call, ERR_UNKNOWN_COMMAND, name, args);
+}
+
+static void fail_unknown_subcommand(struct call *call)
+{
+    char name[ECHO_MAX + 1];
+    snprintf(name, sizeof name, "%.*s", at_most(call->argv[1], ECHO_MAX), call->argv[1].data);
+    failf(call, ERR_UNKNOWN_SUBCOMMAND, name, call->command.parent->name);
+}
+
+/* An EXEC that is refused ends its MULTI, and says why. */
+static void abort_exec(struct dispatch *dispatch, struct call *call, enum error error)
+{
+    static const char plain_code[] = "ERR ";
+    char name[NAME_SIZE], reason[REASON_SIZE];
+    command_full_name(call->command, name, sizeof name);
+    snprintf(reason, sizeof reason, error_text(error), name);
+    size_t skip = strncmp(reason, plain_code, strlen(plain_code)) == 0 ? strlen(plain_code) : 0;
+    multi_drop(call->session);
+    watch_forget(dispatch->watch, call->session);
+    failf(call, ERR_EXEC_REFUSED, reason + skip);
+}
+
+static bool refuse(struct dispatch *dispatch, struct call *call, enum error error)
+{
+    if (call->command.row->flags & RUNS_QUEUE)
+        abort_exec(dispatch, call, error);
+    else
+        fail_named(call, error);
+    return true;
+}
+
+/* ---- gates ---------------------------------------------------------------------------------- */
+
+static bool is_unknown(struct call *call)
+{
+    if (call->command.row != NULL) return false;
+    if (call->command.parent != NULL)
+        fail_unknown_subcommand(call);
+    else
+        fail_unknown(call);
+    return true;
+}
+
+static bool fits_arity(const struct command *row, int argc)
+{
+    return row->arity < 0 ? argc >= -row->arity : argc == row->arity;
+}
+
+static bool needs_auth(const struct dispatch *dispatch, const struct session *session)
+{
+    const char *password = dispatch->conf->requirepass;
+    return password != NULL && password[0] != '\0' && !session->authenticated;
+}
+
+/* Inside a MULTI everything that would be queued counts as growing: a queue is memory too. */
+static bool wants_memory(const struct call *call, unsigned flags)
+{
+    if (flags & RUNS_QUEUE) return multi_flags(call->session) & GROWS;
+    return (flags & GROWS) || (call->session->multi != NULL && !(flags & NOT_QUEUED));
+}
+
+static bool out_of_memory(const struct dispatch *dispatch)
+{
+    int64_t limit = dispatch->conf->maxmemory;
+    return limit > 0 && mem_used() > (uint64_t)limit;
+}
+
+static bool is_subscribed_only(const struct session *session)
+{
+    return session->out.version < 3 && session_subscriptions(session) > 0;
+}
+
+/* True: the call must not go on, and has been told why. */
+static bool is_refused(struct dispatch *dispatch, struct call *call)
+{
+    if (is_unknown(call)) return true;
+    const struct command *row = call->command.row;
+    if (!fits_arity(row, call->argc)) return refuse(dispatch, call, ERR_ARITY);
+    if (!(row->flags & NO_AUTH) && needs_auth(dispatch, call->session))
+        return refuse(dispatch, call, ERR_NOAUTH);
+    if (call->session->multi != NULL && (row->flags & NO_MULTI))
+        return refuse(dispatch, call, ERR_NO_MULTI);
+    if (wants_memory(call, row->flags) && out_of_memory(dispatch))
+        return refuse(dispatch, call, ERR_OOM);
+    if (!(row->flags & WHILE_SUBSCRIBED) && is_subscribed_only(call->session))
+        return refuse(dispatch, call, ERR_SUBSCRIBED);
+    return false;
+}
+
+/* ---- running -------------------------------------------------------------------------------- */
+
+void dispatch_call(struct dispatch *dispatch, struct call *call)
+{
+    txn_call(call->txn, call->session->db);
+    call->txn->no_touch = call->session->no_touch;
+    dispatch->stats->commands++;
+    call->command.row->run(call);
+    if (call->failed) dispatch->stats->errors++;
+}
+
+static void run_alone(struct dispatch *dispatch, struct call *call)
+{
+    struct txn txn;
+    sinks_arm(dispatch->sinks);
+    txn_begin(&txn, dispatch->store, clock_now(dispatch->clock), FROM_CLIENT);
+    call->txn = &txn;
+    dispatch_call(dispatch, call);
+    txn_commit(&txn);
+}
+
+static void queue(struct dispatch *dispatch, struct call *call)
+{
+    if (multi_queue(call->session, call)) {
+        resp_status(call->out, "QUEUED");
+        return;
+    }
+    multi_break(call->session);
+    dispatch->stats->errors++;
+    fail(call, ERR_OOM);
+}
+
+/* CLIENT REPLY SKIP silences one request: the one behind it. */
+static void next_reply_mode(struct session *session)
+{
+    if (session->reply_mode == REPLY_SKIPPING)
+        session->reply_mode = REPLY_ON;
+    else if (session->reply_mode == REPLY_SKIP_NEXT)
+        session->reply_mode = REPLY_SKIPPING;
+    session->out.mute = session->reply_mode == REPLY_OFF || session->reply_mode == REPLY_SKIPPING;
+}
+
+void dispatch_request(struct dispatch *dispatch, struct session *session, int argc,
+                      const struct bytes *argv)
+{
+    struct call call = { .command = commands_match(dispatch->commands, argc, argv),
+                         .argc = argc,
+                         .argv = argv,
+                         .out = &session->out,
+                         .session = session };
+    call.context = call.command.context;
+    session->last_command = call.command.row;
+    session->last_parent = call.command.row != NULL ? call.command.parent : NULL;
+    if (is_refused(dispatch, &call)) {
+        multi_break(session);
+        dispatch->stats->errors++;
+    } else if (session->multi != NULL && !(call.command.row->flags & NOT_QUEUED)) {
+        queue(dispatch, &call);
+    } else {
+        run_alone(dispatch, &call);
+    }
+    next_reply_mode(session);
+}

@@ -1,0 +1,35 @@
+/* dispatch: the way of a request: find its row, pass the gates, run it in a transaction.
+ * Knows rows, sessions and the store; refuses to know sockets and what a command does. */
+#ifndef SERVER_DISPATCH_H
+#define SERVER_DISPATCH_H
+
+#include "conf/conf.h"
+#include "server/clock.h"
+#include "server/command.h"
+#include "server/multi.h"
+#include "server/session.h"
+#include "server/sinks.h"
+#include "server/stats.h"
+#include "server/watch.h"
+#include "store/store.h"
+
+struct dispatch {
+    struct commands *commands;
+    struct store *store;
+    const struct conf *conf;
+    const struct clock *clock;
+    struct sinks *sinks;
+    struct watch *watch;
+    struct stats *stats;
+};
+
+/* Runs one request (argc >= 1) of the session now; its reply is appended to session->out. argv is
+ * borrowed for the call. */
+void dispatch_request(struct dispatch *dispatch, struct session *session, int argc,
+                      const struct bytes *argv);
+
+/* Runs a call inside its open transaction, in its session's database, and counts it. */
+struct call;
+void dispatch_call(struct dispatch *dispatch, struct call *call);
+
+#endif

@@ -1,0 +1,48 @@
+/* error: see error.h. A reply of an error is one line, formatted into a bounded buffer; resp_write
+ * cleans what a client may have put into it. */
+#include "server/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "server/call.h"
+
+enum { LINE_MAX_CHARS = 1024, NAME_MAX_CHARS = 128 };
+
+static const char *const texts[ERROR_COUNT] = {
+#define E(id, text) [id] = (text),
+    ERROR_LIST(E)
+#undef E
+};
+
+const char *error_text(enum error error)
+{
+    return texts[error];
+}
+
+void fail(struct call *call, enum error error)
+{
+    const char *text = error_text(error);
+    call->failed = true;
+    resp_error(call->out, text, strlen(text));
+}
+
+void failf(struct call *call, enum error error, ...)
+{
+    char line[LINE_MAX_CHARS];
+    va_list values;
+    va_start(values, error);
+    int len = vsnprintf(line, sizeof line, error_text(error), values);
+    va_end(values);
+    if (len < 0) len = 0;
+    call->failed = true;
+    resp_error(call->out, line, (size_t)len < sizeof line ? (size_t)len : sizeof line - 1);
+}
+
+void fail_named(struct call *call, enum error error)
+{
+    char name[NAME_MAX_CHARS];
+    command_full_name(call->command, name, sizeof name);
+    failf(call, error, name);
+}

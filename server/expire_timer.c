@@ -1,0 +1,148 @@
+/* expire_timer: a timerfd and two slices of work per turn behind expire_timer.h.
+ * Knows when the store wants to be woken; refuses to know what expires.
+ *
+ * CLOCK_REALTIME with an absolute time never fires early, and TFD_TIMER_CANCEL_ON_SET wakes the
+ * loop when somebody sets the clock. While the clock is held nothing is armed: its owner says when
+ * it moves. */
+#include "server/expire_timer.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "server/sinks.h"
+#include "store/ensure.h"
+#include "store/expiry.h"
+#include "store/mem.h"
+#include "store/reclaim.h"
+
+enum {
+    EXPIRY_SLICE_USEC = 500,
+    EXPIRY_BATCH = 64,
+    RECLAIM_SLICE_USEC = 200,
+    RECLAIM_BATCH = 256,
+};
+
+#define UNKNOWN INT64_MIN /* what the timer is armed for has to be set again */
+
+struct expire_timer {
+    struct clock *clock;
+    struct store *store;
+    struct sinks *sinks;
+    struct loop_io *io;
+    struct loop_timer *again; /* work is left: the next turn comes without waiting */
+    msec armed;
+    int fd;
+};
+
+/* A read tells of the deadline, or ECANCELED that the clock was set: either way the end of this
+ * turn looks at the clock, runs what is due and arms anew. */
+static void on_wake(void *ctx, unsigned what)
+{
+    (void)what;
+    struct expire_timer *timer = ctx;
+    uint64_t fired;
+    ssize_t got = read(timer->fd, &fired, sizeof fired);
+    if (got < 0 && errno == EAGAIN) return;
+    timer->armed = UNKNOWN;
+}
+
+/* The turn by itself is all that is wanted. */
+static void on_again(void *ctx)
+{
+    (void)ctx;
+}
+
+static void on_step(void *ctx)
+{
+    struct expire_timer *timer = ctx;
+    timer->armed = UNKNOWN;
+}
+
+struct expire_timer *expire_timer_new(struct loop *loop, struct clock *clock, struct store *store,
+                                      struct sinks *sinks)
+{
+    int fd = timerfd_create(CLOCK_REALTIME, TFD_NONBLOCK | TFD_CLOEXEC);
+    if (fd < 0) return NULL;
+    struct expire_timer *timer = mem_zalloc(sizeof *timer);
+    timer->clock = clock;
+    timer->store = store;
+    timer->sinks = sinks;
+    timer->fd = fd;
+    timer->armed = UNKNOWN;
+    timer->io = loop_io_new(loop, fd, on_wake, timer);
+    loop_io_want(timer->io, LOOP_READ);
+    timer->again = loop_timer_new(loop, on_again, timer);
+    clock->on_step = on_step;
+    clock->ctx = timer;
+    /* What is in the store already is looked at in the first turn. */
+    loop_timer_set(timer->again, 0);
+    return timer;
+}
+
+void expire_timer_free(struct expire_timer *timer)
+{
+    if (timer == NULL) return;
+    timer->clock->on_step = NULL;
+    timer->clock->ctx = NULL;
+    loop_timer_free(timer->again);
+    loop_io_free(timer->io);
+    close(timer->fd);
+    mem_free(timer);
+}
+
+/* True while more is due. */
+static bool expire_slice(struct expire_timer *timer)
+{
+    msec now = clock_now(timer->clock);
+    if (store_next_due(timer->store) > now) return false;
+    sinks_arm(timer->sinks);
+    int64_t end = clock_mono_usec() + EXPIRY_SLICE_USEC;
+    do {
+        if (expiry_run(timer->store, now, EXPIRY_BATCH) < EXPIRY_BATCH) return false;
+    } while (clock_mono_usec() < end);
+    return true;
+}
+
+/* True while more is waiting. */
+static bool reclaim_slice(struct expire_timer *timer)
+{
+    struct reclaim *reclaim = &timer->store->reclaim;
+    if (!reclaim_pending(reclaim)) return false;
+    int64_t end = clock_mono_usec() + RECLAIM_SLICE_USEC;
+    do {
+        if (!reclaim_run(reclaim, RECLAIM_BATCH)) return false;
+    } while (clock_mono_usec() < end);
+    return true;
+}
+
+static void arm(struct expire_timer *timer)
+{
+    msec due = timer->clock->stepped ? NEVER : store_next_due(timer->store);
+    if (due == timer->armed) return;
+    struct itimerspec when = { 0 };
+    if (due != NEVER) {
+        /* An instant of zero would disarm; what is so old is due at once all the same. */
+        msec at = due > 0 ? due : 1;
+        when.it_value.tv_sec = (time_t)(at / 1000);
+        when.it_value.tv_nsec = (long)(at % 1000) * 1000000;
+    }
+    int rc;
+    do {
+        rc = timerfd_settime(timer->fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &when, NULL);
+    } while (rc < 0 && errno == ECANCELED); /* the clock was set meanwhile; told once */
+    ensure(rc == 0, "timerfd for %lld: %s", (long long)due, strerror(errno));
+    timer->armed = due;
+}
+
+void expire_timer_turn(void *ctx)
+{
+    struct expire_timer *timer = ctx;
+    clock_tick(timer->clock);
+    bool more = expire_slice(timer);
+    more = reclaim_slice(timer) || more;
+    if (more) loop_timer_set(timer->again, 0);
+    arm(timer);
+}

@@ -1,0 +1,185 @@
+/* loop: libevent behind loop.h.
+ * Knows descriptors, timers and signals; refuses to know what any of them is for.
+ *
+ * Reading and writing are two events of one descriptor, so that turning one on or off leaves the
+ * other alone. libevent takes a deleted event off its active queue, so freeing anything from any
+ * callback is safe as long as the trampoline does not look at it afterwards. */
+#include "server/loop.h"
+
+#include <event2/event.h>
+#include <event2/event_struct.h>
+
+#include "store/ensure.h"
+#include "store/mem.h"
+
+enum { MAX_SIGNALS = 8, MAX_HOOKS = 8 };
+
+struct callback {
+    void (*run)(void *ctx);
+    void *ctx;
+};
+
+struct loop {
+    struct event_base *base;
+    bool stopped;
+    unsigned signal_count, hook_count;
+    struct event signals[MAX_SIGNALS];
+    struct callback signal_callbacks[MAX_SIGNALS];
+    struct callback hooks[MAX_HOOKS];
+};
+
+struct loop_io {
+    struct event readable, writable;
+    unsigned want;
+    void (*ready)(void *ctx, unsigned what);
+    void *ctx;
+};
+
+struct loop_timer {
+    struct event event;
+    struct callback callback;
+};
+
+static struct event_base *new_base(void)
+{
+    struct event_config *config = event_config_new();
+    if (config == NULL) return NULL;
+    event_config_set_flag(config, EVENT_BASE_FLAG_PRECISE_TIMER | EVENT_BASE_FLAG_NOLOCK);
+    struct event_base *base = event_base_new_with_config(config);
+    event_config_free(config);
+    return base;
+}
+
+struct loop *loop_new(void)
+{
+    event_set_mem_functions(mem_alloc, mem_realloc, mem_free);
+    struct event_base *base = new_base();
+    if (base == NULL) return NULL;
+    struct loop *loop = mem_zalloc(sizeof *loop);
+    loop->base = base;
+    return loop;
+}
+
+void loop_free(struct loop *loop)
+{
+    if (loop == NULL) return;
+    for (unsigned i = 0; i < loop->signal_count; i++)
+        event_del(&loop->signals[i]);
+    event_base_free(loop->base);
+    mem_free(loop);
+}
+
+void loop_run(struct loop *loop)
+{
+    loop->stopped = false;
+    while (!loop->stopped) {
+        int rc = event_base_loop(loop->base, EVLOOP_ONCE);
+        ensure(rc >= 0, "event_base_loop: %d", rc);
+        for (unsigned i = 0; i < loop->hook_count; i++)
+            loop->hooks[i].run(loop->hooks[i].ctx);
+        /* With nothing left to wait for, no turn would ever come. */
+        if (rc == 1) return;
+    }
+}
+
+void loop_stop(struct loop *loop)
+{
+    loop->stopped = true;
+}
+
+const char *loop_backend(const struct loop *loop)
+{
+    return event_base_get_method(loop->base);
+}
+
+/* The io may be gone when `ready` returns. */
+static void on_io(evutil_socket_t fd, short what, void *ctx)
+{
+    (void)fd;
+    struct loop_io *io = ctx;
+    io->ready(io->ctx, (what & EV_READ) != 0 ? LOOP_READ : LOOP_WRITE);
+}
+
+struct loop_io *loop_io_new(struct loop *loop, int fd, void (*ready)(void *ctx, unsigned what),
+                            void *ctx)
+{
+    struct loop_io *io = mem_zalloc(sizeof *io);
+    io->ready = ready;
+    io->ctx = ctx;
+    event_assign(&io->readable, loop->base, fd, EV_READ | EV_PERSIST, on_io, io);
+    event_assign(&io->writable, loop->base, fd, EV_WRITE | EV_PERSIST, on_io, io);
+    return io;
+}
+
+static void set_event(struct event *event, bool on)
+{
+    int rc = on ? event_add(event, NULL) : event_del(event);
+    ensure(rc == 0, "descriptor %d, on %d", event_get_fd(event), on);
+}
+
+void loop_io_want(struct loop_io *io, unsigned want)
+{
+    unsigned changed = io->want ^ want;
+    io->want = want;
+    if ((changed & LOOP_READ) != 0) set_event(&io->readable, (want & LOOP_READ) != 0);
+    if ((changed & LOOP_WRITE) != 0) set_event(&io->writable, (want & LOOP_WRITE) != 0);
+}
+
+void loop_io_free(struct loop_io *io)
+{
+    if (io == NULL) return;
+    loop_io_want(io, 0);
+    mem_free(io);
+}
+
+static void on_callback(evutil_socket_t fd, short what, void *ctx)
+{
+    (void)fd;
+    (void)what;
+    struct callback *callback = ctx;
+    callback->run(callback->ctx);
+}
+
+struct loop_timer *loop_timer_new(struct loop *loop, void (*fire)(void *ctx), void *ctx)
+{
+    struct loop_timer *timer = mem_zalloc(sizeof *timer);
+    timer->callback = (struct callback){ fire, ctx };
+    event_assign(&timer->event, loop->base, -1, 0, on_callback, &timer->callback);
+    return timer;
+}
+
+void loop_timer_set(struct loop_timer *timer, int64_t usec)
+{
+    if (usec < 0) {
+        event_del(&timer->event);
+        return;
+    }
+    struct timeval after = { .tv_sec = usec / 1000000, .tv_usec = usec % 1000000 };
+    int rc = event_add(&timer->event, &after);
+    ensure(rc == 0, "timer of %lld us", (long long)usec);
+}
+
+void loop_timer_free(struct loop_timer *timer)
+{
+    if (timer == NULL) return;
+    event_del(&timer->event);
+    mem_free(timer);
+}
+
+void loop_on_signal(struct loop *loop, int signal, void (*fire)(void *ctx), void *ctx)
+{
+    ensure(loop->signal_count < MAX_SIGNALS, "%u signals", loop->signal_count);
+    struct event *event = &loop->signals[loop->signal_count];
+    struct callback *callback = &loop->signal_callbacks[loop->signal_count];
+    loop->signal_count++;
+    *callback = (struct callback){ fire, ctx };
+    event_assign(event, loop->base, signal, EV_SIGNAL | EV_PERSIST, on_callback, callback);
+    int rc = event_add(event, NULL);
+    ensure(rc == 0, "signal %d", signal);
+}
+
+void loop_on_turn_end(struct loop *loop, void (*hook)(void *ctx), void *ctx)
+{
+    ensure(loop->hook_count < MAX_HOOKS, "%u hooks", loop->hook_count);
+    loop->hooks[loop->hook_count++] = (struct callback){ hook, ctx };
+}

@@ -1,0 +1,37 @@
+/* loop: readiness, timers and signals; the only file that includes event2/ for events.
+ * A turn is: wait, run what is ready, then the end-of-turn hooks in the order they were added. */
+#ifndef SERVER_LOOP_H
+#define SERVER_LOOP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "store/instant.h"
+
+struct loop;
+struct loop_io;
+struct loop_timer;
+
+enum { LOOP_READ = 1, LOOP_WRITE = 2 };
+
+struct loop *loop_new(void); /* NULL with errno */
+void loop_free(struct loop *loop);
+void loop_run(struct loop *loop);  /* until loop_stop */
+void loop_stop(struct loop *loop); /* after this turn */
+const char *loop_backend(const struct loop *loop);
+
+/* Readiness of a descriptor, level-triggered. `want` is LOOP_READ | LOOP_WRITE, 0 to pause. */
+struct loop_io *loop_io_new(struct loop *loop, int fd, void (*ready)(void *ctx, unsigned what),
+                            void *ctx);
+void loop_io_want(struct loop_io *io, unsigned want);
+void loop_io_free(struct loop_io *io); /* does not close the descriptor */
+
+/* One-shot, relative, monotonic. */
+struct loop_timer *loop_timer_new(struct loop *loop, void (*fire)(void *ctx), void *ctx);
+void loop_timer_set(struct loop_timer *timer, int64_t usec); /* < 0 cancels */
+void loop_timer_free(struct loop_timer *timer);
+
+void loop_on_signal(struct loop *loop, int signal, void (*fire)(void *ctx), void *ctx);
+void loop_on_turn_end(struct loop *loop, void (*hook)(void *ctx), void *ctx);
+
+#endif

@@ -1,0 +1,347 @@
+/* main: the command line, and the wiring of the parts into a daemon.
+ * Knows every part's constructor; refuses to know what any of them does. */
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "conf/conf.h"
+#include "proto/alloc.h"
+#include "server/admin/admin.h"
+#include "server/client.h"
+#include "server/clock.h"
+#include "server/cmd/cmd.h"
+#include "server/dispatch.h"
+#include "server/expire_timer.h"
+#include "server/log.h"
+#include "server/loop.h"
+#include "server/net.h"
+#include "server/notify.h"
+#include "server/process.h"
+#include "server/pubsub.h"
+#include "server/sinks.h"
+#include "server/version.h"
+#include "server/watch.h"
+#include "store/mem.h"
+#include "store/siphash.h"
+#include "store/store.h"
+
+enum { HOUSEKEEPING_USEC = 1000 * 1000 };
+
+struct parts {
+    struct conf conf;
+    struct clock clock;
+    struct stats stats;
+    struct sinks sinks;
+    struct dispatch dispatch;
+    struct loop *loop;
+    struct store *store;
+    struct pubsub *pubsub;
+    struct notify *notify;
+    struct watch *watch;
+    struct commands *commands;
+    struct clients *clients;
+    struct net *net;
+    struct expire_timer *expire_timer;
+    struct loop_timer *housekeeping;
+    struct connection_context connection;
+    struct config_context config;
+    struct server_context server;
+    struct debug_context debug;
+    bool wrote_pid;
+};
+
+/* --- failing to start --- */
+
+/* To the terminal always, and to the log when that is elsewhere. */
+__attribute__((format(printf, 2, 3))) static bool failed(const struct parts *parts,
+                                                         const char *format, ...)
+{
+    char reason[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(reason, sizeof reason, format, args);
+    va_end(args);
+    fprintf(stderr, "expired: %s\n", reason);
+    if (parts->conf.logfile[0] != '\0') log_line(LOG_WARNING, "Can't start: %s", reason);
+    return false;
+}
+
+static void say_exhausted(size_t wanted)
+{
+    log_line(LOG_WARNING, "Out of memory: %zu bytes wanted, %zu in use", wanted, mem_used());
+}
+
+/* --- while it runs --- */
+
+static void on_term(void *ctx)
+{
+    struct parts *parts = ctx;
+    log_line(LOG_NOTICE, "Asked to stop");
+    loop_stop(parts->loop);
+}
+
+static void on_interrupt(void *ctx)
+{
+    signal(SIGINT, SIG_DFL); /* a second one does not wait for an orderly end */
+    on_term(ctx);
+}
+
+static void on_second(void *ctx)
+{
+    struct parts *parts = ctx;
+    clients_housekeeping(parts->clients);
+    loop_timer_set(parts->housekeeping, HOUSEKEEPING_USEC);
+}
+
+static void fit_maxclients(struct conf *conf)
+{
+    int64_t possible = process_raise_files(conf->maxclients);
+    if (possible >= conf->maxclients) return;
+    log_line(LOG_WARNING,
+             "maxclients is %lld instead of %lld: the system allows no more open files",
+             (long long)possible, (long long)conf->maxclients);
+    conf->maxclients = possible;
+}
+
+static void on_config(void *ctx)
+{
+    struct parts *parts = ctx;
+    log_set_level((enum log_level)parts->conf.loglevel);
+    fit_maxclients(&parts->conf);
+}
+
+/* --- wiring --- */
+
+static void add_data_commands(struct parts *parts)
+{
+    static const struct command_group *const groups[] = {
+        &key_commands,        &key_expire_commands,    &key_scan_commands,   &object_commands,
+        &list_commands,       &set_commands,           &hash_commands,       &zset_commands,
+        &zset_range_commands, &string_number_commands, &dehydrator_commands,
+    };
+    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++)
+        commands_add(parts->commands, groups[i], NULL);
+    commands_add(parts->commands, &string_commands, &parts->conf.proto_max_bulk_len);
+}
+
+static bool add_server_commands(struct parts *parts)
+{
+    struct commands *commands = parts->commands;
+    parts->connection = (struct connection_context){ .clients = parts->clients,
+                                                     .conf = &parts->conf,
+                                                     .pubsub = parts->pubsub,
+                                                     .watch = parts->watch };
+    parts->config = (struct config_context){ .conf = &parts->conf,
+                                             .notify = parts->notify,
+                                             .stats = &parts->stats,
+                                             .store = parts->store,
+                                             .changed = on_config,
+                                             .ctx = parts };
+    parts->server = (struct server_context){ .clients = parts->clients,
+                                             .conf = &parts->conf,
+                                             .clock = &parts->clock,
+                                             .loop = parts->loop,
+                                             .pubsub = parts->pubsub,
+                                             .store = parts->store,
+                                             .stats = &parts->stats,
+                                             .started_mono_usec = clock_mono_usec() };
+    parts->debug = (struct debug_context){ .conf = &parts->conf,
+                                           .clock = &parts->clock,
+                                           .clients = parts->clients };
+    uint8_t id[sizeof parts->server.run_id / 2];
+    if (getrandom(id, sizeof id, 0) != (ssize_t)sizeof id) return false;
+    for (size_t i = 0; i < sizeof id; i++)
+        snprintf(parts->server.run_id + 2 * i, 3, "%02x", id[i]);
+
+    commands_add(commands, &connection_commands, &parts->connection);
+    commands_add(commands, &client_commands, &parts->connection);
+    commands_add(commands, &transaction_commands, &parts->dispatch);
+    commands_add(commands, &pubsub_commands, parts->pubsub);
+    commands_add(commands, &config_commands, &parts->config);
+    commands_add(commands, &server_commands, &parts->server);
+    commands_add(commands, &debug_commands, &parts->debug);
+    commands_add(commands, &command_commands, commands);
+    return true;
+}
+
+static void make_data_side(struct parts *parts)
+{
+    parts->store = store_new((unsigned)parts->conf.databases);
+    parts->pubsub = pubsub_new();
+    parts->notify = notify_new(parts->pubsub);
+    notify_set_flags(parts->notify, parts->conf.notify_keyspace_events);
+    parts->watch = watch_new();
+    parts->sinks = (struct sinks){ parts->store, parts->watch, parts->notify };
+    parts->commands = commands_new();
+    parts->dispatch = (struct dispatch){ .commands = parts->commands,
+                                         .store = parts->store,
+                                         .conf = &parts->conf,
+                                         .clock = &parts->clock,
+                                         .sinks = &parts->sinks,
+                                         .watch = parts->watch,
+                                         .stats = &parts->stats };
+}
+
+static bool make_event_side(struct parts *parts)
+{
+    parts->loop = loop_new();
+    if (parts->loop == NULL) return failed(parts, "no event loop: %s", strerror(errno));
+    parts->clients = clients_new(&(struct clients_wiring){ .loop = parts->loop,
+                                                           .clock = &parts->clock,
+                                                           .conf = &parts->conf,
+                                                           .dispatch = &parts->dispatch,
+                                                           .pubsub = parts->pubsub,
+                                                           .stats = &parts->stats });
+    parts->expire_timer = expire_timer_new(parts->loop, &parts->clock, parts->store, &parts->sinks);
+    if (parts->expire_timer == NULL) return failed(parts, "no timerfd: %s", strerror(errno));
+    parts->housekeeping = loop_timer_new(parts->loop, on_second, parts);
+    loop_timer_set(parts->housekeeping, HOUSEKEEPING_USEC);
+    loop_on_signal(parts->loop, SIGTERM, on_term, parts);
+    loop_on_signal(parts->loop, SIGINT, on_interrupt, parts);
+    /* What expires in a turn is told in that turn. */
+    loop_on_turn_end(parts->loop, expire_timer_turn, parts->expire_timer);
+    loop_on_turn_end(parts->loop, clients_turn, parts->clients);
+    return true;
+}
+
+static bool make_parts(struct parts *parts)
+{
+    clock_init(&parts->clock);
+    make_data_side(parts);
+    if (!make_event_side(parts)) return false;
+    add_data_commands(parts);
+    if (!add_server_commands(parts)) return failed(parts, "no random numbers: %s", strerror(errno));
+    char why[512];
+    parts->net = net_open(parts->loop, &parts->conf, parts->clients, why, sizeof why);
+    return parts->net != NULL || failed(parts, "%s", why);
+}
+
+static void free_parts(struct parts *parts)
+{
+    net_close(parts->net);
+    clients_free(parts->clients);
+    expire_timer_free(parts->expire_timer);
+    loop_timer_free(parts->housekeeping);
+    loop_free(parts->loop);
+    commands_free(parts->commands);
+    notify_free(parts->notify);
+    watch_free(parts->watch);
+    pubsub_free(parts->pubsub);
+    store_free(parts->store);
+}
+
+/* --- the process --- */
+
+static bool seed_hash(void)
+{
+    uint8_t key[16];
+    if (getrandom(key, sizeof key, 0) != (ssize_t)sizeof key) return false;
+    siphash_seed(key);
+    return true;
+}
+
+static bool enter_process(struct parts *parts)
+{
+    const struct conf *conf = &parts->conf;
+    if (chdir(conf->dir) != 0)
+        return failed(parts, "dir: can't change to %s: %s", conf->dir, strerror(errno));
+    if (!log_open(conf->logfile, (enum log_level)conf->loglevel)) {
+        fprintf(stderr, "expired: logfile: can't open %s: %s\n", conf->logfile, strerror(errno));
+        return false;
+    }
+    if (!seed_hash()) return failed(parts, "no random numbers: %s", strerror(errno));
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGHUP, SIG_IGN);
+    mem_on_exhausted(say_exhausted);
+    log_line(LOG_NOTICE, "expired %s starting, pid %d, %s%s", EXPIRED_VERSION, (int)getpid(),
+             conf->file[0] == '\0' ? "no configuration file" : "configured by ", conf->file);
+    fit_maxclients(&parts->conf);
+    return true;
+}
+
+static void tell_ready(struct parts *parts)
+{
+    const struct conf *conf = &parts->conf;
+    if (conf->pidfile[0] != '\0') {
+        parts->wrote_pid = process_write_pid(conf->pidfile);
+        if (!parts->wrote_pid)
+            log_line(LOG_WARNING, "pidfile: can't write %s: %s", conf->pidfile, strerror(errno));
+    }
+    log_line(LOG_NOTICE, "Ready to accept connections");
+    if (conf->supervised == CONF_SUPERVISED_NO) return;
+    if (!process_notify("READY=1") && conf->supervised == CONF_SUPERVISED_SYSTEMD)
+        log_line(LOG_WARNING, "supervised: systemd can't be told: NOTIFY_SOCKET does not work");
+}
+
+static void serve(struct parts *parts)
+{
+    loop_run(parts->loop);
+    if (parts->conf.supervised != CONF_SUPERVISED_NO) process_notify("STOPPING=1");
+    if (parts->wrote_pid) unlink(parts->conf.pidfile);
+}
+
+static int run(struct parts *parts)
+{
+    int parent = -1;
+    if (parts->conf.daemonize && parts->conf.supervised == CONF_SUPERVISED_NO) {
+        parent = process_detach();
+        if (parent < 0) {
+            failed(parts, "daemonize: %s", strerror(errno));
+            return EXIT_FAILURE;
+        }
+    }
+    if (!enter_process(parts)) return EXIT_FAILURE;
+    bool good = make_parts(parts);
+    if (good) {
+        tell_ready(parts);
+        if (parent >= 0) process_detached(parent);
+        serve(parts);
+    }
+    free_parts(parts);
+    if (good) log_line(LOG_NOTICE, "Stopped");
+    return good ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+static const char USAGE[] =
+    "Usage: expired [file.conf] [--option value ...] [-]\n"
+    "       expired --version\n"
+    "       expired --help\n"
+    "\n"
+    "Options are those of the configuration file; - reads further ones from standard input.\n"
+    "Without a file, expired serves port 6379 on the loopback addresses.\n"
+    "\n"
+    "       expired\n"
+    "       expired /etc/expired.conf --loglevel verbose\n"
+    "       expired --port 0 --unixsocket /tmp/expired.sock\n"
+    "       echo 'maxmemory 128mb' | expired -\n";
+
+static bool is_word(const char *arg, const char *brief, const char *full)
+{
+    return strcmp(arg, brief) == 0 || strcmp(arg, full) == 0;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct proto_allocator allocator = { mem_realloc, mem_free };
+    proto_use_allocator(&allocator);
+    if (argc >= 2 && is_word(argv[1], "-h", "--help")) return fputs(USAGE, stdout) < 0;
+    if (argc >= 2 && is_word(argv[1], "-v", "--version"))
+        return printf("expired v=%s malloc=%s bits=%zu\n", EXPIRED_VERSION, mem_allocator_name(),
+                      8 * sizeof(void *)) < 0;
+
+    struct parts parts = { 0 };
+    struct conf_error error;
+    int status = EXIT_FAILURE;
+    conf_init(&parts.conf);
+    if (conf_load_args(&parts.conf, argc, argv, &error))
+        status = run(&parts);
+    else
+        fprintf(stderr, "expired: %s\n", error.text);
+    conf_drop(&parts.conf);
+    return status;
+}

@@ -1,0 +1,318 @@
+/* net: listening sockets behind net.h.
+ * Knows addresses, socket options and accept(); refuses to know what is said on a connection. */
+#include "server/net.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "server/clock.h"
+#include "server/log.h"
+#include "store/mem.h"
+
+enum {
+    MAX_LISTENERS = CONF_BIND_MAX + 1,
+    ACCEPTS_PER_TURN = 128,  /* the rest waits for the next turn */
+    RETRY_USEC = 100 * 1000, /* pause after accept() found no descriptor or memory */
+    COMPLAIN_USEC = 1000 * 1000,
+    PEER_SIZE = 128,
+};
+
+struct listener {
+    struct net *net;
+    struct loop_io *io;
+    int fd;
+    bool is_unix;
+};
+
+struct net {
+    struct loop *loop;
+    const struct conf *conf;
+    struct clients *clients;
+    struct loop_timer *retry;
+    int64_t complained_usec;
+    char *unix_path; /* ours to remove; NULL: none */
+    size_t count;
+    struct listener listeners[MAX_LISTENERS];
+};
+
+struct reason {
+    char *text;
+    size_t size;
+};
+
+__attribute__((format(printf, 2, 3))) static bool no(const struct reason *why, const char *format,
+                                                     ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(why->text, why->size, format, args);
+    va_end(args);
+    return false;
+}
+
+/* --- connections --- */
+
+/* "ip:port", "[ip6]:port", or the unix socket's "path:0". */
+static void name_address(const struct net *net, const struct sockaddr_storage *address, char *to,
+                         size_t size)
+{
+    char ip[INET6_ADDRSTRLEN] = "";
+    if (address->ss_family == AF_INET) {
+        const struct sockaddr_in *v4 = (const void *)address;
+        inet_ntop(AF_INET, &v4->sin_addr, ip, sizeof ip);
+        snprintf(to, size, "%s:%u", ip, ntohs(v4->sin_port));
+    } else if (address->ss_family == AF_INET6) {
+        const struct sockaddr_in6 *v6 = (const void *)address;
+        inet_ntop(AF_INET6, &v6->sin6_addr, ip, sizeof ip);
+        snprintf(to, size, "[%s]:%u", ip, ntohs(v6->sin6_port));
+    } else {
+        snprintf(to, size, "%s:0", net->unix_path);
+    }
+}
+
+static void set_int(int fd, int level, int name, int64_t value)
+{
+    int as_int = (int)value;
+    /* Refused, the connection still works. */
+    (void)setsockopt(fd, level, name, &as_int, sizeof as_int);
+}
+
+/* The first probe after tcp-keepalive seconds of silence, then three at a third of that. */
+static void tune_tcp(int fd, int64_t keepalive)
+{
+    set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    if (keepalive == 0) return;
+    set_int(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+    set_int(fd, IPPROTO_TCP, TCP_KEEPIDLE, keepalive);
+    set_int(fd, IPPROTO_TCP, TCP_KEEPINTVL, keepalive < 3 ? 1 : keepalive / 3);
+    set_int(fd, IPPROTO_TCP, TCP_KEEPCNT, 3);
+}
+
+static void welcome(const struct listener *listener, int fd, const struct sockaddr_storage *from)
+{
+    const struct net *net = listener->net;
+    char peer[PEER_SIZE], local[PEER_SIZE];
+    struct sockaddr_storage here = { 0 };
+    socklen_t size = sizeof here;
+    name_address(net, from, peer, sizeof peer);
+    getsockname(fd, (struct sockaddr *)&here, &size);
+    name_address(net, &here, local, sizeof local);
+    if (!listener->is_unix) tune_tcp(fd, net->conf->tcp_keepalive);
+    clients_accept(net->clients, fd, peer, local, listener->is_unix);
+}
+
+static void want_all(struct net *net, unsigned want)
+{
+    for (size_t i = 0; i < net->count; i++)
+        loop_io_want(net->listeners[i].io, want);
+}
+
+static void retry(void *ctx)
+{
+    want_all(ctx, LOOP_READ);
+}
+
+/* Out of descriptors or memory: the peers wait in the backlog; asking again at once would spin. */
+static void pause_accepting(struct net *net)
+{
+    int error = errno;
+    int64_t now = clock_mono_usec();
+    if (net->complained_usec == 0 || now - net->complained_usec >= COMPLAIN_USEC) {
+        log_line(LOG_WARNING, "Can't accept a connection: %s", strerror(error));
+        net->complained_usec = now;
+    }
+    want_all(net, 0);
+    loop_timer_set(net->retry, RETRY_USEC);
+}
+
+static void accept_ready(void *ctx, unsigned what)
+{
+    (void)what;
+    struct listener *listener = ctx;
+    for (int i = 0; i < ACCEPTS_PER_TURN; i++) {
+        struct sockaddr_storage from = { 0 };
+        socklen_t size = sizeof from;
+        int fd =
+            accept4(listener->fd, (struct sockaddr *)&from, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd >= 0) {
+            welcome(listener, fd, &from);
+        } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+            pause_accepting(listener->net);
+            return;
+        } else if (errno == EAGAIN) {
+            return;
+        }
+        /* Any other error is that of a peer which has gone: on to the next. */
+    }
+}
+
+/* --- listening --- */
+
+static void add_listener(struct net *net, int fd, bool is_unix)
+{
+    struct listener *listener = &net->listeners[net->count++];
+    *listener = (struct listener){ .net = net, .fd = fd, .is_unix = is_unix };
+    listener->io = loop_io_new(net->loop, fd, accept_ready, listener);
+    loop_io_want(listener->io, LOOP_READ);
+
+    struct sockaddr_storage here = { 0 };
+    socklen_t size = sizeof here;
+    char name[PEER_SIZE];
+    getsockname(fd, (struct sockaddr *)&here, &size);
+    name_address(net, &here, name, sizeof name);
+    log_line(LOG_NOTICE, "Listening on %s", is_unix ? net->unix_path : name);
+}
+
+/* A socket that listens at the address, or -1 with errno and the call that failed in `step`. */
+static int listen_at(const struct sockaddr *address, socklen_t size, int64_t backlog,
+                     const char **step)
+{
+    *step = "socket";
+    int fd = socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0) return -1;
+    if (address->sa_family == AF_INET6) set_int(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
+    if (address->sa_family != AF_UNIX) set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+    *step = "bind";
+    if (bind(fd, address, size) == 0) {
+        *step = "listen";
+        if (listen(fd, (int)backlog) == 0) return fd;
+    }
+    int error = errno;
+    close(fd);
+    errno = error;
+    return -1;
+}
+
+static bool may_be_missing(int error)
+{
+    return error == EADDRNOTAVAIL || error == EAFNOSUPPORT || error == EPROTONOSUPPORT ||
+           error == ESOCKTNOSUPPORT || error == EPFNOSUPPORT || error == ENOPROTOOPT;
+}
+
+/* One word of bind: "127.0.0.1", "::1", "*", "::*", a host's name; optional with '-' before it. */
+static bool listen_tcp(struct net *net, const char *word, const struct reason *why)
+{
+    bool optional = word[0] == '-';
+    const char *host = word + optional;
+    const char *node = strcmp(host, "*") == 0 ? "0.0.0.0" : strcmp(host, "::*") == 0 ? "::" : host;
+    char port[16];
+    snprintf(port, sizeof port, "%d", (int)net->conf->port);
+    struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE };
+    struct addrinfo *found;
+    int rc = getaddrinfo(node, port, &hints, &found);
+    if (rc != 0)
+        return optional || no(why, "Could not create server TCP listening socket %s:%s: %s", host,
+                              port, gai_strerror(rc));
+    const char *step = "socket";
+    int fd = -1;
+    for (struct addrinfo *at = found; at != NULL && fd < 0; at = at->ai_next)
+        fd = listen_at(at->ai_addr, at->ai_addrlen, net->conf->tcp_backlog, &step);
+    int error = errno;
+    freeaddrinfo(found);
+    if (fd >= 0) add_listener(net, fd, false);
+    if (fd >= 0 || (optional && may_be_missing(error))) return true;
+    return no(why, "Could not create server TCP listening socket %s:%s: %s: %s", host, port, step,
+              strerror(error));
+}
+
+static bool listen_all_tcp(struct net *net, const struct reason *why)
+{
+    if (net->conf->port == 0) return true;
+    const char *rest = net->conf->bind;
+    while (*rest != '\0') {
+        char word[256];
+        size_t len = strcspn(rest, " ");
+        if (len >= sizeof word) return no(why, "bind: an address of %zu characters", len);
+        if (len > 0) {
+            if (net->count == CONF_BIND_MAX)
+                return no(why, "bind: more than %d addresses", (int)CONF_BIND_MAX);
+            memcpy(word, rest, len);
+            word[len] = '\0';
+            if (!listen_tcp(net, word, why)) return false;
+        }
+        rest += len + (rest[len] == ' ');
+    }
+    return true;
+}
+
+/* A socket nobody listens on is left from a daemon that was killed; one that answers is in use,
+ * and what is not a socket is somebody's file. Both make bind() fail, with the reason. */
+static void remove_stale(const struct sockaddr_un *address)
+{
+    struct stat there;
+    if (lstat(address->sun_path, &there) != 0 || !S_ISSOCK(there.st_mode)) return;
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0) return;
+    int rc = connect(fd, (const struct sockaddr *)address, sizeof *address);
+    if (rc < 0 && errno == ECONNREFUSED) unlink(address->sun_path);
+    close(fd);
+}
+
+static bool listen_unix(struct net *net, const struct reason *why)
+{
+    const char *path = net->conf->unixsocket;
+    if (path[0] == '\0') return true;
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    size_t size = strlen(path) + 1;
+    if (size > sizeof address.sun_path)
+        return no(why, "Failed opening Unix socket: %s: path longer than %zu bytes", path,
+                  sizeof address.sun_path - 1);
+    memcpy(address.sun_path, path, size);
+    remove_stale(&address);
+    const char *step;
+    int fd = listen_at((struct sockaddr *)&address, sizeof address, net->conf->tcp_backlog, &step);
+    if (fd < 0)
+        return no(why, "Failed opening Unix socket: %s: %s: %s", path, step, strerror(errno));
+    net->unix_path = memcpy(mem_alloc(size), path, size);
+    add_listener(net, fd, true);
+    if (net->conf->unixsocketperm != 0 && chmod(path, (mode_t)net->conf->unixsocketperm) != 0)
+        return no(why, "Failed opening Unix socket: %s: chmod: %s", path, strerror(errno));
+    return true;
+}
+
+static bool open_all(struct net *net, const struct reason *why)
+{
+    if (!listen_all_tcp(net, why) || !listen_unix(net, why)) return false;
+    if (net->count > 0) return true;
+    if (net->conf->port != 0 && net->conf->bind[0] != '\0')
+        return no(why, "Failed listening on port %d (TCP): no address of '%s' is there",
+                  (int)net->conf->port, net->conf->bind);
+    return no(why, "Configured to not listen anywhere");
+}
+
+struct net *net_open(struct loop *loop, const struct conf *conf, struct clients *clients, char *why,
+                     size_t why_size)
+{
+    struct net *net = mem_zalloc(sizeof *net);
+    net->loop = loop;
+    net->conf = conf;
+    net->clients = clients;
+    net->retry = loop_timer_new(loop, retry, net);
+    struct reason reason = { why, why_size };
+    if (open_all(net, &reason)) return net;
+    net_close(net);
+    return NULL;
+}
+
+void net_close(struct net *net)
+{
+    if (net == NULL) return;
+    for (size_t i = 0; i < net->count; i++) {
+        loop_io_free(net->listeners[i].io);
+        close(net->listeners[i].fd);
+    }
+    if (net->unix_path != NULL) unlink(net->unix_path);
+    mem_free(net->unix_path);
+    loop_timer_free(net->retry);
+    mem_free(net);
+}

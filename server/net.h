@@ -1,0 +1,21 @@
+/* net: listening sockets.
+ * Knows addresses and accept(); refuses to know what is said on a connection. */
+#ifndef SERVER_NET_H
+#define SERVER_NET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "conf/conf.h"
+#include "server/client.h"
+#include "server/loop.h"
+
+struct net;
+
+/* Opens what conf says: bind addresses with port (a leading '-' may fail), the unix socket. NULL
+ * with the reason in `why` when none opens or one that must does not. */
+struct net *net_open(struct loop *loop, const struct conf *conf, struct clients *clients, char *why,
+                     size_t why_size);
+void net_close(struct net *net); /* stops listening, removes the unix socket */
+
+#endif

@@ -1,0 +1,108 @@
+/* process: system calls behind process.h. */
+#include "server/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { OWN_FILES = 32 }; /* descriptors that are not clients': listeners, log, timers */
+
+static bool set_files(struct rlimit *limit, rlim_t files)
+{
+    struct rlimit wanted = { .rlim_cur = files,
+                             .rlim_max = files > limit->rlim_max ? files : limit->rlim_max };
+    if (setrlimit(RLIMIT_NOFILE, &wanted) != 0) return false;
+    *limit = wanted;
+    return true;
+}
+
+int64_t process_raise_files(int64_t clients)
+{
+    struct rlimit limit;
+    rlim_t wanted = (rlim_t)clients + OWN_FILES;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return clients;
+    if (limit.rlim_cur >= wanted || set_files(&limit, wanted)) return clients;
+    /* Beyond the hard limit only root may go; up to it everybody. */
+    if (limit.rlim_cur < limit.rlim_max) set_files(&limit, limit.rlim_max);
+    return limit.rlim_cur > OWN_FILES ? (int64_t)(limit.rlim_cur - OWN_FILES) : 1;
+}
+
+/* The child says one byte when it is ready; its death without that is the end of the pipe. */
+static void wait_for_child(int from)
+{
+    char byte;
+    ssize_t got;
+    do {
+        got = read(from, &byte, 1);
+    } while (got < 0 && errno == EINTR);
+    _exit(got == 1 ? EXIT_SUCCESS : EXIT_FAILURE);
+}
+
+int process_detach(void)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) return -1;
+    pid_t child = fork();
+    if (child < 0) {
+        int error = errno;
+        close(ends[0]);
+        close(ends[1]);
+        errno = error;
+        return -1;
+    }
+    if (child > 0) {
+        close(ends[1]);
+        wait_for_child(ends[0]);
+    }
+    close(ends[0]);
+    setsid();
+    return ends[1];
+}
+
+void process_detached(int parent)
+{
+    int null = open("/dev/null", O_RDWR);
+    if (null >= 0) {
+        dup2(null, STDIN_FILENO);
+        dup2(null, STDOUT_FILENO);
+        dup2(null, STDERR_FILENO);
+        if (null > STDERR_FILENO) close(null);
+    }
+    /* A parent that was killed meanwhile needs no word. */
+    ssize_t ignored = write(parent, "", 1);
+    (void)ignored;
+    close(parent);
+}
+
+bool process_write_pid(const char *path)
+{
+    FILE *file = fopen(path, "we");
+    if (file == NULL) return false;
+    bool good = fprintf(file, "%d\n", (int)getpid()) > 0;
+    return fclose(file) == 0 && good;
+}
+
+bool process_notify(const char *state)
+{
+    const char *path = getenv("NOTIFY_SOCKET");
+    if (path == NULL || (path[0] != '/' && path[0] != '@')) return false;
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    size_t len = strlen(path);
+    if (len >= sizeof address.sun_path) return false;
+    memcpy(address.sun_path, path, len);
+    if (path[0] == '@') address.sun_path[0] = '\0'; /* the abstract name space */
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) return false;
+    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len);
+    ssize_t sent =
+        sendto(fd, state, strlen(state), MSG_NOSIGNAL, (const struct sockaddr *)&address, size);
+    close(fd);
+    return sent == (ssize_t)strlen(state);
+}

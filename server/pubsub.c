@@ -1,0 +1,269 @@
+/* pubsub: topics by name, each with the subscriptions to it; each session has the same
+ * subscriptions by name and in the order it made them.
+ * Invariants: a topic exists exactly while somebody listens; a session has a subscriber exactly
+ * while it listens to something. */
+#include "server/pubsub.h"
+
+#include <sys/queue.h>
+
+#include "store/dict.h"
+#include "store/ensure.h"
+#include "store/mem.h"
+
+enum { KINDS = PUBSUB_PATTERN + 1 };
+
+/* A channel or a pattern. */
+struct topic {
+    TAILQ_ENTRY(topic) next; /* of the kind, in order of creation */
+    TAILQ_HEAD(, subscription) subscriptions;
+    size_t listeners;
+    size_t name_len;
+    char name[];
+};
+
+/* One session and one topic. */
+struct subscription {
+    TAILQ_ENTRY(subscription) of_topic;
+    TAILQ_ENTRY(subscription) of_session;
+    struct topic *topic;
+    struct session *session;
+};
+
+struct subscriptions {
+    struct dict by_name;
+    TAILQ_HEAD(, subscription) in_order;
+};
+
+struct subscriber {
+    struct subscriptions kinds[KINDS];
+};
+
+struct topics {
+    struct dict by_name;
+    TAILQ_HEAD(, topic) in_order;
+};
+
+struct pubsub {
+    struct topics kinds[KINDS];
+};
+
+static struct bytes topic_name(const void *element)
+{
+    const struct topic *topic = element;
+    return bytes_of(topic->name, topic->name_len);
+}
+
+static struct bytes subscription_name(const void *element)
+{
+    const struct subscription *subscription = element;
+    return topic_name(subscription->topic);
+}
+
+static const struct dict_type topic_type = { .key = topic_name };
+static const struct dict_type subscription_type = { .key = subscription_name };
+
+struct pubsub *pubsub_new(void)
+{
+    struct pubsub *pubsub = mem_alloc(sizeof(*pubsub));
+    for (int kind = 0; kind < KINDS; kind++) {
+        dict_init(&pubsub->kinds[kind].by_name, &topic_type);
+        TAILQ_INIT(&pubsub->kinds[kind].in_order);
+    }
+    return pubsub;
+}
+
+void pubsub_free(struct pubsub *pubsub)
+{
+    for (int kind = 0; kind < KINDS; kind++) {
+        size_t left = dict_count(&pubsub->kinds[kind].by_name);
+        ensure(left == 0, "%zu topics of kind %d still have listeners", left, kind);
+    }
+    mem_free(pubsub);
+}
+
+/* ---- subscribing ---------------------------------------------------------------------------- */
+
+static struct topic *topic_new(struct topics *topics, struct bytes name)
+{
+    struct topic *topic = mem_alloc(sizeof(*topic) + name.len);
+    TAILQ_INIT(&topic->subscriptions);
+    topic->listeners = 0;
+    topic->name_len = name.len;
+    if (name.len > 0) memcpy(topic->name, name.data, name.len);
+    dict_add(&topics->by_name, topic);
+    TAILQ_INSERT_TAIL(&topics->in_order, topic, next);
+    return topic;
+}
+
+static void topic_free(struct topics *topics, struct topic *topic)
+{
+    dict_remove(&topics->by_name, topic_name(topic));
+    TAILQ_REMOVE(&topics->in_order, topic, next);
+    mem_free(topic);
+}
+
+static struct subscriber *subscriber_of(struct session *session)
+{
+    if (session->subscriber != NULL) return session->subscriber;
+    struct subscriber *subscriber = mem_alloc(sizeof(*subscriber));
+    for (int kind = 0; kind < KINDS; kind++) {
+        dict_init(&subscriber->kinds[kind].by_name, &subscription_type);
+        TAILQ_INIT(&subscriber->kinds[kind].in_order);
+    }
+    session->subscriber = subscriber;
+    return subscriber;
+}
+
+bool pubsub_subscribe(struct pubsub *pubsub, struct session *session, enum pubsub_kind kind,
+                      struct bytes name)
+{
+    struct subscriptions *own = &subscriber_of(session)->kinds[kind];
+    if (dict_find(&own->by_name, name) != NULL) return false;
+    struct topic *topic = dict_find(&pubsub->kinds[kind].by_name, name);
+    if (topic == NULL) topic = topic_new(&pubsub->kinds[kind], name);
+    struct subscription *subscription = mem_alloc(sizeof(*subscription));
+    subscription->topic = topic;
+    subscription->session = session;
+    TAILQ_INSERT_TAIL(&topic->subscriptions, subscription, of_topic);
+    topic->listeners++;
+    TAILQ_INSERT_TAIL(&own->in_order, subscription, of_session);
+    dict_add(&own->by_name, subscription);
+    return true;
+}
+
+/* Takes it out of both sides and frees it, and what it leaves without purpose. */
+static void drop(struct pubsub *pubsub, enum pubsub_kind kind, struct subscription *subscription)
+{
+    struct session *session = subscription->session;
+    struct subscriptions *own = &session->subscriber->kinds[kind];
+    struct topic *topic = subscription->topic;
+    dict_remove(&own->by_name, topic_name(topic));
+    TAILQ_REMOVE(&own->in_order, subscription, of_session);
+    TAILQ_REMOVE(&topic->subscriptions, subscription, of_topic);
+    mem_free(subscription);
+    if (--topic->listeners == 0) topic_free(&pubsub->kinds[kind], topic);
+    if (session_subscriptions(session) > 0) return;
+    mem_free(session->subscriber);
+    session->subscriber = NULL;
+}
+
+bool pubsub_unsubscribe(struct pubsub *pubsub, struct session *session, enum pubsub_kind kind,
+                        struct bytes name)
+{
+    if (session->subscriber == NULL) return false;
+    struct subscription *subscription = dict_find(&session->subscriber->kinds[kind].by_name, name);
+    if (subscription == NULL) return false;
+    drop(pubsub, kind, subscription);
+    return true;
+}
+
+static struct subscription *first_of(const struct session *session, enum pubsub_kind kind)
+{
+    if (session->subscriber == NULL) return NULL;
+    return TAILQ_FIRST(&session->subscriber->kinds[kind].in_order);
+}
+
+void pubsub_forget(struct pubsub *pubsub, struct session *session)
+{
+    struct subscription *subscription;
+    while ((subscription = first_of(session, PUBSUB_CHANNEL)) != NULL)
+        drop(pubsub, PUBSUB_CHANNEL, subscription);
+    while ((subscription = first_of(session, PUBSUB_PATTERN)) != NULL)
+        drop(pubsub, PUBSUB_PATTERN, subscription);
+}
+
+/* ---- publishing ----------------------------------------------------------------------------- */
+
+static void push_bytes(struct resp_writer *out, struct bytes text)
+{
+    resp_bulk(out, text.data, text.len);
+}
+
+/* Never muted: CLIENT REPLY OFF is about replies. */
+static void deliver(struct session *session, const struct topic *pattern, struct bytes channel,
+                    struct bytes message)
+{
+    struct resp_writer out = { .out = session->pushes != NULL ? session->pushes : session->out.out,
+                               .version = session->out.version };
+    resp_push(&out, pattern != NULL ? 4 : 3);
+    push_bytes(&out, pattern != NULL ? LIT("pmessage") : LIT("message"));
+    if (pattern != NULL) push_bytes(&out, topic_name(pattern));
+    push_bytes(&out, channel);
+    push_bytes(&out, message);
+    if (session->wake != NULL) session->wake(session);
+}
+
+size_t pubsub_publish(struct pubsub *pubsub, struct bytes channel, struct bytes message)
+{
+    size_t receivers = 0;
+    const struct subscription *subscription;
+    const struct topic *topic = dict_find(&pubsub->kinds[PUBSUB_CHANNEL].by_name, channel);
+    if (topic != NULL) {
+        TAILQ_FOREACH(subscription, &topic->subscriptions, of_topic)
+        deliver(subscription->session, NULL, channel, message);
+        receivers += topic->listeners;
+    }
+    TAILQ_FOREACH(topic, &pubsub->kinds[PUBSUB_PATTERN].in_order, next)
+    {
+        if (!bytes_match(topic_name(topic), channel)) continue;
+        TAILQ_FOREACH(subscription, &topic->subscriptions, of_topic)
+        deliver(subscription->session, topic, channel, message);
+        receivers += topic->listeners;
+    }
+    return receivers;
+}
+
+/* ---- looking -------------------------------------------------------------------------------- */
+
+size_t pubsub_listeners(const struct pubsub *pubsub, struct bytes channel)
+{
+    const struct topic *topic = dict_find(&pubsub->kinds[PUBSUB_CHANNEL].by_name, channel);
+    return topic != NULL ? topic->listeners : 0;
+}
+
+size_t pubsub_channel_count(const struct pubsub *pubsub)
+{
+    return dict_count(&pubsub->kinds[PUBSUB_CHANNEL].by_name);
+}
+
+size_t pubsub_pattern_count(const struct pubsub *pubsub)
+{
+    return dict_count(&pubsub->kinds[PUBSUB_PATTERN].by_name);
+}
+
+void pubsub_each_channel(const struct pubsub *pubsub,
+                         void (*visit)(void *ctx, struct bytes channel), void *ctx)
+{
+    const struct topic *topic;
+    TAILQ_FOREACH(topic, &pubsub->kinds[PUBSUB_CHANNEL].in_order, next)
+    visit(ctx, topic_name(topic));
+}
+
+void session_each_subscription(const struct session *session, enum pubsub_kind kind,
+                               void (*visit)(void *ctx, struct bytes name), void *ctx)
+{
+    const struct subscription *subscription = first_of(session, kind);
+    for (; subscription != NULL; subscription = TAILQ_NEXT(subscription, of_session))
+        visit(ctx, subscription_name(subscription));
+}
+
+bool session_first_subscription(const struct session *session, enum pubsub_kind kind,
+                                struct bytes *name)
+{
+    const struct subscription *subscription = first_of(session, kind);
+    if (subscription == NULL) return false;
+    *name = subscription_name(subscription);
+    return true;
+}
+
+unsigned session_subscription_count(const struct session *session, enum pubsub_kind kind)
+{
+    if (session->subscriber == NULL) return 0;
+    return (unsigned)dict_count(&session->subscriber->kinds[kind].by_name);
+}
+
+unsigned session_subscriptions(const struct session *session)
+{
+    return session_subscription_count(session, PUBSUB_CHANNEL) +
+           session_subscription_count(session, PUBSUB_PATTERN);
+}

@@ -1,0 +1,44 @@
+/* pubsub: channels, patterns and who listens.
+ * Knows sessions' writers; refuses to know commands, keys and sockets. */
+#ifndef SERVER_PUBSUB_H
+#define SERVER_PUBSUB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "server/session.h"
+#include "store/bytes.h"
+
+struct pubsub;
+
+enum pubsub_kind { PUBSUB_CHANNEL, PUBSUB_PATTERN };
+
+struct pubsub *pubsub_new(void);
+void pubsub_free(struct pubsub *pubsub);
+
+bool pubsub_subscribe(struct pubsub *pubsub, struct session *session, enum pubsub_kind kind,
+                      struct bytes name); /* false: it already was */
+bool pubsub_unsubscribe(struct pubsub *pubsub, struct session *session, enum pubsub_kind kind,
+                        struct bytes name); /* false: it was not */
+/* Everything the session listens to; for the end of a connection and RESET. */
+void pubsub_forget(struct pubsub *pubsub, struct session *session);
+
+/* Appends the message to each listener's output and wakes it: those of the channel, then those of
+ * the patterns that match, oldest pattern first. Returns how many got it (a session
+ * counts once for each matching subscription). */
+size_t pubsub_publish(struct pubsub *pubsub, struct bytes channel, struct bytes message);
+
+size_t pubsub_listeners(const struct pubsub *pubsub, struct bytes channel); /* NUMSUB */
+size_t pubsub_channel_count(const struct pubsub *pubsub);
+size_t pubsub_pattern_count(const struct pubsub *pubsub); /* NUMPAT: distinct */
+void pubsub_each_channel(const struct pubsub *pubsub,
+                         void (*visit)(void *ctx, struct bytes channel), void *ctx);
+void session_each_subscription(const struct session *session, enum pubsub_kind kind,
+                               void (*visit)(void *ctx, struct bytes name), void *ctx);
+/* The oldest of them, borrowed until it is unsubscribed; false: none. */
+bool session_first_subscription(const struct session *session, enum pubsub_kind kind,
+                                struct bytes *name);
+unsigned session_subscription_count(const struct session *session, enum pubsub_kind kind);
+
+#endif

@@ -1,0 +1,52 @@
+/* session: what the server remembers of one caller between its commands.
+ * Knows what each module keeps for a caller, as opaque pointers owned by that module; refuses to
+ * know sockets. A connection embeds one; a test makes one by hand. */
+#ifndef SERVER_SESSION_H
+#define SERVER_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "proto/resp_write.h"
+#include "store/bytes.h"
+
+struct multi;      /* multi: the commands queued since MULTI */
+struct watching;   /* watch: the keys this session watches */
+struct subscriber; /* pubsub: the channels and patterns it listens to */
+
+enum reply_mode { REPLY_ON, REPLY_OFF, REPLY_SKIP_NEXT, REPLY_SKIPPING };
+
+struct session {
+    uint64_t id;
+    unsigned db;
+    struct resp_writer out;
+    bool authenticated;
+    bool close_after_reply; /* QUIT, CLIENT KILL of oneself */
+    bool no_evict, no_touch;
+    enum reply_mode reply_mode;
+    struct blob *name, *lib_name, *lib_version; /* owned; NULL: none */
+    struct multi *multi;                        /* NULL: not in MULTI */
+    struct watching *watching;                  /* NULL: nothing */
+    bool watch_touched;                         /* a watched key has changed: EXEC will refuse */
+    struct subscriber *subscriber;              /* NULL: nothing */
+    struct outbuf *pushes; /* NULL: pushes go to out; else they wait here while EXEC replies */
+    const struct command *last_command; /* for CLIENT LIST; NULL before the first */
+    const struct command *last_parent;  /* of a subcommand */
+    /* Something was appended to out outside the session's own request: write it out. NULL in a
+     * test. Must not drop any session: a close waits for the end of the turn. */
+    void (*wake)(struct session *session);
+};
+
+struct pubsub;
+struct watch;
+
+/* Fresh, in database 0, speaking RESP2 into `out`; not authenticated. */
+void session_init(struct session *session, struct outbuf *out);
+/* Forgets everything the server keeps for a session but its connection: RESET, and before closing.
+ * What stays: id, wake, the outbuf, close_after_reply, and a CLIENT REPLY SKIP under way. */
+void session_drop(struct session *session, struct watch *watch, struct pubsub *pubsub);
+
+/* Number of channels and patterns; 0 without a subscriber. In pubsub.c. */
+unsigned session_subscriptions(const struct session *session);
+
+#endif

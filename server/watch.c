@@ -1,0 +1,189 @@
+/* watch: a table per database of the keys that are watched; each key has a list of its watchers,
+ * and each session a list of the same watchers as it made them. Invariant: a key is in its table
+ * exactly while somebody watches it. */
+#include "server/watch.h"
+
+#include <sys/queue.h>
+
+#include "store/dict.h"
+#include "store/ensure.h"
+#include "store/mem.h"
+
+struct watched {
+    LIST_HEAD(, watcher) watchers;
+    unsigned db;
+    size_t key_len;
+    char key[];
+};
+
+/* One session and one key. */
+struct watcher {
+    LIST_ENTRY(watcher) of_key;
+    STAILQ_ENTRY(watcher) of_session;
+    struct watched *watched;
+    struct session *session;
+    bool existed;
+};
+
+struct watching {
+    STAILQ_HEAD(, watcher) watchers;
+};
+
+struct watch {
+    struct dict *tables; /* by database, of struct watched */
+    unsigned table_count;
+    size_t watchers;
+};
+
+static struct bytes watched_key(const void *element)
+{
+    const struct watched *watched = element;
+    return bytes_of(watched->key, watched->key_len);
+}
+
+static const struct dict_type watched_type = { .key = watched_key };
+
+struct watch *watch_new(void)
+{
+    return mem_zalloc(sizeof(struct watch));
+}
+
+void watch_free(struct watch *watch)
+{
+    ensure(watch->watchers == 0, "%zu watchers are left", watch->watchers);
+    mem_free(watch->tables);
+    mem_free(watch);
+}
+
+static struct dict *table_of(struct watch *watch, unsigned db)
+{
+    if (db >= watch->table_count) {
+        watch->tables = mem_realloc(watch->tables, (db + 1) * sizeof(*watch->tables));
+        while (watch->table_count <= db)
+            dict_init(&watch->tables[watch->table_count++], &watched_type);
+    }
+    return &watch->tables[db];
+}
+
+static struct watched *watched_new(struct dict *table, unsigned db, struct bytes key)
+{
+    struct watched *watched = mem_alloc(sizeof(*watched) + key.len);
+    LIST_INIT(&watched->watchers);
+    watched->db = db;
+    watched->key_len = key.len;
+    if (key.len > 0) memcpy(watched->key, key.data, key.len);
+    dict_add(table, watched);
+    return watched;
+}
+
+/* A session that names a key twice in one WATCH is found at the head. */
+static bool is_watched_by(const struct watched *watched, const struct session *session)
+{
+    const struct watcher *watcher;
+    LIST_FOREACH(watcher, &watched->watchers, of_key)
+    if (watcher->session == session) return true;
+    return false;
+}
+
+static struct watching *watching_of(struct session *session)
+{
+    if (session->watching == NULL) {
+        session->watching = mem_alloc(sizeof(*session->watching));
+        STAILQ_INIT(&session->watching->watchers);
+    }
+    return session->watching;
+}
+
+void watch_add(struct watch *watch, struct session *session, unsigned db, struct bytes key,
+               bool exists)
+{
+    struct dict *table = table_of(watch, db);
+    struct watched *watched = dict_find(table, key);
+    if (watched == NULL) watched = watched_new(table, db, key);
+    if (is_watched_by(watched, session)) return;
+    struct watcher *watcher = mem_alloc(sizeof(*watcher));
+    watcher->watched = watched;
+    watcher->session = session;
+    watcher->existed = exists;
+    LIST_INSERT_HEAD(&watched->watchers, watcher, of_key);
+    STAILQ_INSERT_TAIL(&watching_of(session)->watchers, watcher, of_session);
+    watch->watchers++;
+}
+
+static void watcher_free(struct watch *watch, struct watcher *watcher)
+{
+    struct watched *watched = watcher->watched;
+    LIST_REMOVE(watcher, of_key);
+    mem_free(watcher);
+    watch->watchers--;
+    if (!LIST_EMPTY(&watched->watchers)) return;
+    dict_remove(&watch->tables[watched->db], watched_key(watched));
+    mem_free(watched);
+}
+
+void watch_forget(struct watch *watch, struct session *session)
+{
+    session->watch_touched = false;
+    struct watching *watching = session->watching;
+    if (watching == NULL) return;
+    struct watcher *watcher;
+    while ((watcher = STAILQ_FIRST(&watching->watchers)) != NULL) {
+        STAILQ_REMOVE_HEAD(&watching->watchers, of_session);
+        watcher_free(watch, watcher);
+    }
+    mem_free(watching);
+    session->watching = NULL;
+}
+
+bool watch_active(const struct watch *watch)
+{
+    return watch->watchers > 0;
+}
+
+static void touch(const struct watched *watched)
+{
+    struct watcher *watcher;
+    LIST_FOREACH(watcher, &watched->watchers, of_key)
+    watcher->session->watch_touched = true;
+}
+
+static void touch_key(const struct dict *table, struct bytes key)
+{
+    const struct watched *watched = dict_find(table, key);
+    if (watched != NULL) touch(watched);
+}
+
+/* A key that was absent at WATCH and has come since was touched when it came. */
+static void touch_existing(const struct dict *table)
+{
+    struct dict_iter iter;
+    const struct watched *watched;
+    dict_iter_begin(&iter, table);
+    while ((watched = dict_iter_next(&iter)) != NULL) {
+        struct watcher *watcher;
+        LIST_FOREACH(watcher, &watched->watchers, of_key)
+        if (watcher->existed) watcher->session->watch_touched = true;
+    }
+}
+
+void watch_effect(struct watch *watch, const struct effect *effect)
+{
+    if (effect->db >= watch->table_count) return;
+    const struct dict *table = &watch->tables[effect->db];
+    if (dict_count(table) == 0) return;
+    if (effect->kind == EFFECT_FLUSH) {
+        touch_existing(table);
+        return;
+    }
+    touch_key(table, effect->key);
+    if (effect->kind == EFFECT_RENAME) touch_key(table, effect->a);
+}
+
+void watch_each(const struct session *session,
+                void (*visit)(void *ctx, unsigned db, struct bytes key), void *ctx)
+{
+    if (session->watching == NULL) return;
+    const struct watcher *watcher;
+    STAILQ_FOREACH(watcher, &session->watching->watchers, of_session)
+    visit(ctx, watcher->watched->db, watched_key(watcher->watched));
+}
