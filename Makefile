@@ -1,0 +1,198 @@
+# expired: one Makefile for the whole tree; it calls itself only to build a variant or to look again
+# at what tools/deps has just installed.
+#
+#   make            ./expired                    make test     everything that is tested
+#   make run        serve on 127.0.0.1:6379      make asan     the same under ASan and UBSan
+#   make unit       the unit tests alone         make fuzz     each fuzzer for FUZZ_SECONDS
+#   make lint       what a review would say      make format   clang-format, in place
+#   make install    PREFIX, DESTDIR, SYSCONFDIR  make clean
+#
+# MALLOC=jemalloc|libc   RUN_ARGS="--port 7000"   TESTS="build/tests/unit/store/dict_test ..."   V=1
+
+PREFIX ?= /usr/local
+SYSCONFDIR ?= $(if $(filter /usr,$(PREFIX)),/etc,$(PREFIX)/etc)
+MALLOC ?= $(if $(shell pkg-config --exists jemalloc 2>/dev/null && echo yes),jemalloc,libc)
+FUZZ_SECONDS ?= 60
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+CFLAGS ?= -O2 -g
+
+# A variant lives in its own folder: object files, libraries, the daemon, tests and tools.
+B ?= build$(if $(filter libc,$(MALLOC)),/libc)
+VARIANT = $(MAKE) --no-print-directory -j$(JOBS)
+
+WARNINGS = -Wall -Wextra -Wshadow -Wconversion $(WERROR)
+BASE = -std=c11 -D_GNU_SOURCE -I. -pthread -fno-omit-frame-pointer $(SANITIZE)
+COMPILE = $(CC) $(BASE) $(WARNINGS) $(CPPFLAGS) $(CFLAGS) -MMD -MP
+LINK = $(call say,LD )$(CC) $(BASE) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^)
+MALLOC_LIBS = $(if $(filter jemalloc,$(MALLOC)),-ljemalloc)
+DAEMON_LIBS = $(MALLOC_LIBS) -levent_core -lm
+CHECK_LIBS := $(shell pkg-config --libs check 2>/dev/null || echo -lcheck)
+SANITIZERS = address,undefined
+# One short line per file, none under -s; the commands themselves with V=1.
+say = $(if $(V),,@$(if $(findstring s,$(firstword -$(MAKEFLAGS))),,echo "  $(1) $@";))
+
+# ---- what there is ----
+
+SERVER_SRC := $(wildcard server/*.c server/cmd/*.c server/admin/*.c)
+UNIT_SRC := $(wildcard tests/unit/*/*_test.c)
+SUPPORT_SRC := $(wildcard tests/support/*.c)
+TOOL_SRC := $(wildcard tools/*.c)
+TOOL_LIB_SRC := $(wildcard tools/lib/*.c)
+FUZZ_SRC := $(wildcard tests/fuzz/*_fuzz.c)
+LIB_SRC := $(wildcard proto/*.c conf/*.c store/*.c)
+OTHER_SRC := $(wildcard tests/*/*.c tests/unit/*/*.c tools/*/*.c)
+ALL_SRC := $(sort $(LIB_SRC) $(SERVER_SRC) $(TOOL_SRC) $(OTHER_SRC))
+ALL_C := $(ALL_SRC) $(wildcard */*.h */*/*.h */*/*/*.h)
+E2E := $(sort $(wildcard tests/e2e/test_*))
+
+obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
+PROTO = $(B)/libproto.a
+CONF = $(B)/libconf.a
+STORE = $(B)/libstore.a
+SUPPORT = $(B)/libsupport.a
+TOOL_LIB = $(B)/libtool.a
+SERVER = $(filter-out %/main.o,$(call obj,$(SERVER_SRC)))
+UNIT = $(patsubst %.c,$(B)/%,$(UNIT_SRC))
+TOOLS = $(patsubst %.c,$(B)/%,$(TOOL_SRC))
+FUZZERS = $(patsubst %.c,$(B)/%,$(FUZZ_SRC))
+unit_of = $(filter $(B)/tests/unit/$(1)/%,$(UNIT))
+
+.DELETE_ON_ERROR:
+.SECONDARY:
+.PHONY: all expired run unit test asan fuzz lint format install clean example
+.PHONY: objects tests-built fuzz-built test-here
+
+all: expired
+
+# ---- building ----
+
+expired: $(B)/expired
+	@cmp -s $< $@ || { rm -f $@ && cp $< $@; }
+
+$(B)/expired: $(B)/obj/server/main.o $(SERVER) $(PROTO) $(CONF) $(STORE)
+	$(LINK) $(filter %.a,$^) $(DAEMON_LIBS)
+
+$(B)/obj/%.o: %.c
+	@mkdir -p $(@D)
+	$(call say,CC )$(COMPILE) -c $< -o $@
+
+$(PROTO): $(call obj,$(filter proto/%,$(LIB_SRC)))
+$(CONF): $(call obj,$(filter conf/%,$(LIB_SRC)))
+$(STORE): $(call obj,$(filter store/%,$(LIB_SRC)))
+$(SUPPORT): $(call obj,$(SUPPORT_SRC))
+$(TOOL_LIB): $(call obj,$(TOOL_LIB_SRC))
+$(PROTO) $(CONF) $(STORE) $(SUPPORT) $(TOOL_LIB):
+	$(call say,AR )rm -f $@ && $(AR) rcs $@ $^
+
+# A unit test sees the library it is about, and no other.
+$(call unit_of,proto): $(PROTO)
+$(call unit_of,conf): $(CONF)
+$(call unit_of,store): $(STORE)
+$(call unit_of,server): $(SERVER) $(PROTO) $(CONF) $(STORE)
+$(call unit_of,server): UNIT_LIBS = -levent_core
+$(UNIT): $(B)/%: $(B)/obj/%.o $(SUPPORT)
+	@mkdir -p $(@D)
+	$(LINK) $(SUPPORT) $(filter-out $(SUPPORT),$(filter %.a,$^)) $(MALLOC_LIBS) $(UNIT_LIBS) \
+	    $(CHECK_LIBS) -lm
+
+$(TOOLS): $(B)/%: $(B)/obj/%.o $(TOOL_LIB) $(PROTO) $(CONF)
+	@mkdir -p $(@D)
+	$(LINK) $(filter %.a,$^) -lm
+
+$(FUZZERS): $(B)/%: $(B)/obj/%.o $(PROTO) $(CONF) $(STORE)
+	@mkdir -p $(@D)
+	$(LINK) $(filter %.a,$^) -fsanitize=fuzzer,$(SANITIZERS) -lm
+
+-include $(patsubst %.o,%.d,$(call obj,$(ALL_SRC)))
+
+# ---- running ----
+
+run:
+	@tools/deps build
+	@$(VARIANT) expired
+	@mkdir -p data
+	@exec ./expired --dir data $(RUN_ARGS)
+
+# ---- testing ----
+
+# One build at a time in this folder, so that two runs at once may share it.
+LOCKED = mkdir -p $(B) && flock $(B)/.lock
+TEST_ENV = EXPIRED=$(abspath $(B)/expired) BUILD=$(abspath $(B))
+
+tests-built: $(B)/expired $(UNIT) $(TOOLS) $(if $(filter %.mjs,$(E2E)),tests/e2e/node_modules/.made)
+	@:
+
+tests/e2e/node_modules/.made: tests/e2e/package.json tests/e2e/package-lock.json
+	cd tests/e2e && npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+test-here:
+	@$(LOCKED) $(VARIANT) tests-built
+	@$(TEST_ENV) tests/run $(or $(TESTS),$(UNIT) $(E2E))
+
+# The second make sees what tools/deps has installed.
+test:
+	@tools/deps build test
+	@$(MAKE) --no-print-directory test-here
+
+unit:
+	@tools/deps build unit
+	@$(MAKE) --no-print-directory test-here E2E=
+
+# Leaks are looked for where the kernel lets LeakSanitizer trace its own process.
+asan:
+	@tools/deps build test
+	@$(LOCKED) $(VARIANT) $(ASAN) $(ASAN_B)/tools/conf_example
+	@leaks=1; ASAN_OPTIONS=detect_leaks=1 $(ASAN_B)/tools/conf_example 2>&1 >/dev/null | \
+	    grep -q 'LeakSanitizer has encountered a fatal error' && leaks=0; \
+	ASAN_OPTIONS=halt_on_error=1:strict_string_checks=1:detect_leaks=$$leaks \
+	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 TEST_TIMEOUT=$${TEST_TIMEOUT:-900} \
+	$(MAKE) --no-print-directory $(ASAN) test-here
+ASAN_B = build/asan
+ASAN = B=$(ASAN_B) MALLOC=libc CFLAGS="-O1 -g" \
+    SANITIZE="-fsanitize=$(SANITIZERS) -fno-sanitize-recover=all"
+
+fuzz-built: $(FUZZERS)
+	@:
+
+fuzz:
+	@tools/deps build fuzz
+	@$(VARIANT) B=build/fuzz CC=clang MALLOC=libc CFLAGS="-O1 -g" fuzz-built \
+	    SANITIZE="-fsanitize=fuzzer-no-link,$(SANITIZERS) -fno-sanitize-recover=all"
+	@tests/fuzz/run build/fuzz $(FUZZ_SECONDS)
+
+# ---- reviewing ----
+
+objects: $(call obj,$(ALL_SRC))
+	@:
+
+lint:
+	@tools/deps build test lint
+	@$(VARIANT) -s B=build/lint/gcc CC=gcc WERROR=-Werror objects build/lint/gcc/tools/conf_example
+	@$(VARIANT) -s B=build/lint/clang CC=clang WERROR=-Werror objects
+	clang-format --dry-run -Werror $(ALL_C)
+	/usr/bin/python3 tools/lint/tree.py
+	build/lint/gcc/tools/conf_example | diff -u expired.conf.example -
+	@$(VARIANT) expired
+	tools/lint/install
+
+format:
+	clang-format -i $(ALL_C)
+
+example: $(B)/tools/conf_example
+	$< > expired.conf.example
+
+# ---- installing ----
+
+install: expired
+	install -D -m 755 expired $(DESTDIR)$(PREFIX)/bin/expired
+	install -D -m 644 expired.conf.example $(DESTDIR)$(SYSCONFDIR)/expired/expired.conf.example
+	@test -e $(DESTDIR)$(SYSCONFDIR)/expired/expired.conf || \
+	    install -m 640 expired.conf.example $(DESTDIR)$(SYSCONFDIR)/expired/expired.conf
+	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
+	sed -e 's|@PREFIX@|$(PREFIX)|g' -e 's|@SYSCONFDIR@|$(SYSCONFDIR)|g' \
+	    tools/systemd/expired.service > $(DESTDIR)$(PREFIX)/lib/systemd/system/expired.service
+	chmod 644 $(DESTDIR)$(PREFIX)/lib/systemd/system/expired.service
+
+clean:
+	rm -rf build expired tests/e2e/node_modules

@@ -1,0 +1,43 @@
+/* link: one blocking connection of a tool to a RESP server.
+ * Knows a socket, an output buffer and replies; whatever fails ends the program with a message. */
+#ifndef TOOLS_LIB_LINK_H
+#define TOOLS_LIB_LINK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "proto/outbuf.h"
+#include "proto/resp_reply.h"
+
+struct link_target {
+    const char *host, *port; /* TCP; host also an address */
+    const char *unix_path;   /* NULL: TCP */
+    const char *password;    /* NULL: none */
+};
+
+struct link {
+    int fd;
+    struct outbuf out;
+    char *in;
+    size_t in_len, in_cap, in_used; /* in_used: bytes of the last reply */
+    struct resp_reply reply;        /* the last one; texts point into `in` */
+};
+
+void link_open(struct link *link, const struct link_target *target);
+void link_close(struct link *link);
+
+/* Appends a command; %s takes a C string, %lld a long long; words are split at single spaces. */
+__attribute__((format(printf, 2, 3))) void link_command(struct link *link, const char *format, ...);
+void link_flush(struct link *link);
+
+/* Waits for the next reply; NULL when timeout_msec (-1: none) has passed without one. */
+const struct resp_node *link_reply(struct link *link, int timeout_msec);
+/* The same, and ends the program with `what` when it is an error or does not come. */
+const struct resp_node *link_expect(struct link *link, const char *what);
+
+/* Wall clock, microseconds since 1970. */
+int64_t wall_usec(void);
+/* How far the server's clock is ahead of ours, from the quickest of several TIME exchanges. */
+int64_t link_clock_offset_usec(struct link *link);
+
+#endif
