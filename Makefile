@@ -5,7 +5,8 @@
 #   make run        serve on 127.0.0.1:6379      make asan     the same under ASan and UBSan
 #   make unit       the unit tests alone         make fuzz     each fuzzer for FUZZ_SECONDS
 #   make lint       what a review would say      make format   clang-format, in place
-#   make install    PREFIX, DESTDIR, SYSCONFDIR  make clean
+#   make install    PREFIX, DESTDIR, SYSCONFDIR  make tools    build/tools/*: punctuality
+#   make clean
 #
 # MALLOC=jemalloc|libc   RUN_ARGS="--port 7000"   TESTS="build/tests/unit/store/dict_test ..."   V=1
 
@@ -59,7 +60,7 @@ unit_of = $(filter $(B)/tests/unit/$(1)/%,$(UNIT))
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all expired run unit test asan fuzz lint format install clean example
+.PHONY: all expired tools run unit test asan fuzz lint format install clean example
 .PHONY: objects tests-built fuzz-built test-here
 
 all: expired
@@ -102,6 +103,8 @@ $(TOOLS): $(B)/%: $(B)/obj/%.o $(TOOL_LIB) $(PROTO) $(CONF)
 $(FUZZERS): $(B)/%: $(B)/obj/%.o $(PROTO) $(CONF) $(STORE)
 	@mkdir -p $(@D)
 	$(LINK) $(filter %.a,$^) -fsanitize=fuzzer,$(SANITIZERS) -lm
+
+tools: $(TOOLS)
 
 -include $(patsubst %.o,%.d,$(call obj,$(ALL_SRC)))
 

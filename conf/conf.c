@@ -38,16 +38,16 @@ static const char *out_of_range(const struct conf_option *option)
     const char *format = option->type == CONF_OCTAL
                              ? "argument must be between %" PRIo64 " and %" PRIo64 " inclusive"
                              : "argument must be between %" PRId64 " and %" PRId64 " inclusive";
-    snprintf(text, sizeof text, format, option->min, option->max);
+    snprintf(text, sizeof(text), format, option->min, option->max);
     return text;
 }
 
 static const char *none_of(const struct conf_choice *choices)
 {
     static char text[256];
-    int used = snprintf(text, sizeof text, "argument(s) must be one of the following: ");
-    for (const char *gap = ""; choices->name != NULL && used < (int)sizeof text; gap = ", ")
-        used += snprintf(text + used, sizeof text - (size_t)used, "%s%s", gap, choices++->name);
+    int used = snprintf(text, sizeof(text), "argument(s) must be one of the following: ");
+    for (const char *gap = ""; choices->name != NULL && used < (int)sizeof(text); gap = ", ")
+        used += snprintf(text + used, sizeof(text) - (size_t)used, "%s%s", gap, choices++->name);
     return text;
 }
 
@@ -176,7 +176,7 @@ static void keep(struct conf *conf, const struct conf_option *option, const stru
     case CONF_MEMORY:
     case CONF_OCTAL:
     case CONF_ENUM: *(int64_t *)at = value->number; break;
-    case CONF_LIMITS: memcpy(at, value->limits, sizeof value->limits); break;
+    case CONF_LIMITS: memcpy(at, value->limits, sizeof(value->limits)); break;
     case CONF_TEXT: free(*(char **)at); *(char **)at = conf_copy(text);
     }
 }
@@ -185,7 +185,7 @@ bool conf_set(struct conf *conf, const struct conf_option *option, const char *v
               const char **why)
 {
     struct value read = { .number = 0 };
-    if (option->type == CONF_LIMITS) memcpy(read.limits, place(conf, option), sizeof read.limits);
+    if (option->type == CONF_LIMITS) memcpy(read.limits, place(conf, option), sizeof(read.limits));
     *why = read_value(option, value, &read);
     if (*why == NULL && option->check != NULL) *why = option->check(value);
     if (*why != NULL) return false;

@@ -27,7 +27,7 @@ static bool load_path(struct conf *conf, const char *path, int depth, struct con
 static bool fail_at(struct conf_error *error, const struct source *source, const char *name,
                     const char *why)
 {
-    snprintf(error->text, sizeof error->text, "%.200s:%zu: %.100s%s%.180s", source->name,
+    snprintf(error->text, sizeof(error->text), "%.200s:%zu: %.100s%s%.180s", source->name,
              source->line, name, *name != '\0' ? ": " : "", why);
     for (char *at = error->text; *at != '\0'; at++)
         if ((unsigned char)*at < ' ' || *at == 0x7f) *at = '?';
@@ -113,7 +113,7 @@ static bool load_path(struct conf *conf, const char *path, int depth, struct con
     size_t len;
     char *text = conf_read_file(path, &len);
     if (text == NULL) {
-        snprintf(error->text, sizeof error->text, "%.400s: %.100s", path, strerror(errno));
+        snprintf(error->text, sizeof(error->text), "%.400s: %.100s", path, strerror(errno));
         return false;
     }
     struct source source = { .name = path, .depth = depth };
@@ -128,7 +128,7 @@ bool conf_load_file(struct conf *conf, const char *path, struct conf_error *erro
     /* Absolute, for CONFIG REWRITE after the daemon has gone to its directory. */
     char *absolute = realpath(path, NULL);
     if (absolute == NULL) {
-        snprintf(error->text, sizeof error->text, "%.400s: %.100s", path, strerror(errno));
+        snprintf(error->text, sizeof(error->text), "%.400s: %.100s", path, strerror(errno));
         return false;
     }
     free(conf->file);
@@ -141,7 +141,7 @@ static bool load_stdin(struct conf *conf, struct conf_error *error)
     size_t len;
     char *text = conf_read_stream(stdin, &len);
     if (text == NULL) {
-        snprintf(error->text, sizeof error->text, "standard input: %.100s", strerror(errno));
+        snprintf(error->text, sizeof(error->text), "standard input: %.100s", strerror(errno));
         return false;
     }
     bool ok = conf_load_text(conf, text, len, "standard input", error);
@@ -178,7 +178,7 @@ static bool load_option(struct conf *conf, char *const **at, char *const *end,
     while (ok && *at < end && !is_name(**at))
         conf_words_add(&words, *(*at)++);
     ok = ok && set_words(conf, &words, false, &why);
-    if (!ok) snprintf(error->text, sizeof error->text, "%.100s: %.300s", given, why);
+    if (!ok) snprintf(error->text, sizeof(error->text), "%.100s: %.300s", given, why);
     conf_words_drop(&words);
     return ok;
 }
@@ -193,7 +193,7 @@ bool conf_load_args(struct conf *conf, int argc, char *const *argv, struct conf_
     }
     while (at < end) {
         if (!is_name(*at)) {
-            snprintf(error->text, sizeof error->text,
+            snprintf(error->text, sizeof(error->text),
                      "%.100s: not an option; options are given as --name value", *at);
             return false;
         }

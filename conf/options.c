@@ -27,7 +27,7 @@ static const struct conf_choice debug_users[] = {
 /* The event classes in the order in which CONFIG GET shows them; "A" stands for the first
  * EVENTS_OF_ALL of them. S T I V are kept for the classes of members, which are to come. */
 #define EVENT_LETTERS "g$lshzxetdnKEm"
-enum { EVENTS_OF_ALL = 10, EVENT_KINDS = sizeof EVENT_LETTERS - 1 };
+enum { EVENTS_OF_ALL = 10, EVENT_KINDS = sizeof(EVENT_LETTERS) - 1 };
 
 static const char *check_events(const char *value)
 {
@@ -306,11 +306,11 @@ static const struct conf_option options[] = {
       .help = "Taken for Redis' sake: nothing here works at intervals." },
 };
 
-_Static_assert(sizeof options / sizeof options[0] <= 64, "conf.by_include has a bit for each");
+_Static_assert(sizeof(options) / sizeof(options[0]) <= 64, "conf.by_include has a bit for each");
 
 size_t conf_option_count(void)
 {
-    return sizeof options / sizeof options[0];
+    return sizeof(options) / sizeof(options[0]);
 }
 
 const struct conf_option *conf_option_at(size_t index)

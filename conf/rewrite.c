@@ -327,7 +327,7 @@ static bool replace_file(const char *path, const char *text, size_t len)
 bool conf_rewrite(const struct conf *conf, struct conf_error *error)
 {
     if (*conf->file == '\0') {
-        snprintf(error->text, sizeof error->text, "there is no configuration file");
+        snprintf(error->text, sizeof(error->text), "there is no configuration file");
         return false;
     }
     size_t len = 0, new_len;
@@ -338,7 +338,7 @@ bool conf_rewrite(const struct conf *conf, struct conf_error *error)
         ok = replace_file(conf->file, new_text, new_len);
         free(new_text);
     }
-    if (!ok) snprintf(error->text, sizeof error->text, "%.500s", strerror(errno));
+    if (!ok) snprintf(error->text, sizeof(error->text), "%.500s", strerror(errno));
     free(text);
     return ok;
 }

@@ -160,7 +160,7 @@ static void take_word(struct split *split)
 
 void conf_words_add(struct conf_words *words, const char *word)
 {
-    words->at = conf_resize(words->at, (words->count + 2) * sizeof *words->at);
+    words->at = conf_resize(words->at, (words->count + 2) * sizeof(*words->at));
     words->at[words->count++] = conf_copy(word);
     words->at[words->count] = NULL;
 }

@@ -36,7 +36,7 @@ size_t number_print_uint64(char *to, uint64_t value)
         return 1;
     }
     char digits[UINT64_MAX_CHARS];
-    char *p = digits + sizeof digits;
+    char *p = digits + sizeof(digits);
     while (value >= 100) {
         p -= 2;
         memcpy(p, digit_pairs + 2 * (value % 100), 2);
@@ -48,7 +48,7 @@ size_t number_print_uint64(char *to, uint64_t value)
     } else {
         *--p = (char)('0' + value);
     }
-    size_t len = (size_t)(digits + sizeof digits - p);
+    size_t len = (size_t)(digits + sizeof(digits) - p);
     memcpy(to, p, len);
     return len;
 }
@@ -172,7 +172,7 @@ bool number_parse_double(const char *text, size_t len, double *value)
     if (parse_short_decimal(text, len, value)) return true;
     if (len == 0 || isspace((unsigned char)text[0])) return false;
     char small[SHORT_TEXT];
-    char *copy = len < sizeof small ? small : proto_resize(NULL, len + 1);
+    char *copy = len < sizeof(small) ? small : proto_resize(NULL, len + 1);
     memcpy(copy, text, len);
     copy[len] = '\0';
     bool good = parse_terminated(copy, len, value);
@@ -183,7 +183,7 @@ bool number_parse_double(const char *text, size_t len, double *value)
 bool number_parse_long_double(const char *text, size_t len, long double *value)
 {
     char copy[MAX_FIXED_TEXT], *end;
-    if (len == 0 || len >= sizeof copy || isspace((unsigned char)text[0])) return false;
+    if (len == 0 || len >= sizeof(copy) || isspace((unsigned char)text[0])) return false;
     memcpy(copy, text, len);
     copy[len] = '\0';
     errno = 0;

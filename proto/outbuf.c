@@ -38,7 +38,7 @@ static void fail(const struct outbuf *out, const char *what, size_t a, size_t b)
 
 static size_t chunk_size(const struct outbuf_chunk *chunk)
 {
-    return sizeof *chunk + chunk->room;
+    return sizeof(*chunk) + chunk->room;
 }
 
 static size_t tail_room(const struct outbuf *out)
@@ -73,7 +73,7 @@ static void add_chunk(struct outbuf *out, size_t size)
     struct outbuf_chunk *chunk = proto_resize(NULL, size);
     chunk->next = NULL;
     chunk->start = chunk->end = 0;
-    chunk->room = size - sizeof *chunk;
+    chunk->room = size - sizeof(*chunk);
     if (out->last == NULL)
         out->first = chunk;
     else

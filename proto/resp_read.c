@@ -37,7 +37,7 @@ void resp_reader_drop(struct resp_reader *reader)
 
 static enum resp_status malformed(struct resp_reader *reader, const char *why)
 {
-    snprintf(reader->error, sizeof reader->error, "Protocol error: %s", why);
+    snprintf(reader->error, sizeof(reader->error), "Protocol error: %s", why);
     return RESP_MALFORMED;
 }
 
@@ -46,7 +46,7 @@ static enum resp_status unexpected(struct resp_reader *reader, char found)
 {
     unsigned char byte = (unsigned char)found;
     char shown = byte < ' ' || byte == 0x7f ? ' ' : found;
-    snprintf(reader->error, sizeof reader->error, "Protocol error: expected '$', got '%c'", shown);
+    snprintf(reader->error, sizeof(reader->error), "Protocol error: expected '$', got '%c'", shown);
     return RESP_MALFORMED;
 }
 
@@ -76,7 +76,7 @@ static enum resp_status finish(struct resp_reader *reader, size_t consumed)
 
 static void resize_args(struct resp_reader *reader, int64_t cap)
 {
-    reader->args = proto_resize(reader->args, (size_t)cap * sizeof *reader->args);
+    reader->args = proto_resize(reader->args, (size_t)cap * sizeof(*reader->args));
     reader->args_cap = (int)cap;
 }
 

@@ -36,7 +36,7 @@ static void add_node(struct resp_reply *reply, const struct resp_node *node)
     if (reply == NULL) return;
     if (reply->count == reply->cap) {
         reply->cap = reply->cap == 0 ? FIRST_NODES : 2 * reply->cap;
-        reply->nodes = proto_resize(reply->nodes, reply->cap * sizeof *reply->nodes);
+        reply->nodes = proto_resize(reply->nodes, reply->cap * sizeof(*reply->nodes));
     }
     reply->nodes[reply->count++] = *node;
 }

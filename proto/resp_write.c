@@ -17,8 +17,8 @@ static const char line_end[2] = { '\r', '\n' };
 
 static char *put_line_end(char *p)
 {
-    memcpy(p, line_end, sizeof line_end);
-    return p + sizeof line_end;
+    memcpy(p, line_end, sizeof(line_end));
+    return p + sizeof(line_end);
 }
 
 static char *put_header(char *p, char type, uint64_t number)
@@ -49,7 +49,12 @@ static void append_line(struct resp_writer *w, char type, const char *text, size
     }
     outbuf_append(w->out, &type, 1);
     outbuf_append(w->out, text, len);
-    outbuf_append(w->out, line_end, sizeof line_end);
+    outbuf_append(w->out, line_end, sizeof(line_end));
+}
+
+bool resp_has_push(const struct resp_writer *w)
+{
+    return w->version >= 3;
 }
 
 void resp_status(struct resp_writer *w, const char *text)
@@ -79,7 +84,7 @@ void resp_error(struct resp_writer *w, const char *line, size_t len)
         line += piece;
         len -= piece;
     }
-    outbuf_append(w->out, line_end, sizeof line_end);
+    outbuf_append(w->out, line_end, sizeof(line_end));
 }
 
 void resp_integer(struct resp_writer *w, int64_t value)
@@ -110,7 +115,7 @@ void resp_bulk(struct resp_writer *w, const void *data, size_t len)
     }
     append_header(w, '$', len);
     outbuf_append(w->out, data, len);
-    outbuf_append(w->out, line_end, sizeof line_end);
+    outbuf_append(w->out, line_end, sizeof(line_end));
 }
 
 void resp_bulk_text(struct resp_writer *w, const char *text)
@@ -182,10 +187,10 @@ void resp_verbatim(struct resp_writer *w, const char *format, const char *text, 
     char prefix[FORMAT_CHARS + 1] = { ' ', ' ', ' ', ':' };
     for (int i = 0; i < FORMAT_CHARS && format[i] != '\0'; i++)
         prefix[i] = format[i];
-    append_header(w, '=', len + sizeof prefix);
-    outbuf_append(w->out, prefix, sizeof prefix);
+    append_header(w, '=', len + sizeof(prefix));
+    outbuf_append(w->out, prefix, sizeof(prefix));
     outbuf_append(w->out, text, len);
-    outbuf_append(w->out, line_end, sizeof line_end);
+    outbuf_append(w->out, line_end, sizeof(line_end));
 }
 
 void resp_array(struct resp_writer *w, size_t count)

@@ -16,6 +16,9 @@ struct resp_writer {
     bool mute;   /* CLIENT REPLY OFF or SKIP: nothing is appended */
 };
 
+/* May messages come between replies (RESP3), or is a subscriber bound to them alone? */
+bool resp_has_push(const struct resp_writer *w);
+
 void resp_status(struct resp_writer *w, const char *text); /* +OK */
 /* "-line": code and text; CR, LF and other controls inside become spaces. */
 void resp_error(struct resp_writer *w, const char *line, size_t len);

@@ -64,7 +64,7 @@ bool arg_ttl_unit(const struct call *call, int i, enum ttl_unit *unit)
         [TTL_UNIX_MSEC] = "PXAT",
     };
     if (i + 1 >= call->argc) return false;
-    for (unsigned u = 0; u < sizeof words / sizeof words[0]; u++) {
+    for (unsigned u = 0; u < sizeof(words) / sizeof(words[0]); u++) {
         if (!arg_is(call, i, words[u])) continue;
         *unit = (enum ttl_unit)u;
         return true;

@@ -37,7 +37,7 @@ static const char TOO_MANY[] = "-ERR max number of clients reached\r\n";
 
 struct clients *clients_new(const struct clients_wiring *wiring)
 {
-    struct clients *all = mem_zalloc(sizeof *all);
+    struct clients *all = mem_zalloc(sizeof(*all));
     all->w = *wiring;
     TAILQ_INIT(&all->by_age);
     TAILQ_INIT(&all->to_write);
@@ -124,7 +124,7 @@ void clients_accept(struct clients *all, int fd, const char *peer, const char *l
         turn_away(all, fd, line);
         return;
     }
-    struct client *client = mem_zalloc(sizeof *client);
+    struct client *client = mem_zalloc(sizeof(*client));
     client->all = all;
     client->fd = fd;
     client->unix_socket = unix_socket;
@@ -208,7 +208,7 @@ struct client_label client_label(const struct client *client)
     struct client_label label;
     const struct blob *name = client->session.name;
     int name_len = name == NULL ? 0 : name->len < 64 ? (int)name->len : 64;
-    snprintf(label.text, sizeof label.text, "id=%" PRIu64 " addr=%s name=%.*s", client->session.id,
+    snprintf(label.text, sizeof(label.text), "id=%" PRIu64 " addr=%s name=%.*s", client->session.id,
              client->peer, name_len, name == NULL ? "" : name->data);
     return label;
 }

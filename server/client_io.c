@@ -98,7 +98,7 @@ static const struct bytes *borrow_argv(struct client *client, const char *input)
     struct clients *all = client->all;
     size_t argc = (size_t)client->reader.argc;
     if (argc > all->argv_cap) {
-        all->argv = mem_realloc(all->argv, argc * sizeof *all->argv);
+        all->argv = mem_realloc(all->argv, argc * sizeof(*all->argv));
         all->argv_cap = argc;
     }
     for (size_t i = 0; i < argc; i++)
@@ -120,8 +120,8 @@ static void run_request(struct client *client, const char *input)
 
 static void refuse(struct client *client)
 {
-    char line[sizeof client->reader.error + 8];
-    int len = snprintf(line, sizeof line, "ERR %s", client->reader.error);
+    char line[sizeof(client->reader.error) + 8];
+    int len = snprintf(line, sizeof(line), "ERR %s", client->reader.error);
     log_line(LOG_VERBOSE, "Client %s closed: %s", client_label(client).text, client->reader.error);
     resp_error(&client->session.out, line, (size_t)len);
     client->session.close_after_reply = true;

@@ -79,7 +79,7 @@ void commands_add(struct commands *commands, const struct command_group *group, 
 struct command_ref commands_find(const struct commands *commands, struct bytes name)
 {
     char folded[NAME_MAX_LEN];
-    if (name.len > sizeof folded) return (struct command_ref){ 0 };
+    if (name.len > sizeof(folded)) return (struct command_ref){ 0 };
     for (size_t i = 0; i < name.len; i++)
         folded[i] = upper(name.data[i]);
     const struct slot *slot = dict_find(&commands->by_name, bytes_of(folded, name.len));

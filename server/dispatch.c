@@ -29,10 +29,10 @@ static void fail_unknown(struct call *call)
 {
     char name[ECHO_MAX + 1], args[ECHO_SIZE + 1];
     size_t len = 0;
-    snprintf(name, sizeof name, "%.*s", at_most(call->argv[0], ECHO_MAX), call->argv[0].data);
+    snprintf(name, sizeof(name), "%.*s", at_most(call->argv[0], ECHO_MAX), call->argv[0].data);
     args[0] = '\0';
     for (int i = 1; i < call->argc && len < ECHO_MAX; i++)
-        len += (size_t)snprintf(args + len, sizeof args - len, "'%.*s' ",
+        len += (size_t)snprintf(args + len, sizeof(args) - len, "'%.*s' ",
                                 at_most(call->argv[i], ECHO_MAX - len), call->argv[i].data);
     failf(call, ERR_UNKNOWN_COMMAND, name, args);
 }
@@ -40,7 +40,7 @@ static void fail_unknown(struct call *call)
 static void fail_unknown_subcommand(struct call *call)
 {
     char name[ECHO_MAX + 1];
-    snprintf(name, sizeof name, "%.*s", at_most(call->argv[1], ECHO_MAX), call->argv[1].data);
+    snprintf(name, sizeof(name), "%.*s", at_most(call->argv[1], ECHO_MAX), call->argv[1].data);
     failf(call, ERR_UNKNOWN_SUBCOMMAND, name, call->command.parent->name);
 }
 
@@ -49,8 +49,8 @@ static void abort_exec(struct dispatch *dispatch, struct call *call, enum error 
 {
     static const char plain_code[] = "ERR ";
     char name[NAME_SIZE], reason[REASON_SIZE];
-    command_full_name(call->command, name, sizeof name);
-    snprintf(reason, sizeof reason, error_text(error), name);
+    command_full_name(call->command, name, sizeof(name));
+    snprintf(reason, sizeof(reason), error_text(error), name);
     size_t skip = strncmp(reason, plain_code, strlen(plain_code)) == 0 ? strlen(plain_code) : 0;
     multi_drop(call->session);
     watch_forget(dispatch->watch, call->session);
@@ -104,7 +104,7 @@ static bool out_of_memory(const struct dispatch *dispatch)
 
 static bool is_subscribed_only(const struct session *session)
 {
-    return session->out.version < 3 && session_subscriptions(session) > 0;
+    return !resp_has_push(&session->out) && session_subscriptions(session) > 0;
 }
 
 /* True: the call must not go on, and has been told why. */

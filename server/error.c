@@ -33,16 +33,16 @@ void failf(struct call *call, enum error error, ...)
     char line[LINE_MAX_CHARS];
     va_list values;
     va_start(values, error);
-    int len = vsnprintf(line, sizeof line, error_text(error), values);
+    int len = vsnprintf(line, sizeof(line), error_text(error), values);
     va_end(values);
     if (len < 0) len = 0;
     call->failed = true;
-    resp_error(call->out, line, (size_t)len < sizeof line ? (size_t)len : sizeof line - 1);
+    resp_error(call->out, line, (size_t)len < sizeof(line) ? (size_t)len : sizeof(line) - 1);
 }
 
 void fail_named(struct call *call, enum error error)
 {
     char name[NAME_MAX_CHARS];
-    command_full_name(call->command, name, sizeof name);
+    command_full_name(call->command, name, sizeof(name));
     failf(call, error, name);
 }

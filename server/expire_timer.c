@@ -44,7 +44,7 @@ static void on_wake(void *ctx, unsigned what)
     (void)what;
     struct expire_timer *timer = ctx;
     uint64_t fired;
-    ssize_t got = read(timer->fd, &fired, sizeof fired);
+    ssize_t got = read(timer->fd, &fired, sizeof(fired));
     if (got < 0 && errno == EAGAIN) return;
     timer->armed = UNKNOWN;
 }
@@ -66,7 +66,7 @@ struct expire_timer *expire_timer_new(struct loop *loop, struct clock *clock, st
 {
     int fd = timerfd_create(CLOCK_REALTIME, TFD_NONBLOCK | TFD_CLOEXEC);
     if (fd < 0) return NULL;
-    struct expire_timer *timer = mem_zalloc(sizeof *timer);
+    struct expire_timer *timer = mem_zalloc(sizeof(*timer));
     timer->clock = clock;
     timer->store = store;
     timer->sinks = sinks;

@@ -63,7 +63,7 @@ static size_t put_head(char *line, size_t size, enum log_level level)
     struct tm local;
     char stamp[64] = "";
     if (localtime_r(&seconds, &local) != NULL)
-        strftime(stamp, sizeof stamp, "%d %b %Y %H:%M:%S", &local);
+        strftime(stamp, sizeof(stamp), "%d %b %Y %H:%M:%S", &local);
     return (size_t)snprintf(line, size, "%d:M %s.%03d %c ", (int)getpid(), stamp,
                             (int)(clock.now % 1000), marks[level]);
 }
@@ -80,8 +80,8 @@ void log_line(enum log_level level, const char *format, ...)
     if (level < threshold) return;
     int saved = errno;
     char line[LINE_MAX_BYTES];
-    size_t head = put_head(line, sizeof line, level);
-    size_t room = sizeof line - head;
+    size_t head = put_head(line, sizeof(line), level);
+    size_t room = sizeof(line) - head;
 
     va_list args;
     va_start(args, format);

@@ -55,7 +55,7 @@ struct loop *loop_new(void)
     event_set_mem_functions(mem_alloc, mem_realloc, mem_free);
     struct event_base *base = new_base();
     if (base == NULL) return NULL;
-    struct loop *loop = mem_zalloc(sizeof *loop);
+    struct loop *loop = mem_zalloc(sizeof(*loop));
     loop->base = base;
     return loop;
 }
@@ -103,7 +103,7 @@ static void on_io(evutil_socket_t fd, short what, void *ctx)
 struct loop_io *loop_io_new(struct loop *loop, int fd, void (*ready)(void *ctx, unsigned what),
                             void *ctx)
 {
-    struct loop_io *io = mem_zalloc(sizeof *io);
+    struct loop_io *io = mem_zalloc(sizeof(*io));
     io->ready = ready;
     io->ctx = ctx;
     event_assign(&io->readable, loop->base, fd, EV_READ | EV_PERSIST, on_io, io);
@@ -142,7 +142,7 @@ static void on_callback(evutil_socket_t fd, short what, void *ctx)
 
 struct loop_timer *loop_timer_new(struct loop *loop, void (*fire)(void *ctx), void *ctx)
 {
-    struct loop_timer *timer = mem_zalloc(sizeof *timer);
+    struct loop_timer *timer = mem_zalloc(sizeof(*timer));
     timer->callback = (struct callback){ fire, ctx };
     event_assign(&timer->event, loop->base, -1, 0, on_callback, &timer->callback);
     return timer;

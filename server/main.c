@@ -64,7 +64,7 @@ __attribute__((format(printf, 2, 3))) static bool failed(const struct parts *par
     char reason[1024];
     va_list args;
     va_start(args, format);
-    vsnprintf(reason, sizeof reason, format, args);
+    vsnprintf(reason, sizeof(reason), format, args);
     va_end(args);
     fprintf(stderr, "expired: %s\n", reason);
     if (parts->conf.logfile[0] != '\0') log_line(LOG_WARNING, "Can't start: %s", reason);
@@ -124,7 +124,7 @@ static void add_data_commands(struct parts *parts)
         &list_commands,       &set_commands,           &hash_commands,       &zset_commands,
         &zset_range_commands, &string_number_commands, &dehydrator_commands,
     };
-    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++)
+    for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
         commands_add(parts->commands, groups[i], NULL);
     commands_add(parts->commands, &string_commands, &parts->conf.proto_max_bulk_len);
 }
@@ -153,9 +153,9 @@ static bool add_server_commands(struct parts *parts)
     parts->debug = (struct debug_context){ .conf = &parts->conf,
                                            .clock = &parts->clock,
                                            .clients = parts->clients };
-    uint8_t id[sizeof parts->server.run_id / 2];
-    if (getrandom(id, sizeof id, 0) != (ssize_t)sizeof id) return false;
-    for (size_t i = 0; i < sizeof id; i++)
+    uint8_t id[sizeof(parts->server.run_id) / 2];
+    if (getrandom(id, sizeof(id), 0) != (ssize_t)sizeof(id)) return false;
+    for (size_t i = 0; i < sizeof(id); i++)
         snprintf(parts->server.run_id + 2 * i, 3, "%02x", id[i]);
 
     commands_add(commands, &connection_commands, &parts->connection);
@@ -217,7 +217,7 @@ static bool make_parts(struct parts *parts)
     add_data_commands(parts);
     if (!add_server_commands(parts)) return failed(parts, "no random numbers: %s", strerror(errno));
     char why[512];
-    parts->net = net_open(parts->loop, &parts->conf, parts->clients, why, sizeof why);
+    parts->net = net_open(parts->loop, &parts->conf, parts->clients, why, sizeof(why));
     return parts->net != NULL || failed(parts, "%s", why);
 }
 
@@ -240,9 +240,19 @@ static void free_parts(struct parts *parts)
 static bool seed_hash(void)
 {
     uint8_t key[16];
-    if (getrandom(key, sizeof key, 0) != (ssize_t)sizeof key) return false;
+    if (getrandom(key, sizeof(key), 0) != (ssize_t)sizeof(key)) return false;
     siphash_seed(key);
     return true;
+}
+
+/* CONFIG GET dir names the place whatever it was called on the command line. */
+static bool keep_absolute_dir(struct conf *conf)
+{
+    char *path = getcwd(NULL, 0);
+    const char *why;
+    bool kept = path != NULL && conf_set(conf, conf_find("dir"), path, &why);
+    free(path);
+    return kept;
 }
 
 static bool enter_process(struct parts *parts)
@@ -250,6 +260,7 @@ static bool enter_process(struct parts *parts)
     const struct conf *conf = &parts->conf;
     if (chdir(conf->dir) != 0)
         return failed(parts, "dir: can't change to %s: %s", conf->dir, strerror(errno));
+    if (!keep_absolute_dir(&parts->conf)) return failed(parts, "dir: %s", strerror(errno));
     if (!log_open(conf->logfile, (enum log_level)conf->loglevel)) {
         fprintf(stderr, "expired: logfile: can't open %s: %s\n", conf->logfile, strerror(errno));
         return false;

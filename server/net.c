@@ -69,11 +69,11 @@ static void name_address(const struct net *net, const struct sockaddr_storage *a
     char ip[INET6_ADDRSTRLEN] = "";
     if (address->ss_family == AF_INET) {
         const struct sockaddr_in *v4 = (const void *)address;
-        inet_ntop(AF_INET, &v4->sin_addr, ip, sizeof ip);
+        inet_ntop(AF_INET, &v4->sin_addr, ip, sizeof(ip));
         snprintf(to, size, "%s:%u", ip, ntohs(v4->sin_port));
     } else if (address->ss_family == AF_INET6) {
         const struct sockaddr_in6 *v6 = (const void *)address;
-        inet_ntop(AF_INET6, &v6->sin6_addr, ip, sizeof ip);
+        inet_ntop(AF_INET6, &v6->sin6_addr, ip, sizeof(ip));
         snprintf(to, size, "[%s]:%u", ip, ntohs(v6->sin6_port));
     } else {
         snprintf(to, size, "%s:0", net->unix_path);
@@ -84,7 +84,7 @@ static void set_int(int fd, int level, int name, int64_t value)
 {
     int as_int = (int)value;
     /* Refused, the connection still works. */
-    (void)setsockopt(fd, level, name, &as_int, sizeof as_int);
+    (void)setsockopt(fd, level, name, &as_int, sizeof(as_int));
 }
 
 /* The first probe after tcp-keepalive seconds of silence, then three at a third of that. */
@@ -103,10 +103,10 @@ static void welcome(const struct listener *listener, int fd, const struct sockad
     const struct net *net = listener->net;
     char peer[PEER_SIZE], local[PEER_SIZE];
     struct sockaddr_storage here = { 0 };
-    socklen_t size = sizeof here;
-    name_address(net, from, peer, sizeof peer);
+    socklen_t size = sizeof(here);
+    name_address(net, from, peer, sizeof(peer));
     getsockname(fd, (struct sockaddr *)&here, &size);
-    name_address(net, &here, local, sizeof local);
+    name_address(net, &here, local, sizeof(local));
     if (!listener->is_unix) tune_tcp(fd, net->conf->tcp_keepalive);
     clients_accept(net->clients, fd, peer, local, listener->is_unix);
 }
@@ -141,7 +141,7 @@ static void accept_ready(void *ctx, unsigned what)
     struct listener *listener = ctx;
     for (int i = 0; i < ACCEPTS_PER_TURN; i++) {
         struct sockaddr_storage from = { 0 };
-        socklen_t size = sizeof from;
+        socklen_t size = sizeof(from);
         int fd =
             accept4(listener->fd, (struct sockaddr *)&from, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd >= 0) {
@@ -166,10 +166,10 @@ static void add_listener(struct net *net, int fd, bool is_unix)
     loop_io_want(listener->io, LOOP_READ);
 
     struct sockaddr_storage here = { 0 };
-    socklen_t size = sizeof here;
+    socklen_t size = sizeof(here);
     char name[PEER_SIZE];
     getsockname(fd, (struct sockaddr *)&here, &size);
-    name_address(net, &here, name, sizeof name);
+    name_address(net, &here, name, sizeof(name));
     log_line(LOG_NOTICE, "Listening on %s", is_unix ? net->unix_path : name);
 }
 
@@ -206,7 +206,7 @@ static bool listen_tcp(struct net *net, const char *word, const struct reason *w
     const char *host = word + optional;
     const char *node = strcmp(host, "*") == 0 ? "0.0.0.0" : strcmp(host, "::*") == 0 ? "::" : host;
     char port[16];
-    snprintf(port, sizeof port, "%d", (int)net->conf->port);
+    snprintf(port, sizeof(port), "%d", (int)net->conf->port);
     struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE };
     struct addrinfo *found;
     int rc = getaddrinfo(node, port, &hints, &found);
@@ -232,7 +232,7 @@ static bool listen_all_tcp(struct net *net, const struct reason *why)
     while (*rest != '\0') {
         char word[256];
         size_t len = strcspn(rest, " ");
-        if (len >= sizeof word) return no(why, "bind: an address of %zu characters", len);
+        if (len >= sizeof(word)) return no(why, "bind: an address of %zu characters", len);
         if (len > 0) {
             if (net->count == CONF_BIND_MAX)
                 return no(why, "bind: more than %d addresses", (int)CONF_BIND_MAX);
@@ -253,7 +253,7 @@ static void remove_stale(const struct sockaddr_un *address)
     if (lstat(address->sun_path, &there) != 0 || !S_ISSOCK(there.st_mode)) return;
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0) return;
-    int rc = connect(fd, (const struct sockaddr *)address, sizeof *address);
+    int rc = connect(fd, (const struct sockaddr *)address, sizeof(*address));
     if (rc < 0 && errno == ECONNREFUSED) unlink(address->sun_path);
     close(fd);
 }
@@ -264,13 +264,13 @@ static bool listen_unix(struct net *net, const struct reason *why)
     if (path[0] == '\0') return true;
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     size_t size = strlen(path) + 1;
-    if (size > sizeof address.sun_path)
+    if (size > sizeof(address.sun_path))
         return no(why, "Failed opening Unix socket: %s: path longer than %zu bytes", path,
-                  sizeof address.sun_path - 1);
+                  sizeof(address.sun_path) - 1);
     memcpy(address.sun_path, path, size);
     remove_stale(&address);
     const char *step;
-    int fd = listen_at((struct sockaddr *)&address, sizeof address, net->conf->tcp_backlog, &step);
+    int fd = listen_at((struct sockaddr *)&address, sizeof(address), net->conf->tcp_backlog, &step);
     if (fd < 0)
         return no(why, "Failed opening Unix socket: %s: %s: %s", path, step, strerror(errno));
     net->unix_path = memcpy(mem_alloc(size), path, size);
@@ -293,7 +293,7 @@ static bool open_all(struct net *net, const struct reason *why)
 struct net *net_open(struct loop *loop, const struct conf *conf, struct clients *clients, char *why,
                      size_t why_size)
 {
-    struct net *net = mem_zalloc(sizeof *net);
+    struct net *net = mem_zalloc(sizeof(*net));
     net->loop = loop;
     net->conf = conf;
     net->clients = clients;

@@ -110,7 +110,7 @@ void notify_effect(struct notify *notify, const struct effect *effect)
 {
     if (!notify->wanted[effect->event] || !somebody_listens(notify)) return;
     struct record record = { .event = effect->event, .db = effect->db, .key_len = effect->key.len };
-    append(&notify->queue, &record, sizeof record);
+    append(&notify->queue, &record, sizeof(record));
     append(&notify->queue, effect->key.data, effect->key.len);
 }
 
@@ -119,7 +119,7 @@ static void publish(struct notify *notify, const char *kind, unsigned db, struct
                     struct bytes message)
 {
     char prefix[PREFIX_SIZE];
-    int len = snprintf(prefix, sizeof prefix, "__%s@%u__:", kind, db);
+    int len = snprintf(prefix, sizeof(prefix), "__%s@%u__:", kind, db);
     notify->channel.len = 0;
     append(&notify->channel, prefix, (size_t)len);
     append(&notify->channel, topic.data, topic.len);
@@ -141,8 +141,8 @@ void notify_flush(struct notify *notify)
     size_t at = 0;
     while (at < notify->queue.len) {
         struct record record;
-        memcpy(&record, notify->queue.data + at, sizeof record);
-        at += sizeof record;
+        memcpy(&record, notify->queue.data + at, sizeof(record));
+        at += sizeof(record);
         publish_event(notify, &record, bytes_of(notify->queue.data + at, record.key_len));
         at += record.key_len;
     }

@@ -95,7 +95,7 @@ bool process_notify(const char *state)
     if (path == NULL || (path[0] != '/' && path[0] != '@')) return false;
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     size_t len = strlen(path);
-    if (len >= sizeof address.sun_path) return false;
+    if (len >= sizeof(address.sun_path)) return false;
     memcpy(address.sun_path, path, len);
     if (path[0] == '@') address.sun_path[0] = '\0'; /* the abstract name space */
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);

@@ -281,7 +281,7 @@ static void frontier_push(struct agenda_walk *walk, uint32_t index)
 {
     if (walk->count == walk->cap) {
         walk->cap = walk->cap == 0 ? 16 : 2 * walk->cap;
-        walk->frontier = mem_realloc(walk->frontier, walk->cap * sizeof *walk->frontier);
+        walk->frontier = mem_realloc(walk->frontier, walk->cap * sizeof(*walk->frontier));
     }
     uint32_t i = walk->count++;
     walk->frontier[i] = index;

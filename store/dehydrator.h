@@ -20,14 +20,16 @@ void dehydrator_free(struct dehydrator *dehydrator);
 bool dehydrator_free_some(struct dehydrator *dehydrator, size_t *work); /* as list_free_some */
 
 size_t dehydrator_count(const struct dehydrator *dehydrator);
-msec dehydrator_next(const struct dehydrator *dehydrator); /* the first deadline; NEVER if empty. O(1) */
+msec dehydrator_next(
+    const struct dehydrator *dehydrator); /* the first deadline; NEVER if empty. O(1) */
 struct element *dehydrator_find(const struct dehydrator *dehydrator, struct bytes id); /* O(1) */
 struct element *dehydrator_first(const struct dehydrator *dehydrator); /* earliest, or NULL. O(1) */
 
 /* The id must be absent. O(log n) */
 void dehydrator_push(struct dehydrator *dehydrator, struct bytes id, struct bytes payload, msec at);
 /* Replaces the payload; deadline and place stay. `element` is invalid afterwards. */
-void dehydrator_update(struct dehydrator *dehydrator, struct element *element, struct bytes payload);
+void dehydrator_update(struct dehydrator *dehydrator, struct element *element,
+                       struct bytes payload);
 void dehydrator_remove(struct dehydrator *dehydrator, struct element *element); /* O(log n) */
 
 struct bytes element_id(const struct element *element); /* borrowed */

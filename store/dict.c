@@ -89,7 +89,7 @@ static struct dict_bucket *segment_new(size_t room)
 static void first_segment_resize(struct dict *dict, size_t keep, size_t room)
 {
     struct dict_bucket *segment = segment_new(room);
-    memcpy(segment, dict->segments[0], keep * sizeof *segment);
+    memcpy(segment, dict->segments[0], keep * sizeof(*segment));
     mem_free(dict->segments[0]);
     dict->segments[0] = segment;
 }
@@ -140,9 +140,9 @@ static void table_free(struct dict *dict)
 
 static struct dict_bucket *overflow_new(struct dict *dict)
 {
-    struct dict_bucket *bucket = mem_alloc_lines(sizeof *bucket);
+    struct dict_bucket *bucket = mem_alloc_lines(sizeof(*bucket));
     dict->overflows++;
-    return memset(bucket, 0, sizeof *bucket);
+    return memset(bucket, 0, sizeof(*bucket));
 }
 
 static void overflows_free(struct dict *dict, struct dict_bucket *bucket)
@@ -236,7 +236,7 @@ static void split_one(struct dict *dict)
     struct dict_bucket *high = bucket_append(dict);
     struct dict_bucket *low = bucket_at(dict, from);
     struct dict_bucket old = *low;
-    memset(low, 0, sizeof *low);
+    memset(low, 0, sizeof(*low));
     for (const struct dict_bucket *b = &old; b != NULL; b = b->more) {
         prefetch_elements(b);
         for (unsigned i = 0; i < SLOTS && b->slots[i] != 0; i++) {
@@ -257,7 +257,7 @@ static void merge_one(struct dict *dict)
         for (unsigned i = 0; i < SLOTS && b->slots[i] != 0; i++)
             chain_append(dict, low, b->slots[i]);
     overflows_free(dict, high->more);
-    memset(high, 0, sizeof *high); /* its memory stays, and may be the next bucket again */
+    memset(high, 0, sizeof(*high)); /* its memory stays, and may be the next bucket again */
     bucket_drop_last(dict);
 }
 

@@ -29,7 +29,8 @@ struct hash_iter {
 void hash_iter_begin(struct hash_iter *iter, const struct hash *hash);
 bool hash_iter_next(struct hash_iter *iter, struct bytes *field, struct bytes *value);
 
-const char *hash_encoding(const struct hash *hash); /* listpack (<= 512 fields, <= 64 bytes) or hashtable */
+const char *
+hash_encoding(const struct hash *hash); /* listpack (<= 512 fields, <= 64 bytes) or hashtable */
 size_t hash_bytes(const struct hash *hash);
 void hash_check(const struct hash *hash);
 

@@ -25,7 +25,7 @@ bool list_free_some(struct list *list, size_t *work);
 size_t list_count(const struct list *list);
 /* `element` may be one of this list's own. */
 void list_push(struct list *list, enum list_end end, struct bytes element);
-struct bytes list_at(const struct list *list, size_t index); /* borrowed; index < count */
+struct bytes list_at(const struct list *list, size_t index);       /* borrowed; index < count */
 void list_pop(struct list *list, enum list_end end, size_t count); /* count <= list_count */
 void list_keep(struct list *list, size_t from, size_t to); /* keeps [from, to), drops the rest */
 /* As LREM: count > 0 from the head, < 0 from the tail, 0 all. Returns how many went. */
@@ -37,8 +37,10 @@ struct list_iter {
     size_t offset;
 };
 void list_iter_at(struct list_iter *iter, const struct list *list, size_t index);
-bool list_iter_next(struct list_iter *iter, struct bytes *element); /* gives it, steps to the tail */
-bool list_iter_prev(struct list_iter *iter, struct bytes *element); /* gives it, steps to the head */
+bool list_iter_next(struct list_iter *iter,
+                    struct bytes *element); /* gives it, steps to the tail */
+bool list_iter_prev(struct list_iter *iter,
+                    struct bytes *element); /* gives it, steps to the head */
 
 const char *list_encoding(const struct list *list); /* Redis' name for it */
 size_t list_bytes(const struct list *list);         /* all memory, O(1) */

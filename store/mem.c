@@ -15,7 +15,7 @@
 enum { LINE = 64 };
 
 /* Present only when jemalloc is linked in. */
-extern int mallctl(const char *name, void *old, size_t *old_len, void *new, size_t new_len)
+int mallctl(const char *name, void *old, size_t *old_len, void *new, size_t new_len)
     __attribute__((weak));
 
 static struct mem_hooks foreign; /* all NULL: our own allocator */
@@ -154,9 +154,9 @@ const char *mem_allocator_name(void)
     if (foreign.resize != NULL) return "foreign";
     if (mallctl == NULL) return "libc";
     const char *version = NULL;
-    size_t len = sizeof version;
+    size_t len = sizeof(version);
     if (mallctl("version", &version, &len, NULL, 0) != 0) return "jemalloc";
     /* The version goes on with the commit it was built from: 5.3.0-0-g54eaed1d. */
-    snprintf(name, sizeof name, "jemalloc-%.*s", (int)strcspn(version, "-"), version);
+    snprintf(name, sizeof(name), "jemalloc-%.*s", (int)strcspn(version, "-"), version);
     return name;
 }

@@ -20,7 +20,8 @@ size_t set_count(const struct set *set);
 bool set_has(const struct set *set, struct bytes member);
 bool set_add(struct set *set, struct bytes member);    /* false if it was there */
 bool set_remove(struct set *set, struct bytes member); /* false if it was not */
-struct bytes set_random(const struct set *set, uint64_t (*next)(void *ctx), void *ctx); /* not empty */
+struct bytes set_random(const struct set *set, uint64_t (*next)(void *ctx),
+                        void *ctx); /* not empty */
 uint64_t set_scan(const struct set *set, uint64_t cursor,
                   void (*visit)(void *ctx, struct bytes member), void *ctx);
 
@@ -30,7 +31,8 @@ struct set_iter {
 void set_iter_begin(struct set_iter *iter, const struct set *set);
 bool set_iter_next(struct set_iter *iter, struct bytes *member); /* borrowed */
 
-const char *set_encoding(const struct set *set); /* intset (whole numbers only, at most 512) or hashtable */
+const char *
+set_encoding(const struct set *set); /* intset (whole numbers only, at most 512) or hashtable */
 size_t set_bytes(const struct set *set);
 void set_check(const struct set *set);
 

@@ -43,7 +43,7 @@ static inline void absorb(struct state *s, uint64_t word)
 static inline uint64_t load_word(const uint8_t *p)
 {
     uint64_t word;
-    memcpy(&word, p, sizeof word);
+    memcpy(&word, p, sizeof(word));
     return le64toh(word);
 }
 

@@ -37,7 +37,8 @@ void zset_iter_at(struct zset_iter *iter, const struct zset *zset, size_t rank);
 bool zset_iter_next(struct zset_iter *iter, struct bytes *member, double *score);
 bool zset_iter_prev(struct zset_iter *iter, struct bytes *member, double *score);
 
-const char *zset_encoding(const struct zset *zset); /* listpack (<= 128 members, <= 64 bytes) or skiplist */
+const char *
+zset_encoding(const struct zset *zset); /* listpack (<= 128 members, <= 64 bytes) or skiplist */
 size_t zset_bytes(const struct zset *zset);
 void zset_check(const struct zset *zset);
 

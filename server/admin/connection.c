@@ -17,7 +17,7 @@ static void cmd_ping(struct call *call)
         return;
     }
     struct bytes text = call->argc == 2 ? call->argv[1] : LIT("");
-    if (call->out->version == 2 && session_subscriptions(call->session) > 0) {
+    if (!resp_has_push(call->out) && session_subscriptions(call->session) > 0) {
         resp_array(call->out, 2);
         resp_bulk_text(call->out, "pong");
         reply_bytes(call, text);

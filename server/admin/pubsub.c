@@ -152,7 +152,7 @@ static void cmd_pubsub_help(struct call *call)
         "    Return the number of subscribers for the specified channels, excluding",
         "    pattern subscriptions(default: no channels).",
     };
-    reply_help(call, lines, sizeof lines / sizeof lines[0]);
+    reply_help(call, lines, sizeof(lines) / sizeof(lines[0]));
 }
 
 /* ---- rows ----------------------------------------------------------------------------------- */

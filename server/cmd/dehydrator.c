@@ -52,11 +52,11 @@ static void cmd_push(struct call *call)
 static struct bytes generate_id(struct random *random, char id[GENERATED_ID_CHARS])
 {
     static const char alphabet[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-    enum { LETTERS = sizeof alphabet - 1, FAIR = 256 / LETTERS * LETTERS };
+    enum { LETTERS = sizeof(alphabet) - 1, FAIR = 256 / LETTERS * LETTERS };
     size_t made = 0;
     while (made < GENERATED_ID_CHARS) {
         uint64_t drawn = random_next(random);
-        for (size_t i = 0; i < sizeof drawn && made < GENERATED_ID_CHARS; i++, drawn >>= 8) {
+        for (size_t i = 0; i < sizeof(drawn) && made < GENERATED_ID_CHARS; i++, drawn >>= 8) {
             unsigned byte = (unsigned)(drawn & 0xff);
             if (byte < FAIR) id[made++] = alphabet[byte % LETTERS];
         }

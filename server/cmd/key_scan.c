@@ -28,7 +28,7 @@ static void visit(void *ctx, struct entry *entry)
     if (!bytes_match(listing->pattern, entry_key(entry))) return;
     if (listing->count == listing->room) {
         listing->room = listing->room == 0 ? 16 : listing->room * 2;
-        listing->found = mem_realloc(listing->found, listing->room * sizeof *listing->found);
+        listing->found = mem_realloc(listing->found, listing->room * sizeof(*listing->found));
     }
     listing->found[listing->count++] = entry;
 }

@@ -78,7 +78,7 @@ static void cmd_object_help(struct call *call)
         "HELP",
         "    Prints this help.",
     };
-    reply_lines(call, lines, sizeof lines / sizeof lines[0]);
+    reply_lines(call, lines, sizeof(lines) / sizeof(lines[0]));
 }
 
 /* DIFFERS: Redis lists DOCTOR, MALLOC-STATS, PURGE and STATS too. (doc/differs.md) */
@@ -92,7 +92,7 @@ static void cmd_memory_help(struct call *call)
         "HELP",
         "    Prints this help.",
     };
-    reply_lines(call, lines, sizeof lines / sizeof lines[0]);
+    reply_lines(call, lines, sizeof(lines) / sizeof(lines[0]));
 }
 
 static const struct command object_rows[] = {

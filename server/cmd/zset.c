@@ -36,7 +36,7 @@ static bool take_option(const struct call *call, int i, struct zadd *how)
         { "CH", &how->count_moved },      { "INCR", &how->put.add },
         { "GT", &how->put.only_greater }, { "LT", &how->put.only_less },
     };
-    for (size_t o = 0; o < sizeof options / sizeof options[0]; o++) {
+    for (size_t o = 0; o < sizeof(options) / sizeof(options[0]); o++) {
         if (!arg_is(call, i, options[o].word)) continue;
         *options[o].flag = true;
         return true;
@@ -125,7 +125,7 @@ static void zadd(struct call *call, struct zadd *how)
     double few[16], *scores = few;
     if (!parse_zadd(call, how)) return;
     size_t pairs = (size_t)how->pairs;
-    if (pairs > sizeof few / sizeof few[0]) scores = mem_alloc(pairs * sizeof *scores);
+    if (pairs > sizeof(few) / sizeof(few[0])) scores = mem_alloc(pairs * sizeof(*scores));
     zadd_scored(call, how, scores);
     if (scores != few) mem_free(scores);
 }

@@ -49,7 +49,7 @@ static bool parse_limit_score(struct bytes text, double *score)
 {
     if (number_parse_double(text.data, text.len, score)) return true;
     char small[64], *end;
-    char *copy = text.len < sizeof small ? small : mem_alloc(text.len + 1);
+    char *copy = text.len < sizeof(small) ? small : mem_alloc(text.len + 1);
     memcpy(copy, text.data, text.len);
     copy[text.len] = '\0';
     *score = strtod(copy, &end);

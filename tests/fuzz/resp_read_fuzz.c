@@ -26,10 +26,10 @@ static void fold(struct outcome *outcome, const void *data, size_t len)
 static void fold_request(struct outcome *outcome, const struct resp_reader *reader,
                          const char *input)
 {
-    fold(outcome, &reader->argc, sizeof reader->argc);
-    fold(outcome, &reader->consumed, sizeof reader->consumed);
+    fold(outcome, &reader->argc, sizeof(reader->argc));
+    fold(outcome, &reader->consumed, sizeof(reader->consumed));
     for (int i = 0; i < reader->argc; i++) {
-        fold(outcome, &reader->args[i].len, sizeof reader->args[i].len);
+        fold(outcome, &reader->args[i].len, sizeof(reader->args[i].len));
         fold(outcome, resp_reader_arg(reader, input, i), reader->args[i].len);
     }
 }

@@ -13,8 +13,8 @@ struct rng {
 uint64_t test_seed(void); /* the same for the whole process; printed once */
 void rng_init(struct rng *rng, uint64_t seed);
 uint64_t rng_next(struct rng *rng);
-uint64_t rng_below(struct rng *rng, uint64_t limit);              /* 0..limit-1 */
-int64_t rng_between(struct rng *rng, int64_t low, int64_t high);  /* inclusive */
+uint64_t rng_below(struct rng *rng, uint64_t limit);             /* 0..limit-1 */
+int64_t rng_between(struct rng *rng, int64_t low, int64_t high); /* inclusive */
 int rng_chance(struct rng *rng, unsigned percent);
 uint64_t rng_draw(void *rng); /* rng_next in the shape that dict_random wants */
 

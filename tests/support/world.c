@@ -19,9 +19,8 @@ static struct bytes copy_of(struct bytes bytes)
     return bytes_of(copy, bytes.len);
 }
 
-static void capture(void *ctx, const struct effect *effect)
+void world_keep(struct world *world, const struct effect *effect)
 {
-    struct world *world = ctx;
     if (world->effect_count == world->effect_cap) {
         world->effect_cap = world->effect_cap > 0 ? world->effect_cap * 2 : 64;
         world->effects = mem_realloc(world->effects, world->effect_cap * sizeof(*world->effects));
@@ -33,6 +32,11 @@ static void capture(void *ctx, const struct effect *effect)
     world->effects[world->effect_count++].effect = kept;
 }
 
+static void keep(void *world, const struct effect *effect)
+{
+    world_keep(world, effect);
+}
+
 static void committed(void *ctx, const struct txn *txn)
 {
     (void)txn;
@@ -42,7 +46,7 @@ static void committed(void *ctx, const struct txn *txn)
 void world_init(struct world *world)
 {
     *world = (struct world){ .store = store_new(16), .now = 1000000 };
-    struct effect_listener listener = { capture, committed, world };
+    struct effect_listener listener = { keep, committed, world };
     store_listen(world->store, LISTEN_CHANGES | LISTEN_EVENTS, &listener);
 }
 

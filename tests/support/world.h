@@ -1,5 +1,6 @@
 /* world: a store, a clock that only moves when told, and every effect and event that came of it.
- * For tests of the store: no sockets, no text, no real time. */
+ * For tests of the store: no sockets, no text, no real time. server_world puts a server around
+ * it. */
 #ifndef TESTS_SUPPORT_WORLD_H
 #define TESTS_SUPPORT_WORLD_H
 
@@ -23,6 +24,8 @@ struct world {
 
 void world_init(struct world *world); /* 16 databases, 1000000 ms, listening to everything */
 void world_drop(struct world *world);
+/* What the world's listener does, for another listener in its place. */
+void world_keep(struct world *world, const struct effect *effect);
 
 struct txn *world_begin(struct world *world); /* a transaction with one call in database 0 */
 void world_commit(struct world *world);       /* and checks the whole store */

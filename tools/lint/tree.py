@@ -17,7 +17,7 @@ LAYERS = (
     (r"proto/", r"proto/"),
     (r"conf/", r"conf/"),
     (r"store/", r"store/"),
-    (r"server/cmd/", r"server/(call|args|error|command)\.h|server/cmd/|proto/resp_write\.h|store/"),
+    (r"server/cmd/", r"server/(call|args|error|command)\.h|server/cmd/|proto/(resp_write|number)\.h|store/"),
     (r"server/admin/", r"server/(?!cmd/|main)|proto/|conf/|store/"),
     (r"server/main\.c", r"server/|proto/|conf/|store/"),
     (r"server/", r"server/(?!cmd/|admin/|main)|proto/|conf/|store/"),

@@ -126,11 +126,11 @@ START_TEST(a_memory_value_takes_units_in_any_case)
     };
     static const char *const wrong[] = { "1xx", "-1", "10%", "1 gb", "1.5gb", "mb1", "+1" };
     conf_init(&conf);
-    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
         SET("maxmemory", values[i][0], "ok");
         IS("maxmemory", values[i][1]);
     }
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
         SET("maxmemory", wrong[i], "argument must be a memory value");
     conf_drop(&conf);
 }
@@ -222,7 +222,7 @@ START_TEST(event_classes_are_shown_in_redis_order)
         { "nAKE", "AnKE" }, { "", "" },
     };
     conf_init(&conf);
-    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
         SET("notify-keyspace-events", values[i][0], "ok");
         IS("notify-keyspace-events", values[i][1]);
     }
@@ -234,7 +234,7 @@ START_TEST(unknown_event_classes_are_refused)
 {
     static const char *const wrong[] = { "KEq", "S", "KET", "I", "V", "K E", "a" };
     conf_init(&conf);
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
         SET("notify-keyspace-events", wrong[i],
             "Invalid event class character. Use 'Ag$lshzxeKEtmdn'.");
     IS("notify-keyspace-events", "");
@@ -290,8 +290,8 @@ START_TEST(random_values_are_refused_or_read_back_equal)
     for (int round = 0; round < 20000; round++) {
         const struct conf_option *option = conf_option_at(rng_below(&rng, conf_option_count()));
         char value[12] = "", *before = conf_get(&conf, option);
-        for (size_t i = 0, len = rng_below(&rng, sizeof value); i < len; i++)
-            value[i] = letters[rng_below(&rng, sizeof letters - 1)];
+        for (size_t i = 0, len = rng_below(&rng, sizeof(value)); i < len; i++)
+            value[i] = letters[rng_below(&rng, sizeof(letters) - 1)];
         if (strcmp(set(option->name, value), "ok") == 0) {
             char *shown = conf_get(&conf, option);
             ck_assert_msg(strcmp(set(option->name, shown), "ok") == 0, "%s %s", option->name,

@@ -106,7 +106,7 @@ START_TEST(an_error_names_file_line_option_and_reason)
         { "include\n", "t.conf:1: include: wrong number of arguments" },
     };
     conf_init(&conf);
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
         ck_assert_str_eq(load(cases[i][0]), cases[i][1]);
     conf_drop(&conf);
 }
@@ -120,7 +120,7 @@ START_TEST(a_long_line_ends_in_a_bounded_error)
     line[len] = '\0';
     conf_init(&conf);
     const char *why = load(line);
-    ck_assert_uint_lt(strlen(why), sizeof error.text);
+    ck_assert_uint_lt(strlen(why), sizeof(error.text));
     ck_assert_ptr_nonnull(strstr(why, "no such option"));
     conf_drop(&conf);
     free(line);

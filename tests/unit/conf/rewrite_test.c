@@ -82,7 +82,7 @@ START_TEST(the_example_names_every_option_and_reads_as_the_defaults)
     assert_same(&conf, &read);
     for (size_t i = 0; i < conf_option_count(); i++) {
         char line[100];
-        snprintf(line, sizeof line, "\n%s ", conf_option_at(i)->name);
+        snprintf(line, sizeof(line), "\n%s ", conf_option_at(i)->name);
         ck_assert_msg(strstr(text, line) != NULL, "%s", line);
     }
     conf_drop(&conf);
@@ -212,7 +212,7 @@ END_TEST
 static void set_random_text(struct rng *rng, const char *name)
 {
     char value[9] = "";
-    for (size_t i = 0, len = rng_below(rng, sizeof value); i < len; i++)
+    for (size_t i = 0, len = rng_below(rng, sizeof(value)); i < len; i++)
         value[i] = (char)rng_between(rng, 1, 255);
     set(name, value);
 }
@@ -225,7 +225,7 @@ START_TEST(random_settings_survive_a_rewrite_and_a_load)
     load("# begin\ntimeout 5\n");
     for (int round = 0; round < 100; round++) {
         char number[30];
-        snprintf(number, sizeof number, "%lld", (long long)rng_between(&rng, 0, INT32_MAX));
+        snprintf(number, sizeof(number), "%lld", (long long)rng_between(&rng, 0, INT32_MAX));
         set("timeout", number);
         set("maxmemory", number);
         set_random_text(&rng, "requirepass");

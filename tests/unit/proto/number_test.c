@@ -64,7 +64,7 @@ START_TEST(integers_are_accepted_in_one_form_only)
                                        "99999999999999999999",
                                        "100000000000000000000" };
     int64_t value = 7;
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
         ck_assert_msg(!number_parse_int64(bad[i], strlen(bad[i]), &value), "%s", bad[i]);
     ck_assert_int_eq(value, 7);
     ck_assert(!number_parse_int64("1\0", 2, &value));
@@ -105,11 +105,11 @@ START_TEST(random_integers_are_accepted_when_they_print_as_they_stand)
     rng_init(&rng, test_seed());
     for (int i = 0; i < ROUNDS; i++) {
         char text[64], again[64];
-        size_t len = random_integer_text(text, sizeof text, &rng);
+        size_t len = random_integer_text(text, sizeof(text), &rng);
         errno = 0;
         long long reference = strtoll(text, NULL, 10);
         bool fits = errno == 0;
-        snprintf(again, sizeof again, "%lld", reference);
+        snprintf(again, sizeof(again), "%lld", reference);
         int64_t value = 0;
         bool good = number_parse_int64(text, len, &value);
         ck_assert_msg(good == (fits && strcmp(text, again) == 0), "%s", text);
@@ -161,7 +161,7 @@ static double random_double(struct rng *rng)
     case 1: return -(double)(int64_t)(bits >> rng_below(rng, 64));
     case 2: return (double)rng_between(rng, -100000, 100000) / 100;
     case 3: return 1e17 + (double)rng_between(rng, -100, 100) * 8;
-    default: memcpy(&value, &bits, sizeof value); return value;
+    default: memcpy(&value, &bits, sizeof(value)); return value;
     }
 }
 
@@ -173,11 +173,11 @@ START_TEST(random_doubles_are_printed_as_printf_does_and_read_back_the_same)
         double value = random_double(&rng), back;
         if (isnan(value)) continue;
         char expected[64], text[NUMBER_DOUBLE_MAX_CHARS];
-        int len = snprintf(expected, sizeof expected, "%.17g", value);
+        int len = snprintf(expected, sizeof(expected), "%.17g", value);
         ck_assert_uint_eq(number_print_double(text, value), (size_t)len);
         ck_assert_msg(memcmp(text, expected, (size_t)len) == 0, "%s", expected);
         ck_assert_msg(number_parse_double(text, (size_t)len, &back), "%s", expected);
-        ck_assert_msg(memcmp(&back, &value, sizeof value) == 0, "%s", expected);
+        ck_assert_msg(memcmp(&back, &value, sizeof(value)) == 0, "%s", expected);
     }
 }
 END_TEST
@@ -210,7 +210,7 @@ START_TEST(doubles_are_accepted_in_every_form_that_strtod_knows)
         { "9007199254740993", 9007199254740992.0 },
         { "123456789012345678", 123456789012345678.0 },
     };
-    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+    for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
         double value = 0;
         ck_assert_msg(number_parse_double(good[i].text, strlen(good[i].text), &value), "%s",
                       good[i].text);
@@ -229,7 +229,7 @@ START_TEST(doubles_out_of_range_with_blanks_or_tails_are_refused)
                                        "\t1",    "1 ",     "0x",     "1_0",    "1..2",
                                        "--1",    "1-",     "1,5",    "\v1",    "infi" };
     double value = 7;
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
         ck_assert_msg(!number_parse_double(bad[i], strlen(bad[i]), &value), "%s", bad[i]);
     ck_assert(!number_parse_double("1\0", 2, &value));
     ck_assert(value == 7);
@@ -240,11 +240,11 @@ START_TEST(long_texts_of_doubles_are_read_whole)
 {
     char text[2000];
     double value;
-    memset(text, '1', sizeof text);
+    memset(text, '1', sizeof(text));
     ck_assert(!number_parse_double(text, 400, &value));
     ck_assert(number_parse_double(text, 300, &value) && value > 1e299 && value < 1.2e299);
     memcpy(text, "0.", 2);
-    ck_assert(number_parse_double(text, sizeof text, &value) && value == 1.0 / 9);
+    ck_assert(number_parse_double(text, sizeof(text), &value) && value == 1.0 / 9);
     for (size_t len = 250; len < 260; len++)
         ck_assert(number_parse_double(text, len, &value) && value == 1.0 / 9);
 }
@@ -268,7 +268,7 @@ START_TEST(random_texts_of_doubles_are_read_as_strtod_does)
     rng_init(&rng, test_seed());
     for (int i = 0; i < ROUNDS; i++) {
         char text[24];
-        size_t len = rng_below(&rng, sizeof text);
+        size_t len = rng_below(&rng, sizeof(text));
         bool odd = rng_chance(&rng, 30);
         for (size_t j = 0; j < len; j++)
             text[j] =
@@ -278,7 +278,7 @@ START_TEST(random_texts_of_doubles_are_read_as_strtod_does)
         double value = 0, expected = 0;
         bool good = number_parse_double(text, len, &value);
         ck_assert_msg(good == reference_parse(text, len, &expected), "%.*s", (int)len, text);
-        ck_assert_msg(!good || memcmp(&value, &expected, sizeof value) == 0, "%.*s", (int)len,
+        ck_assert_msg(!good || memcmp(&value, &expected, sizeof(value)) == 0, "%.*s", (int)len,
                       text);
     }
 }
@@ -329,11 +329,11 @@ START_TEST(long_doubles_out_of_range_or_too_long_are_refused)
     static const char *const bad[] = { "",  "nan", "1e5000", "-1e5000", "1e-5000",
                                        ".", " 1",  "1 ",     "1a" };
     long double value;
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
         ck_assert_msg(!number_parse_long_double(bad[i], strlen(bad[i]), &value), "%s", bad[i]);
     ck_assert(!number_parse_long_double("1\0", 2, &value));
     static char zeros[5120];
-    memset(zeros, '0', sizeof zeros);
+    memset(zeros, '0', sizeof(zeros));
     zeros[5118] = '1';
     ck_assert(number_parse_long_double(zeros, 5119, &value) && value == 1);
     ck_assert(!number_parse_long_double(zeros, 5120, &value));

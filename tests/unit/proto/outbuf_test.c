@@ -103,10 +103,10 @@ START_TEST(a_big_append_gets_a_chunk_of_its_own_size)
     struct outbuf out;
     outbuf_init(&out);
     outbuf_append(&out, "small", 5);
-    outbuf_append(&out, big, sizeof big);
+    outbuf_append(&out, big, sizeof(big));
     outbuf_append(&out, "\r\n", 2);
     ck_assert_int_eq(chunks_of(&out), 2);
-    ck_assert_uint_lt(out.bytes, sizeof big + 2 * KIB);
+    ck_assert_uint_lt(out.bytes, sizeof(big) + 2 * KIB);
     outbuf_check(&out);
     outbuf_drop(&out);
 }
@@ -148,7 +148,7 @@ START_TEST(a_reserve_is_contiguous_even_where_the_tail_is_short)
 {
     struct outbuf out;
     char text[1000];
-    memset(text, 'a', sizeof text);
+    memset(text, 'a', sizeof(text));
     outbuf_init(&out);
     outbuf_append(&out, text, 900);
     for (int i = 0; i < 20; i++) {
@@ -189,7 +189,7 @@ START_TEST(a_big_splice_copies_nothing)
     outbuf_init(&out);
     outbuf_init(&from);
     outbuf_append(&out, "head ", 5);
-    outbuf_append(&from, big, sizeof big);
+    outbuf_append(&from, big, sizeof(big));
     chunks_of(&from);
     const void *place = iov[0].iov_base;
     outbuf_splice(&out, &from);
@@ -207,7 +207,7 @@ START_TEST(peek_fills_no_more_iovecs_than_it_may)
     outbuf_init(&out);
     ck_assert_int_eq(outbuf_peek(&out, iov, 3), 0);
     for (int i = 0; i < 5; i++)
-        outbuf_append(&out, big, sizeof big);
+        outbuf_append(&out, big, sizeof(big));
     ck_assert_int_eq(outbuf_peek(&out, iov, 3), 3);
     ck_assert_int_gt(chunks_of(&out), 3);
     outbuf_drop(&out);
@@ -220,11 +220,11 @@ START_TEST(consume_frees_the_chunks_it_empties)
     struct outbuf out;
     outbuf_init(&out);
     for (int i = 0; i < 5; i++)
-        outbuf_append(&out, big, sizeof big);
+        outbuf_append(&out, big, sizeof(big));
     size_t before = out.bytes;
-    outbuf_consume(&out, 3 * sizeof big + 1);
-    ck_assert_uint_le(out.bytes, before - 2 * sizeof big);
-    ck_assert_uint_eq(out.len, 2 * sizeof big - 1);
+    outbuf_consume(&out, 3 * sizeof(big) + 1);
+    ck_assert_uint_le(out.bytes, before - 2 * sizeof(big));
+    ck_assert_uint_eq(out.len, 2 * sizeof(big) - 1);
     outbuf_check(&out);
     outbuf_drop(&out);
 }

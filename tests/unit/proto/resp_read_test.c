@@ -166,7 +166,7 @@ START_TEST(unbalanced_quotes_are_malformed)
     static const char *const bad[] = { "ECHO \"abc\r\n", "ECHO \"a\"b\r\n", "ECHO 'abc\n",
                                        "ECHO \"\\\"\n",  "ECHO \"a\\\n",    "ECHO ''\"\"\n",
                                        "ECHO x''y\n",    "'\\'\n",          "\"\n" };
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
         assert_reads_under(&usual, bad[i], strlen(bad[i]),
                            "Protocol error: unbalanced quotes in request");
 }
@@ -260,7 +260,7 @@ END_TEST
 static struct transcript long_line(const char *head, size_t skip, size_t len, bool ended)
 {
     static char text[MAX_LINE + 100];
-    memset(text, '1', sizeof text);
+    memset(text, '1', sizeof(text));
     memcpy(text, head, strlen(head));
     memcpy(text + skip + len, "\r\n", 2);
     return fed(text, skip + len + (ended ? 2 : 0), &whole);
@@ -309,7 +309,7 @@ END_TEST
 START_TEST(a_line_hidden_by_a_nul_is_malformed_once_too_long)
 {
     static char text[MAX_LINE + 1];
-    memset(text, '\n', sizeof text);
+    memset(text, '\n', sizeof(text));
     memcpy(text, "a\0", 2);
     struct transcript got = fed(text, MAX_LINE, &whole);
     ck_assert_str_eq(got.text, "");
@@ -324,17 +324,17 @@ START_TEST(a_partial_line_is_searched_once)
 {
     static char text[MAX_LINE];
     struct resp_reader reader;
-    memset(text, 'a', sizeof text);
+    memset(text, 'a', sizeof(text));
     for (int kind = 0; kind < 2; kind++) {
         text[0] = "a*"[kind];
         resp_reader_init(&reader);
-        for (size_t len = 1; len < sizeof text; len++) {
+        for (size_t len = 1; len < sizeof(text); len++) {
             ck_assert_int_eq(resp_read(&reader, text, len, &usual), RESP_PARTIAL);
             ck_assert_uint_eq(reader.scanned, len);
             text[len - 1] = "\n\r"[kind]; /* would end the line if it were seen again */
             if (len == 1) text[0] = "a*"[kind];
         }
-        memset(text, 'a', sizeof text);
+        memset(text, 'a', sizeof(text));
         resp_reader_drop(&reader);
     }
 }
@@ -345,12 +345,12 @@ START_TEST(what_was_parsed_of_a_multibulk_is_not_looked_at_again)
     char text[] = "*3\r\n$1\r\na\r\n$12\r\nbbbbbbbbbbbb\r\n$1\r\nc\r\n";
     struct resp_reader reader;
     resp_reader_init(&reader);
-    for (size_t len = 0; len < sizeof text - 1; len++) {
+    for (size_t len = 0; len < sizeof(text) - 1; len++) {
         ck_assert_int_eq(resp_read(&reader, text, len, &usual), RESP_PARTIAL);
         memset(text, '\0', reader.parsed);
     }
-    ck_assert_int_eq(resp_read(&reader, text, sizeof text - 1, &usual), RESP_REQUEST);
-    ck_assert_uint_eq(reader.consumed, sizeof text - 1);
+    ck_assert_int_eq(resp_read(&reader, text, sizeof(text) - 1, &usual), RESP_REQUEST);
+    ck_assert_uint_eq(reader.consumed, sizeof(text) - 1);
     ck_assert_int_eq(reader.argc, 3);
     ck_assert_uint_eq(reader.args[1].offset, 16);
     ck_assert_uint_eq(reader.args[1].len, 12);
@@ -367,8 +367,8 @@ START_TEST(wants_is_what_completes_the_argument)
     ck_assert_uint_eq(resp_reader_wants(&reader, 0), 0);
     ck_assert_int_eq(resp_read(&reader, text, 12, &usual), RESP_PARTIAL);
     ck_assert_uint_eq(resp_reader_wants(&reader, 12), 0);
-    ck_assert_int_eq(resp_read(&reader, text, sizeof text - 1, &usual), RESP_PARTIAL);
-    ck_assert_uint_eq(resp_reader_wants(&reader, sizeof text - 1), 100000 - 1 + 2);
+    ck_assert_int_eq(resp_read(&reader, text, sizeof(text) - 1, &usual), RESP_PARTIAL);
+    ck_assert_uint_eq(resp_reader_wants(&reader, sizeof(text) - 1), 100000 - 1 + 2);
     ck_assert_uint_eq(resp_reader_wants(&reader, 200000), 0);
     resp_reader_drop(&reader);
 }
@@ -414,7 +414,7 @@ struct script {
 
 static void add(struct script *script, const char *text, size_t len)
 {
-    ck_assert_uint_le(script->len + len, sizeof script->text);
+    ck_assert_uint_le(script->len + len, sizeof(script->text));
     memcpy(script->text + script->len, text, len);
     script->len += len;
 }
@@ -427,7 +427,7 @@ static void add_text(struct script *script, const char *text)
 static void add_bulk(struct script *script, const char *data, size_t len)
 {
     char header[32];
-    add(script, header, (size_t)snprintf(header, sizeof header, "$%zu\r\n", len));
+    add(script, header, (size_t)snprintf(header, sizeof(header), "$%zu\r\n", len));
     add(script, data, len);
     add_text(script, "\r\n");
 }
@@ -444,7 +444,7 @@ static void add_quoted(struct script *script, const char *data, size_t len, stru
         else if (c == '"' || c == '\\')
             add(script, (char[]){ '\\', c }, 2);
         else
-            add(script, hex, (size_t)snprintf(hex, sizeof hex, "\\x%02x", (unsigned char)c));
+            add(script, hex, (size_t)snprintf(hex, sizeof(hex), "\\x%02x", (unsigned char)c));
     }
     add_text(script, "\"");
 }
@@ -456,10 +456,10 @@ static void add_request(struct script *script, struct transcript *expected, stru
     uint64_t count = rng_below(rng, 5);
     bool is_inline = rng_chance(rng, 40);
     if (!is_inline)
-        add(script, header, (size_t)snprintf(header, sizeof header, "*%d\r\n", (int)count));
+        add(script, header, (size_t)snprintf(header, sizeof(header), "*%d\r\n", (int)count));
     note(expected, "[", 1);
     for (uint64_t i = 0; i < count; i++) {
-        size_t len = rng_below(rng, rng_chance(rng, 10) ? sizeof data : 12);
+        size_t len = rng_below(rng, rng_chance(rng, 10) ? sizeof(data) : 12);
         for (size_t j = 0; j < len; j++)
             data[j] =
                 rng_chance(rng, 50) ? "\r\n\"'\\ $*\0a"[rng_below(rng, 10)] : (char)rng_next(rng);
@@ -533,7 +533,7 @@ static void add_noise(struct script *script, struct rng *rng)
                                           "*0\r\n" };
     uint64_t count = rng_below(rng, 20);
     for (uint64_t i = 0; i < count; i++)
-        add_text(script, pieces[rng_below(rng, sizeof pieces / sizeof *pieces)]);
+        add_text(script, pieces[rng_below(rng, sizeof(pieces) / sizeof(*pieces))]);
     while (script->len > 0 && rng_chance(rng, 40))
         script->text[rng_below(rng, script->len)] = (char)rng_below(rng, 64);
 }

@@ -107,7 +107,7 @@ START_TEST(what_redis_never_sends_is_malformed)
         "*1\r\nx",      "$?\r\n",       "*?\r\n",  "%9223372036854775807\r\n",
         "*1\r\n:x\r\n",
     };
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         ck_assert_msg(parse(bad[i]) == REPLY_MALFORMED, "%s", bad[i]);
         ck_assert_msg(resp_reply_length(bad[i], strlen(bad[i])) == -1, "%s", bad[i]);
     }
@@ -131,7 +131,7 @@ END_TEST
 static void write_random(struct resp_writer *w, struct rng *rng, int depth)
 {
     static const char text[] = "some\r\ntext\0with-all";
-    size_t len = rng_below(rng, sizeof text), count = rng_below(rng, 4);
+    size_t len = rng_below(rng, sizeof(text)), count = rng_below(rng, 4);
     switch (rng_below(rng, depth > 4 ? 8 : 12)) {
     case 0: resp_status(w, "PONG"); return;
     case 1: resp_error(w, text, len); return;

@@ -22,7 +22,7 @@ static char *taken(void)
 {
     static char text[200 * 1024];
     outbuf_check(&out);
-    ck_assert_uint_lt(out.len, sizeof text);
+    ck_assert_uint_lt(out.len, sizeof(text));
     outbuf_copy(&out, text);
     text[out.len] = '\0';
     outbuf_drop(&out);
@@ -47,6 +47,14 @@ START_TEST(lines_and_integers_are_the_same_in_both_versions)
     WRITES_IN_BOTH(resp_integer(&w, 0), ":0\r\n");
     WRITES_IN_BOTH(resp_integer(&w, INT64_MIN), ":-9223372036854775808\r\n");
     WRITES_IN_BOTH(resp_integer(&w, 1234567), ":1234567\r\n");
+}
+END_TEST
+
+START_TEST(pairs_are_flat_in_2_and_nested_in_3)
+{
+    WRITES((resp_pairs(&w, 1), resp_pair(&w), resp_integer(&w, 1), resp_integer(&w, 2)),
+           "*2\r\n:1\r\n:2\r\n", "*1\r\n*2\r\n:1\r\n:2\r\n");
+    WRITES(resp_pairs(&w, 3), "*6\r\n", "*3\r\n");
 }
 END_TEST
 
@@ -99,13 +107,13 @@ END_TEST
 START_TEST(a_long_error_is_cleaned_to_its_end)
 {
     char line[5000];
-    memset(line, 'x', sizeof line);
+    memset(line, 'x', sizeof(line));
     line[4990] = '\n';
     struct resp_writer w = writer(2);
-    resp_error(&w, line, sizeof line);
+    resp_error(&w, line, sizeof(line));
     const char *text = taken();
-    ck_assert_uint_eq(strlen(text), sizeof line + 3);
-    ck_assert_ptr_eq(strchr(text, '\n'), text + sizeof line + 2);
+    ck_assert_uint_eq(strlen(text), sizeof(line) + 3);
+    ck_assert_ptr_eq(strchr(text, '\n'), text + sizeof(line) + 2);
     ck_assert_int_eq(text[4991], ' ');
 }
 END_TEST
@@ -160,9 +168,9 @@ START_TEST(bulks_of_every_size_are_read_back)
     static char data[70000];
     struct rng rng;
     rng_init(&rng, test_seed());
-    for (size_t i = 0; i < sizeof data; i++)
+    for (size_t i = 0; i < sizeof(data); i++)
         data[i] = (char)rng_next(&rng);
-    for (size_t size = 0; size < sizeof data; size += 1 + size / 40) {
+    for (size_t size = 0; size < sizeof(data); size += 1 + size / 40) {
         struct resp_writer w = writer(3);
         resp_bulk(&w, data, size);
         resp_verbatim(&w, "txt", data, size);
@@ -205,6 +213,7 @@ Suite *test_suite(void)
         replies_written_aside_are_spliced_behind_or_dropped,
         bulks_of_every_size_are_read_back,
         a_long_double_longer_than_a_reservation_is_written,
+        pairs_are_flat_in_2_and_nested_in_3,
         NULL,
     };
     return suite_of("resp_write", tests);

@@ -96,7 +96,7 @@ START_TEST(integers_are_strict)
     ck_assert(arg_int64(call_with("SET", "-9223372036854775808", NULL), 1, &value));
     ck_assert_int_eq(value, INT64_MIN);
     ck_assert_str_eq(reply(), "");
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct call *call = call_with("SET", bad[i], NULL);
         ck_assert(!arg_int64(call, 1, &value));
         ck_assert(call->failed);
@@ -287,7 +287,7 @@ START_TEST(ranges_are_clipped_as_lrange_does)
         { 0, -6, 5, 0, 0 },   { 0, -1, 0, 0, 0 },         { INT64_MIN, INT64_MAX, 5, 0, 5 },
         { 4, 4, 5, 4, 5 },    { INT64_MAX, -1, 5, 0, 0 },
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         size_t from, to;
         clip_range(cases[i].start, cases[i].stop, cases[i].count, &from, &to);
         ck_assert_uint_eq(from, cases[i].from);
@@ -299,7 +299,7 @@ END_TEST
 START_TEST(an_error_line_is_bounded_and_clean_whatever_a_client_sent)
 {
     static char option[REPLY_MAX];
-    memset(option, 'x', sizeof option - 1);
+    memset(option, 'x', sizeof(option) - 1);
     memcpy(option, "a\r\nb", 4);
     begin();
     struct call *call = call_with("EXPIRE", option, NULL);

@@ -37,7 +37,7 @@ static inline const char *caller_heard(struct caller *caller)
 {
     static char text[16 * 1024];
     size_t len = caller->out.len, to = 0;
-    ck_assert_uint_lt(len, sizeof text);
+    ck_assert_uint_lt(len, sizeof(text));
     outbuf_copy(&caller->out, text);
     outbuf_consume(&caller->out, len);
     for (size_t i = 0; i < len; i++) {

@@ -64,7 +64,7 @@ START_TEST(nothing_is_found_under_a_prefix_an_extension_or_a_name_with_a_nul)
     ck_assert_ptr_null(commands_find(commands, LIT("gett")).row);
     ck_assert_ptr_null(commands_find(commands, LIT("get\0")).row);
     ck_assert_ptr_null(commands_find(commands, LIT("")).row);
-    ck_assert_ptr_null(commands_find(commands, bytes_of(longest, sizeof longest)).row);
+    ck_assert_ptr_null(commands_find(commands, bytes_of(longest, sizeof(longest))).row);
     commands_free(commands);
 }
 END_TEST
@@ -115,7 +115,7 @@ START_TEST(an_unknown_subcommand_has_a_parent_and_no_row)
 {
     struct commands *commands = table();
     static const struct bytes words[] = { LIT("nope"), LIT("ge"), LIT("gett"), LIT("") };
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         struct bytes argv[] = { LIT("config"), words[i] };
         struct command_ref ref = commands_match(commands, 2, argv);
         ck_assert_ptr_null(ref.row);
@@ -130,11 +130,11 @@ START_TEST(a_full_name_is_lower_case_and_names_the_container)
     char name[32], little[8];
     struct command_ref plain = { .row = &second_rows[0] };
     struct command_ref sub = { .row = &subrows[0], .parent = &first_rows[2] };
-    ck_assert_uint_eq(command_full_name(plain, name, sizeof name), 9);
+    ck_assert_uint_eq(command_full_name(plain, name, sizeof(name)), 9);
     ck_assert_str_eq(name, "rede.push");
-    ck_assert_uint_eq(command_full_name(sub, name, sizeof name), 10);
+    ck_assert_uint_eq(command_full_name(sub, name, sizeof(name)), 10);
     ck_assert_str_eq(name, "config|get");
-    ck_assert_uint_eq(command_full_name(sub, little, sizeof little), 7);
+    ck_assert_uint_eq(command_full_name(sub, little, sizeof(little)), 7);
     ck_assert_str_eq(little, "config|");
 }
 END_TEST

@@ -184,10 +184,10 @@ END_TEST
 START_TEST(an_unknown_command_shows_128_characters_of_its_arguments)
 {
     char line[4 + 200 + 3], expected[300];
-    memset(line, 'x', sizeof line);
+    memset(line, 'x', sizeof(line));
     memcpy(line, "foo ", 4);
     memcpy(line + 204, " y", 3);
-    snprintf(expected, sizeof expected,
+    snprintf(expected, sizeof(expected),
              "-ERR unknown command 'foo', with args beginning with: '%.128s' |", line + 4);
     answers(anna, line, expected);
 }
@@ -329,7 +329,7 @@ END_TEST
 START_TEST(a_refused_command_breaks_the_transaction)
 {
     static const char *const refused[] = { "nosuch", "get", "alone", "box nope", "discard x" };
-    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
         ask(anna, "multi");
         ask(anna, refused[i]);
         caller_heard(anna);
@@ -447,7 +447,7 @@ END_TEST
 START_TEST(unwatch_discard_and_reset_forget_what_is_watched)
 {
     static const char *const ways[] = { "unwatch", "discard", "reset" };
-    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
         ask(anna, "watch k");
         if (strcmp(ways[i], "discard") == 0) ask(anna, "multi");
         ask(anna, ways[i]);

@@ -22,7 +22,7 @@ static char story[64]; /* what happened, a letter each */
 static void tell(char letter)
 {
     size_t len = strlen(story);
-    ck_assert_uint_lt(len + 1, sizeof story);
+    ck_assert_uint_lt(len + 1, sizeof(story));
     story[len] = letter;
     story[len + 1] = '\0';
 }

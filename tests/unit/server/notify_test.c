@@ -37,11 +37,11 @@ START_TEST(nothing_is_active_without_a_class_and_a_kind_of_channel)
 {
     static const char *const idle[] = { "", "A", "K", "E", "KE", "nm" };
     static const char *const busy[] = { "KA", "Ex", "Kn", "Em" };
-    for (size_t i = 0; i < sizeof idle / sizeof idle[0]; i++) {
+    for (size_t i = 0; i < sizeof(idle) / sizeof(idle[0]); i++) {
         notify_set_flags(notify, idle[i]);
         ck_assert(!notify_active(notify));
     }
-    for (size_t i = 0; i < sizeof busy / sizeof busy[0]; i++) {
+    for (size_t i = 0; i < sizeof(busy) / sizeof(busy[0]); i++) {
         notify_set_flags(notify, busy[i]);
         ck_assert(notify_active(notify));
     }
@@ -107,10 +107,10 @@ END_TEST
 START_TEST(keys_are_copied_binary_and_of_any_length)
 {
     static char big[200000];
-    memset(big, 'x', sizeof big);
+    memset(big, 'x', sizeof(big));
     notify_set_flags(notify, "KEA");
     for (int i = 0; i < 3; i++)
-        happens(EVENT_SET, 0, bytes_of(big, sizeof big));
+        happens(EVENT_SET, 0, bytes_of(big, sizeof(big)));
     char key[1] = "k";
     happens(EVENT_SET, 0, bytes_of(key, 1));
     key[0] = 'z';
@@ -118,7 +118,7 @@ START_TEST(keys_are_copied_binary_and_of_any_length)
     happens(EVENT_EXPIRED, 3, LIT("a\0b"));
     notify_flush(notify);
     static char text[256];
-    ck_assert_uint_lt(listener.out.len, sizeof text);
+    ck_assert_uint_lt(listener.out.len, sizeof(text));
     size_t len = listener.out.len;
     outbuf_copy(&listener.out, text);
     ck_assert_ptr_nonnull(memmem(text, len, "__keyspace@0__:k\r\n$3\r\nset", 25));

@@ -158,13 +158,13 @@ static void random_step(struct rng *rng)
 {
     size_t who = rng_below(rng, CALLERS), which = rng_below(rng, NAMES);
     char text[8];
-    struct bytes name = bytes_of(text, (size_t)snprintf(text, sizeof text, "c%zu", which));
+    struct bytes name = bytes_of(text, (size_t)snprintf(text, sizeof(text), "c%zu", which));
     struct session *session = &callers[who].session;
     switch (rng_below(rng, 8)) {
     case 0:
         if (!rng_chance(rng, 10)) break;
         pubsub_forget(pubsub, session);
-        memset(model[who], 0, sizeof model[who]);
+        memset(model[who], 0, sizeof(model[who]));
         break;
     case 1:
     case 2:

@@ -141,10 +141,10 @@ static void random_step(struct rng *rng)
     size_t who = rng_below(rng, CALLERS), which = rng_below(rng, KEYS);
     unsigned db = (unsigned)rng_below(rng, DBS);
     char text[8];
-    struct bytes key = bytes_of(text, (size_t)snprintf(text, sizeof text, "k%zu", which));
+    struct bytes key = bytes_of(text, (size_t)snprintf(text, sizeof(text), "k%zu", which));
     if (rng_chance(rng, 5)) {
         watch_forget(watch, &callers[who].session);
-        memset(model[who], 0, sizeof model[who]);
+        memset(model[who], 0, sizeof(model[who]));
     } else if (rng_chance(rng, 50)) {
         watch_add(watch, &callers[who].session, db, key, true);
         model[who][db][which] = true;

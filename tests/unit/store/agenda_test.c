@@ -283,7 +283,7 @@ END_TEST
 START_TEST(a_million_come_out_in_order)
 {
     enum { COUNT = 1000000 };
-    struct thing *things = calloc(COUNT, sizeof *things);
+    struct thing *things = calloc(COUNT, sizeof(*things));
     struct agenda ag;
     struct rng rng;
     rng_init(&rng, test_seed());

@@ -18,7 +18,7 @@ START_TEST(order_is_by_unsigned_bytes_then_by_length)
     static const struct bytes ordered[] = { LIT(""),  LIT("\0"),   LIT("\0\0"),
                                             LIT("a"), LIT("aa"),   LIT("ab"),
                                             LIT("b"), LIT("\x80"), LIT("\xff") };
-    int count = sizeof ordered / sizeof *ordered;
+    int count = sizeof(ordered) / sizeof(*ordered);
     for (int i = 0; i < count; i++) {
         for (int j = 0; j < count; j++) {
             int order = bytes_compare(ordered[i], ordered[j]);
@@ -86,7 +86,7 @@ static const struct {
 
 START_TEST(globs_match_as_in_redis)
 {
-    for (size_t i = 0; i < sizeof globs / sizeof *globs; i++) {
+    for (size_t i = 0; i < sizeof(globs) / sizeof(*globs); i++) {
         struct bytes pattern = bytes_of(globs[i].pattern, strlen(globs[i].pattern));
         struct bytes text = bytes_of(globs[i].text, strlen(globs[i].text));
         ck_assert_msg(bytes_match(pattern, text) == globs[i].matches, "'%s' and '%s'",

@@ -33,7 +33,7 @@ static void begin(struct rng *rng, struct dict *dict)
 {
     uint8_t key[16];
     rng_init(rng, test_seed());
-    for (size_t i = 0; i < sizeof key; i++)
+    for (size_t i = 0; i < sizeof(key); i++)
         key[i] = (uint8_t)rng_next(rng);
     siphash_seed(key);
     dict_init(dict, &thing_type);
@@ -41,9 +41,9 @@ static void begin(struct rng *rng, struct dict *dict)
 
 static struct thing *things_new(size_t count)
 {
-    struct thing *things = calloc(count, sizeof *things);
+    struct thing *things = calloc(count, sizeof(*things));
     for (size_t i = 0; i < count; i++)
-        things[i].len = (uint8_t)snprintf(things[i].key, sizeof things[i].key, "%zu", i);
+        things[i].len = (uint8_t)snprintf(things[i].key, sizeof(things[i].key), "%zu", i);
     return things;
 }
 
@@ -209,7 +209,7 @@ START_TEST(an_element_that_moves_is_found_at_its_new_place)
         dict_add(&dict, &things[i]);
     /* The old ones must not be read. */
     for (size_t i = 0; i < COUNT; i++) {
-        memset(&things[i], 0xff, sizeof things[i]);
+        memset(&things[i], 0xff, sizeof(things[i]));
         dict_moved(&dict, &things[i], &others[i]);
     }
     dict_check(&dict);
@@ -401,7 +401,7 @@ START_TEST(random_elements_are_uniform)
 {
     static const size_t counts[] = { 1, 2, 7, 12, 100, 161, 240, 1000, 1700, 2500 };
     struct thing *things = things_new(2500);
-    for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
+    for (size_t c = 0; c < sizeof(counts) / sizeof(*counts); c++) {
         struct dict dict;
         struct rng rng;
         begin(&rng, &dict);

@@ -10,7 +10,7 @@
 
 static struct ranked_member *member_new(double score, struct bytes data)
 {
-    struct ranked_member *m = malloc(sizeof *m + data.len);
+    struct ranked_member *m = malloc(sizeof(*m) + data.len);
     m->score = score;
     m->len = (uint32_t)data.len;
     memcpy(m->data, data.data, data.len);
@@ -20,7 +20,7 @@ static struct ranked_member *member_new(double score, struct bytes data)
 static struct ranked_member *member_numbered(double score, size_t number)
 {
     char text[24];
-    int len = snprintf(text, sizeof text, "%zu", number);
+    int len = snprintf(text, sizeof(text), "%zu", number);
     return member_new(score, bytes_of(text, (size_t)len));
 }
 
@@ -48,7 +48,7 @@ static size_t model_place(const struct model *model, const struct ranked_member 
 
 static void model_insert(struct model *model, size_t i, struct ranked_member *m)
 {
-    memmove(&model->members[i + 1], &model->members[i], (model->count - i) * sizeof m);
+    memmove(&model->members[i + 1], &model->members[i], (model->count - i) * sizeof(m));
     model->members[i] = m;
     model->count++;
 }
@@ -57,7 +57,7 @@ static struct ranked_member *model_remove(struct model *model, size_t i)
 {
     struct ranked_member *m = model->members[i];
     model->count--;
-    memmove(&model->members[i], &model->members[i + 1], (model->count - i) * sizeof m);
+    memmove(&model->members[i], &model->members[i + 1], (model->count - i) * sizeof(m));
     return m;
 }
 
@@ -146,7 +146,7 @@ START_TEST(order_is_by_score_then_by_member_bytes)
         member_new(1, LIT("a")),         member_new(1, LIT("aa")),  member_new(1, LIT("\xff")),
         member_new(INFINITY, LIT("a")),
     };
-    size_t count = sizeof ordered / sizeof *ordered;
+    size_t count = sizeof(ordered) / sizeof(*ordered);
     struct ranked ranked;
     ranked_init(&ranked);
     for (size_t i = 0; i < count; i++)
@@ -240,12 +240,12 @@ START_TEST(members_divide_a_tree_of_equal_scores)
     char text[8];
     ranked_init(&ranked);
     for (size_t i = 0; i < 1000; i++) {
-        snprintf(text, sizeof text, "%03zu", (i * 7) % 1000);
+        snprintf(text, sizeof(text), "%03zu", (i * 7) % 1000);
         members[i] = member_new(5, bytes_of(text, 3));
         ranked_add(&ranked, members[i]);
     }
     for (size_t i = 0; i < 1000; i++) {
-        snprintf(text, sizeof text, "%03zu", i);
+        snprintf(text, sizeof(text), "%03zu", i);
         ck_assert_uint_eq(ranked_below_member(&ranked, bytes_of(text, 3), false), i);
         ck_assert_uint_eq(ranked_below_member(&ranked, bytes_of(text, 3), true), i + 1);
         text[3] = '0'; /* behind it, before the next */

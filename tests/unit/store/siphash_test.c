@@ -16,13 +16,13 @@ static uint64_t hash_text(const char *text)
 START_TEST(answers_are_those_of_siphash_1_3)
 {
     uint8_t counting[63];
-    for (uint8_t i = 0; i < sizeof counting; i++)
+    for (uint8_t i = 0; i < sizeof(counting); i++)
         counting[i] = i;
     ck_assert_uint_eq(hash_text("a"), UINT64_C(0x407448d2b89b1813));
     ck_assert_uint_eq(hash_text("abcdefg"), UINT64_C(0x6db12aae9070f506));
     ck_assert_uint_eq(hash_text("abcdefgh"), UINT64_C(0x3f7b849c0b8e35ea));
     ck_assert_uint_eq(hash_text("the quick brown fox jumps"), UINT64_C(0x00c98b97e4f70042));
-    ck_assert_uint_eq(siphash_keyed(zero_key, counting, sizeof counting),
+    ck_assert_uint_eq(siphash_keyed(zero_key, counting, sizeof(counting)),
                       UINT64_C(0x385d3e39e5f37359));
     ck_assert_uint_eq(hash_text(""), UINT64_C(0xd1fba762150c532c));
 }
