@@ -284,10 +284,11 @@ size_t clients_count(const struct clients *all)
     return all->count;
 }
 
-static void describe(const struct client *client, int64_t now, struct client_info *info)
+static void describe(struct client *client, int64_t now, struct client_info *info)
 {
     const struct client_input *input = &client->input;
     *info = (struct client_info){
+        .session = &client->session,
         .id = client->session.id,
         .peer = client->peer,
         .local = client->local,
@@ -313,15 +314,14 @@ void clients_each(struct clients *all, void (*visit)(void *ctx, const struct cli
         if (client->doomed) continue;
         struct client_info info;
         describe(client, now, &info);
-        info.session = &client->session;
         visit(ctx, &info);
     }
 }
 
-bool clients_info(struct clients *all, const struct session *session, struct client_info *info)
+bool clients_info(struct clients *all, struct session *session, struct client_info *info)
 {
     (void)all;
     if (session->wake != wake) return false;
-    describe((const struct client *)session, clock_mono_usec(), info);
+    describe((struct client *)session, clock_mono_usec(), info);
     return true;
 }

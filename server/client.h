@@ -54,7 +54,7 @@ struct client_info {
 };
 void clients_each(struct clients *clients, void (*visit)(void *ctx, const struct client_info *info),
                   void *ctx);
-bool clients_info(struct clients *clients, const struct session *session, struct client_info *info);
+bool clients_info(struct clients *clients, struct session *session, struct client_info *info);
 /* Over a unix socket or from this machine's loopback address. */
 bool clients_is_local(struct clients *clients, const struct session *session);
 /* Closes at the end of the turn; the caller itself (same session as `self`) after its reply. */

@@ -147,15 +147,26 @@ static void touch(const struct watched *watched)
     watcher->session->watch_touched = true;
 }
 
-static void touch_key(const struct dict *table, struct bytes key)
+/* A database's table of watched keys, or NULL when none is watched there. */
+static const struct dict *watched_in(const struct watch *watch, int64_t db)
 {
-    const struct watched *watched = dict_find(table, key);
+    if (db < 0 || (size_t)db >= watch->table_count) return NULL;
+    const struct dict *table = &watch->tables[db];
+    return dict_count(table) > 0 ? table : NULL;
+}
+
+static void touch_key(const struct watch *watch, int64_t db, struct bytes key)
+{
+    const struct dict *table = watched_in(watch, db);
+    const struct watched *watched = table != NULL ? dict_find(table, key) : NULL;
     if (watched != NULL) touch(watched);
 }
 
 /* A key that was absent at WATCH and has come since was touched when it came. */
-static void touch_existing(const struct dict *table)
+static void touch_existing(const struct watch *watch, int64_t db)
 {
+    const struct dict *table = watched_in(watch, db);
+    if (table == NULL) return;
     struct dict_iter iter;
     const struct watched *watched;
     dict_iter_begin(&iter, table);
@@ -166,17 +177,32 @@ static void touch_existing(const struct dict *table)
     }
 }
 
+/* DIFFERS: Redis spares watchers of keys that are in neither database. (doc/differs.md) */
+static void touch_all(const struct watch *watch, int64_t db)
+{
+    const struct dict *table = watched_in(watch, db);
+    if (table == NULL) return;
+    struct dict_iter iter;
+    const struct watched *watched;
+    dict_iter_begin(&iter, table);
+    while ((watched = dict_iter_next(&iter)) != NULL)
+        touch(watched);
+}
+
 void watch_effect(struct watch *watch, const struct effect *effect)
 {
-    if (effect->db >= watch->table_count) return;
-    const struct dict *table = &watch->tables[effect->db];
-    if (dict_count(table) == 0) return;
-    if (effect->kind == EFFECT_FLUSH) {
-        touch_existing(table);
+    switch (effect->kind) {
+    case EFFECT_FLUSH: touch_existing(watch, effect->db); return;
+    case EFFECT_SWAP:
+        touch_all(watch, effect->db);
+        touch_all(watch, effect->to);
         return;
+    case EFFECT_COPY: touch_key(watch, effect->to, effect->a); return;
+    case EFFECT_RENAME: touch_key(watch, effect->db, effect->a); break;
+    case EFFECT_MOVE: touch_key(watch, effect->to, effect->key); break;
+    default: break;
     }
-    touch_key(table, effect->key);
-    if (effect->kind == EFFECT_RENAME) touch_key(table, effect->a);
+    touch_key(watch, effect->db, effect->key);
 }
 
 void watch_each(const struct session *session,

@@ -30,6 +30,14 @@ static bool apply_append(struct txn *txn, const struct effect *effect)
     return entry != NULL && txn_string_append(txn, entry, effect->a) >= 0;
 }
 
+static bool apply_write(struct txn *txn, const struct effect *effect)
+{
+    struct entry *entry = txn_find(txn, effect->key);
+    if (effect->from < 0 || (entry != NULL && entry->object.type != TYPE_STRING)) return false;
+    return txn_string_write(txn, effect->key, entry, (size_t)effect->from, effect->a, EVENT_NONE) >=
+           0;
+}
+
 static bool apply_drop(struct txn *txn, const struct effect *effect)
 {
     struct entry *entry = txn_find(txn, effect->key);
@@ -55,6 +63,34 @@ static bool apply_rename(struct txn *txn, const struct effect *effect)
     struct entry *entry = txn_find(txn, effect->key);
     if (entry == NULL || bytes_equal(effect->key, effect->a)) return false;
     txn_key_rename(txn, entry, effect->a);
+    return true;
+}
+
+static bool is_database(const struct txn *txn, int64_t db)
+{
+    return db >= 0 && db < txn->store->database_count;
+}
+
+static bool apply_copy(struct txn *txn, const struct effect *effect)
+{
+    struct entry *entry = txn_find(txn, effect->key);
+    if (entry == NULL || !is_database(txn, effect->to)) return false;
+    if (effect->to == effect->db && bytes_equal(effect->key, effect->a)) return false;
+    txn_key_copy(txn, entry, (unsigned)effect->to, effect->a);
+    return true;
+}
+
+static bool apply_move(struct txn *txn, const struct effect *effect)
+{
+    struct entry *entry = txn_find(txn, effect->key);
+    if (entry == NULL || !is_database(txn, effect->to) || effect->to == effect->db) return false;
+    return txn_key_move(txn, entry, (unsigned)effect->to);
+}
+
+static bool apply_swap(struct txn *txn, const struct effect *effect)
+{
+    if (!is_database(txn, effect->to)) return false;
+    txn_swap(txn, effect->db, (unsigned)effect->to);
     return true;
 }
 
@@ -97,6 +133,24 @@ static bool apply_keep(struct txn *txn, const struct effect *effect)
     return true;
 }
 
+static bool apply_list_put(struct txn *txn, const struct effect *effect)
+{
+    struct entry *entry = typed(txn, effect, TYPE_LIST, false);
+    if (entry == NULL || effect->from < 0) return false;
+    if ((size_t)effect->from >= list_count(entry->object.list)) return false;
+    txn_list_put(txn, entry, (size_t)effect->from, effect->a);
+    return true;
+}
+
+static bool apply_list_insert(struct txn *txn, const struct effect *effect)
+{
+    struct entry *entry = typed(txn, effect, TYPE_LIST, false);
+    if (entry == NULL || effect->from < 0) return false;
+    if ((size_t)effect->from > list_count(entry->object.list)) return false;
+    txn_list_insert(txn, entry, (size_t)effect->from, effect->a);
+    return true;
+}
+
 static bool apply_list_drop(struct txn *txn, const struct effect *effect)
 {
     struct entry *entry = typed(txn, effect, TYPE_LIST, false);
@@ -112,7 +166,7 @@ static bool apply_set_add(struct txn *txn, const struct effect *effect)
 static bool apply_set_drop(struct txn *txn, const struct effect *effect)
 {
     struct entry *entry = typed(txn, effect, TYPE_SET, false);
-    return entry != NULL && txn_set_remove(txn, entry, effect->a);
+    return entry != NULL && txn_set_remove(txn, entry, effect->a, EVENT_NONE);
 }
 
 static bool apply_hash_put(struct txn *txn, const struct effect *effect)
@@ -187,18 +241,36 @@ static bool apply_rede_drop(struct txn *txn, const struct effect *effect)
 }
 
 static bool (*const appliers[])(struct txn *txn, const struct effect *effect) = {
-    [EFFECT_NONE] = apply_nothing,      [EFFECT_SET] = apply_set,
-    [EFFECT_APPEND] = apply_append,     [EFFECT_DROP] = apply_drop,
-    [EFFECT_EXPIRE] = apply_expire,     [EFFECT_PERSIST] = apply_persist,
-    [EFFECT_RENAME] = apply_rename,     [EFFECT_FLUSH] = apply_flush,
-    [EFFECT_PUSH_HEAD] = apply_push,    [EFFECT_PUSH_TAIL] = apply_push,
-    [EFFECT_POP_HEAD] = apply_pop,      [EFFECT_POP_TAIL] = apply_pop,
-    [EFFECT_KEEP] = apply_keep,         [EFFECT_LIST_DROP] = apply_list_drop,
-    [EFFECT_SET_ADD] = apply_set_add,   [EFFECT_SET_DROP] = apply_set_drop,
-    [EFFECT_HASH_PUT] = apply_hash_put, [EFFECT_HASH_DROP] = apply_hash_drop,
-    [EFFECT_ZSET_PUT] = apply_zset_put, [EFFECT_ZSET_DROP] = apply_zset_drop,
-    [EFFECT_ZSET_CUT] = apply_zset_cut, [EFFECT_REDE_PUSH] = apply_rede_push,
-    [EFFECT_REDE_PUT] = apply_rede_put, [EFFECT_REDE_DROP] = apply_rede_drop,
+    [EFFECT_NONE] = apply_nothing,
+    [EFFECT_SET] = apply_set,
+    [EFFECT_APPEND] = apply_append,
+    [EFFECT_WRITE] = apply_write,
+    [EFFECT_DROP] = apply_drop,
+    [EFFECT_EXPIRE] = apply_expire,
+    [EFFECT_PERSIST] = apply_persist,
+    [EFFECT_RENAME] = apply_rename,
+    [EFFECT_COPY] = apply_copy,
+    [EFFECT_MOVE] = apply_move,
+    [EFFECT_SWAP] = apply_swap,
+    [EFFECT_FLUSH] = apply_flush,
+    [EFFECT_PUSH_HEAD] = apply_push,
+    [EFFECT_PUSH_TAIL] = apply_push,
+    [EFFECT_POP_HEAD] = apply_pop,
+    [EFFECT_POP_TAIL] = apply_pop,
+    [EFFECT_KEEP] = apply_keep,
+    [EFFECT_LIST_PUT] = apply_list_put,
+    [EFFECT_LIST_INSERT] = apply_list_insert,
+    [EFFECT_LIST_DROP] = apply_list_drop,
+    [EFFECT_SET_ADD] = apply_set_add,
+    [EFFECT_SET_DROP] = apply_set_drop,
+    [EFFECT_HASH_PUT] = apply_hash_put,
+    [EFFECT_HASH_DROP] = apply_hash_drop,
+    [EFFECT_ZSET_PUT] = apply_zset_put,
+    [EFFECT_ZSET_DROP] = apply_zset_drop,
+    [EFFECT_ZSET_CUT] = apply_zset_cut,
+    [EFFECT_REDE_PUSH] = apply_rede_push,
+    [EFFECT_REDE_PUT] = apply_rede_put,
+    [EFFECT_REDE_DROP] = apply_rede_drop,
 };
 
 bool apply_effect(struct txn *txn, const struct effect *effect)

@@ -11,21 +11,35 @@
     EVENT(PERSIST, "persist", 'g')                                                                 \
     EVENT(RENAME_FROM, "rename_from", 'g')                                                         \
     EVENT(RENAME_TO, "rename_to", 'g')                                                             \
+    EVENT(COPY_TO, "copy_to", 'g')                                                                 \
+    EVENT(MOVE_FROM, "move_from", 'g')                                                             \
+    EVENT(MOVE_TO, "move_to", 'g')                                                                 \
     EVENT(SET, "set", '$')                                                                         \
     EVENT(APPEND, "append", '$')                                                                   \
     EVENT(INCRBY, "incrby", '$')                                                                   \
     EVENT(INCRBYFLOAT, "incrbyfloat", '$')                                                         \
+    EVENT(SETRANGE, "setrange", '$')                                                               \
+    EVENT(SETBIT, "setbit", '$')                                                                   \
+    EVENT(PFADD, "pfadd", '$')                                                                     \
     EVENT(LPUSH, "lpush", 'l')                                                                     \
     EVENT(RPUSH, "rpush", 'l')                                                                     \
     EVENT(LPOP, "lpop", 'l')                                                                       \
     EVENT(RPOP, "rpop", 'l')                                                                       \
     EVENT(LTRIM, "ltrim", 'l')                                                                     \
     EVENT(LREM, "lrem", 'l')                                                                       \
+    EVENT(LSET, "lset", 'l')                                                                       \
+    EVENT(LINSERT, "linsert", 'l')                                                                 \
+    EVENT(SORTSTORE, "sortstore", 'l')                                                             \
     EVENT(SADD, "sadd", 's')                                                                       \
     EVENT(SREM, "srem", 's')                                                                       \
+    EVENT(SPOP, "spop", 's')                                                                       \
+    EVENT(SINTERSTORE, "sinterstore", 's')                                                         \
+    EVENT(SUNIONSTORE, "sunionstore", 's')                                                         \
+    EVENT(SDIFFSTORE, "sdiffstore", 's')                                                           \
     EVENT(HSET, "hset", 'h')                                                                       \
     EVENT(HDEL, "hdel", 'h')                                                                       \
     EVENT(HINCRBY, "hincrby", 'h')                                                                 \
+    EVENT(HINCRBYFLOAT, "hincrbyfloat", 'h')                                                       \
     EVENT(ZADD, "zadd", 'z')                                                                       \
     EVENT(ZINCR, "zincr", 'z')                                                                     \
     EVENT(ZREM, "zrem", 'z')                                                                       \
@@ -34,6 +48,12 @@
     EVENT(ZREMRANGEBYLEX, "zremrangebylex", 'z')                                                   \
     EVENT(ZPOPMIN, "zpopmin", 'z')                                                                 \
     EVENT(ZPOPMAX, "zpopmax", 'z')                                                                 \
+    EVENT(ZUNIONSTORE, "zunionstore", 'z')                                                         \
+    EVENT(ZINTERSTORE, "zinterstore", 'z')                                                         \
+    EVENT(ZDIFFSTORE, "zdiffstore", 'z')                                                           \
+    EVENT(ZRANGESTORE, "zrangestore", 'z')                                                         \
+    EVENT(GEOSEARCHSTORE, "geosearchstore", 'z')                                                   \
+    EVENT(GEORADIUSSTORE, "georadiusstore", 'z')                                                   \
     EVENT(REDE_PUSH, "rede.push", 'd')                                                             \
     EVENT(REDE_PULL, "rede.pull", 'd')                                                             \
     EVENT(REDE_POLL, "rede.poll", 'd')                                                             \

@@ -477,6 +477,99 @@ size_t list_count(const struct list *list)
     return list->count;
 }
 
+/* ---- changing the middle -------------------------------------------------------------------- */
+
+/* Room for `size` bytes at the end of the node, which fits them. */
+static struct node *widen(struct list *list, struct node *node, uint32_t size)
+{
+    if (room(node, LIST_TAIL) >= size) return node;
+    uint32_t needed = used(node) + size, cap = node->cap;
+    while (cap < needed)
+        cap = 2 * cap < CAP_MAX ? 2 * cap : CAP_MAX;
+    return arrange(list, node, cap, 0);
+}
+
+static bool fits(const struct node *node, uint32_t size)
+{
+    return used(node) <= CAP_MAX && used(node) + size <= CAP_MAX;
+}
+
+/* `at` counts from the node's first byte in use. */
+static void put_at(struct list *list, struct node *node, uint32_t at, struct bytes element)
+{
+    uint32_t size = packed_size(element.len);
+    node = widen(list, node, size);
+    char *to = node->data + node->begin + at;
+    memmove(to + size, to, used(node) - at);
+    pack(to, size, element);
+    node->end += size;
+    node->count++;
+}
+
+/* A new node behind `prev` (NULL: at the head). */
+static struct node *node_after(struct list *list, struct node *prev, uint32_t cap)
+{
+    struct node *node = node_new(list, cap > CAP_MIN ? cap : CAP_MIN);
+    node->prev = prev;
+    node->next = prev != NULL ? prev->next : list->head;
+    link_neighbours(list, node);
+    return node;
+}
+
+/* The elements from number `index` on, which stand `at` bytes in, move into a node of their own. */
+static void split(struct list *list, struct node *node, uint32_t at, size_t index)
+{
+    uint32_t size = used(node) - at;
+    struct node *tail = node_after(list, node, size);
+    memcpy(tail->data, node->data + node->begin + at, size);
+    tail->end = size;
+    tail->count = node->count - (uint32_t)index;
+    node->end -= size;
+    node->count = (uint32_t)index;
+}
+
+void list_insert(struct list *list, size_t index, struct bytes element)
+{
+    ensure(index <= list->count, "index %zu of %zu", index, list->count);
+    if (index == list->count) {
+        list_push(list, LIST_TAIL, element);
+        return;
+    }
+    uint32_t size = packed_size(element.len);
+    struct node *node = (struct node *)find_node(list, &index);
+    list->count++;
+    uint32_t at = find_offset(node, index) - node->begin;
+    if (fits(node, size)) {
+        put_at(list, node, at, element);
+        return;
+    }
+    if (at > 0) {
+        split(list, node, at, index);
+    } else {
+        node = node->prev;
+    }
+    if (node == NULL || !fits(node, size)) node = node_after(list, node, size);
+    put_at(list, node, used(node), element);
+}
+
+void list_put(struct list *list, size_t index, struct bytes element)
+{
+    ensure(index < list->count, "index %zu of %zu", index, list->count);
+    size_t number = index;
+    struct node *node = (struct node *)find_node(list, &number);
+    uint32_t offset = find_offset(node, number), old = size_at(node, offset);
+    uint32_t size = packed_size(element.len);
+    if (old == size) {
+        pack(node->data + offset, size, element);
+        return;
+    }
+    memmove(node->data + offset, node->data + offset + old, node->end - offset - old);
+    node->end -= old;
+    list->count--;
+    if (--node->count == 0) unlink_node(list, node);
+    list_insert(list, index, element);
+}
+
 const char *list_encoding(const struct list *list)
 {
     (void)list;

@@ -28,6 +28,9 @@ void list_push(struct list *list, enum list_end end, struct bytes element);
 struct bytes list_at(const struct list *list, size_t index);       /* borrowed; index < count */
 void list_pop(struct list *list, enum list_end end, size_t count); /* count <= list_count */
 void list_keep(struct list *list, size_t from, size_t to); /* keeps [from, to), drops the rest */
+void list_put(struct list *list, size_t index, struct bytes element); /* instead of what is there */
+/* Before the element at index, which may be the count. `element` is not one of the list's own. */
+void list_insert(struct list *list, size_t index, struct bytes element);
 /* As LREM: count > 0 from the head, < 0 from the tail, 0 all. Returns how many went. */
 size_t list_remove(struct list *list, int64_t count, struct bytes element);
 

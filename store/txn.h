@@ -69,6 +69,16 @@ bool txn_key_expire(struct txn *txn, struct entry *entry, msec at);
 bool txn_key_persist(struct txn *txn, struct entry *entry); /* false: it had no deadline */
 /* What `to` was is gone; the deadline goes along. `entry` is invalid afterwards. */
 void txn_key_rename(struct txn *txn, struct entry *entry, struct bytes to);
+/* A copy, deadline included, at `to` in a database; what was there is gone. */
+void txn_key_copy(struct txn *txn, struct entry *entry, unsigned db, struct bytes to);
+/* Into another database, where the key must be absent (false if not). `entry` is invalid
+ * afterwards. */
+bool txn_key_move(struct txn *txn, struct entry *entry, unsigned db);
+/* Whatever was at key becomes this object (handed over), without a deadline; an empty one leaves no
+ * key ("del" if there was one). NULL then. */
+struct entry *txn_key_store(struct txn *txn, struct bytes key, struct object object,
+                            enum event event);
+void txn_swap(struct txn *txn, unsigned a, unsigned b);
 void txn_flush(struct txn *txn, unsigned db);
 size_t txn_count(struct txn *txn);         /* live keys of the call's database */
 struct entry *txn_random(struct txn *txn); /* a live one, or NULL */
@@ -90,18 +100,27 @@ void txn_string_set(struct txn *txn, struct bytes key, struct bytes value,
 /* entry is a string; returns its new length, or -1 without memory (nothing changed). */
 int64_t txn_string_append(struct txn *txn, struct entry *entry, struct bytes tail);
 
+/* Writes over the string at key from `offset` on, with zeros where it was shorter; makes it if
+ * entry is NULL. Returns the new length, or -1 without memory (nothing changed). */
+int64_t txn_string_write(struct txn *txn, struct bytes key, struct entry *entry, size_t offset,
+                         struct bytes data, enum event event);
+
 /* ---- lists: txn_list.c ----------------------------------------------------------------------- */
 
 void txn_list_push(struct txn *txn, struct entry *entry, enum list_end end, struct bytes element);
 void txn_list_pop(struct txn *txn, struct entry *entry, enum list_end end, size_t count);
 void txn_list_keep(struct txn *txn, struct entry *entry, size_t from, size_t to);
+void txn_list_put(struct txn *txn, struct entry *entry, size_t index, struct bytes element);
+/* Before the element at index; index may be the count. */
+void txn_list_insert(struct txn *txn, struct entry *entry, size_t index, struct bytes element);
 size_t txn_list_remove(struct txn *txn, struct entry *entry, int64_t count, struct bytes element);
 
 /* ---- sets: txn_set.c --------------------------------------------------------------------------
  */
 
 bool txn_set_add(struct txn *txn, struct entry *entry, struct bytes member); /* false: was there */
-bool txn_set_remove(struct txn *txn, struct entry *entry, struct bytes member); /* false: was not */
+/* false: was not. event: EVENT_SREM or EVENT_SPOP */
+bool txn_set_remove(struct txn *txn, struct entry *entry, struct bytes member, enum event event);
 
 /* ---- hashes: txn_hash.c ------------------------------------------------------------------------
  */
@@ -142,6 +161,9 @@ void txn_rede_remove(struct txn *txn, struct entry *entry, struct element *eleme
 
 /* ---- for the mutators themselves ------------------------------------------------------------ */
 
+/* Whatever is at key (settled) becomes this object (handed over); the deadline stays. Records only
+ * the event "new" where there was nothing. */
+struct entry *txn_key_put(struct txn *txn, struct bytes key, struct object object);
 /* A new entry with this object (handed over), and the event "new". */
 struct entry *txn_key_add(struct txn *txn, struct bytes key, struct object object);
 

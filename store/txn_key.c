@@ -1,5 +1,6 @@
 /* txn_key: finding keys, settled; making, dropping, renaming them; their deadlines. */
 #include "store/txn.h"
+#include "store/walk.h"
 
 /* An entry is about to be freed: the call must not remember it. */
 static void forget(struct txn *txn, const struct entry *entry)
@@ -42,6 +43,16 @@ struct entry *txn_key_add(struct txn *txn, struct bytes key, struct object objec
     entry->accessed = (uint32_t)(txn->now / 1000);
     struct effect effect = { .kind = EFFECT_NONE, .event = EVENT_NEW };
     txn_record_each(txn, entry_key(entry), &effect);
+    return entry;
+}
+
+struct entry *txn_key_put(struct txn *txn, struct bytes key, struct object object)
+{
+    struct entry *entry = txn_find(txn, key);
+    if (entry == NULL) return txn_key_add(txn, key, object);
+    reclaim_object(&txn->store->reclaim, entry->object);
+    entry->object = object;
+    entry->accessed = (uint32_t)(txn->now / 1000);
     return entry;
 }
 
@@ -98,14 +109,112 @@ void txn_key_rename(struct txn *txn, struct entry *entry, struct bytes to)
     keyspace_remove(txn->ks, entry);
 }
 
+/* Records what belongs to another database than the call's. */
+static void record_in(struct txn *txn, unsigned db, struct bytes key, struct effect *effect)
+{
+    struct keyspace *before = txn->ks;
+    txn->ks = &txn->store->databases[db];
+    txn_record_each(txn, key, effect);
+    txn->ks = before;
+}
+
+void txn_key_copy(struct txn *txn, struct entry *entry, unsigned db, struct bytes to)
+{
+    struct keyspace *before = txn->ks;
+    struct object copy = walk_copy(&entry->object);
+    msec at = entry->expires_at;
+    txn->ks = &txn->store->databases[db];
+    struct entry *made = txn_key_put(txn, to, copy);
+    keyspace_set_deadline(txn->ks, made, at);
+    txn->ks = before;
+
+    struct effect effect = { .kind = EFFECT_COPY, .a = to, .to = db };
+    txn_record_each(txn, entry_key(entry), &effect);
+    struct effect told = { .kind = EFFECT_NONE, .event = EVENT_COPY_TO };
+    record_in(txn, db, to, &told);
+}
+
+bool txn_key_move(struct txn *txn, struct entry *entry, unsigned db)
+{
+    struct keyspace *from = txn->ks;
+    struct bytes key = entry_key(entry);
+    txn->ks = &txn->store->databases[db];
+    bool is_free = txn_find(txn, key) == NULL;
+    if (is_free) {
+        struct entry *moved = txn_key_add(txn, key, entry->object);
+        keyspace_set_deadline(txn->ks, moved, entry->expires_at);
+    }
+    txn->ks = from;
+    if (!is_free) return false;
+
+    struct effect effect = { .kind = EFFECT_MOVE, .event = EVENT_MOVE_FROM, .to = db };
+    txn_record_each(txn, key, &effect);
+    struct effect told = { .kind = EFFECT_NONE, .event = EVENT_MOVE_TO };
+    record_in(txn, db, key, &told);
+    forget(txn, entry);
+    keyspace_remove(txn->ks, entry);
+    return true;
+}
+
+struct recording {
+    struct txn *txn;
+    struct entry *entry;
+};
+
+static void record_element(void *ctx, struct effect *effect)
+{
+    struct recording *recording = ctx;
+    txn_record_each(recording->txn, entry_key(recording->entry), effect);
+}
+
+struct entry *txn_key_store(struct txn *txn, struct bytes key, struct object object,
+                            enum event event)
+{
+    struct entry *entry = txn_find(txn, key);
+    if (object_count(&object) == 0) {
+        object_free(&object);
+        if (entry != NULL) txn_key_drop(txn, entry, EVENT_DEL);
+        return NULL;
+    }
+    if (entry != NULL) {
+        struct effect drop = { .kind = EFFECT_DROP };
+        txn_record_each(txn, key, &drop);
+    }
+    entry = txn_key_put(txn, key, object);
+    keyspace_set_deadline(txn->ks, entry, NEVER);
+    struct recording recording = { txn, entry };
+    if (txn->store->listening & LISTEN_CHANGES)
+        walk_object(&entry->object, record_element, &recording);
+    else
+        txn->changes++;
+    struct effect told = { .kind = EFFECT_NONE, .event = event };
+    txn_record_each(txn, entry_key(entry), &told);
+    return entry;
+}
+
+static void swap_keyspaces(struct store *store, unsigned a, unsigned b)
+{
+    struct keyspace kept = store->databases[a];
+    store->databases[a] = store->databases[b];
+    store->databases[b] = kept;
+    store->databases[a].db = a;
+    store->databases[b].db = b;
+}
+
+void txn_swap(struct txn *txn, unsigned a, unsigned b)
+{
+    if (a == b) return;
+    txn_call(txn, txn->ks->db); /* what the call holds of entries is of the old places */
+    swap_keyspaces(txn->store, a, b);
+    struct effect effect = { .kind = EFFECT_SWAP, .to = b };
+    record_in(txn, a, (struct bytes){ NULL, 0 }, &effect);
+}
+
 void txn_flush(struct txn *txn, unsigned db)
 {
     struct keyspace *ks = &txn->store->databases[db];
     struct effect effect = { .kind = EFFECT_FLUSH };
-    struct keyspace *before = txn->ks;
-    txn->ks = ks;
-    txn_record_each(txn, (struct bytes){ NULL, 0 }, &effect);
-    txn->ks = before;
+    record_in(txn, db, (struct bytes){ NULL, 0 }, &effect);
     txn->emptied_count = 0;
     txn->told_entry = NULL;
     if (dict_count(&ks->dict) == 0) return;

@@ -37,6 +37,30 @@ void txn_list_keep(struct txn *txn, struct entry *entry, size_t from, size_t to)
     txn_note_emptied(txn, entry);
 }
 
+void txn_list_put(struct txn *txn, struct entry *entry, size_t index, struct bytes element)
+{
+    list_put(entry->object.list, index, element);
+    struct effect effect = {
+        .kind = EFFECT_LIST_PUT,
+        .event = EVENT_LSET,
+        .a = element,
+        .from = (int64_t)index,
+    };
+    txn_record(txn, entry, &effect);
+}
+
+void txn_list_insert(struct txn *txn, struct entry *entry, size_t index, struct bytes element)
+{
+    list_insert(entry->object.list, index, element);
+    struct effect effect = {
+        .kind = EFFECT_LIST_INSERT,
+        .event = EVENT_LINSERT,
+        .a = element,
+        .from = (int64_t)index,
+    };
+    txn_record(txn, entry, &effect);
+}
+
 size_t txn_list_remove(struct txn *txn, struct entry *entry, int64_t count, struct bytes element)
 {
     size_t removed = list_remove(entry->object.list, count, element);

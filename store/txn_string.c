@@ -3,22 +3,12 @@
 #include "store/mem.h"
 #include "store/txn.h"
 
-/* The new value is made before the old one goes: it may be a part of it. */
-static struct entry *put_blob(struct txn *txn, struct bytes key, struct blob *blob)
-{
-    struct object object = { .string = blob, .type = TYPE_STRING };
-    struct entry *entry = txn_find(txn, key);
-    if (entry == NULL) return txn_key_add(txn, key, object);
-    reclaim_object(&txn->store->reclaim, entry->object);
-    entry->object = object;
-    entry->accessed = (uint32_t)(txn->now / 1000);
-    return entry;
-}
-
 void txn_string_set(struct txn *txn, struct bytes key, struct bytes value,
                     const struct string_set *how)
 {
-    struct entry *entry = put_blob(txn, key, blob_new(value));
+    /* The new value is made before the old one goes: it may be a part of it. */
+    struct object object = { .string = blob_new(value), .type = TYPE_STRING };
+    struct entry *entry = txn_key_put(txn, key, object);
     if (!how->keep_ttl && entry->expires_at != how->at)
         keyspace_set_deadline(txn->ks, entry, how->at);
 
@@ -34,20 +24,52 @@ void txn_string_set(struct txn *txn, struct bytes key, struct bytes value,
     txn_record_each(txn, entry_key(entry), &expire);
 }
 
-int64_t txn_string_append(struct txn *txn, struct entry *entry, struct bytes tail)
+/* Writes into the string in place, growing it; false without memory. */
+static bool overwrite(struct entry *entry, size_t offset, struct bytes data)
 {
     struct blob *blob = entry->object.string;
-    size_t len = (size_t)blob->len + tail.len;
-    if (len > UINT32_MAX) return -1;
-    blob = mem_try_realloc(blob, sizeof(*blob) + len);
-    if (blob == NULL) return -1;
-    if (tail.len > 0) memcpy(blob->data + blob->len, tail.data, tail.len);
-    blob->len = (uint32_t)len;
-    entry->object.string = blob;
+    size_t end = offset + data.len;
+    if (end > UINT32_MAX) return false;
+    if (end > blob->len) {
+        blob = mem_try_realloc(blob, sizeof(*blob) + end);
+        if (blob == NULL) return false;
+        if (offset > blob->len) memset(blob->data + blob->len, 0, offset - blob->len);
+        blob->len = (uint32_t)end;
+        entry->object.string = blob;
+    }
+    if (data.len > 0) memcpy(blob->data + offset, data.data, data.len);
     entry->object.raw = true;
+    return true;
+}
 
+int64_t txn_string_append(struct txn *txn, struct entry *entry, struct bytes tail)
+{
+    if (!overwrite(entry, entry->object.string->len, tail)) return -1;
     struct effect effect = { .kind = EFFECT_APPEND, .event = EVENT_APPEND, .a = tail };
     txn_record_each(txn, entry_key(entry), &effect);
     entry->accessed = (uint32_t)(txn->now / 1000);
-    return (int64_t)len;
+    return entry->object.string->len;
+}
+
+int64_t txn_string_write(struct txn *txn, struct bytes key, struct entry *entry, size_t offset,
+                         struct bytes data, enum event event)
+{
+    bool is_new = entry == NULL;
+    if (is_new) {
+        struct object empty = { .string = blob_new(LIT("")), .type = TYPE_STRING };
+        entry = txn_key_add(txn, key, empty);
+    }
+    if (!overwrite(entry, offset, data)) {
+        if (is_new) txn_key_drop(txn, entry, EVENT_DEL);
+        return -1;
+    }
+    struct effect effect = {
+        .kind = EFFECT_WRITE,
+        .event = event,
+        .a = data,
+        .from = (int64_t)offset,
+    };
+    txn_record_each(txn, entry_key(entry), &effect);
+    entry->accessed = (uint32_t)(txn->now / 1000);
+    return entry->object.string->len;
 }

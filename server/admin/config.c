@@ -30,6 +30,18 @@ static bool is_wanted(const struct call *call, const struct conf_option *option)
     return false;
 }
 
+/* An option that was asked for by its full name is called as it was asked for. */
+static void reply_name(struct call *call, const struct conf_option *option)
+{
+    for (int i = 2; i < call->argc; i++) {
+        if (call->argv[i].len != strlen(option->name) || !matches(call->argv[i], option->name))
+            continue;
+        reply_bytes(call, call->argv[i]);
+        return;
+    }
+    resp_bulk_text(call->out, option->name);
+}
+
 static void cmd_config_get(struct call *call)
 {
     const struct config_context *context = call->context;
@@ -41,7 +53,7 @@ static void cmd_config_get(struct call *call)
         const struct conf_option *option = conf_option_at(i);
         if (!is_wanted(call, option)) continue;
         char *value = conf_get(context->conf, option);
-        resp_bulk_text(call->out, option->name);
+        reply_name(call, option);
         resp_bulk_text(call->out, value);
         free(value);
     }

@@ -25,7 +25,7 @@ static void cmd_srem(struct call *call)
     if (!find_typed(call, 1, TYPE_SET, &entry)) return;
     int64_t removed = 0;
     for (int i = 2; entry != NULL && i < call->argc; i++)
-        removed += txn_set_remove(call->txn, entry, call->argv[i]);
+        removed += txn_set_remove(call->txn, entry, call->argv[i], EVENT_SREM);
     resp_integer(call->out, removed);
 }
 

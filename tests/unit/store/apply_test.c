@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "store/expiry.h"
+#include "store/walk.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 #include "tests/support/world.h"
@@ -35,6 +36,10 @@ static void step_string(struct txn *txn)
         txn_string_append(txn, entry, value);
         return;
     }
+    if ((entry == NULL || entry->object.type == TYPE_STRING) && rng_chance(&rng, 20)) {
+        txn_string_write(txn, key, entry, rng_below(&rng, 20), value, EVENT_SETRANGE);
+        return;
+    }
     struct string_set how = { .keep_ttl = rng_chance(&rng, 20), .event = EVENT_SET };
     how.at = rng_chance(&rng, 50) ? NEVER : txn->now + rng_between(&rng, 0, 50);
     txn_string_set(txn, key, value, &how);
@@ -48,9 +53,11 @@ static void step_list(struct txn *txn)
     txn_list_push(txn, entry, end, some("e", 5));
     size_t count = list_count(entry->object.list);
     size_t from = rng_below(&rng, count), to = from + rng_below(&rng, count - from) + 1;
-    switch (rng_below(&rng, 5)) {
+    switch (rng_below(&rng, 7)) {
     case 0: txn_list_pop(txn, entry, end, rng_below(&rng, count) + 1); break;
     case 1: txn_list_keep(txn, entry, from, to); break;
+    case 3: txn_list_put(txn, entry, from, some("changed", 1000)); break;
+    case 4: txn_list_insert(txn, entry, from, some("inserted", 1000)); break;
     case 2: txn_list_remove(txn, entry, rng_between(&rng, -2, 2), some("e", 5)); break;
     default: break;
     }
@@ -61,7 +68,7 @@ static void step_set(struct txn *txn)
     struct entry *entry = some_entry(txn, TYPE_SET);
     if (entry == NULL) return;
     txn_set_add(txn, entry, some("m", 20));
-    if (rng_chance(&rng, 50)) txn_set_remove(txn, entry, some("m", 20));
+    if (rng_chance(&rng, 50)) txn_set_remove(txn, entry, some("m", 20), EVENT_SREM);
 }
 
 static void step_hash(struct txn *txn)
@@ -110,7 +117,16 @@ static void step_key(struct txn *txn)
     struct entry *entry = txn_find(txn, some("k", 12));
     struct bytes to = some("k", 12);
     if (entry == NULL) return;
-    switch (rng_below(&rng, 5)) {
+    unsigned db = (unsigned)rng_below(&rng, 3);
+    switch (rng_below(&rng, 8)) {
+    case 5:
+        if (db != txn->ks->db) txn_key_move(txn, entry, db);
+        break;
+    case 6:
+        if (db != txn->ks->db || !bytes_equal(entry_key(entry), to))
+            txn_key_copy(txn, entry, db, to);
+        break;
+    case 7: txn_key_store(txn, to, walk_copy(&entry->object), EVENT_SUNIONSTORE); break;
     case 0: txn_key_drop(txn, entry, EVENT_DEL); break;
     case 1: txn_key_persist(txn, entry); break;
     case 2:
@@ -128,6 +144,8 @@ static void random_call(struct txn *txn)
     txn_call(txn, (unsigned)rng_below(&rng, 3));
     if (rng_chance(&rng, 1))
         txn_flush(txn, (unsigned)rng_below(&rng, 3));
+    else if (rng_chance(&rng, 1))
+        txn_swap(txn, (unsigned)rng_below(&rng, 3), (unsigned)rng_below(&rng, 3));
     else
         steps[rng_below(&rng, sizeof(steps) / sizeof(steps[0]))](txn);
 }

@@ -1,0 +1,108 @@
+/* walk: one loop for each type. */
+#include "store/walk.h"
+
+#include "store/ensure.h"
+
+struct visitor {
+    void (*visit)(void *ctx, struct effect *effect);
+    void *ctx;
+};
+
+static void give(const struct visitor *to, struct effect effect)
+{
+    to->visit(to->ctx, &effect);
+}
+
+static void walk_string(const struct object *object, const struct visitor *to)
+{
+    give(to, (struct effect){ .kind = EFFECT_SET, .a = blob_view(object->string), .at = NEVER });
+}
+
+static void walk_list(const struct object *object, const struct visitor *to)
+{
+    struct list_iter iter;
+    struct bytes element;
+    list_iter_at(&iter, object->list, 0);
+    while (list_iter_next(&iter, &element))
+        give(to, (struct effect){ .kind = EFFECT_PUSH_TAIL, .a = element });
+}
+
+static void walk_set(const struct object *object, const struct visitor *to)
+{
+    struct set_iter iter;
+    struct bytes member;
+    set_iter_begin(&iter, object->set);
+    while (set_iter_next(&iter, &member))
+        give(to, (struct effect){ .kind = EFFECT_SET_ADD, .a = member });
+}
+
+static void walk_hash(const struct object *object, const struct visitor *to)
+{
+    struct hash_iter iter;
+    struct bytes field, value;
+    hash_iter_begin(&iter, object->hash);
+    while (hash_iter_next(&iter, &field, &value))
+        give(to, (struct effect){ .kind = EFFECT_HASH_PUT, .a = field, .b = value });
+}
+
+static void walk_zset(const struct object *object, const struct visitor *to)
+{
+    struct zset_iter iter;
+    struct bytes member;
+    double score;
+    zset_iter_at(&iter, object->zset, 0);
+    while (zset_iter_next(&iter, &member, &score))
+        give(to, (struct effect){ .kind = EFFECT_ZSET_PUT, .a = member, .score = score });
+}
+
+static void walk_dehydrator(const struct object *object, const struct visitor *to)
+{
+    struct dehydrator_walk walk;
+    msec at;
+    dehydrator_walk_begin(&walk, object->dehydrator);
+    for (struct element *element; (element = dehydrator_walk_next(&walk, &at)) != NULL;)
+        give(to, (struct effect){ .kind = EFFECT_REDE_PUSH,
+                                  .a = element_id(element),
+                                  .b = element_payload(element),
+                                  .at = at });
+    dehydrator_walk_end(&walk);
+}
+
+static void (*const walkers[TYPE_COUNT])(const struct object *, const struct visitor *) = {
+    [TYPE_STRING] = walk_string, [TYPE_LIST] = walk_list, [TYPE_SET] = walk_set,
+    [TYPE_HASH] = walk_hash,     [TYPE_ZSET] = walk_zset, [TYPE_DEHYDRATOR] = walk_dehydrator,
+};
+
+void walk_object(const struct object *object, void (*visit)(void *ctx, struct effect *effect),
+                 void *ctx)
+{
+    struct visitor to = { visit, ctx };
+    walkers[object->type](object, &to);
+}
+
+/* What a walk of a collection gives goes into the copy. */
+static void put_into(void *ctx, struct effect *effect)
+{
+    struct object *copy = ctx;
+    switch (copy->type) {
+    case TYPE_LIST: list_push(copy->list, LIST_TAIL, effect->a); break;
+    case TYPE_SET: set_add(copy->set, effect->a); break;
+    case TYPE_HASH: hash_set(copy->hash, effect->a, effect->b); break;
+    case TYPE_ZSET: zset_put(copy->zset, effect->a, effect->score); break;
+    case TYPE_DEHYDRATOR:
+        dehydrator_push(copy->dehydrator, effect->a, effect->b, effect->at);
+        break;
+    default: ensure(false, "type %u", (unsigned)copy->type);
+    }
+}
+
+struct object walk_copy(const struct object *object)
+{
+    if (object->type == TYPE_STRING)
+        return (struct object){ .string = blob_new(blob_view(object->string)),
+                                .type = TYPE_STRING,
+                                .raw = object->raw };
+    struct object copy = object_new(object->type);
+    walk_object(object, put_into, &copy);
+    return copy;
+}

@@ -1,0 +1,17 @@
+/* walk: the effects that build a value, or the contents of a key, from nothing.
+ * What a snapshot is made of, and what a stored result is recorded as. */
+#ifndef STORE_WALK_H
+#define STORE_WALK_H
+
+#include "store/effect.h"
+#include "store/object.h"
+
+/* One effect for each element, in an order that builds the same value; kind and operands are set,
+ * key and database are the visitor's to fill in. A string is one effect without a deadline. O(n) */
+void walk_object(const struct object *object, void (*visit)(void *ctx, struct effect *effect),
+                 void *ctx);
+
+/* The same value in memory of its own, built from its walk. O(n) */
+struct object walk_copy(const struct object *object);
+
+#endif
