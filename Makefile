@@ -120,7 +120,7 @@ run:
 
 # One build at a time in this folder, so that two runs at once may share it.
 LOCKED = mkdir -p $(B) && flock $(B)/.lock
-TEST_ENV = EXPIRED=$(abspath $(B)/expired) BUILD=$(abspath $(B))
+TEST_ENV = PYTHONDONTWRITEBYTECODE=1 EXPIRED=$(abspath $(B)/expired) BUILD=$(abspath $(B))
 
 tests-built: $(B)/expired $(UNIT) $(TOOLS) $(if $(filter %.mjs,$(E2E)),tests/e2e/node_modules/.made)
 	@:

@@ -33,6 +33,16 @@ bool arg_int64(struct call *call, int i, int64_t *value)
     return arg_int64_or(call, i, value, ERR_NOT_INTEGER);
 }
 
+bool arg_int(struct call *call, int i, int *value)
+{
+    int64_t wide;
+    if (!arg_int64(call, i, &wide)) return false;
+    *value = (int)wide;
+    if (*value == wide) return true;
+    fail(call, ERR_INT_RANGE);
+    return false;
+}
+
 bool arg_range(struct call *call, int i, int64_t min, int64_t max, int64_t *value, enum error error)
 {
     if (!arg_int64_or(call, i, value, error)) return false;

@@ -17,6 +17,8 @@ int arg_width(const struct call *call, int i);
 
 bool arg_int64(struct call *call, int i, int64_t *value); /* ERR_NOT_INTEGER */
 bool arg_int64_or(struct call *call, int i, int64_t *value, enum error error);
+/* As Redis reads an int: ERR_NOT_INTEGER, or ERR_INT_RANGE beyond 32 bits. */
+bool arg_int(struct call *call, int i, int *value);
 /* A whole number in [min, max]; out of range is `error` too. */
 bool arg_range(struct call *call, int i, int64_t min, int64_t max, int64_t *value,
                enum error error);

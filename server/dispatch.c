@@ -3,9 +3,11 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "server/call.h"
 #include "server/error.h"
+#include "server/log.h"
 #include "server/pubsub.h"
 #include "store/mem.h"
 #include "store/txn.h"
@@ -166,6 +168,14 @@ static void next_reply_mode(struct session *session)
     session->out.mute = session->reply_mode == REPLY_OFF || session->reply_mode == REPLY_SKIPPING;
 }
 
+/* A browser that was made to talk to us: its lines begin with these words. What comes behind them
+ * must not run. */
+static bool is_http(struct bytes name)
+{
+    return (name.len == 4 && strncasecmp(name.data, "post", 4) == 0) ||
+           (name.len == 5 && strncasecmp(name.data, "host:", 5) == 0);
+}
+
 void dispatch_request(struct dispatch *dispatch, struct session *session, int argc,
                       const struct bytes *argv)
 {
@@ -175,6 +185,11 @@ void dispatch_request(struct dispatch *dispatch, struct session *session, int ar
                          .out = &session->out,
                          .session = session };
     call.context = call.command.context;
+    if (is_http(argv[0])) {
+        log_line(LOG_WARNING, "A client closed: it speaks HTTP, perhaps against its will");
+        session->close_after_reply = true;
+        return;
+    }
     session->last_command = call.command.row;
     session->last_parent = call.command.row != NULL ? call.command.parent : NULL;
     if (is_refused(dispatch, &call)) {

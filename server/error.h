@@ -32,6 +32,7 @@
     E(ERR_LIMIT_ALONE,                                                                             \
       "ERR syntax error, LIMIT is only supported in combination with either BYSCORE or BYLEX")     \
     E(ERR_WITHSCORES_LEX, "ERR syntax error, WITHSCORES not supported in combination with BYLEX")  \
+    E(ERR_INT_RANGE, "ERR value is out of range, value must between -2147483648 and 2147483647")   \
     E(ERR_DB_INDEX, "ERR DB index is out of range")                                                \
     E(ERR_INVALID_DB, "ERR invalid DB index")                                                      \
     E(ERR_INVALID_CURSOR, "ERR invalid cursor")                                                    \

@@ -127,9 +127,9 @@ static void cmd_hello(struct call *call)
 
 static void cmd_select(struct call *call)
 {
-    int64_t db;
-    if (!arg_int64(call, 1, &db)) return;
-    if (db < 0 || db >= call->txn->store->database_count) {
+    int db;
+    if (!arg_int(call, 1, &db)) return;
+    if (db < 0 || (unsigned)db >= call->txn->store->database_count) {
         fail(call, ERR_DB_INDEX);
         return;
     }

@@ -143,8 +143,8 @@ def check_scripts():
 
 def check_makefile():
     lines = pathlib.Path("Makefile").read_text(encoding="utf-8").count("\n")
-    if lines >= 200:
-        complain("Makefile", lines, "under 200 lines")
+    if lines >= 220:
+        complain("Makefile", lines, "under 220 lines")
 
 
 check_c()
