@@ -6,7 +6,7 @@
 #   make unit       the unit tests alone         make fuzz     each fuzzer for FUZZ_SECONDS
 #   make lint       what a review would say      make format   clang-format, in place
 #   make install    PREFIX, DESTDIR, SYSCONFDIR  make tools    build/tools/*: punctuality
-#   make clean
+#   make clean                                   make diff     N programs against redis-server
 #
 # MALLOC=jemalloc|libc   RUN_ARGS="--port 7000"   TESTS="build/tests/unit/store/dict_test ..."   V=1
 
@@ -61,7 +61,7 @@ unit_of = $(filter $(B)/tests/unit/$(1)/%,$(UNIT))
 .DELETE_ON_ERROR:
 .SECONDARY:
 .PHONY: all expired tools run unit test asan fuzz lint format install clean example
-.PHONY: objects tests-built fuzz-built test-here
+.PHONY: objects tests-built fuzz-built test-here diff
 
 all: expired
 
@@ -100,12 +100,13 @@ $(TOOLS): $(B)/%: $(B)/obj/%.o $(TOOL_LIB) $(PROTO) $(CONF)
 	@mkdir -p $(@D)
 	$(LINK) $(filter %.a,$^) -lm
 
+# Whole programs need a server to run in.
+$(B)/tests/fuzz/program_fuzz: $(SERVER) $(call obj,$(filter-out %/suite.c,$(SUPPORT_SRC)))
 $(FUZZERS): $(B)/%: $(B)/obj/%.o $(PROTO) $(CONF) $(STORE)
 	@mkdir -p $(@D)
-	$(LINK) $(filter %.a,$^) -fsanitize=fuzzer,$(SANITIZERS) -lm
+	$(LINK) $(filter %.a,$^) -fsanitize=fuzzer,$(SANITIZERS) -levent_core -lm
 
 tools: $(TOOLS)
-
 -include $(patsubst %.o,%.d,$(call obj,$(ALL_SRC)))
 
 # ---- running ----
@@ -113,8 +114,7 @@ tools: $(TOOLS)
 run:
 	@tools/deps build
 	@$(VARIANT) expired
-	@mkdir -p data
-	@exec ./expired --dir data $(RUN_ARGS)
+	@mkdir -p data && exec ./expired --dir data $(RUN_ARGS)
 
 # ---- testing ----
 
@@ -122,9 +122,7 @@ run:
 LOCKED = mkdir -p $(B) && flock $(B)/.lock
 TEST_ENV = PYTHONDONTWRITEBYTECODE=1 EXPIRED=$(abspath $(B)/expired) BUILD=$(abspath $(B))
 
-tests-built: $(B)/expired $(UNIT) $(TOOLS) $(if $(filter %.mjs,$(E2E)),tests/e2e/node_modules/.made)
-	@:
-
+tests-built: $(B)/expired $(UNIT) $(TOOLS) $(if $(filter %.mjs,$(E2E)),tests/e2e/node_modules/.made) ; @:
 tests/e2e/node_modules/.made: tests/e2e/package.json tests/e2e/package-lock.json
 	cd tests/e2e && npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
@@ -137,6 +135,11 @@ test-here:
 test:
 	@tools/deps build test
 	@$(MAKE) --no-print-directory test-here
+
+diff:
+	@tools/deps build test
+	@$(LOCKED) $(VARIANT) $(B)/expired
+	@$(TEST_ENV) tests/diff/run $(foreach s,N SEED FIRST JOBS CASES,$(if $($(s)),$(s)=$($(s))))
 
 unit:
 	@tools/deps build unit
@@ -155,9 +158,7 @@ ASAN_B = build/asan
 ASAN = B=$(ASAN_B) MALLOC=libc CFLAGS="-O1 -g" \
     SANITIZE="-fsanitize=$(SANITIZERS) -fno-sanitize-recover=all"
 
-fuzz-built: $(FUZZERS)
-	@:
-
+fuzz-built: $(FUZZERS) ; @:
 fuzz:
 	@tools/deps build fuzz
 	@$(VARIANT) B=build/fuzz CC=clang MALLOC=libc CFLAGS="-O1 -g" fuzz-built \
@@ -166,9 +167,7 @@ fuzz:
 
 # ---- reviewing ----
 
-objects: $(call obj,$(ALL_SRC))
-	@:
-
+objects: $(call obj,$(ALL_SRC)) ; @:
 lint:
 	@tools/deps build test lint
 	@$(VARIANT) -s B=build/lint/gcc CC=gcc WERROR=-Werror objects build/lint/gcc/tools/conf_example
@@ -192,10 +191,9 @@ install: expired
 	install -D -m 644 expired.conf.example $(DESTDIR)$(SYSCONFDIR)/expired/expired.conf.example
 	@test -e $(DESTDIR)$(SYSCONFDIR)/expired/expired.conf || \
 	    install -m 640 expired.conf.example $(DESTDIR)$(SYSCONFDIR)/expired/expired.conf
-	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
 	sed -e 's|@PREFIX@|$(PREFIX)|g' -e 's|@SYSCONFDIR@|$(SYSCONFDIR)|g' \
-	    tools/systemd/expired.service > $(DESTDIR)$(PREFIX)/lib/systemd/system/expired.service
-	chmod 644 $(DESTDIR)$(PREFIX)/lib/systemd/system/expired.service
+	    tools/systemd/expired.service | install -D -m 644 /dev/stdin \
+	    $(DESTDIR)$(PREFIX)/lib/systemd/system/expired.service
 
 clean:
 	rm -rf build expired tests/e2e/node_modules

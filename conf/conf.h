@@ -30,6 +30,12 @@ struct conf {
     int64_t proto_max_bulk_len, client_query_buffer_limit, maxmemory;
     int64_t maxmemory_policy; /* noeviction is the one there is */
     struct conf_output_limit output_limits[3];
+    /* observation */
+    int64_t slowlog_log_slower_than; /* microseconds; -1: nothing is kept */
+    int64_t slowlog_max_len;
+    int64_t latency_monitor_threshold; /* milliseconds; 0: off */
+    bool latency_tracking;
+    int64_t tracking_table_max_keys; /* 0: any number */
     /* data */
     int64_t databases;
     char *notify_keyspace_events;

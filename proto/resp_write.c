@@ -15,6 +15,13 @@ enum {
 
 static const char line_end[2] = { '\r', '\n' };
 
+/* Beyond its limit a reply is not made any further: whoever owns the output sees that it is over.
+ */
+static bool is_silent(const struct resp_writer *w)
+{
+    return w->mute || (w->limit != 0 && w->out->len > w->limit);
+}
+
 static char *put_line_end(char *p)
 {
     memcpy(p, line_end, sizeof(line_end));
@@ -30,7 +37,7 @@ static char *put_header(char *p, char type, uint64_t number)
 
 static void append_header(struct resp_writer *w, char type, uint64_t number)
 {
-    if (w->mute) return;
+    if (is_silent(w)) return;
     char *start = outbuf_reserve(w->out, HEADER_ROOM);
     outbuf_commit(w->out, (size_t)(put_header(start, type, number) - start));
 }
@@ -38,7 +45,7 @@ static void append_header(struct resp_writer *w, char type, uint64_t number)
 /* A line that is known to hold no line end. */
 static void append_line(struct resp_writer *w, char type, const char *text, size_t len)
 {
-    if (w->mute) return;
+    if (is_silent(w)) return;
     if (len <= SMALL) {
         char *start = outbuf_reserve(w->out, len + HEADER_ROOM), *p = start;
         *p++ = type;
@@ -71,7 +78,7 @@ static char cleaned(char c)
 
 void resp_error(struct resp_writer *w, const char *line, size_t len)
 {
-    if (w->mute) return;
+    if (is_silent(w)) return;
     while (len > 0 && (line[len - 1] == '\r' || line[len - 1] == '\n'))
         len--;
     outbuf_append(w->out, "-", 1);
@@ -89,7 +96,7 @@ void resp_error(struct resp_writer *w, const char *line, size_t len)
 
 void resp_integer(struct resp_writer *w, int64_t value)
 {
-    if (w->mute) return;
+    if (is_silent(w)) return;
     char *start = outbuf_reserve(w->out, HEADER_ROOM), *p = start;
     *p++ = ':';
     p += number_print_int64(p, value);
@@ -108,7 +115,7 @@ static void append_small_bulk(struct outbuf *out, const void *data, size_t len)
 
 void resp_bulk(struct resp_writer *w, const void *data, size_t len)
 {
-    if (w->mute) return;
+    if (is_silent(w)) return;
     if (len <= SMALL) {
         append_small_bulk(w->out, data, len);
         return;
@@ -137,20 +144,31 @@ void resp_bulk_double(struct resp_writer *w, double value)
 
 void resp_bulk_long_double(struct resp_writer *w, long double value)
 {
-    if (w->mute) return;
+    if (is_silent(w)) return;
     char text[NUMBER_FIXED_MAX_CHARS];
     resp_bulk(w, text, number_print_long_double(text, value));
 }
 
-void resp_double(struct resp_writer *w, double value)
+static void append_double(struct resp_writer *w, const char *text, size_t len)
 {
-    if (w->mute) return;
-    char text[NUMBER_DOUBLE_MAX_CHARS];
-    size_t len = number_print_double(text, value);
     if (w->version < 3)
         resp_bulk(w, text, len);
     else
         append_line(w, ',', text, len);
+}
+
+void resp_double(struct resp_writer *w, double value)
+{
+    if (is_silent(w)) return;
+    char text[NUMBER_DOUBLE_MAX_CHARS];
+    append_double(w, text, number_print_double(text, value));
+}
+
+void resp_long_double(struct resp_writer *w, long double value)
+{
+    if (is_silent(w)) return;
+    char text[NUMBER_FIXED_MAX_CHARS];
+    append_double(w, text, number_print_long_double(text, value));
 }
 
 void resp_bool(struct resp_writer *w, bool value)
@@ -183,7 +201,7 @@ void resp_verbatim(struct resp_writer *w, const char *format, const char *text, 
         resp_bulk(w, text, len);
         return;
     }
-    if (w->mute) return;
+    if (is_silent(w)) return;
     char prefix[FORMAT_CHARS + 1] = { ' ', ' ', ' ', ':' };
     for (int i = 0; i < FORMAT_CHARS && format[i] != '\0'; i++)
         prefix[i] = format[i];
@@ -228,7 +246,7 @@ void resp_pair(struct resp_writer *w)
 
 void resp_splice(struct resp_writer *w, struct outbuf *aside)
 {
-    if (w->mute)
+    if (is_silent(w))
         outbuf_drop(aside);
     else
         outbuf_splice(w->out, aside);

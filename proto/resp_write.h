@@ -12,8 +12,9 @@
 
 struct resp_writer {
     struct outbuf *out;
-    int version; /* 2 or 3 */
-    bool mute;   /* CLIENT REPLY OFF or SKIP: nothing is appended */
+    int version;  /* 2 or 3 */
+    bool mute;    /* CLIENT REPLY OFF or SKIP: nothing is appended */
+    size_t limit; /* once out holds more bytes, nothing is appended any more; 0: none */
 };
 
 /* May messages come between replies (RESP3), or is a subscriber bound to them alone? */
@@ -29,9 +30,11 @@ void resp_bulk_int64(struct resp_writer *w, int64_t value);   /* as text in a bu
 void resp_bulk_double(struct resp_writer *w, double value);   /* as text in a bulk */
 void resp_bulk_long_double(struct resp_writer *w, long double value);
 void resp_double(struct resp_writer *w, double value); /* 2: bulk; 3: `,` */
-void resp_bool(struct resp_writer *w, bool value);     /* 2: 0 or 1; 3: #t #f */
-void resp_null(struct resp_writer *w);                 /* 2: $-1; 3: _ */
-void resp_null_array(struct resp_writer *w);           /* 2: *-1; 3: _ */
+/* The same, as number_print_long_double has it: coordinates. */
+void resp_long_double(struct resp_writer *w, long double value);
+void resp_bool(struct resp_writer *w, bool value); /* 2: 0 or 1; 3: #t #f */
+void resp_null(struct resp_writer *w);             /* 2: $-1; 3: _ */
+void resp_null_array(struct resp_writer *w);       /* 2: *-1; 3: _ */
 void resp_verbatim(struct resp_writer *w, const char *format, const char *text, size_t len);
 
 void resp_array(struct resp_writer *w, size_t count);

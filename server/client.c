@@ -35,6 +35,12 @@ static const char PROTECTED[] =
     "the server to start accepting connections from the outside.\r\n";
 static const char TOO_MANY[] = "-ERR max number of clients reached\r\n";
 
+/* The turn by itself is all that is wanted. */
+static void on_pause_timer(void *ctx)
+{
+    (void)ctx;
+}
+
 struct clients *clients_new(const struct clients_wiring *wiring)
 {
     struct clients *all = mem_zalloc(sizeof(*all));
@@ -42,7 +48,9 @@ struct clients *clients_new(const struct clients_wiring *wiring)
     TAILQ_INIT(&all->by_age);
     TAILQ_INIT(&all->to_write);
     TAILQ_INIT(&all->to_run);
+    TAILQ_INIT(&all->paused);
     all->run_timer = loop_timer_new(wiring->loop, clients_run_listed, all);
+    all->pause_timer = loop_timer_new(wiring->loop, on_pause_timer, all);
     all->scratch = mem_alloc(CLIENT_SCRATCH);
     return all;
 }
@@ -56,6 +64,7 @@ void clients_free(struct clients *all)
         client_free(client);
     }
     loop_timer_free(all->run_timer);
+    loop_timer_free(all->pause_timer);
     mem_free(all->scratch);
     mem_free(all->argv);
     mem_free(all);
@@ -76,6 +85,7 @@ static void wake(struct session *session)
     struct client *client = client_of(session);
     client_check_output(client);
     if (!client->write_blocked) client_list_to_write(client);
+    if (client->input.len > 0 && session->waiting == NULL) client_list_to_run(client);
 }
 
 static bool is_loopback(const char *peer)
@@ -136,6 +146,7 @@ void clients_accept(struct clients *all, int fd, const char *peer, const char *l
     session_init(&client->session, &client->out);
     client->session.id = ++all->last_id;
     client->session.authenticated = all->w.conf->requirepass[0] == '\0';
+    client->session.peer = client->peer;
     client->session.wake = wake;
     client->io = loop_io_new(all->w.loop, fd, client_ready, client);
     loop_io_want(client->io, LOOP_READ);
@@ -150,8 +161,13 @@ void client_free(struct client *client)
     if (all->next_checked == client) all->next_checked = TAILQ_NEXT(client, by_age);
     if (client->listed_to_write) TAILQ_REMOVE(&all->to_write, client, to_write);
     if (client->listed_to_run) TAILQ_REMOVE(&all->to_run, client, to_run);
+    client_end_pause(client);
     TAILQ_REMOVE(&all->by_age, client, by_age);
     all->count--;
+    all->doomed -= client->doomed;
+    monitor_forget(all->w.dispatch->observer->monitor, &client->session);
+    if (all->w.dispatch->sinks->tracking != NULL)
+        tracking_forget(all->w.dispatch->sinks->tracking, &client->session);
     session_drop(&client->session, all->w.dispatch->watch, all->w.pubsub);
     loop_io_free(client->io);
     close(client->fd);
@@ -172,6 +188,8 @@ void client_list_to_write(struct client *client)
 
 void client_doom(struct client *client)
 {
+    waiters_forget(&client->session); /* what it would be given would be lost */
+    client->all->doomed += !client->doomed;
     client->doomed = true;
     client_list_to_write(client);
 }
@@ -180,6 +198,7 @@ void clients_turn(void *ctx)
 {
     struct clients *all = ctx;
     struct client *client;
+    clients_look_at_pause(all);
     while ((client = TAILQ_FIRST(&all->to_write)) != NULL) {
         if (!client->doomed) client_write(client);
         if (client->doomed) {
@@ -195,10 +214,14 @@ void clients_kill(struct clients *all, struct session *victim, const struct sess
 {
     struct client *client = client_of(victim);
     ensure(client != NULL && client->all == all, "session %" PRIu64, victim->id);
-    if (victim == self)
+    if (victim == self) {
         victim->close_after_reply = true;
-    else
-        client_doom(client);
+        return;
+    }
+    /* Nobody counts on it from now on, though its end comes with the turn's. */
+    pubsub_forget(all->w.pubsub, victim);
+    waiters_forget(victim);
+    client_doom(client);
 }
 
 /* --- limits --- */
@@ -224,16 +247,25 @@ static bool over_soft(struct client *client, const struct conf_output_limit *lim
     return (now - client->over_soft_usec) / USEC > limit->soft_seconds;
 }
 
+static const struct conf_output_limit *output_limit(const struct client *client)
+{
+    bool subscribed = session_subscriptions(&client->session) > 0;
+    const struct conf *conf = client->all->w.conf;
+    return &conf->output_limits[subscribed ? CONF_LIMIT_PUBSUB : CONF_LIMIT_NORMAL];
+}
+
+void client_bound_output(struct client *client)
+{
+    client->session.out.limit = (size_t)output_limit(client)->hard;
+}
+
 void client_check_output(struct client *client)
 {
     if (client->doomed) {
         outbuf_drop(&client->out); /* what comes after its end */
         return;
     }
-    bool subscribed = session_subscriptions(&client->session) > 0;
-    const struct conf *conf = client->all->w.conf;
-    const struct conf_output_limit *limit =
-        &conf->output_limits[subscribed ? CONF_LIMIT_PUBSUB : CONF_LIMIT_NORMAL];
+    const struct conf_output_limit *limit = output_limit(client);
     bool over_hard = limit->hard > 0 && client->out.len >= (size_t)limit->hard;
     if (!over_hard && !over_soft(client, limit)) return;
 
@@ -248,7 +280,8 @@ static void check_idle(struct client *client, int64_t now)
 {
     int64_t timeout = client->all->w.conf->timeout;
     if (timeout == 0 || (now - client->active_usec) / USEC <= timeout) return;
-    if (session_subscriptions(&client->session) > 0) return;
+    if (session_subscriptions(&client->session) > 0 || client->session.waiting != NULL) return;
+    if (client->is_paused) return;
     log_line(LOG_VERBOSE, "Client %s closed: idle", client_label(client).text);
     client->all->w.stats->closed_idle++;
     client_doom(client);
@@ -281,7 +314,12 @@ void clients_housekeeping(struct clients *all)
 
 size_t clients_count(const struct clients *all)
 {
-    return all->count;
+    return all->count - all->doomed;
+}
+
+size_t clients_paused(const struct clients *all)
+{
+    return all->paused_count;
 }
 
 static void describe(struct client *client, int64_t now, struct client_info *info)
@@ -296,6 +334,7 @@ static void describe(struct client *client, int64_t now, struct client_info *inf
         .age_sec = (now - client->born_usec) / USEC,
         .idle_sec = (now - client->active_usec) / USEC,
         .unix_socket = client->unix_socket,
+        .is_paused = client->is_paused,
         .query_used = input->len,
         .query_free = input->cap - input->len,
         .out_pending = client->out.len,
@@ -316,6 +355,26 @@ void clients_each(struct clients *all, void (*visit)(void *ctx, const struct cli
         describe(client, now, &info);
         visit(ctx, &info);
     }
+}
+
+struct session *clients_find(struct clients *all, uint64_t id)
+{
+    struct client *client;
+    TAILQ_FOREACH(client, &all->by_age, by_age)
+    if (client->session.id == id && !client->doomed) return &client->session;
+    return NULL;
+}
+
+static void add_memory(void *ctx, const struct client_info *info)
+{
+    *(size_t *)ctx += info->memory;
+}
+
+size_t clients_bytes(struct clients *all)
+{
+    size_t bytes = 0;
+    clients_each(all, add_memory, &bytes);
+    return bytes;
 }
 
 bool clients_info(struct clients *all, struct session *session, struct client_info *info)

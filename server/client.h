@@ -41,6 +41,8 @@ void clients_turn(void *clients);
 void clients_housekeeping(struct clients *clients);
 
 size_t clients_count(const struct clients *clients);
+size_t clients_paused(const struct clients *clients); /* whose next request waits */
+size_t clients_bytes(struct clients *clients);        /* memory of all connections. O(N) */
 
 /* For CLIENT and INFO. */
 struct client_info {
@@ -48,13 +50,14 @@ struct client_info {
     const char *peer, *local;
     int fd;
     int64_t age_sec, idle_sec;
-    bool unix_socket;
+    bool unix_socket, is_paused;
     size_t query_used, query_free, out_pending, memory;
     struct session *session;
 };
 void clients_each(struct clients *clients, void (*visit)(void *ctx, const struct client_info *info),
                   void *ctx);
 bool clients_info(struct clients *clients, struct session *session, struct client_info *info);
+struct session *clients_find(struct clients *clients, uint64_t id); /* NULL: none. O(n) */
 /* Over a unix socket or from this machine's loopback address. */
 bool clients_is_local(struct clients *clients, const struct session *session);
 /* Closes at the end of the turn; the caller itself (same session as `self`) after its reply. */

@@ -28,6 +28,7 @@ enum {
     KEPT_ARGS = 1024,          /* a longer list of arguments is given back */
     SMALL_INPUT = 64 * 1024,   /* a buffer of up to this need not shrink */
     LAST_READS = 4,            /* before closing; see part() */
+    PAUSE_LOOK = 60 * 1000,    /* milliseconds after which a pause is looked at again */
 };
 
 /* DIFFERS: Redis reads on while a client leaves its replies unread; here it is not read from while
@@ -88,9 +89,15 @@ static void input_consume(struct client_input *input, size_t used)
 
 /* --- requests --- */
 
-static bool may_run(const struct client *client)
+static bool may_read(const struct client *client)
 {
     return !client->doomed && !client->stalled && !client->session.close_after_reply;
+}
+
+/* What a waiting client sends is kept for later; that it closes must be seen. */
+static bool may_run(const struct client *client)
+{
+    return may_read(client) && client->session.waiting == NULL && !client->is_paused;
 }
 
 static const struct bytes *borrow_argv(struct client *client, const char *input)
@@ -107,15 +114,19 @@ static const struct bytes *borrow_argv(struct client *client, const char *input)
     return all->argv;
 }
 
-static void run_request(struct client *client, const char *input)
+/* False: it has to wait, and stays in the input. */
+static bool run_request(struct client *client, const char *input)
 {
     const struct clients_wiring *w = &client->all->w;
-    if (client->reader.argc == 0) return;
+    if (client->reader.argc == 0) return true;
     clock_tick(w->clock);
-    dispatch_request(w->dispatch, &client->session, client->reader.argc,
-                     borrow_argv(client, input));
+    client_bound_output(client);
+    if (!dispatch_request(w->dispatch, &client->session, client->reader.argc,
+                          borrow_argv(client, input)))
+        return false;
     client_check_output(client);
     if (client->out.len > STALL_BYTES) client->stalled = true;
+    return true;
 }
 
 static void refuse(struct client *client)
@@ -127,7 +138,7 @@ static void refuse(struct client *client)
     client->session.close_after_reply = true;
 }
 
-static void list_to_run(struct client *client)
+void client_list_to_run(struct client *client)
 {
     if (client->listed_to_run) return;
     client->listed_to_run = true;
@@ -142,7 +153,7 @@ static size_t run_requests(struct client *client, const char *data, size_t len)
     size_t used = 0;
     for (int left = REQUESTS_PER_TURN; used < len && may_run(client); left--) {
         if (left == 0) {
-            list_to_run(client);
+            client_list_to_run(client);
             break;
         }
         struct resp_limits limits = { .max_bulk = conf->proto_max_bulk_len,
@@ -156,7 +167,10 @@ static size_t run_requests(struct client *client, const char *data, size_t len)
             refuse(client);
             break;
         }
-        run_request(client, data + used);
+        if (!run_request(client, data + used)) {
+            client_pause(client);
+            break;
+        }
         used += client->reader.consumed;
     }
     return used;
@@ -166,6 +180,7 @@ static size_t run_requests(struct client *client, const char *data, size_t len)
 static void check_input(struct client *client)
 {
     size_t len = client->input.len + multi_bytes(&client->session);
+    if (client->reader.args_cap > KEPT_ARGS) len += mem_size(client->reader.args);
     bool over = len > (size_t)client->all->w.conf->client_query_buffer_limit ||
                 (len > MAX_QUERY_ANON && !client->session.authenticated);
     if (!over || client->doomed) return;
@@ -180,6 +195,49 @@ static void run_own_input(struct client *client)
     struct client_input *input = &client->input;
     if (input->len == 0) return;
     input_consume(input, run_requests(client, input->data + input->start, input->len));
+}
+
+/* ---- pauses */
+
+/* Its next request is read again from its beginning. */
+void client_pause(struct client *client)
+{
+    resp_reader_drop(&client->reader);
+    resp_reader_init(&client->reader);
+    client->is_paused = true;
+    client->all->paused_count++;
+    TAILQ_INSERT_TAIL(&client->all->paused, client, paused);
+}
+
+void client_end_pause(struct client *client)
+{
+    if (!client->is_paused) return;
+    client->is_paused = false;
+    client->all->paused_count--;
+    TAILQ_REMOVE(&client->all->paused, client, paused);
+}
+
+/* A held clock has no end to wait for: whoever moves it makes a turn. */
+static void wait_for_end_of_pause(struct clients *all)
+{
+    const struct clock *clock = all->w.clock;
+    if (clock->stepped) return;
+    msec left = all->w.dispatch->pause.until - clock_now(clock) + 1;
+    loop_timer_set(all->pause_timer, (left < PAUSE_LOOK ? left : PAUSE_LOOK) * 1000);
+}
+
+void clients_look_at_pause(struct clients *all)
+{
+    if (all->paused_count == 0) return;
+    if (pause_now(&all->w.dispatch->pause, clock_now(all->w.clock)) != PAUSE_NONE) {
+        wait_for_end_of_pause(all);
+        return;
+    }
+    struct client *client;
+    while ((client = TAILQ_FIRST(&all->paused)) != NULL) {
+        client_end_pause(client);
+        client_list_to_run(client);
+    }
 }
 
 /* What has to follow whenever requests of a client were run. */
@@ -221,6 +279,7 @@ static bool took(struct client *client, ssize_t got)
         return true;
     }
     if (got == 0) {
+        waiters_forget(&client->session); /* what it would be given would be lost */
         client->session.close_after_reply = true;
         client_list_to_write(client);
     } else if (errno != EAGAIN && errno != EINTR) {
@@ -259,7 +318,7 @@ static void read_big(struct client *client, size_t wants)
 static void read_ready(struct client *client)
 {
     /* What is there comes first; readiness stays and brings the rest in a later turn. */
-    if (client->listed_to_run || !may_run(client)) return;
+    if (client->listed_to_run || !may_read(client)) return;
     size_t wants = resp_reader_wants(&client->reader, client->input.len);
     if (wants > CLIENT_SCRATCH)
         read_big(client, wants);
@@ -300,7 +359,7 @@ static ssize_t send_some(struct client *client)
 
 static void want(struct client *client)
 {
-    unsigned reading = may_run(client) ? LOOP_READ : 0;
+    unsigned reading = may_read(client) ? LOOP_READ : 0;
     loop_io_want(client->io, reading | (client->write_blocked ? LOOP_WRITE : 0));
 }
 
@@ -324,7 +383,7 @@ void client_write(struct client *client)
     }
     if (client->stalled && client->out.len <= STALL_BYTES / 2) {
         client->stalled = false;
-        if (client->input.len > 0) list_to_run(client);
+        if (client->input.len > 0) client_list_to_run(client);
     }
     want(client);
 }

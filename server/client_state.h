@@ -20,7 +20,7 @@ struct client_input {
 struct client {
     struct session session; /* first: a session leads to its client by its address */
     struct clients *all;
-    TAILQ_ENTRY(client) by_age, to_write, to_run;
+    TAILQ_ENTRY(client) by_age, to_write, to_run, paused;
     struct loop_io *io;
     int fd;
     char *peer, *local;
@@ -34,15 +34,19 @@ struct client {
     bool listed_to_run;   /* whole requests may wait in its input */
     bool write_blocked;   /* the socket took less than there was */
     bool stalled;         /* too many replies wait: nothing is read until some have left */
+    bool is_paused;       /* CLIENT PAUSE holds its next request up */
     bool doomed;          /* closed at the end of this turn, whatever waits */
 };
 
 struct clients {
     struct clients_wiring w;
     struct client_list by_age, to_write, to_run;
+    struct client_list paused; /* in the order in which they will go on */
+    size_t paused_count;
     struct client *next_checked; /* where housekeeping goes on */
-    struct loop_timer *run_timer;
+    struct loop_timer *run_timer, *pause_timer;
     size_t count;
+    size_t doomed; /* of them, those that end with this turn */
     uint64_t last_id;
     /* What every connection needs only while it is served. */
     char *scratch;
@@ -55,6 +59,9 @@ void client_doom(struct client *client);
 void client_free(struct client *client);
 void client_list_to_write(struct client *client);
 /* Dooms it when more replies wait than its class may have; says so in the log. */
+/* What one request may make of replies, before it runs: a reply beyond the hard limit is not
+ * finished. */
+void client_bound_output(struct client *client);
 void client_check_output(struct client *client);
 /* "id=7 addr=127.0.0.1:50312 name=worker" for the log. */
 struct client_label {
@@ -67,5 +74,12 @@ enum { CLIENT_SCRATCH = 64 * 1024 };
 void client_ready(void *client, unsigned what);
 void clients_run_listed(void *clients);
 void client_write(struct client *client);
+/* The next turn runs what is whole in its input. */
+void client_list_to_run(struct client *client);
+/* Its next request has to wait. */
+void client_pause(struct client *client);
+void client_end_pause(struct client *client); /* fine without */
+/* When the pause is over, all go on; otherwise sees to it that the end is noticed. */
+void clients_look_at_pause(struct clients *clients);
 
 #endif

@@ -12,6 +12,7 @@ enum { NAME_MAX_LEN = 64 };
 struct slot {
     const struct command *row;
     void *context;
+    struct command_stats *stats; /* of the row, then of its subcommands */
 };
 
 struct commands {
@@ -45,13 +46,31 @@ struct commands *commands_new(void)
     return commands;
 }
 
+static void free_spans(void *ctx, struct command_ref ref)
+{
+    (void)ctx;
+    mem_free(ref.stats->spans);
+}
+
 void commands_free(struct commands *commands)
 {
     dict_drop(&commands->by_name);
-    for (size_t i = 0; i < commands->count; i++)
+    commands_each_stats(commands, free_spans, NULL);
+    for (size_t i = 0; i < commands->count; i++) {
+        mem_free(commands->slots[i]->stats);
         mem_free(commands->slots[i]);
+    }
     mem_free(commands->slots);
     mem_free(commands);
+}
+
+static size_t subcommand_count(const struct command *row)
+{
+    size_t count = 0;
+    if (row->subcommands != NULL)
+        while (row->subcommands[count].name != NULL)
+            count++;
+    return count;
 }
 
 static void add(struct commands *commands, const struct command *row, void *context)
@@ -66,6 +85,7 @@ static void add(struct commands *commands, const struct command *row, void *cont
     }
     struct slot *slot = mem_alloc(sizeof(*slot));
     *slot = (struct slot){ .row = row, .context = context };
+    slot->stats = mem_zalloc((1 + subcommand_count(row)) * sizeof(*slot->stats));
     commands->slots[commands->count++] = slot;
     dict_add(&commands->by_name, slot);
 }
@@ -76,6 +96,11 @@ void commands_add(struct commands *commands, const struct command_group *group, 
         add(commands, &group->rows[i], context);
 }
 
+static struct command_ref ref_of(const struct slot *slot)
+{
+    return (struct command_ref){ .row = slot->row, .context = slot->context, .stats = slot->stats };
+}
+
 struct command_ref commands_find(const struct commands *commands, struct bytes name)
 {
     char folded[NAME_MAX_LEN];
@@ -84,7 +109,7 @@ struct command_ref commands_find(const struct commands *commands, struct bytes n
         folded[i] = upper(name.data[i]);
     const struct slot *slot = dict_find(&commands->by_name, bytes_of(folded, name.len));
     if (slot == NULL) return (struct command_ref){ 0 };
-    return (struct command_ref){ .row = slot->row, .context = slot->context };
+    return ref_of(slot);
 }
 
 static bool is_named(const struct command *row, struct bytes name)
@@ -108,6 +133,7 @@ struct command_ref commands_match(const struct commands *commands, int argc,
     if (ref.row == NULL || ref.row->subcommands == NULL || argc < 2) return ref;
     ref.parent = ref.row;
     ref.row = find_subcommand(ref.parent, argv[1]);
+    ref.stats = ref.row != NULL ? ref.stats + 1 + (ref.row - ref.parent->subcommands) : NULL;
     return ref;
 }
 
@@ -119,8 +145,22 @@ size_t commands_count(const struct commands *commands)
 struct command_ref commands_at(const struct commands *commands, size_t index)
 {
     ensure(index < commands->count, "command %zu of %zu", index, commands->count);
-    const struct slot *slot = commands->slots[index];
-    return (struct command_ref){ .row = slot->row, .context = slot->context };
+    return ref_of(commands->slots[index]);
+}
+
+void commands_each_stats(struct commands *commands,
+                         void (*visit)(void *ctx, struct command_ref ref), void *ctx)
+{
+    for (size_t i = 0; i < commands->count; i++) {
+        struct command_ref ref = ref_of(commands->slots[i]);
+        visit(ctx, ref);
+        ref.parent = ref.row;
+        for (size_t sub = 0; sub < subcommand_count(ref.parent); sub++) {
+            ref.row = &ref.parent->subcommands[sub];
+            ref.stats++;
+            visit(ctx, ref);
+        }
+    }
 }
 
 static size_t append_lower(char *to, size_t at, size_t size, const char *text)
@@ -140,18 +180,4 @@ size_t command_full_name(struct command_ref ref, char *to, size_t size)
     if (ref.row != NULL) len = append_lower(to, len, size, ref.row->name);
     to[len] = '\0';
     return len;
-}
-
-int command_keys(const struct command *row, int argc, const struct bytes *argv, int *positions)
-{
-    if (row->find_keys != NULL) return row->find_keys(argc, argv, positions);
-    struct key_range keys = row->keys;
-    if (keys.first == 0) return 0;
-    ensure(keys.step > 0, "%s: keys in steps of %d", row->name, keys.step);
-    int last = keys.last < 0 ? argc + keys.last : keys.last;
-    if (keys.first >= argc || last >= argc) return -1;
-    int count = 0;
-    for (int at = keys.first; at <= last; at += keys.step)
-        positions[count++] = at;
-    return count;
 }

@@ -13,6 +13,7 @@
 #include "store/bytes.h"
 
 struct call;
+struct histogram;
 
 /* Flags, as COMMAND INFO names them; GROWS is Redis' denyoom. */
 enum {
@@ -33,11 +34,13 @@ enum {
     NO_ASYNC_LOADING = 1 << 14,
     MOVABLE_KEYS = 1 << 15,
     ALLOW_BUSY = 1 << 16,
-    MAY_REPLICATE = 1 << 17,
+    MAY_REPLICATE = 1 << 17, /* not shown, as in Redis */
     /* Ours, not shown: */
     WHILE_SUBSCRIBED = 1 << 24, /* allowed in RESP2's subscribed mode */
     NOT_QUEUED = 1 << 25,       /* runs inside MULTI at once: EXEC DISCARD MULTI WATCH QUIT RESET */
     RUNS_QUEUE = 1 << 26,       /* EXEC: a refusal ends the MULTI */
+    WHILE_PAUSED = 1 << 28,     /* no CLIENT PAUSE holds it up */
+    KEEPS_CACHING = 1 << 27,    /* CLIENT CACHING is for what comes behind it */
 };
 
 /* ACL categories that do not follow from flags and group. */
@@ -46,11 +49,63 @@ enum {
     ACL_CONNECTION = 1 << 1,
     ACL_TRANSACTION = 1 << 2,
     ACL_KEYSPACE = 1 << 3,
+    ACL_SET = 1 << 4,
+    ACL_SORTED_SET = 1 << 5,
+    ACL_LIST = 1 << 6,
 };
 
 struct key_range {
     int first, last, step; /* last < 0 counts from the end; first 0: no keys */
 };
+
+/* What a call does with a key, as COMMAND INFO names it: one of the first four, then what happens
+ * to its value. */
+enum {
+    KEY_RO = 1 << 0,
+    KEY_RW = 1 << 1,
+    KEY_OW = 1 << 2, /* whatever was there */
+    KEY_RM = 1 << 3,
+    KEY_ACCESS = 1 << 4, /* its value comes back, or elsewhere */
+    KEY_UPDATE = 1 << 5,
+    KEY_INSERT = 1 << 6,
+    KEY_DELETE = 1 << 7,
+    KEY_NOT = 1 << 8, /* only routed like a key */
+    KEY_INCOMPLETE = 1 << 9,
+    KEY_VARIABLE = 1 << 10, /* the call decides: vary_keys */
+};
+
+/* Where some of a command's keys are, and what it does with them. */
+struct key_spec {
+    unsigned flags; /* KEY_*; 0: no spec */
+    enum { KEYS_RANGE, KEYS_COUNTED, KEYS_ANYWHERE } find;
+    int first;           /* the first key; KEYS_COUNTED: their number, which they follow */
+    const char *keyword; /* the key stands behind this word, from `first` on; NULL: no word */
+    int last, step;      /* KEYS_RANGE: from the first key on; last < 0: from the end */
+};
+
+enum { KEY_SPECS_MAX = 3 };
+
+#define KEY_AT(i, how)                                                                             \
+    {                                                                                              \
+        .flags = (how), .first = (i), .step = 1                                                    \
+    }
+#define KEYS_FROM(i, how)                                                                          \
+    {                                                                                              \
+        .flags = (how), .first = (i), .last = -1, .step = 1                                        \
+    }
+#define KEYS_COUNTED_AT(i, how)                                                                    \
+    {                                                                                              \
+        .flags = (how), .find = KEYS_COUNTED, .first = (i), .step = 1                              \
+    }
+#define KEY_BEHIND(word, from, how)                                                                \
+    {                                                                                              \
+        .flags = (how), .first = (from), .keyword = (word), .step = 1                              \
+    }
+/* Its place can't be said like this: find_keys knows. */
+#define KEY_ANYWHERE(how)                                                                          \
+    {                                                                                              \
+        .flags = (how), .find = KEYS_ANYWHERE                                                      \
+    }
 
 struct command {
     const char *name;               /* upper case; a subcommand's own word ("GET" of CONFIG) */
@@ -62,6 +117,12 @@ struct command {
     /* Of a command with MOVABLE_KEYS: puts argument positions of keys into `positions` (room for
      * argc), returns how many, or -1 if the arguments make no sense. */
     int (*find_keys)(int argc, const struct bytes *argv, int *positions);
+    /* What is done with the keys; without both, `keys` and `flags` say it. `key_flags` alone is of
+     * the one spec that `keys` makes. */
+    struct key_spec specs[KEY_SPECS_MAX];
+    unsigned key_flags;
+    unsigned (*vary_keys)(int argc, const struct bytes *argv); /* KEY_VARIABLE: KEY_* of a call */
+    const char *tips;       /* for proxies, separated by spaces; NULL: none */
     const char *group;      /* string, list, set, hash, sorted-set, generic, dehydrator, ... */
     const char *since;      /* the Redis version that brought it, or expired's */
     const char *complexity; /* "O(1)" */
@@ -80,6 +141,12 @@ struct command_group {
         (rows), sizeof(rows) / sizeof((rows)[0])                                                   \
     }
 
+/* What is counted of a row's calls: see observe.h. */
+struct command_stats {
+    uint64_t calls, usec, rejected, failed;
+    struct histogram *spans; /* microseconds; NULL before the first call */
+};
+
 /* The table: rows by name, with the context of their group. */
 struct commands;
 
@@ -91,6 +158,7 @@ struct command_ref {
     const struct command *row;    /* NULL: no such command */
     const struct command *parent; /* of a subcommand's row, else NULL */
     void *context;
+    struct command_stats *stats; /* of the row; NULL without a row */
 };
 
 /* By name, whatever its case. O(1) */
@@ -103,10 +171,22 @@ size_t commands_count(const struct commands *commands);
 struct command_ref commands_at(const struct commands *commands,
                                size_t index); /* in order of addition */
 
+/* Each row and subcommand with its stats. */
+void commands_each_stats(struct commands *commands,
+                         void (*visit)(void *ctx, struct command_ref ref), void *ctx);
+
 /* "get", "config|get": as errors, COMMAND and ACL name it; returns its length, < size. */
 size_t command_full_name(struct command_ref ref, char *to, size_t size);
 /* Positions of the keys in a call; -1 if the arguments make no sense. `positions` has room for
  * argc. */
 int command_keys(const struct command *row, int argc, const struct bytes *argv, int *positions);
+/* KEY_* of each of the keys that command_keys found. */
+void command_key_flags(const struct command *row, int argc, const struct bytes *argv,
+                       const int *positions, int count, unsigned *flags);
+/* The row's specs, made from `keys` where it gives none; returns how many. `specs` has room for
+ * KEY_SPECS_MAX. */
+int command_specs(const struct command *row, struct key_spec *specs);
+/* Is any of its arguments a key? */
+bool command_has_keys(const struct command *row);
 
 #endif

@@ -9,6 +9,8 @@
 #include "server/error.h"
 #include "server/log.h"
 #include "server/pubsub.h"
+#include "server/serve.h"
+#include "store/ensure.h"
 #include "store/mem.h"
 #include "store/txn.h"
 
@@ -123,28 +125,74 @@ static bool is_refused(struct dispatch *dispatch, struct call *call)
         return refuse(dispatch, call, ERR_OOM);
     if (!(row->flags & WHILE_SUBSCRIBED) && is_subscribed_only(call->session))
         return refuse(dispatch, call, ERR_SUBSCRIBED);
+    if (call->session->monitoring && (row->flags & (WRITE | READONLY | MAY_REPLICATE)))
+        return refuse(dispatch, call, ERR_MONITOR_KEYS);
     return false;
+}
+
+/* What would change data waits in any pause, even to be queued. */
+static bool is_held_up(struct dispatch *dispatch, const struct call *call)
+{
+    unsigned flags = call->command.row->flags;
+    enum pause_kind kind = pause_now(&dispatch->pause, clock_now(dispatch->clock));
+    if (kind == PAUSE_NONE || (flags & WHILE_PAUSED)) return false;
+    if (flags & RUNS_QUEUE) flags |= multi_flags(call->session);
+    return kind == PAUSE_ALL || (flags & (WRITE | MAY_REPLICATE));
 }
 
 /* ---- running -------------------------------------------------------------------------------- */
 
+/* What it has read is in its client's cache now. */
+static void note_reads(struct dispatch *dispatch, const struct call *call)
+{
+    struct tracking *tracking = dispatch->sinks->tracking;
+    int *positions = mem_alloc((size_t)call->argc * sizeof(*positions));
+    int count = command_keys(call->command.row, call->argc, call->argv, positions);
+    for (int i = 0; i < count; i++)
+        tracking_note_read(tracking, call->session, call->argv[positions[i]]);
+    mem_free(positions);
+    sinks_arm(dispatch->sinks); /* the first one: a transaction may go on to change it */
+}
+
 void dispatch_call(struct dispatch *dispatch, struct call *call)
 {
     txn_call(call->txn, call->session->db);
+    sinks_arm(dispatch->sinks); /* a call before it may have changed what is listened to */
+    sinks_call(dispatch->sinks, call->session);
     call->txn->no_touch = call->session->no_touch;
+    call->txn->no_expiry = dispatch->pause.kind != PAUSE_NONE &&
+                           (call->command.row->flags & READONLY) &&
+                           pause_now(&dispatch->pause, call->txn->now) != PAUSE_NONE;
     dispatch->stats->commands++;
+    struct observer *observer = dispatch->observer;
+    int64_t began = observer != NULL ? observe_begin() : 0;
     call->command.row->run(call);
+    if ((call->command.row->flags & READONLY) && tracking_wants_reads(call->session))
+        note_reads(dispatch, call);
+    if (observer != NULL) observe_end(observer, call, began);
     if (call->failed) dispatch->stats->errors++;
+}
+
+/* It has found nothing, and has changed nothing. */
+static void block(struct dispatch *dispatch, struct call *call)
+{
+    if (waiters_block(dispatch->waiters, call, call->wait)) return;
+    dispatch->stats->errors++;
+    fail(call, ERR_OOM);
 }
 
 static void run_alone(struct dispatch *dispatch, struct call *call)
 {
     struct txn txn;
+    struct wait wait = { 0 };
     sinks_arm(dispatch->sinks);
     txn_begin(&txn, dispatch->store, clock_now(dispatch->clock), FROM_CLIENT);
     call->txn = &txn;
+    call->wait = &wait;
     dispatch_call(dispatch, call);
     txn_commit(&txn);
+    if (wait.count > 0) block(dispatch, call);
+    if (waiters_pending(dispatch->waiters)) serve_ready(dispatch);
 }
 
 static void queue(struct dispatch *dispatch, struct call *call)
@@ -159,7 +207,7 @@ static void queue(struct dispatch *dispatch, struct call *call)
 }
 
 /* CLIENT REPLY SKIP silences one request: the one behind it. */
-static void next_reply_mode(struct session *session)
+void dispatch_answered(struct session *session)
 {
     if (session->reply_mode == REPLY_SKIPPING)
         session->reply_mode = REPLY_ON;
@@ -176,9 +224,10 @@ static bool is_http(struct bytes name)
            (name.len == 5 && strncasecmp(name.data, "host:", 5) == 0);
 }
 
-void dispatch_request(struct dispatch *dispatch, struct session *session, int argc,
+bool dispatch_request(struct dispatch *dispatch, struct session *session, int argc,
                       const struct bytes *argv)
 {
+    ensure(session->waiting == NULL, "session %llu waits", (unsigned long long)session->id);
     struct call call = { .command = commands_match(dispatch->commands, argc, argv),
                          .argc = argc,
                          .argv = argv,
@@ -186,19 +235,28 @@ void dispatch_request(struct dispatch *dispatch, struct session *session, int ar
                          .session = session };
     call.context = call.command.context;
     if (is_http(argv[0])) {
-        log_line(LOG_WARNING, "A client closed: it speaks HTTP, perhaps against its will");
+        log_line(LOG_WARNING, "Client %s closed: it speaks HTTP, perhaps against its will",
+                 session->peer != NULL ? session->peer : "");
         session->close_after_reply = true;
-        return;
+        return true;
     }
     session->last_command = call.command.row;
     session->last_parent = call.command.row != NULL ? call.command.parent : NULL;
+    if (dispatch->sinks->tracks)
+        tracking_limit(dispatch->sinks->tracking, (size_t)dispatch->conf->tracking_table_max_keys);
     if (is_refused(dispatch, &call)) {
         multi_break(session);
         dispatch->stats->errors++;
+        if (dispatch->observer != NULL) observe_rejected(dispatch->observer, &call);
+    } else if (dispatch->pause.kind != PAUSE_NONE && is_held_up(dispatch, &call)) {
+        return false;
     } else if (session->multi != NULL && !(call.command.row->flags & NOT_QUEUED)) {
         queue(dispatch, &call);
     } else {
         run_alone(dispatch, &call);
     }
-    next_reply_mode(session);
+    bool keeps = call.command.row != NULL && (call.command.row->flags & KEEPS_CACHING);
+    if (session->multi == NULL && !keeps) tracking_end_caching(session);
+    if (session->waiting == NULL) dispatch_answered(session);
+    return true;
 }

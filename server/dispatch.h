@@ -7,9 +7,12 @@
 #include "server/clock.h"
 #include "server/command.h"
 #include "server/multi.h"
+#include "server/observe.h"
+#include "server/pause.h"
 #include "server/session.h"
 #include "server/sinks.h"
 #include "server/stats.h"
+#include "server/waiters.h"
 #include "server/watch.h"
 #include "store/store.h"
 
@@ -20,13 +23,21 @@ struct dispatch {
     const struct clock *clock;
     struct sinks *sinks;
     struct watch *watch;
+    struct waiters *waiters;
     struct stats *stats;
+    struct observer *observer; /* NULL: nothing is noted */
+    struct pause pause;
 };
 
-/* Runs one request (argc >= 1) of the session now; its reply is appended to session->out. argv is
- * borrowed for the call. */
-void dispatch_request(struct dispatch *dispatch, struct session *session, int argc,
+/* Runs one request (argc >= 1) of the session now; its reply is appended to session->out, unless
+ * the session waits afterwards. Then whoever waited for what has become ready is served. argv is
+ * borrowed for the call. False: there is a pause, and the request has to come again when it is
+ * over; nothing has happened. */
+bool dispatch_request(struct dispatch *dispatch, struct session *session, int argc,
                       const struct bytes *argv);
+
+/* A request of the session has its whole answer, at once or after a wait. */
+void dispatch_answered(struct session *session);
 
 /* Runs a call inside its open transaction, in its session's database, and counts it. */
 struct call;

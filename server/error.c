@@ -21,11 +21,20 @@ const char *error_text(enum error error)
     return texts[error];
 }
 
+static void reply_error(struct call *call, const char *line, size_t len)
+{
+    size_t code = strcspn(line, " ");
+    if (code >= sizeof(call->error_code)) code = 0;
+    memcpy(call->error_code, line, code);
+    call->error_code[code] = '\0';
+    call->failed = true;
+    resp_error(call->out, line, len);
+}
+
 void fail(struct call *call, enum error error)
 {
     const char *text = error_text(error);
-    call->failed = true;
-    resp_error(call->out, text, strlen(text));
+    reply_error(call, text, strlen(text));
 }
 
 void failf(struct call *call, enum error error, ...)
@@ -36,8 +45,7 @@ void failf(struct call *call, enum error error, ...)
     int len = vsnprintf(line, sizeof(line), error_text(error), values);
     va_end(values);
     if (len < 0) len = 0;
-    call->failed = true;
-    resp_error(call->out, line, (size_t)len < sizeof(line) ? (size_t)len : sizeof(line) - 1);
+    reply_error(call, line, (size_t)len < sizeof(line) ? (size_t)len : sizeof(line) - 1);
 }
 
 void fail_named(struct call *call, enum error error)

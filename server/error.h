@@ -10,6 +10,12 @@
     E(ERR_NOT_FLOAT, "ERR value is not a valid float")                                             \
     E(ERR_NOT_POSITIVE, "ERR value is out of range, must be positive")                             \
     E(ERR_NO_KEY, "ERR no such key")                                                               \
+    E(ERR_SAME_OBJECT, "ERR source and destination objects are the same")                          \
+    E(ERR_SORT_SCORE, "ERR One or more scores can't be converted into double")                     \
+    E(ERR_FIRST_DB, "ERR invalid first DB index")                                                  \
+    E(ERR_SECOND_DB, "ERR invalid second DB index")                                                \
+    E(ERR_TIMEOUT, "ERR timeout is not an integer or out of range")                                \
+    E(ERR_TIMEOUT_NEGATIVE, "ERR timeout is negative")                                             \
     E(ERR_INDEX, "ERR index out of range")                                                         \
     E(ERR_ARITY, "ERR wrong number of arguments for '%s' command")                                 \
     E(ERR_UNKNOWN_COMMAND, "ERR unknown command '%.128s', with args beginning with: %s")           \
@@ -19,7 +25,35 @@
     E(ERR_DECR_OVERFLOW, "ERR decrement would overflow")                                           \
     E(ERR_INCR_NAN, "ERR increment would produce NaN or Infinity")                                 \
     E(ERR_HASH_NOT_INTEGER, "ERR hash value is not an integer")                                    \
+    E(ERR_HASH_NOT_FLOAT, "ERR hash value is not a float")                                         \
+    E(ERR_NAN_OR_INFINITY, "ERR value is NaN or Infinity")                                         \
+    E(ERR_OUT_OF_RANGE, "ERR value is out of range")                                               \
+    E(ERR_NOT_BETWEEN, "ERR value is out of range, value must between %lld and %lld")              \
+    E(ERR_NUMKEYS, "ERR numkeys should be greater than 0")                                         \
+    E(ERR_NUMKEYS_ARGS, "ERR Number of keys can't be greater than number of args")                 \
     E(ERR_STRING_TOO_BIG, "ERR string exceeds maximum allowed size (proto-max-bulk-len)")          \
+    E(ERR_OFFSET, "ERR offset is out of range")                                                    \
+    E(ERR_BIT_OFFSET, "ERR bit offset is not an integer or out of range")                          \
+    E(ERR_BIT_VALUE, "ERR bit is not an integer or out of range")                                  \
+    E(ERR_BIT_SOUGHT, "ERR The bit argument must be 1 or 0.")                                      \
+    E(ERR_BITOP_NOT, "ERR BITOP NOT must be called with a single source key.")                     \
+    E(ERR_BITFIELD_TYPE,                                                                           \
+      "ERR Invalid bitfield type. Use something like i16 u8. Note that u64 is not supported but "  \
+      "i64 is.")                                                                                   \
+    E(ERR_BITFIELD_OVERFLOW, "ERR Invalid OVERFLOW type specified")                                \
+    E(ERR_BITFIELD_RO, "ERR BITFIELD_RO only supports the GET subcommand")                         \
+    E(ERR_LCS_TYPE, "ERR The specified keys must contain string values")                           \
+    E(ERR_LCS_LEN_IDX, "ERR If you want both the length and indexes, please just use IDX.")        \
+    E(ERR_LCS_TOO_LONG, "ERR String too long for LCS")                                             \
+    E(ERR_LCS_TOO_BIG,                                                                             \
+      "ERR Insufficient memory, transient memory for LCS exceeds proto-max-bulk-len")              \
+    E(ERR_LCS_NO_MEMORY, "ERR Insufficient memory, failed allocating transient memory for LCS")    \
+    E(ERR_HLL_INVALID, "WRONGTYPE Key is not a valid HyperLogLog string value.")                   \
+    E(ERR_HLL_CORRUPT, "INVALIDOBJ Corrupted HLL object detected")                                 \
+    E(ERR_HLL_NOT_SPARSE, "ERR HLL encoding is not sparse")                                        \
+    E(ERR_HLL_SELFTEST, "TESTFAILED the estimate is beyond its error")                             \
+    E(ERR_PFDEBUG_NO_KEY, "ERR The specified key does not exist")                                  \
+    E(ERR_PFDEBUG_SUBCOMMAND, "ERR Unknown PFDEBUG subcommand '%.*s'")                             \
     E(ERR_SCORE_NAN, "ERR resulting score is not a number (NaN)")                                  \
     E(ERR_NX_XX_GT_LT, "ERR NX and XX, GT or LT options at the same time are not compatible")      \
     E(ERR_EXPIRE_GT_LT, "ERR GT and LT options at the same time are not compatible")               \
@@ -32,6 +66,23 @@
     E(ERR_LIMIT_ALONE,                                                                             \
       "ERR syntax error, LIMIT is only supported in combination with either BYSCORE or BYLEX")     \
     E(ERR_WITHSCORES_LEX, "ERR syntax error, WITHSCORES not supported in combination with BYLEX")  \
+    E(ERR_NO_INPUT_KEY, "ERR at least 1 input key is needed for '%s' command")                     \
+    E(ERR_WEIGHT, "ERR weight value is not a float")                                               \
+    E(ERR_LIMIT_NEGATIVE, "ERR LIMIT can't be negative")                                           \
+    E(ERR_GEO_PAIR, "ERR invalid longitude,latitude pair %f,%f")                                   \
+    E(ERR_GEO_UNIT, "ERR unsupported unit provided. please use M, KM, FT, MI")                     \
+    E(ERR_GEO_RADIUS, "ERR need numeric radius")                                                   \
+    E(ERR_GEO_RADIUS_NEGATIVE, "ERR radius cannot be negative")                                    \
+    E(ERR_GEO_WIDTH, "ERR need numeric width")                                                     \
+    E(ERR_GEO_HEIGHT, "ERR need numeric height")                                                   \
+    E(ERR_GEO_BOX_NEGATIVE, "ERR height or width cannot be negative")                              \
+    E(ERR_GEO_MEMBER, "ERR could not decode requested zset member")                                \
+    E(ERR_GEO_COUNT, "ERR COUNT must be > 0")                                                      \
+    E(ERR_GEO_ANY, "ERR the ANY argument requires COUNT argument")                                 \
+    E(ERR_GEO_STORE_WITH,                                                                          \
+      "ERR %s is not compatible with WITHDIST, WITHHASH and WITHCOORD options")                    \
+    E(ERR_GEO_FROM, "ERR exactly one of FROMMEMBER or FROMLONLAT can be specified for %.*s")       \
+    E(ERR_GEO_BY, "ERR exactly one of BYRADIUS and BYBOX can be specified for %.*s")               \
     E(ERR_INT_RANGE, "ERR value is out of range, value must between -2147483648 and 2147483647")   \
     E(ERR_DB_INDEX, "ERR DB index is out of range")                                                \
     E(ERR_INVALID_DB, "ERR invalid DB index")                                                      \
@@ -58,12 +109,23 @@
     E(ERR_CLIENT_TYPE, "ERR Unknown client type '%.*s'")                                           \
     E(ERR_CLIENT_ID, "ERR Invalid client ID")                                                      \
     E(ERR_CLIENT_ID_RANGE, "ERR client-id should be greater than 0")                               \
+    E(ERR_UNBLOCKED, "UNBLOCKED client unblocked via CLIENT UNBLOCK")                              \
+    E(ERR_UNBLOCK_REASON, "ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR")                  \
+    E(ERR_TIMEOUT_FLOAT, "ERR timeout is not a float or out of range")                             \
+    E(ERR_COUNT_POSITIVE, "ERR count should be greater than 0")                                    \
+    E(ERR_RANK_ZERO,                                                                               \
+      "ERR RANK can't be zero: use 1 to start from the first match, 2 from the second ... or use " \
+      "negative to start from the end of the list")                                                \
+    E(ERR_COUNT_NEGATIVE, "ERR COUNT can't be negative")                                           \
+    E(ERR_MAXLEN_NEGATIVE, "ERR MAXLEN can't be negative")                                         \
     E(ERR_NO_SUCH_USER, "ERR No such user '%.*s'")                                                 \
     E(ERR_CONFIG_UNKNOWN, "ERR Unknown option or number of arguments for CONFIG SET - '%.*s'")     \
     E(ERR_CONFIG_SET, "ERR CONFIG SET failed (possibly related to argument '%s') - %s")            \
     E(ERR_CONFIG_NO_FILE, "ERR The server is running without a config file")                       \
     E(ERR_CONFIG_REWRITE, "ERR Rewriting config file: %s")                                         \
     E(ERR_NO_SAVE, "ERR data is kept in memory only: there is nothing to SAVE to")                 \
+    E(ERR_SLOWLOG_COUNT, "ERR count should be greater than or equal to -1")                        \
+    E(ERR_LATENCY_NO_SAMPLES, "ERR No samples available for event '%.*s'")                         \
     E(ERR_NO_SHUTDOWN, "ERR No shutdown in progress.")                                             \
     E(ERR_DEBUG_DISABLED,                                                                          \
       "ERR DEBUG command not allowed. If the enable-debug-command option is set to \"local\", "    \
@@ -76,6 +138,25 @@
     E(ERR_COMMAND_ARITY, "ERR Invalid number of arguments specified for command")                  \
     E(ERR_COMMAND_NO_KEYS, "ERR The command has no key arguments")                                 \
     E(ERR_COMMAND_KEYS, "ERR Invalid arguments specified for command")                             \
+    E(ERR_MONITOR_KEYS, "ERR Replica can't interact with the keyspace")                            \
+    E(ERR_PAUSE_MODE, "ERR CLIENT PAUSE mode must be WRITE or ALL")                                \
+    E(ERR_SSUBSCRIBE_IN_MULTI, "ERR SSUBSCRIBE isn't allowed for a DENY BLOCKING client")          \
+    E(ERR_TRACKING_REDIRECTS, "ERR A client can only redirect to a single other client")           \
+    E(ERR_TRACKING_NO_TARGET, "ERR The client ID you want redirect to does not exist")             \
+    E(ERR_TRACKING_PREFIX_ALONE, "ERR PREFIX option requires BCAST mode to be enabled")            \
+    E(ERR_TRACKING_SWITCH,                                                                         \
+      "ERR You can't switch %s mode%s before disabling tracking for this client, and then "        \
+      "re-enabling it with a different mode.")                                                     \
+    E(ERR_TRACKING_OPT_BCAST, "ERR OPTIN and OPTOUT are not compatible with BCAST")                \
+    E(ERR_TRACKING_BOTH_OPTS, "ERR You can't specify both OPTIN mode and OPTOUT mode")             \
+    E(ERR_TRACKING_OVERLAP,                                                                        \
+      "ERR Prefix '%.*s' overlaps with %s prefix '%.*s'. Prefixes for a single client must not "   \
+      "overlap.")                                                                                  \
+    E(ERR_CACHING_OFF,                                                                             \
+      "ERR CLIENT CACHING can be called only when the client is in tracking mode with OPTIN or "   \
+      "OPTOUT mode enabled")                                                                       \
+    E(ERR_CACHING_MODE,                                                                            \
+      "ERR CLIENT CACHING %s is only valid when tracking is enabled in %s mode.")                  \
     E(ERR_NO_SUCH_CLIENT, "ERR No such client")                                                    \
     E(ERR_OOM, "OOM command not allowed when used memory > 'maxmemory'.")                          \
     E(ERR_SUBSCRIBED,                                                                              \

@@ -1,5 +1,5 @@
 /* expire_timer: a timerfd and two slices of work per turn behind expire_timer.h.
- * Knows when the store wants to be woken; refuses to know what expires.
+ * Knows when the store and those who wait want to be woken; refuses to know what expires.
  *
  * CLOCK_REALTIME with an absolute time never fires early, and TFD_TIMER_CANCEL_ON_SET wakes the
  * loop when somebody sets the clock. While the clock is held nothing is armed: its owner says when
@@ -12,13 +12,16 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "server/sinks.h"
+#include "server/dispatch.h"
+#include "server/serve.h"
 #include "store/ensure.h"
 #include "store/expiry.h"
 #include "store/mem.h"
 #include "store/reclaim.h"
 
 enum {
+    LATE_SLICE_USEC = 500,
+    LATE_BATCH = 64,
     EXPIRY_SLICE_USEC = 500,
     EXPIRY_BATCH = 64,
     RECLAIM_SLICE_USEC = 200,
@@ -29,8 +32,7 @@ enum {
 
 struct expire_timer {
     struct clock *clock;
-    struct store *store;
-    struct sinks *sinks;
+    struct dispatch *dispatch;
     struct loop_io *io;
     struct loop_timer *again; /* work is left: the next turn comes without waiting */
     msec armed;
@@ -61,15 +63,14 @@ static void on_step(void *ctx)
     timer->armed = UNKNOWN;
 }
 
-struct expire_timer *expire_timer_new(struct loop *loop, struct clock *clock, struct store *store,
-                                      struct sinks *sinks)
+struct expire_timer *expire_timer_new(struct loop *loop, struct clock *clock,
+                                      struct dispatch *dispatch)
 {
     int fd = timerfd_create(CLOCK_REALTIME, TFD_NONBLOCK | TFD_CLOEXEC);
     if (fd < 0) return NULL;
     struct expire_timer *timer = mem_zalloc(sizeof(*timer));
     timer->clock = clock;
-    timer->store = store;
-    timer->sinks = sinks;
+    timer->dispatch = dispatch;
     timer->fd = fd;
     timer->armed = UNKNOWN;
     timer->io = loop_io_new(loop, fd, on_wake, timer);
@@ -93,23 +94,40 @@ void expire_timer_free(struct expire_timer *timer)
     mem_free(timer);
 }
 
+/* True while more have waited long enough. */
+static bool late_slice(struct expire_timer *timer)
+{
+    if (waiters_next_due(timer->dispatch->waiters) > clock_now(timer->clock)) return false;
+    int64_t end = clock_mono_usec() + LATE_SLICE_USEC;
+    do {
+        if (serve_late(timer->dispatch, LATE_BATCH) < LATE_BATCH) return false;
+    } while (clock_mono_usec() < end);
+    return true;
+}
+
 /* True while more is due. */
 static bool expire_slice(struct expire_timer *timer)
 {
     msec now = clock_now(timer->clock);
-    if (store_next_due(timer->store) > now) return false;
-    sinks_arm(timer->sinks);
-    int64_t end = clock_mono_usec() + EXPIRY_SLICE_USEC;
-    do {
-        if (expiry_run(timer->store, now, EXPIRY_BATCH) < EXPIRY_BATCH) return false;
-    } while (clock_mono_usec() < end);
-    return true;
+    struct store *store = timer->dispatch->store;
+    if (store_next_due(store) > now) return false;
+    /* A pause keeps the data as they are. */
+    if (pause_now(&timer->dispatch->pause, now) != PAUSE_NONE) return false;
+    sinks_arm(timer->dispatch->sinks);
+    int64_t began = clock_mono_usec(), at = began;
+    bool more = true;
+    while (more && at < began + EXPIRY_SLICE_USEC) {
+        more = expiry_run(store, now, EXPIRY_BATCH) == EXPIRY_BATCH;
+        at = clock_mono_usec();
+    }
+    observe_expiry(timer->dispatch->observer, at - began);
+    return more;
 }
 
 /* True while more is waiting. */
 static bool reclaim_slice(struct expire_timer *timer)
 {
-    struct reclaim *reclaim = &timer->store->reclaim;
+    struct reclaim *reclaim = &timer->dispatch->store->reclaim;
     if (!reclaim_pending(reclaim)) return false;
     int64_t end = clock_mono_usec() + RECLAIM_SLICE_USEC;
     do {
@@ -118,9 +136,18 @@ static bool reclaim_slice(struct expire_timer *timer)
     return true;
 }
 
+static msec next_due(const struct expire_timer *timer)
+{
+    const struct pause *pause = &timer->dispatch->pause;
+    msec store = store_next_due(timer->dispatch->store);
+    if (pause->kind != PAUSE_NONE && store <= pause->until) store = pause->until + 1;
+    msec wait = waiters_next_due(timer->dispatch->waiters);
+    return wait < store ? wait : store;
+}
+
 static void arm(struct expire_timer *timer)
 {
-    msec due = timer->clock->stepped ? NEVER : store_next_due(timer->store);
+    msec due = timer->clock->stepped ? NEVER : next_due(timer);
     if (due == timer->armed) return;
     struct itimerspec when = { 0 };
     if (due != NEVER) {
@@ -141,7 +168,8 @@ void expire_timer_turn(void *ctx)
 {
     struct expire_timer *timer = ctx;
     clock_tick(timer->clock);
-    bool more = expire_slice(timer);
+    bool more = late_slice(timer);
+    more = expire_slice(timer) || more;
     more = reclaim_slice(timer) || more;
     if (more) loop_timer_set(timer->again, 0);
     arm(timer);

@@ -1,6 +1,7 @@
 /* main: the command line, and the wiring of the parts into a daemon.
  * Knows every part's constructor; refuses to know what any of them does. */
 #include <errno.h>
+#include <locale.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -24,13 +25,15 @@
 #include "server/process.h"
 #include "server/pubsub.h"
 #include "server/sinks.h"
+#include "server/tracking.h"
 #include "server/version.h"
+#include "server/waiters.h"
 #include "server/watch.h"
 #include "store/mem.h"
 #include "store/siphash.h"
 #include "store/store.h"
 
-enum { HOUSEKEEPING_USEC = 1000 * 1000 };
+enum { HOUSEKEEPING_USEC = 1000 * 1000, RUN_ID_LEN = 40 };
 
 struct parts {
     struct conf conf;
@@ -38,20 +41,21 @@ struct parts {
     struct stats stats;
     struct sinks sinks;
     struct dispatch dispatch;
+    struct observer observer;
     struct loop *loop;
     struct store *store;
     struct pubsub *pubsub;
     struct notify *notify;
     struct watch *watch;
+    struct waiters *waiters;
+    struct tracking *tracking;
     struct commands *commands;
     struct clients *clients;
     struct net *net;
     struct expire_timer *expire_timer;
     struct loop_timer *housekeeping;
-    struct connection_context connection;
-    struct config_context config;
-    struct server_context server;
-    struct debug_context debug;
+    struct admin admin;
+    char run_id[RUN_ID_LEN + 1];
     bool wrote_pid;
 };
 
@@ -95,6 +99,7 @@ static void on_second(void *ctx)
 {
     struct parts *parts = ctx;
     clients_housekeeping(parts->clients);
+    stats_sample(&parts->stats, clock_mono_usec());
     loop_timer_set(parts->housekeeping, HOUSEKEEPING_USEC);
 }
 
@@ -117,56 +122,30 @@ static void on_config(void *ctx)
 
 /* --- wiring --- */
 
-static void add_data_commands(struct parts *parts)
+static bool make_run_id(char *run_id, size_t size)
 {
-    static const struct command_group *const groups[] = {
-        &key_commands,        &key_expire_commands,    &key_scan_commands,   &object_commands,
-        &list_commands,       &set_commands,           &hash_commands,       &zset_commands,
-        &zset_range_commands, &string_number_commands, &dehydrator_commands,
-    };
-    for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
-        commands_add(parts->commands, groups[i], NULL);
-    commands_add(parts->commands, &string_commands, &parts->conf.proto_max_bulk_len);
-}
-
-static bool add_server_commands(struct parts *parts)
-{
-    struct commands *commands = parts->commands;
-    parts->connection = (struct connection_context){ .clients = parts->clients,
-                                                     .conf = &parts->conf,
-                                                     .pubsub = parts->pubsub,
-                                                     .watch = parts->watch };
-    parts->config = (struct config_context){ .conf = &parts->conf,
-                                             .notify = parts->notify,
-                                             .stats = &parts->stats,
-                                             .store = parts->store,
-                                             .changed = on_config,
-                                             .ctx = parts };
-    parts->server = (struct server_context){ .clients = parts->clients,
-                                             .conf = &parts->conf,
-                                             .clock = &parts->clock,
-                                             .loop = parts->loop,
-                                             .pubsub = parts->pubsub,
-                                             .store = parts->store,
-                                             .stats = &parts->stats,
-                                             .started_mono_usec = clock_mono_usec() };
-    parts->debug = (struct debug_context){ .conf = &parts->conf,
-                                           .clock = &parts->clock,
-                                           .clients = parts->clients };
-    uint8_t id[sizeof(parts->server.run_id) / 2];
+    uint8_t id[RUN_ID_LEN / 2];
     if (getrandom(id, sizeof(id), 0) != (ssize_t)sizeof(id)) return false;
     for (size_t i = 0; i < sizeof(id); i++)
-        snprintf(parts->server.run_id + 2 * i, 3, "%02x", id[i]);
-
-    commands_add(commands, &connection_commands, &parts->connection);
-    commands_add(commands, &client_commands, &parts->connection);
-    commands_add(commands, &transaction_commands, &parts->dispatch);
-    commands_add(commands, &pubsub_commands, parts->pubsub);
-    commands_add(commands, &config_commands, &parts->config);
-    commands_add(commands, &server_commands, &parts->server);
-    commands_add(commands, &debug_commands, &parts->debug);
-    commands_add(commands, &command_commands, commands);
+        snprintf(run_id + 2 * i, size - 2 * i, "%02x", id[i]);
     return true;
+}
+
+static void add_commands(struct parts *parts)
+{
+    cmd_add_all(parts->commands, &parts->conf.proto_max_bulk_len);
+    admin_add_all(&parts->admin, &(struct admin_parts){ .commands = parts->commands,
+                                                        .dispatch = &parts->dispatch,
+                                                        .clients = parts->clients,
+                                                        .conf = &parts->conf,
+                                                        .clock = &parts->clock,
+                                                        .loop = parts->loop,
+                                                        .pubsub = parts->pubsub,
+                                                        .notify = parts->notify,
+                                                        .observer = &parts->observer,
+                                                        .run_id = parts->run_id,
+                                                        .changed = on_config,
+                                                        .ctx = parts });
 }
 
 static void make_data_side(struct parts *parts)
@@ -176,7 +155,13 @@ static void make_data_side(struct parts *parts)
     parts->notify = notify_new(parts->pubsub);
     notify_set_flags(parts->notify, parts->conf.notify_keyspace_events);
     parts->watch = watch_new();
-    parts->sinks = (struct sinks){ parts->store, parts->watch, parts->notify };
+    parts->waiters = waiters_new();
+    parts->tracking = tracking_new();
+    parts->sinks = (struct sinks){ .store = parts->store,
+                                   .watch = parts->watch,
+                                   .waiters = parts->waiters,
+                                   .tracking = parts->tracking,
+                                   .notify = parts->notify };
     parts->commands = commands_new();
     parts->dispatch = (struct dispatch){ .commands = parts->commands,
                                          .store = parts->store,
@@ -184,7 +169,10 @@ static void make_data_side(struct parts *parts)
                                          .clock = &parts->clock,
                                          .sinks = &parts->sinks,
                                          .watch = parts->watch,
-                                         .stats = &parts->stats };
+                                         .waiters = parts->waiters,
+                                         .stats = &parts->stats,
+                                         .observer = &parts->observer };
+    observer_init(&parts->observer, &parts->conf, &parts->clock);
 }
 
 static bool make_event_side(struct parts *parts)
@@ -197,7 +185,7 @@ static bool make_event_side(struct parts *parts)
                                                            .dispatch = &parts->dispatch,
                                                            .pubsub = parts->pubsub,
                                                            .stats = &parts->stats });
-    parts->expire_timer = expire_timer_new(parts->loop, &parts->clock, parts->store, &parts->sinks);
+    parts->expire_timer = expire_timer_new(parts->loop, &parts->clock, &parts->dispatch);
     if (parts->expire_timer == NULL) return failed(parts, "no timerfd: %s", strerror(errno));
     parts->housekeeping = loop_timer_new(parts->loop, on_second, parts);
     loop_timer_set(parts->housekeeping, HOUSEKEEPING_USEC);
@@ -205,6 +193,7 @@ static bool make_event_side(struct parts *parts)
     loop_on_signal(parts->loop, SIGINT, on_interrupt, parts);
     /* What expires in a turn is told in that turn. */
     loop_on_turn_end(parts->loop, expire_timer_turn, parts->expire_timer);
+    loop_on_turn_end(parts->loop, tracking_turn, parts->tracking);
     loop_on_turn_end(parts->loop, clients_turn, parts->clients);
     return true;
 }
@@ -214,8 +203,9 @@ static bool make_parts(struct parts *parts)
     clock_init(&parts->clock);
     make_data_side(parts);
     if (!make_event_side(parts)) return false;
-    add_data_commands(parts);
-    if (!add_server_commands(parts)) return failed(parts, "no random numbers: %s", strerror(errno));
+    if (!make_run_id(parts->run_id, sizeof(parts->run_id)))
+        return failed(parts, "no random numbers: %s", strerror(errno));
+    add_commands(parts);
     char why[512];
     parts->net = net_open(parts->loop, &parts->conf, parts->clients, why, sizeof(why));
     return parts->net != NULL || failed(parts, "%s", why);
@@ -229,8 +219,11 @@ static void free_parts(struct parts *parts)
     loop_timer_free(parts->housekeeping);
     loop_free(parts->loop);
     commands_free(parts->commands);
+    observer_drop(&parts->observer);
     notify_free(parts->notify);
     watch_free(parts->watch);
+    waiters_free(parts->waiters);
+    tracking_free(parts->tracking);
     pubsub_free(parts->pubsub);
     store_free(parts->store);
 }
@@ -340,6 +333,7 @@ int main(int argc, char **argv)
 {
     static const struct proto_allocator allocator = { mem_realloc, mem_free };
     proto_use_allocator(&allocator);
+    setlocale(LC_COLLATE, ""); /* for SORT ALPHA; numbers stay as in C */
     if (argc >= 2 && is_word(argv[1], "-h", "--help")) return fputs(USAGE, stdout) < 0;
     if (argc >= 2 && is_word(argv[1], "-v", "--version"))
         return printf("expired v=%s malloc=%s bits=%zu\n", EXPIRED_VERSION, mem_allocator_name(),

@@ -1,23 +1,15 @@
-/* multi: see multi.h. Each queued call is one allocation: its arguments' views, then their text. */
+/* multi: a list of saved calls behind multi.h. */
 #include "server/multi.h"
 
 #include <limits.h>
-#include <string.h>
-#include <sys/queue.h>
 
 #include "server/call.h"
 #include "server/dispatch.h"
+#include "server/saved_call.h"
 #include "store/ensure.h"
 #include "store/mem.h"
 
-struct queued {
-    STAILQ_ENTRY(queued) next;
-    struct command_ref command;
-    int argc;
-    struct bytes argv[];
-};
-
-STAILQ_HEAD(queue, queued);
+STAILQ_HEAD(queue, saved_call);
 
 struct multi {
     struct queue queue;
@@ -38,7 +30,7 @@ void multi_drop(struct session *session)
 {
     struct multi *multi = session->multi;
     if (multi == NULL) return;
-    struct queued *queued;
+    struct saved_call *queued;
     while ((queued = STAILQ_FIRST(&multi->queue)) != NULL) {
         STAILQ_REMOVE_HEAD(&multi->queue, next);
         mem_free(queued);
@@ -47,29 +39,11 @@ void multi_drop(struct session *session)
     session->multi = NULL;
 }
 
-static struct queued *copy_call(const struct call *call)
-{
-    size_t views = (size_t)call->argc * sizeof(struct bytes), text = 0;
-    for (int i = 0; i < call->argc; i++)
-        text += call->argv[i].len;
-    struct queued *queued = mem_try_alloc(sizeof(*queued) + views + text);
-    if (queued == NULL) return NULL;
-    queued->command = call->command;
-    queued->argc = call->argc;
-    char *to = (char *)queued + sizeof(*queued) + views;
-    for (int i = 0; i < call->argc; i++) {
-        queued->argv[i] = bytes_of(to, call->argv[i].len);
-        if (call->argv[i].len > 0) memcpy(to, call->argv[i].data, call->argv[i].len);
-        to += call->argv[i].len;
-    }
-    return queued;
-}
-
 bool multi_queue(struct session *session, const struct call *call)
 {
     struct multi *multi = session->multi;
     if (multi->broken || session->watch_touched) return true;
-    struct queued *queued = copy_call(call);
+    struct saved_call *queued = saved_call_new(call);
     if (queued == NULL) return false;
     STAILQ_INSERT_TAIL(&multi->queue, queued, next);
     multi->count++;
@@ -116,16 +90,11 @@ void multi_run(struct dispatch *dispatch, struct call *exec)
     outbuf_init(&pushes);
     session->pushes = &pushes;
     resp_array(exec->out, multi->count);
-    const struct queued *queued;
+    const struct saved_call *queued;
     STAILQ_FOREACH(queued, &multi->queue, next)
     {
-        struct call call = { .command = queued->command,
-                             .argc = queued->argc,
-                             .argv = queued->argv,
-                             .txn = exec->txn,
-                             .out = exec->out,
-                             .session = session,
-                             .context = queued->command.context };
+        struct call call = saved_call_again(queued, session);
+        call.txn = exec->txn;
         dispatch_call(dispatch, &call);
     }
     session->pushes = NULL;

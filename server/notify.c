@@ -29,6 +29,7 @@ struct buffer {
 /* In the queue, with the key behind it. */
 struct record {
     enum event event;
+    unsigned flags; /* on which channels, as it was wanted when it happened */
     unsigned db;
     size_t key_len;
 };
@@ -109,7 +110,9 @@ static bool somebody_listens(const struct notify *notify)
 void notify_effect(struct notify *notify, const struct effect *effect)
 {
     if (!notify->wanted[effect->event] || !somebody_listens(notify)) return;
-    struct record record = { .event = effect->event, .db = effect->db, .key_len = effect->key.len };
+    struct record record = {
+        .event = effect->event, .flags = notify->flags, .db = effect->db, .key_len = effect->key.len
+    };
     append(&notify->queue, &record, sizeof(record));
     append(&notify->queue, effect->key.data, effect->key.len);
 }
@@ -130,14 +133,15 @@ static void publish_event(struct notify *notify, const struct record *record, st
 {
     const char *name = event_name(record->event);
     struct bytes event = bytes_of(name, strlen(name));
-    if (notify->flags & ON_KEYSPACE) publish(notify, "keyspace", record->db, key, event);
-    if (notify->flags & ON_KEYEVENT) publish(notify, "keyevent", record->db, event, key);
+    if (record->flags & ON_KEYSPACE) publish(notify, "keyspace", record->db, key, event);
+    if (record->flags & ON_KEYEVENT) publish(notify, "keyevent", record->db, event, key);
 }
 
 /* DIFFERS: Redis tells a session that listens to its own changes in the middle of its command,
  * ahead of the reply; here events wait for the commit and so follow it. (doc/differs.md) */
 void notify_flush(struct notify *notify)
 {
+    if (notify->queue.len == 0) return;
     size_t at = 0;
     while (at < notify->queue.len) {
         struct record record;

@@ -10,9 +10,7 @@
 #include "store/ensure.h"
 #include "store/mem.h"
 
-enum { KINDS = PUBSUB_PATTERN + 1 };
-
-/* A channel or a pattern. */
+/* A channel, a pattern or a shard channel. */
 struct topic {
     TAILQ_ENTRY(topic) next; /* of the kind, in order of creation */
     TAILQ_HEAD(, subscription) subscriptions;
@@ -35,7 +33,7 @@ struct subscriptions {
 };
 
 struct subscriber {
-    struct subscriptions kinds[KINDS];
+    struct subscriptions kinds[PUBSUB_KINDS];
 };
 
 struct topics {
@@ -44,7 +42,7 @@ struct topics {
 };
 
 struct pubsub {
-    struct topics kinds[KINDS];
+    struct topics kinds[PUBSUB_KINDS];
 };
 
 static struct bytes topic_name(const void *element)
@@ -65,7 +63,7 @@ static const struct dict_type subscription_type = { .key = subscription_name };
 struct pubsub *pubsub_new(void)
 {
     struct pubsub *pubsub = mem_alloc(sizeof(*pubsub));
-    for (int kind = 0; kind < KINDS; kind++) {
+    for (int kind = 0; kind < PUBSUB_KINDS; kind++) {
         dict_init(&pubsub->kinds[kind].by_name, &topic_type);
         TAILQ_INIT(&pubsub->kinds[kind].in_order);
     }
@@ -74,7 +72,7 @@ struct pubsub *pubsub_new(void)
 
 void pubsub_free(struct pubsub *pubsub)
 {
-    for (int kind = 0; kind < KINDS; kind++) {
+    for (int kind = 0; kind < PUBSUB_KINDS; kind++) {
         size_t left = dict_count(&pubsub->kinds[kind].by_name);
         ensure(left == 0, "%zu topics of kind %d still have listeners", left, kind);
     }
@@ -106,7 +104,7 @@ static struct subscriber *subscriber_of(struct session *session)
 {
     if (session->subscriber != NULL) return session->subscriber;
     struct subscriber *subscriber = mem_alloc(sizeof(*subscriber));
-    for (int kind = 0; kind < KINDS; kind++) {
+    for (int kind = 0; kind < PUBSUB_KINDS; kind++) {
         dict_init(&subscriber->kinds[kind].by_name, &subscription_type);
         TAILQ_INIT(&subscriber->kinds[kind].in_order);
     }
@@ -165,11 +163,11 @@ static struct subscription *first_of(const struct session *session, enum pubsub_
 
 void pubsub_forget(struct pubsub *pubsub, struct session *session)
 {
-    struct subscription *subscription;
-    while ((subscription = first_of(session, PUBSUB_CHANNEL)) != NULL)
-        drop(pubsub, PUBSUB_CHANNEL, subscription);
-    while ((subscription = first_of(session, PUBSUB_PATTERN)) != NULL)
-        drop(pubsub, PUBSUB_PATTERN, subscription);
+    for (enum pubsub_kind kind = 0; kind < PUBSUB_KINDS; kind++) {
+        struct subscription *subscription;
+        while ((subscription = first_of(session, kind)) != NULL)
+            drop(pubsub, kind, subscription);
+    }
 }
 
 /* ---- publishing ----------------------------------------------------------------------------- */
@@ -179,45 +177,65 @@ static void push_bytes(struct resp_writer *out, struct bytes text)
     resp_bulk(out, text.data, text.len);
 }
 
+struct message {
+    const char *word; /* "message", "pmessage", "smessage" */
+    struct bytes channel, text;
+};
+
 /* Never muted: CLIENT REPLY OFF is about replies. */
-static void deliver(struct session *session, const struct topic *pattern, struct bytes channel,
-                    struct bytes message)
+static void deliver(struct session *session, const struct topic *pattern,
+                    const struct message *message)
 {
-    struct resp_writer out = { .out = session->pushes != NULL ? session->pushes : session->out.out,
+    struct resp_writer out = { .limit = session->out.limit,
+                               .out = session->pushes != NULL ? session->pushes : session->out.out,
                                .version = session->out.version };
     resp_push(&out, pattern != NULL ? 4 : 3);
-    push_bytes(&out, pattern != NULL ? LIT("pmessage") : LIT("message"));
+    resp_bulk_text(&out, message->word);
     if (pattern != NULL) push_bytes(&out, topic_name(pattern));
-    push_bytes(&out, channel);
-    push_bytes(&out, message);
+    push_bytes(&out, message->channel);
+    push_bytes(&out, message->text);
     if (session->wake != NULL) session->wake(session);
+}
+
+static size_t publish_to_channel(struct pubsub *pubsub, enum pubsub_kind kind,
+                                 const struct message *message)
+{
+    const struct topic *topic = dict_find(&pubsub->kinds[kind].by_name, message->channel);
+    if (topic == NULL) return 0;
+    const struct subscription *subscription;
+    TAILQ_FOREACH(subscription, &topic->subscriptions, of_topic)
+    deliver(subscription->session, NULL, message);
+    return topic->listeners;
 }
 
 size_t pubsub_publish(struct pubsub *pubsub, struct bytes channel, struct bytes message)
 {
-    size_t receivers = 0;
-    const struct subscription *subscription;
-    const struct topic *topic = dict_find(&pubsub->kinds[PUBSUB_CHANNEL].by_name, channel);
-    if (topic != NULL) {
-        TAILQ_FOREACH(subscription, &topic->subscriptions, of_topic)
-        deliver(subscription->session, NULL, channel, message);
-        receivers += topic->listeners;
-    }
+    struct message told = { "message", channel, message };
+    size_t receivers = publish_to_channel(pubsub, PUBSUB_CHANNEL, &told);
+    told.word = "pmessage";
+    const struct topic *topic;
     TAILQ_FOREACH(topic, &pubsub->kinds[PUBSUB_PATTERN].in_order, next)
     {
         if (!bytes_match(topic_name(topic), channel)) continue;
+        const struct subscription *subscription;
         TAILQ_FOREACH(subscription, &topic->subscriptions, of_topic)
-        deliver(subscription->session, topic, channel, message);
+        deliver(subscription->session, topic, &told);
         receivers += topic->listeners;
     }
     return receivers;
 }
 
+size_t pubsub_publish_shard(struct pubsub *pubsub, struct bytes channel, struct bytes message)
+{
+    return publish_to_channel(pubsub, PUBSUB_SHARD,
+                              &(struct message){ "smessage", channel, message });
+}
+
 /* ---- looking -------------------------------------------------------------------------------- */
 
-size_t pubsub_listeners(const struct pubsub *pubsub, struct bytes channel)
+size_t pubsub_listeners(const struct pubsub *pubsub, enum pubsub_kind kind, struct bytes name)
 {
-    const struct topic *topic = dict_find(&pubsub->kinds[PUBSUB_CHANNEL].by_name, channel);
+    const struct topic *topic = dict_find(&pubsub->kinds[kind].by_name, name);
     return topic != NULL ? topic->listeners : 0;
 }
 
@@ -231,11 +249,16 @@ size_t pubsub_pattern_count(const struct pubsub *pubsub)
     return dict_count(&pubsub->kinds[PUBSUB_PATTERN].by_name);
 }
 
-void pubsub_each_channel(const struct pubsub *pubsub,
-                         void (*visit)(void *ctx, struct bytes channel), void *ctx)
+size_t pubsub_shard_count(const struct pubsub *pubsub)
+{
+    return dict_count(&pubsub->kinds[PUBSUB_SHARD].by_name);
+}
+
+void pubsub_each(const struct pubsub *pubsub, enum pubsub_kind kind,
+                 void (*visit)(void *ctx, struct bytes name), void *ctx)
 {
     const struct topic *topic;
-    TAILQ_FOREACH(topic, &pubsub->kinds[PUBSUB_CHANNEL].in_order, next)
+    TAILQ_FOREACH(topic, &pubsub->kinds[kind].in_order, next)
     visit(ctx, topic_name(topic));
 }
 
@@ -264,6 +287,8 @@ unsigned session_subscription_count(const struct session *session, enum pubsub_k
 
 unsigned session_subscriptions(const struct session *session)
 {
-    return session_subscription_count(session, PUBSUB_CHANNEL) +
-           session_subscription_count(session, PUBSUB_PATTERN);
+    unsigned count = 0;
+    for (enum pubsub_kind kind = 0; kind < PUBSUB_KINDS; kind++)
+        count += session_subscription_count(session, kind);
+    return count;
 }

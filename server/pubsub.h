@@ -1,4 +1,4 @@
-/* pubsub: channels, patterns and who listens.
+/* pubsub: channels, patterns, shard channels and who listens.
  * Knows sessions' writers; refuses to know commands, keys and sockets. */
 #ifndef SERVER_PUBSUB_H
 #define SERVER_PUBSUB_H
@@ -12,7 +12,8 @@
 
 struct pubsub;
 
-enum pubsub_kind { PUBSUB_CHANNEL, PUBSUB_PATTERN };
+/* Shard channels are names of their own: what is published there no pattern hears. */
+enum pubsub_kind { PUBSUB_CHANNEL, PUBSUB_PATTERN, PUBSUB_SHARD, PUBSUB_KINDS };
 
 struct pubsub *pubsub_new(void);
 void pubsub_free(struct pubsub *pubsub);
@@ -28,12 +29,17 @@ void pubsub_forget(struct pubsub *pubsub, struct session *session);
  * the patterns that match, oldest pattern first. Returns how many got it (a session
  * counts once for each matching subscription). */
 size_t pubsub_publish(struct pubsub *pubsub, struct bytes channel, struct bytes message);
+/* The same for a shard channel, and its listeners alone. */
+size_t pubsub_publish_shard(struct pubsub *pubsub, struct bytes channel, struct bytes message);
 
-size_t pubsub_listeners(const struct pubsub *pubsub, struct bytes channel); /* NUMSUB */
+/* NUMSUB, SHARDNUMSUB */
+size_t pubsub_listeners(const struct pubsub *pubsub, enum pubsub_kind kind, struct bytes name);
 size_t pubsub_channel_count(const struct pubsub *pubsub);
 size_t pubsub_pattern_count(const struct pubsub *pubsub); /* NUMPAT: distinct */
-void pubsub_each_channel(const struct pubsub *pubsub,
-                         void (*visit)(void *ctx, struct bytes channel), void *ctx);
+size_t pubsub_shard_count(const struct pubsub *pubsub);
+/* Each name of the kind that somebody listens to. */
+void pubsub_each(const struct pubsub *pubsub, enum pubsub_kind kind,
+                 void (*visit)(void *ctx, struct bytes name), void *ctx);
 void session_each_subscription(const struct session *session, enum pubsub_kind kind,
                                void (*visit)(void *ctx, struct bytes name), void *ctx);
 /* The oldest of them, borrowed until it is unsubscribed; false: none. */

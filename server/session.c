@@ -3,6 +3,7 @@
 
 #include "server/multi.h"
 #include "server/pubsub.h"
+#include "server/waiters.h"
 #include "server/watch.h"
 
 void session_init(struct session *session, struct outbuf *out)
@@ -12,6 +13,7 @@ void session_init(struct session *session, struct outbuf *out)
 
 void session_drop(struct session *session, struct watch *watch, struct pubsub *pubsub)
 {
+    waiters_forget(session);
     multi_drop(session);
     watch_forget(watch, session);
     pubsub_forget(pubsub, session);

@@ -12,12 +12,15 @@
 
 struct multi;      /* multi: the commands queued since MULTI */
 struct watching;   /* watch: the keys this session watches */
-struct subscriber; /* pubsub: the channels and patterns it listens to */
+struct waiting;    /* waiters: the keys it waits for, and the command that does */
+struct subscriber; /* pubsub: what it listens to */
+struct tracker;    /* tracking: how its reads are tracked */
 
 enum reply_mode { REPLY_ON, REPLY_OFF, REPLY_SKIP_NEXT, REPLY_SKIPPING };
 
 struct session {
     uint64_t id;
+    const char *peer; /* "127.0.0.1:50000"; NULL: unknown. Borrowed from the connection */
     unsigned db;
     struct resp_writer out;
     bool authenticated;
@@ -28,11 +31,15 @@ struct session {
     struct multi *multi;                        /* NULL: not in MULTI */
     struct watching *watching;                  /* NULL: nothing */
     bool watch_touched;                         /* a watched key has changed: EXEC will refuse */
+    bool monitoring;                            /* MONITOR: it is told of every command */
+    struct waiting *waiting;                    /* NULL: not blocked. Else it must not run */
     struct subscriber *subscriber;              /* NULL: nothing */
+    struct tracker *tracker;                    /* NULL: CLIENT TRACKING is off */
     struct outbuf *pushes; /* NULL: pushes go to out; else they wait here while EXEC replies */
     const struct command *last_command; /* for CLIENT LIST; NULL before the first */
     const struct command *last_parent;  /* of a subcommand */
-    /* Something was appended to out outside the session's own request: write it out. NULL in a
+    /* Something was appended to out outside the session's own request: write it out, and run what
+     * has come in while it waited. NULL in a
      * test. Must not drop any session: a close waits for the end of the turn. */
     void (*wake)(struct session *session);
 };
@@ -46,7 +53,7 @@ void session_init(struct session *session, struct outbuf *out);
  * What stays: id, wake, the outbuf, close_after_reply, and a CLIENT REPLY SKIP under way. */
 void session_drop(struct session *session, struct watch *watch, struct pubsub *pubsub);
 
-/* Number of channels and patterns; 0 without a subscriber. In pubsub.c. */
+/* Number of channels, patterns and shard channels; 0 without a subscriber. In pubsub.c. */
 unsigned session_subscriptions(const struct session *session);
 
 #endif

@@ -1,9 +1,12 @@
-/* sinks: where a transaction's effects go, in one order: watch, then notify.
+/* sinks: where a transaction's effects go, in one order: watch, waiters, tracking, then
+ * notify.
  * The store's one listener. */
 #ifndef SERVER_SINKS_H
 #define SERVER_SINKS_H
 
 #include "server/notify.h"
+#include "server/tracking.h"
+#include "server/waiters.h"
 #include "server/watch.h"
 #include "store/store.h"
 
@@ -11,10 +14,15 @@ struct sinks {
     struct store *store;
     struct watch *watch;
     struct notify *notify;
+    struct waiters *waiters;
+    struct tracking *tracking; /* NULL: nobody may track */
+    bool tracks;               /* sinks_arm's: somebody does */
 };
 
 /* Before each transaction: listens to just what somebody wants, so that an effect costs nothing
  * otherwise. */
 void sinks_arm(struct sinks *sinks);
+/* Whose doing the effects are that follow; sinks_arm makes them the server's own. */
+void sinks_call(struct sinks *sinks, const struct session *session);
 
 #endif

@@ -131,6 +131,15 @@ bool hash_remove(struct hash *hash, struct bytes field)
     return true;
 }
 
+void hash_random(const struct hash *hash, uint64_t (*next)(void *ctx), void *ctx,
+                 struct bytes *field, struct bytes *value)
+{
+    const struct pair *pair = dict_random(&hash->pairs, next, ctx);
+    ensure(pair != NULL, "%zu fields", hash_count(hash));
+    *field = field_of(pair);
+    *value = value_of(pair);
+}
+
 struct visitor {
     void (*visit)(void *ctx, struct bytes field, struct bytes value);
     void *ctx;
@@ -142,9 +151,22 @@ static void visit_pair(void *ctx, void *pair)
     visitor->visit(visitor->ctx, field_of(pair), value_of(pair));
 }
 
+static uint64_t visit_all(const struct hash *hash,
+                          void (*visit)(void *ctx, struct bytes field, struct bytes value),
+                          void *ctx)
+{
+    struct hash_iter iter;
+    struct bytes field, value;
+    hash_iter_begin(&iter, hash);
+    while (hash_iter_next(&iter, &field, &value))
+        visit(ctx, field, value);
+    return 0;
+}
+
 uint64_t hash_scan(const struct hash *hash, uint64_t cursor,
                    void (*visit)(void *ctx, struct bytes field, struct bytes value), void *ctx)
 {
+    if (!hash->hashtable) return visit_all(hash, visit, ctx);
     struct visitor visitor = { visit, ctx };
     return dict_scan(&hash->pairs, cursor, visit_pair, &visitor);
 }
@@ -166,6 +188,11 @@ bool hash_iter_next(struct hash_iter *iter, struct bytes *field, struct bytes *v
 const char *hash_encoding(const struct hash *hash)
 {
     return hash->hashtable ? "hashtable" : "listpack";
+}
+
+void hash_widen(struct hash *hash)
+{
+    hash->hashtable = true;
 }
 
 size_t hash_bytes(const struct hash *hash)

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "store/ensure.h"
 
@@ -16,6 +17,8 @@ enum { LINE = 64 };
 
 /* Present only when jemalloc is linked in. */
 int mallctl(const char *name, void *old, size_t *old_len, void *new, size_t new_len)
+    __attribute__((weak));
+void malloc_stats_print(void (*write)(void *ctx, const char *text), void *ctx, const char *options)
     __attribute__((weak));
 
 static struct mem_hooks foreign; /* all NULL: our own allocator */
@@ -159,4 +162,30 @@ const char *mem_allocator_name(void)
     /* The version goes on with the commit it was built from: 5.3.0-0-g54eaed1d. */
     snprintf(name, sizeof(name), "jemalloc-%.*s", (int)strcspn(version, "-"), version);
     return name;
+}
+
+size_t mem_resident(void)
+{
+    unsigned long total, resident = 0;
+    FILE *statm = fopen("/proc/self/statm", "r");
+    if (statm == NULL) return 0;
+    if (fscanf(statm, "%lu %lu", &total, &resident) != 2) resident = 0;
+    fclose(statm);
+    return resident * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+void mem_purge(void)
+{
+    if (mallctl != NULL)
+        mallctl("arena.4096.purge", NULL, NULL, NULL, 0); /* 4096: all arenas */
+    else
+        malloc_trim(0);
+}
+
+void mem_describe(void (*write)(void *ctx, const char *text), void *ctx)
+{
+    if (malloc_stats_print != NULL)
+        malloc_stats_print(write, ctx, NULL);
+    else
+        write(ctx, "This allocator makes no report.\n");
 }

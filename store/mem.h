@@ -24,6 +24,10 @@ size_t mem_size(const void *p); /* bytes that the block really holds; 0 for NULL
 size_t mem_used(void);
 size_t mem_peak(void);
 void mem_reset_peak(void);
+size_t mem_resident(void); /* bytes of the process that are in memory; 0: unknown */
+void mem_purge(void);      /* asks the allocator to give back what it holds unused */
+/* The allocator's own report, piece by piece. */
+void mem_describe(void (*write)(void *ctx, const char *text), void *ctx);
 const char *mem_allocator_name(void); /* "jemalloc-5.3.0", "libc", "foreign" */
 
 /* Another engine's allocator underneath, or NULL for our own. Call while nothing is allocated. */

@@ -80,7 +80,7 @@ static const char *string_encoding(const struct object *object)
 {
     struct bytes text = blob_view(object->string);
     if (object->raw) return "raw";
-    if (whole_number(text)) return "int";
+    if (!object->text && whole_number(text)) return "int";
     return text.len <= EMBSTR_MAX ? "embstr" : "raw";
 }
 
@@ -144,6 +144,16 @@ size_t object_bytes(const struct object *object)
 const char *object_encoding(const struct object *object)
 {
     return ops_of(object->type)->encoding(object);
+}
+
+void object_widen(struct object *object)
+{
+    switch (object->type) {
+    case TYPE_SET: set_widen(object->set); break;
+    case TYPE_HASH: hash_widen(object->hash); break;
+    case TYPE_ZSET: zset_widen(object->zset); break;
+    default: break; /* one encoding, or named by the content */
+    }
 }
 
 const char *type_name(enum type type)

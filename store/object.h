@@ -29,6 +29,7 @@ struct object {
     enum type type : 8;
     /* A string that was changed in place (APPEND, SETRANGE) says "raw" whatever its length. */
     bool raw : 1;
+    bool text : 1; /* never "int", though it looks like one: a result of INCRBYFLOAT */
 };
 
 struct object object_new(enum type type); /* an empty collection; not for strings */
@@ -38,7 +39,9 @@ bool object_free_some(struct object *object, size_t *work);
 size_t object_count(const struct object *object);         /* elements; 1 for a string */
 size_t object_bytes(const struct object *object);         /* memory of the value. O(1) */
 const char *object_encoding(const struct object *object); /* Redis' names */
-const char *type_name(enum type type);                    /* as TYPE answers */
+/* A set, hash or sorted set has the name of its large encoding from now on. */
+void object_widen(struct object *object);
+const char *type_name(enum type type); /* as TYPE answers */
 void object_check(const struct object *object);
 
 #endif

@@ -36,17 +36,11 @@ void set_free(struct set *set)
     set_free_some(set, &work);
 }
 
-static void free_member(struct set *set, struct blob *member)
-{
-    set->bytes -= mem_size(member);
-    blob_free(member);
-}
-
 bool set_free_some(struct set *set, size_t *work)
 {
     while (dict_count(&set->members) > 0) {
         if (*work == 0) return false;
-        free_member(set, dict_take(&set->members));
+        blob_free(dict_take(&set->members));
         --*work;
     }
     dict_drop(&set->members);
@@ -79,12 +73,18 @@ bool set_add(struct set *set, struct bytes member)
     return true;
 }
 
-bool set_remove(struct set *set, struct bytes member)
+struct blob *set_take(struct set *set, struct bytes member)
 {
     struct blob *blob = dict_remove(&set->members, member);
-    if (blob == NULL) return false;
-    free_member(set, blob);
-    return true;
+    if (blob != NULL) set->bytes -= mem_size(blob);
+    return blob;
+}
+
+bool set_remove(struct set *set, struct bytes member)
+{
+    struct blob *blob = set_take(set, member);
+    blob_free(blob);
+    return blob != NULL;
 }
 
 struct bytes set_random(const struct set *set, uint64_t (*next)(void *ctx), void *ctx)
@@ -105,9 +105,21 @@ static void visit_member(void *ctx, void *member)
     visitor->visit(visitor->ctx, blob_view(member));
 }
 
+static uint64_t visit_all(const struct set *set, void (*visit)(void *ctx, struct bytes member),
+                          void *ctx)
+{
+    struct set_iter iter;
+    struct bytes member;
+    set_iter_begin(&iter, set);
+    while (set_iter_next(&iter, &member))
+        visit(ctx, member);
+    return 0;
+}
+
 uint64_t set_scan(const struct set *set, uint64_t cursor,
                   void (*visit)(void *ctx, struct bytes member), void *ctx)
 {
+    if (!set->hashtable) return visit_all(set, visit, ctx);
     struct visitor visitor = { visit, ctx };
     return dict_scan(&set->members, cursor, visit_member, &visitor);
 }
@@ -128,6 +140,11 @@ bool set_iter_next(struct set_iter *iter, struct bytes *member)
 const char *set_encoding(const struct set *set)
 {
     return set->hashtable ? "hashtable" : "intset";
+}
+
+void set_widen(struct set *set)
+{
+    set->hashtable = true;
 }
 
 size_t set_bytes(const struct set *set)

@@ -20,8 +20,11 @@ size_t set_count(const struct set *set);
 bool set_has(const struct set *set, struct bytes member);
 bool set_add(struct set *set, struct bytes member);    /* false if it was there */
 bool set_remove(struct set *set, struct bytes member); /* false if it was not */
+/* The member itself, out of the set and owned; NULL if it was not in. */
+struct blob *set_take(struct set *set, struct bytes member);
 struct bytes set_random(const struct set *set, uint64_t (*next)(void *ctx),
                         void *ctx); /* not empty */
+/* As dict_scan; of an intset everything at once, whatever the cursor. */
 uint64_t set_scan(const struct set *set, uint64_t cursor,
                   void (*visit)(void *ctx, struct bytes member), void *ctx);
 
@@ -33,6 +36,7 @@ bool set_iter_next(struct set_iter *iter, struct bytes *member); /* borrowed */
 
 const char *
 set_encoding(const struct set *set); /* intset (whole numbers only, at most 512) or hashtable */
+void set_widen(struct set *set);     /* hashtable from now on */
 size_t set_bytes(const struct set *set);
 void set_check(const struct set *set);
 

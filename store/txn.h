@@ -39,8 +39,9 @@ struct txn {
     struct keyspace *ks; /* of the call */
     msec now;            /* frozen from begin to commit */
     enum origin origin;
-    bool no_touch;         /* reads leave the access time as it is (CLIENT NO-TOUCH) */
-    uint64_t changes;      /* effects that changed data so far */
+    bool no_touch;    /* reads leave the access time as it is (CLIENT NO-TOUCH) */
+    bool no_expiry;   /* what is dead is not found, and stays (CLIENT PAUSE): for readers only */
+    uint64_t changes; /* effects that changed data so far */
     enum event told_event; /* the last event of this call, and the key it was told for */
     struct entry *told_entry;
     struct entry *emptied[TXN_EMPTIED_MAX];
@@ -55,9 +56,11 @@ void txn_commit(struct txn *txn);
 /* ---- keys: txn_key.c ------------------------------------------------------------------------ */
 
 /* The entry at key, settled to txn->now: a dead one is dropped first ("expired"). NULL if absent.
- * O(1) plus settling. */
+ * A look from outside: the access time stays. O(1) plus settling. */
+struct entry *txn_peek(struct txn *txn, struct bytes key);
+/* The same for a use of the key: notes the access. */
 struct entry *txn_find(struct txn *txn, struct bytes key);
-/* The same for a read by a client: counts a hit or a miss, tells "keymiss", notes the access. */
+/* The same for a read by a client: counts a hit or a miss too, and tells "keymiss". */
 struct entry *txn_read(struct txn *txn, struct bytes key);
 
 /* A new, empty collection under an absent key; fill it before the call ends. */
@@ -91,6 +94,7 @@ uint64_t txn_scan(struct txn *txn, uint64_t cursor, void (*visit)(void *ctx, str
 struct string_set {
     msec at;       /* the new deadline, NEVER: none. One in the past lets the key expire at once */
     bool keep_ttl; /* the old deadline stays; `at` is ignored */
+    bool text;     /* OBJECT ENCODING never says "int" of it */
     enum event event; /* EVENT_SET, EVENT_INCRBY ...; then "expire" when `at` is not NEVER */
 };
 
@@ -101,9 +105,13 @@ void txn_string_set(struct txn *txn, struct bytes key, struct bytes value,
 int64_t txn_string_append(struct txn *txn, struct entry *entry, struct bytes tail);
 
 /* Writes over the string at key from `offset` on, with zeros where it was shorter; makes it if
- * entry is NULL. Returns the new length, or -1 without memory (nothing changed). */
+ * entry is NULL. Several writes of one call tell the event once. Returns the new length, or -1
+ * without memory (nothing changed). */
 int64_t txn_string_write(struct txn *txn, struct bytes key, struct entry *entry, size_t offset,
                          struct bytes data, enum event event);
+/* OBJECT ENCODING says "raw" from now on: what a command that writes in place does to a string
+ * even if there is nothing to change. */
+void txn_string_unshare(struct entry *entry);
 
 /* ---- lists: txn_list.c ----------------------------------------------------------------------- */
 
@@ -119,8 +127,10 @@ size_t txn_list_remove(struct txn *txn, struct entry *entry, int64_t count, stru
  */
 
 bool txn_set_add(struct txn *txn, struct entry *entry, struct bytes member); /* false: was there */
-/* false: was not. event: EVENT_SREM or EVENT_SPOP */
+/* false: was not. event: EVENT_SREM or EVENT_SPOP. member may be the set's own. */
 bool txn_set_remove(struct txn *txn, struct entry *entry, struct bytes member, enum event event);
+/* Every member (there is one), and at once the key, with "del" behind the event. */
+void txn_set_remove_all(struct txn *txn, struct entry *entry, enum event event);
 
 /* ---- hashes: txn_hash.c ------------------------------------------------------------------------
  */

@@ -15,17 +15,29 @@ static bool is_dead(const struct txn *txn, const struct entry *entry)
     return txn->origin != FROM_REPLAY && instant_dead(entry->expires_at, txn->now);
 }
 
-struct entry *txn_find(struct txn *txn, struct bytes key)
+struct entry *txn_peek(struct txn *txn, struct bytes key)
 {
     struct entry *entry = keyspace_find(txn->ks, key);
     if (entry == NULL || !is_dead(txn, entry)) return entry;
-    txn_key_drop(txn, entry, EVENT_EXPIRED);
+    if (!txn->no_expiry) txn_key_drop(txn, entry, EVENT_EXPIRED);
     return NULL;
+}
+
+static void note_access(const struct txn *txn, struct entry *entry)
+{
+    if (!txn->no_touch) entry->accessed = (uint32_t)(txn->now / 1000);
+}
+
+struct entry *txn_find(struct txn *txn, struct bytes key)
+{
+    struct entry *entry = txn_peek(txn, key);
+    if (entry != NULL) note_access(txn, entry);
+    return entry;
 }
 
 struct entry *txn_read(struct txn *txn, struct bytes key)
 {
-    struct entry *entry = txn_find(txn, key);
+    struct entry *entry = txn_peek(txn, key);
     if (entry == NULL) {
         txn->store->stats.misses++;
         struct effect effect = { .kind = EFFECT_NONE, .event = EVENT_KEYMISS };
@@ -33,7 +45,7 @@ struct entry *txn_read(struct txn *txn, struct bytes key)
         return NULL;
     }
     txn->store->stats.hits++;
-    if (!txn->no_touch) entry->accessed = (uint32_t)(txn->now / 1000);
+    note_access(txn, entry);
     return entry;
 }
 
@@ -91,13 +103,18 @@ bool txn_key_persist(struct txn *txn, struct entry *entry)
     return true;
 }
 
+/* What is there goes without a word of its own: another key takes its name. */
+static void vacate(struct txn *txn, struct bytes key)
+{
+    struct entry *old = txn_find(txn, key);
+    if (old == NULL) return;
+    forget(txn, old);
+    reclaim_object(&txn->store->reclaim, keyspace_remove(txn->ks, old));
+}
+
 void txn_key_rename(struct txn *txn, struct entry *entry, struct bytes to)
 {
-    struct entry *old = txn_find(txn, to);
-    if (old != NULL) {
-        forget(txn, old);
-        reclaim_object(&txn->store->reclaim, keyspace_remove(txn->ks, old));
-    }
+    vacate(txn, to);
     struct entry *moved = txn_key_add(txn, to, entry->object);
     keyspace_set_deadline(txn->ks, moved, entry->expires_at);
 
@@ -124,8 +141,8 @@ void txn_key_copy(struct txn *txn, struct entry *entry, unsigned db, struct byte
     struct object copy = walk_copy(&entry->object);
     msec at = entry->expires_at;
     txn->ks = &txn->store->databases[db];
-    struct entry *made = txn_key_put(txn, to, copy);
-    keyspace_set_deadline(txn->ks, made, at);
+    vacate(txn, to);
+    keyspace_set_deadline(txn->ks, txn_key_add(txn, to, copy), at);
     txn->ks = before;
 
     struct effect effect = { .kind = EFFECT_COPY, .a = to, .to = db };

@@ -3,11 +3,13 @@
 
 void txn_list_push(struct txn *txn, struct entry *entry, enum list_end end, struct bytes element)
 {
-    list_push(entry->object.list, end, element);
+    struct list *list = entry->object.list;
+    list_push(list, end, element);
     struct effect effect = {
         .kind = end == LIST_HEAD ? EFFECT_PUSH_HEAD : EFFECT_PUSH_TAIL,
         .event = end == LIST_HEAD ? EVENT_LPUSH : EVENT_RPUSH,
-        .a = element,
+        /* As it stands now: what was given may have been the list's own, and moved. */
+        .a = list_at(list, end == LIST_HEAD ? 0 : list_count(list) - 1),
     };
     txn_record(txn, entry, &effect);
 }

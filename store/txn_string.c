@@ -7,7 +7,7 @@ void txn_string_set(struct txn *txn, struct bytes key, struct bytes value,
                     const struct string_set *how)
 {
     /* The new value is made before the old one goes: it may be a part of it. */
-    struct object object = { .string = blob_new(value), .type = TYPE_STRING };
+    struct object object = { .string = blob_new(value), .type = TYPE_STRING, .text = how->text };
     struct entry *entry = txn_key_put(txn, key, object);
     if (!how->keep_ttl && entry->expires_at != how->at)
         keyspace_set_deadline(txn->ks, entry, how->at);
@@ -69,7 +69,11 @@ int64_t txn_string_write(struct txn *txn, struct bytes key, struct entry *entry,
         .a = data,
         .from = (int64_t)offset,
     };
-    txn_record_each(txn, entry_key(entry), &effect);
-    entry->accessed = (uint32_t)(txn->now / 1000);
+    txn_record(txn, entry, &effect);
     return entry->object.string->len;
+}
+
+void txn_string_unshare(struct entry *entry)
+{
+    entry->object.raw = true;
 }

@@ -101,8 +101,11 @@ struct object walk_copy(const struct object *object)
     if (object->type == TYPE_STRING)
         return (struct object){ .string = blob_new(blob_view(object->string)),
                                 .type = TYPE_STRING,
-                                .raw = object->raw };
+                                .raw = object->raw,
+                                .text = object->text };
     struct object copy = object_new(object->type);
     walk_object(object, put_into, &copy);
+    /* Once large, always large: the name may say more than the elements do. */
+    if (strcmp(object_encoding(&copy), object_encoding(object)) != 0) object_widen(&copy);
     return copy;
 }

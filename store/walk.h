@@ -11,7 +11,7 @@
 void walk_object(const struct object *object, void (*visit)(void *ctx, struct effect *effect),
                  void *ctx);
 
-/* The same value in memory of its own, built from its walk. O(n) */
+/* The same value in memory of its own, built from its walk, with the same encoding. O(n) */
 struct object walk_copy(const struct object *object);
 
 #endif

@@ -160,9 +160,22 @@ static void visit_member(void *ctx, void *member)
     visitor->visit(visitor->ctx, ranked_bytes(m), m->score);
 }
 
+static uint64_t visit_all(const struct zset *zset,
+                          void (*visit)(void *ctx, struct bytes member, double score), void *ctx)
+{
+    struct zset_iter iter;
+    struct bytes member;
+    double score;
+    zset_iter_at(&iter, zset, 0);
+    while (zset_iter_next(&iter, &member, &score))
+        visit(ctx, member, score);
+    return 0;
+}
+
 uint64_t zset_scan(const struct zset *zset, uint64_t cursor,
                    void (*visit)(void *ctx, struct bytes member, double score), void *ctx)
 {
+    if (!zset->skiplist) return visit_all(zset, visit, ctx);
     struct visitor visitor = { visit, ctx };
     return dict_scan(&zset->members, cursor, visit_member, &visitor);
 }
@@ -193,6 +206,11 @@ bool zset_iter_prev(struct zset_iter *iter, struct bytes *member, double *score)
 const char *zset_encoding(const struct zset *zset)
 {
     return zset->skiplist ? "skiplist" : "listpack";
+}
+
+void zset_widen(struct zset *zset)
+{
+    zset->skiplist = true;
 }
 
 size_t zset_bytes(const struct zset *zset)

@@ -27,6 +27,7 @@ void zset_put(struct zset *zset, struct bytes member, double score); /* adds or 
 bool zset_remove(struct zset *zset, struct bytes member);
 void zset_remove_ranks(struct zset *zset, size_t from, size_t to); /* from <= to <= count */
 
+/* As dict_scan; of a listpack everything at once in order, whatever the cursor. */
 uint64_t zset_scan(const struct zset *zset, uint64_t cursor,
                    void (*visit)(void *ctx, struct bytes member, double score), void *ctx);
 
@@ -39,6 +40,7 @@ bool zset_iter_prev(struct zset_iter *iter, struct bytes *member, double *score)
 
 const char *
 zset_encoding(const struct zset *zset); /* listpack (<= 128 members, <= 64 bytes) or skiplist */
+void zset_widen(struct zset *zset);     /* skiplist from now on */
 size_t zset_bytes(const struct zset *zset);
 void zset_check(const struct zset *zset);
 

@@ -10,8 +10,11 @@
 #include "server/dispatch.h"
 #include "server/loop.h"
 #include "server/notify.h"
+#include "server/observe.h"
 #include "server/pubsub.h"
 #include "server/stats.h"
+#include "server/tracking.h"
+#include "server/waiters.h"
 #include "server/watch.h"
 #include "store/store.h"
 
@@ -21,6 +24,9 @@ struct connection_context {
     const struct conf *conf;
     struct pubsub *pubsub;
     struct watch *watch;
+    struct tracking *tracking;
+    struct pause *pause;
+    struct observer *observer;
 };
 extern const struct command_group connection_commands;
 extern const struct command_group client_commands;
@@ -37,6 +43,8 @@ struct config_context {
     struct notify *notify;
     struct stats *stats;
     struct store *store;
+    struct observer *observer;
+    struct commands *commands;
     void (*changed)(void *ctx); /* told after a SET, for what must follow at once (log level) */
     void *ctx;
 };
@@ -49,12 +57,34 @@ struct server_context {
     struct clock *clock;
     struct loop *loop;
     struct pubsub *pubsub;
+    struct waiters *waiters;
+    const struct tracking *tracking;
     struct store *store;
     struct stats *stats;
+    struct observer *observer;
+    struct commands *commands;
     int64_t started_mono_usec;
-    char run_id[41];
+    const char *run_id;
 };
 extern const struct command_group server_commands;
+
+/* SLOWLOG MONITOR; context: struct observer. */
+extern const struct command_group slowlog_commands;
+
+/* LATENCY. */
+struct latency_context {
+    struct observer *observer;
+    struct commands *commands;
+};
+extern const struct command_group latency_commands;
+
+/* MEMORY. */
+struct memory_context {
+    const struct store *store;
+    struct clients *clients;
+    size_t bytes_at_start;
+};
+extern const struct command_group memory_commands;
 
 /* DEBUG. */
 struct debug_context {
@@ -66,5 +96,34 @@ extern const struct command_group debug_commands;
 
 /* COMMAND; context: struct commands. */
 extern const struct command_group command_commands;
+
+/* What all of them may know, from which each gets its part. */
+struct admin_parts {
+    struct commands *commands;
+    struct dispatch *dispatch;
+    struct clients *clients;
+    struct conf *conf;
+    struct clock *clock;
+    struct loop *loop;
+    struct pubsub *pubsub;
+    struct notify *notify;
+    struct observer *observer;
+    const char *run_id;
+    void (*changed)(void *ctx);
+    void *ctx;
+};
+
+/* The contexts; must outlive the table. */
+struct admin {
+    struct connection_context connection;
+    struct config_context config;
+    struct server_context server;
+    struct debug_context debug;
+    struct latency_context latency;
+    struct memory_context memory;
+};
+
+/* Adds all groups to the table. */
+void admin_add_all(struct admin *admin, const struct admin_parts *parts);
 
 #endif

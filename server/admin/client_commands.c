@@ -5,9 +5,12 @@
 
 #include "proto/number.h"
 #include "server/admin/admin.h"
-#include "server/admin/help.h"
+#include "server/admin/client_pause.h"
+#include "server/admin/client_tracking.h"
+#include "server/admin/text.h"
 #include "server/admin/identity.h"
 #include "server/args.h"
+#include "server/serve.h"
 #include "store/mem.h"
 
 static struct clients *clients_of(struct call *call)
@@ -101,8 +104,15 @@ static const char *flags_of(const struct client_info *info, char *to)
 {
     char *p = to;
     const struct session *session = info->session;
+    struct tracking_view tracking;
+    bool tracks = tracking_view(session, &tracking);
+    if (session->monitoring) *p++ = 'O';
     if (session_subscriptions(session) > 0) *p++ = 'P';
     if (session->multi != NULL) *p++ = 'x';
+    if (session->waiting != NULL || info->is_paused) *p++ = 'b';
+    if (tracks) *p++ = 't';
+    if (tracking.broken) *p++ = 'R';
+    if (tracking.mode.broadcast) *p++ = 'B';
     if (session->watch_touched) *p++ = 'd';
     if (session->close_after_reply) *p++ = 'c';
     if (info->unix_socket) *p++ = 'U';
@@ -116,7 +126,7 @@ static const char *flags_of(const struct client_info *info, char *to)
 static const char *last_command_of(const struct session *session, char *to, size_t size)
 {
     if (session->last_command == NULL) return "NULL";
-    struct command_ref ref = { session->last_command, session->last_parent, NULL };
+    struct command_ref ref = { .row = session->last_command, .parent = session->last_parent };
     command_full_name(ref, to, size);
     return to;
 }
@@ -127,31 +137,26 @@ static void append_line(struct outbuf *out, const struct client_info *info)
     const struct session *session = info->session;
     struct bytes name = text_of(session->name);
     struct bytes lib = text_of(session->lib_name), version = text_of(session->lib_version);
+    struct tracking_view tracking;
+    int64_t redirect = tracking_view(session, &tracking) ? (int64_t)tracking.redirect_id : -1;
     char flags[16], command[64], line[2048];
     int len = snprintf(
         line, sizeof(line),
         "id=%" PRIu64 " addr=%s laddr=%s fd=%d name=%.*s age=%" PRId64 " idle=%" PRId64
-        " flags=%s db=%u sub=%u psub=%u ssub=0 multi=%d qbuf=%zu qbuf-free=%zu argv-mem=0"
+        " flags=%s db=%u sub=%u psub=%u ssub=%u multi=%d qbuf=%zu qbuf-free=%zu argv-mem=0"
         " multi-mem=%zu rbs=0 rbp=0 obl=%zu oll=0 omem=%zu tot-mem=%zu events=r cmd=%s"
-        " user=default redir=-1 resp=%d lib-name=%.*s lib-ver=%.*s\n",
+        " user=default redir=%" PRId64 " resp=%d lib-name=%.*s lib-ver=%.*s\n",
         info->id, info->peer, info->local, info->fd, (int)(name.len < 512 ? name.len : 512),
         name.data, info->age_sec, info->idle_sec, flags_of(info, flags), session->db,
         session_subscription_count(session, PUBSUB_CHANNEL),
-        session_subscription_count(session, PUBSUB_PATTERN), multi_count(session), info->query_used,
+        session_subscription_count(session, PUBSUB_PATTERN),
+        session_subscription_count(session, PUBSUB_SHARD), multi_count(session), info->query_used,
         info->query_free, multi_bytes(session), info->out_pending, info->out_pending, info->memory,
-        last_command_of(session, command, sizeof(command)), session->out.version,
+        last_command_of(session, command, sizeof(command)), redirect, session->out.version,
         (int)(lib.len < 128 ? lib.len : 128), lib.data,
         (int)(version.len < 128 ? version.len : 128), version.data);
     if (len >= (int)sizeof(line)) len = (int)sizeof(line) - 1;
     outbuf_append(out, line, (size_t)len);
-}
-
-static void reply_text(struct call *call, struct outbuf *text)
-{
-    char *copy = mem_alloc(text->len + 1);
-    outbuf_copy(text, copy);
-    resp_verbatim(call->out, "txt", copy, text->len);
-    mem_free(copy);
 }
 
 static void cmd_client_info(struct call *call)
@@ -161,7 +166,6 @@ static void cmd_client_info(struct call *call)
     outbuf_init(&text);
     if (clients_info(clients_of(call), call->session, &info)) append_line(&text, &info);
     reply_text(call, &text);
-    outbuf_drop(&text);
 }
 
 /* ---- LIST and KILL: connections chosen by a filter ----------------------------------------- */
@@ -247,7 +251,6 @@ static void cmd_client_list(struct call *call)
     filter.text = &text;
     clients_each(clients_of(call), list_one, &filter);
     reply_text(call, &text);
-    outbuf_drop(&text);
 }
 
 static void choose_victim(void *ctx, const struct client_info *info)
@@ -295,12 +298,13 @@ static bool parse_kill(struct call *call, struct filter *filter)
         return true;
     }
     filter->skip_me = true;
-    if (call->argc % 2 != 0) {
-        fail(call, ERR_SYNTAX);
-        return false;
-    }
-    for (int i = 2; i < call->argc; i += 2)
+    for (int i = 2; i < call->argc; i += 2) {
+        if (i + 1 == call->argc) {
+            fail(call, ERR_SYNTAX);
+            return false;
+        }
         if (!parse_kill_option(call, i, filter)) return false;
+    }
     return true;
 }
 
@@ -321,12 +325,35 @@ static void cmd_client_kill(struct call *call)
         fail(call, ERR_NO_SUCH_CLIENT);
 }
 
+/* ---- UNBLOCK ------------------------------------------------------------------------------- */
+
+static void cmd_client_unblock(struct call *call)
+{
+    int64_t id;
+    bool with_error = arg_is(call, 3, "ERROR");
+    if (call->argc > 4) {
+        failf(call, ERR_SUBCOMMAND_OR_ARITY, arg_width(call, 1), call->argv[1].data, "CLIENT");
+        return;
+    }
+    if (call->argc == 4 && !with_error && !arg_is(call, 3, "TIMEOUT")) {
+        fail(call, ERR_UNBLOCK_REASON);
+        return;
+    }
+    if (!arg_int64(call, 2, &id)) return;
+    struct session *found = clients_find(clients_of(call), (uint64_t)id);
+    resp_integer(call->out, found != NULL && serve_unblock(found, with_error));
+}
+
 static void cmd_client_help(struct call *call)
 {
     static const char *const lines[] = {
         "CLIENT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+        "CACHING (YES|NO)",
+        "    Whether the reads of the next command are tracked, in OPTIN or OPTOUT mode.",
         "GETNAME",
         "    The name of this connection.",
+        "GETREDIR",
+        "    The id of the connection that is told in place of this one, or 0.",
         "ID",
         "    The id of this connection.",
         "INFO",
@@ -347,19 +374,30 @@ static void cmd_client_help(struct call *call)
         "    Accepted; connections are never evicted.",
         "NO-TOUCH (ON|OFF)",
         "    Whether reads by this connection leave keys' access times alone.",
+        "PAUSE <timeout> [WRITE|ALL]",
+        "    Holds up all requests (default), or those that write, for so many milliseconds.",
         "REPLY (ON|OFF|SKIP)",
         "    Which replies this connection gets.",
         "SETINFO (LIB-NAME|LIB-VER) <value>",
         "    What client library this is.",
         "SETNAME <name>",
         "    Names this connection.",
+        "TRACKING (ON|OFF) [REDIRECT <client-id>] [BCAST] [PREFIX <prefix> [...]]",
+        "         [OPTIN] [OPTOUT] [NOLOOP]",
+        "    Says whether this connection is told when what it has read changes.",
+        "TRACKINGINFO",
+        "    How the reads of this connection are tracked.",
+        "UNBLOCK <client-id> [TIMEOUT|ERROR]",
+        "    Ends the wait of a connection, as if in vain (default) or with an error.",
+        "UNPAUSE",
+        "    Ends a pause.",
     };
     reply_help(call, lines, sizeof(lines) / sizeof(lines[0]));
 }
 
 enum {
-    PLAIN = NOSCRIPT | LOADING | STALE,
-    SYSTEM = ADMIN | NOSCRIPT | LOADING | STALE,
+    PLAIN = NOSCRIPT | LOADING | STALE | KEEPS_CACHING,
+    SYSTEM = ADMIN | NOSCRIPT | LOADING | STALE | KEEPS_CACHING,
 };
 
 static const struct command subcommands[] = {
@@ -408,6 +446,7 @@ static const struct command subcommands[] = {
       .arity = 2,
       .flags = PLAIN,
       .acl = ACL_CONNECTION,
+      .tips = "nondeterministic_output",
       .group = "connection",
       .since = "6.2.0",
       .complexity = "O(1)",
@@ -418,6 +457,7 @@ static const struct command subcommands[] = {
       .arity = -2,
       .flags = SYSTEM,
       .acl = ACL_CONNECTION,
+      .tips = "nondeterministic_output",
       .group = "connection",
       .since = "2.4.0",
       .complexity = "O(N), N connections",
@@ -454,6 +494,26 @@ static const struct command subcommands[] = {
       .complexity = "O(1)",
       .syntax = "<ON | OFF>",
       .summary = "Leaves access times alone when this connection reads." },
+    { .name = "PAUSE",
+      .run = cmd_client_pause,
+      .arity = -3,
+      .flags = SYSTEM,
+      .acl = ACL_CONNECTION,
+      .group = "connection",
+      .since = "2.9.50",
+      .complexity = "O(1)",
+      .syntax = "timeout [WRITE | ALL]",
+      .summary = "Holds up all requests, or those that write, for so many milliseconds." },
+    { .name = "UNPAUSE",
+      .run = cmd_client_unpause,
+      .arity = 2,
+      .flags = SYSTEM,
+      .acl = ACL_CONNECTION,
+      .group = "connection",
+      .since = "6.2.0",
+      .complexity = "O(N), N connections that wait",
+      .syntax = "",
+      .summary = "Ends a pause." },
     { .name = "REPLY",
       .run = cmd_client_reply,
       .arity = 3,
@@ -464,6 +524,58 @@ static const struct command subcommands[] = {
       .complexity = "O(1)",
       .syntax = "<ON | OFF | SKIP>",
       .summary = "Chooses which replies are sent." },
+    { .name = "TRACKING",
+      .run = cmd_client_tracking,
+      .arity = -3,
+      .flags = PLAIN,
+      .acl = ACL_CONNECTION,
+      .group = "connection",
+      .since = "6.0.0",
+      .complexity = "O(N), N prefixes",
+      .syntax =
+          "<ON | OFF> [REDIRECT client-id] [PREFIX prefix [PREFIX prefix ...]] [BCAST] [OPTIN] "
+          "[OPTOUT] [NOLOOP]",
+      .summary = "Says whether this connection is to be told when what it has read changes." },
+    { .name = "CACHING",
+      .run = cmd_client_caching,
+      .arity = 3,
+      .flags = PLAIN,
+      .acl = ACL_CONNECTION,
+      .group = "connection",
+      .since = "6.0.0",
+      .complexity = "O(1)",
+      .syntax = "<YES | NO>",
+      .summary = "Whether the reads of the next command are tracked." },
+    { .name = "GETREDIR",
+      .run = cmd_client_getredir,
+      .arity = 2,
+      .flags = PLAIN,
+      .acl = ACL_CONNECTION,
+      .group = "connection",
+      .since = "6.0.0",
+      .complexity = "O(1)",
+      .syntax = "",
+      .summary = "The connection that is told in place of this one." },
+    { .name = "TRACKINGINFO",
+      .run = cmd_client_trackinginfo,
+      .arity = 2,
+      .flags = PLAIN,
+      .acl = ACL_CONNECTION,
+      .group = "connection",
+      .since = "6.2.0",
+      .complexity = "O(1)",
+      .syntax = "",
+      .summary = "How the reads of this connection are tracked." },
+    { .name = "UNBLOCK",
+      .run = cmd_client_unblock,
+      .arity = -3,
+      .flags = SYSTEM,
+      .acl = ACL_CONNECTION,
+      .group = "connection",
+      .since = "5.0.0",
+      .complexity = "O(N), N connections",
+      .syntax = "client-id [TIMEOUT | ERROR]",
+      .summary = "Ends the wait of a connection." },
     { .name = "HELP",
       .run = cmd_client_help,
       .arity = 2,

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "server/admin/admin.h"
-#include "server/admin/help.h"
+#include "server/admin/text.h"
 #include "server/admin/syntax.h"
 #include "server/args.h"
 #include "store/mem.h"
@@ -30,7 +30,6 @@ static const struct label flag_names[] = {
     { SKIP_SLOWLOG, "skip_slowlog" },
     { FAST, "fast" },
     { NO_AUTH, "no_auth" },
-    { MAY_REPLICATE, "may_replicate" },
     { NO_ASYNC_LOADING, "no_async_loading" },
     { NO_MULTI, "no_multi" },
     { MOVABLE_KEYS, "movablekeys" },
@@ -47,9 +46,9 @@ static const struct {
     { "@keyspace", 0, ACL_KEYSPACE, "" },
     { "@read", READONLY, 0, "" },
     { "@write", WRITE, 0, "" },
-    { "@set", 0, 0, "set" },
-    { "@sortedset", 0, 0, "sorted-set" },
-    { "@list", 0, 0, "list" },
+    { "@set", 0, ACL_SET, "set" },
+    { "@sortedset", 0, ACL_SORTED_SET, "sorted-set" },
+    { "@list", 0, ACL_LIST, "list" },
     { "@hash", 0, 0, "hash" },
     { "@string", 0, 0, "string" },
     { "@bitmap", 0, 0, "bitmap" },
@@ -80,14 +79,19 @@ static size_t categories_of(const struct command *row, const char **labels)
     return count;
 }
 
-static void reply_flags(struct call *call, const struct command *row)
+static void reply_labels(struct call *call, unsigned bits, const struct label *labels, size_t most)
 {
     size_t count = 0;
-    for (size_t i = 0; i < sizeof(flag_names) / sizeof(flag_names[0]); i++)
-        count += (row->flags & flag_names[i].bit) != 0;
+    for (size_t i = 0; i < most; i++)
+        count += (bits & labels[i].bit) != 0;
     resp_set(call->out, count);
-    for (size_t i = 0; i < sizeof(flag_names) / sizeof(flag_names[0]); i++)
-        if (row->flags & flag_names[i].bit) resp_status(call->out, flag_names[i].name);
+    for (size_t i = 0; i < most; i++)
+        if (bits & labels[i].bit) resp_status(call->out, labels[i].name);
+}
+
+static void reply_flags(struct call *call, const struct command *row)
+{
+    reply_labels(call, row->flags, flag_names, sizeof(flag_names) / sizeof(flag_names[0]));
 }
 
 static void reply_categories(struct call *call, const struct command *row)
@@ -99,41 +103,99 @@ static void reply_categories(struct call *call, const struct command *row)
         resp_status(call->out, labels[i]);
 }
 
-/* The one specification that a plain range of keys makes. */
+static void reply_key_flags(struct call *call, unsigned flags)
+{
+    static const struct label names[] = {
+        { KEY_RO, "RO" },
+        { KEY_RW, "RW" },
+        { KEY_OW, "OW" },
+        { KEY_RM, "RM" },
+        { KEY_ACCESS, "access" },
+        { KEY_UPDATE, "update" },
+        { KEY_INSERT, "insert" },
+        { KEY_DELETE, "delete" },
+        { KEY_NOT, "not_key" },
+        { KEY_INCOMPLETE, "incomplete" },
+        { KEY_VARIABLE, "variable_flags" },
+    };
+    reply_labels(call, flags, names, sizeof(names) / sizeof(names[0]));
+}
+
+static void reply_number(struct call *call, const char *name, int number)
+{
+    resp_bulk_text(call->out, name);
+    resp_integer(call->out, number);
+}
+
+/* "type", and how many fields "spec" has. */
+static void begin_spec(struct call *call, const char *type, size_t fields)
+{
+    resp_map(call->out, 2);
+    resp_bulk_text(call->out, "type");
+    resp_bulk_text(call->out, type);
+    resp_bulk_text(call->out, "spec");
+    resp_map(call->out, fields);
+}
+
+static void reply_begin_search(struct call *call, const struct key_spec *spec)
+{
+    if (spec->find == KEYS_ANYWHERE) {
+        begin_spec(call, "unknown", 0);
+    } else if (spec->keyword == NULL) {
+        begin_spec(call, "index", 1);
+        reply_number(call, "index", spec->first);
+    } else {
+        begin_spec(call, "keyword", 2);
+        resp_bulk_text(call->out, "keyword");
+        resp_bulk_text(call->out, spec->keyword);
+        reply_number(call, "startfrom", spec->first);
+    }
+}
+
+static void reply_find_keys(struct call *call, const struct key_spec *spec)
+{
+    if (spec->find == KEYS_ANYWHERE) {
+        begin_spec(call, "unknown", 0);
+    } else if (spec->find == KEYS_RANGE) {
+        begin_spec(call, "range", 3);
+        reply_number(call, "lastkey", spec->last);
+        reply_number(call, "keystep", spec->step);
+        reply_number(call, "limit", 0);
+    } else {
+        begin_spec(call, "keynum", 3);
+        reply_number(call, "keynumidx", 0);
+        reply_number(call, "firstkey", 1);
+        reply_number(call, "keystep", spec->step);
+    }
+}
+
 static void reply_key_specs(struct call *call, const struct command *row)
 {
-    if (row->keys.first == 0) {
-        resp_set(call->out, 0);
-        return;
+    struct key_spec specs[KEY_SPECS_MAX];
+    int count = command_specs(row, specs);
+    resp_set(call->out, (size_t)count);
+    for (int i = 0; i < count; i++) {
+        resp_map(call->out, 3);
+        resp_bulk_text(call->out, "flags");
+        reply_key_flags(call, specs[i].flags);
+        resp_bulk_text(call->out, "begin_search");
+        reply_begin_search(call, &specs[i]);
+        resp_bulk_text(call->out, "find_keys");
+        reply_find_keys(call, &specs[i]);
     }
-    struct resp_writer *out = call->out;
-    int last = row->keys.last < 0 ? row->keys.last : row->keys.last - row->keys.first;
-    resp_set(out, 1);
-    resp_map(out, 3);
-    resp_bulk_text(out, "flags");
-    resp_set(out, 2);
-    resp_status(out, row->flags & WRITE ? "RW" : "RO");
-    resp_status(out, row->flags & WRITE ? "update" : "access");
-    resp_bulk_text(out, "begin_search");
-    resp_map(out, 2);
-    resp_bulk_text(out, "type");
-    resp_bulk_text(out, "index");
-    resp_bulk_text(out, "spec");
-    resp_map(out, 1);
-    resp_bulk_text(out, "index");
-    resp_integer(out, row->keys.first);
-    resp_bulk_text(out, "find_keys");
-    resp_map(out, 2);
-    resp_bulk_text(out, "type");
-    resp_bulk_text(out, "range");
-    resp_bulk_text(out, "spec");
-    resp_map(out, 3);
-    resp_bulk_text(out, "lastkey");
-    resp_integer(out, last);
-    resp_bulk_text(out, "keystep");
-    resp_integer(out, row->keys.step);
-    resp_bulk_text(out, "limit");
-    resp_integer(out, 0);
+}
+
+static void reply_tips(struct call *call, const char *tips)
+{
+    size_t count = 0;
+    for (const char *at = tips; at != NULL && *at != '\0'; at += strspn(at, " "), count++)
+        at += strcspn(at, " ");
+    resp_set(call->out, count);
+    for (const char *at = tips; count > 0; count--, at += strspn(at, " ")) {
+        size_t len = strcspn(at, " ");
+        resp_bulk(call->out, at, len);
+        at += len;
+    }
 }
 
 static size_t subcommand_count(const struct command *row)
@@ -143,6 +205,13 @@ static size_t subcommand_count(const struct command *row)
         while (row->subcommands[count].name != NULL)
             count++;
     return count;
+}
+
+static struct command_ref subcommand_of(struct command_ref ref, size_t i)
+{
+    return (struct command_ref){ .row = &ref.row->subcommands[i],
+                                 .parent = ref.row,
+                                 .context = ref.context };
 }
 
 static void reply_full_name(struct call *call, struct command_ref ref)
@@ -163,12 +232,12 @@ static void reply_info(struct call *call, struct command_ref ref)
     resp_integer(call->out, row->keys.last);
     resp_integer(call->out, row->keys.step);
     reply_categories(call, row);
-    resp_set(call->out, 0); /* tips: for proxies of clusters */
+    reply_tips(call, row->tips);
     reply_key_specs(call, row);
     size_t count = subcommand_count(row);
     resp_array(call->out, count);
     for (size_t i = 0; i < count; i++)
-        reply_info(call, (struct command_ref){ &row->subcommands[i], row, ref.context });
+        reply_info(call, subcommand_of(ref, i));
 }
 
 /* ---- which rows -------------------------------------------------------------------------------
@@ -225,7 +294,7 @@ static void reply_docs_of_subcommands(struct call *call, struct command_ref ref)
     resp_bulk_text(call->out, "subcommands");
     resp_map(call->out, count);
     for (size_t i = 0; i < count; i++)
-        reply_docs(call, (struct command_ref){ &ref.row->subcommands[i], ref.row, ref.context });
+        reply_docs(call, subcommand_of(ref, i));
 }
 
 static void reply_docs(struct call *call, struct command_ref ref)
@@ -245,7 +314,8 @@ static void reply_docs(struct call *call, struct command_ref ref)
     resp_bulk_text(call->out, row->complexity);
     if (has_arguments) {
         resp_bulk_text(call->out, "arguments");
-        syntax_reply_arguments(call->out, row->syntax);
+        struct key_spec specs[KEY_SPECS_MAX];
+        syntax_reply_arguments(call->out, row->syntax, command_specs(row, specs));
     }
     if (row->subcommands != NULL) reply_docs_of_subcommands(call, ref);
 }
@@ -328,33 +398,54 @@ static void cmd_command_list(struct call *call)
     list_rows(call, &filter, true);
 }
 
-static void cmd_command_getkeys(struct call *call)
+/* The row of the command behind GETKEYS, or NULL: the error has been replied. */
+static const struct command *row_to_look_through(struct call *call, int argc,
+                                                 const struct bytes *argv)
+{
+    const struct command *row = commands_match(call->context, argc, argv).row;
+    if (row == NULL)
+        fail(call, ERR_COMMAND_INVALID);
+    else if (!command_has_keys(row))
+        fail(call, ERR_COMMAND_NO_KEYS);
+    else if (row->arity > 0 ? argc != row->arity : argc < -row->arity)
+        fail(call, ERR_COMMAND_ARITY);
+    else
+        return row;
+    return NULL;
+}
+
+static void reply_keys(struct call *call, bool with_flags)
 {
     int argc = call->argc - 2;
     const struct bytes *argv = call->argv + 2;
-    struct command_ref ref = commands_match(call->context, argc, argv);
-    if (ref.row == NULL) {
-        fail(call, ERR_COMMAND_INVALID);
-        return;
-    }
-    if (ref.row->keys.first == 0 && ref.row->find_keys == NULL) {
-        fail(call, ERR_COMMAND_NO_KEYS);
-        return;
-    }
-    if (ref.row->arity > 0 ? argc != ref.row->arity : argc < -ref.row->arity) {
-        fail(call, ERR_COMMAND_ARITY);
-        return;
-    }
+    const struct command *row = row_to_look_through(call, argc, argv);
+    if (row == NULL) return;
     int *positions = mem_alloc((size_t)argc * sizeof(*positions));
-    int count = command_keys(ref.row, argc, argv, positions);
-    if (count < 0) {
+    unsigned *flags = mem_alloc((size_t)argc * sizeof(*flags));
+    int count = command_keys(row, argc, argv, positions);
+    if (count <= 0) {
         fail(call, ERR_COMMAND_KEYS);
     } else {
+        command_key_flags(row, argc, argv, positions, count, flags);
         resp_array(call->out, (size_t)count);
-        for (int i = 0; i < count; i++)
+        for (int i = 0; i < count; i++) {
+            if (with_flags) resp_array(call->out, 2);
             reply_bytes(call, argv[positions[i]]);
+            if (with_flags) reply_key_flags(call, flags[i]);
+        }
     }
     mem_free(positions);
+    mem_free(flags);
+}
+
+static void cmd_command_getkeys(struct call *call)
+{
+    reply_keys(call, false);
+}
+
+static void cmd_command_getkeysandflags(struct call *call)
+{
+    reply_keys(call, true);
 }
 
 static void cmd_command_help(struct call *call)
@@ -373,6 +464,8 @@ static void cmd_command_help(struct call *call)
         "    What some or all are for, and how they are written.",
         "GETKEYS <full-command>",
         "    The keys in a full command.",
+        "GETKEYSANDFLAGS <full-command>",
+        "    The keys in a full command, and what it does with each.",
     };
     reply_help(call, lines, sizeof(lines) / sizeof(lines[0]));
 }
@@ -395,6 +488,7 @@ static const struct command subcommands[] = {
       .arity = -2,
       .flags = ABOUT,
       .acl = ACL_CONNECTION,
+      .tips = "nondeterministic_output_order",
       .group = "server",
       .since = "2.8.13",
       .complexity = "O(N), N commands",
@@ -405,6 +499,7 @@ static const struct command subcommands[] = {
       .arity = -2,
       .flags = ABOUT,
       .acl = ACL_CONNECTION,
+      .tips = "nondeterministic_output_order",
       .group = "server",
       .since = "7.0.0",
       .complexity = "O(N), N commands",
@@ -415,6 +510,7 @@ static const struct command subcommands[] = {
       .arity = -2,
       .flags = ABOUT,
       .acl = ACL_CONNECTION,
+      .tips = "nondeterministic_output_order",
       .group = "server",
       .since = "7.0.0",
       .complexity = "O(N), N commands",
@@ -430,6 +526,16 @@ static const struct command subcommands[] = {
       .complexity = "O(N), N arguments",
       .syntax = "command arg [arg ...]",
       .summary = "The keys in a full command." },
+    { .name = "GETKEYSANDFLAGS",
+      .run = cmd_command_getkeysandflags,
+      .arity = -4,
+      .flags = ABOUT,
+      .acl = ACL_CONNECTION,
+      .group = "server",
+      .since = "7.0.0",
+      .complexity = "O(N), N arguments",
+      .syntax = "command arg [arg ...]",
+      .summary = "The keys in a full command, and what it does with each." },
     { .name = "HELP",
       .run = cmd_command_help,
       .arity = 2,
@@ -449,6 +555,7 @@ static const struct command rows[] = {
       .arity = -1,
       .flags = ABOUT,
       .acl = ACL_CONNECTION,
+      .tips = "nondeterministic_output_order",
       .group = "server",
       .since = "2.8.13",
       .complexity = "O(N), N commands",

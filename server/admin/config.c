@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "server/admin/admin.h"
-#include "server/admin/help.h"
+#include "server/admin/text.h"
 #include "server/args.h"
 #include "store/mem.h"
 
@@ -94,6 +94,7 @@ static bool find_options(struct call *call, struct change *changes, int count)
             failf(call, ERR_CONFIG_UNKNOWN, arg_width(call, 2 + 2 * i), word.data);
             return false;
         }
+        if (strcmp(changes[i].option->name, "requirepass") == 0) call_hide(call, 3 + 2 * i);
     }
     for (int i = 0; i < count; i++) {
         if (!changes[i].option->live) {
@@ -159,6 +160,7 @@ static void cmd_config_resetstat(struct call *call)
     const struct config_context *context = call->context;
     *context->stats = (struct stats){ 0 };
     context->store->stats = (struct store_stats){ 0 };
+    observer_reset(context->observer, context->commands);
     mem_reset_peak();
     reply_ok(call);
 }
@@ -207,6 +209,7 @@ static const struct command subcommands[] = {
       .run = cmd_config_set,
       .arity = -4,
       .flags = SYSTEM,
+      .tips = "request_policy:all_nodes response_policy:all_succeeded",
       .group = "server",
       .since = "2.0.0",
       .complexity = "O(N), N options",

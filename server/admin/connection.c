@@ -40,6 +40,8 @@ static void cmd_auth(struct call *call)
         fail(call, ERR_SYNTAX);
         return;
     }
+    for (int i = 1; i < call->argc; i++)
+        call_hide(call, i);
     if (call->argc == 2 && context->conf->requirepass[0] == '\0') {
         fail(call, ERR_NO_PASSWORD);
         return;
@@ -69,6 +71,8 @@ static bool parse_hello(struct call *call, struct hello *hello)
     for (int i = 2; i < call->argc; i++) {
         int more = call->argc - 1 - i;
         if (arg_is(call, i, "AUTH") && more >= 2) {
+            call_hide(call, i + 1);
+            call_hide(call, i + 2);
             hello->user = &call->argv[++i];
             hello->password = &call->argv[++i];
         } else if (arg_is(call, i, "SETNAME") && more >= 1) {
@@ -150,10 +154,12 @@ static void cmd_reset(struct call *call)
     multi_drop(session);
     watch_forget(context->watch, session);
     pubsub_forget(context->pubsub, session);
+    if (session->tracker != NULL) tracking_off(context->tracking, session);
+    if (context->observer != NULL) monitor_forget(context->observer->monitor, session);
     session->db = 0;
     session->out.version = 2;
+    if (session->reply_mode == REPLY_OFF) session->out.mute = false;
     session->reply_mode = REPLY_ON;
-    session->out.mute = false;
     session->no_touch = false;
     session->authenticated = context->conf->requirepass[0] == '\0';
     identity_set_text(&session->name, LIT(""));
@@ -166,6 +172,7 @@ static const struct command rows[] = {
       .arity = -1,
       .flags = FAST | WHILE_SUBSCRIBED,
       .acl = ACL_CONNECTION,
+      .tips = "request_policy:all_shards response_policy:all_succeeded",
       .group = "connection",
       .since = "1.0.0",
       .complexity = "O(1)",

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "server/admin/admin.h"
-#include "server/admin/help.h"
+#include "server/admin/text.h"
 #include "server/args.h"
 
 static bool is_allowed(const struct call *call)
@@ -110,11 +110,11 @@ static const struct command rows[] = {
     { .name = "DEBUG",
       .run = cmd_debug,
       .arity = -2,
-      .flags = ADMIN | NOSCRIPT | LOADING | STALE,
+      .flags = ADMIN | NOSCRIPT | LOADING | STALE | WHILE_PAUSED, /* to move a held clock */
       .group = "server",
       .since = "1.0.0",
       .complexity = "depends on the subcommand",
-      .syntax = "subcommand [arg ...]",
+      .syntax = "subcommand [arg [arg ...]]",
       .summary = "Tools for tests." },
 };
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "server/admin/admin.h"
+#include "server/admin/text.h"
 #include "server/args.h"
 #include "server/version.h"
 #include "store/mem.h"
@@ -58,6 +59,13 @@ static void bytes_line(struct report *report, const char *field, uint64_t bytes)
     line(report, "%s_human:%s", field, human(bytes, text, sizeof(text)));
 }
 
+/* Fields that monitoring reads of things that are not here, at their idle values. */
+static void idle_lines(struct report *report, const char *const *fields)
+{
+    for (; *fields != NULL; fields++)
+        line(report, "%s", *fields);
+}
+
 static void section_server(struct report *report)
 {
     const struct server_context *context = report->context;
@@ -97,24 +105,15 @@ static void section_clients(struct report *report)
     line(report, "connected_clients:%zu", clients_count(context->clients));
     line(report, "cluster_connections:0");
     line(report, "maxclients:%" PRId64, context->conf->maxclients);
-    line(report, "blocked_clients:0");
-    line(report, "tracking_clients:0");
-}
-
-static uint64_t resident_bytes(void)
-{
-    unsigned long total, resident = 0;
-    FILE *statm = fopen("/proc/self/statm", "r");
-    if (statm == NULL) return 0;
-    if (fscanf(statm, "%lu %lu", &total, &resident) != 2) resident = 0;
-    fclose(statm);
-    return (uint64_t)resident * (uint64_t)sysconf(_SC_PAGESIZE);
+    line(report, "blocked_clients:%zu",
+         waiters_count(context->waiters) + clients_paused(context->clients));
+    line(report, "tracking_clients:%zu", tracking_totals(context->tracking).sessions);
 }
 
 static void section_memory(struct report *report)
 {
     const struct conf *conf = report->context->conf;
-    uint64_t used = mem_used(), resident = resident_bytes(), peak = mem_peak();
+    uint64_t used = mem_used(), resident = mem_resident(), peak = mem_peak();
     uint64_t total = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
     const struct conf_option *policy = conf_find("maxmemory-policy");
     bytes_line(report, "used_memory", used);
@@ -134,11 +133,31 @@ static void section_memory(struct report *report)
 
 static void section_persistence(struct report *report)
 {
-    line(report, "loading:0");
-    line(report, "async_loading:0");
+    static const char *const idle[] = {
+        "loading:0",
+        "async_loading:0",
+        "current_cow_size:0",
+        "current_fork_perc:0.00",
+        "current_save_keys_processed:0",
+        "current_save_keys_total:0",
+        "rdb_bgsave_in_progress:0",
+        "rdb_last_save_time:0",
+        "rdb_last_bgsave_status:ok",
+        "rdb_last_bgsave_time_sec:-1",
+        "rdb_current_bgsave_time_sec:-1",
+        "rdb_last_cow_size:0",
+        "aof_enabled:0",
+        "aof_rewrite_in_progress:0",
+        "aof_rewrite_scheduled:0",
+        "aof_last_rewrite_time_sec:-1",
+        "aof_current_rewrite_time_sec:-1",
+        "aof_last_bgrewrite_status:ok",
+        "aof_last_write_status:ok",
+        "aof_last_cow_size:0",
+        NULL,
+    };
+    idle_lines(report, idle);
     line(report, "rdb_changes_since_last_save:%" PRIu64, report->context->store->changes);
-    line(report, "rdb_bgsave_in_progress:0");
-    line(report, "aof_enabled:0");
 }
 
 static void section_stats(struct report *report)
@@ -146,18 +165,43 @@ static void section_stats(struct report *report)
     const struct server_context *context = report->context;
     const struct stats *stats = context->stats;
     const struct store_stats *store = &context->store->stats;
+    static const char *const idle[] = {
+        "expired_stale_perc:0.00", /* nothing dead is ever kept */
+        "expired_time_cap_reached_count:0",
+        "evicted_keys:0",
+        "evicted_clients:0",
+        "sync_full:0",
+        "sync_partial_ok:0",
+        "sync_partial_err:0",
+        "latest_fork_usec:0",
+        "total_forks:0",
+        "migrate_cached_sockets:0",
+        "slave_expires_tracked_keys:0",
+        "active_defrag_hits:0",
+        "active_defrag_misses:0",
+        "active_defrag_key_hits:0",
+        "active_defrag_key_misses:0",
+        NULL,
+    };
     line(report, "total_connections_received:%" PRIu64, stats->connections);
     line(report, "total_commands_processed:%" PRIu64, stats->commands);
+    line(report, "instantaneous_ops_per_sec:%.0f", stats->commands_per_sec);
+    line(report, "instantaneous_input_kbps:%.2f", stats->in_per_sec / 1024);
+    line(report, "instantaneous_output_kbps:%.2f", stats->out_per_sec / 1024);
     line(report, "total_net_input_bytes:%" PRIu64, stats->bytes_in);
     line(report, "total_net_output_bytes:%" PRIu64, stats->bytes_out);
     line(report, "rejected_connections:%" PRIu64, stats->rejected_connections);
     line(report, "expired_keys:%" PRIu64, store->expired_keys);
-    line(report, "evicted_keys:0");
-    line(report, "evicted_clients:0");
+    idle_lines(report, idle);
     line(report, "keyspace_hits:%" PRIu64, store->hits);
     line(report, "keyspace_misses:%" PRIu64, store->misses);
     line(report, "pubsub_channels:%zu", pubsub_channel_count(context->pubsub));
     line(report, "pubsub_patterns:%zu", pubsub_pattern_count(context->pubsub));
+    line(report, "pubsubshard_channels:%zu", pubsub_shard_count(context->pubsub));
+    struct tracking_totals tracking = tracking_totals(context->tracking);
+    line(report, "tracking_total_keys:%zu", tracking.keys);
+    line(report, "tracking_total_items:%zu", tracking.items);
+    line(report, "tracking_total_prefixes:%zu", tracking.prefixes);
     line(report, "total_error_replies:%" PRIu64, stats->errors);
     line(report, "client_query_buffer_limit_disconnections:%" PRIu64, stats->closed_query_buffer);
     line(report, "client_output_buffer_limit_disconnections:%" PRIu64, stats->closed_output_buffer);
@@ -166,7 +210,18 @@ static void section_stats(struct report *report)
 static void section_replication(struct report *report)
 {
     line(report, "role:master");
-    line(report, "connected_slaves:0");
+    static const char *const idle[] = {
+        "connected_slaves:0",
+        "master_failover_state:no-failover",
+        "master_repl_offset:0",
+        "second_repl_offset:-1",
+        "repl_backlog_active:0",
+        "repl_backlog_size:0",
+        "repl_backlog_first_byte_offset:0",
+        "repl_backlog_histlen:0",
+        NULL,
+    };
+    idle_lines(report, idle);
 }
 
 static double seconds(struct timeval time)
@@ -183,6 +238,52 @@ static void section_cpu(struct report *report)
     line(report, "used_cpu_user:%.6f", seconds(self.ru_utime));
     line(report, "used_cpu_sys_children:%.6f", seconds(children.ru_stime));
     line(report, "used_cpu_user_children:%.6f", seconds(children.ru_utime));
+}
+
+static void write_command_stats(void *ctx, struct command_ref ref)
+{
+    char name[128];
+    const struct command_stats *stats = ref.stats;
+    if (stats->calls == 0 && stats->rejected == 0) return;
+    command_full_name(ref, name, sizeof(name));
+    line(ctx,
+         "cmdstat_%s:calls=%" PRIu64 ",usec=%" PRIu64 ",usec_per_call=%.2f,rejected_calls=%" PRIu64
+         ",failed_calls=%" PRIu64,
+         name, stats->calls, stats->usec,
+         stats->calls > 0 ? (double)stats->usec / (double)stats->calls : 0.0, stats->rejected,
+         stats->failed);
+}
+
+static void section_commandstats(struct report *report)
+{
+    commands_each_stats(report->context->commands, write_command_stats, report);
+}
+
+static void section_errorstats(struct report *report)
+{
+    struct dict_iter iter;
+    const struct error_count *error;
+    dict_iter_begin(&iter, &report->context->observer->errors);
+    while ((error = dict_iter_next(&iter)) != NULL)
+        line(report, "errorstat_%.*s:count=%" PRIu64, (int)error->code->len, error->code->data,
+             error->count);
+}
+
+static void write_latency_stats(void *ctx, struct command_ref ref)
+{
+    char name[128];
+    const struct histogram *spans = ref.stats->spans;
+    if (spans == NULL) return;
+    command_full_name(ref, name, sizeof(name));
+    line(ctx,
+         "latency_percentiles_usec_%s:p50=%" PRIu64 ".000,p99=%" PRIu64 ".000,p99.9=%" PRIu64
+         ".000",
+         name, histogram_at(spans, 0.5), histogram_at(spans, 0.99), histogram_at(spans, 0.999));
+}
+
+static void section_latencystats(struct report *report)
+{
+    commands_each_stats(report->context->commands, write_latency_stats, report);
 }
 
 static void section_cluster(struct report *report)
@@ -206,25 +307,30 @@ static const struct section {
     const char *name; /* upper case; asked for in any */
     const char *title;
     void (*write)(struct report *report);
+    bool only_when_asked; /* by name, or by "all" */
 } sections[] = {
-    { "SERVER", "Server", section_server },
-    { "EXPIRED", "Expired", section_expired },
-    { "CLIENTS", "Clients", section_clients },
-    { "MEMORY", "Memory", section_memory },
-    { "PERSISTENCE", "Persistence", section_persistence },
-    { "STATS", "Stats", section_stats },
-    { "REPLICATION", "Replication", section_replication },
-    { "CPU", "CPU", section_cpu },
-    { "CLUSTER", "Cluster", section_cluster },
-    { "KEYSPACE", "Keyspace", section_keyspace },
+    { "SERVER", "Server", section_server, false },
+    { "EXPIRED", "Expired", section_expired, false },
+    { "CLIENTS", "Clients", section_clients, false },
+    { "MEMORY", "Memory", section_memory, false },
+    { "PERSISTENCE", "Persistence", section_persistence, false },
+    { "STATS", "Stats", section_stats, false },
+    { "REPLICATION", "Replication", section_replication, false },
+    { "CPU", "CPU", section_cpu, false },
+    { "COMMANDSTATS", "Commandstats", section_commandstats, true },
+    { "ERRORSTATS", "Errorstats", section_errorstats, false },
+    { "LATENCYSTATS", "Latencystats", section_latencystats, true },
+    { "CLUSTER", "Cluster", section_cluster, false },
+    { "KEYSPACE", "Keyspace", section_keyspace, false },
 };
 
 static bool is_asked_for(const struct call *call, const struct section *section)
 {
-    if (call->argc == 1) return true;
+    bool by_default = !section->only_when_asked;
+    if (call->argc == 1) return by_default;
     for (int i = 1; i < call->argc; i++) {
-        if (arg_is(call, i, "ALL") || arg_is(call, i, "DEFAULT") || arg_is(call, i, "EVERYTHING"))
-            return true;
+        if (arg_is(call, i, "ALL") || arg_is(call, i, "EVERYTHING")) return true;
+        if (arg_is(call, i, "DEFAULT") && by_default) return true;
         if (arg_is(call, i, section->name)) return true;
     }
     return false;
@@ -240,9 +346,5 @@ void cmd_info(struct call *call)
         line(&report, "# %s", sections[i].title);
         sections[i].write(&report);
     }
-    char *text = mem_alloc(report.text.len + 1);
-    outbuf_copy(&report.text, text);
-    resp_verbatim(call->out, "txt", text, report.text.len);
-    mem_free(text);
-    outbuf_drop(&report.text);
+    reply_text(call, &report.text);
 }

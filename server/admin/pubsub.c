@@ -1,9 +1,9 @@
-/* pubsub: SUBSCRIBE PSUBSCRIBE UNSUBSCRIBE PUNSUBSCRIBE PUBLISH PUBSUB.
- * Knows the registry of channels and patterns; refuses to know keys. */
+/* pubsub: SUBSCRIBE PSUBSCRIBE SSUBSCRIBE, their opposites, PUBLISH SPUBLISH PUBSUB.
+ * Knows the registry of channels, patterns and shard channels; refuses to know keys. */
 #include "server/pubsub.h"
 
 #include "server/admin/admin.h"
-#include "server/admin/help.h"
+#include "server/admin/text.h"
 #include "server/args.h"
 
 /* ---- subscribing ---------------------------------------------------------------------------- */
@@ -28,13 +28,19 @@ static void confirm(const struct call *call, const struct confirmation *what)
     resp_integer(&out, what->count);
 }
 
+/* What a confirmation counts: channels and patterns together, shard channels apart. */
+static unsigned count_of(const struct call *call, enum pubsub_kind kind)
+{
+    unsigned shards = session_subscription_count(call->session, PUBSUB_SHARD);
+    return kind == PUBSUB_SHARD ? shards : session_subscriptions(call->session) - shards;
+}
+
 static void subscribe(struct call *call, enum pubsub_kind kind, const char *word)
 {
     for (int i = 1; i < call->argc; i++) {
         pubsub_subscribe(call->context, call->session, kind, call->argv[i]);
-        confirm(call, &(struct confirmation){ .word = word,
-                                              .name = &call->argv[i],
-                                              .count = session_subscriptions(call->session) });
+        confirm(call, &(struct confirmation){
+                          .word = word, .name = &call->argv[i], .count = count_of(call, kind) });
     }
 }
 
@@ -42,13 +48,11 @@ static void unsubscribe_all(struct call *call, enum pubsub_kind kind, const char
 {
     struct bytes name;
     if (session_subscription_count(call->session, kind) == 0)
-        confirm(call, &(struct confirmation){ .word = word,
-                                              .count = session_subscriptions(call->session) });
+        confirm(call, &(struct confirmation){ .word = word, .count = count_of(call, kind) });
     while (session_first_subscription(call->session, kind, &name)) {
         /* First, since the name goes with the subscription. */
-        confirm(call, &(struct confirmation){ .word = word,
-                                              .name = &name,
-                                              .count = session_subscriptions(call->session) - 1 });
+        confirm(call, &(struct confirmation){
+                          .word = word, .name = &name, .count = count_of(call, kind) - 1 });
         pubsub_unsubscribe(call->context, call->session, kind, name);
     }
 }
@@ -58,9 +62,8 @@ static void unsubscribe(struct call *call, enum pubsub_kind kind, const char *wo
     if (call->argc == 1) unsubscribe_all(call, kind, word);
     for (int i = 1; i < call->argc; i++) {
         pubsub_unsubscribe(call->context, call->session, kind, call->argv[i]);
-        confirm(call, &(struct confirmation){ .word = word,
-                                              .name = &call->argv[i],
-                                              .count = session_subscriptions(call->session) });
+        confirm(call, &(struct confirmation){
+                          .word = word, .name = &call->argv[i], .count = count_of(call, kind) });
     }
 }
 
@@ -84,9 +87,29 @@ static void cmd_punsubscribe(struct call *call)
     unsubscribe(call, PUBSUB_PATTERN, "punsubscribe");
 }
 
+static void cmd_ssubscribe(struct call *call)
+{
+    if (call->session->multi != NULL) {
+        fail(call, ERR_SSUBSCRIBE_IN_MULTI);
+        return;
+    }
+    subscribe(call, PUBSUB_SHARD, "ssubscribe");
+}
+
+static void cmd_sunsubscribe(struct call *call)
+{
+    unsubscribe(call, PUBSUB_SHARD, "sunsubscribe");
+}
+
 static void cmd_publish(struct call *call)
 {
     size_t receivers = pubsub_publish(call->context, call->argv[1], call->argv[2]);
+    resp_integer(call->out, (int64_t)receivers);
+}
+
+static void cmd_spublish(struct call *call)
+{
+    size_t receivers = pubsub_publish_shard(call->context, call->argv[1], call->argv[2]);
     resp_integer(call->out, (int64_t)receivers);
 }
 
@@ -111,7 +134,7 @@ static void fail_arguments(struct call *call)
     failf(call, ERR_SUBCOMMAND_OR_ARITY, arg_width(call, 1), call->argv[1].data, "PUBSUB");
 }
 
-static void cmd_pubsub_channels(struct call *call)
+static void reply_channels(struct call *call, enum pubsub_kind kind)
 {
     if (call->argc > 3) {
         fail_arguments(call);
@@ -121,18 +144,38 @@ static void cmd_pubsub_channels(struct call *call)
     outbuf_init(&aside);
     struct channel_list list = { .out = { .out = &aside, .version = call->out->version },
                                  .pattern = call->argc == 3 ? &call->argv[2] : NULL };
-    pubsub_each_channel(call->context, list_channel, &list);
+    pubsub_each(call->context, kind, list_channel, &list);
     resp_array(call->out, list.count);
     resp_splice(call->out, &aside);
 }
 
-static void cmd_pubsub_numsub(struct call *call)
+static void cmd_pubsub_channels(struct call *call)
+{
+    reply_channels(call, PUBSUB_CHANNEL);
+}
+
+static void cmd_pubsub_shardchannels(struct call *call)
+{
+    reply_channels(call, PUBSUB_SHARD);
+}
+
+static void reply_listeners(struct call *call, enum pubsub_kind kind)
 {
     resp_array(call->out, 2 * (size_t)(call->argc - 2));
     for (int i = 2; i < call->argc; i++) {
         reply_bytes(call, call->argv[i]);
-        resp_integer(call->out, (int64_t)pubsub_listeners(call->context, call->argv[i]));
+        resp_integer(call->out, (int64_t)pubsub_listeners(call->context, kind, call->argv[i]));
     }
+}
+
+static void cmd_pubsub_numsub(struct call *call)
+{
+    reply_listeners(call, PUBSUB_CHANNEL);
+}
+
+static void cmd_pubsub_shardnumsub(struct call *call)
+{
+    reply_listeners(call, PUBSUB_SHARD);
 }
 
 static void cmd_pubsub_numpat(struct call *call)
@@ -151,6 +194,10 @@ static void cmd_pubsub_help(struct call *call)
         "NUMSUB [<channel> ...]",
         "    Return the number of subscribers for the specified channels, excluding",
         "    pattern subscriptions(default: no channels).",
+        "SHARDCHANNELS [<pattern>]",
+        "    Return the currently active shard level channels matching a <pattern> (default: '*').",
+        "SHARDNUMSUB [<shardchannel> ...]",
+        "    Return the number of subscribers for the specified shard level channel(s)",
     };
     reply_help(call, lines, sizeof(lines) / sizeof(lines[0]));
 }
@@ -185,6 +232,24 @@ static const struct command pubsub_rows[] = {
       .complexity = "O(1)",
       .syntax = "",
       .summary = "Counts the patterns that somebody listens to." },
+    { .name = "SHARDCHANNELS",
+      .run = cmd_pubsub_shardchannels,
+      .arity = -2,
+      .flags = PUBSUB | LOADING | STALE,
+      .group = "pubsub",
+      .since = "7.0.0",
+      .complexity = "O(N), N active shard channels",
+      .syntax = "[pattern]",
+      .summary = "Lists the shard channels that somebody listens to." },
+    { .name = "SHARDNUMSUB",
+      .run = cmd_pubsub_shardnumsub,
+      .arity = -2,
+      .flags = PUBSUB | LOADING | STALE,
+      .group = "pubsub",
+      .since = "7.0.0",
+      .complexity = "O(N), N shard channels given",
+      .syntax = "[shardchannel [shardchannel ...]]",
+      .summary = "Counts the listeners of each shard channel." },
     { .name = "HELP",
       .run = cmd_pubsub_help,
       .arity = 2,
@@ -239,12 +304,45 @@ static const struct command rows[] = {
     { .name = "PUBLISH",
       .run = cmd_publish,
       .arity = 3,
-      .flags = PUBSUB | LOADING | STALE | FAST,
+      .flags = PUBSUB | LOADING | STALE | FAST | MAY_REPLICATE,
       .group = "pubsub",
       .since = "2.0.0",
       .complexity = "O(N+M), N listeners of the channel, M patterns",
       .syntax = "channel message",
       .summary = "Sends a message to all who listen to a channel." },
+    { .name = "SSUBSCRIBE",
+      .run = cmd_ssubscribe,
+      .arity = -2,
+      .flags = SUBSCRIBE_FLAGS,
+      .keys = { .first = 1, .last = -1, .step = 1 },
+      .key_flags = KEY_NOT,
+      .group = "pubsub",
+      .since = "7.0.0",
+      .complexity = "O(N), N shard channels given",
+      .syntax = "shardchannel [shardchannel ...]",
+      .summary = "Listens to shard channels." },
+    { .name = "SUNSUBSCRIBE",
+      .run = cmd_sunsubscribe,
+      .arity = -1,
+      .flags = SUBSCRIBE_FLAGS,
+      .keys = { .first = 1, .last = -1, .step = 1 },
+      .key_flags = KEY_NOT,
+      .group = "pubsub",
+      .since = "7.0.0",
+      .complexity = "O(N), N shard channels left",
+      .syntax = "[shardchannel [shardchannel ...]]",
+      .summary = "Stops listening to shard channels, or to every one." },
+    { .name = "SPUBLISH",
+      .run = cmd_spublish,
+      .arity = 3,
+      .flags = PUBSUB | LOADING | STALE | FAST | MAY_REPLICATE,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_NOT,
+      .group = "pubsub",
+      .since = "7.0.0",
+      .complexity = "O(N), N listeners",
+      .syntax = "shardchannel message",
+      .summary = "Sends a message to all who listen to a shard channel." },
     { .name = "PUBSUB",
       .arity = -2,
       .group = "pubsub",

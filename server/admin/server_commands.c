@@ -3,6 +3,7 @@
 
 #include "server/admin/admin.h"
 #include "server/admin/info.h"
+#include "server/admin/lolwut.h"
 #include "server/args.h"
 #include "server/log.h"
 
@@ -50,6 +51,7 @@ static const struct command rows[] = {
       .arity = -1,
       .flags = LOADING | STALE,
       .acl = ACL_DANGEROUS,
+      .tips = "nondeterministic_output request_policy:all_shards response_policy:special",
       .group = "server",
       .since = "1.0.0",
       .complexity = "O(1)",
@@ -59,11 +61,21 @@ static const struct command rows[] = {
       .run = cmd_time,
       .arity = 1,
       .flags = LOADING | STALE | FAST,
+      .tips = "nondeterministic_output",
       .group = "server",
       .since = "2.6.0",
       .complexity = "O(1)",
       .syntax = "",
       .summary = "The server's clock: unix seconds and microseconds." },
+    { .name = "LOLWUT",
+      .run = cmd_lolwut,
+      .arity = -1,
+      .flags = READONLY | FAST,
+      .group = "server",
+      .since = "5.0.0",
+      .complexity = "O(N), N volatile keys, at most 100000",
+      .syntax = "[VERSION version]",
+      .summary = "Draws what is about to end." },
     { .name = "SHUTDOWN",
       .run = cmd_shutdown,
       .arity = -1,

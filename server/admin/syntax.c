@@ -16,13 +16,15 @@ struct node {
     struct bytes name;  /* of a value */
     struct bytes token; /* TOKEN itself, or what stands before a value or block */
     bool optional, multiple;
-    int child, next; /* indexes; NONE */
+    bool repeats_token; /* of a multiple one: it stands before each */
+    int child, next;    /* indexes; NONE */
 };
 
 struct parse {
     const char *at;
     struct node nodes[NODES_MAX];
     int count;
+    int key_spec, key_specs; /* of the next key; of the row */
 };
 
 static int new_node(struct parse *parse, enum kind kind)
@@ -58,6 +60,16 @@ static bool is_token(struct bytes word)
 }
 
 static int parse_alternatives(struct parse *parse, char end);
+static int wrap_sequence(struct parse *parse, int first);
+
+/* "[PREFIX prefix ...]": one node for the words takes the first one's place. */
+static void repeat_with_token(struct parse *parse, int first)
+{
+    int whole = wrap_sequence(parse, first);
+    struct node copy = parse->nodes[whole];
+    copy.multiple = copy.repeats_token = true;
+    parse->nodes[first] = copy;
+}
 
 /* "[name ...]": the word or words that were just given may be given again. */
 static bool take_repetition(struct parse *parse, int first)
@@ -75,13 +87,19 @@ static bool take_repetition(struct parse *parse, int first)
         parse->nodes[first].multiple = true;
         return true;
     }
+    if (parse->nodes[first].kind == TOKEN) {
+        repeat_with_token(parse, first);
+        return true;
+    }
     /* Several words repeat together: they move into a block at the first one's place. */
     struct node copy = parse->nodes[first];
     int moved = new_node(parse, copy.kind);
     parse->nodes[moved] = copy;
-    parse->nodes[first] = (struct node){
-        .kind = BLOCK, .name = copy.name, .child = moved, .next = NONE, .multiple = true
-    };
+    parse->nodes[first] = (struct node){ .kind = BLOCK,
+                                         .name = copy.name.len > 0 ? copy.name : copy.token,
+                                         .child = moved,
+                                         .next = NONE,
+                                         .multiple = true };
     return true;
 }
 
@@ -157,7 +175,8 @@ static int wrap_sequence(struct parse *parse, int first)
     if (head->next == NONE) return first;
     if (head->kind == TOKEN && parse->nodes[head->next].next == NONE) {
         int value = head->next;
-        if (parse->nodes[value].kind == VALUE) {
+        bool choice = parse->nodes[value].kind == ONEOF && !parse->nodes[value].optional;
+        if (parse->nodes[value].kind == VALUE || choice) {
             parse->nodes[value].token = head->token;
             return value;
         }
@@ -203,44 +222,51 @@ static void reply_lower(struct resp_writer *out, struct bytes text)
     resp_bulk(out, lower, len);
 }
 
-static const char *type_of(const struct node *node)
+static bool is_among(struct bytes name, const char *const *names)
 {
-    static const struct {
-        const char *name, *type;
-    } known[] = {
-        { "key", "key" },
-        { "newkey", "key" },
-        { "destination", "key" },
-        { "pattern", "pattern" },
-        { "seconds", "integer" },
-        { "milliseconds", "integer" },
-        { "count", "integer" },
-        { "offset", "integer" },
-        { "index", "integer" },
-        { "start", "integer" },
-        { "stop", "integer" },
-        { "increment", "integer" },
-        { "score", "double" },
-        { "cursor", "integer" },
-        { "ttl", "integer" },
-        { "unix-time-seconds", "unix-time" },
-        { "unix-time-milliseconds", "unix-time" },
-    };
-    if (node->kind == TOKEN) return "pure-token";
-    if (node->kind == ONEOF) return "oneof";
-    if (node->kind == BLOCK) return "block";
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-        if (bytes_equal(node->name, bytes_of(known[i].name, strlen(known[i].name))))
-            return known[i].type;
-    return "string";
+    for (; *names != NULL; names++)
+        if (bytes_equal(name, bytes_of(*names, strlen(*names)))) return true;
+    return false;
 }
 
-static void reply_chain(struct resp_writer *out, const struct parse *parse, int first);
+static const char *type_of_value(struct bytes name)
+{
+    static const char *const keys[] = { "key",         "key1",      "key2", "newkey",
+                                        "destination", "source",    "src",  "dst",
+                                        "destkey",     "sourcekey", NULL };
+    static const char *const integers[] = {
+        "seconds", "milliseconds", "count",     "offset",  "index",       "start",          "stop",
+        "end",     "increment",    "decrement", "cursor",  "ttl",         "numkeys",        "db",
+        "index1",  "index2",       "len",       "min-len", "rank",        "num-matches",    "limit",
+        "bit",     "client-id",    "protover",  "version", "numreplicas", "destination-db", NULL,
+    };
+    static const char *const doubles[] = { "score",  "timeout", "longitude", "latitude",
+                                           "radius", "width",   "height",    NULL };
+    static const char *const times[] = { "unix-time-seconds", "unix-time-milliseconds", NULL };
+    if (is_among(name, keys)) return "key";
+    if (is_among(name, integers)) return "integer";
+    if (is_among(name, doubles)) return "double";
+    if (is_among(name, times)) return "unix-time";
+    return bytes_equal(name, LIT("pattern")) ? "pattern" : "string";
+}
 
-static void reply_node(struct resp_writer *out, const struct parse *parse, const struct node *node)
+static const char *type_of(const struct node *node)
+{
+    switch (node->kind) {
+    case TOKEN: return "pure-token";
+    case ONEOF: return "oneof";
+    case BLOCK: return "block";
+    default: return type_of_value(node->name);
+    }
+}
+
+static void reply_chain(struct resp_writer *out, struct parse *parse, int first);
+
+static void reply_node(struct resp_writer *out, struct parse *parse, const struct node *node)
 {
     const char *type = type_of(node);
-    bool is_key = strcmp(type, "key") == 0, has_flags = node->optional || node->multiple;
+    bool is_key = parse->key_specs > 0 && strcmp(type, "key") == 0,
+         has_flags = node->optional || node->multiple;
     bool has_token = node->token.len > 0;
     size_t fields = 2u + is_key + has_token + has_flags + (node->child != NONE);
     struct bytes name = node->name.len > 0 ? node->name : node->token;
@@ -251,7 +277,8 @@ static void reply_node(struct resp_writer *out, const struct parse *parse, const
     resp_bulk_text(out, type);
     if (is_key) {
         resp_bulk_text(out, "key_spec_index");
-        resp_integer(out, 0);
+        resp_integer(out, parse->key_spec);
+        if (parse->key_spec + 1 < parse->key_specs) parse->key_spec++;
     }
     if (has_token) {
         resp_bulk_text(out, "token");
@@ -259,9 +286,10 @@ static void reply_node(struct resp_writer *out, const struct parse *parse, const
     }
     if (has_flags) {
         resp_bulk_text(out, "flags");
-        resp_set(out, (size_t)node->optional + node->multiple);
+        resp_set(out, (size_t)node->optional + node->multiple + node->repeats_token);
         if (node->optional) resp_status(out, "optional");
         if (node->multiple) resp_status(out, "multiple");
+        if (node->repeats_token) resp_status(out, "multiple_token");
     }
     if (node->child != NONE) {
         resp_bulk_text(out, "arguments");
@@ -269,7 +297,7 @@ static void reply_node(struct resp_writer *out, const struct parse *parse, const
     }
 }
 
-static void reply_chain(struct resp_writer *out, const struct parse *parse, int first)
+static void reply_chain(struct resp_writer *out, struct parse *parse, int first)
 {
     size_t count = 0;
     for (int i = first; i != NONE; i = parse->nodes[i].next)
@@ -279,9 +307,9 @@ static void reply_chain(struct resp_writer *out, const struct parse *parse, int 
         reply_node(out, parse, &parse->nodes[i]);
 }
 
-void syntax_reply_arguments(struct resp_writer *out, const char *syntax)
+void syntax_reply_arguments(struct resp_writer *out, const char *syntax, int key_specs)
 {
-    struct parse parse = { .at = syntax };
+    struct parse parse = { .at = syntax, .key_specs = key_specs };
     int first = parse_sequence(&parse, '\0');
     ensure(*parse.at == '\0', "'%s' left over in a syntax", parse.at);
     reply_chain(out, &parse, first);

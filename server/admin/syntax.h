@@ -10,7 +10,8 @@
 
 #include "proto/resp_write.h"
 
-/* Replies an array with one map per argument. */
-void syntax_reply_arguments(struct resp_writer *out, const char *syntax);
+/* Replies an array with one map per argument. `key_specs`: how many specs of keys the row has;
+ * those of its arguments that are keys belong to them in turn, all further ones to the last. */
+void syntax_reply_arguments(struct resp_writer *out, const char *syntax, int key_specs);
 
 #endif

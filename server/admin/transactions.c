@@ -37,7 +37,7 @@ static void settle(void *ctx, unsigned db, struct bytes key)
 {
     struct txn *txn = ctx;
     txn_call(txn, db);
-    txn_find(txn, key);
+    txn_peek(txn, key);
 }
 
 static void cmd_exec(struct call *call)
@@ -71,7 +71,7 @@ static void cmd_watch(struct call *call)
         return;
     }
     for (int i = 1; i < call->argc && !session->watch_touched; i++) {
-        bool exists = txn_find(call->txn, call->argv[i]) != NULL;
+        bool exists = txn_peek(call->txn, call->argv[i]) != NULL;
         watch_add(dispatch->watch, session, session->db, call->argv[i], exists);
     }
     reply_ok(call);
@@ -123,6 +123,7 @@ static const struct command rows[] = {
       .flags = MULTI_FLAGS | NOT_QUEUED,
       .acl = ACL_TRANSACTION,
       .keys = { .first = 1, .last = -1, .step = 1 },
+      .key_flags = KEY_RO,
       .group = "transactions",
       .since = "2.2.0",
       .complexity = "O(1) for every key",

@@ -1,5 +1,4 @@
-/* cmd: the groups of data commands. main adds each to the table. A group has no context, unless it
- * says so. */
+/* cmd: the groups of data commands. A new group is declared here and listed in cmd.c. */
 #ifndef SERVER_CMD_CMD_H
 #define SERVER_CMD_CMD_H
 
@@ -11,7 +10,13 @@ extern const struct command_group key_commands;
 extern const struct command_group key_expire_commands;
 /* KEYS SCAN RANDOMKEY DBSIZE FLUSHDB FLUSHALL. */
 extern const struct command_group key_scan_commands;
-/* OBJECT MEMORY. */
+/* COPY MOVE SWAPDB. */
+extern const struct command_group key_copy_commands;
+/* SORT SORT_RO. */
+extern const struct command_group sort_commands;
+/* WAIT. */
+extern const struct command_group wait_commands;
+/* OBJECT. */
 extern const struct command_group object_commands;
 
 /* SET GET MSET APPEND and the like. Context: const int64_t *, the length that no string may pass by
@@ -20,12 +25,46 @@ extern const struct command_group string_commands;
 /* INCR DECR INCRBY DECRBY INCRBYFLOAT. */
 extern const struct command_group string_number_commands;
 
+/* SETRANGE GETRANGE SUBSTR; LCS; SETBIT GETBIT BITCOUNT BITPOS BITOP; BITFIELD. Context: as of
+ * string_commands. */
+extern const struct command_group string_range_commands;
+extern const struct command_group lcs_commands;
+extern const struct command_group bit_commands;
+extern const struct command_group bitfield_commands;
+extern const struct command_group hyperloglog_commands;
+
 extern const struct command_group list_commands;
+/* LPOP RPOP LMPOP BLPOP BRPOP BLMPOP. */
+extern const struct command_group list_pop_commands;
+/* LMOVE RPOPLPUSH BLMOVE BRPOPLPUSH. */
+extern const struct command_group list_move_commands;
 extern const struct command_group set_commands;
+/* SINTER SUNION SDIFF and what is like them; SMOVE. */
+extern const struct command_group set_algebra_commands;
+/* SPOP SRANDMEMBER. */
+extern const struct command_group set_random_commands;
 extern const struct command_group hash_commands;
+/* HRANDFIELD. */
+extern const struct command_group hash_random_commands;
+/* SSCAN HSCAN ZSCAN. */
+extern const struct command_group collection_scan_commands;
 extern const struct command_group zset_commands;
+/* ZMPOP BZPOPMIN BZPOPMAX BZMPOP. */
+extern const struct command_group zset_pop_commands;
 /* The commands of sorted sets that name a range; ZPOPMIN and ZPOPMAX among them. */
 extern const struct command_group zset_range_commands;
+/* ZUNION ZINTER ZDIFF, ...STORE, ZINTERCARD. */
+extern const struct command_group zset_algebra_commands;
+/* ZRANDMEMBER. */
+extern const struct command_group zset_random_commands;
+/* GEOADD GEOPOS GEODIST GEOHASH. */
+extern const struct command_group geo_commands;
+/* GEOSEARCH GEORADIUS and their forms. */
+extern const struct command_group geo_search_commands;
 extern const struct command_group dehydrator_commands;
+
+/* Adds all groups to the table. The context of each is longest_string: the length that no string
+ * may grow beyond (proto-max-bulk-len). It must outlive the table. */
+void cmd_add_all(struct commands *commands, const int64_t *longest_string);
 
 #endif

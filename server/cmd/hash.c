@@ -1,5 +1,7 @@
 /* hash: the commands of hashes.
  * Knows arguments, replies and txn_hash_*; refuses to know how a hash keeps its fields. */
+#include <math.h>
+
 #include "proto/number.h"
 #include "server/args.h"
 #include "server/call.h"
@@ -9,19 +11,48 @@
 #include "store/hash.h"
 #include "store/txn.h"
 
-static void cmd_hset(struct call *call)
+static bool put_pairs(struct call *call, int64_t *added)
 {
+    struct entry *entry;
+    *added = 0;
     if (call->argc % 2 != 0) {
         fail_named(call, ERR_ARITY);
-        return;
+        return false;
     }
+    if (!find_typed(call, 1, TYPE_HASH, &entry)) return false;
+    entry = entry_or_new(call, 1, entry, TYPE_HASH);
+    for (int i = 2; i < call->argc; i += 2)
+        *added += txn_hash_put(call->txn, entry, call->argv[i], call->argv[i + 1], EVENT_HSET);
+    return true;
+}
+
+static void cmd_hset(struct call *call)
+{
+    int64_t added;
+    if (put_pairs(call, &added)) resp_integer(call->out, added);
+}
+
+static void cmd_hmset(struct call *call)
+{
+    int64_t added;
+    if (put_pairs(call, &added)) reply_ok(call);
+}
+
+static bool has_field(const struct entry *entry, struct bytes field)
+{
+    struct bytes value;
+    return entry != NULL && hash_get(entry->object.hash, field, &value);
+}
+
+static void cmd_hsetnx(struct call *call)
+{
     struct entry *entry;
     if (!find_typed(call, 1, TYPE_HASH, &entry)) return;
+    bool is_new = !has_field(entry, call->argv[2]);
+    resp_integer(call->out, is_new);
+    if (!is_new) return;
     entry = entry_or_new(call, 1, entry, TYPE_HASH);
-    int64_t added = 0;
-    for (int i = 2; i < call->argc; i += 2)
-        added += txn_hash_put(call->txn, entry, call->argv[i], call->argv[i + 1], EVENT_HSET);
-    resp_integer(call->out, added);
+    txn_hash_put(call->txn, entry, call->argv[2], call->argv[3], EVENT_HSET);
 }
 
 static void reply_value(struct call *call, const struct entry *entry, struct bytes field)
@@ -74,9 +105,17 @@ static void cmd_hlen(struct call *call)
 static void cmd_hexists(struct call *call)
 {
     struct entry *entry;
-    struct bytes value;
     if (!read_typed(call, 1, TYPE_HASH, &entry)) return;
-    resp_integer(call->out, entry != NULL && hash_get(entry->object.hash, call->argv[2], &value));
+    resp_integer(call->out, has_field(entry, call->argv[2]));
+}
+
+static void cmd_hstrlen(struct call *call)
+{
+    struct entry *entry;
+    struct bytes value = { NULL, 0 };
+    if (!read_typed(call, 1, TYPE_HASH, &entry)) return;
+    if (entry != NULL) hash_get(entry->object.hash, call->argv[2], &value);
+    resp_integer(call->out, (int64_t)value.len);
 }
 
 static void cmd_hincrby(struct call *call)
@@ -101,6 +140,42 @@ static void cmd_hincrby(struct call *call)
     entry = entry_or_new(call, 1, entry, TYPE_HASH);
     txn_hash_put(call->txn, entry, call->argv[2], sum, EVENT_HINCRBY);
     resp_integer(call->out, value);
+}
+
+static bool is_finite(long double value)
+{
+    return !isnan(value) && !isinf(value);
+}
+
+static void cmd_hincrbyfloat(struct call *call)
+{
+    struct entry *entry;
+    struct bytes old;
+    long double by, value = 0;
+    if (!number_parse_long_double(call->argv[3].data, call->argv[3].len, &by)) {
+        fail(call, ERR_NOT_FLOAT);
+        return;
+    }
+    if (!is_finite(by)) {
+        fail(call, ERR_NAN_OR_INFINITY);
+        return;
+    }
+    if (!find_typed(call, 1, TYPE_HASH, &entry)) return;
+    if (entry != NULL && hash_get(entry->object.hash, call->argv[2], &old) &&
+        !number_parse_long_double(old.data, old.len, &value)) {
+        fail(call, ERR_HASH_NOT_FLOAT);
+        return;
+    }
+    value += by;
+    if (!is_finite(value)) {
+        fail(call, ERR_INCR_NAN);
+        return;
+    }
+    char text[NUMBER_FIXED_MAX_CHARS];
+    struct bytes sum = bytes_of(text, number_print_long_double(text, value));
+    entry = entry_or_new(call, 1, entry, TYPE_HASH);
+    txn_hash_put(call->txn, entry, call->argv[2], sum, EVENT_HINCRBYFLOAT);
+    reply_bytes(call, sum);
 }
 
 static void reply_all(struct call *call, const struct entry *entry, bool fields, bool values)
@@ -155,6 +230,27 @@ static const struct command rows[] = {
       .complexity = "O(N), N fields given",
       .syntax = "key field value [field value ...]",
       .summary = "Sets fields of a hash; counts those that are new." },
+    { .name = "HMSET",
+      .run = cmd_hmset,
+      .arity = -4,
+      .flags = WRITE | GROWS | FAST,
+      .keys = KEY_FIRST,
+      .group = "hash",
+      .since = "2.0.0",
+      .complexity = "O(N), N fields given",
+      .syntax = "key field value [field value ...]",
+      .summary = "Sets fields of a hash." },
+    { .name = "HSETNX",
+      .run = cmd_hsetnx,
+      .arity = 4,
+      .flags = WRITE | GROWS | FAST,
+      .keys = KEY_FIRST,
+      .key_flags = KEY_RW | KEY_INSERT,
+      .group = "hash",
+      .since = "2.0.0",
+      .complexity = "O(1)",
+      .syntax = "key field value",
+      .summary = "Sets a field of a hash unless it is there." },
     { .name = "HGET",
       .run = cmd_hget,
       .arity = 3,
@@ -180,6 +276,7 @@ static const struct command rows[] = {
       .arity = -3,
       .flags = WRITE | FAST,
       .keys = KEY_FIRST,
+      .key_flags = KEY_RW | KEY_DELETE,
       .group = "hash",
       .since = "2.0.0",
       .complexity = "O(N), N fields given",
@@ -190,6 +287,7 @@ static const struct command rows[] = {
       .arity = 2,
       .flags = READONLY,
       .keys = KEY_FIRST,
+      .tips = "nondeterministic_output_order",
       .group = "hash",
       .since = "2.0.0",
       .complexity = "O(N), N fields of the hash",
@@ -200,6 +298,7 @@ static const struct command rows[] = {
       .arity = 2,
       .flags = READONLY | FAST,
       .keys = KEY_FIRST,
+      .key_flags = KEY_RO,
       .group = "hash",
       .since = "2.0.0",
       .complexity = "O(1)",
@@ -210,6 +309,7 @@ static const struct command rows[] = {
       .arity = 3,
       .flags = READONLY | FAST,
       .keys = KEY_FIRST,
+      .key_flags = KEY_RO,
       .group = "hash",
       .since = "2.0.0",
       .complexity = "O(1)",
@@ -220,16 +320,40 @@ static const struct command rows[] = {
       .arity = 4,
       .flags = WRITE | GROWS | FAST,
       .keys = KEY_FIRST,
+      .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE,
       .group = "hash",
       .since = "2.0.0",
       .complexity = "O(1)",
       .syntax = "key field increment",
       .summary = "Adds to the whole number in a hash's field; an absent field counts as 0." },
+    { .name = "HINCRBYFLOAT",
+      .run = cmd_hincrbyfloat,
+      .arity = 4,
+      .flags = WRITE | GROWS | FAST,
+      .keys = KEY_FIRST,
+      .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE,
+      .group = "hash",
+      .since = "2.6.0",
+      .complexity = "O(1)",
+      .syntax = "key field increment",
+      .summary = "Adds to the number in a hash's field; an absent field counts as 0." },
+    { .name = "HSTRLEN",
+      .run = cmd_hstrlen,
+      .arity = 3,
+      .flags = READONLY | FAST,
+      .keys = KEY_FIRST,
+      .key_flags = KEY_RO,
+      .group = "hash",
+      .since = "3.2.0",
+      .complexity = "O(1)",
+      .syntax = "key field",
+      .summary = "Tells the length of the value of a hash's field." },
     { .name = "HKEYS",
       .run = cmd_hkeys,
       .arity = 2,
       .flags = READONLY,
       .keys = KEY_FIRST,
+      .tips = "nondeterministic_output_order",
       .group = "hash",
       .since = "2.0.0",
       .complexity = "O(N), N fields of the hash",
@@ -240,6 +364,7 @@ static const struct command rows[] = {
       .arity = 2,
       .flags = READONLY,
       .keys = KEY_FIRST,
+      .tips = "nondeterministic_output_order",
       .group = "hash",
       .since = "2.0.0",
       .complexity = "O(N), N fields of the hash",

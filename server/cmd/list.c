@@ -1,16 +1,20 @@
-/* list: lists pushed, popped, read and cut.
- * Knows positions; refuses to know how a list is laid out. */
+/* list: lists pushed, read, searched, changed and cut. What takes from a list is in list_pop.c and
+ * list_move.c. Knows positions; refuses to know how a list is laid out. */
 #include "server/args.h"
 #include "server/cmd/cmd.h"
+
+static void push_all(struct call *call, struct entry *entry, enum list_end end)
+{
+    for (int i = 2; i < call->argc; i++)
+        txn_list_push(call->txn, entry, end, call->argv[i]);
+    resp_integer(call->out, (int64_t)list_count(entry->object.list));
+}
 
 static void push(struct call *call, enum list_end end)
 {
     struct entry *entry;
     if (!find_typed(call, 1, TYPE_LIST, &entry)) return;
-    entry = entry_or_new(call, 1, entry, TYPE_LIST);
-    for (int i = 2; i < call->argc; i++)
-        txn_list_push(call->txn, entry, end, call->argv[i]);
-    resp_integer(call->out, (int64_t)list_count(entry->object.list));
+    push_all(call, entry_or_new(call, 1, entry, TYPE_LIST), end);
 }
 
 static void cmd_lpush(struct call *call)
@@ -23,68 +27,27 @@ static void cmd_rpush(struct call *call)
     push(call, LIST_TAIL);
 }
 
-/* The elements that a pop takes, in the order in which it takes them. */
-static void reply_end(struct call *call, const struct list *list, enum list_end end, size_t count)
-{
-    struct list_iter iter;
-    struct bytes element;
-    list_iter_at(&iter, list, end == LIST_HEAD ? 0 : list_count(list) - 1);
-    while (count-- > 0) {
-        if (end == LIST_HEAD)
-            list_iter_next(&iter, &element);
-        else
-            list_iter_prev(&iter, &element);
-        reply_bytes(call, element);
-    }
-}
-
-static void pop_some(struct call *call, enum list_end end)
+static void push_if_exists(struct call *call, enum list_end end)
 {
     struct entry *entry;
-    int64_t wanted;
-    if (!arg_range(call, 2, 0, INT64_MAX, &wanted, ERR_NOT_POSITIVE)) return;
     if (!find_typed(call, 1, TYPE_LIST, &entry)) return;
-    if (entry == NULL) {
-        resp_null_array(call->out);
-        return;
-    }
-    size_t count = list_count(entry->object.list);
-    if ((uint64_t)wanted < count) count = (size_t)wanted;
-    resp_array(call->out, count);
-    if (count == 0) return;
-    reply_end(call, entry->object.list, end, count); /* now: the mutator frees them */
-    txn_list_pop(call->txn, entry, end, count);
+    if (entry == NULL)
+        resp_integer(call->out, 0);
+    else
+        push_all(call, entry, end);
 }
 
-static void pop(struct call *call, enum list_end end)
+static void cmd_lpushx(struct call *call)
 {
-    struct entry *entry;
-    if (call->argc > 3) {
-        fail_named(call, ERR_ARITY);
-        return;
-    }
-    if (call->argc == 3) {
-        pop_some(call, end);
-        return;
-    }
-    if (!find_typed(call, 1, TYPE_LIST, &entry)) return;
-    if (entry == NULL) {
-        resp_null(call->out);
-        return;
-    }
-    reply_end(call, entry->object.list, end, 1);
-    txn_list_pop(call->txn, entry, end, 1);
+    push_if_exists(call, LIST_HEAD);
 }
 
-static void cmd_lpop(struct call *call)
+static void cmd_rpushx(struct call *call)
 {
-    pop(call, LIST_HEAD);
+    push_if_exists(call, LIST_TAIL);
 }
 
-static void cmd_rpop(struct call *call)
-{
-    pop(call, LIST_TAIL);
-}
+/* ---- read ------------------------------------------------------------------------------------ */
 
 static void cmd_llen(struct call *call)
 {
@@ -129,6 +92,165 @@ static void cmd_lrange(struct call *call)
         reply_bytes(call, element);
 }
 
+/* ---- search ---------------------------------------------------------------------------------- */
+
+/* The elements that are equal to one, from either end. */
+struct matches {
+    struct bytes element;
+    struct list_iter iter;
+    size_t length, seen, limit; /* of the list; passed by; to be passed by at most */
+    int64_t skip;               /* matches to be passed by */
+    bool backward;
+};
+
+static bool next_match(struct matches *matches, size_t *index)
+{
+    struct bytes element;
+    while (matches->seen < matches->limit) {
+        if (matches->backward)
+            list_iter_prev(&matches->iter, &element);
+        else
+            list_iter_next(&matches->iter, &element);
+        size_t at = matches->seen++;
+        if (!bytes_equal(element, matches->element)) continue;
+        if (matches->skip-- > 0) continue;
+        *index = matches->backward ? matches->length - 1 - at : at;
+        return true;
+    }
+    return false;
+}
+
+struct search {
+    int64_t rank, count,
+        limit; /* count -1: one, not in an array; 0: all. limit 0: the whole list */
+};
+
+/* DIFFERS: Redis 7.0 takes the least of all integers as a RANK, whose negative overflows; here it
+ * is out of range. (doc/differs.md) */
+static bool parse_search(struct call *call, struct search *search)
+{
+    for (int i = 3; i < call->argc; i += 2) {
+        bool has_value = i + 1 < call->argc;
+        if (has_value && arg_is(call, i, "RANK")) {
+            if (!arg_range(call, i + 1, -INT64_MAX, INT64_MAX, &search->rank, ERR_NOT_INTEGER))
+                return false;
+            if (search->rank == 0) {
+                fail(call, ERR_RANK_ZERO);
+                return false;
+            }
+        } else if (has_value && arg_is(call, i, "COUNT")) {
+            if (!arg_range(call, i + 1, 0, INT64_MAX, &search->count, ERR_COUNT_NEGATIVE))
+                return false;
+        } else if (has_value && arg_is(call, i, "MAXLEN")) {
+            if (!arg_range(call, i + 1, 0, INT64_MAX, &search->limit, ERR_MAXLEN_NEGATIVE))
+                return false;
+        } else {
+            fail(call, ERR_SYNTAX);
+            return false;
+        }
+    }
+    return true;
+}
+
+static void search_begin(struct matches *matches, const struct list *list,
+                         const struct search *search, struct bytes element)
+{
+    size_t length = list_count(list);
+    bool backward = search->rank < 0;
+    *matches = (struct matches){ .element = element,
+                                 .length = length,
+                                 .limit = length,
+                                 .skip = (backward ? -search->rank : search->rank) - 1,
+                                 .backward = backward };
+    if (search->limit > 0 && (uint64_t)search->limit < length)
+        matches->limit = (size_t)search->limit;
+    list_iter_at(&matches->iter, list, backward ? length - 1 : 0);
+}
+
+/* Twice through the list: how many there are is told first. */
+static void reply_matches(struct call *call, struct matches matches, int64_t wanted)
+{
+    struct matches counted = matches;
+    size_t index, count = 0;
+    while ((wanted == 0 || count < (uint64_t)wanted) && next_match(&counted, &index))
+        count++;
+    resp_array(call->out, count);
+    while (count-- > 0 && next_match(&matches, &index))
+        resp_integer(call->out, (int64_t)index);
+}
+
+static void cmd_lpos(struct call *call)
+{
+    struct search search = { .rank = 1, .count = -1 };
+    struct matches matches;
+    struct entry *entry;
+    size_t index;
+    if (!parse_search(call, &search)) return;
+    if (!read_typed(call, 1, TYPE_LIST, &entry)) return;
+    if (entry != NULL) search_begin(&matches, entry->object.list, &search, call->argv[2]);
+
+    if (search.count >= 0 && entry == NULL)
+        resp_array(call->out, 0);
+    else if (search.count >= 0)
+        reply_matches(call, matches, search.count);
+    else if (entry != NULL && next_match(&matches, &index))
+        resp_integer(call->out, (int64_t)index);
+    else
+        resp_null(call->out);
+}
+
+/* ---- change ---------------------------------------------------------------------------------- */
+
+static void cmd_lset(struct call *call)
+{
+    struct entry *entry;
+    int64_t index;
+    if (!find_typed(call, 1, TYPE_LIST, &entry)) return;
+    if (entry == NULL) {
+        fail(call, ERR_NO_KEY);
+        return;
+    }
+    if (!arg_int64(call, 2, &index)) return;
+    int64_t count = (int64_t)list_count(entry->object.list);
+    if (index < 0) index += count;
+    if (index < 0 || index >= count) {
+        fail(call, ERR_INDEX);
+        return;
+    }
+    txn_list_put(call->txn, entry, (size_t)index, call->argv[3]);
+    reply_ok(call);
+}
+
+static bool find_element(const struct list *list, struct bytes element, size_t *index)
+{
+    struct matches matches;
+    search_begin(&matches, list, &(struct search){ .rank = 1 }, element);
+    return next_match(&matches, index);
+}
+
+static void cmd_linsert(struct call *call)
+{
+    struct entry *entry;
+    size_t index;
+    bool after = arg_is(call, 2, "AFTER");
+    if (!after && !arg_is(call, 2, "BEFORE")) {
+        fail(call, ERR_SYNTAX);
+        return;
+    }
+    if (!find_typed(call, 1, TYPE_LIST, &entry)) return;
+    if (entry == NULL) {
+        resp_integer(call->out, 0);
+        return;
+    }
+    const struct list *list = entry->object.list;
+    if (!find_element(list, call->argv[3], &index)) {
+        resp_integer(call->out, -1);
+        return;
+    }
+    txn_list_insert(call->txn, entry, index + after, call->argv[4]);
+    resp_integer(call->out, (int64_t)list_count(list));
+}
+
 static void cmd_ltrim(struct call *call)
 {
     struct entry *entry;
@@ -160,6 +282,7 @@ static const struct command rows[] = {
       .arity = -3,
       .flags = WRITE | GROWS | FAST,
       .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_RW | KEY_INSERT,
       .group = "list",
       .since = "1.0.0",
       .complexity = "O(1) for each element.",
@@ -171,37 +294,41 @@ static const struct command rows[] = {
       .arity = -3,
       .flags = WRITE | GROWS | FAST,
       .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_RW | KEY_INSERT,
       .group = "list",
       .since = "1.0.0",
       .complexity = "O(1) for each element.",
       .syntax = "key element [element ...]",
       .summary = "Puts elements behind the tail of a list, one after another; makes the list if "
                  "there is none." },
-    { .name = "LPOP",
-      .run = cmd_lpop,
-      .arity = -2,
-      .flags = WRITE | FAST,
+    { .name = "LPUSHX",
+      .run = cmd_lpushx,
+      .arity = -3,
+      .flags = WRITE | GROWS | FAST,
       .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_RW | KEY_INSERT,
       .group = "list",
-      .since = "1.0.0",
-      .complexity = "O(N) where N is the number of elements returned.",
-      .syntax = "key [count]",
-      .summary = "Takes elements from the head of a list and gives them." },
-    { .name = "RPOP",
-      .run = cmd_rpop,
-      .arity = -2,
-      .flags = WRITE | FAST,
+      .since = "2.2.0",
+      .complexity = "O(1) for each element.",
+      .syntax = "key element [element ...]",
+      .summary = "Puts elements before the head of a list that exists." },
+    { .name = "RPUSHX",
+      .run = cmd_rpushx,
+      .arity = -3,
+      .flags = WRITE | GROWS | FAST,
       .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_RW | KEY_INSERT,
       .group = "list",
-      .since = "1.0.0",
-      .complexity = "O(N) where N is the number of elements returned.",
-      .syntax = "key [count]",
-      .summary = "Takes elements from the tail of a list and gives them." },
+      .since = "2.2.0",
+      .complexity = "O(1) for each element.",
+      .syntax = "key element [element ...]",
+      .summary = "Puts elements behind the tail of a list that exists." },
     { .name = "LLEN",
       .run = cmd_llen,
       .arity = 2,
       .flags = READONLY | FAST,
       .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_RO,
       .group = "list",
       .since = "1.0.0",
       .complexity = "O(1)",
@@ -227,11 +354,43 @@ static const struct command rows[] = {
       .complexity = "O(S+N) where S is the way to the start and N the number of elements given.",
       .syntax = "key start stop",
       .summary = "Gives the elements from one index to another." },
+    { .name = "LPOS",
+      .run = cmd_lpos,
+      .arity = -3,
+      .flags = READONLY,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .group = "list",
+      .since = "6.0.6",
+      .complexity = "O(N) where N is the length of the list.",
+      .syntax = "key element [RANK rank] [COUNT num-matches] [MAXLEN len]",
+      .summary = "Tells at which indexes an element stands." },
+    { .name = "LSET",
+      .run = cmd_lset,
+      .arity = 4,
+      .flags = WRITE | GROWS,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .group = "list",
+      .since = "1.0.0",
+      .complexity = "O(N) where N is the number of nodes passed; O(1) at both ends.",
+      .syntax = "key index element",
+      .summary = "Puts an element in the place of the one at an index." },
+    { .name = "LINSERT",
+      .run = cmd_linsert,
+      .arity = 5,
+      .flags = WRITE | GROWS,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_RW | KEY_INSERT,
+      .group = "list",
+      .since = "2.2.0",
+      .complexity = "O(N) where N is the length of the list up to the pivot.",
+      .syntax = "key <BEFORE | AFTER> pivot element",
+      .summary = "Puts an element before or behind another one." },
     { .name = "LTRIM",
       .run = cmd_ltrim,
       .arity = 4,
       .flags = WRITE,
       .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_RW | KEY_DELETE,
       .group = "list",
       .since = "1.0.0",
       .complexity = "O(N) where N is the number of elements removed.",
@@ -242,6 +401,7 @@ static const struct command rows[] = {
       .arity = 4,
       .flags = WRITE,
       .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_RW | KEY_DELETE,
       .group = "list",
       .since = "1.0.0",
       .complexity = "O(N) where N is the length of the list.",

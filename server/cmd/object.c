@@ -1,4 +1,4 @@
-/* object: OBJECT and MEMORY: what a value is made of. Looking leaves no trace: no hit, no access.
+/* object: OBJECT: what a value is made of. Looking leaves no trace: no hit, no access.
  */
 #include "server/args.h"
 #include "server/cmd/cmd.h"
@@ -6,7 +6,7 @@
 /* The entry under argument 2; NULL: null was replied. */
 static struct entry *find_or_null(struct call *call)
 {
-    struct entry *entry = txn_find(call->txn, call->argv[2]);
+    struct entry *entry = txn_peek(call->txn, call->argv[2]);
     if (entry == NULL) resp_null(call->out);
     return entry;
 }
@@ -37,21 +37,6 @@ static void cmd_object_refcount(struct call *call)
     if (find_or_null(call) != NULL) resp_integer(call->out, 1);
 }
 
-/* SAMPLES is read, for its errors: sizes are counted, never estimated. */
-static void cmd_memory_usage(struct call *call)
-{
-    for (int i = 3; i < call->argc; i += 2) {
-        int64_t samples;
-        bool valued = arg_is(call, i, "SAMPLES") && i + 1 < call->argc;
-        if (valued && !arg_int64(call, i + 1, &samples)) return;
-        if (valued && samples >= 0) continue;
-        fail(call, ERR_SYNTAX);
-        return;
-    }
-    const struct entry *entry = find_or_null(call);
-    if (entry != NULL) resp_integer(call->out, (int64_t)entry_bytes(entry));
-}
-
 static void reply_lines(struct call *call, const char *const *lines, size_t count)
 {
     resp_array(call->out, count);
@@ -64,31 +49,13 @@ static void cmd_object_help(struct call *call)
     static const char *const lines[] = {
         "OBJECT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
         "ENCODING <key>",
-        "    Return the kind of internal representation used in order to store the value",
-        "    associated with a <key>.",
+        "    How the value is kept, by Redis' names.",
         "FREQ <key>",
-        "    Return the access frequency index of the <key>. The returned integer is",
-        "    proportional to the logarithm of the recent access frequency of the key.",
+        "    How often the key is used; only under an LFU policy.",
         "IDLETIME <key>",
-        "    Return the idle time of the <key>, that is the approximated number of",
-        "    seconds elapsed since the last access to the key.",
+        "    Seconds since the key was last used.",
         "REFCOUNT <key>",
-        "    Return the number of references of the value associated with the specified",
-        "    <key>.",
-        "HELP",
-        "    Prints this help.",
-    };
-    reply_lines(call, lines, sizeof(lines) / sizeof(lines[0]));
-}
-
-/* DIFFERS: Redis lists DOCTOR, MALLOC-STATS, PURGE and STATS too. (doc/differs.md) */
-static void cmd_memory_help(struct call *call)
-{
-    static const char *const lines[] = {
-        "MEMORY <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
-        "USAGE <key> [SAMPLES <count>]",
-        "    Return memory in bytes used by <key> and its value. Nested values are",
-        "    sampled up to <count> times (default: 5, 0 means sample all).",
+        "    How many share the value: always 1.",
         "HELP",
         "    Prints this help.",
     };
@@ -102,6 +69,8 @@ static const struct command object_rows[] = {
       .flags = READONLY,
       .acl = ACL_KEYSPACE,
       .keys = { .first = 2, .last = 2, .step = 1 },
+      .key_flags = KEY_RO,
+      .tips = "nondeterministic_output",
       .group = "generic",
       .since = "2.2.3",
       .complexity = "O(1)",
@@ -113,6 +82,8 @@ static const struct command object_rows[] = {
       .flags = READONLY,
       .acl = ACL_KEYSPACE,
       .keys = { .first = 2, .last = 2, .step = 1 },
+      .key_flags = KEY_RO,
+      .tips = "nondeterministic_output",
       .group = "generic",
       .since = "4.0.0",
       .complexity = "O(1)",
@@ -124,6 +95,8 @@ static const struct command object_rows[] = {
       .flags = READONLY,
       .acl = ACL_KEYSPACE,
       .keys = { .first = 2, .last = 2, .step = 1 },
+      .key_flags = KEY_RO,
+      .tips = "nondeterministic_output",
       .group = "generic",
       .since = "2.2.3",
       .complexity = "O(1)",
@@ -135,6 +108,8 @@ static const struct command object_rows[] = {
       .flags = READONLY,
       .acl = ACL_KEYSPACE,
       .keys = { .first = 2, .last = 2, .step = 1 },
+      .key_flags = KEY_RO,
+      .tips = "nondeterministic_output",
       .group = "generic",
       .since = "2.2.3",
       .complexity = "O(1)",
@@ -153,29 +128,6 @@ static const struct command object_rows[] = {
     { .name = NULL },
 };
 
-static const struct command memory_rows[] = {
-    { .name = "USAGE",
-      .run = cmd_memory_usage,
-      .arity = -3,
-      .flags = READONLY,
-      .keys = { .first = 2, .last = 2, .step = 1 },
-      .group = "server",
-      .since = "4.0.0",
-      .complexity = "O(1)",
-      .syntax = "key [SAMPLES count]",
-      .summary = "Tells the bytes of memory that a key and its value take." },
-    { .name = "HELP",
-      .run = cmd_memory_help,
-      .arity = 2,
-      .flags = LOADING | STALE,
-      .group = "server",
-      .since = "4.0.0",
-      .complexity = "O(1)",
-      .syntax = "",
-      .summary = "Lists the subcommands." },
-    { .name = NULL },
-};
-
 static const struct command rows[] = {
     { .name = "OBJECT",
       .arity = -2,
@@ -185,14 +137,6 @@ static const struct command rows[] = {
       .syntax = "",
       .summary = "Tells about the value of a key.",
       .subcommands = object_rows },
-    { .name = "MEMORY",
-      .arity = -2,
-      .group = "server",
-      .since = "4.0.0",
-      .complexity = "Depends on subcommand.",
-      .syntax = "",
-      .summary = "Tells about memory.",
-      .subcommands = memory_rows },
 };
 
 const struct command_group object_commands = COMMAND_GROUP(rows);

@@ -107,6 +107,15 @@ static void cmd_set(struct call *call)
         reply_ok(call);
 }
 
+/* Only GET looks at the old value. */
+static unsigned vary_set_key(int argc, const struct bytes *argv)
+{
+    const struct call call = { .argc = argc, .argv = argv };
+    for (int i = 3; i < argc; i++)
+        if (arg_is(&call, i, "GET")) return KEY_RW | KEY_ACCESS | KEY_UPDATE;
+    return KEY_OW | KEY_UPDATE;
+}
+
 static void cmd_setnx(struct call *call)
 {
     bool taken = txn_find(call->txn, call->argv[1]) != NULL;
@@ -255,6 +264,8 @@ static const struct command rows[] = {
       .arity = -3,
       .flags = WRITE | GROWS,
       .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE | KEY_VARIABLE,
+      .vary_keys = vary_set_key,
       .group = "string",
       .since = "1.0.0",
       .complexity = "O(1)",
@@ -276,6 +287,7 @@ static const struct command rows[] = {
       .arity = 3,
       .flags = WRITE | GROWS | FAST,
       .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE,
       .group = "string",
       .since = "1.0.0",
       .complexity = "O(1)",
@@ -286,6 +298,7 @@ static const struct command rows[] = {
       .arity = 2,
       .flags = WRITE | FAST,
       .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_RW | KEY_ACCESS | KEY_DELETE,
       .group = "string",
       .since = "6.2.0",
       .complexity = "O(1)",
@@ -296,6 +309,7 @@ static const struct command rows[] = {
       .arity = -2,
       .flags = WRITE | FAST,
       .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE,
       .group = "string",
       .since = "6.2.0",
       .complexity = "O(1)",
@@ -307,6 +321,7 @@ static const struct command rows[] = {
       .arity = -2,
       .flags = READONLY | FAST,
       .keys = { .first = 1, .last = -1, .step = 1 },
+      .tips = "request_policy:multi_shard",
       .group = "string",
       .since = "1.0.0",
       .complexity = "O(N) where N is the number of keys.",
@@ -317,6 +332,8 @@ static const struct command rows[] = {
       .arity = -3,
       .flags = WRITE | GROWS,
       .keys = { .first = 1, .last = -1, .step = 2 },
+      .key_flags = KEY_OW | KEY_UPDATE,
+      .tips = "request_policy:multi_shard response_policy:all_succeeded",
       .group = "string",
       .since = "1.0.1",
       .complexity = "O(N) where N is the number of keys.",
@@ -327,6 +344,8 @@ static const struct command rows[] = {
       .arity = -3,
       .flags = WRITE | GROWS,
       .keys = { .first = 1, .last = -1, .step = 2 },
+      .key_flags = KEY_OW | KEY_INSERT,
+      .tips = "request_policy:multi_shard response_policy:agg_min",
       .group = "string",
       .since = "1.0.1",
       .complexity = "O(N) where N is the number of keys.",
@@ -337,6 +356,7 @@ static const struct command rows[] = {
       .arity = 3,
       .flags = WRITE | GROWS | FAST,
       .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_OW | KEY_INSERT,
       .group = "string",
       .since = "1.0.0",
       .complexity = "O(1)",
@@ -347,6 +367,7 @@ static const struct command rows[] = {
       .arity = 4,
       .flags = WRITE | GROWS,
       .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_OW | KEY_UPDATE,
       .group = "string",
       .since = "2.0.0",
       .complexity = "O(1)",
@@ -357,6 +378,7 @@ static const struct command rows[] = {
       .arity = 4,
       .flags = WRITE | GROWS,
       .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_OW | KEY_UPDATE,
       .group = "string",
       .since = "2.6.0",
       .complexity = "O(1)",
@@ -367,6 +389,7 @@ static const struct command rows[] = {
       .arity = 3,
       .flags = WRITE | GROWS | FAST,
       .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_RW | KEY_INSERT,
       .group = "string",
       .since = "2.0.0",
       .complexity = "O(1), amortized over many appends.",
@@ -377,6 +400,7 @@ static const struct command rows[] = {
       .arity = 2,
       .flags = READONLY | FAST,
       .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_RO,
       .group = "string",
       .since = "2.2.0",
       .complexity = "O(1)",

@@ -8,7 +8,12 @@
 
 static void put_number(struct call *call, struct bytes text, enum event event)
 {
-    const struct string_set how = { .at = NEVER, .keep_ttl = true, .event = event };
+    const struct string_set how = {
+        .at = NEVER,
+        .keep_ttl = true,
+        .text = event == EVENT_INCRBYFLOAT,
+        .event = event,
+    };
     txn_string_set(call->txn, call->argv[1], text, &how);
 }
 
@@ -88,6 +93,7 @@ static const struct command rows[] = {
       .arity = 2,
       .flags = WRITE | GROWS | FAST,
       .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE,
       .group = "string",
       .since = "1.0.0",
       .complexity = "O(1)",
@@ -98,6 +104,7 @@ static const struct command rows[] = {
       .arity = 2,
       .flags = WRITE | GROWS | FAST,
       .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE,
       .group = "string",
       .since = "1.0.0",
       .complexity = "O(1)",
@@ -108,6 +115,7 @@ static const struct command rows[] = {
       .arity = 3,
       .flags = WRITE | GROWS | FAST,
       .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE,
       .group = "string",
       .since = "1.0.0",
       .complexity = "O(1)",
@@ -118,6 +126,7 @@ static const struct command rows[] = {
       .arity = 3,
       .flags = WRITE | GROWS | FAST,
       .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE,
       .group = "string",
       .since = "1.0.0",
       .complexity = "O(1)",
@@ -128,6 +137,7 @@ static const struct command rows[] = {
       .arity = 3,
       .flags = WRITE | GROWS | FAST,
       .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE,
       .group = "string",
       .since = "2.6.0",
       .complexity = "O(1)",

@@ -312,6 +312,24 @@ def a_client_that_does_not_read_is_closed_at_the_output_limit():
 
 
 @test
+def a_reply_beyond_the_output_limit_is_not_even_made():
+    with served("--client-output-buffer-limit", "normal 1mb 0 0") as daemon:
+        with daemon.raw() as raw, daemon.redis() as other:
+            raw.call("SET", "big", b"x" * 100_000)
+            raw.call("RPUSH", "list", *[b"x" * 1000] * 5000)
+            other.config_resetstat()
+            before = other.info("memory")["used_memory_peak"]
+            with contextlib.suppress(ConnectionError, socket.timeout):
+                raw.send(encode("MULTI") + encode("GET", "big") * 500 + encode("EXEC"))
+                raw.rest()
+            with daemon.raw() as second, contextlib.suppress(ConnectionError, socket.timeout):
+                second.send(encode("LRANGE", "list", "0", "-1"))
+                equal(second.rest(), b"")
+            grown = other.info("memory")["used_memory_peak"] - before
+            assert grown < 4_000_000, grown
+
+
+@test
 def a_subscriber_that_does_not_read_is_closed_at_the_output_limit():
     with served("--client-output-buffer-limit", "pubsub 1mb 0 0") as daemon:
         with daemon.raw() as lazy, daemon.raw() as publisher:

@@ -74,6 +74,7 @@ START_TEST(version_3_has_types_that_version_2_lacks)
     WRITES(resp_double(&w, 3), "$1\r\n3\r\n", ",3\r\n");
     WRITES(resp_double(&w, 1e17), "$5\r\n1e+17\r\n", ",1e+17\r\n");
     WRITES(resp_double(&w, -INFINITY), "$4\r\n-inf\r\n", ",-inf\r\n");
+    WRITES(resp_long_double(&w, 10.5L), "$4\r\n10.5\r\n", ",10.5\r\n");
     WRITES(resp_bool(&w, true), ":1\r\n", "#t\r\n");
     WRITES(resp_bool(&w, false), ":0\r\n", "#f\r\n");
     WRITES(resp_null(&w), "$-1\r\n", "_\r\n");
@@ -132,6 +133,7 @@ START_TEST(a_muted_writer_writes_nothing)
     resp_bulk_double(&w, 1);
     resp_bulk_long_double(&w, 1);
     resp_double(&w, 1);
+    resp_long_double(&w, 1);
     resp_bool(&w, true);
     resp_null(&w);
     resp_null_array(&w);

@@ -124,12 +124,14 @@ static void begin(void)
     pubsub = pubsub_new();
     sinks = (struct sinks){ .store = store_new(16),
                             .watch = watch_new(),
+                            .waiters = waiters_new(),
                             .notify = notify_new(pubsub) };
     dispatch = (struct dispatch){ .commands = commands_new(),
                                   .store = sinks.store,
                                   .conf = &conf,
                                   .clock = &wall,
                                   .sinks = &sinks,
+                                  .waiters = sinks.waiters,
                                   .watch = sinks.watch,
                                   .stats = &stats };
     commands_add(dispatch.commands, &test_commands, NULL);
@@ -146,6 +148,7 @@ static void end(void)
     commands_free(dispatch.commands);
     notify_free(sinks.notify);
     watch_free(sinks.watch);
+    waiters_free(sinks.waiters);
     pubsub_free(pubsub);
     store_free(sinks.store);
 }

@@ -97,11 +97,11 @@ START_TEST(the_registry_counts_channels_patterns_and_listeners)
     pubsub_subscribe(pubsub, bert, PUBSUB_PATTERN, LIT("p*"));
     ck_assert_uint_eq(pubsub_channel_count(pubsub), 2);
     ck_assert_uint_eq(pubsub_pattern_count(pubsub), 1);
-    ck_assert_uint_eq(pubsub_listeners(pubsub, LIT("a")), 2);
-    ck_assert_uint_eq(pubsub_listeners(pubsub, LIT("nobody")), 0);
+    ck_assert_uint_eq(pubsub_listeners(pubsub, PUBSUB_CHANNEL, LIT("a")), 2);
+    ck_assert_uint_eq(pubsub_listeners(pubsub, PUBSUB_CHANNEL, LIT("nobody")), 0);
     pubsub_forget(pubsub, bert);
     ck_assert_uint_eq(pubsub_channel_count(pubsub), 1);
-    ck_assert_uint_eq(pubsub_listeners(pubsub, LIT("a")), 1);
+    ck_assert_uint_eq(pubsub_listeners(pubsub, PUBSUB_CHANNEL, LIT("a")), 1);
     ck_assert_uint_eq(session_subscriptions(bert), 0);
     ck_assert_ptr_null(bert->subscriber);
 }
@@ -113,6 +113,26 @@ START_TEST(a_muted_session_still_hears_messages)
     anna->out.mute = true;
     pubsub_publish(pubsub, LIT("a"), LIT("m"));
     hears(&callers[0], "*3|$7|message|$1|a|$1|m|");
+}
+END_TEST
+
+START_TEST(a_shard_channel_is_no_channel_and_no_pattern_hears_it)
+{
+    anna->out.version = 3;
+    pubsub_subscribe(pubsub, anna, PUBSUB_SHARD, LIT("a"));
+    pubsub_subscribe(pubsub, bert, PUBSUB_CHANNEL, LIT("a"));
+    pubsub_subscribe(pubsub, bert, PUBSUB_PATTERN, LIT("*"));
+    ck_assert_uint_eq(pubsub_publish_shard(pubsub, LIT("a"), LIT("hi")), 1);
+    hears(&callers[0], ">3|$8|smessage|$1|a|$2|hi|");
+    hears(&callers[1], "");
+    ck_assert_uint_eq(pubsub_publish(pubsub, LIT("a"), LIT("hi")), 2);
+    hears(&callers[0], "");
+    ck_assert_uint_eq(pubsub_shard_count(pubsub), 1);
+    ck_assert_uint_eq(pubsub_listeners(pubsub, PUBSUB_SHARD, LIT("a")), 1);
+    ck_assert_uint_eq(session_subscriptions(anna), 1);
+    pubsub_forget(pubsub, anna);
+    ck_assert_uint_eq(pubsub_shard_count(pubsub), 0);
+    ck_assert_uint_eq(pubsub_publish_shard(pubsub, LIT("a"), LIT("hi")), 0);
 }
 END_TEST
 
@@ -137,7 +157,7 @@ START_TEST(subscriptions_are_listed_in_the_order_they_were_made)
     ck_assert(bytes_equal(first, LIT("c")));
     ck_assert(!session_first_subscription(anna, PUBSUB_PATTERN, &first));
     text[0] = '\0';
-    pubsub_each_channel(pubsub, append_name, text);
+    pubsub_each(pubsub, PUBSUB_CHANNEL, append_name, text);
     ck_assert_str_eq(text, "c b ");
 }
 END_TEST
@@ -176,7 +196,7 @@ static void random_step(struct rng *rng)
         model[who][which] = true;
     }
     size_t listeners = model_listeners(which);
-    ck_assert_uint_eq(pubsub_listeners(pubsub, name), listeners);
+    ck_assert_uint_eq(pubsub_listeners(pubsub, PUBSUB_CHANNEL, name), listeners);
     ck_assert_uint_eq(pubsub_publish(pubsub, name, LIT("m")), listeners);
     for (int i = 0; i < CALLERS; i++)
         ck_assert((strlen(caller_heard(&callers[i])) > 0) == model[i][which]);
@@ -201,6 +221,7 @@ Suite *test_suite(void)
         names_are_binary_and_may_be_empty,
         the_registry_counts_channels_patterns_and_listeners,
         a_muted_session_still_hears_messages,
+        a_shard_channel_is_no_channel_and_no_pattern_hears_it,
         subscriptions_are_listed_in_the_order_they_were_made,
         any_order_of_steps_agrees_with_a_table,
         NULL,

@@ -69,6 +69,8 @@ static void step_set(struct txn *txn)
     if (entry == NULL) return;
     txn_set_add(txn, entry, some("m", 20));
     if (rng_chance(&rng, 50)) txn_set_remove(txn, entry, some("m", 20), EVENT_SREM);
+    if (set_count(entry->object.set) > 0 && rng_chance(&rng, 2))
+        txn_set_remove_all(txn, entry, EVENT_SPOP);
 }
 
 static void step_hash(struct txn *txn)

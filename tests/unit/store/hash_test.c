@@ -117,8 +117,8 @@ static void tally_field(void *ctx, struct bytes field, struct bytes value)
 
 START_TEST(a_scan_and_an_iterator_give_every_field_with_its_value)
 {
-    struct hash *hash = hash_of_numbers(300);
-    unsigned seen[300] = { 0 };
+    struct hash *hash = hash_of_numbers(600);
+    unsigned seen[600] = { 0 };
     struct hash_iter iter;
     struct bytes field, value;
     uint64_t cursor = 0;
@@ -128,8 +128,36 @@ START_TEST(a_scan_and_an_iterator_give_every_field_with_its_value)
     hash_iter_begin(&iter, hash);
     while (hash_iter_next(&iter, &field, &value))
         tally_field(seen, field, value);
-    for (int i = 0; i < 300; i++)
+    for (int i = 0; i < 600; i++)
         ck_assert_uint_eq(seen[i], 2);
+    hash_free(hash);
+}
+END_TEST
+
+START_TEST(a_scan_of_a_listpack_is_whole_whatever_the_cursor)
+{
+    struct hash *hash = hash_of_numbers(512);
+    unsigned seen[512] = { 0 };
+    ck_assert_uint_eq(hash_scan(hash, 12345, tally_field, seen), 0);
+    for (int i = 0; i < 512; i++)
+        ck_assert_uint_eq(seen[i], 1);
+    hash_free(hash);
+}
+END_TEST
+
+START_TEST(every_field_comes_up_at_random_about_equally_often_with_its_value)
+{
+    struct rng rng;
+    rng_init(&rng, test_seed());
+    struct hash *hash = hash_of_numbers(100);
+    unsigned seen[100] = { 0 };
+    for (int i = 0; i < 100000; i++) {
+        struct bytes field, value;
+        hash_random(hash, rng_draw, &rng, &field, &value);
+        tally_field(seen, field, value);
+    }
+    for (int i = 0; i < 100; i++)
+        ck_assert_msg(seen[i] > 750 && seen[i] < 1250, "%u times", seen[i]);
     hash_free(hash);
 }
 END_TEST
@@ -189,6 +217,8 @@ Suite *test_suite(void)
         a_hash_is_what_an_array_says_after_any_random_steps,
         a_part_of_the_old_value_can_be_the_new_one,
         a_scan_and_an_iterator_give_every_field_with_its_value,
+        a_scan_of_a_listpack_is_whole_whatever_the_cursor,
+        every_field_comes_up_at_random_about_equally_often_with_its_value,
         at_most_512_short_fields_are_called_listpack,
         a_field_or_value_of_more_than_64_bytes_makes_a_hashtable_for_good,
         freeing_in_slices_gives_all_memory_back,

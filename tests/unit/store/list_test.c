@@ -43,12 +43,16 @@ static void model_cut(struct model *model, int from, int count)
     model->count -= count;
 }
 
-static void model_push(struct model *model, enum list_end end, int text)
+static void model_insert(struct model *model, int at, int text)
 {
-    int at = end == LIST_HEAD ? 0 : model->count;
     memmove(model->texts + at + 1, model->texts + at, sizeof(int) * (size_t)(model->count - at));
     model->texts[at] = text;
     model->count++;
+}
+
+static void model_push(struct model *model, enum list_end end, int text)
+{
+    model_insert(model, end == LIST_HEAD ? 0 : model->count, text);
 }
 
 static size_t model_remove(struct model *model, int64_t count, int text)
@@ -136,6 +140,32 @@ static void step_keep(struct rng *rng, struct list *list, struct model *model)
     model_cut(model, 0, from);
 }
 
+/* Often around one place, as somebody who keeps a list sorted does. */
+static int draw_index(struct rng *rng, int count)
+{
+    int middle = count / 3 + (int)rng_below(rng, 3);
+    return rng_chance(rng, 50) && middle < count ? middle : (int)rng_below(rng, (uint64_t)count);
+}
+
+static void step_insert(struct rng *rng, struct list *list, struct model *model)
+{
+    int run = (int)rng_between(rng, 1, rng_chance(rng, 10) ? 100 : 4);
+    for (; run > 0 && model->count < MODEL_MAX; run--) {
+        int at = draw_index(rng, model->count + 1), text = draw_text(rng);
+        list_insert(list, (size_t)at, text_of(text));
+        model_insert(model, at, text);
+    }
+}
+
+static void step_put(struct rng *rng, struct list *list, struct model *model)
+{
+    if (model->count == 0) return;
+    int at = draw_index(rng, model->count), text = draw_text(rng);
+    if (rng_chance(rng, 20)) text = model->texts[at];
+    list_put(list, (size_t)at, text_of(text));
+    model->texts[at] = text;
+}
+
 START_TEST(a_list_is_what_an_array_says_after_any_random_steps)
 {
     struct rng rng;
@@ -145,8 +175,12 @@ START_TEST(a_list_is_what_an_array_says_after_any_random_steps)
     struct list *list = list_new();
     for (int i = 0; i < 1500; i++) {
         uint64_t die = rng_below(&rng, 100);
-        if (die < 50)
+        if (die < 35)
             step_push(&rng, list, &model);
+        else if (die < 50)
+            step_insert(&rng, list, &model);
+        else if (die < 60)
+            step_put(&rng, list, &model);
         else if (die < 90)
             step_pop(&rng, list, &model);
         else if (die < 97)
@@ -263,6 +297,32 @@ START_TEST(an_element_of_the_list_itself_can_be_pushed)
 }
 END_TEST
 
+START_TEST(inserting_in_the_middle_costs_little_more_than_the_bytes)
+{
+    struct list *list = list_of_numbers(2, LIST_TAIL);
+    for (int i = 0; i < 20000; i++)
+        list_insert(list, list_count(list) / 2, LIT("12345678"));
+    list_check(list);
+    ck_assert_uint_le(list_bytes(list), 20000 * 10 * 2);
+    ck_assert(bytes_equal(list_at(list, 20001), LIT("00000001")));
+    list_free(list);
+}
+END_TEST
+
+START_TEST(an_element_can_be_replaced_by_one_of_any_length)
+{
+    struct list *list = list_of_numbers(1000, LIST_TAIL);
+    for (int n = 0; n < TEXTS; n++)
+        list_put(list, (size_t)n * 15, text_of(n));
+    list_check(list);
+    for (int n = 0; n < TEXTS; n++)
+        assert_text(list_at(list, (size_t)n * 15), n);
+    ck_assert(bytes_equal(list_at(list, 1), LIT("00000001")));
+    ck_assert_uint_eq(list_count(list), 1000);
+    list_free(list);
+}
+END_TEST
+
 START_TEST(keeping_an_empty_range_empties_the_list)
 {
     struct list *list = list_of_numbers(10, LIST_TAIL);
@@ -313,6 +373,8 @@ Suite *test_suite(void)
         removing_nearly_all_leaves_no_sparse_nodes,
         remove_counts_from_the_end_that_the_sign_names,
         an_element_of_the_list_itself_can_be_pushed,
+        inserting_in_the_middle_costs_little_more_than_the_bytes,
+        an_element_can_be_replaced_by_one_of_any_length,
         keeping_an_empty_range_empties_the_list,
         an_iterator_past_the_end_gives_nothing,
         freeing_in_slices_gives_all_memory_back,

@@ -5,6 +5,7 @@
 
 #include "store/mem.h"
 #include "store/random.h"
+#include "store/walk.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 
@@ -168,6 +169,62 @@ START_TEST(a_string_is_int_embstr_or_raw_as_redis_says)
 }
 END_TEST
 
+START_TEST(a_text_that_looks_like_a_number_is_not_called_int)
+{
+    struct object object = string_of(LIT("12"));
+    object.text = true;
+    ck_assert_str_eq(object_encoding(&object), "embstr");
+    object_free(&object);
+}
+END_TEST
+
+START_TEST(a_widened_collection_has_the_large_encoding_whatever_is_in_it)
+{
+    static const char *const names[TYPE_COUNT] = {
+        [TYPE_LIST] = "quicklist", [TYPE_SET] = "hashtable",  [TYPE_HASH] = "hashtable",
+        [TYPE_ZSET] = "skiplist",  [TYPE_DEHYDRATOR] = "raw",
+    };
+    for (int type = TYPE_LIST; type < TYPE_COUNT; type++) {
+        struct object object = object_new((enum type)type);
+        object_widen(&object);
+        ck_assert_str_eq(object_encoding(&object), names[type]);
+        object_check(&object);
+        object_free(&object);
+    }
+}
+END_TEST
+
+static void assert_copy_keeps_encoding(struct object *object)
+{
+    struct object copy = walk_copy(object);
+    ck_assert_str_eq(object_encoding(&copy), object_encoding(object));
+    object_check(&copy);
+    object_free(&copy);
+    object_free(object);
+}
+
+START_TEST(a_copy_has_the_encoding_of_what_was_copied)
+{
+    for (int raw = 0; raw < 2; raw++)
+        for (int text = 0; text < 2; text++) {
+            struct object string = string_of(LIT("12"));
+            string.raw = raw;
+            string.text = text;
+            assert_copy_keeps_encoding(&string);
+        }
+    for (int type = TYPE_LIST; type < TYPE_COUNT; type++)
+        for (int wide = 0; wide < 2; wide++) {
+            struct object object = object_new((enum type)type);
+            if (type == TYPE_SET)
+                set_add(object.set, LIT("1"));
+            else
+                add(&object, 1);
+            if (wide) object_widen(&object);
+            assert_copy_keeps_encoding(&object);
+        }
+}
+END_TEST
+
 START_TEST(random_numbers_differ_also_across_a_refilled_pool)
 {
     struct random random;
@@ -192,6 +249,9 @@ Suite *test_suite(void)
         types_have_the_names_that_type_answers,
         collections_begin_with_the_small_encoding,
         a_string_is_int_embstr_or_raw_as_redis_says,
+        a_text_that_looks_like_a_number_is_not_called_int,
+        a_widened_collection_has_the_large_encoding_whatever_is_in_it,
+        a_copy_has_the_encoding_of_what_was_copied,
         random_numbers_differ_also_across_a_refilled_pool,
         NULL,
     };

@@ -121,6 +121,37 @@ START_TEST(every_member_comes_up_at_random_about_equally_often)
 }
 END_TEST
 
+START_TEST(a_member_that_is_taken_is_owned_and_no_longer_in)
+{
+    size_t base = mem_used();
+    struct set *set = set_new();
+    set_add(set, LIT("a"));
+    set_add(set, LIT("b"));
+    struct blob *taken = set_take(set, LIT("a"));
+    ck_assert(bytes_equal(blob_view(taken), LIT("a")));
+    ck_assert_ptr_null(set_take(set, LIT("a")));
+    ck_assert_uint_eq(set_count(set), 1);
+    set_check(set);
+    set_free(set);
+    blob_free(taken);
+    ck_assert_uint_eq(mem_used(), base);
+}
+END_TEST
+
+START_TEST(a_scan_of_an_intset_is_whole_whatever_the_cursor)
+{
+    struct set *set = set_new();
+    struct tally tally = { { 0 } };
+    char text[16];
+    for (int i = 0; i < 100; i++)
+        set_add(set, bytes_of(text, (size_t)snprintf(text, sizeof(text), "%d", i)));
+    ck_assert_uint_eq(set_scan(set, 12345, tally_member, &tally), 0);
+    for (int i = 0; i < 100; i++)
+        ck_assert_uint_eq(tally.seen[i], 1);
+    set_free(set);
+}
+END_TEST
+
 START_TEST(a_set_of_at_most_512_whole_numbers_is_called_intset)
 {
     struct set *set = set_new();
@@ -184,6 +215,8 @@ Suite *test_suite(void)
     const TTest *const tests[] = {
         a_set_is_what_an_array_says_after_any_random_steps,
         a_scan_sees_every_member,
+        a_scan_of_an_intset_is_whole_whatever_the_cursor,
+        a_member_that_is_taken_is_owned_and_no_longer_in,
         every_member_comes_up_at_random_about_equally_often,
         a_set_of_at_most_512_whole_numbers_is_called_intset,
         one_member_that_is_no_canonical_number_makes_a_hashtable_for_good,

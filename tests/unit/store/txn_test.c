@@ -197,6 +197,47 @@ START_TEST(a_miss_tells_keymiss_and_is_counted)
 }
 END_TEST
 
+/* The access time of k after a minute and a look. */
+static uint32_t accessed_after(struct entry *(*look)(struct txn *, struct bytes), bool no_touch)
+{
+    world.now += 60 * 1000;
+    struct txn *txn = world_begin(&world);
+    txn->no_touch = no_touch;
+    uint32_t accessed = look(txn, text("k"))->accessed;
+    world_commit(&world);
+    return accessed;
+}
+
+START_TEST(finding_and_reading_note_the_access_and_peeking_does_not)
+{
+    begin();
+    world_set(&world, "k", "v", NEVER);
+    uint32_t at = (uint32_t)(world.now / 1000);
+    ck_assert_uint_eq(accessed_after(txn_peek, false), at);
+    ck_assert_uint_eq(accessed_after(txn_find, true), at);
+    ck_assert_uint_eq(accessed_after(txn_read, true), at);
+    ck_assert_uint_eq(accessed_after(txn_find, false), at + 4 * 60);
+    ck_assert_uint_eq(accessed_after(txn_read, false), at + 5 * 60);
+    end();
+}
+END_TEST
+
+START_TEST(a_copy_takes_the_deadline_along_and_replaces_what_was_there)
+{
+    begin();
+    world_set(&world, "k", "v", world.now + 10);
+    world_set(&world, "to", "old", NEVER);
+    world_forget(&world);
+    struct txn *txn = world_begin(&world);
+    txn_key_copy(txn, txn_find(txn, text("k")), 0, text("to"));
+    ck_assert_int_eq(txn_find(txn, text("to"))->expires_at, world.now + 10);
+    ck_assert_int_eq(txn_find(txn, text("k"))->expires_at, world.now + 10);
+    world_commit(&world);
+    ck_assert_str_eq(world_events(&world), "new:to copy_to:to ");
+    end();
+}
+END_TEST
+
 START_TEST(dead_keys_count_nowhere_before_anyone_collects_them)
 {
     begin();
@@ -308,6 +349,8 @@ Suite *test_suite(void)
         a_value_made_of_the_old_value_is_safe,
         rename_takes_the_deadline_along_and_overwrites,
         a_miss_tells_keymiss_and_is_counted,
+        finding_and_reading_note_the_access_and_peeking_does_not,
+        a_copy_takes_the_deadline_along_and_replaces_what_was_there,
         dead_keys_count_nowhere_before_anyone_collects_them,
         flush_empties_one_database_and_leaves_no_timer,
         nothing_is_told_when_nobody_listens,

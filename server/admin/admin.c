@@ -1,0 +1,54 @@
+/* admin: gives each group of commands its context and adds it to the table. */
+#include "server/admin/admin.h"
+
+#include "store/mem.h"
+
+void admin_add_all(struct admin *admin, const struct admin_parts *parts)
+{
+    struct commands *commands = parts->commands;
+    admin->connection = (struct connection_context){ .clients = parts->clients,
+                                                     .conf = parts->conf,
+                                                     .pubsub = parts->pubsub,
+                                                     .watch = parts->dispatch->watch,
+                                                     .tracking = parts->dispatch->sinks->tracking,
+                                                     .pause = &parts->dispatch->pause,
+                                                     .observer = parts->observer };
+    admin->config = (struct config_context){ .conf = parts->conf,
+                                             .notify = parts->notify,
+                                             .stats = parts->dispatch->stats,
+                                             .store = parts->dispatch->store,
+                                             .observer = parts->observer,
+                                             .commands = commands,
+                                             .changed = parts->changed,
+                                             .ctx = parts->ctx };
+    admin->server = (struct server_context){ .clients = parts->clients,
+                                             .conf = parts->conf,
+                                             .clock = parts->clock,
+                                             .loop = parts->loop,
+                                             .pubsub = parts->pubsub,
+                                             .waiters = parts->dispatch->waiters,
+                                             .tracking = parts->dispatch->sinks->tracking,
+                                             .store = parts->dispatch->store,
+                                             .stats = parts->dispatch->stats,
+                                             .observer = parts->observer,
+                                             .commands = commands,
+                                             .started_mono_usec = clock_mono_usec(),
+                                             .run_id = parts->run_id };
+    admin->debug = (struct debug_context){ .conf = parts->conf,
+                                           .clock = parts->clock,
+                                           .clients = parts->clients };
+    admin->memory = (struct memory_context){ parts->dispatch->store, parts->clients, mem_used() };
+    admin->latency = (struct latency_context){ parts->observer, commands };
+
+    commands_add(commands, &connection_commands, &admin->connection);
+    commands_add(commands, &client_commands, &admin->connection);
+    commands_add(commands, &transaction_commands, parts->dispatch);
+    commands_add(commands, &pubsub_commands, parts->pubsub);
+    commands_add(commands, &config_commands, &admin->config);
+    commands_add(commands, &server_commands, &admin->server);
+    commands_add(commands, &debug_commands, &admin->debug);
+    commands_add(commands, &command_commands, commands);
+    commands_add(commands, &slowlog_commands, parts->observer);
+    commands_add(commands, &latency_commands, &admin->latency);
+    commands_add(commands, &memory_commands, &admin->memory);
+}

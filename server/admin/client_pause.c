@@ -1,0 +1,55 @@
+/* client_pause: see client_pause.h. Knows the arguments; what a pause holds up is dispatch's to
+ * say. */
+#include "server/admin/client_pause.h"
+
+#include "server/admin/admin.h"
+#include "server/args.h"
+#include "server/pause.h"
+
+static bool parse_kind(struct call *call, enum pause_kind *kind)
+{
+    *kind = PAUSE_ALL;
+    if (call->argc == 3 || arg_is(call, 3, "ALL")) return true;
+    *kind = PAUSE_WRITE;
+    if (arg_is(call, 3, "WRITE")) return true;
+    fail(call, ERR_PAUSE_MODE);
+    return false;
+}
+
+/* DIFFERS: a pause beyond the end of time is none in Redis; here it is as long as can be.
+ * (doc/differs.md) */
+static bool parse_until(struct call *call, msec *until)
+{
+    int64_t span;
+    if (!arg_int64_or(call, 2, &span, ERR_TIMEOUT)) return false;
+    if (span < 0) {
+        fail(call, ERR_TIMEOUT_NEGATIVE);
+        return false;
+    }
+    if (span == 0)
+        *until = call->txn->now - 1; /* over before it begins */
+    else if (!instant_after(call->txn->now, span, until))
+        *until = INSTANT_MAX;
+    return true;
+}
+
+void cmd_client_pause(struct call *call)
+{
+    const struct connection_context *context = call->context;
+    enum pause_kind kind;
+    msec until;
+    if (call->argc > 4) {
+        failf(call, ERR_SUBCOMMAND_OR_ARITY, arg_width(call, 1), call->argv[1].data, "CLIENT");
+        return;
+    }
+    if (!parse_kind(call, &kind) || !parse_until(call, &until)) return;
+    pause_begin(context->pause, kind, until);
+    reply_ok(call);
+}
+
+void cmd_client_unpause(struct call *call)
+{
+    const struct connection_context *context = call->context;
+    pause_end(context->pause);
+    reply_ok(call);
+}

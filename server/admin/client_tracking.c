@@ -1,0 +1,226 @@
+/* client_tracking: CLIENT TRACKING CACHING GETREDIR TRACKINGINFO.
+ * Knows the modes of tracking and what Redis says to those that do not fit. */
+#include "server/admin/client_tracking.h"
+
+#include <limits.h>
+
+#include "server/admin/admin.h"
+#include "server/args.h"
+#include "server/tracking.h"
+#include "store/mem.h"
+
+/* ---- TRACKING ------------------------------------------------------------------------------- */
+
+struct options {
+    struct tracking_mode mode;
+    int *prefixes; /* arguments */
+    int prefix_count;
+};
+
+static bool parse_redirect(struct call *call, int i, struct options *options)
+{
+    const struct connection_context *context = call->context;
+    int64_t id;
+    if (options->mode.redirect != NULL) {
+        fail(call, ERR_TRACKING_REDIRECTS);
+        return false;
+    }
+    if (!arg_int64(call, i, &id)) return false;
+    options->mode.redirect = clients_find(context->clients, (uint64_t)id);
+    if (options->mode.redirect != NULL) return true;
+    fail(call, ERR_TRACKING_NO_TARGET);
+    return false;
+}
+
+static bool parse_options(struct call *call, struct options *options)
+{
+    struct tracking_mode *mode = &options->mode;
+    for (int i = 3; i < call->argc; i++) {
+        bool more = i + 1 < call->argc;
+        if (arg_is(call, i, "REDIRECT") && more) {
+            if (!parse_redirect(call, ++i, options)) return false;
+        } else if (arg_is(call, i, "PREFIX") && more) {
+            options->prefixes[options->prefix_count++] = ++i;
+        } else if (arg_is(call, i, "BCAST")) {
+            mode->broadcast = true;
+        } else if (arg_is(call, i, "OPTIN")) {
+            mode->opt_in = true;
+        } else if (arg_is(call, i, "OPTOUT")) {
+            mode->opt_out = true;
+        } else if (arg_is(call, i, "NOLOOP")) {
+            mode->no_loop = true;
+        } else {
+            fail(call, ERR_SYNTAX);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool mode_fits(struct call *call, const struct options *options)
+{
+    const struct tracking_mode *mode = &options->mode;
+    struct tracking_view now;
+    bool tracks = tracking_view(call->session, &now);
+    if (!mode->broadcast && options->prefix_count > 0)
+        fail(call, ERR_TRACKING_PREFIX_ALONE);
+    else if (tracks && now.mode.broadcast != mode->broadcast)
+        failf(call, ERR_TRACKING_SWITCH, "BCAST", " on/off");
+    else if (mode->broadcast && (mode->opt_in || mode->opt_out))
+        fail(call, ERR_TRACKING_OPT_BCAST);
+    else if (mode->opt_in && mode->opt_out)
+        fail(call, ERR_TRACKING_BOTH_OPTS);
+    else if ((mode->opt_in && now.mode.opt_out) || (mode->opt_out && now.mode.opt_in))
+        failf(call, ERR_TRACKING_SWITCH, "OPTIN/OPTOUT", "");
+    else
+        return true;
+    return false;
+}
+
+static int width(struct bytes text)
+{
+    return text.len < INT_MAX ? (int)text.len : INT_MAX;
+}
+
+static bool fail_overlap(struct call *call, struct bytes prefix, const char *which,
+                         struct bytes other)
+{
+    failf(call, ERR_TRACKING_OVERLAP, width(prefix), prefix.data, which, width(other), other.data);
+    return false;
+}
+
+static bool begins_alike(struct bytes a, struct bytes b)
+{
+    size_t len = a.len < b.len ? a.len : b.len;
+    return bytes_equal(bytes_of(a.data, len), bytes_of(b.data, len));
+}
+
+/* DIFFERS: where Redis finds an overlap behind the first prefix, it replies the error and then goes
+ * on all the same. (doc/differs.md) */
+static bool prefixes_fit(struct call *call, const struct options *options)
+{
+    for (int i = 0; i < options->prefix_count; i++) {
+        struct bytes prefix = call->argv[options->prefixes[i]], other;
+        if (tracking_overlaps(call->session, prefix, &other))
+            return fail_overlap(call, prefix, "an existing", other);
+        for (int j = i + 1; j < options->prefix_count; j++) {
+            other = call->argv[options->prefixes[j]];
+            if (begins_alike(prefix, other))
+                return fail_overlap(call, prefix, "another provided", other);
+        }
+    }
+    return true;
+}
+
+static bool switch_on(struct call *call, const struct options *options)
+{
+    const struct connection_context *context = call->context;
+    struct session *session = call->session;
+    if (!mode_fits(call, options) || !prefixes_fit(call, options)) return false;
+    tracking_on(context->tracking, session, &options->mode);
+    if (options->mode.broadcast && options->prefix_count == 0)
+        tracking_add_prefix(context->tracking, session, LIT(""));
+    for (int i = 0; i < options->prefix_count; i++)
+        tracking_add_prefix(context->tracking, session, call->argv[options->prefixes[i]]);
+    return true;
+}
+
+static bool switch_tracking(struct call *call, const struct options *options)
+{
+    const struct connection_context *context = call->context;
+    if (arg_is(call, 2, "ON")) return switch_on(call, options);
+    if (arg_is(call, 2, "OFF")) {
+        tracking_off(context->tracking, call->session);
+        return true;
+    }
+    fail(call, ERR_SYNTAX);
+    return false;
+}
+
+void cmd_client_tracking(struct call *call)
+{
+    struct options options = { .prefixes =
+                                   mem_alloc((size_t)call->argc * sizeof(*options.prefixes)) };
+    if (parse_options(call, &options) && switch_tracking(call, &options)) reply_ok(call);
+    mem_free(options.prefixes);
+}
+
+/* ---- CACHING -------------------------------------------------------------------------------- */
+
+void cmd_client_caching(struct call *call)
+{
+    struct tracking_view now;
+    bool yes = arg_is(call, 2, "YES");
+    if (!tracking_view(call->session, &now)) {
+        fail(call, ERR_CACHING_OFF);
+        return;
+    }
+    if (!yes && !arg_is(call, 2, "NO")) {
+        fail(call, ERR_SYNTAX);
+        return;
+    }
+    if (!(yes ? now.mode.opt_in : now.mode.opt_out)) {
+        failf(call, ERR_CACHING_MODE, yes ? "YES" : "NO", yes ? "OPTIN" : "OPTOUT");
+        return;
+    }
+    tracking_set_caching(call->session);
+    reply_ok(call);
+}
+
+/* ---- looking -------------------------------------------------------------------------------- */
+
+static int64_t redirection_of(const struct session *session)
+{
+    struct tracking_view now;
+    return tracking_view(session, &now) ? (int64_t)now.redirect_id : -1;
+}
+
+void cmd_client_getredir(struct call *call)
+{
+    resp_integer(call->out, redirection_of(call->session));
+}
+
+enum { FLAGS_MAX = 8 };
+
+static size_t flags_of(const struct session *session, const char **flags)
+{
+    struct tracking_view now;
+    size_t count = 0;
+    flags[count++] = tracking_view(session, &now) ? "on" : "off";
+    if (now.mode.broadcast) flags[count++] = "bcast";
+    if (now.mode.opt_in) flags[count++] = "optin";
+    if (now.mode.opt_in && now.caching) flags[count++] = "caching-yes";
+    if (now.mode.opt_out) flags[count++] = "optout";
+    if (now.mode.opt_out && now.caching) flags[count++] = "caching-no";
+    if (now.mode.no_loop) flags[count++] = "noloop";
+    if (now.broken) flags[count++] = "broken_redirect";
+    return count;
+}
+
+static void count_prefix(void *ctx, struct bytes prefix)
+{
+    (void)prefix;
+    (*(size_t *)ctx)++;
+}
+
+static void reply_prefix(void *ctx, struct bytes prefix)
+{
+    resp_bulk(ctx, prefix.data, prefix.len);
+}
+
+void cmd_client_trackinginfo(struct call *call)
+{
+    const char *flags[FLAGS_MAX];
+    size_t count = flags_of(call->session, flags), prefixes = 0;
+    resp_map(call->out, 3);
+    resp_bulk_text(call->out, "flags");
+    resp_set(call->out, count);
+    for (size_t i = 0; i < count; i++)
+        resp_bulk_text(call->out, flags[i]);
+    resp_bulk_text(call->out, "redirect");
+    resp_integer(call->out, redirection_of(call->session));
+    resp_bulk_text(call->out, "prefixes");
+    tracking_each_prefix(call->session, count_prefix, &prefixes);
+    resp_array(call->out, prefixes);
+    tracking_each_prefix(call->session, reply_prefix, call->out);
+}

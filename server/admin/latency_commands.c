@@ -1,0 +1,350 @@
+/* latency_commands: LATENCY: moments that took long, and each command's times. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "server/admin/admin.h"
+#include "server/admin/text.h"
+#include "server/args.h"
+#include "store/mem.h"
+
+enum { COMMAND_NAME_MAX = 128 };
+
+static const struct latency *latency_of(const struct call *call)
+{
+    return &((const struct latency_context *)call->context)->observer->latency;
+}
+
+static void cmd_latency_latest(struct call *call)
+{
+    const struct latency *latency = latency_of(call);
+    size_t seen = 0;
+    for (unsigned event = 0; event < LATENCY_EVENTS; event++)
+        seen += latency->series[event].count > 0;
+    resp_array(call->out, seen);
+    for (unsigned event = 0; event < LATENCY_EVENTS; event++) {
+        const struct latency_series *series = &latency->series[event];
+        if (series->count == 0) continue;
+        const struct latency_sample *last = latency_sample(series, series->count - 1);
+        resp_array(call->out, 4);
+        resp_bulk_text(call->out, latency_name((enum latency_event)event));
+        resp_integer(call->out, last->at_sec);
+        resp_integer(call->out, last->msec);
+        resp_integer(call->out, series->worst_msec);
+    }
+}
+
+/* The series that argument 2 names, or NULL when there is nothing in it. */
+static const struct latency_series *named_series(const struct call *call)
+{
+    enum latency_event event = latency_find(call->argv[2]);
+    if (event == LATENCY_EVENTS || latency_of(call)->series[event].count == 0) return NULL;
+    return &latency_of(call)->series[event];
+}
+
+static void cmd_latency_history(struct call *call)
+{
+    const struct latency_series *series = named_series(call);
+    unsigned count = series != NULL ? series->count : 0;
+    resp_array(call->out, count);
+    for (unsigned i = 0; i < count; i++) {
+        const struct latency_sample *sample = latency_sample(series, i);
+        resp_array(call->out, 2);
+        resp_integer(call->out, sample->at_sec);
+        resp_integer(call->out, sample->msec);
+    }
+}
+
+static void cmd_latency_reset(struct call *call)
+{
+    struct latency *latency = (struct latency *)latency_of(call);
+    int64_t reset = 0;
+    for (unsigned event = 0; event < LATENCY_EVENTS; event++) {
+        bool wanted = call->argc == 2;
+        for (int i = 2; i < call->argc && !wanted; i++)
+            wanted = latency_find(call->argv[i]) == (enum latency_event)event;
+        if (!wanted || latency->series[event].count == 0) continue;
+        latency->series[event] = (struct latency_series){ .count = 0 };
+        reset++;
+    }
+    resp_integer(call->out, reset);
+}
+
+/* ---- GRAPH and DOCTOR: for people --------------------------------------------------------------
+ */
+
+enum { GRAPH_ROWS = 8, GRAPH_COLUMNS = 78 };
+
+static void append_text(struct outbuf *text, const char *line)
+{
+    outbuf_append(text, line, strlen(line));
+}
+
+static void append_age(struct outbuf *text, int64_t age_sec)
+{
+    char line[32];
+    if (age_sec < 60)
+        snprintf(line, sizeof(line), "%" PRId64 "s", age_sec);
+    else if (age_sec < 3600)
+        snprintf(line, sizeof(line), "%" PRId64 "m", age_sec / 60);
+    else
+        snprintf(line, sizeof(line), "%" PRId64 "h", age_sec / 3600);
+    append_text(text, line);
+}
+
+/* A bar for each sample, the newest at the right. */
+static void draw_graph(struct outbuf *text, const struct latency_series *series, int64_t high,
+                       int64_t now_sec)
+{
+    unsigned shown = series->count < GRAPH_COLUMNS ? series->count : GRAPH_COLUMNS;
+    unsigned first = series->count - shown;
+    for (int64_t row = GRAPH_ROWS; row > 0; row--) {
+        for (unsigned i = first; i < series->count; i++) {
+            int64_t height = latency_sample(series, i)->msec * GRAPH_ROWS;
+            append_text(text, height >= row * high || row == 1 ? "#" : " ");
+        }
+        append_text(text, "\n");
+    }
+    append_age(text, now_sec - latency_sample(series, first)->at_sec);
+    append_text(text, " ago ... ");
+    append_age(text, now_sec - latency_sample(series, series->count - 1)->at_sec);
+    append_text(text, " ago\n");
+}
+
+struct summary {
+    int64_t low, high, sum;
+};
+
+static struct summary summary_of(const struct latency_series *series)
+{
+    struct summary summary = { .low = INT64_MAX };
+    for (unsigned i = 0; i < series->count; i++) {
+        int64_t msec_taken = latency_sample(series, i)->msec;
+        if (msec_taken < summary.low) summary.low = msec_taken;
+        if (msec_taken > summary.high) summary.high = msec_taken;
+        summary.sum += msec_taken;
+    }
+    return summary;
+}
+
+static void cmd_latency_graph(struct call *call)
+{
+    const struct latency_series *series = named_series(call);
+    if (series == NULL) {
+        failf(call, ERR_LATENCY_NO_SAMPLES, arg_width(call, 2), call->argv[2].data);
+        return;
+    }
+    struct summary summary = summary_of(series);
+    struct outbuf text;
+    char line[256];
+    outbuf_init(&text);
+    snprintf(line, sizeof(line),
+             "%s - high %" PRId64 " ms, low %" PRId64 " ms (all time high %" PRId64 " ms)\n",
+             latency_name(latency_find(call->argv[2])), summary.high, summary.low,
+             series->worst_msec);
+    append_text(&text, line);
+    draw_graph(&text, series, summary.high, call->txn->now / 1000);
+    reply_text(call, &text);
+}
+
+static void cmd_latency_doctor(struct call *call)
+{
+    static const char *const advice[LATENCY_EVENTS] = {
+        [LATENCY_COMMAND] = "SLOWLOG GET shows which calls they were, if slowlog-log-slower-than "
+                            "is low enough. Commands that look at many elements cost O(N).",
+        [LATENCY_FAST_COMMAND] = "Fast commands wait for the machine, not for data: look at its "
+                                 "load, at swapping, at a hypervisor.",
+        [LATENCY_EXPIRY] = "Many keys with one deadline: a JITTER on TTLs spreads them.",
+    };
+    const struct latency *latency = latency_of(call);
+    struct outbuf text;
+    char line[512];
+    outbuf_init(&text);
+    for (unsigned event = 0; event < LATENCY_EVENTS; event++) {
+        const struct latency_series *series = &latency->series[event];
+        if (series->count == 0) continue;
+        struct summary summary = summary_of(series);
+        snprintf(line, sizeof(line),
+                 "%s: %u samples, %" PRId64 " ms on average, at worst %" PRId64 " ms.\n  %s\n",
+                 latency_name((enum latency_event)event), series->count,
+                 summary.sum / series->count, series->worst_msec, advice[event]);
+        append_text(&text, line);
+    }
+    if (text.len == 0)
+        append_text(&text,
+                    "Nothing took as long as latency-monitor-threshold (0: not measured).\n");
+    reply_text(call, &text);
+}
+
+/* ---- HISTOGRAM ----------------------------------------------------------------------------------
+ */
+
+static unsigned bucket_count(const struct histogram *spans)
+{
+    unsigned count = 1;
+    while (histogram_up_to(spans, (UINT64_C(1) << (count - 1))) < spans->count)
+        count++;
+    return count;
+}
+
+static void reply_histogram(struct call *call, struct command_ref ref)
+{
+    char name[COMMAND_NAME_MAX];
+    const struct histogram *spans = ref.stats->spans;
+    resp_bulk(call->out, name, command_full_name(ref, name, sizeof(name)));
+    resp_map(call->out, 2);
+    resp_bulk_text(call->out, "calls");
+    resp_integer(call->out, (int64_t)ref.stats->calls);
+    resp_bulk_text(call->out, "histogram_usec");
+    unsigned count = bucket_count(spans);
+    resp_map(call->out, count);
+    for (unsigned i = 0; i < count; i++) {
+        uint64_t upto = UINT64_C(1) << i;
+        resp_integer(call->out, (int64_t)upto);
+        resp_integer(call->out, (int64_t)histogram_up_to(spans, upto));
+    }
+}
+
+struct histograms {
+    struct call *call;
+    size_t count;
+    bool reply; /* else only count */
+};
+
+/* A command that was asked for brings its subcommands. */
+static bool is_wanted(const struct call *call, struct command_ref ref)
+{
+    char name[COMMAND_NAME_MAX];
+    struct bytes full = bytes_of(name, command_full_name(ref, name, sizeof(name)));
+    if (call->argc == 2) return true;
+    for (int i = 2; i < call->argc; i++) {
+        const struct command *row = ref.parent != NULL ? ref.parent : ref.row;
+        if (arg_is(call, i, row->name) || bytes_equal(call->argv[i], full)) return true;
+    }
+    return false;
+}
+
+static void visit_histogram(void *ctx, struct command_ref ref)
+{
+    struct histograms *all = ctx;
+    if (ref.stats->spans == NULL || !is_wanted(all->call, ref)) return;
+    all->count++;
+    if (all->reply) reply_histogram(all->call, ref);
+}
+
+static void cmd_latency_histogram(struct call *call)
+{
+    const struct latency_context *context = call->context;
+    struct histograms all = { .call = call };
+    commands_each_stats(context->commands, visit_histogram, &all);
+    resp_map(call->out, all.count);
+    all.reply = true;
+    commands_each_stats(context->commands, visit_histogram, &all);
+}
+
+static void cmd_latency_help(struct call *call)
+{
+    static const char *const lines[] = {
+        "LATENCY <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+        "DOCTOR",
+        "    What took long, in words.",
+        "GRAPH <event>",
+        "    The samples of an event as bars.",
+        "HISTORY <event>",
+        "    The samples of an event: unix time and milliseconds.",
+        "LATEST",
+        "    Of each event the last sample and the worst.",
+        "RESET [<event> ...]",
+        "    Forgets the samples of some events or all.",
+        "HISTOGRAM [<command> ...]",
+        "    How many calls of a command took up to 1, 2, 4 ... microseconds.",
+    };
+    reply_help(call, lines, sizeof(lines) / sizeof(lines[0]));
+}
+
+enum { SYSTEM = ADMIN | NOSCRIPT | LOADING | STALE };
+
+static const struct command subcommands[] = {
+    { .name = "DOCTOR",
+      .run = cmd_latency_doctor,
+      .arity = 2,
+      .flags = SYSTEM,
+      .tips = "nondeterministic_output request_policy:all_nodes response_policy:special",
+      .group = "server",
+      .since = "2.8.13",
+      .complexity = "O(1)",
+      .syntax = "",
+      .summary = "What took long, in words." },
+    { .name = "GRAPH",
+      .run = cmd_latency_graph,
+      .arity = 3,
+      .flags = SYSTEM,
+      .tips = "nondeterministic_output request_policy:all_nodes response_policy:special",
+      .group = "server",
+      .since = "2.8.13",
+      .complexity = "O(1)",
+      .syntax = "event",
+      .summary = "The samples of an event as bars." },
+    { .name = "HISTORY",
+      .run = cmd_latency_history,
+      .arity = 3,
+      .flags = SYSTEM,
+      .tips = "nondeterministic_output request_policy:all_nodes response_policy:special",
+      .group = "server",
+      .since = "2.8.13",
+      .complexity = "O(1)",
+      .syntax = "event",
+      .summary = "The samples of an event." },
+    { .name = "LATEST",
+      .run = cmd_latency_latest,
+      .arity = 2,
+      .flags = SYSTEM,
+      .tips = "nondeterministic_output request_policy:all_nodes response_policy:special",
+      .group = "server",
+      .since = "2.8.13",
+      .complexity = "O(1)",
+      .syntax = "",
+      .summary = "The last sample of each event." },
+    { .name = "RESET",
+      .run = cmd_latency_reset,
+      .arity = -2,
+      .flags = SYSTEM,
+      .tips = "request_policy:all_nodes response_policy:all_succeeded",
+      .group = "server",
+      .since = "2.8.13",
+      .complexity = "O(1)",
+      .syntax = "[event [event ...]]",
+      .summary = "Forgets samples." },
+    { .name = "HISTOGRAM",
+      .run = cmd_latency_histogram,
+      .arity = -2,
+      .flags = SYSTEM,
+      .tips = "nondeterministic_output request_policy:all_nodes response_policy:special",
+      .group = "server",
+      .since = "7.0.0",
+      .complexity = "O(N), N commands",
+      .syntax = "[command [command ...]]",
+      .summary = "How long calls took, by command." },
+    { .name = "HELP",
+      .run = cmd_latency_help,
+      .arity = 2,
+      .flags = LOADING | STALE,
+      .group = "server",
+      .since = "2.8.13",
+      .complexity = "O(1)",
+      .syntax = "",
+      .summary = "What LATENCY can do." },
+    { .name = NULL },
+};
+
+static const struct command rows[] = {
+    { .name = "LATENCY",
+      .arity = -2,
+      .group = "server",
+      .since = "2.8.13",
+      .complexity = "depends on the subcommand",
+      .syntax = "",
+      .summary = "Moments that took long.",
+      .subcommands = subcommands },
+};
+
+const struct command_group latency_commands = COMMAND_GROUP(rows);

@@ -1,0 +1,80 @@
+/* lolwut: LOLWUT: a small picture of what is about to end: a row for each span of time from now, a
+ * mark for each key that dies in it. */
+#include "server/admin/lolwut.h"
+
+#include <stdio.h>
+
+#include "server/admin/text.h"
+#include "server/args.h"
+#include "server/version.h"
+
+enum { WIDTH = 48, LINE_MAX_CHARS = 128, LOOKED_AT_MAX = 100000 };
+
+static const struct row {
+    const char *name;
+    msec within;
+} rows[] = {
+    { "a second", 1000 },
+    { "ten seconds", 10 * 1000 },
+    { "a minute", 60 * 1000 },
+    { "ten minutes", 10 * 60 * 1000 },
+    { "an hour", 60 * 60 * 1000 },
+    { "a day", 24 * 60 * 60 * 1000 },
+    { "a year", 365LL * 24 * 60 * 60 * 1000 },
+};
+
+enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
+
+struct picture {
+    msec now;
+    size_t counts[ROWS];
+    size_t looked_at;
+};
+
+static bool look_at(void *ctx, struct deadline *d, msec at)
+{
+    struct picture *picture = ctx;
+    (void)d;
+    unsigned row = 0;
+    while (row < ROWS - 1 && at - picture->now > rows[row].within)
+        row++;
+    picture->counts[row]++;
+    return ++picture->looked_at < LOOKED_AT_MAX;
+}
+
+static size_t most(const struct picture *picture)
+{
+    size_t high = 1;
+    for (unsigned row = 0; row < ROWS; row++)
+        if (picture->counts[row] > high) high = picture->counts[row];
+    return high;
+}
+
+static void draw(const struct picture *picture, struct outbuf *text)
+{
+    static const char marks[] = "................................................";
+    size_t high = most(picture);
+    for (unsigned row = 0; row < ROWS; row++) {
+        size_t count = picture->counts[row];
+        size_t width = high <= WIDTH ? count : (count * WIDTH + high - 1) / high;
+        char line[LINE_MAX_CHARS];
+        int len = snprintf(line, sizeof(line), "within %-12s |%-*.*s| %zu\n", rows[row].name, WIDTH,
+                           (int)width, marks, count);
+        outbuf_append(text, line, (size_t)len);
+    }
+}
+
+void cmd_lolwut(struct call *call)
+{
+    int64_t version;
+    if (call->argc > 2 && arg_is(call, 1, "VERSION") && !arg_int64(call, 2, &version)) return;
+    struct picture picture = { .now = call->txn->now };
+    agenda_each_until(&call->txn->ks->agenda, INSTANT_MAX, look_at, &picture);
+    struct outbuf text;
+    outbuf_init(&text);
+    draw(&picture, &text);
+    static const char title[] =
+        "\nWhat ends next. expired ver. " EXPIRED_VERSION ", as Redis ver. " REDIS_VERSION "\n";
+    outbuf_append(&text, title, sizeof(title) - 1);
+    reply_text(call, &text);
+}

@@ -1,0 +1,254 @@
+/* memory: MEMORY: what the data, one key, and the allocator take. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "server/admin/admin.h"
+#include "server/admin/text.h"
+#include "server/args.h"
+#include "store/mem.h"
+
+/* SAMPLES is read, for its errors: sizes are counted, never estimated. */
+static void cmd_memory_usage(struct call *call)
+{
+    for (int i = 3; i < call->argc; i += 2) {
+        int64_t samples;
+        bool valued = arg_is(call, i, "SAMPLES") && i + 1 < call->argc;
+        if (valued && !arg_int64(call, i + 1, &samples)) return;
+        if (valued && samples >= 0) continue;
+        fail(call, ERR_SYNTAX);
+        return;
+    }
+    const struct entry *entry = txn_find(call->txn, call->argv[2]);
+    if (entry == NULL)
+        resp_null(call->out);
+    else
+        resp_integer(call->out, (int64_t)entry_bytes(entry));
+}
+
+/* What tables and deadlines of the databases take beside the keys and values themselves. */
+struct overhead {
+    size_t tables, deadlines, keys;
+};
+
+static struct overhead overhead_of(const struct keyspace *ks)
+{
+    return (struct overhead){ dict_bytes(&ks->dict), agenda_bytes(&ks->agenda),
+                              dict_count(&ks->dict) };
+}
+
+static struct overhead total_overhead(const struct store *store)
+{
+    struct overhead total = { 0 };
+    for (unsigned db = 0; db < store->database_count; db++) {
+        struct overhead one = overhead_of(&store->databases[db]);
+        total.tables += one.tables;
+        total.deadlines += one.deadlines;
+        total.keys += one.keys;
+    }
+    return total;
+}
+
+static void reply_count(struct call *call, const char *name, size_t value)
+{
+    resp_bulk_text(call->out, name);
+    resp_integer(call->out, (int64_t)value);
+}
+
+static void reply_ratio(struct call *call, const char *name, double value)
+{
+    resp_bulk_text(call->out, name);
+    resp_double(call->out, value);
+}
+
+static size_t databases_in_use(const struct store *store)
+{
+    size_t count = 0;
+    for (unsigned db = 0; db < store->database_count; db++)
+        count += dict_count(&store->databases[db].dict) > 0;
+    return count;
+}
+
+static void reply_databases(struct call *call, const struct store *store)
+{
+    for (unsigned db = 0; db < store->database_count; db++) {
+        char name[32];
+        struct overhead one = overhead_of(&store->databases[db]);
+        if (one.keys == 0) continue;
+        snprintf(name, sizeof(name), "db.%u", db);
+        resp_bulk_text(call->out, name);
+        resp_map(call->out, 2);
+        reply_count(call, "overhead.hashtable.main", one.tables);
+        reply_count(call, "overhead.hashtable.expires", one.deadlines);
+    }
+}
+
+static void cmd_memory_stats(struct call *call)
+{
+    const struct memory_context *context = call->context;
+    const struct store *store = context->store;
+    struct overhead total = total_overhead(store);
+    size_t used = mem_used(), peak = mem_peak(), clients = clients_bytes(context->clients);
+    size_t overhead = total.tables + total.deadlines + clients;
+    size_t data = used > overhead ? used - overhead : 0;
+    enum { PLAIN_FIELDS = 11 };
+    resp_map(call->out, PLAIN_FIELDS + databases_in_use(store));
+    reply_count(call, "peak.allocated", peak);
+    reply_count(call, "total.allocated", used);
+    reply_count(call, "startup.allocated", context->bytes_at_start);
+    reply_count(call, "clients.normal", clients);
+    reply_databases(call, store);
+    reply_count(call, "overhead.total", overhead);
+    reply_count(call, "keys.count", total.keys);
+    reply_count(call, "keys.bytes-per-key", total.keys > 0 ? data / total.keys : 0);
+    reply_count(call, "dataset.bytes", data);
+    reply_ratio(call, "dataset.percentage", used > 0 ? 100.0 * (double)data / (double)used : 0);
+    reply_ratio(call, "peak.percentage", peak > 0 ? 100.0 * (double)used / (double)peak : 0);
+    reply_ratio(call, "fragmentation", used > 0 ? (double)mem_resident() / (double)used : 0);
+}
+
+/* Thresholds under which a figure says nothing, and over which it says trouble. */
+#define SMALL_BYTES ((size_t)5 << 20)
+#define HIGH_RATIO  1.4
+
+static void cmd_memory_doctor(struct call *call)
+{
+    size_t used = mem_used(), peak = mem_peak(), resident = mem_resident();
+    struct outbuf text;
+    char line[256];
+    int len;
+    outbuf_init(&text);
+    if (used < SMALL_BYTES) {
+        len = snprintf(line, sizeof(line), "%zu bytes in use: too few for a judgement.\n", used);
+        outbuf_append(&text, line, (size_t)len);
+    } else {
+        if ((double)peak / (double)used > HIGH_RATIO) {
+            len = snprintf(line, sizeof(line),
+                           "Peak: %zu bytes were in use once, %zu are now; what was freed may "
+                           "still be held.\n",
+                           peak, used);
+            outbuf_append(&text, line, (size_t)len);
+        }
+        if ((double)resident / (double)used > HIGH_RATIO) {
+            len = snprintf(line, sizeof(line),
+                           "Fragmentation: %zu bytes are resident for %zu in use; MEMORY PURGE "
+                           "gives back what it can.\n",
+                           resident, used);
+            outbuf_append(&text, line, (size_t)len);
+        }
+        if (text.len == 0) {
+            static const char fine[] = "Nothing stands out.\n";
+            outbuf_append(&text, fine, sizeof(fine) - 1);
+        }
+    }
+    reply_text(call, &text);
+}
+
+static void append_statistics(void *ctx, const char *text)
+{
+    outbuf_append(ctx, text, strlen(text));
+}
+
+static void cmd_memory_malloc_stats(struct call *call)
+{
+    struct outbuf text;
+    outbuf_init(&text);
+    mem_describe(append_statistics, &text);
+    reply_text(call, &text);
+}
+
+static void cmd_memory_purge(struct call *call)
+{
+    mem_purge();
+    reply_ok(call);
+}
+
+static void cmd_memory_help(struct call *call)
+{
+    static const char *const lines[] = {
+        "MEMORY <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+        "DOCTOR",
+        "    What stands out, in words.",
+        "MALLOC-STATS",
+        "    The allocator's own report.",
+        "PURGE",
+        "    Asks the allocator to give back what it holds unused.",
+        "STATS",
+        "    Where the memory is.",
+        "USAGE <key> [SAMPLES <count>]",
+        "    Bytes of a key and its value; counted, so SAMPLES changes nothing.",
+    };
+    reply_help(call, lines, sizeof(lines) / sizeof(lines[0]));
+}
+
+static const struct command subcommands[] = {
+    { .name = "DOCTOR",
+      .run = cmd_memory_doctor,
+      .arity = 2,
+      .tips = "nondeterministic_output request_policy:all_shards response_policy:special",
+      .group = "server",
+      .since = "4.0.0",
+      .complexity = "O(1)",
+      .syntax = "",
+      .summary = "What stands out in the use of memory." },
+    { .name = "MALLOC-STATS",
+      .run = cmd_memory_malloc_stats,
+      .arity = 2,
+      .tips = "nondeterministic_output request_policy:all_shards response_policy:special",
+      .group = "server",
+      .since = "4.0.0",
+      .complexity = "depends on the allocator",
+      .syntax = "",
+      .summary = "The allocator's own report." },
+    { .name = "PURGE",
+      .run = cmd_memory_purge,
+      .arity = 2,
+      .tips = "request_policy:all_shards response_policy:all_succeeded",
+      .group = "server",
+      .since = "4.0.0",
+      .complexity = "depends on the allocator",
+      .syntax = "",
+      .summary = "Asks the allocator to give back what it holds unused." },
+    { .name = "STATS",
+      .run = cmd_memory_stats,
+      .arity = 2,
+      .tips = "nondeterministic_output request_policy:all_shards response_policy:special",
+      .group = "server",
+      .since = "4.0.0",
+      .complexity = "O(N), N connections",
+      .syntax = "",
+      .summary = "Where the memory is." },
+    { .name = "USAGE",
+      .run = cmd_memory_usage,
+      .arity = -3,
+      .flags = READONLY,
+      .keys = { .first = 2, .last = 2, .step = 1 },
+      .key_flags = KEY_RO,
+      .group = "server",
+      .since = "4.0.0",
+      .complexity = "O(1)",
+      .syntax = "key [SAMPLES count]",
+      .summary = "The bytes that a key and its value take." },
+    { .name = "HELP",
+      .run = cmd_memory_help,
+      .arity = 2,
+      .flags = LOADING | STALE,
+      .group = "server",
+      .since = "4.0.0",
+      .complexity = "O(1)",
+      .syntax = "",
+      .summary = "What MEMORY can do." },
+    { .name = NULL },
+};
+
+static const struct command rows[] = {
+    { .name = "MEMORY",
+      .arity = -2,
+      .group = "server",
+      .since = "4.0.0",
+      .complexity = "depends on the subcommand",
+      .syntax = "",
+      .summary = "What takes how much memory.",
+      .subcommands = subcommands },
+};
+
+const struct command_group memory_commands = COMMAND_GROUP(rows);

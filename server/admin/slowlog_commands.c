@@ -1,0 +1,138 @@
+/* slowlog_commands: SLOWLOG and MONITOR: calls seen from outside. Context: struct observer. */
+#include "server/admin/admin.h"
+#include "server/admin/text.h"
+#include "server/args.h"
+
+enum { SHOWN = 10 };
+
+static void reply_slow_call(struct call *call, const struct slow_call *slow)
+{
+    resp_array(call->out, 6);
+    resp_integer(call->out, (int64_t)slow->id);
+    resp_integer(call->out, slow->at_sec);
+    resp_integer(call->out, slow->usec);
+    resp_array(call->out, (size_t)slow->argc);
+    for (int i = 0; i < slow->argc; i++)
+        reply_bytes(call, blob_view(slow->argv[i]));
+    reply_bytes(call, blob_view(slow->peer));
+    reply_bytes(call, blob_view(slow->name));
+}
+
+static void cmd_slowlog_get(struct call *call)
+{
+    const struct observer *observer = call->context;
+    int64_t wanted = SHOWN;
+    if (call->argc > 3) {
+        failf(call, ERR_SUBCOMMAND_OR_ARITY, arg_width(call, 1), call->argv[1].data, "SLOWLOG");
+        return;
+    }
+    if (call->argc == 3 && !arg_range(call, 2, -1, INT64_MAX, &wanted, ERR_SLOWLOG_COUNT)) return;
+    size_t count = slowlog_count(observer->slowlog);
+    if (wanted >= 0 && (uint64_t)wanted < count) count = (size_t)wanted;
+    resp_array(call->out, count);
+    const struct slow_call *slow = slowlog_newest(observer->slowlog);
+    for (; count > 0; count--, slow = slow->older)
+        reply_slow_call(call, slow);
+}
+
+static void cmd_slowlog_len(struct call *call)
+{
+    const struct observer *observer = call->context;
+    resp_integer(call->out, (int64_t)slowlog_count(observer->slowlog));
+}
+
+static void cmd_slowlog_reset(struct call *call)
+{
+    const struct observer *observer = call->context;
+    slowlog_reset(observer->slowlog);
+    reply_ok(call);
+}
+
+static void cmd_slowlog_help(struct call *call)
+{
+    static const char *const lines[] = {
+        "SLOWLOG <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+        "GET [<count>]",
+        "    The newest entries (default: 10, -1: all). An entry is: id, unix time,",
+        "    microseconds, arguments, the client's address, the client's name.",
+        "LEN",
+        "    How many entries there are.",
+        "RESET",
+        "    Forgets them.",
+    };
+    reply_help(call, lines, sizeof(lines) / sizeof(lines[0]));
+}
+
+static void cmd_monitor(struct call *call)
+{
+    const struct observer *observer = call->context;
+    monitor_add(observer->monitor, call->session);
+    reply_ok(call);
+}
+
+enum { SYSTEM = ADMIN | LOADING | STALE };
+
+static const struct command subcommands[] = {
+    { .name = "GET",
+      .run = cmd_slowlog_get,
+      .arity = -2,
+      .flags = SYSTEM,
+      .tips = "request_policy:all_nodes nondeterministic_output",
+      .group = "server",
+      .since = "2.2.12",
+      .complexity = "O(N), N entries",
+      .syntax = "[count]",
+      .summary = "The newest slow calls." },
+    { .name = "LEN",
+      .run = cmd_slowlog_len,
+      .arity = 2,
+      .flags = SYSTEM,
+      .tips = "request_policy:all_nodes response_policy:agg_sum nondeterministic_output",
+      .group = "server",
+      .since = "2.2.12",
+      .complexity = "O(1)",
+      .syntax = "",
+      .summary = "How many slow calls are kept." },
+    { .name = "RESET",
+      .run = cmd_slowlog_reset,
+      .arity = 2,
+      .flags = SYSTEM,
+      .tips = "request_policy:all_nodes response_policy:all_succeeded",
+      .group = "server",
+      .since = "2.2.12",
+      .complexity = "O(N), N entries",
+      .syntax = "",
+      .summary = "Forgets the slow calls." },
+    { .name = "HELP",
+      .run = cmd_slowlog_help,
+      .arity = 2,
+      .flags = LOADING | STALE,
+      .group = "server",
+      .since = "6.2.0",
+      .complexity = "O(1)",
+      .syntax = "",
+      .summary = "What SLOWLOG can do." },
+    { .name = NULL },
+};
+
+static const struct command rows[] = {
+    { .name = "SLOWLOG",
+      .arity = -2,
+      .group = "server",
+      .since = "2.2.12",
+      .complexity = "depends on the subcommand",
+      .syntax = "",
+      .summary = "Calls that took long.",
+      .subcommands = subcommands },
+    { .name = "MONITOR",
+      .run = cmd_monitor,
+      .arity = 1,
+      .flags = ADMIN | NOSCRIPT | LOADING | STALE,
+      .group = "server",
+      .since = "1.0.0",
+      .complexity = "O(1)",
+      .syntax = "",
+      .summary = "Shows every command that the server runs." },
+};
+
+const struct command_group slowlog_commands = COMMAND_GROUP(rows);

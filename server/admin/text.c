@@ -1,0 +1,23 @@
+/* text: see text.h. */
+#include "server/admin/text.h"
+
+#include "store/mem.h"
+
+void reply_help(struct call *call, const char *const *lines, size_t count)
+{
+    resp_array(call->out, count + 2);
+    for (size_t i = 0; i < count; i++)
+        resp_status(call->out, lines[i]);
+    resp_status(call->out, "HELP");
+    resp_status(call->out, "    Prints this help.");
+}
+
+void reply_text(struct call *call, struct outbuf *text)
+{
+    size_t len = text->len;
+    char *whole = mem_alloc(len + 1);
+    outbuf_copy(text, whole);
+    outbuf_drop(text);
+    resp_verbatim(call->out, "txt", whole, len);
+    mem_free(whole);
+}

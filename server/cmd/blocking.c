@@ -1,0 +1,123 @@
+/* blocking: see blocking.h. */
+#include "server/cmd/blocking.h"
+
+#include <math.h>
+
+#include "proto/number.h"
+#include "server/args.h"
+
+/* ---- timeouts -------------------------------------------------------------------------------- */
+
+#define INT64_END 0x1p63L
+
+/* As Redis reads it: what is too great for a number of milliseconds counts as negative. */
+static bool parse_timeout(struct call *call, int i, msec *ttl)
+{
+    long double seconds;
+    if (!number_parse_long_double(call->argv[i].data, call->argv[i].len, &seconds)) {
+        fail(call, ERR_TIMEOUT_FLOAT);
+        return false;
+    }
+    long double msecs = ceill(seconds * 1000);
+    if (msecs < 0 || msecs >= INT64_END) {
+        fail(call, ERR_TIMEOUT_NEGATIVE);
+        return false;
+    }
+    *ttl = (msec)msecs;
+    return true;
+}
+
+bool arg_timeout(struct call *call, int i, msec *until)
+{
+    msec ttl;
+    *until = NEVER;
+    if (call->ready != NULL) return true; /* it waits already, until what it said then */
+    if (!parse_timeout(call, i, &ttl)) return false;
+    if (ttl > 0 && !instant_after(call->txn->now, ttl, until)) *until = NEVER;
+    return true;
+}
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+bool find_source(struct call *call, enum type type, int first, int count, struct source *source)
+{
+    *source = (struct source){ 0 };
+    if (call->ready != NULL) {
+        *source = (struct source){ *call->ready, txn_find(call->txn, *call->ready) };
+        return true;
+    }
+    for (int i = first; i < first + count && source->entry == NULL; i++) {
+        source->key = call->argv[i];
+        if (!find_typed(call, i, type, &source->entry)) return false;
+    }
+    return true;
+}
+
+void wait_for(struct call *call, const struct wait *wait)
+{
+    if (call->wait != NULL)
+        *call->wait = *wait;
+    else
+        resp_null_array(call->out);
+}
+
+/* ---- numkeys key [key ...] <front | back> [COUNT count] ---------------------------------------
+ */
+
+static bool is_either(const struct call *call, int i, const char *front, const char *back,
+                      bool *is_back)
+{
+    *is_back = arg_is(call, i, back);
+    return *is_back || arg_is(call, i, front);
+}
+
+static bool parse_count(struct call *call, int i, int64_t *wanted)
+{
+    *wanted = 1;
+    if (i == call->argc) return true;
+    if (arg_is(call, i, "COUNT") && i + 1 < call->argc) {
+        if (!arg_range(call, i + 1, 1, INT64_MAX, wanted, ERR_COUNT_POSITIVE)) return false;
+        if (i + 2 == call->argc) return true;
+    }
+    fail(call, ERR_SYNTAX);
+    return false;
+}
+
+bool arg_multi_pop(struct call *call, int i, const char *front, const char *back,
+                   struct multi_pop *pop)
+{
+    int64_t keys;
+    if (!arg_range(call, i, 1, INT64_MAX, &keys, ERR_NUMKEYS)) return false;
+    pop->first = i + 1;
+    if (keys >= call->argc - pop->first) {
+        fail(call, ERR_SYNTAX);
+        return false;
+    }
+    pop->count = (int)keys;
+    int end = pop->first + pop->count;
+    if (!is_either(call, end, front, back, &pop->back)) {
+        fail(call, ERR_SYNTAX);
+        return false;
+    }
+    return parse_count(call, end + 1, &pop->wanted);
+}
+
+static int find_counted(int i, int argc, const struct bytes *argv, int *positions)
+{
+    int64_t keys;
+    if (i >= argc || !number_parse_int64(argv[i].data, argv[i].len, &keys)) return -1;
+    if (keys < 1 || keys > argc - i - 1) return -1;
+    for (int n = 0; n < keys; n++)
+        positions[n] = i + 1 + n;
+    return (int)keys;
+}
+
+int find_pop_keys(int argc, const struct bytes *argv, int *positions)
+{
+    return find_counted(1, argc, argv, positions);
+}
+
+int find_timed_pop_keys(int argc, const struct bytes *argv, int *positions)
+{
+    return find_counted(2, argc, argv, positions);
+}

@@ -1,0 +1,132 @@
+/* collection_scan: SSCAN, HSCAN and ZSCAN.
+ * Knows what an element of each type looks like in a reply; refuses to know how a type is walked.
+ */
+#include "server/args.h"
+#include "server/cmd/cmd.h"
+#include "server/cmd/scan.h"
+
+struct collection {
+    struct scan scan;
+    const struct object *object;
+};
+
+static void visit_member(void *ctx, struct bytes member)
+{
+    struct scan *scan = ctx;
+    if (scan_visit(scan, member)) scan_give(scan, member);
+}
+
+static void visit_field(void *ctx, struct bytes field, struct bytes value)
+{
+    struct scan *scan = ctx;
+    if (!scan_visit(scan, field)) return;
+    scan_give(scan, field);
+    scan_give(scan, value);
+}
+
+static void visit_score(void *ctx, struct bytes member, double score)
+{
+    struct scan *scan = ctx;
+    if (!scan_visit(scan, member)) return;
+    scan_give(scan, member);
+    scan_give_double(scan, score);
+}
+
+static uint64_t step_set(void *ctx, uint64_t cursor)
+{
+    struct collection *collection = ctx;
+    return set_scan(collection->object->set, cursor, visit_member, &collection->scan);
+}
+
+static uint64_t step_hash(void *ctx, uint64_t cursor)
+{
+    struct collection *collection = ctx;
+    return hash_scan(collection->object->hash, cursor, visit_field, &collection->scan);
+}
+
+static uint64_t step_zset(void *ctx, uint64_t cursor)
+{
+    struct collection *collection = ctx;
+    return zset_scan(collection->object->zset, cursor, visit_score, &collection->scan);
+}
+
+/* The options of a key that is not there are not looked at, as in Redis. */
+static void scan_key(struct call *call, enum type type,
+                     uint64_t (*step)(void *ctx, uint64_t cursor))
+{
+    struct collection collection;
+    struct scan *scan = &collection.scan;
+    struct entry *entry;
+    scan_begin(scan, call);
+    if (!scan_read_cursor(scan, 2) || !read_typed(call, 1, type, &entry)) return;
+    if (entry == NULL) {
+        scan->cursor = 0;
+    } else {
+        if (!scan_read_options(scan, 3, NULL)) return;
+        collection.object = &entry->object;
+        scan_run(scan, step, &collection);
+    }
+    scan_reply(scan);
+}
+
+static void cmd_sscan(struct call *call)
+{
+    scan_key(call, TYPE_SET, step_set);
+}
+
+static void cmd_hscan(struct call *call)
+{
+    scan_key(call, TYPE_HASH, step_hash);
+}
+
+static void cmd_zscan(struct call *call)
+{
+    scan_key(call, TYPE_ZSET, step_zset);
+}
+
+#define KEY_FIRST                                                                                  \
+    {                                                                                              \
+        .first = 1, .last = 1, .step = 1                                                           \
+    }
+
+static const struct command rows[] = {
+    { .name = "SSCAN",
+      .run = cmd_sscan,
+      .arity = -3,
+      .flags = READONLY,
+      .keys = KEY_FIRST,
+      .tips = "nondeterministic_output",
+      .group = "set",
+      .since = "2.8.0",
+      .complexity = "O(1) for each call, O(N) for a whole walk over N members.",
+      .syntax = "key cursor [MATCH pattern] [COUNT count]",
+      .summary = "Lists some members of a set, and a cursor to go on from; 0 begins and ends the "
+                 "walk." },
+    { .name = "HSCAN",
+      .run = cmd_hscan,
+      .arity = -3,
+      .flags = READONLY,
+      .keys = KEY_FIRST,
+      .tips = "nondeterministic_output",
+      .group = "hash",
+      .since = "2.8.0",
+      .complexity = "O(1) for each call, O(N) for a whole walk over N fields.",
+      .syntax = "key cursor [MATCH pattern] [COUNT count]",
+      .summary = "Lists some fields of a hash with their values, and a cursor to go on from; 0 "
+                 "begins and ends the walk." },
+    { .name = "ZSCAN",
+      .run = cmd_zscan,
+      .arity = -3,
+      .flags = READONLY,
+      .keys = KEY_FIRST,
+      .tips = "nondeterministic_output",
+      .group = "sorted-set",
+      .since = "2.8.0",
+      .complexity = "O(1) for each call, O(N) for a whole walk over N members.",
+      .syntax = "key cursor [MATCH pattern] [COUNT count]",
+      .summary =
+          "Lists some members of a sorted set with their scores, and a cursor to go on from; "
+          "0 begins and ends the walk." },
+};
+
+const struct command_group collection_scan_commands = COMMAND_GROUP(rows);

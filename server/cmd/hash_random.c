@@ -1,0 +1,66 @@
+/* hash_random: fields of hashes drawn by lot.
+ * Knows counts and replies; refuses to know how lots are drawn (sample). */
+#include "server/args.h"
+#include "server/cmd/cmd.h"
+#include "server/cmd/sample.h"
+
+static void show_one(struct call *call)
+{
+    struct entry *entry;
+    struct bytes field, value;
+    if (!read_typed(call, 1, TYPE_HASH, &entry)) return;
+    if (entry == NULL) {
+        resp_null(call->out);
+        return;
+    }
+    hash_random(entry->object.hash, random_next, &call->txn->store->random, &field, &value);
+    reply_bytes(call, field);
+}
+
+static void show_some(struct call *call, int64_t count, bool with_values)
+{
+    struct entry *entry;
+    if (!read_typed(call, 1, TYPE_HASH, &entry)) return;
+    if (entry == NULL || count == 0)
+        resp_array(call->out, 0);
+    else if (count < -SAMPLE_DRAWS_MAX)
+        fail(call, ERR_OUT_OF_RANGE);
+    else
+        sample_reply(call, &entry->object, count, with_values);
+}
+
+static void cmd_hrandfield(struct call *call)
+{
+    int64_t count;
+    bool with_values = call->argc > 3;
+    if (call->argc == 2) {
+        show_one(call);
+        return;
+    }
+    if (!sample_read_count(call, 2, &count)) return;
+    if (call->argc > 4 || (with_values && !arg_is(call, 3, "WITHVALUES"))) {
+        fail(call, ERR_SYNTAX);
+        return;
+    }
+    if (with_values && (count < -INT64_MAX / 2 || count > INT64_MAX / 2)) {
+        fail(call, ERR_OUT_OF_RANGE);
+        return;
+    }
+    show_some(call, count, with_values);
+}
+
+static const struct command rows[] = {
+    { .name = "HRANDFIELD",
+      .run = cmd_hrandfield,
+      .arity = -2,
+      .flags = READONLY,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .tips = "nondeterministic_output",
+      .group = "hash",
+      .since = "6.2.0",
+      .complexity = "O(N), N fields given",
+      .syntax = "key [count [WITHVALUES]]",
+      .summary = "Gives fields of a hash drawn by lot: count different ones, or -count draws." },
+};
+
+const struct command_group hash_random_commands = COMMAND_GROUP(rows);

@@ -1,0 +1,345 @@
+/* hyperloglog: the commands of HyperLogLogs, which are strings that anyone can GET and SET.
+ * Knows replies and which bytes change; refuses to know what they mean (store/hyperloglog.h). */
+#include "store/hyperloglog.h"
+
+#include <stdio.h>
+
+#include "server/args.h"
+#include "server/cmd/cmd.h"
+#include "store/mem.h"
+
+/* Is what was found a HyperLogLog, or nothing? False: replied. */
+static bool is_hll(struct call *call, const struct entry *entry)
+{
+    if (entry == NULL || hll_is_valid(blob_view(entry->object.string))) return true;
+    fail(call, ERR_HLL_INVALID);
+    return false;
+}
+
+static bool find_hll(struct call *call, int i, struct entry **entry)
+{
+    return find_typed(call, i, TYPE_STRING, entry) && is_hll(call, *entry);
+}
+
+static bool read_hll(struct call *call, int i, struct entry **entry)
+{
+    return read_typed(call, i, TYPE_STRING, entry) && is_hll(call, *entry);
+}
+
+/* ---- putting what changed -------------------------------------------------------------------- */
+
+/* The part of `now` that differs from `old`, which is no longer; at least a byte. */
+static struct bytes changed_part(struct bytes old, struct bytes now, size_t *from)
+{
+    size_t to = now.len;
+    for (*from = 0; *from + 1 < old.len && old.data[*from] == now.data[*from];)
+        ++*from;
+    while (now.len == old.len && to > *from + 1 && old.data[to - 1] == now.data[to - 1])
+        to--;
+    return bytes_of(now.data + *from, to - *from);
+}
+
+/* The string at argument i becomes this; its deadline stays. False without memory: replied. */
+static bool put(struct call *call, int i, struct entry *entry, const struct hll *hll,
+                enum event event)
+{
+    struct bytes now = hll_view(hll), key = call->argv[i];
+    struct bytes old = entry != NULL ? blob_view(entry->object.string) : LIT("");
+    if (now.len < old.len) {
+        const struct string_set how = { .keep_ttl = true, .event = event };
+        txn_string_set(call->txn, key, now, &how);
+        txn_string_unshare(entry);
+        return true;
+    }
+    size_t from;
+    struct bytes part = changed_part(old, now, &from);
+    if (txn_string_write(call->txn, key, entry, from, part, event) >= 0) return true;
+    fail(call, ERR_OOM);
+    return false;
+}
+
+/* ---- PFADD ----------------------------------------------------------------------------------- */
+
+/* In place, with a byte or two for each register that rises. */
+static void add_to_dense(struct call *call, struct entry *entry)
+{
+    bool changed = false;
+    for (int i = 2; i < call->argc; i++) {
+        size_t offset;
+        char patch[2];
+        size_t len = hll_dense_patch(blob_view(entry->object.string), hll_place(call->argv[i]),
+                                     &offset, patch);
+        if (len == 0) continue;
+        txn_string_write(call->txn, call->argv[1], entry, offset, bytes_of(patch, len),
+                         EVENT_PFADD);
+        changed = true;
+    }
+    uint64_t count;
+    if (changed && hll_cached(blob_view(entry->object.string), &count)) {
+        char printed[HLL_COUNT_BYTES];
+        hll_print_outdated(printed, blob_view(entry->object.string));
+        txn_string_write(call->txn, call->argv[1], entry, HLL_COUNT_AT,
+                         bytes_of(printed, sizeof(printed)), EVENT_PFADD);
+    }
+    resp_integer(call->out, changed);
+}
+
+/* In a copy: a sparse one may become longer, shorter or dense. */
+static void add_to_copy(struct call *call, struct entry *entry, struct hll *hll)
+{
+    bool changed = entry == NULL;
+    for (int i = 2; i < call->argc; i++) {
+        enum hll_change change = hll_raise(hll, hll_place(call->argv[i]));
+        if (change == HLL_CORRUPT) {
+            fail(call, ERR_HLL_CORRUPT);
+            return;
+        }
+        changed |= change == HLL_RAISED;
+    }
+    if (changed) {
+        hll_outdate(hll);
+        if (!put(call, 1, entry, hll, EVENT_PFADD)) return;
+    }
+    resp_integer(call->out, changed);
+}
+
+static void cmd_pfadd(struct call *call)
+{
+    struct entry *entry;
+    if (!find_hll(call, 1, &entry)) return;
+    if (entry != NULL) txn_string_unshare(entry);
+    if (entry != NULL && !hll_is_sparse(blob_view(entry->object.string))) {
+        add_to_dense(call, entry);
+        return;
+    }
+    struct hll hll;
+    hll_init(&hll, entry != NULL ? blob_view(entry->object.string) : LIT(""));
+    add_to_copy(call, entry, &hll);
+    hll_drop(&hll);
+}
+
+/* ---- PFCOUNT, PFMERGE ------------------------------------------------------------------------ */
+
+/* Raises the registers to those of all keys from argument 1 on; false: replied. */
+static bool merge_all(struct call *call, uint8_t *registers, bool *any_dense)
+{
+    *any_dense = false;
+    for (int i = 1; i < call->argc; i++) {
+        struct entry *entry;
+        if (!read_hll(call, i, &entry)) return false;
+        if (entry == NULL) continue;
+        struct bytes text = blob_view(entry->object.string);
+        *any_dense |= !hll_is_sparse(text);
+        if (hll_merge(registers, text)) continue;
+        fail(call, ERR_HLL_CORRUPT);
+        return false;
+    }
+    return true;
+}
+
+/* A count that had to be made is kept in the string: a change that makes no event. */
+static void count_one(struct call *call)
+{
+    struct entry *entry;
+    uint64_t count = 0;
+    if (!read_hll(call, 1, &entry)) return;
+    if (entry != NULL) {
+        struct bytes text = blob_view(entry->object.string);
+        txn_string_unshare(entry);
+        if (!hll_cached(text, &count)) {
+            if (!hll_count(text, &count)) {
+                fail(call, ERR_HLL_CORRUPT);
+                return;
+            }
+            char printed[HLL_COUNT_BYTES];
+            hll_print_count(printed, count);
+            txn_string_write(call->txn, call->argv[1], entry, HLL_COUNT_AT,
+                             bytes_of(printed, sizeof(printed)), EVENT_NONE);
+        }
+    }
+    resp_integer(call->out, (int64_t)count);
+}
+
+static void cmd_pfcount(struct call *call)
+{
+    uint8_t registers[HLL_REGISTERS] = { 0 };
+    bool any_dense;
+    if (call->argc == 2)
+        count_one(call);
+    else if (merge_all(call, registers, &any_dense))
+        resp_integer(call->out, (int64_t)hll_count_registers(registers));
+}
+
+static void cmd_pfmerge(struct call *call)
+{
+    uint8_t registers[HLL_REGISTERS] = { 0 };
+    bool any_dense;
+    if (!merge_all(call, registers, &any_dense)) return;
+
+    struct entry *entry = txn_find(call->txn, call->argv[1]);
+    struct hll hll;
+    hll_init(&hll, entry != NULL ? blob_view(entry->object.string) : LIT(""));
+    if (any_dense) hll_make_dense(&hll); /* that is not corrupt: it was merged */
+    for (unsigned i = 0; i < HLL_REGISTERS; i++)
+        if (registers[i] > 0) hll_raise(&hll, (struct hll_place){ i, registers[i] });
+    hll_outdate(&hll);
+    if (put(call, 1, entry, &hll, EVENT_PFADD)) reply_ok(call);
+    hll_drop(&hll);
+}
+
+/* ---- PFDEBUG, PFSELFTEST --------------------------------------------------------------------- */
+
+static bool make_dense(struct call *call, struct entry *entry)
+{
+    struct hll hll;
+    hll_init(&hll, blob_view(entry->object.string));
+    bool good = hll_make_dense(&hll);
+    if (!good)
+        fail(call, ERR_HLL_CORRUPT);
+    else
+        good = put(call, 2, entry, &hll, EVENT_NONE);
+    hll_drop(&hll);
+    return good;
+}
+
+/* Making it dense is a part of looking at registers, in Redis too. */
+static void debug_getreg(struct call *call, struct entry *entry)
+{
+    uint8_t registers[HLL_REGISTERS] = { 0 };
+    if (hll_is_sparse(blob_view(entry->object.string)) && !make_dense(call, entry)) return;
+    hll_merge(registers, blob_view(entry->object.string));
+    resp_array(call->out, HLL_REGISTERS);
+    for (unsigned i = 0; i < HLL_REGISTERS; i++)
+        resp_integer(call->out, registers[i]);
+}
+
+static void debug_decode(struct call *call, struct bytes text)
+{
+    if (!hll_is_sparse(text)) {
+        fail(call, ERR_HLL_NOT_SPARSE);
+        return;
+    }
+    static const char longest[] = "v:32,4 ";
+    size_t size = text.len * sizeof(longest), len = 0;
+    char *decoded = mem_alloc(size);
+    struct hll_run run;
+    for (size_t at = HLL_HEADER; at < text.len; at += run.bytes) {
+        const char *gap = len > 0 ? " " : "";
+        run = hll_run_at(text, at);
+        len += (size_t)(run.rank > 0 ? snprintf(decoded + len, size - len, "%sv:%u,%u", gap,
+                                                run.rank, run.len)
+                                     : snprintf(decoded + len, size - len, "%s%c:%u", gap,
+                                                run.bytes > 1 ? 'Z' : 'z', run.len));
+    }
+    resp_bulk(call->out, decoded, len);
+    mem_free(decoded);
+}
+
+static void debug_todense(struct call *call, struct entry *entry)
+{
+    bool is_sparse = hll_is_sparse(blob_view(entry->object.string));
+    if (!is_sparse || make_dense(call, entry)) resp_integer(call->out, is_sparse);
+}
+
+static void cmd_pfdebug(struct call *call)
+{
+    struct entry *entry;
+    if (!find_hll(call, 2, &entry)) return;
+    if (entry == NULL) {
+        fail(call, ERR_PFDEBUG_NO_KEY);
+        return;
+    }
+    txn_string_unshare(entry);
+    struct bytes text = blob_view(entry->object.string);
+    if (arg_is(call, 1, "GETREG"))
+        debug_getreg(call, entry);
+    else if (arg_is(call, 1, "DECODE"))
+        debug_decode(call, text);
+    else if (arg_is(call, 1, "ENCODING"))
+        resp_status(call->out, hll_is_sparse(text) ? "sparse" : "dense");
+    else if (arg_is(call, 1, "TODENSE"))
+        debug_todense(call, entry);
+    else
+        failf(call, ERR_PFDEBUG_SUBCOMMAND, arg_width(call, 1), call->argv[1].data);
+}
+
+/* Adds the numbers from 1 on, and looks at the estimate each time that they are twice as many. */
+static void cmd_pfselftest(struct call *call)
+{
+    enum { NUMBERS = 1 << 14 };
+    const double standard_error = 1.04 / 128, tolerance = 5;
+    struct hll hll;
+    bool good = true;
+    hll_init(&hll, LIT(""));
+    for (uint64_t i = 1; i <= NUMBERS && good; i++) {
+        uint64_t count = 0;
+        hll_raise(&hll, hll_place(bytes_of((const char *)&i, sizeof(i))));
+        if ((i & (i - 1)) != 0) continue;
+        double error = hll_count(hll_view(&hll), &count) ? (double)count - (double)i : (double)i;
+        double limit = 1 + tolerance * standard_error * (double)i;
+        good = error <= limit && error >= -limit;
+    }
+    hll_drop(&hll);
+    if (good)
+        reply_ok(call);
+    else
+        fail(call, ERR_HLL_SELFTEST);
+}
+
+static const struct command rows[] = {
+    { .name = "PFADD",
+      .run = cmd_pfadd,
+      .arity = -2,
+      .flags = WRITE | GROWS | FAST,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_RW | KEY_INSERT,
+      .group = "hyperloglog",
+      .since = "2.8.9",
+      .complexity = "O(1) for each element",
+      .syntax = "key [element [element ...]]",
+      .summary = "Adds elements to a HyperLogLog, which counts the distinct ones." },
+    { .name = "PFCOUNT",
+      .run = cmd_pfcount,
+      .arity = -2,
+      .flags = READONLY | MAY_REPLICATE,
+      .keys = { .first = 1, .last = -1, .step = 1 },
+      .key_flags = KEY_RW | KEY_ACCESS,
+      .group = "hyperloglog",
+      .since = "2.8.9",
+      .complexity = "O(1) for one key that did not change; O(N) for N keys, with 12 KiB each.",
+      .syntax = "key [key ...]",
+      .summary = "Tells about how many distinct elements HyperLogLogs have seen, together." },
+    { .name = "PFMERGE",
+      .run = cmd_pfmerge,
+      .arity = -2,
+      .flags = WRITE | GROWS,
+      .keys = { .first = 1, .last = -1, .step = 1 },
+      .specs = { KEY_AT(1, KEY_RW | KEY_ACCESS | KEY_INSERT), KEYS_FROM(2, KEY_RO | KEY_ACCESS) },
+      .group = "hyperloglog",
+      .since = "2.8.9",
+      .complexity = "O(N) for N keys, with 12 KiB each.",
+      .syntax = "destination [key [key ...]]",
+      .summary = "Makes a HyperLogLog see what others have seen." },
+    { .name = "PFDEBUG",
+      .run = cmd_pfdebug,
+      .arity = 3,
+      .flags = WRITE | GROWS | ADMIN,
+      .keys = { .first = 2, .last = 2, .step = 1 },
+      .key_flags = KEY_RW | KEY_ACCESS,
+      .group = "hyperloglog",
+      .since = "2.8.9",
+      .complexity = "O(1), with 12 KiB.",
+      .syntax = "<GETREG | DECODE | ENCODING | TODENSE> key",
+      .summary = "Shows how a HyperLogLog is represented, or makes it dense." },
+    { .name = "PFSELFTEST",
+      .run = cmd_pfselftest,
+      .arity = 1,
+      .flags = ADMIN,
+      .group = "hyperloglog",
+      .since = "2.8.9",
+      .complexity = "O(1), about a millisecond.",
+      .syntax = "",
+      .summary = "Tests the estimates of HyperLogLogs." },
+};
+
+const struct command_group hyperloglog_commands = COMMAND_GROUP(rows);

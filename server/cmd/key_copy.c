@@ -1,0 +1,130 @@
+/* key_copy: keys that are copied or moved, and whole databases that change places.
+ * Knows keys and databases; refuses to know what is in a value. Deadlines go along. */
+#include <limits.h>
+
+#include "server/args.h"
+#include "server/cmd/cmd.h"
+
+static bool is_database(struct call *call, int64_t db)
+{
+    if (db >= 0 && db < call->txn->store->database_count) return true;
+    fail(call, ERR_DB_INDEX);
+    return false;
+}
+
+/* The number of a database in argument i. */
+static bool arg_database(struct call *call, int i, unsigned *db)
+{
+    int number;
+    if (!arg_int(call, i, &number)) return false;
+    *db = (unsigned)number;
+    return is_database(call, number);
+}
+
+struct copy_options {
+    unsigned db;
+    bool replace;
+};
+
+static bool copy_options(struct call *call, struct copy_options *options)
+{
+    *options = (struct copy_options){ .db = call->txn->ks->db };
+    for (int i = 3; i < call->argc; i++) {
+        if (arg_is(call, i, "REPLACE")) {
+            options->replace = true;
+        } else if (arg_is(call, i, "DB") && i + 1 < call->argc) {
+            if (!arg_database(call, ++i, &options->db)) return false;
+        } else {
+            fail(call, ERR_SYNTAX);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Is there a live key of this name in another database? A dead one is gone afterwards. */
+static bool exists_in(struct call *call, unsigned db, struct bytes key)
+{
+    struct keyspace *before = call->txn->ks;
+    call->txn->ks = &call->txn->store->databases[db];
+    bool exists = txn_find(call->txn, key) != NULL;
+    call->txn->ks = before;
+    return exists;
+}
+
+static void cmd_copy(struct call *call)
+{
+    struct copy_options options;
+    struct bytes from = call->argv[1], to = call->argv[2];
+    if (!copy_options(call, &options)) return;
+    if (options.db == call->txn->ks->db && bytes_equal(from, to)) {
+        fail(call, ERR_SAME_OBJECT);
+        return;
+    }
+    struct entry *entry = txn_read(call->txn, from);
+    bool copied = entry != NULL && (!exists_in(call, options.db, to) || options.replace);
+    if (copied) txn_key_copy(call->txn, entry, options.db, to);
+    resp_integer(call->out, copied);
+}
+
+static void cmd_move(struct call *call)
+{
+    unsigned db;
+    if (!arg_database(call, 2, &db)) return;
+    if (db == call->txn->ks->db) {
+        fail(call, ERR_SAME_OBJECT);
+        return;
+    }
+    struct entry *entry = txn_find(call->txn, call->argv[1]);
+    resp_integer(call->out, entry != NULL && txn_key_move(call->txn, entry, db));
+}
+
+static void cmd_swapdb(struct call *call)
+{
+    int64_t a, b;
+    if (!arg_range(call, 1, INT_MIN, INT_MAX, &a, ERR_FIRST_DB)) return;
+    if (!arg_range(call, 2, INT_MIN, INT_MAX, &b, ERR_SECOND_DB)) return;
+    if (!is_database(call, a) || !is_database(call, b)) return;
+    txn_swap(call->txn, (unsigned)a, (unsigned)b);
+    reply_ok(call);
+}
+
+static const struct command rows[] = {
+    { .name = "COPY",
+      .run = cmd_copy,
+      .arity = -3,
+      .flags = WRITE | GROWS,
+      .acl = ACL_KEYSPACE,
+      .keys = { .first = 1, .last = 2, .step = 1 },
+      .specs = { KEY_AT(1, KEY_RO | KEY_ACCESS), KEY_AT(2, KEY_OW | KEY_UPDATE) },
+      .group = "generic",
+      .since = "6.2.0",
+      .complexity = "O(N) where N is the number of elements in the value.",
+      .syntax = "source destination [DB destination-db] [REPLACE]",
+      .summary =
+          "Copies a key, its deadline included, if the new name is free or REPLACE is said." },
+    { .name = "MOVE",
+      .run = cmd_move,
+      .arity = 3,
+      .flags = WRITE | FAST,
+      .acl = ACL_KEYSPACE,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE,
+      .group = "generic",
+      .since = "1.0.0",
+      .complexity = "O(1)",
+      .syntax = "key db",
+      .summary = "Moves a key to another database, unless it is there." },
+    { .name = "SWAPDB",
+      .run = cmd_swapdb,
+      .arity = 3,
+      .flags = WRITE | FAST,
+      .acl = ACL_KEYSPACE | ACL_DANGEROUS,
+      .group = "server",
+      .since = "4.0.0",
+      .complexity = "O(N) where N is the number of keys that are watched in both databases.",
+      .syntax = "index1 index2",
+      .summary = "Two databases change places." },
+};
+
+const struct command_group key_copy_commands = COMMAND_GROUP(rows);

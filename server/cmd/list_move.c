@@ -1,0 +1,131 @@
+/* list_move: an element goes from an end of one list to an end of another, which may be the same,
+ * at once or when there is one. Knows ends; refuses to know how clients wait. */
+#include "server/args.h"
+#include "server/cmd/blocking.h"
+#include "server/cmd/cmd.h"
+
+struct ends {
+    enum list_end from, to;
+};
+
+static bool arg_end(struct call *call, int i, enum list_end *end)
+{
+    *end = arg_is(call, i, "LEFT") ? LIST_HEAD : LIST_TAIL;
+    if (*end == LIST_HEAD || arg_is(call, i, "RIGHT")) return true;
+    fail(call, ERR_SYNTAX);
+    return false;
+}
+
+static bool arg_ends(struct call *call, struct ends *ends)
+{
+    return arg_end(call, 3, &ends->from) && arg_end(call, 4, &ends->to);
+}
+
+/* Pushed before it is popped: a list that gives its only element to itself is never empty. */
+static void move_one(struct call *call, struct entry *from, struct ends ends)
+{
+    struct entry *to;
+    if (!find_typed(call, 2, TYPE_LIST, &to)) return;
+    const struct list *list = from->object.list;
+    struct bytes element = list_at(list, ends.from == LIST_HEAD ? 0 : list_count(list) - 1);
+    reply_bytes(call, element);
+    to = entry_or_new(call, 2, to, TYPE_LIST);
+    txn_list_push(call->txn, to, ends.to, element);
+    txn_list_pop(call->txn, from, ends.from, 1);
+}
+
+static void move_now(struct call *call, struct ends ends)
+{
+    struct entry *from;
+    if (!find_typed(call, 1, TYPE_LIST, &from)) return;
+    if (from != NULL)
+        move_one(call, from, ends);
+    else
+        resp_null(call->out);
+}
+
+static void cmd_lmove(struct call *call)
+{
+    struct ends ends;
+    if (arg_ends(call, &ends)) move_now(call, ends);
+}
+
+static void cmd_rpoplpush(struct call *call)
+{
+    move_now(call, (struct ends){ LIST_TAIL, LIST_HEAD });
+}
+
+static void move_or_wait(struct call *call, struct ends ends)
+{
+    struct source source;
+    msec until;
+    if (!arg_timeout(call, call->argc - 1, &until)) return;
+    if (!find_source(call, TYPE_LIST, 1, 1, &source)) return;
+    if (source.entry != NULL)
+        move_one(call, source.entry, ends);
+    else if (call->wait != NULL)
+        wait_for(call, &(struct wait){ 1, 1, TYPE_LIST, until });
+    else
+        resp_null(call->out); /* no array, unlike the others */
+}
+
+static void cmd_blmove(struct call *call)
+{
+    struct ends ends;
+    if (arg_ends(call, &ends)) move_or_wait(call, ends);
+}
+
+static void cmd_brpoplpush(struct call *call)
+{
+    move_or_wait(call, (struct ends){ LIST_TAIL, LIST_HEAD });
+}
+
+static const struct command rows[] = {
+    { .name = "LMOVE",
+      .run = cmd_lmove,
+      .arity = 5,
+      .flags = WRITE | GROWS,
+      .keys = { .first = 1, .last = 2, .step = 1 },
+      .specs = { KEY_AT(1, KEY_RW | KEY_ACCESS | KEY_DELETE), KEY_AT(2, KEY_RW | KEY_INSERT) },
+      .group = "list",
+      .since = "6.2.0",
+      .complexity = "O(1)",
+      .syntax = "source destination <LEFT | RIGHT> <LEFT | RIGHT>",
+      .summary = "Moves an element from an end of one list to an end of another." },
+    { .name = "RPOPLPUSH",
+      .run = cmd_rpoplpush,
+      .arity = 3,
+      .flags = WRITE | GROWS,
+      .keys = { .first = 1, .last = 2, .step = 1 },
+      .specs = { KEY_AT(1, KEY_RW | KEY_ACCESS | KEY_DELETE), KEY_AT(2, KEY_RW | KEY_INSERT) },
+      .group = "list",
+      .since = "1.2.0",
+      .complexity = "O(1)",
+      .syntax = "source destination",
+      .summary = "Moves the tail of one list to the head of another." },
+    { .name = "BLMOVE",
+      .run = cmd_blmove,
+      .arity = 6,
+      .flags = WRITE | GROWS | NOSCRIPT | BLOCKING,
+      .keys = { .first = 1, .last = 2, .step = 1 },
+      .specs = { KEY_AT(1, KEY_RW | KEY_ACCESS | KEY_DELETE), KEY_AT(2, KEY_RW | KEY_INSERT) },
+      .group = "list",
+      .since = "6.2.0",
+      .complexity = "O(1)",
+      .syntax = "source destination <LEFT | RIGHT> <LEFT | RIGHT> timeout",
+      .summary =
+          "Moves an element from an end of one list to an end of another, or waits for one." },
+    { .name = "BRPOPLPUSH",
+      .run = cmd_brpoplpush,
+      .arity = 4,
+      .flags = WRITE | GROWS | NOSCRIPT | BLOCKING,
+      .keys = { .first = 1, .last = 2, .step = 1 },
+      .specs = { KEY_AT(1, KEY_RW | KEY_ACCESS | KEY_DELETE), KEY_AT(2, KEY_RW | KEY_INSERT) },
+      .group = "list",
+      .since = "2.2.0",
+      .complexity = "O(1)",
+      .syntax = "source destination timeout",
+      .summary = "Moves the tail of one list to the head of another, or waits for one." },
+};
+
+const struct command_group list_move_commands = COMMAND_GROUP(rows);

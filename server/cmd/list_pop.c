@@ -1,0 +1,211 @@
+/* list_pop: what takes elements from an end of a list, at once or when there are some.
+ * Knows ends and counts; refuses to know how clients wait. */
+#include "server/args.h"
+#include "server/cmd/blocking.h"
+#include "server/cmd/cmd.h"
+
+/* ---- one key, at once ------------------------------------------------------------------------ */
+
+/* The elements that a pop takes, in the order in which it takes them. */
+static void reply_end(struct call *call, const struct list *list, enum list_end end, size_t count)
+{
+    struct list_iter iter;
+    struct bytes element;
+    list_iter_at(&iter, list, end == LIST_HEAD ? 0 : list_count(list) - 1);
+    while (count-- > 0) {
+        if (end == LIST_HEAD)
+            list_iter_next(&iter, &element);
+        else
+            list_iter_prev(&iter, &element);
+        reply_bytes(call, element);
+    }
+}
+
+static void pop_some(struct call *call, enum list_end end)
+{
+    struct entry *entry;
+    int64_t wanted;
+    if (!arg_range(call, 2, 0, INT64_MAX, &wanted, ERR_NOT_POSITIVE)) return;
+    if (!find_typed(call, 1, TYPE_LIST, &entry)) return;
+    if (entry == NULL) {
+        resp_null_array(call->out);
+        return;
+    }
+    size_t count = list_count(entry->object.list);
+    if ((uint64_t)wanted < count) count = (size_t)wanted;
+    resp_array(call->out, count);
+    if (count == 0) return;
+    reply_end(call, entry->object.list, end, count); /* now: the mutator frees them */
+    txn_list_pop(call->txn, entry, end, count);
+}
+
+static void pop(struct call *call, enum list_end end)
+{
+    struct entry *entry;
+    if (call->argc > 3) {
+        fail_named(call, ERR_ARITY);
+        return;
+    }
+    if (call->argc == 3) {
+        pop_some(call, end);
+        return;
+    }
+    if (!find_typed(call, 1, TYPE_LIST, &entry)) return;
+    if (entry == NULL) {
+        resp_null(call->out);
+        return;
+    }
+    reply_end(call, entry->object.list, end, 1);
+    txn_list_pop(call->txn, entry, end, 1);
+}
+
+static void cmd_lpop(struct call *call)
+{
+    pop(call, LIST_HEAD);
+}
+
+static void cmd_rpop(struct call *call)
+{
+    pop(call, LIST_TAIL);
+}
+
+/* ---- the first of several keys --------------------------------------------------------------- */
+
+/* [key, [element ...]] */
+static void take_many(struct call *call, const struct source *source, const struct multi_pop *pop)
+{
+    const struct list *list = source->entry->object.list;
+    enum list_end end = pop->back ? LIST_TAIL : LIST_HEAD;
+    size_t count = list_count(list);
+    if ((uint64_t)pop->wanted < count) count = (size_t)pop->wanted;
+    resp_array(call->out, 2);
+    reply_bytes(call, source->key);
+    resp_array(call->out, count);
+    reply_end(call, list, end, count);
+    txn_list_pop(call->txn, source->entry, end, count);
+}
+
+static void cmd_lmpop(struct call *call)
+{
+    struct multi_pop pop;
+    struct source source;
+    if (!arg_multi_pop(call, 1, "LEFT", "RIGHT", &pop)) return;
+    if (!find_source(call, TYPE_LIST, pop.first, pop.count, &source)) return;
+    if (source.entry != NULL)
+        take_many(call, &source, &pop);
+    else
+        resp_null_array(call->out);
+}
+
+static void cmd_blmpop(struct call *call)
+{
+    struct multi_pop pop;
+    struct source source;
+    msec until;
+    if (!arg_multi_pop(call, 2, "LEFT", "RIGHT", &pop)) return;
+    if (!arg_timeout(call, 1, &until)) return;
+    if (!find_source(call, TYPE_LIST, pop.first, pop.count, &source)) return;
+    if (source.entry != NULL)
+        take_many(call, &source, &pop);
+    else
+        wait_for(call, &(struct wait){ pop.first, pop.count, TYPE_LIST, until });
+}
+
+/* [key, element] */
+static void blocking_pop(struct call *call, enum list_end end)
+{
+    struct source source;
+    msec until;
+    int keys = call->argc - 2;
+    if (!arg_timeout(call, call->argc - 1, &until)) return;
+    if (!find_source(call, TYPE_LIST, 1, keys, &source)) return;
+    if (source.entry == NULL) {
+        wait_for(call, &(struct wait){ 1, keys, TYPE_LIST, until });
+        return;
+    }
+    resp_array(call->out, 2);
+    reply_bytes(call, source.key);
+    reply_end(call, source.entry->object.list, end, 1);
+    txn_list_pop(call->txn, source.entry, end, 1);
+}
+
+static void cmd_blpop(struct call *call)
+{
+    blocking_pop(call, LIST_HEAD);
+}
+
+static void cmd_brpop(struct call *call)
+{
+    blocking_pop(call, LIST_TAIL);
+}
+
+static const struct command rows[] = {
+    { .name = "LPOP",
+      .run = cmd_lpop,
+      .arity = -2,
+      .flags = WRITE | FAST,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_RW | KEY_ACCESS | KEY_DELETE,
+      .group = "list",
+      .since = "1.0.0",
+      .complexity = "O(N) where N is the number of elements returned.",
+      .syntax = "key [count]",
+      .summary = "Takes elements from the head of a list and gives them." },
+    { .name = "RPOP",
+      .run = cmd_rpop,
+      .arity = -2,
+      .flags = WRITE | FAST,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_RW | KEY_ACCESS | KEY_DELETE,
+      .group = "list",
+      .since = "1.0.0",
+      .complexity = "O(N) where N is the number of elements returned.",
+      .syntax = "key [count]",
+      .summary = "Takes elements from the tail of a list and gives them." },
+    { .name = "LMPOP",
+      .run = cmd_lmpop,
+      .arity = -4,
+      .flags = WRITE | MOVABLE_KEYS,
+      .find_keys = find_pop_keys,
+      .specs = { KEYS_COUNTED_AT(1, KEY_RW | KEY_ACCESS | KEY_DELETE) },
+      .group = "list",
+      .since = "7.0.0",
+      .complexity = "O(N+M) where N is the number of keys and M the number of elements returned.",
+      .syntax = "numkeys key [key ...] <LEFT | RIGHT> [COUNT count]",
+      .summary = "Takes elements from an end of the first list that there is." },
+    { .name = "BLPOP",
+      .run = cmd_blpop,
+      .arity = -3,
+      .flags = WRITE | NOSCRIPT | BLOCKING,
+      .keys = { .first = 1, .last = -2, .step = 1 },
+      .key_flags = KEY_RW | KEY_ACCESS | KEY_DELETE,
+      .group = "list",
+      .since = "2.0.0",
+      .complexity = "O(N) where N is the number of keys.",
+      .syntax = "key [key ...] timeout",
+      .summary = "Takes the head of the first list that there is, or waits for one." },
+    { .name = "BRPOP",
+      .run = cmd_brpop,
+      .arity = -3,
+      .flags = WRITE | NOSCRIPT | BLOCKING,
+      .keys = { .first = 1, .last = -2, .step = 1 },
+      .key_flags = KEY_RW | KEY_ACCESS | KEY_DELETE,
+      .group = "list",
+      .since = "2.0.0",
+      .complexity = "O(N) where N is the number of keys.",
+      .syntax = "key [key ...] timeout",
+      .summary = "Takes the tail of the first list that there is, or waits for one." },
+    { .name = "BLMPOP",
+      .run = cmd_blmpop,
+      .arity = -5,
+      .flags = WRITE | BLOCKING | MOVABLE_KEYS,
+      .find_keys = find_timed_pop_keys,
+      .specs = { KEYS_COUNTED_AT(2, KEY_RW | KEY_ACCESS | KEY_DELETE) },
+      .group = "list",
+      .since = "7.0.0",
+      .complexity = "O(N+M) where N is the number of keys and M the number of elements returned.",
+      .syntax = "timeout numkeys key [key ...] <LEFT | RIGHT> [COUNT count]",
+      .summary = "Takes elements from an end of the first list that there is, or waits for one." },
+};
+
+const struct command_group list_pop_commands = COMMAND_GROUP(rows);

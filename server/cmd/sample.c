@@ -1,0 +1,138 @@
+/* sample: see sample.h. Knows lots; refuses to know the commands that draw them. */
+#include "server/cmd/sample.h"
+
+#include "server/args.h"
+#include "store/mem.h"
+
+/* A sample of at least this part of all is chosen in one walk over all of them; a smaller one by
+ * draws, of which few come twice. */
+enum { DENSE_PART = 3 };
+
+struct sampling {
+    struct call *call;
+    const struct object *object;
+    struct random *random;
+    size_t left;   /* elements still to be given */
+    size_t unseen; /* elements that a walk has not reached yet */
+    bool with_values;
+    /* What has been drawn, by where its name stands in memory: open addressing. */
+    const char **drawn;
+    size_t room; /* a power of two */
+};
+
+static void draw(const struct sampling *s, struct bytes *name, struct bytes *value)
+{
+    if (s->object->type == TYPE_HASH)
+        hash_random(s->object->hash, random_next, s->random, name, value);
+    else
+        *name = *value = set_random(s->object->set, random_next, s->random);
+}
+
+static void give(struct sampling *s, struct bytes name, struct bytes value)
+{
+    if (s->with_values) resp_pair(s->call->out);
+    reply_bytes(s->call, name);
+    if (s->with_values) reply_bytes(s->call, value);
+    s->left--;
+}
+
+static void announce(const struct sampling *s)
+{
+    if (s->with_values)
+        resp_pairs(s->call->out, s->left);
+    else
+        resp_array(s->call->out, s->left);
+}
+
+/* ---- draws ----------------------------------------------------------------------------------- */
+
+static bool is_first_draw(struct sampling *s, struct bytes name)
+{
+    uint64_t mixed = (uint64_t)(uintptr_t)name.data * UINT64_C(0x9e3779b97f4a7c15);
+    size_t at = (size_t)(mixed >> 32) & (s->room - 1);
+    for (; s->drawn[at] != NULL; at = (at + 1) & (s->room - 1))
+        if (s->drawn[at] == name.data) return false;
+    s->drawn[at] = name.data;
+    return true;
+}
+
+static void give_distinct(struct sampling *s)
+{
+    struct bytes name, value;
+    s->room = 4;
+    while (s->room < 2 * s->left)
+        s->room *= 2;
+    s->drawn = mem_zalloc(s->room * sizeof(*s->drawn));
+    while (s->left > 0) {
+        draw(s, &name, &value);
+        if (is_first_draw(s, name)) give(s, name, value);
+    }
+    mem_free(s->drawn);
+}
+
+static void give_any(struct sampling *s)
+{
+    struct bytes name, value;
+    while (s->left > 0) {
+        draw(s, &name, &value);
+        give(s, name, value);
+    }
+}
+
+/* ---- the walk -------------------------------------------------------------------------------- */
+
+/* Selection sampling (Knuth, The Art of Computer Programming 3.4.2, algorithm S): taken with the
+ * chance left / unseen, so that exactly as many as are wanted are taken by the end. */
+static bool is_chosen(struct sampling *s)
+{
+    if (s->left == s->unseen) return s->unseen-- > 0;
+    return random_next(s->random) % s->unseen-- < s->left;
+}
+
+static void walk_set(struct sampling *s)
+{
+    struct set_iter iter;
+    struct bytes member;
+    set_iter_begin(&iter, s->object->set);
+    while (s->left > 0 && set_iter_next(&iter, &member))
+        if (is_chosen(s)) give(s, member, member);
+}
+
+static void walk_hash(struct sampling *s)
+{
+    struct hash_iter iter;
+    struct bytes field, value;
+    hash_iter_begin(&iter, s->object->hash);
+    while (s->left > 0 && hash_iter_next(&iter, &field, &value))
+        if (is_chosen(s)) give(s, field, value);
+}
+
+/* ---- both ------------------------------------------------------------------------------------ */
+
+bool sample_read_count(struct call *call, int i, int64_t *count)
+{
+    if (!arg_int64(call, i, count)) return false;
+    if (*count >= -INT64_MAX) return true;
+    failf(call, ERR_NOT_BETWEEN, (long long)-INT64_MAX, (long long)INT64_MAX);
+    return false;
+}
+
+void sample_reply(struct call *call, const struct object *object, int64_t count, bool with_values)
+{
+    struct sampling s = { .call = call,
+                          .object = object,
+                          .random = &call->txn->store->random,
+                          .unseen = object_count(object),
+                          .with_values = with_values };
+    uint64_t wanted = count < 0 ? 0 - (uint64_t)count : (uint64_t)count;
+    s.left = count > 0 && wanted > s.unseen ? s.unseen : wanted;
+    announce(&s);
+    if (count < 0)
+        give_any(&s);
+    else if (s.left < s.unseen / DENSE_PART)
+        give_distinct(&s);
+    else if (object->type == TYPE_HASH)
+        walk_hash(&s);
+    else
+        walk_set(&s);
+}

@@ -1,0 +1,119 @@
+/* set_random: members of sets drawn by lot, and taken or only shown.
+ * Knows counts and replies; refuses to know how lots are drawn (sample). What is taken is recorded
+ * by name, so that it can be replayed. */
+#include "server/args.h"
+#include "server/cmd/cmd.h"
+#include "server/cmd/sample.h"
+
+static void pop_one(struct call *call, struct entry *entry)
+{
+    struct bytes member = set_random(entry->object.set, random_next, &call->txn->store->random);
+    reply_bytes(call, member); /* now: the mutator frees it */
+    txn_set_remove(call->txn, entry, member, EVENT_SPOP);
+}
+
+static void reply_whole_set(struct call *call, const struct set *set)
+{
+    struct set_iter iter;
+    struct bytes member;
+    resp_set(call->out, set_count(set));
+    set_iter_begin(&iter, set);
+    while (set_iter_next(&iter, &member))
+        reply_bytes(call, member);
+}
+
+static void pop_some(struct call *call)
+{
+    struct entry *entry;
+    int64_t wanted;
+    if (!arg_range(call, 2, 0, INT64_MAX, &wanted, ERR_NOT_POSITIVE)) return;
+    if (!find_typed(call, 1, TYPE_SET, &entry)) return;
+    if (entry == NULL || wanted == 0) {
+        resp_set(call->out, 0);
+    } else if ((uint64_t)wanted >= set_count(entry->object.set)) {
+        reply_whole_set(call, entry->object.set);
+        txn_set_remove_all(call->txn, entry, EVENT_SPOP);
+    } else {
+        resp_set(call->out, (size_t)wanted);
+        for (; wanted > 0; wanted--)
+            pop_one(call, entry);
+    }
+}
+
+static void cmd_spop(struct call *call)
+{
+    struct entry *entry;
+    if (call->argc > 3) {
+        fail(call, ERR_SYNTAX);
+        return;
+    }
+    if (call->argc == 3) {
+        pop_some(call);
+        return;
+    }
+    if (!find_typed(call, 1, TYPE_SET, &entry)) return;
+    if (entry == NULL)
+        resp_null(call->out);
+    else
+        pop_one(call, entry);
+}
+
+static void show_some(struct call *call)
+{
+    struct entry *entry;
+    int64_t count;
+    if (!sample_read_count(call, 2, &count)) return;
+    if (!read_typed(call, 1, TYPE_SET, &entry)) return;
+    if (entry == NULL || count == 0)
+        resp_array(call->out, 0);
+    else if (count < -SAMPLE_DRAWS_MAX)
+        fail(call, ERR_OUT_OF_RANGE);
+    else
+        sample_reply(call, &entry->object, count, false);
+}
+
+static void cmd_srandmember(struct call *call)
+{
+    struct entry *entry;
+    if (call->argc > 3) {
+        fail(call, ERR_SYNTAX);
+        return;
+    }
+    if (call->argc == 3) {
+        show_some(call);
+        return;
+    }
+    if (!read_typed(call, 1, TYPE_SET, &entry)) return;
+    if (entry == NULL)
+        resp_null(call->out);
+    else
+        reply_bytes(call, set_random(entry->object.set, random_next, &call->txn->store->random));
+}
+
+static const struct command rows[] = {
+    { .name = "SPOP",
+      .run = cmd_spop,
+      .arity = -2,
+      .flags = WRITE | FAST,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_RW | KEY_ACCESS | KEY_DELETE,
+      .tips = "nondeterministic_output",
+      .group = "set",
+      .since = "1.0.0",
+      .complexity = "O(N), N members taken",
+      .syntax = "key [count]",
+      .summary = "Takes members drawn by lot out of a set and gives them." },
+    { .name = "SRANDMEMBER",
+      .run = cmd_srandmember,
+      .arity = -2,
+      .flags = READONLY,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .tips = "nondeterministic_output",
+      .group = "set",
+      .since = "1.0.0",
+      .complexity = "O(N), N members given",
+      .syntax = "key [count]",
+      .summary = "Gives members of a set drawn by lot: count different ones, or -count draws." },
+};
+
+const struct command_group set_random_commands = COMMAND_GROUP(rows);

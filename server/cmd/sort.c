@@ -1,0 +1,431 @@
+/* sort: SORT and SORT_RO: the elements of a list, set or sorted set in another order, or what
+ * other keys say of them.
+ * Knows elements, weights and patterns; refuses to know how a reply or a list is kept.
+ *
+ * The elements become rows; each row gets its weight (a number, or a text); the rows are sorted,
+ * and a range of them is replied or stored. Rows of equal weight stay in the order they had. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "server/args.h"
+#include "server/cmd/cmd.h"
+#include "store/mem.h"
+
+struct row {
+    struct bytes element; /* borrowed from the value that is sorted */
+    size_t place;         /* where it stood */
+    double score;
+    struct bytes text; /* owned, with a NUL behind; data NULL: none */
+};
+
+struct sort {
+    struct call *call;
+    bool descending, alpha, unsorted;
+    int by, store; /* arguments; 0: none */
+    int *gets;     /* arguments of the GET patterns; owned */
+    int get_count;
+    int64_t limit_from, limit_count;
+    struct row *rows; /* owned */
+    size_t count;
+    size_t from, to; /* of the rows that are wanted */
+};
+
+/* ---- arguments ------------------------------------------------------------------------------- */
+
+static bool take_limit(struct sort *sort, int i)
+{
+    return arg_int64(sort->call, i, &sort->limit_from) &&
+           arg_int64(sort->call, i + 1, &sort->limit_count);
+}
+
+static bool has_star(struct bytes pattern)
+{
+    return memchr(pattern.data, '*', strnlen(pattern.data, pattern.len)) != NULL;
+}
+
+/* Takes the option at i; returns how many arguments it took, or 0 after an error. */
+static int take_option(struct sort *sort, int i, bool may_store)
+{
+    struct call *call = sort->call;
+    int left = call->argc - i - 1;
+    if (arg_is(call, i, "ASC") || arg_is(call, i, "DESC")) {
+        sort->descending = arg_is(call, i, "DESC");
+        return 1;
+    }
+    if (arg_is(call, i, "ALPHA")) {
+        sort->alpha = true;
+        return 1;
+    }
+    if (left >= 2 && arg_is(call, i, "LIMIT")) return take_limit(sort, i + 1) ? 3 : 0;
+    if (left >= 1 && may_store && arg_is(call, i, "STORE")) {
+        sort->store = i + 1;
+        return 2;
+    }
+    if (left >= 1 && arg_is(call, i, "BY")) {
+        sort->by = i + 1;
+        if (!has_star(call->argv[i + 1])) sort->unsorted = true;
+        return 2;
+    }
+    if (left >= 1 && arg_is(call, i, "GET")) {
+        sort->gets[sort->get_count++] = i + 1;
+        return 2;
+    }
+    fail(call, ERR_SYNTAX);
+    return 0;
+}
+
+static bool take_options(struct sort *sort, bool may_store)
+{
+    for (int i = 2, took; i < sort->call->argc; i += took)
+        if ((took = take_option(sort, i, may_store)) == 0) return false;
+    return true;
+}
+
+static bool find_sortable(struct call *call, struct entry **entry)
+{
+    *entry = txn_read(call->txn, call->argv[1]);
+    if (*entry == NULL) return true;
+    enum type type = (*entry)->object.type;
+    if (type == TYPE_LIST || type == TYPE_SET || type == TYPE_ZSET) return true;
+    fail(call, ERR_WRONGTYPE);
+    return false;
+}
+
+/* ---- patterns -------------------------------------------------------------------------------- */
+
+/* A pattern taken apart: "w_*->f" is the prefix "w_", the suffix "" and the field "f". Its marks
+ * stand before the first NUL, if it has one, as in Redis. */
+struct pattern {
+    struct bytes prefix, suffix, field;
+    bool has_field;
+};
+
+static bool parse_pattern(struct bytes text, struct pattern *pattern)
+{
+    size_t visible = strnlen(text.data, text.len);
+    const char *star = memchr(text.data, '*', visible);
+    if (star == NULL) return false;
+    size_t before = (size_t)(star - text.data);
+    pattern->prefix = bytes_of(text.data, before);
+    pattern->suffix = bytes_of(star + 1, text.len - before - 1);
+    const char *arrow = memmem(star + 1, visible - before - 1, "->", 2);
+    pattern->has_field = arrow != NULL && arrow + 2 < text.data + visible;
+    if (!pattern->has_field) return true;
+    pattern->suffix.len = (size_t)(arrow - star - 1);
+    pattern->field = bytes_of(arrow + 2, text.len - (size_t)(arrow + 2 - text.data));
+    return true;
+}
+
+static size_t append(char *to, size_t at, struct bytes part)
+{
+    if (part.len > 0) memcpy(to + at, part.data, part.len);
+    return at + part.len;
+}
+
+static struct entry *read_substituted(struct call *call, const struct pattern *pattern,
+                                      struct bytes element)
+{
+    char *key = mem_alloc(pattern->prefix.len + element.len + pattern->suffix.len + 1);
+    size_t len = append(key, 0, pattern->prefix);
+    len = append(key, len, element);
+    len = append(key, len, pattern->suffix);
+    struct entry *entry = txn_read(call->txn, bytes_of(key, len));
+    mem_free(key);
+    return entry;
+}
+
+/* What the pattern in argument i says of the element; false: nothing. The value is borrowed: no
+ * lookup changes a living key. */
+static bool look_up(struct call *call, int i, struct bytes element, struct bytes *value)
+{
+    struct bytes text = call->argv[i];
+    struct pattern pattern;
+    if (strnlen(text.data, text.len) == 1 && text.data[0] == '#') {
+        *value = element;
+        return true;
+    }
+    if (!parse_pattern(text, &pattern)) return false;
+    const struct entry *entry = read_substituted(call, &pattern, element);
+    if (entry == NULL) return false;
+    if (pattern.has_field)
+        return entry->object.type == TYPE_HASH &&
+               hash_get(entry->object.hash, pattern.field, value);
+    if (entry->object.type != TYPE_STRING) return false;
+    *value = blob_view(entry->object.string);
+    return true;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static void clip(struct sort *sort, size_t count)
+{
+    int64_t n = (int64_t)count;
+    int64_t from = sort->limit_from < 0 ? 0 : sort->limit_from > n ? n : sort->limit_from;
+    int64_t wanted = sort->limit_count < 0 || sort->limit_count > n ? n : sort->limit_count;
+    sort->from = (size_t)from;
+    sort->to = (size_t)(from + wanted > n ? n : from + wanted);
+}
+
+static void add_row(struct sort *sort, struct bytes element)
+{
+    sort->rows[sort->count] = (struct row){ .element = element, .place = sort->count };
+    sort->count++;
+}
+
+static void load_list(struct sort *sort, const struct list *list, size_t from, size_t count)
+{
+    bool backwards = sort->unsorted && sort->descending;
+    bool (*step)(struct list_iter *, struct bytes *) = backwards ? list_iter_prev : list_iter_next;
+    struct list_iter iter;
+    struct bytes element;
+    list_iter_at(&iter, list, backwards ? list_count(list) - 1 - from : from);
+    while (sort->count < count && step(&iter, &element))
+        add_row(sort, element);
+}
+
+static void load_zset(struct sort *sort, const struct zset *zset, size_t from, size_t count)
+{
+    bool backwards = sort->unsorted && sort->descending;
+    bool (*step)(struct zset_iter *, struct bytes *, double *) =
+        backwards ? zset_iter_prev : zset_iter_next;
+    struct zset_iter iter;
+    struct bytes member;
+    double score;
+    zset_iter_at(&iter, zset, backwards ? zset_count(zset) - 1 - from : from);
+    while (sort->count < count && step(&iter, &member, &score))
+        add_row(sort, member);
+}
+
+static void load_set(struct sort *sort, const struct set *set, size_t from, size_t count)
+{
+    struct set_iter iter;
+    struct bytes member;
+    set_iter_begin(&iter, set);
+    for (size_t i = 0; sort->count < count && set_iter_next(&iter, &member); i++)
+        if (i >= from) add_row(sort, member);
+}
+
+/* All elements, or without sorting only those that are wanted. */
+static void load(struct sort *sort, const struct object *object)
+{
+    size_t count = object_count(object), from = 0;
+    clip(sort, count);
+    if (sort->unsorted) {
+        from = sort->from;
+        count = sort->to - sort->from;
+        sort->from = 0;
+        sort->to = count;
+    }
+    if (count == 0) return;
+    sort->rows = mem_alloc(count * sizeof(*sort->rows));
+    switch (object->type) {
+    case TYPE_LIST: load_list(sort, object->list, from, count); break;
+    case TYPE_ZSET: load_zset(sort, object->zset, from, count); break;
+    default: load_set(sort, object->set, from, count); break;
+    }
+}
+
+static struct bytes copy_terminated(struct bytes text)
+{
+    char *copy = mem_alloc(text.len + 1);
+    copy[append(copy, 0, text)] = '\0';
+    return bytes_of(copy, text.len);
+}
+
+/* As Redis reads a weight: whatever strtod takes to its end; an empty text is 0. */
+static bool parse_score(struct bytes text, double *score)
+{
+    char brief[64], *end;
+    char *copy = text.len < sizeof(brief) ? brief : mem_alloc(text.len + 1);
+    copy[append(copy, 0, text)] = '\0';
+    errno = 0;
+    *score = strtod(copy, &end);
+    bool good = *end == '\0' && errno != ERANGE && !isnan(*score);
+    if (copy != brief) mem_free(copy);
+    return good;
+}
+
+/* A row without a weight has the number 0, or a text before all others. */
+static bool weigh(struct sort *sort)
+{
+    bool good = true;
+    for (size_t i = 0; i < sort->count; i++) {
+        struct row *row = &sort->rows[i];
+        struct bytes weight = row->element;
+        if (sort->by != 0 && !look_up(sort->call, sort->by, row->element, &weight)) continue;
+        if (sort->alpha)
+            row->text = copy_terminated(weight);
+        else
+            good &= parse_score(weight, &row->score);
+    }
+    if (!good) fail(sort->call, ERR_SORT_SCORE);
+    return good;
+}
+
+/* ---- order ----------------------------------------------------------------------------------- */
+
+static int compare_texts(const struct sort *sort, const struct row *a, const struct row *b)
+{
+    if (a->text.data == NULL || b->text.data == NULL)
+        return (a->text.data != NULL) - (b->text.data != NULL);
+    /* What is stored must not depend on a locale. */
+    return sort->store != 0 ? bytes_compare(a->text, b->text) : strcoll(a->text.data, b->text.data);
+}
+
+/* DIFFERS: where LIMIT cuts rows whose text weights are equal, Redis takes any of them.
+ * (doc/differs.md) */
+static int compare_rows(const void *left, const void *right, void *ctx)
+{
+    const struct sort *sort = ctx;
+    const struct row *a = left, *b = right;
+    int order =
+        sort->alpha ? compare_texts(sort, a, b) : (a->score > b->score) - (a->score < b->score);
+    if (order == 0 && !sort->alpha) order = bytes_compare(a->element, b->element);
+    if (order == 0) return (a->place > b->place) - (a->place < b->place);
+    return sort->descending ? -order : order;
+}
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+static void reply_rows(struct sort *sort)
+{
+    struct call *call = sort->call;
+    size_t per_row = sort->get_count > 0 ? (size_t)sort->get_count : 1;
+    resp_array(call->out, (sort->to - sort->from) * per_row);
+    for (size_t i = sort->from; i < sort->to; i++) {
+        struct bytes value, element = sort->rows[i].element;
+        if (sort->get_count == 0) reply_bytes(call, element);
+        for (int get = 0; get < sort->get_count; get++) {
+            if (look_up(call, sort->gets[get], element, &value))
+                reply_bytes(call, value);
+            else
+                resp_null(call->out);
+        }
+    }
+}
+
+static void store_rows(struct sort *sort)
+{
+    struct call *call = sort->call;
+    struct object result = object_new(TYPE_LIST);
+    for (size_t i = sort->from; i < sort->to; i++) {
+        struct bytes value, element = sort->rows[i].element;
+        if (sort->get_count == 0) list_push(result.list, LIST_TAIL, element);
+        for (int get = 0; get < sort->get_count; get++) {
+            bool found = look_up(call, sort->gets[get], element, &value);
+            list_push(result.list, LIST_TAIL, found ? value : LIT(""));
+        }
+    }
+    size_t count = list_count(result.list);
+    txn_key_store(call->txn, call->argv[sort->store], result, EVENT_SORTSTORE);
+    resp_integer(call->out, (int64_t)count);
+}
+
+/* A set has no order that could be kept: what is stored of one is always sorted. */
+static void order_stored_set(struct sort *sort, const struct object *object)
+{
+    if (!sort->unsorted || sort->store == 0 || object->type != TYPE_SET) return;
+    sort->unsorted = false;
+    sort->alpha = true;
+    sort->by = 0;
+}
+
+static void run(struct sort *sort, bool may_store)
+{
+    struct entry *entry;
+    if (!take_options(sort, may_store) || !find_sortable(sort->call, &entry)) return;
+    if (entry != NULL) {
+        order_stored_set(sort, &entry->object);
+        /* Redis turns a sorted set into its large encoding before it sorts it. */
+        if (entry->object.type == TYPE_ZSET) object_widen(&entry->object);
+        load(sort, &entry->object);
+    }
+    if (!sort->unsorted) {
+        if (!weigh(sort)) return;
+        if (sort->count > 1)
+            qsort_r(sort->rows, sort->count, sizeof(*sort->rows), compare_rows, sort);
+    }
+    if (sort->store != 0)
+        store_rows(sort);
+    else
+        reply_rows(sort);
+}
+
+static void sort_call(struct call *call, bool may_store)
+{
+    struct sort sort = { .call = call, .limit_count = -1 };
+    sort.gets = mem_alloc((size_t)call->argc * sizeof(*sort.gets));
+    run(&sort, may_store);
+    for (size_t i = 0; i < sort.count; i++)
+        mem_free((char *)sort.rows[i].text.data);
+    mem_free(sort.rows);
+    mem_free(sort.gets);
+}
+
+static void cmd_sort(struct call *call)
+{
+    sort_call(call, true);
+}
+
+static void cmd_sort_ro(struct call *call)
+{
+    sort_call(call, false);
+}
+
+static bool is_word(struct bytes arg, const char *word)
+{
+    return arg.len == strlen(word) && strncasecmp(arg.data, word, arg.len) == 0;
+}
+
+/* The key, and what the last STORE names. */
+static int find_sort_keys(int argc, const struct bytes *argv, int *positions)
+{
+    int store = 0;
+    for (int i = 2; i < argc; i++) {
+        if (is_word(argv[i], "LIMIT"))
+            i += 2;
+        else if (is_word(argv[i], "GET") || is_word(argv[i], "BY"))
+            i++;
+        else if (is_word(argv[i], "STORE") && i + 1 < argc)
+            store = i + 1;
+    }
+    positions[0] = 1;
+    if (store == 0) return 1;
+    positions[1] = store;
+    return 2;
+}
+
+static const struct command rows[] = {
+    { .name = "SORT",
+      .run = cmd_sort,
+      .arity = -2,
+      .flags = WRITE | GROWS | MOVABLE_KEYS,
+      .acl = ACL_SET | ACL_SORTED_SET | ACL_LIST | ACL_DANGEROUS,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .find_keys = find_sort_keys,
+      .specs = { KEY_AT(1, KEY_RO | KEY_ACCESS), KEY_ANYWHERE(KEY_RO | KEY_ACCESS),
+                 KEY_ANYWHERE(KEY_OW | KEY_UPDATE) },
+      .group = "generic",
+      .since = "1.0.0",
+      .complexity = "O(N log N) where N is the number of elements; O(N) where BY has no *.",
+      .syntax = "key [BY pattern] [LIMIT offset count] [GET pattern [GET pattern ...]] [ASC|DESC] "
+                "[ALPHA] [STORE destination]",
+      .summary = "Sorts a list, set or sorted set, by its elements or by what other keys say of "
+                 "them; replies or stores the result." },
+    { .name = "SORT_RO",
+      .run = cmd_sort_ro,
+      .arity = -2,
+      .flags = READONLY | MOVABLE_KEYS,
+      .acl = ACL_SET | ACL_SORTED_SET | ACL_LIST | ACL_DANGEROUS,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .specs = { KEY_AT(1, KEY_RO | KEY_ACCESS), KEY_ANYWHERE(KEY_RO | KEY_ACCESS) },
+      .group = "generic",
+      .since = "7.0.0",
+      .complexity = "O(N log N) where N is the number of elements; O(N) where BY has no *.",
+      .syntax = "key [BY pattern] [LIMIT offset count] [GET pattern [GET pattern ...]] [ASC|DESC] "
+                "[ALPHA]",
+      .summary = "As SORT, but never stores." },
+};
+
+const struct command_group sort_commands = COMMAND_GROUP(rows);

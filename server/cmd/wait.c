@@ -1,0 +1,33 @@
+/* wait: WAIT: how many replicas have what this client wrote. There are no replicas. */
+#include "server/args.h"
+#include "server/cmd/cmd.h"
+
+/* DIFFERS: Redis lets the timeout pass first when more than 0 replicas are asked for.
+ * (doc/differs.md) */
+static void cmd_wait(struct call *call)
+{
+    int64_t replicas, timeout;
+    if (!arg_int64(call, 1, &replicas)) return;
+    if (!arg_int64_or(call, 2, &timeout, ERR_TIMEOUT)) return;
+    if (timeout < 0) {
+        fail(call, ERR_TIMEOUT_NEGATIVE);
+        return;
+    }
+    resp_integer(call->out, 0);
+}
+
+static const struct command rows[] = {
+    { .name = "WAIT",
+      .run = cmd_wait,
+      .arity = 3,
+      .flags = NOSCRIPT,
+      .acl = ACL_CONNECTION,
+      .tips = "request_policy:all_shards response_policy:agg_min",
+      .group = "generic",
+      .since = "3.0.0",
+      .complexity = "O(1)",
+      .syntax = "numreplicas timeout",
+      .summary = "Tells how many replicas have what this client wrote: 0, for there are none." },
+};
+
+const struct command_group wait_commands = COMMAND_GROUP(rows);

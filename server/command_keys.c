@@ -1,0 +1,134 @@
+/* command_keys: which arguments of a call are keys, and what it does with them, as its row tells.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "server/command.h"
+#include "store/ensure.h"
+
+static unsigned usual_flags(const struct command *row)
+{
+    if (row->key_flags != 0) return row->key_flags;
+    return row->flags & WRITE ? KEY_RW | KEY_UPDATE : KEY_RO | KEY_ACCESS;
+}
+
+int command_specs(const struct command *row, struct key_spec *specs)
+{
+    int count = 0;
+    while (count < KEY_SPECS_MAX && row->specs[count].flags != 0) {
+        specs[count] = row->specs[count];
+        count++;
+    }
+    if (count > 0 || row->keys.first == 0) return count;
+    struct key_range keys = row->keys;
+    ensure(keys.step > 0, "%s: keys in steps of %d", row->name, keys.step);
+    specs[0] = (struct key_spec){ .flags = usual_flags(row),
+                                  .first = keys.first,
+                                  .last = keys.last < 0 ? keys.last : keys.last - keys.first,
+                                  .step = keys.step };
+    return 1;
+}
+
+bool command_has_keys(const struct command *row)
+{
+    struct key_spec specs[KEY_SPECS_MAX];
+    int count = command_specs(row, specs);
+    for (int i = 0; i < count; i++)
+        if (!(specs[i].flags & KEY_NOT)) return true;
+    return row->find_keys != NULL;
+}
+
+/* ---- positions ------------------------------------------------------------------------------ */
+
+static bool is_word(struct bytes arg, const char *word)
+{
+    return arg.len == strlen(word) && strncasecmp(arg.data, word, arg.len) == 0;
+}
+
+/* Where the spec begins; 0: its keyword is not there. */
+static int first_of(const struct key_spec *spec, int argc, const struct bytes *argv)
+{
+    if (spec->keyword == NULL) return spec->first;
+    int step = spec->first < 0 ? -1 : 1;
+    int at = spec->first < 0 ? argc + spec->first : spec->first;
+    for (; at > 0 && at < argc - 1; at += step)
+        if (is_word(argv[at], spec->keyword)) return at + 1;
+    return 0;
+}
+
+/* A number of keys: at least one, and no more than there are arguments. */
+static int count_at(struct bytes arg, int argc)
+{
+    int count = 0;
+    for (size_t i = 0; i < arg.len; i++) {
+        if (arg.data[i] < '0' || arg.data[i] > '9') return 0;
+        count = 10 * count + (arg.data[i] - '0');
+        if (count > argc) return 0;
+    }
+    return count;
+}
+
+/* Appends the spec's keys to those that are there; returns how many there are then, or -1. */
+static int append_keys(const struct key_spec *spec, int argc, const struct bytes *argv,
+                       int *positions, int count)
+{
+    int first = first_of(spec, argc, argv);
+    if (spec->find == KEYS_ANYWHERE || first == 0) return count;
+    if (first >= argc) return -1;
+    int last = spec->last < 0 ? argc + spec->last : first + spec->last;
+    if (spec->find == KEYS_COUNTED) {
+        last = first + count_at(argv[first], argc);
+        first++;
+    }
+    if (last >= argc || last < first) return -1;
+    for (int at = first; at <= last; at += spec->step)
+        positions[count++] = at;
+    return count;
+}
+
+int command_keys(const struct command *row, int argc, const struct bytes *argv, int *positions)
+{
+    struct key_spec specs[KEY_SPECS_MAX];
+    if (row->find_keys != NULL) return row->find_keys(argc, argv, positions);
+    int count = command_specs(row, specs), found = 0;
+    for (int i = 0; i < count && found >= 0; i++)
+        found = append_keys(&specs[i], argc, argv, positions, found);
+    return found;
+}
+
+/* ---- flags ---------------------------------------------------------------------------------- */
+
+static bool covers(const struct key_spec *spec, int argc, const struct bytes *argv, int position)
+{
+    int first = first_of(spec, argc, argv);
+    if (first == 0) return false;
+    if (spec->find == KEYS_COUNTED) return position > first;
+    int last = spec->last < 0 ? argc + spec->last : first + spec->last;
+    return position >= first && position <= last;
+}
+
+/* What no other spec covers is what could be anywhere. */
+static unsigned flags_at(const struct key_spec *specs, int count, int argc,
+                         const struct bytes *argv, int position)
+{
+    unsigned anywhere = 0;
+    for (int i = 0; i < count; i++) {
+        if (specs[i].find == KEYS_ANYWHERE)
+            anywhere = specs[i].flags;
+        else if (covers(&specs[i], argc, argv, position))
+            return specs[i].flags;
+    }
+    return anywhere;
+}
+
+void command_key_flags(const struct command *row, int argc, const struct bytes *argv,
+                       const int *positions, int count, unsigned *flags)
+{
+    struct key_spec specs[KEY_SPECS_MAX];
+    int spec_count = command_specs(row, specs);
+    for (int i = 0; i < count; i++) {
+        flags[i] = flags_at(specs, spec_count, argc, argv, positions[i]);
+        if (flags[i] & KEY_VARIABLE) flags[i] = row->vary_keys(argc, argv);
+    }
+}

@@ -1,0 +1,48 @@
+/* histogram: see histogram.h. */
+#include "server/histogram.h"
+
+enum { FIRST_OCTAVE = 4, STEP_BITS = 3 };
+
+static unsigned bucket_of(uint64_t value)
+{
+    if (value < HISTOGRAM_EXACT) return (unsigned)value;
+    unsigned octave = 63u - (unsigned)__builtin_clzll(value);
+    unsigned step = (unsigned)(value >> (octave - STEP_BITS)) & (HISTOGRAM_STEPS - 1);
+    unsigned bucket = HISTOGRAM_EXACT + (octave - FIRST_OCTAVE) * HISTOGRAM_STEPS + step;
+    return bucket < HISTOGRAM_BUCKETS ? bucket : HISTOGRAM_BUCKETS - 1;
+}
+
+/* The highest value that falls into the bucket. */
+static uint64_t top_of(unsigned bucket)
+{
+    if (bucket < HISTOGRAM_EXACT) return bucket;
+    unsigned octave = FIRST_OCTAVE + (bucket - HISTOGRAM_EXACT) / HISTOGRAM_STEPS;
+    uint64_t step = (bucket - HISTOGRAM_EXACT) % HISTOGRAM_STEPS;
+    return ((HISTOGRAM_STEPS + step + 1) << (octave - STEP_BITS)) - 1;
+}
+
+void histogram_add(struct histogram *histogram, uint64_t value)
+{
+    histogram->count++;
+    histogram->seen[bucket_of(value)]++;
+}
+
+uint64_t histogram_at(const struct histogram *histogram, double share)
+{
+    if (histogram->count == 0) return 0;
+    double wanted = share * (double)histogram->count;
+    uint64_t passed = 0;
+    for (unsigned bucket = 0; bucket < HISTOGRAM_BUCKETS; bucket++) {
+        passed += histogram->seen[bucket];
+        if (passed > 0 && (double)passed >= wanted) return top_of(bucket);
+    }
+    return top_of(HISTOGRAM_BUCKETS - 1);
+}
+
+uint64_t histogram_up_to(const struct histogram *histogram, uint64_t value)
+{
+    uint64_t passed = 0;
+    for (unsigned bucket = 0, last = bucket_of(value); bucket <= last; bucket++)
+        passed += histogram->seen[bucket];
+    return passed;
+}

@@ -1,0 +1,113 @@
+/* monitor: a list of sessions, and the line about a command. */
+#include "server/monitor.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "store/mem.h"
+
+struct monitor {
+    struct session **sessions;
+    size_t count, cap;
+};
+
+struct monitor *monitor_new(void)
+{
+    return mem_zalloc(sizeof(struct monitor));
+}
+
+void monitor_free(struct monitor *monitor)
+{
+    mem_free(monitor->sessions);
+    mem_free(monitor);
+}
+
+bool monitor_active(const struct monitor *monitor)
+{
+    return monitor->count > 0;
+}
+
+void monitor_add(struct monitor *monitor, struct session *session)
+{
+    if (session->monitoring) return;
+    if (monitor->count == monitor->cap) {
+        monitor->cap = monitor->cap > 0 ? 2 * monitor->cap : 4;
+        monitor->sessions =
+            mem_realloc(monitor->sessions, monitor->cap * sizeof(*monitor->sessions));
+    }
+    monitor->sessions[monitor->count++] = session;
+    session->monitoring = true;
+}
+
+void monitor_forget(struct monitor *monitor, struct session *session)
+{
+    if (!session->monitoring) return;
+    size_t i = 0;
+    while (monitor->sessions[i] != session)
+        i++;
+    monitor->sessions[i] = monitor->sessions[--monitor->count];
+    session->monitoring = false;
+}
+
+/* In double quotes, what is not printable escaped. */
+static void append_quoted(struct outbuf *line, struct bytes text)
+{
+    static const char escaped[] = "\\\"\n\r\t\a\b", letters[] = "\\\"nrtab";
+    outbuf_append(line, "\"", 1);
+    for (size_t i = 0; i < text.len; i++) {
+        char part[8] = { text.data[i], '\0' };
+        size_t len = 1;
+        const char *special = text.data[i] != '\0' ? strchr(escaped, text.data[i]) : NULL;
+        if (special != NULL)
+            len = (size_t)snprintf(part, sizeof(part), "\\%c", letters[special - escaped]);
+        else if (!isprint((unsigned char)text.data[i]))
+            len = (size_t)snprintf(part, sizeof(part), "\\x%02x", (unsigned char)text.data[i]);
+        outbuf_append(line, part, len);
+    }
+    outbuf_append(line, "\"", 1);
+}
+
+/* Over a unix socket: "unix:" and its path, which is the peer without its port 0. */
+static void write_peer(const struct session *caller, char *to, size_t size)
+{
+    static const char port[] = ":0";
+    const char *peer = caller->peer != NULL ? caller->peer : "";
+    size_t len = strlen(peer), port_len = strlen(port);
+    if (len > port_len && strcmp(peer + len - port_len, port) == 0)
+        snprintf(to, size, "unix:%.*s", (int)(len - port_len), peer);
+    else
+        snprintf(to, size, "%s", peer);
+}
+
+static void write_line(struct outbuf *line, const struct session *caller, int64_t wall_usec,
+                       int argc, const struct bytes *argv)
+{
+    char head[256], peer[160];
+    write_peer(caller, peer, sizeof(peer));
+    int len = snprintf(head, sizeof(head), "+%" PRId64 ".%06" PRId64 " [%u %s]",
+                       wall_usec / 1000000, wall_usec % 1000000, caller->db, peer);
+    outbuf_append(line, head, len < (int)sizeof(head) ? (size_t)len : sizeof(head) - 1);
+    for (int i = 0; i < argc; i++) {
+        outbuf_append(line, " ", 1);
+        append_quoted(line, argv[i]);
+    }
+    outbuf_append(line, "\r\n", 2);
+}
+
+void monitor_tell(struct monitor *monitor, const struct session *caller, int64_t wall_usec,
+                  int argc, const struct bytes *argv)
+{
+    struct outbuf line;
+    outbuf_init(&line);
+    write_line(&line, caller, wall_usec, argc, argv);
+    char *text = mem_alloc(line.len);
+    outbuf_copy(&line, text);
+    for (size_t i = 0; i < monitor->count; i++) {
+        struct session *session = monitor->sessions[i];
+        outbuf_append(session->pushes != NULL ? session->pushes : session->out.out, text, line.len);
+        if (session->wake != NULL) session->wake(session);
+    }
+    mem_free(text);
+    outbuf_drop(&line);
+}

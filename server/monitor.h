@@ -1,0 +1,25 @@
+/* monitor: sessions that are told of every command, as MONITOR shows them.
+ * Knows sessions' writers; while nobody looks a command costs one test. */
+#ifndef SERVER_MONITOR_H
+#define SERVER_MONITOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "server/session.h"
+#include "store/bytes.h"
+
+struct monitor;
+
+struct monitor *monitor_new(void);
+void monitor_free(struct monitor *monitor);
+
+void monitor_add(struct monitor *monitor, struct session *session); /* once is enough */
+void monitor_forget(struct monitor *monitor, struct session *session);
+bool monitor_active(const struct monitor *monitor);
+
+/* +1339518083.107412 [0 127.0.0.1:60866] "keys" "*" */
+void monitor_tell(struct monitor *monitor, const struct session *caller, int64_t wall_usec,
+                  int argc, const struct bytes *argv);
+
+#endif

@@ -1,0 +1,156 @@
+/* observe: see observe.h. */
+#include "server/observe.h"
+
+#include "server/session.h"
+#include "store/mem.h"
+
+enum { USEC_PER_MSEC = 1000 };
+
+/* Codes are few and ours; should a flood of other first words come, they are not all kept. */
+enum { ERRORS_MAX = 128 };
+
+static struct bytes code_of(const void *element)
+{
+    return blob_view(((const struct error_count *)element)->code);
+}
+
+static const struct dict_type error_table = { .key = code_of };
+
+void observer_init(struct observer *observer, const struct conf *conf, const struct clock *clock)
+{
+    *observer = (struct observer){ .conf = conf, .clock = clock };
+    observer->slowlog = slowlog_new();
+    observer->monitor = monitor_new();
+    dict_init(&observer->errors, &error_table);
+}
+
+static void forget_errors(struct observer *observer)
+{
+    struct error_count *error;
+    while ((error = dict_take(&observer->errors)) != NULL) {
+        blob_free(error->code);
+        mem_free(error);
+    }
+}
+
+void observer_drop(struct observer *observer)
+{
+    forget_errors(observer);
+    dict_drop(&observer->errors);
+    slowlog_free(observer->slowlog);
+    monitor_free(observer->monitor);
+}
+
+static void reset_stats(void *ctx, struct command_ref ref)
+{
+    (void)ctx;
+    mem_free(ref.stats->spans);
+    *ref.stats = (struct command_stats){ 0 };
+}
+
+void observer_reset(struct observer *observer, struct commands *commands)
+{
+    forget_errors(observer);
+    commands_each_stats(commands, reset_stats, NULL);
+}
+
+static void count_error(struct observer *observer, const struct call *call)
+{
+    if (!call->failed || call->error_code[0] == '\0') return;
+    struct bytes code = bytes_of(call->error_code, strlen(call->error_code));
+    struct error_count *error = dict_find(&observer->errors, code);
+    if (error == NULL) {
+        if (dict_count(&observer->errors) >= ERRORS_MAX) return;
+        error = mem_zalloc(sizeof(*error));
+        error->code = blob_new(code);
+        dict_add(&observer->errors, error);
+    }
+    error->count++;
+}
+
+void observe_rejected(struct observer *observer, const struct call *call)
+{
+    if (call->command.stats != NULL) call->command.stats->rejected++;
+    count_error(observer, call);
+}
+
+int64_t observe_begin(void)
+{
+    return clock_mono_usec();
+}
+
+static void count_call(const struct call *call, int64_t usec, bool tracked)
+{
+    struct command_stats *stats = call->command.stats;
+    stats->calls++;
+    stats->usec += (uint64_t)usec;
+    stats->failed += call->failed;
+    if (!tracked) return;
+    if (stats->spans == NULL) stats->spans = mem_zalloc(sizeof(*stats->spans));
+    histogram_add(stats->spans, (uint64_t)usec);
+}
+
+static void note_slow(struct observer *observer, const struct call *call, const struct bytes *argv,
+                      int64_t usec)
+{
+    const struct session *session = call->session;
+    const char *peer = session->peer != NULL ? session->peer : "";
+    struct slow slow = {
+        .at_sec = observer->clock->now / 1000,
+        .usec = usec,
+        .argc = call->argc,
+        .argv = argv,
+        .peer = bytes_of(peer, strlen(peer)),
+        .name = session->name != NULL ? blob_view(session->name) : LIT(""),
+    };
+    slowlog_note(observer->slowlog, &slow, (size_t)observer->conf->slowlog_max_len);
+}
+
+/* The arguments as they may be shown; to be freed where they are a copy. */
+static const struct bytes *shown(const struct call *call)
+{
+    if (call->secrets == 0) return call->argv;
+    struct bytes *copy = mem_alloc((size_t)call->argc * sizeof(*copy));
+    for (int i = 0; i < call->argc; i++)
+        copy[i] = call_hides(call, i) ? LIT("(redacted)") : call->argv[i];
+    return copy;
+}
+
+/* After the call: that of EXEC comes behind what it ran. */
+static void show(struct observer *observer, const struct call *call, int64_t usec)
+{
+    unsigned flags = call->command.row->flags;
+    int64_t slow_usec = observer->conf->slowlog_log_slower_than;
+    bool monitored = monitor_active(observer->monitor) && !(flags & (SKIP_MONITOR | ADMIN));
+    bool slow = slow_usec >= 0 && usec >= slow_usec && !(flags & SKIP_SLOWLOG);
+    if (!monitored && !slow) return;
+    const struct bytes *argv = shown(call);
+    if (slow) note_slow(observer, call, argv, usec);
+    if (monitored)
+        monitor_tell(observer->monitor, call->session, clock_wall_usec(observer->clock), call->argc,
+                     argv);
+    if (argv != call->argv) mem_free((void *)argv);
+}
+
+void observe_end(struct observer *observer, const struct call *call, int64_t began)
+{
+    const struct conf *conf = observer->conf;
+    unsigned flags = call->command.row->flags;
+    int64_t usec = clock_mono_usec() - began;
+    if (usec < 0) usec = 0;
+    count_call(call, usec, conf->latency_tracking);
+    count_error(observer, call);
+    show(observer, call, usec);
+    if (conf->latency_monitor_threshold > 0 &&
+        usec / USEC_PER_MSEC >= conf->latency_monitor_threshold)
+        latency_note(&observer->latency, flags & FAST ? LATENCY_FAST_COMMAND : LATENCY_COMMAND,
+                     observer->clock->now / 1000, usec / USEC_PER_MSEC);
+}
+
+void observe_expiry(struct observer *observer, int64_t usec)
+{
+    int64_t threshold = observer->conf->latency_monitor_threshold;
+    if (threshold > 0 && usec / USEC_PER_MSEC >= threshold)
+        latency_note(&observer->latency, LATENCY_EXPIRY, observer->clock->now / 1000,
+                     usec / USEC_PER_MSEC);
+}

@@ -1,0 +1,44 @@
+/* observe: what is noted around every call: counts and times by command, errors by code, the slow
+ * ones, and what MONITOR shows.
+ * Knows calls from outside; refuses to know what they do. */
+#ifndef SERVER_OBSERVE_H
+#define SERVER_OBSERVE_H
+
+#include <stdint.h>
+
+#include "conf/conf.h"
+#include "server/call.h"
+#include "server/clock.h"
+#include "server/histogram.h"
+#include "server/latency.h"
+#include "server/monitor.h"
+#include "server/slowlog.h"
+#include "store/dict.h"
+
+struct error_count {
+    uint64_t count;
+    struct blob *code; /* "ERR", "WRONGTYPE" */
+};
+
+struct observer {
+    const struct conf *conf;
+    const struct clock *clock;
+    struct slowlog *slowlog;
+    struct latency latency;
+    struct monitor *monitor;
+    struct dict errors; /* struct error_count by code */
+};
+
+void observer_init(struct observer *observer, const struct conf *conf, const struct clock *clock);
+void observer_drop(struct observer *observer);
+void observer_reset(struct observer *observer, struct commands *commands); /* CONFIG RESETSTAT */
+
+/* Around a call that runs; begin returns what end wants. */
+int64_t observe_begin(void);
+void observe_end(struct observer *observer, const struct call *call, int64_t began);
+/* A slice of expiry took so long. */
+void observe_expiry(struct observer *observer, int64_t usec);
+/* A call that a gate refused. */
+void observe_rejected(struct observer *observer, const struct call *call);
+
+#endif

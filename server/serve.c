@@ -1,0 +1,90 @@
+/* serve: see serve.h. */
+#include "server/serve.h"
+
+#include <string.h>
+
+#include "server/call.h"
+#include "server/dispatch.h"
+#include "server/error.h"
+#include "server/waiters.h"
+#include "store/txn.h"
+
+/* The session has its answer: it goes on with what it has sent meanwhile. */
+static void end_wait(struct session *session)
+{
+    waiters_forget(session);
+    dispatch_answered(session);
+    if (session->wake != NULL) session->wake(session);
+}
+
+/* ---- served ---------------------------------------------------------------------------------- */
+
+/* Is there what it waits for? A key without a value spares all its waiters a run. */
+static bool is_worth_a_run(struct dispatch *dispatch, struct txn *txn, const struct turn *turn)
+{
+    const struct entry *entry = txn_find(txn, turn->key);
+    if (entry == NULL) waiters_skip_key(dispatch->waiters);
+    return entry != NULL && entry->object.type == turn->type;
+}
+
+static bool is_answered(struct dispatch *dispatch, struct txn *txn, const struct turn *turn)
+{
+    struct wait wait = { 0 };
+    struct call call = saved_call_again(turn->call, turn->session);
+    call.txn = txn;
+    call.wait = &wait;
+    call.ready = &turn->key;
+    txn->no_touch = turn->session->no_touch;
+    sinks_call(dispatch->sinks, turn->session);
+    call.command.row->run(&call);
+    if (call.failed) dispatch->stats->errors++;
+    return wait.count == 0;
+}
+
+void serve_ready(struct dispatch *dispatch)
+{
+    struct turn turn;
+    while (waiters_next_turn(dispatch->waiters, &turn)) {
+        struct txn txn;
+        sinks_arm(dispatch->sinks);
+        txn_begin(&txn, dispatch->store, clock_now(dispatch->clock), FROM_CLIENT);
+        txn_call(&txn, turn.db);
+        bool answered = is_worth_a_run(dispatch, &txn, &turn) && is_answered(dispatch, &txn, &turn);
+        txn_commit(&txn);
+        if (answered) end_wait(turn.session);
+    }
+}
+
+/* ---- not served ------------------------------------------------------------------------------ */
+
+/* Whatever the command: the reply of one that found nothing in time. */
+static void answer_late(struct session *session)
+{
+    resp_null_array(&session->out);
+    end_wait(session);
+}
+
+size_t serve_late(struct dispatch *dispatch, size_t most)
+{
+    struct session *session;
+    size_t count = 0;
+    msec now = clock_now(dispatch->clock);
+    while (count < most && (session = waiters_first_due(dispatch->waiters, now)) != NULL) {
+        answer_late(session);
+        count++;
+    }
+    return count;
+}
+
+bool serve_unblock(struct session *session, bool with_error)
+{
+    if (session->waiting == NULL) return false;
+    if (!with_error) {
+        answer_late(session);
+        return true;
+    }
+    const char *text = error_text(ERR_UNBLOCKED);
+    resp_error(&session->out, text, strlen(text));
+    end_wait(session);
+    return true;
+}

@@ -1,0 +1,104 @@
+/* slowlog: a chain from the newest call to the oldest. */
+#include "server/slowlog.h"
+
+#include <stdio.h>
+
+#include "store/mem.h"
+
+enum { ARGS_MAX = 32, ARG_MAX_LEN = 128 };
+
+struct slowlog {
+    struct slow_call *newest;
+    size_t count;
+    uint64_t next_id;
+};
+
+struct slowlog *slowlog_new(void)
+{
+    return mem_zalloc(sizeof(struct slowlog));
+}
+
+static void call_free(struct slow_call *call)
+{
+    for (int i = 0; i < call->argc; i++)
+        blob_free(call->argv[i]);
+    mem_free(call->argv);
+    blob_free(call->peer);
+    blob_free(call->name);
+    mem_free(call);
+}
+
+/* Drops what is older than the first `keep`. */
+static void cut(struct slowlog *slowlog, size_t keep)
+{
+    struct slow_call **link = &slowlog->newest;
+    for (size_t i = 0; i < keep && *link != NULL; i++)
+        link = &(*link)->older;
+    struct slow_call *call = *link;
+    *link = NULL;
+    while (call != NULL) {
+        struct slow_call *older = call->older;
+        call_free(call);
+        slowlog->count--;
+        call = older;
+    }
+}
+
+void slowlog_reset(struct slowlog *slowlog)
+{
+    cut(slowlog, 0);
+}
+
+void slowlog_free(struct slowlog *slowlog)
+{
+    cut(slowlog, 0);
+    mem_free(slowlog);
+}
+
+static struct blob *cut_text(struct bytes text)
+{
+    enum { REST_MAX = 48 };
+    char line[ARG_MAX_LEN + REST_MAX];
+    if (text.len <= ARG_MAX_LEN) return blob_new(text);
+    memcpy(line, text.data, ARG_MAX_LEN);
+    int rest =
+        snprintf(line + ARG_MAX_LEN, REST_MAX, "... (%zu more bytes)", text.len - ARG_MAX_LEN);
+    return blob_new(bytes_of(line, ARG_MAX_LEN + (size_t)rest));
+}
+
+static void keep_arguments(struct slow_call *kept, int argc, const struct bytes *argv)
+{
+    kept->argc = argc < ARGS_MAX ? argc : ARGS_MAX;
+    kept->argv = mem_alloc((size_t)kept->argc * sizeof(struct blob *));
+    for (int i = 0; i < kept->argc; i++)
+        kept->argv[i] = cut_text(argv[i]);
+    if (argc <= ARGS_MAX) return;
+    char rest[64];
+    int len = snprintf(rest, sizeof(rest), "... (%d more arguments)", argc - ARGS_MAX + 1);
+    blob_free(kept->argv[ARGS_MAX - 1]);
+    kept->argv[ARGS_MAX - 1] = blob_new(bytes_of(rest, (size_t)len));
+}
+
+void slowlog_note(struct slowlog *slowlog, const struct slow *slow, size_t max)
+{
+    struct slow_call *kept = mem_alloc(sizeof(*kept));
+    *kept = (struct slow_call){ .at_sec = slow->at_sec, .usec = slow->usec };
+    kept->id = slowlog->next_id++;
+    kept->peer = blob_new(slow->peer);
+    kept->name = blob_new(slow->name);
+    keep_arguments(kept, slow->argc, slow->argv);
+    kept->older = slowlog->newest;
+    slowlog->newest = kept;
+    slowlog->count++;
+    cut(slowlog, max);
+}
+
+size_t slowlog_count(const struct slowlog *slowlog)
+{
+    return slowlog->count;
+}
+
+const struct slow_call *slowlog_newest(const struct slowlog *slowlog)
+{
+    return slowlog->newest;
+}

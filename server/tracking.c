@@ -1,0 +1,470 @@
+/* tracking: see tracking.h. Sessions that track and the keys that they have read, each key with the
+ * ids of its readers. Ids outlive their sessions: a reader that has gone costs nothing when it goes
+ * and is passed over when its key changes. */
+#include "server/tracking.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "server/tracking_state.h"
+#include "store/ensure.h"
+#include "store/mem.h"
+
+enum { FREED_PER_TURN = 2000 };
+
+static struct bytes tracker_id(const void *element)
+{
+    return tracking_id(&((const struct tracker *)element)->id);
+}
+
+static struct bytes target_id(const void *element)
+{
+    return tracking_id(&((const struct target *)element)->id);
+}
+
+static struct bytes tracked_key(const void *element)
+{
+    const struct tracked *tracked = element;
+    return bytes_of(tracked->key, tracked->key_len);
+}
+
+static struct bytes change_key(const void *element)
+{
+    const struct change *change = element;
+    return bytes_of(change->key, change->key_len);
+}
+
+static const struct dict_type tracker_table = { .key = tracker_id };
+static const struct dict_type target_table = { .key = target_id };
+static const struct dict_type tracked_table = { .key = tracked_key };
+static const struct dict_type change_table = { .key = change_key };
+
+struct tracking *tracking_new(void)
+{
+    struct tracking *tracking = mem_zalloc(sizeof(*tracking));
+    dict_init(&tracking->trackers, &tracker_table);
+    dict_init(&tracking->targets, &target_table);
+    dict_init(&tracking->keys, &tracked_table);
+    TAILQ_INIT(&tracking->prefixes);
+    SLIST_INIT(&tracking->forgotten);
+    random_init(&tracking->random);
+    return tracking;
+}
+
+static void tracked_free(struct tracked *tracked)
+{
+    mem_free(tracked->ids);
+    mem_free(tracked);
+}
+
+/* Frees at most so many keys of what was forgotten; true while some are left. */
+static bool free_forgotten(struct tracking *tracking, size_t most)
+{
+    struct forgotten *forgotten;
+    while ((forgotten = SLIST_FIRST(&tracking->forgotten)) != NULL) {
+        struct tracked *tracked;
+        while ((tracked = dict_take(&forgotten->keys)) != NULL) {
+            tracked_free(tracked);
+            if (--most == 0) return true;
+        }
+        SLIST_REMOVE_HEAD(&tracking->forgotten, next);
+        dict_drop(&forgotten->keys);
+        mem_free(forgotten);
+    }
+    return false;
+}
+
+static void forget_keys(struct tracking *tracking)
+{
+    if (dict_count(&tracking->keys) == 0) return;
+    struct forgotten *forgotten = mem_alloc(sizeof(*forgotten));
+    forgotten->keys = tracking->keys;
+    SLIST_INSERT_HEAD(&tracking->forgotten, forgotten, next);
+    dict_init(&tracking->keys, &tracked_table);
+    tracking->items = 0;
+}
+
+void tracking_free(struct tracking *tracking)
+{
+    ensure(dict_count(&tracking->trackers) == 0, "%zu sessions track",
+           dict_count(&tracking->trackers));
+    ensure(dict_count(&tracking->targets) == 0, "%zu targets are left",
+           dict_count(&tracking->targets));
+    forget_keys(tracking);
+    free_forgotten(tracking, SIZE_MAX);
+    dict_drop(&tracking->trackers);
+    dict_drop(&tracking->targets);
+    dict_drop(&tracking->keys);
+    mem_free(tracking->queue.data);
+    mem_free(tracking);
+}
+
+/* ---- redirection ---------------------------------------------------------------------------- */
+
+static struct target *borrow_target(struct tracking *tracking, struct session *session)
+{
+    struct target *target = dict_find(&tracking->targets, tracking_id(&session->id));
+    if (target == NULL) {
+        target = mem_alloc(sizeof(*target));
+        *target = (struct target){ .id = session->id, .session = session };
+        dict_add(&tracking->targets, target);
+    }
+    target->trackers++;
+    return target;
+}
+
+static void return_target(struct tracking *tracking, struct target *target)
+{
+    if (target == NULL || --target->trackers > 0) return;
+    dict_remove(&tracking->targets, tracking_id(&target->id));
+    mem_free(target);
+}
+
+/* ---- prefixes ------------------------------------------------------------------------------- */
+
+static struct bytes prefix_text(const struct prefix *prefix)
+{
+    return bytes_of(prefix->text, prefix->len);
+}
+
+static struct prefix *find_prefix(struct tracking *tracking, struct bytes text)
+{
+    struct prefix *prefix, *before = NULL;
+    TAILQ_FOREACH(prefix, &tracking->prefixes, next)
+    {
+        int order = bytes_compare(prefix_text(prefix), text);
+        if (order == 0) return prefix;
+        if (order > 0) break;
+        before = prefix;
+    }
+    prefix = mem_alloc(sizeof(*prefix) + text.len);
+    LIST_INIT(&prefix->memberships);
+    dict_init(&prefix->changes, &change_table);
+    prefix->len = text.len;
+    if (text.len > 0) memcpy(prefix->text, text.data, text.len);
+    if (before != NULL)
+        TAILQ_INSERT_AFTER(&tracking->prefixes, before, prefix, next);
+    else
+        TAILQ_INSERT_HEAD(&tracking->prefixes, prefix, next);
+    return prefix;
+}
+
+void tracking_add_prefix(struct tracking *tracking, struct session *session, struct bytes text)
+{
+    struct tracker *tracker = session->tracker;
+    struct membership *other, *before = NULL;
+    TAILQ_FOREACH(other, &tracker->memberships, of_tracker)
+    {
+        int order = bytes_compare(prefix_text(other->prefix), text);
+        if (order == 0) return;
+        if (order > 0) break;
+        before = other;
+    }
+    struct membership *membership = mem_alloc(sizeof(*membership));
+    membership->tracker = tracker;
+    membership->prefix = find_prefix(tracking, text);
+    LIST_INSERT_HEAD(&membership->prefix->memberships, membership, of_prefix);
+    if (before != NULL)
+        TAILQ_INSERT_AFTER(&tracker->memberships, before, membership, of_tracker);
+    else
+        TAILQ_INSERT_HEAD(&tracker->memberships, membership, of_tracker);
+}
+
+static void leave_prefix(struct tracking *tracking, struct membership *membership)
+{
+    struct prefix *prefix = membership->prefix;
+    LIST_REMOVE(membership, of_prefix);
+    TAILQ_REMOVE(&membership->tracker->memberships, membership, of_tracker);
+    mem_free(membership);
+    if (!LIST_EMPTY(&prefix->memberships)) return;
+    TAILQ_REMOVE(&tracking->prefixes, prefix, next);
+    tracking_forget_changes(prefix);
+    dict_drop(&prefix->changes);
+    mem_free(prefix);
+}
+
+static bool begins_alike(struct bytes a, struct bytes b)
+{
+    size_t len = a.len < b.len ? a.len : b.len;
+    return len == 0 || memcmp(a.data, b.data, len) == 0;
+}
+
+bool tracking_overlaps(const struct session *session, struct bytes prefix, struct bytes *other)
+{
+    if (session->tracker == NULL) return false;
+    const struct membership *membership;
+    TAILQ_FOREACH(membership, &session->tracker->memberships, of_tracker)
+    {
+        *other = prefix_text(membership->prefix);
+        if (begins_alike(*other, prefix)) return true;
+    }
+    return false;
+}
+
+void tracking_each_prefix(const struct session *session,
+                          void (*visit)(void *ctx, struct bytes prefix), void *ctx)
+{
+    if (session->tracker == NULL) return;
+    const struct membership *membership;
+    TAILQ_FOREACH(membership, &session->tracker->memberships, of_tracker)
+    visit(ctx, prefix_text(membership->prefix));
+}
+
+/* ---- sessions ------------------------------------------------------------------------------- */
+
+void tracking_on(struct tracking *tracking, struct session *session,
+                 const struct tracking_mode *mode)
+{
+    struct tracker *tracker = session->tracker;
+    if (tracker == NULL) {
+        tracker = session->tracker = mem_zalloc(sizeof(*tracker));
+        tracker->id = session->id;
+        tracker->session = session;
+        TAILQ_INIT(&tracker->memberships);
+        dict_add(&tracking->trackers, tracker);
+    }
+    struct target *before = tracker->target;
+    tracker->target = mode->redirect != NULL ? borrow_target(tracking, mode->redirect) : NULL;
+    return_target(tracking, before);
+    tracker->mode = *mode;
+    tracker->broken = false;
+}
+
+void tracking_off(struct tracking *tracking, struct session *session)
+{
+    struct tracker *tracker = session->tracker;
+    if (tracker == NULL) return;
+    struct membership *membership;
+    while ((membership = TAILQ_FIRST(&tracker->memberships)) != NULL)
+        leave_prefix(tracking, membership);
+    return_target(tracking, tracker->target);
+    dict_remove(&tracking->trackers, tracking_id(&tracker->id));
+    mem_free(tracker);
+    session->tracker = NULL;
+}
+
+void tracking_forget(struct tracking *tracking, struct session *session)
+{
+    tracking_off(tracking, session);
+    if (dict_count(&tracking->targets) > 0) {
+        struct target *target = dict_find(&tracking->targets, tracking_id(&session->id));
+        if (target != NULL) target->session = NULL;
+    }
+    /* A session that has turned tracking off may come back to it; but nobody waits for that for
+     * ever. */
+    if (dict_count(&tracking->trackers) == 0) forget_keys(tracking);
+}
+
+void tracking_set_caching(struct session *session)
+{
+    session->tracker->caching = true;
+}
+
+void tracking_end_caching(struct session *session)
+{
+    if (session->tracker != NULL) session->tracker->caching = false;
+}
+
+bool tracking_view(const struct session *session, struct tracking_view *view)
+{
+    const struct tracker *tracker = session->tracker;
+    *view = (struct tracking_view){ 0 };
+    if (tracker == NULL) return false;
+    view->mode = tracker->mode;
+    view->caching = tracker->caching;
+    view->broken = tracker->broken;
+    view->redirect_id = tracker->target != NULL ? tracker->target->id : 0;
+    return true;
+}
+
+/* ---- keys that are read --------------------------------------------------------------------- */
+
+bool tracking_active(const struct tracking *tracking)
+{
+    return dict_count(&tracking->trackers) > 0 || dict_count(&tracking->keys) > 0;
+}
+
+void tracking_begin_call(struct tracking *tracking, const struct session *session)
+{
+    tracking->caller = session != NULL ? session->id : 0;
+    tracking->flushed = false;
+}
+
+bool tracking_wants_reads(const struct session *session)
+{
+    const struct tracker *tracker = session->tracker;
+    if (tracker == NULL || tracker->mode.broadcast) return false;
+    if (tracker->mode.opt_in) return tracker->caching;
+    if (tracker->mode.opt_out) return !tracker->caching;
+    return true;
+}
+
+static struct tracked *tracked_new(struct tracking *tracking, struct bytes key)
+{
+    struct tracked *tracked = mem_alloc(sizeof(*tracked) + key.len);
+    *tracked = (struct tracked){ .key_len = key.len };
+    if (key.len > 0) memcpy(tracked->key, key.data, key.len);
+    dict_add(&tracking->keys, tracked);
+    return tracked;
+}
+
+/* Where the id is, or belongs. Ids grow, so that is mostly the end. */
+static size_t place_of(const struct tracked *tracked, uint64_t id)
+{
+    size_t from = 0, to = tracked->count;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (tracked->ids[middle] < id)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+void tracking_note_read(struct tracking *tracking, const struct session *session, struct bytes key)
+{
+    struct tracked *tracked = dict_find(&tracking->keys, key);
+    if (tracked == NULL) tracked = tracked_new(tracking, key);
+    size_t place = place_of(tracked, session->id);
+    if (place < tracked->count && tracked->ids[place] == session->id) return;
+    if (tracked->count == tracked->cap) {
+        tracked->cap = tracked->cap > 0 ? 2 * tracked->cap : 1;
+        tracked->ids = mem_realloc(tracked->ids, tracked->cap * sizeof(*tracked->ids));
+    }
+    memmove(tracked->ids + place + 1, tracked->ids + place,
+            (tracked->count - place) * sizeof(*tracked->ids));
+    tracked->ids[place] = session->id;
+    tracked->count++;
+    tracking->items++;
+}
+
+/* ---- keys that change ----------------------------------------------------------------------- */
+
+/* Who has read it is told, and forgotten. `own`: whose own doing it is. */
+static void tell_readers(struct tracking *tracking, struct bytes key, uint64_t own)
+{
+    struct tracked *tracked = dict_remove(&tracking->keys, key);
+    if (tracked == NULL) return;
+    tracking->items -= tracked->count;
+    for (size_t i = 0; i < tracked->count; i++) {
+        const struct tracker *tracker =
+            dict_find(&tracking->trackers, tracking_id(&tracked->ids[i]));
+        if (tracker == NULL || tracker->mode.broadcast) continue;
+        if (tracker->mode.no_loop && tracker->id == own) continue;
+        tracking_queue(tracking, tracker->id, tracked_key(tracked));
+    }
+    tracked_free(tracked);
+}
+
+/* A FLUSHALL is one event, in however many databases. */
+static void all_changed(struct tracking *tracking)
+{
+    if (tracking->flushed) return;
+    tracking->flushed = true;
+    struct dict_iter iter;
+    const struct tracker *tracker;
+    dict_iter_begin(&iter, &tracking->trackers);
+    while ((tracker = dict_iter_next(&iter)) != NULL)
+        tracking_queue(tracking, tracker->id, bytes_of(NULL, 0));
+    forget_keys(tracking);
+}
+
+static void key_changed(struct tracking *tracking, struct bytes key, enum event event)
+{
+    tracking_note_change(tracking, key, event == EVENT_EXPIRED ? 0 : tracking->caller);
+    tell_readers(tracking, key, tracking->caller);
+}
+
+void tracking_effect(struct tracking *tracking, const struct effect *effect)
+{
+    switch (effect->kind) {
+    case EFFECT_NONE: return;
+    case EFFECT_FLUSH:
+    /* DIFFERS: Redis tells nothing of SWAPDB, and caches stay wrong. (doc/differs.md) */
+    case EFFECT_SWAP: all_changed(tracking); return;
+    case EFFECT_COPY: key_changed(tracking, effect->a, effect->event); return;
+    case EFFECT_RENAME:
+        key_changed(tracking, effect->key, effect->event);
+        key_changed(tracking, effect->a, effect->event);
+        return;
+    default: key_changed(tracking, effect->key, effect->event); return;
+    }
+}
+
+/* ---- limits --------------------------------------------------------------------------------- */
+
+void tracking_limit(struct tracking *tracking, size_t max)
+{
+    enum { EFFORT = 100 };
+    if (max == 0 || dict_count(&tracking->keys) <= max) {
+        tracking->late = 0;
+        return;
+    }
+    size_t effort = EFFORT * ((size_t)++tracking->late);
+    for (; effort > 0 && dict_count(&tracking->keys) > max; effort--) {
+        const struct tracked *tracked =
+            dict_random(&tracking->keys, random_next, &tracking->random);
+        tell_readers(tracking, tracked_key(tracked), 0);
+    }
+    tracking_flush(tracking);
+}
+
+void tracking_turn(void *ctx)
+{
+    struct tracking *tracking = ctx;
+    tracking_tell_prefixes(tracking);
+    free_forgotten(tracking, FREED_PER_TURN);
+}
+
+/* ---- looking -------------------------------------------------------------------------------- */
+
+struct tracking_totals tracking_totals(const struct tracking *tracking)
+{
+    struct tracking_totals totals = { .sessions = dict_count(&tracking->trackers),
+                                      .keys = dict_count(&tracking->keys),
+                                      .items = tracking->items };
+    const struct prefix *prefix;
+    TAILQ_FOREACH(prefix, &tracking->prefixes, next)
+    totals.prefixes++;
+    return totals;
+}
+
+static void check_keys(const struct tracking *tracking)
+{
+    struct dict_iter iter;
+    const struct tracked *tracked;
+    size_t items = 0;
+    dict_iter_begin(&iter, &tracking->keys);
+    while ((tracked = dict_iter_next(&iter)) != NULL) {
+        ensure(tracked->count > 0, "a key of %zu bytes that nobody has read", tracked->key_len);
+        for (size_t i = 1; i < tracked->count; i++)
+            ensure(tracked->ids[i - 1] < tracked->ids[i], "reader %" PRIu64 " before %" PRIu64,
+                   tracked->ids[i - 1], tracked->ids[i]);
+        items += tracked->count;
+    }
+    ensure(items == tracking->items, "%zu readers of all keys, not %zu", items, tracking->items);
+}
+
+void tracking_check(const struct tracking *tracking)
+{
+    dict_check(&tracking->keys);
+    check_keys(tracking);
+    struct dict_iter iter;
+    const struct tracker *tracker;
+    size_t redirected = 0, wanted = 0;
+    dict_iter_begin(&iter, &tracking->trackers);
+    while ((tracker = dict_iter_next(&iter)) != NULL) {
+        ensure(tracker->session->tracker == tracker, "session %" PRIu64, tracker->id);
+        redirected += tracker->target != NULL;
+    }
+    const struct target *target;
+    dict_iter_begin(&iter, &tracking->targets);
+    while ((target = dict_iter_next(&iter)) != NULL)
+        wanted += target->trackers;
+    ensure(redirected == wanted, "%zu sessions redirect, not %zu", redirected, wanted);
+    const struct prefix *prefix;
+    TAILQ_FOREACH(prefix, &tracking->prefixes, next)
+    ensure(!LIST_EMPTY(&prefix->memberships), "a prefix of nobody: %.*s", (int)prefix->len,
+           prefix->text);
+}

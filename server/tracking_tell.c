@@ -1,0 +1,199 @@
+/* tracking_tell: the messages of tracking: the queue of those that wait for a commit, the changes
+ * below prefixes that wait for the end of a turn, and to whom and in which form both are sent. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/tracking_state.h"
+#include "store/mem.h"
+
+enum { KEPT_QUEUE = 64 * 1024 };
+
+static const char CHANNEL[] = "__redis__:invalidate";
+
+/* What one message tells. No views: everything has changed. */
+struct told {
+    struct bytes *keys;
+    size_t count;
+};
+
+/* ---- one message ---------------------------------------------------------------------------- */
+
+static struct resp_writer writer_of(struct session *session)
+{
+    /* Never muted: CLIENT REPLY OFF is about replies. */
+    return (struct resp_writer){ .out =
+                                     session->pushes != NULL ? session->pushes : session->out.out,
+                                 .version = session->out.version };
+}
+
+static void wake(struct session *session)
+{
+    if (session->wake != NULL) session->wake(session);
+}
+
+static void tell_broken(struct tracker *tracker)
+{
+    tracker->broken = true;
+    struct resp_writer out = writer_of(tracker->session);
+    if (!resp_has_push(&out)) return;
+    resp_push(&out, 2);
+    resp_bulk_text(&out, "tracking-redir-broken");
+    resp_integer(&out, (int64_t)tracker->target->id);
+    wake(tracker->session);
+}
+
+/* RESP2 has no pushes: there only a subscriber can be told, as if by a message. */
+static bool begin_message(struct resp_writer *out, bool redirected, const struct session *to)
+{
+    if (resp_has_push(out)) {
+        resp_push(out, 2);
+        resp_bulk_text(out, "invalidate");
+        return true;
+    }
+    if (!redirected || session_subscriptions(to) == 0) return false;
+    resp_push(out, 3);
+    resp_bulk_text(out, "message");
+    resp_bulk_text(out, CHANNEL);
+    return true;
+}
+
+/* DIFFERS: in Redis "everything" is a null of the tracking session's protocol, which may not be
+ * that of the session it redirects to. (doc/differs.md) */
+static void tell(struct tracker *tracker, const struct told *told)
+{
+    struct session *to = tracker->session;
+    if (tracker->target != NULL) to = tracker->target->session;
+    if (to == NULL) {
+        tell_broken(tracker);
+        return;
+    }
+    struct resp_writer out = writer_of(to);
+    if (!begin_message(&out, tracker->target != NULL, to)) return;
+    if (told->keys == NULL) resp_null(&out);
+    if (told->keys != NULL) resp_array(&out, told->count);
+    for (size_t i = 0; i < told->count; i++)
+        resp_bulk(&out, told->keys[i].data, told->keys[i].len);
+    wake(to);
+}
+
+/* ---- after a commit ------------------------------------------------------------------------- */
+
+/* In the queue, with the key behind it. */
+struct record {
+    uint64_t id;
+    bool everything;
+    size_t key_len;
+};
+
+static void append(struct tracking *tracking, const void *data, size_t len)
+{
+    size_t needed = tracking->queue.len + len;
+    if (needed > tracking->queue.cap) {
+        size_t cap = 2 * tracking->queue.cap;
+        tracking->queue.cap = cap < needed ? needed : cap;
+        tracking->queue.data = mem_realloc(tracking->queue.data, tracking->queue.cap);
+    }
+    if (len > 0) memcpy(tracking->queue.data + tracking->queue.len, data, len);
+    tracking->queue.len = needed;
+}
+
+void tracking_queue(struct tracking *tracking, uint64_t id, struct bytes key)
+{
+    struct record record = { .id = id, .everything = key.data == NULL, .key_len = key.len };
+    append(tracking, &record, sizeof(record));
+    append(tracking, key.data, key.len);
+}
+
+void tracking_flush(struct tracking *tracking)
+{
+    for (size_t at = 0; at < tracking->queue.len;) {
+        struct record record;
+        memcpy(&record, tracking->queue.data + at, sizeof(record));
+        at += sizeof(record);
+        struct bytes key = bytes_of(tracking->queue.data + at, record.key_len);
+        at += record.key_len;
+        struct tracker *tracker = dict_find(&tracking->trackers, tracking_id(&record.id));
+        if (tracker == NULL) continue;
+        struct told told = { 0 };
+        if (!record.everything) told = (struct told){ .keys = &key, .count = 1 };
+        tell(tracker, &told);
+    }
+    tracking->queue.len = 0;
+    if (tracking->queue.cap <= KEPT_QUEUE) return;
+    mem_free(tracking->queue.data);
+    memset(&tracking->queue, 0, sizeof(tracking->queue));
+}
+
+/* ---- at the end of a turn ------------------------------------------------------------------- */
+
+void tracking_note_change(struct tracking *tracking, struct bytes key, uint64_t by)
+{
+    struct prefix *prefix;
+    TAILQ_FOREACH(prefix, &tracking->prefixes, next)
+    {
+        if (prefix->len > key.len) continue;
+        if (prefix->len > 0 && memcmp(prefix->text, key.data, prefix->len) != 0) continue;
+        struct change *change = dict_find(&prefix->changes, key);
+        if (change == NULL) {
+            change = mem_alloc(sizeof(*change) + key.len);
+            change->key_len = key.len;
+            if (key.len > 0) memcpy(change->key, key.data, key.len);
+            dict_add(&prefix->changes, change);
+        }
+        change->by = by;
+    }
+}
+
+void tracking_forget_changes(struct prefix *prefix)
+{
+    struct change *change;
+    while ((change = dict_take(&prefix->changes)) != NULL)
+        mem_free(change);
+}
+
+static int by_key(const void *a, const void *b)
+{
+    const struct change *const *one = a, *const *other = b;
+    return bytes_compare(bytes_of((*one)->key, (*one)->key_len),
+                         bytes_of((*other)->key, (*other)->key_len));
+}
+
+/* All changes of the prefix, in order of their bytes. */
+static const struct change **sorted_changes(const struct prefix *prefix)
+{
+    size_t count = dict_count(&prefix->changes), at = 0;
+    const struct change **changes = mem_alloc(count * sizeof(*changes));
+    struct dict_iter iter;
+    dict_iter_begin(&iter, &prefix->changes);
+    while (at < count)
+        changes[at++] = dict_iter_next(&iter);
+    qsort(changes, count, sizeof(*changes), by_key);
+    return changes;
+}
+
+static void tell_prefix(struct prefix *prefix)
+{
+    size_t count = dict_count(&prefix->changes);
+    const struct change **changes = sorted_changes(prefix);
+    struct told told = { .keys = mem_alloc(count * sizeof(*told.keys)) };
+    struct membership *membership;
+    LIST_FOREACH(membership, &prefix->memberships, of_prefix)
+    {
+        struct tracker *tracker = membership->tracker;
+        told.count = 0;
+        for (size_t i = 0; i < count; i++)
+            if (!tracker->mode.no_loop || changes[i]->by != tracker->id)
+                told.keys[told.count++] = bytes_of(changes[i]->key, changes[i]->key_len);
+        if (told.count > 0) tell(tracker, &told);
+    }
+    mem_free(told.keys);
+    mem_free(changes);
+    tracking_forget_changes(prefix);
+}
+
+void tracking_tell_prefixes(struct tracking *tracking)
+{
+    struct prefix *prefix;
+    TAILQ_FOREACH(prefix, &tracking->prefixes, next)
+    if (dict_count(&prefix->changes) > 0) tell_prefix(prefix);
+}

@@ -1,0 +1,65 @@
+/* waiters: which sessions wait for which keys, until when, and which of these keys have become
+ * ready. Knows sessions, keys and a copy of each one's command; refuses to know what a command
+ * waits for, and how it is run again (serve.h does that).
+ *
+ * Nothing in the data changes while a client waits. Effects make keys ready, in order; whoever
+ * serves takes turns until none is left: for each ready key, in the order in which they became
+ * ready, its waiters, first come first served. A key that nobody waits for costs one table look-up,
+ * and nothing at all while nobody waits for any. */
+#ifndef SERVER_WAITERS_H
+#define SERVER_WAITERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "server/call.h"
+#include "server/saved_call.h"
+#include "server/session.h"
+#include "store/effect.h"
+
+struct waiters;
+
+struct waiters *waiters_new(void);
+void waiters_free(struct waiters *waiters); /* nobody may wait any more */
+
+/* The call's session waits for the keys that `wait` names, in its database; it must not wait yet.
+ * False without memory for a copy of the call. */
+bool waiters_block(struct waiters *waiters, const struct call *call, const struct wait *wait);
+/* It waits no more: served, late, or gone. Fine for one that does not wait. */
+void waiters_forget(struct session *session);
+size_t waiters_count(const struct waiters *waiters); /* sessions that wait */
+
+/* ---- keys that become ready ----------------------------------------------------------------- */
+
+void waiters_effect(struct waiters *waiters, const struct effect *effect);
+/* For what becomes ready by itself: an element that falls due. */
+void waiters_ready(struct waiters *waiters, unsigned db, struct bytes key);
+bool waiters_pending(const struct waiters *waiters); /* a turn may be there */
+
+/* ---- serving -------------------------------------------------------------------------------- */
+
+/* A session that may find something at a key now. Everything is borrowed until it is forgotten. */
+struct turn {
+    struct session *session;
+    const struct saved_call *call;
+    enum type type; /* of what it waits for */
+    unsigned db;
+    struct bytes key;
+};
+
+/* The next one to try; false: none is left. Whoever was not forgotten after its turn waits on, in
+ * its place. */
+bool waiters_next_turn(struct waiters *waiters, struct turn *turn);
+/* The key of the last turn has nothing more: its other waiters need no turn. */
+void waiters_skip_key(struct waiters *waiters);
+
+/* ---- deadlines ------------------------------------------------------------------------------ */
+
+msec waiters_next_due(const struct waiters *waiters); /* NEVER: no wait ends by itself. O(1) */
+/* The one whose wait has ended first at this instant (until <= now), or NULL. */
+struct session *waiters_first_due(const struct waiters *waiters, msec now);
+
+/* Verifies every invariant, or ends the process with the values. */
+void waiters_check(const struct waiters *waiters);
+
+#endif

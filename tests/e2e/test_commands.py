@@ -1,0 +1,268 @@
+#!/usr/bin/python3 -B
+"""What the daemon says about its commands: COMMAND INFO and GETKEYSANDFLAGS as redis-server 7.0.15
+says them, COMMAND DOCS as clients read it, and redis-cli's hints for every command."""
+import fcntl
+import os
+import pty
+import random
+import re
+import select
+import struct
+import subprocess
+import termios
+
+from daemon import BINARY, IS_REDIS, Daemon, encode, equal, main, oracle, own, read_reply, test
+
+
+def plain(value):
+    """Lists, dicts of maps, text and numbers."""
+    kind, payload = value
+    if kind == b"%":
+        items = [plain(item) for item in payload]
+        return dict(zip(items[::2], items[1::2]))
+    if isinstance(payload, list):
+        return [plain(item) for item in payload]
+    return int(payload) if kind == b":" else payload.decode("latin-1")
+
+
+def ask(daemon, *arguments):
+    with daemon.raw() as raw:
+        raw.call("HELLO", "3")
+        return plain(read_reply(raw.call(*arguments))[0])
+
+
+def rows_of(daemon):
+    """{name: row}, subcommands too."""
+    found = {}
+    for row in ask(daemon, "COMMAND"):
+        found[row[0]] = row
+        found.update((child[0], child) for child in row[9])
+    return found
+
+
+class Both:
+    """The daemon, Redis, and their rows."""
+
+    def __enter__(self):
+        self.daemon, self.reference = Daemon(binary=BINARY), Daemon(binary=oracle())
+        self.daemon.__enter__()
+        self.reference.__enter__()
+        self.ours, self.theirs = rows_of(self.daemon), rows_of(self.reference)
+        self.shared = sorted(self.ours.keys() & self.theirs.keys())
+        assert len(self.shared) > 150, self.shared
+        return self
+
+    def __exit__(self, *exception):
+        self.daemon.__exit__(*exception)
+        self.reference.__exit__(*exception)
+
+
+def compared(function):
+    """A test against redis-server itself."""
+    return function if IS_REDIS or oracle() is None else test(function)
+
+
+# --- rows --------------------------------------------------------------------------------------
+
+FIELDS = ("name", "arity", "flags", "first key", "last key", "step", "ACL categories", "tips")
+
+
+@compared
+def rows_are_equal_field_by_field():
+    with Both() as both:
+        found = []
+        for name in both.shared:
+            ours, theirs = both.ours[name], both.theirs[name]
+            for index, field in enumerate(FIELDS):
+                got, wanted = ours[index], theirs[index]
+                if field in ("flags", "ACL categories"):
+                    got, wanted = sorted(got), sorted(wanted)
+                if got != wanted:
+                    found.append(f"{name}: {field}: redis {wanted}, here {got}")
+        assert not found, "\n".join(found)
+
+
+@compared
+def key_specs_are_equal():
+    with Both() as both:
+        found = []
+        for name in both.shared:
+            got, wanted = both.ours[name][8], both.theirs[name][8]
+            for spec in wanted:
+                spec.pop("notes", None)  # for people
+            if got != wanted:
+                found.append(f"{name}:\n    redis {wanted}\n    here  {got}")
+        assert not found, "\n".join(found)
+
+
+WORDS = ("a", "b", "1", "2", "3", "0", "-1", "x1", "GET", "SET", "u8", "INCRBY", "OVERFLOW", "FAIL",
+         "STORE", "STOREDIST", "BY", "LIMIT", "DB", "REPLACE", "KEEPTTL", "WEIGHTS", "m", "count",
+         "store", "get", "LEFT", "MIN", "")
+
+
+@compared
+def keys_and_flags_of_any_call_are_equal():
+    seed = int(os.environ.get("SEED") or random.randrange(1 << 32))
+    rng = random.Random(seed)
+    with Both() as both, both.daemon.raw() as ours, both.reference.raw() as theirs:
+        for name in both.shared:
+            words = name.split("|")
+            least = abs(both.ours[name][1]) - len(words)
+            for _ in range(30):
+                tail = [rng.choice(WORDS) for _ in range(max(0, least + rng.randrange(-1, 7)))]
+                for about in ("GETKEYS", "GETKEYSANDFLAGS"):
+                    call = ["COMMAND", about, *words, *tail]
+                    equal(ours.call(*call), theirs.call(*call), f"SEED={seed}: {call}")
+
+
+@compared
+def replies_are_shaped_alike_in_resp2():
+    with Both() as both, both.daemon.raw() as ours, both.reference.raw() as theirs:
+        for name in ("set", "zunionstore", "georadius", "config|set", "sinterstore", "keys", "ping"):
+            call = ("COMMAND", "INFO", name)
+            got, wanted = (re.sub(rb"\*8\r\n\$5\r\nnotes\r\n\$\d+\r\n[^\r]*\r\n", b"*6\r\n", reply)
+                           for reply in (ours.call(*call), theirs.call(*call)))
+            equal(got, wanted, name)
+
+
+@compared
+def errors_are_equal():
+    with Both() as both, both.daemon.raw() as ours, both.reference.raw() as theirs:
+        for line in ("GETKEYS", "GETKEYS PING", "GETKEYS PING x", "GETKEYS NOSUCH x", "GETKEYS GET a b",
+                     "GETKEYS CONFIG NOSUCH", "GETKEYSANDFLAGS SSUBSCRIBE a", "INFO nosuch",
+                     "INFO config|nosuch", "INFO get|x", "DOCS nosuch", "LIST x", "LIST FILTERBY",
+                     "LIST FILTERBY NOSUCH x", "LIST FILTERBY MODULE x", "COUNT x", "NOSUCH",
+                     "LIST FILTERBY ACLCAT nosuch", "LIST FILTERBY PATTERN nosuch*"):
+            call = ["COMMAND", *line.split()]
+            equal(ours.call(*call), theirs.call(*call), line)
+
+
+# --- documentation -----------------------------------------------------------------------------
+
+TYPES = {"string", "integer", "double", "key", "pattern", "unix-time", "pure-token", "oneof",
+         "block"}
+FLAGS = {"optional", "multiple", "multiple_token"}
+
+
+def check_arguments(name, arguments, specs):
+    assert arguments, name
+    for argument in arguments:
+        what = f"{name}: {argument}"
+        kind, inner = argument["type"], argument.get("arguments")
+        assert kind in TYPES and argument["name"] == argument["name"].lower(), what
+        assert re.fullmatch(r"[a-z0-9_:/-]+", argument["name"]), what
+        assert set(argument.get("flags", [])) <= FLAGS, what
+        assert (inner is not None) == (kind in ("oneof", "block")), what
+        assert kind != "pure-token" or argument["token"].isupper(), what
+        assert "key_spec_index" not in argument or argument["key_spec_index"] < specs, what
+        assert kind != "key" or not specs or "key_spec_index" in argument, what
+        if inner is not None:
+            check_arguments(name, inner, specs)
+
+
+@own
+def docs_of_every_command_are_whole():
+    with Daemon() as daemon:
+        rows, docs = rows_of(daemon), ask(daemon, "COMMAND", "DOCS")
+        for about in list(docs.values()):
+            docs.update(about.get("subcommands", {}))
+        equal(sorted(docs), sorted(rows))
+        for name, about in docs.items():
+            for field in ("summary", "since", "group", "complexity"):
+                assert about[field], f"{name}: {field}"
+            if "arguments" in about:
+                check_arguments(name, about["arguments"], len(rows[name][8]))
+            elif "subcommands" not in about:
+                assert rows[name][1] in (1, 2, -1, -2), f"{name}: arity without arguments"
+
+
+@own
+def docs_of_some_commands_are_those_alone():
+    with Daemon() as daemon:
+        equal(list(ask(daemon, "COMMAND", "DOCS", "get", "nosuch", "config|set")),
+              ["get", "config|set"])
+
+
+# --- hints -------------------------------------------------------------------------------------
+
+class Terminal:
+    """redis-cli in a terminal of 300 columns."""
+
+    def __init__(self, daemon):
+        self.prompt = f"redis {daemon.path}> "
+        self.screen, end = pty.openpty()
+        fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 300, 0, 0))
+        self.process = subprocess.Popen(["redis-cli", "-s", daemon.path], stdin=end, stdout=end,
+                                        stderr=end, env={**os.environ, "TERM": "xterm"})
+        os.close(end)
+        self.read_to(self.prompt.encode())
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        os.close(self.screen)
+        self.process.kill()
+        self.process.wait()
+
+    def read_to(self, end):
+        """What is shown, up to these bytes."""
+        shown = b""
+        while not shown.endswith(end):
+            assert select.select([self.screen], [], [], 20)[0], f"{end!r}: {shown[-200:]!r}"
+            shown += os.read(self.screen, 1 << 16)
+        return shown
+
+    def read_until(self, typed):
+        """What is shown until the cursor stands behind these characters."""
+        return self.read_to(b"\r\x1b[%dC" % (len(self.prompt) + len(typed)))
+
+    def hint(self, typed):
+        os.write(self.screen, typed.encode())
+        shown = self.read_until(typed)
+        os.write(self.screen, b"\x15")  # Ctrl-U
+        self.read_until("")
+        last = shown[shown.rindex(b"\x1b[0K"):]
+        found = re.search(rb"\x1b\[0;90;49m(.*?)\x1b\[0m", last)
+        return found.group(1).decode().strip() if found else ""
+
+
+@own
+def redis_cli_shows_a_hint_for_every_command():
+    with Daemon() as daemon, Terminal(daemon) as terminal:
+        docs = ask(daemon, "COMMAND", "DOCS")
+        for about in list(docs.values()):
+            docs.update(about.get("subcommands", {}))
+        for name, about in docs.items():
+            hint = terminal.hint(name.replace("|", " ") + " ")
+            equal(bool(hint), "arguments" in about, f"{name}: hint {hint!r}")
+
+
+@own
+def hints_follow_what_is_typed():
+    with Daemon() as daemon, Terminal(daemon) as terminal:
+        for typed, wanted in (
+                ("get ", "key"),
+                ("REDE.PUSH ", "key ttl element id"),
+                ("REDE.PUSH k ", "ttl element id"),
+                ("rede.poll k ", "[COUNT count] [WITHIDS]"),
+                ("set k v ", "[NX|XX] [GET] [EX seconds|PX milliseconds|EXAT unix-time-seconds|"
+                             "PXAT unix-time-milliseconds|KEEPTTL]"),
+                ("client tracking ", "ON|OFF [REDIRECT client-id] [PREFIX prefix [PREFIX prefix "
+                                     "...]] [BCAST] [OPTIN] [OPTOUT] [NOLOOP]"),
+                ("client pause ", "timeout [WRITE|ALL]"),
+                ("config set ", "parameter value [parameter value ...]"),
+                ("zadd k ", "[NX|XX] [GT|LT] [CH] [INCR] score member [score member ...]")):
+            equal(terminal.hint(typed), wanted, typed)
+
+
+@own
+def every_command_can_be_asked_for_by_name():
+    with Daemon() as daemon, daemon.raw() as raw:
+        for name, row in rows_of(daemon).items():
+            equal(ask(daemon, "COMMAND", "INFO", name.upper()), [row], name)
+            raw.send(encode("COMMAND", "DOCS", name))
+            assert name.encode() in raw.reply()
+
+
+main()

@@ -1,0 +1,34 @@
+#!/usr/bin/python3 -B
+"""The example of doc/first-command.md is code that compiles where it says that it belongs."""
+import os
+import re
+import subprocess
+
+from daemon import equal, main, test
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def blocks():
+    with open(os.path.join(ROOT, "doc/first-command.md"), encoding="utf-8") as page:
+        return re.findall(r"```c\n(.*?)```", page.read(), re.S)
+
+
+@test
+def the_example_compiles():
+    row, handler, mutator = blocks()
+    home = "server/cmd/string_number.c"
+    with open(os.path.join(ROOT, home), encoding="utf-8") as source:
+        text = source.read()
+    table = "static const struct command rows[] = {\n"
+    assert table in text, home
+    text = text.replace(table, handler + "\n" + table + row)
+    command = ["cc", "-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Wconversion", "-Werror",
+               "-fsyntax-only", "-I", ROOT, "-x", "c", "-"]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    equal((done.returncode, done.stderr), (0, ""))
+    with open(os.path.join(ROOT, "store/txn_set.c"), encoding="utf-8") as source:
+        assert mutator in source.read(), "the mutator has changed"
+
+
+main()

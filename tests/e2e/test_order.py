@@ -1,0 +1,54 @@
+#!/usr/bin/python3 -B
+"""The order of what one connection is told while others act: the daemon and redis-server alike."""
+import contextlib
+
+from daemon import BINARY, Daemon, encode, equal, main, oracle, test
+
+
+def lines_of(binary, *conversation):
+    """What a subscriber to everything hears while a caller says these lines, and the replies."""
+    with Daemon(binary=binary) as daemon, daemon.raw() as listener, daemon.raw() as caller:
+        listener.call("PSUBSCRIBE", "*")
+        replies = [caller.call(*line.split()) for line in conversation]
+        caller.call("PUBLISH", "end", "of it")
+        heard = []
+        while not heard or b"of it" not in heard[-1]:
+            heard.append(listener.reply())
+        return replies, heard
+
+
+def same(*conversation):
+    binary = oracle()
+    if binary is not None:
+        equal(lines_of(BINARY, *conversation), lines_of(binary, *conversation))
+
+
+@test
+def flags_that_change_inside_a_transaction_hold_from_there_on():
+    same("MULTI", "CONFIG SET notify-keyspace-events KEA", "SET a 1", "EXEC")
+    same("CONFIG SET notify-keyspace-events KEA", "MULTI", "SET a 1",
+         "CONFIG SET notify-keyspace-events E", "SET b 1", "EXEC")
+
+
+@test
+def events_and_messages_of_a_transaction_come_in_the_order_of_its_commands():
+    same("CONFIG SET notify-keyspace-events E$g", "MULTI", "SET a 1", "PUBLISH ready a", "DEL a",
+         "PUBLISH gone a", "EXEC")
+
+
+@test
+def a_killed_subscriber_does_not_count_any_more():
+    with Daemon() as daemon, daemon.raw() as victim, daemon.raw() as caller:
+        number = victim.call("CLIENT", "ID")[1:].strip()
+        victim.call("SUBSCRIBE", "c")
+        caller.send(encode("CLIENT", "KILL", "ID", number) + encode("PUBLISH", "c", "x") +
+                    encode("PUBSUB", "NUMSUB", "c") + encode("INFO", "clients"))
+        equal(caller.reply(), b":1\r\n")
+        equal(caller.reply(), b":0\r\n")
+        equal(caller.reply(), b"*2\r\n$1\r\nc\r\n:0\r\n")
+        assert b"connected_clients:1\r\n" in caller.reply()
+        with contextlib.suppress(ConnectionError):
+            equal(victim.rest(), b"")
+
+
+main()

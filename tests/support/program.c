@@ -1,0 +1,355 @@
+/* program: a walk over a syntax line that writes arguments instead of a tree.
+ * It reads the same notation as server/admin/syntax.c, by itself, so that each checks the other. */
+#include "tests/support/program.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "store/ensure.h"
+
+enum { FEW = 3, MANY = 20, NUMBERED = 200 };
+
+struct maker {
+    struct program_call *call;
+    const struct program_source *source;
+    const char *group;
+    msec now;
+};
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+/* The first `good` of them are what a caller would mean. */
+struct pool {
+    const char *const *texts;
+    unsigned count, good;
+};
+
+#define LIST(...)                                                                                  \
+    (const char *const[])                                                                          \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
+#define POOL(good, ...)                                                                            \
+    {                                                                                              \
+        LIST(__VA_ARGS__), sizeof(LIST(__VA_ARGS__)) / sizeof(const char *), good                  \
+    }
+
+static const char long_text[] = "a value that is too long for whatever packs small values closely, "
+                                "and goes on for a while yet until it is";
+
+static const struct pool keys =
+    POOL(7, "string", "list", "set", "hash", "sorted-set", "dehydrator", "k", "");
+static const struct pool texts =
+    POOL(12, "a", "b", "c", "1", "", "d", "10", "-1", "3.5", "a\r\nb", "\xff\x01", long_text);
+static const struct pool integers =
+    POOL(8, "1", "0", "2", "-1", "5", "3", "-2", "100", "9223372036854775807",
+         "-9223372036854775808", "9223372036854775808", "x", "1.5", "", " 1");
+static const struct pool spans = POOL(6, "10", "1", "2", "100", "3", "1000", "0", "-1",
+                                      "9223372036854775807", "9223372036854775", "x", "");
+static const struct pool scores =
+    POOL(9, "1", "2", "0", "3", "-1", "1.5", "-0", "0.1", "inf", "-inf", "1e300", "nan", "x", "");
+static const struct pool bounds = POOL(13, "-inf", "+inf", "(1", "1", "-", "+", "(2", "0", "[a",
+                                       "(a", "[b", "(c", "(150", "-1", "(x", "x", "");
+static const struct pool patterns = POOL(6, "*", "a*", "[a-c]", "?", "s*", "*a*b*", "", "\\", "[");
+static const struct pool types = POOL(4, "string", "list", "zset", "dehydrator", "nothing");
+static const struct pool cursors = POOL(3, "0", "1", "5", "x", "18446744073709551616");
+
+static const struct {
+    const char *name;
+    const struct pool *pool;
+} kinds[] = {
+    { "key", &keys },         { "newkey", &keys },    { "destination", &keys },
+    { "increment", &scores }, { "score", &scores },   { "decrement", &integers },
+    { "count", &integers },   { "index", &integers }, { "offset", &integers },
+    { "seconds", &spans },    { "ttl", &spans },      { "milliseconds", &spans },
+    { "min", &bounds },       { "max", &bounds },     { "pattern", &patterns },
+    { "type", &types },       { "cursor", &cursors }, { "source", &keys },
+    { "dst", &keys },         { "src", &keys },       { "key1", &keys },
+    { "key2", &keys },
+};
+
+static unsigned below(const struct maker *maker, unsigned limit)
+{
+    return maker->source->below(maker->source->ctx, limit);
+}
+
+static const char *from(const struct maker *maker, const struct pool *pool)
+{
+    bool strange = below(maker, 16) == 15;
+    return pool->texts[below(maker, strange ? pool->count : pool->good)];
+}
+
+static bool is_word(struct bytes word, const char *text)
+{
+    return bytes_equal(word, bytes_of(text, strlen(text)));
+}
+
+static void add(struct program_call *call, struct bytes text)
+{
+    if (call->argc == PROGRAM_ARGS_MAX) {
+        call->overflowed = true;
+        return;
+    }
+    call->is_key[call->argc] = call->counts_keys[call->argc] = false;
+    call->argv[call->argc++] = text;
+}
+
+static void add_text(struct program_call *call, const char *text)
+{
+    add(call, bytes_of(text, strlen(text)));
+}
+
+static void add_number(struct program_call *call, int64_t number)
+{
+    char text[32];
+    size_t len = (size_t)snprintf(text, sizeof(text), "%" PRId64, number);
+    if (call->text_len + len > PROGRAM_TEXT_MAX) {
+        call->overflowed = true;
+        return;
+    }
+    memcpy(call->text + call->text_len, text, len);
+    add(call, bytes_of(call->text + call->text_len, len));
+    call->text_len += len;
+}
+
+static bool is_own_key(const char *group)
+{
+    for (unsigned i = 0; group != NULL && i < keys.count; i++)
+        if (strcmp(keys.texts[i], group) == 0) return true;
+    return false;
+}
+
+static void add_key(const struct maker *maker)
+{
+    bool own = is_own_key(maker->group) && below(maker, 4) != 3;
+    add_text(maker->call, own ? maker->group : from(maker, &keys));
+    maker->call->is_key[maker->call->argc - 1] = true;
+}
+
+/* Just before, at and behind now. */
+static int64_t near_now(const struct maker *maker)
+{
+    return maker->now + (int64_t)below(maker, 8) - 2;
+}
+
+/* Start and stop are positions, or bounds where BYSCORE or BYLEX says so. */
+static const struct pool *pool_of(const struct maker *maker, struct bytes name)
+{
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        if (is_word(name, kinds[i].name)) return kinds[i].pool;
+    if (is_word(name, "start") || is_word(name, "stop"))
+        return below(maker, 3) < 2 ? &integers : &bounds;
+    return &texts;
+}
+
+static void add_value(const struct maker *maker, struct bytes name)
+{
+    if (is_word(name, "numkeys")) {
+        add_number(maker->call, 1); /* see count_keys */
+        maker->call->counts_keys[maker->call->argc - 1] = true;
+    } else if (is_word(name, "unix-time-milliseconds")) {
+        add_number(maker->call, near_now(maker));
+    } else if (is_word(name, "unix-time-seconds")) {
+        add_number(maker->call, near_now(maker) / 1000 + below(maker, 3));
+    } else {
+        const struct pool *pool = pool_of(maker, name);
+        if (pool == &keys)
+            add_key(maker);
+        else if ((pool == &texts || pool == &scores) && below(maker, 3) == 2)
+            add_number(maker->call, below(maker, NUMBERED));
+        else
+            add_text(maker->call, from(maker, pool));
+    }
+}
+
+/* ---- the walk -------------------------------------------------------------------------------- */
+
+static const char *closing(const char *open, const char *end)
+{
+    int depth = 0;
+    for (const char *p = open; p < end; p++) {
+        depth += *p == '[' || *p == '<';
+        depth -= *p == ']' || *p == '>';
+        if (depth == 0) return p;
+    }
+    ensure(false, "no end to '%s'", open);
+    return NULL;
+}
+
+static const char *next_bar(const char *at, const char *end)
+{
+    int depth = 0;
+    for (; at < end; at++) {
+        depth += *at == '[' || *at == '<';
+        depth -= *at == ']' || *at == '>';
+        if (depth == 0 && *at == '|') return at;
+    }
+    return NULL;
+}
+
+static void walk(const struct maker *maker, const char *at, const char *end);
+
+static void walk_choice(const struct maker *maker, const char *at, const char *end)
+{
+    unsigned ways = 1;
+    for (const char *p = at; (p = next_bar(p, end)) != NULL; p++)
+        ways++;
+    for (unsigned skip = ways > 1 ? below(maker, ways) : 0; skip > 0; skip--)
+        at = next_bar(at, end) + 1;
+    const char *bar = next_bar(at, end);
+    walk(maker, at, bar != NULL ? bar : end);
+}
+
+static void walk_option(const struct maker *maker, const char *at, const char *end)
+{
+    static const char dots[] = "...";
+    size_t dots_len = sizeof(dots) - 1;
+    bool repeats = (size_t)(end - at) > dots_len && memcmp(end - dots_len, dots, dots_len) == 0;
+    unsigned times = below(maker, repeats ? FEW + 1 : 2);
+    if (times == FEW && below(maker, 4) == 3) times = MANY;
+    for (; times > 0; times--)
+        walk_choice(maker, at, repeats ? end - dots_len : end);
+}
+
+/* One that is not optional is never empty, even if all of one alternative is optional. */
+static void walk_must(const struct maker *maker, const char *at, const char *end)
+{
+    int before = maker->call->argc;
+    walk_choice(maker, at, end);
+    const char *bar = next_bar(at, end);
+    if (maker->call->argc == before) walk(maker, at, bar != NULL ? bar : end);
+}
+
+static bool is_token(struct bytes word)
+{
+    bool letters = false;
+    for (size_t i = 0; i < word.len; i++) {
+        if (islower((unsigned char)word.data[i])) return false;
+        letters |= isupper((unsigned char)word.data[i]) != 0;
+    }
+    return letters;
+}
+
+static void walk(const struct maker *maker, const char *at, const char *end)
+{
+    while (at < end) {
+        if (*at == ' ') {
+            at++;
+        } else if (*at == '[' || *at == '<') {
+            const char *close = closing(at, end);
+            (*at == '[' ? walk_option : walk_must)(maker, at + 1, close);
+            at = close + 1;
+        } else {
+            struct bytes word = bytes_of(at, 0);
+            while (at < end && strchr(" [<", *at) == NULL)
+                at++;
+            word.len = (size_t)(at - word.data);
+            if (is_token(word))
+                add(maker->call, word);
+            else
+                add_value(maker, word);
+        }
+    }
+}
+
+/* A "numkeys" is the number of keys behind it. */
+static void count_keys(const struct maker *maker)
+{
+    struct program_call *call = maker->call;
+    for (int i = 0; i < call->argc; i++) {
+        if (!call->counts_keys[i]) continue;
+        int64_t count = 0;
+        while (i + 1 + count < call->argc && call->is_key[i + 1 + count])
+            count++;
+        int argc = call->argc;
+        call->argc = i;
+        bool is_key = call->is_key[i];
+        add_number(call, count);
+        call->is_key[i] = is_key;
+        call->argc = argc;
+    }
+}
+
+void program_make(struct program_call *call, struct command_ref ref, msec now,
+                  const struct program_source *source)
+{
+    struct maker maker = { call, source, ref.row->group, now };
+    call->argc = 0;
+    call->text_len = 0;
+    call->overflowed = false;
+    if (ref.parent != NULL) add_text(call, ref.parent->name);
+    add_text(call, ref.row->name);
+    walk(&maker, ref.row->syntax, ref.row->syntax + strlen(ref.row->syntax));
+    count_keys(&maker);
+}
+
+void program_spoil(struct program_call *call, const struct program_source *source)
+{
+    static const struct pool *const any[] = { &keys, &texts, &integers, &scores, &bounds, &spans };
+    struct maker maker = { .call = call, .source = source };
+    const struct pool *pool = any[below(&maker, sizeof(any) / sizeof(any[0]))];
+    const char *text = from(&maker, pool);
+    unsigned way = below(&maker, 3), which = below(&maker, PROGRAM_ARGS_MAX);
+    if (way == 0)
+        add_text(call, text);
+    else if (way == 1 && call->argc > 1)
+        call->argc--;
+    else if (call->argc > 1)
+        call->argv[1 + which % ((unsigned)call->argc - 1)] = bytes_of(text, strlen(text));
+}
+
+const char *program_text(const struct program_call *call)
+{
+    static char line[PROGRAM_ARGS_MAX * 16];
+    size_t len = 0;
+    line[0] = '\0';
+    for (int i = 0; i < call->argc && len + 1 < sizeof(line); i++) {
+        line[len++] = i > 0 ? ' ' : '\0';
+        len -= i == 0;
+        for (size_t j = 0; j < call->argv[i].len && len + 5 < sizeof(line); j++) {
+            unsigned char c = (unsigned char)call->argv[i].data[j];
+            bool plain = c > ' ' && c < 127;
+            len += (size_t)snprintf(line + len, 5, plain ? "%c" : "\\x%02x", c);
+        }
+        if (call->argv[i].len == 0 && len + 3 < sizeof(line))
+            len += (size_t)snprintf(line + len, 3, "''");
+    }
+    line[len] = '\0';
+    return line;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+bool program_is_data(struct command_ref ref)
+{
+    return (ref.row->flags & (WRITE | READONLY)) != 0 && !(ref.row->flags & BLOCKING);
+}
+
+bool program_is_any(struct command_ref ref)
+{
+    (void)ref;
+    return true;
+}
+
+static void add_row(struct program_rows *rows, struct command_ref ref,
+                    bool (*wanted)(struct command_ref ref))
+{
+    if (ref.row->run == NULL || !wanted(ref)) return;
+    ensure(rows->count < PROGRAM_ROWS_MAX, "more than %d rows", PROGRAM_ROWS_MAX);
+    rows->refs[rows->count++] = ref;
+}
+
+void program_rows(struct program_rows *rows, const struct commands *commands,
+                  bool (*wanted)(struct command_ref ref))
+{
+    rows->count = 0;
+    for (size_t i = 0; i < commands_count(commands); i++) {
+        struct command_ref ref = commands_at(commands, i);
+        add_row(rows, ref, wanted);
+        if (ref.row->subcommands == NULL) continue;
+        for (const struct command *sub = ref.row->subcommands; sub->name != NULL; sub++)
+            add_row(rows, (struct command_ref){ .row = sub, .parent = ref.row }, wanted);
+    }
+}

@@ -1,0 +1,52 @@
+/* program: calls made up from a command's row: its syntax line says what arguments there are, small
+ * pools what they may be, and a source of numbers which it shall be.
+ * Knows syntax lines and texts; refuses to know what a command does. */
+#ifndef TESTS_SUPPORT_PROGRAM_H
+#define TESTS_SUPPORT_PROGRAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "server/command.h"
+#include "store/instant.h"
+
+enum { PROGRAM_ARGS_MAX = 128, PROGRAM_TEXT_MAX = 2048, PROGRAM_ROWS_MAX = 512 };
+
+/* Where the choices come from: rng, or a fuzzer's bytes. 0 everywhere makes the shortest call. */
+struct program_source {
+    unsigned (*below)(void *ctx, unsigned limit);
+    void *ctx;
+};
+
+struct program_call {
+    struct bytes argv[PROGRAM_ARGS_MAX];
+    bool is_key[PROGRAM_ARGS_MAX];
+    bool counts_keys[PROGRAM_ARGS_MAX]; /* a "numkeys" */
+    int argc;
+    bool overflowed; /* there was more than has room */
+    size_t text_len;
+    char text[PROGRAM_TEXT_MAX]; /* of those arguments that are not constants */
+};
+
+/* A call that fits the row's syntax; its values need not make sense. Keys are few, and mostly the
+ * one that is named after the row's group. */
+void program_make(struct program_call *call, struct command_ref ref, msec now,
+                  const struct program_source *source);
+/* Something about it is otherwise now: an argument more, one less, another one. */
+void program_spoil(struct program_call *call, const struct program_source *source);
+/* The call as one line, for people; valid until the next time. */
+const char *program_text(const struct program_call *call);
+
+/* All rows that can run, subcommands among them, for which wanted says so. */
+struct program_rows {
+    struct command_ref refs[PROGRAM_ROWS_MAX];
+    unsigned count;
+};
+void program_rows(struct program_rows *rows, const struct commands *commands,
+                  bool (*wanted)(struct command_ref ref));
+
+/* The rows that data is read and written by. */
+bool program_is_data(struct command_ref ref);
+bool program_is_any(struct command_ref ref);
+
+#endif

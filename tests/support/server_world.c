@@ -1,0 +1,209 @@
+/* server_world: the wiring of server/main.c without sockets, and a listener between the store and
+ * its sinks.
+ *
+ * The sinks arm a store of their own, which is never used: its mask and its listener say what they
+ * want to be told. The store with the data is listened to here, from beginning to end, and each
+ * effect goes on to the sinks exactly if they want it. */
+#include "tests/support/server_world.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/cmd/cmd.h"
+#include "server/serve.h"
+#include "store/ensure.h"
+#include "store/expiry.h"
+#include "store/mem.h"
+
+enum { WORDS_MAX = 64, BATCH = 64 };
+
+/* ---- listening ------------------------------------------------------------------------------- */
+
+static void take_effect(void *ctx, const struct effect *effect)
+{
+    struct server_world *world = ctx;
+    const struct store *sinks = world->listeners;
+    world_keep(&world->world, effect);
+    if (((sinks->listening & LISTEN_CHANGES) && effect->kind != EFFECT_NONE) ||
+        ((sinks->listening & LISTEN_EVENTS) && effect->event != EVENT_NONE))
+        sinks->listener.effect(sinks->listener.ctx, effect);
+}
+
+static void take_commit(void *ctx, const struct txn *txn)
+{
+    struct server_world *world = ctx;
+    const struct store *sinks = world->listeners;
+    world->world.commits++;
+    if (sinks->listening != 0) sinks->listener.commit(sinks->listener.ctx, txn);
+}
+
+static void listen(struct server_world *world, enum server_world_listening listening)
+{
+    struct store *store = world->world.store;
+    world->listeners = store_new(1);
+    world->sinks.store = listening == SERVER_WORLD_PLAIN ? store : world->listeners;
+    if (listening == SERVER_WORLD_PLAIN)
+        store_listen(store, 0, NULL);
+    else
+        store_listen(store, LISTEN_CHANGES | LISTEN_EVENTS,
+                     &(struct effect_listener){ take_effect, take_commit, world });
+}
+
+/* ---- wiring ---------------------------------------------------------------------------------- */
+
+static void ignore(void *ctx)
+{
+    (void)ctx;
+}
+
+static void add_commands(struct server_world *world)
+{
+    cmd_add_all(world->dispatch.commands, &world->conf.proto_max_bulk_len);
+    admin_add_all(&world->admin, &(struct admin_parts){ .commands = world->dispatch.commands,
+                                                        .dispatch = &world->dispatch,
+                                                        .clients = world->clients,
+                                                        .conf = &world->conf,
+                                                        .clock = &world->clock,
+                                                        .loop = world->loop,
+                                                        .pubsub = world->pubsub,
+                                                        .notify = world->sinks.notify,
+                                                        .observer = &world->observer,
+                                                        .run_id = "0",
+                                                        .changed = ignore });
+}
+
+static void make_server(struct server_world *world)
+{
+    world->pubsub = pubsub_new();
+    world->sinks.watch = watch_new();
+    world->sinks.waiters = waiters_new();
+    world->sinks.notify = notify_new(world->pubsub);
+    world->loop = loop_new();
+    world->dispatch = (struct dispatch){ .commands = commands_new(),
+                                         .store = world->world.store,
+                                         .conf = &world->conf,
+                                         .clock = &world->clock,
+                                         .sinks = &world->sinks,
+                                         .waiters = world->sinks.waiters,
+                                         .watch = world->sinks.watch,
+                                         .stats = &world->stats,
+                                         .observer = &world->observer };
+    observer_init(&world->observer, &world->conf, &world->clock);
+    world->clients = clients_new(&(struct clients_wiring){ .loop = world->loop,
+                                                           .clock = &world->clock,
+                                                           .conf = &world->conf,
+                                                           .dispatch = &world->dispatch,
+                                                           .pubsub = world->pubsub,
+                                                           .stats = &world->stats });
+    add_commands(world);
+}
+
+void server_world_init(struct server_world *world, enum server_world_listening listening)
+{
+    memset(world, 0, sizeof(*world));
+    conf_init(&world->conf);
+    clock_hold(&world->clock, SERVER_WORLD_START);
+    rng_init(&world->rng, 1);
+    world_init(&world->world);
+    listen(world, listening);
+    make_server(world);
+    for (unsigned i = 0; i < SERVER_WORLD_CALLERS; i++) {
+        struct server_world_caller *caller = &world->callers[i];
+        outbuf_init(&caller->out);
+        session_init(&caller->session, &caller->out);
+        caller->session.id = i + 1;
+        caller->session.authenticated = true;
+    }
+}
+
+void server_world_drop(struct server_world *world)
+{
+    for (unsigned i = 0; i < SERVER_WORLD_CALLERS; i++) {
+        session_drop(&world->callers[i].session, world->sinks.watch, world->pubsub);
+        outbuf_drop(&world->callers[i].out);
+        mem_free(world->callers[i].heard);
+    }
+    clients_free(world->clients);
+    commands_free(world->dispatch.commands);
+    observer_drop(&world->observer);
+    loop_free(world->loop);
+    notify_free(world->sinks.notify);
+    watch_free(world->sinks.watch);
+    waiters_free(world->sinks.waiters);
+    pubsub_free(world->pubsub);
+    store_free(world->listeners);
+    world_drop(&world->world);
+    conf_drop(&world->conf);
+}
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+struct session *server_world_session(struct server_world *world, unsigned caller)
+{
+    ensure(caller < SERVER_WORLD_CALLERS, "caller %u of %d", caller, SERVER_WORLD_CALLERS);
+    return &world->callers[caller].session;
+}
+
+struct bytes server_world_heard(struct server_world *world, unsigned caller)
+{
+    struct server_world_caller *who = &world->callers[caller];
+    size_t len = who->out.len;
+    mem_free(who->heard);
+    who->heard = mem_alloc(len + 1);
+    outbuf_copy(&who->out, who->heard);
+    outbuf_consume(&who->out, len);
+    return bytes_of(who->heard, len);
+}
+
+/* What the store would take from the kernel, so that a program can be run again. */
+static void give_random(struct server_world *world)
+{
+    struct random *random = &world->world.store->random;
+    random->left = sizeof(random->pool) / sizeof(random->pool[0]);
+    for (unsigned i = 0; i < random->left; i++)
+        random->pool[i] = rng_next(&world->rng);
+}
+
+struct bytes server_world_call(struct server_world *world, unsigned caller, int argc,
+                               const struct bytes *argv)
+{
+    struct session *session = server_world_session(world, caller);
+    give_random(world);
+    if (session->waiting == NULL) dispatch_request(&world->dispatch, session, argc, argv);
+    return server_world_heard(world, caller);
+}
+
+struct bytes server_world_send(struct server_world *world, unsigned caller, const char *line)
+{
+    struct bytes argv[WORDS_MAX];
+    int argc = 0;
+    for (const char *word = line; argc < WORDS_MAX; word += argv[argc - 1].len + 1) {
+        argv[argc++] = bytes_of(word, strcspn(word, " "));
+        if (word[argv[argc - 1].len] == '\0') break;
+    }
+    return server_world_call(world, caller, argc, argv);
+}
+
+/* ---- time ------------------------------------------------------------------------------------ */
+
+void server_world_hold(struct server_world *world, msec at)
+{
+    clock_hold(&world->clock, at);
+    world->world.now = at;
+}
+
+void server_world_expire(struct server_world *world)
+{
+    sinks_arm(&world->sinks);
+    while (expiry_run(world->world.store, clock_now(&world->clock), BATCH) == BATCH)
+        continue;
+    reclaim_run(&world->world.store->reclaim, BATCH);
+    while (serve_late(&world->dispatch, BATCH) == BATCH)
+        continue;
+}
+
+void server_world_step(struct server_world *world, msec at)
+{
+    server_world_hold(world, at);
+    server_world_expire(world);
+}

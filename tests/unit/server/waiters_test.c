@@ -1,0 +1,612 @@
+/* waiters, and serve with them: who waits for what, whose turn comes when, and whose time is over.
+ */
+#include "server/waiters.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "server/admin/admin.h"
+#include "server/cmd/cmd.h"
+#include "server/serve.h"
+#include "store/mem.h"
+#include "tests/support/rng.h"
+#include "tests/support/suite.h"
+#include "tests/unit/server/caller.h"
+
+enum { CALLERS = 9, PUSHER = CALLERS - 1, START = 1000000 };
+
+static struct conf conf;
+static struct clock wall;
+static struct stats stats;
+static struct sinks sinks;
+static struct dispatch dispatch;
+static struct pubsub *pubsub;
+static struct waiters *waiters;
+static struct caller callers[CALLERS];
+static struct caller *const anna = &callers[0], *const bert = &callers[1],
+                            *const carl = &callers[2];
+static struct caller *const pusher = &callers[PUSHER];
+
+static void begin(void)
+{
+    conf = (struct conf){ 0 };
+    wall = (struct clock){ .now = START, .stepped = true };
+    stats = (struct stats){ 0 };
+    pubsub = pubsub_new();
+    waiters = waiters_new();
+    sinks = (struct sinks){ .store = store_new(2),
+                            .watch = watch_new(),
+                            .waiters = waiters,
+                            .notify = notify_new(pubsub) };
+    dispatch = (struct dispatch){ .commands = commands_new(),
+                                  .store = sinks.store,
+                                  .conf = &conf,
+                                  .clock = &wall,
+                                  .sinks = &sinks,
+                                  .watch = sinks.watch,
+                                  .waiters = waiters,
+                                  .stats = &stats };
+    cmd_add_all(dispatch.commands, &conf.proto_max_bulk_len);
+    commands_add(dispatch.commands, &transaction_commands, &dispatch);
+    for (int i = 0; i < CALLERS; i++)
+        caller_init(&callers[i]);
+}
+
+static void end(void)
+{
+    waiters_check(waiters);
+    for (int i = 0; i < CALLERS; i++)
+        caller_drop(&callers[i], dispatch.watch, pubsub);
+    commands_free(dispatch.commands);
+    notify_free(sinks.notify);
+    watch_free(sinks.watch);
+    waiters_free(waiters);
+    pubsub_free(pubsub);
+    store_free(sinks.store);
+}
+
+/* Words at single spaces; the text is gone when the request has run, as a client's would be. */
+static void ask(struct caller *caller, const char *line)
+{
+    struct bytes argv[64];
+    int argc = 0;
+    char *copy = strdup(line);
+    for (char *word = copy; word != NULL && argc < 64;) {
+        size_t len = strcspn(word, " ");
+        argv[argc++] = bytes_of(word, len);
+        word = word[len] == '\0' ? NULL : word + len + 1;
+    }
+    dispatch_request(&dispatch, &caller->session, argc, argv);
+    free(copy);
+}
+
+#define answers(caller, line, text)                                                                \
+    do {                                                                                           \
+        ask(caller, line);                                                                         \
+        hears(caller, text);                                                                       \
+    } while (0)
+
+static bool waits(const struct caller *caller)
+{
+    return caller->session.waiting != NULL;
+}
+
+/* ---- the order of turns -----------------------------------------------------------------------
+ */
+
+static const char *turns(void)
+{
+    static char text[256];
+    struct turn turn;
+    size_t len = 0;
+    text[0] = '\0';
+    while (waiters_next_turn(waiters, &turn))
+        len += (size_t)snprintf(text + len, sizeof(text) - len, "%c%.*s ",
+                                (char)('a' + ((struct caller *)turn.session - callers)),
+                                (int)turn.key.len, turn.key.data);
+    return text;
+}
+
+START_TEST(turns_come_by_readiness_of_keys_and_then_by_arrival)
+{
+    ask(anna, "BLPOP 1 2 3 0");
+    ask(bert, "BLPOP 2 1 0");
+    ask(carl, "BLPOP 3 2 0");
+    waiters_ready(waiters, 0, LIT("2"));
+    waiters_ready(waiters, 0, LIT("9"));
+    waiters_ready(waiters, 0, LIT("1"));
+    waiters_ready(waiters, 0, LIT("2"));
+    waiters_check(waiters);
+    ck_assert_str_eq(turns(), "a2 b2 c2 a1 b1 ");
+    ck_assert(!waiters_pending(waiters));
+    ck_assert_str_eq(turns(), "");
+    waiters_ready(waiters, 0, LIT("3"));
+    ck_assert_str_eq(turns(), "a3 c3 ");
+}
+END_TEST
+
+START_TEST(the_same_key_of_another_database_is_another_key)
+{
+    ask(anna, "BLPOP k 0");
+    waiters_ready(waiters, 1, LIT("k"));
+    waiters_ready(waiters, 7, LIT("k"));
+    ck_assert(!waiters_pending(waiters));
+    waiters_ready(waiters, 0, LIT("k"));
+    ck_assert(waiters_pending(waiters));
+}
+END_TEST
+
+START_TEST(a_key_that_is_named_twice_gives_one_turn)
+{
+    ask(anna, "BLPOP k k j k 0");
+    ask(bert, "BLPOP k j j 0");
+    waiters_ready(waiters, 0, LIT("j"));
+    waiters_ready(waiters, 0, LIT("k"));
+    ck_assert_str_eq(turns(), "aj bj ak bk ");
+}
+END_TEST
+
+START_TEST(who_leaves_while_turns_are_taken_gets_none)
+{
+    struct turn turn;
+    ask(anna, "BLPOP k 0");
+    ask(bert, "BLPOP k j 0");
+    ask(carl, "BLPOP j 0");
+    waiters_ready(waiters, 0, LIT("k"));
+    waiters_ready(waiters, 0, LIT("j"));
+    ck_assert(waiters_next_turn(waiters, &turn));
+    waiters_forget(&bert->session);
+    waiters_forget(&anna->session);
+    ck_assert_str_eq(turns(), "cj ");
+    waiters_ready(waiters, 0, LIT("j"));
+    waiters_forget(&carl->session);
+    ck_assert(!waiters_pending(waiters));
+    ck_assert_uint_eq(waiters_count(waiters), 0);
+}
+END_TEST
+
+START_TEST(a_key_with_nothing_left_spares_the_others_their_turns)
+{
+    struct turn turn;
+    ask(anna, "BLPOP k 0");
+    ask(bert, "BLPOP k 0");
+    ask(carl, "BLPOP j 0");
+    waiters_ready(waiters, 0, LIT("k"));
+    waiters_ready(waiters, 0, LIT("j"));
+    ck_assert(waiters_next_turn(waiters, &turn));
+    waiters_skip_key(waiters);
+    ck_assert_str_eq(turns(), "cj ");
+    waiters_ready(waiters, 0, LIT("k"));
+    ck_assert_str_eq(turns(), "ak bk ");
+}
+END_TEST
+
+START_TEST(only_effects_of_the_type_that_is_waited_for_make_a_key_ready)
+{
+    ask(anna, "BLPOP k 0");
+    waiters_effect(waiters, &(struct effect){ .kind = EFFECT_ZSET_PUT, .key = LIT("k") });
+    waiters_effect(waiters, &(struct effect){ .kind = EFFECT_SET, .key = LIT("k") });
+    waiters_effect(waiters, &(struct effect){ .kind = EFFECT_RENAME, .key = LIT("k") });
+    ck_assert(!waiters_pending(waiters));
+    waiters_effect(waiters, &(struct effect){ .kind = EFFECT_PUSH_HEAD, .key = LIT("k") });
+    ck_assert_str_eq(turns(), "ak ");
+    waiters_effect(waiters, &(struct effect){ .kind = EFFECT_RENAME, .a = LIT("k") });
+    ck_assert_str_eq(turns(), "ak ");
+    waiters_effect(waiters, &(struct effect){ .kind = EFFECT_MOVE, .db = 1, .key = LIT("k") });
+    ck_assert_str_eq(turns(), "ak ");
+    waiters_effect(waiters, &(struct effect){ .kind = EFFECT_COPY, .db = 1, .a = LIT("k") });
+    ck_assert_str_eq(turns(), "ak ");
+    waiters_effect(waiters, &(struct effect){ .kind = EFFECT_SWAP, .db = 1, .to = 0 });
+    ck_assert_str_eq(turns(), "ak ");
+}
+END_TEST
+
+START_TEST(a_wait_that_finds_no_memory_changes_nothing)
+{
+    for (uint64_t nth = 1; nth <= 2; nth++) {
+        size_t before = mem_used();
+        mem_fail_try(nth);
+        answers(anna, "BLPOP k j 0", "-OOM command not allowed when used memory > 'maxmemory'.|");
+        mem_fail_try(0);
+        ck_assert(!waits(anna));
+        ck_assert_uint_eq(waiters_count(waiters), 0);
+        ck_assert_uint_eq(mem_used(), before);
+    }
+}
+END_TEST
+
+/* ---- served ---------------------------------------------------------------------------------- */
+
+START_TEST(who_waits_hears_nothing_until_there_is_something)
+{
+    answers(anna, "BLPOP k 0", "");
+    answers(bert, "BRPOP j k 0", "");
+    ck_assert(waits(anna) && waits(bert));
+    answers(pusher, "RPUSH j x y", ":2|");
+    hears(anna, "");
+    hears(bert, "*2|$1|j|$1|y|");
+    ck_assert(waits(anna) && !waits(bert));
+    ck_assert_uint_eq(bert->wakes, 1);
+    answers(pusher, "RPUSH k x", ":1|");
+    hears(anna, "*2|$1|k|$1|x|");
+    answers(pusher, "EXISTS k j", ":1|");
+}
+END_TEST
+
+START_TEST(a_transaction_is_whole_before_anybody_is_served)
+{
+    answers(anna, "BLPOP k j 0", "");
+    answers(bert, "BLPOP j 0", "");
+    ask(pusher, "MULTI");
+    ask(pusher, "RPUSH j 1");
+    ask(pusher, "RPUSH k 2");
+    ask(pusher, "RPUSH j 3");
+    ask(pusher, "DEL k");
+    ask(pusher, "LPUSH j 0");
+    hears(anna, "");
+    caller_heard(pusher);
+    answers(pusher, "EXEC", "*5|:1|:1|:2|:1|:3|");
+    hears(anna, "*2|$1|j|$1|0|");
+    hears(bert, "*2|$1|j|$1|1|");
+}
+END_TEST
+
+START_TEST(a_key_of_a_wrong_type_is_passed_by_while_waiting)
+{
+    answers(anna, "BLPOP k 0", "");
+    answers(bert, "BZPOPMIN k 0", "");
+    answers(pusher, "SET k string", "+OK|");
+    answers(pusher, "DEL k", ":1|");
+    answers(pusher, "ZADD k 1 m", ":1|");
+    hears(anna, "");
+    hears(bert, "*3|$1|k|$1|m|$1|1|");
+    answers(carl, "BLPOP s k 0", "");
+    answers(pusher, "SET s string", "+OK|");
+    answers(pusher, "RPUSH k x", ":1|");
+    hears(anna, "*2|$1|k|$1|x|");
+    answers(pusher, "RPUSH k y", ":1|");
+    hears(carl, "*2|$1|k|$1|y|");
+}
+END_TEST
+
+START_TEST(what_is_served_may_make_the_next_key_ready)
+{
+    answers(anna, "BLMOVE a b LEFT RIGHT 0", "");
+    answers(bert, "BLMOVE b c LEFT RIGHT 0", "");
+    answers(carl, "BLMOVE c a LEFT RIGHT 0", "");
+    answers(pusher, "RPUSH a x y", ":2|");
+    hears(anna, "$1|x|");
+    hears(bert, "$1|x|");
+    hears(carl, "$1|x|");
+    answers(pusher, "LRANGE a 0 -1", "*2|$1|y|$1|x|");
+    answers(pusher, "EXISTS b c", ":0|");
+}
+END_TEST
+
+START_TEST(a_wrong_destination_is_told_and_takes_nothing)
+{
+    answers(anna, "BLMOVE k d LEFT RIGHT 0", "");
+    answers(bert, "BLPOP k 0", "");
+    answers(pusher, "SET d string", "+OK|");
+    answers(pusher, "RPUSH k x", ":1|");
+    hears(anna, "-WRONGTYPE Operation against a key holding the wrong kind of value|");
+    hears(bert, "*2|$1|k|$1|x|");
+    ck_assert(!waits(anna) && !waits(bert));
+}
+END_TEST
+
+START_TEST(inside_a_transaction_nobody_waits)
+{
+    ask(anna, "MULTI");
+    ask(anna, "BLPOP k 0");
+    ask(anna, "BLMOVE k j LEFT LEFT 0");
+    ask(anna, "BZMPOP 0 1 k MIN");
+    caller_heard(anna);
+    answers(anna, "EXEC", "*3|*-1|$-1|*-1|");
+    ck_assert(!waits(anna));
+}
+END_TEST
+
+START_TEST(a_skipped_reply_is_skipped_after_the_wait_too)
+{
+    anna->session.reply_mode = REPLY_SKIPPING;
+    anna->session.out.mute = true;
+    ask(anna, "BLPOP k 0");
+    answers(pusher, "RPUSH k x", ":1|");
+    answers(anna, "EXISTS k", ":0|");
+}
+END_TEST
+
+START_TEST(a_key_that_is_gone_by_then_serves_nobody)
+{
+    answers(anna, "BLPOP k 0", "");
+    ask(pusher, "MULTI");
+    ask(pusher, "RPUSH k x");
+    ask(pusher, "PEXPIRE k -1");
+    ask(pusher, "EXEC");
+    hears(anna, "");
+    ck_assert(waits(anna));
+}
+END_TEST
+
+/* ---- too late -------------------------------------------------------------------------------- */
+
+START_TEST(a_wait_ends_at_its_instant_and_not_before)
+{
+    answers(anna, "BLPOP k 0.25", "");
+    answers(bert, "BLMOVE k j LEFT LEFT 0.2501", "");
+    answers(carl, "BLPOP k 0", "");
+    ck_assert_int_eq(waiters_next_due(waiters), START + 250);
+    wall.now = START + 249;
+    ck_assert_uint_eq(serve_late(&dispatch, 100), 0);
+    wall.now = START + 250;
+    ck_assert_uint_eq(serve_late(&dispatch, 100), 1);
+    hears(anna, "*-1|");
+    hears(bert, "");
+    ck_assert_int_eq(waiters_next_due(waiters), START + 251);
+    wall.now = START + 251;
+    ck_assert_uint_eq(serve_late(&dispatch, 100), 1);
+    hears(bert, "*-1|");
+    ck_assert_int_eq(waiters_next_due(waiters), NEVER);
+    ck_assert(waits(carl));
+}
+END_TEST
+
+START_TEST(many_late_ones_are_told_in_portions_and_in_order)
+{
+    answers(carl, "BLPOP k 0.3", "");
+    answers(anna, "BLPOP k 0.1", "");
+    answers(bert, "BLPOP k 0.2", "");
+    wall.now = START + 1000;
+    ck_assert_uint_eq(serve_late(&dispatch, 2), 2);
+    ck_assert(!waits(anna) && !waits(bert) && waits(carl));
+    ck_assert_uint_eq(serve_late(&dispatch, 2), 1);
+    ck_assert_uint_eq(serve_late(&dispatch, 2), 0);
+}
+END_TEST
+
+START_TEST(unblocking_ends_a_wait_as_if_in_vain_or_with_an_error)
+{
+    answers(anna, "BLPOP k 0", "");
+    ck_assert(serve_unblock(&anna->session, false));
+    hears(anna, "*-1|");
+    answers(anna, "BLPOP k 0", "");
+    ck_assert(serve_unblock(&anna->session, true));
+    hears(anna, "-UNBLOCKED client unblocked via CLIENT UNBLOCK|");
+    ck_assert(!serve_unblock(&anna->session, true));
+    hears(anna, "");
+}
+END_TEST
+
+START_TEST(a_timeout_is_read_as_redis_reads_it)
+{
+    static const struct {
+        const char *text, *reply;
+        msec until;
+    } cases[] = {
+        { "0", "", NEVER },
+        { "-0", "", NEVER },
+        { "-0.0009", "", NEVER },
+        { "0.0001", "", START + 1 },
+        { "0.001", "", START + 1 },
+        { "0.0011", "", START + 2 },
+        { "1e1", "", START + 10000 },
+        { "0x10", "", START + 16000 },
+        { "9223372036854775.807", "", NEVER },
+        { "9223372036854775.808", "-ERR timeout is negative|", 0 },
+        { "inf", "-ERR timeout is negative|", 0 },
+        { "-1", "-ERR timeout is negative|", 0 },
+        { "nan", "-ERR timeout is not a float or out of range|", 0 },
+        { "1s", "-ERR timeout is not a float or out of range|", 0 },
+        { "1e5000", "-ERR timeout is not a float or out of range|", 0 },
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char line[64];
+        snprintf(line, sizeof(line), "BLPOP k %s", cases[i].text);
+        answers(anna, line, cases[i].reply);
+        if (!waits(anna)) continue;
+        ck_assert_int_eq(waiters_next_due(waiters), cases[i].until);
+        waiters_forget(&anna->session);
+    }
+}
+END_TEST
+
+/* ---- against a model --------------------------------------------------------------------------
+ */
+
+enum { KEYS = 4, NAMED_MAX = 3, ELEMENTS_MAX = 64 };
+
+/* What should be: a line for each key, and who stands in it. */
+struct model {
+    int elements[KEYS][ELEMENTS_MAX];
+    int counts[KEYS];
+    struct {
+        bool waits, tail;
+        int keys[NAMED_MAX], count;
+        uint64_t arrival;
+        msec until;
+    } who[PUSHER];
+    uint64_t arrivals;
+    char expected[CALLERS][512];
+    int drawn;
+};
+
+static void expect(struct model *model, int caller, const char *text)
+{
+    strcat(model->expected[caller], text);
+}
+
+static int model_take(struct model *model, int key, bool tail)
+{
+    int *elements = model->elements[key], count = --model->counts[key];
+    if (tail) return elements[count];
+    int first = elements[0];
+    memmove(elements, elements + 1, sizeof(int) * (size_t)count);
+    return first;
+}
+
+static void model_answer(struct model *model, int caller, int key)
+{
+    char text[64];
+    int element = model_take(model, key, model->who[caller].tail);
+    snprintf(text, sizeof(text), "*2|$1|%c|$4|%d|", 'a' + key, element);
+    expect(model, caller, text);
+    model->who[caller].waits = false;
+}
+
+static bool model_waits_for(const struct model *model, int caller, int key)
+{
+    for (int i = 0; model->who[caller].waits && i < model->who[caller].count; i++)
+        if (model->who[caller].keys[i] == key) return true;
+    return false;
+}
+
+static void model_serve(struct model *model, int key)
+{
+    while (model->counts[key] > 0) {
+        int first = -1;
+        for (int caller = 0; caller < PUSHER; caller++)
+            if (model_waits_for(model, caller, key) &&
+                (first < 0 || model->who[caller].arrival < model->who[first].arrival))
+                first = caller;
+        if (first < 0) return;
+        model_answer(model, first, key);
+    }
+}
+
+static void step_pop(struct rng *rng, struct model *model, int caller)
+{
+    char line[64];
+    msec ttl = rng_chance(rng, 50) ? 0 : rng_between(rng, 1, 40);
+    bool tail = rng_chance(rng, 50);
+    int len = snprintf(line, sizeof(line), tail ? "BRPOP" : "BLPOP");
+    model->who[caller].tail = tail;
+    model->who[caller].count = (int)rng_between(rng, 1, NAMED_MAX);
+    for (int i = 0; i < model->who[caller].count; i++) {
+        int key = model->who[caller].keys[i] = (int)rng_below(rng, KEYS);
+        len += snprintf(line + len, sizeof(line) - (size_t)len, " %c", 'a' + key);
+    }
+    snprintf(line + len, sizeof(line) - (size_t)len, " 0.%03d", (int)ttl);
+    ask(&callers[caller], line);
+    for (int i = 0; i < model->who[caller].count; i++) {
+        if (model->counts[model->who[caller].keys[i]] == 0) continue;
+        model_answer(model, caller, model->who[caller].keys[i]);
+        return;
+    }
+    model->who[caller].waits = true;
+    model->who[caller].arrival = model->arrivals++;
+    model->who[caller].until = ttl > 0 ? wall.now + ttl : NEVER;
+}
+
+/* Several keys at once, in a MULTI. */
+static void step_push(struct rng *rng, struct model *model)
+{
+    int order[KEYS * 2], pushes = (int)rng_between(rng, 1, KEYS * 2);
+    ask(pusher, "MULTI");
+    for (int i = 0; i < pushes; i++) {
+        char line[64];
+        int key = order[i] = (int)rng_below(rng, KEYS);
+        if (model->counts[key] == ELEMENTS_MAX) model->counts[key] = 0;
+        if (model->counts[key] == 0) {
+            snprintf(line, sizeof(line), "DEL %c", 'a' + key);
+            ask(pusher, line);
+        }
+        int element = 1000 + model->drawn++ % 9000;
+        snprintf(line, sizeof(line), "RPUSH %c %d", 'a' + key, element);
+        ask(pusher, line);
+        model->elements[key][model->counts[key]++] = element;
+    }
+    ask(pusher, "EXEC");
+    caller_heard(pusher);
+    for (int i = 0; i < pushes; i++)
+        model_serve(model, order[i]);
+}
+
+static void step_clock(struct rng *rng, struct model *model)
+{
+    wall.now += rng_between(rng, 0, 12);
+    while (serve_late(&dispatch, (size_t)rng_between(rng, 1, 3)) > 0)
+        continue;
+    for (int caller = 0; caller < PUSHER; caller++) {
+        if (!model->who[caller].waits || model->who[caller].until > wall.now) continue;
+        model->who[caller].waits = false;
+        expect(model, caller, "*-1|");
+    }
+}
+
+static void step_one(struct rng *rng, struct model *model)
+{
+    int caller = (int)rng_below(rng, PUSHER);
+    uint64_t die = rng_below(rng, 100);
+    if (die < 30) {
+        step_push(rng, model);
+    } else if (die < 40) {
+        step_clock(rng, model);
+    } else if (!model->who[caller].waits) {
+        step_pop(rng, model, caller);
+    } else if (die < 43) {
+        waiters_forget(&callers[caller].session); /* it has gone */
+        model->who[caller].waits = false;
+    } else if (die < 46) {
+        ck_assert(serve_unblock(&callers[caller].session, false));
+        model->who[caller].waits = false;
+        expect(model, caller, "*-1|");
+    }
+}
+
+START_TEST(everybody_gets_what_a_model_says_in_its_order)
+{
+    struct rng rng;
+    static struct model model;
+    memset(&model, 0, sizeof(model));
+    rng_init(&rng, test_seed());
+    for (int step = 0; step < 8000; step++) {
+        size_t waiting = 0;
+        step_one(&rng, &model);
+        waiters_check(waiters);
+        ck_assert(!waiters_pending(waiters));
+        for (int caller = 0; caller < PUSHER; caller++) {
+            hears(&callers[caller], model.expected[caller]);
+            ck_assert_int_eq(waits(&callers[caller]), model.who[caller].waits);
+            model.expected[caller][0] = '\0';
+            waiting += model.who[caller].waits;
+        }
+        ck_assert_uint_eq(waiters_count(waiters), waiting);
+    }
+}
+END_TEST
+
+Suite *test_suite(void)
+{
+    const TTest *const tests[] = {
+        turns_come_by_readiness_of_keys_and_then_by_arrival,
+        the_same_key_of_another_database_is_another_key,
+        a_key_that_is_named_twice_gives_one_turn,
+        who_leaves_while_turns_are_taken_gets_none,
+        a_key_with_nothing_left_spares_the_others_their_turns,
+        only_effects_of_the_type_that_is_waited_for_make_a_key_ready,
+        a_wait_that_finds_no_memory_changes_nothing,
+        who_waits_hears_nothing_until_there_is_something,
+        a_transaction_is_whole_before_anybody_is_served,
+        a_key_of_a_wrong_type_is_passed_by_while_waiting,
+        what_is_served_may_make_the_next_key_ready,
+        a_wrong_destination_is_told_and_takes_nothing,
+        inside_a_transaction_nobody_waits,
+        a_skipped_reply_is_skipped_after_the_wait_too,
+        a_key_that_is_gone_by_then_serves_nobody,
+        a_wait_ends_at_its_instant_and_not_before,
+        many_late_ones_are_told_in_portions_and_in_order,
+        unblocking_ends_a_wait_as_if_in_vain_or_with_an_error,
+        a_timeout_is_read_as_redis_reads_it,
+        everybody_gets_what_a_model_says_in_its_order,
+        NULL,
+    };
+    Suite *suite = suite_create("waiters");
+    TCase *tcase = tcase_create("waiters");
+    tcase_add_checked_fixture(tcase, begin, end);
+    tcase_set_timeout(tcase, 120);
+    for (const TTest *const *test = tests; *test != NULL; test++)
+        tcase_add_test(tcase, *test);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
