@@ -4,241 +4,13 @@
 #include <string.h>
 
 #include "server/admin/admin.h"
-#include "server/admin/text.h"
+#include "server/admin/command_info.h"
 #include "server/admin/syntax.h"
+#include "server/admin/text.h"
 #include "server/args.h"
 #include "store/mem.h"
 
 enum { NAME_MAX_LEN = 64 };
-
-struct label {
-    unsigned bit;
-    const char *name;
-};
-
-static const struct label flag_names[] = {
-    { WRITE, "write" },
-    { READONLY, "readonly" },
-    { GROWS, "denyoom" },
-    { ADMIN, "admin" },
-    { PUBSUB, "pubsub" },
-    { NOSCRIPT, "noscript" },
-    { BLOCKING, "blocking" },
-    { LOADING, "loading" },
-    { STALE, "stale" },
-    { SKIP_MONITOR, "skip_monitor" },
-    { SKIP_SLOWLOG, "skip_slowlog" },
-    { FAST, "fast" },
-    { NO_AUTH, "no_auth" },
-    { NO_ASYNC_LOADING, "no_async_loading" },
-    { NO_MULTI, "no_multi" },
-    { MOVABLE_KEYS, "movablekeys" },
-    { ALLOW_BUSY, "allow_busy" },
-};
-
-/* Where a category comes from: any of these flags, or the group, or the row itself. In Redis'
- * order. */
-static const struct {
-    const char *name;
-    unsigned flags, acl;
-    const char *group;
-} categories[] = {
-    { "@keyspace", 0, ACL_KEYSPACE, "" },
-    { "@read", READONLY, 0, "" },
-    { "@write", WRITE, 0, "" },
-    { "@set", 0, ACL_SET, "set" },
-    { "@sortedset", 0, ACL_SORTED_SET, "sorted-set" },
-    { "@list", 0, ACL_LIST, "list" },
-    { "@hash", 0, 0, "hash" },
-    { "@string", 0, 0, "string" },
-    { "@bitmap", 0, 0, "bitmap" },
-    { "@hyperloglog", 0, 0, "hyperloglog" },
-    { "@geo", 0, 0, "geo" },
-    { "@dehydrator", 0, 0, "dehydrator" },
-    { "@pubsub", PUBSUB, 0, "" },
-    { "@admin", ADMIN, 0, "" },
-    { "@fast", FAST, 0, "" },
-    { "@slow", 0, 0, NULL }, /* what is not fast */
-    { "@blocking", BLOCKING, 0, "" },
-    { "@dangerous", ADMIN, ACL_DANGEROUS, "" },
-    { "@connection", 0, ACL_CONNECTION, "" },
-    { "@transaction", 0, ACL_TRANSACTION, "" },
-};
-
-enum { CATEGORIES_MAX = sizeof(categories) / sizeof(categories[0]) };
-
-static size_t categories_of(const struct command *row, const char **labels)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < sizeof(categories) / sizeof(categories[0]); i++) {
-        const char *group = categories[i].group;
-        bool fits = group == NULL ? !(row->flags & FAST) : strcmp(row->group, group) == 0;
-        if (fits || (row->flags & categories[i].flags) || (row->acl & categories[i].acl))
-            labels[count++] = categories[i].name;
-    }
-    return count;
-}
-
-static void reply_labels(struct call *call, unsigned bits, const struct label *labels, size_t most)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < most; i++)
-        count += (bits & labels[i].bit) != 0;
-    resp_set(call->out, count);
-    for (size_t i = 0; i < most; i++)
-        if (bits & labels[i].bit) resp_status(call->out, labels[i].name);
-}
-
-static void reply_flags(struct call *call, const struct command *row)
-{
-    reply_labels(call, row->flags, flag_names, sizeof(flag_names) / sizeof(flag_names[0]));
-}
-
-static void reply_categories(struct call *call, const struct command *row)
-{
-    const char *labels[CATEGORIES_MAX];
-    size_t count = categories_of(row, labels);
-    resp_set(call->out, count);
-    for (size_t i = 0; i < count; i++)
-        resp_status(call->out, labels[i]);
-}
-
-static void reply_key_flags(struct call *call, unsigned flags)
-{
-    static const struct label names[] = {
-        { KEY_RO, "RO" },
-        { KEY_RW, "RW" },
-        { KEY_OW, "OW" },
-        { KEY_RM, "RM" },
-        { KEY_ACCESS, "access" },
-        { KEY_UPDATE, "update" },
-        { KEY_INSERT, "insert" },
-        { KEY_DELETE, "delete" },
-        { KEY_NOT, "not_key" },
-        { KEY_INCOMPLETE, "incomplete" },
-        { KEY_VARIABLE, "variable_flags" },
-    };
-    reply_labels(call, flags, names, sizeof(names) / sizeof(names[0]));
-}
-
-static void reply_number(struct call *call, const char *name, int number)
-{
-    resp_bulk_text(call->out, name);
-    resp_integer(call->out, number);
-}
-
-/* "type", and how many fields "spec" has. */
-static void begin_spec(struct call *call, const char *type, size_t fields)
-{
-    resp_map(call->out, 2);
-    resp_bulk_text(call->out, "type");
-    resp_bulk_text(call->out, type);
-    resp_bulk_text(call->out, "spec");
-    resp_map(call->out, fields);
-}
-
-static void reply_begin_search(struct call *call, const struct key_spec *spec)
-{
-    if (spec->find == KEYS_ANYWHERE) {
-        begin_spec(call, "unknown", 0);
-    } else if (spec->keyword == NULL) {
-        begin_spec(call, "index", 1);
-        reply_number(call, "index", spec->first);
-    } else {
-        begin_spec(call, "keyword", 2);
-        resp_bulk_text(call->out, "keyword");
-        resp_bulk_text(call->out, spec->keyword);
-        reply_number(call, "startfrom", spec->first);
-    }
-}
-
-static void reply_find_keys(struct call *call, const struct key_spec *spec)
-{
-    if (spec->find == KEYS_ANYWHERE) {
-        begin_spec(call, "unknown", 0);
-    } else if (spec->find == KEYS_RANGE) {
-        begin_spec(call, "range", 3);
-        reply_number(call, "lastkey", spec->last);
-        reply_number(call, "keystep", spec->step);
-        reply_number(call, "limit", 0);
-    } else {
-        begin_spec(call, "keynum", 3);
-        reply_number(call, "keynumidx", 0);
-        reply_number(call, "firstkey", 1);
-        reply_number(call, "keystep", spec->step);
-    }
-}
-
-static void reply_key_specs(struct call *call, const struct command *row)
-{
-    struct key_spec specs[KEY_SPECS_MAX];
-    int count = command_specs(row, specs);
-    resp_set(call->out, (size_t)count);
-    for (int i = 0; i < count; i++) {
-        resp_map(call->out, 3);
-        resp_bulk_text(call->out, "flags");
-        reply_key_flags(call, specs[i].flags);
-        resp_bulk_text(call->out, "begin_search");
-        reply_begin_search(call, &specs[i]);
-        resp_bulk_text(call->out, "find_keys");
-        reply_find_keys(call, &specs[i]);
-    }
-}
-
-static void reply_tips(struct call *call, const char *tips)
-{
-    size_t count = 0;
-    for (const char *at = tips; at != NULL && *at != '\0'; at += strspn(at, " "), count++)
-        at += strcspn(at, " ");
-    resp_set(call->out, count);
-    for (const char *at = tips; count > 0; count--, at += strspn(at, " ")) {
-        size_t len = strcspn(at, " ");
-        resp_bulk(call->out, at, len);
-        at += len;
-    }
-}
-
-static size_t subcommand_count(const struct command *row)
-{
-    size_t count = 0;
-    if (row->subcommands != NULL)
-        while (row->subcommands[count].name != NULL)
-            count++;
-    return count;
-}
-
-static struct command_ref subcommand_of(struct command_ref ref, size_t i)
-{
-    return (struct command_ref){ .row = &ref.row->subcommands[i],
-                                 .parent = ref.row,
-                                 .context = ref.context };
-}
-
-static void reply_full_name(struct call *call, struct command_ref ref)
-{
-    char name[NAME_MAX_LEN];
-    size_t len = command_full_name(ref, name, sizeof(name));
-    resp_bulk(call->out, name, len);
-}
-
-static void reply_info(struct call *call, struct command_ref ref)
-{
-    const struct command *row = ref.row;
-    resp_array(call->out, 10);
-    reply_full_name(call, ref);
-    resp_integer(call->out, row->arity);
-    reply_flags(call, row);
-    resp_integer(call->out, row->keys.first);
-    resp_integer(call->out, row->keys.last);
-    resp_integer(call->out, row->keys.step);
-    reply_categories(call, row);
-    reply_tips(call, row->tips);
-    reply_key_specs(call, row);
-    size_t count = subcommand_count(row);
-    resp_array(call->out, count);
-    for (size_t i = 0; i < count; i++)
-        reply_info(call, subcommand_of(ref, i));
-}
 
 /* ---- which rows -------------------------------------------------------------------------------
  */
@@ -262,7 +34,7 @@ static void cmd_command(struct call *call)
     size_t count = commands_count(commands);
     resp_array(call->out, count);
     for (size_t i = 0; i < count; i++)
-        reply_info(call, commands_at(commands, i));
+        command_info_reply(call, commands_at(commands, i));
 }
 
 static void cmd_command_count(struct call *call)
@@ -282,7 +54,7 @@ static void cmd_command_info(struct call *call)
         if (ref.row == NULL)
             resp_null(call->out);
         else
-            reply_info(call, ref);
+            command_info_reply(call, ref);
     }
 }
 
@@ -290,11 +62,11 @@ static void reply_docs(struct call *call, struct command_ref ref);
 
 static void reply_docs_of_subcommands(struct call *call, struct command_ref ref)
 {
-    size_t count = subcommand_count(ref.row);
+    size_t count = command_info_subcommand_count(ref.row);
     resp_bulk_text(call->out, "subcommands");
     resp_map(call->out, count);
     for (size_t i = 0; i < count; i++)
-        reply_docs(call, subcommand_of(ref, i));
+        reply_docs(call, command_info_subcommand(ref, i));
 }
 
 static void reply_docs(struct call *call, struct command_ref ref)
@@ -302,7 +74,7 @@ static void reply_docs(struct call *call, struct command_ref ref)
     const struct command *row = ref.row;
     bool has_arguments = row->syntax[0] != '\0';
     size_t fields = 4u + (row->subcommands != NULL) + has_arguments;
-    reply_full_name(call, ref);
+    command_info_reply_name(call, ref);
     resp_map(call->out, fields);
     resp_bulk_text(call->out, "summary");
     resp_bulk_text(call->out, row->summary);
@@ -348,15 +120,6 @@ struct list_filter {
     bool none;                      /* of a module: there are none */
 };
 
-static bool is_in_category(const struct command *row, struct bytes category)
-{
-    const char *labels[CATEGORIES_MAX];
-    size_t count = categories_of(row, labels);
-    for (size_t i = 0; i < count; i++)
-        if (bytes_equal(category, bytes_of(labels[i] + 1, strlen(labels[i] + 1)))) return true;
-    return false;
-}
-
 static bool is_listed(const struct list_filter *filter, struct command_ref ref)
 {
     char name[NAME_MAX_LEN];
@@ -364,7 +127,7 @@ static bool is_listed(const struct list_filter *filter, struct command_ref ref)
     if (filter->none) return false;
     if (filter->pattern.data != NULL && !bytes_match(filter->pattern, bytes_of(name, len)))
         return false;
-    return filter->category.data == NULL || is_in_category(ref.row, filter->category);
+    return filter->category.data == NULL || command_info_in_category(ref.row, filter->category);
 }
 
 /* Counts those that are listed and, the second time, replies them. */
@@ -376,7 +139,7 @@ static size_t list_rows(struct call *call, const struct list_filter *filter, boo
         struct command_ref ref = commands_at(commands, i);
         if (!is_listed(filter, ref)) continue;
         listed++;
-        if (reply) reply_full_name(call, ref);
+        if (reply) command_info_reply_name(call, ref);
     }
     return listed;
 }
@@ -431,7 +194,7 @@ static void reply_keys(struct call *call, bool with_flags)
         for (int i = 0; i < count; i++) {
             if (with_flags) resp_array(call->out, 2);
             reply_bytes(call, argv[positions[i]]);
-            if (with_flags) reply_key_flags(call, flags[i]);
+            if (with_flags) command_info_reply_key_flags(call, flags[i]);
         }
     }
     mem_free(positions);

@@ -33,6 +33,17 @@ static void cmd_echo(struct call *call)
     reply_bytes(call, call->argv[1]);
 }
 
+static bool log_in(struct call *call, struct bytes user, struct bytes password)
+{
+    const struct connection_context *context = call->context;
+    if (!identity_check(context->conf, user, password)) {
+        fail(call, ERR_WRONGPASS);
+        return false;
+    }
+    call->session->authenticated = true;
+    return true;
+}
+
 static void cmd_auth(struct call *call)
 {
     const struct connection_context *context = call->context;
@@ -47,39 +58,44 @@ static void cmd_auth(struct call *call)
         return;
     }
     struct bytes user = call->argc == 3 ? call->argv[1] : LIT("default");
-    if (!identity_check(context->conf, user, call->argv[call->argc - 1])) {
-        fail(call, ERR_WRONGPASS);
-        return;
-    }
-    call->session->authenticated = true;
-    reply_ok(call);
+    if (log_in(call, user, call->argv[call->argc - 1])) reply_ok(call);
 }
 
-struct hello {
-    int64_t version; /* 0: as it is */
-    const struct bytes *user, *password, *name;
-};
-
-static bool parse_hello(struct call *call, struct hello *hello)
+static bool set_name(struct call *call, struct bytes name)
 {
+    if (!identity_name_valid(name)) {
+        fail(call, ERR_CLIENT_NAME);
+        return false;
+    }
+    identity_set_text(&call->session->name, name);
+    return true;
+}
+
+static bool read_version(struct call *call, int *version)
+{
+    int64_t wanted;
     if (call->argc == 1) return true;
-    if (!arg_int64_or(call, 1, &hello->version, ERR_PROTOVER)) return false;
-    if (hello->version < 2 || hello->version > 3) {
+    if (!arg_int64_or(call, 1, &wanted, ERR_PROTOVER)) return false;
+    if (wanted < 2 || wanted > 3) {
         fail(call, ERR_NOPROTO);
         return false;
     }
+    *version = (int)wanted;
+    return true;
+}
+
+/* As Redis: each option holds as soon as it is met, whatever comes behind it. */
+static bool take_options(struct call *call)
+{
     for (int i = 2; i < call->argc; i++) {
         int more = call->argc - 1 - i;
         if (arg_is(call, i, "AUTH") && more >= 2) {
             call_hide(call, i + 1);
             call_hide(call, i + 2);
-            hello->user = &call->argv[++i];
-            hello->password = &call->argv[++i];
+            if (!log_in(call, call->argv[i + 1], call->argv[i + 2])) return false;
+            i += 2;
         } else if (arg_is(call, i, "SETNAME") && more >= 1) {
-            hello->name = &call->argv[++i];
-            if (identity_name_valid(*hello->name)) continue;
-            fail(call, ERR_CLIENT_NAME);
-            return false;
+            if (!set_name(call, call->argv[++i])) return false;
         } else {
             failf(call, ERR_HELLO_OPTION, arg_width(call, i), call->argv[i].data);
             return false;
@@ -109,23 +125,13 @@ static void reply_hello(struct call *call)
 
 static void cmd_hello(struct call *call)
 {
-    const struct connection_context *context = call->context;
-    struct session *session = call->session;
-    struct hello hello = { 0 };
-    if (!parse_hello(call, &hello)) return;
-    if (hello.user != NULL) {
-        if (!identity_check(context->conf, *hello.user, *hello.password)) {
-            fail(call, ERR_WRONGPASS);
-            return;
-        }
-        session->authenticated = true;
-    }
-    if (!session->authenticated) {
+    int version = call->out->version;
+    if (!read_version(call, &version) || !take_options(call)) return;
+    if (!call->session->authenticated) {
         fail(call, ERR_HELLO_NOAUTH);
         return;
     }
-    if (hello.name != NULL) identity_set_text(&session->name, *hello.name);
-    if (hello.version != 0) session->out.version = (int)hello.version;
+    call->out->version = version;
     reply_hello(call);
 }
 

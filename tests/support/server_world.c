@@ -77,6 +77,7 @@ static void make_server(struct server_world *world)
     world->pubsub = pubsub_new();
     world->sinks.watch = watch_new();
     world->sinks.waiters = waiters_new();
+    world->sinks.tracking = tracking_new();
     world->sinks.notify = notify_new(world->pubsub);
     world->loop = loop_new();
     world->dispatch = (struct dispatch){ .commands = commands_new(),
@@ -119,6 +120,7 @@ void server_world_init(struct server_world *world, enum server_world_listening l
 void server_world_drop(struct server_world *world)
 {
     for (unsigned i = 0; i < SERVER_WORLD_CALLERS; i++) {
+        tracking_forget(world->sinks.tracking, &world->callers[i].session);
         session_drop(&world->callers[i].session, world->sinks.watch, world->pubsub);
         outbuf_drop(&world->callers[i].out);
         mem_free(world->callers[i].heard);
@@ -130,6 +132,7 @@ void server_world_drop(struct server_world *world)
     notify_free(world->sinks.notify);
     watch_free(world->sinks.watch);
     waiters_free(world->sinks.waiters);
+    tracking_free(world->sinks.tracking);
     pubsub_free(world->pubsub);
     store_free(world->listeners);
     world_drop(&world->world);
@@ -170,6 +173,7 @@ struct bytes server_world_call(struct server_world *world, unsigned caller, int 
     struct session *session = server_world_session(world, caller);
     give_random(world);
     if (session->waiting == NULL) dispatch_request(&world->dispatch, session, argc, argv);
+    tracking_turn(world->sinks.tracking);
     return server_world_heard(world, caller);
 }
 

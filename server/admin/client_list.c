@@ -1,0 +1,250 @@
+/* client_list: CLIENT INFO LIST KILL: a line about a connection, and connections chosen by a
+ * filter. Knows what connections and sessions say of themselves. */
+#include "server/admin/client_list.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "proto/number.h"
+#include "server/admin/admin.h"
+#include "server/admin/text.h"
+#include "server/args.h"
+#include "store/mem.h"
+
+static struct clients *clients_of(struct call *call)
+{
+    return ((const struct connection_context *)call->context)->clients;
+}
+
+/* ---- one line about a connection ---------------------------------------------------------- */
+
+static struct bytes text_of(const struct blob *blob)
+{
+    return blob != NULL ? blob_view(blob) : LIT("");
+}
+
+static const char *flags_of(const struct client_info *info, char *to)
+{
+    char *p = to;
+    const struct session *session = info->session;
+    struct tracking_view tracking;
+    bool tracks = tracking_view(session, &tracking);
+    if (session->monitoring) *p++ = 'O';
+    if (session_subscriptions(session) > 0) *p++ = 'P';
+    if (session->multi != NULL) *p++ = 'x';
+    if (session->waiting != NULL || info->is_paused) *p++ = 'b';
+    if (tracks) *p++ = 't';
+    if (tracking.broken) *p++ = 'R';
+    if (tracking.mode.broadcast) *p++ = 'B';
+    if (session->watch_touched) *p++ = 'd';
+    if (session->close_after_reply) *p++ = 'c';
+    if (info->unix_socket) *p++ = 'U';
+    if (session->no_evict) *p++ = 'e';
+    if (session->no_touch) *p++ = 'T';
+    if (p == to) *p++ = 'N';
+    *p = '\0';
+    return to;
+}
+
+static const char *last_command_of(const struct session *session, char *to, size_t size)
+{
+    if (session->last_command == NULL) return "NULL";
+    struct command_ref ref = { .row = session->last_command, .parent = session->last_parent };
+    command_full_name(ref, to, size);
+    return to;
+}
+
+/* Fields in Redis' order; those of things that are not here stand at Redis' idle values. */
+static void append_line(struct outbuf *out, const struct client_info *info)
+{
+    const struct session *session = info->session;
+    struct bytes name = text_of(session->name);
+    struct bytes lib = text_of(session->lib_name), version = text_of(session->lib_version);
+    struct tracking_view tracking;
+    int64_t redirect = tracking_view(session, &tracking) ? (int64_t)tracking.redirect_id : -1;
+    char flags[16], command[64], line[2048];
+    int len = snprintf(
+        line, sizeof(line),
+        "id=%" PRIu64 " addr=%s laddr=%s fd=%d name=%.*s age=%" PRId64 " idle=%" PRId64
+        " flags=%s db=%u sub=%u psub=%u ssub=%u multi=%d qbuf=%zu qbuf-free=%zu argv-mem=0"
+        " multi-mem=%zu rbs=0 rbp=0 obl=%zu oll=0 omem=%zu tot-mem=%zu events=r cmd=%s"
+        " user=default redir=%" PRId64 " resp=%d lib-name=%.*s lib-ver=%.*s\n",
+        info->id, info->peer, info->local, info->fd, (int)(name.len < 512 ? name.len : 512),
+        name.data, info->age_sec, info->idle_sec, flags_of(info, flags), session->db,
+        session_subscription_count(session, PUBSUB_CHANNEL),
+        session_subscription_count(session, PUBSUB_PATTERN),
+        session_subscription_count(session, PUBSUB_SHARD), multi_count(session), info->query_used,
+        info->query_free, multi_bytes(session), info->out_pending, info->out_pending, info->memory,
+        last_command_of(session, command, sizeof(command)), redirect, session->out.version,
+        (int)(lib.len < 128 ? lib.len : 128), lib.data,
+        (int)(version.len < 128 ? version.len : 128), version.data);
+    if (len >= (int)sizeof(line)) len = (int)sizeof(line) - 1;
+    outbuf_append(out, line, (size_t)len);
+}
+
+void cmd_client_info(struct call *call)
+{
+    struct client_info info;
+    struct outbuf text;
+    outbuf_init(&text);
+    if (clients_info(clients_of(call), call->session, &info)) append_line(&text, &info);
+    reply_text(call, &text);
+}
+
+/* ---- LIST and KILL: connections chosen by a filter ----------------------------------------- */
+
+enum client_type { ANY_TYPE, NORMAL, PUBSUB_TYPE, REPLICA_TYPE, MASTER_TYPE };
+
+struct filter {
+    int first_id, last_id; /* arguments that are ids; 0: none */
+    enum client_type type;
+    struct bytes address, local_address; /* data NULL: any */
+    bool skip_me;
+    const struct call *call;
+    struct outbuf *text;      /* LIST: the lines */
+    struct session **victims; /* KILL: who goes */
+    size_t victim_count, victim_cap;
+};
+
+static bool parse_type(struct call *call, int i, enum client_type *type)
+{
+    if (arg_is(call, i, "NORMAL"))
+        *type = NORMAL;
+    else if (arg_is(call, i, "PUBSUB"))
+        *type = PUBSUB_TYPE;
+    else if (arg_is(call, i, "REPLICA") || arg_is(call, i, "SLAVE"))
+        *type = REPLICA_TYPE;
+    else if (arg_is(call, i, "MASTER"))
+        *type = MASTER_TYPE;
+    else {
+        failf(call, ERR_CLIENT_TYPE, arg_width(call, i), call->argv[i].data);
+        return false;
+    }
+    return true;
+}
+
+static bool id_matches(const struct filter *filter, uint64_t id)
+{
+    if (filter->first_id == 0) return true;
+    for (int i = filter->first_id; i <= filter->last_id; i++) {
+        int64_t wanted;
+        const struct bytes *arg = &filter->call->argv[i];
+        if (number_parse_int64(arg->data, arg->len, &wanted) && (uint64_t)wanted == id) return true;
+    }
+    return false;
+}
+
+static bool is_text(struct bytes wanted, const char *text)
+{
+    return wanted.data == NULL || bytes_equal(wanted, bytes_of(text, strlen(text)));
+}
+
+static bool filter_matches(const struct filter *filter, const struct client_info *info)
+{
+    enum client_type type = session_subscriptions(info->session) > 0 ? PUBSUB_TYPE : NORMAL;
+    return id_matches(filter, info->id) && (filter->type == ANY_TYPE || filter->type == type) &&
+           is_text(filter->address, info->peer) && is_text(filter->local_address, info->local) &&
+           !(filter->skip_me && info->session == filter->call->session);
+}
+
+static void list_one(void *ctx, const struct client_info *info)
+{
+    struct filter *filter = ctx;
+    if (filter_matches(filter, info)) append_line(filter->text, info);
+}
+
+void cmd_client_list(struct call *call)
+{
+    struct filter filter = { .call = call };
+    if (call->argc == 4 && arg_is(call, 2, "TYPE")) {
+        if (!parse_type(call, 3, &filter.type)) return;
+    } else if (call->argc > 3 && arg_is(call, 2, "ID")) {
+        filter.first_id = 3;
+        filter.last_id = call->argc - 1;
+        for (int i = filter.first_id; i <= filter.last_id; i++) {
+            int64_t id;
+            if (!arg_int64_or(call, i, &id, ERR_CLIENT_ID)) return;
+        }
+    } else if (call->argc != 2) {
+        fail(call, ERR_SYNTAX);
+        return;
+    }
+    struct outbuf text;
+    outbuf_init(&text);
+    filter.text = &text;
+    clients_each(clients_of(call), list_one, &filter);
+    reply_text(call, &text);
+}
+
+static void choose_victim(void *ctx, const struct client_info *info)
+{
+    struct filter *filter = ctx;
+    if (!filter_matches(filter, info)) return;
+    if (filter->victim_count == filter->victim_cap) {
+        filter->victim_cap = filter->victim_cap > 0 ? filter->victim_cap * 2 : 16;
+        filter->victims =
+            mem_realloc(filter->victims, filter->victim_cap * sizeof(*filter->victims));
+    }
+    filter->victims[filter->victim_count++] = info->session;
+}
+
+static bool parse_kill_option(struct call *call, int i, struct filter *filter)
+{
+    int64_t id;
+    if (arg_is(call, i, "ID")) {
+        if (!arg_range(call, i + 1, 1, INT64_MAX, &id, ERR_CLIENT_ID_RANGE)) return false;
+        filter->first_id = filter->last_id = i + 1;
+    } else if (arg_is(call, i, "TYPE")) {
+        return parse_type(call, i + 1, &filter->type);
+    } else if (arg_is(call, i, "ADDR")) {
+        filter->address = call->argv[i + 1];
+    } else if (arg_is(call, i, "LADDR")) {
+        filter->local_address = call->argv[i + 1];
+    } else if (arg_is(call, i, "USER")) {
+        if (bytes_equal(call->argv[i + 1], LIT("default"))) return true;
+        failf(call, ERR_NO_SUCH_USER, arg_width(call, i + 1), call->argv[i + 1].data);
+        return false;
+    } else if (arg_is(call, i, "SKIPME") &&
+               (arg_is(call, i + 1, "YES") || arg_is(call, i + 1, "NO"))) {
+        filter->skip_me = arg_is(call, i + 1, "YES");
+    } else {
+        fail(call, ERR_SYNTAX);
+        return false;
+    }
+    return true;
+}
+
+static bool parse_kill(struct call *call, struct filter *filter)
+{
+    if (call->argc == 3) { /* the old form: an address, which may be the caller's own */
+        filter->address = call->argv[2];
+        return true;
+    }
+    filter->skip_me = true;
+    for (int i = 2; i < call->argc; i += 2) {
+        if (i + 1 == call->argc) {
+            fail(call, ERR_SYNTAX);
+            return false;
+        }
+        if (!parse_kill_option(call, i, filter)) return false;
+    }
+    return true;
+}
+
+void cmd_client_kill(struct call *call)
+{
+    struct filter filter = { .call = call };
+    if (!parse_kill(call, &filter)) return;
+    clients_each(clients_of(call), choose_victim, &filter);
+    for (size_t i = 0; i < filter.victim_count; i++)
+        clients_kill(clients_of(call), filter.victims[i], call->session);
+    mem_free(filter.victims);
+
+    if (call->argc > 3)
+        resp_integer(call->out, (int64_t)filter.victim_count);
+    else if (filter.victim_count > 0)
+        reply_ok(call);
+    else
+        fail(call, ERR_NO_SUCH_CLIENT);
+}

@@ -1,0 +1,11 @@
+/* client_list: the subcommands of CLIENT that look at connections and close them. */
+#ifndef SERVER_ADMIN_CLIENT_LIST_H
+#define SERVER_ADMIN_CLIENT_LIST_H
+
+struct call;
+
+void cmd_client_info(struct call *call);
+void cmd_client_list(struct call *call);
+void cmd_client_kill(struct call *call);
+
+#endif
