@@ -125,15 +125,14 @@ struct search {
         limit; /* count -1: one, not in an array; 0: all. limit 0: the whole list */
 };
 
-/* DIFFERS: Redis 7.0 takes the least of all integers as a RANK, whose negative overflows; here it
- * is out of range. (doc/differs.md) */
 static bool parse_search(struct call *call, struct search *search)
 {
     for (int i = 3; i < call->argc; i += 2) {
         bool has_value = i + 1 < call->argc;
         if (has_value && arg_is(call, i, "RANK")) {
-            if (!arg_range(call, i + 1, -INT64_MAX, INT64_MAX, &search->rank, ERR_NOT_INTEGER))
-                return false;
+            if (!arg_int64(call, i + 1, &search->rank)) return false;
+            /* It has no negative; Redis comes to find all from the tail. */
+            if (search->rank == INT64_MIN) search->rank = -1;
             if (search->rank == 0) {
                 fail(call, ERR_RANK_ZERO);
                 return false;

@@ -1,0 +1,528 @@
+"""lockstep: runs a program on the daemon and on the oracle, and says where they part.
+
+Compared: each reply, each keyspace notification, and at the end what can be read of all databases.
+Commands of one connection go out together; whoever takes turns waits for the other's replies.
+A connection that may get replies late (blocking commands, subscriptions) is loose: nothing is
+counted there, but after each command both servers are asked twice for a PONG, by which time they
+have said whatever they had to say, and what has come is compared.
+"""
+import itertools
+import math
+import traceback
+
+import events
+import resp
+from choices import check_random, choose, compare_scans, members_to_choose_from
+from difference import Difference
+from generate import CONNECTIONS, ID_OF, NOON
+from normal import by_pattern, same, same_anyhow, without_ids
+from servers import Daemon, Gone, Oracle
+
+LEX_NAMES = (b"ZLEXCOUNT", b"ZRANGEBYLEX", b"ZREVRANGEBYLEX", b"ZREMRANGEBYLEX")
+# Those that must stand alone in a round trip: their rule asks more, or something has to follow.
+ALONE = {"random", "choice", "scan", "dies", "jumbled"}
+READ = {b"string": [b"GET"], b"list": [b"LRANGE", b"0", b"-1"], b"set": [b"SMEMBERS"],
+        b"hash": [b"HGETALL"], b"zset": [b"ZRANGE", b"0", b"-1", b"WITHSCORES"]}
+
+
+BLOCKING = {b"BLPOP", b"BRPOP", b"BLMOVE", b"BRPOPLPUSH", b"BLMPOP", b"BZPOPMIN", b"BZPOPMAX",
+            b"BZMPOP"}
+
+
+def is_lexical(words):
+    return len(words) > 2 and (words[0] in LEX_NAMES or
+                               b"BYLEX" in words and words[0][:6] == b"ZRANGE")
+
+
+class State:
+    """What the runner knows of one connection of the running program."""
+
+    def __init__(self):
+        self.multi = False     # as the commands that were sent leave it
+        self.watching = False
+        self.queued = []       # steps that were answered QUEUED
+        self.loose = False
+        self.dies = False      # queued: a command that may leave a key with a past deadline
+        self.silent = None     # SKIP or OFF, as CLIENT REPLY left it
+        self.waiting = []      # steps on a loose connection that have no reply yet
+
+
+class Pair:
+    def __init__(self, rows):
+        self.rows = {}
+        for row in rows:
+            self.rows.setdefault(tuple(row.words), row)
+        self.ours, self.theirs = Daemon(), Oracle()
+        self.both = (self.ours, self.theirs)
+        self.seen = {}  # (command, option, class of reply): count
+
+    def start(self):
+        for server in self.both:
+            server.start()
+            events.listen(server)
+
+    def stop(self):
+        for server in self.both:
+            server.stop()
+
+    def restart(self):
+        self.stop()
+        self.start()
+
+    def commands(self):
+        """Names of all commands and subcommands, of both."""
+        found = []
+        for server in self.both:
+            rows = resp.value_of(server.connection("control").call(b"COMMAND"))[0][1]
+            rows += [child for _, row in rows for child in row[9][1]]
+            found.append({row[0][1].decode().upper() for _, row in rows})
+        return found
+
+    # --- a program ---
+
+    def run(self, program, version):
+        """Raises Difference."""
+        self.program, self.version, self.at = program, version, None
+        try:
+            self.begin()
+            self.steps()
+            self.end()
+        except Gone as gone:
+            said = str(gone)
+            if not self.ours.is_running():
+                said = "the daemon ended: " + self.ours.log()
+            self.restart()
+            raise Difference("no answer", self.at, said.encode(), b"") from None
+        except Difference:
+            self.drop_connections(CONNECTIONS)
+            raise
+        except Exception:  # pylint: disable=broad-except
+            self.restart()  # a reply that nobody thought of; the program is worth seeing, too
+            raise Difference("the runner failed", self.at, traceback.format_exc().encode(),
+                             b"") from None
+
+    def drop_connections(self, names):
+        for server in self.both:
+            for name in names:
+                server.forget(name)
+
+    def begin(self):
+        self.tracks = set()    # words of every CLIENT TRACKING of this program
+        self.now, self.timeouts = NOON, set()
+        self.states = {name: State() for name in CONNECTIONS}
+        self.used = [name for name in CONNECTIONS if any(
+            step[0] == name or step[0] != "clock" and ID_OF % name.encode() in step[1]
+            for step in self.program)]
+        hello = [b"HELLO", b"%d" % self.version]
+        for server in self.both:
+            server.set_clock(NOON)
+            for name in self.used:
+                server.connection(name).calls([[b"RESET"], hello])
+            server.connection("control").call(b"FLUSHALL")
+            events.until_mark(server)
+
+    def steps(self):
+        batch, where = [], None
+        for step in self.program:
+            if step[0] == "clock":
+                self.send(where, batch)
+                batch = []
+                self.at = step
+                self.move_clock(step[1])
+                continue
+            words = self.words(step)
+            if batch and is_lexical(words):
+                self.send(where, batch)
+                batch = []
+            if self.is_left_out(step[0], words, step[1]):
+                continue
+            rules = self.rules(words)
+            if self.may_kill(step[0], words, rules):
+                rules |= {"dies"}
+            alone = ALONE & rules or self.is_loose() or "async" in rules
+            if batch and (alone or step[0] != where):
+                self.send(where, batch)
+                batch = []
+            where = step[0]
+            batch.append(step)
+            self.follow(where, words)
+            if alone:
+                self.send_alone(where, step, words, rules)
+                batch = []
+        self.send(where, batch)
+
+    @staticmethod
+    def words(step):
+        return [arg.upper() for arg in step[1]]
+
+    def row(self, words):
+        return self.rows.get(tuple(words[:2])) or self.rows.get(tuple(words[:1]))
+
+    def rules(self, words):
+        row = self.row(words)
+        return row.rules if row else frozenset()
+
+    def is_loose(self):
+        return any(state.loose for state in self.states.values())
+
+    def may_kill(self, where, words, rules):
+        """Whether the EXEC runs a command whose rule needs a sweep."""
+        state = self.states[where]
+        if state.multi:
+            state.dies = state.dies or bool(rules & {"dies", "jumbled"})
+            return state.dies and words[0] == b"EXEC"
+        state.dies = False
+        return False
+
+    def follow(self, where, words):
+        if words[:2] == [b"CLIENT", b"TRACKING"]:
+            self.tracks.update(words[2:])
+        """What the command does to its connection, if it is well-formed."""
+        state = self.states[where]
+        name = words[0]
+        if name == b"EXEC" or name in (b"DISCARD", b"RESET") and len(words) == 1:
+            state.multi = state.watching = False
+        elif name == b"MULTI" and len(words) == 1:
+            state.multi = True
+        elif name == b"WATCH":
+            state.watching = True
+        elif name == b"UNWATCH" and not state.multi:
+            state.watching = False
+
+    def is_left_out(self, where, words, arguments):
+        """Commands that are not sent: their outcome is left open, or differs on purpose."""
+        state = self.states[where]
+        cannot_ask = state.multi or state.loose
+        if state.waiting and any(other.waiting for name, other in self.states.items()
+                                 if name != where):
+            return True  # it is open which of two blocked connections goes on first
+        if words[0] == b"SPOP" and cannot_ask:
+            return len(words) == 2 or len(words) == 3 and len(words[2]) < 5
+        if words[0] == b"PSUBSCRIBE":  # who hears of its own changes hears of them elsewhere
+            return any(pattern[:1] in (b"*", b"?", b"_", b"[", b"\\") for pattern in arguments[1:])
+        if "kind" in self.rules(words) and state.multi and state.loose:
+            return True  # EXEC's replies may be more than its commands, and cannot be told apart
+        if words[:2] == [b"CLIENT", b"REPLY"]:  # Redis would begin EXEC's reply, and not end it
+            return state.multi
+        if words[0] == b"SORT" and b"ALPHA" in words and b"STORE" in words:
+            return by_pattern(words)  # what has no weight stays where it was, in any order
+        if words[:2] == [b"CLIENT", b"TRACKING"]:  # Redis would answer twice
+            own = [after for word, after in zip(words, words[1:]) if word == b"PREFIX"]
+            return any(one.startswith(other) for one, other in itertools.permutations(own, 2))
+        if words[0] in (b"SWAPDB", b"PFDEBUG"):
+            return bool(self.tracks) or any(other.watching for other in self.states.values())
+        if words[0] in (b"FLUSHALL", b"FLUSHDB"):
+            return b"REDIRECT" in self.tracks
+        if words[0] in BLOCKING:
+            return b"NOLOOP" in self.tracks
+        if words[0] == b"WAIT":
+            return len(words) > 1 and not words[1].lstrip(b"0").startswith(b"-") \
+                and words[1].strip(b"0").isdigit()
+        if is_lexical(words):
+            key = arguments[2 if words[0] == b"ZRANGESTORE" else 1]
+            return cannot_ask or not self.has_one_score(where, key)
+        return False
+
+    def has_one_score(self, where, key):
+        for server in self.both:
+            reply = server.connection(where).call(b"ZRANGE", key, b"0", b"-1", b"WITHSCORES")
+        value = resp.value_of(reply)[0]
+        if not isinstance(value[1], list) or not value[1]:
+            return True
+        if isinstance(value[1][0][1], list):
+            return len({item[1][1][1] for item in value[1]}) < 2
+        return len({item[1] for item in value[1][1::2]}) < 2
+
+    # --- sending, and comparing replies ---
+
+    def request(self, server, step):
+        arguments = step[1]
+        for name in CONNECTIONS:
+            if ID_OF % name.encode() in arguments:
+                own = server.connection(name).id
+                arguments = [own if arg == ID_OF % name.encode() else arg for arg in arguments]
+        return resp.encode(arguments)
+
+    def send_to_both(self, where, steps):
+        for server in self.both:
+            data = b"".join([self.request(server, step) for step in steps])
+            server.connection(where).send(data)
+
+    def send(self, where, batch):
+        if not batch:
+            return
+        self.at = batch[-1]
+        self.send_to_both(where, batch)
+        ours, theirs = [server.connection(where).replies(len(batch)) for server in self.both]
+        for step, our, their in zip(batch, ours, theirs):
+            self.compare(where, step, our, their)
+
+    def send_alone(self, where, step, words, rules):
+        self.at = step
+        state = self.states[where]
+        dies = rules & {"dies", "jumbled"} and not state.multi
+        if dies:
+            self.mark()
+        if "async" in rules:
+            if not (state.multi and words[0][:1] == b"B"):
+                state.loose = True
+                self.note_timeout(words)
+            for name in CONNECTIONS:  # CLIENT TRACKING ... REDIRECT
+                if (ID_OF % name.encode()).upper() in words:
+                    self.states[name].loose = True
+        members = None
+        if "choice" in rules and not (state.multi or state.loose):
+            members = members_to_choose_from(self, where, step)
+        if members:
+            choose(self, where, step, members)
+        elif self.is_loose():
+            if self.will_be_answered(state, step, words):
+                state.waiting.append(step)
+            self.send_to_both(where, [step])
+            self.settle()
+        else:
+            self.send(where, [step])
+        if dies:
+            self.sweep()
+
+    def will_be_answered(self, state, step, words):
+        """Follows CLIENT REPLY."""
+        if words == [b"RESET"] and state.silent == b"SKIP":
+            state.silent = None
+            return False
+        if words == [b"RESET"] or words == [b"CLIENT", b"REPLY", b"ON"]:
+            state.silent = None
+        elif words in ([b"CLIENT", b"REPLY", b"OFF"], [b"CLIENT", b"REPLY", b"SKIP"]):
+            state.silent = state.silent if state.silent == b"OFF" else words[2]
+            self.count(step, words, b"(silence)")
+            return False
+        elif state.silent:
+            state.silent = state.silent if state.silent == b"OFF" else None
+            return False
+        return True
+
+    def note_timeout(self, words):
+        """Redis waits one millisecond longer (doc/differs.md): the clock passes by a timeout."""
+        for word in (words[1], words[-1]) if len(words) > 1 else ():
+            try:
+                self.timeouts.add(self.now + math.ceil(float(word) * 1000))
+            except (ValueError, OverflowError):
+                pass
+
+    def compare(self, where, step, ours, theirs):
+        state = self.states[where]
+        words = self.words(step)
+        self.count(step, words, theirs)
+        if words[0] == b"EXEC":
+            self.compare_exec(where, step, ours, theirs)
+        elif ours != theirs:
+            self.compare_unequal(where, step, words, ours, theirs)
+        if theirs == b"+QUEUED\r\n":
+            state.queued.append(step)
+        elif words[0] in (b"EXEC", b"DISCARD") or words[0] == b"MULTI" and theirs == b"+OK\r\n":
+            state.queued = []
+
+    def compare_exec(self, where, step, ours, theirs):
+        queued = self.states[where].queued
+        our_items, their_items = resp.children_of(ours), resp.children_of(theirs)
+        if any(self.words(child)[0].endswith(b"SUBSCRIBE") for child in queued) and \
+                self.is_same_anyhow(ours, theirs):
+            return  # there are as many replies as channels
+        if their_items is None or our_items is None or \
+                not len(queued) == len(our_items) == len(their_items):
+            if not self.is_same_anyhow(ours, theirs):
+                raise Difference("EXEC", step, ours, theirs)
+            return
+        for child, our, their in zip(queued, our_items, their_items):
+            words = self.words(child)
+            self.count(child, words, their)
+            if our != their and not self.is_same(words, our, their):
+                raise Difference(words[0].decode("latin-1"), child, our, their)
+
+    def is_same(self, words, ours, theirs):
+        rules = self.rules(words)
+        if "ids" in rules or any(word[:4] == b"<ID-" for word in words):
+            ours, theirs = self.without_ids(ours, theirs)
+        return ours == theirs or same(words, rules, ours, theirs)
+
+    def is_same_anyhow(self, ours, theirs):
+        """Of replies that cannot be told whose they are."""
+        return ours == theirs or same_anyhow(*self.without_ids(ours, theirs))
+
+    def without_ids(self, *replies):
+        return [without_ids(reply, [server.connection(name).id for name in CONNECTIONS])
+                for server, reply in zip(self.both, replies)]
+
+    def compare_unequal(self, where, step, words, ours, theirs):
+        if self.is_same(words, ours, theirs):
+            state = self.states[where]
+            if state.multi or state.loose:
+                return
+            if "scan" in self.rules(words):
+                compare_scans(self, where, step, ours, theirs)
+            elif "random" in self.rules(words):
+                check_random(self, where, step, words, ours)
+            return
+        raise Difference(words[0].decode("latin-1"), step, ours, theirs)
+
+    def count(self, step, words, reply):
+        row = self.row(words)
+        if row is None:
+            return
+        kind = resp.class_of(reply)
+        for option in (*step[2], ""):
+            key = row.name, option, kind
+            self.seen[key] = self.seen.get(key, 0) + 1
+
+    @staticmethod
+    def let_speak(server):
+        """Two turns of its loop: the first runs what was sent, the second has written the replies."""
+        control = server.connection("control")
+        control.call(b"PING")
+        control.call(b"PING")
+
+    def settle(self):
+        """Until both servers have nothing more to say; then compares what loose connections got."""
+        for server in self.both:
+            self.let_speak(server)
+        for name, state in self.states.items():
+            if not state.loose and not state.waiting:
+                continue
+            ours, theirs = [server.connection(name).at_hand() for server in self.both]
+            self.compare_loose(state, name, ours, theirs)
+            for step in state.waiting:
+                self.note_timeout(self.words(step))
+
+    def compare_loose(self, state, name, ours, theirs):
+        """Replies of the commands that wait, in their order, and messages in between."""
+        first = self.words(state.waiting[0])[0] if state.waiting else b""
+        if theirs == [b"+QUEUED\r\n"]:
+            first = b""
+        if first.endswith(b"UNSUBSCRIBE") and self.is_same_farewell(ours, theirs):
+            ours = theirs
+        if ours != theirs:
+            ours, theirs = self.compare_pushes(state, ours, theirs)
+        if len(ours) == len(theirs) <= len(state.waiting) and not first.endswith(b"SUBSCRIBE"):
+            pairs = list(zip(state.waiting, ours, theirs))
+            state.waiting = state.waiting[len(pairs):]
+            for step, our, their in pairs:
+                self.compare(name, step, our, their)
+            return
+        if ours or theirs:
+            if state.waiting:
+                self.count(state.waiting[0], [first], theirs[0] if theirs else b"(silence)")
+            state.waiting = state.waiting[len(theirs):]
+        if not self.is_same_anyhow(b"".join(ours), b"".join(theirs)):
+            self.part(ours, theirs)
+
+    def part(self, ours, theirs):
+        what = "clock" if self.at[0] == "clock" else self.words(self.at)[0].decode("latin-1")
+        raise Difference(what, self.at, b"".join(ours) or b"(nothing)",
+                         b"".join(theirs) or b"(nothing)")
+
+    @staticmethod
+    def is_same_farewell(ours, theirs):
+        """UNSUBSCRIBE from everything: the channels come in any order, the counts do not."""
+        frames = [[resp.children_of(frame) or [frame] * 3 for frame in frames]
+                  for frames in (ours, theirs)]
+        return all(sorted(frame[item] for frame in frames[0]) ==
+                   sorted(frame[item] for frame in frames[1]) for item in (0, 1)) and \
+            [frame[2] for frame in frames[0]] == [frame[2] for frame in frames[1]]
+
+    def compare_pushes(self, state, ours, theirs):
+        """Compares the messages of RESP3, whose place is not fixed; what is left are replies."""
+        pushes = [[frame for frame in frames if frame[:1] == b">"] for frames in (ours, theirs)]
+        if not self.is_same_anyhow(*map(b"".join, pushes)):
+            return ours, theirs
+        if pushes[0] and len(state.waiting) > 1:
+            state.waiting = [step for step in state.waiting
+                             if not self.words(step)[0].endswith(b"SUBSCRIBE")]
+        return [[frame for frame in frames if frame[:1] != b">"] for frames in (ours, theirs)]
+
+    # --- time, and notifications ---
+
+    def move_clock(self, by):
+        self.mark()
+        self.now += by
+        while self.now in self.timeouts:
+            self.now += 1
+        for server in self.both:
+            server.set_clock(self.now)
+        self.sweep()
+
+    def sweep(self):
+        """What is dead goes, on both sides; the notifications of that come in any order."""
+        loose = self.is_loose()
+        for server in self.both:
+            if loose:
+                self.let_speak(server)
+            server.sweep()
+        if loose:
+            self.settle()
+        self.mark(ordered=False)
+
+    def mark(self, ordered=True, renamed=None):
+        """Compares the notifications since the last mark."""
+        ours, theirs = [events.until_mark(server) for server in self.both]
+        found = ours != theirs and events.difference_of(ours, theirs, ordered, renamed)
+        if found:
+            raise Difference("events", self.at, *found)
+
+    # --- the end ---
+
+    def end(self):
+        loose = [name for name, state in self.states.items() if state.loose]
+        if loose:
+            self.settle()
+        self.mark()
+        for name in set(self.used) - set(loose):
+            ours, theirs = [b"".join(server.connection(name).at_hand()) for server in self.both]
+            if ours or theirs:
+                raise Difference("unasked", self.at, ours, theirs)
+        self.drop_connections(loose)
+        self.compare_state()
+
+    def ask_both(self, commands):
+        for server in self.both:
+            server.connection("control").send(b"".join([resp.encode(c) for c in commands]))
+        return [server.connection("control").replies(len(commands)) for server in self.both]
+
+    def compare_all(self, commands):
+        """The oracle's replies; Difference where the daemon's are not the same."""
+        ours, theirs = self.ask_both(commands)
+        if ours != theirs:
+            where = b""
+            for command, our, their in zip(commands, ours, theirs):
+                if command[0] == b"SELECT":
+                    where = command[1]
+                if our != their and not self.is_same(command, our, their):
+                    raise Difference("state: " + command[0].decode(),
+                                     ("state", [b"db", where, *command], ()), our, their)
+        return theirs
+
+    def compare_state(self):
+        dbs = [b"0", b"1", b"2"]
+        commands = [command for db in dbs for command in ([b"SELECT", db], [b"KEYS", b"*"],
+                                                          [b"DBSIZE"])]
+        keys = [[resp.value_of(key)[0][1] for key in resp.children_of(reply)]
+                for reply in self.compare_all(commands)[1::3]]
+        commands = []
+        for db, names in zip(dbs, keys):
+            commands.append([b"SELECT", db])
+            for key in sorted(names):
+                commands += [[b"TYPE", key], [b"PEXPIRETIME", key], [b"OBJECT", b"ENCODING", key]]
+        if len(commands) == len(dbs):
+            return
+        replies = self.compare_all(commands)
+        contents = []
+        for command, reply in zip(commands, replies):
+            if command[0] == b"SELECT":
+                contents.append(command)
+            elif command[0] == b"TYPE":
+                read = READ.get(reply[1:-2])
+                if read:
+                    contents.append([read[0], command[1], *read[1:]])
+        self.compare_all(contents)
+        reply = self.ours.connection("control").call(b"DEBUG", b"CHECK")
+        if reply != b"+OK\r\n":
+            raise Difference("DEBUG CHECK", None, reply, b"+OK\r\n")

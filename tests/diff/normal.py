@@ -1,0 +1,176 @@
+"""normal: when two replies that are not the same bytes are the same answer.
+
+Two kinds of rules: what Redis leaves open (an order, a choice), by the marks of table.py; and what
+differs on purpose, each rule with the line of doc/differs.md that it stands for.
+"""
+import os
+import re
+
+import resp
+from servers import ROOT
+
+
+def pairs_of(items):
+    return sorted((repr(items[i:i + 2]) for i in range(0, len(items), 2)))
+
+
+def shape(value):
+    kind, payload = value
+    return (kind, [shape(item) for item in payload]) if isinstance(payload, list) else kind
+
+
+def is_array(value):
+    return isinstance(value[1], list)
+
+
+def same_sorted(ours, theirs):
+    return (is_array(ours) and is_array(theirs) and ours[0] == theirs[0]
+            and sorted(map(repr, ours[1])) == sorted(map(repr, theirs[1])))
+
+
+def same_pairs(ours, theirs):
+    return (is_array(ours) and is_array(theirs) and ours[0] == theirs[0]
+            and pairs_of(ours[1]) == pairs_of(theirs[1]))
+
+
+def same_shape(ours, theirs):
+    return shape(ours) == shape(theirs)
+
+
+def same_kind(ours, theirs):
+    return ours[0] == theirs[0] and ours[0] != b"-"
+
+
+def same_unordered(words, ours, theirs):
+    if b"ANY" in words:
+        return same_shape(ours, theirs)
+    return b"ASC" not in words and b"DESC" not in words and same_sorted(ours, theirs)
+
+
+def by_pattern(words):
+    """SORT ... BY pattern, where elements are looked up."""
+    return b"BY" in words[:-1] and b"*" in words[words.index(b"BY") + 1]
+
+
+def same_nosort(words, ours, theirs):
+    """Without an order, or of equal weight: as they come, which for a list is its own order."""
+    if b"BY" not in words or by_pattern(words) and b"ALPHA" not in words or words[1][:1] == b"L":
+        return False
+    return same_sorted(ours, theirs) or b"LIMIT" in words and same_shape(ours, theirs)
+
+
+# Marks of the table, for what may be compared reply by reply.
+OPEN = {
+    "sorted": lambda _, ours, theirs: same_sorted(ours, theirs),
+    "pairs": lambda _, ours, theirs: same_pairs(ours, theirs),
+    "kind": lambda _, ours, theirs: same_kind(ours, theirs),
+    "random": lambda _, ours, theirs: same_shape(ours, theirs),
+    "choice": lambda _, ours, theirs: same_sorted(ours, theirs),
+    "scan": lambda _, ours, theirs: ours[0] == theirs[0] == b"*",
+    "unordered": same_unordered,
+    "nosort": same_nosort,
+}
+
+
+# --- on purpose ----------------------------------------------------------------------------------
+
+def without_minus_zero(data):
+    return data.replace(b"$2\r\n-0\r\n", b"$1\r\n0\r\n").replace(b",-0\r\n", b",0\r\n")
+
+
+def minus_zero(words, ours, theirs):
+    return (words[0][:1] in b"ZGB" or words[0] == b"EXEC") and \
+        without_minus_zero(ours) == without_minus_zero(theirs)
+
+
+def refcount(words, ours, theirs):
+    return words[:2] == [b"OBJECT", b"REFCOUNT"] and ours == b":1\r\n" and \
+        theirs[:1] == b":"
+
+
+def is_same_number(one, other):
+    try:
+        return one == other or float(one) == float(other)
+    except ValueError:
+        return False
+
+
+def zscan_whole(words, ours, theirs):
+    ours, theirs = ours.split(b"\r\n"), theirs.split(b"\r\n")
+    return words[0] in (b"ZSCAN", b"EXEC") and len(ours) == len(theirs) and all(
+        one == other or one[:1] == other[:1] == b"$" or is_same_number(one, other)
+        for one, other in zip(ours, theirs))
+
+
+def without_scan_misses(theirs, ours):
+    """Of notifications (channel, payload): without misses of keys that died just now."""
+    died = {key for channel, key in theirs if channel.endswith(b":expired")}
+
+    def is_scan_miss(channel, payload):
+        return channel.endswith(b":keymiss") and payload in died or \
+            payload == b"keymiss" and channel.partition(b":")[2] in died
+    kept, left = [], list(ours)
+    for event in theirs if ours != theirs else ():
+        if event in left:
+            left.remove(event)
+        elif is_scan_miss(*event):
+            continue
+        kept.append(event)
+    return kept if ours != theirs else theirs
+
+
+# (the first cell of its line in doc/differs.md, are these replies the same)
+ON_PURPOSE = [
+    ("a score of -0", minus_zero),
+    ("OBJECT REFCOUNT", refcount),
+    ("ZSCAN of whole scores from 1e17 on in small sorted sets", zscan_whole),
+]
+
+# What is not sent where it would differ on purpose: the same, for lockstep.py.
+NOT_SENT = [
+    "WATCH and SWAPDB",
+    "BYLEX ranges over members with different scores",
+    "deadlines in the last 2 ms of int64",
+    "the end of a blocked command's wait",  # note_timeout
+    "SCAN with TYPE",  # without_scan_misses
+    "SWAPDB and client-side caching",
+    "FLUSHALL's null through REDIRECT",
+    "PFDEBUG GETREG, TODENSE",
+    "WAIT for more than 0 replicas",
+    "an own push that serves another's blocked move, under BCAST NOLOOP",
+    "CLIENT TRACKING with overlapping prefixes, not the first",
+]
+
+
+def unlisted():
+    """Rules that doc/differs.md does not know."""
+    with open(os.path.join(ROOT, "doc/differs.md"), encoding="utf-8") as file:
+        listed = set(re.findall(r"^\| (.*?) \|", file.read(), re.M))
+    return [line for line, _ in ON_PURPOSE if line not in listed] + \
+        [line for line in NOT_SENT if line not in listed]
+
+
+# --- one reply -----------------------------------------------------------------------------------
+
+def without_ids(data, ids):
+    """Ids of connections as their places in the list."""
+    for number, own in enumerate(ids):
+        data = data.replace(b":%s\r\n" % own, b":<%d>\r\n" % number)
+        data = data.replace(b"'%s'" % own, b"'<%d>'" % number)
+    return data
+
+
+def same(words, rules, ours, theirs):
+    """words: the command, in capitals. Both replies whole, as bytes, and not equal."""
+    if any(rule(words, ours, theirs) for _, rule in ON_PURPOSE):
+        return True
+    marks = [mark for mark in rules if mark in OPEN]
+    if not marks or ours[:1] == b"(" or theirs[:1] == b"(":
+        return False
+    ours, theirs = resp.value_of(ours)[0], resp.value_of(theirs)[0]
+    return any(OPEN[mark](words, ours, theirs) for mark in marks)
+
+
+def same_anyhow(ours, theirs):
+    """Of replies that cannot be told whose they are: the same lines in any order."""
+    return ours == theirs or sorted(ours.split(b"\r\n")) == sorted(theirs.split(b"\r\n"))

@@ -1,0 +1,372 @@
+"""table: every command of both servers as one line: its name, its grammar, how replies compare.
+
+    NAME grammar ; rule ; rule
+    CAPITALS    a word of the syntax: an option of the command
+    small       an argument of a kind that generate.py knows
+    [x] [x|y]   perhaps; neighbours come in any order
+    (x|y)       one of them
+    (x y)...    once or oftener
+
+Rules, for what Redis itself leaves open (compare.py has them):
+    sorted      the items of an array come in any order
+    pairs       items two by two
+    random      members chosen by chance: of the same shape, and all of them of the key
+    choice      as random, and they are removed: the oracle is told to remove the same
+    scan        a cursor: what the whole iteration meets must be equal
+    kind        only the reply's type; errors whole
+    nosort      as sorted, where the words BY nosort stand
+    async       the reply may come late, or several: waits until both servers have nothing to say
+    ids         ids of connections stand in it
+    unordered   as sorted, without ASC or DESC; with ANY random
+    big         an argument decides about memory: none between thousands and what is refused
+    jumbled     what it looks at, and so what it tells of misses, comes in any order
+    dies        a deadline may lie in the past: both servers drop what is dead right after
+"""
+import re
+
+TABLE = """
+== string
+SET skey value [NX|XX] [GET] [EX sec|PX ms|EXAT sec-at|PXAT ms-at|KEEPTTL] ; dies
+GET skey
+GETSET skey value
+GETDEL skey
+GETEX skey [EX sec|PX ms|EXAT sec-at|PXAT ms-at|PERSIST] ; dies
+MGET skey...
+MSET (skey value)...
+MSETNX (skey value)...
+SETNX skey value
+SETEX skey sec value
+PSETEX skey ms value
+APPEND skey value
+STRLEN skey
+GETRANGE skey index index
+SUBSTR skey index index
+SETRANGE skey offset value ; big
+INCR skey
+DECR skey
+INCRBY skey int
+DECRBY skey int
+INCRBYFLOAT skey float
+LCS skey skey [LEN|IDX] [MINMATCHLEN int] [WITHMATCHLEN]
+== bitmap
+SETBIT bkey offset bit ; big
+GETBIT bkey offset ; big
+BITCOUNT bkey [index index [BYTE|BIT]]
+BITPOS bkey bit [index [index [BYTE|BIT]]]
+BITOP (AND|OR|XOR) bkey bkey...
+BITOP NOT bkey bkey
+BITFIELD bkey [(GET encoding bit-offset|[OVERFLOW (WRAP|SAT|FAIL)] SET encoding bit-offset int|[OVERFLOW (WRAP|SAT|FAIL)] INCRBY encoding bit-offset int)...] ; big
+BITFIELD_RO bkey (GET encoding bit-offset)... ; big
+== list
+LPUSH lkey value...
+RPUSH lkey value...
+LPUSHX lkey value...
+RPUSHX lkey value...
+LPOP lkey [count]
+RPOP lkey [count]
+LLEN lkey
+LRANGE lkey index index
+LTRIM lkey index index
+LREM lkey index value
+LINDEX lkey index
+LINSERT lkey (BEFORE|AFTER) value value
+LSET lkey index value
+LPOS lkey value [RANK index] [COUNT count] [MAXLEN count]
+LMOVE lkey lkey (LEFT|RIGHT) (LEFT|RIGHT)
+RPOPLPUSH lkey lkey
+LMPOP lkeys (LEFT|RIGHT) [COUNT count]
+BLPOP lkey... timeout ; async
+BRPOP lkey... timeout ; async
+BLMOVE lkey lkey (LEFT|RIGHT) (LEFT|RIGHT) timeout ; async
+BRPOPLPUSH lkey lkey timeout ; async
+BLMPOP timeout lkeys (LEFT|RIGHT) [COUNT count] ; async
+== set
+SADD tkey member...
+SREM tkey member...
+SMEMBERS tkey ; sorted
+SISMEMBER tkey member
+SMISMEMBER tkey member...
+SCARD tkey
+SPOP tkey [count] ; choice
+SRANDMEMBER tkey [random-count] ; random
+SMOVE tkey tkey member
+SINTER tkey... ; sorted
+SUNION tkey... ; sorted
+SDIFF tkey... ; sorted
+SINTERSTORE tkey tkey...
+SUNIONSTORE tkey tkey...
+SDIFFSTORE tkey tkey...
+SINTERCARD tkeys [LIMIT count]
+SSCAN tkey cursor [MATCH pattern] [COUNT scan-count] ; scan
+== hash
+HSET hkey (field value)...
+HSETNX hkey field value
+HMSET hkey (field value)...
+HGET hkey field
+HMGET hkey field...
+HDEL hkey field...
+HGETALL hkey ; pairs
+HKEYS hkey ; sorted
+HVALS hkey ; sorted
+HLEN hkey
+HEXISTS hkey field
+HSTRLEN hkey field
+HINCRBY hkey field int
+HINCRBYFLOAT hkey field float
+HRANDFIELD hkey [random-count [WITHVALUES]] ; random
+HSCAN hkey cursor [MATCH pattern] [COUNT scan-count] ; scan
+== sorted-set
+ZADD zkey [NX|XX] [GT|LT] [CH] [INCR] (score member)...
+ZREM zkey member...
+ZCARD zkey
+ZSCORE zkey member
+ZMSCORE zkey member...
+ZRANK zkey member
+ZREVRANK zkey member
+ZINCRBY zkey score member
+ZCOUNT zkey min max
+ZLEXCOUNT zkey lexmin lexmax
+ZRANGE zkey index index [REV] [WITHSCORES]
+ZRANGE zkey min max BYSCORE [REV] [LIMIT index index] [WITHSCORES]
+ZRANGE zkey lexmin lexmax BYLEX [REV] [LIMIT index index] [WITHSCORES]
+ZRANGESTORE zkey zkey index index [REV]
+ZRANGESTORE zkey zkey min max BYSCORE [REV] [LIMIT index index]
+ZRANGESTORE zkey zkey lexmin lexmax BYLEX [REV] [LIMIT index index]
+ZREVRANGE zkey index index [WITHSCORES]
+ZRANGEBYSCORE zkey min max [WITHSCORES] [LIMIT index index]
+ZREVRANGEBYSCORE zkey max min [WITHSCORES] [LIMIT index index]
+ZRANGEBYLEX zkey lexmin lexmax [LIMIT index index]
+ZREVRANGEBYLEX zkey lexmax lexmin [LIMIT index index]
+ZREMRANGEBYRANK zkey index index
+ZREMRANGEBYSCORE zkey min max
+ZREMRANGEBYLEX zkey lexmin lexmax
+ZPOPMIN zkey [count]
+ZPOPMAX zkey [count]
+ZRANDMEMBER zkey [random-count [WITHSCORES]] ; random
+ZUNION zkeys [WEIGHTS weights] [AGGREGATE (SUM|MIN|MAX)] [WITHSCORES]
+ZINTER zkeys [WEIGHTS weights] [AGGREGATE (SUM|MIN|MAX)] [WITHSCORES]
+ZDIFF zkeys [WITHSCORES]
+ZUNIONSTORE zkey zkeys [WEIGHTS weights] [AGGREGATE (SUM|MIN|MAX)]
+ZINTERSTORE zkey zkeys [WEIGHTS weights] [AGGREGATE (SUM|MIN|MAX)]
+ZDIFFSTORE zkey zkeys
+ZINTERCARD zkeys [LIMIT count]
+ZMPOP zkeys (MIN|MAX) [COUNT count]
+ZSCAN zkey cursor [MATCH pattern] [COUNT scan-count] ; scan
+BZPOPMIN zkey... timeout ; async
+BZPOPMAX zkey... timeout ; async
+BZMPOP timeout zkeys (MIN|MAX) [COUNT count] ; async
+== hyperloglog
+PFADD pkey member...
+PFADD pkey
+PFCOUNT pkey...
+PFMERGE pkey pkey...
+PFDEBUG (GETREG|DECODE|ENCODING|TODENSE) pkey
+== geo
+GEOADD gkey [NX|XX] [CH] (lon lat member)...
+GEOPOS gkey member...
+GEODIST gkey member member [M|KM|FT|MI]
+GEOHASH gkey member...
+GEOSEARCH gkey (FROMMEMBER member|FROMLONLAT lon lat) (BYRADIUS radius (M|KM|FT|MI)|BYBOX radius radius (M|KM|FT|MI)) [ASC|DESC] [COUNT count [ANY]] [WITHCOORD] [WITHDIST] [WITHHASH] ; unordered
+GEOSEARCHSTORE gkey gkey (FROMMEMBER member|FROMLONLAT lon lat) (BYRADIUS radius (M|KM|FT|MI)|BYBOX radius radius (M|KM|FT|MI)) [ASC|DESC] [COUNT count] [STOREDIST]
+GEOSEARCHSTORE gkey gkey FROMMEMBER member BYRADIUS radius M COUNT huge ANY
+GEORADIUS gkey lon lat radius (M|KM|FT|MI) [WITHCOORD] [WITHDIST] [WITHHASH] [COUNT count [ANY]] [ASC|DESC] ; unordered
+GEORADIUS gkey lon lat radius (M|KM|FT|MI) [ASC|DESC] (STORE gkey|STOREDIST gkey)
+GEORADIUSBYMEMBER gkey member radius (M|KM|FT|MI) [WITHCOORD] [WITHDIST] [WITHHASH] [COUNT count [ANY]] [ASC|DESC] ; unordered
+GEORADIUSBYMEMBER gkey member radius (M|KM|FT|MI) [ASC|DESC] (STORE gkey|STOREDIST gkey)
+GEORADIUS_RO gkey lon lat radius (M|KM|FT|MI) [WITHCOORD] [WITHDIST] [WITHHASH] [COUNT count [ANY]] [ASC|DESC] ; unordered
+GEORADIUSBYMEMBER_RO gkey member radius (M|KM|FT|MI) [WITHCOORD] [WITHDIST] [WITHHASH] [COUNT count [ANY]] [ASC|DESC] ; unordered
+== expiry
+EXPIRE key sec [NX|XX|GT|LT] ; dies
+PEXPIRE key ms [NX|XX|GT|LT] ; dies
+EXPIREAT key sec-at [NX|XX|GT|LT] ; dies
+PEXPIREAT key ms-at [NX|XX|GT|LT] ; dies
+TTL key
+PTTL key
+EXPIRETIME key
+PEXPIRETIME key
+PERSIST key
+SET skey value (EX sec|PX ms|EXAT sec-at|PXAT ms-at) ; dies
+GETEX skey (EX sec|PX ms|EXAT sec-at|PXAT ms-at|PERSIST) ; dies
+HSET hkey field value
+RPUSH lkey value
+EXISTS key...
+TYPE key
+== generic
+DEL key...
+UNLINK key...
+EXISTS key...
+TOUCH key...
+TYPE key
+RENAME key key
+RENAMENX key key
+COPY key key [DB db] [REPLACE]
+MOVE key db
+KEYS pattern ; sorted
+RANDOMKEY ; random
+SCAN cursor [MATCH pattern] [COUNT scan-count] [TYPE type] ; scan
+OBJECT|ENCODING key
+OBJECT|FREQ key
+OBJECT|IDLETIME key ; kind
+OBJECT|REFCOUNT key
+SORT sortkey [BY by] [LIMIT index index] [(GET get)...] [ASC|DESC] [ALPHA] ; nosort ; jumbled
+SORT sortkey [BY by] [LIMIT index index] [(GET get)...] [ASC|DESC] [ALPHA] STORE lkey ; jumbled
+SORT_RO sortkey [BY by] [LIMIT index index] [(GET get)...] [ASC|DESC] [ALPHA] ; nosort ; jumbled
+DUMP key ; kind
+WAIT zero waits ; async
+== transactions
+MULTI
+EXEC
+DISCARD
+WATCH key...
+UNWATCH
+== pubsub
+PUBLISH channel value
+SPUBLISH channel value
+SUBSCRIBE channel... ; async
+UNSUBSCRIBE [channel...] ; async
+PSUBSCRIBE chpattern... ; async
+PUNSUBSCRIBE [chpattern...] ; async
+SSUBSCRIBE channel... ; async
+SUNSUBSCRIBE [channel...] ; async
+PUBSUB|CHANNELS [chpattern] ; sorted
+PUBSUB|NUMSUB [channel...]
+PUBSUB|NUMPAT
+PUBSUB|SHARDCHANNELS [chpattern] ; sorted
+PUBSUB|SHARDNUMSUB [channel...]
+== connection
+PING [value]
+ECHO value
+SELECT db
+HELLO [(2|3) [AUTH user password] [SETNAME name]] ; ids
+RESET ; async
+AUTH [user] password
+CLIENT|SETNAME name
+CLIENT|GETNAME
+CLIENT|ID ; kind
+CLIENT|INFO ; kind
+CLIENT|LIST [TYPE (NORMAL|MASTER|REPLICA|SLAVE|PUBSUB)] ; kind
+CLIENT|LIST ID ids ; kind
+CLIENT|NO-EVICT (ON|OFF)
+CLIENT|REPLY (ON|OFF|SKIP) ; async
+CLIENT|UNBLOCK ids [TIMEOUT|ERROR]
+CLIENT|UNPAUSE
+== tracking
+CLIENT|TRACKING (ON|OFF) [REDIRECT ids] [(PREFIX prefix)...] [BCAST] [OPTIN] [OPTOUT] [NOLOOP] ; async
+CLIENT|TRACKING ON OPTIN ; async
+CLIENT|TRACKING ON OPTOUT ; async
+CLIENT|CACHING (YES|NO)
+CLIENT|GETREDIR ; ids
+CLIENT|TRACKINGINFO ; ids
+GET skey
+SET skey value
+HGET hkey field
+DEL key
+== server
+DBSIZE
+FLUSHDB [ASYNC|SYNC]
+FLUSHALL [ASYNC|SYNC]
+SWAPDB db db
+TIME
+LOLWUT [VERSION int] ; kind
+LASTSAVE ; kind
+ROLE ; kind
+COMMAND ; kind
+COMMAND|COUNT ; kind
+COMMAND|INFO command... ; kind
+COMMAND|DOCS command... ; kind
+COMMAND|LIST [FILTERBY (MODULE name|ACLCAT name|PATTERN pattern)] ; kind
+COMMAND|GETKEYS call
+COMMAND|GETKEYSANDFLAGS call
+MEMORY|USAGE key [SAMPLES int] ; kind
+MEMORY|PURGE
+SLOWLOG|LEN ; kind
+SLOWLOG|GET [int] ; kind
+LATENCY|LATEST
+LATENCY|HISTORY event
+LATENCY|RESET [event...]
+"""
+
+# What both servers have and random programs leave out, and why. Containers are left out by
+# themselves, and so is every HELP: its lines are prose.
+EXCLUDED = {
+    "PFSELFTEST": "is always the same, and takes long",
+    "QUIT": "ends the connection: tests/e2e",
+    "MONITOR": "its lines are times and addresses: tests/e2e",
+    "DEBUG": "the oracle's tools and ours are not the same",
+    "SHUTDOWN": "ends the server", "INFO": "figures of this very process",
+    "CONFIG|GET": "tests/e2e", "CONFIG|SET": "tests/e2e", "CONFIG|REWRITE": "writes a file",
+    "CONFIG|RESETSTAT": "leaves nothing that can be read",
+    "CLIENT|KILL": "closes connections: tests/e2e", "CLIENT|PAUSE": "waits in real time: tests/e2e",
+    "MEMORY|STATS": "figures of this very process", "MEMORY|DOCTOR": "prose about this process",
+    "MEMORY|MALLOC-STATS": "figures of this very process",
+    "SLOWLOG|RESET": "real time decides what was there before",
+    "LATENCY|DOCTOR": "prose about this process", "LATENCY|GRAPH": "a drawing of real time",
+    "LATENCY|HISTOGRAM": "real time",
+    "SAVE": "writes a file", "BGSAVE": "writes a file", "BGREWRITEAOF": "writes a file",
+    "RESTORE": "payloads of DUMP are not the same bytes: tests/e2e",
+}
+
+# Words of the oracle's COMMAND DOCS that a row need not have, and why.
+WORDS_ELSEWHERE = {
+    "COMMAND|LIST": "FILTERBY stands in it as two words",
+}
+
+
+class Row:
+    """One line of the table."""
+
+    def __init__(self, group, line):
+        text, *rules = [part.strip() for part in line.split(";")]
+        name, _, grammar = text.partition(" ")
+        self.name, self.group, self.rules = name, group, frozenset(rules)
+        self.words = [word.encode() for word in name.split("|")]
+        self.grammar = parse(re.findall(r"\.\.\.|[\[\]()|]|[^\s\[\]()|.]+", grammar))
+
+    def options(self):
+        return set(literals(self.grammar))
+
+
+def parse(tokens):
+    """("seq", [node]) | ("alt", [node]) | ("opt", node) | ("rep", node) | ("lit", WORD) |
+    ("arg", kind)"""
+    def sequence(at):
+        choices, items = [], []
+        while at < len(tokens) and tokens[at] not in "])":
+            token = tokens[at]
+            if token == "|":
+                choices.append(("seq", items))
+                items = []
+            elif token == "...":
+                items.append(("rep", items.pop()))
+            elif token in "[(":
+                inner, at = sequence(at + 1)
+                items.append(("opt", inner) if token == "[" else inner)
+            elif token.upper() == token:
+                items.append(("lit", token))
+            else:
+                items.append(("arg", token))
+            at += 1
+        choices.append(("seq", items))
+        return (choices[0] if len(choices) == 1 else ("alt", choices)), at
+    return sequence(0)[0]
+
+
+def literals(node):
+    kind, value = node
+    if kind == "lit":
+        yield value
+    elif kind in ("seq", "alt"):
+        for item in value:
+            yield from literals(item)
+    elif kind in ("opt", "rep"):
+        yield from literals(value)
+
+
+def rows():
+    group, found = None, []
+    for line in TABLE.strip().split("\n"):
+        if line.startswith("=="):
+            group = line[2:].strip()
+        else:
+            found.append(Row(group, line))
+    return found

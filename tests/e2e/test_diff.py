@@ -1,0 +1,30 @@
+#!/usr/bin/python3 -B
+"""Random programs in lock-step against redis-server 7.0.15 (tests/diff): the saved cases, a fixed
+seed, on which everyone sees the same, and a fresh one, which is printed. DIFF_N is how many of each.
+"""
+import os
+import re
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+RUN = os.path.join(os.path.dirname(HERE), "diff", "run")
+PROGRAMS = os.environ.get("DIFF_N", "3000")
+FIXED = ["N=" + PROGRAMS, "SEED=punctual"]
+FRESH = ["N=" + PROGRAMS, "ONLY=none"]  # the cases have been run
+
+
+def run(arguments):
+    """(passed, failed)"""
+    done = subprocess.run([sys.executable, "-B", RUN, *arguments], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True)
+    print(done.stdout, end="", flush=True)
+    said = re.search(r"^(\d+) passed, (\d+) failed\n\Z", done.stdout, re.M)
+    if said is None:
+        return 0, 1
+    return int(said[1]), max(int(said[2]), int(done.returncode != 0))
+
+
+passed, failed = map(sum, zip(*map(run, (FIXED, FRESH))))
+print(f"{passed} passed, {failed} failed")
+sys.exit(1 if failed else 0)
