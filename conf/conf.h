@@ -28,7 +28,7 @@ struct conf {
     char *requirepass;
     /* limits */
     int64_t proto_max_bulk_len, client_query_buffer_limit, maxmemory;
-    int64_t maxmemory_policy; /* noeviction is the one there is */
+    int64_t maxmemory_policy, maxmemory_samples;
     struct conf_output_limit output_limits[3];
     /* observation */
     int64_t slowlog_log_slower_than; /* microseconds; -1: nothing is kept */

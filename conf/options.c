@@ -12,7 +12,12 @@
 #define AT(member) offsetof(struct conf, member)
 #define MEGABYTE   (INT64_C(1) << 20)
 
-static const struct conf_choice policies[] = { { "noeviction", 0 }, { NULL, 0 } };
+/* In Redis' order; the numbers are those of the store's enumeration. */
+static const struct conf_choice policies[] = {
+    { "volatile-lru", 4 },   { "volatile-lfu", 5 }, { "volatile-random", 6 },
+    { "volatile-ttl", 7 },   { "allkeys-lru", 1 },  { "allkeys-lfu", 2 },
+    { "allkeys-random", 3 }, { "noeviction", 0 },   { NULL, 0 },
+};
 static const struct conf_choice levels[] = {
     { "debug", 0 }, { "verbose", 1 }, { "notice", 2 }, { "warning", 3 }, { NULL, 0 }
 };
@@ -203,7 +208,8 @@ static const struct conf_option options[] = {
       .preset = "0",
       .live = true,
       .section = "limits",
-      .help = "Bytes of data beyond which commands that need more are refused. 0: no limit." },
+      .help = "Bytes beyond which keys give way to commands that need more, by maxmemory-policy.\n"
+              "0: no limit." },
     { .name = "maxmemory-policy",
       .type = CONF_ENUM,
       .offset = AT(maxmemory_policy),
@@ -211,7 +217,19 @@ static const struct conf_option options[] = {
       .preset = "noeviction",
       .live = true,
       .section = "limits",
-      .help = "What gives way when maxmemory is reached. noeviction: nothing does." },
+      .help = "What gives way when maxmemory is reached: the least recently (lru) or least often "
+              "(lfu)\n"
+              "used, any, or what dies first (ttl), among all keys or volatile ones. noeviction:\n"
+              "nothing does, and commands that need more are refused." },
+    { .name = "maxmemory-samples",
+      .type = CONF_INT,
+      .offset = AT(maxmemory_samples),
+      .min = 1,
+      .max = 64,
+      .preset = "5",
+      .live = true,
+      .section = "limits",
+      .help = "Keys that are drawn to find the one that gives way." },
     { .name = "tracking-table-max-keys",
       .type = CONF_INT,
       .offset = AT(tracking_table_max_keys),

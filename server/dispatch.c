@@ -11,6 +11,7 @@
 #include "server/pubsub.h"
 #include "server/serve.h"
 #include "store/ensure.h"
+#include "store/evict.h"
 #include "store/mem.h"
 #include "store/txn.h"
 
@@ -19,6 +20,8 @@ enum {
     ECHO_SIZE = ECHO_MAX + 4, /* the last argument is cut, its quotes stay */
     NAME_SIZE = 128,
     REASON_SIZE = 256,
+    EVICTIONS_PER_CALL = 64,
+    RECLAIM_PER_EVICTION = 256,
 };
 
 /* ---- refusing ------------------------------------------------------------------------------- */
@@ -100,10 +103,33 @@ static bool wants_memory(const struct call *call, unsigned flags)
     return (flags & GROWS) || (call->session->multi != NULL && !(flags & NOT_QUEUED));
 }
 
-static bool out_of_memory(const struct dispatch *dispatch)
+static bool is_over_limit(const struct dispatch *dispatch)
 {
     int64_t limit = dispatch->conf->maxmemory;
     return limit > 0 && mem_used() > (uint64_t)limit;
+}
+
+/* Keys give way, within this turn's share. False: nothing more may go. */
+static bool make_room(struct dispatch *dispatch)
+{
+    enum evict_policy policy = (enum evict_policy)dispatch->conf->maxmemory_policy;
+    struct txn txn;
+    bool able = true;
+    sinks_arm(dispatch->sinks);
+    txn_begin(&txn, dispatch->store, clock_now(dispatch->clock), FROM_EVICTION);
+    for (int left = EVICTIONS_PER_CALL; able && left > 0 && is_over_limit(dispatch); left--) {
+        if (reclaim_pending(&dispatch->store->reclaim))
+            reclaim_run(&dispatch->store->reclaim, RECLAIM_PER_EVICTION);
+        else
+            able = evict_one(&txn, policy, (unsigned)dispatch->conf->maxmemory_samples);
+    }
+    txn_commit(&txn);
+    return able;
+}
+
+static bool out_of_memory(struct dispatch *dispatch)
+{
+    return is_over_limit(dispatch) && !make_room(dispatch);
 }
 
 static bool is_subscribed_only(const struct session *session)

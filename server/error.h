@@ -87,6 +87,9 @@
     E(ERR_DB_INDEX, "ERR DB index is out of range")                                                \
     E(ERR_INVALID_DB, "ERR invalid DB index")                                                      \
     E(ERR_INVALID_CURSOR, "ERR invalid cursor")                                                    \
+    E(ERR_NO_LRU,                                                                                  \
+      "ERR An LFU maxmemory policy is selected, idle time not tracked. Please note that when "     \
+      "switching between policies at runtime LRU and LFU data will take some time to adjust.")     \
     E(ERR_NO_LFU,                                                                                  \
       "ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note "    \
       "that when switching between policies at runtime LRU and LFU data will take some time to "   \

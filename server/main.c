@@ -29,6 +29,7 @@
 #include "server/version.h"
 #include "server/waiters.h"
 #include "server/watch.h"
+#include "store/evict.h"
 #include "store/mem.h"
 #include "store/siphash.h"
 #include "store/store.h"
@@ -117,6 +118,8 @@ static void on_config(void *ctx)
 {
     struct parts *parts = ctx;
     log_set_level((enum log_level)parts->conf.loglevel);
+    parts->store->counts_access =
+        evict_counts_access((enum evict_policy)parts->conf.maxmemory_policy);
     fit_maxclients(&parts->conf);
 }
 
@@ -151,6 +154,8 @@ static void add_commands(struct parts *parts)
 static void make_data_side(struct parts *parts)
 {
     parts->store = store_new((unsigned)parts->conf.databases);
+    parts->store->counts_access =
+        evict_counts_access((enum evict_policy)parts->conf.maxmemory_policy);
     parts->pubsub = pubsub_new();
     parts->notify = notify_new(parts->pubsub);
     notify_set_flags(parts->notify, parts->conf.notify_keyspace_events);

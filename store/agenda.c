@@ -231,6 +231,12 @@ struct deadline *agenda_first(const struct agenda *ag)
     return ag->count == 0 ? NULL : slot_at(ag, 0)->what;
 }
 
+struct deadline *agenda_nth(const struct agenda *ag, uint32_t i)
+{
+    ensure(i < ag->count, "slot %u of %u", i, ag->count);
+    return slot_at(ag, i)->what;
+}
+
 msec agenda_at(const struct agenda *ag, const struct deadline *d)
 {
     return slot_of(ag, d)->at;

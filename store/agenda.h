@@ -60,6 +60,8 @@ static inline uint32_t agenda_count(const struct agenda *ag)
 }
 msec agenda_next(const struct agenda *ag); /* NEVER when empty. O(1) */
 struct deadline *agenda_first(const struct agenda *ag);
+/* Any one by number, in no order: for drawing lots; i < count. O(1) */
+struct deadline *agenda_nth(const struct agenda *ag, uint32_t i);
 msec agenda_at(const struct agenda *ag, const struct deadline *d); /* of an armed one. O(1) */
 
 /* Visits those with at <= until, in no order, without removing: O(visited). Return false to stop.

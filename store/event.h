@@ -60,6 +60,7 @@
     EVENT(REDE_ACK, "rede.ack", 'd')                                                               \
     EVENT(REDE_UPDATE, "rede.update", 'd')                                                         \
     EVENT(EXPIRED, "expired", 'x')                                                                 \
+    EVENT(EVICTED, "evicted", 'e')                                                                 \
     EVENT(KEYMISS, "keymiss", 'm')                                                                 \
     EVENT(NEW, "new", 'n')
 

@@ -86,8 +86,8 @@ msec keyspace_next_due(const struct keyspace *ks)
 
 struct entry *keyspace_first_due(const struct keyspace *ks, msec now)
 {
-    if (agenda_next(&ks->agenda) > now) return NULL;
-    return entry_of(agenda_first(&ks->agenda));
+    struct deadline *first = agenda_first(&ks->agenda);
+    return first != NULL && agenda_next(&ks->agenda) <= now ? entry_of(first) : NULL;
 }
 
 static bool count_one(void *count, struct deadline *d, msec at)
@@ -118,6 +118,13 @@ size_t keyspace_count_volatile(const struct keyspace *ks, msec now)
 struct entry *keyspace_random(const struct keyspace *ks, uint64_t (*next)(void *ctx), void *ctx)
 {
     return dict_random(&ks->dict, next, ctx);
+}
+
+struct entry *keyspace_random_volatile(const struct keyspace *ks, uint64_t (*next)(void *ctx),
+                                       void *ctx)
+{
+    uint32_t count = agenda_count(&ks->agenda);
+    return count > 0 ? entry_of(agenda_nth(&ks->agenda, (uint32_t)(next(ctx) % count))) : NULL;
 }
 
 struct scan {

@@ -21,7 +21,7 @@ struct entry {
     struct object object;
     msec expires_at;          /* NEVER: not volatile */
     struct deadline deadline; /* armed exactly when volatile */
-    uint32_t accessed;        /* unix seconds of the last access */
+    uint32_t accessed;        /* see access.h */
     uint32_t key_len;
     char key[];
 };
@@ -53,6 +53,9 @@ msec keyspace_next_due(const struct keyspace *ks);
 size_t keyspace_count_alive(const struct keyspace *ks, msec now);    /* O(1 + dead) */
 size_t keyspace_count_volatile(const struct keyspace *ks, msec now); /* alive, with a deadline */
 struct entry *keyspace_random(const struct keyspace *ks, uint64_t (*next)(void *ctx), void *ctx);
+/* One with a deadline; NULL: there is none. */
+struct entry *keyspace_random_volatile(const struct keyspace *ks, uint64_t (*next)(void *ctx),
+                                       void *ctx);
 /* As dict_scan; the visitor sees dead entries too. */
 uint64_t keyspace_scan(const struct keyspace *ks, uint64_t cursor,
                        void (*visit)(void *ctx, struct entry *entry), void *ctx);

@@ -20,7 +20,7 @@
 
 struct store_stats {
     uint64_t hits, misses; /* reads by clients */
-    uint64_t expired_keys;
+    uint64_t expired_keys, evicted_keys;
 };
 
 struct store {
@@ -30,6 +30,7 @@ struct store {
     struct effect_listener listener;
     struct reclaim reclaim;
     struct random random;
+    bool counts_access; /* entries know how often they are used (LFU), not when (LRU) */
     struct store_stats stats;
     uint64_t changes; /* effects that changed data, ever */
 };

@@ -1,4 +1,5 @@
 /* txn: the life of a transaction, and how an effect is told. */
+#include "store/access.h"
 #include "store/txn.h"
 
 #include "store/ensure.h"
@@ -56,7 +57,7 @@ void txn_record_each(struct txn *txn, struct bytes key, struct effect *effect)
 
 void txn_record(struct txn *txn, struct entry *entry, struct effect *effect)
 {
-    entry->accessed = (uint32_t)(txn->now / 1000);
+    access_note(txn->store, entry, txn->now);
     if (txn->told_entry == entry && txn->told_event == effect->event) {
         effect->event = EVENT_NONE;
     } else {

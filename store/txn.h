@@ -29,6 +29,7 @@
 enum origin {
     FROM_CLIENT,
     FROM_EXPIRY,
+    FROM_EVICTION,
     FROM_REPLAY, /* no settling: what died is in the record */
 };
 

@@ -1,4 +1,5 @@
 /* txn_key: finding keys, settled; making, dropping, renaming them; their deadlines. */
+#include "store/access.h"
 #include "store/txn.h"
 #include "store/walk.h"
 
@@ -25,7 +26,7 @@ struct entry *txn_peek(struct txn *txn, struct bytes key)
 
 static void note_access(const struct txn *txn, struct entry *entry)
 {
-    if (!txn->no_touch) entry->accessed = (uint32_t)(txn->now / 1000);
+    if (!txn->no_touch) access_note(txn->store, entry, txn->now);
 }
 
 struct entry *txn_find(struct txn *txn, struct bytes key)
@@ -52,7 +53,7 @@ struct entry *txn_read(struct txn *txn, struct bytes key)
 struct entry *txn_key_add(struct txn *txn, struct bytes key, struct object object)
 {
     struct entry *entry = keyspace_add(txn->ks, key, object);
-    entry->accessed = (uint32_t)(txn->now / 1000);
+    access_begin(txn->store, entry, txn->now);
     struct effect effect = { .kind = EFFECT_NONE, .event = EVENT_NEW };
     txn_record_each(txn, entry_key(entry), &effect);
     return entry;
@@ -64,7 +65,7 @@ struct entry *txn_key_put(struct txn *txn, struct bytes key, struct object objec
     if (entry == NULL) return txn_key_add(txn, key, object);
     reclaim_object(&txn->store->reclaim, entry->object);
     entry->object = object;
-    entry->accessed = (uint32_t)(txn->now / 1000);
+    access_note(txn->store, entry, txn->now);
     return entry;
 }
 

@@ -1,6 +1,7 @@
 /* txn_string: mutators of strings. */
 #include "store/ensure.h"
 #include "store/mem.h"
+#include "store/access.h"
 #include "store/txn.h"
 
 void txn_string_set(struct txn *txn, struct bytes key, struct bytes value,
@@ -47,7 +48,7 @@ int64_t txn_string_append(struct txn *txn, struct entry *entry, struct bytes tai
     if (!overwrite(entry, entry->object.string->len, tail)) return -1;
     struct effect effect = { .kind = EFFECT_APPEND, .event = EVENT_APPEND, .a = tail };
     txn_record_each(txn, entry_key(entry), &effect);
-    entry->accessed = (uint32_t)(txn->now / 1000);
+    access_note(txn->store, entry, txn->now);
     return entry->object.string->len;
 }
 

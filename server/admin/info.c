@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
@@ -115,15 +116,15 @@ static void section_memory(struct report *report)
     const struct conf *conf = report->context->conf;
     uint64_t used = mem_used(), resident = mem_resident(), peak = mem_peak();
     uint64_t total = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-    const struct conf_option *policy = conf_find("maxmemory-policy");
     bytes_line(report, "used_memory", used);
     bytes_line(report, "used_memory_rss", resident);
     bytes_line(report, "used_memory_peak", peak);
     line(report, "used_memory_peak_perc:%.2f%%", 100.0 * (double)used / (double)(peak ? peak : 1));
     bytes_line(report, "total_system_memory", total);
     bytes_line(report, "maxmemory", (uint64_t)conf->maxmemory);
-    line(report, "maxmemory_policy:%s",
-         policy->choices[conf->maxmemory_policy - policy->choices[0].value].name);
+    char *policy = conf_get(conf, conf_find("maxmemory-policy"));
+    line(report, "maxmemory_policy:%s", policy);
+    free(policy);
     line(report, "mem_fragmentation_ratio:%.2f", (double)resident / (double)(used ? used : 1));
     line(report, "mem_fragmentation_bytes:%" PRId64, (int64_t)(resident - used));
     line(report, "mem_allocator:%s", mem_allocator_name());
@@ -168,7 +169,6 @@ static void section_stats(struct report *report)
     static const char *const idle[] = {
         "expired_stale_perc:0.00", /* nothing dead is ever kept */
         "expired_time_cap_reached_count:0",
-        "evicted_keys:0",
         "evicted_clients:0",
         "sync_full:0",
         "sync_partial_ok:0",
@@ -192,6 +192,7 @@ static void section_stats(struct report *report)
     line(report, "total_net_output_bytes:%" PRIu64, stats->bytes_out);
     line(report, "rejected_connections:%" PRIu64, stats->rejected_connections);
     line(report, "expired_keys:%" PRIu64, store->expired_keys);
+    line(report, "evicted_keys:%" PRIu64, store->evicted_keys);
     idle_lines(report, idle);
     line(report, "keyspace_hits:%" PRIu64, store->hits);
     line(report, "keyspace_misses:%" PRIu64, store->misses);

@@ -2,6 +2,7 @@
  */
 #include "server/args.h"
 #include "server/cmd/cmd.h"
+#include "store/access.h"
 
 /* The entry under argument 2; NULL: null was replied. */
 static struct entry *find_or_null(struct call *call)
@@ -17,18 +18,24 @@ static void cmd_object_encoding(struct call *call)
     if (entry != NULL) resp_bulk_text(call->out, object_encoding(&entry->object));
 }
 
-/* Accesses are not counted, as under any policy of Redis but LFU. */
 static void cmd_object_freq(struct call *call)
 {
-    if (find_or_null(call) != NULL) fail(call, ERR_NO_LFU);
+    const struct entry *entry = find_or_null(call);
+    if (entry == NULL) return;
+    if (call->txn->store->counts_access)
+        resp_integer(call->out, access_frequency(entry, call->txn->now));
+    else
+        fail(call, ERR_NO_LFU);
 }
 
 static void cmd_object_idletime(struct call *call)
 {
     const struct entry *entry = find_or_null(call);
     if (entry == NULL) return;
-    int64_t idle = call->txn->now / 1000 - entry->accessed;
-    resp_integer(call->out, idle > 0 ? idle : 0); /* a clock may be set back */
+    if (call->txn->store->counts_access)
+        fail(call, ERR_NO_LRU);
+    else
+        resp_integer(call->out, access_idle_seconds(entry, call->txn->now));
 }
 
 /* DIFFERS: Redis shares the strings 0 to 9999 and answers 2147483647 for them. (doc/differs.md) */

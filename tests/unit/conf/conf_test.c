@@ -158,7 +158,9 @@ START_TEST(a_choice_lists_what_there_is)
     SET("loglevel", "WARNING", "ok");
     ck_assert_int_eq(conf.loglevel, 3);
     IS("loglevel", "warning");
-    SET("maxmemory-policy", "allkeys-lru", "argument(s) must be one of the following: noeviction");
+    SET("maxmemory-policy", "nosuch",
+        "argument(s) must be one of the following: volatile-lru, volatile-lfu, volatile-random, "
+        "volatile-ttl, allkeys-lru, allkeys-lfu, allkeys-random, noeviction");
     SET("supervised", "upstart", "argument(s) must be one of the following: systemd, auto, no");
     SET("enable-debug-command", "local", "ok");
     ck_assert_int_eq(conf.enable_debug_command, CONF_DEBUG_LOCAL);

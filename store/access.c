@@ -1,0 +1,57 @@
+/* access: see access.h. */
+#include "store/access.h"
+
+enum {
+    COUNTER_BITS = 8,
+    COUNTER_MAX = 255,
+    COUNTER_START = 5, /* a new key has a chance before it is compared */
+    LOG_FACTOR = 10,
+    MINUTE = 60 * 1000,
+    MINUTES_MASK = (1 << 24) - 1,
+};
+
+static uint32_t minutes_of(msec now)
+{
+    return (uint32_t)(now / MINUTE) & MINUTES_MASK;
+}
+
+static uint32_t counted(msec now, unsigned counter)
+{
+    return minutes_of(now) << COUNTER_BITS | counter;
+}
+
+unsigned access_frequency(const struct entry *entry, msec now)
+{
+    unsigned counter = entry->accessed & COUNTER_MAX;
+    uint32_t passed = (minutes_of(now) - (entry->accessed >> COUNTER_BITS)) & MINUTES_MASK;
+    return passed < counter ? counter - passed : 0;
+}
+
+/* The higher the counter, the rarer it rises. */
+static bool rises(struct store *store, unsigned counter)
+{
+    if (counter == COUNTER_MAX) return false;
+    unsigned above = counter > COUNTER_START ? counter - COUNTER_START : 0;
+    return random_next(&store->random) % (above * LOG_FACTOR + 1) == 0;
+}
+
+void access_begin(const struct store *store, struct entry *entry, msec now)
+{
+    entry->accessed = store->counts_access ? counted(now, COUNTER_START) : (uint32_t)(now / 1000);
+}
+
+void access_note(struct store *store, struct entry *entry, msec now)
+{
+    if (!store->counts_access) {
+        entry->accessed = (uint32_t)(now / 1000);
+        return;
+    }
+    unsigned counter = access_frequency(entry, now);
+    entry->accessed = counted(now, counter + rises(store, counter));
+}
+
+int64_t access_idle_seconds(const struct entry *entry, msec now)
+{
+    int64_t idle = now / 1000 - entry->accessed;
+    return idle > 0 ? idle : 0; /* a clock may be set back */
+}

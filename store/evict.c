@@ -1,0 +1,64 @@
+/* evict: a few keys are drawn, the one that matters least goes. */
+#include "store/evict.h"
+
+#include "store/access.h"
+
+struct candidate {
+    struct keyspace *ks;
+    struct entry *entry;
+    uint64_t worth; /* the least goes */
+};
+
+bool evict_counts_access(enum evict_policy policy)
+{
+    return policy == EVICT_ALL_LFU || policy == EVICT_VOLATILE_LFU;
+}
+
+static bool is_volatile_only(enum evict_policy policy)
+{
+    return policy >= EVICT_VOLATILE_LRU;
+}
+
+static uint64_t worth_of(const struct entry *entry, enum evict_policy policy, msec now)
+{
+    switch (policy) {
+    case EVICT_ALL_LFU:
+    case EVICT_VOLATILE_LFU: return access_frequency(entry, now);
+    case EVICT_ALL_LRU:
+    case EVICT_VOLATILE_LRU: return UINT32_MAX - (uint64_t)access_idle_seconds(entry, now);
+    case EVICT_VOLATILE_TTL: return (uint64_t)entry->expires_at;
+    default: return 0;
+    }
+}
+
+static struct entry *draw(struct txn *txn, const struct keyspace *ks, enum evict_policy policy)
+{
+    struct random *random = &txn->store->random;
+    if (policy == EVICT_VOLATILE_TTL) return keyspace_first_due(ks, NEVER);
+    if (is_volatile_only(policy)) return keyspace_random_volatile(ks, random_next, random);
+    return keyspace_random(ks, random_next, random);
+}
+
+static void consider(struct txn *txn, struct keyspace *ks, enum evict_policy policy,
+                     struct candidate *best)
+{
+    struct entry *entry = draw(txn, ks, policy);
+    if (entry == NULL) return;
+    uint64_t worth = worth_of(entry, policy, txn->now);
+    if (best->entry == NULL || worth < best->worth) *best = (struct candidate){ ks, entry, worth };
+}
+
+bool evict_one(struct txn *txn, enum evict_policy policy, unsigned samples)
+{
+    if (policy == EVICT_NONE) return false;
+    if (policy == EVICT_VOLATILE_TTL) samples = 1;
+    struct candidate best = { 0 };
+    for (unsigned db = 0; db < txn->store->database_count; db++)
+        for (unsigned i = 0; i < samples; i++)
+            consider(txn, &txn->store->databases[db], policy, &best);
+    if (best.entry == NULL) return false;
+    txn_call(txn, best.ks->db);
+    txn_key_drop(txn, best.entry, EVENT_EVICTED);
+    txn->store->stats.evicted_keys++;
+    return true;
+}

@@ -1,0 +1,119 @@
+/* Which key gives way, and how often a key counts as used. */
+#include <stdio.h>
+
+#include "store/access.h"
+#include "store/evict.h"
+#include "tests/support/suite.h"
+#include "tests/support/world.h"
+
+enum { EVERY = 64 }; /* draws enough to see all of a few keys */
+
+static struct world world;
+
+static bool evict(enum evict_policy policy)
+{
+    struct txn *txn = world_begin(&world);
+    bool done = evict_one(txn, policy, EVERY);
+    world_commit(&world);
+    return done;
+}
+
+static void use(const char *key, int times)
+{
+    for (int i = 0; i < times; i++) {
+        struct txn *txn = world_begin(&world);
+        ck_assert_ptr_nonnull(txn_read(txn, text(key)));
+        world_commit(&world);
+    }
+}
+
+START_TEST(the_least_recently_used_key_goes_first)
+{
+    world_init(&world);
+    world_set(&world, "old", "v", NEVER);
+    world_set(&world, "new", "v", NEVER);
+    world.now += 10000;
+    use("new", 1);
+    world_forget(&world);
+    ck_assert(evict(EVICT_ALL_LRU));
+    ck_assert_str_eq(world_events(&world), "evicted:old ");
+    ck_assert_uint_eq(world.store->stats.evicted_keys, 1);
+    ck_assert(evict(EVICT_ALL_LRU));
+    ck_assert(!evict(EVICT_ALL_LRU));
+    world_drop(&world);
+}
+END_TEST
+
+START_TEST(the_least_often_used_key_goes_first_and_use_is_forgotten_with_time)
+{
+    world_init(&world);
+    world.store->counts_access = true;
+    world_set(&world, "often", "v", NEVER);
+    world_set(&world, "seldom", "v", NEVER);
+    use("often", 200);
+    struct entry *often = keyspace_find(&world.store->databases[0], text("often"));
+    unsigned high = access_frequency(often, world.now);
+    ck_assert_uint_gt(high, 6);
+    ck_assert_uint_eq(access_frequency(often, world.now + 3 * 60 * 1000), high - 3);
+    ck_assert_uint_eq(access_frequency(often, world.now + 600 * 60 * 1000), 0);
+    ck_assert(evict(EVICT_ALL_LFU));
+    ck_assert(world_has(&world, "often"));
+    ck_assert(!world_has(&world, "seldom"));
+    world_drop(&world);
+}
+END_TEST
+
+START_TEST(volatile_policies_spare_keys_without_a_deadline)
+{
+    const enum evict_policy policies[] = { EVICT_VOLATILE_LRU, EVICT_VOLATILE_LFU,
+                                           EVICT_VOLATILE_RANDOM, EVICT_VOLATILE_TTL };
+    for (size_t i = 0; i < sizeof(policies) / sizeof(policies[0]); i++) {
+        world_init(&world);
+        world_set(&world, "kept", "v", NEVER);
+        world_set(&world, "mortal", "v", world.now + 5000);
+        ck_assert(evict(policies[i]));
+        ck_assert(!evict(policies[i]));
+        ck_assert(world_has(&world, "kept"));
+        ck_assert(!world_has(&world, "mortal"));
+        world_drop(&world);
+    }
+}
+END_TEST
+
+START_TEST(what_dies_first_goes_first_in_any_database)
+{
+    world_init(&world);
+    world_set(&world, "later", "v", world.now + 9000);
+    struct txn *txn = world_begin(&world);
+    txn_call(txn, 7);
+    struct string_set how = { .at = world.now + 8000, .event = EVENT_SET };
+    txn_string_set(txn, text("sooner"), text("v"), &how);
+    world_commit(&world);
+    world_forget(&world);
+    ck_assert(evict(EVICT_VOLATILE_TTL));
+    ck_assert_str_eq(world_events(&world), "evicted:sooner ");
+    world_drop(&world);
+}
+END_TEST
+
+START_TEST(without_a_policy_nothing_goes)
+{
+    world_init(&world);
+    world_set(&world, "k", "v", world.now + 5000);
+    ck_assert(!evict(EVICT_NONE));
+    world_drop(&world);
+}
+END_TEST
+
+Suite *test_suite(void)
+{
+    const TTest *const tests[] = {
+        the_least_recently_used_key_goes_first,
+        the_least_often_used_key_goes_first_and_use_is_forgotten_with_time,
+        volatile_policies_spare_keys_without_a_deadline,
+        what_dies_first_goes_first_in_any_database,
+        without_a_policy_nothing_goes,
+        NULL,
+    };
+    return suite_of("evict", tests);
+}
