@@ -154,6 +154,7 @@ struct bytes server_world_heard(struct server_world *world, unsigned caller)
     mem_free(who->heard);
     who->heard = mem_alloc(len + 1);
     outbuf_copy(&who->out, who->heard);
+    who->heard[len] = '\0';
     outbuf_consume(&who->out, len);
     return bytes_of(who->heard, len);
 }
