@@ -130,18 +130,19 @@ static bool is_listed(const struct list_filter *filter, struct command_ref ref)
     return filter->category.data == NULL || command_info_in_category(ref.row, filter->category);
 }
 
-/* Counts those that are listed and, the second time, replies them. */
-static size_t list_rows(struct call *call, const struct list_filter *filter, bool reply)
+struct listing {
+    struct call *call;
+    const struct list_filter *filter;
+    size_t count;
+    bool reply; /* else only count */
+};
+
+static void list_one(void *ctx, struct command_ref ref)
 {
-    const struct commands *commands = call->context;
-    size_t listed = 0;
-    for (size_t i = 0; i < commands_count(commands); i++) {
-        struct command_ref ref = commands_at(commands, i);
-        if (!is_listed(filter, ref)) continue;
-        listed++;
-        if (reply) command_info_reply_name(call, ref);
-    }
-    return listed;
+    struct listing *listing = ctx;
+    if (!is_listed(listing->filter, ref)) return;
+    listing->count++;
+    if (listing->reply) command_info_reply_name(listing->call, ref);
 }
 
 static void cmd_command_list(struct call *call)
@@ -157,8 +158,11 @@ static void cmd_command_list(struct call *call)
         fail(call, ERR_SYNTAX);
         return;
     }
-    resp_array(call->out, list_rows(call, &filter, false));
-    list_rows(call, &filter, true);
+    struct listing listing = { .call = call, .filter = &filter };
+    commands_each_stats(call->context, list_one, &listing);
+    resp_array(call->out, listing.count);
+    listing.reply = true;
+    commands_each_stats(call->context, list_one, &listing);
 }
 
 /* The row of the command behind GETKEYS, or NULL: the error has been replied. */
