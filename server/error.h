@@ -143,6 +143,7 @@
     E(ERR_COMMAND_KEYS, "ERR Invalid arguments specified for command")                             \
     E(ERR_MONITOR_KEYS, "ERR Replica can't interact with the keyspace")                            \
     E(ERR_PAUSE_MODE, "ERR CLIENT PAUSE mode must be WRITE or ALL")                                \
+    E(ERR_MONITOR_IN_MULTI, "ERR MONITOR isn't allowed for DENY BLOCKING client")                  \
     E(ERR_SSUBSCRIBE_IN_MULTI, "ERR SSUBSCRIBE isn't allowed for a DENY BLOCKING client")          \
     E(ERR_TRACKING_REDIRECTS, "ERR A client can only redirect to a single other client")           \
     E(ERR_TRACKING_NO_TARGET, "ERR The client ID you want redirect to does not exist")             \

@@ -178,11 +178,19 @@ static void cmd_latency_doctor(struct call *call)
 /* ---- HISTOGRAM ----------------------------------------------------------------------------------
  */
 
-static unsigned bucket_count(const struct histogram *spans)
+enum { BUCKETS_MAX = 40 };
+
+/* The powers of two up to which more calls were as quick than up to the one before. */
+static unsigned find_buckets(const struct histogram *spans, uint64_t *bounds)
 {
-    unsigned count = 1;
-    while (histogram_up_to(spans, (UINT64_C(1) << (count - 1))) < spans->count)
-        count++;
+    unsigned count = 0;
+    uint64_t seen = 0;
+    for (unsigned i = 0; i < BUCKETS_MAX && seen < spans->count; i++) {
+        uint64_t upto = histogram_up_to(spans, UINT64_C(1) << i);
+        if (upto == seen) continue;
+        seen = upto;
+        bounds[count++] = UINT64_C(1) << i;
+    }
     return count;
 }
 
@@ -195,12 +203,12 @@ static void reply_histogram(struct call *call, struct command_ref ref)
     resp_bulk_text(call->out, "calls");
     resp_integer(call->out, (int64_t)ref.stats->calls);
     resp_bulk_text(call->out, "histogram_usec");
-    unsigned count = bucket_count(spans);
+    uint64_t bounds[BUCKETS_MAX];
+    unsigned count = find_buckets(spans, bounds);
     resp_map(call->out, count);
     for (unsigned i = 0; i < count; i++) {
-        uint64_t upto = UINT64_C(1) << i;
-        resp_integer(call->out, (int64_t)upto);
-        resp_integer(call->out, (int64_t)histogram_up_to(spans, upto));
+        resp_integer(call->out, (int64_t)bounds[i]);
+        resp_integer(call->out, (int64_t)histogram_up_to(spans, bounds[i]));
     }
 }
 

@@ -66,6 +66,10 @@ static void cmd_slowlog_help(struct call *call)
 static void cmd_monitor(struct call *call)
 {
     const struct observer *observer = call->context;
+    if (call->wait == NULL) { /* inside MULTI */
+        fail(call, ERR_MONITOR_IN_MULTI);
+        return;
+    }
     monitor_add(observer->monitor, call->session);
     reply_ok(call);
 }
