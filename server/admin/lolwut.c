@@ -64,10 +64,21 @@ static void draw(const struct picture *picture, struct outbuf *text)
     }
 }
 
+/* Versions 5 and 6 of Redis' pictures took up to three and two sizes; ours has one size. */
+static bool check_arguments(struct call *call)
+{
+    int64_t version, size;
+    if (call->argc < 3 || !arg_is(call, 1, "VERSION")) return true;
+    if (!arg_int64(call, 2, &version)) return false;
+    int sizes = version == 5 ? 3 : version == 6 ? 2 : 0;
+    for (int i = 3; i < call->argc && i < 3 + sizes; i++)
+        if (!arg_int64(call, i, &size)) return false;
+    return true;
+}
+
 void cmd_lolwut(struct call *call)
 {
-    int64_t version;
-    if (call->argc > 2 && arg_is(call, 1, "VERSION") && !arg_int64(call, 2, &version)) return;
+    if (!check_arguments(call)) return;
     struct picture picture = { .now = call->txn->now };
     agenda_each_until(&call->txn->ks->agenda, INSTANT_MAX, look_at, &picture);
     struct outbuf text;
