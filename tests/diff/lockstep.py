@@ -29,6 +29,11 @@ BLOCKING = {b"BLPOP", b"BRPOP", b"BLMOVE", b"BRPOPLPUSH", b"BLMPOP", b"BZPOPMIN"
             b"BZMPOP"}
 
 
+def is_overwriting(name):
+    return name.endswith(b"STORE") or name.startswith((b"GEORADIUS", b"RENAME")) or \
+        name in (b"BITOP", b"SORT", b"COPY", b"PFMERGE")
+
+
 def is_lexical(words):
     return len(words) > 2 and (words[0] in LEX_NAMES or
                                b"BYLEX" in words and words[0][:6] == b"ZRANGE")
@@ -193,6 +198,12 @@ class Pair:
         """Commands that are not sent: their outcome is left open, or differs on purpose."""
         state = self.states[where]
         cannot_ask = state.multi or state.loose
+        if state.multi and state.dies and is_overwriting(words[0]):
+            return True  # Redis does not look whether what it overwrites is dead
+        if words[:2] == [b"CLIENT", b"TRACKING"] and b"REDIRECT" in words:
+            target = arguments[words.index(b"REDIRECT") + 1:][:1]
+            if target and target[0].isdigit():
+                return True  # an id that only one of the two may have given
         if state.waiting and any(other.waiting for name, other in self.states.items()
                                  if name != where):
             return True  # it is open which of two blocked connections goes on first

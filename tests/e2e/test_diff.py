@@ -9,7 +9,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 RUN = os.path.join(os.path.dirname(HERE), "diff", "run")
-PROGRAMS = os.environ.get("DIFF_N", "3000")
+PROGRAMS = os.environ.get("DIFF_N", "1500")
 FIXED = ["N=" + PROGRAMS, "SEED=punctual"]
 FRESH = ["N=" + PROGRAMS, "ONLY=none"]  # the cases have been run
 
