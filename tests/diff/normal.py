@@ -133,6 +133,7 @@ NOT_SENT = [
     "deadlines in the last 2 ms of int64",
     "the end of a blocked command's wait",  # note_timeout
     "SCAN with TYPE",  # without_scan_misses
+    "a key that died in its own transaction and is overwritten there",
     "SWAPDB and client-side caching",
     "FLUSHALL's null through REDIRECT",
     "PFDEBUG GETREG, TODENSE",
