@@ -159,7 +159,8 @@ static const char *read_value(const struct conf_option *option, const char *text
         break;
     case CONF_ENUM:
         return read_choice(option->choices, text, &value->number) ? NULL : none_of(option->choices);
-    case CONF_TEXT: return NULL;
+    case CONF_TEXT:
+    case CONF_LINES: return NULL;
     case CONF_LIMITS: return read_limits(text, value->limits);
     }
     bool fits = value->number >= option->min && value->number <= option->max;
@@ -177,8 +178,24 @@ static void keep(struct conf *conf, const struct conf_option *option, const stru
     case CONF_OCTAL:
     case CONF_ENUM: *(int64_t *)at = value->number; break;
     case CONF_LIMITS: memcpy(at, value->limits, sizeof(value->limits)); break;
-    case CONF_TEXT: free(*(char **)at); *(char **)at = conf_copy(text);
+    case CONF_TEXT:
+    case CONF_LINES: free(*(char **)at); *(char **)at = conf_copy(text);
     }
+}
+
+/* What is wrong with any of the lines, or NULL. */
+static const char *fault_in_lines(const struct conf *conf, const char *text)
+{
+    const char *line, *why = NULL, *end = text + strlen(text);
+    size_t len;
+    while (why == NULL && conf_next_line(&text, end, &line, &len)) {
+        struct conf_words words;
+        if (!conf_words_split(line, len, &words, &why)) return why;
+        if (conf->policy_fault != NULL && words.count > 0)
+            why = conf->policy_fault(words.at, words.count);
+        conf_words_drop(&words);
+    }
+    return why;
 }
 
 bool conf_set(struct conf *conf, const struct conf_option *option, const char *value,
@@ -188,6 +205,7 @@ bool conf_set(struct conf *conf, const struct conf_option *option, const char *v
     if (option->type == CONF_LIMITS) memcpy(read.limits, place(conf, option), sizeof(read.limits));
     *why = read_value(option, value, &read);
     if (*why == NULL && option->check != NULL) *why = option->check(value);
+    if (*why == NULL && option->type == CONF_LINES) *why = fault_in_lines(conf, value);
     if (*why != NULL) return false;
     char *text = conf_copy(value);
     if (option->tidy != NULL) {
@@ -224,7 +242,8 @@ static void show(FILE *to, const struct conf *conf, const struct conf_option *op
     case CONF_MEMORY: fprintf(to, "%" PRId64, *(const int64_t *)at); break;
     case CONF_OCTAL: fprintf(to, "%" PRIo64, *(const int64_t *)at); break;
     case CONF_ENUM: fputs(choice_name(option->choices, *(const int64_t *)at), to); break;
-    case CONF_TEXT: fputs(*(char *const *)at, to); break;
+    case CONF_TEXT:
+    case CONF_LINES: fputs(*(char *const *)at, to); break;
     case CONF_LIMITS: show_limits(to, at); break;
     }
 }
@@ -255,8 +274,10 @@ void conf_init(struct conf *conf)
 
 void conf_drop(struct conf *conf)
 {
-    for (size_t i = 0; i < conf_option_count(); i++)
-        if (conf_option_at(i)->type == CONF_TEXT) free(*(char **)place(conf, conf_option_at(i)));
+    for (size_t i = 0; i < conf_option_count(); i++) {
+        enum conf_type type = conf_option_at(i)->type;
+        if (type == CONF_TEXT || type == CONF_LINES) free(*(char **)place(conf, conf_option_at(i)));
+    }
     free(conf->file);
     *conf = (struct conf){ .file = NULL };
 }

@@ -38,6 +38,10 @@ struct conf {
     int64_t tracking_table_max_keys; /* 0: any number */
     /* data */
     int64_t databases;
+    char *policy; /* lines: "prefix* TTL 1000", of different first words */
+    /* What is wrong with the words of such a line, in memory that stays, or NULL. To be set behind
+     * conf_init by who knows; without it they are taken as they are. */
+    const char *(*policy_fault)(char *const *words, size_t count);
     char *notify_keyspace_events;
     char *dir;
     char *save;      /* only "" so far: data is in memory */
@@ -54,7 +58,16 @@ struct conf {
     uint64_t by_include; /* for conf_rewrite: a bit per option that an included file has set */
 };
 
-enum conf_type { CONF_BOOL, CONF_INT, CONF_MEMORY, CONF_OCTAL, CONF_ENUM, CONF_TEXT, CONF_LIMITS };
+enum conf_type {
+    CONF_BOOL,
+    CONF_INT,
+    CONF_MEMORY,
+    CONF_OCTAL,
+    CONF_ENUM,
+    CONF_TEXT,
+    CONF_LIMITS,
+    CONF_LINES, /* text; each time that a file gives the option, a line is added */
+};
 
 struct conf_choice {
     const char *name;

@@ -34,6 +34,30 @@ static bool fail_at(struct conf_error *error, const struct source *source, const
     return false;
 }
 
+/* The option's lines with these words as one more, in place of one that begins with the same word.
+ * An empty word adds nothing. Owned by the caller (free). */
+static char *with_line(const struct conf *conf, const struct conf_option *option,
+                       const struct conf_words *words)
+{
+    if (words->count == 2 && *words->at[1] == '\0') return conf_get(conf, option);
+    char *lines = conf_get(conf, option), *added = conf_words_quote(words, 1), *all;
+    const char *at = lines, *end = lines + strlen(lines), *line, *why;
+    size_t len, all_len;
+    FILE *to = conf_memory_stream(&all, &all_len);
+    while (conf_next_line(&at, end, &line, &len)) {
+        struct conf_words old;
+        if (!conf_words_split(line, len, &old, &why)) continue;
+        if (old.count > 0 && strcmp(old.at[0], words->at[1]) != 0)
+            fprintf(to, "%.*s\n", (int)len, line);
+        conf_words_drop(&old);
+    }
+    fputs(added, to);
+    fclose(to);
+    free(lines);
+    free(added);
+    return all;
+}
+
 /* Sets the option that the words name; false with the reason. */
 static bool set_words(struct conf *conf, const struct conf_words *words, bool included,
                       const char **why)
@@ -43,7 +67,8 @@ static bool set_words(struct conf *conf, const struct conf_words *words, bool in
     if (option == NULL) return false;
     *why = "wrong number of arguments";
     if (words->count < 2 || (words->count > 2 && !option->many)) return false;
-    char *value = conf_words_join(words, 1);
+    char *value =
+        option->type == CONF_LINES ? with_line(conf, option, words) : conf_words_join(words, 1);
     bool ok = conf_set(conf, option, value, why);
     free(value);
     if (ok && included) conf->by_include |= UINT64_C(1) << (option - conf_option_at(0));

@@ -30,14 +30,14 @@ static const struct conf_choice debug_users[] = {
 };
 
 /* The event classes in the order in which CONFIG GET shows them; "A" stands for the first
- * EVENTS_OF_ALL of them. S T I V are kept for the classes of members, which are to come. */
-#define EVENT_LETTERS "g$lshzxetdnKEm"
+ * EVENTS_OF_ALL of them. */
+#define EVENT_LETTERS "g$lshzxetdnKEmSTIV"
 enum { EVENTS_OF_ALL = 10, EVENT_KINDS = sizeof(EVENT_LETTERS) - 1 };
 
 static const char *check_events(const char *value)
 {
     return value[strspn(value, "A" EVENT_LETTERS)] != '\0'
-               ? "Invalid event class character. Use 'Ag$lshzxeKEtmdn'."
+               ? "Invalid event class character. Use 'Ag$lshzxeKEtmdnSTIV'."
                : NULL;
 }
 
@@ -289,9 +289,22 @@ static const struct conf_option options[] = {
       .tidy = tidy_events,
       .section = "data",
       .help =
-          "Events that are published: K (__keyspace@<db>__) and E (__keyevent@<db>__) with\n"
+          "Events that are published: K (__keyspace@<db>__) and E (__keyevent@<db>__), and of "
+          "members\n"
+          "S (__subkeyspace), T (__subkeyevent), I (__subkeyspaceitem), V (__subkeyspaceevent), "
+          "with\n"
           "g generic, $ strings, l lists, s sets, h hashes, z sorted sets, x expired, e evicted,\n"
           "t streams, d modules, A all of these, m key misses, n new keys. \"\": none." },
+    { .name = "policy",
+      .type = CONF_LINES,
+      .offset = AT(policy),
+      .preset = "",
+      .many = true,
+      .section = "data",
+      .help =
+          "<prefix*|name> <option> <value> ...: a policy as POLICY SET takes it, made at start\n"
+          "where the data set has none of that name. A line for each, \"\" for none:\n"
+          "policy rv:* MAXLEN 30 TTL 604800000 REFRESH WRITE" },
     { .name = "dir",
       .type = CONF_TEXT,
       .offset = AT(dir),

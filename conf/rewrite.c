@@ -173,6 +173,11 @@ static void rewrite_limits(struct rewriting *all, const struct conf_option *opti
 static void rewrite_option(struct rewriting *all, const struct conf_option *option,
                            const struct conf_words *words, const char *line, size_t len)
 {
+    /* Nothing changes these while the daemon runs. */
+    if (option->type == CONF_LINES) {
+        copy_line(all->to, line, len);
+        return;
+    }
     /* What an included file sets counts only behind that file: it goes to the end. Of an option
      * given twice, one line stays. */
     if ((all->conf->by_include & bit_of(option)) || (all->done & bit_of(option))) return;
@@ -251,7 +256,7 @@ static void append_missing(struct rewriting *all)
         const struct conf_option *option = conf_option_at(i);
         if (option->type == CONF_LIMITS)
             append_limits(all, &defaults, option);
-        else
+        else if (option->type != CONF_LINES)
             append_option(all, &defaults, option);
     }
     conf_drop(&defaults);

@@ -204,6 +204,19 @@ char *conf_words_join(const struct conf_words *words, size_t first)
     return text;
 }
 
+char *conf_words_quote(const struct conf_words *words, size_t first)
+{
+    char *text;
+    size_t len;
+    FILE *to = conf_memory_stream(&text, &len);
+    for (size_t i = first; i < words->count; i++) {
+        if (i > first) fputc(' ', to);
+        conf_word_write(to, words->at[i]);
+    }
+    fclose(to);
+    return text;
+}
+
 static bool is_plain(char c)
 {
     return isalnum((unsigned char)c) || strchr("-_./:*+@,=$%", c) != NULL;

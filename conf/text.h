@@ -34,6 +34,8 @@ void conf_words_add(struct conf_words *words, const char *word); /* to begin: {N
 void conf_words_drop(struct conf_words *words);
 /* The words from index `first` on, with one space between them; owned by the caller (free). */
 char *conf_words_join(const struct conf_words *words, size_t first);
+/* The same, quoted where they have to be, so that splitting gives them back. */
+char *conf_words_quote(const struct conf_words *words, size_t first);
 
 /* Writes one word, quoted if it has to be, so that splitting gives it back. */
 void conf_word_write(FILE *to, const char *word);

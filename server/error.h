@@ -58,6 +58,19 @@
     E(ERR_NX_XX_GT_LT, "ERR NX and XX, GT or LT options at the same time are not compatible")      \
     E(ERR_EXPIRE_GT_LT, "ERR GT and LT options at the same time are not compatible")               \
     E(ERR_EXPIRE_OPTION, "ERR Unsupported option %.*s")                                            \
+    E(ERR_EXPIRE_NEGATIVE, "ERR invalid expire time, must be >= 0")                                \
+    E(ERR_MEMBERS_KEYWORD, "ERR Mandatory argument %s is missing or not at the right position")    \
+    E(ERR_MEMBERS_NONE, "ERR Parameter `%s` should be greater than 0")                             \
+    E(ERR_MEMBERS_POSITIVE, "ERR Number of %s must be a positive integer")                         \
+    E(ERR_MEMBERS_COUNT, "ERR The `%s` parameter must match the number of arguments")              \
+    E(ERR_FIELDS_NUMBER, "ERR invalid number of fields")                                           \
+    E(ERR_FNX_FXX, "ERR Only one of FXX or FNX arguments can be specified")                        \
+    E(ERR_NX_FNX_FXX, "ERR Only one of NX, FNX or FXX arguments can be specified")                 \
+    E(ERR_ONE_LIFE, "ERR Only one of EX, PX, EXAT, PXAT or KEEPTTL arguments can be specified")    \
+    E(ERR_ONE_DEADLINE, "ERR Only one of EX, PX, EXAT or PXAT arguments can be specified")         \
+    E(ERR_NO_DEADLINE, "ERR missing EX, PX, EXAT or PXAT argument")                                \
+    E(ERR_UNKNOWN_ARGUMENT, "ERR unknown argument: %.*s")                                          \
+    E(ERR_MEMBER_UNIT, "ERR Invalid unit arg")                                                     \
     E(ERR_ZADD_XX_NX, "ERR XX and NX options at the same time are not compatible")                 \
     E(ERR_ZADD_GT_LT_NX, "ERR GT, LT, and/or NX options at the same time are not compatible")      \
     E(ERR_ZADD_INCR_PAIR, "ERR INCR option supports a single increment-element pair")              \
@@ -173,10 +186,24 @@
     E(ERR_EXECABORT, "EXECABORT Transaction discarded because of previous errors.")                \
     E(ERR_EXEC_REFUSED, "EXECABORT Transaction discarded because of: %s")                          \
     E(ERR_NO_MULTI, "ERR Command not allowed inside a transaction")                                \
+    E(ERR_EXPIRY_COUNT, "ERR count must be a whole number from 1 to 1000")                         \
     E(ERR_DEHYDRATING, "ERROR: Element already dehydrating.")                                      \
     E(ERR_NO_DEHYDRATOR, "ERROR: No Such dehydrator.")                                             \
     E(ERR_NO_ELEMENT, "ERROR: No Such Element.")                                                   \
-    E(ERR_BAD_TTL, "ERR ttl is not an integer or out of range")
+    E(ERR_BAD_TTL, "ERR ttl is not an integer or out of range")                                    \
+    E(ERR_WORDED, "%s")                                                                            \
+    E(ERR_POLICY_NAME,                                                                             \
+      "ERR '%.*s' is no name of a policy: a key, or a prefix with '*' at its end, of 1 to %d "     \
+      "bytes")                                                                                     \
+    E(ERR_POLICY_EMPTY, "ERR a policy needs one of TTL, MAXTTL, MEMBERTTL and MAXLEN")             \
+    E(ERR_POLICY_OPTION, "ERR unknown option '%.*s'")                                              \
+    E(ERR_POLICY_TWICE, "ERR %s is given twice")                                                   \
+    E(ERR_POLICY_NO_VALUE, "ERR %s needs a value")                                                 \
+    E(ERR_POLICY_NUMBER, "ERR %s: '%.*s' is not an integer from 1 to %lld")                        \
+    E(ERR_POLICY_REFRESH, "ERR REFRESH: '%.*s' is not NEVER, WRITE or ACCESS")                     \
+    E(ERR_POLICY_KEEP, "ERR KEEP: '%.*s' is not HIGH or LOW")                                      \
+    E(ERR_POLICY_ALONE, "ERR %s makes sense only with %s")                                         \
+    E(ERR_POLICY_TTL_MAXTTL, "ERR TTL is longer than MAXTTL")
 
 enum error {
 #define E(id, text) id,

@@ -117,7 +117,7 @@ static bool expire_slice(struct expire_timer *timer)
     int64_t began = clock_mono_usec(), at = began;
     bool more = true;
     while (more && at < began + EXPIRY_SLICE_USEC) {
-        more = expiry_run(store, now, EXPIRY_BATCH) == EXPIRY_BATCH;
+        more = expiry_run(store, now, EXPIRY_BATCH) >= EXPIRY_BATCH;
         at = clock_mono_usec();
     }
     observe_expiry(timer->dispatch->observer, at - began);

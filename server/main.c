@@ -11,11 +11,13 @@
 #include <unistd.h>
 
 #include "conf/conf.h"
+#include "conf/text.h"
 #include "proto/alloc.h"
 #include "server/admin/admin.h"
 #include "server/client.h"
 #include "server/clock.h"
 #include "server/cmd/cmd.h"
+#include "server/cmd/policy_args.h"
 #include "server/dispatch.h"
 #include "server/expire_timer.h"
 #include "server/log.h"
@@ -25,6 +27,7 @@
 #include "server/process.h"
 #include "server/pubsub.h"
 #include "server/sinks.h"
+#include "server/survey.h"
 #include "server/tracking.h"
 #include "server/version.h"
 #include "server/waiters.h"
@@ -33,6 +36,7 @@
 #include "store/mem.h"
 #include "store/siphash.h"
 #include "store/store.h"
+#include "store/txn.h"
 
 enum { HOUSEKEEPING_USEC = 1000 * 1000, RUN_ID_LEN = 40 };
 
@@ -54,6 +58,7 @@ struct parts {
     struct clients *clients;
     struct net *net;
     struct expire_timer *expire_timer;
+    struct survey *survey;
     struct loop_timer *housekeeping;
     struct admin admin;
     char run_id[RUN_ID_LEN + 1];
@@ -146,6 +151,7 @@ static void add_commands(struct parts *parts)
                                                         .pubsub = parts->pubsub,
                                                         .notify = parts->notify,
                                                         .observer = &parts->observer,
+                                                        .survey = parts->survey,
                                                         .run_id = parts->run_id,
                                                         .changed = on_config,
                                                         .ctx = parts });
@@ -180,6 +186,22 @@ static void make_data_side(struct parts *parts)
     observer_init(&parts->observer, &parts->conf, &parts->clock);
 }
 
+/* The configuration's, where the data set has none of their names. */
+static void make_policies(struct parts *parts)
+{
+    struct txn txn;
+    txn_begin(&txn, parts->store, clock_now(&parts->clock), FROM_CLIENT);
+    const char *at = parts->conf.policy, *end = at + strlen(at), *line, *why;
+    size_t len;
+    while (conf_next_line(&at, end, &line, &len)) {
+        struct conf_words words;
+        if (!conf_words_split(line, len, &words, &why)) continue;
+        policy_words_set(&txn, words.at, words.count);
+        conf_words_drop(&words);
+    }
+    txn_commit(&txn);
+}
+
 static bool make_event_side(struct parts *parts)
 {
     parts->loop = loop_new();
@@ -192,6 +214,7 @@ static bool make_event_side(struct parts *parts)
                                                            .stats = &parts->stats });
     parts->expire_timer = expire_timer_new(parts->loop, &parts->clock, &parts->dispatch);
     if (parts->expire_timer == NULL) return failed(parts, "no timerfd: %s", strerror(errno));
+    parts->survey = survey_new(parts->loop, &parts->clock, parts->waiters);
     parts->housekeeping = loop_timer_new(parts->loop, on_second, parts);
     loop_timer_set(parts->housekeeping, HOUSEKEEPING_USEC);
     loop_on_signal(parts->loop, SIGTERM, on_term, parts);
@@ -200,6 +223,7 @@ static bool make_event_side(struct parts *parts)
     loop_on_turn_end(parts->loop, expire_timer_turn, parts->expire_timer);
     loop_on_turn_end(parts->loop, tracking_turn, parts->tracking);
     loop_on_turn_end(parts->loop, clients_turn, parts->clients);
+    loop_on_turn_end(parts->loop, survey_turn, parts->survey);
     return true;
 }
 
@@ -207,6 +231,7 @@ static bool make_parts(struct parts *parts)
 {
     clock_init(&parts->clock);
     make_data_side(parts);
+    make_policies(parts);
     if (!make_event_side(parts)) return false;
     if (!make_run_id(parts->run_id, sizeof(parts->run_id)))
         return failed(parts, "no random numbers: %s", strerror(errno));
@@ -221,6 +246,7 @@ static void free_parts(struct parts *parts)
     net_close(parts->net);
     clients_free(parts->clients);
     expire_timer_free(parts->expire_timer);
+    survey_free(parts->survey);
     loop_timer_free(parts->housekeeping);
     loop_free(parts->loop);
     commands_free(parts->commands);
@@ -348,6 +374,7 @@ int main(int argc, char **argv)
     struct conf_error error;
     int status = EXIT_FAILURE;
     conf_init(&parts.conf);
+    parts.conf.policy_fault = policy_words_fault;
     if (conf_load_args(&parts.conf, argc, argv, &error))
         status = run(&parts);
     else

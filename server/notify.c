@@ -1,14 +1,15 @@
-/* notify: the flags, the queue of events, and their two kinds of channels.
+/* notify: the flags, the queue of events with the members they are about, and the channels.
  * Knows event names and classes; refuses to know what caused an event. */
 #include "server/notify.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "proto/number.h"
 #include "store/mem.h"
 
 /* 'A' stands for the first ones. */
-static const char letters[] = "g$lshzxetdnKEm";
+static const char letters[] = "g$lshzxetdnKEmSTIV";
 
 enum {
     ALIAS_LETTERS = 10,
@@ -17,9 +18,22 @@ enum {
     ON_KEYSPACE = NEW_KEYS << 1,
     ON_KEYEVENT = ON_KEYSPACE << 1,
     KEY_MISSES = ON_KEYEVENT << 1,
-    KEPT_BUFFER = 64 * 1024, /* a buffer that has grown beyond is given back */
-    PREFIX_SIZE = 32,        /* of "__keyspace@4294967295__:" */
+    ON_SUBKEYSPACE = KEY_MISSES << 1,
+    ON_SUBKEYEVENT = ON_SUBKEYSPACE << 1,
+    ON_SUBKEYSPACEITEM = ON_SUBKEYEVENT << 1,
+    ON_SUBKEYSPACEEVENT = ON_SUBKEYSPACEITEM << 1,
+
+    CLASSES = ALIAS | NEW_KEYS | KEY_MISSES,
+    KEY_CHANNELS = ON_KEYSPACE | ON_KEYEVENT,
+    SUBKEY_CHANNELS = ON_SUBKEYSPACE | ON_SUBKEYEVENT | ON_SUBKEYSPACEITEM | ON_SUBKEYSPACEEVENT,
+
+    KEPT_BUFFER = 64 * 1024,    /* a buffer that has grown beyond is given back */
+    PREFIX_SIZE = 48,           /* of "__subkeyspaceevent@4294967295__:" */
+    SUBKEYS_MAX = 1000,         /* of one message */
+    SUBKEYS_ENOUGH = 64 * 1024, /* bytes of them; the one that reaches it is the last */
 };
+
+#define NOWHERE SIZE_MAX
 
 struct buffer {
     char *data;
@@ -32,27 +46,42 @@ struct record {
     unsigned flags; /* on which channels, as it was wanted when it happened */
     unsigned db;
     size_t key_len;
+    size_t first, last; /* of its subkeys, or NOWHERE */
+};
+
+/* Among the subkeys, with its bytes behind it. Records take turns, so each one's are linked. */
+struct subkey {
+    size_t next; /* of the same record, or NOWHERE */
+    size_t len;
 };
 
 struct notify {
     struct pubsub *pubsub;
     unsigned flags;
     bool wanted[EVENT_COUNT];
-    struct buffer queue;   /* records */
-    struct buffer channel; /* the name of the one being published to */
+    size_t latest[EVENT_COUNT]; /* record of the event, or NOWHERE */
+    struct buffer queue;        /* records */
+    struct buffer subkeys;
+    struct buffer channel, message; /* what is being published */
+    struct buffer list;             /* the subkeys of the message */
 };
 
 struct notify *notify_new(struct pubsub *pubsub)
 {
     struct notify *notify = mem_zalloc(sizeof(*notify));
     notify->pubsub = pubsub;
+    for (int event = 0; event < EVENT_COUNT; event++)
+        notify->latest[event] = NOWHERE;
     return notify;
 }
 
 void notify_free(struct notify *notify)
 {
     mem_free(notify->queue.data);
+    mem_free(notify->subkeys.data);
     mem_free(notify->channel.data);
+    mem_free(notify->message.data);
+    mem_free(notify->list.data);
     mem_free(notify);
 }
 
@@ -74,13 +103,23 @@ void notify_set_flags(struct notify *notify, const char *text)
         notify->wanted[event] = (notify->flags & flag_of(event_class((enum event)event))) != 0;
 }
 
-bool notify_active(const struct notify *notify)
+static bool somebody_listens(const struct notify *notify)
 {
-    return (notify->flags & (ON_KEYSPACE | ON_KEYEVENT)) &&
-           (notify->flags & (ALIAS | NEW_KEYS | KEY_MISSES));
+    return pubsub_channel_count(notify->pubsub) > 0 || pubsub_pattern_count(notify->pubsub) > 0;
 }
 
-/* ---- the queue ------------------------------------------------------------------------------ */
+/* An event costs the store next to nothing, but a range is walked to name its members. */
+unsigned notify_wants(const struct notify *notify)
+{
+    unsigned with_members = flag_of('s') | flag_of('h') | flag_of('z'), mask = 0;
+    if ((notify->flags & KEY_CHANNELS) && (notify->flags & CLASSES)) mask |= LISTEN_EVENTS;
+    if ((notify->flags & SUBKEY_CHANNELS) && (notify->flags & with_members) &&
+        somebody_listens(notify))
+        mask |= LISTEN_MEMBERS;
+    return mask;
+}
+
+/* ---- buffers -------------------------------------------------------------------------------- */
 
 static void append(struct buffer *buffer, const void *data, size_t len)
 {
@@ -94,6 +133,20 @@ static void append(struct buffer *buffer, const void *data, size_t len)
     buffer->len += len;
 }
 
+static void append_bytes(struct buffer *buffer, struct bytes bytes)
+{
+    append(buffer, bytes.data, bytes.len);
+}
+
+/* <length>:<bytes> */
+static void append_measured(struct buffer *buffer, struct bytes bytes)
+{
+    char digits[NUMBER_INT64_MAX_CHARS];
+    append(buffer, digits, number_print_uint64(digits, bytes.len));
+    append(buffer, ":", 1);
+    append_bytes(buffer, bytes);
+}
+
 static void empty(struct buffer *buffer)
 {
     buffer->len = 0;
@@ -102,39 +155,189 @@ static void empty(struct buffer *buffer)
     *buffer = (struct buffer){ 0 };
 }
 
-static bool somebody_listens(const struct notify *notify)
+static struct bytes view(const struct buffer *buffer)
 {
-    return pubsub_channel_count(notify->pubsub) > 0 || pubsub_pattern_count(notify->pubsub) > 0;
+    return bytes_of(buffer->data, buffer->len);
+}
+
+/* What stands in a buffer may not be aligned, so it is copied out and in. */
+static struct record record_at(const struct notify *notify, size_t at, struct bytes *key)
+{
+    struct record record;
+    memcpy(&record, notify->queue.data + at, sizeof(record));
+    *key = bytes_of(notify->queue.data + at + sizeof(record), record.key_len);
+    return record;
+}
+
+static struct subkey subkey_at(const struct notify *notify, size_t at, struct bytes *name)
+{
+    struct subkey subkey;
+    memcpy(&subkey, notify->subkeys.data + at, sizeof(subkey));
+    *name = bytes_of(notify->subkeys.data + at + sizeof(subkey), subkey.len);
+    return subkey;
+}
+
+/* ---- the queue ------------------------------------------------------------------------------ */
+
+static size_t add_record(struct notify *notify, const struct effect *effect)
+{
+    size_t at = notify->queue.len;
+    unsigned told = effect->again ? KEY_CHANNELS : 0;
+    struct record record = { .event = effect->event,
+                             .flags = notify->flags & ~told,
+                             .db = effect->db,
+                             .key_len = effect->key.len,
+                             .first = NOWHERE,
+                             .last = NOWHERE };
+    append(&notify->queue, &record, sizeof(record));
+    append_bytes(&notify->queue, effect->key);
+    notify->latest[effect->event] = at;
+    return at;
+}
+
+/* The record that told the event for this key and call already, NOWHERE if none is in the queue. */
+static size_t find_record(const struct notify *notify, const struct effect *effect)
+{
+    size_t at = notify->latest[effect->event];
+    if (!effect->again || at == NOWHERE) return NOWHERE;
+    struct bytes key;
+    struct record record = record_at(notify, at, &key);
+    return record.db == effect->db && bytes_equal(key, effect->key) ? at : NOWHERE;
+}
+
+static void add_subkey(struct notify *notify, size_t record_place, struct bytes name)
+{
+    struct bytes key;
+    struct record record = record_at(notify, record_place, &key);
+    struct subkey subkey = { .next = NOWHERE, .len = name.len };
+    size_t at = notify->subkeys.len;
+    append(&notify->subkeys, &subkey, sizeof(subkey));
+    append_bytes(&notify->subkeys, name);
+    if (record.first == NOWHERE)
+        record.first = at;
+    else
+        memcpy(notify->subkeys.data + record.last + offsetof(struct subkey, next), &at, sizeof(at));
+    record.last = at;
+    memcpy(notify->queue.data + record_place, &record, sizeof(record));
 }
 
 void notify_effect(struct notify *notify, const struct effect *effect)
 {
-    if (!notify->wanted[effect->event] || !somebody_listens(notify)) return;
-    struct record record = {
-        .event = effect->event, .flags = notify->flags, .db = effect->db, .key_len = effect->key.len
-    };
-    append(&notify->queue, &record, sizeof(record));
-    append(&notify->queue, effect->key.data, effect->key.len);
+    bool tells = (notify->flags & KEY_CHANNELS) && !effect->again;
+    bool names = (notify->flags & SUBKEY_CHANNELS) && effect_names_member(effect);
+    if (!notify->wanted[effect->event] || !(tells || names) || !somebody_listens(notify)) return;
+    size_t at = find_record(notify, effect);
+    if (at == NOWHERE) at = add_record(notify, effect);
+    if (names) add_subkey(notify, at, effect->a);
 }
 
-/* On "__keyspace@0__:topic" or "__keyevent@0__:topic". */
-static void publish(struct notify *notify, const char *kind, unsigned db, struct bytes topic,
-                    struct bytes message)
+/* ---- publishing ----------------------------------------------------------------------------- */
+
+/* What is being told. */
+struct story {
+    struct record record;
+    struct bytes key, event;
+};
+
+/* "__keyspace@0__:topic" and the like become the channel. */
+static void open_channel(struct notify *notify, const char *kind, const struct story *story,
+                         struct bytes topic)
 {
     char prefix[PREFIX_SIZE];
-    int len = snprintf(prefix, sizeof(prefix), "__%s@%u__:", kind, db);
+    int len = snprintf(prefix, sizeof(prefix), "__%s@%u__:", kind, story->record.db);
     notify->channel.len = 0;
     append(&notify->channel, prefix, (size_t)len);
-    append(&notify->channel, topic.data, topic.len);
-    pubsub_publish(notify->pubsub, bytes_of(notify->channel.data, notify->channel.len), message);
+    append_bytes(&notify->channel, topic);
 }
 
-static void publish_event(struct notify *notify, const struct record *record, struct bytes key)
+static void publish(struct notify *notify, struct bytes message)
 {
-    const char *name = event_name(record->event);
-    struct bytes event = bytes_of(name, strlen(name));
-    if (record->flags & ON_KEYSPACE) publish(notify, "keyspace", record->db, key, event);
-    if (record->flags & ON_KEYEVENT) publish(notify, "keyevent", record->db, event, key);
+    pubsub_publish(notify->pubsub, view(&notify->channel), message);
+}
+
+static void publish_key(struct notify *notify, const struct story *story)
+{
+    if (story->record.flags & ON_KEYSPACE) {
+        open_channel(notify, "keyspace", story, story->key);
+        publish(notify, story->event);
+    }
+    if (story->record.flags & ON_KEYEVENT) {
+        open_channel(notify, "keyevent", story, story->event);
+        publish(notify, story->key);
+    }
+}
+
+/* Fills the list with as many subkeys as belong in one message, from this one on. The first that
+ * does not, or NOWHERE. */
+static size_t list_subkeys(struct notify *notify, size_t at)
+{
+    notify->list.len = 0;
+    for (int count = 0; at != NOWHERE; count++) {
+        if (count == SUBKEYS_MAX || notify->list.len >= SUBKEYS_ENOUGH) break;
+        struct bytes name;
+        struct subkey subkey = subkey_at(notify, at, &name);
+        if (count > 0) append(&notify->list, ",", 1);
+        append_measured(&notify->list, name);
+        at = subkey.next;
+    }
+    return at;
+}
+
+static void publish_subkeyspace(struct notify *notify, const struct story *story)
+{
+    open_channel(notify, "subkeyspace", story, story->key);
+    notify->message.len = 0;
+    append_bytes(&notify->message, story->event);
+    append(&notify->message, "|", 1);
+    append_bytes(&notify->message, view(&notify->list));
+    publish(notify, view(&notify->message));
+}
+
+static void publish_subkeyevent(struct notify *notify, const struct story *story)
+{
+    open_channel(notify, "subkeyevent", story, story->event);
+    notify->message.len = 0;
+    append_measured(&notify->message, story->key);
+    append(&notify->message, "|", 1);
+    append_bytes(&notify->message, view(&notify->list));
+    publish(notify, view(&notify->message));
+}
+
+static void publish_items(struct notify *notify, const struct story *story, size_t from, size_t to)
+{
+    if (memchr(story->key.data, '\n', story->key.len) != NULL) return;
+    open_channel(notify, "subkeyspaceitem", story, story->key);
+    append(&notify->channel, "\n", 1);
+    size_t stem = notify->channel.len;
+    while (from != to) {
+        struct bytes name;
+        struct subkey subkey = subkey_at(notify, from, &name);
+        notify->channel.len = stem;
+        append_bytes(&notify->channel, name);
+        publish(notify, story->event);
+        from = subkey.next;
+    }
+}
+
+static void publish_subkeyspaceevent(struct notify *notify, const struct story *story)
+{
+    open_channel(notify, "subkeyspaceevent", story, story->event);
+    append(&notify->channel, "|", 1);
+    append_bytes(&notify->channel, story->key);
+    publish(notify, view(&notify->list));
+}
+
+/* Redis leaves out S and V for events with a "|" in their name; there is none among ours. */
+static void publish_subkeys(struct notify *notify, const struct story *story)
+{
+    unsigned flags = story->record.flags;
+    for (size_t from = story->record.first, to; from != NOWHERE; from = to) {
+        to = list_subkeys(notify, from);
+        if (flags & ON_SUBKEYSPACE) publish_subkeyspace(notify, story);
+        if (flags & ON_SUBKEYEVENT) publish_subkeyevent(notify, story);
+        if (flags & ON_SUBKEYSPACEITEM) publish_items(notify, story, from, to);
+        if (flags & ON_SUBKEYSPACEEVENT) publish_subkeyspaceevent(notify, story);
+    }
 }
 
 /* DIFFERS: Redis tells a session that listens to its own changes in the middle of its command,
@@ -144,12 +347,18 @@ void notify_flush(struct notify *notify)
     if (notify->queue.len == 0) return;
     size_t at = 0;
     while (at < notify->queue.len) {
-        struct record record;
-        memcpy(&record, notify->queue.data + at, sizeof(record));
-        at += sizeof(record);
-        publish_event(notify, &record, bytes_of(notify->queue.data + at, record.key_len));
-        at += record.key_len;
+        struct story story;
+        story.record = record_at(notify, at, &story.key);
+        const char *name = event_name(story.record.event);
+        story.event = bytes_of(name, strlen(name));
+        publish_key(notify, &story);
+        publish_subkeys(notify, &story);
+        notify->latest[story.record.event] = NOWHERE;
+        at += sizeof(story.record) + story.key.len;
     }
     empty(&notify->queue);
+    empty(&notify->subkeys);
     empty(&notify->channel);
+    empty(&notify->message);
+    empty(&notify->list);
 }

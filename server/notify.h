@@ -1,10 +1,18 @@
-/* notify: keyspace notifications: events become messages on __keyspace@db__ and __keyevent@db__.
- * Messages wait until the transaction has committed. */
+/* notify: keyspace notifications: events become messages on channels, of keys (K, E) and of their
+ * members, Redis' subkeys (S, T, I, V):
+ *     K  __keyspace@<db>__:<key>                     <event>
+ *     E  __keyevent@<db>__:<event>                   <key>
+ *     S  __subkeyspace@<db>__:<key>                  <event>|<subkeys>
+ *     T  __subkeyevent@<db>__:<event>                <key length>:<key>|<subkeys>
+ *     I  __subkeyspaceitem@<db>__:<key>\n<subkey>    <event>; nothing for a key with a "\n" in it
+ *     V  __subkeyspaceevent@<db>__:<event>|<key>     <subkeys>
+ * where <subkeys> is <length>:<subkey>[,<length>:<subkey>...].
+ *
+ * Messages wait until the call is over or the transaction has committed. The members that one call
+ * gave one event to are told together, in their order, behind the event's K and E; S, T and V go on
+ * in a further message when one has 1000 of them, or 64 KiB. */
 #ifndef SERVER_NOTIFY_H
 #define SERVER_NOTIFY_H
-
-#include <stdbool.h>
-#include <stddef.h>
 
 #include "server/pubsub.h"
 #include "store/effect.h"
@@ -18,8 +26,11 @@ void notify_free(struct notify *notify);
  */
 void notify_set_flags(struct notify *notify, const char *text);
 
-bool notify_active(const struct notify *notify);
-void notify_effect(struct notify *notify, const struct effect *effect); /* queues */
-void notify_flush(struct notify *notify);                               /* publishes the queue */
+/* What the store has to tell: LISTEN_EVENTS, LISTEN_MEMBERS (never while nobody subscribes to
+ * anything), both or 0. */
+unsigned notify_wants(const struct notify *notify);
+/* Queues what is wanted of an effect with an event. O(1) */
+void notify_effect(struct notify *notify, const struct effect *effect);
+void notify_flush(struct notify *notify); /* publishes the queue */
 
 #endif

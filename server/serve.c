@@ -9,8 +9,7 @@
 #include "server/waiters.h"
 #include "store/txn.h"
 
-/* The session has its answer: it goes on with what it has sent meanwhile. */
-static void end_wait(struct session *session)
+void serve_answered(struct session *session)
 {
     waiters_forget(session);
     dispatch_answered(session);
@@ -51,7 +50,7 @@ void serve_ready(struct dispatch *dispatch)
         txn_call(&txn, turn.db);
         bool answered = is_worth_a_run(dispatch, &txn, &turn) && is_answered(dispatch, &txn, &turn);
         txn_commit(&txn);
-        if (answered) end_wait(turn.session);
+        if (answered) serve_answered(turn.session);
     }
 }
 
@@ -61,7 +60,7 @@ void serve_ready(struct dispatch *dispatch)
 static void answer_late(struct session *session)
 {
     resp_null_array(&session->out);
-    end_wait(session);
+    serve_answered(session);
 }
 
 size_t serve_late(struct dispatch *dispatch, size_t most)
@@ -85,6 +84,6 @@ bool serve_unblock(struct session *session, bool with_error)
     }
     const char *text = error_text(ERR_UNBLOCKED);
     resp_error(&session->out, text, strlen(text));
-    end_wait(session);
+    serve_answered(session);
     return true;
 }

@@ -20,6 +20,9 @@ void serve_ready(struct dispatch *dispatch);
 /* Answers up to `most` sessions whose wait has ended by now; returns how many there were. */
 size_t serve_late(struct dispatch *dispatch, size_t most);
 
+/* A session that waits has its answer: it goes on with what it has sent meanwhile. */
+void serve_answered(struct session *session);
+
 /* CLIENT UNBLOCK: ends the wait of another session, as if its time were over or with an error.
  * False: it does not wait. */
 bool serve_unblock(struct session *session, bool with_error);

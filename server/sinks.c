@@ -7,7 +7,7 @@
 static void take_effect(void *ctx, const struct effect *effect)
 {
     struct sinks *sinks = ctx;
-    if (effect->kind != EFFECT_NONE) {
+    if (effect_is_seen(effect)) {
         watch_effect(sinks->watch, effect);
         waiters_effect(sinks->waiters, effect);
         if (sinks->tracks) tracking_effect(sinks->tracking, effect);
@@ -37,7 +37,7 @@ void sinks_arm(struct sinks *sinks)
     sinks_call(sinks, NULL);
     if (sinks->tracks || watch_active(sinks->watch) || waiters_count(sinks->waiters) > 0)
         mask |= LISTEN_CHANGES;
-    if (notify_active(sinks->notify)) mask |= LISTEN_EVENTS;
+    mask |= notify_wants(sinks->notify);
     struct store *store = sinks->store;
     if (mask == store->listening && (mask == 0 || store->listener.ctx == sinks)) return;
     store_listen(

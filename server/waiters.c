@@ -38,6 +38,8 @@ struct waiting {
     struct session *session;
     struct saved_call *call;
     struct deadline deadline; /* idle: it waits as long as it takes */
+    void (*gone)(void *ctx);  /* NULL: nobody else has to know that it waits no more */
+    void *ctx;
     enum type type;
     size_t count;
     struct waiter waiters[]; /* one for each key, however often it was named */
@@ -143,6 +145,17 @@ bool waiters_block(struct waiters *waiters, const struct call *call, const struc
     return true;
 }
 
+void waiters_hold(struct waiters *waiters, struct session *session, void (*gone)(void *ctx),
+                  void *ctx)
+{
+    ensure(session->waiting == NULL, "session %llu waits already", (unsigned long long)session->id);
+    struct waiting *waiting = mem_alloc(sizeof(*waiting));
+    *waiting = (struct waiting){ .all = waiters, .session = session, .gone = gone, .ctx = ctx };
+    deadline_init(&waiting->deadline);
+    session->waiting = waiting;
+    waiters->count++;
+}
+
 /* ---- going ----------------------------------------------------------------------------------- */
 
 static void leave(struct waiters *waiters, struct waiter *waiter)
@@ -166,6 +179,7 @@ void waiters_forget(struct session *session)
     agenda_cancel(&waiters->deadlines, &waiting->deadline);
     waiters->count--;
     session->waiting = NULL;
+    if (waiting->gone != NULL) waiting->gone(waiting->ctx);
     mem_free(waiting->call);
     mem_free(waiting);
 }

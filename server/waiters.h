@@ -25,6 +25,10 @@ void waiters_free(struct waiters *waiters); /* nobody may wait any more */
 /* The call's session waits for the keys that `wait` names, in its database; it must not wait yet.
  * False without memory for a copy of the call. */
 bool waiters_block(struct waiters *waiters, const struct call *call, const struct wait *wait);
+/* The session waits for no key, but for an answer that somebody works out; it must not wait
+ * yet. `gone` is told when it waits no more, whether it has its answer or not. */
+void waiters_hold(struct waiters *waiters, struct session *session, void (*gone)(void *ctx),
+                  void *ctx);
 /* It waits no more: served, late, or gone. Fine for one that does not wait. */
 void waiters_forget(struct session *session);
 size_t waiters_count(const struct waiters *waiters); /* sessions that wait */

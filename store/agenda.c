@@ -1,23 +1,36 @@
 /* agenda: things ordered by when they fall due; equal instants in the order of arrival.
  * Knows instants and positions; knows neither keys nor clocks.
  *
- * Slot i's children are 4i + 1 to 4i + 4. The first segment doubles from a few slots until it is as
- * large as the others; an empty agenda has no memory. */
+ * Slot i's children are 4i + 1 to 4i + 4. It stands at place i + 3 of the segments, so that four
+ * siblings share a cache line. The last segment grows in small steps, so that a growing agenda has
+ * at most 20 bytes to a slot, and 18 when it is large; an empty one has no memory. */
 #include "store/agenda.h"
 
+#include "store/agenda_slot.h"
 #include "store/ensure.h"
 #include "store/mem.h"
 
 enum {
     ARITY = 4,
-    SEGMENT_SHIFT = 12,
+    SKIPPED = ARITY - 1, /* places before slot 0 */
+    SEGMENT_SHIFT = 10,
     SEGMENT = 1 << SEGMENT_SHIFT,
-    FIRST_ROOM = 4,
+    SEGMENTS_MAX = UINT32_MAX >> SEGMENT_SHIFT, /* no slot is DEADLINE_IDLE */
+    FIRST_ROOM = 8,
 };
+
+/* Rare, and kept out of the way of what is not. */
+#define RARE __attribute__((noinline))
 
 static inline struct agenda_slot *slot_at(const struct agenda *ag, uint32_t i)
 {
-    return &ag->segments[i >> SEGMENT_SHIFT][i & (SEGMENT - 1)];
+    uint32_t place = i + SKIPPED;
+    return &ag->segments[place >> SEGMENT_SHIFT][place & (SEGMENT - 1)];
+}
+
+static inline number number_at(const struct agenda *ag, uint32_t i)
+{
+    return slot_at(ag, i)->is;
 }
 
 static inline uint32_t parent_of(uint32_t i)
@@ -31,42 +44,77 @@ static inline uint64_t first_child(uint64_t i)
     return i * ARITY + 1;
 }
 
-static inline bool before(const struct agenda_slot *a, const struct agenda_slot *b)
-{
-    return a->at < b->at || (a->at == b->at && a->arrival < b->arrival);
-}
-
 void agenda_init(struct agenda *ag)
 {
     *ag = (struct agenda){ 0 };
 }
 
+/* --- numbers --- */
+
+static RARE bool before_far(number a, number b)
+{
+    msec at = at_of(a), other = at_of(b);
+    return at < other || (at == other && a < b);
+}
+
+static inline bool before(number a, number b)
+{
+    return is_far(a | b) ? before_far(a, b) : a < b;
+}
+
+static RARE number number_new_far(struct agenda *ag, struct deadline *d, msec at)
+{
+    struct far *far = mem_alloc(sizeof(*far));
+    *far = (struct far){ at, d };
+    ag->far_count++;
+    return number_make(nearest(at), ag->arrivals++, far) | FAR;
+}
+
+/* The first will be 0 again. In place: a walk doesn't look back at what it has passed, and the
+ * order stays what it is. */
+static RARE void renumber(struct agenda *ag)
+{
+    struct agenda_walk walk;
+    struct deadline *d;
+    msec at;
+    ag->arrivals = 0;
+    agenda_walk_begin(&walk, ag);
+    while ((d = agenda_walk_next(&walk, &at)) != NULL) {
+        struct agenda_slot *slot = slot_at(ag, d->slot);
+        number n = number_make(field_of(slot->is), ag->arrivals++, pointer_of(slot->is));
+        slot->is = n | (slot->is & FAR);
+    }
+    agenda_walk_end(&walk);
+}
+
+static inline number number_new(struct agenda *ag, struct deadline *d, msec at)
+{
+    if (__builtin_expect(ag->arrivals == ARRIVALS_MAX, false)) renumber(ag);
+    return is_near(at) ? number_make(at, ag->arrivals++, d) : number_new_far(ag, d, at);
+}
+
+static void number_drop(struct agenda *ag, number n)
+{
+    if (!is_far(n)) return;
+    mem_free(pointer_of(n));
+    ag->far_count--;
+}
+
 /* --- memory --- */
 
-static void segments_free(struct agenda *ag)
+static inline size_t places(const struct agenda *ag)
 {
-    for (uint32_t i = 0; i < ag->segment_count; i++)
-        mem_free(ag->segments[i]);
-    mem_free(ag->segments);
-    ag->segments = NULL;
-    ag->segment_count = ag->segment_cap = ag->first_cap = 0;
+    return ag->segment_count * (size_t)SEGMENT - ag->last_missing;
 }
 
-void agenda_drop(struct agenda *ag)
+/* What so many places grow by, to sizes that allocators have: a quarter of them at most, an eighth
+ * at most once they fill a segment. */
+static uint32_t step(size_t all)
 {
-    segments_free(ag);
-    agenda_init(ag);
-}
-
-static size_t room(const struct agenda *ag)
-{
-    return ag->segment_count > 1 ? (size_t)ag->segment_count * SEGMENT : ag->first_cap;
-}
-
-static void first_segment_resize(struct agenda *ag, uint32_t cap)
-{
-    ag->segments[0] = mem_realloc(ag->segments[0], cap * sizeof(struct agenda_slot));
-    ag->first_cap = cap;
+    if (all < FIRST_ROOM) return FIRST_ROOM;
+    if (all >= 8 * SEGMENT) return SEGMENT;
+    uint32_t power = UINT32_C(1) << (31 - __builtin_clz((unsigned)all));
+    return all < SEGMENT ? power / 4 : power / 8;
 }
 
 static void directory_resize(struct agenda *ag, uint32_t cap)
@@ -75,119 +123,164 @@ static void directory_resize(struct agenda *ag, uint32_t cap)
     ag->segment_cap = cap;
 }
 
-static void segment_append(struct agenda *ag)
+static void last_segment_resize(struct agenda *ag, uint32_t cap)
 {
+    struct agenda_slot **last = &ag->segments[ag->segment_count - 1];
+    *last = mem_realloc(*last, cap * sizeof(struct agenda_slot));
+    ag->last_missing = SEGMENT - cap;
+}
+
+static RARE void grow(struct agenda *ag)
+{
+    uint32_t more = step(places(ag));
+    if (ag->last_missing > 0) {
+        last_segment_resize(ag, SEGMENT - ag->last_missing + more);
+        return;
+    }
+    ensure(ag->segment_count < SEGMENTS_MAX, "%u deadlines", ag->count);
     if (ag->segment_count == ag->segment_cap)
         directory_resize(ag, ag->segment_cap == 0 ? 1 : 2 * ag->segment_cap);
     ag->segments[ag->segment_count++] = NULL;
+    last_segment_resize(ag, more);
 }
 
-static void reserve_one(struct agenda *ag)
+/* The last one, with what its slots own: so many blocks. */
+static size_t segment_free(struct agenda *ag)
 {
-    ensure(ag->count < DEADLINE_IDLE - 1, "%u deadlines", ag->count);
-    if (ag->count < room(ag)) return;
-    if (ag->segment_count == 0) {
-        segment_append(ag);
-        first_segment_resize(ag, FIRST_ROOM);
-    } else if (ag->first_cap < SEGMENT) {
-        first_segment_resize(ag, 2 * ag->first_cap);
-    } else {
-        segment_append(ag);
-        ag->segments[ag->segment_count - 1] = mem_alloc(SEGMENT * sizeof(struct agenda_slot));
+    uint32_t place = --ag->segment_count << SEGMENT_SHIFT;
+    uint32_t first = place > SKIPPED ? place - SKIPPED : 0;
+    size_t freed = 1;
+    for (uint32_t i = first; i < ag->count && ag->far_count > 0; i++) {
+        freed += is_far(number_at(ag, i));
+        number_drop(ag, number_at(ag, i));
     }
+    if (ag->count > first) ag->count = first;
+    mem_free(ag->segments[ag->segment_count]);
+    ag->last_missing = 0;
+    return freed;
+}
+
+bool agenda_drop_some(struct agenda *ag, size_t *work)
+{
+    while (ag->segment_count > 0) {
+        if (*work == 0) return false;
+        size_t freed = segment_free(ag);
+        *work -= freed < *work ? freed : *work;
+    }
+    mem_free(ag->segments);
+    agenda_init(ag);
+    return true;
+}
+
+void agenda_drop(struct agenda *ag)
+{
+    size_t work = SIZE_MAX;
+    agenda_drop_some(ag, &work);
 }
 
 /* Gives memory back late enough that an add and a cancel in turn don't pay for it each time. */
 static void shrink(struct agenda *ag)
 {
+    size_t all = places(ag), taken = (size_t)ag->count + SKIPPED;
     if (ag->count == 0) {
-        segments_free(ag);
+        agenda_drop(ag);
     } else if (ag->segment_count > 1) {
-        if (ag->count + SEGMENT + SEGMENT / 2 > room(ag)) return;
-        mem_free(ag->segments[--ag->segment_count]);
+        if (taken + SEGMENT + SEGMENT / 2 > all) return;
+        segment_free(ag);
         if (ag->segment_count < ag->segment_cap / 4) directory_resize(ag, ag->segment_cap / 2);
-    } else if (ag->first_cap > FIRST_ROOM && ag->count <= ag->first_cap / 4) {
-        first_segment_resize(ag, ag->first_cap / 2);
+    } else if (all > FIRST_ROOM && taken <= all / 4) {
+        last_segment_resize(ag, (uint32_t)all / 2);
     }
 }
 
 size_t agenda_bytes(const struct agenda *ag)
 {
-    return room(ag) * sizeof(struct agenda_slot) + ag->segment_cap * sizeof(struct agenda_slot *);
+    return places(ag) * sizeof(struct agenda_slot) + ag->far_count * sizeof(struct far) +
+           ag->segment_cap * sizeof(struct agenda_slot *);
 }
 
 /* --- heap --- */
 
-static inline void place(const struct agenda *ag, uint32_t i, const struct agenda_slot *slot)
+static inline void place(const struct agenda *ag, uint32_t i, number n)
 {
-    *slot_at(ag, i) = *slot;
-    slot->what->slot = i;
+    slot_at(ag, i)->is = n;
+    what_of(n)->slot = i;
 }
 
-static void sift_up(const struct agenda *ag, uint32_t hole, struct agenda_slot moving)
+static void sift_up(const struct agenda *ag, uint32_t hole, number moving)
 {
     while (hole > 0) {
         uint32_t parent = parent_of(hole);
-        if (!before(&moving, slot_at(ag, parent))) break;
-        place(ag, hole, slot_at(ag, parent));
+        number above = number_at(ag, parent);
+        if (!before(moving, above)) break;
+        place(ag, hole, above);
         hole = parent;
     }
-    place(ag, hole, &moving);
+    place(ag, hole, moving);
 }
 
 /* The earliest child of slot i; `count` if it has none. */
-static uint32_t earliest_child(const struct agenda *ag, uint32_t i)
+static uint32_t earliest_child(const struct agenda *ag, uint32_t i, number *earliest)
 {
     uint64_t child = first_child(i);
     uint64_t end = child + ARITY < ag->count ? child + ARITY : ag->count;
     if (child >= end) return ag->count;
     uint32_t best = (uint32_t)child;
-    for (uint32_t c = best + 1; c < end; c++)
-        if (before(slot_at(ag, c), slot_at(ag, best))) best = c;
+    *earliest = number_at(ag, best);
+    for (uint32_t c = best + 1; c < end; c++) {
+        number n = number_at(ag, c);
+        if (!before(n, *earliest)) continue;
+        best = c;
+        *earliest = n;
+    }
     return best;
 }
 
-static void sift_down(const struct agenda *ag, uint32_t hole, struct agenda_slot moving)
+static void sift_down(const struct agenda *ag, uint32_t hole, number moving)
 {
     for (;;) {
-        uint32_t child = earliest_child(ag, hole);
-        if (child == ag->count || !before(slot_at(ag, child), &moving)) break;
-        place(ag, hole, slot_at(ag, child));
+        number earliest;
+        uint32_t child = earliest_child(ag, hole, &earliest);
+        if (child == ag->count || !before(earliest, moving)) break;
+        place(ag, hole, earliest);
         hole = child;
     }
-    place(ag, hole, &moving);
+    place(ag, hole, moving);
 }
 
-/* Puts a slot where hole i is, or wherever from there it belongs. */
-static void settle(const struct agenda *ag, uint32_t i, struct agenda_slot slot)
+/* Puts a number where hole i is, or wherever from there it belongs. */
+static void settle(const struct agenda *ag, uint32_t i, number n)
 {
-    if (i > 0 && before(&slot, slot_at(ag, parent_of(i))))
-        sift_up(ag, i, slot);
+    if (i > 0 && before(n, number_at(ag, parent_of(i))))
+        sift_up(ag, i, n);
     else
-        sift_down(ag, i, slot);
+        sift_down(ag, i, n);
 }
 
 static void remove_at(struct agenda *ag, uint32_t i)
 {
-    slot_at(ag, i)->what->slot = DEADLINE_IDLE;
+    number gone = number_at(ag, i);
+    what_of(gone)->slot = DEADLINE_IDLE;
+    number_drop(ag, gone);
     uint32_t last = --ag->count;
-    if (i != last) settle(ag, i, *slot_at(ag, last));
+    if (i != last) settle(ag, i, number_at(ag, last));
     shrink(ag);
 }
 
-static const struct agenda_slot *slot_of(const struct agenda *ag, const struct deadline *d)
+static number number_of(const struct agenda *ag, const struct deadline *d)
 {
     ensure(d->slot < ag->count, "slot %u of %u", d->slot, ag->count);
-    const struct agenda_slot *slot = slot_at(ag, d->slot);
-    ensure(slot->what == d, "slot %u is not of this deadline", d->slot);
-    return slot;
+    number n = number_at(ag, d->slot);
+    ensure(what_of(n) == d, "slot %u is not of this deadline", d->slot);
+    return n;
 }
 
 void agenda_add(struct agenda *ag, struct deadline *d, msec at)
 {
     ensure(!deadline_armed(d), "armed already in slot %u", d->slot);
-    reserve_one(ag);
-    sift_up(ag, ag->count++, (struct agenda_slot){ at, ag->arrivals++, d });
+    if (ag->count + SKIPPED >= places(ag)) grow(ag);
+    number n = number_new(ag, d, at);
+    sift_up(ag, ag->count++, n);
 }
 
 void agenda_move(struct agenda *ag, struct deadline *d, msec at)
@@ -196,21 +289,23 @@ void agenda_move(struct agenda *ag, struct deadline *d, msec at)
         agenda_add(ag, d, at);
         return;
     }
-    slot_of(ag, d);
-    settle(ag, d->slot, (struct agenda_slot){ at, ag->arrivals++, d });
+    /* Before the old one goes: it may be that all get a new arrival. */
+    number n = number_new(ag, d, at);
+    number_drop(ag, number_of(ag, d));
+    settle(ag, d->slot, n);
 }
 
 void agenda_cancel(struct agenda *ag, struct deadline *d)
 {
     if (!deadline_armed(d)) return;
-    slot_of(ag, d);
+    number_of(ag, d);
     remove_at(ag, d->slot);
 }
 
 struct deadline *agenda_pop_due(struct agenda *ag, msec now)
 {
-    if (ag->count == 0 || !instant_due(slot_at(ag, 0)->at, now)) return NULL;
-    struct deadline *d = slot_at(ag, 0)->what;
+    if (ag->count == 0 || !instant_due(agenda_next(ag), now)) return NULL;
+    struct deadline *d = agenda_first(ag);
     remove_at(ag, 0);
     return d;
 }
@@ -218,28 +313,32 @@ struct deadline *agenda_pop_due(struct agenda *ag, msec now)
 void agenda_moved(struct agenda *ag, struct deadline *d)
 {
     ensure(d->slot < ag->count, "slot %u of %u", d->slot, ag->count);
-    slot_at(ag, d->slot)->what = d;
+    number n = number_at(ag, d->slot);
+    if (is_far(n))
+        ((struct far *)pointer_of(n))->what = d;
+    else
+        slot_at(ag, d->slot)->is = number_make(field_of(n), arrival_of(n), d);
 }
 
 msec agenda_next(const struct agenda *ag)
 {
-    return ag->count == 0 ? NEVER : slot_at(ag, 0)->at;
+    return ag->count == 0 ? NEVER : at_of(number_at(ag, 0));
 }
 
 struct deadline *agenda_first(const struct agenda *ag)
 {
-    return ag->count == 0 ? NULL : slot_at(ag, 0)->what;
+    return ag->count == 0 ? NULL : what_of(number_at(ag, 0));
 }
 
 struct deadline *agenda_nth(const struct agenda *ag, uint32_t i)
 {
     ensure(i < ag->count, "slot %u of %u", i, ag->count);
-    return slot_at(ag, i)->what;
+    return what_of(number_at(ag, i));
 }
 
 msec agenda_at(const struct agenda *ag, const struct deadline *d)
 {
-    return slot_of(ag, d)->at;
+    return at_of(number_of(ag, d));
 }
 
 /* --- looking without removing --- */
@@ -255,9 +354,9 @@ struct search {
 static bool visit_below(const struct search *search, uint64_t i)
 {
     if (i >= search->ag->count) return true;
-    const struct agenda_slot *slot = slot_at(search->ag, (uint32_t)i);
-    if (slot->at > search->until) return true;
-    if (!search->visit(search->ctx, slot->what, slot->at)) return false;
+    number n = number_at(search->ag, (uint32_t)i);
+    if (at_of(n) > search->until) return true;
+    if (!search->visit(search->ctx, what_of(n), at_of(n))) return false;
     for (unsigned c = 0; c < ARITY; c++)
         if (!visit_below(search, first_child(i) + c)) return false;
     return true;
@@ -273,7 +372,7 @@ void agenda_each_until(const struct agenda *ag, msec until,
 /* A walk keeps the slots whose parents it has passed, as a binary heap of their indexes. */
 static bool frontier_before(const struct agenda_walk *walk, uint32_t a, uint32_t b)
 {
-    return before(slot_at(walk->ag, walk->frontier[a]), slot_at(walk->ag, walk->frontier[b]));
+    return before(number_at(walk->ag, walk->frontier[a]), number_at(walk->ag, walk->frontier[b]));
 }
 
 static void frontier_swap(struct agenda_walk *walk, uint32_t a, uint32_t b)
@@ -322,8 +421,9 @@ struct deadline *agenda_walk_next(struct agenda_walk *walk, msec *at)
     uint64_t child = first_child(i);
     for (unsigned c = 0; c < ARITY && child + c < walk->ag->count; c++)
         frontier_push(walk, (uint32_t)(child + c));
-    *at = slot_at(walk->ag, i)->at;
-    return slot_at(walk->ag, i)->what;
+    number n = number_at(walk->ag, i);
+    *at = at_of(n);
+    return what_of(n);
 }
 
 void agenda_walk_end(struct agenda_walk *walk)
@@ -332,19 +432,30 @@ void agenda_walk_end(struct agenda_walk *walk)
     *walk = (struct agenda_walk){ 0 };
 }
 
+static void check_number(const struct agenda *ag, uint32_t i)
+{
+    number n = number_at(ag, i);
+    msec at = at_of(n);
+    ensure(what_of(n)->slot == i, "slot %u, but its deadline says %u", i, what_of(n)->slot);
+    ensure(is_far(n) != is_near(at) && field_of(n) == nearest(at), "slot %u at %lld has %lld", i,
+           (long long)at, (long long)field_of(n));
+    ensure(arrival_of(n) < ag->arrivals, "slot %u arrived as %llu of %llu", i,
+           (unsigned long long)arrival_of(n), (unsigned long long)ag->arrivals);
+    ensure(i == 0 || before(number_at(ag, parent_of(i)), n), "slot %u before its parent", i);
+}
+
 void agenda_check(const struct agenda *ag)
 {
-    ensure(ag->count <= room(ag), "%u slots, room for %zu", ag->count, room(ag));
+    uint32_t far_count = 0;
+    ensure(ag->count == 0 || ag->count + SKIPPED <= places(ag), "%u slots, %zu places", ag->count,
+           places(ag));
     ensure(ag->segment_count <= ag->segment_cap, "%u segments, directory of %u", ag->segment_count,
            ag->segment_cap);
     ensure(ag->count > 0 || ag->segments == NULL, "%u segments, all empty", ag->segment_count);
-    ensure(ag->segment_count <= 1 || ag->first_cap == SEGMENT, "first segment of %u",
-           ag->first_cap);
+    ensure(ag->last_missing < SEGMENT, "%u places missing", ag->last_missing);
     for (uint32_t i = 0; i < ag->count; i++) {
-        const struct agenda_slot *slot = slot_at(ag, i);
-        ensure(slot->what->slot == i, "slot %u, but its deadline says %u", i, slot->what->slot);
-        ensure(slot->arrival < ag->arrivals, "slot %u arrived as %llu of %llu", i,
-               (unsigned long long)slot->arrival, (unsigned long long)ag->arrivals);
-        ensure(i == 0 || before(slot_at(ag, parent_of(i)), slot), "slot %u before its parent", i);
+        check_number(ag, i);
+        far_count += is_far(number_at(ag, i));
     }
+    ensure(far_count == ag->far_count, "%u far instants, counted %u", far_count, ag->far_count);
 }

@@ -1,9 +1,16 @@
 /* agenda: things ordered by when they fall due; equal instants in the order of arrival.
  * Knows instants and positions; knows neither keys nor clocks.
  *
- * A 4-ary min-heap of (at, arrival) with back positions, in segments, so that growth never copies
- * more than one small block. Invariant: no slot is due before its parent, and
- * slot i's deadline says i. */
+ * A 4-ary min-heap with back positions, in segments, so that growth never copies more than one
+ * small block. Invariant: no slot is due before its parent, and slot i's deadline says i.
+ *
+ * A slot has 16 bytes: instant, arrival and pointer as one number. Its 46 bits of instant reach the
+ * year 4199, as far as Redis lets a hash field live. But a key may have any int64 as its deadline,
+ * and were those beyond 1970 and 4199 clamped, a clock that stands there would take a living key
+ * for a dead one: so such a far instant is kept whole, in a block of 16 bytes of its own. The order
+ * is exact for all. When the arrivals run out, after 2^35 in an agenda that was never empty, they
+ * are counted anew from 0 once, in O(n log n).
+ * A deadline is aligned to 4 bytes, and lies below 2^48. */
 #ifndef STORE_AGENDA_H
 #define STORE_AGENDA_H
 
@@ -29,22 +36,22 @@ static inline bool deadline_armed(const struct deadline *d)
     return d->slot != DEADLINE_IDLE;
 }
 
-struct agenda_slot {
-    msec at;
-    uint64_t arrival;
-    struct deadline *what;
-};
+struct agenda_slot;
 
 struct agenda {
     struct agenda_slot **segments;
     uint32_t count;
     uint32_t segment_count, segment_cap; /* segments allocated; room in the directory */
-    uint32_t first_cap;                  /* slots in a first segment that is still growing */
-    uint64_t arrivals;
+    uint32_t last_missing;               /* places that the last segment doesn't have yet */
+    uint32_t far_count;                  /* slots with a far instant */
+    uint64_t arrivals;                   /* the next number */
 };
 
 void agenda_init(struct agenda *ag);
 void agenda_drop(struct agenda *ag); /* the deadlines in it are left as they are */
+/* The same in slices: frees at most *work segments and lowers *work; true when all is gone. Between
+ * slices nothing else may be done with the agenda. */
+bool agenda_drop_some(struct agenda *ag, size_t *work);
 
 void agenda_add(struct agenda *ag, struct deadline *d, msec at); /* must be idle. O(log n) */
 /* A new instant; among equals it counts as just arrived. Adds it if idle. O(log n) */

@@ -160,7 +160,8 @@ static bool apply_list_drop(struct txn *txn, const struct effect *effect)
 static bool apply_set_add(struct txn *txn, const struct effect *effect)
 {
     struct entry *entry = typed(txn, effect, TYPE_SET, true);
-    return entry != NULL && txn_set_add(txn, entry, effect->a);
+    struct lifetime life = { LIFE_SET, effect->at };
+    return entry != NULL && txn_set_add(txn, entry, effect->a, life);
 }
 
 static bool apply_set_drop(struct txn *txn, const struct effect *effect)
@@ -173,7 +174,8 @@ static bool apply_hash_put(struct txn *txn, const struct effect *effect)
 {
     struct entry *entry = typed(txn, effect, TYPE_HASH, true);
     if (entry == NULL) return false;
-    txn_hash_put(txn, entry, effect->a, effect->b, EVENT_NONE);
+    struct hput how = { .life = { LIFE_SET, effect->at } };
+    txn_hash_put(txn, entry, effect->a, effect->b, &how);
     return true;
 }
 
@@ -187,7 +189,7 @@ static bool apply_zset_put(struct txn *txn, const struct effect *effect)
 {
     struct entry *entry = typed(txn, effect, TYPE_ZSET, true);
     if (entry == NULL) return false;
-    struct zput how = { .event = EVENT_NONE };
+    struct zput how = { .life = { LIFE_SET, effect->at } };
     double score = effect->score;
     return txn_zset_put(txn, entry, effect->a, &score, &how) != ZPUT_NAN;
 }
@@ -240,6 +242,39 @@ static bool apply_rede_drop(struct txn *txn, const struct effect *effect)
     return true;
 }
 
+static bool expire_member(struct txn *txn, const struct effect *effect, enum type type)
+{
+    struct entry *entry = typed(txn, effect, type, false);
+    return entry != NULL && txn_member_expire(txn, entry, effect->a, effect->at) == MEMBER_TIMED;
+}
+
+static bool apply_set_expire(struct txn *txn, const struct effect *effect)
+{
+    return expire_member(txn, effect, TYPE_SET);
+}
+
+static bool apply_hash_expire(struct txn *txn, const struct effect *effect)
+{
+    return expire_member(txn, effect, TYPE_HASH);
+}
+
+static bool apply_zset_expire(struct txn *txn, const struct effect *effect)
+{
+    return expire_member(txn, effect, TYPE_ZSET);
+}
+
+static bool apply_policy_set(struct txn *txn, const struct effect *effect)
+{
+    if (!policy_name_ok(effect->key)) return false;
+    txn_policy_set(txn, effect->key, effect->policy);
+    return true;
+}
+
+static bool apply_policy_drop(struct txn *txn, const struct effect *effect)
+{
+    return txn_policy_drop(txn, effect->key);
+}
+
 static bool (*const appliers[])(struct txn *txn, const struct effect *effect) = {
     [EFFECT_NONE] = apply_nothing,
     [EFFECT_SET] = apply_set,
@@ -262,15 +297,20 @@ static bool (*const appliers[])(struct txn *txn, const struct effect *effect) = 
     [EFFECT_LIST_INSERT] = apply_list_insert,
     [EFFECT_LIST_DROP] = apply_list_drop,
     [EFFECT_SET_ADD] = apply_set_add,
+    [EFFECT_SET_EXPIRE] = apply_set_expire,
     [EFFECT_SET_DROP] = apply_set_drop,
     [EFFECT_HASH_PUT] = apply_hash_put,
+    [EFFECT_HASH_EXPIRE] = apply_hash_expire,
     [EFFECT_HASH_DROP] = apply_hash_drop,
     [EFFECT_ZSET_PUT] = apply_zset_put,
+    [EFFECT_ZSET_EXPIRE] = apply_zset_expire,
     [EFFECT_ZSET_DROP] = apply_zset_drop,
     [EFFECT_ZSET_CUT] = apply_zset_cut,
     [EFFECT_REDE_PUSH] = apply_rede_push,
     [EFFECT_REDE_PUT] = apply_rede_put,
     [EFFECT_REDE_DROP] = apply_rede_drop,
+    [EFFECT_POLICY_SET] = apply_policy_set,
+    [EFFECT_POLICY_DROP] = apply_policy_drop,
 };
 
 bool apply_effect(struct txn *txn, const struct effect *effect)

@@ -26,6 +26,12 @@ static uint64_t pair(unsigned lane, uint64_t a, uint64_t b)
     return hash_words(lane, (const uint64_t[]){ a, b }, 2);
 }
 
+/* A member's hash with its deadline. */
+static uint64_t mortal(unsigned lane, uint64_t hash, msec at)
+{
+    return at == NEVER ? hash : pair(lane, hash, (uint64_t)at);
+}
+
 static uint64_t double_bits(double value)
 {
     if (value == 0) value = 0; /* -0 and 0 are one score */
@@ -34,13 +40,15 @@ static uint64_t double_bits(double value)
     return bits;
 }
 
-static uint64_t digest_string(unsigned lane, const struct object *object)
+static uint64_t digest_string(unsigned lane, const struct object *object, msec now)
 {
+    (void)now;
     return hash_of(lane, blob_view(object->string));
 }
 
-static uint64_t digest_list(unsigned lane, const struct object *object)
+static uint64_t digest_list(unsigned lane, const struct object *object, msec now)
 {
+    (void)now;
     uint64_t chain = 0;
     struct list_iter iter;
     struct bytes element;
@@ -50,42 +58,48 @@ static uint64_t digest_list(unsigned lane, const struct object *object)
     return chain;
 }
 
-static uint64_t digest_set(unsigned lane, const struct object *object)
+static uint64_t digest_set(unsigned lane, const struct object *object, msec now)
 {
     uint64_t sum = 0;
     struct set_iter iter;
     struct bytes member;
     set_iter_begin(&iter, object->set);
     while (set_iter_next(&iter, &member))
-        sum += hash_of(lane, member);
+        if (!instant_dead(iter.at, now)) sum += mortal(lane, hash_of(lane, member), iter.at);
     return sum;
 }
 
-static uint64_t digest_hash(unsigned lane, const struct object *object)
+static uint64_t digest_hash(unsigned lane, const struct object *object, msec now)
 {
     uint64_t sum = 0;
     struct hash_iter iter;
     struct bytes field, value;
     hash_iter_begin(&iter, object->hash);
-    while (hash_iter_next(&iter, &field, &value))
-        sum += pair(lane, hash_of(lane, field), hash_of(lane, value));
+    while (hash_iter_next(&iter, &field, &value)) {
+        if (instant_dead(iter.at, now)) continue;
+        sum += mortal(lane, pair(lane, hash_of(lane, field), hash_of(lane, value)), iter.at);
+    }
     return sum;
 }
 
-static uint64_t digest_zset(unsigned lane, const struct object *object)
+static uint64_t digest_zset(unsigned lane, const struct object *object, msec now)
 {
     uint64_t chain = 0;
     struct zset_iter iter;
     struct bytes member;
     double score;
     zset_iter_at(&iter, object->zset, 0);
-    while (zset_iter_next(&iter, &member, &score))
-        chain = pair(lane, chain, pair(lane, hash_of(lane, member), double_bits(score)));
+    while (zset_iter_next(&iter, &member, &score)) {
+        if (instant_dead(iter.at, now)) continue;
+        uint64_t placed = pair(lane, hash_of(lane, member), double_bits(score));
+        chain = pair(lane, chain, mortal(lane, placed, iter.at));
+    }
     return chain;
 }
 
-static uint64_t digest_dehydrator(unsigned lane, const struct object *object)
+static uint64_t digest_dehydrator(unsigned lane, const struct object *object, msec now)
 {
+    (void)now;
     uint64_t chain = 0;
     struct dehydrator_walk walk;
     msec at;
@@ -103,33 +117,54 @@ static uint64_t digest_dehydrator(unsigned lane, const struct object *object)
     return chain;
 }
 
-static uint64_t (*const digesters[TYPE_COUNT])(unsigned lane, const struct object *object) = {
+static uint64_t (*const digesters[TYPE_COUNT])(unsigned lane, const struct object *object,
+                                               msec now) = {
     [TYPE_STRING] = digest_string, [TYPE_LIST] = digest_list, [TYPE_SET] = digest_set,
     [TYPE_HASH] = digest_hash,     [TYPE_ZSET] = digest_zset, [TYPE_DEHYDRATOR] = digest_dehydrator,
 };
 
-static uint64_t digest_entry(unsigned lane, unsigned db, const struct entry *entry)
+static uint64_t digest_entry(unsigned lane, unsigned db, const struct entry *entry, msec now)
 {
     const uint64_t words[] = {
         db,
         hash_of(lane, entry_key(entry)),
         entry->object.type,
-        digesters[entry->object.type](lane, &entry->object),
+        digesters[entry->object.type](lane, &entry->object, now),
         (uint64_t)entry->expires_at,
     };
     return hash_words(lane, words, 5);
 }
 
+static void digest_policy(void *ctx, struct bytes name, const struct policy *policy)
+{
+    struct digest *digest = ctx;
+    for (unsigned lane = 0; lane < 2; lane++) {
+        const uint64_t words[] = {
+            hash_of(lane, name),
+            (uint64_t)policy->ttl,
+            (uint64_t)policy->max_ttl,
+            (uint64_t)policy->member_ttl,
+            policy->max_len,
+            policy->refresh,
+            policy->jitter,
+            policy->keep_low,
+        };
+        uint64_t hash = hash_words(lane, words, sizeof(words) / sizeof(words[0]));
+        *(lane == 0 ? &digest->high : &digest->low) += hash;
+    }
+}
+
 struct digest store_digest(const struct store *store, msec now)
 {
     struct digest digest = { 0, 0 };
+    policies_each(&store->policies, digest_policy, &digest);
     for (unsigned db = 0; db < store->database_count; db++) {
         struct dict_iter iter;
         dict_iter_begin(&iter, &store->databases[db].dict);
         for (const struct entry *entry; (entry = dict_iter_next(&iter)) != NULL;) {
-            if (instant_dead(entry->expires_at, now)) continue;
-            digest.high += digest_entry(0, db, entry);
-            digest.low += digest_entry(1, db, entry);
+            if (entry_dead(entry, now)) continue;
+            digest.high += digest_entry(0, db, entry, now);
+            digest.low += digest_entry(1, db, entry, now);
         }
     }
     return digest;

@@ -7,11 +7,14 @@
 #ifndef STORE_EFFECT_H
 #define STORE_EFFECT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "store/bytes.h"
 #include "store/event.h"
 #include "store/instant.h"
+
+struct policy;
 
 enum effect_kind {
     EFFECT_NONE,        /* only the event: nothing that replay needs */
@@ -34,34 +37,56 @@ enum effect_kind {
     EFFECT_LIST_PUT,    /* the element at index `from` is a */
     EFFECT_LIST_INSERT, /* a stands at index `from`, what was there behind it */
     EFFECT_LIST_DROP,   /* as LREM key from a */
-    EFFECT_SET_ADD,     /* set key has a */
-    EFFECT_SET_DROP,    /* ... has not */
-    EFFECT_HASH_PUT,    /* hash key has field a with value b */
-    EFFECT_HASH_DROP,   /* ... has no field a */
-    EFFECT_ZSET_PUT,    /* zset key has a with score */
-    EFFECT_ZSET_DROP,   /* ... has not a */
+    EFFECT_SET_ADD,     /* set key has a, which dies at `at` (NEVER: it does not) */
+    EFFECT_SET_EXPIRE,  /* its member a dies at `at` (NEVER: it does not) */
+    EFFECT_SET_DROP,    /* it has no a */
+    EFFECT_HASH_PUT,    /* hash key has field a with value b, which dies at `at` */
+    EFFECT_HASH_EXPIRE, /* its field a dies at `at` */
+    EFFECT_HASH_DROP,   /* it has no field a */
+    EFFECT_ZSET_PUT,    /* zset key has a with score, which dies at `at` */
+    EFFECT_ZSET_EXPIRE, /* its member a dies at `at` */
+    EFFECT_ZSET_DROP,   /* it has no a */
     EFFECT_ZSET_CUT,    /* ranks [from, to) leave */
     EFFECT_REDE_PUSH,   /* dehydrator key has element a with payload b, due at `at` */
     EFFECT_REDE_PUT,    /* element a has payload b */
     EFFECT_REDE_DROP,   /* element a is gone */
+    EFFECT_POLICY_SET,  /* keys like `key` (prefix* or name) live by `policy` */
+    EFFECT_POLICY_DROP, /* ... by none of that name */
 };
 
 struct effect {
     enum effect_kind kind;
-    enum event event; /* EVENT_NONE: already told for this call */
+    enum event event; /* EVENT_NONE: there is nothing to tell */
+    bool again;       /* the event was told for this key and call already */
+    bool by_read;     /* a deadline was moved by a mere read: what was read is as it was */
     unsigned db;
     struct bytes key;
-    struct bytes a, b;
+    struct bytes a, b; /* of EFFECT_NONE: a is the member that the event is about, if any */
     msec at;
     int64_t from, to;
     double score;
+    const struct policy *policy;
 };
+
+/* Is the effect about one member of a collection, a? */
+static inline bool effect_names_member(const struct effect *effect)
+{
+    return (effect->kind >= EFFECT_SET_ADD && effect->kind <= EFFECT_ZSET_DROP) ||
+           (effect->kind == EFFECT_NONE && effect->a.data != NULL);
+}
+
+/* Does it change anything that a reader of its key could have seen? */
+static inline bool effect_is_seen(const struct effect *effect)
+{
+    return effect->kind != EFFECT_NONE && effect->kind < EFFECT_POLICY_SET && !effect->by_read;
+}
 
 struct txn;
 
 enum {
     LISTEN_CHANGES = 1, /* effects of every kind but EFFECT_NONE */
-    LISTEN_EVENTS = 2,  /* effects with an event */
+    LISTEN_EVENTS = 2,  /* the first effect with an event in a call */
+    LISTEN_MEMBERS = 4, /* effects with an event that name a member, each of them */
 };
 
 struct effect_listener {

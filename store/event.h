@@ -33,6 +33,9 @@
     EVENT(SADD, "sadd", 's')                                                                       \
     EVENT(SREM, "srem", 's')                                                                       \
     EVENT(SPOP, "spop", 's')                                                                       \
+    EVENT(SEXPIRE, "sexpire", 's')                                                                 \
+    EVENT(SPERSIST, "spersist", 's')                                                               \
+    EVENT(SEXPIRED, "sexpired", 's')                                                               \
     EVENT(SINTERSTORE, "sinterstore", 's')                                                         \
     EVENT(SUNIONSTORE, "sunionstore", 's')                                                         \
     EVENT(SDIFFSTORE, "sdiffstore", 's')                                                           \
@@ -40,9 +43,15 @@
     EVENT(HDEL, "hdel", 'h')                                                                       \
     EVENT(HINCRBY, "hincrby", 'h')                                                                 \
     EVENT(HINCRBYFLOAT, "hincrbyfloat", 'h')                                                       \
+    EVENT(HEXPIRE, "hexpire", 'h')                                                                 \
+    EVENT(HPERSIST, "hpersist", 'h')                                                               \
+    EVENT(HEXPIRED, "hexpired", 'h')                                                               \
     EVENT(ZADD, "zadd", 'z')                                                                       \
     EVENT(ZINCR, "zincr", 'z')                                                                     \
     EVENT(ZREM, "zrem", 'z')                                                                       \
+    EVENT(ZEXPIRE, "zexpire", 'z')                                                                 \
+    EVENT(ZPERSIST, "zpersist", 'z')                                                               \
+    EVENT(ZEXPIRED, "zexpired", 'z')                                                               \
     EVENT(ZREMRANGEBYSCORE, "zremrangebyscore", 'z')                                               \
     EVENT(ZREMRANGEBYRANK, "zremrangebyrank", 'z')                                                 \
     EVENT(ZREMRANGEBYLEX, "zremrangebylex", 'z')                                                   \

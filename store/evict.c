@@ -34,7 +34,7 @@ static uint64_t worth_of(const struct entry *entry, enum evict_policy policy, ms
 static struct entry *draw(struct txn *txn, const struct keyspace *ks, enum evict_policy policy)
 {
     struct random *random = &txn->store->random;
-    if (policy == EVICT_VOLATILE_TTL) return keyspace_first_due(ks, NEVER);
+    if (policy == EVICT_VOLATILE_TTL) return keyspace_first_volatile(ks);
     if (is_volatile_only(policy)) return keyspace_random_volatile(ks, random_next, random);
     return keyspace_random(ks, random_next, random);
 }

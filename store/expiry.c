@@ -1,4 +1,4 @@
-/* expiry: keys that are dead leave, the earliest of all databases first. */
+/* expiry: keys and members that are dead leave, the earliest of all databases first. */
 #include "store/expiry.h"
 
 #include "store/txn.h"
@@ -17,6 +17,18 @@ static struct keyspace *earliest(struct store *store, msec now)
     return first;
 }
 
+/* What falls due first in the keyspace: a key, or members of one that share their deadline. Not
+ * more at once: members of other keys may be due before this one's next. */
+static size_t expire_first(struct txn *txn, struct keyspace *ks, size_t budget)
+{
+    struct entry *entry = keyspace_first_due(ks, txn->now);
+    msec moment = keyspace_next_due(ks);
+    if (instant_of_death(entry->expires_at) > moment)
+        return txn_member_purge(txn, &entry, moment - 1, budget);
+    txn_key_drop(txn, entry, EVENT_EXPIRED);
+    return 1;
+}
+
 size_t expiry_run(struct store *store, msec now, size_t budget)
 {
     struct keyspace *ks = earliest(store, now);
@@ -24,9 +36,9 @@ size_t expiry_run(struct store *store, msec now, size_t budget)
     struct txn txn;
     txn_begin(&txn, store, now, FROM_EXPIRY);
     size_t done = 0;
-    for (; ks != NULL && done < budget; ks = earliest(store, now), done++) {
+    for (; ks != NULL && done < budget; ks = earliest(store, now)) {
         txn_call(&txn, ks->db);
-        txn_key_drop(&txn, keyspace_first_due(ks, now), EVENT_EXPIRED);
+        done += expire_first(&txn, ks, budget - done);
     }
     txn_commit(&txn);
     return done;

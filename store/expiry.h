@@ -8,8 +8,8 @@
 #include "store/instant.h"
 #include "store/store.h"
 
-/* Drops at most `budget` keys that are dead by now, as one transaction; returns how many. Fewer
- * than budget: none is left. */
+/* Drops about `budget` keys and members that are dead by now, as one transaction; returns how many
+ * (a collection that goes as a whole counts all its members). Fewer than budget: none is left. */
 size_t expiry_run(struct store *store, msec now, size_t budget);
 
 #endif

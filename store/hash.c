@@ -1,31 +1,69 @@
-/* hash: fields and their values, each pair one allocation, in a table that finds it by the field.
- * Knows fields and values; refuses to know keys or commands. */
+/* hash: small, it is packed; large, each field with its value is one allocation, a pair, in a table
+ * that finds it by the field.
+ * Knows fields, values and instants; refuses to know keys, commands and now.
+ *
+ * Every hash begins small. What no longer fits makes it large, and large it stays. The encoding's
+ * name goes its own way. */
 #include "store/hash.h"
 
+#include "store/deadlines.h"
 #include "store/ensure.h"
 #include "store/mem.h"
+#include "store/packed.h"
 
 enum { LISTPACK_FIELDS = 512, LISTPACK_LEN = 64 };
 
+#define FIELD_LEN_MAX ((UINT32_C(1) << 31) - 1)
+
 struct pair {
-    uint32_t field_len, value_len;
+    uint32_t field_len : 31;
+    uint32_t timed : 1; /* a struct deadline, perhaps idle, stands before the field */
+    uint32_t value_len;
     char data[]; /* the field, then the value */
 };
 
-struct hash {
+_Static_assert(offsetof(struct pair, data) % _Alignof(struct deadline) == 0,
+               "a deadline stands where the data begin");
+
+/* What a large one has. */
+struct table {
     struct dict pairs;
-    size_t bytes;   /* of the pairs and this struct */
-    bool hashtable; /* the encoding's name; once true, always */
+    struct deadlines *deadlines;
+    size_t bytes; /* of the pairs and this struct */
 };
 
-static struct bytes field_of(const struct pair *pair)
+struct hash {
+    struct table *table;  /* NULL: small */
+    struct packed packed; /* of a small one; else empty */
+    bool hashtable;       /* the encoding's name; once true, always */
+};
+
+/* ---- pairs --------------------------------------------------------------------------------- */
+
+static inline const char *field_in(const struct pair *pair)
 {
-    return bytes_of(pair->data, pair->field_len);
+    return pair->data + pair->timed * sizeof(struct deadline);
 }
 
-static struct bytes value_of(const struct pair *pair)
+static inline struct bytes field_of(const struct pair *pair)
 {
-    return bytes_of(pair->data + pair->field_len, pair->value_len);
+    return bytes_of(field_in(pair), pair->field_len);
+}
+
+static inline struct bytes value_of(const struct pair *pair)
+{
+    return bytes_of(field_in(pair) + pair->field_len, pair->value_len);
+}
+
+/* Of a timed one; and back. */
+static inline struct deadline *deadline_of(const struct pair *pair)
+{
+    return (struct deadline *)(uintptr_t)pair->data;
+}
+
+static inline struct pair *pair_of(struct deadline *d)
+{
+    return (struct pair *)(void *)((char *)d - offsetof(struct pair, data));
 }
 
 static struct bytes pair_key(const void *pair)
@@ -35,30 +73,175 @@ static struct bytes pair_key(const void *pair)
 
 static const struct dict_type pairs_type = { .key = pair_key };
 
-static struct pair *pair_new(struct hash *hash, struct bytes field, struct bytes value)
+static struct pair *pair_new(struct table *table, struct bytes field, struct bytes value,
+                             bool timed)
 {
-    ensure(field.len <= UINT32_MAX && value.len <= UINT32_MAX, "%zu and %zu bytes", field.len,
+    ensure(field.len <= FIELD_LEN_MAX && value.len <= UINT32_MAX, "%zu and %zu bytes", field.len,
            value.len);
-    struct pair *pair = mem_alloc(sizeof(*pair) + field.len + value.len);
-    pair->field_len = (uint32_t)field.len;
+    size_t head = sizeof(struct pair) + (timed ? sizeof(struct deadline) : 0);
+    struct pair *pair = mem_alloc(head + field.len + value.len);
+    pair->field_len = (uint32_t)field.len & FIELD_LEN_MAX;
+    pair->timed = timed;
     pair->value_len = (uint32_t)value.len;
-    if (field.len > 0) memcpy(pair->data, field.data, field.len);
-    if (value.len > 0) memcpy(pair->data + field.len, value.data, value.len);
-    hash->bytes += mem_size(pair);
+    if (timed) deadline_init(deadline_of(pair));
+    if (field.len > 0) memcpy((char *)pair + head, field.data, field.len);
+    if (value.len > 0) memcpy((char *)pair + head + field.len, value.data, value.len);
+    table->bytes += mem_size(pair);
     return pair;
 }
 
-static void pair_free(struct hash *hash, struct pair *pair)
+static void pair_free(struct table *table, struct pair *pair)
 {
-    hash->bytes -= mem_size(pair);
+    /* Cancel before freeing: the deadlines hold a pointer into this pair. */
+    if (pair->timed) deadlines_cancel(&table->deadlines, deadline_of(pair));
+    table->bytes -= mem_size(pair);
     mem_free(pair);
 }
+
+static msec pair_at(const struct table *table, const struct pair *pair)
+{
+    return pair->timed ? deadlines_at(table->deadlines, deadline_of(pair)) : NEVER;
+}
+
+/* The same field with another value, or with room for a deadline; the old pair is gone. The value
+ * may be the old one's. */
+static struct pair *pair_remade(struct table *table, struct pair *old, struct bytes value,
+                                bool timed)
+{
+    struct pair *pair = pair_new(table, field_of(old), value, timed);
+    if (old->timed && timed) {
+        *deadline_of(pair) = *deadline_of(old);
+        deadlines_moved(table->deadlines, deadline_of(pair));
+        deadline_init(deadline_of(old)); /* it went along */
+    }
+    dict_moved(&table->pairs, old, pair);
+    pair_free(table, old);
+    return pair;
+}
+
+/* ---- large --------------------------------------------------------------------------------- */
+
+static struct table *table_new(void)
+{
+    struct table *table = mem_alloc(sizeof(*table));
+    dict_init(&table->pairs, &pairs_type);
+    table->deadlines = NULL;
+    table->bytes = mem_size(table);
+    return table;
+}
+
+/* The deadlines need not know that their pairs are gone. */
+static bool table_free_some(struct table *table, size_t *work)
+{
+    for (; *work > 0 && dict_count(&table->pairs) > 0; --*work)
+        mem_free(dict_take(&table->pairs));
+    if (dict_count(&table->pairs) > 0) return false;
+    if (!deadlines_free_some(&table->deadlines, work)) return false;
+    dict_drop(&table->pairs);
+    mem_free(table);
+    return true;
+}
+
+static void table_expire(struct table *table, struct pair *pair, msec at)
+{
+    if (at != NEVER) {
+        if (!pair->timed) pair = pair_remade(table, pair, value_of(pair), true);
+        deadlines_set(&table->deadlines, deadline_of(pair), at);
+    } else if (pair->timed) {
+        deadlines_cancel(&table->deadlines, deadline_of(pair));
+    }
+}
+
+static struct pair *table_replace(struct table *table, struct pair *pair, struct bytes value,
+                                  msec at)
+{
+    if (value.len != pair->value_len) return pair_remade(table, pair, value, at != NEVER);
+    if (value.len > 0) memmove((char *)(uintptr_t)value_of(pair).data, value.data, value.len);
+    return pair;
+}
+
+static bool table_set(struct table *table, const struct packed_record *record)
+{
+    struct pair *pair = dict_find(&table->pairs, record->member);
+    bool is_new = pair == NULL;
+    if (is_new) {
+        pair = pair_new(table, record->member, record->value, record->at != NEVER);
+        dict_add(&table->pairs, pair);
+    } else {
+        pair = table_replace(table, pair, record->value, record->at);
+    }
+    table_expire(table, pair, record->at);
+    return is_new;
+}
+
+/* ---- small, and from small to large -------------------------------------------------------- */
+
+static bool small_find(const struct packed *packed, struct bytes field,
+                       struct packed_record *record)
+{
+    uint32_t place = packed_find(packed, field);
+    if (place == packed->len) return false;
+    packed_get(packed, place, record);
+    return true;
+}
+
+/* `records` is what was packed, for the caller to drop: his texts may lie in it. */
+static void grow(struct hash *hash, struct packed *records)
+{
+    struct packed_record record;
+    *records = hash->packed;
+    packed_init(&hash->packed);
+    hash->table = table_new();
+    for (uint32_t place = 0; place < records->len;) {
+        place = packed_get(records, place, &record);
+        table_set(hash->table, &record);
+    }
+}
+
+static bool set_growing(struct hash *hash, const struct packed_record *record)
+{
+    struct packed records;
+    grow(hash, &records);
+    bool is_new = table_set(hash->table, record);
+    packed_drop(&records);
+    return is_new;
+}
+
+static bool small_set(struct hash *hash, const struct packed_record *record)
+{
+    struct packed *packed = &hash->packed;
+    uint32_t place = packed_find(packed, record->member);
+    bool is_new = place == packed->len;
+    if (is_new && packed_fits(packed, record))
+        packed_insert(packed, place, record);
+    else if (!is_new && packed_fits_instead(packed, place, record))
+        packed_replace(packed, place, record);
+    else
+        set_growing(hash, record);
+    return is_new;
+}
+
+static bool small_expire(struct hash *hash, struct bytes field, msec at)
+{
+    struct packed_record record;
+    uint32_t place = packed_find(&hash->packed, field);
+    if (place == hash->packed.len) return false;
+    packed_get(&hash->packed, place, &record);
+    record.at = at;
+    if (packed_fits_instead(&hash->packed, place, &record))
+        packed_replace(&hash->packed, place, &record);
+    else
+        set_growing(hash, &record);
+    return true;
+}
+
+/* ---- the hash ------------------------------------------------------------------------------ */
 
 struct hash *hash_new(void)
 {
     struct hash *hash = mem_alloc(sizeof(*hash));
-    dict_init(&hash->pairs, &pairs_type);
-    hash->bytes = mem_size(hash);
+    hash->table = NULL;
+    packed_init(&hash->packed);
     hash->hashtable = false;
     return hash;
 }
@@ -71,74 +254,82 @@ void hash_free(struct hash *hash)
 
 bool hash_free_some(struct hash *hash, size_t *work)
 {
-    while (dict_count(&hash->pairs) > 0) {
+    if (hash->table != NULL) {
+        if (!table_free_some(hash->table, work)) return false;
+    } else if (hash->packed.count > 0) {
         if (*work == 0) return false;
-        pair_free(hash, dict_take(&hash->pairs));
+        packed_drop(&hash->packed);
         --*work;
     }
-    dict_drop(&hash->pairs);
     mem_free(hash);
     return true;
 }
 
 size_t hash_count(const struct hash *hash)
 {
-    return dict_count(&hash->pairs);
+    return hash->table == NULL ? hash->packed.count : dict_count(&hash->table->pairs);
 }
 
 bool hash_get(const struct hash *hash, struct bytes field, struct bytes *value)
 {
-    const struct pair *pair = dict_find(&hash->pairs, field);
+    if (hash->table == NULL) {
+        struct packed_record record;
+        if (!small_find(&hash->packed, field, &record)) return false;
+        *value = record.value;
+        return true;
+    }
+    const struct pair *pair = dict_find(&hash->table->pairs, field);
     if (pair == NULL) return false;
     *value = value_of(pair);
     return true;
 }
 
-/* `value` may be the old value itself, or a part of it. */
-static void replace_value(struct hash *hash, struct pair *pair, struct bytes value)
-{
-    if (value.len == pair->value_len) {
-        if (value.len > 0) memmove(pair->data + pair->field_len, value.data, value.len);
-        return;
-    }
-    struct pair *now = pair_new(hash, field_of(pair), value);
-    dict_moved(&hash->pairs, pair, now);
-    pair_free(hash, pair);
-}
-
 static bool fits_listpack(const struct hash *hash, size_t field_len, size_t value_len)
 {
-    return dict_count(&hash->pairs) <= LISTPACK_FIELDS && field_len <= LISTPACK_LEN &&
+    return hash_count(hash) <= LISTPACK_FIELDS && field_len <= LISTPACK_LEN &&
            value_len <= LISTPACK_LEN;
 }
 
-bool hash_set(struct hash *hash, struct bytes field, struct bytes value)
+bool hash_set(struct hash *hash, struct bytes field, struct bytes value, msec at)
 {
-    struct pair *pair = dict_find(&hash->pairs, field);
-    if (pair != NULL)
-        replace_value(hash, pair, value);
-    else
-        dict_add(&hash->pairs, pair_new(hash, field, value));
+    const struct packed_record record = { field, value, at };
+    bool is_new = hash->table == NULL ? small_set(hash, &record) : table_set(hash->table, &record);
     if (!fits_listpack(hash, field.len, value.len)) hash->hashtable = true;
-    return pair == NULL;
+    return is_new;
 }
 
 bool hash_remove(struct hash *hash, struct bytes field)
 {
-    struct pair *pair = dict_remove(&hash->pairs, field);
+    if (hash->table == NULL) {
+        uint32_t place = packed_find(&hash->packed, field);
+        if (place == hash->packed.len) return false;
+        packed_remove(&hash->packed, place);
+        return true;
+    }
+    struct pair *pair = dict_remove(&hash->table->pairs, field);
     if (pair == NULL) return false;
-    pair_free(hash, pair);
+    pair_free(hash->table, pair);
     return true;
 }
 
 void hash_random(const struct hash *hash, uint64_t (*next)(void *ctx), void *ctx,
                  struct bytes *field, struct bytes *value)
 {
-    const struct pair *pair = dict_random(&hash->pairs, next, ctx);
-    ensure(pair != NULL, "%zu fields", hash_count(hash));
+    ensure(hash_count(hash) > 0, "%zu fields", hash_count(hash));
+    if (hash->table == NULL) {
+        struct packed_record record;
+        unsigned n = (unsigned)(next(ctx) % hash->packed.count);
+        packed_get(&hash->packed, packed_nth(&hash->packed, n), &record);
+        *field = record.member;
+        *value = record.value;
+        return;
+    }
+    const struct pair *pair = dict_random(&hash->table->pairs, next, ctx);
     *field = field_of(pair);
     *value = value_of(pair);
 }
+
+/* ---- walking ------------------------------------------------------------------------------- */
 
 struct visitor {
     void (*visit)(void *ctx, struct bytes field, struct bytes value);
@@ -166,24 +357,128 @@ static uint64_t visit_all(const struct hash *hash,
 uint64_t hash_scan(const struct hash *hash, uint64_t cursor,
                    void (*visit)(void *ctx, struct bytes field, struct bytes value), void *ctx)
 {
-    if (!hash->hashtable) return visit_all(hash, visit, ctx);
+    if (hash->table == NULL || !hash->hashtable) return visit_all(hash, visit, ctx);
     struct visitor visitor = { visit, ctx };
-    return dict_scan(&hash->pairs, cursor, visit_pair, &visitor);
+    return dict_scan(&hash->table->pairs, cursor, visit_pair, &visitor);
 }
 
 void hash_iter_begin(struct hash_iter *iter, const struct hash *hash)
 {
-    dict_iter_begin(&iter->in, &hash->pairs);
+    iter->hash = hash;
+    iter->place = 0;
+    iter->at = NEVER;
+    if (hash->table != NULL) dict_iter_begin(&iter->in, &hash->table->pairs);
+}
+
+static bool small_iter_next(struct hash_iter *iter, struct bytes *field, struct bytes *value)
+{
+    struct packed_record record;
+    if (iter->place == iter->hash->packed.len) return false;
+    iter->place = packed_get(&iter->hash->packed, iter->place, &record);
+    *field = record.member;
+    *value = record.value;
+    iter->at = record.at;
+    return true;
 }
 
 bool hash_iter_next(struct hash_iter *iter, struct bytes *field, struct bytes *value)
 {
+    const struct table *table = iter->hash->table;
+    if (table == NULL) return small_iter_next(iter, field, value);
     const struct pair *pair = dict_iter_next(&iter->in);
     if (pair == NULL) return false;
     *field = field_of(pair);
     *value = value_of(pair);
+    iter->at = pair_at(table, pair);
     return true;
 }
+
+/* ---- deadlines ----------------------------------------------------------------------------- */
+
+bool hash_deadline(const struct hash *hash, struct bytes field, msec *at)
+{
+    if (hash->table == NULL) {
+        struct packed_record record;
+        if (!small_find(&hash->packed, field, &record)) return false;
+        *at = record.at;
+        return true;
+    }
+    const struct pair *pair = dict_find(&hash->table->pairs, field);
+    if (pair == NULL) return false;
+    *at = pair_at(hash->table, pair);
+    return true;
+}
+
+bool hash_expire(struct hash *hash, struct bytes field, msec at)
+{
+    if (hash->table == NULL) return small_expire(hash, field, at);
+    struct pair *pair = dict_find(&hash->table->pairs, field);
+    if (pair == NULL) return false;
+    table_expire(hash->table, pair, at);
+    return true;
+}
+
+bool hash_first(const struct hash *hash, struct bytes *field, msec *at)
+{
+    if (hash->table == NULL) {
+        struct packed_record record;
+        uint32_t place = packed_earliest(&hash->packed, at);
+        if (place == hash->packed.len) return false;
+        packed_get(&hash->packed, place, &record);
+        *field = record.member;
+        return true;
+    }
+    struct deadline *d = deadlines_first(hash->table->deadlines, at);
+    if (d == NULL) return false;
+    *field = field_of(pair_of(d));
+    return true;
+}
+
+size_t hash_count_timed(const struct hash *hash)
+{
+    return hash->table == NULL ? hash->packed.count_timed : deadlines_count(hash->table->deadlines);
+}
+
+msec hash_latest(const struct hash *hash)
+{
+    if (hash->table != NULL) return deadlines_latest(hash->table->deadlines);
+    struct packed_record record;
+    msec latest = INT64_MIN;
+    for (uint32_t place = 0; place < hash->packed.len;) {
+        place = packed_get(&hash->packed, place, &record);
+        if (record.at != NEVER && record.at > latest) latest = record.at;
+    }
+    return latest;
+}
+
+struct deadline_visitor {
+    bool (*visit)(void *ctx, struct bytes field, msec at);
+    void *ctx;
+};
+
+static bool visit_deadline(void *ctx, struct deadline *d, msec at)
+{
+    const struct deadline_visitor *visitor = ctx;
+    return visitor->visit(visitor->ctx, field_of(pair_of(d)), at);
+}
+
+void hash_each_until(const struct hash *hash, msec until,
+                     bool (*visit)(void *ctx, struct bytes field, msec at), void *ctx)
+{
+    if (hash->table != NULL) {
+        struct deadline_visitor visitor = { visit, ctx };
+        deadlines_each_until(hash->table->deadlines, until, visit_deadline, &visitor);
+        return;
+    }
+    struct packed_record record;
+    for (uint32_t place = 0; place < hash->packed.len;) {
+        place = packed_get(&hash->packed, place, &record);
+        if (record.at == NEVER || record.at > until) continue;
+        if (!visit(ctx, record.member, record.at)) return;
+    }
+}
+
+/* ---- what it is told as, and takes --------------------------------------------------------- */
 
 const char *hash_encoding(const struct hash *hash)
 {
@@ -197,21 +492,40 @@ void hash_widen(struct hash *hash)
 
 size_t hash_bytes(const struct hash *hash)
 {
-    return hash->bytes + dict_bytes(&hash->pairs);
+    const struct table *table = hash->table;
+    size_t bytes = mem_size(hash) + packed_bytes(&hash->packed);
+    if (table == NULL) return bytes;
+    return bytes + table->bytes + dict_bytes(&table->pairs) + deadlines_bytes(table->deadlines);
+}
+
+static void check_table(const struct table *table)
+{
+    size_t bytes = mem_size(table), timed = 0;
+    struct dict_iter iter;
+    const struct pair *pair;
+    dict_check(&table->pairs);
+    deadlines_check(table->deadlines);
+    dict_iter_begin(&iter, &table->pairs);
+    while ((pair = dict_iter_next(&iter)) != NULL) {
+        bytes += mem_size(pair);
+        timed += pair_at(table, pair) != NEVER;
+    }
+    ensure(timed == deadlines_count(table->deadlines), "%zu with a deadline, %zu deadlines", timed,
+           deadlines_count(table->deadlines));
+    ensure(bytes == table->bytes, "%zu bytes, total %zu", bytes, table->bytes);
 }
 
 void hash_check(const struct hash *hash)
 {
-    dict_check(&hash->pairs);
-    size_t bytes = mem_size(hash);
-    struct dict_iter iter;
-    const struct pair *pair;
-    dict_iter_begin(&iter, &hash->pairs);
-    while ((pair = dict_iter_next(&iter)) != NULL) {
-        bytes += mem_size(pair);
-        ensure(hash->hashtable || fits_listpack(hash, pair->field_len, pair->value_len),
-               "listpack of %zu has %u and %u bytes", hash_count(hash), pair->field_len,
-               pair->value_len);
+    struct hash_iter iter;
+    struct bytes field, value;
+    packed_check(&hash->packed);
+    if (hash->table != NULL) {
+        ensure(hash->packed.count == 0, "large, and %u packed", hash->packed.count);
+        check_table(hash->table);
     }
-    ensure(bytes == hash->bytes, "%zu bytes, total %zu", bytes, hash->bytes);
+    hash_iter_begin(&iter, hash);
+    while (hash_iter_next(&iter, &field, &value))
+        ensure(hash->hashtable || fits_listpack(hash, field.len, value.len),
+               "listpack of %zu has %zu and %zu bytes", hash_count(hash), field.len, value.len);
 }

@@ -1,5 +1,8 @@
-/* hash: fields with values.
- * Knows fields and values; refuses to know keys or commands. */
+/* hash: fields with values, each with a deadline if it has one.
+ * Knows fields, values and instants; refuses to know keys, commands and now.
+ *
+ * A small hash is packed in one allocation; a large one is a table. Borrowed fields and values are
+ * valid until the next change of the hash. */
 #ifndef STORE_HASH_H
 #define STORE_HASH_H
 
@@ -9,6 +12,7 @@
 
 #include "store/bytes.h"
 #include "store/dict.h"
+#include "store/instant.h"
 
 struct hash;
 
@@ -18,7 +22,9 @@ bool hash_free_some(struct hash *hash, size_t *work); /* as list_free_some */
 
 size_t hash_count(const struct hash *hash);
 bool hash_get(const struct hash *hash, struct bytes field, struct bytes *value); /* borrowed */
-bool hash_set(struct hash *hash, struct bytes field, struct bytes value);        /* true if new */
+/* The field has this value and this deadline (NEVER: none) from now on; true if it is new. `value`
+ * may be the old value itself, or a part of it. */
+bool hash_set(struct hash *hash, struct bytes field, struct bytes value, msec at);
 bool hash_remove(struct hash *hash, struct bytes field);
 void hash_random(const struct hash *hash, uint64_t (*next)(void *ctx), void *ctx,
                  struct bytes *field, struct bytes *value); /* not empty; borrowed */
@@ -27,10 +33,29 @@ uint64_t hash_scan(const struct hash *hash, uint64_t cursor,
                    void (*visit)(void *ctx, struct bytes field, struct bytes value), void *ctx);
 
 struct hash_iter {
-    struct dict_iter in;
+    const struct hash *hash;
+    struct dict_iter in; /* of a large one */
+    uint32_t place;      /* of a small one: the next record */
+    msec at;             /* the deadline of the field just given, or NEVER */
 };
 void hash_iter_begin(struct hash_iter *iter, const struct hash *hash);
 bool hash_iter_next(struct hash_iter *iter, struct bytes *field, struct bytes *value);
+
+/* ---- deadlines ---- */
+
+/* False: no such field. NEVER: it has no deadline. O(1) */
+bool hash_deadline(const struct hash *hash, struct bytes field, msec *at);
+/* Sets it, or with NEVER takes it away; false: no such field. `field` may be the hash's own.
+ * O(log n) */
+bool hash_expire(struct hash *hash, struct bytes field, msec at);
+/* The field that ends first; false: none has a deadline. O(1) */
+bool hash_first(const struct hash *hash, struct bytes *field, msec *at);
+size_t hash_count_timed(const struct hash *hash); /* with a deadline. O(1) */
+/* No deadline in it is later; perhaps all are earlier. INT64_MIN without any. O(1) when large */
+msec hash_latest(const struct hash *hash);
+/* Those with a deadline <= until, in no order; O(visited) when large. Return false to stop. */
+void hash_each_until(const struct hash *hash, msec until,
+                     bool (*visit)(void *ctx, struct bytes field, msec at), void *ctx);
 
 const char *
 hash_encoding(const struct hash *hash); /* listpack (<= 512 fields, <= 64 bytes) or hashtable */

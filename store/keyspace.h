@@ -1,8 +1,9 @@
 /* keyspace: the keys of one database, their values and their deadlines.
  * Knows entries; refuses to know effects, events and types' insides. Only txn_*.c, expiry.c,
- * check.c, digest.c and store.c change one or look inside.
+ * digest.c, outlook.c and store.c change one or look inside.
  *
- * One agenda with exactly one node per volatile key. */
+ * One agenda with exactly one node for each key that has a deadline or has one inside: armed at the
+ * earlier of the key's own death and the value's next moment. */
 #ifndef STORE_KEYSPACE_H
 #define STORE_KEYSPACE_H
 
@@ -20,7 +21,7 @@
 struct entry {
     struct object object;
     msec expires_at;          /* NEVER: not volatile */
-    struct deadline deadline; /* armed exactly when volatile */
+    struct deadline deadline; /* armed exactly when volatile or object.timed */
     uint32_t accessed;        /* see access.h */
     uint32_t key_len;
     char key[];
@@ -35,6 +36,7 @@ size_t entry_bytes(const struct entry *entry); /* memory of key and value */
 struct keyspace {
     struct dict dict;
     struct agenda agenda;
+    size_t count_volatile; /* keys with a deadline of their own */
     unsigned db;
 };
 
@@ -47,13 +49,22 @@ struct entry *keyspace_add(struct keyspace *ks, struct bytes key, struct object 
 struct object keyspace_remove(struct keyspace *ks, struct entry *entry);
 /* NEVER makes it persistent. O(log n) */
 void keyspace_set_deadline(struct keyspace *ks, struct entry *entry, msec at);
-struct entry *keyspace_first_due(const struct keyspace *ks, msec now); /* dead by now, or NULL */
+/* Brings the entry's node in line with its value: after every change of a deadline inside. O(1)
+ * where the next moment is the same, else O(log n) */
+void keyspace_rearm(struct keyspace *ks, struct entry *entry);
+/* The first whose own or inner deadline has passed by now, or NULL. */
+struct entry *keyspace_first_due(const struct keyspace *ks, msec now);
 msec keyspace_next_due(const struct keyspace *ks);
+/* Is the key gone by now: dead itself, or every one of its members? */
+bool entry_dead(const struct entry *entry, msec now);
 
 size_t keyspace_count_alive(const struct keyspace *ks, msec now);    /* O(1 + dead) */
 size_t keyspace_count_volatile(const struct keyspace *ks, msec now); /* alive, with a deadline */
 struct entry *keyspace_random(const struct keyspace *ks, uint64_t (*next)(void *ctx), void *ctx);
-/* One with a deadline; NULL: there is none. */
+/* The one with the earliest deadline of its own, or NULL. Keys that have only members with earlier
+ * ones are passed over: O(passed log passed). */
+struct entry *keyspace_first_volatile(const struct keyspace *ks);
+/* One with a deadline of its own; NULL: there is none. */
 struct entry *keyspace_random_volatile(const struct keyspace *ks, uint64_t (*next)(void *ctx),
                                        void *ctx);
 /* As dict_scan; the visitor sees dead entries too. */

@@ -14,6 +14,18 @@ struct type_ops {
     size_t (*bytes)(const void *value);
     const char *(*encoding)(const struct object *object);
     void (*check)(const void *value);
+    const struct member_ops *members; /* NULL: its elements have no deadlines */
+};
+
+struct member_ops {
+    bool (*deadline)(const void *value, struct bytes member, msec *at);
+    bool (*expire)(void *value, struct bytes member, msec at);
+    bool (*remove)(void *value, struct bytes member);
+    bool (*first)(const void *value, struct bytes *member, msec *at);
+    size_t (*count_timed)(const void *value);
+    msec (*latest)(const void *value);
+    void (*each_until)(const void *value, msec until,
+                       bool (*visit)(void *ctx, struct bytes member, msec at), void *ctx);
 };
 
 /* A collection's functions, called by its noun, with the value untyped. */
@@ -50,11 +62,62 @@ struct type_ops {
         .encoding = any_##noun##_encoding, .check = any_##noun##_check                             \
     }
 
+#define MEMBERS(noun)                                                                              \
+    static bool any_##noun##_deadline(const void *value, struct bytes member, msec *at)            \
+    {                                                                                              \
+        return noun##_deadline(value, member, at);                                                 \
+    }                                                                                              \
+    static bool any_##noun##_expire(void *value, struct bytes member, msec at)                     \
+    {                                                                                              \
+        return noun##_expire(value, member, at);                                                   \
+    }                                                                                              \
+    static bool any_##noun##_remove(void *value, struct bytes member)                              \
+    {                                                                                              \
+        return noun##_remove(value, member);                                                       \
+    }                                                                                              \
+    static bool any_##noun##_first(const void *value, struct bytes *member, msec *at)              \
+    {                                                                                              \
+        return noun##_first(value, member, at);                                                    \
+    }                                                                                              \
+    static size_t any_##noun##_count_timed(const void *value)                                      \
+    {                                                                                              \
+        return noun##_count_timed(value);                                                          \
+    }                                                                                              \
+    static msec any_##noun##_latest(const void *value)                                             \
+    {                                                                                              \
+        return noun##_latest(value);                                                               \
+    }                                                                                              \
+    static void any_##noun##_each_until(const void *value, msec until,                             \
+                                        bool (*visit)(void *ctx, struct bytes member, msec at),    \
+                                        void *ctx)                                                 \
+    {                                                                                              \
+        noun##_each_until(value, until, visit, ctx);                                               \
+    }                                                                                              \
+    static const struct member_ops noun##_members = {                                              \
+        .deadline = any_##noun##_deadline,                                                         \
+        .expire = any_##noun##_expire,                                                             \
+        .remove = any_##noun##_remove,                                                             \
+        .first = any_##noun##_first,                                                               \
+        .count_timed = any_##noun##_count_timed,                                                   \
+        .latest = any_##noun##_latest,                                                             \
+        .each_until = any_##noun##_each_until,                                                     \
+    };
+
+#define COLLECTION_WITH_MEMBERS_OPS(type_name, noun)                                               \
+    {                                                                                              \
+        .name = (type_name), .new = any_##noun##_new, .free_some = any_##noun##_free_some,         \
+        .count = any_##noun##_count, .bytes = any_##noun##_bytes,                                  \
+        .encoding = any_##noun##_encoding, .check = any_##noun##_check, .members = &noun##_members \
+    }
+
 COLLECTION(list)
 COLLECTION(set)
 COLLECTION(hash)
 COLLECTION(zset)
 COLLECTION(dehydrator)
+MEMBERS(set)
+MEMBERS(hash)
+MEMBERS(zset)
 
 enum { EMBSTR_MAX = 44 };
 
@@ -99,9 +162,9 @@ static const struct type_ops types[TYPE_COUNT] = {
                       .encoding = string_encoding,
                       .check = string_check },
     [TYPE_LIST] = COLLECTION_OPS("list", list),
-    [TYPE_SET] = COLLECTION_OPS("set", set),
-    [TYPE_HASH] = COLLECTION_OPS("hash", hash),
-    [TYPE_ZSET] = COLLECTION_OPS("zset", zset),
+    [TYPE_SET] = COLLECTION_WITH_MEMBERS_OPS("set", set),
+    [TYPE_HASH] = COLLECTION_WITH_MEMBERS_OPS("hash", hash),
+    [TYPE_ZSET] = COLLECTION_WITH_MEMBERS_OPS("zset", zset),
     [TYPE_DEHYDRATOR] = COLLECTION_OPS("dehydrator", dehydrator),
 };
 
@@ -154,6 +217,77 @@ void object_widen(struct object *object)
     case TYPE_ZSET: zset_widen(object->zset); break;
     default: break; /* one encoding, or named by the content */
     }
+}
+
+/* ---- members with deadlines ---- */
+
+static const struct member_ops *members_of(const struct object *object)
+{
+    const struct member_ops *ops = ops_of(object->type)->members;
+    ensure(ops != NULL, "a %s has no members", type_name(object->type));
+    return ops;
+}
+
+msec object_moment(const struct object *object)
+{
+    const struct member_ops *ops = ops_of(object->type)->members;
+    struct bytes member;
+    msec at;
+    if (ops == NULL || !ops->first(object->any, &member, &at)) return NEVER;
+    return instant_of_death(at);
+}
+
+bool object_member_deadline(const struct object *object, struct bytes member, msec *at)
+{
+    return members_of(object)->deadline(object->any, member, at);
+}
+
+bool object_member_expire(const struct object *object, struct bytes member, msec at)
+{
+    return members_of(object)->expire(object->any, member, at);
+}
+
+bool object_member_remove(const struct object *object, struct bytes member)
+{
+    return members_of(object)->remove(object->any, member);
+}
+
+bool object_member_first(const struct object *object, struct bytes *member, msec *at)
+{
+    const struct member_ops *ops = ops_of(object->type)->members;
+    return ops != NULL && ops->first(object->any, member, at);
+}
+
+size_t object_count_timed(const struct object *object)
+{
+    const struct member_ops *ops = ops_of(object->type)->members;
+    return ops == NULL ? 0 : ops->count_timed(object->any);
+}
+
+void object_each_until(const struct object *object, msec until,
+                       bool (*visit)(void *ctx, struct bytes member, msec at), void *ctx)
+{
+    const struct member_ops *ops = ops_of(object->type)->members;
+    if (ops != NULL) ops->each_until(object->any, until, visit, ctx);
+}
+
+static bool count_one(void *count, struct bytes member, msec at)
+{
+    (void)member;
+    (void)at;
+    ++*(size_t *)count;
+    return true;
+}
+
+bool object_all_dead(const struct object *object, msec now)
+{
+    const struct member_ops *ops = ops_of(object->type)->members;
+    size_t count = object_count(object), dead = 0;
+    if (now == INT64_MIN || ops == NULL || count == 0 || ops->count_timed(object->any) < count)
+        return false;
+    if (instant_dead(ops->latest(object->any), now)) return true;
+    ops->each_until(object->any, now - 1, count_one, &dead);
+    return dead == count;
 }
 
 const char *type_name(enum type type)

@@ -10,6 +10,7 @@
 #include "store/bytes.h"
 #include "store/dehydrator.h"
 #include "store/hash.h"
+#include "store/instant.h"
 #include "store/list.h"
 #include "store/set.h"
 #include "store/zset.h"
@@ -30,6 +31,8 @@ struct object {
     /* A string that was changed in place (APPEND, SETRANGE) says "raw" whatever its length. */
     bool raw : 1;
     bool text : 1; /* never "int", though it looks like one: a result of INCRBYFLOAT */
+    /* Something inside has a deadline of its own. Kept by keyspace_rearm. */
+    bool timed : 1;
 };
 
 struct object object_new(enum type type); /* an empty collection; not for strings */
@@ -41,6 +44,30 @@ size_t object_bytes(const struct object *object);         /* memory of the value
 const char *object_encoding(const struct object *object); /* Redis' names */
 /* A set, hash or sorted set has the name of its large encoding from now on. */
 void object_widen(struct object *object);
+/* ---- members with deadlines: of a set, hash or sorted set; other types have none ---- */
+
+static inline bool type_has_members(enum type type)
+{
+    return type == TYPE_SET || type == TYPE_HASH || type == TYPE_ZSET;
+}
+/* The instant at which something inside falls due by itself: the first death of a member. NEVER:
+ * nothing will. O(1) */
+msec object_moment(const struct object *object);
+/* False: no such member (or field). NEVER: it has no deadline. O(1) */
+bool object_member_deadline(const struct object *object, struct bytes member, msec *at);
+/* NEVER takes it away; false: no such member. O(log n) */
+bool object_member_expire(const struct object *object, struct bytes member, msec at);
+bool object_member_remove(const struct object *object, struct bytes member);
+/* The member that ends first; false: none has a deadline. O(1) */
+bool object_member_first(const struct object *object, struct bytes *member, msec *at);
+size_t object_count_timed(const struct object *object); /* members with a deadline. O(1) */
+/* Those with a deadline <= until, in no order: O(visited). Return false to stop. */
+void object_each_until(const struct object *object, msec until,
+                       bool (*visit)(void *ctx, struct bytes member, msec at), void *ctx);
+/* Is every member dead by now? O(1), but O(dead) if only a member that is gone, or got another
+ * deadline, was to live longer. */
+bool object_all_dead(const struct object *object, msec now);
+
 const char *type_name(enum type type); /* as TYPE answers */
 void object_check(const struct object *object);
 

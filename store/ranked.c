@@ -1,5 +1,5 @@
 /* ranked: members in (score, member bytes) order, with ranks.
- * Knows scores and bytes; refuses to know keys, commands or who owns the members.
+ * Knows scores and bytes; refuses to know keys, commands, instants or who owns the members.
  *
  * Every branch of an inner node carries its subtree's count and exact first entry. Adding and
  * removing go down once: on the way, a node that is full (too empty) is levelled out with a
@@ -492,6 +492,22 @@ void ranked_remove(struct ranked *ranked, struct ranked_member *m)
         begin_with_m[--stale]->first = entries(node)[0];
     ranked->count--;
     root_trim(ranked);
+}
+
+void ranked_moved(struct ranked *ranked, const struct ranked_member *old, struct ranked_member *now)
+{
+    struct probe probe = probe_of(now, true);
+    struct ranked_node *node = ranked->root;
+    ensure(node != NULL, "member of %u bytes moved in an empty tree", now->len);
+    while (node->height > 0) {
+        struct branch *branch = &branches(node)[branch_for(node, &probe)];
+        if (branch->first.member == old) branch->first.member = now;
+        node = branch->child;
+    }
+    unsigned through = items_below(node, &probe);
+    ensure(through > 0 && entries(node)[through - 1].member == old,
+           "member of %u bytes moved but was not in the tree", now->len);
+    entries(node)[through - 1].member = now;
 }
 
 /* Takes the last member from under a node, and the nodes that this leaves empty. */

@@ -1,5 +1,5 @@
 /* ranked: members in (score, member bytes) order, with ranks.
- * Knows scores and bytes; refuses to know keys, commands or who owns the members.
+ * Knows scores and bytes; refuses to know keys, commands, instants or who owns the members.
  *
  * A B+ tree whose inner nodes carry the count of each subtree (an order-statistics tree): find by
  * score, by member, by rank, and the rank of a member, each O(log n). A range is always a pair of
@@ -11,19 +11,41 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "store/agenda.h"
 #include "store/bytes.h"
 
-/* Owned by the caller; score and data must not change while it is in the tree. */
+/* Owned by the caller; score and bytes must not change while it is in the tree. */
 struct ranked_member {
     double score; /* never NaN */
-    uint32_t len;
+    uint32_t len : 31;
+    uint32_t timed : 1; /* a struct deadline, which is the owner's, stands before the bytes */
     char data[];
 };
 
+#define RANKED_LEN_MAX ((UINT32_C(1) << 31) - 1)
+
+/* What to allocate: up to the bytes' end, without padding. */
+static inline size_t ranked_size(size_t len, bool timed)
+{
+    return offsetof(struct ranked_member, data) + (timed ? sizeof(struct deadline) : 0) + len;
+}
+
 static inline struct bytes ranked_bytes(const struct ranked_member *m)
 {
-    return (struct bytes){ m->data, m->len };
+    return (struct bytes){ m->data + m->timed * sizeof(struct deadline), m->len };
 }
+
+/* Of a timed one; and back. */
+static inline struct deadline *ranked_deadline(const struct ranked_member *m)
+{
+    return (struct deadline *)(uintptr_t)m->data;
+}
+static inline struct ranked_member *ranked_of_deadline(struct deadline *d)
+{
+    return (struct ranked_member *)(void *)((char *)d - offsetof(struct ranked_member, data));
+}
+_Static_assert(offsetof(struct ranked_member, data) % _Alignof(struct deadline) == 0,
+               "a deadline stands where the bytes begin");
 
 struct ranked_node;
 
@@ -39,6 +61,10 @@ void ranked_drop(struct ranked *ranked); /* frees the tree, not the members; O(n
 
 void ranked_add(struct ranked *ranked, struct ranked_member *m);    /* must be absent */
 void ranked_remove(struct ranked *ranked, struct ranked_member *m); /* must be present */
+/* The member has been copied, score and bytes, from `old` to `now`; `old` is not freed yet.
+ * O(log n) */
+void ranked_moved(struct ranked *ranked, const struct ranked_member *old,
+                  struct ranked_member *now);
 
 size_t ranked_rank(const struct ranked *ranked, const struct ranked_member *m); /* from 0 */
 struct ranked_member *ranked_at(const struct ranked *ranked, size_t rank); /* NULL past the end */

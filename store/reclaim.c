@@ -59,6 +59,7 @@ static bool free_keyspace_some(struct reclaim *reclaim, struct keyspace *ks, siz
     while (*work > 0) {
         struct entry *entry = dict_take(&ks->dict);
         if (entry == NULL) {
+            if (!agenda_drop_some(&ks->agenda, work)) return false;
             keyspace_drop(ks);
             return true;
         }

@@ -1,31 +1,163 @@
-/* set: blobs in a table that finds them by their own bytes.
- * Knows members; refuses to know keys or commands. */
+/* set: members packed in one allocation while they are few and small, else in a table that finds
+ * them by their own bytes.
+ * Knows members and instants; refuses to know keys, commands and now.
+ *
+ * The form and the encoding's name are independent: the form is about memory, the name is Redis'.
+ * What once was a table stays one, so that a scan's cursor goes on meaning what it meant. */
 #include "store/set.h"
 
+#include "store/deadlines.h"
 #include "store/ensure.h"
 #include "store/mem.h"
+#include "store/packed.h"
 #include "store/whole.h"
 
 enum { INTSET_MAX = 512 };
 
-struct set {
-    struct dict members; /* of struct blob */
-    size_t bytes;        /* of the members and this struct */
-    bool hashtable;      /* the encoding's name; once true, always */
+/* In a table. Timed: a struct deadline stands before the member's bytes. It stays when the deadline
+ * is taken away, idle. */
+struct member {
+    uint32_t len : 31, timed : 1;
+    char data[];
 };
+
+struct table {
+    struct dict members;         /* of struct member */
+    struct deadlines *deadlines; /* NULL without any */
+    size_t bytes;                /* of the members */
+};
+
+struct set {
+    struct packed packed; /* without values; empty when there is a table */
+    struct table *table;  /* NULL while packed */
+    bool hashtable;       /* the encoding's name; once true, always */
+};
+
+/* ---- a member of a table ---- */
+
+static inline struct bytes member_view(const struct member *member)
+{
+    return bytes_of(member->data + member->timed * sizeof(struct deadline), member->len);
+}
 
 static struct bytes member_key(const void *member)
 {
-    return blob_view(member);
+    return member_view(member);
 }
 
 static const struct dict_type members_type = { .key = member_key };
 
+static inline struct deadline *deadline_of(struct member *member)
+{
+    return (struct deadline *)(void *)member->data;
+}
+
+static struct member *member_of(struct deadline *d)
+{
+    return (struct member *)(void *)((char *)d - offsetof(struct member, data));
+}
+
+static struct member *member_new(struct bytes content, bool timed)
+{
+    ensure(content.len <= INT32_MAX, "a member of %zu bytes", content.len);
+    size_t slot = timed ? sizeof(struct deadline) : 0;
+    struct member *member = mem_alloc(sizeof(*member) + slot + content.len);
+    member->len = (uint32_t)content.len & INT32_MAX;
+    member->timed = timed;
+    if (timed) deadline_init(deadline_of(member));
+    if (content.len > 0) memcpy(member->data + slot, content.data, content.len);
+    return member;
+}
+
+static msec member_at(const struct table *table, struct member *member)
+{
+    return member->timed ? deadlines_at(table->deadlines, deadline_of(member)) : NEVER;
+}
+
+/* ---- the table ---- */
+
+static void table_add(struct table *table, struct bytes content, msec at)
+{
+    struct member *member = member_new(content, at != NEVER);
+    table->bytes += mem_size(member);
+    dict_add(&table->members, member);
+    if (at != NEVER) deadlines_set(&table->deadlines, deadline_of(member), at);
+}
+
+static bool table_remove(struct table *table, struct bytes content)
+{
+    struct member *member = dict_remove(&table->members, content);
+    if (member == NULL) return false;
+    /* Cancel before freeing: the agenda points into this member. */
+    if (member->timed) deadlines_cancel(&table->deadlines, deadline_of(member));
+    table->bytes -= mem_size(member);
+    mem_free(member);
+    return true;
+}
+
+/* The same member with a place for its first deadline. */
+static struct member *table_make_timed(struct table *table, struct member *old)
+{
+    struct member *member = member_new(member_view(old), true);
+    table->bytes += mem_size(member) - mem_size(old);
+    dict_moved(&table->members, old, member);
+    mem_free(old);
+    return member;
+}
+
+static bool table_expire(struct table *table, struct bytes content, msec at)
+{
+    struct member *member = dict_find(&table->members, content);
+    if (member == NULL) return false;
+    if (at == NEVER) {
+        if (member->timed) deadlines_cancel(&table->deadlines, deadline_of(member));
+        return true;
+    }
+    if (!member->timed) member = table_make_timed(table, member);
+    deadlines_set(&table->deadlines, deadline_of(member), at);
+    return true;
+}
+
+static struct table *table_of(const struct packed *packed)
+{
+    struct table *table = mem_alloc(sizeof(*table));
+    struct packed_record record;
+    dict_init(&table->members, &members_type);
+    table->deadlines = NULL;
+    table->bytes = 0;
+    for (uint32_t place = 0; place < packed->len;) {
+        place = packed_get(packed, place, &record);
+        table_add(table, record.member, record.at);
+    }
+    return table;
+}
+
+static bool table_free_some(struct table *table, size_t *work)
+{
+    while (dict_count(&table->members) > 0) {
+        if (*work == 0) return false;
+        mem_free(dict_take(&table->members));
+        --*work;
+    }
+    if (!deadlines_free_some(&table->deadlines, work)) return false;
+    dict_drop(&table->members);
+    mem_free(table);
+    return true;
+}
+
+static size_t table_bytes(const struct table *table)
+{
+    return mem_size(table) + table->bytes + dict_bytes(&table->members) +
+           deadlines_bytes(table->deadlines);
+}
+
+/* ---- the set ---- */
+
 struct set *set_new(void)
 {
     struct set *set = mem_alloc(sizeof(*set));
-    dict_init(&set->members, &members_type);
-    set->bytes = mem_size(set);
+    packed_init(&set->packed);
+    set->table = NULL;
     set->hashtable = false;
     return set;
 }
@@ -38,71 +170,87 @@ void set_free(struct set *set)
 
 bool set_free_some(struct set *set, size_t *work)
 {
-    while (dict_count(&set->members) > 0) {
+    if (set->table != NULL) {
+        if (!table_free_some(set->table, work)) return false;
+    } else if (set->packed.count > 0) {
         if (*work == 0) return false;
-        blob_free(dict_take(&set->members));
+        packed_drop(&set->packed);
         --*work;
     }
-    dict_drop(&set->members);
     mem_free(set);
     return true;
 }
 
 size_t set_count(const struct set *set)
 {
-    return dict_count(&set->members);
+    return set->table != NULL ? dict_count(&set->table->members) : set->packed.count;
+}
+
+/* Where a packed set has it; false: it has not. */
+static bool packed_place(const struct set *set, struct bytes member, uint32_t *place)
+{
+    *place = packed_find(&set->packed, member);
+    return *place != set->packed.len;
 }
 
 bool set_has(const struct set *set, struct bytes member)
 {
-    return dict_find(&set->members, member) != NULL;
+    uint32_t place;
+    if (set->table != NULL) return dict_find(&set->table->members, member) != NULL;
+    return packed_place(set, member, &place);
 }
 
 static bool fits_intset(const struct set *set)
 {
-    return dict_count(&set->members) <= INTSET_MAX;
+    return set_count(set) <= INTSET_MAX;
 }
 
-bool set_add(struct set *set, struct bytes member)
+bool set_add(struct set *set, struct bytes member, msec at)
 {
     if (set_has(set, member)) return false;
-    struct blob *blob = blob_new(member);
-    set->bytes += mem_size(blob);
-    dict_add(&set->members, blob);
+    const struct packed_record record = { .member = member, .at = at };
+    if (set->table == NULL && !packed_fits(&set->packed, &record)) {
+        set->table = table_of(&set->packed);
+        packed_drop(&set->packed);
+    }
+    if (set->table != NULL)
+        table_add(set->table, member, at);
+    else
+        packed_insert(&set->packed, set->packed.len, &record);
     if (!set->hashtable) set->hashtable = !fits_intset(set) || !whole_number(member);
     return true;
 }
 
-struct blob *set_take(struct set *set, struct bytes member)
-{
-    struct blob *blob = dict_remove(&set->members, member);
-    if (blob != NULL) set->bytes -= mem_size(blob);
-    return blob;
-}
-
 bool set_remove(struct set *set, struct bytes member)
 {
-    struct blob *blob = set_take(set, member);
-    blob_free(blob);
-    return blob != NULL;
+    uint32_t place;
+    if (set->table != NULL) return table_remove(set->table, member);
+    if (!packed_place(set, member, &place)) return false;
+    packed_remove(&set->packed, place);
+    return true;
 }
 
 struct bytes set_random(const struct set *set, uint64_t (*next)(void *ctx), void *ctx)
 {
-    const struct blob *member = dict_random(&set->members, next, ctx);
-    ensure(member != NULL, "%zu members", set_count(set));
-    return blob_view(member);
+    ensure(set_count(set) > 0, "%zu members", set_count(set));
+    if (set->table != NULL) return member_view(dict_random(&set->table->members, next, ctx));
+    struct packed_record record;
+    unsigned n = (unsigned)(next(ctx) % set->packed.count);
+    packed_get(&set->packed, packed_nth(&set->packed, n), &record);
+    return record.member;
 }
 
-struct visitor {
+/* ---- walking ---- */
+
+struct scan_visitor {
     void (*visit)(void *ctx, struct bytes member);
     void *ctx;
 };
 
-static void visit_member(void *ctx, void *member)
+static void visit_scanned(void *ctx, void *member)
 {
-    const struct visitor *visitor = ctx;
-    visitor->visit(visitor->ctx, blob_view(member));
+    const struct scan_visitor *visitor = ctx;
+    visitor->visit(visitor->ctx, member_view(member));
 }
 
 static uint64_t visit_all(const struct set *set, void (*visit)(void *ctx, struct bytes member),
@@ -119,23 +267,136 @@ static uint64_t visit_all(const struct set *set, void (*visit)(void *ctx, struct
 uint64_t set_scan(const struct set *set, uint64_t cursor,
                   void (*visit)(void *ctx, struct bytes member), void *ctx)
 {
-    if (!set->hashtable) return visit_all(set, visit, ctx);
-    struct visitor visitor = { visit, ctx };
-    return dict_scan(&set->members, cursor, visit_member, &visitor);
+    if (set->table == NULL || !set->hashtable) return visit_all(set, visit, ctx);
+    struct scan_visitor visitor = { visit, ctx };
+    return dict_scan(&set->table->members, cursor, visit_scanned, &visitor);
 }
 
 void set_iter_begin(struct set_iter *iter, const struct set *set)
 {
-    dict_iter_begin(&iter->in, &set->members);
+    iter->set = set;
+    iter->place = 0;
+    iter->at = NEVER;
+    if (set->table != NULL) dict_iter_begin(&iter->in, &set->table->members);
+}
+
+static bool packed_next(struct set_iter *iter, struct bytes *member)
+{
+    const struct packed *packed = &iter->set->packed;
+    struct packed_record record;
+    if (iter->place == packed->len) return false;
+    iter->place = packed_get(packed, iter->place, &record);
+    *member = record.member;
+    iter->at = record.at;
+    return true;
 }
 
 bool set_iter_next(struct set_iter *iter, struct bytes *member)
 {
-    const struct blob *blob = dict_iter_next(&iter->in);
-    if (blob == NULL) return false;
-    *member = blob_view(blob);
+    const struct table *table = iter->set->table;
+    if (table == NULL) return packed_next(iter, member);
+    struct member *next = dict_iter_next(&iter->in);
+    if (next == NULL) return false;
+    *member = member_view(next);
+    iter->at = member_at(table, next);
     return true;
 }
+
+/* ---- deadlines ---- */
+
+bool set_deadline(const struct set *set, struct bytes member, msec *at)
+{
+    if (set->table != NULL) {
+        struct member *found = dict_find(&set->table->members, member);
+        if (found != NULL) *at = member_at(set->table, found);
+        return found != NULL;
+    }
+    uint32_t place;
+    struct packed_record record;
+    if (!packed_place(set, member, &place)) return false;
+    packed_get(&set->packed, place, &record);
+    *at = record.at;
+    return true;
+}
+
+bool set_expire(struct set *set, struct bytes member, msec at)
+{
+    if (set->table != NULL) return table_expire(set->table, member, at);
+    uint32_t place;
+    struct packed_record record;
+    if (!packed_place(set, member, &place)) return false;
+    packed_get(&set->packed, place, &record);
+    record.at = at;
+    if (packed_fits_instead(&set->packed, place, &record)) {
+        packed_replace(&set->packed, place, &record);
+    } else {
+        set->table = table_of(&set->packed);
+        table_expire(set->table, record.member, at);
+        packed_drop(&set->packed);
+    }
+    return true;
+}
+
+bool set_first(const struct set *set, struct bytes *member, msec *at)
+{
+    if (set->table != NULL) {
+        struct deadline *first = deadlines_first(set->table->deadlines, at);
+        if (first != NULL) *member = member_view(member_of(first));
+        return first != NULL;
+    }
+    struct packed_record record;
+    uint32_t place = packed_earliest(&set->packed, at);
+    if (place == set->packed.len) return false;
+    packed_get(&set->packed, place, &record);
+    *member = record.member;
+    return true;
+}
+
+size_t set_count_timed(const struct set *set)
+{
+    return set->table != NULL ? deadlines_count(set->table->deadlines) : set->packed.count_timed;
+}
+
+msec set_latest(const struct set *set)
+{
+    if (set->table != NULL) return deadlines_latest(set->table->deadlines);
+    struct packed_record record;
+    msec latest = INT64_MIN;
+    for (uint32_t place = 0; place < set->packed.len;) {
+        place = packed_get(&set->packed, place, &record);
+        if (record.at != NEVER && record.at > latest) latest = record.at;
+    }
+    return latest;
+}
+
+struct until_visitor {
+    bool (*visit)(void *ctx, struct bytes member, msec at);
+    void *ctx;
+};
+
+static bool visit_until(void *ctx, struct deadline *d, msec at)
+{
+    const struct until_visitor *visitor = ctx;
+    return visitor->visit(visitor->ctx, member_view(member_of(d)), at);
+}
+
+void set_each_until(const struct set *set, msec until,
+                    bool (*visit)(void *ctx, struct bytes member, msec at), void *ctx)
+{
+    if (set->table != NULL) {
+        struct until_visitor visitor = { visit, ctx };
+        deadlines_each_until(set->table->deadlines, until, visit_until, &visitor);
+        return;
+    }
+    struct packed_record record;
+    for (uint32_t place = 0; place < set->packed.len;) {
+        place = packed_get(&set->packed, place, &record);
+        if (record.at != NEVER && record.at <= until && !visit(ctx, record.member, record.at))
+            return;
+    }
+}
+
+/* ---- name, memory, self-check ---- */
 
 const char *set_encoding(const struct set *set)
 {
@@ -149,21 +410,42 @@ void set_widen(struct set *set)
 
 size_t set_bytes(const struct set *set)
 {
-    return set->bytes + dict_bytes(&set->members);
+    return mem_size(set) +
+           (set->table != NULL ? table_bytes(set->table) : packed_bytes(&set->packed));
+}
+
+static void check_table(const struct table *table)
+{
+    size_t bytes = 0, armed = 0;
+    struct dict_iter iter;
+    struct member *member;
+    dict_check(&table->members);
+    deadlines_check(table->deadlines);
+    dict_iter_begin(&iter, &table->members);
+    while ((member = dict_iter_next(&iter)) != NULL) {
+        bytes += mem_size(member);
+        if (!member->timed || !deadline_armed(deadline_of(member))) continue;
+        armed++;
+        uint32_t slot = deadline_of(member)->slot;
+        ensure(table->deadlines != NULL && slot < deadlines_count(table->deadlines) &&
+                   agenda_nth(&table->deadlines->agenda, slot) == deadline_of(member),
+               "slot %u of %zu is another's", slot, deadlines_count(table->deadlines));
+    }
+    ensure(bytes == table->bytes, "%zu bytes, total %zu", bytes, table->bytes);
+    ensure(armed == deadlines_count(table->deadlines), "%zu armed of %zu", armed,
+           deadlines_count(table->deadlines));
 }
 
 void set_check(const struct set *set)
 {
-    dict_check(&set->members);
+    packed_check(&set->packed);
+    ensure(set->table == NULL || set->packed.len == 0, "a table and %u bytes", set->packed.len);
+    if (set->table != NULL) check_table(set->table);
     ensure(set->hashtable || fits_intset(set), "intset of %zu", set_count(set));
-    size_t bytes = mem_size(set);
-    struct dict_iter iter;
-    const struct blob *member;
-    dict_iter_begin(&iter, &set->members);
-    while ((member = dict_iter_next(&iter)) != NULL) {
-        bytes += mem_size(member);
-        ensure(set->hashtable || whole_number(blob_view(member)), "intset has %.*s",
-               (int)member->len, member->data);
-    }
-    ensure(bytes == set->bytes, "%zu bytes, total %zu", bytes, set->bytes);
+    struct set_iter iter;
+    struct bytes member;
+    set_iter_begin(&iter, set);
+    while (set_iter_next(&iter, &member))
+        ensure(set->hashtable || whole_number(member), "intset has %.*s", (int)member.len,
+               member.data);
 }

@@ -1,5 +1,8 @@
-/* set: distinct byte strings without order.
- * Knows members; refuses to know keys or commands. */
+/* set: distinct byte strings without order, each with a deadline if it has one.
+ * Knows members and instants; refuses to know keys, commands and now.
+ *
+ * A small set is packed in one allocation; a large one is a table. Borrowed members are valid until
+ * the next change of the set. */
 #ifndef STORE_SET_H
 #define STORE_SET_H
 
@@ -9,6 +12,7 @@
 
 #include "store/bytes.h"
 #include "store/dict.h"
+#include "store/instant.h"
 
 struct set;
 
@@ -18,21 +22,40 @@ bool set_free_some(struct set *set, size_t *work); /* as list_free_some */
 
 size_t set_count(const struct set *set);
 bool set_has(const struct set *set, struct bytes member);
-bool set_add(struct set *set, struct bytes member);    /* false if it was there */
-bool set_remove(struct set *set, struct bytes member); /* false if it was not */
-/* The member itself, out of the set and owned; NULL if it was not in. */
-struct blob *set_take(struct set *set, struct bytes member);
+/* With this deadline (NEVER: none); false if it was there, and then nothing changes. */
+bool set_add(struct set *set, struct bytes member, msec at);
+/* False if it was not in. `member` may be the set's own. */
+bool set_remove(struct set *set, struct bytes member);
 struct bytes set_random(const struct set *set, uint64_t (*next)(void *ctx),
                         void *ctx); /* not empty */
-/* As dict_scan; of an intset everything at once, whatever the cursor. */
+/* As dict_scan; of a small set or an intset everything at once, whatever the cursor. */
 uint64_t set_scan(const struct set *set, uint64_t cursor,
                   void (*visit)(void *ctx, struct bytes member), void *ctx);
 
 struct set_iter {
-    struct dict_iter in;
+    const struct set *set;
+    struct dict_iter in; /* of a large one */
+    uint32_t place;      /* of a small one: the next record */
+    msec at;             /* the deadline of the member just given, or NEVER */
 };
 void set_iter_begin(struct set_iter *iter, const struct set *set);
 bool set_iter_next(struct set_iter *iter, struct bytes *member); /* borrowed */
+
+/* ---- deadlines ---- */
+
+/* False: no such member. NEVER: it has no deadline. O(1) */
+bool set_deadline(const struct set *set, struct bytes member, msec *at);
+/* Sets it, or with NEVER takes it away; false: no such member. `member` may be the set's own.
+ * O(log n) */
+bool set_expire(struct set *set, struct bytes member, msec at);
+/* The member that ends first; false: none has a deadline. O(1) */
+bool set_first(const struct set *set, struct bytes *member, msec *at);
+size_t set_count_timed(const struct set *set); /* with a deadline. O(1) */
+/* No deadline in it is later; perhaps all are earlier. INT64_MIN without any. O(1) when large */
+msec set_latest(const struct set *set);
+/* Those with a deadline <= until, in no order; O(visited) when large. Return false to stop. */
+void set_each_until(const struct set *set, msec until,
+                    bool (*visit)(void *ctx, struct bytes member, msec at), void *ctx);
 
 const char *
 set_encoding(const struct set *set); /* intset (whole numbers only, at most 512) or hashtable */

@@ -22,6 +22,7 @@ void store_free(struct store *store)
     for (unsigned db = 0; db < store->database_count; db++)
         keyspace_drop(&store->databases[db]);
     reclaim_drop(&store->reclaim);
+    policies_drop(&store->policies);
     mem_free(store->databases);
     mem_free(store);
 }
@@ -49,4 +50,5 @@ void store_check(const struct store *store)
                db);
         keyspace_check(&store->databases[db]);
     }
+    policies_check(&store->policies);
 }

@@ -15,12 +15,15 @@
 
 #include "store/effect.h"
 #include "store/keyspace.h"
+#include "store/lag.h"
+#include "store/policy.h"
 #include "store/random.h"
 #include "store/reclaim.h"
 
 struct store_stats {
     uint64_t hits, misses; /* reads by clients */
-    uint64_t expired_keys, evicted_keys;
+    uint64_t expired_keys, expired_members, evicted_keys;
+    struct lag lag; /* how late those that expired went */
 };
 
 struct store {
@@ -30,6 +33,7 @@ struct store {
     struct effect_listener listener;
     struct reclaim reclaim;
     struct random random;
+    struct policies policies;
     bool counts_access; /* entries know how often they are used (LFU), not when (LRU) */
     struct store_stats stats;
     uint64_t changes; /* effects that changed data, ever */
@@ -47,7 +51,8 @@ msec store_next_due(const struct store *store);
 /* Verifies every invariant of every structure, or ends the process with the values. O(n) */
 void store_check(const struct store *store);
 
-/* 128 bits over all live keys, values and deadlines, whatever their order. O(n) */
+/* 128 bits over all live keys, values and deadlines, and the policies, whatever their order. O(n)
+ */
 struct digest {
     uint64_t high, low;
 };

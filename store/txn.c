@@ -1,25 +1,31 @@
 /* txn: the life of a transaction, and how an effect is told. */
-#include "store/access.h"
 #include "store/txn.h"
 
+#include "store/access.h"
 #include "store/ensure.h"
+#include "store/mem.h"
 
 void txn_begin(struct txn *txn, struct store *store, msec now, enum origin origin)
 {
     *txn = (struct txn){ .store = store, .ks = &store->databases[0], .now = now, .origin = origin };
 }
 
-/* The collections that the call left empty go. Replay does the same, so it is no effect. */
+/* Replay does the same, so it is no effect. */
+void txn_drop_emptied(struct txn *txn, struct entry *entry)
+{
+    struct effect effect = { .kind = EFFECT_NONE, .event = EVENT_DEL };
+    txn_record_each(txn, entry_key(entry), &effect);
+    txn_forget(txn, entry);
+    reclaim_object(&txn->store->reclaim, keyspace_remove(txn->ks, entry));
+}
+
 static void end_call(struct txn *txn)
 {
-    for (unsigned i = 0; i < txn->emptied_count; i++) {
-        struct entry *entry = txn->emptied[i];
-        if (object_count(&entry->object) > 0) continue;
-        struct effect effect = { .kind = EFFECT_NONE, .event = EVENT_DEL };
-        txn_record_each(txn, entry_key(entry), &effect);
-        reclaim_object(&txn->store->reclaim, keyspace_remove(txn->ks, entry));
+    if (txn->note_count > 0) txn_policy_end(txn);
+    while (txn->emptied_count > 0) {
+        struct entry *entry = txn->emptied[--txn->emptied_count];
+        if (object_count(&entry->object) == 0) txn_drop_emptied(txn, entry);
     }
-    txn->emptied_count = 0;
     txn->told_entry = NULL;
 }
 
@@ -33,18 +39,27 @@ void txn_call(struct txn *txn, unsigned db)
 void txn_commit(struct txn *txn)
 {
     end_call(txn);
+    mem_free(txn->notes);
+    txn->notes = NULL;
+    txn->note_cap = 0;
     txn->store->changes += txn->changes;
     if (txn->store->listening != 0 && txn->origin != FROM_REPLAY)
         txn->store->listener.commit(txn->store->listener.ctx, txn);
 }
 
+static bool is_wanted(unsigned wants, const struct effect *effect)
+{
+    if ((wants & LISTEN_CHANGES) && effect->kind != EFFECT_NONE) return true;
+    if (effect->event == EVENT_NONE) return false;
+    if ((wants & LISTEN_EVENTS) && !effect->again) return true;
+    return (wants & LISTEN_MEMBERS) && effect_names_member(effect);
+}
+
 static void tell(struct txn *txn, const struct effect *effect)
 {
     unsigned wants = txn->store->listening;
-    if (wants == 0 || txn->origin == FROM_REPLAY) return;
-    if (((wants & LISTEN_CHANGES) && effect->kind != EFFECT_NONE) ||
-        ((wants & LISTEN_EVENTS) && effect->event != EVENT_NONE))
-        txn->store->listener.effect(txn->store->listener.ctx, effect);
+    if (wants == 0 || txn->origin == FROM_REPLAY || !is_wanted(wants, effect)) return;
+    txn->store->listener.effect(txn->store->listener.ctx, effect);
 }
 
 void txn_record_each(struct txn *txn, struct bytes key, struct effect *effect)
@@ -55,16 +70,38 @@ void txn_record_each(struct txn *txn, struct bytes key, struct effect *effect)
     tell(txn, effect);
 }
 
+/* Was the event told of this key in this call? From now on it was. */
+static bool told_before(struct txn *txn, struct entry *entry, enum event event)
+{
+    if (txn->told_entry != entry) {
+        txn->told_entry = entry;
+        memset(txn->told, 0, sizeof(txn->told));
+    }
+    uint64_t bit = (uint64_t)1 << (event % 64), *word = &txn->told[event / 64];
+    bool before = *word & bit;
+    *word |= bit;
+    return before;
+}
+
+void txn_tell(struct txn *txn, struct entry *entry, struct effect *effect)
+{
+    effect->again = told_before(txn, entry, effect->event);
+    txn_record_each(txn, entry_key(entry), effect);
+}
+
 void txn_record(struct txn *txn, struct entry *entry, struct effect *effect)
 {
     access_note(txn->store, entry, txn->now);
-    if (txn->told_entry == entry && txn->told_event == effect->event) {
-        effect->event = EVENT_NONE;
-    } else {
-        txn->told_entry = entry;
-        txn->told_event = effect->event;
-    }
-    txn_record_each(txn, entry_key(entry), effect);
+    txn_note(txn, entry, POLICY_WRITTEN);
+    txn_tell(txn, entry, effect);
+}
+
+void txn_forget(struct txn *txn, const struct entry *entry)
+{
+    if (txn->told_entry == entry) txn->told_entry = NULL;
+    for (unsigned i = 0; i < txn->emptied_count; i++)
+        if (txn->emptied[i] == entry) txn->emptied[i--] = txn->emptied[--txn->emptied_count];
+    if (txn->note_count > 0 || txn->ruled_entry == entry) txn_policy_forget(txn, entry);
 }
 
 void txn_note_emptied(struct txn *txn, struct entry *entry)

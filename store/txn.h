@@ -33,7 +33,10 @@ enum origin {
     FROM_REPLAY, /* no settling: what died is in the record */
 };
 
-enum { TXN_EMPTIED_MAX = 2 }; /* keys that one call may empty without dropping them itself */
+enum {
+    TXN_EMPTIED_MAX = 2, /* keys that one call may empty without dropping them itself */
+    TXN_TOLD_WORDS = (EVENT_COUNT + 63) / 64,
+};
 
 struct txn {
     struct store *store;
@@ -43,10 +46,14 @@ struct txn {
     bool no_touch;    /* reads leave the access time as it is (CLIENT NO-TOUCH) */
     bool no_expiry;   /* what is dead is not found, and stays (CLIENT PAUSE): for readers only */
     uint64_t changes; /* effects that changed data so far */
-    enum event told_event; /* the last event of this call, and the key it was told for */
-    struct entry *told_entry;
+    struct entry *told_entry;      /* the last key of this call that an event was told for */
+    uint64_t told[TXN_TOLD_WORDS]; /* and which: a bit for each event */
     struct entry *emptied[TXN_EMPTIED_MAX];
     unsigned emptied_count;
+    struct policy_note *notes; /* keys of this call that a policy has to look at. Owned */
+    size_t note_count, note_cap;
+    const struct entry *ruled_entry; /* the last that a policy was sought for */
+    const struct policy *ruled_by;   /* and what was found, or NULL */
 };
 
 void txn_begin(struct txn *txn, struct store *store, msec now, enum origin origin);
@@ -90,6 +97,41 @@ struct entry *txn_random(struct txn *txn); /* a live one, or NULL */
 uint64_t txn_scan(struct txn *txn, uint64_t cursor, void (*visit)(void *ctx, struct entry *entry),
                   void *ctx);
 
+/* ---- members with deadlines: txn_member.c -------------------------------------------------------
+ */
+
+/* What a put does to the deadline of the member. A policy's MEMBERTTL stands in where the rule
+ * leaves a member without one, and with LIFE_ADD for a present member's own. */
+enum life_rule {
+    LIFE_ADD,     /* SADD, ZADD: a present member keeps its own, a new one has none */
+    LIFE_KEEP,    /* HINCRBY, ZINCRBY: the same; a policy speaks for new members only */
+    LIFE_CLEAR,   /* HSET: none */
+    LIFE_SET,     /* `at`, which must not be past */
+    LIFE_SET_NEW, /* `at` for a new member; a present one keeps its own, or none */
+};
+struct lifetime {
+    enum life_rule rule;
+    msec at;
+};
+#define LIFE(word) ((struct lifetime){ .rule = LIFE_##word, .at = NEVER })
+
+/* The entry is a set, hash or sorted set. `at` in the past removes the member instead ("srem",
+ * "hdel", "zrem"). */
+enum member_fate { MEMBER_MISSING, MEMBER_TIMED, MEMBER_REMOVED };
+enum member_fate txn_member_expire(struct txn *txn, struct entry *entry, struct bytes member,
+                                   msec at);
+/* False: no such member, or it had no deadline. */
+bool txn_member_persist(struct txn *txn, struct entry *entry, struct bytes member);
+/* Removes at most `limit` members that died at or before `until`, in deadline order; the key goes
+ * with its last one. Returns how many; *entry is NULL when it went. */
+size_t txn_member_purge(struct txn *txn, struct entry **entry, msec until, size_t limit);
+
+/* ---- policies: txn_policy.c ---------------------------------------------------------------------
+ */
+
+void txn_policy_set(struct txn *txn, struct bytes name, const struct policy *policy);
+bool txn_policy_drop(struct txn *txn, struct bytes name); /* false: there was none */
+
 /* ---- strings: txn_string.c ------------------------------------------------------------------ */
 
 struct string_set {
@@ -127,7 +169,8 @@ size_t txn_list_remove(struct txn *txn, struct entry *entry, int64_t count, stru
 /* ---- sets: txn_set.c --------------------------------------------------------------------------
  */
 
-bool txn_set_add(struct txn *txn, struct entry *entry, struct bytes member); /* false: was there */
+/* false: was there */
+bool txn_set_add(struct txn *txn, struct entry *entry, struct bytes member, struct lifetime life);
 /* false: was not. event: EVENT_SREM or EVENT_SPOP. member may be the set's own. */
 bool txn_set_remove(struct txn *txn, struct entry *entry, struct bytes member, enum event event);
 /* Every member (there is one), and at once the key, with "del" behind the event. */
@@ -136,9 +179,14 @@ void txn_set_remove_all(struct txn *txn, struct entry *entry, enum event event);
 /* ---- hashes: txn_hash.c ------------------------------------------------------------------------
  */
 
-/* true if the field is new. event: EVENT_HSET or EVENT_HINCRBY */
+struct hput {
+    enum event event; /* EVENT_HSET, EVENT_HINCRBY or EVENT_HINCRBYFLOAT */
+    struct lifetime life;
+};
+
+/* true if the field is new. `value` may be the field's own, or a part of it. */
 bool txn_hash_put(struct txn *txn, struct entry *entry, struct bytes field, struct bytes value,
-                  enum event event);
+                  const struct hput *how);
 bool txn_hash_remove(struct txn *txn, struct entry *entry, struct bytes field);
 
 /* ---- sorted sets: txn_zset.c --------------------------------------------------------------------
@@ -149,6 +197,7 @@ struct zput {
     bool only_greater, only_less; /* GT, LT */
     bool add;                     /* INCR: the score is added to the member's */
     enum event event;             /* EVENT_ZADD or EVENT_ZINCR */
+    struct lifetime life;         /* of a member that is refused, nothing changes */
 };
 enum zput_result { ZPUT_ADDED, ZPUT_MOVED, ZPUT_SAME, ZPUT_REFUSED, ZPUT_NAN };
 
@@ -172,18 +221,63 @@ void txn_rede_remove(struct txn *txn, struct entry *entry, struct element *eleme
 
 /* ---- for the mutators themselves ------------------------------------------------------------ */
 
+/* Does a put have to know the member's own deadline? Not where the rule, or that there is none,
+ * settles it. */
+static inline bool txn_life_matters(const struct txn *txn, const struct entry *entry,
+                                    struct lifetime life)
+{
+    if (life.rule == LIFE_ADD || life.rule == LIFE_KEEP)
+        return entry->object.timed || txn->store->policies.count > 0;
+    return life.rule != LIFE_CLEAR || entry->object.timed;
+}
+/* The deadline that a put leaves a member of entry with: `old` is its own, `present` or not. */
+msec txn_life_at(struct txn *txn, const struct entry *entry, struct lifetime life, bool present,
+                 msec old);
+/* The keyspace learns of the value's next moment; the event ("sexpire" ...) is told of a member
+ * that a put gave another deadline. */
+void txn_member_timed(struct txn *txn, struct entry *entry, struct bytes member, enum event event);
+/* Members left: the same, and perhaps it was the last one. */
+void txn_member_left(struct txn *txn, struct entry *entry);
+/* What happened to the key, for its policy: looked at when the call ends. */
+enum policy_cause {
+    POLICY_CREATED, /* or overwritten as a whole */
+    POLICY_WRITTEN,
+    POLICY_TIMED, /* the command itself has given it a deadline, or taken it away */
+    POLICY_GROWN, /* a sorted set has a member more */
+    POLICY_PUSHED_HEAD,
+    POLICY_PUSHED_TAIL,
+    POLICY_READ,
+};
+void txn_policy_note(struct txn *txn, struct entry *entry, enum policy_cause cause);
+/* The entry is about to be freed; NULL: all of them are. */
+void txn_policy_forget(struct txn *txn, const struct entry *entry);
+void txn_policy_end(struct txn *txn); /* of the call */
+/* A whole new value for key: its members get the deadlines that a policy gives those added. O(n) */
+void txn_policy_time_members(struct txn *txn, struct bytes key, struct object *object);
+static inline void txn_note(struct txn *txn, struct entry *entry, enum policy_cause cause)
+{
+    if (txn->store->policies.count > 0 && txn->origin == FROM_CLIENT)
+        txn_policy_note(txn, entry, cause);
+}
+
 /* Whatever is at key (settled) becomes this object (handed over); the deadline stays. Records only
  * the event "new" where there was nothing. */
 struct entry *txn_key_put(struct txn *txn, struct bytes key, struct object object);
 /* A new entry with this object (handed over), and the event "new". */
 struct entry *txn_key_add(struct txn *txn, struct bytes key, struct object object);
 
-/* Tells the listener. One call tells one event per key once: later ones travel as EVENT_NONE, so
- * that ZADD with three members is one "zadd". */
+/* Tells the listener, and notes that the entry was used and written. One call tells one event per
+ * key once: later ones are marked `again`, so that ZADD with three members is one "zadd". */
 void txn_record(struct txn *txn, struct entry *entry, struct effect *effect);
+/* The same for what is nobody's use of the entry: a member died. */
+void txn_tell(struct txn *txn, struct entry *entry, struct effect *effect);
 /* As txn_record, but each one is told (MSET k a k b is two "set"). */
 void txn_record_each(struct txn *txn, struct bytes key, struct effect *effect);
 /* Notes that a mutator may have emptied the entry's collection. */
 void txn_note_emptied(struct txn *txn, struct entry *entry);
+/* The key of an empty collection goes at once, with "del". */
+void txn_drop_emptied(struct txn *txn, struct entry *entry);
+/* An entry is about to be freed: the call must not remember it. */
+void txn_forget(struct txn *txn, const struct entry *entry);
 
 #endif

@@ -2,19 +2,33 @@
 #include "store/txn.h"
 
 bool txn_hash_put(struct txn *txn, struct entry *entry, struct bytes field, struct bytes value,
-                  enum event event)
+                  const struct hput *how)
 {
-    bool is_new = hash_set(entry->object.hash, field, value);
-    struct effect effect = { .kind = EFFECT_HASH_PUT, .event = event, .a = field, .b = value };
+    struct hash *hash = entry->object.hash;
+    msec old = NEVER;
+    bool present = txn_life_matters(txn, entry, how->life) && hash_deadline(hash, field, &old);
+    msec at = txn_life_at(txn, entry, how->life, present, old);
+
+    struct effect effect = {
+        .kind = EFFECT_HASH_PUT, .event = how->event, .a = field, .b = value, .at = at
+    };
+    /* Told first: what was given may be the hash's own. */
     txn_record(txn, entry, &effect);
+    bool is_new = hash_set(hash, field, value, at);
+    if (at != old && at != NEVER)
+        txn_member_timed(txn, entry, field, EVENT_HEXPIRE);
+    else if (entry->object.timed) /* HSET may have taken the deadline away */
+        keyspace_rearm(txn->ks, entry);
     return is_new;
 }
 
 bool txn_hash_remove(struct txn *txn, struct entry *entry, struct bytes field)
 {
-    if (!hash_remove(entry->object.hash, field)) return false;
+    struct bytes value;
+    if (!hash_get(entry->object.hash, field, &value)) return false;
     struct effect effect = { .kind = EFFECT_HASH_DROP, .event = EVENT_HDEL, .a = field };
     txn_record(txn, entry, &effect);
-    txn_note_emptied(txn, entry);
+    hash_remove(entry->object.hash, field);
+    txn_member_left(txn, entry);
     return true;
 }

@@ -3,25 +3,30 @@
 #include "store/txn.h"
 #include "store/walk.h"
 
-/* An entry is about to be freed: the call must not remember it. */
-static void forget(struct txn *txn, const struct entry *entry)
-{
-    if (txn->told_entry == entry) txn->told_entry = NULL;
-    for (unsigned i = 0; i < txn->emptied_count; i++)
-        if (txn->emptied[i] == entry) txn->emptied[i--] = txn->emptied[--txn->emptied_count];
-}
-
 static bool is_dead(const struct txn *txn, const struct entry *entry)
 {
-    return txn->origin != FROM_REPLAY && instant_dead(entry->expires_at, txn->now);
+    return txn->origin != FROM_REPLAY && entry_dead(entry, txn->now);
+}
+
+/* Members that are due leave. NULL: the last of them was, and the key went too. */
+static struct entry *settle_members(struct txn *txn, struct entry *entry)
+{
+    if (object_moment(&entry->object) > txn->now) return entry;
+    if (txn->no_expiry && object_all_dead(&entry->object, txn->now)) return NULL;
+    /* Even while nothing should change (no_expiry): a reader must not meet the dead. */
+    txn_member_purge(txn, &entry, txn->now - 1, SIZE_MAX);
+    return entry;
 }
 
 struct entry *txn_peek(struct txn *txn, struct bytes key)
 {
     struct entry *entry = keyspace_find(txn->ks, key);
-    if (entry == NULL || !is_dead(txn, entry)) return entry;
-    if (!txn->no_expiry) txn_key_drop(txn, entry, EVENT_EXPIRED);
-    return NULL;
+    if (entry == NULL || txn->origin == FROM_REPLAY) return entry;
+    if (instant_dead(entry->expires_at, txn->now)) {
+        if (!txn->no_expiry) txn_key_drop(txn, entry, EVENT_EXPIRED);
+        return NULL;
+    }
+    return entry->object.timed ? settle_members(txn, entry) : entry;
 }
 
 static void note_access(const struct txn *txn, struct entry *entry)
@@ -47,6 +52,7 @@ struct entry *txn_read(struct txn *txn, struct bytes key)
     }
     txn->store->stats.hits++;
     note_access(txn, entry);
+    txn_note(txn, entry, POLICY_READ);
     return entry;
 }
 
@@ -54,6 +60,7 @@ struct entry *txn_key_add(struct txn *txn, struct bytes key, struct object objec
 {
     struct entry *entry = keyspace_add(txn->ks, key, object);
     access_begin(txn->store, entry, txn->now);
+    txn_note(txn, entry, POLICY_CREATED);
     struct effect effect = { .kind = EFFECT_NONE, .event = EVENT_NEW };
     txn_record_each(txn, entry_key(entry), &effect);
     return entry;
@@ -63,8 +70,10 @@ struct entry *txn_key_put(struct txn *txn, struct bytes key, struct object objec
 {
     struct entry *entry = txn_find(txn, key);
     if (entry == NULL) return txn_key_add(txn, key, object);
+    bool was_timed = entry->object.timed;
     reclaim_object(&txn->store->reclaim, entry->object);
     entry->object = object;
+    if (was_timed || object.timed) keyspace_rearm(txn->ks, entry);
     access_note(txn->store, entry, txn->now);
     return entry;
 }
@@ -78,8 +87,11 @@ void txn_key_drop(struct txn *txn, struct entry *entry, enum event event)
 {
     struct effect effect = { .kind = EFFECT_DROP, .event = event };
     txn_record_each(txn, entry_key(entry), &effect);
-    if (event == EVENT_EXPIRED) txn->store->stats.expired_keys++;
-    forget(txn, entry);
+    if (event == EVENT_EXPIRED) {
+        txn->store->stats.expired_keys++;
+        lag_add(&txn->store->stats.lag, txn->now - entry->expires_at, 1);
+    }
+    txn_forget(txn, entry);
     reclaim_object(&txn->store->reclaim, keyspace_remove(txn->ks, entry));
 }
 
@@ -90,6 +102,7 @@ bool txn_key_expire(struct txn *txn, struct entry *entry, msec at)
         return false;
     }
     keyspace_set_deadline(txn->ks, entry, at);
+    txn_note(txn, entry, POLICY_TIMED);
     struct effect effect = { .kind = EFFECT_EXPIRE, .event = EVENT_EXPIRE, .at = at };
     txn_record_each(txn, entry_key(entry), &effect);
     return true;
@@ -99,6 +112,7 @@ bool txn_key_persist(struct txn *txn, struct entry *entry)
 {
     if (entry->expires_at == NEVER) return false;
     keyspace_set_deadline(txn->ks, entry, NEVER);
+    txn_note(txn, entry, POLICY_TIMED);
     struct effect effect = { .kind = EFFECT_PERSIST, .event = EVENT_PERSIST };
     txn_record_each(txn, entry_key(entry), &effect);
     return true;
@@ -109,7 +123,7 @@ static void vacate(struct txn *txn, struct bytes key)
 {
     struct entry *old = txn_find(txn, key);
     if (old == NULL) return;
-    forget(txn, old);
+    txn_forget(txn, old);
     reclaim_object(&txn->store->reclaim, keyspace_remove(txn->ks, old));
 }
 
@@ -123,7 +137,7 @@ void txn_key_rename(struct txn *txn, struct entry *entry, struct bytes to)
     txn_record_each(txn, entry_key(entry), &from);
     struct effect now = { .kind = EFFECT_NONE, .event = EVENT_RENAME_TO };
     txn_record_each(txn, to, &now);
-    forget(txn, entry);
+    txn_forget(txn, entry);
     keyspace_remove(txn->ks, entry);
 }
 
@@ -169,7 +183,7 @@ bool txn_key_move(struct txn *txn, struct entry *entry, unsigned db)
     txn_record_each(txn, key, &effect);
     struct effect told = { .kind = EFFECT_NONE, .event = EVENT_MOVE_TO };
     record_in(txn, db, key, &told);
-    forget(txn, entry);
+    txn_forget(txn, entry);
     keyspace_remove(txn->ks, entry);
     return true;
 }
@@ -194,12 +208,14 @@ struct entry *txn_key_store(struct txn *txn, struct bytes key, struct object obj
         if (entry != NULL) txn_key_drop(txn, entry, EVENT_DEL);
         return NULL;
     }
+    txn_policy_time_members(txn, key, &object);
     if (entry != NULL) {
         struct effect drop = { .kind = EFFECT_DROP };
         txn_record_each(txn, key, &drop);
     }
     entry = txn_key_put(txn, key, object);
     keyspace_set_deadline(txn->ks, entry, NEVER);
+    txn_note(txn, entry, POLICY_CREATED);
     struct recording recording = { txn, entry };
     if (txn->store->listening & LISTEN_CHANGES)
         walk_object(&entry->object, record_element, &recording);
@@ -235,6 +251,7 @@ void txn_flush(struct txn *txn, unsigned db)
     record_in(txn, db, (struct bytes){ NULL, 0 }, &effect);
     txn->emptied_count = 0;
     txn->told_entry = NULL;
+    txn_policy_forget(txn, NULL);
     if (dict_count(&ks->dict) == 0) return;
     reclaim_keyspace(&txn->store->reclaim, *ks);
     keyspace_init(ks, db);

@@ -12,6 +12,7 @@ void txn_list_push(struct txn *txn, struct entry *entry, enum list_end end, stru
         .a = list_at(list, end == LIST_HEAD ? 0 : list_count(list) - 1),
     };
     txn_record(txn, entry, &effect);
+    txn_note(txn, entry, end == LIST_HEAD ? POLICY_PUSHED_HEAD : POLICY_PUSHED_TAIL);
 }
 
 void txn_list_pop(struct txn *txn, struct entry *entry, enum list_end end, size_t count)
@@ -61,6 +62,9 @@ void txn_list_insert(struct txn *txn, struct entry *entry, size_t index, struct 
         .from = (int64_t)index,
     };
     txn_record(txn, entry, &effect);
+    /* As if pushed at the nearer end: a policy's MAXLEN lets it live. */
+    size_t behind = list_count(entry->object.list) - 1 - index;
+    txn_note(txn, entry, index < behind ? POLICY_PUSHED_HEAD : POLICY_PUSHED_TAIL);
 }
 
 size_t txn_list_remove(struct txn *txn, struct entry *entry, int64_t count, struct bytes element)

@@ -1,27 +1,66 @@
 /* txn_set: mutators of sets. */
 #include "store/txn.h"
 
-bool txn_set_add(struct txn *txn, struct entry *entry, struct bytes member)
+/* The member was there: only its deadline may change. */
+static void set_again(struct txn *txn, struct entry *entry, struct bytes member,
+                      struct lifetime life)
 {
-    if (!set_add(entry->object.set, member)) return false;
-    struct effect effect = { .kind = EFFECT_SET_ADD, .event = EVENT_SADD, .a = member };
+    if (!txn_life_matters(txn, entry, life)) return;
+    msec old;
+    set_deadline(entry->object.set, member, &old);
+    msec at = txn_life_at(txn, entry, life, true, old);
+    if (at == old) return;
+    struct effect effect = {
+        .kind = EFFECT_SET_EXPIRE,
+        .event = at == NEVER ? EVENT_SPERSIST : EVENT_SEXPIRE,
+        .a = member,
+        .at = at,
+    };
     txn_record(txn, entry, &effect);
+    set_expire(entry->object.set, member, at);
+    keyspace_rearm(txn->ks, entry);
+}
+
+bool txn_set_add(struct txn *txn, struct entry *entry, struct bytes member, struct lifetime life)
+{
+    msec at = txn_life_at(txn, entry, life, false, NEVER);
+    if (!set_add(entry->object.set, member, at)) {
+        set_again(txn, entry, member, life);
+        return false;
+    }
+    struct effect effect = { .kind = EFFECT_SET_ADD, .event = EVENT_SADD, .a = member, .at = at };
+    txn_record(txn, entry, &effect);
+    if (at != NEVER) txn_member_timed(txn, entry, member, EVENT_SEXPIRE);
     return true;
 }
 
 bool txn_set_remove(struct txn *txn, struct entry *entry, struct bytes member, enum event event)
 {
-    struct blob *taken = set_take(entry->object.set, member);
-    if (taken == NULL) return false;
-    struct effect effect = { .kind = EFFECT_SET_DROP, .event = event, .a = blob_view(taken) };
+    struct set *set = entry->object.set;
+    if (!set_has(set, member)) return false;
+    struct effect effect = { .kind = EFFECT_SET_DROP, .event = event, .a = member };
+    /* Told first: what was given may be the set's own. */
     txn_record(txn, entry, &effect);
-    blob_free(taken);
-    txn_note_emptied(txn, entry);
+    set_remove(set, member);
+    txn_member_left(txn, entry);
     return true;
+}
+
+/* Each by name, for those who want to know. */
+static void tell_all(struct txn *txn, struct entry *entry, enum event event)
+{
+    struct set_iter iter;
+    struct bytes member;
+    set_iter_begin(&iter, entry->object.set);
+    while (set_iter_next(&iter, &member)) {
+        struct effect told = { .kind = EFFECT_NONE, .event = event, .a = member };
+        txn_tell(txn, entry, &told);
+    }
 }
 
 void txn_set_remove_all(struct txn *txn, struct entry *entry, enum event event)
 {
+    if (txn->store->listening & LISTEN_MEMBERS) tell_all(txn, entry, event);
     struct effect told = { .kind = EFFECT_NONE, .event = event };
     txn_record(txn, entry, &told);
     txn_key_drop(txn, entry, EVENT_DEL);

@@ -4,6 +4,12 @@
 #include "store/access.h"
 #include "store/txn.h"
 
+static enum policy_cause string_cause(const struct string_set *how)
+{
+    if (how->keep_ttl) return POLICY_WRITTEN;
+    return how->at == NEVER ? POLICY_CREATED : POLICY_TIMED;
+}
+
 void txn_string_set(struct txn *txn, struct bytes key, struct bytes value,
                     const struct string_set *how)
 {
@@ -12,6 +18,7 @@ void txn_string_set(struct txn *txn, struct bytes key, struct bytes value,
     struct entry *entry = txn_key_put(txn, key, object);
     if (!how->keep_ttl && entry->expires_at != how->at)
         keyspace_set_deadline(txn->ks, entry, how->at);
+    txn_note(txn, entry, string_cause(how));
 
     struct effect set = {
         .kind = EFFECT_SET,
@@ -48,6 +55,7 @@ int64_t txn_string_append(struct txn *txn, struct entry *entry, struct bytes tai
     if (!overwrite(entry, entry->object.string->len, tail)) return -1;
     struct effect effect = { .kind = EFFECT_APPEND, .event = EVENT_APPEND, .a = tail };
     txn_record_each(txn, entry_key(entry), &effect);
+    txn_note(txn, entry, POLICY_WRITTEN);
     access_note(txn->store, entry, txn->now);
     return entry->object.string->len;
 }

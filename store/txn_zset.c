@@ -4,39 +4,77 @@
 #include "store/ensure.h"
 #include "store/txn.h"
 
-enum zput_result txn_zset_put(struct txn *txn, struct entry *entry, struct bytes member,
-                              double *score, const struct zput *how)
+/* What the put does to an old score: the result if that is the end of it. */
+static enum zput_result next_score(const struct zput *how, bool present, double old, double *score)
 {
-    struct zset *zset = entry->object.zset;
-    double old = 0;
-    bool present = zset_score(zset, member, &old);
     if (present ? how->only_new : how->only_present) return ZPUT_REFUSED;
-
     double next = present && how->add ? old + *score : *score;
     if (isnan(next)) return ZPUT_NAN;
     if (present && how->only_greater && next <= old) return ZPUT_REFUSED;
     if (present && how->only_less && next >= old) return ZPUT_REFUSED;
     *score = next;
-    if (present && next == old) return ZPUT_SAME;
+    if (!present) return ZPUT_ADDED;
+    return next == old ? ZPUT_SAME : ZPUT_MOVED;
+}
 
-    zset_put(zset, member, next);
+enum zput_result txn_zset_put(struct txn *txn, struct entry *entry, struct bytes member,
+                              double *score, const struct zput *how)
+{
+    struct zset *zset = entry->object.zset;
+    double old_score = 0;
+    bool present = zset_score(zset, member, &old_score);
+    enum zput_result result = next_score(how, present, old_score, score);
+    if (result == ZPUT_REFUSED || result == ZPUT_NAN) return result;
+
+    msec old = NEVER;
+    if (present && txn_life_matters(txn, entry, how->life)) zset_deadline(zset, member, &old);
+    msec at = txn_life_at(txn, entry, how->life, present, old);
+    if (result == ZPUT_SAME && at == old) return result;
+
+    bool moved = result != ZPUT_SAME;
     struct effect effect = {
-        .kind = EFFECT_ZSET_PUT,
-        .event = how->event,
+        .kind = moved ? EFFECT_ZSET_PUT : EFFECT_ZSET_EXPIRE,
+        .event = moved         ? how->event
+                 : at == NEVER ? EVENT_ZPERSIST
+                               : EVENT_ZEXPIRE,
         .a = member,
-        .score = next,
+        .score = *score,
+        .at = at,
     };
+    /* Told first: what was given may be the set's own. */
     txn_record(txn, entry, &effect);
-    return present ? ZPUT_MOVED : ZPUT_ADDED;
+    if (!present) txn_note(txn, entry, POLICY_GROWN);
+    zset_put(zset, member, *score, at);
+    if (moved && at != old && at != NEVER)
+        txn_member_timed(txn, entry, member, EVENT_ZEXPIRE);
+    else if (at != old || entry->object.timed)
+        keyspace_rearm(txn->ks, entry);
+    return result;
 }
 
 bool txn_zset_remove(struct txn *txn, struct entry *entry, struct bytes member)
 {
-    if (!zset_remove(entry->object.zset, member)) return false;
+    double score;
+    if (!zset_score(entry->object.zset, member, &score)) return false;
     struct effect effect = { .kind = EFFECT_ZSET_DROP, .event = EVENT_ZREM, .a = member };
     txn_record(txn, entry, &effect);
-    txn_note_emptied(txn, entry);
+    zset_remove(entry->object.zset, member);
+    txn_member_left(txn, entry);
     return true;
+}
+
+/* Each by name, for those who want to know. */
+static void tell_ranks(struct txn *txn, struct entry *entry, size_t from, size_t to,
+                       enum event event)
+{
+    struct zset_iter iter;
+    struct bytes member;
+    double score;
+    zset_iter_at(&iter, entry->object.zset, from);
+    for (size_t left = to - from; left > 0 && zset_iter_next(&iter, &member, &score); left--) {
+        struct effect told = { .kind = EFFECT_NONE, .event = event, .a = member };
+        txn_tell(txn, entry, &told);
+    }
 }
 
 void txn_zset_remove_ranks(struct txn *txn, struct entry *entry, size_t from, size_t to,
@@ -45,6 +83,7 @@ void txn_zset_remove_ranks(struct txn *txn, struct entry *entry, size_t from, si
     size_t count = zset_count(entry->object.zset);
     ensure(from <= to && to <= count, "ranks %zu to %zu of %zu", from, to, count);
     if (from == to) return;
+    if (txn->store->listening & LISTEN_MEMBERS) tell_ranks(txn, entry, from, to, event);
     zset_remove_ranks(entry->object.zset, from, to);
     struct effect effect = {
         .kind = EFFECT_ZSET_CUT,
@@ -53,5 +92,5 @@ void txn_zset_remove_ranks(struct txn *txn, struct entry *entry, size_t from, si
         .to = (int64_t)to,
     };
     txn_record(txn, entry, &effect);
-    txn_note_emptied(txn, entry);
+    txn_member_left(txn, entry);
 }

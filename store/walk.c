@@ -33,7 +33,7 @@ static void walk_set(const struct object *object, const struct visitor *to)
     struct bytes member;
     set_iter_begin(&iter, object->set);
     while (set_iter_next(&iter, &member))
-        give(to, (struct effect){ .kind = EFFECT_SET_ADD, .a = member });
+        give(to, (struct effect){ .kind = EFFECT_SET_ADD, .a = member, .at = iter.at });
 }
 
 static void walk_hash(const struct object *object, const struct visitor *to)
@@ -42,7 +42,7 @@ static void walk_hash(const struct object *object, const struct visitor *to)
     struct bytes field, value;
     hash_iter_begin(&iter, object->hash);
     while (hash_iter_next(&iter, &field, &value))
-        give(to, (struct effect){ .kind = EFFECT_HASH_PUT, .a = field, .b = value });
+        give(to, (struct effect){ .kind = EFFECT_HASH_PUT, .a = field, .b = value, .at = iter.at });
 }
 
 static void walk_zset(const struct object *object, const struct visitor *to)
@@ -52,7 +52,8 @@ static void walk_zset(const struct object *object, const struct visitor *to)
     double score;
     zset_iter_at(&iter, object->zset, 0);
     while (zset_iter_next(&iter, &member, &score))
-        give(to, (struct effect){ .kind = EFFECT_ZSET_PUT, .a = member, .score = score });
+        give(to, (struct effect){
+                     .kind = EFFECT_ZSET_PUT, .a = member, .score = score, .at = iter.at });
 }
 
 static void walk_dehydrator(const struct object *object, const struct visitor *to)
@@ -86,9 +87,9 @@ static void put_into(void *ctx, struct effect *effect)
     struct object *copy = ctx;
     switch (copy->type) {
     case TYPE_LIST: list_push(copy->list, LIST_TAIL, effect->a); break;
-    case TYPE_SET: set_add(copy->set, effect->a); break;
-    case TYPE_HASH: hash_set(copy->hash, effect->a, effect->b); break;
-    case TYPE_ZSET: zset_put(copy->zset, effect->a, effect->score); break;
+    case TYPE_SET: set_add(copy->set, effect->a, effect->at); break;
+    case TYPE_HASH: hash_set(copy->hash, effect->a, effect->b, effect->at); break;
+    case TYPE_ZSET: zset_put(copy->zset, effect->a, effect->score, effect->at); break;
     case TYPE_DEHYDRATOR:
         dehydrator_push(copy->dehydrator, effect->a, effect->b, effect->at);
         break;
@@ -105,6 +106,7 @@ struct object walk_copy(const struct object *object)
                                 .text = object->text };
     struct object copy = object_new(object->type);
     walk_object(object, put_into, &copy);
+    copy.timed = object->timed;
     /* Once large, always large: the name may say more than the elements do. */
     if (strcmp(object_encoding(&copy), object_encoding(object)) != 0) object_widen(&copy);
     return copy;

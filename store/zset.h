@@ -1,6 +1,9 @@
 /* zset: members with scores, found by member, by score and by rank.
- * Knows members, scores and ranks; refuses to know keys or commands. A range is a pair of ranks
- * [from, to), whatever it was asked by. */
+ * Knows members, scores, ranks and instants; refuses to know keys, commands and now. A range is a
+ * pair of ranks [from, to), whatever it was asked by.
+ *
+ * A small sorted set is packed in one allocation, in order; a large one is a table and a tree.
+ * Borrowed members are valid until the next change of the set. */
 #ifndef STORE_ZSET_H
 #define STORE_ZSET_H
 
@@ -9,6 +12,8 @@
 #include <stdint.h>
 
 #include "store/bytes.h"
+#include "store/instant.h"
+#include "store/packed.h"
 #include "store/ranked.h"
 
 struct zset;
@@ -23,7 +28,9 @@ bool zset_rank(const struct zset *zset, struct bytes member, size_t *rank);   /*
 size_t zset_below_score(const struct zset *zset, double score, bool or_equal);
 size_t zset_below_member(const struct zset *zset, struct bytes member, bool or_equal);
 
-void zset_put(struct zset *zset, struct bytes member, double score); /* adds or moves. O(log n) */
+/* Adds or moves; the member has this deadline (NEVER: none) from now on. `member` may be the set's
+ * own. O(log n) */
+void zset_put(struct zset *zset, struct bytes member, double score, msec at);
 bool zset_remove(struct zset *zset, struct bytes member);
 void zset_remove_ranks(struct zset *zset, size_t from, size_t to); /* from <= to <= count */
 
@@ -32,11 +39,31 @@ uint64_t zset_scan(const struct zset *zset, uint64_t cursor,
                    void (*visit)(void *ctx, struct bytes member, double score), void *ctx);
 
 struct zset_iter {
-    struct ranked_iter in;
+    const struct zset *zset;
+    struct ranked_iter in;             /* of a large one */
+    size_t rank;                       /* of a small one: where it stands */
+    uint16_t places[PACKED_MAX_COUNT]; /* of its records */
+    msec at;                           /* the deadline of the member just given, or NEVER */
 };
 void zset_iter_at(struct zset_iter *iter, const struct zset *zset, size_t rank);
 bool zset_iter_next(struct zset_iter *iter, struct bytes *member, double *score);
 bool zset_iter_prev(struct zset_iter *iter, struct bytes *member, double *score);
+
+/* ---- deadlines ---- */
+
+/* False: no such member. NEVER: it has no deadline. O(1) */
+bool zset_deadline(const struct zset *zset, struct bytes member, msec *at);
+/* Sets it, or with NEVER takes it away; false: no such member. `member` may be the zset's own.
+ * O(log n) */
+bool zset_expire(struct zset *zset, struct bytes member, msec at);
+/* The member that ends first; false: none has a deadline. O(1) */
+bool zset_first(const struct zset *zset, struct bytes *member, msec *at);
+size_t zset_count_timed(const struct zset *zset); /* with a deadline. O(1) */
+/* No deadline in it is later; perhaps all are earlier. INT64_MIN without any. O(1) when large */
+msec zset_latest(const struct zset *zset);
+/* Those with a deadline <= until, in no order; O(visited) when large. Return false to stop. */
+void zset_each_until(const struct zset *zset, msec until,
+                     bool (*visit)(void *ctx, struct bytes member, msec at), void *ctx);
 
 const char *
 zset_encoding(const struct zset *zset); /* listpack (<= 128 members, <= 64 bytes) or skiplist */

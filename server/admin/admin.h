@@ -13,6 +13,7 @@
 #include "server/observe.h"
 #include "server/pubsub.h"
 #include "server/stats.h"
+#include "server/survey.h"
 #include "server/tracking.h"
 #include "server/waiters.h"
 #include "server/watch.h"
@@ -68,6 +69,9 @@ struct server_context {
 };
 extern const struct command_group server_commands;
 
+/* EXPIRY; context: struct survey, or NULL. */
+extern const struct command_group expiry_commands;
+
 /* SLOWLOG MONITOR; context: struct observer. */
 extern const struct command_group slowlog_commands;
 
@@ -108,6 +112,7 @@ struct admin_parts {
     struct pubsub *pubsub;
     struct notify *notify;
     struct observer *observer;
+    struct survey *survey; /* NULL: no call waits for a survey */
     const char *run_id;
     void (*changed)(void *ctx);
     void *ctx;

@@ -16,6 +16,7 @@
 #include "server/args.h"
 #include "server/version.h"
 #include "store/mem.h"
+#include "store/outlook.h"
 
 struct report {
     const struct server_context *context;
@@ -98,6 +99,34 @@ static void section_expired(struct report *report)
     line(report, "clock:%s", report->context->clock->stepped ? "held" : "real");
     line(report, "next_due_msec:%" PRId64, next == NEVER ? (msec)-1 : next);
     line(report, "reclaim_pending:%d", reclaim_pending(&store->reclaim));
+}
+
+/* What is late is counted up to this many: nobody waits for more. */
+enum { OVERDUE_MOST = 10000 };
+
+static void section_expiry(struct report *report)
+{
+    const struct store *store = report->context->store;
+    const struct store_stats *stats = &store->stats;
+    struct overdue overdue = { 0 };
+    size_t with_deadline = 0;
+    for (unsigned db = 0; db < store->database_count; db++) {
+        outlook_overdue(&store->databases[db], report->now, OVERDUE_MOST, &overdue);
+        with_deadline += agenda_count(&store->databases[db].agenda);
+    }
+    msec next = store_next_due(store);
+    if (next != NEVER) next = next > report->now ? next - report->now : 0;
+    line(report, "expired_keys:%" PRIu64, stats->expired_keys);
+    line(report, "expired_members:%" PRIu64, stats->expired_members);
+    line(report, "keys_with_deadlines:%zu", with_deadline); /* of their own or inside */
+    line(report, "overdue_keys:%zu", overdue.keys);
+    line(report, "overdue_members:%zu", overdue.members);
+    line(report, "next_due_in_msec:%" PRId64, next == NEVER ? (msec)-1 : next);
+    line(report,
+         "lag_msec:p50=%" PRId64 ",p90=%" PRId64 ",p99=%" PRId64 ",p99.9=%" PRId64 ",max=%" PRId64,
+         lag_percentile(&stats->lag, 50), lag_percentile(&stats->lag, 90),
+         lag_percentile(&stats->lag, 99), lag_percentile(&stats->lag, 99.9), stats->lag.max);
+    line(report, "lag_count:%" PRIu64, stats->lag.total);
 }
 
 static void section_clients(struct report *report)
@@ -191,6 +220,7 @@ static void section_stats(struct report *report)
     line(report, "total_net_input_bytes:%" PRIu64, stats->bytes_in);
     line(report, "total_net_output_bytes:%" PRIu64, stats->bytes_out);
     line(report, "rejected_connections:%" PRIu64, stats->rejected_connections);
+    line(report, "expired_subkeys:%" PRIu64, store->expired_members);
     line(report, "expired_keys:%" PRIu64, store->expired_keys);
     line(report, "evicted_keys:%" PRIu64, store->evicted_keys);
     idle_lines(report, idle);
@@ -325,6 +355,7 @@ static const struct section {
 } sections[] = {
     { "SERVER", "Server", section_server, false },
     { "EXPIRED", "Expired", section_expired, false },
+    { "EXPIRY", "Expiry", section_expiry, false },
     { "CLIENTS", "Clients", section_clients, false },
     { "MEMORY", "Memory", section_memory, false },
     { "PERSISTENCE", "Persistence", section_persistence, false },

@@ -235,10 +235,12 @@ static const char *type_of_value(struct bytes name)
                                         "destination", "source",    "src",  "dst",
                                         "destkey",     "sourcekey", NULL };
     static const char *const integers[] = {
-        "seconds", "milliseconds", "count",     "offset",  "index",       "start",          "stop",
-        "end",     "increment",    "decrement", "cursor",  "ttl",         "numkeys",        "db",
-        "index1",  "index2",       "len",       "min-len", "rank",        "num-matches",    "limit",
-        "bit",     "client-id",    "protover",  "version", "numreplicas", "destination-db", NULL,
+        "seconds", "milliseconds", "count",          "offset",    "index",      "start",
+        "stop",    "end",          "increment",      "decrement", "cursor",     "ttl",
+        "numkeys", "db",           "index1",         "index2",    "len",        "min-len",
+        "rank",    "num-matches",  "limit",          "bit",       "client-id",  "protover",
+        "version", "numreplicas",  "destination-db", "numfields", "nummembers", "delay",
+        NULL,
     };
     static const char *const doubles[] = { "score",  "timeout", "longitude", "latitude",
                                            "radius", "width",   "height",    NULL };

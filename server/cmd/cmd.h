@@ -18,6 +18,8 @@ extern const struct command_group sort_commands;
 extern const struct command_group wait_commands;
 /* OBJECT. */
 extern const struct command_group object_commands;
+/* POLICY. */
+extern const struct command_group policy_commands;
 
 /* SET GET MSET APPEND and the like. Context: const int64_t *, the length that no string may pass by
  * APPEND (proto-max-bulk-len); NULL: 512 MiB. */
@@ -43,9 +45,17 @@ extern const struct command_group set_commands;
 extern const struct command_group set_algebra_commands;
 /* SPOP SRANDMEMBER. */
 extern const struct command_group set_random_commands;
+/* SADDEX. */
+extern const struct command_group set_ex_commands;
 extern const struct command_group hash_commands;
 /* HRANDFIELD. */
 extern const struct command_group hash_random_commands;
+/* HSETEX HGETEX HGETDEL. */
+extern const struct command_group hash_ex_commands;
+/* HEXPIRE SEXPIRE ZEXPIRE and their families. */
+extern const struct command_group member_expire_commands;
+/* EXPIREMEMBER, FIELDEXPIRE and what is like them. */
+extern const struct command_group foreign_commands;
 /* SSCAN HSCAN ZSCAN. */
 extern const struct command_group collection_scan_commands;
 extern const struct command_group zset_commands;

@@ -76,7 +76,7 @@ static void geoadd_scored(struct call *call, const struct geoadd *how, double *s
 
 static void cmd_geoadd(struct call *call)
 {
-    struct geoadd how = { .put.event = EVENT_ZADD };
+    struct geoadd how = { .put = { .event = EVENT_ZADD, .life = LIFE(ADD) } };
     if (!parse_geoadd(call, &how)) return;
     double *scores = mem_alloc((size_t)how.count * sizeof(*scores));
     geoadd_scored(call, &how, scores);

@@ -208,7 +208,7 @@ static void store_found(struct call *call, const struct search *s, const struct 
     for (size_t i = 0; i < count; i++) {
         const struct geo_place *place = &found->places[i];
         zset_put(result.zset, place->member,
-                 s->store_distance ? place->distance / s->shape.unit : place->score);
+                 s->store_distance ? place->distance / s->shape.unit : place->score, NEVER);
     }
     enum event event = s->form == SEARCH_STORE ? EVENT_GEOSEARCHSTORE : EVENT_GEORADIUSSTORE;
     txn_key_store(call->txn, call->argv[s->destination], result, event);

@@ -11,6 +11,11 @@
 #include "store/hash.h"
 #include "store/txn.h"
 
+/* HSET clears the field's deadline; a number that is counted on keeps it. */
+static const struct hput set_put = { EVENT_HSET, { LIFE_CLEAR, NEVER } };
+static const struct hput incrby_put = { EVENT_HINCRBY, { LIFE_KEEP, NEVER } };
+static const struct hput incrbyfloat_put = { EVENT_HINCRBYFLOAT, { LIFE_KEEP, NEVER } };
+
 static bool put_pairs(struct call *call, int64_t *added)
 {
     struct entry *entry;
@@ -22,7 +27,7 @@ static bool put_pairs(struct call *call, int64_t *added)
     if (!find_typed(call, 1, TYPE_HASH, &entry)) return false;
     entry = entry_or_new(call, 1, entry, TYPE_HASH);
     for (int i = 2; i < call->argc; i += 2)
-        *added += txn_hash_put(call->txn, entry, call->argv[i], call->argv[i + 1], EVENT_HSET);
+        *added += txn_hash_put(call->txn, entry, call->argv[i], call->argv[i + 1], &set_put);
     return true;
 }
 
@@ -52,7 +57,7 @@ static void cmd_hsetnx(struct call *call)
     resp_integer(call->out, is_new);
     if (!is_new) return;
     entry = entry_or_new(call, 1, entry, TYPE_HASH);
-    txn_hash_put(call->txn, entry, call->argv[2], call->argv[3], EVENT_HSET);
+    txn_hash_put(call->txn, entry, call->argv[2], call->argv[3], &set_put);
 }
 
 static void reply_value(struct call *call, const struct entry *entry, struct bytes field)
@@ -138,7 +143,7 @@ static void cmd_hincrby(struct call *call)
     char text[NUMBER_INT64_MAX_CHARS];
     struct bytes sum = bytes_of(text, number_print_int64(text, value));
     entry = entry_or_new(call, 1, entry, TYPE_HASH);
-    txn_hash_put(call->txn, entry, call->argv[2], sum, EVENT_HINCRBY);
+    txn_hash_put(call->txn, entry, call->argv[2], sum, &incrby_put);
     resp_integer(call->out, value);
 }
 
@@ -174,7 +179,7 @@ static void cmd_hincrbyfloat(struct call *call)
     char text[NUMBER_FIXED_MAX_CHARS];
     struct bytes sum = bytes_of(text, number_print_long_double(text, value));
     entry = entry_or_new(call, 1, entry, TYPE_HASH);
-    txn_hash_put(call->txn, entry, call->argv[2], sum, EVENT_HINCRBYFLOAT);
+    txn_hash_put(call->txn, entry, call->argv[2], sum, &incrbyfloat_put);
     reply_bytes(call, sum);
 }
 

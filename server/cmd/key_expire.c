@@ -1,4 +1,5 @@
-/* key_expire: the deadlines of keys: set, moved, asked for, taken away.
+/* key_expire: the deadlines of keys: set, moved, asked for, taken away. TTL, PTTL and PERSIST know
+ * those of members as well.
  * Knows units and conditions; refuses to know how a deadline is kept. */
 #include "server/args.h"
 #include "server/cmd/cmd.h"
@@ -79,18 +80,49 @@ static void cmd_pexpireat(struct call *call)
     expire(call, TTL_UNIX_MSEC);
 }
 
+/* ---- of a key, or of one of its members ------------------------------------------------------ */
+
+/* "key [member]", as in KeyDB; false: an error was replied.
+ * DIFFERS: Redis knows no member. (doc/differs.md) */
+static bool names_one(struct call *call)
+{
+    if (call->argc <= 3) return true;
+    fail_named(call, ERR_ARITY);
+    return false;
+}
+
+static bool persist(struct call *call, struct entry *entry)
+{
+    if (entry == NULL) return false;
+    if (call->argc == 2) return txn_key_persist(call->txn, entry);
+    return type_has_members(entry->object.type) &&
+           txn_member_persist(call->txn, entry, call->argv[2]);
+}
+
 static void cmd_persist(struct call *call)
 {
+    if (!names_one(call)) return;
     struct entry *entry = txn_find(call->txn, call->argv[1]);
-    resp_integer(call->out, entry != NULL && txn_key_persist(call->txn, entry));
+    resp_integer(call->out, persist(call, entry));
+}
+
+/* NEVER: it has none, or is not there. */
+static msec deadline_of(const struct call *call, const struct entry *entry)
+{
+    msec at;
+    if (call->argc == 2) return entry->expires_at;
+    bool found = type_has_members(entry->object.type) &&
+                 object_member_deadline(&entry->object, call->argv[2], &at);
+    return found ? at : NEVER;
 }
 
 /* False: there is none, and the reply says why. */
 static bool read_deadline(struct call *call, msec *at)
 {
     enum { NO_KEY = -2, NO_DEADLINE = -1 };
+    if (!names_one(call)) return false;
     const struct entry *entry = peek_key(call, 1);
-    *at = entry == NULL ? NEVER : entry->expires_at;
+    *at = entry == NULL ? NEVER : deadline_of(call, entry);
     if (*at != NEVER) return true;
     resp_integer(call->out, entry == NULL ? NO_KEY : NO_DEADLINE);
     return false;
@@ -173,18 +205,18 @@ static const struct command rows[] = {
       .summary = "Lets a key end at a Unix time in milliseconds." },
     { .name = "PERSIST",
       .run = cmd_persist,
-      .arity = 2,
+      .arity = -2,
       .flags = WRITE | FAST,
       .acl = ACL_KEYSPACE,
       .keys = { .first = 1, .last = 1, .step = 1 },
       .group = "generic",
       .since = "2.2.0",
       .complexity = "O(log N) where N is the number of keys that have a deadline.",
-      .syntax = "key",
-      .summary = "Takes a key's deadline away." },
+      .syntax = "key [member]",
+      .summary = "Takes away the deadline of a key, or of one of its members." },
     { .name = "TTL",
       .run = cmd_ttl,
-      .arity = 2,
+      .arity = -2,
       .flags = READONLY | FAST,
       .acl = ACL_KEYSPACE,
       .keys = { .first = 1, .last = 1, .step = 1 },
@@ -192,12 +224,12 @@ static const struct command rows[] = {
       .group = "generic",
       .since = "1.0.0",
       .complexity = "O(1)",
-      .syntax = "key",
-      .summary =
-          "Tells the seconds that a key has left; -1 without a deadline, -2 without a key." },
+      .syntax = "key [member]",
+      .summary = "Tells the seconds that a key, or one of its members, has left; -1 without a "
+                 "deadline, -2 without a key." },
     { .name = "PTTL",
       .run = cmd_pttl,
-      .arity = 2,
+      .arity = -2,
       .flags = READONLY | FAST,
       .acl = ACL_KEYSPACE,
       .keys = { .first = 1, .last = 1, .step = 1 },
@@ -205,8 +237,8 @@ static const struct command rows[] = {
       .group = "generic",
       .since = "2.6.0",
       .complexity = "O(1)",
-      .syntax = "key",
-      .summary = "Tells the milliseconds that a key has left." },
+      .syntax = "key [member]",
+      .summary = "Tells the milliseconds that a key, or one of its members, has left." },
     { .name = "EXPIRETIME",
       .run = cmd_expiretime,
       .arity = 2,

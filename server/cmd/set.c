@@ -15,7 +15,7 @@ static void cmd_sadd(struct call *call)
     entry = entry_or_new(call, 1, entry, TYPE_SET);
     int64_t added = 0;
     for (int i = 2; i < call->argc; i++)
-        added += txn_set_add(call->txn, entry, call->argv[i]);
+        added += txn_set_add(call->txn, entry, call->argv[i], LIFE(ADD));
     resp_integer(call->out, added);
 }
 

@@ -71,7 +71,7 @@ static void sort_sets(const struct set **sets, size_t count,
 static bool give(struct result *result, struct bytes member)
 {
     if (result->reply != NULL) resp_bulk(result->reply, member.data, member.len);
-    if (result->set != NULL) set_add(result->set, member);
+    if (result->set != NULL) set_add(result->set, member, NEVER);
     result->count++;
     return result->count != result->limit;
 }
@@ -132,7 +132,7 @@ static void add_all(struct set *to, const struct set *from)
     struct bytes member;
     set_iter_begin(&iter, from);
     while (set_iter_next(&iter, &member))
-        set_add(to, member);
+        set_add(to, member, NEVER);
 }
 
 static void remove_all(struct set *to, const struct set *from)
@@ -295,7 +295,8 @@ static void cmd_sintercard(struct call *call)
 
 /* ---- SMOVE ----------------------------------------------------------------------------------- */
 
-/* Types are not looked at when there is nothing to move, as in Redis. */
+/* The member brings its deadline along; without one it is added as SADD does.
+ * Types are not looked at when there is nothing to move, as in Redis. */
 static void cmd_smove(struct call *call)
 {
     struct bytes member = call->argv[3];
@@ -306,7 +307,8 @@ static void cmd_smove(struct call *call)
         return;
     }
     if (!find_typed(call, 1, TYPE_SET, &from) || !find_typed(call, 2, TYPE_SET, &to)) return;
-    bool moves = set_has(from->object.set, member);
+    msec at = NEVER;
+    bool moves = set_deadline(from->object.set, member, &at);
     resp_integer(call->out, moves);
     if (!moves || from == to) return;
     if (set_count(from->object.set) > 1)
@@ -314,7 +316,8 @@ static void cmd_smove(struct call *call)
     else /* now, not when the call ends: "del" comes before the other's "sadd" */
         txn_set_remove_all(call->txn, from, EVENT_SREM);
     to = entry_or_new(call, 2, to, TYPE_SET);
-    txn_set_add(call->txn, to, member);
+    struct lifetime life = { at == NEVER ? LIFE_ADD : LIFE_SET, at };
+    txn_set_add(call->txn, to, member, life);
 }
 
 #define KEY_RANGE(from, to)                                                                        \

@@ -4,16 +4,19 @@
 #include "server/args.h"
 #include "server/call.h"
 #include "server/cmd/cmd.h"
+#include "server/cmd/member_args.h"
 #include "server/command.h"
 #include "server/error.h"
 #include "store/mem.h"
 #include "store/txn.h"
 #include "store/zset.h"
 
-/* ---- ZADD and ZINCRBY ------------------------------------------------------------------------ */
+/* ---- ZADD, ZADDEX and ZINCRBY ---------------------------------------------------------------- */
 
 struct zadd {
     struct zput put;
+    bool is_timed; /* ZADDEX */
+    struct member_life life;
     bool count_moved; /* CH */
     int first;        /* argument of the first score */
     int pairs;
@@ -26,22 +29,28 @@ struct tally {
     bool not_a_number;
 };
 
-static bool take_option(const struct call *call, int i, struct zadd *how)
+static enum arg_taken take_option(struct call *call, int *i, struct zadd *how)
 {
     const struct {
         const char *word;
         bool *flag;
+        bool unless_timed;
     } options[] = {
-        { "NX", &how->put.only_new },     { "XX", &how->put.only_present },
-        { "CH", &how->count_moved },      { "INCR", &how->put.add },
-        { "GT", &how->put.only_greater }, { "LT", &how->put.only_less },
+        { .word = "NX", .flag = &how->put.only_new },
+        { .word = "XX", .flag = &how->put.only_present },
+        { .word = "CH", .flag = &how->count_moved },
+        { .word = "INCR", .flag = &how->put.add, .unless_timed = true },
+        { .word = "GT", .flag = &how->put.only_greater },
+        { .word = "LT", .flag = &how->put.only_less },
     };
     for (size_t o = 0; o < sizeof(options) / sizeof(options[0]); o++) {
-        if (!arg_is(call, i, options[o].word)) continue;
+        if (!arg_is(call, *i, options[o].word) || (options[o].unless_timed && how->is_timed))
+            continue;
         *options[o].flag = true;
-        return true;
+        *i += 1;
+        return ARG_TAKEN;
     }
-    return false;
+    return how->is_timed ? arg_member_life(call, i, &how->life) : ARG_OTHER;
 }
 
 /* What a ZADD must not ask for; ERROR_COUNT if it is fine. */
@@ -53,14 +62,18 @@ static enum error contradiction(const struct zadd *how)
     if ((put->only_new && only_beyond) || (put->only_greater && put->only_less))
         return ERR_ZADD_GT_LT_NX;
     if (put->add && how->pairs > 1) return ERR_ZADD_INCR_PAIR;
+    if (how->is_timed && !how->life.is_given) return ERR_NO_DEADLINE;
     return ERROR_COUNT;
 }
 
 static bool parse_zadd(struct call *call, struct zadd *how)
 {
+    enum arg_taken taken;
     how->first = 2;
-    while (take_option(call, how->first, how))
-        how->first++;
+    do
+        taken = take_option(call, &how->first, how);
+    while (taken == ARG_TAKEN);
+    if (taken == ARG_FAILED) return false;
     int rest = call->argc - how->first;
     if (rest == 0 || rest % 2 != 0) {
         fail(call, ERR_SYNTAX);
@@ -68,19 +81,35 @@ static bool parse_zadd(struct call *call, struct zadd *how)
     }
     how->pairs = rest / 2;
     how->put.event = how->put.add ? EVENT_ZINCR : EVENT_ZADD;
+    how->put.life =
+        member_lifetime(call, &how->life, how->put.add || how->is_timed ? LIFE(KEEP) : LIFE(ADD));
     enum error error = contradiction(how);
     if (error != ERROR_COUNT) fail(call, error);
     return error == ERROR_COUNT;
+}
+
+/* What was put with a deadline that is past goes again: nothing is new, and what was there has
+ * changed. */
+static enum zput_result end_at_once(struct call *call, struct entry *entry, struct bytes member,
+                                    const struct zadd *how, enum zput_result result)
+{
+    bool gone =
+        result == ZPUT_ADDED || (!how->life.keeps && (result == ZPUT_MOVED || result == ZPUT_SAME));
+    if (!gone) return result;
+    txn_member_expire(call->txn, entry, member, how->life.at);
+    return result == ZPUT_ADDED ? ZPUT_SAME : ZPUT_MOVED;
 }
 
 static struct tally put_all(struct call *call, struct entry *entry, const struct zadd *how,
                             const double *scores)
 {
     struct tally tally = { 0 };
+    bool past = member_life_is_past(call, &how->life);
     for (int i = 0; i < how->pairs; i++) {
         struct bytes member = call->argv[how->first + 2 * i + 1];
         tally.score = scores[i];
         enum zput_result result = txn_zset_put(call->txn, entry, member, &tally.score, &how->put);
+        if (past) result = end_at_once(call, entry, member, how, result);
         tally.added += result == ZPUT_ADDED;
         tally.moved += result == ZPUT_MOVED;
         tally.refused = result == ZPUT_REFUSED;
@@ -133,6 +162,11 @@ static void zadd(struct call *call, struct zadd *how)
 static void cmd_zadd(struct call *call)
 {
     zadd(call, &(struct zadd){ .put.add = false });
+}
+
+static void cmd_zaddex(struct call *call)
+{
+    zadd(call, &(struct zadd){ .is_timed = true });
 }
 
 /* ZADD INCR under another name: Redis reads ZADD's options here too. */
@@ -226,6 +260,19 @@ static const struct command rows[] = {
       .complexity = "O(M*log(N)), M members given, N in the sorted set",
       .syntax = "key [NX|XX] [GT|LT] [CH] [INCR] score member [score member ...]",
       .summary = "Adds members to a sorted set, or moves them to a new score." },
+    { .name = "ZADDEX",
+      .run = cmd_zaddex,
+      .arity = -6,
+      .flags = WRITE | GROWS | FAST,
+      .keys = KEY_FIRST,
+      .group = "sorted-set",
+      .since = "0.1.0",
+      .complexity = "O(M*log(N)), M members given, N in the sorted set",
+      .syntax = "key <EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT "
+                "unix-time-milliseconds> [KEEPTTL] [NX|XX] [GT|LT] [CH] score member [score member "
+                "...]",
+      .summary = "Adds members to a sorted set that end at a deadline; those that are there get it "
+                 "too, without KEEPTTL." },
     { .name = "ZINCRBY",
       .run = cmd_zincrby,
       .arity = 4,

@@ -152,7 +152,7 @@ static double joined(enum aggregate aggregate, double score, double other)
 /* A stored score has one zero, as everywhere; a reply shows the -0 that a weight may make. */
 static void keep(const struct algebra *a, struct zset *result, struct bytes member, double score)
 {
-    zset_put(result, member, a->is_stored && score == 0 ? 0 : score);
+    zset_put(result, member, a->is_stored && score == 0 ? 0 : score, NEVER);
 }
 
 /* ---- union ----------------------------------------------------------------------------------- */
@@ -261,7 +261,7 @@ static struct set *shared_members(const struct algebra *a)
         if (a->sources[i].count == 0) continue;
         source_iter_begin(&iter, a->sources[i].object);
         while (source_iter_next(&iter, &member, &score))
-            if (find_score(&a->sources[0], member, &score)) set_add(shared, member);
+            if (find_score(&a->sources[0], member, &score)) set_add(shared, member, NEVER);
     }
     return shared;
 }

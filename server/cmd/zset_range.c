@@ -66,7 +66,7 @@ static void copy_span(struct zset *to, const struct zset *zset, const struct spa
     zset_iter_at(&iter, zset, span->from);
     for (size_t left = span_count(span); left > 0; left--) {
         zset_iter_next(&iter, &member, &score);
-        zset_put(to, member, score);
+        zset_put(to, member, score, NEVER);
     }
 }
 

@@ -54,6 +54,7 @@ static const struct pool bounds = POOL(13, "-inf", "+inf", "(1", "1", "-", "+", 
                                        "(a", "[b", "(c", "(150", "-1", "(x", "x", "");
 static const struct pool patterns = POOL(6, "*", "a*", "[a-c]", "?", "s*", "*a*b*", "", "\\", "[");
 static const struct pool types = POOL(4, "string", "list", "zset", "dehydrator", "nothing");
+static const struct pool units = POOL(3, "ms", "s", "MS", "h", "");
 static const struct pool cursors = POOL(3, "0", "1", "5", "x", "18446744073709551616");
 
 static const struct {
@@ -67,7 +68,7 @@ static const struct {
     { "min", &bounds },       { "max", &bounds },     { "pattern", &patterns },
     { "type", &types },       { "cursor", &cursors }, { "source", &keys },
     { "dst", &keys },         { "src", &keys },       { "key1", &keys },
-    { "key2", &keys },
+    { "key2", &keys },        { "delay", &spans },    { "unit", &units },
 };
 
 static unsigned below(const struct maker *maker, unsigned limit)
@@ -93,6 +94,7 @@ static void add(struct program_call *call, struct bytes text)
         return;
     }
     call->is_key[call->argc] = call->counts_keys[call->argc] = false;
+    call->counts_rest[call->argc] = 0;
     call->argv[call->argc++] = text;
 }
 
@@ -144,11 +146,25 @@ static const struct pool *pool_of(const struct maker *maker, struct bytes name)
     return &texts;
 }
 
-static void add_value(const struct maker *maker, struct bytes name)
+/* How many words stand before the next bracket: "field value [field value ...]" has two. */
+static unsigned words_at(const char *at, const char *end)
+{
+    unsigned words = 0;
+    for (; at < end && *at != '['; at++)
+        words += *at != ' ' && at[-1] == ' ';
+    return words;
+}
+
+/* `behind` is what comes after it in the syntax, up to `end`. */
+static void add_value(const struct maker *maker, struct bytes name, const char *behind,
+                      const char *end)
 {
     if (is_word(name, "numkeys")) {
         add_number(maker->call, 1); /* see count_keys */
         maker->call->counts_keys[maker->call->argc - 1] = true;
+    } else if (is_word(name, "numfields") || is_word(name, "nummembers")) {
+        add_number(maker->call, 1); /* see count_rest */
+        maker->call->counts_rest[maker->call->argc - 1] = words_at(behind, end);
     } else if (is_word(name, "unix-time-milliseconds")) {
         add_number(maker->call, near_now(maker));
     } else if (is_word(name, "unix-time-seconds")) {
@@ -249,8 +265,28 @@ static void walk(const struct maker *maker, const char *at, const char *end)
             if (is_token(word))
                 add(maker->call, word);
             else
-                add_value(maker, word);
+                add_value(maker, word, at, end);
         }
+    }
+}
+
+static void change_number(struct program_call *call, int i, int64_t number)
+{
+    int argc = call->argc;
+    bool is_key = call->is_key[i];
+    call->argc = i;
+    add_number(call, number);
+    call->is_key[i] = is_key;
+    call->argc = argc;
+}
+
+/* What "numfields" counts goes on to the end of the call. */
+static void count_rest(const struct maker *maker)
+{
+    struct program_call *call = maker->call;
+    for (int i = 0; i < call->argc; i++) {
+        unsigned each = call->counts_rest[i];
+        if (each > 0) change_number(call, i, (call->argc - i - 1) / (int)each);
     }
 }
 
@@ -263,12 +299,7 @@ static void count_keys(const struct maker *maker)
         int64_t count = 0;
         while (i + 1 + count < call->argc && call->is_key[i + 1 + count])
             count++;
-        int argc = call->argc;
-        call->argc = i;
-        bool is_key = call->is_key[i];
-        add_number(call, count);
-        call->is_key[i] = is_key;
-        call->argc = argc;
+        change_number(call, i, count);
     }
 }
 
@@ -283,6 +314,7 @@ void program_make(struct program_call *call, struct command_ref ref, msec now,
     add_text(call, ref.row->name);
     walk(&maker, ref.row->syntax, ref.row->syntax + strlen(ref.row->syntax));
     count_keys(&maker);
+    count_rest(&maker);
 }
 
 void program_spoil(struct program_call *call, const struct program_source *source)

@@ -29,6 +29,11 @@ void world_keep(struct world *world, const struct effect *effect)
     kept.key = copy_of(effect->key);
     kept.a = copy_of(effect->a);
     kept.b = copy_of(effect->b);
+    if (effect->policy != NULL) {
+        struct policy *policy = mem_alloc(sizeof(*policy));
+        *policy = *effect->policy;
+        kept.policy = policy;
+    }
     world->effects[world->effect_count++].effect = kept;
 }
 
@@ -56,6 +61,7 @@ void world_forget(struct world *world)
         mem_free((char *)world->effects[i].effect.key.data);
         mem_free((char *)world->effects[i].effect.a.data);
         mem_free((char *)world->effects[i].effect.b.data);
+        mem_free((void *)(uintptr_t)world->effects[i].effect.policy);
     }
     world->effect_count = 0;
 }
@@ -87,7 +93,7 @@ const char *world_events(struct world *world)
     line[0] = '\0';
     for (size_t i = 0; i < world->effect_count; i++) {
         const struct effect *effect = &world->effects[i].effect;
-        if (effect->event == EVENT_NONE) continue;
+        if (effect->event == EVENT_NONE || effect->again) continue;
         len += (size_t)snprintf(line + len, sizeof(line) - len, "%s:%.*s ",
                                 event_name(effect->event), (int)effect->key.len, effect->key.data);
         ensure(len < sizeof(line), "events of %zu characters", len);
@@ -122,7 +128,7 @@ void world_zadd(struct world *world, const char *key, double score, const char *
     struct txn *txn = world_begin(world);
     struct entry *entry = txn_find(txn, text(key));
     if (entry == NULL) entry = txn_create(txn, text(key), TYPE_ZSET);
-    struct zput how = { .event = EVENT_ZADD };
+    struct zput how = { .event = EVENT_ZADD, .life = LIFE(ADD) };
     txn_zset_put(txn, entry, text(member), &score, &how);
     world_commit(world);
 }

@@ -115,6 +115,15 @@ void link_flush(struct link *link)
     }
 }
 
+void link_wait(struct link *link, int64_t until_usec)
+{
+    int64_t left = until_usec - wall_usec();
+    if (left <= 0 || link->in_used < link->in_len) return;
+    struct timespec timeout = { .tv_sec = left / 1000000, .tv_nsec = left % 1000000 * 1000 };
+    struct pollfd wait = { .fd = link->fd, .events = POLLIN };
+    ppoll(&wait, 1, &timeout, NULL);
+}
+
 /* False when nothing came in time. */
 static bool read_more(struct link *link, int timeout_msec)
 {

@@ -30,6 +30,8 @@ void link_close(struct link *link);
 __attribute__((format(printf, 2, 3))) void link_command(struct link *link, const char *format, ...);
 void link_flush(struct link *link);
 
+/* Waits until there is something to read, or until wall_usec() is until_usec. */
+void link_wait(struct link *link, int64_t until_usec);
 /* Waits for the next reply; NULL when timeout_msec (-1: none) has passed without one. */
 const struct resp_node *link_reply(struct link *link, int timeout_msec);
 /* The same, and ends the program with `what` when it is an error or does not come. */

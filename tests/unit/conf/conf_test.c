@@ -219,9 +219,9 @@ END_TEST
 START_TEST(event_classes_are_shown_in_redis_order)
 {
     static const char *const values[][2] = {
-        { "KEA", "AKE" },   { "AKEm", "AKEm" }, { "g$lshzxetdK", "AK" }, { "mK", "Km" },
-        { "KEt", "tKE" },   { "g$nK", "g$nK" }, { "ExEx", "xE" },        { "Ag", "A" },
-        { "nAKE", "AnKE" }, { "", "" },
+        { "KEA", "AKE" },   { "AKEm", "AKEm" },   { "g$lshzxetdK", "AK" },    { "mK", "Km" },
+        { "KEt", "tKE" },   { "g$nK", "g$nK" },   { "ExEx", "xE" },           { "Ag", "A" },
+        { "nAKE", "AnKE" }, { "STIVh", "hSTIV" }, { "VITSmEKA", "AKEmSTIV" }, { "", "" },
     };
     conf_init(&conf);
     for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
@@ -234,11 +234,11 @@ END_TEST
 
 START_TEST(unknown_event_classes_are_refused)
 {
-    static const char *const wrong[] = { "KEq", "S", "KET", "I", "V", "K E", "a" };
+    static const char *const wrong[] = { "KEq", "KEAo", "STIVc", "i", "K E", "a" };
     conf_init(&conf);
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
         SET("notify-keyspace-events", wrong[i],
-            "Invalid event class character. Use 'Ag$lshzxeKEtmdn'.");
+            "Invalid event class character. Use 'Ag$lshzxeKEtmdnSTIV'.");
     IS("notify-keyspace-events", "");
     conf_drop(&conf);
 }

@@ -111,7 +111,7 @@ static struct zset *places_around(struct rng *rng, struct place center)
     for (size_t i = 0; i < PLACES; i++) {
         struct place place = { remainder(center.longitude + uniform(rng, -9, 9), 360),
                                center.latitude + uniform(rng, -5, 5) };
-        zset_put(zset, bytes_of((const char *)&i, sizeof(i)), (double)geohash_encode(place));
+        zset_put(zset, bytes_of((const char *)&i, sizeof(i)), (double)geohash_encode(place), NEVER);
     }
     return zset;
 }

@@ -1,7 +1,7 @@
 /* agenda: order, back positions and memory, against a plain array. */
 #include <stdlib.h>
 
-#include "store/agenda.h"
+#include "store/agenda_slot.h"
 #include "store/mem.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
@@ -89,17 +89,47 @@ END_TEST
 
 START_TEST(extreme_instants_are_kept_in_order)
 {
-    static const msec instants[] = { INT64_MAX, INT64_MIN, 0, -1, 1, INSTANT_MAX };
-    static const size_t order[] = { 1, 3, 2, 4, 5, 0 };
-    struct thing things[6];
+    static const msec instants[] = {
+        INT64_MIN,    INT64_MIN + 1, -NEAR_MAX,    -1,           0,           1,
+        NEAR_MAX - 1, NEAR_MAX,      NEAR_MAX + 1, 2 * NEAR_MAX, INSTANT_MAX, INT64_MAX,
+    };
+    enum { COUNT = sizeof(instants) / sizeof(instants[0]) };
+    struct thing things[COUNT];
     struct agenda ag;
     agenda_init(&ag);
-    things_init(things, 6);
-    for (size_t i = 0; i < 6; i++)
-        agenda_add(&ag, &things[i].deadline, instants[i]);
-    for (size_t i = 0; i < 6; i++)
-        ck_assert_ptr_eq(agenda_pop_due(&ag, INT64_MAX), &things[order[i]].deadline);
-    agenda_drop(&ag);
+    things_init(things, COUNT);
+    for (size_t i = 0; i < COUNT; i++) {
+        size_t one = (i * 5 + 3) % COUNT; /* in no order */
+        agenda_add(&ag, &things[one].deadline, instants[one]);
+        agenda_check(&ag);
+    }
+    for (size_t i = 0; i < COUNT; i++) {
+        ck_assert_int_eq(agenda_at(&ag, &things[i].deadline), instants[i]);
+        ck_assert_int_eq(agenda_next(&ag), instants[i]);
+        if (i > 0) ck_assert_ptr_null(agenda_pop_due(&ag, instants[i] - 1));
+        ck_assert_ptr_eq(agenda_pop_due(&ag, instants[i]), &things[i].deadline);
+    }
+    ck_assert_uint_eq(mem_used(), 0);
+}
+END_TEST
+
+START_TEST(far_instants_take_and_give_memory)
+{
+    struct agenda ag;
+    struct thing thing;
+    agenda_init(&ag);
+    things_init(&thing, 1);
+    agenda_add(&ag, &thing.deadline, NEAR_MAX);
+    size_t near = agenda_bytes(&ag);
+    agenda_move(&ag, &thing.deadline, NEAR_MAX + 1);
+    ck_assert_uint_eq(agenda_bytes(&ag), near + 16);
+    agenda_move(&ag, &thing.deadline, -1);
+    ck_assert_uint_eq(agenda_bytes(&ag), near + 16);
+    agenda_move(&ag, &thing.deadline, 0);
+    ck_assert_uint_eq(agenda_bytes(&ag), near);
+    agenda_move(&ag, &thing.deadline, INSTANT_MAX);
+    agenda_cancel(&ag, &thing.deadline);
+    ck_assert_uint_eq(mem_used(), 0);
 }
 END_TEST
 
@@ -120,26 +150,86 @@ END_TEST
 
 START_TEST(an_owner_that_moves_keeps_its_place)
 {
-    struct agenda ag;
-    struct thing old[3], now;
-    agenda_init(&ag);
-    things_init(old, 3);
-    for (size_t i = 0; i < 3; i++)
-        agenda_add(&ag, &old[i].deadline, (msec)i);
-    now = old[1];
-    agenda_moved(&ag, &now.deadline);
-    agenda_check(&ag);
-    ck_assert_int_eq(agenda_at(&ag, &now.deadline), 1);
-    agenda_pop_due(&ag, 0);
-    ck_assert_ptr_eq(agenda_first(&ag), &now.deadline);
-    agenda_drop(&ag);
+    static const msec instants[] = { 1, NEAR_MAX + 1, -1 };
+    for (size_t k = 0; k < 3; k++) {
+        struct agenda ag;
+        struct thing old[3], now;
+        agenda_init(&ag);
+        things_init(old, 3);
+        for (size_t i = 0; i < 3; i++)
+            agenda_add(&ag, &old[i].deadline, instants[k] + (msec)i);
+        now = old[1];
+        agenda_moved(&ag, &now.deadline);
+        agenda_check(&ag);
+        ck_assert_int_eq(agenda_at(&ag, &now.deadline), instants[k] + 1);
+        agenda_pop_due(&ag, instants[k]);
+        ck_assert_ptr_eq(agenda_first(&ag), &now.deadline);
+        agenda_drop(&ag);
+        ck_assert_uint_eq(mem_used(), 0);
+    }
 }
 END_TEST
+
+START_TEST(when_arrivals_run_out_the_order_stays)
+{
+    enum { COUNT = 1000, BEFORE = 700 };
+    static struct thing things[COUNT];
+    struct agenda ag;
+    struct rng rng;
+    rng_init(&rng, test_seed());
+    agenda_init(&ag);
+    things_init(things, COUNT);
+    ag.arrivals = ARRIVALS_MAX - BEFORE;
+    for (size_t i = 0; i < COUNT; i++) {
+        things[i].arrival = i;
+        things[i].at = rng_chance(&rng, 20) ? -5 : rng_between(&rng, 0, 3);
+        agenda_add(&ag, &things[i].deadline, things[i].at);
+        if (i + 1 == BEFORE) ck_assert_uint_eq(ag.arrivals, ARRIVALS_MAX);
+    }
+    ck_assert_uint_eq(ag.arrivals, COUNT);
+    agenda_check(&ag);
+    /* And by a move of one that is among those. */
+    ag.arrivals = ARRIVALS_MAX;
+    things[7].arrival = COUNT;
+    agenda_move(&ag, &things[7].deadline, things[7].at);
+    ck_assert_uint_eq(ag.arrivals, COUNT + 1);
+    agenda_check(&ag);
+    for (size_t i = 0; i < COUNT; i++) {
+        struct thing *first = model_first(things, COUNT);
+        ck_assert_ptr_eq(agenda_pop_due(&ag, 3), &first->deadline);
+    }
+    ck_assert_uint_eq(mem_used(), 0);
+}
+END_TEST
+
+START_TEST(an_empty_agenda_counts_arrivals_from_the_start)
+{
+    struct agenda ag;
+    struct thing thing;
+    agenda_init(&ag);
+    things_init(&thing, 1);
+    for (int i = 0; i < 10; i++) {
+        agenda_add(&ag, &thing.deadline, i);
+        ck_assert_uint_eq(ag.arrivals, 1);
+        agenda_cancel(&ag, &thing.deadline);
+    }
+}
+END_TEST
+
+/* Many equal ones, and some near the ends of what a slot can hold and beyond. */
+static msec draw_instant(struct rng *rng)
+{
+    static const msec ends[] = { INT64_MIN + 10, 0, NEAR_MAX, INT64_MAX - 10 };
+    if (rng_chance(rng, 70)) return rng_between(rng, 0, 50);
+    return ends[rng_below(rng, 4)] + rng_between(rng, -3, 3);
+}
 
 /* One random step on one random thing. */
 static void step(struct agenda *ag, struct thing *thing, struct rng *rng, uint64_t *arrivals)
 {
-    msec at = rng_between(rng, 0, 50);
+    msec at = draw_instant(rng);
+    if (ag->arrivals < ARRIVALS_MAX / 2 && rng_chance(rng, 2))
+        ag->arrivals = ARRIVALS_MAX - rng_below(rng, 4);
     if (rng_chance(rng, 30)) {
         agenda_cancel(ag, &thing->deadline);
         return;
@@ -166,7 +256,7 @@ START_TEST(random_programs_agree_with_the_model)
         struct thing *first = model_first(things, COUNT);
         ck_assert_ptr_eq(agenda_first(&ag), first == NULL ? NULL : &first->deadline);
         ck_assert_int_eq(agenda_next(&ag), first == NULL ? NEVER : first->at);
-        msec now = rng_between(&rng, -1, 50);
+        msec now = draw_instant(&rng);
         if (rng_chance(&rng, 30)) {
             struct deadline *popped = agenda_pop_due(&ag, now);
             ck_assert_ptr_eq(popped, first == NULL || first->at > now ? NULL : &first->deadline);
@@ -204,10 +294,10 @@ START_TEST(each_until_visits_exactly_those_that_are_due)
     agenda_init(&ag);
     things_init(things, COUNT);
     for (size_t i = 0; i < COUNT; i++) {
-        things[i].at = rng_between(&rng, 0, 1000);
+        things[i].at = rng_between(&rng, -100, 900);
         agenda_add(&ag, &things[i].deadline, things[i].at);
     }
-    for (msec until = -1; until <= 1001; until += 37) {
+    for (msec until = -101; until <= 901; until += 37) {
         size_t due = 0;
         for (size_t i = 0; i < COUNT; i++)
             due += things[i].at <= until;
@@ -264,18 +354,78 @@ START_TEST(memory_follows_the_count)
     rng_init(&rng, test_seed());
     agenda_init(&ag);
     things_init(things, COUNT);
-    agenda_add(&ag, &things[0].deadline, 0);
-    ck_assert_uint_le(agenda_bytes(&ag), 128);
-    for (size_t i = 1; i < COUNT; i++)
+    for (size_t i = 0; i < COUNT; i++) {
         agenda_add(&ag, &things[i].deadline, rng_between(&rng, 0, 1000000));
+        ck_assert_uint_le(agenda_bytes(&ag), i < 5 ? 136 : 20 * (i + 4) + 8);
+    }
     agenda_check(&ag);
-    ck_assert_uint_le(agenda_bytes(&ag), COUNT * 24 + 4096 * 24 + 1024);
+    ck_assert_uint_le(mem_used(), agenda_bytes(&ag) + 4096);
     for (size_t i = COUNT; i > 0; i--) {
+        ck_assert_uint_le(agenda_bytes(&ag), 4 * 16 * (i + 3) + 1024 * 16 + 512);
         agenda_cancel(&ag, &things[i - 1].deadline);
-        ck_assert_uint_le(agenda_bytes(&ag), 4 * 24 * i + 2 * 4096 * 24 + 1024);
         if (i % 1000 == 0) agenda_check(&ag);
     }
     ck_assert_uint_eq(agenda_bytes(&ag), 0);
+    ck_assert_uint_eq(mem_used(), 0);
+}
+END_TEST
+
+/* Of these there are three segments. */
+enum { DROPPED = 3000 };
+
+static void fill_to_drop(struct agenda *ag, msec at)
+{
+    /* The owners may be gone when their agenda goes. */
+    struct thing *things = malloc(DROPPED * sizeof(*things));
+    agenda_init(ag);
+    things_init(things, DROPPED);
+    for (size_t i = 0; i < DROPPED; i++)
+        agenda_add(ag, &things[i].deadline, at);
+    free(things);
+}
+
+START_TEST(an_agenda_is_dropped_in_slices)
+{
+    struct agenda ag;
+    fill_to_drop(&ag, 1);
+    size_t work = 0, slices = 0, used = mem_used();
+    ck_assert(!agenda_drop_some(&ag, &work));
+    ck_assert_uint_eq(mem_used(), used);
+    for (bool gone = false; !gone; slices++) {
+        work = 1;
+        gone = agenda_drop_some(&ag, &work);
+        ck_assert_uint_eq(work, 0);
+        ck_assert_uint_le(mem_used() + 16 * 1024, used);
+        used = mem_used();
+    }
+    ck_assert_uint_eq(slices, 3);
+    ck_assert_uint_eq(mem_used(), 0);
+    ck_assert_uint_eq(agenda_count(&ag), 0);
+    agenda_check(&ag);
+    work = 5;
+    ck_assert(agenda_drop_some(&ag, &work));
+    ck_assert_uint_eq(work, 5);
+    fill_to_drop(&ag, 1);
+    ck_assert(agenda_drop_some(&ag, &work));
+    ck_assert_uint_eq(work, 2);
+    ck_assert_uint_eq(mem_used(), 0);
+}
+END_TEST
+
+START_TEST(far_instants_are_dropped_in_slices_too)
+{
+    struct agenda ag;
+    fill_to_drop(&ag, -1);
+    size_t work = 100, slices = 1;
+    while (!agenda_drop_some(&ag, &work)) {
+        ck_assert_uint_eq(work, 0);
+        work = 100;
+        slices++;
+    }
+    ck_assert_uint_eq(slices, 3);
+    ck_assert_uint_eq(mem_used(), 0);
+    fill_to_drop(&ag, NEAR_MAX + 1);
+    agenda_drop(&ag);
     ck_assert_uint_eq(mem_used(), 0);
 }
 END_TEST
@@ -314,12 +464,17 @@ Suite *test_suite(void)
         nothing_is_popped_before_it_is_due,
         equal_instants_come_in_the_order_of_arrival,
         extreme_instants_are_kept_in_order,
+        far_instants_take_and_give_memory,
         cancelling_what_is_idle_does_nothing,
         an_owner_that_moves_keeps_its_place,
+        when_arrivals_run_out_the_order_stays,
+        an_empty_agenda_counts_arrivals_from_the_start,
         random_programs_agree_with_the_model,
         each_until_visits_exactly_those_that_are_due,
         a_walk_goes_in_order_and_changes_nothing,
         memory_follows_the_count,
+        an_agenda_is_dropped_in_slices,
+        far_instants_are_dropped_in_slices_too,
         a_million_come_out_in_order,
         NULL,
     };

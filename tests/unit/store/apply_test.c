@@ -63,12 +63,37 @@ static void step_list(struct txn *txn)
     }
 }
 
+/* More than a small collection holds: it becomes a large one on the way. */
+enum { MEMBERS = 100 };
+
+static struct lifetime some_life(const struct txn *txn)
+{
+    static const enum life_rule rules[] = { LIFE_ADD, LIFE_KEEP, LIFE_CLEAR, LIFE_SET,
+                                            LIFE_SET_NEW };
+    return (struct lifetime){ rules[rng_below(&rng, 5)], txn->now + rng_between(&rng, 0, 30) };
+}
+
+static void step_members(struct txn *txn, struct entry *entry, const char *prefix)
+{
+    if (object_count(&entry->object) == 0) return;
+    switch (rng_below(&rng, 4)) {
+    case 0:
+        txn_member_expire(txn, entry, some(prefix, MEMBERS), txn->now + rng_between(&rng, -2, 40));
+        break;
+    case 1: txn_member_persist(txn, entry, some(prefix, MEMBERS)); break;
+    default: break;
+    }
+}
+
 static void step_set(struct txn *txn)
 {
     struct entry *entry = some_entry(txn, TYPE_SET);
     if (entry == NULL) return;
-    txn_set_add(txn, entry, some("m", 20));
-    if (rng_chance(&rng, 50)) txn_set_remove(txn, entry, some("m", 20), EVENT_SREM);
+    for (uint64_t n = rng_below(&rng, 8); n > 0; n--)
+        txn_set_add(txn, entry, some("m", MEMBERS), some_life(txn));
+    txn_set_add(txn, entry, some("m", MEMBERS), LIFE(ADD));
+    step_members(txn, entry, "m");
+    if (rng_chance(&rng, 50)) txn_set_remove(txn, entry, some("m", MEMBERS), EVENT_SREM);
     if (set_count(entry->object.set) > 0 && rng_chance(&rng, 2))
         txn_set_remove_all(txn, entry, EVENT_SPOP);
 }
@@ -77,8 +102,12 @@ static void step_hash(struct txn *txn)
 {
     struct entry *entry = some_entry(txn, TYPE_HASH);
     if (entry == NULL) return;
-    txn_hash_put(txn, entry, some("f", 20), some("v", 100), EVENT_HSET);
-    if (rng_chance(&rng, 50)) txn_hash_remove(txn, entry, some("f", 20));
+    for (uint64_t n = 1 + rng_below(&rng, 8); n > 0; n--) {
+        struct hput how = { EVENT_HSET, some_life(txn) };
+        txn_hash_put(txn, entry, some("f", MEMBERS), some("v", 100), &how);
+    }
+    step_members(txn, entry, "f");
+    if (rng_chance(&rng, 50)) txn_hash_remove(txn, entry, some("f", MEMBERS));
 }
 
 static void step_zset(struct txn *txn)
@@ -90,11 +119,16 @@ static void step_zset(struct txn *txn)
         .add = rng_chance(&rng, 20),
         .event = EVENT_ZADD,
     };
-    double score = (double)rng_between(&rng, -5, 5);
-    txn_zset_put(txn, entry, some("m", 20), &score, &how);
+    for (uint64_t n = 1 + rng_below(&rng, 8); n > 0; n--) {
+        double score = (double)rng_between(&rng, -5, 5);
+        how.life = some_life(txn);
+        txn_zset_put(txn, entry, some("m", MEMBERS), &score, &how);
+    }
+    step_members(txn, entry, "m");
+    if (zset_count(entry->object.zset) == 0) return;
     size_t count = zset_count(entry->object.zset), from = rng_below(&rng, count);
     if (rng_chance(&rng, 20))
-        txn_zset_remove(txn, entry, some("m", 20));
+        txn_zset_remove(txn, entry, some("m", MEMBERS));
     else if (rng_chance(&rng, 20))
         txn_zset_remove_ranks(txn, entry, from, from + rng_below(&rng, count - from) + 1,
                               EVENT_ZREMRANGEBYRANK);

@@ -20,9 +20,9 @@ static void add(struct object *object, int n)
     struct bytes item = bytes_of(text, (size_t)snprintf(text, sizeof(text), "item-%d", n));
     switch (object->type) {
     case TYPE_LIST: list_push(object->list, LIST_TAIL, item); break;
-    case TYPE_SET: set_add(object->set, item); break;
-    case TYPE_HASH: hash_set(object->hash, item, item); break;
-    case TYPE_ZSET: zset_put(object->zset, item, n); break;
+    case TYPE_SET: set_add(object->set, item, NEVER); break;
+    case TYPE_HASH: hash_set(object->hash, item, item, NEVER); break;
+    case TYPE_ZSET: zset_put(object->zset, item, n, NEVER); break;
     case TYPE_DEHYDRATOR: dehydrator_push(object->dehydrator, item, item, n); break;
     default: ck_abort_msg("type %u", (unsigned)object->type);
     }
@@ -216,7 +216,7 @@ START_TEST(a_copy_has_the_encoding_of_what_was_copied)
         for (int wide = 0; wide < 2; wide++) {
             struct object object = object_new((enum type)type);
             if (type == TYPE_SET)
-                set_add(object.set, LIT("1"));
+                set_add(object.set, LIT("1"), NEVER);
             else
                 add(&object, 1);
             if (wide) object_widen(&object);

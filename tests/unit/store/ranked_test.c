@@ -8,13 +8,20 @@
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 
+static struct ranked_member *member_made(double score, struct bytes data, bool timed)
+{
+    struct ranked_member *m = malloc(sizeof(*m) + ranked_size(data.len, timed));
+    m->score = score;
+    m->len = (uint32_t)data.len & RANKED_LEN_MAX;
+    m->timed = timed;
+    if (timed) deadline_init(ranked_deadline(m));
+    memcpy((char *)m + ranked_size(0, timed), data.data, data.len);
+    return m;
+}
+
 static struct ranked_member *member_new(double score, struct bytes data)
 {
-    struct ranked_member *m = malloc(sizeof(*m) + data.len);
-    m->score = score;
-    m->len = (uint32_t)data.len;
-    memcpy(m->data, data.data, data.len);
-    return m;
+    return member_made(score, data, false);
 }
 
 static struct ranked_member *member_numbered(double score, size_t number)
@@ -233,6 +240,54 @@ START_TEST(removing_ranges_keeps_the_shape)
 }
 END_TEST
 
+START_TEST(a_timed_member_has_room_for_a_deadline_before_its_bytes)
+{
+    struct ranked_member *plain = member_made(1, LIT("abc"), false);
+    struct ranked_member *timed = member_made(1, LIT("abc"), true);
+    ck_assert_uint_eq(ranked_size(3, false), 15);
+    ck_assert_uint_eq(ranked_size(3, true), 19);
+    ck_assert(bytes_equal(ranked_bytes(plain), LIT("abc")));
+    ck_assert(bytes_equal(ranked_bytes(timed), LIT("abc")));
+    ck_assert(!deadline_armed(ranked_deadline(timed)));
+    ck_assert_ptr_eq(ranked_of_deadline(ranked_deadline(timed)), timed);
+    free(plain);
+    free(timed);
+}
+END_TEST
+
+/* Any member becomes one with a deadline or one without, elsewhere in memory. */
+static void move_both(struct ranked *ranked, struct model *model, size_t place)
+{
+    struct ranked_member *old = model->members[place];
+    struct ranked_member *now = member_made(old->score, ranked_bytes(old), !old->timed);
+    ranked_moved(ranked, old, now);
+    model->members[place] = now;
+    free(old); /* and so the tree must not look at it again */
+}
+
+START_TEST(members_keep_their_ranks_when_they_move_in_memory)
+{
+    static struct model model;
+    struct ranked ranked;
+    struct rng rng;
+    rng_init(&rng, test_seed());
+    ranked_init(&ranked);
+    for (size_t i = 0; i < 3000; i++)
+        add_both(&ranked, &model, member_numbered((double)rng_below(&rng, 5), i));
+    for (size_t i = 0; i < model.count; i++) {
+        move_both(&ranked, &model, i);
+        if (i % 50 == 0) ranked_check(&ranked);
+    }
+    while (model.count > 0) {
+        move_both(&ranked, &model, rng_below(&rng, model.count));
+        remove_both(&ranked, &model, rng_below(&rng, model.count));
+        compare_ranks(&ranked, &model, rng_below(&rng, model.count + 1));
+        if (model.count % 50 == 0) ranked_check(&ranked);
+    }
+    drop_both(&ranked, &model);
+}
+END_TEST
+
 START_TEST(members_divide_a_tree_of_equal_scores)
 {
     struct ranked_member *members[1000];
@@ -342,7 +397,8 @@ START_TEST(a_million_come_and_go_and_lie_close)
             struct ranked_member *m = (struct ranked_member *)(void *)(block + i * 32);
             double scores[] = { (double)i, -(double)i, (double)rng_below(&rng, COUNT) };
             m->score = scores[way];
-            m->len = (uint32_t)snprintf(m->data, 16, "%zu", i);
+            m->timed = false;
+            m->len = (uint32_t)snprintf(m->data, 16, "%zu", i) & RANKED_LEN_MAX;
             ranked_add(&ranked, m);
         }
         ranked_check(&ranked);
@@ -363,6 +419,8 @@ Suite *test_suite(void)
         random_programs_agree_with_the_model,
         random_programs_with_equal_scores_agree_with_the_model,
         removing_ranges_keeps_the_shape,
+        a_timed_member_has_room_for_a_deadline_before_its_bytes,
+        members_keep_their_ranks_when_they_move_in_memory,
         members_divide_a_tree_of_equal_scores,
         steps_can_turn_around,
         take_goes_from_the_highest_and_leaves_a_sound_tree,

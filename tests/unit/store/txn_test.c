@@ -320,7 +320,7 @@ START_TEST(a_big_set_is_dropped_at_once_and_freed_in_slices)
     for (int i = 0; i < 100000; i++) {
         char member[16];
         snprintf(member, sizeof(member), "%d", i);
-        txn_set_add(txn, entry, text(member));
+        txn_set_add(txn, entry, text(member), LIFE(ADD));
     }
     size_t full = mem_used();
     txn_key_drop(txn, entry, EVENT_DEL);

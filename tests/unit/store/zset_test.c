@@ -1,4 +1,4 @@
-/* zset: against a plain array of scores, sorted anew for every comparison. */
+/* zset: against a plain array of scores and deadlines, sorted anew for every comparison. */
 #include "store/zset.h"
 
 #include <math.h>
@@ -21,10 +21,13 @@ static struct bytes member_of(struct text *text, int n)
     return bytes_of(text->data, (size_t)len);
 }
 
+/* ---- the model ----------------------------------------------------------------------------- */
+
 struct row {
     int member;
     bool in;
     double score;
+    msec at;
 };
 
 static struct row model[MEMBERS];  /* by number */
@@ -47,18 +50,12 @@ static void sort_model(void)
     qsort(sorted, model_count, sizeof(sorted[0]), compare_rows);
 }
 
-static double draw_score(struct rng *rng)
-{
-    static const double odd[] = { 0.0, -0.0, (double)INFINITY, -(double)INFINITY, 1e300, -5e-324 };
-    if (rng_chance(rng, 15)) return odd[rng_below(rng, sizeof(odd) / sizeof(odd[0]))];
-    return (double)rng_between(rng, -20, 20) / 4;
-}
-
-static void assert_row(const struct row *row, struct bytes member, double score)
+static void assert_row(const struct row *row, struct bytes member, double score, msec at)
 {
     struct text text;
     ck_assert_msg(bytes_equal(member, member_of(&text, row->member)), "not %d", row->member);
-    ck_assert(score == row->score);
+    ck_assert(score == row->score && signbit(score) == signbit(row->score));
+    ck_assert_int_eq(at, row->at);
 }
 
 static void assert_ranks(const struct zset *zset)
@@ -71,20 +68,24 @@ static void assert_ranks(const struct zset *zset)
     zset_iter_at(&iter, zset, 0);
     for (size_t i = 0; i < model_count; i++) {
         ck_assert(zset_iter_next(&iter, &member, &score));
-        assert_row(&sorted[i], member, score);
+        assert_row(&sorted[i], member, score, iter.at);
         ck_assert(zset_rank(zset, member_of(&text, sorted[i].member), &rank));
         ck_assert_uint_eq(rank, i);
     }
     ck_assert(!zset_iter_next(&iter, &member, &score));
+    ck_assert(!zset_iter_prev(&iter, &member, &score));
     zset_iter_at(&iter, zset, model_count - (model_count > 0));
     for (size_t i = model_count; i-- > 0;) {
         ck_assert(zset_iter_prev(&iter, &member, &score));
-        assert_row(&sorted[i], member, score);
+        assert_row(&sorted[i], member, score, iter.at);
     }
+    ck_assert(!zset_iter_prev(&iter, &member, &score));
+    ck_assert(!zset_iter_next(&iter, &member, &score));
+    zset_iter_at(&iter, zset, model_count);
     ck_assert(!zset_iter_prev(&iter, &member, &score));
 }
 
-static void assert_below(const struct zset *zset, double score)
+static void assert_below_score(const struct zset *zset, double score)
 {
     size_t below = 0, or_equal = 0;
     for (size_t i = 0; i < model_count; i++) {
@@ -95,11 +96,69 @@ static void assert_below(const struct zset *zset, double score)
     ck_assert_uint_eq(zset_below_score(zset, score, true), or_equal);
 }
 
+static void assert_below_member(const struct zset *zset, int n)
+{
+    struct text text, its;
+    size_t below = 0, or_equal = 0;
+    for (size_t i = 0; i < model_count; i++) {
+        int order = bytes_compare(member_of(&its, sorted[i].member), member_of(&text, n));
+        below += order < 0;
+        or_equal += order <= 0;
+    }
+    ck_assert_uint_eq(zset_below_member(zset, member_of(&text, n), false), below);
+    ck_assert_uint_eq(zset_below_member(zset, member_of(&text, n), true), or_equal);
+}
+
+static bool count_visited(void *count, struct bytes member, msec at)
+{
+    ck_assert_uint_gt(member.len, 0);
+    ck_assert_int_ne(at, NEVER);
+    ++*(size_t *)count;
+    return true;
+}
+
+static bool stop_at_once(void *count, struct bytes member, msec at)
+{
+    count_visited(count, member, at);
+    return false;
+}
+
+static void assert_deadlines(const struct zset *zset, msec until)
+{
+    struct bytes member;
+    double score;
+    msec first = NEVER, latest = INT64_MIN, at, its;
+    size_t timed = 0, through = 0, visited = 0;
+    for (size_t i = 0; i < model_count; i++) {
+        if (sorted[i].at == NEVER) continue;
+        timed++;
+        if (sorted[i].at < first) first = sorted[i].at;
+        if (sorted[i].at > latest) latest = sorted[i].at;
+        through += sorted[i].at <= until;
+    }
+    ck_assert_uint_eq(zset_count_timed(zset), timed);
+    ck_assert(zset_first(zset, &member, &at) == (timed > 0));
+    if (timed > 0) {
+        ck_assert_int_eq(at, first);
+        ck_assert(zset_score(zset, member, &score));
+        ck_assert(zset_deadline(zset, member, &its));
+        ck_assert_int_eq(its, first);
+        ck_assert_int_ge(zset_latest(zset), latest);
+    } else {
+        ck_assert_int_eq(zset_latest(zset), INT64_MIN);
+    }
+    zset_each_until(zset, until, count_visited, &visited);
+    ck_assert_uint_eq(visited, through);
+    visited = 0;
+    zset_each_until(zset, until, stop_at_once, &visited);
+    ck_assert_uint_eq(visited, through > 0);
+}
+
 /* The members are counted by what the allocator gave, the table by what was asked for. */
 static void assert_bytes(size_t bytes, size_t held)
 {
     ck_assert_uint_le(bytes, held);
-    ck_assert_uint_le(held, bytes + bytes / 16 + 128);
+    ck_assert_uint_le(held, bytes + bytes / 16 + 256);
 }
 
 static void assert_member(const struct zset *zset, int n)
@@ -107,80 +166,185 @@ static void assert_member(const struct zset *zset, int n)
     struct text text;
     double score;
     size_t rank;
+    msec at;
     bool has = zset_score(zset, member_of(&text, n), &score);
     ck_assert(has == model[n].in);
     ck_assert(zset_rank(zset, member_of(&text, n), &rank) == has);
-    if (has) ck_assert(score == model[n].score && signbit(score) == signbit(model[n].score));
+    ck_assert(zset_deadline(zset, member_of(&text, n), &at) == has);
+    if (has) assert_row(&model[n], member_of(&text, n), score, at);
 }
 
-static void put(struct zset *zset, int n, double score)
+/* ---- random programs ----------------------------------------------------------------------- */
+
+struct program {
+    struct rng rng;
+    struct zset *zset;
+    int members;    /* of the model, so many take part */
+    bool one_score; /* so that the members' bytes alone make the order */
+    unsigned grow;  /* percent of steps that put */
+};
+
+static double draw_score(struct program *p)
+{
+    static const double odd[] = { 0.0, -0.0, (double)INFINITY, -(double)INFINITY, 1e300, -5e-324 };
+    if (p->one_score) return 7;
+    if (rng_chance(&p->rng, 15)) return odd[rng_below(&p->rng, sizeof(odd) / sizeof(odd[0]))];
+    return (double)rng_between(&p->rng, -20, 20) / 4;
+}
+
+static msec draw_at(struct program *p)
+{
+    if (rng_chance(&p->rng, 50)) return NEVER;
+    return rng_chance(&p->rng, 5) ? INSTANT_MAX : rng_between(&p->rng, -3, 300);
+}
+
+/* The member's bytes, from outside or from within the set. */
+static struct bytes name(struct program *p, struct text *text, int n)
+{
+    struct bytes member = member_of(text, n);
+    struct zset_iter iter;
+    double score;
+    size_t rank;
+    if (rng_chance(&p->rng, 50) || !zset_rank(p->zset, member, &rank)) return member;
+    zset_iter_at(&iter, p->zset, rank);
+    ck_assert(zset_iter_next(&iter, &member, &score));
+    return member;
+}
+
+static void put(struct program *p, int n)
 {
     struct text text;
-    zset_put(zset, member_of(&text, n), score);
-    bool same = model[n].in && model[n].score == score; /* -0 does not replace 0 */
-    model[n] = (struct row){ n, true, same ? model[n].score : score };
+    struct row *row = &model[n];
+    double score = draw_score(p);
+    msec at = draw_at(p);
+    zset_put(p->zset, name(p, &text, n), score, at);
+    bool same = row->in && row->score == score; /* -0 does not replace 0 */
+    *row = (struct row){ n, true, same ? row->score : score, at };
 }
 
-static void cut(struct rng *rng, struct zset *zset)
+static void take(struct program *p, int n)
+{
+    struct text text;
+    ck_assert(zset_remove(p->zset, name(p, &text, n)) == model[n].in);
+    model[n].in = false;
+}
+
+static void expire(struct program *p, int n)
+{
+    struct text text;
+    msec at = draw_at(p);
+    ck_assert(zset_expire(p->zset, name(p, &text, n), at) == model[n].in);
+    model[n].at = at;
+}
+
+static void cut(struct program *p)
 {
     sort_model();
-    size_t from = rng_below(rng, model_count + 1);
-    size_t to = from + rng_below(rng, (model_count - from) / 4 + 1);
-    zset_remove_ranks(zset, from, to);
+    size_t from = rng_below(&p->rng, model_count + 1);
+    size_t to = from + rng_below(&p->rng, (model_count - from) / 4 + 1);
+    zset_remove_ranks(p->zset, from, to);
     for (size_t i = from; i < to; i++)
         model[sorted[i].member].in = false;
 }
 
+static void step(struct program *p)
+{
+    int n = (int)rng_below(&p->rng, (uint64_t)p->members);
+    uint64_t die = rng_below(&p->rng, 100);
+    if (die < p->grow)
+        put(p, n);
+    else if (die < p->grow + 15)
+        expire(p, n);
+    else if (die < 99)
+        take(p, n);
+    else
+        cut(p);
+    zset_check(p->zset);
+    assert_member(p->zset, n);
+}
+
+static void assert_all(struct program *p)
+{
+    sort_model();
+    ck_assert_uint_eq(zset_count(p->zset), model_count);
+    assert_ranks(p->zset);
+    assert_below_score(p->zset, draw_score(p));
+    assert_below_score(p->zset, (double)INFINITY);
+    assert_deadlines(p->zset, rng_between(&p->rng, -5, 310));
+    if (p->one_score) assert_below_member(p->zset, (int)rng_below(&p->rng, MEMBERS));
+}
+
+static void program_begin(struct program *p, uint64_t seed)
+{
+    memset(model, 0, sizeof(model));
+    *p = (struct program){ .zset = zset_new(), .members = MEMBERS };
+    rng_init(&p->rng, seed);
+}
+
 START_TEST(a_zset_is_what_a_sorted_array_says_after_any_random_steps)
 {
-    struct rng rng;
-    struct text text;
+    struct program p;
     size_t base = mem_used();
-    rng_init(&rng, test_seed());
-    struct zset *zset = zset_new();
+    program_begin(&p, test_seed());
     for (int i = 0; i < 6000; i++) {
-        int n = (int)rng_below(&rng, MEMBERS);
-        uint64_t die = rng_below(&rng, 100);
-        if (die < (i / 1500 % 2 == 0 ? 80 : 40)) {
-            put(zset, n, draw_score(&rng));
-        } else if (die < 99) {
-            ck_assert(zset_remove(zset, member_of(&text, n)) == model[n].in);
-            model[n].in = false;
-        } else {
-            cut(&rng, zset);
-        }
-        zset_check(zset);
-        assert_member(zset, n);
-        assert_bytes(zset_bytes(zset), mem_used() - base);
-        if (i % 50 != 0) continue;
-        sort_model();
-        ck_assert_uint_eq(zset_count(zset), model_count);
-        assert_ranks(zset);
-        assert_below(zset, draw_score(&rng));
+        p.grow = i / 1500 % 2 == 0 ? 75 : 35;
+        step(&p);
+        assert_bytes(zset_bytes(p.zset), mem_used() - base);
+        if (i % 50 == 0) assert_all(&p);
     }
-    zset_free(zset);
+    zset_free(p.zset);
     ck_assert_uint_eq(mem_used(), base);
 }
 END_TEST
 
+/* Many short programs: some stay small, some become large by count, by bytes, by a long member. */
+START_TEST(a_zset_may_become_large_at_any_step_and_nobody_sees_it)
+{
+    struct program p;
+    size_t base = mem_used();
+    for (uint64_t round = 0; round < 60; round++) {
+        program_begin(&p, test_seed() + round);
+        p.members = 20 + (int)rng_below(&p.rng, 100);
+        p.one_score = round % 3 == 0;
+        p.grow = 40 + (unsigned)rng_below(&p.rng, 40);
+        for (int i = 0; i < 200; i++) {
+            step(&p);
+            assert_bytes(zset_bytes(p.zset), mem_used() - base);
+            if (i % 10 == 0) assert_all(&p);
+        }
+        zset_free(p.zset);
+        ck_assert_uint_eq(mem_used(), base);
+    }
+}
+END_TEST
+
+/* ---- by hand ------------------------------------------------------------------------------- */
+
+static struct bytes number(struct text *text, int n)
+{
+    snprintf(text->data, sizeof(text->data), "%08d", n);
+    return bytes_of(text->data, 8);
+}
+
 static void put_number(struct zset *zset, int n, double score)
 {
-    char text[16];
-    snprintf(text, sizeof(text), "%08d", n);
-    zset_put(zset, bytes_of(text, 8), score);
+    struct text text;
+    zset_put(zset, number(&text, n), score, NEVER);
 }
 
 START_TEST(members_of_one_score_are_found_by_their_bytes)
 {
-    struct zset *zset = zset_new();
-    for (int i = 0; i < 200; i++)
-        put_number(zset, 2 * i, 1);
-    ck_assert_uint_eq(zset_below_member(zset, LIT("00000100"), false), 50);
-    ck_assert_uint_eq(zset_below_member(zset, LIT("00000100"), true), 51);
-    ck_assert_uint_eq(zset_below_member(zset, LIT("00000101"), true), 51);
-    ck_assert_uint_eq(zset_below_member(zset, LIT(""), true), 0);
-    ck_assert_uint_eq(zset_below_member(zset, LIT("a"), false), 200);
-    zset_free(zset);
+    for (int count = 60; count <= 200; count += 140) {
+        struct zset *zset = zset_new();
+        for (int i = 0; i < count; i++)
+            put_number(zset, 2 * i, 1);
+        ck_assert_uint_eq(zset_below_member(zset, LIT("00000100"), false), 50);
+        ck_assert_uint_eq(zset_below_member(zset, LIT("00000100"), true), 51);
+        ck_assert_uint_eq(zset_below_member(zset, LIT("00000101"), true), 51);
+        ck_assert_uint_eq(zset_below_member(zset, LIT(""), true), 0);
+        ck_assert_uint_eq(zset_below_member(zset, LIT("a"), false), (size_t)count);
+        zset_free(zset);
+    }
 }
 END_TEST
 
@@ -207,6 +371,34 @@ START_TEST(a_scan_sees_every_member_with_its_score)
 }
 END_TEST
 
+static void expect_next(void *ctx, struct bytes member, double score)
+{
+    double *last = ctx;
+    ck_assert_uint_eq(member.len, 8);
+    ck_assert(score == *last + 1);
+    *last = score;
+}
+
+START_TEST(a_scan_of_a_small_one_or_a_listpack_gives_all_at_once_in_order)
+{
+    for (int count = 60; count <= 120; count += 60) {
+        double last = 0;
+        struct zset *zset = zset_new();
+        for (int i = count; i > 0; i--)
+            put_number(zset, 1000 - i, i);
+        ck_assert_uint_eq(zset_scan(zset, 12345, expect_next, &last), 0);
+        ck_assert(last == count);
+        last = 0;
+        if (count == 60) {
+            zset_widen(zset);
+            ck_assert_uint_eq(zset_scan(zset, 12345, expect_next, &last), 0);
+            ck_assert(last == count);
+        }
+        zset_free(zset);
+    }
+}
+END_TEST
+
 START_TEST(at_most_128_short_members_are_called_listpack)
 {
     char text[65];
@@ -214,34 +406,288 @@ START_TEST(at_most_128_short_members_are_called_listpack)
     struct zset *zset = zset_new();
     for (int i = 0; i < 127; i++)
         put_number(zset, i, 0);
-    zset_put(zset, bytes_of(text, 64), 1);
-    zset_put(zset, bytes_of(text, 64), 2);
+    zset_put(zset, bytes_of(text, 64), 1, NEVER);
+    zset_put(zset, bytes_of(text, 64), 2, NEVER);
     ck_assert_str_eq(zset_encoding(zset), "listpack");
     put_number(zset, 128, 0);
     zset_remove_ranks(zset, 0, 100);
     ck_assert_str_eq(zset_encoding(zset), "skiplist");
     zset_free(zset);
     zset = zset_new();
-    zset_put(zset, bytes_of(text, 65), 1);
+    zset_put(zset, bytes_of(text, 65), 1, NEVER);
+    ck_assert_str_eq(zset_encoding(zset), "skiplist");
+    zset_free(zset);
+    zset = zset_new();
+    put_number(zset, 1, 1);
+    zset_widen(zset);
     ck_assert_str_eq(zset_encoding(zset), "skiplist");
     zset_free(zset);
 }
 END_TEST
 
-START_TEST(freeing_in_slices_gives_all_memory_back)
+/* ---- deadlines ----------------------------------------------------------------------------- */
+
+static void assert_at(const struct zset *zset, int n, msec at)
 {
-    size_t base = mem_used(), slices = 0, work;
+    struct text text;
+    msec its;
+    ck_assert(zset_deadline(zset, number(&text, n), &its));
+    ck_assert_int_eq(its, at);
+}
+
+static void assert_first(const struct zset *zset, int n, msec at)
+{
+    struct text text;
+    struct bytes member;
+    msec its;
+    ck_assert(zset_first(zset, &member, &its));
+    ck_assert_int_eq(its, at);
+    ck_assert(bytes_equal(member, number(&text, n)));
+}
+
+static bool expire_number(struct zset *zset, int n, msec at)
+{
+    struct text text;
+    return zset_expire(zset, number(&text, n), at);
+}
+
+static struct zset *zset_of(int count)
+{
     struct zset *zset = zset_new();
-    for (int i = 0; i < 100000; i++)
+    for (int i = 0; i < count; i++)
+        put_number(zset, i, i);
+    return zset;
+}
+
+START_TEST(a_deadline_is_set_moved_and_taken_away)
+{
+    struct text text;
+    struct bytes member;
+    msec at;
+    for (int count = 5; count <= 500; count += 495) {
+        struct zset *zset = zset_of(count);
+        ck_assert(!zset_first(zset, &member, &at));
+        ck_assert_int_eq(zset_latest(zset), INT64_MIN);
+        ck_assert(!expire_number(zset, count, 50));
+        ck_assert(!zset_deadline(zset, number(&text, count), &at));
+        ck_assert(expire_number(zset, 1, 100));
+        ck_assert(expire_number(zset, 2, 200));
+        assert_first(zset, 1, 100);
+        ck_assert(expire_number(zset, 1, 300));
+        assert_first(zset, 2, 200);
+        ck_assert_int_eq(zset_latest(zset), 300);
+        assert_at(zset, 1, 300);
+        assert_at(zset, 3, NEVER);
+        ck_assert(expire_number(zset, 2, NEVER));
+        assert_at(zset, 2, NEVER);
+        assert_first(zset, 1, 300);
+        ck_assert(expire_number(zset, 1, NEVER));
+        ck_assert_uint_eq(zset_count_timed(zset), 0);
+        ck_assert(!zset_first(zset, &member, &at));
+        ck_assert_int_eq(zset_latest(zset), INT64_MIN);
+        zset_check(zset);
+        zset_free(zset);
+    }
+}
+END_TEST
+
+START_TEST(a_put_says_score_and_deadline_anew)
+{
+    struct text text;
+    double score;
+    for (int count = 5; count <= 500; count += 495) {
+        struct zset *zset = zset_of(count);
+        zset_put(zset, number(&text, 1), 9, 100);
+        assert_at(zset, 1, 100);
+        zset_put(zset, number(&text, 1), 9, 200);
+        assert_at(zset, 1, 200);
+        put_number(zset, 1, 9);
+        assert_at(zset, 1, NEVER);
+        ck_assert(zset_score(zset, number(&text, 1), &score) && score == 9);
+        zset_put(zset, number(&text, count), 0.5, 300);
+        assert_first(zset, count, 300);
+        zset_check(zset);
+        zset_free(zset);
+    }
+}
+END_TEST
+
+START_TEST(a_removed_member_leaves_no_deadline)
+{
+    struct text text;
+    for (int count = 10; count <= 500; count += 490) {
+        struct zset *zset = zset_of(count);
+        for (int i = 0; i < 10; i++)
+            expire_number(zset, i, 1000 - i);
+        ck_assert(zset_remove(zset, number(&text, 9)));
+        assert_first(zset, 8, 992);
+        put_number(zset, 9, 9);
+        assert_at(zset, 9, NEVER);
+        zset_remove_ranks(zset, 2, 9);
+        assert_first(zset, 1, 999);
+        ck_assert_uint_eq(zset_count_timed(zset), 2);
+        zset_check(zset);
+        zset_free(zset);
+    }
+}
+END_TEST
+
+/* ---- from small to large ------------------------------------------------------------------- */
+
+static msec every_third(int n)
+{
+    return n % 3 == 0 ? 5000 - n : NEVER;
+}
+
+static void assert_sequence(const struct zset *zset, int count)
+{
+    struct zset_iter iter;
+    struct bytes member;
+    struct text text;
+    double score;
+    zset_iter_at(&iter, zset, 0);
+    for (int i = 0; i < count; i++) {
+        ck_assert(zset_iter_next(&iter, &member, &score));
+        ck_assert(bytes_equal(member, number(&text, i)));
+        ck_assert(score == i / 4);
+        ck_assert_int_eq(iter.at, every_third(i));
+    }
+}
+
+START_TEST(becoming_large_keeps_order_scores_and_deadlines)
+{
+    struct text text;
+    memset(text.data, 'x', sizeof(text.data));
+    for (int way = 0; way < 2; way++) {
+        int count = way == 0 ? PACKED_MAX_COUNT : 10;
+        struct zset *zset = zset_new();
+        for (int i = count; i-- > 0;)
+            zset_put(zset, number(&text, i), i / 4, every_third(i));
+        assert_sequence(zset, count);
+        size_t small = zset_bytes(zset);
+        zset_put(zset, bytes_of(text.data, way == 0 ? 1 : PACKED_MAX_PART + 1), 1000, NEVER);
+        ck_assert_uint_gt(zset_bytes(zset), 2 * small);
+        zset_check(zset);
+        ck_assert_uint_eq(zset_count(zset), (size_t)count + 1);
+        assert_sequence(zset, count);
+        zset_remove_ranks(zset, 5, (size_t)count);
+        assert_sequence(zset, 5);
+        ck_assert_uint_eq(zset_count_timed(zset), 2);
+        zset_free(zset);
+    }
+}
+END_TEST
+
+/* As many bytes as can be packed, without a deadline. */
+static struct zset *zset_brimful(void)
+{
+    char text[23];
+    struct zset *zset = zset_new();
+    for (int i = 0; i < PACKED_MAX_COUNT; i++) {
+        snprintf(text, sizeof(text), "%022d", i);
+        zset_put(zset, bytes_of(text, 22), i, NEVER);
+    }
+    ck_assert_uint_le(zset_bytes(zset), 2048 + 64);
+    return zset;
+}
+
+START_TEST(a_deadline_that_finds_no_room_makes_a_set_large)
+{
+    for (int way = 0; way < 2; way++) {
+        struct zset *zset = zset_brimful();
+        struct zset_iter iter;
+        struct bytes member, first;
+        double score;
+        msec at;
+        zset_iter_at(&iter, zset, 0);
+        ck_assert(zset_iter_next(&iter, &member, &score)); /* the set's own bytes */
+        if (way == 0)
+            ck_assert(zset_expire(zset, member, 100));
+        else
+            zset_put(zset, member, -0.0, 100); /* the same score */
+        ck_assert_uint_gt(zset_bytes(zset), 2 * 2048);
+        zset_check(zset);
+        ck_assert(zset_first(zset, &first, &at));
+        ck_assert_int_eq(at, 100);
+        ck_assert(bytes_equal(first, LIT("0000000000000000000000")));
+        ck_assert(zset_score(zset, first, &score) && score == 0 && !signbit(score));
+        ck_assert_uint_eq(zset_count(zset), PACKED_MAX_COUNT);
+        ck_assert_uint_eq(zset_count_timed(zset), 1);
+        zset_free(zset);
+    }
+}
+END_TEST
+
+/* ---- memory -------------------------------------------------------------------------------- */
+
+enum { MANY = 100000 };
+
+static struct zset *zset_of_many(void)
+{
+    struct zset *zset = zset_new();
+    for (int i = 0; i < MANY; i++)
         put_number(zset, i, i * 7919 % 100003);
+    return zset;
+}
+
+START_TEST(thirty_short_members_take_little)
+{
+    size_t base = mem_used();
+    struct zset *zset = zset_of(30);
+    double held = (double)(mem_used() - base);
+    ck_assert_uint_eq(zset_bytes(zset), mem_used() - base);
+    printf("zset: %.2f bytes for each of 30 members of 8\n", held / 30);
+    ck_assert_double_le(held, 30 * 24);
+    zset_free(zset);
+}
+END_TEST
+
+START_TEST(a_deadline_costs_two_slots_and_only_who_has_one_pays)
+{
+    /* One in the member, one in the agenda, whose last segment may be half empty. */
+    const double most = 24;
+    size_t base = mem_used();
+    struct zset *zset = zset_of_many();
+    double without = (double)(mem_used() - base) / MANY;
+    expire_number(zset, 1, 1);
+    expire_number(zset, 1, NEVER);
+    ck_assert_double_lt((double)(mem_used() - base) / MANY, without + 0.01);
+    for (int i = 0; i < MANY; i++)
+        expire_number(zset, i, i * 31 % MANY);
+    double with = (double)(mem_used() - base) / MANY;
     zset_check(zset);
-    printf("zset: %.2f bytes for a member of 8\n", (double)zset_bytes(zset) / 100000);
+    printf("zset: %.2f bytes for each of %d members of 8, %.2f with a deadline\n", without, MANY,
+           with);
+    ck_assert_double_le(without, 72);
+    ck_assert_double_le(with, without + most);
+    zset_free(zset);
+    ck_assert_uint_eq(mem_used(), base);
+}
+END_TEST
+
+static size_t slices_to_free(struct zset *zset)
+{
+    size_t slices = 0, work;
     do {
         work = 1000;
         slices++;
     } while (!zset_free_some(zset, &work));
-    ck_assert_uint_ge(slices, 100);
-    ck_assert_uint_le(slices, 201);
+    return slices;
+}
+
+START_TEST(freeing_in_slices_gives_all_memory_back)
+{
+    size_t base = mem_used();
+    for (int timed = 0; timed < 2; timed++) {
+        struct zset *zset = zset_of_many();
+        for (int i = 0; timed && i < MANY; i += 2)
+            expire_number(zset, i, i);
+        size_t slices = slices_to_free(zset);
+        ck_assert_uint_ge(slices, 100);
+        ck_assert_uint_le(slices, 202);
+        ck_assert_uint_eq(mem_used(), base);
+    }
+    ck_assert_uint_eq(slices_to_free(zset_of(30)), 1);
     ck_assert_uint_eq(mem_used(), base);
 }
 END_TEST
@@ -250,9 +696,18 @@ Suite *test_suite(void)
 {
     const TTest *const tests[] = {
         a_zset_is_what_a_sorted_array_says_after_any_random_steps,
+        a_zset_may_become_large_at_any_step_and_nobody_sees_it,
         members_of_one_score_are_found_by_their_bytes,
         a_scan_sees_every_member_with_its_score,
+        a_scan_of_a_small_one_or_a_listpack_gives_all_at_once_in_order,
         at_most_128_short_members_are_called_listpack,
+        a_deadline_is_set_moved_and_taken_away,
+        a_put_says_score_and_deadline_anew,
+        a_removed_member_leaves_no_deadline,
+        becoming_large_keeps_order_scores_and_deadlines,
+        a_deadline_that_finds_no_room_makes_a_set_large,
+        thirty_short_members_take_little,
+        a_deadline_costs_two_slots_and_only_who_has_one_pays,
         freeing_in_slices_gives_all_memory_back,
         NULL,
     };

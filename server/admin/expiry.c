@@ -1,0 +1,226 @@
+/* expiry: EXPIRY: what falls due next, how much falls due when, and how late things went.
+ * Context: struct survey, for what takes longer than a turn; NULL: everything is answered at once.
+ */
+#include "server/admin/admin.h"
+#include "server/admin/text.h"
+#include "server/args.h"
+#include "store/mem.h"
+#include "store/outlook.h"
+
+enum {
+    SHOWN = 10,
+    SHOWN_MAX = 1000,
+    SETTLED_AT_ONCE = 1000, /* keys and members: well below a millisecond's work */
+    COUNTED_AT_ONCE = 5000,
+    COUNTED_AT_A_TIME = 512,
+};
+
+/* Inside a MULTI nobody waits. */
+static bool may_wait(const struct call *call)
+{
+    return call->wait != NULL && call->context != NULL;
+}
+
+/* ---- NEXT: waits while more is overdue than can leave at once ----------------------------------
+ */
+
+struct next_question {
+    const struct keyspace *ks;
+    size_t count;
+};
+
+static void reply_next(struct resp_writer *out, const struct next_question *question, msec now)
+{
+    static const char *const names[] = {
+        [DUE_KEY] = "key", [DUE_MEMBER] = "member", [DUE_FIELD] = "field", [DUE_ELEMENT] = "element"
+    };
+    struct due *due = mem_alloc(question->count * sizeof(*due));
+    size_t count = outlook_next(question->ks, now, due, question->count);
+    resp_array(out, count);
+    for (size_t i = 0; i < count; i++) {
+        resp_array(out, 3);
+        resp_bulk(out, due[i].key.data, due[i].key.len);
+        resp_integer(out, due[i].at);
+        resp_bulk_text(out, names[due[i].what]);
+    }
+    mem_free(due);
+}
+
+/* The expire timer does what there is to do. */
+static enum survey_state next_work(void *ctx, msec now)
+{
+    const struct next_question *question = ctx;
+    return keyspace_next_due(question->ks) > now ? SURVEY_DONE : SURVEY_IDLE;
+}
+
+static void next_answer(void *ctx, msec now, struct resp_writer *out)
+{
+    reply_next(out, ctx, now);
+}
+
+static const struct survey_kind next_kind = { next_work, next_answer, mem_free };
+
+static void cmd_expiry_next(struct call *call)
+{
+    int64_t count = SHOWN;
+    if (call->argc > 3) {
+        failf(call, ERR_SUBCOMMAND_OR_ARITY, arg_width(call, 1), call->argv[1].data, "EXPIRY");
+        return;
+    }
+    if (call->argc == 3 && !arg_range(call, 2, 1, SHOWN_MAX, &count, ERR_EXPIRY_COUNT)) return;
+    struct next_question question = { call->txn->ks, (size_t)count };
+    bool waits = may_wait(call);
+    if (outlook_settle(call->txn, waits ? SETTLED_AT_ONCE : SIZE_MAX) || !waits) {
+        reply_next(call->out, &question, call->txn->now);
+        return;
+    }
+    struct next_question *asked = mem_alloc(sizeof(*asked));
+    *asked = question;
+    survey_ask(call->context, call->session, &next_kind, asked);
+}
+
+/* ---- FORECAST ----------------------------------------------------------------------------------
+ */
+
+static void reply_forecast(struct resp_writer *out, const struct outlook *outlook, msec now)
+{
+    struct outlook_count counts[OUTLOOK_BANDS];
+    outlook_counts(outlook, now, counts);
+    resp_array(out, OUTLOOK_BANDS);
+    for (unsigned band = 0; band < OUTLOOK_BANDS; band++) {
+        resp_array(out, 3);
+        resp_bulk_text(out, outlook_band_name((enum outlook_band)band));
+        resp_integer(out, (int64_t)counts[band].keys);
+        resp_integer(out, (int64_t)counts[band].members);
+    }
+}
+
+static enum survey_state forecast_work(void *ctx, msec now)
+{
+    (void)now;
+    return outlook_run(ctx, COUNTED_AT_A_TIME) ? SURVEY_DONE : SURVEY_BUSY;
+}
+
+static void forecast_answer(void *ctx, msec now, struct resp_writer *out)
+{
+    reply_forecast(out, ctx, now);
+}
+
+static void forecast_free(void *ctx)
+{
+    outlook_free(ctx);
+}
+
+static const struct survey_kind forecast_kind = { forecast_work, forecast_answer, forecast_free };
+
+static void cmd_expiry_forecast(struct call *call)
+{
+    struct outlook *outlook = outlook_new(call->txn->ks, call->txn->now);
+    if (!outlook_run(outlook, may_wait(call) ? COUNTED_AT_ONCE : SIZE_MAX)) {
+        survey_ask(call->context, call->session, &forecast_kind, outlook);
+        return;
+    }
+    reply_forecast(call->out, outlook, call->txn->now);
+    outlook_free(outlook);
+}
+
+/* ---- LAG and HELP ------------------------------------------------------------------------------
+ */
+
+static void cmd_expiry_lag(struct call *call)
+{
+    static const struct {
+        const char *name;
+        double percent;
+    } percentiles[] = { { "p50", 50 }, { "p90", 90 }, { "p99", 99 }, { "p99.9", 99.9 } };
+    enum { PERCENTILES = sizeof(percentiles) / sizeof(percentiles[0]) };
+    const struct lag *lag = &call->txn->store->stats.lag;
+    resp_map(call->out, PERCENTILES + 2);
+    for (unsigned i = 0; i < PERCENTILES; i++) {
+        resp_bulk_text(call->out, percentiles[i].name);
+        resp_integer(call->out, lag_percentile(lag, percentiles[i].percent));
+    }
+    resp_bulk_text(call->out, "max");
+    resp_integer(call->out, lag->max);
+    resp_bulk_text(call->out, "count");
+    resp_integer(call->out, (int64_t)lag->total);
+}
+
+static void cmd_expiry_help(struct call *call)
+{
+    static const char *const lines[] = {
+        "EXPIRY <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+        "NEXT [<count>]",
+        "    The next deadlines of the selected database, in order (default: 10, at most 1000).",
+        "    An entry is: key, unix time in milliseconds, what is due then: key, member (of a",
+        "    set or sorted set), field (of a hash) or element (of a dehydrator).",
+        "FORECAST",
+        "    How many keys and members of the selected database are due when. An entry is: 1s,",
+        "    10s, 1m, 10m, 1h, 1d, later or never; keys; members of sets, sorted sets and hashes.",
+        "    Each is counted once, in the first entry that is long enough for what is left until",
+        "    its own deadline: all entries together are all there is.",
+        "LAG",
+        "    How late what has expired was removed, in milliseconds (1: on time): percentiles and",
+        "    maximum, since the start or CONFIG RESETSTAT.",
+    };
+    reply_help(call, lines, sizeof(lines) / sizeof(lines[0]));
+}
+
+static const struct command subcommands[] = {
+    { .name = "NEXT",
+      .run = cmd_expiry_next,
+      .arity = -2,
+      .flags = READONLY | BLOCKING,
+      .acl = ACL_KEYSPACE,
+      .tips = "nondeterministic_output request_policy:all_shards response_policy:special",
+      .group = "server",
+      .since = "0.1.0",
+      .complexity = "O(N log N), N deadlines told",
+      .syntax = "[count]",
+      .summary = "The next deadlines of the selected database: key, when, what." },
+    { .name = "FORECAST",
+      .run = cmd_expiry_forecast,
+      .arity = 2,
+      .flags = READONLY | BLOCKING,
+      .acl = ACL_KEYSPACE,
+      .tips = "nondeterministic_output request_policy:all_shards response_policy:special",
+      .group = "server",
+      .since = "0.1.0",
+      .complexity = "O(N), N keys and members with deadlines, in slices between other calls",
+      .syntax = "",
+      .summary = "How many keys and members are due within a second, from there to ten seconds "
+                 "... to a day, later, and never: each counts once." },
+    { .name = "LAG",
+      .run = cmd_expiry_lag,
+      .arity = 2,
+      .flags = LOADING | STALE | FAST,
+      .tips = "nondeterministic_output request_policy:all_nodes response_policy:special",
+      .group = "server",
+      .since = "0.1.0",
+      .complexity = "O(1)",
+      .syntax = "",
+      .summary = "How late what has expired was removed: percentiles in milliseconds." },
+    { .name = "HELP",
+      .run = cmd_expiry_help,
+      .arity = 2,
+      .flags = LOADING | STALE,
+      .group = "server",
+      .since = "0.1.0",
+      .complexity = "O(1)",
+      .syntax = "",
+      .summary = "What EXPIRY can do." },
+    { .name = NULL },
+};
+
+static const struct command rows[] = {
+    { .name = "EXPIRY",
+      .arity = -2,
+      .group = "server",
+      .since = "0.1.0",
+      .complexity = "depends on the subcommand",
+      .syntax = "",
+      .summary = "What falls due, and how punctually it went.",
+      .subcommands = subcommands },
+};
+
+const struct command_group expiry_commands = COMMAND_GROUP(rows);

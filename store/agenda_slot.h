@@ -1,0 +1,89 @@
+/* agenda_slot: what a slot of an agenda holds, as one number of 128 bits.
+ * Knows the layout; refuses to know positions. Only agenda.c and its test include it.
+ *
+ * From the highest bits to the lowest: 46 of instant, 35 of arrival, 46 of pointer, and one that
+ * says far. To compare two numbers is to compare instants, then arrivals.
+ *
+ * Loaded and stored whole and held in registers between: a load of both halves that were just
+ * stored one by one would wait for all stores before it. */
+#ifndef STORE_AGENDA_SLOT_H
+#define STORE_AGENDA_SLOT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "store/agenda.h"
+#include "store/ensure.h"
+
+enum {
+    INSTANT_BITS = 46,
+    ARRIVAL_BITS = 35,
+    POINTER_BITS = 46, /* without the two lowest, which are zero */
+};
+
+typedef unsigned __int128 number;
+
+struct agenda_slot {
+    number is __attribute__((packed, aligned(8))); /* an allocator may not give more */
+};
+
+/* Of a far instant the slot has the nearest that has room, and points here. */
+struct far {
+    msec at;
+    struct deadline *what;
+};
+
+#define NEAR_MAX     (((msec)1 << INSTANT_BITS) - 1)
+#define ARRIVALS_MAX ((uint64_t)1 << ARRIVAL_BITS)
+#define POINTER_MASK (((uint64_t)1 << (POINTER_BITS + 2)) - 4)
+#define FAR          ((number)1)
+
+static inline bool is_near(msec at)
+{
+    return at >= 0 && at <= NEAR_MAX;
+}
+
+static inline msec nearest(msec at)
+{
+    return at < 0 ? 0 : at > NEAR_MAX ? NEAR_MAX : at;
+}
+
+static inline number number_make(msec field, uint64_t arrival, const void *pointer)
+{
+    uintptr_t address = (uintptr_t)pointer;
+    ensure((address & ~POINTER_MASK) == 0, "a deadline at %p", pointer);
+    uint64_t high = (uint64_t)field << (64 - INSTANT_BITS) | arrival >> (63 - POINTER_BITS);
+    return (number)high << 64 | (arrival << (POINTER_BITS + 1) | address >> 1);
+}
+
+static inline msec field_of(number n)
+{
+    return (msec)(n >> (128 - INSTANT_BITS));
+}
+
+static inline uint64_t arrival_of(number n)
+{
+    return (uint64_t)(n >> (POINTER_BITS + 1)) & (ARRIVALS_MAX - 1);
+}
+
+static inline void *pointer_of(number n)
+{
+    return (void *)(uintptr_t)((uint64_t)n << 1 & POINTER_MASK);
+}
+
+static inline bool is_far(number n)
+{
+    return __builtin_expect((n & FAR) != 0, false);
+}
+
+static inline struct deadline *what_of(number n)
+{
+    return is_far(n) ? ((struct far *)pointer_of(n))->what : pointer_of(n);
+}
+
+static inline msec at_of(number n)
+{
+    return is_far(n) ? ((struct far *)pointer_of(n))->at : field_of(n);
+}
+
+#endif

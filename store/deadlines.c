@@ -1,0 +1,96 @@
+/* deadlines: an agenda that is there only while something is in it.
+ * Knows instants and positions; refuses to know members. */
+#include "store/deadlines.h"
+
+#include "store/ensure.h"
+#include "store/mem.h"
+
+static struct deadlines *deadlines_new(void)
+{
+    struct deadlines *deadlines = mem_alloc(sizeof(*deadlines));
+    agenda_init(&deadlines->agenda);
+    deadlines->latest = INT64_MIN;
+    return deadlines;
+}
+
+void deadlines_set(struct deadlines **deadlines, struct deadline *d, msec at)
+{
+    ensure(at != NEVER, "a deadline at %lld", (long long)at);
+    if (*deadlines == NULL) *deadlines = deadlines_new();
+    agenda_move(&(*deadlines)->agenda, d, at);
+    if (at > (*deadlines)->latest) (*deadlines)->latest = at;
+}
+
+void deadlines_cancel(struct deadlines **deadlines, struct deadline *d)
+{
+    if (!deadline_armed(d)) return;
+    ensure(*deadlines != NULL, "slot %u of nothing", d->slot);
+    agenda_cancel(&(*deadlines)->agenda, d);
+    if (agenda_count(&(*deadlines)->agenda) > 0) return;
+    mem_free(*deadlines); /* an empty agenda has no memory */
+    *deadlines = NULL;
+}
+
+void deadlines_moved(struct deadlines *deadlines, struct deadline *d)
+{
+    if (deadline_armed(d)) agenda_moved(&deadlines->agenda, d);
+}
+
+msec deadlines_at(const struct deadlines *deadlines, const struct deadline *d)
+{
+    return deadline_armed(d) ? agenda_at(&deadlines->agenda, d) : NEVER;
+}
+
+struct deadline *deadlines_first(const struct deadlines *deadlines, msec *at)
+{
+    if (deadlines == NULL) return NULL;
+    *at = agenda_next(&deadlines->agenda);
+    return agenda_first(&deadlines->agenda);
+}
+
+size_t deadlines_count(const struct deadlines *deadlines)
+{
+    return deadlines == NULL ? 0 : agenda_count(&deadlines->agenda);
+}
+
+msec deadlines_latest(const struct deadlines *deadlines)
+{
+    return deadlines == NULL ? INT64_MIN : deadlines->latest;
+}
+
+void deadlines_each_until(const struct deadlines *deadlines, msec until,
+                          bool (*visit)(void *ctx, struct deadline *d, msec at), void *ctx)
+{
+    if (deadlines != NULL) agenda_each_until(&deadlines->agenda, until, visit, ctx);
+}
+
+size_t deadlines_bytes(const struct deadlines *deadlines)
+{
+    return deadlines == NULL ? 0 : mem_size(deadlines) + agenda_bytes(&deadlines->agenda);
+}
+
+static bool check_one(void *latest, struct deadline *d, msec at)
+{
+    ensure(at <= *(const msec *)latest, "slot %u at %lld, the latest at %lld", d->slot,
+           (long long)at, (long long)*(const msec *)latest);
+    return true;
+}
+
+void deadlines_check(const struct deadlines *deadlines)
+{
+    if (deadlines == NULL) return;
+    ensure(agenda_count(&deadlines->agenda) > 0, "%zu bytes for no deadline",
+           deadlines_bytes(deadlines));
+    agenda_check(&deadlines->agenda);
+    msec latest = deadlines->latest;
+    agenda_each_until(&deadlines->agenda, NEVER, check_one, &latest);
+}
+
+bool deadlines_free_some(struct deadlines **deadlines, size_t *work)
+{
+    if (*deadlines == NULL) return true;
+    if (!agenda_drop_some(&(*deadlines)->agenda, work)) return false;
+    mem_free(*deadlines);
+    *deadlines = NULL;
+    return true;
+}

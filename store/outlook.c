@@ -1,0 +1,306 @@
+/* outlook: walks along a keyspace's agenda for the next deadlines, and through its table for all of
+ * them.
+ *
+ * The forecast takes the way of SCAN and not the agenda's slots: there, whatever leaves during the
+ * walk moves others from where it has not been yet to where it has been. */
+#include "store/outlook.h"
+
+#include <string.h>
+
+#include "store/ensure.h"
+#include "store/lag.h"
+#include "store/mem.h"
+
+static struct entry *entry_of(struct deadline *d)
+{
+    return (struct entry *)((char *)d - offsetof(struct entry, deadline));
+}
+
+/* ---- the next ones --------------------------------------------------------------------------- */
+
+bool outlook_settle(struct txn *txn, size_t budget)
+{
+    struct entry *entry;
+    while ((entry = keyspace_first_due(txn->ks, txn->now)) != NULL) {
+        if (budget == 0 || txn->no_expiry) return false;
+        size_t done = 1;
+        if (instant_dead(entry->expires_at, txn->now))
+            txn_key_drop(txn, entry, EVENT_EXPIRED);
+        else
+            done = txn_member_purge(txn, &entry, txn->now - 1, budget);
+        budget -= done < budget ? done : budget;
+    }
+    return true;
+}
+
+/* What is due at the entry's moment. */
+static struct due due_of(const struct entry *entry, msec moment)
+{
+    const struct object *object = &entry->object;
+    struct due due = { entry_key(entry), entry->expires_at, DUE_KEY };
+    struct bytes member;
+    if (moment == instant_of_death(entry->expires_at)) return due;
+    if (object_member_first(object, &member, &due.at)) {
+        due.what = object->type == TYPE_HASH ? DUE_FIELD : DUE_MEMBER;
+    } else {
+        due.what = DUE_ELEMENT;
+        due.at = moment;
+    }
+    return due;
+}
+
+size_t outlook_next(const struct keyspace *ks, msec now, struct due *due, size_t count)
+{
+    size_t found = 0;
+    struct agenda_walk walk;
+    agenda_walk_begin(&walk, &ks->agenda);
+    while (found < count) {
+        msec moment;
+        struct deadline *d = agenda_walk_next(&walk, &moment);
+        if (d == NULL) break;
+        if (moment > now) due[found++] = due_of(entry_of(d), moment);
+    }
+    agenda_walk_end(&walk);
+    return found;
+}
+
+/* ---- what is late ---------------------------------------------------------------------------- */
+
+struct overdue_count {
+    struct overdue *overdue;
+    msec now;
+    size_t most;
+};
+
+static bool is_enough(const struct overdue_count *count)
+{
+    return count->overdue->keys + count->overdue->members >= count->most;
+}
+
+static bool count_overdue_member(void *ctx, struct bytes member, msec at)
+{
+    (void)member;
+    (void)at;
+    struct overdue_count *count = ctx;
+    count->overdue->members++;
+    return !is_enough(count);
+}
+
+static bool count_overdue(void *ctx, struct deadline *d, msec at)
+{
+    (void)at;
+    struct overdue_count *count = ctx;
+    const struct entry *entry = entry_of(d);
+    if (instant_dead(entry->expires_at, count->now))
+        count->overdue->keys++;
+    else
+        object_each_until(&entry->object, count->now - 1, count_overdue_member, count);
+    return !is_enough(count);
+}
+
+void outlook_overdue(const struct keyspace *ks, msec now, size_t most, struct overdue *overdue)
+{
+    struct overdue_count count = { overdue, now, most };
+    if (!is_enough(&count)) agenda_each_until(&ks->agenda, now, count_overdue, &count);
+}
+
+/* ---- the forecast ---------------------------------------------------------------------------- */
+
+enum {
+    BATCH = 32,       /* entries fetched from memory at the same time */
+    AT_ONCE_MAX = 64, /* members that are counted with their key */
+};
+
+enum kind { KEYS, MEMBERS, KINDS };
+
+static const struct {
+    const char *name;
+    msec end; /* milliseconds left, at most */
+} bands[OUTLOOK_BANDS] = {
+    [DUE_IN_1S] = { "1s", 1000 },         [DUE_IN_10S] = { "10s", 10 * 1000 },
+    [DUE_IN_1M] = { "1m", 60 * 1000 },    [DUE_IN_10M] = { "10m", 600 * 1000 },
+    [DUE_IN_1H] = { "1h", 3600 * 1000 },  [DUE_IN_1D] = { "1d", 86400 * 1000 },
+    [DUE_LATER] = { "later", NEVER - 1 }, [DUE_NEVER] = { "never", NEVER },
+};
+
+enum { TIMED_BANDS = DUE_NEVER };
+
+struct outlook {
+    const struct keyspace *ks;
+    msec began;
+    uint64_t cursor;
+    bool scanned; /* to the end */
+    struct entry *batch[BATCH];
+    size_t batch_count;
+    /* Keys of large collections whose members are still to be counted, and how many of the last
+     * one's are. Owned; found anew each time, for any of them may be gone. */
+    struct blob **large;
+    size_t large_count, large_cap;
+    size_t counted;
+    /* By band, how far behind its beginning each deadline is, so that bands can be moved. */
+    struct lag left[KINDS][TIMED_BANDS];
+    uint64_t never[KINDS];
+};
+
+const char *outlook_band_name(enum outlook_band band)
+{
+    return bands[band].name;
+}
+
+static msec band_begin(unsigned band)
+{
+    return band == 0 ? 0 : bands[band - 1].end + 1;
+}
+
+struct outlook *outlook_new(const struct keyspace *ks, msec now)
+{
+    struct outlook *outlook = mem_zalloc(sizeof(*outlook));
+    outlook->ks = ks;
+    outlook->began = now;
+    return outlook;
+}
+
+void outlook_free(struct outlook *outlook)
+{
+    if (outlook == NULL) return;
+    while (outlook->large_count > 0)
+        blob_free(outlook->large[--outlook->large_count]);
+    mem_free(outlook->large);
+    mem_free(outlook);
+}
+
+/* --- counting --- */
+
+static void count_at(struct outlook *outlook, enum kind kind, msec at)
+{
+    msec left;
+    if (instant_dead(at, outlook->began)) return;
+    if (__builtin_sub_overflow(at, outlook->began, &left)) left = NEVER - 1;
+    unsigned band = 0;
+    while (left > bands[band].end)
+        band++;
+    lag_add(&outlook->left[kind][band], left - band_begin(band), 1);
+}
+
+static bool count_member(void *ctx, struct bytes member, msec at)
+{
+    (void)member;
+    count_at(ctx, MEMBERS, at);
+    return true;
+}
+
+static void remember_large(struct outlook *outlook, const struct entry *entry)
+{
+    if (outlook->large_count == outlook->large_cap) {
+        outlook->large_cap = outlook->large_cap == 0 ? 8 : 2 * outlook->large_cap;
+        outlook->large = mem_realloc(outlook->large, outlook->large_cap * sizeof(*outlook->large));
+    }
+    outlook->large[outlook->large_count++] = blob_new(entry_key(entry));
+}
+
+/* Returns how many steps it took. */
+static size_t count_entry(struct outlook *outlook, const struct entry *entry)
+{
+    const struct object *object = &entry->object;
+    if (entry_dead(entry, outlook->began)) return 1;
+    if (entry->expires_at == NEVER)
+        outlook->never[KEYS]++;
+    else
+        count_at(outlook, KEYS, entry->expires_at);
+    if (!type_has_members(object->type)) return 1;
+    size_t timed = object->timed ? object_count_timed(object) : 0;
+    outlook->never[MEMBERS] += object_count(object) - timed;
+    if (timed > AT_ONCE_MAX) {
+        remember_large(outlook, entry);
+        return 1;
+    }
+    if (timed > 0) object_each_until(object, NEVER, count_member, outlook);
+    return 1 + timed;
+}
+
+/* The values are wanted when all entries have been asked for: by then the first ones are here. */
+static size_t count_batch(struct outlook *outlook)
+{
+    size_t steps = 0;
+    for (size_t i = 0; i < outlook->batch_count; i++)
+        if (type_has_members(outlook->batch[i]->object.type))
+            __builtin_prefetch(outlook->batch[i]->object.any);
+    for (size_t i = 0; i < outlook->batch_count; i++)
+        steps += count_entry(outlook, outlook->batch[i]);
+    outlook->batch_count = 0;
+    return steps;
+}
+
+static void take_entry(void *ctx, struct entry *entry)
+{
+    struct outlook *outlook = ctx;
+    if (outlook->batch_count == BATCH) count_batch(outlook);
+    __builtin_prefetch(entry);
+    outlook->batch[outlook->batch_count++] = entry;
+}
+
+static size_t scan_some(struct outlook *outlook)
+{
+    do {
+        outlook->cursor = keyspace_scan(outlook->ks, outlook->cursor, take_entry, outlook);
+        outlook->scanned = outlook->cursor == 0;
+    } while (!outlook->scanned && outlook->batch_count < BATCH / 2);
+    return 1 + count_batch(outlook);
+}
+
+/* Goes on with the last of the large collections. */
+static size_t count_large(struct outlook *outlook, size_t budget)
+{
+    (void)budget;
+    struct blob *key = outlook->large[outlook->large_count - 1];
+    const struct entry *entry = keyspace_find(outlook->ks, blob_view(key));
+    size_t timed = entry != NULL ? object_count_timed(&entry->object) : 0;
+    if (timed > 0) object_each_until(&entry->object, NEVER, count_member, outlook);
+    outlook->large_count--;
+    outlook->counted = 0;
+    blob_free(key);
+    return 1 + timed;
+}
+
+bool outlook_run(struct outlook *outlook, size_t budget)
+{
+    size_t steps = 0;
+    while (steps < budget && (outlook->large_count > 0 || !outlook->scanned)) {
+        if (outlook->large_count > 0)
+            steps += count_large(outlook, budget - steps);
+        else
+            steps += scan_some(outlook);
+    }
+    return outlook->large_count == 0 && outlook->scanned;
+}
+
+/* --- telling --- */
+
+/* How many deadlines had at most `left` to go when it began. */
+static uint64_t count_within(const struct outlook *outlook, enum kind kind, msec left)
+{
+    uint64_t count = 0;
+    for (unsigned band = 0; band < TIMED_BANDS && band_begin(band) <= left; band++) {
+        const struct lag *lag = &outlook->left[kind][band];
+        bool whole = bands[band].end <= left;
+        count += whole ? lag->total : lag_below(lag, left - band_begin(band) + 1);
+    }
+    return count;
+}
+
+void outlook_counts(const struct outlook *outlook, msec now,
+                    struct outlook_count counts[OUTLOOK_BANDS])
+{
+    msec passed = now > outlook->began ? lag_floor(now - outlook->began) : 0;
+    struct outlook_count before = { count_within(outlook, KEYS, passed - 1),
+                                    count_within(outlook, MEMBERS, passed - 1) };
+    for (unsigned band = 0; band < TIMED_BANDS; band++) {
+        msec end = band == DUE_LATER ? bands[band].end : bands[band].end + passed;
+        struct outlook_count upto = { count_within(outlook, KEYS, end),
+                                      count_within(outlook, MEMBERS, end) };
+        counts[band].keys = upto.keys - before.keys;
+        counts[band].members = upto.members - before.members;
+        before = upto;
+    }
+    counts[DUE_NEVER] = (struct outlook_count){ outlook->never[KEYS], outlook->never[MEMBERS] };
+}

@@ -1,0 +1,386 @@
+/* policy: a compressed radix tree of names, a node for each place where names part or one ends.
+ * The '*' of a prefix is a byte of its name like others, and always its last one, so an ordinary
+ * walk of the tree meets every prefix of a key on its way down. */
+#include "store/policy.h"
+
+#include "store/ensure.h"
+#include "store/mem.h"
+
+struct rule {
+    struct policy policy;
+    uint32_t name_len;
+    char name[]; /* the whole of it */
+};
+
+/* Invariant: a node but the root has a label, and a rule or at least two children. */
+struct policy_node {
+    struct rule *rule;             /* of the name that ends here, or NULL */
+    struct policy_node **children; /* in order of the first bytes of their labels, which differ */
+    uint32_t child_count;
+    uint32_t label_len;
+    char label[]; /* what its names have behind the parent's */
+};
+
+static struct bytes label_of(const struct policy_node *node)
+{
+    return bytes_of(node->label, node->label_len);
+}
+
+static struct bytes name_of(const struct rule *rule)
+{
+    return bytes_of(rule->name, rule->name_len);
+}
+
+bool policy_name_ok(struct bytes name)
+{
+    if (name.len == 0 || name.len > POLICY_NAME_MAX) return false;
+    const char *star = memchr(name.data, '*', name.len);
+    return star == NULL || star == name.data + name.len - 1;
+}
+
+/* ---- memory --------------------------------------------------------------------------------- */
+
+static void *take(struct policies *policies, void *block)
+{
+    policies->bytes += mem_size(block);
+    return block;
+}
+
+static void give_back(struct policies *policies, void *block)
+{
+    policies->bytes -= mem_size(block);
+    mem_free(block);
+}
+
+static struct rule *rule_new(struct policies *policies, struct bytes name)
+{
+    struct rule *rule = take(policies, mem_alloc(sizeof(*rule) + name.len));
+    rule->name_len = (uint32_t)name.len;
+    memcpy(rule->name, name.data, name.len);
+    policies->count++;
+    return rule;
+}
+
+static void rule_free(struct policies *policies, struct rule *rule)
+{
+    policies->count--;
+    give_back(policies, rule);
+}
+
+/* With the label of `above` and then `label`. */
+static struct policy_node *node_new(struct policies *policies, struct bytes above,
+                                    struct bytes label)
+{
+    size_t len = above.len + label.len;
+    struct policy_node *node = take(policies, mem_zalloc(sizeof(*node) + len));
+    node->label_len = (uint32_t)len;
+    if (above.len > 0) memcpy(node->label, above.data, above.len);
+    if (label.len > 0) memcpy(node->label + above.len, label.data, label.len);
+    return node;
+}
+
+static void resize_children(struct policies *policies, struct policy_node *node, uint32_t count)
+{
+    policies->bytes -= mem_size(node->children);
+    if (count > 0) {
+        node->children = mem_realloc(node->children, count * sizeof(struct policy_node *));
+    } else {
+        mem_free(node->children);
+        node->children = NULL;
+    }
+    node->child_count = count;
+    take(policies, node->children);
+}
+
+/* As deep as the longest name at most. */
+static void node_free(struct policies *policies, struct policy_node *node)
+{
+    for (uint32_t i = 0; i < node->child_count; i++)
+        node_free(policies, node->children[i]);
+    resize_children(policies, node, 0);
+    if (node->rule != NULL) rule_free(policies, node->rule);
+    give_back(policies, node);
+}
+
+void policies_drop(struct policies *policies)
+{
+    if (policies->root != NULL) node_free(policies, policies->root);
+    *policies = (struct policies){ .root = NULL };
+}
+
+/* ---- children ------------------------------------------------------------------------------- */
+
+/* The place of the child whose label begins with this byte, or where it would be. */
+static bool child_index(const struct policy_node *node, char first, uint32_t *index)
+{
+    uint32_t low = 0, high = node->child_count;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        unsigned char there = (unsigned char)node->children[middle]->label[0];
+        if (there == (unsigned char)first) {
+            *index = middle;
+            return true;
+        }
+        if (there < (unsigned char)first)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *index = low;
+    return false;
+}
+
+static struct policy_node *child_of(const struct policy_node *node, char first)
+{
+    uint32_t index;
+    return child_index(node, first, &index) ? node->children[index] : NULL;
+}
+
+static void child_add(struct policies *policies, struct policy_node *node, uint32_t index,
+                      struct policy_node *child)
+{
+    uint32_t behind = node->child_count - index;
+    resize_children(policies, node, node->child_count + 1);
+    struct policy_node **at = &node->children[index];
+    memmove(at + 1, at, behind * sizeof(*at));
+    *at = child;
+}
+
+static void child_remove(struct policies *policies, struct policy_node *node, uint32_t index)
+{
+    struct policy_node **at = &node->children[index];
+    memmove(at, at + 1, (node->child_count - index - 1) * sizeof(*at));
+    resize_children(policies, node, node->child_count - 1);
+}
+
+/* What the node is goes to another one; only its label stays. */
+static void move_contents(struct policy_node *to, struct policy_node *from)
+{
+    to->rule = from->rule;
+    to->children = from->children;
+    to->child_count = from->child_count;
+}
+
+/* The first `len` bytes of the label get a node of their own, above. */
+static void split(struct policies *policies, struct policy_node **place, size_t len)
+{
+    struct policy_node *old = *place;
+    struct bytes label = label_of(old), none = { NULL, 0 };
+    struct policy_node *upper = node_new(policies, none, bytes_of(label.data, len));
+    struct policy_node *lower =
+        node_new(policies, none, bytes_of(label.data + len, label.len - len));
+    move_contents(lower, old);
+    give_back(policies, old);
+    child_add(policies, upper, 0, lower);
+    *place = upper;
+}
+
+/* A node that neither ends a name nor parts two becomes one with its only child. */
+static void join(struct policies *policies, struct policy_node **place)
+{
+    struct policy_node *upper = *place;
+    if (upper == policies->root || upper->rule != NULL || upper->child_count != 1) return;
+    struct policy_node *lower = upper->children[0];
+    *place = node_new(policies, label_of(upper), label_of(lower));
+    move_contents(*place, lower);
+    resize_children(policies, upper, 0);
+    give_back(policies, upper);
+    give_back(policies, lower);
+}
+
+/* ---- names ---------------------------------------------------------------------------------- */
+
+static size_t common_length(struct bytes a, struct bytes b)
+{
+    size_t len = 0, most = a.len < b.len ? a.len : b.len;
+    while (len < most && a.data[len] == b.data[len])
+        len++;
+    return len;
+}
+
+static bool begins_with(struct bytes text, struct bytes start)
+{
+    return text.len >= start.len && memcmp(text.data, start.data, start.len) == 0;
+}
+
+static struct bytes behind(struct bytes text, size_t len)
+{
+    return bytes_of(text.data + len, text.len - len);
+}
+
+/* The node that stands for exactly this name; made where there is none. */
+static struct policy_node *node_for(struct policies *policies, struct bytes name)
+{
+    struct bytes none = { NULL, 0 };
+    if (policies->root == NULL) policies->root = node_new(policies, none, none);
+    struct policy_node **place = &policies->root;
+    while (name.len > 0) {
+        uint32_t index;
+        if (!child_index(*place, name.data[0], &index)) {
+            struct policy_node *child = node_new(policies, none, name);
+            child_add(policies, *place, index, child);
+            return child;
+        }
+        place = &(*place)->children[index];
+        size_t len = common_length(label_of(*place), name);
+        if (len < (*place)->label_len) split(policies, place, len);
+        name = behind(name, len);
+    }
+    return *place;
+}
+
+void policies_set(struct policies *policies, struct bytes name, const struct policy *policy)
+{
+    ensure(policy_name_ok(name), "a policy's name of %zu bytes", name.len);
+    struct policy_node *node = node_for(policies, name);
+    if (node->rule == NULL) node->rule = rule_new(policies, name);
+    node->rule->policy = *policy;
+}
+
+const struct policy *policies_get(const struct policies *policies, struct bytes name)
+{
+    const struct policy_node *node = policies->root;
+    while (node != NULL && name.len > 0) {
+        node = child_of(node, name.data[0]);
+        if (node == NULL || !begins_with(name, label_of(node))) return NULL;
+        name = behind(name, node->label_len);
+    }
+    return node != NULL && node->rule != NULL ? &node->rule->policy : NULL;
+}
+
+bool policies_remove(struct policies *policies, struct bytes name)
+{
+    struct policy_node **place = &policies->root, **above = NULL;
+    uint32_t index = 0;
+    while (*place != NULL && name.len > 0) {
+        if (!child_index(*place, name.data[0], &index)) return false;
+        above = place;
+        place = &(*place)->children[index];
+        if (!begins_with(name, label_of(*place))) return false;
+        name = behind(name, (*place)->label_len);
+    }
+    struct policy_node *node = *place;
+    if (node == NULL || node->rule == NULL) return false;
+
+    rule_free(policies, node->rule);
+    node->rule = NULL;
+    if (node->child_count > 0) {
+        join(policies, place);
+    } else {
+        child_remove(policies, *above, index);
+        node_free(policies, node);
+        join(policies, above);
+    }
+    if (policies->count == 0) policies_drop(policies);
+    return true;
+}
+
+/* ---- keys ----------------------------------------------------------------------------------- */
+
+/* The rule of the prefix that ends within this node's label and begins the rest of a key, or NULL.
+ * A label with a '*' ends in it. */
+static const struct rule *prefix_in(const struct policy_node *node, struct bytes rest)
+{
+    struct bytes label = label_of(node);
+    label.len--;
+    if (label.data[label.len] != '*') return NULL;
+    return begins_with(rest, label) ? node->rule : NULL;
+}
+
+static const struct rule *rule_for(const struct policies *policies, struct bytes key)
+{
+    const struct policy_node *node = policies->root;
+    const struct rule *best = NULL;
+    while (node != NULL) {
+        const struct policy_node *star = child_of(node, '*');
+        if (star != NULL) best = star->rule;
+        if (key.len == 0) return node->rule != NULL ? node->rule : best;
+        node = child_of(node, key.data[0]);
+        if (node == NULL) return best;
+        const struct rule *prefix = prefix_in(node, key);
+        if (prefix != NULL) return prefix;
+        if (!begins_with(key, label_of(node))) return best;
+        key = behind(key, node->label_len);
+    }
+    return best;
+}
+
+const struct policy *policies_of(const struct policies *policies, struct bytes key,
+                                 struct bytes *name)
+{
+    const struct rule *rule = rule_for(policies, key);
+    if (rule == NULL) return NULL;
+    if (name != NULL) *name = name_of(rule);
+    return &rule->policy;
+}
+
+/* ---- walking -------------------------------------------------------------------------------- */
+
+typedef void visitor(void *ctx, struct bytes name, const struct policy *policy);
+
+static void each(const struct policy_node *node, visitor *visit, void *ctx)
+{
+    if (node->rule != NULL) visit(ctx, name_of(node->rule), &node->rule->policy);
+    for (uint32_t i = 0; i < node->child_count; i++)
+        each(node->children[i], visit, ctx);
+}
+
+void policies_each(const struct policies *policies, visitor *visit, void *ctx)
+{
+    if (policies->root != NULL) each(policies->root, visit, ctx);
+}
+
+/* ---- self-check ----------------------------------------------------------------------------- */
+
+struct totals {
+    size_t count, bytes;
+};
+
+static void check_children(const struct policy_node *node)
+{
+    for (uint32_t i = 0; i < node->child_count; i++) {
+        ensure(node->children[i]->label_len > 0, "child %u has no label", i);
+        unsigned char here = (unsigned char)node->children[i]->label[0];
+        if (i == 0) continue;
+        unsigned char before = (unsigned char)node->children[i - 1]->label[0];
+        ensure(before < here, "child %u begins with %u, the one before with %u", i, here, before);
+    }
+}
+
+static void check_rule(const struct policies *policies, const struct policy_node *node,
+                       size_t depth)
+{
+    struct bytes name = name_of(node->rule);
+    ensure(policy_name_ok(name), "a name of %zu bytes", name.len);
+    ensure(name.len == depth, "a name of %zu bytes in depth %zu", name.len, depth);
+    ensure(policies_get(policies, name) == &node->rule->policy, "name '%.*s' is not found",
+           (int)name.len, name.data);
+    ensure(name.data[name.len - 1] != '*' || node->child_count == 0, "names behind '%.*s'",
+           (int)name.len, name.data);
+}
+
+static void check_node(const struct policies *policies, const struct policy_node *node,
+                       size_t depth, struct totals *totals)
+{
+    depth += node->label_len;
+    totals->bytes += mem_size(node) + mem_size(node->children) + mem_size(node->rule);
+    totals->count += node->rule != NULL;
+    ensure(node == policies->root || node->rule != NULL || node->child_count >= 2,
+           "a node of no use in depth %zu", depth);
+    if (node->rule != NULL) check_rule(policies, node, depth);
+    check_children(node);
+    for (uint32_t i = 0; i < node->child_count; i++)
+        check_node(policies, node->children[i], depth, totals);
+}
+
+void policies_check(const struct policies *policies)
+{
+    struct totals totals = { 0 };
+    if (policies->root != NULL) check_node(policies, policies->root, 0, &totals);
+    ensure(totals.count == policies->count, "%zu policies, count %zu", totals.count,
+           policies->count);
+    ensure(totals.bytes == policies->bytes, "%zu bytes, counted %zu", totals.bytes,
+           policies->bytes);
+    ensure((policies->root == NULL) == (policies->count == 0), "%zu policies and %s root",
+           policies->count, policies->root == NULL ? "no" : "a");
+}

@@ -1,0 +1,117 @@
+/* txn_member: the deadlines of members, for sets, hashes and sorted sets alike.
+ * Knows what is told of each type; refuses to know how a type keeps its members. */
+#include "store/txn.h"
+
+static const struct {
+    enum effect_kind expire, drop;
+    enum event told_expire, told_persist, told_expired, told_removed;
+} words[TYPE_COUNT] = {
+    [TYPE_SET] = { EFFECT_SET_EXPIRE, EFFECT_SET_DROP, EVENT_SEXPIRE, EVENT_SPERSIST,
+                   EVENT_SEXPIRED, EVENT_SREM },
+    [TYPE_HASH] = { EFFECT_HASH_EXPIRE, EFFECT_HASH_DROP, EVENT_HEXPIRE, EVENT_HPERSIST,
+                    EVENT_HEXPIRED, EVENT_HDEL },
+    [TYPE_ZSET] = { EFFECT_ZSET_EXPIRE, EFFECT_ZSET_DROP, EVENT_ZEXPIRE, EVENT_ZPERSIST,
+                    EVENT_ZEXPIRED, EVENT_ZREM },
+};
+
+void txn_member_left(struct txn *txn, struct entry *entry)
+{
+    if (entry->object.timed) keyspace_rearm(txn->ks, entry);
+    txn_note_emptied(txn, entry);
+}
+
+void txn_member_timed(struct txn *txn, struct entry *entry, struct bytes member, enum event event)
+{
+    keyspace_rearm(txn->ks, entry);
+    struct effect told = { .kind = EFFECT_NONE, .event = event, .a = member };
+    txn_tell(txn, entry, &told);
+}
+
+/* `at` NEVER: it has none any more. Told first: the member may be the collection's own. */
+static void set_member_deadline(struct txn *txn, struct entry *entry, struct bytes member, msec at,
+                                enum event event)
+{
+    struct effect effect = {
+        .kind = words[entry->object.type].expire, .event = event, .a = member, .at = at
+    };
+    txn_record(txn, entry, &effect);
+    object_member_expire(&entry->object, member, at);
+    keyspace_rearm(txn->ks, entry);
+}
+
+enum member_fate txn_member_expire(struct txn *txn, struct entry *entry, struct bytes member,
+                                   msec at)
+{
+    msec old;
+    if (!object_member_deadline(&entry->object, member, &old)) return MEMBER_MISSING;
+    if (at > txn->now || txn->origin == FROM_REPLAY) {
+        set_member_deadline(txn, entry, member, at, words[entry->object.type].told_expire);
+        return MEMBER_TIMED;
+    }
+    struct effect effect = {
+        .kind = words[entry->object.type].drop,
+        .event = words[entry->object.type].told_removed,
+        .a = member,
+    };
+    txn_record(txn, entry, &effect);
+    object_member_remove(&entry->object, member);
+    txn_member_left(txn, entry);
+    return MEMBER_REMOVED;
+}
+
+bool txn_member_persist(struct txn *txn, struct entry *entry, struct bytes member)
+{
+    msec old;
+    if (!object_member_deadline(&entry->object, member, &old) || old == NEVER) return false;
+    set_member_deadline(txn, entry, member, NEVER, words[entry->object.type].told_persist);
+    return true;
+}
+
+static void count_expired(struct txn *txn, msec at, size_t count)
+{
+    txn->store->stats.expired_members += count;
+    lag_add(&txn->store->stats.lag, txn->now - at, count);
+}
+
+/* Nobody lives on and nobody asks for names: the key goes as a whole, in O(1). */
+static size_t purge_all(struct txn *txn, struct entry *entry)
+{
+    size_t count = object_count(&entry->object);
+    struct bytes member;
+    msec at;
+    object_member_first(&entry->object, &member, &at);
+    count_expired(txn, at, count);
+    struct effect told = { .kind = EFFECT_NONE, .event = words[entry->object.type].told_expired };
+    txn_tell(txn, entry, &told);
+    txn_key_drop(txn, entry, EVENT_DEL);
+    return count;
+}
+
+size_t txn_member_purge(struct txn *txn, struct entry **purged, msec until, size_t limit)
+{
+    struct entry *entry = *purged;
+    if (!(txn->store->listening & LISTEN_MEMBERS) && object_all_dead(&entry->object, until + 1)) {
+        *purged = NULL;
+        return purge_all(txn, entry);
+    }
+    size_t done = 0;
+    struct bytes member;
+    msec at;
+    for (; done < limit && object_member_first(&entry->object, &member, &at) && at <= until;
+         done++) {
+        struct effect effect = {
+            .kind = words[entry->object.type].drop,
+            .event = words[entry->object.type].told_expired,
+            .a = member,
+        };
+        txn_tell(txn, entry, &effect);
+        count_expired(txn, at, 1);
+        object_member_remove(&entry->object, member);
+    }
+    keyspace_rearm(txn->ks, entry);
+    if (object_count(&entry->object) == 0) {
+        txn_drop_emptied(txn, entry);
+        *purged = NULL;
+    }
+    return done;
+}

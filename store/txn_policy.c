@@ -1,0 +1,325 @@
+/* txn_policy: policies applied: what a call did to a key is noted, and looked at once when the call
+ * ends. What follows goes through the ordinary mutators, so that replay needs no policy.
+ * Knows rules and causes; refuses to know commands. */
+#include "store/ensure.h"
+#include "store/mem.h"
+#include "store/txn.h"
+#include "store/walk.h"
+
+enum { NOTES_MIN = 8 };
+
+/* The notes of a call are an array in the order of the first cause, and at the same time a hash
+ * table of chains: `head` belongs to the chain that the array's place stands for, all else to the
+ * note. Numbers are indexes + 1; 0: none. */
+struct policy_note {
+    struct entry *entry; /* NULL: it has gone */
+    struct keyspace *ks;
+    const struct policy *policy;
+    unsigned causes;   /* a bit for each enum policy_cause */
+    enum list_end end; /* that was pushed last */
+    uint32_t head, next, chain;
+};
+
+#define CAUSE(word) (1u << POLICY_##word)
+
+/* ---- the policies themselves ---------------------------------------------------------------- */
+
+/* Notes and what was found last point into the table. */
+static void end_before_change(struct txn *txn)
+{
+    if (txn->note_count > 0) txn_policy_end(txn);
+    txn->ruled_entry = NULL;
+}
+
+void txn_policy_set(struct txn *txn, struct bytes name, const struct policy *policy)
+{
+    end_before_change(txn);
+    policies_set(&txn->store->policies, name, policy);
+    struct effect effect = { .kind = EFFECT_POLICY_SET, .policy = policy };
+    txn_record_each(txn, name, &effect);
+}
+
+bool txn_policy_drop(struct txn *txn, struct bytes name)
+{
+    end_before_change(txn);
+    if (!policies_remove(&txn->store->policies, name)) return false;
+    struct effect effect = { .kind = EFFECT_POLICY_DROP };
+    txn_record_each(txn, name, &effect);
+    return true;
+}
+
+/* A thousand members of one key ask once. */
+static const struct policy *policy_of(struct txn *txn, const struct entry *entry)
+{
+    if (txn->ruled_entry != entry) {
+        txn->ruled_entry = entry;
+        txn->ruled_by = policies_of(&txn->store->policies, entry_key(entry), NULL);
+    }
+    return txn->ruled_by;
+}
+
+/* ---- deadlines ------------------------------------------------------------------------------ */
+
+static msec after(msec now, msec span)
+{
+    msec at;
+    return instant_after(now, span, &at) ? at : INSTANT_MAX;
+}
+
+/* now + span, give or take up to the policy's jitter; in the future. */
+static msec spread(struct txn *txn, msec span, unsigned percent)
+{
+    uint64_t reach = (uint64_t)(span / 100 * percent + span % 100 * percent / 100);
+    if (reach == 0) return after(txn->now, span);
+    uint64_t lot = random_next(&txn->store->random) % (2 * reach + 1);
+    msec least = after(txn->now, span - (msec)reach), at;
+    if (__builtin_add_overflow(least, (msec)lot, &at) || at > INSTANT_MAX) return INSTANT_MAX;
+    return at > txn->now ? at : txn->now + 1;
+}
+
+static msec member_deadline(struct txn *txn, const struct policy *policy)
+{
+    if (policy == NULL || policy->member_ttl == 0) return NEVER;
+    return spread(txn, policy->member_ttl, policy->jitter);
+}
+
+static bool has_policies(const struct txn *txn)
+{
+    return txn->store->policies.count > 0 && txn->origin == FROM_CLIENT;
+}
+
+msec txn_life_at(struct txn *txn, const struct entry *entry, struct lifetime life, bool present,
+                 msec old)
+{
+    if (life.rule == LIFE_SET) return life.at;
+    if (life.rule == LIFE_SET_NEW) return present ? old : life.at;
+    if (life.rule == LIFE_KEEP && present) return old;
+    msec at = has_policies(txn) ? member_deadline(txn, policy_of(txn, entry)) : NEVER;
+    if (at == NEVER && present && life.rule == LIFE_ADD) return old;
+    return at;
+}
+
+struct timing {
+    struct txn *txn;
+    const struct policy *policy;
+    struct object *timed;
+};
+
+static void put_timed(void *ctx, struct effect *effect)
+{
+    struct timing *timing = ctx;
+    struct object *to = timing->timed;
+    msec at = member_deadline(timing->txn, timing->policy);
+    switch (to->type) {
+    case TYPE_SET: set_add(to->set, effect->a, at); break;
+    case TYPE_HASH: hash_set(to->hash, effect->a, effect->b, at); break;
+    case TYPE_ZSET: zset_put(to->zset, effect->a, effect->score, at); break;
+    default: ensure(false, "type %u", (unsigned)to->type);
+    }
+}
+
+void txn_policy_time_members(struct txn *txn, struct bytes key, struct object *object)
+{
+    if (!has_policies(txn) || !type_has_members(object->type)) return;
+    const struct policy *policy = policies_of(&txn->store->policies, key, NULL);
+    if (policy == NULL || policy->member_ttl == 0) return;
+    struct object timed = object_new(object->type);
+    walk_object(object, put_timed, &(struct timing){ txn, policy, &timed });
+    timed.timed = true;
+    object_free(object);
+    *object = timed;
+}
+
+/* ---- notes ---------------------------------------------------------------------------------- */
+
+static uint32_t chain_of(const struct txn *txn, const struct entry *entry)
+{
+    uint64_t mixed = (uint64_t)(uintptr_t)entry * UINT64_C(0x9e3779b97f4a7c15);
+    return (uint32_t)(mixed >> 32) & (uint32_t)(txn->note_cap - 1);
+}
+
+static struct policy_note *note_of(const struct txn *txn, const struct entry *entry)
+{
+    if (txn->note_count == 0) return NULL;
+    uint32_t number = txn->notes[chain_of(txn, entry)].head;
+    while (number != 0 && txn->notes[number - 1].entry != entry)
+        number = txn->notes[number - 1].next;
+    return number != 0 ? &txn->notes[number - 1] : NULL;
+}
+
+static void hang_up(struct txn *txn, uint32_t index)
+{
+    struct policy_note *note = &txn->notes[index];
+    note->chain = chain_of(txn, note->entry);
+    note->next = txn->notes[note->chain].head;
+    txn->notes[note->chain].head = index + 1;
+}
+
+static void make_room(struct txn *txn)
+{
+    if (txn->note_count < txn->note_cap) return;
+    size_t cap = txn->note_cap > 0 ? 2 * txn->note_cap : NOTES_MIN;
+    txn->notes = mem_realloc(txn->notes, cap * sizeof(*txn->notes));
+    txn->note_cap = cap;
+    for (size_t i = 0; i < cap; i++)
+        txn->notes[i].head = 0;
+    for (uint32_t i = 0; i < txn->note_count; i++)
+        if (txn->notes[i].entry != NULL) hang_up(txn, i);
+}
+
+static struct policy_note *note_new(struct txn *txn, struct entry *entry,
+                                    const struct policy *policy)
+{
+    make_room(txn);
+    struct policy_note *note = &txn->notes[txn->note_count];
+    note->entry = entry;
+    note->ks = txn->ks;
+    note->policy = policy;
+    note->causes = 0;
+    note->end = LIST_TAIL;
+    hang_up(txn, (uint32_t)txn->note_count++);
+    return note;
+}
+
+/* Can anything follow from this cause? */
+static bool heeds(const struct policy *policy, enum policy_cause cause)
+{
+    switch (cause) {
+    case POLICY_CREATED: return policy->ttl > 0 || policy->max_ttl > 0 || policy->max_len > 0;
+    case POLICY_WRITTEN:
+        return policy->max_ttl > 0 || (policy->ttl > 0 && policy->refresh != REFRESH_NEVER);
+    case POLICY_TIMED: return policy->ttl > 0 || policy->max_ttl > 0;
+    case POLICY_GROWN:
+    case POLICY_PUSHED_HEAD:
+    case POLICY_PUSHED_TAIL: return policy->max_len > 0;
+    case POLICY_READ: return policy->ttl > 0 && policy->refresh == REFRESH_ACCESS;
+    }
+    return false;
+}
+
+/* A look that is no use of the key (TTL, EXISTS, CLIENT NO-TOUCH), or while nothing should change
+ * (CLIENT PAUSE). */
+static bool is_idle_look(const struct txn *txn, enum policy_cause cause)
+{
+    return cause == POLICY_READ && (txn->no_touch || txn->no_expiry);
+}
+
+void txn_policy_note(struct txn *txn, struct entry *entry, enum policy_cause cause)
+{
+    if (is_idle_look(txn, cause)) return;
+    struct policy_note *note = note_of(txn, entry);
+    if (note == NULL) {
+        const struct policy *policy = policy_of(txn, entry);
+        if (policy == NULL || !heeds(policy, cause)) return;
+        note = note_new(txn, entry, policy);
+    }
+    note->causes |= 1u << cause;
+    if (cause == POLICY_PUSHED_HEAD) note->end = LIST_HEAD;
+    if (cause == POLICY_PUSHED_TAIL) note->end = LIST_TAIL;
+}
+
+static void forget_all(struct txn *txn)
+{
+    for (size_t i = 0; i < txn->note_count; i++)
+        txn->notes[txn->notes[i].chain].head = 0;
+    txn->note_count = 0;
+    txn->ruled_entry = NULL;
+}
+
+void txn_policy_forget(struct txn *txn, const struct entry *entry)
+{
+    if (entry == NULL) {
+        forget_all(txn);
+        return;
+    }
+    if (txn->ruled_entry == entry) txn->ruled_entry = NULL;
+    struct policy_note *note = note_of(txn, entry);
+    if (note != NULL) note->entry = NULL;
+}
+
+/* ---- what follows --------------------------------------------------------------------------- */
+
+/* A list that came as a whole counts as pushed at its tail, element by element. */
+static void cut_list(struct txn *txn, const struct policy_note *note)
+{
+    size_t count = list_count(note->entry->object.list), most = (size_t)note->policy->max_len;
+    if (note->end == LIST_HEAD)
+        txn_list_keep(txn, note->entry, 0, most);
+    else
+        txn_list_keep(txn, note->entry, count - most, count);
+}
+
+static void cut_zset(struct txn *txn, const struct policy_note *note)
+{
+    size_t count = zset_count(note->entry->object.zset), most = (size_t)note->policy->max_len;
+    size_t from = note->policy->keep_low ? most : 0;
+    txn_zset_remove_ranks(txn, note->entry, from, from + count - most, EVENT_ZREMRANGEBYRANK);
+}
+
+static void cut(struct txn *txn, const struct policy_note *note)
+{
+    enum { GREW = CAUSE(CREATED) | CAUSE(GROWN) | CAUSE(PUSHED_HEAD) | CAUSE(PUSHED_TAIL) };
+    const struct object *object = &note->entry->object;
+    uint64_t most = note->policy->max_len;
+    if (most == 0 || !(note->causes & GREW) || object_count(object) <= most) return;
+    if (object->type == TYPE_LIST) cut_list(txn, note);
+    if (object->type == TYPE_ZSET) cut_zset(txn, note);
+}
+
+/* Does the policy's TTL begin (anew)? Not where the command spoke of the deadline itself. */
+static bool begins_anew(const struct policy_note *note)
+{
+    const struct policy *policy = note->policy;
+    if (policy->ttl == 0 || (note->causes & CAUSE(TIMED))) return false;
+    /* One that was created with a deadline has it from the command, or from the key it was copied
+     * or renamed from. */
+    if (note->causes & CAUSE(CREATED)) return note->entry->expires_at == NEVER;
+    if (note->causes & ~CAUSE(READ)) return policy->refresh != REFRESH_NEVER;
+    return policy->refresh == REFRESH_ACCESS;
+}
+
+static msec deadline_of(struct txn *txn, const struct policy_note *note)
+{
+    const struct policy *policy = note->policy;
+    msec at = note->entry->expires_at;
+    bool anew = begins_anew(note);
+    if (anew) at = spread(txn, policy->ttl, policy->jitter);
+    if (policy->max_ttl == 0 || (!anew && note->causes == CAUSE(READ))) return at;
+    msec latest = after(txn->now, policy->max_ttl);
+    return at > latest ? latest : at;
+}
+
+/* No mutator: to who watches or caches the key, nothing has happened. */
+static void expire_by_read(struct txn *txn, struct entry *entry, msec at)
+{
+    keyspace_set_deadline(txn->ks, entry, at);
+    struct effect effect = {
+        .kind = EFFECT_EXPIRE, .event = EVENT_EXPIRE, .by_read = true, .at = at
+    };
+    txn_record_each(txn, entry_key(entry), &effect);
+}
+
+static void follow(struct txn *txn, const struct policy_note *note)
+{
+    cut(txn, note);
+    msec at = deadline_of(txn, note);
+    if (at == note->entry->expires_at) return;
+    if (note->causes == CAUSE(READ))
+        expire_by_read(txn, note->entry, at);
+    else
+        txn_key_expire(txn, note->entry, at);
+}
+
+void txn_policy_end(struct txn *txn)
+{
+    struct keyspace *ks = txn->ks;
+    /* What follows notes the same entries again, in the notes that they have. */
+    for (size_t i = 0; i < txn->note_count; i++) {
+        const struct policy_note note = txn->notes[i];
+        if (note.entry == NULL || object_count(&note.entry->object) == 0) continue;
+        txn->ks = note.ks;
+        follow(txn, &note);
+    }
+    txn->ks = ks;
+    forget_all(txn);
+}

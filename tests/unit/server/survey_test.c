@@ -1,0 +1,172 @@
+/* survey: whose question is worked on when, who is answered, and what becomes of the others. */
+#include "server/survey.h"
+
+#include "server/pubsub.h"
+#include "server/serve.h"
+#include "server/watch.h"
+#include "tests/support/suite.h"
+#include "tests/unit/server/caller.h"
+
+enum { CALLERS = 3, NOW = 1000000 };
+
+/* It needs so many pieces of work; -1: nothing can be done for it. */
+struct question {
+    int pieces, worked;
+    bool freed;
+};
+
+static struct clock wall;
+static struct loop *loop;
+static struct waiters *waiters;
+static struct survey *survey;
+static struct watch *watch;
+static struct pubsub *pubsub;
+static struct caller callers[CALLERS];
+static struct question questions[CALLERS];
+
+static enum survey_state work(void *ctx, msec now)
+{
+    struct question *question = ctx;
+    ck_assert_int_eq(now, NOW);
+    question->worked++;
+    if (question->pieces < 0) return SURVEY_IDLE;
+    return question->worked < question->pieces ? SURVEY_BUSY : SURVEY_DONE;
+}
+
+/* A piece of work that takes longer than a slice. */
+static enum survey_state work_long(void *ctx, msec now)
+{
+    int64_t end = clock_mono_usec() + 1000;
+    while (clock_mono_usec() < end)
+        continue;
+    return work(ctx, now);
+}
+
+static void answer(void *ctx, msec now, struct resp_writer *out)
+{
+    const struct question *question = ctx;
+    ck_assert_int_eq(now, NOW);
+    resp_integer(out, question->worked);
+}
+
+static void forget(void *ctx)
+{
+    ((struct question *)ctx)->freed = true;
+}
+
+static const struct survey_kind quick = { work, answer, forget };
+static const struct survey_kind slow = { work_long, answer, forget };
+
+static void begin(void)
+{
+    wall = (struct clock){ .now = NOW, .stepped = true };
+    loop = loop_new();
+    waiters = waiters_new();
+    watch = watch_new();
+    pubsub = pubsub_new();
+    survey = survey_new(loop, &wall, waiters);
+    for (int i = 0; i < CALLERS; i++)
+        caller_init(&callers[i]);
+    memset(questions, 0, sizeof(questions));
+}
+
+static void end(void)
+{
+    waiters_check(waiters);
+    for (int i = 0; i < CALLERS; i++)
+        caller_drop(&callers[i], watch, pubsub);
+    survey_free(survey);
+    waiters_free(waiters);
+    watch_free(watch);
+    pubsub_free(pubsub);
+    loop_free(loop);
+}
+
+static void ask(int i, const struct survey_kind *kind, int pieces)
+{
+    questions[i].pieces = pieces;
+    survey_ask(survey, &callers[i].session, kind, &questions[i]);
+    ck_assert(callers[i].session.waiting != NULL);
+}
+
+#define waits(i) (callers[i].session.waiting != NULL)
+
+START_TEST(who_asks_is_answered_when_the_work_is_done_and_goes_on)
+{
+    begin();
+    ask(0, &quick, 3);
+    hears(&callers[0], "");
+    survey_turn(survey);
+    hears(&callers[0], ":3|");
+    ck_assert(!waits(0));
+    ck_assert(questions[0].freed);
+    ck_assert_uint_eq(callers[0].wakes, 1);
+    ck_assert_uint_eq(waiters_count(waiters), 0);
+    end();
+}
+END_TEST
+
+START_TEST(a_slice_ends_in_time_and_the_first_question_comes_first)
+{
+    begin();
+    ask(0, &slow, 2);
+    ask(1, &slow, 1);
+    survey_turn(survey);
+    ck_assert_int_eq(questions[0].worked, 1);
+    ck_assert_int_eq(questions[1].worked, 0);
+    survey_turn(survey);
+    ck_assert(!waits(0));
+    ck_assert(waits(1));
+    survey_turn(survey);
+    hears(&callers[0], ":2|");
+    hears(&callers[1], ":1|");
+    end();
+}
+END_TEST
+
+START_TEST(one_for_whom_nothing_can_be_done_holds_up_nobody)
+{
+    begin();
+    ask(0, &quick, -1);
+    ask(1, &quick, 1);
+    ask(2, &quick, 1);
+    survey_turn(survey);
+    ck_assert(waits(0));
+    hears(&callers[1], ":1|");
+    hears(&callers[2], ":1|");
+    questions[0].pieces = 1;
+    survey_turn(survey);
+    hears(&callers[0], ":2|");
+    end();
+}
+END_TEST
+
+START_TEST(who_is_unblocked_or_gone_has_no_question_any_more)
+{
+    begin();
+    for (int i = 0; i < CALLERS; i++)
+        ask(i, &quick, 1);
+    ck_assert(serve_unblock(&callers[0].session, false));
+    session_drop(&callers[1].session, watch, pubsub);
+    ck_assert(questions[0].freed);
+    ck_assert(questions[1].freed);
+    survey_turn(survey);
+    hears(&callers[0], "*-1|");
+    hears(&callers[1], "");
+    hears(&callers[2], ":1|");
+    ck_assert_int_eq(questions[0].worked + questions[1].worked, 0);
+    end();
+}
+END_TEST
+
+Suite *test_suite(void)
+{
+    const TTest *const tests[] = {
+        who_asks_is_answered_when_the_work_is_done_and_goes_on,
+        a_slice_ends_in_time_and_the_first_question_comes_first,
+        one_for_whom_nothing_can_be_done_holds_up_nobody,
+        who_is_unblocked_or_gone_has_no_question_any_more,
+        NULL,
+    };
+    return suite_of("survey", tests);
+}

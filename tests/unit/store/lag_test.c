@@ -1,0 +1,143 @@
+/* lag: percentiles against a sorted list of the same spans. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/lag.h"
+#include "tests/support/rng.h"
+#include "tests/support/suite.h"
+
+enum { SPANS = 5000 };
+
+static int by_size(const void *a, const void *b)
+{
+    msec left = *(const msec *)a, right = *(const msec *)b;
+    return left < right ? -1 : left > right;
+}
+
+/* The percentile as it would be without buckets; percent in tenths. */
+static msec exact(const msec *sorted, size_t count, unsigned tenths)
+{
+    size_t wanted = (count * tenths + 999) / 1000;
+    return sorted[wanted > 0 ? wanted - 1 : 0];
+}
+
+START_TEST(without_spans_every_percentile_is_zero)
+{
+    struct lag lag = { 0 };
+    ck_assert_int_eq(lag_percentile(&lag, 50), 0);
+    ck_assert_int_eq(lag_percentile(&lag, 100), 0);
+    lag_add(&lag, 1000, 0);
+    ck_assert_uint_eq(lag.total, 0);
+    ck_assert_int_eq(lag.max, 0);
+}
+END_TEST
+
+START_TEST(one_span_is_every_percentile)
+{
+    struct lag lag = { 0 };
+    lag_add(&lag, 123456789, 1);
+    ck_assert_int_eq(lag_percentile(&lag, 0), 123456789);
+    ck_assert_int_eq(lag_percentile(&lag, 50), 123456789);
+    ck_assert_int_eq(lag_percentile(&lag, 99.9), 123456789);
+    ck_assert_int_eq(lag.max, 123456789);
+}
+END_TEST
+
+START_TEST(what_is_early_counts_as_on_time_and_what_is_very_late_as_the_latest)
+{
+    struct lag lag = { 0 };
+    lag_add(&lag, -5, 1);
+    lag_add(&lag, INT64_MIN, 1);
+    lag_add(&lag, INT64_MAX, 1);
+    lag_add(&lag, INT64_C(1) << 33, 1);
+    ck_assert_uint_eq(lag.total, 4);
+    ck_assert_int_eq(lag_percentile(&lag, 50), 0);
+    ck_assert_int_eq(lag_percentile(&lag, 75), INT64_MAX);
+    ck_assert_int_eq(lag.max, INT64_MAX);
+    ck_assert_uint_eq(lag_below(&lag, INT64_C(1) << 31), 2);
+}
+END_TEST
+
+START_TEST(spans_below_64_ms_are_exact)
+{
+    struct lag lag = { 0 };
+    for (msec late = 0; late < 64; late++)
+        lag_add(&lag, late, 1);
+    lag_add(&lag, 100000, 36);
+    for (int percent = 1; percent <= 64; percent++)
+        ck_assert_int_eq(lag_percentile(&lag, percent), percent - 1);
+    ck_assert_int_eq(lag_percentile(&lag, 65), 100000);
+}
+END_TEST
+
+START_TEST(as_many_as_were_asked_for_stay_within_and_no_more_than_needed)
+{
+    struct lag lag = { 0 };
+    lag_add(&lag, 1, 999);
+    lag_add(&lag, 2, 1);
+    ck_assert_int_eq(lag_percentile(&lag, 99.9), 1);
+    ck_assert_int_eq(lag_percentile(&lag, 99.91), 2);
+    ck_assert_int_eq(lag_percentile(&lag, 100), 2);
+}
+END_TEST
+
+START_TEST(percentiles_are_within_a_32nd_above_the_exact_ones)
+{
+    static const unsigned tenths[] = { 1, 100, 500, 900, 990, 999, 1000 };
+    struct rng rng;
+    rng_init(&rng, test_seed());
+    for (int round = 0; round < 20; round++) {
+        struct lag lag = { 0 };
+        msec *spans = malloc(SPANS * sizeof(*spans));
+        size_t count = 1 + rng_below(&rng, SPANS);
+        for (size_t i = 0; i < count; i++) {
+            spans[i] = (msec)rng_below(&rng, UINT64_C(1) << (1 + rng_below(&rng, 32)));
+            lag_add(&lag, spans[i], 1);
+        }
+        qsort(spans, count, sizeof(*spans), by_size);
+        for (size_t i = 0; i < sizeof(tenths) / sizeof(tenths[0]); i++) {
+            msec wanted = exact(spans, count, tenths[i]);
+            msec got = lag_percentile(&lag, tenths[i] / 10.0);
+            ck_assert_int_ge(got, wanted);
+            ck_assert_int_le(got, wanted < 64 ? wanted : wanted + wanted / 32);
+        }
+        ck_assert_int_eq(lag.max, spans[count - 1]);
+        free(spans);
+    }
+}
+END_TEST
+
+START_TEST(a_bucket_begins_at_its_least_span_and_what_is_below_it_is_counted)
+{
+    struct rng rng;
+    rng_init(&rng, test_seed());
+    for (int round = 0; round < 2000; round++) {
+        msec span = (msec)rng_below(&rng, UINT64_C(1) << (1 + rng_below(&rng, 31)));
+        msec least = lag_floor(span);
+        ck_assert_int_le(least, span);
+        ck_assert_int_le(span - least, span / 32);
+        ck_assert_int_eq(lag_floor(least), least);
+        struct lag lag = { 0 };
+        lag_add(&lag, least - 1, 3);
+        lag_add(&lag, least, 5);
+        lag_add(&lag, span, 7);
+        ck_assert_uint_eq(lag_below(&lag, least), least > 0 ? 3 : 0);
+        ck_assert_uint_eq(lag_below(&lag, INT64_MAX), 15);
+    }
+}
+END_TEST
+
+Suite *test_suite(void)
+{
+    const TTest *const tests[] = {
+        without_spans_every_percentile_is_zero,
+        one_span_is_every_percentile,
+        what_is_early_counts_as_on_time_and_what_is_very_late_as_the_latest,
+        spans_below_64_ms_are_exact,
+        as_many_as_were_asked_for_stay_within_and_no_more_than_needed,
+        percentiles_are_within_a_32nd_above_the_exact_ones,
+        a_bucket_begins_at_its_least_span_and_what_is_below_it_is_counted,
+        NULL,
+    };
+    return suite_of("lag", tests);
+}

@@ -1,0 +1,552 @@
+/* outlook: forecasts and next deadlines against a list of everything that has one. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/expiry.h"
+#include "store/mem.h"
+#include "store/outlook.h"
+#include "tests/support/rng.h"
+#include "tests/support/suite.h"
+#include "tests/support/world.h"
+
+enum { BEGAN = 1000000000, SECOND = 1000, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE };
+
+#define DAY (24 * (msec)HOUR)
+
+/* A store to which nobody listens, and a transaction that stays open. */
+struct sight {
+    struct store *store;
+    struct txn txn;
+};
+
+static void move_to(struct sight *sight, msec now)
+{
+    txn_commit(&sight->txn);
+    txn_begin(&sight->txn, sight->store, now, FROM_CLIENT);
+    txn_call(&sight->txn, 0);
+}
+
+static void begin(struct sight *sight)
+{
+    sight->store = store_new(1);
+    txn_begin(&sight->txn, sight->store, BEGAN, FROM_CLIENT);
+    txn_call(&sight->txn, 0);
+}
+
+static void end(struct sight *sight)
+{
+    txn_commit(&sight->txn);
+    store_check(sight->store);
+    store_free(sight->store);
+}
+
+static const struct keyspace *keys_of(const struct sight *sight)
+{
+    return &sight->store->databases[0];
+}
+
+/* ---- filling ----------------------------------------------------------------------------------
+ */
+
+static void put_key(struct sight *sight, const char *key, msec at)
+{
+    struct string_set how = { .at = at, .event = EVENT_SET };
+    txn_string_set(&sight->txn, text(key), text("v"), &how);
+}
+
+static void put_member(struct sight *sight, enum type type, const char *key, const char *member,
+                       msec at)
+{
+    struct entry *entry = txn_find(&sight->txn, text(key));
+    struct lifetime life = { .rule = at == NEVER ? LIFE_CLEAR : LIFE_SET, .at = at };
+    struct hput hput = { .event = EVENT_HSET, .life = life };
+    struct zput zput = { .event = EVENT_ZADD, .life = life };
+    double score = 1;
+    if (entry == NULL) entry = txn_create(&sight->txn, text(key), type);
+    if (type == TYPE_SET)
+        txn_set_add(&sight->txn, entry, text(member), life);
+    else if (type == TYPE_HASH)
+        txn_hash_put(&sight->txn, entry, text(member), text("v"), &hput);
+    else
+        txn_zset_put(&sight->txn, entry, text(member), &score, &zput);
+}
+
+static void end_key(struct sight *sight, const char *key, msec at)
+{
+    txn_key_expire(&sight->txn, txn_find(&sight->txn, text(key)), at);
+}
+
+static void drop_key(struct sight *sight, const char *key)
+{
+    struct entry *entry = txn_find(&sight->txn, text(key));
+    if (entry != NULL) txn_key_drop(&sight->txn, entry, EVENT_DEL);
+}
+
+static void put_members(struct sight *sight, enum type type, const char *key, int count, msec at)
+{
+    char member[16];
+    for (int i = 0; i < count; i++) {
+        snprintf(member, sizeof(member), "%d", i);
+        put_member(sight, type, key, member, at);
+    }
+}
+
+/* ---- the truth --------------------------------------------------------------------------------
+ */
+
+static const msec ends[DUE_NEVER] = { SECOND,     10 * SECOND, MINUTE,   10 * MINUTE,
+                                      (msec)HOUR, DAY,         NEVER - 1 };
+
+static unsigned band_of(msec at, msec now)
+{
+    if (at == NEVER) return DUE_NEVER;
+    unsigned band = 0;
+    while (at - now > ends[band])
+        band++;
+    return band;
+}
+
+struct truth {
+    msec now;
+    struct outlook_count counts[OUTLOOK_BANDS];
+};
+
+static bool count_member(void *ctx, struct bytes member, msec at)
+{
+    struct truth *truth = ctx;
+    (void)member;
+    if (at >= truth->now) truth->counts[band_of(at, truth->now)].members++;
+    return true;
+}
+
+static struct truth truth_of(const struct sight *sight)
+{
+    struct truth truth = { .now = sight->txn.now };
+    struct dict_iter iter;
+    dict_iter_begin(&iter, &keys_of(sight)->dict);
+    for (const struct entry *entry; (entry = dict_iter_next(&iter)) != NULL;) {
+        if (entry_dead(entry, truth.now)) continue;
+        truth.counts[band_of(entry->expires_at, truth.now)].keys++;
+        if (!type_has_members(entry->object.type)) continue;
+        object_each_until(&entry->object, NEVER - 1, count_member, &truth);
+        truth.counts[DUE_NEVER].members +=
+            object_count(&entry->object) - object_count_timed(&entry->object);
+    }
+    return truth;
+}
+
+static bool is_near(uint64_t got, uint64_t wanted, uint64_t by)
+{
+    return got + by >= wanted && wanted + by >= got;
+}
+
+/* Is what was counted the truth, but for so many in each band? */
+static void check(const struct outlook *outlook, const struct sight *sight, uint64_t by)
+{
+    struct outlook_count counts[OUTLOOK_BANDS];
+    struct truth truth = truth_of(sight);
+    outlook_counts(outlook, truth.now, counts);
+    for (unsigned band = 0; band < OUTLOOK_BANDS; band++) {
+        struct outlook_count wanted = truth.counts[band];
+        ck_assert_msg(is_near(counts[band].keys, wanted.keys, by), "%s: %llu keys, not %llu",
+                      outlook_band_name(band), (unsigned long long)counts[band].keys,
+                      (unsigned long long)wanted.keys);
+        ck_assert_msg(is_near(counts[band].members, wanted.members, by),
+                      "%s: %llu members, not %llu", outlook_band_name(band),
+                      (unsigned long long)counts[band].members, (unsigned long long)wanted.members);
+    }
+}
+
+static void check_at_once(const struct sight *sight)
+{
+    struct outlook *outlook = outlook_new(keys_of(sight), sight->txn.now);
+    ck_assert(outlook_run(outlook, SIZE_MAX));
+    check(outlook, sight, 0);
+    outlook_free(outlook);
+}
+
+/* Any deadline that is not past: in each band as often as in the others, some at its edges. */
+static msec some_deadline(struct rng *rng, msec now)
+{
+    unsigned band = (unsigned)rng_below(rng, DUE_NEVER + 1);
+    if (band == DUE_NEVER) return NEVER;
+    msec low = band == 0 ? 1 : ends[band - 1];
+    msec high = band == DUE_LATER ? 100 * DAY : ends[band];
+    if (rng_chance(rng, 10)) return now + low + (msec)rng_below(rng, 2);
+    return now + rng_between(rng, low, high);
+}
+
+static enum type some_type(struct rng *rng)
+{
+    static const enum type types[] = { TYPE_SET, TYPE_HASH, TYPE_ZSET };
+    return types[rng_below(rng, 3)];
+}
+
+/* Strings and collections, of which a few are large; keys 0 to count - 1. */
+static void fill(struct sight *sight, struct rng *rng, int count)
+{
+    char key[16];
+    for (int i = 0; i < count; i++) {
+        snprintf(key, sizeof(key), "%d", i);
+        if (rng_chance(rng, 60)) {
+            put_key(sight, key, some_deadline(rng, sight->txn.now));
+            continue;
+        }
+        enum type type = some_type(rng);
+        uint64_t members = rng_chance(rng, 2) ? 500 : 1 + rng_below(rng, 8);
+        for (uint64_t m = 0; m < members; m++) {
+            char member[24];
+            snprintf(member, sizeof(member), "%llu", (unsigned long long)m);
+            put_member(sight, type, key, member, some_deadline(rng, sight->txn.now));
+        }
+        if (rng_chance(rng, 30)) end_key(sight, key, some_deadline(rng, sight->txn.now));
+    }
+}
+
+/* ---- the forecast -----------------------------------------------------------------------------
+ */
+
+START_TEST(an_empty_keyspace_has_nothing_ahead)
+{
+    struct sight sight;
+    begin(&sight);
+    check_at_once(&sight);
+    end(&sight);
+}
+END_TEST
+
+START_TEST(a_deadline_at_the_end_of_a_band_is_in_it_and_one_ms_later_in_the_next)
+{
+    struct sight sight;
+    begin(&sight);
+    char key[16];
+    for (unsigned band = 0; band < DUE_LATER; band++) {
+        snprintf(key, sizeof(key), "%u", band);
+        put_key(&sight, key, BEGAN + ends[band]);
+        put_member(&sight, TYPE_ZSET, "z", key, BEGAN + ends[band] + 1);
+    }
+    struct outlook *outlook = outlook_new(keys_of(&sight), BEGAN);
+    struct outlook_count counts[OUTLOOK_BANDS];
+    ck_assert(outlook_run(outlook, SIZE_MAX));
+    outlook_counts(outlook, BEGAN, counts);
+    for (unsigned band = 0; band < DUE_NEVER; band++) {
+        ck_assert_uint_eq(counts[band].keys, band < DUE_LATER);
+        ck_assert_uint_eq(counts[band].members, band > 0);
+    }
+    ck_assert_uint_eq(counts[DUE_NEVER].keys, 1);
+    ck_assert_uint_eq(counts[DUE_NEVER].members, 0);
+    outlook_free(outlook);
+    end(&sight);
+}
+END_TEST
+
+START_TEST(the_dead_are_not_ahead_and_what_dies_in_this_millisecond_is)
+{
+    struct sight sight;
+    begin(&sight);
+    put_key(&sight, "now", BEGAN + 5);
+    put_key(&sight, "past", BEGAN + 4);
+    put_member(&sight, TYPE_SET, "s", "now", BEGAN + 5);
+    put_member(&sight, TYPE_SET, "s", "past", BEGAN + 4);
+    put_member(&sight, TYPE_HASH, "all past", "f", BEGAN + 4);
+    move_to(&sight, BEGAN + 5);
+    struct outlook *outlook = outlook_new(keys_of(&sight), BEGAN + 5);
+    struct outlook_count counts[OUTLOOK_BANDS];
+    ck_assert(outlook_run(outlook, SIZE_MAX));
+    outlook_counts(outlook, BEGAN + 5, counts);
+    ck_assert_uint_eq(counts[DUE_IN_1S].keys, 1);
+    ck_assert_uint_eq(counts[DUE_IN_1S].members, 1);
+    ck_assert_uint_eq(counts[DUE_NEVER].keys, 1);
+    ck_assert_uint_eq(counts[DUE_NEVER].members, 0);
+    outlook_free(outlook);
+    end(&sight);
+}
+END_TEST
+
+START_TEST(deadlines_at_both_ends_of_time_are_counted)
+{
+    struct sight sight;
+    begin(&sight);
+    put_key(&sight, "last", INSTANT_MAX);
+    put_member(&sight, TYPE_SET, "s", "last", INSTANT_MAX);
+    check_at_once(&sight);
+    struct outlook *outlook = outlook_new(keys_of(&sight), -BEGAN);
+    struct outlook_count counts[OUTLOOK_BANDS];
+    ck_assert(outlook_run(outlook, SIZE_MAX));
+    outlook_counts(outlook, -BEGAN, counts);
+    ck_assert_uint_eq(counts[DUE_LATER].keys, 1);
+    ck_assert_uint_eq(counts[DUE_LATER].members, 1);
+    outlook_free(outlook);
+    end(&sight);
+}
+END_TEST
+
+START_TEST(a_forecast_is_exact_whatever_the_steps_it_is_made_in)
+{
+    struct sight sight;
+    struct rng rng;
+    begin(&sight);
+    rng_init(&rng, test_seed());
+    fill(&sight, &rng, 3000);
+    check_at_once(&sight);
+    struct outlook *outlook = outlook_new(keys_of(&sight), BEGAN);
+    size_t slices = 1;
+    while (!outlook_run(outlook, rng_below(&rng, 40)))
+        slices++;
+    ck_assert_uint_gt(slices, 20);
+    check(outlook, &sight, 0);
+    outlook_free(outlook);
+    end(&sight);
+}
+END_TEST
+
+/* Up to 63 ms later it is exact for that very instant. */
+START_TEST(what_dies_while_a_forecast_is_made_is_not_in_it)
+{
+    struct sight sight;
+    begin(&sight);
+    char key[16];
+    for (int i = 0; i < 4000; i++) {
+        snprintf(key, sizeof(key), "%d", i);
+        put_key(&sight, key, BEGAN + 1 + i % 2000);
+        snprintf(key, sizeof(key), "set %d", i % 10);
+        snprintf(key, sizeof(key), "%d", i);
+        put_member(&sight, TYPE_SET, i % 2 ? "one" : "other", key, BEGAN + 1 + i % 3000);
+    }
+    struct outlook *outlook = outlook_new(keys_of(&sight), BEGAN);
+    msec now = BEGAN;
+    while (!outlook_run(outlook, 150)) {
+        move_to(&sight, ++now);
+        expiry_run(sight.store, now, SIZE_MAX);
+    }
+    ck_assert_int_gt(now, BEGAN + 20);
+    ck_assert_int_lt(now, BEGAN + 64);
+    /* The agenda's slots, by which members are counted, move when some of them leave. */
+    check(outlook, &sight, 80);
+    outlook_free(outlook);
+    end(&sight);
+}
+END_TEST
+
+START_TEST(a_slow_forecast_is_within_one_percent_of_how_it_stands_at_its_end)
+{
+    enum { COUNT = 40000 };
+    struct sight sight;
+    begin(&sight);
+    char key[16];
+    for (int i = 0; i < COUNT; i++) {
+        snprintf(key, sizeof(key), "%d", i);
+        put_key(&sight, key, BEGAN + 1 + i % 30000);
+    }
+    struct outlook *outlook = outlook_new(keys_of(&sight), BEGAN);
+    msec now = BEGAN;
+    while (!outlook_run(outlook, 100)) {
+        now += 4;
+        move_to(&sight, now);
+        expiry_run(sight.store, now, SIZE_MAX);
+    }
+    ck_assert_int_gt(now, BEGAN + SECOND);
+    check(outlook, &sight, COUNT / 100);
+    outlook_free(outlook);
+    end(&sight);
+}
+END_TEST
+
+START_TEST(changes_while_a_forecast_is_made_count_as_before_or_after)
+{
+    struct sight sight;
+    struct rng rng;
+    begin(&sight);
+    rng_init(&rng, test_seed());
+    fill(&sight, &rng, 5000);
+    struct outlook *outlook = outlook_new(keys_of(&sight), BEGAN);
+    uint64_t changes = 0;
+    while (!outlook_run(outlook, 50)) {
+        char key[24];
+        snprintf(key, sizeof(key), "%llu", (unsigned long long)rng_below(&rng, 6000));
+        const struct entry *entry = txn_find(&sight.txn, text(key));
+        if (entry != NULL && type_has_members(entry->object.type)) continue;
+        if (rng_chance(&rng, 50))
+            put_key(&sight, key, some_deadline(&rng, BEGAN));
+        else
+            drop_key(&sight, key);
+        changes++;
+    }
+    ck_assert_uint_gt(changes, 20);
+    check(outlook, &sight, changes);
+    outlook_free(outlook);
+    end(&sight);
+}
+END_TEST
+
+START_TEST(a_large_collection_may_go_or_become_another_while_its_members_are_counted)
+{
+    struct sight sight;
+    begin(&sight);
+    put_members(&sight, TYPE_SET, "goes", 1000, BEGAN + HOUR);
+    put_members(&sight, TYPE_SET, "shrinks", 1000, BEGAN + HOUR);
+    put_members(&sight, TYPE_HASH, "is another", 1000, BEGAN + HOUR);
+    put_members(&sight, TYPE_ZSET, "stays", 1000, BEGAN + HOUR);
+    struct outlook *outlook = outlook_new(keys_of(&sight), BEGAN);
+    ck_assert(!outlook_run(outlook, 10)); /* all four are noticed, for there is one bucket */
+    drop_key(&sight, "goes");
+    put_key(&sight, "is another", NEVER);
+    drop_key(&sight, "shrinks");
+    put_members(&sight, TYPE_SET, "shrinks", 10, BEGAN + HOUR);
+    while (!outlook_run(outlook, 10))
+        continue;
+    struct outlook_count counts[OUTLOOK_BANDS];
+    outlook_counts(outlook, BEGAN, counts);
+    ck_assert_uint_ge(counts[DUE_IN_1H].members, 1010);
+    ck_assert_uint_le(counts[DUE_IN_1H].members, 1010 + 20);
+    outlook_free(outlook);
+    end(&sight);
+}
+END_TEST
+
+START_TEST(an_outlook_that_is_given_up_frees_what_it_has)
+{
+    struct sight sight;
+    begin(&sight);
+    put_members(&sight, TYPE_SET, "one", 1000, BEGAN + HOUR);
+    put_members(&sight, TYPE_HASH, "other", 1000, BEGAN + HOUR);
+    size_t before = mem_used();
+    struct outlook *outlook = outlook_new(keys_of(&sight), BEGAN);
+    ck_assert(!outlook_run(outlook, 10));
+    outlook_free(outlook);
+    outlook_free(NULL);
+    ck_assert_uint_eq(mem_used(), before);
+    end(&sight);
+}
+END_TEST
+
+/* ---- the next ones ----------------------------------------------------------------------------
+ */
+
+START_TEST(the_next_moment_of_each_key_is_told_in_order)
+{
+    struct sight sight;
+    struct due due[8];
+    begin(&sight);
+    put_key(&sight, "string", BEGAN + 30);
+    put_member(&sight, TYPE_HASH, "hash", "late", BEGAN + 90);
+    put_member(&sight, TYPE_HASH, "hash", "soon", BEGAN + 20);
+    put_member(&sight, TYPE_SET, "set", "m", BEGAN + 50);
+    end_key(&sight, "set", BEGAN + 40);
+    put_member(&sight, TYPE_ZSET, "zset", "m", BEGAN + 60);
+    end_key(&sight, "zset", BEGAN + 60);
+    put_key(&sight, "for ever", NEVER);
+    ck_assert_uint_eq(outlook_next(keys_of(&sight), BEGAN, due, 8), 4);
+    static const struct {
+        const char *key;
+        msec at;
+        enum due_what what;
+    } wanted[] = { { "hash", BEGAN + 20, DUE_FIELD },
+                   { "string", BEGAN + 30, DUE_KEY },
+                   { "set", BEGAN + 40, DUE_KEY },
+                   { "zset", BEGAN + 60, DUE_KEY } };
+    for (int i = 0; i < 4; i++) {
+        ck_assert(bytes_equal(due[i].key, text(wanted[i].key)));
+        ck_assert_int_eq(due[i].at, wanted[i].at);
+        ck_assert_int_eq(due[i].what, wanted[i].what);
+    }
+    end_key(&sight, "set", BEGAN + 70);
+    ck_assert_uint_eq(outlook_next(keys_of(&sight), BEGAN, due, 3), 3);
+    ck_assert(bytes_equal(due[2].key, text("set")));
+    ck_assert_int_eq(due[2].at, BEGAN + 50);
+    ck_assert_int_eq(due[2].what, DUE_MEMBER);
+    ck_assert_uint_eq(outlook_next(keys_of(&sight), BEGAN, due, 0), 0);
+    end(&sight);
+}
+END_TEST
+
+START_TEST(what_is_overdue_is_settled_within_a_budget_and_never_told)
+{
+    struct sight sight;
+    struct due due[8];
+    begin(&sight);
+    char key[16];
+    for (int i = 0; i < 100; i++) {
+        snprintf(key, sizeof(key), "%d", i);
+        put_key(&sight, key, BEGAN + 1 + i % 5);
+        put_member(&sight, TYPE_SET, "set", key, BEGAN + 1 + i % 10);
+    }
+    put_key(&sight, "later", BEGAN + 100);
+    move_to(&sight, BEGAN + 6);
+    ck_assert_uint_eq(outlook_next(keys_of(&sight), BEGAN + 6, due, 8), 1);
+    ck_assert(!outlook_settle(&sight.txn, 30));
+    ck_assert_uint_gt(dict_count(&keys_of(&sight)->dict), 50);
+    ck_assert(outlook_settle(&sight.txn, 1000));
+    ck_assert_uint_eq(sight.store->stats.expired_keys, 100);
+    ck_assert_uint_eq(sight.store->stats.expired_members, 50);
+    ck_assert_uint_eq(outlook_next(keys_of(&sight), BEGAN + 6, due, 8), 2);
+    ck_assert(bytes_equal(due[0].key, text("set")));
+    ck_assert_int_eq(due[0].at, BEGAN + 6);
+    end(&sight);
+}
+END_TEST
+
+START_TEST(where_nothing_may_expire_nothing_is_settled)
+{
+    struct sight sight;
+    begin(&sight);
+    put_key(&sight, "k", BEGAN + 1);
+    move_to(&sight, BEGAN + 2);
+    sight.txn.no_expiry = true;
+    ck_assert(!outlook_settle(&sight.txn, 10));
+    ck_assert_uint_eq(dict_count(&keys_of(&sight)->dict), 1);
+    sight.txn.no_expiry = false;
+    ck_assert(outlook_settle(&sight.txn, 10));
+    ck_assert(outlook_settle(&sight.txn, 0));
+    end(&sight);
+}
+END_TEST
+
+START_TEST(the_overdue_are_counted_up_to_a_limit)
+{
+    struct sight sight;
+    begin(&sight);
+    char key[16];
+    for (int i = 0; i < 20; i++) {
+        snprintf(key, sizeof(key), "%d", i);
+        put_key(&sight, key, BEGAN + 1 + i);
+        put_member(&sight, TYPE_HASH, "hash", key, BEGAN + 1 + i);
+        put_member(&sight, TYPE_SET, "dead", key, BEGAN + 1 + i);
+    }
+    end_key(&sight, "dead", BEGAN + 3);
+    move_to(&sight, BEGAN + 11);
+    struct overdue overdue = { 0 };
+    outlook_overdue(keys_of(&sight), BEGAN + 11, SIZE_MAX, &overdue);
+    ck_assert_uint_eq(overdue.keys, 10 + 1);
+    ck_assert_uint_eq(overdue.members, 10);
+    struct overdue few = { 0 };
+    outlook_overdue(keys_of(&sight), BEGAN + 11, 5, &few);
+    ck_assert_uint_eq(few.keys + few.members, 5);
+    outlook_overdue(keys_of(&sight), BEGAN + 11, 5, &few);
+    ck_assert_uint_eq(few.keys + few.members, 5);
+    end(&sight);
+}
+END_TEST
+
+Suite *test_suite(void)
+{
+    const TTest *const tests[] = {
+        an_empty_keyspace_has_nothing_ahead,
+        a_deadline_at_the_end_of_a_band_is_in_it_and_one_ms_later_in_the_next,
+        the_dead_are_not_ahead_and_what_dies_in_this_millisecond_is,
+        deadlines_at_both_ends_of_time_are_counted,
+        a_forecast_is_exact_whatever_the_steps_it_is_made_in,
+        what_dies_while_a_forecast_is_made_is_not_in_it,
+        a_slow_forecast_is_within_one_percent_of_how_it_stands_at_its_end,
+        changes_while_a_forecast_is_made_count_as_before_or_after,
+        a_large_collection_may_go_or_become_another_while_its_members_are_counted,
+        an_outlook_that_is_given_up_frees_what_it_has,
+        the_next_moment_of_each_key_is_told_in_order,
+        what_is_overdue_is_settled_within_a_budget_and_never_told,
+        where_nothing_may_expire_nothing_is_settled,
+        the_overdue_are_counted_up_to_a_limit,
+        NULL,
+    };
+    return suite_of("outlook", tests);
+}

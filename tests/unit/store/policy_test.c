@@ -1,0 +1,333 @@
+/* The table of policies, against a plain list of names. */
+#include <stdlib.h>
+
+#include "store/mem.h"
+#include "store/policy.h"
+#include "tests/support/rng.h"
+#include "tests/support/suite.h"
+
+static struct policies policies;
+
+static struct bytes text(const char *text)
+{
+    return bytes_of(text, strlen(text));
+}
+
+/* A policy is told by its ttl. */
+static void set(const char *name, msec ttl)
+{
+    policies_set(&policies, text(name), &(struct policy){ .ttl = ttl });
+    policies_check(&policies);
+}
+
+static msec of(const char *key)
+{
+    const struct policy *policy = policies_of(&policies, text(key), NULL);
+    return policy != NULL ? policy->ttl : 0;
+}
+
+static msec get(const char *name)
+{
+    const struct policy *policy = policies_get(&policies, text(name));
+    return policy != NULL ? policy->ttl : 0;
+}
+
+static void clear(void)
+{
+    size_t before = policies.bytes;
+    ck_assert((before == 0) == (policies.count == 0));
+    policies_drop(&policies);
+    ck_assert_uint_eq(policies.bytes, 0);
+    ck_assert_uint_eq(mem_used(), 0);
+}
+
+START_TEST(a_name_has_its_star_at_the_end_only)
+{
+    static const char *const good[] = { "a", "*", "a*", "rv:*", "a b", "\xff", NULL };
+    static const char *const bad[] = { "", "**", "*a", "a*b", "a**", "*a*", NULL };
+    for (int i = 0; good[i] != NULL; i++)
+        ck_assert_msg(policy_name_ok(text(good[i])), "%s", good[i]);
+    for (int i = 0; bad[i] != NULL; i++)
+        ck_assert_msg(!policy_name_ok(text(bad[i])), "%s", bad[i]);
+    ck_assert(policy_name_ok(LIT("\0")));
+    static char longest[POLICY_NAME_MAX + 1];
+    ck_assert(policy_name_ok(bytes_of(longest, POLICY_NAME_MAX)));
+    ck_assert(!policy_name_ok(bytes_of(longest, POLICY_NAME_MAX + 1)));
+}
+END_TEST
+
+START_TEST(nothing_holds_where_there_are_no_policies)
+{
+    ck_assert_ptr_null(policies_of(&policies, text("k"), NULL));
+    ck_assert_ptr_null(policies_of(&policies, text(""), NULL));
+    ck_assert_ptr_null(policies_get(&policies, text("k")));
+    ck_assert(!policies_remove(&policies, text("k")));
+    ck_assert_uint_eq(policies.bytes, 0);
+    policies_check(&policies);
+}
+END_TEST
+
+START_TEST(the_longest_prefix_wins_and_an_exact_name_over_any)
+{
+    set("*", 1);
+    set("user:*", 2);
+    set("user:1*", 3);
+    set("user:1", 4);
+    set("user:12:x*", 5);
+    ck_assert_int_eq(of(""), 1);
+    ck_assert_int_eq(of("user"), 1);
+    ck_assert_int_eq(of("user:"), 2);
+    ck_assert_int_eq(of("user:2"), 2);
+    ck_assert_int_eq(of("user:1"), 4);
+    ck_assert_int_eq(of("user:10"), 3);
+    ck_assert_int_eq(of("user:12:"), 3);
+    ck_assert_int_eq(of("user:12:x"), 5);
+    ck_assert_int_eq(of("user:12:xyz"), 5);
+    clear();
+}
+END_TEST
+
+START_TEST(an_exact_name_is_no_prefix)
+{
+    set("activities", 1);
+    ck_assert_int_eq(of("activities"), 1);
+    ck_assert_int_eq(of("activities2"), 0);
+    ck_assert_int_eq(of("activitie"), 0);
+    ck_assert_int_eq(of(""), 0);
+    clear();
+}
+END_TEST
+
+START_TEST(a_star_in_a_key_is_a_byte_like_others)
+{
+    set("a*", 1);
+    set("ab", 2);
+    ck_assert_int_eq(of("a*"), 1);
+    ck_assert_int_eq(of("a*b"), 1);
+    ck_assert_int_eq(of("a**"), 1);
+    ck_assert_int_eq(of("*"), 0);
+    ck_assert_int_eq(of("ab*"), 1);
+    ck_assert_int_eq(of("ab"), 2);
+    clear();
+}
+END_TEST
+
+START_TEST(the_name_that_holds_is_told)
+{
+    struct bytes name;
+    set("rv:*", 1);
+    ck_assert_ptr_nonnull(policies_of(&policies, text("rv:7"), &name));
+    ck_assert(bytes_equal(name, text("rv:*")));
+    clear();
+}
+END_TEST
+
+START_TEST(a_policy_is_replaced_and_removed_by_its_own_name_only)
+{
+    set("a*", 1);
+    set("a", 2);
+    set("a*", 3);
+    ck_assert_uint_eq(policies.count, 2);
+    ck_assert_int_eq(get("a*"), 3);
+    ck_assert_int_eq(get("a"), 2);
+    ck_assert_int_eq(get("ab"), 0);
+    ck_assert(!policies_remove(&policies, text("ab")));
+    ck_assert(!policies_remove(&policies, text("")));
+    ck_assert(policies_remove(&policies, text("a")));
+    ck_assert(!policies_remove(&policies, text("a")));
+    policies_check(&policies);
+    ck_assert_int_eq(of("a"), 3);
+    ck_assert(policies_remove(&policies, text("a*")));
+    policies_check(&policies);
+    clear();
+}
+END_TEST
+
+START_TEST(names_are_any_bytes)
+{
+    policies_set(&policies, LIT("a\0b*"), &(struct policy){ .ttl = 1 });
+    policies_set(&policies, LIT("a\0c"), &(struct policy){ .ttl = 2 });
+    policies_set(&policies, LIT("\xff\xfe*"), &(struct policy){ .ttl = 3 });
+    policies_check(&policies);
+    ck_assert_int_eq(policies_of(&policies, LIT("a\0b\0"), NULL)->ttl, 1);
+    ck_assert_int_eq(policies_of(&policies, LIT("a\0c"), NULL)->ttl, 2);
+    ck_assert_int_eq(policies_of(&policies, LIT("\xff\xfe\0"), NULL)->ttl, 3);
+    ck_assert_ptr_null(policies_of(&policies, LIT("a"), NULL));
+    clear();
+}
+END_TEST
+
+START_TEST(a_chain_of_the_longest_names_is_kept_and_freed)
+{
+    static char name[POLICY_NAME_MAX];
+    enum { STEP = 16 };
+    memset(name, 'a', sizeof(name));
+    for (size_t len = STEP; len <= sizeof(name); len += STEP)
+        policies_set(&policies, bytes_of(name, len), &(struct policy){ .ttl = (msec)len });
+    policies_check(&policies);
+    ck_assert_int_eq(policies_of(&policies, bytes_of(name, sizeof(name)), NULL)->ttl,
+                     POLICY_NAME_MAX);
+    ck_assert_ptr_null(policies_of(&policies, bytes_of(name, STEP + 1), NULL));
+    clear();
+}
+END_TEST
+
+/* ---- against a list ---------------------------------------------------------------------------
+ */
+
+enum { NAMES_MAX = 40, LONGEST = 6, ROUNDS = 30000 };
+
+static struct {
+    char name[LONGEST];
+    size_t len;
+    msec ttl;
+} model[NAMES_MAX];
+static size_t model_count;
+
+static struct bytes model_name(size_t i)
+{
+    return bytes_of(model[i].name, model[i].len);
+}
+
+static size_t model_find(struct bytes name)
+{
+    size_t i = 0;
+    while (i < model_count && !bytes_equal(model_name(i), name))
+        i++;
+    return i;
+}
+
+static void model_set(struct bytes name, msec ttl)
+{
+    size_t i = model_find(name);
+    if (i == model_count) model_count++;
+    memcpy(model[i].name, name.data, name.len);
+    model[i].len = name.len;
+    model[i].ttl = ttl;
+}
+
+static bool model_remove(struct bytes name)
+{
+    size_t i = model_find(name);
+    if (i == model_count) return false;
+    model[i] = model[--model_count];
+    return true;
+}
+
+/* How well a name fits a key: 0: not at all. */
+static size_t fit(struct bytes name, struct bytes key)
+{
+    if (bytes_equal(name, key) && name.data[name.len - 1] != '*') return SIZE_MAX;
+    if (name.data[name.len - 1] != '*' || key.len < name.len - 1) return 0;
+    return memcmp(name.data, key.data, name.len - 1) == 0 ? name.len : 0;
+}
+
+static msec model_of(struct bytes key)
+{
+    size_t best = 0;
+    msec ttl = 0;
+    for (size_t i = 0; i < model_count; i++) {
+        size_t here = fit(model_name(i), key);
+        if (here <= best) continue;
+        best = here;
+        ttl = model[i].ttl;
+    }
+    return ttl;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const size_t *one = a, *other = b;
+    return bytes_compare(model_name(*one), model_name(*other));
+}
+
+struct walk {
+    size_t order[NAMES_MAX], at;
+};
+
+static void expect_next(void *ctx, struct bytes name, const struct policy *policy)
+{
+    struct walk *walk = ctx;
+    ck_assert_uint_lt(walk->at, model_count);
+    size_t i = walk->order[walk->at++];
+    ck_assert(bytes_equal(name, model_name(i)));
+    ck_assert_int_eq(policy->ttl, model[i].ttl);
+}
+
+static void compare_walks(void)
+{
+    struct walk walk = { .at = 0 };
+    for (size_t i = 0; i < model_count; i++)
+        walk.order[i] = i;
+    qsort(walk.order, model_count, sizeof(walk.order[0]), by_name);
+    policies_each(&policies, expect_next, &walk);
+    ck_assert_uint_eq(walk.at, model_count);
+    ck_assert_uint_eq(policies.count, model_count);
+}
+
+static struct bytes draw(struct rng *rng, char *to, bool name)
+{
+    static const char letters[] = { 'a', 'b', '\xff', '\0', '*' };
+    size_t len = rng_below(rng, LONGEST);
+    for (size_t i = 0; i < len; i++)
+        to[i] = letters[rng_below(rng, name ? 4 : 5)];
+    if (name && (len == 0 || rng_chance(rng, 50))) to[len++] = '*';
+    return bytes_of(to, len);
+}
+
+static void random_step(struct rng *rng, msec ttl)
+{
+    char buffer[LONGEST];
+    struct bytes name = draw(rng, buffer, true);
+    if (model_count < NAMES_MAX && rng_chance(rng, 55)) {
+        model_set(name, ttl);
+        policies_set(&policies, name, &(struct policy){ .ttl = ttl });
+    } else {
+        ck_assert(policies_remove(&policies, name) == model_remove(name));
+    }
+    name = draw(rng, buffer, true);
+    ck_assert((policies_get(&policies, name) != NULL) == (model_find(name) < model_count));
+    for (int i = 0; i < 5; i++) {
+        struct bytes key = draw(rng, buffer, false), found;
+        const struct policy *policy = policies_of(&policies, key, &found);
+        ck_assert_int_eq(policy != NULL ? policy->ttl : 0, model_of(key));
+        if (policy != NULL) ck_assert_ptr_eq(policies_get(&policies, found), policy);
+    }
+}
+
+START_TEST(random_names_agree_with_a_list_of_them)
+{
+    struct rng rng;
+    rng_init(&rng, test_seed());
+    for (int round = 1; round <= ROUNDS; round++) {
+        random_step(&rng, round);
+        policies_check(&policies);
+        if (round % 16 == 0) compare_walks();
+    }
+    while (model_count > 0) {
+        struct bytes name = model_name(0);
+        ck_assert(policies_remove(&policies, name));
+        model_remove(name);
+        policies_check(&policies);
+    }
+    clear();
+}
+END_TEST
+
+Suite *test_suite(void)
+{
+    const TTest *const tests[] = {
+        a_name_has_its_star_at_the_end_only,
+        nothing_holds_where_there_are_no_policies,
+        the_longest_prefix_wins_and_an_exact_name_over_any,
+        an_exact_name_is_no_prefix,
+        a_star_in_a_key_is_a_byte_like_others,
+        the_name_that_holds_is_told,
+        a_policy_is_replaced_and_removed_by_its_own_name_only,
+        names_are_any_bytes,
+        a_chain_of_the_longest_names_is_kept_and_freed,
+        random_names_agree_with_a_list_of_them,
+        NULL,
+    };
+    return suite_of("policy", tests);
+}
