@@ -13,7 +13,7 @@
 enum {
     ARITY = 4,
     SKIPPED = ARITY - 1, /* places before slot 0 */
-    SEGMENT_SHIFT = 10,
+    SEGMENT_SHIFT = 9,   /* 8 KB: to large blocks jemalloc adds a page each */
     SEGMENT = 1 << SEGMENT_SHIFT,
     SEGMENTS_MAX = UINT32_MAX >> SEGMENT_SHIFT, /* no slot is DEADLINE_IDLE */
     FIRST_ROOM = 8,
@@ -334,6 +334,12 @@ struct deadline *agenda_nth(const struct agenda *ag, uint32_t i)
 {
     ensure(i < ag->count, "slot %u of %u", i, ag->count);
     return what_of(number_at(ag, i));
+}
+
+msec agenda_nth_at(const struct agenda *ag, uint32_t i)
+{
+    ensure(i < ag->count, "slot %u of %u", i, ag->count);
+    return at_of(number_at(ag, i));
 }
 
 msec agenda_at(const struct agenda *ag, const struct deadline *d)

@@ -31,6 +31,11 @@ size_t deadlines_count(const struct deadlines *deadlines);
 msec deadlines_latest(const struct deadlines *deadlines); /* INT64_MIN without any */
 void deadlines_each_until(const struct deadlines *deadlines, msec until,
                           bool (*visit)(void *ctx, struct deadline *d, msec at), void *ctx);
+/* To look at in parts, or NULL. */
+static inline const struct agenda *deadlines_agenda(const struct deadlines *deadlines)
+{
+    return deadlines == NULL ? NULL : &deadlines->agenda;
+}
 size_t deadlines_bytes(const struct deadlines *deadlines);
 void deadlines_check(const struct deadlines *deadlines);
 

@@ -439,6 +439,11 @@ size_t hash_count_timed(const struct hash *hash)
     return hash->table == NULL ? hash->packed.count_timed : deadlines_count(hash->table->deadlines);
 }
 
+const struct agenda *hash_agenda(const struct hash *hash)
+{
+    return hash->table != NULL ? deadlines_agenda(hash->table->deadlines) : NULL;
+}
+
 msec hash_latest(const struct hash *hash)
 {
     if (hash->table != NULL) return deadlines_latest(hash->table->deadlines);

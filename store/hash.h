@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "store/agenda.h"
 #include "store/bytes.h"
 #include "store/dict.h"
 #include "store/instant.h"
@@ -56,6 +57,9 @@ msec hash_latest(const struct hash *hash);
 /* Those with a deadline <= until, in no order; O(visited) when large. Return false to stop. */
 void hash_each_until(const struct hash *hash, msec until,
                      bool (*visit)(void *ctx, struct bytes field, msec at), void *ctx);
+
+/* Of a large one's deadlines, to look at in parts; NULL: it is small, or has none. */
+const struct agenda *hash_agenda(const struct hash *hash);
 
 const char *
 hash_encoding(const struct hash *hash); /* listpack (<= 512 fields, <= 64 bytes) or hashtable */

@@ -24,6 +24,7 @@ struct member_ops {
     bool (*first)(const void *value, struct bytes *member, msec *at);
     size_t (*count_timed)(const void *value);
     msec (*latest)(const void *value);
+    const struct agenda *(*agenda)(const void *value);
     void (*each_until)(const void *value, msec until,
                        bool (*visit)(void *ctx, struct bytes member, msec at), void *ctx);
 };
@@ -87,6 +88,10 @@ struct member_ops {
     {                                                                                              \
         return noun##_latest(value);                                                               \
     }                                                                                              \
+    static const struct agenda *any_##noun##_agenda(const void *value)                             \
+    {                                                                                              \
+        return noun##_agenda(value);                                                               \
+    }                                                                                              \
     static void any_##noun##_each_until(const void *value, msec until,                             \
                                         bool (*visit)(void *ctx, struct bytes member, msec at),    \
                                         void *ctx)                                                 \
@@ -100,6 +105,7 @@ struct member_ops {
         .first = any_##noun##_first,                                                               \
         .count_timed = any_##noun##_count_timed,                                                   \
         .latest = any_##noun##_latest,                                                             \
+        .agenda = any_##noun##_agenda,                                                             \
         .each_until = any_##noun##_each_until,                                                     \
     };
 
@@ -262,6 +268,12 @@ size_t object_count_timed(const struct object *object)
 {
     const struct member_ops *ops = ops_of(object->type)->members;
     return ops == NULL ? 0 : ops->count_timed(object->any);
+}
+
+const struct agenda *object_agenda(const struct object *object)
+{
+    const struct member_ops *ops = ops_of(object->type)->members;
+    return ops == NULL ? NULL : ops->agenda(object->any);
 }
 
 void object_each_until(const struct object *object, msec until,

@@ -61,6 +61,8 @@ bool object_member_remove(const struct object *object, struct bytes member);
 /* The member that ends first; false: none has a deadline. O(1) */
 bool object_member_first(const struct object *object, struct bytes *member, msec *at);
 size_t object_count_timed(const struct object *object); /* members with a deadline. O(1) */
+/* Of a large collection's deadlines, to look at in parts; NULL: it is small, or has none. */
+const struct agenda *object_agenda(const struct object *object);
 /* Those with a deadline <= until, in no order: O(visited). Return false to stop. */
 void object_each_until(const struct object *object, msec until,
                        bool (*visit)(void *ctx, struct bytes member, msec at), void *ctx);

@@ -136,7 +136,7 @@ struct outlook {
      * one's are. Owned; found anew each time, for any of them may be gone. */
     struct blob **large;
     size_t large_count, large_cap;
-    size_t counted;
+    uint32_t counted;
     /* By band, how far behind its beginning each deadline is, so that bands can be moved. */
     struct lag left[KINDS][TIMED_BANDS];
     uint64_t never[KINDS];
@@ -248,18 +248,31 @@ static size_t scan_some(struct outlook *outlook)
     return 1 + count_batch(outlook);
 }
 
-/* Goes on with the last of the large collections. */
+/* Some more of a large collection's members; true: that was all. */
+static bool count_members(struct outlook *outlook, const struct object *object, size_t *steps,
+                          size_t budget)
+{
+    const struct agenda *agenda = object_agenda(object);
+    if (agenda == NULL) { /* it has become a small one */
+        object_each_until(object, NEVER, count_member, outlook);
+        return true;
+    }
+    for (; *steps < budget && outlook->counted < agenda_count(agenda); ++*steps)
+        count_at(outlook, MEMBERS, agenda_nth_at(agenda, outlook->counted++));
+    return outlook->counted >= agenda_count(agenda);
+}
+
+/* Goes on with the last of the large collections. Returns how many steps it took. */
 static size_t count_large(struct outlook *outlook, size_t budget)
 {
-    (void)budget;
+    size_t steps = 0;
     struct blob *key = outlook->large[outlook->large_count - 1];
     const struct entry *entry = keyspace_find(outlook->ks, blob_view(key));
-    size_t timed = entry != NULL ? object_count_timed(&entry->object) : 0;
-    if (timed > 0) object_each_until(&entry->object, NEVER, count_member, outlook);
+    if (entry != NULL && !count_members(outlook, &entry->object, &steps, budget)) return steps + 1;
     outlook->large_count--;
     outlook->counted = 0;
     blob_free(key);
-    return 1 + timed;
+    return steps + 1;
 }
 
 bool outlook_run(struct outlook *outlook, size_t budget)

@@ -357,6 +357,11 @@ size_t set_count_timed(const struct set *set)
     return set->table != NULL ? deadlines_count(set->table->deadlines) : set->packed.count_timed;
 }
 
+const struct agenda *set_agenda(const struct set *set)
+{
+    return set->table != NULL ? deadlines_agenda(set->table->deadlines) : NULL;
+}
+
 msec set_latest(const struct set *set)
 {
     if (set->table != NULL) return deadlines_latest(set->table->deadlines);

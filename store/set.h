@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "store/agenda.h"
 #include "store/bytes.h"
 #include "store/dict.h"
 #include "store/instant.h"
@@ -56,6 +57,9 @@ msec set_latest(const struct set *set);
 /* Those with a deadline <= until, in no order; O(visited) when large. Return false to stop. */
 void set_each_until(const struct set *set, msec until,
                     bool (*visit)(void *ctx, struct bytes member, msec at), void *ctx);
+
+/* Of a large one's deadlines, to look at in parts; NULL: it is small, or has none. */
+const struct agenda *set_agenda(const struct set *set);
 
 const char *
 set_encoding(const struct set *set); /* intset (whole numbers only, at most 512) or hashtable */

@@ -408,6 +408,11 @@ size_t zset_count_timed(const struct zset *zset)
     return zset->table == NULL ? zset->packed.count_timed : deadlines_count(zset->table->deadlines);
 }
 
+const struct agenda *zset_agenda(const struct zset *zset)
+{
+    return zset->table != NULL ? deadlines_agenda(zset->table->deadlines) : NULL;
+}
+
 msec zset_latest(const struct zset *zset)
 {
     if (zset->table != NULL) return deadlines_latest(zset->table->deadlines);

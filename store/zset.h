@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "store/agenda.h"
 #include "store/bytes.h"
 #include "store/instant.h"
 #include "store/packed.h"
@@ -64,6 +65,9 @@ msec zset_latest(const struct zset *zset);
 /* Those with a deadline <= until, in no order; O(visited) when large. Return false to stop. */
 void zset_each_until(const struct zset *zset, msec until,
                      bool (*visit)(void *ctx, struct bytes member, msec at), void *ctx);
+
+/* Of a large one's deadlines, to look at in parts; NULL: it is small, or has none. */
+const struct agenda *zset_agenda(const struct zset *zset);
 
 const char *
 zset_encoding(const struct zset *zset); /* listpack (<= 128 members, <= 64 bytes) or skiplist */

@@ -233,7 +233,7 @@ START_TEST(a_deadline_costs_at_most_24_bytes_and_the_struct)
         /* The struct itself still weighs something while there are few. */
         size_t bytes = deadlines_bytes(deadlines) + (i + 1) * sizeof(struct deadline);
         if (i >= 64) ck_assert_uint_le(bytes, 24 * (i + 1) + 120);
-        if (i >= 1024) ck_assert_uint_le(bytes, 23 * (i + 1));
+        if (i >= 512) ck_assert_uint_le(bytes, 23 * (i + 1));
     }
     size_t work = SIZE_MAX;
     ck_assert(deadlines_free_some(&deadlines, &work));
@@ -257,7 +257,7 @@ START_TEST(they_are_freed_in_slices)
         work = 2;
         slices++;
     } while (!deadlines_free_some(&deadlines, &work));
-    ck_assert_uint_eq(slices, 25); /* 49 segments of 1024 */
+    ck_assert_uint_eq(slices, 49); /* 98 segments of 512 */
     ck_assert_ptr_null(deadlines);
     ck_assert_uint_eq(mem_used(), 0);
 }

@@ -301,6 +301,22 @@ START_TEST(a_forecast_is_exact_whatever_the_steps_it_is_made_in)
 }
 END_TEST
 
+START_TEST(a_step_looks_at_little_more_than_it_was_allowed)
+{
+    struct sight sight;
+    begin(&sight);
+    put_members(&sight, TYPE_SET, "s", 20000, BEGAN + HOUR);
+    struct outlook *outlook = outlook_new(keys_of(&sight), BEGAN);
+    int slices = 1;
+    while (!outlook_run(outlook, 100))
+        slices++;
+    ck_assert_int_ge(slices, 190);
+    check(outlook, &sight, 0);
+    outlook_free(outlook);
+    end(&sight);
+}
+END_TEST
+
 /* Up to 63 ms later it is exact for that very instant. */
 START_TEST(what_dies_while_a_forecast_is_made_is_not_in_it)
 {
@@ -537,6 +553,7 @@ Suite *test_suite(void)
         the_dead_are_not_ahead_and_what_dies_in_this_millisecond_is,
         deadlines_at_both_ends_of_time_are_counted,
         a_forecast_is_exact_whatever_the_steps_it_is_made_in,
+        a_step_looks_at_little_more_than_it_was_allowed,
         what_dies_while_a_forecast_is_made_is_not_in_it,
         a_slow_forecast_is_within_one_percent_of_how_it_stands_at_its_end,
         changes_while_a_forecast_is_made_count_as_before_or_after,
