@@ -69,7 +69,7 @@ msec agenda_next(const struct agenda *ag); /* NEVER when empty. O(1) */
 struct deadline *agenda_first(const struct agenda *ag);
 /* Any one by number, in no order: for drawing lots; i < count. O(1) */
 struct deadline *agenda_nth(const struct agenda *ag, uint32_t i);
-msec agenda_nth_at(const struct agenda *ag, uint32_t i); /* its instant. O(1) */
+msec agenda_nth_at(const struct agenda *ag, uint32_t i);           /* its instant. O(1) */
 msec agenda_at(const struct agenda *ag, const struct deadline *d); /* of an armed one. O(1) */
 
 /* Visits those with at <= until, in no order, without removing: O(visited). Return false to stop.

@@ -18,12 +18,21 @@ static struct entry *settle_members(struct txn *txn, struct entry *entry)
     return entry;
 }
 
+/* Members that died before their key are told of first, as if nobody had come in between. */
+static void drop_dead(struct txn *txn, struct entry *entry)
+{
+    bool is_told = txn->store->listening & (LISTEN_EVENTS | LISTEN_MEMBERS);
+    if (is_told && entry->object.timed && type_has_members(entry->object.type))
+        txn_member_purge(txn, &entry, entry->expires_at - 1, SIZE_MAX);
+    if (entry != NULL) txn_key_drop(txn, entry, EVENT_EXPIRED);
+}
+
 struct entry *txn_peek(struct txn *txn, struct bytes key)
 {
     struct entry *entry = keyspace_find(txn->ks, key);
     if (entry == NULL || txn->origin == FROM_REPLAY) return entry;
     if (instant_dead(entry->expires_at, txn->now)) {
-        if (!txn->no_expiry) txn_key_drop(txn, entry, EVENT_EXPIRED);
+        if (!txn->no_expiry) drop_dead(txn, entry);
         return NULL;
     }
     return entry->object.timed ? settle_members(txn, entry) : entry;

@@ -1,0 +1,30 @@
+#!/usr/bin/python3 -B
+"""Random programs against a model that never held the dead (tests/model): a fixed seed, on which
+everyone sees the same, and a fresh one, which is printed. MODEL_N is how many of each (N as well),
+TEST_SEED (or SEED) takes the place of the fresh one.
+"""
+import os
+import re
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+RUN = os.path.join(os.path.dirname(HERE), "model", "run")
+PROGRAMS = os.environ.get("MODEL_N") or os.environ.get("N") or "450"
+FRESH = os.environ.get("TEST_SEED") or os.environ.get("SEED") or ""
+
+
+def run(*arguments):
+    """(passed, failed)"""
+    done = subprocess.run([sys.executable, "-B", RUN, "N=" + PROGRAMS, *arguments],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    print(done.stdout, end="", flush=True)
+    said = re.search(r"^(\d+) passed, (\d+) failed\n\Z", done.stdout, re.M)
+    if said is None:
+        return 0, 1
+    return int(said[1]), max(int(said[2]), int(done.returncode != 0))
+
+
+passed, failed = map(sum, zip(run("SEED=punctual"), run("SEED=" + FRESH)))
+print(f"{passed} passed, {failed} failed")
+sys.exit(1 if failed else 0)

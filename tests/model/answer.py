@@ -1,0 +1,81 @@
+"""answer: what a command should answer, and whether a reply is that."""
+
+
+class Status(bytes):
+    """A simple string."""
+
+
+class Error(bytes):
+    """An error line."""
+
+
+class AnyOrder(list):
+    """An array whose items may stand in any order."""
+
+
+class Pairs(list):
+    """A flat array of pairs that may stand in any order."""
+
+
+class Check:
+    """A reply that is one of many: `fine(reply)`."""
+
+    def __init__(self, said, fine):
+        self.said, self.fine = said, fine
+
+    def __repr__(self):
+        return f"<{self.said}>"
+
+
+OK = Status(b"OK")
+QUEUED = Status(b"QUEUED")
+WRONGTYPE = b"WRONGTYPE Operation against a key holding the wrong kind of value"
+
+
+def read(value):
+    """A value of tests/diff/resp.py as Python has it; sets and maps are lists, doubles are text."""
+    kind, payload = value
+    if kind == b":":
+        return int(payload)
+    if kind == b"_":
+        return None
+    if isinstance(payload, list):
+        return [read(item) for item in payload]
+    return {b"+": Status, b"-": Error}.get(kind, lambda same: same)(payload)
+
+
+PAIRED = (b"ZRANGE", b"ZPOPMIN", b"ZPOPMAX", b"ZUNION", b"ZINTER", b"ZDIFF", b"HRANDFIELD",
+          b"ZRANDMEMBER")
+
+
+def flat(name, reply):
+    """What RESP3 gives as a list of pairs, as RESP2 does."""
+    if name not in PAIRED or not isinstance(reply, list) or \
+            not all(isinstance(item, list) and len(item) == 2 for item in reply):
+        return reply
+    return [word for pair in reply for word in pair]
+
+
+def pairs_of(words):
+    return list(zip(words[::2], words[1::2]))
+
+
+def matches(reply, wanted):
+    if isinstance(wanted, Check):
+        return not isinstance(reply, Error) and wanted.fine(reply)
+    if isinstance(wanted, AnyOrder):
+        return isinstance(reply, list) and sorted(reply) == sorted(wanted)
+    if isinstance(wanted, Pairs):
+        return isinstance(reply, list) and len(reply) == len(wanted) and \
+            sorted(pairs_of(reply)) == sorted(pairs_of(wanted))
+    if isinstance(wanted, list):
+        return isinstance(reply, list) and len(reply) == len(wanted) and \
+            all(map(matches, reply, wanted))
+    if isinstance(reply, (Status, Error)) or isinstance(wanted, (Status, Error)):
+        return type(reply) is type(wanted) and reply == wanted
+    return reply == wanted
+
+
+def number(value):
+    """A score as it is printed."""
+    return b"%d" % value if value == int(value) else repr(value).encode()

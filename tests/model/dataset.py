@@ -1,0 +1,391 @@
+"""dataset: keys and members with deadlines, as plain Python keeps them: what is dead is not there.
+
+Knows what becomes of data as time passes and as they are changed, which events that gives, and what
+policies add; refuses to know commands. Everything dies one millisecond after its deadline.
+"""
+import math
+
+NEVER = math.inf
+DATABASES = 3
+COLLECTIONS = ("set", "hash", "zset")
+LETTER = {"set": b"s", "hash": b"h", "zset": b"z"}
+REMOVED = {"set": b"srem", "hash": b"hdel", "zset": b"zrem"}
+
+# What a put does to a member's deadline; a deadline for "set" and "set new" goes with it.
+ADD, KEEP, CLEAR, SET, SET_NEW = "add", "keep", "clear", "set", "set new"
+
+# Why a policy looks at a key.
+CREATED, WRITTEN, TIMED, GROWN, HEAD, TAIL, READ = \
+    "created", "written", "timed", "grown", "head", "tail", "read"
+
+
+class Refused(Exception):
+    """An error reply."""
+
+
+class Key:
+    """The value is bytes, a list of bytes, or {member: [payload, deadline]} where the payload is
+    None, a hash's value, or a score."""
+
+    def __init__(self, db, name, kind, value):
+        self.db, self.name, self.kind, self.value, self.at = db, name, kind, value, NEVER
+
+    def size(self):
+        return len(self.value)
+
+    def is_emptied(self):
+        return self.kind != "string" and not self.value
+
+
+class Record:
+    """An event; `names` are the members that it is about."""
+
+    def __init__(self, key, event, anyhow=False):
+        self.db, self.key, self.event, self.names = key.db, key.name, event, []
+        self.anyhow = anyhow  # the members' order is left open
+        self.by_read = False  # to who watches the key nothing has happened
+
+    def messages(self, flags):
+        """[(channel, message)] as they are published, with names where a message lists some."""
+        on = lambda kind, topic: b"__%s@%d__:%s" % (kind, self.db, topic)
+        told = []
+        if b"K" in flags:
+            told += [(on(b"keyspace", self.key), self.event), (on(b"keyevent", self.event), self.key)]
+        if b"S" not in flags or not self.names:
+            return told
+        names = self.names
+        told += [(on(b"subkeyspace", self.key), self.event + b"|" + listed(names)),
+                 (on(b"subkeyevent", self.event), listed([self.key]) + b"|" + listed(names))]
+        told += [(on(b"subkeyspaceitem", self.key + b"\n" + name), self.event) for name in names]
+        told.append((on(b"subkeyspaceevent", self.event + b"|" + self.key), listed(names)))
+        return told
+
+
+def listed(names):
+    return b",".join([b"%d:%s" % (len(name), name) for name in names])
+
+
+class Policy:
+    def __init__(self, ttl=0, max_ttl=0, refresh="NEVER", member_ttl=0, max_len=0, keep_low=False):
+        self.ttl, self.max_ttl, self.refresh = ttl, max_ttl, refresh
+        self.member_ttl, self.max_len, self.keep_low = member_ttl, max_len, keep_low
+
+
+class Dataset:
+    def __init__(self, now):
+        self.now = now
+        self.dbs = [{} for _ in range(DATABASES)]
+        self.db = 0             # of the connection
+        self.policies = {}      # name: Policy
+        self.records = []       # events since they were last taken
+        self.begin_call()
+
+    # --- time ---
+
+    def step(self, to):
+        """Time passes: [(instant, db, key, [Record])], in the order of death, and how many died."""
+        deaths = []
+        for db in self.dbs:
+            for key in db.values():
+                if key.at < to:
+                    deaths.append((key.at, key, None))
+                if key.kind in COLLECTIONS:
+                    for name, (_, at) in key.value.items():
+                        if at < to and at < key.at:
+                            deaths.append((at, key, name))
+        deaths.sort(key=lambda death: death[0])
+        self.now = to
+        groups = {}
+        for at, key, name in deaths:
+            if not self.lives(key):
+                continue  # its last member was before it
+            records = groups.setdefault((at, key.db, key.name), [])
+            if name is None:
+                records.append(Record(key, b"expired"))
+                self.drop(key)
+                continue
+            if not records:
+                records.append(Record(key, LETTER[key.kind] + b"expired", anyhow=True))
+            records[0].names.append(name)
+            del key.value[name]
+            if not key.value:
+                records.append(Record(key, b"del"))
+                self.drop(key)
+        return [(at, db, name, records) for (at, db, name), records in groups.items()], len(deaths)
+
+    def next_deadline(self):
+        """Of anything in any database; NEVER."""
+        return min((at for db in self.dbs for key in db.values() for at in self.deadlines(key)),
+                   default=NEVER)
+
+    @staticmethod
+    def deadlines(key):
+        yield key.at
+        if key.kind in COLLECTIONS:
+            for _, at in key.value.values():
+                yield at
+
+    # --- a call ---
+
+    def begin_call(self):
+        self.told_key, self.told = None, {}
+        self.notes = {}    # id of a key: (key, [causes])
+        self.emptied = []
+
+    def end_call(self):
+        notes, self.notes = self.notes, {}
+        for key, causes in notes.values():
+            if self.lives(key) and not key.is_emptied():
+                self.follow(key, causes)
+        while self.emptied:
+            key = self.emptied.pop()
+            if self.lives(key) and key.is_emptied():
+                self.drop_told(key, b"del")
+        self.begin_call()
+
+    def take_records(self):
+        records, self.records = self.records, []
+        return records
+
+    # --- events ---
+
+    def tell(self, key, event, name=None, anyhow=False):
+        """One call tells one event of a key once, with all members that it is about."""
+        if self.told_key is not key:
+            self.told_key, self.told = key, {}
+        record = self.told.get(event)
+        if record is None:
+            record = self.told[event] = self.tell_each(key, event)
+        record.anyhow = record.anyhow or anyhow
+        if name is not None:
+            record.names.append(name)
+
+    def tell_each(self, key, event):
+        self.records.append(Record(key, event))
+        return self.records[-1]
+
+    def write(self, key, event, name=None, anyhow=False):
+        self.note(key, WRITTEN)
+        self.tell(key, event, name, anyhow)
+
+    # --- keys ---
+
+    def lives(self, key):
+        return self.dbs[key.db].get(key.name) is key
+
+    def find(self, name, db=None):
+        return self.dbs[self.db if db is None else db].get(name)
+
+    def read(self, name):
+        """A client's use, which a policy may heed."""
+        key = self.find(name)
+        if key is not None:
+            self.note(key, READ)
+        return key
+
+    def create(self, name, kind, value=None, db=None):
+        if value is None:
+            value = [] if kind == "list" else {}
+        key = Key(self.db if db is None else db, name, kind, value)
+        self.dbs[key.db][name] = key
+        self.note(key, CREATED)
+        return key
+
+    def drop(self, key):
+        del self.dbs[key.db][key.name]
+        self.notes.pop(id(key), None)
+        if self.told_key is key:
+            self.told_key = None
+
+    def drop_told(self, key, event):
+        self.tell_each(key, event)
+        self.drop(key)
+
+    def expire(self, key, at):
+        if at <= self.now:
+            self.drop_told(key, b"del")
+            return
+        key.at = at
+        self.note(key, TIMED)
+        self.tell_each(key, b"expire")
+
+    def persist(self, key):
+        if key.at == NEVER:
+            return False
+        key.at = NEVER
+        self.note(key, TIMED)
+        self.tell_each(key, b"persist")
+        return True
+
+    def vacate(self, name, db):
+        old = self.find(name, db)
+        if old is not None:
+            self.drop(old)
+
+    def copy(self, key, db, name):
+        value = key.value
+        if key.kind in COLLECTIONS:
+            value = {member: list(held) for member, held in value.items()}
+        elif key.kind == "list":
+            value = list(value)
+        self.vacate(name, db)
+        made = self.create(name, key.kind, value, db)
+        made.at = key.at
+        self.tell_each(made, b"copy_to")
+
+    def rename(self, key, name):
+        self.vacate(name, key.db)
+        moved = self.create(name, key.kind, key.value)
+        moved.at = key.at
+        self.tell_each(key, b"rename_from")
+        self.tell_each(moved, b"rename_to")
+        self.drop(key)
+
+    def move(self, key, db):
+        if self.find(key.name, db) is not None:
+            return False
+        moved = self.create(key.name, key.kind, key.value, db)
+        moved.at = key.at
+        self.tell_each(key, b"move_from")
+        self.tell_each(moved, b"move_to")
+        self.drop(key)
+        return True
+
+    def swap(self, one, other):
+        self.dbs[one], self.dbs[other] = self.dbs[other], self.dbs[one]
+        for db in (one, other):
+            for key in self.dbs[db].values():
+                key.db = db
+
+    def store(self, name, kind, value, event):
+        """What a ...STORE command leaves at name."""
+        key = self.find(name)
+        if not value:
+            if key is not None:
+                self.drop_told(key, b"del")
+            return
+        policy = self.policy_of(name)
+        if kind in COLLECTIONS and policy and policy.member_ttl:
+            value = {member: [held[0], self.now + policy.member_ttl]
+                     for member, held in value.items()}
+        if key is None:
+            key = self.create(name, kind, value)
+        key.kind, key.value, key.at = kind, value, NEVER
+        self.note(key, CREATED)
+        self.tell_each(key, event)
+
+    # --- members ---
+
+    def life_at(self, key, rule, at, present, old):
+        if rule == SET:
+            return at
+        if rule == SET_NEW:
+            return old if present else at
+        if rule == KEEP and present:
+            return old
+        policy = self.policy_of(key.name)
+        if policy and policy.member_ttl:
+            return self.now + policy.member_ttl
+        return old if present and rule == ADD else NEVER
+
+    def put(self, key, name, payload, event, rule, at=NEVER, same=False):
+        """`same`: the payload is what it was, and no event. Returns whether the member is new."""
+        held = key.value.get(name)
+        old = NEVER if held is None else held[1]
+        at = self.life_at(key, rule, at, held is not None, old)
+        letter = LETTER[key.kind]
+        if not same:
+            self.write(key, event, name)
+            key.value[name] = [payload, at]
+            if at not in (old, NEVER):
+                self.tell(key, letter + b"expire", name)
+        elif at != old:
+            self.write(key, letter + (b"persist" if at == NEVER else b"expire"), name)
+            held[1] = at
+        return held is None
+
+    def remove(self, key, name, event=None, anyhow=False):
+        self.write(key, event or REMOVED[key.kind], name, anyhow)
+        del key.value[name]
+        self.left(key)
+
+    def left(self, key):
+        if key.size() == 0:
+            self.emptied.append(key)
+
+    def expire_member(self, key, name, at):
+        """False: it has gone at once."""
+        if at <= self.now:
+            self.remove(key, name)
+            return False
+        self.write(key, LETTER[key.kind] + b"expire", name)
+        key.value[name][1] = at
+        return True
+
+    def persist_member(self, key, name):
+        if key.value[name][1] == NEVER:
+            return False
+        self.write(key, LETTER[key.kind] + b"persist", name)
+        key.value[name][1] = NEVER
+        return True
+
+    # --- policies ---
+
+    def policy_of(self, name):
+        if name in self.policies:
+            return self.policies[name]
+        for length in range(len(name), -1, -1):
+            if name[:length] + b"*" in self.policies:
+                return self.policies[name[:length] + b"*"]
+        return None
+
+    def note(self, key, cause):
+        if self.policies:
+            self.notes.setdefault(id(key), (key, []))[1].append(cause)
+
+    def follow(self, key, causes):
+        """What the policy of a key makes of what the call did to it."""
+        policy = self.policy_of(key.name)
+        if policy is None:
+            return
+        self.cut(key, causes, policy)
+        at = key.at
+        anew = self.begins_anew(key, causes, policy)
+        only_read = all(cause == READ for cause in causes)
+        if anew:
+            at = self.now + policy.ttl
+        if policy.max_ttl and (anew or not only_read):
+            at = min(at, self.now + policy.max_ttl)
+        if at != key.at:
+            key.at = at
+            self.tell_each(key, b"expire").by_read = only_read
+
+    @staticmethod
+    def begins_anew(key, causes, policy):
+        if not policy.ttl or TIMED in causes:
+            return False
+        if CREATED in causes:
+            return key.at == NEVER
+        if all(cause == READ for cause in causes):
+            return policy.refresh == "ACCESS"
+        return policy.refresh != "NEVER"
+
+    def cut(self, key, causes, policy):
+        most = policy.max_len
+        grew = [cause for cause in causes if cause in (CREATED, GROWN, HEAD, TAIL)]
+        if not most or not grew or key.kind not in ("list", "zset") or key.size() <= most:
+            return
+        if key.kind == "list":
+            pushed = [cause for cause in grew if cause in (HEAD, TAIL)]
+            key.value = key.value[:most] if pushed and pushed[-1] == HEAD else key.value[-most:]
+            self.write(key, b"ltrim")
+            return
+        names = ranked(key)
+        for name in names[most:] if policy.keep_low else names[:-most]:
+            self.write(key, b"zremrangebyrank", name)
+            del key.value[name]
+
+
+def ranked(key):
+    """Members of a sorted set in order."""
+    return sorted(key.value, key=lambda name: (key.value[name][0], name))

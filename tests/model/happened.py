@@ -1,0 +1,185 @@
+"""happened: events as a subscriber heard them, held against those of the model.
+
+Of a command: exactly these, in order. Of time that passed while nobody read: in the order of the
+deadlines, over all keys and databases; what happens at one instant to different keys is in any
+order. More than a slice of deaths may tell one key's event more than once, with other members each
+time: `SLICE` is how many leave at one go.
+"""
+import re
+
+SLICE = 64
+EXPIRED = re.compile(rb"^[shz]expired$")
+DEATHS = (b"expired", b"sexpired", b"hexpired", b"zexpired", b"del")
+
+
+class Message:
+    """A message taken apart: what kind of channel, database, event, key, and members."""
+
+    def __init__(self, channel, text):
+        self.channel, self.text = channel, text
+        head, topic = channel.split(b"__:", 1)
+        self.kind, self.db = head[2:].split(b"@")
+        self.names, self.key = [], None
+        if self.kind == b"keyspace":
+            self.key, self.event = topic, text
+        elif self.kind == b"keyevent":
+            self.key, self.event = text, topic
+        elif self.kind == b"subkeyspace":
+            self.key = topic
+            self.event, names = text.split(b"|", 1)
+            self.names = names_of(names)
+        elif self.kind == b"subkeyevent":
+            self.event = topic
+            (self.key, *_), names = names_of(text, 1), text
+            self.names = names_of(names[len(b"%d:%s|" % (len(self.key), self.key)):])
+        elif self.kind == b"subkeyspaceitem":
+            self.event = text
+            self.key, name = topic.split(b"\n", 1)
+            self.names = [name]
+        else:
+            self.event, self.key = topic.split(b"|", 1)
+            self.names = names_of(text)
+
+    def atoms(self):
+        """What it says, member by member."""
+        about = (self.kind, self.db, self.event, self.key)
+        return {about + (name,) for name in self.names} if self.names else {about}
+
+    def anyhow(self):
+        """The same for two messages whose members stand in another order."""
+        return (self.kind, self.db, self.event, self.key, *sorted(self.names))
+
+    def is_death(self):
+        return self.event in DEATHS
+
+
+def names_of(text, most=None):
+    """Of <length>:<name>[,...]; the lengths decide."""
+    names = []
+    while text and (most is None or len(names) < most):
+        length, _, rest = text.partition(b":")
+        names.append(rest[:int(length)])
+        text = rest[int(length) + 1:]
+    return names
+
+
+def told_of(records, flags):
+    return [message for record in records for message in record.messages(flags)]
+
+
+def shown(messages):
+    return " ".join(f"({channel.decode('latin-1')} {text.decode('latin-1')})"
+                    for channel, text in messages) or "nothing"
+
+
+# --- of commands -----------------------------------------------------------------------------------
+
+def of_commands(heard, records, flags):
+    """What is wrong, or None."""
+    at = 0
+    for record in records:
+        wanted = record.messages(flags)
+        got = heard[at:at + len(wanted)]
+        at += len(wanted)
+        if got == wanted:
+            continue
+        if record.anyhow and [Message(*one).kind for one in got] == \
+                [Message(*one).kind for one in wanted] and \
+                sorted(Message(*one).anyhow() for one in got) == \
+                sorted(Message(*one).anyhow() for one in wanted):
+            continue
+        return f"heard {shown(got)}, wanted {shown(wanted)}"
+    return f"heard too much: {shown(heard[at:])}" if heard[at:] else None
+
+
+# --- of time ---------------------------------------------------------------------------------------
+
+class Group:
+    """What happens to one key at one instant: stages, each a set of what is said in any order."""
+
+    def __init__(self, records, flags, sliced):
+        self.stages = []
+        for record in records:
+            messages = [Message(*one) for one in record.messages(flags)]
+            if sliced and EXPIRED.match(record.event):
+                self.stages.append({atom for message in messages for atom in message.atoms()})
+                continue
+            items = {message.anyhow() for message in messages if message.kind == b"subkeyspaceitem"}
+            for message in messages:
+                if message.kind != b"subkeyspaceitem":
+                    self.stages.append({message.anyhow()})
+                elif items:
+                    self.stages.append(items)
+                    items = None
+
+    def takes(self, message, sliced):
+        if not self.stages:
+            return False
+        said = message.atoms() if sliced and EXPIRED.match(message.event) else {message.anyhow()}
+        if not said <= self.stages[0]:
+            return False
+        self.stages[0] -= said
+        if not self.stages[0]:
+            self.stages.pop(0)
+        return True
+
+
+def of_time(heard, groups, count, flags):
+    """groups and count as Dataset.step gives them."""
+    sliced = count >= SLICE
+    instants, said = [], set()
+    for at, _, _, records in groups:
+        if not instants or instants[-1][0] != at:
+            instants.append((at, []))
+        instants[-1][1].append(Group(records, flags, sliced))
+    place = 0
+    for message in (Message(*one) for one in heard):
+        while place < len(instants) and not any(group.stages for group in instants[place][1]):
+            place += 1
+        if place < len(instants) and any(group.takes(message, sliced)
+                                         for group in instants[place][1]):
+            said |= message.atoms()
+            continue
+        if sliced and not message.names and EXPIRED.match(message.event) and \
+                message.atoms() <= said:
+            continue
+        return f"heard {shown([(message.channel, message.text)])}, wanted at {instant_of(instants, place)}"
+    left = [group.stages for _, groups in instants[place:] for group in groups if group.stages]
+    return f"heard nothing of {left}" if left else None
+
+
+def instant_of(instants, place):
+    if place == len(instants):
+        return "the end nothing more"
+    at, groups = instants[place]
+    return f"{at} one of {[sorted(group.stages[0]) for group in groups if group.stages]}"
+
+
+# --- of commands that come before the timer ------------------------------------------------------------
+
+def of_both(heard, groups, records, flags, is_known):
+    """Keys that commands touch die when they are touched: the commands' own events in order, and the
+    same deaths."""
+    wanted = told_of([record for group in groups for record in group[3]] + records, flags)
+    heard, wanted = ([Message(*one) for one in messages] for messages in (heard, wanted))
+    own = [[message.anyhow() for message in messages if not message.is_death()]
+           for messages in (heard, wanted)]
+    if own[0] != own[1]:
+        return f"heard {own[0]}, wanted {own[1]}"
+    if not is_known:
+        return None
+    whole = gone_as_a_whole(heard, groups)
+    deaths = [{atom for message in messages if message.is_death()
+               and (message.db, message.key) not in whole for atom in message.atoms()}
+              for messages in (heard, wanted)]
+    if deaths[0] != deaths[1]:
+        return f"deaths: heard too {deaths[0] - deaths[1]}, wanted too {deaths[1] - deaths[0]}"
+    return None
+
+
+def gone_as_a_whole(heard, groups):
+    """A key whose own deadline is over when it is touched is told of as a whole, and its members,
+    whose time came before, are not."""
+    ends = {(b"%d" % db, name) for _, db, name, records in groups
+            if records[-1].event in (b"expired", b"del")}
+    return {(message.db, message.key) for message in heard if message.event == b"expired"} & ends

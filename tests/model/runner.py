@@ -1,0 +1,402 @@
+"""runner: runs a program on the daemon and on the model, and says where they part.
+
+The daemon's clock is held and stepped. Compared: each reply, each event, and at the end the digest
+of the daemon's data with that of a second daemon which was only told what is left. When the clock
+has stepped, the runner lets the daemon turn as often as it may need to bury the dead, without
+reading anything.
+
+Commands of programs that are the runner's own: @FLAGS sets notify-keyspace-events; @DUE n steps to
+the next deadline and n ms beyond; @END steps behind the last one; @LATE ms (or due0, due1) seed n
+steps, and sends n questions and the commands that follow in the same packet, so that they come before
+the timer; @READ seed n asks n questions. Of these, two are the runner's own:
+@SCAN letter count [key], @MEMORY key.
+"""
+import random
+import traceback
+
+import answer
+import happened
+import keys
+import resp
+from answer import Error, OK, QUEUED, matches
+from dataset import COLLECTIONS, DATABASES, NEVER, Dataset, Refused
+from questions import Questions
+from servers import Gone
+
+NOON = 1_900_000_000_000
+MARK = b"__mark"
+PACKED = 64      # members of a small collection, at most
+IN_TABLES = 200  # bytes for each member more, where it is not packed
+LEX = (b"ZREMRANGEBYLEX", b"ZLEXCOUNT")
+SPREADS = (b"FLUSHALL", b"FLUSHDB", b"SWAPDB")  # what they do to the dead is left open
+
+
+class Difference(Exception):
+    def __init__(self, signature, text):
+        super().__init__(text)
+        self.signature = signature
+
+
+class Runner:
+    """Over two daemons (tests/diff/servers.py): one that is tested, one to rebuild data in."""
+
+    def __init__(self, tested, rebuilt):
+        self.tested, self.rebuilt = tested, rebuilt
+        self.connection = tested.connection
+        self.connection("events").call(b"SUBSCRIBE", MARK)
+        self.connection("events").call(b"PSUBSCRIBE", b"__*__:*")
+
+    def ask(self, *words):
+        return answer.read(resp.value_of(self.connection("control").call(*words))[0])
+
+    # --- a program ---
+
+    def run(self, program):
+        """Raises Difference."""
+        self.at = None
+        try:
+            self.begin()
+            for step in program:
+                self.step(step)
+            self.flush()
+            self.end()
+        except Difference as difference:
+            self.again()
+            raise Difference(difference.signature, f"{difference} (at {self.at})") from None
+        except Gone:
+            raise
+        except Exception as error:  # pylint: disable=broad-except
+            self.again()  # a program that nobody would have written, while one is shrunk
+            raise Difference(("the runner failed", str(error)), traceback.format_exc()) from None
+
+    def again(self):
+        """With new connections."""
+        for server in (self.tested, self.rebuilt):
+            for name in list(server.connections):
+                server.forget(name)
+        self.__init__(self.tested, self.rebuilt)
+
+    def begin(self):
+        self.data = Dataset(NOON)
+        self.batch, self.groups, self.late = [], [], False
+        self.queue = None  # in MULTI
+        self.unwatch()
+        self.count = 0     # of deaths
+        self.flags = b"KEA"
+        control = self.connection("control")
+        for policy in self.ask(b"POLICY", b"LIST")[::2]:
+            control.call(b"POLICY", b"DEL", policy)
+        for words in ([b"FLUSHALL"], [b"DEBUG", b"CLOCK", b"HOLD", b"%d" % NOON],
+                      [b"CONFIG", b"SET", b"notify-keyspace-events", self.flags]):
+            control.call(*words)
+        self.connection("a").call(b"RESET")
+        self.until_mark()
+
+    def step(self, step):
+        self.at = step
+        if step[0] == "clock":
+            self.flush()
+            self.move_clock(self.data.now + step[1])
+            return
+        words = step[1]
+        if words[0] == b"@FLAGS":
+            self.flush()
+            self.flags = words[1]
+            self.ask(b"CONFIG", b"SET", b"notify-keyspace-events", self.flags)
+        elif words[0] == b"HELLO":
+            self.flush()
+            self.connection("a").call(*words)
+        elif words[0] == b"@DUE":
+            self.flush()
+            if self.data.next_deadline() != NEVER:
+                self.move_clock(max(self.data.now, self.data.next_deadline() + int(words[1])))
+        elif words[0] == b"@LATE":
+            self.flush()
+            self.step_late(*words[1:])
+        elif words[0] == b"@END":
+            self.flush()
+            last = [at for db in self.data.dbs for key in db.values()
+                    for at in self.data.deadlines(key) if at != NEVER]
+            self.move_clock(max(last, default=self.data.now) + 1)
+        elif words[0] == b"@READ":
+            self.flush()
+            self.read(random.Random(int(words[1])), int(words[2]))
+        else:
+            self.add(words)
+
+    def add(self, words):
+        """To the commands that go out together."""
+        if words[0] in LEX:
+            self.flush()
+            key = self.data.find(words[1])
+            if key is not None and key.kind == "zset" and \
+                    len({score for score, _ in key.value.values()}) > 1:
+                return  # what that gives is unspecified
+        self.batch.append([self.word(word) for word in words])
+
+    def word(self, word):
+        if word[:2] == b"@p":
+            return b"%d" % (self.data.now + int(word[2:]))
+        if word[:2] == b"@s":
+            return b"%d" % (self.data.now // 1000 + int(word[2:]))
+        return word
+
+    # --- time ---
+
+    def step_command(self, to):
+        return [b"DEBUG", b"CLOCK", b"HOLD", b"%d" % to]
+
+    def move_clock(self, to):
+        self.ask(b"DEBUG", b"CLOCK", b"STEP", b"%d" % (to - self.data.now))
+        groups, count = self.step_model(to)
+        self.let_die(count)
+        wrong = happened.of_time(self.until_mark(), groups, count, self.flags)
+        if wrong:
+            raise Difference(("events", "clock"), wrong)
+
+    def step_model(self, to):
+        groups, count = self.data.step(to)
+        self.touch(*[(db, name) for _, db, name, _ in groups])
+        return groups, count
+
+    def touch(self, *places):
+        self.touched = self.touched or not self.watched.isdisjoint(places)
+
+    def let_die(self, count):
+        """Each turn buries a slice: at its end, before the next command is read."""
+        control = self.connection("control")
+        for _ in range(count // happened.SLICE + 1):
+            control.call(b"PING")
+
+    def step_late(self, how, seed, count):
+        if how[:3] == b"due":
+            due = self.data.next_deadline()
+            to = max(self.data.now, due + int(how[3:])) if due != NEVER else self.data.now
+        else:
+            to = self.data.now + int(how)
+        self.batch = [self.step_command(to)]
+        self.groups, self.count = self.step_model(to)
+        self.late = True
+        questions = Questions(self.data, random.Random(int(seed)))
+        self.batch += [questions.plain() for _ in range(int(count))]
+
+    # --- commands ---
+
+    def flush(self):
+        batch, self.batch = self.batch, []
+        if not batch:
+            return
+        connection = self.connection("a")
+        connection.send(b"".join(map(resp.encode, batch)))
+        replies = connection.replies(len(batch))
+        names = {words[0] for words in batch}
+        for words, reply in zip(batch, replies):
+            self.at = words
+            self.compare(words, answer.read(resp.value_of(reply)[0]))
+        self.compare_events(names)
+
+    def compare_events(self, names):
+        records = self.data.take_records()
+        if not self.late:
+            wrong = happened.of_commands(self.until_mark(), records, self.flags)
+        else:
+            self.let_die(self.count)
+            wrong = happened.of_both(self.until_mark(), self.groups, records, self.flags,
+                                     not names.intersection(SPREADS))
+        self.late, self.groups, self.count = False, [], 0
+        if wrong:
+            raise Difference(("events", *sorted(names)) if len(names) == 1 else ("events",), wrong)
+
+    def compare(self, words, reply):
+        if words[0] == b"EXEC" and isinstance(reply, list) and self.queue is not None:
+            reply = [answer.flat(queued[0], item) for queued, item in zip(self.queue, reply)] + \
+                reply[len(self.queue):]
+        reply = answer.flat(words[0], reply)
+        wanted = self.answer(words, reply)
+        if not matches(reply, wanted):
+            raise Difference(("reply", words[0]), f"{words}: got {reply}, wanted {wanted}")
+
+    def answer(self, words, reply):
+        name = words[0]
+        if name == b"DEBUG":
+            return self.data.now
+        if name == b"MULTI":
+            self.queue = []
+            return OK
+        if name == b"DISCARD":
+            self.queue = None
+            self.unwatch()
+            return OK
+        if name == b"WATCH":
+            self.watched.add((self.data.db, words[1]))
+            return OK
+        if name == b"EXEC" and self.queue is None:
+            return Error(b"ERR EXEC without MULTI")
+        if name == b"EXEC":
+            queue, self.queue = self.queue, None
+            touched = self.touched
+            self.unwatch()
+            if touched:
+                return None
+            if not isinstance(reply, list) or len(reply) != len(queue):
+                raise Difference(("reply", name), f"EXEC of {len(queue)}: got {reply}")
+            return [self.run_command(*pair) for pair in zip(queue, reply)]
+        if self.queue is not None:
+            self.queue.append(words)
+            return QUEUED
+        return self.run_command(words, reply)
+
+    def unwatch(self):
+        self.watched, self.touched = set(), False
+
+    def run_command(self, words, reply):
+        before = len(self.data.records)
+        try:
+            wanted = keys.run(self.data, words, reply)
+            self.touch(*[(record.db, record.key) for record in self.data.records[before:]
+                         if not record.by_read])
+            return wanted
+        except Refused as error:
+            return Error(error.args[0])
+        except Exception:  # pylint: disable=broad-except
+            raise Difference(("the model failed", words[0]),
+                             f"{words}: {reply}\n{traceback.format_exc()}") from None
+
+    def call(self, *words):
+        """A command by itself, compared."""
+        self.add(list(words))
+        self.flush()
+
+    def until_mark(self):
+        """[(channel, message)] of what was heard up to now."""
+        self.connection("control").call(b"PUBLISH", MARK, b"")
+        connection, heard = self.connection("events"), []
+        while True:
+            for reply in connection.replies(1):
+                words = [word[1] for word in resp.value_of(reply)[0][1]]
+            if words[0] == b"message":
+                return heard
+            if words[0] == b"pmessage":
+                heard.append((words[2], words[3]))
+
+    # --- questions ---
+
+    def read(self, lots, count):
+        questions = Questions(self.data, lots)
+        for _ in range(count):
+            words = questions.one()
+            self.at = words
+            if words[0][:1] != b"@":
+                self.call(*words)
+            else:
+                getattr(self, "ask_" + words[0][1:].decode().lower())(*words[1:])
+
+    def differ(self, what, got, wanted):
+        raise Difference(("question", what), f"{what}: got {got}, wanted {wanted}")
+
+    def ask_scan(self, letter, size, *key):
+        """A whole scan, each member at least once, and nothing else."""
+        held = self.data.dbs[self.data.db]
+        if key:
+            held = self.data.find(key[0])
+            if held is not None and held.kind != {b"S": "set", b"H": "hash", b"Z": "zset"}[letter]:
+                return
+            held = held.value if held else {}
+        a = self.connection("a")
+        cursor, found = b"0", []
+        while True:
+            reply = answer.read(resp.value_of(
+                a.call(letter + b"SCAN", *key, cursor, b"COUNT", size))[0])
+            if isinstance(reply, Error):
+                self.differ("scan", reply, "no error")
+            self.scanned(*key)
+            cursor, items = reply
+            found += answer.pairs_of(items) if letter in (b"H", b"Z") else items
+            if cursor == b"0":
+                break
+        self.compare_events({letter + b"SCAN"})
+        wanted = set(held)
+        if letter == b"H":
+            wanted = {(name, pair[0]) for name, pair in held.items()}
+        elif letter == b"Z":
+            wanted = {(name, answer.number(pair[0])) for name, pair in held.items()}
+        if set(found) != wanted:
+            self.differ("scan", sorted(found), sorted(wanted))
+
+    def scanned(self, *key):
+        """A use of the key, which a policy may heed."""
+        self.data.begin_call()
+        if key:
+            self.data.read(key[0])
+        self.data.end_call()
+
+    def ask_memory(self, name):
+        """A collection is about as large as a copy, which never held the dead; tables shrink in
+        steps. The copy of a few is packed, and what has once been large stays in tables."""
+        key = self.data.find(name)
+        if self.data.policies or key is None or key.kind not in COLLECTIONS:
+            return
+        self.call(b"COPY", name, b"~copy", b"REPLACE")
+        sizes = [resp.value_of(self.connection("a").call(b"MEMORY", b"USAGE", one))[0][1]
+                 for one in (name, b"~copy")]
+        self.call(b"DEL", b"~copy")
+        size, most = int(sizes[0]), 5 * int(sizes[1]) // 2 + 512
+        if key.size() <= PACKED:
+            most += IN_TABLES * key.size()
+        if size > most:
+            self.differ("memory", size, f"at most {most}")
+
+    # --- the end ---
+
+    def end(self):
+        self.at = "the end"
+        self.ask(b"DEBUG", b"CHECK")
+        got = self.ask(b"DEBUG", b"DIGEST")
+        wanted = self.digest_of_rebuilt()
+        if got != wanted:
+            self.differ("digest", got, wanted)
+        for name in list(self.data.policies):
+            self.ask(b"POLICY", b"DEL", name)
+
+    def digest_of_rebuilt(self):
+        # A millisecond earlier, when what is at its deadline now had it still ahead.
+        calls = [[b"FLUSHALL"], self.step_command(self.data.now - 1)]
+        policies = resp.value_of(self.connection("control").call(b"POLICY", b"LIST"))[0]
+        for db in range(DATABASES):
+            calls.append([b"SELECT", b"%d" % db])
+            for key in self.data.dbs[db].values():
+                calls += list(self.made(key))
+        for name, options in zip(policies[1][::2], policies[1][1::2]):
+            calls.append([b"POLICY", b"SET", name[1], *[word for _, word in options[1]]])
+        connection = self.rebuilt.connection("a")
+        connection.calls(calls + [self.step_command(self.data.now)])
+        digest = answer.read(resp.value_of(connection.call(b"DEBUG", b"DIGEST"))[0])
+        connection.calls([[b"POLICY", b"DEL", name[1]] for name in policies[1][::2]] + [[b"PING"]])
+        return digest
+
+    @staticmethod
+    def made(key):
+        """The commands that make a key as it is."""
+        name, value = key.name, key.value
+        if key.kind == "string":
+            yield [b"SET", name, value]
+        elif key.kind == "list":
+            yield [b"RPUSH", name, *value]
+        elif key.kind == "set":
+            yield [b"SADD", name, *value]
+        elif key.kind == "hash":
+            yield [b"HSET", name, *[word for field, pair in value.items() for word in (field, pair[0])]]
+        else:
+            yield [b"ZADD", name, *[word for member, pair in value.items()
+                                    for word in (answer.number(pair[0]), member)]]
+        if key.kind in COLLECTIONS:
+            letter, word = {"set": (b"S", b"MEMBERS"), "hash": (b"H", b"FIELDS"),
+                            "zset": (b"Z", b"MEMBERS")}[key.kind]
+            moments = {}
+            for member, (_, at) in value.items():
+                if at != NEVER:
+                    moments.setdefault(at, []).append(member)
+            for at, members in moments.items():
+                yield [letter + b"PEXPIREAT", name, b"%d" % at, word, b"%d" % len(members), *members]
+        if key.at != NEVER:
+            yield [b"PEXPIREAT", name, b"%d" % key.at]
