@@ -96,6 +96,7 @@ $(UNIT): $(B)/%: $(B)/obj/%.o $(SUPPORT)
 	$(LINK) $(SUPPORT) $(filter-out $(SUPPORT),$(filter %.a,$^)) $(MALLOC_LIBS) $(UNIT_LIBS) \
 	    $(CHECK_LIBS) -lm
 
+$(B)/tools/deadlines: $(STORE)
 $(TOOLS): $(B)/%: $(B)/obj/%.o $(TOOL_LIB) $(PROTO) $(CONF)
 	@mkdir -p $(@D)
 	$(LINK) $(filter %.a,$^) -lm

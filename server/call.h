@@ -17,6 +17,9 @@ struct wait {
     int first, count; /* arguments that are the keys; count 0: it does not wait */
     enum type type;
     msec until; /* due at this instant; NEVER: it waits as long as it takes */
+    /* What it waits for is there, but not due before this instant: its keys are ready then, if no
+     * effect makes them so earlier. 0 and NEVER: only effects do. */
+    msec again;
 };
 
 struct call {

@@ -207,8 +207,13 @@ static void block(struct dispatch *dispatch, struct call *call)
     fail(call, ERR_OOM);
 }
 
+enum { WAKE_BATCH = 64 };
+
 static void run_alone(struct dispatch *dispatch, struct call *call)
 {
+    /* Who has waited for this moment comes before who asks in it. */
+    if (instant_due(waiters_next_wake(dispatch->waiters), clock_now(dispatch->clock)))
+        serve_due(dispatch, WAKE_BATCH);
     struct txn txn;
     struct wait wait = { 0 };
     sinks_arm(dispatch->sinks);

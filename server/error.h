@@ -190,7 +190,7 @@
     E(ERR_DEHYDRATING, "ERROR: Element already dehydrating.")                                      \
     E(ERR_NO_DEHYDRATOR, "ERROR: No Such dehydrator.")                                             \
     E(ERR_NO_ELEMENT, "ERROR: No Such Element.")                                                   \
-    E(ERR_BAD_TTL, "ERR ttl is not an integer or out of range")                                    \
+    E(ERR_BAD_MSEC, "ERR %s is not an integer or out of range")                                    \
     E(ERR_WORDED, "%s")                                                                            \
     E(ERR_POLICY_NAME,                                                                             \
       "ERR '%.*s' is no name of a policy: a key, or a prefix with '*' at its end, of 1 to %d "     \

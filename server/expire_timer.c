@@ -20,8 +20,8 @@
 #include "store/reclaim.h"
 
 enum {
-    LATE_SLICE_USEC = 500,
-    LATE_BATCH = 64,
+    WAIT_SLICE_USEC = 500,
+    WAIT_BATCH = 64,
     EXPIRY_SLICE_USEC = 500,
     EXPIRY_BATCH = 64,
     RECLAIM_SLICE_USEC = 200,
@@ -95,12 +95,12 @@ void expire_timer_free(struct expire_timer *timer)
 }
 
 /* True while more have waited long enough. */
-static bool late_slice(struct expire_timer *timer)
+static bool wait_slice(struct expire_timer *timer)
 {
     if (waiters_next_due(timer->dispatch->waiters) > clock_now(timer->clock)) return false;
-    int64_t end = clock_mono_usec() + LATE_SLICE_USEC;
+    int64_t end = clock_mono_usec() + WAIT_SLICE_USEC;
     do {
-        if (serve_late(timer->dispatch, LATE_BATCH) < LATE_BATCH) return false;
+        if (serve_due(timer->dispatch, WAIT_BATCH) < WAIT_BATCH) return false;
     } while (clock_mono_usec() < end);
     return true;
 }
@@ -136,13 +136,19 @@ static bool reclaim_slice(struct expire_timer *timer)
     return true;
 }
 
+static msec earlier(msec a, msec b)
+{
+    return a < b ? a : b;
+}
+
+/* A pause puts off what would change data, not the end of a wait. */
 static msec next_due(const struct expire_timer *timer)
 {
     const struct pause *pause = &timer->dispatch->pause;
-    msec store = store_next_due(timer->dispatch->store);
-    if (pause->kind != PAUSE_NONE && store <= pause->until) store = pause->until + 1;
-    msec wait = waiters_next_due(timer->dispatch->waiters);
-    return wait < store ? wait : store;
+    const struct waiters *waiters = timer->dispatch->waiters;
+    msec change = earlier(store_next_due(timer->dispatch->store), waiters_next_wake(waiters));
+    if (pause->kind != PAUSE_NONE && change <= pause->until) change = pause->until + 1;
+    return earlier(change, waiters_next_late(waiters));
 }
 
 static void arm(struct expire_timer *timer)
@@ -168,7 +174,7 @@ void expire_timer_turn(void *ctx)
 {
     struct expire_timer *timer = ctx;
     clock_tick(timer->clock);
-    bool more = late_slice(timer);
+    bool more = wait_slice(timer);
     more = expire_slice(timer) || more;
     more = reclaim_slice(timer) || more;
     if (more) loop_timer_set(timer->again, 0);

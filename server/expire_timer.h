@@ -1,6 +1,6 @@
 /* expire_timer: wakes the loop when the next deadline has passed: of the store, where it lets the
- * dead leave in slices between the clients' turns, or of a client that waits, who is told. Frees
- * what was reclaimed in the same way.
+ * dead leave in slices between the clients' turns, or of a client that waits, who is served or
+ * told. Frees what was reclaimed in the same way.
  *
  * A timerfd on the wall clock with an absolute time: exact, and woken when the clock is set. */
 #ifndef SERVER_EXPIRE_TIMER_H

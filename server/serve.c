@@ -37,6 +37,7 @@ static bool is_answered(struct dispatch *dispatch, struct txn *txn, const struct
     sinks_call(dispatch->sinks, turn->session);
     call.command.row->run(&call);
     if (call.failed) dispatch->stats->errors++;
+    if (wait.count > 0) waiters_in_vain(dispatch->waiters, turn, wait.again);
     return wait.count == 0;
 }
 
@@ -63,18 +64,6 @@ static void answer_late(struct session *session)
     serve_answered(session);
 }
 
-size_t serve_late(struct dispatch *dispatch, size_t most)
-{
-    struct session *session;
-    size_t count = 0;
-    msec now = clock_now(dispatch->clock);
-    while (count < most && (session = waiters_first_due(dispatch->waiters, now)) != NULL) {
-        answer_late(session);
-        count++;
-    }
-    return count;
-}
-
 bool serve_unblock(struct session *session, bool with_error)
 {
     if (session->waiting == NULL) return false;
@@ -86,4 +75,31 @@ bool serve_unblock(struct session *session, bool with_error)
     resp_error(&session->out, text, strlen(text));
     serve_answered(session);
     return true;
+}
+
+/* ---- by themselves --------------------------------------------------------------------------- */
+
+/* A key is ready whose instant comes no later than the end of any wait. */
+static bool wake_first(struct dispatch *dispatch, msec now)
+{
+    struct waiters *waiters = dispatch->waiters;
+    if (pause_now(&dispatch->pause, now) != PAUSE_NONE) return false;
+    if (waiters_next_wake(waiters) > waiters_next_late(waiters)) return false;
+    return waiters_wake(waiters, now);
+}
+
+size_t serve_due(struct dispatch *dispatch, size_t most)
+{
+    msec now = clock_now(dispatch->clock);
+    size_t count = 0;
+    for (; count < most; count++) {
+        struct session *late = waiters_first_due(dispatch->waiters, now);
+        if (wake_first(dispatch, now))
+            serve_ready(dispatch);
+        else if (late != NULL)
+            answer_late(late);
+        else
+            break;
+    }
+    return count;
 }

@@ -1,5 +1,5 @@
 /* serve: sessions that wait get their answer: their command run again because a key has become
- * ready, or the news that their time is over.
+ * ready, by an effect or by itself, or the news that their time is over.
  * Knows waiters and dispatch; refuses to know what the commands do. */
 #ifndef SERVER_SERVE_H
 #define SERVER_SERVE_H
@@ -17,8 +17,11 @@ struct wait;
  * own, until no key is ready. Each turn answers one who waited or finds nothing to change. */
 void serve_ready(struct dispatch *dispatch);
 
-/* Answers up to `most` sessions whose wait has ended by now; returns how many there were. */
-size_t serve_late(struct dispatch *dispatch, size_t most);
+/* What has come by now, in the order of its instants, up to `most` of it: keys that are ready by
+ * themselves are served, and sessions whose wait has ended are told, in this order at the same
+ * instant. In a pause, which keeps the data as they are, the keys wait for its end. Returns how
+ * many there were. */
+size_t serve_due(struct dispatch *dispatch, size_t most);
 
 /* A session that waits has its answer: it goes on with what it has sent meanwhile. */
 void serve_answered(struct session *session);

@@ -1,6 +1,7 @@
 /* waiters: a table per database of the keys that are waited for; each has a queue of its waiters in
  * the order in which they came. A session that waits has one waiter for each of its keys, and one
- * deadline in an agenda that all share.
+ * deadline in an agenda that all share; the keys that are ready by themselves at an instant are in
+ * another one.
  * Invariants: a key is in its table exactly while somebody waits for it, and in the ready queue
  * exactly while `ready` says so. */
 #include "server/waiters.h"
@@ -14,12 +15,16 @@
 #include "store/ensure.h"
 #include "store/mem.h"
 
+enum { VAIN_MAX = 4 };
+
 TAILQ_HEAD(waiter_queue, waiter);
 
 struct waited {
     TAILQ_ENTRY(waited) by_readiness;
     struct waiter_queue queue;
-    unsigned types; /* what its waiters wait for: a bit for each type, never cleared */
+    struct deadline wake;      /* idle: only effects make it ready */
+    const struct command *row; /* of all its waiters' calls; NULL once they have differed */
+    unsigned types;            /* what its waiters wait for: a bit for each type, never cleared */
     unsigned db;
     bool ready;
     size_t key_len;
@@ -50,7 +55,10 @@ struct waiters {
     unsigned table_count;
     TAILQ_HEAD(, waited) ready;
     struct waiter *next; /* whose turn is next; NULL: the first one's at the next ready key */
-    struct agenda deadlines;
+    const struct command *vain[VAIN_MAX]; /* of calls for which its key has nothing */
+    unsigned vain_count;
+    struct agenda wakes;     /* of keys */
+    struct agenda deadlines; /* of sessions */
     size_t count;
 };
 
@@ -66,6 +74,7 @@ struct waiters *waiters_new(void)
 {
     struct waiters *waiters = mem_zalloc(sizeof(*waiters));
     TAILQ_INIT(&waiters->ready);
+    agenda_init(&waiters->wakes);
     agenda_init(&waiters->deadlines);
     return waiters;
 }
@@ -76,6 +85,7 @@ void waiters_free(struct waiters *waiters)
     for (unsigned db = 0; db < waiters->table_count; db++)
         dict_drop(&waiters->tables[db]);
     mem_free(waiters->tables);
+    agenda_drop(&waiters->wakes);
     agenda_drop(&waiters->deadlines);
     mem_free(waiters);
 }
@@ -102,23 +112,39 @@ static struct waited *waited_new(struct dict *table, unsigned db, struct bytes k
     struct waited *waited = mem_alloc(sizeof(*waited) + key.len);
     *waited = (struct waited){ .db = db, .key_len = key.len };
     TAILQ_INIT(&waited->queue);
+    deadline_init(&waited->wake);
     if (key.len > 0) memcpy(waited->key, key.data, key.len);
     dict_add(table, waited);
     return waited;
 }
 
-static void wait_at(struct waiting *waiting, struct bytes key)
+/* The key is ready at this instant, or earlier. */
+static void wake_at(struct waiters *waiters, struct waited *waited, msec again)
+{
+    if (again == 0 || again == NEVER) return;
+    bool armed = deadline_armed(&waited->wake);
+    if (armed && agenda_at(&waiters->wakes, &waited->wake) <= again) return;
+    agenda_move(&waiters->wakes, &waited->wake, again);
+}
+
+static void wait_at(struct waiting *waiting, struct bytes key, msec again)
 {
     unsigned db = waiting->session->db;
     struct dict *table = table_of(waiting->all, db);
     struct waited *waited = dict_find(table, key);
-    if (waited == NULL) waited = waited_new(table, db, key);
+    const struct command *row = waiting->call->command.row;
+    if (waited == NULL) {
+        waited = waited_new(table, db, key);
+        waited->row = row;
+    }
     const struct waiter *last = TAILQ_LAST(&waited->queue, waiter_queue);
     if (last != NULL && last->waiting == waiting) return; /* the key was named twice */
     struct waiter *waiter = &waiting->waiters[waiting->count++];
     *waiter = (struct waiter){ .waited = waited, .waiting = waiting };
     TAILQ_INSERT_TAIL(&waited->queue, waiter, of_key);
     waited->types |= 1U << waiting->type;
+    if (waited->row != row) waited->row = NULL;
+    wake_at(waiting->all, waited, again);
 }
 
 bool waiters_block(struct waiters *waiters, const struct call *call, const struct wait *wait)
@@ -137,7 +163,7 @@ bool waiters_block(struct waiters *waiters, const struct call *call, const struc
     *waiting =
         (struct waiting){ .all = waiters, .session = session, .call = saved, .type = wait->type };
     for (int i = 0; i < wait->count; i++)
-        wait_at(waiting, call->argv[wait->first + i]);
+        wait_at(waiting, call->argv[wait->first + i], wait->again);
     deadline_init(&waiting->deadline);
     if (wait->until != NEVER) agenda_add(&waiters->deadlines, &waiting->deadline, wait->until);
     session->waiting = waiting;
@@ -165,6 +191,7 @@ static void leave(struct waiters *waiters, struct waiter *waiter)
     TAILQ_REMOVE(&waited->queue, waiter, of_key);
     if (!TAILQ_EMPTY(&waited->queue)) return;
     if (waited->ready) TAILQ_REMOVE(&waiters->ready, waited, by_readiness);
+    agenda_cancel(&waiters->wakes, &waited->wake);
     dict_remove(&waiters->tables[waited->db], waited_key(waited));
     mem_free(waited);
 }
@@ -239,6 +266,7 @@ void waiters_effect(struct waiters *waiters, const struct effect *effect)
     case EFFECT_PUSH_TAIL: ready_for(waiters, effect->db, effect->key, 1U << TYPE_LIST); break;
     case EFFECT_ZSET_PUT: ready_for(waiters, effect->db, effect->key, 1U << TYPE_ZSET); break;
     case EFFECT_REDE_PUSH:
+    case EFFECT_REDE_MOVE:
         ready_for(waiters, effect->db, effect->key, 1U << TYPE_DEHYDRATOR);
         break;
     case EFFECT_RENAME: waiters_ready(waiters, effect->db, effect->a); break;
@@ -252,6 +280,19 @@ void waiters_effect(struct waiters *waiters, const struct effect *effect)
     }
 }
 
+msec waiters_next_wake(const struct waiters *waiters)
+{
+    return agenda_next(&waiters->wakes);
+}
+
+bool waiters_wake(struct waiters *waiters, msec now)
+{
+    char *wake = (char *)agenda_pop_due(&waiters->wakes, now);
+    if (wake == NULL) return false;
+    make_ready(waiters, (struct waited *)(wake - offsetof(struct waited, wake)));
+    return true;
+}
+
 bool waiters_pending(const struct waiters *waiters)
 {
     return waiters->next != NULL || !TAILQ_EMPTY(&waiters->ready);
@@ -259,13 +300,29 @@ bool waiters_pending(const struct waiters *waiters)
 
 /* ---- serving --------------------------------------------------------------------------------- */
 
+static bool is_in_vain(const struct waiters *waiters, const struct waiter *waiter)
+{
+    for (unsigned i = 0; i < waiters->vain_count; i++)
+        if (waiters->vain[i] == waiter->waiting->call->command.row) return true;
+    return false;
+}
+
+/* Passes by those for whom the key has nothing. */
+static void find_next(struct waiters *waiters)
+{
+    while (waiters->next != NULL && is_in_vain(waiters, waiters->next))
+        waiters->next = TAILQ_NEXT(waiters->next, of_key);
+}
+
 bool waiters_next_turn(struct waiters *waiters, struct turn *turn)
 {
+    find_next(waiters);
     if (waiters->next == NULL) {
         struct waited *waited = TAILQ_FIRST(&waiters->ready);
         if (waited == NULL) return false;
         TAILQ_REMOVE(&waiters->ready, waited, by_readiness);
         waited->ready = false; /* before the turns, which may make it ready anew */
+        waiters->vain_count = 0;
         waiters->next = TAILQ_FIRST(&waited->queue);
     }
     const struct waiter *waiter = waiters->next;
@@ -283,11 +340,28 @@ void waiters_skip_key(struct waiters *waiters)
     waiters->next = NULL;
 }
 
+void waiters_in_vain(struct waiters *waiters, const struct turn *turn, msec again)
+{
+    struct waited *waited = find(waiters, turn->db, turn->key);
+    ensure(waited != NULL, "session %llu does not wait", (unsigned long long)turn->session->id);
+    wake_at(waiters, waited, again);
+    if (waited->row != NULL)
+        waiters_skip_key(waiters); /* nobody has to be looked at for it */
+    else if (waiters->vain_count < VAIN_MAX)
+        waiters->vain[waiters->vain_count++] = turn->call->command.row;
+}
+
 /* ---- deadlines ------------------------------------------------------------------------------- */
+
+msec waiters_next_late(const struct waiters *waiters)
+{
+    return agenda_next(&waiters->deadlines);
+}
 
 msec waiters_next_due(const struct waiters *waiters)
 {
-    return agenda_next(&waiters->deadlines);
+    msec wake = waiters_next_wake(waiters), late = waiters_next_late(waiters);
+    return wake < late ? wake : late;
 }
 
 struct session *waiters_first_due(const struct waiters *waiters, msec now)
@@ -299,38 +373,60 @@ struct session *waiters_first_due(const struct waiters *waiters, msec now)
 
 /* ---- checking -------------------------------------------------------------------------------- */
 
-static size_t check_waited(const struct waited *waited)
+struct tally {
+    size_t ready, armed;
+};
+
+static void check_waiter(const struct waited *waited, const struct waiter *waiter)
 {
-    size_t count = 0;
+    const struct waiting *waiting = waiter->waiting;
+    ensure(waiter->waited == waited, "a waiter is another key's");
+    ensure(waiting->session->waiting == waiting, "a waiter has no session");
+    ensure(waited->types >> waiting->type & 1, "types %x", waited->types);
+    ensure(waited->row == NULL || waited->row == waiting->call->command.row, "%s waits, not %s",
+           waiting->call->command.row->name, waited->row->name);
+}
+
+static void check_waited(const struct waiters *waiters, const struct waited *waited,
+                         struct tally *tally)
+{
     const struct waiter *waiter;
+    ensure(!TAILQ_EMPTY(&waited->queue), "nobody waits for a key in database %u", waited->db);
     TAILQ_FOREACH(waiter, &waited->queue, of_key)
-    {
-        ensure(waiter->waited == waited, "waiter %zu is another key's", count);
-        ensure(waiter->waiting->session->waiting == waiter->waiting, "waiter %zu has no session",
-               count);
-        ensure(waited->types >> waiter->waiting->type & 1, "types %x", waited->types);
-        count++;
-    }
-    ensure(count > 0, "nobody waits for a key in database %u", waited->db);
-    return waited->ready;
+    check_waiter(waited, waiter);
+    tally->ready += waited->ready;
+    if (!deadline_armed(&waited->wake)) return;
+    tally->armed++;
+    msec at = agenda_at(&waiters->wakes, &waited->wake);
+    ensure(at != 0 && at != NEVER, "a key is ready at %lld", (long long)at);
+}
+
+static void check_agendas(const struct waiters *waiters, const struct tally *tally)
+{
+    agenda_check(&waiters->wakes);
+    agenda_check(&waiters->deadlines);
+    ensure(agenda_count(&waiters->wakes) == tally->armed, "%u instants of %zu keys",
+           agenda_count(&waiters->wakes), tally->armed);
+    ensure(agenda_count(&waiters->deadlines) <= waiters->count, "%u deadlines of %zu sessions",
+           agenda_count(&waiters->deadlines), waiters->count);
 }
 
 void waiters_check(const struct waiters *waiters)
 {
-    size_t said = 0, queued = 0;
+    struct tally tally = { 0 };
     for (unsigned db = 0; db < waiters->table_count; db++) {
         struct dict_iter iter;
         const struct waited *waited;
         dict_check(&waiters->tables[db]);
         dict_iter_begin(&iter, &waiters->tables[db]);
         while ((waited = dict_iter_next(&iter)) != NULL)
-            said += check_waited(waited);
+            check_waited(waiters, waited, &tally);
     }
     const struct waited *ready;
+    size_t queued = 0;
     TAILQ_FOREACH(ready, &waiters->ready, by_readiness)
     queued++;
-    ensure(said == queued, "%zu keys say they are ready, %zu are in the queue", said, queued);
-    agenda_check(&waiters->deadlines);
-    ensure(agenda_count(&waiters->deadlines) <= waiters->count, "%u deadlines of %zu sessions",
-           agenda_count(&waiters->deadlines), waiters->count);
+    ensure(tally.ready == queued, "%zu keys say they are ready, %zu are in the queue", tally.ready,
+           queued);
+    check_agendas(waiters, &tally);
 }

@@ -5,7 +5,11 @@
  * Nothing in the data changes while a client waits. Effects make keys ready, in order; whoever
  * serves takes turns until none is left: for each ready key, in the order in which they became
  * ready, its waiters, first come first served. A key that nobody waits for costs one table look-up,
- * and nothing at all while nobody waits for any. */
+ * and nothing at all while nobody waits for any.
+ *
+ * What is there but not due yet makes its key ready by itself, at the instant that its waiters
+ * said: the earliest of them is kept for each key, and forgotten when it has come. It may be too
+ * early, when what was due then has gone meanwhile, but never too late. */
 #ifndef SERVER_WAITERS_H
 #define SERVER_WAITERS_H
 
@@ -36,8 +40,10 @@ size_t waiters_count(const struct waiters *waiters); /* sessions that wait */
 /* ---- keys that become ready ----------------------------------------------------------------- */
 
 void waiters_effect(struct waiters *waiters, const struct effect *effect);
-/* For what becomes ready by itself: an element that falls due. */
 void waiters_ready(struct waiters *waiters, unsigned db, struct bytes key);
+msec waiters_next_wake(const struct waiters *waiters); /* the first key's own instant, or NEVER */
+/* Makes the key ready whose instant has come first; false: none has come by now. O(log n) */
+bool waiters_wake(struct waiters *waiters, msec now);
 bool waiters_pending(const struct waiters *waiters); /* a turn may be there */
 
 /* ---- serving -------------------------------------------------------------------------------- */
@@ -56,10 +62,15 @@ struct turn {
 bool waiters_next_turn(struct waiters *waiters, struct turn *turn);
 /* The key of the last turn has nothing more: its other waiters need no turn. */
 void waiters_skip_key(struct waiters *waiters);
+/* It has nothing yet for the command that had the turn: nor has it for the same command of others,
+ * which get no turn until it is ready again. That is at `again`, if nothing makes it so earlier; 0
+ * and NEVER: only effects do. */
+void waiters_in_vain(struct waiters *waiters, const struct turn *turn, msec again);
 
 /* ---- deadlines ------------------------------------------------------------------------------ */
 
-msec waiters_next_due(const struct waiters *waiters); /* NEVER: no wait ends by itself. O(1) */
+msec waiters_next_late(const struct waiters *waiters); /* NEVER: no wait ends by itself. O(1) */
+msec waiters_next_due(const struct waiters *waiters);  /* the earlier of next_wake and next_late */
 /* The one whose wait has ended first at this instant (until <= now), or NULL. */
 struct session *waiters_first_due(const struct waiters *waiters, msec now);
 

@@ -211,7 +211,7 @@ static bool apply_zset_cut(struct txn *txn, const struct effect *effect)
 static bool apply_rede_push(struct txn *txn, const struct effect *effect)
 {
     struct entry *entry = typed(txn, effect, TYPE_DEHYDRATOR, true);
-    return entry != NULL && txn_rede_push(txn, entry, effect->a, effect->b, effect->at);
+    return entry != NULL && txn_rede_push(txn, entry, effect->a, effect->b, &effect->stage);
 }
 
 /* The entry and the element that effect->a names, or false. */
@@ -230,6 +230,15 @@ static bool apply_rede_put(struct txn *txn, const struct effect *effect)
     struct element *element;
     if (!find_element(txn, effect, &entry, &element)) return false;
     txn_rede_update(txn, entry, element, effect->b);
+    return true;
+}
+
+static bool apply_rede_move(struct txn *txn, const struct effect *effect)
+{
+    struct entry *entry;
+    struct element *element;
+    if (!find_element(txn, effect, &entry, &element)) return false;
+    txn_rede_move(txn, entry, element, &effect->stage, EVENT_NONE);
     return true;
 }
 
@@ -308,6 +317,7 @@ static bool (*const appliers[])(struct txn *txn, const struct effect *effect) = 
     [EFFECT_ZSET_CUT] = apply_zset_cut,
     [EFFECT_REDE_PUSH] = apply_rede_push,
     [EFFECT_REDE_PUT] = apply_rede_put,
+    [EFFECT_REDE_MOVE] = apply_rede_move,
     [EFFECT_REDE_DROP] = apply_rede_drop,
     [EFFECT_POLICY_SET] = apply_policy_set,
     [EFFECT_POLICY_DROP] = apply_policy_drop,

@@ -1,4 +1,4 @@
-/* dehydrator: each element is one allocation, in a table by its id and in an agenda by its
+/* dehydrator: each element is one allocation, in a table by its id and in a timeline by its
  * deadline. Knows ids, payloads and instants; refuses to know keys, commands and now. */
 #include "store/dehydrator.h"
 
@@ -6,17 +6,72 @@
 #include "store/ensure.h"
 #include "store/mem.h"
 
+enum {
+    SHORT_ID = (1 << 12) - 1, /* the longest lengths that the head has room for */
+    SHORT_PAYLOAD = (1 << 16) - 1,
+    EXACT_DEADLINES = 10000, /* counted one by one */
+};
+
+/* Behind the head: the lengths as two uint32_t if it is long, deliveries as one uint32_t if it was
+ * ever claimed, the id, the payload. A short one that nobody claims has 8 bytes besides its texts.
+ */
 struct element {
-    struct deadline deadline;
-    uint32_t id_len, payload_len;
-    char data[]; /* the id, then the payload */
+    struct moment deadline;
+    uint32_t id_len : 12, payload_len : 16;
+    uint32_t is_long : 1, was_claimed : 1, is_claimed : 1;
+    char data[];
 };
 
 struct dehydrator {
     struct dict elements;
-    struct agenda agenda; /* every element is armed in it */
-    size_t bytes;         /* of the elements and this struct */
+    struct timeline timeline; /* every element is armed in it */
+    size_t bytes;             /* of the elements and this struct */
+    size_t claimed;           /* elements with is_claimed */
+    msec announced;           /* what is due by then has been told of */
 };
+
+/* ---- one element ----------------------------------------------------------------------------- */
+
+static uint32_t word_get(const char *at)
+{
+    uint32_t word;
+    memcpy(&word, at, sizeof(word));
+    return word;
+}
+
+static void word_put(char *at, uint32_t word)
+{
+    memcpy(at, &word, sizeof(word));
+}
+
+/* Where the deliveries stand. */
+static size_t lengths_size(bool is_long)
+{
+    return is_long ? 2 * sizeof(uint32_t) : 0;
+}
+
+static size_t texts_offset(bool is_long, bool was_claimed)
+{
+    return lengths_size(is_long) + (was_claimed ? sizeof(uint32_t) : 0);
+}
+
+static uint32_t deliveries_of(const struct element *element)
+{
+    return element->was_claimed ? word_get(element->data + lengths_size(element->is_long)) : 0;
+}
+
+struct bytes element_id(const struct element *element)
+{
+    return bytes_of(element->data + texts_offset(element->is_long, element->was_claimed),
+                    element->is_long ? word_get(element->data) : element->id_len);
+}
+
+struct bytes element_payload(const struct element *element)
+{
+    struct bytes id = element_id(element);
+    return bytes_of(id.data + id.len, element->is_long ? word_get(element->data + sizeof(uint32_t))
+                                                       : element->payload_len);
+}
 
 static struct bytes element_key(const void *element)
 {
@@ -25,39 +80,69 @@ static struct bytes element_key(const void *element)
 
 static const struct dict_type elements_type = { .key = element_key };
 
-static struct element *element_of(struct deadline *deadline)
+static struct element *element_of(struct moment *deadline)
 {
     if (deadline == NULL) return NULL;
     return (struct element *)(void *)((char *)deadline - offsetof(struct element, deadline));
 }
 
 static struct element *element_new(struct dehydrator *dehydrator, struct bytes id,
-                                   struct bytes payload)
+                                   struct bytes payload, const struct stage *stage)
 {
     ensure(id.len <= UINT32_MAX && payload.len <= UINT32_MAX, "%zu and %zu bytes", id.len,
            payload.len);
-    struct element *element = mem_alloc(sizeof(*element) + id.len + payload.len);
-    deadline_init(&element->deadline);
-    element->id_len = (uint32_t)id.len;
-    element->payload_len = (uint32_t)payload.len;
-    if (id.len > 0) memcpy(element->data, id.data, id.len);
-    if (payload.len > 0) memcpy(element->data + id.len, payload.data, payload.len);
+    bool is_long = id.len > SHORT_ID || payload.len > SHORT_PAYLOAD;
+    bool was_claimed = stage->claimed || stage->deliveries > 0;
+    size_t offset = texts_offset(is_long, was_claimed);
+    struct element *element = mem_alloc(sizeof(*element) + offset + id.len + payload.len);
+    moment_init(&element->deadline);
+    element->id_len = is_long ? 0 : (uint32_t)id.len & SHORT_ID;
+    element->payload_len = is_long ? 0 : (uint32_t)payload.len & SHORT_PAYLOAD;
+    element->is_long = is_long;
+    element->was_claimed = was_claimed;
+    element->is_claimed = stage->claimed;
+    if (is_long) {
+        word_put(element->data, (uint32_t)id.len);
+        word_put(element->data + sizeof(uint32_t), (uint32_t)payload.len);
+    }
+    if (was_claimed) word_put(element->data + lengths_size(is_long), stage->deliveries);
+    char *texts = element->data + offset;
+    if (id.len > 0) memcpy(texts, id.data, id.len);
+    if (payload.len > 0) memcpy(texts + id.len, payload.data, payload.len);
     dehydrator->bytes += mem_size(element);
+    dehydrator->claimed += stage->claimed;
     return element;
 }
 
 static void element_free(struct dehydrator *dehydrator, struct element *element)
 {
+    dehydrator->claimed -= element->is_claimed;
     dehydrator->bytes -= mem_size(element);
     mem_free(element);
 }
+
+/* The same element in other memory, with this payload and stage; its place stays. */
+static struct element *element_remade(struct dehydrator *dehydrator, struct element *old,
+                                      struct bytes payload, const struct stage *stage)
+{
+    struct element *now = element_new(dehydrator, element_id(old), payload, stage);
+    now->deadline = old->deadline;
+    dict_moved(&dehydrator->elements, old, now);
+    timeline_moved(&dehydrator->timeline, &old->deadline, &now->deadline);
+    element_free(dehydrator, old);
+    return now;
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
 
 struct dehydrator *dehydrator_new(void)
 {
     struct dehydrator *dehydrator = mem_alloc(sizeof(*dehydrator));
     dict_init(&dehydrator->elements, &elements_type);
-    agenda_init(&dehydrator->agenda);
+    timeline_init(&dehydrator->timeline);
     dehydrator->bytes = mem_size(dehydrator);
+    dehydrator->claimed = 0;
+    dehydrator->announced = INT64_MIN;
     return dehydrator;
 }
 
@@ -69,28 +154,55 @@ void dehydrator_free(struct dehydrator *dehydrator)
 
 bool dehydrator_free_some(struct dehydrator *dehydrator, size_t *work)
 {
-    while (dict_count(&dehydrator->elements) > 0) {
-        if (*work == 0) return false;
-        struct element *element = dict_take(&dehydrator->elements);
-        /* Not left for agenda_drop: of millions that would be a stall. */
-        agenda_cancel(&dehydrator->agenda, &element->deadline);
-        element_free(dehydrator, element);
-        --*work;
-    }
+    for (; *work > 0 && dict_count(&dehydrator->elements) > 0; --*work)
+        element_free(dehydrator, dict_take(&dehydrator->elements));
+    if (dict_count(&dehydrator->elements) > 0) return false;
+    if (!timeline_drop_some(&dehydrator->timeline, work)) return false;
     dict_drop(&dehydrator->elements);
-    agenda_drop(&dehydrator->agenda);
     mem_free(dehydrator);
     return true;
 }
+
+/* ---- reading --------------------------------------------------------------------------------- */
 
 size_t dehydrator_count(const struct dehydrator *dehydrator)
 {
     return dict_count(&dehydrator->elements);
 }
 
+size_t dehydrator_count_due(const struct dehydrator *dehydrator, msec now)
+{
+    return timeline_count_until(&dehydrator->timeline, now);
+}
+
+size_t dehydrator_count_claimed(const struct dehydrator *dehydrator, msec now)
+{
+    size_t ended = 0;
+    if (dehydrator->claimed == 0) return 0;
+    struct dehydrator_walk walk;
+    struct element *element;
+    msec at;
+    dehydrator_walk_from(&walk, dehydrator, dehydrator->announced);
+    while ((element = dehydrator_walk_next(&walk, &at)) != NULL && instant_due(at, now))
+        ended += element->is_claimed;
+    dehydrator_walk_end(&walk);
+    return dehydrator->claimed - ended;
+}
+
+size_t dehydrator_count_deadlines(const struct dehydrator *dehydrator)
+{
+    size_t different = 0, total = dehydrator_count(dehydrator);
+    msec at = INT64_MIN;
+    while (different < EXACT_DEADLINES && timeline_after(&dehydrator->timeline, at, &at) != NULL)
+        different++;
+    if (different < EXACT_DEADLINES) return different;
+    size_t seen = timeline_count_until(&dehydrator->timeline, at);
+    return (size_t)((double)different * (double)total / (double)seen);
+}
+
 msec dehydrator_next(const struct dehydrator *dehydrator)
 {
-    return agenda_next(&dehydrator->agenda);
+    return timeline_next(&dehydrator->timeline);
 }
 
 struct element *dehydrator_find(const struct dehydrator *dehydrator, struct bytes id)
@@ -100,62 +212,136 @@ struct element *dehydrator_find(const struct dehydrator *dehydrator, struct byte
 
 struct element *dehydrator_first(const struct dehydrator *dehydrator)
 {
-    return element_of(agenda_first(&dehydrator->agenda));
+    return element_of(timeline_first(&dehydrator->timeline));
 }
 
-void dehydrator_push(struct dehydrator *dehydrator, struct bytes id, struct bytes payload, msec at)
+struct stage dehydrator_stage(const struct dehydrator *dehydrator, const struct element *element)
 {
-    struct element *element = element_new(dehydrator, id, payload);
+    return (struct stage){ .at = timeline_at(&dehydrator->timeline, &element->deadline),
+                           .deliveries = deliveries_of(element),
+                           .claimed = element->is_claimed };
+}
+
+/* ---- changing -------------------------------------------------------------------------------- */
+
+/* Something falls due at this instant: it must not count as told of. */
+static void expect(struct dehydrator *dehydrator, msec at)
+{
+    if (at <= dehydrator->announced) dehydrator->announced = at - 1;
+}
+
+void dehydrator_push(struct dehydrator *dehydrator, struct bytes id, struct bytes payload,
+                     const struct stage *stage)
+{
+    struct element *element = element_new(dehydrator, id, payload, stage);
     dict_add(&dehydrator->elements, element);
-    agenda_add(&dehydrator->agenda, &element->deadline, at);
+    timeline_add(&dehydrator->timeline, &element->deadline, stage->at);
+    expect(dehydrator, stage->at);
 }
 
 void dehydrator_update(struct dehydrator *dehydrator, struct element *element, struct bytes payload)
 {
-    struct element *now = element_new(dehydrator, element_id(element), payload);
-    now->deadline = element->deadline;
-    dict_moved(&dehydrator->elements, element, now);
-    agenda_moved(&dehydrator->agenda, &now->deadline);
-    element_free(dehydrator, element);
+    struct stage stage = dehydrator_stage(dehydrator, element);
+    element_remade(dehydrator, element, payload, &stage);
+}
+
+struct element *dehydrator_move(struct dehydrator *dehydrator, struct element *element,
+                                const struct stage *stage)
+{
+    if (!element->was_claimed && (stage->claimed || stage->deliveries > 0)) {
+        element = element_remade(dehydrator, element, element_payload(element), stage);
+    } else {
+        if (element->was_claimed)
+            word_put(element->data + lengths_size(element->is_long), stage->deliveries);
+        dehydrator->claimed -= element->is_claimed;
+        dehydrator->claimed += stage->claimed;
+        element->is_claimed = stage->claimed;
+    }
+    timeline_move(&dehydrator->timeline, &element->deadline, stage->at);
+    expect(dehydrator, stage->at);
+    return element;
 }
 
 void dehydrator_remove(struct dehydrator *dehydrator, struct element *element)
 {
-    /* Cancel before freeing: the agenda holds a pointer into the element. */
-    agenda_cancel(&dehydrator->agenda, &element->deadline);
+    /* Cancel before freeing: the timeline holds a pointer into the element. */
+    timeline_cancel(&dehydrator->timeline, &element->deadline);
     dict_remove(&dehydrator->elements, element_id(element));
     element_free(dehydrator, element);
 }
 
-struct bytes element_id(const struct element *element)
+/* ---- the moment ------------------------------------------------------------------------------ */
+
+msec dehydrator_moment(const struct dehydrator *dehydrator)
 {
-    return bytes_of(element->data, element->id_len);
+    msec at = timeline_next(&dehydrator->timeline);
+    if (at == NEVER || at > dehydrator->announced) return at;
+    return timeline_after(&dehydrator->timeline, dehydrator->announced, &at) != NULL ? at : NEVER;
 }
 
-struct bytes element_payload(const struct element *element)
+static void end_leases(struct dehydrator *dehydrator, msec now)
 {
-    return bytes_of(element->data + element->id_len, element->payload_len);
+    struct dehydrator_walk walk;
+    struct element *element;
+    msec at;
+    dehydrator_walk_from(&walk, dehydrator, dehydrator->announced);
+    while (dehydrator->claimed > 0 && (element = dehydrator_walk_next(&walk, &at)) != NULL &&
+           instant_due(at, now)) {
+        dehydrator->claimed -= element->is_claimed;
+        element->is_claimed = false;
+    }
+    dehydrator_walk_end(&walk);
 }
 
-msec dehydrator_at(const struct dehydrator *dehydrator, const struct element *element)
+void dehydrator_announce(struct dehydrator *dehydrator, msec now)
 {
-    return agenda_at(&dehydrator->agenda, &element->deadline);
+    if (now <= dehydrator->announced) return;
+    end_leases(dehydrator, now);
+    dehydrator->announced = now;
 }
+
+/* ---- walking --------------------------------------------------------------------------------- */
 
 void dehydrator_walk_begin(struct dehydrator_walk *walk, const struct dehydrator *dehydrator)
 {
-    agenda_walk_begin(&walk->in, &dehydrator->agenda);
+    timeline_walk_begin(&walk->in, &dehydrator->timeline);
+}
+
+void dehydrator_walk_from(struct dehydrator_walk *walk, const struct dehydrator *dehydrator,
+                          msec from)
+{
+    timeline_walk_from(&walk->in, &dehydrator->timeline, from);
 }
 
 struct element *dehydrator_walk_next(struct dehydrator_walk *walk, msec *at)
 {
-    return element_of(agenda_walk_next(&walk->in, at));
+    return element_of(timeline_walk_next(&walk->in, at));
 }
 
 void dehydrator_walk_end(struct dehydrator_walk *walk)
 {
-    agenda_walk_end(&walk->in);
+    timeline_walk_end(&walk->in);
 }
+
+struct visitor {
+    void (*visit)(void *ctx, struct element *element);
+    void *ctx;
+};
+
+static void visit_element(void *ctx, void *element)
+{
+    const struct visitor *visitor = ctx;
+    visitor->visit(visitor->ctx, element);
+}
+
+uint64_t dehydrator_scan(const struct dehydrator *dehydrator, uint64_t cursor,
+                         void (*visit)(void *ctx, struct element *element), void *ctx)
+{
+    struct visitor visitor = { visit, ctx };
+    return dict_scan(&dehydrator->elements, cursor, visit_element, &visitor);
+}
+
+/* ---- itself ---------------------------------------------------------------------------------- */
 
 const char *dehydrator_encoding(const struct dehydrator *dehydrator)
 {
@@ -166,22 +352,24 @@ const char *dehydrator_encoding(const struct dehydrator *dehydrator)
 size_t dehydrator_bytes(const struct dehydrator *dehydrator)
 {
     return dehydrator->bytes + dict_bytes(&dehydrator->elements) +
-           agenda_bytes(&dehydrator->agenda);
+           timeline_bytes(&dehydrator->timeline);
 }
 
 void dehydrator_check(const struct dehydrator *dehydrator)
 {
     dict_check(&dehydrator->elements);
-    agenda_check(&dehydrator->agenda);
-    size_t count = dehydrator_count(dehydrator), bytes = mem_size(dehydrator);
-    uint32_t armed = agenda_count(&dehydrator->agenda);
+    timeline_check(&dehydrator->timeline);
+    size_t count = dehydrator_count(dehydrator), bytes = mem_size(dehydrator), claimed = 0;
+    uint32_t armed = timeline_count(&dehydrator->timeline);
     ensure(count == armed, "%zu elements, %u armed", count, armed);
     struct dict_iter iter;
     const struct element *element;
     dict_iter_begin(&iter, &dehydrator->elements);
     while ((element = dict_iter_next(&iter)) != NULL) {
-        ensure(element->deadline.slot < armed, "slot %u of %u", element->deadline.slot, armed);
+        ensure(moment_armed(&element->deadline), "an element without a deadline");
         bytes += mem_size(element);
+        claimed += element->is_claimed;
     }
     ensure(bytes == dehydrator->bytes, "%zu bytes, total %zu", bytes, dehydrator->bytes);
+    ensure(claimed == dehydrator->claimed, "%zu claimed, count %zu", claimed, dehydrator->claimed);
 }

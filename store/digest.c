@@ -97,21 +97,25 @@ static uint64_t digest_zset(unsigned lane, const struct object *object, msec now
     return chain;
 }
 
+/* A lease that has ended is a claim no more, whether that was noticed or not; before all time
+ * nobody can say. */
 static uint64_t digest_dehydrator(unsigned lane, const struct object *object, msec now)
 {
-    (void)now;
     uint64_t chain = 0;
     struct dehydrator_walk walk;
     msec at;
     dehydrator_walk_begin(&walk, object->dehydrator);
     for (struct element *element; (element = dehydrator_walk_next(&walk, &at)) != NULL;) {
+        struct stage stage = dehydrator_stage(object->dehydrator, element);
         const uint64_t words[] = {
             chain,
             hash_of(lane, element_id(element)),
             hash_of(lane, element_payload(element)),
             (uint64_t)at,
+            stage.deliveries,
+            now != INT64_MIN && stage_is_claimed(&stage, now),
         };
-        chain = hash_words(lane, words, 4);
+        chain = hash_words(lane, words, sizeof(words) / sizeof(words[0]));
     }
     dehydrator_walk_end(&walk);
     return chain;

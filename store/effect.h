@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "store/bytes.h"
+#include "store/dehydrator.h"
 #include "store/event.h"
 #include "store/instant.h"
 
@@ -47,8 +48,9 @@ enum effect_kind {
     EFFECT_ZSET_EXPIRE, /* its member a dies at `at` */
     EFFECT_ZSET_DROP,   /* it has no a */
     EFFECT_ZSET_CUT,    /* ranks [from, to) leave */
-    EFFECT_REDE_PUSH,   /* dehydrator key has element a with payload b, due at `at` */
+    EFFECT_REDE_PUSH,   /* dehydrator key has element a with payload b, in this stage */
     EFFECT_REDE_PUT,    /* element a has payload b */
+    EFFECT_REDE_MOVE,   /* element a is in this stage */
     EFFECT_REDE_DROP,   /* element a is gone */
     EFFECT_POLICY_SET,  /* keys like `key` (prefix* or name) live by `policy` */
     EFFECT_POLICY_DROP, /* ... by none of that name */
@@ -66,6 +68,7 @@ struct effect {
     int64_t from, to;
     double score;
     const struct policy *policy;
+    struct stage stage;
 };
 
 /* Is the effect about one member of a collection, a? */

@@ -64,6 +64,10 @@
     EVENT(GEOSEARCHSTORE, "geosearchstore", 'z')                                                   \
     EVENT(GEORADIUSSTORE, "georadiusstore", 'z')                                                   \
     EVENT(REDE_PUSH, "rede.push", 'd')                                                             \
+    EVENT(REDE_DUE, "rede.due", 'd')                                                               \
+    EVENT(REDE_CLAIM, "rede.claim", 'd')                                                           \
+    EVENT(REDE_NACK, "rede.nack", 'd')                                                             \
+    EVENT(REDE_RESCHEDULE, "rede.reschedule", 'd')                                                 \
     EVENT(REDE_PULL, "rede.pull", 'd')                                                             \
     EVENT(REDE_POLL, "rede.poll", 'd')                                                             \
     EVENT(REDE_ACK, "rede.ack", 'd')                                                               \

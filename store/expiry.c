@@ -17,15 +17,18 @@ static struct keyspace *earliest(struct store *store, msec now)
     return first;
 }
 
-/* What falls due first in the keyspace: a key, or members of one that share their deadline. Not
+/* What falls due first in the keyspace: a key, elements, or members that share their deadline. Not
  * more at once: members of other keys may be due before this one's next. */
 static size_t expire_first(struct txn *txn, struct keyspace *ks, size_t budget)
 {
     struct entry *entry = keyspace_first_due(ks, txn->now);
     msec moment = keyspace_next_due(ks);
-    if (instant_of_death(entry->expires_at) > moment)
+    if (instant_of_death(entry->expires_at) <= moment)
+        txn_key_drop(txn, entry, EVENT_EXPIRED);
+    else if (entry->object.type == TYPE_DEHYDRATOR)
+        txn_rede_announce(txn, entry);
+    else
         return txn_member_purge(txn, &entry, moment - 1, budget);
-    txn_key_drop(txn, entry, EVENT_EXPIRED);
     return 1;
 }
 

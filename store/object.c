@@ -14,7 +14,8 @@ struct type_ops {
     size_t (*bytes)(const void *value);
     const char *(*encoding)(const struct object *object);
     void (*check)(const void *value);
-    const struct member_ops *members; /* NULL: its elements have no deadlines */
+    msec (*moment)(const void *value); /* NULL: nothing happens inside by itself */
+    const struct member_ops *members;  /* NULL: its elements do not expire */
 };
 
 struct member_ops {
@@ -109,11 +110,21 @@ struct member_ops {
         .each_until = any_##noun##_each_until,                                                     \
     };
 
+/* The instant at which the first member is dead. */
+#define MEMBERS_MOMENT(noun)                                                                       \
+    static msec any_##noun##_moment(const void *value)                                             \
+    {                                                                                              \
+        struct bytes member;                                                                       \
+        msec at;                                                                                   \
+        return noun##_first(value, &member, &at) ? instant_of_death(at) : NEVER;                   \
+    }
+
 #define COLLECTION_WITH_MEMBERS_OPS(type_name, noun)                                               \
     {                                                                                              \
         .name = (type_name), .new = any_##noun##_new, .free_some = any_##noun##_free_some,         \
         .count = any_##noun##_count, .bytes = any_##noun##_bytes,                                  \
-        .encoding = any_##noun##_encoding, .check = any_##noun##_check, .members = &noun##_members \
+        .encoding = any_##noun##_encoding, .check = any_##noun##_check,                            \
+        .moment = any_##noun##_moment, .members = &noun##_members                                  \
     }
 
 COLLECTION(list)
@@ -124,6 +135,14 @@ COLLECTION(dehydrator)
 MEMBERS(set)
 MEMBERS(hash)
 MEMBERS(zset)
+MEMBERS_MOMENT(set)
+MEMBERS_MOMENT(hash)
+MEMBERS_MOMENT(zset)
+
+static msec any_dehydrator_moment(const void *value)
+{
+    return dehydrator_moment(value);
+}
 
 enum { EMBSTR_MAX = 44 };
 
@@ -171,7 +190,14 @@ static const struct type_ops types[TYPE_COUNT] = {
     [TYPE_SET] = COLLECTION_WITH_MEMBERS_OPS("set", set),
     [TYPE_HASH] = COLLECTION_WITH_MEMBERS_OPS("hash", hash),
     [TYPE_ZSET] = COLLECTION_WITH_MEMBERS_OPS("zset", zset),
-    [TYPE_DEHYDRATOR] = COLLECTION_OPS("dehydrator", dehydrator),
+    [TYPE_DEHYDRATOR] = { .name = "dehydrator",
+                          .new = any_dehydrator_new,
+                          .free_some = any_dehydrator_free_some,
+                          .count = any_dehydrator_count,
+                          .bytes = any_dehydrator_bytes,
+                          .encoding = any_dehydrator_encoding,
+                          .check = any_dehydrator_check,
+                          .moment = any_dehydrator_moment },
 };
 
 static const struct type_ops *ops_of(enum type type)
@@ -236,11 +262,8 @@ static const struct member_ops *members_of(const struct object *object)
 
 msec object_moment(const struct object *object)
 {
-    const struct member_ops *ops = ops_of(object->type)->members;
-    struct bytes member;
-    msec at;
-    if (ops == NULL || !ops->first(object->any, &member, &at)) return NEVER;
-    return instant_of_death(at);
+    const struct type_ops *ops = ops_of(object->type);
+    return ops->moment == NULL ? NEVER : ops->moment(object->any);
 }
 
 bool object_member_deadline(const struct object *object, struct bytes member, msec *at)

@@ -212,8 +212,14 @@ void txn_zset_remove_ranks(struct txn *txn, struct entry *entry, size_t from, si
 /* ---- dehydrators: txn_dehydrator.c -------------------------------------------------------------
  */
 
+/* false: the id is there */
 bool txn_rede_push(struct txn *txn, struct entry *entry, struct bytes id, struct bytes payload,
-                   msec at); /* false: the id is there */
+                   const struct stage *stage);
+/* Claimed, given back or rescheduled: event says which. `element` may be invalid afterwards. */
+struct element *txn_rede_move(struct txn *txn, struct entry *entry, struct element *element,
+                              const struct stage *stage, enum event event);
+/* What is due by now is told of ("rede.due"); nothing that replay needs. */
+void txn_rede_announce(struct txn *txn, struct entry *entry);
 void txn_rede_update(struct txn *txn, struct entry *entry, struct element *element,
                      struct bytes payload);
 void txn_rede_remove(struct txn *txn, struct entry *entry, struct element *element,

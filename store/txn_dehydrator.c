@@ -2,17 +2,18 @@
 #include "store/txn.h"
 
 bool txn_rede_push(struct txn *txn, struct entry *entry, struct bytes id, struct bytes payload,
-                   msec at)
+                   const struct stage *stage)
 {
     struct dehydrator *dehydrator = entry->object.dehydrator;
     if (dehydrator_find(dehydrator, id) != NULL) return false;
-    dehydrator_push(dehydrator, id, payload, at);
+    dehydrator_push(dehydrator, id, payload, stage);
+    keyspace_rearm(txn->ks, entry);
     struct effect effect = {
         .kind = EFFECT_REDE_PUSH,
         .event = EVENT_REDE_PUSH,
         .a = id,
         .b = payload,
-        .at = at,
+        .stage = *stage,
     };
     txn_record(txn, entry, &effect);
     return true;
@@ -32,6 +33,21 @@ void txn_rede_update(struct txn *txn, struct entry *entry, struct element *eleme
     dehydrator_update(entry->object.dehydrator, element, payload);
 }
 
+struct element *txn_rede_move(struct txn *txn, struct entry *entry, struct element *element,
+                              const struct stage *stage, enum event event)
+{
+    struct effect effect = {
+        .kind = EFFECT_REDE_MOVE,
+        .event = event,
+        .a = element_id(element),
+        .stage = *stage,
+    };
+    txn_record(txn, entry, &effect);
+    element = dehydrator_move(entry->object.dehydrator, element, stage);
+    keyspace_rearm(txn->ks, entry);
+    return element;
+}
+
 void txn_rede_remove(struct txn *txn, struct entry *entry, struct element *element,
                      enum event event)
 {
@@ -43,5 +59,14 @@ void txn_rede_remove(struct txn *txn, struct entry *entry, struct element *eleme
     /* Told first: the id goes with the element. */
     txn_record(txn, entry, &effect);
     dehydrator_remove(entry->object.dehydrator, element);
+    if (entry->object.timed) keyspace_rearm(txn->ks, entry);
     txn_note_emptied(txn, entry);
+}
+
+void txn_rede_announce(struct txn *txn, struct entry *entry)
+{
+    struct effect effect = { .kind = EFFECT_NONE, .event = EVENT_REDE_DUE };
+    txn_tell(txn, entry, &effect);
+    dehydrator_announce(entry->object.dehydrator, txn->now);
+    keyspace_rearm(txn->ks, entry);
 }

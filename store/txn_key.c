@@ -8,10 +8,15 @@ static bool is_dead(const struct txn *txn, const struct entry *entry)
     return txn->origin != FROM_REPLAY && entry_dead(entry, txn->now);
 }
 
-/* Members that are due leave. NULL: the last of them was, and the key went too. */
-static struct entry *settle_members(struct txn *txn, struct entry *entry)
+/* Members that are due leave, elements that are due are told of. NULL: the last member left, and
+ * the key went too. */
+static struct entry *settle_inside(struct txn *txn, struct entry *entry)
 {
     if (object_moment(&entry->object) > txn->now) return entry;
+    if (!type_has_members(entry->object.type)) {
+        if (!txn->no_expiry) txn_rede_announce(txn, entry);
+        return entry;
+    }
     if (txn->no_expiry && object_all_dead(&entry->object, txn->now)) return NULL;
     /* Even while nothing should change (no_expiry): a reader must not meet the dead. */
     txn_member_purge(txn, &entry, txn->now - 1, SIZE_MAX);
@@ -35,7 +40,7 @@ struct entry *txn_peek(struct txn *txn, struct bytes key)
         if (!txn->no_expiry) drop_dead(txn, entry);
         return NULL;
     }
-    return entry->object.timed ? settle_members(txn, entry) : entry;
+    return entry->object.timed ? settle_inside(txn, entry) : entry;
 }
 
 static void note_access(const struct txn *txn, struct entry *entry)

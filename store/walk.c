@@ -65,7 +65,7 @@ static void walk_dehydrator(const struct object *object, const struct visitor *t
         give(to, (struct effect){ .kind = EFFECT_REDE_PUSH,
                                   .a = element_id(element),
                                   .b = element_payload(element),
-                                  .at = at });
+                                  .stage = dehydrator_stage(object->dehydrator, element) });
     dehydrator_walk_end(&walk);
 }
 
@@ -91,7 +91,7 @@ static void put_into(void *ctx, struct effect *effect)
     case TYPE_HASH: hash_set(copy->hash, effect->a, effect->b, effect->at); break;
     case TYPE_ZSET: zset_put(copy->zset, effect->a, effect->score, effect->at); break;
     case TYPE_DEHYDRATOR:
-        dehydrator_push(copy->dehydrator, effect->a, effect->b, effect->at);
+        dehydrator_push(copy->dehydrator, effect->a, effect->b, &effect->stage);
         break;
     default: ensure(false, "type %u", (unsigned)copy->type);
     }
@@ -106,7 +106,7 @@ struct object walk_copy(const struct object *object)
                                 .text = object->text };
     struct object copy = object_new(object->type);
     walk_object(object, put_into, &copy);
-    copy.timed = object->timed;
+    copy.timed = object_moment(&copy) != NEVER;
     /* Once large, always large: the name may say more than the elements do. */
     if (strcmp(object_encoding(&copy), object_encoding(object)) != 0) object_widen(&copy);
     return copy;

@@ -61,6 +61,8 @@ extern const struct command_group collection_scan_commands;
 extern const struct command_group zset_commands;
 /* ZMPOP BZPOPMIN BZPOPMAX BZMPOP. */
 extern const struct command_group zset_pop_commands;
+/* BZTSPOP BZTSMOVE. */
+extern const struct command_group zset_time_commands;
 /* The commands of sorted sets that name a range; ZPOPMIN and ZPOPMAX among them. */
 extern const struct command_group zset_range_commands;
 /* ZUNION ZINTER ZDIFF, ...STORE, ZINTERCARD. */
@@ -71,7 +73,12 @@ extern const struct command_group zset_random_commands;
 extern const struct command_group geo_commands;
 /* GEOSEARCH GEORADIUS and their forms. */
 extern const struct command_group geo_search_commands;
+/* REDE.PUSH and its forms; REDE.PULL LOOK UPDATE. */
 extern const struct command_group dehydrator_commands;
+/* REDE.POLL BPOLL XPOLL CLAIM XACK NACK RESCHEDULE. */
+extern const struct command_group dehydrator_due_commands;
+/* REDE.TTN LEN RANGE SCAN INFO. */
+extern const struct command_group dehydrator_look_commands;
 
 /* Adds all groups to the table. The context of each is longest_string: the length that no string
  * may grow beyond (proto-max-bulk-len). It must outlive the table. */

@@ -1,50 +1,45 @@
-/* dehydrator: the commands of dehydrators, as ReDe named them.
- * Knows arguments, replies and txn_rede_*; refuses to know how elements are kept in order.
- *
- * An element is due at its deadline, and stays until a command takes it. */
-#include "server/args.h"
-#include "server/call.h"
+/* dehydrator: what puts elements into dehydrators, and what is done to one by its id. What takes
+ * those that are due is in dehydrator_due.c, what only looks in dehydrator_look.c. The commands are
+ * named after ReDe's.
+ * Knows arguments, replies and txn_rede_*; refuses to know how elements are kept in order. */
 #include "server/cmd/cmd.h"
-#include "server/command.h"
-#include "server/error.h"
-#include "store/dehydrator.h"
-#include "store/instant.h"
+#include "server/cmd/dehydrator_args.h"
+#include "store/dict.h"
 #include "store/random.h"
-#include "store/txn.h"
 
 enum { GENERATED_ID_CHARS = 31 };
 
 /* ---- push ------------------------------------------------------------------------------------ */
 
-/* A ttl of 0 or less is due at once: who computes `when - now` may come late. */
-static bool arg_due(struct call *call, int i, msec *at)
+static void push(struct call *call, struct entry *entry, int i, msec at)
 {
-    msec ttl;
-    if (!arg_int64_or(call, i, &ttl, ERR_BAD_TTL)) return false;
-    if (ttl < 0) ttl = 0;
-    if (instant_after(call->txn->now, ttl, at)) return true;
-    fail(call, ERR_BAD_TTL);
-    return false;
+    const struct stage stage = { .at = at };
+    txn_rede_push(call->txn, entry, call->argv[i + 1], call->argv[i], &stage);
 }
 
-static bool has_id(const struct entry *entry, struct bytes id)
+/* The element at argument 3, its id behind it. */
+static void push_one(struct call *call, msec at)
 {
-    return entry != NULL && dehydrator_find(entry->object.dehydrator, id) != NULL;
+    struct entry *entry;
+    if (!find_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
+    if (find_element(entry, call->argv[4]) != NULL) {
+        fail(call, ERR_DEHYDRATING);
+        return;
+    }
+    push(call, entry_or_new(call, 1, entry, TYPE_DEHYDRATOR), 3, at);
+    reply_ok(call);
 }
 
 static void cmd_push(struct call *call)
 {
     msec at;
-    struct entry *entry;
-    if (!arg_due(call, 2, &at)) return;
-    if (!find_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
-    if (has_id(entry, call->argv[4])) {
-        fail(call, ERR_DEHYDRATING);
-        return;
-    }
-    entry = entry_or_new(call, 1, entry, TYPE_DEHYDRATOR);
-    txn_rede_push(call->txn, entry, call->argv[4], call->argv[3], at);
-    reply_ok(call);
+    if (arg_from_now(call, 2, "ttl", &at)) push_one(call, at);
+}
+
+static void cmd_pushat(struct call *call)
+{
+    msec at;
+    if (arg_instant(call, 2, &at)) push_one(call, at);
 }
 
 /* Each byte of a random number that is below the greatest multiple of the alphabet's size gives a
@@ -68,24 +63,74 @@ static void cmd_gidpush(struct call *call)
 {
     msec at;
     struct entry *entry;
-    if (!arg_due(call, 2, &at)) return;
+    if (!arg_from_now(call, 2, "ttl", &at)) return;
     if (!find_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
     char text[GENERATED_ID_CHARS];
     struct bytes id;
     do
         id = generate_id(&call->txn->store->random, text);
-    while (has_id(entry, id));
+    while (find_element(entry, id) != NULL);
     entry = entry_or_new(call, 1, entry, TYPE_DEHYDRATOR);
-    txn_rede_push(call->txn, entry, id, call->argv[3], at);
+    const struct stage stage = { .at = at };
+    txn_rede_push(call->txn, entry, id, call->argv[3], &stage);
     reply_bytes(call, id);
 }
 
-/* ---- by id ----------------------------------------------------------------------------------- */
+/* ---- many at once ---------------------------------------------------------------------------- */
 
-static struct element *find_element(const struct entry *entry, struct bytes id)
+enum { TRIPLE = 3 }; /* ttl element id */
+
+static bool has_good_ttls(struct call *call)
 {
-    return entry == NULL ? NULL : dehydrator_find(entry->object.dehydrator, id);
+    msec at;
+    for (int i = 2; i < call->argc; i += TRIPLE)
+        if (!arg_from_now(call, i, "ttl", &at)) return false;
+    return true;
 }
+
+static struct bytes argument_key(const void *argument)
+{
+    return *(const struct bytes *)argument;
+}
+
+/* Is no id among them that is there, or that is given twice? */
+static bool has_new_ids(const struct call *call, const struct entry *entry)
+{
+    static const struct dict_type type = { .key = argument_key };
+    struct dict given;
+    bool all_new = true;
+    dict_init(&given, &type);
+    for (int i = 2 + TRIPLE - 1; i < call->argc && all_new; i += TRIPLE) {
+        const struct bytes *id = &call->argv[i];
+        all_new = find_element(entry, *id) == NULL && dict_find(&given, *id) == NULL;
+        if (all_new) dict_add(&given, (void *)(uintptr_t)id);
+    }
+    dict_drop(&given);
+    return all_new;
+}
+
+static void cmd_mpush(struct call *call)
+{
+    struct entry *entry;
+    if ((call->argc - 2) % TRIPLE != 0) {
+        fail_named(call, ERR_ARITY);
+        return;
+    }
+    if (!has_good_ttls(call)) return;
+    if (!find_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
+    if (!has_new_ids(call, entry)) {
+        fail(call, ERR_DEHYDRATING);
+        return;
+    }
+    entry = entry_or_new(call, 1, entry, TYPE_DEHYDRATOR);
+    for (int i = 2; i < call->argc; i += TRIPLE) {
+        msec at;
+        if (arg_from_now(call, i, "ttl", &at)) push(call, entry, i + 1, at);
+    }
+    resp_integer(call->out, (call->argc - 2) / TRIPLE);
+}
+
+/* ---- one by its id --------------------------------------------------------------------------- */
 
 static void reply_payload(struct call *call, const struct element *element)
 {
@@ -124,210 +169,81 @@ static void cmd_update(struct call *call)
     txn_rede_update(call->txn, entry, element, call->argv[3]);
 }
 
-static void cmd_xack(struct call *call)
-{
-    struct entry *entry;
-    if (!find_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
-    if (entry == NULL) {
-        resp_array(call->out, 0);
-        return;
-    }
-    const struct dehydrator *dehydrator = entry->object.dehydrator;
-    resp_array(call->out, (size_t)call->argc - 2);
-    for (int i = 2; i < call->argc; i++) {
-        struct element *element = dehydrator_find(dehydrator, call->argv[i]);
-        if (element != NULL && !instant_due(dehydrator_at(dehydrator, element), call->txn->now))
-            element = NULL;
-        reply_payload(call, element);
-        if (element != NULL) txn_rede_remove(call->txn, entry, element, EVENT_REDE_ACK);
-    }
-}
-
-/* ---- by deadline ----------------------------------------------------------------------------- */
-
-struct poll {
-    int64_t limit;
-    bool with_ids;
-};
-
-static bool parse_poll(struct call *call, bool ids_wanted, struct poll *poll)
-{
-    *poll = (struct poll){ .limit = INT64_MAX };
-    for (int i = 2; i < call->argc; i++) {
-        if (arg_is(call, i, "COUNT") && i + 1 < call->argc) {
-            i++;
-            if (!arg_range(call, i, 0, INT64_MAX, &poll->limit, ERR_NOT_POSITIVE)) return false;
-        } else if (ids_wanted && arg_is(call, i, "WITHIDS")) {
-            poll->with_ids = true;
-        } else {
-            fail(call, ERR_SYNTAX);
-            return false;
-        }
-    }
-    return true;
-}
-
-/* The next due element of a walk, or NULL. */
-static struct element *next_due(struct dehydrator_walk *walk, msec now)
-{
-    msec at;
-    struct element *element = dehydrator_walk_next(walk, &at);
-    return element != NULL && instant_due(at, now) ? element : NULL;
-}
-
-/* How many are due, up to the limit. */
-static size_t count_due(const struct call *call, const struct entry *entry, int64_t limit)
-{
-    if (entry == NULL) return 0;
-    int64_t due = 0;
-    struct dehydrator_walk walk;
-    dehydrator_walk_begin(&walk, entry->object.dehydrator);
-    while (due < limit && next_due(&walk, call->txn->now) != NULL)
-        due++;
-    dehydrator_walk_end(&walk);
-    return (size_t)due;
-}
-
-static void cmd_poll(struct call *call)
-{
-    struct poll poll;
-    struct entry *entry;
-    if (!parse_poll(call, true, &poll)) return;
-    if (!find_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
-    size_t due = count_due(call, entry, poll.limit);
-    resp_array(call->out, due);
-    while (due-- > 0) {
-        struct element *element = dehydrator_first(entry->object.dehydrator);
-        if (poll.with_ids) {
-            resp_array(call->out, 2);
-            reply_bytes(call, element_id(element));
-        }
-        reply_bytes(call, element_payload(element));
-        txn_rede_remove(call->txn, entry, element, EVENT_REDE_POLL);
-    }
-}
-
-static void cmd_xpoll(struct call *call)
-{
-    struct poll poll;
-    struct entry *entry;
-    if (!parse_poll(call, false, &poll)) return;
-    if (!read_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
-    size_t due = count_due(call, entry, poll.limit);
-    resp_array(call->out, due);
-    if (due == 0) return;
-    struct dehydrator_walk walk;
-    dehydrator_walk_begin(&walk, entry->object.dehydrator);
-    while (due-- > 0)
-        reply_bytes(call, element_id(next_due(&walk, call->txn->now)));
-    dehydrator_walk_end(&walk);
-}
-
-static void cmd_ttn(struct call *call)
-{
-    struct entry *entry;
-    if (!read_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
-    if (entry == NULL) {
-        resp_null(call->out);
-        return;
-    }
-    msec at = dehydrator_next(entry->object.dehydrator), now = call->txn->now;
-    resp_integer(call->out, instant_due(at, now) ? 0 : at - now);
-}
-
 /* ---- rows ------------------------------------------------------------------------------------ */
-
-#define KEY_FIRST                                                                                  \
-    {                                                                                              \
-        .first = 1, .last = 1, .step = 1                                                           \
-    }
 
 static const struct command rows[] = {
     { .name = "REDE.PUSH",
       .run = cmd_push,
       .arity = 5,
       .flags = WRITE | GROWS | FAST,
-      .keys = KEY_FIRST,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_RW | KEY_INSERT,
       .group = "dehydrator",
       .since = "0.1.0",
       .complexity = "O(log(N)), N elements",
       .syntax = "key ttl element id",
       .summary = "Puts an element into a dehydrator, due in ttl milliseconds." },
+    { .name = "REDE.PUSHAT",
+      .run = cmd_pushat,
+      .arity = 5,
+      .flags = WRITE | GROWS | FAST,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_RW | KEY_INSERT,
+      .group = "dehydrator",
+      .since = "0.1.0",
+      .complexity = "O(log(N)), N elements",
+      .syntax = "key unix-time-milliseconds element id",
+      .summary = "Puts an element into a dehydrator, due at an instant." },
     { .name = "REDE.GIDPUSH",
       .run = cmd_gidpush,
       .arity = 4,
       .flags = WRITE | GROWS | FAST,
-      .keys = KEY_FIRST,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_RW | KEY_INSERT,
       .group = "dehydrator",
       .since = "0.1.0",
       .complexity = "O(log(N)), N elements",
       .syntax = "key ttl element",
       .summary = "Puts an element into a dehydrator under a new id, and returns the id." },
+    { .name = "REDE.MPUSH",
+      .run = cmd_mpush,
+      .arity = -5,
+      .flags = WRITE | GROWS | FAST,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_RW | KEY_INSERT,
+      .group = "dehydrator",
+      .since = "0.1.0",
+      .complexity = "O(K*log(N)), N elements, K pushed",
+      .syntax = "key ttl element id [ttl element id ...]",
+      .summary = "Puts all of the given elements into a dehydrator, or none of them." },
     { .name = "REDE.PULL",
       .run = cmd_pull,
       .arity = 3,
       .flags = WRITE | FAST,
-      .keys = KEY_FIRST,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_RW | KEY_ACCESS | KEY_DELETE,
       .group = "dehydrator",
       .since = "0.1.0",
       .complexity = "O(log(N)), N elements",
       .syntax = "key id",
       .summary = "Removes and returns an element, due or not." },
-    { .name = "REDE.POLL",
-      .run = cmd_poll,
-      .arity = -2,
-      .flags = WRITE,
-      .keys = KEY_FIRST,
-      .group = "dehydrator",
-      .since = "0.1.0",
-      .complexity = "O(K*log(N)), N elements, K returned",
-      .syntax = "key [COUNT count] [WITHIDS]",
-      .summary = "Removes and returns the elements that are due, earliest first." },
-    { .name = "REDE.XPOLL",
-      .run = cmd_xpoll,
-      .arity = -2,
-      .flags = READONLY,
-      .keys = KEY_FIRST,
-      .group = "dehydrator",
-      .since = "0.1.0",
-      .complexity = "O(K*log(K)), K returned",
-      .syntax = "key [COUNT count]",
-      .summary = "Lists the ids of the elements that are due, earliest first." },
-    { .name = "REDE.XACK",
-      .run = cmd_xack,
-      .arity = -3,
-      .flags = WRITE | FAST,
-      .keys = KEY_FIRST,
-      .group = "dehydrator",
-      .since = "0.1.0",
-      .complexity = "O(K*log(N)), N elements, K ids given",
-      .syntax = "key id [id ...]",
-      .summary = "Removes and returns those of the given elements that are due." },
     { .name = "REDE.LOOK",
       .run = cmd_look,
       .arity = 3,
       .flags = READONLY | FAST,
-      .keys = KEY_FIRST,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_RO | KEY_ACCESS,
       .group = "dehydrator",
       .since = "0.1.0",
       .complexity = "O(1)",
       .syntax = "key id",
       .summary = "Returns an element and leaves it where it is." },
-    { .name = "REDE.TTN",
-      .run = cmd_ttn,
-      .arity = 2,
-      .flags = READONLY | FAST,
-      .keys = KEY_FIRST,
-      .group = "dehydrator",
-      .since = "0.1.0",
-      .complexity = "O(1)",
-      .syntax = "key",
-      .summary = "Returns the milliseconds until the next element is due." },
     { .name = "REDE.UPDATE",
       .run = cmd_update,
       .arity = 4,
       .flags = WRITE | GROWS | FAST,
-      .keys = KEY_FIRST,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE,
       .group = "dehydrator",
       .since = "0.1.0",
       .complexity = "O(1)",

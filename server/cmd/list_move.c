@@ -64,7 +64,7 @@ static void move_or_wait(struct call *call, struct ends ends)
     if (source.entry != NULL)
         move_one(call, source.entry, ends);
     else if (call->wait != NULL)
-        wait_for(call, &(struct wait){ 1, 1, TYPE_LIST, until });
+        wait_for(call, &(struct wait){ .first = 1, .count = 1, .type = TYPE_LIST, .until = until });
     else
         resp_null(call->out); /* no array, unlike the others */
 }

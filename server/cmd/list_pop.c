@@ -108,7 +108,9 @@ static void cmd_blmpop(struct call *call)
     if (source.entry != NULL)
         take_many(call, &source, &pop);
     else
-        wait_for(call, &(struct wait){ pop.first, pop.count, TYPE_LIST, until });
+        wait_for(call,
+                 &(struct wait){
+                     .first = pop.first, .count = pop.count, .type = TYPE_LIST, .until = until });
 }
 
 /* [key, element] */
@@ -120,7 +122,8 @@ static void blocking_pop(struct call *call, enum list_end end)
     if (!arg_timeout(call, call->argc - 1, &until)) return;
     if (!find_source(call, TYPE_LIST, 1, keys, &source)) return;
     if (source.entry == NULL) {
-        wait_for(call, &(struct wait){ 1, keys, TYPE_LIST, until });
+        wait_for(call,
+                 &(struct wait){ .first = 1, .count = keys, .type = TYPE_LIST, .until = until });
         return;
     }
     resp_array(call->out, 2);

@@ -258,7 +258,11 @@ def a_key_of_another_type_is_a_wrong_type_and_one_reply():
     calls = [("REDE.PUSH", "k", 10, "p", "id"), ("REDE.GIDPUSH", "k", 10, "p"),
              ("REDE.PULL", "k", "id"), ("REDE.POLL", "k"), ("REDE.XPOLL", "k"),
              ("REDE.XACK", "k", "id"), ("REDE.LOOK", "k", "id"), ("REDE.TTN", "k"),
-             ("REDE.UPDATE", "k", "id", "p")]
+             ("REDE.UPDATE", "k", "id", "p"), ("REDE.PUSHAT", "k", 1, "p", "id"),
+             ("REDE.MPUSH", "k", 1, "p", "id"), ("REDE.BPOLL", "k", 1), ("REDE.CLAIM", "k", 1),
+             ("REDE.CLAIM", "k", 1, "BLOCK", 1), ("REDE.NACK", "k", 1, "id"),
+             ("REDE.RESCHEDULE", "k", 1, "id"), ("REDE.LEN", "k"), ("REDE.RANGE", "k", "-", "+"),
+             ("REDE.SCAN", "k", 0), ("REDE.INFO", "k")]
     with Dehydrators() as de:
         for make in (("SET", "k", "v"), ("LPUSH", "k", "v"), ("SADD", "k", "v"),
                      ("HSET", "k", "f", "v"), ("ZADD", "k", 1, "m")):
@@ -277,10 +281,13 @@ def a_key_of_another_type_is_a_wrong_type_and_one_reply():
 def wrong_arity_is_named():
     with Dehydrators() as de:
         for name, least in (("push", 4), ("gidpush", 3), ("pull", 2), ("poll", 1), ("xpoll", 1),
-                            ("xack", 2), ("look", 2), ("ttn", 1), ("update", 3)):
+                            ("xack", 2), ("look", 2), ("ttn", 1), ("update", 3), ("pushat", 4),
+                            ("mpush", 4), ("bpoll", 2), ("claim", 2), ("nack", 3),
+                            ("reschedule", 3), ("len", 1), ("range", 3), ("scan", 2), ("info", 1)):
             wrong = b"-ERR wrong number of arguments for 'rede.%s' command\r\n" % name.encode()
             de.says(wrong, f"REDE.{name}", *["1"] * (least - 1))
-            if name not in ("poll", "xpoll", "xack"):
+            if name in ("push", "pushat", "gidpush", "mpush", "pull", "look", "ttn", "update",
+                        "info"):
                 de.says(wrong, f"rede.{name.upper()}", *["1"] * (least + 1))
 
 
@@ -353,7 +360,7 @@ def a_watched_dehydrator_that_changes_stops_a_transaction():
 
 
 def events_of(de, *calls):
-    """The events that the calls give: [event, key]."""
+    """The events that the calls give: [event, key]. That something is due comes when it comes."""
     listener = de.daemon.raw()
     listener.call("PSUBSCRIBE", "__keyevent@0__:*")
     for call in calls:
@@ -362,7 +369,9 @@ def events_of(de, *calls):
     events = []
     while not events or events[-1][0] != "end":
         parts = listener.reply().split(b"\r\n")
-        events.append([parts[6].decode().split(":", 1)[1], parts[8].decode()])
+        event = parts[6].decode().split(":", 1)[1]
+        if event != "rede.due":
+            events.append([event, parts[8].decode()])
     listener.close()
     return events[:-1]
 
@@ -398,12 +407,16 @@ def the_key_s_end_is_told_after_the_event_that_emptied_it():
 @own
 def commands_are_listed_with_their_keys():
     with Dehydrators() as de:
-        for name in ("push", "gidpush", "pull", "poll", "xpoll", "xack", "look", "ttn", "update"):
+        for name in ("push", "gidpush", "pull", "poll", "xpoll", "xack", "look", "ttn", "update",
+                     "pushat", "mpush", "bpoll", "claim", "nack", "reschedule", "len", "range",
+                     "scan", "info"):
             info = de.run("COMMAND", "INFO", f"rede.{name}")
             equal(list(info), [f"rede.{name}"])
             row = info[f"rede.{name}"]
             equal((row["first_key_pos"], row["last_key_pos"], row["step_count"]), (1, 1, 1))
-            equal("write" in row["flags"], name not in ("xpoll", "look", "ttn"), name)
+            equal("write" in row["flags"],
+                  name not in ("xpoll", "look", "ttn", "len", "range", "scan", "info"), name)
+            equal("blocking" in row["flags"], name in ("bpoll", "claim"), name)
         de.says(b"*1\r\n$1\r\nk\r\n", "COMMAND", "GETKEYS", "REDE.PUSH", "k", 1, "p", "id")
 
 
@@ -415,6 +428,292 @@ def requests_in_pieces_are_the_same_requests():
             de.raw.send(data[at:at + 1])
         equal(de.raw.reply(), b"+OK\r\n")
         equal(de.raw.reply(), b"*1\r\n*2\r\n$2\r\n\0i\r\n$2\r\n\0p\r\n")
+
+
+@own
+def each_new_event_is_told_once_for_a_command():
+    with Dehydrators("--notify-keyspace-events", "Ed") as de:
+        equal(events_of(de, ("REDE.MPUSH", "d", 0, "p", "a", 0, "p", "b")), [["rede.push", "d"]])
+        equal(events_of(de, ("REDE.CLAIM", "d", 10), ("REDE.CLAIM", "d", 10)), [["rede.claim", "d"]])
+        equal(events_of(de, ("REDE.NACK", "d", 0, "a", "b"), ("REDE.NACK", "d", 0, "a", "b")),
+              [["rede.nack", "d"]])
+        equal(events_of(de, ("REDE.RESCHEDULE", "d", 9, "a", "b", "none")),
+              [["rede.reschedule", "d"]])
+
+
+@own
+def what_falls_due_is_told_of_at_its_deadline():
+    with Dehydrators("--notify-keyspace-events", "Ed") as de, de.daemon.raw() as listener:
+        listener.call("SUBSCRIBE", "__keyevent@0__:rede.due", "end")
+        listener.reply()
+        due = b"*3\r\n$7\r\nmessage\r\n$23\r\n__keyevent@0__:rede.due\r\n$1\r\nd\r\n"
+        end = b"*3\r\n$7\r\nmessage\r\n$3\r\nend\r\n$0\r\n\r\n"
+        de.run("REDE.MPUSH", "d", 10, "p", "a", 10, "p", "b", 20, "p", "c")
+        de.step(9)
+        de.run("PUBLISH", "end", "")
+        equal(listener.reply(), end, "nothing is due yet")
+        de.step(1)
+        equal(listener.reply(), due)
+        de.run("PUBLISH", "end", "")
+        equal(listener.reply(), end, "told once")
+        de.run("REDE.CLAIM", "d", 5, "COUNT", 1)
+        de.step(5)
+        equal(listener.reply(), due, "a lease that has ended")
+        de.step(5)
+        equal(listener.reply(), due)
+
+
+# --- pushing many, and for an instant ---
+
+
+@own
+def pushat_takes_a_unix_time():
+    with Dehydrators() as de:
+        now = int(de.daemon.clock())
+        equal(de.run("REDE.PUSHAT", "d", now + 100, "p", "a"), b"OK")
+        equal(de.run("REDE.PUSHAT", "d", 0, "past", "b"), b"OK")
+        de.says(DEHYDRATING, "REDE.PUSHAT", "d", now, "p", "a")
+        for wrong in ("-1", "x", "9223372036854775806", "1.5", ""):
+            de.says(b"-ERR unix-ms is not an integer or out of range\r\n",
+                    "REDE.PUSHAT", "new", wrong, "p", "id")
+        equal(de.run("EXISTS", "new"), 0)
+        equal(de.run("REDE.RANGE", "d", "-", "+"), [[b"b", 0], [b"a", now + 100]])
+        equal(de.run("REDE.POLL", "d"), [b"past"])
+        equal(de.run("REDE.TTN", "d"), 100)
+
+
+@own
+def mpush_is_all_or_nothing():
+    with Dehydrators() as de:
+        equal(de.run("REDE.MPUSH", "d", 20, "pa", "a", 10, "pb", "b", "-5", "pc", "c"), 3)
+        equal(de.run("REDE.XPOLL", "d"), [b"c"])
+        de.says(DEHYDRATING, "REDE.MPUSH", "d", 1, "p", "new", 1, "p", "a")
+        de.says(DEHYDRATING, "REDE.MPUSH", "e", 1, "p", "new", 1, "p", "x", 1, "p", "new")
+        de.says(BAD_TTL, "REDE.MPUSH", "e", 1, "p", "new", "x", "p", "y")
+        equal(de.run("REDE.LEN", "d"), 3)
+        equal(de.run("EXISTS", "e"), 0)
+        many = [part for i in range(5000) for part in (i % 7, f"p{i}", f"id{i}")]
+        equal(de.run("REDE.MPUSH", "m", *many), 5000)
+        de.step(7)
+        equal(de.run("REDE.POLL", "m"),
+              [b"p%d" % i for i in sorted(range(5000), key=lambda i: (i % 7, i))])
+
+
+# --- claims ---
+
+
+@own
+def a_claimed_element_comes_back_when_its_lease_ends():
+    with Dehydrators() as de:
+        de.run("REDE.MPUSH", "d", 0, "pa", "a", 0, "pb", "b")
+        equal(de.run("REDE.CLAIM", "d", 100, "COUNT", 1), [[b"a", b"pa", 1]])
+        equal(de.run("REDE.CLAIM", "d", 200), [[b"b", b"pb", 1]])
+        equal(de.run("REDE.CLAIM", "d", 100), [])
+        equal(de.run("REDE.POLL", "d"), [])
+        equal([de.run("REDE.LEN", "d", *which) for which in ((), ("DUE",), ("claimed",))],
+              [2, 0, 2])
+        equal(de.run("REDE.XACK", "d", "b"), [b"pb"])
+        de.step(99)
+        equal(de.run("REDE.CLAIM", "d", 100), [])
+        de.step(1)
+        equal(de.run("REDE.CLAIM", "d", 100), [[b"a", b"pa", 2]])
+        equal(de.run("REDE.NACK", "d", 30, "a", "none"), 1)
+        equal(de.run("REDE.TTN", "d"), 30)
+        de.step(30)
+        equal(de.run("REDE.CLAIM", "d", 100), [[b"a", b"pa", 3]])
+        equal(de.run("REDE.XACK", "d", "a", "a"), [b"pa", None])
+        equal(de.run("EXISTS", "d"), 0)
+
+
+@own
+def a_worker_that_goes_away_loses_nothing():
+    with Dehydrators() as de:
+        de.run("REDE.PUSH", "d", 0, "p", "a")
+        for deliveries in range(1, 5):
+            with de.daemon.raw() as worker:
+                reply = b"*1\r\n*3\r\n$1\r\na\r\n$1\r\np\r\n:%d\r\n" % deliveries
+                equal(worker.call("REDE.CLAIM", "d", 50, "BLOCK", 0), reply)
+            de.step(49)
+            equal(de.run("REDE.CLAIM", "d", 50), [])
+            de.step(1)
+        equal(de.run("REDE.POLL", "d"), [b"p"])
+
+
+@own
+def a_claim_goes_along_with_its_key():
+    with Dehydrators() as de:
+        de.run("REDE.MPUSH", "d", 0, "p", "a", 500, "q", "b")
+        de.run("REDE.CLAIM", "d", 100)
+        equal(de.run("COPY", "d", "e"), 1)
+        equal(de.run("RENAME", "d", "f"), True)
+        for key in "ef":
+            equal(de.run("REDE.LEN", key, "CLAIMED"), 1)
+            equal(de.run("REDE.NACK", key, 0, "a", "b"), 1)
+            equal(de.run("REDE.CLAIM", key, 100), [[b"a", b"p", 2]])
+            equal(de.run("REDE.TTN", key), 100)
+
+
+@own
+def a_lease_is_a_positive_number_of_milliseconds():
+    with Dehydrators() as de:
+        de.run("REDE.PUSH", "d", 0, "p", "a")
+        for wrong in ("0", "-1", "x", "", "1.5", "9223372036854775807"):
+            de.says(b"-ERR lease is not an integer or out of range\r\n", "REDE.CLAIM", "d", wrong)
+        de.says(b"-ERR count should be greater than 0\r\n", "REDE.CLAIM", "d", 5, "COUNT", 0)
+        de.says(b"-ERR delay is not an integer or out of range\r\n", "REDE.NACK", "d", "x", "a")
+        equal(de.run("REDE.LEN", "d", "DUE"), 1)
+
+
+@own
+def reschedule_moves_a_deadline_or_the_end_of_a_lease():
+    with Dehydrators() as de:
+        de.run("REDE.MPUSH", "d", 10, "p", "a", 0, "q", "b")
+        de.run("REDE.CLAIM", "d", 50)
+        equal(de.run("REDE.RESCHEDULE", "d", 100, "a", "b", "none"), 2)
+        equal(de.run("REDE.LEN", "d", "CLAIMED"), 1)
+        equal(de.run("REDE.TTN", "d"), 100)
+        de.step(100)
+        equal(de.run("REDE.CLAIM", "d", 50), [[b"a", b"p", 1], [b"b", b"q", 2]])
+        equal(de.run("REDE.RESCHEDULE", "d", -1, "b"), 1)
+        equal(de.run("REDE.POLL", "d"), [b"q"])
+
+
+# --- looking ---
+
+
+@own
+def a_range_is_what_is_coming():
+    with Dehydrators() as de:
+        now = de.daemon.clock()
+        equal(de.run("REDE.RANGE", "d", "-", "+"), [])
+        for ttl, name in ((30, "c"), (10, "a"), (20, "b")):
+            de.run("REDE.PUSH", "d", ttl, "p", name)
+        equal(de.run("REDE.RANGE", "d", now + 10, now + 20), [[b"a", now + 10], [b"b", now + 20]])
+        equal(de.run("REDE.RANGE", "d", now + 11, "+", "COUNT", 1), [[b"b", now + 20]])
+        equal(de.run("REDE.RANGE", "d", "+", "-"), [])
+        de.says(b"-ERR min or max is not an integer or out of range\r\n",
+                "REDE.RANGE", "d", "(1", 5)
+        de.says(b"*1\r\n*2\r\n$1\r\na\r\n:%d\r\n" % (now + 10), "REDE.RANGE", "d", "-", now + 19)
+
+
+@own
+def a_scan_meets_every_element():
+    with Dehydrators() as de:
+        wanted = {b"id%d" % i: b"p%d" % i for i in range(1000)}
+        de.run("REDE.MPUSH", "d", *[part for name, payload in wanted.items()
+                                    for part in (5, payload, name)])
+        got, cursor = {}, "0"
+        while True:
+            cursor, found = de.run("REDE.SCAN", "d", cursor, "COUNT", 50)
+            got.update(zip(found[::2], found[1::2]))
+            if cursor == b"0":
+                break
+        equal(got, wanted)
+        found = de.run("REDE.SCAN", "d", 0, "MATCH", "id99?", "COUNT", 10000)[1]
+        equal(sorted(found[::2]), [b"id99%d" % i for i in range(10)])
+        equal(de.run("REDE.SCAN", "none", 0), [b"0", []])
+
+
+@own
+def info_is_a_map_in_resp3():
+    with Dehydrators() as de:
+        de.says(b"-ERR no such key\r\n", "REDE.INFO", "d")
+        now = de.daemon.clock()
+        de.run("REDE.MPUSH", "d", 0, "p", "a", 0, "p", "b", 10, "p", "c")
+        de.run("REDE.CLAIM", "d", 10, "COUNT", 1)
+        flat = de.run("REDE.INFO", "d")
+        info = dict(zip(flat[::2], flat[1::2]))
+        assert info.pop(b"bytes") > 0
+        equal(info, {b"length": 3, b"due": 1, b"claimed": 1, b"next-deadline": now,
+                     b"distinct-ttls": 2})
+        de.raw.call("HELLO", 3)
+        equal(de.raw.call("REDE.INFO", "d")[:4], b"%6\r\n")
+
+
+# --- waiting ---
+
+
+def wait(de, *arguments):
+    """A connection that waits."""
+    raw, before = de.daemon.raw(), de.client.info("clients")["blocked_clients"]
+    raw.send(encode(*arguments))
+    while de.client.info("clients")["blocked_clients"] == before:
+        pass
+    return raw
+
+
+@own
+def a_poll_that_waits_has_the_element_at_its_deadline():
+    with Dehydrators() as de:
+        waiting = wait(de, "REDE.BPOLL", "d", 0, "WITHIDS", "COUNT", 5)
+        de.run("REDE.PUSH", "d", 1000, "late", "b")
+        de.run("REDE.PUSH", "d", 100, "early", "a")
+        de.step(100)
+        equal(waiting.reply(), b"*1\r\n*2\r\n$1\r\na\r\n$5\r\nearly\r\n")
+        waiting.close()
+        waiting = wait(de, "REDE.CLAIM", "d", 20, "BLOCK", 0)
+        de.run("REDE.RESCHEDULE", "d", 0, "b")
+        equal(waiting.reply(), b"*1\r\n*3\r\n$1\r\nb\r\n$4\r\nlate\r\n:1\r\n")
+        waiting.close()
+        waiting = wait(de, "REDE.BPOLL", "d", 0)
+        de.step(20)
+        equal(waiting.reply(), b"*1\r\n$4\r\nlate\r\n")
+        waiting.close()
+
+
+@own
+def each_of_a_hundred_that_wait_has_one_element_in_turn():
+    with Dehydrators() as de:
+        waiting = [wait(de, "REDE.BPOLL", "d", 0, "COUNT", 1) for _ in range(100)]
+        de.run("REDE.MPUSH", "d", *[part for i in range(100) for part in (i // 10, i, f"id{i}")])
+        de.step(10)
+        equal([raw.reply() for raw in waiting],
+              [b"*1\r\n$%d\r\n%d\r\n" % (len(str(i)), i) for i in range(100)])
+        for raw in waiting:
+            raw.close()
+        equal(de.run("EXISTS", "d"), 0)
+
+
+@own
+def a_wait_ends_with_null_at_its_timeout_or_when_unblocked():
+    with Dehydrators() as de:
+        de.run("REDE.PUSH", "d", 10_000, "p", "a")
+        for call in (("REDE.BPOLL", "d", "0.5"), ("REDE.CLAIM", "d", 10, "BLOCK", "0.5")):
+            waiting = wait(de, *call)
+            de.step(500)
+            equal(waiting.reply(), b"*-1\r\n")
+            waiting.send(encode("CLIENT", "ID"))
+            number = int(waiting.reply()[1:])
+            waiting.send(encode(*call[:-1], 0))
+            while de.run("CLIENT", "UNBLOCK", number) == 0:
+                pass
+            equal(waiting.reply(), b"*-1\r\n")
+            waiting.close()
+        equal(de.run("REDE.LEN", "d"), 1)
+
+
+@own
+def in_a_transaction_nothing_waits():
+    with Dehydrators() as de:
+        with de.client.pipeline(transaction=True) as pipe:
+            pipe.execute_command("REDE.BPOLL", "d", 0)
+            pipe.execute_command("REDE.CLAIM", "d", 10, "BLOCK", 0)
+            pipe.execute_command("REDE.CLAIM", "d", 10)
+            equal(pipe.execute(), [None, None, []])
+
+
+@own
+def every_command_takes_any_bytes():
+    with Dehydrators() as de:
+        every = bytes(range(256))
+        de.run("REDE.PUSHAT", "d", 0, every, every)
+        de.run("REDE.MPUSH", "d", 0, b"\0p", b"\0", 0, b"", b"")
+        equal(de.run("REDE.CLAIM", "d", 5), [[every, every, 1], [b"\0", b"\0p", 1], [b"", b"", 1]])
+        equal(de.run("REDE.NACK", "d", 0, every, b"\0", b""), 3)
+        equal(de.run("REDE.RESCHEDULE", "d", 7, every, b"\0"), 2)
+        equal([name for name, _ in de.run("REDE.RANGE", "d", "-", "+")], [b"", every, b"\0"])
+        equal(sorted(de.run("REDE.SCAN", "d", 0)[1][::2]), [b"", b"\0", every])
+        equal(de.run("REDE.XACK", "d", b""), [b""])
 
 
 main()

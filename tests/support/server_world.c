@@ -203,7 +203,7 @@ void server_world_expire(struct server_world *world)
     while (expiry_run(world->world.store, clock_now(&world->clock), BATCH) == BATCH)
         continue;
     reclaim_run(&world->world.store->reclaim, BATCH);
-    while (serve_late(&world->dispatch, BATCH) == BATCH)
+    while (serve_due(&world->dispatch, BATCH) == BATCH)
         continue;
 }
 

@@ -23,6 +23,7 @@ LAYERS = (
     (r"server/", r"server/(?!cmd/|admin/|main)|proto/|conf/|store/"),
     (r"tests/unit/(?P<own>proto|conf|store)/", r"(?P=own)/|tests/support/"),
     (r"tests/", r"tests/|server/|proto/|conf/|store/"),
+    (r"tools/deadlines\.c", r"store/"),
     (r"tools/", r"tools/|proto/|conf/"),
 )
 

@@ -181,6 +181,85 @@ START_TEST(a_key_with_nothing_left_spares_the_others_their_turns)
 }
 END_TEST
 
+/* ---- keys that are ready by themselves --------------------------------------------------------
+ */
+
+/* The first turn finds nothing at its key before this instant. */
+static void find_nothing(msec again)
+{
+    struct turn turn;
+    ck_assert(waiters_next_turn(waiters, &turn));
+    waiters_in_vain(waiters, &turn, again);
+    waiters_check(waiters);
+}
+
+START_TEST(what_one_looked_for_in_vain_spares_the_same_command_of_others_its_turns)
+{
+    ask(anna, "BLPOP k 0");
+    ask(bert, "BLPOP k j 0");
+    waiters_ready(waiters, 0, LIT("k"));
+    waiters_ready(waiters, 0, LIT("j"));
+    find_nothing(NEVER);
+    ck_assert_str_eq(turns(), "bj ");
+    ask(carl, "BRPOP k 0");
+    ask(&callers[3], "BLPOP k 0");
+    ask(&callers[4], "BRPOP k 0");
+    waiters_ready(waiters, 0, LIT("k"));
+    find_nothing(NEVER);
+    find_nothing(NEVER);
+    ck_assert_str_eq(turns(), "");
+    waiters_ready(waiters, 0, LIT("k"));
+    ck_assert_str_eq(turns(), "ak bk ck dk ek ");
+}
+END_TEST
+
+START_TEST(keys_wake_at_their_instants_in_this_order)
+{
+    ask(anna, "BLPOP k 0");
+    ask(bert, "BLPOP j 0");
+    ask(carl, "BLPOP i 0.001");
+    waiters_ready(waiters, 0, LIT("k"));
+    waiters_ready(waiters, 0, LIT("j"));
+    waiters_ready(waiters, 0, LIT("i"));
+    find_nothing(START + 30);
+    find_nothing(START + 20);
+    find_nothing(NEVER);
+    ck_assert_int_eq(waiters_next_wake(waiters), START + 20);
+    ck_assert_int_eq(waiters_next_late(waiters), START + 1);
+    ck_assert_int_eq(waiters_next_due(waiters), START + 1);
+    waiters_forget(&carl->session);
+    ck_assert_int_eq(waiters_next_due(waiters), START + 20);
+    ck_assert(!waiters_wake(waiters, START + 19));
+    ck_assert(!waiters_pending(waiters));
+    ck_assert(waiters_wake(waiters, START + 30));
+    ck_assert(waiters_wake(waiters, START + 30));
+    ck_assert(!waiters_wake(waiters, START + 30));
+    waiters_check(waiters);
+    ck_assert_str_eq(turns(), "bj ak ");
+    ck_assert_int_eq(waiters_next_due(waiters), NEVER);
+}
+END_TEST
+
+START_TEST(a_key_keeps_the_earliest_instant_until_nobody_waits_for_it)
+{
+    ask(anna, "BLPOP k 0");
+    ask(bert, "BRPOP k 0");
+    waiters_ready(waiters, 0, LIT("k"));
+    find_nothing(START + 20);
+    find_nothing(START + 30);
+    ck_assert_int_eq(waiters_next_wake(waiters), START + 20);
+    waiters_ready(waiters, 0, LIT("k"));
+    find_nothing(START + 10);
+    find_nothing(0);
+    ck_assert_int_eq(waiters_next_wake(waiters), START + 10);
+    waiters_forget(&anna->session);
+    waiters_check(waiters);
+    waiters_forget(&bert->session);
+    ck_assert_int_eq(waiters_next_wake(waiters), NEVER);
+    waiters_check(waiters);
+}
+END_TEST
+
 START_TEST(only_effects_of_the_type_that_is_waited_for_make_a_key_ready)
 {
     ask(anna, "BLPOP k 0");
@@ -338,14 +417,14 @@ START_TEST(a_wait_ends_at_its_instant_and_not_before)
     answers(carl, "BLPOP k 0", "");
     ck_assert_int_eq(waiters_next_due(waiters), START + 250);
     wall.now = START + 249;
-    ck_assert_uint_eq(serve_late(&dispatch, 100), 0);
+    ck_assert_uint_eq(serve_due(&dispatch, 100), 0);
     wall.now = START + 250;
-    ck_assert_uint_eq(serve_late(&dispatch, 100), 1);
+    ck_assert_uint_eq(serve_due(&dispatch, 100), 1);
     hears(anna, "*-1|");
     hears(bert, "");
     ck_assert_int_eq(waiters_next_due(waiters), START + 251);
     wall.now = START + 251;
-    ck_assert_uint_eq(serve_late(&dispatch, 100), 1);
+    ck_assert_uint_eq(serve_due(&dispatch, 100), 1);
     hears(bert, "*-1|");
     ck_assert_int_eq(waiters_next_due(waiters), NEVER);
     ck_assert(waits(carl));
@@ -358,10 +437,10 @@ START_TEST(many_late_ones_are_told_in_portions_and_in_order)
     answers(anna, "BLPOP k 0.1", "");
     answers(bert, "BLPOP k 0.2", "");
     wall.now = START + 1000;
-    ck_assert_uint_eq(serve_late(&dispatch, 2), 2);
+    ck_assert_uint_eq(serve_due(&dispatch, 2), 2);
     ck_assert(!waits(anna) && !waits(bert) && waits(carl));
-    ck_assert_uint_eq(serve_late(&dispatch, 2), 1);
-    ck_assert_uint_eq(serve_late(&dispatch, 2), 0);
+    ck_assert_uint_eq(serve_due(&dispatch, 2), 1);
+    ck_assert_uint_eq(serve_due(&dispatch, 2), 0);
 }
 END_TEST
 
@@ -525,7 +604,7 @@ static void step_push(struct rng *rng, struct model *model)
 static void step_clock(struct rng *rng, struct model *model)
 {
     wall.now += rng_between(rng, 0, 12);
-    while (serve_late(&dispatch, (size_t)rng_between(rng, 1, 3)) > 0)
+    while (serve_due(&dispatch, (size_t)rng_between(rng, 1, 3)) > 0)
         continue;
     for (int caller = 0; caller < PUSHER; caller++) {
         if (!model->who[caller].waits || model->who[caller].until > wall.now) continue;
@@ -584,6 +663,9 @@ Suite *test_suite(void)
         a_key_that_is_named_twice_gives_one_turn,
         who_leaves_while_turns_are_taken_gets_none,
         a_key_with_nothing_left_spares_the_others_their_turns,
+        what_one_looked_for_in_vain_spares_the_same_command_of_others_its_turns,
+        keys_wake_at_their_instants_in_this_order,
+        a_key_keeps_the_earliest_instant_until_nobody_waits_for_it,
         only_effects_of_the_type_that_is_waited_for_make_a_key_ready,
         a_wait_that_finds_no_memory_changes_nothing,
         who_waits_hears_nothing_until_there_is_something,

@@ -138,11 +138,17 @@ static void step_dehydrator(struct txn *txn)
 {
     struct entry *entry = some_entry(txn, TYPE_DEHYDRATOR);
     if (entry == NULL) return;
-    msec at = txn->now + rng_between(&rng, -10, 10);
-    txn_rede_push(txn, entry, some("id", 20), some("p", 100), at);
+    struct stage stage = { .at = txn->now + rng_between(&rng, -10, 10) };
+    txn_rede_push(txn, entry, some("id", 20), some("p", 100), &stage);
     struct element *element = dehydrator_find(entry->object.dehydrator, some("id", 20));
     if (element == NULL) return;
-    if (rng_chance(&rng, 50))
+    stage = dehydrator_stage(entry->object.dehydrator, element);
+    stage.at = txn->now + rng_between(&rng, 1, 20);
+    stage.claimed = rng_chance(&rng, 50);
+    stage.deliveries += stage.claimed;
+    if (rng_chance(&rng, 40))
+        txn_rede_move(txn, entry, element, &stage, EVENT_REDE_CLAIM);
+    else if (rng_chance(&rng, 50))
         txn_rede_update(txn, entry, element, some("payload", 1000));
     else
         txn_rede_remove(txn, entry, element, EVENT_REDE_PULL);
@@ -201,7 +207,7 @@ static void random_program(uint64_t seed, int steps)
     expiry_run(world.store, world.now, SIZE_MAX);
     struct store *copy = world_replay(&world);
     struct digest live = store_digest(world.store, world.now);
-    struct digest replayed = store_digest(copy, 0);
+    struct digest replayed = store_digest(copy, world.now);
     ck_assert_msg(live.high == replayed.high && live.low == replayed.low, "seed %llu differs",
                   (unsigned long long)seed);
     store_free(copy);

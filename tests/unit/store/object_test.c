@@ -23,7 +23,9 @@ static void add(struct object *object, int n)
     case TYPE_SET: set_add(object->set, item, NEVER); break;
     case TYPE_HASH: hash_set(object->hash, item, item, NEVER); break;
     case TYPE_ZSET: zset_put(object->zset, item, n, NEVER); break;
-    case TYPE_DEHYDRATOR: dehydrator_push(object->dehydrator, item, item, n); break;
+    case TYPE_DEHYDRATOR:
+        dehydrator_push(object->dehydrator, item, item, &(struct stage){ .at = n });
+        break;
     default: ck_abort_msg("type %u", (unsigned)object->type);
     }
 }

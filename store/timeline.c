@@ -1,0 +1,403 @@
+/* timeline: instants and moments over the nodes of timeline_tree: finding the slot, making way for
+ * it, walking.
+ * Knows which instant goes where; refuses to know how nodes are split and joined.
+ *
+ * By the bounds, the last child whose bound is not after an instant is where that instant goes
+ * behind its equals. */
+#include "store/timeline.h"
+
+#include <string.h>
+
+#include "store/ensure.h"
+#include "store/mem.h"
+#include "store/timeline_tree.h"
+
+enum {
+    AHEAD = 8, /* so many pops before its own is a moment fetched */
+};
+
+void timeline_init(struct timeline *tl)
+{
+    *tl = (struct timeline){ .first = TIMELINE_NONE,
+                             .last = TIMELINE_NONE,
+                             .free_number = TIMELINE_NONE };
+}
+
+size_t timeline_bytes(const struct timeline *tl)
+{
+    return tl->room * sizeof(struct timeline_slot) + tl->number_cap * sizeof(struct timeline_leaf) +
+           tl->segment_cap * sizeof(*tl->leaves) + tl->inner_count * sizeof(struct timeline_inner);
+}
+
+bool timeline_drop_some(struct timeline *tl, size_t *work)
+{
+    for (; tl->first != TIMELINE_NONE; --*work) {
+        if (*work == 0) return false;
+        timeline_leaf_drop_first(tl);
+    }
+    for (; tl->number_cap > 0; --*work) {
+        if (*work == 0) return false;
+        timeline_segment_drop_last(tl);
+    }
+    mem_free(tl->leaves);
+    timeline_init(tl);
+    return true;
+}
+
+void timeline_drop(struct timeline *tl)
+{
+    size_t work = SIZE_MAX;
+    timeline_drop_some(tl, &work);
+}
+
+/* --- finding --- */
+
+/* All lines of a leaf at once: most will be looked at or moved, and one by one each is a wait. */
+static inline void leaf_fetch(const struct timeline_leaf *leaf)
+{
+    const char *end = (const char *)(timeline_slots(leaf) + leaf->count);
+    for (const char *line = (const char *)timeline_slots(leaf); line < end; line += 64)
+        __builtin_prefetch(line, 1);
+}
+
+/* The first slot that is later. The searches don't branch: a processor guesses half of it wrong. */
+static unsigned slot_after(const struct timeline_leaf *leaf, msec at)
+{
+    const struct timeline_slot *slots = timeline_slots(leaf);
+    unsigned low = 0, left = leaf->count;
+    for (leaf_fetch(leaf); left > 0;) {
+        unsigned half = (left + 1) / 2;
+        low += half * (slots[low + half - 1].at <= at);
+        left -= half;
+    }
+    return low;
+}
+
+/* The last child that isn't bounded by something later. */
+static inline unsigned child_for(const struct timeline_inner *inner, msec at)
+{
+    unsigned low = 0;
+    for (unsigned left = inner->count - 1U; left > 0;) {
+        unsigned half = (left + 1) / 2;
+        low += half * (inner->at[low + half] <= at);
+        left -= half;
+    }
+    return low;
+}
+
+/* Where it goes behind its equals. *before: how many are in earlier leaves; may be NULL. */
+static uint32_t leaf_for(const struct timeline *tl, msec at, size_t *before)
+{
+    if (tl->root == NULL) return tl->first;
+    for (const struct timeline_inner *inner = tl->root;;) {
+        unsigned child = child_for(inner, at);
+        for (unsigned i = 0; before != NULL && i < child; i++)
+            *before += timeline_child_total(tl, inner, i);
+        if (inner->level == 0) return (uint32_t)inner->child[child];
+        inner = timeline_inner_at(inner, child);
+    }
+}
+
+static unsigned slot_index(const struct timeline *tl, const struct moment *m)
+{
+    ensure(m->leaf < tl->numbers, "leaf %u of %u", m->leaf, tl->numbers);
+    const struct timeline_leaf *leaf = timeline_leaf_of(tl, m->leaf);
+    const struct timeline_slot *slots = timeline_slots(leaf);
+    leaf_fetch(leaf);
+    for (unsigned i = 0; i < leaf->count; i++)
+        if (slots[i].what == m) return i;
+    ensure(false, "not in leaf %u", m->leaf);
+}
+
+/* --- changing --- */
+
+/* The slots of the shorter side make way. */
+static struct timeline_slot *slot_open(struct timeline_leaf *leaf, unsigned i)
+{
+    struct timeline_slot *slots = timeline_slots(leaf);
+    bool at_end = leaf->begin + leaf->count == leaf->cap;
+    if (at_end && i == leaf->count) {
+        memmove(leaf->slots, slots, i * sizeof(struct timeline_slot));
+        leaf->begin = 0;
+    } else if (at_end || (leaf->begin > 0 && i < leaf->count / 2)) {
+        memmove(slots - 1, slots, i * sizeof(struct timeline_slot));
+        leaf->begin--;
+    } else {
+        memmove(slots + i + 1, slots + i, (leaf->count - i) * sizeof(struct timeline_slot));
+    }
+    leaf->count++;
+    return timeline_slots(leaf) + i;
+}
+
+static void slot_close(struct timeline_leaf *leaf, unsigned i)
+{
+    struct timeline_slot *slots = timeline_slots(leaf);
+    leaf->count--;
+    if (i < leaf->count / 2) {
+        memmove(slots + 1, slots, i * sizeof(struct timeline_slot));
+        leaf->begin++;
+    } else {
+        memmove(slots + i, slots + i + 1, (leaf->count - i) * sizeof(struct timeline_slot));
+    }
+}
+
+void timeline_add(struct timeline *tl, struct moment *m, msec at)
+{
+    ensure(!moment_armed(m), "armed already in leaf %u", m->leaf);
+    ensure(tl->count < MOMENT_IDLE - 1, "%u moments", tl->count);
+    if (tl->count == 0) timeline_leaf_insert(tl, TIMELINE_NONE, TIMELINE_LEAF_MIN, at);
+    uint32_t number = tl->last;
+    const struct timeline_leaf *last = timeline_leaf_of(tl, number);
+    unsigned slot = last->count;
+    if (slot > 0 && timeline_slots(last)[slot - 1].at > at) {
+        number = leaf_for(tl, at, NULL);
+        slot = slot_after(timeline_leaf_of(tl, number), at);
+    }
+    timeline_leaf_make_room(tl, &number, &slot, at);
+    struct timeline_leaf *leaf = timeline_leaf_of(tl, number);
+    *slot_open(leaf, slot) = (struct timeline_slot){ at, m };
+    m->leaf = number;
+    tl->count++;
+    timeline_total_change(leaf->parent, 1);
+}
+
+static void remove_at(struct timeline *tl, uint32_t number, unsigned i)
+{
+    struct timeline_leaf *leaf = timeline_leaf_of(tl, number);
+    timeline_slots(leaf)[i].what->leaf = MOMENT_IDLE;
+    slot_close(leaf, i);
+    tl->count--;
+    timeline_total_change(leaf->parent, UINT32_MAX);
+    if (leaf->count > 0)
+        timeline_leaf_thin(tl, number);
+    else if (tl->count > 0)
+        timeline_leaf_remove(tl, number);
+    else
+        timeline_drop(tl);
+}
+
+void timeline_move(struct timeline *tl, struct moment *m, msec at)
+{
+    if (!moment_armed(m)) {
+        timeline_add(tl, m, at);
+        return;
+    }
+    unsigned i = slot_index(tl, m);
+    if (tl->count == 1) {
+        timeline_slots(timeline_leaf_of(tl, m->leaf))->at = at;
+        return;
+    }
+    remove_at(tl, m->leaf, i);
+    timeline_add(tl, m, at);
+}
+
+void timeline_cancel(struct timeline *tl, struct moment *m)
+{
+    if (moment_armed(m)) remove_at(tl, m->leaf, slot_index(tl, m));
+}
+
+/* Where memory is slow: the moments of the next pops are on their way. */
+static inline void fetch_ahead(const struct timeline *tl, const struct timeline_leaf *leaf)
+{
+    if (leaf->count > AHEAD) {
+        __builtin_prefetch(timeline_slots(leaf)[AHEAD].what, 1);
+    } else if (leaf->next != TIMELINE_NONE) {
+        const struct timeline_leaf *next = timeline_leaf_of(tl, leaf->next);
+        unsigned i = AHEAD - leaf->count;
+        if (i < next->count) __builtin_prefetch(timeline_slots(next)[i].what, 1);
+    }
+}
+
+struct moment *timeline_pop_due(struct timeline *tl, msec now)
+{
+    if (tl->count == 0) return NULL;
+    const struct timeline_leaf *leaf = timeline_leaf_of(tl, tl->first);
+    const struct timeline_slot *first = timeline_slots(leaf);
+    if (!instant_due(first->at, now)) return NULL;
+    struct moment *m = first->what;
+    fetch_ahead(tl, leaf);
+    remove_at(tl, tl->first, 0);
+    return m;
+}
+
+void timeline_moved(struct timeline *tl, const struct moment *old, struct moment *m)
+{
+    timeline_slots(timeline_leaf_of(tl, old->leaf))[slot_index(tl, old)].what = m;
+    m->leaf = old->leaf;
+}
+
+/* --- looking --- */
+
+msec timeline_next(const struct timeline *tl)
+{
+    return tl->count == 0 ? NEVER : timeline_slots(timeline_leaf_of(tl, tl->first))->at;
+}
+
+struct moment *timeline_first(const struct timeline *tl)
+{
+    return tl->count == 0 ? NULL : timeline_slots(timeline_leaf_of(tl, tl->first))->what;
+}
+
+struct moment *timeline_nth(const struct timeline *tl, uint32_t i)
+{
+    ensure(i < tl->count, "%u of %u", i, tl->count);
+    uint32_t number = tl->first;
+    for (const struct timeline_inner *inner = tl->root; inner != NULL;) {
+        unsigned child = 0;
+        for (uint32_t below; (below = timeline_child_total(tl, inner, child)) <= i; child++)
+            i -= below;
+        number = (uint32_t)inner->child[child];
+        inner = inner->level == 0 ? NULL : timeline_inner_at(inner, child);
+    }
+    return timeline_slots(timeline_leaf_of(tl, number))[i].what;
+}
+
+msec timeline_at(const struct timeline *tl, const struct moment *m)
+{
+    unsigned i = slot_index(tl, m);
+    return timeline_slots(timeline_leaf_of(tl, m->leaf))[i].at;
+}
+
+size_t timeline_count_until(const struct timeline *tl, msec until)
+{
+    size_t count = 0;
+    if (tl->count == 0) return 0;
+    const struct timeline_leaf *leaf = timeline_leaf_of(tl, leaf_for(tl, until, &count));
+    return count + slot_after(leaf, until);
+}
+
+struct moment *timeline_after(const struct timeline *tl, msec at, msec *found)
+{
+    struct timeline_walk walk;
+    if (at == INT64_MAX) return NULL;
+    timeline_walk_from(&walk, tl, at + 1);
+    return timeline_walk_next(&walk, found);
+}
+
+void timeline_each_until(const struct timeline *tl, msec until,
+                         bool (*visit)(void *ctx, struct moment *m, msec at), void *ctx)
+{
+    for (uint32_t number = tl->first; number != TIMELINE_NONE;) {
+        const struct timeline_leaf *leaf = timeline_leaf_of(tl, number);
+        const struct timeline_slot *slots = timeline_slots(leaf);
+        for (unsigned i = 0; i < leaf->count; i++)
+            if (slots[i].at > until || !visit(ctx, slots[i].what, slots[i].at)) return;
+        number = leaf->next;
+    }
+}
+
+void timeline_walk_begin(struct timeline_walk *walk, const struct timeline *tl)
+{
+    *walk = (struct timeline_walk){ tl, tl->first, 0 };
+}
+
+void timeline_walk_from(struct timeline_walk *walk, const struct timeline *tl, msec at)
+{
+    timeline_walk_begin(walk, tl);
+    if (tl->count == 0 || at == INT64_MIN) return;
+    walk->leaf = leaf_for(tl, at - 1, NULL);
+    walk->slot = slot_after(timeline_leaf_of(tl, walk->leaf), at - 1);
+}
+
+struct moment *timeline_walk_next(struct timeline_walk *walk, msec *at)
+{
+    if (walk->leaf == TIMELINE_NONE) return NULL;
+    const struct timeline_leaf *leaf = timeline_leaf_of(walk->tl, walk->leaf);
+    if (walk->slot == leaf->count) {
+        walk->leaf = leaf->next;
+        walk->slot = 0;
+        if (walk->leaf == TIMELINE_NONE) return NULL;
+        leaf = timeline_leaf_of(walk->tl, walk->leaf);
+    }
+    const struct timeline_slot *slot = &timeline_slots(leaf)[walk->slot++];
+    *at = slot->at;
+    return slot->what;
+}
+
+void timeline_walk_end(struct timeline_walk *walk)
+{
+    *walk = (struct timeline_walk){ .leaf = TIMELINE_NONE };
+}
+
+/* --- checking --- */
+
+struct tally {
+    const struct timeline *tl;
+    uint64_t room;
+    uint32_t prev; /* leaf */
+    uint32_t leaves, inner_count;
+    msec last;
+};
+
+static uint32_t check_leaf(struct tally *tally, uint32_t number,
+                           const struct timeline_inner *parent)
+{
+    const struct timeline_leaf *leaf = timeline_leaf_of(tally->tl, number);
+    ensure(leaf->parent == parent && leaf->prev == tally->prev, "leaf %u: wrong links", number);
+    ensure(tally->prev == TIMELINE_NONE ? tally->tl->first == number
+                                        : timeline_leaf_of(tally->tl, tally->prev)->next == number,
+           "leaf %u is not behind %u", number, tally->prev);
+    ensure(leaf->count > 0 && leaf->begin + leaf->count <= leaf->cap &&
+               leaf->cap <= TIMELINE_LEAF_MAX,
+           "leaf %u: %u from %u of %u", number, leaf->count, leaf->begin, leaf->cap);
+    for (unsigned i = 0; i < leaf->count; i++) {
+        const struct timeline_slot *slot = &timeline_slots(leaf)[i];
+        ensure(slot->what->leaf == number, "in leaf %u, but says %u", number, slot->what->leaf);
+        ensure(slot->at >= tally->last, "%lld behind %lld", (long long)slot->at,
+               (long long)tally->last);
+        tally->last = slot->at;
+    }
+    tally->prev = number;
+    tally->room += leaf->cap;
+    tally->leaves++;
+    return leaf->count;
+}
+
+static uint32_t check_inner(struct tally *tally, const struct timeline_inner *inner,
+                            const struct timeline_inner *parent)
+{
+    uint32_t total = 0;
+    ensure(inner->parent == parent && inner->count > 0 && inner->count <= TIMELINE_INNER_MAX,
+           "an inner node of %u", inner->count);
+    tally->inner_count++;
+    for (unsigned i = 0; i < inner->count; i++) {
+        if (i > 0) {
+            ensure(inner->at[i] >= tally->last, "bound %lld behind %lld", (long long)inner->at[i],
+                   (long long)tally->last);
+            tally->last = inner->at[i];
+        }
+        if (inner->level == 0) {
+            total += check_leaf(tally, (uint32_t)inner->child[i], inner);
+        } else {
+            ensure(timeline_inner_at(inner, i)->level + 1 == inner->level, "level %u under %u",
+                   timeline_inner_at(inner, i)->level, inner->level);
+            total += check_inner(tally, timeline_inner_at(inner, i), inner);
+        }
+    }
+    ensure(total == inner->total, "%u below, counted %u", total, inner->total);
+    return total;
+}
+
+void timeline_check(const struct timeline *tl)
+{
+    struct tally tally = { .tl = tl, .prev = TIMELINE_NONE, .last = INT64_MIN };
+    uint32_t total = 0, unused = 0;
+    if (tl->root != NULL) {
+        ensure(tl->root->count > 1, "a root with %u child", tl->root->count);
+        total = check_inner(&tally, tl->root, NULL);
+    } else if (tl->first != TIMELINE_NONE) {
+        total = check_leaf(&tally, tl->first, NULL);
+    }
+    for (uint32_t number = tl->free_number; number != TIMELINE_NONE;
+         number = timeline_leaf_of(tl, number)->next)
+        unused++;
+    ensure(total == tl->count, "%u moments, counted %u", total, tl->count);
+    ensure(tally.prev == tl->last, "last leaf %u, not %u", tally.prev, tl->last);
+    ensure(tally.prev == TIMELINE_NONE || timeline_leaf_of(tl, tally.prev)->next == TIMELINE_NONE,
+           "more leaves");
+    ensure(tally.room == tl->room && tally.inner_count == tl->inner_count, "%llu slots, %u nodes",
+           (unsigned long long)tally.room, tally.inner_count);
+    ensure(tally.leaves + unused == tl->numbers && tl->numbers <= tl->number_cap,
+           "%u leaves, %u unused, %u numbers", tally.leaves, unused, tl->numbers);
+    ensure(tl->count > 0 || timeline_bytes(tl) == 0, "%zu bytes for nothing", timeline_bytes(tl));
+}

@@ -1,0 +1,469 @@
+"""dehydrator_model: what the daemon's dehydrators, and its sorted sets of times, should do.
+
+Knows two databases of keys, the clients that wait, and an instant that it is told; refuses to know
+sockets and how replies are written. As slow and as plain as can be: dictionaries, sorted when asked.
+"""
+import math
+import re
+
+NOON = 1_900_000_000_000  # where its time begins
+LATEST = 2**63 - 3
+WAITS = object()  # instead of a reply
+NO_ARRAY = object()
+WRONGTYPE = b"WRONGTYPE "
+
+
+class Refused(Exception):
+    """The text that an error begins with."""
+
+
+class Status(bytes):
+    pass
+
+
+class Element:
+    def __init__(self, payload, at=0, arrival=0, deliveries=0, claimed=False):
+        self.payload, self.at, self.arrival = payload, at, arrival
+        self.deliveries, self.claimed = deliveries, claimed
+        self.is_new_here = False  # it was put where it is by the step that runs
+
+    def copy(self):
+        return Element(self.payload, self.at, self.arrival, self.deliveries, self.claimed)
+
+
+class Key:
+    """kind: a dehydrator {id: Element}, a zset {member: score}, a list."""
+
+    def __init__(self, kind):
+        self.kind, self.expires = kind, None
+        self.value = [] if kind == "list" else {}
+
+    def copy(self):
+        other = Key(self.kind)
+        other.expires = self.expires
+        other.value = ({i: e.copy() for i, e in self.value.items()}
+                       if self.kind == "dehydrator" else self.value.copy())
+        return other
+
+
+class Waiter:
+    def __init__(self, client, db, words, until):
+        self.client, self.db, self.words, self.until = client, db, words, until
+
+
+class Model:
+    """Two databases, what the clients have received, and what was told of each key."""
+
+    def __init__(self):
+        self.now, self.arrivals = NOON, 0
+        self.dbs = [{}, {}]
+        self.waiting, self.heard = [], {}
+        self.events, self.told, self.allowed, self.demanded = {}, set(), set(), set()
+
+    # -- what the programs do --
+
+    def do(self, client, db, commands, in_multi):
+        """None: the command waits; else what it replies now."""
+        self.begin()
+        replies = [self.reply(client, db, words, in_multi) for words in commands]
+        self.serve()
+        self.demanded.update(where for where, key in self.dehydrators()
+                             if any(key.value[ident].is_new_here for ident in self.due(key)))
+        return replies
+
+    def step(self, now):
+        old, self.now = self.now, now
+        self.begin()
+        for number, db in enumerate(self.dbs):
+            for name, key in list(db.items()):
+                died = key.expires is not None and now > key.expires
+                fell = [e for e in key.value.values() if old < e.at <= now
+                        and not (died and e.at > key.expires)] if key.kind == "dehydrator" else []
+                if fell:
+                    (self.allowed if died else self.demanded).add((number, name))
+                if died:
+                    self.tell(number, name, "expired")
+                    del db[name]
+        self.note_due()
+        self.serve()
+        for waiter in [w for w in self.waiting if w.until and w.until <= now]:
+            self.waiting.remove(waiter)
+            self.say(waiter.client, NO_ARRAY)
+
+    def begin(self):
+        self.events, self.told, self.allowed, self.demanded = {}, set(), set(), set()
+        for _, key in self.dehydrators():
+            for element in key.value.values():
+                element.is_new_here = False
+        self.note_due()
+
+    def dehydrators(self):
+        return [((number, name), key) for number, db in enumerate(self.dbs)
+                for name, key in db.items() if key.kind == "dehydrator"]
+
+    def note_due(self):
+        self.allowed.update(where for where, key in self.dehydrators() if self.due(key))
+
+    def say(self, client, reply):
+        self.heard.setdefault(client, []).append(reply)
+
+    def reply(self, client, db, words, in_multi):
+        try:
+            reply = self.run(db, words)
+        except Refused as refused:
+            reply = refused
+        self.note_due()
+        if reply is not WAITS:
+            return reply
+        if in_multi:
+            return NO_ARRAY
+        timeout = words[{"REDE.BPOLL": 2, "BZTSPOP": 3, "BZTSMOVE": 4}.get(words[0], -1)]
+        until = self.now + math.ceil(float(timeout) * 1000) if float(timeout) else None
+        self.waiting.append(Waiter(client, db, words, until))
+        return WAITS
+
+    def serve(self):
+        """First come, first served; what one takes is never more for another."""
+        for waiter in list(self.waiting):
+            key = self.dbs[waiter.db].get(waiter.words[1])
+            wanted = "dehydrator" if waiter.words[0].startswith("REDE") else "zset"
+            if key is None or key.kind != wanted:
+                continue
+            try:
+                reply = self.run(waiter.db, waiter.words)
+            except Refused as refused:
+                reply = refused
+            if reply is not WAITS:
+                self.waiting.remove(waiter)
+                self.say(waiter.client, reply)
+        self.note_due()
+
+    def instants(self):
+        """Everything that will happen by itself."""
+        found = {w.until for w in self.waiting if w.until}
+        for db in self.dbs:
+            for key in db.values():
+                if key.kind == "dehydrator":
+                    found.update(e.at for e in key.value.values())
+                elif key.kind == "zset":
+                    found.update(math.ceil(s * 1000) for s in key.value.values())
+                if key.expires is not None:
+                    found.add(key.expires + 1)
+        return sorted(at for at in found if at > self.now)
+
+    def has_timeouts(self):
+        return any(w.until for w in self.waiting)
+
+    # -- what commands are made of --
+
+    def run(self, db, words):
+        name, *arguments = words
+        self.told = set()
+        return getattr(self, name.lower().replace(".", "_"))(db, *arguments)
+
+    def tell(self, db, name, event):
+        """A command tells of a key once, however many elements it was about."""
+        if (db, name, event) not in self.told:
+            self.told.add((db, name, event))
+            self.events.setdefault((db, name), []).append(event)
+
+    def find(self, db, name, kind="dehydrator"):
+        key = self.dbs[db].get(name)
+        if key is not None and key.kind != kind:
+            raise Refused(WRONGTYPE)
+        return key
+
+    def find_or_new(self, db, name, kind="dehydrator"):
+        return self.find(db, name, kind) or self.dbs[db].setdefault(name, Key(kind))
+
+    def elements(self, db, name):
+        key = self.find(db, name)
+        return key.value if key else {}
+
+    def instant(self, ttl, what="ttl"):
+        if not isinstance(ttl, int) or self.now + max(ttl, 0) > LATEST or abs(ttl) >= 2**63:
+            raise Refused(f"ERR {what} is not an integer or out of range".encode())
+        return self.now + max(ttl, 0)
+
+    def place(self, element, at):
+        self.arrivals += 1
+        element.at, element.arrival, element.is_new_here = at, self.arrivals, True
+        return element
+
+    def due(self, key, count=None):
+        """Ids of those that are due, in order."""
+        return [i for i in in_order(key.value) if key.value[i].at <= self.now][:count]
+
+    def take(self, db, name, ident, event):
+        key = self.dbs[db][name]
+        payload = key.value.pop(ident).payload
+        self.tell(db, name, event)
+        self.drop_empty(db, name)
+        return payload
+
+    def drop_empty(self, db, name):
+        if not self.dbs[db][name].value:
+            del self.dbs[db][name]
+            self.tell(db, name, "del")
+
+    def is_claimed(self, element):
+        return element.claimed and element.at > self.now
+
+    # -- pushing --
+
+    def push(self, db, name, triples):
+        there = self.elements(db, name)
+        ids = [ident for _, _, ident in triples]
+        if len(set(ids)) < len(ids) or any(ident in there for ident in ids):
+            raise Refused(b"ERROR: Element already dehydrating.")
+        key = self.find_or_new(db, name)
+        for at, payload, ident in triples:
+            key.value[ident] = self.place(Element(payload), at)
+            self.tell(db, name, "rede.push")
+
+    def rede_push(self, db, name, ttl, payload, ident):
+        self.push(db, name, [(self.instant(ttl), payload, ident)])
+        return Status(b"OK")
+
+    def rede_pushat(self, db, name, at, payload, ident):
+        self.push(db, name, [(at, payload, ident)])
+        return Status(b"OK")
+
+    def rede_mpush(self, db, name, *words):
+        triples = [(self.instant(words[i]), *words[i + 1:i + 3]) for i in range(0, len(words), 3)]
+        self.push(db, name, triples)
+        return len(triples)
+
+    def rede_gidpush(self, db, name, ttl, payload):
+        at = self.instant(ttl)
+        key = self.find_or_new(db, name)
+        element = self.place(Element(payload), at)
+        self.tell(db, name, "rede.push")
+        made = Made()
+        key.value[made] = element
+        return made
+
+    def learn(self):
+        """Replies have told the ids that the daemon made."""
+        for _, key in self.dehydrators():
+            for made in [i for i in key.value if isinstance(i, Made) and i.text is not None]:
+                key.value[made.text] = key.value.pop(made)
+
+    # -- one by its id --
+
+    def rede_pull(self, db, name, ident):
+        there = self.elements(db, name)
+        return self.take(db, name, ident, "rede.pull") if ident in there else None
+
+    def rede_look(self, db, name, ident):
+        there = self.elements(db, name)
+        return there[ident].payload if ident in there else None
+
+    def rede_update(self, db, name, ident, payload):
+        if self.find(db, name) is None:
+            raise Refused(b"ERROR: No Such dehydrator.")
+        element = self.elements(db, name).get(ident)
+        if element is None:
+            raise Refused(b"ERROR: No Such Element.")
+        old, element.payload = element.payload, payload
+        return old
+
+    def move_all(self, db, name, ids, event, movable, at):
+        moved = 0
+        there = self.elements(db, name)
+        for element in (there.get(ident) for ident in ids):
+            if element is not None and movable(element):
+                element.claimed = event == "rede.reschedule" and self.is_claimed(element)
+                self.place(element, at)
+                self.tell(db, name, event)
+                moved += 1
+        return moved
+
+    def rede_nack(self, db, name, delay, *ids):
+        at = self.instant(delay, "delay")
+        return self.move_all(db, name, ids, "rede.nack", self.is_claimed, at)
+
+    def rede_reschedule(self, db, name, ttl, *ids):
+        at = self.instant(ttl)
+        return self.move_all(db, name, ids, "rede.reschedule", lambda _: True, at)
+
+    def rede_xack(self, db, name, *ids):
+        if self.find(db, name) is None:
+            return []
+        return [self.take(db, name, ident, "rede.ack")
+                if (e := self.elements(db, name).get(ident)) and (e.claimed or e.at <= self.now)
+                else None for ident in ids]
+
+    # -- those that are due --
+
+    def rede_poll(self, db, name, *options):
+        key = self.find(db, name)
+        if key is None:
+            return []
+        taken = [(ident, self.take(db, name, ident, "rede.poll"))
+                 for ident in self.due(key, option(options, "COUNT"))]
+        return [list(pair) if "WITHIDS" in options else pair[1] for pair in taken]
+
+    def rede_bpoll(self, db, name, _timeout, *options):
+        return self.rede_poll(db, name, *options) or WAITS
+
+    def rede_xpoll(self, db, name, *options):
+        key = self.find(db, name)
+        return self.due(key, option(options, "COUNT")) if key else []
+
+    def rede_claim(self, db, name, lease, *options):
+        end = self.instant(lease if isinstance(lease, int) and lease > 0 else None, "lease")
+        key = self.find(db, name)
+        claims = []
+        for ident in self.due(key, option(options, "COUNT")) if key else []:
+            element = key.value[ident]
+            self.place(element, end)
+            element.claimed = True
+            element.deliveries += 1
+            claims.append([ident, element.payload, element.deliveries])
+            self.tell(db, name, "rede.claim")
+        return claims or (WAITS if "BLOCK" in options else [])
+
+    # -- looking --
+
+    def rede_ttn(self, db, name):
+        there = self.elements(db, name)
+        return max(0, min(e.at for e in there.values()) - self.now) if there else None
+
+    def rede_len(self, db, name, which=None):
+        there = self.elements(db, name).values()
+        return len([e for e in there if which is None or
+                    (e.at <= self.now if which == "DUE" else self.is_claimed(e))])
+
+    def rede_range(self, db, name, low, high, *options):
+        there = self.elements(db, name)
+        return [[ident, there[ident].at] for ident in in_order(there)
+                if low <= there[ident].at <= high][:option(options, "COUNT")]
+
+    def rede_info(self, db, name):
+        there = self.elements(db, name)
+        if not there:
+            raise Refused(b"ERR no such key")
+        return {b"length": len(there), b"due": self.rede_len(db, name, "DUE"),
+                b"claimed": self.rede_len(db, name, "CLAIMED"),
+                b"next-deadline": min(e.at for e in there.values()),
+                b"distinct-ttls": len({e.at for e in there.values()}),
+                b"bytes": lambda text: int(text) >= 8 * len(there)}
+
+    # -- sorted sets of times, and where their members go --
+
+    def zadd(self, db, name, score, member):
+        key = self.find_or_new(db, name, "zset")
+        is_new = member not in key.value
+        key.value[member] = score
+        return int(is_new)
+
+    def zrem(self, db, name, member):
+        key = self.find(db, name, "zset")
+        if key is None or member not in key.value:
+            return 0
+        del key.value[member]
+        self.drop_empty(db, name)
+        return 1
+
+    def bztspop(self, db, name, count, _timeout, to=None):
+        key = self.find(db, name, "zset")
+        past = sorted((s, m) for m, s in key.value.items() if s <= self.now / 1000) if key else []
+        if past and to is not None:
+            self.find_or_new(db, to, "list").value.extend(m for _, m in past[:count])
+        for _, member in past[:count]:
+            del key.value[member]
+        if past:
+            self.drop_empty(db, name)
+        return Scores((m, s) for s, m in past[:count]) or WAITS
+
+    def bztsmove(self, db, name, to, count, timeout):
+        moved = self.bztspop(db, name, count, timeout, to)
+        return moved if moved is WAITS else [member for member, _ in moved]
+
+    def lrange(self, db, name, *_):
+        key = self.find(db, name, "list")
+        return list(key.value) if key else []
+
+    # -- keys --
+
+    def type(self, db, name):
+        key = self.dbs[db].get(name)
+        return Status(key.kind.encode() if key else b"none")
+
+    def pttl(self, db, name):
+        key = self.dbs[db].get(name)
+        return -2 if key is None else -1 if key.expires is None else key.expires - self.now
+
+    def pexpire(self, db, name, ttl):
+        if name not in self.dbs[db]:
+            return 0
+        if ttl > 0:
+            self.dbs[db][name].expires = self.now + ttl
+            return 1
+        return self.delete(db, name)
+
+    def persist(self, db, name):
+        key = self.dbs[db].get(name)
+        had = key is not None and key.expires is not None
+        if had:
+            key.expires = None
+        return int(had)
+
+    def delete(self, db, name):
+        if self.dbs[db].pop(name, None) is None:
+            return 0
+        self.tell(db, name, "del")
+        return 1
+
+    def copy(self, db, name, to, replace=None):
+        if name not in self.dbs[db] or (to in self.dbs[db] and not replace):
+            return 0
+        self.dbs[db][to] = self.dbs[db][name].copy()
+        return 1
+
+    def rename(self, db, name, to):
+        if name not in self.dbs[db]:
+            raise Refused(b"ERR no such key")
+        self.dbs[db][to] = self.dbs[db].pop(name)
+        return Status(b"OK")
+
+    def move(self, db, name):
+        """To the other database."""
+        to = 1 - db
+        if name not in self.dbs[db] or name in self.dbs[to]:
+            return 0
+        self.dbs[to][name] = self.dbs[db].pop(name)
+        return 1
+
+    def swapdb(self, _db, _first, _second):
+        self.dbs.reverse()
+        return Status(b"OK")
+
+    def unblock(self, _db, client, how):
+        for waiter in [w for w in self.waiting if w.client == client]:
+            self.waiting.remove(waiter)
+            self.say(client, NO_ARRAY if how == "TIMEOUT" else Refused(b"UNBLOCKED client unblocked"))
+            return 1
+        return 0
+
+
+class Made:
+    """An id that the daemon makes; the first reply with it tells which."""
+    text = None
+
+    def __call__(self, text):
+        self.text = self.text or text
+        return self.text == text and re.fullmatch(rb"[0-9A-Z]{31}", text) is not None
+
+
+class Scores(list):
+    """Pairs of a member and its score: flat in RESP2."""
+
+
+def in_order(elements):
+    return sorted(elements, key=lambda i: (elements[i].at, elements[i].arrival))
+
+
+def option(options, word):
+    return options[options.index(word) + 1] if word in options else None

@@ -1,0 +1,635 @@
+/* timeline: order, positions and memory, against plain arrays. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/mem.h"
+#include "store/timeline.h"
+#include "store/timeline_tree.h"
+#include "tests/support/rng.h"
+#include "tests/support/suite.h"
+
+/* The moment is first, so its address is the thing's. */
+struct thing {
+    struct moment moment;
+    msec at;
+    uint64_t arrival; /* the model's own count */
+};
+
+static struct thing *thing_of(struct moment *m)
+{
+    return (struct thing *)(void *)m;
+}
+
+static void things_init(struct thing *things, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        moment_init(&things[i].moment);
+}
+
+static bool thing_before(const struct thing *a, const struct thing *b)
+{
+    return a->at < b->at || (a->at == b->at && a->arrival < b->arrival);
+}
+
+/* The first armed thing in the model, or NULL. */
+static struct thing *model_first(struct thing *things, size_t count)
+{
+    struct thing *first = NULL;
+    for (size_t i = 0; i < count; i++)
+        if (moment_armed(&things[i].moment) && (first == NULL || thing_before(&things[i], first)))
+            first = &things[i];
+    return first;
+}
+
+START_TEST(an_empty_timeline_has_nothing_due_and_no_memory)
+{
+    struct timeline tl;
+    timeline_init(&tl);
+    ck_assert_int_eq(timeline_next(&tl), NEVER);
+    ck_assert_ptr_null(timeline_first(&tl));
+    ck_assert_ptr_null(timeline_pop_due(&tl, INT64_MAX));
+    ck_assert_uint_eq(timeline_bytes(&tl), 0);
+    timeline_check(&tl);
+    timeline_drop(&tl);
+    ck_assert_uint_eq(mem_used(), 0);
+}
+END_TEST
+
+START_TEST(nothing_is_popped_before_it_is_due)
+{
+    struct timeline tl;
+    struct thing thing;
+    timeline_init(&tl);
+    things_init(&thing, 1);
+    timeline_add(&tl, &thing.moment, 100);
+    ck_assert_ptr_null(timeline_pop_due(&tl, 99));
+    ck_assert(moment_armed(&thing.moment));
+    ck_assert_ptr_eq(timeline_pop_due(&tl, 100), &thing.moment);
+    ck_assert(!moment_armed(&thing.moment));
+    ck_assert_uint_eq(mem_used(), 0);
+}
+END_TEST
+
+START_TEST(equal_instants_come_in_the_order_of_arrival)
+{
+    enum { COUNT = 1000 };
+    static struct thing things[COUNT];
+    struct timeline tl;
+    timeline_init(&tl);
+    things_init(things, COUNT);
+    for (size_t i = 0; i < COUNT; i++)
+        timeline_add(&tl, &things[i].moment, 7);
+    /* A move counts as an arrival, even to the same instant. */
+    timeline_move(&tl, &things[0].moment, 7);
+    for (size_t i = 1; i < COUNT; i++)
+        ck_assert_ptr_eq(timeline_pop_due(&tl, 7), &things[i].moment);
+    ck_assert_ptr_eq(timeline_pop_due(&tl, 7), &things[0].moment);
+    timeline_drop(&tl);
+}
+END_TEST
+
+START_TEST(extreme_instants_are_kept_in_order)
+{
+    static const msec instants[] = { INT64_MAX, INT64_MIN, 0, -1, 1, INSTANT_MAX };
+    static const size_t order[] = { 1, 3, 2, 4, 5, 0 };
+    struct thing things[6];
+    struct timeline tl;
+    timeline_init(&tl);
+    things_init(things, 6);
+    for (size_t i = 0; i < 6; i++)
+        timeline_add(&tl, &things[i].moment, instants[i]);
+    for (size_t i = 0; i < 6; i++)
+        ck_assert_ptr_eq(timeline_pop_due(&tl, INT64_MAX), &things[order[i]].moment);
+    timeline_drop(&tl);
+}
+END_TEST
+
+START_TEST(cancelling_what_is_idle_does_nothing)
+{
+    struct timeline tl;
+    struct thing thing;
+    timeline_init(&tl);
+    things_init(&thing, 1);
+    timeline_cancel(&tl, &thing.moment);
+    timeline_add(&tl, &thing.moment, 1);
+    timeline_cancel(&tl, &thing.moment);
+    timeline_cancel(&tl, &thing.moment);
+    ck_assert_uint_eq(timeline_count(&tl), 0);
+    ck_assert_uint_eq(mem_used(), 0);
+}
+END_TEST
+
+START_TEST(an_owner_that_moves_keeps_its_place)
+{
+    struct timeline tl;
+    struct thing old[3], now;
+    timeline_init(&tl);
+    things_init(old, 3);
+    for (size_t i = 0; i < 3; i++)
+        timeline_add(&tl, &old[i].moment, (msec)i);
+    now = old[1];
+    timeline_moved(&tl, &old[1].moment, &now.moment);
+    timeline_check(&tl);
+    ck_assert_int_eq(timeline_at(&tl, &now.moment), 1);
+    timeline_pop_due(&tl, 0);
+    ck_assert_ptr_eq(timeline_first(&tl), &now.moment);
+    timeline_drop(&tl);
+}
+END_TEST
+
+/* One random step on one random thing. */
+static void step(struct timeline *tl, struct thing *thing, struct rng *rng, uint64_t *arrivals)
+{
+    msec at = rng_between(rng, 0, 50);
+    if (rng_chance(rng, 30)) {
+        timeline_cancel(tl, &thing->moment);
+        return;
+    }
+    if (!moment_armed(&thing->moment) && rng_chance(rng, 50))
+        timeline_add(tl, &thing->moment, at);
+    else
+        timeline_move(tl, &thing->moment, at);
+    thing->at = at;
+    thing->arrival = (*arrivals)++;
+}
+
+START_TEST(random_programs_agree_with_the_model)
+{
+    enum { COUNT = 100, STEPS = 3000 };
+    static struct thing things[COUNT];
+    struct timeline tl;
+    struct rng rng;
+    uint64_t arrivals = 0;
+    rng_init(&rng, test_seed());
+    timeline_init(&tl);
+    things_init(things, COUNT);
+    for (int i = 0; i < STEPS; i++) {
+        struct thing *first = model_first(things, COUNT);
+        ck_assert_ptr_eq(timeline_first(&tl), first == NULL ? NULL : &first->moment);
+        ck_assert_int_eq(timeline_next(&tl), first == NULL ? NEVER : first->at);
+        msec now = rng_between(&rng, -1, 50);
+        if (rng_chance(&rng, 30)) {
+            struct moment *popped = timeline_pop_due(&tl, now);
+            ck_assert_ptr_eq(popped, first == NULL || first->at > now ? NULL : &first->moment);
+        } else {
+            step(&tl, &things[rng_below(&rng, COUNT)], &rng, &arrivals);
+        }
+        timeline_check(&tl);
+    }
+    timeline_drop(&tl);
+    ck_assert_uint_eq(mem_used(), 0);
+}
+END_TEST
+
+struct visits {
+    size_t count, stop_after;
+    msec latest;
+};
+
+static bool count_visit(void *ctx, struct moment *m, msec at)
+{
+    struct visits *visits = ctx;
+    visits->count++;
+    ck_assert_int_eq(thing_of(m)->at, at);
+    if (at > visits->latest) visits->latest = at;
+    return visits->count < visits->stop_after;
+}
+
+START_TEST(each_until_visits_exactly_those_that_are_due)
+{
+    enum { COUNT = 10000 };
+    static struct thing things[COUNT];
+    struct timeline tl;
+    struct rng rng;
+    rng_init(&rng, test_seed());
+    timeline_init(&tl);
+    things_init(things, COUNT);
+    for (size_t i = 0; i < COUNT; i++) {
+        things[i].at = rng_between(&rng, 0, 1000);
+        timeline_add(&tl, &things[i].moment, things[i].at);
+    }
+    for (msec until = -1; until <= 1001; until += 37) {
+        size_t due = 0;
+        for (size_t i = 0; i < COUNT; i++)
+            due += things[i].at <= until;
+        struct visits visits = { 0, SIZE_MAX, INT64_MIN };
+        timeline_each_until(&tl, until, count_visit, &visits);
+        ck_assert_uint_eq(visits.count, due);
+        ck_assert_int_le(visits.latest, until);
+    }
+    struct visits visits = { 0, 5, INT64_MIN };
+    timeline_each_until(&tl, 1000, count_visit, &visits);
+    ck_assert_uint_eq(visits.count, 5);
+    timeline_drop(&tl);
+}
+END_TEST
+
+START_TEST(a_walk_goes_in_order_and_changes_nothing)
+{
+    enum { COUNT = 5000 };
+    static struct thing things[COUNT];
+    static struct moment *walked[COUNT];
+    struct timeline tl;
+    struct timeline_walk walk;
+    struct rng rng;
+    msec at = 0;
+    rng_init(&rng, test_seed());
+    timeline_init(&tl);
+    things_init(things, COUNT);
+    timeline_walk_begin(&walk, &tl);
+    ck_assert_ptr_null(timeline_walk_next(&walk, &at));
+    timeline_walk_end(&walk);
+    for (size_t i = 0; i < COUNT; i++)
+        timeline_add(&tl, &things[i].moment, rng_between(&rng, 0, 100));
+    timeline_walk_begin(&walk, &tl);
+    for (size_t i = 0; i < COUNT; i++) {
+        walked[i] = timeline_walk_next(&walk, &at);
+        ck_assert_ptr_nonnull(walked[i]);
+        ck_assert_int_eq(at, timeline_at(&tl, walked[i]));
+    }
+    ck_assert_ptr_null(timeline_walk_next(&walk, &at));
+    timeline_walk_end(&walk);
+    timeline_check(&tl);
+    for (size_t i = 0; i < COUNT; i++)
+        ck_assert_ptr_eq(timeline_pop_due(&tl, 100), walked[i]);
+    ck_assert_uint_eq(mem_used(), 0);
+}
+END_TEST
+
+START_TEST(memory_follows_the_count)
+{
+    enum { COUNT = 30000 };
+    static struct thing things[COUNT];
+    struct timeline tl;
+    struct rng rng;
+    rng_init(&rng, test_seed());
+    timeline_init(&tl);
+    things_init(things, COUNT);
+    timeline_add(&tl, &things[0].moment, 0);
+    ck_assert_uint_le(timeline_bytes(&tl), 128);
+    for (size_t i = 1; i < COUNT; i++)
+        timeline_add(&tl, &things[i].moment, rng_between(&rng, 0, 1000000));
+    timeline_check(&tl);
+    ck_assert_uint_le(timeline_bytes(&tl), COUNT * 24 + 4096 * 24 + 1024);
+    for (size_t i = COUNT; i > 0; i--) {
+        timeline_cancel(&tl, &things[i - 1].moment);
+        ck_assert_uint_le(timeline_bytes(&tl), 4 * 24 * i + 2 * 4096 * 24 + 1024);
+        if (i % 1000 == 0) timeline_check(&tl);
+    }
+    ck_assert_uint_eq(timeline_bytes(&tl), 0);
+    ck_assert_uint_eq(mem_used(), 0);
+}
+END_TEST
+
+START_TEST(a_tree_of_three_levels_comes_out_in_order)
+{
+    enum { COUNT = 150000 };
+    struct thing *things = calloc(COUNT, sizeof(*things));
+    struct timeline tl;
+    struct rng rng;
+    rng_init(&rng, test_seed());
+    timeline_init(&tl);
+    things_init(things, COUNT);
+    for (size_t i = 0; i < COUNT; i++)
+        timeline_add(&tl, &things[i].moment, things[i].at = rng_between(&rng, 0, COUNT / 2));
+    timeline_check(&tl);
+    ck_assert_uint_eq(tl.root->level, 2);
+    struct moment *m;
+    struct thing *last = NULL;
+    size_t popped = 0;
+    for (; (m = timeline_pop_due(&tl, COUNT)) != NULL; popped++) {
+        struct thing *thing = thing_of(m);
+        if (last != NULL)
+            ck_assert(last->at < thing->at || (last->at == thing->at && last < thing));
+        last = thing;
+    }
+    ck_assert_uint_eq(popped, COUNT);
+    ck_assert_uint_eq(mem_used(), 0);
+    free(things);
+}
+END_TEST
+
+/* --- against a sorted array --- */
+
+enum { MODEL_MAX = 1200 };
+
+/* Everything armed, in order. */
+struct model {
+    struct thing *sorted[MODEL_MAX];
+    size_t count;
+};
+
+/* The first position that is later. */
+static size_t model_after(const struct model *model, msec at)
+{
+    size_t low = 0;
+    for (size_t high = model->count; low < high;) {
+        size_t mid = (low + high) / 2;
+        if (model->sorted[mid]->at > at)
+            high = mid;
+        else
+            low = mid + 1;
+    }
+    return low;
+}
+
+static void model_insert(struct model *model, struct thing *thing, msec at)
+{
+    size_t i = model_after(model, at);
+    memmove(&model->sorted[i + 1], &model->sorted[i], (model->count - i) * sizeof(thing));
+    model->sorted[i] = thing;
+    model->count++;
+    thing->at = at;
+}
+
+static void model_remove(struct model *model, const struct thing *thing)
+{
+    size_t i = 0;
+    while (model->sorted[i] != thing)
+        i++;
+    model->count--;
+    memmove(&model->sorted[i], &model->sorted[i + 1], (model->count - i) * sizeof(thing));
+}
+
+static void check_from(const struct timeline *tl, const struct model *model, msec at)
+{
+    size_t after = model_after(model, at), from = at == INT64_MIN ? 0 : model_after(model, at - 1);
+    ck_assert_uint_eq(timeline_count_until(tl, at), after);
+    msec found = 0;
+    struct moment *m = timeline_after(tl, at, &found);
+    ck_assert_ptr_eq(m, after < model->count ? &model->sorted[after]->moment : NULL);
+    if (m != NULL) ck_assert_int_eq(found, model->sorted[after]->at);
+    struct timeline_walk walk;
+    timeline_walk_from(&walk, tl, at);
+    for (size_t i = from; i < model->count && i < from + 100; i++) {
+        ck_assert_ptr_eq(timeline_walk_next(&walk, &found), &model->sorted[i]->moment);
+        ck_assert_int_eq(found, model->sorted[i]->at);
+    }
+    timeline_walk_end(&walk);
+}
+
+static void check_whole(const struct timeline *tl, const struct model *model)
+{
+    struct timeline_walk walk;
+    struct moment *m;
+    msec at;
+    size_t i = 0;
+    timeline_walk_begin(&walk, tl);
+    for (; (m = timeline_walk_next(&walk, &at)) != NULL; i++) {
+        ck_assert_ptr_eq(m, &model->sorted[i]->moment);
+        ck_assert_int_eq(at, model->sorted[i]->at);
+        ck_assert_int_eq(at, timeline_at(tl, m));
+    }
+    ck_assert_uint_eq(i, model->count);
+    timeline_walk_end(&walk);
+}
+
+/* A phase adds or removes more; instants run with the clock, or are few, or anywhere, or extreme.
+ */
+struct phase {
+    unsigned adds, pops, kind;
+    msec clock;
+};
+
+static msec instant_of(struct phase *phase, struct rng *rng)
+{
+    static const msec extremes[] = { INT64_MIN, INT64_MIN + 1, -1, 0, INSTANT_MAX, INT64_MAX };
+    switch (phase->kind) {
+    case 0: return phase->clock += rng_between(rng, 0, 1);
+    case 1: return rng_between(rng, 0, 3);
+    case 2: return rng_between(rng, 0, 100000);
+    case 3: return (phase->clock += rng_between(rng, 0, 1)) + rng_between(rng, 0, 3) * 500;
+    default: return extremes[rng_below(rng, 6)];
+    }
+}
+
+static void model_step(struct timeline *tl, struct model *model, struct thing **things,
+                       struct phase *phase, struct rng *rng)
+{
+    struct thing **place = &things[rng_below(rng, MODEL_MAX)];
+    struct thing *thing = *place;
+    bool armed = moment_armed(&thing->moment);
+    if (rng_chance(rng, phase->pops)) {
+        struct thing *first = model->count == 0 ? NULL : model->sorted[0];
+        msec now = rng_chance(rng, 80) ? INT64_MAX : instant_of(phase, rng);
+        if (first != NULL && first->at > now) first = NULL;
+        ck_assert_ptr_eq(timeline_pop_due(tl, now), first == NULL ? NULL : &first->moment);
+        if (first != NULL) model_remove(model, first);
+    } else if (armed && rng_chance(rng, 5)) {
+        struct thing *now = malloc(sizeof(*now));
+        *now = *thing;
+        timeline_moved(tl, &thing->moment, &now->moment);
+        for (size_t i = 0; i < model->count; i++)
+            if (model->sorted[i] == thing) model->sorted[i] = now;
+        free(thing);
+        *place = now;
+    } else if (rng_chance(rng, phase->adds)) {
+        msec at = instant_of(phase, rng);
+        if (armed) model_remove(model, thing);
+        model_insert(model, thing, at);
+        timeline_move(tl, &thing->moment, at);
+    } else {
+        if (armed) model_remove(model, thing);
+        timeline_cancel(tl, &thing->moment);
+    }
+}
+
+START_TEST(random_programs_agree_with_a_sorted_array)
+{
+    enum { STEPS = 8000, PHASE = 500 };
+    static struct thing *things[MODEL_MAX];
+    static struct model model;
+    struct phase phase = { .adds = 50 };
+    struct timeline tl;
+    struct rng rng;
+    rng_init(&rng, test_seed());
+    timeline_init(&tl);
+    for (size_t i = 0; i < MODEL_MAX; i++) {
+        things[i] = malloc(sizeof(*things[i]));
+        moment_init(&things[i]->moment);
+    }
+    for (int i = 0; i < STEPS; i++) {
+        if (i % PHASE == 0) {
+            phase.adds = (unsigned)rng_between(&rng, 5, 100);
+            phase.pops = rng_chance(&rng, 50) ? 0 : (unsigned)rng_between(&rng, 0, 70);
+            phase.kind = (unsigned)rng_below(&rng, 5);
+        }
+        model_step(&tl, &model, things, &phase, &rng);
+        timeline_check(&tl);
+        ck_assert_uint_eq(timeline_count(&tl), model.count);
+        ck_assert_int_eq(timeline_next(&tl), model.count == 0 ? NEVER : model.sorted[0]->at);
+        check_from(&tl, &model, instant_of(&phase, &rng));
+        if (model.count > 0) {
+            uint32_t nth = (uint32_t)rng_below(&rng, model.count);
+            ck_assert_ptr_eq(timeline_nth(&tl, nth), &model.sorted[nth]->moment);
+            ck_assert_ptr_eq(timeline_first(&tl), &model.sorted[0]->moment);
+        }
+        if (i % 100 == 0) check_whole(&tl, &model);
+    }
+    timeline_drop(&tl);
+    ck_assert_uint_eq(mem_used(), 0);
+    for (size_t i = 0; i < MODEL_MAX; i++)
+        free(things[i]);
+}
+END_TEST
+
+static void cancel_from_to(struct timeline *tl, struct thing *things, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++)
+        timeline_cancel(tl, &things[i].moment);
+}
+
+START_TEST(what_came_to_the_front_of_a_node_is_found_when_that_is_joined_to_another)
+{
+    enum { NODE = TIMELINE_LEAF_MAX * TIMELINE_INNER_MAX, COUNT = 3 * NODE };
+    static struct thing things[COUNT];
+    struct timeline tl;
+    timeline_init(&tl);
+    things_init(things, COUNT);
+    for (size_t i = 0; i < COUNT; i++)
+        timeline_add(&tl, &things[i].moment, (msec)i);
+    /* The second node loses its first leaf, and gets something from that leaf's time. */
+    cancel_from_to(&tl, things, NODE, NODE + TIMELINE_LEAF_MAX);
+    timeline_add(&tl, &things[NODE + 1].moment, NODE + 1);
+    /* Too few are left in the first two. */
+    uint32_t nodes = tl.inner_count;
+    cancel_from_to(&tl, things, NODE * 3 / 2, NODE * 2);
+    cancel_from_to(&tl, things, 0, NODE * 4 / 5);
+    ck_assert_uint_lt(tl.inner_count, nodes);
+    timeline_check(&tl);
+    ck_assert_uint_eq(timeline_count_until(&tl, NODE + 1), NODE - NODE * 4 / 5 + 1);
+    timeline_drop(&tl);
+}
+END_TEST
+
+/* The model's order is too slow for so many: positions, instants and counts must agree. */
+static void check_position(const struct timeline *tl, uint32_t i)
+{
+    struct thing *thing = thing_of(timeline_nth(tl, i));
+    ck_assert_int_eq(timeline_at(tl, &thing->moment), thing->at);
+    size_t before = timeline_count_until(tl, thing->at - 1);
+    size_t after = timeline_count_until(tl, thing->at);
+    ck_assert(before <= i && i < after);
+    ck_assert_int_eq(thing_of(timeline_nth(tl, (uint32_t)before))->at, thing->at);
+    struct timeline_walk walk;
+    msec at;
+    timeline_walk_from(&walk, tl, thing->at);
+    ck_assert_ptr_eq(timeline_walk_next(&walk, &at), timeline_nth(tl, (uint32_t)before));
+    timeline_walk_end(&walk);
+}
+
+/* So many random steps of which so many in a hundred add or move. */
+static void steps(struct timeline *tl, struct thing *things, size_t count, int steps, unsigned adds,
+                  struct rng *rng)
+{
+    for (int i = 0; i < steps; i++) {
+        struct thing *thing = &things[rng_below(rng, count)];
+        if (rng_chance(rng, adds))
+            timeline_move(tl, &thing->moment, thing->at = rng_between(rng, 0, 100000));
+        else
+            timeline_cancel(tl, &thing->moment);
+    }
+    timeline_check(tl);
+    for (int i = 0; i < 50; i++)
+        check_position(tl, (uint32_t)rng_below(rng, timeline_count(tl)));
+}
+
+START_TEST(a_deep_tree_grows_and_shrinks_with_its_counts_right)
+{
+    enum { COUNT = 180000 };
+    struct thing *things = calloc(COUNT, sizeof(*things));
+    struct timeline tl;
+    struct rng rng;
+    rng_init(&rng, test_seed());
+    timeline_init(&tl);
+    things_init(things, COUNT);
+    for (int i = 0; i < 4; i++)
+        steps(&tl, things, COUNT, COUNT / 2, 95, &rng);
+    ck_assert_uint_eq(tl.root->level, 2);
+    for (int i = 0; i < 4; i++)
+        steps(&tl, things, COUNT, COUNT, 5, &rng);
+    ck_assert_uint_lt(tl.root->level, 2);
+    timeline_drop(&tl);
+    ck_assert_uint_eq(mem_used(), 0);
+    free(things);
+}
+END_TEST
+
+static double bytes_each(const struct timeline *tl)
+{
+    return (double)timeline_bytes(tl) / timeline_count(tl);
+}
+
+START_TEST(at_most_20_bytes_each_in_any_order)
+{
+    enum { COUNT = 50000 };
+    struct thing *things = calloc(COUNT, sizeof(*things));
+    struct rng rng;
+    rng_init(&rng, test_seed());
+    for (int kind = 0; kind < 5; kind++) {
+        struct timeline tl;
+        timeline_init(&tl);
+        things_init(things, COUNT);
+        for (msec i = 0; i < COUNT; i++) {
+            const msec at[] = { i, rng_between(&rng, 0, COUNT), i + rng_between(&rng, 0, 9) * 2000,
+                                i + rng_between(&rng, 0, 999) * 200, -i };
+            timeline_add(&tl, &things[i].moment, at[kind]);
+        }
+        timeline_check(&tl);
+        ck_assert_msg(bytes_each(&tl) <= 20, "%.2f bytes, kind %d", bytes_each(&tl), kind);
+        for (size_t i = 0; i < COUNT; i += 2)
+            timeline_cancel(&tl, &things[i].moment);
+        timeline_check(&tl);
+        ck_assert_msg(bytes_each(&tl) <= 28, "%.2f bytes, kind %d", bytes_each(&tl), kind);
+        timeline_drop(&tl);
+    }
+    free(things);
+}
+END_TEST
+
+START_TEST(a_drop_in_slices_frees_all_and_no_more_than_asked_for)
+{
+    enum { COUNT = 50000 };
+    static struct thing things[COUNT];
+    struct timeline tl;
+    struct rng rng;
+    rng_init(&rng, test_seed());
+    timeline_init(&tl);
+    things_init(things, COUNT);
+    for (size_t i = 0; i < COUNT; i++)
+        timeline_add(&tl, &things[i].moment, rng_between(&rng, 0, 10000));
+    size_t slices = 0, work = 7;
+    for (; !timeline_drop_some(&tl, &work); slices++) {
+        ck_assert_uint_eq(work, 0);
+        work = 7;
+    }
+    ck_assert_uint_gt(slices, COUNT / 64 / 7);
+    ck_assert_uint_eq(mem_used(), 0);
+    ck_assert_uint_eq(timeline_count(&tl), 0);
+    timeline_check(&tl);
+}
+END_TEST
+
+Suite *test_suite(void)
+{
+    const TTest *const tests[] = {
+        an_empty_timeline_has_nothing_due_and_no_memory,
+        nothing_is_popped_before_it_is_due,
+        equal_instants_come_in_the_order_of_arrival,
+        extreme_instants_are_kept_in_order,
+        cancelling_what_is_idle_does_nothing,
+        an_owner_that_moves_keeps_its_place,
+        random_programs_agree_with_the_model,
+        random_programs_agree_with_a_sorted_array,
+        each_until_visits_exactly_those_that_are_due,
+        a_walk_goes_in_order_and_changes_nothing,
+        memory_follows_the_count,
+        a_tree_of_three_levels_comes_out_in_order,
+        a_deep_tree_grows_and_shrinks_with_its_counts_right,
+        what_came_to_the_front_of_a_node_is_found_when_that_is_joined_to_another,
+        at_most_20_bytes_each_in_any_order,
+        a_drop_in_slices_frees_all_and_no_more_than_asked_for,
+        NULL,
+    };
+    return suite_of("timeline", tests);
+}
