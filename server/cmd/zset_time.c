@@ -115,18 +115,17 @@ static void push_taken(struct call *call, const struct take *take, struct entry 
     }
 }
 
-/* Who waits for a time hears of a wrong destination when something would go there. */
+/* A wrong destination is told of when something would go there, as BLMOVE does. */
 static void cmd_bztsmove(struct call *call)
 {
     struct take take;
     struct entry *to;
     if (!arg_take(call, &take)) return;
-    bool waits_on = call->ready != NULL && !has_come(&take);
-    if (!waits_on && !find_typed(call, 2, TYPE_LIST, &to)) return;
     if (!has_come(&take)) {
         wait_for_time(call, &take);
         return;
     }
+    if (!find_typed(call, 2, TYPE_LIST, &to)) return;
     push_taken(call, &take, entry_or_new(call, 2, to, TYPE_LIST));
     remove_taken(call, &take);
 }

@@ -1,7 +1,7 @@
 """dehydrator_model: what the daemon's dehydrators, and its sorted sets of times, should do.
 
 Knows two databases of keys, the clients that wait, and an instant that it is told; refuses to know
-sockets and how replies are written. As slow and as plain as can be: dictionaries, sorted when asked.
+sockets and how replies are written. As plain as can be: dictionaries, sorted when asked.
 """
 import math
 import re
@@ -92,10 +92,14 @@ class Model:
 
     def begin(self):
         self.events, self.told, self.allowed, self.demanded = {}, set(), set(), set()
+        self.note_due()
+        self.forget_new()
+
+    def forget_new(self):
+        """At a step's end nothing has to be told of them: it was, or was under another name."""
         for _, key in self.dehydrators():
             for element in key.value.values():
                 element.is_new_here = False
-        self.note_due()
 
     def dehydrators(self):
         return [((number, name), key) for number, db in enumerate(self.dbs)
@@ -425,6 +429,7 @@ class Model:
     def rename(self, db, name, to):
         if name not in self.dbs[db]:
             raise Refused(b"ERR no such key")
+        self.forget_new()
         self.dbs[db][to] = self.dbs[db].pop(name)
         return Status(b"OK")
 
@@ -433,17 +438,19 @@ class Model:
         to = 1 - db
         if name not in self.dbs[db] or name in self.dbs[to]:
             return 0
+        self.forget_new()
         self.dbs[to][name] = self.dbs[db].pop(name)
         return 1
 
     def swapdb(self, _db, _first, _second):
+        self.forget_new()
         self.dbs.reverse()
         return Status(b"OK")
 
     def unblock(self, _db, client, how):
         for waiter in [w for w in self.waiting if w.client == client]:
             self.waiting.remove(waiter)
-            self.say(client, NO_ARRAY if how == "TIMEOUT" else Refused(b"UNBLOCKED client unblocked"))
+            self.say(client, NO_ARRAY if how == "TIMEOUT" else Refused(b"UNBLOCKED client "))
             return 1
         return 0
 

@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 """Dehydrators, and sorted sets of times, against a model that one can read in an evening: random
-programs of several clients, some of whom wait, under a clock that only the program moves. After each
-step every client must have received exactly what the model says, and each key's events are its.
+programs of several clients, some of whom wait, under a clock that only the program moves. After
+each step every client must have received exactly what the model says, and each key's events too.
 
 TEST_SEED chooses the programs, PROGRAMS how many. One that fails is made small and printed.
 """
@@ -12,13 +12,15 @@ import re
 from daemon import Daemon, Raw, encode, equal, main, own, read_reply
 from dehydrator_model import NO_ARRAY, NOON, WAITS, Model, Refused, Scores, Status
 
-PROGRAMS = int(os.environ.get("PROGRAMS", "250"))
+PROGRAMS = int(os.environ.get("PROGRAMS", "200"))
 SEED = os.environ.get("TEST_SEED") or str(random.SystemRandom().getrandbits(32))
 STEPS = 100
+TOLD = {"del", "expired", *("rede." + what for what in (
+    "push", "pull", "poll", "ack", "claim", "nack", "reschedule"))}
 TURNS = 8  # of the daemon, in which clients that wake have their replies
 
 
-# --- what a reply is on the wire -----------------------------------------------------------------
+# --- what a reply is on the wire ---------------------------------------------------------------
 
 
 def agrees(wanted, got, version):
@@ -49,7 +51,7 @@ def agrees(wanted, got, version):
     return got == (b"+" if isinstance(wanted, Status) else b"$", wanted)
 
 
-# --- the clients -----------------------------------------------------------------------------------
+# --- the clients -------------------------------------------------------------------------------
 
 
 class Client(Raw):
@@ -102,7 +104,8 @@ class Crowd:
         return all(waiter.client != name for waiter in self.model.waiting)
 
     def is_open(self, name, words):
-        """Who has nothing to move may hear of a wrong destination now or when there is something."""
+        """Who has nothing to move may hear of a wrong destination now, or when there is something.
+        """
         there = self.model.dbs[WHO[name][1]].get(words[2] if words[0] == "BZTSMOVE" else None)
         return there is not None and there.kind != "list"
 
@@ -187,7 +190,7 @@ class Crowd:
             where, event = (int(db), key), event.decode()
             if event == "rede.due":
                 due.add(where)
-            elif event in ("del", "expired") or event.startswith("rede.") and event != "rede.update":
+            elif event in TOLD:
                 got.setdefault(where, []).append(event)
         model = self.model
         if got != model.events:
@@ -228,7 +231,8 @@ class Author:
     def some(self, claimed=False):
         """A key and ids, most of which are there."""
         rng, many = self.rng, self.rng.choice([1, 1, 1, 2, 3, 7])
-        there = [(name, [i for i, e in key.value.items() if not claimed or self.model.is_claimed(e)])
+        is_claimed = self.model.is_claimed
+        there = [(name, [i for i, e in key.value.items() if not claimed or is_claimed(e)])
                  for (_, name), key in self.model.dehydrators()]
         name, ids = rng.choice([one for one in there if one[1]] or [(rng.choice(NAMES), self.ids)])
         return [name, *(rng.choice(ids if rng.random() < 0.8 else self.ids) for _ in range(many))]
@@ -340,7 +344,8 @@ class Author:
         if roll < 0.29:
             return "scan", who, rng.choice(NAMES), rng.choice([1, 3, 10, 1000])
         if roll < 0.38:
-            return "multi", who, *[self.command(rng.random() < 0.2) for _ in range(rng.randint(1, 5))]
+            commands = [self.command(rng.random() < 0.2) for _ in range(rng.randint(1, 5))]
+            return "multi", who, *commands
         return "do", who, self.command(WAITS if len(free) > 1 else False)
 
 

@@ -46,6 +46,10 @@ class Link(Raw):
         self.send(b"".join(encode(*line) for line in lines))
         return plain(read_reply([self.reply() for _ in lines][-1])[0])
 
+    def pass_time(self, seconds):
+        """Waits for what nobody pushes."""
+        equal(self.ask("REDE.BPOLL", "nothing", f"{seconds:.3f}"), None)
+
 
 # --- a worker ------------------------------------------------------------------------------------
 
@@ -79,14 +83,15 @@ class Worker:
             for ident, payload, deliveries in claims:
                 self.note("claim", ident.decode(), payload.decode(), deliveries, began, msec())
             if self.rng.random() < 0.02:
-                time.sleep(LEASE_MSEC / 1000 * 1.5)  # the work that takes longer than the lease
+                self.link.pass_time(LEASE_MSEC / 1000 * 1.5)  # a claim that takes too long
             for ident, _, _ in claims:
                 self.finish(ident.decode())
 
     def finish(self, ident):
         self.may_die()
         if self.rng.random() < 0.05:
-            self.note("nack", ident, self.link.ask("REDE.NACK", KEY, 5, ident))
+            self.note("nack", ident)
+            self.link.ask("REDE.NACK", KEY, 5, ident)
             return
         self.note("try", ident)
         self.link.send(encode("REDE.XACK", KEY, ident))
@@ -121,14 +126,15 @@ class Gang:
             self.pids.add(self.fork())
 
     def fork(self):
-        pid, parent = os.fork(), os.getpid()
+        pid = os.fork()
         if pid == 0:
             try:
                 signal.signal(signal.SIGALRM, signal.SIG_DFL)
                 ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
                 Worker(self.daemon.path, self.log, random.Random(f"{SEED}-{self.started}")).run()
             except BaseException:  # pylint: disable=broad-except
-                os.write(self.log, b"error " + traceback.format_exc().encode().replace(b"\n", b" | ") + b"\n")
+                wrong = traceback.format_exc().replace("\n", " | ")
+                os.write(self.log, f"error {wrong}\n".encode())
             finally:
                 os._exit(1)
         return pid
@@ -181,7 +187,7 @@ def work(daemon, log):
             if producer.left:
                 producer.push_some()
             gang.fill()
-            time.sleep(gang.rng.uniform(0, 2 * KILL_EACH))  # in which workers work
+            producer.link.pass_time(gang.rng.uniform(0.001, 2 * KILL_EACH))
             gang.kill_one()
         assert gang.killed >= 10, f"only {gang.killed} workers were killed"
         return events_of(listener)
@@ -236,7 +242,7 @@ def killed_workers_lose_nothing_and_get_nothing_early():
         every = {f"id{number}" for number in range(1, ELEMENTS + 1)}
         equal(every - story.tried, set(), "nobody acknowledged")
         equal(len(story.done), len(set(story.done)), "acknowledged twice")
-        equal((events["rede.push"], events["rede.ack"]), (ELEMENTS, ELEMENTS), "as the daemon counts")
+        equal((events["rede.push"], events["rede.ack"]), (ELEMENTS, ELEMENTS), "counted")
         assert any(claims[-1][1] > 1 for claims in story.claims.values()), "no lease has ended"
 
 

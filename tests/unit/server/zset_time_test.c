@@ -135,7 +135,6 @@ START_TEST(arguments_are_refused_in_redis_words)
         { "BZTSMOVE s l 1 0", WRONGTYPE },
         { "BZTSMOVE z s 1 0", WRONGTYPE },
         { "BZTSMOVE z z 1 0", WRONGTYPE },
-        { "BZTSMOVE missing s 1 0", WRONGTYPE },
     };
     REFUSED(refused);
     end();
