@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "server/log.h"
+#include "server/lookahead.h"
 #include "server/multi.h"
 #include "store/mem.h"
 
@@ -27,6 +28,7 @@ enum {
     MAX_QUERY_ANON = 1 << 20,  /* bytes of unanswered input before AUTH */
     KEPT_ARGS = 1024,          /* a longer list of arguments is given back */
     SMALL_INPUT = 64 * 1024,   /* a buffer of up to this need not shrink */
+    TICK_USEC = 200,           /* after which the time is looked at again */
     LAST_READS = 4,            /* before closing; see part() */
     PAUSE_LOOK = 60 * 1000,    /* milliseconds after which a pause is looked at again */
 };
@@ -119,7 +121,6 @@ static bool run_request(struct client *client, const char *input)
 {
     const struct clients_wiring *w = &client->all->w;
     if (client->reader.argc == 0) return true;
-    clock_tick(w->clock);
     client_bound_output(client);
     if (!dispatch_request(w->dispatch, &client->session, client->reader.argc,
                           borrow_argv(client, input)))
@@ -146,16 +147,31 @@ void client_list_to_run(struct client *client)
     loop_timer_set(client->all->run_timer, 0);
 }
 
+/* The time is what it is when a turn's requests begin, and read anew only after slow ones. */
+static int64_t tick(const struct clients *all)
+{
+    clock_tick(all->w.clock);
+    observe_turn(all->w.dispatch->observer);
+    return all->w.dispatch->observer->last_usec;
+}
+
 /* Runs what is whole, within this turn's share; returns how many bytes that took. */
 static size_t run_requests(struct client *client, const char *data, size_t len)
 {
     const struct conf *conf = client->all->w.conf;
+    const struct dispatch *dispatch = client->all->w.dispatch;
     size_t used = 0;
+    unsigned ahead = 0; /* requests that lookahead has seen */
+    int64_t ticked = tick(client->all);
     for (int left = REQUESTS_PER_TURN; used < len && may_run(client); left--) {
         if (left == 0) {
             client_list_to_run(client);
             break;
         }
+        if (ahead-- == 0)
+            ahead = lookahead(&dispatch->store->databases[client->session.db], data + used,
+                              len - used) -
+                    1;
         struct resp_limits limits = { .max_bulk = conf->proto_max_bulk_len,
                                       .max_args = INT32_MAX,
                                       .max_line = MAX_LINE,
@@ -172,6 +188,7 @@ static size_t run_requests(struct client *client, const char *data, size_t len)
             break;
         }
         used += client->reader.consumed;
+        if (dispatch->observer->last_usec - ticked >= TICK_USEC) ticked = tick(client->all);
     }
     return used;
 }

@@ -191,7 +191,7 @@ void dispatch_call(struct dispatch *dispatch, struct call *call)
                            pause_now(&dispatch->pause, call->txn->now) != PAUSE_NONE;
     dispatch->stats->commands++;
     struct observer *observer = dispatch->observer;
-    int64_t began = observer != NULL ? observe_begin() : 0;
+    int64_t began = observer != NULL ? observe_begin(observer) : 0;
     call->command.row->run(call);
     if ((call->command.row->flags & READONLY) && tracking_wants_reads(call->session))
         note_reads(dispatch, call);

@@ -74,9 +74,14 @@ void observe_rejected(struct observer *observer, const struct call *call)
     count_error(observer, call);
 }
 
-int64_t observe_begin(void)
+void observe_turn(struct observer *observer)
 {
-    return clock_mono_usec();
+    observer->last_usec = clock_mono_usec();
+}
+
+int64_t observe_begin(const struct observer *observer)
+{
+    return observer->last_usec;
 }
 
 static void count_call(const struct call *call, int64_t usec, bool tracked)
@@ -136,7 +141,8 @@ void observe_end(struct observer *observer, const struct call *call, int64_t beg
 {
     const struct conf *conf = observer->conf;
     unsigned flags = call->command.row->flags;
-    int64_t usec = clock_mono_usec() - began;
+    observer->last_usec = clock_mono_usec();
+    int64_t usec = observer->last_usec - began;
     if (usec < 0) usec = 0;
     count_call(call, usec, conf->latency_tracking);
     count_error(observer, call);

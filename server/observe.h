@@ -27,14 +27,18 @@ struct observer {
     struct latency latency;
     struct monitor *monitor;
     struct dict errors; /* struct error_count by code */
+    int64_t last_usec;  /* monotonic: when the last call ended, or the turn began */
 };
 
 void observer_init(struct observer *observer, const struct conf *conf, const struct clock *clock);
 void observer_drop(struct observer *observer);
 void observer_reset(struct observer *observer, struct commands *commands); /* CONFIG RESETSTAT */
 
-/* Around a call that runs; begin returns what end wants. */
-int64_t observe_begin(void);
+/* Requests come to be run: what they take counts from now on. */
+void observe_turn(struct observer *observer);
+/* Around a call that runs; begin returns what end wants. A call begins when the one before it in
+ * its turn has ended, so that the clock is read once for each. */
+int64_t observe_begin(const struct observer *observer);
 void observe_end(struct observer *observer, const struct call *call, int64_t began);
 /* A slice of expiry took so long. */
 void observe_expiry(struct observer *observer, int64_t usec);

@@ -270,6 +270,25 @@ void *dict_find(const struct dict *dict, struct bytes key)
     return slot == NULL ? NULL : element_in(*slot);
 }
 
+uint64_t dict_hint_bucket(const struct dict *dict, struct bytes key)
+{
+    uint64_t hash = hash_of(key);
+    __builtin_prefetch(bucket_at(dict, bucket_index(dict, hash)));
+    return hash;
+}
+
+void *dict_hint_element(const struct dict *dict, uint64_t hash)
+{
+    const struct dict_bucket *bucket = bucket_at(dict, bucket_index(dict, hash));
+    for (unsigned i = 0; i < SLOTS; i++) {
+        uint64_t slot = bucket->slots[i];
+        if (((slot ^ hash) & ~ADDRESS_MASK) != 0 || slot == 0) continue;
+        __builtin_prefetch(element_in(slot));
+        return element_in(slot);
+    }
+    return NULL;
+}
+
 void dict_add(struct dict *dict, void *element)
 {
     ensure(element != NULL && ((uint64_t)(uintptr_t)element & ~ADDRESS_MASK) == 0,

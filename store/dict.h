@@ -46,6 +46,12 @@ void *dict_find(const struct dict *dict, struct bytes key); /* NULL if absent. O
 void dict_add(struct dict *dict, void *element);            /* its key must be absent. O(1) */
 void *dict_remove(struct dict *dict, struct bytes key);     /* the element, or NULL. O(1) */
 
+/* For looking ahead: asks for the memory that a dict_find of the key will touch, first the bucket,
+ * and with what that returned, later, the element: perhaps another one's, or NULL. Nothing is
+ * waited for. The dict is not empty. */
+uint64_t dict_hint_bucket(const struct dict *dict, struct bytes key);
+void *dict_hint_element(const struct dict *dict, uint64_t hash);
+
 /* The element under the same key has moved from `old` to `now` in memory. `old` may be freed
  * already: only its address is used; the key is read from `now`. */
 void dict_moved(struct dict *dict, const void *old, void *now);

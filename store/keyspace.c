@@ -50,6 +50,21 @@ struct entry *keyspace_find(const struct keyspace *ks, struct bytes key)
     return dict_find(&ks->dict, key);
 }
 
+uint64_t keyspace_hint_bucket(const struct keyspace *ks, struct bytes key)
+{
+    return dict_hint_bucket(&ks->dict, key);
+}
+
+const struct entry *keyspace_hint_entry(const struct keyspace *ks, uint64_t hash)
+{
+    return dict_hint_element(&ks->dict, hash);
+}
+
+void keyspace_hint_value(const struct entry *entry)
+{
+    __builtin_prefetch(entry->object.any);
+}
+
 struct entry *keyspace_add(struct keyspace *ks, struct bytes key, struct object object)
 {
     ensure(key.len <= UINT32_MAX, "key of %zu bytes", key.len);
