@@ -1,7 +1,9 @@
-/* dehydrator: each element is one allocation, in a table by its id and in a timeline by its
- * deadline. Knows ids, payloads and instants; refuses to know keys, commands and now. */
+/* dehydrator: each element is one allocation, in a table by its id, in a timeline by its deadline,
+ * and while it is claimed in an agenda by the end of its lease. Knows ids, payloads and instants;
+ * refuses to know keys, commands and now. */
 #include "store/dehydrator.h"
 
+#include "store/agenda.h"
 #include "store/dict.h"
 #include "store/ensure.h"
 #include "store/mem.h"
@@ -9,24 +11,29 @@
 enum {
     SHORT_ID = (1 << 12) - 1, /* the longest lengths that the head has room for */
     SHORT_PAYLOAD = (1 << 16) - 1,
-    EXACT_DEADLINES = 10000, /* counted one by one */
+    EXACT_DEADLINES = 1000, /* counted one by one */
 };
 
-/* Behind the head: the lengths as two uint32_t if it is long, deliveries as one uint32_t if it was
- * ever claimed, the id, the payload. A short one that nobody claims has 8 bytes besides its texts.
+/* Behind the head: the lengths as two uint32_t if it is long; deliveries and the lease if it was
+ * ever claimed; the id; the payload. A short one that nobody claims has 8 bytes besides its texts.
  */
 struct element {
     struct moment deadline;
     uint32_t id_len : 12, payload_len : 16;
-    uint32_t is_long : 1, was_claimed : 1, is_claimed : 1;
+    uint32_t is_long : 1, was_claimed : 1;
     char data[];
+};
+
+struct claim {
+    uint32_t deliveries;
+    struct deadline lease; /* armed while it is claimed */
 };
 
 struct dehydrator {
     struct dict elements;
     struct timeline timeline; /* every element is armed in it */
     size_t bytes;             /* of the elements and this struct */
-    size_t claimed;           /* elements with is_claimed */
+    struct agenda leases;     /* those of claimed elements, until their ends are noticed */
     msec announced;           /* what is due by then has been told of */
 };
 
@@ -52,12 +59,21 @@ static size_t lengths_size(bool is_long)
 
 static size_t texts_offset(bool is_long, bool was_claimed)
 {
-    return lengths_size(is_long) + (was_claimed ? sizeof(uint32_t) : 0);
+    return lengths_size(is_long) + (was_claimed ? sizeof(struct claim) : 0);
 }
 
-static uint32_t deliveries_of(const struct element *element)
+/* NULL: it was never claimed. Aligned: everything ahead of it is of four bytes. */
+static struct claim *claim_of(const struct element *element)
 {
-    return element->was_claimed ? word_get(element->data + lengths_size(element->is_long)) : 0;
+    if (!element->was_claimed) return NULL;
+    return (struct claim *)(void *)((char *)(uintptr_t)element->data +
+                                    lengths_size(element->is_long));
+}
+
+static bool is_claimed(const struct element *element)
+{
+    const struct claim *claim = claim_of(element);
+    return claim != NULL && deadline_armed(&claim->lease);
 }
 
 struct bytes element_id(const struct element *element)
@@ -100,23 +116,23 @@ static struct element *element_new(struct dehydrator *dehydrator, struct bytes i
     element->payload_len = is_long ? 0 : (uint32_t)payload.len & SHORT_PAYLOAD;
     element->is_long = is_long;
     element->was_claimed = was_claimed;
-    element->is_claimed = stage->claimed;
     if (is_long) {
         word_put(element->data, (uint32_t)id.len);
         word_put(element->data + sizeof(uint32_t), (uint32_t)payload.len);
     }
-    if (was_claimed) word_put(element->data + lengths_size(is_long), stage->deliveries);
+    if (was_claimed) {
+        claim_of(element)->deliveries = stage->deliveries;
+        deadline_init(&claim_of(element)->lease);
+    }
     char *texts = element->data + offset;
     if (id.len > 0) memcpy(texts, id.data, id.len);
     if (payload.len > 0) memcpy(texts + id.len, payload.data, payload.len);
     dehydrator->bytes += mem_size(element);
-    dehydrator->claimed += stage->claimed;
     return element;
 }
 
 static void element_free(struct dehydrator *dehydrator, struct element *element)
 {
-    dehydrator->claimed -= element->is_claimed;
     dehydrator->bytes -= mem_size(element);
     mem_free(element);
 }
@@ -129,8 +145,25 @@ static struct element *element_remade(struct dehydrator *dehydrator, struct elem
     now->deadline = old->deadline;
     dict_moved(&dehydrator->elements, old, now);
     timeline_moved(&dehydrator->timeline, &old->deadline, &now->deadline);
+    if (is_claimed(old)) {
+        claim_of(now)->lease = claim_of(old)->lease;
+        agenda_moved(&dehydrator->leases, &claim_of(now)->lease);
+    }
     element_free(dehydrator, old);
     return now;
+}
+
+/* The claim is what the stage says. One that was never claimed and is not now has none. */
+static void set_claim(struct dehydrator *dehydrator, struct element *element,
+                      const struct stage *stage)
+{
+    struct claim *claim = claim_of(element);
+    if (claim == NULL) return;
+    claim->deliveries = stage->deliveries;
+    if (stage->claimed)
+        agenda_move(&dehydrator->leases, &claim->lease, stage->at);
+    else
+        agenda_cancel(&dehydrator->leases, &claim->lease);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -141,7 +174,7 @@ struct dehydrator *dehydrator_new(void)
     dict_init(&dehydrator->elements, &elements_type);
     timeline_init(&dehydrator->timeline);
     dehydrator->bytes = mem_size(dehydrator);
-    dehydrator->claimed = 0;
+    agenda_init(&dehydrator->leases);
     dehydrator->announced = INT64_MIN;
     return dehydrator;
 }
@@ -158,6 +191,7 @@ bool dehydrator_free_some(struct dehydrator *dehydrator, size_t *work)
         element_free(dehydrator, dict_take(&dehydrator->elements));
     if (dict_count(&dehydrator->elements) > 0) return false;
     if (!timeline_drop_some(&dehydrator->timeline, work)) return false;
+    if (!agenda_drop_some(&dehydrator->leases, work)) return false;
     dict_drop(&dehydrator->elements);
     mem_free(dehydrator);
     return true;
@@ -175,18 +209,19 @@ size_t dehydrator_count_due(const struct dehydrator *dehydrator, msec now)
     return timeline_count_until(&dehydrator->timeline, now);
 }
 
+static bool count_one(void *count, struct deadline *lease, msec at)
+{
+    (void)lease;
+    (void)at;
+    ++*(size_t *)count;
+    return true;
+}
+
 size_t dehydrator_count_claimed(const struct dehydrator *dehydrator, msec now)
 {
     size_t ended = 0;
-    if (dehydrator->claimed == 0) return 0;
-    struct dehydrator_walk walk;
-    struct element *element;
-    msec at;
-    dehydrator_walk_from(&walk, dehydrator, dehydrator->announced);
-    while ((element = dehydrator_walk_next(&walk, &at)) != NULL && instant_due(at, now))
-        ended += element->is_claimed;
-    dehydrator_walk_end(&walk);
-    return dehydrator->claimed - ended;
+    agenda_each_until(&dehydrator->leases, now, count_one, &ended);
+    return agenda_count(&dehydrator->leases) - ended;
 }
 
 size_t dehydrator_count_deadlines(const struct dehydrator *dehydrator)
@@ -218,8 +253,9 @@ struct element *dehydrator_first(const struct dehydrator *dehydrator)
 struct stage dehydrator_stage(const struct dehydrator *dehydrator, const struct element *element)
 {
     return (struct stage){ .at = timeline_at(&dehydrator->timeline, &element->deadline),
-                           .deliveries = deliveries_of(element),
-                           .claimed = element->is_claimed };
+                           .deliveries =
+                               claim_of(element) == NULL ? 0 : claim_of(element)->deliveries,
+                           .claimed = is_claimed(element) };
 }
 
 /* ---- changing -------------------------------------------------------------------------------- */
@@ -236,6 +272,7 @@ void dehydrator_push(struct dehydrator *dehydrator, struct bytes id, struct byte
     struct element *element = element_new(dehydrator, id, payload, stage);
     dict_add(&dehydrator->elements, element);
     timeline_add(&dehydrator->timeline, &element->deadline, stage->at);
+    set_claim(dehydrator, element, stage);
     expect(dehydrator, stage->at);
 }
 
@@ -248,15 +285,9 @@ void dehydrator_update(struct dehydrator *dehydrator, struct element *element, s
 struct element *dehydrator_move(struct dehydrator *dehydrator, struct element *element,
                                 const struct stage *stage)
 {
-    if (!element->was_claimed && (stage->claimed || stage->deliveries > 0)) {
+    if (!element->was_claimed && (stage->claimed || stage->deliveries > 0))
         element = element_remade(dehydrator, element, element_payload(element), stage);
-    } else {
-        if (element->was_claimed)
-            word_put(element->data + lengths_size(element->is_long), stage->deliveries);
-        dehydrator->claimed -= element->is_claimed;
-        dehydrator->claimed += stage->claimed;
-        element->is_claimed = stage->claimed;
-    }
+    set_claim(dehydrator, element, stage);
     timeline_move(&dehydrator->timeline, &element->deadline, stage->at);
     expect(dehydrator, stage->at);
     return element;
@@ -264,40 +295,35 @@ struct element *dehydrator_move(struct dehydrator *dehydrator, struct element *e
 
 void dehydrator_remove(struct dehydrator *dehydrator, struct element *element)
 {
-    /* Cancel before freeing: the timeline holds a pointer into the element. */
+    /* Cancel before freeing: timeline and agenda hold pointers into the element. */
     timeline_cancel(&dehydrator->timeline, &element->deadline);
+    if (is_claimed(element)) agenda_cancel(&dehydrator->leases, &claim_of(element)->lease);
     dict_remove(&dehydrator->elements, element_id(element));
     element_free(dehydrator, element);
 }
 
 /* ---- the moment ------------------------------------------------------------------------------ */
 
-msec dehydrator_moment(const struct dehydrator *dehydrator)
+msec dehydrator_news(const struct dehydrator *dehydrator)
 {
     msec at = timeline_next(&dehydrator->timeline);
     if (at == NEVER || at > dehydrator->announced) return at;
     return timeline_after(&dehydrator->timeline, dehydrator->announced, &at) != NULL ? at : NEVER;
 }
 
-static void end_leases(struct dehydrator *dehydrator, msec now)
+msec dehydrator_moment(const struct dehydrator *dehydrator)
 {
-    struct dehydrator_walk walk;
-    struct element *element;
-    msec at;
-    dehydrator_walk_from(&walk, dehydrator, dehydrator->announced);
-    while (dehydrator->claimed > 0 && (element = dehydrator_walk_next(&walk, &at)) != NULL &&
-           instant_due(at, now)) {
-        dehydrator->claimed -= element->is_claimed;
-        element->is_claimed = false;
-    }
-    dehydrator_walk_end(&walk);
+    msec news = dehydrator_news(dehydrator), lease = agenda_next(&dehydrator->leases);
+    return lease < news ? lease : news;
 }
 
-void dehydrator_announce(struct dehydrator *dehydrator, msec now)
+size_t dehydrator_announce(struct dehydrator *dehydrator, msec now, size_t limit)
 {
-    if (now <= dehydrator->announced) return;
-    end_leases(dehydrator, now);
-    dehydrator->announced = now;
+    size_t ended = 0;
+    while (ended < limit && agenda_pop_due(&dehydrator->leases, now) != NULL)
+        ended++;
+    if (now > dehydrator->announced) dehydrator->announced = now;
+    return ended;
 }
 
 /* ---- walking --------------------------------------------------------------------------------- */
@@ -352,13 +378,14 @@ const char *dehydrator_encoding(const struct dehydrator *dehydrator)
 size_t dehydrator_bytes(const struct dehydrator *dehydrator)
 {
     return dehydrator->bytes + dict_bytes(&dehydrator->elements) +
-           timeline_bytes(&dehydrator->timeline);
+           timeline_bytes(&dehydrator->timeline) + agenda_bytes(&dehydrator->leases);
 }
 
 void dehydrator_check(const struct dehydrator *dehydrator)
 {
     dict_check(&dehydrator->elements);
     timeline_check(&dehydrator->timeline);
+    agenda_check(&dehydrator->leases);
     size_t count = dehydrator_count(dehydrator), bytes = mem_size(dehydrator), claimed = 0;
     uint32_t armed = timeline_count(&dehydrator->timeline);
     ensure(count == armed, "%zu elements, %u armed", count, armed);
@@ -368,8 +395,13 @@ void dehydrator_check(const struct dehydrator *dehydrator)
     while ((element = dict_iter_next(&iter)) != NULL) {
         ensure(moment_armed(&element->deadline), "an element without a deadline");
         bytes += mem_size(element);
-        claimed += element->is_claimed;
+        if (!is_claimed(element)) continue;
+        claimed++;
+        msec lease = agenda_at(&dehydrator->leases, &claim_of(element)->lease);
+        msec at = timeline_at(&dehydrator->timeline, &element->deadline);
+        ensure(lease == at, "a lease until %lld, due at %lld", (long long)lease, (long long)at);
     }
     ensure(bytes == dehydrator->bytes, "%zu bytes, total %zu", bytes, dehydrator->bytes);
-    ensure(claimed == dehydrator->claimed, "%zu claimed, count %zu", claimed, dehydrator->claimed);
+    ensure(claimed == agenda_count(&dehydrator->leases), "%zu claimed, %u leases", claimed,
+           agenda_count(&dehydrator->leases));
 }

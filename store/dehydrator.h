@@ -25,9 +25,9 @@ bool dehydrator_free_some(struct dehydrator *dehydrator, size_t *work); /* as li
 size_t dehydrator_count(const struct dehydrator *dehydrator);
 /* Of them due by now (a lease that has ended included), and claimed still. O(log n) */
 size_t dehydrator_count_due(const struct dehydrator *dehydrator, msec now);
-/* O(log n + leases that ended since the last dehydrator_announce) */
+/* O(1), and leases that ended and were not noticed yet */
 size_t dehydrator_count_claimed(const struct dehydrator *dehydrator, msec now);
-/* Different deadlines: exact up to 10,000, beyond that estimated from the first ones. */
+/* Different deadlines: exact up to 1000, beyond that estimated from the first ones. */
 size_t dehydrator_count_deadlines(const struct dehydrator *dehydrator);
 msec dehydrator_next(
     const struct dehydrator *dehydrator); /* the first deadline; NEVER if empty. O(1) */
@@ -55,7 +55,7 @@ void dehydrator_remove(struct dehydrator *dehydrator, struct element *element); 
 
 struct bytes element_id(const struct element *element); /* borrowed, as the payload */
 struct bytes element_payload(const struct element *element);
-/* As it was left: `claimed` stays true when the lease has ended, until it is announced. */
+/* As it was left: `claimed` stays true when the lease has ended, until that is noticed. */
 struct stage dehydrator_stage(const struct dehydrator *dehydrator, const struct element *element);
 static inline bool stage_is_due(const struct stage *stage, msec now)
 {
@@ -66,12 +66,16 @@ static inline bool stage_is_claimed(const struct stage *stage, msec now)
     return stage->claimed && !stage_is_due(stage, now);
 }
 
-/* ---- the moment: when an element falls due of which nobody has been told yet ---- */
+/* ---- the moment: when there is something to tell or to notice ---- */
 
-msec dehydrator_moment(const struct dehydrator *dehydrator); /* or NEVER. O(log n) */
-/* Everybody has been told of what is due by now; leases that have ended are no claims any more.
- * What comes to lie before it later (a push that is due at once) will be told of again. */
-void dehydrator_announce(struct dehydrator *dehydrator, msec now);
+/* The first deadline of which nobody has been told, or NEVER. O(log n) */
+msec dehydrator_news(const struct dehydrator *dehydrator);
+/* That, or the end of a lease that has not been noticed; NEVER: neither. O(log n) */
+msec dehydrator_moment(const struct dehydrator *dehydrator);
+/* Everybody has been told of what is due by now; at most `limit` leases that have ended are
+ * noticed: their elements are claims no more. Returns how many. What comes to lie before now later
+ * (a push that is due at once) is news again. */
+size_t dehydrator_announce(struct dehydrator *dehydrator, msec now, size_t limit);
 
 /* In order, without removing; the dehydrator must not change meanwhile. */
 struct dehydrator_walk {

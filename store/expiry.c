@@ -1,6 +1,7 @@
 /* expiry: keys and members that are dead leave, the earliest of all databases first. */
 #include "store/expiry.h"
 
+#include "store/ensure.h"
 #include "store/txn.h"
 
 static struct keyspace *earliest(struct store *store, msec now)
@@ -17,19 +18,19 @@ static struct keyspace *earliest(struct store *store, msec now)
     return first;
 }
 
-/* What falls due first in the keyspace: a key, elements, or members that share their deadline. Not
- * more at once: members of other keys may be due before this one's next. */
-static size_t expire_first(struct txn *txn, struct keyspace *ks, size_t budget)
+size_t expiry_first(struct txn *txn, size_t budget)
 {
-    struct entry *entry = keyspace_first_due(ks, txn->now);
-    msec moment = keyspace_next_due(ks);
+    struct entry *entry = keyspace_first_due(txn->ks, txn->now);
+    msec moment = keyspace_next_due(txn->ks);
+    size_t done = 1;
     if (instant_of_death(entry->expires_at) <= moment)
         txn_key_drop(txn, entry, EVENT_EXPIRED);
     else if (entry->object.type == TYPE_DEHYDRATOR)
-        txn_rede_announce(txn, entry);
+        done = txn_rede_announce(txn, entry, budget);
     else
-        return txn_member_purge(txn, &entry, moment - 1, budget);
-    return 1;
+        done = txn_member_purge(txn, &entry, moment - 1, budget);
+    ensure(done > 0, "nothing to do at %lld", (long long)moment);
+    return done;
 }
 
 size_t expiry_run(struct store *store, msec now, size_t budget)
@@ -41,7 +42,7 @@ size_t expiry_run(struct store *store, msec now, size_t budget)
     size_t done = 0;
     for (; ks != NULL && done < budget; ks = earliest(store, now)) {
         txn_call(&txn, ks->db);
-        done += expire_first(&txn, ks, budget); /* not what is left: a small group stays whole */
+        done += expiry_first(&txn, budget); /* not what is left: a small group stays whole */
     }
     txn_commit(&txn);
     return done;

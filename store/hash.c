@@ -485,6 +485,11 @@ void hash_each_until(const struct hash *hash, msec until,
 
 /* ---- what it is told as, and takes --------------------------------------------------------- */
 
+const struct dict *hash_table(const struct hash *hash)
+{
+    return hash->table == NULL ? NULL : &hash->table->pairs;
+}
+
 const char *hash_encoding(const struct hash *hash)
 {
     return hash->hashtable ? "hashtable" : "listpack";

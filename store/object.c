@@ -325,6 +325,16 @@ bool object_all_dead(const struct object *object, msec now)
     return dead == count;
 }
 
+const struct dict *object_table(const struct object *object)
+{
+    switch (object->type) {
+    case TYPE_SET: return set_table(object->set);
+    case TYPE_HASH: return hash_table(object->hash);
+    case TYPE_ZSET: return zset_table(object->zset);
+    default: return NULL;
+    }
+}
+
 const char *type_name(enum type type)
 {
     return ops_of(type)->name;

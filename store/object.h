@@ -71,6 +71,9 @@ void object_each_until(const struct object *object, msec until,
  * deadline, was to live longer. */
 bool object_all_dead(const struct object *object, msec now);
 
+/* The table by member of a large set, hash or sorted set, for looking ahead; else NULL. */
+const struct dict *object_table(const struct object *object);
+
 const char *type_name(enum type type); /* as TYPE answers */
 void object_check(const struct object *object);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "store/ensure.h"
+#include "store/expiry.h"
 #include "store/lag.h"
 #include "store/mem.h"
 
@@ -20,14 +21,9 @@ static struct entry *entry_of(struct deadline *d)
 
 bool outlook_settle(struct txn *txn, size_t budget)
 {
-    struct entry *entry;
-    while ((entry = keyspace_first_due(txn->ks, txn->now)) != NULL) {
+    while (keyspace_first_due(txn->ks, txn->now) != NULL) {
         if (budget == 0 || txn->no_expiry) return false;
-        size_t done = 1;
-        if (instant_dead(entry->expires_at, txn->now))
-            txn_key_drop(txn, entry, EVENT_EXPIRED);
-        else
-            done = txn_member_purge(txn, &entry, txn->now - 1, budget);
+        size_t done = expiry_first(txn, budget);
         budget -= done < budget ? done : budget;
     }
     return true;

@@ -403,6 +403,11 @@ void set_each_until(const struct set *set, msec until,
 
 /* ---- name, memory, self-check ---- */
 
+const struct dict *set_table(const struct set *set)
+{
+    return set->table == NULL ? NULL : &set->table->members;
+}
+
 const char *set_encoding(const struct set *set)
 {
     return set->hashtable ? "hashtable" : "intset";

@@ -8,13 +8,15 @@ static bool is_dead(const struct txn *txn, const struct entry *entry)
     return txn->origin != FROM_REPLAY && entry_dead(entry, txn->now);
 }
 
+enum { NOTICED = 64 }; /* ended leases of a dehydrator at each access */
+
 /* Members that are due leave, elements that are due are told of. NULL: the last member left, and
  * the key went too. */
 static struct entry *settle_inside(struct txn *txn, struct entry *entry)
 {
     if (object_moment(&entry->object) > txn->now) return entry;
     if (!type_has_members(entry->object.type)) {
-        if (!txn->no_expiry) txn_rede_announce(txn, entry);
+        if (!txn->no_expiry) txn_rede_announce(txn, entry, NOTICED);
         return entry;
     }
     if (txn->no_expiry && object_all_dead(&entry->object, txn->now)) return NULL;

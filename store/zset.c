@@ -454,6 +454,11 @@ void zset_each_until(const struct zset *zset, msec until,
 
 /* ---- what it is told as, and takes --------------------------------------------------------- */
 
+const struct dict *zset_table(const struct zset *zset)
+{
+    return zset->table == NULL ? NULL : &zset->table->members;
+}
+
 const char *zset_encoding(const struct zset *zset)
 {
     return zset->skiplist ? "skiplist" : "listpack";

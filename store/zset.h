@@ -13,6 +13,7 @@
 
 #include "store/agenda.h"
 #include "store/bytes.h"
+#include "store/dict.h"
 #include "store/instant.h"
 #include "store/packed.h"
 #include "store/ranked.h"
@@ -68,6 +69,9 @@ void zset_each_until(const struct zset *zset, msec until,
 
 /* Of a large one's deadlines, to look at in parts; NULL: it is small, or has none. */
 const struct agenda *zset_agenda(const struct zset *zset);
+
+/* Its table by member, for looking ahead; NULL while it is small. */
+const struct dict *zset_table(const struct zset *zset);
 
 const char *
 zset_encoding(const struct zset *zset); /* listpack (<= 128 members, <= 64 bytes) or skiplist */

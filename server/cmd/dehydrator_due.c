@@ -251,7 +251,7 @@ static const struct command rows[] = {
     { .name = "REDE.CLAIM",
       .run = cmd_claim,
       .arity = -3,
-      .flags = WRITE | GROWS | BLOCKING,
+      .flags = WRITE | BLOCKING,
       .keys = { .first = 1, .last = 1, .step = 1 },
       .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE,
       .group = "dehydrator",

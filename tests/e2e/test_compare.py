@@ -39,6 +39,7 @@ DIFFERS = {
     "PEXPIREAT k 9223372036854775807": LAST_MSEC,
     "SET k v PXAT 9223372036854775807": LAST_MSEC,
     "CONFIG SET notify-keyspace-events Q": "the letters S T I V are legal here",
+    "CONFIG SET proto-max-bulk-len 1": "an argument may have 2 GiB at most, and the error says so",
     "TTL a b": "a second argument is a member, as KeyDB takes it",
     "CONFIG SET port x": "the port is chosen at start and stays",
     "Publishing to oneself in MULTI: EXEC":

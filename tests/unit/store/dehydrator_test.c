@@ -173,7 +173,7 @@ static void step(struct rng *rng, struct dehydrator *dehydrator, bool grow)
     ck_assert((element != NULL) == model[n].in);
     if (rng_chance(rng, 2)) {
         msec now = rng_between(rng, -21, 21);
-        dehydrator_announce(dehydrator, now);
+        dehydrator_announce(dehydrator, now, SIZE_MAX);
         model_announce(now);
     } else if (element == NULL || rng_chance(rng, 30)) {
         if (element != NULL || rng_chance(rng, grow ? 100 : 30)) push_or_move(rng, dehydrator, n);
@@ -297,9 +297,9 @@ START_TEST(a_claim_ends_with_its_lease_whether_that_was_announced_or_not)
     ck_assert_uint_eq(dehydrator_count_claimed(dehydrator, 99), 1);
     ck_assert_uint_eq(dehydrator_count_due(dehydrator, 100), 1);
     ck_assert_uint_eq(dehydrator_count_claimed(dehydrator, 100), 0);
-    dehydrator_announce(dehydrator, 99);
+    dehydrator_announce(dehydrator, 99, SIZE_MAX);
     ck_assert(dehydrator_stage(dehydrator, element).claimed);
-    dehydrator_announce(dehydrator, 100);
+    dehydrator_announce(dehydrator, 100, SIZE_MAX);
     struct stage stage = dehydrator_stage(dehydrator, element);
     ck_assert(!stage.claimed);
     ck_assert_uint_eq(stage.deliveries, 1);
@@ -316,14 +316,14 @@ START_TEST(each_element_is_announced_once)
     push(dehydrator, LIT("a"), LIT("p"), 5);
     push(dehydrator, LIT("b"), LIT("p"), 7);
     ck_assert_int_eq(dehydrator_moment(dehydrator), 5);
-    dehydrator_announce(dehydrator, 6);
+    dehydrator_announce(dehydrator, 6, SIZE_MAX);
     ck_assert_int_eq(dehydrator_moment(dehydrator), 7);
-    dehydrator_announce(dehydrator, 7);
+    dehydrator_announce(dehydrator, 7, SIZE_MAX);
     ck_assert_int_eq(dehydrator_moment(dehydrator), NEVER);
     ck_assert_int_eq(dehydrator_next(dehydrator), 5);
     push(dehydrator, LIT("late"), LIT("p"), 7);
     ck_assert_int_eq(dehydrator_moment(dehydrator), 7);
-    dehydrator_announce(dehydrator, 8);
+    dehydrator_announce(dehydrator, 8, SIZE_MAX);
     ck_assert_int_eq(dehydrator_moment(dehydrator), NEVER);
     const struct stage again = { .at = 3 };
     dehydrator_move(dehydrator, dehydrator_find(dehydrator, LIT("b")), &again);
@@ -338,11 +338,11 @@ START_TEST(the_first_and_last_instants_are_kept)
     push(dehydrator, LIT("last"), LIT("p"), INSTANT_MAX);
     push(dehydrator, LIT("zero"), LIT("p"), 0);
     ck_assert_int_eq(dehydrator_moment(dehydrator), 0);
-    dehydrator_announce(dehydrator, INSTANT_MAX - 1);
+    dehydrator_announce(dehydrator, INSTANT_MAX - 1, SIZE_MAX);
     ck_assert_int_eq(dehydrator_moment(dehydrator), INSTANT_MAX);
     ck_assert_uint_eq(dehydrator_count_due(dehydrator, INSTANT_MAX - 1), 1);
     ck_assert_uint_eq(dehydrator_count_due(dehydrator, INT64_MAX), 2);
-    dehydrator_announce(dehydrator, INSTANT_MAX);
+    dehydrator_announce(dehydrator, INSTANT_MAX, SIZE_MAX);
     ck_assert_int_eq(dehydrator_moment(dehydrator), NEVER);
     dehydrator_check(dehydrator);
     dehydrator_free(dehydrator);
