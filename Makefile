@@ -7,6 +7,8 @@
 #   make lint       what a review would say      make format   clang-format, in place
 #   make install    PREFIX, DESTDIR, SYSCONFDIR  make tools    build/tools/*: punctuality
 #   make clean                                   make diff     N programs against redis-server
+#   make bench      doc/performance.md anew; some of it, for the terminal: BENCH="set memory",
+#                   ROUNDS=3, QUICK=1, BENCH_ARGS="--pipeline 16" (tools/bench/run --help)
 #
 # MALLOC=jemalloc|libc   RUN_ARGS="--port 7000"   TESTS="build/tests/unit/store/dict_test ..."   V=1
 
@@ -37,12 +39,12 @@ say = $(if $(V),,@$(if $(findstring s,$(firstword -$(MAKEFLAGS))),,echo "  $(1) 
 SERVER_SRC := $(wildcard server/*.c server/cmd/*.c server/admin/*.c)
 UNIT_SRC := $(wildcard tests/unit/*/*_test.c)
 SUPPORT_SRC := $(wildcard tests/support/*.c)
-TOOL_SRC := $(wildcard tools/*.c)
-TOOL_LIB_SRC := $(wildcard tools/lib/*.c)
+TOOL_SRC := $(wildcard tools/*.c tools/bench/*.c)
+TOOL_LIB_SRC := $(wildcard tools/lib/*.c tools/bench/load/*.c)
 FUZZ_SRC := $(wildcard tests/fuzz/*_fuzz.c)
 LIB_SRC := $(wildcard proto/*.c conf/*.c store/*.c)
 OTHER_SRC := $(wildcard tests/*/*.c tests/unit/*/*.c tools/*/*.c)
-ALL_SRC := $(sort $(LIB_SRC) $(SERVER_SRC) $(TOOL_SRC) $(OTHER_SRC))
+ALL_SRC := $(sort $(LIB_SRC) $(SERVER_SRC) $(TOOL_SRC) $(TOOL_LIB_SRC) $(OTHER_SRC))
 ALL_C := $(ALL_SRC) $(wildcard */*.h */*/*.h */*/*/*.h)
 E2E := $(sort $(wildcard tests/e2e/test_*))
 
@@ -61,7 +63,7 @@ unit_of = $(filter $(B)/tests/unit/$(1)/%,$(UNIT))
 .DELETE_ON_ERROR:
 .SECONDARY:
 .PHONY: all expired tools run unit test asan fuzz lint format install clean example
-.PHONY: objects tests-built fuzz-built test-here diff
+.PHONY: objects tests-built fuzz-built test-here diff bench
 
 all: expired
 
@@ -141,6 +143,12 @@ diff:
 	@tools/deps build test
 	@$(LOCKED) $(VARIANT) $(B)/expired
 	@$(TEST_ENV) tests/diff/run $(foreach s,N SEED FIRST JOBS CASES,$(if $($(s)),$(s)=$($(s))))
+
+bench:
+	@tools/deps build bench
+	@$(LOCKED) $(VARIANT) $(B)/expired tools
+	@$(TEST_ENV) tools/bench/run $(BENCH) $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(QUICK),--quick) \
+	    $(if $(BENCH)$(QUICK),,--write) $(BENCH_ARGS)
 
 unit:
 	@tools/deps build unit

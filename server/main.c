@@ -293,6 +293,7 @@ static bool enter_process(struct parts *parts)
     signal(SIGPIPE, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
     mem_on_exhausted(say_exhausted);
+    mem_purge_aside();
     log_line(LOG_NOTICE, "expired %s starting, pid %d, %s%s", EXPIRED_VERSION, (int)getpid(),
              conf->file[0] == '\0' ? "no configuration file" : "configured by ", conf->file);
     fit_maxclients(&parts->conf);

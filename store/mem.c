@@ -21,6 +21,9 @@ int mallctl(const char *name, void *old, size_t *old_len, void *new, size_t new_
 void malloc_stats_print(void (*write)(void *ctx, const char *text), void *ctx, const char *options)
     __attribute__((weak));
 
+/* Read by jemalloc as it starts: large blocks are freed like all others, not given back at once. */
+const char *malloc_conf = "oversize_threshold:0";
+
 static struct mem_hooks foreign; /* all NULL: our own allocator */
 static void (*on_exhausted)(size_t wanted);
 static size_t used, peak;
@@ -180,6 +183,16 @@ void mem_purge(void)
         mallctl("arena.4096.purge", NULL, NULL, NULL, 0); /* 4096: all arenas */
     else
         malloc_trim(0);
+}
+
+void mem_purge_aside(void)
+{
+    if (mallctl == NULL) return;
+    bool on = true;
+    size_t never = SIZE_MAX / 2;
+    /* Else who frees the last of 8 MiB in a row gives them back then and there. */
+    mallctl("arena.0.oversize_threshold", NULL, NULL, &never, sizeof(never));
+    mallctl("background_thread", NULL, NULL, &on, sizeof(on));
 }
 
 void mem_describe(void (*write)(void *ctx, const char *text), void *ctx)

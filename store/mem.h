@@ -26,6 +26,9 @@ size_t mem_peak(void);
 void mem_reset_peak(void);
 size_t mem_resident(void); /* bytes of the process that are in memory; 0: unknown */
 void mem_purge(void);      /* asks the allocator to give back what it holds unused */
+/* From now on what is unused goes back in a thread of the allocator's, and nobody who frees much
+ * waits for it. Threads are not inherited: after the last fork. */
+void mem_purge_aside(void);
 /* The allocator's own report, piece by piece. */
 void mem_describe(void (*write)(void *ctx, const char *text), void *ctx);
 const char *mem_allocator_name(void); /* "jemalloc-5.3.0", "libc", "foreign" */

@@ -69,7 +69,7 @@ static void cmd_expiry_next(struct call *call)
     }
     if (call->argc == 3 && !arg_range(call, 2, 1, SHOWN_MAX, &count, ERR_EXPIRY_COUNT)) return;
     struct next_question question = { call->txn->ks, (size_t)count };
-    bool waits = may_wait(call);
+    bool waits = may_wait(call) && !call->txn->no_expiry; /* a pause may last */
     if (outlook_settle(call->txn, waits ? SETTLED_AT_ONCE : SIZE_MAX) || !waits) {
         reply_next(call->out, &question, call->txn->now);
         return;
@@ -151,7 +151,9 @@ static void cmd_expiry_help(struct call *call)
     static const char *const lines[] = {
         "EXPIRY <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
         "NEXT [<count>]",
-        "    The next deadlines of the selected database, in order (default: 10, at most 1000).",
+        "    The next deadlines of the selected database, one for each key, in order (default: 10, "
+        "at",
+        "    most 1000).",
         "    An entry is: key, unix time in milliseconds, what is due then: key, member (of a",
         "    set or sorted set), field (of a hash) or element (of a dehydrator).",
         "FORECAST",
@@ -177,7 +179,8 @@ static const struct command subcommands[] = {
       .since = "0.1.0",
       .complexity = "O(N log N), N deadlines told",
       .syntax = "[count]",
-      .summary = "The next deadlines of the selected database: key, when, what." },
+      .summary =
+          "The next deadlines of the selected database, one for each key: key, when, what." },
     { .name = "FORECAST",
       .run = cmd_expiry_forecast,
       .arity = 2,

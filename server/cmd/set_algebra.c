@@ -316,7 +316,7 @@ static void cmd_smove(struct call *call)
     else /* now, not when the call ends: "del" comes before the other's "sadd" */
         txn_set_remove_all(call->txn, from, EVENT_SREM);
     to = entry_or_new(call, 2, to, TYPE_SET);
-    struct lifetime life = { at == NEVER ? LIFE_ADD : LIFE_SET, at };
+    struct lifetime life = { at == NEVER ? LIFE_ADD : LIFE_SET_NEW, at };
     txn_set_add(call->txn, to, member, life);
 }
 

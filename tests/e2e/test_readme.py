@@ -80,7 +80,7 @@ def every_recipe_is_shown():
     shown = "\n".join(blocks_of("console"))
     for command in ("MULTI", "ZADD", "ZREMRANGEBYSCORE", "ZREMRANGEBYRANK", "ZREVRANGE",
                     "MEMORY USAGE", "PX", "PEXPIRE", "PERSIST", "EXPIREAT", "SADD", "REDE.PUSH",
-                    "REDE.POLL"):
+                    "REDE.POLL", "POLICY SET", "SADDEX", "HEXPIRE", "EXPIRY NEXT"):
         assert command in shown, command
 
 

@@ -255,6 +255,128 @@ each(stepped, 'a subscriber is called after the deadline and not at it', async (
     await inbox.close();
 }, '--notify-keyspace-events', 'Ex');
 
+// --- the short forms: a policy, or one command, instead of the clean-up ---
+
+each(stepped, 'a policy keeps a recency list short and lets it go', async (client, daemon) => {
+    await daemon.hold();
+    await client.send('POLICY', 'SET', 'rv:*', 'MAXLEN', '3', 'TTL', '100000',
+        'REFRESH', 'WRITE');
+    for (let epoch = 1; epoch <= 5; epoch++) await client.put('rv:ann', epoch, `page${epoch}`);
+    assert.deepEqual(await client.range('rv:ann'), ['page3', 'page4', 'page5']);
+    await daemon.step(99_000);
+    await client.put('rv:ann', 6, 'page3');
+    assert.deepEqual(await client.range('rv:ann'), ['page4', 'page5', 'page3']);
+    await daemon.step(100_000);
+    assert.equal(await client.exists('rv:ann'), 1);
+    await daemon.step(1);
+    assert.equal(await client.size(), 0);
+});
+
+each(stepped, 'a policy lets each activity end by itself', async (client, daemon) => {
+    await daemon.hold();
+    await client.send('POLICY', 'SET', 'activities', 'MEMBERTTL', String(60 * DAY * 1000));
+    await client.add('activities', 'walk', 'swim');
+    await daemon.step(DAY * 1000);
+    await client.add('activities', 'run', 'swim');
+    await daemon.step(59 * DAY * 1000);
+    assert.deepEqual((await client.members('activities')).sort(), ['run', 'swim', 'walk']);
+    await daemon.step(1);
+    assert.deepEqual((await client.members('activities')).sort(), ['run', 'swim']);
+    await daemon.step(DAY * 1000);
+    assert.equal(await client.size(), 0);
+});
+
+each(stepped, 'each item can end at a time of its own', async (client, daemon) => {
+    await daemon.hold();
+    assert.equal(Number(await client.send('SADDEX', 'coupons', 'PXAT', String(NOON + 5000),
+        'MEMBERS', '2', 'spring', 'summer')), 2);
+    assert.deepEqual(await client.send('SPEXPIRE', 'coupons', '9000', 'MEMBERS', '1', 'summer'),
+        [1]);
+    assert.deepEqual(await client.send('STTL', 'coupons', 'MEMBERS', '2', 'spring', 'winter'),
+        [5, -2]);
+    await client.hash('cart', { boots: '1', tent: '2' });
+    assert.deepEqual(await client.send('HPEXPIRE', 'cart', '7000', 'FIELDS', '1', 'tent'), [1]);
+    await daemon.step(5001);
+    assert.deepEqual(await client.members('coupons'), ['summer']);
+    await daemon.step(2000);
+    assert.equal(Number(await client.send('HLEN', 'cart')), 1);
+    await daemon.step(2000);
+    assert.equal(await client.exists('coupons', 'cart'), 1);
+});
+
+each(stepped, 'a policy keeps a set of those present', async (client, daemon) => {
+    await daemon.hold();
+    await client.send('POLICY', 'SET', 'online', 'MEMBERTTL', '30000');
+    await client.add('online', 'ann', 'bob');
+    await daemon.step(20_000);
+    await client.add('online', 'ann');
+    await daemon.step(10_001);
+    assert.deepEqual(await client.members('online'), ['ann']);
+    await daemon.step(20_000);
+    assert.equal(await client.exists('online'), 0);
+});
+
+each(stepped, 'a policy makes a sliding window of a set', async (client, daemon) => {
+    await daemon.hold();
+    await client.send('POLICY', 'SET', 'hits:*', 'MEMBERTTL', '60000');
+    const count = async (id) => {
+        await client.add('hits:ann', id);
+        return Number(await client.send('SCARD', 'hits:ann'));
+    };
+    assert.deepEqual([await count('1'), await count('2')], [1, 2]);
+    await daemon.step(30_000);
+    assert.equal(await count('3'), 3);
+    await daemon.step(30_001);
+    assert.equal(await count('4'), 2);
+});
+
+each(stepped, 'a policy ends sessions that nobody uses', async (client, daemon) => {
+    await daemon.hold();
+    await client.send('POLICY', 'SET', 'session:*', 'TTL', '1800000', 'REFRESH', 'ACCESS');
+    await client.hash('session:1', { user: 'ann' });
+    await client.send('SET', 'session:2', 'bob');
+    await daemon.step(1_799_000);
+    assert.equal(await client.send('HGET', 'session:1', 'user'), 'ann');
+    assert.equal(await client.ttl('session:1'), 1800);
+    await daemon.step(1001);
+    assert.equal(await client.get('session:2'), null);
+    await daemon.step(1_798_999);
+    assert.equal(await client.exists('session:1'), 1);
+    await daemon.step(1);
+    assert.equal(await client.exists('session:1'), 0);
+});
+
+each(stepped, 'a policy bounds what a cache keeps', async (client, daemon) => {
+    await daemon.hold();
+    await client.send('POLICY', 'SET', 'cache:*', 'TTL', '600000', 'JITTER', '10',
+        'MAXTTL', '3600000');
+    await client.send('SET', 'cache:1', 'v');
+    const ttl = await client.ttl('cache:1');
+    assert.ok(ttl >= 540 && ttl <= 660, String(ttl));
+    await client.setPx('cache:2', 'v', DAY * 1000);
+    assert.equal(await client.ttl('cache:2'), 3600);
+    assert.equal(await client.send('POLICY', 'OF', 'cache:2'), 'cache:*');
+    await daemon.step(660_001);
+    assert.equal(await client.size(), 1);
+});
+
+each(stepped, 'a subscriber hears which member has ended', async (client, daemon) => {
+    await daemon.hold();
+    const inbox = await client.subscriber('__subkeyevent@0__:sexpired');
+    await client.send('SADDEX', 'online', 'PX', '1000', 'MEMBERS', '1', 'ann');
+    await daemon.step(1001);
+    assert.equal(await inbox.take(), '6:online|3:ann');
+    await inbox.close();
+}, '--notify-keyspace-events', 'Ts');
+
+each(stepped, 'what falls due next is told', async (client, daemon) => {
+    await daemon.hold();
+    await client.setPx('job:7', 'mail', 90_000);
+    await client.send('SADDEX', 'coupons', 'PX', '5000', 'MEMBERS', '1', 'spring');
+    assert.deepEqual(await client.send('EXPIRY', 'NEXT'),
+        [['coupons', NOON + 5000, 'member'], ['job:7', NOON + 90_000, 'key']]);
+});
+
 // --- dehydrators ---
 
 each(stepped, 'a dehydrator gives its elements back when they are due', async (client, daemon) => {

@@ -382,6 +382,190 @@ def the_clock_answers_the_time_in_force():
         assert abs(daemon.clock("REAL") - time.time() * 1000) < 60_000
 
 
+# --- the short forms: a policy, or one command, instead of the clean-up --------------------------
+
+
+def policy(client, name, *options):
+    equal(client.execute_command("POLICY", "SET", name, *options), b"OK")
+
+
+@stepped
+def a_policy_keeps_a_recency_list_short_and_lets_it_go():
+    with Daemon() as daemon, daemon.redis() as client:
+        daemon.hold()
+        policy(client, "rv:*", "MAXLEN", LENGTH, "TTL", 100_000, "REFRESH", "WRITE")
+        for epoch in range(1, 16):
+            equal(client.zadd("rv:ann", {f"page{epoch}": epoch}), 1)
+            equal(client.zcard("rv:ann"), min(epoch, LENGTH))
+        equal(client.zrevrange("rv:ann", 0, -1),
+              [f"page{epoch}".encode() for epoch in range(15, 5, -1)])
+        equal(client.zadd("rv:ann", {"page7": 16}), 0)
+        equal(client.zrevrange("rv:ann", 0, 2), [b"page7", b"page15", b"page14"])
+        daemon.step(99_000)
+        client.zadd("rv:ann", {"page16": 17})
+        daemon.step(100_000)
+        equal(client.zcard("rv:ann"), LENGTH)
+        daemon.step(1)
+        equal(client.zrevrange("rv:ann", 0, -1), [])
+        equal(client.dbsize(), 0)
+
+
+@stepped
+def a_policy_lets_each_item_of_a_set_end_by_itself():
+    with Daemon() as daemon, daemon.redis() as client:
+        daemon.hold()
+        policy(client, "recent*", "MEMBERTTL", 10_000)
+        equal(client.sadd("recent", "a"), 1)
+        equal(client.zadd("recent by time", {"a": 1}), 1)
+        daemon.step(750)
+        equal(client.sadd("recent", "b"), 1)
+        equal(client.zadd("recent by time", {"b": 2}), 1)
+        daemon.step(9_250)
+        equal(client.smembers("recent"), {b"a", b"b"})
+        daemon.step(1)
+        equal(client.smembers("recent"), {b"b"})
+        equal(client.zrange("recent by time", 0, -1), [b"b"])
+        equal(client.zrank("recent by time", "b"), 0)
+        equal(client.sadd("recent", "b"), 0, "its time begins anew")
+        daemon.step(750)
+        equal(client.keys(), [b"recent"])
+        daemon.step(9_250)
+        equal(client.dbsize(), 1)
+        daemon.step(1)
+        equal(client.dbsize(), 0)
+
+
+@stepped
+def each_item_can_end_at_a_time_of_its_own():
+    with Daemon() as daemon, daemon.redis() as client:
+        daemon.hold()
+        run = client.execute_command
+        equal(run("SADDEX", "coupons", "PXAT", NOON + 5000, "MEMBERS", 2, "spring", "summer"), 2)
+        equal(run("SADDEX", "coupons", 60, "autumn"), 1)
+        equal(run("SPEXPIRE", "coupons", 9000, "MEMBERS", 1, "summer"), [1])
+        equal(run("STTL", "coupons", "MEMBERS", 3, "spring", "summer", "winter"), [5, 9, -2])
+        equal(client.hset("cart", mapping={"boots": 1, "tent": 2}), 2)
+        equal(run("HPEXPIRE", "cart", 7000, "FIELDS", 1, "tent"), [1])
+        daemon.step(5001)
+        equal(client.smembers("coupons"), {b"summer", b"autumn"})
+        equal(run("SPERSIST", "coupons", "MEMBERS", 1, "autumn"), [1])
+        daemon.step(2000)
+        equal(client.hgetall("cart"), {b"boots": b"1"})
+        daemon.step(100_000)
+        equal(client.smembers("coupons"), {b"autumn"})
+
+
+@stepped
+def a_policy_keeps_a_set_of_those_present():
+    with Daemon() as daemon, daemon.redis() as client:
+        daemon.hold()
+        policy(client, "online", "MEMBERTTL", 30_000)
+        client.sadd("online", "ann", "bob")
+        daemon.step(20_000)
+        client.sadd("online", "ann")
+        equal(client.scard("online"), 2)
+        daemon.step(10_001)
+        equal(client.scard("online"), 1)
+        equal(client.sismember("online", "ann"), True)
+        equal(client.sismember("online", "bob"), False)
+        equal(client.srandmember("online", 5), [b"ann"])
+        daemon.step(20_000)
+        equal(client.exists("online"), 0)
+
+
+def let_in(client, user, number, limit=3):
+    pipe = client.pipeline()
+    pipe.sadd(f"hits:{user}", number)
+    pipe.scard(f"hits:{user}")
+    return pipe.execute()[1] <= limit
+
+
+@stepped
+def a_policy_makes_a_sliding_window_of_a_set():
+    with Daemon() as daemon, daemon.redis() as client:
+        daemon.hold()
+        policy(client, "hits:*", "MEMBERTTL", 60_000)
+        equal([let_in(client, "ann", 1), let_in(client, "ann", 2)], [True, True])
+        daemon.step(30_000)
+        equal([let_in(client, "ann", 3), let_in(client, "ann", 4)], [True, False])
+        equal(let_in(client, "bob", 1), True)
+        daemon.step(30_001)
+        equal([let_in(client, "ann", 5), let_in(client, "ann", 6)], [True, False])
+        daemon.step(60_001)
+        equal(client.dbsize(), 0)
+
+
+@stepped
+def a_policy_ends_sessions_that_nobody_uses():
+    with Daemon() as daemon, daemon.redis() as client:
+        daemon.hold()
+        policy(client, "session:*", "TTL", 1_800_000, "REFRESH", "ACCESS")
+        client.hset("session:1", "user", "ann")
+        client.set("session:2", "bob")
+        daemon.step(1_799_000)
+        equal(client.hget("session:1", "user"), b"ann")
+        equal(client.ttl("session:1"), 1800)
+        equal(client.ttl("session:2"), 1, "asking for the TTL is no use")
+        daemon.step(1001)
+        equal(client.keys(), [b"session:1"])
+        daemon.step(1_798_999)
+        equal(client.exists("session:1"), 1)
+        daemon.step(1)
+        equal(client.exists("session:1"), 0)
+
+
+@stepped
+def a_policy_bounds_what_a_cache_keeps_and_spreads_its_ends():
+    with Daemon() as daemon, daemon.redis() as client:
+        daemon.hold()
+        policy(client, "cache:*", "TTL", 600_000, "JITTER", 10, "MAXTTL", 3_600_000)
+        for i in range(200):
+            client.set(f"cache:{i}", "v")
+        ttls = [client.pttl(f"cache:{i}") for i in range(200)]
+        assert all(540_000 <= ttl <= 660_000 for ttl in ttls), ttls
+        assert len(set(ttls)) > 150, ttls
+        client.set("cache:long", "v", ex=86_400)
+        equal(client.ttl("cache:long"), 3600)
+        client.set("cache:short", "v", ex=5)
+        equal(client.ttl("cache:short"), 5)
+        client.set("elsewhere", "v", ex=86_400)
+        equal(client.ttl("elsewhere"), 86_400)
+        equal(client.execute_command("POLICY", "OF", "cache:1"), b"cache:*")
+        daemon.step(660_001)
+        equal(sorted(client.keys()), [b"cache:long", b"elsewhere"])
+
+
+@stepped
+def a_subscriber_hears_which_member_has_ended():
+    with Daemon("--notify-keyspace-events", "Tsh") as daemon, daemon.redis() as client:
+        daemon.hold()
+        listener = subscribed(client, "__subkeyevent@0__:sexpired", "__subkeyevent@0__:hexpired",
+                              "mark")
+        client.execute_command("SADDEX", "online", "PX", 1000, "MEMBERS", 1, "ann")
+        client.hset("cart", "tent", 1)
+        client.execute_command("HPEXPIRE", "cart", 2000, "FIELDS", 1, "tent")
+        daemon.step(1000)
+        nothing_until_now(client, listener)
+        daemon.step(1)
+        equal(message(listener), b"6:online|3:ann")
+        daemon.step(1000)
+        equal(message(listener), b"4:cart|4:tent")
+        listener.close()
+
+
+@stepped
+def what_falls_due_next_is_told():
+    with Daemon() as daemon, daemon.redis() as client:
+        daemon.hold()
+        client.set("job:7", "mail", px=90_000)
+        client.execute_command("SADDEX", "coupons", "PX", 5000, "MEMBERS", 1, "spring")
+        client.execute_command("HSETEX", "cart", "PX", 7000, "FIELDS", 1, "tent", 2)
+        equal(client.execute_command("EXPIRY", "NEXT", 2),
+              [[b"coupons", NOON + 5000, b"member"], [b"cart", NOON + 7000, b"field"]])
+        daemon.step(7001)
+        equal(client.execute_command("EXPIRY", "NEXT"), [[b"job:7", NOON + 90_000, b"key"]])
+
+
 # --- connections as redis-py makes them --------------------------------------------------------
 
 

@@ -404,7 +404,7 @@ def _(data, a, __):
         data.emptied.pop()
         data.drop_told(source, b"del")
     target = or_new(data, target, a[2], "set")
-    data.put(target, a[3], None, b"sadd", ADD if at == NEVER else SET, at, same=a[3] in target.value)
+    data.put(target, a[3], None, b"sadd", ADD if at == NEVER else SET_NEW, at, same=a[3] in target.value)
     return 1
 
 

@@ -57,14 +57,14 @@ START_TEST(smove_carries_the_deadline)
         { "SPEXPIRE b 500 MEMBERS 2 o p", "*2|:1|:1|" },
         { "SMOVE a b n", ":1|" },
         { "SMOVE a b o", ":1|" },
-        { "SPTTL b MEMBERS 2 n o", "*2|:100|:100|" },
+        { "SPTTL b MEMBERS 2 n o", "*2|:-1|:500|" }, /* they were there */
         { "SMOVE a b p", ":1|" },
         { "SPTTL b MEMBERS 1 p", "*1|:500|" },
         { "EXISTS a", ":0|" },
         { "SMOVE b b m", ":1|" },
         { "SPTTL b MEMBERS 1 m", "*1|:100|" },
         { "", "101" },
-        { "SMEMBERS b", "*1|$1|p|" },
+        { "SMEMBERS b", "*3|$1|n|$1|o|$1|p|" },
         { "SMOVE b c m", ":0|" },
     };
     RUN(steps);

@@ -1,0 +1,324 @@
+/* expiry: what happens when very many keys die, in their seconds or all at one instant?
+ *
+ * Fills a RESP server with keys that carry their deadline in their name.
+ * - Spread over some seconds: times the arrival of each one's "expired" event against the deadline,
+ *   and looks every 10 ms at how many the server has counted as expired and how many should be.
+ * - With -d 0, all at one instant: looks when all of them are counted as expired, and when
+ *   used_memory is back. Nobody listens for events then.
+ * All the while another connection sends PINGs at a steady pace, not waiting for answers.
+ * Works on any server with PXAT, keyspace notifications and INFO's expired_keys. */
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "proto/number.h"
+#include "tools/lib/link.h"
+#include "tools/lib/samples.h"
+#include "tools/lib/server.h"
+
+#define PREFIX "expiry:"
+
+enum {
+    BATCH = 1000,
+    LOOK_USEC = 10000,
+    SPREAD_PING_USEC = 1000,
+    INSTANT_PING_USEC = 100,
+    QUIET_USEC = 1000000, /* PINGs before, to compare with */
+    PATIENCE_USEC = 20000000,
+    MESSAGES_AT_ONCE = 32,
+    MEMORY_BACK_PERCENT = 5, /* of what the keys took may stay in tables and buffers */
+};
+
+/* A prime: deadlines do not follow the order of arrival. */
+#define STRIDE 2654435761LL
+
+struct plan {
+    struct link_target target;
+    long long keys, spread_msec, lead_msec;
+    bool json;
+};
+
+/* PINGs go out at their times, whether the earlier ones have been answered or not: a server that
+ * does not answer for a while holds all of them. */
+struct pinger {
+    struct link link;
+    struct samples sent; /* when, and in order */
+    size_t answered;
+    int64_t next, pace_usec;
+};
+
+struct figures {
+    struct samples late, quiet_pings, pings;
+    long long early, overdue_max;
+    int64_t gone_usec, memory_usec; /* from the last deadline on; -1: never */
+    double memory_base, memory_full, expired_before;
+};
+
+struct run {
+    struct plan plan;
+    struct link commands, looks, events;
+    struct pinger pinger;
+    bool looking;         /* a question is under way, */
+    int64_t asked_usec;   /* since */
+    int64_t offset_usec;  /* the server's clock is ahead of ours by */
+    long long first_msec; /* deadline, in the server's clock */
+    struct figures figures;
+};
+
+/* ---- filling --------------------------------------------------------------------------------- */
+
+static long long deadline_of(const struct run *run, long long i)
+{
+    long long slot = i * STRIDE % run->plan.keys;
+    return run->first_msec + slot * run->plan.spread_msec / run->plan.keys;
+}
+
+/* In our clock, and behind the millisecond in which the first key is alive for the last time. */
+static int64_t first_usec(const struct run *run)
+{
+    return (run->first_msec + 1) * 1000 - run->offset_usec;
+}
+
+static void fill(struct run *run)
+{
+    struct link *to = &run->commands;
+    run->first_msec = (wall_usec() + run->offset_usec) / 1000 + run->plan.lead_msec;
+    for (long long from = 0; from < run->plan.keys; from += BATCH) {
+        long long end = from + BATCH < run->plan.keys ? from + BATCH : run->plan.keys;
+        for (long long i = from; i < end; i++) {
+            long long at = deadline_of(run, i);
+            link_command(to, "SET " PREFIX "%lld:%lld x PXAT %lld", at, i, at);
+        }
+        for (long long i = from; i < end; i++)
+            link_expect(to, "SET");
+    }
+    if (wall_usec() + QUIET_USEC < first_usec(run)) return;
+    fputs("expiry: the first deadline came before the server was full: a larger -w is wanted\n",
+          stderr);
+    exit(EXIT_FAILURE);
+}
+
+/* ---- PINGs ----------------------------------------------------------------------------------- */
+
+static void take_answers(struct pinger *pinger, struct samples *pings, int timeout_msec)
+{
+    while (pinger->answered < pinger->sent.count && link_reply(&pinger->link, timeout_msec) != NULL)
+        samples_add(pings, wall_usec() - pinger->sent.usec[pinger->answered++]);
+}
+
+static void ping(struct pinger *pinger, struct samples *pings)
+{
+    take_answers(pinger, pings, 0);
+    int64_t now = wall_usec();
+    if (now < pinger->next) return;
+    link_command(&pinger->link, "PING");
+    samples_add(&pinger->sent, now);
+    link_flush(&pinger->link);
+    pinger->next += pinger->pace_usec;
+}
+
+/* ---- looks ----------------------------------------------------------------------------------- */
+
+static void note_overdue(struct run *run, long long expired)
+{
+    const struct plan *plan = &run->plan;
+    int64_t since = run->asked_usec - first_usec(run), spread = plan->spread_msec * 1000;
+    if (since < 0) return;
+    long long due = since >= spread ? plan->keys : plan->keys * since / spread;
+    if (due - expired > run->figures.overdue_max) run->figures.overdue_max = due - expired;
+}
+
+/* Once the last one should be dead. */
+static void note_end(struct run *run, long long expired, double memory)
+{
+    struct figures *figures = &run->figures;
+    int64_t since = wall_usec() - first_usec(run) - run->plan.spread_msec * 1000;
+    double left = memory - figures->memory_base, full = figures->memory_full - figures->memory_base;
+    if (figures->gone_usec < 0 && expired >= run->plan.keys) figures->gone_usec = since;
+    if (figures->memory_usec < 0 && since >= 0 && left <= full * MEMORY_BACK_PERCENT / 100)
+        figures->memory_usec = since;
+}
+
+/* Takes the answer to the last question if it is there, and asks again when it is time. */
+static void look(struct run *run)
+{
+    if (run->looking) {
+        if (link_reply(&run->looks, 0) == NULL) return;
+        run->looking = false;
+        double expired =
+            server_info_field(&run->looks, "expired_keys") - run->figures.expired_before;
+        note_overdue(run, (long long)expired);
+        note_end(run, (long long)expired, server_info_field(&run->looks, "used_memory"));
+    }
+    int64_t now = wall_usec();
+    if (now < run->asked_usec + LOOK_USEC) return;
+    link_command(&run->looks, "INFO stats memory");
+    link_flush(&run->looks);
+    run->looking = true;
+    run->asked_usec = now;
+}
+
+static double info(struct run *run, const char *section, const char *field)
+{
+    server_ask_info(&run->commands, section);
+    return server_info_field(&run->commands, field);
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+static void take_event(struct run *run)
+{
+    const struct resp_reply *reply = &run->events.reply;
+    int64_t now = wall_usec(), deadline_msec;
+    if (reply->count != 4) return;
+    const char *name = reply->nodes[3].text, *end = name + reply->nodes[3].len;
+    if (reply->nodes[3].len < strlen(PREFIX) || memcmp(name, PREFIX, strlen(PREFIX)) != 0) return;
+    name += strlen(PREFIX);
+    const char *colon = memchr(name, ':', (size_t)(end - name));
+    if (colon == NULL || !number_parse_int64(name, (size_t)(colon - name), &deadline_msec)) return;
+    int64_t late = now + run->offset_usec - deadline_msec * 1000;
+    run->figures.early += late < 0;
+    samples_add(&run->figures.late, late);
+}
+
+static void listen_awhile(struct run *run)
+{
+    for (int i = 0; i < MESSAGES_AT_ONCE && link_reply(&run->events, 0) != NULL; i++)
+        take_event(run);
+}
+
+/* ---- the run --------------------------------------------------------------------------------- */
+
+static bool is_over(const struct run *run, bool listening)
+{
+    const struct figures *figures = &run->figures;
+    if (wall_usec() > first_usec(run) + run->plan.spread_msec * 1000 + PATIENCE_USEC) return true;
+    if (listening) return figures->late.count >= (size_t)run->plan.keys && figures->gone_usec >= 0;
+    return figures->gone_usec >= 0 && figures->memory_usec >= 0;
+}
+
+static void measure(struct run *run)
+{
+    struct figures *figures = &run->figures;
+    bool listening = run->plan.spread_msec > 0;
+    int64_t begin = first_usec(run);
+    struct pinger *pinger = &run->pinger;
+    char *old_flags = NULL;
+    if (listening) {
+        old_flags = server_add_events(&run->commands, "Ex");
+        link_command(&run->events, "SUBSCRIBE __keyevent@0__:expired");
+        link_expect(&run->events, "SUBSCRIBE");
+    }
+    while (wall_usec() < begin - QUIET_USEC)
+        link_wait(&run->events, begin - QUIET_USEC);
+    pinger->pace_usec = listening ? SPREAD_PING_USEC : INSTANT_PING_USEC;
+    pinger->next = wall_usec();
+    while (wall_usec() < begin)
+        ping(pinger, &figures->quiet_pings);
+    while (!is_over(run, listening)) {
+        if (figures->gone_usec < 0) ping(pinger, &figures->pings);
+        if (listening) listen_awhile(run);
+        look(run);
+    }
+    take_answers(pinger, &figures->pings, (int)(PATIENCE_USEC / 1000));
+    if (old_flags != NULL) server_restore_events(&run->commands, old_flags);
+    samples_sort(&figures->late);
+    samples_sort(&figures->pings);
+    samples_sort(&figures->quiet_pings);
+}
+
+/* ---- reporting ------------------------------------------------------------------------------- */
+
+/* In milliseconds; JSON's null, or "never", for what did not come. */
+static void print_msec(const struct run *run, const char *name, int64_t usec)
+{
+    bool came = usec >= 0 && usec != INT64_MAX;
+    if (run->plan.json && came)
+        printf(", \"%s_ms\": %.3f", name, (double)usec / 1000);
+    else if (run->plan.json)
+        printf(", \"%s_ms\": null", name);
+    else if (came)
+        printf("  %-18s %.3f ms\n", name, (double)usec / 1000);
+    else
+        printf("  %-18s never\n", name);
+}
+
+static void report(const struct run *run)
+{
+    const struct figures *figures = &run->figures;
+    const struct plan *plan = &run->plan;
+    size_t keys = (size_t)plan->keys;
+    double overdue = (double)figures->overdue_max / (double)plan->keys;
+    printf(plan->json
+               ? "{\"keys\": %lld, \"spread_ms\": %lld, \"events\": %zu, \"early\": %lld, "
+                 "\"overdue_share\": %.6f"
+               : "%lld keys over %lld ms: %zu events, %lld of them early; overdue at most %.4f\n",
+           plan->keys, plan->spread_msec, figures->late.count, figures->early, overdue);
+    if (plan->spread_msec > 0) {
+        print_msec(run, "late_p50", samples_at(&figures->late, 0.5, keys));
+        print_msec(run, "late_p99", samples_at(&figures->late, 0.99, keys));
+        print_msec(run, "late_max", samples_at(&figures->late, 1, keys));
+    }
+    print_msec(run, "quiet_ping_p999", samples_at(&figures->quiet_pings, 0.999, SIZE_MAX));
+    print_msec(run, "ping_p50", samples_at(&figures->pings, 0.5, SIZE_MAX));
+    print_msec(run, "ping_p999", samples_at(&figures->pings, 0.999, SIZE_MAX));
+    print_msec(run, "ping_max", samples_at(&figures->pings, 1, SIZE_MAX));
+    print_msec(run, "gone", figures->gone_usec);
+    print_msec(run, "memory_back", figures->memory_usec);
+    if (plan->json) puts("}");
+}
+
+static void usage(FILE *to)
+{
+    fputs(
+        "usage: expiry " SERVER_USAGE "\n"
+        "              [-n keys: 1000000] [-d milliseconds that deadlines are spread over: 10000]\n"
+        "              [-w milliseconds to fill the server: 6000] [-j (JSON)]\n",
+        to);
+}
+
+static struct plan parse(int argc, char **argv)
+{
+    struct plan plan = { .keys = 1000000, .spread_msec = 10000, .lead_msec = 6000 };
+    server_default(&plan.target);
+    for (int option; (option = getopt(argc, argv, SERVER_OPTIONS "n:d:w:j")) != -1;) {
+        if (server_option(&plan.target, option, optarg)) continue;
+        switch (option) {
+        case 'n': plan.keys = server_count_option("expiry", optarg, 1); break;
+        case 'd': plan.spread_msec = server_count_option("expiry", optarg, 0); break;
+        case 'w': plan.lead_msec = server_count_option("expiry", optarg, 1); break;
+        case 'j': plan.json = true; break;
+        default: usage(stderr); exit(2);
+        }
+    }
+    if (optind == argc) return plan;
+    usage(stderr);
+    exit(2);
+}
+
+int main(int argc, char **argv)
+{
+    static struct run run;
+    run.plan = parse(argc, argv);
+    prctl(PR_SET_TIMERSLACK, 1);
+    link_open(&run.commands, &run.plan.target);
+    link_open(&run.looks, &run.plan.target);
+    link_open(&run.events, &run.plan.target);
+    link_open(&run.pinger.link, &run.plan.target);
+    run.offset_usec = link_clock_offset_usec(&run.commands);
+    run.figures.gone_usec = run.figures.memory_usec = -1;
+    run.figures.expired_before = info(&run, "stats", "expired_keys");
+    run.figures.memory_base = info(&run, "memory", "used_memory");
+    fill(&run);
+    run.figures.memory_full = info(&run, "memory", "used_memory");
+    measure(&run);
+    report(&run);
+    link_close(&run.commands);
+    link_close(&run.looks);
+    link_close(&run.events);
+    link_close(&run.pinger.link);
+    return EXIT_SUCCESS;
+}

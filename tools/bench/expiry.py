@@ -1,0 +1,20 @@
+"""expiry: a million deaths, over ten seconds and at one instant, by the tool of that name."""
+
+BARS = {"spread": {"late_p99_ms": 10, "overdue_share": 0.01},
+        "instant": {"ping_p999_ms": 2, "gone_ms": 1000}}
+
+
+def measure(bench, settings, say):
+    """{server: {"spread": figures, "instant": figures}}"""
+    result = {}
+    for name in (name for name in settings.servers if name != "bare"):
+        result[name] = {}
+        for what, spread in (("spread", settings.spread_msec), ("instant", 0)):
+            with bench.server(name, settings.servers[name]) as server:
+                figures = bench.tool(server, "expiry", "-n", settings.dying, "-d", spread,
+                                     "-w", settings.lead_msec)
+            result[name][what] = figures
+            seen = (f"events' p99 {figures['late_p99_ms']} ms late" if spread else
+                    f"gone in {figures['gone_ms']} ms, PINGs' p99.9 {figures['ping_p999_ms']} ms")
+            say(f"expiry: {settings.dying} keys, {what}, {name}: {seen}")
+    return result

@@ -1,0 +1,272 @@
+#include "tools/bench/load/drive.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tools/bench/load/replies.h"
+
+enum {
+    READ_SIZE = 1 << 18,
+    CARRY_MAX = 1024, /* a line of a reply that has not come whole */
+    EVENTS_MAX = 64,
+    STALL_NSEC = 1000000,
+};
+
+struct conn {
+    struct link link;
+    char *bytes; /* its own copy of the script's */
+    struct draw draw;
+    struct replies replies;
+    uint64_t awaited; /* replies.whole when the batch is answered */
+    uint32_t batch, sent;
+    int64_t sent_at;
+    bool waits_to_write;
+    size_t carry_len;
+    char carry[CARRY_MAX];
+};
+
+enum phase { WARM_UP, MEASURE, DRAIN };
+
+struct drive {
+    const struct drive_plan *plan;
+    struct drive_result *result;
+    struct conn *conns;
+    int epoll;
+    enum phase phase;
+    int64_t begin, until; /* of the time measured */
+    int64_t idle_nsec;
+    uint64_t to_send; /* requests */
+    unsigned open;    /* connections with a batch under way */
+    int64_t last_cpu_nsec;
+    long preempted; /* so often has another process been given our core */
+    struct reading before;
+    char read_buffer[CARRY_MAX + READ_SIZE];
+};
+
+__attribute__((noreturn)) static void die(const char *what)
+{
+    fprintf(stderr, "load: %s: %s\n", what, errno == 0 ? "closed by the server" : strerror(errno));
+    exit(EXIT_FAILURE);
+}
+
+static int64_t now_nsec(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* ---- sending --------------------------------------------------------------------------------- */
+
+static void watch_for(struct drive *drive, struct conn *conn, bool writable)
+{
+    if (conn->waits_to_write == writable) return;
+    struct epoll_event event = { .events = EPOLLIN | (writable ? (uint32_t)EPOLLOUT : 0),
+                                 .data.ptr = conn };
+    if (epoll_ctl(drive->epoll, EPOLL_CTL_MOD, conn->link.fd, &event) != 0) die("epoll");
+    conn->waits_to_write = writable;
+}
+
+static void send_rest(struct drive *drive, struct conn *conn)
+{
+    const struct batch *batch = &drive->plan->script->batches[conn->batch];
+    const char *from = conn->bytes + batch->begin + conn->sent;
+    size_t left = batch->end - batch->begin - conn->sent;
+    ssize_t sent = send(conn->link.fd, from, left, MSG_NOSIGNAL);
+    if (sent < 0 && errno != EAGAIN && errno != EINTR) die("send");
+    if (sent > 0) conn->sent += (uint32_t)sent;
+    watch_for(drive, conn, sent < (ssize_t)left);
+}
+
+/* The next batch, if there is one to be sent. */
+static void send_batch(struct drive *drive, struct conn *conn, int64_t now)
+{
+    const struct script *script = drive->plan->script;
+    if (drive->to_send == 0) {
+        drive->open--;
+        return;
+    }
+    drive->to_send -= drive->to_send < script->pipeline ? drive->to_send : script->pipeline;
+    script_patch(script, conn->batch, conn->bytes, drive->plan->numbers, &conn->draw);
+    conn->sent = 0;
+    conn->awaited += script->pipeline;
+    conn->sent_at = now;
+    send_rest(drive, conn);
+}
+
+/* ---- receiving ------------------------------------------------------------------------------- */
+
+static long preemptions(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_nivcsw;
+}
+
+/* CPU time leaves out what other processes took from the server; waiting time leaves out what it
+ * did for itself while nobody waited. What held this batch up is in both. A batch whose answer may
+ * have lain there while others had our core tells nothing. */
+static void look_for_stall(struct drive *drive, int64_t waited)
+{
+    struct drive_result *result = drive->result;
+    int64_t cpu = meter_cpu_nsec(drive->plan->meter), spent = cpu - drive->last_cpu_nsec;
+    long preempted = preemptions(), before = drive->preempted;
+    drive->last_cpu_nsec = cpu;
+    drive->preempted = preempted;
+    if (preempted != before) return;
+    if (spent > waited) spent = waited;
+    if (spent > STALL_NSEC) result->stalls_over_msec++;
+    if (spent <= result->stall_nsec) return;
+    result->stall_nsec = spent;
+    result->stall_at = result->requests;
+}
+
+static void end_batch(struct drive *drive, struct conn *conn)
+{
+    const struct script *script = drive->plan->script;
+    int64_t now = now_nsec();
+    if (drive->phase == MEASURE) {
+        histogram_add(&drive->result->latency, now - conn->sent_at, script->pipeline);
+        drive->result->requests += script->pipeline;
+        if (drive->plan->stalls) look_for_stall(drive, now - conn->sent_at);
+    }
+    if (++conn->batch == script->batch_count) conn->batch = 0;
+    send_batch(drive, conn, now);
+}
+
+static void receive(struct drive *drive, struct conn *conn)
+{
+    char *data = drive->read_buffer + CARRY_MAX - conn->carry_len;
+    ssize_t got = recv(conn->link.fd, drive->read_buffer + CARRY_MAX, READ_SIZE, 0);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (got == 0) errno = 0;
+    if (got <= 0) die("receive");
+    memcpy(data, conn->carry, conn->carry_len);
+    size_t len = conn->carry_len + (size_t)got;
+    size_t taken = replies_scan(&conn->replies, data, len);
+    conn->carry_len = len - taken;
+    if (conn->carry_len > CARRY_MAX) {
+        errno = EMSGSIZE;
+        die("receive");
+    }
+    memcpy(conn->carry, data + taken, conn->carry_len);
+    if (conn->replies.whole == conn->awaited) end_batch(drive, conn);
+}
+
+/* ---- the loop -------------------------------------------------------------------------------- */
+
+static void begin_measuring(struct drive *drive, int64_t now)
+{
+    drive->phase = MEASURE;
+    drive->begin = now;
+    drive->until =
+        drive->plan->requests > 0 ? INT64_MAX : now + (int64_t)(drive->plan->seconds * 1e9);
+    drive->idle_nsec = 0;
+    meter_read(drive->plan->meter, &drive->before);
+    drive->last_cpu_nsec = drive->before.cpu_nsec;
+    drive->preempted = preemptions();
+}
+
+static void end_measuring(struct drive *drive, int64_t now)
+{
+    struct drive_result *result = drive->result;
+    const struct reading *before = &drive->before;
+    struct reading *spent = &result->spent;
+    meter_read(drive->plan->meter, spent);
+    spent->cpu_nsec -= before->cpu_nsec;
+    spent->instructions -= before->instructions;
+    spent->user_ticks -= before->user_ticks;
+    spent->system_ticks -= before->system_ticks;
+    drive->phase = DRAIN;
+    drive->to_send = 0;
+    result->seconds = (double)(now - drive->begin) / 1e9;
+    result->idle = (double)drive->idle_nsec / (double)(now - drive->begin);
+}
+
+static void take_turn(struct drive *drive, int64_t *now)
+{
+    struct epoll_event events[EVENTS_MAX];
+    int timeout = drive->plan->sleeps ? 100 : 0;
+    int64_t before = *now;
+    int count = epoll_wait(drive->epoll, events, EVENTS_MAX, timeout);
+    if (count < 0 && errno != EINTR) die("epoll");
+    if (count <= 0 || drive->plan->sleeps) drive->idle_nsec += now_nsec() - before;
+    for (int i = 0; i < count; i++) {
+        struct conn *conn = events[i].data.ptr;
+        if (events[i].events & EPOLLOUT) send_rest(drive, conn);
+        if (events[i].events & ~(uint32_t)EPOLLOUT) receive(drive, conn);
+    }
+    *now = now_nsec();
+}
+
+static void loop(struct drive *drive)
+{
+    int64_t now = now_nsec();
+    drive->until = now + (int64_t)(drive->plan->warm_up_seconds * 1e9);
+    if (drive->plan->requests > 0) begin_measuring(drive, now);
+    drive->open = drive->plan->connections;
+    for (unsigned i = 0; i < drive->plan->connections; i++)
+        send_batch(drive, &drive->conns[i], now_nsec());
+    while (drive->open > 0) {
+        take_turn(drive, &now);
+        if (drive->phase == WARM_UP && now >= drive->until)
+            begin_measuring(drive, now);
+        else if (drive->phase == MEASURE && now >= drive->until)
+            end_measuring(drive, now);
+    }
+    if (drive->phase == MEASURE) end_measuring(drive, now);
+}
+
+/* ---- connections ----------------------------------------------------------------------------- */
+
+static void open_conn(struct drive *drive, struct conn *conn)
+{
+    const struct script *script = drive->plan->script;
+    link_open(&conn->link, drive->plan->target);
+    conn->bytes = malloc(script->len);
+    if (conn->bytes == NULL) die("memory");
+    memcpy(conn->bytes, script->bytes, script->len);
+    int flags = fcntl(conn->link.fd, F_GETFL);
+    if (flags < 0 || fcntl(conn->link.fd, F_SETFL, flags | O_NONBLOCK) != 0) die("socket");
+    struct epoll_event event = { .events = EPOLLIN, .data.ptr = conn };
+    if (epoll_ctl(drive->epoll, EPOLL_CTL_ADD, conn->link.fd, &event) != 0) die("epoll");
+}
+
+static void close_conn(struct drive *drive, struct conn *conn)
+{
+    struct drive_result *result = drive->result;
+    if (result->errors == 0) memcpy(result->error, conn->replies.error, sizeof(result->error));
+    result->errors += conn->replies.errors;
+    link_close(&conn->link);
+    free(conn->bytes);
+}
+
+void drive_run(const struct drive_plan *plan, struct drive_result *result)
+{
+    struct drive *drive = calloc(1, sizeof(*drive));
+    struct conn *conns = calloc(plan->connections, sizeof(*conns));
+    if (drive == NULL || conns == NULL) die("memory");
+    *result = (struct drive_result){ 0 };
+    drive->plan = plan;
+    drive->result = result;
+    drive->conns = conns;
+    drive->to_send = plan->requests > 0 ? plan->requests : UINT64_MAX;
+    drive->epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (drive->epoll < 0) die("epoll");
+    for (unsigned i = 0; i < plan->connections; i++)
+        open_conn(drive, &conns[i]);
+    loop(drive);
+    for (unsigned i = 0; i < plan->connections; i++)
+        close_conn(drive, &conns[i]);
+    close(drive->epoll);
+    free(conns);
+    free(drive);
+}

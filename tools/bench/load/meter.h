@@ -1,0 +1,34 @@
+/* meter: what another process of this machine spends.
+ * Knows the kernel's clocks and counters of a process; refuses to know what it is doing. */
+#ifndef TOOLS_BENCH_LOAD_METER_H
+#define TOOLS_BENCH_LOAD_METER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
+
+enum { METER_THREADS_MAX = 64 };
+
+/* Zeroed: of no process; all readings are 0. */
+struct meter {
+    pid_t pid;
+    clockid_t clock;
+    int counters[METER_THREADS_MAX]; /* instructions outside the kernel, per thread */
+    unsigned counter_count;          /* 0: the machine does not count them for us */
+};
+
+struct reading {
+    int64_t cpu_nsec; /* exact, also in the middle of a slice */
+    uint64_t user_ticks, system_ticks;
+    uint64_t instructions;
+};
+
+/* Ends the program with a message when there is no such process. */
+void meter_open(struct meter *meter, pid_t pid);
+void meter_close(struct meter *meter);
+
+int64_t meter_cpu_nsec(const struct meter *meter);
+void meter_read(const struct meter *meter, struct reading *reading);
+
+#endif

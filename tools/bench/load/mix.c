@@ -1,0 +1,131 @@
+#include "tools/bench/load/mix.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define STRING "key:{k12}" /* 16 bytes */
+#define MEMBER "member:{m9}"
+#define FIELD  "field:{m10}"
+
+static const struct mix mixes[] = {
+    { .name = "ping", .recipe = "PING", .fill = "PING" },
+    { .name = "get",
+      .recipe = "GET " STRING,
+      .fill = "SET " STRING " {v}",
+      .shrink = "DEL key:{k12}" },
+    { .name = "set",
+      .recipe = "SET " STRING " {v}",
+      .fill = "SET " STRING " {v}",
+      .shrink = "DEL " STRING },
+    { .name = "setex",
+      .recipe = "SETEX " STRING " {s4} {v}",
+      .fill = "SETEX " STRING " {s4} {v}",
+      .shrink = "DEL " STRING },
+    { .name = "incr",
+      .recipe = "INCR counter:{k8}",
+      .fill = "SET counter:{k8} {s8}",
+      .shrink = "DEL counter:{k8}" },
+    { .name = "expire",
+      .recipe = "EXPIRE " STRING " {s4}",
+      .fill = "SET " STRING " {v}",
+      .shrink = "DEL " STRING },
+    { .name = "sadd",
+      .recipe = "SADD set " MEMBER,
+      .fill = "SADD set " MEMBER,
+      .shrink = "SREM set " MEMBER },
+    { .name = "hset",
+      .recipe = "HSET hash " FIELD " {v}",
+      .fill = "HSET hash " FIELD " {v}",
+      .shrink = "HDEL hash " FIELD },
+    { .name = "zadd",
+      .recipe = "ZADD zset {s9} " MEMBER,
+      .fill = "ZADD zset {s9} " MEMBER,
+      .shrink = "ZREM zset " MEMBER },
+    /* Deadlines from the year 2100 on. */
+    { .name = "saddex",
+      .recipe = "SADDEX set PXAT 41{s11} MEMBERS 1 " MEMBER,
+      .fill = "SADDEX set PXAT 41{s11} MEMBERS 1 " MEMBER,
+      .shrink = "SREM set " MEMBER },
+    { .name = "hsetex",
+      .recipe = "HSETEX hash PXAT 41{s11} FIELDS 1 " FIELD " {v}",
+      .fill = "HSETEX hash PXAT 41{s11} FIELDS 1 " FIELD " {v}",
+      .shrink = "HDEL hash " FIELD },
+    { .name = "zaddex",
+      .recipe = "ZADDEX zset PXAT 41{s11} {s9} " MEMBER,
+      .fill = "ZADDEX zset PXAT 41{s11} {s9} " MEMBER,
+      .shrink = "ZREM zset " MEMBER },
+    { .name = "queue",
+      .recipe = "RPUSH queue {v}\nLPOP queue",
+      .fill = "RPUSH queue {v}",
+      .shrink = "LPOP queue" },
+    /* Each list holds its 30 latest; every round lets a new item in and the oldest out. */
+    { .name = "recency",
+      .recipe = "ZADD recent:{k9} {t13} item:{n9}\n"
+                "ZREMRANGEBYRANK recent:{k9} 0 -31\n"
+                "EXPIRE recent:{k9} 604800\n"
+                "ZREVRANGE recent:{k9} 0 29",
+      .fill = "ZADD recent:{k9} {t13} item:{n9}",
+      .shrink = "DEL recent:{k9}",
+      .fill_per_key = 30,
+      .keys_divisor = 10 },
+    /* The same lists, small: items are numbers, times are seconds. For figures of memory. */
+    { .name = "recent",
+      .recipe = "ZADD recent:{k9} {t10} {s6}\nZREMRANGEBYRANK recent:{k9} 0 -31",
+      .fill = "ZADD recent:{k9} {t10} {s6}",
+      .shrink = "DEL recent:{k9}",
+      .fill_per_key = 30,
+      .keys_divisor = 10 },
+    /* Ten hits stand in each window; every round lets one in, and those that are too old out. */
+    { .name = "window",
+      .recipe = "ZADD window:{k9} {t13} hit:{n9}\n"
+                "ZREMRANGEBYSCORE window:{k9} 0 {o13}\n"
+                "ZCARD window:{k9}\n"
+                "EXPIRE window:{k9} 600",
+      .fill = "ZADD window:{k9} {t13} hit:{n9}",
+      .shrink = "DEL window:{k9}",
+      .fill_per_key = 10,
+      .keys_divisor = 10,
+      .behind_per_key = 10 },
+    /* Jobs that wait, and what takes the place of REDE.PUSH where there is none. */
+    { .name = "rede-push",
+      .recipe = "REDE.PUSH jobs {s7} {v} job:{n12}",
+      .fill = "REDE.PUSH jobs {s7} {v} job:{n12}",
+      .shrink = "REDE.PULL jobs job:{k12}" },
+    { .name = "job-zadd-hset",
+      .recipe = "ZADD jobs:at {s10} job:{n12}\nHSET jobs:data job:{n12} {v}",
+      .fill = "ZADD jobs:at {s10} job:{n12}\nHSET jobs:data job:{n12} {v}",
+      .shrink = "ZREM jobs:at job:{k12}\nHDEL jobs:data job:{k12}" },
+    /* A job that is due at once goes in and comes out, beside those that wait. */
+    { .name = "rede-cycle",
+      .recipe = "REDE.PUSH jobs 0 {v} job:{n12}\nREDE.POLL jobs COUNT 1",
+      .fill = "REDE.PUSH jobs {s7} {v} job:{n12}",
+      .shrink = "REDE.PULL jobs job:{k12}" },
+    { .name = "job-cycle",
+      .recipe = "ZADD jobs:at 1 job:{n12}\n"
+                "HSET jobs:data job:{n12} {v}\n"
+                "ZRANGEBYSCORE jobs:at 0 1 LIMIT 0 1\n"
+                "ZREM jobs:at job:{n12}\n"
+                "HDEL jobs:data job:{n12}",
+      .fill = "ZADD jobs:at {s10} job:{n12}\nHSET jobs:data job:{n12} {v}",
+      .shrink = "ZREM jobs:at job:{k12}\nHDEL jobs:data job:{k12}" },
+};
+
+enum { MIX_COUNT = sizeof(mixes) / sizeof(mixes[0]) };
+
+const struct mix *mix_find(const char *name)
+{
+    for (size_t i = 0; i < MIX_COUNT; i++)
+        if (strcmp(mixes[i].name, name) == 0) return &mixes[i];
+    return NULL;
+}
+
+const char *mix_name(unsigned i)
+{
+    return i < MIX_COUNT ? mixes[i].name : NULL;
+}
+
+uint64_t mix_keys(const struct mix *mix, uint64_t key_space)
+{
+    uint64_t keys = mix->keys_divisor > 1 ? key_space / mix->keys_divisor : key_space;
+    return keys > 0 ? keys : 1;
+}

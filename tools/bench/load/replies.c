@@ -1,0 +1,83 @@
+#include "tools/bench/load/replies.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void end_element(struct replies *replies)
+{
+    if (--replies->pending == 0) replies->whole++;
+}
+
+static void take_error(struct replies *replies, const char *line, size_t len)
+{
+    if (replies->errors++ > 0) return;
+    snprintf(replies->error, sizeof(replies->error), "%.*s", (int)len, line);
+}
+
+static int64_t length_of(const char *digits)
+{
+    if (*digits == '-') return -1;
+    int64_t length = 0;
+    for (; *digits != '\r'; digits++)
+        length = 10 * length + (*digits - '0');
+    return length;
+}
+
+static void begin_array(struct replies *replies, int64_t count)
+{
+    if (count <= 0)
+        end_element(replies);
+    else
+        replies->pending += (uint64_t)count - 1;
+}
+
+/* A line without its line break. */
+static void take_line(struct replies *replies, const char *line, size_t len)
+{
+    if (replies->pending == 0) replies->pending = 1;
+    int64_t length;
+    switch (*line) {
+    case '-': take_error(replies, line, len); /* fall through */
+    case '+':
+    case ':':
+    case '_':
+    case ',':
+    case '#': end_element(replies); return;
+    case '$':
+        length = length_of(line + 1);
+        if (length < 0)
+            end_element(replies);
+        else
+            replies->skip = (uint64_t)length + 2;
+        return;
+    case '*':
+    case '~': begin_array(replies, length_of(line + 1)); return;
+    case '%': begin_array(replies, 2 * length_of(line + 1)); return;
+    }
+    fprintf(stderr, "load: not a reply: %.*s\n", (int)(len < 80 ? len : 80), line);
+    exit(EXIT_FAILURE);
+}
+
+size_t replies_scan(struct replies *replies, const char *data, size_t len)
+{
+    const char *at = data, *end = data + len;
+    while (at < end) {
+        if (replies->skip > 0) {
+            size_t left = (size_t)(end - at);
+            size_t taken = replies->skip < left ? (size_t)replies->skip : left;
+            at += taken;
+            replies->skip -= taken;
+            if (replies->skip == 0) end_element(replies);
+            continue;
+        }
+        /* Nearly always a few bytes away: a loop is quicker than memchr. */
+        const char *line_end = at + 1;
+        while (line_end < end && *line_end != '\n')
+            line_end++;
+        if (line_end >= end) break;
+        take_line(replies, at, (size_t)(line_end - 1 - at));
+        at = line_end + 1;
+    }
+    return (size_t)(at - data);
+}

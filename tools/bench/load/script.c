@@ -1,0 +1,233 @@
+#include "tools/bench/load/script.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WIDTH_MAX = 19, ROUND_MARK = '*' };
+
+/* 17 and zeros: times that look like today's, whatever their unit. */
+static const uint64_t times[] = { [10] = 1700000000u, [13] = 1700000000000u };
+
+__attribute__((noreturn)) static void die(const char *text, const char *why)
+{
+    fprintf(stderr, "load: %s: %s\n", why, text);
+    exit(2);
+}
+
+/* An array that held `count` and is to hold `more` in addition: twice as large when it was full at
+ * a power of two. */
+static void *grown(void *array, size_t count, size_t more, size_t size)
+{
+    size_t cap = 16, had = count > 0 ? 16 : 0;
+    while (had < count)
+        had *= 2;
+    while (cap < count + more)
+        cap *= 2;
+    if (cap == had) return array;
+    void *bigger = realloc(array, cap * size);
+    if (bigger == NULL) die("", "no memory");
+    return bigger;
+}
+
+static void add_field(struct script *script, size_t at, unsigned width, char kind)
+{
+    script->fields = grown(script->fields, script->field_count, 1, sizeof(*script->fields));
+    script->fields[script->field_count++] =
+        (struct field){ .at = (uint32_t)at, .width = (uint8_t)width, .kind = kind };
+}
+
+static void add_bytes(struct script *script, const char *bytes, size_t len)
+{
+    script->bytes = grown(script->bytes, script->len, len, 1);
+    memcpy(script->bytes + script->len, bytes, len);
+    script->len += len;
+}
+
+/* To be written over, or a value. */
+static void add_filler(struct script *script, char filler, size_t len)
+{
+    script->bytes = grown(script->bytes, script->len, len, 1);
+    memset(script->bytes + script->len, filler, len);
+    script->len += len;
+}
+
+static void add_header(struct script *script, char mark, size_t count)
+{
+    char header[32];
+    int len = snprintf(header, sizeof(header), "%c%zu\r\n", mark, count);
+    add_bytes(script, header, (size_t)len);
+}
+
+/* The width of the hole at `text`, which ends behind *end. */
+static size_t hole_width(const char *text, const char **end, size_t value_size)
+{
+    char *close;
+    unsigned long width = text[1] == 'v' ? value_size : strtoul(text + 2, &close, 10);
+    if (text[1] == 'v') close = (char *)(uintptr_t)(text + 2);
+    bool is_time = text[1] == 't' || text[1] == 'o';
+    bool fits = text[1] == 'v' ||
+                (strchr("kmnsto", text[1]) != NULL && width > 0 && width <= WIDTH_MAX &&
+                 (!is_time || (width < sizeof(times) / sizeof(times[0]) && times[width] != 0)));
+    if (*close != '}' || !fits) die(text, "not a hole");
+    *end = close + 1;
+    return width;
+}
+
+static size_t word_len(const char *word, const char *end, size_t value_size)
+{
+    size_t len = 0;
+    while (word < end) {
+        if (*word != '{') {
+            len++;
+            word++;
+        } else
+            len += hole_width(word, &word, value_size);
+    }
+    return len;
+}
+
+static void add_word(struct script *script, const char *word, const char *end, size_t value_size)
+{
+    add_header(script, '$', word_len(word, end, value_size));
+    while (word < end) {
+        char kind = word[1];
+        if (*word != '{') {
+            add_bytes(script, word++, 1);
+            continue;
+        }
+        size_t width = hole_width(word, &word, value_size);
+        if (kind != 'v') add_field(script, script->len, (unsigned)width, kind);
+        add_filler(script, kind == 'v' ? 'x' : '0', width);
+    }
+    add_bytes(script, "\r\n", 2);
+}
+
+/* Appends the command and returns where the next one begins; the text begins anew at its end. */
+static const char *add_command(struct script *script, const char *text, const char *at,
+                               size_t value_size)
+{
+    const char *end = at + strcspn(at, "\n");
+    size_t words = 1;
+    for (const char *p = at; p < end; p++)
+        words += *p == ' ';
+    if (at == text) add_field(script, script->len, 1, ROUND_MARK);
+    add_header(script, '*', words);
+    for (; words > 0; words--) {
+        const char *word_end = at + strcspn(at, " \n");
+        add_word(script, at, word_end, value_size);
+        at = word_end + 1;
+    }
+    return *end == '\0' ? text : end + 1;
+}
+
+static unsigned count_commands(const char *text)
+{
+    unsigned count = 1;
+    for (; *text != '\0'; text++)
+        count += *text == '\n';
+    return count;
+}
+
+static unsigned common_multiple(unsigned a, unsigned b)
+{
+    unsigned x = a, y = b;
+    while (y != 0) {
+        unsigned rest = x % y;
+        x = y;
+        y = rest;
+    }
+    return a / x * b;
+}
+
+void script_compile(struct script *script, const char *text, unsigned pipeline, size_t value_size)
+{
+    *script = (struct script){ .pipeline = pipeline, .commands = count_commands(text) };
+    script->batch_count = common_multiple(pipeline, script->commands) / pipeline;
+    script->batches = grown(NULL, 0, script->batch_count, sizeof(*script->batches));
+    const char *at = text;
+    for (uint32_t i = 0; i < script->batch_count; i++) {
+        struct batch *batch = &script->batches[i];
+        batch->begin = (uint32_t)script->len;
+        batch->field_begin = script->field_count;
+        for (unsigned command = 0; command < pipeline; command++)
+            at = add_command(script, text, at, value_size);
+        batch->end = (uint32_t)script->len;
+        batch->field_end = script->field_count;
+    }
+}
+
+void script_drop(struct script *script)
+{
+    free(script->bytes);
+    free(script->fields);
+    free(script->batches);
+}
+
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+/* Marsaglia's xorshift64*. */
+static uint64_t next_random(struct numbers *numbers)
+{
+    uint64_t x = numbers->random;
+    x ^= x >> 12;
+    x ^= x << 25;
+    x ^= x >> 27;
+    numbers->random = x;
+    return x * 0x2545F4914F6CDD1DULL;
+}
+
+static uint64_t random_below(struct numbers *numbers, uint64_t limit)
+{
+    return (uint64_t)((unsigned __int128)next_random(numbers) * limit >> 64);
+}
+
+static void draw_round(struct numbers *numbers, struct draw *draw)
+{
+    draw->n = numbers->next++;
+    if (numbers->in_turn) {
+        draw->k = draw->m = draw->n % numbers->keys;
+        return;
+    }
+    draw->k = random_below(numbers, numbers->keys);
+    draw->m = random_below(numbers, numbers->keys);
+}
+
+static void write_digits(char *to, unsigned width, uint64_t value)
+{
+    static const char pairs[] = "00010203040506070809101112131415161718192021222324"
+                                "25262728293031323334353637383940414243444546474849"
+                                "50515253545556575859606162636465666768697071727374"
+                                "75767778798081828384858687888990919293949596979899";
+    for (; width >= 2; width -= 2, value /= 100)
+        memcpy(to + width - 2, pairs + value % 100 * 2, 2);
+    if (width == 1) *to = (char)('0' + value % 10);
+}
+
+static uint64_t random_score(struct numbers *numbers, unsigned width)
+{
+    uint64_t least = 1;
+    while (--width > 0)
+        least *= 10;
+    return least + random_below(numbers, 9 * least);
+}
+
+void script_patch(const struct script *script, uint32_t batch, char *bytes, struct numbers *numbers,
+                  struct draw *draw)
+{
+    const struct field *end = script->fields + script->batches[batch].field_end;
+    for (const struct field *field = script->fields + script->batches[batch].field_begin;
+         field < end; field++) {
+        uint64_t value = 0;
+        switch (field->kind) {
+        case ROUND_MARK: draw_round(numbers, draw); continue;
+        case 'k': value = draw->k; break;
+        case 'm': value = draw->m; break;
+        case 'n': value = draw->n; break;
+        case 's': value = random_score(numbers, field->width); break;
+        case 't': value = times[field->width] + draw->n; break;
+        case 'o': value = times[field->width] + draw->n - numbers->behind; break;
+        }
+        write_digits(bytes + field->at, field->width, value);
+    }
+}

@@ -1,0 +1,216 @@
+"""report: what was measured as Markdown tables, and the page that they stand in.
+
+Knows the first server as ours and the second as the one that bars are ratios to.
+"""
+import platform
+import re
+
+import expiry
+import growth
+import memory
+import throughput
+
+
+def table(heads, rows):
+    """The first column to the left, the others to the right."""
+    lines = ["| " + " | ".join(heads) + " |",
+             "|---|" + "---:|" * (len(heads) - 1)]
+    lines += ["| " + " | ".join(row) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def judged(text, bar, kept, sign):
+    if bar is None:
+        return text
+    return f"{text} ({'' if kept else 'not '}{sign} {bar:g})"
+
+
+def count(value):
+    return f"{value / 1e6:.2f} M" if value >= 1e6 else f"{value / 1e3:.0f} k"
+
+
+def msec(value):
+    if value is None:
+        return "never"
+    return f"{value:.1f} ms" if value < 1000 else f"{value / 1e3:.1f} s"
+
+
+def usec(value):
+    return "-" if value is None else f"{value:.0f} us" if value < 1000 else f"{value / 1e3:.1f} ms"
+
+
+def work_name(mix, row, ours, theirs):
+    mixes = row[ours]["mix"], row[theirs]["mix"]
+    return mix if mixes[0] == mixes[1] else f"{mixes[0]} : {mixes[1]}"
+
+
+# ---- throughput -------------------------------------------------------------------------------
+
+def one_line(mix, pipeline, row, names):
+    """For the terminal, as soon as it is known."""
+    ours, theirs = names[0], names[1] if len(names) > 1 else None
+    parts = [f"{mix:11} pipeline {pipeline:<3}"]
+    for name in names:
+        parts.append(f"{name} {count(row[name]['ops'])} ops/s, {row[name]['cpu_ns']:.0f} ns")
+    if theirs:
+        speed = throughput.ratio(row, "ops", ours, theirs)
+        cpu = throughput.ratio(row, "cpu_ns", ours, theirs)
+        figure, _value, bar, kept = throughput.against_bar(mix, pipeline, row, ours, theirs)
+        parts.append("ops " + judged(f"{speed:.2f}", bar if figure == "ops" else None, kept, ">="))
+        parts.append("CPU " + judged(f"{cpu:.2f}", bar if figure == "cpu_ns" else None, kept, "<="))
+    return " | ".join(parts)
+
+
+def ratios(results, names):
+    """CPU time at all pipelines, for it is what noise disturbs least; throughput above 1."""
+    ours, theirs = names[:2]
+    pipelines = list(next(iter(results.values())))
+    heads = ["work"]
+    for pipeline in pipelines:
+        heads += [f"pipeline {pipeline}: CPU"] + [f"{pipeline}: throughput"] * (pipeline > 1)
+    rows = []
+    for mix, found in results.items():
+        cells = [work_name(mix, found[pipelines[0]], ours, theirs)]
+        for pipeline, row in found.items():
+            figure, value, bar, kept = throughput.against_bar(mix, pipeline, row, ours, theirs)
+            cpu = throughput.ratio(row, "cpu_ns", ours, theirs)
+            cells.append(judged(f"{cpu:.2f}", bar if figure == "cpu_ns" else None, kept, "<="))
+            if figure == "ops":
+                cells.append(judged(f"{value:.2f}", bar, kept, ">="))
+        rows.append(cells)
+    return table(heads, rows)
+
+
+def figures_table(results, names, cell, what):
+    heads = ["work", "pipeline"] + [f"{name}: {what}" for name in names]
+    rows = [[mix, str(pipeline)] + [cell(row[name]) if name in row else "-" for name in names]
+            for mix, found in results.items() for pipeline, row in found.items()]
+    return table(heads, rows)
+
+
+def rates(results, names):
+    """Operations and CPU time; with the bare responder, as far as it was asked."""
+    def cell(row):
+        return f"{count(row['ops'])}, {row['cpu_ns']:.0f} ns"
+    with_bare = names + ["bare"] if any("bare" in row for found in results.values()
+                                        for row in found.values()) else names
+    idle, mix, pipeline = min((row[name]["idle"], mix, pipeline)
+                              for mix, found in results.items()
+                              for pipeline, row in found.items() for name in names)
+    return figures_table(results, with_bare, cell, "operations/s, CPU each") + (
+        f"\n\nThe load generator had nothing to read in at least {100 * idle:.0f}% of its time "
+        f"({mix} at pipeline {pipeline}); near nothing would mean that servers waited for it.")
+
+
+def latencies(results, names):
+    def cell(row):
+        return " / ".join(f"{row[f]:.0f}" for f in throughput.FIGURES)
+    return figures_table(results, names, cell, "p50 / p99 / p99.9 / max, us")
+
+
+def instructions(results, names):
+    rows = [row for found in results.values() for row in found.values()]
+    if not all("instructions" in row[name] for row in rows for name in names):
+        return "Instructions per operation: this machine does not let us count them."
+    return figures_table(results, names, lambda row: f"{row['instructions']:.0f}", "instructions")
+
+
+# ---- the others -------------------------------------------------------------------------------
+
+def memory_table(rows, names):
+    heads = ["item"] + [f"{name}: bytes" for name in names] + ["bar"] + \
+        [f"{name}: RSS/used, full, half" for name in names]
+    lines = []
+    for row in rows:
+        found = [row.get(name) for name in names]
+        cells = [f"{f['bytes']:.1f}" if f else "-" for f in found]
+        if row["bar"] is not None and found[0]:
+            kept = found[0]["bytes"] <= row["bar"]
+            cells[0] += "" if kept else " (above the bar)"
+        cells.append("-" if row["bar"] is None else f"{row['bar']:.0f}")
+        cells += [f"{f['rss']:.2f}, {f['half_rss']:.2f}" if f else "-" for f in found]
+        lines.append([row["what"]] + cells)
+    return table(heads, lines)
+
+
+def expiry_table(results, names):
+    def row(what, mode, figure, shown):
+        bar = expiry.BARS[mode].get(figure)
+        cells = [shown(results[name][mode][figure]) for name in names]
+        value = results[names[0]][mode][figure]
+        if bar is not None and (value is None or value > bar):
+            cells[0] += " (above the bar)"
+        return [what, *cells, "-" if bar is None else shown(bar)]
+    keys = results[names[0]]["spread"]["keys"]
+    seconds = results[names[0]]["spread"]["spread_ms"] / 1000
+    over, at_once = f"{keys} over {seconds:g} s: ", f"{keys} at one instant: "
+    return table(["", *names, "bar"], [
+        row(over + "events late, p50", "spread", "late_p50_ms", msec),
+        row(over + "events late, p99", "spread", "late_p99_ms", msec),
+        row(over + "overdue at most", "spread", "overdue_share", lambda v: f"{100 * v:.2f}%"),
+        row(over + "other clients' p99.9", "spread", "ping_p999_ms", msec),
+        row(at_once + "other clients' p99.9", "instant", "ping_p999_ms", msec),
+        row(at_once + "their longest wait", "instant", "ping_max_ms", msec),
+        row(at_once + "all gone after", "instant", "gone_ms", msec),
+        row(at_once + "memory back after", "instant", "memory_back_ms", msec),
+    ])
+
+
+def growth_table(results, names):
+    first = next(iter(results.values()))[names[0]]
+    heads = ["structure, server"] + [f"{size:,}" for size in first["sizes"]] + \
+        ["stall: growing", "shrinking", "deleted whole"]
+    rows = []
+    for what, found in results.items():
+        for name in names:
+            figures = found[name]
+            stalls = [max(figures["fill_stall_us"]), figures["shrink_stall_us"],
+                      figures["delete_stall_us"]]
+            cells = [usec(stall) for stall in stalls]
+            if name == names[0]:
+                cells = [cell + (" (above 1 ms)" if stall and stall > growth.STALL_BAR_US else "")
+                         for cell, stall in zip(cells, stalls)]
+            costs = [f"{cost:.0f} ns" for cost in figures["cpu_ns"]]
+            rows.append([f"{what}, {name}", *costs, *cells])
+    return table(heads, rows)
+
+
+# ---- the page ---------------------------------------------------------------------------------
+
+def processor():
+    with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+        names = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
+    return f"{len(names)} x {names[0]}" if names else platform.machine()
+
+
+def conditions(bench, settings, versions):
+    transport = "a unix socket" if bench.unix else "TCP on loopback"
+    servers = ", ".join(f"{name} {version}".strip() for name, version in versions.items())
+    noise = (f"{bench.disturbed} of {bench.runs} runs had other work of more than 3% on the "
+             f"server's core; {bench.stolen:.1f} s of it were stolen by the machine below.")
+    return (f"{servers}. {processor()}, Linux {platform.release()}; {settings.connections} "
+            f"connections over {transport}, {settings.keys:,} keys, values of "
+            f"{settings.value_size} bytes, {settings.rounds} rounds of {settings.seconds:g} s. "
+            f"{noise}")
+
+
+def sections(results, names):
+    """{name of a place in the page: text}"""
+    mixes = results.get("throughput")
+    found = {"conditions": results["conditions"]}
+    if mixes and len(names) > 1:
+        found["ratios"] = ratios(mixes, names)
+    if mixes:
+        found.update(rates=rates(mixes, names), latencies=latencies(mixes, names),
+                     instructions=instructions(mixes, names))
+    if results.get("memory"):
+        found["memory"] = memory_table(results["memory"], names)
+    if results.get("expiry"):
+        found["expiry"] = expiry_table(results["expiry"], names)
+    if results.get("growth"):
+        found["growth"] = growth_table(results["growth"], names)
+    return found
+
+
+def page(template, found):
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: found[match.group(1)], template)

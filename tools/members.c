@@ -1,0 +1,496 @@
+/* members: what do a million members that expire cost, and how late are their events?
+ *
+ * Fills sets, hashes or sorted sets with members that have deadlines of their own.
+ * - Spread over some seconds: times the arrival of each member's event against the deadline, which
+ *   its name carries, looks every 10 ms at how many dead members the server still holds, and
+ *   divides the server's CPU time by the members. With -q nobody listens and nobody looks.
+ * - With -i, all at one instant: PINGs at a steady pace meanwhile, not waiting for answers, until
+ *   used_memory is back where it was before.
+ * Works on a server with SADDEX, HSETEX, ZADDEX and INFO expiry. Leaves it as it was: the keys
+ * carry a prefix of their own, and what has not expired is deleted. */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include "proto/number.h"
+#include "tools/lib/link.h"
+#include "tools/lib/samples.h"
+#include "tools/lib/server.h"
+
+#define PREFIX "members:"
+
+enum {
+    BATCH = 1000,
+    LOOK_USEC = 10000,
+    PING_USEC = 100,
+    QUIET_USEC = 1000000, /* PINGs before the instant, to compare with */
+    PATIENCE_MSEC = 20000,
+    MEMORY_SLACK = 64 << 10, /* buffers of the connections come and go */
+};
+
+/* Any prime well above the number of members: deadlines do not follow the order of arrival. */
+#define STRIDE 2654435761LL
+
+enum family { SET, HASH, ZSET };
+
+struct plan {
+    struct link_target target;
+    enum family family;
+    long long members, others, keys, spread_msec, lead_msec;
+    bool instant, quiet, markdown;
+    const char *label;
+};
+
+struct figures {
+    struct samples late, quiet_pings, pings;
+    double cpu_seconds;
+    long long looks, overdue_sum, overdue_max;
+    int64_t memory_after_usec;       /* from the instant until memory was back; -1: it was not */
+    double memory_full, memory_left; /* above the base */
+};
+
+struct run {
+    const struct plan *plan;
+    struct link commands, looks, events;
+    int64_t offset_usec;  /* the server's clock is ahead of ours by */
+    long long first_msec; /* deadline, in the server's clock */
+    double base_memory;
+    struct figures figures;
+};
+
+/* ---- what to do ------------------------------------------------------------------------------ */
+
+static void usage(FILE *to)
+{
+    fputs(
+        "usage: members " SERVER_USAGE "\n"
+        "               [-t set|hash|zset] [-n members: 1000000] [-k keys: 1]\n"
+        "               [-x members without a deadline beside them: 0]\n"
+        "               [-d milliseconds that deadlines are spread over: 10000] [-i (no spread)]\n"
+        "               [-w milliseconds to fill the server: 10000] [-q (no subscriber)]\n"
+        "               [-l label] [-m (Markdown row)]\n",
+        to);
+}
+
+static enum family family_option(const char *text)
+{
+    static const char *const names[] = { [SET] = "set", [HASH] = "hash", [ZSET] = "zset" };
+    for (int family = SET; family <= ZSET; family++)
+        if (strcmp(text, names[family]) == 0) return (enum family)family;
+    fprintf(stderr, "members: not set, hash or zset: %s\n", text);
+    exit(2);
+}
+
+static void take_option(struct plan *plan, int option)
+{
+    if (server_option(&plan->target, option, optarg)) return;
+    switch (option) {
+    case 't': plan->family = family_option(optarg); break;
+    case 'n': plan->members = server_count_option("members", optarg, 1); break;
+    case 'k': plan->keys = server_count_option("members", optarg, 1); break;
+    case 'x': plan->others = server_count_option("members", optarg, 0); break;
+    case 'd': plan->spread_msec = server_count_option("members", optarg, 1); break;
+    case 'w': plan->lead_msec = server_count_option("members", optarg, 1); break;
+    case 'i': plan->instant = true; break;
+    case 'q': plan->quiet = true; break;
+    case 'l': plan->label = optarg; break;
+    case 'm': plan->markdown = true; break;
+    default: usage(stderr); exit(2);
+    }
+}
+
+static struct plan parse(int argc, char **argv)
+{
+    struct plan plan = {
+        .members = 1000000, .keys = 1, .spread_msec = 10000, .lead_msec = 10000, .label = "server"
+    };
+    server_default(&plan.target);
+    for (int option; (option = getopt(argc, argv, SERVER_OPTIONS "t:n:k:x:d:w:iql:m")) != -1;)
+        take_option(&plan, option);
+    if (optind < argc) {
+        usage(stderr);
+        exit(2);
+    }
+    if (plan.instant) plan.spread_msec = 0;
+    return plan;
+}
+
+/* ---- filling --------------------------------------------------------------------------------- */
+
+typedef void write_command(struct run *run, long long i);
+
+static long long deadline_of(const struct run *run, long long i)
+{
+    long long slot = i * STRIDE % run->plan->members;
+    return run->first_msec + slot * run->plan->spread_msec / run->plan->members;
+}
+
+static void write_member(struct run *run, long long i)
+{
+    const struct plan *plan = run->plan;
+    struct link *to = &run->commands;
+    long long key = i % plan->keys, at = deadline_of(run, i);
+    switch (plan->family) {
+    case SET:
+        link_command(to, "SADDEX " PREFIX "%lld PXAT %lld MEMBERS 1 %lld:%lld", key, at, at, i);
+        break;
+    case HASH:
+        link_command(to, "HSETEX " PREFIX "%lld PXAT %lld FIELDS 1 %lld:%lld x", key, at, at, i);
+        break;
+    case ZSET:
+        link_command(to, "ZADDEX " PREFIX "%lld PXAT %lld %lld %lld:%lld", key, at, i, at, i);
+        break;
+    }
+}
+
+static void write_other(struct run *run, long long i)
+{
+    struct link *to = &run->commands;
+    long long key = i % run->plan->keys;
+    switch (run->plan->family) {
+    case SET: link_command(to, "SADD " PREFIX "%lld other:%lld", key, i); break;
+    case HASH: link_command(to, "HSET " PREFIX "%lld other:%lld x", key, i); break;
+    case ZSET: link_command(to, "ZADD " PREFIX "%lld %lld other:%lld", key, i, i); break;
+    }
+}
+
+static void write_removal(struct run *run, long long i)
+{
+    static const char *const words[] = { [SET] = "SREM", [HASH] = "HDEL", [ZSET] = "ZREM" };
+    long long key = i % run->plan->keys;
+    link_command(&run->commands, "%s " PREFIX "%lld %lld:%lld", words[run->plan->family], key,
+                 deadline_of(run, i), i);
+}
+
+static void write_delete(struct run *run, long long i)
+{
+    link_command(&run->commands, "UNLINK " PREFIX "%lld", i);
+}
+
+/* `count` commands, a batch at a time. */
+static void send_all(struct run *run, long long count, write_command *write, const char *what)
+{
+    for (long long from = 0; from < count; from += BATCH) {
+        long long to = from + BATCH < count ? from + BATCH : count;
+        for (long long i = from; i < to; i++)
+            write(run, i);
+        for (long long i = from; i < to; i++)
+            link_expect(&run->commands, what);
+    }
+}
+
+static int64_t server_usec(const struct run *run)
+{
+    return wall_usec() + run->offset_usec;
+}
+
+static int64_t first_usec(const struct run *run)
+{
+    return run->first_msec * 1000 - run->offset_usec; /* in our clock */
+}
+
+static double memory_used(struct run *run)
+{
+    server_ask_info(&run->looks, "memory");
+    return server_info_field(&run->looks, "used_memory");
+}
+
+/* The base is what a collection holds on to that was as large before. */
+static void fill_others(struct run *run)
+{
+    send_all(run, run->plan->others, write_other, "a member without a deadline");
+    run->first_msec = server_usec(run) / 1000 + 24 * 3600 * 1000;
+    send_all(run, run->plan->members, write_member, "a member with a deadline");
+    send_all(run, run->plan->members, write_removal, "its removal");
+}
+
+static void fill(struct run *run)
+{
+    if (run->plan->others > 0) fill_others(run);
+    run->base_memory = memory_used(run);
+    run->first_msec = server_usec(run) / 1000 + run->plan->lead_msec;
+    send_all(run, run->plan->members, write_member, "a member with a deadline");
+    run->figures.memory_full = memory_used(run) - run->base_memory;
+    if (server_usec(run) / 1000 + QUIET_USEC / 1000 < run->first_msec) return;
+    send_all(run, run->plan->keys, write_delete, "UNLINK");
+    fputs("members: the first deadline came before the server was full: a larger -w is wanted\n",
+          stderr);
+    exit(EXIT_FAILURE);
+}
+
+/* ---- looking --------------------------------------------------------------------------------- */
+
+static void sleep_until(int64_t usec)
+{
+    struct timespec until = { .tv_sec = usec / 1000000, .tv_nsec = usec % 1000000 * 1000 };
+    while (clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &until, NULL) != 0)
+        continue;
+}
+
+static double cpu_seconds(struct run *run)
+{
+    server_ask_info(&run->looks, "cpu");
+    return server_info_field(&run->looks, "used_cpu_user") +
+           server_info_field(&run->looks, "used_cpu_sys");
+}
+
+static void look_at_overdue(struct run *run)
+{
+    server_ask_info(&run->looks, "expiry");
+    long long overdue = (long long)(server_info_field(&run->looks, "overdue_keys") +
+                                    server_info_field(&run->looks, "overdue_members"));
+    struct figures *figures = &run->figures;
+    figures->looks++;
+    figures->overdue_sum += overdue;
+    if (overdue > figures->overdue_max) figures->overdue_max = overdue;
+}
+
+/* ---- spread ---------------------------------------------------------------------------------- */
+
+static bool take_number(const char **at, const char *end, int64_t *number)
+{
+    const char *colon = memchr(*at, ':', (size_t)(end - *at));
+    if (colon == NULL || !number_parse_int64(*at, (size_t)(colon - *at), number)) return false;
+    *at = colon + 1;
+    return true;
+}
+
+/* "<key length>:<key>|<length>:<member>[,...]", a member being "<deadline>:<number>". */
+static void take_message(struct run *run, const struct resp_node *message, int64_t now)
+{
+    const char *at = message->text, *end = message->text + message->len;
+    int64_t len, deadline_msec;
+    if (!take_number(&at, end, &len) || strncmp(at, PREFIX, strlen(PREFIX)) != 0) return;
+    for (at += len; at < end; at += len) {
+        at++; /* the separator */
+        if (!take_number(&at, end, &len)) return;
+        const char *member = at;
+        if (!take_number(&member, at + len, &deadline_msec)) return;
+        samples_add(&run->figures.late, now + run->offset_usec - deadline_msec * 1000);
+    }
+}
+
+static void collect(struct run *run)
+{
+    int64_t next_look = first_usec(run);
+    int64_t until = next_look + run->plan->spread_msec * 1000 + PATIENCE_MSEC * 1000LL;
+    for (;;) {
+        int64_t now = wall_usec();
+        if (run->figures.late.count >= (size_t)run->plan->members || now > until) return;
+        if (now >= next_look) {
+            look_at_overdue(run);
+            next_look = now + LOOK_USEC;
+        }
+        link_wait(&run->events, next_look);
+        if (link_reply(&run->events, 0) == NULL) continue;
+        if (run->events.reply.count == 4)
+            take_message(run, &run->events.reply.nodes[3], wall_usec());
+    }
+}
+
+/* Nobody listens, and nobody asks before the last one is dead. */
+static void wait_for_all(struct run *run)
+{
+    int64_t last = first_usec(run) + run->plan->spread_msec * 1000;
+    sleep_until(last + 1000);
+    do {
+        sleep_until(wall_usec() + LOOK_USEC);
+        server_ask_info(&run->looks, "expiry");
+    } while (server_info_field(&run->looks, "overdue_keys") +
+                     server_info_field(&run->looks, "overdue_members") >
+                 0 &&
+             wall_usec() < last + PATIENCE_MSEC * 1000LL);
+}
+
+static void measure_spread(struct run *run)
+{
+    static const char *const channels[] = {
+        [SET] = "sexpired", [HASH] = "hexpired", [ZSET] = "zexpired"
+    };
+    char *old_flags = NULL;
+    if (!run->plan->quiet) {
+        old_flags = server_add_events(&run->commands, "Tshz");
+        link_command(&run->events, "SUBSCRIBE __subkeyevent@0__:%s", channels[run->plan->family]);
+        link_expect(&run->events, "SUBSCRIBE");
+    }
+    sleep_until(first_usec(run) - LOOK_USEC);
+    double before = cpu_seconds(run);
+    if (run->plan->quiet)
+        wait_for_all(run);
+    else
+        collect(run);
+    run->figures.cpu_seconds = cpu_seconds(run) - before;
+    if (old_flags != NULL) server_restore_events(&run->commands, old_flags);
+    samples_sort(&run->figures.late);
+}
+
+/* ---- one instant ----------------------------------------------------------------------------- */
+
+/* PINGs go out at their times, whether the earlier ones have been answered or not: a server that
+ * does not answer for a while holds all of them. */
+struct pinger {
+    struct link *link;
+    struct samples sent; /* when, and in order */
+    size_t answered;
+    int64_t next;
+};
+
+static void take_answers(struct pinger *pinger, struct samples *pings, int timeout_msec)
+{
+    while (pinger->answered < pinger->sent.count && link_reply(pinger->link, timeout_msec) != NULL)
+        samples_add(pings, wall_usec() - pinger->sent.usec[pinger->answered++]);
+}
+
+/* One more PING, and the answers that have come when the next is to go. */
+static void ping(struct pinger *pinger, struct samples *pings)
+{
+    link_command(pinger->link, "PING");
+    samples_add(&pinger->sent, wall_usec());
+    link_flush(pinger->link);
+    pinger->next += PING_USEC;
+    do {
+        link_wait(pinger->link, pinger->next);
+        take_answers(pinger, pings, 0);
+    } while (wall_usec() < pinger->next);
+}
+
+/* The question of the last look has been answered: is memory back? Asks again, waiting for nothing.
+ */
+static bool memory_is_back(struct run *run, int64_t *next_look)
+{
+    if (wall_usec() < *next_look || link_reply(&run->looks, 0) == NULL) return false;
+    run->figures.memory_left = server_info_field(&run->looks, "used_memory") - run->base_memory;
+    if (run->figures.memory_left <= MEMORY_SLACK) return true;
+    link_command(&run->looks, "INFO memory");
+    link_flush(&run->looks);
+    *next_look = wall_usec() + LOOK_USEC;
+    return false;
+}
+
+static void measure_instant(struct run *run)
+{
+    struct figures *figures = &run->figures;
+    int64_t due = first_usec(run) + 1000; /* alive at its deadline */
+    sleep_until(due - QUIET_USEC);
+    struct pinger pinger = { .link = &run->commands, .next = wall_usec() };
+    while (pinger.next < due)
+        ping(&pinger, &figures->quiet_pings);
+    take_answers(&pinger, &figures->quiet_pings, PATIENCE_MSEC);
+    int64_t next_look = due;
+    link_command(&run->looks, "INFO memory");
+    link_flush(&run->looks);
+    bool back = false;
+    while (!back && pinger.next < due + PATIENCE_MSEC * 1000LL) {
+        ping(&pinger, &figures->pings);
+        back = memory_is_back(run, &next_look);
+    }
+    figures->memory_after_usec = back ? wall_usec() - due : -1;
+    take_answers(&pinger, &figures->pings, PATIENCE_MSEC);
+    samples_drop(&pinger.sent);
+    samples_sort(&figures->quiet_pings);
+    samples_sort(&figures->pings);
+}
+
+/* ---- reporting ------------------------------------------------------------------------------- */
+
+struct shown {
+    char text[32];
+};
+
+static struct shown msec_shown(int64_t usec)
+{
+    struct shown shown = { "never" };
+    if (usec >= 0 && usec != INT64_MAX)
+        snprintf(shown.text, sizeof(shown.text), "%.2f ms", (double)usec / 1000);
+    return shown;
+}
+
+/* "p50 ..., p99 ..., p99.9 ..., max ...", or as cells of a row. Sorted samples; `of` as above. */
+static void print_percentiles(const struct samples *samples, size_t of, bool cells)
+{
+    struct shown p50 = msec_shown(samples_at(samples, 0.5, of));
+    struct shown p99 = msec_shown(samples_at(samples, 0.99, of));
+    struct shown p999 = msec_shown(samples_at(samples, 0.999, of));
+    struct shown max = msec_shown(samples_at(samples, 1, of));
+    printf(cells ? "%s | %s | %s | %s" : "p50 %s, p99 %s, p99.9 %s, max %s", p50.text, p99.text,
+           p999.text, max.text);
+}
+
+static void report_spread(const struct run *run)
+{
+    const struct plan *plan = run->plan;
+    const struct figures *figures = &run->figures;
+    const struct samples *late = &figures->late;
+    size_t members = (size_t)plan->members, early = samples_within(late, -1);
+    double looks = figures->looks > 0 ? (double)figures->looks : 1;
+    double mean = (double)figures->overdue_sum / looks;
+    double usec_each = figures->cpu_seconds * 1e6 / (double)members;
+    if (plan->markdown) {
+        printf("| %s | %zu of %zu | %zu | ", plan->label, late->count, members, early);
+        print_percentiles(late, members, true);
+        printf(" | %.0f | %lld | %.2f us |\n", mean, figures->overdue_max, usec_each);
+        return;
+    }
+    printf("%s: %zu members in %lld keys, deadlines over %lld ms\n", plan->label, members,
+           plan->keys, plan->spread_msec);
+    printf("  CPU         %.2f us for each member\n", usec_each);
+    if (plan->quiet) return;
+    printf("  events      %zu of %zu\n", late->count, members);
+    printf("  early       %zu\n", early);
+    printf("  late by     ");
+    print_percentiles(late, members, false);
+    printf("\n  overdue     mean %.1f, max %lld (%lld looks)\n", mean, figures->overdue_max,
+           figures->looks);
+}
+
+static void report_instant(const struct run *run)
+{
+    const struct plan *plan = run->plan;
+    const struct figures *figures = &run->figures;
+    struct shown memory = msec_shown(figures->memory_after_usec);
+    if (plan->markdown) {
+        printf("| %s | %s | ", plan->label,
+               msec_shown(samples_at(&figures->quiet_pings, 0.999, SIZE_MAX)).text);
+        print_percentiles(&figures->pings, SIZE_MAX, true);
+        printf(" | %s |\n", memory.text);
+        return;
+    }
+    printf("%s: %lld members in %lld keys, beside %lld others, at one instant\n", plan->label,
+           plan->members, plan->keys, plan->others);
+    printf("  PING before  ");
+    print_percentiles(&figures->quiet_pings, SIZE_MAX, false);
+    printf("\n  PING after   ");
+    print_percentiles(&figures->pings, SIZE_MAX, false);
+    printf("\n  memory       back after %s (from %.1f MiB to %.3f MiB above its base)\n",
+           memory.text, figures->memory_full / (1 << 20), figures->memory_left / (1 << 20));
+}
+
+int main(int argc, char **argv)
+{
+    struct plan plan = parse(argc, argv);
+    struct run run = { .plan = &plan };
+    prctl(PR_SET_TIMERSLACK, 1); /* wakes up when it is time, not 50 us later */
+    link_open(&run.commands, &plan.target);
+    link_open(&run.looks, &plan.target);
+    link_open(&run.events, &plan.target);
+    run.offset_usec = link_clock_offset_usec(&run.commands);
+    fill(&run);
+    if (plan.instant) {
+        measure_instant(&run);
+        report_instant(&run);
+    } else {
+        measure_spread(&run);
+        report_spread(&run);
+    }
+    link_close(&run.looks); /* with what it may have been asked last */
+    send_all(&run, plan.keys, write_delete, "UNLINK");
+    link_close(&run.events);
+    link_close(&run.commands);
+    samples_drop(&run.figures.late);
+    samples_drop(&run.figures.quiet_pings);
+    samples_drop(&run.figures.pings);
+    return EXIT_SUCCESS;
+}
