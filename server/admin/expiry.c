@@ -151,11 +151,9 @@ static void cmd_expiry_help(struct call *call)
     static const char *const lines[] = {
         "EXPIRY <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
         "NEXT [<count>]",
-        "    The next deadlines of the selected database, one for each key, in order (default: 10, "
-        "at",
-        "    most 1000).",
-        "    An entry is: key, unix time in milliseconds, what is due then: key, member (of a",
-        "    set or sorted set), field (of a hash) or element (of a dehydrator).",
+        "    The next deadlines of the selected database, one for each key, in order (default:",
+        "    10, at most 1000). An entry is: key, unix time in milliseconds, what is due then:",
+        "    key, member (of a set or sorted set), field (of a hash), element (of a dehydrator).",
         "FORECAST",
         "    How many keys and members of the selected database are due when. An entry is: 1s,",
         "    10s, 1m, 10m, 1h, 1d, later or never; keys; members of sets, sorted sets and hashes.",
