@@ -147,6 +147,14 @@ void client_list_to_run(struct client *client)
     loop_timer_set(client->all->run_timer, 0);
 }
 
+/* Its next request is read again, from its beginning, in the next turn. */
+static void come_again(struct client *client)
+{
+    resp_reader_drop(&client->reader);
+    resp_reader_init(&client->reader);
+    client_list_to_run(client);
+}
+
 /* The time is what it is when a turn's requests begin, and read anew only after slow ones. */
 static int64_t tick(const struct clients *all)
 {
@@ -184,7 +192,10 @@ static size_t run_requests(struct client *client, const char *data, size_t len)
             break;
         }
         if (!run_request(client, data + used)) {
-            client_pause(client);
+            if (dispatch->pause.kind != PAUSE_NONE)
+                client_pause(client);
+            else
+                come_again(client);
             break;
         }
         used += client->reader.consumed;

@@ -166,6 +166,45 @@ static bool is_held_up(struct dispatch *dispatch, const struct call *call)
     return kind == PAUSE_ALL || (flags & (WRITE | MAY_REPLICATE));
 }
 
+/* ---- what is not settled yet ----------------------------------------------------------------- */
+
+enum { MANY_DEAD = 2000 }; /* members: a millisecond's work and more */
+
+static bool count_dead(void *count, struct bytes member, msec at)
+{
+    (void)member;
+    (void)at;
+    return ++*(unsigned *)count < MANY_DEAD;
+}
+
+/* A collection that goes as a whole costs nothing; one of which something stays gives its dead up
+ * one by one. */
+static bool has_many_dead(const struct dispatch *dispatch, const struct entry *entry, msec now)
+{
+    unsigned count = 0;
+    if (entry == NULL || !entry->object.timed || !type_has_members(entry->object.type))
+        return false;
+    object_each_until(&entry->object, now - 1, count_dead, &count);
+    if (count < MANY_DEAD) return false;
+    return (dispatch->store->listening & LISTEN_MEMBERS) || !object_all_dead(&entry->object, now);
+}
+
+/* Has one of its keys so many dead members that all others would wait for them to be removed? Then
+ * the call comes again in the next turns, while expiry removes them in slices. */
+static bool is_settling(const struct dispatch *dispatch, const struct call *call)
+{
+    const struct keyspace *ks = &dispatch->store->databases[call->session->db];
+    msec now = clock_now(dispatch->clock);
+    if (keyspace_next_due(ks) > now) return false;
+    int *positions = mem_alloc((size_t)call->argc * sizeof(*positions));
+    int count = command_keys(call->command.row, call->argc, call->argv, positions);
+    bool settling = false;
+    for (int i = 0; i < count && !settling; i++)
+        settling = has_many_dead(dispatch, keyspace_find(ks, call->argv[positions[i]]), now);
+    mem_free(positions);
+    return settling;
+}
+
 /* ---- running -------------------------------------------------------------------------------- */
 
 /* What it has read is in its client's cache now. */
@@ -280,6 +319,9 @@ bool dispatch_request(struct dispatch *dispatch, struct session *session, int ar
         dispatch->stats->errors++;
         if (dispatch->observer != NULL) observe_rejected(dispatch->observer, &call);
     } else if (dispatch->pause.kind != PAUSE_NONE && is_held_up(dispatch, &call)) {
+        return false;
+    } else if (dispatch->pause.kind == PAUSE_NONE && session->multi == NULL &&
+               is_settling(dispatch, &call)) {
         return false;
     } else if (session->multi != NULL && !(call.command.row->flags & NOT_QUEUED)) {
         queue(dispatch, &call);

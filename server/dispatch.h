@@ -31,8 +31,8 @@ struct dispatch {
 
 /* Runs one request (argc >= 1) of the session now; its reply is appended to session->out, unless
  * the session waits afterwards. Then whoever waited for what has become ready is served. argv is
- * borrowed for the call. False: there is a pause, and the request has to come again when it is
- * over; nothing has happened. */
+ * borrowed for the call. False: nothing has happened, and the request has to come again: when the
+ * pause is over if there is one, else in the next turn. */
 bool dispatch_request(struct dispatch *dispatch, struct session *session, int argc,
                       const struct bytes *argv);
 

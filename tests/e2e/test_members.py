@@ -272,4 +272,17 @@ def redis_cli_prints_the_codes():
                                               "the number of arguments\n")
 
 
+@each_type
+def nearly_all_members_die_and_who_reads_the_rest_counts_right(world, client, kind):
+    members = [f"m{i}" for i in range(5000)]
+    kind.fill(client, "k", [*members, "alive"])
+    kind.call(client, "PEXPIRE", "k", 1000, members)
+    with world.daemon.raw() as raw:
+        line = {"H": "HLEN k", "S": "SCARD k", "Z": "ZCARD k"}[kind.letter]
+        raw.send(f"DEBUG CLOCK STEP 1001\r\n{line}\r\nPING\r\n".encode())
+        raw.reply()
+        equal((raw.reply(), raw.reply()), (b":1\r\n", b"+PONG\r\n"))
+    equal(kind.count(client, "k"), 1)
+
+
 main()
