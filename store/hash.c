@@ -15,15 +15,25 @@ enum { LISTPACK_FIELDS = 512, LISTPACK_LEN = 64 };
 
 #define FIELD_LEN_MAX ((UINT32_C(1) << 31) - 1)
 
+enum {
+    BRIEF_BITS = 15, /* of a field's length, in a timed pair's word; the other 16 are the value's */
+    BRIEF_FIELD = (1 << BRIEF_BITS) - 2,
+    BRIEF_VALUE = (1 << 16) - 1,
+};
+#define NOT_BRIEF FIELD_LEN_MAX
+
+/* A timed pair has its deadline where others have the value's length; both lengths share the word
+ * ahead of it, so that a deadline makes a short pair no larger. Of longer ones that word is
+ * NOT_BRIEF, and the lengths are two uint32_t ahead of the field. */
 struct pair {
-    uint32_t field_len : 31;
-    uint32_t timed : 1; /* a struct deadline, perhaps idle, stands before the field */
-    uint32_t value_len;
+    uint32_t word : 31; /* the field's length, or both */
+    uint32_t timed : 1; /* it has a deadline, perhaps idle */
+    union {
+        uint32_t value_len;
+        struct deadline deadline;
+    };
     char data[]; /* the field, then the value */
 };
-
-_Static_assert(offsetof(struct pair, data) % _Alignof(struct deadline) == 0,
-               "a deadline stands where the data begin");
 
 /* What a large one has. */
 struct table {
@@ -40,30 +50,44 @@ struct hash {
 
 /* ---- pairs --------------------------------------------------------------------------------- */
 
-static inline const char *field_in(const struct pair *pair)
+struct texts {
+    struct bytes field, value;
+};
+
+static inline struct texts texts_at(const char *data, uint32_t field_len, uint32_t value_len)
 {
-    return pair->data + pair->timed * sizeof(struct deadline);
+    return (struct texts){ bytes_of(data, field_len), bytes_of(data + field_len, value_len) };
+}
+
+static inline struct texts texts_of(const struct pair *pair)
+{
+    if (!pair->timed) return texts_at(pair->data, pair->word, pair->value_len);
+    if (pair->word != NOT_BRIEF)
+        return texts_at(pair->data, pair->word & ((1 << BRIEF_BITS) - 1), pair->word >> BRIEF_BITS);
+    uint32_t lengths[2];
+    memcpy(lengths, pair->data, sizeof(lengths));
+    return texts_at(pair->data + sizeof(lengths), lengths[0], lengths[1]);
 }
 
 static inline struct bytes field_of(const struct pair *pair)
 {
-    return bytes_of(field_in(pair), pair->field_len);
+    return texts_of(pair).field;
 }
 
 static inline struct bytes value_of(const struct pair *pair)
 {
-    return bytes_of(field_in(pair) + pair->field_len, pair->value_len);
+    return texts_of(pair).value;
 }
 
 /* Of a timed one; and back. */
 static inline struct deadline *deadline_of(const struct pair *pair)
 {
-    return (struct deadline *)(uintptr_t)pair->data;
+    return &((struct pair *)(uintptr_t)pair)->deadline;
 }
 
 static inline struct pair *pair_of(struct deadline *d)
 {
-    return (struct pair *)(void *)((char *)d - offsetof(struct pair, data));
+    return (struct pair *)(void *)((char *)d - offsetof(struct pair, deadline));
 }
 
 static struct bytes pair_key(const void *pair)
@@ -78,14 +102,20 @@ static struct pair *pair_new(struct table *table, struct bytes field, struct byt
 {
     ensure(field.len <= FIELD_LEN_MAX && value.len <= UINT32_MAX, "%zu and %zu bytes", field.len,
            value.len);
-    size_t head = sizeof(struct pair) + (timed ? sizeof(struct deadline) : 0);
-    struct pair *pair = mem_alloc(head + field.len + value.len);
-    pair->field_len = (uint32_t)field.len & FIELD_LEN_MAX;
+    uint32_t lengths[2] = { (uint32_t)field.len & FIELD_LEN_MAX, (uint32_t)value.len };
+    bool is_brief = field.len <= BRIEF_FIELD && value.len <= BRIEF_VALUE;
+    size_t apart = timed && !is_brief ? sizeof(lengths) : 0;
+    struct pair *pair = mem_alloc(sizeof(*pair) + apart + field.len + value.len);
     pair->timed = timed;
-    pair->value_len = (uint32_t)value.len;
-    if (timed) deadline_init(deadline_of(pair));
-    if (field.len > 0) memcpy((char *)pair + head, field.data, field.len);
-    if (value.len > 0) memcpy((char *)pair + head + field.len, value.data, value.len);
+    pair->word = lengths[0] & FIELD_LEN_MAX;
+    pair->value_len = lengths[1];
+    if (timed) {
+        pair->word = is_brief ? (lengths[0] | lengths[1] << BRIEF_BITS) & FIELD_LEN_MAX : NOT_BRIEF;
+        deadline_init(&pair->deadline);
+    }
+    memcpy(pair->data, lengths, apart);
+    if (field.len > 0) memcpy(pair->data + apart, field.data, field.len);
+    if (value.len > 0) memcpy(pair->data + apart + field.len, value.data, value.len);
     table->bytes += mem_size(pair);
     return pair;
 }
@@ -155,7 +185,7 @@ static void table_expire(struct table *table, struct pair *pair, msec at)
 static struct pair *table_replace(struct table *table, struct pair *pair, struct bytes value,
                                   msec at)
 {
-    if (value.len != pair->value_len) return pair_remade(table, pair, value, at != NEVER);
+    if (value.len != value_of(pair).len) return pair_remade(table, pair, value, at != NEVER);
     if (value.len > 0) memmove((char *)(uintptr_t)value_of(pair).data, value.data, value.len);
     return pair;
 }

@@ -699,9 +699,42 @@ START_TEST(freeing_in_slices_frees_the_deadlines_in_slices_too)
 }
 END_TEST
 
+static void keeps_its_deadline(size_t field_len, size_t value_len)
+{
+    static char text[80000];
+    memset(text, 'x', sizeof(text));
+    struct bytes field = bytes_of(text, field_len), value = bytes_of(text, value_len), got;
+    msec at;
+    struct hash *hash = hash_new();
+    hash_set(hash, bytes_of(text, 100), LIT("makes it large"), NEVER);
+    hash_set(hash, field, value, 5);
+    ck_assert(hash_get(hash, field, &got) && bytes_equal(got, value));
+    ck_assert(hash_deadline(hash, field, &at) && at == 5);
+    hash_check(hash);
+    hash_set(hash, field, bytes_of(text, value_len + 1), 6);
+    ck_assert(hash_get(hash, field, &got) && got.len == value_len + 1);
+    ck_assert(hash_expire(hash, field, NEVER) && hash_expire(hash, field, 7));
+    ck_assert(hash_deadline(hash, field, &at) && at == 7);
+    hash_check(hash);
+    ck_assert(hash_remove(hash, field) && hash_count_timed(hash) == 0);
+    hash_check(hash);
+    hash_free(hash);
+}
+
+START_TEST(fields_and_values_of_any_length_have_deadlines)
+{
+    static const size_t fields[] = { 0, 1, 32765, 32766, 32767, 32768, 70000 };
+    static const size_t values[] = { 0, 1, 65534, 65535, 65536, 70000 };
+    for (size_t f = 0; f < sizeof(fields) / sizeof(fields[0]); f++)
+        for (size_t v = 0; v < sizeof(values) / sizeof(values[0]); v++)
+            keeps_its_deadline(fields[f], values[v]);
+}
+END_TEST
+
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
+        fields_and_values_of_any_length_have_deadlines,
         a_hash_is_what_an_array_says_after_any_random_steps,
         small_hashes_that_grow_large_are_what_an_array_says_all_along,
         a_part_of_the_old_value_can_be_the_new_one,
