@@ -53,9 +53,12 @@ def by_pattern(words):
 
 
 def same_nosort(words, ours, theirs):
-    """Without an order, or of equal weight: as they come, which for a list is its own order."""
-    if b"BY" not in words or by_pattern(words) and b"ALPHA" not in words or words[1][:1] == b"L":
+    """Without an order, or of equal weight: as they come, which for a list is its own order, unless
+    a LIMIT cuts it: Redis then sorts no more than it has to."""
+    if b"BY" not in words or by_pattern(words) and b"ALPHA" not in words:
         return False
+    if words[1][:1] == b"L":
+        return by_pattern(words) and b"LIMIT" in words and same_shape(ours, theirs)
     return same_sorted(ours, theirs) or b"LIMIT" in words and same_shape(ours, theirs)
 
 
