@@ -23,10 +23,14 @@ CFLAGS ?= -O2 -g
 B ?= build$(if $(filter libc,$(MALLOC)),/libc)
 VARIANT = $(MAKE) --no-print-directory -j$(JOBS)
 
+# The daemon is optimized as a whole; what else is linked from the same objects is not. A build with
+# another compiler, or with sanitizers, goes without.
+LTO ?= $(if $(SANITIZE)$(filter-out cc gcc,$(CC)),,-flto=auto -ffat-lto-objects)
+
 WARNINGS = -Wall -Wextra -Wshadow -Wconversion $(WERROR)
-BASE = -std=c11 -D_GNU_SOURCE -I. -pthread -fno-omit-frame-pointer $(SANITIZE)
+BASE = -std=c11 -D_GNU_SOURCE -I. -pthread -fno-omit-frame-pointer $(LTO) $(SANITIZE)
 COMPILE = $(CC) $(BASE) $(WARNINGS) $(CPPFLAGS) $(CFLAGS) -MMD -MP
-LINK = $(call say,LD )$(CC) $(BASE) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^)
+LINK = $(call say,LD )$(CC) $(BASE) $(CFLAGS) $(LDFLAGS) $(PARTS) -o $@ $(filter %.o,$^)
 MALLOC_LIBS = $(if $(filter jemalloc,$(MALLOC)),-ljemalloc)
 DAEMON_LIBS = $(MALLOC_LIBS) -levent_core -lm
 CHECK_LIBS := $(shell pkg-config --libs check 2>/dev/null || echo -lcheck)
@@ -102,6 +106,8 @@ $(B)/tools/deadlines: $(STORE)
 $(TOOLS): $(B)/%: $(B)/obj/%.o $(TOOL_LIB) $(PROTO) $(CONF)
 	@mkdir -p $(@D)
 	$(LINK) $(filter %.a,$^) -lm
+
+$(UNIT) $(TOOLS) $(FUZZERS): PARTS = -fno-lto
 
 # Whole programs need a server to run in.
 $(B)/tests/fuzz/program_fuzz: $(SERVER) $(call obj,$(filter-out %/suite.c,$(SUPPORT_SRC)))
@@ -179,7 +185,7 @@ fuzz:
 objects: $(call obj,$(ALL_SRC)) ; @:
 lint:
 	@tools/deps build test lint
-	@$(VARIANT) -s B=build/lint/gcc CC=gcc WERROR=-Werror objects build/lint/gcc/tools/conf_example
+	@$(VARIANT) -s B=build/lint/gcc CC=gcc LTO= WERROR=-Werror objects build/lint/gcc/tools/conf_example
 	@$(VARIANT) -s B=build/lint/clang CC=clang WERROR=-Werror objects
 	clang-format --dry-run -Werror $(ALL_C)
 	/usr/bin/python3 tools/lint/tree.py

@@ -205,6 +205,36 @@ static enum resp_status read_bulk_header(struct resp_reader *reader, const char 
     return RESP_REQUEST;
 }
 
+/* The usual request in one pass: all there, few arguments, lengths below 100. False: it is anything
+ * else, and nothing has been done. The limits allow for lengths below 100. */
+static bool read_at_once(struct resp_reader *reader, const char *input, size_t len)
+{
+    const char *p = input, *end = input + len;
+    if (len < 8 || p[2] != '\r' || (unsigned)(p[1] - '1') >= FIRST_ARGS) return false;
+    int count = p[1] - '0';
+    p += 4;
+    for (int i = 0; i < count; i++) {
+        if (end - p < 6 || p[0] != '$') return false;
+        unsigned size = (unsigned)(p[1] - '0');
+        bool two = p[2] != '\r';
+        if (two) {
+            unsigned digit = (unsigned)(p[2] - '0');
+            if (size == 0 || digit > 9 || p[3] != '\r') return false;
+            if (size > 9) return false;
+            size = 10 * size + digit;
+        } else if (size > 9) {
+            return false;
+        }
+        p += 4 + two;
+        if ((size_t)(end - p) < size + 2) return false;
+        reader->args[i] = (struct resp_slice){ (size_t)(p - input), size };
+        p += size + 2;
+    }
+    reader->argc = count;
+    reader->consumed = (size_t)(p - input);
+    return true;
+}
+
 /* Takes whole arguments with short headers, as many as there are. Whatever is unusual about the
  * next one is left to read_bulk_header. */
 static void read_short_args(struct resp_reader *reader, const char *input, size_t len,
@@ -237,6 +267,12 @@ static size_t short_bulk_limit(const struct resp_limits *limits)
 static bool short_headers_fit(const struct resp_limits *limits)
 {
     return limits->max_line > SHORT_DIGITS + 1;
+}
+
+static bool lengths_are_free(const struct resp_limits *limits)
+{
+    return !limits->anonymous && limits->max_bulk >= 100 && limits->max_args >= FIRST_ARGS &&
+           short_headers_fit(limits);
 }
 
 static enum resp_status read_args(struct resp_reader *reader, const char *input, size_t len,
@@ -434,6 +470,9 @@ enum resp_status resp_read(struct resp_reader *reader, const char *input, size_t
         begin(reader);
         if (len == 0) return RESP_PARTIAL;
         if (input[0] != '*') return read_inline(reader, input, len, limits);
+        if (reader->scanned == 0 && reader->args_cap >= FIRST_ARGS && lengths_are_free(limits) &&
+            read_at_once(reader, input, len))
+            return RESP_REQUEST;
         enum resp_status status = begin_multibulk(reader, input, len, limits);
         if (status != RESP_REQUEST) return status;
     }

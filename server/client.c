@@ -15,7 +15,6 @@
 
 enum {
     CHECKED_PER_SECOND = 10000, /* connections that one housekeeping looks at */
-    KEPT_ARGV = 1024,           /* what stays allocated between requests */
 };
 
 #define USEC 1000000
@@ -48,10 +47,12 @@ struct clients *clients_new(const struct clients_wiring *wiring)
     TAILQ_INIT(&all->by_age);
     TAILQ_INIT(&all->to_write);
     TAILQ_INIT(&all->to_run);
+    TAILQ_INIT(&all->arrived);
     TAILQ_INIT(&all->paused);
     all->run_timer = loop_timer_new(wiring->loop, clients_run_listed, all);
     all->pause_timer = loop_timer_new(wiring->loop, on_pause_timer, all);
     all->scratch = mem_alloc(CLIENT_SCRATCH);
+    window_init(&all->window);
     return all;
 }
 
@@ -66,7 +67,7 @@ void clients_free(struct clients *all)
     loop_timer_free(all->run_timer);
     loop_timer_free(all->pause_timer);
     mem_free(all->scratch);
-    mem_free(all->argv);
+    window_drop(&all->window);
     mem_free(all);
 }
 
@@ -161,6 +162,7 @@ void client_free(struct client *client)
     if (all->next_checked == client) all->next_checked = TAILQ_NEXT(client, by_age);
     if (client->listed_to_write) TAILQ_REMOVE(&all->to_write, client, to_write);
     if (client->listed_to_run) TAILQ_REMOVE(&all->to_run, client, to_run);
+    if (client->arrival.waits) TAILQ_REMOVE(&all->arrived, client, arrived);
     client_end_pause(client);
     TAILQ_REMOVE(&all->by_age, client, by_age);
     all->count--;
@@ -199,6 +201,7 @@ void clients_turn(void *ctx)
     struct clients *all = ctx;
     struct client *client;
     clients_look_at_pause(all);
+    if (!TAILQ_EMPTY(&all->to_write)) all->turn_usec = clock_mono_usec();
     while ((client = TAILQ_FIRST(&all->to_write)) != NULL) {
         if (!client->doomed) client_write(client);
         if (client->doomed) {
@@ -287,17 +290,8 @@ static void check_idle(struct client *client, int64_t now)
     client_doom(client);
 }
 
-static void give_back(struct clients *all)
-{
-    if (all->argv_cap <= KEPT_ARGV) return;
-    mem_free(all->argv);
-    all->argv = NULL;
-    all->argv_cap = 0;
-}
-
 void clients_housekeeping(struct clients *all)
 {
-    give_back(all);
     int64_t now = clock_mono_usec();
     size_t left = all->count < CHECKED_PER_SECOND ? all->count : CHECKED_PER_SECOND;
     struct client *client = all->next_checked;

@@ -35,7 +35,9 @@ void clients_free(struct clients *clients); /* closes all, after one try to writ
 /* Takes over a connected, non-blocking socket. Over maxclients: says so and closes. */
 void clients_accept(struct clients *clients, int fd, const char *peer, const char *local,
                     bool unix_socket);
-/* End of turn: writes what the turn produced, frees closed connections. */
+/* End of turn, first: runs what the turn has read. */
+void clients_run(void *clients);
+/* End of turn, last: writes what the turn produced, frees closed connections. */
 void clients_turn(void *clients);
 /* About once a second: idle timeouts, buffers give back memory. */
 void clients_housekeeping(struct clients *clients);

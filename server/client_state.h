@@ -11,16 +11,49 @@
 
 TAILQ_HEAD(client_list, client);
 
+enum {
+    WINDOW = 32,                /* requests that are looked up ahead together */
+    CLIENT_READ = 64 * 1024,    /* bytes of one read */
+    CLIENT_SCRATCH = 256 * 1024 /* of what a turn reads before it runs */
+};
+
+/* DIFFERS: Redis reads on while a client leaves its replies unread; here it is not read from while
+ * more than this waits. (doc/differs.md) */
+#define CLIENT_STALL_BYTES ((size_t)64 << 20)
+
 /* Bytes of a request that is not whole yet; without such, no memory. */
 struct client_input {
     char *data;
     size_t start, len, cap; /* data[start .. start + len) */
 };
 
+/* What a read has brought, until the turn has run it. */
+struct arrival {
+    const char *data; /* NULL: it stands in the client's input */
+    size_t len;
+    size_t parsed;  /* bytes of requests that went into the window */
+    size_t used;    /* bytes of those that have run */
+    unsigned left;  /* requests that it may still run in this turn */
+    bool waits;     /* in clients.arrived */
+    bool ended;     /* there is no further request to take from it */
+    bool holds;     /* what was taken has to run before more is parsed */
+    bool cut;       /* a request could not run: it stays, with all behind it */
+    bool malformed; /* what follows the parsed bytes */
+};
+
+/* Requests parsed, not yet run, and their arguments one behind another. */
+struct request;
+struct window {
+    struct request *requests; /* WINDOW of them */
+    unsigned count;
+    struct bytes *argv;
+    size_t args, args_cap;
+};
+
 struct client {
     struct session session; /* first: a session leads to its client by its address */
     struct clients *all;
-    TAILQ_ENTRY(client) by_age, to_write, to_run, paused;
+    TAILQ_ENTRY(client) by_age, to_write, to_run, arrived, paused;
     struct loop_io *io;
     int fd;
     char *peer, *local;
@@ -28,6 +61,7 @@ struct client {
     int64_t over_soft_usec;         /* since when over the soft limit of its output; 0: it is not */
     struct resp_reader reader;
     struct client_input input;
+    struct arrival arrival;
     struct outbuf out;
     bool unix_socket;
     bool listed_to_write; /* the end of this turn looks at it */
@@ -40,7 +74,7 @@ struct client {
 
 struct clients {
     struct clients_wiring w;
-    struct client_list by_age, to_write, to_run;
+    struct client_list by_age, to_write, to_run, arrived;
     struct client_list paused; /* in the order in which they will go on */
     size_t paused_count;
     struct client *next_checked; /* where housekeeping goes on */
@@ -50,8 +84,9 @@ struct clients {
     uint64_t last_id;
     /* What every connection needs only while it is served. */
     char *scratch;
-    struct bytes *argv;
-    size_t argv_cap;
+    size_t scratch_used;
+    struct window window;
+    int64_t turn_usec; /* monotonic, of about now */
 };
 
 /* client.c */
@@ -70,16 +105,23 @@ struct client_label {
 struct client_label client_label(const struct client *client);
 
 /* client_io.c */
-enum { CLIENT_SCRATCH = 64 * 1024 };
 void client_ready(void *client, unsigned what);
-void clients_run_listed(void *clients);
 void client_write(struct client *client);
+void client_keep_input(struct client *client, const char *data, size_t len); /* at its end */
+void client_drop_input(struct client *client, size_t used);                  /* at its front */
+
+/* client_run.c */
+bool client_may_read(const struct client *client);
+/* Bytes came, in the turn's buffer or (NULL) in the client's input, where no request has been
+ * parsed yet: they run at the end of the turn. */
+void client_arrived(struct client *client, const char *data, size_t len);
+void clients_run_listed(void *clients);
 /* The next turn runs what is whole in its input. */
 void client_list_to_run(struct client *client);
-/* Its next request has to wait. */
-void client_pause(struct client *client);
 void client_end_pause(struct client *client); /* fine without */
 /* When the pause is over, all go on; otherwise sees to it that the end is noticed. */
 void clients_look_at_pause(struct clients *clients);
+void window_init(struct window *window);
+void window_drop(struct window *window);
 
 #endif

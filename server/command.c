@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "store/dict.h"
 #include "store/ensure.h"
 #include "store/mem.h"
 
@@ -15,19 +14,14 @@ struct slot {
     struct command_stats *stats; /* of the row, then of its subcommands */
 };
 
+/* Names are few and ours, so they need no table that withstands a flood: places are found by a
+ * cheap hash of the folded name, and the next one is tried where another name stands. */
 struct commands {
-    struct dict by_name; /* of slots, under their upper-case names */
+    struct slot **places; /* a power of two, at least twice `count`; NULL: free */
+    size_t place_mask;
     struct slot **slots; /* in order of addition */
     size_t count, room;
 };
-
-static struct bytes slot_name(const void *element)
-{
-    const struct slot *slot = element;
-    return bytes_of(slot->row->name, strlen(slot->row->name));
-}
-
-static const struct dict_type slot_type = { .key = slot_name };
 
 static char upper(char c)
 {
@@ -41,9 +35,7 @@ static char lower(char c)
 
 struct commands *commands_new(void)
 {
-    struct commands *commands = mem_zalloc(sizeof(*commands));
-    dict_init(&commands->by_name, &slot_type);
-    return commands;
+    return mem_zalloc(sizeof(struct commands));
 }
 
 static void free_spans(void *ctx, struct command_ref ref)
@@ -54,12 +46,12 @@ static void free_spans(void *ctx, struct command_ref ref)
 
 void commands_free(struct commands *commands)
 {
-    dict_drop(&commands->by_name);
     commands_each_stats(commands, free_spans, NULL);
     for (size_t i = 0; i < commands->count; i++) {
         mem_free(commands->slots[i]->stats);
         mem_free(commands->slots[i]);
     }
+    mem_free(commands->places);
     mem_free(commands->slots);
     mem_free(commands);
 }
@@ -73,21 +65,71 @@ static size_t subcommand_count(const struct command *row)
     return count;
 }
 
+/* ---- places ---- */
+
+/* Case makes no difference, and neither do some other bytes that no name has. */
+static size_t place_of(const struct commands *commands, struct bytes name)
+{
+    uint64_t head = 0, tail = 0;
+    size_t part = name.len < sizeof(head) ? name.len : sizeof(head);
+    memcpy(&head, name.data, part);
+    memcpy(&tail, name.data + name.len - part, part);
+    uint64_t folded = (head & UINT64_C(0xdfdfdfdfdfdfdfdf)) * UINT64_C(0x9e3779b97f4a7c15) ^
+                      (tail & UINT64_C(0xdfdfdfdfdfdfdfdf)) * UINT64_C(0xc2b2ae3d27d4eb4f) ^
+                      name.len * UINT64_C(0x165667b19e3779f9);
+    return (folded ^ folded >> 32) & commands->place_mask;
+}
+
+static bool is_named(const struct command *row, struct bytes name)
+{
+    for (size_t i = 0; i < name.len; i++)
+        if (row->name[i] == '\0' || row->name[i] != upper(name.data[i])) return false;
+    return row->name[name.len] == '\0';
+}
+
+static const struct slot *find_slot(const struct commands *commands, struct bytes name)
+{
+    if (name.len > NAME_MAX_LEN || commands->count == 0) return NULL;
+    size_t i = place_of(commands, name);
+    for (; commands->places[i] != NULL; i = (i + 1) & commands->place_mask)
+        if (is_named(commands->places[i]->row, name)) return commands->places[i];
+    return NULL;
+}
+
+static void take_place(struct commands *commands, struct slot *slot)
+{
+    struct bytes name = bytes_of(slot->row->name, strlen(slot->row->name));
+    size_t i = place_of(commands, name);
+    while (commands->places[i] != NULL)
+        i = (i + 1) & commands->place_mask;
+    commands->places[i] = slot;
+}
+
+static void make_places(struct commands *commands, size_t places)
+{
+    mem_free(commands->places);
+    commands->places = mem_zalloc(places * sizeof(struct slot *));
+    commands->place_mask = places - 1;
+    for (size_t i = 0; i < commands->count; i++)
+        take_place(commands, commands->slots[i]);
+}
+
 static void add(struct commands *commands, const struct command *row, void *context)
 {
     struct bytes name = bytes_of(row->name, strlen(row->name));
     ensure(name.len <= NAME_MAX_LEN, "the name %s is too long", row->name);
-    ensure(dict_find(&commands->by_name, name) == NULL, "two rows for %s", row->name);
+    ensure(find_slot(commands, name) == NULL, "two rows for %s", row->name);
     ensure(row->run != NULL || row->subcommands != NULL, "%s does nothing", row->name);
     if (commands->count == commands->room) {
         commands->room = commands->room > 0 ? 2 * commands->room : 64;
         commands->slots = mem_realloc(commands->slots, commands->room * sizeof(*commands->slots));
+        make_places(commands, 4 * commands->room);
     }
     struct slot *slot = mem_alloc(sizeof(*slot));
     *slot = (struct slot){ .row = row, .context = context };
     slot->stats = mem_zalloc((1 + subcommand_count(row)) * sizeof(*slot->stats));
     commands->slots[commands->count++] = slot;
-    dict_add(&commands->by_name, slot);
+    take_place(commands, slot);
 }
 
 void commands_add(struct commands *commands, const struct command_group *group, void *context)
@@ -103,20 +145,9 @@ static struct command_ref ref_of(const struct slot *slot)
 
 struct command_ref commands_find(const struct commands *commands, struct bytes name)
 {
-    char folded[NAME_MAX_LEN];
-    if (name.len > sizeof(folded)) return (struct command_ref){ 0 };
-    for (size_t i = 0; i < name.len; i++)
-        folded[i] = upper(name.data[i]);
-    const struct slot *slot = dict_find(&commands->by_name, bytes_of(folded, name.len));
+    const struct slot *slot = find_slot(commands, name);
     if (slot == NULL) return (struct command_ref){ 0 };
     return ref_of(slot);
-}
-
-static bool is_named(const struct command *row, struct bytes name)
-{
-    for (size_t i = 0; i < name.len; i++)
-        if (row->name[i] == '\0' || row->name[i] != upper(name.data[i])) return false;
-    return row->name[name.len] == '\0';
 }
 
 static const struct command *find_subcommand(const struct command *parent, struct bytes name)

@@ -166,7 +166,22 @@ static bool is_held_up(struct dispatch *dispatch, const struct call *call)
     return kind == PAUSE_ALL || (flags & (WRITE | MAY_REPLICATE));
 }
 
-/* ---- what is not settled yet ----------------------------------------------------------------- */
+/* ---- keys of a call ---------------------------------------------------------------------------
+ */
+
+/* True as soon as `look` says so of one of them. */
+static bool any_key(struct dispatch *dispatch, const struct call *call,
+                    bool (*look)(struct dispatch *dispatch, const struct call *call,
+                                 struct bytes key))
+{
+    int *positions = mem_alloc((size_t)call->argc * sizeof(*positions));
+    int count = command_keys(call->command.row, call->argc, call->argv, positions);
+    bool found = false;
+    for (int i = 0; i < count && !found; i++)
+        found = look(dispatch, call, call->argv[positions[i]]);
+    mem_free(positions);
+    return found;
+}
 
 enum { MANY_DEAD = 2000 }; /* members: a millisecond's work and more */
 
@@ -189,40 +204,39 @@ static bool has_many_dead(const struct dispatch *dispatch, const struct entry *e
     return (dispatch->store->listening & LISTEN_MEMBERS) || !object_all_dead(&entry->object, now);
 }
 
-/* Has one of its keys so many dead members that all others would wait for them to be removed? Then
- * the call comes again in the next turns, while expiry removes them in slices. */
-static bool is_settling(const struct dispatch *dispatch, const struct call *call)
+static bool key_has_many_dead(struct dispatch *dispatch, const struct call *call, struct bytes key)
 {
     const struct keyspace *ks = &dispatch->store->databases[call->session->db];
-    msec now = clock_now(dispatch->clock);
-    if (keyspace_next_due(ks) > now) return false;
-    int *positions = mem_alloc((size_t)call->argc * sizeof(*positions));
-    int count = command_keys(call->command.row, call->argc, call->argv, positions);
-    bool settling = false;
-    for (int i = 0; i < count && !settling; i++)
-        settling = has_many_dead(dispatch, keyspace_find(ks, call->argv[positions[i]]), now);
-    mem_free(positions);
-    return settling;
+    return has_many_dead(dispatch, keyspace_find(ks, key), clock_now(dispatch->clock));
+}
+
+/* Has one of its keys so many dead members that all others would wait for them to be removed? Then
+ * the call comes again in the next turns, while expiry removes them in slices. */
+static bool is_settling(struct dispatch *dispatch, const struct call *call)
+{
+    const struct keyspace *ks = &dispatch->store->databases[call->session->db];
+    return keyspace_next_due(ks) <= clock_now(dispatch->clock) &&
+           any_key(dispatch, call, key_has_many_dead);
 }
 
 /* ---- running -------------------------------------------------------------------------------- */
 
+static bool note_read(struct dispatch *dispatch, const struct call *call, struct bytes key)
+{
+    tracking_note_read(dispatch->sinks->tracking, call->session, key);
+    return false;
+}
+
 /* What it has read is in its client's cache now. */
 static void note_reads(struct dispatch *dispatch, const struct call *call)
 {
-    struct tracking *tracking = dispatch->sinks->tracking;
-    int *positions = mem_alloc((size_t)call->argc * sizeof(*positions));
-    int count = command_keys(call->command.row, call->argc, call->argv, positions);
-    for (int i = 0; i < count; i++)
-        tracking_note_read(tracking, call->session, call->argv[positions[i]]);
-    mem_free(positions);
+    any_key(dispatch, call, note_read);
     sinks_arm(dispatch->sinks); /* the first one: a transaction may go on to change it */
 }
 
-void dispatch_call(struct dispatch *dispatch, struct call *call)
+/* The sinks are armed. */
+static void run_call(struct dispatch *dispatch, struct call *call)
 {
-    txn_call(call->txn, call->session->db);
-    sinks_arm(dispatch->sinks); /* a call before it may have changed what is listened to */
     sinks_call(dispatch->sinks, call->session);
     call->txn->no_touch = call->session->no_touch;
     call->txn->no_expiry = dispatch->pause.kind != PAUSE_NONE &&
@@ -236,6 +250,13 @@ void dispatch_call(struct dispatch *dispatch, struct call *call)
         note_reads(dispatch, call);
     if (observer != NULL) observe_end(observer, call, began);
     if (call->failed) dispatch->stats->errors++;
+}
+
+void dispatch_call(struct dispatch *dispatch, struct call *call)
+{
+    txn_call(call->txn, call->session->db);
+    sinks_arm(dispatch->sinks); /* a call before it may have changed what is listened to */
+    run_call(dispatch, call);
 }
 
 /* It has found nothing, and has changed nothing. */
@@ -257,9 +278,10 @@ static void run_alone(struct dispatch *dispatch, struct call *call)
     struct wait wait = { 0 };
     sinks_arm(dispatch->sinks);
     txn_begin(&txn, dispatch->store, clock_now(dispatch->clock), FROM_CLIENT);
+    txn_call(&txn, call->session->db);
     call->txn = &txn;
     call->wait = &wait;
-    dispatch_call(dispatch, call);
+    run_call(dispatch, call);
     txn_commit(&txn);
     if (wait.count > 0) block(dispatch, call);
     if (waiters_pending(dispatch->waiters)) serve_ready(dispatch);
@@ -294,15 +316,13 @@ static bool is_http(struct bytes name)
            (name.len == 5 && strncasecmp(name.data, "host:", 5) == 0);
 }
 
-bool dispatch_request(struct dispatch *dispatch, struct session *session, int argc,
-                      const struct bytes *argv)
+bool dispatch_request(struct dispatch *dispatch, struct session *session,
+                      struct command_ref command, int argc, const struct bytes *argv)
 {
     ensure(session->waiting == NULL, "session %llu waits", (unsigned long long)session->id);
-    struct call call = { .command = commands_match(dispatch->commands, argc, argv),
-                         .argc = argc,
-                         .argv = argv,
-                         .out = &session->out,
-                         .session = session };
+    struct call call = {
+        .command = command, .argc = argc, .argv = argv, .out = &session->out, .session = session
+    };
     call.context = call.command.context;
     if (is_http(argv[0])) {
         log_line(LOG_WARNING, "Client %s closed: it speaks HTTP, perhaps against its will",

@@ -29,12 +29,12 @@ struct dispatch {
     struct pause pause;
 };
 
-/* Runs one request (argc >= 1) of the session now; its reply is appended to session->out, unless
- * the session waits afterwards. Then whoever waited for what has become ready is served. argv is
- * borrowed for the call. False: nothing has happened, and the request has to come again: when the
- * pause is over if there is one, else in the next turn. */
-bool dispatch_request(struct dispatch *dispatch, struct session *session, int argc,
-                      const struct bytes *argv);
+/* Runs one request (argc >= 1, and the command that argv stands for) of the session now; its reply
+ * is appended to session->out, unless the session waits afterwards. Then whoever waited for what
+ * has become ready is served. argv is borrowed for the call. False: nothing has happened, and the
+ * request has to come again: when the pause is over if there is one, else in the next turn. */
+bool dispatch_request(struct dispatch *dispatch, struct session *session,
+                      struct command_ref command, int argc, const struct bytes *argv);
 
 /* A request of the session has its whole answer, at once or after a wait. */
 void dispatch_answered(struct session *session);

@@ -1,15 +1,22 @@
-/* lookahead: what the next requests of a pipeline will touch is brought into the cache while the
- * first ones run. Knows where a request's first key stands; refuses to know commands. All of it is
- * a hint: a wrong guess costs a little time and nothing else. */
+/* lookahead: what the next requests will touch is brought into the cache before the first of them
+ * runs. Knows where a request's first key stands; refuses to know commands. All of it is a hint: a
+ * wrong guess costs a little time and nothing else. */
 #ifndef SERVER_LOOKAHEAD_H
 #define SERVER_LOOKAHEAD_H
 
-#include <stddef.h>
-
 #include "store/keyspace.h"
 
-/* Skims the requests that data[0..len) begins with. Returns how many it has looked at, 1 or more:
- * that many may run before it is worth looking again. */
-unsigned lookahead(const struct keyspace *ks, const char *data, size_t len);
+struct look {
+    const struct keyspace *ks;
+    const struct bytes *args; /* the key, and what stands behind it */
+    int count;
+    /* Filled in on the way. */
+    uint64_t hash;
+    const struct entry *entry;
+    const struct dict *table;
+    uint64_t member_hash;
+};
+
+void lookahead(struct look *looks, unsigned count);
 
 #endif

@@ -219,6 +219,7 @@ static bool make_event_side(struct parts *parts)
     loop_timer_set(parts->housekeeping, HOUSEKEEPING_USEC);
     loop_on_signal(parts->loop, SIGTERM, on_term, parts);
     loop_on_signal(parts->loop, SIGINT, on_interrupt, parts);
+    loop_on_turn_end(parts->loop, clients_run, parts->clients);
     /* What expires in a turn is told in that turn. */
     loop_on_turn_end(parts->loop, expire_timer_turn, parts->expire_timer);
     loop_on_turn_end(parts->loop, tracking_turn, parts->tracking);

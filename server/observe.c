@@ -74,9 +74,9 @@ void observe_rejected(struct observer *observer, const struct call *call)
     count_error(observer, call);
 }
 
-void observe_turn(struct observer *observer)
+void observe_turn(struct observer *observer, int64_t usec)
 {
-    observer->last_usec = clock_mono_usec();
+    observer->last_usec = usec;
 }
 
 int64_t observe_begin(const struct observer *observer)
@@ -141,7 +141,7 @@ void observe_end(struct observer *observer, const struct call *call, int64_t beg
 {
     const struct conf *conf = observer->conf;
     unsigned flags = call->command.row->flags;
-    observer->last_usec = clock_mono_usec();
+    observer->last_usec = clock_quick_usec(observer->clock);
     int64_t usec = observer->last_usec - began;
     if (usec < 0) usec = 0;
     count_call(call, usec, conf->latency_tracking);

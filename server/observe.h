@@ -34,8 +34,8 @@ void observer_init(struct observer *observer, const struct conf *conf, const str
 void observer_drop(struct observer *observer);
 void observer_reset(struct observer *observer, struct commands *commands); /* CONFIG RESETSTAT */
 
-/* Requests come to be run: what they take counts from now on. */
-void observe_turn(struct observer *observer);
+/* Requests come to be run: what they take counts from now on (monotonic). */
+void observe_turn(struct observer *observer, int64_t usec);
 /* Around a call that runs; begin returns what end wants. A call begins when the one before it in
  * its turn has ended, so that the clock is read once for each. */
 int64_t observe_begin(const struct observer *observer);

@@ -9,6 +9,7 @@ import os
 import random
 import re
 import shlex
+import signal
 
 from daemon import BINARY, Daemon, Raw, encode, equal, main, oracle, own, stepped, test
 
@@ -512,6 +513,18 @@ def a_request_in_pieces_behind_a_wait_is_one_request():
             crowd.clients["a"].say(data[at:at + 1])
             if at == len(data) - 8:
                 crowd.do("p", [["RPUSH", "k", "x"]])
+        crowd.settle()
+        equal(crowd.heard()["a"], b"*2\r\n$1\r\nk\r\n$1\r\nx\r\n$5\r\nafter\r\n")
+
+
+@own
+def what_follows_a_wait_that_ends_in_the_same_turn_is_run():
+    with Daemon() as daemon, Crowd(daemon, "ap") as crowd:
+        pid = daemon.process.pid
+        os.kill(pid, signal.SIGSTOP)
+        crowd.clients["a"].say(encode("BLPOP", "k", "0") + encode("ECHO", "after"))
+        crowd.clients["p"].say(encode("RPUSH", "k", "x"))
+        os.kill(pid, signal.SIGCONT)
         crowd.settle()
         equal(crowd.heard()["a"], b"*2\r\n$1\r\nk\r\n$1\r\nx\r\n$5\r\nafter\r\n")
 

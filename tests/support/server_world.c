@@ -173,7 +173,9 @@ struct bytes server_world_call(struct server_world *world, unsigned caller, int 
 {
     struct session *session = server_world_session(world, caller);
     give_random(world);
-    if (session->waiting == NULL) dispatch_request(&world->dispatch, session, argc, argv);
+    if (session->waiting == NULL)
+        dispatch_request(&world->dispatch, session,
+                         commands_match(world->dispatch.commands, argc, argv), argc, argv);
     tracking_turn(world->sinks.tracking);
     return server_world_heard(world, caller);
 }

@@ -123,6 +123,27 @@ START_TEST(monotonic_time_never_goes_back_and_ignores_a_held_clock)
 }
 END_TEST
 
+enum { SPAN_USEC = 30 * 1000, OFF_USEC = 3 * 1000 };
+
+START_TEST(the_counter_tells_spans_as_the_clock_does)
+{
+    struct clock clock = new_clock();
+    clock_mark(&clock);
+    int64_t began = clock_mono_usec(), now = began;
+    while (now < began + SPAN_USEC)
+        now = clock_mono_usec();
+    int64_t marked = clock_mark(&clock);
+    ck_assert_int_ge(marked, now);
+
+    while (now < marked + SPAN_USEC)
+        now = clock_mono_usec();
+    int64_t quick = clock_quick_usec(&clock);
+
+    ck_assert_int_ge(quick, now - OFF_USEC);
+    ck_assert_int_le(quick, clock_mono_usec() + OFF_USEC);
+}
+END_TEST
+
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
@@ -134,6 +155,7 @@ Suite *test_suite(void)
         a_step_too_far_stops_at_the_last_instant,
         a_released_clock_shows_the_wall_time_again,
         monotonic_time_never_goes_back_and_ignores_a_held_clock,
+        the_counter_tells_spans_as_the_clock_does,
         NULL,
     };
     return suite_of("clock", tests);

@@ -165,7 +165,8 @@ static void ask(struct caller *caller, const char *line)
         word = word[len] == '\0' ? NULL : word + len + 1;
         if (word != NULL) word[-1] = '\0';
     }
-    dispatch_request(&dispatch, &caller->session, argc, argv);
+    dispatch_request(&dispatch, &caller->session, commands_match(dispatch.commands, argc, argv),
+                     argc, argv);
     free(copy);
 }
 
@@ -199,7 +200,8 @@ END_TEST
 START_TEST(bytes_of_a_client_are_cleaned_in_an_error)
 {
     struct bytes argv[] = { LIT("f\r\noo\0bar"), LIT("a\n"), LIT("b\0c") };
-    dispatch_request(&dispatch, &anna->session, 3, argv);
+    dispatch_request(&dispatch, &anna->session, commands_match(dispatch.commands, 3, argv), 3,
+                     argv);
     hears(anna, "-ERR unknown command 'f  oo', with args beginning with: 'a ' 'b' |");
 }
 END_TEST

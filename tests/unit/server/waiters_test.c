@@ -76,7 +76,8 @@ static void ask(struct caller *caller, const char *line)
         argv[argc++] = bytes_of(word, len);
         word = word[len] == '\0' ? NULL : word + len + 1;
     }
-    dispatch_request(&dispatch, &caller->session, argc, argv);
+    dispatch_request(&dispatch, &caller->session, commands_match(dispatch.commands, argc, argv),
+                     argc, argv);
     free(copy);
 }
 

@@ -362,7 +362,8 @@ static void ask(struct session *session, const char *line)
         word += argv[argc++].len;
         if (*word == '\0') break;
     }
-    dispatch_request(&world.dispatch, session, argc, argv);
+    dispatch_request(&world.dispatch, session, commands_match(world.dispatch.commands, argc, argv),
+                     argc, argv);
 }
 
 START_TEST(of_a_hundred_who_wait_the_first_gets_it_and_few_are_run)

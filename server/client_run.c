@@ -1,0 +1,393 @@
+/* client_run: what has arrived in a turn is run: parsed a window of requests at a time, over all
+ * connections, looked up ahead for the whole window, then run in the order it came.
+ * Knows the parser and dispatch; refuses to know sockets and any command.
+ *
+ * A request that can't run now, and all that its connection sent behind it, stays in that
+ * connection's input and is read again later. */
+#include "server/client_state.h"
+
+#include <stdio.h>
+
+#include "server/log.h"
+#include "server/lookahead.h"
+#include "server/multi.h"
+#include "store/mem.h"
+
+enum {
+    REQUESTS_PER_TURN = 1024,  /* of one connection */
+    MAX_LINE = 64 * 1024,      /* bytes of an inline request or a header line */
+    MAX_BULK_ANON = 16 * 1024, /* bytes of an argument before AUTH */
+    MAX_QUERY_ANON = 1 << 20,  /* bytes of unanswered input before AUTH */
+    KEPT_ARGS = 1024,          /* a longer list of arguments is given back */
+    OUTPUT_LOOK = 64 * 1024,   /* replies beyond which their limits are looked at in between */
+    TICK_USEC = 200,           /* after which the time is looked at again */
+    PAUSE_LOOK = 60 * 1000,    /* milliseconds after which a pause is looked at again */
+};
+
+/* ---- what may be done with a connection ----------------------------------------------------- */
+
+bool client_may_read(const struct client *client)
+{
+    return !client->doomed && !client->stalled && !client->session.close_after_reply;
+}
+
+/* What a waiting client sends is kept for later; that it closes must be seen. */
+static bool may_run(const struct client *client)
+{
+    return client_may_read(client) && client->session.waiting == NULL && !client->is_paused;
+}
+
+void client_list_to_run(struct client *client)
+{
+    if (client->listed_to_run) return;
+    client->listed_to_run = true;
+    TAILQ_INSERT_TAIL(&client->all->to_run, client, to_run);
+    loop_timer_set(client->all->run_timer, 0);
+}
+
+static void reset_reader(struct client *client)
+{
+    resp_reader_drop(&client->reader);
+    resp_reader_init(&client->reader);
+}
+
+/* ---- pauses ---------------------------------------------------------------------------------- */
+
+static void pause_client(struct client *client)
+{
+    client->is_paused = true;
+    client->all->paused_count++;
+    TAILQ_INSERT_TAIL(&client->all->paused, client, paused);
+}
+
+void client_end_pause(struct client *client)
+{
+    if (!client->is_paused) return;
+    client->is_paused = false;
+    client->all->paused_count--;
+    TAILQ_REMOVE(&client->all->paused, client, paused);
+}
+
+/* A held clock has no end to wait for: whoever moves it makes a turn. */
+static void wait_for_end_of_pause(struct clients *all)
+{
+    const struct clock *clock = all->w.clock;
+    if (clock->stepped) return;
+    msec left = all->w.dispatch->pause.until - clock_now(clock) + 1;
+    loop_timer_set(all->pause_timer, (left < PAUSE_LOOK ? left : PAUSE_LOOK) * 1000);
+}
+
+void clients_look_at_pause(struct clients *all)
+{
+    if (all->paused_count == 0) return;
+    if (pause_now(&all->w.dispatch->pause, clock_now(all->w.clock)) != PAUSE_NONE) {
+        wait_for_end_of_pause(all);
+        return;
+    }
+    struct client *client;
+    while ((client = TAILQ_FIRST(&all->paused)) != NULL) {
+        client_end_pause(client);
+        client_list_to_run(client);
+    }
+}
+
+/* ---- parsing --------------------------------------------------------------------------------- */
+
+/* A request that is whole, and where its bytes end. */
+struct request {
+    struct client *client;
+    struct command_ref command;
+    size_t end;
+    int argc;
+    size_t first; /* of its arguments in window.argv */
+};
+
+void window_init(struct window *window)
+{
+    *window = (struct window){ .requests = mem_alloc(WINDOW * sizeof(struct request)) };
+}
+
+void window_drop(struct window *window)
+{
+    mem_free(window->requests);
+    mem_free(window->argv);
+}
+
+static const char *arrived_at(const struct client *client, size_t offset)
+{
+    const struct arrival *arrival = &client->arrival;
+    const char *data = arrival->data;
+    if (data == NULL) data = client->input.data + client->input.start;
+    return data + offset;
+}
+
+static struct bytes *argv_room(struct window *window, size_t argc)
+{
+    if (window->args + argc > window->args_cap) {
+        window->args_cap = 2 * (window->args + argc);
+        window->argv = mem_realloc(window->argv, window->args_cap * sizeof(*window->argv));
+    }
+    return window->argv + window->args;
+}
+
+/* Pipelines often repeat one command. */
+static struct command_ref command_of(struct clients *all, int argc, const struct bytes *argv)
+{
+    const struct window *window = &all->window;
+    if (window->count > 0) {
+        const struct request *before = &window->requests[window->count - 1];
+        bool alone = before->command.row != NULL && before->command.row->subcommands == NULL &&
+                     before->command.parent == NULL;
+        if (alone && bytes_equal(window->argv[before->first], argv[0])) return before->command;
+    }
+    return commands_match(all->w.dispatch->commands, argc, argv);
+}
+
+static void take_request(struct client *client)
+{
+    struct clients *all = client->all;
+    struct window *window = &all->window;
+    const struct resp_reader *reader = &client->reader;
+    struct arrival *arrival = &client->arrival;
+    const char *input = arrived_at(client, arrival->parsed);
+    arrival->parsed += reader->consumed;
+    arrival->left--;
+    struct bytes *argv = argv_room(window, (size_t)reader->argc);
+    for (int i = 0; i < reader->argc; i++)
+        argv[i] = bytes_of(resp_reader_arg(reader, input, i), reader->args[i].len);
+    struct request *request = &window->requests[window->count];
+    *request = (struct request){
+        .client = client, .end = arrival->parsed, .argc = reader->argc, .first = window->args
+    };
+    if (reader->argc > 0) request->command = command_of(all, reader->argc, argv);
+    window->count++;
+    window->args += (size_t)reader->argc;
+    /* AUTH changes what may be sent next, and an unquoted text is the reader's. */
+    arrival->holds = !client->session.authenticated || reader->args_unquoted;
+}
+
+static void parse_one(struct client *client)
+{
+    const struct conf *conf = client->all->w.conf;
+    struct arrival *arrival = &client->arrival;
+    struct resp_limits limits = { .max_bulk = conf->proto_max_bulk_len,
+                                  .max_args = INT32_MAX,
+                                  .max_line = MAX_LINE,
+                                  .max_bulk_anon = MAX_BULK_ANON,
+                                  .anonymous = !client->session.authenticated };
+    enum resp_status status = resp_read(&client->reader, arrived_at(client, arrival->parsed),
+                                        arrival->len - arrival->parsed, &limits);
+    if (status == RESP_REQUEST)
+        take_request(client);
+    else
+        arrival->ended = true;
+    arrival->malformed = status == RESP_MALFORMED;
+}
+
+/* Into the window, as many as it takes. */
+static void parse(struct client *client)
+{
+    struct arrival *arrival = &client->arrival;
+    arrival->holds = false;
+    while (!arrival->ended && !arrival->holds && client->all->window.count < WINDOW) {
+        if (arrival->left == 0) client_list_to_run(client);
+        if (arrival->left == 0 || arrival->parsed == arrival->len || !may_run(client))
+            arrival->ended = true;
+        else
+            parse_one(client);
+    }
+}
+
+static void fill_window(struct clients *all)
+{
+    struct client *client;
+    all->window.count = 0;
+    all->window.args = 0;
+    TAILQ_FOREACH(client, &all->arrived, arrived)
+    {
+        parse(client);
+        if (all->window.count == WINDOW) return;
+    }
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+static void look_ahead(const struct clients *all)
+{
+    const struct window *window = &all->window;
+    struct look looks[WINDOW];
+    unsigned count = 0;
+    for (unsigned i = 0; i < window->count; i++) {
+        const struct request *request = &window->requests[i];
+        const struct command *row = request->command.row;
+        if (row == NULL || row->keys.first <= 0 || row->keys.first >= request->argc) continue;
+        looks[count++] = (struct look){
+            .ks = &all->w.dispatch->store->databases[request->client->session.db],
+            .args = window->argv + request->first + row->keys.first,
+            .count = request->argc - row->keys.first,
+        };
+    }
+    lookahead(looks, count);
+}
+
+/* The time is what it is when a turn's requests begin, and read anew only after slow ones. */
+static void tick(struct clients *all)
+{
+    clock_tick(all->w.clock);
+    all->turn_usec = clock_mark(all->w.clock);
+    observe_turn(all->w.dispatch->observer, all->turn_usec);
+}
+
+static void look_at_output(struct client *client)
+{
+    client_check_output(client);
+    if (client->out.len > CLIENT_STALL_BYTES) client->stalled = true;
+}
+
+/* Its next request is read again from its beginning: when the pause is over, or in the next turn.
+ */
+static void put_off(struct client *client)
+{
+    if (client->all->w.dispatch->pause.kind != PAUSE_NONE)
+        pause_client(client);
+    else
+        client_list_to_run(client);
+}
+
+static void run(const struct window *window, const struct request *request)
+{
+    struct client *client = request->client;
+    struct arrival *arrival = &client->arrival;
+    if (arrival->cut) return;
+    arrival->cut = !may_run(client);
+    if (arrival->cut) return;
+    if (request->argc > 0 &&
+        !dispatch_request(client->all->w.dispatch, &client->session, request->command,
+                          request->argc, window->argv + request->first)) {
+        put_off(client);
+        arrival->cut = true;
+        return;
+    }
+    arrival->used = request->end;
+    if (client->out.len > OUTPUT_LOOK) look_at_output(client);
+}
+
+static void run_window(struct clients *all)
+{
+    const struct observer *observer = all->w.dispatch->observer;
+    const struct client *before = NULL;
+    for (unsigned i = 0; i < all->window.count; i++) {
+        struct client *client = all->window.requests[i].client;
+        if (client != before) client_bound_output(client);
+        before = client;
+        run(&all->window, &all->window.requests[i]);
+        if (observer->last_usec - all->turn_usec >= TICK_USEC) tick(all);
+    }
+}
+
+/* ---- after it -------------------------------------------------------------------------------- */
+
+static void refuse(struct client *client)
+{
+    char line[sizeof(client->reader.error) + 8];
+    int len = snprintf(line, sizeof(line), "ERR %s", client->reader.error);
+    log_line(LOG_VERBOSE, "Client %s closed: %s", client_label(client).text, client->reader.error);
+    resp_error(&client->session.out, line, (size_t)len);
+    client->session.close_after_reply = true;
+}
+
+/* What MULTI has queued is unanswered input too, as in Redis. */
+static void check_input(struct client *client)
+{
+    size_t len = client->input.len + multi_bytes(&client->session);
+    if (client->reader.args_cap > KEPT_ARGS) len += mem_size(client->reader.args);
+    bool over = len > (size_t)client->all->w.conf->client_query_buffer_limit ||
+                (len > MAX_QUERY_ANON && !client->session.authenticated);
+    if (!over || client->doomed) return;
+    log_line(LOG_WARNING, "Client %s closed: %zu bytes of unanswered input, over the limit",
+             client_label(client).text, len);
+    client->all->w.stats->closed_query_buffer++;
+    client_doom(client);
+}
+
+static void keep_rest(struct client *client)
+{
+    const struct arrival *arrival = &client->arrival;
+    if (arrival->data == NULL)
+        client_drop_input(client, arrival->used);
+    else
+        client_keep_input(client, arrival->data + arrival->used, arrival->len - arrival->used);
+}
+
+static void finish(struct client *client)
+{
+    struct arrival *arrival = &client->arrival;
+    bool behind = arrival->used < arrival->parsed;
+    if (client->out.len > 0) look_at_output(client);
+    if (arrival->malformed && !behind && may_run(client)) refuse(client);
+    keep_rest(client);
+    check_input(client);
+    /* What held it up may have ended in the same turn. */
+    if (arrival->cut && client->input.len > 0 && may_run(client)) client_list_to_run(client);
+    if (behind || (client->input.len == 0 && client->reader.args_cap > KEPT_ARGS))
+        reset_reader(client);
+    TAILQ_REMOVE(&client->all->arrived, client, arrived);
+    arrival->waits = false;
+    if (client->session.close_after_reply || client->stalled ||
+        (client->out.len > 0 && !client->write_blocked))
+        client_list_to_write(client);
+}
+
+static void finish_ended(struct clients *all)
+{
+    struct client *client;
+    while ((client = TAILQ_FIRST(&all->arrived)) != NULL) {
+        if (!client->arrival.ended && !client->arrival.cut) return;
+        finish(client);
+    }
+}
+
+/* ---- a turn ---------------------------------------------------------------------------------- */
+
+void client_arrived(struct client *client, const char *data, size_t len)
+{
+    client->arrival = (struct arrival){
+        .data = data,
+        .len = data != NULL ? len : client->input.len,
+        .left = REQUESTS_PER_TURN,
+        .waits = true,
+    };
+    TAILQ_INSERT_TAIL(&client->all->arrived, client, arrived);
+}
+
+void clients_run(void *ctx)
+{
+    struct clients *all = ctx;
+    if (TAILQ_EMPTY(&all->arrived)) return;
+    tick(all);
+    struct client *client;
+    TAILQ_FOREACH(client, &all->arrived, arrived)
+    client->active_usec = all->turn_usec;
+    while (!TAILQ_EMPTY(&all->arrived)) {
+        fill_window(all);
+        look_ahead(all);
+        run_window(all);
+        finish_ended(all);
+    }
+    all->scratch_used = 0;
+    if (all->window.args_cap > KEPT_ARGS * WINDOW) {
+        window_drop(&all->window);
+        window_init(&all->window);
+    }
+}
+
+void clients_run_listed(void *ctx)
+{
+    struct clients *all = ctx;
+    struct client *client;
+    while ((client = TAILQ_FIRST(&all->to_run)) != NULL) {
+        TAILQ_REMOVE(&all->to_run, client, to_run);
+        client->listed_to_run = false;
+        if (!client->arrival.waits && client->input.len > 0) client_arrived(client, NULL, 0);
+    }
+}
