@@ -4,38 +4,26 @@
  * Bucket i of 2^level + split holds the hashes that end in i: in level + 1 bits if i has been split
  * in this round or came from a split (i < split or i >= 2^level), else in level bits.
  *
- * Invariants: a chain has no holes and no empty overflow bucket; a slot is the element's address
- * under the top 16 bits of its hash; the table has memory only while it has elements. The first
- * segment doubles from one bucket until it is as large as the others. */
+ * Invariants: the table has memory only while it has elements. The first segment doubles from one
+ * bucket until it is as large as the others. */
 #include "store/dict.h"
 
+#include "store/dict_bucket.h"
 #include "store/ensure.h"
 #include "store/mem.h"
 #include "store/siphash.h"
 
 enum {
-    SLOTS = 7,
     SEGMENT = 512, /* buckets: 32 KiB */
-    GROW_LOAD = 5, /* elements per bucket, above which one is split */
-    SHRINK_LOAD = 2,
-    TAG_SHIFT = 48,
+    /* Elements per bucket, in halves: one bucket is split above the first load, and two are merged
+     * below the second. */
+    GROW_LOAD = 13,
+    SHRINK_LOAD = 8,
 };
 
-#define ADDRESS_MASK ((UINT64_C(1) << TAG_SHIFT) - 1)
-
-struct dict_bucket {
-    uint64_t slots[SLOTS];
-    struct dict_bucket *more;
-};
-
-static inline void *element_in(uint64_t slot)
+static inline struct slot slot_for(void *element, uint64_t hash)
 {
-    return (void *)(uintptr_t)(slot & ADDRESS_MASK);
-}
-
-static inline uint64_t tagged(const void *element, uint64_t hash)
-{
-    return (hash & ~ADDRESS_MASK) | (uint64_t)(uintptr_t)element;
+    return (struct slot){ tag_of(hash), element };
 }
 
 static inline uint64_t hash_of(struct bytes key)
@@ -101,7 +89,7 @@ static void directory_resize(struct dict *dict, size_t room)
 }
 
 /* One more empty bucket at the end. */
-static struct dict_bucket *bucket_append(struct dict *dict)
+static struct dict_bucket *table_append(struct dict *dict)
 {
     size_t i = dict->buckets;
     size_t segments = segments_for(i);
@@ -116,7 +104,7 @@ static struct dict_bucket *bucket_append(struct dict *dict)
 }
 
 /* The last bucket, which is empty, goes. */
-static void bucket_drop_last(struct dict *dict)
+static void table_drop_last(struct dict *dict)
 {
     ensure(dict->buckets > 1, "%zu buckets", dict->buckets);
     size_t i = --dict->buckets;
@@ -138,27 +126,10 @@ static void table_free(struct dict *dict)
     dict_init(dict, dict->type);
 }
 
-static struct dict_bucket *overflow_new(struct dict *dict)
-{
-    struct dict_bucket *bucket = mem_alloc_lines(sizeof(*bucket));
-    dict->overflows++;
-    return memset(bucket, 0, sizeof(*bucket));
-}
-
-static void overflows_free(struct dict *dict, struct dict_bucket *bucket)
-{
-    while (bucket != NULL) {
-        struct dict_bucket *more = bucket->more;
-        mem_free(bucket);
-        dict->overflows--;
-        bucket = more;
-    }
-}
-
 void dict_drop(struct dict *dict)
 {
-    for (size_t i = 0; dict->overflows > 0; i++)
-        overflows_free(dict, bucket_at(dict, i)->more);
+    for (size_t i = 0; dict->overflow_bytes > 0; i++)
+        bucket_clear(bucket_at(dict, i), &dict->overflow_bytes);
     table_free(dict);
 }
 
@@ -167,84 +138,77 @@ size_t dict_bytes(const struct dict *dict)
     size_t segments = segments_for(dict->buckets);
     size_t room = segments > 1 ? segments * SEGMENT : first_room(dict->buckets);
     if (segments == 0) room = 0;
-    return (room + dict->overflows) * sizeof(struct dict_bucket) +
+    return room * sizeof(struct dict_bucket) + dict->overflow_bytes +
            dict->segment_cap * sizeof(struct dict_bucket *);
 }
 
-/* --- chains --- */
+/* --- one bucket --- */
 
-static void chain_append(struct dict *dict, struct dict_bucket *bucket, uint64_t slot)
+static inline bool has_key(const struct dict *dict, const void *element, struct bytes key)
 {
-    uint32_t length = 1;
-    for (;; bucket = bucket->more) {
-        for (unsigned i = 0; i < SLOTS; i++, length++) {
-            if (bucket->slots[i] != 0) continue;
-            bucket->slots[i] = slot;
-            if (length > dict->longest) dict->longest = length;
-            return;
-        }
-        if (bucket->more == NULL) bucket->more = overflow_new(dict);
-    }
+    return bytes_equal(dict->type->key(element), key);
 }
 
-/* Takes the last slot off the chain; 0 if it is empty. */
-static uint64_t chain_pop(struct dict *dict, struct dict_bucket *bucket)
+static void *overflow_find(const struct dict *dict, const struct dict_bucket *bucket,
+                           struct bytes key, uint8_t tag, unsigned *position)
 {
-    struct dict_bucket *before = NULL;
-    for (; bucket->more != NULL; bucket = bucket->more)
-        before = bucket;
-    unsigned i = SLOTS;
-    while (i > 0 && bucket->slots[i - 1] == 0)
-        i--;
-    if (i == 0) return 0;
-    uint64_t slot = bucket->slots[i - 1];
-    bucket->slots[i - 1] = 0;
-    if (i == 1 && before != NULL) {
-        before->more = NULL;
-        overflows_free(dict, bucket);
-    }
-    return slot;
-}
-
-/* The place of the element under a key, or NULL. */
-static inline uint64_t *chain_find(const struct dict *dict, struct bytes key, uint64_t hash)
-{
-    struct dict_bucket *bucket = bucket_at(dict, bucket_index(dict, hash));
-    for (; bucket != NULL; bucket = bucket->more) {
-        for (unsigned i = 0; i < SLOTS; i++) {
-            uint64_t slot = bucket->slots[i];
-            if (((slot ^ hash) & ~ADDRESS_MASK) != 0 || slot == 0) continue;
-            if (bytes_equal(dict->type->key(element_in(slot)), key)) return &bucket->slots[i];
-        }
+    const struct overflow *overflow = overflow_of(bucket);
+    for (unsigned i = 0; i < overflow->count; i++) {
+        if (overflow->slots[i].tag != tag) continue;
+        void *element = pointer48_load(&overflow->slots[i].element);
+        if (!has_key(dict, element, key)) continue;
+        *position = LINE_SLOTS + i;
+        return element;
     }
     return NULL;
 }
 
-/* --- growing and shrinking, by one bucket --- */
-
-/* The elements are about to be read for their keys: let their cache misses overlap. */
-static void prefetch_elements(const struct dict_bucket *bucket)
+/* The element under the key and its position, or NULL. */
+static inline void *bucket_find(const struct dict *dict, const struct dict_bucket *bucket,
+                                struct bytes key, uint64_t hash, unsigned *position)
 {
-    for (unsigned i = 0; i < SLOTS; i++)
-        __builtin_prefetch(element_in(bucket->slots[i]));
+    uint8_t tag = tag_of(hash);
+    for (uint64_t equal = tags_equal(bucket->tags, tag); equal != 0; equal &= equal - 1) {
+        *position = first_position(equal);
+        void *element = line_element(bucket, *position);
+        if (has_key(dict, element, key)) return element;
+    }
+    if (!overflow_may_have(bucket, tag)) return NULL;
+    return overflow_find(dict, bucket, key, tag, position);
 }
+
+static inline struct dict_bucket *bucket_for(const struct dict *dict, uint64_t hash)
+{
+    return bucket_at(dict, bucket_index(dict, hash));
+}
+
+static void add_to(struct dict *dict, struct dict_bucket *bucket, struct slot slot)
+{
+    bucket_append(bucket, slot, &dict->overflow_bytes);
+    uint32_t count = bucket_count(bucket);
+    if (count > dict->longest) dict->longest = count;
+}
+
+/* --- growing and shrinking, by one bucket --- */
 
 static void split_one(struct dict *dict)
 {
     size_t bit = round_size(dict); /* before appending may begin the next round */
     size_t from = dict->buckets - bit;
-    struct dict_bucket *high = bucket_append(dict);
+    struct dict_bucket *high = table_append(dict);
     struct dict_bucket *low = bucket_at(dict, from);
     struct dict_bucket old = *low;
     memset(low, 0, sizeof(*low));
-    for (const struct dict_bucket *b = &old; b != NULL; b = b->more) {
-        prefetch_elements(b);
-        for (unsigned i = 0; i < SLOTS && b->slots[i] != 0; i++) {
-            uint64_t hash = hash_of(dict->type->key(element_in(b->slots[i])));
-            chain_append(dict, (hash & bit) != 0 ? high : low, b->slots[i]);
-        }
+    unsigned count = bucket_count(&old);
+    /* The keys will be read: let the cache misses overlap. */
+    for (unsigned i = 0; i < count; i++)
+        __builtin_prefetch(bucket_get(&old, i).element);
+    for (unsigned i = 0; i < count; i++) {
+        struct slot slot = bucket_get(&old, i);
+        uint64_t hash = hash_of(dict->type->key(slot.element));
+        add_to(dict, (hash & bit) != 0 ? high : low, slot);
     }
-    overflows_free(dict, old.more);
+    bucket_clear(&old, &dict->overflow_bytes);
 }
 
 static void merge_one(struct dict *dict)
@@ -253,72 +217,79 @@ static void merge_one(struct dict *dict)
     struct dict_bucket *high = bucket_at(dict, last);
     size_t bit = last >= round_size(dict) ? round_size(dict) : round_size(dict) / 2;
     struct dict_bucket *low = bucket_at(dict, last - bit);
-    for (const struct dict_bucket *b = high; b != NULL; b = b->more)
-        for (unsigned i = 0; i < SLOTS && b->slots[i] != 0; i++)
-            chain_append(dict, low, b->slots[i]);
-    overflows_free(dict, high->more);
-    memset(high, 0, sizeof(*high)); /* its memory stays, and may be the next bucket again */
-    bucket_drop_last(dict);
+    for (unsigned i = 0, count = bucket_count(high); i < count; i++)
+        add_to(dict, low, bucket_get(high, i));
+    bucket_clear(high, &dict->overflow_bytes); /* its memory stays, and may be the next again */
+    table_drop_last(dict);
 }
 
 /* --- elements --- */
 
 void *dict_find(const struct dict *dict, struct bytes key)
 {
+    return dict->count == 0 ? NULL : dict_find_hashed(dict, key, hash_of(key));
+}
+
+void *dict_find_hashed(const struct dict *dict, struct bytes key, uint64_t hash)
+{
+    unsigned position;
     if (dict->count == 0) return NULL;
-    uint64_t *slot = chain_find(dict, key, hash_of(key));
-    return slot == NULL ? NULL : element_in(*slot);
+    return bucket_find(dict, bucket_for(dict, hash), key, hash, &position);
 }
 
 uint64_t dict_hint_bucket(const struct dict *dict, struct bytes key)
 {
     uint64_t hash = hash_of(key);
-    __builtin_prefetch(bucket_at(dict, bucket_index(dict, hash)));
+    __builtin_prefetch(bucket_for(dict, hash));
     return hash;
 }
 
 void *dict_hint_element(const struct dict *dict, uint64_t hash)
 {
-    const struct dict_bucket *bucket = bucket_at(dict, bucket_index(dict, hash));
-    for (unsigned i = 0; i < SLOTS; i++) {
-        uint64_t slot = bucket->slots[i];
-        if (((slot ^ hash) & ~ADDRESS_MASK) != 0 || slot == 0) continue;
-        __builtin_prefetch(element_in(slot));
-        return element_in(slot);
+    const struct dict_bucket *bucket = bucket_for(dict, hash);
+    uint64_t equal = tags_equal(bucket->tags, tag_of(hash));
+    if (equal == 0) {
+        if (overflow_may_have(bucket, tag_of(hash))) __builtin_prefetch(overflow_of(bucket));
+        return NULL;
     }
-    return NULL;
+    void *element = line_element(bucket, first_position(equal));
+    __builtin_prefetch(element);
+    return element;
 }
 
 void dict_add(struct dict *dict, void *element)
 {
-    ensure(element != NULL && ((uint64_t)(uintptr_t)element & ~ADDRESS_MASK) == 0,
-           "address %p does not fit under a tag", element);
-    uint64_t hash = hash_of(dict->type->key(element));
-    if (dict->buckets == 0) bucket_append(dict);
-    chain_append(dict, bucket_at(dict, bucket_index(dict, hash)), tagged(element, hash));
+    dict_add_hashed(dict, element, hash_of(dict->type->key(element)));
+}
+
+void dict_add_hashed(struct dict *dict, void *element, uint64_t hash)
+{
+    ensure(element != NULL && pointer48_fits(element), "no room for the bits of %p", element);
+    if (dict->buckets == 0) table_append(dict);
+    add_to(dict, bucket_for(dict, hash), slot_for(element, hash));
     dict->count++;
-    if (dict->count > dict->buckets * GROW_LOAD) split_one(dict);
+    if (2 * dict->count > dict->buckets * GROW_LOAD) split_one(dict);
 }
 
 static void shrink_after_removal(struct dict *dict)
 {
     if (dict->count == 0)
         table_free(dict);
-    else if (dict->count < dict->buckets * SHRINK_LOAD && dict->buckets > 1)
+    else if (2 * dict->count < dict->buckets * SHRINK_LOAD && dict->buckets > 1)
         merge_one(dict);
 }
 
 void *dict_remove(struct dict *dict, struct bytes key)
 {
     if (dict->count == 0) return NULL;
+    unsigned position;
     uint64_t hash = hash_of(key);
-    uint64_t *slot = chain_find(dict, key, hash);
-    if (slot == NULL) return NULL;
-    void *element = element_in(*slot);
-    /* The last of the chain fills the hole. It may be the slot itself, and its bucket be gone. */
-    uint64_t found = *slot;
-    uint64_t last = chain_pop(dict, bucket_at(dict, bucket_index(dict, hash)));
-    if (last != found) *slot = last;
+    struct dict_bucket *bucket = bucket_for(dict, hash);
+    void *element = bucket_find(dict, bucket, key, hash, &position);
+    if (element == NULL) return NULL;
+    /* The last fills the hole, if it isn't the element itself. */
+    struct slot last = bucket_pop(bucket, &dict->overflow_bytes);
+    if (last.element != element) bucket_put(bucket, position, last);
     dict->count--;
     shrink_after_removal(dict);
     return element;
@@ -328,45 +299,34 @@ void dict_moved(struct dict *dict, const void *old, void *now)
 {
     ensure(dict->count > 0, "element %p moved in an empty dict", old);
     uint64_t hash = hash_of(dict->type->key(now));
-    uint64_t was = tagged(old, hash);
-    struct dict_bucket *bucket = bucket_at(dict, bucket_index(dict, hash));
-    for (; bucket != NULL; bucket = bucket->more) {
-        for (unsigned i = 0; i < SLOTS; i++) {
-            if (bucket->slots[i] != was) continue;
-            bucket->slots[i] = tagged(now, hash);
-            return;
-        }
-    }
-    ensure(false, "element %p moved but was not in the dict", old);
+    struct dict_bucket *bucket = bucket_for(dict, hash);
+    unsigned position = 0, count = bucket_count(bucket);
+    while (position < count && bucket_get(bucket, position).element != old)
+        position++;
+    ensure(position < count, "element %p moved but was not in the dict", old);
+    ensure(pointer48_fits(now), "no room for the bits of %p", now);
+    bucket_put(bucket, position, slot_for(now, hash));
 }
 
 void *dict_take(struct dict *dict)
 {
     if (dict->count == 0) return NULL;
-    uint64_t slot;
     /* Only empty buckets are dropped, so nothing is ever moved or hashed on the way down. */
-    while ((slot = chain_pop(dict, bucket_at(dict, dict->buckets - 1))) == 0)
-        bucket_drop_last(dict);
+    while (bucket_count(bucket_at(dict, dict->buckets - 1)) == 0)
+        table_drop_last(dict);
+    struct slot last = bucket_pop(bucket_at(dict, dict->buckets - 1), &dict->overflow_bytes);
     if (--dict->count == 0) table_free(dict);
-    return element_in(slot);
-}
-
-/* The n-th of a chain, or NULL. */
-static void *chain_at(const struct dict_bucket *bucket, uint64_t n)
-{
-    for (; bucket != NULL && n >= SLOTS; n -= SLOTS)
-        bucket = bucket->more;
-    return bucket == NULL ? NULL : element_in(bucket->slots[n]);
+    return last.element;
 }
 
 void *dict_random(const struct dict *dict, uint64_t (*next)(void *ctx), void *ctx)
 {
     if (dict->count == 0) return NULL;
-    /* Every (bucket, n) is equally likely, and every element stands at one of them. */
+    /* Every (bucket, position) is equally likely, and every element stands at one of them. */
     for (;;) {
         const struct dict_bucket *bucket = bucket_at(dict, next(ctx) % dict->buckets);
-        void *element = chain_at(bucket, next(ctx) % dict->longest);
-        if (element != NULL) return element;
+        unsigned position = (unsigned)(next(ctx) % dict->longest);
+        if (position < bucket_count(bucket)) return bucket_get(bucket, position).element;
     }
 }
 
@@ -380,12 +340,12 @@ static uint64_t reverse_bits(uint64_t x)
     return __builtin_bswap64(x);
 }
 
-static void chain_visit(const struct dict *dict, size_t i, void (*visit)(void *ctx, void *element),
-                        void *ctx)
+static void bucket_visit(const struct dict *dict, size_t i, void (*visit)(void *ctx, void *element),
+                         void *ctx)
 {
-    for (const struct dict_bucket *b = bucket_at(dict, i); b != NULL; b = b->more)
-        for (unsigned s = 0; s < SLOTS && b->slots[s] != 0; s++)
-            visit(ctx, element_in(b->slots[s]));
+    const struct dict_bucket *bucket = bucket_at(dict, i);
+    for (unsigned position = 0, count = bucket_count(bucket); position < count; position++)
+        visit(ctx, bucket_get(bucket, position).element);
 }
 
 /* Why nothing is missed: a cursor counts through the last `level` bits of the hashes with the bits
@@ -399,65 +359,42 @@ uint64_t dict_scan(const struct dict *dict, uint64_t cursor,
     if (dict->count == 0) return 0;
     uint64_t mask = round_size(dict) - 1;
     size_t i = cursor & mask;
-    chain_visit(dict, i, visit, ctx);
-    if (i + round_size(dict) < dict->buckets) chain_visit(dict, i + round_size(dict), visit, ctx);
+    bucket_visit(dict, i, visit, ctx);
+    if (i + round_size(dict) < dict->buckets) bucket_visit(dict, i + round_size(dict), visit, ctx);
     return reverse_bits(reverse_bits(cursor | ~mask) + 1);
 }
 
 void dict_iter_begin(struct dict_iter *iter, const struct dict *dict)
 {
     *iter = (struct dict_iter){ .dict = dict };
-    if (dict->count > 0) iter->at = bucket_at(dict, 0);
 }
 
 void *dict_iter_next(struct dict_iter *iter)
 {
-    while (iter->at != NULL) {
-        if (iter->slot < SLOTS && iter->at->slots[iter->slot] != 0)
-            return element_in(iter->at->slots[iter->slot++]);
-        iter->slot = 0;
-        iter->at = iter->at->more;
-        if (iter->at == NULL && ++iter->bucket < iter->dict->buckets)
-            iter->at = bucket_at(iter->dict, iter->bucket);
+    for (; iter->bucket < iter->dict->buckets; iter->bucket++, iter->position = 0) {
+        const struct dict_bucket *bucket = bucket_at(iter->dict, iter->bucket);
+        if (iter->position < bucket_count(bucket))
+            return bucket_get(bucket, iter->position++).element;
     }
     return NULL;
 }
 
 /* --- self-check --- */
 
-static void check_slot(const struct dict *dict, size_t index, uint64_t slot)
+static void check_slot(const struct dict *dict, size_t index, struct slot slot)
 {
-    struct bytes key = dict->type->key(element_in(slot));
+    struct bytes key = dict->type->key(slot.element);
     uint64_t hash = hash_of(key);
     ensure(bucket_index(dict, hash) == index, "element of bucket %zu in bucket %zu",
            bucket_index(dict, hash), index);
-    ensure(((slot ^ hash) & ~ADDRESS_MASK) == 0, "tag %llx, hash %llx", (unsigned long long)slot,
-           (unsigned long long)hash);
-    ensure(element_in(*chain_find(dict, key, hash)) == element_in(slot),
-           "the same key twice in bucket %zu", index);
-}
-
-static size_t check_chain(const struct dict *dict, size_t index, size_t *overflows)
-{
-    size_t length = 0;
-    const struct dict_bucket *first = bucket_at(dict, index);
-    for (const struct dict_bucket *b = first; b != NULL; b = b->more) {
-        unsigned filled = 0;
-        while (filled < SLOTS && b->slots[filled] != 0)
-            check_slot(dict, index, b->slots[filled++]);
-        for (unsigned i = filled; i < SLOTS; i++)
-            ensure(b->slots[i] == 0, "a hole before slot %u of bucket %zu", i, index);
-        ensure(filled == SLOTS || b->more == NULL, "bucket %zu overflows early", index);
-        ensure(filled > 0 || b == first, "bucket %zu has an empty overflow", index);
-        length += filled;
-        *overflows += b != first;
-    }
-    return length;
+    ensure(slot.tag == tag_of(hash), "tag %x, hash %llx", slot.tag, (unsigned long long)hash);
+    ensure(dict_find_hashed(dict, key, hash) == slot.element, "the same key twice in bucket %zu",
+           index);
 }
 
 void dict_check(const struct dict *dict)
 {
-    size_t count = 0, overflows = 0;
+    size_t count = 0, overflow_bytes = 0;
     ensure((dict->count == 0) == (dict->buckets == 0), "%zu elements, %zu buckets", dict->count,
            dict->buckets);
     ensure(dict->buckets == 0 ||
@@ -466,10 +403,16 @@ void dict_check(const struct dict *dict)
     ensure(segments_for(dict->buckets) <= dict->segment_cap, "%zu buckets, %u segments",
            dict->buckets, dict->segment_cap);
     for (size_t i = 0; i < dict->buckets; i++) {
-        size_t length = check_chain(dict, i, &overflows);
-        ensure(length <= dict->longest, "chain of %zu, longest %u", length, dict->longest);
-        count += length;
+        const struct dict_bucket *bucket = bucket_at(dict, i);
+        unsigned held = bucket_count(bucket);
+        bucket_check(bucket);
+        ensure(held <= dict->longest, "%u in a bucket, longest %u", held, dict->longest);
+        for (unsigned position = 0; position < held; position++)
+            check_slot(dict, i, bucket_get(bucket, position));
+        count += held;
+        overflow_bytes += bucket_overflow_bytes(bucket);
     }
     ensure(count == dict->count, "%zu elements, count %zu", count, dict->count);
-    ensure(overflows == dict->overflows, "%zu overflows, count %zu", overflows, dict->overflows);
+    ensure(overflow_bytes == dict->overflow_bytes, "%zu bytes of overflows, count %zu",
+           overflow_bytes, dict->overflow_bytes);
 }

@@ -3,8 +3,8 @@
  *
  * Linear hashing (Litwin 1980; Larson 1988): the table grows and shrinks by one bucket at a time,
  * in segments behind a directory, so no operation ever rehashes more than one bucket, and memory
- * follows the count. A bucket is one cache line: seven tagged pointers and a link to an overflow
- * bucket; the tag (16 hash bits) spares nearly all misses a look at the element.
+ * follows the count. A bucket is a cache line with eight tagged pointers (dict_bucket.h); nearly
+ * all misses end at its tags, and most hits touch that line and the element.
  *
  * scan() keeps Redis' guarantee: an element present from the first call to the last is seen at
  * least once, across growth and shrinking (reverse-binary cursor, after Pieter Noordhuis). */
@@ -30,8 +30,8 @@ struct dict {
     size_t buckets; /* in use: 2^level + split */
     uint32_t level;
     uint32_t segment_cap;
-    size_t overflows; /* overflow buckets, for bytes and check */
-    uint32_t longest; /* no chain ever held more elements: what dict_random draws below */
+    size_t overflow_bytes;
+    uint32_t longest; /* no bucket ever held more elements: what dict_random draws below */
 };
 
 void dict_init(struct dict *dict, const struct dict_type *type);
@@ -45,6 +45,10 @@ static inline size_t dict_count(const struct dict *dict)
 void *dict_find(const struct dict *dict, struct bytes key); /* NULL if absent. O(1) */
 void dict_add(struct dict *dict, void *element);            /* its key must be absent. O(1) */
 void *dict_remove(struct dict *dict, struct bytes key);     /* the element, or NULL. O(1) */
+
+/* The same for one who has the key's hash already, from siphash() or a hint. */
+void *dict_find_hashed(const struct dict *dict, struct bytes key, uint64_t hash);
+void dict_add_hashed(struct dict *dict, void *element, uint64_t hash);
 
 /* For looking ahead: asks for the memory that a dict_find of the key will touch, first the bucket,
  * and with what that returned, later, the element: perhaps another one's, or NULL. Nothing is
@@ -69,8 +73,7 @@ uint64_t dict_scan(const struct dict *dict, uint64_t cursor,
 struct dict_iter {
     const struct dict *dict;
     size_t bucket;
-    const struct dict_bucket *at;
-    unsigned slot;
+    unsigned position;
 };
 void dict_iter_begin(struct dict_iter *iter, const struct dict *dict);
 void *dict_iter_next(struct dict_iter *iter); /* NULL at the end */

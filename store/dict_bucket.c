@@ -1,0 +1,123 @@
+/* dict_bucket: see dict_bucket.h. */
+#include "store/dict_bucket.h"
+
+#include "store/ensure.h"
+#include "store/mem.h"
+
+enum { STEP = 8 }; /* an overflow grows by so many bytes: an allocator's smallest difference */
+
+_Static_assert(sizeof(struct dict_bucket) == 64, "a bucket is a cache line");
+
+static size_t overflow_size(unsigned count)
+{
+    size_t size = sizeof(struct overflow) + count * sizeof(struct overflow_slot);
+    return count == 0 ? 0 : (size + STEP - 1) / STEP * STEP;
+}
+
+size_t bucket_overflow_bytes(const struct dict_bucket *bucket)
+{
+    return bucket->more == 0 ? 0 : overflow_size(overflow_of(bucket)->count);
+}
+
+/* The count has changed or is about to. May move the overflow; without one, makes it. */
+static struct overflow *overflow_resize(struct overflow *overflow, unsigned from, unsigned to,
+                                        size_t *bytes)
+{
+    size_t before = overflow_size(from), after = overflow_size(to);
+    if (before == after) return overflow;
+    *bytes += after - before;
+    if (after > 0) return mem_realloc(overflow, after);
+    mem_free(overflow);
+    return NULL;
+}
+
+static void overflow_link(struct dict_bucket *bucket, const struct overflow *overflow)
+{
+    bucket->more = (uint64_t)(uintptr_t)overflow;
+    for (unsigned i = 0; overflow != NULL && i < overflow->count; i++)
+        bucket->more |= filter_bit(overflow->slots[i].tag);
+}
+
+static void line_put(struct dict_bucket *bucket, unsigned position, struct slot slot)
+{
+    unsigned shift = 8 * position;
+    bucket->tags = (bucket->tags & ~(UINT64_C(0xff) << shift)) | (uint64_t)slot.tag << shift;
+    pointer48_store(&bucket->elements[position], slot.element);
+}
+
+static void overflow_put(struct overflow *overflow, unsigned i, struct slot slot)
+{
+    overflow->slots[i].tag = slot.tag;
+    pointer48_store(&overflow->slots[i].element, slot.element);
+}
+
+void bucket_put(struct dict_bucket *bucket, unsigned position, struct slot slot)
+{
+    if (position < LINE_SLOTS) {
+        line_put(bucket, position, slot);
+        return;
+    }
+    struct overflow *overflow = overflow_of(bucket);
+    overflow_put(overflow, position - LINE_SLOTS, slot);
+    overflow_link(bucket, overflow);
+}
+
+static void overflow_append(struct dict_bucket *bucket, struct slot slot, size_t *bytes)
+{
+    struct overflow *overflow = overflow_of(bucket);
+    unsigned count = overflow == NULL ? 0 : overflow->count;
+    ensure(count < UINT8_MAX, "%u elements in an overflow", count);
+    overflow = overflow_resize(overflow, count, count + 1, bytes);
+    ensure(pointer48_fits(overflow), "no room for the bits of %p", (void *)overflow);
+    overflow_put(overflow, count, slot);
+    overflow->count = (uint8_t)(count + 1);
+    uint64_t filter = bucket->more >> POINTER48_BITS << POINTER48_BITS;
+    bucket->more = (uint64_t)(uintptr_t)overflow | filter | filter_bit(slot.tag);
+}
+
+void bucket_append(struct dict_bucket *bucket, struct slot slot, size_t *bytes)
+{
+    unsigned count = line_count(bucket->tags);
+    if (count < LINE_SLOTS)
+        line_put(bucket, count, slot);
+    else
+        overflow_append(bucket, slot, bytes);
+}
+
+struct slot bucket_pop(struct dict_bucket *bucket, size_t *bytes)
+{
+    unsigned last = bucket_count(bucket) - 1;
+    struct slot slot = bucket_get(bucket, last);
+    if (last < LINE_SLOTS) {
+        line_put(bucket, last, (struct slot){ 0, NULL });
+        return slot;
+    }
+    struct overflow *overflow = overflow_of(bucket);
+    unsigned left = --overflow->count;
+    overflow_link(bucket, overflow_resize(overflow, left + 1, left, bytes));
+    return slot;
+}
+
+void bucket_clear(struct dict_bucket *bucket, size_t *bytes)
+{
+    *bytes -= bucket_overflow_bytes(bucket);
+    mem_free(overflow_of(bucket));
+    memset(bucket, 0, sizeof(*bucket));
+}
+
+void bucket_check(const struct dict_bucket *bucket)
+{
+    struct dict_bucket copy = *bucket;
+    unsigned count = line_count(bucket->tags);
+    ensure(count == LINE_SLOTS || bucket->more == 0, "an overflow of a line of %u", count);
+    for (unsigned i = 0; i < LINE_SLOTS; i++) {
+        bool is_filled = (uint8_t)(bucket->tags >> 8 * i) != 0;
+        ensure(is_filled == (i < count), "position %u of %u", i, count);
+        ensure(is_filled == (line_element(bucket, i) != NULL), "position %u of %u", i, count);
+    }
+    if (bucket->more == 0) return;
+    ensure(overflow_of(bucket)->count > 0, "an empty overflow behind %u", count);
+    overflow_link(&copy, overflow_of(bucket));
+    ensure(copy.more == bucket->more, "overflow and filter %llx, wanted %llx",
+           (unsigned long long)bucket->more, (unsigned long long)copy.more);
+}

@@ -1,0 +1,116 @@
+/* dict_bucket: some elements whose hashes end alike, each under a tag of eight other hash bits.
+ * Knows tags and addresses; refuses to know hashes' ends, keys and other buckets. Only dict.c
+ * includes it.
+ *
+ * A bucket is one cache line: eight tags in a word, which are compared all at once, eight pointers,
+ * and the way to the overflow, one block that holds the rest, as long as they need. Of the tags in
+ * the overflow the line keeps a filter of 16 bits, so that few look there in vain.
+ *
+ * Positions count from 0, in the line and on in the overflow. No position before the last is empty;
+ * an overflow is never empty. A bucket of zeros is an empty one. */
+#ifndef STORE_DICT_BUCKET_H
+#define STORE_DICT_BUCKET_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/pointer48.h"
+
+enum {
+    LINE_SLOTS = 8,
+    TAG_SHIFT = 56,
+    FILTER_BITS = 16,
+};
+
+struct dict_bucket {
+    uint64_t tags; /* a byte each, that of position 0 in the lowest; 0: empty */
+    struct pointer48 elements[LINE_SLOTS];
+    uint64_t more; /* the overflow's address, or 0, and above it the filter */
+};
+
+struct slot {
+    uint8_t tag; /* 0: there is none */
+    void *element;
+};
+
+struct overflow {
+    uint8_t count;
+    struct overflow_slot {
+        uint8_t tag;
+        struct pointer48 element;
+    } slots[];
+};
+
+/* The highest bits: a bucket's hashes have the lowest in common. */
+static inline uint8_t tag_of(uint64_t hash)
+{
+    uint8_t tag = (uint8_t)(hash >> TAG_SHIFT);
+    return tag == 0 ? 1 : tag;
+}
+
+/* The highest bit of each byte that equals the tag: no carry leaves a byte, so it is exact. */
+static inline uint64_t tags_equal(uint64_t tags, uint8_t tag)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101), low = 0x7f * ones;
+    uint64_t differ = tags ^ tag * ones;
+    return ~(((differ & low) + low) | differ | low);
+}
+
+static inline unsigned first_position(uint64_t equal)
+{
+    return (unsigned)__builtin_ctzll(equal) / 8;
+}
+
+static inline unsigned line_count(uint64_t tags)
+{
+    return tags == 0 ? 0 : LINE_SLOTS - (unsigned)__builtin_clzll(tags) / 8;
+}
+
+static inline void *line_element(const struct dict_bucket *bucket, unsigned position)
+{
+    return pointer48_load(&bucket->elements[position]);
+}
+
+static inline struct overflow *overflow_of(const struct dict_bucket *bucket)
+{
+    return (struct overflow *)(uintptr_t)(bucket->more & ((UINT64_C(1) << POINTER48_BITS) - 1));
+}
+
+static inline uint64_t filter_bit(uint8_t tag)
+{
+    return UINT64_C(1) << (POINTER48_BITS + tag % FILTER_BITS);
+}
+
+/* False: no element of this tag is in the overflow. */
+static inline bool overflow_may_have(const struct dict_bucket *bucket, uint8_t tag)
+{
+    return (bucket->more & filter_bit(tag)) != 0;
+}
+
+static inline unsigned bucket_count(const struct dict_bucket *bucket)
+{
+    if (bucket->more == 0) return line_count(bucket->tags);
+    return LINE_SLOTS + (unsigned)overflow_of(bucket)->count;
+}
+
+/* The position must be filled. */
+static inline struct slot bucket_get(const struct dict_bucket *bucket, unsigned position)
+{
+    if (position < LINE_SLOTS)
+        return (struct slot){ (uint8_t)(bucket->tags >> 8 * position),
+                              line_element(bucket, position) };
+    const struct overflow_slot *at = &overflow_of(bucket)->slots[position - LINE_SLOTS];
+    return (struct slot){ at->tag, pointer48_load(&at->element) };
+}
+
+void bucket_put(struct dict_bucket *bucket, unsigned position, struct slot slot); /* it is filled */
+
+/* `bytes` counts those of all overflows. */
+void bucket_append(struct dict_bucket *bucket, struct slot slot, size_t *bytes);
+struct slot bucket_pop(struct dict_bucket *bucket, size_t *bytes); /* the last */
+void bucket_clear(struct dict_bucket *bucket, size_t *bytes);
+size_t bucket_overflow_bytes(const struct dict_bucket *bucket);
+
+void bucket_check(const struct dict_bucket *bucket); /* no holes, the filter right */
+
+#endif
