@@ -1,6 +1,6 @@
 /* siphash: SipHash-1-3 with a 64-bit result, after Aumasson & Bernstein, "SipHash: a fast
- * short-input PRF" (2012). Knows the process-wide key; refuses to know where its randomness comes
- * from. */
+ * short-input PRF" (2012). Knows the process-wide key and the memo; refuses to know where the key's
+ * randomness comes from and who remembers what. */
 #include "store/siphash.h"
 
 #include <endian.h>
@@ -10,9 +10,23 @@ struct state {
     uint64_t v0, v1, v2, v3;
 };
 
-static struct {
-    uint64_t k0, k1;
-} process_key;
+/* Under which state 0 is "somepseudorandomlygeneratedbytes". */
+#define STATE_OF(k0, k1)                                                                           \
+    {                                                                                              \
+        (k0) ^ UINT64_C(0x736f6d6570736575), (k1) ^ UINT64_C(0x646f72616e646f6d),                  \
+            (k0) ^ UINT64_C(0x6c7967656e657261), (k1) ^ UINT64_C(0x7465646279746573)               \
+    }
+
+static struct state process_state = STATE_OF(UINT64_C(0), UINT64_C(0));
+
+enum { MEMOS = 2 };
+#define NO_LENGTH SIZE_MAX /* of what nobody remembers */
+
+static struct memo {
+    const void *data;
+    size_t len;
+    uint64_t hash;
+} memos[MEMOS] = { { .len = NO_LENGTH }, { .len = NO_LENGTH } };
 
 static inline uint64_t rotate_left(uint64_t x, int bits)
 {
@@ -47,46 +61,74 @@ static inline uint64_t load_word(const uint8_t *p)
     return le64toh(word);
 }
 
-/* The last 0-7 bytes, and the length in the top byte. */
-static inline uint64_t load_tail(const uint8_t *p, size_t from, size_t len)
+static inline uint64_t load_half(const uint8_t *p)
 {
-    uint64_t word = (uint64_t)len << 56;
-    for (size_t i = from; i < len; i++)
-        word |= (uint64_t)p[i] << (8 * (i - from));
-    return word;
+    uint32_t half;
+    memcpy(&half, p, sizeof(half));
+    return le32toh(half);
 }
 
-static inline uint64_t hash(uint64_t k0, uint64_t k1, const void *data, size_t len)
+/* The last len % 8 bytes, and the length in the top byte. Two loads that overlap, rather than a
+ * byte at a time: before `p` there may be more. */
+static inline uint64_t load_tail(const uint8_t *p, size_t len)
 {
-    struct state s = {
-        k0 ^ UINT64_C(0x736f6d6570736575), /* "somepseudorandomlygeneratedbytes" */
-        k1 ^ UINT64_C(0x646f72616e646f6d),
-        k0 ^ UINT64_C(0x6c7967656e657261),
-        k1 ^ UINT64_C(0x7465646279746573),
-    };
-    const uint8_t *p = data;
-    size_t i = 0;
-    for (; i + 8 <= len; i += 8)
-        absorb(&s, load_word(p + i));
-    absorb(&s, load_tail(p, i, len));
+    size_t rest = len % 8;
+    uint64_t word = (uint64_t)len << 56;
+    if (rest == 0) return word;
+    if (len > 8) return word | load_word(p + rest - 8) >> (64 - 8 * rest);
+    if (rest >= 4) return word | load_half(p) | load_half(p + rest - 4) << (8 * (rest - 4));
+    return word | p[0] | (uint64_t)p[rest / 2] << (8 * (rest / 2)) |
+           (uint64_t)p[rest - 1] << (8 * (rest - 1));
+}
+
+static inline __attribute__((always_inline)) uint64_t hash(struct state s, const void *data,
+                                                           size_t len)
+{
+    const uint8_t *p = data, *end = p + len / 8 * 8;
+    for (; p != end; p += 8)
+        absorb(&s, load_word(p));
+    absorb(&s, load_tail(p, len));
     s.v2 ^= 0xff;
-    for (int round = 0; round < 3; round++)
-        mix(&s);
+    mix(&s);
+    mix(&s);
+    mix(&s);
     return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
+}
+
+static inline struct state state_of(const uint8_t key[16])
+{
+    uint64_t k0 = load_word(key), k1 = load_word(key + 8);
+    return (struct state)STATE_OF(k0, k1);
 }
 
 void siphash_seed(const uint8_t key[16])
 {
-    process_key.k0 = load_word(key);
-    process_key.k1 = load_word(key + 8);
+    process_state = state_of(key);
+    siphash_forget();
 }
 
 uint64_t siphash(const void *data, size_t len)
 {
-    return hash(process_key.k0, process_key.k1, data, len);
+    for (unsigned i = 0; i < MEMOS; i++)
+        if (memos[i].data == data && memos[i].len == len) return memos[i].hash;
+    return hash(process_state, data, len);
 }
 
 uint64_t siphash_keyed(const uint8_t key[16], const void *data, size_t len)
 {
-    return hash(load_word(key), load_word(key + 8), data, len);
+    return hash(state_of(key), data, len);
+}
+
+/* --- the memo --- */
+
+void siphash_remember(const void *data, size_t len, uint64_t hash_of_data)
+{
+    memos[1] = memos[0];
+    memos[0] = (struct memo){ data, len, hash_of_data };
+}
+
+void siphash_forget(void)
+{
+    for (unsigned i = 0; i < MEMOS; i++)
+        memos[i].len = NO_LENGTH;
 }

@@ -13,4 +13,11 @@ uint64_t siphash(const void *data, size_t len);
  * apply). */
 uint64_t siphash_keyed(const uint8_t key[16], const void *data, size_t len);
 
+/* A memo for who has hashed some bytes and is about to have others hash the same ones: until
+ * siphash_forget(), siphash() of this address and length answers the hash given here and looks at
+ * no byte. Meanwhile the bytes must stay as they are, and the hash be theirs. The last two are
+ * remembered: a key and a member. */
+void siphash_remember(const void *data, size_t len, uint64_t hash);
+void siphash_forget(void);
+
 #endif

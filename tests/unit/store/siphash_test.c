@@ -1,8 +1,10 @@
 /* siphash: the known answers of SipHash-1-3. Those with the zero key are what CPython 3.11 answers
  * for the hash of the same bytes with PYTHONHASHSEED=0. */
 #include <string.h>
+#include <sys/mman.h>
 
 #include "store/siphash.h"
+#include "tests/support/rng.h"
 #include "tests/support/suite.h"
 
 static const uint8_t zero_key[16];
@@ -56,6 +58,145 @@ START_TEST(bytes_are_read_at_any_alignment)
 }
 END_TEST
 
+/* --- against the paper, step by step and byte by byte --- */
+
+static uint64_t rotated(uint64_t x, unsigned bits)
+{
+    return x << bits | x >> (64 - bits);
+}
+
+static void sip_round(uint64_t v[4])
+{
+    v[0] += v[1];
+    v[1] = rotated(v[1], 13);
+    v[1] ^= v[0];
+    v[0] = rotated(v[0], 32);
+    v[2] += v[3];
+    v[3] = rotated(v[3], 16);
+    v[3] ^= v[2];
+    v[0] += v[3];
+    v[3] = rotated(v[3], 21);
+    v[3] ^= v[0];
+    v[2] += v[1];
+    v[1] = rotated(v[1], 17);
+    v[1] ^= v[2];
+    v[2] = rotated(v[2], 32);
+}
+
+static uint64_t little_endian(const uint8_t *bytes)
+{
+    uint64_t word = 0;
+    for (unsigned i = 0; i < 8; i++)
+        word |= (uint64_t)bytes[i] << (8 * i);
+    return word;
+}
+
+static uint64_t by_the_paper(const uint8_t key[16], const uint8_t *data, size_t len)
+{
+    uint64_t k0 = little_endian(key), k1 = little_endian(key + 8);
+    uint64_t v[4] = { k0 ^ UINT64_C(0x736f6d6570736575), k1 ^ UINT64_C(0x646f72616e646f6d),
+                      k0 ^ UINT64_C(0x6c7967656e657261), k1 ^ UINT64_C(0x7465646279746573) };
+    for (size_t block = 0; block <= len / 8; block++) {
+        uint8_t padded[8] = { 0 };
+        for (size_t i = 0; i < 8 && 8 * block + i < len; i++)
+            padded[i] = data[8 * block + i];
+        if (block == len / 8) padded[7] = (uint8_t)len;
+        uint64_t word = little_endian(padded);
+        v[3] ^= word;
+        sip_round(v);
+        v[0] ^= word;
+    }
+    v[2] ^= 0xff;
+    for (int i = 0; i < 3; i++)
+        sip_round(v);
+    return v[0] ^ v[1] ^ v[2] ^ v[3];
+}
+
+START_TEST(any_bytes_of_any_length_hash_as_in_the_paper)
+{
+    struct rng rng;
+    uint8_t key[16], data[300];
+    rng_init(&rng, test_seed());
+    for (size_t len = 0; len <= sizeof(data); len++) {
+        for (size_t i = 0; i < sizeof(key); i++)
+            key[i] = (uint8_t)rng_next(&rng);
+        for (size_t i = 0; i < len; i++)
+            data[i] = (uint8_t)rng_next(&rng);
+        ck_assert_uint_eq(siphash_keyed(key, data, len), by_the_paper(key, data, len));
+    }
+}
+END_TEST
+
+START_TEST(no_byte_beside_them_is_read)
+{
+    enum { PAGE = 4096 };
+    uint8_t *pages = mmap(NULL, 3 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ck_assert_ptr_ne(pages, MAP_FAILED);
+    uint8_t *page = pages + PAGE;
+    ck_assert_int_eq(mprotect(page, PAGE, PROT_READ | PROT_WRITE), 0);
+    memset(page, 'x', PAGE);
+    for (size_t len = 0; len <= 33; len++)
+        ck_assert_uint_eq(siphash(page, len), siphash(page + PAGE - len, len));
+    munmap(pages, 3 * PAGE);
+}
+END_TEST
+
+/* --- the memo --- */
+
+START_TEST(what_is_remembered_is_answered_until_it_is_forgotten)
+{
+    char text[] = "key member other";
+    uint64_t key = siphash(text, 3), member = siphash(text + 4, 6);
+    siphash_remember(text, 3, ~key);
+    ck_assert_uint_eq(siphash(text, 3), ~key);
+    ck_assert_uint_eq(siphash(text + 4, 6), member);
+    siphash_remember(text + 4, 6, ~member);
+    ck_assert_uint_eq(siphash(text, 3), ~key);
+    ck_assert_uint_eq(siphash(text + 4, 6), ~member);
+    siphash_remember(text + 11, 5, 1); /* a third one takes the place of the first */
+    ck_assert_uint_eq(siphash(text, 3), key);
+    ck_assert_uint_eq(siphash(text + 4, 6), ~member);
+    ck_assert_uint_eq(siphash(text + 11, 5), 1);
+    siphash_forget();
+    ck_assert_uint_eq(siphash(text, 3), key);
+    ck_assert_uint_eq(siphash(text + 4, 6), member);
+    ck_assert_uint_ne(siphash(text + 11, 5), 1);
+}
+END_TEST
+
+START_TEST(only_the_same_address_and_length_are_remembered)
+{
+    char text[] = "same", copy[] = "same";
+    uint64_t hash = siphash(copy, 4);
+    siphash_remember(text, 4, ~hash);
+    ck_assert_uint_eq(siphash(copy, 4), hash);
+    ck_assert_uint_eq(siphash(text, 3), siphash(copy, 3));
+    ck_assert_uint_eq(siphash(text + 1, 3), siphash(copy + 1, 3));
+    ck_assert_uint_eq(siphash(text, 0), siphash(NULL, 0));
+    siphash_forget();
+}
+END_TEST
+
+START_TEST(no_bytes_are_not_remembered_unless_they_were)
+{
+    siphash_forget();
+    ck_assert_uint_eq(siphash(NULL, 0), siphash("", 0));
+    siphash_remember(NULL, 0, 1);
+    ck_assert_uint_eq(siphash(NULL, 0), 1);
+    siphash_forget();
+    ck_assert_uint_ne(siphash(NULL, 0), 1);
+}
+END_TEST
+
+START_TEST(another_seed_forgets)
+{
+    siphash_seed(zero_key);
+    siphash_remember("expired", 7, 1);
+    siphash_seed(counting_key);
+    ck_assert_uint_eq(siphash("expired", 7), siphash_keyed(counting_key, "expired", 7));
+}
+END_TEST
+
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
@@ -63,6 +204,12 @@ Suite *test_suite(void)
         the_key_takes_part,
         the_seeded_hash_is_the_keyed_one,
         bytes_are_read_at_any_alignment,
+        any_bytes_of_any_length_hash_as_in_the_paper,
+        no_byte_beside_them_is_read,
+        what_is_remembered_is_answered_until_it_is_forgotten,
+        only_the_same_address_and_length_are_remembered,
+        no_bytes_are_not_remembered_unless_they_were,
+        another_seed_forgets,
         NULL,
     };
     return suite_of("siphash", tests);
