@@ -45,7 +45,7 @@ struct overflow {
 static inline uint8_t tag_of(uint64_t hash)
 {
     uint8_t tag = (uint8_t)(hash >> TAG_SHIFT);
-    return tag == 0 ? 1 : tag;
+    return (uint8_t)(tag + (tag == 0));
 }
 
 /* The highest bit of each byte that equals the tag: no carry leaves a byte, so it is exact. */
