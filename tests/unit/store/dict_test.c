@@ -221,6 +221,66 @@ START_TEST(an_element_that_moves_is_found_at_its_new_place)
 }
 END_TEST
 
+START_TEST(a_hash_known_already_finds_and_adds_as_the_key_does)
+{
+    enum { COUNT = 3000 };
+    struct thing *things = things_new(COUNT);
+    struct dict dict;
+    struct rng rng;
+    begin(&rng, &dict);
+    ck_assert_ptr_null(dict_find_hashed(&dict, LIT("x"), siphash("x", 1)));
+    for (size_t i = 0; i < COUNT; i++) {
+        struct bytes key = key_of(&things[i]);
+        uint64_t hash = siphash(key.data, key.len);
+        ck_assert_ptr_null(dict_find_hashed(&dict, key, hash));
+        dict_add_hashed(&dict, &things[i], hash);
+        ck_assert_uint_eq(dict_hint_bucket(&dict, key), hash);
+        ck_assert_ptr_eq(dict_find_hashed(&dict, key, hash), &things[i]);
+        ck_assert_ptr_eq(dict_find(&dict, key), &things[i]);
+    }
+    dict_check(&dict);
+    dict_drop(&dict);
+    free(things);
+}
+END_TEST
+
+struct text {
+    size_t len;
+    char data[48];
+};
+
+static struct bytes text_key(const void *element)
+{
+    const struct text *text = element;
+    return bytes_of(text->data, text->len);
+}
+
+/* Keys that are equal but for one byte, at any place and of any length up to some words. */
+START_TEST(keys_are_compared_to_their_last_byte)
+{
+    const struct dict_type type = { .key = text_key };
+    struct dict dict;
+    struct rng rng;
+    begin(&rng, &dict);
+    dict_init(&dict, &type);
+    for (size_t len = 1; len <= 48; len++) {
+        struct text text = { .len = len };
+        memset(text.data, 'x', len);
+        dict_add(&dict, &text);
+        uint64_t hash = siphash(text.data, len);
+        for (size_t i = 0; i < len; i++) {
+            struct text other = text;
+            other.data[i] = 'y';
+            ck_assert_ptr_null(dict_find_hashed(&dict, bytes_of(other.data, len), hash));
+            other.data[i] = 'x';
+            ck_assert_ptr_eq(dict_find_hashed(&dict, bytes_of(other.data, len), hash), &text);
+        }
+        ck_assert_ptr_null(dict_find_hashed(&dict, bytes_of(text.data, len - 1), hash));
+        ck_assert_ptr_eq(dict_take(&dict), &text);
+    }
+}
+END_TEST
+
 START_TEST(iteration_sees_everything_once)
 {
     struct thing *things = things_new(5000);
@@ -457,6 +517,8 @@ Suite *test_suite(void)
         a_step_splits_or_merges_at_most_one_bucket,
         memory_follows_the_count,
         an_element_that_moves_is_found_at_its_new_place,
+        a_hash_known_already_finds_and_adds_as_the_key_does,
+        keys_are_compared_to_their_last_byte,
         iteration_sees_everything_once,
         take_gives_everything_once_and_leaves_a_sound_table,
         a_scan_of_a_still_table_sees_everything_once,

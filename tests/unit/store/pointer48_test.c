@@ -1,0 +1,57 @@
+/* pointer48: what is stored comes back, and the bytes beside it stay. */
+#include "store/pointer48.h"
+#include "tests/support/suite.h"
+
+static void *pointer_of(uint64_t bits)
+{
+    return (void *)(uintptr_t)bits;
+}
+
+START_TEST(any_pointer_that_fits_comes_back)
+{
+    struct pointer48 place;
+    int here;
+    pointer48_store(&place, &here);
+    ck_assert_ptr_eq(pointer48_load(&place), &here);
+    pointer48_store(&place, NULL);
+    ck_assert_ptr_null(pointer48_load(&place));
+    for (unsigned bit = 0; bit < POINTER48_BITS; bit++) {
+        void *p = pointer_of(UINT64_C(1) << bit);
+        ck_assert(pointer48_fits(p));
+        pointer48_store(&place, p);
+        ck_assert_ptr_eq(pointer48_load(&place), p);
+    }
+}
+END_TEST
+
+START_TEST(pointers_stand_without_a_gap_and_leave_their_neighbours_alone)
+{
+    struct pointer48 row[3];
+    ck_assert_uint_eq(sizeof(row), 18);
+    pointer48_store(&row[0], pointer_of(UINT64_C(0xffffffffffff)));
+    pointer48_store(&row[2], pointer_of(UINT64_C(0xffffffffffff)));
+    pointer48_store(&row[1], pointer_of(UINT64_C(0x123456789abc)));
+    ck_assert_ptr_eq(pointer48_load(&row[0]), pointer_of(UINT64_C(0xffffffffffff)));
+    ck_assert_ptr_eq(pointer48_load(&row[1]), pointer_of(UINT64_C(0x123456789abc)));
+    ck_assert_ptr_eq(pointer48_load(&row[2]), pointer_of(UINT64_C(0xffffffffffff)));
+}
+END_TEST
+
+START_TEST(a_pointer_of_more_bits_does_not_fit)
+{
+    ck_assert(pointer48_fits(NULL));
+    for (unsigned bit = POINTER48_BITS; bit < 64; bit++)
+        ck_assert(!pointer48_fits(pointer_of(UINT64_C(1) << bit | 8)));
+}
+END_TEST
+
+Suite *test_suite(void)
+{
+    const TTest *const tests[] = {
+        any_pointer_that_fits_comes_back,
+        pointers_stand_without_a_gap_and_leave_their_neighbours_alone,
+        a_pointer_of_more_bits_does_not_fit,
+        NULL,
+    };
+    return suite_of("pointer48", tests);
+}
