@@ -326,6 +326,7 @@ static bool (*const appliers[])(struct txn *txn, const struct effect *effect) = 
 bool apply_effect(struct txn *txn, const struct effect *effect)
 {
     if (effect->db >= txn->store->database_count) return false;
+    if (effect->at > INSTANT_MAX && effect->at != NEVER) return false;
     txn_call(txn, effect->db);
     return appliers[effect->kind](txn, effect);
 }

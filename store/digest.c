@@ -43,7 +43,7 @@ static uint64_t double_bits(double value)
 static uint64_t digest_string(unsigned lane, const struct object *object, msec now)
 {
     (void)now;
-    return hash_of(lane, blob_view(object->string));
+    return hash_of(lane, object_text(object));
 }
 
 static uint64_t digest_list(unsigned lane, const struct object *object, msec now)
@@ -127,14 +127,15 @@ static uint64_t (*const digesters[TYPE_COUNT])(unsigned lane, const struct objec
     [TYPE_HASH] = digest_hash,     [TYPE_ZSET] = digest_zset, [TYPE_DEHYDRATOR] = digest_dehydrator,
 };
 
-static uint64_t digest_entry(unsigned lane, unsigned db, const struct entry *entry, msec now)
+static uint64_t digest_entry(unsigned lane, const struct keyspace *ks, const struct entry *entry,
+                             msec now)
 {
     const uint64_t words[] = {
-        db,
+        ks->db,
         hash_of(lane, entry_key(entry)),
         entry->object.type,
         digesters[entry->object.type](lane, &entry->object, now),
-        (uint64_t)entry->expires_at,
+        (uint64_t)entry_expires_at(ks, entry),
     };
     return hash_words(lane, words, 5);
 }
@@ -163,12 +164,13 @@ struct digest store_digest(const struct store *store, msec now)
     struct digest digest = { 0, 0 };
     policies_each(&store->policies, digest_policy, &digest);
     for (unsigned db = 0; db < store->database_count; db++) {
+        const struct keyspace *ks = &store->databases[db];
         struct dict_iter iter;
-        dict_iter_begin(&iter, &store->databases[db].dict);
+        dict_iter_begin(&iter, &ks->dict);
         for (const struct entry *entry; (entry = dict_iter_next(&iter)) != NULL;) {
-            if (entry_dead(entry, now)) continue;
-            digest.high += digest_entry(0, db, entry, now);
-            digest.low += digest_entry(1, db, entry, now);
+            if (entry_dead(ks, entry, now)) continue;
+            digest.high += digest_entry(0, ks, entry, now);
+            digest.low += digest_entry(1, ks, entry, now);
         }
     }
     return digest;

@@ -19,14 +19,15 @@ static bool is_volatile_only(enum evict_policy policy)
     return policy >= EVICT_VOLATILE_LRU;
 }
 
-static uint64_t worth_of(const struct entry *entry, enum evict_policy policy, msec now)
+static uint64_t worth_of(const struct keyspace *ks, const struct entry *entry,
+                         enum evict_policy policy, msec now)
 {
     switch (policy) {
     case EVICT_ALL_LFU:
     case EVICT_VOLATILE_LFU: return access_frequency(entry, now);
     case EVICT_ALL_LRU:
     case EVICT_VOLATILE_LRU: return UINT32_MAX - (uint64_t)access_idle_seconds(entry, now);
-    case EVICT_VOLATILE_TTL: return (uint64_t)entry->expires_at;
+    case EVICT_VOLATILE_TTL: return (uint64_t)entry_expires_at(ks, entry);
     default: return 0;
     }
 }
@@ -44,7 +45,7 @@ static void consider(struct txn *txn, struct keyspace *ks, enum evict_policy pol
 {
     struct entry *entry = draw(txn, ks, policy);
     if (entry == NULL) return;
-    uint64_t worth = worth_of(entry, policy, txn->now);
+    uint64_t worth = worth_of(ks, entry, policy, txn->now);
     if (best->entry == NULL || worth < best->worth) *best = (struct candidate){ ks, entry, worth };
 }
 

@@ -23,7 +23,7 @@ size_t expiry_first(struct txn *txn, size_t budget)
     struct entry *entry = keyspace_first_due(txn->ks, txn->now);
     msec moment = keyspace_next_due(txn->ks);
     size_t done = 1;
-    if (instant_of_death(entry->expires_at) <= moment)
+    if (instant_of_death(entry_expires_at(txn->ks, entry)) <= moment)
         txn_key_drop(txn, entry, EVENT_EXPIRED);
     else if (entry->object.type == TYPE_DEHYDRATOR)
         done = txn_rede_announce(txn, entry, budget);

@@ -24,6 +24,12 @@ static inline msec instant_of_death(msec at)
     return at == NEVER ? NEVER : at + 1;
 }
 
+/* The way back. Both are exact from INT64_MIN to INSTANT_MAX, and for NEVER. */
+static inline msec instant_of_deadline(msec death)
+{
+    return death == NEVER ? NEVER : death - 1;
+}
+
 /* Dehydrator elements: due at the deadline. */
 static inline bool instant_due(msec at, msec now)
 {

@@ -3,7 +3,8 @@
  * digest.c, outlook.c and store.c change one or look inside.
  *
  * One agenda with exactly one node for each key that has a deadline or has one inside: armed at the
- * earlier of the key's own death and the value's next moment. */
+ * earlier of the key's own death and the value's next moment. A key that can have none inside keeps
+ * its deadline nowhere else. */
 #ifndef STORE_KEYSPACE_H
 #define STORE_KEYSPACE_H
 
@@ -17,13 +18,13 @@
 #include "store/instant.h"
 #include "store/object.h"
 
-/* A key and its value, one allocation but for the value's own. */
+/* A key and its value, one allocation but for what the value has of its own. */
 struct entry {
-    struct object object;
-    msec expires_at;          /* NEVER: not volatile */
-    struct deadline deadline; /* armed exactly when volatile or object.timed */
-    uint32_t accessed;        /* see access.h */
+    struct object object; /* of another type only by keyspace_replace */
     uint32_t key_len;
+    uint32_t accessed;        /* see access.h */
+    struct deadline deadline; /* armed exactly when volatile or object.timed */
+    /* Behind it, of types that may be timed: the key's own deadline, 8 bytes, not aligned. */
     char key[];
 };
 
@@ -36,6 +37,7 @@ size_t entry_bytes(const struct entry *entry); /* memory of key and value */
 struct keyspace {
     struct dict dict;
     struct agenda agenda;
+    msec next_due;         /* the agenda's, close at hand */
     size_t count_volatile; /* keys with a deadline of their own */
     unsigned db;
 };
@@ -51,6 +53,11 @@ void keyspace_hint_value(const struct entry *entry);
 struct entry *keyspace_add(struct keyspace *ks, struct bytes key, struct object object);
 /* Takes the entry out and frees it; its object is handed over. */
 struct object keyspace_remove(struct keyspace *ks, struct entry *entry);
+/* Another object (handed over) in place of the entry's, which is the caller's from now on; the
+ * deadline stays. The entry moves in memory where only one of the two may be timed. O(log n) */
+struct entry *keyspace_replace(struct keyspace *ks, struct entry *entry, struct object object);
+/* The key's own deadline; NEVER: not volatile. O(1) */
+msec entry_expires_at(const struct keyspace *ks, const struct entry *entry);
 /* NEVER makes it persistent. O(log n) */
 void keyspace_set_deadline(struct keyspace *ks, struct entry *entry, msec at);
 /* Brings the entry's node in line with its value: after every change of a deadline inside. O(1)
@@ -58,9 +65,13 @@ void keyspace_set_deadline(struct keyspace *ks, struct entry *entry, msec at);
 void keyspace_rearm(struct keyspace *ks, struct entry *entry);
 /* The first whose own or inner deadline has passed by now, or NULL. */
 struct entry *keyspace_first_due(const struct keyspace *ks, msec now);
-msec keyspace_next_due(const struct keyspace *ks);
+/* As long as this is later than now, nothing is dead. */
+static inline msec keyspace_next_due(const struct keyspace *ks)
+{
+    return ks->next_due;
+}
 /* Is the key gone by now: dead itself, or every one of its members? */
-bool entry_dead(const struct entry *entry, msec now);
+bool entry_dead(const struct keyspace *ks, const struct entry *entry, msec now);
 
 size_t keyspace_count_alive(const struct keyspace *ks, msec now);    /* O(1 + dead) */
 size_t keyspace_count_volatile(const struct keyspace *ks, msec now); /* alive, with a deadline */

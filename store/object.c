@@ -3,58 +3,57 @@
 #include "store/object.h"
 
 #include "store/ensure.h"
-#include "store/mem.h"
-#include "store/whole.h"
+#include "store/text.h"
 
 struct type_ops {
     const char *name;
     void *(*new)(void); /* NULL: values of this type are made elsewhere */
-    bool (*free_some)(void *value, size_t *work);
-    size_t (*count)(const void *value);
-    size_t (*bytes)(const void *value);
+    bool (*free_some)(struct object *object, size_t *work);
+    size_t (*count)(const struct object *object);
+    size_t (*bytes)(const struct object *object);
     const char *(*encoding)(const struct object *object);
-    void (*check)(const void *value);
-    msec (*moment)(const void *value); /* NULL: nothing happens inside by itself */
-    const struct member_ops *members;  /* NULL: its elements do not expire */
+    void (*check)(const struct object *object);
+    msec (*moment)(const struct object *object); /* NULL: that of its members, if it has any */
+    const struct member_ops *members;            /* NULL: its elements do not expire */
 };
 
 struct member_ops {
-    bool (*deadline)(const void *value, struct bytes member, msec *at);
-    bool (*expire)(void *value, struct bytes member, msec at);
-    bool (*remove)(void *value, struct bytes member);
-    bool (*first)(const void *value, struct bytes *member, msec *at);
-    size_t (*count_timed)(const void *value);
-    msec (*latest)(const void *value);
-    const struct agenda *(*agenda)(const void *value);
-    void (*each_until)(const void *value, msec until,
+    bool (*deadline)(const struct object *object, struct bytes member, msec *at);
+    bool (*expire)(const struct object *object, struct bytes member, msec at);
+    bool (*remove)(const struct object *object, struct bytes member);
+    bool (*first)(const struct object *object, struct bytes *member, msec *at);
+    size_t (*count_timed)(const struct object *object);
+    msec (*latest)(const struct object *object);
+    const struct agenda *(*agenda)(const struct object *object);
+    void (*each_until)(const struct object *object, msec until,
                        bool (*visit)(void *ctx, struct bytes member, msec at), void *ctx);
 };
 
-/* A collection's functions, called by its noun, with the value untyped. */
+/* A collection's functions, called by its noun, for any object. */
 #define COLLECTION(noun)                                                                           \
     static void *any_##noun##_new(void)                                                            \
     {                                                                                              \
         return noun##_new();                                                                       \
     }                                                                                              \
-    static bool any_##noun##_free_some(void *value, size_t *work)                                  \
+    static bool any_##noun##_free_some(struct object *object, size_t *work)                        \
     {                                                                                              \
-        return noun##_free_some(value, work);                                                      \
+        return noun##_free_some(object->noun, work);                                               \
     }                                                                                              \
-    static size_t any_##noun##_count(const void *value)                                            \
+    static size_t any_##noun##_count(const struct object *object)                                  \
     {                                                                                              \
-        return noun##_count(value);                                                                \
+        return noun##_count(object->noun);                                                         \
     }                                                                                              \
-    static size_t any_##noun##_bytes(const void *value)                                            \
+    static size_t any_##noun##_bytes(const struct object *object)                                  \
     {                                                                                              \
-        return noun##_bytes(value);                                                                \
+        return noun##_bytes(object->noun);                                                         \
     }                                                                                              \
     static const char *any_##noun##_encoding(const struct object *object)                          \
     {                                                                                              \
         return noun##_encoding(object->noun);                                                      \
     }                                                                                              \
-    static void any_##noun##_check(const void *value)                                              \
+    static void any_##noun##_check(const struct object *object)                                    \
     {                                                                                              \
-        noun##_check(value);                                                                       \
+        noun##_check(object->noun);                                                                \
     }
 
 #define COLLECTION_OPS(type_name, noun)                                                            \
@@ -65,39 +64,39 @@ struct member_ops {
     }
 
 #define MEMBERS(noun)                                                                              \
-    static bool any_##noun##_deadline(const void *value, struct bytes member, msec *at)            \
+    static bool any_##noun##_deadline(const struct object *object, struct bytes member, msec *at)  \
     {                                                                                              \
-        return noun##_deadline(value, member, at);                                                 \
+        return noun##_deadline(object->noun, member, at);                                          \
     }                                                                                              \
-    static bool any_##noun##_expire(void *value, struct bytes member, msec at)                     \
+    static bool any_##noun##_expire(const struct object *object, struct bytes member, msec at)     \
     {                                                                                              \
-        return noun##_expire(value, member, at);                                                   \
+        return noun##_expire(object->noun, member, at);                                            \
     }                                                                                              \
-    static bool any_##noun##_remove(void *value, struct bytes member)                              \
+    static bool any_##noun##_remove(const struct object *object, struct bytes member)              \
     {                                                                                              \
-        return noun##_remove(value, member);                                                       \
+        return noun##_remove(object->noun, member);                                                \
     }                                                                                              \
-    static bool any_##noun##_first(const void *value, struct bytes *member, msec *at)              \
+    static bool any_##noun##_first(const struct object *object, struct bytes *member, msec *at)    \
     {                                                                                              \
-        return noun##_first(value, member, at);                                                    \
+        return noun##_first(object->noun, member, at);                                             \
     }                                                                                              \
-    static size_t any_##noun##_count_timed(const void *value)                                      \
+    static size_t any_##noun##_count_timed(const struct object *object)                            \
     {                                                                                              \
-        return noun##_count_timed(value);                                                          \
+        return noun##_count_timed(object->noun);                                                   \
     }                                                                                              \
-    static msec any_##noun##_latest(const void *value)                                             \
+    static msec any_##noun##_latest(const struct object *object)                                   \
     {                                                                                              \
-        return noun##_latest(value);                                                               \
+        return noun##_latest(object->noun);                                                        \
     }                                                                                              \
-    static const struct agenda *any_##noun##_agenda(const void *value)                             \
+    static const struct agenda *any_##noun##_agenda(const struct object *object)                   \
     {                                                                                              \
-        return noun##_agenda(value);                                                               \
+        return noun##_agenda(object->noun);                                                        \
     }                                                                                              \
-    static void any_##noun##_each_until(const void *value, msec until,                             \
+    static void any_##noun##_each_until(const struct object *object, msec until,                   \
                                         bool (*visit)(void *ctx, struct bytes member, msec at),    \
                                         void *ctx)                                                 \
     {                                                                                              \
-        noun##_each_until(value, until, visit, ctx);                                               \
+        noun##_each_until(object->noun, until, visit, ctx);                                        \
     }                                                                                              \
     static const struct member_ops noun##_members = {                                              \
         .deadline = any_##noun##_deadline,                                                         \
@@ -110,21 +109,11 @@ struct member_ops {
         .each_until = any_##noun##_each_until,                                                     \
     };
 
-/* The instant at which the first member is dead. */
-#define MEMBERS_MOMENT(noun)                                                                       \
-    static msec any_##noun##_moment(const void *value)                                             \
-    {                                                                                              \
-        struct bytes member;                                                                       \
-        msec at;                                                                                   \
-        return noun##_first(value, &member, &at) ? instant_of_death(at) : NEVER;                   \
-    }
-
 #define COLLECTION_WITH_MEMBERS_OPS(type_name, noun)                                               \
     {                                                                                              \
         .name = (type_name), .new = any_##noun##_new, .free_some = any_##noun##_free_some,         \
         .count = any_##noun##_count, .bytes = any_##noun##_bytes,                                  \
-        .encoding = any_##noun##_encoding, .check = any_##noun##_check,                            \
-        .moment = any_##noun##_moment, .members = &noun##_members                                  \
+        .encoding = any_##noun##_encoding, .check = any_##noun##_check, .members = &noun##_members \
     }
 
 COLLECTION(list)
@@ -135,57 +124,32 @@ COLLECTION(dehydrator)
 MEMBERS(set)
 MEMBERS(hash)
 MEMBERS(zset)
-MEMBERS_MOMENT(set)
-MEMBERS_MOMENT(hash)
-MEMBERS_MOMENT(zset)
 
-static msec any_dehydrator_moment(const void *value)
+static msec any_dehydrator_moment(const struct object *object)
 {
-    return dehydrator_moment(value);
+    return dehydrator_moment(object->dehydrator);
 }
 
-enum { EMBSTR_MAX = 44 };
-
-static bool string_free_some(void *value, size_t *work)
+static bool string_free_some(struct object *object, size_t *work)
 {
-    blob_free(value);
+    text_free(object);
     if (*work > 0) --*work;
     return true;
 }
 
-static size_t string_count(const void *value)
+static size_t string_count(const struct object *object)
 {
-    (void)value;
+    (void)object;
     return 1;
-}
-
-static size_t string_bytes(const void *value)
-{
-    return mem_size(value);
-}
-
-static const char *string_encoding(const struct object *object)
-{
-    struct bytes text = blob_view(object->string);
-    if (object->raw) return "raw";
-    if (!object->text && whole_number(text)) return "int";
-    return text.len <= EMBSTR_MAX ? "embstr" : "raw";
-}
-
-static void string_check(const void *value)
-{
-    const struct blob *string = value;
-    ensure(mem_size(string) >= sizeof(*string) + string->len, "%u bytes in a block of %zu",
-           string->len, mem_size(string));
 }
 
 static const struct type_ops types[TYPE_COUNT] = {
     [TYPE_STRING] = { .name = "string",
                       .free_some = string_free_some,
                       .count = string_count,
-                      .bytes = string_bytes,
-                      .encoding = string_encoding,
-                      .check = string_check },
+                      .bytes = text_bytes,
+                      .encoding = text_encoding,
+                      .check = text_check },
     [TYPE_LIST] = COLLECTION_OPS("list", list),
     [TYPE_SET] = COLLECTION_WITH_MEMBERS_OPS("set", set),
     [TYPE_HASH] = COLLECTION_WITH_MEMBERS_OPS("hash", hash),
@@ -221,19 +185,19 @@ void object_free(struct object *object)
 
 bool object_free_some(struct object *object, size_t *work)
 {
-    if (!ops_of(object->type)->free_some(object->any, work)) return false;
+    if (!ops_of(object->type)->free_some(object, work)) return false;
     object->any = NULL;
     return true;
 }
 
 size_t object_count(const struct object *object)
 {
-    return ops_of(object->type)->count(object->any);
+    return ops_of(object->type)->count(object);
 }
 
 size_t object_bytes(const struct object *object)
 {
-    return ops_of(object->type)->bytes(object->any);
+    return ops_of(object->type)->bytes(object);
 }
 
 const char *object_encoding(const struct object *object)
@@ -263,66 +227,79 @@ static const struct member_ops *members_of(const struct object *object)
 msec object_moment(const struct object *object)
 {
     const struct type_ops *ops = ops_of(object->type);
-    return ops->moment == NULL ? NEVER : ops->moment(object->any);
+    struct bytes member;
+    msec at;
+    if (ops->moment != NULL) return ops->moment(object);
+    return object_member_first(object, &member, &at) ? instant_of_death(at) : NEVER;
 }
 
 bool object_member_deadline(const struct object *object, struct bytes member, msec *at)
 {
-    return members_of(object)->deadline(object->any, member, at);
+    return members_of(object)->deadline(object, member, at);
 }
 
 bool object_member_expire(const struct object *object, struct bytes member, msec at)
 {
-    return members_of(object)->expire(object->any, member, at);
+    return members_of(object)->expire(object, member, at);
 }
 
 bool object_member_remove(const struct object *object, struct bytes member)
 {
-    return members_of(object)->remove(object->any, member);
+    return members_of(object)->remove(object, member);
 }
 
 bool object_member_first(const struct object *object, struct bytes *member, msec *at)
 {
     const struct member_ops *ops = ops_of(object->type)->members;
-    return ops != NULL && ops->first(object->any, member, at);
+    return ops != NULL && ops->first(object, member, at);
 }
 
 size_t object_count_timed(const struct object *object)
 {
     const struct member_ops *ops = ops_of(object->type)->members;
-    return ops == NULL ? 0 : ops->count_timed(object->any);
+    return ops == NULL ? 0 : ops->count_timed(object);
 }
 
 const struct agenda *object_agenda(const struct object *object)
 {
     const struct member_ops *ops = ops_of(object->type)->members;
-    return ops == NULL ? NULL : ops->agenda(object->any);
+    return ops == NULL ? NULL : ops->agenda(object);
 }
 
 void object_each_until(const struct object *object, msec until,
                        bool (*visit)(void *ctx, struct bytes member, msec at), void *ctx)
 {
     const struct member_ops *ops = ops_of(object->type)->members;
-    if (ops != NULL) ops->each_until(object->any, until, visit, ctx);
+    if (ops != NULL) ops->each_until(object, until, visit, ctx);
 }
 
-static bool count_one(void *count, struct bytes member, msec at)
+struct dead_count {
+    size_t count, most;
+};
+
+static bool count_one(void *ctx, struct bytes member, msec at)
 {
     (void)member;
     (void)at;
-    ++*(size_t *)count;
-    return true;
+    struct dead_count *dead = ctx;
+    return ++dead->count < dead->most;
+}
+
+size_t object_count_dead(const struct object *object, msec now, size_t most)
+{
+    struct dead_count dead = { 0, most };
+    if (now == INT64_MIN || most == 0) return 0;
+    object_each_until(object, now - 1, count_one, &dead);
+    return dead.count;
 }
 
 bool object_all_dead(const struct object *object, msec now)
 {
     const struct member_ops *ops = ops_of(object->type)->members;
-    size_t count = object_count(object), dead = 0;
-    if (now == INT64_MIN || ops == NULL || count == 0 || ops->count_timed(object->any) < count)
-        return false;
-    if (instant_dead(ops->latest(object->any), now)) return true;
-    ops->each_until(object->any, now - 1, count_one, &dead);
-    return dead == count;
+    size_t count = object_count(object);
+    if (ops == NULL || count == 0 || ops->count_timed(object) < count) return false;
+    return instant_dead(ops->latest(object), now) ||
+           object_count_dead(object, now, SIZE_MAX) == count;
 }
 
 const struct dict *object_table(const struct object *object)
@@ -342,6 +319,6 @@ const char *type_name(enum type type)
 
 void object_check(const struct object *object)
 {
-    ensure(object->any != NULL, "no %s", type_name(object->type));
-    ops_of(object->type)->check(object->any);
+    ensure(object->is_small || object->any != NULL, "no %s", type_name(object->type));
+    ops_of(object->type)->check(object);
 }

@@ -17,8 +17,12 @@
 
 enum type { TYPE_STRING, TYPE_LIST, TYPE_SET, TYPE_HASH, TYPE_ZSET, TYPE_DEHYDRATOR, TYPE_COUNT };
 
-struct object {
-    union {
+enum { OBJECT_SMALL = 8 }; /* bytes of a string that stands in the object itself */
+
+/* 12 bytes, so that an entry has no gaps. */
+struct __attribute__((packed, aligned(4))) object {
+    union __attribute__((packed)) {
+        char small[OBJECT_SMALL];
         void *any;
         struct blob *string;
         struct list *list;
@@ -28,14 +32,23 @@ struct object {
         struct dehydrator *dehydrator;
     };
     enum type type : 8;
+    bool is_small : 1; /* a string of small_len bytes, in place of a pointer */
     /* A string that was changed in place (APPEND, SETRANGE) says "raw" whatever its length. */
     bool raw : 1;
     bool text : 1; /* never "int", though it looks like one: a result of INCRBYFLOAT */
     /* Something inside has a deadline of its own. Kept by keyspace_rearm. */
     bool timed : 1;
+    uint8_t small_len;
 };
 
-struct object object_new(enum type type); /* an empty collection; not for strings */
+/* Of a string. Borrowed: valid until it changes, and where a short one was copied, as the copy. */
+static inline struct bytes object_text(const struct object *object)
+{
+    if (object->is_small) return bytes_of(object->small, object->small_len);
+    return blob_view(object->string);
+}
+
+struct object object_new(enum type type); /* an empty collection; a string: store/text.h */
 void object_free(struct object *object);
 /* Frees about *work elements' worth and lowers *work; true when all is gone. */
 bool object_free_some(struct object *object, size_t *work);
@@ -44,8 +57,15 @@ size_t object_bytes(const struct object *object);         /* memory of the value
 const char *object_encoding(const struct object *object); /* Redis' names */
 /* A set, hash or sorted set has the name of its large encoding from now on. */
 void object_widen(struct object *object);
-/* ---- members with deadlines: of a set, hash or sorted set; other types have none ---- */
 
+/* ---- deadlines inside ----------------------------------------------------------------------- */
+
+/* Can objects of the type be timed? */
+static inline bool type_may_be_timed(enum type type)
+{
+    return type != TYPE_STRING && type != TYPE_LIST;
+}
+/* Members with deadlines: of a set, hash or sorted set; other types have none. */
 static inline bool type_has_members(enum type type)
 {
     return type == TYPE_SET || type == TYPE_HASH || type == TYPE_ZSET;
@@ -70,6 +90,8 @@ void object_each_until(const struct object *object, msec until,
 /* Is every member dead by now? O(1), but O(dead) if only a member that is gone, or got another
  * deadline, was to live longer. */
 bool object_all_dead(const struct object *object, msec now);
+/* Members that are dead by now, at most `most`: O(counted) */
+size_t object_count_dead(const struct object *object, msec now, size_t most);
 
 /* The table by member of a large set, hash or sorted set, for looking ahead; else NULL. */
 const struct dict *object_table(const struct object *object);

@@ -30,12 +30,12 @@ bool outlook_settle(struct txn *txn, size_t budget)
 }
 
 /* What is due at the entry's moment. */
-static struct due due_of(const struct entry *entry, msec moment)
+static struct due due_of(const struct keyspace *ks, const struct entry *entry, msec moment)
 {
     const struct object *object = &entry->object;
-    struct due due = { entry_key(entry), entry->expires_at, DUE_KEY };
+    struct due due = { entry_key(entry), entry_expires_at(ks, entry), DUE_KEY };
     struct bytes member;
-    if (moment == instant_of_death(entry->expires_at)) return due;
+    if (moment == instant_of_death(due.at)) return due;
     if (object_member_first(object, &member, &due.at)) {
         due.what = object->type == TYPE_HASH ? DUE_FIELD : DUE_MEMBER;
     } else {
@@ -54,7 +54,7 @@ size_t outlook_next(const struct keyspace *ks, msec now, struct due *due, size_t
         msec moment;
         struct deadline *d = agenda_walk_next(&walk, &moment);
         if (d == NULL) break;
-        if (moment > now) due[found++] = due_of(entry_of(d), moment);
+        if (moment > now) due[found++] = due_of(ks, entry_of(d), moment);
     }
     agenda_walk_end(&walk);
     return found;
@@ -63,23 +63,16 @@ size_t outlook_next(const struct keyspace *ks, msec now, struct due *due, size_t
 /* ---- what is late ---------------------------------------------------------------------------- */
 
 struct overdue_count {
+    const struct keyspace *ks;
     struct overdue *overdue;
     msec now;
     size_t most;
 };
 
-static bool is_enough(const struct overdue_count *count)
+static size_t still_to_count(const struct overdue_count *count)
 {
-    return count->overdue->keys + count->overdue->members >= count->most;
-}
-
-static bool count_overdue_member(void *ctx, struct bytes member, msec at)
-{
-    (void)member;
-    (void)at;
-    struct overdue_count *count = ctx;
-    count->overdue->members++;
-    return !is_enough(count);
+    size_t found = count->overdue->keys + count->overdue->members;
+    return found < count->most ? count->most - found : 0;
 }
 
 static bool count_overdue(void *ctx, struct deadline *d, msec at)
@@ -87,17 +80,18 @@ static bool count_overdue(void *ctx, struct deadline *d, msec at)
     (void)at;
     struct overdue_count *count = ctx;
     const struct entry *entry = entry_of(d);
-    if (instant_dead(entry->expires_at, count->now))
+    if (instant_dead(entry_expires_at(count->ks, entry), count->now))
         count->overdue->keys++;
     else
-        object_each_until(&entry->object, count->now - 1, count_overdue_member, count);
-    return !is_enough(count);
+        count->overdue->members +=
+            object_count_dead(&entry->object, count->now, still_to_count(count));
+    return still_to_count(count) > 0;
 }
 
 void outlook_overdue(const struct keyspace *ks, msec now, size_t most, struct overdue *overdue)
 {
-    struct overdue_count count = { overdue, now, most };
-    if (!is_enough(&count)) agenda_each_until(&ks->agenda, now, count_overdue, &count);
+    struct overdue_count count = { ks, overdue, now, most };
+    if (still_to_count(&count) > 0) agenda_each_until(&ks->agenda, now, count_overdue, &count);
 }
 
 /* ---- the forecast ---------------------------------------------------------------------------- */
@@ -198,11 +192,12 @@ static void remember_large(struct outlook *outlook, const struct entry *entry)
 static size_t count_entry(struct outlook *outlook, const struct entry *entry)
 {
     const struct object *object = &entry->object;
-    if (entry_dead(entry, outlook->began)) return 1;
-    if (entry->expires_at == NEVER)
+    if (entry_dead(outlook->ks, entry, outlook->began)) return 1;
+    msec at = entry_expires_at(outlook->ks, entry);
+    if (at == NEVER)
         outlook->never[KEYS]++;
     else
-        count_at(outlook, KEYS, entry->expires_at);
+        count_at(outlook, KEYS, at);
     if (!type_has_members(object->type)) return 1;
     size_t timed = object->timed ? object_count_timed(object) : 0;
     outlook->never[MEMBERS] += object_count(object) - timed;

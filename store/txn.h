@@ -144,6 +144,10 @@ struct string_set {
 /* Whatever was at key becomes the string. `value` may point into the old value. */
 void txn_string_set(struct txn *txn, struct bytes key, struct bytes value,
                     const struct string_set *how);
+/* The same for who has found the entry at key, or NULL. If it is no string, it is invalid
+ * afterwards. */
+void txn_string_put(struct txn *txn, struct bytes key, struct entry *entry, struct bytes value,
+                    const struct string_set *how);
 /* entry is a string; returns its new length, or -1 without memory (nothing changed). */
 int64_t txn_string_append(struct txn *txn, struct entry *entry, struct bytes tail);
 
@@ -267,8 +271,8 @@ static inline void txn_note(struct txn *txn, struct entry *entry, enum policy_ca
         txn_policy_note(txn, entry, cause);
 }
 
-/* Whatever is at key (settled) becomes this object (handed over); the deadline stays. Records only
- * the event "new" where there was nothing. */
+/* Whatever is at key (settled) becomes this object (handed over); the deadline stays, the old entry
+ * may be invalid. Records only the event "new" where there was nothing. */
 struct entry *txn_key_put(struct txn *txn, struct bytes key, struct object object);
 /* A new entry with this object (handed over), and the event "new". */
 struct entry *txn_key_add(struct txn *txn, struct bytes key, struct object object);

@@ -5,7 +5,7 @@
 
 static bool is_dead(const struct txn *txn, const struct entry *entry)
 {
-    return txn->origin != FROM_REPLAY && entry_dead(entry, txn->now);
+    return txn->origin != FROM_REPLAY && entry_dead(txn->ks, entry, txn->now);
 }
 
 enum { NOTICED = 64 }; /* ended leases of a dehydrator at each access */
@@ -30,19 +30,24 @@ static void drop_dead(struct txn *txn, struct entry *entry)
 {
     bool is_told = txn->store->listening & (LISTEN_EVENTS | LISTEN_MEMBERS);
     if (is_told && entry->object.timed && type_has_members(entry->object.type))
-        txn_member_purge(txn, &entry, entry->expires_at - 1, SIZE_MAX);
+        txn_member_purge(txn, &entry, entry_expires_at(txn->ks, entry) - 1, SIZE_MAX);
     if (entry != NULL) txn_key_drop(txn, entry, EVENT_EXPIRED);
+}
+
+static struct entry *settle(struct txn *txn, struct entry *entry)
+{
+    if (instant_dead(entry_expires_at(txn->ks, entry), txn->now)) {
+        if (!txn->no_expiry) drop_dead(txn, entry);
+        return NULL;
+    }
+    return entry->object.timed ? settle_inside(txn, entry) : entry;
 }
 
 struct entry *txn_peek(struct txn *txn, struct bytes key)
 {
     struct entry *entry = keyspace_find(txn->ks, key);
-    if (entry == NULL || txn->origin == FROM_REPLAY) return entry;
-    if (instant_dead(entry->expires_at, txn->now)) {
-        if (!txn->no_expiry) drop_dead(txn, entry);
-        return NULL;
-    }
-    return entry->object.timed ? settle_inside(txn, entry) : entry;
+    bool has_dead = keyspace_next_due(txn->ks) <= txn->now && txn->origin != FROM_REPLAY;
+    return entry != NULL && has_dead ? settle(txn, entry) : entry;
 }
 
 static void note_access(const struct txn *txn, struct entry *entry)
@@ -86,12 +91,12 @@ struct entry *txn_key_put(struct txn *txn, struct bytes key, struct object objec
 {
     struct entry *entry = txn_find(txn, key);
     if (entry == NULL) return txn_key_add(txn, key, object);
-    bool was_timed = entry->object.timed;
-    reclaim_object(&txn->store->reclaim, entry->object);
-    entry->object = object;
-    if (was_timed || object.timed) keyspace_rearm(txn->ks, entry);
-    access_note(txn->store, entry, txn->now);
-    return entry;
+    struct object old = entry->object;
+    struct entry *now = keyspace_replace(txn->ks, entry, object);
+    if (now != entry) txn_forget(txn, entry);
+    reclaim_object(&txn->store->reclaim, old);
+    access_note(txn->store, now, txn->now);
+    return now;
 }
 
 struct entry *txn_create(struct txn *txn, struct bytes key, enum type type)
@@ -105,7 +110,7 @@ void txn_key_drop(struct txn *txn, struct entry *entry, enum event event)
     txn_record_each(txn, entry_key(entry), &effect);
     if (event == EVENT_EXPIRED) {
         txn->store->stats.expired_keys++;
-        lag_add(&txn->store->stats.lag, txn->now - entry->expires_at, 1);
+        lag_add(&txn->store->stats.lag, txn->now - entry_expires_at(txn->ks, entry), 1);
     }
     txn_forget(txn, entry);
     reclaim_object(&txn->store->reclaim, keyspace_remove(txn->ks, entry));
@@ -126,7 +131,7 @@ bool txn_key_expire(struct txn *txn, struct entry *entry, msec at)
 
 bool txn_key_persist(struct txn *txn, struct entry *entry)
 {
-    if (entry->expires_at == NEVER) return false;
+    if (entry_expires_at(txn->ks, entry) == NEVER) return false;
     keyspace_set_deadline(txn->ks, entry, NEVER);
     txn_note(txn, entry, POLICY_TIMED);
     struct effect effect = { .kind = EFFECT_PERSIST, .event = EVENT_PERSIST };
@@ -147,7 +152,7 @@ void txn_key_rename(struct txn *txn, struct entry *entry, struct bytes to)
 {
     vacate(txn, to);
     struct entry *moved = txn_key_add(txn, to, entry->object);
-    keyspace_set_deadline(txn->ks, moved, entry->expires_at);
+    keyspace_set_deadline(txn->ks, moved, entry_expires_at(txn->ks, entry));
 
     struct effect from = { .kind = EFFECT_RENAME, .event = EVENT_RENAME_FROM, .a = to };
     txn_record_each(txn, entry_key(entry), &from);
@@ -170,7 +175,7 @@ void txn_key_copy(struct txn *txn, struct entry *entry, unsigned db, struct byte
 {
     struct keyspace *before = txn->ks;
     struct object copy = walk_copy(&entry->object);
-    msec at = entry->expires_at;
+    msec at = entry_expires_at(txn->ks, entry);
     txn->ks = &txn->store->databases[db];
     vacate(txn, to);
     keyspace_set_deadline(txn->ks, txn_key_add(txn, to, copy), at);
@@ -186,12 +191,10 @@ bool txn_key_move(struct txn *txn, struct entry *entry, unsigned db)
 {
     struct keyspace *from = txn->ks;
     struct bytes key = entry_key(entry);
+    msec at = entry_expires_at(from, entry);
     txn->ks = &txn->store->databases[db];
     bool is_free = txn_find(txn, key) == NULL;
-    if (is_free) {
-        struct entry *moved = txn_key_add(txn, key, entry->object);
-        keyspace_set_deadline(txn->ks, moved, entry->expires_at);
-    }
+    if (is_free) keyspace_set_deadline(txn->ks, txn_key_add(txn, key, entry->object), at);
     txn->ks = from;
     if (!is_free) return false;
 

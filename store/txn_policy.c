@@ -1,7 +1,6 @@
 /* txn_policy: policies applied: what a call did to a key is noted, and looked at once when the call
  * ends. What follows goes through the ordinary mutators, so that replay needs no policy.
  * Knows rules and causes; refuses to know commands. */
-#include "store/ensure.h"
 #include "store/mem.h"
 #include "store/txn.h"
 #include "store/walk.h"
@@ -108,14 +107,8 @@ struct timing {
 static void put_timed(void *ctx, struct effect *effect)
 {
     struct timing *timing = ctx;
-    struct object *to = timing->timed;
-    msec at = member_deadline(timing->txn, timing->policy);
-    switch (to->type) {
-    case TYPE_SET: set_add(to->set, effect->a, at); break;
-    case TYPE_HASH: hash_set(to->hash, effect->a, effect->b, at); break;
-    case TYPE_ZSET: zset_put(to->zset, effect->a, effect->score, at); break;
-    default: ensure(false, "type %u", (unsigned)to->type);
-    }
+    effect->at = member_deadline(timing->txn, timing->policy);
+    walk_put(timing->timed, effect);
 }
 
 void txn_policy_time_members(struct txn *txn, struct bytes key, struct object *object)
@@ -273,7 +266,7 @@ static bool begins_anew(const struct policy_note *note)
     if (policy->ttl == 0 || (note->causes & CAUSE(TIMED))) return false;
     /* One that was created with a deadline has it from the command, or from the key it was copied
      * or renamed from. */
-    if (note->causes & CAUSE(CREATED)) return note->entry->expires_at == NEVER;
+    if (note->causes & CAUSE(CREATED)) return entry_expires_at(note->ks, note->entry) == NEVER;
     if (note->causes & ~CAUSE(READ)) return policy->refresh != REFRESH_NEVER;
     return policy->refresh == REFRESH_ACCESS;
 }
@@ -281,7 +274,7 @@ static bool begins_anew(const struct policy_note *note)
 static msec deadline_of(struct txn *txn, const struct policy_note *note)
 {
     const struct policy *policy = note->policy;
-    msec at = note->entry->expires_at;
+    msec at = entry_expires_at(note->ks, note->entry);
     bool anew = begins_anew(note);
     if (anew) at = spread(txn, policy->ttl, policy->jitter);
     if (policy->max_ttl == 0 || (!anew && note->causes == CAUSE(READ))) return at;
@@ -303,7 +296,7 @@ static void follow(struct txn *txn, const struct policy_note *note)
 {
     cut(txn, note);
     msec at = deadline_of(txn, note);
-    if (at == note->entry->expires_at) return;
+    if (at == entry_expires_at(note->ks, note->entry)) return;
     if (note->causes == CAUSE(READ))
         expire_by_read(txn, note->entry, at);
     else

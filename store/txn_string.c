@@ -1,7 +1,6 @@
 /* txn_string: mutators of strings. */
-#include "store/ensure.h"
-#include "store/mem.h"
 #include "store/access.h"
+#include "store/text.h"
 #include "store/txn.h"
 
 static enum policy_cause string_cause(const struct string_set *how)
@@ -13,18 +12,42 @@ static enum policy_cause string_cause(const struct string_set *how)
 void txn_string_set(struct txn *txn, struct bytes key, struct bytes value,
                     const struct string_set *how)
 {
-    /* The new value is made before the old one goes: it may be a part of it. */
-    struct object object = { .string = blob_new(value), .type = TYPE_STRING, .text = how->text };
-    struct entry *entry = txn_key_put(txn, key, object);
-    if (!how->keep_ttl && entry->expires_at != how->at)
+    txn_string_put(txn, key, txn_find(txn, key), value, how);
+}
+
+/* Whatever the entry was, or nothing. */
+static struct entry *put_text(struct txn *txn, struct bytes key, struct entry *entry,
+                              struct bytes value)
+{
+    if (entry == NULL) return txn_key_add(txn, key, text_new(value));
+    if (entry->object.type != TYPE_STRING) return txn_key_put(txn, key, text_new(value));
+    text_set(&entry->object, value);
+    return entry;
+}
+
+/* An effect says the deadline that was kept as well; not worth a look at it if nobody listens. */
+static msec deadline_told(const struct txn *txn, const struct entry *entry,
+                          const struct string_set *how)
+{
+    if (!how->keep_ttl) return how->at;
+    return txn->store->listening != 0 ? entry_expires_at(txn->ks, entry) : NEVER;
+}
+
+void txn_string_put(struct txn *txn, struct bytes key, struct entry *entry, struct bytes value,
+                    const struct string_set *how)
+{
+    entry = put_text(txn, key, entry, value);
+    entry->object.raw = false;
+    entry->object.text = how->text;
+    if (!how->keep_ttl && (how->at != NEVER || deadline_armed(&entry->deadline)))
         keyspace_set_deadline(txn->ks, entry, how->at);
     txn_note(txn, entry, string_cause(how));
 
     struct effect set = {
         .kind = EFFECT_SET,
         .event = how->event,
-        .a = blob_view(entry->object.string),
-        .at = entry->expires_at,
+        .a = object_text(&entry->object),
+        .at = deadline_told(txn, entry, how),
     };
     txn_record_each(txn, entry_key(entry), &set);
     if (how->keep_ttl || how->at == NEVER) return;
@@ -35,39 +58,31 @@ void txn_string_set(struct txn *txn, struct bytes key, struct bytes value,
 /* Writes into the string in place, growing it; false without memory. */
 static bool overwrite(struct entry *entry, size_t offset, struct bytes data)
 {
-    struct blob *blob = entry->object.string;
-    size_t end = offset + data.len;
-    if (end > UINT32_MAX) return false;
-    if (end > blob->len) {
-        blob = mem_try_realloc(blob, sizeof(*blob) + end);
-        if (blob == NULL) return false;
-        if (offset > blob->len) memset(blob->data + blob->len, 0, offset - blob->len);
-        blob->len = (uint32_t)end;
-        entry->object.string = blob;
-    }
-    if (data.len > 0) memcpy(blob->data + offset, data.data, data.len);
+    if (!text_write(&entry->object, offset, data)) return false;
     entry->object.raw = true;
     return true;
 }
 
+static int64_t length(const struct entry *entry)
+{
+    return (int64_t)object_text(&entry->object).len;
+}
+
 int64_t txn_string_append(struct txn *txn, struct entry *entry, struct bytes tail)
 {
-    if (!overwrite(entry, entry->object.string->len, tail)) return -1;
+    if (!overwrite(entry, object_text(&entry->object).len, tail)) return -1;
     struct effect effect = { .kind = EFFECT_APPEND, .event = EVENT_APPEND, .a = tail };
     txn_record_each(txn, entry_key(entry), &effect);
     txn_note(txn, entry, POLICY_WRITTEN);
     access_note(txn->store, entry, txn->now);
-    return entry->object.string->len;
+    return length(entry);
 }
 
 int64_t txn_string_write(struct txn *txn, struct bytes key, struct entry *entry, size_t offset,
                          struct bytes data, enum event event)
 {
     bool is_new = entry == NULL;
-    if (is_new) {
-        struct object empty = { .string = blob_new(LIT("")), .type = TYPE_STRING };
-        entry = txn_key_add(txn, key, empty);
-    }
+    if (is_new) entry = txn_key_add(txn, key, text_new(LIT("")));
     if (!overwrite(entry, offset, data)) {
         if (is_new) txn_key_drop(txn, entry, EVENT_DEL);
         return -1;
@@ -79,7 +94,7 @@ int64_t txn_string_write(struct txn *txn, struct bytes key, struct entry *entry,
         .from = (int64_t)offset,
     };
     txn_record(txn, entry, &effect);
-    return entry->object.string->len;
+    return length(entry);
 }
 
 void txn_string_unshare(struct entry *entry)

@@ -2,6 +2,7 @@
 #include "store/walk.h"
 
 #include "store/ensure.h"
+#include "store/text.h"
 
 struct visitor {
     void (*visit)(void *ctx, struct effect *effect);
@@ -15,7 +16,7 @@ static void give(const struct visitor *to, struct effect effect)
 
 static void walk_string(const struct object *object, const struct visitor *to)
 {
-    give(to, (struct effect){ .kind = EFFECT_SET, .a = blob_view(object->string), .at = NEVER });
+    give(to, (struct effect){ .kind = EFFECT_SET, .a = object_text(object), .at = NEVER });
 }
 
 static void walk_list(const struct object *object, const struct visitor *to)
@@ -81,29 +82,36 @@ void walk_object(const struct object *object, void (*visit)(void *ctx, struct ef
     walkers[object->type](object, &to);
 }
 
-/* What a walk of a collection gives goes into the copy. */
+void walk_put(struct object *to, const struct effect *effect)
+{
+    switch (to->type) {
+    case TYPE_LIST: list_push(to->list, LIST_TAIL, effect->a); break;
+    case TYPE_SET: set_add(to->set, effect->a, effect->at); break;
+    case TYPE_HASH: hash_set(to->hash, effect->a, effect->b, effect->at); break;
+    case TYPE_ZSET: zset_put(to->zset, effect->a, effect->score, effect->at); break;
+    case TYPE_DEHYDRATOR:
+        dehydrator_push(to->dehydrator, effect->a, effect->b, &effect->stage);
+        break;
+    default: ensure(false, "type %u", (unsigned)to->type);
+    }
+}
+
 static void put_into(void *ctx, struct effect *effect)
 {
-    struct object *copy = ctx;
-    switch (copy->type) {
-    case TYPE_LIST: list_push(copy->list, LIST_TAIL, effect->a); break;
-    case TYPE_SET: set_add(copy->set, effect->a, effect->at); break;
-    case TYPE_HASH: hash_set(copy->hash, effect->a, effect->b, effect->at); break;
-    case TYPE_ZSET: zset_put(copy->zset, effect->a, effect->score, effect->at); break;
-    case TYPE_DEHYDRATOR:
-        dehydrator_push(copy->dehydrator, effect->a, effect->b, &effect->stage);
-        break;
-    default: ensure(false, "type %u", (unsigned)copy->type);
-    }
+    walk_put(ctx, effect);
+}
+
+static struct object copy_string(const struct object *object)
+{
+    struct object copy = text_new(object_text(object));
+    copy.raw = object->raw;
+    copy.text = object->text;
+    return copy;
 }
 
 struct object walk_copy(const struct object *object)
 {
-    if (object->type == TYPE_STRING)
-        return (struct object){ .string = blob_new(blob_view(object->string)),
-                                .type = TYPE_STRING,
-                                .raw = object->raw,
-                                .text = object->text };
+    if (object->type == TYPE_STRING) return copy_string(object);
     struct object copy = object_new(object->type);
     walk_object(object, put_into, &copy);
     copy.timed = object_moment(&copy) != NEVER;

@@ -11,6 +11,9 @@
 void walk_object(const struct object *object, void (*visit)(void *ctx, struct effect *effect),
                  void *ctx);
 
+/* What a walk of a collection gives goes into another one of its type, behind what it has. */
+void walk_put(struct object *to, const struct effect *effect);
+
 /* The same value in memory of its own, built from its walk, with the same encoding. O(n) */
 struct object walk_copy(const struct object *object);
 

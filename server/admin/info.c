@@ -330,7 +330,8 @@ static msec mean_ttl(const struct keyspace *ks, struct random *random, msec now)
     for (int i = 0; i < DRAWN; i++) {
         const struct entry *entry = keyspace_random_volatile(ks, random_next, random);
         if (entry == NULL) return 0;
-        if (entry->expires_at > now) sum += (entry->expires_at - now) / DRAWN;
+        msec at = entry_expires_at(ks, entry);
+        if (at > now) sum += (at - now) / DRAWN;
     }
     return sum;
 }

@@ -8,6 +8,7 @@
 #include "server/cmd/cmd.h"
 #include "server/cmd/string_range.h"
 #include "store/mem.h"
+#include "store/text.h"
 
 bool arg_bit_offset(struct call *call, int i, unsigned width, uint64_t *offset)
 {
@@ -47,7 +48,7 @@ static void cmd_setbit(struct call *call)
     if (!find_typed(call, 1, TYPE_STRING, &entry)) return;
     if (entry != NULL) txn_string_unshare(entry);
 
-    struct bytes text = entry != NULL ? blob_view(entry->object.string) : LIT("");
+    struct bytes text = entry != NULL ? object_text(&entry->object) : LIT("");
     bool was = has_bit(text, offset);
     if (offset / 8 >= text.len || was != (on == 1)) {
         unsigned bit = 0x80u >> offset % 8, old = byte_at(text, offset / 8);
@@ -63,7 +64,7 @@ static void cmd_getbit(struct call *call)
     struct entry *entry;
     if (!arg_bit_offset(call, 2, 0, &offset)) return;
     if (!read_typed(call, 1, TYPE_STRING, &entry)) return;
-    resp_integer(call->out, entry != NULL && has_bit(blob_view(entry->object.string), offset));
+    resp_integer(call->out, entry != NULL && has_bit(object_text(&entry->object), offset));
 }
 
 /* ---- many ------------------------------------------------------------------------------------ */
@@ -150,7 +151,7 @@ static void cmd_bitcount(struct call *call)
         resp_integer(call->out, 0); /* whatever the range is worth */
         return;
     }
-    struct bytes text = blob_view(entry->object.string);
+    struct bytes text = object_text(&entry->object);
     size_t from = 0, to = text.len * 8;
     if (call->argc == 4 || call->argc == 5) {
         if (!arg_int64(call, 2, &start) || !arg_int64(call, 3, &end)) return;
@@ -197,7 +198,7 @@ static void cmd_bitpos(struct call *call)
         resp_integer(call->out, bit == 1 ? -1 : 0); /* whatever the range is worth */
         return;
     }
-    struct bytes text = blob_view(entry->object.string);
+    struct bytes text = object_text(&entry->object);
     size_t from, to;
     if (!arg_bitpos_range(call, text.len, &from, &to)) return;
     size_t at = find_bit(text, from, to, bit == 1);
@@ -268,7 +269,7 @@ static void combine(enum bitop op, char *to, size_t len, struct bytes text)
 static struct bytes source(struct call *call, int i)
 {
     const struct entry *entry = txn_find(call->txn, call->argv[i]);
-    return entry != NULL ? blob_view(entry->object.string) : LIT("");
+    return entry != NULL ? object_text(&entry->object) : LIT("");
 }
 
 /* The length of the longest source. */
@@ -278,7 +279,8 @@ static bool read_sources(struct call *call, size_t *len)
     for (int i = 3; i < call->argc; i++) {
         struct entry *entry;
         if (!read_typed(call, i, TYPE_STRING, &entry)) return false;
-        if (entry != NULL && entry->object.string->len > *len) *len = entry->object.string->len;
+        size_t own = entry != NULL ? object_text(&entry->object).len : 0;
+        if (own > *len) *len = own;
     }
     return true;
 }
@@ -316,7 +318,8 @@ static void cmd_bitop(struct call *call)
     }
     result->len = (uint32_t)len;
     fill_result(call, op, result);
-    struct object object = { .string = result, .type = TYPE_STRING, .raw = true };
+    struct object object = text_of_blob(result);
+    object.raw = true;
     txn_key_store(call->txn, call->argv[2], object, EVENT_SET);
     resp_integer(call->out, (int64_t)len);
 }

@@ -108,7 +108,7 @@ static void store_bits(char *data, uint64_t offset, unsigned bits, uint64_t valu
 
 static uint64_t load_field(const struct entry *entry, const struct field *field)
 {
-    struct bytes text = entry != NULL ? blob_view(entry->object.string) : LIT("");
+    struct bytes text = entry != NULL ? object_text(&entry->object) : LIT("");
     return extend(load_bits(text, field->offset, field->bits), field);
 }
 
@@ -123,7 +123,7 @@ static void store_field(struct call *call, struct entry *entry, const struct fie
 {
     char window[WINDOW];
     size_t first = (size_t)(field->offset / 8), len = last_byte(field) - first + 1;
-    memcpy(window, entry->object.string->data + first, len);
+    memcpy(window, object_text(&entry->object).data + first, len);
     store_bits(window, field->offset % 8, field->bits, value);
     txn_string_write(call->txn, call->argv[1], entry, first, bytes_of(window, len), EVENT_SETBIT);
 }
@@ -218,7 +218,7 @@ static size_t bytes_needed(const struct step *steps, int count)
 static bool grow(struct call *call, struct target *target, size_t needed)
 {
     if (target->entry != NULL) txn_string_unshare(target->entry);
-    size_t len = target->entry != NULL ? target->entry->object.string->len : 0;
+    size_t len = target->entry != NULL ? object_text(&target->entry->object).len : 0;
     target->grown = needed > len;
     if (!target->grown) return true;
     if (!string_write(call, 1, target->entry, needed - 1, bytes_of("\0", 1), EVENT_NONE))

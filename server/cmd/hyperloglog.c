@@ -11,7 +11,7 @@
 /* Is what was found a HyperLogLog, or nothing? False: replied. */
 static bool is_hll(struct call *call, const struct entry *entry)
 {
-    if (entry == NULL || hll_is_valid(blob_view(entry->object.string))) return true;
+    if (entry == NULL || hll_is_valid(object_text(&entry->object))) return true;
     fail(call, ERR_HLL_INVALID);
     return false;
 }
@@ -44,7 +44,7 @@ static bool put(struct call *call, int i, struct entry *entry, const struct hll 
                 enum event event)
 {
     struct bytes now = hll_view(hll), key = call->argv[i];
-    struct bytes old = entry != NULL ? blob_view(entry->object.string) : LIT("");
+    struct bytes old = entry != NULL ? object_text(&entry->object) : LIT("");
     if (now.len < old.len) {
         const struct string_set how = { .keep_ttl = true, .event = event };
         txn_string_set(call->txn, key, now, &how);
@@ -67,7 +67,7 @@ static void add_to_dense(struct call *call, struct entry *entry)
     for (int i = 2; i < call->argc; i++) {
         size_t offset;
         char patch[2];
-        size_t len = hll_dense_patch(blob_view(entry->object.string), hll_place(call->argv[i]),
+        size_t len = hll_dense_patch(object_text(&entry->object), hll_place(call->argv[i]),
                                      &offset, patch);
         if (len == 0) continue;
         txn_string_write(call->txn, call->argv[1], entry, offset, bytes_of(patch, len),
@@ -75,9 +75,9 @@ static void add_to_dense(struct call *call, struct entry *entry)
         changed = true;
     }
     uint64_t count;
-    if (changed && hll_cached(blob_view(entry->object.string), &count)) {
+    if (changed && hll_cached(object_text(&entry->object), &count)) {
         char printed[HLL_COUNT_BYTES];
-        hll_print_outdated(printed, blob_view(entry->object.string));
+        hll_print_outdated(printed, object_text(&entry->object));
         txn_string_write(call->txn, call->argv[1], entry, HLL_COUNT_AT,
                          bytes_of(printed, sizeof(printed)), EVENT_PFADD);
     }
@@ -108,12 +108,12 @@ static void cmd_pfadd(struct call *call)
     struct entry *entry;
     if (!find_hll(call, 1, &entry)) return;
     if (entry != NULL) txn_string_unshare(entry);
-    if (entry != NULL && !hll_is_sparse(blob_view(entry->object.string))) {
+    if (entry != NULL && !hll_is_sparse(object_text(&entry->object))) {
         add_to_dense(call, entry);
         return;
     }
     struct hll hll;
-    hll_init(&hll, entry != NULL ? blob_view(entry->object.string) : LIT(""));
+    hll_init(&hll, entry != NULL ? object_text(&entry->object) : LIT(""));
     add_to_copy(call, entry, &hll);
     hll_drop(&hll);
 }
@@ -128,7 +128,7 @@ static bool merge_all(struct call *call, uint8_t *registers, bool *any_dense)
         struct entry *entry;
         if (!read_hll(call, i, &entry)) return false;
         if (entry == NULL) continue;
-        struct bytes text = blob_view(entry->object.string);
+        struct bytes text = object_text(&entry->object);
         *any_dense |= !hll_is_sparse(text);
         if (hll_merge(registers, text)) continue;
         fail(call, ERR_HLL_CORRUPT);
@@ -144,7 +144,7 @@ static void count_one(struct call *call)
     uint64_t count = 0;
     if (!read_hll(call, 1, &entry)) return;
     if (entry != NULL) {
-        struct bytes text = blob_view(entry->object.string);
+        struct bytes text = object_text(&entry->object);
         txn_string_unshare(entry);
         if (!hll_cached(text, &count)) {
             if (!hll_count(text, &count)) {
@@ -178,7 +178,7 @@ static void cmd_pfmerge(struct call *call)
 
     struct entry *entry = txn_find(call->txn, call->argv[1]);
     struct hll hll;
-    hll_init(&hll, entry != NULL ? blob_view(entry->object.string) : LIT(""));
+    hll_init(&hll, entry != NULL ? object_text(&entry->object) : LIT(""));
     if (any_dense) hll_make_dense(&hll); /* that is not corrupt: it was merged */
     for (unsigned i = 0; i < HLL_REGISTERS; i++)
         if (registers[i] > 0) hll_raise(&hll, (struct hll_place){ i, registers[i] });
@@ -192,7 +192,7 @@ static void cmd_pfmerge(struct call *call)
 static bool make_dense(struct call *call, struct entry *entry)
 {
     struct hll hll;
-    hll_init(&hll, blob_view(entry->object.string));
+    hll_init(&hll, object_text(&entry->object));
     bool good = hll_make_dense(&hll);
     if (!good)
         fail(call, ERR_HLL_CORRUPT);
@@ -206,8 +206,8 @@ static bool make_dense(struct call *call, struct entry *entry)
 static void debug_getreg(struct call *call, struct entry *entry)
 {
     uint8_t registers[HLL_REGISTERS] = { 0 };
-    if (hll_is_sparse(blob_view(entry->object.string)) && !make_dense(call, entry)) return;
-    hll_merge(registers, blob_view(entry->object.string));
+    if (hll_is_sparse(object_text(&entry->object)) && !make_dense(call, entry)) return;
+    hll_merge(registers, object_text(&entry->object));
     resp_array(call->out, HLL_REGISTERS);
     for (unsigned i = 0; i < HLL_REGISTERS; i++)
         resp_integer(call->out, registers[i]);
@@ -237,7 +237,7 @@ static void debug_decode(struct call *call, struct bytes text)
 
 static void debug_todense(struct call *call, struct entry *entry)
 {
-    bool is_sparse = hll_is_sparse(blob_view(entry->object.string));
+    bool is_sparse = hll_is_sparse(object_text(&entry->object));
     if (!is_sparse || make_dense(call, entry)) resp_integer(call->out, is_sparse);
 }
 
@@ -250,7 +250,7 @@ static void cmd_pfdebug(struct call *call)
         return;
     }
     txn_string_unshare(entry);
-    struct bytes text = blob_view(entry->object.string);
+    struct bytes text = object_text(&entry->object);
     if (arg_is(call, 1, "GETREG"))
         debug_getreg(call, entry);
     else if (arg_is(call, 1, "DECODE"))

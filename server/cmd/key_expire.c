@@ -55,7 +55,7 @@ static void expire(struct call *call, enum ttl_unit unit)
     if (!arg_deadline(call, 2, unit, false, &at)) return;
 
     struct entry *entry = txn_find(call->txn, call->argv[1]);
-    bool moves = entry != NULL && hold(&when, entry->expires_at, at);
+    bool moves = entry != NULL && hold(&when, entry_expires_at(call->txn->ks, entry), at);
     if (moves) txn_key_expire(call->txn, entry, at);
     resp_integer(call->out, moves);
 }
@@ -110,7 +110,7 @@ static void cmd_persist(struct call *call)
 static msec deadline_of(const struct call *call, const struct entry *entry)
 {
     msec at;
-    if (call->argc == 2) return entry->expires_at;
+    if (call->argc == 2) return entry_expires_at(call->txn->ks, entry);
     bool found = type_has_members(entry->object.type) &&
                  object_member_deadline(&entry->object, call->argv[2], &at);
     return found ? at : NEVER;

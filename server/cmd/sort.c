@@ -152,7 +152,7 @@ static bool look_up(struct call *call, int i, struct bytes element, struct bytes
         return entry->object.type == TYPE_HASH &&
                hash_get(entry->object.hash, pattern.field, value);
     if (entry->object.type != TYPE_STRING) return false;
-    *value = blob_view(entry->object.string);
+    *value = object_text(&entry->object);
     return true;
 }
 

@@ -73,13 +73,14 @@ static void reply_value(struct call *call, const struct entry *entry)
     if (entry == NULL)
         resp_null(call->out);
     else
-        reply_bytes(call, blob_view(entry->object.string));
+        reply_bytes(call, object_text(&entry->object));
 }
 
-static void set_plain(struct call *call, int key, int value)
+/* The entry is what was found at the key. */
+static void set_plain(struct call *call, int key, struct entry *entry, int value)
 {
     const struct string_set how = { .at = NEVER, .event = EVENT_SET };
-    txn_string_set(call->txn, call->argv[key], call->argv[value], &how);
+    txn_string_put(call->txn, call->argv[key], entry, call->argv[value], &how);
 }
 
 static void cmd_set(struct call *call)
@@ -94,12 +95,12 @@ static void cmd_set(struct call *call)
     struct entry *entry;
     if (options.give_old) {
         if (!read_typed(call, 1, TYPE_STRING, &entry)) return;
-        reply_value(call, entry); /* now: the mutator frees it */
+        reply_value(call, entry); /* now: the mutator writes over it */
     } else {
         entry = txn_find(call->txn, call->argv[1]);
     }
     bool refused = entry == NULL ? options.only_present : options.only_new;
-    if (!refused) txn_string_set(call->txn, call->argv[1], call->argv[2], &how);
+    if (!refused) txn_string_put(call->txn, call->argv[1], entry, call->argv[2], &how);
     if (options.give_old) return;
     if (refused)
         resp_null(call->out);
@@ -119,7 +120,7 @@ static unsigned vary_set_key(int argc, const struct bytes *argv)
 static void cmd_setnx(struct call *call)
 {
     bool taken = txn_find(call->txn, call->argv[1]) != NULL;
-    if (!taken) set_plain(call, 1, 2);
+    if (!taken) set_plain(call, 1, NULL, 2);
     resp_integer(call->out, !taken);
 }
 
@@ -127,7 +128,6 @@ static void set_with_ttl(struct call *call, enum ttl_unit unit)
 {
     struct string_set how = { .event = EVENT_SET };
     if (!arg_deadline(call, 2, unit, true, &how.at)) return;
-    txn_find(call->txn, call->argv[1]); /* a dead one ends as such, before the new one begins */
     txn_string_set(call->txn, call->argv[1], call->argv[3], &how);
     reply_ok(call);
 }
@@ -153,7 +153,7 @@ static void cmd_getset(struct call *call)
     struct entry *entry;
     if (!read_typed(call, 1, TYPE_STRING, &entry)) return;
     reply_value(call, entry);
-    set_plain(call, 1, 2);
+    set_plain(call, 1, entry, 2);
 }
 
 static void cmd_getdel(struct call *call)
@@ -206,10 +206,8 @@ static bool has_pairs(struct call *call)
 static void cmd_mset(struct call *call)
 {
     if (!has_pairs(call)) return;
-    for (int i = 1; i < call->argc; i += 2) {
-        txn_find(call->txn, call->argv[i]); /* a dead one ends as such, before the new one begins */
-        set_plain(call, i, i + 1);
-    }
+    for (int i = 1; i < call->argc; i += 2)
+        set_plain(call, i, txn_find(call->txn, call->argv[i]), i + 1);
     reply_ok(call);
 }
 
@@ -220,7 +218,7 @@ static void cmd_msetnx(struct call *call)
     for (int i = 1; i < call->argc && !taken; i += 2)
         taken = txn_find(call->txn, call->argv[i]) != NULL;
     for (int i = 1; i < call->argc && !taken; i += 2)
-        set_plain(call, i, i + 1);
+        set_plain(call, i, txn_find(call->txn, call->argv[i]), i + 1);
     resp_integer(call->out, !taken);
 }
 
@@ -236,11 +234,11 @@ static void cmd_append(struct call *call)
     if (!find_typed(call, 1, TYPE_STRING, &entry)) return;
     if (entry == NULL) {
         const struct string_set how = { .at = NEVER, .event = EVENT_APPEND };
-        txn_string_set(call->txn, call->argv[1], call->argv[2], &how);
+        txn_string_put(call->txn, call->argv[1], NULL, call->argv[2], &how);
         resp_integer(call->out, (int64_t)call->argv[2].len);
         return;
     }
-    if ((size_t)entry->object.string->len + call->argv[2].len > string_max(call)) {
+    if (object_text(&entry->object).len + call->argv[2].len > string_max(call)) {
         fail(call, ERR_STRING_TOO_BIG);
         return;
     }
@@ -255,7 +253,7 @@ static void cmd_strlen(struct call *call)
 {
     struct entry *entry;
     if (!read_typed(call, 1, TYPE_STRING, &entry)) return;
-    resp_integer(call->out, entry == NULL ? 0 : (int64_t)entry->object.string->len);
+    resp_integer(call->out, entry == NULL ? 0 : (int64_t)object_text(&entry->object).len);
 }
 
 static const struct command rows[] = {

@@ -6,7 +6,7 @@
 #include "server/args.h"
 #include "server/cmd/cmd.h"
 
-static void put_number(struct call *call, struct bytes text, enum event event)
+static void put_number(struct call *call, struct entry *entry, struct bytes text, enum event event)
 {
     const struct string_set how = {
         .at = NEVER,
@@ -14,7 +14,7 @@ static void put_number(struct call *call, struct bytes text, enum event event)
         .text = event == EVENT_INCRBYFLOAT,
         .event = event,
     };
-    txn_string_set(call->txn, call->argv[1], text, &how);
+    txn_string_put(call->txn, call->argv[1], entry, text, &how);
 }
 
 static void add(struct call *call, int64_t by)
@@ -23,7 +23,7 @@ static void add(struct call *call, int64_t by)
     int64_t value = 0;
     if (!find_typed(call, 1, TYPE_STRING, &entry)) return;
     if (entry != NULL) {
-        struct bytes text = blob_view(entry->object.string);
+        struct bytes text = object_text(&entry->object);
         if (!number_parse_int64(text.data, text.len, &value)) {
             fail(call, ERR_NOT_INTEGER);
             return;
@@ -34,7 +34,7 @@ static void add(struct call *call, int64_t by)
         return;
     }
     char text[NUMBER_INT64_MAX_CHARS];
-    put_number(call, bytes_of(text, number_print_int64(text, value)), EVENT_INCRBY);
+    put_number(call, entry, bytes_of(text, number_print_int64(text, value)), EVENT_INCRBY);
     resp_integer(call->out, value);
 }
 
@@ -70,7 +70,7 @@ static void cmd_incrbyfloat(struct call *call)
     struct entry *entry;
     long double value = 0, by;
     if (!find_typed(call, 1, TYPE_STRING, &entry)) return;
-    struct bytes old = entry == NULL ? LIT("0") : blob_view(entry->object.string);
+    struct bytes old = entry == NULL ? LIT("0") : object_text(&entry->object);
     if (!number_parse_long_double(old.data, old.len, &value) ||
         !number_parse_long_double(call->argv[2].data, call->argv[2].len, &by)) {
         fail(call, ERR_NOT_FLOAT);
@@ -83,7 +83,7 @@ static void cmd_incrbyfloat(struct call *call)
     }
     char text[NUMBER_FIXED_MAX_CHARS];
     struct bytes sum = bytes_of(text, number_print_long_double(text, value));
-    put_number(call, sum, EVENT_INCRBYFLOAT);
+    put_number(call, entry, sum, EVENT_INCRBYFLOAT);
     reply_bytes(call, sum);
 }
 

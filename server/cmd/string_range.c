@@ -45,7 +45,7 @@ static void cmd_setrange(struct call *call)
         return;
     }
     if (!find_typed(call, 1, TYPE_STRING, &entry)) return;
-    size_t old_len = entry != NULL ? entry->object.string->len : 0;
+    size_t old_len = entry != NULL ? object_text(&entry->object).len : 0;
     if (data.len == 0) {
         resp_integer(call->out, (int64_t)old_len);
         return;
@@ -67,8 +67,9 @@ static void cmd_getrange(struct call *call)
     if (!arg_int64(call, 2, &start) || !arg_int64(call, 3, &end)) return;
     if (!read_typed(call, 1, TYPE_STRING, &entry)) return;
     bool backwards = start < 0 && end < 0 && start > end;
-    if (entry != NULL && !backwards) string_clip(start, end, entry->object.string->len, &from, &to);
-    resp_bulk(call->out, to > from ? entry->object.string->data + from : "", to - from);
+    struct bytes text = entry != NULL ? object_text(&entry->object) : LIT("");
+    if (!backwards) string_clip(start, end, text.len, &from, &to);
+    resp_bulk(call->out, text.data + from, to - from);
 }
 
 static const struct command rows[] = {

@@ -41,7 +41,7 @@ static void cmd_get(struct call *call)
     if (entry == NULL)
         resp_null(call->out);
     else
-        reply_bytes(call, blob_view(entry->object.string));
+        reply_bytes(call, object_text(&entry->object));
 }
 
 static void cmd_flush(struct call *call)

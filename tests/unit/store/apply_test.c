@@ -30,7 +30,8 @@ static struct entry *some_entry(struct txn *txn, enum type type)
 
 static void step_string(struct txn *txn)
 {
-    struct bytes key = some("k", 12), value = some("value", 1000);
+    struct bytes key = some("k", 12);
+    struct bytes value = some(rng_chance(&rng, 50) ? "v" : "no short value ", 1000);
     struct entry *entry = txn_find(txn, key);
     if (entry != NULL && entry->object.type == TYPE_STRING && rng_chance(&rng, 40)) {
         txn_string_append(txn, entry, value);

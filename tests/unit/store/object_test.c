@@ -5,14 +5,10 @@
 
 #include "store/mem.h"
 #include "store/random.h"
+#include "store/text.h"
 #include "store/walk.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
-
-static struct object string_of(struct bytes text)
-{
-    return (struct object){ .string = blob_new(text), .type = TYPE_STRING };
-}
 
 static void add(struct object *object, int n)
 {
@@ -107,7 +103,7 @@ END_TEST
 START_TEST(a_string_is_one_element_and_its_block)
 {
     size_t base = mem_used(), work = 5;
-    struct object object = string_of(LIT("hello"));
+    struct object object = text_new(LIT("hello"));
     ck_assert_uint_eq(object_count(&object), 1);
     ck_assert_uint_eq(object_bytes(&object), mem_used() - base);
     object_check(&object);
@@ -144,7 +140,7 @@ END_TEST
 
 static void assert_encoding(struct bytes text, bool raw, const char *name)
 {
-    struct object object = string_of(text);
+    struct object object = text_new(text);
     object.raw = raw;
     ck_assert_msg(strcmp(object_encoding(&object), name) == 0, "%.*s is %s", (int)text.len,
                   text.data, object_encoding(&object));
@@ -173,7 +169,7 @@ END_TEST
 
 START_TEST(a_text_that_looks_like_a_number_is_not_called_int)
 {
-    struct object object = string_of(LIT("12"));
+    struct object object = text_new(LIT("12"));
     object.text = true;
     ck_assert_str_eq(object_encoding(&object), "embstr");
     object_free(&object);
@@ -209,7 +205,7 @@ START_TEST(a_copy_has_the_encoding_of_what_was_copied)
 {
     for (int raw = 0; raw < 2; raw++)
         for (int text = 0; text < 2; text++) {
-            struct object string = string_of(LIT("12"));
+            struct object string = text_new(LIT("12"));
             string.raw = raw;
             string.text = text;
             assert_copy_keeps_encoding(&string);

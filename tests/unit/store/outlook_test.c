@@ -122,12 +122,13 @@ static bool count_member(void *ctx, struct bytes member, msec at)
 
 static struct truth truth_of(const struct sight *sight)
 {
+    const struct keyspace *ks = keys_of(sight);
     struct truth truth = { .now = sight->txn.now };
     struct dict_iter iter;
-    dict_iter_begin(&iter, &keys_of(sight)->dict);
+    dict_iter_begin(&iter, &ks->dict);
     for (const struct entry *entry; (entry = dict_iter_next(&iter)) != NULL;) {
-        if (entry_dead(entry, truth.now)) continue;
-        truth.counts[band_of(entry->expires_at, truth.now)].keys++;
+        if (entry_dead(ks, entry, truth.now)) continue;
+        truth.counts[band_of(entry_expires_at(ks, entry), truth.now)].keys++;
         if (!type_has_members(entry->object.type)) continue;
         object_each_until(&entry->object, NEVER - 1, count_member, &truth);
         truth.counts[DUE_NEVER].members +=

@@ -18,6 +18,11 @@ static void end(void)
     world_drop(&world);
 }
 
+static msec expires_at(struct txn *txn, const char *key)
+{
+    return entry_expires_at(txn->ks, txn_find(txn, text(key)));
+}
+
 START_TEST(key_is_alive_at_its_deadline_and_dead_one_ms_later)
 {
     begin();
@@ -143,10 +148,10 @@ START_TEST(set_replaces_type_and_deadline_unless_told_to_keep_it)
     txn_string_set(txn, text("k"), text("v"), &keep);
     struct entry *entry = txn_find(txn, text("k"));
     ck_assert_int_eq(entry->object.type, TYPE_STRING);
-    ck_assert_int_eq(entry->expires_at, world.now + 50);
+    ck_assert_int_eq(entry_expires_at(txn->ks, entry), world.now + 50);
     struct string_set clear = { .at = NEVER, .event = EVENT_SET };
     txn_string_set(txn, text("k"), text("w"), &clear);
-    ck_assert_int_eq(txn_find(txn, text("k"))->expires_at, NEVER);
+    ck_assert_int_eq(expires_at(txn, "k"), NEVER);
     world_commit(&world);
     ck_assert_int_eq(store_next_due(world.store), NEVER);
     end();
@@ -158,10 +163,10 @@ START_TEST(a_value_made_of_the_old_value_is_safe)
     begin();
     world_set(&world, "k", "a long enough old value", NEVER);
     struct txn *txn = world_begin(&world);
-    struct bytes old = blob_view(txn_find(txn, text("k"))->object.string);
+    struct bytes old = object_text(&txn_find(txn, text("k"))->object);
     struct string_set how = { .at = NEVER, .event = EVENT_SET };
     txn_string_set(txn, text("k"), bytes_of(old.data + 2, 4), &how);
-    struct bytes now = blob_view(txn_find(txn, text("k"))->object.string);
+    struct bytes now = object_text(&txn_find(txn, text("k"))->object);
     ck_assert(bytes_equal(now, LIT("long")));
     world_commit(&world);
     end();
@@ -177,7 +182,7 @@ START_TEST(rename_takes_the_deadline_along_and_overwrites)
     struct txn *txn = world_begin(&world);
     txn_key_rename(txn, txn_find(txn, text("a")), text("b"));
     ck_assert_ptr_null(txn_find(txn, text("a")));
-    ck_assert_int_eq(txn_find(txn, text("b"))->expires_at, world.now + 70);
+    ck_assert_int_eq(expires_at(txn, "b"), world.now + 70);
     world_commit(&world);
     ck_assert_str_eq(world_events(&world), "new:b rename_from:a rename_to:b ");
     ck_assert_int_eq(store_next_due(world.store), world.now + 71);
@@ -230,8 +235,8 @@ START_TEST(a_copy_takes_the_deadline_along_and_replaces_what_was_there)
     world_forget(&world);
     struct txn *txn = world_begin(&world);
     txn_key_copy(txn, txn_find(txn, text("k")), 0, text("to"));
-    ck_assert_int_eq(txn_find(txn, text("to"))->expires_at, world.now + 10);
-    ck_assert_int_eq(txn_find(txn, text("k"))->expires_at, world.now + 10);
+    ck_assert_int_eq(expires_at(txn, "to"), world.now + 10);
+    ck_assert_int_eq(expires_at(txn, "k"), world.now + 10);
     world_commit(&world);
     ck_assert_str_eq(world_events(&world), "new:to copy_to:to ");
     end();
