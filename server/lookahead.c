@@ -31,7 +31,7 @@ static void find_members(struct look *looks, unsigned count)
     for (unsigned i = 0; i < count; i++) {
         struct look *look = &looks[i];
         if (look->entry == NULL || look->count < 2) continue;
-        const struct dict *table = object_table(&look->entry->object);
+        const struct dict *table = object_hint(&look->entry->object);
         if (table == NULL || dict_count(table) < FEW) continue;
         look->table = table;
         look->member_hash = dict_hint_bucket(table, member_of(look));

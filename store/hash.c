@@ -43,9 +43,12 @@ struct table {
 };
 
 struct hash {
-    struct table *table;  /* NULL: small */
-    struct packed packed; /* of a small one; else empty */
-    bool hashtable;       /* the encoding's name; once true, always */
+    union {
+        struct packed packed; /* of a small one */
+        struct table *table;
+    };
+    bool is_large;
+    bool hashtable; /* the encoding's name; once true, always */
 };
 
 /* ---- pairs --------------------------------------------------------------------------------- */
@@ -206,35 +209,19 @@ static bool table_set(struct table *table, const struct packed_record *record)
 
 /* ---- small, and from small to large -------------------------------------------------------- */
 
-static bool small_find(const struct packed *packed, struct bytes field,
-                       struct packed_record *record)
+/* Sets what the records have no room for. Its texts may be theirs: they stay till then. */
+static void set_growing(struct hash *hash, const struct packed_record *last)
 {
-    uint32_t place = packed_find(packed, field);
-    if (place == packed->len) return false;
-    packed_get(packed, place, record);
-    return true;
-}
-
-/* `records` is what was packed, for the caller to drop: his texts may lie in it. */
-static void grow(struct hash *hash, struct packed *records)
-{
+    struct packed records = hash->packed;
     struct packed_record record;
-    *records = hash->packed;
-    packed_init(&hash->packed);
     hash->table = table_new();
-    for (uint32_t place = 0; place < records->len;) {
-        place = packed_get(records, place, &record);
+    hash->is_large = true;
+    for (uint32_t place = 0; place < records.len;) {
+        place = packed_get(&records, place, &record);
         table_set(hash->table, &record);
     }
-}
-
-static bool set_growing(struct hash *hash, const struct packed_record *record)
-{
-    struct packed records;
-    grow(hash, &records);
-    bool is_new = table_set(hash->table, record);
+    table_set(hash->table, last);
     packed_drop(&records);
-    return is_new;
 }
 
 static bool small_set(struct hash *hash, const struct packed_record *record)
@@ -270,8 +257,8 @@ static bool small_expire(struct hash *hash, struct bytes field, msec at)
 struct hash *hash_new(void)
 {
     struct hash *hash = mem_alloc(sizeof(*hash));
-    hash->table = NULL;
     packed_init(&hash->packed);
+    hash->is_large = false;
     hash->hashtable = false;
     return hash;
 }
@@ -284,7 +271,7 @@ void hash_free(struct hash *hash)
 
 bool hash_free_some(struct hash *hash, size_t *work)
 {
-    if (hash->table != NULL) {
+    if (hash->is_large) {
         if (!table_free_some(hash->table, work)) return false;
     } else if (hash->packed.count > 0) {
         if (*work == 0) return false;
@@ -297,14 +284,14 @@ bool hash_free_some(struct hash *hash, size_t *work)
 
 size_t hash_count(const struct hash *hash)
 {
-    return hash->table == NULL ? hash->packed.count : dict_count(&hash->table->pairs);
+    return hash->is_large ? dict_count(&hash->table->pairs) : hash->packed.count;
 }
 
 bool hash_get(const struct hash *hash, struct bytes field, struct bytes *value)
 {
-    if (hash->table == NULL) {
+    if (!hash->is_large) {
         struct packed_record record;
-        if (!small_find(&hash->packed, field, &record)) return false;
+        if (!packed_lookup(&hash->packed, field, &record)) return false;
         *value = record.value;
         return true;
     }
@@ -323,14 +310,14 @@ static bool fits_listpack(const struct hash *hash, size_t field_len, size_t valu
 bool hash_set(struct hash *hash, struct bytes field, struct bytes value, msec at)
 {
     const struct packed_record record = { field, value, at };
-    bool is_new = hash->table == NULL ? small_set(hash, &record) : table_set(hash->table, &record);
+    bool is_new = hash->is_large ? table_set(hash->table, &record) : small_set(hash, &record);
     if (!fits_listpack(hash, field.len, value.len)) hash->hashtable = true;
     return is_new;
 }
 
 bool hash_remove(struct hash *hash, struct bytes field)
 {
-    if (hash->table == NULL) {
+    if (!hash->is_large) {
         uint32_t place = packed_find(&hash->packed, field);
         if (place == hash->packed.len) return false;
         packed_remove(&hash->packed, place);
@@ -346,7 +333,7 @@ void hash_random(const struct hash *hash, uint64_t (*next)(void *ctx), void *ctx
                  struct bytes *field, struct bytes *value)
 {
     ensure(hash_count(hash) > 0, "%zu fields", hash_count(hash));
-    if (hash->table == NULL) {
+    if (!hash->is_large) {
         struct packed_record record;
         unsigned n = (unsigned)(next(ctx) % hash->packed.count);
         packed_get(&hash->packed, packed_nth(&hash->packed, n), &record);
@@ -387,7 +374,7 @@ static uint64_t visit_all(const struct hash *hash,
 uint64_t hash_scan(const struct hash *hash, uint64_t cursor,
                    void (*visit)(void *ctx, struct bytes field, struct bytes value), void *ctx)
 {
-    if (hash->table == NULL || !hash->hashtable) return visit_all(hash, visit, ctx);
+    if (!hash->is_large || !hash->hashtable) return visit_all(hash, visit, ctx);
     struct visitor visitor = { visit, ctx };
     return dict_scan(&hash->table->pairs, cursor, visit_pair, &visitor);
 }
@@ -397,7 +384,7 @@ void hash_iter_begin(struct hash_iter *iter, const struct hash *hash)
     iter->hash = hash;
     iter->place = 0;
     iter->at = NEVER;
-    if (hash->table != NULL) dict_iter_begin(&iter->in, &hash->table->pairs);
+    if (hash->is_large) dict_iter_begin(&iter->in, &hash->table->pairs);
 }
 
 static bool small_iter_next(struct hash_iter *iter, struct bytes *field, struct bytes *value)
@@ -413,13 +400,12 @@ static bool small_iter_next(struct hash_iter *iter, struct bytes *field, struct 
 
 bool hash_iter_next(struct hash_iter *iter, struct bytes *field, struct bytes *value)
 {
-    const struct table *table = iter->hash->table;
-    if (table == NULL) return small_iter_next(iter, field, value);
+    if (!iter->hash->is_large) return small_iter_next(iter, field, value);
     const struct pair *pair = dict_iter_next(&iter->in);
     if (pair == NULL) return false;
     *field = field_of(pair);
     *value = value_of(pair);
-    iter->at = pair_at(table, pair);
+    iter->at = pair_at(iter->hash->table, pair);
     return true;
 }
 
@@ -427,9 +413,9 @@ bool hash_iter_next(struct hash_iter *iter, struct bytes *field, struct bytes *v
 
 bool hash_deadline(const struct hash *hash, struct bytes field, msec *at)
 {
-    if (hash->table == NULL) {
+    if (!hash->is_large) {
         struct packed_record record;
-        if (!small_find(&hash->packed, field, &record)) return false;
+        if (!packed_lookup(&hash->packed, field, &record)) return false;
         *at = record.at;
         return true;
     }
@@ -441,7 +427,7 @@ bool hash_deadline(const struct hash *hash, struct bytes field, msec *at)
 
 bool hash_expire(struct hash *hash, struct bytes field, msec at)
 {
-    if (hash->table == NULL) return small_expire(hash, field, at);
+    if (!hash->is_large) return small_expire(hash, field, at);
     struct pair *pair = dict_find(&hash->table->pairs, field);
     if (pair == NULL) return false;
     table_expire(hash->table, pair, at);
@@ -450,14 +436,7 @@ bool hash_expire(struct hash *hash, struct bytes field, msec at)
 
 bool hash_first(const struct hash *hash, struct bytes *field, msec *at)
 {
-    if (hash->table == NULL) {
-        struct packed_record record;
-        uint32_t place = packed_earliest(&hash->packed, at);
-        if (place == hash->packed.len) return false;
-        packed_get(&hash->packed, place, &record);
-        *field = record.member;
-        return true;
-    }
+    if (!hash->is_large) return packed_first(&hash->packed, field, at);
     struct deadline *d = deadlines_first(hash->table->deadlines, at);
     if (d == NULL) return false;
     *field = field_of(pair_of(d));
@@ -466,24 +445,17 @@ bool hash_first(const struct hash *hash, struct bytes *field, msec *at)
 
 size_t hash_count_timed(const struct hash *hash)
 {
-    return hash->table == NULL ? hash->packed.count_timed : deadlines_count(hash->table->deadlines);
+    return hash->is_large ? deadlines_count(hash->table->deadlines) : hash->packed.count_timed;
 }
 
 const struct agenda *hash_agenda(const struct hash *hash)
 {
-    return hash->table != NULL ? deadlines_agenda(hash->table->deadlines) : NULL;
+    return hash->is_large ? deadlines_agenda(hash->table->deadlines) : NULL;
 }
 
 msec hash_latest(const struct hash *hash)
 {
-    if (hash->table != NULL) return deadlines_latest(hash->table->deadlines);
-    struct packed_record record;
-    msec latest = INT64_MIN;
-    for (uint32_t place = 0; place < hash->packed.len;) {
-        place = packed_get(&hash->packed, place, &record);
-        if (record.at != NEVER && record.at > latest) latest = record.at;
-    }
-    return latest;
+    return hash->is_large ? deadlines_latest(hash->table->deadlines) : packed_latest(&hash->packed);
 }
 
 struct deadline_visitor {
@@ -500,24 +472,20 @@ static bool visit_deadline(void *ctx, struct deadline *d, msec at)
 void hash_each_until(const struct hash *hash, msec until,
                      bool (*visit)(void *ctx, struct bytes field, msec at), void *ctx)
 {
-    if (hash->table != NULL) {
-        struct deadline_visitor visitor = { visit, ctx };
+    struct deadline_visitor visitor = { visit, ctx };
+    if (hash->is_large)
         deadlines_each_until(hash->table->deadlines, until, visit_deadline, &visitor);
-        return;
-    }
-    struct packed_record record;
-    for (uint32_t place = 0; place < hash->packed.len;) {
-        place = packed_get(&hash->packed, place, &record);
-        if (record.at == NEVER || record.at > until) continue;
-        if (!visit(ctx, record.member, record.at)) return;
-    }
+    else
+        packed_each_until(&hash->packed, until, visit, ctx);
 }
 
 /* ---- what it is told as, and takes --------------------------------------------------------- */
 
-const struct dict *hash_table(const struct hash *hash)
+const struct dict *hash_hint(const struct hash *hash)
 {
-    return hash->table == NULL ? NULL : &hash->table->pairs;
+    if (hash->is_large) return &hash->table->pairs;
+    packed_hint(&hash->packed);
+    return NULL;
 }
 
 const char *hash_encoding(const struct hash *hash)
@@ -532,10 +500,10 @@ void hash_widen(struct hash *hash)
 
 size_t hash_bytes(const struct hash *hash)
 {
+    if (!hash->is_large) return mem_size(hash) + packed_bytes(&hash->packed);
     const struct table *table = hash->table;
-    size_t bytes = mem_size(hash) + packed_bytes(&hash->packed);
-    if (table == NULL) return bytes;
-    return bytes + table->bytes + dict_bytes(&table->pairs) + deadlines_bytes(table->deadlines);
+    return mem_size(hash) + table->bytes + dict_bytes(&table->pairs) +
+           deadlines_bytes(table->deadlines);
 }
 
 static void check_table(const struct table *table)
@@ -559,11 +527,10 @@ void hash_check(const struct hash *hash)
 {
     struct hash_iter iter;
     struct bytes field, value;
-    packed_check(&hash->packed);
-    if (hash->table != NULL) {
-        ensure(hash->packed.count == 0, "large, and %u packed", hash->packed.count);
+    if (hash->is_large)
         check_table(hash->table);
-    }
+    else
+        packed_check(&hash->packed);
     hash_iter_begin(&iter, hash);
     while (hash_iter_next(&iter, &field, &value))
         ensure(hash->hashtable || fits_listpack(hash, field.len, value.len),

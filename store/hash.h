@@ -61,8 +61,9 @@ void hash_each_until(const struct hash *hash, msec until,
 /* Of a large one's deadlines, to look at in parts; NULL: it is small, or has none. */
 const struct agenda *hash_agenda(const struct hash *hash);
 
-/* Its table by member, for looking ahead; NULL while it is small. */
-const struct dict *hash_table(const struct hash *hash);
+/* For looking ahead: its table by member; NULL while it is small, and then its records are asked
+ * for from memory. */
+const struct dict *hash_hint(const struct hash *hash);
 
 const char *
 hash_encoding(const struct hash *hash); /* listpack (<= 512 fields, <= 64 bytes) or hashtable */

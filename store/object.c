@@ -302,12 +302,12 @@ bool object_all_dead(const struct object *object, msec now)
            object_count_dead(object, now, SIZE_MAX) == count;
 }
 
-const struct dict *object_table(const struct object *object)
+const struct dict *object_hint(const struct object *object)
 {
     switch (object->type) {
-    case TYPE_SET: return set_table(object->set);
-    case TYPE_HASH: return hash_table(object->hash);
-    case TYPE_ZSET: return zset_table(object->zset);
+    case TYPE_SET: return set_hint(object->set);
+    case TYPE_HASH: return hash_hint(object->hash);
+    case TYPE_ZSET: return zset_hint(object->zset);
     default: return NULL;
     }
 }

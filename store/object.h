@@ -93,8 +93,9 @@ bool object_all_dead(const struct object *object, msec now);
 /* Members that are dead by now, at most `most`: O(counted) */
 size_t object_count_dead(const struct object *object, msec now, size_t most);
 
-/* The table by member of a large set, hash or sorted set, for looking ahead; else NULL. */
-const struct dict *object_table(const struct object *object);
+/* For looking ahead: the table by member of a large set, hash or sorted set. Else NULL; a small
+ * one's members are asked for from memory. */
+const struct dict *object_hint(const struct object *object);
 
 const char *type_name(enum type type); /* as TYPE answers */
 void object_check(const struct object *object);

@@ -5,66 +5,47 @@
  * that most changes need no other block. */
 #include "store/packed.h"
 
-#include <endian.h>
 #include <string.h>
 
 #include "store/ensure.h"
 #include "store/mem.h"
 
 enum {
-    DEADLINE_SIZE = 8,
-    RECORD_MAX = 2 + 2 + DEADLINE_SIZE + 2 * PACKED_MAX_PART, /* parts' lengths take two bytes */
+    BRIEF_MEMBER = 15, /* what a head of one byte can say */
+    BRIEF_VALUE = 7,
+    RECORD_MAX = 2 + sizeof(msec) + 2 * PACKED_MAX_PART,
     SLACK = 32, /* room beyond twice the records that is not worth giving back */
+    LINE = 64,  /* of the cache */
 };
+
+_Static_assert(PACKED_MAX_BYTES <= UINT16_MAX, "a place is 16 bits");
+_Static_assert(PACKED_MAX_COUNT <= UINT8_MAX, "a count is 8 bits");
+_Static_assert(PACKED_MAX_PART < 0x80, "a part's length is 7 bits");
 
 /* ---- one record ---- */
 
-/* A record as it stands, before anybody wants its deadline. */
-struct view {
-    const char *at; /* the 8 bytes, or NULL */
-    const char *member;
-    uint32_t member_len, value_len;
-};
-
-static uint32_t varint_size(uint32_t value)
+static inline bool is_timed(const struct packed_record *record)
 {
-    uint32_t size = 1;
-    for (; value >= 0x80; value >>= 7)
-        size++;
-    return size;
+    return record->at != NEVER;
 }
 
-static char *varint_put(char *p, uint32_t value)
+static bool is_small(const struct packed_record *record)
 {
-    for (; value >= 0x80; value >>= 7)
-        *p++ = (char)(value | 0x80);
-    *p++ = (char)value;
-    return p;
+    return record->member.len <= PACKED_MAX_PART && record->value.len <= PACKED_MAX_PART;
 }
 
-static inline const char *varint_get(const char *p, uint32_t *value)
+static bool is_brief(const struct packed_record *record)
 {
-    uint32_t byte = (unsigned char)*p++;
-    *value = byte & 0x7f;
-    for (unsigned shift = 7; byte >= 0x80; shift += 7) {
-        byte = (unsigned char)*p++;
-        *value |= (byte & 0x7f) << shift;
-    }
-    return p;
+    return record->member.len <= BRIEF_MEMBER && record->value.len <= BRIEF_VALUE &&
+           !is_timed(record);
 }
 
-static inline msec deadline_get(const char *p)
+/* Of a small one. */
+static uint32_t size_of(const struct packed_record *record)
 {
-    uint64_t at;
-    memcpy(&at, p, sizeof(at));
-    return (msec)le64toh(at);
-}
-
-static char *deadline_put(char *p, msec at)
-{
-    for (unsigned i = 0; i < DEADLINE_SIZE; i++)
-        *p++ = (char)((uint64_t)at >> (8 * i));
-    return p;
+    uint32_t texts = (uint32_t)(record->member.len + record->value.len);
+    if (is_brief(record)) return 1 + texts;
+    return 2 + (is_timed(record) ? (uint32_t)sizeof(msec) : 0) + texts;
 }
 
 static char *bytes_put(char *p, struct bytes text)
@@ -73,86 +54,58 @@ static char *bytes_put(char *p, struct bytes text)
     return p + text.len;
 }
 
-static inline bool is_timed(const struct packed_record *record)
-{
-    return record->at != NEVER;
-}
-
-static uint32_t head_of(const struct packed_record *record)
-{
-    return (uint32_t)record->member.len << 1 | is_timed(record);
-}
-
-static bool is_small(const struct packed_record *record)
-{
-    return record->member.len <= PACKED_MAX_PART && record->value.len <= PACKED_MAX_PART;
-}
-
-/* Of a small one. */
-static uint32_t size_of(const struct packed_record *record)
-{
-    uint32_t member_len = (uint32_t)record->member.len, value_len = (uint32_t)record->value.len;
-    return varint_size(head_of(record)) + varint_size(value_len) +
-           (is_timed(record) ? DEADLINE_SIZE : 0) + member_len + value_len;
-}
-
 static void encode(char *p, const struct packed_record *record)
 {
-    p = varint_put(p, head_of(record));
-    p = varint_put(p, (uint32_t)record->value.len);
-    if (is_timed(record)) p = deadline_put(p, record->at);
+    size_t member_len = record->member.len, value_len = record->value.len;
+    if (is_brief(record)) {
+        *p++ = (char)(value_len << 4 | member_len);
+    } else {
+        *p++ = (char)(0x80 | member_len);
+        *p++ = (char)((is_timed(record) ? 0x80 : 0) | value_len);
+    }
+    if (is_timed(record)) {
+        uint64_t at = htole64((uint64_t)record->at);
+        p = bytes_put(p, bytes_of((const char *)&at, sizeof(at)));
+    }
     p = bytes_put(p, record->member);
     bytes_put(p, record->value);
 }
 
-/* Returns the next place. */
-static inline uint32_t decode(const struct packed *packed, uint32_t place, struct view *view)
+static struct packed_head head_at(const struct packed *packed, uint32_t place)
 {
-    uint32_t head;
-    const char *p = varint_get(packed->data + place, &head);
-    p = varint_get(p, &view->value_len);
-    view->member_len = head >> 1;
-    view->at = (head & 1) != 0 ? p : NULL;
-    view->member = p + (head & 1) * DEADLINE_SIZE;
-    return (uint32_t)(view->member - packed->data) + view->member_len + view->value_len;
+    return packed_head_at(packed->data + place);
 }
 
-static uint32_t size_at(const struct packed *packed, uint32_t place, bool *timed)
+static uint32_t next_place(const struct packed *packed, uint32_t place)
 {
-    struct view view;
-    uint32_t next = decode(packed, place, &view);
-    *timed = view.at != NULL;
-    return next - place;
+    return place + packed_size_of_head(head_at(packed, place));
 }
 
 /* ---- memory ---- */
 
-static void reserve(struct packed *packed, uint32_t len)
+static void resize(struct packed *packed, uint32_t size)
 {
-    if (packed->data == NULL || len > mem_size(packed->data))
-        packed->data = mem_realloc(packed->data, len);
+    packed->data = mem_realloc(packed->data, size);
+    size_t room = mem_size(packed->data);
+    packed->room = room < UINT16_MAX ? (uint16_t)room : UINT16_MAX;
 }
 
 static void trim(struct packed *packed)
 {
-    if (packed->len == 0) {
-        mem_free(packed->data);
-        packed->data = NULL;
-    } else if (mem_size(packed->data) > 2 * (size_t)packed->len + SLACK) {
-        packed->data = mem_realloc(packed->data, packed->len);
-    }
+    if (packed->len == 0)
+        packed_drop(packed);
+    else if (packed->room > 2 * packed->len + SLACK)
+        resize(packed, packed->len);
 }
 
 /* What took `from` bytes there takes `to` now, and what is behind it moves. */
 static void resize_at(struct packed *packed, uint32_t place, uint32_t from, uint32_t to)
 {
     ensure(place + from <= packed->len, "%u + %u of %u", place, from, packed->len);
-    uint32_t behind = packed->len - place - from;
-    packed->len = packed->len - from + to;
-    if (to > from) reserve(packed, packed->len);
-    if (to != from && behind > 0)
-        memmove(packed->data + place + to, packed->data + place + from, behind);
-    if (to < from) trim(packed);
+    uint32_t behind = packed->len - place - from, len = packed->len - from + to;
+    if (len > packed->room) resize(packed, len);
+    if (behind > 0) memmove(packed->data + place + to, packed->data + place + from, behind);
+    packed->len = (uint16_t)len;
 }
 
 void packed_drop(struct packed *packed)
@@ -166,6 +119,12 @@ size_t packed_bytes(const struct packed *packed)
     return mem_size(packed->data);
 }
 
+void packed_hint(const struct packed *packed)
+{
+    for (uint32_t i = 0; i < packed->len; i += LINE)
+        __builtin_prefetch(packed->data + i);
+}
+
 /* ---- reading ---- */
 
 bool packed_fits(const struct packed *packed, const struct packed_record *record)
@@ -177,95 +136,84 @@ bool packed_fits(const struct packed *packed, const struct packed_record *record
 bool packed_fits_instead(const struct packed *packed, uint32_t place,
                          const struct packed_record *record)
 {
-    bool timed;
     if (!is_small(record)) return false;
-    return packed->len - size_at(packed, place, &timed) + size_of(record) <= PACKED_MAX_BYTES;
+    uint32_t old = next_place(packed, place) - place;
+    return packed->len - old + size_of(record) <= PACKED_MAX_BYTES;
 }
 
-uint32_t packed_get(const struct packed *packed, uint32_t place, struct packed_record *record)
+/* Do two records begin alike, and so have one size? Records mostly do, and where the next one
+ * stands is then known before this one has been read. */
+static inline bool is_alike(const char *record, const char *other)
 {
-    struct view view;
-    uint32_t next = decode(packed, place, &view);
-    record->member = bytes_of(view.member, view.member_len);
-    record->value = bytes_of(view.member + view.member_len, view.value_len);
-    record->at = view.at != NULL ? deadline_get(view.at) : NEVER;
-    return next;
+    return record[0] == other[0] && ((record[0] & 0x80) == 0 || record[1] == other[1]);
 }
 
-_Static_assert(PACKED_MAX_BYTES <= UINT16_MAX, "a place is 16 bits");
-
-/* Does a record begin as the one before it, with heads of a byte each, and so has its size? Records
- * are mostly alike, and where the next one stands is then known before this one has been read. */
-static inline bool is_alike(const char *record, const char *before)
-{
-    return memcmp(record, before, 2) == 0 && ((record[0] | record[1]) & 0x80) == 0;
-}
-
-/* The end of a text, up to eight bytes of it: tells most members of one length apart. */
+/* A text's last eight bytes; all of a shorter one. Of texts of one length most are told apart by
+ * it. */
 static inline uint64_t tail_of(const char *text, size_t len)
 {
     uint64_t tail = 0;
-    if (len >= sizeof(tail))
+    uint32_t first, last;
+    if (len >= sizeof(tail)) {
         memcpy(&tail, text + len - sizeof(tail), sizeof(tail));
-    else if (len > 0)
-        tail = (unsigned char)text[len - 1];
+    } else if (len >= sizeof(first)) {
+        memcpy(&first, text, sizeof(first));
+        memcpy(&last, text + len - sizeof(last), sizeof(last));
+        tail = (uint64_t)last << 32 | first;
+    } else if (len > 0) {
+        tail = (uint64_t)(unsigned char)text[len - 1] << 16 |
+               (uint64_t)(unsigned char)text[len / 2] << 8 | (unsigned char)text[0];
+    }
     return tail;
 }
 
 uint32_t packed_find(const struct packed *packed, struct bytes member)
 {
     if (member.len > PACKED_MAX_PART) return packed->len;
+    const char *p = packed->data, *end = p + packed->len;
     uint64_t tail = tail_of(member.data, member.len);
-    uint32_t size = 0;
-    struct view view = { 0 };
-    for (uint32_t place = 0; place < packed->len; place += size) {
-        const char *record = packed->data + place;
-        if (size > 0 && is_alike(record, record - size))
-            view.member += size;
-        else
-            size = decode(packed, place, &view) - place;
-        if (view.member_len != member.len || tail_of(view.member, member.len) != tail) continue;
-        if (member.len == 0 || memcmp(view.member, member.data, member.len) == 0) return place;
+    size_t ahead = member.len > sizeof(tail) ? member.len - sizeof(tail) : 0; /* of the tail */
+    while (p < end) {
+        const char *alike = p;
+        struct packed_head head = packed_head_at(p);
+        uint32_t size = packed_size_of_head(head);
+        bool is_of_length = head.member_len == member.len;
+        do {
+            const char *its = p + head.member_at;
+            if (is_of_length && tail_of(its, member.len) == tail &&
+                (ahead == 0 || memcmp(its, member.data, ahead) == 0))
+                return (uint32_t)(p - packed->data);
+            p += size;
+        } while (p < end && is_alike(p, alike));
     }
     return packed->len;
+}
+
+bool packed_lookup(const struct packed *packed, struct bytes member, struct packed_record *record)
+{
+    uint32_t place = packed_find(packed, member);
+    if (place == packed->len) return false;
+    packed_get(packed, place, record);
+    return true;
 }
 
 uint32_t packed_nth(const struct packed *packed, unsigned n)
 {
     ensure(n < packed->count, "record %u of %u", n, packed->count);
-    struct view view;
     uint32_t place = 0;
     for (; n > 0; n--)
-        place = decode(packed, place, &view);
+        place = next_place(packed, place);
     return place;
 }
 
 void packed_places(const struct packed *packed, uint16_t places[PACKED_MAX_COUNT])
 {
-    bool timed;
     uint32_t place = 0, size = 0;
     for (unsigned i = 0; i < packed->count; i++, place += size) {
-        const char *record = packed->data + place;
+        const char *p = packed->data + place;
         places[i] = (uint16_t)place;
-        if (i == 0 || !is_alike(record, record - size)) size = size_at(packed, place, &timed);
+        if (i == 0 || !is_alike(p, p - size)) size = next_place(packed, place) - place;
     }
-}
-
-uint32_t packed_earliest(const struct packed *packed, msec *at)
-{
-    uint32_t earliest = packed->len;
-    unsigned left = packed->count_timed;
-    struct view view;
-    for (uint32_t place = 0, next; left > 0; place = next) {
-        next = decode(packed, place, &view);
-        if (view.at == NULL) continue;
-        left--;
-        msec its = deadline_get(view.at);
-        if (earliest != packed->len && its >= *at) continue;
-        earliest = place;
-        *at = its;
-    }
-    return earliest;
 }
 
 /* ---- changing ---- */
@@ -274,7 +222,9 @@ void packed_insert(struct packed *packed, uint32_t place, const struct packed_re
 {
     ensure(packed_fits(packed, record), "%zu + %zu bytes more than %u of %u records",
            record->member.len, record->value.len, packed->len, packed->count);
-    resize_at(packed, place, 0, size_of(record));
+    uint32_t size = size_of(record);
+    packed->last = (uint16_t)(place == packed->len ? place : packed->last + size);
+    resize_at(packed, place, 0, size);
     encode(packed->data + place, record);
     packed->count++;
     if (is_timed(record)) packed->count_timed++;
@@ -282,23 +232,24 @@ void packed_insert(struct packed *packed, uint32_t place, const struct packed_re
 
 void packed_remove(struct packed *packed, uint32_t place)
 {
-    bool timed;
-    uint32_t size = size_at(packed, place, &timed);
-    packed->count--;
-    if (timed) packed->count_timed--;
-    resize_at(packed, place, size, 0);
+    packed_remove_some(packed, place, 1);
 }
 
 void packed_remove_some(struct packed *packed, uint32_t place, unsigned count)
 {
     uint32_t end = place;
     for (unsigned i = 0; i < count; i++) {
-        bool timed;
-        end += size_at(packed, end, &timed);
-        if (timed) packed->count_timed--;
+        struct packed_head head = head_at(packed, end);
+        if (head.timed) packed->count_timed--;
+        end += packed_size_of_head(head);
     }
-    packed->count = (uint16_t)(packed->count - count);
+    bool with_last = end == packed->len;
+    packed->count = (uint8_t)(packed->count - count);
     resize_at(packed, place, end - place, 0);
+    packed->last = (uint16_t)(with_last ? 0 : packed->last - (end - place));
+    if (with_last && packed->count > 0)
+        packed->last = (uint16_t)packed_nth(packed, packed->count - 1u);
+    trim(packed);
 }
 
 void packed_replace(struct packed *packed, uint32_t place, const struct packed_record *record)
@@ -307,11 +258,54 @@ void packed_replace(struct packed *packed, uint32_t place, const struct packed_r
            record->member.len, record->value.len, packed->len);
     char text[RECORD_MAX]; /* the old one may be read until the new one is complete */
     encode(text, record);
-    bool was_timed;
-    uint32_t from = size_at(packed, place, &was_timed), to = size_of(record);
-    packed->count_timed = (uint16_t)(packed->count_timed - was_timed + is_timed(record));
+    struct packed_head old = head_at(packed, place);
+    uint32_t from = packed_size_of_head(old), to = size_of(record);
+    packed->count_timed = (uint8_t)(packed->count_timed - old.timed + is_timed(record));
+    if (place != packed->last) packed->last = (uint16_t)(packed->last - from + to);
     resize_at(packed, place, from, to);
     memcpy(packed->data + place, text, to);
+    trim(packed);
+}
+
+/* ---- deadlines ---- */
+
+bool packed_first(const struct packed *packed, struct bytes *member, msec *at)
+{
+    struct packed_record record;
+    unsigned left = packed->count_timed;
+    bool found = false;
+    for (uint32_t place = 0; left > 0;) {
+        place = packed_get(packed, place, &record);
+        if (!is_timed(&record)) continue;
+        left--;
+        if (found && record.at >= *at) continue;
+        found = true;
+        *member = record.member;
+        *at = record.at;
+    }
+    return found;
+}
+
+msec packed_latest(const struct packed *packed)
+{
+    struct packed_record record;
+    msec latest = INT64_MIN;
+    for (uint32_t place = 0; place < packed->len;) {
+        place = packed_get(packed, place, &record);
+        if (is_timed(&record) && record.at > latest) latest = record.at;
+    }
+    return latest;
+}
+
+void packed_each_until(const struct packed *packed, msec until,
+                       bool (*visit)(void *ctx, struct bytes member, msec at), void *ctx)
+{
+    struct packed_record record;
+    for (uint32_t place = 0; place < packed->len;) {
+        place = packed_get(packed, place, &record);
+        if (is_timed(&record) && record.at <= until && !visit(ctx, record.member, record.at))
+            return;
+    }
 }
 
 /* ---- self-check ---- */
@@ -336,18 +330,22 @@ static uint32_t check_record(const struct packed *packed, uint32_t place,
 void packed_check(const struct packed *packed)
 {
     unsigned count = 0, count_timed = 0;
+    uint32_t last = 0;
     struct packed_record record;
     ensure((packed->data == NULL) == (packed->len == 0), "%u bytes at %p", packed->len,
            (void *)packed->data);
-    ensure(packed->len <= mem_size(packed->data), "%u bytes in a block of %zu", packed->len,
+    ensure(packed->len <= packed->room && packed->room <= mem_size(packed->data),
+           "%u bytes, room for %u, a block of %zu", packed->len, packed->room,
            mem_size(packed->data));
     ensure(packed->len <= PACKED_MAX_BYTES && packed->count <= PACKED_MAX_COUNT,
            "%u bytes, %u records", packed->len, packed->count);
     for (uint32_t place = 0; place < packed->len;) {
+        last = place;
         place = check_record(packed, place, &record);
         count++;
         if (is_timed(&record)) count_timed++;
     }
+    ensure(last == packed->last, "the last is at %u, not %u", last, packed->last);
     ensure(count == packed->count, "%u records, count %u", count, packed->count);
     ensure(count_timed == packed->count_timed, "%u with a deadline, count %u", count_timed,
            packed->count_timed);

@@ -28,9 +28,12 @@ struct table {
 };
 
 struct set {
-    struct packed packed; /* without values; empty when there is a table */
-    struct table *table;  /* NULL while packed */
-    bool hashtable;       /* the encoding's name; once true, always */
+    union {
+        struct packed packed; /* of a small one; without values */
+        struct table *table;
+    };
+    bool is_large;
+    bool hashtable; /* the encoding's name; once true, always */
 };
 
 /* ---- a member of a table ---- */
@@ -118,17 +121,12 @@ static bool table_expire(struct table *table, struct bytes content, msec at)
     return true;
 }
 
-static struct table *table_of(const struct packed *packed)
+static struct table *table_new(void)
 {
     struct table *table = mem_alloc(sizeof(*table));
-    struct packed_record record;
     dict_init(&table->members, &members_type);
     table->deadlines = NULL;
     table->bytes = 0;
-    for (uint32_t place = 0; place < packed->len;) {
-        place = packed_get(packed, place, &record);
-        table_add(table, record.member, record.at);
-    }
     return table;
 }
 
@@ -157,7 +155,7 @@ struct set *set_new(void)
 {
     struct set *set = mem_alloc(sizeof(*set));
     packed_init(&set->packed);
-    set->table = NULL;
+    set->is_large = false;
     set->hashtable = false;
     return set;
 }
@@ -170,7 +168,7 @@ void set_free(struct set *set)
 
 bool set_free_some(struct set *set, size_t *work)
 {
-    if (set->table != NULL) {
+    if (set->is_large) {
         if (!table_free_some(set->table, work)) return false;
     } else if (set->packed.count > 0) {
         if (*work == 0) return false;
@@ -183,21 +181,13 @@ bool set_free_some(struct set *set, size_t *work)
 
 size_t set_count(const struct set *set)
 {
-    return set->table != NULL ? dict_count(&set->table->members) : set->packed.count;
-}
-
-/* Where a packed set has it; false: it has not. */
-static bool packed_place(const struct set *set, struct bytes member, uint32_t *place)
-{
-    *place = packed_find(&set->packed, member);
-    return *place != set->packed.len;
+    return set->is_large ? dict_count(&set->table->members) : set->packed.count;
 }
 
 bool set_has(const struct set *set, struct bytes member)
 {
-    uint32_t place;
-    if (set->table != NULL) return dict_find(&set->table->members, member) != NULL;
-    return packed_place(set, member, &place);
+    if (set->is_large) return dict_find(&set->table->members, member) != NULL;
+    return packed_find(&set->packed, member) != set->packed.len;
 }
 
 static bool fits_intset(const struct set *set)
@@ -205,15 +195,25 @@ static bool fits_intset(const struct set *set)
     return set_count(set) <= INTSET_MAX;
 }
 
+static void grow(struct set *set)
+{
+    struct packed records = set->packed;
+    struct packed_record record;
+    set->table = table_new();
+    set->is_large = true;
+    for (uint32_t place = 0; place < records.len;) {
+        place = packed_get(&records, place, &record);
+        table_add(set->table, record.member, record.at);
+    }
+    packed_drop(&records);
+}
+
 bool set_add(struct set *set, struct bytes member, msec at)
 {
     if (set_has(set, member)) return false;
     const struct packed_record record = { .member = member, .at = at };
-    if (set->table == NULL && !packed_fits(&set->packed, &record)) {
-        set->table = table_of(&set->packed);
-        packed_drop(&set->packed);
-    }
-    if (set->table != NULL)
+    if (!set->is_large && !packed_fits(&set->packed, &record)) grow(set);
+    if (set->is_large)
         table_add(set->table, member, at);
     else
         packed_insert(&set->packed, set->packed.len, &record);
@@ -223,9 +223,9 @@ bool set_add(struct set *set, struct bytes member, msec at)
 
 bool set_remove(struct set *set, struct bytes member)
 {
-    uint32_t place;
-    if (set->table != NULL) return table_remove(set->table, member);
-    if (!packed_place(set, member, &place)) return false;
+    if (set->is_large) return table_remove(set->table, member);
+    uint32_t place = packed_find(&set->packed, member);
+    if (place == set->packed.len) return false;
     packed_remove(&set->packed, place);
     return true;
 }
@@ -233,7 +233,7 @@ bool set_remove(struct set *set, struct bytes member)
 struct bytes set_random(const struct set *set, uint64_t (*next)(void *ctx), void *ctx)
 {
     ensure(set_count(set) > 0, "%zu members", set_count(set));
-    if (set->table != NULL) return member_view(dict_random(&set->table->members, next, ctx));
+    if (set->is_large) return member_view(dict_random(&set->table->members, next, ctx));
     struct packed_record record;
     unsigned n = (unsigned)(next(ctx) % set->packed.count);
     packed_get(&set->packed, packed_nth(&set->packed, n), &record);
@@ -267,7 +267,7 @@ static uint64_t visit_all(const struct set *set, void (*visit)(void *ctx, struct
 uint64_t set_scan(const struct set *set, uint64_t cursor,
                   void (*visit)(void *ctx, struct bytes member), void *ctx)
 {
-    if (set->table == NULL || !set->hashtable) return visit_all(set, visit, ctx);
+    if (!set->is_large || !set->hashtable) return visit_all(set, visit, ctx);
     struct scan_visitor visitor = { visit, ctx };
     return dict_scan(&set->table->members, cursor, visit_scanned, &visitor);
 }
@@ -277,7 +277,7 @@ void set_iter_begin(struct set_iter *iter, const struct set *set)
     iter->set = set;
     iter->place = 0;
     iter->at = NEVER;
-    if (set->table != NULL) dict_iter_begin(&iter->in, &set->table->members);
+    if (set->is_large) dict_iter_begin(&iter->in, &set->table->members);
 }
 
 static bool packed_next(struct set_iter *iter, struct bytes *member)
@@ -293,12 +293,11 @@ static bool packed_next(struct set_iter *iter, struct bytes *member)
 
 bool set_iter_next(struct set_iter *iter, struct bytes *member)
 {
-    const struct table *table = iter->set->table;
-    if (table == NULL) return packed_next(iter, member);
+    if (!iter->set->is_large) return packed_next(iter, member);
     struct member *next = dict_iter_next(&iter->in);
     if (next == NULL) return false;
     *member = member_view(next);
-    iter->at = member_at(table, next);
+    iter->at = member_at(iter->set->table, next);
     return true;
 }
 
@@ -306,72 +305,56 @@ bool set_iter_next(struct set_iter *iter, struct bytes *member)
 
 bool set_deadline(const struct set *set, struct bytes member, msec *at)
 {
-    if (set->table != NULL) {
+    if (set->is_large) {
         struct member *found = dict_find(&set->table->members, member);
         if (found != NULL) *at = member_at(set->table, found);
         return found != NULL;
     }
-    uint32_t place;
     struct packed_record record;
-    if (!packed_place(set, member, &place)) return false;
-    packed_get(&set->packed, place, &record);
+    if (!packed_lookup(&set->packed, member, &record)) return false;
     *at = record.at;
     return true;
 }
 
 bool set_expire(struct set *set, struct bytes member, msec at)
 {
-    if (set->table != NULL) return table_expire(set->table, member, at);
-    uint32_t place;
+    if (set->is_large) return table_expire(set->table, member, at);
     struct packed_record record;
-    if (!packed_place(set, member, &place)) return false;
+    uint32_t place = packed_find(&set->packed, member);
+    if (place == set->packed.len) return false;
     packed_get(&set->packed, place, &record);
     record.at = at;
-    if (packed_fits_instead(&set->packed, place, &record)) {
-        packed_replace(&set->packed, place, &record);
-    } else {
-        set->table = table_of(&set->packed);
-        table_expire(set->table, record.member, at);
-        packed_drop(&set->packed);
+    if (!packed_fits_instead(&set->packed, place, &record)) {
+        char kept[PACKED_MAX_PART]; /* the member may be a record's */
+        if (member.len > 0) member.data = memcpy(kept, member.data, member.len);
+        grow(set);
+        return table_expire(set->table, member, at);
     }
+    packed_replace(&set->packed, place, &record);
     return true;
 }
 
 bool set_first(const struct set *set, struct bytes *member, msec *at)
 {
-    if (set->table != NULL) {
-        struct deadline *first = deadlines_first(set->table->deadlines, at);
-        if (first != NULL) *member = member_view(member_of(first));
-        return first != NULL;
-    }
-    struct packed_record record;
-    uint32_t place = packed_earliest(&set->packed, at);
-    if (place == set->packed.len) return false;
-    packed_get(&set->packed, place, &record);
-    *member = record.member;
-    return true;
+    if (!set->is_large) return packed_first(&set->packed, member, at);
+    struct deadline *first = deadlines_first(set->table->deadlines, at);
+    if (first != NULL) *member = member_view(member_of(first));
+    return first != NULL;
 }
 
 size_t set_count_timed(const struct set *set)
 {
-    return set->table != NULL ? deadlines_count(set->table->deadlines) : set->packed.count_timed;
+    return set->is_large ? deadlines_count(set->table->deadlines) : set->packed.count_timed;
 }
 
 const struct agenda *set_agenda(const struct set *set)
 {
-    return set->table != NULL ? deadlines_agenda(set->table->deadlines) : NULL;
+    return set->is_large ? deadlines_agenda(set->table->deadlines) : NULL;
 }
 
 msec set_latest(const struct set *set)
 {
-    if (set->table != NULL) return deadlines_latest(set->table->deadlines);
-    struct packed_record record;
-    msec latest = INT64_MIN;
-    for (uint32_t place = 0; place < set->packed.len;) {
-        place = packed_get(&set->packed, place, &record);
-        if (record.at != NEVER && record.at > latest) latest = record.at;
-    }
-    return latest;
+    return set->is_large ? deadlines_latest(set->table->deadlines) : packed_latest(&set->packed);
 }
 
 struct until_visitor {
@@ -388,24 +371,20 @@ static bool visit_until(void *ctx, struct deadline *d, msec at)
 void set_each_until(const struct set *set, msec until,
                     bool (*visit)(void *ctx, struct bytes member, msec at), void *ctx)
 {
-    if (set->table != NULL) {
-        struct until_visitor visitor = { visit, ctx };
+    struct until_visitor visitor = { visit, ctx };
+    if (set->is_large)
         deadlines_each_until(set->table->deadlines, until, visit_until, &visitor);
-        return;
-    }
-    struct packed_record record;
-    for (uint32_t place = 0; place < set->packed.len;) {
-        place = packed_get(&set->packed, place, &record);
-        if (record.at != NEVER && record.at <= until && !visit(ctx, record.member, record.at))
-            return;
-    }
+    else
+        packed_each_until(&set->packed, until, visit, ctx);
 }
 
 /* ---- name, memory, self-check ---- */
 
-const struct dict *set_table(const struct set *set)
+const struct dict *set_hint(const struct set *set)
 {
-    return set->table == NULL ? NULL : &set->table->members;
+    if (set->is_large) return &set->table->members;
+    packed_hint(&set->packed);
+    return NULL;
 }
 
 const char *set_encoding(const struct set *set)
@@ -420,8 +399,7 @@ void set_widen(struct set *set)
 
 size_t set_bytes(const struct set *set)
 {
-    return mem_size(set) +
-           (set->table != NULL ? table_bytes(set->table) : packed_bytes(&set->packed));
+    return mem_size(set) + (set->is_large ? table_bytes(set->table) : packed_bytes(&set->packed));
 }
 
 static void check_table(const struct table *table)
@@ -448,9 +426,10 @@ static void check_table(const struct table *table)
 
 void set_check(const struct set *set)
 {
-    packed_check(&set->packed);
-    ensure(set->table == NULL || set->packed.len == 0, "a table and %u bytes", set->packed.len);
-    if (set->table != NULL) check_table(set->table);
+    if (set->is_large)
+        check_table(set->table);
+    else
+        packed_check(&set->packed);
     ensure(set->hashtable || fits_intset(set), "intset of %zu", set_count(set));
     struct set_iter iter;
     struct bytes member;

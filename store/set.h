@@ -61,8 +61,9 @@ void set_each_until(const struct set *set, msec until,
 /* Of a large one's deadlines, to look at in parts; NULL: it is small, or has none. */
 const struct agenda *set_agenda(const struct set *set);
 
-/* Its table by member, for looking ahead; NULL while it is small. */
-const struct dict *set_table(const struct set *set);
+/* For looking ahead: its table by member; NULL while it is small, and then its records are asked
+ * for from memory. */
+const struct dict *set_hint(const struct set *set);
 
 const char *
 set_encoding(const struct set *set); /* intset (whole numbers only, at most 512) or hashtable */

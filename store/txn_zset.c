@@ -43,8 +43,12 @@ enum zput_result txn_zset_put(struct txn *txn, struct entry *entry, struct bytes
     };
     /* Told first: what was given may be the set's own. */
     txn_record(txn, entry, &effect);
-    if (!present) txn_note(txn, entry, POLICY_GROWN);
-    zset_put(zset, member, *score, at);
+    if (present) {
+        zset_put(zset, member, *score, at);
+    } else {
+        txn_note(txn, entry, POLICY_GROWN);
+        zset_add(zset, member, *score, at);
+    }
     if (moved && at != old && at != NEVER)
         txn_member_timed(txn, entry, member, EVENT_ZEXPIRE);
     else if (at != old || entry->object.timed)

@@ -33,6 +33,8 @@ size_t zset_below_member(const struct zset *zset, struct bytes member, bool or_e
 /* Adds or moves; the member has this deadline (NEVER: none) from now on. `member` may be the set's
  * own. O(log n) */
 void zset_put(struct zset *zset, struct bytes member, double score, msec at);
+/* The same of a member that is known not to be there: nothing is looked for. */
+void zset_add(struct zset *zset, struct bytes member, double score, msec at);
 bool zset_remove(struct zset *zset, struct bytes member);
 void zset_remove_ranks(struct zset *zset, size_t from, size_t to); /* from <= to <= count */
 
@@ -70,8 +72,9 @@ void zset_each_until(const struct zset *zset, msec until,
 /* Of a large one's deadlines, to look at in parts; NULL: it is small, or has none. */
 const struct agenda *zset_agenda(const struct zset *zset);
 
-/* Its table by member, for looking ahead; NULL while it is small. */
-const struct dict *zset_table(const struct zset *zset);
+/* For looking ahead: its table by member; NULL while it is small, and then its records are asked
+ * for from memory. */
+const struct dict *zset_hint(const struct zset *zset);
 
 const char *
 zset_encoding(const struct zset *zset); /* listpack (<= 128 members, <= 64 bytes) or skiplist */

@@ -41,7 +41,7 @@ static int model_find(const struct model *model, struct bytes member)
     return -1;
 }
 
-static int model_earliest(const struct model *model)
+static int model_first(const struct model *model)
 {
     int first = -1;
     for (int i = 0; i < (int)model->count; i++)
@@ -58,17 +58,53 @@ static void assert_record(const struct packed_record *record, const struct item 
     ck_assert_int_eq(record->at, item->at);
 }
 
-static void assert_earliest(const struct packed *packed, const struct model *model)
+struct visits {
+    const struct model *model;
+    msec until;
+    unsigned next, left; /* the item where to look on; how often until it is enough */
+};
+
+/* Each that ends by then is visited, in order. */
+static bool visit_next(void *ctx, struct bytes member, msec at)
 {
-    msec at = 0;
-    uint32_t place = packed_earliest(packed, &at);
-    int first = model_earliest(model);
-    if (first < 0) {
-        ck_assert_uint_eq(place, packed->len);
-        return;
+    struct visits *visits = ctx;
+    const struct item *items = visits->model->items;
+    while (items[visits->next].at == NEVER || items[visits->next].at > visits->until)
+        visits->next++;
+    ck_assert_uint_lt(visits->next, visits->model->count);
+    ck_assert(bytes_equal(member, view_of(&items[visits->next].member)));
+    ck_assert_int_eq(at, items[visits->next].at);
+    visits->next++;
+    return --visits->left > 0;
+}
+
+static void assert_visits(const struct packed *packed, const struct model *model, msec until)
+{
+    unsigned due = 0;
+    for (unsigned i = 0; i < model->count; i++)
+        due += model->items[i].at != NEVER && model->items[i].at <= until;
+    struct visits all = { model, until, 0, due + 1 }, half = { model, until, 0, due / 2 + 1 };
+    packed_each_until(packed, until, visit_next, &all);
+    ck_assert_uint_eq(all.left, 1);
+    packed_each_until(packed, until, visit_next, &half);
+    ck_assert_uint_eq(half.left, due == 0);
+}
+
+static void assert_deadlines(const struct packed *packed, const struct model *model)
+{
+    struct bytes member;
+    msec at = 0, latest = INT64_MIN;
+    int first = model_first(model);
+    ck_assert(packed_first(packed, &member, &at) == (first >= 0));
+    if (first >= 0) {
+        ck_assert(bytes_equal(member, view_of(&model->items[first].member)));
+        ck_assert_int_eq(at, model->items[first].at);
     }
-    ck_assert_uint_eq(place, packed_nth(packed, (unsigned)first));
-    ck_assert_int_eq(at, model->items[first].at);
+    for (unsigned i = 0; i < model->count; i++)
+        if (model->items[i].at != NEVER && model->items[i].at > latest) latest = model->items[i].at;
+    ck_assert_int_eq(packed_latest(packed), latest);
+    assert_visits(packed, model, 9);
+    assert_visits(packed, model, INSTANT_MAX);
 }
 
 static void assert_same(const struct packed *packed, const struct model *model)
@@ -80,11 +116,14 @@ static void assert_same(const struct packed *packed, const struct model *model)
         struct packed_record record;
         ck_assert_uint_eq(packed_nth(packed, i), place);
         ck_assert_uint_eq(packed_find(packed, view_of(&model->items[i].member)), place);
+        if (i + 1 == model->count) ck_assert_uint_eq(packed->last, place);
         place = packed_get(packed, place, &record);
+        assert_record(&record, &model->items[i]);
+        ck_assert(packed_lookup(packed, view_of(&model->items[i].member), &record));
         assert_record(&record, &model->items[i]);
     }
     ck_assert_uint_eq(place, packed->len);
-    assert_earliest(packed, model);
+    assert_deadlines(packed, model);
 }
 
 /* ---- random steps ---- */
@@ -208,12 +247,15 @@ START_TEST(nothing_is_found_in_an_empty_one_and_it_has_no_memory)
 {
     size_t base = mem_used();
     struct packed packed;
+    struct packed_record record;
+    struct bytes member;
     msec at;
     packed_init(&packed);
     packed_check(&packed);
     ck_assert_uint_eq(packed_find(&packed, LIT("")), packed.len);
     ck_assert_uint_eq(packed_find(&packed, LIT("a")), packed.len);
-    ck_assert_uint_eq(packed_earliest(&packed, &at), packed.len);
+    ck_assert(!packed_first(&packed, &member, &at));
+    ck_assert(!packed_lookup(&packed, LIT(""), &record));
     append(&packed, LIT(""), LIT(""), NEVER);
     ck_assert_uint_eq(packed_find(&packed, LIT("")), 0);
     packed_remove(&packed, 0);
@@ -240,7 +282,7 @@ START_TEST(too_many_too_long_or_too_much_does_not_fit)
     packed_drop(&packed);
     while (packed_fits(&packed, &(struct packed_record){ most, LIT(""), NEVER }))
         append_number(&packed, packed.count, "%064d", NEVER);
-    ck_assert_uint_eq(packed.count, PACKED_MAX_BYTES / (PACKED_MAX_PART + 3));
+    ck_assert_uint_eq(packed.count, PACKED_MAX_BYTES / (PACKED_MAX_PART + 2));
     while (packed_fits(&packed, &(struct packed_record){ LIT("1"), LIT(""), NEVER }))
         append_number(&packed, packed.count - 30, "%d", NEVER);
     ck_assert(!packed_fits_instead(&packed, 0, &(struct packed_record){ most, LIT(""), 1 }));
@@ -248,18 +290,18 @@ START_TEST(too_many_too_long_or_too_much_does_not_fit)
 }
 END_TEST
 
-START_TEST(a_deadline_costs_eight_bytes_and_nothing_when_it_is_taken_away)
+START_TEST(a_deadline_costs_nine_bytes_at_most_and_nothing_when_it_is_taken_away)
 {
     struct packed packed;
     struct packed_record record;
     packed_init(&packed);
     append(&packed, LIT("member"), LIT("value"), NEVER);
     uint32_t len = packed.len;
-    ck_assert_uint_eq(len, 2 + 6 + 5);
+    ck_assert_uint_eq(len, 1 + 6 + 5);
     packed_get(&packed, 0, &record);
     record.at = 1700000000000;
     packed_replace(&packed, 0, &record);
-    ck_assert_uint_eq(packed.len, len + 8);
+    ck_assert_uint_eq(packed.len, len + 1 + 8);
     ck_assert_uint_eq(packed.count_timed, 1);
     packed_get(&packed, 0, &record);
     ck_assert_int_eq(record.at, 1700000000000);
@@ -272,19 +314,68 @@ START_TEST(a_deadline_costs_eight_bytes_and_nothing_when_it_is_taken_away)
 }
 END_TEST
 
+/* The bytes of one record. */
+static uint32_t bytes_of_record(size_t member_len, size_t value_len, msec at)
+{
+    static const char text[PACKED_MAX_PART];
+    struct packed packed;
+    packed_init(&packed);
+    append(&packed, bytes_of(text, member_len), bytes_of(text, value_len), at);
+    uint32_t len = packed.len;
+    packed_drop(&packed);
+    return len;
+}
+
+START_TEST(a_short_record_costs_its_texts_and_one_byte_and_others_two)
+{
+    ck_assert_uint_eq(bytes_of_record(0, 0, NEVER), 1);
+    ck_assert_uint_eq(bytes_of_record(15, 0, NEVER), 1 + 15);
+    ck_assert_uint_eq(bytes_of_record(15, 7, NEVER), 1 + 15 + 7);
+    ck_assert_uint_eq(bytes_of_record(16, 7, NEVER), 2 + 16 + 7);
+    ck_assert_uint_eq(bytes_of_record(15, 8, NEVER), 2 + 15 + 8);
+    ck_assert_uint_eq(bytes_of_record(64, 64, NEVER), 2 + 64 + 64);
+    ck_assert_uint_eq(bytes_of_record(0, 0, 5), 2 + 8);
+    ck_assert_uint_eq(bytes_of_record(64, 64, 5), 2 + 8 + 64 + 64);
+}
+END_TEST
+
+/* One byte differs from what is looked for: at each place of a member of each length. */
+START_TEST(members_that_differ_in_one_byte_are_told_apart)
+{
+    for (size_t len = 1; len <= PACKED_MAX_PART; len++) {
+        char text[PACKED_MAX_PART];
+        struct packed packed;
+        packed_init(&packed);
+        memset(text, 'a', len);
+        append(&packed, bytes_of(text, len), LIT("v"), NEVER);
+        for (size_t i = 0; i < len; i++) {
+            text[i] = 'b';
+            ck_assert_uint_eq(packed_find(&packed, bytes_of(text, len)), packed.len);
+            text[i] = 'a';
+        }
+        ck_assert_uint_eq(packed_find(&packed, bytes_of(text, len)), 0);
+        ck_assert_uint_eq(packed_find(&packed, bytes_of(text, len - 1)), packed.len);
+        packed_drop(&packed);
+    }
+}
+END_TEST
+
 START_TEST(of_equal_deadlines_the_first_in_memory_is_the_earliest)
 {
     struct packed packed;
+    struct bytes member;
     msec at;
     packed_init(&packed);
     append(&packed, LIT("a"), LIT(""), 7);
     append(&packed, LIT("b"), LIT(""), 5);
     append(&packed, LIT("c"), LIT(""), NEVER);
     append(&packed, LIT("d"), LIT(""), 5);
-    ck_assert_uint_eq(packed_earliest(&packed, &at), packed_find(&packed, LIT("b")));
+    ck_assert(packed_first(&packed, &member, &at));
+    ck_assert(bytes_equal(member, LIT("b")));
     ck_assert_int_eq(at, 5);
     packed_remove(&packed, packed_find(&packed, LIT("b")));
-    ck_assert_uint_eq(packed_earliest(&packed, &at), packed_find(&packed, LIT("d")));
+    ck_assert(packed_first(&packed, &member, &at));
+    ck_assert(bytes_equal(member, LIT("d")));
     packed_drop(&packed);
 }
 END_TEST
@@ -356,7 +447,7 @@ START_TEST(memory_follows_the_records_down)
     ck_assert_uint_ge(packed_bytes(&packed), PACKED_MAX_COUNT * 32);
     while (packed.count > 1)
         packed_remove(&packed, packed_nth(&packed, packed.count / 2));
-    ck_assert_uint_le(packed_bytes(&packed), 2 * packed.len + 32);
+    ck_assert_uint_le(packed_bytes(&packed), 2u * packed.len + 32);
     packed_check(&packed);
     packed_drop(&packed);
 }
@@ -368,7 +459,9 @@ Suite *test_suite(void)
         records_are_what_an_array_says_after_any_random_steps,
         nothing_is_found_in_an_empty_one_and_it_has_no_memory,
         too_many_too_long_or_too_much_does_not_fit,
-        a_deadline_costs_eight_bytes_and_nothing_when_it_is_taken_away,
+        a_deadline_costs_nine_bytes_at_most_and_nothing_when_it_is_taken_away,
+        a_short_record_costs_its_texts_and_one_byte_and_others_two,
+        members_that_differ_in_one_byte_are_told_apart,
         of_equal_deadlines_the_first_in_memory_is_the_earliest,
         a_change_behind_a_place_leaves_it_valid,
         all_places_are_told_also_of_records_that_begin_alike,

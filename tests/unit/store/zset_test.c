@@ -186,7 +186,17 @@ struct program {
 
 static double draw_score(struct program *p)
 {
-    static const double odd[] = { 0.0, -0.0, (double)INFINITY, -(double)INFINITY, 1e300, -5e-324 };
+    static const double odd[] = { 0.0,
+                                  -0.0,
+                                  (double)INFINITY,
+                                  -(double)INFINITY,
+                                  1e300,
+                                  -5e-324,
+                                  1 << 23,
+                                  -300,
+                                  1700000000123,
+                                  0x1p53,
+                                  0x1p55 };
     if (p->one_score) return 7;
     if (rng_chance(&p->rng, 15)) return odd[rng_below(&p->rng, sizeof(odd) / sizeof(odd[0]))];
     return (double)rng_between(&p->rng, -20, 20) / 4;
@@ -581,11 +591,11 @@ END_TEST
 /* As many bytes as can be packed, without a deadline. */
 static struct zset *zset_brimful(void)
 {
-    char text[23];
+    char text[30];
     struct zset *zset = zset_new();
     for (int i = 0; i < PACKED_MAX_COUNT; i++) {
-        snprintf(text, sizeof(text), "%022d", i);
-        zset_put(zset, bytes_of(text, 22), i, NEVER);
+        snprintf(text, sizeof(text), "%029d", i);
+        zset_put(zset, bytes_of(text, 29), i, NEVER);
     }
     ck_assert_uint_le(zset_bytes(zset), 2048 + 64);
     return zset;
@@ -609,12 +619,62 @@ START_TEST(a_deadline_that_finds_no_room_makes_a_set_large)
         zset_check(zset);
         ck_assert(zset_first(zset, &first, &at));
         ck_assert_int_eq(at, 100);
-        ck_assert(bytes_equal(first, LIT("0000000000000000000000")));
+        ck_assert(bytes_equal(first, LIT("00000000000000000000000000000")));
         ck_assert(zset_score(zset, first, &score) && score == 0 && !signbit(score));
         ck_assert_uint_eq(zset_count(zset), PACKED_MAX_COUNT);
         ck_assert_uint_eq(zset_count_timed(zset), 1);
         zset_free(zset);
     }
+}
+END_TEST
+
+START_TEST(a_score_that_finds_no_room_makes_a_set_large)
+{
+    struct zset *zset = zset_brimful();
+    struct zset_iter iter;
+    struct bytes member;
+    double score;
+    size_t rank;
+    zset_iter_at(&iter, zset, 0);
+    ck_assert(zset_iter_next(&iter, &member, &score)); /* the set's own bytes */
+    zset_put(zset, member, 7.5, NEVER);
+    ck_assert_uint_gt(zset_bytes(zset), 2 * 2048);
+    zset_check(zset);
+    member = LIT("00000000000000000000000000000");
+    ck_assert(zset_score(zset, member, &score) && score == 7.5);
+    ck_assert(zset_rank(zset, member, &rank));
+    ck_assert_uint_eq(rank, 7);
+    ck_assert_uint_eq(zset_count(zset), PACKED_MAX_COUNT);
+    zset_free(zset);
+}
+END_TEST
+
+START_TEST(an_added_member_stands_where_a_put_one_stands)
+{
+    struct rng rng;
+    rng_init(&rng, test_seed());
+    struct zset *added = zset_new(), *put = zset_new();
+    for (int i = 0; i < 2 * PACKED_MAX_COUNT; i++) {
+        struct text text;
+        double score = (double)rng_below(&rng, 10);
+        msec at = rng_chance(&rng, 20) ? i : NEVER;
+        zset_add(added, member_of(&text, i), score, at);
+        zset_put(put, member_of(&text, i), score, at);
+        zset_check(added);
+        struct zset_iter a, b;
+        struct bytes member, other;
+        double other_score;
+        zset_iter_at(&a, added, 0);
+        zset_iter_at(&b, put, 0);
+        while (zset_iter_next(&a, &member, &score)) {
+            ck_assert(zset_iter_next(&b, &other, &other_score));
+            ck_assert(bytes_equal(member, other) && score == other_score);
+            ck_assert_int_eq(a.at, b.at);
+        }
+        ck_assert_str_eq(zset_encoding(added), zset_encoding(put));
+    }
+    zset_free(added);
+    zset_free(put);
 }
 END_TEST
 
@@ -706,6 +766,8 @@ Suite *test_suite(void)
         a_removed_member_leaves_no_deadline,
         becoming_large_keeps_order_scores_and_deadlines,
         a_deadline_that_finds_no_room_makes_a_set_large,
+        a_score_that_finds_no_room_makes_a_set_large,
+        an_added_member_stands_where_a_put_one_stands,
         thirty_short_members_take_little,
         a_deadline_costs_two_slots_and_only_who_has_one_pays,
         freeing_in_slices_gives_all_memory_back,
