@@ -203,7 +203,7 @@ static bool give_member(struct zset_iter *iter, const struct ranked_member *m, s
 {
     if (m == NULL) return false;
     *member = ranked_bytes(m);
-    *score = m->score;
+    if (score != NULL) *score = m->score;
     iter->at = zset_table_at(iter->zset->table, m);
     return true;
 }
@@ -216,7 +216,7 @@ static bool give_record(struct zset_iter *iter, struct bytes *member, double *sc
     if (iter->rank >= packed->count) return false;
     packed_get(packed, iter->places[iter->rank], &record);
     *member = record.member;
-    *score = zset_packed_score(&record);
+    if (score != NULL) *score = zset_packed_score(&record);
     iter->at = record.at;
     return true;
 }

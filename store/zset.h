@@ -50,6 +50,7 @@ struct zset_iter {
     msec at;                           /* the deadline of the member just given, or NEVER */
 };
 void zset_iter_at(struct zset_iter *iter, const struct zset *zset, size_t rank);
+/* The score may be NULL: it is not wanted. */
 bool zset_iter_next(struct zset_iter *iter, struct bytes *member, double *score);
 bool zset_iter_prev(struct zset_iter *iter, struct bytes *member, double *score);
 

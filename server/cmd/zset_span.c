@@ -32,13 +32,13 @@ void span_reply(struct call *call, const struct zset *zset, const struct span *s
 
     struct zset_iter iter;
     struct bytes member;
-    double score;
+    double score = 0, *wanted = scores != SCORES_NONE ? &score : NULL;
     zset_iter_at(&iter, zset, span->reverse && count > 0 ? span->to - 1 : span->from);
     while (count-- > 0) {
         if (span->reverse)
-            zset_iter_prev(&iter, &member, &score);
+            zset_iter_prev(&iter, &member, wanted);
         else
-            zset_iter_next(&iter, &member, &score);
+            zset_iter_next(&iter, &member, wanted);
         if (scores == SCORES_PAIRED) resp_pair(call->out);
         reply_bytes(call, member);
         if (scores != SCORES_NONE) resp_double(call->out, score);
