@@ -127,31 +127,36 @@ bool number_parse_int64(const char *text, size_t len, int64_t *value)
     return true;
 }
 
+/* Adds the digits from `p` on to the number; returns where they end. No overflow is looked for. */
+static const char *take_digits(const char *p, const char *end, uint64_t *number)
+{
+    for (; p < end; p++) {
+        unsigned digit = (unsigned)(unsigned char)*p - '0';
+        if (digit > 9) break;
+        *number = *number * 10 + digit;
+    }
+    return p;
+}
+
 /* Plain decimals like -12.5: a quotient of two exactly represented numbers is rounded once and
  * so is what strtod finds (Clinger 1990). False if the text is anything else. */
 static bool parse_short_decimal(const char *text, size_t len, double *value)
 {
     static const double powers[] = { 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8, 1e9,
                                      1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18 };
-    size_t at = len > 0 && text[0] == '-' ? 1 : 0;
-    if (len == at || len - at > SAFE_DIGITS) return false;
+    bool negative = len > 0 && text[0] == '-';
+    const char *start = text + negative, *end = text + len;
+    if (start == end || end - start > SAFE_DIGITS) return false;
     uint64_t sum = 0;
-    size_t digits = 0, dot = len;
-    for (size_t i = at; i < len; i++) {
-        unsigned digit = (unsigned)(unsigned char)text[i] - '0';
-        if (digit <= 9) {
-            sum = sum * 10 + digit;
-            digits++;
-        } else if (text[i] == '.' && dot == len) {
-            dot = i;
-        } else {
-            return false;
-        }
+    const char *dot = take_digits(start, end, &sum);
+    double size = (double)sum;
+    if (dot < end) {
+        if (*dot != '.' || end - start == 1) return false;
+        if (take_digits(dot + 1, end, &sum) != end) return false;
+        size = (double)sum / powers[end - dot - 1];
     }
-    if (digits == 0 || sum > MAX_EXACT_INTEGER) return false;
-    size_t places = dot == len ? 0 : len - dot - 1;
-    double size = (double)sum / powers[places];
-    *value = at == 1 ? -size : size;
+    if (sum > MAX_EXACT_INTEGER) return false;
+    *value = negative ? -size : size;
     return true;
 }
 

@@ -208,11 +208,16 @@ uint32_t packed_nth(const struct packed *packed, unsigned n)
 
 void packed_places(const struct packed *packed, uint16_t places[PACKED_MAX_COUNT])
 {
-    uint32_t place = 0, size = 0;
-    for (unsigned i = 0; i < packed->count; i++, place += size) {
-        const char *p = packed->data + place;
-        places[i] = (uint16_t)place;
-        if (i == 0 || !is_alike(p, p - size)) size = next_place(packed, place) - place;
+    uint16_t *to = places;
+    const uint32_t len = packed->len;
+    const char *data = packed->data;
+    for (uint32_t place = 0; place < len;) {
+        const char *alike = data + place;
+        uint32_t size = packed_size_of_head(packed_head_at(alike));
+        do {
+            *to++ = (uint16_t)place;
+            place += size;
+        } while (place < len && is_alike(data + place, alike));
     }
 }
 

@@ -12,6 +12,8 @@
 
 enum { LISTPACK_MEMBERS = 128, LISTPACK_LEN = 64 };
 
+#define APART __attribute__((noinline))
+
 struct zset {
     union {
         struct packed packed; /* of a small one */
@@ -208,8 +210,19 @@ static bool give_member(struct zset_iter *iter, const struct ranked_member *m, s
     return true;
 }
 
+/* Apart, so that a small set's steps save no registers. */
+APART static bool large_next(struct zset_iter *iter, struct bytes *member, double *score)
+{
+    return give_member(iter, ranked_iter_next(&iter->in), member, score);
+}
+
+APART static bool large_prev(struct zset_iter *iter, struct bytes *member, double *score)
+{
+    return give_member(iter, ranked_iter_prev(&iter->in), member, score);
+}
+
 /* The record where the iterator stands. */
-static bool give_record(struct zset_iter *iter, struct bytes *member, double *score)
+static inline bool give_record(struct zset_iter *iter, struct bytes *member, double *score)
 {
     const struct packed *packed = &iter->zset->packed;
     struct packed_record record;
@@ -223,7 +236,7 @@ static bool give_record(struct zset_iter *iter, struct bytes *member, double *sc
 
 bool zset_iter_next(struct zset_iter *iter, struct bytes *member, double *score)
 {
-    if (iter->zset->is_large) return give_member(iter, ranked_iter_next(&iter->in), member, score);
+    if (iter->zset->is_large) return large_next(iter, member, score);
     if (!give_record(iter, member, score)) return false;
     iter->rank++;
     return true;
@@ -231,7 +244,7 @@ bool zset_iter_next(struct zset_iter *iter, struct bytes *member, double *score)
 
 bool zset_iter_prev(struct zset_iter *iter, struct bytes *member, double *score)
 {
-    if (iter->zset->is_large) return give_member(iter, ranked_iter_prev(&iter->in), member, score);
+    if (iter->zset->is_large) return large_prev(iter, member, score);
     if (!give_record(iter, member, score)) return false;
     iter->rank--; /* from 0 it is past the end for good */
     return true;
