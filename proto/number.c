@@ -29,27 +29,51 @@ static const char digit_pairs[201] = "000102030405060708091011121314151617181920
                                      "50515253545556575859606162636465666768697071727374"
                                      "75767778798081828384858687888990919293949596979899";
 
+/* How many digits it has: its bits times log10(2) is that, or one less. */
+static size_t count_digits(uint64_t value)
+{
+    static const uint64_t powers[] = { UINT64_C(0),
+                                       UINT64_C(10),
+                                       UINT64_C(100),
+                                       UINT64_C(1000),
+                                       UINT64_C(10000),
+                                       UINT64_C(100000),
+                                       UINT64_C(1000000),
+                                       UINT64_C(10000000),
+                                       UINT64_C(100000000),
+                                       UINT64_C(1000000000),
+                                       UINT64_C(10000000000),
+                                       UINT64_C(100000000000),
+                                       UINT64_C(1000000000000),
+                                       UINT64_C(10000000000000),
+                                       UINT64_C(100000000000000),
+                                       UINT64_C(1000000000000000),
+                                       UINT64_C(10000000000000000),
+                                       UINT64_C(100000000000000000),
+                                       UINT64_C(1000000000000000000),
+                                       UINT64_C(10000000000000000000) };
+    unsigned bits = 64 - (unsigned)__builtin_clzll(value | 1);
+    unsigned digits = bits * 1233 >> 12;
+    return digits + (value >= powers[digits]);
+}
+
 size_t number_print_uint64(char *to, uint64_t value)
 {
     if (value < 10) {
         to[0] = (char)('0' + value);
         return 1;
     }
-    char digits[UINT64_MAX_CHARS];
-    char *p = digits + sizeof(digits);
+    size_t len = value < 100 ? 2 : count_digits(value);
+    char *p = to + len;
     while (value >= 100) {
         p -= 2;
         memcpy(p, digit_pairs + 2 * (value % 100), 2);
         value /= 100;
     }
-    if (value >= 10) {
-        p -= 2;
-        memcpy(p, digit_pairs + 2 * value, 2);
-    } else {
-        *--p = (char)('0' + value);
-    }
-    size_t len = (size_t)(digits + sizeof(digits) - p);
-    memcpy(to, p, len);
+    if (value >= 10)
+        memcpy(to, digit_pairs + 2 * value, 2);
+    else
+        to[0] = (char)('0' + value);
     return len;
 }
 
