@@ -243,12 +243,10 @@ static bool small_expire(struct hash *hash, struct bytes field, msec at)
     struct packed_record record;
     uint32_t place = packed_find(&hash->packed, field);
     if (place == hash->packed.len) return false;
+    if (packed_expire(&hash->packed, place, at)) return true;
     packed_get(&hash->packed, place, &record);
     record.at = at;
-    if (packed_fits_instead(&hash->packed, place, &record))
-        packed_replace(&hash->packed, place, &record);
-    else
-        set_growing(hash, &record);
+    set_growing(hash, &record);
     return true;
 }
 

@@ -274,6 +274,16 @@ void packed_replace(struct packed *packed, uint32_t place, const struct packed_r
 
 /* ---- deadlines ---- */
 
+bool packed_expire(struct packed *packed, uint32_t place, msec at)
+{
+    struct packed_record record;
+    packed_get(packed, place, &record);
+    record.at = at;
+    if (!packed_fits_instead(packed, place, &record)) return false;
+    packed_replace(packed, place, &record);
+    return true;
+}
+
 bool packed_first(const struct packed *packed, struct bytes *member, msec *at)
 {
     struct packed_record record;

@@ -122,6 +122,8 @@ void packed_replace(struct packed *packed, uint32_t place, const struct packed_r
 
 /* ---- deadlines ---- */
 
+/* The record there has this deadline (NEVER: none) from now on; false: there is no room for it. */
+bool packed_expire(struct packed *packed, uint32_t place, msec at);
 /* The member that ends first, the first in memory of equal ones; false: none has a deadline. */
 bool packed_first(const struct packed *packed, struct bytes *member, msec *at);
 msec packed_latest(const struct packed *packed); /* INT64_MIN: none has a deadline */

@@ -195,7 +195,8 @@ static bool fits_intset(const struct set *set)
     return set_count(set) <= INTSET_MAX;
 }
 
-static void grow(struct set *set)
+/* Returns what was packed, for the caller to drop: his member may be one of them. */
+static struct packed grow(struct set *set)
 {
     struct packed records = set->packed;
     struct packed_record record;
@@ -205,14 +206,17 @@ static void grow(struct set *set)
         place = packed_get(&records, place, &record);
         table_add(set->table, record.member, record.at);
     }
-    packed_drop(&records);
+    return records;
 }
 
 bool set_add(struct set *set, struct bytes member, msec at)
 {
     if (set_has(set, member)) return false;
     const struct packed_record record = { .member = member, .at = at };
-    if (!set->is_large && !packed_fits(&set->packed, &record)) grow(set);
+    if (!set->is_large && !packed_fits(&set->packed, &record)) {
+        struct packed records = grow(set);
+        packed_drop(&records);
+    }
     if (set->is_large)
         table_add(set->table, member, at);
     else
@@ -319,18 +323,12 @@ bool set_deadline(const struct set *set, struct bytes member, msec *at)
 bool set_expire(struct set *set, struct bytes member, msec at)
 {
     if (set->is_large) return table_expire(set->table, member, at);
-    struct packed_record record;
     uint32_t place = packed_find(&set->packed, member);
     if (place == set->packed.len) return false;
-    packed_get(&set->packed, place, &record);
-    record.at = at;
-    if (!packed_fits_instead(&set->packed, place, &record)) {
-        char kept[PACKED_MAX_PART]; /* the member may be a record's */
-        if (member.len > 0) member.data = memcpy(kept, member.data, member.len);
-        grow(set);
-        return table_expire(set->table, member, at);
-    }
-    packed_replace(&set->packed, place, &record);
+    if (packed_expire(&set->packed, place, at)) return true;
+    struct packed records = grow(set);
+    table_expire(set->table, member, at);
+    packed_drop(&records);
     return true;
 }
 

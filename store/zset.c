@@ -1,8 +1,8 @@
 /* zset: small, it is packed in order (zset_packed); large, it is a table and a tree (zset_table).
  * Knows members, scores, ranks and instants; refuses to know keys, commands and now.
  *
- * Every set begins small; what no longer fits makes it large, and large it stays. The
- * name of the encoding tells neither. */
+ * Every set begins small; what no longer fits makes it large, and large it stays. The name of the
+ * encoding tells neither. */
 #include "store/zset.h"
 
 #include "store/ensure.h"
@@ -272,7 +272,7 @@ bool zset_expire(struct zset *zset, struct bytes member, msec at)
         struct packed_record record;
         uint32_t place = packed_find(&zset->packed, member);
         if (place == zset->packed.len) return false;
-        if (zset_packed_expire(&zset->packed, place, at)) return true;
+        if (packed_expire(&zset->packed, place, at)) return true;
         packed_get(&zset->packed, place, &record);
         put_growing(zset, member, zset_packed_score(&record), at);
         return true;

@@ -148,17 +148,7 @@ bool zset_packed_put(struct packed *packed, struct bytes member, double score, m
     if (place == packed->len) return zset_packed_add(packed, member, score, at);
     packed_get(packed, place, &old);
     if (zset_packed_score(&old) != score) return move(packed, place, member, score, at);
-    return zset_packed_expire(packed, place, at); /* 0 stays 0 where -0 is put, as in the table */
-}
-
-bool zset_packed_expire(struct packed *packed, uint32_t place, msec at)
-{
-    struct packed_record record;
-    packed_get(packed, place, &record);
-    record.at = at;
-    if (!packed_fits_instead(packed, place, &record)) return false;
-    packed_replace(packed, place, &record);
-    return true;
+    return packed_expire(packed, place, at); /* 0 stays 0 where -0 is put, as in the table */
 }
 
 /* ---- self-check ----------------------------------------------------------------------------- */

@@ -46,8 +46,6 @@ size_t zset_packed_below_score(const struct packed *packed, double score, bool o
 size_t zset_packed_below_member(const struct packed *packed, struct bytes member, bool or_equal);
 /* Puts a member that is known not to be there. */
 bool zset_packed_add(struct packed *packed, struct bytes member, double score, msec at);
-/* As zset_expire, of the record at this place. */
-bool zset_packed_expire(struct packed *packed, uint32_t place, msec at);
 void zset_packed_check(const struct packed *packed);
 
 #endif
