@@ -61,6 +61,8 @@ void ranked_drop(struct ranked *ranked); /* frees the tree, not the members; O(n
 
 void ranked_add(struct ranked *ranked, struct ranked_member *m);    /* must be absent */
 void ranked_remove(struct ranked *ranked, struct ranked_member *m); /* must be present */
+/* Gives a member that is in the tree another score. */
+void ranked_move(struct ranked *ranked, struct ranked_member *m, double score);
 /* The member has been copied, score and bytes, from `old` to `now`; `old` is not freed yet.
  * O(log n) */
 void ranked_moved(struct ranked *ranked, const struct ranked_member *old,
@@ -75,11 +77,17 @@ size_t ranked_below_score(const struct ranked *ranked, double score, bool or_equ
 /* The same by member bytes, where all scores are equal (the lex ranges). */
 size_t ranked_below_member(const struct ranked *ranked, struct bytes member, bool or_equal);
 
+/* For looking ahead: asks for the memory of the leaf where a member of this score stands, or would.
+ * Only what leads there is waited for. O(log n) */
+void ranked_hint(const struct ranked *ranked, double score);
+
 /* Stands on a rank and steps from it in either direction; from a rank past the end, and after a
  * step past either end, there is only NULL. The tree must not change meanwhile. */
 struct ranked_iter {
-    const struct ranked_node *leaf;
-    int index;
+    const struct ranked *ranked;
+    const struct ranked_node *leaf; /* NULL: nothing left */
+    unsigned index;
+    size_t before; /* members before this leaf */
 };
 void ranked_iter_at(struct ranked_iter *iter, const struct ranked *ranked, size_t rank);
 struct ranked_member *ranked_iter_next(struct ranked_iter *iter); /* returns, then steps on */

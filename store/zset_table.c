@@ -75,10 +75,7 @@ static struct ranked_member *member_with_room(struct zset_table *table, struct r
 static void member_move(struct zset_table *table, struct ranked_member *m, double score)
 {
     /* -0 and 0 are the same place and, as in Redis, the same score. */
-    if (m->score == score) return;
-    ranked_remove(&table->ranked, m);
-    m->score = score;
-    ranked_add(&table->ranked, m);
+    if (m->score != score) ranked_move(&table->ranked, m, score);
 }
 
 /* ---- the table ---- */

@@ -1,0 +1,156 @@
+/* ranked_node: see ranked_node.h. Knows how items stand in a node and what a parent says of its
+ * children; refuses to know the order of members and when a tree is to be reshaped. */
+#include "store/ranked_node.h"
+
+#include <string.h>
+
+#include "store/ensure.h"
+#include "store/mem.h"
+
+/* --- items --- */
+
+void ranked_node_set_first(struct ranked_node *parent, unsigned i)
+{
+    const struct ranked_node *child = ranked_node_child(parent, i);
+    ranked_node_set(parent, i, child->scores[0], ranked_node_member(child, 0));
+}
+
+void ranked_node_copy(struct ranked_node *to, unsigned at, const struct ranked_node *from,
+                      unsigned i, unsigned n)
+{
+    memmove(to->scores + at, from->scores + i, n * sizeof(double));
+    memmove(ranked_node_members(to) + at, ranked_node_members(from) + i,
+            n * sizeof(struct pointer48));
+    if (to->height == 0) return;
+    memmove(ranked_node_children(to) + at, ranked_node_children(from) + i,
+            n * sizeof(struct pointer48));
+    memmove(ranked_node_counts(to) + at, ranked_node_counts(from) + i, n * sizeof(uint32_t));
+}
+
+void ranked_node_open_gap(struct ranked_node *node, unsigned i)
+{
+    ensure(node->count < node->cap, "node of %u is full", node->cap);
+    ranked_node_copy(node, i + 1, node, i, node->count - i);
+    node->count++;
+}
+
+void ranked_node_close_gap(struct ranked_node *node, unsigned i)
+{
+    node->count--;
+    ranked_node_copy(node, i, node, i + 1, node->count - i);
+}
+
+/* --- nodes --- */
+
+static unsigned cap_for(unsigned count)
+{
+    return (count + RANKED_STEP - 1) / RANKED_STEP * RANKED_STEP;
+}
+
+struct ranked_node *ranked_node_new(struct ranked *ranked, unsigned height, unsigned count)
+{
+    unsigned cap = cap_for(count);
+    struct ranked_node *node = mem_alloc(ranked_node_size(height, cap));
+    *node = (struct ranked_node){ .cap = (uint16_t)cap, .height = (uint16_t)height };
+    ranked->bytes += ranked_node_size(height, cap);
+    return node;
+}
+
+void ranked_node_free(struct ranked *ranked, struct ranked_node *node)
+{
+    ranked->bytes -= ranked_node_size(node->height, node->cap);
+    mem_free(node);
+}
+
+struct ranked_node *ranked_node_fit(struct ranked *ranked, struct ranked_node *node, unsigned count)
+{
+    if (cap_for(count) == node->cap) return node;
+    struct ranked_node *fitting = ranked_node_new(ranked, node->height, count);
+    ranked_node_copy(fitting, 0, node, 0, node->count);
+    fitting->count = node->count;
+    ranked_node_free(ranked, node);
+    return fitting;
+}
+
+struct ranked_node *ranked_node_fit_child(struct ranked *ranked, struct ranked_node *parent,
+                                          unsigned i, unsigned count)
+{
+    struct ranked_node *child = ranked_node_fit(ranked, ranked_node_child(parent, i), count);
+    ranked_node_set_child(parent, i, child);
+    return child;
+}
+
+/* --- neighbours --- */
+
+/* The members below n items from i on. */
+static uint32_t weight(const struct ranked_node *node, unsigned i, unsigned n)
+{
+    if (node->height == 0) return n;
+    uint32_t total = 0;
+    for (; n > 0; n--)
+        total += ranked_node_counts(node)[i++];
+    return total;
+}
+
+/* Moves n items from the front of child i + 1 to the end of child i. */
+static void shift_left(struct ranked *ranked, struct ranked_node *parent, unsigned i, unsigned n)
+{
+    struct ranked_node *left = ranked_node_child(parent, i);
+    struct ranked_node *right = ranked_node_child(parent, i + 1);
+    uint32_t moved = weight(right, 0, n);
+    left = ranked_node_fit_child(ranked, parent, i, left->count + n);
+    ranked_node_copy(left, left->count, right, 0, n);
+    left->count = (uint16_t)(left->count + n);
+    right->count = (uint16_t)(right->count - n);
+    ranked_node_copy(right, 0, right, n, right->count);
+    ranked_node_counts(parent)[i] += moved;
+    ranked_node_counts(parent)[i + 1] -= moved;
+    if (right->count == 0) return;
+    ranked_node_fit_child(ranked, parent, i + 1, right->count);
+    ranked_node_set_first(parent, i + 1);
+}
+
+/* Moves n items from the end of child i to the front of child i + 1. */
+static void shift_right(struct ranked *ranked, struct ranked_node *parent, unsigned i, unsigned n)
+{
+    struct ranked_node *left = ranked_node_child(parent, i);
+    struct ranked_node *right = ranked_node_child(parent, i + 1);
+    right = ranked_node_fit_child(ranked, parent, i + 1, right->count + n);
+    left->count = (uint16_t)(left->count - n);
+    uint32_t moved = weight(left, left->count, n);
+    ranked_node_copy(right, n, right, 0, right->count);
+    ranked_node_copy(right, 0, left, left->count, n);
+    right->count = (uint16_t)(right->count + n);
+    ranked_node_fit_child(ranked, parent, i, left->count);
+    ranked_node_counts(parent)[i] -= moved;
+    ranked_node_counts(parent)[i + 1] += moved;
+    ranked_node_set_first(parent, i + 1);
+}
+
+void ranked_node_level_out(struct ranked *ranked, struct ranked_node *parent, unsigned i)
+{
+    unsigned left = ranked_node_child(parent, i)->count;
+    unsigned right = ranked_node_child(parent, i + 1)->count;
+    if (left > right)
+        shift_right(ranked, parent, i, (left - right) / 2);
+    else
+        shift_left(ranked, parent, i, (right - left) / 2);
+}
+
+void ranked_node_split(struct ranked *ranked, struct ranked_node *parent, unsigned i, unsigned keep)
+{
+    struct ranked_node *left = ranked_node_child(parent, i);
+    unsigned moving = left->count - keep;
+    ranked_node_open_gap(parent, i + 1);
+    ranked_node_set_child(parent, i + 1, ranked_node_new(ranked, left->height, moving));
+    ranked_node_counts(parent)[i + 1] = 0;
+    shift_right(ranked, parent, i, moving);
+}
+
+void ranked_node_merge(struct ranked *ranked, struct ranked_node *parent, unsigned i)
+{
+    struct ranked_node *right = ranked_node_child(parent, i + 1);
+    shift_left(ranked, parent, i, right->count);
+    ranked_node_close_gap(parent, i + 1);
+    ranked_node_free(ranked, right);
+}
