@@ -161,7 +161,7 @@ static inline uint32_t half_at(const char *p)
 }
 
 /* Whoever has the same tag nearly always has the same key, and that is mostly a word or two: loads
- * that overlap take a third of the time of a call. */
+ * that overlap spare it a call. */
 static inline bool same_text(const char *a, const char *b, size_t len)
 {
     enum { WORD = 8, HALF = 4, WORDS = 4 };
@@ -268,11 +268,11 @@ static void merge_one(struct dict *dict)
     struct dict_bucket *low = bucket_at(dict, last - bit);
     for (unsigned i = 0, count = bucket_count(high); i < count; i++)
         add_to(dict, low, bucket_get(high, i));
-    /* For the next merge. */
-    __builtin_prefetch(high - 1);
-    __builtin_prefetch(low - 1);
     bucket_clear(high, &dict->overflow_bytes); /* its memory stays, and may be the next again */
     table_drop_last(dict);
+    /* What the next merge will need. */
+    __builtin_prefetch(bucket_at(dict, dict->buckets - 1));
+    __builtin_prefetch(bucket_at(dict, (dict->buckets - 1) & (round_size(dict) - 1)));
 }
 
 /* --- elements --- */
@@ -307,7 +307,6 @@ void *dict_hint_element(const struct dict *dict, uint64_t hash)
     }
     void *element = line_element(bucket, first_position(equal));
     __builtin_prefetch(element);
-    __builtin_prefetch((const char *)element + dict->type->reach);
     return element;
 }
 

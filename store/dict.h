@@ -19,7 +19,6 @@
 
 struct dict_type {
     struct bytes (*key)(const void *element); /* must not change while the element is in */
-    size_t reach; /* how far into an element its key goes, about: what a hint asks for; or 0 */
 };
 
 struct dict_bucket;
