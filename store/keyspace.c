@@ -8,7 +8,8 @@
 #include "store/ensure.h"
 #include "store/mem.h"
 
-enum { DRAWS = 64 }; /* for a volatile key among nodes of other keys */
+/* For a volatile key among nodes of other keys. */
+enum { DRAWS = 64, LOOKS = 1024 };
 
 static struct bytes key_of(const void *element)
 {
@@ -36,8 +37,7 @@ static msec own_deadline(const struct entry *entry)
 
 static void put_own_deadline(struct entry *entry, msec at)
 {
-    if (type_may_be_timed(entry->object.type))
-        memcpy(entry->key + entry->key_len, &at, sizeof(at));
+    if (type_may_be_timed(entry->object.type)) memcpy(entry->key + entry->key_len, &at, sizeof(at));
 }
 
 static bool is_volatile(const struct entry *entry)
@@ -203,18 +203,20 @@ struct entry *keyspace_first_due(const struct keyspace *ks, msec now)
     return ks->next_due <= now ? entry_of(first) : NULL;
 }
 
-/* A node may stand for a member that ends before its key: then the key counts by the member. */
 struct entry *keyspace_first_volatile(const struct keyspace *ks)
 {
+    struct entry *first = NULL;
     if (ks->count_volatile == 0) return NULL;
     struct agenda_walk walk;
-    struct deadline *d;
-    msec at;
     agenda_walk_begin(&walk, &ks->agenda);
-    while ((d = agenda_walk_next(&walk, &at)) != NULL && !is_volatile(entry_of(d)))
-        continue;
+    for (unsigned looks = 0; looks < DRAWS && first == NULL; looks++) {
+        msec at;
+        struct deadline *d = agenda_walk_next(&walk, &at);
+        if (d == NULL) break;
+        if (is_volatile(entry_of(d))) first = entry_of(d);
+    }
     agenda_walk_end(&walk);
-    return d == NULL ? NULL : entry_of(d);
+    return first;
 }
 
 struct dead_count {
@@ -256,24 +258,19 @@ struct entry *keyspace_random(const struct keyspace *ks, uint64_t (*next)(void *
     return dict_random(&ks->dict, next, ctx);
 }
 
+/* Nodes that stand for members alone are drawn too. Where they are nearly all, the nodes behind the
+ * last draw are looked at in turn. */
 struct entry *keyspace_random_volatile(const struct keyspace *ks, uint64_t (*next)(void *ctx),
                                        void *ctx)
 {
-    uint32_t count = agenda_count(&ks->agenda);
+    uint32_t count = agenda_count(&ks->agenda), i = 0;
     if (ks->count_volatile == 0) return NULL;
-    /* Nodes that stand for members alone are drawn too. Where they are nearly all, the nodes behind
-     * a draw are looked at in turn. */
-    uint32_t i = 0;
-    for (unsigned tries = 0; tries < DRAWS; tries++) {
-        i = (uint32_t)(next(ctx) % count);
+    for (unsigned looks = 0; looks < DRAWS + LOOKS; looks++) {
+        i = (uint32_t)((looks < DRAWS ? next(ctx) : i + UINT64_C(1)) % count);
         struct entry *entry = entry_of(agenda_nth(&ks->agenda, i));
         if (is_volatile(entry)) return entry;
     }
-    for (;;) {
-        i = (i + 1) % count;
-        struct entry *entry = entry_of(agenda_nth(&ks->agenda, i));
-        if (is_volatile(entry)) return entry;
-    }
+    return NULL;
 }
 
 struct scan {

@@ -76,10 +76,11 @@ bool entry_dead(const struct keyspace *ks, const struct entry *entry, msec now);
 size_t keyspace_count_alive(const struct keyspace *ks, msec now);    /* O(1 + dead) */
 size_t keyspace_count_volatile(const struct keyspace *ks, msec now); /* alive, with a deadline */
 struct entry *keyspace_random(const struct keyspace *ks, uint64_t (*next)(void *ctx), void *ctx);
-/* The one with the earliest deadline of its own, or NULL. Keys that have only members with earlier
- * ones are passed over: O(passed log passed). */
+/* The one with a deadline of its own that has something to do first. NULL: there is none, or only
+ * behind many keys that have deadlines for their members alone. O(1) */
 struct entry *keyspace_first_volatile(const struct keyspace *ks);
-/* One with a deadline of its own; NULL: there is none. */
+/* One with a deadline of its own. NULL: there is none; or so few among thousands of keys that have
+ * deadlines for their members alone that another draw may find one. O(1) */
 struct entry *keyspace_random_volatile(const struct keyspace *ks, uint64_t (*next)(void *ctx),
                                        void *ctx);
 /* As dict_scan; the visitor sees dead entries too. */

@@ -96,6 +96,33 @@ START_TEST(what_dies_first_goes_first_in_any_database)
 }
 END_TEST
 
+static void add_with_member(const char *key, msec at)
+{
+    struct txn *txn = world_begin(&world);
+    struct entry *entry = txn_create(txn, text(key), TYPE_SET);
+    txn_set_add(txn, entry, text("member"), (struct lifetime){ LIFE_SET, at });
+    world_commit(&world);
+}
+
+START_TEST(keys_of_which_only_members_end_are_spared_however_many_they_are)
+{
+    const enum evict_policy policies[] = { EVICT_VOLATILE_LRU, EVICT_VOLATILE_TTL };
+    for (size_t i = 0; i < sizeof(policies) / sizeof(policies[0]); i++) {
+        world_init(&world);
+        for (int n = 0; n < 300; n++) {
+            char name[16];
+            snprintf(name, sizeof(name), "set%d", n);
+            add_with_member(name, world.now + 1000 + n);
+        }
+        world_set(&world, "mortal", "v", world.now + 5000);
+        ck_assert(evict(policies[i]));
+        ck_assert(!world_has(&world, "mortal"));
+        ck_assert(!evict(policies[i]));
+        world_drop(&world);
+    }
+}
+END_TEST
+
 START_TEST(without_a_policy_nothing_goes)
 {
     world_init(&world);
@@ -112,6 +139,7 @@ Suite *test_suite(void)
         the_least_often_used_key_goes_first_and_use_is_forgotten_with_time,
         volatile_policies_spare_keys_without_a_deadline,
         what_dies_first_goes_first_in_any_database,
+        keys_of_which_only_members_end_are_spared_however_many_they_are,
         without_a_policy_nothing_goes,
         NULL,
     };
