@@ -1,7 +1,9 @@
 /* mem: the only malloc of the store and the daemon.
  * Knows how many bytes are out, by the usable size of each block; refuses to know what for.
  *
- * The standard names are jemalloc's when the program is linked with it. */
+ * Small blocks are the pool's, in every build: a general allocator rounds them to 16 bytes and
+ * serves threads that are not here. The others are malloc's, which is jemalloc's when the program
+ * is linked with it. */
 #include "store/mem.h"
 
 #include <malloc.h>
@@ -12,8 +14,20 @@
 #include <unistd.h>
 
 #include "store/ensure.h"
+#include "store/pool.h"
 
 enum { LINE = 64 };
+
+/* Up to which size blocks are the pool's: none where each has to be malloc's to be watched. */
+#ifndef __has_feature
+#define __has_feature(name) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer) ||                           \
+    __has_feature(memory_sanitizer)
+enum { SMALL = 0 };
+#else
+enum { SMALL = POOL_LARGEST };
+#endif
 
 /* Present only when jemalloc is linked in. */
 int mallctl(const char *name, void *old, size_t *old_len, void *new, size_t new_len)
@@ -27,64 +41,50 @@ const char *malloc_conf = "oversize_threshold:0";
 static struct mem_hooks foreign; /* all NULL: our own allocator */
 static void (*on_exhausted)(size_t wanted);
 static size_t used, peak;
+static size_t small = SMALL;      /* 0 with a foreign allocator */
 static uint64_t tries_to_failure; /* 0: no fault is injected */
 
-static void *block_resize(void *old, size_t size)
+static bool is_small(size_t size)
 {
-    if (size == 0) size = 1; /* realloc(p, 0) may free */
-    if (foreign.resize != NULL) return foreign.resize(old, size);
-    return old == NULL ? malloc(size) : realloc(old, size);
+    return size - 1 < small; /* and a block of no bytes is none of the pool's */
+}
+
+static size_t pool_words(size_t size)
+{
+    return (size + POOL_WORD - 1) / POOL_WORD;
 }
 
 static size_t block_size(const void *p)
 {
+    if (pool_owns(p)) return pool_block_size(p);
     if (foreign.size != NULL) return foreign.size(p);
     return malloc_usable_size((void *)(uintptr_t)p);
 }
 
-static void *count_in(void *p)
+static void *count_in(void *p, size_t size)
 {
-    used += block_size(p);
+    used += size;
     if (used > peak) peak = used;
     return p;
 }
 
-static void *resize_counted(void *old, size_t size)
+/* --- blocks that are not the pool's --- */
+
+static void *large_resize(void *old, size_t size)
 {
     size_t before = mem_size(old);
-    void *p = block_resize(old, size);
+    void *p;
+    if (size == 0) size = 1; /* realloc(p, 0) may free */
+    if (foreign.resize != NULL)
+        p = foreign.resize(old, size);
+    else
+        p = old == NULL ? malloc(size) : realloc(old, size);
     if (p == NULL) return NULL;
     used -= before;
-    return count_in(p);
+    return count_in(p, block_size(p));
 }
 
-__attribute__((noreturn)) static void exhausted(size_t wanted)
-{
-    if (on_exhausted != NULL) on_exhausted(wanted);
-    fprintf(stderr, "out of memory: %zu bytes wanted, %zu in use\n", wanted, used);
-    abort();
-}
-
-void *mem_alloc(size_t size)
-{
-    void *p = block_resize(NULL, size);
-    if (p == NULL) exhausted(size);
-    return count_in(p);
-}
-
-void *mem_zalloc(size_t size)
-{
-    return memset(mem_alloc(size), 0, size);
-}
-
-void *mem_realloc(void *old, size_t size)
-{
-    void *p = resize_counted(old, size);
-    if (p == NULL) exhausted(size);
-    return p;
-}
-
-void mem_free(void *p)
+__attribute__((noinline)) static void large_free(void *p)
 {
     if (p == NULL) return;
     used -= block_size(p);
@@ -94,13 +94,94 @@ void mem_free(void *p)
         free(p);
 }
 
+/* --- blocks --- */
+
+__attribute__((noreturn, cold)) static void exhausted(size_t wanted)
+{
+    if (on_exhausted != NULL) on_exhausted(wanted);
+    fprintf(stderr, "out of memory: %zu bytes wanted, %zu in use\n", wanted, used);
+    abort();
+}
+
+/* NULL when it is not small, or the pool has no addresses or memory for it. */
+static void *small_new(size_t size)
+{
+    if (!is_small(size)) return NULL;
+    void *p = pool_alloc(pool_words(size));
+    return p == NULL ? NULL : count_in(p, pool_words(size) * POOL_WORD);
+}
+
+/* NULL when there is none. */
+static void *block_new(size_t size)
+{
+    void *p = small_new(size);
+    return p != NULL ? p : large_resize(NULL, size);
+}
+
+static void *block_move(void *old, size_t size)
+{
+    size_t before = mem_size(old);
+    void *p = block_new(size);
+    if (p == NULL) return NULL;
+    memcpy(p, old, before < size ? before : size);
+    mem_free(old);
+    return p;
+}
+
+static void *block_resize(void *old, size_t size)
+{
+    if (old == NULL) return block_new(size);
+    if (!pool_owns(old)) return is_small(size) ? block_move(old, size) : large_resize(old, size);
+    if (is_small(size) && pool_words(size) * POOL_WORD == pool_block_size(old)) return old;
+    return block_move(old, size);
+}
+
+__attribute__((noinline)) static void *alloc_new(size_t size)
+{
+    void *p = block_new(size);
+    if (p == NULL) exhausted(size);
+    return p;
+}
+
+/* What was freed just now is at hand; nothing else is done here, so that no register is saved. */
+void *mem_alloc(size_t size)
+{
+    void *p = is_small(size) ? pool_reuse(pool_words(size)) : NULL;
+    return p != NULL ? count_in(p, pool_words(size) * POOL_WORD) : alloc_new(size);
+}
+
+void *mem_zalloc(size_t size)
+{
+    return memset(mem_alloc(size), 0, size);
+}
+
+void *mem_realloc(void *old, size_t size)
+{
+    void *p = block_resize(old, size);
+    if (p == NULL) exhausted(size);
+    return p;
+}
+
+void mem_free(void *p)
+{
+    if (!pool_owns(p)) {
+        large_free(p);
+        return;
+    }
+    used -= pool_block_size(p);
+    pool_free(p);
+}
+
+/* The pool aligns whole lines by itself. */
 void *mem_alloc_lines(size_t size)
 {
     size_t whole = (size + LINE - 1) / LINE * LINE;
     if (foreign.resize != NULL) return mem_alloc(whole);
-    void *p = aligned_alloc(LINE, whole);
+    void *p = small_new(whole);
+    if (p != NULL) return p;
+    p = aligned_alloc(LINE, whole);
     if (p == NULL) exhausted(whole);
-    return count_in(p);
+    return count_in(p, block_size(p));
 }
 
 static bool fault_injected(void)
@@ -115,7 +196,7 @@ void *mem_try_alloc(size_t size)
 
 void *mem_try_realloc(void *old, size_t size)
 {
-    return fault_injected() ? NULL : resize_counted(old, size);
+    return fault_injected() ? NULL : block_resize(old, size);
 }
 
 void mem_fail_try(uint64_t nth)
@@ -126,6 +207,16 @@ void mem_fail_try(uint64_t nth)
 size_t mem_size(const void *p)
 {
     return p == NULL ? 0 : block_size(p);
+}
+
+bool mem_sparse(const void *p)
+{
+    return pool_owns(p) && pool_sparse(p);
+}
+
+size_t mem_pool_waste(void)
+{
+    return pool_committed() - pool_used();
 }
 
 size_t mem_used(void)
@@ -147,6 +238,7 @@ void mem_use(const struct mem_hooks *hooks)
 {
     ensure(used == 0, "%zu bytes are out already", used);
     foreign = hooks != NULL ? *hooks : (struct mem_hooks){ 0 };
+    small = hooks != NULL ? 0 : SMALL;
 }
 
 void mem_on_exhausted(void (*handler)(size_t wanted))
@@ -179,6 +271,7 @@ size_t mem_resident(void)
 
 void mem_purge(void)
 {
+    pool_purge();
     if (mallctl != NULL)
         mallctl("arena.4096.purge", NULL, NULL, NULL, 0); /* 4096: all arenas */
     else

@@ -5,10 +5,12 @@
 #ifndef STORE_MEM_H
 #define STORE_MEM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Never NULL: without memory the handler is called, and then the process ends. */
+/* Blocks are aligned to 8 bytes; one of 16, 32 or 64 lies in one cache line.
+ * Never NULL: without memory the handler is called, and then the process ends. */
 void *mem_alloc(size_t size);
 void *mem_zalloc(size_t size);
 void *mem_realloc(void *old, size_t size);
@@ -22,6 +24,15 @@ void *mem_try_realloc(void *old, size_t size);
 
 size_t mem_size(const void *p); /* bytes that the block really holds; 0 for NULL */
 size_t mem_used(void);
+
+/* --- moving blocks together ---
+ * Small blocks that have been freed here and there leave memory that nobody else can have. Who
+ * walks over blocks, copies each for which mem_sparse() is true into a new one and frees it, gives
+ * it back. Walks until one has moved nothing come to an end, at less than 64 KiB unused per size
+ * of block and a few MiB in all; changes between them only make it more. */
+bool mem_sparse(const void *p);
+size_t mem_pool_waste(void); /* bytes that small blocks keep from the system and don't use */
+
 size_t mem_peak(void);
 void mem_reset_peak(void);
 size_t mem_resident(void); /* bytes of the process that are in memory; 0: unknown */

@@ -75,6 +75,61 @@ START_TEST(lines_begin_on_a_cache_line)
 }
 END_TEST
 
+START_TEST(a_block_goes_from_size_to_size_with_what_is_in_it)
+{
+    char *p = NULL;
+    size_t before = mem_used();
+    for (size_t size = 1; size < 5000; size += 1 + size / 7) {
+        p = mem_realloc(p, size);
+        memset(p, (int)(size % 100), size);
+        char *q = mem_realloc(p, 5001 - size);
+        for (size_t i = 0; i < size && i < 5001 - size; i++)
+            ck_assert_int_eq(q[i], (int)(size % 100));
+        ck_assert_uint_eq(mem_used(), before + mem_size(q));
+        p = q;
+    }
+    mem_free(p);
+    ck_assert_uint_eq(mem_used(), before);
+}
+END_TEST
+
+/* Every other of many blocks is freed; the rest moves together. */
+START_TEST(memory_between_blocks_is_had_back_by_moving_them)
+{
+    enum { BLOCKS = 40000 };
+    static void *blocks[BLOCKS];
+    for (size_t i = 0; i < BLOCKS; i++)
+        blocks[i] = mem_alloc(100);
+    for (size_t i = 0; i < BLOCKS; i += 2)
+        mem_free(blocks[i]);
+    size_t waste = mem_pool_waste(), moved = 0;
+    for (size_t walk = 0; walk < 3; walk++) {
+        for (size_t i = 1; i < BLOCKS; i += 2) {
+            if (!mem_sparse(blocks[i])) continue;
+            void *p = mem_alloc(100);
+            mem_free(blocks[i]);
+            blocks[i] = p;
+            moved++;
+        }
+    }
+    mem_purge();
+    /* Without a pool nobody knows, and nothing is sparse. */
+    ck_assert_uint_le(mem_pool_waste(), waste / 10);
+    ck_assert(moved == 0 || moved > BLOCKS / 8);
+    for (size_t i = 1; i < BLOCKS; i += 2)
+        mem_free(blocks[i]);
+}
+END_TEST
+
+START_TEST(only_small_blocks_are_sparse)
+{
+    void *large = mem_alloc(100000);
+    ck_assert(!mem_sparse(large));
+    ck_assert(!mem_sparse(NULL));
+    mem_free(large);
+}
+END_TEST
+
 START_TEST(peak_stays_until_it_is_reset)
 {
     mem_reset_peak();
@@ -201,6 +256,9 @@ Suite *test_suite(void)
         zalloc_gives_zeros,
         blocks_of_no_bytes_are_blocks_too,
         lines_begin_on_a_cache_line,
+        a_block_goes_from_size_to_size_with_what_is_in_it,
+        memory_between_blocks_is_had_back_by_moving_them,
+        only_small_blocks_are_sparse,
         peak_stays_until_it_is_reset,
         the_nth_try_fails_and_only_that_one,
         a_fault_can_be_called_off,

@@ -1,0 +1,370 @@
+/* pool: blocks of up to 1 KiB, in classes of 8 bytes, out of slabs that hold one class each.
+ * Knows blocks and how full each slab is; refuses to know what is in a block and who counts them.
+ *
+ * Places: a slab of a class is the current one, or full, or in the class's ring for its sixteenth
+ * of fullness, or being emptied: for its own class's sake (leaving) or for its step's (vacated).
+ * Invariant: as long as only blocks of slabs that are being emptied move, the others of the class
+ * have room for all of them, or the other steps have a free slab for each. */
+#include "store/pool.h"
+
+#include "store/ensure.h"
+
+enum {
+    BINS = 16,
+    /* Where a slab is: in ring 1 to BINS, or ... */
+    NOWHERE = 0, /* of no class */
+    LEAVING = BINS + 1,
+    CURRENT, /* from here on in no ring */
+    FULL,
+    VACATED,
+    SLAB_WORDS = SLAB_BYTES / POOL_WORD,
+    /* Steps are emptied when no more than one slab in so many is still leaving. */
+    LEAVING_SHIFT = 4,
+};
+
+_Static_assert(sizeof(struct slab) == RING_ROW, "slabs are rows of a ring's table");
+
+struct pool_class {
+    struct slab *slab; /* the current one; full and of no blocks when there is none */
+    char *memory;      /* its own, less a word */
+    size_t end;        /* words that its blocks fill */
+    size_t blocks;     /* in use, or recent */
+    size_t leaving;    /* of these in slabs that are being emptied */
+    size_t staying;    /* slabs that are not */
+    struct rings places;
+};
+
+static struct slab no_slab; /* nothing is written to it */
+static struct pool_class classes[POOL_CLASSES] = {
+    [0 ... POOL_CLASSES - 1] = { .slab = &no_slab },
+};
+static size_t leaving_slabs;
+
+struct pool_recent pool_recent[POOL_CLASSES] __attribute__((aligned(64)));
+
+static struct slab *slab_at(uint32_t number)
+{
+    return (struct slab *)slab_range.rows + number;
+}
+
+static uint32_t number_of(const struct slab *slab)
+{
+    return (uint32_t)(slab - (const struct slab *)slab_range.rows);
+}
+
+static struct pool_class *class_of(const struct slab *slab)
+{
+    return &classes[slab->words];
+}
+
+/* --- places --- */
+
+static bool in_ring(unsigned place)
+{
+    return place >= 1 && place <= LEAVING;
+}
+
+static bool is_staying(unsigned place)
+{
+    return place != NOWHERE && place != LEAVING && place != VACATED;
+}
+
+static bool is_going(unsigned place)
+{
+    return place == LEAVING || place == VACATED;
+}
+
+static unsigned bin_of(const struct slab *slab)
+{
+    return slab->used == slab->room ? FULL : 1 + slab->used * (unsigned)BINS / slab->room;
+}
+
+/* The fewest blocks with which a slab is in this place; those being emptied are always watched. */
+static unsigned floor_of(unsigned place, unsigned room)
+{
+    if (place == NOWHERE || place == CURRENT) return 0;
+    if (place > BINS) return room;
+    return place == 1 ? 1 : ((place - 1) * room + BINS - 1) / BINS;
+}
+
+static void slab_put(struct slab *slab, unsigned place)
+{
+    struct pool_class *class = class_of(slab);
+    unsigned old = slab->place;
+    if (place == old) return;
+    if (in_ring(old)) ring_remove(&class->places, old, slab_range.rows, number_of(slab));
+    if (in_ring(place)) ring_append(&class->places, place, slab_range.rows, number_of(slab));
+    class->staying += is_staying(place);
+    class->staying -= is_staying(old);
+    class->leaving += is_going(place) ? slab->used : 0u;
+    class->leaving -= is_going(old) ? slab->used : 0u;
+    leaving_slabs += place == LEAVING;
+    leaving_slabs -= old == LEAVING;
+    slab->place = (uint8_t)place;
+    slab->recycles = is_staying(place);
+    slab->floor = (uint16_t)floor_of(place, slab->room);
+}
+
+static void make_current(struct pool_class *class, struct slab *slab)
+{
+    slab_put(slab, CURRENT);
+    class->slab = slab;
+    class->end = (size_t)slab->room * slab->words;
+    class->memory = (char *)slab_range.base + (size_t)number_of(slab) * SLAB_BYTES - POOL_WORD;
+}
+
+/* Nothing is in the slab any more. */
+static void slab_dissolve(struct slab *slab)
+{
+    slab_put(slab, NOWHERE);
+    *slab = (struct slab){ .place = NOWHERE };
+    slabs_give(number_of(slab));
+}
+
+static void retire_current(struct pool_class *class)
+{
+    struct slab *slab = class->slab;
+    if (slab == &no_slab) return;
+    class->slab = &no_slab;
+    class->end = 0;
+    if (slab->used == 0)
+        slab_dissolve(slab);
+    else
+        slab_put(slab, bin_of(slab));
+}
+
+/* --- allocating --- */
+
+static struct slab *slab_with_room(const struct pool_class *class)
+{
+    if (class->places.filled == 0) return NULL;
+    /* Who leaves comes back before there is a new one. */
+    uint64_t bins = class->places.filled & ((UINT64_C(1) << LEAVING) - 1);
+    unsigned place = bins != 0 ? 63 - (unsigned)__builtin_clzll(bins) : LEAVING;
+    return slab_at(class->places.first[place]);
+}
+
+static struct slab *slab_new(size_t words)
+{
+    struct slab_set back;
+    if (slabs_stay(&back))
+        for (unsigned i = 0; i < STEP_SLABS; i++)
+            if (back.taken >> i & 1)
+                slab_put(slab_at(back.first + i), bin_of(slab_at(back.first + i)));
+    uint32_t number = slabs_take();
+    if (number == SLAB_NONE) return NULL;
+    struct slab *slab = slab_at(number);
+    slab->words = (uint16_t)words;
+    slab->room = (uint16_t)(SLAB_WORDS / words);
+    return slab;
+}
+
+static bool next_slab(struct pool_class *class, size_t words)
+{
+    retire_current(class);
+    struct slab *slab = slab_with_room(class);
+    if (slab == NULL) slab = slab_new(words);
+    if (slab == NULL) return false;
+    make_current(class, slab);
+    return true;
+}
+
+static void *block_at(const struct pool_class *class, size_t at)
+{
+    return class->memory + at * POOL_WORD;
+}
+
+void *pool_alloc_slab(size_t words)
+{
+    struct pool_class *class = &classes[words];
+    struct slab *slab = class->slab;
+    if (slab->free == 0 && slab->fresh >= class->end) {
+        if (!next_slab(class, words)) return NULL;
+        slab = class->slab;
+    }
+    slab->used++;
+    class->blocks++;
+    if (slab->free != 0) {
+        uint16_t *block = block_at(class, slab->free);
+        slab->free = *block;
+        /* It is elsewhere in the slab, and not in the cache: for the next one who comes. */
+        __builtin_prefetch(block_at(class, slab->free), 1);
+        return block;
+    }
+    slab->fresh = (uint16_t)(slab->fresh + words);
+    return block_at(class, slab->fresh - words + 1);
+}
+
+/* --- freeing --- */
+
+static void slab_left(struct slab *slab)
+{
+    bool going = is_going(slab->place);
+    if (going) class_of(slab)->leaving--;
+    if (slab->used == 0)
+        slab_dissolve(slab);
+    else if (!going)
+        slab_put(slab, bin_of(slab));
+}
+
+void pool_free_slab(struct slab *slab, void *block)
+{
+    ensure(slab->used != 0, "freed twice: of %u words, in place %u", slab->words, slab->place);
+    *(uint16_t *)block = slab->free;
+    slab->free = (uint16_t)(((uintptr_t)block & (SLAB_BYTES - 1)) / POOL_WORD + 1);
+    class_of(slab)->blocks--;
+    if (slab->used-- <= slab->floor) slab_left(slab);
+}
+
+static void flush_recent(size_t words)
+{
+    struct pool_recent *recent = &pool_recent[words];
+    while (recent->count > 0) {
+        void *block = recent->blocks[--recent->count];
+        pool_free_slab(pool_slab_of(block), block);
+    }
+}
+
+/* --- emptying --- */
+
+/* The emptier half of a class leaves as long as the rest has room for it. */
+static bool leaves_class(struct slab *slab)
+{
+    struct pool_class *class = class_of(slab);
+    if (slab->place == FULL) return false;
+    if (class->slab->used < slab->used) retire_current(class);
+    if (slab->place == CURRENT) return false;
+    size_t blocks = class->blocks - class->leaving;
+    size_t others = (class->staying - 1) * slab->room;
+    if (blocks + class->leaving > others) return false;
+    if (slab->used * class->staying > blocks) return false;
+    slab_put(slab, LEAVING);
+    flush_recent(slab->words);
+    return true;
+}
+
+static bool leaves_step(const struct slab *slab)
+{
+    struct slab_set going;
+    if (leaving_slabs > slabs_taken() >> LEAVING_SHIFT) return false;
+    if (!slabs_vacate(number_of(slab), &going)) return false;
+    for (unsigned i = 0; i < STEP_SLABS; i++) {
+        struct slab *one = slab_at(going.first + i);
+        if ((going.taken >> i & 1) == 0) continue;
+        flush_recent(one->words);
+        if (one->place == CURRENT) retire_current(class_of(one));
+        if (one->place != NOWHERE) slab_put(one, VACATED);
+    }
+    return true;
+}
+
+bool pool_sparse(const void *block)
+{
+    struct slab *slab = pool_slab_of(block);
+    return is_going(slab->place) || leaves_class(slab) || leaves_step(slab);
+}
+
+/* --- figures --- */
+
+size_t pool_used(void)
+{
+    size_t words = 0;
+    for (size_t i = 1; i < POOL_CLASSES; i++)
+        words += i * (classes[i].blocks - pool_recent[i].count);
+    return words * POOL_WORD;
+}
+
+size_t pool_committed(void)
+{
+    return slabs_committed();
+}
+
+void pool_purge(void)
+{
+    for (size_t words = 1; words < POOL_CLASSES; words++) {
+        flush_recent(words);
+        if (classes[words].slab->used == 0) retire_current(&classes[words]);
+    }
+    slabs_purge();
+}
+
+/* --- checking --- */
+
+static void check_free_list(uint32_t number, const struct slab *slab)
+{
+    const char *memory = (const char *)slab_range.base + (size_t)number * SLAB_BYTES - POOL_WORD;
+    unsigned count = 0, never = slab->room - slab->fresh / (unsigned)slab->words;
+    for (unsigned at = slab->free; at != 0;
+         at = *(const uint16_t *)(const void *)(memory + (size_t)at * POOL_WORD)) {
+        ensure((at - 1) % slab->words == 0 && at - 1 < slab->fresh, "%u in slab %u", at, number);
+        ensure(count++ < slab->room, "slab %u goes round", number);
+    }
+    ensure(slab->used + count + never == slab->room, "slab %u: %u, %u and %u of %u", number,
+           slab->used, count, never, slab->room);
+}
+
+static void check_place(uint32_t number, const struct slab *slab)
+{
+    const struct pool_class *class = class_of(slab);
+    ensure((slab->place == CURRENT) == (class->slab == slab), "slab %u", number);
+    ensure(slab->floor == floor_of(slab->place, slab->room), "slab %u", number);
+    if (slab->place != CURRENT && !is_going(slab->place))
+        ensure(slab->place == bin_of(slab), "slab %u of %u in %u", number, slab->used, slab->place);
+    ensure(slab->place == CURRENT || slab->used > 0, "slab %u", number);
+    if (!in_ring(slab->place)) return;
+    ensure(ring_filled(&class->places, slab->place), "slab %u in %u", number, slab->place);
+    ensure(ring_link_at(slab_range.rows, slab->link.next)->prev == number, "slab %u", number);
+    ensure(ring_link_at(slab_range.rows, slab->link.prev)->next == number, "slab %u", number);
+    const struct slab *next = slab_at(slab->link.next);
+    ensure(next->place == slab->place && next->words == slab->words, "slab %u", number);
+}
+
+/* What the slabs of a class say of it. */
+struct tally {
+    size_t blocks, leaving, staying;
+};
+
+static void tally_add(struct tally *tally, const struct slab *slab)
+{
+    tally->blocks += slab->used;
+    tally->leaving += is_going(slab->place) ? slab->used : 0u;
+    tally->staying += is_staying(slab->place);
+}
+
+static void check_class(size_t words, const struct tally *tally)
+{
+    const struct pool_class *class = &classes[words];
+    ensure(tally->blocks == class->blocks && tally->leaving == class->leaving &&
+               tally->staying == class->staying,
+           "class %zu: %zu blocks, %zu leaving, %zu slabs", words, tally->blocks, tally->leaving,
+           tally->staying);
+    const struct pool_recent *recent = &pool_recent[words];
+    ensure(recent->count <= POOL_RECENT && recent->count <= class->blocks, "class %zu: %zu", words,
+           recent->count);
+    for (size_t i = 0; i < recent->count; i++) {
+        const struct slab *slab = pool_slab_of(recent->blocks[i]);
+        ensure(slab->words == words && slab->recycles, "class %zu: slab %u", words,
+               number_of(slab));
+    }
+}
+
+void pool_check(void)
+{
+    struct tally tallies[POOL_CLASSES] = { 0 };
+    size_t leaving = 0;
+    slabs_check();
+    for (uint32_t number = 0; number < slabs_entered(); number++) {
+        const struct slab *slab = slab_at(number);
+        ensure((slab->place != NOWHERE) == slabs_is_taken(number), "slab %u", number);
+        ensure((slab->place != NOWHERE) == (slab->words != 0), "slab %u", number);
+        leaving += slab->place == LEAVING;
+        if (slab->place == NOWHERE) continue;
+        check_free_list(number, slab);
+        check_place(number, slab);
+        tally_add(&tallies[slab->words], slab);
+    }
+    ensure(leaving == leaving_slabs, "%zu are leaving, not %zu", leaving, leaving_slabs);
+    for (size_t words = 1; words < POOL_CLASSES; words++)
+        check_class(words, &tallies[words]);
+    ensure(no_slab.used == 0 && no_slab.free == 0 && no_slab.fresh == 0, "somebody wrote");
+}

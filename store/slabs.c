@@ -1,0 +1,361 @@
+/* slabs: pieces of 64 KiB out of one reserved range of addresses, and the memory behind them.
+ * Knows pages and their way from and to the system; refuses to know what a slab is for.
+ *
+ * Invariants: a step is in the ring of its place; a slab that is taken has memory; `partial` counts
+ * the steps in the rings 1 to 31, and `room` what is free in them. */
+#include "store/slabs.h"
+
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include "store/ensure.h"
+
+enum {
+    STEP_BYTES = STEP_SLABS * SLAB_BYTES,
+    /* Where a step is: with that many slabs taken (0: none, but it has memory), or ... */
+    FULL = STEP_SLABS, /* in no ring */
+    CLEAN,             /* entered, and without memory */
+    VACATED,           /* some are taken, and no more may be */
+    PLAIN_STEPS = 4,   /* with small pages, at the beginning */
+    SPARE_SHIFT = 5,   /* one in so many steps may be free and keep its memory */
+    SMALL_LIMIT = 4096,
+    TABLE_PAGE = 65536, /* no page is larger, nor is a table entered in smaller pieces */
+};
+#define RANGE_LARGEST  (UINT64_C(1) << 40)
+#define RANGE_SMALLEST (UINT64_C(1) << 26)
+#define ALL_TAKEN      UINT32_MAX
+
+struct step {
+    struct ring_link link;
+    uint32_t taken, backed; /* a bit per slab: given out; has memory */
+    uint8_t place;
+    bool vacated;
+    bool small; /* a part of it went back: huge pages would bring that again */
+};
+
+/* Of RING_ROW bytes, to lie in a ring's table. */
+union step_row {
+    struct step step;
+    char row[RING_ROW];
+};
+
+/* A part of the reserved range that is usable up to `ready`. */
+struct table {
+    char *at;
+    size_t size, ready;
+};
+
+struct slab_range slab_range;
+
+static struct {
+    bool tried;
+    struct table steps, rows, slabs;
+    uint32_t entered; /* steps */
+    struct rings places;
+    size_t taken, backed; /* slabs */
+    size_t partial, room; /* of the steps in the rings 1 to 31 */
+    size_t spare, small;  /* steps */
+    size_t leaving;       /* slabs taken in vacated steps */
+} all;
+
+static struct step *step_at(uint32_t number)
+{
+    return &((union step_row *)(void *)all.steps.at)[number].step;
+}
+
+static uint32_t number_of(const struct step *step)
+{
+    return (uint32_t)((const union step_row *)(const void *)step -
+                      (const union step_row *)(const void *)all.steps.at);
+}
+
+static unsigned count_bits(uint32_t bits)
+{
+    return (unsigned)__builtin_popcount(bits);
+}
+
+/* --- the range --- */
+
+static size_t round_up(size_t n, size_t unit)
+{
+    return (n + unit - 1) / unit * unit;
+}
+
+static bool table_reach(struct table *table, size_t wanted)
+{
+    if (wanted <= table->ready) return true;
+    size_t until = round_up(wanted, TABLE_PAGE);
+    if (until > table->size) return false;
+    if (mprotect(table->at + table->ready, until - table->ready, PROT_READ | PROT_WRITE) != 0)
+        return false;
+    table->ready = until;
+    return true;
+}
+
+/* Both tables and then the slabs, which begin where a step may be one huge page. */
+static bool reserve(size_t size)
+{
+    size_t steps = round_up(size / STEP_BYTES * RING_ROW, TABLE_PAGE);
+    size_t rows = round_up(size / SLAB_BYTES * RING_ROW, TABLE_PAGE);
+    size_t whole = steps + rows + size + STEP_BYTES;
+    char *at = mmap(NULL, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at == MAP_FAILED) return false;
+    char *base = at + (round_up((uintptr_t)at + steps + rows, STEP_BYTES) - (uintptr_t)at);
+    all.steps = (struct table){ .at = at, .size = steps };
+    all.rows = (struct table){ .at = at + steps, .size = rows };
+    all.slabs = (struct table){ .at = base, .size = size };
+    slab_range = (struct slab_range){ (uintptr_t)base, size, all.rows.at };
+    return true;
+}
+
+/* The most that is to be had; where addresses are limited, others need some too. */
+static void find_range(void)
+{
+    struct rlimit limit;
+    bool limited = getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+    all.tried = true;
+    for (uint64_t size = RANGE_LARGEST; size >= RANGE_SMALLEST; size /= 2)
+        if ((!limited || size <= limit.rlim_cur / 2) && reserve(size)) return;
+}
+
+static bool enter_step(void)
+{
+    uint32_t number = all.entered;
+    if (!all.tried) find_range();
+    if (!table_reach(&all.steps, (size_t)(number + 1) * RING_ROW) ||
+        !table_reach(&all.rows, (size_t)(number + 1) * STEP_SLABS * RING_ROW) ||
+        !table_reach(&all.slabs, (size_t)(number + 1) * STEP_BYTES))
+        return false;
+    /* Advice: where there are no huge pages there are small ones. */
+    if (number >= PLAIN_STEPS)
+        madvise(all.slabs.at + (size_t)number * STEP_BYTES, STEP_BYTES, MADV_HUGEPAGE);
+    step_at(number)->place = CLEAN;
+    ring_append(&all.places, CLEAN, all.steps.at, number);
+    all.entered++;
+    return true;
+}
+
+/* --- places --- */
+
+static unsigned place_of(const struct step *step)
+{
+    if (step->taken == 0) return step->backed != 0 ? 0 : CLEAN;
+    return step->vacated ? VACATED : count_bits(step->taken);
+}
+
+static bool is_partial(unsigned place)
+{
+    return place >= 1 && place < STEP_SLABS;
+}
+
+/* After any change of `taken`, `backed` or `vacated`. */
+static void step_replace(struct step *step, unsigned had)
+{
+    unsigned old = step->place, new = place_of(step), has = count_bits(step->taken);
+    all.room += is_partial(new) ? STEP_SLABS - has : 0;
+    all.room -= is_partial(old) ? STEP_SLABS - had : 0;
+    all.leaving += new == VACATED ? has : 0;
+    all.leaving -= old == VACATED ? had : 0;
+    if (new == old) return;
+    all.partial += is_partial(new);
+    all.partial -= is_partial(old);
+    all.spare += new == 0;
+    all.spare -= old == 0;
+    if (old != FULL) ring_remove(&all.places, old, all.steps.at, number_of(step));
+    if (new != FULL) ring_append(&all.places, new, all.steps.at, number_of(step));
+    step->place = (uint8_t) new;
+}
+
+static void step_set(struct step *step, uint32_t taken)
+{
+    unsigned had = count_bits(step->taken);
+    all.taken += count_bits(taken);
+    all.taken -= had;
+    all.backed += count_bits(taken & ~step->backed);
+    step->taken = taken;
+    step->backed |= taken;
+    if (taken == 0) step->vacated = false;
+    step_replace(step, had);
+}
+
+/* --- giving memory back --- */
+
+static char *slab_memory(const struct step *step, unsigned i)
+{
+    return all.slabs.at + ((size_t)number_of(step) * STEP_SLABS + i) * SLAB_BYTES;
+}
+
+static void forget(struct step *step, uint32_t slabs)
+{
+    all.backed -= count_bits(slabs);
+    step->backed &= ~slabs;
+    step_replace(step, count_bits(step->taken));
+}
+
+static void step_release(struct step *step)
+{
+    if (madvise(slab_memory(step, 0), STEP_BYTES, MADV_DONTNEED) != 0) return;
+    forget(step, step->backed);
+    if (!step->small) return;
+    madvise(slab_memory(step, 0), STEP_BYTES, MADV_HUGEPAGE);
+    step->small = false;
+    all.small--;
+}
+
+/* Each such step is a mapping of its own to the system, which has not many to give. */
+static void prefer_small_pages(struct step *step)
+{
+    if (step->small || number_of(step) < PLAIN_STEPS || all.small >= SMALL_LIMIT) return;
+    if (madvise(slab_memory(step, 0), STEP_BYTES, MADV_NOHUGEPAGE) != 0) return;
+    step->small = true;
+    all.small++;
+}
+
+static void slab_release(struct step *step, unsigned i)
+{
+    prefer_small_pages(step);
+    if (madvise(slab_memory(step, i), SLAB_BYTES, MADV_DONTNEED) != 0) return;
+    forget(step, UINT32_C(1) << i);
+}
+
+static size_t spare_limit(void)
+{
+    return 1 + (all.taken / STEP_SLABS >> SPARE_SHIFT);
+}
+
+/* --- slabs --- */
+
+static struct step *step_with_room(void)
+{
+    uint64_t partial = all.places.filled & (ALL_TAKEN - 1); /* the rings 1 to 31 */
+    if (partial != 0) return step_at(all.places.first[63 - __builtin_clzll(partial)]);
+    if (ring_filled(&all.places, 0)) return step_at(all.places.first[0]);
+    if (!ring_filled(&all.places, CLEAN) && !enter_step()) return NULL;
+    return step_at(all.places.first[CLEAN]);
+}
+
+uint32_t slabs_take(void)
+{
+    struct step *step = step_with_room();
+    if (step == NULL) return SLAB_NONE;
+    uint32_t with_memory = step->backed & ~step->taken;
+    unsigned i = (unsigned)__builtin_ctz(with_memory != 0 ? with_memory : ~step->taken);
+    step_set(step, step->taken | UINT32_C(1) << i);
+    return number_of(step) * STEP_SLABS + i;
+}
+
+void slabs_give(uint32_t slab)
+{
+    struct step *step = step_at(slab / STEP_SLABS);
+    uint32_t bit = UINT32_C(1) << slab % STEP_SLABS;
+    bool vacated = step->vacated;
+    ensure(slabs_is_taken(slab), "slab %u", slab);
+    step_set(step, step->taken & ~bit);
+    if (vacated && step->taken == 0)
+        step_release(step);
+    else if (all.spare > spare_limit())
+        step_release(step_at(all.places.first[0]));
+    else if (step->taken != 0 && all.backed > 2 * all.taken + 2 * STEP_SLABS)
+        slab_release(step, slab % STEP_SLABS);
+}
+
+void slabs_purge(void)
+{
+    while (ring_filled(&all.places, 0)) {
+        struct step *step = step_at(all.places.first[0]);
+        step_release(step);
+        if (step->place == 0) break;
+    }
+    for (uint32_t number = 0; number < all.entered; number++) {
+        struct step *step = step_at(number);
+        for (unsigned i = 0; i < STEP_SLABS; i++)
+            if ((step->backed & ~step->taken) >> i & 1) slab_release(step, i);
+    }
+}
+
+/* --- emptying steps --- */
+
+static struct slab_set taken_in(const struct step *step)
+{
+    return (struct slab_set){ number_of(step) * STEP_SLABS, step->taken };
+}
+
+bool slabs_vacate(uint32_t slab, struct slab_set *leaving)
+{
+    struct step *step = step_at(slab / STEP_SLABS);
+    if (!is_partial(step->place)) return false;
+    size_t count = count_bits(step->taken);
+    size_t elsewhere = all.room - (STEP_SLABS - count);
+    size_t taken = STEP_SLABS * all.partial - all.room;
+    if (count + all.leaving > elsewhere || count * all.partial > taken) return false;
+    *leaving = taken_in(step);
+    step->vacated = true;
+    step_replace(step, (unsigned)count);
+    return true;
+}
+
+bool slabs_stay(struct slab_set *staying)
+{
+    if (all.partial > 0 || all.spare > 0 || !ring_filled(&all.places, VACATED)) return false;
+    struct step *step = step_at(all.places.first[VACATED]);
+    *staying = taken_in(step);
+    step->vacated = false;
+    step_replace(step, count_bits(step->taken));
+    return true;
+}
+
+/* --- figures --- */
+
+size_t slabs_taken(void)
+{
+    return all.taken;
+}
+
+size_t slabs_committed(void)
+{
+    return all.backed * SLAB_BYTES;
+}
+
+uint32_t slabs_entered(void)
+{
+    return all.entered * STEP_SLABS;
+}
+
+bool slabs_is_taken(uint32_t slab)
+{
+    return slab < slabs_entered() && step_at(slab / STEP_SLABS)->taken >> slab % STEP_SLABS & 1;
+}
+
+static void check_step(uint32_t number)
+{
+    const struct step *step = step_at(number);
+    ensure(step->place == place_of(step), "step %u in %u", number, step->place);
+    ensure((step->taken & ~step->backed) == 0, "step %u: %x of %x", number, step->taken,
+           step->backed);
+    if (step->place == FULL) return;
+    const struct ring_link *link = &step->link;
+    ensure(ring_filled(&all.places, step->place), "step %u in %u", number, step->place);
+    ensure(ring_link_at(all.steps.at, link->next)->prev == number, "step %u", number);
+    ensure(ring_link_at(all.steps.at, link->prev)->next == number, "step %u", number);
+    ensure(step_at(link->next)->place == step->place, "step %u", number);
+}
+
+void slabs_check(void)
+{
+    size_t taken = 0, backed = 0, partial = 0, room = 0, spare = 0, small = 0, leaving = 0;
+    for (uint32_t number = 0; number < all.entered; number++) {
+        const struct step *step = step_at(number);
+        check_step(number);
+        taken += count_bits(step->taken);
+        backed += count_bits(step->backed);
+        partial += is_partial(step->place);
+        room += is_partial(step->place) ? STEP_SLABS - count_bits(step->taken) : 0;
+        spare += step->place == 0;
+        small += step->small;
+        leaving += step->vacated ? count_bits(step->taken) : 0;
+    }
+    ensure(taken == all.taken && backed == all.backed, "%zu of %zu", taken, backed);
+    ensure(partial == all.partial && room == all.room, "%zu in %zu", room, partial);
+    ensure(spare == all.spare && small == all.small && leaving == all.leaving, "%zu, %zu, %zu",
+           spare, small, leaving);
+}

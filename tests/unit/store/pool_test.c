@@ -1,0 +1,347 @@
+/* pool: blocks are where they should be, slabs empty, and memory goes back. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "store/pool.h"
+#include "tests/support/rng.h"
+#include "tests/support/suite.h"
+
+enum { MANY = 1000000 };
+
+struct block {
+    char *p;
+    size_t words;
+};
+
+static struct block block_new(size_t words)
+{
+    struct block block = { pool_alloc(words), words };
+    if (block.p == NULL || pool_block_size(block.p) != words * POOL_WORD)
+        ck_abort_msg("%p for %zu words", (void *)block.p, words);
+    return block;
+}
+
+/* What is written in a block, at both ends, so that blocks that overlap are found. */
+static void block_sign(const struct block *block, uint32_t mark)
+{
+    memcpy(block->p, &mark, sizeof(mark));
+    memcpy(block->p + block->words * POOL_WORD - sizeof(mark), &mark, sizeof(mark));
+}
+
+static void block_verify(const struct block *block, uint32_t mark)
+{
+    const char *end = block->p + block->words * POOL_WORD;
+    if (memcmp(block->p, &mark, sizeof(mark)) != 0 ||
+        memcmp(end - sizeof(mark), &mark, sizeof(mark)) != 0)
+        ck_abort_msg("block %u of %zu words was written over", mark, block->words);
+}
+
+static void block_move(struct block *block)
+{
+    struct block copy = block_new(block->words);
+    memcpy(copy.p, block->p, block->words * POOL_WORD);
+    pool_free(block->p);
+    *block = copy;
+}
+
+static struct block *blocks_new(size_t count)
+{
+    struct block *blocks = calloc(count, sizeof(*blocks));
+    ck_assert_ptr_nonnull(blocks);
+    return blocks;
+}
+
+/* Answers how many it has moved. */
+static size_t walk_and_move(struct block *blocks, size_t count)
+{
+    size_t moved = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (blocks[i].p == NULL || !pool_sparse(blocks[i].p)) continue;
+        block_move(&blocks[i]);
+        moved++;
+    }
+    return moved;
+}
+
+/* Walks until nothing moves, which has to be soon. */
+static size_t move_all(struct block *blocks, size_t count)
+{
+    size_t all = 0;
+    for (int walks = 0; walks < 10; walks++) {
+        size_t moved = walk_and_move(blocks, count);
+        all += moved;
+        if (moved == 0) return all;
+    }
+    ck_abort_msg("still moving after %zu blocks", all);
+    return all;
+}
+
+/* A step may be spared and one be partly used, and so may a slab of each class. */
+static void ck_little_is_unused(unsigned percent)
+{
+    size_t rest = 2 * STEP_SLABS * SLAB_BYTES;
+    ck_assert_uint_le(pool_committed(), pool_used() / 100 * (100 + percent) + rest);
+}
+
+static void free_some(struct rng *rng, struct block *blocks, size_t count, unsigned percent)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (blocks[i].p == NULL || !rng_chance(rng, percent)) continue;
+        pool_free(blocks[i].p);
+        blocks[i].p = NULL;
+    }
+}
+
+static void ck_nothing_is_left(struct block *blocks, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (blocks[i].p != NULL) pool_free(blocks[i].p);
+    pool_check();
+    ck_assert_uint_eq(pool_used(), 0);
+    pool_purge();
+    pool_check();
+    ck_assert_uint_eq(pool_committed(), 0);
+    free(blocks);
+}
+
+START_TEST(blocks_are_aligned_as_their_size_is)
+{
+    for (size_t words = 1; words < POOL_CLASSES; words++) {
+        struct block a = block_new(words), b = block_new(words);
+        size_t alignment = words & -words;
+        ck_assert(pool_owns(a.p) && pool_owns(b.p));
+        ck_assert_uint_eq((uintptr_t)a.p / POOL_WORD % alignment, 0);
+        ck_assert_uint_eq((uintptr_t)b.p / POOL_WORD % alignment, 0);
+        pool_free(a.p);
+        pool_free(b.p);
+    }
+    ck_nothing_is_left(NULL, 0);
+}
+END_TEST
+
+START_TEST(what_is_not_the_pools_is_known_as_such)
+{
+    char here;
+    char *there = malloc(100);
+    ck_assert(!pool_owns(NULL) && !pool_owns(&here) && !pool_owns(there));
+    void *block = pool_alloc(5);
+    ck_assert(pool_owns(block));
+    ck_assert(!pool_owns(NULL) && !pool_owns(&here) && !pool_owns(there));
+    pool_free(block);
+    free(there);
+}
+END_TEST
+
+START_TEST(any_program_of_allocs_and_frees_keeps_every_invariant)
+{
+    enum { BLOCKS = 500, STEPS = 6000 };
+    struct rng rng;
+    struct block *blocks = blocks_new(BLOCKS);
+    rng_init(&rng, test_seed());
+    for (uint32_t step = 0; step < STEPS; step++) {
+        size_t i = rng_below(&rng, BLOCKS);
+        if (blocks[i].p == NULL) {
+            blocks[i] = block_new(rng_chance(&rng, 50) ? 90 + rng_below(&rng, 3)
+                                                       : 1 + rng_below(&rng, POOL_CLASSES - 1));
+            block_sign(&blocks[i], (uint32_t)i);
+        } else {
+            block_verify(&blocks[i], (uint32_t)i);
+            if (rng_chance(&rng, 30) && pool_sparse(blocks[i].p)) {
+                block_move(&blocks[i]);
+            } else {
+                pool_free(blocks[i].p);
+                blocks[i].p = NULL;
+            }
+        }
+        if (step % 1000 == 999) pool_purge();
+        pool_check();
+    }
+    ck_nothing_is_left(blocks, BLOCKS);
+}
+END_TEST
+
+START_TEST(a_million_blocks_of_40_bytes_cost_no_more_than_a_fiftieth)
+{
+    struct block *blocks = blocks_new(MANY);
+    for (size_t i = 0; i < MANY; i++)
+        blocks[i] = block_new(5);
+    ck_assert_uint_eq(pool_used(), MANY * 40);
+    ck_assert_uint_le(pool_committed(), MANY * 40 / 100 * 102);
+    ck_nothing_is_left(blocks, MANY);
+}
+END_TEST
+
+/* Sizes of a mix: most blocks are of a few classes. */
+static size_t mixed_words(struct rng *rng)
+{
+    return rng_chance(rng, 70) ? 4 + rng_below(rng, 4) : 1 + rng_below(rng, 24);
+}
+
+static struct block *mixed_blocks(struct rng *rng, size_t count)
+{
+    struct block *blocks = blocks_new(count);
+    for (size_t i = 0; i < count; i++) {
+        blocks[i] = block_new(mixed_words(rng));
+        block_sign(&blocks[i], (uint32_t)i);
+    }
+    return blocks;
+}
+
+START_TEST(moving_what_is_sparse_ends_with_little_unused)
+{
+    struct rng rng;
+    rng_init(&rng, test_seed());
+    struct block *blocks = mixed_blocks(&rng, MANY);
+    free_some(&rng, blocks, MANY, 50);
+    ck_assert_uint_gt(pool_committed(), pool_used() / 10 * 18);
+    move_all(blocks, MANY);
+    pool_check();
+    ck_assert_uint_le(pool_committed(), pool_used() / 100 * 110);
+    for (size_t i = 0; i < MANY; i++)
+        if (blocks[i].p != NULL) block_verify(&blocks[i], (uint32_t)i);
+    ck_nothing_is_left(blocks, MANY);
+}
+END_TEST
+
+START_TEST(moving_ends_while_others_allocate_and_free)
+{
+    struct rng rng;
+    rng_init(&rng, test_seed());
+    struct block *blocks = mixed_blocks(&rng, MANY / 4);
+    for (int walks = 0; walks < 4; walks++) {
+        free_some(&rng, blocks, MANY / 4, 30);
+        for (size_t i = 0; i < MANY / 4; i++) {
+            size_t other = rng_below(&rng, MANY / 4);
+            if (blocks[i].p != NULL && pool_sparse(blocks[i].p)) block_move(&blocks[i]);
+            if (blocks[other].p != NULL && rng_chance(&rng, 30))
+                pool_free(blocks[other].p);
+            else if (blocks[other].p != NULL)
+                continue;
+            blocks[other] = block_new(mixed_words(&rng));
+        }
+        pool_check();
+    }
+    move_all(blocks, MANY / 4);
+    pool_check();
+    ck_little_is_unused(3);
+    ck_nothing_is_left(blocks, MANY / 4);
+}
+END_TEST
+
+/* A half of the slabs of two classes, one here and one there, so that no step empties by itself. */
+START_TEST(steps_are_emptied_too_when_whole_slabs_are_free)
+{
+    enum { SLABS = 400, EACH = SLAB_BYTES / 1024 };
+    struct block *blocks = blocks_new(SLABS * EACH);
+    for (size_t i = 0; i < SLABS * EACH; i++)
+        blocks[i] = block_new(i / EACH % 2 == 0 ? 128 : 64);
+    for (size_t i = 0; i < SLABS * EACH; i++) {
+        if (blocks[i].words != 64) continue;
+        pool_free(blocks[i].p);
+        blocks[i].p = NULL;
+    }
+    ck_assert_uint_gt(pool_committed(), pool_used() / 100 * 140);
+    ck_assert_uint_gt(move_all(blocks, SLABS * EACH), 0);
+    pool_check();
+    ck_little_is_unused(3);
+    ck_nothing_is_left(blocks, SLABS * EACH);
+}
+END_TEST
+
+START_TEST(nothing_is_sparse_where_nothing_can_be_won)
+{
+    struct rng rng;
+    rng_init(&rng, test_seed());
+    struct block *blocks = mixed_blocks(&rng, MANY / 10);
+    ck_assert_uint_le(move_all(blocks, MANY / 10), MANY / 10 / 20);
+    struct block alone = block_new(100);
+    ck_assert(!pool_sparse(alone.p));
+    pool_free(alone.p);
+    ck_nothing_is_left(blocks, MANY / 10);
+}
+END_TEST
+
+START_TEST(an_empty_slab_serves_another_class)
+{
+    enum { BLOCKS = 100000 };
+    struct block *blocks = blocks_new(BLOCKS);
+    for (size_t i = 0; i < BLOCKS; i++)
+        blocks[i] = block_new(5);
+    size_t committed = pool_committed();
+    for (size_t i = 0; i < BLOCKS; i++)
+        pool_free(blocks[i].p);
+    for (size_t i = 0; i < BLOCKS; i++)
+        blocks[i] = block_new(4);
+    ck_assert_uint_le(pool_committed(), committed);
+    ck_nothing_is_left(blocks, BLOCKS);
+}
+END_TEST
+
+START_TEST(freed_memory_goes_back_without_being_asked_for)
+{
+    struct block *blocks = blocks_new(MANY / 2);
+    for (size_t i = 0; i < MANY / 2; i++)
+        blocks[i] = block_new(8);
+    for (size_t i = 0; i < MANY / 2; i++) {
+        pool_free(blocks[i].p);
+        blocks[i].p = NULL;
+    }
+    ck_assert_uint_le(pool_committed(), 3 * STEP_SLABS * SLAB_BYTES);
+    ck_nothing_is_left(blocks, MANY / 2);
+}
+END_TEST
+
+/* A child, before it has taken a first block, finds that all addresses are in use. */
+static int child_without_addresses(void)
+{
+    struct rlimit limit = { 1 << 20, 1 << 20 };
+    if (setrlimit(RLIMIT_AS, &limit) != 0) return 1;
+    if (pool_alloc(5) != NULL || pool_alloc(5) != NULL) return 2;
+    return pool_owns(&limit) ? 3 : 0;
+}
+
+START_TEST(without_addresses_there_is_no_pool)
+{
+    if (slab_range.size != 0) return; /* this process has begun to use them */
+    pid_t child = fork();
+    if (child == 0) _exit(child_without_addresses());
+    int status = 0;
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+}
+END_TEST
+
+START_TEST(a_block_cannot_be_freed_after_its_slab_has_gone)
+{
+    void *block = pool_alloc(77);
+    pool_free(block);
+    pool_purge();
+    pool_free(block);
+}
+END_TEST
+
+Suite *test_suite(void)
+{
+    const TTest *const tests[] = {
+        blocks_are_aligned_as_their_size_is,
+        what_is_not_the_pools_is_known_as_such,
+        any_program_of_allocs_and_frees_keeps_every_invariant,
+        a_million_blocks_of_40_bytes_cost_no_more_than_a_fiftieth,
+        moving_what_is_sparse_ends_with_little_unused,
+        moving_ends_while_others_allocate_and_free,
+        steps_are_emptied_too_when_whole_slabs_are_free,
+        nothing_is_sparse_where_nothing_can_be_won,
+        an_empty_slab_serves_another_class,
+        freed_memory_goes_back_without_being_asked_for,
+        without_addresses_there_is_no_pool,
+        NULL,
+    };
+    Suite *suite = suite_of("pool", tests);
+    TCase *dying = tcase_create("dying");
+    tcase_add_test_raise_signal(dying, a_block_cannot_be_freed_after_its_slab_has_gone, 6);
+    suite_add_tcase(suite, dying);
+    return suite;
+}
