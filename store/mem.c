@@ -18,7 +18,8 @@
 
 enum { LINE = 64 };
 
-/* Up to which size blocks are the pool's: none where each has to be malloc's to be watched. */
+/* Up to which size all blocks are the pool's; 0: none, because each has to be malloc's, which is
+ * watched. */
 #ifndef __has_feature
 #define __has_feature(name) 0
 #endif
@@ -26,7 +27,7 @@ enum { LINE = 64 };
     __has_feature(memory_sanitizer)
 enum { SMALL = 0 };
 #else
-enum { SMALL = POOL_LARGEST };
+enum { SMALL = POOL_SMALL };
 #endif
 
 /* Present only when jemalloc is linked in. */
@@ -49,9 +50,11 @@ static bool is_small(size_t size)
     return size - 1 < small; /* and a block of no bytes is none of the pool's */
 }
 
-static size_t pool_words(size_t size)
+/* Of the pool; 0: the block is not the pool's. */
+static size_t class_for(size_t size)
 {
-    return (size + POOL_WORD - 1) / POOL_WORD;
+    if (is_small(size)) return pool_small_class(size);
+    return small != 0 ? pool_table_class(size) : 0;
 }
 
 static size_t block_size(const void *p)
@@ -103,18 +106,18 @@ __attribute__((noreturn, cold)) static void exhausted(size_t wanted)
     abort();
 }
 
-/* NULL when it is not small, or the pool has no addresses or memory for it. */
-static void *small_new(size_t size)
+/* NULL when it is not the pool's, or that has no addresses or memory for it. */
+static void *pooled_new(size_t size)
 {
-    if (!is_small(size)) return NULL;
-    void *p = pool_alloc(pool_words(size));
-    return p == NULL ? NULL : count_in(p, pool_words(size) * POOL_WORD);
+    size_t class = class_for(size);
+    void *p = class != 0 ? pool_alloc(class) : NULL;
+    return p == NULL ? NULL : count_in(p, pool_block_size(p));
 }
 
 /* NULL when there is none. */
 static void *block_new(size_t size)
 {
-    void *p = small_new(size);
+    void *p = pooled_new(size);
     return p != NULL ? p : large_resize(NULL, size);
 }
 
@@ -131,9 +134,9 @@ static void *block_move(void *old, size_t size)
 static void *block_resize(void *old, size_t size)
 {
     if (old == NULL) return block_new(size);
-    if (!pool_owns(old)) return is_small(size) ? block_move(old, size) : large_resize(old, size);
-    if (is_small(size) && pool_words(size) * POOL_WORD == pool_block_size(old)) return old;
-    return block_move(old, size);
+    size_t class = class_for(size);
+    if (!pool_owns(old)) return class != 0 ? block_move(old, size) : large_resize(old, size);
+    return class == pool_slab_of(old)->class ? old : block_move(old, size);
 }
 
 __attribute__((noinline)) static void *alloc_new(size_t size)
@@ -146,8 +149,9 @@ __attribute__((noinline)) static void *alloc_new(size_t size)
 /* What was freed just now is at hand; nothing else is done here, so that no register is saved. */
 void *mem_alloc(size_t size)
 {
-    void *p = is_small(size) ? pool_reuse(pool_words(size)) : NULL;
-    return p != NULL ? count_in(p, pool_words(size) * POOL_WORD) : alloc_new(size);
+    size_t class = pool_small_class(size);
+    void *p = is_small(size) ? pool_reuse(class) : NULL;
+    return p != NULL ? count_in(p, class * POOL_WORD) : alloc_new(size);
 }
 
 void *mem_zalloc(size_t size)
@@ -177,7 +181,7 @@ void *mem_alloc_lines(size_t size)
 {
     size_t whole = (size + LINE - 1) / LINE * LINE;
     if (foreign.resize != NULL) return mem_alloc(whole);
-    void *p = small_new(whole);
+    void *p = pooled_new(whole);
     if (p != NULL) return p;
     p = aligned_alloc(LINE, whole);
     if (p == NULL) exhausted(whole);
@@ -269,9 +273,15 @@ size_t mem_resident(void)
     return resident * (size_t)sysconf(_SC_PAGESIZE);
 }
 
+bool mem_trim(void)
+{
+    return pool_trim();
+}
+
 void mem_purge(void)
 {
-    pool_purge();
+    while (mem_trim())
+        continue;
     if (mallctl != NULL)
         mallctl("arena.4096.purge", NULL, NULL, NULL, 0); /* 4096: all arenas */
     else

@@ -1,5 +1,6 @@
-/* pool: blocks of up to 1 KiB, in classes of 8 bytes, out of slabs that hold one class each.
- * Knows blocks and how full each slab is; refuses to know what is in a block and who counts them.
+/* pool: blocks of up to 1 KiB in classes of 8 bytes, and tables of powers of two up to 32 KiB, out
+ * of slabs that hold one class each. Knows blocks and how full each slab is; refuses to know what
+ * is in a block and who counts them.
  *
  * Places: a slab of a class is the current one, or full, or in the class's ring for its sixteenth
  * of fullness, or being emptied: for its own class's sake (leaving) or for its step's (vacated).
@@ -54,7 +55,7 @@ static uint32_t number_of(const struct slab *slab)
 
 static struct pool_class *class_of(const struct slab *slab)
 {
-    return &classes[slab->words];
+    return &classes[slab->class];
 }
 
 /* --- places --- */
@@ -101,7 +102,7 @@ static void slab_put(struct slab *slab, unsigned place)
     leaving_slabs += place == LEAVING;
     leaving_slabs -= old == LEAVING;
     slab->place = (uint8_t)place;
-    slab->recycles = is_staying(place);
+    slab->recycles = is_staying(place) && slab->class <= POOL_TABLES;
     slab->floor = (uint16_t)floor_of(place, slab->room);
 }
 
@@ -144,26 +145,46 @@ static struct slab *slab_with_room(const struct pool_class *class)
     return slab_at(class->places.first[place]);
 }
 
-static struct slab *slab_new(size_t words)
+static size_t words_of(size_t class)
+{
+    return class <= POOL_TABLES ? class : (size_t)POOL_TABLES << (class - POOL_TABLES);
+}
+
+size_t pool_table_class(size_t size)
+{
+    if (size <= POOL_SMALL || size > POOL_TABLE || (size & (size - 1)) != 0) return 0;
+    return POOL_TABLES + (size_t)__builtin_ctzll(size / POOL_SMALL);
+}
+
+/* A step that was being emptied is of use again, before there is a new one. */
+static void stay(void)
 {
     struct slab_set back;
-    if (slabs_stay(&back))
-        for (unsigned i = 0; i < STEP_SLABS; i++)
-            if (back.taken >> i & 1)
-                slab_put(slab_at(back.first + i), bin_of(slab_at(back.first + i)));
-    uint32_t number = slabs_take();
+    if (!slabs_stay(&back)) return;
+    for (unsigned i = 0; i < STEP_SLABS; i++) {
+        struct slab *one = slab_at(back.first + i);
+        if (back.taken >> i & 1) slab_put(one, bin_of(one));
+    }
+}
+
+static struct slab *slab_new(size_t class)
+{
+    bool lasting = class > POOL_TABLES;
+    if (!lasting) stay();
+    uint32_t number = slabs_take(lasting ? SLAB_LASTING : SLAB_MOVING);
     if (number == SLAB_NONE) return NULL;
     struct slab *slab = slab_at(number);
-    slab->words = (uint16_t)words;
-    slab->room = (uint16_t)(SLAB_WORDS / words);
+    slab->class = (uint8_t) class;
+    slab->words = (uint16_t)words_of(class);
+    slab->room = (uint16_t)(SLAB_WORDS / slab->words);
     return slab;
 }
 
-static bool next_slab(struct pool_class *class, size_t words)
+static bool next_slab(struct pool_class *class)
 {
     retire_current(class);
     struct slab *slab = slab_with_room(class);
-    if (slab == NULL) slab = slab_new(words);
+    if (slab == NULL) slab = slab_new((size_t)(class - classes));
     if (slab == NULL) return false;
     make_current(class, slab);
     return true;
@@ -174,12 +195,12 @@ static void *block_at(const struct pool_class *class, size_t at)
     return class->memory + at * POOL_WORD;
 }
 
-void *pool_alloc_slab(size_t words)
+void *pool_alloc_slab(size_t number)
 {
-    struct pool_class *class = &classes[words];
+    struct pool_class *class = &classes[number];
     struct slab *slab = class->slab;
     if (slab->free == 0 && slab->fresh >= class->end) {
-        if (!next_slab(class, words)) return NULL;
+        if (!next_slab(class)) return NULL;
         slab = class->slab;
     }
     slab->used++;
@@ -191,8 +212,8 @@ void *pool_alloc_slab(size_t words)
         __builtin_prefetch(block_at(class, slab->free), 1);
         return block;
     }
-    slab->fresh = (uint16_t)(slab->fresh + words);
-    return block_at(class, slab->fresh - words + 1);
+    slab->fresh = (uint16_t)(slab->fresh + slab->words);
+    return block_at(class, (size_t)slab->fresh - slab->words + 1);
 }
 
 /* --- freeing --- */
@@ -216,9 +237,9 @@ void pool_free_slab(struct slab *slab, void *block)
     if (slab->used-- <= slab->floor) slab_left(slab);
 }
 
-static void flush_recent(size_t words)
+static void flush_recent(size_t class)
 {
-    struct pool_recent *recent = &pool_recent[words];
+    struct pool_recent *recent = &pool_recent[class];
     while (recent->count > 0) {
         void *block = recent->blocks[--recent->count];
         pool_free_slab(pool_slab_of(block), block);
@@ -239,7 +260,7 @@ static bool leaves_class(struct slab *slab)
     if (blocks + class->leaving > others) return false;
     if (slab->used * class->staying > blocks) return false;
     slab_put(slab, LEAVING);
-    flush_recent(slab->words);
+    flush_recent(slab->class);
     return true;
 }
 
@@ -251,7 +272,7 @@ static bool leaves_step(const struct slab *slab)
     for (unsigned i = 0; i < STEP_SLABS; i++) {
         struct slab *one = slab_at(going.first + i);
         if ((going.taken >> i & 1) == 0) continue;
-        flush_recent(one->words);
+        flush_recent(one->class);
         if (one->place == CURRENT) retire_current(class_of(one));
         if (one->place != NOWHERE) slab_put(one, VACATED);
     }
@@ -269,8 +290,8 @@ bool pool_sparse(const void *block)
 size_t pool_used(void)
 {
     size_t words = 0;
-    for (size_t i = 1; i < POOL_CLASSES; i++)
-        words += i * (classes[i].blocks - pool_recent[i].count);
+    for (size_t class = 1; class < POOL_CLASSES; class ++)
+        words += words_of(class) * (classes[class].blocks - pool_recent[class].count);
     return words * POOL_WORD;
 }
 
@@ -279,13 +300,13 @@ size_t pool_committed(void)
     return slabs_committed();
 }
 
-void pool_purge(void)
+bool pool_trim(void)
 {
-    for (size_t words = 1; words < POOL_CLASSES; words++) {
-        flush_recent(words);
-        if (classes[words].slab->used == 0) retire_current(&classes[words]);
+    for (size_t class = 1; class < POOL_CLASSES; class ++) {
+        flush_recent(class);
+        if (classes[class].slab->used == 0) retire_current(&classes[class]);
     }
-    slabs_purge();
+    return slabs_trim();
 }
 
 /* --- checking --- */
@@ -316,7 +337,7 @@ static void check_place(uint32_t number, const struct slab *slab)
     ensure(ring_link_at(slab_range.rows, slab->link.next)->prev == number, "slab %u", number);
     ensure(ring_link_at(slab_range.rows, slab->link.prev)->next == number, "slab %u", number);
     const struct slab *next = slab_at(slab->link.next);
-    ensure(next->place == slab->place && next->words == slab->words, "slab %u", number);
+    ensure(next->place == slab->place && next->class == slab->class, "slab %u", number);
 }
 
 /* What the slabs of a class say of it. */
@@ -331,19 +352,19 @@ static void tally_add(struct tally *tally, const struct slab *slab)
     tally->staying += is_staying(slab->place);
 }
 
-static void check_class(size_t words, const struct tally *tally)
+static void check_class(size_t number, const struct tally *tally)
 {
-    const struct pool_class *class = &classes[words];
+    const struct pool_class *class = &classes[number];
+    const struct pool_recent *recent = &pool_recent[number];
     ensure(tally->blocks == class->blocks && tally->leaving == class->leaving &&
                tally->staying == class->staying,
-           "class %zu: %zu blocks, %zu leaving, %zu slabs", words, tally->blocks, tally->leaving,
+           "class %zu: %zu blocks, %zu leaving, %zu slabs", number, tally->blocks, tally->leaving,
            tally->staying);
-    const struct pool_recent *recent = &pool_recent[words];
-    ensure(recent->count <= POOL_RECENT && recent->count <= class->blocks, "class %zu: %zu", words,
+    ensure(recent->count <= POOL_RECENT && recent->count <= class->blocks, "class %zu: %zu", number,
            recent->count);
     for (size_t i = 0; i < recent->count; i++) {
         const struct slab *slab = pool_slab_of(recent->blocks[i]);
-        ensure(slab->words == words && slab->recycles, "class %zu: slab %u", words,
+        ensure(slab->class == number && slab->recycles, "class %zu: slab %u", number,
                number_of(slab));
     }
 }
@@ -356,15 +377,16 @@ void pool_check(void)
     for (uint32_t number = 0; number < slabs_entered(); number++) {
         const struct slab *slab = slab_at(number);
         ensure((slab->place != NOWHERE) == slabs_is_taken(number), "slab %u", number);
-        ensure((slab->place != NOWHERE) == (slab->words != 0), "slab %u", number);
+        ensure(slab->words == words_of(slab->class), "slab %u", number);
+        ensure((slab->place != NOWHERE) == (slab->class != 0), "slab %u", number);
         leaving += slab->place == LEAVING;
         if (slab->place == NOWHERE) continue;
         check_free_list(number, slab);
         check_place(number, slab);
-        tally_add(&tallies[slab->words], slab);
+        tally_add(&tallies[slab->class], slab);
     }
     ensure(leaving == leaving_slabs, "%zu are leaving, not %zu", leaving, leaving_slabs);
-    for (size_t words = 1; words < POOL_CLASSES; words++)
-        check_class(words, &tallies[words]);
+    for (size_t class = 1; class < POOL_CLASSES; class ++)
+        check_class(class, &tallies[class]);
     ensure(no_slab.used == 0 && no_slab.free == 0 && no_slab.fresh == 0, "somebody wrote");
 }

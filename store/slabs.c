@@ -2,7 +2,7 @@
  * Knows pages and their way from and to the system; refuses to know what a slab is for.
  *
  * Invariants: a step is in the ring of its place; a slab that is taken has memory; `partial` counts
- * the steps in the rings 1 to 31, and `room` what is free in them. */
+ * the steps of moving slabs in the rings 1 to 31, and `room` what is free in them. */
 #include "store/slabs.h"
 
 #include <sys/mman.h>
@@ -16,8 +16,9 @@ enum {
     FULL = STEP_SLABS, /* in no ring */
     CLEAN,             /* entered, and without memory */
     VACATED,           /* some are taken, and no more may be */
-    PLAIN_STEPS = 4,   /* with small pages, at the beginning */
-    SPARE_SHIFT = 5,   /* one in so many steps may be free and keep its memory */
+    KINDS = 2,
+    PLAIN_STEPS = 4, /* with small pages, at the beginning */
+    SPARE_SHIFT = 5, /* one in so many steps may be free and keep its memory */
     SMALL_LIMIT = 4096,
     TABLE_PAGE = 65536, /* no page is larger, nor is a table entered in smaller pieces */
 };
@@ -29,6 +30,7 @@ struct step {
     struct ring_link link;
     uint32_t taken, backed; /* a bit per slab: given out; has memory */
     uint8_t place;
+    uint8_t kind; /* of its slabs, while there are any */
     bool vacated;
     bool small; /* a part of it went back: huge pages would bring that again */
 };
@@ -50,12 +52,13 @@ struct slab_range slab_range;
 static struct {
     bool tried;
     struct table steps, rows, slabs;
-    uint32_t entered; /* steps */
-    struct rings places;
-    size_t taken, backed; /* slabs */
-    size_t partial, room; /* of the steps in the rings 1 to 31 */
-    size_t spare, small;  /* steps */
-    size_t leaving;       /* slabs taken in vacated steps */
+    uint32_t entered;           /* steps */
+    uint32_t trimmed;           /* how far the last slabs_trim came */
+    struct rings places[KINDS]; /* of both kinds in the first, but for the rings 1 to 31 */
+    size_t taken, backed;       /* slabs */
+    size_t partial, room;
+    size_t spare, small; /* steps */
+    size_t leaving;      /* slabs taken in vacated steps */
 } all;
 
 static struct step *step_at(uint32_t number)
@@ -130,7 +133,7 @@ static bool enter_step(void)
     if (number >= PLAIN_STEPS)
         madvise(all.slabs.at + (size_t)number * STEP_BYTES, STEP_BYTES, MADV_HUGEPAGE);
     step_at(number)->place = CLEAN;
-    ring_append(&all.places, CLEAN, all.steps.at, number);
+    ring_append(all.places, CLEAN, all.steps.at, number);
     all.entered++;
     return true;
 }
@@ -148,21 +151,32 @@ static bool is_partial(unsigned place)
     return place >= 1 && place < STEP_SLABS;
 }
 
+static struct rings *rings_of(const struct step *step, unsigned place)
+{
+    return &all.places[is_partial(place) ? step->kind : 0];
+}
+
+/* As slabs_vacate() sees it. */
+static bool has_room(const struct step *step, unsigned place)
+{
+    return step->kind == SLAB_MOVING && is_partial(place);
+}
+
 /* After any change of `taken`, `backed` or `vacated`. */
 static void step_replace(struct step *step, unsigned had)
 {
     unsigned old = step->place, new = place_of(step), has = count_bits(step->taken);
-    all.room += is_partial(new) ? STEP_SLABS - has : 0;
-    all.room -= is_partial(old) ? STEP_SLABS - had : 0;
+    all.room += has_room(step, new) ? STEP_SLABS - has : 0;
+    all.room -= has_room(step, old) ? STEP_SLABS - had : 0;
     all.leaving += new == VACATED ? has : 0;
     all.leaving -= old == VACATED ? had : 0;
     if (new == old) return;
-    all.partial += is_partial(new);
-    all.partial -= is_partial(old);
+    all.partial += has_room(step, new);
+    all.partial -= has_room(step, old);
     all.spare += new == 0;
     all.spare -= old == 0;
-    if (old != FULL) ring_remove(&all.places, old, all.steps.at, number_of(step));
-    if (new != FULL) ring_append(&all.places, new, all.steps.at, number_of(step));
+    if (old != FULL) ring_remove(rings_of(step, old), old, all.steps.at, number_of(step));
+    if (new != FULL) ring_append(rings_of(step, new), new, all.steps.at, number_of(step));
     step->place = (uint8_t) new;
 }
 
@@ -211,11 +225,17 @@ static void prefer_small_pages(struct step *step)
     all.small++;
 }
 
-static void slab_release(struct step *step, unsigned i)
+static void slabs_release(struct step *step, uint32_t slabs)
 {
     prefer_small_pages(step);
-    if (madvise(slab_memory(step, i), SLAB_BYTES, MADV_DONTNEED) != 0) return;
-    forget(step, UINT32_C(1) << i);
+    while (slabs != 0) {
+        unsigned first = (unsigned)__builtin_ctz(slabs);
+        unsigned run = (unsigned)__builtin_ctzll(~((uint64_t)slabs >> first));
+        uint32_t these = (uint32_t)(((UINT64_C(1) << run) - 1) << first);
+        if (madvise(slab_memory(step, first), run * (size_t)SLAB_BYTES, MADV_DONTNEED) != 0) return;
+        forget(step, these);
+        slabs &= ~these;
+    }
 }
 
 static size_t spare_limit(void)
@@ -225,19 +245,20 @@ static size_t spare_limit(void)
 
 /* --- slabs --- */
 
-static struct step *step_with_room(void)
+static struct step *step_with_room(enum slab_kind kind)
 {
-    uint64_t partial = all.places.filled & (ALL_TAKEN - 1); /* the rings 1 to 31 */
-    if (partial != 0) return step_at(all.places.first[63 - __builtin_clzll(partial)]);
-    if (ring_filled(&all.places, 0)) return step_at(all.places.first[0]);
-    if (!ring_filled(&all.places, CLEAN) && !enter_step()) return NULL;
-    return step_at(all.places.first[CLEAN]);
+    uint64_t partial = all.places[kind].filled & (ALL_TAKEN - 1); /* the rings 1 to 31 */
+    if (partial != 0) return step_at(all.places[kind].first[63 - __builtin_clzll(partial)]);
+    if (ring_filled(all.places, 0)) return step_at(all.places->first[0]);
+    if (!ring_filled(all.places, CLEAN) && !enter_step()) return NULL;
+    return step_at(all.places->first[CLEAN]);
 }
 
-uint32_t slabs_take(void)
+uint32_t slabs_take(enum slab_kind kind)
 {
-    struct step *step = step_with_room();
+    struct step *step = step_with_room(kind);
     if (step == NULL) return SLAB_NONE;
+    if (step->taken == 0) step->kind = (uint8_t)kind;
     uint32_t with_memory = step->backed & ~step->taken;
     unsigned i = (unsigned)__builtin_ctz(with_memory != 0 ? with_memory : ~step->taken);
     step_set(step, step->taken | UINT32_C(1) << i);
@@ -254,23 +275,26 @@ void slabs_give(uint32_t slab)
     if (vacated && step->taken == 0)
         step_release(step);
     else if (all.spare > spare_limit())
-        step_release(step_at(all.places.first[0]));
+        step_release(step_at(all.places->first[0]));
     else if (step->taken != 0 && all.backed > 2 * all.taken + 2 * STEP_SLABS)
-        slab_release(step, slab % STEP_SLABS);
+        slabs_release(step, bit);
 }
 
-void slabs_purge(void)
+bool slabs_trim(void)
 {
-    while (ring_filled(&all.places, 0)) {
-        struct step *step = step_at(all.places.first[0]);
-        step_release(step);
-        if (step->place == 0) break;
+    for (; all.trimmed < all.entered; all.trimmed++) {
+        struct step *step = step_at(all.trimmed);
+        uint32_t unused = step->backed & ~step->taken;
+        if (unused == 0) continue;
+        if (step->taken == 0)
+            step_release(step);
+        else
+            slabs_release(step, unused);
+        all.trimmed++;
+        return true;
     }
-    for (uint32_t number = 0; number < all.entered; number++) {
-        struct step *step = step_at(number);
-        for (unsigned i = 0; i < STEP_SLABS; i++)
-            if ((step->backed & ~step->taken) >> i & 1) slab_release(step, i);
-    }
+    all.trimmed = 0;
+    return false;
 }
 
 /* --- emptying steps --- */
@@ -283,7 +307,7 @@ static struct slab_set taken_in(const struct step *step)
 bool slabs_vacate(uint32_t slab, struct slab_set *leaving)
 {
     struct step *step = step_at(slab / STEP_SLABS);
-    if (!is_partial(step->place)) return false;
+    if (!has_room(step, step->place)) return false;
     size_t count = count_bits(step->taken);
     size_t elsewhere = all.room - (STEP_SLABS - count);
     size_t taken = STEP_SLABS * all.partial - all.room;
@@ -296,8 +320,8 @@ bool slabs_vacate(uint32_t slab, struct slab_set *leaving)
 
 bool slabs_stay(struct slab_set *staying)
 {
-    if (all.partial > 0 || all.spare > 0 || !ring_filled(&all.places, VACATED)) return false;
-    struct step *step = step_at(all.places.first[VACATED]);
+    if (all.partial > 0 || all.spare > 0 || !ring_filled(all.places, VACATED)) return false;
+    struct step *step = step_at(all.places->first[VACATED]);
     *staying = taken_in(step);
     step->vacated = false;
     step_replace(step, count_bits(step->taken));
@@ -334,10 +358,12 @@ static void check_step(uint32_t number)
            step->backed);
     if (step->place == FULL) return;
     const struct ring_link *link = &step->link;
-    ensure(ring_filled(&all.places, step->place), "step %u in %u", number, step->place);
+    ensure(ring_filled(rings_of(step, step->place), step->place), "step %u in %u", number,
+           step->place);
     ensure(ring_link_at(all.steps.at, link->next)->prev == number, "step %u", number);
     ensure(ring_link_at(all.steps.at, link->prev)->next == number, "step %u", number);
     ensure(step_at(link->next)->place == step->place, "step %u", number);
+    ensure(!is_partial(step->place) || step_at(link->next)->kind == step->kind, "step %u", number);
 }
 
 void slabs_check(void)
@@ -348,8 +374,8 @@ void slabs_check(void)
         check_step(number);
         taken += count_bits(step->taken);
         backed += count_bits(step->backed);
-        partial += is_partial(step->place);
-        room += is_partial(step->place) ? STEP_SLABS - count_bits(step->taken) : 0;
+        partial += has_room(step, step->place);
+        room += has_room(step, step->place) ? STEP_SLABS - count_bits(step->taken) : 0;
         spare += step->place == 0;
         small += step->small;
         leaving += step->vacated ? count_bits(step->taken) : 0;

@@ -29,7 +29,11 @@ struct slab_range {
 };
 extern struct slab_range slab_range;
 
-uint32_t slabs_take(void); /* SLAB_NONE: the system or the range has no more */
+/* Slabs of two kinds are in different steps, so that what lasts doesn't keep others from emptying.
+ */
+enum slab_kind { SLAB_MOVING, SLAB_LASTING };
+
+uint32_t slabs_take(enum slab_kind kind); /* SLAB_NONE: the system or the range has no more */
 void slabs_give(uint32_t slab);
 
 /* --- emptying steps --- */
@@ -47,7 +51,8 @@ bool slabs_stay(struct slab_set *staying);
 
 /* --- memory --- */
 
-void slabs_purge(void);       /* gives back all that is not taken */
+/* Gives back what is not taken of one step. Is there more? */
+bool slabs_trim(void);
 size_t slabs_taken(void);     /* their number */
 size_t slabs_committed(void); /* bytes of those that have memory, taken or not */
 uint32_t slabs_entered(void); /* all slabs that were ever taken have smaller numbers */

@@ -11,14 +11,20 @@
 
 enum { MANY = 1000000 };
 
+/* Up to 128 words all sizes, and then powers of two. */
 struct block {
     char *p;
     size_t words;
 };
 
+static size_t class_for(size_t words)
+{
+    return words <= POOL_TABLES ? words : pool_table_class(words * POOL_WORD);
+}
+
 static struct block block_new(size_t words)
 {
-    struct block block = { pool_alloc(words), words };
+    struct block block = { pool_alloc(class_for(words)), words };
     if (block.p == NULL || pool_block_size(block.p) != words * POOL_WORD)
         ck_abort_msg("%p for %zu words", (void *)block.p, words);
     return block;
@@ -95,13 +101,19 @@ static void free_some(struct rng *rng, struct block *blocks, size_t count, unsig
     }
 }
 
+static void purge(void)
+{
+    while (pool_trim())
+        continue;
+}
+
 static void ck_nothing_is_left(struct block *blocks, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (blocks[i].p != NULL) pool_free(blocks[i].p);
     pool_check();
     ck_assert_uint_eq(pool_used(), 0);
-    pool_purge();
+    purge();
     pool_check();
     ck_assert_uint_eq(pool_committed(), 0);
     free(blocks);
@@ -109,7 +121,8 @@ static void ck_nothing_is_left(struct block *blocks, size_t count)
 
 START_TEST(blocks_are_aligned_as_their_size_is)
 {
-    for (size_t words = 1; words < POOL_CLASSES; words++) {
+    for (size_t words = 1; words <= POOL_TABLE / POOL_WORD;
+         words += words < POOL_TABLES ? 1 : words) {
         struct block a = block_new(words), b = block_new(words);
         size_t alignment = words & -words;
         ck_assert(pool_owns(a.p) && pool_owns(b.p));
@@ -135,6 +148,26 @@ START_TEST(what_is_not_the_pools_is_known_as_such)
 }
 END_TEST
 
+START_TEST(tables_are_powers_of_two)
+{
+    ck_assert_uint_eq(pool_table_class(1024), 0);
+    ck_assert_uint_eq(pool_table_class(2047), 0);
+    ck_assert_uint_eq(pool_table_class(2048), POOL_TABLES + 1);
+    ck_assert_uint_eq(pool_table_class(3072), 0);
+    ck_assert_uint_eq(pool_table_class(POOL_TABLE), POOL_CLASSES - 1);
+    ck_assert_uint_eq(pool_table_class(2 * POOL_TABLE), 0);
+    ck_assert_uint_eq(pool_small_class(1024), POOL_TABLES);
+}
+END_TEST
+
+/* Half of them of three classes, so that slabs fill, and some are tables. */
+static size_t any_words(struct rng *rng)
+{
+    if (rng_chance(rng, 50)) return 90 + rng_below(rng, 3);
+    if (rng_chance(rng, 20)) return (size_t)POOL_TABLES << rng_below(rng, 6);
+    return 1 + rng_below(rng, POOL_TABLES);
+}
+
 START_TEST(any_program_of_allocs_and_frees_keeps_every_invariant)
 {
     enum { BLOCKS = 500, STEPS = 6000 };
@@ -144,8 +177,7 @@ START_TEST(any_program_of_allocs_and_frees_keeps_every_invariant)
     for (uint32_t step = 0; step < STEPS; step++) {
         size_t i = rng_below(&rng, BLOCKS);
         if (blocks[i].p == NULL) {
-            blocks[i] = block_new(rng_chance(&rng, 50) ? 90 + rng_below(&rng, 3)
-                                                       : 1 + rng_below(&rng, POOL_CLASSES - 1));
+            blocks[i] = block_new(any_words(&rng));
             block_sign(&blocks[i], (uint32_t)i);
         } else {
             block_verify(&blocks[i], (uint32_t)i);
@@ -156,7 +188,7 @@ START_TEST(any_program_of_allocs_and_frees_keeps_every_invariant)
                 blocks[i].p = NULL;
             }
         }
-        if (step % 1000 == 999) pool_purge();
+        if (step % 1000 == 999) purge();
         pool_check();
     }
     ck_nothing_is_left(blocks, BLOCKS);
@@ -251,6 +283,29 @@ START_TEST(steps_are_emptied_too_when_whole_slabs_are_free)
 }
 END_TEST
 
+/* As above, with tables in the freed slabs' stead: they stay where they are. */
+START_TEST(tables_do_not_keep_the_steps_of_others_from_emptying)
+{
+    enum { BLOCKS = 200000, TABLES = 100 };
+    struct block *blocks = blocks_new(BLOCKS);
+    void *tables[TABLES];
+    struct rng rng;
+    rng_init(&rng, test_seed());
+    for (size_t i = 0; i < BLOCKS; i++) {
+        blocks[i] = block_new(12);
+        if (i % (BLOCKS / TABLES) == 0)
+            tables[i / (BLOCKS / TABLES)] = pool_alloc(pool_table_class(POOL_TABLE));
+    }
+    free_some(&rng, blocks, BLOCKS, 70);
+    move_all(blocks, BLOCKS);
+    pool_check();
+    ck_little_is_unused(3);
+    for (size_t i = 0; i < TABLES; i++)
+        pool_free(tables[i]);
+    ck_nothing_is_left(blocks, BLOCKS);
+}
+END_TEST
+
 START_TEST(nothing_is_sparse_where_nothing_can_be_won)
 {
     struct rng rng;
@@ -318,7 +373,7 @@ START_TEST(a_block_cannot_be_freed_after_its_slab_has_gone)
 {
     void *block = pool_alloc(77);
     pool_free(block);
-    pool_purge();
+    purge();
     pool_free(block);
 }
 END_TEST
@@ -328,11 +383,13 @@ Suite *test_suite(void)
     const TTest *const tests[] = {
         blocks_are_aligned_as_their_size_is,
         what_is_not_the_pools_is_known_as_such,
+        tables_are_powers_of_two,
         any_program_of_allocs_and_frees_keeps_every_invariant,
         a_million_blocks_of_40_bytes_cost_no_more_than_a_fiftieth,
         moving_what_is_sparse_ends_with_little_unused,
         moving_ends_while_others_allocate_and_free,
         steps_are_emptied_too_when_whole_slabs_are_free,
+        tables_do_not_keep_the_steps_of_others_from_emptying,
         nothing_is_sparse_where_nothing_can_be_won,
         an_empty_slab_serves_another_class,
         freed_memory_goes_back_without_being_asked_for,
