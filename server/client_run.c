@@ -104,12 +104,14 @@ struct request {
 
 void window_init(struct window *window)
 {
-    *window = (struct window){ .requests = mem_alloc(WINDOW * sizeof(struct request)) };
+    *window = (struct window){ .requests = mem_alloc(WINDOW * sizeof(struct request)),
+                               .looks = mem_alloc(WINDOW * sizeof(struct look)) };
 }
 
 void window_drop(struct window *window)
 {
     mem_free(window->requests);
+    mem_free(window->looks);
     mem_free(window->argv);
 }
 
@@ -212,22 +214,20 @@ static void fill_window(struct clients *all)
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-static void look_ahead(const struct clients *all)
+static void look_ahead(struct clients *all)
 {
-    const struct window *window = &all->window;
-    struct look looks[WINDOW];
-    unsigned count = 0;
+    struct window *window = &all->window;
     for (unsigned i = 0; i < window->count; i++) {
         const struct request *request = &window->requests[i];
         const struct command *row = request->command.row;
+        struct look *look = &window->looks[i];
+        *look = (struct look){ .args = NULL };
         if (row == NULL || row->keys.first <= 0 || row->keys.first >= request->argc) continue;
-        looks[count++] = (struct look){
-            .ks = &all->w.dispatch->store->databases[request->client->session.db],
-            .args = window->argv + request->first + row->keys.first,
-            .count = request->argc - row->keys.first,
-        };
+        look->ks = &all->w.dispatch->store->databases[request->client->session.db];
+        look->args = window->argv + request->first + row->keys.first;
+        look->count = request->argc - row->keys.first;
     }
-    lookahead(looks, count);
+    lookahead(window->looks, window->count);
 }
 
 /* The time is what it is when a turn's requests begin, and read anew only after slow ones. */
@@ -280,7 +280,9 @@ static void run_window(struct clients *all)
         struct client *client = all->window.requests[i].client;
         if (client != before) client_bound_output(client);
         before = client;
+        look_remember(&all->window.looks[i]);
         run(&all->window, &all->window.requests[i]);
+        look_forget();
         if (observer->last_usec - all->turn_usec >= TICK_USEC) tick(all);
     }
 }

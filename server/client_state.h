@@ -8,11 +8,12 @@
 #include "proto/outbuf.h"
 #include "proto/resp_read.h"
 #include "server/client.h"
+#include "server/lookahead.h"
 
 TAILQ_HEAD(client_list, client);
 
 enum {
-    WINDOW = 32,                /* requests that are looked up ahead together */
+    WINDOW = LOOKS_MAX,         /* requests that are looked up ahead together */
     CLIENT_READ = 64 * 1024,    /* bytes of one read */
     CLIENT_SCRATCH = 256 * 1024 /* of what a turn reads before it runs */
 };
@@ -45,6 +46,7 @@ struct arrival {
 struct request;
 struct window {
     struct request *requests; /* WINDOW of them */
+    struct look *looks;       /* and what was looked up for each */
     unsigned count;
     struct bytes *argv;
     size_t args, args_cap;

@@ -4,17 +4,27 @@
  * the next one, which needs what it brought. */
 #include "server/lookahead.h"
 
+#include "store/siphash.h"
+
 enum { FEW = 4096 }; /* a table with less is in the cache already */
+
+static void find_buckets(struct look *looks, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        struct look *look = &looks[i];
+        if (look->args == NULL || dict_count(&look->ks->dict) == 0) continue;
+        look->hash = keyspace_hint_bucket(look->ks, look->args[0]);
+        look->hashed = true;
+    }
+}
 
 static void find_entries(struct look *looks, unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
-        if (dict_count(&looks[i].ks->dict) >= FEW)
-            looks[i].hash = keyspace_hint_bucket(looks[i].ks, looks[i].args[0]);
+        if (looks[i].hashed) looks[i].entry = keyspace_hint_entry(looks[i].ks, looks[i].hash);
     for (unsigned i = 0; i < count; i++)
-        looks[i].entry = dict_count(&looks[i].ks->dict) >= FEW
-                             ? keyspace_hint_entry(looks[i].ks, looks[i].hash)
-                             : keyspace_find(looks[i].ks, looks[i].args[0]);
+        if (looks[i].hashed && looks[i].entry == NULL)
+            looks[i].entry = keyspace_hint_overflow(looks[i].ks, looks[i].hash);
     for (unsigned i = 0; i < count; i++)
         if (looks[i].entry != NULL) keyspace_hint_value(looks[i].entry);
 }
@@ -31,18 +41,37 @@ static void find_members(struct look *looks, unsigned count)
     for (unsigned i = 0; i < count; i++) {
         struct look *look = &looks[i];
         if (look->entry == NULL || look->count < 2) continue;
-        const struct dict *table = object_hint(&look->entry->object);
-        if (table == NULL || dict_count(table) < FEW) continue;
-        look->table = table;
-        look->member_hash = dict_hint_bucket(table, member_of(look));
+        look->table = object_hint(&look->entry->object);
+        if (look->table == NULL || dict_count(look->table) < FEW) continue;
+        look->member = member_of(look);
+        look->member_hash = dict_hint_bucket(look->table, look->member);
+        look->member_hashed = true;
     }
+    void *members[LOOKS_MAX];
     for (unsigned i = 0; i < count; i++)
-        if (looks[i].table != NULL) dict_hint_element(looks[i].table, looks[i].member_hash);
+        if (looks[i].member_hashed)
+            members[i] = dict_hint_element(looks[i].table, looks[i].member_hash);
+    for (unsigned i = 0; i < count; i++)
+        if (looks[i].member_hashed && members[i] == NULL)
+            dict_hint_overflow(looks[i].table, looks[i].member_hash);
 }
 
 void lookahead(struct look *looks, unsigned count)
 {
+    find_buckets(looks, count);
     if (count < 2) return;
     find_entries(looks, count);
     find_members(looks, count);
+}
+
+void look_remember(const struct look *look)
+{
+    if (look->hashed) siphash_remember(look->args[0].data, look->args[0].len, look->hash);
+    if (look->member_hashed)
+        siphash_remember(look->member.data, look->member.len, look->member_hash);
+}
+
+void look_forget(void)
+{
+    siphash_forget();
 }

@@ -6,17 +6,24 @@
 
 #include "store/keyspace.h"
 
+enum { LOOKS_MAX = 32 };
+
 struct look {
     const struct keyspace *ks;
-    const struct bytes *args; /* the key, and what stands behind it */
+    const struct bytes *args; /* the key, and what stands behind it; NULL: no key */
     int count;
-    /* Filled in on the way. */
-    uint64_t hash;
+    /* What was learnt on the way. */
+    bool hashed, member_hashed;
+    uint64_t hash, member_hash; /* of the key, and of what is taken for a member */
+    struct bytes member;
     const struct entry *entry;
     const struct dict *table;
-    uint64_t member_hash;
 };
 
-void lookahead(struct look *looks, unsigned count);
+void lookahead(struct look *looks, unsigned count); /* at most LOOKS_MAX */
+
+/* Around the run of the request that was looked for: its hashes need not be made again. */
+void look_remember(const struct look *look);
+void look_forget(void);
 
 #endif

@@ -11,6 +11,7 @@
 #include "store/dict_bucket.h"
 #include "store/ensure.h"
 #include "store/mem.h"
+#include "store/prefetch.h"
 #include "store/siphash.h"
 
 enum {
@@ -251,7 +252,7 @@ static void split_one(struct dict *dict)
     unsigned count = bucket_count(&old);
     /* The keys will be read: let the cache misses overlap. */
     for (unsigned i = 0; i < count; i++)
-        __builtin_prefetch(bucket_get(&old, i).element);
+        prefetch(bucket_get(&old, i).element);
     for (unsigned i = 0; i < count; i++) {
         struct slot slot = bucket_get(&old, i);
         uint64_t hash = hash_of(dict->type->key(slot.element));
@@ -271,8 +272,8 @@ static void merge_one(struct dict *dict)
     bucket_clear(high, &dict->overflow_bytes); /* its memory stays, and may be the next again */
     table_drop_last(dict);
     /* What the next merge will need. */
-    __builtin_prefetch(bucket_at(dict, dict->buckets - 1));
-    __builtin_prefetch(bucket_at(dict, (dict->buckets - 1) & (round_size(dict) - 1)));
+    prefetch(bucket_at(dict, dict->buckets - 1));
+    prefetch(bucket_at(dict, (dict->buckets - 1) & (round_size(dict) - 1)));
 }
 
 /* --- elements --- */
@@ -293,8 +294,14 @@ void *dict_find_hashed(const struct dict *dict, struct bytes key, uint64_t hash)
 uint64_t dict_hint_bucket(const struct dict *dict, struct bytes key)
 {
     uint64_t hash = hash_of(key);
-    __builtin_prefetch(bucket_for(dict, hash));
+    prefetch(bucket_for(dict, hash));
     return hash;
+}
+
+static void *hint(void *element)
+{
+    prefetch(element);
+    return element;
 }
 
 void *dict_hint_element(const struct dict *dict, uint64_t hash)
@@ -302,12 +309,21 @@ void *dict_hint_element(const struct dict *dict, uint64_t hash)
     const struct dict_bucket *bucket = bucket_for(dict, hash);
     uint64_t equal = tags_equal(bucket->tags, tag_of(hash));
     if (equal == 0) {
-        if (overflow_may_have(bucket, tag_of(hash))) __builtin_prefetch(overflow_of(bucket));
+        if (overflow_may_have(bucket, tag_of(hash))) prefetch(overflow_of(bucket));
         return NULL;
     }
-    void *element = line_element(bucket, first_position(equal));
-    __builtin_prefetch(element);
-    return element;
+    return hint(line_element(bucket, first_position(equal)));
+}
+
+void *dict_hint_overflow(const struct dict *dict, uint64_t hash)
+{
+    const struct dict_bucket *bucket = bucket_for(dict, hash);
+    if (!overflow_may_have(bucket, tag_of(hash))) return NULL;
+    const struct overflow *overflow = overflow_of(bucket);
+    for (unsigned i = 0; i < overflow->count; i++)
+        if (overflow->slots[i].tag == tag_of(hash))
+            return hint(pointer48_load(&overflow->slots[i].element));
+    return NULL;
 }
 
 void dict_add(struct dict *dict, void *element)

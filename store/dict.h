@@ -55,6 +55,8 @@ void dict_add_hashed(struct dict *dict, void *element, uint64_t hash);
  * waited for. The dict is not empty. */
 uint64_t dict_hint_bucket(const struct dict *dict, struct bytes key);
 void *dict_hint_element(const struct dict *dict, uint64_t hash);
+/* And, later still, for those of which that found nothing: in the bucket's overflow. */
+void *dict_hint_overflow(const struct dict *dict, uint64_t hash);
 
 /* The element under the same key has moved from `old` to `now` in memory. `old` may be freed
  * already: only its address is used; the key is read from `now`. */

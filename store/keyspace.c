@@ -7,6 +7,7 @@
 
 #include "store/ensure.h"
 #include "store/mem.h"
+#include "store/prefetch.h"
 
 /* For a volatile key among nodes of other keys. */
 enum { DRAWS = 64, LOOKS = 1024 };
@@ -113,9 +114,14 @@ const struct entry *keyspace_hint_entry(const struct keyspace *ks, uint64_t hash
     return dict_hint_element(&ks->dict, hash);
 }
 
+const struct entry *keyspace_hint_overflow(const struct keyspace *ks, uint64_t hash)
+{
+    return dict_hint_overflow(&ks->dict, hash);
+}
+
 void keyspace_hint_value(const struct entry *entry)
 {
-    if (!entry->object.is_small) __builtin_prefetch(entry->object.any);
+    if (!entry->object.is_small) prefetch(entry->object.any);
 }
 
 static struct entry *entry_new(struct bytes key, struct object object)

@@ -49,6 +49,7 @@ struct entry *keyspace_find(const struct keyspace *ks, struct bytes key); /* uns
 /* For looking ahead, as dict_hint_...: the bucket, then the entry, then its value. */
 uint64_t keyspace_hint_bucket(const struct keyspace *ks, struct bytes key);
 const struct entry *keyspace_hint_entry(const struct keyspace *ks, uint64_t hash);
+const struct entry *keyspace_hint_overflow(const struct keyspace *ks, uint64_t hash);
 void keyspace_hint_value(const struct entry *entry);
 struct entry *keyspace_add(struct keyspace *ks, struct bytes key, struct object object);
 /* Takes the entry out and frees it; its object is handed over. */

@@ -9,6 +9,7 @@
 
 #include "store/ensure.h"
 #include "store/mem.h"
+#include "store/prefetch.h"
 
 enum {
     BRIEF_MEMBER = 15, /* what a head of one byte can say */
@@ -122,7 +123,7 @@ size_t packed_bytes(const struct packed *packed)
 void packed_hint(const struct packed *packed)
 {
     for (uint32_t i = 0; i < packed->len; i += LINE)
-        __builtin_prefetch(packed->data + i);
+        prefetch(packed->data + i);
 }
 
 /* ---- reading ---- */

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "store/pointer48.h"
+#include "store/prefetch.h"
 #include "store/ranked.h"
 
 struct ranked_node {
@@ -125,8 +126,8 @@ static inline void ranked_node_prefetch(const struct ranked_node *leaf, unsigned
     enum { LINE = 64 };
     size_t size = ranked_node_size(0, count);
     for (size_t at = 0; at < size; at += LINE)
-        __builtin_prefetch((const char *)leaf + at);
-    __builtin_prefetch((const char *)leaf + size - 1);
+        prefetch((const char *)leaf + at);
+    prefetch((const char *)leaf + size - 1);
 }
 
 /* ---- neighbours: children i and i + 1 of a parent -------------------------------------------- */
