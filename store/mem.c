@@ -300,8 +300,12 @@ void mem_purge_aside(void)
 
 void mem_describe(void (*write)(void *ctx, const char *text), void *ctx)
 {
+    char text[128];
+    snprintf(text, sizeof(text), "Pool: %zu bytes in blocks, %zu in their slabs\n", pool_used(),
+             pool_committed());
+    write(ctx, text);
     if (malloc_stats_print != NULL)
         malloc_stats_print(write, ctx, NULL);
     else
-        write(ctx, "This allocator makes no report.\n");
+        write(ctx, "The allocator of larger ones makes no report.\n");
 }

@@ -1,5 +1,6 @@
 /* mem: the only malloc of the store and the daemon.
  * Knows how many bytes are out; refuses to know what for.
+ * Blocks of up to 1 KiB and powers of two up to 32 KiB are the pool's, where no sanitizer watches.
  * Counts usable sizes (what the allocator really gave). Single-threaded counters: helper threads
  * must not allocate here. */
 #ifndef STORE_MEM_H
@@ -32,8 +33,8 @@ size_t mem_used(void);
  * of block and a few MiB in all. O(1), but for 32 slabs once in 2 MiB. */
 bool mem_sparse(const void *p);
 size_t mem_pool_waste(void); /* bytes that are kept for small blocks, and in none */
-/* Gives back up to 2 MiB of them that are wholly unused. Is there more? As a rule that isn't
- * needed: freeing does it by itself when there is much. */
+/* Gives back up to 2 MiB of them. Was there anything? Freeing does it by itself when there is much,
+ * and huge pages are better left whole. */
 bool mem_trim(void);
 
 size_t mem_peak(void);

@@ -75,6 +75,12 @@ static bool is_going(unsigned place)
     return place == LEAVING || place == VACATED;
 }
 
+/* The blocks of sparse slabs are not wanted back. */
+static bool is_recycling(unsigned place)
+{
+    return is_staying(place) && place > BINS / 2;
+}
+
 static unsigned bin_of(const struct slab *slab)
 {
     return slab->used == slab->room ? FULL : 1 + slab->used * (unsigned)BINS / slab->room;
@@ -88,6 +94,16 @@ static unsigned floor_of(unsigned place, unsigned room)
     return place == 1 ? 1 : ((place - 1) * room + BINS - 1) / BINS;
 }
 
+static void flush_recent(size_t class)
+{
+    struct pool_recent *recent = &pool_recent[class];
+    while (recent->count > 0) {
+        void *block = recent->blocks[--recent->count];
+        pool_free_slab(pool_slab_of(block), block);
+    }
+}
+
+/* The slab is gone afterwards if nothing was in it but recent blocks that may no longer be that. */
 static void slab_put(struct slab *slab, unsigned place)
 {
     struct pool_class *class = class_of(slab);
@@ -101,9 +117,11 @@ static void slab_put(struct slab *slab, unsigned place)
     class->leaving -= is_going(old) ? slab->used : 0u;
     leaving_slabs += place == LEAVING;
     leaving_slabs -= old == LEAVING;
+    bool recycled = slab->recycles;
     slab->place = (uint8_t)place;
-    slab->recycles = is_staying(place) && slab->class <= POOL_TABLES;
+    slab->recycles = is_recycling(place) && slab->class <= POOL_TABLES;
     slab->floor = (uint16_t)floor_of(place, slab->room);
+    if (recycled && !slab->recycles) flush_recent(slab->class);
 }
 
 static void make_current(struct pool_class *class, struct slab *slab)
@@ -237,15 +255,6 @@ void pool_free_slab(struct slab *slab, void *block)
     if (slab->used-- <= slab->floor) slab_left(slab);
 }
 
-static void flush_recent(size_t class)
-{
-    struct pool_recent *recent = &pool_recent[class];
-    while (recent->count > 0) {
-        void *block = recent->blocks[--recent->count];
-        pool_free_slab(pool_slab_of(block), block);
-    }
-}
-
 /* --- emptying --- */
 
 /* The emptier half of a class leaves as long as the rest has room for it. */
@@ -260,7 +269,6 @@ static bool leaves_class(struct slab *slab)
     if (blocks + class->leaving > others) return false;
     if (slab->used * class->staying > blocks) return false;
     slab_put(slab, LEAVING);
-    flush_recent(slab->class);
     return true;
 }
 
@@ -272,7 +280,6 @@ static bool leaves_step(const struct slab *slab)
     for (unsigned i = 0; i < STEP_SLABS; i++) {
         struct slab *one = slab_at(going.first + i);
         if ((going.taken >> i & 1) == 0) continue;
-        flush_recent(one->class);
         if (one->place == CURRENT) retire_current(class_of(one));
         if (one->place != NOWHERE) slab_put(one, VACATED);
     }

@@ -19,6 +19,7 @@ enum {
     KINDS = 2,
     PLAIN_STEPS = 4, /* with small pages, at the beginning */
     SPARE_SHIFT = 5, /* one in so many steps may be free and keep its memory */
+    IDLE_FACTOR = 4, /* so many times what is taken may have memory, though huge pages suffer */
     SMALL_LIMIT = 4096,
     TABLE_PAGE = 65536, /* no page is larger, nor is a table entered in smaller pieces */
 };
@@ -53,7 +54,7 @@ static struct {
     bool tried;
     struct table steps, rows, slabs;
     uint32_t entered;           /* steps */
-    uint32_t trimmed;           /* how far the last slabs_trim came */
+    uint32_t trimmed;           /* the step that was trimmed last */
     struct rings places[KINDS]; /* of both kinds in the first, but for the rings 1 to 31 */
     size_t taken, backed;       /* slabs */
     size_t partial, room;
@@ -276,24 +277,28 @@ void slabs_give(uint32_t slab)
         step_release(step);
     else if (all.spare > spare_limit())
         step_release(step_at(all.places->first[0]));
-    else if (step->taken != 0 && all.backed > 2 * all.taken + 2 * STEP_SLABS)
-        slabs_release(step, bit);
+    else if (all.backed > IDLE_FACTOR * all.taken + STEP_SLABS)
+        slabs_trim();
+}
+
+static bool step_trim(struct step *step)
+{
+    uint32_t unused = step->backed & ~step->taken;
+    size_t before = all.backed;
+    if (unused == 0) return false;
+    if (step->taken == 0)
+        step_release(step);
+    else
+        slabs_release(step, unused);
+    return all.backed < before;
 }
 
 bool slabs_trim(void)
 {
-    for (; all.trimmed < all.entered; all.trimmed++) {
-        struct step *step = step_at(all.trimmed);
-        uint32_t unused = step->backed & ~step->taken;
-        if (unused == 0) continue;
-        if (step->taken == 0)
-            step_release(step);
-        else
-            slabs_release(step, unused);
-        all.trimmed++;
-        return true;
+    for (uint32_t seen = 0; seen < all.entered; seen++) {
+        all.trimmed = (all.trimmed + 1) % all.entered;
+        if (step_trim(step_at(all.trimmed))) return true;
     }
-    all.trimmed = 0;
     return false;
 }
 

@@ -51,7 +51,7 @@ bool slabs_stay(struct slab_set *staying);
 
 /* --- memory --- */
 
-/* Gives back what is not taken of one step. Is there more? */
+/* Gives back what is not taken of one step. Was there such a one? */
 bool slabs_trim(void);
 size_t slabs_taken(void);     /* their number */
 size_t slabs_committed(void); /* bytes of those that have memory, taken or not */
