@@ -340,8 +340,23 @@ class Dataset:
         return None
 
     def note(self, key, cause):
-        if self.policies:
+        """Keys are followed in the order of the first cause that their policy heeds."""
+        if id(key) in self.notes or self.heeds(self.policy_of(key.name), cause):
             self.notes.setdefault(id(key), (key, []))[1].append(cause)
+
+    @staticmethod
+    def heeds(policy, cause):
+        if policy is None:
+            return False
+        if cause == CREATED:
+            return bool(policy.ttl or policy.max_ttl or policy.max_len)
+        if cause == WRITTEN:
+            return bool(policy.max_ttl or (policy.ttl and policy.refresh != "NEVER"))
+        if cause == TIMED:
+            return bool(policy.ttl or policy.max_ttl)
+        if cause == READ:
+            return bool(policy.ttl and policy.refresh == "ACCESS")
+        return bool(policy.max_len)
 
     def follow(self, key, causes):
         """What the policy of a key makes of what the call did to it."""
