@@ -66,12 +66,19 @@ static enum error contradiction(const struct zadd *how)
     return ERROR_COUNT;
 }
 
+/* As nearly all scores do, and no option does. */
+static bool is_surely_score(const struct call *call, int i)
+{
+    struct bytes arg = i < call->argc ? call->argv[i] : LIT("");
+    return arg.len > 0 && ((arg.data[0] >= '0' && arg.data[0] <= '9') || arg.data[0] == '-');
+}
+
 static bool parse_zadd(struct call *call, struct zadd *how)
 {
     enum arg_taken taken;
     how->first = 2;
     do
-        taken = take_option(call, &how->first, how);
+        taken = is_surely_score(call, how->first) ? ARG_OTHER : take_option(call, &how->first, how);
     while (taken == ARG_TAKEN);
     if (taken == ARG_FAILED) return false;
     int rest = call->argc - how->first;
