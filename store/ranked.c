@@ -32,16 +32,23 @@ static struct probe probe_of(const struct ranked_member *m, bool or_equal)
 }
 
 /* How many scores are below `score` (or equal, if that counts): first among every eighth, then
- * among the eight where that ends. No branch depends on a score, and no load on another. */
+ * among the eight that this leads to. No branch depends on a score, and no load on another. */
 static inline unsigned scores_below(const struct ranked_node *node, double score, bool or_equal)
 {
     enum { BLOCK = 8 };
     const double *scores = node->scores;
-    unsigned count = node->count, blocks = 0;
-    for (unsigned i = BLOCK; i < count; i += BLOCK)
-        blocks += or_equal ? scores[i] <= score : scores[i] < score;
-    unsigned begin = blocks * BLOCK, below = begin;
-    unsigned end = begin + BLOCK < count ? begin + BLOCK : count;
+    unsigned count = node->count, begin = 0, end = count;
+    if (count > BLOCK) {
+        unsigned last = count - BLOCK, heads = ranked_node_max(node) / BLOCK;
+        for (unsigned i = BLOCK; i < heads * BLOCK; i += BLOCK) {
+            double head = scores[i < count ? i : count - 1];
+            begin += or_equal ? head <= score : head < score;
+        }
+        /* A head that isn't there was the last score: with it below, all are. */
+        begin = begin * BLOCK < last ? begin * BLOCK : last;
+        end = begin + BLOCK;
+    }
+    unsigned below = begin;
     for (unsigned i = begin; i < end; i++)
         below += or_equal ? scores[i] <= score : scores[i] < score;
     return below;
@@ -75,6 +82,14 @@ static unsigned branch_for(const struct ranked_node *inner, const struct probe *
     return below > 0 ? below - 1 : 0;
 }
 
+/* Goes to a child; a leaf is asked for as a whole, for the search would wait for it line by line. */
+static inline struct ranked_node *enter(const struct ranked_node *inner, unsigned i)
+{
+    struct ranked_node *child = ranked_node_child(inner, i);
+    if (inner->height == 1) ranked_node_prefetch(child, ranked_node_counts(inner)[i]);
+    return child;
+}
+
 /* Where a member stands in its leaf. */
 static unsigned index_of(const struct ranked_node *leaf, const struct ranked_member *m,
                          double score)
@@ -97,7 +112,7 @@ static const struct ranked_node *leaf_for(const struct ranked *ranked, const str
         const uint32_t *counts = ranked_node_counts(node);
         for (unsigned i = 0; i < branch; i++)
             *before += counts[i];
-        node = ranked_node_child(node, branch);
+        node = enter(node, branch);
     }
     return node;
 }
@@ -328,16 +343,17 @@ struct path {
     struct ranked_node *leaf;
 };
 
+/* Reads nothing of the leaf, but asks for it. */
 static void go_down(const struct ranked *ranked, const struct probe *probe, struct path *path)
 {
     struct ranked_node *node = ranked->root;
     ensure(node != NULL && ranked->depth <= DEPTH_MAX, "depth %u", ranked->depth);
-    path->length = 0;
-    while (node->height > 0) {
+    path->length = ranked->depth - 1;
+    for (unsigned step = 0; step < path->length; step++) {
         unsigned i = branch_for(node, probe);
-        path->steps[path->length].node = node;
-        path->steps[path->length++].branch = i;
-        node = ranked_node_child(node, i);
+        path->steps[step].node = node;
+        path->steps[step].branch = i;
+        node = enter(node, i);
     }
     path->leaf = node;
 }
@@ -372,6 +388,18 @@ static void path_begin(const struct path *path)
     }
 }
 
+/* Puts m into the leaf, which is not full. */
+static void put_in(struct ranked *ranked, struct path *path, const struct probe *probe,
+                   struct ranked_member *m)
+{
+    if (path->leaf->count == path->leaf->cap) leaf_fit(ranked, path, path->leaf->count + 1U);
+    unsigned i = items_below(path->leaf, probe);
+    ranked_node_open_gap(path->leaf, i);
+    ranked_node_set(path->leaf, i, m->score, m);
+    path_count(ranked, path, 1);
+    if (i == 0) path_begin(path);
+}
+
 void ranked_add(struct ranked *ranked, struct ranked_member *m)
 {
     struct probe probe = probe_of(m, false);
@@ -386,28 +414,18 @@ void ranked_add(struct ranked *ranked, struct ranked_member *m)
         make_room_down(ranked, &probe);
         go_down(ranked, &probe, &path);
     }
-    if (path.leaf->count == path.leaf->cap) leaf_fit(ranked, &path, path.leaf->count + 1U);
-    unsigned i = items_below(path.leaf, &probe);
-    ranked_node_open_gap(path.leaf, i);
-    ranked_node_set(path.leaf, i, m->score, m);
-    path_count(ranked, &path, 1);
-    if (i == 0) path_begin(&path);
+    put_in(ranked, &path, &probe, m);
 }
 
-/* Goes down to a member, in a leaf that may lose it; returns where it stands there. */
-static unsigned go_down_to(struct ranked *ranked, const struct ranked_member *m, struct path *path)
+static bool is_thin(const struct path *path)
 {
-    struct probe probe = probe_of(m, true);
-    go_down(ranked, &probe, path);
-    if (path->length > 0 && path->leaf->count <= ranked_node_min(path->leaf)) {
-        fill_up_down(ranked, &probe);
-        go_down(ranked, &probe, path);
-    }
-    return index_of(path->leaf, m, m->score);
+    return path->length > 0 && path->leaf->count <= ranked_node_min(path->leaf);
 }
 
-static void take_out(struct ranked *ranked, struct path *path, unsigned i)
+/* Takes m out of the leaf, which may lose it. */
+static void take_out(struct ranked *ranked, struct path *path, const struct ranked_member *m)
 {
+    unsigned i = index_of(path->leaf, m, m->score);
     ranked_node_close_gap(path->leaf, i);
     path_count(ranked, path, -1);
     if (ranked->count == 0) {
@@ -421,34 +439,47 @@ static void take_out(struct ranked *ranked, struct path *path, unsigned i)
 
 void ranked_remove(struct ranked *ranked, struct ranked_member *m)
 {
+    struct probe probe = probe_of(m, true);
     struct path path;
-    unsigned i = go_down_to(ranked, m, &path);
-    take_out(ranked, &path, i);
+    go_down(ranked, &probe, &path);
+    if (is_thin(&path)) {
+        fill_up_down(ranked, &probe);
+        go_down(ranked, &probe, &path);
+    }
+    take_out(ranked, &path, m);
 }
 
-/* Is a score's place between the first of a leaf and the last, whatever the bytes? */
-static bool is_inside(const struct ranked_node *leaf, double score)
+/* m stays in its leaf; its new place is that of `to`. */
+static void move_within(const struct path *path, const struct probe *to, struct ranked_member *m)
 {
-    return score > leaf->scores[0] && score < leaf->scores[leaf->count - 1];
+    unsigned from = index_of(path->leaf, m, m->score);
+    ranked_node_close_gap(path->leaf, from);
+    unsigned i = items_below(path->leaf, to);
+    m->score = to->score;
+    ranked_node_open_gap(path->leaf, i);
+    ranked_node_set(path->leaf, i, m->score, m);
+    if (i == 0 || from == 0) path_begin(path);
 }
 
 void ranked_move(struct ranked *ranked, struct ranked_member *m, double score)
 {
-    struct path path;
-    ranked_hint(ranked, score);
-    unsigned i = go_down_to(ranked, m, &path);
-    if (i > 0 && is_inside(path.leaf, score)) {
-        ranked_node_close_gap(path.leaf, i);
+    struct probe from = probe_of(m, true), to = probe_of(m, false);
+    struct path out, in;
+    to.score = score;
+    go_down(ranked, &to, &in);
+    go_down(ranked, &from, &out);
+    if (in.leaf == out.leaf) {
+        move_within(&out, &to, m);
+    } else if (is_thin(&out) || in.leaf->count == RANKED_LEAF_MAX) {
+        ranked_remove(ranked, m);
         m->score = score;
-        struct probe probe = probe_of(m, false);
-        i = items_below(path.leaf, &probe);
-        ranked_node_open_gap(path.leaf, i);
-        ranked_node_set(path.leaf, i, score, m);
-        return;
+        ranked_add(ranked, m);
+    } else {
+        /* What leaves changes neither which branches there are nor where `in` leads. */
+        take_out(ranked, &out, m);
+        m->score = score;
+        put_in(ranked, &in, &to, m);
     }
-    take_out(ranked, &path, i);
-    m->score = score;
-    ranked_add(ranked, m);
 }
 
 void ranked_moved(struct ranked *ranked, const struct ranked_member *old, struct ranked_member *now)
