@@ -82,11 +82,13 @@ static unsigned branch_for(const struct ranked_node *inner, const struct probe *
     return below > 0 ? below - 1 : 0;
 }
 
-/* Goes to a child; a leaf is asked for as a whole, for the search would wait for it line by line. */
+/* Goes to a child, which is asked for as a whole: a search would wait for it line by line. */
 static inline struct ranked_node *enter(const struct ranked_node *inner, unsigned i)
 {
     struct ranked_node *child = ranked_node_child(inner, i);
-    if (inner->height == 1) ranked_node_prefetch(child, ranked_node_counts(inner)[i]);
+    ranked_node_prefetch(child, inner->height == 1
+                                    ? ranked_node_size(0, ranked_node_counts(inner)[i])
+                                    : ranked_node_size(1, RANKED_INNER_MAX));
     return child;
 }
 
@@ -155,7 +157,7 @@ static const struct ranked_node *leaf_at(const struct ranked *ranked, size_t *ra
         unsigned i = 0;
         for (; *rank >= counts[i]; i++)
             *rank -= counts[i];
-        node = ranked_node_child(node, i);
+        node = enter(node, i);
     }
     return node;
 }
@@ -173,16 +175,15 @@ void ranked_hint(const struct ranked *ranked, double score)
     while (node != NULL && node->height > 0) {
         unsigned below = scores_below(node, score, true);
         unsigned branch = below > 0 ? below - 1 : 0;
-        const struct ranked_node *child = ranked_node_child(node, branch);
-        if (node->height == 1) {
-            ranked_node_prefetch(child, ranked_node_counts(node)[branch]);
-            return;
-        }
+        const struct ranked_node *child = enter(node, branch);
+        if (node->height == 1) return;
         node = child;
     }
 }
 
 /* --- stepping --- */
+
+enum { AHEAD = 8 }; /* members that are asked for before their turn */
 
 static void stand_at(struct ranked_iter *iter, size_t rank)
 {
@@ -204,6 +205,8 @@ struct ranked_member *ranked_iter_next(struct ranked_iter *iter)
 {
     if (iter->leaf == NULL) return NULL;
     struct ranked_member *m = ranked_node_member(iter->leaf, iter->index++);
+    if (iter->index + AHEAD < iter->leaf->count)
+        __builtin_prefetch(ranked_node_member(iter->leaf, iter->index + AHEAD));
     if (iter->index == iter->leaf->count) stand_at(iter, iter->before + iter->index);
     return m;
 }
@@ -212,6 +215,8 @@ struct ranked_member *ranked_iter_prev(struct ranked_iter *iter)
 {
     if (iter->leaf == NULL) return NULL;
     struct ranked_member *m = ranked_node_member(iter->leaf, iter->index);
+    if (iter->index >= AHEAD)
+        __builtin_prefetch(ranked_node_member(iter->leaf, iter->index - AHEAD));
     /* In front of rank 0 there is SIZE_MAX, which is past the end. */
     if (iter->index-- == 0) stand_at(iter, iter->before - 1);
     return m;
@@ -452,13 +457,36 @@ void ranked_remove(struct ranked *ranked, struct ranked_member *m)
 /* m stays in its leaf; its new place is that of `to`. */
 static void move_within(const struct path *path, const struct probe *to, struct ranked_member *m)
 {
-    unsigned from = index_of(path->leaf, m, m->score);
-    ranked_node_close_gap(path->leaf, from);
-    unsigned i = items_below(path->leaf, to);
+    struct ranked_node *leaf = path->leaf;
+    unsigned from = index_of(leaf, m, m->score), at = items_below(leaf, to);
+    if (at > from) {
+        at--; /* m itself is below */
+        ranked_node_copy(leaf, from, leaf, from + 1, at - from);
+    } else {
+        ranked_node_copy(leaf, at + 1, leaf, at, from - at);
+    }
     m->score = to->score;
-    ranked_node_open_gap(path->leaf, i);
-    ranked_node_set(path->leaf, i, m->score, m);
-    if (i == 0 || from == 0) path_begin(path);
+    ranked_node_set(leaf, at, m->score, m);
+    if (at == 0 || from == 0) path_begin(path);
+}
+
+static void go_down_both(const struct ranked *ranked, const struct probe *p1, struct path *a,
+                         const struct probe *p2, struct path *b)
+{
+    struct ranked_node *n1 = ranked->root, *n2 = n1;
+    a->length = b->length = ranked->depth - 1;
+    for (unsigned step = 0; step < a->length; step++) {
+        unsigned i = branch_for(n1, p1);
+        a->steps[step].node = n1;
+        a->steps[step].branch = i;
+        n1 = enter(n1, i);
+        i = branch_for(n2, p2);
+        b->steps[step].node = n2;
+        b->steps[step].branch = i;
+        n2 = enter(n2, i);
+    }
+    a->leaf = n1;
+    b->leaf = n2;
 }
 
 void ranked_move(struct ranked *ranked, struct ranked_member *m, double score)
@@ -466,8 +494,7 @@ void ranked_move(struct ranked *ranked, struct ranked_member *m, double score)
     struct probe from = probe_of(m, true), to = probe_of(m, false);
     struct path out, in;
     to.score = score;
-    go_down(ranked, &to, &in);
-    go_down(ranked, &from, &out);
+    go_down_both(ranked, &from, &out, &to, &in);
     if (in.leaf == out.leaf) {
         move_within(&out, &to, m);
     } else if (is_thin(&out) || in.leaf->count == RANKED_LEAF_MAX) {

@@ -28,8 +28,8 @@ struct ranked_node {
 enum {
     RANKED_LEAF_MAX = 72,
     RANKED_INNER_MAX = 40,
-    RANKED_STEP = 4,   /* room is a multiple of so many items */
-    RANKED_SPARE = 12, /* unused, of which a node lets go */
+    RANKED_STEP = 2,  /* room is a multiple of so many items */
+    RANKED_SPARE = 6, /* unused, of which a node lets go */
     RANKED_ITEM_SIZE = sizeof(double) + sizeof(struct pointer48),
     RANKED_BRANCH_SIZE = RANKED_ITEM_SIZE + sizeof(struct pointer48) + sizeof(uint32_t),
 };
@@ -120,14 +120,13 @@ struct ranked_node *ranked_node_fit(struct ranked *ranked, struct ranked_node *n
 struct ranked_node *ranked_node_fit_child(struct ranked *ranked, struct ranked_node *parent,
                                           unsigned i, unsigned count);
 
-/* Asks for the memory of a leaf that holds so many. */
-static inline void ranked_node_prefetch(const struct ranked_node *leaf, unsigned count)
+/* Asks for a node's memory. */
+static inline void ranked_node_prefetch(const struct ranked_node *node, size_t size)
 {
     enum { LINE = 64 };
-    size_t size = ranked_node_size(0, count);
     for (size_t at = 0; at < size; at += LINE)
-        prefetch((const char *)leaf + at);
-    prefetch((const char *)leaf + size - 1);
+        prefetch((const char *)node + at);
+    prefetch((const char *)node + size - 1);
 }
 
 /* ---- neighbours: children i and i + 1 of a parent -------------------------------------------- */
