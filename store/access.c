@@ -50,6 +50,17 @@ void access_note(struct store *store, struct entry *entry, msec now)
     entry->accessed = counted(now, counter + rises(store, counter));
 }
 
+void access_set(const struct store *store, struct entry *entry, msec now, int64_t idle_seconds,
+                int frequency)
+{
+    if (store->counts_access && frequency >= 0) {
+        entry->accessed = counted(now, (unsigned)frequency);
+    } else if (!store->counts_access && idle_seconds >= 0) {
+        int64_t seconds = now / 1000;
+        entry->accessed = idle_seconds < seconds ? (uint32_t)(seconds - idle_seconds) : 0;
+    }
+}
+
 int64_t access_idle_seconds(const struct entry *entry, msec now)
 {
     int64_t idle = now / 1000 - entry->accessed;

@@ -14,6 +14,10 @@
 /* A new entry counts as used now. */
 void access_begin(const struct store *store, struct entry *entry, msec now);
 void access_note(struct store *store, struct entry *entry, msec now);
+/* As it was elsewhere: not used for so many seconds, or so often (0 to 255), whichever the store
+ * keeps. -1: unknown, and nothing changes. */
+void access_set(const struct store *store, struct entry *entry, msec now, int64_t idle_seconds,
+                int frequency);
 
 int64_t access_idle_seconds(const struct entry *entry,
                             msec now);                          /* where accesses are not counted */

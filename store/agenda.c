@@ -320,6 +320,33 @@ void agenda_moved(struct agenda *ag, struct deadline *d)
         slot_at(ag, d->slot)->is = number_make(field_of(n), arrival_of(n), d);
 }
 
+/* The far instants of a segment. */
+static void far_relocate(struct agenda *ag, uint32_t segment, struct relocation *relocation)
+{
+    uint32_t place = segment << SEGMENT_SHIFT, first = place > SKIPPED ? place - SKIPPED : 0;
+    uint32_t end = place + SEGMENT - SKIPPED < ag->count ? place + SEGMENT - SKIPPED : ag->count;
+    for (uint32_t i = first; i < end && ag->far_count > 0; i++) {
+        number n = number_at(ag, i);
+        if (!is_far(n)) continue;
+        struct far *far = relocation_block(relocation, pointer_of(n));
+        slot_at(ag, i)->is = number_make(field_of(n), arrival_of(n), far) | FAR;
+    }
+}
+
+void agenda_relocate(struct agenda *ag, struct relocation_place *place,
+                     struct relocation *relocation)
+{
+    if (place->at == 0) ag->segments = relocation_block(relocation, ag->segments);
+    while (place->at < ag->segment_count) {
+        struct agenda_slot **segment = &ag->segments[place->at];
+        *segment = relocation_block(relocation, *segment);
+        far_relocate(ag, (uint32_t)place->at, relocation);
+        place->at++;
+        if (relocation->left == 0) break;
+    }
+    if (place->at >= ag->segment_count) place->at = 0;
+}
+
 msec agenda_next(const struct agenda *ag)
 {
     return ag->count == 0 ? NEVER : at_of(number_at(ag, 0));

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "store/instant.h"
+#include "store/relocate.h"
 
 /* Embedded in the thing that has a deadline. */
 struct deadline {
@@ -60,6 +61,10 @@ void agenda_cancel(struct agenda *ag, struct deadline *d);    /* idle is fine. O
 struct deadline *agenda_pop_due(struct agenda *ag, msec now); /* at <= now, or NULL. O(log n) */
 /* The owner moved in memory; `d` is the deadline at its new place (slot already copied). O(1) */
 void agenda_moved(struct agenda *ag, struct deadline *d);
+
+/* Its own blocks; the deadlines stay where they are. */
+void agenda_relocate(struct agenda *ag, struct relocation_place *place,
+                     struct relocation *relocation);
 
 static inline uint32_t agenda_count(const struct agenda *ag)
 {

@@ -36,6 +36,17 @@ void deadlines_moved(struct deadlines *deadlines, struct deadline *d)
     if (deadline_armed(d)) agenda_moved(&deadlines->agenda, d);
 }
 
+void deadlines_relocate(struct deadlines **deadlines, struct relocation_place *place,
+                        struct relocation *relocation)
+{
+    if (*deadlines == NULL) {
+        place->at = 0;
+        return;
+    }
+    if (place->at == 0) *deadlines = relocation_block(relocation, *deadlines);
+    agenda_relocate(&(*deadlines)->agenda, place, relocation);
+}
+
 msec deadlines_at(const struct deadlines *deadlines, const struct deadline *d)
 {
     return deadline_armed(d) ? agenda_at(&deadlines->agenda, d) : NEVER;

@@ -24,6 +24,10 @@ void deadlines_cancel(struct deadlines **deadlines, struct deadline *d);
 /* Its member moved in memory, the slot copied already; idle is fine. O(1) */
 void deadlines_moved(struct deadlines *deadlines, struct deadline *d);
 
+/* As agenda_relocate; NULL has no blocks. */
+void deadlines_relocate(struct deadlines **deadlines, struct relocation_place *place,
+                        struct relocation *relocation);
+
 /* All of these take NULL. */
 msec deadlines_at(const struct deadlines *deadlines, const struct deadline *d); /* NEVER if idle */
 struct deadline *deadlines_first(const struct deadlines *deadlines, msec *at);  /* or NULL. O(1) */

@@ -367,6 +367,49 @@ uint64_t dehydrator_scan(const struct dehydrator *dehydrator, uint64_t cursor,
     return dict_scan(&dehydrator->elements, cursor, visit_element, &visitor);
 }
 
+/* ---- relocating ------------------------------------------------------------------------------ */
+
+enum { PART_ELEMENTS, PART_TIMELINE, PART_LEASES };
+
+struct mover {
+    struct dehydrator *dehydrator;
+    struct relocation *relocation;
+};
+
+static void *element_relocate(void *ctx, void *element)
+{
+    const struct mover *mover = ctx;
+    struct dehydrator *dehydrator = mover->dehydrator;
+    struct element *old = element, *now = relocation_copy(mover->relocation, old);
+    if (now == NULL) return old;
+    timeline_moved(&dehydrator->timeline, &old->deadline, &now->deadline);
+    if (is_claimed(now)) agenda_moved(&dehydrator->leases, &claim_of(now)->lease);
+    mem_free(old);
+    return now;
+}
+
+struct dehydrator *dehydrator_relocate(struct dehydrator *dehydrator,
+                                       struct relocation_place *place,
+                                       struct relocation *relocation)
+{
+    if (relocation_begins(place)) dehydrator = relocation_block(relocation, dehydrator);
+    struct mover mover = { dehydrator, relocation };
+    do {
+        switch (place->part) {
+        case PART_ELEMENTS:
+            place->at = dict_relocate(&dehydrator->elements, place->at, relocation,
+                                      element_relocate, &mover);
+            break;
+        case PART_TIMELINE:
+            place->at = timeline_relocate(&dehydrator->timeline, (uint32_t)place->at, relocation);
+            break;
+        default: agenda_relocate(&dehydrator->leases, place, relocation); break;
+        }
+        if (place->at == 0) place->part = (place->part + 1) % (PART_LEASES + 1);
+    } while (!relocation_begins(place) && relocation->left > 0);
+    return dehydrator;
+}
+
 /* ---- itself ---------------------------------------------------------------------------------- */
 
 const char *dehydrator_encoding(const struct dehydrator *dehydrator)

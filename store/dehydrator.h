@@ -14,6 +14,7 @@
 #include "store/timeline.h"
 #include "store/bytes.h"
 #include "store/instant.h"
+#include "store/relocate.h"
 
 struct dehydrator;
 struct element;
@@ -94,6 +95,11 @@ uint64_t dehydrator_scan(const struct dehydrator *dehydrator, uint64_t cursor,
 
 /* What Redis calls a module's value: raw. */
 const char *dehydrator_encoding(const struct dehydrator *dehydrator);
+/* Where the dehydrator is now; elements and what else was borrowed are not valid any more. At least
+ * one step is done, and more while there is work left. */
+struct dehydrator *dehydrator_relocate(struct dehydrator *dehydrator,
+                                       struct relocation_place *place,
+                                       struct relocation *relocation);
 size_t dehydrator_bytes(const struct dehydrator *dehydrator);
 void dehydrator_check(const struct dehydrator *dehydrator);
 

@@ -420,15 +420,54 @@ static void bucket_visit(const struct dict *dict, size_t i, void (*visit)(void *
  * level rises, each class falls into two that stay together in that order, so what was done stays
  * done. When it falls, the class of the cursor grows and is visited again as a whole: elements may
  * come twice, but never not at all. */
+static uint64_t next_cursor(const struct dict *dict, uint64_t cursor)
+{
+    return reverse_bits(reverse_bits(cursor | ~(uint64_t)(round_size(dict) - 1)) + 1);
+}
+
 uint64_t dict_scan(const struct dict *dict, uint64_t cursor,
                    void (*visit)(void *ctx, void *element), void *ctx)
 {
     if (dict->count == 0) return 0;
-    uint64_t mask = round_size(dict) - 1;
-    size_t i = cursor & mask;
+    size_t i = cursor & (round_size(dict) - 1);
     bucket_visit(dict, i, visit, ctx);
     if (i + round_size(dict) < dict->buckets) bucket_visit(dict, i + round_size(dict), visit, ctx);
-    return reverse_bits(reverse_bits(cursor | ~mask) + 1);
+    return next_cursor(dict, cursor);
+}
+
+static void elements_move(struct dict_bucket *bucket, void *(*move)(void *ctx, void *element),
+                          void *ctx)
+{
+    unsigned count = bucket_count(bucket);
+    for (unsigned position = 0; position < count; position++) {
+        struct slot slot = bucket_get(bucket, position);
+        void *now = move(ctx, slot.element);
+        if (now == slot.element) continue;
+        ensure(pointer48_fits(now), "no room for the bits of %p", now);
+        slot.element = now;
+        bucket_put(bucket, position, slot);
+    }
+}
+
+/* Bucket i, and if it is the first of its segment, that as well. */
+static void bucket_relocate_all(struct dict *dict, size_t i, struct relocation *relocation,
+                                void *(*move)(void *ctx, void *element), void *ctx)
+{
+    struct dict_bucket **segment = &dict->segments[i / SEGMENT];
+    if (i % SEGMENT == 0) *segment = relocation_block(relocation, *segment);
+    bucket_relocate(bucket_at(dict, i), relocation);
+    if (move != NULL) elements_move(bucket_at(dict, i), move, ctx);
+}
+
+uint64_t dict_relocate(struct dict *dict, uint64_t cursor, struct relocation *relocation,
+                       void *(*move)(void *ctx, void *element), void *ctx)
+{
+    if (dict->count == 0) return 0;
+    if (cursor == 0) dict->segments = relocation_block(relocation, dict->segments);
+    size_t i = cursor & (round_size(dict) - 1), twin = i + round_size(dict);
+    bucket_relocate_all(dict, i, relocation, move, ctx);
+    if (twin < dict->buckets) bucket_relocate_all(dict, twin, relocation, move, ctx);
+    return next_cursor(dict, cursor);
 }
 
 void dict_iter_begin(struct dict_iter *iter, const struct dict *dict)

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "store/bytes.h"
+#include "store/relocate.h"
 
 struct dict_type {
     struct bytes (*key)(const void *element); /* must not change while the element is in */
@@ -70,6 +71,11 @@ void *dict_random(const struct dict *dict, uint64_t (*next)(void *ctx), void *ct
  * ends. The visitor must not change the dict. */
 uint64_t dict_scan(const struct dict *dict, uint64_t cursor,
                    void (*visit)(void *ctx, void *element), void *ctx);
+
+/* As dict_scan, and the table's own blocks are relocated. `move` may copy an element to other
+ * memory and free it, and returns where it is now; NULL: they all stay. */
+uint64_t dict_relocate(struct dict *dict, uint64_t cursor, struct relocation *relocation,
+                       void *(*move)(void *ctx, void *element), void *ctx);
 
 /* In table order; the dict must not change meanwhile. */
 struct dict_iter {

@@ -107,6 +107,16 @@ void bucket_clear(struct dict_bucket *bucket, size_t *bytes)
     memset(bucket, 0, sizeof(*bucket));
 }
 
+void bucket_relocate(struct dict_bucket *bucket, struct relocation *relocation)
+{
+    if (bucket->more == 0) return;
+    struct overflow *overflow = overflow_of(bucket);
+    overflow = relocation_block(relocation, overflow);
+    ensure(pointer48_fits(overflow), "no room for the bits of %p", (void *)overflow);
+    uint64_t filter = bucket->more >> POINTER48_BITS << POINTER48_BITS;
+    bucket->more = (uint64_t)(uintptr_t)overflow | filter;
+}
+
 void bucket_check(const struct dict_bucket *bucket)
 {
     struct dict_bucket copy = *bucket;

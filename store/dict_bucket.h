@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "store/pointer48.h"
+#include "store/relocate.h"
 
 enum {
     LINE_SLOTS = 8,
@@ -109,6 +110,7 @@ void bucket_put(struct dict_bucket *bucket, unsigned position, struct slot slot)
 void bucket_append(struct dict_bucket *bucket, struct slot slot, size_t *bytes);
 struct slot bucket_pop(struct dict_bucket *bucket, size_t *bytes); /* the last */
 void bucket_clear(struct dict_bucket *bucket, size_t *bytes);
+void bucket_relocate(struct dict_bucket *bucket, struct relocation *relocation); /* the overflow */
 size_t bucket_overflow_bytes(const struct dict_bucket *bucket);
 
 void bucket_check(const struct dict_bucket *bucket); /* no holes, the filter right */

@@ -12,6 +12,7 @@
     EVENT(RENAME_FROM, "rename_from", 'g')                                                         \
     EVENT(RENAME_TO, "rename_to", 'g')                                                             \
     EVENT(COPY_TO, "copy_to", 'g')                                                                 \
+    EVENT(RESTORE, "restore", 'g')                                                                 \
     EVENT(MOVE_FROM, "move_from", 'g')                                                             \
     EVENT(MOVE_TO, "move_to", 'g')                                                                 \
     EVENT(SET, "set", '$')                                                                         \

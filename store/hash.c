@@ -207,6 +207,55 @@ static bool table_set(struct table *table, const struct packed_record *record)
     return is_new;
 }
 
+/* ---- relocating ---------------------------------------------------------------------------- */
+
+enum { PART_PAIRS, PART_DEADLINES };
+
+struct mover {
+    struct table *table;
+    struct relocation *relocation;
+};
+
+static void *pair_relocate(void *ctx, void *old)
+{
+    const struct mover *mover = ctx;
+    struct pair *now = relocation_copy(mover->relocation, old);
+    if (now == NULL) return old;
+    if (now->timed) deadlines_moved(mover->table->deadlines, deadline_of(now));
+    mem_free(old);
+    return now;
+}
+
+static void table_relocate(struct table *table, struct relocation_place *place,
+                           struct relocation *relocation)
+{
+    struct mover mover = { table, relocation };
+    if (place->part == PART_DEADLINES) {
+        deadlines_relocate(&table->deadlines, place, relocation);
+        if (place->at == 0) place->part = 0;
+        return;
+    }
+    do
+        place->at = dict_relocate(&table->pairs, place->at, relocation, pair_relocate, &mover);
+    while (place->at != 0 && relocation->left > 0);
+    if (place->at == 0) place->part = PART_DEADLINES;
+}
+
+struct hash *hash_relocate(struct hash *hash, struct relocation_place *place,
+                           struct relocation *relocation)
+{
+    bool begins = relocation_begins(place);
+    if (begins) hash = relocation_block(relocation, hash);
+    if (!hash->is_large) {
+        packed_relocate(&hash->packed, relocation);
+        *place = (struct relocation_place){ 0 };
+        return hash;
+    }
+    if (begins) hash->table = relocation_block(relocation, hash->table);
+    table_relocate(hash->table, place, relocation);
+    return hash;
+}
+
 /* ---- small, and from small to large -------------------------------------------------------- */
 
 /* Sets what the records have no room for. Its texts may be theirs: they stay till then. */

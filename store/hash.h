@@ -14,6 +14,7 @@
 #include "store/bytes.h"
 #include "store/dict.h"
 #include "store/instant.h"
+#include "store/relocate.h"
 
 struct hash;
 
@@ -68,6 +69,10 @@ const struct dict *hash_hint(const struct hash *hash);
 const char *
 hash_encoding(const struct hash *hash); /* listpack (<= 512 fields, <= 64 bytes) or hashtable */
 void hash_widen(struct hash *hash);     /* hashtable from now on */
+/* Where the hash is now; nothing of it that was borrowed is valid any more. At least one step is
+ * done, and more while there is work left. */
+struct hash *hash_relocate(struct hash *hash, struct relocation_place *place,
+                           struct relocation *relocation);
 size_t hash_bytes(const struct hash *hash);
 void hash_check(const struct hash *hash);
 

@@ -297,6 +297,34 @@ uint64_t keyspace_scan(const struct keyspace *ks, uint64_t cursor,
     return dict_scan(&ks->dict, cursor, scan_one, &scan);
 }
 
+struct relocating {
+    struct keyspace *ks;
+    struct relocation *relocation;
+    struct scan scan;
+};
+
+static void *entry_relocate(void *ctx, void *old)
+{
+    const struct relocating *relocating = ctx;
+    struct entry *entry = relocation_copy(relocating->relocation, old);
+    if (entry != NULL) {
+        if (deadline_armed(&entry->deadline))
+            agenda_moved(&relocating->ks->agenda, &entry->deadline);
+        mem_free(old);
+    } else {
+        entry = old;
+    }
+    relocating->scan.visit(relocating->scan.ctx, entry);
+    return entry;
+}
+
+uint64_t keyspace_relocate(struct keyspace *ks, uint64_t cursor, struct relocation *relocation,
+                           void (*visit)(void *ctx, struct entry *entry), void *ctx)
+{
+    struct relocating relocating = { ks, relocation, { visit, ctx } };
+    return dict_relocate(&ks->dict, cursor, relocation, entry_relocate, &relocating);
+}
+
 static void check_deadline(const struct keyspace *ks, const struct entry *entry)
 {
     struct bytes key = entry_key(entry);

@@ -17,6 +17,7 @@
 #include "store/dict.h"
 #include "store/instant.h"
 #include "store/object.h"
+#include "store/relocate.h"
 
 /* A key and its value, one allocation but for what the value has of its own. */
 struct entry {
@@ -87,6 +88,10 @@ struct entry *keyspace_random_volatile(const struct keyspace *ks, uint64_t (*nex
 /* As dict_scan; the visitor sees dead entries too. */
 uint64_t keyspace_scan(const struct keyspace *ks, uint64_t cursor,
                        void (*visit)(void *ctx, struct entry *entry), void *ctx);
+/* As keyspace_scan; entries are relocated, and the table's blocks with them, before they are
+ * visited; their values are left to the visitor. */
+uint64_t keyspace_relocate(struct keyspace *ks, uint64_t cursor, struct relocation *relocation,
+                           void (*visit)(void *ctx, struct entry *entry), void *ctx);
 void keyspace_check(const struct keyspace *ks);
 
 #endif

@@ -411,6 +411,27 @@ size_t list_count(const struct list *list)
     return list->count;
 }
 
+/* ---- relocating ----------------------------------------------------------------------------- */
+
+enum { NODES_MAX = 1024 }; /* what is behind them is not worth the way to it */
+
+struct list *list_relocate(struct list *list, struct relocation_place *place,
+                           struct relocation *relocation)
+{
+    if (relocation_begins(place)) list = relocation_block(relocation, list);
+    if (place->at > NODES_MAX) place->at = NODES_MAX;
+    struct list_node *node = list->head;
+    for (uint64_t i = 0; i < place->at && node != NULL; i++)
+        node = node->next;
+    while (node != NULL && place->at < NODES_MAX) {
+        node = list_node_relocate(list, node, relocation)->next;
+        place->at++;
+        if (relocation->left == 0) break;
+    }
+    if (node == NULL || place->at == NODES_MAX) *place = (struct relocation_place){ 0 };
+    return list;
+}
+
 const char *list_encoding(const struct list *list)
 {
     (void)list;

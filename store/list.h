@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "store/bytes.h"
+#include "store/relocate.h"
 
 struct list;
 
@@ -46,7 +47,11 @@ bool list_iter_prev(struct list_iter *iter,
                     struct bytes *element); /* gives it, steps to the head */
 
 const char *list_encoding(const struct list *list); /* Redis' name for it */
-size_t list_bytes(const struct list *list);         /* all memory, O(1) */
+/* Where the list is now; nothing of it that was borrowed is valid any more. Of a list of many MiB
+ * only what is near its head is looked at: blocks there are large, and fill their pages. */
+struct list *list_relocate(struct list *list, struct relocation_place *place,
+                           struct relocation *relocation);
+size_t list_bytes(const struct list *list); /* all memory, O(1) */
 void list_check(const struct list *list);
 
 #endif

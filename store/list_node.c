@@ -50,6 +50,16 @@ struct list_node *list_node_arrange(struct list *list, struct list_node *node, u
     return now;
 }
 
+struct list_node *list_node_relocate(struct list *list, struct list_node *node,
+                                     struct relocation *relocation)
+{
+    struct list_node *now = relocation_copy(relocation, node);
+    if (now == NULL) return node;
+    list_node_link(list, now);
+    mem_free(node);
+    return now;
+}
+
 uint32_t list_node_cap_for(uint32_t size)
 {
     uint32_t block = LIST_BLOCK_MIN;

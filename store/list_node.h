@@ -13,6 +13,7 @@
 
 #include "store/bytes.h"
 #include "store/ensure.h"
+#include "store/relocate.h"
 
 struct list_node {
     struct list_node *prev, *next;
@@ -112,6 +113,9 @@ struct list_node *list_node_arrange(struct list *list, struct list_node *node, u
                                     uint32_t front);
 /* The cap of the smallest regular block for so many bytes. */
 uint32_t list_node_cap_for(uint32_t size);
+/* Where the node is now. */
+struct list_node *list_node_relocate(struct list *list, struct list_node *node,
+                                     struct relocation *relocation);
 /* No more pushes are expected here: gives back what would stay unused. */
 struct list_node *list_node_trim(struct list *list, struct list_node *node);
 /* An end has so much been popped from that its block is a waste. */

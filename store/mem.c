@@ -42,7 +42,8 @@ const char *malloc_conf = "oversize_threshold:0";
 static struct mem_hooks foreign; /* all NULL: our own allocator */
 static void (*on_exhausted)(size_t wanted);
 static size_t used, peak;
-static size_t small = SMALL;      /* 0 with a foreign allocator */
+static size_t small = SMALL; /* 0 with a foreign allocator */
+static bool all_sparse;
 static uint64_t tries_to_failure; /* 0: no fault is injected */
 
 static bool is_small(size_t size)
@@ -215,12 +216,31 @@ size_t mem_size(const void *p)
 
 bool mem_sparse(const void *p)
 {
-    return pool_owns(p) && pool_sparse(p);
+    return all_sparse || (pool_owns(p) && pool_sparse(p));
+}
+
+void *mem_alloc_like(const void *p)
+{
+    size_t size = block_size(p);
+    void *like = size % LINE == 0 ? mem_alloc_lines(size) : mem_alloc(size);
+    if (block_size(like) == size) return like;
+    mem_free(like); /* where the pool has no more, others have other sizes */
+    return NULL;
+}
+
+void mem_all_sparse(bool on)
+{
+    all_sparse = on;
 }
 
 size_t mem_pool_waste(void)
 {
     return pool_committed() - pool_used();
+}
+
+size_t mem_pool_spare(void)
+{
+    return pool_spare();
 }
 
 size_t mem_used(void)

@@ -32,9 +32,14 @@ size_t mem_used(void);
  * it back. Walks until one has moved nothing come to an end, at less than 64 KiB unused per size
  * of block and a few MiB in all. O(1), but for 32 slabs once in 2 MiB. */
 bool mem_sparse(const void *p);
+/* A new block of the same size and alignment as this one; NULL: there is none. */
+void *mem_alloc_like(const void *p);
+/* For tests: from now on all blocks are sparse. */
+void mem_all_sparse(bool on);
 size_t mem_pool_waste(void); /* bytes that are kept for small blocks, and in none */
-/* Gives back up to 2 MiB of them. Was there anything? Freeing does it by itself when there is much,
- * and huge pages are better left whole. */
+size_t mem_pool_spare(void); /* of these in slabs where there are none at all: for mem_trim */
+/* Gives back up to 2 MiB of them that are wholly unused. Is there more? As a rule that isn't
+ * needed: freeing does it by itself when there is much. */
 bool mem_trim(void);
 
 size_t mem_peak(void);

@@ -205,6 +205,24 @@ const char *object_encoding(const struct object *object)
     return ops_of(object->type)->encoding(object);
 }
 
+void object_relocate(struct object *object, struct relocation_place *place,
+                     struct relocation *relocation)
+{
+    switch (object->type) {
+    case TYPE_LIST: object->list = list_relocate(object->list, place, relocation); break;
+    case TYPE_SET: object->set = set_relocate(object->set, place, relocation); break;
+    case TYPE_HASH: object->hash = hash_relocate(object->hash, place, relocation); break;
+    case TYPE_ZSET: object->zset = zset_relocate(object->zset, place, relocation); break;
+    case TYPE_DEHYDRATOR:
+        object->dehydrator = dehydrator_relocate(object->dehydrator, place, relocation);
+        break;
+    default:
+        if (!object->is_small) object->string = relocation_block(relocation, object->string);
+        *place = (struct relocation_place){ 0 };
+        break;
+    }
+}
+
 void object_widen(struct object *object)
 {
     switch (object->type) {

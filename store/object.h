@@ -12,6 +12,7 @@
 #include "store/hash.h"
 #include "store/instant.h"
 #include "store/list.h"
+#include "store/relocate.h"
 #include "store/set.h"
 #include "store/zset.h"
 
@@ -52,6 +53,11 @@ struct object object_new(enum type type); /* an empty collection; a string: stor
 void object_free(struct object *object);
 /* Frees about *work elements' worth and lowers *work; true when all is gone. */
 bool object_free_some(struct object *object, size_t *work);
+/* Relocates some of its blocks, from a place on: one step at least, and more while there is work
+ * left. When the place is the beginning again, that was all. Nothing in it that was borrowed is
+ * valid any more. */
+void object_relocate(struct object *object, struct relocation_place *place,
+                     struct relocation *relocation);
 size_t object_count(const struct object *object);         /* elements; 1 for a string */
 size_t object_bytes(const struct object *object);         /* memory of the value. O(1) */
 const char *object_encoding(const struct object *object); /* Redis' names */

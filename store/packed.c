@@ -170,7 +170,8 @@ static inline uint64_t tail_of(const char *text, size_t len)
 
 uint32_t packed_find(const struct packed *packed, struct bytes member)
 {
-    if (member.len > PACKED_MAX_PART) return packed->len;
+    /* Empty it has no data, and there is nothing to be added to. */
+    if (member.len > PACKED_MAX_PART || packed->len == 0) return packed->len;
     const char *p = packed->data, *end = p + packed->len;
     uint64_t tail = tail_of(member.data, member.len);
     size_t ahead = member.len > sizeof(tail) ? member.len - sizeof(tail) : 0; /* of the tail */

@@ -24,6 +24,7 @@
 
 #include "store/bytes.h"
 #include "store/instant.h"
+#include "store/relocate.h"
 
 enum {
     PACKED_MAX_COUNT = 64,   /* beyond any of these a collection takes its large form */
@@ -131,6 +132,10 @@ msec packed_latest(const struct packed *packed); /* INT64_MIN: none has a deadli
 void packed_each_until(const struct packed *packed, msec until,
                        bool (*visit)(void *ctx, struct bytes member, msec at), void *ctx);
 
+static inline void packed_relocate(struct packed *packed, struct relocation *relocation)
+{
+    packed->data = relocation_block(relocation, packed->data);
+}
 size_t packed_bytes(const struct packed *packed); /* without the struct itself */
 void packed_check(const struct packed *packed);   /* lengths and counts add up */
 

@@ -307,6 +307,11 @@ size_t pool_committed(void)
     return slabs_committed();
 }
 
+size_t pool_spare(void)
+{
+    return slabs_committed() - slabs_taken() * SLAB_BYTES;
+}
+
 bool pool_trim(void)
 {
     for (size_t class = 1; class < POOL_CLASSES; class ++) {

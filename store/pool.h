@@ -107,7 +107,8 @@ bool pool_sparse(const void *block);
 
 size_t pool_used(void);      /* bytes in blocks */
 size_t pool_committed(void); /* bytes of the slabs behind them, and of free ones with memory */
-/* Gives back some memory that no block uses. Was there any? */
+size_t pool_spare(void);     /* of these of the free ones */
+/* Gives back some memory that no block uses. Is there more? */
 bool pool_trim(void);
 void pool_check(void);
 

@@ -169,18 +169,6 @@ struct ranked_member *ranked_at(const struct ranked *ranked, size_t rank)
     return ranked_node_member(leaf, (unsigned)rank);
 }
 
-void ranked_hint(const struct ranked *ranked, double score)
-{
-    const struct ranked_node *node = ranked->root;
-    while (node != NULL && node->height > 0) {
-        unsigned below = scores_below(node, score, true);
-        unsigned branch = below > 0 ? below - 1 : 0;
-        const struct ranked_node *child = enter(node, branch);
-        if (node->height == 1) return;
-        node = child;
-    }
-}
-
 /* --- stepping --- */
 
 enum { AHEAD = 8 }; /* members that are asked for before their turn */
@@ -206,7 +194,7 @@ struct ranked_member *ranked_iter_next(struct ranked_iter *iter)
     if (iter->leaf == NULL) return NULL;
     struct ranked_member *m = ranked_node_member(iter->leaf, iter->index++);
     if (iter->index + AHEAD < iter->leaf->count)
-        __builtin_prefetch(ranked_node_member(iter->leaf, iter->index + AHEAD));
+        prefetch(ranked_node_member(iter->leaf, iter->index + AHEAD));
     if (iter->index == iter->leaf->count) stand_at(iter, iter->before + iter->index);
     return m;
 }
@@ -215,8 +203,7 @@ struct ranked_member *ranked_iter_prev(struct ranked_iter *iter)
 {
     if (iter->leaf == NULL) return NULL;
     struct ranked_member *m = ranked_node_member(iter->leaf, iter->index);
-    if (iter->index >= AHEAD)
-        __builtin_prefetch(ranked_node_member(iter->leaf, iter->index - AHEAD));
+    if (iter->index >= AHEAD) prefetch(ranked_node_member(iter->leaf, iter->index - AHEAD));
     /* In front of rank 0 there is SIZE_MAX, which is past the end. */
     if (iter->index-- == 0) stand_at(iter, iter->before - 1);
     return m;
@@ -340,6 +327,7 @@ enum { DEPTH_MAX = 16 };
 
 /* The way down to a leaf. */
 struct path {
+    struct probe probe;
     unsigned length; /* inner nodes, the root first */
     struct {
         struct ranked_node *node;
@@ -348,19 +336,39 @@ struct path {
     struct ranked_node *leaf;
 };
 
-/* Reads nothing of the leaf, but asks for it. */
-static void go_down(const struct ranked *ranked, const struct probe *probe, struct path *path)
+static void path_start(const struct ranked *ranked, struct path *path)
 {
-    struct ranked_node *node = ranked->root;
-    ensure(node != NULL && ranked->depth <= DEPTH_MAX, "depth %u", ranked->depth);
+    ensure(ranked->root != NULL && ranked->depth <= DEPTH_MAX, "depth %u", ranked->depth);
     path->length = ranked->depth - 1;
-    for (unsigned step = 0; step < path->length; step++) {
-        unsigned i = branch_for(node, probe);
-        path->steps[step].node = node;
-        path->steps[step].branch = i;
-        node = enter(node, i);
+    path->leaf = ranked->root;
+}
+
+/* One node further: after the last of them the leaf has been asked for, but nothing of it read. */
+static inline void path_go_on(struct path *path, unsigned step)
+{
+    struct ranked_node *inner = path->leaf;
+    unsigned i = branch_for(inner, &path->probe);
+    path->steps[step].node = inner;
+    path->steps[step].branch = i;
+    path->leaf = enter(inner, i);
+}
+
+static void go_down(const struct ranked *ranked, struct path *path)
+{
+    path_start(ranked, path);
+    for (unsigned step = 0; step < path->length; step++)
+        path_go_on(path, step);
+}
+
+/* Side by side, so that they wait for memory together. */
+static void go_down_both(const struct ranked *ranked, struct path *one, struct path *other)
+{
+    path_start(ranked, one);
+    path_start(ranked, other);
+    for (unsigned step = 0; step < one->length; step++) {
+        path_go_on(one, step);
+        path_go_on(other, step);
     }
-    path->leaf = node;
 }
 
 /* Room in the leaf for so many. */
@@ -394,11 +402,10 @@ static void path_begin(const struct path *path)
 }
 
 /* Puts m into the leaf, which is not full. */
-static void put_in(struct ranked *ranked, struct path *path, const struct probe *probe,
-                   struct ranked_member *m)
+static void put_in(struct ranked *ranked, struct path *path, const struct ranked_member *m)
 {
     if (path->leaf->count == path->leaf->cap) leaf_fit(ranked, path, path->leaf->count + 1U);
-    unsigned i = items_below(path->leaf, probe);
+    unsigned i = items_below(path->leaf, &path->probe);
     ranked_node_open_gap(path->leaf, i);
     ranked_node_set(path->leaf, i, m->score, m);
     path_count(ranked, path, 1);
@@ -407,19 +414,19 @@ static void put_in(struct ranked *ranked, struct path *path, const struct probe 
 
 void ranked_add(struct ranked *ranked, struct ranked_member *m)
 {
-    struct probe probe = probe_of(m, false);
     struct path path;
     ensure(ranked->count < UINT32_MAX, "%zu members already", ranked->count);
     if (ranked->root == NULL) {
         ranked->root = ranked_node_new(ranked, 0, 1);
         ranked->depth = 1;
     }
-    go_down(ranked, &probe, &path);
+    path.probe = probe_of(m, false);
+    go_down(ranked, &path);
     if (path.leaf->count == RANKED_LEAF_MAX) {
-        make_room_down(ranked, &probe);
-        go_down(ranked, &probe, &path);
+        make_room_down(ranked, &path.probe);
+        go_down(ranked, &path);
     }
-    put_in(ranked, &path, &probe, m);
+    put_in(ranked, &path, m);
 }
 
 static bool is_thin(const struct path *path)
@@ -444,80 +451,101 @@ static void take_out(struct ranked *ranked, struct path *path, const struct rank
 
 void ranked_remove(struct ranked *ranked, struct ranked_member *m)
 {
-    struct probe probe = probe_of(m, true);
     struct path path;
-    go_down(ranked, &probe, &path);
+    path.probe = probe_of(m, true);
+    go_down(ranked, &path);
     if (is_thin(&path)) {
-        fill_up_down(ranked, &probe);
-        go_down(ranked, &probe, &path);
+        fill_up_down(ranked, &path.probe);
+        go_down(ranked, &path);
     }
     take_out(ranked, &path, m);
 }
 
-/* m stays in its leaf; its new place is that of `to`. */
-static void move_within(const struct path *path, const struct probe *to, struct ranked_member *m)
+/* m goes elsewhere in the leaf. */
+static void move_within(const struct path *to, struct ranked_member *m)
 {
-    struct ranked_node *leaf = path->leaf;
-    unsigned from = index_of(leaf, m, m->score), at = items_below(leaf, to);
+    struct ranked_node *leaf = to->leaf;
+    unsigned from = index_of(leaf, m, m->score), at = items_below(leaf, &to->probe);
     if (at > from) {
-        at--; /* m itself is below */
+        at--; /* m itself was below */
         ranked_node_copy(leaf, from, leaf, from + 1, at - from);
     } else {
         ranked_node_copy(leaf, at + 1, leaf, at, from - at);
     }
-    m->score = to->score;
+    m->score = to->probe.score;
     ranked_node_set(leaf, at, m->score, m);
-    if (at == 0 || from == 0) path_begin(path);
-}
-
-static void go_down_both(const struct ranked *ranked, const struct probe *p1, struct path *a,
-                         const struct probe *p2, struct path *b)
-{
-    struct ranked_node *n1 = ranked->root, *n2 = n1;
-    a->length = b->length = ranked->depth - 1;
-    for (unsigned step = 0; step < a->length; step++) {
-        unsigned i = branch_for(n1, p1);
-        a->steps[step].node = n1;
-        a->steps[step].branch = i;
-        n1 = enter(n1, i);
-        i = branch_for(n2, p2);
-        b->steps[step].node = n2;
-        b->steps[step].branch = i;
-        n2 = enter(n2, i);
-    }
-    a->leaf = n1;
-    b->leaf = n2;
+    if (at == 0 || from == 0) path_begin(to);
 }
 
 void ranked_move(struct ranked *ranked, struct ranked_member *m, double score)
 {
-    struct probe from = probe_of(m, true), to = probe_of(m, false);
     struct path out, in;
-    to.score = score;
-    go_down_both(ranked, &from, &out, &to, &in);
+    out.probe = probe_of(m, true);
+    in.probe = probe_of(m, false);
+    in.probe.score = score;
+    go_down_both(ranked, &out, &in);
     if (in.leaf == out.leaf) {
-        move_within(&out, &to, m);
+        move_within(&in, m);
     } else if (is_thin(&out) || in.leaf->count == RANKED_LEAF_MAX) {
         ranked_remove(ranked, m);
         m->score = score;
         ranked_add(ranked, m);
     } else {
-        /* What leaves changes neither which branches there are nor where `in` leads. */
+        /* Of the nodes on the way in this changes only counts and first items: `in` still leads to
+         * the right place. */
         take_out(ranked, &out, m);
         m->score = score;
-        put_in(ranked, &in, &to, m);
+        put_in(ranked, &in, m);
     }
 }
 
 void ranked_moved(struct ranked *ranked, const struct ranked_member *old, struct ranked_member *now)
 {
-    struct probe probe = probe_of(now, true);
     struct path path;
-    go_down(ranked, &probe, &path);
+    path.probe = probe_of(now, true);
+    go_down(ranked, &path);
     for (unsigned i = 0; i < path.length; i++)
         if (ranked_node_member(path.steps[i].node, path.steps[i].branch) == old)
             ranked_node_set(path.steps[i].node, path.steps[i].branch, now->score, now);
     ranked_node_set(path.leaf, index_of(path.leaf, old, now->score), now->score, now);
+}
+
+/* Goes down to a rank, which becomes the index in the leaf; nodes that begin with it relocate. */
+static void go_down_relocating(struct ranked *ranked, size_t *rank, struct path *path,
+                               struct relocation *relocation)
+{
+    if (*rank == 0) ranked->root = relocation_block(relocation, ranked->root);
+    struct ranked_node *node = ranked->root;
+    path->length = 0;
+    while (node->height > 0) {
+        const uint32_t *counts = ranked_node_counts(node);
+        unsigned i = 0;
+        for (; *rank >= counts[i]; i++)
+            *rank -= counts[i];
+        path->steps[path->length].node = node;
+        path->steps[path->length++].branch = i;
+        if (*rank == 0)
+            ranked_node_set_child(node, i,
+                                  relocation_block(relocation, ranked_node_child(node, i)));
+        node = ranked_node_child(node, i);
+    }
+    path->leaf = node;
+}
+
+size_t ranked_relocate(struct ranked *ranked, size_t rank, struct relocation *relocation,
+                       struct ranked_member *(*move)(void *ctx, struct ranked_member *m), void *ctx)
+{
+    struct path path;
+    size_t index = rank;
+    if (rank >= ranked->count) return 0;
+    go_down_relocating(ranked, &index, &path, relocation);
+    for (unsigned i = 0; i < path.leaf->count; i++) {
+        struct ranked_member *m = ranked_node_member(path.leaf, i), *now = move(ctx, m);
+        if (now != m) ranked_node_set(path.leaf, i, path.leaf->scores[i], now);
+    }
+    path_begin(&path);
+    size_t next = rank - index + path.leaf->count;
+    return next < ranked->count ? next : 0;
 }
 
 /* Takes the last member from under a node, and the nodes that this leaves empty. */
@@ -553,69 +581,4 @@ struct ranked_member *ranked_take(struct ranked *ranked)
 size_t ranked_bytes_used(const struct ranked *ranked)
 {
     return ranked->bytes;
-}
-
-/* --- self-check --- */
-
-struct checking {
-    const struct ranked_member *last;
-    size_t bytes;
-};
-
-static void check_leaf(const struct ranked_node *leaf, struct checking *so_far)
-{
-    for (unsigned i = 0; i < leaf->count; i++) {
-        const struct ranked_member *m = ranked_node_member(leaf, i), *last = so_far->last;
-        ensure(leaf->scores[i] == m->score, "score %g beside a member of %g", leaf->scores[i],
-               m->score);
-        ensure(
-            last == NULL || last->score < m->score ||
-                (last->score == m->score && bytes_compare(ranked_bytes(last), ranked_bytes(m)) < 0),
-            "%g out of order at %u", m->score, i);
-        so_far->last = m;
-    }
-}
-
-/* The members below a node; `edge` says that it is on the right edge. */
-static size_t check_node(const struct ranked_node *node, bool edge, struct checking *so_far)
-{
-    so_far->bytes += ranked_node_size(node->height, node->cap);
-    ensure(node->count >= (edge ? 1 : ranked_node_min(node)) && node->count <= node->cap &&
-               node->cap <= ranked_node_max(node),
-           "%u of %u items at height %u", node->count, node->cap, node->height);
-    if (node->height == 0) {
-        check_leaf(node, so_far);
-        return node->count;
-    }
-    size_t total = 0;
-    for (unsigned i = 0; i < node->count; i++) {
-        const struct ranked_node *child = ranked_node_child(node, i);
-        ensure(child->height + 1 == node->height, "height %u below %u", child->height,
-               node->height);
-        ensure(ranked_node_member(node, i) == ranked_node_member(child, 0) &&
-                   node->scores[i] == child->scores[0],
-               "branch %u does not begin with its first member", i);
-        size_t count = check_node(child, edge && i + 1 == node->count, so_far);
-        ensure(count == ranked_node_counts(node)[i], "%zu members, branch says %u", count,
-               ranked_node_counts(node)[i]);
-        total += count;
-    }
-    return total;
-}
-
-void ranked_check(const struct ranked *ranked)
-{
-    if (ranked->root == NULL) {
-        ensure(ranked->count == 0 && ranked->bytes == 0 && ranked->depth == 0,
-               "no root, %zu members, %zu bytes", ranked->count, ranked->bytes);
-        return;
-    }
-    struct checking so_far = { 0 };
-    size_t count = check_node(ranked->root, true, &so_far);
-    ensure(count == ranked->count, "%zu members, count %zu", count, ranked->count);
-    ensure(so_far.bytes == ranked->bytes, "%zu bytes, said %zu", so_far.bytes, ranked->bytes);
-    ensure(ranked->root->height + 1U == ranked->depth, "height %u, depth %u", ranked->root->height,
-           ranked->depth);
-    ensure(ranked->root->height == 0 || ranked->root->count > 1, "a root with %u branch",
-           ranked->root->count);
 }

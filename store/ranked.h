@@ -13,6 +13,7 @@
 
 #include "store/agenda.h"
 #include "store/bytes.h"
+#include "store/relocate.h"
 
 /* Owned by the caller; score and bytes must not change while it is in the tree. */
 struct ranked_member {
@@ -77,10 +78,6 @@ size_t ranked_below_score(const struct ranked *ranked, double score, bool or_equ
 /* The same by member bytes, where all scores are equal (the lex ranges). */
 size_t ranked_below_member(const struct ranked *ranked, struct bytes member, bool or_equal);
 
-/* For looking ahead: asks for the memory of the leaf where a member of this score stands, or would.
- * Only what leads there is waited for. O(log n) */
-void ranked_hint(const struct ranked *ranked, double score);
-
 /* Stands on a rank and steps from it in either direction; from a rank past the end, and after a
  * step past either end, there is only NULL. The tree must not change meanwhile. */
 struct ranked_iter {
@@ -92,6 +89,13 @@ struct ranked_iter {
 void ranked_iter_at(struct ranked_iter *iter, const struct ranked *ranked, size_t rank);
 struct ranked_member *ranked_iter_next(struct ranked_iter *iter); /* returns, then steps on */
 struct ranked_member *ranked_iter_prev(struct ranked_iter *iter); /* returns, then steps back */
+
+/* The leaf that has this rank, and what it begins on the way to it. `move` may copy a member to
+ * other memory and free it, and returns where it is now. Returns the rank behind the leaf; 0: it
+ * was the last. O(log n) */
+size_t ranked_relocate(struct ranked *ranked, size_t rank, struct relocation *relocation,
+                       struct ranked_member *(*move)(void *ctx, struct ranked_member *m),
+                       void *ctx);
 
 /* Takes out the highest member without rebalancing work: for freeing in slices. NULL when empty. */
 struct ranked_member *ranked_take(struct ranked *ranked);

@@ -149,6 +149,55 @@ static size_t table_bytes(const struct table *table)
            deadlines_bytes(table->deadlines);
 }
 
+/* ---- relocating ---- */
+
+enum { PART_MEMBERS, PART_DEADLINES };
+
+struct mover {
+    struct table *table;
+    struct relocation *relocation;
+};
+
+static void *member_relocate(void *ctx, void *old)
+{
+    const struct mover *mover = ctx;
+    struct member *now = relocation_copy(mover->relocation, old);
+    if (now == NULL) return old;
+    if (now->timed) deadlines_moved(mover->table->deadlines, deadline_of(now));
+    mem_free(old);
+    return now;
+}
+
+static void table_relocate(struct table *table, struct relocation_place *place,
+                           struct relocation *relocation)
+{
+    struct mover mover = { table, relocation };
+    if (place->part == PART_DEADLINES) {
+        deadlines_relocate(&table->deadlines, place, relocation);
+        if (place->at == 0) place->part = 0;
+        return;
+    }
+    do
+        place->at = dict_relocate(&table->members, place->at, relocation, member_relocate, &mover);
+    while (place->at != 0 && relocation->left > 0);
+    if (place->at == 0) place->part = PART_DEADLINES;
+}
+
+struct set *set_relocate(struct set *set, struct relocation_place *place,
+                         struct relocation *relocation)
+{
+    bool begins = relocation_begins(place);
+    if (begins) set = relocation_block(relocation, set);
+    if (!set->is_large) {
+        packed_relocate(&set->packed, relocation);
+        *place = (struct relocation_place){ 0 };
+        return set;
+    }
+    if (begins) set->table = relocation_block(relocation, set->table);
+    table_relocate(set->table, place, relocation);
+    return set;
+}
+
 /* ---- the set ---- */
 
 struct set *set_new(void)

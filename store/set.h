@@ -14,6 +14,7 @@
 #include "store/bytes.h"
 #include "store/dict.h"
 #include "store/instant.h"
+#include "store/relocate.h"
 
 struct set;
 
@@ -68,6 +69,10 @@ const struct dict *set_hint(const struct set *set);
 const char *
 set_encoding(const struct set *set); /* intset (whole numbers only, at most 512) or hashtable */
 void set_widen(struct set *set);     /* hashtable from now on */
+/* Where the set is now; nothing of it that was borrowed is valid any more. At least one step is
+ * done, and more while there is work left. */
+struct set *set_relocate(struct set *set, struct relocation_place *place,
+                         struct relocation *relocation);
 size_t set_bytes(const struct set *set);
 void set_check(const struct set *set);
 

@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "store/instant.h"
+#include "store/relocate.h"
 
 /* Embedded in the thing that falls due. */
 struct moment {
@@ -82,6 +83,10 @@ struct moment *timeline_after(const struct timeline *tl, msec at, msec *found);
 /* Visits those with at <= until in order, without removing: O(visited). Return false to stop. */
 void timeline_each_until(const struct timeline *tl, msec until,
                          bool (*visit)(void *ctx, struct moment *m, msec at), void *ctx);
+
+/* The next one of its own blocks, from a place on (0: the first), with what hangs on it; the
+ * moments stay. Returns the place behind it; 0: it was the last. */
+uint32_t timeline_relocate(struct timeline *tl, uint32_t place, struct relocation *relocation);
 
 /* In order, without removing; the timeline must not change meanwhile. Each step is O(1). */
 struct timeline_walk {

@@ -253,6 +253,7 @@ void timeline_leaf_remove(struct timeline *tl, uint32_t number)
     else
         timeline_leaf_of(tl, leaf->next)->prev = leaf->prev;
     mem_free(leaf->slots);
+    leaf->slots = NULL;
     tl->room -= leaf->cap;
     leaf->next = tl->free_number;
     tl->free_number = number;
@@ -348,4 +349,43 @@ void timeline_leaf_make_room(struct timeline *tl, uint32_t *number, unsigned *sl
         }
         leaf_resize(tl, timeline_leaf_of(tl, *number), TIMELINE_LEAF_MAX / 2 + STEP);
     }
+}
+
+/* --- relocating --- */
+
+/* A node whose first child this is, and those that it begins in turn. */
+static void inner_relocate(struct timeline *tl, struct timeline_inner *inner, uintptr_t child,
+                           struct relocation *relocation)
+{
+    while (inner != NULL && inner->child[0] == child) {
+        child = (uintptr_t)inner;
+        struct timeline_inner *now = relocation_copy(relocation, inner), *parent = inner->parent;
+        if (now != NULL) {
+            for (unsigned i = 0; i < now->count; i++)
+                child_adopt(tl, now, now->child[i]);
+            if (parent == NULL)
+                tl->root = now;
+            else
+                parent->child[child_index(parent, child)] = (uintptr_t)now;
+            mem_free(inner);
+            child = (uintptr_t)now;
+        }
+        inner = parent;
+    }
+}
+
+uint32_t timeline_relocate(struct timeline *tl, uint32_t place, struct relocation *relocation)
+{
+    if (place >= tl->numbers) return 0;
+    if (place == 0) tl->leaves = relocation_block(relocation, tl->leaves);
+    if (place % TIMELINE_SEGMENT == 0) {
+        struct timeline_leaf **segment = &tl->leaves[place >> TIMELINE_SEGMENT_SHIFT];
+        *segment = relocation_block(relocation, *segment);
+    }
+    struct timeline_leaf *leaf = timeline_leaf_of(tl, place);
+    if (leaf->slots != NULL) {
+        leaf->slots = relocation_block(relocation, leaf->slots);
+        inner_relocate(tl, leaf->parent, place, relocation);
+    }
+    return place + 1 < tl->numbers ? place + 1 : 0;
 }

@@ -89,6 +89,9 @@ bool txn_key_move(struct txn *txn, struct entry *entry, unsigned db);
  * key ("del" if there was one). NULL then. */
 struct entry *txn_key_store(struct txn *txn, struct bytes key, struct object object,
                             enum event event);
+/* The same for a value that was made elsewhere, with its deadline (or NEVER) and those inside,
+ * which no policy touches; it is not empty. "new" and "restore". */
+struct entry *txn_key_restore(struct txn *txn, struct bytes key, struct object object, msec at);
 void txn_swap(struct txn *txn, unsigned a, unsigned b);
 void txn_flush(struct txn *txn, unsigned db);
 size_t txn_count(struct txn *txn);         /* live keys of the call's database */

@@ -139,13 +139,15 @@ bool txn_key_persist(struct txn *txn, struct entry *entry)
     return true;
 }
 
-/* What is there goes without a word of its own: another key takes its name. */
-static void vacate(struct txn *txn, struct bytes key)
+/* What is there goes without a word of its own: another key takes its name. False: there was none.
+ */
+static bool vacate(struct txn *txn, struct bytes key)
 {
     struct entry *old = txn_find(txn, key);
-    if (old == NULL) return;
+    if (old == NULL) return false;
     txn_forget(txn, old);
     reclaim_object(&txn->store->reclaim, keyspace_remove(txn->ks, old));
+    return true;
 }
 
 void txn_key_rename(struct txn *txn, struct entry *entry, struct bytes to)
@@ -218,6 +220,21 @@ static void record_element(void *ctx, struct effect *effect)
     txn_record_each(recording->txn, entry_key(recording->entry), effect);
 }
 
+/* All that the entry has, and the event that made it. */
+static void record_whole(struct txn *txn, struct entry *entry, enum event event)
+{
+    struct recording recording = { txn, entry };
+    if (txn->store->listening & LISTEN_CHANGES)
+        walk_object(&entry->object, record_element, &recording);
+    else
+        txn->changes++;
+    msec at = entry_expires_at(txn->ks, entry);
+    struct effect expire = { .kind = EFFECT_EXPIRE, .at = at };
+    if (at != NEVER) txn_record_each(txn, entry_key(entry), &expire);
+    struct effect told = { .kind = EFFECT_NONE, .event = event };
+    txn_record_each(txn, entry_key(entry), &told);
+}
+
 struct entry *txn_key_store(struct txn *txn, struct bytes key, struct object object,
                             enum event event)
 {
@@ -235,13 +252,18 @@ struct entry *txn_key_store(struct txn *txn, struct bytes key, struct object obj
     entry = txn_key_put(txn, key, object);
     keyspace_set_deadline(txn->ks, entry, NEVER);
     txn_note(txn, entry, POLICY_CREATED);
-    struct recording recording = { txn, entry };
-    if (txn->store->listening & LISTEN_CHANGES)
-        walk_object(&entry->object, record_element, &recording);
-    else
-        txn->changes++;
-    struct effect told = { .kind = EFFECT_NONE, .event = event };
-    txn_record_each(txn, entry_key(entry), &told);
+    record_whole(txn, entry, event);
+    return entry;
+}
+
+struct entry *txn_key_restore(struct txn *txn, struct bytes key, struct object object, msec at)
+{
+    struct effect drop = { .kind = EFFECT_DROP };
+    if (vacate(txn, key)) txn_record_each(txn, key, &drop);
+    struct entry *entry = txn_key_add(txn, key, object);
+    keyspace_set_deadline(txn->ks, entry, at);
+    if (at != NEVER) txn_note(txn, entry, POLICY_TIMED);
+    record_whole(txn, entry, EVENT_RESTORE);
     return entry;
 }
 

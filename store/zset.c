@@ -328,6 +328,23 @@ void zset_each_until(const struct zset *zset, msec until,
         packed_each_until(&zset->packed, until, visit, ctx);
 }
 
+/* ---- relocating ---------------------------------------------------------------------------- */
+
+struct zset *zset_relocate(struct zset *zset, struct relocation_place *place,
+                           struct relocation *relocation)
+{
+    bool begins = relocation_begins(place);
+    if (begins) zset = relocation_block(relocation, zset);
+    if (!zset->is_large) {
+        packed_relocate(&zset->packed, relocation);
+        *place = (struct relocation_place){ 0 };
+        return zset;
+    }
+    if (begins) zset->table = relocation_block(relocation, zset->table);
+    zset_table_relocate(zset->table, place, relocation);
+    return zset;
+}
+
 /* ---- what it is told as, and takes --------------------------------------------------------- */
 
 const struct dict *zset_hint(const struct zset *zset)

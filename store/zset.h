@@ -17,6 +17,7 @@
 #include "store/instant.h"
 #include "store/packed.h"
 #include "store/ranked.h"
+#include "store/relocate.h"
 
 struct zset;
 
@@ -80,6 +81,10 @@ const struct dict *zset_hint(const struct zset *zset);
 const char *
 zset_encoding(const struct zset *zset); /* listpack (<= 128 members, <= 64 bytes) or skiplist */
 void zset_widen(struct zset *zset);     /* skiplist from now on */
+/* Where the set is now; nothing of it that was borrowed is valid any more. At least one step is
+ * done, and more while there is work left. */
+struct zset *zset_relocate(struct zset *zset, struct relocation_place *place,
+                           struct relocation *relocation);
 size_t zset_bytes(const struct zset *zset);
 void zset_check(const struct zset *zset);
 

@@ -124,6 +124,43 @@ void zset_table_remove_ranks(struct zset_table *table, size_t from, size_t to)
     }
 }
 
+enum { PART_TREE, PART_TABLE, PART_DEADLINES };
+
+struct mover {
+    struct zset_table *table;
+    struct relocation *relocation;
+};
+
+static struct ranked_member *member_relocate(void *ctx, struct ranked_member *old)
+{
+    const struct mover *mover = ctx;
+    struct ranked_member *now = relocation_copy(mover->relocation, old);
+    if (now == NULL) return old;
+    dict_moved(&mover->table->members, old, now);
+    if (now->timed) deadlines_moved(mover->table->deadlines, ranked_deadline(now));
+    mem_free(old);
+    return now;
+}
+
+void zset_table_relocate(struct zset_table *table, struct relocation_place *place,
+                         struct relocation *relocation)
+{
+    struct mover mover = { table, relocation };
+    do {
+        switch (place->part) {
+        case PART_TREE:
+            place->at =
+                ranked_relocate(&table->ranked, place->at, relocation, member_relocate, &mover);
+            break;
+        case PART_TABLE:
+            place->at = dict_relocate(&table->members, place->at, relocation, NULL, NULL);
+            break;
+        default: deadlines_relocate(&table->deadlines, place, relocation); break;
+        }
+        if (place->at == 0) place->part = (place->part + 1) % (PART_DEADLINES + 1);
+    } while (!relocation_begins(place) && relocation->left > 0);
+}
+
 size_t zset_table_bytes(const struct zset_table *table)
 {
     return table->bytes + dict_bytes(&table->members) + ranked_bytes_used(&table->ranked) +

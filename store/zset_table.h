@@ -41,6 +41,9 @@ void zset_table_remove_ranks(struct zset_table *table, size_t from, size_t to);
 /* Sets the deadline of m, which may move in memory, or with NEVER takes it away. O(log n) */
 void zset_table_expire(struct zset_table *table, struct ranked_member *m, msec at);
 
+/* The blocks of all its parts; the table itself stays. */
+void zset_table_relocate(struct zset_table *table, struct relocation_place *place,
+                         struct relocation *relocation);
 size_t zset_table_bytes(const struct zset_table *table);
 void zset_table_check(const struct zset_table *table);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "store/ensure.h"
+#include "tests/support/payloads.h"
 
 enum { FEW = 3, MANY = 20, NUMBERED = 200 };
 
@@ -169,6 +170,8 @@ static void add_value(const struct maker *maker, struct bytes name, const char *
         add_number(maker->call, near_now(maker));
     } else if (is_word(name, "unix-time-seconds")) {
         add_number(maker->call, near_now(maker) / 1000 + below(maker, 3));
+    } else if (is_word(name, "serialized-value")) {
+        add(maker->call, payloads[below(maker, PAYLOADS)]);
     } else {
         const struct pool *pool = pool_of(maker, name);
         if (pool == &keys)

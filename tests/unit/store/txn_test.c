@@ -1,6 +1,7 @@
 /* What a transaction promises: settled look-ups, one event per call and key, emptied keys go. */
 #include <stdio.h>
 
+#include "store/access.h"
 #include "store/expiry.h"
 #include "store/mem.h"
 #include "tests/support/suite.h"
@@ -243,6 +244,48 @@ START_TEST(a_copy_takes_the_deadline_along_and_replaces_what_was_there)
 }
 END_TEST
 
+START_TEST(a_restored_value_has_its_deadlines_and_replaces_what_was_there)
+{
+    begin();
+    world_set(&world, "k", "old", NEVER);
+    world_forget(&world);
+    struct txn *txn = world_begin(&world);
+    struct object object = object_new(TYPE_SET);
+    set_add(object.set, text("a"), world.now + 5);
+    set_add(object.set, text("b"), NEVER);
+    object.timed = true;
+    struct entry *entry = txn_key_restore(txn, text("k"), object, world.now + 9);
+    ck_assert_int_eq(entry_expires_at(txn->ks, entry), world.now + 9);
+    world_commit(&world);
+    ck_assert_str_eq(world_events(&world), "new:k restore:k ");
+    ck_assert_int_eq(store_next_due(world.store), world.now + 6);
+    struct store *again = world_replay(&world);
+    struct digest a = store_digest(world.store, world.now), b = store_digest(again, world.now);
+    ck_assert(a.high == b.high && a.low == b.low);
+    store_free(again);
+    end();
+}
+END_TEST
+
+START_TEST(accesses_may_be_set_to_what_they_were_elsewhere)
+{
+    begin();
+    world.now = INT64_C(1700000000000);
+    world_set(&world, "k", "v", NEVER);
+    struct entry *entry = keyspace_find(&world.store->databases[0], text("k"));
+    access_set(world.store, entry, world.now, 100, 7);
+    ck_assert_int_eq(access_idle_seconds(entry, world.now), 100);
+    access_set(world.store, entry, world.now, -1, 7);
+    ck_assert_int_eq(access_idle_seconds(entry, world.now), 100);
+    access_set(world.store, entry, world.now, INT64_MAX, -1);
+    ck_assert_int_eq(access_idle_seconds(entry, world.now), world.now / 1000);
+    world.store->counts_access = true;
+    access_set(world.store, entry, world.now, 100, 255);
+    ck_assert_uint_eq(access_frequency(entry, world.now), 255);
+    end();
+}
+END_TEST
+
 START_TEST(dead_keys_count_nowhere_before_anyone_collects_them)
 {
     begin();
@@ -356,6 +399,8 @@ Suite *test_suite(void)
         a_miss_tells_keymiss_and_is_counted,
         finding_and_reading_note_the_access_and_peeking_does_not,
         a_copy_takes_the_deadline_along_and_replaces_what_was_there,
+        a_restored_value_has_its_deadlines_and_replaces_what_was_there,
+        accesses_may_be_set_to_what_they_were_elsewhere,
         dead_keys_count_nowhere_before_anyone_collects_them,
         flush_empties_one_database_and_leaves_no_timer,
         nothing_is_told_when_nobody_listens,

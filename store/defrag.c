@@ -1,0 +1,201 @@
+/* defrag: a walk over all databases, again and again until there is nothing to be gained.
+ *
+ * A walk takes the way of SCAN, so that whatever happens between two calls, it comes to every entry
+ * that stays. A value that is too large for one call is found again by its key. */
+#include "store/defrag.h"
+
+#include "store/mem.h"
+
+enum {
+    /* Of the memory in use, so many percent unused are worth a walk, or another one. */
+    BEGIN_PERCENT = 10,
+    AGAIN_PERCENT = 4,
+    BEGIN_MIN = 3 << 20, /* and so many bytes are not worth one in any case */
+    AGAIN_MIN = 1 << 20,
+    GROWTH_PERCENT = 1, /* since it was last looked at, and it is no time for it */
+    FORGET_SHIFT = 6,   /* each time it is looked at, this part of what could not be gained */
+    USELESS_SHIFT = 7,  /* nor when of so many blocks only one has moved */
+};
+
+enum { PART_ENTRIES, PART_AGENDA };
+
+void defrag_init(struct defrag *defrag, struct store *store)
+{
+    *defrag = (struct defrag){ .store = store };
+}
+
+static void values_forget(struct defrag *defrag)
+{
+    while (defrag->value_count > 0)
+        blob_free(defrag->values[--defrag->value_count].key);
+    mem_free(defrag->values);
+    defrag->values = NULL;
+    defrag->value_cap = 0;
+}
+
+void defrag_drop(struct defrag *defrag)
+{
+    values_forget(defrag);
+}
+
+void defrag_stop(struct defrag *defrag)
+{
+    values_forget(defrag);
+    defrag->running = defrag->trimming = false;
+}
+
+/* ---- when ------------------------------------------------------------------------------------ */
+
+static bool is_worth(size_t unused, size_t min, unsigned percent)
+{
+    return unused > min && unused > mem_used() / 100 * percent;
+}
+
+static bool is_worth_more(size_t unused)
+{
+    return is_worth(unused, AGAIN_MIN, AGAIN_PERCENT);
+}
+
+static void walk_begin(struct defrag *defrag)
+{
+    defrag->db = 0;
+    defrag->place = (struct relocation_place){ 0 };
+    defrag->moved_before = defrag->relocation.moved;
+    defrag->kept_before = defrag->relocation.kept;
+    defrag->used_before = mem_used();
+}
+
+void defrag_force(struct defrag *defrag)
+{
+    defrag_stop(defrag);
+    defrag->running = true;
+    walk_begin(defrag);
+}
+
+static bool has_grown(struct defrag *defrag)
+{
+    size_t before = defrag->used_before, used = defrag->used_before = mem_used();
+    return used > before + before / 100 * GROWTH_PERCENT;
+}
+
+/* Of what is unused now, what was not when it was last done. */
+static size_t newly_unused(struct defrag *defrag, size_t unused)
+{
+    defrag->settled -= defrag->settled >> FORGET_SHIFT;
+    if (unused < defrag->settled) defrag->settled = unused;
+    return unused - defrag->settled;
+}
+
+bool defrag_begin(struct defrag *defrag)
+{
+    if (defrag->running) return true;
+    size_t unused = mem_pool_waste(), newly = newly_unused(defrag, unused);
+    if (has_grown(defrag)) return false;
+    if (!is_worth(unused, BEGIN_MIN, BEGIN_PERCENT) || !is_worth_more(newly)) return false;
+    defrag_force(defrag);
+    /* Nothing has to move for what no block is in. */
+    defrag->trimming = !is_worth(unused - mem_pool_spare(), BEGIN_MIN, BEGIN_PERCENT);
+    return true;
+}
+
+static void walk_end(struct defrag *defrag)
+{
+    uint64_t moved = defrag->relocation.moved - defrag->moved_before;
+    uint64_t kept = defrag->relocation.kept - defrag->kept_before;
+    /* What it came past before others were deleted may have to move now. */
+    bool shrunk = mem_used() < defrag->used_before - defrag->used_before / 100;
+    bool useful = shrunk || moved > kept >> USELESS_SHIFT;
+    if (useful && is_worth_more(mem_pool_waste()))
+        walk_begin(defrag);
+    else
+        defrag->trimming = true;
+}
+
+/* Whole slabs that are kept in case. */
+static void trim_some(struct defrag *defrag)
+{
+    if (is_worth_more(mem_pool_waste()) && mem_trim()) return;
+    defrag_stop(defrag);
+    defrag->settled = mem_pool_waste();
+}
+
+/* ---- what ------------------------------------------------------------------------------------ */
+
+static void value_remember(struct defrag *defrag, const struct entry *entry,
+                           struct relocation_place place)
+{
+    if (defrag->value_count == defrag->value_cap) {
+        defrag->value_cap = defrag->value_cap == 0 ? 8 : 2 * defrag->value_cap;
+        defrag->values = mem_realloc(defrag->values, defrag->value_cap * sizeof(*defrag->values));
+    }
+    struct blob *key = blob_new(entry_key(entry));
+    defrag->values[defrag->value_count++] = (struct defrag_value){ key, place };
+}
+
+/* The entry itself may have moved just now. */
+static void visit(void *ctx, struct entry *entry)
+{
+    struct defrag *defrag = ctx;
+    struct relocation_place place = { 0 };
+    bool has_work = defrag->relocation.left > 0 || entry->object.type == TYPE_STRING;
+    if (has_work) object_relocate(&entry->object, &place, &defrag->relocation);
+    if (!has_work || !relocation_begins(&place)) value_remember(defrag, entry, place);
+    if (defrag->relocation.moved != defrag->moved_at_visit)
+        defrag->keys_moved++;
+    else
+        defrag->keys_kept++;
+    defrag->moved_at_visit = defrag->relocation.moved;
+}
+
+/* Goes on with the last of the values. */
+static void value_go_on(struct defrag *defrag, struct keyspace *ks)
+{
+    struct defrag_value *value = &defrag->values[defrag->value_count - 1];
+    struct entry *entry = keyspace_find(ks, blob_view(value->key));
+    if (entry != NULL) {
+        object_relocate(&entry->object, &value->place, &defrag->relocation);
+        if (!relocation_begins(&value->place)) return;
+    }
+    blob_free(value->key);
+    defrag->value_count--;
+}
+
+static void database_go_on(struct defrag *defrag, struct keyspace *ks)
+{
+    struct relocation_place *place = &defrag->place;
+    if (place->part == PART_ENTRIES) {
+        place->at = keyspace_relocate(ks, place->at, &defrag->relocation, visit, defrag);
+        if (place->at == 0) place->part = PART_AGENDA;
+        return;
+    }
+    agenda_relocate(&ks->agenda, place, &defrag->relocation);
+    if (place->at != 0) return;
+    place->part = PART_ENTRIES;
+    defrag->db++;
+}
+
+static void go_on(struct defrag *defrag)
+{
+    size_t *left = &defrag->relocation.left;
+    if (*left > 0) --*left; /* the way there, whatever is found */
+    if (defrag->trimming) {
+        trim_some(defrag);
+        *left = 0;
+        return;
+    }
+    struct keyspace *ks = &defrag->store->databases[defrag->db];
+    if (defrag->value_count > 0)
+        value_go_on(defrag, ks);
+    else if (defrag->db < defrag->store->database_count)
+        database_go_on(defrag, ks);
+    else
+        walk_end(defrag);
+}
+
+bool defrag_run(struct defrag *defrag, size_t work)
+{
+    defrag->relocation.left = work;
+    while (defrag->running && defrag->relocation.left > 0)
+        go_on(defrag);
+    return defrag->running;
+}

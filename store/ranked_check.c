@@ -1,0 +1,67 @@
+/* ranked_check: what ranked.c says of its trees, verified.
+ * Knows the whole structure; refuses to change it. */
+#include "store/ensure.h"
+#include "store/ranked_node.h"
+
+struct checking {
+    const struct ranked_member *last;
+    size_t bytes;
+};
+
+static void check_leaf(const struct ranked_node *leaf, struct checking *so_far)
+{
+    for (unsigned i = 0; i < leaf->count; i++) {
+        const struct ranked_member *m = ranked_node_member(leaf, i), *last = so_far->last;
+        ensure(leaf->scores[i] == m->score, "score %g beside a member of %g", leaf->scores[i],
+               m->score);
+        ensure(
+            last == NULL || last->score < m->score ||
+                (last->score == m->score && bytes_compare(ranked_bytes(last), ranked_bytes(m)) < 0),
+            "%g out of order at %u", m->score, i);
+        so_far->last = m;
+    }
+}
+
+/* The members below a node; `edge` says that it is on the right edge. */
+static size_t check_node(const struct ranked_node *node, bool edge, struct checking *so_far)
+{
+    so_far->bytes += ranked_node_size(node->height, node->cap);
+    ensure(node->count >= (edge ? 1 : ranked_node_min(node)) && node->count <= node->cap &&
+               node->cap <= ranked_node_max(node),
+           "%u of %u items at height %u", node->count, node->cap, node->height);
+    if (node->height == 0) {
+        check_leaf(node, so_far);
+        return node->count;
+    }
+    size_t total = 0;
+    for (unsigned i = 0; i < node->count; i++) {
+        const struct ranked_node *child = ranked_node_child(node, i);
+        ensure(child->height + 1 == node->height, "height %u below %u", child->height,
+               node->height);
+        ensure(ranked_node_member(node, i) == ranked_node_member(child, 0) &&
+                   node->scores[i] == child->scores[0],
+               "branch %u does not begin with its first member", i);
+        size_t count = check_node(child, edge && i + 1 == node->count, so_far);
+        ensure(count == ranked_node_counts(node)[i], "%zu members, branch says %u", count,
+               ranked_node_counts(node)[i]);
+        total += count;
+    }
+    return total;
+}
+
+void ranked_check(const struct ranked *ranked)
+{
+    if (ranked->root == NULL) {
+        ensure(ranked->count == 0 && ranked->bytes == 0 && ranked->depth == 0,
+               "no root, %zu members, %zu bytes", ranked->count, ranked->bytes);
+        return;
+    }
+    struct checking so_far = { 0 };
+    size_t count = check_node(ranked->root, true, &so_far);
+    ensure(count == ranked->count, "%zu members, count %zu", count, ranked->count);
+    ensure(so_far.bytes == ranked->bytes, "%zu bytes, said %zu", so_far.bytes, ranked->bytes);
+    ensure(ranked->root->height + 1U == ranked->depth, "height %u, depth %u", ranked->root->height,
+           ranked->depth);
+    ensure(ranked->root->height == 0 || ranked->root->count > 1, "a root with %u branch",
+           ranked->root->count);
+}

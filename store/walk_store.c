@@ -1,0 +1,56 @@
+/* walk_store: policies, databases, keys. */
+#include "store/walk_store.h"
+
+#include "store/walk.h"
+
+struct key_walk {
+    const struct store_visitor *to;
+    const struct keyspace *ks;
+    const struct entry *entry;
+};
+
+static void give_policy(void *ctx, struct bytes name, const struct policy *policy)
+{
+    const struct store_visitor *to = ctx;
+    struct effect effect = { .kind = EFFECT_POLICY_SET, .key = name, .policy = policy };
+    to->effect(to->ctx, &effect);
+}
+
+/* A string has its deadline with its value. */
+static void give_part(void *ctx, struct effect *effect)
+{
+    const struct key_walk *walk = ctx;
+    effect->db = walk->ks->db;
+    effect->key = entry_key(walk->entry);
+    if (effect->kind == EFFECT_SET) effect->at = entry_expires_at(walk->ks, walk->entry);
+    walk->to->effect(walk->to->ctx, effect);
+}
+
+static void give_key(const struct key_walk *walk)
+{
+    walk_object(&walk->entry->object, give_part, (void *)(uintptr_t)walk);
+    msec at = entry_expires_at(walk->ks, walk->entry);
+    if (at == NEVER || walk->entry->object.type == TYPE_STRING) return;
+    struct effect effect = {
+        .kind = EFFECT_EXPIRE, .db = walk->ks->db, .key = entry_key(walk->entry), .at = at
+    };
+    walk->to->effect(walk->to->ctx, &effect);
+}
+
+static bool walk_keys(const struct keyspace *ks, const struct store_visitor *to)
+{
+    struct dict_iter iter;
+    dict_iter_begin(&iter, &ks->dict);
+    for (const struct entry *entry; (entry = dict_iter_next(&iter)) != NULL;) {
+        give_key(&(struct key_walk){ to, ks, entry });
+        if (!to->key_done(to->ctx)) return false;
+    }
+    return true;
+}
+
+void walk_store(const struct store *store, const struct store_visitor *to)
+{
+    policies_each(&store->policies, give_policy, (void *)(uintptr_t)to);
+    for (unsigned db = 0; db < store->database_count; db++)
+        if (!walk_keys(&store->databases[db], to)) return;
+}

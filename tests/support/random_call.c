@@ -1,0 +1,197 @@
+/* random_call: see random_call.h. */
+#include "tests/support/random_call.h"
+
+#include <stdio.h>
+
+#include "store/walk.h"
+
+static struct rng rng;
+
+static struct bytes some(const char *prefix, unsigned range)
+{
+    static char texts[8][32];
+    static unsigned next;
+    char *to = texts[next++ % 8];
+    int len = snprintf(to, sizeof(texts[0]), "%s%u", prefix, (unsigned)rng_below(&rng, range));
+    return bytes_of(to, (size_t)len);
+}
+
+/* The entry at a random key if it is of this type; made if absent. NULL: another type. */
+static struct entry *some_entry(struct txn *txn, enum type type)
+{
+    struct bytes key = some("k", 12);
+    struct entry *entry = txn_find(txn, key);
+    if (entry == NULL) return txn_create(txn, key, type);
+    return entry->object.type == type ? entry : NULL;
+}
+
+static void step_string(struct txn *txn)
+{
+    struct bytes key = some("k", 12);
+    struct bytes value = some(rng_chance(&rng, 50) ? "v" : "no short value ", 1000);
+    struct entry *entry = txn_find(txn, key);
+    if (entry != NULL && entry->object.type == TYPE_STRING && rng_chance(&rng, 40)) {
+        txn_string_append(txn, entry, value);
+        return;
+    }
+    if ((entry == NULL || entry->object.type == TYPE_STRING) && rng_chance(&rng, 20)) {
+        txn_string_write(txn, key, entry, rng_below(&rng, 20), value, EVENT_SETRANGE);
+        return;
+    }
+    struct string_set how = { .keep_ttl = rng_chance(&rng, 20), .event = EVENT_SET };
+    how.at = rng_chance(&rng, 50) ? NEVER : txn->now + rng_between(&rng, 0, 50);
+    txn_string_set(txn, key, value, &how);
+}
+
+static void step_list(struct txn *txn)
+{
+    struct entry *entry = some_entry(txn, TYPE_LIST);
+    if (entry == NULL) return;
+    enum list_end end = rng_chance(&rng, 50) ? LIST_HEAD : LIST_TAIL;
+    txn_list_push(txn, entry, end, some("e", 5));
+    size_t count = list_count(entry->object.list);
+    size_t from = rng_below(&rng, count), to = from + rng_below(&rng, count - from) + 1;
+    switch (rng_below(&rng, 7)) {
+    case 0: txn_list_pop(txn, entry, end, rng_below(&rng, count) + 1); break;
+    case 1: txn_list_keep(txn, entry, from, to); break;
+    case 3: txn_list_put(txn, entry, from, some("changed", 1000)); break;
+    case 4: txn_list_insert(txn, entry, from, some("inserted", 1000)); break;
+    case 2: txn_list_remove(txn, entry, rng_between(&rng, -2, 2), some("e", 5)); break;
+    default: break;
+    }
+}
+
+/* More than a small collection holds: it becomes a large one on the way. */
+enum { MEMBERS = 100 };
+
+static struct lifetime some_life(const struct txn *txn)
+{
+    static const enum life_rule rules[] = { LIFE_ADD, LIFE_KEEP, LIFE_CLEAR, LIFE_SET,
+                                            LIFE_SET_NEW };
+    return (struct lifetime){ rules[rng_below(&rng, 5)], txn->now + rng_between(&rng, 0, 30) };
+}
+
+static void step_members(struct txn *txn, struct entry *entry, const char *prefix)
+{
+    if (object_count(&entry->object) == 0) return;
+    switch (rng_below(&rng, 4)) {
+    case 0:
+        txn_member_expire(txn, entry, some(prefix, MEMBERS), txn->now + rng_between(&rng, -2, 40));
+        break;
+    case 1: txn_member_persist(txn, entry, some(prefix, MEMBERS)); break;
+    default: break;
+    }
+}
+
+static void step_set(struct txn *txn)
+{
+    struct entry *entry = some_entry(txn, TYPE_SET);
+    if (entry == NULL) return;
+    for (uint64_t n = rng_below(&rng, 8); n > 0; n--)
+        txn_set_add(txn, entry, some("m", MEMBERS), some_life(txn));
+    txn_set_add(txn, entry, some("m", MEMBERS), LIFE(ADD));
+    step_members(txn, entry, "m");
+    if (rng_chance(&rng, 50)) txn_set_remove(txn, entry, some("m", MEMBERS), EVENT_SREM);
+    if (set_count(entry->object.set) > 0 && rng_chance(&rng, 2))
+        txn_set_remove_all(txn, entry, EVENT_SPOP);
+}
+
+static void step_hash(struct txn *txn)
+{
+    struct entry *entry = some_entry(txn, TYPE_HASH);
+    if (entry == NULL) return;
+    for (uint64_t n = 1 + rng_below(&rng, 8); n > 0; n--) {
+        struct hput how = { EVENT_HSET, some_life(txn) };
+        txn_hash_put(txn, entry, some("f", MEMBERS), some("v", 100), &how);
+    }
+    step_members(txn, entry, "f");
+    if (rng_chance(&rng, 50)) txn_hash_remove(txn, entry, some("f", MEMBERS));
+}
+
+static void step_zset(struct txn *txn)
+{
+    struct entry *entry = some_entry(txn, TYPE_ZSET);
+    if (entry == NULL) return;
+    struct zput how = {
+        .only_greater = rng_chance(&rng, 10),
+        .add = rng_chance(&rng, 20),
+        .event = EVENT_ZADD,
+    };
+    for (uint64_t n = 1 + rng_below(&rng, 8); n > 0; n--) {
+        double score = (double)rng_between(&rng, -5, 5);
+        how.life = some_life(txn);
+        txn_zset_put(txn, entry, some("m", MEMBERS), &score, &how);
+    }
+    step_members(txn, entry, "m");
+    if (zset_count(entry->object.zset) == 0) return;
+    size_t count = zset_count(entry->object.zset), from = rng_below(&rng, count);
+    if (rng_chance(&rng, 20))
+        txn_zset_remove(txn, entry, some("m", MEMBERS));
+    else if (rng_chance(&rng, 20))
+        txn_zset_remove_ranks(txn, entry, from, from + rng_below(&rng, count - from) + 1,
+                              EVENT_ZREMRANGEBYRANK);
+}
+
+static void step_dehydrator(struct txn *txn)
+{
+    struct entry *entry = some_entry(txn, TYPE_DEHYDRATOR);
+    if (entry == NULL) return;
+    struct stage stage = { .at = txn->now + rng_between(&rng, -10, 10) };
+    txn_rede_push(txn, entry, some("id", 20), some("p", 100), &stage);
+    struct element *element = dehydrator_find(entry->object.dehydrator, some("id", 20));
+    if (element == NULL) return;
+    stage = dehydrator_stage(entry->object.dehydrator, element);
+    stage.at = txn->now + rng_between(&rng, 1, 20);
+    stage.claimed = rng_chance(&rng, 50);
+    stage.deliveries += stage.claimed;
+    if (rng_chance(&rng, 40))
+        txn_rede_move(txn, entry, element, &stage, EVENT_REDE_CLAIM);
+    else if (rng_chance(&rng, 50))
+        txn_rede_update(txn, entry, element, some("payload", 1000));
+    else
+        txn_rede_remove(txn, entry, element, EVENT_REDE_PULL);
+}
+
+static void step_key(struct txn *txn)
+{
+    struct entry *entry = txn_find(txn, some("k", 12));
+    struct bytes to = some("k", 12);
+    if (entry == NULL) return;
+    unsigned db = (unsigned)rng_below(&rng, 3);
+    switch (rng_below(&rng, 9)) {
+    case 5:
+        if (db != txn->ks->db) txn_key_move(txn, entry, db);
+        break;
+    case 6:
+        if (db != txn->ks->db || !bytes_equal(entry_key(entry), to))
+            txn_key_copy(txn, entry, db, to);
+        break;
+    case 8:
+        txn_key_restore(txn, to, walk_copy(&entry->object),
+                        rng_chance(&rng, 50) ? NEVER : txn->now + rng_between(&rng, 1, 40));
+        break;
+    case 7: txn_key_store(txn, to, walk_copy(&entry->object), EVENT_SUNIONSTORE); break;
+    case 0: txn_key_drop(txn, entry, EVENT_DEL); break;
+    case 1: txn_key_persist(txn, entry); break;
+    case 2:
+        if (!bytes_equal(entry_key(entry), to)) txn_key_rename(txn, entry, to);
+        break;
+    default: txn_key_expire(txn, entry, txn->now + rng_between(&rng, -2, 40)); break;
+    }
+}
+
+void random_call(struct txn *txn, struct rng *source)
+{
+    rng = *source;
+    static void (*const steps[])(struct txn *) = {
+        step_string, step_list, step_set, step_hash, step_zset, step_dehydrator, step_key,
+    };
+    txn_call(txn, (unsigned)rng_below(&rng, 3));
+    if (rng_chance(&rng, 1))
+        txn_flush(txn, (unsigned)rng_below(&rng, 3));
+    else if (rng_chance(&rng, 1))
+        txn_swap(txn, (unsigned)rng_below(&rng, 3), (unsigned)rng_below(&rng, 3));
+    else
+        steps[rng_below(&rng, sizeof(steps) / sizeof(steps[0]))](txn);
+    *source = rng;
+}

@@ -1,0 +1,11 @@
+/* random_call: a call of mutators made up at random, of any type, on few keys in three databases.
+ * Collections become large ones on the way. */
+#ifndef TESTS_SUPPORT_RANDOM_CALL_H
+#define TESTS_SUPPORT_RANDOM_CALL_H
+
+#include "store/txn.h"
+#include "tests/support/rng.h"
+
+void random_call(struct txn *txn, struct rng *rng);
+
+#endif
