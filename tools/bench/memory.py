@@ -1,8 +1,8 @@
 """memory: what one item costs, and how much of it the process really holds.
 
-Bytes are the growth of INFO's used_memory over the number of items; `rss` is the process's resident
-memory over used_memory, full and after half of the items went at random and the allocator had its
-time to give pages back.
+Bytes are the growth of INFO's used_memory over the number of items; `rss` is the growth of the
+process's resident memory over that of used_memory, full and after half of the items went at random
+and the server had its time to give pages back.
 """
 import contextlib
 import time
@@ -27,6 +27,7 @@ ROWS = [Row(*row) for row in (
 )]
 DEADLINE_BYTES = 24
 SETTLE_SECONDS = 12  # jemalloc gives dirty pages back within ten
+REST_SECONDS = 2     # blocks that were left on the way are moved together
 IDLE_SECONDS = 0.1   # connections that were closed have gone
 
 
@@ -39,7 +40,7 @@ class Case:
     def __init__(self, bench, settings, name, row):
         self.bench, self.keys, self.row = bench, settings.keys, row
         self.server = bench.server(name, settings.servers[name])
-        self.figures = None
+        self.empty = self.figures = None
 
     def load(self, phase):
         self.bench.load(self.server, "-n", self.keys, "-c", 8, self.row.mix, phase)
@@ -48,17 +49,21 @@ class Case:
         command = self.row.command
         if command and not self.server.has(command):
             return
-        base = used_memory(self.server)
+        self.empty = used_memory(self.server), self.server.rss()
         self.load("fill")
+        time.sleep(REST_SECONDS)
         used = used_memory(self.server)
-        self.figures = {"bytes": (used - base) / (self.keys * self.row.per_key), "used": used,
-                        "rss": self.server.rss() / used}
+        self.figures = {"bytes": (used - self.empty[0]) / (self.keys * self.row.per_key),
+                        "used": used, "rss": self.rss(used)}
         self.load("halve")
+
+    def rss(self, used):
+        return (self.server.rss() - self.empty[1]) / (used - self.empty[0])
 
     def settle(self):
         if self.figures:
             used = used_memory(self.server)
-            self.figures.update(half_used=used, half_rss=self.server.rss() / used)
+            self.figures.update(half_used=used, half_rss=self.rss(used))
 
 
 def measure(bench, settings, say):

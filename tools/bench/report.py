@@ -5,6 +5,7 @@ Knows the first server as ours and the second as the one that bars are ratios to
 import platform
 import re
 
+import durability
 import expiry
 import growth
 import memory
@@ -175,6 +176,71 @@ def growth_table(results, names):
     return table(heads, rows)
 
 
+# ---- durability -------------------------------------------------------------------------------
+
+def price_table(results, names):
+    heads = ["work, server", "without a journal"]
+    for policy in durability.POLICIES:
+        heads += [f"{policy}: loses", "p99.9", "CPU each"]
+    rows = []
+    for mix, found in results.items():
+        for name in names:
+            its = found[name]
+            bare = its["no journal"]
+            cells = [f"{mix}, {name}",
+                     f"{count(bare['ops'])}/s, {usec(bare['p999_us'])}, {bare['cpu_ns']:.0f} ns"]
+            for policy in durability.POLICIES:
+                lost, tail = durability.lost(its, policy), durability.tail(its, policy)
+                barred = name == names[0] and policy == "everysec"
+                cells += [judged(f"{100 * lost:.1f}%", 15 if barred else None,
+                                 lost <= durability.PRICE_BAR, "<="),
+                          f"{usec(its[policy]['p999_us'])}, times " +
+                          judged(f"{tail:.2f}", durability.TAIL_BAR if barred else None,
+                                 tail <= durability.TAIL_BAR, "<="),
+                          f"{its[policy]['cpu_ns']:.0f} ns"]
+            rows.append(cells)
+    return table(heads, rows)
+
+
+def starts_table(rows, names):
+    heads = ["data"] + [f"{name}: {what}" for name in names for what in ("start", "CPU", "files")]
+    lines = []
+    for row in rows:
+        cells = [f"{row['items']:,} {row['what']}, {row['how']}"]
+        for name in names:
+            its = row[name]
+            cells += [f"{its['seconds']:.2f} s", f"{its['cpu']:.2f} s",
+                      f"{its['bytes'] / 1e6:.1f} MB"]
+        if len(names) > 1:
+            ratio = row[names[0]]["seconds"] / row[names[1]]["seconds"]
+            bar = durability.LOAD_BAR if row["how"] == "snapshot" else None
+            cells.append(judged(f"{ratio:.2f}", bar, bar is None or ratio <= bar, "<="))
+        lines.append(cells)
+    return table(heads + ["ratio"] * (len(names) > 1), lines)
+
+
+def snapshots_table(results, names):
+    def row(what, cell):
+        return [what, *(cell(results[name]) for name in names)]
+
+    def latency(which):
+        return lambda its: f"{usec(its[which + '_p999_us'])}, {usec(its[which + '_max_us'])}"
+    keys = results[names[0]]["keys"]
+    return table([f"{keys:,} strings, {durability.WRITERS} writers", *names], [
+        row("memory used", lambda its: f"{its['used'] / 1e6:.0f} MB"),
+        row("the loop stands still for the fork", lambda its: usec(its["fork_us"])),
+        row("the snapshot takes, without load", lambda its: f"{its['alone_s']:.1f} s"),
+        row("and under load", lambda its: f"{its['busy_s']:.1f} s"),
+        row("memory copied under load", lambda its: f"{its['copied'] / 1e6:.0f} MB"),
+        row("writes without a snapshot", lambda its: f"{count(its['quiet_rps'])}/s"),
+        row("their p99.9, longest", latency("quiet")),
+        row("writes with one", lambda its: f"{count(its['during_rps'])}/s"),
+        row("their p99.9, longest", latency("during")),
+        row("file", lambda its: f"{its['packed'] / 1e6:.0f} MB"),
+        row("file, not compressed", lambda its: f"{its['plain'] / 1e6:.0f} MB"),
+    ])
+
+
 # ---- the page ---------------------------------------------------------------------------------
 
 def processor():
@@ -209,6 +275,11 @@ def sections(results, names):
         found["expiry"] = expiry_table(results["expiry"], names)
     if results.get("growth"):
         found["growth"] = growth_table(results["growth"], names)
+    if results.get("durability"):
+        its = results["durability"]
+        found.update(price=its["price_shape"] + "\n\n" + price_table(its["price"], names),
+                     starts=starts_table(its["starts"], names),
+                     snapshots=snapshots_table(its["snapshots"], names))
     return found
 
 

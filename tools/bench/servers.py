@@ -19,7 +19,7 @@ BUILD = os.path.abspath(os.environ.get("BUILD") or os.path.join(ROOT, "build"))
 OURS = os.path.abspath(os.environ.get("EXPIRED") or os.path.join(BUILD, "expired"))
 REDIS = "/usr/bin/redis-server"
 TOOLS = os.path.join(BUILD, "tools", "bench")
-START_SECONDS = 20
+START_SECONDS = 60
 REPLY_SECONDS = 120
 TOOL_SECONDS = 300
 TRIES = 3
@@ -152,7 +152,8 @@ class Server:
         self.bench.running.remove(self)
         self.clean()
 
-    def start(self):
+    def start(self, nap=0.01):
+        """Until it answers, its data loaded."""
         self.port, self.socket = free_port(), os.path.join(self.dir, "socket")
         has_port = any("{port}" in word for word in self.command)
         has_socket = any("{socket}" in word for word in self.command)
@@ -167,15 +168,20 @@ class Server:
         limit = time.monotonic() + START_SECONDS
         while time.monotonic() < limit and self.process.poll() is None:
             try:
-                self.link = self.connect()
+                self.link = self.link or self.connect()
                 self.link.call("PING")
                 return
             except OSError:
-                time.sleep(0.01)
+                time.sleep(nap)
+            except Failed as said:
+                if not str(said).startswith("LOADING"):
+                    raise
+                time.sleep(nap)
         with open(os.path.join(self.dir, "output"), encoding="utf-8", errors="replace") as log:
             raise Failed(f"{self.name} did not start:\n{log.read()}")
 
-    def clean(self):
+    def end(self):
+        """As by kill -9; its files stay."""
         try:
             if self.link is not None:
                 self.link.close()
@@ -184,6 +190,11 @@ class Server:
                 self.process.wait()
         finally:
             self.process = self.link = None
+
+    def clean(self):
+        try:
+            self.end()
+        finally:
             shutil.rmtree(self.dir, ignore_errors=True)
 
     def connect(self):

@@ -1,0 +1,219 @@
+"""durability: what the journal costs, how long a start takes, and what a snapshot does to clients.
+
+Price: one server without and one with the journal, in turns A B A B, the same load. Nothing is
+rewritten meanwhile. Load: the time from the start of a process to its first answer. Snapshot: a
+BGSAVE while a few clients write as fast as they can; the child may use the other core.
+"""
+import contextlib
+import os
+import threading
+import time
+from statistics import median
+
+import servers
+
+MIXES = ("set", "zadd")
+PIPELINE = 16
+POLICIES = ("everysec", "always")
+JOURNAL = ["--appendonly", "yes", "--auto-aof-rewrite-percentage", "0", "--appendfsync"]
+# What is asked for: throughput lost, p99.9 with over without, our start over redis-server's.
+PRICE_BAR, TAIL_BAR, LOAD_BAR = 0.15, 2.0, 1.0
+# (what, mix, how it is on disk)
+LOADS = (("strings", "set", "snapshot"), ("strings with a TTL", "setex", "snapshot"),
+         ("members of a sorted set", "zadd", "snapshot"), ("fields of a hash", "hset", "snapshot"),
+         ("strings", "set", "journal"))
+WRITERS = 4
+BEFORE_SECONDS = 1.0  # of load, before and behind a snapshot
+NAP = 0.001
+
+
+def with_options(settings, name, options):
+    return settings.servers[name] + servers.OPTIONS + options
+
+
+# ---- price ------------------------------------------------------------------------------------
+
+class Side:
+    def __init__(self, name, policy, server):
+        self.name, self.policy, self.server = name, policy, server
+        self.rounds, self.next = [], 0
+
+
+def price_of(bench, settings, names, mix):
+    """{server: {"no": figures, "everysec": figures ...}}"""
+    shape = ["-n", settings.keys, "-c", settings.connections, "-d", settings.value_size]
+    with contextlib.ExitStack() as stack:
+        sides = []
+        for name in names:
+            for policy in ("no journal", *POLICIES):
+                options = [] if policy == "no journal" else [*JOURNAL, policy]
+                server = stack.enter_context(
+                    bench.server(name, with_options(settings, name, options)))
+                sides.append(Side(name, policy, server))
+                sides[-1].next = bench.load(server, *shape, mix, "fill")["next"]
+        for _ in range(settings.rounds):
+            for side in sides:
+                side.rounds.append(bench.load(
+                    side.server, *shape, "-t", settings.price_seconds, "-w", settings.warm_up,
+                    "-P", PIPELINE, "-F", side.next, mix))
+                side.next = side.rounds[-1]["next"]
+    result = {name: {} for name in names}
+    for side in sides:
+        result[side.name][side.policy] = {
+            "ops": median(r["rps"] for r in side.rounds),
+            **{figure: median(r[figure] for r in side.rounds)
+               for figure in ("cpu_ns", "p50_us", "p999_us", "max_us")}}
+    return result
+
+
+def lost(figures, policy):
+    return 1 - figures[policy]["ops"] / figures["no journal"]["ops"]
+
+
+def tail(figures, policy):
+    return figures[policy]["p999_us"] / figures["no journal"]["p999_us"]
+
+
+def price(bench, settings, names, say):
+    """{mix: {server: {policy: figures}}}"""
+    result = {}
+    for mix in MIXES:
+        result[mix] = price_of(bench, settings, names, mix)
+        for name in names:
+            its = result[mix][name]
+            costs = "; ".join(f"{policy} costs {100 * lost(its, policy):.1f}%, "
+                              f"p99.9 times {tail(its, policy):.2f}" for policy in POLICIES)
+            say(f"durability: {mix}, {name}: {its['no journal']['ops'] / 1e6:.2f} M ops/s; {costs}")
+    return result
+
+
+# ---- start ------------------------------------------------------------------------------------
+
+def file_bytes(server):
+    return sum(os.path.getsize(os.path.join(folder, name))
+               for folder, _, names in os.walk(server.dir) for name in names
+               if name.endswith((".exp", ".rdb", ".aof")))
+
+
+def load_options(how):
+    return [*JOURNAL, "everysec"] if how == "journal" else []
+
+
+def restart(server):
+    """(seconds, CPU seconds) from the start of a process to its first answer."""
+    server.end()
+    begin = time.monotonic()
+    server.start(NAP)
+    return time.monotonic() - begin, server.cpu_seconds()
+
+
+def starts_of(bench, settings, names, row):
+    """{server: figures}"""
+    _, mix, how = row
+    with contextlib.ExitStack() as stack:
+        sides = []
+        for name in names:
+            server = stack.enter_context(
+                bench.server(name, with_options(settings, name, load_options(how))))
+            bench.load(server, "-n", settings.keys, "-c", 8, "-d", settings.value_size, mix, "fill")
+            if how == "snapshot":
+                server.call("SAVE")
+            sides.append((name, server, [], server.call("DBSIZE")))
+        for _ in range(settings.rounds):
+            for name, server, times, keys in sides:
+                times.append(restart(server))
+                if server.call("DBSIZE") != keys:
+                    raise servers.Failed(f"{name} has not loaded {keys} keys")
+        return {name: {"seconds": median(t[0] for t in times), "cpu": median(t[1] for t in times),
+                       "bytes": file_bytes(server)} for name, server, times, _ in sides}
+
+
+def starts(bench, settings, names, say):
+    """[{what, how, <server>: figures}]"""
+    result = []
+    for row in LOADS:
+        found = starts_of(bench, settings, names, row)
+        result.append({"what": row[0], "how": row[2], "items": settings.keys, **found})
+        say(f"durability: {settings.keys} {row[0]} from a {row[2]}: " + ", ".join(
+            f"{name} {its['seconds']:.2f} s, {its['bytes'] / 1e6:.1f} MB"
+            for name, its in found.items()))
+    return result
+
+
+# ---- snapshots --------------------------------------------------------------------------------
+
+def await_snapshot(server):
+    while server.info("rdb_bgsave_in_progress") != "0":
+        time.sleep(0.02)
+    if server.info("rdb_last_bgsave_status") != "ok":
+        raise servers.Failed(f"{server.name}'s BGSAVE failed")
+
+
+def save(server):
+    """Seconds of a BGSAVE until its file is there."""
+    begin = time.monotonic()
+    server.call("BGSAVE")
+    await_snapshot(server)
+    return time.monotonic() - begin
+
+
+def written_under(bench, settings, server, seconds):
+    return bench.load(server, "-n", settings.snapshot_keys, "-c", WRITERS, "-d",
+                      settings.value_size, "-t", seconds, "-w", settings.warm_up, "-P", 1, "-F", 0,
+                      "set")
+
+
+def save_under_load(bench, settings, server, seconds):
+    """(load's figures, seconds of the snapshot): it begins a little after the load."""
+    took = []
+
+    def later():
+        time.sleep(settings.warm_up + settings.before_seconds / 2)
+        took.append(save(server))
+    thread = threading.Thread(target=later)
+    thread.start()
+    try:
+        return written_under(bench, settings, server, seconds + settings.before_seconds), took
+    finally:
+        thread.join()
+
+
+def snapshot_of(bench, settings, name):
+    with bench.server(name, settings.servers[name]) as server:
+        bench.load(server, "-n", settings.snapshot_keys, "-c", 8, "-d", settings.value_size,
+                   "set", "fill")
+        os.sched_setaffinity(server.process.pid, {bench.server_core, bench.load_core})
+        server.call("CONFIG", "SET", "rdbcompression", "no")
+        save(server)
+        plain = file_bytes(server)
+        server.call("CONFIG", "SET", "rdbcompression", "yes")
+        alone = save(server)
+        packed, fork = file_bytes(server), int(server.info("latest_fork_usec"))
+        quiet = written_under(bench, settings, server, max(alone, settings.before_seconds))
+        figures, took = save_under_load(bench, settings, server, alone)
+        return {"keys": settings.snapshot_keys, "used": int(server.info("used_memory")),
+                "plain": plain, "packed": packed, "alone_s": alone, "busy_s": took[0],
+                "fork_us": max(fork, int(server.info("latest_fork_usec"))),
+                "copied": int(server.info("rdb_last_cow_size")),
+                **{f"quiet_{key}": quiet[key] for key in ("rps", "p999_us", "max_us")},
+                **{f"during_{key}": figures[key] for key in ("rps", "p999_us", "max_us")}}
+
+
+def snapshots(bench, settings, names, say):
+    """{server: figures}"""
+    result = {}
+    for name in names:
+        its = result[name] = snapshot_of(bench, settings, name)
+        say(f"durability: snapshot of {its['keys']} keys, {name}: fork {its['fork_us']} us, "
+            f"{its['copied'] / 1e6:.1f} MB copied, others' p99.9 {its['during_p999_us']:.0f} us "
+            f"({its['quiet_p999_us']:.0f} without), longest {its['during_max_us'] / 1e3:.1f} ms, "
+            f"{its['packed'] / 1e6:.1f} MB, {its['plain'] / 1e6:.1f} without compression")
+    return result
+
+
+def measure(bench, settings, say):
+    names = [name for name in settings.servers if name != "bare"]
+    shape = f"{settings.rounds} rounds of {settings.price_seconds:g} s at pipeline {PIPELINE}:"
+    return {"price": price(bench, settings, names, say), "price_shape": shape,
+            "starts": starts(bench, settings, names, say),
+            "snapshots": snapshots(bench, settings, names, say)}

@@ -1,0 +1,318 @@
+/* expired-check: are these data files whole, and where are they not?
+ *
+ * Reads manifests, snapshots and journals as the daemon does at its start, says for each file what
+ * it is and what is wrong with it, and on demand cuts what a crash has left. Whatever a file says
+ * goes to the terminal sanitised. */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "server/persist/unit.h"
+#include "store/mem.h"
+#include "tools/files/cut.h"
+#include "tools/files/judge.h"
+#include "tools/files/show.h"
+
+enum { SHOWN = 72, DATABASES_MAX = 16384, EXIT_USAGE = 3 };
+
+struct check {
+    bool deep, fix, cut_at_damage;
+    msec now;
+    struct store *store; /* of the set that is being read; NULL: is only read */
+    unsigned set;
+    bool cut_set; /* what follows in this set has lost its beginning */
+    bool unjudged;
+    enum verdict worst;
+    uint64_t files, bytes, commands, units, counts[UNREADABLE + 1], fixed;
+};
+
+static const char usage_text[] =
+    "usage: expired-check [--deep] [--fix [--cut-at-damage]] DIR|FILE ...\n"
+    "\n"
+    "Checks what the daemon would load: a data folder (every manifest in it and in the folders in\n"
+    "it, with the files that it names, and every snapshot in it), a manifest, a snapshot or a\n"
+    "journal. Says of each file what it is, how much it holds, when it was made, and whether it "
+    "is\n"
+    "\n"
+    "  whole    all of it can be read\n"
+    "  torn     a journal whose last unit is not finished, as a crash leaves it: where the last\n"
+    "           whole unit ends, and how much is behind it. The daemon cuts that by itself.\n"
+    "  damaged  something in the middle is wrong: where, why, and how the bad record begins.\n"
+    "\n"
+    "  --deep           also builds the data in memory: everything fits what is before it, and\n"
+    "                   keys are counted and digested as by DEBUG DIGEST\n"
+    "  --fix            cuts a torn journal behind its last whole unit\n"
+    "  --cut-at-damage  with --fix: cuts a damaged journal there, too, and the journals that go "
+    "on\n"
+    "                   from it. What is cut off is kept in FILE.cut-OFFSET. Transactions behind\n"
+    "                   the damage are lost.\n"
+    "  --help           this\n"
+    "\n"
+    "Exit status: 0 all is whole (or cut now), 1 something is torn, 2 damaged, 3 can't be read.\n"
+    "Not for files of a running daemon: --fix refuses files that somebody has open.\n";
+
+/* ---- one file's report ----------------------------------------------------------------------- */
+
+static void print_created(int64_t created)
+{
+    time_t seconds = (time_t)(created / 1000);
+    struct tm parts;
+    char text[32];
+    if (gmtime_r(&seconds, &parts) == NULL) return;
+    strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &parts);
+    printf(", made %s.%03d UTC", text, (int)(created % 1000));
+}
+
+static void print_snapshot(const struct judgement *found)
+{
+    const struct snapshot_info *info = &found->info;
+    printf("snapshot");
+    if (info->length > 0) {
+        printf(", version %d", SNAPSHOT_VERSION);
+        print_created(info->created);
+    }
+    printf(", %" PRIu64 " bytes", found->size);
+    if (info->length > 0)
+        printf(" (%" PRIu64 " unpacked, %" PRIu32 " blocks): %" PRIu64 " keys in %" PRIu64
+               " commands",
+               info->raw, info->blocks, info->keys, found->commands);
+    putchar('\n');
+}
+
+static void print_journal(const struct judgement *found)
+{
+    printf("journal");
+    if (found->journal.good > 0) printf(", version 1");
+    printf(", %" PRIu64 " bytes: %" PRIu64 " units, %" PRIu64 " commands\n", found->size,
+           found->journal.units, found->commands);
+}
+
+static void print_kind(const struct data_file *file, const struct judgement *found)
+{
+    show_path(stdout, file->path);
+    fputs("\n  ", stdout);
+    switch (file->kind) {
+    case DATA_MANIFEST: puts("manifest"); break;
+    case DATA_SNAPSHOT: print_snapshot(found); break;
+    case DATA_JOURNAL: print_journal(found); break;
+    case DATA_RDB: puts("Redis' RDB: not looked at, redis-check-rdb does that"); break;
+    case DATA_AOF: puts("Redis' AOF: not looked at, redis-check-aof does that"); break;
+    case DATA_UNKNOWN:
+    case DATA_UNREADABLE: printf("%" PRIu64 " bytes\n", found->size); break;
+    }
+}
+
+/* How the bad record begins, where the file has it as it was written. */
+static void print_record(const struct data_file *file, const struct judgement *found)
+{
+    char start[SHOWN + 1];
+    size_t got = 0;
+    int fd;
+    bool is_text = file->kind == DATA_JOURNAL || file->kind == DATA_UNKNOWN;
+    if (!is_text || disk_open_to_read(file->path, &fd) != 0) return;
+    if (disk_read(fd, start, sizeof(start), found->bad, &got) == 0 && got > 0) {
+        fputs("  it begins ", stdout);
+        show_start(stdout, start, got, SHOWN);
+        putchar('\n');
+    }
+    disk_close(fd);
+}
+
+static void print_verdict(const struct data_file *file, const struct judgement *found)
+{
+    switch (found->verdict) {
+    case WHOLE:
+        if (file->kind != DATA_RDB && file->kind != DATA_AOF) puts("  whole");
+        return;
+    case TORN:
+        printf("  torn: the last whole unit ends at byte %" PRIu64 ", %" PRIu64
+               " bytes are behind it\n  at byte %" PRIu64 ": ",
+               found->journal.good, found->size - found->journal.good, found->bad);
+        break;
+    case DAMAGED: printf("  damaged at byte %" PRIu64 ": ", found->bad); break;
+    case UNREADABLE: printf("  can't be read: "); break;
+    }
+    show_path(stdout, found->reason);
+    putchar('\n');
+    if (found->verdict == DAMAGED && file->kind == DATA_JOURNAL)
+        printf("  good up to byte %" PRIu64 ", %" PRIu64 " bytes are behind it\n",
+               found->journal.good, found->size - found->journal.good);
+    if (found->verdict != UNREADABLE) print_record(file, found);
+}
+
+/* ---- mending --------------------------------------------------------------------------------- */
+
+static bool report_cut(int error, uint64_t at, const struct cut *cut)
+{
+    if (error != 0) {
+        printf("  not cut: %s\n", error == EBUSY    ? "another process has it open"
+                                  : error == EEXIST ? "what was cut off there before is still kept"
+                                                    : strerror(error));
+        return false;
+    }
+    printf("  cut at byte %" PRIu64 ": %" PRIu64 " bytes with about %" PRIu64 " units are lost", at,
+           cut->bytes, cut->units);
+    if (cut->kept[0] != '\0') {
+        fputs("; they are kept in ", stdout);
+        show_path(stdout, cut->kept);
+    }
+    putchar('\n');
+    return true;
+}
+
+static bool mend_torn(const struct data_file *file, const struct judgement *found)
+{
+    struct cut cut;
+    int error = cut_check_unused(file->path);
+    if (error == 0) error = cut_tail(file->path, found->journal.good, &cut);
+    return report_cut(error, found->journal.good, &cut);
+}
+
+static bool mend_damaged(const struct data_file *file, uint64_t at)
+{
+    struct cut cut;
+    int error = cut_check_unused(file->path);
+    if (error == 0) error = cut_and_keep(file->path, at, &cut);
+    return report_cut(error, at, &cut);
+}
+
+/* True: the file is good now. */
+static bool mend(struct check *check, const struct data_file *file, const struct judgement *found)
+{
+    if (!check->fix || file->kind != DATA_JOURNAL) return false;
+    if (found->verdict == TORN) return mend_torn(file, found);
+    if (found->verdict != DAMAGED || !check->cut_at_damage) return false;
+    if (found->journal.good == 0) {
+        puts("  not cut: nothing of it can be read");
+        return false;
+    }
+    check->cut_set = mend_damaged(file, found->journal.good);
+    return check->cut_set;
+}
+
+/* A journal behind one that was cut at its damage has lost what it goes on from. */
+static bool mend_follower(const struct data_file *file, const struct judgement *found)
+{
+    uint64_t first_line = strlen(UNIT_FIRST_LINE);
+    puts("  goes on from the file before, which was cut");
+    if (found->journal.good >= first_line) return mend_damaged(file, first_line);
+    puts("  not cut: nothing of it can be read");
+    return false;
+}
+
+/* ---- all files ------------------------------------------------------------------------------- */
+
+static void end_store(struct check *check)
+{
+    if (check->store == NULL) return;
+    uint64_t keys = 0;
+    for (unsigned db = 0; db < check->store->database_count; db++)
+        keys += keyspace_count_alive(&check->store->databases[db], check->now);
+    struct digest digest = store_digest(check->store, check->now);
+    store_check(check->store);
+    if (!check->unjudged)
+        printf("together %" PRIu64 " keys, digest %016" PRIx64 "%016" PRIx64 "\n", keys,
+               digest.high, digest.low);
+    store_free(check->store);
+    check->store = NULL;
+}
+
+static void begin_set(struct check *check, unsigned set)
+{
+    end_store(check);
+    check->set = set;
+    check->cut_set = check->unjudged = false;
+    if (check->deep) check->store = store_new(DATABASES_MAX);
+}
+
+static void check_file(struct check *check, const struct data_file *file)
+{
+    if (check->files == 0 || file->set != check->set) begin_set(check, file->set);
+    struct judgement found;
+    judge_file(file, check->unjudged ? NULL : check->store, check->now, &found);
+    print_kind(file, &found);
+    print_verdict(file, &found);
+    bool is_foreign = file->kind == DATA_RDB || file->kind == DATA_AOF;
+    if (is_foreign || found.verdict > TORN) check->unjudged = true;
+    bool is_fixed = check->cut_set && file->kind == DATA_JOURNAL ? mend_follower(file, &found)
+                                                                 : mend(check, file, &found);
+    check->files++;
+    check->bytes += found.size;
+    check->units += found.journal.units;
+    check->commands += found.commands;
+    check->fixed += is_fixed;
+    if (is_fixed) found.verdict = WHOLE;
+    check->counts[found.verdict]++;
+    if (found.verdict > check->worst) check->worst = found.verdict;
+}
+
+static void print_totals(const struct check *check)
+{
+    printf("%" PRIu64 " files, %" PRIu64 " bytes, %" PRIu64 " units, %" PRIu64 " commands: "
+           "%" PRIu64 " whole, %" PRIu64 " torn, %" PRIu64 " damaged, %" PRIu64 " unreadable",
+           check->files, check->bytes, check->units, check->commands, check->counts[WHOLE],
+           check->counts[TORN], check->counts[DAMAGED], check->counts[UNREADABLE]);
+    if (check->fixed > 0) printf("; %" PRIu64 " were cut just now", check->fixed);
+    putchar('\n');
+}
+
+static int check_all(struct check *check, const struct data_files *all)
+{
+    for (size_t i = 0; i < all->count; i++)
+        check_file(check, &all->files[i]);
+    end_store(check);
+    print_totals(check);
+    return fflush(stdout) == 0 && !ferror(stdout) ? (int)check->worst : EXIT_USAGE;
+}
+
+static bool find_all(struct data_files *all, int count, char **paths)
+{
+    for (int i = 0; i < count; i++) {
+        size_t before = all->count;
+        bool found = data_files_find(all, paths[i]);
+        const char *why = found ? "no data in there" : strerror(errno);
+        if (found && all->count > before) continue;
+        fputs("expired-check: ", stderr);
+        show_path(stderr, paths[i]);
+        fprintf(stderr, ": %s\n", why);
+        return false;
+    }
+    return true;
+}
+
+static void parse(struct check *check, int argc, char **argv)
+{
+    static const struct option options[] = { { "deep", no_argument, NULL, 'd' },
+                                             { "fix", no_argument, NULL, 'f' },
+                                             { "cut-at-damage", no_argument, NULL, 'c' },
+                                             { "help", no_argument, NULL, 'h' },
+                                             { NULL, 0, NULL, 0 } };
+    for (int option; (option = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
+        switch (option) {
+        case 'd': check->deep = true; break;
+        case 'f': check->fix = true; break;
+        case 'c': check->cut_at_damage = true; break;
+        case 'h': fputs(usage_text, stdout); exit(0);
+        default: fputs(usage_text, stderr); exit(EXIT_USAGE);
+        }
+    }
+    if (optind < argc && (check->fix || !check->cut_at_damage)) return;
+    fputs(usage_text, stderr);
+    exit(EXIT_USAGE);
+}
+
+int main(int argc, char **argv)
+{
+    struct check check = { .now = (msec)time(NULL) * 1000 };
+    struct data_files all = { 0 };
+    parse(&check, argc, argv);
+    int status = EXIT_USAGE;
+    if (find_all(&all, argc - optind, argv + optind)) status = check_all(&check, &all);
+    data_files_drop(&all);
+    return status;
+}

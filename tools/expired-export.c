@@ -1,0 +1,336 @@
+/* expired-export: the data of a snapshot or a data folder as commands that Redis 7.0 understands.
+ *
+ * Loads the files into a store as the daemon does, lets go what is overdue, and writes the store's
+ * walk: first on paper, to know what has no counterpart in Redis, then to the standard output. */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "proto/outbuf.h"
+#include "server/persist/effect_text.h"
+#include "server/persist/request.h"
+#include "store/expiry.h"
+#include "store/mem.h"
+#include "store/walk_store.h"
+#include "tools/files/judge.h"
+#include "tools/files/losses.h"
+#include "tools/files/show.h"
+
+enum {
+    DATABASES_MAX = 16384,
+    REDIS_DATABASES = 16, /* what it has unless it is told */
+    EXPIRY_WORK = 100000,
+    OUTPUT = 1 << 20,
+    DRAIN = 128 * 1024,
+};
+enum { EXIT_GOOD, EXIT_TORN, EXIT_DAMAGED, EXIT_UNREADABLE, EXIT_LOSSES };
+
+struct export
+{
+    bool text, strict, drop_members;
+    msec now;
+    struct store *store;
+    struct losses losses;
+    bool writes; /* not on paper */
+    struct outbuf out;
+    struct effect_writer effects;
+    struct request request;
+    struct key_seen {
+        bool any, timed, claimed, passed; /* its effects so far; passed over as a whole */
+    } key;
+    uint64_t keys, passed_keys;
+    unsigned last_db;
+};
+
+static const char usage_text[] =
+    "usage: expired-export [--text] [--strict] [--drop-members] DIR|FILE\n"
+    "\n"
+    "Writes the data of a data folder, a manifest, a snapshot or a journal as commands for\n"
+    "redis-server (7.0 or later), in the protocol:\n"
+    "\n"
+    "  expired-export data | redis-cli --pipe\n"
+    "\n"
+    "into a server that has none of these keys. Deadlines of keys are absolute; what is overdue "
+    "is\n"
+    "left out. These have no counterpart there, and are listed on the standard error:\n"
+    "\n"
+    "  deadlines of members and fields   the member goes, without its deadline: it stays for ever\n"
+    "  dehydrators, with their claims    left out\n"
+    "  policies                          left out\n"
+    "\n"
+    "  --drop-members   leaves members with a deadline of their own out (--keep-members: doesn't,\n"
+    "                   which is the default)\n"
+    "  --strict         writes nothing if anything has no counterpart\n"
+    "  --text           a line for each command, to be read\n"
+    "  --help           this\n"
+    "\n"
+    "Exit status: 0 all is written, 1 as much as a torn journal has, 2 the data are damaged,\n"
+    "3 they can't be read, 4 --strict refuses. With 2, 3 and 4 nothing is written.\n";
+
+__attribute__((format(printf, 2, 3), noreturn)) static void fail(int status, const char *format,
+                                                                 ...)
+{
+    va_list values;
+    fputs("expired-export: ", stderr);
+    va_start(values, format);
+    vfprintf(stderr, format, values);
+    va_end(values);
+    fputc('\n', stderr);
+    exit(status);
+}
+
+/* ---- loading --------------------------------------------------------------------------------- */
+
+static void say_file(const struct data_file *file)
+{
+    fputs("expired-export: ", stderr);
+    show_path(stderr, file->path);
+    fputs(": ", stderr);
+}
+
+/* Returns EXIT_GOOD or EXIT_TORN. */
+static int load_file(struct store *store, const struct data_file *file, msec now)
+{
+    struct judgement found;
+    judge_file(file, store, now, &found);
+    if (found.verdict == WHOLE && file->kind != DATA_RDB && file->kind != DATA_AOF)
+        return EXIT_GOOD;
+    say_file(file);
+    if (found.verdict == TORN) {
+        fprintf(stderr, "torn, the last %" PRIu64 " bytes are no whole unit and are left out\n",
+                found.size - found.journal.good);
+        return EXIT_TORN;
+    }
+    if (found.verdict == WHOLE) fail(EXIT_UNREADABLE, "is Redis' own, which loads it by itself");
+    bool is_damaged = found.verdict == DAMAGED;
+    if (is_damaged) fprintf(stderr, "damaged at byte %" PRIu64 ": ", found.bad);
+    show_path(stderr, found.reason);
+    fputs(is_damaged ? ". `expired-check` says more\n" : "\n", stderr);
+    exit(is_damaged ? EXIT_DAMAGED : EXIT_UNREADABLE);
+}
+
+/* Of several sets the one with a manifest counts: the daemon loads a snapshot only without. */
+static unsigned choose_set(const struct data_files *all)
+{
+    unsigned chosen = 0, manifests = 0;
+    for (size_t i = 0; i < all->count; i++)
+        if (all->files[i].kind == DATA_MANIFEST) {
+            manifests++;
+            chosen = all->files[i].set;
+        }
+    if (manifests == 1) return chosen;
+    if (manifests == 0 && all->sets == 1) return all->files[0].set;
+    for (size_t i = 0; i < all->count; i++)
+        if (i == 0 || all->files[i].set != all->files[i - 1].set) {
+            say_file(&all->files[i]);
+            fputs("this one?\n", stderr);
+        }
+    fail(EXIT_UNREADABLE, "there are several sets of data: name one");
+}
+
+static int load(struct export *export, const char *path)
+{
+    struct data_files all = { 0 };
+    int status = EXIT_GOOD;
+    bool found = data_files_find(&all, path);
+    if (!found || all.count == 0)
+        fail(EXIT_UNREADABLE, "%s", found ? "no data in there" : strerror(errno));
+    unsigned set = choose_set(&all);
+    for (size_t i = 0; i < all.count; i++) {
+        if (all.files[i].set != set) continue;
+        int one = load_file(export->store, &all.files[i], export->now);
+        if (one > status) status = one;
+    }
+    data_files_drop(&all);
+    while (expiry_run(export->store, export->now, EXPIRY_WORK) >= EXPIRY_WORK)
+        continue;
+    return status;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+static void write_bytes(const void *data, size_t len)
+{
+    if (fwrite(data, 1, len, stdout) != len) fail(EXIT_UNREADABLE, "%s", strerror(errno));
+}
+
+static void write_lines(struct export *export, const char *data, size_t len)
+{
+    for (size_t at = 0, size; at < len; at += size) {
+        if (request_read(&export->request, data + at, len - at, &size) != REQUEST_WHOLE)
+            fail(EXIT_UNREADABLE, "a command of its own that it can't read");
+        for (int i = 0; i < export->request.argc; i++) {
+            if (i > 0) putchar(' ');
+            show_word(stdout, export->request.argv[i].data, export->request.argv[i].len);
+        }
+        putchar('\n');
+    }
+}
+
+/* Whole commands only. */
+static void drain(struct export *export)
+{
+    size_t len = export->out.len;
+    if (len == 0) return;
+    if (export->text) {
+        char *data = mem_alloc(len);
+        outbuf_copy(&export->out, data);
+        write_lines(export, data, len);
+        mem_free(data);
+        outbuf_consume(&export->out, len);
+        return;
+    }
+    for (struct iovec piece; outbuf_peek(&export->out, &piece, 1) > 0;) {
+        write_bytes(piece.iov_base, piece.iov_len);
+        outbuf_consume(&export->out, piece.iov_len);
+    }
+}
+
+static void lose(struct export *export, enum loss loss, struct bytes key, bool *seen)
+{
+    if (!export->writes) losses_add(&export->losses, loss, key, !*seen);
+    *seen = true;
+}
+
+static bool has_members(enum effect_kind kind)
+{
+    return kind == EFFECT_SET_ADD || kind == EFFECT_HASH_PUT || kind == EFFECT_ZSET_PUT;
+}
+
+/* False: Redis has nothing like it. */
+static bool fits(struct export *export, struct effect *effect)
+{
+    bool first = false;
+    switch (effect->kind) {
+    case EFFECT_POLICY_SET: lose(export, LOSS_POLICY, effect->key, &first); return false;
+    case EFFECT_REDE_PUSH:
+        lose(export, LOSS_DEHYDRATOR, effect->key, &export->key.passed);
+        if (effect->stage.claimed) lose(export, LOSS_LEASE, effect->key, &export->key.claimed);
+        return false;
+    case EFFECT_EXPIRE: return export->key.any;
+    default: break;
+    }
+    if (has_members(effect->kind) && effect->at != NEVER) {
+        lose(export, LOSS_MEMBER_DEADLINE, effect->key, &export->key.timed);
+        effect->at = NEVER;
+        return !export->drop_members;
+    }
+    return true;
+}
+
+static void take_effect(void *ctx, const struct effect *effect)
+{
+    struct export *export = ctx;
+    struct effect plain = *effect;
+    if (!fits(export, &plain)) return;
+    export->key.any = true;
+    if (effect->db > export->last_db) export->last_db = effect->db;
+    if (!export->writes) return;
+    effect_writer_put(&export->effects, &plain);
+    if (export->out.len >= DRAIN) drain(export);
+}
+
+static bool take_key(void *ctx)
+{
+    struct export *export = ctx;
+    if (export->key.any)
+        export->keys++;
+    else
+        export->passed_keys++;
+    export->key = (struct key_seen){ 0 };
+    return true;
+}
+
+static void walk(struct export *export, bool writes)
+{
+    export->writes = writes;
+    export->keys = export->passed_keys = 0;
+    export->key = (struct key_seen){ 0 };
+    walk_store(export->store, &(struct store_visitor){ take_effect, take_key, export });
+}
+
+static void write_all(struct export *export)
+{
+    static char buffer[OUTPUT];
+    setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
+    outbuf_init(&export->out);
+    request_init(&export->request);
+    effect_writer_init(&export->effects, &export->out);
+    walk(export, true);
+    effect_writer_end(&export->effects);
+    drain(export);
+    if (fflush(stdout) != 0) fail(EXIT_UNREADABLE, "%s", strerror(errno));
+}
+
+/* ---- ----------------------------------------------------------------------------------------- */
+
+static void tell_losses(const struct export *export)
+{
+    const char *const written[LOSS_KINDS] = {
+        [LOSS_MEMBER_DEADLINE] = export->drop_members ? "left out" : "written without it",
+        [LOSS_DEHYDRATOR] = "left out",
+        [LOSS_LEASE] = "left out",
+        [LOSS_POLICY] = "left out",
+    };
+    const char *const refused[LOSS_KINDS] = { "no counterpart", "no counterpart", "no counterpart",
+                                              "no counterpart" };
+    losses_print(&export->losses, export->strict ? refused : written, stderr);
+    if (export->strict && losses_any(&export->losses))
+        fail(EXIT_LOSSES, "nothing is written, because of --strict");
+    if (export->last_db >= REDIS_DATABASES)
+        fprintf(stderr, "redis-server needs --databases %u\n", export->last_db + 1);
+}
+
+static const char *parse(struct export *export, int argc, char **argv)
+{
+    static const struct option options[] = {
+        { "text", no_argument, NULL, 't' },         { "strict", no_argument, NULL, 's' },
+        { "drop-members", no_argument, NULL, 'd' }, { "keep-members", no_argument, NULL, 'k' },
+        { "help", no_argument, NULL, 'h' },         { NULL, 0, NULL, 0 }
+    };
+    for (int option; (option = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
+        switch (option) {
+        case 't': export->text = true; break;
+        case 's': export->strict = true; break;
+        case 'd': export->drop_members = true; break;
+        case 'k': export->drop_members = false; break;
+        case 'h': fputs(usage_text, stdout); exit(EXIT_GOOD);
+        default: fputs(usage_text, stderr); exit(EXIT_UNREADABLE);
+        }
+    }
+    if (optind + 1 == argc) return argv[optind];
+    fputs(usage_text, stderr);
+    exit(EXIT_UNREADABLE);
+}
+
+/* What every end of the program has to give back. */
+static struct export *ended;
+
+static void end(void)
+{
+    outbuf_drop(&ended->out);
+    request_drop(&ended->request);
+    store_free(ended->store);
+    mem_free(ended);
+}
+
+int main(int argc, char **argv)
+{
+    struct export *export = ended = mem_zalloc(sizeof(*export));
+    export->now = (msec)time(NULL) * 1000;
+    export->store = store_new(DATABASES_MAX);
+    atexit(end);
+    const char *path = parse(export, argc, argv);
+    int status = load(export, path);
+    walk(export, false);
+    tell_losses(export);
+    write_all(export);
+    fprintf(stderr, "%" PRIu64 " keys written, %" PRIu64 " left out\n", export->keys,
+            export->passed_keys);
+    return status;
+}

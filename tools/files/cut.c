@@ -1,0 +1,104 @@
+/* cut: see cut.h. */
+#include "tools/files/cut.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "server/persist/unit.h"
+
+enum { PIECE = 256 * 1024 };
+
+int cut_check_unused(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return errno;
+    /* A lease to write is given only to who has the file for himself. */
+    bool is_used = fcntl(fd, F_SETLEASE, F_WRLCK) != 0 && errno == EAGAIN;
+    fcntl(fd, F_SETLEASE, F_UNLCK);
+    close(fd);
+    return is_used ? EBUSY : 0;
+}
+
+/* Ends of units, each on a line of its own. The last few bytes are looked at again with the next
+ * piece. */
+static size_t count_units(const char *data, size_t len, struct cut *cut)
+{
+    size_t at = 0;
+    uint32_t sum;
+    while (at + UNIT_SUM_LINE <= len) {
+        const char *hash = memchr(data + at, '#', len - at - UNIT_SUM_LINE + 1);
+        if (hash == NULL) return len - UNIT_SUM_LINE + 1;
+        at = (size_t)(hash - data) + 1;
+        if (!unit_parse_sum(hash, &sum)) continue;
+        cut->units++;
+        at += UNIT_SUM_LINE - 1;
+    }
+    return at;
+}
+
+/* Counts what is behind `at`, and copies it, if there is a descriptor to copy to. */
+static int pass(int fd, uint64_t at, int to, struct cut *cut)
+{
+    static char piece[PIECE];
+    size_t held = 0, got;
+    for (cut->bytes = cut->units = 0;; cut->bytes += got) {
+        int error = disk_read(fd, piece + held, sizeof(piece) - held, at + cut->bytes, &got);
+        if (error != 0) return error;
+        if (got == 0) return 0;
+        if (to >= 0) error = disk_write_bytes(to, piece + held, got, cut->bytes);
+        if (error != 0) return error;
+        size_t done = count_units(piece, held + got, cut);
+        held = held + got - done;
+        memmove(piece, piece + done, held);
+    }
+}
+
+static int cut_file(int fd, uint64_t at)
+{
+    int error = disk_cut(fd, at);
+    if (error == 0 && at == 0)
+        error = disk_write_bytes(fd, UNIT_FIRST_LINE, strlen(UNIT_FIRST_LINE), 0);
+    return error == 0 ? disk_sync(fd) : error;
+}
+
+int cut_tail(const char *path, uint64_t at, struct cut *cut)
+{
+    *cut = (struct cut){ 0 };
+    int fd, error = disk_open(path, &fd);
+    if (error != 0) return error;
+    error = pass(fd, at, -1, cut);
+    if (error == 0) error = cut_file(fd, at);
+    disk_close(fd);
+    return error;
+}
+
+static int keep(int fd, uint64_t at, struct cut *cut)
+{
+    int to;
+    struct stat status;
+    if (lstat(cut->kept, &status) == 0) return EEXIST;
+    int error = disk_create(cut->kept, &to);
+    if (error != 0) return error;
+    error = pass(fd, at, to, cut);
+    if (error == 0) error = disk_sync(to);
+    disk_close(to);
+    return error == 0 ? disk_sync_parent(cut->kept) : error;
+}
+
+int cut_and_keep(const char *path, uint64_t at, struct cut *cut)
+{
+    *cut = (struct cut){ 0 };
+    int len = snprintf(cut->kept, sizeof(cut->kept), "%s.cut-%" PRIu64, path, at);
+    if (len < 0 || (size_t)len >= sizeof(cut->kept)) return ENAMETOOLONG;
+    int fd, error = disk_open(path, &fd);
+    if (error != 0) return error;
+    error = keep(fd, at, cut);
+    if (error == 0) error = cut_file(fd, at);
+    disk_close(fd);
+    return error;
+}

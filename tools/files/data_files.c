@@ -1,0 +1,190 @@
+/* data_files: see data_files.h. */
+#include "tools/files/data_files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "server/persist/manifest.h"
+#include "server/persist/snapshot_file.h"
+#include "server/persist/unit.h"
+#include "store/mem.h"
+
+#define MANIFEST_SUFFIX ".manifest"
+#define TEMPORARY       "temp-"
+
+static char *copy(const char *text)
+{
+    size_t size = strlen(text) + 1;
+    return memcpy(mem_alloc(size), text, size);
+}
+
+static struct data_file *add(struct data_files *all, const char *path, enum data_kind kind)
+{
+    all->files = mem_realloc(all->files, (all->count + 1) * sizeof(*all->files));
+    struct data_file *file = &all->files[all->count++];
+    *file = (struct data_file){ .path = copy(path), .kind = kind, .set = all->sets };
+    return file;
+}
+
+void data_files_drop(struct data_files *all)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        mem_free(all->files[i].path);
+        mem_free(all->files[i].why);
+    }
+    mem_free(all->files);
+    *all = (struct data_files){ 0 };
+}
+
+/* ---- one file -------------------------------------------------------------------------------- */
+
+static bool begins(const char *head, size_t len, const char *text)
+{
+    size_t size = strlen(text);
+    return len >= size && memcmp(head, text, size) == 0;
+}
+
+/* Also one whose first line is cut short. */
+static bool begins_journal(const char *head, size_t len)
+{
+    size_t size = strlen(UNIT_FIRST_LINE);
+    return memcmp(head, UNIT_FIRST_LINE, len < size ? len : size) == 0;
+}
+
+/* Sets errno where it answers DATA_UNREADABLE. */
+static enum data_kind kind_of(const char *path)
+{
+    char head[64];
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) return DATA_UNREADABLE;
+    struct stat status;
+    bool is_file = fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+    ssize_t got = is_file ? read(fd, head, sizeof(head)) : 0;
+    int error = errno;
+    close(fd);
+    errno = error;
+    if (!is_file) return DATA_UNKNOWN;
+    if (got < 0) return DATA_UNREADABLE;
+    size_t len = (size_t)got;
+    if (begins(head, len, SNAPSHOT_MAGIC)) return DATA_SNAPSHOT;
+    if (begins(head, len, "REDIS") || begins(head, len, "VALKEY")) return DATA_RDB;
+    if (begins_journal(head, len)) return DATA_JOURNAL;
+    return begins(head, len, "*") ? DATA_AOF : DATA_UNKNOWN;
+}
+
+static struct data_file *add_file(struct data_files *all, const char *path)
+{
+    enum data_kind kind = kind_of(path);
+    struct data_file *file = add(all, path, kind);
+    if (kind == DATA_UNREADABLE) file->why = copy(strerror(errno));
+    return file;
+}
+
+/* ---- a manifest ------------------------------------------------------------------------------ */
+
+static bool ends_with(const char *text, const char *suffix)
+{
+    size_t len = strlen(text), size = strlen(suffix);
+    return len > size && strcmp(text + len - size, suffix) == 0;
+}
+
+static void add_parts(struct data_files *all, const struct manifest *manifest)
+{
+    char path[DISK_PATH_MAX];
+    struct data_file *last = NULL;
+    for (size_t i = 0; i < manifest->count; i++) {
+        const struct manifest_file *part = &manifest->files[i];
+        if (part->type == MANIFEST_HISTORY || manifest_file_path(manifest, part, path) != 0)
+            continue;
+        last = add_file(all, path);
+        last->is_named = true;
+    }
+    if (last != NULL) last->is_last = true;
+}
+
+static void add_manifest(struct data_files *all, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *dir = slash == NULL ? copy(".") : copy(path);
+    if (slash != NULL) dir[slash > path ? slash - path : 1] = '\0';
+    char *prefix = copy(slash != NULL ? slash + 1 : path);
+    prefix[strlen(prefix) - strlen(MANIFEST_SUFFIX)] = '\0';
+    struct manifest manifest;
+    char why[MANIFEST_WHY_MAX];
+    manifest_init(&manifest, dir, prefix);
+    all->sets++;
+    struct data_file *file = add(all, path, DATA_MANIFEST);
+    switch (manifest_load(&manifest, why)) {
+    case MANIFEST_LOADED: add_parts(all, &manifest); break;
+    case MANIFEST_BAD: file->why = copy(why); break;
+    case MANIFEST_NONE: file->why = copy("No such file"); break;
+    }
+    manifest_drop(&manifest);
+    mem_free(dir);
+    mem_free(prefix);
+}
+
+/* ---- a folder -------------------------------------------------------------------------------- */
+
+static bool is_folder(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+static void add_alone(struct data_files *all, const char *path)
+{
+    all->sets++;
+    add_file(all, path)->is_last = true;
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static void add_entry(struct data_files *all, const char *path, const char *name, bool is_inner)
+{
+    if (ends_with(name, MANIFEST_SUFFIX))
+        add_manifest(all, path);
+    else if (!is_inner && kind_of(path) == DATA_SNAPSHOT)
+        add_alone(all, path);
+}
+
+static bool add_folder(struct data_files *all, const char *dir, bool is_inner)
+{
+    struct dirent **entries;
+    int count = scandir(dir, &entries, NULL, by_name);
+    if (count < 0) return false;
+    for (int i = 0; i < count; i++) {
+        const char *name = entries[i]->d_name;
+        char path[DISK_PATH_MAX];
+        bool is_data = name[0] != '.' && strncmp(name, TEMPORARY, strlen(TEMPORARY)) != 0;
+        if (is_data && disk_path(path, dir, name) == 0) {
+            if (!is_folder(path))
+                add_entry(all, path, name, is_inner);
+            else if (!is_inner)
+                add_folder(all, path, true);
+        }
+        free(entries[i]);
+    }
+    free(entries);
+    return true;
+}
+
+bool data_files_find(struct data_files *all, const char *path)
+{
+    struct stat status;
+    if (stat(path, &status) != 0) return false;
+    if (S_ISDIR(status.st_mode)) return add_folder(all, path, false);
+    if (ends_with(path, MANIFEST_SUFFIX))
+        add_manifest(all, path);
+    else
+        add_alone(all, path);
+    return true;
+}

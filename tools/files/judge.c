@@ -1,0 +1,102 @@
+/* judge: see judge.h. */
+#include "tools/files/judge.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "server/persist/base.h"
+#include "server/persist/disk.h"
+#include "store/mem.h"
+
+static void find(struct judgement *found, enum verdict verdict, uint64_t bad, const char *reason)
+{
+    found->verdict = verdict;
+    found->bad = bad;
+    snprintf(found->reason, sizeof(found->reason), "%s", reason);
+}
+
+static void judge_replay(struct judgement *found, bool is_last)
+{
+    const struct replay_file *file = &found->journal;
+    switch (file->end) {
+    case REPLAY_WHOLE: break;
+    case REPLAY_UNREADABLE: find(found, UNREADABLE, file->bad, file->reason); break;
+    case REPLAY_DAMAGED: find(found, DAMAGED, file->bad, file->reason); break;
+    case REPLAY_TORN:
+        find(found, TORN, file->bad, file->reason);
+        if (!is_last)
+            find(found, DAMAGED, file->bad, "a unit without its end, and the next file goes on");
+        break;
+    }
+}
+
+static void judge_journal(const struct data_file *data, struct store *store, msec now,
+                          struct judgement *found)
+{
+    int fd, error = disk_open_to_read(data->path, &fd);
+    if (error != 0) {
+        find(found, UNREADABLE, 0, strerror(error));
+        return;
+    }
+    struct replay *replay = mem_alloc(sizeof(*replay));
+    replay_init(replay, store, now);
+    replay_units(replay, fd, NULL, &found->journal);
+    found->commands = replay->commands;
+    found->effects = replay->effects;
+    replay_drop(replay);
+    mem_free(replay);
+    disk_close(fd);
+    judge_replay(found, data->is_last);
+}
+
+/* True: there is more to judge. */
+static bool judge_header(const char *path, struct judgement *found)
+{
+    struct snapshot_fault fault;
+    struct snapshot_reader *reader = snapshot_open(path, &fault);
+    if (reader == NULL) {
+        find(found, fault.error != 0 ? UNREADABLE : DAMAGED, fault.offset, fault.reason);
+        return false;
+    }
+    found->info = *snapshot_info(reader);
+    snapshot_close(reader);
+    return true;
+}
+
+static void judge_snapshot(const struct data_file *data, struct store *store, msec now,
+                           struct judgement *found)
+{
+    if (!judge_header(data->path, found)) return;
+    struct base_load load = { 0 };
+    if (!base_load(store, data->path, now, &load)) {
+        const char *reason = strstr(load.why, ": "); /* behind the offset */
+        find(found, load.unreadable ? UNREADABLE : DAMAGED, load.bad,
+             reason != NULL ? reason + 2 : load.why);
+    }
+    found->commands = load.commands;
+    found->effects = load.effects;
+}
+
+void judge_file(const struct data_file *file, struct store *store, msec now,
+                struct judgement *found)
+{
+    struct stat status;
+    *found = (struct judgement){ .verdict = WHOLE };
+    if (stat(file->path, &status) == 0) found->size = (uint64_t)status.st_size;
+    switch (file->kind) {
+    case DATA_SNAPSHOT: judge_snapshot(file, store, now, found); break;
+    case DATA_JOURNAL: judge_journal(file, store, now, found); break;
+    case DATA_UNREADABLE: find(found, UNREADABLE, 0, file->why); break;
+    case DATA_UNKNOWN:
+        find(found, file->is_named ? DAMAGED : UNREADABLE, 0,
+             "begins neither as ours nor as Redis'");
+        break;
+    case DATA_MANIFEST:
+        if (file->why != NULL) find(found, DAMAGED, 0, file->why);
+        break;
+    case DATA_RDB:
+    case DATA_AOF: break;
+    }
+}

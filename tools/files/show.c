@@ -1,0 +1,59 @@
+/* show: see show.h. */
+#include "tools/files/show.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+static bool is_plain(char c)
+{
+    return c > ' ' && c <= '~' && c != '"' && c != '\\' && c != '\'';
+}
+
+static bool is_plain_word(const char *data, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (!is_plain(data[i])) return false;
+    return len > 0;
+}
+
+static void show_byte(FILE *to, char c)
+{
+    static const char letters[] = "nrtab", controls[] = "\n\r\t\a\b";
+    const char *control = c != '\0' ? strchr(controls, c) : NULL;
+    if (control != NULL)
+        fprintf(to, "\\%c", letters[control - controls]);
+    else if (c == '"' || c == '\\')
+        fprintf(to, "\\%c", c);
+    else if (c >= ' ' && c <= '~')
+        fputc(c, to);
+    else
+        fprintf(to, "\\x%02x", (unsigned)(unsigned char)c);
+}
+
+static void show_quoted(FILE *to, const char *data, size_t len)
+{
+    fputc('"', to);
+    for (size_t i = 0; i < len; i++)
+        show_byte(to, data[i]);
+    fputc('"', to);
+}
+
+void show_word(FILE *to, const char *data, size_t len)
+{
+    if (is_plain_word(data, len))
+        fwrite(data, 1, len, to);
+    else
+        show_quoted(to, data, len);
+}
+
+void show_start(FILE *to, const char *data, size_t len, size_t most)
+{
+    show_quoted(to, data, len < most ? len : most);
+    if (len > most) fputs("...", to);
+}
+
+void show_path(FILE *to, const char *path)
+{
+    for (; *path != '\0'; path++)
+        fputc(*path >= ' ' && *path <= '~' ? *path : '?', to);
+}
