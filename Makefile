@@ -7,8 +7,9 @@
 #   make lint       what a review would say      make format   clang-format, in place
 #   make install    PREFIX, DESTDIR, SYSCONFDIR  make tools    build/tools/*: punctuality
 #   make clean                                   make diff     N programs against redis-server
-#   make bench      doc/performance.md anew; some of it, for the terminal: BENCH="set memory",
-#                   ROUNDS=3, QUICK=1, BENCH_ARGS="--pipeline 16" (tools/bench/run --help)
+#   make crash      what is kept when disk or process fail, for CRASH_SECONDS
+#   make bench      doc/performance.md and doc/durability.md anew; some of it, for the terminal:
+#                   BENCH="set memory", ROUNDS=3, QUICK=1, BENCH_ARGS="--pipeline 16"
 #
 # MALLOC=jemalloc|libc   RUN_ARGS="--port 7000"   TESTS="build/tests/unit/store/dict_test ..."   V=1
 
@@ -16,6 +17,7 @@ PREFIX ?= /usr/local
 SYSCONFDIR ?= $(if $(filter /usr,$(PREFIX)),/etc,$(PREFIX)/etc)
 MALLOC ?= $(if $(shell pkg-config --exists jemalloc 2>/dev/null && echo yes),jemalloc,libc)
 FUZZ_SECONDS ?= 60
+CRASH_SECONDS ?= 300
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 CFLAGS ?= -O2 -g
 
@@ -23,8 +25,7 @@ CFLAGS ?= -O2 -g
 B ?= build$(if $(filter libc,$(MALLOC)),/libc)
 VARIANT = $(MAKE) --no-print-directory -j$(JOBS)
 
-# The daemon is optimized as a whole; what else is linked from the same objects is not. A build with
-# another compiler, or with sanitizers, goes without.
+# The daemon alone is optimized as a whole, where gcc builds it without sanitizers.
 LTO ?= $(if $(SANITIZE)$(filter-out cc gcc,$(CC)),,-flto=auto -ffat-lto-objects)
 
 WARNINGS = -Wall -Wextra -Wshadow -Wconversion $(WERROR)
@@ -32,7 +33,7 @@ BASE = -std=c11 -D_GNU_SOURCE -I. -pthread -fno-omit-frame-pointer $(LTO) $(SANI
 COMPILE = $(CC) $(BASE) $(WARNINGS) $(CPPFLAGS) $(CFLAGS) -MMD -MP
 LINK = $(call say,LD )$(CC) $(BASE) $(CFLAGS) $(LDFLAGS) $(PARTS) -o $@ $(filter %.o,$^)
 MALLOC_LIBS = $(if $(filter jemalloc,$(MALLOC)),-ljemalloc)
-DAEMON_LIBS = $(MALLOC_LIBS) -levent_core -lm
+DAEMON_LIBS = $(MALLOC_LIBS) -levent_core -llz4 -lm
 CHECK_LIBS := $(shell pkg-config --libs check 2>/dev/null || echo -lcheck)
 SANITIZERS = address,undefined
 # One short line per file, none under -s; the commands themselves with V=1.
@@ -40,22 +41,25 @@ say = $(if $(V),,@$(if $(findstring s,$(firstword -$(MAKEFLAGS))),,echo "  $(1) 
 
 # ---- what there is ----
 
-SERVER_SRC := $(wildcard server/*.c server/cmd/*.c server/admin/*.c)
+SERVER_SRC := $(wildcard server/*.c server/cmd/*.c server/admin/*.c server/persist/*.c)
 UNIT_SRC := $(wildcard tests/unit/*/*_test.c)
 SUPPORT_SRC := $(wildcard tests/support/*.c)
 TOOL_SRC := $(wildcard tools/*.c tools/bench/*.c)
-TOOL_LIB_SRC := $(wildcard tools/lib/*.c tools/bench/load/*.c)
+TOOL_LIB_SRC := $(wildcard tools/lib/*.c tools/files/*.c tools/bench/load/*.c)
+INSTALLED_TOOLS := expired-check expired-export
 FUZZ_SRC := $(wildcard tests/fuzz/*_fuzz.c)
-LIB_SRC := $(wildcard proto/*.c conf/*.c store/*.c)
+LIB_SRC := $(wildcard proto/*.c conf/*.c rdb/*.c store/*.c)
 OTHER_SRC := $(wildcard tests/*/*.c tests/unit/*/*.c tools/*/*.c)
 ALL_SRC := $(sort $(LIB_SRC) $(SERVER_SRC) $(TOOL_SRC) $(TOOL_LIB_SRC) $(OTHER_SRC))
 ALL_C := $(ALL_SRC) $(wildcard */*.h */*/*.h */*/*/*.h)
-E2E := $(sort $(wildcard tests/e2e/test_*))
+E2E := $(sort $(wildcard tests/e2e/test_* tests/crash/test_*))
 
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 PROTO = $(B)/libproto.a
 CONF = $(B)/libconf.a
+RDB = $(B)/librdb.a
 STORE = $(B)/libstore.a
+PERSIST = $(B)/libpersist.a
 SUPPORT = $(B)/libsupport.a
 TOOL_LIB = $(B)/libtool.a
 SERVER = $(filter-out %/main.o,$(call obj,$(SERVER_SRC)))
@@ -67,7 +71,7 @@ unit_of = $(filter $(B)/tests/unit/$(1)/%,$(UNIT))
 .DELETE_ON_ERROR:
 .SECONDARY:
 .PHONY: all expired tools run unit test asan fuzz lint format install clean example
-.PHONY: objects tests-built fuzz-built test-here diff bench
+.PHONY: objects tests-built fuzz-built test-here diff bench crash
 
 all: expired
 
@@ -76,44 +80,49 @@ all: expired
 expired: $(B)/expired
 	@cmp -s $< $@ || { rm -f $@ && cp $< $@; }
 
-$(B)/expired: $(B)/obj/server/main.o $(SERVER) $(PROTO) $(CONF) $(STORE)
+$(B)/expired: $(B)/obj/server/main.o $(SERVER) $(PROTO) $(CONF) $(RDB) $(STORE)
 	$(LINK) $(filter %.a,$^) $(DAEMON_LIBS)
 
 $(B)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC )$(COMPILE) -c $< -o $@
 
-$(PROTO): $(call obj,$(filter proto/%,$(LIB_SRC)))
-$(CONF): $(call obj,$(filter conf/%,$(LIB_SRC)))
-$(STORE): $(call obj,$(filter store/%,$(LIB_SRC)))
+$(foreach l,proto conf rdb store,$(eval $(B)/lib$l.a: $(call obj,$(filter $l/%,$(LIB_SRC)))))
+$(PERSIST): $(call obj,$(filter server/persist/%,$(SERVER_SRC)))
 $(SUPPORT): $(call obj,$(SUPPORT_SRC))
 $(TOOL_LIB): $(call obj,$(TOOL_LIB_SRC))
-$(PROTO) $(CONF) $(STORE) $(SUPPORT) $(TOOL_LIB):
+$(PROTO) $(CONF) $(RDB) $(STORE) $(PERSIST) $(SUPPORT) $(TOOL_LIB):
 	$(call say,AR )rm -f $@ && $(AR) rcs $@ $^
 
 # A unit test sees the library it is about, and no other.
-$(call unit_of,proto): $(PROTO)
-$(call unit_of,conf): $(CONF)
-$(call unit_of,store): $(STORE)
-$(call unit_of,server): $(SERVER) $(PROTO) $(CONF) $(STORE)
-$(call unit_of,server): UNIT_LIBS = -levent_core
+$(foreach l,proto conf rdb store,$(eval $(call unit_of,$l): $(B)/lib$l.a))
+$(call unit_of,server): $(SERVER) $(PROTO) $(CONF) $(RDB) $(STORE)
+$(call unit_of,server): UNIT_LIBS = -levent_core -llz4
 $(UNIT): $(B)/%: $(B)/obj/%.o $(SUPPORT)
 	@mkdir -p $(@D)
 	$(LINK) $(SUPPORT) $(filter-out $(SUPPORT),$(filter %.a,$^)) $(MALLOC_LIBS) $(UNIT_LIBS) \
 	    $(CHECK_LIBS) -lm
 
 $(B)/tools/deadlines: $(STORE)
+$(addprefix $(B)/tools/,$(INSTALLED_TOOLS)): $(PERSIST) $(STORE)
+$(addprefix $(B)/tools/,$(INSTALLED_TOOLS)): TOOL_LIBS = $(MALLOC_LIBS) -llz4
 $(TOOLS): $(B)/%: $(B)/obj/%.o $(TOOL_LIB) $(PROTO) $(CONF)
 	@mkdir -p $(@D)
-	$(LINK) $(filter %.a,$^) -lm
+	$(LINK) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(TOOL_LIBS) -lm
 
 $(UNIT) $(TOOLS) $(FUZZERS): PARTS = -fno-lto
 
-# Whole programs need a server to run in.
+# Whole programs need a server to run in, payloads a part of it.
+$(B)/tests/fuzz/restore_fuzz: $(SERVER)
 $(B)/tests/fuzz/program_fuzz: $(SERVER) $(call obj,$(filter-out %/suite.c,$(SUPPORT_SRC)))
-$(FUZZERS): $(B)/%: $(B)/obj/%.o $(PROTO) $(CONF) $(STORE)
+$(FUZZERS): $(B)/%: $(B)/obj/%.o $(PROTO) $(CONF) $(RDB) $(STORE)
 	@mkdir -p $(@D)
-	$(LINK) $(filter %.a,$^) -fsanitize=fuzzer,$(SANITIZERS) -levent_core -lm
+	$(LINK) $(filter %.a,$^) -fsanitize=fuzzer,$(SANITIZERS) -levent_core -llz4 -lm
+
+FAULT = $(B)/tests/crash/fault.so
+$(FAULT): $(B)/%.so: %.c
+	@mkdir -p $(@D)
+	$(call say,LD )$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) -O2 -fPIC -shared -o $@ $<
 
 tools: $(TOOLS)
 -include $(patsubst %.o,%.d,$(call obj,$(ALL_SRC)))
@@ -131,7 +140,7 @@ run:
 LOCKED = mkdir -p $(B) && flock $(B)/.lock
 TEST_ENV = PYTHONDONTWRITEBYTECODE=1 EXPIRED=$(abspath $(B)/expired) BUILD=$(abspath $(B))
 
-tests-built: $(B)/expired $(UNIT) $(TOOLS) $(if $(filter %.mjs,$(E2E)),tests/e2e/node_modules/.made) ; @:
+tests-built: $(B)/expired $(UNIT) $(TOOLS) $(FAULT) $(if $(filter %.mjs,$(E2E)),tests/e2e/node_modules/.made) ; @:
 tests/e2e/node_modules/.made: tests/e2e/package.json tests/e2e/package-lock.json
 	cd tests/e2e && npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
@@ -150,6 +159,11 @@ diff:
 	@$(LOCKED) $(VARIANT) $(B)/expired
 	@$(TEST_ENV) tests/diff/run $(foreach s,N SEED FIRST JOBS CASES,$(if $($(s)),$(s)=$($(s))))
 
+crash:
+	@tools/deps build test
+	@$(LOCKED) $(VARIANT) $(B)/expired $(FAULT)
+	@$(TEST_ENV) tests/crash/run $(CRASH_SECONDS) $(SEED)
+
 bench:
 	@tools/deps build bench
 	@$(LOCKED) $(VARIANT) $(B)/expired tools
@@ -164,8 +178,7 @@ unit:
 asan:
 	@tools/deps build test
 	@$(LOCKED) $(VARIANT) $(ASAN) $(ASAN_B)/tools/conf_example
-	@leaks=1; ASAN_OPTIONS=detect_leaks=1 $(ASAN_B)/tools/conf_example 2>&1 >/dev/null | \
-	    grep -q 'LeakSanitizer has encountered a fatal error' && leaks=0; \
+	@leaks=$$(tests/leaks $(ASAN_B)/tools/conf_example); \
 	ASAN_OPTIONS=halt_on_error=1:strict_string_checks=1:detect_leaks=$$leaks \
 	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 TEST_TIMEOUT=$${TEST_TIMEOUT:-900} \
 	$(MAKE) --no-print-directory $(ASAN) test-here
@@ -201,8 +214,8 @@ example: $(B)/tools/conf_example
 
 # ---- installing ----
 
-install: expired
-	install -D -m 755 expired $(DESTDIR)$(PREFIX)/bin/expired
+install: expired $(addprefix $(B)/tools/,$(INSTALLED_TOOLS))
+	install -D -m 755 -t $(DESTDIR)$(PREFIX)/bin $^
 	install -D -m 644 expired.conf.example $(DESTDIR)$(SYSCONFDIR)/expired/expired.conf.example
 	@test -e $(DESTDIR)$(SYSCONFDIR)/expired/expired.conf || \
 	    install -m 640 expired.conf.example $(DESTDIR)$(SYSCONFDIR)/expired/expired.conf

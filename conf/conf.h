@@ -11,6 +11,7 @@
 
 enum conf_debug { CONF_DEBUG_NO, CONF_DEBUG_YES, CONF_DEBUG_LOCAL };
 enum conf_supervised { CONF_SUPERVISED_NO, CONF_SUPERVISED_SYSTEMD, CONF_SUPERVISED_AUTO };
+enum conf_fsync { CONF_FSYNC_NO, CONF_FSYNC_EVERYSEC, CONF_FSYNC_ALWAYS };
 enum { CONF_BIND_MAX = 16, CONF_LIMIT_NORMAL = 0, CONF_LIMIT_REPLICA = 1, CONF_LIMIT_PUBSUB = 2 };
 
 struct conf_output_limit {
@@ -29,6 +30,7 @@ struct conf {
     /* limits */
     int64_t proto_max_bulk_len, client_query_buffer_limit, maxmemory;
     int64_t maxmemory_policy, maxmemory_samples;
+    bool activedefrag;
     struct conf_output_limit output_limits[3];
     /* observation */
     int64_t slowlog_log_slower_than; /* microseconds; -1: nothing is kept */
@@ -44,8 +46,17 @@ struct conf {
     const char *(*policy_fault)(char *const *words, size_t count);
     char *notify_keyspace_events;
     char *dir;
-    char *save;      /* only "" so far: data is in memory */
-    bool appendonly; /* only no so far */
+    /* persistence */
+    bool appendonly;
+    int64_t appendfsync; /* enum conf_fsync */
+    char *appenddirname, *appendfilename;
+    bool aof_load_truncated;
+    int64_t rewrite_percentage, rewrite_min_size;
+    char *save; /* "seconds changes ..." */
+    char *dbfilename;
+    bool rdbcompression, stop_writes_on_bgsave_error;
+    char *import;
+    bool import_skip_unsupported;
     /* process */
     int64_t loglevel; /* 0 debug, 1 verbose, 2 notice, 3 warning */
     char *logfile, *pidfile;
@@ -83,6 +94,7 @@ struct conf_option {
     const char *preset;                /* the default, as text */
     bool live;                         /* CONFIG SET may change it */
     bool many;                         /* takes more than one word */
+    bool adds;                         /* a further line adds its words; "" begins anew */
     /* Refuses a value that the type allows: returns the reason, or NULL. */
     const char *(*check)(const char *value);
     /* Brings an allowed value into the form that is kept and shown; never longer. */

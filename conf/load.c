@@ -34,6 +34,18 @@ static bool fail_at(struct conf_error *error, const struct source *source, const
     return false;
 }
 
+/* What the lines before have given, and this one's words. */
+static char *with_words(const struct conf *conf, const struct conf_option *option,
+                        const struct conf_words *words)
+{
+    char *before = conf_get(conf, option), *added = conf_words_join(words, 1), *all;
+    bool alone = before[0] == '\0' || added[0] == '\0';
+    if (asprintf(&all, "%s%s%s", alone ? "" : before, alone ? "" : " ", added) < 0) abort();
+    free(before);
+    free(added);
+    return all;
+}
+
 /* The option's lines with these words as one more, in place of one that begins with the same word.
  * An empty word adds nothing. Owned by the caller (free). */
 static char *with_line(const struct conf *conf, const struct conf_option *option,
@@ -67,8 +79,9 @@ static bool set_words(struct conf *conf, const struct conf_words *words, bool in
     if (option == NULL) return false;
     *why = "wrong number of arguments";
     if (words->count < 2 || (words->count > 2 && !option->many)) return false;
-    char *value =
-        option->type == CONF_LINES ? with_line(conf, option, words) : conf_words_join(words, 1);
+    char *value = option->type == CONF_LINES ? with_line(conf, option, words)
+                  : option->adds             ? with_words(conf, option, words)
+                                             : conf_words_join(words, 1);
     bool ok = conf_set(conf, option, value, why);
     free(value);
     if (ok && included) conf->by_include |= UINT64_C(1) << (option - conf_option_at(0));
@@ -179,9 +192,19 @@ static bool is_name(const char *word)
     return word[0] == '-' && word[1] == '-';
 }
 
+/* What is meant where the command line names an option and says no more; NULL: the next word is its
+ * value. Scripts leave save's empty one out, and nobody writes a yes. */
+static const char *value_left_out(const char *name, char *const *next, char *const *end)
+{
+    if (next < end && !is_name(*next)) return NULL;
+    const struct conf_option *option = conf_find(name);
+    if (strcasecmp(name, "save") == 0) return "";
+    return option != NULL && option->type == CONF_BOOL ? "yes" : NULL;
+}
+
 /* One "--name value ...". The word behind a name is its value even where it begins with "--"
- * (a password may), unless the name came with one ("--port 7000" as one word) or is save, whose
- * value scripts leave out. Moves *at behind it. */
+ * (a password may), unless the name came with one ("--port 7000" as one word) or may stand alone.
+ * Moves *at behind it. */
 static bool load_option(struct conf *conf, char *const **at, char *const *end,
                         struct conf_error *error)
 {
@@ -194,9 +217,9 @@ static bool load_option(struct conf *conf, char *const **at, char *const *end,
         ok = false;
     }
     if (ok && words.count == 1) {
-        bool save = strcasecmp(words.at[0], "save") == 0;
-        if (save && (*at == end || is_name(**at)))
-            conf_words_add(&words, "");
+        const char *meant = value_left_out(words.at[0], *at, end);
+        if (meant != NULL)
+            conf_words_add(&words, meant);
         else if (*at < end)
             conf_words_add(&words, *(*at)++);
     }

@@ -3,12 +3,12 @@
  * they are read. From it come parsing, CONFIG GET/SET/REWRITE and expired.conf.example. */
 #include "conf/conf.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#define IN_MEMORY  "data is kept in memory only in this version"
 #define AT(member) offsetof(struct conf, member)
 #define MEGABYTE   (INT64_C(1) << 20)
 
@@ -68,6 +68,13 @@ static void tidy_spaces(char *value)
     *to = '\0';
 }
 
+static const struct conf_choice fsync_policies[] = {
+    { "no", CONF_FSYNC_NO },
+    { "everysec", CONF_FSYNC_EVERYSEC },
+    { "always", CONF_FSYNC_ALWAYS },
+    { NULL, 0 },
+};
+
 static const char *check_bind(const char *value)
 {
     int words = 0;
@@ -76,14 +83,27 @@ static const char *check_bind(const char *value)
     return words > CONF_BIND_MAX ? "Too many bind addresses specified." : NULL;
 }
 
+/* Pairs of seconds and changes, both positive. */
 static const char *check_save(const char *value)
 {
-    return *value != '\0' ? IN_MEMORY : NULL;
+    int words = 0;
+    for (const char *at = value; *at != '\0'; words++) {
+        char *end;
+        errno = 0;
+        long number = strtol(at, &end, 10);
+        if (end == at || errno != 0 || number < (words % 2 == 0) || (*end != ' ' && *end != '\0'))
+            return "Invalid save parameters";
+        at = *end == ' ' ? end + 1 : end;
+    }
+    return words % 2 == 0 ? NULL : "Invalid save parameters";
 }
 
-static const char *check_appendonly(const char *value)
+static const char *check_file_name(const char *value)
 {
-    return strcasecmp(value, "yes") == 0 ? IN_MEMORY : NULL;
+    return *value == '\0' || strchr(value, '/') != NULL || strcmp(value, ".") == 0 ||
+                   strcmp(value, "..") == 0
+               ? "it can't be a path, just a name"
+               : NULL;
 }
 
 /* As Redis: any number is taken, and what is beyond its bounds becomes the bound. */
@@ -230,6 +250,13 @@ static const struct conf_option options[] = {
       .live = true,
       .section = "limits",
       .help = "Keys that are drawn to find the one that gives way." },
+    { .name = "activedefrag",
+      .type = CONF_BOOL,
+      .offset = AT(activedefrag),
+      .preset = "yes",
+      .live = true,
+      .section = "limits",
+      .help = "After much was deleted, copy what is left together, so that memory is given back." },
     { .name = "tracking-table-max-keys",
       .type = CONF_INT,
       .offset = AT(tracking_table_max_keys),
@@ -311,23 +338,107 @@ static const struct conf_option options[] = {
       .preset = ".",
       .section = "data",
       .help = "The working directory." },
+    { .name = "appendonly",
+      .type = CONF_BOOL,
+      .offset = AT(appendonly),
+      .preset = "yes",
+      .live = true,
+      .section = "persistence",
+      .help = "The journal: every change is written down before its reply leaves, and a start\n"
+              "brings it all back. Without it data live in memory, and in snapshots." },
+    { .name = "appendfsync",
+      .type = CONF_ENUM,
+      .offset = AT(appendfsync),
+      .choices = fsync_policies,
+      .preset = "everysec",
+      .live = true,
+      .section = "persistence",
+      .help = "When the journal is brought to the medium: \"always\" before a reply leaves,\n"
+              "\"everysec\" once a second, \"no\" when the system does it." },
+    { .name = "appenddirname",
+      .type = CONF_TEXT,
+      .offset = AT(appenddirname),
+      .preset = "appendonlydir",
+      .check = check_file_name,
+      .section = "persistence",
+      .help = "The journal's directory, in dir." },
+    { .name = "appendfilename",
+      .type = CONF_TEXT,
+      .offset = AT(appendfilename),
+      .preset = "appendonly.aof",
+      .check = check_file_name,
+      .section = "persistence",
+      .help = "What the names of the journal's files begin with." },
+    { .name = "aof-load-truncated",
+      .type = CONF_BOOL,
+      .offset = AT(aof_load_truncated),
+      .preset = "yes",
+      .live = true,
+      .section = "persistence",
+      .help = "Start although the journal's last unit was torn, and cut it off. \"no\": refuse." },
+    { .name = "auto-aof-rewrite-percentage",
+      .type = CONF_INT,
+      .offset = AT(rewrite_percentage),
+      .max = INT_MAX,
+      .preset = "100",
+      .live = true,
+      .section = "persistence",
+      .help = "The journal is rewritten when it has grown by so many percent since the last\n"
+              "time. 0: never by itself." },
+    { .name = "auto-aof-rewrite-min-size",
+      .type = CONF_MEMORY,
+      .offset = AT(rewrite_min_size),
+      .max = INT64_MAX,
+      .preset = "64mb",
+      .live = true,
+      .section = "persistence",
+      .help = "But not while it is smaller than this." },
     { .name = "save",
       .type = CONF_TEXT,
       .offset = AT(save),
       .preset = "",
       .live = true,
       .many = true,
+      .adds = true,
       .check = check_save,
-      .section = "data",
-      .help = "Snapshots: \"\" is the one value, as " IN_MEMORY "." },
-    { .name = "appendonly",
-      .type = CONF_BOOL,
-      .offset = AT(appendonly),
-      .preset = "no",
+      .tidy = tidy_spaces,
+      .section = "persistence",
+      .help = "<seconds> <changes> ...: a snapshot is made when so many changes are so old.\n"
+              "\"\": only when SAVE or BGSAVE asks for one." },
+    { .name = "dbfilename",
+      .type = CONF_TEXT,
+      .offset = AT(dbfilename),
+      .preset = "dump.exp",
       .live = true,
-      .check = check_appendonly,
-      .section = "data",
-      .help = "The journal: \"no\" is the one value, as " IN_MEMORY "." },
+      .check = check_file_name,
+      .section = "persistence",
+      .help = "The snapshot's name, in dir." },
+    { .name = "rdbcompression",
+      .type = CONF_BOOL,
+      .offset = AT(rdbcompression),
+      .preset = "yes",
+      .live = true,
+      .section = "persistence",
+      .help = "Snapshots and the journal's base are compressed (LZ4)." },
+    { .name = "stop-writes-on-bgsave-error",
+      .type = CONF_BOOL,
+      .offset = AT(stop_writes_on_bgsave_error),
+      .preset = "yes",
+      .live = true,
+      .section = "persistence",
+      .help = "After a snapshot by `save` has failed nothing is written until one succeeds." },
+    { .name = "import",
+      .type = CONF_TEXT,
+      .offset = AT(import),
+      .preset = "",
+      .section = "persistence",
+      .help = "A Redis file, RDB or AOF, to begin with where there are no data yet." },
+    { .name = "import-skip-unsupported",
+      .type = CONF_BOOL,
+      .offset = AT(import_skip_unsupported),
+      .preset = "no",
+      .section = "persistence",
+      .help = "Import the rest where it has streams or modules' data." },
     { .name = "daemonize",
       .type = CONF_BOOL,
       .offset = AT(daemonize),

@@ -172,6 +172,29 @@ int outbuf_peek(const struct outbuf *out, struct iovec *iov, int max)
     return count;
 }
 
+struct outbuf_mark outbuf_mark(const struct outbuf *out)
+{
+    if (out->last == NULL) return (struct outbuf_mark){ NULL, 0 };
+    return (struct outbuf_mark){ out->last, out->last->end };
+}
+
+bool outbuf_next(const struct outbuf *out, struct outbuf_mark *mark, struct iovec *piece)
+{
+    const struct outbuf_chunk *chunk = mark->chunk;
+    if (chunk == NULL && out->first != NULL)
+        *mark = (struct outbuf_mark){ chunk = out->first, out->first->start };
+    while (chunk != NULL && mark->end == chunk->end && chunk->next != NULL) {
+        chunk = chunk->next;
+        *mark = (struct outbuf_mark){ chunk, chunk->start };
+    }
+    if (chunk == NULL || mark->end == chunk->end) return false;
+    /* An iovec's base is not const; nobody writes through it. */
+    piece->iov_base = (char *)(uintptr_t)chunk->data + mark->end;
+    piece->iov_len = chunk->end - mark->end;
+    mark->end = chunk->end;
+    return true;
+}
+
 static void drop_first(struct outbuf *out)
 {
     struct outbuf_chunk *chunk = out->first;

@@ -34,6 +34,16 @@ void outbuf_splice(struct outbuf *out, struct outbuf *from);
 /* Fills at most `max` iovecs with the bytes at the head; returns how many it filled. */
 int outbuf_peek(const struct outbuf *out, struct iovec *iov, int max);
 
+/* A place in the bytes, to read on from what stands behind it: the end, when it is taken; the head,
+ * when it is {0}. Holds while bytes are only appended. */
+struct outbuf_mark {
+    const struct outbuf_chunk *chunk;
+    size_t end;
+};
+struct outbuf_mark outbuf_mark(const struct outbuf *out);
+/* The next piece behind the mark, which moves behind it; false at the end. O(1). */
+bool outbuf_next(const struct outbuf *out, struct outbuf_mark *mark, struct iovec *piece);
+
 /* Drops `len` bytes from the head (len <= out->len) and frees the chunks that became empty. */
 void outbuf_consume(struct outbuf *out, size_t len);
 

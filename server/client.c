@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "server/log.h"
+#include "server/persist/persist.h"
 #include "store/ensure.h"
 #include "store/mem.h"
 
@@ -48,6 +49,7 @@ struct clients *clients_new(const struct clients_wiring *wiring)
     TAILQ_INIT(&all->to_write);
     TAILQ_INIT(&all->to_run);
     TAILQ_INIT(&all->arrived);
+    TAILQ_INIT(&all->held);
     TAILQ_INIT(&all->paused);
     all->run_timer = loop_timer_new(wiring->loop, clients_run_listed, all);
     all->pause_timer = loop_timer_new(wiring->loop, on_pause_timer, all);
@@ -61,7 +63,8 @@ void clients_free(struct clients *all)
     if (all == NULL) return;
     struct client *client;
     while ((client = TAILQ_FIRST(&all->by_age)) != NULL) {
-        if (!client->doomed && client->out.len > 0) client_write(client);
+        bool safe = client->session.durable_at <= persist_safe_position(all->w.persist);
+        if (safe && !client->doomed && client->out.len > 0) client_write(client);
         client_free(client);
     }
     loop_timer_free(all->run_timer);
@@ -160,7 +163,8 @@ void client_free(struct client *client)
 {
     struct clients *all = client->all;
     if (all->next_checked == client) all->next_checked = TAILQ_NEXT(client, by_age);
-    if (client->listed_to_write) TAILQ_REMOVE(&all->to_write, client, to_write);
+    if (client->listed_to_write)
+        TAILQ_REMOVE(client->held ? &all->held : &all->to_write, client, to_write);
     if (client->listed_to_run) TAILQ_REMOVE(&all->to_run, client, to_run);
     if (client->arrival.waits) TAILQ_REMOVE(&all->arrived, client, arrived);
     client_end_pause(client);
@@ -196,20 +200,37 @@ void client_doom(struct client *client)
     client_list_to_write(client);
 }
 
+/* Those whose changes are safe by now, and those whose end has come. */
+static void release_held(struct clients *all, uint64_t safe)
+{
+    struct client *client, *next;
+    for (client = TAILQ_FIRST(&all->held); client != NULL; client = next) {
+        next = TAILQ_NEXT(client, to_write);
+        if (client->session.durable_at > safe && !client->doomed) continue;
+        TAILQ_REMOVE(&all->held, client, to_write);
+        client->held = false;
+        TAILQ_INSERT_TAIL(&all->to_write, client, to_write);
+    }
+}
+
 void clients_turn(void *ctx)
 {
     struct clients *all = ctx;
     struct client *client;
     clients_look_at_pause(all);
     if (!TAILQ_EMPTY(&all->to_write)) all->turn_usec = clock_mono_usec();
+    uint64_t safe = persist_safe_position(all->w.persist);
+    release_held(all, safe);
     while ((client = TAILQ_FIRST(&all->to_write)) != NULL) {
-        if (!client->doomed) client_write(client);
+        bool hold = client->session.durable_at > safe && !client->doomed;
+        if (!hold && !client->doomed) client_write(client);
         if (client->doomed) {
             client_free(client);
             continue;
         }
         TAILQ_REMOVE(&all->to_write, client, to_write);
-        client->listed_to_write = false;
+        client->held = client->listed_to_write = hold;
+        if (hold) TAILQ_INSERT_TAIL(&all->held, client, to_write);
     }
 }
 

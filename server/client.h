@@ -28,6 +28,7 @@ struct clients_wiring {
     struct dispatch *dispatch;
     struct pubsub *pubsub;
     struct stats *stats;
+    struct persist *persist; /* NULL: no reply waits for a disk */
 };
 
 struct clients *clients_new(const struct clients_wiring *wiring);

@@ -67,6 +67,7 @@ struct client {
     struct outbuf out;
     bool unix_socket;
     bool listed_to_write; /* the end of this turn looks at it */
+    bool held;            /* ... when what its replies acknowledge is safe */
     bool listed_to_run;   /* whole requests may wait in its input */
     bool write_blocked;   /* the socket took less than there was */
     bool stalled;         /* too many replies wait: nothing is read until some have left */
@@ -77,6 +78,7 @@ struct client {
 struct clients {
     struct clients_wiring w;
     struct client_list by_age, to_write, to_run, arrived;
+    struct client_list held;   /* of those to write: what they may say is not safe yet */
     struct client_list paused; /* in the order in which they will go on */
     size_t paused_count;
     struct client *next_checked; /* where housekeeping goes on */

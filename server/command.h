@@ -40,6 +40,7 @@ enum {
     NOT_QUEUED = 1 << 25,       /* runs inside MULTI at once: EXEC DISCARD MULTI WATCH QUIT RESET */
     RUNS_QUEUE = 1 << 26,       /* EXEC: a refusal ends the MULTI */
     WHILE_PAUSED = 1 << 28,     /* no CLIENT PAUSE holds it up */
+    TELLS_HEALTH = 1 << 29,     /* refused while writes are: PING */
     KEEPS_CACHING = 1 << 27,    /* CLIENT CACHING is for what comes behind it */
 };
 
@@ -52,6 +53,7 @@ enum {
     ACL_SET = 1 << 4,
     ACL_SORTED_SET = 1 << 5,
     ACL_LIST = 1 << 6,
+    ACL_ADMIN = 1 << 7,
 };
 
 struct key_range {

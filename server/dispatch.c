@@ -132,6 +132,22 @@ static bool out_of_memory(struct dispatch *dispatch)
     return is_over_limit(dispatch) && !make_room(dispatch);
 }
 
+/* What could not be kept is not taken. PING tells those who only look, as in Redis. */
+static bool is_unsafe_to_write(struct dispatch *dispatch, struct call *call)
+{
+    const char *why = dispatch->persist != NULL ? persist_refusal(dispatch->persist) : NULL;
+    if (why == NULL) return false;
+    unsigned flags = call->command.row->flags;
+    if (flags & RUNS_QUEUE) flags |= multi_flags(call->session);
+    if (!(flags & (WRITE | TELLS_HEALTH))) return false;
+    if (flags & RUNS_QUEUE) {
+        multi_drop(call->session);
+        watch_forget(dispatch->watch, call->session);
+    }
+    failf(call, ERR_MISCONF, why);
+    return true;
+}
+
 static bool is_subscribed_only(const struct session *session)
 {
     return !resp_has_push(&session->out) && session_subscriptions(session) > 0;
@@ -149,10 +165,12 @@ static bool is_refused(struct dispatch *dispatch, struct call *call)
         return refuse(dispatch, call, ERR_NO_MULTI);
     if (wants_memory(call, row->flags) && out_of_memory(dispatch))
         return refuse(dispatch, call, ERR_OOM);
+    if (is_unsafe_to_write(dispatch, call)) return true;
     if (!(row->flags & WHILE_SUBSCRIBED) && is_subscribed_only(call->session))
         return refuse(dispatch, call, ERR_SUBSCRIBED);
     if (call->session->monitoring && (row->flags & (WRITE | READONLY | MAY_REPLICATE)))
         return refuse(dispatch, call, ERR_MONITOR_KEYS);
+    if (dispatch->loading && !(row->flags & LOADING)) return refuse(dispatch, call, ERR_LOADING);
     return false;
 }
 

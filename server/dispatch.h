@@ -27,6 +27,8 @@ struct dispatch {
     struct stats *stats;
     struct observer *observer; /* NULL: nothing is noted */
     struct pause pause;
+    struct persist *persist; /* NULL: nothing is kept */
+    bool loading;            /* the data set is not all there yet */
 };
 
 /* Runs one request (argc >= 1, and the command that argv stands for) of the session now; its reply

@@ -10,6 +10,13 @@
     E(ERR_NOT_FLOAT, "ERR value is not a valid float")                                             \
     E(ERR_NOT_POSITIVE, "ERR value is out of range, must be positive")                             \
     E(ERR_NO_KEY, "ERR no such key")                                                               \
+    E(ERR_BUSYKEY, "BUSYKEY Target key name already exists.")                                      \
+    E(ERR_RESTORE_TTL, "ERR Invalid TTL value, must be >= 0")                                      \
+    E(ERR_RESTORE_IDLE, "ERR Invalid IDLETIME value, must be >= 0")                                \
+    E(ERR_RESTORE_FREQ, "ERR Invalid FREQ value, must be >= 0 and <= 255")                         \
+    E(ERR_PAYLOAD_FOREIGN, "ERR DUMP payload version or checksum are wrong")                       \
+    E(ERR_PAYLOAD_DAMAGED, "ERR Bad data format")                                                  \
+    E(ERR_PAYLOAD_MEMORY, "ERR Insufficient memory for the payload")                               \
     E(ERR_SAME_OBJECT, "ERR source and destination objects are the same")                          \
     E(ERR_SORT_SCORE, "ERR One or more scores can't be converted into double")                     \
     E(ERR_FIRST_DB, "ERR invalid first DB index")                                                  \
@@ -139,7 +146,15 @@
     E(ERR_CONFIG_SET, "ERR CONFIG SET failed (possibly related to argument '%s') - %s")            \
     E(ERR_CONFIG_NO_FILE, "ERR The server is running without a config file")                       \
     E(ERR_CONFIG_REWRITE, "ERR Rewriting config file: %s")                                         \
-    E(ERR_NO_SAVE, "ERR data is kept in memory only: there is nothing to SAVE to")                 \
+    E(ERR_SAVE_RUNS, "ERR Background save already in progress")                                    \
+    E(ERR_SAVE_FAILED, "ERR the snapshot could not be written: the log says why")                  \
+    E(ERR_REWRITE_RUNS, "ERR Background append only file rewriting already in progress")           \
+    E(ERR_REWRITE_FAILED, "ERR the journal could not be rewritten: the log says why")              \
+    E(ERR_REWRITE_RUNS_SAVE,                                                                       \
+      "ERR Another child process is active (AOF?): can't BGSAVE right now. Use BGSAVE SCHEDULE "   \
+      "in order to schedule a BGSAVE whenever possible.")                                          \
+    E(ERR_SHUTDOWN_FAILED, "ERR Errors trying to SHUTDOWN. Check logs.")                           \
+    E(ERR_RELOAD_FAILED, "ERR Error trying to load the data: %s")                                  \
     E(ERR_SLOWLOG_COUNT, "ERR count should be greater than or equal to -1")                        \
     E(ERR_LATENCY_NO_SAMPLES, "ERR No samples available for event '%.*s'")                         \
     E(ERR_NO_SHUTDOWN, "ERR No shutdown in progress.")                                             \
@@ -175,6 +190,8 @@
     E(ERR_CACHING_MODE,                                                                            \
       "ERR CLIENT CACHING %s is only valid when tracking is enabled in %s mode.")                  \
     E(ERR_NO_SUCH_CLIENT, "ERR No such client")                                                    \
+    E(ERR_MISCONF, "MISCONF %s")                                                                   \
+    E(ERR_LOADING, "LOADING Redis is loading the dataset in memory")                               \
     E(ERR_OOM, "OOM command not allowed when used memory > 'maxmemory'.")                          \
     E(ERR_SUBSCRIBED,                                                                              \
       "ERR Can't execute '%s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are "  \

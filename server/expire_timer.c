@@ -111,6 +111,7 @@ static bool expire_slice(struct expire_timer *timer)
     msec now = clock_now(timer->clock);
     struct store *store = timer->dispatch->store;
     if (store_next_due(store) > now) return false;
+    if (timer->dispatch->loading) return false;
     /* A pause keeps the data as they are. */
     if (pause_now(&timer->dispatch->pause, now) != PAUSE_NONE) return false;
     sinks_arm(timer->dispatch->sinks);

@@ -69,17 +69,32 @@ void loop_free(struct loop *loop)
     mem_free(loop);
 }
 
+/* False: there is nothing left to wait for, and no turn would ever come. */
+static bool turn(struct loop *loop, int flags)
+{
+    int rc = event_base_loop(loop->base, flags);
+    ensure(rc >= 0, "event_base_loop: %d", rc);
+    for (unsigned i = 0; i < loop->hook_count; i++)
+        loop->hooks[i].run(loop->hooks[i].ctx);
+    return rc == 0;
+}
+
 void loop_run(struct loop *loop)
 {
     loop->stopped = false;
-    while (!loop->stopped) {
-        int rc = event_base_loop(loop->base, EVLOOP_ONCE);
-        ensure(rc >= 0, "event_base_loop: %d", rc);
-        for (unsigned i = 0; i < loop->hook_count; i++)
-            loop->hooks[i].run(loop->hooks[i].ctx);
-        /* With nothing left to wait for, no turn would ever come. */
-        if (rc == 1) return;
-    }
+    while (!loop->stopped && turn(loop, EVLOOP_ONCE))
+        continue;
+}
+
+void loop_poll(struct loop *loop)
+{
+    /* ONCE: what stays ready until the turn's end, as a peer's end of file does, is seen once. */
+    turn(loop, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+}
+
+bool loop_stopped(const struct loop *loop)
+{
+    return loop->stopped;
 }
 
 void loop_stop(struct loop *loop)

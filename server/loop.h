@@ -18,6 +18,9 @@ struct loop *loop_new(void); /* NULL with errno */
 void loop_free(struct loop *loop);
 void loop_run(struct loop *loop);  /* until loop_stop */
 void loop_stop(struct loop *loop); /* after this turn */
+bool loop_stopped(const struct loop *loop);
+/* One turn of what is ready now, without waiting: for who keeps the loop for long. */
+void loop_poll(struct loop *loop);
 const char *loop_backend(const struct loop *loop);
 
 /* Readiness of a descriptor, level-triggered. `want` is LOOP_READ | LOOP_WRITE, 0 to pause. */

@@ -18,14 +18,17 @@
 #include "server/clock.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/policy_args.h"
+#include "server/defrag_timer.h"
 #include "server/dispatch.h"
 #include "server/expire_timer.h"
 #include "server/log.h"
 #include "server/loop.h"
 #include "server/net.h"
 #include "server/notify.h"
+#include "server/persist/persist.h"
 #include "server/process.h"
 #include "server/pubsub.h"
+#include "server/replay_call.h"
 #include "server/sinks.h"
 #include "server/survey.h"
 #include "server/tracking.h"
@@ -58,8 +61,11 @@ struct parts {
     struct clients *clients;
     struct net *net;
     struct expire_timer *expire_timer;
+    struct defrag_timer *defrag_timer;
     struct survey *survey;
+    struct persist *persist;
     struct loop_timer *housekeeping;
+    int64_t loading_turn_usec;
     struct admin admin;
     char run_id[RUN_ID_LEN + 1];
     bool wrote_pid;
@@ -92,7 +98,11 @@ static void on_term(void *ctx)
 {
     struct parts *parts = ctx;
     log_line(LOG_NOTICE, "Asked to stop");
-    loop_stop(parts->loop);
+    if (parts->conf.save[0] != '\0' && persist_save_at_end(parts->persist) == PERSIST_FAILED)
+        log_line(LOG_WARNING,
+                 "Not stopped: the snapshot could not be written, SHUTDOWN NOSAVE does without");
+    else
+        loop_stop(parts->loop);
 }
 
 static void on_interrupt(void *ctx)
@@ -106,6 +116,8 @@ static void on_second(void *ctx)
     struct parts *parts = ctx;
     clients_housekeeping(parts->clients);
     stats_sample(&parts->stats, clock_mono_usec());
+    persist_second(parts->persist);
+    defrag_timer_second(parts->defrag_timer);
     loop_timer_set(parts->housekeeping, HOUSEKEEPING_USEC);
 }
 
@@ -126,6 +138,41 @@ static void on_config(void *ctx)
     parts->store->counts_access =
         evict_counts_access((enum evict_policy)parts->conf.maxmemory_policy);
     fit_maxclients(&parts->conf);
+    persist_configure(parts->persist);
+}
+
+/* --- loading --- */
+
+enum { LOADING_TURN_USEC = 20 * 1000 };
+
+/* Connections are answered that the data are being loaded; whoever wants it to end need not wait.
+ */
+static void on_progress(void *ctx)
+{
+    struct parts *parts = ctx;
+    int64_t now = clock_mono_usec();
+    if (now < parts->loading_turn_usec + LOADING_TURN_USEC) return;
+    parts->loading_turn_usec = now;
+    loop_poll(parts->loop);
+    if (!loop_stopped(parts->loop)) return;
+    log_line(LOG_NOTICE, "Stopped before the data were loaded: they are as they were");
+    fflush(NULL);
+    _exit(EXIT_SUCCESS);
+}
+
+static bool on_redis_command(void *ctx, unsigned *db, int argc, const struct bytes *argv)
+{
+    struct parts *parts = ctx;
+    return replay_call(&parts->dispatch, db, argc, argv);
+}
+
+static bool load(struct parts *parts)
+{
+    char why[1024];
+    parts->dispatch.loading = true;
+    bool good = persist_start(parts->persist, why, sizeof(why));
+    parts->dispatch.loading = false;
+    return good || failed(parts, "%s", why);
 }
 
 /* --- wiring --- */
@@ -142,19 +189,21 @@ static bool make_run_id(char *run_id, size_t size)
 static void add_commands(struct parts *parts)
 {
     cmd_add_all(parts->commands, &parts->conf.proto_max_bulk_len);
-    admin_add_all(&parts->admin, &(struct admin_parts){ .commands = parts->commands,
-                                                        .dispatch = &parts->dispatch,
-                                                        .clients = parts->clients,
-                                                        .conf = &parts->conf,
-                                                        .clock = &parts->clock,
-                                                        .loop = parts->loop,
-                                                        .pubsub = parts->pubsub,
-                                                        .notify = parts->notify,
-                                                        .observer = &parts->observer,
-                                                        .survey = parts->survey,
-                                                        .run_id = parts->run_id,
-                                                        .changed = on_config,
-                                                        .ctx = parts });
+    admin_add_all(&parts->admin,
+                  &(struct admin_parts){ .commands = parts->commands,
+                                         .dispatch = &parts->dispatch,
+                                         .clients = parts->clients,
+                                         .conf = &parts->conf,
+                                         .clock = &parts->clock,
+                                         .loop = parts->loop,
+                                         .pubsub = parts->pubsub,
+                                         .notify = parts->notify,
+                                         .observer = &parts->observer,
+                                         .survey = parts->survey,
+                                         .defrag = defrag_timer_state(parts->defrag_timer),
+                                         .run_id = parts->run_id,
+                                         .changed = on_config,
+                                         .ctx = parts });
 }
 
 static void make_data_side(struct parts *parts)
@@ -206,14 +255,25 @@ static bool make_event_side(struct parts *parts)
 {
     parts->loop = loop_new();
     if (parts->loop == NULL) return failed(parts, "no event loop: %s", strerror(errno));
+    parts->persist = persist_new(&(struct persist_wiring){ .loop = parts->loop,
+                                                           .clock = &parts->clock,
+                                                           .conf = &parts->conf,
+                                                           .store = parts->store,
+                                                           .progress = on_progress,
+                                                           .command = on_redis_command,
+                                                           .ctx = parts });
+    if (parts->persist == NULL) return failed(parts, "no memory to share: %s", strerror(errno));
+    parts->dispatch.persist = parts->sinks.persist = parts->persist;
     parts->clients = clients_new(&(struct clients_wiring){ .loop = parts->loop,
                                                            .clock = &parts->clock,
                                                            .conf = &parts->conf,
                                                            .dispatch = &parts->dispatch,
                                                            .pubsub = parts->pubsub,
-                                                           .stats = &parts->stats });
+                                                           .stats = &parts->stats,
+                                                           .persist = parts->persist });
     parts->expire_timer = expire_timer_new(parts->loop, &parts->clock, &parts->dispatch);
     if (parts->expire_timer == NULL) return failed(parts, "no timerfd: %s", strerror(errno));
+    parts->defrag_timer = defrag_timer_new(parts->loop, &parts->clock, &parts->dispatch);
     parts->survey = survey_new(parts->loop, &parts->clock, parts->waiters);
     parts->housekeeping = loop_timer_new(parts->loop, on_second, parts);
     loop_timer_set(parts->housekeeping, HOUSEKEEPING_USEC);
@@ -223,8 +283,10 @@ static bool make_event_side(struct parts *parts)
     /* What expires in a turn is told in that turn. */
     loop_on_turn_end(parts->loop, expire_timer_turn, parts->expire_timer);
     loop_on_turn_end(parts->loop, tracking_turn, parts->tracking);
+    loop_on_turn_end(parts->loop, persist_turn, parts->persist);
     loop_on_turn_end(parts->loop, clients_turn, parts->clients);
     loop_on_turn_end(parts->loop, survey_turn, parts->survey);
+    loop_on_turn_end(parts->loop, defrag_timer_turn, parts->defrag_timer);
     return true;
 }
 
@@ -232,21 +294,25 @@ static bool make_parts(struct parts *parts)
 {
     clock_init(&parts->clock);
     make_data_side(parts);
-    make_policies(parts);
     if (!make_event_side(parts)) return false;
     if (!make_run_id(parts->run_id, sizeof(parts->run_id)))
         return failed(parts, "no random numbers: %s", strerror(errno));
     add_commands(parts);
     char why[512];
     parts->net = net_open(parts->loop, &parts->conf, parts->clients, why, sizeof(why));
-    return parts->net != NULL || failed(parts, "%s", why);
+    if (parts->net == NULL) return failed(parts, "%s", why);
+    if (!load(parts)) return false;
+    make_policies(parts);
+    return true;
 }
 
 static void free_parts(struct parts *parts)
 {
     net_close(parts->net);
     clients_free(parts->clients);
+    persist_free(parts->persist);
     expire_timer_free(parts->expire_timer);
+    defrag_timer_free(parts->defrag_timer);
     survey_free(parts->survey);
     loop_timer_free(parts->housekeeping);
     loop_free(parts->loop);
@@ -280,9 +346,22 @@ static bool keep_absolute_dir(struct conf *conf)
     return kept;
 }
 
+/* A file that is named as it is seen from where the daemon is started; else it is looked for in
+ * dir.
+ */
+static bool keep_absolute_import(struct conf *conf)
+{
+    const char *why;
+    char *path = conf->import[0] != '\0' ? realpath(conf->import, NULL) : NULL;
+    bool kept = path == NULL || conf_set(conf, conf_find("import"), path, &why);
+    free(path);
+    return kept;
+}
+
 static bool enter_process(struct parts *parts)
 {
     const struct conf *conf = &parts->conf;
+    if (!keep_absolute_import(&parts->conf)) return failed(parts, "import: %s", strerror(errno));
     if (chdir(conf->dir) != 0)
         return failed(parts, "dir: can't change to %s: %s", conf->dir, strerror(errno));
     if (!keep_absolute_dir(&parts->conf)) return failed(parts, "dir: %s", strerror(errno));
@@ -293,6 +372,7 @@ static bool enter_process(struct parts *parts)
     if (!seed_hash()) return failed(parts, "no random numbers: %s", strerror(errno));
     signal(SIGPIPE, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit fails, as on a full disk */
     mem_on_exhausted(say_exhausted);
     mem_purge_aside();
     log_line(LOG_NOTICE, "expired %s starting, pid %d, %s%s", EXPIRED_VERSION, (int)getpid(),
@@ -315,11 +395,16 @@ static void tell_ready(struct parts *parts)
         log_line(LOG_WARNING, "supervised: systemd can't be told: NOTIFY_SOCKET does not work");
 }
 
-static void serve(struct parts *parts)
+/* False: something is not on the medium. */
+static bool serve(struct parts *parts)
 {
     loop_run(parts->loop);
+    char why[256];
+    bool good = persist_stop(parts->persist, why, sizeof(why));
+    if (!good) log_line(LOG_WARNING, "%s", why);
     if (parts->conf.supervised != CONF_SUPERVISED_NO) process_notify("STOPPING=1");
     if (parts->wrote_pid) unlink(parts->conf.pidfile);
+    return good;
 }
 
 static int run(struct parts *parts)
@@ -337,7 +422,7 @@ static int run(struct parts *parts)
     if (good) {
         tell_ready(parts);
         if (parent >= 0) process_detached(parent);
-        serve(parts);
+        good = serve(parts);
     }
     free_parts(parts);
     if (good) log_line(LOG_NOTICE, "Stopped");

@@ -35,6 +35,7 @@ struct session {
     struct waiting *waiting;                    /* NULL: not blocked. Else it must not run */
     struct subscriber *subscriber;              /* NULL: nothing */
     struct tracker *tracker;                    /* NULL: CLIENT TRACKING is off */
+    uint64_t durable_at;   /* its replies wait until the journal is safe up to here */
     struct outbuf *pushes; /* NULL: pushes go to out; else they wait here while EXEC replies */
     const struct command *last_command; /* for CLIENT LIST; NULL before the first */
     const struct command *last_parent;  /* of a subcommand */

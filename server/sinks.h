@@ -1,10 +1,11 @@
-/* sinks: where a transaction's effects go, in one order: watch, waiters, tracking, then
+/* sinks: where a transaction's effects go, in one order: journal, watch, waiters, tracking, then
  * notify.
  * The store's one listener. */
 #ifndef SERVER_SINKS_H
 #define SERVER_SINKS_H
 
 #include "server/notify.h"
+#include "server/persist/persist.h"
 #include "server/tracking.h"
 #include "server/waiters.h"
 #include "server/watch.h"
@@ -15,14 +16,16 @@ struct sinks {
     struct watch *watch;
     struct notify *notify;
     struct waiters *waiters;
-    struct tracking *tracking; /* NULL: nobody may track */
-    bool tracks;               /* sinks_arm's: somebody does */
+    struct tracking *tracking;          /* NULL: nobody may track */
+    struct persist *persist;            /* NULL: nothing is kept */
+    bool tracks, keeps, watches, waits; /* sinks_arm's: somebody does */
+    struct session *caller;             /* whose call it is; NULL: the server's own doing */
 };
 
 /* Before each transaction: listens to just what somebody wants, so that an effect costs nothing
  * otherwise. */
 void sinks_arm(struct sinks *sinks);
 /* Whose doing the effects are that follow; sinks_arm makes them the server's own. */
-void sinks_call(struct sinks *sinks, const struct session *session);
+void sinks_call(struct sinks *sinks, struct session *session);
 
 #endif

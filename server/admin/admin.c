@@ -32,11 +32,14 @@ void admin_add_all(struct admin *admin, const struct admin_parts *parts)
                                              .stats = parts->dispatch->stats,
                                              .observer = parts->observer,
                                              .commands = commands,
+                                             .persist = parts->dispatch->persist,
+                                             .defrag = parts->defrag,
                                              .started_mono_usec = clock_mono_usec(),
                                              .run_id = parts->run_id };
     admin->debug = (struct debug_context){ .conf = parts->conf,
                                            .clock = parts->clock,
-                                           .clients = parts->clients };
+                                           .clients = parts->clients,
+                                           .persist = parts->dispatch->persist };
     admin->memory = (struct memory_context){ parts->dispatch->store, parts->clients, mem_used() };
     admin->latency = (struct latency_context){ parts->observer, commands };
 
@@ -46,6 +49,7 @@ void admin_add_all(struct admin *admin, const struct admin_parts *parts)
     commands_add(commands, &pubsub_commands, parts->pubsub);
     commands_add(commands, &config_commands, &admin->config);
     commands_add(commands, &server_commands, &admin->server);
+    commands_add(commands, &persistence_commands, parts->dispatch->persist);
     commands_add(commands, &debug_commands, &admin->debug);
     commands_add(commands, &command_commands, commands);
     commands_add(commands, &expiry_commands, parts->survey);

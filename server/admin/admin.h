@@ -17,6 +17,7 @@
 #include "server/tracking.h"
 #include "server/waiters.h"
 #include "server/watch.h"
+#include "store/defrag.h"
 #include "store/store.h"
 
 /* PING ECHO AUTH HELLO SELECT QUIT RESET; CLIENT. */
@@ -64,10 +65,15 @@ struct server_context {
     struct stats *stats;
     struct observer *observer;
     struct commands *commands;
+    struct persist *persist;     /* NULL: nothing is kept */
+    const struct defrag *defrag; /* NULL: blocks stay where they are */
     int64_t started_mono_usec;
     const char *run_id;
 };
 extern const struct command_group server_commands;
+
+/* SAVE BGSAVE BGREWRITEAOF LASTSAVE; context: struct persist, or NULL where none of them runs. */
+extern const struct command_group persistence_commands;
 
 /* EXPIRY; context: struct survey, or NULL. */
 extern const struct command_group expiry_commands;
@@ -95,6 +101,7 @@ struct debug_context {
     const struct conf *conf;
     struct clock *clock;
     struct clients *clients; /* for "local": who may */
+    struct persist *persist; /* NULL: nothing to reload */
 };
 extern const struct command_group debug_commands;
 
@@ -112,7 +119,8 @@ struct admin_parts {
     struct pubsub *pubsub;
     struct notify *notify;
     struct observer *observer;
-    struct survey *survey; /* NULL: no call waits for a survey */
+    struct survey *survey;       /* NULL: no call waits for a survey */
+    const struct defrag *defrag; /* NULL: blocks stay where they are */
     const char *run_id;
     void (*changed)(void *ctx);
     void *ctx;

@@ -51,7 +51,7 @@ static const struct {
     { "@geo", 0, 0, "geo" },
     { "@dehydrator", 0, 0, "dehydrator" },
     { "@pubsub", PUBSUB, 0, "" },
-    { "@admin", ADMIN, 0, "" },
+    { "@admin", ADMIN, ACL_ADMIN, "" },
     { "@fast", FAST, 0, "" },
     { "@slow", 0, 0, NULL }, /* what is not fast */
     { "@blocking", BLOCKING, 0, "" },

@@ -7,6 +7,7 @@
 #include "server/admin/admin.h"
 #include "server/admin/text.h"
 #include "server/args.h"
+#include "server/persist/persist.h"
 
 static bool is_allowed(const struct call *call)
 {
@@ -65,6 +66,29 @@ static void debug_digest(struct call *call)
     resp_status(call->out, text);
 }
 
+/* The whole data set goes and comes again, as the files have it. */
+static void reload(struct call *call, bool as_is)
+{
+    const struct debug_context *context = call->context;
+    char why[512] = "there are no files";
+    if (call->session->multi != NULL)
+        failf(call, ERR_RELOAD_FAILED, "not amid a transaction");
+    else if (context->persist != NULL && persist_reload(context->persist, as_is, why, sizeof(why)))
+        reply_ok(call);
+    else
+        failf(call, ERR_RELOAD_FAILED, why);
+}
+
+static void debug_reload(struct call *call)
+{
+    reload(call, false);
+}
+
+static void debug_loadaof(struct call *call)
+{
+    reload(call, true);
+}
+
 static void debug_help(struct call *call)
 {
     static const char *const lines[] = {
@@ -75,6 +99,10 @@ static void debug_help(struct call *call)
         "    Holds the server's clock, moves it, lets it run again. Answers its time.",
         "DIGEST",
         "    A fingerprint of all live data.",
+        "LOADAOF",
+        "    Writes the journal, empties the store and loads the journal.",
+        "RELOAD",
+        "    Writes a snapshot, empties the store and loads it.",
         "SLEEP <seconds>",
         "    Blocks the server for a while.",
     };
@@ -86,8 +114,9 @@ static const struct {
     int min_args, max_args;
     void (*run)(struct call *call);
 } tools[] = {
-    { "SLEEP", 3, 3, debug_sleep }, { "CLOCK", 2, 4, debug_clock },
-    { "CHECK", 2, 2, debug_check }, { "DIGEST", 2, 2, debug_digest },
+    { "SLEEP", 3, 3, debug_sleep },   { "CLOCK", 2, 4, debug_clock },
+    { "CHECK", 2, 2, debug_check },   { "DIGEST", 2, 2, debug_digest },
+    { "RELOAD", 2, 2, debug_reload }, { "LOADAOF", 2, 2, debug_loadaof },
     { "HELP", 2, 2, debug_help },
 };
 

@@ -15,6 +15,7 @@
 #include "server/admin/text.h"
 #include "server/args.h"
 #include "server/version.h"
+#include "server/persist/persist.h"
 #include "store/mem.h"
 #include "store/outlook.h"
 
@@ -156,38 +157,88 @@ static void section_memory(struct report *report)
     free(policy);
     line(report, "mem_fragmentation_ratio:%.2f", (double)resident / (double)(used ? used : 1));
     line(report, "mem_fragmentation_bytes:%" PRId64, (int64_t)(resident - used));
+    line(report, "mem_pool_waste:%zu", mem_pool_waste());
     line(report, "mem_allocator:%s", mem_allocator_name());
-    line(report, "active_defrag_running:0");
+    const struct defrag *defrag = report->context->defrag;
+    line(report, "active_defrag_running:%d", defrag != NULL && defrag->running);
     line(report, "lazyfree_pending_objects:%d", reclaim_pending(&report->context->store->reclaim));
+}
+
+static const char *status(bool failed)
+{
+    return failed ? "err" : "ok";
+}
+
+static void loading_lines(struct report *report, const struct persist_report *persist)
+{
+    uint64_t total = persist->load_total, done = persist->load_done;
+    int64_t seconds = clock_now(report->context->clock) / 1000 - persist->load_began_sec;
+    double share = total > 0 ? (double)done / (double)total : 0;
+    line(report, "loading_start_time:%" PRId64, persist->load_began_sec);
+    line(report, "loading_total_bytes:%" PRIu64, total);
+    line(report, "loading_loaded_bytes:%" PRIu64, done);
+    line(report, "loading_loaded_perc:%.2f", 100 * share);
+    line(report, "loading_eta_seconds:%.0f", share > 0 ? (double)seconds / share * (1 - share) : 1);
+}
+
+static void snapshot_lines(struct report *report, const struct persist_report *persist)
+{
+    line(report, "rdb_changes_since_last_save:%" PRIu64, persist->changes_since_save);
+    line(report, "rdb_bgsave_in_progress:%d", persist->saving);
+    line(report, "rdb_last_save_time:%" PRId64, persist->last_save_sec);
+    line(report, "rdb_last_bgsave_status:%s", status(persist->save_failed));
+    line(report, "rdb_last_bgsave_time_sec:%" PRId64, persist->save_sec);
+    line(report, "rdb_current_bgsave_time_sec:%" PRId64, persist->current_save_sec);
+    line(report, "rdb_last_cow_size:%zu", persist->copied_bytes);
+    line(report, "rdb_last_load_keys_loaded:%" PRIu64, persist->keys_loaded);
+}
+
+static void journal_lines(struct report *report, const struct persist_report *persist)
+{
+    line(report, "aof_enabled:%d", persist->journal);
+    line(report, "aof_rewrite_in_progress:%d", persist->rewriting);
+    line(report, "aof_rewrite_scheduled:%d", persist->rewrite_scheduled);
+    line(report, "aof_last_rewrite_time_sec:%" PRId64, persist->rewrite_sec);
+    line(report, "aof_current_rewrite_time_sec:%" PRId64, persist->current_rewrite_sec);
+    line(report, "aof_last_bgrewrite_status:%s", status(persist->rewrite_failed));
+    line(report, "aof_last_write_status:%s", status(persist->write_error != NULL));
+    line(report, "aof_last_cow_size:%zu", persist->copied_bytes);
+    if (!persist->journal) return;
+    line(report, "aof_current_size:%" PRIu64, persist->journal_bytes);
+    line(report, "aof_base_size:%" PRIu64, persist->base_bytes);
+    line(report, "aof_pending_rewrite:0");
+    line(report, "aof_buffer_length:%" PRIu64, persist->journal_waiting);
+    line(report, "aof_pending_bio_fsync:%d", persist->sync_running);
+    line(report, "aof_delayed_fsync:%" PRIu64, persist->late_syncs);
 }
 
 static void section_persistence(struct report *report)
 {
-    static const char *const idle[] = {
-        "loading:0",
-        "async_loading:0",
-        "current_cow_size:0",
-        "current_fork_perc:0.00",
-        "current_save_keys_processed:0",
-        "current_save_keys_total:0",
-        "rdb_bgsave_in_progress:0",
-        "rdb_last_save_time:0",
-        "rdb_last_bgsave_status:ok",
-        "rdb_last_bgsave_time_sec:-1",
-        "rdb_current_bgsave_time_sec:-1",
-        "rdb_last_cow_size:0",
-        "aof_enabled:0",
-        "aof_rewrite_in_progress:0",
-        "aof_rewrite_scheduled:0",
-        "aof_last_rewrite_time_sec:-1",
-        "aof_current_rewrite_time_sec:-1",
-        "aof_last_bgrewrite_status:ok",
-        "aof_last_write_status:ok",
-        "aof_last_cow_size:0",
-        NULL,
+    struct persist_report persist = {
+        .save_sec = -1, .rewrite_sec = -1, .current_save_sec = -1, .current_rewrite_sec = -1
     };
+    if (report->context->persist != NULL) persist = persist_report(report->context->persist);
+    static const char *const idle[] = {
+        "async_loading:0",           "current_cow_size:0",
+        "current_fork_perc:0.00",    "current_save_keys_processed:0",
+        "current_save_keys_total:0", NULL,
+    };
+    line(report, "loading:%d", persist.loading);
     idle_lines(report, idle);
-    line(report, "rdb_changes_since_last_save:%" PRIu64, report->context->store->changes);
+    snapshot_lines(report, &persist);
+    journal_lines(report, &persist);
+    if (persist.loading) loading_lines(report, &persist);
+}
+
+static void defrag_lines(struct report *report)
+{
+    static const struct defrag none;
+    const struct defrag *defrag = report->context->defrag;
+    if (defrag == NULL) defrag = &none;
+    line(report, "active_defrag_hits:%" PRIu64, defrag->relocation.moved);
+    line(report, "active_defrag_misses:%" PRIu64, defrag->relocation.kept);
+    line(report, "active_defrag_key_hits:%" PRIu64, defrag->keys_moved);
+    line(report, "active_defrag_key_misses:%" PRIu64, defrag->keys_kept);
 }
 
 static void section_stats(struct report *report)
@@ -202,14 +253,8 @@ static void section_stats(struct report *report)
         "sync_full:0",
         "sync_partial_ok:0",
         "sync_partial_err:0",
-        "latest_fork_usec:0",
-        "total_forks:0",
         "migrate_cached_sockets:0",
         "slave_expires_tracked_keys:0",
-        "active_defrag_hits:0",
-        "active_defrag_misses:0",
-        "active_defrag_key_hits:0",
-        "active_defrag_key_misses:0",
         NULL,
     };
     line(report, "total_connections_received:%" PRIu64, stats->connections);
@@ -223,7 +268,12 @@ static void section_stats(struct report *report)
     line(report, "expired_subkeys:%" PRIu64, store->expired_members);
     line(report, "expired_keys:%" PRIu64, store->expired_keys);
     line(report, "evicted_keys:%" PRIu64, store->evicted_keys);
+    defrag_lines(report);
     idle_lines(report, idle);
+    struct persist_report persist = { 0 };
+    if (context->persist != NULL) persist = persist_report(context->persist);
+    line(report, "latest_fork_usec:%" PRId64, persist.last_fork_usec);
+    line(report, "total_forks:%" PRIu64, persist.forks);
     line(report, "keyspace_hits:%" PRIu64, store->hits);
     line(report, "keyspace_misses:%" PRIu64, store->misses);
     line(report, "pubsub_channels:%zu", pubsub_channel_count(context->pubsub));

@@ -6,6 +6,7 @@
 #include "server/admin/lolwut.h"
 #include "server/args.h"
 #include "server/log.h"
+#include "server/persist/persist.h"
 
 static void cmd_time(struct call *call)
 {
@@ -16,11 +17,22 @@ static void cmd_time(struct call *call)
     resp_bulk_int64(call->out, now % 1000000);
 }
 
-/* Nothing is saved yet, so NOSAVE, NOW and FORCE change nothing; SAVE cannot be kept. */
+/* The journal is finished before the server ends, so that there is nothing to wait for (NOW). A
+ * snapshot is written where SAVE or save points ask for one; FORCE ends without it if it fails. */
+static bool must_save(const struct server_context *context, bool save, bool nosave)
+{
+    return context->persist != NULL && !nosave && (save || context->conf->save[0] != '\0');
+}
+
+static bool persist_snapshot(const struct server_context *context)
+{
+    return persist_save_at_end(context->persist) != PERSIST_FAILED;
+}
+
 static void cmd_shutdown(struct call *call)
 {
     const struct server_context *context = call->context;
-    bool save = false, nosave = false, abort = false;
+    bool save = false, nosave = false, abort = false, force = false;
     for (int i = 1; i < call->argc; i++) {
         if (arg_is(call, i, "SAVE"))
             save = true;
@@ -28,7 +40,9 @@ static void cmd_shutdown(struct call *call)
             nosave = true;
         else if (arg_is(call, i, "ABORT"))
             abort = true;
-        else if (!arg_is(call, i, "NOW") && !arg_is(call, i, "FORCE")) {
+        else if (arg_is(call, i, "FORCE"))
+            force = true;
+        else if (!arg_is(call, i, "NOW")) {
             fail(call, ERR_SYNTAX);
             return;
         }
@@ -37,8 +51,8 @@ static void cmd_shutdown(struct call *call)
         fail(call, ERR_SYNTAX);
     else if (abort)
         fail(call, ERR_NO_SHUTDOWN);
-    else if (save)
-        fail(call, ERR_NO_SAVE);
+    else if (must_save(context, save, nosave) && !persist_snapshot(context) && !force)
+        fail(call, ERR_SHUTDOWN_FAILED);
     else {
         log_line(LOG_NOTICE, "SHUTDOWN was asked for by a client");
         loop_stop(context->loop);

@@ -9,6 +9,7 @@ void cmd_add_all(struct commands *commands, const int64_t *longest_string)
         &key_scan_commands,
         &object_commands,
         &key_copy_commands,
+        &dump_commands,
         &sort_commands,
         &wait_commands,
         &string_commands,

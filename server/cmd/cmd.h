@@ -12,6 +12,8 @@ extern const struct command_group key_expire_commands;
 extern const struct command_group key_scan_commands;
 /* COPY MOVE SWAPDB. */
 extern const struct command_group key_copy_commands;
+/* DUMP RESTORE. */
+extern const struct command_group dump_commands;
 /* SORT SORT_RO. */
 extern const struct command_group sort_commands;
 /* WAIT. */

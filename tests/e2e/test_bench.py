@@ -143,6 +143,15 @@ def the_driver_compares_two_servers_and_a_bare_one():
 
 
 @test
+def the_driver_measures_what_durability_costs():
+    with driver("durability", "--quick", "--snapshot-keys", "1000", "--rounds", "1") as process:
+        out, err = process.communicate(timeout=55)
+        equal((process.returncode, err), (0, ""))
+        for row in ("| set, expired | ", "| 1,000 strings, journal | ", "| file, not compressed | "):
+            assert row in out, out
+
+
+@test
 def an_interrupted_driver_leaves_no_server_and_no_file():
     with driver("get", "--pipeline", "1", "--rounds", "1000", "--seconds", "0.01") as process:
         children = f"/proc/{process.pid}/task/{process.pid}/children"

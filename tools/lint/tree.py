@@ -8,23 +8,26 @@ import pathlib
 import re
 import sys
 
-FOLDERS = ("proto", "conf", "store", "server", "tests", "tools")
-CODE = ("proto/", "conf/", "store/", "server/")
+FOLDERS = ("proto", "conf", "rdb", "store", "server", "tests", "tools")
+CODE = ("proto/", "conf/", "rdb/", "store/", "server/")
 
 # Who may include what, as patterns of paths from the root. The first row that fits a file counts.
 # main is the wiring: it alone knows the commands and everything else.
 LAYERS = (
     (r"proto/", r"proto/"),
     (r"conf/", r"conf/"),
+    (r"rdb/", r"rdb/"),
     (r"store/", r"store/"),
-    (r"server/cmd/", r"server/(call|args|error|command)\.h|server/cmd/|proto/(resp_write|number)\.h|store/"),
+    (r"server/cmd/", r"server/(call|args|error|command|payload)\.h|server/cmd/|proto/(resp_write|number)\.h|store/"),
     (r"server/admin/", r"server/(?!cmd/|main)|proto/|conf/|store/"),
     (r"server/main\.c", r"server/|proto/|conf/|store/"),
+    (r"server/(rdb_object|payload|persist/import\w*)\.", r"server/(?!cmd/|admin/|main)|proto/|conf/|rdb/|store/"),
     (r"server/", r"server/(?!cmd/|admin/|main)|proto/|conf/|store/"),
-    (r"tests/unit/(?P<own>proto|conf|store)/", r"(?P=own)/|tests/support/"),
-    (r"tests/", r"tests/|server/|proto/|conf/|store/"),
+    (r"tests/unit/(?P<own>proto|conf|rdb|store)/", r"(?P=own)/|tests/support/|tests/unit/(?P=own)/"),
+    (r"tests/", r"tests/|server/|proto/|conf/|rdb/|store/"),
     (r"tools/deadlines\.c", r"store/"),
-    (r"tools/", r"tools/|proto/|conf/"),
+    (r"tools/(files/|expired-)", r"tools/files/|server/persist/|proto/|conf/|store/"),
+    (r"tools/", r"tools/(?!files/)|proto/|conf/"),
 )
 
 CLOCKS = r"\b(clock_gettime|gettimeofday|clock|time|timespec_get|ftime)\s*\("
@@ -144,8 +147,8 @@ def check_scripts():
 
 def check_makefile():
     lines = pathlib.Path("Makefile").read_text(encoding="utf-8").count("\n")
-    if lines >= 220:
-        complain("Makefile", lines, "under 220 lines")
+    if lines >= 230:
+        complain("Makefile", lines, "under 230 lines")
 
 
 check_c()

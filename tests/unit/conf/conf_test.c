@@ -41,7 +41,7 @@ START_TEST(defaults_are_those_of_redis_but_for_bind_and_save)
     IS("client-output-buffer-limit",
        "normal 0 0 0 slave 268435456 67108864 60 pubsub 33554432 8388608 60");
     IS("save", "");
-    IS("appendonly", "no");
+    IS("appendonly", "yes");
     IS("enable-debug-command", "no");
     IS("unixsocketperm", "0");
     ck_assert_str_eq(conf.file, "");
@@ -258,13 +258,31 @@ START_TEST(hz_is_brought_into_its_bounds)
 }
 END_TEST
 
-START_TEST(persistence_is_refused_with_a_plain_reason)
+START_TEST(save_points_are_pairs_of_seconds_and_changes)
 {
     conf_init(&conf);
     SET("save", "", "ok");
-    SET("save", "900 1", "data is kept in memory only in this version");
-    SET("appendonly", "no", "ok");
-    SET("appendonly", "YES", "data is kept in memory only in this version");
+    SET("save", "900 1", "ok");
+    SET("save", "  900  1 300 0", "ok");
+    IS("save", "900 1 300 0");
+    SET("save", "900", "Invalid save parameters");
+    SET("save", "0 1", "Invalid save parameters");
+    SET("save", "900 -1", "Invalid save parameters");
+    SET("save", "900 x", "Invalid save parameters");
+    SET("save", "99999999999999999999 1", "Invalid save parameters");
+    IS("save", "900 1 300 0");
+    conf_drop(&conf);
+}
+END_TEST
+
+START_TEST(files_of_persistence_have_names_and_no_paths)
+{
+    conf_init(&conf);
+    SET("dbfilename", "a.exp", "ok");
+    SET("dbfilename", "a/b", "it can't be a path, just a name");
+    SET("dbfilename", "", "it can't be a path, just a name");
+    SET("dbfilename", "..", "it can't be a path, just a name");
+    SET("appendonly", "YES", "ok");
     SET("appendonly", "maybe", "argument must be 'yes' or 'no'");
     conf_drop(&conf);
 }
@@ -326,7 +344,8 @@ Suite *test_suite(void)
         event_classes_are_shown_in_redis_order,
         unknown_event_classes_are_refused,
         hz_is_brought_into_its_bounds,
-        persistence_is_refused_with_a_plain_reason,
+        save_points_are_pairs_of_seconds_and_changes,
+        files_of_persistence_have_names_and_no_paths,
         bind_is_kept_with_single_spaces_and_bounded,
         random_values_are_refused_or_read_back_equal,
         NULL,

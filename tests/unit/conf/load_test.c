@@ -101,7 +101,7 @@ START_TEST(an_error_names_file_line_option_and_reason)
         { "requirepass \"a\"b\n", "t.conf:1: unbalanced quotes" },
         { "requirepass 'a\n", "t.conf:1: unbalanced quotes" },
         { "requirepass \"a\\x00b\"\n", "t.conf:1: a zero byte in a value" },
-        { "save 900 1\n", "t.conf:1: save: data is kept in memory only in this version" },
+        { "save 900\n", "t.conf:1: save: Invalid save parameters" },
         { "\x1b[2J 1\n", "t.conf:1: ?[2J: no such option" },
         { "include\n", "t.conf:1: include: wrong number of arguments" },
     };
@@ -227,6 +227,11 @@ START_TEST(options_take_their_values_as_redis_server_does)
     ck_assert_str_eq(ARGS("--port 7", "--timeout", "8", "--save"), "ok");
     ck_assert_int_eq(conf.port, 7);
     ck_assert_int_eq(conf.timeout, 8);
+    ck_assert_str_eq(ARGS("--import-skip-unsupported", "--port", "9"), "ok");
+    ck_assert(conf.import_skip_unsupported);
+    ck_assert_int_eq(conf.port, 9);
+    ck_assert_str_eq(ARGS("--import-skip-unsupported", "no", "--daemonize"), "ok");
+    ck_assert(!conf.import_skip_unsupported && conf.daemonize);
     ck_assert_str_eq(ARGS("--requirepass", "a\"b '"), "ok");
     ck_assert_str_eq(conf.requirepass, "a\"b '");
     ck_assert_str_eq(ARGS("--client-output-buffer-limit", "normal", "1", "2", "3"), "ok");
@@ -244,8 +249,7 @@ START_TEST(an_error_on_the_command_line_names_the_option)
     ck_assert_str_eq(ARGS("--nosuch", "1"), "--nosuch: no such option");
     ck_assert_str_eq(ARGS("--port=7000"), "--port=7000: no such option");
     ck_assert_str_eq(ARGS("--"), "--: not an option");
-    ck_assert_str_eq(ARGS("--save", "900", "1"),
-                     "--save: data is kept in memory only in this version");
+    ck_assert_str_eq(ARGS("--save", "900"), "--save: Invalid save parameters");
     ck_assert_str_eq(ARGS("-x"), "-x: not an option; options are given as --name value");
     ck_assert_str_eq(ARGS("/dev/null", "x"), "x: not an option; options are given as --name value");
     conf_drop(&conf);
@@ -258,6 +262,21 @@ START_TEST(a_last_word_of_one_dash_is_standard_input)
     conf_init(&conf);
     ck_assert_str_eq(ARGS("--port", "4", "-"), "ok");
     ck_assert_int_eq(conf.port, 4);
+    conf_drop(&conf);
+}
+END_TEST
+
+START_TEST(lines_of_save_add_up_and_an_empty_one_begins_anew)
+{
+    conf_init(&conf);
+    ck_assert_str_eq(load("save 900 1\nsave 300 10 60 100\n"), "ok");
+    char *value = conf_get(&conf, conf_find("save"));
+    ck_assert_str_eq(value, "900 1 300 10 60 100");
+    free(value);
+    ck_assert_str_eq(load("save \"\"\nsave 5 5\n"), "ok");
+    value = conf_get(&conf, conf_find("save"));
+    ck_assert_str_eq(value, "5 5");
+    free(value);
     conf_drop(&conf);
 }
 END_TEST
@@ -279,6 +298,7 @@ Suite *test_suite(void)
         options_take_their_values_as_redis_server_does,
         an_error_on_the_command_line_names_the_option,
         a_last_word_of_one_dash_is_standard_input,
+        lines_of_save_add_up_and_an_empty_one_begins_anew,
         NULL,
     };
     return suite_of("load", tests);

@@ -214,6 +214,42 @@ START_TEST(peek_fills_no_more_iovecs_than_it_may)
 }
 END_TEST
 
+START_TEST(a_mark_is_followed_by_what_was_appended_since)
+{
+    struct outbuf out, other;
+    struct iovec piece;
+    outbuf_init(&out);
+    outbuf_init(&other);
+    char *text = malloc(200 * KIB), *got = malloc(200 * KIB);
+    for (size_t i = 0; i < 200 * KIB; i++)
+        text[i] = (char)(i * 7 + i / 251);
+    struct outbuf_mark mark = outbuf_mark(&out);
+    ck_assert(!outbuf_next(&out, &mark, &piece));
+    size_t end = 0, at = 0;
+    for (size_t step = 1; end + 2 * step <= 200 * KIB; step = step * 3 / 2 + 1) {
+        outbuf_append(&out, text + end, step);
+        outbuf_append(&other, text + end + step, step);
+        outbuf_splice(&out, &other);
+        end += 2 * step;
+        while (outbuf_next(&out, &mark, &piece)) {
+            memcpy(got + at, piece.iov_base, piece.iov_len);
+            at += piece.iov_len;
+        }
+        ck_assert_uint_eq(at, end);
+        mark = outbuf_mark(&out);
+    }
+    ck_assert_mem_eq(got, text, end);
+    /* And from the head, which is no chunk's beginning. */
+    outbuf_consume(&out, 100);
+    mark = (struct outbuf_mark){ 0 };
+    ck_assert(outbuf_next(&out, &mark, &piece));
+    ck_assert_mem_eq(piece.iov_base, text + 100, piece.iov_len);
+    outbuf_drop(&out);
+    free(text);
+    free(got);
+}
+END_TEST
+
 START_TEST(consume_frees_the_chunks_it_empties)
 {
     static char big[40 * KIB];
@@ -376,6 +412,7 @@ Suite *test_suite(void)
         a_splice_moves_everything_and_empties_its_source,
         a_big_splice_copies_nothing,
         peek_fills_no_more_iovecs_than_it_may,
+        a_mark_is_followed_by_what_was_appended_since,
         consume_frees_the_chunks_it_empties,
         all_memory_comes_from_the_allocator_and_goes_back,
         check_ends_the_process_when_the_counters_are_wrong,

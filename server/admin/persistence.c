@@ -1,0 +1,91 @@
+/* persistence: SAVE, BGSAVE, BGREWRITEAOF, LASTSAVE. */
+#include "server/admin/admin.h"
+#include "server/args.h"
+#include "server/persist/persist.h"
+
+static void cmd_save(struct call *call)
+{
+    switch (persist_save(call->context)) {
+    case PERSIST_DONE: reply_ok(call); break;
+    case PERSIST_SAVING: fail(call, ERR_SAVE_RUNS); break;
+    default: fail(call, ERR_SAVE_FAILED); break;
+    }
+}
+
+static void cmd_bgsave(struct call *call)
+{
+    bool or_schedule = call->argc == 2 && arg_is(call, 1, "SCHEDULE");
+    if (call->argc > 1 && !or_schedule) {
+        fail(call, ERR_SYNTAX);
+        return;
+    }
+    switch (persist_begin_save(call->context, or_schedule)) {
+    case PERSIST_DONE: resp_status(call->out, "Background saving started"); break;
+    case PERSIST_SCHEDULED: resp_status(call->out, "Background saving scheduled"); break;
+    case PERSIST_SAVING: fail(call, ERR_SAVE_RUNS); break;
+    case PERSIST_REWRITING: fail(call, ERR_REWRITE_RUNS_SAVE); break;
+    case PERSIST_FAILED: fail(call, ERR_SAVE_FAILED); break;
+    }
+}
+
+static void cmd_bgrewriteaof(struct call *call)
+{
+    switch (persist_begin_rewrite(call->context)) {
+    case PERSIST_DONE:
+        resp_status(call->out, "Background append only file rewriting started");
+        break;
+    case PERSIST_SCHEDULED:
+        resp_status(call->out, "Background append only file rewriting scheduled");
+        break;
+    case PERSIST_REWRITING: fail(call, ERR_REWRITE_RUNS); break;
+    default: fail(call, ERR_REWRITE_FAILED); break;
+    }
+}
+
+static void cmd_lastsave(struct call *call)
+{
+    resp_integer(call->out, persist_report(call->context).last_save_sec);
+}
+
+static const struct command rows[] = {
+    { .name = "SAVE",
+      .run = cmd_save,
+      .arity = 1,
+      .flags = ADMIN | NOSCRIPT | NO_MULTI | NO_ASYNC_LOADING,
+      .group = "server",
+      .since = "1.0.0",
+      .complexity = "O(N), N keys",
+      .syntax = "",
+      .summary = "Writes a snapshot. Everybody waits for it." },
+    { .name = "BGSAVE",
+      .run = cmd_bgsave,
+      .arity = -1,
+      .flags = ADMIN | NOSCRIPT | NO_ASYNC_LOADING,
+      .group = "server",
+      .since = "1.0.0",
+      .complexity = "O(1)",
+      .syntax = "[SCHEDULE]",
+      .summary = "Writes a snapshot in the background." },
+    { .name = "BGREWRITEAOF",
+      .run = cmd_bgrewriteaof,
+      .arity = 1,
+      .flags = ADMIN | NOSCRIPT | NO_ASYNC_LOADING,
+      .group = "server",
+      .since = "1.0.0",
+      .complexity = "O(1)",
+      .syntax = "",
+      .summary = "Rewrites the journal in the background, as short as it can be." },
+    { .name = "LASTSAVE",
+      .run = cmd_lastsave,
+      .arity = 1,
+      .flags = LOADING | STALE | FAST,
+      .acl = ACL_ADMIN | ACL_DANGEROUS,
+      .tips = "nondeterministic_output",
+      .group = "server",
+      .since = "1.0.0",
+      .complexity = "O(1)",
+      .syntax = "",
+      .summary = "When the last snapshot was made, in unix seconds." },
+};
+
+const struct command_group persistence_commands = COMMAND_GROUP(rows);

@@ -1,0 +1,146 @@
+/* dump: a value as bytes, and bytes that become a value again, perhaps on another server.
+ * Knows keys, deadlines and options; refuses to know what payloads look like. */
+#include "server/args.h"
+#include "server/cmd/cmd.h"
+#include "server/payload.h"
+#include "store/access.h"
+
+static void cmd_dump(struct call *call)
+{
+    const struct entry *entry = txn_read(call->txn, call->argv[1]);
+    if (entry == NULL) {
+        resp_null(call->out);
+        return;
+    }
+    struct payload *payload = payload_new(&entry->object);
+    if (payload == NULL) {
+        fail(call, ERR_PAYLOAD_MEMORY);
+        return;
+    }
+    reply_bytes(call, payload_bytes(payload));
+    payload_free(payload);
+}
+
+struct restore {
+    int64_t ttl, idle, frequency; /* the latter two: -1 is not said */
+    bool replace, is_instant;
+};
+
+/* Of IDLETIME and FREQ only one may be said, and the value has to follow. */
+static bool restore_option(struct call *call, int *i, struct restore *how)
+{
+    bool has_value = *i + 1 < call->argc;
+    if (arg_is(call, *i, "REPLACE")) {
+        how->replace = true;
+    } else if (arg_is(call, *i, "ABSTTL")) {
+        how->is_instant = true;
+    } else if (arg_is(call, *i, "IDLETIME") && has_value && how->frequency == -1) {
+        if (!arg_int64(call, ++*i, &how->idle)) return false;
+        if (how->idle < 0) fail(call, ERR_RESTORE_IDLE);
+        return how->idle >= 0;
+    } else if (arg_is(call, *i, "FREQ") && has_value && how->idle == -1) {
+        if (!arg_int64(call, ++*i, &how->frequency)) return false;
+        bool in_range = how->frequency >= 0 && how->frequency <= 255;
+        if (!in_range) fail(call, ERR_RESTORE_FREQ);
+        return in_range;
+    } else {
+        fail(call, ERR_SYNTAX);
+        return false;
+    }
+    return true;
+}
+
+static bool restore_options(struct call *call, struct restore *how)
+{
+    *how = (struct restore){ .idle = -1, .frequency = -1 };
+    for (int i = 4; i < call->argc; i++)
+        if (!restore_option(call, &i, how)) return false;
+    if (!how->replace && txn_find(call->txn, call->argv[1]) != NULL) {
+        fail(call, ERR_BUSYKEY);
+        return false;
+    }
+    if (!arg_int64(call, 2, &how->ttl)) return false;
+    if (how->ttl < 0) fail(call, ERR_RESTORE_TTL);
+    return how->ttl >= 0;
+}
+
+/* DIFFERS: Redis lets a TTL beyond all times overflow, and the key is gone. (doc/differs.md) */
+static bool restore_deadline(struct call *call, const struct restore *how, msec *at)
+{
+    *at = NEVER;
+    if (how->ttl == 0) return true;
+    *at = how->ttl;
+    if (how->is_instant ? how->ttl <= INSTANT_MAX : instant_after(call->txn->now, how->ttl, at))
+        return true;
+    fail_named(call, ERR_BAD_EXPIRE);
+    return false;
+}
+
+static bool read_payload(struct call *call, struct object *object)
+{
+    enum payload_status status = payload_read(call->argv[3], object);
+    if (status == PAYLOAD_FOREIGN) fail(call, ERR_PAYLOAD_FOREIGN);
+    if (status == PAYLOAD_DAMAGED) fail(call, ERR_PAYLOAD_DAMAGED);
+    return status == PAYLOAD_WHOLE;
+}
+
+/* What would be dead at once is not made; what it was to replace goes all the same. In a replay
+ * nothing is dead yet. */
+static void put_restored(struct call *call, const struct restore *how, struct object object,
+                         msec at)
+{
+    struct txn *txn = call->txn;
+    if (at <= txn->now && txn->origin != FROM_REPLAY) {
+        struct entry *old = txn_find(txn, call->argv[1]);
+        object_free(&object);
+        if (old != NULL) txn_key_drop(txn, old, EVENT_DEL);
+        return;
+    }
+    struct entry *entry = txn_key_restore(txn, call->argv[1], object, at);
+    access_set(txn->store, entry, txn->now, how->idle, (int)how->frequency);
+}
+
+static void cmd_restore(struct call *call)
+{
+    struct restore how;
+    struct object object;
+    msec at;
+    if (!restore_options(call, &how) || !read_payload(call, &object)) return;
+    if (!restore_deadline(call, &how, &at)) {
+        object_free(&object);
+        return;
+    }
+    put_restored(call, &how, object, at);
+    reply_ok(call);
+}
+
+static const struct command rows[] = {
+    { .name = "DUMP",
+      .run = cmd_dump,
+      .arity = 2,
+      .flags = READONLY,
+      .acl = ACL_KEYSPACE,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_RO | KEY_ACCESS,
+      .tips = "nondeterministic_output",
+      .group = "generic",
+      .since = "2.6.0",
+      .complexity = "O(N) where N is the size of the value.",
+      .syntax = "key",
+      .summary = "Gives a key's value as bytes that RESTORE takes, its members' deadlines "
+                 "included." },
+    { .name = "RESTORE",
+      .run = cmd_restore,
+      .arity = -4,
+      .flags = WRITE | GROWS,
+      .acl = ACL_KEYSPACE | ACL_DANGEROUS,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_OW | KEY_UPDATE,
+      .group = "generic",
+      .since = "2.6.0",
+      .complexity = "O(N) where N is the size of the value; of a sorted set O(N*log(N)).",
+      .syntax = "key ttl serialized-value [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency]",
+      .summary = "Makes a key of what DUMP gave, here or on a Redis server." },
+};
+
+const struct command_group dump_commands = COMMAND_GROUP(rows);

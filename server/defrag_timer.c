@@ -1,0 +1,113 @@
+/* defrag_timer: see defrag_timer.h. */
+#include "server/defrag_timer.h"
+
+#include "server/persist/persist.h"
+#include "store/defrag.h"
+#include "store/mem.h"
+#include "store/reclaim.h"
+
+enum {
+    SLICE_USEC = 200,
+    BATCH = 128,           /* blocks between two looks at the clock: some 20 us */
+    BUSY_REST = 19,        /* of a slice's time it rests so many, */
+    IDLE_REST = 4,         /* or so many when no client has asked for anything since the last one */
+    WAIT_USEC = 20 * 1000, /* until it looks again whether the others have done their work */
+};
+
+struct defrag_timer {
+    struct defrag defrag;
+    const struct clock *clock;
+    const struct dispatch *dispatch;
+    struct loop_timer *rest;
+    uint64_t commands; /* when the last slice ended */
+    bool due;
+};
+
+static void on_rested(void *ctx)
+{
+    struct defrag_timer *timer = ctx;
+    timer->due = true;
+}
+
+struct defrag_timer *defrag_timer_new(struct loop *loop, const struct clock *clock,
+                                      const struct dispatch *dispatch)
+{
+    struct defrag_timer *timer = mem_zalloc(sizeof(*timer));
+    defrag_init(&timer->defrag, dispatch->store);
+    timer->clock = clock;
+    timer->dispatch = dispatch;
+    timer->rest = loop_timer_new(loop, on_rested, timer);
+    return timer;
+}
+
+void defrag_timer_free(struct defrag_timer *timer)
+{
+    if (timer == NULL) return;
+    defrag_drop(&timer->defrag);
+    loop_timer_free(timer->rest);
+    mem_free(timer);
+}
+
+const struct defrag *defrag_timer_state(const struct defrag_timer *timer)
+{
+    return &timer->defrag;
+}
+
+static void rest(struct defrag_timer *timer, int64_t usec)
+{
+    timer->due = false;
+    loop_timer_set(timer->rest, usec);
+}
+
+void defrag_timer_second(struct defrag_timer *timer)
+{
+    bool wanted = timer->dispatch->conf->activedefrag && !timer->dispatch->loading;
+    if (wanted && !timer->defrag.running && defrag_begin(&timer->defrag)) rest(timer, 0);
+}
+
+/* What is copied while a child writes a snapshot is there twice until it ends. */
+static bool child_writes(const struct dispatch *dispatch)
+{
+    if (dispatch->persist == NULL) return false;
+    struct persist_report report = persist_report(dispatch->persist);
+    return report.saving || report.rewriting;
+}
+
+static bool may_run(const struct defrag_timer *timer)
+{
+    const struct dispatch *dispatch = timer->dispatch;
+    return !dispatch->loading && !reclaim_pending(&dispatch->store->reclaim) &&
+           store_next_due(dispatch->store) > clock_now(timer->clock) && !child_writes(dispatch);
+}
+
+/* How long it took; at least one batch. */
+static int64_t slice(struct defrag_timer *timer)
+{
+    int64_t began = clock_mono_usec(), at;
+    do {
+        bool more = defrag_run(&timer->defrag, BATCH);
+        at = clock_mono_usec();
+        if (!more) break;
+    } while (at < began + SLICE_USEC);
+    return at - began;
+}
+
+void defrag_timer_turn(void *ctx)
+{
+    struct defrag_timer *timer = ctx;
+    if (!timer->due) return;
+    timer->due = false;
+    if (!timer->dispatch->conf->activedefrag) {
+        defrag_stop(&timer->defrag);
+        return;
+    }
+    if (!may_run(timer)) {
+        rest(timer, WAIT_USEC);
+        return;
+    }
+    int64_t took = slice(timer);
+    uint64_t commands = timer->dispatch->stats->commands;
+    bool idle = commands == timer->commands;
+    timer->commands = commands;
+    if (timer->defrag.running) rest(timer, took * (idle ? IDLE_REST : BUSY_REST));
+}

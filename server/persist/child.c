@@ -1,0 +1,123 @@
+/* child: see child.h. What it finds out stands in a page that both processes share; that it ended
+ * at all, its exit status says. */
+#include "server/persist/child.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "store/mem.h"
+
+enum { CHILD_NICE = 10 };
+
+struct child {
+    pid_t pid; /* 0: none runs */
+    struct child_outcome *shared;
+};
+
+struct child *child_new(void)
+{
+    void *page = mmap(NULL, sizeof(struct child_outcome), PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED) return NULL;
+    struct child *child = mem_zalloc(sizeof(*child));
+    child->shared = page;
+    return child;
+}
+
+void child_free(struct child *child)
+{
+    if (child == NULL) return;
+    struct child_outcome ignored;
+    child_cancel(child);
+    child_await(child);
+    child_ended(child, &ignored);
+    munmap(child->shared, sizeof(*child->shared));
+    mem_free(child);
+}
+
+bool child_runs(const struct child *child)
+{
+    return child->pid != 0;
+}
+
+void child_cancel(struct child *child)
+{
+    if (child->pid != 0) kill(child->pid, SIGKILL);
+}
+
+/* Leaves its word, and its corpse, to child_ended. */
+void child_await(struct child *child)
+{
+    siginfo_t info;
+    if (child->pid == 0) return;
+    while (waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR)
+        continue;
+}
+
+/* Pages that are no longer the parent's. */
+static uint64_t own_bytes(void)
+{
+    unsigned long kilobytes = 0, sum = 0;
+    char line[256];
+    FILE *file = fopen("/proc/self/smaps_rollup", "r");
+    if (file == NULL) return 0;
+    while (fgets(line, sizeof(line), file) != NULL)
+        if (sscanf(line, "Private_Dirty: %lu kB", &kilobytes) == 1) sum += kilobytes;
+    fclose(file);
+    return sum * 1024;
+}
+
+/* Connections and ports are the parent's, and end with it. */
+static void leave_parent(void)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    prctl(PR_SET_NAME, "expired-save");
+    setpriority(PRIO_PROCESS, 0, CHILD_NICE); /* clients come first */
+    signal(SIGTERM, SIG_DFL);
+    signal(SIGINT, SIG_DFL);
+    signal(SIGCHLD, SIG_DFL);
+    if (syscall(SYS_close_range, 3U, ~0U, 0U) == 0) return;
+    for (int fd = 3, most = (int)sysconf(_SC_OPEN_MAX); fd < most; fd++)
+        close(fd);
+}
+
+int child_begin(struct child *child, const struct store *store, const char *path,
+                const struct snapshot_options *options)
+{
+    *child->shared = (struct child_outcome){ .error = ECHILD };
+    fflush(NULL);
+    pid_t parent = getpid(), pid = fork();
+    if (pid < 0) return errno;
+    if (pid > 0) {
+        child->pid = pid;
+        return 0;
+    }
+    leave_parent();
+    if (getppid() != parent) _exit(EXIT_FAILURE);
+    child->shared->error = base_write(store, path, options, &child->shared->size);
+    child->shared->copied = own_bytes();
+    _exit(EXIT_SUCCESS);
+}
+
+bool child_ended(struct child *child, struct child_outcome *outcome)
+{
+    int status;
+    if (child->pid == 0) return false;
+    pid_t pid = waitpid(child->pid, &status, WNOHANG);
+    if (pid == 0 || (pid < 0 && errno == EINTR)) return false;
+    child->pid = 0;
+    *outcome = *child->shared;
+    if (pid > 0 && (!WIFEXITED(status) || WEXITSTATUS(status) != EXIT_SUCCESS) &&
+        outcome->error == 0)
+        outcome->error = ECHILD;
+    return true;
+}

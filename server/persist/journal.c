@@ -1,0 +1,411 @@
+/* journal: a buffer of units, a file and a thread that syncs it, behind journal.h.
+ * Knows what was written where; refuses to know what it says.
+ *
+ * Invariants: `written` + the bytes of whole units in `waiting` is `position`, but while a base is
+ * needed: then the base, or what waits from `restart_from` on, has the rest. synced <= written.
+ * Bytes at the file's offsets beyond `length` are nobody's, and are there only while `uncut`. */
+#include "server/persist/journal.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "server/persist/crc32c.h"
+#include "server/persist/disk.h"
+#include "server/persist/syncer.h"
+#include "server/persist/unit.h"
+#include "store/ensure.h"
+#include "store/mem.h"
+
+enum {
+    RETRY_USEC = 100 * 1000,
+    SYNC_USEC = 1000 * 1000,
+    PIECES = 256, /* of at most 64 KiB each: one system call for any usual turn */
+    HEADER_LENGTH = sizeof(JOURNAL_HEADER) - 1,
+};
+
+struct journal {
+    struct outbuf waiting;
+    struct outbuf_mark whole; /* behind the last whole unit in `waiting` ... */
+    size_t whole_len;         /* ... and the bytes up to there */
+    uint32_t sum;             /* of the file, with all that waits for it */
+
+    int fd; /* -1: none */
+    uint64_t length;
+    bool uncut;
+    bool retiring; /* the tail before is being synced: nothing is written to this one */
+
+    enum journal_policy policy;
+    enum journal_state state;
+    int error;
+    bool restarting;
+    uint64_t restart_from; /* the base that is being written holds all up to here */
+    uint64_t position, written, synced, asked; /* `asked`: a sync up to here was ordered */
+    int64_t asked_at, tried_at;
+    bool told_late;
+    struct syncer *syncer;
+    struct journal_report counts;
+};
+
+static uint32_t header_sum(void)
+{
+    return crc32c(0, JOURNAL_HEADER, HEADER_LENGTH);
+}
+
+int journal_create(const char *path, int *fd)
+{
+    int made;
+    int error = disk_create(path, &made);
+    if (error != 0) return error;
+    error = disk_write_bytes(made, JOURNAL_HEADER, HEADER_LENGTH, 0);
+    if (error == 0) error = disk_sync(made);
+    if (error == 0) {
+        *fd = made;
+        return 0;
+    }
+    disk_close(made);
+    disk_remove(path);
+    return error;
+}
+
+struct journal *journal_new(enum journal_policy policy)
+{
+    struct syncer *syncer = syncer_new();
+    if (syncer == NULL) return NULL;
+    struct journal *journal = mem_zalloc(sizeof(*journal));
+    journal->syncer = syncer;
+    outbuf_init(&journal->waiting);
+    journal->policy = policy;
+    journal->state = JOURNAL_NEEDS_BASE;
+    journal->fd = -1;
+    journal->asked_at = -SYNC_USEC;
+    return journal;
+}
+
+void journal_free(struct journal *journal)
+{
+    if (journal == NULL) return;
+    syncer_free(journal->syncer);
+    if (journal->fd >= 0) disk_close(journal->fd);
+    outbuf_drop(&journal->waiting);
+    mem_free(journal);
+}
+
+/* Nothing waits any more, whether it was written or is forgotten. */
+static void empty_buffer(struct journal *journal)
+{
+    outbuf_consume(&journal->waiting, journal->whole_len);
+    journal->whole = outbuf_mark(&journal->waiting);
+    journal->whole_len = 0;
+}
+
+static void take_tail(struct journal *journal, int fd, const struct journal_end *end)
+{
+    journal->fd = fd;
+    journal->length = end->length;
+    journal->sum = end->sum;
+    journal->uncut = false;
+}
+
+struct journal_end journal_begun(void)
+{
+    return (struct journal_end){ .length = HEADER_LENGTH, .sum = header_sum() };
+}
+
+int journal_open(struct journal *journal, int fd, const struct journal_end *end)
+{
+    ensure(journal->fd < 0 && journal->whole_len == 0, "fd %d, %zu bytes wait", journal->fd,
+           journal->whole_len);
+    struct journal_end fresh = journal_begun();
+    if (end != NULL) {
+        int error = disk_cut(fd, end->length);
+        if (error != 0) return error;
+    }
+    take_tail(journal, fd, end != NULL ? end : &fresh);
+    journal->state = JOURNAL_WELL;
+    return 0;
+}
+
+/* ---- units ---- */
+
+struct outbuf *journal_buffer(struct journal *journal)
+{
+    return &journal->waiting;
+}
+
+static void put_sum_line(struct journal *journal)
+{
+    char *line = outbuf_reserve(&journal->waiting, UNIT_SUM_LINE);
+    unit_print_sum(line, journal->sum);
+    journal->sum = crc32c(journal->sum, line, UNIT_SUM_LINE);
+    outbuf_commit(&journal->waiting, UNIT_SUM_LINE);
+}
+
+void journal_end_unit(struct journal *journal)
+{
+    struct iovec piece;
+    size_t left = journal->waiting.len - journal->whole_len;
+    if (left == 0) return;
+    for (; left > 0 && outbuf_next(&journal->waiting, &journal->whole, &piece);
+         left -= piece.iov_len)
+        journal->sum = crc32c(journal->sum, piece.iov_base, piece.iov_len);
+    put_sum_line(journal);
+    journal->whole = outbuf_mark(&journal->waiting);
+    journal->position += journal->waiting.len - journal->whole_len;
+    journal->whole_len = journal->waiting.len;
+}
+
+/* ---- writing ---- */
+
+static void need_base(struct journal *journal, int error)
+{
+    journal->state = JOURNAL_NEEDS_BASE;
+    journal->error = error;
+    journal->restarting = false;
+}
+
+/* The file ends with its last whole unit again, so that what comes stands right behind. */
+static int cut_back(struct journal *journal)
+{
+    if (!journal->uncut) return 0;
+    int error = disk_cut(journal->fd, journal->length);
+    if (error == 0) journal->uncut = false;
+    return error;
+}
+
+static int write_pieces(struct journal *journal)
+{
+    struct outbuf_mark from = { 0 };
+    uint64_t at = journal->length;
+    for (;;) {
+        struct iovec pieces[PIECES];
+        int count = 0;
+        while (count < PIECES && outbuf_next(&journal->waiting, &from, &pieces[count]))
+            count++;
+        if (count == 0) return 0;
+        size_t written;
+        int error = disk_write(journal->fd, pieces, count, at, &written);
+        at += written;
+        if (at > journal->length) journal->uncut = true;
+        if (error != 0) return error;
+    }
+}
+
+static int write_all(struct journal *journal)
+{
+    int error = cut_back(journal);
+    if (error == 0) error = write_pieces(journal);
+    if (error == 0) {
+        journal->uncut = false;
+        journal->length += journal->whole_len;
+        journal->written = journal->position;
+        empty_buffer(journal);
+        journal->counts.writes++;
+        return 0;
+    }
+    journal->counts.failed_writes++;
+    cut_back(journal); /* or before the next write */
+    return error;
+}
+
+static int write_waiting(struct journal *journal, int64_t now)
+{
+    if (journal->whole_len == 0) return 0;
+    journal->error = write_all(journal);
+    journal->state = journal->error == 0 ? JOURNAL_WELL : JOURNAL_CANNOT_WRITE;
+    journal->tried_at = now;
+    return journal->error;
+}
+
+static bool may_write(const struct journal *journal, int64_t now)
+{
+    if (journal->retiring || journal->state == JOURNAL_NEEDS_BASE) return false;
+    return journal->state == JOURNAL_WELL || now - journal->tried_at >= RETRY_USEC;
+}
+
+/* ---- syncing ---- */
+
+static void order_sync(struct journal *journal, int64_t now)
+{
+    journal->asked = journal->written;
+    journal->asked_at = now;
+    journal->told_late = false;
+    syncer_ask(journal->syncer, journal->fd, journal->written);
+}
+
+static bool sync_running(const struct journal *journal)
+{
+    return journal->asked > journal->synced;
+}
+
+static bool sync_due(struct journal *journal, int64_t now)
+{
+    if (journal->written == journal->asked || journal->state == JOURNAL_NEEDS_BASE) return false;
+    if (journal->policy == JOURNAL_SYNC_ALWAYS) return true;
+    if (journal->policy == JOURNAL_SYNC_NEVER) return false;
+    if (now - journal->asked_at < SYNC_USEC) return false;
+    if (!sync_running(journal)) return true;
+    if (!journal->told_late) journal->counts.late_syncs++;
+    journal->told_late = true;
+    return false;
+}
+
+static int64_t wait_until(int64_t at, int64_t now)
+{
+    return at > now ? at - now : 0;
+}
+
+/* A report of the thread's begins a turn by itself. */
+static int64_t next_wish(const struct journal *journal, int64_t now)
+{
+    if (journal->state == JOURNAL_NEEDS_BASE || journal->retiring) return -1;
+    if (journal->state == JOURNAL_CANNOT_WRITE)
+        return wait_until(journal->tried_at + RETRY_USEC, now);
+    if (journal->policy == JOURNAL_SYNC_EVERY_SECOND && journal->written > journal->asked &&
+        !sync_running(journal))
+        return wait_until(journal->asked_at + SYNC_USEC, now);
+    return -1;
+}
+
+int64_t journal_flush(struct journal *journal, int64_t now)
+{
+    ensure(journal->waiting.len == journal->whole_len, "%zu of %zu bytes are whole units",
+           journal->whole_len, journal->waiting.len);
+    if (may_write(journal, now)) write_waiting(journal, now);
+    /* The base to come will have it. */
+    if (journal->state == JOURNAL_NEEDS_BASE && !journal->restarting) empty_buffer(journal);
+    if (sync_due(journal, now)) order_sync(journal, now);
+    return next_wish(journal, now);
+}
+
+int journal_sync_fd(const struct journal *journal)
+{
+    return syncer_fd(journal->syncer);
+}
+
+void journal_sync_done(struct journal *journal)
+{
+    struct syncer_report report = syncer_take(journal->syncer);
+    if (report.retired) journal->retiring = false;
+    /* The syncs of a tail that failed once say nothing. */
+    if (journal->state == JOURNAL_NEEDS_BASE) return;
+    if (report.synced > journal->synced) {
+        journal->synced = report.synced;
+        journal->counts.syncs++;
+    }
+    if (report.error == 0) return;
+    journal->counts.failed_syncs++;
+    need_base(journal, report.error);
+}
+
+/* ---- one tail after another ---- */
+
+int journal_rotate(struct journal *journal, int fd)
+{
+    if (journal->retiring) return EBUSY;
+    if (journal->state == JOURNAL_NEEDS_BASE) return journal->error != 0 ? journal->error : EINVAL;
+    int error = write_waiting(journal, journal->tried_at);
+    if (error != 0) return error;
+    bool unsynced = journal->synced < journal->written;
+    enum syncer_last last = unsynced ? SYNCER_SYNC_AND_CLOSE : SYNCER_JUST_CLOSE;
+    if (!syncer_retire(journal->syncer, journal->fd, journal->written, last)) return EBUSY;
+    journal->retiring = unsynced;
+    journal->asked = journal->written;
+    struct journal_end fresh = journal_begun();
+    take_tail(journal, fd, &fresh);
+    return 0;
+}
+
+void journal_restart_begin(struct journal *journal)
+{
+    ensure(journal->state == JOURNAL_NEEDS_BASE, "state %d", journal->state);
+    ensure(journal->waiting.len == journal->whole_len, "%zu of %zu bytes are whole units",
+           journal->whole_len, journal->waiting.len);
+    empty_buffer(journal);
+    journal->restarting = true;
+    journal->restart_from = journal->position;
+    journal->sum = header_sum();
+}
+
+void journal_restart_cancel(struct journal *journal)
+{
+    journal->restarting = false;
+}
+
+int journal_restart_end(struct journal *journal, int fd)
+{
+    ensure(journal->restarting, "state %d", journal->state);
+    if (journal->fd >= 0 && !syncer_retire(journal->syncer, journal->fd, 0, SYNCER_JUST_CLOSE))
+        return EBUSY;
+    struct journal_end fresh = { .length = HEADER_LENGTH, .sum = journal->sum };
+    take_tail(journal, fd, &fresh);
+    journal->written = journal->synced = journal->asked = journal->restart_from;
+    journal->restarting = false;
+    journal->state = JOURNAL_WELL;
+    journal->error = 0;
+    return 0;
+}
+
+void journal_give_up_tail(struct journal *journal)
+{
+    if (journal->state == JOURNAL_CANNOT_WRITE) need_base(journal, journal->error);
+}
+
+int journal_close(struct journal *journal)
+{
+    syncer_stop(journal->syncer);
+    journal_sync_done(journal);
+    int error = journal->error;
+    if (journal->state != JOURNAL_NEEDS_BASE) {
+        error = write_waiting(journal, journal->tried_at);
+        if (error == 0) error = disk_sync(journal->fd);
+    }
+    journal_free(journal);
+    return error;
+}
+
+/* ---- questions ---- */
+
+uint64_t journal_position(const struct journal *journal)
+{
+    return journal->position;
+}
+
+uint64_t journal_written(const struct journal *journal)
+{
+    return journal->written;
+}
+
+uint64_t journal_synced(const struct journal *journal)
+{
+    return journal->synced;
+}
+
+uint64_t journal_safe_position(const struct journal *journal)
+{
+    return journal->policy == JOURNAL_SYNC_ALWAYS ? journal->synced : journal->written;
+}
+
+enum journal_state journal_state(const struct journal *journal)
+{
+    return journal->state;
+}
+
+int journal_error(const struct journal *journal)
+{
+    return journal->error;
+}
+
+void journal_set_policy(struct journal *journal, enum journal_policy policy)
+{
+    journal->policy = policy;
+}
+
+struct journal_report journal_report(const struct journal *journal)
+{
+    struct journal_report report = journal->counts;
+    report.tail_length = journal->length;
+    report.waiting = journal->whole_len;
+    report.unsynced = journal->written - journal->synced;
+    report.sync_running = sync_running(journal) || journal->retiring;
+    return report;
+}

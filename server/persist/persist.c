@@ -1,0 +1,285 @@
+/* persist: every turn: see persist.h. */
+#include "server/persist/persist_state.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "server/log.h"
+#include "store/mem.h"
+
+enum {
+    MSEC_PER_SEC = 1000,
+    REST_SHARE = 9, /* rewriting takes at most a tenth of the time */
+    /* So much may wait for a disk that can't be written to, while nothing but expiry goes on. Then
+     * it's a base that the journal waits for, and nothing in memory. */
+    WAITING_MAX = 32 << 20,
+};
+
+/* ---- the beginning and the end --------------------------------------------------------------- */
+
+static void on_child(void *ctx)
+{
+    persist_end_tasks(ctx);
+}
+
+static void on_again(void *ctx)
+{
+    (void)ctx; /* the turn by itself is all that is wanted */
+}
+
+struct persist *persist_new(const struct persist_wiring *wiring)
+{
+    struct child *child = child_new();
+    if (child == NULL) return NULL;
+    struct persist *persist = mem_zalloc(sizeof(*persist));
+    persist->w = *wiring;
+    persist->child = child;
+    persist->pending_tail = -1;
+    persist->safe_at_end = UINT64_MAX;
+    persist->again = loop_timer_new(wiring->loop, on_again, persist);
+    loop_on_signal(wiring->loop, SIGCHLD, on_child, persist);
+    manifest_init(&persist->manifest, wiring->conf->appenddirname, wiring->conf->appendfilename);
+    persist->report.last_save_sec = clock_now(wiring->clock) / MSEC_PER_SEC;
+    persist->report.save_sec = persist->report.rewrite_sec = -1;
+    return persist;
+}
+
+void persist_free(struct persist *persist)
+{
+    if (persist == NULL) return;
+    if (persist->journal != NULL) persist_close_journal(persist);
+    persist_drop_rewrite(persist);
+    child_free(persist->child);
+    loop_timer_free(persist->again);
+    manifest_drop(&persist->manifest);
+    mem_free(persist);
+}
+
+/* ---- the journal ----------------------------------------------------------------------------- */
+
+static enum journal_policy policy_of(const struct conf *conf)
+{
+    switch ((enum conf_fsync)conf->appendfsync) {
+    case CONF_FSYNC_NO: return JOURNAL_SYNC_NEVER;
+    case CONF_FSYNC_ALWAYS: return JOURNAL_SYNC_ALWAYS;
+    default: return JOURNAL_SYNC_EVERY_SECOND;
+    }
+}
+
+static void on_synced(void *ctx, unsigned what)
+{
+    (void)what;
+    const struct persist *persist = ctx;
+    journal_sync_done(persist->journal);
+}
+
+int persist_new_journal(struct persist *persist)
+{
+    persist->journal = journal_new(policy_of(persist->w.conf));
+    if (persist->journal == NULL) return errno;
+    effect_writer_init(&persist->writer, journal_buffer(persist->journal));
+    persist->synced =
+        loop_io_new(persist->w.loop, journal_sync_fd(persist->journal), on_synced, persist);
+    loop_io_want(persist->synced, LOOP_READ);
+    return 0;
+}
+
+int persist_close_journal(struct persist *persist)
+{
+    loop_io_free(persist->synced);
+    persist_drop_rewrite(persist);
+    uint64_t safe = persist_safe_position(persist);
+    persist->before += journal_position(persist->journal);
+    int error = journal_close(persist->journal);
+    persist->safe_at_end = error != 0 ? safe : UINT64_MAX;
+    persist->journal = NULL;
+    persist->synced = NULL;
+    persist->listens = persist->opened = false;
+    return error;
+}
+
+bool persist_listens(const struct persist *persist)
+{
+    return persist->listens;
+}
+
+void persist_effect(struct persist *persist, const struct effect *effect)
+{
+    effect_writer_put(&persist->writer, effect);
+}
+
+void persist_commit(struct persist *persist)
+{
+    effect_writer_end(&persist->writer);
+    journal_end_unit(persist->journal);
+}
+
+uint64_t persist_position(const struct persist *persist)
+{
+    return persist->listens ? persist->before + journal_position(persist->journal) : 0;
+}
+
+/* While the first base is being written, nothing was promised yet. */
+uint64_t persist_safe_position(const struct persist *persist)
+{
+    if (persist == NULL) return UINT64_MAX;
+    if (!persist->listens || !persist->opened) return persist->safe_at_end;
+    return persist->before + journal_safe_position(persist->journal);
+}
+
+const char *persist_refusal(const struct persist *persist)
+{
+    if (persist->report.write_error != NULL) return persist->report.write_error;
+    const struct conf *conf = persist->w.conf;
+    if (persist->report.save_failed && conf->stop_writes_on_bgsave_error && conf->save[0] != '\0')
+        return "The last snapshot could not be written: nothing is changed until one is "
+               "(stop-writes-on-bgsave-error). The log says why.";
+    return NULL;
+}
+
+/* ---- turns ----------------------------------------------------------------------------------- */
+
+/* What is wrong, as clients are told; the log is told of beginning and end. */
+static void note_health(struct persist *persist)
+{
+    static char text[160];
+    bool ill = persist->opened && journal_state(persist->journal) != JOURNAL_WELL;
+    bool was_ill = persist->report.write_error != NULL;
+    if (ill == was_ill) return;
+    persist->report.write_error = ill ? text : NULL;
+    if (!ill) {
+        log_line(LOG_NOTICE, "The journal is written again: data may be changed");
+        return;
+    }
+    const char *what = strerror(journal_error(persist->journal));
+    snprintf(text, sizeof(text), "Errors writing to the AOF file: %s", what);
+    log_line(LOG_WARNING, "The journal can't be written: %s. Until it can, nothing is changed",
+             what);
+}
+
+static void note_load(struct persist *persist)
+{
+    struct journal_report report = journal_report(persist->journal);
+    persist->report.journal_bytes =
+        persist->tails_bytes + report.tail_length + persist->report.base_bytes;
+    persist->report.journal_waiting = report.waiting;
+    persist->report.late_syncs = report.late_syncs;
+    persist->report.sync_running = report.sync_running;
+}
+
+void persist_turn(void *ctx)
+{
+    struct persist *persist = ctx;
+    if (persist->report.loading) return;
+    if (persist->listens) {
+        int64_t again = journal_flush(persist->journal, clock_mono_usec());
+        if (again >= 0) loop_timer_set(persist->again, again);
+        note_health(persist);
+        if (journal_report(persist->journal).waiting > WAITING_MAX)
+            journal_give_up_tail(persist->journal);
+    }
+    persist_begin_tasks(persist);
+}
+
+/* However fast it grows, a tenth of the time is enough for rewriting. */
+static bool rests(const struct persist *persist)
+{
+    return clock_mono_usec() - persist->rewritten_usec < REST_SHARE * persist->rewrite_took_usec;
+}
+
+static bool grew_enough(const struct persist *persist)
+{
+    const struct conf *conf = persist->w.conf;
+    uint64_t base = persist->report.base_bytes > 0 ? persist->report.base_bytes : 1;
+    uint64_t now = persist->report.journal_bytes;
+    if (conf->rewrite_percentage == 0 || now < (uint64_t)conf->rewrite_min_size) return false;
+    return now > base && (now - base) * 100 / base >= (uint64_t)conf->rewrite_percentage;
+}
+
+/* Has any pair of `save` been reached? */
+static bool save_is_due(const struct persist *persist)
+{
+    uint64_t changes = persist->w.store->changes - persist->changes_saved;
+    int64_t age = clock_now(persist->w.clock) / MSEC_PER_SEC - persist->report.last_save_sec;
+    const char *at = persist->w.conf->save;
+    int64_t seconds;
+    uint64_t least;
+    int used;
+    while (sscanf(at, "%" SCNd64 " %" SCNu64 "%n", &seconds, &least, &used) == 2) {
+        if (changes >= least && changes > 0 && age >= seconds) return true;
+        at += used;
+    }
+    return false;
+}
+
+void persist_second(struct persist *persist)
+{
+    if (persist->report.loading) return;
+    if (persist->listens) note_load(persist);
+    if (clock_mono_usec() < persist->retry_usec) return;
+    if (save_is_due(persist)) persist->save_scheduled = true;
+    if (persist->listens && persist->task == TASK_NONE && grew_enough(persist) && !rests(persist))
+        persist->rewrite_scheduled = true;
+}
+
+/* Those of an earlier journal: what comes must not stand among them by the same names. */
+static bool knows_files(struct persist *persist)
+{
+    char why[MANIFEST_WHY_MAX];
+    if (persist->manifest.count > 0) return true;
+    if (manifest_load(&persist->manifest, why) != MANIFEST_BAD) return true;
+    log_line(LOG_WARNING, "No journal is begun in %s: %s", persist->manifest.dir, why);
+    return false;
+}
+
+void persist_configure(struct persist *persist)
+{
+    const struct conf *conf = persist->w.conf;
+    if (persist->report.loading) return;
+    if (persist->journal != NULL) journal_set_policy(persist->journal, policy_of(conf));
+    if (conf->appendonly == persist->listens) return;
+    if (!conf->appendonly) {
+        int error = persist_close_journal(persist);
+        if (error != 0) log_line(LOG_WARNING, "Closing the journal: %s", strerror(error));
+        persist->report.write_error = NULL;
+        persist->safe_at_end = UINT64_MAX; /* whoever turns it off waits for it no longer */
+        return;
+    }
+    if (!knows_files(persist)) return;
+    int error = persist_new_journal(persist);
+    if (error != 0) {
+        log_line(LOG_WARNING, "No journal: %s", strerror(error));
+        return;
+    }
+    persist->listens = true;
+    persist->rewrite_scheduled = true;
+    log_line(LOG_NOTICE, "The journal begins with a base of what is there");
+}
+
+bool persist_stop(struct persist *persist, char *why, size_t size)
+{
+    int error = 0;
+    if (persist->report.loading) return true;
+    if (persist->journal != NULL) error = persist_close_journal(persist);
+    if (error != 0) snprintf(why, size, "the journal could not be finished: %s", strerror(error));
+    return error == 0;
+}
+
+struct persist_report persist_report(const struct persist *persist)
+{
+    struct persist_report report = persist->report;
+    int64_t now = clock_mono_usec();
+    int64_t task_sec = (now - persist->task_began_usec) / 1000000;
+    report.journal = persist->listens;
+    report.saving = persist->task == TASK_SAVE;
+    report.rewriting = persist->task == TASK_REWRITE;
+    report.rewrite_scheduled = persist->rewrite_scheduled;
+    report.current_save_sec = report.saving ? task_sec : -1;
+    report.current_rewrite_sec = report.rewriting ? task_sec : -1;
+    report.changes_since_save = persist->w.store->changes - persist->changes_saved;
+    return report;
+}

@@ -1,0 +1,397 @@
+/* persist_start: which files are the data, and loading them. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "server/log.h"
+#include "server/persist/import.h"
+#include "server/persist/persist_state.h"
+#include "server/persist/unit.h"
+#include "store/mem.h"
+#include "store/txn.h"
+
+/* What one file is found to be, by its first bytes. */
+enum file_kind { FILE_MISSING, FILE_EMPTY, FILE_BASE, FILE_JOURNAL, FILE_REDIS, FILE_UNKNOWN };
+
+struct loading {
+    struct persist *persist;
+    char *why;
+    size_t size;
+    uint64_t before;        /* bytes of the files that are done */
+    bool foreign;           /* a file that nobody can go on from: Redis' */
+    bool mends;             /* what is torn is cut off on the disk as well */
+    struct journal_end end; /* of the last tail */
+    int64_t began_usec;
+};
+
+__attribute__((format(printf, 2, 3))) static bool failed(struct loading *loading,
+                                                         const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(loading->why, loading->size, format, args);
+    va_end(args);
+    return false;
+}
+
+static enum file_kind kind_of(const char *path)
+{
+    char head[32];
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return errno == ENOENT ? FILE_MISSING : FILE_UNKNOWN;
+    ssize_t got = read(fd, head, sizeof(head));
+    close(fd);
+    size_t len = got > 0 ? (size_t)got : 0;
+    if (len == 0) return got == 0 ? FILE_EMPTY : FILE_UNKNOWN;
+    size_t magic = strlen(SNAPSHOT_MAGIC), line = strlen(UNIT_FIRST_LINE);
+    if (len >= magic && memcmp(head, SNAPSHOT_MAGIC, magic) == 0) return FILE_BASE;
+    /* Also one whose first line is cut short. */
+    if (memcmp(head, UNIT_FIRST_LINE, len < line ? len : line) == 0) return FILE_JOURNAL;
+    return import_knows(head, len) ? FILE_REDIS : FILE_UNKNOWN;
+}
+
+static void tell(void *ctx, uint64_t done)
+{
+    struct loading *loading = ctx;
+    struct persist *persist = loading->persist;
+    persist->report.load_done = loading->before + done;
+    /* A reload is amid a turn, and a command: nobody else has one. */
+    if (persist->report.loading) persist->w.progress(persist->w.ctx);
+}
+
+static struct replay_progress progress_of(struct loading *loading)
+{
+    return (struct replay_progress){ tell, loading };
+}
+
+/* ---- a file ---------------------------------------------------------------------------------- */
+
+static bool load_base(struct loading *loading, const char *path)
+{
+    const struct persist *persist = loading->persist;
+    struct base_load load = { .progress = progress_of(loading) };
+    bool good = base_load(persist->w.store, path, clock_now(persist->w.clock), &load);
+    return good || failed(loading, "%s is damaged, %s", path, load.why);
+}
+
+/* What comes later may go to another file: there would be a hole. */
+static bool mend_tail(struct loading *loading, const char *path, uint64_t length)
+{
+    int fd = -1, error;
+    if (length == 0) {
+        error = journal_create(path, &fd);
+        loading->end = journal_begun();
+    } else {
+        error = disk_open(path, &fd);
+        if (error == 0) error = disk_cut(fd, length);
+        if (error == 0) error = disk_sync(fd);
+    }
+    if (fd >= 0) disk_close(fd);
+    if (error != 0) return failed(loading, "%s can't be cut: %s", path, strerror(error));
+    return true;
+}
+
+static bool judge_tail(struct loading *loading, const char *path, bool is_last,
+                       const struct replay_file *file)
+{
+    switch (file->end) {
+    case REPLAY_WHOLE: return true;
+    case REPLAY_UNREADABLE: return failed(loading, "%s can't be read: %s", path, file->reason);
+    case REPLAY_DAMAGED:
+        return failed(loading, "%s is damaged at byte %" PRIu64 ": %s. `expired-check` says more",
+                      path, file->bad, file->reason);
+    case REPLAY_TORN: break;
+    }
+    if (!is_last)
+        return failed(loading,
+                      "%s ends at byte %" PRIu64 " in the middle of a unit, and goes on in "
+                      "another file: it is damaged",
+                      path, file->good);
+    if (!loading->persist->w.conf->aof_load_truncated)
+        return failed(loading, "%s was torn at byte %" PRIu64 " (%s), and aof-load-truncated is no",
+                      path, file->good, file->reason);
+    log_line(LOG_WARNING,
+             "%s was torn at byte %" PRIu64 " (%s): the last %" PRIu64 " bytes are cut off", path,
+             file->good, file->reason, file->size - file->good);
+    return !loading->mends || mend_tail(loading, path, file->good);
+}
+
+static bool load_tail(struct loading *loading, const char *path, bool is_last)
+{
+    const struct persist *persist = loading->persist;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return failed(loading, "%s can't be opened: %s", path, strerror(errno));
+    struct replay_progress progress = progress_of(loading);
+    struct replay_file file;
+    struct replay *replay = mem_alloc(sizeof(*replay));
+    replay_init(replay, persist->w.store, clock_now(persist->w.clock));
+    replay_units(replay, fd, &progress, &file);
+    replay_drop(replay);
+    mem_free(replay);
+    close(fd);
+    loading->end = (struct journal_end){ file.good, file.sum };
+    return judge_tail(loading, path, is_last, &file);
+}
+
+static void tell_kinds(const struct import *import)
+{
+    const char *what = import->skip_unsupported ? "passed over" : "met";
+    for (unsigned i = 0; i < import->kind_count; i++)
+        log_line(LOG_WARNING, "Import: %" PRIu64 " of the kind %s %s, '%s' for one",
+                 import->kinds[i].keys, import->kinds[i].name, what, import->kinds[i].first_key);
+    if (import->functions > 0)
+        log_line(LOG_WARNING, "Import: %" PRIu64 " libraries of functions passed over",
+                 import->functions);
+}
+
+/* Redis goes on where the last of its files is torn, and nowhere else. */
+static bool judge_import(struct loading *loading, const char *path, bool is_last,
+                         const struct import *import)
+{
+    if (!import->torn) return true;
+    if (!is_last)
+        return failed(loading,
+                      "%s ends at byte %" PRIu64 " in the middle of a command, and goes on in "
+                      "another file: it is damaged",
+                      path, import->good);
+    if (!loading->persist->w.conf->aof_load_truncated)
+        return failed(loading, "%s was torn at byte %" PRIu64 ", and aof-load-truncated is no",
+                      path, import->good);
+    log_line(LOG_WARNING, "%s was torn at byte %" PRIu64 ": its last %" PRIu64 " bytes are left",
+             path, import->good, import->torn_size);
+    return true;
+}
+
+static bool load_foreign(struct loading *loading, const char *path, bool is_last)
+{
+    const struct persist *persist = loading->persist;
+    struct import *import = mem_zalloc(sizeof(*import));
+    *import = (struct import){ .store = persist->w.store,
+                               .now = clock_now(persist->w.clock),
+                               .skip_unsupported = persist->w.conf->import_skip_unsupported,
+                               .progress = progress_of(loading),
+                               .command = persist->w.command,
+                               .ctx = persist->w.ctx };
+    bool good = import_file(import, path);
+    tell_kinds(import);
+    if (!good)
+        failed(loading, "%s can't be imported: %s", path, import->why);
+    else
+        good = judge_import(loading, path, is_last, import);
+    if (good)
+        log_line(LOG_NOTICE, "Imported %s: %" PRIu64 " keys, %" PRIu64 " commands", path,
+                 import->keys, import->commands);
+    loading->foreign = true;
+    mem_free(import);
+    return good;
+}
+
+/* Of Redis' an AOF without commands; of ours a tail whose first line never reached the disk. */
+static bool load_empty(struct loading *loading, const char *path, bool is_last)
+{
+    return loading->foreign || load_tail(loading, path, is_last);
+}
+
+static bool load_file(struct loading *loading, const char *path, bool is_last)
+{
+    struct stat stat_of;
+    bool good;
+    loading->end = (struct journal_end){ 0, 0 };
+    switch (kind_of(path)) {
+    case FILE_BASE: good = load_base(loading, path); break;
+    case FILE_EMPTY: good = load_empty(loading, path, is_last); break;
+    case FILE_JOURNAL: good = load_tail(loading, path, is_last); break;
+    case FILE_REDIS: good = load_foreign(loading, path, is_last); break;
+    case FILE_MISSING: good = failed(loading, "%s is missing", path); break;
+    default: good = failed(loading, "%s is neither ours nor Redis'", path); break;
+    }
+    if (stat(path, &stat_of) == 0) loading->before += (uint64_t)stat_of.st_size;
+    return good;
+}
+
+/* ---- the set of files ------------------------------------------------------------------------ */
+
+static void count_total(const struct manifest *manifest, struct persist_report *report)
+{
+    char path[DISK_PATH_MAX];
+    struct stat stat_of;
+    for (size_t i = 0; i < manifest->count; i++)
+        if (manifest->files[i].type != MANIFEST_HISTORY &&
+            manifest_file_path(manifest, &manifest->files[i], path) == 0 &&
+            stat(path, &stat_of) == 0)
+            report->load_total += (uint64_t)stat_of.st_size;
+}
+
+/* A crash between the naming of a new tail and its first unit may tear the one before it. */
+static size_t last_with_units(const struct manifest *manifest)
+{
+    char path[DISK_PATH_MAX];
+    struct stat stat_of;
+    size_t last = manifest->count;
+    for (size_t i = 0; i < manifest->count; i++) {
+        if (manifest->files[i].type != MANIFEST_TAIL) continue;
+        bool has_units = manifest_file_path(manifest, &manifest->files[i], path) == 0 &&
+                         stat(path, &stat_of) == 0 &&
+                         stat_of.st_size > (off_t)(sizeof(JOURNAL_HEADER) - 1);
+        if (has_units || last == manifest->count) last = i;
+    }
+    return last;
+}
+
+static bool load_manifest(struct loading *loading)
+{
+    struct persist *persist = loading->persist;
+    const struct manifest *manifest = &persist->manifest;
+    char path[DISK_PATH_MAX];
+    count_total(manifest, &persist->report);
+    size_t last = last_with_units(manifest);
+    for (size_t i = 0; i < manifest->count; i++) {
+        if (manifest->files[i].type == MANIFEST_HISTORY) continue;
+        int error = manifest_file_path(manifest, &manifest->files[i], path);
+        if (error != 0) return failed(loading, "%s: %s", manifest->files[i].name, strerror(error));
+        /* A base of ours always has a head; a plain one of Redis' may have nothing at all. */
+        if (manifest->files[i].type == MANIFEST_BASE && kind_of(path) == FILE_EMPTY) {
+            if (manifest_is_ours(&manifest->files[i]))
+                return failed(loading, "%s is damaged at byte 0: it is empty", path);
+            loading->foreign = true;
+        }
+        if (!load_file(loading, path, i >= last)) return false;
+        if (manifest->files[i].type == MANIFEST_BASE)
+            persist->report.base_bytes = loading->before;
+        else if (i + 1 < manifest->count)
+            persist->tails_bytes = loading->before - persist->report.base_bytes;
+    }
+    return true;
+}
+
+/* A file that stands alone, where there is no journal to begin with: a snapshot, or an import. */
+static bool load_alone(struct loading *loading, bool *found)
+{
+    const struct conf *conf = loading->persist->w.conf;
+    struct stat stat_of;
+    *found = true;
+    const char *path = conf->dbfilename;
+    if (stat(path, &stat_of) != 0)
+        path = conf->import;
+    else if (conf->import[0] != '\0')
+        log_line(LOG_NOTICE, "There are data already: %s is not imported", conf->import);
+    *found = path[0] != '\0';
+    if (!*found) return true;
+    if (stat(path, &stat_of) == 0) loading->persist->report.load_total = (uint64_t)stat_of.st_size;
+    return load_file(loading, path, true);
+}
+
+/* Goes on at the end of the last tail; where there is none to go on from, with a base of its own.
+ */
+static bool open_journal(struct loading *loading, bool go_on)
+{
+    struct persist *persist = loading->persist;
+    char path[DISK_PATH_MAX];
+    int fd = -1, error = persist_new_journal(persist);
+    if (error == 0 && go_on && !loading->foreign) {
+        const struct manifest_file *tail = &persist->manifest.files[persist->manifest.count - 1];
+        error = manifest_file_path(&persist->manifest, tail, path);
+        if (error == 0) error = disk_open(path, &fd);
+        if (error == 0) error = journal_open(persist->journal, fd, &loading->end);
+    } else if (error == 0) {
+        error = persist_begin_journal(persist);
+    }
+    if (error != 0)
+        return failed(loading, "the journal in %s can't be opened: %s", persist->manifest.dir,
+                      strerror(error));
+    persist->listens = persist->opened = true;
+    error = manifest_sweep(&persist->manifest);
+    if (error != 0) log_line(LOG_WARNING, "Files of the old journal: %s", strerror(error));
+    return true;
+}
+
+/* What a crash left of a snapshot. */
+static void sweep_snapshot(const struct conf *conf)
+{
+    char path[DISK_PATH_MAX];
+    int error = snapshot_temporary(conf->dbfilename, path);
+    if (error == 0) error = disk_remove(path);
+    if (error != 0) log_line(LOG_WARNING, "%s: %s", path, strerror(error));
+}
+
+static bool load_all(struct loading *loading)
+{
+    struct persist *persist = loading->persist;
+    bool found = false, go_on = false;
+    if (!persist->w.conf->appendonly) return load_alone(loading, &found);
+    char why[MANIFEST_WHY_MAX];
+    switch (manifest_load(&persist->manifest, why)) {
+    case MANIFEST_BAD: return failed(loading, "%s", why);
+    case MANIFEST_LOADED:
+        go_on = manifest_last_tail(&persist->manifest) != 0;
+        if (persist->w.conf->import[0] != '\0')
+            log_line(LOG_NOTICE, "There are data already: %s is not imported",
+                     persist->w.conf->import);
+        if (!load_manifest(loading)) return false;
+        break;
+    case MANIFEST_NONE:
+        if (!load_alone(loading, &found)) return false;
+        break;
+    }
+    return open_journal(loading, go_on);
+}
+
+static void tell_loaded(const struct loading *loading)
+{
+    struct persist *persist = loading->persist;
+    uint64_t keys = 0;
+    for (unsigned db = 0; db < persist->w.store->database_count; db++)
+        keys += dict_count(&persist->w.store->databases[db].dict);
+    persist->report.keys_loaded = keys;
+    persist->changes_saved = persist->w.store->changes;
+    if (persist->report.load_total == 0) return;
+    log_line(LOG_NOTICE, "Loaded %" PRIu64 " keys from %" PRIu64 " bytes in %.3f s", keys,
+             loading->before, (double)(clock_mono_usec() - loading->began_usec) / 1e6);
+}
+
+bool persist_start(struct persist *persist, char *why, size_t size)
+{
+    struct loading loading = {
+        .persist = persist, .why = why, .size = size, .began_usec = clock_mono_usec(), .mends = true
+    };
+    persist->report.loading = true;
+    persist->report.load_began_sec = clock_now(persist->w.clock) / 1000;
+    bool good = load_all(&loading);
+    persist->report.loading = false;
+    if (!good) return false;
+    tell_loaded(&loading);
+    sweep_snapshot(persist->w.conf);
+    return true;
+}
+
+static void empty(struct store *store, msec now)
+{
+    struct txn txn;
+    txn_begin(&txn, store, now, FROM_REPLAY);
+    for (unsigned db = 0; db < store->database_count; db++)
+        txn_flush(&txn, db);
+    txn_commit(&txn);
+    policies_drop(&store->policies);
+}
+
+/* Written first, then everything goes and comes again. */
+bool persist_reload(struct persist *persist, bool as_is, char *why, size_t size)
+{
+    struct loading loading = {
+        .persist = persist, .why = why, .size = size, .began_usec = clock_mono_usec()
+    };
+    if (as_is && !persist->listens) return failed(&loading, "there is no journal");
+    if (as_is) journal_flush(persist->journal, clock_mono_usec());
+    if (as_is && (journal_state(persist->journal) != JOURNAL_WELL ||
+                  journal_report(persist->journal).waiting > 0))
+        return failed(&loading, "the journal is not written to its end");
+    if (!as_is && persist_save(persist) != PERSIST_DONE)
+        return failed(&loading, "the snapshot could not be written");
+    empty(persist->w.store, clock_now(persist->w.clock));
+    return as_is ? load_manifest(&loading) : load_file(&loading, persist->w.conf->dbfilename, true);
+}

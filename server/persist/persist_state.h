@@ -1,0 +1,62 @@
+/* persist_state: what persist.c (every turn), persist_write.c (bases and snapshots) and
+ * persist_start.c (loading) share. Nobody else includes it. */
+#ifndef SERVER_PERSIST_PERSIST_STATE_H
+#define SERVER_PERSIST_PERSIST_STATE_H
+
+#include "server/persist/child.h"
+#include "server/persist/journal.h"
+#include "server/persist/manifest.h"
+#include "server/persist/persist.h"
+
+enum persist_task { TASK_NONE, TASK_SAVE, TASK_REWRITE };
+
+struct persist {
+    struct persist_wiring w;
+    struct journal *journal;
+    struct manifest manifest;
+    struct effect_writer writer;
+    struct loop_io *synced;
+    struct loop_timer *again;
+    bool listens; /* effects go to the journal */
+    bool opened;  /* the journal has had a file since appendonly was turned on */
+
+    uint64_t before;      /* positions of the journals before this one */
+    uint64_t safe_at_end; /* without a journal; less than all only if its end went wrong */
+
+    struct child *child;
+    enum persist_task task;
+    int64_t task_began_usec;
+    bool task_void;  /* nobody wants what it makes any more */
+    bool restarts;   /* the rewrite's base is one that the journal needs, and goes on behind */
+    bool base_named; /* ... and the manifest names it; the journal does not have its tail yet */
+    struct base_size base_size;
+    uint64_t base_seq, tail_seq; /* of a rewrite under way */
+    int pending_tail;            /* made, and nothing is written to it yet; -1: none */
+    uint64_t changes_at_task;
+    bool save_scheduled, rewrite_scheduled;
+    int64_t rewritten_usec, rewrite_took_usec; /* the last one's end, and its time */
+    int64_t retry_usec; /* not before this is a failed task tried again by itself */
+    int64_t retry_delay;
+
+    uint64_t changes_saved; /* store->changes as of the last snapshot */
+    uint64_t tails_bytes;   /* of the tails before the current one */
+    struct persist_report report;
+};
+
+/* persist.c: a journal without a file; and its end, after all is written and synced. 0 or an errno.
+ */
+int persist_new_journal(struct persist *persist);
+int persist_close_journal(struct persist *persist);
+
+/* persist_write.c */
+struct snapshot_options persist_options(const struct persist *persist);
+/* A base of the store as it is and an empty tail behind it are the journal, at once. 0 or an errno.
+ */
+int persist_begin_journal(struct persist *persist);
+void persist_end_tasks(struct persist *persist); /* takes what a child has done */
+/* What is scheduled, and what the journal needs. */
+void persist_begin_tasks(struct persist *persist);
+/* The journal that it was for is no more. */
+void persist_drop_rewrite(struct persist *persist);
+
+#endif

@@ -1,0 +1,328 @@
+/* persist_write: bases and snapshots, made at once or by a child, and what follows from them. */
+#include "server/persist/persist_state.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "server/log.h"
+
+enum {
+    RETRY_USEC = 100 * 1000, /* then twice as long each time */
+    RETRY_MOST_USEC = 10 * 1000 * 1000,
+    USEC_PER_SEC = 1000 * 1000,
+};
+
+struct snapshot_options persist_options(const struct persist *persist)
+{
+    return (struct snapshot_options){ .created = clock_now(persist->w.clock),
+                                      .plain = !persist->w.conf->rdbcompression };
+}
+
+/* ---- snapshots ------------------------------------------------------------------------------- */
+
+static void note_saved(struct persist *persist, uint64_t changes)
+{
+    persist->report.save_failed = false;
+    persist->retry_delay = 0;
+    persist->report.last_save_sec = clock_now(persist->w.clock) / 1000;
+    persist->changes_saved = changes;
+}
+
+enum persist_outcome persist_save(struct persist *persist)
+{
+    struct base_size size;
+    struct snapshot_options options = persist_options(persist);
+    if (persist->task == TASK_SAVE) return PERSIST_SAVING;
+    if (persist->report.loading) return PERSIST_FAILED;
+    int error = base_write(persist->w.store, persist->w.conf->dbfilename, &options, &size);
+    if (error == 0) {
+        note_saved(persist, persist->w.store->changes);
+        log_line(LOG_NOTICE, "Snapshot written: %" PRIu64 " keys, %" PRIu64 " bytes", size.keys,
+                 size.bytes);
+        return PERSIST_DONE;
+    }
+    persist->report.save_failed = true;
+    log_line(LOG_WARNING, "Snapshot %s: %s", persist->w.conf->dbfilename, strerror(error));
+    return PERSIST_FAILED;
+}
+
+enum persist_outcome persist_save_at_end(struct persist *persist)
+{
+    if (persist->report.loading) return PERSIST_DONE;
+    if (persist->task == TASK_SAVE) {
+        persist->task_void = true;
+        child_cancel(persist->child);
+        child_await(persist->child);
+        persist_end_tasks(persist);
+    }
+    return persist_save(persist);
+}
+
+/* ---- a child --------------------------------------------------------------------------------- */
+
+static int begin_task(struct persist *persist, enum persist_task task, const char *path)
+{
+    struct snapshot_options options = persist_options(persist);
+    int64_t began = clock_mono_usec();
+    int error = child_begin(persist->child, persist->w.store, path, &options);
+    if (error != 0) return error;
+    persist->task = task;
+    persist->task_began_usec = clock_mono_usec();
+    persist->changes_at_task = persist->w.store->changes;
+    persist->report.last_fork_usec = persist->task_began_usec - began;
+    persist->report.forks++;
+    return 0;
+}
+
+/* Tried again by itself, but not at once. */
+static void note_failure(struct persist *persist, enum persist_task task, const char *step,
+                         int error)
+{
+    bool *failed =
+        task == TASK_SAVE ? &persist->report.save_failed : &persist->report.rewrite_failed;
+    *failed = true;
+    int64_t delay = persist->retry_delay > 0 ? 2 * persist->retry_delay : RETRY_USEC;
+    persist->retry_delay = delay < RETRY_MOST_USEC ? delay : RETRY_MOST_USEC;
+    persist->retry_usec = clock_mono_usec() + persist->retry_delay;
+    loop_timer_set(persist->again, persist->retry_delay);
+    log_line(LOG_WARNING, "%s: %s: %s", task == TASK_SAVE ? "Snapshot" : "Rewriting the journal",
+             step, strerror(error));
+}
+
+static void begin_save(struct persist *persist)
+{
+    persist->save_scheduled = false;
+    int error = begin_task(persist, TASK_SAVE, persist->w.conf->dbfilename);
+    if (error != 0)
+        note_failure(persist, TASK_SAVE, "no child", error);
+    else
+        log_line(LOG_NOTICE, "A snapshot is being written in the background");
+}
+
+/* At the end of the turn, as a rewrite: no snapshot has half of a transaction. */
+enum persist_outcome persist_begin_save(struct persist *persist, bool or_schedule)
+{
+    bool rewrites = persist->task == TASK_REWRITE;
+    if (persist->task == TASK_SAVE) return PERSIST_SAVING;
+    if (rewrites && !or_schedule) return PERSIST_REWRITING;
+    if (!rewrites && persist->save_scheduled) return PERSIST_SAVING;
+    persist->save_scheduled = true;
+    return rewrites ? PERSIST_SCHEDULED : PERSIST_DONE;
+}
+
+/* ---- rewriting the journal ------------------------------------------------------------------- */
+
+/* The file of a tail, unless one is left over. */
+static int make_tail(struct persist *persist)
+{
+    if (persist->pending_tail >= 0) return 0;
+    return manifest_make_tail(&persist->manifest, &persist->tail_seq, &persist->pending_tail);
+}
+
+static void drop_tail(struct persist *persist)
+{
+    if (persist->pending_tail >= 0) disk_close(persist->pending_tail);
+    persist->pending_tail = -1;
+}
+
+/* A new tail, named behind the one in use, where units go from now on. EBUSY: try again later. One
+ * that the manifest names already waits for its time: nothing is made anew. */
+static int change_tail(struct persist *persist)
+{
+    int error = make_tail(persist);
+    if (error == 0 && manifest_last_tail(&persist->manifest) < persist->tail_seq)
+        error = manifest_add_tail(&persist->manifest, persist->tail_seq);
+    else if (error == 0)
+        error = manifest_settle(&persist->manifest);
+    if (error != 0) return error;
+    uint64_t length = journal_report(persist->journal).tail_length;
+    error = journal_rotate(persist->journal, persist->pending_tail);
+    if (error != 0) return error;
+    persist->pending_tail = -1;
+    persist->tails_bytes += length;
+    effect_writer_restart(&persist->writer);
+    return 0;
+}
+
+/* What the base will hold must not be in the tail as well, and the other way round. */
+static int part_base_from_tail(struct persist *persist)
+{
+    if (journal_state(persist->journal) == JOURNAL_CANNOT_WRITE)
+        journal_give_up_tail(persist->journal);
+    persist->restarts = journal_state(persist->journal) == JOURNAL_NEEDS_BASE;
+    if (!persist->restarts) return change_tail(persist);
+    journal_restart_begin(persist->journal);
+    effect_writer_restart(&persist->writer);
+    return manifest_make_folder(&persist->manifest);
+}
+
+static void fail_rewrite(struct persist *persist, const char *step, int error)
+{
+    if (persist->restarts && persist->listens) journal_restart_cancel(persist->journal);
+    note_failure(persist, TASK_REWRITE, step, error);
+}
+
+static void begin_rewrite(struct persist *persist)
+{
+    char path[DISK_PATH_MAX];
+    int error = part_base_from_tail(persist);
+    if (error == EBUSY) {
+        persist->rewrite_scheduled = true;
+        return;
+    }
+    persist->rewrite_scheduled = false;
+    const char *step = "a new tail";
+    if (error == 0) {
+        step = "the base's name";
+        error = manifest_base_path(&persist->manifest, path, &persist->base_seq);
+    }
+    if (error == 0) {
+        step = "no child";
+        error = begin_task(persist, TASK_REWRITE, path);
+    }
+    if (error == 0)
+        log_line(LOG_NOTICE, "The journal is being rewritten in the background");
+    else
+        fail_rewrite(persist, step, error);
+}
+
+/* At the end of the turn: the command may be amid a transaction, which is one unit. */
+enum persist_outcome persist_begin_rewrite(struct persist *persist)
+{
+    if (persist->task == TASK_REWRITE) return PERSIST_REWRITING;
+    persist->rewrite_scheduled = persist->listens;
+    return persist->task == TASK_SAVE || !persist->listens ? PERSIST_SCHEDULED : PERSIST_DONE;
+}
+
+static void note_rewritten(struct persist *persist, const struct base_size *size)
+{
+    persist->opened = true;
+    persist->retry_delay = 0;
+    persist->tails_bytes = 0;
+    persist->report.base_bytes = size->bytes;
+    persist->report.rewrite_failed = false;
+    log_line(LOG_NOTICE, "The journal was rewritten: %" PRIu64 " keys, %" PRIu64 " bytes",
+             size->keys, size->bytes);
+    int error = manifest_sweep(&persist->manifest);
+    if (error != 0) log_line(LOG_WARNING, "Files of the old journal: %s", strerror(error));
+}
+
+/* The base is on the medium. */
+static int put_base(struct persist *persist)
+{
+    int error = persist->restarts ? make_tail(persist) : 0;
+    if (error == 0)
+        error = manifest_put_base(&persist->manifest, persist->base_seq, persist->tail_seq);
+    return error;
+}
+
+/* The journal has waited for the base with all that came since. Later, while it is busy with the
+ * tail before. */
+static void restart_journal(struct persist *persist)
+{
+    if (journal_restart_end(persist->journal, persist->pending_tail) == EBUSY) return;
+    persist->pending_tail = -1;
+    persist->base_named = false;
+    note_rewritten(persist, &persist->base_size);
+}
+
+static void end_rewrite(struct persist *persist, const struct child_outcome *outcome)
+{
+    int error = outcome->error;
+    const char *step = "its child";
+    if (error == 0) {
+        step = "the manifest";
+        error = put_base(persist);
+    }
+    if (error != 0) {
+        fail_rewrite(persist, step, error);
+    } else if (!persist->restarts) {
+        note_rewritten(persist, &outcome->size);
+    } else {
+        persist->base_named = true;
+        persist->base_size = outcome->size;
+        restart_journal(persist);
+    }
+}
+
+void persist_drop_rewrite(struct persist *persist)
+{
+    if (persist->task == TASK_REWRITE) {
+        child_cancel(persist->child);
+        persist->task_void = true;
+    }
+    drop_tail(persist);
+    persist->base_named = persist->rewrite_scheduled = false;
+}
+
+static void end_save(struct persist *persist, const struct child_outcome *outcome)
+{
+    if (outcome->error != 0) {
+        note_failure(persist, TASK_SAVE, persist->w.conf->dbfilename, outcome->error);
+        return;
+    }
+    note_saved(persist, persist->changes_at_task);
+    log_line(LOG_NOTICE, "Snapshot written: %" PRIu64 " keys, %" PRIu64 " bytes",
+             outcome->size.keys, outcome->size.bytes);
+}
+
+void persist_end_tasks(struct persist *persist)
+{
+    struct child_outcome outcome;
+    if (!child_ended(persist->child, &outcome)) return;
+    enum persist_task task = persist->task;
+    int64_t seconds = (clock_mono_usec() - persist->task_began_usec) / USEC_PER_SEC;
+    bool is_void = persist->task_void;
+    persist->task = TASK_NONE;
+    persist->task_void = false;
+    if (is_void) return;
+    persist->report.copied_bytes = outcome.copied;
+    if (task == TASK_SAVE) {
+        persist->report.save_sec = seconds;
+        end_save(persist, &outcome);
+    } else {
+        persist->report.rewrite_sec = seconds;
+        persist->rewritten_usec = clock_mono_usec();
+        persist->rewrite_took_usec = persist->rewritten_usec - persist->task_began_usec;
+        end_rewrite(persist, &outcome);
+    }
+}
+
+static bool needs_base(const struct persist *persist)
+{
+    return persist->listens && journal_state(persist->journal) == JOURNAL_NEEDS_BASE &&
+           clock_mono_usec() >= persist->retry_usec;
+}
+
+void persist_begin_tasks(struct persist *persist)
+{
+    if (persist->base_named) restart_journal(persist);
+    if (persist->task != TASK_NONE || persist->base_named) return;
+    if (persist->rewrite_scheduled || needs_base(persist))
+        begin_rewrite(persist);
+    else if (persist->save_scheduled)
+        begin_save(persist);
+}
+
+int persist_begin_journal(struct persist *persist)
+{
+    char path[DISK_PATH_MAX];
+    struct base_size size;
+    struct snapshot_options options = persist_options(persist);
+    int error = manifest_make_folder(&persist->manifest);
+    if (error == 0) error = manifest_base_path(&persist->manifest, path, &persist->base_seq);
+    if (error == 0) error = base_write(persist->w.store, path, &options, &size);
+    int fd = -1;
+    if (error == 0) error = manifest_make_tail(&persist->manifest, &persist->tail_seq, &fd);
+    if (error == 0)
+        error = manifest_put_base(&persist->manifest, persist->base_seq, persist->tail_seq);
+    if (error == 0) error = journal_open(persist->journal, fd, NULL);
+    if (error != 0) {
+        if (fd >= 0) close(fd);
+        return error;
+    }
+    note_rewritten(persist, &size);
+    return 0;
+}

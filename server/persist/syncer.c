@@ -1,0 +1,195 @@
+/* syncer: one thread, one mutex, two orders and a report behind syncer.h.
+ * Knows how a sync ended; refuses to know what follows from it.
+ *
+ * Everything behind `lock` is looked at with the mutex held; the sync itself runs without it. */
+#include "server/persist/syncer.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "server/persist/disk.h"
+#include "store/ensure.h"
+#include "store/mem.h"
+
+struct order {
+    bool waits;
+    int fd;
+    uint64_t position;
+};
+
+struct syncer {
+    pthread_t thread;
+    int event;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    struct order sync, retire;
+    enum syncer_last last; /* of `retire` */
+    bool retiring;         /* `retire` waits, is under way, or was not taken yet */
+    bool disowned;         /* nobody wants to know how the sync under way ends */
+    bool stop;
+    struct syncer_report report;
+};
+
+static void signal_report(const struct syncer *syncer)
+{
+    uint64_t one = 1;
+    ssize_t put = write(syncer->event, &one, sizeof(one));
+    ensure(put == sizeof(one) || errno == EAGAIN, "eventfd: %s", strerror(errno));
+}
+
+static void report_sync(struct syncer *syncer, int error, uint64_t position)
+{
+    if (error != 0)
+        syncer->report.error = error;
+    else if (syncer->report.error == 0)
+        syncer->report.synced = position;
+}
+
+/* Syncs with the mutex free. */
+static int sync_unlocked(struct syncer *syncer, int fd)
+{
+    pthread_mutex_unlock(&syncer->lock);
+    int error = disk_sync(fd);
+    pthread_mutex_lock(&syncer->lock);
+    return error;
+}
+
+/* After an error a sync may say that all is well when it is not: none is tried. */
+static void run_sync(struct syncer *syncer)
+{
+    struct order order = syncer->sync;
+    syncer->sync.waits = false;
+    if (syncer->report.error != 0) return;
+    syncer->disowned = false;
+    int error = sync_unlocked(syncer, order.fd);
+    if (!syncer->disowned) report_sync(syncer, error, order.position);
+}
+
+static void run_retire(struct syncer *syncer)
+{
+    struct order order = syncer->retire;
+    syncer->retire.waits = false;
+    if (syncer->last == SYNCER_SYNC_AND_CLOSE && syncer->report.error == 0)
+        report_sync(syncer, sync_unlocked(syncer, order.fd), order.position);
+    disk_close(order.fd);
+    syncer->report.retired = true;
+}
+
+static void *run(void *ctx)
+{
+    struct syncer *syncer = ctx;
+    pthread_mutex_lock(&syncer->lock);
+    for (;;) {
+        /* The file before comes before the file after. */
+        if (syncer->retire.waits)
+            run_retire(syncer);
+        else if (syncer->stop)
+            break;
+        else if (syncer->sync.waits)
+            run_sync(syncer);
+        else {
+            pthread_cond_wait(&syncer->wake, &syncer->lock);
+            continue;
+        }
+        signal_report(syncer);
+    }
+    pthread_mutex_unlock(&syncer->lock);
+    return NULL;
+}
+
+static int start(struct syncer *syncer)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(&syncer->thread, NULL, run, syncer);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error;
+}
+
+struct syncer *syncer_new(void)
+{
+    int event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (event < 0) return NULL;
+    struct syncer *syncer = mem_zalloc(sizeof(*syncer));
+    syncer->event = event;
+    pthread_mutex_init(&syncer->lock, NULL);
+    pthread_cond_init(&syncer->wake, NULL);
+    int error = start(syncer);
+    if (error == 0) return syncer;
+    close(event);
+    mem_free(syncer);
+    errno = error;
+    return NULL;
+}
+
+void syncer_stop(struct syncer *syncer)
+{
+    if (syncer->stop) return; /* only this function sets it */
+    pthread_mutex_lock(&syncer->lock);
+    syncer->stop = true;
+    pthread_cond_signal(&syncer->wake);
+    pthread_mutex_unlock(&syncer->lock);
+    pthread_join(syncer->thread, NULL);
+}
+
+void syncer_free(struct syncer *syncer)
+{
+    if (syncer == NULL) return;
+    syncer_stop(syncer);
+    pthread_cond_destroy(&syncer->wake);
+    pthread_mutex_destroy(&syncer->lock);
+    close(syncer->event);
+    mem_free(syncer);
+}
+
+int syncer_fd(const struct syncer *syncer)
+{
+    return syncer->event;
+}
+
+void syncer_ask(struct syncer *syncer, int fd, uint64_t position)
+{
+    pthread_mutex_lock(&syncer->lock);
+    syncer->sync = (struct order){ .waits = true, .fd = fd, .position = position };
+    pthread_cond_signal(&syncer->wake);
+    pthread_mutex_unlock(&syncer->lock);
+}
+
+bool syncer_retire(struct syncer *syncer, int fd, uint64_t position, enum syncer_last last)
+{
+    pthread_mutex_lock(&syncer->lock);
+    bool free_to = !syncer->retiring;
+    if (free_to) {
+        syncer->retiring = true;
+        syncer->retire = (struct order){ .waits = true, .fd = fd, .position = position };
+        syncer->last = last;
+        syncer->sync.waits = false; /* it was for this file */
+        if (last == SYNCER_JUST_CLOSE) {
+            syncer->disowned = true;
+            syncer->report = (struct syncer_report){ 0 };
+        }
+        pthread_cond_signal(&syncer->wake);
+    }
+    pthread_mutex_unlock(&syncer->lock);
+    return free_to;
+}
+
+struct syncer_report syncer_take(struct syncer *syncer)
+{
+    uint64_t times;
+    ssize_t got = read(syncer->event, &times, sizeof(times));
+    ensure(got == sizeof(times) || errno == EAGAIN, "eventfd: %s", strerror(errno));
+    pthread_mutex_lock(&syncer->lock);
+    struct syncer_report report = syncer->report;
+    syncer->report = (struct syncer_report){ 0 };
+    if (report.retired) syncer->retiring = false;
+    /* Who reads of the error decides what comes next; until then nothing does. */
+    if (report.error != 0) syncer->sync.waits = false;
+    pthread_mutex_unlock(&syncer->lock);
+    return report;
+}

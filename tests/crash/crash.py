@@ -1,0 +1,261 @@
+"""crash: a daemon that keeps its data and is made to fail: killed, or with a disk that does.
+
+Knows where its files are, how to end it without a word, and the plan of the library that makes its
+calls fail (tests/crash/fault.c); refuses to know what should be there afterwards. SEED chooses the
+random programs, CRASH_SECONDS how long a test may go on with new ones; without it each is short.
+"""
+import errno
+import mmap
+import os
+import random
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
+
+# pylint: disable=wrong-import-position,unused-import
+from daemon import (BINARY, NOON, ROOT, START_SECONDS, Daemon, Raw, die_with_parent, encode, equal,
+                    main, own, read_reply, test, wait_for)
+
+FAULT = os.path.join(os.environ.get("BUILD") or os.path.join(ROOT, "build"), "tests", "crash",
+                     "fault.so")
+SECONDS = float(os.environ.get("CRASH_SECONDS") or 0)
+SEED = int(os.environ.get("SEED") or random.SystemRandom().randrange(1 << 32))
+KILLED = -signal.SIGKILL
+
+WRITE, SYNC, RENAME, CUT, OPEN, REMOVE, MAKE_DIR, READ = range(8)
+CALL_NAMES = ("write", "sync", "rename", "cut", "open", "remove", "mkdir", "read")
+DIE_BEFORE, DIE_BEHIND, SHORT, COME_LATE = -1, -2, -3, -4
+EVER = 1 << 60
+FIRST_PROCESS, EVERYONE, CHILDREN = 0, 1, 2
+ENOSPC, EIO = errno.ENOSPC, errno.EIO
+
+
+def calls(*which):
+    return sum(1 << call for call in which)
+
+
+CHANGING = calls(WRITE, SYNC, RENAME, CUT, OPEN, REMOVE, MAKE_DIR)
+
+
+class Plan:
+    """What fault.c is to do, changed while the daemon runs."""
+
+    def __init__(self, path):
+        with open(path, "wb") as file:
+            file.write(bytes(64))
+        with open(path, "r+b") as file:
+            self.page = mmap.mmap(file.fileno(), 64)
+
+    def number(self, index):
+        return struct.unpack_from("q", self.page, 8 * index)[0]
+
+    def put(self, index, value):
+        struct.pack_into("q", self.page, 8 * index, value)
+
+    def set(self, first, what, which=CHANGING, last=None, late=0, whose=EVERYONE):
+        """The calls from the first-th on, counted anew; one alone unless `last` says more."""
+        self.put(1, 0)
+        self.put(0, 0)
+        self.put(6, 0)
+        for index, value in ((2, first if last is None else last), (3, what), (4, which),
+                             (5, late), (7, whose), (1, first)):
+            self.put(index, value)
+
+    def count(self, which=CHANGING, whose=EVERYONE):
+        """Nothing fails, all are counted."""
+        self.set(0, 0, which, whose=whose)
+
+    def heal(self):
+        self.put(1, 0)
+
+    @property
+    def calls(self):
+        return self.number(0)
+
+    @property
+    def acted(self):
+        return self.number(6)
+
+
+class Kept(Daemon):
+    """Keeps a journal in `data`, beside its log; with `fault`, every call there can be made to
+    fail. It may be killed, looked at, and started again in the same folder."""
+
+    def __init__(self, *options, fsync="always", fault=False, power=False, appendonly="yes"):
+        super().__init__(*options)
+        self.fsync, self.fault, self.appendonly = fsync, fault or power, appendonly
+        self.power = power
+        self.plan = None
+
+    def start(self):
+        self.data = os.path.join(self.dir, "data")
+        self.journal_dir = os.path.join(self.data, "appendonlydir")
+        os.makedirs(self.data, exist_ok=True)
+        if self.fault and self.plan is None:
+            self.plan = Plan(os.path.join(self.dir, "plan"))
+            self.env = self.environment()
+            if self.power:
+                self.env["FAULT_SHADOW"] = self.shadow = os.path.join(self.dir, "shadow")
+                os.mkdir(self.shadow)
+        super().start()
+        self.await_loaded()
+
+    def environment(self):
+        asan = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
+        return dict(os.environ, LD_PRELOAD=FAULT, FAULT_DIR=self.data, ASAN_OPTIONS=asan,
+                    FAULT_PLAN=os.path.join(self.dir, "plan"))
+
+    def arguments(self):
+        return [*super().arguments(), "--dir", self.data, "--appendonly", self.appendonly,
+                "--appendfsync", self.fsync, *self.options]
+
+    def await_loaded(self):
+        with self.raw() as raw:
+            assert wait_for(lambda: raw.call("PING") == b"+PONG\r\n"), self.log()
+
+    def kill(self):
+        """kill -9. What it has said before can still be read."""
+        process, self.process = self.process, None
+        process.kill()
+        process.wait()
+
+    def lose_power(self):
+        """After its death: of its files no more lasts than was synced."""
+        number = os.stat(self.data).st_ino
+        os.rename(self.data, self.data + ".lost")
+        self.rebuild(number, self.data)
+        shutil.rmtree(self.data + ".lost")
+        shutil.rmtree(self.shadow)
+        os.mkdir(self.shadow)
+        for folder, _, _ in os.walk(self.data):  # what is there now, lasts
+            self.note(folder)
+
+    def names(self, number):
+        try:
+            with open(os.path.join(self.shadow, f"d{number}"), encoding="ascii") as file:
+                lines = [line.rstrip("\n").split(" ", 1) for line in file]
+        except FileNotFoundError:
+            return None
+        return [(int(inode), name) for inode, name in lines if name not in (".", "..")]
+
+    def rebuild(self, number, path):
+        os.mkdir(path)
+        for inode, name in self.names(number) or ():
+            to = os.path.join(path, name)
+            if os.path.isdir(os.path.join(self.data + ".lost", os.path.relpath(to, self.data))):
+                self.rebuild(inode, to)
+                continue
+            there = os.path.join(self.shadow, f"f{inode}")
+            if os.path.exists(there):
+                shutil.copyfile(there, to)
+            else:
+                open(to, "wb").close()  # its name lasted, and nothing else did
+
+    def note(self, folder):
+        entries = list(os.scandir(folder))
+        with open(os.path.join(self.shadow, f"d{os.stat(folder).st_ino}"), "w",
+                  encoding="ascii") as file:
+            file.writelines(f"{entry.inode()} {entry.name}\n" for entry in entries)
+        for entry in entries:
+            if entry.is_file():
+                number = entry.inode()
+                shutil.copyfile(entry.path, os.path.join(self.shadow, f"f{number}"))
+                os.link(entry.path, os.path.join(self.shadow, f"h{number}"))
+
+    def await_death(self):
+        """It ends by the plan's hand."""
+        process, self.process = self.process, None
+        try:
+            equal(process.wait(timeout=START_SECONDS), KILLED, "the end")
+        finally:
+            process.kill()
+            process.wait()
+
+    def again(self, *options):
+        """Killed, if that did not happen yet, and started in the same folder."""
+        if self.process is not None:
+            self.kill()
+        if options:
+            self.options = list(options)
+        self.start()
+
+    def refuses(self, *words, options=()):
+        """Does not start; says these words."""
+        done = subprocess.run([*self.arguments(), *options], capture_output=True, text=True,
+                              env=self.env, cwd=self.dir, timeout=START_SECONDS,
+                              preexec_fn=die_with_parent)
+        said = done.stdout + done.stderr
+        assert done.returncode > 0, f"it ended with {done.returncode}:\n{said}"
+        for word in words:
+            assert word in said, f"no '{word}' in:\n{said}"
+
+    def call(self, *arguments):
+        with self.raw() as raw:
+            return raw.call(*arguments)
+
+    def info(self, section="persistence"):
+        text = self.call("INFO", section).split(b"\r\n")
+        pairs = (line.split(b":", 1) for line in text if b":" in line)
+        return {name.decode(): value.decode() for name, value in pairs}
+
+    def digest(self):
+        with self.raw() as raw:
+            equal(raw.call("DEBUG", "CHECK"), b"+OK\r\n")
+            return raw.call("DEBUG", "DIGEST")
+
+    def await_quiet(self):
+        """No rewrite and no snapshot is under way or wanted."""
+        def quiet():
+            info = self.info()
+            return all(info[name] == "0" for name in ("aof_rewrite_in_progress",
+                                                      "rdb_bgsave_in_progress",
+                                                      "aof_rewrite_scheduled"))
+        assert wait_for(quiet), self.info()
+
+    def rewrite(self):
+        """BGREWRITEAOF, to its end; did it go well?"""
+        reply = self.call("BGREWRITEAOF")
+        assert reply.startswith(b"+Background append only"), reply
+        self.await_quiet()
+        return self.info()["aof_last_bgrewrite_status"] == "ok"
+
+    def files(self):
+        """Names of all there is, from data on."""
+        found = []
+        for folder, _, names in os.walk(self.data):
+            found += [os.path.relpath(os.path.join(folder, name), self.data) for name in names]
+        return sorted(found)
+
+    def tail(self):
+        """The path of the journal's last tail."""
+        with open(os.path.join(self.journal_dir, "appendonly.aof.manifest"),
+                  encoding="ascii") as manifest:
+            names = [line.split()[1] for line in manifest if line.rstrip().endswith("type i")]
+        return os.path.join(self.journal_dir, names[-1])
+
+
+class Budget:
+    """How often a test does its thing: `least` times, and while there is time in `make crash`."""
+
+    def __init__(self, share=1.0):
+        self.end = time.monotonic() + SECONDS * share
+        self.done = 0
+
+    def more(self, least):
+        self.done += 1
+        return self.done <= least or time.monotonic() < self.end
+
+
+def seeded(*what):
+    """A generator of its own for each use."""
+    return random.Random(f"{SEED} {what}")
+
+
+def run(seconds=None):
+    print(f"SEED={SEED}", flush=True)
+    main(seconds or max(60, int(2 * SECONDS) + 60))

@@ -1,0 +1,119 @@
+"""programs: random changes to data of every type, the same for the same seed.
+
+Knows commands and their arguments; refuses to know what they answer. What a command does depends
+only on the data and the clock, so that two servers that ran the same have the same: no SPOP, no
+random ids. Everything is below a prefix, so that programs of several connections do not meet.
+"""
+
+DATABASES = 4
+
+
+class Program:
+    def __init__(self, rng, prefix, now):
+        self.rng, self.prefix, self.now = rng, prefix, now
+
+    def key(self, kind, count=4):
+        return f"{self.prefix}:{kind}{self.rng.randrange(count)}"
+
+    def word(self):
+        size = self.rng.choice((1, 3, 8, 30, 30, 300))
+        return "".join(self.rng.choice("abcdefgh") for _ in range(self.rng.randrange(1, size + 1)))
+
+    def member(self):
+        return f"m{self.rng.randrange(12)}"
+
+    def ttl(self):
+        """Milliseconds; some are over when the clock is next moved, some never."""
+        return self.rng.choice((5, 50, 500, 5000, 10 ** 9))
+
+    def at(self):
+        return self.now + self.ttl()
+
+    def command(self):
+        return self.rng.choice(KINDS)(self)
+
+    def on_string(self):
+        key = self.key("string")
+        return self.rng.choice((
+            ["SET", key, self.word()], ["SET", key, self.word(), "PX", self.ttl()],
+            ["SET", key, self.word(), "KEEPTTL"], ["APPEND", key, self.word()],
+            ["SETRANGE", key, self.rng.randrange(40), self.word()], ["GETDEL", key],
+            ["MSET", key, self.word(), self.key("string"), self.word()],
+            ["INCRBY", self.key("number"), self.rng.randrange(-99, 99)],
+            ["INCRBYFLOAT", self.key("float"), self.rng.choice(("0.5", "-2.25", "1e3"))],
+            ["SETBIT", key, self.rng.randrange(200), self.rng.randrange(2)],
+            ["PFADD", self.key("hll"), self.word(), self.word()]))
+
+    def on_key(self):
+        key = self.key(self.rng.choice(("string", "list", "set", "hash", "zset", "rede")))
+        return self.rng.choice((
+            ["DEL", key], ["PEXPIRE", key, self.ttl()], ["PERSIST", key], ["PERSIST", key],
+            ["PEXPIREAT", key, self.at()], ["RENAME", key, key], ["UNLINK", key],
+            ["COPY", key, key + "x", "REPLACE"], ["GETEX", self.key("string"), "PX", self.ttl()],
+            ["MOVE", self.key("string"), self.rng.randrange(DATABASES)]))
+
+    def on_list(self):
+        key = self.key("list")
+        return self.rng.choice((
+            ["RPUSH", key, *(self.word() for _ in range(self.rng.randrange(1, 5)))],
+            ["LPUSH", key, self.word(), self.word()], ["LPOP", key], ["RPOP", key, 2],
+            ["LTRIM", key, 0, 40], ["LREM", key, 1, "a"], ["LINSERT", key, "BEFORE", "a", "b"],
+            ["LMOVE", key, self.key("list"), "LEFT", "RIGHT"]))
+
+    def on_set(self):
+        key = self.key("set")
+        return self.rng.choice((
+            ["SADD", key, *(self.member() for _ in range(self.rng.randrange(1, 5)))],
+            ["SREM", key, self.member()], ["SMOVE", key, self.key("set"), self.member()],
+            ["SADDEX", key, "PX", self.ttl(), "MEMBERS", 2, self.member(), self.member() + "x"],
+            ["SPEXPIRE", key, self.ttl(), "MEMBERS", 1, self.member()],
+            ["SUNIONSTORE", self.key("set"), key, self.key("set")],
+            ["SPERSIST", key, "MEMBERS", 1, self.member()]))
+
+    def on_hash(self):
+        key = self.key("hash")
+        return self.rng.choice((
+            ["HSET", key, self.member(), self.word(), self.member(), self.word()],
+            ["HDEL", key, self.member()], ["HINCRBY", key, "n", 3],
+            ["HPEXPIRE", key, self.ttl(), "FIELDS", 1, self.member()],
+            ["HPERSIST", key, "FIELDS", 1, self.member()]))
+
+    def score(self):
+        return self.rng.choice((0, 1, 2.5, -7, 1e20, "-inf", self.now))
+
+    def on_zset(self):
+        key = self.key("zset")
+        return self.rng.choice((
+            ["ZADD", key, self.score(), self.member(), self.score(), self.member()],
+            ["ZADD", key, "GT", self.score(), self.member()], ["ZREM", key, self.member()],
+            ["ZINCRBY", key, 1, "n"], ["ZPOPMIN", key], ["ZREMRANGEBYRANK", key, 9, -1],
+            ["ZADDEX", key, "PX", self.ttl(), self.score(), self.member()],
+            ["ZPEXPIRE", key, self.ttl(), "MEMBERS", 1, self.member()],
+            ["ZREMRANGEBYSCORE", key, 5, 6], ["ZUNIONSTORE", self.key("zset"), 1, key],
+            ["GEOADD", self.key("geo"), "13.361389", "38.115556", self.member()]))
+
+    def on_dehydrator(self):
+        key, name = self.key("rede", 2), f"e{self.rng.randrange(10)}"
+        return self.rng.choice((
+            ["REDE.PUSH", key, self.ttl(), self.word(), name],
+            ["REDE.PUSH", key, self.rng.choice((0, 5)), self.word(), name],
+            ["REDE.PUSHAT", key, self.at(), self.word(), name],
+            ["REDE.PULL", key, name], ["REDE.POLL", key, "COUNT", 1],
+            ["REDE.CLAIM", key, 60000, "COUNT", 2], ["REDE.CLAIM", key, 5, "COUNT", 1],
+            ["REDE.XACK", key, name], ["REDE.NACK", key, self.ttl(), name],
+            ["REDE.UPDATE", key, name, self.word()], ["REDE.RESCHEDULE", key, self.ttl(), name]))
+
+    def on_policy(self):
+        """Seldom. Without JITTER, which is random."""
+        if self.rng.randrange(4) > 0:
+            return self.on_zset()
+        name = self.prefix + self.rng.choice((":set*", ":zset*", ":list*", ":hash1"))
+        return self.rng.choice((
+            ["POLICY", "SET", name, "TTL", 10 ** 8, "REFRESH", "WRITE"],
+            ["POLICY", "SET", name, "MEMBERTTL", 10 ** 7], ["POLICY", "SET", name, "MAXLEN", 6],
+            ["POLICY", "DEL", name]))
+
+
+KINDS = (Program.on_string, Program.on_string, Program.on_key, Program.on_list, Program.on_set,
+         Program.on_hash, Program.on_zset, Program.on_dehydrator, Program.on_dehydrator,
+         Program.on_policy)

@@ -1,0 +1,199 @@
+#!/usr/bin/python3 -B
+"""Files that were cut, or changed: the end of the journal may be torn, and is cut at its last whole
+unit; anything else is refused, with the file's name and the place."""
+import os
+import shutil
+
+from crash import NOON, Budget, Kept, equal, run, seeded, test
+from programs import DATABASES, Program
+
+
+class Recorded:
+    """A journal of a random program, and what the data were after each of its units."""
+
+    def __init__(self, daemon, seed, units):
+        self.daemon = daemon
+        daemon.hold()
+        self.rng = seeded("damage", seed)
+        program = Program(self.rng, "p", NOON)
+        with daemon.raw() as raw:
+            for _ in range(60):
+                raw.call(*program.command())
+            assert daemon.rewrite(), daemon.log()
+            self.name = daemon.tail()
+            self.base = self.name.replace(".2.incr.aof", ".2.base.exp")
+            self.ends, self.digests = [], []
+            self.note(raw)
+            while len(self.ends) <= units:
+                raw.call("SELECT", self.rng.randrange(DATABASES))
+                if self.rng.randrange(8) > 0:
+                    raw.call(*program.command())
+                else:
+                    raw.call("MULTI")
+                    raw.call(*program.command())
+                    raw.call(*program.command())
+                    raw.call("EXEC")
+                self.note(raw)
+        daemon.kill()
+        self.pristine = os.path.join(daemon.dir, "pristine")
+        shutil.copytree(daemon.data, self.pristine)
+
+    def note(self, raw):
+        end = os.path.getsize(self.name)
+        if not self.ends or end > self.ends[-1]:
+            self.ends.append(end)
+            self.digests.append(raw.call("DEBUG", "DIGEST"))
+
+    def restore(self):
+        shutil.rmtree(self.daemon.data)
+        shutil.copytree(self.pristine, self.daemon.data)
+
+    def cut(self, length):
+        self.restore()
+        os.truncate(self.name, length)
+
+    def units_at(self, length):
+        return sum(end <= length for end in self.ends) - 1
+
+    def flip(self, path, offset):
+        self.restore()
+        with open(path, "r+b") as file:
+            file.seek(offset)
+            byte = file.read(1)[0] ^ 1 << self.rng.randrange(8)
+            file.seek(offset)
+            file.write(bytes((byte,)))
+
+    def starts_with(self, units, what):
+        """After so many units, and goes on from there."""
+        daemon = self.daemon
+        daemon.start()
+        daemon.hold()
+        equal(daemon.digest(), self.digests[units], what)
+        equal(daemon.call("SET", "more", what), b"+OK\r\n")
+        after = daemon.digest()
+        daemon.again()
+        daemon.hold()
+        equal(daemon.digest(), after, f"{what}, and then some more")
+        daemon.kill()
+
+
+def each(daemon, least, units=40):
+    """Journals, one after another while there is time."""
+    budget = Budget(0.2)
+    while budget.more(least):
+        if daemon.process is None:
+            shutil.rmtree(daemon.data)
+            shutil.rmtree(os.path.join(daemon.dir, "pristine"))
+            daemon.start()
+        yield Recorded(daemon, budget.done, units), budget
+
+
+@test
+def journal_cut_at_any_byte_of_its_last_units_has_the_whole_ones_before():
+    with Kept(fsync="no") as daemon:
+        for recorded, budget in each(daemon, 1):
+            whole = range(recorded.ends[-4], recorded.ends[-1] + 1)
+            some = recorded.rng.sample(whole, min(len(whole), 40))
+            for length in sorted(some) if budget.done == 1 else whole:
+                recorded.cut(length)
+                recorded.starts_with(recorded.units_at(length), f"cut at byte {length}")
+
+
+@test
+def journal_cut_in_its_first_line_is_an_empty_one():
+    with Kept(fsync="no") as daemon:
+        for recorded, _ in each(daemon, 1, units=3):
+            for length in range(recorded.ends[0] + 1):
+                recorded.cut(length)
+                recorded.starts_with(0, f"cut at byte {length}")
+
+
+@test
+def what_stands_behind_the_last_unit_and_is_none_is_cut_off():
+    with Kept(fsync="no") as daemon:
+        for recorded, _ in each(daemon, 1, units=10):
+            for junk in (bytes(5000), b"*1\r\n", b"#01234567\r\n", recorded.rng.randbytes(3000)):
+                recorded.restore()
+                with open(recorded.name, "ab") as file:
+                    file.write(junk)
+                recorded.starts_with(len(recorded.ends) - 1, f"with {junk[:20]} behind")
+                assert f"torn at byte {recorded.ends[-1]}" in daemon.log(), daemon.log()
+
+
+def add_tail(recorded, units):
+    """A third tail behind the second, as a rewrite that has just begun; with so many units."""
+    name = recorded.name.replace(".2.incr.", ".3.incr.")
+    with open(recorded.name, "rb") as file:
+        text = file.read(recorded.ends[units])
+    with open(name, "wb") as file:
+        file.write(text)
+    with open(os.path.join(recorded.daemon.journal_dir, "appendonly.aof.manifest"), "a",
+              encoding="ascii") as manifest:
+        manifest.write("file appendonly.aof.3.incr.aof seq 3 type i\n")
+
+
+@test
+def tail_may_be_torn_before_one_without_units_and_not_before_others():
+    with Kept(fsync="no") as daemon:
+        for recorded, _ in each(daemon, 1, units=10):
+            for length in (5, recorded.ends[0] + 3, recorded.ends[-1] - 1, recorded.ends[-1]):
+                recorded.cut(length)
+                add_tail(recorded, 0)
+                recorded.starts_with(max(0, recorded.units_at(length)), f"cut at byte {length}")
+            recorded.cut(recorded.ends[-1] - 1)
+            add_tail(recorded, 1)
+            daemon.refuses("appendonly.aof.2.incr.aof", f"byte {recorded.ends[-2]}")
+
+
+@test
+def journal_that_was_changed_in_its_middle_is_refused():
+    with Kept(fsync="no") as daemon:
+        for recorded, _ in each(daemon, 1):
+            for _ in range(30):
+                offset = recorded.rng.randrange(recorded.ends[-4])
+                recorded.flip(recorded.name, offset)
+                place = ("byte",) if offset >= recorded.ends[0] else ()
+                daemon.refuses("appendonly.aof.2.incr.aof", *place)
+
+
+@test
+def base_that_was_changed_anywhere_is_refused():
+    with Kept(fsync="no") as daemon:
+        for recorded, _ in each(daemon, 1, units=3):
+            size = os.path.getsize(recorded.base)
+            offsets = [0, 17, 21, 25, 33, 41, 49, 57, 65, 69, 73, 77, 81, size - 1]
+            offsets += [recorded.rng.randrange(size) for _ in range(20)]
+            for offset in offsets:
+                recorded.flip(recorded.base, offset)
+                daemon.refuses("appendonly.aof.2.base.exp")
+            for length in (0, 1, 71, 72, size // 2, size - 1):
+                recorded.restore()
+                os.truncate(recorded.base, length)
+                daemon.refuses("appendonly.aof.2.base.exp")
+
+
+@test
+def file_that_is_missing_is_refused():
+    with Kept(fsync="no") as daemon:
+        for recorded, _ in each(daemon, 1, units=3):
+            for name in (recorded.base, recorded.name):
+                recorded.restore()
+                os.remove(name)
+                daemon.refuses(os.path.basename(name), "missing")
+            recorded.restore()
+            os.remove(os.path.join(daemon.journal_dir, "appendonly.aof.manifest"))
+            daemon.refuses("missing")
+
+
+@test
+def torn_end_is_refused_where_the_options_say_so():
+    with Kept("--aof-load-truncated", "no", fsync="no") as daemon:
+        for recorded, _ in each(daemon, 1, units=5):
+            recorded.cut(recorded.ends[-1] - 1)
+            daemon.refuses(os.path.basename(recorded.name), f"byte {recorded.ends[-2]}",
+                           "aof-load-truncated")
+            recorded.restore()
+            recorded.starts_with(len(recorded.ends) - 1, "whole")
+
+
+run()

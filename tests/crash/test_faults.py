@@ -1,0 +1,286 @@
+#!/usr/bin/python3 -B
+"""A disk whose n-th call fails, for every n of a run with rewrites and snapshots in it: nothing that
+was acknowledged is lost, what was refused is not there, reads go on, and it recovers by itself. And
+the same run dying at its n-th call: what was acknowledged is there at the next start.
+
+Where every reply waits for its sync, the power goes with the process: of the files no more is left
+than was synced, and what a sync failed to bring there never comes, whatever later ones say.
+
+The data are a list that grows by one: each number was acknowledged, refused, or neither, when the
+reply was held back or the connection broke.
+"""
+import concurrent.futures
+import itertools
+import os
+import select
+
+from crash import (CALL_NAMES, CHANGING, CUT, DIE_BEFORE, DIE_BEHIND, EIO, ENOSPC, EVER, OPEN,
+                   RENAME, SECONDS, SHORT, SYNC, WRITE, Budget, Kept, calls, encode, equal, run,
+                   seeded, test, wait_for)
+
+AT_ONCE = 4  # most of the time is spent in waiting for the next try
+OK_STATUS = "ok"
+
+
+class Fault:
+    """What happens to which calls."""
+
+    def __init__(self, nth, what, which=CHANGING, last=None, fsync="always"):
+        self.nth, self.what, self.which, self.last = nth, what, which, last
+        self.fsync = fsync
+
+    def __str__(self):
+        what = {DIE_BEFORE: "death before", DIE_BEHIND: "death behind", SHORT: "half a write at",
+                ENOSPC: "ENOSPC at", EIO: "EIO at"}[self.what]
+        names = [name for call, name in enumerate(CALL_NAMES) if self.which >> call & 1]
+        return (f"{what} call {self.nth}{' and all later ones' if self.last else ''} of "
+                f"{'+'.join(names)}, appendfsync {self.fsync}")
+
+    @property
+    def kills(self):
+        return self.what in (DIE_BEFORE, DIE_BEHIND)
+
+
+class Writer:
+    """Makes the list longer and notes what it is told."""
+
+    def __init__(self, daemon):
+        self.daemon, self.raw = daemon, daemon.raw()
+        self.look = daemon.raw()
+        self.next = 0
+        self.acknowledged, self.refused, self.unsure, self.held = [], [], [], []
+
+    def close(self):
+        for raw in (self.raw, self.look, *(raw for raw, _ in self.held)):
+            raw.close()
+
+    def says_err(self):
+        return b"aof_last_write_status:err" in self.look.call("INFO", "persistence")
+
+    def put(self):
+        """One more. Where its reply is held back others go on over another connection."""
+        self.next += 1
+        self.unsure.append(self.next)
+        self.raw.send(encode("RPUSH", "log", self.next))
+        while not select.select([self.raw.socket], [], [], 0.02)[0]:
+            if not self.says_err():
+                continue
+            if select.select([self.raw.socket], [], [], 0.05)[0]:
+                break
+            self.held.append((self.raw, self.next))
+            self.raw = self.daemon.raw()
+            return
+        self.note(self.raw.reply(), self.next)
+
+    def note(self, reply, number):
+        self.unsure.remove(number)
+        if reply[:1] == b":":
+            self.acknowledged.append(number)
+        else:
+            assert reply.startswith(b"-MISCONF "), reply
+            self.refused.append(number)
+
+    def ask(self, *words):
+        self.put()
+        self.look.call(*words)
+        for _ in range(3):
+            self.put()
+
+    def await_quiet(self):
+        quiet = (b"aof_rewrite_in_progress:0", b"rdb_bgsave_in_progress:0")
+        wait_for(lambda: all(word in self.look.call("INFO", "persistence") for word in quiet))
+
+    def go(self):
+        """The run."""
+        for words in (("BGREWRITEAOF",), ("BGSAVE",), ("SAVE",), ("BGREWRITEAOF",),
+                      ("BGREWRITEAOF",), ("PING",)):
+            self.ask(*words)
+            self.await_quiet()
+            self.put()
+
+    def await_recovery(self):
+        """By itself: it says so, takes changes, and has kept its promises."""
+        assert wait_for(lambda: not self.says_err()), self.daemon.log()
+        for raw, number in self.held:
+            self.note(raw.reply(), number)
+        self.put()
+        equal(self.acknowledged[-1], self.next, self.daemon.log())
+
+    def check(self):
+        """What is there is what was acknowledged, and what may be."""
+        reply = self.daemon.redis().lrange("log", 0, -1)
+        there = [int(number) for number in reply]
+        equal(there, sorted(set(there)), "the order")
+        lost = set(self.acknowledged) - set(there)
+        assert not lost, f"lost: {sorted(lost)} of {there}, refused {self.refused}"
+        extra = set(there) - set(self.acknowledged) - set(self.unsure)
+        assert not extra, f"refused, and yet there: {sorted(extra)}"
+
+
+def swept(daemon):
+    """After a rewrite nothing is left of what went wrong before."""
+    assert wait_for(daemon.rewrite), daemon.log()
+    names = [name for name in daemon.files() if name.startswith("appendonlydir/")]
+    equal(len(names), 3, f"{names}")
+    assert not any("temp-" in name for name in names), names
+
+
+def after(daemon, writer):
+    """Started again without faults."""
+    daemon.plan.heal()
+    daemon.again()
+    writer.daemon = daemon
+    writer.check()
+    live = daemon.digest()
+    equal(daemon.call("DEBUG", "LOADAOF"), b"+OK\r\n", "DEBUG LOADAOF")
+    equal(daemon.digest(), live, "DEBUG LOADAOF")
+    equal(daemon.call("DEBUG", "RELOAD"), b"+OK\r\n", "DEBUG RELOAD")
+    equal(daemon.digest(), live, "DEBUG RELOAD")
+    swept(daemon)
+
+
+def suffer(fault):
+    """A run with the fault."""
+    power = fault.fsync == "always"
+    with Kept(fsync=fault.fsync, fault=True, power=power) as daemon:
+        writer = Writer(daemon)
+        daemon.plan.set(fault.nth, fault.what, fault.which, last=fault.last)
+        try:
+            writer.go()
+        except OSError:
+            if not fault.kills:
+                raise
+        acted = daemon.plan.acted > 0
+        if not fault.kills:
+            daemon.plan.heal()
+            writer.await_recovery()
+            daemon.kill()
+        elif acted:
+            daemon.await_death()
+        else:
+            daemon.kill()
+        if power:
+            daemon.plan.heal()
+            daemon.lose_power()
+        after(daemon, writer)
+        writer.close()
+        return acted
+
+
+def suffer_at_start(fault):
+    """A start with the fault: in a folder that has data, or a snapshot alone, or nothing."""
+    for left in ("journal", "snapshot", "nothing"):
+        with Kept(fsync=fault.fsync, fault=True) as daemon:
+            writer = Writer(daemon)
+            if left != "nothing":
+                writer.ask("SAVE")
+                writer.put()
+            if left == "snapshot":
+                writer.look.call("SAVE")
+            daemon.kill()
+            if left != "journal":
+                for name in daemon.files():
+                    if left == "nothing" or name.startswith("appendonlydir"):
+                        os.remove(os.path.join(daemon.data, name))
+                os.rmdir(daemon.journal_dir)
+            daemon.plan.set(fault.nth, fault.what, fault.which, last=fault.last)
+            try:
+                daemon.start()
+            except (AssertionError, OSError):
+                daemon.process = None
+            after(daemon, writer)
+            writer.close()
+
+
+def each(faults, how=suffer):
+    """All of these; how many of them happened."""
+    def one(fault):
+        try:
+            return how(fault)
+        except Exception as error:
+            raise AssertionError(f"{fault}: {error}") from error
+
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        futures = [pool.submit(one, fault) for fault in faults]
+        try:
+            return sum(bool(future.result()) for future in futures)
+        finally:
+            for future in futures:
+                future.cancel()
+
+
+def length_of_run(which, fsync):
+    """How many calls the run makes when all is well."""
+    with Kept(fsync=fsync, fault=True) as daemon:
+        writer = Writer(daemon)
+        daemon.plan.count(which)
+        writer.go()
+        equal(writer.acknowledged, list(range(1, writer.next + 1)))
+        made = daemon.plan.calls
+        after(daemon, writer)
+        writer.close()
+    return made
+
+
+def sample(faults, seed, least, how=suffer):
+    """So many of them, at random; all in `make crash`, in random order, while there is time."""
+    rng = seeded(seed)
+    faults = list(faults)
+    rng.shuffle(faults)
+    budget = Budget(0.12)
+    happened = 0
+    while faults and budget.more(1):
+        most = AT_ONCE * 4 if SECONDS else least
+        happened += each(faults[:most], how)
+        faults = faults[most:]
+    return happened
+
+
+def nths(which=CHANGING, fsync="always"):
+    return range(1, length_of_run(which, fsync) + 1)
+
+
+@test
+def one_call_fails():
+    assert sample((Fault(nth, what) for nth, what in
+                   itertools.product(nths(), (ENOSPC, EIO))), "once", 24) > 0
+
+
+@test
+def all_calls_fail_from_the_nth_on_until_it_is_over():
+    assert sample((Fault(nth, what, last=EVER, fsync=fsync) for nth, what, fsync in
+                   itertools.product(nths(), (ENOSPC, EIO), ("always", "everysec"))),
+                  "ever", 16) > 0
+
+
+@test
+def one_kind_of_call_fails_from_the_nth_on_until_it_is_over():
+    faults = []
+    for kind in (WRITE, SYNC, RENAME, OPEN, CUT):
+        faults += [Fault(nth, EIO, calls(kind), last=EVER) for nth in nths(calls(kind))]
+    assert sample(faults, "kind", 20) > 0
+
+
+@test
+def writes_fall_short():
+    assert sample((Fault(nth, SHORT, calls(WRITE), last=last, fsync=fsync) for nth, last, fsync in
+                   itertools.product(nths(calls(WRITE)), (None, EVER), ("always", "everysec"))),
+                  "short", 12) > 0
+
+
+@test
+def it_dies_at_any_call():
+    assert sample((Fault(nth, what, fsync=fsync) for nth, what, fsync in
+                   itertools.product(nths(), (DIE_BEFORE, DIE_BEHIND), ("always", "everysec"))),
+                  "death", 30) > 0
+
+
+@test
+def start_fails_or_dies_at_any_call():
+    whats = (ENOSPC, EIO, DIE_BEFORE, DIE_BEHIND)
+    sample((Fault(nth, what, last=last) for nth, what, last in
+            itertools.product(range(1, 30), whats, (None, EVER))
+            if last is None or what in (ENOSPC, EIO)), "start", 16, suffer_at_start)
+
+
+run()

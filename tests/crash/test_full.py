@@ -1,0 +1,182 @@
+#!/usr/bin/python3 -B
+"""A full disk: a small file system, where one may be mounted, and a limit to the size of files. What
+was acknowledged stays, what can't be kept is refused, reads go on, and room is all it takes."""
+import contextlib
+import os
+import resource
+import subprocess
+
+from crash import Budget, Kept, encode, equal, run, seeded, test, wait_for
+
+OK = b"+OK\r\n"
+LIMIT = 1 << 19  # bytes
+
+
+class SmallDisk:
+    """A tmpfs of its own for the data."""
+
+    def __init__(self, daemon):
+        self.daemon = daemon
+
+    def begin(self):
+        data = os.path.join(self.daemon.dir, "data")
+        os.makedirs(data)
+        return subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "crash", data],
+                              capture_output=True, check=False).returncode == 0
+
+    def end(self):
+        subprocess.run(["umount", "-l", os.path.join(self.daemon.dir, "data")],
+                       capture_output=True, check=False)
+
+    def fill(self):
+        pass
+
+    def heal(self):
+        subprocess.run(["mount", "-o", "remount,size=64m", self.daemon.data], check=True)
+
+
+class SmallFiles:
+    """The daemon's files may not grow beyond a size. A limit, it is told by a signal as well."""
+
+    def __init__(self, daemon):
+        self.daemon = daemon
+
+    def begin(self):
+        return True
+
+    def end(self):
+        pass
+
+    def fill(self):
+        self.limit(LIMIT)
+
+    def heal(self):
+        self.limit(resource.RLIM_INFINITY)
+
+    def limit(self, size):
+        pid = self.daemon.process.pid
+        hard = resource.prlimit(pid, resource.RLIMIT_FSIZE)[1]
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, hard))
+
+
+class OnDisk(Kept):
+    """Begins with the disk."""
+
+    def __init__(self, kind, *options, **how):
+        super().__init__(*options, **how)
+        self.disk, self.mounted = kind(self), None
+
+    def start(self):
+        if self.mounted is None:
+            self.mounted = self.disk.begin()
+        if self.mounted:
+            super().start()
+
+    def clean(self):
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+        self.disk.end()
+        super().clean()
+
+
+def fill(daemon, rng, acknowledged):
+    """Until nothing more is taken. The connection that got no answer, and what it asked for."""
+    raw, size = daemon.raw(), rng.choice((1500, 3000, 30_000))
+    number = len(acknowledged)
+    while True:
+        number += 1
+        value = rng.randbytes(size)
+        raw.send(encode("SET", f"k{number}", value))
+        raw.socket.settimeout(0.2)
+        try:
+            reply = raw.reply()
+        except TimeoutError:
+            assert daemon.info()["aof_last_write_status"] == "err", daemon.info()
+            raw.socket.settimeout(20)
+            return raw, number, value
+        equal(reply, OK)
+        acknowledged[number] = value
+
+
+def check(daemon, acknowledged):
+    with daemon.redis() as client:
+        for number, value in acknowledged.items():
+            equal(client.get(f"k{number}"), value, f"k{number}")
+
+
+def refuses_and_serves(daemon, acknowledged):
+    assert daemon.call("SET", "other", "x").startswith(b"-MISCONF Errors writing to the AOF"), "SET"
+    assert daemon.call("DEL", "k1").startswith(b"-MISCONF"), "DEL"
+    equal(daemon.info()["aof_last_write_status"], "err")
+    check(daemon, acknowledged)
+
+
+def fill_and_heal(kind, fsync, seed):
+    rng = seeded(seed, kind.__name__, fsync)
+    with OnDisk(kind, fsync=fsync) as daemon:
+        if not daemon.mounted:
+            return
+        acknowledged = {}
+        daemon.disk.fill()
+        raw, number, value = fill(daemon, rng, acknowledged)
+        refuses_and_serves(daemon, acknowledged)
+        if rng.randrange(2):
+            daemon.call("BGREWRITEAOF")
+            daemon.call("BGSAVE")
+            refuses_and_serves(daemon, acknowledged)
+        daemon.disk.heal()
+        equal(raw.reply(), OK, "who waited is answered")
+        acknowledged[number] = value
+        assert wait_for(lambda: daemon.call("SET", "other", "x") == OK), daemon.log()
+        equal(daemon.info()["aof_last_write_status"], "ok")
+        daemon.await_quiet()
+        raw.close()
+        daemon.again()
+        check(daemon, acknowledged)
+        equal(daemon.call("GET", "other"), b"$1\r\nx\r\n")
+        assert daemon.rewrite(), daemon.log()
+        live = daemon.digest()
+        equal(daemon.call("DEBUG", "LOADAOF"), OK)
+        equal(daemon.digest(), live)
+
+
+def fill_and_crash(kind, fsync, seed):
+    rng = seeded(seed, kind.__name__, fsync)
+    with OnDisk(kind, fsync=fsync) as daemon:
+        if not daemon.mounted:
+            return
+        acknowledged = {}
+        daemon.disk.fill()
+        raw, number, value = fill(daemon, rng, acknowledged)
+        with contextlib.closing(raw):
+            daemon.again()  # on the same disk, which is still full
+        check(daemon, acknowledged)
+        reply = daemon.call("GET", f"k{number}")
+        assert reply in (b"$-1\r\n", b"$%d\r\n%s\r\n" % (len(value), value)), reply[:80]
+        daemon.disk.heal()
+        assert wait_for(lambda: daemon.call("SET", "other", "x") == OK), daemon.log()
+        daemon.again()
+        check(daemon, acknowledged)
+
+
+def each(how):
+    budget = Budget(0.4)
+    while budget.more(1):
+        for kind in (SmallDisk, SmallFiles):
+            for fsync in ("always", "everysec", "no"):
+                how(kind, fsync, budget.done)
+
+
+@test
+def full_disk_stops_changes_until_there_is_room():
+    each(fill_and_heal)
+
+
+@test
+def crash_on_a_full_disk_loses_nothing_that_was_acknowledged():
+    each(fill_and_crash)
+
+
+run()
