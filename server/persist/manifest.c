@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "conf/text.h"
+#include "server/persist/crc32c.h"
 #include "server/persist/journal.h"
 #include "store/ensure.h"
 #include "store/mem.h"
@@ -82,6 +83,9 @@ uint64_t manifest_last_tail(const struct manifest *manifest)
 #define MANIFEST_END ".manifest"
 #define FIRST_END    ".first" /* is there until a first start has its manifest */
 #define TEMPORARY    "temp-"
+#define SUM_MARK     "# crc32c "
+
+enum { SUM_DIGITS = 8 };
 
 int manifest_file_path(const struct manifest *manifest, const struct manifest_file *file,
                        char path[DISK_PATH_MAX])
@@ -254,8 +258,21 @@ static bool take_line(struct reading *reading, const char *line, size_t len)
     return good;
 }
 
+/* Of ours the last line has the sum of those before it; one of Redis' has none. */
+static bool check_sum(struct reading *reading, const char *text, size_t len)
+{
+    size_t line = strlen(SUM_MARK) + SUM_DIGITS + 1;
+    char wanted[SUM_DIGITS + 1];
+    if (len < line || memcmp(text + len - line, SUM_MARK, strlen(SUM_MARK)) != 0) return true;
+    snprintf(wanted, sizeof(wanted), "%08" PRIx32, crc32c(0, text, len - line));
+    return memcmp(text + len - SUM_DIGITS - 1, wanted, SUM_DIGITS) == 0 ||
+           refuse(reading, "its sum is wrong: it is damaged, or was changed by hand (then its last "
+                           "line has to go)");
+}
+
 static bool take_text(struct reading *reading, const char *text, size_t len)
 {
+    if (!check_sum(reading, text, len)) return false;
     const char *at = text, *line;
     size_t line_len;
     while (conf_next_line(&at, text + len, &line, &line_len)) {
@@ -364,6 +381,8 @@ static int write_temporary(const struct manifest *manifest, const char *path)
     write_files(to, manifest, MANIFEST_BASE);
     write_files(to, manifest, MANIFEST_HISTORY);
     write_files(to, manifest, MANIFEST_TAIL);
+    fflush(to);
+    fprintf(to, SUM_MARK "%08" PRIx32 "\n", crc32c(0, text, len));
     fclose(to);
     int error = disk_write_file(path, text, len);
     free(text);

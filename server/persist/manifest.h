@@ -3,7 +3,8 @@
  *
  * Layout, Redis 7's: a line "file NAME seq N type T" each, T being b, the base (one at most); i, a
  * tail, in order of growing N; or h, history: no longer part of the data, to be deleted. A name
- * with unusual characters is quoted as in redis.conf; a line that begins with # says nothing. Other
+ * with unusual characters is quoted as in redis.conf; a line that begins with # says nothing, but
+ * that the last one of ours, "# crc32c xxxxxxxx", has the sum of the lines before it. Other
  * pairs of words in a line are left alone, as there: what a later version adds can be read by an
  * earlier one, if it may be ignored.
  *

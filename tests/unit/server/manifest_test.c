@@ -251,6 +251,36 @@ START_TEST(a_manifest_cut_or_changed_anywhere_is_refused_or_read_but_never_worse
 }
 END_TEST
 
+/* "# crc32c xxxxxxxx\n": a change of the mark makes a comment of it, and says nothing else. */
+enum { MARK = 9, SUM = 8 + 1 };
+
+START_TEST(one_of_ours_that_was_changed_anywhere_is_refused)
+{
+    begin(PREFIX);
+    put_base(1, 1);
+    add_tail(2);
+    char files[64];
+    snprintf(files, sizeof(files), "%s", shown());
+    size_t len;
+    char *text = disk_world_read(MANIFEST, &len);
+    for (size_t at = 0; at < len; at++) {
+        for (int bit = 0; bit < 8; bit++) {
+            text[at] = (char)(text[at] ^ 1 << bit);
+            disk_world_write(MANIFEST, text, len);
+            const char *found = shown();
+            bool in_mark = at >= len - SUM - MARK && at < len - SUM;
+            bool as_it_was = strcmp(found, files) == 0;
+            ck_assert_msg(strncmp(found, "bad:", 4) == 0 ||
+                              ((in_mark || at == len - 1) && as_it_was),
+                          "byte %zu bit %d: %s", at, bit, found);
+            text[at] = (char)(text[at] ^ 1 << bit);
+        }
+    }
+    free(text);
+    end();
+}
+END_TEST
+
 START_TEST(data_without_a_manifest_are_no_first_start)
 {
     static const char *const data[] = { PREFIX ".1.base.exp", PREFIX ".7.base.rdb",
@@ -402,6 +432,7 @@ Suite *test_suite(void)
         comments_other_pairs_and_any_order_of_words_are_read,
         a_manifest_that_cannot_be_meant_is_refused_with_its_line,
         a_manifest_cut_or_changed_anywhere_is_refused_or_read_but_never_worse,
+        one_of_ours_that_was_changed_anywhere_is_refused,
         data_without_a_manifest_are_no_first_start,
         a_change_that_fails_is_not_made_or_is_made_whole,
         nothing_is_deleted_before_the_folder_is_synced,
