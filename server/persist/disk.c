@@ -47,9 +47,13 @@ static int open_with(const char *path, int flags, int *fd)
     return *fd < 0 ? errno : 0;
 }
 
+/* What was there may be a file of which a sync has failed: nothing is built upon it. */
 int disk_create(const char *path, int *fd)
 {
-    return open_with(path, O_RDWR | O_CREAT | O_TRUNC, fd);
+    int error = open_with(path, O_RDWR | O_CREAT | O_EXCL, fd);
+    if (error != EEXIST) return error;
+    error = disk_remove(path);
+    return error != 0 ? error : open_with(path, O_RDWR | O_CREAT | O_EXCL, fd);
 }
 
 int disk_open(const char *path, int *fd)

@@ -15,7 +15,7 @@
 
 enum { DISK_PATH_MAX = 4096 };
 
-/* An empty file, whether there was one of that name or not. */
+/* A new file, to read and write; one of that name goes. */
 int disk_create(const char *path, int *fd);
 int disk_open(const char *path, int *fd); /* to read and write */
 int disk_open_to_read(const char *path, int *fd);

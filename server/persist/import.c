@@ -206,6 +206,8 @@ static bool import_rdb(struct import *import, int fd, uint64_t *end)
 
 /* ---- a file ---------------------------------------------------------------------------------- */
 
+#define ANNOTATION "#TS:"
+
 static bool is_rdb(const char *head, size_t len)
 {
     size_t magic = strlen(RDB_MAGIC);
@@ -215,8 +217,10 @@ static bool is_rdb(const char *head, size_t len)
 bool import_knows(const char *head, size_t len)
 {
     if (is_rdb(head, len)) return true;
-    /* A command, or an annotation before it. */
-    return len >= 2 && ((head[0] == '*' && isdigit((unsigned char)head[1])) || head[0] == '#');
+    /* A command, or the one annotation that Redis writes. */
+    const size_t mark = strlen(ANNOTATION);
+    return (len >= 2 && head[0] == '*' && isdigit((unsigned char)head[1])) ||
+           (len >= mark && memcmp(head, ANNOTATION, mark) == 0);
 }
 
 static bool import_open(struct import *import, int fd)
