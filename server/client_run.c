@@ -193,7 +193,8 @@ static void parse(struct client *client)
     arrival->holds = false;
     while (!arrival->ended && !arrival->holds && client->all->window.count < WINDOW) {
         if (arrival->left == 0) client_list_to_run(client);
-        if (arrival->left == 0 || arrival->parsed == arrival->len || !may_run(client))
+        if (!may_run(client)) arrival->cut = true; /* what is left comes again when it may */
+        if (arrival->left == 0 || arrival->parsed == arrival->len || arrival->cut)
             arrival->ended = true;
         else
             parse_one(client);

@@ -146,6 +146,8 @@
     E(ERR_CONFIG_SET, "ERR CONFIG SET failed (possibly related to argument '%s') - %s")            \
     E(ERR_CONFIG_NO_FILE, "ERR The server is running without a config file")                       \
     E(ERR_CONFIG_REWRITE, "ERR Rewriting config file: %s")                                         \
+    E(ERR_NO_JOURNAL, "ERR CONFIG SET failed (possibly related to argument 'appendonly') - "       \
+                      "Unable to turn on AOF. Check server logs.")                                 \
     E(ERR_SAVE_RUNS, "ERR Background save already in progress")                                    \
     E(ERR_SAVE_FAILED, "ERR the snapshot could not be written: the log says why")                  \
     E(ERR_REWRITE_RUNS, "ERR Background append only file rewriting already in progress")           \

@@ -131,14 +131,16 @@ static void fit_maxclients(struct conf *conf)
     conf->maxclients = possible;
 }
 
-static void on_config(void *ctx)
+static bool on_config(void *ctx)
 {
     struct parts *parts = ctx;
     log_set_level((enum log_level)parts->conf.loglevel);
     parts->store->counts_access =
         evict_counts_access((enum evict_policy)parts->conf.maxmemory_policy);
     fit_maxclients(&parts->conf);
-    persist_configure(parts->persist);
+    if (persist_configure(parts->persist)) return true;
+    parts->conf.appendonly = false;
+    return false;
 }
 
 /* --- loading --- */

@@ -47,7 +47,9 @@ struct config_context {
     struct store *store;
     struct observer *observer;
     struct commands *commands;
-    void (*changed)(void *ctx); /* told after a SET, for what must follow at once (log level) */
+    /* Told after a SET, for what must follow at once (log level). False: there is no journal now.
+     */
+    bool (*changed)(void *ctx);
     void *ctx;
 };
 extern const struct command_group config_commands;
@@ -122,7 +124,7 @@ struct admin_parts {
     struct survey *survey;       /* NULL: no call waits for a survey */
     const struct defrag *defrag; /* NULL: blocks stay where they are */
     const char *run_id;
-    void (*changed)(void *ctx);
+    bool (*changed)(void *ctx);
     void *ctx;
 };
 

@@ -148,8 +148,10 @@ static void cmd_config_set(struct call *call)
         free(changes[i].value);
     if (!done) return;
     notify_set_flags(context->notify, context->conf->notify_keyspace_events);
-    context->changed(context->ctx);
-    reply_ok(call);
+    if (context->changed(context->ctx))
+        reply_ok(call);
+    else
+        fail(call, ERR_NO_JOURNAL);
 }
 
 /* ---- the rest -----------------------------------------------------------------------------------

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -54,6 +55,17 @@ int disk_create(const char *path, int *fd)
     if (error != EEXIST) return error;
     error = disk_remove(path);
     return error != 0 ? error : open_with(path, O_RDWR | O_CREAT | O_EXCL, fd);
+}
+
+int disk_lock_dir(const char *path, int *fd)
+{
+    *fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (*fd < 0) return errno;
+    if (flock(*fd, LOCK_EX | LOCK_NB) == 0) return 0;
+    int error = errno;
+    close(*fd);
+    *fd = -1;
+    return error;
 }
 
 int disk_open(const char *path, int *fd)

@@ -42,6 +42,10 @@ int disk_write_file(const char *path, const void *data, size_t len);
  * before it either file may be there. */
 int disk_rename(const char *from, const char *to);
 
+/* Nobody else who asks gets this folder until `fd` is closed: EWOULDBLOCK. By flock(2), which needs
+ * no file and ends with the process. */
+int disk_lock_dir(const char *path, int *fd);
+
 int disk_remove(const char *path);   /* 0 also when there is none */
 int disk_make_dir(const char *path); /* 0 also when there is one */
 void disk_close(int fd);             /* what had to be kept was synced before */

@@ -38,7 +38,7 @@ struct persist *persist_new(const struct persist_wiring *wiring)
     struct persist *persist = mem_zalloc(sizeof(*persist));
     persist->w = *wiring;
     persist->child = child;
-    persist->pending_tail = -1;
+    persist->pending_tail = persist->folder = -1;
     persist->safe_at_end = UINT64_MAX;
     persist->again = loop_timer_new(wiring->loop, on_again, persist);
     loop_on_signal(wiring->loop, SIGCHLD, on_child, persist);
@@ -56,6 +56,7 @@ void persist_free(struct persist *persist)
     child_free(persist->child);
     loop_timer_free(persist->again);
     manifest_drop(&persist->manifest);
+    if (persist->folder >= 0) disk_close(persist->folder);
     mem_free(persist);
 }
 
@@ -236,28 +237,39 @@ static bool knows_files(struct persist *persist)
     return false;
 }
 
-void persist_configure(struct persist *persist)
+bool persist_own_folder(struct persist *persist)
+{
+    if (persist->folder >= 0) return true;
+    return disk_lock_dir(".", &persist->folder) != EWOULDBLOCK;
+}
+
+bool persist_configure(struct persist *persist)
 {
     const struct conf *conf = persist->w.conf;
-    if (persist->report.loading) return;
+    if (persist->report.loading) return true;
     if (persist->journal != NULL) journal_set_policy(persist->journal, policy_of(conf));
-    if (conf->appendonly == persist->listens) return;
+    if (conf->appendonly == persist->listens) return true;
     if (!conf->appendonly) {
         int error = persist_close_journal(persist);
         if (error != 0) log_line(LOG_WARNING, "Closing the journal: %s", strerror(error));
         persist->report.write_error = NULL;
         persist->safe_at_end = UINT64_MAX; /* whoever turns it off waits for it no longer */
-        return;
+        return true;
     }
-    if (!knows_files(persist)) return;
+    if (!persist_own_folder(persist)) {
+        log_line(LOG_WARNING, "No journal: another expired uses this dir");
+        return false;
+    }
+    if (!knows_files(persist)) return false;
     int error = persist_new_journal(persist);
     if (error != 0) {
         log_line(LOG_WARNING, "No journal: %s", strerror(error));
-        return;
+        return false;
     }
     persist->listens = true;
     persist->rewrite_scheduled = true;
     log_line(LOG_NOTICE, "The journal begins with a base of what is there");
+    return true;
 }
 
 bool persist_stop(struct persist *persist, char *why, size_t size)

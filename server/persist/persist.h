@@ -50,8 +50,9 @@ void persist_effect(struct persist *persist, const struct effect *effect);
 void persist_commit(struct persist *persist); /* the transaction's effects are a unit */
 /* Loop's hook, behind all that changes data and before replies leave. */
 void persist_turn(void *persist);
-void persist_second(struct persist *persist);    /* about once a second: save points, growth */
-void persist_configure(struct persist *persist); /* options have changed */
+void persist_second(struct persist *persist); /* about once a second: save points, growth */
+bool persist_configure(
+    struct persist *persist); /* options have changed; false: no journal begins */
 
 /* NULL: data may be changed. Else why not, as an error line. */
 const char *persist_refusal(const struct persist *persist);

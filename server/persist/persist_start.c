@@ -16,7 +16,15 @@
 #include "store/txn.h"
 
 /* What one file is found to be, by its first bytes. */
-enum file_kind { FILE_MISSING, FILE_EMPTY, FILE_BASE, FILE_JOURNAL, FILE_REDIS, FILE_UNKNOWN };
+enum file_kind {
+    FILE_MISSING,
+    FILE_EMPTY,
+    FILE_BASE,
+    FILE_JOURNAL,
+    FILE_REDIS,
+    FILE_UNKNOWN,
+    FILE_UNREADABLE
+};
 
 struct loading {
     struct persist *persist;
@@ -43,11 +51,13 @@ static enum file_kind kind_of(const char *path)
 {
     char head[32];
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return errno == ENOENT ? FILE_MISSING : FILE_UNKNOWN;
+    if (fd < 0) return errno == ENOENT ? FILE_MISSING : FILE_UNREADABLE;
     ssize_t got = read(fd, head, sizeof(head));
+    int error = errno;
     close(fd);
+    errno = error;
     size_t len = got > 0 ? (size_t)got : 0;
-    if (len == 0) return got == 0 ? FILE_EMPTY : FILE_UNKNOWN;
+    if (len == 0) return got == 0 ? FILE_EMPTY : FILE_UNREADABLE;
     size_t magic = strlen(SNAPSHOT_MAGIC), line = strlen(UNIT_FIRST_LINE);
     if (len >= magic && memcmp(head, SNAPSHOT_MAGIC, magic) == 0) return FILE_BASE;
     /* Also one whose first line is cut short. */
@@ -208,6 +218,9 @@ static bool load_file(struct loading *loading, const char *path, bool is_last)
     case FILE_JOURNAL: good = load_tail(loading, path, is_last); break;
     case FILE_REDIS: good = load_foreign(loading, path, is_last); break;
     case FILE_MISSING: good = failed(loading, "%s is missing", path); break;
+    case FILE_UNREADABLE:
+        good = failed(loading, "%s can't be read: %s", path, strerror(errno));
+        break;
     default: good = failed(loading, "%s is neither ours nor Redis'", path); break;
     }
     if (stat(path, &stat_of) == 0) loading->before += (uint64_t)stat_of.st_size;
@@ -282,6 +295,8 @@ static bool load_alone(struct loading *loading, bool *found)
         log_line(LOG_NOTICE, "There are data already: %s is not imported", conf->import);
     *found = path[0] != '\0';
     if (!*found) return true;
+    if (path == conf->import && kind_of(path) == FILE_EMPTY)
+        return failed(loading, "%s is empty: nothing to import", path);
     if (stat(path, &stat_of) == 0) loading->persist->report.load_total = (uint64_t)stat_of.st_size;
     return load_file(loading, path, true);
 }
@@ -359,6 +374,12 @@ bool persist_start(struct persist *persist, char *why, size_t size)
     struct loading loading = {
         .persist = persist, .why = why, .size = size, .began_usec = clock_mono_usec(), .mends = true
     };
+    if (!persist_own_folder(persist)) {
+        if (persist->w.conf->appendonly)
+            return failed(&loading, "dir: another expired uses %s: two journals would mix",
+                          persist->w.conf->dir);
+        log_line(LOG_WARNING, "Another expired uses %s too", persist->w.conf->dir);
+    }
     persist->report.loading = true;
     persist->report.load_began_sec = clock_now(persist->w.clock) / 1000;
     bool good = load_all(&loading);

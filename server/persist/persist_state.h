@@ -23,6 +23,8 @@ struct persist {
     uint64_t before;      /* positions of the journals before this one */
     uint64_t safe_at_end; /* without a journal; less than all only if its end went wrong */
 
+    int folder; /* locked: no other daemon writes here; -1: not ours */
+
     struct child *child;
     enum persist_task task;
     int64_t task_began_usec;
@@ -47,6 +49,8 @@ struct persist {
  */
 int persist_new_journal(struct persist *persist);
 int persist_close_journal(struct persist *persist);
+/* Is the working directory this daemon's alone, from now on? A system that can't lock says yes. */
+bool persist_own_folder(struct persist *persist);
 
 /* persist_write.c */
 struct snapshot_options persist_options(const struct persist *persist);

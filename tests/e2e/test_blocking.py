@@ -529,6 +529,26 @@ def what_follows_a_wait_that_ends_in_the_same_turn_is_run():
         equal(crowd.heard()["a"], b"*2\r\n$1\r\nk\r\n$1\r\nx\r\n$5\r\nafter\r\n")
 
 
+@own
+def a_wait_anywhere_in_a_pipeline_that_ends_in_the_same_turn_holds_nothing_up():
+    with Daemon() as daemon:
+        for before in [*range(28, 34), 63]:
+            for how in ("served", "unblocked"):
+                with Crowd(daemon, "ap") as crowd:
+                    waits = crowd.clients["a"]
+                    crowd.do("p", [["DEL", "k"]])
+                    os.kill(daemon.process.pid, signal.SIGSTOP)
+                    waits.say(encode("PING") * before + encode("BLPOP", "k", "0") +
+                              encode("ECHO", "z") * 40)
+                    crowd.clients["p"].say(encode("LPUSH", "k", "v") if how == "served" else
+                                           encode("CLIENT", "UNBLOCK", str(waits.id)))
+                    os.kill(daemon.process.pid, signal.SIGCONT)
+                    crowd.settle()
+                    got = crowd.heard()["a"]
+                    equal(got.count(b"+PONG"), before, f"{before} {how}")
+                    equal(got.count(b"$1\r\nz"), 40, f"{before} {how}")
+
+
 # --- running -------------------------------------------------------------------------------------
 
 

@@ -51,9 +51,10 @@ static void listen(struct server_world *world, enum server_world_listening liste
 
 /* ---- wiring ---------------------------------------------------------------------------------- */
 
-static void ignore(void *ctx)
+static bool ignore(void *ctx)
 {
     (void)ctx;
+    return true;
 }
 
 static void add_commands(struct server_world *world)
