@@ -77,6 +77,21 @@ static char *text_of(struct bytes bytes)
     return text;
 }
 
+/* Values and names are C strings: a zero byte would cut them. */
+static bool has_zero_byte(struct bytes text)
+{
+    return text.len > 0 && memchr(text.data, '\0', text.len) != NULL;
+}
+
+static const struct conf_option *option_named(struct bytes word)
+{
+    if (has_zero_byte(word)) return NULL;
+    char *name = text_of(word);
+    const struct conf_option *option = conf_find(name);
+    mem_free(name);
+    return option;
+}
+
 static void fail_change(struct call *call, const struct conf_option *option, const char *why)
 {
     failf(call, ERR_CONFIG_SET, option->name, why);
@@ -86,15 +101,16 @@ static void fail_change(struct call *call, const struct conf_option *option, con
 static bool find_options(struct call *call, struct change *changes, int count)
 {
     for (int i = 0; i < count; i++) {
+        changes[i].option = option_named(call->argv[2 + 2 * i]);
+        bool secret =
+            changes[i].option != NULL && strcmp(changes[i].option->name, "requirepass") == 0;
+        if (secret) call_hide(call, 3 + 2 * i);
+    }
+    for (int i = 0; i < count; i++) {
+        if (changes[i].option != NULL) continue;
         struct bytes word = call->argv[2 + 2 * i];
-        char *name = text_of(word);
-        changes[i].option = conf_find(name);
-        mem_free(name);
-        if (changes[i].option == NULL) {
-            failf(call, ERR_CONFIG_UNKNOWN, arg_width(call, 2 + 2 * i), word.data);
-            return false;
-        }
-        if (strcmp(changes[i].option->name, "requirepass") == 0) call_hide(call, 3 + 2 * i);
+        failf(call, ERR_CONFIG_UNKNOWN, arg_width(call, 2 + 2 * i), word.data);
+        return false;
     }
     for (int i = 0; i < count; i++) {
         if (!changes[i].option->live) {
@@ -110,15 +126,24 @@ static bool find_options(struct call *call, struct change *changes, int count)
     return true;
 }
 
+/* DIFFERS: Redis takes such a password whole, and cuts other options there. (doc/differs.md) */
+static bool set_one(struct conf *conf, const struct conf_option *option, struct bytes word,
+                    const char **why)
+{
+    *why = "a zero byte in a value";
+    if (has_zero_byte(word)) return false;
+    char *value = text_of(word);
+    bool done = conf_set(conf, option, value, why);
+    mem_free(value);
+    return done;
+}
+
 static bool set_all(struct call *call, struct conf *conf, struct change *changes, int count)
 {
     for (int i = 0; i < count; i++) {
         char *old = conf_get(conf, changes[i].option);
-        char *value = text_of(call->argv[3 + 2 * i]);
         const char *why;
-        bool done = conf_set(conf, changes[i].option, value, &why);
-        mem_free(value);
-        if (done) {
+        if (set_one(conf, changes[i].option, call->argv[3 + 2 * i], &why)) {
             changes[i].value = old;
             continue;
         }
