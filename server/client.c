@@ -41,6 +41,8 @@ static void on_pause_timer(void *ctx)
     (void)ctx;
 }
 
+static void close_lagging(void *ctx);
+
 struct clients *clients_new(const struct clients_wiring *wiring)
 {
     struct clients *all = mem_zalloc(sizeof(*all));
@@ -53,6 +55,8 @@ struct clients *clients_new(const struct clients_wiring *wiring)
     TAILQ_INIT(&all->paused);
     all->run_timer = loop_timer_new(wiring->loop, clients_run_listed, all);
     all->pause_timer = loop_timer_new(wiring->loop, on_pause_timer, all);
+    all->soft_timer = loop_timer_new(wiring->loop, close_lagging, all);
+    agenda_init(&all->soft_ends);
     all->scratch = mem_alloc(CLIENT_SCRATCH);
     window_init(&all->window);
     return all;
@@ -69,6 +73,8 @@ void clients_free(struct clients *all)
     }
     loop_timer_free(all->run_timer);
     loop_timer_free(all->pause_timer);
+    loop_timer_free(all->soft_timer);
+    agenda_drop(&all->soft_ends);
     mem_free(all->scratch);
     window_drop(&all->window);
     mem_free(all);
@@ -145,6 +151,7 @@ void clients_accept(struct clients *all, int fd, const char *peer, const char *l
     client->peer = keep_text(peer);
     client->local = keep_text(local);
     client->born_usec = client->active_usec = clock_mono_usec();
+    deadline_init(&client->soft_end);
     resp_reader_init(&client->reader);
     outbuf_init(&client->out);
     session_init(&client->session, &client->out);
@@ -168,6 +175,7 @@ void client_free(struct client *client)
     if (client->listed_to_run) TAILQ_REMOVE(&all->to_run, client, to_run);
     if (client->arrival.waits) TAILQ_REMOVE(&all->arrived, client, arrived);
     client_end_pause(client);
+    agenda_cancel(&all->soft_ends, &client->soft_end);
     TAILQ_REMOVE(&all->by_age, client, by_age);
     all->count--;
     all->doomed -= client->doomed;
@@ -260,17 +268,6 @@ struct client_label client_label(const struct client *client)
     return label;
 }
 
-static bool over_soft(struct client *client, const struct conf_output_limit *limit)
-{
-    if (limit->soft == 0 || client->out.len < (size_t)limit->soft) {
-        client->over_soft_usec = 0;
-        return false;
-    }
-    int64_t now = clock_mono_usec();
-    if (client->over_soft_usec == 0) client->over_soft_usec = now;
-    return (now - client->over_soft_usec) / USEC > limit->soft_seconds;
-}
-
 static const struct conf_output_limit *output_limit(const struct client *client)
 {
     bool subscribed = session_subscriptions(&client->session) > 0;
@@ -283,21 +280,80 @@ void client_bound_output(struct client *client)
     client->session.out.limit = (size_t)output_limit(client)->hard;
 }
 
+/* When its replies will have been beyond the soft limit for too long, rounded up to a millisecond;
+ * NEVER while they are not. */
+static msec soft_end(struct client *client)
+{
+    const struct conf_output_limit *limit = output_limit(client);
+    if (limit->soft == 0 || client->out.len < (size_t)limit->soft) {
+        client->over_soft_usec = 0;
+        return NEVER;
+    }
+    if (client->over_soft_usec == 0) client->over_soft_usec = clock_mono_usec();
+    msec ttl, at;
+    if (__builtin_mul_overflow(limit->soft_seconds, (msec)1000, &ttl)) return NEVER;
+    return instant_after(client->over_soft_usec / 1000 + 1, ttl, &at) ? at : NEVER;
+}
+
+static void arm_soft_timer(struct clients *all)
+{
+    msec next = agenda_next(&all->soft_ends);
+    if (next == NEVER) return;
+    int64_t left = next * 1000 - clock_mono_usec();
+    loop_timer_set(all->soft_timer, left > 0 ? left : 0);
+}
+
+void client_watch_soft(struct client *client)
+{
+    struct agenda *ends = &client->all->soft_ends;
+    msec at = soft_end(client);
+    bool armed = deadline_armed(&client->soft_end);
+    if (at == NEVER) {
+        agenda_cancel(ends, &client->soft_end);
+    } else if (!armed || agenda_at(ends, &client->soft_end) != at) {
+        agenda_move(ends, &client->soft_end, at);
+        if (agenda_first(ends) == &client->soft_end) arm_soft_timer(client->all);
+    }
+}
+
+static void close_over(struct client *client, const char *limit)
+{
+    log_line(LOG_WARNING, "Client %s closed: %zu bytes of replies wait, over the %s output limit",
+             client_label(client).text, client->out.len, limit);
+    client->all->w.stats->closed_output_buffer++;
+    outbuf_drop(&client->out);
+    client_doom(client);
+}
+
+/* The limits may have changed since a client's end was set. */
+static void close_lagging(void *ctx)
+{
+    struct clients *all = ctx;
+    msec now = clock_mono_usec() / 1000;
+    char *due;
+    while ((due = (char *)agenda_pop_due(&all->soft_ends, now)) != NULL) {
+        struct client *client = (struct client *)(due - offsetof(struct client, soft_end));
+        msec at = soft_end(client);
+        if (client->doomed) continue;
+        if (at <= now)
+            close_over(client, "soft");
+        else if (at != NEVER)
+            agenda_add(&all->soft_ends, &client->soft_end, at);
+    }
+    arm_soft_timer(all);
+}
+
 void client_check_output(struct client *client)
 {
     if (client->doomed) {
         outbuf_drop(&client->out); /* what comes after its end */
         return;
     }
-    const struct conf_output_limit *limit = output_limit(client);
-    bool over_hard = limit->hard > 0 && client->out.len >= (size_t)limit->hard;
-    if (!over_hard && !over_soft(client, limit)) return;
-
-    log_line(LOG_WARNING, "Client %s closed: %zu bytes of replies wait, over the %s output limit",
-             client_label(client).text, client->out.len, over_hard ? "hard" : "soft");
-    client->all->w.stats->closed_output_buffer++;
-    outbuf_drop(&client->out);
-    client_doom(client);
+    int64_t hard = output_limit(client)->hard;
+    if (hard > 0 && client->out.len >= (size_t)hard)
+        close_over(client, "hard");
+    else
+        client_watch_soft(client);
 }
 
 static void check_idle(struct client *client, int64_t now)

@@ -206,7 +206,7 @@ void client_write(struct client *client)
         if (sent > 0) client->active_usec = client->all->turn_usec;
     }
     client->write_blocked = client->out.len > 0;
-    if (!client->write_blocked) client->over_soft_usec = 0;
+    if (client->over_soft_usec != 0) client_watch_soft(client);
     if (!client->write_blocked && client->session.close_after_reply) {
         part(client);
         return;

@@ -9,6 +9,7 @@
 #include "proto/resp_read.h"
 #include "server/client.h"
 #include "server/lookahead.h"
+#include "store/agenda.h"
 
 TAILQ_HEAD(client_list, client);
 
@@ -61,6 +62,7 @@ struct client {
     char *peer, *local;
     int64_t born_usec, active_usec; /* monotonic */
     int64_t over_soft_usec;         /* since when over the soft limit of its output; 0: it is not */
+    struct deadline soft_end;       /* until when it may be, in clients.soft_ends */
     struct resp_reader reader;
     struct client_input input;
     struct arrival arrival;
@@ -82,7 +84,8 @@ struct clients {
     struct client_list paused; /* in the order in which they will go on */
     size_t paused_count;
     struct client *next_checked; /* where housekeeping goes on */
-    struct loop_timer *run_timer, *pause_timer;
+    struct loop_timer *run_timer, *pause_timer, *soft_timer;
+    struct agenda soft_ends; /* of clients over the soft limit; monotonic milliseconds */
     size_t count;
     size_t doomed; /* of them, those that end with this turn */
     uint64_t last_id;
@@ -97,11 +100,13 @@ struct clients {
 void client_doom(struct client *client);
 void client_free(struct client *client);
 void client_list_to_write(struct client *client);
-/* Dooms it when more replies wait than its class may have; says so in the log. */
 /* What one request may make of replies, before it runs: a reply beyond the hard limit is not
  * finished. */
 void client_bound_output(struct client *client);
+/* Dooms it when more replies wait than the hard limit of its class, and says so in the log. Over
+ * the soft limit, a timer does so when that has lasted too long. */
 void client_check_output(struct client *client);
+void client_watch_soft(struct client *client); /* the soft limit alone */
 /* "id=7 addr=127.0.0.1:50312 name=worker" for the log. */
 struct client_label {
     char text[256];

@@ -9,8 +9,9 @@ import resource
 import select
 import socket
 import struct
+import time
 
-from daemon import Daemon, encode, equal, main, oracle, own, test
+from daemon import Daemon, encode, equal, main, oracle, own, test, wait_for
 
 MANY = 3000
 
@@ -340,6 +341,92 @@ def a_subscriber_that_does_not_read_is_closed_at_the_output_limit():
                 if reached == b":0\r\n":
                     break
             equal(reached, b":0\r\n", "subscribers at the end")
+
+
+def seconds_until_closed(watcher, name):
+    """From now until no client of that name is there."""
+    began = time.monotonic()
+    assert wait_for(lambda: b" name=" + name not in watcher.call("CLIENT", "LIST"))
+    return time.monotonic() - began
+
+
+@own
+def a_stalled_reader_is_closed_at_the_second_of_the_soft_limit():
+    options = ("--client-output-buffer-limit", "normal", "0", "100kb", "1", "pubsub", "0", "100kb",
+               "1")
+    with served(*options) as daemon, daemon.raw() as watcher:
+        watcher.call("SET", "big", b"x" * 5_000_000)
+        with daemon.raw() as lazy:
+            lazy.call("CLIENT", "SETNAME", "lazy")
+            lazy.send(encode("GET", "big"))
+            took = seconds_until_closed(watcher, b"lazy")
+            assert 0.9 < took < 1.9, took
+        with daemon.raw() as lazy:
+            lazy.call("CLIENT", "SETNAME", "lazy")
+            lazy.call("SUBSCRIBE", "c")
+            for _ in range(50):
+                watcher.call("PUBLISH", "c", b"x" * 100_000)
+            took = seconds_until_closed(watcher, b"lazy")
+            assert 0.9 < took < 1.9, took
+
+
+def let_time_pass(watcher, seconds):
+    """Of the monotonic clock, which can't be stepped; the daemon has its turns meanwhile."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        watcher.call("DEBUG", "SLEEP", "0.005")
+
+
+def waiting_bytes(watcher, name):
+    found = re.search(rb" name=" + name + rb" .* omem=(\d+)", watcher.call("CLIENT", "LIST"))
+    return int(found.group(1))
+
+
+@own
+def the_soft_limit_counts_anew_after_the_output_has_shrunk():
+    size = 3_000_000
+    with served("--client-output-buffer-limit", "normal", "0", "1mb", "1") as daemon, \
+            daemon.raw() as watcher, daemon.raw() as slow:
+        watcher.call("SET", "big", b"x" * size)
+        slow.call("CLIENT", "SETNAME", "slow")
+        slow.send(encode("GET", "big"))
+        let_time_pass(watcher, 0.6)
+        got = 0
+        while waiting_bytes(watcher, b"slow") > 1_000_000:
+            got += len(slow.socket.recv(50_000))
+        assert waiting_bytes(watcher, b"slow") > 0
+        slow.send(encode("GET", "big"))
+        let_time_pass(watcher, 0.7)
+        while got < 2 * (size + len(b"$3000000\r\n\r\n")):
+            more = slow.socket.recv(1 << 20)
+            assert more, f"closed after {got} bytes"
+            got += len(more)
+        equal(slow.call("PING"), b"+PONG\r\n")
+
+
+@own
+def a_soft_limit_of_no_seconds_spares_a_client_that_reads():
+    with served("--client-output-buffer-limit", "normal", "0", "100kb", "0") as daemon, \
+            daemon.raw() as watcher:
+        watcher.call("SET", "big", b"x" * 120_000)
+        for _ in range(20):  # fits into the socket
+            equal(len(watcher.call("GET", "big")), 120_000 + len(b"$120000\r\n\r\n"))
+        with daemon.raw() as lazy:
+            lazy.call("CLIENT", "SETNAME", "lazy")
+            lazy.send(encode("GET", "big") * 40)
+            assert seconds_until_closed(watcher, b"lazy") < 0.9
+
+
+@own
+def a_raised_soft_limit_spares_a_client_that_was_over_it():
+    with served("--client-output-buffer-limit", "normal", "0", "100kb", "1") as daemon, \
+            daemon.raw() as watcher, daemon.raw() as lazy:
+        watcher.call("SET", "big", b"x" * 3_000_000)
+        lazy.send(encode("GET", "big"))
+        let_time_pass(watcher, 0.1)
+        watcher.call("CONFIG", "SET", "client-output-buffer-limit", "normal 0 100mb 1")
+        let_time_pass(watcher, 1.5)
+        equal(len(lazy.reply()), 3_000_000 + len(b"$3000000\r\n\r\n"))
 
 
 @test
