@@ -183,7 +183,8 @@ static const struct conf_option options[] = {
       .preset = "",
       .live = true,
       .section = "network",
-      .help = "The password that AUTH asks for. \"\": none." },
+      .help = "The password that AUTH asks for. \"\": none. Who never authenticates holds at most\n"
+              "64 KiB, but takes one of maxclients until `timeout` finds the connection idle." },
     { .name = "maxclients",
       .type = CONF_INT,
       .offset = AT(maxclients),
@@ -229,7 +230,7 @@ static const struct conf_option options[] = {
       .live = true,
       .section = "limits",
       .help = "Bytes beyond which keys give way to commands that need more, by maxmemory-policy.\n"
-              "0: no limit." },
+              "0: no limit. What unauthenticated connections hold does not count." },
     { .name = "maxmemory-policy",
       .type = CONF_ENUM,
       .offset = AT(maxmemory_policy),

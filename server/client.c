@@ -121,6 +121,33 @@ static const char *refusal(const struct clients *all, const char *peer, bool uni
     return NULL;
 }
 
+bool client_is_anon(const struct client *client)
+{
+    return !client->session.authenticated &&
+           dispatch_needs_auth(client->all->w.dispatch, &client->session);
+}
+
+static size_t memory_of(const struct client *client)
+{
+    const struct session *session = &client->session;
+    return mem_size(client) + mem_size(client->io) + mem_size(client->peer) +
+           mem_size(client->local) + mem_size(client->input.data) + client->out.bytes +
+           mem_size(client->reader.args) + mem_size(session->name);
+}
+
+static void count_as(struct client *client, size_t uncounted)
+{
+    size_t *sum = &client->all->w.dispatch->uncounted;
+    *sum = *sum - client->uncounted + uncounted;
+    client->uncounted = uncounted;
+}
+
+void client_count_memory(struct client *client)
+{
+    if (client->session.authenticated && client->uncounted == 0) return;
+    count_as(client, client_is_anon(client) ? memory_of(client) : 0);
+}
+
 static void turn_away(struct clients *all, int fd, const char *line)
 {
     /* A fresh socket takes a line; a peer that has gone already needs none. */
@@ -164,6 +191,7 @@ void clients_accept(struct clients *all, int fd, const char *peer, const char *l
     TAILQ_INSERT_TAIL(&all->by_age, client, by_age);
     all->count++;
     all->w.stats->connections++;
+    client_count_memory(client);
 }
 
 void client_free(struct client *client)
@@ -175,6 +203,7 @@ void client_free(struct client *client)
     if (client->listed_to_run) TAILQ_REMOVE(&all->to_run, client, to_run);
     if (client->arrival.waits) TAILQ_REMOVE(&all->arrived, client, arrived);
     client_end_pause(client);
+    count_as(client, 0);
     agenda_cancel(&all->soft_ends, &client->soft_end);
     TAILQ_REMOVE(&all->by_age, client, by_age);
     all->count--;
@@ -409,8 +438,7 @@ static void describe(struct client *client, int64_t now, struct client_info *inf
         .query_used = input->len,
         .query_free = input->cap - input->len,
         .out_pending = client->out.len,
-        .memory = mem_size(client) + mem_size(input->data) + client->out.bytes +
-                  mem_size(client->reader.args),
+        .memory = memory_of(client),
     };
 }
 
@@ -446,6 +474,11 @@ size_t clients_bytes(struct clients *all)
     size_t bytes = 0;
     clients_each(all, add_memory, &bytes);
     return bytes;
+}
+
+size_t clients_uncounted(const struct clients *all)
+{
+    return all->w.dispatch->uncounted;
 }
 
 bool clients_info(struct clients *all, struct session *session, struct client_info *info)

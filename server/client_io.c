@@ -59,7 +59,10 @@ static bool input_reserve(struct client *client, size_t room, size_t ahead)
     size_t twice = 2 * input->cap > 256 ? 2 * input->cap : 256;
     if (ahead > room && twice > input->len + ahead) twice = input->len + ahead;
     size_t needed = input->len + room;
-    if (input_grow(input, twice > needed ? twice : needed)) return true;
+    if (input_grow(input, twice > needed ? twice : needed)) {
+        client_count_memory(client);
+        return true;
+    }
     log_line(LOG_WARNING, "Client %s closed: no memory for %zu bytes of input",
              client_label(client).text, needed);
     client_doom(client);
@@ -123,7 +126,7 @@ static void read_shared(struct client *client)
 {
     struct clients *all = client->all;
     char *room = shared_room(all);
-    ssize_t got = receive(client, room, CLIENT_READ);
+    ssize_t got = receive(client, room, client_is_anon(client) ? ANON_READ : CLIENT_READ);
     if (!took(client, got)) return;
     if (client->input.len > 0) {
         client_keep_input(client, room, (size_t)got);
@@ -177,6 +180,12 @@ static void part(struct client *client)
     client_doom(client);
 }
 
+/* More replies wait than an unauthenticated client may leave unread. */
+static bool leaves_too_much_unread(const struct client *client)
+{
+    return client->write_blocked && client->anon_out > ANON_UNREAD && client_is_anon(client);
+}
+
 static ssize_t send_some(struct client *client)
 {
     struct iovec chunks[WRITE_CHUNKS];
@@ -206,6 +215,15 @@ void client_write(struct client *client)
         if (sent > 0) client->active_usec = client->all->turn_usec;
     }
     client->write_blocked = client->out.len > 0;
+    if (client->anon_out > client->out.len) client->anon_out = client->out.len;
+    if (leaves_too_much_unread(client)) {
+        log_line(LOG_VERBOSE, "Client %s closed: unauthenticated, and does not read its replies",
+                 client_label(client).text);
+        client->all->w.stats->closed_output_buffer++;
+        client_doom(client);
+        return;
+    }
+    client_count_memory(client);
     if (client->over_soft_usec != 0) client_watch_soft(client);
     if (!client->write_blocked && client->session.close_after_reply) {
         part(client);

@@ -17,7 +17,6 @@ enum {
     REQUESTS_PER_TURN = 1024,  /* of one connection */
     MAX_LINE = 64 * 1024,      /* bytes of an inline request or a header line */
     MAX_BULK_ANON = 16 * 1024, /* bytes of an argument before AUTH */
-    MAX_QUERY_ANON = 1 << 20,  /* bytes of unanswered input before AUTH */
     KEPT_ARGS = 1024,          /* a longer list of arguments is given back */
     OUTPUT_LOOK = 64 * 1024,   /* replies beyond which their limits are looked at in between */
     TICK_USEC = 200,           /* after which the time is looked at again */
@@ -165,7 +164,7 @@ static void take_request(struct client *client)
     window->count++;
     window->args += (size_t)reader->argc;
     /* AUTH changes what may be sent next, and an unquoted text is the reader's. */
-    arrival->holds = !client->session.authenticated || reader->args_unquoted;
+    arrival->holds = client_is_anon(client) || reader->args_unquoted;
 }
 
 static void parse_one(struct client *client)
@@ -176,7 +175,7 @@ static void parse_one(struct client *client)
                                   .max_args = INT32_MAX,
                                   .max_line = MAX_LINE,
                                   .max_bulk_anon = MAX_BULK_ANON,
-                                  .anonymous = !client->session.authenticated };
+                                  .anonymous = client_is_anon(client) };
     enum resp_status status = resp_read(&client->reader, arrived_at(client, arrival->parsed),
                                         arrival->len - arrival->parsed, &limits);
     if (status == RESP_REQUEST)
@@ -255,6 +254,18 @@ static void put_off(struct client *client)
         client_list_to_run(client);
 }
 
+static bool dispatch(struct client *client, const struct request *request, const struct bytes *argv)
+{
+    if (request->argc == 0) return true;
+    bool anon = client_is_anon(client);
+    size_t before = client->out.len;
+    bool done = dispatch_request(client->all->w.dispatch, &client->session, request->command,
+                                 request->argc, argv);
+    client->anon_out = anon ? client->anon_out + client->out.len - before : 0;
+    client_count_memory(client);
+    return done;
+}
+
 static void run(const struct window *window, const struct request *request)
 {
     struct client *client = request->client;
@@ -262,9 +273,7 @@ static void run(const struct window *window, const struct request *request)
     if (arrival->cut) return;
     arrival->cut = !may_run(client);
     if (arrival->cut) return;
-    if (request->argc > 0 &&
-        !dispatch_request(client->all->w.dispatch, &client->session, request->command,
-                          request->argc, window->argv + request->first)) {
+    if (!dispatch(client, request, window->argv + request->first)) {
         put_off(client);
         arrival->cut = true;
         return;
@@ -304,10 +313,12 @@ static void check_input(struct client *client)
 {
     size_t len = client->input.len + multi_bytes(&client->session);
     if (client->reader.args_cap > KEPT_ARGS) len += mem_size(client->reader.args);
-    bool over = len > (size_t)client->all->w.conf->client_query_buffer_limit ||
-                (len > MAX_QUERY_ANON && !client->session.authenticated);
+    bool anon = len > ANON_QUERY && client_is_anon(client);
+    bool over = len > (size_t)client->all->w.conf->client_query_buffer_limit || anon;
     if (!over || client->doomed) return;
-    log_line(LOG_WARNING, "Client %s closed: %zu bytes of unanswered input, over the limit",
+    /* An unauthenticated client must not fill the log. */
+    log_line(anon ? LOG_VERBOSE : LOG_WARNING,
+             "Client %s closed: %zu bytes of unanswered input, over the limit",
              client_label(client).text, len);
     client->all->w.stats->closed_query_buffer++;
     client_doom(client);
@@ -334,9 +345,10 @@ static void finish(struct client *client)
     if (arrival->cut && client->input.len > 0 && may_run(client)) client_list_to_run(client);
     if (behind || (client->input.len == 0 && client->reader.args_cap > KEPT_ARGS))
         reset_reader(client);
+    client_count_memory(client);
     TAILQ_REMOVE(&client->all->arrived, client, arrived);
     arrival->waits = false;
-    if (client->session.close_after_reply || client->stalled ||
+    if (client->session.close_after_reply || client->stalled || client->anon_out > ANON_UNREAD ||
         (client->out.len > 0 && !client->write_blocked))
         client_list_to_write(client);
 }

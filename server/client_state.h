@@ -14,9 +14,14 @@
 TAILQ_HEAD(client_list, client);
 
 enum {
-    WINDOW = LOOKS_MAX,         /* requests that are looked up ahead together */
-    CLIENT_READ = 64 * 1024,    /* bytes of one read */
-    CLIENT_SCRATCH = 256 * 1024 /* of what a turn reads before it runs */
+    WINDOW = LOOKS_MAX,          /* requests that are looked up ahead together */
+    CLIENT_READ = 64 * 1024,     /* bytes of one read */
+    CLIENT_SCRATCH = 256 * 1024, /* of what a turn reads before it runs */
+    /* Before AUTH, so that a crowd of unauthenticated clients can't take the memory.
+     * DIFFERS: Redis reads and keeps more. (doc/differs.md) */
+    ANON_READ = 1024,       /* bytes of one read, which bounds the replies of a turn */
+    ANON_UNREAD = 1024,     /* bytes of replies that the peer may leave unread, as in Redis */
+    ANON_QUERY = 64 * 1024, /* bytes of unanswered input; the longest AUTH or HELLO fits */
 };
 
 /* DIFFERS: Redis reads on while a client leaves its replies unread; here it is not read from while
@@ -67,6 +72,8 @@ struct client {
     struct client_input input;
     struct arrival arrival;
     struct outbuf out;
+    size_t anon_out;  /* bytes at the end of out that are replies to unauthenticated requests */
+    size_t uncounted; /* its share of dispatch.uncounted */
     bool unix_socket;
     bool listed_to_write; /* the end of this turn looks at it */
     bool held;            /* ... when what its replies acknowledge is safe */
@@ -100,6 +107,10 @@ struct clients {
 void client_doom(struct client *client);
 void client_free(struct client *client);
 void client_list_to_write(struct client *client);
+/* It has to authenticate first. */
+bool client_is_anon(const struct client *client);
+/* Its memory is not counted while it is unauthenticated: to be called when either has changed. */
+void client_count_memory(struct client *client);
 /* What one request may make of replies, before it runs: a reply beyond the hard limit is not
  * finished. */
 void client_bound_output(struct client *client);

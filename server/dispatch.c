@@ -90,7 +90,7 @@ static bool fits_arity(const struct command *row, int argc)
     return row->arity < 0 ? argc >= -row->arity : argc == row->arity;
 }
 
-static bool needs_auth(const struct dispatch *dispatch, const struct session *session)
+bool dispatch_needs_auth(const struct dispatch *dispatch, const struct session *session)
 {
     const char *password = dispatch->conf->requirepass;
     return password != NULL && password[0] != '\0' && !session->authenticated;
@@ -106,7 +106,7 @@ static bool wants_memory(const struct call *call, unsigned flags)
 static bool is_over_limit(const struct dispatch *dispatch)
 {
     int64_t limit = dispatch->conf->maxmemory;
-    return limit > 0 && mem_used() > (uint64_t)limit;
+    return limit > 0 && mem_used() - dispatch->uncounted > (uint64_t)limit;
 }
 
 /* Keys give way, within this turn's share. False: nothing more may go. */
@@ -159,7 +159,7 @@ static bool is_refused(struct dispatch *dispatch, struct call *call)
     if (is_unknown(call)) return true;
     const struct command *row = call->command.row;
     if (!fits_arity(row, call->argc)) return refuse(dispatch, call, ERR_ARITY);
-    if (!(row->flags & NO_AUTH) && needs_auth(dispatch, call->session))
+    if (!(row->flags & NO_AUTH) && dispatch_needs_auth(dispatch, call->session))
         return refuse(dispatch, call, ERR_NOAUTH);
     if (call->session->multi != NULL && (row->flags & NO_MULTI))
         return refuse(dispatch, call, ERR_NO_MULTI);

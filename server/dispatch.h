@@ -29,7 +29,12 @@ struct dispatch {
     struct pause pause;
     struct persist *persist; /* NULL: nothing is kept */
     bool loading;            /* the data set is not all there yet */
+    /* Bytes of memory that no key is evicted for: what unauthenticated connections hold. */
+    size_t uncounted;
 };
+
+/* A password is asked for, and the session has not given it. */
+bool dispatch_needs_auth(const struct dispatch *dispatch, const struct session *session);
 
 /* Runs one request (argc >= 1, and the command that argv stands for) of the session now; its reply
  * is appended to session->out, unless the session waits afterwards. Then whoever waited for what

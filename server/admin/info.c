@@ -155,6 +155,7 @@ static void section_memory(struct report *report)
     char *policy = conf_get(conf, conf_find("maxmemory-policy"));
     line(report, "maxmemory_policy:%s", policy);
     free(policy);
+    line(report, "mem_not_counted_for_evict:%zu", clients_uncounted(report->context->clients));
     line(report, "mem_fragmentation_ratio:%.2f", (double)resident / (double)(used ? used : 1));
     line(report, "mem_fragmentation_bytes:%" PRId64, (int64_t)(resident - used));
     line(report, "mem_pool_waste:%zu", mem_pool_waste());
