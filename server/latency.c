@@ -7,6 +7,7 @@ static const char *const names[LATENCY_EVENTS] = {
     [LATENCY_COMMAND] = "command",
     [LATENCY_FAST_COMMAND] = "fast-command",
     [LATENCY_EXPIRY] = "expire-cycle",
+    [LATENCY_UNBLOCKING] = "command-unblocking",
 };
 
 const char *latency_name(enum latency_event event)

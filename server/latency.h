@@ -1,4 +1,5 @@
-/* latency: moments that took long, by what took them: "command", "fast-command", "expire-cycle".
+/* latency: moments that took long, by what took them: "command", "fast-command", "expire-cycle",
+ * "command-unblocking" (a command that had waited runs again).
  * Keeps the last 160 of each. Knows spans that it is told; refuses to know clocks. */
 #ifndef SERVER_LATENCY_H
 #define SERVER_LATENCY_H
@@ -8,7 +9,13 @@
 
 #include "store/bytes.h"
 
-enum latency_event { LATENCY_COMMAND, LATENCY_FAST_COMMAND, LATENCY_EXPIRY, LATENCY_EVENTS };
+enum latency_event {
+    LATENCY_COMMAND,
+    LATENCY_FAST_COMMAND,
+    LATENCY_EXPIRY,
+    LATENCY_UNBLOCKING,
+    LATENCY_EVENTS
+};
 
 enum { LATENCY_KEPT = 160 };
 

@@ -84,17 +84,6 @@ int64_t observe_begin(const struct observer *observer)
     return observer->last_usec;
 }
 
-static void count_call(const struct call *call, int64_t usec, bool tracked)
-{
-    struct command_stats *stats = call->command.stats;
-    stats->calls++;
-    stats->usec += (uint64_t)usec;
-    stats->failed += call->failed;
-    if (!tracked) return;
-    if (stats->spans == NULL) stats->spans = mem_zalloc(sizeof(*stats->spans));
-    histogram_add(stats->spans, (uint64_t)usec);
-}
-
 static void note_slow(struct observer *observer, const struct call *call, const struct bytes *argv,
                       int64_t usec)
 {
@@ -121,42 +110,98 @@ static const struct bytes *shown(const struct call *call)
     return copy;
 }
 
-/* After the call: that of EXEC comes behind what it ran. */
-static void show(struct observer *observer, const struct call *call, int64_t usec)
+static void free_shown(const struct bytes *argv, const struct call *call)
 {
-    unsigned flags = call->command.row->flags;
-    int64_t slow_usec = observer->conf->slowlog_log_slower_than;
-    bool monitored = monitor_active(observer->monitor) && !(flags & (SKIP_MONITOR | ADMIN));
-    bool slow = slow_usec >= 0 && usec >= slow_usec && !(flags & SKIP_SLOWLOG);
-    if (!monitored && !slow) return;
-    const struct bytes *argv = shown(call);
-    if (slow) note_slow(observer, call, argv, usec);
-    if (monitored)
-        monitor_tell(observer->monitor, call->session, clock_wall_usec(observer->clock), call->argc,
-                     argv);
     if (argv != call->argv) mem_free((void *)argv);
+}
+
+/* After the call: that of EXEC comes behind what it ran. */
+static void show(struct observer *observer, const struct call *call)
+{
+    if (!monitor_active(observer->monitor)) return;
+    if (call->command.row->flags & (SKIP_MONITOR | ADMIN)) return;
+    const struct bytes *argv = shown(call);
+    monitor_tell(observer->monitor, call->session, clock_wall_usec(observer->clock), call->argc,
+                 argv);
+    free_shown(argv, call);
+}
+
+/* The call is answered: its place among the spans, and in the slow log. */
+static void note_span(struct observer *observer, const struct call *call, int64_t usec)
+{
+    struct command_stats *stats = call->command.stats;
+    if (observer->conf->latency_tracking) {
+        if (stats->spans == NULL) stats->spans = mem_zalloc(sizeof(*stats->spans));
+        histogram_add(stats->spans, (uint64_t)usec);
+    }
+    int64_t slow_usec = observer->conf->slowlog_log_slower_than;
+    if (slow_usec < 0 || usec < slow_usec || (call->command.row->flags & SKIP_SLOWLOG)) return;
+    const struct bytes *argv = shown(call);
+    note_slow(observer, call, argv, usec);
+    free_shown(argv, call);
+}
+
+static void note_latency(struct observer *observer, enum latency_event event, int64_t usec)
+{
+    int64_t threshold = observer->conf->latency_monitor_threshold;
+    if (threshold > 0 && usec / USEC_PER_MSEC >= threshold)
+        latency_note(&observer->latency, event, observer->clock->now / 1000, usec / USEC_PER_MSEC);
+}
+
+/* One run has ended; returns what it took. */
+static int64_t count_run(struct observer *observer, const struct call *call, int64_t began)
+{
+    observer->last_usec = clock_quick_usec(observer->clock);
+    int64_t usec = observer->last_usec - began;
+    if (usec < 0) usec = 0;
+    call->command.stats->usec += (uint64_t)usec;
+    call->command.stats->failed += call->failed;
+    count_error(observer, call);
+    return usec;
+}
+
+static bool waits(const struct call *call)
+{
+    return call->wait != NULL && call->wait->count > 0;
 }
 
 void observe_end(struct observer *observer, const struct call *call, int64_t began)
 {
-    const struct conf *conf = observer->conf;
-    unsigned flags = call->command.row->flags;
-    observer->last_usec = clock_quick_usec(observer->clock);
-    int64_t usec = observer->last_usec - began;
-    if (usec < 0) usec = 0;
-    count_call(call, usec, conf->latency_tracking);
+    int64_t usec = count_run(observer, call, began);
+    call->command.stats->calls++;
+    if (waits(call))
+        call->wait->usec = usec;
+    else
+        note_span(observer, call, usec);
+    show(observer, call);
+    bool fast = call->command.row->flags & FAST;
+    note_latency(observer, fast ? LATENCY_FAST_COMMAND : LATENCY_COMMAND, usec);
+}
+
+int64_t observe_now(const struct observer *observer)
+{
+    return clock_quick_usec(observer->clock);
+}
+
+void observe_again(struct observer *observer, const struct call *call, int64_t began, int64_t *usec)
+{
+    int64_t taken = count_run(observer, call, began);
+    *usec += taken;
+    if (!waits(call)) note_span(observer, call, *usec);
+    note_latency(observer, LATENCY_UNBLOCKING, taken);
+}
+
+/* DIFFERS: Redis counts CLIENT UNBLOCK too as failed, and the call without ERROR. (doc/differs.md)
+ */
+void observe_ended(struct observer *observer, const struct call *call, int64_t usec)
+{
     count_error(observer, call);
-    show(observer, call, usec);
-    if (conf->latency_monitor_threshold > 0 &&
-        usec / USEC_PER_MSEC >= conf->latency_monitor_threshold)
-        latency_note(&observer->latency, flags & FAST ? LATENCY_FAST_COMMAND : LATENCY_COMMAND,
-                     observer->clock->now / 1000, usec / USEC_PER_MSEC);
+    if (call->command.stats == NULL) return;
+    call->command.stats->failed += call->failed;
+    note_span(observer, call, usec);
 }
 
 void observe_expiry(struct observer *observer, int64_t usec)
 {
-    int64_t threshold = observer->conf->latency_monitor_threshold;
-    if (threshold > 0 && usec / USEC_PER_MSEC >= threshold)
-        latency_note(&observer->latency, LATENCY_EXPIRY, observer->clock->now / 1000,
-                     usec / USEC_PER_MSEC);
+    note_latency(observer, LATENCY_EXPIRY, usec);
 }

@@ -40,6 +40,14 @@ void observe_turn(struct observer *observer, int64_t usec);
  * its turn has ended, so that the clock is read once for each. */
 int64_t observe_begin(const struct observer *observer);
 void observe_end(struct observer *observer, const struct call *call, int64_t began);
+/* A call that waits has its entry in the slow log and among the spans when it is answered, with
+ * what all its runs have taken; one that is answered because its time is over has none, as in
+ * Redis. Around each further run, after which *usec has grown: */
+int64_t observe_now(const struct observer *observer);
+void observe_again(struct observer *observer, const struct call *call, int64_t began,
+                   int64_t *usec);
+/* Its wait was ended by CLIENT UNBLOCK, with an error if it has failed. */
+void observe_ended(struct observer *observer, const struct call *call, int64_t usec);
 /* A slice of expiry took so long. */
 void observe_expiry(struct observer *observer, int64_t usec);
 /* A call that a gate refused. */

@@ -1,8 +1,6 @@
 /* serve: see serve.h. */
 #include "server/serve.h"
 
-#include <string.h>
-
 #include "server/call.h"
 #include "server/dispatch.h"
 #include "server/error.h"
@@ -35,7 +33,10 @@ static bool is_answered(struct dispatch *dispatch, struct txn *txn, const struct
     call.ready = &turn->key;
     txn->no_touch = turn->session->no_touch;
     sinks_call(dispatch->sinks, turn->session);
+    struct observer *observer = dispatch->observer;
+    int64_t began = observer != NULL ? observe_now(observer) : 0;
     call.command.row->run(&call);
+    if (observer != NULL) observe_again(observer, &call, began, turn->usec);
     if (call.failed) dispatch->stats->errors++;
     if (wait.count > 0) waiters_in_vain(dispatch->waiters, turn, wait.again);
     return wait.count == 0;
@@ -64,15 +65,20 @@ static void answer_late(struct session *session)
     serve_answered(session);
 }
 
-bool serve_unblock(struct session *session, bool with_error)
+bool serve_unblock(struct dispatch *dispatch, struct session *session, bool with_error)
 {
     if (session->waiting == NULL) return false;
-    if (!with_error) {
-        answer_late(session);
-        return true;
+    int64_t usec = 0;
+    const struct saved_call *saved = waiters_call(session, &usec);
+    struct call call = { .out = &session->out, .session = session };
+    if (saved != NULL) call = saved_call_again(saved, session);
+    if (with_error) {
+        fail(&call, ERR_UNBLOCKED);
+        dispatch->stats->errors++;
+    } else {
+        resp_null_array(&session->out);
     }
-    const char *text = error_text(ERR_UNBLOCKED);
-    resp_error(&session->out, text, strlen(text));
+    if (dispatch->observer != NULL) observe_ended(dispatch->observer, &call, usec);
     serve_answered(session);
     return true;
 }

@@ -28,6 +28,6 @@ void serve_answered(struct session *session);
 
 /* CLIENT UNBLOCK: ends the wait of another session, as if its time were over or with an error.
  * False: it does not wait. */
-bool serve_unblock(struct session *session, bool with_error);
+bool serve_unblock(struct dispatch *dispatch, struct session *session, bool with_error);
 
 #endif

@@ -46,6 +46,7 @@ struct waiting {
     void (*gone)(void *ctx);  /* NULL: nobody else has to know that it waits no more */
     void *ctx;
     enum type type;
+    int64_t usec; /* what the runs of the call have taken so far */
     size_t count;
     struct waiter waiters[]; /* one for each key, however often it was named */
 };
@@ -162,6 +163,7 @@ bool waiters_block(struct waiters *waiters, const struct call *call, const struc
     }
     *waiting =
         (struct waiting){ .all = waiters, .session = session, .call = saved, .type = wait->type };
+    waiting->usec = wait->usec;
     for (int i = 0; i < wait->count; i++)
         wait_at(waiting, call->argv[wait->first + i], wait->again);
     deadline_init(&waiting->deadline);
@@ -194,6 +196,14 @@ static void leave(struct waiters *waiters, struct waiter *waiter)
     agenda_cancel(&waiters->wakes, &waited->wake);
     dict_remove(&waiters->tables[waited->db], waited_key(waited));
     mem_free(waited);
+}
+
+const struct saved_call *waiters_call(const struct session *session, int64_t *usec)
+{
+    const struct waiting *waiting = session->waiting;
+    if (waiting == NULL || waiting->call == NULL) return NULL;
+    *usec = waiting->usec;
+    return waiting->call;
 }
 
 void waiters_forget(struct session *session)
@@ -330,7 +340,8 @@ bool waiters_next_turn(struct waiters *waiters, struct turn *turn)
                            .call = waiter->waiting->call,
                            .type = waiter->waiting->type,
                            .db = waiter->waited->db,
-                           .key = waited_key(waiter->waited) };
+                           .key = waited_key(waiter->waited),
+                           .usec = &waiter->waiting->usec };
     waiters->next = TAILQ_NEXT(waiter, of_key);
     return true;
 }

@@ -35,6 +35,9 @@ void waiters_hold(struct waiters *waiters, struct session *session, void (*gone)
                   void *ctx);
 /* It waits no more: served, late, or gone. Fine for one that does not wait. */
 void waiters_forget(struct session *session);
+/* What the session waits with: the call, borrowed, and what it has taken so far. NULL: it does not
+ * wait for a key. */
+const struct saved_call *waiters_call(const struct session *session, int64_t *usec);
 size_t waiters_count(const struct waiters *waiters); /* sessions that wait */
 
 /* ---- keys that become ready ----------------------------------------------------------------- */
@@ -55,6 +58,7 @@ struct turn {
     enum type type; /* of what it waits for */
     unsigned db;
     struct bytes key;
+    int64_t *usec; /* what its runs have taken so far */
 };
 
 /* The next one to try; false: none is left. Whoever was not forgotten after its turn waits on, in

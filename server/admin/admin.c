@@ -12,7 +12,8 @@ void admin_add_all(struct admin *admin, const struct admin_parts *parts)
                                                      .watch = parts->dispatch->watch,
                                                      .tracking = parts->dispatch->sinks->tracking,
                                                      .pause = &parts->dispatch->pause,
-                                                     .observer = parts->observer };
+                                                     .observer = parts->observer,
+                                                     .dispatch = parts->dispatch };
     admin->config = (struct config_context){ .conf = parts->conf,
                                              .notify = parts->notify,
                                              .stats = parts->dispatch->stats,

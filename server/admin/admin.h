@@ -29,6 +29,7 @@ struct connection_context {
     struct tracking *tracking;
     struct pause *pause;
     struct observer *observer;
+    struct dispatch *dispatch;
 };
 extern const struct command_group connection_commands;
 extern const struct command_group client_commands;

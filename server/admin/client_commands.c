@@ -104,7 +104,8 @@ static void cmd_client_unblock(struct call *call)
     }
     if (!arg_int64(call, 2, &id)) return;
     struct session *found = clients_find(clients_of(call), (uint64_t)id);
-    resp_integer(call->out, found != NULL && serve_unblock(found, with_error));
+    const struct connection_context *context = call->context;
+    resp_integer(call->out, found != NULL && serve_unblock(context->dispatch, found, with_error));
 }
 
 static void cmd_client_help(struct call *call)

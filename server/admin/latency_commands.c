@@ -154,6 +154,8 @@ static void cmd_latency_doctor(struct call *call)
         [LATENCY_FAST_COMMAND] = "Fast commands wait for the machine, not for data: look at its "
                                  "load, at swapping, at a hypervisor.",
         [LATENCY_EXPIRY] = "Many keys with one deadline: a JITTER on TTLs spreads them.",
+        [LATENCY_UNBLOCKING] = "A command that had waited was served: SLOWLOG GET shows which. "
+                               "A smaller COUNT takes less at once.",
     };
     const struct latency *latency = latency_of(call);
     struct outbuf text;

@@ -2,6 +2,7 @@
 #include "server/survey.h"
 
 #include "server/pubsub.h"
+#include "server/dispatch.h"
 #include "server/serve.h"
 #include "server/watch.h"
 #include "tests/support/suite.h"
@@ -148,7 +149,9 @@ START_TEST(who_is_unblocked_or_gone_has_no_question_any_more)
     begin();
     for (int i = 0; i < CALLERS; i++)
         ask(i, &quick, 1);
-    ck_assert(serve_unblock(&callers[0].session, false));
+    struct stats stats = { 0 };
+    struct dispatch dispatch = { .stats = &stats };
+    ck_assert(serve_unblock(&dispatch, &callers[0].session, false));
     session_drop(&callers[1].session, watch, pubsub);
     ck_assert(questions[0].freed);
     ck_assert(questions[1].freed);

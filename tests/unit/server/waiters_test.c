@@ -448,12 +448,12 @@ END_TEST
 START_TEST(unblocking_ends_a_wait_as_if_in_vain_or_with_an_error)
 {
     answers(anna, "BLPOP k 0", "");
-    ck_assert(serve_unblock(&anna->session, false));
+    ck_assert(serve_unblock(&dispatch, &anna->session, false));
     hears(anna, "*-1|");
     answers(anna, "BLPOP k 0", "");
-    ck_assert(serve_unblock(&anna->session, true));
+    ck_assert(serve_unblock(&dispatch, &anna->session, true));
     hears(anna, "-UNBLOCKED client unblocked via CLIENT UNBLOCK|");
-    ck_assert(!serve_unblock(&anna->session, true));
+    ck_assert(!serve_unblock(&dispatch, &anna->session, true));
     hears(anna, "");
 }
 END_TEST
@@ -628,7 +628,7 @@ static void step_one(struct rng *rng, struct model *model)
         waiters_forget(&callers[caller].session); /* it has gone */
         model->who[caller].waits = false;
     } else if (die < 46) {
-        ck_assert(serve_unblock(&callers[caller].session, false));
+        ck_assert(serve_unblock(&dispatch, &callers[caller].session, false));
         model->who[caller].waits = false;
         expect(model, caller, "*-1|");
     }

@@ -278,7 +278,7 @@ START_TEST(who_waits_no_more_takes_nothing)
         { 'c', "BZTSPOP z 1 0", "" },
     };
     play(acts, COUNT(acts));
-    ck_assert(serve_unblock(server_world_session(&world, 0), true));
+    ck_assert(serve_unblock(&world.dispatch, server_world_session(&world, 0), true));
     static const struct act then[] = {
         { 'a', NULL, "-UNBLOCKED client unblocked via CLIENT UNBLOCK|" },
         { PASS("20") },
