@@ -422,6 +422,13 @@ size_t clients_paused(const struct clients *all)
     return all->paused_count;
 }
 
+/* Bytes of its requests in the turn's buffer, the one being executed among them. */
+static size_t being_run(const struct client *client)
+{
+    const struct arrival *arrival = &client->arrival;
+    return arrival->waits && arrival->data != NULL ? arrival->len : 0;
+}
+
 static void describe(struct client *client, int64_t now, struct client_info *info)
 {
     const struct client_input *input = &client->input;
@@ -435,7 +442,7 @@ static void describe(struct client *client, int64_t now, struct client_info *inf
         .idle_sec = (now - client->active_usec) / USEC,
         .unix_socket = client->unix_socket,
         .is_paused = client->is_paused,
-        .query_used = input->len,
+        .query_used = input->len + being_run(client),
         .query_free = input->cap - input->len,
         .out_pending = client->out.len,
         .memory = memory_of(client),
