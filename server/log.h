@@ -7,7 +7,8 @@
 
 enum log_level { LOG_DEBUG_LEVEL, LOG_VERBOSE, LOG_NOTICE, LOG_WARNING };
 
-/* path "" is standard output. False with errno if it can't be opened. */
+/* path "" is standard output. Again: the log goes on there. False with errno if it can't be opened:
+ * nothing changes. */
 bool log_open(const char *path, enum log_level level);
 void log_set_level(enum log_level level);
 __attribute__((format(printf, 2, 3))) void log_line(enum log_level level, const char *format, ...);

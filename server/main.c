@@ -111,6 +111,15 @@ static void on_interrupt(void *ctx)
     on_term(ctx);
 }
 
+/* A log file that was moved away is begun anew. */
+static void on_hangup(void *ctx)
+{
+    const struct parts *parts = ctx;
+    if (!log_open(parts->conf.logfile, (enum log_level)parts->conf.loglevel))
+        log_line(LOG_WARNING, "logfile: can't open %s: %s. The log stays where it was",
+                 parts->conf.logfile, strerror(errno));
+}
+
 static void on_second(void *ctx)
 {
     struct parts *parts = ctx;
@@ -281,6 +290,7 @@ static bool make_event_side(struct parts *parts)
     loop_timer_set(parts->housekeeping, HOUSEKEEPING_USEC);
     loop_on_signal(parts->loop, SIGTERM, on_term, parts);
     loop_on_signal(parts->loop, SIGINT, on_interrupt, parts);
+    loop_on_signal(parts->loop, SIGHUP, on_hangup, parts);
     loop_on_turn_end(parts->loop, clients_run, parts->clients);
     /* What expires in a turn is told in that turn. */
     loop_on_turn_end(parts->loop, expire_timer_turn, parts->expire_timer);

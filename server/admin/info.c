@@ -76,6 +76,7 @@ static void section_server(struct report *report)
     uname(&os);
     int64_t uptime = (clock_mono_usec() - context->started_mono_usec) / 1000000;
     line(report, "redis_version:" REDIS_VERSION);
+    line(report, "expired_version:" EXPIRED_VERSION);
     line(report, "redis_mode:standalone");
     line(report, "os:%s %s %s", os.sysname, os.release, os.machine);
     line(report, "arch_bits:%zu", sizeof(void *) * 8);
@@ -96,7 +97,6 @@ static void section_expired(struct report *report)
 {
     const struct store *store = report->context->store;
     msec next = store_next_due(store);
-    line(report, "expired_version:" EXPIRED_VERSION);
     line(report, "clock:%s", report->context->clock->stepped ? "held" : "real");
     line(report, "next_due_msec:%" PRId64, next == NEVER ? (msec)-1 : next);
     line(report, "reclaim_pending:%d", reclaim_pending(&store->reclaim));

@@ -84,6 +84,7 @@ static void leave_parent(void)
     setpriority(PRIO_PROCESS, 0, CHILD_NICE); /* clients come first */
     signal(SIGTERM, SIG_DFL);
     signal(SIGINT, SIG_DFL);
+    signal(SIGHUP, SIG_IGN);
     signal(SIGCHLD, SIG_DFL);
     if (syscall(SYS_close_range, 3U, ~0U, 0U) == 0) return;
     for (int fd = 3, most = (int)sysconf(_SC_OPEN_MAX); fd < most; fd++)

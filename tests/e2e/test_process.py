@@ -2,6 +2,7 @@
 """The daemon as a Unix process: its command line, files, signals, and what it says and returns."""
 import contextlib
 import os
+import re
 import shutil
 import signal
 import socket
@@ -10,7 +11,8 @@ import subprocess
 import tempfile
 import time
 
-from daemon import BINARY, IS_REDIS, Daemon, die_with_parent, equal, free_port, main, own, test, wait_for
+from daemon import (BINARY, IS_REDIS, Daemon, die_with_parent, equal, free_port, main, own, test,
+                    version_of, wait_for)
 
 
 @contextlib.contextmanager
@@ -302,6 +304,55 @@ def a_hangup_does_not_end_the_daemon():
     with Daemon() as daemon, daemon.raw() as raw:
         os.kill(daemon.process.pid, signal.SIGHUP)
         equal(raw.call("PING"), b"+PONG\r\n")
+
+
+@own
+def a_hangup_opens_the_log_file_anew():
+    with folder() as where:
+        path, moved = os.path.join(where, "log"), os.path.join(where, "log.1")
+        with Daemon("--logfile", path, "--loglevel", "verbose") as daemon, daemon.raw() as raw:
+            for _ in range(2):  # a rotation, then another
+                os.rename(path, moved)
+                os.kill(daemon.process.pid, signal.SIGHUP)
+                assert wait_for(lambda: os.path.exists(path))
+                old = read(moved)
+                with daemon.raw() as broken:
+                    broken.send(b"*x\r\n")
+                    broken.rest()
+                assert "Protocol error" in read(path), read(path)
+                equal(read(moved), old)
+            # A file that can't be opened: the log stays where it is, and says so.
+            os.rename(path, moved)
+            os.mkdir(path)
+            os.kill(daemon.process.pid, signal.SIGHUP)
+            assert wait_for(lambda: "can't open" in read(moved)), read(moved)
+            equal(raw.call("PING"), b"+PONG\r\n")
+            descriptors = len(os.listdir(f"/proc/{daemon.process.pid}/fd"))
+            os.rmdir(path)
+            for _ in range(20):
+                os.kill(daemon.process.pid, signal.SIGHUP)
+                assert wait_for(lambda: os.path.exists(path))
+                os.unlink(path)
+            equal(len(os.listdir(f"/proc/{daemon.process.pid}/fd")), descriptors)
+
+
+@own
+def a_hangup_while_the_log_goes_to_standard_output_does_nothing():
+    with Daemon() as daemon, daemon.raw() as raw:
+        before = daemon.log()
+        os.kill(daemon.process.pid, signal.SIGHUP)
+        equal(raw.call("PING"), b"+PONG\r\n")
+        equal(daemon.log(), before)
+
+
+@own
+def info_server_shows_the_version():
+    version = re.search(r"v=(\S+)", version_of(BINARY)).group(1)
+    with Daemon() as daemon, daemon.raw() as raw:
+        for section in ("server", "default", "everything"):
+            text = raw.call("INFO", section).decode()
+            assert f"\r\nexpired_version:{version}\r\n" in text, text
+            equal(text.count("expired_version:"), 1)
 
 
 @test
