@@ -332,7 +332,7 @@ static const struct conf_option options[] = {
       .help =
           "<prefix*|name> <option> <value> ...: a policy as POLICY SET takes it, made at start\n"
           "where the data set has none of that name. A line for each, \"\" for none:\n"
-          "policy rv:* MAXLEN 30 TTL 604800000 REFRESH WRITE" },
+          "policy rv:* MAXLEN 30 TTL 7d REFRESH WRITE" },
     { .name = "dir",
       .type = CONF_TEXT,
       .offset = AT(dir),

@@ -219,6 +219,9 @@
     E(ERR_POLICY_TWICE, "ERR %s is given twice")                                                   \
     E(ERR_POLICY_NO_VALUE, "ERR %s needs a value")                                                 \
     E(ERR_POLICY_NUMBER, "ERR %s: '%.*s' is not an integer from 1 to %lld")                        \
+    E(ERR_POLICY_SPAN,                                                                             \
+      "ERR %s: '%.*s' is not a duration: an integer of milliseconds, or one with ms, s, m, h or "  \
+      "d behind it, from 1 to %lld ms")                                                            \
     E(ERR_POLICY_REFRESH, "ERR REFRESH: '%.*s' is not NEVER, WRITE or ACCESS")                     \
     E(ERR_POLICY_KEEP, "ERR KEEP: '%.*s' is not HIGH or LOW")                                      \
     E(ERR_POLICY_ALONE, "ERR %s makes sense only with %s")                                         \

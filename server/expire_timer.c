@@ -17,6 +17,7 @@
 #include "store/ensure.h"
 #include "store/expiry.h"
 #include "store/mem.h"
+#include "store/policy_walk.h"
 #include "store/reclaim.h"
 
 enum {
@@ -26,6 +27,8 @@ enum {
     EXPIRY_BATCH = 64,
     RECLAIM_SLICE_USEC = 200,
     RECLAIM_BATCH = 256,
+    POLICY_SLICE_USEC = 100,
+    POLICY_BATCH = 64,
 };
 
 #define UNKNOWN INT64_MIN /* what the timer is armed for has to be set again */
@@ -137,6 +140,22 @@ static bool reclaim_slice(struct expire_timer *timer)
     return true;
 }
 
+/* True while a policy is not applied to all keys. What is overdue goes first. */
+static bool policy_slice(struct expire_timer *timer)
+{
+    msec now = clock_now(timer->clock);
+    struct store *store = timer->dispatch->store;
+    if (!policy_walk_pending(store) || timer->dispatch->loading) return false;
+    if (pause_now(&timer->dispatch->pause, now) != PAUSE_NONE) return false;
+    if (store_next_due(store) <= now) return false;
+    sinks_arm(timer->dispatch->sinks);
+    int64_t end = clock_mono_usec() + POLICY_SLICE_USEC;
+    do {
+        if (!policy_walk_run(store, now, POLICY_BATCH)) return false;
+    } while (clock_mono_usec() < end);
+    return true;
+}
+
 static msec earlier(msec a, msec b)
 {
     return a < b ? a : b;
@@ -147,7 +166,10 @@ static msec next_due(const struct expire_timer *timer)
 {
     const struct pause *pause = &timer->dispatch->pause;
     const struct waiters *waiters = timer->dispatch->waiters;
-    msec change = earlier(store_next_due(timer->dispatch->store), waiters_next_wake(waiters));
+    const struct store *store = timer->dispatch->store;
+    msec change = earlier(store_next_due(store), waiters_next_wake(waiters));
+    /* Without a pause the next turn comes by itself. */
+    if (pause->kind != PAUSE_NONE && policy_walk_pending(store)) change = 0;
     if (pause->kind != PAUSE_NONE && change <= pause->until) change = pause->until + 1;
     return earlier(change, waiters_next_late(waiters));
 }
@@ -178,6 +200,7 @@ void expire_timer_turn(void *ctx)
     bool more = wait_slice(timer);
     more = expire_slice(timer) || more;
     more = reclaim_slice(timer) || more;
+    more = policy_slice(timer) || more;
     if (more) loop_timer_set(timer->again, 0);
     arm(timer);
 }

@@ -250,6 +250,7 @@ static void make_data_side(struct parts *parts)
 static void make_policies(struct parts *parts)
 {
     struct txn txn;
+    sinks_arm(&parts->sinks);
     txn_begin(&txn, parts->store, clock_now(&parts->clock), FROM_CLIENT);
     const char *at = parts->conf.policy, *end = at + strlen(at), *line, *why;
     size_t len;

@@ -8,6 +8,8 @@
 
 struct rule {
     struct policy policy;
+    struct rule *prev, *next; /* in the list of pending ones */
+    uint64_t pass;            /* the first one that is for it, if pending */
     uint32_t name_len;
     char name[]; /* the whole of it */
 };
@@ -38,6 +40,70 @@ bool policy_name_ok(struct bytes name)
     return star == NULL || star == name.data + name.len - 1;
 }
 
+bool policy_equal(const struct policy *a, const struct policy *b)
+{
+    return a->ttl == b->ttl && a->max_ttl == b->max_ttl && a->member_ttl == b->member_ttl &&
+           a->max_len == b->max_len && a->refresh == b->refresh && a->jitter == b->jitter &&
+           a->keep_low == b->keep_low;
+}
+
+bool policy_changes_keys(const struct policy *policy, const struct policy *old)
+{
+    static const struct policy none = { .ttl = 0 };
+    if (old == NULL) old = &none;
+    return (policy->ttl > 0 && policy->ttl != old->ttl) ||
+           (policy->max_ttl > 0 && policy->max_ttl != old->max_ttl) ||
+           (policy->member_ttl > 0 && policy->member_ttl != old->member_ttl) ||
+           (policy->max_len > 0 && policy->max_len != old->max_len);
+}
+
+/* ---- pending ones --------------------------------------------------------------------------- */
+
+static void pending_add(struct policies *policies, struct rule *rule)
+{
+    rule->pass = policies->pass + 1;
+    rule->next = NULL;
+    rule->prev = policies->last_pending;
+    if (rule->prev != NULL)
+        rule->prev->next = rule;
+    else
+        policies->first_pending = rule;
+    policies->last_pending = rule;
+    policies->pending++;
+}
+
+static void pending_remove(struct policies *policies, struct rule *rule)
+{
+    if (rule->prev != NULL)
+        rule->prev->next = rule->next;
+    else
+        policies->first_pending = rule->next;
+    if (rule->next != NULL)
+        rule->next->prev = rule->prev;
+    else
+        policies->last_pending = rule->prev;
+    policies->pending--;
+}
+
+void policies_begin_pass(struct policies *policies)
+{
+    policies->pass++;
+}
+
+bool policies_in_pass(const struct policies *policies, const struct policy *policy)
+{
+    const struct rule *rule = (const struct rule *)(const void *)policy; /* its first member */
+    return policy->pending && rule->pass <= policies->pass;
+}
+
+const struct policy *policies_first_in_pass(const struct policies *policies, struct bytes *name)
+{
+    const struct rule *rule = policies->first_pending;
+    if (rule == NULL || !policies_in_pass(policies, &rule->policy)) return NULL;
+    if (name != NULL) *name = name_of(rule);
+    return &rule->policy;
+}
+
 /* ---- memory --------------------------------------------------------------------------------- */
 
 static void *take(struct policies *policies, void *block)
@@ -54,7 +120,7 @@ static void give_back(struct policies *policies, void *block)
 
 static struct rule *rule_new(struct policies *policies, struct bytes name)
 {
-    struct rule *rule = take(policies, mem_alloc(sizeof(*rule) + name.len));
+    struct rule *rule = take(policies, mem_zalloc(sizeof(*rule) + name.len));
     rule->name_len = (uint32_t)name.len;
     memcpy(rule->name, name.data, name.len);
     policies->count++;
@@ -63,6 +129,7 @@ static struct rule *rule_new(struct policies *policies, struct bytes name)
 
 static void rule_free(struct policies *policies, struct rule *rule)
 {
+    if (rule->policy.pending) pending_remove(policies, rule);
     policies->count--;
     give_back(policies, rule);
 }
@@ -234,7 +301,10 @@ void policies_set(struct policies *policies, struct bytes name, const struct pol
     ensure(policy_name_ok(name), "a policy's name of %zu bytes", name.len);
     struct policy_node *node = node_for(policies, name);
     if (node->rule == NULL) node->rule = rule_new(policies, name);
-    node->rule->policy = *policy;
+    struct rule *rule = node->rule;
+    if (rule->policy.pending) pending_remove(policies, rule);
+    rule->policy = *policy;
+    if (policy->pending) pending_add(policies, rule);
 }
 
 const struct policy *policies_get(const struct policies *policies, struct bytes name)
@@ -333,7 +403,7 @@ void policies_each(const struct policies *policies, visitor *visit, void *ctx)
 /* ---- self-check ----------------------------------------------------------------------------- */
 
 struct totals {
-    size_t count, bytes;
+    size_t count, bytes, pending;
 };
 
 static void check_children(const struct policy_node *node)
@@ -365,6 +435,7 @@ static void check_node(const struct policies *policies, const struct policy_node
     depth += node->label_len;
     totals->bytes += mem_size(node) + mem_size(node->children) + mem_size(node->rule);
     totals->count += node->rule != NULL;
+    totals->pending += node->rule != NULL && node->rule->policy.pending;
     ensure(node == policies->root || node->rule != NULL || node->child_count >= 2,
            "a node of no use in depth %zu", depth);
     if (node->rule != NULL) check_rule(policies, node, depth);
@@ -373,10 +444,27 @@ static void check_node(const struct policies *policies, const struct policy_node
         check_node(policies, node->children[i], depth, totals);
 }
 
+static void check_pending(const struct policies *policies, size_t pending)
+{
+    size_t listed = 0;
+    const struct rule *before = NULL;
+    for (const struct rule *rule = policies->first_pending; rule != NULL; rule = rule->next) {
+        ensure(rule->policy.pending && rule->prev == before, "rule %zu of the list", listed);
+        ensure(before == NULL || before->pass <= rule->pass, "rule %zu: pass %llu", listed,
+               (unsigned long long)rule->pass);
+        before = rule;
+        listed++;
+    }
+    ensure(before == policies->last_pending, "the last of %zu pending", listed);
+    ensure(listed == pending && pending == policies->pending, "%zu pending, %zu listed, count %zu",
+           pending, listed, policies->pending);
+}
+
 void policies_check(const struct policies *policies)
 {
     struct totals totals = { 0 };
     if (policies->root != NULL) check_node(policies, policies->root, 0, &totals);
+    check_pending(policies, totals.pending);
     ensure(totals.count == policies->count, "%zu policies, count %zu", totals.count,
            policies->count);
     ensure(totals.bytes == policies->bytes, "%zu bytes, counted %zu", totals.bytes,

@@ -3,6 +3,7 @@
 
 #include "store/ensure.h"
 #include "store/mem.h"
+#include "store/policy_walk.h"
 
 struct store *store_new(unsigned databases)
 {
@@ -14,6 +15,7 @@ struct store *store_new(unsigned databases)
         keyspace_init(&store->databases[db], db);
     reclaim_init(&store->reclaim);
     random_init(&store->random);
+    store->policy_walk = policy_walk_new(databases);
     return store;
 }
 
@@ -23,6 +25,7 @@ void store_free(struct store *store)
         keyspace_drop(&store->databases[db]);
     reclaim_drop(&store->reclaim);
     policies_drop(&store->policies);
+    policy_walk_free(store->policy_walk);
     mem_free(store->databases);
     mem_free(store);
 }

@@ -26,6 +26,8 @@ struct store_stats {
     struct lag lag; /* how late those that expired went */
 };
 
+struct policy_walk;
+
 struct store {
     struct keyspace *databases;
     unsigned database_count;
@@ -34,6 +36,7 @@ struct store {
     struct reclaim reclaim;
     struct random random;
     struct policies policies;
+    struct policy_walk *policy_walk; /* applies those that are pending */
     bool counts_access; /* entries know how often they are used (LFU), not when (LRU) */
     struct store_stats stats;
     uint64_t changes; /* effects that changed data, ever */

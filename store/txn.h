@@ -30,6 +30,7 @@ enum origin {
     FROM_CLIENT,
     FROM_EXPIRY,
     FROM_EVICTION,
+    FROM_POLICY, /* a policy is applied to keys that were there before it */
     FROM_REPLAY, /* no settling: what died is in the record */
 };
 
@@ -132,8 +133,21 @@ size_t txn_member_purge(struct txn *txn, struct entry **entry, msec until, size_
 /* ---- policies: txn_policy.c ---------------------------------------------------------------------
  */
 
+/* A client's policy that changes keys which are there already is pending from now on, whatever
+ * policy->pending says; one with the options that it has changes nothing. */
 void txn_policy_set(struct txn *txn, struct bytes name, const struct policy *policy);
 bool txn_policy_drop(struct txn *txn, struct bytes name); /* false: there was none */
+/* The policy, which there is, has been applied to all keys. */
+void txn_policy_applied(struct txn *txn, struct bytes name);
+/* A key that was there before its policy: gets a deadline where it has none (TTL, MAXTTL), or one
+ * that is not later than MAXTTL allows. */
+void txn_policy_limit(struct txn *txn, struct entry *entry, const struct policy *policy);
+/* Members of it, which is a sorted set, beyond the policy's MAXLEN leave, at most `limit`; how
+ * many. */
+size_t txn_policy_cut(struct txn *txn, struct entry *entry, const struct policy *policy,
+                      size_t limit);
+/* The deadline that the policy gives a member that is added now; NEVER: none. */
+msec txn_policy_member_at(struct txn *txn, const struct policy *policy);
 
 /* ---- strings: txn_string.c ------------------------------------------------------------------ */
 

@@ -1,5 +1,6 @@
 /* txn_key: finding keys, settled; making, dropping, renaming them; their deadlines. */
 #include "store/access.h"
+#include "store/policy_walk.h"
 #include "store/txn.h"
 #include "store/walk.h"
 
@@ -274,6 +275,7 @@ static void swap_keyspaces(struct store *store, unsigned a, unsigned b)
     store->databases[b] = kept;
     store->databases[a].db = a;
     store->databases[b].db = b;
+    policy_walk_swap(store->policy_walk, a, b);
 }
 
 void txn_swap(struct txn *txn, unsigned a, unsigned b)

@@ -30,12 +30,38 @@ static void end_before_change(struct txn *txn)
     txn->ruled_entry = NULL;
 }
 
+static void set(struct txn *txn, struct bytes name, struct policy policy)
+{
+    policies_set(&txn->store->policies, name, &policy);
+    struct effect effect = { .kind = EFFECT_POLICY_SET, .policy = &policy };
+    txn_record_each(txn, name, &effect);
+}
+
+static bool has_keys(const struct store *store)
+{
+    for (unsigned db = 0; db < store->database_count; db++)
+        if (dict_count(&store->databases[db].dict) > 0) return true;
+    return false;
+}
+
 void txn_policy_set(struct txn *txn, struct bytes name, const struct policy *policy)
 {
     end_before_change(txn);
-    policies_set(&txn->store->policies, name, policy);
-    struct effect effect = { .kind = EFFECT_POLICY_SET, .policy = policy };
-    txn_record_each(txn, name, &effect);
+    struct policy next = *policy;
+    if (txn->origin != FROM_REPLAY) {
+        const struct policy *old = policies_get(&txn->store->policies, name);
+        if (old != NULL && policy_equal(old, policy)) return;
+        bool was_pending = old != NULL && old->pending;
+        next.pending = has_keys(txn->store) && (was_pending || policy_changes_keys(policy, old));
+    }
+    set(txn, name, next);
+}
+
+void txn_policy_applied(struct txn *txn, struct bytes name)
+{
+    struct policy policy = *policies_get(&txn->store->policies, name);
+    policy.pending = false;
+    set(txn, name, policy);
 }
 
 bool txn_policy_drop(struct txn *txn, struct bytes name)
@@ -76,7 +102,7 @@ static msec spread(struct txn *txn, msec span, unsigned percent)
     return at > txn->now ? at : txn->now + 1;
 }
 
-static msec member_deadline(struct txn *txn, const struct policy *policy)
+msec txn_policy_member_at(struct txn *txn, const struct policy *policy)
 {
     if (policy == NULL || policy->member_ttl == 0) return NEVER;
     return spread(txn, policy->member_ttl, policy->jitter);
@@ -93,7 +119,7 @@ msec txn_life_at(struct txn *txn, const struct entry *entry, struct lifetime lif
     if (life.rule == LIFE_SET) return life.at;
     if (life.rule == LIFE_SET_NEW) return present ? old : life.at;
     if (life.rule == LIFE_KEEP && present) return old;
-    msec at = has_policies(txn) ? member_deadline(txn, policy_of(txn, entry)) : NEVER;
+    msec at = has_policies(txn) ? txn_policy_member_at(txn, policy_of(txn, entry)) : NEVER;
     if (at == NEVER && present && life.rule == LIFE_ADD) return old;
     return at;
 }
@@ -107,7 +133,7 @@ struct timing {
 static void put_timed(void *ctx, struct effect *effect)
 {
     struct timing *timing = ctx;
-    effect->at = member_deadline(timing->txn, timing->policy);
+    effect->at = txn_policy_member_at(timing->txn, timing->policy);
     walk_put(timing->timed, effect);
 }
 
@@ -242,11 +268,16 @@ static void cut_list(struct txn *txn, const struct policy_note *note)
         txn_list_keep(txn, note->entry, count - most, count);
 }
 
-static void cut_zset(struct txn *txn, const struct policy_note *note)
+size_t txn_policy_cut(struct txn *txn, struct entry *entry, const struct policy *policy,
+                      size_t limit)
 {
-    size_t count = zset_count(note->entry->object.zset), most = (size_t)note->policy->max_len;
-    size_t from = note->policy->keep_low ? most : 0;
-    txn_zset_remove_ranks(txn, note->entry, from, from + count - most, EVENT_ZREMRANGEBYRANK);
+    size_t count = zset_count(entry->object.zset);
+    if (policy->max_len == 0 || count <= policy->max_len) return 0;
+    size_t excess = count - (size_t)policy->max_len;
+    if (excess > limit) excess = limit;
+    size_t from = policy->keep_low ? count - excess : 0;
+    txn_zset_remove_ranks(txn, entry, from, from + excess, EVENT_ZREMRANGEBYRANK);
+    return excess;
 }
 
 static void cut(struct txn *txn, const struct policy_note *note)
@@ -256,30 +287,50 @@ static void cut(struct txn *txn, const struct policy_note *note)
     uint64_t most = note->policy->max_len;
     if (most == 0 || !(note->causes & GREW) || object_count(object) <= most) return;
     if (object->type == TYPE_LIST) cut_list(txn, note);
-    if (object->type == TYPE_ZSET) cut_zset(txn, note);
+    if (object->type == TYPE_ZSET) txn_policy_cut(txn, note->entry, note->policy, SIZE_MAX);
 }
 
-/* Does the policy's TTL begin (anew)? Not where the command spoke of the deadline itself. */
-static bool begins_anew(const struct policy_note *note)
+static bool is_refreshed(const struct policy_note *note)
 {
-    const struct policy *policy = note->policy;
-    if (policy->ttl == 0 || (note->causes & CAUSE(TIMED))) return false;
-    /* One that was created with a deadline has it from the command, or from the key it was copied
-     * or renamed from. */
-    if (note->causes & CAUSE(CREATED)) return entry_expires_at(note->ks, note->entry) == NEVER;
-    if (note->causes & ~CAUSE(READ)) return policy->refresh != REFRESH_NEVER;
-    return policy->refresh == REFRESH_ACCESS;
+    if (note->causes & ~CAUSE(READ)) return note->policy->refresh != REFRESH_NEVER;
+    return note->policy->refresh == REFRESH_ACCESS;
 }
 
-static msec deadline_of(struct txn *txn, const struct policy_note *note)
+/* now + TTL for a key that was created without a deadline: one that it has is the command's, or
+ * that of the key it was copied or renamed from. The same, if that is later, where it is refreshed.
+ * Not where the command spoke of the deadline itself. */
+static msec ttl_deadline(struct txn *txn, const struct policy_note *note)
 {
     const struct policy *policy = note->policy;
     msec at = entry_expires_at(note->ks, note->entry);
-    bool anew = begins_anew(note);
-    if (anew) at = spread(txn, policy->ttl, policy->jitter);
-    if (policy->max_ttl == 0 || (!anew && note->causes == CAUSE(READ))) return at;
+    if (policy->ttl == 0 || (note->causes & CAUSE(TIMED))) return at;
+    bool created = note->causes & CAUSE(CREATED);
+    if (created ? at != NEVER : at == NEVER || !is_refreshed(note)) return at;
+    msec anew = spread(txn, policy->ttl, policy->jitter);
+    return created || anew > at ? anew : at;
+}
+
+static msec limited(const struct txn *txn, const struct policy *policy, msec at)
+{
+    if (policy->max_ttl == 0) return at;
     msec latest = after(txn->now, policy->max_ttl);
     return at > latest ? latest : at;
+}
+
+/* A read changes nothing but by REFRESH. */
+static msec deadline_of(struct txn *txn, const struct policy_note *note)
+{
+    msec at = ttl_deadline(txn, note);
+    if (note->causes == CAUSE(READ) && at == entry_expires_at(note->ks, note->entry)) return at;
+    return limited(txn, note->policy, at);
+}
+
+void txn_policy_limit(struct txn *txn, struct entry *entry, const struct policy *policy)
+{
+    msec old = entry_expires_at(txn->ks, entry), at = old;
+    if (at == NEVER && policy->ttl > 0) at = spread(txn, policy->ttl, policy->jitter);
+    at = limited(txn, policy, at);
+    if (at != old) txn_key_expire(txn, entry, at);
 }
 
 /* No mutator: to who watches or caches the key, nothing has happened. */

@@ -128,6 +128,8 @@ static void section_expiry(struct report *report)
          lag_percentile(&stats->lag, 50), lag_percentile(&stats->lag, 90),
          lag_percentile(&stats->lag, 99), lag_percentile(&stats->lag, 99.9), stats->lag.max);
     line(report, "lag_count:%" PRIu64, stats->lag.total);
+    line(report, "policies:%zu", store->policies.count);
+    line(report, "policies_pending:%zu", store->policies.pending);
 }
 
 static void section_clients(struct report *report)

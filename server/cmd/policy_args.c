@@ -24,18 +24,33 @@ enum option {
     OPTION_COUNT,
 };
 
+enum value { VALUE_NUMBER, VALUE_SPAN, VALUE_WORD };
+
 static const struct {
     const char *name;
-    int64_t most;               /* of a number, from 1; 0: the value is a word */
+    enum value value;
+    int64_t most;               /* of a number, from 1 */
     const char *const *choices; /* the words, each as its number */
 } options[OPTION_COUNT] = {
-    [OPTION_TTL] = { "TTL", POLICY_SPAN_MAX, NULL },
-    [OPTION_MAXTTL] = { "MAXTTL", POLICY_SPAN_MAX, NULL },
-    [OPTION_JITTER] = { "JITTER", 100, NULL },
-    [OPTION_REFRESH] = { "REFRESH", 0, (const char *[]){ "NEVER", "WRITE", "ACCESS", NULL } },
-    [OPTION_MEMBERTTL] = { "MEMBERTTL", POLICY_SPAN_MAX, NULL },
-    [OPTION_MAXLEN] = { "MAXLEN", INT64_MAX, NULL },
-    [OPTION_KEEP] = { "KEEP", 0, (const char *[]){ "HIGH", "LOW", NULL } },
+    [OPTION_TTL] = { "TTL", VALUE_SPAN, POLICY_SPAN_MAX, NULL },
+    [OPTION_MAXTTL] = { "MAXTTL", VALUE_SPAN, POLICY_SPAN_MAX, NULL },
+    [OPTION_JITTER] = { "JITTER", VALUE_NUMBER, 100, NULL },
+    [OPTION_REFRESH] = { "REFRESH", VALUE_WORD, 0,
+                         (const char *[]){ "NEVER", "WRITE", "ACCESS", NULL } },
+    [OPTION_MEMBERTTL] = { "MEMBERTTL", VALUE_SPAN, POLICY_SPAN_MAX, NULL },
+    [OPTION_MAXLEN] = { "MAXLEN", VALUE_NUMBER, INT64_MAX, NULL },
+    [OPTION_KEEP] = { "KEEP", VALUE_WORD, 0, (const char *[]){ "HIGH", "LOW", NULL } },
+};
+
+static const struct {
+    const char *name;
+    int64_t msec;
+} units[] = {
+    { "ms", 1 },
+    { "s", 1000 },
+    { "m", 60 * 1000 },
+    { "h", 60 * 60 * 1000 },
+    { "d", 24 * 60 * 60 * 1000 },
 };
 
 struct reading {
@@ -83,14 +98,36 @@ static bool read_choice(struct reading *reading, enum option option, struct byte
                       shown(word), word.data);
 }
 
+/* Takes the unit off the word; its milliseconds, or 0 if there is no such unit. */
+static int64_t take_unit(struct bytes *word)
+{
+    size_t digits = 0;
+    while (digits < word->len && word->data[digits] >= '0' && word->data[digits] <= '9')
+        digits++;
+    struct bytes unit = bytes_of(word->data + digits, word->len - digits);
+    if (unit.len == 0) return 1;
+    word->len = digits;
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+        if (is_word(unit, units[i].name)) return units[i].msec;
+    return 0;
+}
+
+static bool read_span(struct bytes word, int64_t *span)
+{
+    int64_t unit = take_unit(&word);
+    return unit > 0 && number_parse_int64(word.data, word.len, span) &&
+           !__builtin_mul_overflow(*span, unit, span);
+}
+
 static bool read_value(struct reading *reading, enum option option, struct bytes word)
 {
     int64_t most = options[option].most, *value = &reading->values[option];
-    if (most == 0) return read_choice(reading, option, word);
-    if (number_parse_int64(word.data, word.len, value) && *value >= 1 && *value <= most)
-        return true;
-    return find_fault(reading->fault, ERR_POLICY_NUMBER, options[option].name, shown(word),
-                      word.data, (long long)most);
+    if (options[option].value == VALUE_WORD) return read_choice(reading, option, word);
+    bool is_span = options[option].value == VALUE_SPAN;
+    bool good = is_span ? read_span(word, value) : number_parse_int64(word.data, word.len, value);
+    if (good && *value >= 1 && *value <= most) return true;
+    return find_fault(reading->fault, is_span ? ERR_POLICY_SPAN : ERR_POLICY_NUMBER,
+                      options[option].name, shown(word), word.data, (long long)most);
 }
 
 static bool read_options(struct reading *reading, const struct bytes *words, size_t count)

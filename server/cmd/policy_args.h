@@ -1,6 +1,5 @@
-/* policy_args: the words of a policy, "rv:* MAXLEN 30 TTL 604800000", read: the same for POLICY SET
- * and for the configuration file.
- * Knows words; refuses to know where they come from. */
+/* policy_args: the words of a policy, "rv:* MAXLEN 30 TTL 7d", read: the same for POLICY SET and
+ * for the configuration file. Knows words; refuses to know where they come from. */
 #ifndef SERVER_CMD_POLICY_ARGS_H
 #define SERVER_CMD_POLICY_ARGS_H
 

@@ -169,6 +169,10 @@ static bool take_option(struct cursor *cursor, struct bytes name, struct policy 
         policy->keep_low = true;
         return take_word(cursor, LIT("LOW"));
     }
+    if (bytes_equal(name, LIT("PENDING"))) {
+        policy->pending = true;
+        return take_word(cursor, LIT("1"));
+    }
     if (bytes_equal(name, LIT("JITTER"))) {
         if (!take_within(cursor, 1, 100, &number)) return false;
         policy->jitter = (unsigned)number;

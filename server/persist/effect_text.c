@@ -129,6 +129,7 @@ static unsigned put_policy(struct pen *pen, const struct policy *policy)
         { LIT("MEMBERTTL"), (uint64_t)policy->member_ttl, NULL },
         { LIT("MAXLEN"), policy->max_len, NULL },
         { LIT("KEEP"), 0, policy->keep_low ? "LOW" : NULL },
+        { LIT("PENDING"), policy->pending, NULL },
     };
     unsigned count = 0;
     for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {

@@ -48,7 +48,8 @@
  *     EFFECT_REDE_PUT                 REDE.UPDATE key a b
  *     EFFECT_REDE_MOVE                X.REDE.MOVE key at deliveries WAITING|CLAIMED [a]
  *     EFFECT_REDE_DROP                REDE.PULL key a               or  X.REDE.PULL key [a]
- *     EFFECT_POLICY_SET               POLICY SET key [option value]
+ *     EFFECT_POLICY_SET               POLICY SET key [option value] (PENDING 1: not yet applied to
+ *                                     all keys that were there)
  *     EFFECT_POLICY_DROP              POLICY DEL key
  *
  * ZADD says more here than to a client: the member has no deadline afterwards. It never stands for

@@ -56,20 +56,22 @@ static const struct pool bounds = POOL(13, "-inf", "+inf", "(1", "1", "-", "+", 
 static const struct pool patterns = POOL(6, "*", "a*", "[a-c]", "?", "s*", "*a*b*", "", "\\", "[");
 static const struct pool types = POOL(4, "string", "list", "zset", "dehydrator", "nothing");
 static const struct pool units = POOL(3, "ms", "s", "MS", "h", "");
+static const struct pool durations = POOL(5, "1", "50ms", "3s", "2m", "1d", "0h", "9w", "");
 static const struct pool cursors = POOL(3, "0", "1", "5", "x", "18446744073709551616");
 
 static const struct {
     const char *name;
     const struct pool *pool;
 } kinds[] = {
-    { "key", &keys },         { "newkey", &keys },    { "destination", &keys },
-    { "increment", &scores }, { "score", &scores },   { "decrement", &integers },
-    { "count", &integers },   { "index", &integers }, { "offset", &integers },
-    { "seconds", &spans },    { "ttl", &spans },      { "milliseconds", &spans },
-    { "min", &bounds },       { "max", &bounds },     { "pattern", &patterns },
-    { "type", &types },       { "cursor", &cursors }, { "source", &keys },
-    { "dst", &keys },         { "src", &keys },       { "key1", &keys },
-    { "key2", &keys },        { "delay", &spans },    { "unit", &units },
+    { "key", &keys },           { "newkey", &keys },    { "destination", &keys },
+    { "increment", &scores },   { "score", &scores },   { "decrement", &integers },
+    { "count", &integers },     { "index", &integers }, { "offset", &integers },
+    { "seconds", &spans },      { "ttl", &spans },      { "milliseconds", &spans },
+    { "min", &bounds },         { "max", &bounds },     { "pattern", &patterns },
+    { "type", &types },         { "cursor", &cursors }, { "source", &keys },
+    { "dst", &keys },           { "src", &keys },       { "key1", &keys },
+    { "key2", &keys },          { "delay", &spans },    { "unit", &units },
+    { "duration", &durations },
 };
 
 static unsigned below(const struct maker *maker, unsigned limit)

@@ -115,7 +115,7 @@ static bool same_policy(const struct policy *a, const struct policy *b)
     if (a == NULL || b == NULL) return a == b;
     return a->ttl == b->ttl && a->max_ttl == b->max_ttl && a->member_ttl == b->member_ttl &&
            a->max_len == b->max_len && a->refresh == b->refresh && a->jitter == b->jitter &&
-           a->keep_low == b->keep_low;
+           a->keep_low == b->keep_low && a->pending == b->pending;
 }
 
 static bool has_deadline(enum effect_kind kind)
@@ -174,6 +174,7 @@ static const struct policy full_policy = {
     .jitter = 100,
     .keep_low = true,
 };
+static const struct policy pending_policy = { .max_len = 1, .pending = true };
 
 static const struct {
     struct effect effect;
@@ -258,17 +259,18 @@ START_TEST(databases_swap_and_policies_need_no_database_of_their_own)
         { EFFECT_SWAP, .db = 3, .to = 15 },
         { EFFECT_POLICY_SET, .key = LIT("rv:*"), .policy = &full_policy },
         { EFFECT_POLICY_SET, .key = LIT("x"), .policy = &plain_policy },
+        { EFFECT_POLICY_SET, .key = LIT("y"), .policy = &pending_policy },
         { EFFECT_POLICY_DROP, .key = LIT("rv:*") },
     };
-    assert_returns(effects, 4);
+    assert_returns(effects, 5);
     desk_begin();
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 5; i++)
         effect_writer_put(&desk.writer, &effects[i]);
     desk_read();
     ck_assert_str_eq(desk_words(),
                      "SWAPDB 3 15/POLICY SET rv:* TTL 1000 MAXTTL 4611686018427387903 JITTER 100 "
                      "REFRESH ACCESS MEMBERTTL 3 MAXLEN 9223372036854775807 KEEP LOW/"
-                     "POLICY SET x/POLICY DEL rv:*/");
+                     "POLICY SET x/POLICY SET y MAXLEN 1 PENDING 1/POLICY DEL rv:*/");
     desk_end();
 }
 END_TEST

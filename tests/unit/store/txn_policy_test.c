@@ -276,7 +276,41 @@ START_TEST(what_a_command_says_of_the_deadline_itself_holds)
     persist("s:1");
     ck_assert_int_eq(deadline("s:1"), NEVER);
     append("s:1");
+    read_key("s:1");
+    ck_assert_int_eq(deadline("s:1"), NEVER);
+    done();
+}
+END_TEST
+
+START_TEST(a_refresh_never_brings_a_deadline_nearer)
+{
+    setup();
+    RULE("s:*", .ttl = 500, .refresh = REFRESH_ACCESS);
+    msec own = world.now + 9000;
+    world_set(&world, "s:1", "1", own);
+    read_key("s:1");
+    append("s:1");
+    set_keep_ttl("s:1");
+    ck_assert_int_eq(deadline("s:1"), own);
+    world.now = own - 499;
+    read_key("s:1");
     ck_assert_int_eq(deadline("s:1"), world.now + 500);
+    done();
+}
+END_TEST
+
+START_TEST(a_refresh_with_jitter_never_brings_a_deadline_nearer)
+{
+    setup();
+    RULE("s:*", .ttl = 500, .jitter = 50, .refresh = REFRESH_ACCESS);
+    world_set(&world, "s:1", "1", NEVER);
+    for (int i = 0; i < 100; i++) {
+        msec before = deadline("s:1");
+        read_key("s:1");
+        ck_assert_int_ge(deadline("s:1"), before);
+        ck_assert_int_le(deadline("s:1"), world.now + 750);
+        world.now++;
+    }
     done();
 }
 END_TEST
@@ -826,8 +860,10 @@ static bool is_given_anew(const struct policy *policy, enum op op, bool was_ther
 {
     if (policy->ttl == 0) return false;
     if (op == OP_SET || (op == OP_SET_KEEP && !was_there)) return true;
-    if (op == OP_SET_KEEP || op == OP_APPEND) return policy->refresh != REFRESH_NEVER;
-    return op == OP_READ && policy->refresh == REFRESH_ACCESS;
+    bool refreshed = op == OP_SET_KEEP || op == OP_APPEND
+                         ? policy->refresh != REFRESH_NEVER
+                         : op == OP_READ && policy->refresh == REFRESH_ACCESS;
+    return refreshed && model.at < world.now + policy->ttl;
 }
 
 static void model_run(const struct policy *policy, enum op op, msec at)
@@ -900,6 +936,8 @@ Suite *test_suite(void)
         a_read_refreshes_without_a_change_that_watchers_see,
         a_look_that_is_no_use_refreshes_nothing,
         what_a_command_says_of_the_deadline_itself_holds,
+        a_refresh_never_brings_a_deadline_nearer,
+        a_refresh_with_jitter_never_brings_a_deadline_nearer,
         a_refresh_that_changes_nothing_is_not_told,
         no_deadline_is_later_than_max_ttl,
         max_ttl_holds_for_old_keys_from_their_next_write_on,

@@ -1,0 +1,297 @@
+/* policy_walk: takes the way of SCAN, so that whatever happens between two slices, it comes to
+ * every key that stays. What a slice could not finish is found again by its key: the rest of a
+ * bucket, or a large collection, which is walked by its own scan cursor in the same way. */
+#include "store/policy_walk.h"
+
+#include "store/mem.h"
+#include "store/txn.h"
+#include "store/walk.h"
+
+enum {
+    VISIT_COST = 1,  /* of a bucket and of each key that a policy of the pass holds for */
+    PACKED_SHARE = 8 /* so many records of a packed collection cost as much as one key */
+};
+
+struct place {
+    uint64_t cursor;
+    bool done;
+};
+
+/* A key that is not done; it may be gone. */
+struct rest {
+    struct blob *key; /* owned */
+    unsigned db;
+    uint64_t cursor; /* in its members */
+};
+
+struct policy_walk {
+    bool running; /* a pass has begun and not ended */
+    unsigned database_count;
+    struct place *places; /* of each database */
+    struct rest *rests;
+    size_t rest_count, rest_cap;
+    struct entry **found; /* in the bucket that was visited last */
+    size_t found_count, found_cap;
+};
+
+/* A slice. */
+struct slice {
+    struct policy_walk *walk;
+    struct txn txn;
+    size_t left; /* of the budget */
+};
+
+struct policy_walk *policy_walk_new(unsigned databases)
+{
+    struct policy_walk *walk = mem_zalloc(sizeof(*walk));
+    walk->database_count = databases;
+    walk->places = mem_zalloc(databases * sizeof(*walk->places));
+    return walk;
+}
+
+static void forget_rests(struct policy_walk *walk)
+{
+    while (walk->rest_count > 0)
+        blob_free(walk->rests[--walk->rest_count].key);
+    mem_free(walk->rests);
+    mem_free(walk->found);
+    walk->rests = NULL;
+    walk->found = NULL;
+    walk->rest_cap = walk->found_cap = 0;
+}
+
+void policy_walk_free(struct policy_walk *walk)
+{
+    forget_rests(walk);
+    mem_free(walk->places);
+    mem_free(walk);
+}
+
+void policy_walk_swap(struct policy_walk *walk, unsigned a, unsigned b)
+{
+    struct place kept = walk->places[a];
+    walk->places[a] = walk->places[b];
+    walk->places[b] = kept;
+    for (size_t i = 0; i < walk->rest_count; i++) {
+        struct rest *rest = &walk->rests[i];
+        if (rest->db == a)
+            rest->db = b;
+        else if (rest->db == b)
+            rest->db = a;
+    }
+}
+
+static void spend(struct slice *slice, size_t cost)
+{
+    slice->left -= cost < slice->left ? cost : slice->left;
+}
+
+/* The policy of the pass that holds for the entry, or NULL. */
+static const struct policy *policy_for(const struct store *store, const struct entry *entry)
+{
+    const struct policy *policy = policies_of(&store->policies, entry_key(entry), NULL);
+    return policy != NULL && policies_in_pass(&store->policies, policy) ? policy : NULL;
+}
+
+/* ---- members -------------------------------------------------------------------------------- */
+
+/* A member without a deadline. */
+struct seek {
+    const struct object *object;
+    struct bytes member;
+    bool found;
+};
+
+static void seek_record(void *ctx, struct effect *effect)
+{
+    struct seek *seek = ctx;
+    if (seek->found || effect->at != NEVER) return;
+    seek->member = effect->a;
+    seek->found = true;
+}
+
+static void seek_element(void *ctx, void *element)
+{
+    struct seek *seek = ctx;
+    if (seek->found) return;
+    seek->member = object_hint(seek->object)->type->key(element);
+    msec at;
+    seek->found = object_member_deadline(seek->object, seek->member, &at) && at == NEVER;
+}
+
+/* The next one from the cursor on, which stays at a bucket until that has none. It costs something
+ * to look. */
+static bool seek_member(struct slice *slice, const struct object *object, uint64_t *cursor,
+                        struct bytes *member)
+{
+    struct seek seek = { .object = object };
+    const struct dict *table = object_hint(object);
+    if (table == NULL) {
+        walk_object(object, seek_record, &seek);
+        spend(slice, 1 + object_count(object) / PACKED_SHARE);
+        *cursor = 0;
+    } else {
+        uint64_t next = dict_scan(table, *cursor, seek_element, &seek);
+        spend(slice, 1);
+        if (!seek.found) *cursor = next;
+    }
+    *member = seek.member;
+    return seek.found;
+}
+
+/* True when all have been looked at. */
+static bool time_members(struct slice *slice, struct entry *entry, const struct policy *policy,
+                         uint64_t *cursor)
+{
+    if (policy->member_ttl == 0 || !type_has_members(entry->object.type)) return true;
+    if (object_count_timed(&entry->object) == object_count(&entry->object)) return true;
+    while (slice->left > 0) {
+        struct bytes member;
+        if (seek_member(slice, &entry->object, cursor, &member))
+            txn_member_expire(&slice->txn, entry, member,
+                              txn_policy_member_at(&slice->txn, policy));
+        else if (*cursor == 0)
+            return true;
+    }
+    return false;
+}
+
+/* True when it is done. */
+static bool go_on_inside(struct slice *slice, struct entry *entry, const struct policy *policy,
+                         uint64_t *cursor)
+{
+    if (entry->object.type == TYPE_ZSET)
+        spend(slice, txn_policy_cut(&slice->txn, entry, policy, slice->left));
+    bool too_long = entry->object.type == TYPE_ZSET && policy->max_len > 0 &&
+                    object_count(&entry->object) > policy->max_len;
+    return !too_long && time_members(slice, entry, policy, cursor);
+}
+
+/* ---- keys ----------------------------------------------------------------------------------- */
+
+static void remember(struct policy_walk *walk, const struct entry *entry, unsigned db,
+                     uint64_t cursor)
+{
+    if (walk->rest_count == walk->rest_cap) {
+        walk->rest_cap = walk->rest_cap == 0 ? 8 : 2 * walk->rest_cap;
+        walk->rests = mem_realloc(walk->rests, walk->rest_cap * sizeof(*walk->rests));
+    }
+    struct blob *key = blob_new(entry_key(entry));
+    walk->rests[walk->rest_count++] = (struct rest){ .key = key, .db = db, .cursor = cursor };
+}
+
+/* To whom uses a key it was not used now. */
+static bool look_inside(struct slice *slice, struct entry *entry, uint64_t *cursor)
+{
+    const struct policy *policy = policy_for(slice->txn.store, entry);
+    if (policy == NULL) return true;
+    uint32_t accessed = entry->accessed;
+    bool done = go_on_inside(slice, entry, policy, cursor);
+    entry->accessed = accessed;
+    return done;
+}
+
+static void rest_go_on(struct slice *slice)
+{
+    struct policy_walk *walk = slice->walk;
+    struct rest *rest = &walk->rests[walk->rest_count - 1];
+    txn_call(&slice->txn, rest->db);
+    spend(slice, VISIT_COST);
+    struct entry *entry = keyspace_find(slice->txn.ks, blob_view(rest->key));
+    if (entry != NULL && !look_inside(slice, entry, &rest->cursor)) return;
+    blob_free(rest->key);
+    walk->rest_count--;
+}
+
+static void key_begin(struct slice *slice, struct entry *entry)
+{
+    txn_policy_limit(&slice->txn, entry, policy_for(slice->txn.store, entry));
+    uint64_t cursor = 0;
+    if (slice->left == 0 || !look_inside(slice, entry, &cursor))
+        remember(slice->walk, entry, slice->txn.ks->db, cursor);
+}
+
+static void find(void *ctx, struct entry *entry)
+{
+    struct slice *slice = ctx;
+    struct policy_walk *walk = slice->walk;
+    spend(slice, VISIT_COST);
+    if (policy_for(slice->txn.store, entry) == NULL) return;
+    if (walk->found_count == walk->found_cap) {
+        walk->found_cap = walk->found_cap == 0 ? 16 : 2 * walk->found_cap;
+        walk->found = mem_realloc(walk->found, walk->found_cap * sizeof(struct entry *));
+    }
+    walk->found[walk->found_count++] = entry;
+}
+
+/* What is done to one of them leaves the others where they are. */
+static void database_go_on(struct slice *slice, unsigned db)
+{
+    struct policy_walk *walk = slice->walk;
+    struct place *place = &walk->places[db];
+    txn_call(&slice->txn, db);
+    spend(slice, VISIT_COST);
+    walk->found_count = 0;
+    place->cursor = keyspace_scan(slice->txn.ks, place->cursor, find, slice);
+    place->done = place->cursor == 0;
+    for (size_t i = 0; i < walk->found_count; i++)
+        key_begin(slice, walk->found[i]);
+}
+
+/* ---- passes --------------------------------------------------------------------------------- */
+
+static void pass_begin(struct policy_walk *walk, struct policies *policies)
+{
+    policies_begin_pass(policies);
+    memset(walk->places, 0, walk->database_count * sizeof(*walk->places));
+    walk->running = true;
+}
+
+static void pass_end(struct policy_walk *walk)
+{
+    forget_rests(walk);
+    walk->running = false;
+}
+
+static unsigned next_database(const struct policy_walk *walk)
+{
+    unsigned db = 0;
+    while (db < walk->database_count && walk->places[db].done)
+        db++;
+    return db;
+}
+
+static void go_on(struct slice *slice)
+{
+    struct policy_walk *walk = slice->walk;
+    struct policies *policies = &slice->txn.store->policies;
+    struct bytes name;
+    const struct policy *policy = policies_first_in_pass(policies, &name);
+    unsigned db = next_database(walk);
+    if (!walk->running) {
+        pass_begin(walk, policies);
+    } else if (policy == NULL) { /* replaced or removed meanwhile, or all are done */
+        pass_end(walk);
+    } else if (walk->rest_count > 0) {
+        rest_go_on(slice);
+    } else if (db < walk->database_count) {
+        database_go_on(slice, db);
+    } else {
+        spend(slice, VISIT_COST);
+        txn_policy_applied(&slice->txn, name);
+    }
+}
+
+bool policy_walk_run(struct store *store, msec now, size_t budget)
+{
+    if (!policy_walk_pending(store)) return false;
+    if (store_next_due(store) <= now) return true;
+    struct slice slice = { .walk = store->policy_walk, .left = budget };
+    txn_begin(&slice.txn, store, now, FROM_POLICY);
+    while (slice.left > 0 && policy_walk_pending(store))
+        go_on(&slice);
+    txn_commit(&slice.txn);
+    if (policy_walk_pending(store)) return true;
+    pass_end(store->policy_walk);
+    return false;
+}
