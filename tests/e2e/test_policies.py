@@ -330,6 +330,32 @@ def keys_that_are_there_are_adapted():
 
 
 @own
+def other_clients_are_served_while_large_collections_are_adapted():
+    members = 200_000
+    with Policies() as po:
+        pipe = po.client.pipeline(transaction=False)
+        for first in range(0, members, 1000):
+            numbers = range(first, first + 1000)
+            pipe.sadd("k:set", *numbers)
+            pipe.hset("k:hash", mapping={number: "v" for number in numbers})
+            pipe.zadd("k:zset", {number: number for number in numbers})
+            pipe.mset({f"k:{number}": "v" for number in numbers})
+        pipe.execute()
+        po.rule("k:*", "TTL", "1d", "MEMBERTTL", "1h", "MAXLEN", 100)
+        served = 0
+        while po.client.info("expiry")["policies_pending"] > 0:
+            served += 1
+        # A slice ends after about 100 us: in one piece this takes a second or so.
+        assert served > 200, served
+        equal(po.run("ZCARD", "k:zset"), 100)
+        for letter, word in (("S", "MEMBERS"), ("H", "FIELDS")):
+            key = {"S": "k:set", "H": "k:hash"}[letter]
+            spans = po.run(f"{letter}PTTL", key, word, members, *range(members))
+            equal(set(spans), {3_600_000}, key)
+        equal(po.client.info("keyspace")["db0"]["expires"], members + 3)
+
+
+@own
 def adapting_keys_waits_for_the_end_of_a_pause():
     with Policies() as po:
         po.run("SET", "k", "v")
