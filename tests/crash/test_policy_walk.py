@@ -81,21 +81,27 @@ def a_snapshot_in_the_middle_of_a_walk_lets_it_go_on():
         all_is_applied(daemon)
 
 
+def restart_with(daemon, path):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("policy k:* TTL 1d\n")
+    daemon.before = [path]
+    daemon.stop()
+    daemon.start()
+
+
 @test
 def a_finished_walk_is_not_repeated_at_the_next_start():
-    for way in ("command", "file"):
+    for way in ("command", "file", "file first"):
         with Kept(fsync="no") as daemon:
+            path = os.path.join(daemon.dir, "policy.conf")
+            if way == "file first":
+                restart_with(daemon, path)
             with daemon.redis() as client:
                 client.mset({"k:1": "v", "k:2": "v"})
                 if way == "command":
                     client.execute_command("POLICY", "SET", "k:*", "TTL", "1d")
             if way == "file":
-                path = os.path.join(daemon.dir, "policy.conf")
-                with open(path, "w", encoding="utf-8") as file:
-                    file.write("policy k:* TTL 1d\n")
-                daemon.before = [path]
-                daemon.stop()
-                daemon.start()
+                restart_with(daemon, path)
             await_applied(daemon)
             with daemon.redis() as client:
                 assert client.pttl("k:1") > DAY / 2, way

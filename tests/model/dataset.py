@@ -70,6 +70,12 @@ class Policy:
         self.ttl, self.max_ttl, self.refresh = ttl, max_ttl, refresh
         self.member_ttl, self.max_len, self.keep_low = member_ttl, max_len, keep_low
 
+    def changes_keys(self, old):
+        """Keys that are there already, when it takes the place of the old one?"""
+        return any(new and new != before for new, before in (
+            (self.ttl, old.ttl), (self.max_ttl, old.max_ttl),
+            (self.member_ttl, old.member_ttl), (self.max_len, old.max_len)))
+
 
 class Dataset:
     def __init__(self, now):
@@ -375,15 +381,43 @@ class Dataset:
             key.at = at
             self.tell_each(key, b"expire").by_read = only_read
 
-    @staticmethod
-    def begins_anew(key, causes, policy):
+    def begins_anew(self, key, causes, policy):
         if not policy.ttl or TIMED in causes:
             return False
         if CREATED in causes:
             return key.at == NEVER
+        if key.at >= self.now + policy.ttl:  # never nearer, and none where there is none
+            return False
         if all(cause == READ for cause in causes):
             return policy.refresh == "ACCESS"
         return policy.refresh != "NEVER"
+
+    def set_policy(self, name, policy):
+        """With what it does to the keys that are there."""
+        old = self.policies.get(name, Policy())
+        self.policies[name] = policy
+        if policy.changes_keys(old):
+            for db in self.dbs:
+                for key in db.values():
+                    if self.policy_of(key.name) is policy:
+                        self.adapt(key, policy)
+
+    def adapt(self, key, policy):
+        at = self.now + policy.ttl if key.at == NEVER and policy.ttl else key.at
+        if policy.max_ttl:
+            at = min(at, self.now + policy.max_ttl)
+        if at != key.at:
+            key.at = at
+            self.tell_each(key, b"expire")
+        if key.kind == "zset" and policy.max_len:
+            for name in beyond(key, policy):
+                self.tell(key, b"zremrangebyrank", name)
+                del key.value[name]
+        if key.kind in COLLECTIONS and policy.member_ttl:
+            for name, held in key.value.items():
+                if held[1] == NEVER:
+                    self.tell(key, LETTER[key.kind] + b"expire", name)
+                    held[1] = self.now + policy.member_ttl
 
     def cut(self, key, causes, policy):
         most = policy.max_len
@@ -395,10 +429,15 @@ class Dataset:
             key.value = key.value[:most] if pushed and pushed[-1] == HEAD else key.value[-most:]
             self.write(key, b"ltrim")
             return
-        names = ranked(key)
-        for name in names[most:] if policy.keep_low else names[:-most]:
+        for name in beyond(key, policy):
             self.write(key, b"zremrangebyrank", name)
             del key.value[name]
+
+
+def beyond(key, policy):
+    """Members of a sorted set that its policy's length leaves no room for."""
+    names = ranked(key)
+    return names[policy.max_len:] if policy.keep_low else names[:-policy.max_len]
 
 
 def ranked(key):

@@ -92,6 +92,17 @@ def of_commands(heard, records, flags):
     return f"heard too much: {shown(heard[at:])}" if heard[at:] else None
 
 
+# --- of a policy that is applied to the keys that are there ------------------------------------------
+
+def of_policy(heard, records, flags):
+    """Each of these, in any order, and perhaps a key's event several times."""
+    heard, wanted = ({atom for one in messages for atom in Message(*one).atoms()}
+                     for messages in (heard, told_of(records, flags)))
+    if heard != wanted:
+        return f"heard too {heard - wanted}, wanted too {wanted - heard}"
+    return None
+
+
 # --- of time ---------------------------------------------------------------------------------------
 
 class Group:

@@ -363,9 +363,9 @@ def _(data, a, __):
     assert word == b"SET"
     options = dict(zip(a[3::2], a[4::2]))
     figure = lambda option: int(options.get(option, b"0"))
-    data.policies[a[2]] = ds.Policy(
+    data.set_policy(a[2], ds.Policy(
         figure(b"TTL"), figure(b"MAXTTL"), options.get(b"REFRESH", b"NEVER").decode(),
-        figure(b"MEMBERTTL"), figure(b"MAXLEN"), options.get(b"KEEP") == b"LOW")
+        figure(b"MEMBERTTL"), figure(b"MAXLEN"), options.get(b"KEEP") == b"LOW"))
     return OK
 
 
