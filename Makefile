@@ -83,7 +83,12 @@ expired: $(B)/expired
 $(B)/expired: $(B)/obj/server/main.o $(SERVER) $(PROTO) $(CONF) $(RDB) $(STORE)
 	$(LINK) $(filter %.a,$^) $(DAEMON_LIBS)
 
-$(B)/obj/%.o: %.c
+# What is missing is named once, before the compiler fails at it.
+$(B)/.complete:
+	@CC="$(CC)" CPPFLAGS="$(CPPFLAGS)" MALLOC=$(MALLOC) tools/deps --check
+	@mkdir -p $(B) && touch $@
+
+$(B)/obj/%.o: %.c | $(B)/.complete
 	@mkdir -p $(@D)
 	$(call say,CC )$(COMPILE) -c $< -o $@
 
@@ -129,8 +134,10 @@ tools: $(TOOLS)
 
 # ---- running ----
 
+# Without redis-cli it serves all the same.
 run:
 	@tools/deps build
+	@tools/deps run || true
 	@$(VARIANT) expired
 	@mkdir -p data && exec ./expired --dir data $(RUN_ARGS)
 

@@ -1,0 +1,37 @@
+#!/usr/bin/python3 -B
+"""What `make` says on a machine without the libraries."""
+import os
+import shutil
+import subprocess
+import tempfile
+
+from daemon import ROOT, equal, main, own
+
+PROGRAMS = ("sh", "make", "mkdir", "touch", "rm")
+
+
+def make_without_libraries(folder):
+    """Neither headers nor pkg-config nor a compiler that finds any."""
+    programs = os.path.join(folder, "bin")
+    os.mkdir(programs)
+    for name in PROGRAMS:
+        os.symlink(shutil.which(name), os.path.join(programs, name))
+    built = os.path.join(folder, "build")
+    return subprocess.run(
+        [shutil.which("make"), "-C", ROOT, f"B={built}", "CC=/bin/false", "MALLOC=libc",
+         f"{built}/obj/store/mem.o", f"{built}/obj/store/bytes.o"],
+        env={"PATH": programs, "DEPS_INCLUDE": os.path.join(folder, "none")},
+        capture_output=True, text=True, timeout=60, check=False)
+
+
+@own
+def make_without_the_libraries_says_what_to_install():
+    with tempfile.TemporaryDirectory(prefix="expired-deps-") as folder:
+        done = make_without_libraries(folder)
+    assert done.returncode != 0
+    said = [line for line in done.stderr.splitlines() if not line.startswith("make")]
+    equal(said, ["Can't build: missing (Debian's package names) libc6-dev libevent-dev liblz4-dev. "
+                 "`make run` installs them."])
+
+
+main()
