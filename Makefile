@@ -83,14 +83,11 @@ expired: $(B)/expired
 $(B)/expired: $(B)/obj/server/main.o $(SERVER) $(PROTO) $(CONF) $(RDB) $(STORE)
 	$(LINK) $(filter %.a,$^) $(DAEMON_LIBS)
 
-# What is missing is named once, before the compiler fails at it.
-$(B)/.complete:
-	@CC="$(CC)" CPPFLAGS="$(CPPFLAGS)" MALLOC=$(MALLOC) tools/deps --check
-	@mkdir -p $(B) && touch $@
-
 $(B)/obj/%.o: %.c | $(B)/.complete
 	@mkdir -p $(@D)
 	$(call say,CC )$(COMPILE) -c $< -o $@
+$(B)/.complete: # names what is missing, before the compiler fails at it
+	@CC="$(CC)" CPPFLAGS="$(CPPFLAGS)" MALLOC=$(MALLOC) tools/deps --check && mkdir -p $(B) && >$@
 
 $(foreach l,proto conf rdb store,$(eval $(B)/lib$l.a: $(call obj,$(filter $l/%,$(LIB_SRC)))))
 $(PERSIST): $(call obj,$(filter server/persist/%,$(SERVER_SRC)))
@@ -134,10 +131,8 @@ tools: $(TOOLS)
 
 # ---- running ----
 
-# Without redis-cli it serves all the same.
 run:
-	@tools/deps build
-	@tools/deps run || true
+	@tools/deps build && { tools/deps run || :; } # without redis-cli it serves all the same
 	@$(VARIANT) expired
 	@mkdir -p data && exec ./expired --dir data $(RUN_ARGS)
 

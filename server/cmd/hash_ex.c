@@ -184,7 +184,7 @@ static void cmd_hgetex(struct call *call)
     struct hgetex how = { .sets = false };
     struct entry *entry;
     int block;
-    if (!find_typed(call, 1, TYPE_HASH, &entry)) return;
+    if (!read_typed(call, 1, TYPE_HASH, &entry)) return;
     if (!parse_hgetex(call, &how, &block)) return;
 
     int first = block + 2;

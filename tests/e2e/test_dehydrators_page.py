@@ -258,6 +258,124 @@ def many_workers_join_every_pair_once():
         equal(client.exists("halves"), 0)
 
 
+# --- sessions ----------------------------------------------------------------------------------
+
+
+@own
+def a_session_lives_on_with_each_use_and_its_value_is_there_at_its_end():
+    example, ended = Example("use_session"), []
+    note = lambda *session: ended.append(session)
+    with Daemon() as daemon, daemon.redis() as client:
+        daemon.hold()
+        example.begin_session(client, "7f3a", "cart: empty")
+        daemon.step(example.SESSION_MS - 1)
+        equal(example.use_session(client, "7f3a"), b"cart: empty")
+        equal(example.use_session(client, "7f3a", "cart: boots"), b"cart: empty")
+        daemon.step(example.SESSION_MS - 1)
+        equal(client.execute_command("REDE.LEN", "sessions", "DUE"), 0)
+        daemon.step(1)
+        equal(example.end_due_sessions(client, note), 1)
+        equal(ended, [(b"7f3a", b"cart: boots")])
+        equal(example.use_session(client, "7f3a"), None)
+        equal(example.use_session(client, "7f3a", "cart: tent"), None)
+        equal(client.exists("sessions"), 0)
+        example.begin_session(client, "1", "a")
+        example.end_session(client, "1")
+        equal(example.end_due_sessions(client, note), 1)
+        equal(ended[1:], [(b"1", b"a")])
+
+
+@own
+def a_session_that_ended_is_delivered_again_when_its_worker_died():
+    example, ended = Example("use_session"), []
+    with Daemon() as daemon, daemon.redis() as client:
+        daemon.hold()
+        example.begin_session(client, "7f3a", "cart")
+        worker = example.start(daemon.path, print="lambda *session: (print(session), input())")
+        try:
+            waiting(client)
+            daemon.step(example.SESSION_MS)
+            equal(worker.stdout.readline(), "(b'7f3a', b'cart')\n")
+        finally:
+            worker.kill()
+            worker.communicate()
+        daemon.step(example.LEASE_MS)
+        equal(example.end_due_sessions(client, lambda *session: ended.append(session)), 1)
+        equal(ended, [(b"7f3a", b"cart")])
+        equal(client.exists("sessions"), 0)
+
+
+@own
+def a_session_that_ends_while_the_daemon_is_down_is_not_missed():
+    example, ended = Example("use_session"), []
+    with Daemon("--appendonly", "yes") as daemon:
+        with daemon.redis() as client:
+            example.begin_session(client, "7f3a", "cart")
+            example.end_session(client, "7f3a")
+            equal(client.execute_command("REDE.CLAIM", "sessions", 10), [[b"7f3a", b"cart", 1]])
+        daemon.process.kill()
+        daemon.process.wait()
+        daemon.start()
+        with daemon.redis() as client:
+            equal(example.end_due_sessions(client, lambda *session: ended.append(session)), 1)
+        equal(ended, [(b"7f3a", b"cart")])
+
+
+@own
+def a_user_who_comes_before_any_worker_goes_on():
+    example = Example("use_session")
+    with Daemon() as daemon, daemon.redis() as client:
+        daemon.hold()
+        example.begin_session(client, "7f3a", "cart")
+        daemon.step(example.SESSION_MS + 5)
+        equal(example.use_session(client, "7f3a"), b"cart")
+        equal(client.execute_command("REDE.LEN", "sessions", "DUE"), 0)
+    with Daemon() as daemon, daemon.redis() as client:
+        equal(example.end_due_sessions(client, refuse, 0.01), 0)
+
+
+# --- the rate limiter --------------------------------------------------------------------------
+
+
+@own
+def rejected_requests_do_not_count_and_the_wait_is_exact():
+    example = Example("time_to_wait")
+    with Daemon() as daemon, daemon.redis() as client:
+        daemon.hold()
+        example.set_up(client)
+        ask = lambda user="ann": example.time_to_wait(client, user)
+        equal([ask(), ask()], [0, 0])
+        daemon.step(20_000)
+        equal(ask(), 0)
+        for second in range(20, 60):  # one that keeps trying
+            equal(ask(), (60 - second) * 1000)
+            daemon.step(1000)
+        equal([ask(), ask(), ask()], [0, 0, 20_000])
+        equal(ask("bob"), 0)
+        daemon.step(20_000)
+        equal([ask(), ask()], [0, 40_000])
+        daemon.step(60_001)
+        equal(client.dbsize(), 0)
+        equal(ask(), 0)
+
+
+@own
+def clients_that_ask_at_once_are_admitted_up_to_the_limit():
+    example = Example("time_to_wait")
+    with Daemon() as daemon, daemon.redis() as client:
+        daemon.hold()
+        example.set_up(client)
+
+        def ask_often(client, user):
+            return [example.time_to_wait(client, user) for _ in range(5)]
+
+        for user in range(20):
+            threads = [Later(daemon, ask_often, user) for _ in range(6)]
+            waits = [wait for thread in threads for wait in thread.result()]
+            equal(waits.count(0), example.LIMIT)
+            equal(set(waits), {0, example.WINDOW_MS})
+
+
 # --- the scheduler -----------------------------------------------------------------------------
 
 
@@ -418,7 +536,7 @@ def every_event_on_the_page_is_told():
 
 @own
 def every_block_of_the_page_is_run():
-    examples = ("work_once", "arrive", "run_next", "next_reminders")
+    examples = ("work_once", "arrive", "use_session", "time_to_wait", "run_next", "next_reminders")
     run = [part for name in examples for part in (Example(name).source, Example(name).loop) if part]
     equal(run, blocks())
 

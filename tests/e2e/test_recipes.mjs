@@ -316,18 +316,20 @@ each(stepped, 'a policy keeps a set of those present', async (client, daemon) =>
     assert.equal(await client.exists('online'), 0);
 });
 
-each(stepped, 'a policy makes a sliding window of a set', async (client, daemon) => {
+each(stepped, 'a rate limiter does not count rejected requests', async (client, daemon) => {
     await daemon.hold();
-    await client.send('POLICY', 'SET', 'hits:*', 'MEMBERTTL', '60000');
-    const count = async (id) => {
-        await client.add('hits:ann', id);
-        return Number(await client.send('SCARD', 'hits:ann'));
-    };
-    assert.deepEqual([await count('1'), await count('2')], [1, 2]);
-    await daemon.step(30_000);
-    assert.equal(await count('3'), 3);
-    await daemon.step(30_001);
-    assert.equal(await count('4'), 2);
+    await client.send('POLICY', 'SET', 'limit:*', 'TTL', '1m', 'REFRESH', 'WRITE');
+    await client.send('REDE.MPUSH', 'limit:ann', '0', '', '1', '0', '', '2');
+    const admitted = async () =>
+        (await client.send('REDE.CLAIM', 'limit:ann', '60000', 'COUNT', '1')).length > 0;
+    const wait = async () => Number(await client.send('REDE.TTN', 'limit:ann'));
+    assert.deepEqual([await admitted(), await admitted(), await admitted()], [true, true, false]);
+    await daemon.step(59_000);
+    assert.equal(await admitted(), false);
+    assert.equal(await wait(), 1000);
+    await daemon.step(1000);
+    assert.deepEqual([await admitted(), await admitted(), await admitted()], [true, true, false]);
+    assert.equal(await wait(), 60_000);
 });
 
 each(stepped, 'a policy ends sessions that nobody uses', async (client, daemon) => {

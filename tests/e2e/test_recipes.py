@@ -473,24 +473,25 @@ def a_policy_keeps_a_set_of_those_present():
         equal(client.exists("online"), 0)
 
 
-def let_in(client, user, number, limit=3):
-    pipe = client.pipeline()
-    pipe.sadd(f"hits:{user}", number)
-    pipe.scard(f"hits:{user}")
-    return pipe.execute()[1] <= limit
-
-
 @stepped
-def a_policy_makes_a_sliding_window_of_a_set():
+def a_rate_limiter_does_not_count_rejected_requests():
     with Daemon() as daemon, daemon.redis() as client:
         daemon.hold()
-        policy(client, "hits:*", "MEMBERTTL", 60_000)
-        equal([let_in(client, "ann", 1), let_in(client, "ann", 2)], [True, True])
+        policy(client, "limit:*", "TTL", "1m", "REFRESH", "WRITE")
+        run = client.execute_command
+        equal(run("REDE.MPUSH", "limit:ann", 0, "", 1, 0, "", 2), 2)
+        admitted = lambda: bool(run("REDE.CLAIM", "limit:ann", 60_000, "COUNT", 1))
+        equal(admitted(), True)
         daemon.step(30_000)
-        equal([let_in(client, "ann", 3), let_in(client, "ann", 4)], [True, False])
-        equal(let_in(client, "bob", 1), True)
-        daemon.step(30_001)
-        equal([let_in(client, "ann", 5), let_in(client, "ann", 6)], [True, False])
+        equal([admitted(), admitted()], [True, False])
+        equal(run("REDE.TTN", "limit:ann"), 30_000)
+        for _ in range(29):
+            daemon.step(1000)
+            equal(admitted(), False)
+        daemon.step(1000)
+        equal(run("REDE.TTN", "limit:ann"), 0)
+        equal([admitted(), admitted()], [True, False])
+        equal(run("REDE.TTN", "limit:ann"), 30_000)
         daemon.step(60_001)
         equal(client.dbsize(), 0)
 

@@ -277,7 +277,7 @@ def _(data, a, __):
 
 @command(b"HGETEX")
 def _(data, a, __):
-    key = find(data, a[1], "hash")
+    key = look(data, a[1], "hash")
     word, at = a[2].upper(), None
     if word in UNITS:
         at = instant(data, a[0], a[3], UNITS[word])
