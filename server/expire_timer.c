@@ -1,4 +1,4 @@
-/* expire_timer: a timerfd and two slices of work per turn behind expire_timer.h.
+/* expire_timer: a timerfd and slices of work per turn behind expire_timer.h.
  * Knows when the store and those who wait want to be woken; refuses to know what expires.
  *
  * CLOCK_REALTIME with an absolute time never fires early, and TFD_TIMER_CANCEL_ON_SET wakes the
@@ -25,6 +25,8 @@ enum {
     WAIT_BATCH = 64,
     EXPIRY_SLICE_USEC = 500,
     EXPIRY_BATCH = 64,
+    REWIND_SLICE_USEC = 200,
+    REWIND_BATCH = 64,
     RECLAIM_SLICE_USEC = 200,
     RECLAIM_BATCH = 256,
     POLICY_SLICE_USEC = 100,
@@ -105,6 +107,18 @@ static bool wait_slice(struct expire_timer *timer)
     do {
         if (serve_due(timer->dispatch, WAIT_BATCH) < WAIT_BATCH) return false;
     } while (clock_mono_usec() < end);
+    return true;
+}
+
+/* True while a walk after the clock was set back has more to do. */
+static bool rewind_slice(struct expire_timer *timer)
+{
+    if (timer->dispatch->loading) return false;
+    msec now = clock_now(timer->clock);
+    if (!rewind_run(timer->dispatch->store, now, REWIND_BATCH)) return false;
+    int64_t end = clock_mono_usec() + REWIND_SLICE_USEC;
+    while (clock_mono_usec() < end)
+        if (!rewind_run(timer->dispatch->store, now, REWIND_BATCH)) return false;
     return true;
 }
 
@@ -197,7 +211,8 @@ void expire_timer_turn(void *ctx)
 {
     struct expire_timer *timer = ctx;
     clock_tick(timer->clock);
-    bool more = wait_slice(timer);
+    bool more = rewind_slice(timer);
+    more = wait_slice(timer) || more;
     more = expire_slice(timer) || more;
     more = reclaim_slice(timer) || more;
     more = policy_slice(timer) || more;

@@ -1,9 +1,9 @@
 /* dehydrator: each element is one allocation, in a table by its id, in a timeline by its deadline,
- * and while it is claimed in an agenda by the end of its lease. Knows ids, payloads and instants;
- * refuses to know keys, commands and now. */
+ * and while it is claimed in a second timeline, of leases, at the same instant. The second one is
+ * there to count claims. Knows ids, payloads and instants; refuses to know keys, commands and now.
+ */
 #include "store/dehydrator.h"
 
-#include "store/agenda.h"
 #include "store/dict.h"
 #include "store/ensure.h"
 #include "store/mem.h"
@@ -26,14 +26,14 @@ struct element {
 
 struct claim {
     uint32_t deliveries;
-    struct deadline lease; /* armed while it is claimed */
+    struct moment lease; /* armed while it is claimed */
 };
 
 struct dehydrator {
     struct dict elements;
     struct timeline timeline; /* every element is armed in it */
     size_t bytes;             /* of the elements and this struct */
-    struct agenda leases;     /* those of claimed elements, until their ends are noticed */
+    struct timeline leases;   /* of claimed elements, also when they have ended */
     msec announced;           /* what is due by then has been told of */
 };
 
@@ -73,7 +73,7 @@ static struct claim *claim_of(const struct element *element)
 static bool is_claimed(const struct element *element)
 {
     const struct claim *claim = claim_of(element);
-    return claim != NULL && deadline_armed(&claim->lease);
+    return claim != NULL && moment_armed(&claim->lease);
 }
 
 struct bytes element_id(const struct element *element)
@@ -122,7 +122,7 @@ static struct element *element_new(struct dehydrator *dehydrator, struct bytes i
     }
     if (was_claimed) {
         claim_of(element)->deliveries = stage->deliveries;
-        deadline_init(&claim_of(element)->lease);
+        moment_init(&claim_of(element)->lease);
     }
     char *texts = element->data + offset;
     if (id.len > 0) memcpy(texts, id.data, id.len);
@@ -147,7 +147,7 @@ static struct element *element_remade(struct dehydrator *dehydrator, struct elem
     timeline_moved(&dehydrator->timeline, &old->deadline, &now->deadline);
     if (is_claimed(old)) {
         claim_of(now)->lease = claim_of(old)->lease;
-        agenda_moved(&dehydrator->leases, &claim_of(now)->lease);
+        timeline_moved(&dehydrator->leases, &claim_of(old)->lease, &claim_of(now)->lease);
     }
     element_free(dehydrator, old);
     return now;
@@ -161,9 +161,9 @@ static void set_claim(struct dehydrator *dehydrator, struct element *element,
     if (claim == NULL) return;
     claim->deliveries = stage->deliveries;
     if (stage->claimed)
-        agenda_move(&dehydrator->leases, &claim->lease, stage->at);
+        timeline_move(&dehydrator->leases, &claim->lease, stage->at);
     else
-        agenda_cancel(&dehydrator->leases, &claim->lease);
+        timeline_cancel(&dehydrator->leases, &claim->lease);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -174,7 +174,7 @@ struct dehydrator *dehydrator_new(void)
     dict_init(&dehydrator->elements, &elements_type);
     timeline_init(&dehydrator->timeline);
     dehydrator->bytes = mem_size(dehydrator);
-    agenda_init(&dehydrator->leases);
+    timeline_init(&dehydrator->leases);
     dehydrator->announced = INT64_MIN;
     return dehydrator;
 }
@@ -191,7 +191,7 @@ bool dehydrator_free_some(struct dehydrator *dehydrator, size_t *work)
         element_free(dehydrator, dict_take(&dehydrator->elements));
     if (dict_count(&dehydrator->elements) > 0) return false;
     if (!timeline_drop_some(&dehydrator->timeline, work)) return false;
-    if (!agenda_drop_some(&dehydrator->leases, work)) return false;
+    if (!timeline_drop_some(&dehydrator->leases, work)) return false;
     dict_drop(&dehydrator->elements);
     mem_free(dehydrator);
     return true;
@@ -209,19 +209,9 @@ size_t dehydrator_count_due(const struct dehydrator *dehydrator, msec now)
     return timeline_count_until(&dehydrator->timeline, now);
 }
 
-static bool count_one(void *count, struct deadline *lease, msec at)
-{
-    (void)lease;
-    (void)at;
-    ++*(size_t *)count;
-    return true;
-}
-
 size_t dehydrator_count_claimed(const struct dehydrator *dehydrator, msec now)
 {
-    size_t ended = 0;
-    agenda_each_until(&dehydrator->leases, now, count_one, &ended);
-    return agenda_count(&dehydrator->leases) - ended;
+    return timeline_count(&dehydrator->leases) - timeline_count_until(&dehydrator->leases, now);
 }
 
 size_t dehydrator_count_deadlines(const struct dehydrator *dehydrator)
@@ -295,35 +285,32 @@ struct element *dehydrator_move(struct dehydrator *dehydrator, struct element *e
 
 void dehydrator_remove(struct dehydrator *dehydrator, struct element *element)
 {
-    /* Cancel before freeing: timeline and agenda hold pointers into the element. */
+    /* Cancel before freeing: both timelines hold pointers into the element. */
     timeline_cancel(&dehydrator->timeline, &element->deadline);
-    if (is_claimed(element)) agenda_cancel(&dehydrator->leases, &claim_of(element)->lease);
+    if (is_claimed(element)) timeline_cancel(&dehydrator->leases, &claim_of(element)->lease);
     dict_remove(&dehydrator->elements, element_id(element));
     element_free(dehydrator, element);
 }
 
 /* ---- the moment ------------------------------------------------------------------------------ */
 
-msec dehydrator_news(const struct dehydrator *dehydrator)
+msec dehydrator_moment(const struct dehydrator *dehydrator)
 {
     msec at = timeline_next(&dehydrator->timeline);
     if (at == NEVER || at > dehydrator->announced) return at;
     return timeline_after(&dehydrator->timeline, dehydrator->announced, &at) != NULL ? at : NEVER;
 }
 
-msec dehydrator_moment(const struct dehydrator *dehydrator)
+void dehydrator_announce(struct dehydrator *dehydrator, msec now)
 {
-    msec news = dehydrator_news(dehydrator), lease = agenda_next(&dehydrator->leases);
-    return lease < news ? lease : news;
+    if (now > dehydrator->announced) dehydrator->announced = now;
 }
 
-size_t dehydrator_announce(struct dehydrator *dehydrator, msec now, size_t limit)
+bool dehydrator_rewind(struct dehydrator *dehydrator, msec now)
 {
-    size_t ended = 0;
-    while (ended < limit && agenda_pop_due(&dehydrator->leases, now) != NULL)
-        ended++;
-    if (now > dehydrator->announced) dehydrator->announced = now;
-    return ended;
+    if (dehydrator->announced <= now) return false;
+    dehydrator->announced = now;
+    return true;
 }
 
 /* ---- walking --------------------------------------------------------------------------------- */
@@ -383,7 +370,8 @@ static void *element_relocate(void *ctx, void *element)
     struct element *old = element, *now = relocation_copy(mover->relocation, old);
     if (now == NULL) return old;
     timeline_moved(&dehydrator->timeline, &old->deadline, &now->deadline);
-    if (is_claimed(now)) agenda_moved(&dehydrator->leases, &claim_of(now)->lease);
+    if (is_claimed(now))
+        timeline_moved(&dehydrator->leases, &claim_of(old)->lease, &claim_of(now)->lease);
     mem_free(old);
     return now;
 }
@@ -403,7 +391,9 @@ struct dehydrator *dehydrator_relocate(struct dehydrator *dehydrator,
         case PART_TIMELINE:
             place->at = timeline_relocate(&dehydrator->timeline, (uint32_t)place->at, relocation);
             break;
-        default: agenda_relocate(&dehydrator->leases, place, relocation); break;
+        default:
+            place->at = timeline_relocate(&dehydrator->leases, (uint32_t)place->at, relocation);
+            break;
         }
         if (place->at == 0) place->part = (place->part + 1) % (PART_LEASES + 1);
     } while (!relocation_begins(place) && relocation->left > 0);
@@ -421,14 +411,14 @@ const char *dehydrator_encoding(const struct dehydrator *dehydrator)
 size_t dehydrator_bytes(const struct dehydrator *dehydrator)
 {
     return dehydrator->bytes + dict_bytes(&dehydrator->elements) +
-           timeline_bytes(&dehydrator->timeline) + agenda_bytes(&dehydrator->leases);
+           timeline_bytes(&dehydrator->timeline) + timeline_bytes(&dehydrator->leases);
 }
 
 void dehydrator_check(const struct dehydrator *dehydrator)
 {
     dict_check(&dehydrator->elements);
     timeline_check(&dehydrator->timeline);
-    agenda_check(&dehydrator->leases);
+    timeline_check(&dehydrator->leases);
     size_t count = dehydrator_count(dehydrator), bytes = mem_size(dehydrator), claimed = 0;
     uint32_t armed = timeline_count(&dehydrator->timeline);
     ensure(count == armed, "%zu elements, %u armed", count, armed);
@@ -440,11 +430,11 @@ void dehydrator_check(const struct dehydrator *dehydrator)
         bytes += mem_size(element);
         if (!is_claimed(element)) continue;
         claimed++;
-        msec lease = agenda_at(&dehydrator->leases, &claim_of(element)->lease);
+        msec lease = timeline_at(&dehydrator->leases, &claim_of(element)->lease);
         msec at = timeline_at(&dehydrator->timeline, &element->deadline);
         ensure(lease == at, "a lease until %lld, due at %lld", (long long)lease, (long long)at);
     }
     ensure(bytes == dehydrator->bytes, "%zu bytes, total %zu", bytes, dehydrator->bytes);
-    ensure(claimed == agenda_count(&dehydrator->leases), "%zu claimed, %u leases", claimed,
-           agenda_count(&dehydrator->leases));
+    ensure(claimed == timeline_count(&dehydrator->leases), "%zu claimed, %u leases", claimed,
+           timeline_count(&dehydrator->leases));
 }

@@ -2,8 +2,10 @@
  * Knows ids, payloads and instants; refuses to know keys, commands and now (it is told).
  * Order is always (deadline, arrival). After ReDe (the Redis Dehydrator module, 2016).
  *
- * An element is waiting until its deadline, and then due until somebody takes it. Who claims a due
- * one moves its deadline to the end of the lease: until then it is hidden, and then due again. */
+ * An element is waiting until its deadline, and then due until somebody takes it. A claim moves the
+ * deadline of a due element to the end of the lease: until then it is hidden, and then due again.
+ * It stays marked as claimed when the lease has ended, until it is given back or moved: whether a
+ * lease has ended is only ever a comparison with now, so a clock that is set back restores it. */
 #ifndef STORE_DEHYDRATOR_H
 #define STORE_DEHYDRATOR_H
 
@@ -26,7 +28,7 @@ bool dehydrator_free_some(struct dehydrator *dehydrator, size_t *work); /* as li
 size_t dehydrator_count(const struct dehydrator *dehydrator);
 /* Of them due by now (a lease that has ended included), and claimed still. O(log n) */
 size_t dehydrator_count_due(const struct dehydrator *dehydrator, msec now);
-/* O(1), and leases that ended and were not noticed yet */
+/* O(log n) */
 size_t dehydrator_count_claimed(const struct dehydrator *dehydrator, msec now);
 /* Different deadlines: exact up to 1000, beyond that estimated from the first ones. */
 size_t dehydrator_count_deadlines(const struct dehydrator *dehydrator);
@@ -39,7 +41,7 @@ struct element *dehydrator_first(const struct dehydrator *dehydrator); /* earlie
 struct stage {
     msec at;             /* due at this instant */
     uint32_t deliveries; /* claims so far */
-    bool claimed;        /* hidden until `at`, where its lease ends */
+    bool claimed;        /* a worker had it last; hidden until `at`, where its lease ends */
 };
 
 /* The id must be absent. O(log n) */
@@ -56,7 +58,7 @@ void dehydrator_remove(struct dehydrator *dehydrator, struct element *element); 
 
 struct bytes element_id(const struct element *element); /* borrowed, as the payload */
 struct bytes element_payload(const struct element *element);
-/* As it was left: `claimed` stays true when the lease has ended, until that is noticed. */
+/* As it was left: `claimed` stays true when the lease has ended. */
 struct stage dehydrator_stage(const struct dehydrator *dehydrator, const struct element *element);
 static inline bool stage_is_due(const struct stage *stage, msec now)
 {
@@ -67,16 +69,16 @@ static inline bool stage_is_claimed(const struct stage *stage, msec now)
     return stage->claimed && !stage_is_due(stage, now);
 }
 
-/* ---- the moment: when there is something to tell or to notice ---- */
+/* ---- the moment: when there is something to tell ---- */
 
-/* The first deadline of which nobody has been told, or NEVER. O(log n) */
-msec dehydrator_news(const struct dehydrator *dehydrator);
-/* That, or the end of a lease that has not been noticed; NEVER: neither. O(log n) */
+/* The first deadline that has not been announced, or NEVER. O(log n) */
 msec dehydrator_moment(const struct dehydrator *dehydrator);
-/* Everybody has been told of what is due by now; at most `limit` leases that have ended are
- * noticed: their elements are claims no more. Returns how many. What comes to lie before now later
- * (a push that is due at once) is news again. */
-size_t dehydrator_announce(struct dehydrator *dehydrator, msec now, size_t limit);
+/* What is due by now has been announced. A deadline before now that is set later (a push that is
+ * due at once) will be announced again. */
+void dehydrator_announce(struct dehydrator *dehydrator, msec now);
+/* The clock was set back to now: what was announced and is not due any more will be announced
+ * again. Returns whether there may be such. */
+bool dehydrator_rewind(struct dehydrator *dehydrator, msec now);
 
 /* In order, without removing; the dehydrator must not change meanwhile. */
 struct dehydrator_walk {

@@ -26,7 +26,7 @@ size_t expiry_first(struct txn *txn, size_t budget)
     if (instant_of_death(entry_expires_at(txn->ks, entry)) <= moment)
         txn_key_drop(txn, entry, EVENT_EXPIRED);
     else if (entry->object.type == TYPE_DEHYDRATOR)
-        done = txn_rede_announce(txn, entry, budget);
+        txn_rede_announce(txn, entry);
     else
         done = txn_member_purge(txn, &entry, moment - 1, budget);
     ensure(done > 0, "nothing to do at %lld", (long long)moment);

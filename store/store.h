@@ -19,6 +19,7 @@
 #include "store/policy.h"
 #include "store/random.h"
 #include "store/reclaim.h"
+#include "store/rewind.h"
 
 struct store_stats {
     uint64_t hits, misses; /* reads by clients */
@@ -37,6 +38,7 @@ struct store {
     struct random random;
     struct policies policies;
     struct policy_walk *policy_walk; /* applies those that are pending */
+    struct rewind rewind;
     bool counts_access; /* entries know how often they are used (LFU), not when (LRU) */
     struct store_stats stats;
     uint64_t changes; /* effects that changed data, ever */

@@ -239,9 +239,8 @@ bool txn_rede_push(struct txn *txn, struct entry *entry, struct bytes id, struct
 /* Claimed, given back or rescheduled: event says which. `element` may be invalid afterwards. */
 struct element *txn_rede_move(struct txn *txn, struct entry *entry, struct element *element,
                               const struct stage *stage, enum event event);
-/* What is due by now is told of ("rede.due"), and at most `limit` ended leases are noticed; nothing
- * that replay needs. Returns how much work that was, at least 1. */
-size_t txn_rede_announce(struct txn *txn, struct entry *entry, size_t limit);
+/* Tells "rede.due" of an entry whose moment has come: replay does not need it. */
+void txn_rede_announce(struct txn *txn, struct entry *entry);
 void txn_rede_update(struct txn *txn, struct entry *entry, struct element *element,
                      struct bytes payload);
 void txn_rede_remove(struct txn *txn, struct entry *entry, struct element *element,

@@ -63,11 +63,11 @@ void txn_rede_remove(struct txn *txn, struct entry *entry, struct element *eleme
     txn_note_emptied(txn, entry);
 }
 
-size_t txn_rede_announce(struct txn *txn, struct entry *entry, size_t limit)
+void txn_rede_announce(struct txn *txn, struct entry *entry)
 {
     struct effect effect = { .kind = EFFECT_NONE, .event = EVENT_REDE_DUE };
-    if (dehydrator_news(entry->object.dehydrator) <= txn->now) txn_tell(txn, entry, &effect);
-    size_t ended = dehydrator_announce(entry->object.dehydrator, txn->now, limit);
+    txn_tell(txn, entry, &effect);
+    dehydrator_announce(entry->object.dehydrator, txn->now);
+    rewind_note(&txn->store->rewind, txn->now);
     keyspace_rearm(txn->ks, entry);
-    return 1 + ended;
 }

@@ -9,15 +9,13 @@ static bool is_dead(const struct txn *txn, const struct entry *entry)
     return txn->origin != FROM_REPLAY && entry_dead(txn->ks, entry, txn->now);
 }
 
-enum { NOTICED = 64 }; /* ended leases of a dehydrator at each access */
-
 /* Members that are due leave, elements that are due are told of. NULL: the last member left, and
  * the key went too. */
 static struct entry *settle_inside(struct txn *txn, struct entry *entry)
 {
     if (object_moment(&entry->object) > txn->now) return entry;
     if (!type_has_members(entry->object.type)) {
-        if (!txn->no_expiry) txn_rede_announce(txn, entry, NOTICED);
+        if (!txn->no_expiry) txn_rede_announce(txn, entry);
         return entry;
     }
     if (txn->no_expiry && object_all_dead(&entry->object, txn->now)) return NULL;
@@ -154,6 +152,7 @@ static bool vacate(struct txn *txn, struct bytes key)
 void txn_key_rename(struct txn *txn, struct entry *entry, struct bytes to)
 {
     vacate(txn, to);
+    rewind_entry(&txn->store->rewind, txn->ks, entry);
     struct entry *moved = txn_key_add(txn, to, entry->object);
     keyspace_set_deadline(txn->ks, moved, entry_expires_at(txn->ks, entry));
 
@@ -195,6 +194,7 @@ bool txn_key_move(struct txn *txn, struct entry *entry, unsigned db)
     struct keyspace *from = txn->ks;
     struct bytes key = entry_key(entry);
     msec at = entry_expires_at(from, entry);
+    rewind_entry(&txn->store->rewind, from, entry);
     txn->ks = &txn->store->databases[db];
     bool is_free = txn_find(txn, key) == NULL;
     if (is_free) keyspace_set_deadline(txn->ks, txn_key_add(txn, key, entry->object), at);
@@ -283,6 +283,7 @@ void txn_swap(struct txn *txn, unsigned a, unsigned b)
     if (a == b) return;
     txn_call(txn, txn->ks->db); /* what the call holds of entries is of the old places */
     swap_keyspaces(txn->store, a, b);
+    rewind_swapped(&txn->store->rewind);
     struct effect effect = { .kind = EFFECT_SWAP, .to = b };
     record_in(txn, a, (struct bytes){ NULL, 0 }, &effect);
 }

@@ -192,10 +192,11 @@ static void cmd_nack(struct call *call)
 
 /* ---- other deadlines ------------------------------------------------------------------------- */
 
-/* What is claimed stays so until its lease ends at the new instant. */
+/* A claimed element stays claimed until its lease ends at the new instant, also one whose lease has
+ * just ended: nobody else has it. */
 static void cmd_reschedule(struct call *call)
 {
-    msec at, now = call->txn->now;
+    msec at;
     struct entry *entry;
     int64_t moved = 0;
     if (!arg_from_now(call, 2, "ttl", &at)) return;
@@ -204,7 +205,6 @@ static void cmd_reschedule(struct call *call)
         struct element *element = find_element(entry, call->argv[i]);
         if (element == NULL) continue;
         struct stage stage = dehydrator_stage(entry->object.dehydrator, element);
-        stage.claimed = stage_is_claimed(&stage, now) && !instant_due(at, now);
         stage.at = at;
         txn_rede_move(call->txn, entry, element, &stage, EVENT_REDE_RESCHEDULE);
         moved++;

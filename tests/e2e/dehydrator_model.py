@@ -72,6 +72,8 @@ class Model:
         return replies
 
     def step(self, now):
+        """The clock says so now, which may be less than before: what has expired stays gone, what was
+        due waits again."""
         old, self.now = self.now, now
         self.begin()
         for number, db in enumerate(self.dbs):
@@ -277,7 +279,7 @@ class Model:
         there = self.elements(db, name)
         for element in (there.get(ident) for ident in ids):
             if element is not None and movable(element):
-                element.claimed = event == "rede.reschedule" and self.is_claimed(element)
+                element.claimed = element.claimed and event == "rede.reschedule"
                 self.place(element, at)
                 self.tell(db, name, event)
                 moved += 1

@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 """Dehydrators, and sorted sets of times, against a model that one can read in an evening: random
-programs of several clients, some of whom wait, under a clock that only the program moves. After
-each step every client must have received exactly what the model says, and each key's events too.
+programs of several clients, some of whom wait, under a clock that only the program moves, and sets
+back now and then. After each step every client must have received exactly what the model says, and each key's events too.
 
 TEST_SEED chooses the programs, PROGRAMS how many. One that fails is made small and printed.
 """
@@ -208,6 +208,7 @@ TIMES = [b"z1", b"z1", b"z2", b"d3"]
 LISTS = [b"l1", b"l2", b"l1", b"z2"]
 FEW = [b"a", b"b", b"c", b"d", b"e", b"", b"\0\r\n", b"\xff" * 40]
 MANY = [b"id:%d" % i for i in range(400)]
+HOUR = 3_600_000
 TTLS = [-3, 0, 0, 1, 2, 5, 5, 10, 10, 20, 50, 100, 1000, 2**40]
 
 
@@ -218,6 +219,7 @@ class Author:
         self.rng, self.model = rng, model
         self.ids = rng.choice([FEW, FEW, MANY])
         self.payload = 0
+        self.ahead = 0  # by how much the clock is wrong
 
     def ttl(self):
         return self.rng.choice(TTLS) if self.rng.random() < 0.97 else self.rng.choice(
@@ -243,8 +245,18 @@ class Author:
     def timeout(self):
         return self.rng.choice([0, 0, 0, 0, 0, 0.001, 0.005, 0.01, 0.02, 1, 30, 30])
 
+    def jump(self):
+        """The clock is set, and later set right again; or it is set back by a little."""
+        if self.ahead == 0 and self.rng.random() < 0.3:
+            return "step", -self.rng.choice([1, 2, 10, 50])
+        by = -self.ahead or self.rng.choice([20, 100, HOUR, HOUR, -HOUR])
+        self.ahead += by
+        return "step", by
+
     def step(self):
         coming = self.model.instants()
+        if self.rng.random() < (0.3 if self.ahead else 0.06):
+            return self.jump()
         roll = self.rng.random()
         if coming and roll < 0.85:
             at = coming[0] if roll < 0.75 else self.rng.choice(coming[:6])

@@ -203,6 +203,8 @@ void server_world_hold(struct server_world *world, msec at)
 void server_world_expire(struct server_world *world)
 {
     sinks_arm(&world->sinks);
+    while (rewind_run(world->world.store, clock_now(&world->clock), BATCH))
+        continue;
     while (expiry_run(world->world.store, clock_now(&world->clock), BATCH) == BATCH)
         continue;
     reclaim_run(&world->world.store->reclaim, BATCH);

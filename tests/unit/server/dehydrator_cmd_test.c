@@ -13,8 +13,8 @@
 #define COUNT_LEAST "ERR count should be greater than 0"
 #define BAD_TIMEOUT "ERR timeout is not a float or out of range"
 
-/* Whatever was done can be replayed. Compared now: before all time, as end() does it, no lease has
- * ended yet, but the ends that were told of are known to the one that was told. */
+/* Whatever was done can be replayed. Compared now: before all time, as end() does it, nothing has
+ * expired yet. */
 static void finish(void)
 {
     struct store *copy = world_replay(&world.world);
@@ -358,11 +358,84 @@ START_TEST(a_lease_ends_without_anything_that_has_to_run)
     server_world_hold(&world, world.world.now + 100);
     says("REDE.LEN d CLAIMED", ":0|");
     says("REDE.NACK d 50 a", ":0|");
-    says("REDE.RESCHEDULE d 10 a", ":1|");
-    says("REDE.LEN d CLAIMED", ":0|");
-    says("REDE.XACK d a", "*1|$-1|");
-    server_world_hold(&world, world.world.now + 10);
+    says("REDE.LEN d DUE", ":1|");
     says("REDE.CLAIM d 100", "*1|*3|$1|a|$1|p|:2|");
+    finish();
+}
+END_TEST
+
+START_TEST(a_late_worker_can_have_its_lease_back)
+{
+    begin();
+    static const struct step steps[] = {
+        { "REDE.PUSH d 0 p a", OK },
+        { "REDE.CLAIM d 100", "*1|*3|$1|a|$1|p|:1|" },
+        { "", "100" },
+        { "REDE.LEN d CLAIMED", ":0|" },
+        { "REDE.RESCHEDULE d 10 a", ":1|" },
+        { "REDE.LEN d CLAIMED", ":1|" },
+        { "REDE.CLAIM d 100", NONE },
+        { "REDE.XACK d a", "*1|$1|p|" },
+        { "EXISTS d", ":0|" },
+    };
+    RUN(steps);
+    finish();
+}
+END_TEST
+
+enum { AN_HOUR = 3600 * 1000 };
+
+/* With `what` in between, while the clock is an hour ahead. */
+static void claim_and_jump(const char *what, const char *reply)
+{
+    begin();
+    says("REDE.PUSH d 0 p a", OK);
+    says("REDE.CLAIM d 30000", "*1|*3|$1|a|$1|p|:1|");
+    server_world_step(&world, world.world.now + AN_HOUR);
+    if (what != NULL) says(what, reply);
+    server_world_step(&world, world.world.now - AN_HOUR);
+}
+
+START_TEST(a_lease_outlives_a_clock_that_jumps_ahead_and_back)
+{
+    claim_and_jump(NULL, NULL);
+    static const struct step steps[] = {
+        { "REDE.LEN d CLAIMED", ":1|" }, { "REDE.CLAIM d 100", NONE },
+        { "REDE.POLL d", NONE },         { "", "29999" },
+        { "REDE.CLAIM d 100", NONE },    { "REDE.XACK d a", "*1|$1|p|" },
+        { "EXISTS d", ":0|" },
+    };
+    RUN(steps);
+    finish();
+}
+END_TEST
+
+START_TEST(a_lease_ends_at_its_time_after_a_jump)
+{
+    claim_and_jump("REDE.XPOLL d", "*1|$1|a|");
+    static const struct step steps[] = {
+        { "REDE.NACK d 5 a", ":1|" },
+        { "REDE.XACK d a", "*1|$-1|" },
+        { "", "5" },
+        { "REDE.CLAIM d 10", "*1|*3|$1|a|$1|p|:2|" },
+        { "", "10" },
+        { "REDE.CLAIM d 10", "*1|*3|$1|a|$1|p|:3|" },
+    };
+    RUN(steps);
+    finish();
+}
+END_TEST
+
+START_TEST(an_element_that_is_given_to_another_during_a_jump_stays_with_it)
+{
+    claim_and_jump("REDE.CLAIM d 50", "*1|*3|$1|a|$1|p|:2|");
+    static const struct step steps[] = {
+        { "", "30000" },
+        { "REDE.CLAIM d 50", NONE },
+        { "REDE.LEN d CLAIMED", ":1|" },
+        { "REDE.XACK d a", "*1|$1|p|" },
+    };
+    RUN(steps);
     finish();
 }
 END_TEST
@@ -441,7 +514,7 @@ START_TEST(reschedule_moves_deadlines_and_the_ends_of_leases)
         { "REDE.LEN d CLAIMED", ":0|" },
         { "REDE.NACK d 0 a", ":0|" },
         { "REDE.RESCHEDULE d 5 a", ":1|" },
-        { "REDE.LEN d CLAIMED", ":0|" },
+        { "REDE.LEN d CLAIMED", ":1|" },
         { "REDE.RESCHEDULE d 9223372036853775805 w", ":1|" },
         { "REDE.RANGE d 1000031 +", "*1|*2|$1|w|:9223372036854775805|" },
         { "", "5" },
@@ -706,6 +779,10 @@ Suite *test_suite(void)
         an_update_keeps_deadline_place_and_claim,
         a_claimed_element_is_hidden_until_its_lease_ends,
         a_lease_ends_without_anything_that_has_to_run,
+        a_late_worker_can_have_its_lease_back,
+        a_lease_outlives_a_clock_that_jumps_ahead_and_back,
+        a_lease_ends_at_its_time_after_a_jump,
+        an_element_that_is_given_to_another_during_a_jump_stays_with_it,
         claims_come_back_in_the_order_of_their_leases,
         xack_removes_what_is_due_or_claimed,
         nack_gives_back_claims_alone,

@@ -141,11 +141,17 @@ static void model_place(int n, const struct stage *stage)
     if (stage->at <= announced) announced = stage->at - 1;
 }
 
-static void model_announce(msec now)
+/* Time moves, and is set back now and then. */
+static void announce(struct rng *rng, struct dehydrator *dehydrator)
 {
-    for (int n = 0; n < IDS; n++)
-        if (model[n].in && stage_is_due(&model[n].stage, now)) model[n].stage.claimed = false;
-    if (now > announced) announced = now;
+    msec now = rng_between(rng, -21, 21);
+    if (rng_chance(rng, 30)) {
+        ck_assert_int_eq(dehydrator_rewind(dehydrator, now), announced > now);
+        if (announced > now) announced = now;
+    } else {
+        dehydrator_announce(dehydrator, now);
+        if (now > announced) announced = now;
+    }
 }
 
 static void push_or_move(struct rng *rng, struct dehydrator *dehydrator, int n)
@@ -172,9 +178,7 @@ static void step(struct rng *rng, struct dehydrator *dehydrator, bool grow)
     struct element *element = dehydrator_find(dehydrator, id_of(&id, n));
     ck_assert((element != NULL) == model[n].in);
     if (rng_chance(rng, 2)) {
-        msec now = rng_between(rng, -21, 21);
-        dehydrator_announce(dehydrator, now, SIZE_MAX);
-        model_announce(now);
+        announce(rng, dehydrator);
     } else if (element == NULL || rng_chance(rng, 30)) {
         if (element != NULL || rng_chance(rng, grow ? 100 : 30)) push_or_move(rng, dehydrator, n);
     } else if (rng_chance(rng, grow ? 70 : 20)) {
@@ -287,7 +291,7 @@ START_TEST(what_moves_to_the_same_instant_has_just_arrived)
 }
 END_TEST
 
-START_TEST(a_claim_ends_with_its_lease_whether_that_was_announced_or_not)
+START_TEST(a_lease_that_has_ended_runs_again_when_the_clock_is_set_back)
 {
     struct dehydrator *dehydrator = dehydrator_new();
     push(dehydrator, LIT("a"), LIT("p"), 5);
@@ -297,12 +301,12 @@ START_TEST(a_claim_ends_with_its_lease_whether_that_was_announced_or_not)
     ck_assert_uint_eq(dehydrator_count_claimed(dehydrator, 99), 1);
     ck_assert_uint_eq(dehydrator_count_due(dehydrator, 100), 1);
     ck_assert_uint_eq(dehydrator_count_claimed(dehydrator, 100), 0);
-    dehydrator_announce(dehydrator, 99, SIZE_MAX);
+    dehydrator_announce(dehydrator, 100);
     ck_assert(dehydrator_stage(dehydrator, element).claimed);
-    dehydrator_announce(dehydrator, 100, SIZE_MAX);
-    struct stage stage = dehydrator_stage(dehydrator, element);
-    ck_assert(!stage.claimed);
-    ck_assert_uint_eq(stage.deliveries, 1);
+    ck_assert_uint_eq(dehydrator_count_claimed(dehydrator, 99), 1);
+    ck_assert_uint_eq(dehydrator_count_due(dehydrator, 99), 0);
+    const struct stage given_back = { .at = 100, .deliveries = 1 };
+    dehydrator_move(dehydrator, element, &given_back);
     ck_assert_uint_eq(dehydrator_count_claimed(dehydrator, 99), 0);
     dehydrator_check(dehydrator);
     dehydrator_free(dehydrator);
@@ -316,18 +320,33 @@ START_TEST(each_element_is_announced_once)
     push(dehydrator, LIT("a"), LIT("p"), 5);
     push(dehydrator, LIT("b"), LIT("p"), 7);
     ck_assert_int_eq(dehydrator_moment(dehydrator), 5);
-    dehydrator_announce(dehydrator, 6, SIZE_MAX);
+    dehydrator_announce(dehydrator, 6);
     ck_assert_int_eq(dehydrator_moment(dehydrator), 7);
-    dehydrator_announce(dehydrator, 7, SIZE_MAX);
+    dehydrator_announce(dehydrator, 7);
     ck_assert_int_eq(dehydrator_moment(dehydrator), NEVER);
     ck_assert_int_eq(dehydrator_next(dehydrator), 5);
     push(dehydrator, LIT("late"), LIT("p"), 7);
     ck_assert_int_eq(dehydrator_moment(dehydrator), 7);
-    dehydrator_announce(dehydrator, 8, SIZE_MAX);
+    dehydrator_announce(dehydrator, 8);
     ck_assert_int_eq(dehydrator_moment(dehydrator), NEVER);
     const struct stage again = { .at = 3 };
     dehydrator_move(dehydrator, dehydrator_find(dehydrator, LIT("b")), &again);
     ck_assert_int_eq(dehydrator_moment(dehydrator), 3);
+    dehydrator_free(dehydrator);
+}
+END_TEST
+
+START_TEST(what_is_not_due_any_more_is_announced_again)
+{
+    struct dehydrator *dehydrator = dehydrator_new();
+    push(dehydrator, LIT("a"), LIT("p"), 5);
+    push(dehydrator, LIT("b"), LIT("p"), 7);
+    dehydrator_announce(dehydrator, 10);
+    ck_assert(!dehydrator_rewind(dehydrator, 10));
+    ck_assert_int_eq(dehydrator_moment(dehydrator), NEVER);
+    ck_assert(dehydrator_rewind(dehydrator, 6));
+    ck_assert_int_eq(dehydrator_moment(dehydrator), 7);
+    ck_assert(!dehydrator_rewind(dehydrator, 6));
     dehydrator_free(dehydrator);
 }
 END_TEST
@@ -338,11 +357,11 @@ START_TEST(the_first_and_last_instants_are_kept)
     push(dehydrator, LIT("last"), LIT("p"), INSTANT_MAX);
     push(dehydrator, LIT("zero"), LIT("p"), 0);
     ck_assert_int_eq(dehydrator_moment(dehydrator), 0);
-    dehydrator_announce(dehydrator, INSTANT_MAX - 1, SIZE_MAX);
+    dehydrator_announce(dehydrator, INSTANT_MAX - 1);
     ck_assert_int_eq(dehydrator_moment(dehydrator), INSTANT_MAX);
     ck_assert_uint_eq(dehydrator_count_due(dehydrator, INSTANT_MAX - 1), 1);
     ck_assert_uint_eq(dehydrator_count_due(dehydrator, INT64_MAX), 2);
-    dehydrator_announce(dehydrator, INSTANT_MAX, SIZE_MAX);
+    dehydrator_announce(dehydrator, INSTANT_MAX);
     ck_assert_int_eq(dehydrator_moment(dehydrator), NEVER);
     dehydrator_check(dehydrator);
     dehydrator_free(dehydrator);
@@ -452,8 +471,9 @@ Suite *test_suite(void)
         an_update_keeps_deadline_and_place,
         ids_and_payloads_are_binary_safe,
         what_moves_to_the_same_instant_has_just_arrived,
-        a_claim_ends_with_its_lease_whether_that_was_announced_or_not,
+        a_lease_that_has_ended_runs_again_when_the_clock_is_set_back,
         each_element_is_announced_once,
+        what_is_not_due_any_more_is_announced_again,
         the_first_and_last_instants_are_kept,
         many_deadlines_are_estimated,
         a_scan_meets_all_that_stay_while_others_come_and_go,

@@ -1,0 +1,48 @@
+/* rewind: see rewind.h. */
+#include "store/rewind.h"
+
+#include "store/store.h"
+
+struct visit {
+    const struct rewind *rewind;
+    struct keyspace *ks;
+};
+
+/* What was rightly announced since the walk began may be announced once more. */
+static void visit_entry(void *ctx, struct entry *entry)
+{
+    const struct visit *visit = ctx;
+    if (entry->object.type != TYPE_DEHYDRATOR) return;
+    if (dehydrator_rewind(entry->object.dehydrator, visit->rewind->since))
+        keyspace_rearm(visit->ks, entry);
+}
+
+static void begin(struct rewind *rewind, msec now)
+{
+    msec since = rewind->running && rewind->since < now ? rewind->since : now;
+    *rewind = (struct rewind){ .announced = now, .since = since, .running = true };
+}
+
+bool rewind_run(struct store *store, msec now, unsigned budget)
+{
+    struct rewind *rewind = &store->rewind;
+    if (now < rewind->announced) begin(rewind, now);
+    for (; rewind->running && budget > 0; budget--) {
+        struct visit visit = { rewind, &store->databases[rewind->db] };
+        rewind->cursor = keyspace_scan(visit.ks, rewind->cursor, visit_entry, &visit);
+        if (rewind->cursor == 0 && ++rewind->db == store->database_count) rewind->running = false;
+    }
+    return rewind->running;
+}
+
+void rewind_swapped(struct rewind *rewind)
+{
+    rewind->db = 0;
+    rewind->cursor = 0;
+}
+
+void rewind_entry(const struct rewind *rewind, struct keyspace *ks, struct entry *entry)
+{
+    struct visit visit = { rewind, ks };
+    if (rewind->running) visit_entry(&visit, entry);
+}
