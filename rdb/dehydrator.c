@@ -14,6 +14,7 @@ static bool read_element(struct rdb_reader *reader, bool annotated, int64_t ttl)
         !rdb_unique(reader, element.id) ||
         !rdb_get_module_string(reader, annotated, &reader->second, &element.payload))
         return false;
+    if (at > RDB_LATEST) return rdb_damaged(reader, "an element's deadline that is no time");
     element.at = (int64_t)at;
     return RDB_TELL(reader, dehydrator_element, &element);
 }

@@ -17,7 +17,8 @@
 
 enum { RDB_MAX_VERSION = 12, RDB_FOOTER = 10 /* of a payload: version and checksum */ };
 
-#define RDB_NEVER INT64_MAX
+#define RDB_NEVER  INT64_MAX
+#define RDB_LATEST (INT64_MAX - 2) /* the latest deadline of an element; there is none before 0 */
 
 enum rdb_type { RDB_STRING, RDB_LIST, RDB_SET, RDB_ZSET, RDB_HASH, RDB_DEHYDRATOR };
 

@@ -55,8 +55,8 @@ void clock_hold(struct clock *clock, msec at)
 void clock_step(struct clock *clock, msec by)
 {
     msec to;
-    if (!instant_after(clock_tick(clock), by, &to)) to = by < 0 ? 0 : INSTANT_MAX;
-    clock_hold(clock, to);
+    if (!instant_after(clock_tick(clock), by, &to)) to = INSTANT_MAX;
+    clock_hold(clock, to > INSTANT_MIN ? to : INSTANT_MIN);
 }
 
 void clock_release(struct clock *clock)

@@ -21,12 +21,11 @@ static struct rdb_bytes theirs(struct bytes text)
     return (struct rdb_bytes){ text.data, text.len };
 }
 
-/* Before the earliest nothing can be: the instant before it has to be a number too. */
 msec rdb_object_instant(int64_t at)
 {
     if (at == RDB_NEVER) return NEVER;
     if (at > INSTANT_MAX) return INSTANT_MAX;
-    return at == INT64_MIN ? INT64_MIN + 1 : at;
+    return at < INSTANT_MIN ? INSTANT_MIN : at;
 }
 
 void rdb_object_begin(struct rdb_object *value, enum rdb_type type)
@@ -73,11 +72,12 @@ static bool take_scored(void *ctx, struct rdb_bytes member, double score)
     return true;
 }
 
+_Static_assert(RDB_LATEST == INSTANT_MAX, "what rdb/ lets through can be kept");
+
 static bool take_waiting(void *ctx, const struct rdb_element *element)
 {
     struct rdb_object *value = ctx;
-    struct stage stage = { .at = rdb_object_instant(element->at) };
-    if (stage.at == NEVER) stage.at = INSTANT_MAX;
+    const struct stage stage = { .at = element->at };
     dehydrator_push(value->object.dehydrator, ours(element->id), ours(element->payload), &stage);
     return true;
 }

@@ -24,7 +24,8 @@ void rdb_object_begin(struct rdb_object *value, enum rdb_type type);
 struct object rdb_object_take(struct rdb_object *value);
 void rdb_object_drop(struct rdb_object *value);
 
-/* An instant of Redis' as a deadline that can be kept. */
+/* The deadline of a key in a file, which may be any number, as one that can be kept: the nearest.
+ */
 msec rdb_object_instant(int64_t at);
 
 /* Can Redis be told all of it? Not what ends by itself inside. */

@@ -326,7 +326,8 @@ static bool (*const appliers[])(struct txn *txn, const struct effect *effect) = 
 bool apply_effect(struct txn *txn, const struct effect *effect)
 {
     if (effect->db >= txn->store->database_count) return false;
-    if (effect->at > INSTANT_MAX && effect->at != NEVER) return false;
+    if (effect->at != NEVER && !instant_ok(effect->at)) return false;
+    if (!instant_ok(effect->stage.at)) return false;
     txn_call(txn, effect->db);
     return appliers[effect->kind](txn, effect);
 }

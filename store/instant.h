@@ -1,6 +1,11 @@
 /* instant: milliseconds since 1970, and the two rules about when a thing ends.
  * Every comparison of a deadline with now goes through here, so that all agree to the
- * millisecond. No clock is read in this library: now is always an argument. */
+ * millisecond. No clock is read in this library: now is always an argument.
+ *
+ * Now and every deadline lie between INSTANT_MIN and INSTANT_MAX (or are NEVER), so that the
+ * millisecond before one, the one after it and the span between any two are numbers. Who takes an
+ * instant from outside (commands, journal, payloads, files, the clock) checks it with instant_ok or
+ * has it from instant_after. */
 #ifndef STORE_INSTANT_H
 #define STORE_INSTANT_H
 
@@ -10,7 +15,13 @@
 typedef int64_t msec;
 
 #define NEVER       INT64_MAX       /* no deadline */
+#define INSTANT_MIN 0               /* nothing was kept before */
 #define INSTANT_MAX (INT64_MAX - 2) /* the latest deadline that can be kept */
+
+static inline bool instant_ok(msec at)
+{
+    return at >= INSTANT_MIN && at <= INSTANT_MAX;
+}
 
 /* Keys and members: alive at the deadline, dead one millisecond later (as Redis). */
 static inline bool instant_dead(msec at, msec now)
@@ -36,8 +47,8 @@ static inline bool instant_due(msec at, msec now)
     return at <= now;
 }
 
-/* *at = now + ttl; false if it overflows or passes INSTANT_MAX. The one place where a span becomes
- * an instant. */
+/* *at = now + ttl; false if it overflows or passes INSTANT_MAX. A negative span may lead to before
+ * INSTANT_MIN. The one place where a span becomes an instant. */
 static inline bool instant_after(msec now, msec ttl, msec *at)
 {
     return !__builtin_add_overflow(now, ttl, at) && *at <= INSTANT_MAX;
@@ -47,6 +58,12 @@ static inline bool instant_after(msec now, msec ttl, msec *at)
 static inline bool instant_from_seconds(int64_t seconds, msec *at)
 {
     return !__builtin_mul_overflow(seconds, (int64_t)1000, at);
+}
+
+/* And back: seconds that have begun count. */
+static inline int64_t instant_to_seconds(msec at)
+{
+    return at / 1000 + (at % 1000 > 0);
 }
 
 #endif

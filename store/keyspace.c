@@ -181,7 +181,7 @@ struct entry *keyspace_replace(struct keyspace *ks, struct entry *entry, struct 
 
 void keyspace_set_deadline(struct keyspace *ks, struct entry *entry, msec at)
 {
-    ensure(at <= INSTANT_MAX || at == NEVER, "a deadline at %lld", (long long)at);
+    ensure(instant_ok(at) || at == NEVER, "a deadline at %lld", (long long)at);
     ks->count_volatile -= is_volatile(entry);
     ks->count_volatile += at != NEVER;
     put_own_deadline(entry, at);
@@ -332,7 +332,7 @@ static void check_deadline(const struct keyspace *ks, const struct entry *entry)
     ensure(entry->object.timed == (inside != NEVER), "'%.*s' is timed: %d, its next moment: %lld",
            (int)key.len, key.data, entry->object.timed, (long long)inside);
     msec at = entry_expires_at(ks, entry), moment = moment_of(entry, at);
-    ensure(at <= INSTANT_MAX || at == NEVER, "'%.*s' ends at %lld", (int)key.len, key.data,
+    ensure(instant_ok(at) || at == NEVER, "'%.*s' ends at %lld", (int)key.len, key.data,
            (long long)at);
     ensure(deadline_armed(&entry->deadline) == (moment != NEVER), "'%.*s' has its moment at %lld",
            (int)key.len, key.data, (long long)moment);

@@ -39,6 +39,10 @@ static void debug_clock(struct call *call)
     struct clock *clock = ((const struct debug_context *)call->context)->clock;
     msec value = clock_now(clock);
     if (call->argc == 4 && !arg_int64(call, 3, &value)) return;
+    if (call->argc == 4 && arg_is(call, 2, "HOLD") && !instant_ok(value)) {
+        fail(call, ERR_OUT_OF_RANGE);
+        return;
+    }
     if (call->argc <= 4 && arg_is(call, 2, "HOLD"))
         clock_hold(clock, value);
     else if (call->argc == 4 && arg_is(call, 2, "STEP"))

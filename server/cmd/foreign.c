@@ -94,7 +94,8 @@ static void cmd_fieldttl(struct call *call)
     else if (!object_member_deadline(&entry->object, call->argv[2], &at))
         resp_integer(call->out, NO_FIELD);
     else
-        resp_integer(call->out, at == NEVER ? NO_DEADLINE : (at - call->txn->now + 999) / 1000);
+        resp_integer(call->out,
+                     at == NEVER ? NO_DEADLINE : instant_to_seconds(at - call->txn->now));
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */

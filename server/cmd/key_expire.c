@@ -53,6 +53,7 @@ static void expire(struct call *call, enum ttl_unit unit)
     msec at;
     if (!read_conditions(call, 3, &when)) return;
     if (!arg_deadline(call, 2, unit, false, &at)) return;
+    if (at < INSTANT_MIN) at = INSTANT_MIN; /* past, either of them */
 
     struct entry *entry = txn_find(call->txn, call->argv[1]);
     bool moves = entry != NULL && hold(&when, entry_expires_at(call->txn->ks, entry), at);

@@ -81,7 +81,7 @@ enum { BLOCK = 2, FIRST = BLOCK + 2 }; /* of what has no argument before the mem
 static int64_t in_unit(msec at, enum ttl_unit unit, msec now)
 {
     if (unit == TTL_SECONDS || unit == TTL_MSEC) at -= now;
-    return unit == TTL_MSEC || unit == TTL_UNIX_MSEC ? at : (at + 999) / 1000;
+    return unit == TTL_MSEC || unit == TTL_UNIX_MSEC ? at : instant_to_seconds(at);
 }
 
 static void tell(struct call *call, const struct family *family, enum ttl_unit unit)

@@ -101,10 +101,9 @@ static bool take_within(struct cursor *cursor, int64_t least, int64_t most, int6
     return take_number(cursor, number) && *number >= least && *number <= most;
 }
 
-/* Before the earliest nothing can be: the instant before it has to be a number too. */
 static bool take_instant(struct cursor *cursor, msec *at)
 {
-    return take_within(cursor, INT64_MIN + 1, INSTANT_MAX, at);
+    return take_within(cursor, INSTANT_MIN, INSTANT_MAX, at);
 }
 
 static bool take_deadline(struct cursor *cursor, msec *at)

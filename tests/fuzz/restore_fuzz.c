@@ -9,11 +9,13 @@
 
 #include "rdb/rdb_write.h"
 #include "server/payload.h"
+#include "store/expiry.h"
+#include "store/outlook.h"
 #include "store/store.h"
 #include "store/txn.h"
 #include "tests/unit/rdb/samples.h"
 
-enum { MAX_INPUT = 4096, NOW = 1000000, OWN_SAMPLES = 4, FORMS = 2 };
+enum { MAX_INPUT = 4096, NOW = 1000000, OWN_SAMPLES = 8, FORMS = 2 };
 
 /* By the letter of server/persist/effect_text.h. */
 static const char *const own_samples[OWN_SAMPLES] = {
@@ -26,6 +28,14 @@ static const char *const own_samples[OWN_SAMPLES] = {
     "*5\r\n$11\r\nREDE.PUSHAT\r\n$0\r\n\r\n$7\r\n1000001\r\n$3\r\none\r\n$3\r\nid1\r\n"
     "*7\r\n$11\r\nX.REDE.PUSH\r\n$0\r\n\r\n$7\r\n1000002\r\n$1\r\n3\r\n$7\r\nCLAIMED\r\n"
     "$3\r\ntwo\r\n$3\r\nid2\r\n",
+    /* The ends of time. */
+    "*7\r\n$6\r\nSADDEX\r\n$0\r\n\r\n$4\r\nPXAT\r\n$19\r\n9223372036854775805\r\n"
+    "$7\r\nMEMBERS\r\n$1\r\n1\r\n$1\r\nb\r\n",
+    "*8\r\n$6\r\nHSETEX\r\n$0\r\n\r\n$4\r\nPXAT\r\n$20\r\n-9223372036854775807\r\n"
+    "$6\r\nFIELDS\r\n$1\r\n1\r\n$1\r\nf\r\n$1\r\nv\r\n",
+    "*6\r\n$6\r\nZADDEX\r\n$0\r\n\r\n$4\r\nPXAT\r\n$1\r\n0\r\n$3\r\n1.5\r\n$1\r\na\r\n",
+    "*7\r\n$11\r\nX.REDE.PUSH\r\n$0\r\n\r\n$19\r\n9223372036854775805\r\n$1\r\n3\r\n"
+    "$7\r\nCLAIMED\r\n$3\r\ntwo\r\n$3\r\nid2\r\n",
 };
 
 static void ensure(bool holds, const char *what)
@@ -58,6 +68,29 @@ static void check_again(const struct store *store)
     ensure(a.high == b.high && a.low == b.low, "dumped and restored it is another value");
     payload_free(payload);
     store_free(other);
+}
+
+/* Asks for what depends on the time, and lets all expire. */
+static void live_until(struct store *store, msec now)
+{
+    struct txn txn;
+    struct due due;
+    struct overdue overdue = { 0 };
+    outlook_next(&store->databases[0], now, &due, 1);
+    outlook_overdue(&store->databases[0], now, 100, &overdue);
+    store_digest(store, now);
+    struct outlook *outlook = outlook_new(&store->databases[0], now);
+    struct outlook_count counts[OUTLOOK_BANDS];
+    while (!outlook_run(outlook, 100))
+        continue;
+    outlook_counts(outlook, now, counts);
+    outlook_free(outlook);
+    txn_begin(&txn, store, now, FROM_CLIENT);
+    txn_find(&txn, LIT("k"));
+    txn_commit(&txn);
+    while (expiry_run(store, now, 100) >= 100)
+        continue;
+    store_check(store);
 }
 
 /* Three bytes are a change: how, where, what. */
@@ -110,6 +143,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     store_check(store);
     ensure(dict_count(&store->databases[0].dict) == (restored ? 1 : 0), "half a key");
     if (restored) check_again(store);
+    live_until(store, INSTANT_MIN);
+    live_until(store, NOW);
+    live_until(store, INSTANT_MAX);
     store_free(store);
     return 0;
 }

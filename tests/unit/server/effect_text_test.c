@@ -185,7 +185,7 @@ static const struct {
 #define B .b = LIT("b")
     { { EFFECT_SET, K, A, .at = NEVER }, "SET k a" },
     { { EFFECT_SET, K, A, .at = 1700000000123 }, "SET k a PXAT 1700000000123" },
-    { { EFFECT_SET, K, A, .at = -5 }, "SET k a PXAT -5" },
+    { { EFFECT_SET, K, A, .at = INSTANT_MIN }, "SET k a PXAT 0" },
     { { EFFECT_APPEND, K, A }, "APPEND k a" },
     { { EFFECT_WRITE, K, A, .from = 7 }, "SETRANGE k 7 a" },
     { { EFFECT_DROP, K }, "DEL k" },
@@ -222,7 +222,7 @@ static const struct {
     { { EFFECT_ZSET_EXPIRE, K, A, .at = NEVER }, "ZPERSIST k MEMBERS 1 a" },
     { { EFFECT_ZSET_DROP, K, A }, "ZREM k a" },
     { { EFFECT_ZSET_CUT, K, .from = 0, .to = 5 }, "ZREMRANGEBYRANK k 0 4" },
-    { { EFFECT_REDE_PUSH, K, A, B, .stage = { .at = -9 } }, "REDE.PUSHAT k -9 b a" },
+    { { EFFECT_REDE_PUSH, K, A, B, .stage = { .at = 9 } }, "REDE.PUSHAT k 9 b a" },
     { { EFFECT_REDE_PUSH, K, A, B, .stage = { 9, 1, true } }, "X.REDE.PUSH k 9 1 CLAIMED b a" },
     { { EFFECT_REDE_PUSH, K, A, B, .stage = { 9, UINT32_MAX, false } },
       "X.REDE.PUSH k 9 4294967295 WAITING b a" },
@@ -384,7 +384,7 @@ static struct effect some_effect(struct rng *rng, const struct effect *before)
     if (effect.a.data != NULL) effect.a = some_bytes(rng);
     if (effect.b.data != NULL) effect.b = some_bytes(rng);
     if (has_deadline(effect.kind) && rng_chance(rng, 10)) {
-        effect.at = (msec)(rng_next(rng) >> rng_below(rng, 64));
+        effect.at = (msec)(rng_next(rng) >> rng_between(rng, 1, 63));
         if (effect.at > INSTANT_MAX) effect.at = 1;
         if (effect.kind != EFFECT_EXPIRE && rng_chance(rng, 50)) effect.at = NEVER;
     }
@@ -394,7 +394,7 @@ static struct effect some_effect(struct rng *rng, const struct effect *before)
         if (isnan(effect.score)) effect.score = HUGE_VAL;
     }
     if (has_stage(effect.kind) && rng_chance(rng, 30))
-        effect.stage = (struct stage){ rng_between(rng, -100000, INSTANT_MAX / 2),
+        effect.stage = (struct stage){ rng_between(rng, INSTANT_MIN, INSTANT_MAX / 2),
                                        (uint32_t)rng_next(rng), rng_chance(rng, 50) };
     return effect;
 }
@@ -451,6 +451,17 @@ START_TEST(what_the_writer_does_not_write_is_refused)
         "SET k v PXAT",
         "SET k v PXAT x",
         "SET k v PXAT 9223372036854775807",
+        "SET k v PXAT 9223372036854775806",
+        "SET k v PXAT -1",
+        "SET k v PXAT -9223372036854775808",
+        "PEXPIREAT k -1",
+        "PEXPIREAT k 9223372036854775807",
+        "SADDEX k PXAT -1 MEMBERS 1 a",
+        "SADDEX k PXAT 9223372036854775807 MEMBERS 1 a",
+        "HPEXPIREAT k -9223372036854775807 FIELDS 1 a",
+        "REDE.PUSHAT k -1 a b",
+        "REDE.PUSHAT k 9223372036854775807 a b",
+        "X.REDE.MOVE k -9223372036854775808 1 CLAIMED a",
         "SET k v PXAT 1 2",
         "SELECT",
         "SELECT -1",
