@@ -60,6 +60,7 @@ struct effect {
     enum effect_kind kind;
     enum event event; /* EVENT_NONE: there is nothing to tell */
     bool again;       /* the event was told for this key and call already */
+    bool is_part;     /* of the next effect: the two count as one change */
     bool by_read;     /* a deadline was moved by a mere read: what was read is as it was */
     unsigned db;
     struct bytes key;

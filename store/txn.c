@@ -66,7 +66,7 @@ void txn_record_each(struct txn *txn, struct bytes key, struct effect *effect)
 {
     effect->db = txn->ks->db;
     effect->key = key;
-    txn->changes += effect->kind != EFFECT_NONE;
+    txn->changes += effect->kind != EFFECT_NONE && !effect->is_part;
     tell(txn, effect);
 }
 

@@ -173,6 +173,10 @@ int64_t txn_string_append(struct txn *txn, struct entry *entry, struct bytes tai
  * without memory (nothing changed). */
 int64_t txn_string_write(struct txn *txn, struct bytes key, struct entry *entry, size_t offset,
                          struct bytes data, enum event event);
+/* Makes the string at key at least so long (1 or more), with zeros behind it, before a write that
+ * follows in the same call (`is_part`: the two count as one change). False without memory. */
+bool txn_string_grow(struct txn *txn, struct bytes key, struct entry *entry, size_t len,
+                     bool is_part);
 /* OBJECT ENCODING says "raw" from now on: what a command that writes in place does to a string
  * even if there is nothing to change. */
 void txn_string_unshare(struct entry *entry);

@@ -78,23 +78,42 @@ int64_t txn_string_append(struct txn *txn, struct entry *entry, struct bytes tai
     return length(entry);
 }
 
-int64_t txn_string_write(struct txn *txn, struct bytes key, struct entry *entry, size_t offset,
-                         struct bytes data, enum event event)
+/* The effect says where, what and how it is told. */
+static int64_t write_at(struct txn *txn, struct bytes key, struct entry *entry,
+                        struct effect *effect)
 {
     bool is_new = entry == NULL;
     if (is_new) entry = txn_key_add(txn, key, text_new(LIT("")));
-    if (!overwrite(entry, offset, data)) {
+    if (!overwrite(entry, (size_t)effect->from, effect->a)) {
         if (is_new) txn_key_drop(txn, entry, EVENT_DEL);
         return -1;
     }
+    txn_record(txn, entry, effect);
+    return length(entry);
+}
+
+int64_t txn_string_write(struct txn *txn, struct bytes key, struct entry *entry, size_t offset,
+                         struct bytes data, enum event event)
+{
     struct effect effect = {
         .kind = EFFECT_WRITE,
         .event = event,
         .a = data,
         .from = (int64_t)offset,
     };
-    txn_record(txn, entry, &effect);
-    return length(entry);
+    return write_at(txn, key, entry, &effect);
+}
+
+bool txn_string_grow(struct txn *txn, struct bytes key, struct entry *entry, size_t len,
+                     bool is_part)
+{
+    struct effect effect = {
+        .kind = EFFECT_WRITE,
+        .is_part = is_part,
+        .a = bytes_of("\0", 1),
+        .from = (int64_t)(len - 1),
+    };
+    return write_at(txn, key, entry, &effect) >= 0;
 }
 
 void txn_string_unshare(struct entry *entry)

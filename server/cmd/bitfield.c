@@ -214,48 +214,70 @@ static size_t bytes_needed(const struct step *steps, int count)
     return needed;
 }
 
-/* Redis makes the string as long as the steps need even if they all fail. */
-static bool grow(struct call *call, struct target *target, size_t needed)
+static uint64_t wanted_value(const struct step *step, uint64_t old)
 {
+    return step->action == ACTION_INCRBY ? old : (uint64_t)step->value;
+}
+
+static int64_t increment(const struct step *step)
+{
+    return step->action == ACTION_INCRBY ? step->value : 0;
+}
+
+/* Does any step fit into its field? Before the first one that does nothing is written. */
+static bool any_fits(const struct entry *entry, const struct step *steps, int count)
+{
+    for (int s = 0; s < count; s++) {
+        uint64_t value = wanted_value(&steps[s], load_field(entry, &steps[s].field));
+        if (steps[s].action != ACTION_GET && add(&value, increment(&steps[s]), &steps[s]))
+            return true;
+    }
+    return false;
+}
+
+/* Redis makes the string as long as the steps need even if they all fail. */
+static bool grow(struct call *call, struct target *target, const struct step *steps, int count)
+{
+    size_t needed = bytes_needed(steps, count);
     if (target->entry != NULL) txn_string_unshare(target->entry);
     size_t len = target->entry != NULL ? object_text(&target->entry->object).len : 0;
     target->grown = needed > len;
     if (!target->grown) return true;
-    if (!string_write(call, 1, target->entry, needed - 1, bytes_of("\0", 1), EVENT_NONE))
+    bool is_part = any_fits(target->entry, steps, count);
+    if (!txn_string_grow(call->txn, call->argv[1], target->entry, needed, is_part)) {
+        fail(call, ERR_OOM);
         return false;
+    }
     target->entry = txn_find(call->txn, call->argv[1]);
     return true;
 }
 
 static void run_step(struct call *call, const struct target *target, const struct step *step)
 {
-    uint64_t old = load_field(target->entry, &step->field), value = old;
+    uint64_t old = load_field(target->entry, &step->field), value = wanted_value(step, old);
     if (step->action == ACTION_GET) {
         resp_integer(call->out, (int64_t)old);
         return;
     }
-    bool counts = step->action == ACTION_INCRBY;
-    if (!counts) value = (uint64_t)step->value;
-    if (!add(&value, counts ? step->value : 0, step)) {
+    if (!add(&value, increment(step), step)) {
         resp_null(call->out);
         return;
     }
-    resp_integer(call->out, (int64_t)(counts ? value : old));
+    resp_integer(call->out, (int64_t)(step->action == ACTION_INCRBY ? value : old));
     if (target->grown || value != old) store_field(call, target->entry, &step->field, value);
 }
 
 static void run_steps(struct call *call, const struct step *steps, int count)
 {
     struct target target = { .grown = false };
-    size_t needed = bytes_needed(steps, count);
-    if (needed == 0) {
+    if (bytes_needed(steps, count) == 0) {
         if (!read_typed(call, 1, TYPE_STRING, &target.entry)) return;
     } else if (call->command.row->flags & READONLY) {
         fail(call, ERR_BITFIELD_RO);
         return;
     } else {
         if (!find_typed(call, 1, TYPE_STRING, &target.entry)) return;
-        if (!grow(call, &target, needed)) return;
+        if (!grow(call, &target, steps, count)) return;
     }
     resp_array(call->out, (size_t)count);
     for (int s = 0; s < count; s++)
