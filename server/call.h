@@ -21,6 +21,7 @@ struct wait {
      * effect makes them so earlier. 0 and NEVER: only effects do. */
     msec again;
     int64_t usec; /* observe's: what its first run has taken */
+    bool is_array; /* its reply when nothing came is an array without elements, else null */
 };
 
 struct call {

@@ -77,6 +77,12 @@
     E(ERR_ONE_DEADLINE, "ERR Only one of EX, PX, EXAT or PXAT arguments can be specified")         \
     E(ERR_NO_DEADLINE, "ERR missing EX, PX, EXAT or PXAT argument")                                \
     E(ERR_UNKNOWN_ARGUMENT, "ERR unknown argument: %.*s")                                          \
+    E(ERR_SADDEX_ARGUMENT,                                                                         \
+      "ERR unknown argument: %.*s, expected EX, PX, EXAT, PXAT, KEEPTTL or MEMBERS")               \
+    E(ERR_ZADDEX_ARGUMENT,                                                                         \
+      "ERR unknown argument: %.*s, expected EX, PX, EXAT, PXAT, KEEPTTL, NX, XX, GT, LT, CH or "   \
+      "score member [score member ...]")                                                           \
+    E(ERR_ZADDEX_PAIRS, "ERR expected score member [score member ...] behind the options")         \
     E(ERR_MEMBER_UNIT, "ERR Invalid unit arg")                                                     \
     E(ERR_ZADD_XX_NX, "ERR XX and NX options at the same time are not compatible")                 \
     E(ERR_ZADD_GT_LT_NX, "ERR GT, LT, and/or NX options at the same time are not compatible")      \

@@ -58,10 +58,13 @@ void serve_ready(struct dispatch *dispatch)
 
 /* ---- not served ------------------------------------------------------------------------------ */
 
-/* Whatever the command: the reply of one that found nothing in time. */
+/* The reply of a command that found nothing in time. */
 static void answer_late(struct session *session)
 {
-    resp_null_array(&session->out);
+    if (waiters_wants_array(session))
+        resp_array(&session->out, 0);
+    else
+        resp_null_array(&session->out);
     serve_answered(session);
 }
 

@@ -47,6 +47,7 @@ struct waiting {
     void *ctx;
     enum type type;
     int64_t usec; /* what the runs of the call have taken so far */
+    bool is_array; /* what it is told when nothing came */
     size_t count;
     struct waiter waiters[]; /* one for each key, however often it was named */
 };
@@ -161,9 +162,14 @@ bool waiters_block(struct waiters *waiters, const struct call *call, const struc
         mem_free(waiting);
         return false;
     }
-    *waiting =
-        (struct waiting){ .all = waiters, .session = session, .call = saved, .type = wait->type };
-    waiting->usec = wait->usec;
+    *waiting = (struct waiting){
+        .all = waiters,
+        .session = session,
+        .call = saved,
+        .type = wait->type,
+        .usec = wait->usec,
+        .is_array = wait->is_array,
+    };
     for (int i = 0; i < wait->count; i++)
         wait_at(waiting, call->argv[wait->first + i], wait->again);
     deadline_init(&waiting->deadline);
@@ -380,6 +386,11 @@ struct session *waiters_first_due(const struct waiters *waiters, msec now)
     if (!instant_due(agenda_next(&waiters->deadlines), now)) return NULL;
     char *deadline = (char *)agenda_first(&waiters->deadlines);
     return ((struct waiting *)(deadline - offsetof(struct waiting, deadline)))->session;
+}
+
+bool waiters_wants_array(const struct session *session)
+{
+    return session->waiting->is_array;
 }
 
 /* ---- checking -------------------------------------------------------------------------------- */

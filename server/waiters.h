@@ -77,6 +77,8 @@ msec waiters_next_late(const struct waiters *waiters); /* NEVER: no wait ends by
 msec waiters_next_due(const struct waiters *waiters);  /* the earlier of next_wake and next_late */
 /* The one whose wait has ended first at this instant (until <= now), or NULL. */
 struct session *waiters_first_due(const struct waiters *waiters, msec now);
+/* Is an array what a session that waits is told when nothing came? Else it is null. */
+bool waiters_wants_array(const struct session *session);
 
 /* Verifies every invariant, or ends the process with the values. */
 void waiters_check(const struct waiters *waiters);

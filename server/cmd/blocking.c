@@ -57,6 +57,8 @@ void wait_for(struct call *call, const struct wait *wait)
 {
     if (call->wait != NULL)
         *call->wait = *wait;
+    else if (wait->is_array)
+        resp_array(call->out, 0);
     else
         resp_null_array(call->out);
 }

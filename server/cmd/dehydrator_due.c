@@ -46,12 +46,16 @@ static bool parse_take(struct call *call, int i, unsigned known, struct take *ta
 }
 
 /* Nothing of the key at argument 1 is due. */
-static void wait_until_due(struct call *call, const struct entry *entry, msec until)
+static void wait_until_due(struct call *call, const struct entry *entry, msec until, bool is_array)
 {
-    msec again = entry == NULL ? 0 : dehydrator_next(entry->object.dehydrator);
-    wait_for(call,
-             &(struct wait){
-                 .first = 1, .count = 1, .type = TYPE_DEHYDRATOR, .until = until, .again = again });
+    wait_for(call, &(struct wait){
+                       .first = 1,
+                       .count = 1,
+                       .type = TYPE_DEHYDRATOR,
+                       .until = until,
+                       .again = entry == NULL ? 0 : dehydrator_next(entry->object.dehydrator),
+                       .is_array = is_array,
+                   });
 }
 
 /* ---- poll ------------------------------------------------------------------------------------ */
@@ -90,7 +94,7 @@ static void cmd_bpoll(struct call *call)
     if (due > 0)
         poll_some(call, source.entry, due, take.with_ids);
     else
-        wait_until_due(call, source.entry, take.until);
+        wait_until_due(call, source.entry, take.until, false);
 }
 
 static void cmd_xpoll(struct call *call)
@@ -138,7 +142,7 @@ static void cmd_claim(struct call *call)
     if (!find_source(call, TYPE_DEHYDRATOR, 1, 1, &source)) return;
     size_t due = count_due(call, source.entry, take.limit);
     if (due == 0 && take.waits) {
-        wait_until_due(call, source.entry, take.until);
+        wait_until_due(call, source.entry, take.until, true);
         return;
     }
     resp_array(call->out, due);

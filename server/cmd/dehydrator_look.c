@@ -46,17 +46,29 @@ static void reply_field(struct call *call, const char *name, int64_t value)
     resp_integer(call->out, value);
 }
 
+/* A missing key is a dehydrator without elements, as everywhere: nothing is due next. */
+static void reply_no_info(struct call *call)
+{
+    reply_field(call, "length", 0);
+    reply_field(call, "due", 0);
+    reply_field(call, "claimed", 0);
+    resp_bulk_text(call->out, "next-deadline");
+    resp_null(call->out);
+    reply_field(call, "distinct-ttls", 0);
+    reply_field(call, "bytes", 0);
+}
+
 static void cmd_info(struct call *call)
 {
     struct entry *entry;
     if (!read_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
+    resp_map(call->out, 6);
     if (entry == NULL) {
-        fail(call, ERR_NO_KEY);
+        reply_no_info(call);
         return;
     }
     const struct dehydrator *dehydrator = entry->object.dehydrator;
     msec now = call->txn->now;
-    resp_map(call->out, 6);
     reply_field(call, "length", (int64_t)dehydrator_count(dehydrator));
     reply_field(call, "due", (int64_t)dehydrator_count_due(dehydrator, now));
     reply_field(call, "claimed", (int64_t)dehydrator_count_claimed(dehydrator, now));

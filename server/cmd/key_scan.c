@@ -36,8 +36,10 @@ static void cmd_keys(struct call *call)
     scan_reply_items(&listing.scan);
 }
 
+/* The clients of ReDe know dehydrators by the name of its module's type. */
 static void read_type(struct listing *listing, int i)
 {
+    if (arg_is(listing->scan.call, i, "dehy-type")) listing->type = TYPE_DEHYDRATOR;
     for (unsigned t = 0; t < TYPE_COUNT; t++)
         if (arg_is(listing->scan.call, i, type_name((enum type)t))) listing->type = (enum type)t;
     listing->no_type = listing->type == TYPE_COUNT;

@@ -34,7 +34,7 @@ static bool parse_options(struct call *call, struct saddex *how)
     while (i < call->argc && !arg_is(call, i, member_words.keyword)) {
         enum arg_taken taken = arg_member_life(call, &i, &how->life);
         if (taken == ARG_OTHER)
-            failf(call, ERR_UNKNOWN_ARGUMENT, arg_width(call, i), call->argv[i].data);
+            failf(call, ERR_SADDEX_ARGUMENT, arg_width(call, i), call->argv[i].data);
         if (taken != ARG_TAKEN) return false;
     }
     how->first = i + 2;

@@ -1,6 +1,7 @@
 /* zset: the commands of sorted sets that name their members; zset_range.c has those that name
  * ranges. Knows arguments, replies and txn_zset_*; refuses to know how a sorted set keeps its
  * members. */
+#include "proto/number.h"
 #include "server/args.h"
 #include "server/call.h"
 #include "server/cmd/cmd.h"
@@ -73,6 +74,22 @@ static bool is_surely_score(const struct call *call, int i)
     return arg.len > 0 && ((arg.data[0] >= '0' && arg.data[0] <= '9') || arg.data[0] == '-');
 }
 
+/* ZADDEX's errors name what belongs at the place; ZADD has Redis'. */
+static bool expects_pairs(struct call *call, const struct zadd *how)
+{
+    double score;
+    int i = how->first, rest = call->argc - i;
+    if (!how->life.is_given && (rest == 0 || is_surely_score(call, i)))
+        fail(call, ERR_NO_DEADLINE);
+    else if (rest > 0 && !number_parse_double(call->argv[i].data, call->argv[i].len, &score))
+        failf(call, ERR_ZADDEX_ARGUMENT, arg_width(call, i), call->argv[i].data);
+    else if (rest == 0 || rest % 2 != 0)
+        fail(call, ERR_ZADDEX_PAIRS);
+    else
+        return true;
+    return false;
+}
+
 static bool parse_zadd(struct call *call, struct zadd *how)
 {
     enum arg_taken taken;
@@ -81,6 +98,7 @@ static bool parse_zadd(struct call *call, struct zadd *how)
         taken = is_surely_score(call, how->first) ? ARG_OTHER : take_option(call, &how->first, how);
     while (taken == ARG_TAKEN);
     if (taken == ARG_FAILED) return false;
+    if (how->is_timed && !expects_pairs(call, how)) return false;
     int rest = call->argc - how->first;
     if (rest == 0 || rest % 2 != 0) {
         fail(call, ERR_SYNTAX);

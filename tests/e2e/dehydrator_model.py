@@ -90,7 +90,7 @@ class Model:
         self.serve()
         for waiter in [w for w in self.waiting if w.until and w.until <= now]:
             self.waiting.remove(waiter)
-            self.say(waiter.client, NO_ARRAY)
+            self.say(waiter.client, nothing_came(waiter.words))
 
     def begin(self):
         self.events, self.told, self.allowed, self.demanded = {}, set(), set(), set()
@@ -122,7 +122,7 @@ class Model:
         if reply is not WAITS:
             return reply
         if in_multi:
-            return NO_ARRAY
+            return nothing_came(words)
         timeout = words[{"REDE.BPOLL": 2, "BZTSPOP": 3, "BZTSMOVE": 4}.get(words[0], -1)]
         until = self.now + math.ceil(float(timeout) * 1000) if float(timeout) else None
         self.waiting.append(Waiter(client, db, words, until))
@@ -348,11 +348,9 @@ class Model:
 
     def rede_info(self, db, name):
         there = self.elements(db, name)
-        if not there:
-            raise Refused(b"ERR no such key")
         return {b"length": len(there), b"due": self.rede_len(db, name, "DUE"),
                 b"claimed": self.rede_len(db, name, "CLAIMED"),
-                b"next-deadline": min(e.at for e in there.values()),
+                b"next-deadline": min((e.at for e in there.values()), default=None),
                 b"distinct-ttls": len({e.at for e in there.values()}),
                 b"bytes": lambda text: int(text) >= 8 * len(there)}
 
@@ -452,9 +450,14 @@ class Model:
     def unblock(self, _db, client, how):
         for waiter in [w for w in self.waiting if w.client == client]:
             self.waiting.remove(waiter)
-            self.say(client, NO_ARRAY if how == "TIMEOUT" else Refused(b"UNBLOCKED client "))
+            self.say(client, nothing_came(waiter.words) if how == "TIMEOUT" else Refused(b"UNBLOCKED client "))
             return 1
         return 0
+
+
+def nothing_came(words):
+    """At the end of a wait."""
+    return [] if words[0] == "REDE.CLAIM" else NO_ARRAY
 
 
 class Made:

@@ -617,7 +617,8 @@ def a_scan_meets_every_element():
 @own
 def info_is_a_map_in_resp3():
     with Dehydrators() as de:
-        de.says(b"-ERR no such key\r\n", "REDE.INFO", "d")
+        equal(de.run("REDE.INFO", "d"), [b"length", 0, b"due", 0, b"claimed", 0, b"next-deadline",
+                                         None, b"distinct-ttls", 0, b"bytes", 0])
         now = de.daemon.clock()
         de.run("REDE.MPUSH", "d", 0, "p", "a", 0, "p", "b", 10, "p", "c")
         de.run("REDE.CLAIM", "d", 10, "COUNT", 1)
@@ -628,6 +629,17 @@ def info_is_a_map_in_resp3():
                      b"distinct-ttls": 2})
         de.raw.call("HELLO", 3)
         equal(de.raw.call("REDE.INFO", "d")[:4], b"%6\r\n")
+
+
+@own
+def a_scan_by_type_knows_the_name_of_redes_type_too():
+    with Dehydrators() as de:
+        de.run("REDE.PUSH", "d", 10, "p", "a")
+        de.run("SET", "k", "v")
+        for name in ("dehydrator", "dehy-type", "DEHY-TYPE"):
+            equal(de.run("SCAN", 0, "TYPE", name), (0, [b"d"]))
+        equal(de.run("SCAN", 0, "TYPE", "dehy-typ"), (0, []))
+        equal(de.run("TYPE", "d"), b"dehydrator")
 
 
 # --- waiting ---
@@ -675,19 +687,20 @@ def each_of_a_hundred_that_wait_has_one_element_in_turn():
 
 
 @own
-def a_wait_ends_with_null_at_its_timeout_or_when_unblocked():
+def a_wait_ends_at_its_timeout_or_when_unblocked_with_null_or_without_claims():
     with Dehydrators() as de:
         de.run("REDE.PUSH", "d", 10_000, "p", "a")
-        for call in (("REDE.BPOLL", "d", "0.5"), ("REDE.CLAIM", "d", 10, "BLOCK", "0.5")):
+        for call, nothing in ((("REDE.BPOLL", "d", "0.5"), b"*-1\r\n"),
+                              (("REDE.CLAIM", "d", 10, "BLOCK", "0.5"), b"*0\r\n")):
             waiting = wait(de, *call)
             de.step(500)
-            equal(waiting.reply(), b"*-1\r\n")
+            equal(waiting.reply(), nothing)
             waiting.send(encode("CLIENT", "ID"))
             number = int(waiting.reply()[1:])
             waiting.send(encode(*call[:-1], 0))
             while de.run("CLIENT", "UNBLOCK", number) == 0:
                 pass
-            equal(waiting.reply(), b"*-1\r\n")
+            equal(waiting.reply(), nothing)
             waiting.close()
         equal(de.run("REDE.LEN", "d"), 1)
 
@@ -699,7 +712,7 @@ def in_a_transaction_nothing_waits():
             pipe.execute_command("REDE.BPOLL", "d", 0)
             pipe.execute_command("REDE.CLAIM", "d", 10, "BLOCK", 0)
             pipe.execute_command("REDE.CLAIM", "d", 10)
-            equal(pipe.execute(), [None, None, []])
+            equal(pipe.execute(), [None, [], []])
 
 
 @own

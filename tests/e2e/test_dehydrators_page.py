@@ -501,7 +501,7 @@ def nothing_waits_in_a_transaction():
         pipe = client.pipeline(transaction=True)
         pipe.execute_command("REDE.BPOLL", "d", 0)
         pipe.execute_command("REDE.CLAIM", "d", 1, "BLOCK", 0)
-        equal(pipe.execute(), [None, None])
+        equal(pipe.execute(), [None, []])
 
 
 @own

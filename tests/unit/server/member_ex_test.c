@@ -325,6 +325,9 @@ START_TEST(saddex_with_a_deadline_in_the_past_adds_nothing_and_removes)
 }
 END_TEST
 
+#define SADDEX_EXPECTS(word)                                                                       \
+    "ERR unknown argument: " word ", expected EX, PX, EXAT, PXAT, KEEPTTL or MEMBERS"
+
 START_TEST(saddex_names_what_is_wrong)
 {
     begin();
@@ -336,12 +339,12 @@ START_TEST(saddex_names_what_is_wrong)
         { "SADDEX s -1 a", NEGATIVE },
         { "SADDEX s 70368744178 a", "ERR invalid expire time in 'saddex' command" },
         { "SADDEX s 1x a", NOT_INTEGER },
-        { "SADDEX s a b", "ERR unknown argument: a" },
-        { "SADDEX s KEEPTTL a b", "ERR unknown argument: a" },
+        { "SADDEX s a b", SADDEX_EXPECTS("a") },
+        { "SADDEX s KEEPTTL a b", SADDEX_EXPECTS("a") },
         { "SADDEX s EX x MEMBERS 1 a", NOT_INTEGER },
         { "SADDEX s EX -1 MEMBERS 1 a", NEGATIVE },
-        { "SADDEX s EX 10 NX MEMBERS 1 a", "ERR unknown argument: NX" },
-        { "SADDEX s EX 10 a b", "ERR unknown argument: a" },
+        { "SADDEX s EX 10 NX MEMBERS 1 a", SADDEX_EXPECTS("NX") },
+        { "SADDEX s EX 10 a b", SADDEX_EXPECTS("a") },
         { "SADDEX s EX 1 PX 1 MEMBERS 1 a",
           "ERR Only one of EX, PX, EXAT or PXAT arguments can be specified" },
         { "SADDEX s EX 10",
@@ -403,6 +406,11 @@ START_TEST(zaddex_with_a_deadline_in_the_past_adds_nothing_and_removes)
 }
 END_TEST
 
+#define ZADDEX_EXPECTS(word)                                                                       \
+    "ERR unknown argument: " word                                                                  \
+    ", expected EX, PX, EXAT, PXAT, KEEPTTL, NX, XX, GT, LT, CH or score member [score member "    \
+    "...]"
+
 START_TEST(zaddex_names_what_is_wrong)
 {
     begin();
@@ -416,10 +424,19 @@ START_TEST(zaddex_names_what_is_wrong)
         { "ZADDEX z EX 70368744178 1 a", "ERR invalid expire time in 'zaddex' command" },
         { "ZADDEX z EX 1 PX 2 1 a",
           "ERR Only one of EX, PX, EXAT or PXAT arguments can be specified" },
-        { "ZADDEX z EX 10 1 a 2", "ERR syntax error" },
-        { "ZADDEX z EX 10 INCR 1 a", "ERR syntax error" },
-        { "ZADDEX z EX 10 INCR 1", "ERR value is not a valid float" },
-        { "ZADDEX z EX 10 x a", "ERR value is not a valid float" },
+        { "ZADDEX z 10 1 a", ARITY("zaddex") },
+        { "ZADDEX z 10 1 a 2 b", "ERR missing EX, PX, EXAT or PXAT argument" },
+        { "ZADDEX z NX CH XX EX", ZADDEX_EXPECTS("EX") },
+        { "ZADDEX z NX CH XX GT", "ERR missing EX, PX, EXAT or PXAT argument" },
+        { "ZADDEX z EX 10 1 a 2",
+          "ERR expected score member [score member ...] behind the options" },
+        { "ZADDEX z EX 10 NX CH",
+          "ERR expected score member [score member ...] behind the options" },
+        { "ZADDEX z EX 10 MEMBERS 1 1 a", ZADDEX_EXPECTS("MEMBERS") },
+        { "ZADDEX z EX 10 MEMBERS 2 1 a 2 b", ZADDEX_EXPECTS("MEMBERS") },
+        { "ZADDEX z EX 10 INCR 1 a", ZADDEX_EXPECTS("INCR") },
+        { "ZADDEX z EX 10 INCR 1", ZADDEX_EXPECTS("INCR") },
+        { "ZADDEX z EX 10 x a", ZADDEX_EXPECTS("x") },
         { "ZADDEX z EX 10 1 a nan b", "ERR value is not a valid float" },
         { "ZADDEX z EX 10 NX XX 1 a", "ERR XX and NX options at the same time are not compatible" },
         { "ZADDEX z EX 10 GT LT 1 a",
