@@ -30,6 +30,21 @@ void store_free(struct store *store)
     mem_free(store);
 }
 
+void store_replace(struct store *store, struct store *other)
+{
+    ensure(store->database_count == other->database_count, "%u and %u databases",
+           store->database_count, other->database_count);
+    for (unsigned db = 0; db < store->database_count; db++) {
+        reclaim_keyspace(&store->reclaim, store->databases[db]);
+        store->databases[db] = other->databases[db];
+        keyspace_init(&other->databases[db], db);
+    }
+    policies_drop(&store->policies);
+    store->policies = other->policies;
+    other->policies = (struct policies){ 0 };
+    store_free(other);
+}
+
 void store_listen(struct store *store, unsigned mask, const struct effect_listener *listener)
 {
     store->listening = mask;

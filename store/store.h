@@ -41,11 +41,16 @@ struct store {
     struct rewind rewind;
     bool counts_access; /* entries know how often they are used (LFU), not when (LRU) */
     struct store_stats stats;
-    uint64_t changes; /* effects that changed data, ever */
+    uint64_t changes;    /* effects that changed data, ever */
+    uint64_t flushed_at; /* `changes` when all databases were last emptied at once */
 };
 
 struct store *store_new(unsigned databases);
 void store_free(struct store *store);
+
+/* The data and policies of `other`, which is freed, take the place of the store's, and nobody is
+ * told. What was there is freed in slices. O(databases) */
+void store_replace(struct store *store, struct store *other);
 
 /* Who is told of effects, and of which (LISTEN_*; 0: nobody). One at a time. */
 void store_listen(struct store *store, unsigned mask, const struct effect_listener *listener);

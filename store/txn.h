@@ -95,6 +95,7 @@ struct entry *txn_key_store(struct txn *txn, struct bytes key, struct object obj
 struct entry *txn_key_restore(struct txn *txn, struct bytes key, struct object object, msec at);
 void txn_swap(struct txn *txn, unsigned a, unsigned b);
 void txn_flush(struct txn *txn, unsigned db);
+void txn_flush_all(struct txn *txn);       /* every database */
 size_t txn_count(struct txn *txn);         /* live keys of the call's database */
 struct entry *txn_random(struct txn *txn); /* a live one, or NULL */
 /* Visits live entries of one step; 0 begins and ends. The visitor must not mutate. */

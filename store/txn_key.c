@@ -301,6 +301,13 @@ void txn_flush(struct txn *txn, unsigned db)
     keyspace_init(ks, db);
 }
 
+void txn_flush_all(struct txn *txn)
+{
+    for (unsigned db = 0; db < txn->store->database_count; db++)
+        txn_flush(txn, db);
+    txn->store->flushed_at = txn->store->changes + txn->changes;
+}
+
 size_t txn_count(struct txn *txn)
 {
     return keyspace_count_alive(txn->ks, txn->now);

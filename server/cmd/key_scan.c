@@ -90,8 +90,7 @@ static void cmd_flushdb(struct call *call)
 static void cmd_flushall(struct call *call)
 {
     if (!read_flush_option(call)) return;
-    for (unsigned db = 0; db < call->txn->store->database_count; db++)
-        txn_flush(call->txn, db);
+    txn_flush_all(call->txn);
     reply_ok(call);
 }
 
