@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum conf_debug { CONF_DEBUG_NO, CONF_DEBUG_YES, CONF_DEBUG_LOCAL };
+enum conf_allowed { CONF_ALLOW_NO, CONF_ALLOW_YES, CONF_ALLOW_LOCAL };
 enum conf_supervised { CONF_SUPERVISED_NO, CONF_SUPERVISED_SYSTEMD, CONF_SUPERVISED_AUTO };
 enum conf_fsync { CONF_FSYNC_NO, CONF_FSYNC_EVERYSEC, CONF_FSYNC_ALWAYS };
 enum { CONF_BIND_MAX = 16, CONF_LIMIT_NORMAL = 0, CONF_LIMIT_REPLICA = 1, CONF_LIMIT_PUBSUB = 2 };
@@ -61,9 +61,9 @@ struct conf {
     int64_t loglevel; /* 0 debug, 1 verbose, 2 notice, 3 warning */
     char *logfile, *pidfile;
     bool daemonize;
-    int64_t supervised;           /* enum conf_supervised */
-    int64_t enable_debug_command; /* enum conf_debug */
-    int64_t hz;                   /* accepted for Redis' sake; nothing here polls */
+    int64_t supervised;                                     /* enum conf_supervised */
+    int64_t enable_debug_command, enable_protected_configs; /* enum conf_allowed */
+    int64_t hz; /* accepted for Redis' sake; nothing here polls */
 
     char *file;          /* absolute path of the configuration file; "" without one */
     uint64_t by_include; /* for conf_rewrite: a bit per option that an included file has set */
@@ -92,7 +92,9 @@ struct conf_option {
     int64_t min, max;
     const struct conf_choice *choices; /* CONF_ENUM; ends with a NULL name */
     const char *preset;                /* the default, as text */
-    bool live;                         /* CONFIG SET may change it */
+    bool live;                         /* CONFIG SET may change it, */
+    bool guarded;                      /* ... where enable-protected-configs lets it */
+    bool not_loading;                  /* ... and not while data are being loaded */
     bool many;                         /* takes more than one word */
     bool adds;                         /* a further line adds its words; "" begins anew */
     /* Refuses a value that the type allows: returns the reason, or NULL. */

@@ -25,8 +25,8 @@ static const struct conf_choice supervisors[] = { { "systemd", CONF_SUPERVISED_S
                                                   { "auto", CONF_SUPERVISED_AUTO },
                                                   { "no", CONF_SUPERVISED_NO },
                                                   { NULL, 0 } };
-static const struct conf_choice debug_users[] = {
-    { "no", CONF_DEBUG_NO }, { "yes", CONF_DEBUG_YES }, { "local", CONF_DEBUG_LOCAL }, { NULL, 0 }
+static const struct conf_choice allowed[] = {
+    { "no", CONF_ALLOW_NO }, { "yes", CONF_ALLOW_YES }, { "local", CONF_ALLOW_LOCAL }, { NULL, 0 }
 };
 
 /* The event classes in the order in which CONFIG GET shows them; "A" stands for the first
@@ -344,6 +344,7 @@ static const struct conf_option options[] = {
       .offset = AT(appendonly),
       .preset = "yes",
       .live = true,
+      .not_loading = true,
       .section = "persistence",
       .help = "The journal: every change is written down before its reply leaves, and a start\n"
               "brings it all back. Without it data live in memory, and in snapshots." },
@@ -362,7 +363,9 @@ static const struct conf_option options[] = {
       .preset = "appendonlydir",
       .check = check_file_name,
       .section = "persistence",
-      .help = "The journal's directory, in dir." },
+      .help =
+          "The journal's directory, in dir. Where it holds Redis' files, the journal is in the\n"
+          "directory of this name with \".exp\" behind it." },
     { .name = "appendfilename",
       .type = CONF_TEXT,
       .offset = AT(appendfilename),
@@ -411,9 +414,11 @@ static const struct conf_option options[] = {
       .offset = AT(dbfilename),
       .preset = "dump.exp",
       .live = true,
+      .guarded = true,
       .check = check_file_name,
       .section = "persistence",
-      .help = "The snapshot's name, in dir." },
+      .help = "The snapshot's name, in dir. A file that is no snapshot of this server is never "
+              "replaced." },
     { .name = "rdbcompression",
       .type = CONF_BOOL,
       .offset = AT(rdbcompression),
@@ -433,7 +438,9 @@ static const struct conf_option options[] = {
       .offset = AT(import),
       .preset = "",
       .section = "persistence",
-      .help = "A Redis file, RDB or AOF, to begin with where there are no data yet." },
+      .help =
+          "What of Redis to begin with where there are no data yet: an RDB, an AOF, a manifest,\n"
+          "or a directory with one of them. It is only read." },
     { .name = "import-skip-unsupported",
       .type = CONF_BOOL,
       .offset = AT(import_skip_unsupported),
@@ -476,10 +483,18 @@ static const struct conf_option options[] = {
     { .name = "enable-debug-command",
       .type = CONF_ENUM,
       .offset = AT(enable_debug_command),
-      .choices = debug_users,
+      .choices = allowed,
       .preset = "no",
       .section = "process",
       .help = "Who may use DEBUG: no one, everyone (yes), or clients of this machine (local)." },
+    { .name = "enable-protected-configs",
+      .type = CONF_ENUM,
+      .offset = AT(enable_protected_configs),
+      .choices = allowed,
+      .preset = "no",
+      .section = "process",
+      .help = "Who may set dbfilename by CONFIG SET: no one, everyone (yes), or clients of this\n"
+              "machine (local)." },
     { .name = "hz",
       .type = CONF_INT,
       .offset = AT(hz),

@@ -20,6 +20,8 @@ void admin_add_all(struct admin *admin, const struct admin_parts *parts)
                                              .store = parts->dispatch->store,
                                              .observer = parts->observer,
                                              .commands = commands,
+                                             .clients = parts->clients,
+                                             .loading = &parts->dispatch->loading,
                                              .changed = parts->changed,
                                              .ctx = parts->ctx };
     admin->server = (struct server_context){ .clients = parts->clients,

@@ -48,6 +48,8 @@ struct config_context {
     struct store *store;
     struct observer *observer;
     struct commands *commands;
+    struct clients *clients; /* for enable-protected-configs local */
+    const bool *loading;
     /* Told after a SET, for what must follow at once (log level). False: there is no journal now.
      */
     bool (*changed)(void *ctx);

@@ -97,6 +97,30 @@ static void fail_change(struct call *call, const struct conf_option *option, con
     failf(call, ERR_CONFIG_SET, option->name, why);
 }
 
+static bool may_set_guarded(const struct call *call)
+{
+    const struct config_context *context = call->context;
+    switch (context->conf->enable_protected_configs) {
+    case CONF_ALLOW_YES: return true;
+    case CONF_ALLOW_LOCAL: return clients_is_local(context->clients, call->session);
+    default: return false;
+    }
+}
+
+static bool may_set(struct call *call, const struct conf_option *option)
+{
+    const struct config_context *context = call->context;
+    if (!option->live)
+        fail_change(call, option, "can't set immutable config");
+    else if (option->guarded && !may_set_guarded(call))
+        fail_change(call, option, "can't set protected config");
+    else if (option->not_loading && *context->loading)
+        fail(call, ERR_LOADING);
+    else
+        return true;
+    return false;
+}
+
 /* The options that are named, each once, each one that may change. */
 static bool find_options(struct call *call, struct change *changes, int count)
 {
@@ -113,10 +137,7 @@ static bool find_options(struct call *call, struct change *changes, int count)
         return false;
     }
     for (int i = 0; i < count; i++) {
-        if (!changes[i].option->live) {
-            fail_change(call, changes[i].option, "can't set immutable config");
-            return false;
-        }
+        if (!may_set(call, changes[i].option)) return false;
         for (int j = 0; j < i; j++) {
             if (changes[j].option != changes[i].option) continue;
             fail_change(call, changes[i].option, "duplicate parameter");

@@ -13,8 +13,8 @@ static bool is_allowed(const struct call *call)
 {
     const struct debug_context *context = call->context;
     switch (context->conf->enable_debug_command) {
-    case CONF_DEBUG_YES: return true;
-    case CONF_DEBUG_LOCAL: return clients_is_local(context->clients, call->session);
+    case CONF_ALLOW_YES: return true;
+    case CONF_ALLOW_LOCAL: return clients_is_local(context->clients, call->session);
     default: return false;
     }
 }

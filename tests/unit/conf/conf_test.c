@@ -163,7 +163,7 @@ START_TEST(a_choice_lists_what_there_is)
         "volatile-ttl, allkeys-lru, allkeys-lfu, allkeys-random, noeviction");
     SET("supervised", "upstart", "argument(s) must be one of the following: systemd, auto, no");
     SET("enable-debug-command", "local", "ok");
-    ck_assert_int_eq(conf.enable_debug_command, CONF_DEBUG_LOCAL);
+    ck_assert_int_eq(conf.enable_debug_command, CONF_ALLOW_LOCAL);
     conf_drop(&conf);
 }
 END_TEST
