@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "server/persist/disk.h"
+#include "server/persist/file_kind.h"
 #include "server/persist/import_state.h"
 #include "server/rdb_object.h"
 #include "store/access.h"
@@ -206,21 +207,10 @@ static bool import_rdb(struct import *import, int fd, uint64_t *end)
 
 /* ---- a file ---------------------------------------------------------------------------------- */
 
-#define ANNOTATION "#TS:"
-
 static bool is_rdb(const char *head, size_t len)
 {
     size_t magic = strlen(RDB_MAGIC);
     return len >= magic && memcmp(head, RDB_MAGIC, magic) == 0;
-}
-
-bool import_knows(const char *head, size_t len)
-{
-    if (is_rdb(head, len)) return true;
-    /* A command, or the one annotation that Redis writes. */
-    const size_t mark = strlen(ANNOTATION);
-    return (len >= 2 && head[0] == '*' && isdigit((unsigned char)head[1])) ||
-           (len >= mark && memcmp(head, ANNOTATION, mark) == 0);
 }
 
 static bool import_open(struct import *import, int fd)
@@ -232,7 +222,8 @@ static bool import_open(struct import *import, int fd)
     int error = fstat(fd, &status) == 0 ? 0 : errno;
     if (error == 0) error = disk_read(fd, head, sizeof(head), 0, &got);
     if (error != 0) return import_fail(import, "it can't be read: %s", strerror(error));
-    if (!import_knows(head, got))
+    enum file_kind kind = file_kind_of_head(head, got);
+    if (kind != FILE_REDIS_RDB && kind != FILE_REDIS_AOF)
         return import_fail(import, "at byte 0: this is neither an RDB nor an AOF of Redis");
     if (is_rdb(head, got) && !import_rdb(import, fd, &end)) return false;
     return import_aof(import, fd, end, (uint64_t)status.st_size);

@@ -42,8 +42,6 @@ struct import {
     char why[256];            /* what is wrong, and at which byte */
 };
 
-/* Does a file begin like an RDB or an AOF of Redis'? */
-bool import_knows(const char *head, size_t len);
 /* False: `why`; the store has what came before. */
 bool import_file(struct import *import, const char *path);
 

@@ -11,6 +11,7 @@
 
 #include "server/persist/crc32c.h"
 #include "server/persist/disk.h"
+#include "server/persist/file_kind.h"
 #include "server/persist/syncer.h"
 #include "server/persist/unit.h"
 #include "store/ensure.h"
@@ -53,8 +54,8 @@ static uint32_t header_sum(void)
 
 int journal_create(const char *path, int *fd)
 {
-    int made;
-    int error = disk_create(path, &made);
+    int made, error = file_check(path, FILE_SET_OURS);
+    if (error == 0) error = disk_create(path, &made);
     if (error != 0) return error;
     error = disk_write_bytes(made, JOURNAL_HEADER, HEADER_LENGTH, 0);
     if (error == 0) error = disk_sync(made);

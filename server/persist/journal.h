@@ -51,7 +51,8 @@ struct journal_end {
 };
 
 /* A new tail with nothing but its header, synced (its name is not: the manifest sees to that). One
- * of that name is emptied. 0, or an errno and no file. */
+ * of that name is replaced; EEXIST: the one of that name is not ours. 0, or an errno and no new
+ * file. */
 int journal_create(const char *path, int *fd);
 struct journal_end journal_begun(void); /* of such a tail */
 

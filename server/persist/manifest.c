@@ -14,7 +14,9 @@
 
 #include "conf/text.h"
 #include "server/persist/crc32c.h"
+#include "server/persist/file_kind.h"
 #include "server/persist/journal.h"
+#include "server/persist/snapshot_file.h"
 #include "store/ensure.h"
 #include "store/mem.h"
 
@@ -36,6 +38,7 @@ static void drop_files(struct manifest *manifest)
     mem_free(manifest->files);
     manifest->files = NULL;
     manifest->count = 0;
+    manifest->blank = false;
 }
 
 void manifest_drop(struct manifest *manifest)
@@ -84,8 +87,10 @@ uint64_t manifest_last_tail(const struct manifest *manifest)
 #define FIRST_END    ".first" /* is there until a first start has its manifest */
 #define TEMPORARY    "temp-"
 #define SUM_MARK     "# crc32c "
+#define BLANK_LINE   "# begun without data"
 
 enum { SUM_DIGITS = 8 };
+#define SEQ_MAX UINT64_C(999999999999999999) /* so many digits are read back */
 
 int manifest_file_path(const struct manifest *manifest, const struct manifest_file *file,
                        char path[DISK_PATH_MAX])
@@ -108,12 +113,6 @@ static int make_path(const struct manifest *manifest, uint64_t seq, const char *
     return error != 0 ? error : disk_path(path, manifest->dir, name);
 }
 
-bool manifest_is_ours(const struct manifest_file *base)
-{
-    size_t len = strlen(base->name), end = strlen(BASE_END);
-    return len > end && strcmp(base->name + len - end, BASE_END) == 0;
-}
-
 /* Of history it is not known what it was: its numbers count for both. */
 static uint64_t next_seq(const struct manifest *manifest, enum manifest_type type)
 {
@@ -128,16 +127,28 @@ static uint64_t next_seq(const struct manifest *manifest, enum manifest_type typ
 
 int manifest_base_path(const struct manifest *manifest, char path[DISK_PATH_MAX], uint64_t *seq)
 {
+    char temporary[DISK_PATH_MAX];
+    int error;
     *seq = next_seq(manifest, MANIFEST_BASE);
-    return make_path(manifest, *seq, BASE_END, path);
+    do {
+        error = make_path(manifest, *seq, BASE_END, path);
+        if (error == 0) error = snapshot_temporary(path, temporary);
+        if (error == 0) error = file_check(path, FILE_SET(FILE_SNAPSHOT));
+        if (error == 0) error = file_check(temporary, FILE_SET_OURS);
+    } while (error == EEXIST && ++*seq < SEQ_MAX);
+    return error;
 }
 
 int manifest_make_tail(const struct manifest *manifest, uint64_t *seq, int *fd)
 {
     char path[DISK_PATH_MAX];
+    int error;
     *seq = next_seq(manifest, MANIFEST_TAIL);
-    int error = make_path(manifest, *seq, TAIL_END, path);
-    return error != 0 ? error : journal_create(path, fd);
+    do {
+        error = make_path(manifest, *seq, TAIL_END, path);
+        if (error == 0) error = journal_create(path, fd);
+    } while (error == EEXIST && ++*seq < SEQ_MAX);
+    return error;
 }
 
 /* "PREFIX.N" and what stands behind the number; NULL: the name is no such one. */
@@ -196,7 +207,7 @@ static bool good_name(const char *name)
 static bool parse_seq(const char *text, uint64_t *seq)
 {
     size_t len = strspn(text, "0123456789");
-    if (len == 0 || len > 18 || text[len] != '\0') return false;
+    if (len == 0 || len > strlen("999999999999999999") || text[len] != '\0') return false;
     *seq = strtoull(text, NULL, 10);
     return *seq > 0;
 }
@@ -249,6 +260,8 @@ static bool take_words(struct reading *reading, const struct conf_words *words)
 
 static bool take_line(struct reading *reading, const char *line, size_t len)
 {
+    if (len == strlen(BLANK_LINE) && memcmp(line, BLANK_LINE, len) == 0)
+        reading->manifest->blank = true;
     if (len > 0 && line[0] == '#') return true;
     struct conf_words words;
     const char *why;
@@ -258,12 +271,19 @@ static bool take_line(struct reading *reading, const char *line, size_t len)
     return good;
 }
 
+static const char *sum_line(const char *text, size_t len)
+{
+    size_t line = strlen(SUM_MARK) + SUM_DIGITS + 1;
+    if (len < line || memcmp(text + len - line, SUM_MARK, strlen(SUM_MARK)) != 0) return NULL;
+    return text + len - line;
+}
+
 /* Of ours the last line has the sum of those before it; one of Redis' has none. */
 static bool check_sum(struct reading *reading, const char *text, size_t len)
 {
     size_t line = strlen(SUM_MARK) + SUM_DIGITS + 1;
     char wanted[SUM_DIGITS + 1];
-    if (len < line || memcmp(text + len - line, SUM_MARK, strlen(SUM_MARK)) != 0) return true;
+    if (sum_line(text, len) == NULL) return true;
     snprintf(wanted, sizeof(wanted), "%08" PRIx32, crc32c(0, text, len - line));
     return memcmp(text + len - SUM_DIGITS - 1, wanted, SUM_DIGITS) == 0 ||
            refuse(reading, "its sum is wrong: it is damaged, or was changed by hand (then its last "
@@ -284,6 +304,24 @@ static bool take_text(struct reading *reading, const char *text, size_t len)
     return true;
 }
 
+static enum file_kind kind_of_part(const struct manifest *manifest, const char *name)
+{
+    char path[DISK_PATH_MAX];
+    return disk_path(path, manifest->dir, name) == 0 ? file_kind(path) : FILE_UNREADABLE;
+}
+
+/* A manifest of an earlier version, or one that was changed by hand, shows by its base, or by its
+ * tails if it has none. */
+static bool is_ours(const struct manifest *manifest, const char *text, size_t len)
+{
+    if (file_kind_of_head(text, len) == FILE_MANIFEST || sum_line(text, len) != NULL) return true;
+    const struct manifest_file *base = manifest_base(manifest);
+    if (base != NULL) return kind_of_part(manifest, base->name) == FILE_SNAPSHOT;
+    for (size_t i = 0; i < manifest->count; i++)
+        if (kind_of_part(manifest, manifest->files[i].name) == FILE_JOURNAL) return true;
+    return false;
+}
+
 /* What a first start leaves when it ends before the manifest is there: a tail without units. */
 static bool holds_data(const struct manifest *manifest, const char *name)
 {
@@ -293,7 +331,8 @@ static bool holds_data(const struct manifest *manifest, const char *name)
     char path[DISK_PATH_MAX];
     struct stat what;
     if (strcmp(end, TAIL_END) != 0 || disk_path(path, manifest->dir, name) != 0) return false;
-    return stat(path, &what) == 0 && what.st_size > (off_t)(sizeof(JOURNAL_HEADER) - 1);
+    return file_check(path, FILE_SET_OURS) != 0 ||
+           (stat(path, &what) == 0 && what.st_size > (off_t)(sizeof(JOURNAL_HEADER) - 1));
 }
 
 /* The manifest itself, or the temporary that becomes it. */
@@ -314,8 +353,7 @@ static int first_start_path(const struct manifest *manifest, char path[DISK_PATH
 static bool is_first_start(const struct manifest *manifest)
 {
     char path[DISK_PATH_MAX];
-    struct stat what;
-    return first_start_path(manifest, path) == 0 && stat(path, &what) == 0;
+    return first_start_path(manifest, path) == 0 && file_kind(path) == FILE_EMPTY;
 }
 
 /* Data without a manifest are no first start: whoever lost it wants to know before new data come.
@@ -353,11 +391,12 @@ enum manifest_found manifest_load(struct manifest *manifest, char why[MANIFEST_W
         return MANIFEST_BAD;
     }
     bool good = take_text(&reading, text, len);
+    bool foreign = good && !is_ours(manifest, text, len);
     free(text);
     if (!good) drop_files(manifest);
     /* Who saved it may have ended before the folder was synced. */
     manifest->unsynced = true;
-    return good ? MANIFEST_LOADED : MANIFEST_BAD;
+    return foreign ? MANIFEST_FOREIGN : good ? MANIFEST_LOADED : MANIFEST_BAD;
 }
 
 /* ---- changing ---- */
@@ -378,6 +417,8 @@ static int write_temporary(const struct manifest *manifest, const char *path)
     char *text;
     size_t len;
     FILE *to = conf_memory_stream(&text, &len);
+    fputs(MANIFEST_FIRST_LINE, to);
+    if (manifest->blank) fputs(BLANK_LINE "\n", to);
     write_files(to, manifest, MANIFEST_BASE);
     write_files(to, manifest, MANIFEST_HISTORY);
     write_files(to, manifest, MANIFEST_TAIL);
@@ -389,11 +430,25 @@ static int write_temporary(const struct manifest *manifest, const char *path)
     return error;
 }
 
+/* 0: there is none, or it is ours. */
+static int check_own(const struct manifest *manifest, const char *path)
+{
+    struct manifest there;
+    char why[MANIFEST_WHY_MAX];
+    if (file_check(path, FILE_SET(FILE_MANIFEST)) == 0) return 0;
+    manifest_init(&there, manifest->dir, manifest->prefix);
+    enum manifest_found found = manifest_load(&there, why);
+    manifest_drop(&there);
+    return found == MANIFEST_LOADED ? 0 : EEXIST;
+}
+
 static int put_in_place(const struct manifest *next)
 {
     char path[DISK_PATH_MAX], temporary[DISK_PATH_MAX];
     int error = own_path(next, "", path);
     if (error == 0) error = own_path(next, TEMPORARY, temporary);
+    if (error == 0) error = check_own(next, path);
+    if (error == 0) error = file_check(temporary, FILE_SET_OURS);
     if (error == 0) error = write_temporary(next, temporary);
     if (error == 0) error = disk_rename(temporary, path);
     return error;
@@ -405,6 +460,7 @@ int manifest_make_folder(const struct manifest *manifest)
     int error = disk_make_dir(manifest->dir);
     if (error != 0 || manifest->count > 0) return error;
     error = first_start_path(manifest, path);
+    if (error == 0) error = file_check(path, FILE_SET(FILE_EMPTY));
     if (error == 0) error = disk_write_file(path, "", 0);
     if (error == 0) error = disk_sync_dir(manifest->dir);
     return error;
@@ -437,6 +493,7 @@ static struct manifest without_files(const struct manifest *manifest)
     struct manifest next = *manifest;
     next.files = NULL;
     next.count = 0;
+    next.blank = false;
     return next;
 }
 
@@ -460,9 +517,10 @@ int manifest_add_tail(struct manifest *manifest, uint64_t tail)
     return error;
 }
 
-int manifest_put_base(struct manifest *manifest, uint64_t base, uint64_t tail)
+static int put_base(struct manifest *manifest, uint64_t base, uint64_t tail, bool blank)
 {
     struct manifest next = without_files(manifest);
+    next.blank = blank;
     int error = add_new(&next, base, BASE_END, MANIFEST_BASE);
     for (size_t i = 0; i < manifest->count; i++) {
         const struct manifest_file *file = &manifest->files[i];
@@ -476,6 +534,16 @@ int manifest_put_base(struct manifest *manifest, uint64_t base, uint64_t tail)
     return error;
 }
 
+int manifest_put_base(struct manifest *manifest, uint64_t base, uint64_t tail)
+{
+    return put_base(manifest, base, tail, false);
+}
+
+int manifest_begin(struct manifest *manifest, uint64_t base, uint64_t tail)
+{
+    return put_base(manifest, base, tail, true);
+}
+
 /* ---- deleting ---- */
 
 static int first(int error, int later)
@@ -483,19 +551,28 @@ static int first(int error, int later)
     return error != 0 ? error : later;
 }
 
+static bool is_own_name(const struct manifest *manifest, const char *name)
+{
+    const char *end = end_of_name(manifest, name);
+    return is_temporary(manifest, name) ||
+           (end != NULL && (strcmp(end, BASE_END) == 0 || strcmp(end, TAIL_END) == 0));
+}
+
+/* 0 also where it is not ours, and stays. An empty one has nothing to lose. */
 static int remove_file(const struct manifest *manifest, const char *name)
 {
     char path[DISK_PATH_MAX];
+    unsigned kinds = is_own_name(manifest, name) ? FILE_SET_OURS
+                                                 : FILE_SET(FILE_SNAPSHOT) | FILE_SET(FILE_JOURNAL);
     int error = disk_path(path, manifest->dir, name);
+    if (error == 0) error = file_check(path, kinds);
+    if (error == EEXIST) return 0;
     return error != 0 ? error : disk_remove(path);
 }
 
 static bool is_leftover(const struct manifest *manifest, const char *name)
 {
-    if (is_temporary(manifest, name)) return true;
-    const char *end = end_of_name(manifest, name);
-    bool ours = end != NULL && (strcmp(end, BASE_END) == 0 || strcmp(end, TAIL_END) == 0);
-    return ours && !names(manifest, name);
+    return is_own_name(manifest, name) && !names(manifest, name);
 }
 
 static int remove_leftovers(const struct manifest *manifest)

@@ -3,8 +3,9 @@
  *
  * Layout, Redis 7's: a line "file NAME seq N type T" each, T being b, the base (one at most); i, a
  * tail, in order of growing N; or h, history: no longer part of the data, to be deleted. A name
- * with unusual characters is quoted as in redis.conf; a line that begins with # says nothing, but
- * that the last one of ours, "# crc32c xxxxxxxx", has the sum of the lines before it. Other
+ * with unusual characters is quoted as in redis.conf. A line that begins with # is a comment; but
+ * our manifests begin with MANIFEST_FIRST_LINE and end with "# crc32c xxxxxxxx", the sum of the
+ * lines before it. Other
  * pairs of words in a line are left alone, as there: what a later version adds can be read by an
  * earlier one, if it may be ignored.
  *
@@ -15,7 +16,10 @@
  * there after a crash, so nothing is deleted until that sync was made up for.
  *
  * A rewrite: manifest_make_tail, manifest_add_tail, journal_rotate; the base, by then, is written
- * to manifest_base_path; manifest_put_base with that tail; manifest_sweep. */
+ * to manifest_base_path; manifest_put_base with that tail; manifest_sweep.
+ *
+ * Only our files are replaced and removed, by what is in them (file_kind.h): a file of another
+ * program under a name of ours makes a change fail with EEXIST, and a sweep leaves it. */
 #ifndef SERVER_PERSIST_MANIFEST_H
 #define SERVER_PERSIST_MANIFEST_H
 
@@ -26,6 +30,8 @@
 #include "server/persist/disk.h"
 
 enum manifest_type { MANIFEST_BASE = 'b', MANIFEST_TAIL = 'i', MANIFEST_HISTORY = 'h' };
+
+#define MANIFEST_FIRST_LINE "# expired manifest 1\n"
 
 struct manifest_file {
     char *name;
@@ -38,6 +44,7 @@ struct manifest {
     struct manifest_file *files; /* the base, history, tails in order */
     size_t count;
     bool unsynced; /* the folder may still hold the manifest before */
+    bool blank;    /* made by manifest_begin, and not changed since */
 };
 
 void manifest_init(struct manifest *manifest, const char *dir, const char *prefix);
@@ -46,8 +53,9 @@ void manifest_drop(struct manifest *manifest);
 enum { MANIFEST_WHY_MAX = 512 };
 enum manifest_found {
     MANIFEST_LOADED,
-    MANIFEST_NONE, /* and no data that it might have named: a first start */
-    MANIFEST_BAD,  /* `why` says what and where */
+    MANIFEST_FOREIGN, /* loaded, to be read alone: it is not ours, nor is any file that it names */
+    MANIFEST_NONE,    /* and no data that it might have named: a first start */
+    MANIFEST_BAD,     /* `why` says what and where */
 };
 enum manifest_found manifest_load(struct manifest *manifest, char why[MANIFEST_WHY_MAX]);
 
@@ -55,9 +63,6 @@ const struct manifest_file *manifest_base(const struct manifest *manifest); /* o
 uint64_t manifest_last_tail(const struct manifest *manifest);               /* its seq, or 0 */
 int manifest_file_path(const struct manifest *manifest, const struct manifest_file *file,
                        char path[DISK_PATH_MAX]);
-
-/* Is it named as our bases are? Redis' end otherwise. */
-bool manifest_is_ours(const struct manifest_file *base);
 
 /* Where the next base goes, and its number. */
 int manifest_base_path(const struct manifest *manifest, char path[DISK_PATH_MAX], uint64_t *seq);
@@ -75,10 +80,12 @@ int manifest_add_tail(struct manifest *manifest, uint64_t tail);
 /* From now on the data are this base and the tails from `tail` on, which is added if it is not one
  * of them yet. The rest is history. */
 int manifest_put_base(struct manifest *manifest, uint64_t base, uint64_t tail);
+/* The same by a start that has found no data: a comment in the manifest says so. */
+int manifest_begin(struct manifest *manifest, uint64_t base, uint64_t tail);
 
 /* Deletes history, and what a crash left behind: temporaries, and bases and tails of our names
- * that the manifest does not have. Never anything else; not while a base is being written or a new
- * tail was not added. 0, or the first errno; the rest is done all the same. */
+ * that the manifest does not have. Never a file that is not ours; not while a base is being written
+ * or a new tail was not added. 0, or the first errno; the rest is done all the same. */
 int manifest_sweep(struct manifest *manifest);
 
 #endif

@@ -9,29 +9,19 @@
 #include <unistd.h>
 
 #include "server/log.h"
+#include "server/persist/file_kind.h"
 #include "server/persist/import.h"
 #include "server/persist/persist_state.h"
 #include "server/persist/unit.h"
 #include "store/mem.h"
-#include "store/txn.h"
-
-/* What one file is found to be, by its first bytes. */
-enum file_kind {
-    FILE_MISSING,
-    FILE_EMPTY,
-    FILE_BASE,
-    FILE_JOURNAL,
-    FILE_REDIS,
-    FILE_UNKNOWN,
-    FILE_UNREADABLE
-};
 
 struct loading {
     struct persist *persist;
+    struct store *store;
     char *why;
     size_t size;
     uint64_t before;        /* bytes of the files that are done */
-    bool foreign;           /* a file that nobody can go on from: Redis' */
+    bool imports;           /* files are only read, and may be Redis' */
     bool mends;             /* what is torn is cut off on the disk as well */
     struct journal_end end; /* of the last tail */
     int64_t began_usec;
@@ -47,31 +37,14 @@ __attribute__((format(printf, 2, 3))) static bool failed(struct loading *loading
     return false;
 }
 
-static enum file_kind kind_of(const char *path)
-{
-    char head[32];
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return errno == ENOENT ? FILE_MISSING : FILE_UNREADABLE;
-    ssize_t got = read(fd, head, sizeof(head));
-    int error = errno;
-    close(fd);
-    errno = error;
-    size_t len = got > 0 ? (size_t)got : 0;
-    if (len == 0) return got == 0 ? FILE_EMPTY : FILE_UNREADABLE;
-    size_t magic = strlen(SNAPSHOT_MAGIC), line = strlen(UNIT_FIRST_LINE);
-    if (len >= magic && memcmp(head, SNAPSHOT_MAGIC, magic) == 0) return FILE_BASE;
-    /* Also one whose first line is cut short. */
-    if (memcmp(head, UNIT_FIRST_LINE, len < line ? len : line) == 0) return FILE_JOURNAL;
-    return import_knows(head, len) ? FILE_REDIS : FILE_UNKNOWN;
-}
-
 static void tell(void *ctx, uint64_t done)
 {
     struct loading *loading = ctx;
     struct persist *persist = loading->persist;
-    persist->report.load_done = loading->before + done;
     /* A reload is amid a turn, and a command: nobody else has one. */
-    if (persist->report.loading) persist->w.progress(persist->w.ctx);
+    if (!persist->report.loading) return;
+    persist->report.load_done = loading->before + done;
+    persist->w.progress(persist->w.ctx);
 }
 
 static struct replay_progress progress_of(struct loading *loading)
@@ -85,7 +58,7 @@ static bool load_base(struct loading *loading, const char *path)
 {
     const struct persist *persist = loading->persist;
     struct base_load load = { .progress = progress_of(loading) };
-    bool good = base_load(persist->w.store, path, clock_now(persist->w.clock), &load);
+    bool good = base_load(loading->store, path, clock_now(persist->w.clock), &load);
     return good || failed(loading, "%s is damaged, %s", path, load.why);
 }
 
@@ -125,9 +98,9 @@ static bool judge_tail(struct loading *loading, const char *path, bool is_last,
     if (!loading->persist->w.conf->aof_load_truncated)
         return failed(loading, "%s was torn at byte %" PRIu64 " (%s), and aof-load-truncated is no",
                       path, file->good, file->reason);
-    log_line(LOG_WARNING,
-             "%s was torn at byte %" PRIu64 " (%s): the last %" PRIu64 " bytes are cut off", path,
-             file->good, file->reason, file->size - file->good);
+    log_line(LOG_WARNING, "%s was torn at byte %" PRIu64 " (%s): the last %" PRIu64 " bytes are %s",
+             path, file->good, file->reason, file->size - file->good,
+             loading->mends ? "cut off" : "left out");
     return !loading->mends || mend_tail(loading, path, file->good);
 }
 
@@ -139,7 +112,7 @@ static bool load_tail(struct loading *loading, const char *path, bool is_last)
     struct replay_progress progress = progress_of(loading);
     struct replay_file file;
     struct replay *replay = mem_alloc(sizeof(*replay));
-    replay_init(replay, persist->w.store, clock_now(persist->w.clock));
+    replay_init(replay, loading->store, clock_now(persist->w.clock));
     replay_units(replay, fd, &progress, &file);
     replay_drop(replay);
     mem_free(replay);
@@ -181,7 +154,7 @@ static bool load_foreign(struct loading *loading, const char *path, bool is_last
 {
     const struct persist *persist = loading->persist;
     struct import *import = mem_zalloc(sizeof(*import));
-    *import = (struct import){ .store = persist->w.store,
+    *import = (struct import){ .store = loading->store,
                                .now = clock_now(persist->w.clock),
                                .skip_unsupported = persist->w.conf->import_skip_unsupported,
                                .progress = progress_of(loading),
@@ -196,15 +169,8 @@ static bool load_foreign(struct loading *loading, const char *path, bool is_last
     if (good)
         log_line(LOG_NOTICE, "Imported %s: %" PRIu64 " keys, %" PRIu64 " commands", path,
                  import->keys, import->commands);
-    loading->foreign = true;
     mem_free(import);
     return good;
-}
-
-/* Of Redis' an AOF without commands; of ours a tail whose first line never reached the disk. */
-static bool load_empty(struct loading *loading, const char *path, bool is_last)
-{
-    return loading->foreign || load_tail(loading, path, is_last);
 }
 
 static bool load_file(struct loading *loading, const char *path, bool is_last)
@@ -212,12 +178,22 @@ static bool load_file(struct loading *loading, const char *path, bool is_last)
     struct stat stat_of;
     bool good;
     loading->end = (struct journal_end){ 0, 0 };
-    switch (kind_of(path)) {
-    case FILE_BASE: good = load_base(loading, path); break;
-    case FILE_EMPTY: good = load_empty(loading, path, is_last); break;
+    enum file_kind kind = file_kind(path);
+    switch (kind) {
+    case FILE_SNAPSHOT: good = load_base(loading, path); break;
+    /* Of Redis an AOF without commands; of ours a tail whose first line never reached the disk. */
+    case FILE_EMPTY: good = loading->imports || load_tail(loading, path, is_last); break;
     case FILE_JOURNAL: good = load_tail(loading, path, is_last); break;
-    case FILE_REDIS: good = load_foreign(loading, path, is_last); break;
+    case FILE_REDIS_RDB:
+    case FILE_REDIS_AOF:
+        good = loading->imports ? load_foreign(loading, path, is_last)
+                                : failed(loading, "%s is %s: only --import loads it", path,
+                                         file_kind_text(kind));
+        break;
     case FILE_MISSING: good = failed(loading, "%s is missing", path); break;
+    case FILE_LIST:
+        good = failed(loading, "%s is a manifest, but its name does not end with .manifest", path);
+        break;
     case FILE_UNREADABLE:
         good = failed(loading, "%s can't be read: %s", path, strerror(errno));
         break;
@@ -256,24 +232,23 @@ static size_t last_with_units(const struct manifest *manifest)
     return last;
 }
 
-static bool load_manifest(struct loading *loading)
+static bool load_manifest(struct loading *loading, const struct manifest *manifest)
 {
     struct persist *persist = loading->persist;
-    const struct manifest *manifest = &persist->manifest;
     char path[DISK_PATH_MAX];
-    count_total(manifest, &persist->report);
+    bool starts = loading->store == persist->w.store;
+    if (starts) count_total(manifest, &persist->report);
     size_t last = last_with_units(manifest);
     for (size_t i = 0; i < manifest->count; i++) {
         if (manifest->files[i].type == MANIFEST_HISTORY) continue;
         int error = manifest_file_path(manifest, &manifest->files[i], path);
         if (error != 0) return failed(loading, "%s: %s", manifest->files[i].name, strerror(error));
         /* A base of ours always has a head; a plain one of Redis' may have nothing at all. */
-        if (manifest->files[i].type == MANIFEST_BASE && kind_of(path) == FILE_EMPTY) {
-            if (manifest_is_ours(&manifest->files[i]))
-                return failed(loading, "%s is damaged at byte 0: it is empty", path);
-            loading->foreign = true;
-        }
+        if (manifest->files[i].type == MANIFEST_BASE && !loading->imports &&
+            file_kind(path) == FILE_EMPTY)
+            return failed(loading, "%s is damaged at byte 0: it is empty", path);
         if (!load_file(loading, path, i >= last)) return false;
+        if (!starts) continue;
         if (manifest->files[i].type == MANIFEST_BASE)
             persist->report.base_bytes = loading->before;
         else if (i + 1 < manifest->count)
@@ -282,23 +257,80 @@ static bool load_manifest(struct loading *loading)
     return true;
 }
 
-/* A file that stands alone, where there is no journal to begin with: a snapshot, or an import. */
-static bool load_alone(struct loading *loading, bool *found)
+/* Nothing that it reads is changed, so that the way back stays open. */
+static bool load_import(struct loading *loading)
 {
-    const struct conf *conf = loading->persist->w.conf;
+    struct persist *persist = loading->persist;
+    char path[DISK_PATH_MAX], reason[MANIFEST_WHY_MAX];
+    const char *why;
+    struct manifest manifest;
+    enum manifest_found found;
     struct stat stat_of;
-    *found = true;
-    const char *path = conf->dbfilename;
-    if (stat(path, &stat_of) != 0)
-        path = conf->import;
-    else if (conf->import[0] != '\0')
-        log_line(LOG_NOTICE, "There are data already: %s is not imported", conf->import);
-    *found = path[0] != '\0';
-    if (!*found) return true;
-    if (path == conf->import && kind_of(path) == FILE_EMPTY)
-        return failed(loading, "%s is empty: nothing to import", path);
-    if (stat(path, &stat_of) == 0) loading->persist->report.load_total = (uint64_t)stat_of.st_size;
-    return load_file(loading, path, true);
+    if (!persist_find_import(persist->w.conf, path, &why))
+        return failed(loading, "%s can't be imported: %s", persist->w.conf->import, why);
+    enum file_kind kind = file_kind(path);
+    if (kind == FILE_EMPTY) return failed(loading, "%s is empty: nothing to import", path);
+    loading->imports = true;
+    loading->mends = false;
+    bool may_be_list = kind == FILE_LIST || kind == FILE_MANIFEST || kind == FILE_UNKNOWN;
+    if (!may_be_list || !persist_load_list(&manifest, path, &found, reason)) {
+        if (stat(path, &stat_of) == 0) persist->report.load_total = (uint64_t)stat_of.st_size;
+        return load_file(loading, path, true);
+    }
+    bool good = found == MANIFEST_BAD ? failed(loading, "%s can't be imported: %s", path, reason)
+                                      : load_manifest(loading, &manifest);
+    manifest_drop(&manifest);
+    return good;
+}
+
+static void note_no_import(const struct persist *persist)
+{
+    if (persist->w.conf->import[0] != '\0')
+        log_line(LOG_NOTICE,
+                 "There are data already: %s is not imported. An import needs a dir without data",
+                 persist->w.conf->import);
+}
+
+/* Without a journal to go on from: the snapshot, or an import. */
+static bool load_alone(struct loading *loading)
+{
+    struct persist *persist = loading->persist;
+    const struct conf *conf = persist->w.conf;
+    struct stat stat_of;
+    enum file_kind kind = file_kind(conf->dbfilename);
+    switch (kind) {
+    case FILE_SNAPSHOT:
+        note_no_import(persist);
+        if (stat(conf->dbfilename, &stat_of) == 0)
+            persist->report.load_total = (uint64_t)stat_of.st_size;
+        return load_file(loading, conf->dbfilename, true);
+    case FILE_MISSING:
+    case FILE_REDIS_RDB:
+    case FILE_REDIS_AOF: break;
+    default:
+        return failed(loading,
+                      "%s/%s is no snapshot of this server, but %s. Set another dbfilename",
+                      conf->dir, conf->dbfilename, file_kind_text(kind));
+    }
+    if (conf->import[0] != '\0') return load_import(loading);
+    if (persist_refuse_redis(persist, loading->why, loading->size)) return false;
+    persist_note_redis(persist);
+    return true;
+}
+
+/* A journal that was begun without data, and to which nothing was ever written, is no data yet: an
+ * import may still come. */
+static bool is_blank(const struct persist *persist)
+{
+    const struct manifest *manifest = &persist->manifest;
+    char path[DISK_PATH_MAX];
+    struct stat stat_of;
+    if (!manifest->blank || manifest_last_tail(manifest) == 0 ||
+        file_kind(persist->w.conf->dbfilename) == FILE_SNAPSHOT)
+        return false;
+    const struct manifest_file *tail = &manifest->files[manifest->count - 1];
+    return manifest_file_path(manifest, tail, path) == 0 && stat(path, &stat_of) == 0 &&
+           stat_of.st_size <= (off_t)(sizeof(JOURNAL_HEADER) - 1);
 }
 
 /* Goes on at the end of the last tail; where there is none to go on from, with a base of its own.
@@ -308,7 +340,7 @@ static bool open_journal(struct loading *loading, bool go_on)
     struct persist *persist = loading->persist;
     char path[DISK_PATH_MAX];
     int fd = -1, error = persist_new_journal(persist);
-    if (error == 0 && go_on && !loading->foreign) {
+    if (error == 0 && go_on) {
         const struct manifest_file *tail = &persist->manifest.files[persist->manifest.count - 1];
         error = manifest_file_path(&persist->manifest, tail, path);
         if (error == 0) error = disk_open(path, &fd);
@@ -317,8 +349,8 @@ static bool open_journal(struct loading *loading, bool go_on)
         error = persist_begin_journal(persist);
     }
     if (error != 0)
-        return failed(loading, "the journal in %s can't be opened: %s", persist->manifest.dir,
-                      strerror(error));
+        return failed(loading, "the journal in %s/%s can't be opened: %s", persist->w.conf->dir,
+                      persist->manifest.dir, file_error_text(error));
     persist->listens = persist->opened = true;
     error = manifest_sweep(&persist->manifest);
     if (error != 0) log_line(LOG_WARNING, "Files of the old journal: %s", strerror(error));
@@ -330,30 +362,26 @@ static void sweep_snapshot(const struct conf *conf)
 {
     char path[DISK_PATH_MAX];
     int error = snapshot_temporary(conf->dbfilename, path);
+    if (error == 0) error = file_check(path, FILE_SET_OURS);
     if (error == 0) error = disk_remove(path);
-    if (error != 0) log_line(LOG_WARNING, "%s: %s", path, strerror(error));
+    if (error != 0) log_line(LOG_WARNING, "%s: %s", path, file_error_text(error));
 }
 
 static bool load_all(struct loading *loading)
 {
     struct persist *persist = loading->persist;
-    bool found = false, go_on = false;
-    if (!persist->w.conf->appendonly) return load_alone(loading, &found);
+    const struct manifest *manifest = &persist->manifest;
     char why[MANIFEST_WHY_MAX];
-    switch (manifest_load(&persist->manifest, why)) {
-    case MANIFEST_BAD: return failed(loading, "%s", why);
-    case MANIFEST_LOADED:
-        go_on = manifest_last_tail(&persist->manifest) != 0;
-        if (persist->w.conf->import[0] != '\0')
-            log_line(LOG_NOTICE, "There are data already: %s is not imported",
-                     persist->w.conf->import);
-        if (!load_manifest(loading)) return false;
-        break;
-    case MANIFEST_NONE:
-        if (!load_alone(loading, &found)) return false;
-        break;
-    }
-    return open_journal(loading, go_on);
+    if (!persist->w.conf->appendonly) return load_alone(loading);
+    enum manifest_found found = persist_find_journal(persist, why);
+    if (found == MANIFEST_BAD) return failed(loading, "%s", why);
+    bool blank = found == MANIFEST_LOADED && is_blank(persist);
+    if (found == MANIFEST_NONE || (blank && persist->w.conf->import[0] != '\0'))
+        return load_alone(loading) && open_journal(loading, false);
+    if (blank) persist_note_redis(persist);
+    note_no_import(persist);
+    bool go_on = manifest_last_tail(manifest) != 0;
+    return load_manifest(loading, manifest) && open_journal(loading, go_on);
 }
 
 static void tell_loaded(const struct loading *loading)
@@ -364,6 +392,7 @@ static void tell_loaded(const struct loading *loading)
         keys += dict_count(&persist->w.store->databases[db].dict);
     persist->report.keys_loaded = keys;
     persist->changes_saved = persist->w.store->changes;
+    persist->flush_seen = persist->w.store->flushed_at;
     if (persist->report.load_total == 0) return;
     log_line(LOG_NOTICE, "Loaded %" PRIu64 " keys from %" PRIu64 " bytes in %.3f s", keys,
              loading->before, (double)(clock_mono_usec() - loading->began_usec) / 1e6);
@@ -372,7 +401,12 @@ static void tell_loaded(const struct loading *loading)
 bool persist_start(struct persist *persist, char *why, size_t size)
 {
     struct loading loading = {
-        .persist = persist, .why = why, .size = size, .began_usec = clock_mono_usec(), .mends = true
+        .persist = persist,
+        .store = persist->w.store,
+        .why = why,
+        .size = size,
+        .began_usec = clock_mono_usec(),
+        .mends = true,
     };
     if (!persist_own_folder(persist)) {
         if (persist->w.conf->appendonly)
@@ -390,22 +424,13 @@ bool persist_start(struct persist *persist, char *why, size_t size)
     return true;
 }
 
-static void empty(struct store *store, msec now)
-{
-    struct txn txn;
-    txn_begin(&txn, store, now, FROM_REPLAY);
-    for (unsigned db = 0; db < store->database_count; db++)
-        txn_flush(&txn, db);
-    txn_commit(&txn);
-    policies_drop(&store->policies);
-}
-
-/* Written first, then everything goes and comes again. */
+/* Into a store of its own first: nothing changes unless all of it can be read. */
 bool persist_reload(struct persist *persist, bool as_is, char *why, size_t size)
 {
     struct loading loading = {
         .persist = persist, .why = why, .size = size, .began_usec = clock_mono_usec()
     };
+    struct store *store = persist->w.store;
     if (as_is && !persist->listens) return failed(&loading, "there is no journal");
     if (as_is) journal_flush(persist->journal, clock_mono_usec());
     if (as_is && (journal_state(persist->journal) != JOURNAL_WELL ||
@@ -413,6 +438,13 @@ bool persist_reload(struct persist *persist, bool as_is, char *why, size_t size)
         return failed(&loading, "the journal is not written to its end");
     if (!as_is && persist_save(persist) != PERSIST_DONE)
         return failed(&loading, "the snapshot could not be written");
-    empty(persist->w.store, clock_now(persist->w.clock));
-    return as_is ? load_manifest(&loading) : load_file(&loading, persist->w.conf->dbfilename, true);
+    loading.store = store_new(store->database_count);
+    loading.store->counts_access = store->counts_access;
+    bool good = as_is ? load_manifest(&loading, &persist->manifest)
+                      : load_file(&loading, persist->w.conf->dbfilename, true);
+    if (good)
+        store_replace(store, loading.store);
+    else
+        store_free(loading.store);
+    return good;
 }

@@ -1,5 +1,5 @@
-/* persist_state: what persist.c (every turn), persist_write.c (bases and snapshots) and
- * persist_start.c (loading) share. Nobody else includes it. */
+/* persist_state: what persist.c (every turn), persist_write.c (bases and snapshots),
+ * persist_find.c (where files are) and persist_start.c (loading) share. Nobody else includes it. */
 #ifndef SERVER_PERSIST_PERSIST_STATE_H
 #define SERVER_PERSIST_PERSIST_STATE_H
 
@@ -37,10 +37,12 @@ struct persist {
     uint64_t changes_at_task;
     bool save_scheduled, rewrite_scheduled;
     int64_t rewritten_usec, rewrite_took_usec; /* the last one's end, and its time */
+    int base_error;     /* why the last try of a base that the journal needs failed; 0: none did */
     int64_t retry_usec; /* not before this is a failed task tried again by itself */
     int64_t retry_delay;
 
     uint64_t changes_saved; /* store->changes as of the last snapshot */
+    uint64_t flush_seen;    /* store->flushed_at as of the last turn */
     uint64_t tails_bytes;   /* of the tails before the current one */
     struct persist_report report;
 };
@@ -52,11 +54,33 @@ int persist_close_journal(struct persist *persist);
 /* Is the working directory this daemon's alone, from now on? A system that can't lock says yes. */
 bool persist_own_folder(struct persist *persist);
 
+/* persist_find.c */
+
+/* Makes the manifest that of the journal's folder, and loads it. LOADED, NONE or BAD: `why` names
+ * the file. */
+enum manifest_found persist_find_journal(struct persist *persist, char why[MANIFEST_WHY_MAX]);
+/* There are no data: true and `why` if an append-only file of Redis stands where the journal would
+ * begin. */
+bool persist_refuse_redis(const struct persist *persist, char *why, size_t size);
+/* There are no data: the log names files of Redis in dir, and how to import them. */
+void persist_note_redis(const struct persist *persist);
+/* The file that `import` means: itself, or the one of a folder. False: `why`. */
+bool persist_find_import(const struct conf *conf, char path[DISK_PATH_MAX], const char **why);
+/* The manifest at this path; of the caller to drop. False: a manifest has another name. */
+bool persist_load_list(struct manifest *manifest, const char *path, enum manifest_found *found,
+                       char why[MANIFEST_WHY_MAX]);
+
 /* persist_write.c */
 struct snapshot_options persist_options(const struct persist *persist);
 /* A base of the store as it is and an empty tail behind it are the journal, at once. 0 or an errno.
  */
 int persist_begin_journal(struct persist *persist);
+/* All was deleted: with save points a snapshot says so at once, as in Redis. */
+void persist_save_flushed(struct persist *persist);
+/* Can the journal's folder take files? 0 or an errno. */
+int persist_try_folder(struct persist *persist);
+/* The journal needs a base, and none is being written: it is tried again by itself. */
+bool persist_waits_for_base(const struct persist *persist);
 void persist_end_tasks(struct persist *persist); /* takes what a child has done */
 /* What is scheduled, and what the journal needs. */
 void persist_begin_tasks(struct persist *persist);

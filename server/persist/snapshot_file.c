@@ -9,6 +9,7 @@
 
 #include "server/persist/crc32c.h"
 #include "server/persist/disk.h"
+#include "server/persist/file_kind.h"
 #include "server/persist/little_endian.h"
 #include "store/mem.h"
 
@@ -43,7 +44,9 @@ int snapshot_create(const char *path, const struct snapshot_options *options,
 {
     char temporary[DISK_PATH_MAX];
     int fd;
-    int error = snapshot_temporary(path, temporary);
+    int error = file_check(path, FILE_SET(FILE_SNAPSHOT));
+    if (error == 0) error = snapshot_temporary(path, temporary);
+    if (error == 0) error = file_check(temporary, FILE_SET_OURS);
     if (error == 0) error = disk_create(temporary, &fd);
     if (error != 0) return error;
     struct snapshot_writer *made = mem_alloc(sizeof(*made));
@@ -147,6 +150,8 @@ int snapshot_finish(struct snapshot_writer *writer, const struct snapshot_counts
     writer->info.units = counts->units;
     int error = write_rest(writer);
     if (error == 0) error = disk_sync(writer->fd);
+    /* Another program may have made one of that name meanwhile. */
+    if (error == 0) error = file_check(writer->path, FILE_SET(FILE_SNAPSHOT));
     if (error == 0) error = disk_rename(writer->temporary, writer->path);
     if (error != 0) {
         snapshot_abort(writer);

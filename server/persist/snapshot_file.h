@@ -64,7 +64,8 @@ struct snapshot_counts {
 
 /* Where the writer works: "temp-NAME" beside the path. 0, or ENAMETOOLONG. */
 int snapshot_temporary(const char *path, char temporary[DISK_PATH_MAX]);
-/* The temporary is emptied if a crash left it there. */
+/* Replaces a temporary that a crash left there. EEXIST: the path, or its temporary, is a file that
+ * is not ours. */
 int snapshot_create(const char *path, const struct snapshot_options *options,
                     struct snapshot_writer **writer);
 int snapshot_append(struct snapshot_writer *writer, const void *data, size_t len);

@@ -427,9 +427,11 @@ def add_log(preamble):
             equal(len(files), 1, os.listdir(source.dir + "/appendonlydir"))
             with Folder() as directory:
                 shutil.copytree(source.dir + "/appendonlydir", directory + "/appendonlydir")
-                with ours("--dir", directory) as daemon:
+                before = sorted(os.listdir(directory + "/appendonlydir"))
+                with ours("--dir", directory, "--import", "appendonly.aof.manifest") as daemon:
                     same(contents(daemon), wanted)
-                    names = os.listdir(directory + "/appendonlydir")
+                    equal(sorted(os.listdir(directory + "/appendonlydir")), before)
+                    names = os.listdir(directory + "/appendonlydir.exp")
                     equal(len(names), 3, names)
                     assert any(name.endswith(".base.exp") for name in names), names
                     with daemon.redis() as server:
@@ -459,7 +461,7 @@ def add_log(preamble):
             source.stop()
             with Folder() as directory:
                 shutil.copytree(source.dir + "/appendonlydir", directory + "/appendonlydir")
-                with ours("--dir", directory) as daemon:
+                with ours("--dir", directory, "--import", directory) as daemon:
                     same(contents(daemon), {})
                     with daemon.redis() as server:
                         server.set("k", "v")
@@ -512,7 +514,7 @@ def a_torn_end_of_a_log_is_left_out_or_refused():
                   encoding="ascii") as file:
             for number in (1, 2):
                 file.write(f"file appendonly.aof.{number}.incr.aof seq {number} type i\n")
-        assert "goes on in another file" in refused(directory)
+        assert "goes on in another file" in refused(directory, "--import", "appendonlydir")
 
 
 @own

@@ -3,15 +3,12 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
+#include "server/persist/file_kind.h"
 #include "server/persist/manifest.h"
-#include "server/persist/snapshot_file.h"
-#include "server/persist/unit.h"
 #include "store/mem.h"
 
 #define MANIFEST_SUFFIX ".manifest"
@@ -43,38 +40,19 @@ void data_files_drop(struct data_files *all)
 
 /* ---- one file -------------------------------------------------------------------------------- */
 
-static bool begins(const char *head, size_t len, const char *text)
-{
-    size_t size = strlen(text);
-    return len >= size && memcmp(head, text, size) == 0;
-}
-
-/* Also one whose first line is cut short. */
-static bool begins_journal(const char *head, size_t len)
-{
-    size_t size = strlen(UNIT_FIRST_LINE);
-    return memcmp(head, UNIT_FIRST_LINE, len < size ? len : size) == 0;
-}
-
 /* Sets errno where it answers DATA_UNREADABLE. */
 static enum data_kind kind_of(const char *path)
 {
-    char head[64];
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) return DATA_UNREADABLE;
-    struct stat status;
-    bool is_file = fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
-    ssize_t got = is_file ? read(fd, head, sizeof(head)) : 0;
-    int error = errno;
-    close(fd);
-    errno = error;
-    if (!is_file) return DATA_UNKNOWN;
-    if (got < 0) return DATA_UNREADABLE;
-    size_t len = (size_t)got;
-    if (begins(head, len, SNAPSHOT_MAGIC)) return DATA_SNAPSHOT;
-    if (begins(head, len, "REDIS") || begins(head, len, "VALKEY")) return DATA_RDB;
-    if (begins_journal(head, len)) return DATA_JOURNAL;
-    return begins(head, len, "*") ? DATA_AOF : DATA_UNKNOWN;
+    switch (file_kind(path)) {
+    case FILE_SNAPSHOT: return DATA_SNAPSHOT;
+    case FILE_EMPTY:
+    case FILE_JOURNAL: return DATA_JOURNAL;
+    case FILE_REDIS_RDB: return DATA_RDB;
+    case FILE_REDIS_AOF: return DATA_AOF;
+    case FILE_MISSING: errno = ENOENT; return DATA_UNREADABLE;
+    case FILE_UNREADABLE: return DATA_UNREADABLE;
+    default: return DATA_UNKNOWN;
+    }
 }
 
 static struct data_file *add_file(struct data_files *all, const char *path)
@@ -120,6 +98,7 @@ static void add_manifest(struct data_files *all, const char *path)
     all->sets++;
     struct data_file *file = add(all, path, DATA_MANIFEST);
     switch (manifest_load(&manifest, why)) {
+    case MANIFEST_FOREIGN: file->kind = DATA_AOF; break;
     case MANIFEST_LOADED: add_parts(all, &manifest); break;
     case MANIFEST_BAD: file->why = copy(why); break;
     case MANIFEST_NONE: file->why = copy("No such file"); break;

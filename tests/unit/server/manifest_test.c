@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "server/persist/journal.h"
+#include "server/persist/snapshot_file.h"
 #include "tests/support/disk_world.h"
 #include "tests/support/suite.h"
 
@@ -78,7 +79,7 @@ static void put_base(uint64_t expected, uint64_t tail)
     uint64_t seq;
     ck_assert_int_eq(manifest_base_path(&manifest, path, &seq), 0);
     ck_assert_uint_eq(seq, expected);
-    ck_assert_int_eq(disk_write_file(path, "base", 4), 0);
+    ck_assert_int_eq(disk_write_file(path, SNAPSHOT_MAGIC, strlen(SNAPSHOT_MAGIC)), 0);
     ck_assert_int_eq(manifest_put_base(&manifest, seq, tail), 0);
 }
 
@@ -170,7 +171,7 @@ START_TEST(what_redis_writes_is_read)
                           "file appendonly.aof.1.base.rdb seq 1 type h\n"
                           "file appendonly.aof.2.incr.aof seq 2 type i\n"
                           "file \"my \\\"fi le.3.incr.aof\" seq 7 type i\n"),
-                     MANIFEST_LOADED);
+                     MANIFEST_FOREIGN);
     ck_assert_str_eq(manifest_base(&manifest)->name, "appendonly.aof.2.base.rdb");
     ck_assert_uint_eq(manifest_last_tail(&manifest), 7);
     ck_assert_str_eq(manifest.files[3].name, "my \"fi le.3.incr.aof");
@@ -185,7 +186,7 @@ START_TEST(comments_other_pairs_and_any_order_of_words_are_read)
     ck_assert_int_eq(load("# a comment\n"
                           "TYPE i SEQ 3 colour red FILE x\r\n"
                           "file y type b seq 1"),
-                     MANIFEST_LOADED);
+                     MANIFEST_FOREIGN);
     ck_assert_uint_eq(manifest.count, 2);
     ck_assert_str_eq(manifest.files[0].name, "x");
     ck_assert_str_eq(manifest_base(&manifest)->name, "y");
@@ -355,10 +356,8 @@ END_TEST
 START_TEST(a_sweep_takes_leftovers_of_ours_and_nothing_else)
 {
     static const char *const ours[] = {
-        PREFIX ".9.base.exp",
-        PREFIX ".1.incr.aof",
-        "temp-" PREFIX ".3.base.exp",
-        "temp-" MANIFEST,
+        PREFIX ".9.base.exp", PREFIX ".1.incr.aof",         PREFIX ".3.incr.aof",
+        "temp-" MANIFEST,     "temp-" PREFIX ".3.base.exp",
     };
     static const char *const others[] = {
         PREFIX,
@@ -377,6 +376,9 @@ START_TEST(a_sweep_takes_leftovers_of_ours_and_nothing_else)
         "appendonly.aof2.1.incr.aof",
         ".hidden",
     };
+    static const char *const contents[] = { SNAPSHOT_MAGIC, JOURNAL_HEADER, "", MANIFEST_FIRST_LINE,
+                                            "EXPIR" };
+    enum { CONTENTS = sizeof(contents) / sizeof(*contents) };
     enum { OURS = sizeof(ours) / sizeof(*ours), OTHERS = sizeof(others) / sizeof(*others) };
     begin(PREFIX);
     add_tail(1);
@@ -384,7 +386,7 @@ START_TEST(a_sweep_takes_leftovers_of_ours_and_nothing_else)
     put_base(1, 2);
     ck_assert_int_eq(manifest_sweep(&manifest), 0);
     for (int i = 0; i < OURS; i++)
-        disk_world_write(ours[i], "x", 1);
+        disk_world_write(ours[i], contents[i % CONTENTS], strlen(contents[i % CONTENTS]));
     for (int i = 0; i < OTHERS; i++)
         disk_world_write(others[i], "x", 1);
     ck_assert_int_eq(manifest_sweep(&manifest), 0);
@@ -399,6 +401,101 @@ START_TEST(a_sweep_takes_leftovers_of_ours_and_nothing_else)
 }
 END_TEST
 
+static const char redis_list[] = "file " PREFIX ".1.base.rdb seq 1 type b\n"
+                                 "file " PREFIX ".1.incr.aof seq 1 type i\n";
+static const char redis_aof[] = "*2\r\n$6\r\nSELECT\r\n$1\r\n0\r\n";
+
+START_TEST(sweep_leaves_files_of_others_under_our_names)
+{
+    static const char *const names[] = { PREFIX ".9.base.exp", PREFIX ".7.incr.aof",
+                                         "temp-" PREFIX ".3.base.exp", "temp-" PREFIX ".first",
+                                         "temp-" MANIFEST };
+    static const char *const contents[] = { "REDIS0010", redis_aof, redis_list, "text" };
+    enum {
+        NAMES = sizeof(names) / sizeof(*names),
+        CONTENTS = sizeof(contents) / sizeof(*contents)
+    };
+    for (int c = 0; c < CONTENTS; c++) {
+        begin(PREFIX);
+        put_base(1, 1);
+        for (int i = 0; i < NAMES; i++)
+            disk_world_write(names[i], contents[c], strlen(contents[c]));
+        ck_assert_int_eq(manifest_sweep(&manifest), 0);
+        for (int i = 0; i < NAMES; i++)
+            ck_assert_uint_eq(disk_world_size(names[i]), strlen(contents[c]));
+        end();
+    }
+}
+END_TEST
+
+START_TEST(history_of_another_program_is_forgotten_and_stays)
+{
+    begin(PREFIX);
+    disk_world_write("x.rdb", "REDIS0010", 9);
+    disk_world_write("x.exp", SNAPSHOT_MAGIC, strlen(SNAPSHOT_MAGIC));
+    ck_assert_int_eq(load("file x.exp seq 3 type b\nfile x.rdb seq 1 type h\n"), MANIFEST_LOADED);
+    ck_assert_int_eq(manifest_sweep(&manifest), 0);
+    ck_assert_str_eq(shown(), "b3");
+    ck_assert(disk_world_has("x.rdb"));
+    end();
+}
+END_TEST
+
+START_TEST(manifest_of_redis_is_never_replaced)
+{
+    static const char *const contents[] = { redis_list, "", "text" };
+    for (size_t i = 0; i < sizeof(contents) / sizeof(*contents); i++) {
+        begin(PREFIX);
+        add_tail(1); /* then Redis comes into the folder */
+        disk_world_write(MANIFEST, contents[i], strlen(contents[i]));
+        make_tail(2);
+        ck_assert_int_eq(manifest_add_tail(&manifest, 2), EEXIST);
+        ck_assert_uint_eq(disk_world_size(MANIFEST), strlen(contents[i]));
+        disk_world_write("temp-" MANIFEST, redis_list, strlen(redis_list));
+        ck_assert_int_eq(unlink(disk_world_path(MANIFEST)), 0);
+        ck_assert_int_eq(manifest_add_tail(&manifest, 2), EEXIST);
+        ck_assert_uint_eq(disk_world_size("temp-" MANIFEST), strlen(redis_list));
+        end();
+    }
+}
+END_TEST
+
+START_TEST(new_files_get_numbers_that_nobody_uses)
+{
+    char path[DISK_PATH_MAX];
+    uint64_t seq;
+    begin(PREFIX);
+    disk_world_write(PREFIX ".1.incr.aof", redis_aof, strlen(redis_aof));
+    disk_world_write(PREFIX ".2.incr.aof", "text", 4);
+    disk_world_write(PREFIX ".1.base.exp", "text", 4);
+    disk_world_write("temp-" PREFIX ".2.base.exp", redis_aof, strlen(redis_aof));
+    make_tail(3);
+    ck_assert_int_eq(manifest_base_path(&manifest, path, &seq), 0);
+    ck_assert_uint_eq(seq, 3);
+    ck_assert_uint_eq(disk_world_size(PREFIX ".1.incr.aof"), strlen(redis_aof));
+    ck_assert_uint_eq(disk_world_size(PREFIX ".2.incr.aof"), 4);
+    end();
+}
+END_TEST
+
+START_TEST(manifest_is_ours_by_its_first_line_its_sum_or_its_files)
+{
+    static const char list[] = "file a seq 1 type b\nfile b seq 1 type i\n";
+    static const char tails[] = "file b seq 1 type i\n";
+    begin(PREFIX);
+    ck_assert_int_eq(load(list), MANIFEST_FOREIGN);
+    ck_assert_int_eq(load("# expired manifest 1\nfile a seq 1 type b\n"), MANIFEST_LOADED);
+    disk_world_write("b", redis_aof, strlen(redis_aof));
+    ck_assert_int_eq(load(tails), MANIFEST_FOREIGN);
+    disk_world_write("b", JOURNAL_HEADER, strlen(JOURNAL_HEADER));
+    ck_assert_int_eq(load(tails), MANIFEST_LOADED);
+    ck_assert_int_eq(load(list), MANIFEST_FOREIGN);
+    disk_world_write("a", SNAPSHOT_MAGIC, strlen(SNAPSHOT_MAGIC));
+    ck_assert_int_eq(load(list), MANIFEST_LOADED);
+    end();
+}
+END_TEST
+
 START_TEST(a_sweep_that_fails_is_made_good_by_the_next)
 {
     for (unsigned nth = 1; nth < 9; nth++) {
@@ -406,7 +503,7 @@ START_TEST(a_sweep_that_fails_is_made_good_by_the_next)
         add_tail(1);
         add_tail(2);
         put_base(1, 2);
-        disk_world_write(PREFIX ".5.base.exp", "x", 1);
+        disk_world_write(PREFIX ".5.base.exp", SNAPSHOT_MAGIC, strlen(SNAPSHOT_MAGIC));
         disk_world_fail((struct disk_failure){ .nth = nth });
         int error = manifest_sweep(&manifest);
         ck_assert_int_eq(error != 0, disk_world_failed());
@@ -438,6 +535,11 @@ Suite *test_suite(void)
         nothing_is_deleted_before_the_folder_is_synced,
         a_sweep_takes_leftovers_of_ours_and_nothing_else,
         a_sweep_that_fails_is_made_good_by_the_next,
+        sweep_leaves_files_of_others_under_our_names,
+        history_of_another_program_is_forgotten_and_stays,
+        manifest_of_redis_is_never_replaced,
+        new_files_get_numbers_that_nobody_uses,
+        manifest_is_ours_by_its_first_line_its_sum_or_its_files,
         NULL,
     };
     return suite_of("manifest", tests);

@@ -402,6 +402,42 @@ START_TEST(after_an_error_nothing_more_is_written)
 }
 END_TEST
 
+START_TEST(snapshot_never_replaces_a_file_that_is_none)
+{
+    static const char *const contents[] = { "REDIS0010", "port 6379\n", "", "EXPIRED-SNAP",
+                                            "#EXPIRED-JOURNAL 1\r\n" };
+    for (size_t i = 0; i < sizeof(contents) / sizeof(*contents); i++) {
+        struct snapshot_writer *writer;
+        size_t len = strlen(contents[i]);
+        disk_world_begin();
+        disk_world_write("a", contents[i], len);
+        ck_assert_int_eq(snapshot_create(disk_world_path("a"), &usual, &writer), EEXIST);
+        ck_assert_uint_eq(disk_world_size("a"), len);
+        /* Also where it comes while the snapshot is being written. */
+        ck_assert_int_eq(snapshot_create(disk_world_path("b"), &usual, &writer), 0);
+        disk_world_write("b", contents[i], len);
+        ck_assert_int_eq(snapshot_finish(writer, &counts), EEXIST);
+        ck_assert_uint_eq(disk_world_size("b"), len);
+        ck_assert(!disk_world_has("temp-b"));
+        disk_world_end();
+    }
+}
+END_TEST
+
+START_TEST(snapshot_never_replaces_a_foreign_temporary)
+{
+    struct snapshot_writer *writer;
+    disk_world_begin();
+    disk_world_write("temp-a", "REDIS0010", 9);
+    ck_assert_int_eq(snapshot_create(disk_world_path("a"), &usual, &writer), EEXIST);
+    ck_assert_uint_eq(disk_world_size("temp-a"), 9);
+    disk_world_write("temp-a", "\0\0\0\0\0\0\0\0\0", 9); /* a crash's: its head comes last */
+    ck_assert_int_eq(snapshot_create(disk_world_path("a"), &usual, &writer), 0);
+    snapshot_abort(writer);
+    disk_world_end();
+}
+END_TEST
+
 START_TEST(an_aborted_snapshot_leaves_nothing)
 {
     struct snapshot_writer *writer;
@@ -434,6 +470,8 @@ Suite *test_suite(void)
         a_long_file_is_synced_as_it_grows,
         after_an_error_nothing_more_is_written,
         an_aborted_snapshot_leaves_nothing,
+        snapshot_never_replaces_a_file_that_is_none,
+        snapshot_never_replaces_a_foreign_temporary,
         NULL,
     };
     return suite_of("snapshot_file", tests);

@@ -1,0 +1,252 @@
+/* persist_find: where the journal is, and which files of Redis stand in `dir`.
+ *
+ * The journal is in the folder appenddirname. Where that holds a manifest of Redis, it is in the
+ * folder beside it whose name ends with BESIDE, and stays there whatever becomes of Redis' files.
+ * So nothing of Redis is ever in a folder that is swept. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "server/log.h"
+#include "server/persist/file_kind.h"
+#include "server/persist/persist_state.h"
+
+#define BESIDE       ".exp"
+#define MANIFEST_END ".manifest"
+#define TEMPORARY    "temp-"
+
+enum { NAMES_SHOWN = 4 };
+
+/* ---- a folder of Redis ----------------------------------------------------------------------- */
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t len = strlen(text), size = strlen(end);
+    return len > size && strcmp(text + len - size, end) == 0;
+}
+
+bool persist_load_list(struct manifest *manifest, const char *path, enum manifest_found *found,
+                       char why[MANIFEST_WHY_MAX])
+{
+    char dir[DISK_PATH_MAX], prefix[DISK_PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    size_t len = slash == NULL ? 0 : slash == path ? 1 : (size_t)(slash - path);
+    const char *name = slash == NULL ? path : slash + 1;
+    if (!ends_with(name, MANIFEST_END) || strlen(path) >= sizeof(dir)) return false;
+    snprintf(dir, sizeof(dir), "%.*s", (int)len, path);
+    snprintf(prefix, sizeof(prefix), "%.*s", (int)(strlen(name) - strlen(MANIFEST_END)), name);
+    manifest_init(manifest, slash == NULL ? "." : dir, prefix);
+    *found = manifest_load(manifest, why);
+    return true;
+}
+
+static bool is_redis_list(const char *path)
+{
+    struct manifest manifest;
+    enum manifest_found found;
+    char why[MANIFEST_WHY_MAX];
+    if (file_kind(path) != FILE_LIST || !persist_load_list(&manifest, path, &found, why))
+        return false;
+    manifest_drop(&manifest);
+    return found == MANIFEST_FOREIGN;
+}
+
+/* How many manifests there are in the folder of which `fits` says so; the path of one of them. */
+static unsigned find_lists(const char *folder, bool (*fits)(const char *path),
+                           char path[DISK_PATH_MAX])
+{
+    DIR *dir = opendir(folder);
+    char candidate[DISK_PATH_MAX];
+    unsigned count = 0;
+    if (dir == NULL) return 0;
+    for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
+        const char *name = entry->d_name;
+        if (!ends_with(name, MANIFEST_END) || strncmp(name, TEMPORARY, strlen(TEMPORARY)) == 0 ||
+            disk_path(candidate, folder, name) != 0 || !fits(candidate))
+            continue;
+        memcpy(path, candidate, sizeof(candidate));
+        count++;
+    }
+    closedir(dir);
+    return count;
+}
+
+/* ---- the journal's folder -------------------------------------------------------------------- */
+
+static void use_folder(struct persist *persist, const char *dir)
+{
+    manifest_drop(&persist->manifest);
+    manifest_init(&persist->manifest, dir, persist->w.conf->appendfilename);
+}
+
+static enum manifest_found load_folder(struct persist *persist, const char *dir,
+                                       char why[MANIFEST_WHY_MAX])
+{
+    char reason[MANIFEST_WHY_MAX] = "";
+    use_folder(persist, dir);
+    enum manifest_found found = manifest_load(&persist->manifest, reason);
+    if (found == MANIFEST_BAD)
+        snprintf(why, MANIFEST_WHY_MAX, "%s/%s/%s" MANIFEST_END ": %s", persist->w.conf->dir, dir,
+                 persist->w.conf->appendfilename, reason);
+    return found;
+}
+
+__attribute__((format(printf, 2, 3))) static enum manifest_found bad(char *why, const char *format,
+                                                                     ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(why, MANIFEST_WHY_MAX, format, args);
+    va_end(args);
+    return MANIFEST_BAD;
+}
+
+/* A damaged one, but ours by its first line. */
+static bool has_own_list(const struct persist *persist, const char *dir)
+{
+    char path[DISK_PATH_MAX];
+    int len =
+        snprintf(path, sizeof(path), "%s/%s" MANIFEST_END, dir, persist->w.conf->appendfilename);
+    return len < (int)sizeof(path) && file_kind(path) == FILE_MANIFEST;
+}
+
+enum manifest_found persist_find_journal(struct persist *persist, char why[MANIFEST_WHY_MAX])
+{
+    const char *plain = persist->w.conf->appenddirname, *dir = persist->w.conf->dir;
+    char beside[DISK_PATH_MAX], path[DISK_PATH_MAX], reason[MANIFEST_WHY_MAX];
+    if (snprintf(beside, sizeof(beside), "%s" BESIDE, plain) >= (int)sizeof(beside))
+        return bad(why, "appenddirname: %s", strerror(ENAMETOOLONG));
+    enum manifest_found there = load_folder(persist, plain, why);
+    bool is_redis = there == MANIFEST_FOREIGN ||
+                    (there == MANIFEST_NONE && find_lists(plain, is_redis_list, path) > 0);
+    enum manifest_found found = load_folder(persist, beside, reason);
+    if (there == MANIFEST_BAD && (found != MANIFEST_LOADED || has_own_list(persist, plain)))
+        return there;
+    if (found == MANIFEST_FOREIGN) {
+        if (is_redis) return bad(why, "%s/%s and %s/%s are both Redis'", dir, plain, dir, beside);
+        found = MANIFEST_NONE;
+    }
+    if (found == MANIFEST_BAD) return bad(why, "%s", reason);
+    if (found == MANIFEST_LOADED && there == MANIFEST_LOADED)
+        return bad(why,
+                   "%s/%s and %s/%s both hold a journal of this server. Move the one away that is "
+                   "out of date",
+                   dir, plain, dir, beside);
+    if (found == MANIFEST_LOADED || is_redis) return found;
+    return load_folder(persist, plain, why);
+}
+
+/* ---- what Redis left in dir ------------------------------------------------------------------ */
+
+/* An append-only file of Redis where it would look for one with these options. */
+static bool find_aof(const struct conf *conf, char path[DISK_PATH_MAX])
+{
+    if (find_lists(conf->appenddirname, is_redis_list, path) > 0) return true;
+    enum file_kind kind = file_kind(conf->appendfilename);
+    snprintf(path, DISK_PATH_MAX, "%s", conf->appendfilename);
+    return kind == FILE_REDIS_AOF || kind == FILE_REDIS_RDB;
+}
+
+static bool find_rdb(const struct conf *conf, char path[DISK_PATH_MAX])
+{
+    const char *const names[] = { conf->dbfilename, "dump.rdb" };
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        snprintf(path, DISK_PATH_MAX, "%s", names[i]);
+        if (file_kind(path) == FILE_REDIS_RDB) return true;
+    }
+    return false;
+}
+
+/* " (with a, b, c)": the files that it names. */
+static void name_parts(const char *path, char *text, size_t size)
+{
+    struct manifest manifest;
+    enum manifest_found found;
+    char why[MANIFEST_WHY_MAX];
+    text[0] = '\0';
+    if (!persist_load_list(&manifest, path, &found, why)) return;
+    int len = 0;
+    for (size_t i = 0; i < manifest.count && i <= NAMES_SHOWN && len >= 0 && (size_t)len < size;
+         i++)
+        len += snprintf(text + len, size - (size_t)len, "%s%s", i == 0 ? " (with " : ", ",
+                        i < NAMES_SHOWN ? manifest.files[i].name : "...");
+    if (manifest.count > 0 && (size_t)len < size) snprintf(text + len, size - (size_t)len, ")");
+    manifest_drop(&manifest);
+}
+
+bool persist_refuse_redis(const struct persist *persist, char *why, size_t size)
+{
+    const struct conf *conf = persist->w.conf;
+    char path[DISK_PATH_MAX], parts[512];
+    if (!conf->appendonly || !find_aof(conf, path)) return false;
+    name_parts(path, parts, sizeof(parts));
+    snprintf(why, size,
+             "%s/%s%s is Redis' append-only file, which is neither loaded nor replaced. Start with "
+             "--import %s/%s to bring its data over: Redis' files stay as they are. Or use another "
+             "dir",
+             conf->dir, path, parts, conf->dir, path);
+    return true;
+}
+
+void persist_note_redis(const struct persist *persist)
+{
+    const struct conf *conf = persist->w.conf;
+    char path[DISK_PATH_MAX];
+    if (!find_aof(conf, path) && !find_rdb(conf, path)) return;
+    log_line(LOG_WARNING,
+             "There are no data of this server, but %s/%s is Redis'. It is not loaded. To bring "
+             "its data over, stop the server and start it with --import %s/%s",
+             conf->dir, path, conf->dir, path);
+}
+
+/* ---- what is to be imported ------------------------------------------------------------------ */
+
+static bool any_list(const char *path)
+{
+    enum file_kind kind = file_kind(path);
+    return kind == FILE_LIST || kind == FILE_MANIFEST;
+}
+
+static bool is_file_of_redis(const char *path)
+{
+    enum file_kind kind = file_kind(path);
+    return kind == FILE_REDIS_AOF || kind == FILE_REDIS_RDB;
+}
+
+/* In Redis' own order: an append-only file comes before a snapshot, which may be older. */
+static bool look_into(const struct conf *conf, const char *folder, char path[DISK_PATH_MAX],
+                      const char **why)
+{
+    const char *const folders[] = { ".", conf->appenddirname, "appendonlydir" };
+    const char *const files[] = { conf->appendfilename, "appendonly.aof", conf->dbfilename,
+                                  "dump.rdb" };
+    char inner[DISK_PATH_MAX];
+    for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
+        unsigned count =
+            disk_path(inner, folder, folders[i]) == 0 ? find_lists(inner, any_list, path) : 0;
+        *why = "there are several manifests in it: name one";
+        if (count > 0) return count == 1;
+    }
+    *why = "no RDB, no AOF and no manifest of Redis is in it";
+    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+        if (disk_path(path, folder, files[i]) == 0 && is_file_of_redis(path)) return true;
+    return false;
+}
+
+bool persist_find_import(const struct conf *conf, char path[DISK_PATH_MAX], const char **why)
+{
+    char folder[DISK_PATH_MAX];
+    *why = strerror(ENAMETOOLONG);
+    if (strlen(conf->import) >= sizeof(folder)) return false;
+    snprintf(path, DISK_PATH_MAX, "%s", conf->import);
+    /* A manifest may be called by its name alone. */
+    if (file_kind(path) == FILE_MISSING && conf->import[0] != '/' &&
+        (disk_path(path, conf->appenddirname, conf->import) != 0 ||
+         file_kind(path) == FILE_MISSING))
+        snprintf(path, DISK_PATH_MAX, "%s", conf->import);
+    if (file_kind(path) != FILE_FOLDER) return true;
+    snprintf(folder, sizeof(folder), "%s", path);
+    return look_into(conf, folder, path, why);
+}
