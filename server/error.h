@@ -156,6 +156,8 @@
                       "Unable to turn on AOF. Check server logs.")                                 \
     E(ERR_SAVE_RUNS, "ERR Background save already in progress")                                    \
     E(ERR_SAVE_FAILED, "ERR the snapshot could not be written: the log says why")                  \
+    E(ERR_SAVE_FOREIGN, "ERR dbfilename is a file that this server did not write, and is not "     \
+                        "replaced: set another dbfilename, or move that file away")                \
     E(ERR_REWRITE_RUNS, "ERR Background append only file rewriting already in progress")           \
     E(ERR_REWRITE_FAILED, "ERR the journal could not be rewritten: the log says why")              \
     E(ERR_REWRITE_RUNS_SAVE,                                                                       \

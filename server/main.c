@@ -98,7 +98,7 @@ static void on_term(void *ctx)
 {
     struct parts *parts = ctx;
     log_line(LOG_NOTICE, "Asked to stop");
-    if (parts->conf.save[0] != '\0' && persist_save_at_end(parts->persist) == PERSIST_FAILED)
+    if (parts->conf.save[0] != '\0' && persist_save_at_end(parts->persist) != PERSIST_DONE)
         log_line(LOG_WARNING,
                  "Not stopped: the snapshot could not be written, SHUTDOWN NOSAVE does without");
     else

@@ -8,6 +8,7 @@ static void cmd_save(struct call *call)
     switch (persist_save(call->context)) {
     case PERSIST_DONE: reply_ok(call); break;
     case PERSIST_SAVING: fail(call, ERR_SAVE_RUNS); break;
+    case PERSIST_FOREIGN: fail(call, ERR_SAVE_FOREIGN); break;
     default: fail(call, ERR_SAVE_FAILED); break;
     }
 }
@@ -24,6 +25,7 @@ static void cmd_bgsave(struct call *call)
     case PERSIST_SCHEDULED: resp_status(call->out, "Background saving scheduled"); break;
     case PERSIST_SAVING: fail(call, ERR_SAVE_RUNS); break;
     case PERSIST_REWRITING: fail(call, ERR_REWRITE_RUNS_SAVE); break;
+    case PERSIST_FOREIGN: fail(call, ERR_SAVE_FOREIGN); break;
     case PERSIST_FAILED: fail(call, ERR_SAVE_FAILED); break;
     }
 }

@@ -26,7 +26,7 @@ static bool must_save(const struct server_context *context, bool save, bool nosa
 
 static bool persist_snapshot(const struct server_context *context)
 {
-    return persist_save_at_end(context->persist) != PERSIST_FAILED;
+    return persist_save_at_end(context->persist) == PERSIST_DONE;
 }
 
 static void cmd_shutdown(struct call *call)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "server/log.h"
+#include "server/persist/file_kind.h"
 #include "store/mem.h"
 
 enum {
@@ -100,6 +101,7 @@ int persist_close_journal(struct persist *persist)
     persist->journal = NULL;
     persist->synced = NULL;
     persist->listens = persist->opened = false;
+    persist->base_error = 0;
     return error;
 }
 
@@ -144,19 +146,29 @@ const char *persist_refusal(const struct persist *persist)
 
 /* ---- turns ----------------------------------------------------------------------------------- */
 
+/* The errno for which changes are not kept; 0: they are, or the first base is still being written.
+ */
+static int health(const struct persist *persist)
+{
+    if (!persist->opened) return persist->base_error;
+    if (journal_state(persist->journal) == JOURNAL_WELL) return 0;
+    int error = journal_error(persist->journal);
+    return error != 0 ? error : EIO;
+}
+
 /* What is wrong, as clients are told; the log is told of beginning and end. */
 static void note_health(struct persist *persist)
 {
     static char text[160];
-    bool ill = persist->opened && journal_state(persist->journal) != JOURNAL_WELL;
+    int error = health(persist);
     bool was_ill = persist->report.write_error != NULL;
-    if (ill == was_ill) return;
-    persist->report.write_error = ill ? text : NULL;
-    if (!ill) {
+    if ((error != 0) == was_ill) return;
+    persist->report.write_error = error != 0 ? text : NULL;
+    if (error == 0) {
         log_line(LOG_NOTICE, "The journal is written again: data may be changed");
         return;
     }
-    const char *what = strerror(journal_error(persist->journal));
+    const char *what = file_error_text(error);
     snprintf(text, sizeof(text), "Errors writing to the AOF file: %s", what);
     log_line(LOG_WARNING, "The journal can't be written: %s. Until it can, nothing is changed",
              what);
@@ -179,11 +191,12 @@ void persist_turn(void *ctx)
     if (persist->listens) {
         int64_t again = journal_flush(persist->journal, clock_mono_usec());
         if (again >= 0) loop_timer_set(persist->again, again);
-        note_health(persist);
         if (journal_report(persist->journal).waiting > WAITING_MAX)
             journal_give_up_tail(persist->journal);
     }
+    if (persist->w.store->flushed_at != persist->flush_seen) persist_save_flushed(persist);
     persist_begin_tasks(persist);
+    if (persist->listens) note_health(persist); /* of what was just begun */
 }
 
 /* However fast it grows, a tenth of the time is enough for rewriting. */
@@ -232,8 +245,8 @@ static bool knows_files(struct persist *persist)
 {
     char why[MANIFEST_WHY_MAX];
     if (persist->manifest.count > 0) return true;
-    if (manifest_load(&persist->manifest, why) != MANIFEST_BAD) return true;
-    log_line(LOG_WARNING, "No journal is begun in %s: %s", persist->manifest.dir, why);
+    if (persist_find_journal(persist, why) != MANIFEST_BAD) return true;
+    log_line(LOG_WARNING, "No journal is begun: %s", why);
     return false;
 }
 
@@ -261,9 +274,12 @@ bool persist_configure(struct persist *persist)
         return false;
     }
     if (!knows_files(persist)) return false;
-    int error = persist_new_journal(persist);
+    int error = persist_try_folder(persist);
+    if (error == 0) error = persist_new_journal(persist);
     if (error != 0) {
-        log_line(LOG_WARNING, "No journal: %s", strerror(error));
+        log_line(LOG_WARNING, "No journal is begun in %s/%s: %s", conf->dir, persist->manifest.dir,
+                 file_error_text(error));
+        persist_drop_rewrite(persist);
         return false;
     }
     persist->listens = true;
@@ -289,9 +305,13 @@ struct persist_report persist_report(const struct persist *persist)
     report.journal = persist->listens;
     report.saving = persist->task == TASK_SAVE;
     report.rewriting = persist->task == TASK_REWRITE;
-    report.rewrite_scheduled = persist->rewrite_scheduled;
+    report.rewrite_scheduled = persist->rewrite_scheduled || persist_waits_for_base(persist);
     report.current_save_sec = report.saving ? task_sec : -1;
     report.current_rewrite_sec = report.rewriting ? task_sec : -1;
-    report.changes_since_save = persist->w.store->changes - persist->changes_saved;
+    const struct store *store = persist->w.store;
+    /* The snapshot that follows it is made at this turn's end. */
+    bool was_flushed = store->flushed_at != persist->flush_seen && persist->w.conf->save[0] != '\0';
+    uint64_t saved = was_flushed ? store->flushed_at : persist->changes_saved;
+    report.changes_since_save = store->changes - saved;
     return report;
 }

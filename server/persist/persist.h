@@ -67,6 +67,7 @@ enum persist_outcome {
     PERSIST_SAVING,    /* not begun: a snapshot is being written */
     PERSIST_REWRITING, /* not begun: the journal is being rewritten */
     PERSIST_FAILED,
+    PERSIST_FOREIGN, /* not begun: dbfilename is a file of another program */
 };
 enum persist_outcome persist_save(struct persist *persist); /* in this turn; O(n) */
 /* The same, in place of one that a child is still at. While data are being loaded there is nothing

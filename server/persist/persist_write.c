@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "server/log.h"
+#include "server/persist/file_kind.h"
 
 enum {
     RETRY_USEC = 100 * 1000, /* then twice as long each time */
@@ -44,8 +45,9 @@ enum persist_outcome persist_save(struct persist *persist)
         return PERSIST_DONE;
     }
     persist->report.save_failed = true;
-    log_line(LOG_WARNING, "Snapshot %s: %s", persist->w.conf->dbfilename, strerror(error));
-    return PERSIST_FAILED;
+    log_line(LOG_WARNING, "Snapshot %s/%s: %s", persist->w.conf->dir, persist->w.conf->dbfilename,
+             file_error_text(error));
+    return error == EEXIST ? PERSIST_FOREIGN : PERSIST_FAILED;
 }
 
 enum persist_outcome persist_save_at_end(struct persist *persist)
@@ -58,6 +60,12 @@ enum persist_outcome persist_save_at_end(struct persist *persist)
         persist_end_tasks(persist);
     }
     return persist_save(persist);
+}
+
+void persist_save_flushed(struct persist *persist)
+{
+    persist->flush_seen = persist->w.store->flushed_at;
+    if (persist->w.conf->save[0] != '\0') persist_save_at_end(persist);
 }
 
 /* ---- a child --------------------------------------------------------------------------------- */
@@ -88,7 +96,7 @@ static void note_failure(struct persist *persist, enum persist_task task, const 
     persist->retry_usec = clock_mono_usec() + persist->retry_delay;
     loop_timer_set(persist->again, persist->retry_delay);
     log_line(LOG_WARNING, "%s: %s: %s", task == TASK_SAVE ? "Snapshot" : "Rewriting the journal",
-             step, strerror(error));
+             step, file_error_text(error));
 }
 
 static void begin_save(struct persist *persist)
@@ -107,6 +115,8 @@ enum persist_outcome persist_begin_save(struct persist *persist, bool or_schedul
     bool rewrites = persist->task == TASK_REWRITE;
     if (persist->task == TASK_SAVE) return PERSIST_SAVING;
     if (rewrites && !or_schedule) return PERSIST_REWRITING;
+    if (file_check(persist->w.conf->dbfilename, FILE_SET(FILE_SNAPSHOT)) == EEXIST)
+        return PERSIST_FOREIGN;
     if (!rewrites && persist->save_scheduled) return PERSIST_SAVING;
     persist->save_scheduled = true;
     return rewrites ? PERSIST_SCHEDULED : PERSIST_DONE;
@@ -119,6 +129,12 @@ static int make_tail(struct persist *persist)
 {
     if (persist->pending_tail >= 0) return 0;
     return manifest_make_tail(&persist->manifest, &persist->tail_seq, &persist->pending_tail);
+}
+
+int persist_try_folder(struct persist *persist)
+{
+    int error = manifest_make_folder(&persist->manifest);
+    return error != 0 ? error : make_tail(persist);
 }
 
 static void drop_tail(struct persist *persist)
@@ -160,7 +176,10 @@ static int part_base_from_tail(struct persist *persist)
 
 static void fail_rewrite(struct persist *persist, const char *step, int error)
 {
-    if (persist->restarts && persist->listens) journal_restart_cancel(persist->journal);
+    if (persist->restarts && persist->listens) {
+        journal_restart_cancel(persist->journal);
+        persist->base_error = error;
+    }
     note_failure(persist, TASK_REWRITE, step, error);
 }
 
@@ -199,6 +218,7 @@ enum persist_outcome persist_begin_rewrite(struct persist *persist)
 static void note_rewritten(struct persist *persist, const struct base_size *size)
 {
     persist->opened = true;
+    persist->base_error = 0;
     persist->retry_delay = 0;
     persist->tails_bytes = 0;
     persist->report.base_bytes = size->bytes;
@@ -290,10 +310,15 @@ void persist_end_tasks(struct persist *persist)
     }
 }
 
-static bool needs_base(const struct persist *persist)
+bool persist_waits_for_base(const struct persist *persist)
 {
     return persist->listens && journal_state(persist->journal) == JOURNAL_NEEDS_BASE &&
-           clock_mono_usec() >= persist->retry_usec;
+           persist->task != TASK_REWRITE && !persist->base_named;
+}
+
+static bool needs_base(const struct persist *persist)
+{
+    return persist_waits_for_base(persist) && clock_mono_usec() >= persist->retry_usec;
 }
 
 void persist_begin_tasks(struct persist *persist)
@@ -309,15 +334,17 @@ void persist_begin_tasks(struct persist *persist)
 int persist_begin_journal(struct persist *persist)
 {
     char path[DISK_PATH_MAX];
-    struct base_size size;
+    struct base_size size = { 0 };
     struct snapshot_options options = persist_options(persist);
     int error = manifest_make_folder(&persist->manifest);
     if (error == 0) error = manifest_base_path(&persist->manifest, path, &persist->base_seq);
     if (error == 0) error = base_write(persist->w.store, path, &options, &size);
     int fd = -1;
     if (error == 0) error = manifest_make_tail(&persist->manifest, &persist->tail_seq, &fd);
+    bool blank = size.keys == 0 && persist->w.store->policies.count == 0;
     if (error == 0)
-        error = manifest_put_base(&persist->manifest, persist->base_seq, persist->tail_seq);
+        error = (blank ? manifest_begin : manifest_put_base)(&persist->manifest, persist->base_seq,
+                                                             persist->tail_seq);
     if (error == 0) error = journal_open(persist->journal, fd, NULL);
     if (error != 0) {
         if (fd >= 0) close(fd);

@@ -4,8 +4,8 @@ import os
 import signal
 import time
 
-from crash import (CHILDREN, COME_LATE, EIO, EVER, NOON, READ, WRITE, Daemon, Kept, calls, encode,
-                   equal, run, test, wait_for)
+from crash import (CHILDREN, COME_LATE, EIO, EVER, MAKE_DIR, NOON, OPEN, READ, RENAME, SYNC, WRITE,
+                   Daemon, Kept, calls, encode, equal, run, test, wait_for)
 
 OK = b"+OK\r\n"
 LOADING = b"-LOADING Redis is loading the dataset in memory\r\n"
@@ -179,10 +179,16 @@ def what_a_crash_left_behind_is_swept_at_the_start():
         left = ("appendonlydir/temp-appendonly.aof.manifest", "appendonlydir/appendonly.aof.7.incr.aof",
                 "appendonlydir/temp-appendonly.aof.9.base.exp", "temp-dump.exp",
                 "appendonlydir/appendonly.aof.9.base.exp", "appendonlydir/temp-appendonly.aof.first")
-        kept = ("appendonlydir/notes.txt", "temp-other", "appendonlydir/other.aof.1.base.exp")
+        kept = ("appendonlydir/notes.txt", "temp-other", "appendonlydir/other.aof.1.base.exp",
+                "appendonlydir/appendonly.aof.8.incr.aof", "appendonlydir/appendonly.aof.3.base.exp")
         for name in left + kept:
+            content = b"x" * 100
+            if name in left and "first" in name:
+                content = b""
+            elif name in left:
+                content = b"#EXPIRED-JOURNAL 1\r\n" if "incr" in name else bytes(100)
             with open(os.path.join(daemon.data, name), "wb") as file:
-                file.write(b"x" * 100)
+                file.write(content)
         daemon.start()
         equal(daemon.call("GET", "a"), b"$1\r\n1\r\n")
         names = daemon.files()
@@ -312,6 +318,117 @@ def expiry_does_not_fill_the_memory_while_the_disk_is_full():
         equal(daemon.digest(), live)
 
 
+@test
+def journal_is_not_turned_on_where_its_folder_can_not_be_written():
+    for which in (OPEN, MAKE_DIR, SYNC):
+        with Kept(appendonly="no", fault=True) as daemon, daemon.raw() as raw:
+            equal(raw.call("SET", "a", "1"), OK)
+            daemon.plan.set(1, EIO, calls(which), last=EVER)
+            reply = raw.call("CONFIG", "SET", "appendonly", "yes")
+            assert reply.startswith(b"-ERR CONFIG SET failed"), reply
+            assert "No journal is begun in " + daemon.journal_dir in daemon.log(), daemon.log()
+            equal(raw.call("CONFIG", "GET", "appendonly"), b"*2\r\n$10\r\nappendonly\r\n$2\r\nno\r\n")
+            equal(daemon.info()["aof_enabled"], "0")
+            equal(raw.call("SET", "b", "1"), OK)
+            daemon.plan.heal()
+            equal(raw.call("CONFIG", "SET", "appendonly", "yes"), OK)
+            await_rewritten(daemon)
+            daemon.appendonly = "yes"
+            daemon.again()
+            equal(daemon.call("DBSIZE"), b":2\r\n")
+
+
+@test
+def writes_are_refused_while_the_first_base_can_not_be_written():
+    for which in (OPEN, WRITE, SYNC, RENAME):
+        with Kept(appendonly="no", fault=True) as daemon, daemon.raw() as raw:
+            equal(raw.call("SET", "a", "1"), OK)
+            daemon.plan.set(1, EIO, calls(which), last=EVER, whose=CHILDREN)
+            equal(raw.call("CONFIG", "SET", "appendonly", "yes"), OK)
+            assert wait_for(lambda: daemon.info()["aof_last_write_status"] == "err"), daemon.info()
+            info = daemon.info()
+            equal(info["aof_enabled"], "1")
+            equal(info["aof_last_bgrewrite_status"], "err")
+            assert "1" in (info["aof_rewrite_scheduled"], info["aof_rewrite_in_progress"]), info
+            reply = raw.call("SET", "b", "1")
+            assert reply.startswith(b"-MISCONF Errors writing to the AOF file"), reply
+            equal(raw.call("GET", "a"), b"$1\r\n1\r\n")
+            daemon.plan.heal()
+            assert wait_for(lambda: raw.call("SET", "b", "1") == OK), daemon.log()
+            equal(daemon.info()["aof_last_write_status"], "ok")
+            daemon.appendonly = "yes"
+            daemon.again()
+            equal(daemon.call("DBSIZE"), b":2\r\n", "what was acknowledged after that is kept")
+
+
+@test
+def journal_whose_first_base_fails_may_be_turned_off():
+    with Kept(appendonly="no", fault=True) as daemon, daemon.raw() as raw:
+        daemon.plan.set(1, EIO, calls(WRITE), last=EVER, whose=CHILDREN)
+        equal(raw.call("CONFIG", "SET", "appendonly", "yes"), OK)
+        assert wait_for(lambda: daemon.info()["aof_last_write_status"] == "err")
+        equal(raw.call("CONFIG", "SET", "appendonly", "no"), OK)
+        equal(raw.call("SET", "a", "1"), OK)
+        equal(daemon.info()["aof_last_write_status"], "ok")
+
+
+@test
+def appendonly_can_not_be_changed_while_data_are_loading():
+    with Kept(fsync="no", fault=True) as daemon:
+        with daemon.raw() as raw:
+            for number in range(80):
+                raw.call("SET", f"k{number}", b"x" * 100_000)
+        daemon.kill()
+        start_slowly(daemon)
+        with daemon.raw() as raw:
+            raw.send(b"".join(encode("CONFIG", *words) for words in (
+                ("SET", "appendonly", "no"), ("SET", "appendonly", "yes"),
+                ("SET", "maxmemory", "0", "appendonly", "no"), ("SET", "maxmemory", "0"),
+                ("GET", "appendonly"))) + encode("PING"))
+            for wanted in (LOADING, LOADING, LOADING, OK,
+                           b"*2\r\n$10\r\nappendonly\r\n$3\r\nyes\r\n", LOADING):
+                equal(raw.reply(), wanted)
+        daemon.plan.heal()
+        daemon.await_loaded()
+        equal(daemon.info()["aof_enabled"], "1")
+
+
+# ---- reloading --------------------------------------------------------------------------------------
+
+
+@test
+def failed_reload_changes_nothing():
+    with Kept(fault=True) as daemon, daemon.raw() as raw:
+        for number in range(100):
+            raw.call("SADDEX", f"k{number}", "EX", 100000, "MEMBERS", 1, "m")
+        equal(raw.call("POLICY", "SET", "x*", "TTL", "100000"), OK)
+        equal(raw.call("SAVE"), OK)
+        live, info = daemon.digest(), daemon.info()
+        daemon.plan.set(1, EIO, calls(READ), last=EVER)
+        for how in ("LOADAOF", "RELOAD"):
+            reply = raw.call("DEBUG", how)
+            assert reply.startswith(b"-ERR"), reply
+            equal(daemon.digest(), live, how)
+        daemon.plan.heal()
+        with open(daemon.tail(), "r+b") as file:
+            whole = file.read()
+            file.seek(len(whole) // 2)
+            file.write(b"x")
+        reply = raw.call("DEBUG", "LOADAOF")
+        assert b"is damaged" in reply, reply
+        equal(daemon.digest(), live)
+        with open(daemon.tail(), "r+b") as file:
+            file.write(whole)
+        for name in ("aof_base_size", "loading", "rdb_changes_since_last_save"):
+            equal(daemon.info()[name], info[name], name)
+        equal(raw.call("DEBUG", "LOADAOF"), OK)
+        equal(daemon.digest(), live)
+        equal(raw.call("SET", "after", "1"), OK)
+        live = daemon.digest()
+        daemon.again()
+        equal(daemon.digest(), live)
+
+
 # ---- snapshots --------------------------------------------------------------------------------------
 
 
@@ -356,6 +473,48 @@ def save_points_make_snapshots():
         equal(daemon.info()["rdb_changes_since_last_save"], "0")
         daemon.again()
         equal(daemon.call("DBSIZE"), b":3\r\n")
+
+
+@test
+def flushall_writes_the_snapshot_anew_where_there_are_save_points():
+    for words in (("FLUSHALL",), ("FLUSHALL", "ASYNC")):
+        with Kept("--save", "3600 100", appendonly="no") as daemon, daemon.raw() as raw:
+            equal(raw.call("SET", "a", "1"), OK)
+            equal(raw.call("SAVE"), OK)
+            raw.call("SET", "b", "1")
+            raw.send(encode(*words) + encode("INFO", "persistence"))
+            equal(raw.reply(), OK)
+            assert b"rdb_changes_since_last_save:0\r\n" in raw.reply()
+            equal(daemon.info()["rdb_changes_since_last_save"], "0")
+            daemon.again()
+            equal(daemon.call("DBSIZE"), b":0\r\n", "nothing comes back")
+    with Kept("--save", "3600 100", appendonly="no") as daemon, daemon.raw() as raw:
+        equal(raw.call("SET", "a", "1"), OK)
+        equal(raw.call("SAVE"), OK)
+        for words in (("MULTI",), ("FLUSHALL",), ("SET", "b", "1"), ("EXEC",)):
+            raw.call(*words)
+        daemon.again()
+        equal(daemon.call("GET", "a"), b"$-1\r\n")
+        equal(daemon.call("SET", "c", "1"), OK)
+        equal(daemon.call("SAVE"), OK)
+        equal(daemon.call("CONFIG", "SET", "save", ""), OK)
+        equal(daemon.call("FLUSHALL"), OK)
+        daemon.again()
+        equal(daemon.call("GET", "c"), b"$1\r\n1\r\n", "as in Redis, without save points")
+
+
+@test
+def flushall_ends_a_snapshot_that_is_being_written():
+    with Kept("--save", "3600 100", appendonly="no", fault=True) as daemon, daemon.raw() as raw:
+        equal(raw.call("SET", "a", "1"), OK)
+        daemon.plan.set(1, COME_LATE, calls(WRITE), last=EVER, late=200_000, whose=CHILDREN)
+        equal(raw.call("BGSAVE")[:1], b"+")
+        equal(raw.call("FLUSHALL"), OK)
+        equal(daemon.info()["rdb_bgsave_in_progress"], "0")
+        equal(daemon.info()["rdb_last_bgsave_status"], "ok")
+        daemon.plan.heal()
+        daemon.again()
+        equal(daemon.call("DBSIZE"), b":0\r\n")
 
 
 @test
