@@ -250,6 +250,12 @@ static bool sync_due(struct journal *journal, int64_t now)
     return false;
 }
 
+void journal_sync_now(struct journal *journal, int64_t now)
+{
+    if (journal->state != JOURNAL_WELL || journal->policy == JOURNAL_SYNC_NEVER) return;
+    if (journal->written > journal->asked) order_sync(journal, now);
+}
+
 static int64_t wait_until(int64_t at, int64_t now)
 {
     return at > now ? at - now : 0;

@@ -77,6 +77,8 @@ void journal_end_unit(struct journal *journal);
  * is monotonic, in microseconds. In how many it wants to be called even without a turn; -1: it
  * doesn't. */
 int64_t journal_flush(struct journal *journal, int64_t now);
+/* Orders a sync of what is written, unless one was: the caller is going to be busy with others. */
+void journal_sync_now(struct journal *journal, int64_t now);
 
 /* To be watched; once it is readable, journal_sync_done. */
 int journal_sync_fd(const struct journal *journal);

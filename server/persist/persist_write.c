@@ -147,6 +147,8 @@ static void drop_tail(struct persist *persist)
  * that the manifest names already waits for its time: nothing is made anew. */
 static int change_tail(struct persist *persist)
 {
+    /* The syncs of the new files may take long: what is written does not wait for them. */
+    journal_sync_now(persist->journal, clock_mono_usec());
     int error = make_tail(persist);
     if (error == 0 && manifest_last_tail(&persist->manifest) < persist->tail_seq)
         error = manifest_add_tail(&persist->manifest, persist->tail_seq);

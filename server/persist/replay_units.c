@@ -90,15 +90,17 @@ static enum fill fill(struct reading *in, uint64_t wanted)
 
 /* ---- torn or damaged? ------------------------------------------------------------------------ */
 
-enum { CANDIDATES = 8 };
+enum { CANDIDATES = 8, PAGE = 4096 };
 
 /* A walk over what is behind the last good unit. Each sum line found is a candidate: if it was the
  * end of a unit, the sum of the next one follows from it. Lines that only look like one, inside a
  * value, are candidates in vain, so the last few are all kept. */
 struct search {
     uint32_t sums[CANDIDATES]; /* going on from each candidate's sum */
+    uint64_t ends[CANDIDATES]; /* the file's offset behind each candidate's line */
     unsigned count;            /* candidates ever */
     uint64_t summed;           /* the file's offset up to which they go */
+    uint64_t found;            /* where the good unit begins */
 };
 
 static void sum_up(struct search *search, const char *data, size_t len)
@@ -113,9 +115,14 @@ static void sum_up(struct search *search, const char *data, size_t len)
 static bool follows(struct search *search, uint32_t sum)
 {
     unsigned kept = search->count < CANDIDATES ? search->count : CANDIDATES;
-    for (unsigned i = 0; i < kept; i++)
-        if (search->sums[i] == sum) return true;
-    search->sums[search->count++ % CANDIDATES] = sum;
+    for (unsigned i = 0; i < kept; i++) {
+        if (search->sums[i] != sum) continue;
+        search->found = search->ends[i];
+        return true;
+    }
+    unsigned next = search->count++ % CANDIDATES;
+    search->sums[next] = sum;
+    search->ends[next] = search->summed + UNIT_SUM_LINE;
     return false;
 }
 
@@ -142,8 +149,26 @@ static bool search_in(struct search *search, const char *data, size_t len, size_
     return false;
 }
 
-/* What it means that the unit behind the last good one is bad: is there a good one anywhere behind?
- */
+static bool is_zero(const char *page)
+{
+    return page[0] == '\0' && memcmp(page, page + 1, PAGE - 1) == 0;
+}
+
+/* After a loss of power a file may be longer than what came to the medium, in any order of its
+ * pages: those that are missing read as zeros. So a page of zeros between the last good unit and
+ * the next one tells that nothing from there on was synced, and was promised to last. Damage that
+ * looks like this would have to be in a unit with such a page in a value. */
+static bool has_hole(const struct reading *in, uint64_t until)
+{
+    char page[PAGE];
+    uint64_t at = (in->file->good + PAGE - 1) / PAGE * PAGE;
+    for (; at + PAGE <= until; at += PAGE)
+        if (read_at(in, page, PAGE, at) == PAGE && is_zero(page)) return true;
+    return false;
+}
+
+/* What it means that the unit behind the last good one is bad: is there a good one anywhere behind,
+ * and no hole before it? */
 static enum replay_end judge(struct reading *in)
 {
     struct search search = { .summed = in->file->good };
@@ -156,7 +181,8 @@ static enum replay_end judge(struct reading *in)
         if (got == 0) return REPLAY_TORN;
         in->end += (size_t)got;
         size_t done;
-        if (search_in(&search, in->buffer, in->end, &done)) return REPLAY_DAMAGED;
+        if (search_in(&search, in->buffer, in->end, &done))
+            return has_hole(in, search.found) ? REPLAY_TORN : REPLAY_DAMAGED;
         in->start += done;
     }
 }

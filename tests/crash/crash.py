@@ -32,6 +32,7 @@ CALL_NAMES = ("write", "sync", "rename", "cut", "open", "remove", "mkdir", "read
 DIE_BEFORE, DIE_BEHIND, SHORT, COME_LATE = -1, -2, -3, -4
 EVER = 1 << 60
 FIRST_PROCESS, EVERYONE, CHILDREN = 0, 1, 2
+PAGE = 4096
 ENOSPC, EIO = errno.ENOSPC, errno.EIO
 
 
@@ -82,6 +83,36 @@ class Plan:
         return self.number(6)
 
 
+def inodes(folder):
+    return {entry.name: entry.inode() for entry in os.scandir(folder)}
+
+
+def some_names(synced, last, rng):
+    """Of what was done to a folder since its sync some lasts: each name is as it was, or as it
+    became."""
+    names = {}
+    for name in sorted(set(synced) | set(last)):
+        inode = rng.choice((synced, last)).get(name)
+        if inode is not None:
+            names[name] = inode
+    return names
+
+
+def some_of_it(synced, last, rng):
+    """What was written behind the synced bytes lasts up to anywhere; of that, pages of zeros are
+    what had been given room for and never came, and so may be the end."""
+    if not last.startswith(synced):
+        return rng.choice((synced, last))
+    data = bytearray(last[:rng.randrange(len(synced), len(last) + 1)])
+    first, end = -(-len(synced) // PAGE), len(data) // PAGE
+    for _ in range(rng.choice((0, 0, 1, 3))):
+        if first < end:
+            page = rng.randrange(first, end) * PAGE
+            data[page:page + PAGE] = bytes(PAGE)
+    rest = len(last) - len(data)
+    return bytes(data) + bytes(rng.choice((0, 0, rest, rng.randrange(rest + 1))))
+
+
 class Kept(Daemon):
     """Keeps a journal in `data`, beside its log; with `fault`, every call there can be made to
     fail. It may be killed, looked at, and started again in the same folder."""
@@ -124,11 +155,12 @@ class Kept(Daemon):
         process.kill()
         process.wait()
 
-    def lose_power(self):
-        """After its death: of its files no more lasts than was synced."""
+    def lose_power(self, rng=None):
+        """After its death: of its files no more lasts than was synced; with `rng`, of the rest any
+        part, as it is with a disk that was busy."""
         number = os.stat(self.data).st_ino
         os.rename(self.data, self.data + ".lost")
-        self.rebuild(number, self.data)
+        self.rebuild(number, self.data, rng)
         shutil.rmtree(self.data + ".lost")
         shutil.rmtree(self.shadow)
         os.mkdir(self.shadow)
@@ -136,25 +168,38 @@ class Kept(Daemon):
             self.note(folder)
 
     def names(self, number):
+        """Of a folder, as they were synced: its files by name."""
         try:
             with open(os.path.join(self.shadow, f"d{number}"), encoding="ascii") as file:
                 lines = [line.rstrip("\n").split(" ", 1) for line in file]
         except FileNotFoundError:
-            return None
-        return [(int(inode), name) for inode, name in lines if name not in (".", "..")]
+            return {}
+        return {name: int(inode) for inode, name in lines if name not in (".", "..")}
 
-    def rebuild(self, number, path):
+    def rebuild(self, number, path, rng):
+        lost = os.path.join(self.data + ".lost", os.path.relpath(path, self.data))
+        names = self.names(number)
+        if rng is not None:
+            names = some_names(names, inodes(lost), rng)
         os.mkdir(path)
-        for inode, name in self.names(number) or ():
+        for name, inode in names.items():
             to = os.path.join(path, name)
-            if os.path.isdir(os.path.join(self.data + ".lost", os.path.relpath(to, self.data))):
-                self.rebuild(inode, to)
+            if os.path.isdir(os.path.join(lost, name)):
+                self.rebuild(inode, to, rng)
                 continue
-            there = os.path.join(self.shadow, f"f{inode}")
-            if os.path.exists(there):
-                shutil.copyfile(there, to)
-            else:
-                open(to, "wb").close()  # its name lasted, and nothing else did
+            data = self.synced(f"f{inode}")
+            if rng is not None:
+                data = some_of_it(data, self.synced(f"h{inode}") or data, rng)
+            with open(to, "wb") as file:
+                file.write(data)
+
+    def synced(self, name):
+        """What lasts of a file; nothing, where its name lasted and nothing else did."""
+        try:
+            with open(os.path.join(self.shadow, name), "rb") as file:
+                return file.read()
+        except FileNotFoundError:
+            return b""
 
     def note(self, folder):
         entries = list(os.scandir(folder))

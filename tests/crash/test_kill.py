@@ -6,65 +6,16 @@ system has it, whatever becomes of the process. The two differ when the system i
 power: then everysec may lose a second, and always nothing. That is tried as well: what was not
 synced is taken away from the files before the next start (tests/crash/fault.c).
 
-Each connection runs a program of its own; each of its steps counts itself, in one transaction. So
-the count says how many steps there are, and a second server that keeps nothing says what the data
-are after so many.
+Each connection runs a program of its own (tests/crash/workers.py).
 """
 import select
 
-from crash import NOON, Budget, Daemon, Kept, encode, equal, read_reply, run, seeded, test
+from crash import NOON, Budget, Daemon, Kept, encode, equal, run, seeded, test
 from programs import DATABASES, Program
+from workers import Worker, digest, same, settle, take
 
 CONNECTIONS = 4
 STEPS = 60  # of each connection, sent at once
-
-
-class Worker:
-    """A connection's program, and how far it got for sure."""
-
-    def __init__(self, seed, number):
-        self.seed, self.number, self.prefix = seed, number, f"c{number}"
-        self.sent = self.acknowledged = 0
-        self.steps = []
-
-    def make(self, count, now):
-        """Further steps, as the bytes of each."""
-        rng = seeded(self.seed, self.number, self.sent)
-        program = Program(rng, self.prefix, now)
-        for _ in range(count):
-            parts = [encode("MULTI"), encode("SELECT", rng.randrange(DATABASES))]
-            parts += [encode(*program.command()) for _ in range(rng.choice((1, 1, 1, 2, 8)))]
-            parts += [encode("SELECT", 0), encode("INCR", self.prefix), encode("EXEC")]
-            self.steps.append((b"".join(parts), len(parts)))
-        self.sent += count
-
-    def send(self, raw, since):
-        raw.send(b"".join(step for step, _ in self.steps[since:]))
-
-    def hear(self, data, since):
-        """How many steps these replies acknowledge."""
-        at = 0
-        for index, (_, replies) in enumerate(self.steps[since:], since):
-            for _ in range(replies):
-                found = read_reply(data, at) if at < len(data) else None
-                if found is None:
-                    return index
-                at = found[1]
-        return len(self.steps)
-
-
-def take(raw):
-    """What is there by now."""
-    data = b""
-    while select.select([raw.socket], [], [], 0)[0]:
-        try:
-            more = raw.socket.recv(1 << 16)
-        except ConnectionResetError:
-            break
-        if not more:
-            break
-        data += more
-    return data
 
 
 def load_and_kill(daemon, workers, rng):
@@ -87,29 +38,6 @@ def load_and_kill(daemon, workers, rng):
         heard[index] += take(raw)
         raw.close()
         worker.acknowledged = worker.hear(heard[index], before[index])
-
-
-def count_of(raw, worker):
-    reply = raw.call("GET", worker.prefix)
-    return int(reply.split(b"\r\n")[1]) if reply != b"$-1\r\n" else 0
-
-
-def settle(daemon, model, workers):
-    """Each worker has gone as far as it must, and no further than it could: the model goes there
-    as well."""
-    with daemon.raw() as raw, model.raw() as copy:
-        for worker in workers:
-            since = count_of(copy, worker)
-            there = count_of(raw, worker)
-            assert worker.acknowledged <= there <= worker.sent, \
-                f"{worker.prefix}: {there} steps of {worker.sent}, " \
-                f"{worker.acknowledged} acknowledged\n{daemon.log()}"
-            for step, replies in worker.steps[since:there]:
-                copy.send(step)
-                for _ in range(replies):
-                    copy.reply()
-            del worker.steps[there:]
-            worker.sent = worker.acknowledged = there
 
 
 def interfere(daemon, rng):
@@ -143,17 +71,6 @@ def kill_again_and_again(fsync, least, power=False):
             step = rng.choice((0, 1, 10, 100, 1000))
             now += step
             model.step(step)
-
-
-def digest(daemon):
-    with daemon.raw() as raw:
-        equal(raw.call("DEBUG", "CHECK"), b"+OK\r\n")
-        return raw.call("DEBUG", "DIGEST")
-
-
-def same(daemon, model, number):
-    got, wanted = digest(daemon), digest(model)
-    equal(got, wanted, f"the data of round {number}")
 
 
 @test

@@ -86,6 +86,25 @@ START_TEST(units_are_written_with_the_running_sum_of_the_file)
 }
 END_TEST
 
+START_TEST(who_will_be_busy_has_it_synced_before_the_second_is_over)
+{
+    struct journal *journal = begin(JOURNAL_SYNC_EVERY_SECOND);
+    say(journal, "one\n");
+    journal_flush(journal, 0);
+    hear(journal);
+    say(journal, "two\n");
+    journal_flush(journal, 10);
+    ck_assert(silent(journal));
+    journal_sync_now(journal, 20);
+    hear(journal);
+    ck_assert_uint_eq(journal_synced(journal), journal_position(journal));
+    journal_sync_now(journal, 30);
+    ck_assert_uint_eq(journal_report(journal).syncs, 2);
+    ck_assert(!journal_report(journal).sync_running);
+    end(journal);
+}
+END_TEST
+
 START_TEST(a_unit_without_text_is_none)
 {
     struct journal *journal = begin(JOURNAL_SYNC_NEVER);
@@ -632,6 +651,7 @@ Suite *test_suite(void)
 {
     const TTest *const tests[] = {
         units_are_written_with_the_running_sum_of_the_file,
+        who_will_be_busy_has_it_synced_before_the_second_is_over,
         a_unit_without_text_is_none,
         a_turn_is_written_at_its_end_with_one_call,
         a_unit_larger_than_any_chunk_is_written_whole,

@@ -347,6 +347,58 @@ START_TEST(what_looks_like_sums_in_a_torn_unit_is_only_text)
 }
 END_TEST
 
+enum { PAGE = 4096, LONG_UNITS = 6 };
+
+/* Of a journal of long units, this much is zeros, or ones. */
+static void write_over(uint64_t from, uint64_t size, char with)
+{
+    char text[4 * PAGE];
+    ensure(size <= sizeof(text), "%zu bytes", (size_t)size);
+    memset(text, with, size);
+    ensure(pwrite(journal.fd, text, size, (off_t)from) == (ssize_t)size, "a write");
+}
+
+static void begin_long_units(void)
+{
+    char text[3 * PAGE];
+    memset(text, 'x', sizeof(text));
+    struct effect set = { EFFECT_SET, .key = LIT("k"), .a = bytes_of(text, sizeof(text)),
+                          .at = NEVER };
+    journal_begin();
+    for (int i = 0; i < LONG_UNITS; i++)
+        add_effect(&set);
+}
+
+static uint64_t page_in_unit(size_t unit)
+{
+    return (journal.ends[unit - 1] + PAGE - 1) / PAGE * PAGE;
+}
+
+START_TEST(a_page_of_zeros_tears_the_journal)
+{
+    for (size_t unit = 1; unit <= LONG_UNITS; unit++) {
+        begin_long_units();
+        write_over(page_in_unit(unit), PAGE, '\0');
+        assert_ends(REPLAY_TORN, unit - 1);
+        journal_end();
+    }
+}
+END_TEST
+
+START_TEST(less_than_a_page_of_zeros_is_damage)
+{
+    begin_long_units();
+    write_over(page_in_unit(2), PAGE - 1, '\0');
+    assert_ends(REPLAY_DAMAGED, 1);
+    write_over(page_in_unit(2), PAGE, 'y');
+    assert_ends(REPLAY_DAMAGED, 1);
+    /* A hole behind the next good unit says nothing of this one. */
+    write_over(page_in_unit(5), PAGE, '\0');
+    assert_ends(REPLAY_DAMAGED, 1);
+    journal_end();
+}
+END_TEST
+
 /* ---- damage ---------------------------------------------------------------------------------- */
 
 static size_t unit_at(uint64_t offset)
@@ -734,6 +786,8 @@ Suite *test_suite(void)
         cut_at_any_byte_of_its_last_units_a_journal_is_a_prefix_of_whole_units,
         a_torn_first_line_is_torn_and_another_one_is_damage,
         behind_its_cut_a_journal_goes_on,
+        a_page_of_zeros_tears_the_journal,
+        less_than_a_page_of_zeros_is_damage,
         a_last_unit_with_a_wrong_sum_or_without_sense_is_torn,
         what_looks_like_sums_in_a_torn_unit_is_only_text,
         a_flipped_bit_is_damage_and_never_half_a_unit,

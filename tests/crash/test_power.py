@@ -1,0 +1,104 @@
+#!/usr/bin/python3 -B
+"""Loss of power with a sync a second: what was acknowledged more than a second and two syncs before
+is there, and of the rest whole transactions in order, whichever bytes behind the last sync came to
+the medium.
+
+fault.c keeps what each sync brought there; crash.py makes up what else may be left of the files. The
+promise is doc/durability.md's: a sync begins a second after the one before began, or when that one
+ends; so what was written just after one began waits for its end, or a second, and for the next one.
+"""
+import select
+import time
+
+from crash import (CHANGING, COME_LATE, EVER, NOON, SYNC, Budget, Daemon, Kept, calls, encode, run,
+                   seeded, test)
+from workers import Worker, same, settle, take
+
+CONNECTIONS = 3
+STEPS = 4  # of each connection, sent at once
+PACE = 0.02  # seconds from one such load to the next
+SLACK = 0.8  # seconds: this machine has other things to do
+
+
+class Teller:
+    """A worker's connection, and when it heard of each step."""
+
+    def __init__(self, daemon, worker):
+        self.raw, self.worker = daemon.raw(), worker
+        self.since, self.data, self.heard = worker.acknowledged, b"", []
+        self.began = worker.sent
+
+    def send(self, now):
+        sent = self.worker.sent
+        self.worker.make(STEPS, now)
+        self.worker.send(self.raw, sent)
+
+    def hear(self):
+        self.data += take(self.raw)
+        count = self.worker.hear(self.data, self.since) - self.since
+        self.heard += [time.monotonic()] * (count - len(self.heard))
+
+    def done_by(self, instant):
+        return self.since + sum(heard <= instant for heard in self.heard)
+
+
+def load_for(daemon, workers, seconds, rng, now):
+    """Loads the daemon for a while and kills it: the tellers."""
+    tellers = [Teller(daemon, worker) for worker in workers]
+    end = time.monotonic() + seconds
+    rewrite = time.monotonic() + rng.uniform(0, 1.5 * seconds)
+    while time.monotonic() < end:
+        for teller in tellers:
+            teller.send(now)
+        if time.monotonic() > rewrite:
+            rewrite = end
+            with daemon.raw() as raw:
+                raw.call("BGREWRITEAOF")
+        select.select([], [], [], PACE)
+        for teller in tellers:
+            teller.hear()
+    daemon.kill()
+    return tellers
+
+
+def lose_power_again_and_again(least, late=0.0):
+    rng = seeded("power", late)
+    budget = Budget(0.4)
+    now = NOON
+    workers = [Worker(f"power{late}", number) for number in range(CONNECTIONS)]
+    with Daemon() as model, Kept(fsync="everysec", power=True) as daemon:
+        model.hold(now)
+        while budget.more(least):
+            daemon.hold(now)
+            if late:
+                daemon.plan.set(1, COME_LATE, calls(SYNC), last=EVER, late=int(late * 1e6))
+            tellers = load_for(daemon, workers, rng.uniform(2, 3.5) + 2 * late, rng, now)
+            lost = time.monotonic()
+            daemon.plan.heal()
+            for teller in tellers:
+                teller.hear()
+                teller.worker.acknowledged = teller.done_by(lost - max(1, late) - late - SLACK)
+                teller.raw.close()
+            kept_least = sum(worker.acknowledged for worker in workers)
+            daemon.lose_power(rng)
+            daemon.start()
+            daemon.hold(now)
+            settle(daemon, model, workers)
+            same(daemon, model, budget.done)
+            assert kept_least > 0, "no step was old enough to be kept for sure"
+            step = rng.choice((0, 1, 10, 1000))
+            now += step
+            model.step(step)
+
+
+@test
+def loss_of_power_loses_a_second_at_most():
+    lose_power_again_and_again(2)
+
+
+@test
+def loss_of_power_with_slow_syncs_loses_a_second_and_a_sync_at_most():
+    lose_power_again_and_again(1, late=0.4)
+
+
+run()

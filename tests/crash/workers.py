@@ -1,0 +1,102 @@
+"""workers: connections that each run a program of random transactions, and a model of what came of
+them.
+
+Each step of a worker is one transaction that counts itself, and all steps together. So the counts
+say how many steps there are, and a second server that keeps nothing says what the data are after so
+many. Knows programs and replies; refuses to know how the daemon ends.
+"""
+import select
+
+from crash import encode, equal, read_reply, seeded
+from programs import DATABASES, Program
+
+ALL = "all"  # counts the steps of all workers
+
+
+class Worker:
+    """A connection's program, and how far it got for sure."""
+
+    def __init__(self, seed, number):
+        self.seed, self.number, self.prefix = seed, number, f"c{number}"
+        self.sent = self.acknowledged = 0
+        self.steps, self.places = [], []
+
+    def make(self, count, now):
+        """Further steps, as the bytes of each."""
+        rng = seeded(self.seed, self.number, self.sent)
+        program = Program(rng, self.prefix, now)
+        for _ in range(count):
+            parts = [encode("MULTI"), encode("SELECT", rng.randrange(DATABASES))]
+            parts += [encode(*program.command()) for _ in range(rng.choice((1, 1, 1, 2, 8)))]
+            parts += [encode("SELECT", 0), encode("INCR", self.prefix), encode("INCR", ALL),
+                      encode("EXEC")]
+            self.steps.append((b"".join(parts), len(parts)))
+        self.sent += count
+
+    def send(self, raw, since):
+        raw.send(b"".join(step for step, _ in self.steps[since:]))
+
+    def hear(self, data, since):
+        """How many steps these replies acknowledge. Notes which of all steps each was."""
+        at = 0
+        del self.places[since:]
+        for index, (_, replies) in enumerate(self.steps[since:], since):
+            for _ in range(replies):
+                found = read_reply(data, at) if at < len(data) else None
+                if found is None:
+                    return index
+                at = found[1]
+            self.places.append(int(found[0][1][-1][1]))
+        return len(self.steps)
+
+
+def take(raw):
+    """What is there by now."""
+    data = b""
+    while select.select([raw.socket], [], [], 0)[0]:
+        try:
+            more = raw.socket.recv(1 << 16)
+        except ConnectionResetError:
+            break
+        if not more:
+            break
+        data += more
+    return data
+
+
+def count_of(raw, key):
+    reply = raw.call("GET", key)
+    return int(reply.split(b"\r\n")[1]) if reply != b"$-1\r\n" else 0
+
+
+def settle(daemon, model, workers):
+    """Each worker has gone as far as it must, and no further than it could, and of all steps the
+    first ones are there: the model goes there as well."""
+    with daemon.raw() as raw, model.raw() as copy:
+        everyone = count_of(raw, ALL)
+        for worker in workers:
+            since = count_of(copy, worker.prefix)
+            there = count_of(raw, worker.prefix)
+            assert worker.acknowledged <= there <= worker.sent, \
+                f"{worker.prefix}: {there} steps of {worker.sent}, " \
+                f"{worker.acknowledged} acknowledged\n{daemon.log()}"
+            for step, replies in worker.steps[since:there]:
+                copy.send(step)
+                for _ in range(replies):
+                    copy.reply()
+            first = [place <= everyone for place in worker.places]
+            equal(first, [index < there for index in range(len(first))], "whole steps in order")
+            del worker.steps[there:]
+            del worker.places[there:]
+            worker.sent = worker.acknowledged = there
+
+
+def digest(daemon):
+    with daemon.raw() as raw:
+        equal(raw.call("DEBUG", "CHECK"), b"+OK\r\n")
+        return raw.call("DEBUG", "DIGEST")
+
+
+def same(daemon, model, number):
+    got, wanted = digest(daemon), digest(model)
+    equal(got, wanted, f"the data of round {number}")
