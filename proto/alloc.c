@@ -10,7 +10,9 @@ static void *libc_resize(void *old, size_t size)
     return realloc(old, size);
 }
 
-static struct proto_allocator memory = { .resize = libc_resize, .release = free };
+static struct proto_allocator memory = { .resize = libc_resize,
+                                         .try_resize = libc_resize,
+                                         .release = free };
 
 void proto_use_allocator(const struct proto_allocator *allocator)
 {
@@ -25,6 +27,11 @@ void *proto_resize(void *old, size_t size)
         abort();
     }
     return p;
+}
+
+void *proto_try_resize(void *old, size_t size)
+{
+    return memory.try_resize(old, size);
 }
 
 void proto_release(void *p)

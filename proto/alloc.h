@@ -6,8 +6,9 @@
 #include <stddef.h>
 
 struct proto_allocator {
-    void *(*resize)(void *old, size_t size); /* as realloc; must not return NULL */
-    void (*release)(void *p);                /* as free */
+    void *(*resize)(void *old, size_t size);     /* as realloc; must not return NULL */
+    void *(*try_resize)(void *old, size_t size); /* as realloc */
+    void (*release)(void *p);                    /* as free */
 };
 
 /* Call once, before the first allocation. */
@@ -15,6 +16,8 @@ void proto_use_allocator(const struct proto_allocator *allocator);
 
 /* For the library's own files. Never NULL: without memory the process ends with a message. */
 void *proto_resize(void *old, size_t size);
+/* NULL where there is no such block. */
+void *proto_try_resize(void *old, size_t size);
 void proto_release(void *p);
 
 #endif

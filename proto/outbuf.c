@@ -51,13 +51,18 @@ void outbuf_init(struct outbuf *out)
     *out = (struct outbuf){ 0 };
 }
 
+static void empty(struct outbuf *out)
+{
+    *out = (struct outbuf){ .optional = out->optional };
+}
+
 void outbuf_drop(struct outbuf *out)
 {
     for (struct outbuf_chunk *chunk = out->first, *next; chunk != NULL; chunk = next) {
         next = chunk->next;
         proto_release(chunk);
     }
-    outbuf_init(out);
+    empty(out);
 }
 
 /* How big the next chunk is when nobody needs a certain size: twice the last one. */
@@ -68,9 +73,12 @@ static size_t next_size(const struct outbuf *out)
     return size > MAX_CHUNK ? MAX_CHUNK : size;
 }
 
-static void add_chunk(struct outbuf *out, size_t size)
+static bool add_chunk(struct outbuf *out, size_t size)
 {
-    struct outbuf_chunk *chunk = proto_resize(NULL, size);
+    struct outbuf_chunk *chunk =
+        out->optional ? proto_try_resize(NULL, size) : proto_resize(NULL, size);
+    out->lost = chunk == NULL;
+    if (out->lost) return false;
     chunk->next = NULL;
     chunk->start = chunk->end = 0;
     chunk->room = size - sizeof(*chunk);
@@ -80,10 +88,11 @@ static void add_chunk(struct outbuf *out, size_t size)
         out->last->next = chunk;
     out->last = chunk;
     out->bytes += size;
+    return true;
 }
 
-/* A chunk with room for at least `room` bytes, none of them moved from elsewhere. */
-static void grow(struct outbuf *out, size_t room)
+/* A chunk with room for at least `room` bytes, none of them moved from elsewhere. False: lost. */
+static bool grow(struct outbuf *out, size_t room)
 {
     size_t size = next_size(out);
     size_t needed = sizeof(struct outbuf_chunk) + room;
@@ -91,7 +100,7 @@ static void grow(struct outbuf *out, size_t room)
         size = needed + OWN_CHUNK_SLACK;
     else if (size < needed)
         size = needed;
-    add_chunk(out, size);
+    return add_chunk(out, size);
 }
 
 static void put(struct outbuf *out, const char *data, size_t len)
@@ -103,25 +112,27 @@ static void put(struct outbuf *out, const char *data, size_t len)
 
 void outbuf_append(struct outbuf *out, const void *data, size_t len)
 {
-    if (len == 0) return;
+    if (len == 0 || out->lost) return;
     const char *from = data;
     size_t head = tail_room(out);
     if (head > len) head = len;
     if (head > 0) put(out, from, head);
     if (head == len) return;
-    grow(out, len - head);
-    put(out, from + head, len - head);
+    if (grow(out, len - head)) put(out, from + head, len - head);
 }
 
 char *outbuf_reserve(struct outbuf *out, size_t size)
 {
+    static char nowhere[MAX_RESERVE];
     if (size > MAX_RESERVE) fail(out, "reserve", size, MAX_RESERVE);
-    if (tail_room(out) < size || out->last == NULL) grow(out, size);
+    if (out->lost) return nowhere;
+    if ((tail_room(out) < size || out->last == NULL) && !grow(out, size)) return nowhere;
     return out->last->data + out->last->end;
 }
 
 void outbuf_commit(struct outbuf *out, size_t used)
 {
+    if (out->lost) return;
     if (used > tail_room(out)) fail(out, "commit", used, tail_room(out));
     if (used > 0) {
         out->last->end += used;
@@ -139,7 +150,8 @@ static void copy_all(struct outbuf *out, const struct outbuf *from)
 
 void outbuf_splice(struct outbuf *out, struct outbuf *from)
 {
-    if (from->len == 0) {
+    out->lost = out->lost || from->lost;
+    if (from->len == 0 || out->lost) {
         outbuf_drop(from);
         return;
     }
@@ -156,7 +168,7 @@ void outbuf_splice(struct outbuf *out, struct outbuf *from)
     out->last = from->last;
     out->len += from->len;
     out->bytes += from->bytes;
-    outbuf_init(from);
+    empty(from);
 }
 
 int outbuf_peek(const struct outbuf *out, struct iovec *iov, int max)

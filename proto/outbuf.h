@@ -15,10 +15,14 @@ struct outbuf {
     struct outbuf_chunk *first, *last;
     size_t len;   /* bytes waiting */
     size_t bytes; /* memory owned */
+    /* Set by the owner: it can do without what there is no memory for. Then `lost` is set, and
+     * nothing is appended any more until it is dropped. */
+    bool optional;
+    bool lost;
 };
 
 void outbuf_init(struct outbuf *out);
-void outbuf_drop(struct outbuf *out);
+void outbuf_drop(struct outbuf *out); /* empty afterwards; still optional, if it was */
 
 /* Appends a copy. Amortised O(len). */
 void outbuf_append(struct outbuf *out, const void *data, size_t len);
@@ -28,7 +32,8 @@ void outbuf_append(struct outbuf *out, const void *data, size_t len);
 char *outbuf_reserve(struct outbuf *out, size_t size);
 void outbuf_commit(struct outbuf *out, size_t used);
 
-/* Moves everything of `from` behind what `out` holds; `from` is empty afterwards. O(1). */
+/* Moves everything of `from` behind what `out` holds; `from` is empty afterwards. O(1). Where a
+ * part of `from` was lost, so it is of `out`. */
 void outbuf_splice(struct outbuf *out, struct outbuf *from);
 
 /* Fills at most `max` iovecs with the bytes at the head; returns how many it filled. */

@@ -181,6 +181,7 @@ void clients_accept(struct clients *all, int fd, const char *peer, const char *l
     deadline_init(&client->soft_end);
     resp_reader_init(&client->reader);
     outbuf_init(&client->out);
+    client->out.optional = true;
     session_init(&client->session, &client->out);
     client->session.id = ++all->last_id;
     client->session.authenticated = all->w.conf->requirepass[0] == '\0';
@@ -376,6 +377,14 @@ void client_check_output(struct client *client)
 {
     if (client->doomed) {
         outbuf_drop(&client->out); /* what comes after its end */
+        return;
+    }
+    if (client->out.lost) {
+        log_line(LOG_WARNING, "Client %s closed: no memory for its replies, %zu bytes wait",
+                 client_label(client).text, client->out.len);
+        client->all->w.stats->closed_output_buffer++;
+        outbuf_drop(&client->out);
+        client_doom(client);
         return;
     }
     int64_t hard = output_limit(client)->hard;

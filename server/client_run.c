@@ -279,7 +279,7 @@ static void run(const struct window *window, const struct request *request)
         return;
     }
     arrival->used = request->end;
-    if (client->out.len > OUTPUT_LOOK) look_at_output(client);
+    if (client->out.len > OUTPUT_LOOK || client->out.lost) look_at_output(client);
 }
 
 static void run_window(struct clients *all)
@@ -337,7 +337,7 @@ static void finish(struct client *client)
 {
     struct arrival *arrival = &client->arrival;
     bool behind = arrival->used < arrival->parsed;
-    if (client->out.len > 0) look_at_output(client);
+    if (client->out.len > 0 || client->out.lost) look_at_output(client);
     if (arrival->malformed && !behind && may_run(client)) refuse(client);
     keep_rest(client);
     check_input(client);

@@ -41,6 +41,7 @@ enum {
     RUNS_QUEUE = 1 << 26,       /* EXEC: a refusal ends the MULTI */
     WHILE_PAUSED = 1 << 28,     /* no CLIENT PAUSE holds it up */
     TELLS_HEALTH = 1 << 29,     /* refused while writes are: PING */
+    COPIES = 1 << 30,           /* needs memory for as much as there is at its keys */
     KEEPS_CACHING = 1 << 27,    /* CLIENT CACHING is for what comes behind it */
 };
 

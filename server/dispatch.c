@@ -127,9 +127,10 @@ static bool make_room(struct dispatch *dispatch)
     return able;
 }
 
+/* The limit's, or the system's. */
 static bool out_of_memory(struct dispatch *dispatch)
 {
-    return is_over_limit(dispatch) && !make_room(dispatch);
+    return (is_over_limit(dispatch) && !make_room(dispatch)) || mem_is_short();
 }
 
 /* What could not be kept is not taken. PING tells those who only look, as in Redis. */
@@ -252,6 +253,34 @@ static void note_reads(struct dispatch *dispatch, const struct call *call)
     sinks_arm(dispatch->sinks); /* the first one: a transaction may go on to change it */
 }
 
+/* ---- room ----------------------------------------------------------------------------------- */
+
+enum { LARGE = 1 << 20 }; /* bytes; the reserve has room for less */
+
+/* A value of its own, and its record in the journal. */
+static bool has_room_twice(size_t bytes)
+{
+    return bytes < LARGE || mem_has_room(2 * bytes);
+}
+
+static bool key_has_no_room(struct dispatch *dispatch, const struct call *call, struct bytes key)
+{
+    (void)dispatch;
+    struct entry *entry = keyspace_find(call->txn->ks, key);
+    return entry != NULL && !has_room_twice(object_bytes(&entry->object));
+}
+
+/* Nothing gives way amid a command: one that needs much is not begun when there is not as much.
+ * What it needs beside that, the reserve has. */
+static bool lacks_room(struct dispatch *dispatch, const struct call *call)
+{
+    unsigned flags = call->command.row->flags;
+    size_t bytes = 0;
+    for (int i = 1; (flags & GROWS) && i < call->argc; i++)
+        bytes += call->argv[i].len;
+    return !has_room_twice(bytes) || ((flags & COPIES) && any_key(dispatch, call, key_has_no_room));
+}
+
 /* The sinks are armed. */
 static void run_call(struct dispatch *dispatch, struct call *call)
 {
@@ -263,7 +292,10 @@ static void run_call(struct dispatch *dispatch, struct call *call)
     dispatch->stats->commands++;
     struct observer *observer = dispatch->observer;
     int64_t began = observer != NULL ? observe_begin(observer) : 0;
-    call->command.row->run(call);
+    if (lacks_room(dispatch, call))
+        fail(call, ERR_OOM);
+    else
+        call->command.row->run(call);
     if ((call->command.row->flags & READONLY) && tracking_wants_reads(call->session))
         note_reads(dispatch, call);
     if (observer != NULL) observe_end(observer, call, began);

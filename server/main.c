@@ -69,6 +69,7 @@ struct parts {
     struct admin admin;
     char run_id[RUN_ID_LEN + 1];
     bool wrote_pid;
+    bool memory_short;
 };
 
 /* --- failing to start --- */
@@ -87,9 +88,15 @@ __attribute__((format(printf, 2, 3))) static bool failed(const struct parts *par
     return false;
 }
 
-static void say_exhausted(size_t wanted)
+static void say_exhausted(size_t wanted, bool ends)
 {
-    log_line(LOG_WARNING, "Out of memory: %zu bytes wanted, %zu in use", wanted, mem_used());
+    static int64_t said;
+    int64_t now = clock_mono_usec();
+    if (!ends && said != 0 && now - said < HOUSEKEEPING_USEC) return;
+    said = now;
+    log_line(LOG_WARNING, "Out of memory: %zu bytes wanted, %zu in use. %s", wanted, mem_used(),
+             ends ? "This is the end, the journal is whole"
+                  : "Commands that need more are refused until some is free");
 }
 
 /* --- while it runs --- */
@@ -120,9 +127,17 @@ static void on_hangup(void *ctx)
                  parts->conf.logfile, strerror(errno));
 }
 
+static void look_at_memory(struct parts *parts)
+{
+    bool is_short = mem_is_short();
+    if (parts->memory_short && !is_short) log_line(LOG_NOTICE, "There is memory again");
+    parts->memory_short = is_short;
+}
+
 static void on_second(void *ctx)
 {
     struct parts *parts = ctx;
+    look_at_memory(parts);
     clients_housekeeping(parts->clients);
     stats_sample(&parts->stats, clock_mono_usec());
     persist_second(parts->persist);
@@ -387,6 +402,7 @@ static bool enter_process(struct parts *parts)
     signal(SIGHUP, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit fails, as on a full disk */
     mem_on_exhausted(say_exhausted);
+    mem_keep_reserve(true);
     mem_purge_aside();
     log_line(LOG_NOTICE, "expired %s starting, pid %d, %s%s", EXPIRED_VERSION, (int)getpid(),
              conf->file[0] == '\0' ? "no configuration file" : "configured by ", conf->file);
@@ -462,7 +478,7 @@ static bool is_word(const char *arg, const char *brief, const char *full)
 
 int main(int argc, char **argv)
 {
-    static const struct proto_allocator allocator = { mem_realloc, mem_free };
+    static const struct proto_allocator allocator = { mem_realloc, mem_try_realloc, mem_free };
     proto_use_allocator(&allocator);
     setlocale(LC_COLLATE, ""); /* for SORT ALPHA; numbers stay as in C */
     if (argc >= 2 && is_word(argv[1], "-h", "--help")) return fputs(USAGE, stdout) < 0;

@@ -1,6 +1,8 @@
 /* apply: one function per kind of effect, in a table. */
 #include "store/apply.h"
 
+#include "store/mem.h"
+
 /* The entry of this type; made where it is missing and `make` says so. NULL: the record is
  * damaged. */
 static struct entry *typed(struct txn *txn, const struct effect *effect, enum type type, bool make)
@@ -24,18 +26,30 @@ static bool apply_set(struct txn *txn, const struct effect *effect)
     return true;
 }
 
+#define POSSIBLE_TEXT ((size_t)1 << 30)
+
+/* That there is no memory is not the record's fault; that no text can be so long is. */
+static bool grew(int64_t len, size_t wanted)
+{
+    if (len < 0 && wanted <= POSSIBLE_TEXT) mem_exhausted(wanted);
+    return len >= 0;
+}
+
 static bool apply_append(struct txn *txn, const struct effect *effect)
 {
     struct entry *entry = typed(txn, effect, TYPE_STRING, false);
-    return entry != NULL && txn_string_append(txn, entry, effect->a) >= 0;
+    if (entry == NULL) return false;
+    size_t wanted = object_text(&entry->object).len + effect->a.len;
+    return grew(txn_string_append(txn, entry, effect->a), wanted);
 }
 
 static bool apply_write(struct txn *txn, const struct effect *effect)
 {
     struct entry *entry = txn_find(txn, effect->key);
     if (effect->from < 0 || (entry != NULL && entry->object.type != TYPE_STRING)) return false;
-    return txn_string_write(txn, effect->key, entry, (size_t)effect->from, effect->a, EVENT_NONE) >=
-           0;
+    size_t from = (size_t)effect->from;
+    return grew(txn_string_write(txn, effect->key, entry, from, effect->a, EVENT_NONE),
+                from + effect->a.len);
 }
 
 static bool apply_drop(struct txn *txn, const struct effect *effect)

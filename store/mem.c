@@ -16,7 +16,13 @@
 #include "store/ensure.h"
 #include "store/pool.h"
 
-enum { LINE = 64 };
+enum {
+    LINE = 64,
+    /* In pieces, which fit between what is left after much was freed. */
+    RESERVE_PIECE = 16 * 1024,
+    RESERVE_PIECES = 512,
+    SHORT_TRY = 32 * 1024, /* the largest block that mem_try_* give while memory is short */
+};
 
 /* Up to which size all blocks are the pool's; 0: none, because each has to be malloc's, which is
  * watched. */
@@ -40,7 +46,10 @@ void malloc_stats_print(void (*write)(void *ctx, const char *text), void *ctx, c
 const char *malloc_conf = "oversize_threshold:0";
 
 static struct mem_hooks foreign; /* all NULL: our own allocator */
-static void (*on_exhausted)(size_t wanted);
+static void (*on_exhausted)(size_t wanted, bool ends);
+static void *reserve[RESERVE_PIECES];
+static unsigned reserved; /* pieces */
+static bool keeps_reserve;
 static size_t used, peak;
 static size_t small = SMALL; /* 0 with a foreign allocator */
 static bool all_sparse;
@@ -100,9 +109,9 @@ __attribute__((noinline)) static void large_free(void *p)
 
 /* --- blocks --- */
 
-__attribute__((noreturn, cold)) static void exhausted(size_t wanted)
+void mem_exhausted(size_t wanted)
 {
-    if (on_exhausted != NULL) on_exhausted(wanted);
+    if (on_exhausted != NULL) on_exhausted(wanted, true);
     fprintf(stderr, "out of memory: %zu bytes wanted, %zu in use\n", wanted, used);
     abort();
 }
@@ -140,11 +149,36 @@ static void *block_resize(void *old, size_t size)
     return class == pool_slab_of(old)->class ? old : block_move(old, size);
 }
 
+static void free_reserve(void)
+{
+    while (reserved > 0)
+        free(reserve[--reserved]);
+}
+
+/* False: there was none. What is free goes to the system: jemalloc does not give small blocks out
+ * of a large one that was freed just now. */
+static bool give_up_reserve(size_t wanted)
+{
+    if (reserved == 0) return false;
+    free_reserve();
+    mem_purge();
+    if (on_exhausted != NULL) on_exhausted(wanted, false);
+    return true;
+}
+
+/* As block_resize, with the reserve behind it. */
+static void *block_need(void *old, size_t size)
+{
+    void *p = block_resize(old, size);
+    if (p == NULL && give_up_reserve(size)) p = block_resize(old, size);
+    if (p == NULL) mem_exhausted(size);
+    return p;
+}
+
 __attribute__((noinline)) static void *alloc_new(size_t size)
 {
     void *p = block_new(size);
-    if (p == NULL) exhausted(size);
-    return p;
+    return p != NULL ? p : block_need(NULL, size);
 }
 
 /* What was freed just now is at hand; nothing else is done here, so that no register is saved. */
@@ -162,9 +196,7 @@ void *mem_zalloc(size_t size)
 
 void *mem_realloc(void *old, size_t size)
 {
-    void *p = block_resize(old, size);
-    if (p == NULL) exhausted(size);
-    return p;
+    return block_need(old, size);
 }
 
 void mem_free(void *p)
@@ -185,7 +217,8 @@ void *mem_alloc_lines(size_t size)
     void *p = pooled_new(whole);
     if (p != NULL) return p;
     p = aligned_alloc(LINE, whole);
-    if (p == NULL) exhausted(whole);
+    if (p == NULL && give_up_reserve(whole)) p = aligned_alloc(LINE, whole);
+    if (p == NULL) mem_exhausted(whole);
     return count_in(p, block_size(p));
 }
 
@@ -201,7 +234,39 @@ void *mem_try_alloc(size_t size)
 
 void *mem_try_realloc(void *old, size_t size)
 {
-    return fault_injected() ? NULL : block_resize(old, size);
+    if (fault_injected() || (size > SHORT_TRY && mem_is_short())) return NULL;
+    void *p = block_resize(old, size);
+    if (p == NULL && size <= SHORT_TRY && give_up_reserve(size)) p = block_resize(old, size);
+    return p;
+}
+
+bool mem_has_room(size_t size)
+{
+    if (fault_injected() || mem_is_short()) return false;
+    if (foreign.resize != NULL) return true;
+    void *volatile p = malloc(size); /* volatile: compilers know that nobody needs it */
+    bool has = p != NULL;
+    free(p);
+    return has;
+}
+
+void mem_keep_reserve(bool on)
+{
+    free_reserve();
+    keeps_reserve = on;
+    mem_is_short();
+}
+
+/* Half of it will do. */
+bool mem_is_short(void)
+{
+    if (!keeps_reserve) return false;
+    while (reserved < RESERVE_PIECES) {
+        void *piece = malloc(RESERVE_PIECE);
+        if (piece == NULL) break;
+        reserve[reserved++] = piece;
+    }
+    return reserved < RESERVE_PIECES / 2;
 }
 
 void mem_fail_try(uint64_t nth)
@@ -265,7 +330,7 @@ void mem_use(const struct mem_hooks *hooks)
     small = hooks != NULL ? 0 : SMALL;
 }
 
-void mem_on_exhausted(void (*handler)(size_t wanted))
+void mem_on_exhausted(void (*handler)(size_t wanted, bool ends))
 {
     on_exhausted = handler;
 }

@@ -11,7 +11,8 @@
 #include <stdint.h>
 
 /* Blocks are aligned to 8 bytes; one of 16, 32 or 64 lies in one cache line.
- * Never NULL: without memory the handler is called, and then the process ends. */
+ * Never NULL: without memory the reserve is given up; when that does not do either, the handler is
+ * called and the process ends. */
 void *mem_alloc(size_t size);
 void *mem_zalloc(size_t size);
 void *mem_realloc(void *old, size_t size);
@@ -19,9 +20,21 @@ void mem_free(void *p);
 /* As mem_alloc, beginning on a cache line; a foreign allocator may not honour that. */
 void *mem_alloc_lines(size_t size);
 
-/* NULL when the allocator has no such block: for sizes that a client chooses. */
+/* NULL when the allocator has no such block: for sizes that a client chooses. While memory is short
+ * only small blocks are given, so that what is left of the reserve is for mem_alloc. */
 void *mem_try_alloc(size_t size);
 void *mem_try_realloc(void *old, size_t size);
+/* Could so much be had at once, beside the reserve? It costs a large allocation. */
+bool mem_has_room(size_t size);
+
+/* From now on some MiB are kept aside, untouched; or no longer. A mem_alloc that finds no memory
+ * gives them up: then memory is short, and who asks refuses what needs more of it. */
+void mem_keep_reserve(bool on);
+/* Tries to have the reserve again. O(1), but for that. */
+bool mem_is_short(void);
+
+/* The end, as when mem_alloc finds nothing: for who cannot go on without what mem_try_* refused. */
+__attribute__((noreturn, cold)) void mem_exhausted(size_t wanted);
 
 size_t mem_size(const void *p); /* bytes that the block really holds; 0 for NULL */
 size_t mem_used(void);
@@ -60,7 +73,8 @@ struct mem_hooks {
     size_t (*size)(const void *p);
 };
 void mem_use(const struct mem_hooks *hooks);
-void mem_on_exhausted(void (*handler)(size_t wanted));
+/* Called as memory becomes short, and before the process ends for the lack of it. */
+void mem_on_exhausted(void (*handler)(size_t wanted, bool ends));
 
 /* Fault injection: the n-th mem_try_* call from now fails (1 = the next); 0 turns it off. */
 void mem_fail_try(uint64_t nth);

@@ -118,7 +118,7 @@ static const struct command rows[] = {
     { .name = "DUMP",
       .run = cmd_dump,
       .arity = 2,
-      .flags = READONLY,
+      .flags = READONLY | COPIES,
       .acl = ACL_KEYSPACE,
       .keys = { .first = 1, .last = 1, .step = 1 },
       .key_flags = KEY_RO | KEY_ACCESS,

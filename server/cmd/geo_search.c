@@ -351,7 +351,7 @@ static const struct command rows[] = {
     { .name = "GEOSEARCHSTORE",
       .run = cmd_geosearchstore,
       .arity = -8,
-      .flags = WRITE | GROWS,
+      .flags = WRITE | GROWS | COPIES,
       .keys = { .first = 1, .last = 2, .step = 1 },
       .specs = { KEY_AT(1, KEY_OW | KEY_UPDATE), KEY_AT(2, KEY_RO | KEY_ACCESS) },
       .group = "geo",

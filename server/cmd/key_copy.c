@@ -93,7 +93,7 @@ static const struct command rows[] = {
     { .name = "COPY",
       .run = cmd_copy,
       .arity = -3,
-      .flags = WRITE | GROWS,
+      .flags = WRITE | GROWS | COPIES,
       .acl = ACL_KEYSPACE,
       .keys = { .first = 1, .last = 2, .step = 1 },
       .specs = { KEY_AT(1, KEY_RO | KEY_ACCESS), KEY_AT(2, KEY_OW | KEY_UPDATE) },

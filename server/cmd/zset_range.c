@@ -248,7 +248,7 @@ static const struct command rows[] = {
     { .name = "ZRANGESTORE",
       .run = cmd_zrangestore,
       .arity = -5,
-      .flags = WRITE | GROWS,
+      .flags = WRITE | GROWS | COPIES,
       .keys = { .first = 1, .last = 2, .step = 1 },
       .specs = { KEY_AT(1, KEY_OW | KEY_UPDATE), KEY_AT(2, KEY_RO | KEY_ACCESS) },
       .group = "sorted-set",

@@ -82,11 +82,14 @@ class Daemon:
         finally:
             self.clean()
 
-    def clean(self):
+    def clean_process(self):
         if self.process is not None:
             self.process.kill()
             self.process.wait()
             self.process = None
+
+    def clean(self):
+        self.clean_process()
         shutil.rmtree(self.dir, ignore_errors=True)
 
     def arguments(self):

@@ -282,7 +282,8 @@ static void counted_release(void *p)
 
 START_TEST(all_memory_comes_from_the_allocator_and_goes_back)
 {
-    proto_use_allocator(&(struct proto_allocator){ counted_resize, counted_release });
+    proto_use_allocator(
+        &(struct proto_allocator){ counted_resize, counted_resize, counted_release });
     struct outbuf out;
     outbuf_init(&out);
     outbuf_append(&out, "x", 1);
@@ -398,6 +399,84 @@ START_TEST(random_steps_keep_the_bytes_and_the_counters)
 }
 END_TEST
 
+/* ---- without memory -------------------------------------------------------------------------- */
+
+static unsigned chunks_left;
+
+static void *try_few(void *old, size_t size)
+{
+    if (chunks_left == 0) return NULL;
+    chunks_left--;
+    return realloc(old, size);
+}
+
+static void release(void *p)
+{
+    free(p);
+}
+
+/* For whatever is optional there are so many chunks. */
+static void limit_chunks(unsigned count)
+{
+    static const struct proto_allocator few = { realloc, try_few, release };
+    proto_use_allocator(&few);
+    chunks_left = count;
+}
+
+static void write_some(struct outbuf *out)
+{
+    static const char text[100000];
+    outbuf_append(out, text, 100);
+    char *room = outbuf_reserve(out, 4096);
+    memset(room, 'r', 4096);
+    outbuf_commit(out, 4096);
+    outbuf_append(out, text, sizeof(text));
+    struct outbuf aside;
+    outbuf_init(&aside);
+    outbuf_append(&aside, text, 3000);
+    outbuf_splice(out, &aside);
+    outbuf_check(&aside);
+    ck_assert_uint_eq(aside.len, 0);
+}
+
+START_TEST(optional_output_is_lost_where_there_is_no_memory)
+{
+    for (unsigned chunks = 0; chunks < 4; chunks++) {
+        struct outbuf out;
+        outbuf_init(&out);
+        out.optional = true;
+        limit_chunks(chunks);
+        write_some(&out);
+        outbuf_check(&out);
+        ck_assert_int_eq(out.lost, chunks < 3);
+        limit_chunks(9);
+        write_some(&out);
+        ck_assert_int_eq(out.lost, chunks < 3);
+        outbuf_drop(&out);
+        ck_assert(out.optional && !out.lost);
+        write_some(&out);
+        ck_assert(!out.lost);
+        ck_assert_uint_eq(out.len, 100 + 4096 + 100000 + 3000);
+        outbuf_drop(&out);
+    }
+}
+END_TEST
+
+START_TEST(what_was_lost_aside_is_lost)
+{
+    struct outbuf out, aside;
+    outbuf_init(&out);
+    outbuf_init(&aside);
+    aside.optional = true;
+    limit_chunks(0);
+    outbuf_append(&out, "text", 4);
+    outbuf_append(&aside, "text", 4);
+    outbuf_splice(&out, &aside);
+    ck_assert(out.lost && !aside.lost);
+    outbuf_drop(&out);
+}
+END_TEST
+
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
@@ -417,6 +496,8 @@ Suite *test_suite(void)
         all_memory_comes_from_the_allocator_and_goes_back,
         check_ends_the_process_when_the_counters_are_wrong,
         random_steps_keep_the_bytes_and_the_counters,
+        optional_output_is_lost_where_there_is_no_memory,
+        what_was_lost_aside_is_lost,
         NULL,
     };
     return suite_of("outbuf", tests);

@@ -1,6 +1,8 @@
 /* mem: what is counted, what may fail, and what happens at the end of memory. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -217,9 +219,9 @@ START_TEST(a_foreign_allocator_can_be_put_underneath)
 }
 END_TEST
 
-static void exit_with_wanted(size_t wanted)
+static void exit_with_wanted(size_t wanted, bool ends)
 {
-    _exit(wanted == 1001 ? 42 : 1);
+    _exit(wanted == 1001 && ends ? 42 : 1);
 }
 
 START_TEST(the_handler_hears_of_the_end_of_memory)
@@ -231,6 +233,74 @@ START_TEST(the_handler_hears_of_the_end_of_memory)
         mem_free(mem_alloc(1001));
         _exit(0);
     }
+    int status = 0;
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert(WIFEXITED(status));
+    ck_assert_int_eq(WEXITSTATUS(status), 42);
+}
+END_TEST
+
+/* Of the process, in bytes. */
+static rlim_t addresses(void)
+{
+    unsigned long pages = 0;
+    FILE *statm = fopen("/proc/self/statm", "r");
+    if (statm == NULL || fscanf(statm, "%lu", &pages) != 1) _exit(1);
+    fclose(statm);
+    return pages * (rlim_t)sysconf(_SC_PAGESIZE);
+}
+
+static unsigned times_short;
+
+static void note_short(size_t wanted, bool ends)
+{
+    if (ends) _exit(wanted == 65536 ? 42 : 2);
+    times_short++;
+}
+
+static void assert_short(bool is_short)
+{
+    if (mem_is_short() != is_short) _exit(3);
+    if ((mem_try_alloc(65536) == NULL) != is_short) _exit(4);
+    if (mem_has_room(1 << 20) == is_short) _exit(5);
+    if (mem_try_alloc(1000) == NULL) _exit(6);
+}
+
+/* Within a limit to addresses, memory is used up, had again and used up for good. */
+static void use_up(void)
+{
+    enum { KEPT = 100 };
+    void *kept[KEPT];
+    size_t count = 0;
+    struct rlimit limit = { 1 << 30, 1 << 30 };
+    mem_free(mem_alloc(8)); /* the range of addresses is there */
+    mem_on_exhausted(note_short);
+    mem_keep_reserve(true);
+    limit.rlim_cur = limit.rlim_max = addresses() + (64 << 20);
+    if (setrlimit(RLIMIT_AS, &limit) != 0) _exit(7);
+    assert_short(false);
+    for (int i = 0; i < KEPT; i++)
+        kept[i] = mem_alloc(65536);
+    while (!mem_is_short() && count++ < 1 << 20)
+        mem_alloc(65536);
+    if (times_short == 0) _exit(8);
+    assert_short(true);
+    for (int i = 0; i < KEPT; i++)
+        mem_free(kept[i]);
+    mem_purge();
+    if (mem_is_short()) _exit(9);
+    for (;;)
+        mem_alloc(65536);
+}
+
+START_TEST(a_reserve_is_given_up_had_again_and_then_comes_the_end)
+{
+    void *small = mem_alloc(8);
+    bool watched = mem_pool_waste() == 0; /* by a sanitizer, which needs all addresses */
+    mem_free(small);
+    if (watched) return;
+    pid_t child = fork();
+    if (child == 0) use_up();
     int status = 0;
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     ck_assert(WIFEXITED(status));
@@ -264,6 +334,7 @@ Suite *test_suite(void)
         a_fault_can_be_called_off,
         a_foreign_allocator_can_be_put_underneath,
         the_handler_hears_of_the_end_of_memory,
+        a_reserve_is_given_up_had_again_and_then_comes_the_end,
         the_allocator_has_a_name,
         NULL,
     };

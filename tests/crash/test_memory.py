@@ -1,0 +1,205 @@
+#!/usr/bin/python3 -B
+"""No more memory: a limit to the daemon's address space, and clients who ask for more. Whoever asks
+for too much is refused or closed, others are served, and when memory is free again changes are
+taken. What was acknowledged is there after kill -9.
+
+What is promised is doc/durability.md's: a single request that needs too much is refused, and when
+small ones have used all memory up, what needs more of it is. Values here are large enough, and the
+limits far enough above the start, that the daemon itself has to survive.
+"""
+import os
+import resource
+
+from crash import Budget, Kept, encode, equal, run, seeded, test, wait_for
+
+MB = 1 << 20
+OK = b"+OK\r\n"
+ASAN = "ASAN_OPTIONS" in os.environ  # which needs all addresses
+
+
+class Limited(Kept):
+    """May take so many bytes of addresses beyond what it has."""
+
+    def limit(self, more):
+        pid = self.process.pid
+        with open(f"/proc/{pid}/statm", encoding="ascii") as file:
+            has = int(file.read().split()[0]) * resource.getpagesize()
+        resource.prlimit(pid, resource.RLIMIT_AS, (has + more, resource.RLIM_INFINITY))
+
+    def serves(self, what):
+        assert self.is_running(), f"{what}:\n{self.log()}"
+        equal(self.call("PING"), b"+PONG\r\n", what)
+
+    def ask(self, *words, times=1):
+        """A reply's beginning; None where the connection was closed instead."""
+        with self.raw() as raw:
+            try:
+                raw.send(encode(*words) * times)
+                return [raw.reply() for _ in range(times)][-1][:40]
+            except OSError:
+                return None
+
+
+def is_refused(reply):
+    return reply is None or reply.startswith(b"-OOM ")
+
+
+def fill(daemon, value):
+    """Small values until one is not taken: how many were."""
+    count = 0
+    with daemon.raw() as raw:
+        while True:
+            try:
+                raw.send(b"".join(encode("SET", f"small:{count + i}", value) for i in range(100)))
+                replies = [raw.reply() for _ in range(100)]
+            except OSError:
+                return count
+            good = [reply == OK for reply in replies]
+            count += sum(good)
+            if not all(good):
+                assert all(is_refused(reply) for reply in replies if reply != OK), replies[-1]
+                return count
+
+
+@test
+def small_values_are_refused_when_memory_ends_and_taken_when_some_is_free():
+    if ASAN:
+        return
+    rng, budget = seeded("small"), Budget(0.3)
+    while budget.more(1):
+        with Limited(fsync="no") as daemon:
+            daemon.limit(rng.randrange(60, 300) * MB)
+            value = rng.randbytes(rng.choice((4000, 10_000, 30_000)))
+            count = fill(daemon, value)
+            for _ in range(3):
+                fill(daemon, value)
+            daemon.serves("full")
+            assert "Out of memory" in daemon.log() or "no memory for" in daemon.log()
+            equal(daemon.ask("GET", f"small:{count // 2}"), b"$%d\r\n" % len(value) +
+                  value[:40 - len(b"$%d\r\n" % len(value))], "a read")
+            for first in range(0, count, 1000):
+                daemon.ask("DEL", *(f"small:{i}" for i in range(first, min(count, first + 1000))
+                                    if i % 10))
+            assert wait_for(lambda: daemon.ask("SET", "after", "x") == OK), daemon.log()
+            live = daemon.digest()
+            daemon.again()
+            equal(daemon.digest(), live)
+            equal(daemon.ask("GET", "after"), b"$1\r\nx\r\n")
+
+
+def large_value(daemon, size, rng):
+    return daemon.ask("SET", f"large:{rng.randrange(3)}", bytes(size))
+
+
+def large_append(daemon, size, rng):
+    return daemon.ask("APPEND", f"large:{rng.randrange(3)}", bytes(size))
+
+
+def large_gap(daemon, size, rng):
+    return daemon.ask("SETRANGE", f"large:{rng.randrange(3)}", size, "x")
+
+
+def unread(daemon, times, *words):
+    """Asks so many times; None where the connection was closed meanwhile."""
+    with daemon.raw() as raw:
+        try:
+            for _ in range(times):
+                raw.send(encode(*words))
+                daemon.serves(f"{times} times {words[0]}")
+            return b""
+        except OSError:
+            return None
+
+
+def large_reply(daemon, size, rng):
+    """Of many values, which nobody reads."""
+    daemon.ask("SETRANGE", "read", MB, "x")
+    return unread(daemon, size // MB + rng.randrange(3), "GET", "read")
+
+
+def large_list(daemon, size, rng):
+    with daemon.raw() as raw:
+        raw.send(encode("RPUSH", "list", *["element" * 10] * 10_000) * 10)
+        if any(raw.reply().startswith(b"-") for _ in range(10)):
+            return b"-OOM "
+    return unread(daemon, size // (8 * MB) + rng.randrange(1, 3), "LRANGE", "list", 0, -1)
+
+
+def copies(daemon, _size, rng):
+    return daemon.ask("COPY", f"large:{rng.randrange(3)}", f"copy:{rng.randrange(9)}", "REPLACE")
+
+
+def dump(daemon, _size, rng):
+    return daemon.ask("DUMP", f"large:{rng.randrange(3)}")
+
+
+def large_queue(daemon, size, rng):
+    with daemon.raw() as raw:
+        raw.call("MULTI")
+        try:
+            for number in range(size // MB):
+                raw.call("SET", f"queued:{number % 50}", bytes(MB))
+            return raw.call("EXEC")[:40]
+        except OSError:
+            return None
+
+
+def many_connections(daemon, size, _rng):
+    raws = [daemon.raw() for _ in range(min(size // (200 * 1024), 500))]
+    try:
+        for raw in raws:
+            raw.send(encode("SET", "half", bytes(200 * 1024))[:150 * 1024])
+    except OSError:
+        pass
+    daemon.serves("half of many requests")
+    for raw in raws:
+        raw.close()
+
+
+GREEDY = (large_value, large_append, large_gap, large_reply, large_list, copies, dump, large_queue,
+          many_connections)
+
+
+@test
+def greedy_requests_are_refused_and_others_are_served():
+    if ASAN:
+        return
+    rng, budget = seeded("greedy"), Budget(0.6)
+    while budget.more(1):
+        with Limited(fsync="no") as daemon:
+            daemon.limit(rng.randrange(100, 300) * MB)
+            refused = 0
+            for greedy in rng.choices(GREEDY, k=len(GREEDY)):
+                size = rng.choice((20, 60, 120)) * MB
+                reply = greedy(daemon, size, rng)
+                daemon.serves(f"{greedy.__name__} of {size} bytes: {reply}")
+                refused += is_refused(reply)
+            live = daemon.digest()
+            daemon.again()
+            equal(daemon.digest(), live)
+
+
+@test
+def start_without_memory_for_the_data_says_so_and_leaves_them():
+    if ASAN:
+        return
+    with Limited(fsync="no") as daemon:
+        for number in range(12):
+            equal(daemon.ask("SETRANGE", f"large:{number}", 20 * MB, "x"),
+                  b":%d\r\n" % (20 * MB + 1))
+        live = daemon.digest()
+        daemon.kill()
+        arguments = daemon.arguments
+        daemon.arguments = lambda: ["/usr/bin/prlimit", f"--as={400 * MB}", *arguments()]
+        try:
+            daemon.start()
+            raise AssertionError("it did start")
+        except AssertionError as error:
+            assert "Out of memory" in str(error), error
+        daemon.clean_process()
+        daemon.arguments = arguments
+        daemon.start()
+        equal(daemon.digest(), live)
+
+
+run()
