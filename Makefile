@@ -121,7 +121,7 @@ $(FUZZERS): $(B)/%: $(B)/obj/%.o $(PROTO) $(CONF) $(RDB) $(STORE)
 	@mkdir -p $(@D)
 	$(LINK) $(filter %.a,$^) -fsanitize=fuzzer,$(SANITIZERS) -levent_core -llz4 -lm
 
-FAULT = $(B)/tests/crash/fault.so
+FAULT = $(B)/tests/crash/fault.so $(B)/tests/crash/shifted_clock.so
 $(FAULT): $(B)/%.so: %.c
 	@mkdir -p $(@D)
 	$(call say,LD )$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) -O2 -fPIC -shared -o $@ $<

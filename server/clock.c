@@ -6,7 +6,10 @@
 
 #include "store/ensure.h"
 
-enum { RATED_USEC = 10 * 1000 }; /* a span that gives the counter's rate well enough */
+enum {
+    RATED_USEC = 10 * 1000, /* a span that gives the counter's rate well enough */
+    SET_USEC = 100 * 1000,  /* between reading one clock and the other less may pass */
+};
 
 #if defined(__x86_64__)
 static inline uint64_t read_counter(void)
@@ -39,9 +42,21 @@ void clock_init(struct clock *clock)
     clock_tick(clock);
 }
 
+static void look_whether_set(struct clock *clock, int64_t wall)
+{
+    int64_t ahead = wall - clock_mono_usec(), by = ahead - clock->ahead_usec;
+    if (by > -SET_USEC && by < SET_USEC) return;
+    bool known = clock->ahead_usec != 0;
+    clock->ahead_usec = ahead;
+    if (known && clock->on_set != NULL) clock->on_set(clock->ctx, by / 1000);
+}
+
 msec clock_tick(struct clock *clock)
 {
-    if (!clock->stepped) clock->now = read_usec(CLOCK_REALTIME) / 1000;
+    if (clock->stepped) return clock->now;
+    int64_t wall = read_usec(CLOCK_REALTIME);
+    clock->now = wall / 1000;
+    look_whether_set(clock, wall);
     return clock->now;
 }
 

@@ -12,7 +12,11 @@ struct clock {
     msec now;                   /* wall time of this turn */
     bool stepped;               /* DEBUG CLOCK holds it still */
     void (*on_step)(void *ctx); /* told after set, step and free */
+    /* Told when somebody has set the machine's clock by so much: spans that are kept as an instant
+     * of their end have to be moved. Small corrections are told together. */
+    void (*on_set)(void *ctx, msec by);
     void *ctx;
+    int64_t ahead_usec; /* of the monotonic clock, as far as it was told; 0: not known */
     /* The processor's counter, for spans within a turn: what it and the monotonic clock said when
      * they were last compared. */
     uint64_t counter;

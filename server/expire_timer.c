@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "server/dispatch.h"
+#include "server/log.h"
 #include "server/serve.h"
 #include "store/ensure.h"
 #include "store/expiry.h"
@@ -68,6 +69,16 @@ static void on_step(void *ctx)
     timer->armed = UNKNOWN;
 }
 
+/* Deadlines of data are instants; how long somebody waits is a span. */
+static void on_set(void *ctx, msec by)
+{
+    struct expire_timer *timer = ctx;
+    waiters_clock_set(timer->dispatch->waiters, by);
+    pause_clock_set(&timer->dispatch->pause, by);
+    timer->armed = UNKNOWN;
+    log_line(LOG_NOTICE, "The machine's clock was set by %lld ms", (long long)by);
+}
+
 struct expire_timer *expire_timer_new(struct loop *loop, struct clock *clock,
                                       struct dispatch *dispatch)
 {
@@ -82,6 +93,7 @@ struct expire_timer *expire_timer_new(struct loop *loop, struct clock *clock,
     loop_io_want(timer->io, LOOP_READ);
     timer->again = loop_timer_new(loop, on_again, timer);
     clock->on_step = on_step;
+    clock->on_set = on_set;
     clock->ctx = timer;
     /* What is in the store already is looked at in the first turn. */
     loop_timer_set(timer->again, 0);
@@ -92,6 +104,7 @@ void expire_timer_free(struct expire_timer *timer)
 {
     if (timer == NULL) return;
     timer->clock->on_step = NULL;
+    timer->clock->on_set = NULL;
     timer->clock->ctx = NULL;
     loop_timer_free(timer->again);
     loop_io_free(timer->io);

@@ -27,6 +27,13 @@ static inline void pause_end(struct pause *pause)
     *pause = (struct pause){ PAUSE_NONE, 0 };
 }
 
+/* It is as long as it was, though the clock was set. */
+static inline void pause_clock_set(struct pause *pause, msec by)
+{
+    if (pause->kind == PAUSE_NONE || instant_after(pause->until, by, &pause->until)) return;
+    pause->until = INSTANT_MAX;
+}
+
 /* What waits now; a pause that is over is forgotten. */
 static inline enum pause_kind pause_now(struct pause *pause, msec now)
 {

@@ -60,7 +60,8 @@ struct waiters {
     const struct command *vain[VAIN_MAX]; /* of calls for which its key has nothing */
     unsigned vain_count;
     struct agenda wakes;     /* of keys */
-    struct agenda deadlines; /* of sessions */
+    struct agenda deadlines; /* of sessions, less `set` */
+    msec set;                /* by how much the clock was, since they began */
     size_t count;
 };
 
@@ -149,6 +150,12 @@ static void wait_at(struct waiting *waiting, struct bytes key, msec again)
     wake_at(waiting->all, waited, again);
 }
 
+static msec moved(msec at, msec by)
+{
+    msec to;
+    return instant_after(at, by, &to) ? to : INSTANT_MAX;
+}
+
 bool waiters_block(struct waiters *waiters, const struct call *call, const struct wait *wait)
 {
     struct session *session = call->session;
@@ -173,7 +180,8 @@ bool waiters_block(struct waiters *waiters, const struct call *call, const struc
     for (int i = 0; i < wait->count; i++)
         wait_at(waiting, call->argv[wait->first + i], wait->again);
     deadline_init(&waiting->deadline);
-    if (wait->until != NEVER) agenda_add(&waiters->deadlines, &waiting->deadline, wait->until);
+    if (wait->until != NEVER)
+        agenda_add(&waiters->deadlines, &waiting->deadline, moved(wait->until, -waiters->set));
     session->waiting = waiting;
     waiters->count++;
     return true;
@@ -372,7 +380,13 @@ void waiters_in_vain(struct waiters *waiters, const struct turn *turn, msec agai
 
 msec waiters_next_late(const struct waiters *waiters)
 {
-    return agenda_next(&waiters->deadlines);
+    msec first = agenda_next(&waiters->deadlines);
+    return first == NEVER ? NEVER : moved(first, waiters->set);
+}
+
+void waiters_clock_set(struct waiters *waiters, msec by)
+{
+    waiters->set += by;
 }
 
 msec waiters_next_due(const struct waiters *waiters)
@@ -383,7 +397,7 @@ msec waiters_next_due(const struct waiters *waiters)
 
 struct session *waiters_first_due(const struct waiters *waiters, msec now)
 {
-    if (!instant_due(agenda_next(&waiters->deadlines), now)) return NULL;
+    if (!instant_due(waiters_next_late(waiters), now)) return NULL;
     char *deadline = (char *)agenda_first(&waiters->deadlines);
     return ((struct waiting *)(deadline - offsetof(struct waiting, deadline)))->session;
 }

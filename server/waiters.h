@@ -75,6 +75,8 @@ void waiters_in_vain(struct waiters *waiters, const struct turn *turn, msec agai
 
 msec waiters_next_late(const struct waiters *waiters); /* NEVER: no wait ends by itself. O(1) */
 msec waiters_next_due(const struct waiters *waiters);  /* the earlier of next_wake and next_late */
+/* The machine's clock was set by so much: each wait is as long as it was. O(1) */
+void waiters_clock_set(struct waiters *waiters, msec by);
 /* The one whose wait has ended first at this instant (until <= now), or NULL. */
 struct session *waiters_first_due(const struct waiters *waiters, msec now);
 /* Is an array what a session that waits is told when nothing came? Else it is null. */

@@ -241,6 +241,26 @@ START_TEST(keys_wake_at_their_instants_in_this_order)
 }
 END_TEST
 
+START_TEST(waits_are_as_long_as_they_were_when_the_clock_is_set)
+{
+    ask(anna, "BLPOP k 1");
+    waiters_clock_set(waiters, -5000);
+    ck_assert_int_eq(waiters_next_late(waiters), START - 4000);
+    wall.now = START - 5000;
+    ask(bert, "BLPOP k 0.5");
+    ck_assert_int_eq(waiters_next_late(waiters), START - 4500);
+    waiters_clock_set(waiters, 7000);
+    ck_assert_int_eq(waiters_next_late(waiters), START + 2500);
+    ck_assert_ptr_null(waiters_first_due(waiters, START + 2499));
+    ck_assert_ptr_eq(waiters_first_due(waiters, START + 2500), &bert->session);
+    waiters_forget(&bert->session);
+    ck_assert_int_eq(waiters_next_due(waiters), START + 3000);
+    ask(carl, "BLPOP k 0");
+    waiters_forget(&anna->session);
+    ck_assert_int_eq(waiters_next_late(waiters), NEVER);
+}
+END_TEST
+
 START_TEST(a_key_keeps_the_earliest_instant_until_nobody_waits_for_it)
 {
     ask(anna, "BLPOP k 0");
@@ -666,6 +686,7 @@ Suite *test_suite(void)
         a_key_with_nothing_left_spares_the_others_their_turns,
         what_one_looked_for_in_vain_spares_the_same_command_of_others_its_turns,
         keys_wake_at_their_instants_in_this_order,
+        waits_are_as_long_as_they_were_when_the_clock_is_set,
         a_key_keeps_the_earliest_instant_until_nobody_waits_for_it,
         only_effects_of_the_type_that_is_waited_for_make_a_key_ready,
         a_wait_that_finds_no_memory_changes_nothing,

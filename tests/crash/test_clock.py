@@ -1,0 +1,248 @@
+#!/usr/bin/python3 -B
+"""The machine's clock is set while the daemon runs: an hour ahead, an hour back, a little to and fro.
+Nothing ends before its deadline by the daemon's own clock, and what is due by it ends without
+anybody asking; spans, as those of blocked clients, are as long as they were.
+
+tests/crash/shifted_clock.c adds to what the daemon reads, and wakes its timers as the kernel does
+when the clock is set."""
+import mmap
+import os
+import select
+import struct
+import time
+
+from crash import FAULT, Budget, Daemon, encode, equal, read_reply, run, seeded, test
+
+SHIM = os.path.join(os.path.dirname(FAULT), "shifted_clock.so")
+HOUR = 3_600_000
+OK = b"+OK\r\n"
+LATE = 1500  # milliseconds: this machine has other things to do
+
+
+class Shifted(Daemon):
+    """Its clock is this one's, and so many milliseconds more."""
+
+    def __init__(self, *options):
+        super().__init__(*options)
+        self.shift = 0
+
+    def start(self):
+        path = os.path.join(self.dir, "shift")
+        with open(path, "wb") as file:
+            file.write(bytes(16))
+        with open(path, "r+b") as file:
+            self.page = mmap.mmap(file.fileno(), 16)
+        asan = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
+        self.env = dict(os.environ, LD_PRELOAD=SHIM, CLOCK_SHIFT=path, ASAN_OPTIONS=asan)
+        self.changes = 0
+        super().start()
+
+    def now(self):
+        return time.time_ns() // 1_000_000 + self.shift
+
+    def set_clock(self, by):
+        self.shift += by
+        self.changes += 1
+        struct.pack_into("q", self.page, 0, self.shift * 1_000_000)
+        struct.pack_into("q", self.page, 8, self.changes)
+
+
+def pass_time(msec):
+    select.select([], [], [], msec / 1000)
+
+
+class Listener:
+    """Hears of all that expires."""
+
+    def __init__(self, daemon):
+        self.raw = daemon.raw()
+        daemon.redis().config_set("notify-keyspace-events", "EA")
+        self.raw.call("PSUBSCRIBE", "__keyevent@0__:*")
+        self.heard = set()
+
+    def hear(self):
+        while select.select([self.raw.socket], [], [], 0)[0] or self.raw.pending:
+            found = read_reply(self.raw.pending) if self.raw.pending else None
+            if found is None and not select.select([self.raw.socket], [], [], 0)[0]:
+                return
+            message = read_reply(self.raw.reply())[0][1]
+            if message[2][1].split(b":")[1] in (b"expired", b"del"):
+                self.heard.add(message[3][1].decode())
+
+
+class Keys:
+    """Keys with deadlines, and what has to have become of them."""
+
+    def __init__(self, daemon, rng):
+        self.daemon, self.rng, self.raw = daemon, rng, daemon.raw()
+        self.listener = Listener(daemon)
+        self.deadlines, self.latest = {}, 0
+        self.count = 0
+
+    def close(self):
+        self.raw.close()
+        self.listener.raw.close()
+
+    def add(self):
+        self.count += 1
+        key = f"k{self.count}"
+        at = self.daemon.now() + self.rng.choice((1, 5, 50, 200, 1000, HOUR // 2, HOUR, 2 * HOUR))
+        self.deadlines[key] = at
+        if self.rng.randrange(2):
+            reply = self.raw.call("SET", key, "v", "PXAT", at)
+            equal(reply, OK)
+        else:
+            reply = self.raw.call("SADDEX", key, "PXAT", at, "MEMBERS", 1, "m")
+            if reply != b":1\r\n":
+                assert self.daemon.now() >= at, reply  # over before it arrived
+                del self.deadlines[key]
+
+    def look(self):
+        """Which of them are there: none early, none late for whoever asks."""
+        self.note()
+        keys = sorted(self.deadlines)
+        before = self.daemon.now()
+        self.raw.send(b"".join(encode("EXISTS", key) for key in keys))
+        there = {key for key in keys if self.raw.reply() == b":1\r\n"}
+        self.note()
+        self.listener.hear()
+        for key in keys:
+            at = self.deadlines[key]
+            if key not in there or key in self.listener.heard:
+                assert at < self.latest + 1, f"{key} was {at - self.latest} ms early"
+                del self.deadlines[key]
+            else:
+                assert at >= before, f"{key} was there {before - at} ms too long"
+
+    def note(self):
+        """The latest that the daemon's clock can have been."""
+        self.latest = max(self.latest, self.daemon.now())
+
+    def await_due(self):
+        """All that are due go by themselves."""
+        end = time.monotonic() + LATE / 1000
+        while True:
+            self.note()
+            self.listener.hear()
+            due = {key for key, at in self.deadlines.items() if at < self.daemon.now() - 50}
+            if due <= self.listener.heard:
+                return
+            assert time.monotonic() < end, f"{sorted(due - self.listener.heard)} are still there"
+            pass_time(5)
+
+
+STEPS = (HOUR, -HOUR, HOUR, -HOUR, 1, -1, 20, -20, 300, -300, 90_000, -90_000)
+
+
+@test
+def keys_and_members_end_by_the_clock_and_never_before():
+    rng, budget = seeded("keys"), Budget(0.4)
+    with Shifted() as daemon:
+        keys = Keys(daemon, rng)
+        while budget.more(60):
+            for _ in range(rng.randrange(4)):
+                keys.add()
+            keys.look()
+            if rng.randrange(3) == 0:
+                keys.note()
+                daemon.set_clock(rng.choice(STEPS))
+            if rng.randrange(2):
+                keys.await_due()
+            else:
+                pass_time(rng.choice((0, 1, 30)))
+        equal(keys.raw.call("DEBUG", "CHECK"), OK)
+        keys.close()
+
+
+@test
+def what_is_due_ends_by_itself_when_the_clock_is_set_ahead():
+    with Shifted() as daemon:
+        keys = Keys(daemon, seeded("ahead"))
+        for _ in range(50):
+            keys.add()
+        keys.note()
+        daemon.set_clock(3 * HOUR)
+        keys.await_due()
+        keys.look()
+        equal(keys.deadlines, {})
+        keys.close()
+
+
+@test
+def what_is_set_behind_ends_in_its_time_after_the_clock_was_set_back():
+    with Shifted() as daemon:
+        keys = Keys(daemon, seeded("back"))
+        keys.raw.call("SET", "before", "v", "PX", 100)
+        daemon.set_clock(-HOUR)
+        keys.raw.call("SET", "after", "v", "PX", 100)
+        at = daemon.now() + 100
+        keys.deadlines["after"] = at
+        pass_time(160)
+        keys.await_due()
+        equal(keys.raw.call("EXISTS", "before", "after"), b":1\r\n")
+        keys.close()
+
+
+def waits(raw, *words):
+    """Milliseconds until the reply, which is nothing."""
+    began = time.monotonic()
+    reply = raw.call(*words)
+    assert reply in (b"*-1\r\n", b"$-1\r\n", b"*0\r\n"), reply
+    return (time.monotonic() - began) * 1000
+
+
+@test
+def blocked_clients_wait_as_long_as_they_said():
+    blocking = (("BLPOP", "list", 0.6), ("BZPOPMIN", "zset", 0.6), ("REDE.BPOLL", "rede", 0.6),
+                ("BZTSPOP", "zset", 1, 0.6), ("REDE.CLAIM", "rede", 1000, "BLOCK", 0.6))
+    for by in (HOUR, -HOUR, -300):
+        with Shifted() as daemon:
+            raws = [daemon.raw() for _ in blocking]
+            began = time.monotonic()
+            for raw, words in zip(raws, blocking):
+                raw.send(encode(*words))
+            with daemon.raw() as other:
+                equal(other.call("PING"), b"+PONG\r\n")
+            pass_time(100)
+            daemon.set_clock(by)
+            for raw, words in zip(raws, blocking):
+                raw.socket.settimeout(5)
+                try:
+                    reply = raw.reply()
+                except TimeoutError:
+                    raise AssertionError(f"{words} waits on, the clock set by {by} ms") from None
+                took = (time.monotonic() - began) * 1000
+                assert reply in (b"*-1\r\n", b"*0\r\n"), reply
+                assert 590 <= took < 600 + LATE, f"{words}: {took:.0f} ms, the clock set by {by}"
+                raw.close()
+
+
+@test
+def blocked_clients_are_served_when_their_element_is_due_by_the_clock():
+    with Shifted() as daemon, daemon.raw() as waiter, daemon.raw() as writer:
+        for by in (HOUR, -HOUR, HOUR):
+            equal(writer.call("REDE.PUSH", "rede", HOUR if by > 0 else 200, "p", "id"), OK)
+            waiter.send(encode("REDE.BPOLL", "rede", 0))
+            equal(writer.call("PING"), b"+PONG\r\n")
+            if by > 0:
+                daemon.set_clock(by)
+            else:
+                daemon.set_clock(by)
+                equal(writer.call("REDE.PUSH", "rede", 100, "p", "earlier"), OK)
+            waiter.socket.settimeout(5)
+            equal(waiter.reply(), b"*1\r\n$1\r\np\r\n", f"by {by}")
+            writer.call("DEL", "rede")
+
+
+@test
+def others_are_served_while_the_clock_trembles():
+    rng = seeded("tremble")
+    with Shifted() as daemon, daemon.raw() as raw:
+        for number in range(300):
+            daemon.set_clock(rng.randrange(-30, 31))
+            equal(raw.call("SET", f"k{number}", "v", "PX", 5000), OK)
+            equal(raw.call("EXISTS", f"k{number}"), b":1\r\n")
+        equal(raw.call("DEBUG", "CHECK"), OK)
+
+
+run()
