@@ -124,7 +124,7 @@ $(FUZZERS): $(B)/%: $(B)/obj/%.o $(PROTO) $(CONF) $(RDB) $(STORE)
 FAULT = $(B)/tests/crash/fault.so $(B)/tests/crash/shifted_clock.so
 $(FAULT): $(B)/%.so: %.c
 	@mkdir -p $(@D)
-	$(call say,LD )$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) -O2 -fPIC -shared -o $@ $<
+	$(call say,LD )$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) -O2 -fPIC -pthread -shared -o $@ $<
 
 tools: $(TOOLS)
 -include $(patsubst %.o,%.d,$(call obj,$(ALL_SRC)))

@@ -1,12 +1,17 @@
 #!/usr/bin/python3 -B
-"""After half of the data was deleted at random, memory is given back while clients are served."""
+"""After half of the data was deleted at random, memory is given back while clients are served, those
+who change the data included. TEST_SEED chooses what they change; SECONDS=60 is for longer."""
+import os
+import random
 import time
 
-from daemon import Daemon, equal, main, test
+from daemon import Daemon, encode, equal, main, test
 
 KEYS = 200_000
 MEMBERS = 100_000
 LIMIT_SECONDS = 30
+SECONDS = float(os.environ.get("SECONDS") or 2)
+SEED = os.environ.get("TEST_SEED") or str(random.SystemRandom().getrandbits(32))
 STALL_SECONDS = 1  # generous: the machine has other things to do
 
 
@@ -87,6 +92,128 @@ def it_stops_when_it_is_turned_off():
         redis.config_set("activedefrag", "no")
         serve_until(redis, lambda: redis.info("memory")["active_defrag_running"] == 0)
         redis.execute_command("DEBUG", "CHECK")
+
+
+# --- under load ----------------------------------------------------------------------------------
+
+
+class Writer:
+    """Changes values of every type, and knows what they should be. What it makes and removes again
+    leaves holes everywhere."""
+
+    def __init__(self, redis, rng):
+        self.redis, self.rng = redis, rng
+        self.strings, self.set, self.hash, self.zset, self.list = {}, set(), {}, {}, []
+        self.numbers, self.longest = [], 0
+
+    def word(self):
+        return "x" * self.rng.randrange(10, 400) + str(self.rng.random())
+
+    def fill(self, pipe, number):
+        self.strings[f"w:{number}"] = self.word()
+        pipe.set(f"w:{number}", self.strings[f"w:{number}"], px=10_000_000)
+        member, field = f"m{number}" * self.rng.randrange(1, 9), f"f{number}"
+        self.set.add(member)
+        pipe.sadd("w:set", member)
+        self.hash[field] = self.word()
+        pipe.hset("w:hash", field, self.hash[field])
+        self.zset[member] = float(number % 100)
+        pipe.zadd("w:zset", {member: number % 100})
+        self.list.append(self.word())
+        pipe.rpush("w:list", self.list[-1])
+        pipe.execute_command("REDE.PUSH", "w:rede", 10_000_000, self.word(), f"e{number}")
+        self.numbers.append((number, member))
+
+    def remove(self, pipe):
+        at = self.rng.randrange(len(self.numbers))
+        self.numbers[at], self.numbers[-1] = self.numbers[-1], self.numbers[at]
+        number, member = self.numbers.pop()
+        del self.strings[f"w:{number}"]
+        pipe.delete(f"w:{number}")
+        self.set.remove(member)
+        pipe.srem("w:set", member)
+        del self.zset[member]
+        pipe.zrem("w:zset", member)
+        del self.hash[f"f{number}"]
+        pipe.hdel("w:hash", f"f{number}")
+        self.list.pop(0)
+        pipe.lpop("w:list")
+        pipe.execute_command("REDE.PULL", "w:rede", f"e{number}")
+
+    def go(self, first, seconds):
+        """As many are made as are removed: the next free number."""
+        end, number = time.monotonic() + seconds, first
+        while time.monotonic() < end:
+            self.burst(number, number + 50, 50)
+            number += 50
+        return number
+
+    def burst(self, first, end, removals):
+        pipe = self.redis.pipeline(transaction=False)
+        for number in range(first, end):
+            self.fill(pipe, number)
+        for _ in range(removals):
+            self.remove(pipe)
+        began = time.monotonic()
+        pipe.execute()
+        self.longest = max(self.longest, time.monotonic() - began)
+
+    def check(self):
+        redis = self.redis
+        keys = sorted(self.strings)
+        equal([value.decode() for value in redis.mget(keys)], [self.strings[key] for key in keys])
+        equal({member.decode() for member in redis.smembers("w:set")}, self.set)
+        equal({field.decode(): value.decode() for field, value in redis.hgetall("w:hash").items()},
+              self.hash)
+        equal({member.decode(): score for member, score in redis.zrange("w:zset", 0, -1,
+                                                                        withscores=True)},
+              self.zset)
+        equal([value.decode() for value in redis.lrange("w:list", 0, -1)], self.list)
+        equal(redis.execute_command("REDE.LEN", "w:rede"), len(self.numbers))
+        redis.execute_command("DEBUG", "CHECK")
+
+
+def send_all(raw, lines, reply):
+    for first in range(0, len(lines), 2000):
+        raw.send(b"".join(lines[first:first + 2000]))
+        left = len(reply) * len(lines[first:first + 2000])
+        while left > 0:
+            left -= len(raw.socket.recv(left))
+
+
+def fill_and_halve(daemon):
+    """Strings, of which each second one goes, in any order."""
+    gone = list(range(0, KEYS, 2))
+    random.Random(SEED).shuffle(gone)
+    with daemon.raw() as raw:
+        send_all(raw, [encode("SET", f"key:{number}", f"a value of some length: {number}" * 4)
+                       for number in range(KEYS)], b"+OK\r\n")
+        send_all(raw, [encode("DEL", f"key:{number}") for number in gone], b":1\r\n")
+
+
+@test
+def data_that_are_moved_under_load_are_what_was_written():
+    print(f"TEST_SEED={SEED}", flush=True)
+    with Daemon("--activedefrag", "no") as daemon, daemon.redis() as redis:
+        writer = Writer(redis, random.Random(SEED))
+        writer.burst(0, 3000, 0)
+        fill_and_halve(daemon)
+        before = wasted(redis)
+        if before == 0:
+            return
+        assert before > 10_000_000, before
+        hits = redis.info("stats")["active_defrag_hits"]
+        equal(hits, 0, "moved before it was turned on")
+        redis.config_set("activedefrag", "yes")
+        number = 1_000_000
+        end = time.monotonic() + SECONDS
+        while time.monotonic() < end or hits < 20_000 or wasted(redis) > before * 0.8:
+            assert time.monotonic() < end + LIMIT_SECONDS, \
+                f"{hits} blocks moved, {wasted(redis)} bytes of {before} are unused still"
+            number = writer.go(number, 0.5)
+            hits = redis.info("stats")["active_defrag_hits"]
+            writer.check()
+        assert writer.longest < STALL_SECONDS, writer.longest
 
 
 main()
