@@ -11,8 +11,16 @@ DATABASES = 4
 class Program:
     def __init__(self, rng, prefix, now):
         self.rng, self.prefix, self.now = rng, prefix, now
+        self.ruled = {}  # kind: a key of which a policy was made
 
     def key(self, kind, count=4):
+        if kind in self.ruled and self.rng.randrange(2) == 0:
+            return self.ruled[kind]
+        return self.plain_key(kind, count)
+
+    def plain_key(self, kind, count=4):
+        """One without a policy. What leaves a key or member without a deadline takes it: a policy
+        that is still being applied may give it one."""
         return f"{self.prefix}:{kind}{self.rng.randrange(count)}"
 
     def word(self):
@@ -45,9 +53,10 @@ class Program:
             ["PFADD", self.key("hll"), self.word(), self.word()]))
 
     def on_key(self):
-        key = self.key(self.rng.choice(("string", "list", "set", "hash", "zset", "rede")))
+        kind = self.rng.choice(("string", "list", "set", "hash", "zset", "rede"))
+        key, plain = self.key(kind), self.plain_key(kind)
         return self.rng.choice((
-            ["DEL", key], ["PEXPIRE", key, self.ttl()], ["PERSIST", key], ["PERSIST", key],
+            ["DEL", key], ["PEXPIRE", key, self.ttl()], ["PERSIST", plain], ["PERSIST", plain],
             ["PEXPIREAT", key, self.at()], ["RENAME", key, key], ["UNLINK", key],
             ["COPY", key, key + "x", "REPLACE"], ["GETEX", self.key("string"), "PX", self.ttl()],
             ["MOVE", self.key("string"), self.rng.randrange(DATABASES)]))
@@ -64,11 +73,11 @@ class Program:
         key = self.key("set")
         return self.rng.choice((
             ["SADD", key, *(self.member() for _ in range(self.rng.randrange(1, 5)))],
-            ["SREM", key, self.member()], ["SMOVE", key, self.key("set"), self.member()],
+            ["SREM", key, self.member()], ["SMOVE", key, self.plain_key("set"), self.member()],
             ["SADDEX", key, "PX", self.ttl(), "MEMBERS", 2, self.member(), self.member() + "x"],
             ["SPEXPIRE", key, self.ttl(), "MEMBERS", 1, self.member()],
             ["SUNIONSTORE", self.key("set"), key, self.key("set")],
-            ["SPERSIST", key, "MEMBERS", 1, self.member()]))
+            ["SPERSIST", self.plain_key("set"), "MEMBERS", 1, self.member()]))
 
     def on_hash(self):
         key = self.key("hash")
@@ -76,7 +85,7 @@ class Program:
             ["HSET", key, self.member(), self.word(), self.member(), self.word()],
             ["HDEL", key, self.member()], ["HINCRBY", key, "n", 3],
             ["HPEXPIRE", key, self.ttl(), "FIELDS", 1, self.member()],
-            ["HPERSIST", key, "FIELDS", 1, self.member()]))
+            ["HPERSIST", self.plain_key("hash"), "FIELDS", 1, self.member()]))
 
     def score(self):
         return self.rng.choice((0, 1, 2.5, -7, 1e20, "-inf", self.now))
@@ -104,14 +113,18 @@ class Program:
             ["REDE.UPDATE", key, name, self.word()], ["REDE.RESCHEDULE", key, self.ttl(), name]))
 
     def on_policy(self):
-        """Seldom. Without JITTER, which is random."""
+        """Seldom. Without JITTER, which is random, and for keys that are not there yet: when those
+        that are there are adapted depends on the load."""
         if self.rng.randrange(4) > 0:
             return self.on_zset()
-        name = self.prefix + self.rng.choice((":set*", ":zset*", ":list*", ":hash1"))
+        kind = self.rng.choice(("set", "zset", "list", "hash"))
+        if kind in self.ruled and self.rng.randrange(3) == 0:
+            return ["POLICY", "DEL", self.ruled[kind]]
+        self.ruled[kind] = key = f"{self.prefix}:{kind}-{self.rng.getrandbits(48):x}"
+        name = key + self.rng.choice(("", "*"))
         return self.rng.choice((
             ["POLICY", "SET", name, "TTL", 10 ** 8, "REFRESH", "WRITE"],
-            ["POLICY", "SET", name, "MEMBERTTL", 10 ** 7], ["POLICY", "SET", name, "MAXLEN", 6],
-            ["POLICY", "DEL", name]))
+            ["POLICY", "SET", name, "MEMBERTTL", 10 ** 7], ["POLICY", "SET", name, "MAXLEN", 6]))
 
 
 KINDS = (Program.on_string, Program.on_string, Program.on_key, Program.on_list, Program.on_set,
