@@ -1,12 +1,18 @@
-/* slabs: pieces of 64 KiB out of one reserved range of addresses, and the memory behind them.
+/* slabs: pieces of 64 KiB out of one range of addresses, and the memory behind them.
  * Knows pages and their way from and to the system; refuses to know what a slab is for.
+ *
+ * Nothing is reserved: the range begins where there is nothing else for a long way, and each step
+ * is mapped right behind the one before when it is entered. So it starts and works where addresses
+ * are limited or cost memory: under RLIMIT_AS, strict overcommit, qemu-user and valgrind. Where
+ * something else is in the way the range ends.
  *
  * Invariants: a step is in the ring of its place; a slab that is taken has memory; `partial` counts
  * the steps of moving slabs in the rings 1 to 31, and `room` what is free in them. */
 #include "store/slabs.h"
 
+#include <errno.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
+#include <sys/random.h>
 
 #include "store/ensure.h"
 
@@ -23,9 +29,9 @@ enum {
     SMALL_LIMIT = 4096,
     TABLE_PAGE = 65536, /* no page is larger, nor is a table entered in smaller pieces */
 };
-#define RANGE_LARGEST  (UINT64_C(1) << 40)
-#define RANGE_SMALLEST (UINT64_C(1) << 26)
-#define ALL_TAKEN      UINT32_MAX
+#define RANGE_LARGEST (UINT64_C(1) << 40)
+#define PART_SMALLEST (UINT64_C(1) << 30)
+#define ALL_TAKEN     UINT32_MAX
 
 struct step {
     struct ring_link link;
@@ -42,7 +48,7 @@ union step_row {
     char row[RING_ROW];
 };
 
-/* A part of the reserved range that is usable up to `ready`. */
+/* Addresses that are mapped up to `ready`, and may be up to `size`. */
 struct table {
     char *at;
     size_t size, ready;
@@ -88,48 +94,63 @@ static size_t round_up(size_t n, size_t unit)
 static bool table_reach(struct table *table, size_t wanted)
 {
     if (wanted <= table->ready) return true;
-    size_t until = round_up(wanted, TABLE_PAGE);
+    size_t until = round_up(wanted, TABLE_PAGE), more = until - table->ready;
     if (until > table->size) return false;
-    if (mprotect(table->at + table->ready, until - table->ready, PROT_READ | PROT_WRITE) != 0)
-        return false;
-    table->ready = until;
-    return true;
+    char *place = table->at + table->ready;
+    void *at = mmap(place, more, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    if (at == place) {
+        table->ready = until;
+        return true;
+    }
+    bool taken = at != MAP_FAILED || errno == EEXIST;
+    if (at != MAP_FAILED) munmap(at, more); /* a system that takes the place for a hint */
+    if (taken) table->size = table->ready;
+    return false;
+}
+
+static bool tables_reach(uint32_t steps)
+{
+    return table_reach(&all.steps, (size_t)steps * RING_ROW) &&
+           table_reach(&all.rows, (size_t)steps * STEP_SLABS * RING_ROW) &&
+           table_reach(&all.slabs, (size_t)steps * STEP_BYTES);
 }
 
 /* Both tables and then the slabs, which begin where a step may be one huge page. */
-static bool reserve(size_t size)
+static void plan_range(uintptr_t from, size_t size)
 {
-    size_t steps = round_up(size / STEP_BYTES * RING_ROW, TABLE_PAGE);
-    size_t rows = round_up(size / SLAB_BYTES * RING_ROW, TABLE_PAGE);
-    size_t whole = steps + rows + size + STEP_BYTES;
-    char *at = mmap(NULL, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (at == MAP_FAILED) return false;
-    char *base = at + (round_up((uintptr_t)at + steps + rows, STEP_BYTES) - (uintptr_t)at);
-    all.steps = (struct table){ .at = at, .size = steps };
-    all.rows = (struct table){ .at = at + steps, .size = rows };
-    all.slabs = (struct table){ .at = base, .size = size };
-    slab_range = (struct slab_range){ (uintptr_t)base, size, all.rows.at };
-    return true;
+    size_t steps = round_up(size / STEP_BYTES * RING_ROW, STEP_BYTES);
+    size_t rows = round_up(size / SLAB_BYTES * RING_ROW, STEP_BYTES);
+    all.steps = (struct table){ .at = (char *)from, .size = steps };
+    all.rows = (struct table){ .at = (char *)from + steps, .size = rows };
+    all.slabs = (struct table){ .at = (char *)from + steps + rows, .size = size };
 }
 
-/* The most that is to be had; where addresses are limited, others need some too. */
+/* The stack shows how large the address space is. Programs are loaded near its beginning or behind
+ * its middle, and what is mapped anywhere goes down from its end: so the second eighth is free. If
+ * not, the second sixteenth is tried, and so on. The place within it is random, as others are. */
 static void find_range(void)
 {
-    struct rlimit limit;
-    bool limited = getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+    uint64_t random = 0;
+    ssize_t got = getrandom(&random, sizeof(random), GRND_NONBLOCK);
+    (void)got; /* without random numbers it is the first place */
+    uintptr_t part = (UINT64_C(1) << (63 - __builtin_clzll((uintptr_t)&random))) / 4;
+    for (; part >= PART_SMALLEST; part /= 2) {
+        size_t size = part / 2 < RANGE_LARGEST ? part / 2 : RANGE_LARGEST;
+        plan_range(part + random % (part / 4) / STEP_BYTES * STEP_BYTES, size);
+        if (tables_reach(1)) break;
+    }
     all.tried = true;
-    for (uint64_t size = RANGE_LARGEST; size >= RANGE_SMALLEST; size /= 2)
-        if ((!limited || size <= limit.rlim_cur / 2) && reserve(size)) return;
+    slab_range.base = (uintptr_t)all.slabs.at;
+    slab_range.rows = all.rows.at;
 }
 
 static bool enter_step(void)
 {
     uint32_t number = all.entered;
     if (!all.tried) find_range();
-    if (!table_reach(&all.steps, (size_t)(number + 1) * RING_ROW) ||
-        !table_reach(&all.rows, (size_t)(number + 1) * STEP_SLABS * RING_ROW) ||
-        !table_reach(&all.slabs, (size_t)(number + 1) * STEP_BYTES))
-        return false;
+    if (!tables_reach(number + 1)) return false;
+    slab_range.size = (size_t)(number + 1) * STEP_BYTES;
     /* Advice: where there are no huge pages there are small ones. */
     if (number >= PLAIN_STEPS)
         madvise(all.slabs.at + (size_t)number * STEP_BYTES, STEP_BYTES, MADV_HUGEPAGE);

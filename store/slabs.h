@@ -1,4 +1,4 @@
-/* slabs: pieces of 64 KiB out of one reserved range of addresses, and the memory behind them.
+/* slabs: pieces of 64 KiB out of one range of addresses, and the memory behind them.
  * Knows pages and their way from and to the system; refuses to know what a slab is for.
  *
  * The range is entered in steps of 2 MiB, which are huge pages where the system gives them on
@@ -21,11 +21,11 @@ enum {
 };
 #define SLAB_NONE UINT32_MAX
 
-/* Of no size until the first slab is taken, and for good where no addresses are to be had. */
+/* Of no size until the first slab is taken, and where no addresses are to be had. */
 struct slab_range {
     uintptr_t base; /* of slab 0 */
-    size_t size;
-    void *rows; /* RING_ROW bytes per slab for its taker; zeros at first */
+    size_t size;    /* grows: what lies behind may be anybody's */
+    void *rows;     /* RING_ROW bytes per slab for its taker; zeros at first */
 };
 extern struct slab_range slab_range;
 

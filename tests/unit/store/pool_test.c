@@ -1,6 +1,8 @@
 /* pool: blocks are where they should be, slabs empty, and memory goes back. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -369,6 +371,48 @@ START_TEST(without_addresses_there_is_no_pool)
 }
 END_TEST
 
+static size_t mapped_bytes(void)
+{
+    size_t pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(fscanf(file, "%zu", &pages), 1);
+    fclose(file);
+    return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+START_TEST(only_what_is_used_is_mapped)
+{
+    size_t before = mapped_bytes();
+    void *block = pool_alloc(5);
+    ck_assert_ptr_nonnull(block);
+    ck_assert_uint_le(mapped_bytes() - before, 4 * STEP_SLABS * SLAB_BYTES);
+    pool_free(block);
+}
+END_TEST
+
+/* Somebody else's memory lies right behind the first step. */
+START_TEST(the_range_ends_where_something_else_is_mapped)
+{
+    size_t in_a_step = STEP_SLABS * SLAB_BYTES / POOL_TABLE, words = POOL_TABLE / POOL_WORD;
+    struct block *blocks = blocks_new(in_a_step);
+    size_t count = 0;
+    blocks[count++] = block_new(words);
+    char *behind = (char *)slab_range.base + slab_range.size;
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
+    ck_assert_ptr_eq(mmap(behind, SLAB_BYTES, PROT_READ, flags, -1, 0), behind);
+    ck_assert(!pool_owns(behind));
+    while (count < in_a_step)
+        blocks[count++] = block_new(words);
+    ck_assert_ptr_null(pool_alloc(class_for(words)));
+    ck_assert_ptr_null(pool_alloc(5));
+    pool_free(blocks[--count].p);
+    blocks[count++] = block_new(words);
+    ck_nothing_is_left(blocks, count);
+    munmap(behind, SLAB_BYTES);
+}
+END_TEST
+
 START_TEST(a_block_cannot_be_freed_after_its_slab_has_gone)
 {
     void *block = pool_alloc(77);
@@ -394,6 +438,8 @@ Suite *test_suite(void)
         an_empty_slab_serves_another_class,
         freed_memory_goes_back_without_being_asked_for,
         without_addresses_there_is_no_pool,
+        only_what_is_used_is_mapped,
+        the_range_ends_where_something_else_is_mapped,
         NULL,
     };
     Suite *suite = suite_of("pool", tests);
