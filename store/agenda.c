@@ -374,6 +374,11 @@ msec agenda_at(const struct agenda *ag, const struct deadline *d)
     return at_of(number_of(ag, d));
 }
 
+bool agenda_has(const struct agenda *ag, const struct deadline *d)
+{
+    return d->slot < ag->count && what_of(number_at(ag, d->slot)) == d;
+}
+
 /* --- looking without removing --- */
 
 struct search {

@@ -76,6 +76,8 @@ struct deadline *agenda_first(const struct agenda *ag);
 struct deadline *agenda_nth(const struct agenda *ag, uint32_t i);
 msec agenda_nth_at(const struct agenda *ag, uint32_t i);           /* its instant. O(1) */
 msec agenda_at(const struct agenda *ag, const struct deadline *d); /* of an armed one. O(1) */
+/* Is the deadline armed here, and not in another agenda or nowhere? O(1) */
+bool agenda_has(const struct agenda *ag, const struct deadline *d);
 
 /* Visits those with at <= until, in no order, without removing: O(visited). Return false to stop.
  */

@@ -17,7 +17,7 @@ enum {
     USELESS_SHIFT = 7,  /* nor when of so many blocks only one has moved */
 };
 
-enum { PART_ENTRIES, PART_AGENDA };
+enum { PART_ENTRIES, PART_AGENDAS, PARTS = PART_AGENDAS + KEY_KINDS };
 
 void defrag_init(struct defrag *defrag, struct store *store)
 {
@@ -165,11 +165,11 @@ static void database_go_on(struct defrag *defrag, struct keyspace *ks)
     struct relocation_place *place = &defrag->place;
     if (place->part == PART_ENTRIES) {
         place->at = keyspace_relocate(ks, place->at, &defrag->relocation, visit, defrag);
-        if (place->at == 0) place->part = PART_AGENDA;
+        if (place->at == 0) place->part = PART_AGENDAS;
         return;
     }
-    agenda_relocate(&ks->agenda, place, &defrag->relocation);
-    if (place->at != 0) return;
+    agenda_relocate(&ks->agendas[place->part - PART_AGENDAS], place, &defrag->relocation);
+    if (place->at != 0 || ++place->part < PARTS) return;
     place->part = PART_ENTRIES;
     defrag->db++;
 }

@@ -35,8 +35,7 @@ static uint64_t worth_of(const struct keyspace *ks, const struct entry *entry,
 static struct entry *draw(struct txn *txn, const struct keyspace *ks, enum evict_policy policy)
 {
     struct random *random = &txn->store->random;
-    struct entry *first = policy == EVICT_VOLATILE_TTL ? keyspace_first_volatile(ks) : NULL;
-    if (first != NULL) return first;
+    if (policy == EVICT_VOLATILE_TTL) return keyspace_first_volatile(ks);
     if (is_volatile_only(policy)) return keyspace_random_volatile(ks, random_next, random);
     return keyspace_random(ks, random_next, random);
 }

@@ -13,7 +13,7 @@ enum evict_policy {
     EVICT_VOLATILE_LRU,
     EVICT_VOLATILE_LFU,
     EVICT_VOLATILE_RANDOM,
-    EVICT_VOLATILE_TTL, /* exact: the one that dies first */
+    EVICT_VOLATILE_TTL, /* the first by its own deadline: see keyspace_first_volatile */
 };
 
 /* Does the policy go by how often keys are used? Then the store has to count it. */

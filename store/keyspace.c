@@ -1,4 +1,4 @@
-/* keyspace: a dict of entries and an agenda of their deaths. */
+/* keyspace: a dict of entries and the agendas of what happens to them. */
 #include "store/keyspace.h"
 
 #include <assert.h>
@@ -9,8 +9,7 @@
 #include "store/mem.h"
 #include "store/prefetch.h"
 
-/* For a volatile key among nodes of other keys. */
-enum { DRAWS = 64, LOOKS = 1024 };
+enum { LOOKS = 64 }; /* for the own deadline that comes first, among nodes that stand for others */
 
 static struct bytes key_of(const void *element)
 {
@@ -41,17 +40,16 @@ static void put_own_deadline(struct entry *entry, msec at)
     if (type_may_be_timed(entry->object.type)) memcpy(entry->key + entry->key_len, &at, sizeof(at));
 }
 
-static bool is_volatile(const struct entry *entry)
-{
-    if (type_may_be_timed(entry->object.type)) return own_deadline(entry) != NEVER;
-    return deadline_armed(&entry->deadline);
-}
-
 msec entry_expires_at(const struct keyspace *ks, const struct entry *entry)
 {
     if (type_may_be_timed(entry->object.type)) return own_deadline(entry);
     if (!deadline_armed(&entry->deadline)) return NEVER;
-    return instant_of_deadline(agenda_at(&ks->agenda, &entry->deadline));
+    return instant_of_deadline(agenda_at(&ks->agendas[KEY_ENDS], &entry->deadline));
+}
+
+static bool is_volatile(const struct keyspace *ks, const struct entry *entry)
+{
+    return entry_expires_at(ks, entry) != NEVER;
 }
 
 /* The first instant at which there is something to do for the entry with this own deadline. */
@@ -62,14 +60,42 @@ static msec moment_of(const struct entry *entry, msec expires_at)
     return inside < death ? inside : death;
 }
 
-static void arm(struct keyspace *ks, struct entry *entry, msec moment)
+static enum key_kind kind_of(msec expires_at, msec moment)
 {
-    if (moment == NEVER)
-        agenda_cancel(&ks->agenda, &entry->deadline);
-    else if (!deadline_armed(&entry->deadline) ||
-             agenda_at(&ks->agenda, &entry->deadline) != moment)
-        agenda_move(&ks->agenda, &entry->deadline, moment);
-    ks->next_due = agenda_next(&ks->agenda);
+    if (expires_at == NEVER) return KEY_LASTS;
+    return moment < instant_of_death(expires_at) ? KEY_CHANGES : KEY_ENDS;
+}
+
+/* Where its node is, if it has one: to be asked before the key's own deadline changes. The value's
+ * may have changed already. */
+static struct agenda *agenda_of(struct keyspace *ks, const struct entry *entry)
+{
+    if (!type_may_be_timed(entry->object.type)) return &ks->agendas[KEY_ENDS];
+    if (own_deadline(entry) == NEVER) return &ks->agendas[KEY_LASTS];
+    struct agenda *changes = &ks->agendas[KEY_CHANGES];
+    return agenda_has(changes, &entry->deadline) ? changes : &ks->agendas[KEY_ENDS];
+}
+
+static msec first_of_all(const struct keyspace *ks)
+{
+    msec first = NEVER;
+    for (unsigned kind = 0; kind < KEY_KINDS; kind++) {
+        msec next = agenda_next(&ks->agendas[kind]);
+        if (next < first) first = next;
+    }
+    return first;
+}
+
+/* `from`: where its node is. */
+static void arm(struct keyspace *ks, struct entry *entry, struct agenda *from, msec expires_at)
+{
+    struct deadline *node = &entry->deadline;
+    msec moment = moment_of(entry, expires_at);
+    struct agenda *to = &ks->agendas[kind_of(expires_at, moment)];
+    if (to != from || moment == NEVER) agenda_cancel(from, node);
+    if (moment != NEVER && !(deadline_armed(node) && agenda_at(to, node) == moment))
+        agenda_move(to, node, moment);
+    ks->next_due = first_of_all(ks);
 }
 
 /* ---- entries --------------------------------------------------------------------------------- */
@@ -82,9 +108,9 @@ size_t entry_bytes(const struct entry *entry)
 void keyspace_init(struct keyspace *ks, unsigned db)
 {
     dict_init(&ks->dict, &entries);
-    agenda_init(&ks->agenda);
+    for (unsigned kind = 0; kind < KEY_KINDS; kind++)
+        agenda_init(&ks->agendas[kind]);
     ks->next_due = NEVER;
-    ks->count_volatile = 0;
     ks->db = db;
 }
 
@@ -96,7 +122,8 @@ void keyspace_drop(struct keyspace *ks)
         mem_free(entry);
     }
     dict_drop(&ks->dict);
-    agenda_drop(&ks->agenda);
+    for (unsigned kind = 0; kind < KEY_KINDS; kind++)
+        agenda_drop(&ks->agendas[kind]);
 }
 
 struct entry *keyspace_find(const struct keyspace *ks, struct bytes key)
@@ -149,20 +176,21 @@ struct entry *keyspace_add(struct keyspace *ks, struct bytes key, struct object 
 struct object keyspace_remove(struct keyspace *ks, struct entry *entry)
 {
     struct object object = entry->object;
-    ks->count_volatile -= is_volatile(entry);
+    agenda_cancel(agenda_of(ks, entry), &entry->deadline);
+    ks->next_due = first_of_all(ks);
     dict_remove(&ks->dict, entry_key(entry));
-    arm(ks, entry, NEVER);
     mem_free(entry);
     return object;
 }
 
 /* The same key, deadline and node, with a block for the type of this object. */
-static struct entry *reshape(struct keyspace *ks, struct entry *old, struct object object)
+static struct entry *reshape(struct keyspace *ks, struct entry *old, struct agenda *agenda,
+                             struct object object)
 {
     struct entry *entry = entry_new(entry_key(old), object);
     entry->accessed = old->accessed;
     entry->deadline = old->deadline;
-    if (deadline_armed(&entry->deadline)) agenda_moved(&ks->agenda, &entry->deadline);
+    if (deadline_armed(&entry->deadline)) agenda_moved(agenda, &entry->deadline);
     mem_free(old);
     dict_moved(&ks->dict, old, entry);
     return entry;
@@ -171,27 +199,27 @@ static struct entry *reshape(struct keyspace *ks, struct entry *old, struct obje
 struct entry *keyspace_replace(struct keyspace *ks, struct entry *entry, struct object object)
 {
     msec at = entry_expires_at(ks, entry);
+    struct agenda *agenda = agenda_of(ks, entry);
     if (type_may_be_timed(object.type) != type_may_be_timed(entry->object.type))
-        entry = reshape(ks, entry, object);
+        entry = reshape(ks, entry, agenda, object);
     entry->object = object;
     put_own_deadline(entry, at);
-    arm(ks, entry, moment_of(entry, at));
+    arm(ks, entry, agenda, at);
     return entry;
 }
 
 void keyspace_set_deadline(struct keyspace *ks, struct entry *entry, msec at)
 {
     ensure(instant_ok(at) || at == NEVER, "a deadline at %lld", (long long)at);
-    ks->count_volatile -= is_volatile(entry);
-    ks->count_volatile += at != NEVER;
+    struct agenda *agenda = agenda_of(ks, entry);
     put_own_deadline(entry, at);
-    arm(ks, entry, moment_of(entry, at));
+    arm(ks, entry, agenda, at);
 }
 
 void keyspace_rearm(struct keyspace *ks, struct entry *entry)
 {
     entry->object.timed = object_moment(&entry->object) != NEVER;
-    arm(ks, entry, moment_of(entry, entry_expires_at(ks, entry)));
+    arm(ks, entry, agenda_of(ks, entry), entry_expires_at(ks, entry));
 }
 
 /* ---- the dead -------------------------------------------------------------------------------- */
@@ -205,25 +233,84 @@ bool entry_dead(const struct keyspace *ks, const struct entry *entry, msec now)
 
 struct entry *keyspace_first_due(const struct keyspace *ks, msec now)
 {
-    struct deadline *first = agenda_first(&ks->agenda);
-    return ks->next_due <= now ? entry_of(first) : NULL;
+    if (ks->next_due > now) return NULL;
+    unsigned kind = 0;
+    while (agenda_next(&ks->agendas[kind]) != ks->next_due)
+        kind++;
+    return entry_of(agenda_first(&ks->agendas[kind]));
 }
 
+/* No own deadline of what a walk has not come to yet is earlier than the walk's moment. */
 struct entry *keyspace_first_volatile(const struct keyspace *ks)
 {
-    struct entry *first = NULL;
-    if (ks->count_volatile == 0) return NULL;
+    struct deadline *node = agenda_first(&ks->agendas[KEY_ENDS]);
+    struct entry *first = node != NULL ? entry_of(node) : NULL;
     struct agenda_walk walk;
-    agenda_walk_begin(&walk, &ks->agenda);
-    for (unsigned looks = 0; looks < DRAWS && first == NULL; looks++) {
-        msec at;
-        struct deadline *d = agenda_walk_next(&walk, &at);
-        if (d == NULL) break;
-        if (is_volatile(entry_of(d))) first = entry_of(d);
+    msec moment;
+    agenda_walk_begin(&walk, &ks->agendas[KEY_CHANGES]);
+    for (unsigned looks = 0; looks < LOOKS; looks++) {
+        node = agenda_walk_next(&walk, &moment);
+        if (node == NULL || (first != NULL && moment >= entry_expires_at(ks, first))) break;
+        struct entry *entry = entry_of(node);
+        if (first == NULL || own_deadline(entry) < entry_expires_at(ks, first)) first = entry;
     }
     agenda_walk_end(&walk);
     return first;
 }
+
+/* ---- what happens next ----------------------------------------------------------------------- */
+
+struct visits {
+    bool (*visit)(void *ctx, const struct entry *entry, msec at);
+    void *ctx;
+    bool stopped;
+};
+
+static bool visit_one(void *ctx, struct deadline *d, msec at)
+{
+    struct visits *visits = ctx;
+    visits->stopped = !visits->visit(visits->ctx, entry_of(d), at);
+    return !visits->stopped;
+}
+
+void keyspace_each_until(const struct keyspace *ks, msec until,
+                         bool (*visit)(void *ctx, const struct entry *entry, msec at), void *ctx)
+{
+    struct visits visits = { visit, ctx, false };
+    for (unsigned kind = 0; kind < KEY_KINDS && !visits.stopped; kind++)
+        agenda_each_until(&ks->agendas[kind], until, visit_one, &visits);
+}
+
+void keyspace_walk_begin(struct keyspace_walk *walk, const struct keyspace *ks)
+{
+    for (unsigned kind = 0; kind < KEY_KINDS; kind++) {
+        agenda_walk_begin(&walk->walks[kind], &ks->agendas[kind]);
+        walk->next[kind] = agenda_walk_next(&walk->walks[kind], &walk->at[kind]);
+    }
+}
+
+const struct entry *keyspace_walk_next(struct keyspace_walk *walk, msec *at)
+{
+    struct deadline *first = NULL;
+    unsigned from = 0;
+    for (unsigned kind = 0; kind < KEY_KINDS; kind++) {
+        if (walk->next[kind] == NULL || (first != NULL && walk->at[kind] >= *at)) continue;
+        first = walk->next[kind];
+        *at = walk->at[kind];
+        from = kind;
+    }
+    if (first == NULL) return NULL;
+    walk->next[from] = agenda_walk_next(&walk->walks[from], &walk->at[from]);
+    return entry_of(first);
+}
+
+void keyspace_walk_end(struct keyspace_walk *walk)
+{
+    for (unsigned kind = 0; kind < KEY_KINDS; kind++)
+        agenda_walk_end(&walk->walks[kind]);
+}
+
+/* ---- how many are alive ---------------------------------------------------------------------- */
 
 struct dead_count {
     const struct keyspace *ks;
@@ -231,21 +318,20 @@ struct dead_count {
     size_t keys, volatile_keys;
 };
 
-static bool count_dead_one(void *ctx, struct deadline *d, msec at)
+static bool count_dead_one(void *ctx, const struct entry *entry, msec at)
 {
     (void)at;
     struct dead_count *dead = ctx;
-    const struct entry *entry = entry_of(d);
     if (!entry_dead(dead->ks, entry, dead->now)) return true;
     dead->keys++;
-    dead->volatile_keys += is_volatile(entry);
+    dead->volatile_keys += is_volatile(dead->ks, entry);
     return true;
 }
 
 static struct dead_count count_dead(const struct keyspace *ks, msec now)
 {
     struct dead_count dead = { .ks = ks, .now = now };
-    agenda_each_until(&ks->agenda, now, count_dead_one, &dead);
+    keyspace_each_until(ks, now, count_dead_one, &dead);
     return dead;
 }
 
@@ -256,7 +342,7 @@ size_t keyspace_count_alive(const struct keyspace *ks, msec now)
 
 size_t keyspace_count_volatile(const struct keyspace *ks, msec now)
 {
-    return ks->count_volatile - count_dead(ks, now).volatile_keys;
+    return keyspace_volatile(ks) - count_dead(ks, now).volatile_keys;
 }
 
 struct entry *keyspace_random(const struct keyspace *ks, uint64_t (*next)(void *ctx), void *ctx)
@@ -264,19 +350,22 @@ struct entry *keyspace_random(const struct keyspace *ks, uint64_t (*next)(void *
     return dict_random(&ks->dict, next, ctx);
 }
 
-/* Nodes that stand for members alone are drawn too. Where they are nearly all, the nodes behind the
- * last draw are looked at in turn. */
 struct entry *keyspace_random_volatile(const struct keyspace *ks, uint64_t (*next)(void *ctx),
                                        void *ctx)
 {
-    uint32_t count = agenda_count(&ks->agenda), i = 0;
-    if (ks->count_volatile == 0) return NULL;
-    for (unsigned looks = 0; looks < DRAWS + LOOKS; looks++) {
-        i = (uint32_t)((looks < DRAWS ? next(ctx) : i + UINT64_C(1)) % count);
-        struct entry *entry = entry_of(agenda_nth(&ks->agenda, i));
-        if (is_volatile(entry)) return entry;
-    }
-    return NULL;
+    size_t count = keyspace_volatile(ks);
+    if (count == 0) return NULL;
+    uint32_t ends = agenda_count(&ks->agendas[KEY_ENDS]), i = (uint32_t)(next(ctx) % count);
+    return entry_of(i < ends ? agenda_nth(&ks->agendas[KEY_ENDS], i)
+                             : agenda_nth(&ks->agendas[KEY_CHANGES], i - ends));
+}
+
+size_t keyspace_agenda_bytes(const struct keyspace *ks)
+{
+    size_t bytes = 0;
+    for (unsigned kind = 0; kind < KEY_KINDS; kind++)
+        bytes += agenda_bytes(&ks->agendas[kind]);
+    return bytes;
 }
 
 struct scan {
@@ -309,7 +398,7 @@ static void *entry_relocate(void *ctx, void *old)
     struct entry *entry = relocation_copy(relocating->relocation, old);
     if (entry != NULL) {
         if (deadline_armed(&entry->deadline))
-            agenda_moved(&relocating->ks->agenda, &entry->deadline);
+            agenda_moved(agenda_of(relocating->ks, old), &entry->deadline);
         mem_free(old);
     } else {
         entry = old;
@@ -337,7 +426,10 @@ static void check_deadline(const struct keyspace *ks, const struct entry *entry)
     ensure(deadline_armed(&entry->deadline) == (moment != NEVER), "'%.*s' has its moment at %lld",
            (int)key.len, key.data, (long long)moment);
     if (moment == NEVER) return;
-    msec armed = agenda_at(&ks->agenda, &entry->deadline);
+    const struct agenda *agenda = &ks->agendas[kind_of(at, moment)];
+    ensure(agenda_has(agenda, &entry->deadline), "'%.*s' has its node elsewhere", (int)key.len,
+           key.data);
+    msec armed = agenda_at(agenda, &entry->deadline);
     ensure(armed == moment, "armed at %lld, not %lld", (long long)armed, (long long)moment);
 }
 
@@ -356,19 +448,19 @@ static void check_entry(const struct keyspace *ks, const struct entry *entry)
 void keyspace_check(const struct keyspace *ks)
 {
     dict_check(&ks->dict);
-    agenda_check(&ks->agenda);
-    ensure(ks->next_due == agenda_next(&ks->agenda), "next due at %lld, not %lld",
-           (long long)agenda_next(&ks->agenda), (long long)ks->next_due);
+    for (unsigned kind = 0; kind < KEY_KINDS; kind++)
+        agenda_check(&ks->agendas[kind]);
+    ensure(ks->next_due == first_of_all(ks), "next due at %lld, not %lld",
+           (long long)first_of_all(ks), (long long)ks->next_due);
     size_t mortal = 0, armed = 0;
     struct dict_iter iter;
     dict_iter_begin(&iter, &ks->dict);
     for (const struct entry *entry; (entry = dict_iter_next(&iter)) != NULL;) {
         check_entry(ks, entry);
-        mortal += is_volatile(entry);
+        mortal += is_volatile(ks, entry);
         armed += deadline_armed(&entry->deadline);
     }
-    ensure(mortal == ks->count_volatile, "%zu volatile keys, count %zu", mortal,
-           ks->count_volatile);
-    ensure(armed == agenda_count(&ks->agenda), "%zu armed keys, %u deadlines", armed,
-           agenda_count(&ks->agenda));
+    ensure(mortal == keyspace_volatile(ks), "%zu volatile keys, not %zu", mortal,
+           keyspace_volatile(ks));
+    ensure(armed == keyspace_timed(ks), "%zu armed keys, %zu deadlines", armed, keyspace_timed(ks));
 }

@@ -2,9 +2,10 @@
  * Knows entries; refuses to know effects, events and types' insides. Only txn_*.c, expiry.c,
  * digest.c, outlook.c and store.c change one or look inside.
  *
- * One agenda with exactly one node for each key that has a deadline or has one inside: armed at the
- * earlier of the key's own death and the value's next moment. A key that can have none inside keeps
- * its deadline nowhere else. */
+ * Each key that has a deadline of its own or inside its value has exactly one node, armed at the
+ * earlier of the two, in the agenda of its kind (enum key_kind). So the volatile keys are those of
+ * two agendas, however many others have deadlines inside. A key that can have none inside keeps its
+ * deadline nowhere else. */
 #ifndef STORE_KEYSPACE_H
 #define STORE_KEYSPACE_H
 
@@ -35,11 +36,18 @@ static inline struct bytes entry_key(const struct entry *entry)
 }
 size_t entry_bytes(const struct entry *entry); /* memory of key and value */
 
+/* What its node in an agenda stands for. */
+enum key_kind {
+    KEY_ENDS,    /* its own deadline: nothing inside comes before it */
+    KEY_CHANGES, /* a deadline inside; its own is later */
+    KEY_LASTS,   /* a deadline inside; it has none of its own */
+    KEY_KINDS
+};
+
 struct keyspace {
     struct dict dict;
-    struct agenda agenda;
-    msec next_due;         /* the agenda's, close at hand */
-    size_t count_volatile; /* keys with a deadline of their own */
+    struct agenda agendas[KEY_KINDS];
+    msec next_due; /* the earliest of all three, close at hand */
     unsigned db;
 };
 
@@ -77,14 +85,37 @@ bool entry_dead(const struct keyspace *ks, const struct entry *entry, msec now);
 
 size_t keyspace_count_alive(const struct keyspace *ks, msec now);    /* O(1 + dead) */
 size_t keyspace_count_volatile(const struct keyspace *ks, msec now); /* alive, with a deadline */
+/* Keys with a deadline of their own, dead or alive. O(1) */
+static inline size_t keyspace_volatile(const struct keyspace *ks)
+{
+    return (size_t)agenda_count(&ks->agendas[KEY_ENDS]) + agenda_count(&ks->agendas[KEY_CHANGES]);
+}
+/* Keys with a deadline of their own or inside, dead or alive. O(1) */
+static inline size_t keyspace_timed(const struct keyspace *ks)
+{
+    return keyspace_volatile(ks) + agenda_count(&ks->agendas[KEY_LASTS]);
+}
+size_t keyspace_agenda_bytes(const struct keyspace *ks);
 struct entry *keyspace_random(const struct keyspace *ks, uint64_t (*next)(void *ctx), void *ctx);
-/* The one with a deadline of its own that has something to do first. NULL: there is none, or only
- * behind many keys that have deadlines for their members alone. O(1) */
+/* The one whose own deadline comes first. Of the keys that have an earlier deadline inside only the
+ * 64 with the earliest are considered. NULL: none is volatile. O(1) */
 struct entry *keyspace_first_volatile(const struct keyspace *ks);
-/* One with a deadline of its own. NULL: there is none; or so few among thousands of keys that have
- * deadlines for their members alone that another draw may find one. O(1) */
+/* One with a deadline of its own. NULL: there is none. O(1) */
 struct entry *keyspace_random_volatile(const struct keyspace *ks, uint64_t (*next)(void *ctx),
                                        void *ctx);
+/* Visits those with something to do until then, in no order: O(visited). Return false to stop. */
+void keyspace_each_until(const struct keyspace *ks, msec until,
+                         bool (*visit)(void *ctx, const struct entry *entry, msec at), void *ctx);
+/* Keys in the order in which they have something to do; the keyspace must not change meanwhile. The
+ * k-th step costs O(log k). */
+struct keyspace_walk {
+    struct agenda_walk walks[KEY_KINDS];
+    struct deadline *next[KEY_KINDS]; /* of each agenda, or NULL */
+    msec at[KEY_KINDS];
+};
+void keyspace_walk_begin(struct keyspace_walk *walk, const struct keyspace *ks);
+const struct entry *keyspace_walk_next(struct keyspace_walk *walk, msec *at); /* NULL at the end */
+void keyspace_walk_end(struct keyspace_walk *walk);
 /* As dict_scan; the visitor sees dead entries too. */
 uint64_t keyspace_scan(const struct keyspace *ks, uint64_t cursor,
                        void (*visit)(void *ctx, struct entry *entry), void *ctx);

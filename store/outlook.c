@@ -12,11 +12,6 @@
 #include "store/lag.h"
 #include "store/mem.h"
 
-static struct entry *entry_of(struct deadline *d)
-{
-    return (struct entry *)((char *)d - offsetof(struct entry, deadline));
-}
-
 /* ---- the next ones --------------------------------------------------------------------------- */
 
 bool outlook_settle(struct txn *txn, size_t budget)
@@ -48,15 +43,15 @@ static struct due due_of(const struct keyspace *ks, const struct entry *entry, m
 size_t outlook_next(const struct keyspace *ks, msec now, struct due *due, size_t count)
 {
     size_t found = 0;
-    struct agenda_walk walk;
-    agenda_walk_begin(&walk, &ks->agenda);
+    struct keyspace_walk walk;
+    keyspace_walk_begin(&walk, ks);
     while (found < count) {
         msec moment;
-        struct deadline *d = agenda_walk_next(&walk, &moment);
-        if (d == NULL) break;
-        if (moment > now) due[found++] = due_of(ks, entry_of(d), moment);
+        const struct entry *entry = keyspace_walk_next(&walk, &moment);
+        if (entry == NULL) break;
+        if (moment > now) due[found++] = due_of(ks, entry, moment);
     }
-    agenda_walk_end(&walk);
+    keyspace_walk_end(&walk);
     return found;
 }
 
@@ -75,11 +70,10 @@ static size_t still_to_count(const struct overdue_count *count)
     return found < count->most ? count->most - found : 0;
 }
 
-static bool count_overdue(void *ctx, struct deadline *d, msec at)
+static bool count_overdue(void *ctx, const struct entry *entry, msec at)
 {
     (void)at;
     struct overdue_count *count = ctx;
-    const struct entry *entry = entry_of(d);
     if (instant_dead(entry_expires_at(count->ks, entry), count->now))
         count->overdue->keys++;
     else
@@ -91,7 +85,7 @@ static bool count_overdue(void *ctx, struct deadline *d, msec at)
 void outlook_overdue(const struct keyspace *ks, msec now, size_t most, struct overdue *overdue)
 {
     struct overdue_count count = { ks, overdue, now, most };
-    if (still_to_count(&count) > 0) agenda_each_until(&ks->agenda, now, count_overdue, &count);
+    if (still_to_count(&count) > 0) keyspace_each_until(ks, now, count_overdue, &count);
 }
 
 /* ---- the forecast ---------------------------------------------------------------------------- */

@@ -113,7 +113,7 @@ static void section_expiry(struct report *report)
     size_t with_deadline = 0;
     for (unsigned db = 0; db < store->database_count; db++) {
         outlook_overdue(&store->databases[db], report->now, OVERDUE_MOST, &overdue);
-        with_deadline += agenda_count(&store->databases[db].agenda);
+        with_deadline += keyspace_timed(&store->databases[db]);
     }
     msec next = store_next_due(store);
     if (next != NEVER) next = next > report->now ? next - report->now : 0;

@@ -31,10 +31,10 @@ struct picture {
     size_t looked_at;
 };
 
-static bool look_at(void *ctx, struct deadline *d, msec at)
+static bool look_at(void *ctx, const struct entry *entry, msec at)
 {
     struct picture *picture = ctx;
-    (void)d;
+    (void)entry;
     unsigned row = 0;
     while (row < ROWS - 1 && at - picture->now > rows[row].within)
         row++;
@@ -80,7 +80,7 @@ void cmd_lolwut(struct call *call)
 {
     if (!check_arguments(call)) return;
     struct picture picture = { .now = call->txn->now };
-    agenda_each_until(&call->txn->ks->agenda, INSTANT_MAX, look_at, &picture);
+    keyspace_each_until(call->txn->ks, INSTANT_MAX, look_at, &picture);
     struct outbuf text;
     outbuf_init(&text);
     draw(&picture, &text);

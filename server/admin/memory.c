@@ -32,7 +32,7 @@ struct overhead {
 
 static struct overhead overhead_of(const struct keyspace *ks)
 {
-    return (struct overhead){ dict_bytes(&ks->dict), agenda_bytes(&ks->agenda),
+    return (struct overhead){ dict_bytes(&ks->dict), keyspace_agenda_bytes(ks),
                               dict_count(&ks->dict) };
 }
 

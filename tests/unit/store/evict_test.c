@@ -104,22 +104,51 @@ static void add_with_member(const char *key, msec at)
     world_commit(&world);
 }
 
-START_TEST(keys_of_which_only_members_end_are_spared_however_many_they_are)
+START_TEST(a_volatile_key_goes_however_many_others_have_member_deadlines)
 {
-    const enum evict_policy policies[] = { EVICT_VOLATILE_LRU, EVICT_VOLATILE_TTL };
+    enum { SETS = 5000, VOLATILE = 20 };
+    const enum evict_policy policies[] = { EVICT_VOLATILE_LRU, EVICT_VOLATILE_LFU,
+                                           EVICT_VOLATILE_RANDOM, EVICT_VOLATILE_TTL };
     for (size_t i = 0; i < sizeof(policies) / sizeof(policies[0]); i++) {
         world_init(&world);
-        for (int n = 0; n < 300; n++) {
-            char name[16];
+        char name[16];
+        for (int n = 0; n < SETS; n++) {
             snprintf(name, sizeof(name), "set%d", n);
             add_with_member(name, world.now + 1000 + n);
         }
-        world_set(&world, "mortal", "v", world.now + 5000);
-        ck_assert(evict(policies[i]));
-        ck_assert(!world_has(&world, "mortal"));
+        for (int n = 0; n < VOLATILE; n++) {
+            snprintf(name, sizeof(name), "volatile%d", n);
+            world_set(&world, name, "v", world.now + 50000);
+        }
+        for (int n = 0; n < VOLATILE; n++) {
+            struct txn *txn = world_begin(&world);
+            bool done = evict_one(txn, policies[i], 5);
+            world_commit(&world);
+            ck_assert(done);
+        }
         ck_assert(!evict(policies[i]));
+        ck_assert(world_has(&world, "set0"));
         world_drop(&world);
     }
+}
+END_TEST
+
+START_TEST(volatile_ttl_goes_by_the_own_deadline_not_by_the_members)
+{
+    world_init(&world);
+    for (int n = 0; n < 200; n++) {
+        char name[16];
+        snprintf(name, sizeof(name), "set%d", n);
+        add_with_member(name, world.now + 1000 + n);
+        struct txn *txn = world_begin(&world);
+        txn_key_expire(txn, txn_find(txn, text(name)), world.now + 90000);
+        world_commit(&world);
+    }
+    world_set(&world, "string", "v", world.now + 50000);
+    world_forget(&world);
+    ck_assert(evict(EVICT_VOLATILE_TTL));
+    ck_assert_str_eq(world_events(&world), "evicted:string ");
+    world_drop(&world);
 }
 END_TEST
 
@@ -139,7 +168,8 @@ Suite *test_suite(void)
         the_least_often_used_key_goes_first_and_use_is_forgotten_with_time,
         volatile_policies_spare_keys_without_a_deadline,
         what_dies_first_goes_first_in_any_database,
-        keys_of_which_only_members_end_are_spared_however_many_they_are,
+        a_volatile_key_goes_however_many_others_have_member_deadlines,
+        volatile_ttl_goes_by_the_own_deadline_not_by_the_members,
         without_a_policy_nothing_goes,
         NULL,
     };

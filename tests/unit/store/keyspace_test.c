@@ -74,11 +74,11 @@ START_TEST(a_deadline_comes_back_as_it_was_set_for_every_type)
             ck_assert_int_eq(entry_expires_at(&keys, entry), NEVER);
             keyspace_set_deadline(&keys, entry, instants[i]);
             ck_assert_int_eq(entry_expires_at(&keys, entry), instants[i]);
-            ck_assert_uint_eq(keys.count_volatile, 1);
+            ck_assert_uint_eq(keyspace_volatile(&keys), 1);
             keyspace_check(&keys);
             keyspace_set_deadline(&keys, entry, NEVER);
             ck_assert_int_eq(entry_expires_at(&keys, entry), NEVER);
-            ck_assert_uint_eq(keys.count_volatile, 0);
+            ck_assert_uint_eq(keyspace_volatile(&keys), 0);
             ck_assert_int_eq(keyspace_next_due(&keys), object_moment(&entry->object));
             end();
         }
@@ -116,7 +116,7 @@ static void replace(enum type from, enum type to, msec at)
     ck_assert_int_eq(entry->object.type, to);
     ck_assert_int_eq(entry_expires_at(&keys, entry), at);
     ck_assert_uint_eq(entry->accessed, 42);
-    ck_assert_uint_eq(keys.count_volatile, at != NEVER);
+    ck_assert_uint_eq(keyspace_volatile(&keys), at != NEVER);
     msec inside = object_moment(&entry->object), death = instant_of_death(at);
     ck_assert_int_eq(keyspace_next_due(&keys), inside < death ? inside : death);
     end();
@@ -154,25 +154,108 @@ static uint64_t always(void *number)
     return *(uint64_t *)number;
 }
 
-START_TEST(the_search_for_a_volatile_key_has_an_end)
+static struct entry *add_named(enum type type, int number, msec inside)
+{
+    char name[16];
+    size_t len = (size_t)snprintf(name, sizeof(name), "key%d", number);
+    return keyspace_add(&keys, bytes_of(name, len), value_of(type, inside));
+}
+
+START_TEST(a_volatile_key_is_found_among_any_number_of_others)
 {
     enum { SETS = 3000 };
     begin();
-    for (int n = 0; n < SETS; n++) {
-        char name[16];
-        size_t len = (size_t)snprintf(name, sizeof(name), "set%d", n);
-        keyspace_add(&keys, bytes_of(name, len), value_of(TYPE_SET, n));
-    }
-    uint64_t lot = 0;
-    ck_assert_ptr_null(keyspace_random_volatile(&keys, always, &lot));
-    struct entry *last = add(TYPE_STRING, NEVER);
-    keyspace_set_deadline(&keys, last, SETS);
+    for (int n = 0; n < SETS; n++)
+        add_named(TYPE_SET, n, n);
+    uint64_t lot = 7;
     ck_assert_ptr_null(keyspace_random_volatile(&keys, always, &lot));
     ck_assert_ptr_null(keyspace_first_volatile(&keys));
-    lot = SETS - 500;
-    ck_assert_ptr_eq(keyspace_random_volatile(&keys, always, &lot), last);
-    keyspace_set_deadline(&keys, last, 0);
-    ck_assert_ptr_eq(keyspace_first_volatile(&keys), last);
+    struct entry *only = add(TYPE_STRING, NEVER);
+    keyspace_set_deadline(&keys, only, SETS);
+    ck_assert_ptr_eq(keyspace_random_volatile(&keys, always, &lot), only);
+    ck_assert_ptr_eq(keyspace_first_volatile(&keys), only);
+    ck_assert_uint_eq(keyspace_volatile(&keys), 1);
+    ck_assert_uint_eq(keyspace_timed(&keys), SETS + 1);
+    end();
+}
+END_TEST
+
+START_TEST(a_random_volatile_key_may_be_any_of_them)
+{
+    begin();
+    struct entry *entries[] = { add_named(TYPE_STRING, 0, NEVER), add_named(TYPE_ZSET, 1, 10),
+                                add_named(TYPE_LIST, 2, NEVER), add_named(TYPE_SET, 3, 20) };
+    add_named(TYPE_HASH, 4, 5);
+    for (unsigned i = 0; i < 4; i++)
+        keyspace_set_deadline(&keys, entries[i], 100 + i);
+    unsigned seen = 0;
+    for (uint64_t lot = 0; lot < 4; lot++)
+        for (unsigned i = 0; i < 4; i++)
+            if (keyspace_random_volatile(&keys, always, &lot) == entries[i]) seen |= 1u << i;
+    ck_assert_uint_eq(seen, 0xf);
+    end();
+}
+END_TEST
+
+START_TEST(the_first_volatile_key_is_that_with_the_earliest_own_deadline)
+{
+    enum { SETS = 3000 };
+    begin();
+    for (int n = 0; n < SETS; n++)
+        keyspace_set_deadline(&keys, add_named(TYPE_SET, n, n), 100000 + n);
+    struct entry *string = add(TYPE_STRING, NEVER);
+    keyspace_set_deadline(&keys, string, 50000);
+    ck_assert_ptr_eq(keyspace_first_volatile(&keys), string);
+    struct entry *set = keyspace_find(&keys, LIT("key5"));
+    keyspace_set_deadline(&keys, set, 40000);
+    ck_assert_ptr_eq(keyspace_first_volatile(&keys), set);
+    end();
+}
+END_TEST
+
+/* Its own deadline and those inside come and go in any order. */
+static void change_one(struct rng *rng, struct entry *entry)
+{
+    msec at = rng_chance(rng, 30) ? NEVER : (msec)rng_below(rng, 50);
+    if (rng_chance(rng, 50) || entry->object.type != TYPE_SET) {
+        keyspace_set_deadline(&keys, entry, at);
+        return;
+    }
+    set_expire(entry->object.set, LIT("member"), at);
+    keyspace_rearm(&keys, entry);
+}
+
+static void ck_walk_is_in_order(void)
+{
+    struct keyspace_walk walk;
+    msec at, before = INT64_MIN;
+    size_t count = 0;
+    keyspace_walk_begin(&walk, &keys);
+    for (; keyspace_walk_next(&walk, &at) != NULL; count++) {
+        if (count == 0) ck_assert_int_eq(at, keyspace_next_due(&keys));
+        ck_assert_int_le(before, at);
+        before = at;
+    }
+    keyspace_walk_end(&walk);
+    ck_assert_uint_eq(count, keyspace_timed(&keys));
+}
+
+START_TEST(every_key_has_its_node_in_the_agenda_of_its_kind)
+{
+    enum { KEYS = 40, CHANGES = 3000 };
+    struct rng rng;
+    rng_init(&rng, test_seed());
+    struct entry *entries[KEYS];
+    begin();
+    for (int n = 0; n < KEYS; n++)
+        entries[n] = add_named(n % 3 == 0 ? TYPE_STRING : TYPE_SET, n, NEVER);
+    for (int i = 0; i < CHANGES; i++) {
+        change_one(&rng, entries[rng_below(&rng, KEYS)]);
+        keyspace_check(&keys);
+        ck_walk_is_in_order();
+        struct entry *due = keyspace_first_due(&keys, 50);
+        if (due != NULL) ck_assert_int_le(keyspace_next_due(&keys), 50);
+    }
     end();
 }
 END_TEST
@@ -185,7 +268,10 @@ Suite *test_suite(void)
         a_key_keeps_its_deadline_beside_those_of_its_members,
         whatever_a_value_becomes_its_key_keeps_the_deadline,
         nothing_is_dead_before_the_next_that_is_due,
-        the_search_for_a_volatile_key_has_an_end,
+        a_volatile_key_is_found_among_any_number_of_others,
+        a_random_volatile_key_may_be_any_of_them,
+        the_first_volatile_key_is_that_with_the_earliest_own_deadline,
+        every_key_has_its_node_in_the_agenda_of_its_kind,
         NULL,
     };
     return suite_of("keyspace", tests);
