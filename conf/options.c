@@ -229,8 +229,11 @@ static const struct conf_option options[] = {
       .preset = "0",
       .live = true,
       .section = "limits",
-      .help = "Bytes beyond which keys give way to commands that need more, by maxmemory-policy.\n"
-              "0: no limit. What unauthenticated connections hold does not count." },
+      .help =
+          "Bytes beyond which keys give way to commands that need more, by maxmemory-policy.\n"
+          "A lower limit, or another policy, takes effect at once. Buffers of clients count, but\n"
+          "evict nothing before a command needs memory; what unauthenticated connections hold\n"
+          "does not count. 0: no limit." },
     { .name = "maxmemory-policy",
       .type = CONF_ENUM,
       .offset = AT(maxmemory_policy),

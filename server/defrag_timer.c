@@ -7,8 +7,8 @@
 #include "store/reclaim.h"
 
 enum {
-    SLICE_USEC = 200,
-    BATCH = 128,           /* blocks between two looks at the clock: some 20 us */
+    SLICE_USEC = 100,      /* of work, then it rests */
+    BATCH = 128,           /* blocks: some 20 us */
     BUSY_REST = 19,        /* of a slice's time it rests so many, */
     IDLE_REST = 4,         /* or so many when no client has asked for anything since the last one */
     WAIT_USEC = 20 * 1000, /* until it looks again whether the others have done their work */
@@ -20,6 +20,7 @@ struct defrag_timer {
     const struct dispatch *dispatch;
     struct loop_timer *rest;
     uint64_t commands; /* when the last slice ended */
+    int64_t used;      /* usec, of this slice */
     bool due;
 };
 
@@ -80,34 +81,40 @@ static bool may_run(const struct defrag_timer *timer)
            store_next_due(dispatch->store) > clock_now(timer->clock) && !child_writes(dispatch);
 }
 
-/* How long it took; at least one batch. */
-static int64_t slice(struct defrag_timer *timer)
+/* True: a slice of work may go on. */
+static bool is_wanted(struct defrag_timer *timer)
 {
-    int64_t began = clock_mono_usec(), at;
-    do {
-        bool more = defrag_run(&timer->defrag, BATCH);
-        at = clock_mono_usec();
-        if (!more) break;
-    } while (at < began + SLICE_USEC);
-    return at - began;
+    if (!timer->due) return false;
+    if (timer->dispatch->conf->activedefrag && may_run(timer)) return true;
+    timer->due = false;
+    if (timer->dispatch->conf->activedefrag)
+        rest(timer, WAIT_USEC);
+    else
+        defrag_stop(&timer->defrag);
+    return false;
 }
 
-void defrag_timer_turn(void *ctx)
+static bool run(void *ctx, size_t amount)
 {
     struct defrag_timer *timer = ctx;
-    if (!timer->due) return;
-    timer->due = false;
-    if (!timer->dispatch->conf->activedefrag) {
-        defrag_stop(&timer->defrag);
-        return;
-    }
-    if (!may_run(timer)) {
-        rest(timer, WAIT_USEC);
-        return;
-    }
-    int64_t took = slice(timer);
+    if (!is_wanted(timer)) return false;
+    if (!defrag_run(&timer->defrag, amount)) timer->due = false;
+    return true;
+}
+
+static void took(void *ctx, int64_t usec)
+{
+    struct defrag_timer *timer = ctx;
+    timer->used += usec;
+    if (timer->due && timer->used < SLICE_USEC) return;
     uint64_t commands = timer->dispatch->stats->commands;
     bool idle = commands == timer->commands;
     timer->commands = commands;
-    if (timer->defrag.running) rest(timer, took * (idle ? IDLE_REST : BUSY_REST));
+    if (timer->defrag.running) rest(timer, timer->used * (idle ? IDLE_REST : BUSY_REST));
+    timer->used = 0;
+}
+
+struct background_work defrag_timer_work(struct defrag_timer *timer)
+{
+    return (struct background_work){ .run = run, .took = took, .ctx = timer, .most = BATCH };
 }

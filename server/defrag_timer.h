@@ -1,9 +1,10 @@
-/* defrag_timer: gives defrag its time: short slices at the ends of turns, far enough apart that
+/* defrag_timer: gives defrag its time: short slices of background work, far enough apart that
  * clients keep nearly all of it, and none while others have work to do or a child shares memory.
  * Knows clocks and shares of time; refuses to know what a slice does. */
 #ifndef SERVER_DEFRAG_TIMER_H
 #define SERVER_DEFRAG_TIMER_H
 
+#include "server/background.h"
 #include "server/clock.h"
 #include "server/dispatch.h"
 #include "server/loop.h"
@@ -15,8 +16,7 @@ struct defrag_timer *defrag_timer_new(struct loop *loop, const struct clock *clo
                                       const struct dispatch *dispatch);
 void defrag_timer_free(struct defrag_timer *timer);
 void defrag_timer_second(struct defrag_timer *timer); /* about once a second: is it worth it? */
-/* At the end of each turn, behind the replies of that turn: a slice of work if it is time. */
-void defrag_timer_turn(void *timer);
+struct background_work defrag_timer_work(struct defrag_timer *timer); /* when it is time */
 const struct defrag *defrag_timer_state(const struct defrag_timer *timer);
 
 #endif

@@ -109,15 +109,15 @@ static bool is_over_limit(const struct dispatch *dispatch)
     return limit > 0 && mem_used() - dispatch->uncounted > (uint64_t)limit;
 }
 
-/* Keys give way, within this turn's share. False: nothing more may go. */
-static bool make_room(struct dispatch *dispatch)
+/* Up to so many keys give way. False: none may go. */
+static bool make_room(struct dispatch *dispatch, size_t most)
 {
     enum evict_policy policy = (enum evict_policy)dispatch->conf->maxmemory_policy;
     struct txn txn;
     bool able = true;
     sinks_arm(dispatch->sinks);
     txn_begin(&txn, dispatch->store, clock_now(dispatch->clock), FROM_EVICTION);
-    for (int left = EVICTIONS_PER_CALL; able && left > 0 && is_over_limit(dispatch); left--) {
+    for (; able && most > 0 && is_over_limit(dispatch); most--) {
         if (reclaim_pending(&dispatch->store->reclaim))
             reclaim_run(&dispatch->store->reclaim, RECLAIM_PER_EVICTION);
         else
@@ -127,10 +127,22 @@ static bool make_room(struct dispatch *dispatch)
     return able;
 }
 
-/* The limit's, or the system's. */
+/* What a call cannot do by itself goes on behind it. */
 static bool out_of_memory(struct dispatch *dispatch)
 {
-    return (is_over_limit(dispatch) && !make_room(dispatch)) || mem_is_short();
+    if (mem_is_short()) return true; /* the system has no more */
+    if (!is_over_limit(dispatch)) return false;
+    dispatch->evicting = make_room(dispatch, EVICTIONS_PER_CALL);
+    return !dispatch->evicting;
+}
+
+bool dispatch_evict(struct dispatch *dispatch, size_t most)
+{
+    if (!dispatch->evicting || dispatch->loading) return false;
+    if (pause_now(&dispatch->pause, clock_now(dispatch->clock)) != PAUSE_NONE) return false;
+    if (is_over_limit(dispatch) && make_room(dispatch, most)) return true;
+    dispatch->evicting = false;
+    return false;
 }
 
 /* What could not be kept is not taken. PING tells those who only look, as in Redis. */

@@ -31,6 +31,7 @@ struct dispatch {
     bool loading;            /* the data set is not all there yet */
     /* Bytes of memory that no key is evicted for: what unauthenticated connections hold. */
     size_t uncounted;
+    bool evicting;           /* more than maxmemory may be in use: dispatch_evict sees to it */
 };
 
 /* A password is asked for, and the session has not given it. */
@@ -45,6 +46,10 @@ bool dispatch_request(struct dispatch *dispatch, struct session *session,
 
 /* A request of the session has its whole answer, at once or after a wait. */
 void dispatch_answered(struct session *session);
+
+/* While `evicting`: up to `most` keys go by maxmemory-policy, until the limit is kept or none may
+ * go. False: there was nothing to do, or a pause keeps the data as they are. */
+bool dispatch_evict(struct dispatch *dispatch, size_t most);
 
 /* Runs a call inside its open transaction, in its session's database, and counts it. */
 struct call;

@@ -1,4 +1,4 @@
-/* expire_timer: a timerfd and slices of work per turn behind expire_timer.h.
+/* expire_timer: a timerfd, and the slices of background work behind expire_timer.h.
  * Knows when the store and those who wait want to be woken; refuses to know what expires.
  *
  * CLOCK_REALTIME with an absolute time never fires early, and TFD_TIMER_CANCEL_ON_SET wakes the
@@ -15,24 +15,12 @@
 #include "server/dispatch.h"
 #include "server/log.h"
 #include "server/serve.h"
+#include "server/tracking.h"
 #include "store/ensure.h"
 #include "store/expiry.h"
 #include "store/mem.h"
 #include "store/policy_walk.h"
 #include "store/reclaim.h"
-
-enum {
-    WAIT_SLICE_USEC = 500,
-    WAIT_BATCH = 64,
-    EXPIRY_SLICE_USEC = 500,
-    EXPIRY_BATCH = 64,
-    REWIND_SLICE_USEC = 200,
-    REWIND_BATCH = 64,
-    RECLAIM_SLICE_USEC = 200,
-    RECLAIM_BATCH = 256,
-    POLICY_SLICE_USEC = 100,
-    POLICY_BATCH = 64,
-};
 
 #define UNKNOWN INT64_MIN /* what the timer is armed for has to be set again */
 
@@ -40,7 +28,6 @@ struct expire_timer {
     struct clock *clock;
     struct dispatch *dispatch;
     struct loop_io *io;
-    struct loop_timer *again; /* work is left: the next turn comes without waiting */
     msec armed;
     int fd;
 };
@@ -55,12 +42,6 @@ static void on_wake(void *ctx, unsigned what)
     ssize_t got = read(timer->fd, &fired, sizeof(fired));
     if (got < 0 && errno == EAGAIN) return;
     timer->armed = UNKNOWN;
-}
-
-/* The turn by itself is all that is wanted. */
-static void on_again(void *ctx)
-{
-    (void)ctx;
 }
 
 static void on_step(void *ctx)
@@ -79,65 +60,25 @@ static void on_set(void *ctx, msec by)
     log_line(LOG_NOTICE, "The machine's clock was set by %lld ms", (long long)by);
 }
 
-struct expire_timer *expire_timer_new(struct loop *loop, struct clock *clock,
-                                      struct dispatch *dispatch)
-{
-    int fd = timerfd_create(CLOCK_REALTIME, TFD_NONBLOCK | TFD_CLOEXEC);
-    if (fd < 0) return NULL;
-    struct expire_timer *timer = mem_zalloc(sizeof(*timer));
-    timer->clock = clock;
-    timer->dispatch = dispatch;
-    timer->fd = fd;
-    timer->armed = UNKNOWN;
-    timer->io = loop_io_new(loop, fd, on_wake, timer);
-    loop_io_want(timer->io, LOOP_READ);
-    timer->again = loop_timer_new(loop, on_again, timer);
-    clock->on_step = on_step;
-    clock->on_set = on_set;
-    clock->ctx = timer;
-    /* What is in the store already is looked at in the first turn. */
-    loop_timer_set(timer->again, 0);
-    return timer;
-}
+/* ---- background work ------------------------------------------------------------------------- */
 
-void expire_timer_free(struct expire_timer *timer)
+static bool rewind_slice(void *ctx, size_t amount)
 {
-    if (timer == NULL) return;
-    timer->clock->on_step = NULL;
-    timer->clock->on_set = NULL;
-    timer->clock->ctx = NULL;
-    loop_timer_free(timer->again);
-    loop_io_free(timer->io);
-    close(timer->fd);
-    mem_free(timer);
-}
-
-/* True while more have waited long enough. */
-static bool wait_slice(struct expire_timer *timer)
-{
-    if (waiters_next_due(timer->dispatch->waiters) > clock_now(timer->clock)) return false;
-    int64_t end = clock_mono_usec() + WAIT_SLICE_USEC;
-    do {
-        if (serve_due(timer->dispatch, WAIT_BATCH) < WAIT_BATCH) return false;
-    } while (clock_mono_usec() < end);
-    return true;
-}
-
-/* True while a walk after the clock was set back has more to do. */
-static bool rewind_slice(struct expire_timer *timer)
-{
+    struct expire_timer *timer = ctx;
     if (timer->dispatch->loading) return false;
-    msec now = clock_now(timer->clock);
-    if (!rewind_run(timer->dispatch->store, now, REWIND_BATCH)) return false;
-    int64_t end = clock_mono_usec() + REWIND_SLICE_USEC;
-    while (clock_mono_usec() < end)
-        if (!rewind_run(timer->dispatch->store, now, REWIND_BATCH)) return false;
-    return true;
+    return rewind_run(timer->dispatch->store, clock_now(timer->clock), (unsigned)amount);
 }
 
-/* True while more is due. */
-static bool expire_slice(struct expire_timer *timer)
+static bool wait_slice(void *ctx, size_t amount)
 {
+    struct expire_timer *timer = ctx;
+    if (waiters_next_due(timer->dispatch->waiters) > clock_now(timer->clock)) return false;
+    return serve_due(timer->dispatch, amount) > 0;
+}
+
+static bool expire_slice(void *ctx, size_t amount)
+{
+    struct expire_timer *timer = ctx;
     msec now = clock_now(timer->clock);
     struct store *store = timer->dispatch->store;
     if (store_next_due(store) > now) return false;
@@ -145,43 +86,71 @@ static bool expire_slice(struct expire_timer *timer)
     /* A pause keeps the data as they are. */
     if (pause_now(&timer->dispatch->pause, now) != PAUSE_NONE) return false;
     sinks_arm(timer->dispatch->sinks);
-    int64_t began = clock_mono_usec(), at = began;
-    bool more = true;
-    while (more && at < began + EXPIRY_SLICE_USEC) {
-        more = expiry_run(store, now, EXPIRY_BATCH) >= EXPIRY_BATCH;
-        at = clock_mono_usec();
-    }
-    observe_expiry(timer->dispatch->observer, at - began);
-    return more;
+    return expiry_run(store, now, amount) > 0;
 }
 
-/* True while more is waiting. */
-static bool reclaim_slice(struct expire_timer *timer)
+static void expire_took(void *ctx, int64_t usec)
 {
+    struct expire_timer *timer = ctx;
+    observe_expiry(timer->dispatch->observer, usec);
+}
+
+static bool reclaim_slice(void *ctx, size_t amount)
+{
+    struct expire_timer *timer = ctx;
     struct reclaim *reclaim = &timer->dispatch->store->reclaim;
     if (!reclaim_pending(reclaim)) return false;
-    int64_t end = clock_mono_usec() + RECLAIM_SLICE_USEC;
-    do {
-        if (!reclaim_run(reclaim, RECLAIM_BATCH)) return false;
-    } while (clock_mono_usec() < end);
+    reclaim_run(reclaim, amount);
     return true;
 }
 
-/* True while a policy is not applied to all keys. What is overdue goes first. */
-static bool policy_slice(struct expire_timer *timer)
+/* What is overdue goes first. */
+static bool policy_slice(void *ctx, size_t amount)
 {
+    struct expire_timer *timer = ctx;
     msec now = clock_now(timer->clock);
     struct store *store = timer->dispatch->store;
     if (!policy_walk_pending(store) || timer->dispatch->loading) return false;
     if (pause_now(&timer->dispatch->pause, now) != PAUSE_NONE) return false;
     if (store_next_due(store) <= now) return false;
     sinks_arm(timer->dispatch->sinks);
-    int64_t end = clock_mono_usec() + POLICY_SLICE_USEC;
-    do {
-        if (!policy_walk_run(store, now, POLICY_BATCH)) return false;
-    } while (clock_mono_usec() < end);
+    policy_walk_run(store, now, amount);
     return true;
 }
+
+static bool evict_slice(void *ctx, size_t amount)
+{
+    struct expire_timer *timer = ctx;
+    return dispatch_evict(timer->dispatch, amount);
+}
+
+static bool tracking_slice(void *ctx, size_t amount)
+{
+    struct expire_timer *timer = ctx;
+    struct dispatch *dispatch = timer->dispatch;
+    return tracking_trim(dispatch->sinks->tracking, (size_t)dispatch->conf->tracking_table_max_keys,
+                         amount);
+}
+
+static void add_slices(struct expire_timer *timer, struct background *background)
+{
+    const struct background_work slices[] = {
+        { .run = rewind_slice, .most = 64 },
+        { .run = wait_slice, .most = 64 },
+        { .run = expire_slice, .took = expire_took, .most = 64 },
+        { .run = reclaim_slice, .most = 256 },
+        { .run = policy_slice, .most = 64 },
+        { .run = evict_slice, .most = 64 },
+        { .run = tracking_slice, .most = 64 },
+    };
+    for (size_t i = 0; i < sizeof(slices) / sizeof(slices[0]); i++) {
+        struct background_work work = slices[i];
+        work.ctx = timer;
+        background_add(background, &work);
+    }
+}
+
+/* ---- waking ---------------------------------------------------------------------------------- */
 
 static msec earlier(msec a, msec b)
 {
@@ -220,15 +189,40 @@ static void arm(struct expire_timer *timer)
     timer->armed = due;
 }
 
-void expire_timer_turn(void *ctx)
+void expire_timer_turn(struct expire_timer *timer)
 {
-    struct expire_timer *timer = ctx;
-    clock_tick(timer->clock);
-    bool more = rewind_slice(timer);
-    more = wait_slice(timer) || more;
-    more = expire_slice(timer) || more;
-    more = reclaim_slice(timer) || more;
-    more = policy_slice(timer) || more;
-    if (more) loop_timer_set(timer->again, 0);
     arm(timer);
+}
+
+/* ---- its beginning and end --------------------------------------------------------------------
+ */
+
+struct expire_timer *expire_timer_new(struct loop *loop, struct clock *clock,
+                                      struct dispatch *dispatch, struct background *background)
+{
+    int fd = timerfd_create(CLOCK_REALTIME, TFD_NONBLOCK | TFD_CLOEXEC);
+    if (fd < 0) return NULL;
+    struct expire_timer *timer = mem_zalloc(sizeof(*timer));
+    timer->clock = clock;
+    timer->dispatch = dispatch;
+    timer->fd = fd;
+    timer->armed = UNKNOWN;
+    timer->io = loop_io_new(loop, fd, on_wake, timer);
+    loop_io_want(timer->io, LOOP_READ);
+    clock->on_step = on_step;
+    clock->on_set = on_set;
+    clock->ctx = timer;
+    add_slices(timer, background);
+    return timer;
+}
+
+void expire_timer_free(struct expire_timer *timer)
+{
+    if (timer == NULL) return;
+    timer->clock->on_step = NULL;
+    timer->clock->on_set = NULL;
+    timer->clock->ctx = NULL;
+    loop_io_free(timer->io);
+    close(timer->fd);
+    mem_free(timer);
 }

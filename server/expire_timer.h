@@ -1,11 +1,12 @@
-/* expire_timer: wakes the loop when the next deadline has passed: of the store, where it lets the
- * dead leave in slices between the clients' turns, or of a client that waits, who is served or
- * told. Frees what was reclaimed in the same way.
+/* expire_timer: wakes the loop when the next deadline has passed: of the store, or of a client that
+ * waits. Gives the background its work on the data: waits end, keys expire, what was deleted is
+ * freed, keys are evicted after a limit was lowered, and so are those that caches hold.
  *
  * A timerfd on the wall clock with an absolute time: exact, and woken when the clock is set. */
 #ifndef SERVER_EXPIRE_TIMER_H
 #define SERVER_EXPIRE_TIMER_H
 
+#include "server/background.h"
 #include "server/clock.h"
 #include "server/loop.h"
 
@@ -13,10 +14,9 @@ struct dispatch;
 struct expire_timer;
 
 struct expire_timer *expire_timer_new(struct loop *loop, struct clock *clock,
-                                      struct dispatch *dispatch);
+                                      struct dispatch *dispatch, struct background *background);
 void expire_timer_free(struct expire_timer *timer);
-/* At the end of each turn: runs what is due within its slice, then sleeps until the next deadline.
- */
-void expire_timer_turn(void *timer);
+/* At the end of each turn: the loop sleeps until the next deadline. */
+void expire_timer_turn(struct expire_timer *timer);
 
 #endif

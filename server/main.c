@@ -14,6 +14,7 @@
 #include "conf/text.h"
 #include "proto/alloc.h"
 #include "server/admin/admin.h"
+#include "server/background.h"
 #include "server/client.h"
 #include "server/clock.h"
 #include "server/cmd/cmd.h"
@@ -60,6 +61,7 @@ struct parts {
     struct commands *commands;
     struct clients *clients;
     struct net *net;
+    struct background *background;
     struct expire_timer *expire_timer;
     struct defrag_timer *defrag_timer;
     struct survey *survey;
@@ -100,6 +102,24 @@ static void say_exhausted(size_t wanted, bool ends)
 }
 
 /* --- while it runs --- */
+
+/* What was changed is in the journal before anybody is told. */
+static void send_all(struct parts *parts)
+{
+    tracking_turn(parts->tracking);
+    persist_turn(parts->persist);
+    clients_turn(parts->clients);
+}
+
+/* No reply waits for background work; what that has to say leaves behind it. */
+static void on_turn_end(void *ctx)
+{
+    struct parts *parts = ctx;
+    clients_run(parts->clients);
+    send_all(parts);
+    if (background_turn(parts->background)) send_all(parts);
+    expire_timer_turn(parts->expire_timer);
+}
 
 static void on_term(void *ctx)
 {
@@ -162,6 +182,7 @@ static bool on_config(void *ctx)
     parts->store->counts_access =
         evict_counts_access((enum evict_policy)parts->conf.maxmemory_policy);
     fit_maxclients(&parts->conf);
+    parts->dispatch.evicting = true;
     if (persist_configure(parts->persist)) return true;
     parts->conf.appendonly = false;
     return false;
@@ -298,23 +319,22 @@ static bool make_event_side(struct parts *parts)
                                                            .pubsub = parts->pubsub,
                                                            .stats = &parts->stats,
                                                            .persist = parts->persist });
-    parts->expire_timer = expire_timer_new(parts->loop, &parts->clock, &parts->dispatch);
+    parts->background = background_new(parts->loop, &parts->clock);
+    parts->expire_timer =
+        expire_timer_new(parts->loop, &parts->clock, &parts->dispatch, parts->background);
     if (parts->expire_timer == NULL) return failed(parts, "no timerfd: %s", strerror(errno));
+    parts->survey = survey_new(&parts->clock, parts->waiters);
+    background_add(parts->background,
+                   &(struct background_work){ .run = survey_run, .ctx = parts->survey, .most = 1 });
     parts->defrag_timer = defrag_timer_new(parts->loop, &parts->clock, &parts->dispatch);
-    parts->survey = survey_new(parts->loop, &parts->clock, parts->waiters);
+    struct background_work defrag = defrag_timer_work(parts->defrag_timer);
+    background_add(parts->background, &defrag);
     parts->housekeeping = loop_timer_new(parts->loop, on_second, parts);
     loop_timer_set(parts->housekeeping, HOUSEKEEPING_USEC);
     loop_on_signal(parts->loop, SIGTERM, on_term, parts);
     loop_on_signal(parts->loop, SIGINT, on_interrupt, parts);
     loop_on_signal(parts->loop, SIGHUP, on_hangup, parts);
-    loop_on_turn_end(parts->loop, clients_run, parts->clients);
-    /* What expires in a turn is told in that turn. */
-    loop_on_turn_end(parts->loop, expire_timer_turn, parts->expire_timer);
-    loop_on_turn_end(parts->loop, tracking_turn, parts->tracking);
-    loop_on_turn_end(parts->loop, persist_turn, parts->persist);
-    loop_on_turn_end(parts->loop, clients_turn, parts->clients);
-    loop_on_turn_end(parts->loop, survey_turn, parts->survey);
-    loop_on_turn_end(parts->loop, defrag_timer_turn, parts->defrag_timer);
+    loop_on_turn_end(parts->loop, on_turn_end, parts);
     return true;
 }
 
@@ -340,6 +360,7 @@ static void free_parts(struct parts *parts)
     clients_free(parts->clients);
     persist_free(parts->persist);
     expire_timer_free(parts->expire_timer);
+    background_free(parts->background);
     defrag_timer_free(parts->defrag_timer);
     survey_free(parts->survey);
     loop_timer_free(parts->housekeeping);

@@ -1,13 +1,11 @@
 /* survey: questions about the data whose answers take longer than a turn. Who asks waits, while the
- * answer is worked out in slices between the clients' turns: first come first served, all others
- * as soon as they need no work of their own.
- * Knows who waits, and how long a slice is; refuses to know what is asked. */
+ * answer is worked out in the background: first come first served, all others as soon as they need
+ * no work of their own. Knows who waits; refuses to know what is asked. */
 #ifndef SERVER_SURVEY_H
 #define SERVER_SURVEY_H
 
 #include "proto/resp_write.h"
 #include "server/clock.h"
-#include "server/loop.h"
 #include "server/session.h"
 #include "server/waiters.h"
 
@@ -18,20 +16,20 @@ enum survey_state {
 };
 
 struct survey_kind {
-    enum survey_state (*work)(void *question, msec now); /* some 50 us of it */
+    enum survey_state (*work)(void *question, msec now); /* some 20 us of it */
     void (*answer)(void *question, msec now, struct resp_writer *out);
     void (*free)(void *question);
 };
 
 struct survey;
 
-struct survey *survey_new(struct loop *loop, const struct clock *clock, struct waiters *waiters);
+struct survey *survey_new(const struct clock *clock, struct waiters *waiters);
 void survey_free(struct survey *survey); /* nobody may wait any more */
 
 /* The session waits from now on for the answer to its question, which is handed over. */
 void survey_ask(struct survey *survey, struct session *session, const struct survey_kind *kind,
                 void *question);
-/* At the end of each turn, behind the replies of that turn: a slice of work. */
-void survey_turn(void *survey);
+/* A piece of background work for the first question that needs any. False: none does. */
+bool survey_run(void *survey, size_t amount);
 
 #endif

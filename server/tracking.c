@@ -394,20 +394,23 @@ void tracking_effect(struct tracking *tracking, const struct effect *effect)
 
 /* ---- limits --------------------------------------------------------------------------------- */
 
-void tracking_limit(struct tracking *tracking, size_t max)
+bool tracking_trim(struct tracking *tracking, size_t max, size_t most)
 {
-    enum { EFFORT = 100 };
-    if (max == 0 || dict_count(&tracking->keys) <= max) {
-        tracking->late = 0;
-        return;
-    }
-    size_t effort = EFFORT * ((size_t)++tracking->late);
-    for (; effort > 0 && dict_count(&tracking->keys) > max; effort--) {
+    if (max == 0 || dict_count(&tracking->keys) <= max) return false;
+    for (; most > 0 && dict_count(&tracking->keys) > max; most--) {
         const struct tracked *tracked =
             dict_random(&tracking->keys, random_next, &tracking->random);
         tell_readers(tracking, tracked_key(tracked), 0);
     }
     tracking_flush(tracking);
+    return true;
+}
+
+void tracking_limit(struct tracking *tracking, size_t max)
+{
+    enum { EFFORT = 100 };
+    bool over = tracking_trim(tracking, max, EFFORT * ((size_t)tracking->late + 1));
+    tracking->late = over ? tracking->late + 1 : 0;
 }
 
 void tracking_turn(void *ctx)

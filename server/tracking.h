@@ -69,6 +69,9 @@ void tracking_effect(struct tracking *tracking, const struct effect *effect);
 void tracking_flush(struct tracking *tracking); /* tells what has changed, after a commit */
 /* End of turn: tells the prefixes. */
 void tracking_turn(void *tracking);
+/* Forgets, and tells, up to `most` random keys while more than `max` (0: any number) are
+ * remembered. False: there were no more. */
+bool tracking_trim(struct tracking *tracking, size_t max, size_t most);
 /* Forgets, and tells, random keys while more than `max` (0: any number) are remembered: some of
  * them at each call, more at each call in a row. */
 void tracking_limit(struct tracking *tracking, size_t max);

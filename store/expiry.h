@@ -9,7 +9,8 @@
 #include "store/store.h"
 
 /* Drops about `budget` keys and members that are dead by now, as one transaction; returns how many
- * (a collection that goes as a whole counts all its members). Fewer than budget: none is left. */
+ * (a collection that goes as a whole counts all its members). Up to 64 members that share their
+ * deadline stay together, whatever the budget. Fewer than budget: none is left. */
 size_t expiry_run(struct store *store, msec now, size_t budget);
 
 /* What falls due first in the call's database, where something is due: a key, a dehydrator's

@@ -12,7 +12,7 @@ enum {
     SHOWN_MAX = 1000,
     SETTLED_AT_ONCE = 1000, /* keys and members: well below a millisecond's work */
     COUNTED_AT_ONCE = 5000,
-    COUNTED_AT_A_TIME = 512,
+    COUNTED_AT_A_TIME = 256,
 };
 
 /* Inside a MULTI nobody waits. */

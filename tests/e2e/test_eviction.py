@@ -1,6 +1,8 @@
 #!/usr/bin/python3 -B
 """Under maxmemory, keys give way by maxmemory-policy, or commands are refused."""
-from daemon import Daemon, equal, main, test
+import os
+
+from daemon import IS_REDIS, Daemon, equal, main, test, wait_for
 
 LIMIT = 8_000_000
 
@@ -56,6 +58,82 @@ def often_used_keys_outlive_others_under_lfu():
         fill(redis, 50_000)
         equal(redis.exists("loved"), 1)
         assert redis.object("freq", "loved") > 5
+
+
+def used(redis):
+    return redis.info("memory")["used_memory"]
+
+
+def is_kept(redis):
+    """The reply that says so takes some memory too."""
+    return used(redis) <= LIMIT * 1.01
+
+
+@test
+def lowering_maxmemory_evicts_at_once_with_events():
+    with Daemon("--maxmemory-policy", "allkeys-lru") as daemon, daemon.redis() as redis:
+        redis.config_set("notify-keyspace-events", "Ee")
+        fill(redis, 50_000)
+        events = redis.pubsub()
+        events.subscribe("__keyevent@0__:evicted")
+        events.get_message(timeout=5)
+        assert used(redis) > LIMIT
+        redis.config_set("maxmemory", LIMIT)
+        assert wait_for(lambda: is_kept(redis)), used(redis)
+        assert used(redis) > LIMIT * 0.9, "more keys went than had to"
+        redis.config_set("maxmemory", 0)
+        gone = redis.info("stats")["evicted_keys"]
+        equal(gone + redis.dbsize(), 50_000)
+        for _ in range(gone):
+            assert events.get_message(timeout=5)["data"].startswith(b"key:")
+
+
+@test
+def a_policy_that_may_evict_begins_at_once():
+    with Daemon() as daemon, daemon.redis() as redis:
+        fill(redis, 50_000)
+        redis.config_set("maxmemory", LIMIT)
+        equal(redis.dbsize(), 50_000)
+        redis.config_set("maxmemory-policy", "allkeys-random")
+        # DIFFERS: Redis waits for the next command that needs memory.
+        if IS_REDIS:
+            redis.set("one", "more")
+        assert wait_for(lambda: is_kept(redis)), used(redis)
+
+
+@test
+def evictions_after_a_lower_limit_are_in_the_journal():
+    with Daemon("--maxmemory-policy", "allkeys-random", "--appendonly", "yes") as daemon:
+        with daemon.redis() as redis:
+            fill(redis, 50_000)
+            redis.config_set("maxmemory", LIMIT)
+            assert wait_for(lambda: is_kept(redis)), used(redis)
+            redis.config_set("maxmemory", 0)
+            left = redis.dbsize()
+        daemon.stop()
+        daemon.start()
+        with daemon.redis() as redis:
+            wait_for(lambda: redis.info("persistence")["loading"] == 0)
+            equal(redis.dbsize(), left)
+
+
+def cpu_seconds(daemon):
+    with open(f"/proc/{daemon.process.pid}/stat", encoding="utf-8") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@test
+def the_daemon_rests_when_nothing_may_be_evicted():
+    with Daemon("--maxmemory-policy", "volatile-lru") as daemon, daemon.redis() as redis:
+        fill(redis, 20_000)
+        redis.set("mortal", "x", ex=1000)
+        redis.config_set("maxmemory", 1_000_000)
+        assert wait_for(lambda: redis.exists("mortal") == 0)
+        before = cpu_seconds(daemon)
+        redis.blpop("nothing", timeout=0.6)
+        assert cpu_seconds(daemon) - before < 0.3, "it goes on trying"
+        equal(redis.dbsize(), 20_000)
 
 
 main()

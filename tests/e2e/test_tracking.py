@@ -298,6 +298,19 @@ def reset_and_replies_off():
 
 
 @test
+def lowering_the_limit_forgets_keys_without_a_further_command():
+    with Daemon() as daemon, Caller(daemon, "OPTOUT") as a:
+        for i in range(3000):
+            a.raw.send(encode("GET", f"k{i}"))
+        a.raw.send(encode("CONFIG", "SET", "tracking-table-max-keys", "10"))
+        told = b""
+        while told.count(b"invalidate") < 2990:
+            told += a.raw.reply()
+        with Caller(daemon) as b:
+            assert b"\r\ntracking_total_keys:10\r\n" in b.call("INFO", "stats")
+
+
+@test
 def keys_beyond_the_limit_are_forgotten_and_told():
     with Daemon("--tracking-table-max-keys", "10") as daemon, Caller(daemon, "OPTOUT") as a:
         for i in range(30):

@@ -5,8 +5,9 @@
  *   and looks every 10 ms at how many the server has counted as expired and how many should be.
  * - With -d 0, all at one instant: looks when all of them are counted as expired, and when
  *   used_memory is back. Nobody listens for events then.
- * All the while another connection sends PINGs at a steady pace, not waiting for answers.
- * Works on any server with PXAT, keyspace notifications and INFO's expired_keys. */
+ * All the while another connection sends PINGs at a steady pace, not waiting for answers; with -1
+ * one after the other, each when the one before has been answered. Works on any server with PXAT,
+ * keyspace notifications and INFO's expired_keys. */
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -38,7 +39,7 @@ enum {
 struct plan {
     struct link_target target;
     long long keys, spread_msec, lead_msec;
-    bool json;
+    bool one_by_one, json;
 };
 
 /* PINGs go out at their times, whether the earlier ones have been answered or not: a server that
@@ -47,7 +48,7 @@ struct pinger {
     struct link link;
     struct samples sent; /* when, and in order */
     size_t answered;
-    int64_t next, pace_usec;
+    int64_t next, pace_usec; /* 0: the next one when the last one is answered */
 };
 
 struct figures {
@@ -113,6 +114,7 @@ static void ping(struct pinger *pinger, struct samples *pings)
 {
     take_answers(pinger, pings, 0);
     int64_t now = wall_usec();
+    if (pinger->pace_usec == 0 && pinger->answered < pinger->sent.count) return;
     if (now < pinger->next) return;
     link_command(&pinger->link, "PING");
     samples_add(&pinger->sent, now);
@@ -215,6 +217,7 @@ static void measure(struct run *run)
     while (wall_usec() < begin - QUIET_USEC)
         link_wait(&run->events, begin - QUIET_USEC);
     pinger->pace_usec = listening ? SPREAD_PING_USEC : INSTANT_PING_USEC;
+    if (run->plan.one_by_one) pinger->pace_usec = 0;
     pinger->next = wall_usec();
     while (wall_usec() < begin)
         ping(pinger, &figures->quiet_pings);
@@ -276,7 +279,8 @@ static void usage(FILE *to)
     fputs(
         "usage: expiry " SERVER_USAGE "\n"
         "              [-n keys: 1000000] [-d milliseconds that deadlines are spread over: 10000]\n"
-        "              [-w milliseconds to fill the server: 6000] [-j (JSON)]\n",
+        "              [-w milliseconds to fill the server: 6000] [-1 (PINGs one by one)] [-j "
+        "(JSON)]\n",
         to);
 }
 
@@ -284,12 +288,13 @@ static struct plan parse(int argc, char **argv)
 {
     struct plan plan = { .keys = 1000000, .spread_msec = 10000, .lead_msec = 6000 };
     server_default(&plan.target);
-    for (int option; (option = getopt(argc, argv, SERVER_OPTIONS "n:d:w:j")) != -1;) {
+    for (int option; (option = getopt(argc, argv, SERVER_OPTIONS "n:d:w:1j")) != -1;) {
         if (server_option(&plan.target, option, optarg)) continue;
         switch (option) {
         case 'n': plan.keys = server_count_option("expiry", optarg, 1); break;
         case 'd': plan.spread_msec = server_count_option("expiry", optarg, 0); break;
         case 'w': plan.lead_msec = server_count_option("expiry", optarg, 1); break;
+        case '1': plan.one_by_one = true; break;
         case 'j': plan.json = true; break;
         default: usage(stderr); exit(2);
         }

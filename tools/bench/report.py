@@ -154,6 +154,10 @@ def expiry_table(results, names):
         row(at_once + "their longest wait", "instant", "ping_max_ms", msec),
         row(at_once + "all gone after", "instant", "gone_ms", msec),
         row(at_once + "memory back after", "instant", "memory_back_ms", msec),
+        row(at_once + "a client that sends one request after the other, p50", "one by one",
+            "ping_p50_ms", msec),
+        row(at_once + "its p99.9", "one by one", "ping_p999_ms", msec),
+        row(at_once + "all gone after, with it", "one by one", "gone_ms", msec),
     ])
 
 

@@ -17,7 +17,6 @@ struct question {
 };
 
 static struct clock wall;
-static struct loop *loop;
 static struct waiters *waiters;
 static struct survey *survey;
 static struct watch *watch;
@@ -34,15 +33,6 @@ static enum survey_state work(void *ctx, msec now)
     return question->worked < question->pieces ? SURVEY_BUSY : SURVEY_DONE;
 }
 
-/* A piece of work that takes longer than a slice. */
-static enum survey_state work_long(void *ctx, msec now)
-{
-    int64_t end = clock_mono_usec() + 1000;
-    while (clock_mono_usec() < end)
-        continue;
-    return work(ctx, now);
-}
-
 static void answer(void *ctx, msec now, struct resp_writer *out)
 {
     const struct question *question = ctx;
@@ -56,16 +46,14 @@ static void forget(void *ctx)
 }
 
 static const struct survey_kind quick = { work, answer, forget };
-static const struct survey_kind slow = { work_long, answer, forget };
 
 static void begin(void)
 {
     wall = (struct clock){ .now = NOW, .stepped = true };
-    loop = loop_new();
     waiters = waiters_new();
     watch = watch_new();
     pubsub = pubsub_new();
-    survey = survey_new(loop, &wall, waiters);
+    survey = survey_new(&wall, waiters);
     for (int i = 0; i < CALLERS; i++)
         caller_init(&callers[i]);
     memset(questions, 0, sizeof(questions));
@@ -80,7 +68,6 @@ static void end(void)
     waiters_free(waiters);
     watch_free(watch);
     pubsub_free(pubsub);
-    loop_free(loop);
 }
 
 static void ask(int i, const struct survey_kind *kind, int pieces)
@@ -96,8 +83,11 @@ START_TEST(who_asks_is_answered_when_the_work_is_done_and_goes_on)
 {
     begin();
     ask(0, &quick, 3);
-    hears(&callers[0], "");
-    survey_turn(survey);
+    for (int i = 0; i < 3; i++) {
+        hears(&callers[0], "");
+        ck_assert(survey_run(survey, 1));
+    }
+    ck_assert(!survey_run(survey, 1));
     hears(&callers[0], ":3|");
     ck_assert(!waits(0));
     ck_assert(questions[0].freed);
@@ -107,18 +97,18 @@ START_TEST(who_asks_is_answered_when_the_work_is_done_and_goes_on)
 }
 END_TEST
 
-START_TEST(a_slice_ends_in_time_and_the_first_question_comes_first)
+START_TEST(the_first_question_comes_first_piece_by_piece)
 {
     begin();
-    ask(0, &slow, 2);
-    ask(1, &slow, 1);
-    survey_turn(survey);
+    ask(0, &quick, 2);
+    ask(1, &quick, 1);
+    survey_run(survey, 1);
     ck_assert_int_eq(questions[0].worked, 1);
     ck_assert_int_eq(questions[1].worked, 0);
-    survey_turn(survey);
+    survey_run(survey, 1);
     ck_assert(!waits(0));
     ck_assert(waits(1));
-    survey_turn(survey);
+    survey_run(survey, 1);
     hears(&callers[0], ":2|");
     hears(&callers[1], ":1|");
     end();
@@ -131,14 +121,14 @@ START_TEST(one_for_whom_nothing_can_be_done_holds_up_nobody)
     ask(0, &quick, -1);
     ask(1, &quick, 1);
     ask(2, &quick, 1);
-    /* A turn may be cut short by its time, before all were looked at. */
-    for (int turns = 0; turns < 10 && waits(2); turns++)
-        survey_turn(survey);
+    ck_assert(survey_run(survey, 1));
+    ck_assert(survey_run(survey, 1));
+    ck_assert(!survey_run(survey, 1));
     ck_assert(waits(0));
     hears(&callers[1], ":1|");
     hears(&callers[2], ":1|");
     questions[0].pieces = questions[0].worked = 1;
-    survey_turn(survey);
+    survey_run(survey, 1);
     hears(&callers[0], ":2|");
     end();
 }
@@ -155,7 +145,7 @@ START_TEST(who_is_unblocked_or_gone_has_no_question_any_more)
     session_drop(&callers[1].session, watch, pubsub);
     ck_assert(questions[0].freed);
     ck_assert(questions[1].freed);
-    survey_turn(survey);
+    survey_run(survey, 1);
     hears(&callers[0], "*-1|");
     hears(&callers[1], "");
     hears(&callers[2], ":1|");
@@ -168,7 +158,7 @@ Suite *test_suite(void)
 {
     const TTest *const tests[] = {
         who_asks_is_answered_when_the_work_is_done_and_goes_on,
-        a_slice_ends_in_time_and_the_first_question_comes_first,
+        the_first_question_comes_first_piece_by_piece,
         one_for_whom_nothing_can_be_done_holds_up_nobody,
         who_is_unblocked_or_gone_has_no_question_any_more,
         NULL,

@@ -21,6 +21,11 @@ static const struct mix mixes[] = {
       .recipe = "SETEX " STRING " {s4} {v}",
       .fill = "SETEX " STRING " {s4} {v}",
       .shrink = "DEL " STRING },
+    /* With -q and many keys, each expires after a second: as many as are set. */
+    { .name = "short-lived",
+      .recipe = "SET " STRING " {v} PX 1000",
+      .fill = "SET " STRING " {v} PX 1000",
+      .shrink = "DEL " STRING },
     { .name = "incr",
       .recipe = "INCR counter:{k8}",
       .fill = "SET counter:{k8} {s8}",
