@@ -10,6 +10,7 @@ static struct deadlines *deadlines_new(void)
     struct deadlines *deadlines = mem_alloc(sizeof(*deadlines));
     agenda_init(&deadlines->agenda);
     deadlines->latest = INT64_MIN;
+    deadlines->last = NULL;
     return deadlines;
 }
 
@@ -18,7 +19,12 @@ void deadlines_set(struct deadlines **deadlines, struct deadline *d, msec at)
     ensure(at != NEVER, "a deadline at %lld", (long long)at);
     if (*deadlines == NULL) *deadlines = deadlines_new();
     agenda_move(&(*deadlines)->agenda, d, at);
-    if (at > (*deadlines)->latest) (*deadlines)->latest = at;
+    if (at >= (*deadlines)->latest) {
+        (*deadlines)->latest = at;
+        (*deadlines)->last = d;
+    } else if ((*deadlines)->last == d) {
+        (*deadlines)->last = NULL;
+    }
 }
 
 void deadlines_cancel(struct deadlines **deadlines, struct deadline *d)
@@ -26,6 +32,7 @@ void deadlines_cancel(struct deadlines **deadlines, struct deadline *d)
     if (!deadline_armed(d)) return;
     ensure(*deadlines != NULL, "slot %u of nothing", d->slot);
     agenda_cancel(&(*deadlines)->agenda, d);
+    if ((*deadlines)->last == d) (*deadlines)->last = NULL;
     if (agenda_count(&(*deadlines)->agenda) > 0) return;
     mem_free(*deadlines); /* an empty agenda has no memory */
     *deadlines = NULL;
@@ -33,7 +40,10 @@ void deadlines_cancel(struct deadlines **deadlines, struct deadline *d)
 
 void deadlines_moved(struct deadlines *deadlines, struct deadline *d)
 {
-    if (deadline_armed(d)) agenda_moved(&deadlines->agenda, d);
+    if (!deadline_armed(d)) return;
+    agenda_moved(&deadlines->agenda, d);
+    /* It may be `last` at another address; if not, it is as good. */
+    if (agenda_at(&deadlines->agenda, d) == deadlines->latest) deadlines->last = d;
 }
 
 void deadlines_relocate(struct deadlines **deadlines, struct relocation_place *place,
@@ -69,6 +79,38 @@ msec deadlines_latest(const struct deadlines *deadlines)
     return deadlines == NULL ? INT64_MIN : deadlines->latest;
 }
 
+enum { LOOKS = 256 }; /* at passed deadlines, before all are looked at */
+
+static bool count_to_looks(void *count, struct deadline *d, msec at)
+{
+    (void)d;
+    (void)at;
+    return ++*(uint32_t *)count < LOOKS;
+}
+
+static void find_last(struct deadlines *deadlines)
+{
+    const struct agenda *agenda = &deadlines->agenda;
+    deadlines->latest = INT64_MIN;
+    for (uint32_t i = 0; i < agenda_count(agenda); i++) {
+        msec at = agenda_nth_at(agenda, i);
+        if (at < deadlines->latest) continue;
+        deadlines->latest = at;
+        deadlines->last = agenda_nth(agenda, i);
+    }
+}
+
+bool deadlines_all_dead(struct deadlines *deadlines, msec now)
+{
+    if (deadlines == NULL || instant_dead(deadlines->latest, now)) return true;
+    if (deadlines->last != NULL || now == INT64_MIN) return false;
+    uint32_t count = 0;
+    agenda_each_until(&deadlines->agenda, now - 1, count_to_looks, &count);
+    if (count < LOOKS) return count == agenda_count(&deadlines->agenda);
+    find_last(deadlines);
+    return instant_dead(deadlines->latest, now);
+}
+
 void deadlines_each_until(const struct deadlines *deadlines, msec until,
                           bool (*visit)(void *ctx, struct deadline *d, msec at), void *ctx)
 {
@@ -94,12 +136,16 @@ void deadlines_check(const struct deadlines *deadlines)
            deadlines_bytes(deadlines));
     agenda_check(&deadlines->agenda);
     msec latest = deadlines->latest;
+    if (deadlines->last != NULL)
+        ensure(agenda_at(&deadlines->agenda, deadlines->last) == latest,
+               "slot %u is not the last one", deadlines->last->slot);
     agenda_each_until(&deadlines->agenda, NEVER, check_one, &latest);
 }
 
 bool deadlines_free_some(struct deadlines **deadlines, size_t *work)
 {
     if (*deadlines == NULL) return true;
+    (*deadlines)->last = NULL;
     if (!agenda_drop_some(&(*deadlines)->agenda, work)) return false;
     mem_free(*deadlines);
     *deadlines = NULL;

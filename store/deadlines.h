@@ -14,7 +14,8 @@
 
 struct deadlines {
     struct agenda agenda;
-    msec latest; /* no armed deadline is later, nor was any since the agenda was last empty */
+    msec latest;           /* no armed deadline is later */
+    struct deadline *last; /* the one that is at `latest`; NULL: perhaps none is any more */
 };
 
 /* The deadline of `d`'s member is `at` now (not NEVER); arms it if idle. O(log n) */
@@ -33,6 +34,8 @@ msec deadlines_at(const struct deadlines *deadlines, const struct deadline *d); 
 struct deadline *deadlines_first(const struct deadlines *deadlines, msec *at);  /* or NULL. O(1) */
 size_t deadlines_count(const struct deadlines *deadlines);
 msec deadlines_latest(const struct deadlines *deadlines); /* INT64_MIN without any */
+/* Have all passed by now? O(1), but O(n) once after the latest one was cancelled or moved. */
+bool deadlines_all_dead(struct deadlines *deadlines, msec now);
 void deadlines_each_until(const struct deadlines *deadlines, msec until,
                           bool (*visit)(void *ctx, struct deadline *d, msec at), void *ctx);
 /* To look at in parts, or NULL. */

@@ -505,6 +505,12 @@ msec hash_latest(const struct hash *hash)
     return hash->is_large ? deadlines_latest(hash->table->deadlines) : packed_latest(&hash->packed);
 }
 
+bool hash_all_dead(const struct hash *hash, msec now)
+{
+    return hash->is_large ? deadlines_all_dead(hash->table->deadlines, now)
+                          : instant_dead(packed_latest(&hash->packed), now);
+}
+
 struct deadline_visitor {
     bool (*visit)(void *ctx, struct bytes field, msec at);
     void *ctx;

@@ -55,6 +55,8 @@ bool hash_first(const struct hash *hash, struct bytes *field, msec *at);
 size_t hash_count_timed(const struct hash *hash); /* with a deadline. O(1) */
 /* No deadline in it is later; perhaps all are earlier. INT64_MIN without any. O(1) when large */
 msec hash_latest(const struct hash *hash);
+/* Have all deadlines in it passed by now? See deadlines_all_dead. */
+bool hash_all_dead(const struct hash *hash, msec now);
 /* Those with a deadline <= until, in no order; O(visited) when large. Return false to stop. */
 void hash_each_until(const struct hash *hash, msec until,
                      bool (*visit)(void *ctx, struct bytes field, msec at), void *ctx);

@@ -312,6 +312,25 @@ void keyspace_walk_end(struct keyspace_walk *walk)
 
 /* ---- how many are alive ---------------------------------------------------------------------- */
 
+struct due_count {
+    size_t count, most;
+};
+
+static bool count_due_one(void *ctx, const struct entry *entry, msec at)
+{
+    (void)entry;
+    (void)at;
+    struct due_count *due = ctx;
+    return ++due->count < due->most;
+}
+
+size_t keyspace_count_due(const struct keyspace *ks, msec now, size_t most)
+{
+    struct due_count due = { 0, most };
+    if (ks->next_due <= now && most > 0) keyspace_each_until(ks, now, count_due_one, &due);
+    return due.count;
+}
+
 struct dead_count {
     const struct keyspace *ks;
     msec now;

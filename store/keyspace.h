@@ -83,6 +83,8 @@ static inline msec keyspace_next_due(const struct keyspace *ks)
 /* Is the key gone by now: dead itself, or every one of its members? */
 bool entry_dead(const struct keyspace *ks, const struct entry *entry, msec now);
 
+/* Keys that have something to do by now, dead or not; stops at `most`. O(found) */
+size_t keyspace_count_due(const struct keyspace *ks, msec now, size_t most);
 size_t keyspace_count_alive(const struct keyspace *ks, msec now);    /* O(1 + dead) */
 size_t keyspace_count_volatile(const struct keyspace *ks, msec now); /* alive, with a deadline */
 /* Keys with a deadline of their own, dead or alive. O(1) */

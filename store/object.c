@@ -23,7 +23,7 @@ struct member_ops {
     bool (*remove)(const struct object *object, struct bytes member);
     bool (*first)(const struct object *object, struct bytes *member, msec *at);
     size_t (*count_timed)(const struct object *object);
-    msec (*latest)(const struct object *object);
+    bool (*all_dead)(const struct object *object, msec now);
     const struct agenda *(*agenda)(const struct object *object);
     void (*each_until)(const struct object *object, msec until,
                        bool (*visit)(void *ctx, struct bytes member, msec at), void *ctx);
@@ -84,9 +84,9 @@ struct member_ops {
     {                                                                                              \
         return noun##_count_timed(object->noun);                                                   \
     }                                                                                              \
-    static msec any_##noun##_latest(const struct object *object)                                   \
+    static bool any_##noun##_all_dead(const struct object *object, msec now)                       \
     {                                                                                              \
-        return noun##_latest(object->noun);                                                        \
+        return noun##_all_dead(object->noun, now);                                                 \
     }                                                                                              \
     static const struct agenda *any_##noun##_agenda(const struct object *object)                   \
     {                                                                                              \
@@ -104,7 +104,7 @@ struct member_ops {
         .remove = any_##noun##_remove,                                                             \
         .first = any_##noun##_first,                                                               \
         .count_timed = any_##noun##_count_timed,                                                   \
-        .latest = any_##noun##_latest,                                                             \
+        .all_dead = any_##noun##_all_dead,                                                         \
         .agenda = any_##noun##_agenda,                                                             \
         .each_until = any_##noun##_each_until,                                                     \
     };
@@ -315,9 +315,8 @@ bool object_all_dead(const struct object *object, msec now)
 {
     const struct member_ops *ops = ops_of(object->type)->members;
     size_t count = object_count(object);
-    if (ops == NULL || count == 0 || ops->count_timed(object) < count) return false;
-    return instant_dead(ops->latest(object), now) ||
-           object_count_dead(object, now, SIZE_MAX) == count;
+    return ops != NULL && count > 0 && ops->count_timed(object) == count &&
+           ops->all_dead(object, now);
 }
 
 const struct dict *object_hint(const struct object *object)

@@ -93,8 +93,8 @@ const struct agenda *object_agenda(const struct object *object);
 /* Those with a deadline <= until, in no order: O(visited). Return false to stop. */
 void object_each_until(const struct object *object, msec until,
                        bool (*visit)(void *ctx, struct bytes member, msec at), void *ctx);
-/* Is every member dead by now? O(1), but O(dead) if only a member that is gone, or got another
- * deadline, was to live longer. */
+/* Is every member dead by now? O(1), but O(n) once after the member that lives longest has gone, or
+ * got another deadline. */
 bool object_all_dead(const struct object *object, msec now);
 /* Members that are dead by now, at most `most`: O(counted) */
 size_t object_count_dead(const struct object *object, msec now, size_t most);

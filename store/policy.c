@@ -131,6 +131,7 @@ static void rule_free(struct policies *policies, struct rule *rule)
 {
     if (rule->policy.pending) pending_remove(policies, rule);
     policies->count--;
+    policies->limits -= rule->policy.max_len > 0;
     give_back(policies, rule);
 }
 
@@ -303,6 +304,8 @@ void policies_set(struct policies *policies, struct bytes name, const struct pol
     if (node->rule == NULL) node->rule = rule_new(policies, name);
     struct rule *rule = node->rule;
     if (rule->policy.pending) pending_remove(policies, rule);
+    policies->limits -= rule->policy.max_len > 0;
+    policies->limits += policy->max_len > 0;
     rule->policy = *policy;
     if (policy->pending) pending_add(policies, rule);
 }
@@ -403,7 +406,7 @@ void policies_each(const struct policies *policies, visitor *visit, void *ctx)
 /* ---- self-check ----------------------------------------------------------------------------- */
 
 struct totals {
-    size_t count, bytes, pending;
+    size_t count, limits, bytes, pending;
 };
 
 static void check_children(const struct policy_node *node)
@@ -436,6 +439,7 @@ static void check_node(const struct policies *policies, const struct policy_node
     totals->bytes += mem_size(node) + mem_size(node->children) + mem_size(node->rule);
     totals->count += node->rule != NULL;
     totals->pending += node->rule != NULL && node->rule->policy.pending;
+    totals->limits += node->rule != NULL && node->rule->policy.max_len > 0;
     ensure(node == policies->root || node->rule != NULL || node->child_count >= 2,
            "a node of no use in depth %zu", depth);
     if (node->rule != NULL) check_rule(policies, node, depth);
@@ -467,6 +471,8 @@ void policies_check(const struct policies *policies)
     check_pending(policies, totals.pending);
     ensure(totals.count == policies->count, "%zu policies, count %zu", totals.count,
            policies->count);
+    ensure(totals.limits == policies->limits, "%zu policies with a limit, count %zu", totals.limits,
+           policies->limits);
     ensure(totals.bytes == policies->bytes, "%zu bytes, counted %zu", totals.bytes,
            policies->bytes);
     ensure((policies->root == NULL) == (policies->count == 0), "%zu policies and %s root",

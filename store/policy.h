@@ -35,7 +35,8 @@ struct rule;
 struct policies {
     struct policy_node *root;
     size_t count;
-    size_t bytes; /* memory */
+    size_t limits; /* of them, those with a max_len */
+    size_t bytes;  /* memory */
     /* The pending ones, in the order in which they were set. A pass over the keys is for those that
      * were set before it began: for the first ones of the list. */
     struct rule *first_pending, *last_pending;

@@ -55,6 +55,8 @@ bool set_first(const struct set *set, struct bytes *member, msec *at);
 size_t set_count_timed(const struct set *set); /* with a deadline. O(1) */
 /* No deadline in it is later; perhaps all are earlier. INT64_MIN without any. O(1) when large */
 msec set_latest(const struct set *set);
+/* Have all deadlines in it passed by now? See deadlines_all_dead. */
+bool set_all_dead(const struct set *set, msec now);
 /* Those with a deadline <= until, in no order; O(visited) when large. Return false to stop. */
 void set_each_until(const struct set *set, msec until,
                     bool (*visit)(void *ctx, struct bytes member, msec at), void *ctx);

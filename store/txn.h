@@ -72,6 +72,15 @@ struct entry *txn_find(struct txn *txn, struct bytes key);
 /* The same for a read by a client: counts a hit or a miss too, and tells "keymiss". */
 struct entry *txn_read(struct txn *txn, struct bytes key);
 
+/* A look at a key and a few of its members that removes nothing: neither a dead key, which is not
+ * found, nor dead members. Whoever asks for a member looks at its deadline (txn_member_lives).
+ * Counts and notes the access as txn_read does. O(1) */
+struct entry *txn_glance(struct txn *txn, struct bytes key);
+/* Does the set, hash or sorted set have this member, and is it alive? O(1) */
+bool txn_member_lives(const struct txn *txn, const struct entry *entry, struct bytes member);
+/* Is there a live key of this name in a database? Removes nothing. O(1) */
+bool txn_exists_in(const struct txn *txn, unsigned db, struct bytes key);
+
 /* A new, empty collection under an absent key; fill it before the call ends. */
 struct entry *txn_create(struct txn *txn, struct bytes key, enum type type);
 
@@ -102,6 +111,24 @@ struct entry *txn_random(struct txn *txn); /* a live one, or NULL */
 uint64_t txn_scan(struct txn *txn, uint64_t cursor, void (*visit)(void *ctx, struct entry *entry),
                   void *ctx);
 
+/* ---- work that is overdue inside a key: txn_settle.c -------------------------------------------
+ *
+ * Finding a key settles it. That takes long where very many members are dead and some are not. Who
+ * can wait asks first, and has it done in slices; so does who wants a policy's MAXLEN to hold for a
+ * sorted set that is far longer. */
+
+enum { SETTLE_AT_ONCE = 1000 }; /* members: a fraction of a millisecond's work */
+
+/* Is there more to do for the entry of txn's database than that? O(SETTLE_AT_ONCE), and O(1) while
+ * nothing in the database is overdue and no policy has a MAXLEN. */
+bool txn_settles_slowly(const struct txn *txn, const struct entry *entry);
+/* Removes dead members, then what is too much for the policy of the key (of a sorted set: of a
+ * list nobody knows which end is the newer one before it is pushed), by the usual mutators:
+ * about `limit` members (or SETTLE_AT_ONCE, where few stay of many). Returns how much work it was,
+ * 0: nothing is left. *entry is NULL when it went with its last member. What expires stays where
+ * txn->no_expiry hides it anyway, and what is too long stays then as well. */
+size_t txn_settle_some(struct txn *txn, struct entry **entry, size_t limit);
+
 /* ---- members with deadlines: txn_member.c -------------------------------------------------------
  */
 
@@ -127,6 +154,8 @@ enum member_fate txn_member_expire(struct txn *txn, struct entry *entry, struct 
                                    msec at);
 /* False: no such member, or it had no deadline. */
 bool txn_member_persist(struct txn *txn, struct entry *entry, struct bytes member);
+/* Members are dead and go with their key, without an effect of their own: tells the event, once. */
+void txn_member_tell_expired(struct txn *txn, struct entry *entry);
 /* Removes at most `limit` members that died at or before `until`, in deadline order; the key goes
  * with its last one. Returns how many; *entry is NULL when it went. */
 size_t txn_member_purge(struct txn *txn, struct entry **entry, msec until, size_t limit);

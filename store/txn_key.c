@@ -24,12 +24,25 @@ static struct entry *settle_inside(struct txn *txn, struct entry *entry)
     return entry;
 }
 
+/* All that died in it by `until` goes, or goes with the key that is about to be dropped: one by one
+ * only for those who want to hear each name. NULL: nothing is left of the key. */
+static struct entry *settle_before_drop(struct txn *txn, struct entry *entry, msec until)
+{
+    const struct object *object = &entry->object;
+    struct bytes member;
+    msec at;
+    if (!object->timed || !object_member_first(object, &member, &at) || at > until) return entry;
+    if ((txn->store->listening & LISTEN_MEMBERS) || object_all_dead(object, until + 1))
+        txn_member_purge(txn, &entry, until, SIZE_MAX);
+    else
+        txn_member_tell_expired(txn, entry);
+    return entry;
+}
+
 /* Members that died before their key are told of first, as if nobody had come in between. */
 static void drop_dead(struct txn *txn, struct entry *entry)
 {
-    bool is_told = txn->store->listening & (LISTEN_EVENTS | LISTEN_MEMBERS);
-    if (is_told && entry->object.timed && type_has_members(entry->object.type))
-        txn_member_purge(txn, &entry, entry_expires_at(txn->ks, entry) - 1, SIZE_MAX);
+    entry = settle_before_drop(txn, entry, entry_expires_at(txn->ks, entry) - 1);
     if (entry != NULL) txn_key_drop(txn, entry, EVENT_EXPIRED);
 }
 
@@ -61,9 +74,8 @@ struct entry *txn_find(struct txn *txn, struct bytes key)
     return entry;
 }
 
-struct entry *txn_read(struct txn *txn, struct bytes key)
+static struct entry *note_read(struct txn *txn, struct bytes key, struct entry *entry)
 {
-    struct entry *entry = txn_peek(txn, key);
     if (entry == NULL) {
         txn->store->stats.misses++;
         struct effect effect = { .kind = EFFECT_NONE, .event = EVENT_KEYMISS };
@@ -74,6 +86,34 @@ struct entry *txn_read(struct txn *txn, struct bytes key)
     note_access(txn, entry);
     txn_note(txn, entry, POLICY_READ);
     return entry;
+}
+
+struct entry *txn_read(struct txn *txn, struct bytes key)
+{
+    return note_read(txn, key, txn_peek(txn, key));
+}
+
+static struct entry *find_alive(const struct txn *txn, const struct keyspace *ks, struct bytes key)
+{
+    struct entry *entry = keyspace_find(ks, key);
+    bool dead = entry != NULL && txn->origin != FROM_REPLAY && entry_dead(ks, entry, txn->now);
+    return dead ? NULL : entry;
+}
+
+bool txn_exists_in(const struct txn *txn, unsigned db, struct bytes key)
+{
+    return find_alive(txn, &txn->store->databases[db], key) != NULL;
+}
+
+struct entry *txn_glance(struct txn *txn, struct bytes key)
+{
+    return note_read(txn, key, find_alive(txn, txn->ks, key));
+}
+
+bool txn_member_lives(const struct txn *txn, const struct entry *entry, struct bytes member)
+{
+    msec at;
+    return object_member_deadline(&entry->object, member, &at) && !instant_dead(at, txn->now);
 }
 
 struct entry *txn_key_add(struct txn *txn, struct bytes key, struct object object)
@@ -142,7 +182,14 @@ bool txn_key_persist(struct txn *txn, struct entry *entry)
  */
 static bool vacate(struct txn *txn, struct bytes key)
 {
-    struct entry *old = txn_find(txn, key);
+    struct entry *old = keyspace_find(txn->ks, key);
+    if (old != NULL && keyspace_next_due(txn->ks) <= txn->now && txn->origin != FROM_REPLAY) {
+        bool is_dead_itself = instant_dead(entry_expires_at(txn->ks, old), txn->now);
+        if (is_dead_itself || !type_has_members(old->object.type))
+            old = settle(txn, old);
+        else
+            old = settle_before_drop(txn, old, txn->now - 1);
+    }
     if (old == NULL) return false;
     txn_forget(txn, old);
     reclaim_object(&txn->store->reclaim, keyspace_remove(txn->ks, old));
@@ -194,12 +241,12 @@ bool txn_key_move(struct txn *txn, struct entry *entry, unsigned db)
     struct keyspace *from = txn->ks;
     struct bytes key = entry_key(entry);
     msec at = entry_expires_at(from, entry);
+    if (txn_exists_in(txn, db, key)) return false;
     rewind_entry(&txn->store->rewind, from, entry);
     txn->ks = &txn->store->databases[db];
-    bool is_free = txn_find(txn, key) == NULL;
-    if (is_free) keyspace_set_deadline(txn->ks, txn_key_add(txn, key, entry->object), at);
+    vacate(txn, key); /* of what is dead */
+    keyspace_set_deadline(txn->ks, txn_key_add(txn, key, entry->object), at);
     txn->ks = from;
-    if (!is_free) return false;
 
     struct effect effect = { .kind = EFFECT_MOVE, .event = EVENT_MOVE_FROM, .to = db };
     txn_record_each(txn, key, &effect);

@@ -73,6 +73,12 @@ static void count_expired(struct txn *txn, msec at, size_t count)
     lag_add(&txn->store->stats.lag, txn->now - at, count);
 }
 
+void txn_member_tell_expired(struct txn *txn, struct entry *entry)
+{
+    struct effect told = { .kind = EFFECT_NONE, .event = words[entry->object.type].told_expired };
+    txn_tell(txn, entry, &told);
+}
+
 /* Nobody lives on and nobody asks for names: the key goes as a whole, in O(1). */
 static size_t purge_all(struct txn *txn, struct entry *entry)
 {
@@ -81,8 +87,7 @@ static size_t purge_all(struct txn *txn, struct entry *entry)
     msec at;
     object_member_first(&entry->object, &member, &at);
     count_expired(txn, at, count);
-    struct effect told = { .kind = EFFECT_NONE, .event = words[entry->object.type].told_expired };
-    txn_tell(txn, entry, &told);
+    txn_member_tell_expired(txn, entry);
     txn_key_drop(txn, entry, EVENT_DEL);
     return count;
 }

@@ -81,6 +81,39 @@ static void tell_ranks(struct txn *txn, struct entry *entry, size_t from, size_t
     }
 }
 
+enum { REBUILD_MIN = 256 }; /* removed members that make it worth while */
+
+static void copy_ranks(struct zset *to, const struct zset *from, size_t begin, size_t end)
+{
+    struct zset_iter iter;
+    struct bytes member;
+    double score;
+    zset_iter_at(&iter, from, begin);
+    for (size_t left = end - begin; left > 0 && zset_iter_next(&iter, &member, &score); left--)
+        zset_add(to, member, score, iter.at);
+}
+
+/* Few of many stay: they move to a new sorted set, and the old one is freed in slices. */
+static void keep_few(struct txn *txn, struct entry *entry, size_t from, size_t to)
+{
+    struct object old = entry->object, kept = object_new(TYPE_ZSET);
+    copy_ranks(kept.zset, old.zset, 0, from);
+    copy_ranks(kept.zset, old.zset, to, zset_count(old.zset));
+    kept.timed = old.timed && object_moment(&kept) != NEVER;
+    object_widen(&kept);
+    keyspace_replace(txn->ks, entry, kept);
+    reclaim_object(&txn->store->reclaim, old);
+}
+
+static void remove_ranks(struct txn *txn, struct entry *entry, size_t from, size_t to)
+{
+    size_t removed = to - from, stay = zset_count(entry->object.zset) - removed;
+    if (removed >= REBUILD_MIN && removed > 2 * stay)
+        keep_few(txn, entry, from, to);
+    else
+        zset_remove_ranks(entry->object.zset, from, to);
+}
+
 void txn_zset_remove_ranks(struct txn *txn, struct entry *entry, size_t from, size_t to,
                            enum event event)
 {
@@ -88,7 +121,7 @@ void txn_zset_remove_ranks(struct txn *txn, struct entry *entry, size_t from, si
     ensure(from <= to && to <= count, "ranks %zu to %zu of %zu", from, to, count);
     if (from == to) return;
     if (txn->store->listening & LISTEN_MEMBERS) tell_ranks(txn, entry, from, to, event);
-    zset_remove_ranks(entry->object.zset, from, to);
+    remove_ranks(txn, entry, from, to);
     struct effect effect = {
         .kind = EFFECT_ZSET_CUT,
         .event = event,

@@ -307,6 +307,12 @@ msec zset_latest(const struct zset *zset)
     return zset->is_large ? deadlines_latest(zset->table->deadlines) : packed_latest(&zset->packed);
 }
 
+bool zset_all_dead(const struct zset *zset, msec now)
+{
+    return zset->is_large ? deadlines_all_dead(zset->table->deadlines, now)
+                          : instant_dead(packed_latest(&zset->packed), now);
+}
+
 struct deadline_visitor {
     bool (*visit)(void *ctx, struct bytes member, msec at);
     void *ctx;

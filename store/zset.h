@@ -67,6 +67,8 @@ bool zset_first(const struct zset *zset, struct bytes *member, msec *at);
 size_t zset_count_timed(const struct zset *zset); /* with a deadline. O(1) */
 /* No deadline in it is later; perhaps all are earlier. INT64_MIN without any. O(1) when large */
 msec zset_latest(const struct zset *zset);
+/* Have all deadlines in it passed by now? See deadlines_all_dead. */
+bool zset_all_dead(const struct zset *zset, msec now);
 /* Those with a deadline <= until, in no order; O(visited) when large. Return false to stop. */
 void zset_each_until(const struct zset *zset, msec until,
                      bool (*visit)(void *ctx, struct bytes member, msec at), void *ctx);

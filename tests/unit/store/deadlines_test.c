@@ -104,7 +104,7 @@ static size_t count_until(const struct deadlines *deadlines, msec until)
     return visits.count;
 }
 
-static void compare(const struct deadlines *deadlines, struct model *model, msec until)
+static void compare(struct deadlines *deadlines, struct model *model, msec until)
 {
     msec at = 0;
     size_t due = 0;
@@ -112,7 +112,13 @@ static void compare(const struct deadlines *deadlines, struct model *model, msec
     model_sort(model);
     ck_assert(model->timed > 0 || deadlines == NULL);
     ck_assert_uint_eq(deadlines_count(deadlines), model->timed);
-    ck_assert_int_eq(deadlines_latest(deadlines), model->latest);
+    ck_assert_int_le(deadlines_latest(deadlines), model->latest); /* tightened, perhaps */
+    msec last = model->timed > 0 ? model->sorted[model->timed - 1]->at : INT64_MIN;
+    ck_assert_int_ge(deadlines_latest(deadlines), last);
+    ck_assert_int_eq(deadlines_all_dead(deadlines, until), model->timed == 0 || last < until);
+    if (model->timed > 0) ck_assert(deadlines_all_dead(deadlines, last + 1));
+    if (model->timed > 0) ck_assert(!deadlines_all_dead(deadlines, last));
+    deadlines_check(deadlines);
     struct deadline *first = deadlines_first(deadlines, &at);
     if (model->timed == 0) {
         ck_assert_ptr_null(first);
@@ -168,6 +174,37 @@ START_TEST(the_last_one_that_goes_leaves_nothing)
     deadlines_set(&deadlines, &one, 5);
     ck_assert_int_eq(deadlines_latest(deadlines), 5);
     deadlines_cancel(&deadlines, &one);
+    ck_assert_uint_eq(mem_used(), 0);
+}
+END_TEST
+
+START_TEST(that_all_are_dead_is_known_without_counting_them)
+{
+    enum { COUNT = 1000 };
+    struct deadlines *deadlines = NULL;
+    static struct deadline all[COUNT], last, later;
+    for (int i = 0; i < COUNT; i++) {
+        deadline_init(&all[i]);
+        deadlines_set(&deadlines, &all[i], 10);
+    }
+    deadline_init(&last);
+    deadline_init(&later);
+    deadlines_set(&deadlines, &last, 20);
+    deadlines_set(&deadlines, &later, 30);
+    ck_assert(!deadlines_all_dead(deadlines, 11));
+    deadlines_cancel(&deadlines, &later);
+    ck_assert_int_eq(deadlines_latest(deadlines), 30);
+    ck_assert(!deadlines_all_dead(deadlines, 11)); /* and finds the last one again */
+    ck_assert_int_eq(deadlines_latest(deadlines), 20);
+    ck_assert_ptr_eq(deadlines->last, &last);
+    deadlines_set(&deadlines, &last, 5);
+    ck_assert(deadlines_all_dead(deadlines, 11));
+    ck_assert(!deadlines_all_dead(deadlines, 10));
+    ck_assert(!deadlines_all_dead(deadlines, INT64_MIN));
+    deadlines_check(deadlines);
+    for (int i = 0; i < COUNT; i++)
+        deadlines_cancel(&deadlines, &all[i]);
+    deadlines_cancel(&deadlines, &last);
     ck_assert_uint_eq(mem_used(), 0);
 }
 END_TEST
@@ -268,6 +305,7 @@ Suite *test_suite(void)
     const TTest *const tests[] = {
         without_a_deadline_there_is_nothing,
         the_last_one_that_goes_leaves_nothing,
+        that_all_are_dead_is_known_without_counting_them,
         random_programs_agree_with_the_model,
         they_end_in_the_order_of_the_model,
         a_deadline_costs_at_most_24_bytes_and_the_struct,

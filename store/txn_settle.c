@@ -1,0 +1,97 @@
+/* txn_settle: what is overdue inside one key, some of it at a time. */
+#include "store/txn.h"
+
+/* ---- dead members ---------------------------------------------------------------------------- */
+
+/* Those that died after their key are not told of. */
+static msec purged_until(const struct txn *txn, const struct entry *entry)
+{
+    msec at = entry_expires_at(txn->ks, entry);
+    return (instant_dead(at, txn->now) ? at : txn->now) - 1;
+}
+
+static bool has_dead(const struct txn *txn, const struct entry *entry)
+{
+    return txn->origin != FROM_REPLAY && keyspace_next_due(txn->ks) <= txn->now &&
+           entry->object.timed && type_has_members(entry->object.type);
+}
+
+/* What goes as a whole goes at once, unless somebody wants to hear each name. */
+static bool goes_whole(const struct txn *txn, const struct entry *entry)
+{
+    bool is_told = (txn->store->listening & LISTEN_MEMBERS) && !txn->no_expiry;
+    return !is_told && entry_dead(txn->ks, entry, txn->now);
+}
+
+static bool purges_slowly(const struct txn *txn, const struct entry *entry)
+{
+    return has_dead(txn, entry) &&
+           object_count_dead(&entry->object, txn->now, SETTLE_AT_ONCE) >= SETTLE_AT_ONCE &&
+           !goes_whole(txn, entry);
+}
+
+static size_t purge_some(struct txn *txn, struct entry **entry, size_t limit)
+{
+    if (!has_dead(txn, *entry) || goes_whole(txn, *entry)) return 0;
+    return txn_member_purge(txn, entry, purged_until(txn, *entry), limit);
+}
+
+/* ---- what a policy says is too much -----------------------------------------------------------
+ */
+
+/* The policy that the entry is longer than, or NULL. */
+static const struct policy *exceeded(const struct txn *txn, const struct entry *entry)
+{
+    const struct policies *policies = &txn->store->policies;
+    if (policies->limits == 0 || txn->no_expiry || txn->origin == FROM_REPLAY) return NULL;
+    if (entry->object.type != TYPE_ZSET) return NULL;
+    const struct policy *policy = policies_of(policies, entry_key(entry), NULL);
+    bool exceeds =
+        policy != NULL && policy->max_len > 0 && object_count(&entry->object) > policy->max_len;
+    return exceeds ? policy : NULL;
+}
+
+/* Where few stay they are what has to be moved. */
+static size_t work_of(const struct txn *txn, size_t excess, size_t stay)
+{
+    bool is_told = txn->store->listening & LISTEN_MEMBERS;
+    return is_told || excess < stay ? excess : stay;
+}
+
+static bool trims_slowly(const struct txn *txn, const struct entry *entry)
+{
+    if (object_count(&entry->object) <= SETTLE_AT_ONCE) return false;
+    const struct policy *policy = exceeded(txn, entry);
+    if (policy == NULL) return false;
+    size_t most = (size_t)policy->max_len, excess = object_count(&entry->object) - most;
+    return work_of(txn, excess, most) > SETTLE_AT_ONCE;
+}
+
+static size_t trim_some(struct txn *txn, struct entry *entry, size_t limit)
+{
+    const struct policy *policy = exceeded(txn, entry);
+    if (policy == NULL) return 0;
+    size_t count = object_count(&entry->object), most = (size_t)policy->max_len;
+    size_t excess = count - most, work = work_of(txn, excess, most);
+    bool at_once = excess <= limit || (work < excess && work <= SETTLE_AT_ONCE);
+    size_t cut = at_once ? excess : limit;
+    size_t from = policy->keep_low ? count - cut : 0;
+    uint32_t accessed = entry->accessed;
+    txn_zset_remove_ranks(txn, entry, from, from + cut, EVENT_ZREMRANGEBYRANK);
+    entry->accessed = accessed; /* it is nobody's use of the key */
+    return cut < work ? cut : work;
+}
+
+/* ---- both ------------------------------------------------------------------------------------ */
+
+bool txn_settles_slowly(const struct txn *txn, const struct entry *entry)
+{
+    return purges_slowly(txn, entry) || trims_slowly(txn, entry);
+}
+
+size_t txn_settle_some(struct txn *txn, struct entry **entry, size_t limit)
+{
+    size_t done = purge_some(txn, entry, limit);
+    if (*entry != NULL && done < limit) done += trim_some(txn, *entry, limit - done);
+    return done;
+}
