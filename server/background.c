@@ -20,7 +20,7 @@ enum {
     FIRST_AMOUNT = 8,
     BEHIND_USEC = 500 * 1000,
     BEHIND_MAX = 4, /* times what the others take */
-    WORKS_MAX = 8,
+    WORKS_MAX = 16,
 };
 
 struct slice {

@@ -20,7 +20,7 @@ struct wait {
     /* What it waits for is there, but not due before this instant: its keys are ready then, if no
      * effect makes them so earlier. 0 and NEVER: only effects do. */
     msec again;
-    int64_t usec; /* observe's: what its first run has taken */
+    int64_t usec;  /* observe's: what its first run has taken */
     bool is_array; /* its reply when nothing came is an array without elements, else null */
 };
 

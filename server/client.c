@@ -95,7 +95,8 @@ static void wake(struct session *session)
     struct client *client = client_of(session);
     client_check_output(client);
     if (!client->write_blocked) client_list_to_write(client);
-    if (client->input.len > 0 && session->waiting == NULL) client_list_to_run(client);
+    if (client->input.len > 0 && session->waiting == NULL && session->delayed == NULL)
+        client_list_to_run(client);
 }
 
 static bool is_loopback(const char *peer)
@@ -233,6 +234,7 @@ void client_list_to_write(struct client *client)
 void client_doom(struct client *client)
 {
     waiters_forget(&client->session); /* what it would be given would be lost */
+    settle_forget(&client->session);
     client->all->doomed += !client->doomed;
     client->doomed = true;
     client_list_to_write(client);
@@ -399,7 +401,7 @@ static void check_idle(struct client *client, int64_t now)
     int64_t timeout = client->all->w.conf->timeout;
     if (timeout == 0 || (now - client->active_usec) / USEC <= timeout) return;
     if (session_subscriptions(&client->session) > 0 || client->session.waiting != NULL) return;
-    if (client->is_paused) return;
+    if (client->is_paused || client->session.delayed != NULL) return;
     log_line(LOG_VERBOSE, "Client %s closed: idle", client_label(client).text);
     client->all->w.stats->closed_idle++;
     client_doom(client);
@@ -428,7 +430,7 @@ size_t clients_count(const struct clients *all)
 
 size_t clients_paused(const struct clients *all)
 {
-    return all->paused_count;
+    return all->paused_count + settle_count(all->w.dispatch->settle);
 }
 
 /* Bytes of its requests in the turn's buffer, the one being executed among them. */
@@ -450,7 +452,7 @@ static void describe(struct client *client, int64_t now, struct client_info *inf
         .age_sec = (now - client->born_usec) / USEC,
         .idle_sec = (now - client->active_usec) / USEC,
         .unix_socket = client->unix_socket,
-        .is_paused = client->is_paused,
+        .is_paused = client->is_paused || client->session.delayed != NULL,
         .query_used = input->len + being_run(client),
         .query_free = input->cap - input->len,
         .out_pending = client->out.len,

@@ -44,7 +44,8 @@ void clients_turn(void *clients);
 void clients_housekeeping(struct clients *clients);
 
 size_t clients_count(const struct clients *clients);
-size_t clients_paused(const struct clients *clients);    /* whose next request waits */
+/* Whose next request waits, for the end of a pause or because it is delayed. */
+size_t clients_paused(const struct clients *clients);
 size_t clients_bytes(struct clients *clients);           /* memory of all connections. O(N) */
 size_t clients_uncounted(const struct clients *clients); /* of it, that of unauthenticated ones */
 

@@ -33,7 +33,9 @@ bool client_may_read(const struct client *client)
 /* What a waiting client sends is kept for later; that it closes must be seen. */
 static bool may_run(const struct client *client)
 {
-    return client_may_read(client) && client->session.waiting == NULL && !client->is_paused;
+    const struct session *session = &client->session;
+    return client_may_read(client) && session->waiting == NULL && session->delayed == NULL &&
+           !client->is_paused;
 }
 
 void client_list_to_run(struct client *client)
@@ -244,16 +246,6 @@ static void look_at_output(struct client *client)
     if (client->out.len > CLIENT_STALL_BYTES) client->stalled = true;
 }
 
-/* Its next request is read again from its beginning: when the pause is over, or in the next turn.
- */
-static void put_off(struct client *client)
-{
-    if (client->all->w.dispatch->pause.kind != PAUSE_NONE)
-        pause_client(client);
-    else
-        client_list_to_run(client);
-}
-
 static bool dispatch(struct client *client, const struct request *request, const struct bytes *argv)
 {
     if (request->argc == 0) return true;
@@ -274,7 +266,8 @@ static void run(const struct window *window, const struct request *request)
     arrival->cut = !may_run(client);
     if (arrival->cut) return;
     if (!dispatch(client, request, window->argv + request->first)) {
-        put_off(client);
+        /* Read the request again later: when the session is woken, or when the pause is over. */
+        if (client->session.delayed == NULL) pause_client(client);
         arrival->cut = true;
         return;
     }

@@ -43,6 +43,8 @@ enum {
     TELLS_HEALTH = 1 << 29,     /* refused while writes are: PING */
     COPIES = 1 << 30,           /* needs memory for as much as there is at its keys */
     KEEPS_CACHING = 1 << 27,    /* CLIENT CACHING is for what comes behind it */
+    OTHER_DATABASES = 1 << 23,  /* names another database, or selects one */
+    COUNTS_KEYS = 1 << 22,      /* delayed while very many keys are overdue: see counts_keys */
 };
 
 /* ACL categories that do not follow from flags and group. */
@@ -125,6 +127,8 @@ struct command {
     struct key_spec specs[KEY_SPECS_MAX];
     unsigned key_flags;
     unsigned (*vary_keys)(int argc, const struct bytes *argv); /* KEY_VARIABLE: KEY_* of a call */
+    /* Of one with COUNTS_KEYS: does this call? NULL: each one does. */
+    bool (*counts_keys)(const struct call *call);
     const char *tips;       /* for proxies, separated by spaces; NULL: none */
     const char *group;      /* string, list, set, hash, sorted-set, generic, dehydrator, ... */
     const char *since;      /* the Redis version that brought it, or expired's */

@@ -214,42 +214,6 @@ static bool any_key(struct dispatch *dispatch, const struct call *call,
     return found;
 }
 
-enum { MANY_DEAD = 2000 }; /* members: a millisecond's work and more */
-
-static bool count_dead(void *count, struct bytes member, msec at)
-{
-    (void)member;
-    (void)at;
-    return ++*(unsigned *)count < MANY_DEAD;
-}
-
-/* A collection that goes as a whole costs nothing; one of which something stays gives its dead up
- * one by one. */
-static bool has_many_dead(const struct dispatch *dispatch, const struct entry *entry, msec now)
-{
-    unsigned count = 0;
-    if (entry == NULL || !entry->object.timed || !type_has_members(entry->object.type))
-        return false;
-    object_each_until(&entry->object, now - 1, count_dead, &count);
-    if (count < MANY_DEAD) return false;
-    return (dispatch->store->listening & LISTEN_MEMBERS) || !object_all_dead(&entry->object, now);
-}
-
-static bool key_has_many_dead(struct dispatch *dispatch, const struct call *call, struct bytes key)
-{
-    const struct keyspace *ks = &dispatch->store->databases[call->session->db];
-    return has_many_dead(dispatch, keyspace_find(ks, key), clock_now(dispatch->clock));
-}
-
-/* Has one of its keys so many dead members that all others would wait for them to be removed? Then
- * the call comes again in the next turns, while expiry removes them in slices. */
-static bool is_settling(struct dispatch *dispatch, const struct call *call)
-{
-    const struct keyspace *ks = &dispatch->store->databases[call->session->db];
-    return keyspace_next_due(ks) <= clock_now(dispatch->clock) &&
-           any_key(dispatch, call, key_has_many_dead);
-}
-
 /* ---- running -------------------------------------------------------------------------------- */
 
 static bool note_read(struct dispatch *dispatch, const struct call *call, struct bytes key)
@@ -402,8 +366,8 @@ bool dispatch_request(struct dispatch *dispatch, struct session *session,
         if (dispatch->observer != NULL) observe_rejected(dispatch->observer, &call);
     } else if (dispatch->pause.kind != PAUSE_NONE && is_held_up(dispatch, &call)) {
         return false;
-    } else if (dispatch->pause.kind == PAUSE_NONE && session->multi == NULL &&
-               is_settling(dispatch, &call)) {
+    } else if ((session->multi == NULL || (call.command.row->flags & RUNS_QUEUE)) &&
+               settle_delays(dispatch, &call)) {
         return false;
     } else if (session->multi != NULL && !(call.command.row->flags & NOT_QUEUED)) {
         queue(dispatch, &call);

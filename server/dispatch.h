@@ -10,6 +10,7 @@
 #include "server/observe.h"
 #include "server/pause.h"
 #include "server/session.h"
+#include "server/settle.h"
 #include "server/sinks.h"
 #include "server/stats.h"
 #include "server/waiters.h"
@@ -25,13 +26,14 @@ struct dispatch {
     struct watch *watch;
     struct waiters *waiters;
     struct stats *stats;
+    struct settle *settle;     /* NULL: no request is delayed */
     struct observer *observer; /* NULL: nothing is noted */
     struct pause pause;
     struct persist *persist; /* NULL: nothing is kept */
     bool loading;            /* the data set is not all there yet */
     /* Bytes of memory that no key is evicted for: what unauthenticated connections hold. */
     size_t uncounted;
-    bool evicting;           /* more than maxmemory may be in use: dispatch_evict sees to it */
+    bool evicting; /* more than maxmemory may be in use: dispatch_evict sees to it */
 };
 
 /* A password is asked for, and the session has not given it. */
@@ -40,7 +42,8 @@ bool dispatch_needs_auth(const struct dispatch *dispatch, const struct session *
 /* Runs one request (argc >= 1, and the command that argv stands for) of the session now; its reply
  * is appended to session->out, unless the session waits afterwards. Then whoever waited for what
  * has become ready is served. argv is borrowed for the call. False: nothing has happened, and the
- * request has to come again: when the pause is over if there is one, else in the next turn. */
+ * request has to come again: when the session is woken if it is delayed now (session->delayed),
+ * else when the pause is over. */
 bool dispatch_request(struct dispatch *dispatch, struct session *session,
                       struct command_ref command, int argc, const struct bytes *argv);
 

@@ -15,6 +15,7 @@
 #include "server/dispatch.h"
 #include "server/log.h"
 #include "server/serve.h"
+#include "server/settle.h"
 #include "server/tracking.h"
 #include "store/ensure.h"
 #include "store/expiry.h"
@@ -89,6 +90,12 @@ static bool expire_slice(void *ctx, size_t amount)
     return expiry_run(store, now, amount) > 0;
 }
 
+static bool settling_slice(void *ctx, size_t amount)
+{
+    struct expire_timer *timer = ctx;
+    return settle_slice(timer->dispatch->settle, amount);
+}
+
 static void expire_took(void *ctx, int64_t usec)
 {
     struct expire_timer *timer = ctx;
@@ -138,6 +145,7 @@ static void add_slices(struct expire_timer *timer, struct background *background
         { .run = rewind_slice, .most = 64 },
         { .run = wait_slice, .most = 64 },
         { .run = expire_slice, .took = expire_took, .most = 64 },
+        { .run = settling_slice, .took = expire_took, .most = 64 },
         { .run = reclaim_slice, .most = 256 },
         { .run = policy_slice, .most = 64 },
         { .run = evict_slice, .most = 64 },

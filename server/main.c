@@ -30,6 +30,7 @@
 #include "server/process.h"
 #include "server/pubsub.h"
 #include "server/replay_call.h"
+#include "server/settle.h"
 #include "server/sinks.h"
 #include "server/survey.h"
 #include "server/tracking.h"
@@ -65,6 +66,7 @@ struct parts {
     struct expire_timer *expire_timer;
     struct defrag_timer *defrag_timer;
     struct survey *survey;
+    struct settle *settle;
     struct persist *persist;
     struct loop_timer *housekeeping;
     int64_t loading_turn_usec;
@@ -279,6 +281,7 @@ static void make_data_side(struct parts *parts)
                                          .waiters = parts->waiters,
                                          .stats = &parts->stats,
                                          .observer = &parts->observer };
+    parts->settle = parts->dispatch.settle = settle_new(&parts->dispatch);
     observer_init(&parts->observer, &parts->conf, &parts->clock);
 }
 
@@ -363,6 +366,7 @@ static void free_parts(struct parts *parts)
     background_free(parts->background);
     defrag_timer_free(parts->defrag_timer);
     survey_free(parts->survey);
+    settle_free(parts->settle);
     loop_timer_free(parts->housekeeping);
     loop_free(parts->loop);
     commands_free(parts->commands);

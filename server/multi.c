@@ -79,6 +79,18 @@ size_t multi_bytes(const struct session *session)
     return session->multi->bytes + mem_size(session->multi);
 }
 
+void multi_each(struct session *session, void (*visit)(void *ctx, const struct call *call),
+                void *ctx)
+{
+    if (session->multi == NULL) return;
+    const struct saved_call *queued;
+    STAILQ_FOREACH(queued, &session->multi->queue, next)
+    {
+        struct call call = saved_call_again(queued, session);
+        visit(ctx, &call);
+    }
+}
+
 /* DIFFERS: Redis 7.0 puts a message that the session publishes to itself into the middle of EXEC's
  * array, which no parser of the protocol has to accept; here it follows the array, as in Redis 7.2.
  * (doc/differs.md) */

@@ -21,6 +21,8 @@ bool multi_broken(const struct session *session);
 unsigned multi_flags(const struct session *session); /* of all that is queued; 0 without one */
 int multi_count(const struct session *session);      /* -1 without one */
 size_t multi_bytes(const struct session *session);   /* memory of the queue */
+void multi_each(struct session *session, void (*visit)(void *ctx, const struct call *call),
+                void *ctx); /* what is queued, in order; fine without one */
 /* Runs the queue inside the EXEC call, with its transaction, replies one array, and drops it. */
 void multi_run(struct dispatch *dispatch, struct call *exec);
 

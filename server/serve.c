@@ -46,6 +46,10 @@ void serve_ready(struct dispatch *dispatch)
 {
     struct turn turn;
     while (waiters_next_turn(dispatch->waiters, &turn)) {
+        if (settle_postpones(dispatch, &turn)) {
+            waiters_skip_key(dispatch->waiters);
+            continue;
+        }
         struct txn txn;
         sinks_arm(dispatch->sinks);
         txn_begin(&txn, dispatch->store, clock_now(dispatch->clock), FROM_CLIENT);

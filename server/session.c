@@ -3,6 +3,7 @@
 
 #include "server/multi.h"
 #include "server/pubsub.h"
+#include "server/settle.h"
 #include "server/waiters.h"
 #include "server/watch.h"
 
@@ -14,6 +15,7 @@ void session_init(struct session *session, struct outbuf *out)
 void session_drop(struct session *session, struct watch *watch, struct pubsub *pubsub)
 {
     waiters_forget(session);
+    settle_forget(session);
     multi_drop(session);
     watch_forget(watch, session);
     pubsub_forget(pubsub, session);

@@ -12,6 +12,7 @@
 
 struct multi;      /* multi: the commands queued since MULTI */
 struct watching;   /* watch: the keys this session watches */
+struct delayed;    /* settle: what its next request waits for */
 struct waiting;    /* waiters: the keys it waits for, and the command that does */
 struct subscriber; /* pubsub: what it listens to */
 struct tracker;    /* tracking: how its reads are tracked */
@@ -33,15 +34,16 @@ struct session {
     bool watch_touched;                         /* a watched key has changed: EXEC will refuse */
     bool monitoring;                            /* MONITOR: it is told of every command */
     struct waiting *waiting;                    /* NULL: not blocked. Else it must not run */
+    struct delayed *delayed;                    /* NULL: not delayed. Else it must not run */
     struct subscriber *subscriber;              /* NULL: nothing */
     struct tracker *tracker;                    /* NULL: CLIENT TRACKING is off */
     uint64_t durable_at;   /* its replies wait until the journal is safe up to here */
     struct outbuf *pushes; /* NULL: pushes go to out; else they wait here while EXEC replies */
     const struct command *last_command; /* for CLIENT LIST; NULL before the first */
     const struct command *last_parent;  /* of a subcommand */
-    /* Something was appended to out outside the session's own request: write it out, and run what
-     * has come in while it waited. NULL in a
-     * test. Must not drop any session: a close waits for the end of the turn. */
+    /* Something was appended to out outside the session's own request, or it is not delayed any
+     * more: write it out, and run what has come in while it waited. NULL in a test. Must not drop
+     * any session: a close waits for the end of the turn. */
     void (*wake)(struct session *session);
 };
 

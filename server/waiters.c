@@ -46,7 +46,7 @@ struct waiting {
     void (*gone)(void *ctx);  /* NULL: nobody else has to know that it waits no more */
     void *ctx;
     enum type type;
-    int64_t usec; /* what the runs of the call have taken so far */
+    int64_t usec;  /* what the runs of the call have taken so far */
     bool is_array; /* what it is told when nothing came */
     size_t count;
     struct waiter waiters[]; /* one for each key, however often it was named */
@@ -302,6 +302,12 @@ void waiters_effect(struct waiters *waiters, const struct effect *effect)
         break;
     default: break;
     }
+}
+
+void waiters_wake_at(struct waiters *waiters, unsigned db, struct bytes key, msec at)
+{
+    struct waited *waited = find(waiters, db, key);
+    if (waited != NULL) wake_at(waiters, waited, at);
 }
 
 msec waiters_next_wake(const struct waiters *waiters)

@@ -44,6 +44,8 @@ size_t waiters_count(const struct waiters *waiters); /* sessions that wait */
 
 void waiters_effect(struct waiters *waiters, const struct effect *effect);
 void waiters_ready(struct waiters *waiters, unsigned db, struct bytes key);
+/* The key is ready by itself at this instant (not 0), or earlier. */
+void waiters_wake_at(struct waiters *waiters, unsigned db, struct bytes key, msec at);
 msec waiters_next_wake(const struct waiters *waiters); /* the first key's own instant, or NEVER */
 /* Makes the key ready whose instant has come first; false: none has come by now. O(log n) */
 bool waiters_wake(struct waiters *waiters, msec now);

@@ -435,6 +435,13 @@ static bool is_asked_for(const struct call *call, const struct section *section)
     return false;
 }
 
+bool info_counts_keys(const struct call *call)
+{
+    for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)
+        if (sections[i].write == section_keyspace) return is_asked_for(call, &sections[i]);
+    return false;
+}
+
 void cmd_info(struct call *call)
 {
     struct report report = { .context = call->context, .now = call->txn->now };

@@ -4,6 +4,7 @@
 
 #include "server/call.h"
 
-void cmd_info(struct call *call); /* context: struct server_context */
+void cmd_info(struct call *call);               /* context: struct server_context */
+bool info_counts_keys(const struct call *call); /* does it ask for the section "keyspace"? */
 
 #endif

@@ -42,16 +42,6 @@ static bool copy_options(struct call *call, struct copy_options *options)
     return true;
 }
 
-/* Is there a live key of this name in another database? A dead one is gone afterwards. */
-static bool exists_in(struct call *call, unsigned db, struct bytes key)
-{
-    struct keyspace *before = call->txn->ks;
-    call->txn->ks = &call->txn->store->databases[db];
-    bool exists = txn_find(call->txn, key) != NULL;
-    call->txn->ks = before;
-    return exists;
-}
-
 static void cmd_copy(struct call *call)
 {
     struct copy_options options;
@@ -62,7 +52,7 @@ static void cmd_copy(struct call *call)
         return;
     }
     struct entry *entry = txn_read(call->txn, from);
-    bool copied = entry != NULL && (!exists_in(call, options.db, to) || options.replace);
+    bool copied = entry != NULL && (options.replace || !txn_exists_in(call->txn, options.db, to));
     if (copied) txn_key_copy(call->txn, entry, options.db, to);
     resp_integer(call->out, copied);
 }
@@ -93,7 +83,7 @@ static const struct command rows[] = {
     { .name = "COPY",
       .run = cmd_copy,
       .arity = -3,
-      .flags = WRITE | GROWS | COPIES,
+      .flags = WRITE | GROWS | COPIES | OTHER_DATABASES,
       .acl = ACL_KEYSPACE,
       .keys = { .first = 1, .last = 2, .step = 1 },
       .specs = { KEY_AT(1, KEY_RO | KEY_ACCESS), KEY_AT(2, KEY_OW | KEY_UPDATE) },
@@ -106,7 +96,7 @@ static const struct command rows[] = {
     { .name = "MOVE",
       .run = cmd_move,
       .arity = 3,
-      .flags = WRITE | FAST,
+      .flags = WRITE | FAST | OTHER_DATABASES,
       .acl = ACL_KEYSPACE,
       .keys = { .first = 1, .last = 1, .step = 1 },
       .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE,
@@ -118,7 +108,7 @@ static const struct command rows[] = {
     { .name = "SWAPDB",
       .run = cmd_swapdb,
       .arity = 3,
-      .flags = WRITE | FAST,
+      .flags = WRITE | FAST | OTHER_DATABASES,
       .acl = ACL_KEYSPACE | ACL_DANGEROUS,
       .group = "server",
       .since = "4.0.0",

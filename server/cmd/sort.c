@@ -130,7 +130,7 @@ static struct entry *read_substituted(struct call *call, const struct pattern *p
     size_t len = append(key, 0, pattern->prefix);
     len = append(key, len, element);
     len = append(key, len, pattern->suffix);
-    struct entry *entry = txn_read(call->txn, bytes_of(key, len));
+    struct entry *entry = txn_glance(call->txn, bytes_of(key, len));
     mem_free(key);
     return entry;
 }
@@ -150,6 +150,7 @@ static bool look_up(struct call *call, int i, struct bytes element, struct bytes
     if (entry == NULL) return false;
     if (pattern.has_field)
         return entry->object.type == TYPE_HASH &&
+               txn_member_lives(call->txn, entry, pattern.field) &&
                hash_get(entry->object.hash, pattern.field, value);
     if (entry->object.type != TYPE_STRING) return false;
     *value = object_text(&entry->object);

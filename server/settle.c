@@ -1,0 +1,383 @@
+/* settle: see settle.h. A table of keys for each database, and a queue of all of them. */
+#include "server/settle.h"
+
+#include <string.h>
+#include <sys/queue.h>
+
+#include "server/call.h"
+#include "server/dispatch.h"
+#include "store/dict.h"
+#include "store/ensure.h"
+#include "store/mem.h"
+#include "store/txn.h"
+
+enum {
+    COUNT_AT_ONCE = 1000, /* overdue keys that a call may look at by itself */
+    FEW_ARGS = 32,
+};
+
+TAILQ_HEAD(delayed_queue, delayed);
+
+/* A session whose request waits. */
+struct delayed {
+    TAILQ_ENTRY(delayed) in_order;
+    struct delayed_queue *queue;
+    struct settle *settle;
+    struct session *session;
+};
+
+/* A key that blocked sessions wait for: it was ready. */
+struct postponed {
+    STAILQ_ENTRY(postponed) next;
+    unsigned db;
+    size_t key_len;
+    char key[];
+};
+
+struct settling {
+    TAILQ_ENTRY(settling) in_order;
+    struct delayed_queue delayed;
+    STAILQ_HEAD(, postponed) postponed;
+    unsigned db;
+    size_t key_len;
+    char key[];
+};
+
+struct settle {
+    struct dispatch *dispatch;
+    struct dict *tables; /* by database, of struct settling */
+    TAILQ_HEAD(, settling) keys;
+    struct delayed_queue counting; /* until few keys are overdue */
+    struct delayed_queue ready;    /* nothing delays them any more; they are woken soon */
+    size_t count;                  /* delayed sessions */
+};
+
+static struct bytes settling_key(const void *element)
+{
+    const struct settling *settling = element;
+    return bytes_of(settling->key, settling->key_len);
+}
+
+static const struct dict_type settling_type = { .key = settling_key };
+
+struct settle *settle_new(struct dispatch *dispatch)
+{
+    struct settle *settle = mem_zalloc(sizeof(*settle));
+    unsigned count = dispatch->store->database_count;
+    settle->dispatch = dispatch;
+    settle->tables = mem_alloc(count * sizeof(*settle->tables));
+    for (unsigned db = 0; db < count; db++)
+        dict_init(&settle->tables[db], &settling_type);
+    TAILQ_INIT(&settle->keys);
+    TAILQ_INIT(&settle->counting);
+    TAILQ_INIT(&settle->ready);
+    return settle;
+}
+
+size_t settle_count(const struct settle *settle)
+{
+    return settle != NULL ? settle->count : 0;
+}
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+static struct settling *settling_add(struct settle *settle, unsigned db, struct bytes key)
+{
+    struct settling *settling = mem_alloc(sizeof(*settling) + key.len);
+    *settling = (struct settling){ .db = db, .key_len = key.len };
+    if (key.len > 0) memcpy(settling->key, key.data, key.len);
+    TAILQ_INIT(&settling->delayed);
+    STAILQ_INIT(&settling->postponed);
+    dict_add(&settle->tables[db], settling);
+    TAILQ_INSERT_TAIL(&settle->keys, settling, in_order);
+    return settling;
+}
+
+static void make_ready(struct settle *settle, struct delayed_queue *queue)
+{
+    struct delayed *delayed;
+    TAILQ_FOREACH(delayed, queue, in_order)
+    delayed->queue = &settle->ready;
+    TAILQ_CONCAT(&settle->ready, queue, in_order);
+}
+
+/* True: there was one. */
+static bool wake_some(struct settle *settle, size_t most)
+{
+    const struct delayed *delayed;
+    size_t count = 0;
+    for (; count < most && (delayed = TAILQ_FIRST(&settle->ready)) != NULL; count++) {
+        struct session *session = delayed->session;
+        settle_forget(session);
+        if (session->wake != NULL) session->wake(session);
+    }
+    return count > 0;
+}
+
+static void free_postponed(struct settling *settling)
+{
+    struct postponed *postponed;
+    while ((postponed = STAILQ_FIRST(&settling->postponed)) != NULL) {
+        STAILQ_REMOVE_HEAD(&settling->postponed, next);
+        mem_free(postponed);
+    }
+}
+
+/* Nothing is overdue in it: whoever was delayed goes on, and blocked sessions get their turn, at
+ * the end of a pause if there is one. */
+static void settling_end(struct settle *settle, struct settling *settling)
+{
+    const struct dispatch *dispatch = settle->dispatch;
+    TAILQ_REMOVE(&settle->keys, settling, in_order);
+    dict_remove(&settle->tables[settling->db], settling_key(settling));
+    make_ready(settle, &settling->delayed);
+    const struct postponed *postponed;
+    STAILQ_FOREACH(postponed, &settling->postponed, next)
+    waiters_wake_at(dispatch->waiters, postponed->db, bytes_of(postponed->key, postponed->key_len),
+                    clock_now(dispatch->clock));
+    free_postponed(settling);
+    mem_free(settling);
+}
+
+void settle_free(struct settle *settle)
+{
+    if (settle == NULL) return;
+    ensure(settle->count == 0, "%zu sessions are delayed", settle->count);
+    struct settling *settling;
+    while ((settling = TAILQ_FIRST(&settle->keys)) != NULL) {
+        TAILQ_REMOVE(&settle->keys, settling, in_order);
+        free_postponed(settling);
+        mem_free(settling);
+    }
+    for (unsigned db = 0; db < settle->dispatch->store->database_count; db++)
+        dict_drop(&settle->tables[db]);
+    mem_free(settle->tables);
+    mem_free(settle);
+}
+
+/* ---- looking --------------------------------------------------------------------------------- */
+
+struct look {
+    struct settle *settle;
+    struct txn txn;         /* never committed: it looks only */
+    unsigned db;            /* of the calls, */
+    bool all_databases;     /* or perhaps others */
+    bool counts;            /* a call counts all keys */
+    struct settling *found; /* the first key that has to be settled before */
+};
+
+static void look_begin(struct look *look, struct dispatch *dispatch, unsigned db)
+{
+    *look = (struct look){ .settle = dispatch->settle, .db = db };
+    msec now = clock_now(dispatch->clock);
+    txn_begin(&look->txn, dispatch->store, now, FROM_CLIENT);
+    look->txn.no_expiry = pause_now(&dispatch->pause, now) != PAUSE_NONE;
+}
+
+/* Every key with much to do is begun, so that EXEC does not come again for one after the other. */
+static void look_at_key(struct look *look, unsigned db, struct bytes key)
+{
+    struct settle *settle = look->settle;
+    struct settling *settling = NULL;
+    if (!TAILQ_EMPTY(&settle->keys)) settling = dict_find(&settle->tables[db], key);
+    if (settling == NULL) {
+        look->txn.ks = &look->txn.store->databases[db];
+        const struct entry *entry = keyspace_find(look->txn.ks, key);
+        if (entry == NULL || !txn_settles_slowly(&look->txn, entry)) return;
+        settling = settling_add(settle, db, key);
+    }
+    if (look->found == NULL) look->found = settling;
+}
+
+static void look_in_databases(struct look *look, struct bytes key)
+{
+    if (!look->all_databases) {
+        look_at_key(look, look->db, key);
+        return;
+    }
+    for (unsigned db = 0; db < look->txn.store->database_count; db++)
+        look_at_key(look, db, key);
+}
+
+static void look_at_call(void *ctx, const struct call *call)
+{
+    struct look *look = ctx;
+    const struct command *row = call->command.row;
+    int few[FEW_ARGS], *positions = few;
+    if (call->argc > FEW_ARGS) positions = mem_alloc((size_t)call->argc * sizeof(*positions));
+    int count = command_keys(row, call->argc, call->argv, positions);
+    for (int i = 0; i < count; i++)
+        look_in_databases(look, call->argv[positions[i]]);
+    if (positions != few) mem_free(positions);
+    if (row->flags & COUNTS_KEYS)
+        look->counts |= row->counts_keys == NULL || row->counts_keys(call);
+}
+
+/* Are so many keys overdue that counting those would take long? Only while expiry removes them. */
+static bool counts_slowly(const struct dispatch *dispatch, struct pause *pause)
+{
+    msec now = clock_now(dispatch->clock);
+    size_t count = 0;
+    if (dispatch->loading || pause_now(pause, now) != PAUSE_NONE) return false;
+    for (unsigned db = 0; db < dispatch->store->database_count && count < COUNT_AT_ONCE; db++)
+        count += keyspace_count_due(&dispatch->store->databases[db], now, COUNT_AT_ONCE - count);
+    return count >= COUNT_AT_ONCE;
+}
+
+/* Most calls end here. */
+static bool may_need_work(const struct dispatch *dispatch, unsigned db)
+{
+    const struct store *store = dispatch->store;
+    return store->policies.limits > 0 ||
+           keyspace_next_due(&store->databases[db]) <= clock_now(dispatch->clock);
+}
+
+/* ---- delaying -------------------------------------------------------------------------------- */
+
+static void delay(struct settle *settle, struct delayed_queue *queue, struct session *session)
+{
+    ensure(session->delayed == NULL, "session %llu is delayed already",
+           (unsigned long long)session->id);
+    struct delayed *delayed = mem_alloc(sizeof(*delayed));
+    *delayed = (struct delayed){ .queue = queue, .settle = settle, .session = session };
+    TAILQ_INSERT_TAIL(queue, delayed, in_order);
+    session->delayed = delayed;
+    settle->count++;
+}
+
+void settle_forget(struct session *session)
+{
+    struct delayed *delayed = session->delayed;
+    if (delayed == NULL) return;
+    TAILQ_REMOVE(delayed->queue, delayed, in_order);
+    delayed->settle->count--;
+    session->delayed = NULL;
+    mem_free(delayed);
+}
+
+static void look_at_queue(struct look *look, struct session *session)
+{
+    if (multi_broken(session) || session->watch_touched) return; /* nothing of it will run */
+    look->all_databases = multi_flags(session) & OTHER_DATABASES;
+    multi_each(session, look_at_call, look);
+}
+
+bool settle_delays(struct dispatch *dispatch, const struct call *call)
+{
+    enum { LOOK_ANYWAY = RUNS_QUEUE | OTHER_DATABASES | COUNTS_KEYS };
+    struct settle *settle = dispatch->settle;
+    struct session *session = call->session;
+    unsigned flags = call->command.row->flags;
+    if (settle == NULL || dispatch->loading) return false;
+    if (!(flags & LOOK_ANYWAY) && !may_need_work(dispatch, session->db)) return false;
+
+    struct look look;
+    look_begin(&look, dispatch, session->db);
+    /* What is overwritten elsewhere goes as a whole, unless somebody wants to hear of its members.
+     */
+    look.all_databases = (flags & OTHER_DATABASES) && (dispatch->store->listening & LISTEN_MEMBERS);
+    if (flags & RUNS_QUEUE)
+        look_at_queue(&look, session);
+    else
+        look_at_call(&look, call);
+    if (look.found != NULL)
+        delay(settle, &look.found->delayed, session);
+    else if (look.counts && counts_slowly(dispatch, &dispatch->pause))
+        delay(settle, &settle->counting, session);
+    return session->delayed != NULL;
+}
+
+static void postpone(struct settling *settling, unsigned db, struct bytes key)
+{
+    struct postponed *postponed;
+    STAILQ_FOREACH(postponed, &settling->postponed, next)
+    if (postponed->db == db && bytes_equal(bytes_of(postponed->key, postponed->key_len), key))
+        return;
+    postponed = mem_alloc(sizeof(*postponed) + key.len);
+    *postponed = (struct postponed){ .db = db, .key_len = key.len };
+    if (key.len > 0) memcpy(postponed->key, key.data, key.len);
+    STAILQ_INSERT_TAIL(&settling->postponed, postponed, next);
+}
+
+bool settle_postpones(struct dispatch *dispatch, const struct turn *turn)
+{
+    if (dispatch->settle == NULL || !may_need_work(dispatch, turn->db)) return false;
+    struct look look;
+    look_begin(&look, dispatch, turn->db);
+    struct call call = saved_call_again(turn->call, turn->session);
+    look_at_call(&look, &call);
+    if (look.found != NULL) postpone(look.found, turn->db, turn->key);
+    return look.found != NULL;
+}
+
+/* ---- working --------------------------------------------------------------------------------- */
+
+/* True: that was all. */
+static bool work_on(struct settle *settle, const struct settling *settling, size_t amount)
+{
+    struct dispatch *dispatch = settle->dispatch;
+    struct txn txn;
+    sinks_arm(dispatch->sinks);
+    txn_begin(&txn, dispatch->store, clock_now(dispatch->clock), FROM_EXPIRY);
+    txn_call(&txn, settling->db);
+    struct entry *entry = keyspace_find(txn.ks, settling_key(settling));
+    bool done = entry == NULL || txn_settle_some(&txn, &entry, amount) == 0;
+    txn_commit(&txn);
+    return done;
+}
+
+/* The keys take turns. */
+static void work(struct settle *settle, size_t amount)
+{
+    struct settling *first = TAILQ_FIRST(&settle->keys);
+    if (work_on(settle, first, amount)) {
+        settling_end(settle, first);
+    } else {
+        TAILQ_REMOVE(&settle->keys, first, in_order);
+        TAILQ_INSERT_TAIL(&settle->keys, first, in_order);
+    }
+}
+
+bool settle_slice(struct settle *settle, size_t amount)
+{
+    if (settle == NULL || settle->dispatch->loading) return false;
+    if (!TAILQ_EMPTY(&settle->counting) &&
+        !counts_slowly(settle->dispatch, &settle->dispatch->pause))
+        make_ready(settle, &settle->counting);
+    bool worked = !TAILQ_EMPTY(&settle->keys);
+    if (worked) work(settle, amount);
+    return wake_some(settle, amount) || worked;
+}
+
+/* ---- checking -------------------------------------------------------------------------------- */
+
+static size_t check_queue(const struct settle *settle, const struct delayed_queue *queue)
+{
+    const struct delayed *delayed;
+    size_t count = 0;
+    TAILQ_FOREACH(delayed, queue, in_order)
+    {
+        ensure(delayed->queue == queue && delayed->settle == settle, "delayed in another queue");
+        ensure(delayed->session->delayed == delayed, "a delayed session does not know it");
+        count++;
+    }
+    return count;
+}
+
+void settle_check(const struct settle *settle)
+{
+    const struct settling *settling;
+    size_t count = check_queue(settle, &settle->counting), keys = 0;
+    count += check_queue(settle, &settle->ready);
+    TAILQ_FOREACH(settling, &settle->keys, in_order)
+    {
+        ensure(dict_find(&settle->tables[settling->db], settling_key(settling)) == settling,
+               "a key is in no table");
+        count += check_queue(settle, &settling->delayed);
+        keys++;
+    }
+    for (unsigned db = 0; db < settle->dispatch->store->database_count; db++)
+        keys -= dict_count(&settle->tables[db]);
+    ensure(keys == 0, "the queue and the tables differ by %zd keys", (ssize_t)keys);
+    ensure(count == settle->count, "%zu sessions are delayed, count %zu", count, settle->count);
+}
