@@ -9,6 +9,7 @@ import durability
 import expiry
 import growth
 import memory
+import stalls
 import throughput
 
 
@@ -161,6 +162,21 @@ def expiry_table(results, names):
     ])
 
 
+def stalls_table(results, names):
+    def shown(found, what):
+        if found is None:
+            return ["-", "-", "-"]
+        over = found["work_ms"] > stalls.BARS[what]
+        return [msec(found["ping_ms"]),
+                msec(found["work_ms"]) + (" (above the bar)" if over else ""),
+                msec(found["total_ms"])]
+    heads = ["", *(f"{name}: {figure}" for name in names
+                   for figure in ("longest PING", "work during one", "in all")), "bar of work"]
+    return table(heads, [
+        [stalls.NAMES[what], *(cell for name in names for cell in shown(found.get(name), what)),
+         msec(stalls.BARS[what])] for what, found in results.items()])
+
+
 def growth_table(results, names):
     first = next(iter(results.values()))[names[0]]
     heads = ["structure, server"] + [f"{size:,}" for size in first["sizes"]] + \
@@ -277,6 +293,8 @@ def sections(results, names):
         found["memory"] = memory_table(results["memory"], names)
     if results.get("expiry"):
         found["expiry"] = expiry_table(results["expiry"], names)
+    if results.get("stalls"):
+        found["stalls"] = stalls_table(results["stalls"], names)
     if results.get("growth"):
         found["growth"] = growth_table(results["growth"], names)
     if results.get("durability"):

@@ -1,0 +1,278 @@
+"""stalls: what other clients feel while much has to be removed at once: counts in the middle of a
+burst, a crowd at one collection, paths that read a key without naming it first, a policy that cuts.
+
+Each scenario ends with the longest PING of a client that does nothing else, with the most that the
+server worked while one of them waited, which other work on the machine does not disturb, and with
+the time that it took in all."""
+import multiprocessing
+import os
+import socket
+import time
+
+from servers import Failed, Link
+
+BATCH = 1000
+CROWD = 1000
+LEAD_MSEC = 1500  # from the last write to the deadline
+COUNT_SECONDS = 0.5
+PATIENCE = 60
+# Work during one PING, ms.
+BARS = {"counts": 5, "crowd": 5, "exec": 5, "sort": 5, "pause": 5, "copy": 5, "blocked": 5,
+        "trim": 5, "cut": 5}
+NAMES = {
+    "counts": "DBSIZE all the while {keys} keys expire",
+    "crowd": "{crowd} clients ask SCARD of a set of which {members} members have expired",
+    "exec": "EXEC reads a set of which {half} members have expired",
+    "sort": "SORT GET reads such a hash",
+    "pause": "SCARD of such a set during CLIENT PAUSE",
+    "copy": "COPY DB 1 REPLACE over such a set",
+    "blocked": "BZTSPOP is woken at such a sorted set",
+    "trim": "ZADD under a new MAXLEN of 30, {half} members",
+    "cut": "ZADD under a new MAXLEN of half, {half} members",
+}
+
+
+# ---- the other client ------------------------------------------------------------------------------
+
+def cpu_seconds(pid):
+    return time.clock_gettime((~pid << 3) | 2)
+
+
+def ping(port, pid, core, pipe):
+    """PINGs one behind the other until told to stop; sends the longest, and the most work of the
+    server during one, in seconds."""
+    os.sched_setaffinity(0, {core})
+    link = Link(("127.0.0.1", port), socket.AF_INET)
+    pipe.send(None)
+    longest = work = 0.0
+    while not pipe.poll():
+        begin, before = time.monotonic(), cpu_seconds(pid)
+        link.call("PING")
+        longest = max(longest, time.monotonic() - begin)
+        work = max(work, cpu_seconds(pid) - before)
+        time.sleep(0.0002)
+    pipe.send((longest, work))
+
+
+class Pinger:
+    """With it, another client measures; `figures` afterwards."""
+
+    def __init__(self, bench, server):
+        self.pipe, theirs = multiprocessing.Pipe()
+        self.process = multiprocessing.Process(target=ping, daemon=True,
+                                               args=(server.port, server.process.pid,
+                                                     bench.load_core, theirs))
+        self.figures = None
+
+    def __enter__(self):
+        self.process.start()
+        self.pipe.recv()
+        return self
+
+    def __exit__(self, failed, *_):
+        try:
+            if failed is None:
+                self.pipe.send(None)
+                longest, work = self.pipe.recv()
+                self.figures = {"ping_ms": 1000 * longest, "work_ms": 1000 * work}
+        finally:
+            self.process.kill()
+            self.process.join()
+
+
+# ---- filling ---------------------------------------------------------------------------------------
+
+def send_all(link, commands):
+    """As a pipeline, a batch at a time."""
+    def text(words):
+        words = [str(word).encode() for word in words]
+        return b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%b\r\n" % (len(w), w) for w in words)
+    batch = []
+    for command in commands:
+        batch.append(text(command))
+        if len(batch) == BATCH:
+            flush(link, batch)
+    flush(link, batch)
+
+
+def flush(link, batch):
+    link.socket.sendall(b"".join(batch))
+    for _ in batch:
+        link.reply()
+    batch.clear()
+
+
+def in_batches(count):
+    for begin in range(0, count, BATCH):
+        yield range(begin, min(begin + BATCH, count))
+
+
+def fill_set(link, key, count, at, db=0):
+    send_all(link, [("SELECT", db)])
+    send_all(link, (("SADDEX", key, "PXAT", at, "MEMBERS", len(part), *(f"m{i:012}" for i in part))
+                    for part in in_batches(count)))
+    send_all(link, [("SADD", key, "stays"), ("SELECT", 0)])
+
+
+def fill_hash(link, key, count, at):
+    send_all(link, (("HSETEX", key, "PXAT", at, "FIELDS", len(part),
+                     *(word for i in part for word in (f"m{i:012}", "x")))
+                    for part in in_batches(count)))
+    send_all(link, [("HSET", key, "stays", "x")])
+
+
+def fill_zset(link, key, count, at=None, first=0):
+    head = ("ZADD", key) if at is None else ("ZADDEX", key, "PXAT", at)
+    send_all(link, ((*head, *(word for i in part for word in (first + i, f"m{i:012}")))
+                    for part in in_batches(count)))
+
+
+def deadline(fill, guess_msec):
+    """Fills with a deadline that the filling does not reach; returns it."""
+    while True:
+        at = int(time.time() * 1000) + guess_msec
+        fill(at)
+        if time.time() * 1000 + LEAD_MSEC / 3 < at:
+            return at
+        guess_msec *= 2
+
+
+def sleep_until(msec):
+    time.sleep(max(0.0, msec / 1000 - time.time()))
+
+
+# ---- scenarios: what to fill, then what to do, timed from an instant on (None: now) ---------------
+
+def counts(server, settings, act):
+    link, keys = server.link, settings.dying
+
+    def fill(at):
+        send_all(link, (("SET", f"key:{i:012}", "x", "PXAT", at) for i in range(keys)))
+    at = deadline(fill, LEAD_MSEC + keys // 50)
+
+    def count():
+        """Until the first answer that counts none, and on for a while."""
+        begin, right = time.monotonic(), None
+        while right is None or time.monotonic() < begin + COUNT_SECONDS:
+            if link.call("DBSIZE") == 0 and right is None:
+                right = time.monotonic() - begin
+            if time.monotonic() > begin + PATIENCE:
+                raise Failed(f"{server.name}: keys that have expired are still counted")
+        return right
+    return act(count, at)
+
+
+def crowd(server, settings, act):
+    links = [server.connect() for _ in range(CROWD)]
+    at = deadline(lambda at: fill_set(server.link, "s", settings.dying, at),
+                  LEAD_MSEC + settings.dying // 200)
+
+    def ask():
+        for link in links:
+            link.send("SCARD", "s")
+        for link in links:
+            if link.reply() != 1:
+                raise Failed(f"{server.name}: an expired member was counted")
+    try:
+        return act(ask, at)
+    finally:
+        for link in links:
+            link.close()
+
+
+def overdue(fill, ask):
+    """A scenario: when all that `fill` has written has expired, `ask` needs what is left."""
+    def scenario(server, settings, act):
+        at = deadline(lambda at: fill(server.link, settings.dying // 2, at), LEAD_MSEC + 3000)
+        return act(lambda: ask(server.link), at)
+    return scenario
+
+
+def ask_exec(link):
+    send_all(link, [("MULTI",), ("SCARD", "s"), ("EXEC",)])
+
+
+def ask_sort(link):
+    link.call("RPUSH", "l", "1")
+    if link.call("SORT", "l", "BY", "nosort", "GET", "h*->stays", "GET", "h*->m000000000000") \
+            != [b"x", None]:
+        raise Failed("an expired field was read")
+
+
+def ask_in_pause(link):
+    link.call("CLIENT", "PAUSE", 100000, "WRITE")
+    if link.call("SCARD", "s") != 1:
+        raise Failed("an expired member was counted")
+
+
+def ask_copy(link):
+    link.call("SADD", "a", "x")
+    link.call("COPY", "a", "s", "DB", 1, "REPLACE")
+
+
+def blocked(server, settings, act):
+    """One member is left, which is due by its score when all others expire."""
+    waiter = server.connect()
+
+    def fill(at):
+        fill_zset(server.link, "z", settings.dying // 2, at, first=at // 1000 + 100000)
+        server.call("ZADD", "z", (at + 2) / 1000, "due")
+    at = deadline(fill, LEAD_MSEC + 3000)
+    waiter.send("BZTSPOP", "z", 1, 0)
+    try:
+        return act(lambda: waiter.reply() and None, at)
+    finally:
+        waiter.close()
+
+
+def trim_to(share):
+    """A scenario: a policy comes that lets this share of a sorted set live, then a ZADD."""
+    def scenario(server, settings, act):
+        count = settings.dying // 2
+        fill_zset(server.link, "z", count)
+        most = share(count)
+        server.call("POLICY", "SET", "z", "MAXLEN", most)
+
+        def add():
+            server.call("ZADD", "z", count, "new")
+            if server.call("ZCARD", "z") != most:
+                raise Failed(f"{server.name}: a policy is not kept")
+        return act(add)
+    return scenario
+
+
+SCENARIOS = {
+    "counts": counts,
+    "crowd": crowd,
+    "exec": overdue(lambda link, *plan: fill_set(link, "s", *plan), ask_exec),
+    "sort": overdue(lambda link, *plan: fill_hash(link, "h1", *plan), ask_sort),
+    "pause": overdue(lambda link, *plan: fill_set(link, "s", *plan), ask_in_pause),
+    "copy": overdue(lambda link, *plan: fill_set(link, "s", *plan, db=1), ask_copy),
+    "blocked": blocked,
+    "trim": trim_to(lambda count: min(30, count // 2)),
+    "cut": trim_to(lambda count: count // 2),
+}
+ANYWHERE = {"counts"}  # what redis-server can do too
+
+
+def measure(bench, settings, say):
+    """{scenario: {server: {"ping_ms", "work_ms", "total_ms"}}}"""
+    result = {}
+    for what, scenario in SCENARIOS.items():
+        result[what] = {}
+        for name in (name for name in settings.servers if name != "bare"):
+            with bench.server(name, settings.servers[name]) as server:
+                if what not in ANYWHERE and not server.has("SADDEX"):
+                    continue
+
+                def act(then, at=None):
+                    with Pinger(bench, server) as pinger:
+                        if at is not None:
+                            sleep_until(at + 2)
+                        begin = time.monotonic()
+                        spent = then() or time.monotonic() - begin
+                    return {**pinger.figures, "total_ms": 1000 * spent}
+                found = result[what][name] = scenario(server, settings, act)
+            say(f"stalls: {what}, {name}: longest PING {found['ping_ms']:.1f} ms, "
+                f"{found['work_ms']:.1f} ms of work, {found['total_ms']:.0f} ms in all")
+    return result
