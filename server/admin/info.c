@@ -389,15 +389,20 @@ static msec mean_ttl(const struct keyspace *ks, struct random *random, msec now)
     return sum;
 }
 
+/* Nothing expires while the data are being loaded: then all keys count, so that nobody has to look
+ * at those that are overdue. */
 static void section_keyspace(struct report *report)
 {
     struct store *store = report->context->store;
+    struct persist *persist = report->context->persist;
+    bool loading = persist != NULL && persist_report(persist).loading;
+    msec now = loading ? INT64_MIN : report->now;
     for (unsigned db = 0; db < store->database_count; db++) {
         const struct keyspace *ks = &store->databases[db];
-        size_t keys = keyspace_count_alive(ks, report->now);
+        size_t keys = keyspace_count_alive(ks, now);
         if (keys == 0) continue;
         line(report, "db%u:keys=%zu,expires=%zu,avg_ttl=%" PRId64, db, keys,
-             keyspace_count_volatile(ks, report->now), mean_ttl(ks, &store->random, report->now));
+             keyspace_count_volatile(ks, now), mean_ttl(ks, &store->random, report->now));
     }
 }
 

@@ -143,6 +143,18 @@ def the_driver_compares_two_servers_and_a_bare_one():
 
 
 @test
+def the_driver_measures_stalls():
+    with driver("stalls", "--quick", "--no-bare") as process:
+        out, err = process.communicate(timeout=55)
+        equal((process.returncode, err), (0, ""))
+        for row in ("| DBSIZE all the while 1,000 keys expire | ",
+                    "| 1,000 clients ask SCARD of a set of which 1,000 members have expired | ",
+                    "| BZTSPOP is woken at such a sorted set | ",
+                    "| ZADD under a new MAXLEN of half, 500 members | "):
+            assert row in out, out
+
+
+@test
 def the_driver_measures_what_durability_costs():
     with driver("durability", "--quick", "--snapshot-keys", "1000", "--rounds", "1") as process:
         out, err = process.communicate(timeout=55)

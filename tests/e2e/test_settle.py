@@ -76,7 +76,7 @@ def others_go_on_and_a_delayed_pipeline_keeps_its_order():
         fill_set(raw, "s", 300_000, NOON + 1000)
         raw.call("SET", "n", "0")
         daemon.step(1001)
-        gone.send(encode("SADD", "s", "never"))
+        gone.send(encode("SMEMBERS", "s"))
         raw.send(encode("INCR", "n") + encode("SCARD", "s") + encode("INCR", "n") +
                  encode("SADD", "s", "x") + encode("SCARD", "s"))
         equal(raw.reply(), b":1\r\n")

@@ -173,8 +173,8 @@ def stalls_table(results, names):
     heads = ["", *(f"{name}: {figure}" for name in names
                    for figure in ("longest PING", "work during one", "in all")), "bar of work"]
     return table(heads, [
-        [stalls.NAMES[what], *(cell for name in names for cell in shown(found.get(name), what)),
-         msec(stalls.BARS[what])] for what, found in results.items()])
+        [results["names"][what], *(cell for name in names for cell in shown(found.get(name), what)),
+         msec(stalls.BARS[what])] for what, found in results["found"].items()])
 
 
 def growth_table(results, names):

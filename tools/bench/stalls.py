@@ -4,6 +4,7 @@ burst, a crowd at one collection, paths that read a key without naming it first,
 Each scenario ends with the longest PING of a client that does nothing else, with the most that the
 server worked while one of them waited, which other work on the machine does not disturb, and with
 the time that it took in all."""
+import contextlib
 import multiprocessing
 import os
 import socket
@@ -13,7 +14,6 @@ from servers import Failed, Link
 
 BATCH = 1000
 CROWD = 1000
-LEAD_MSEC = 1500  # from the last write to the deadline
 COUNT_SECONDS = 0.5
 PATIENCE = 60
 # Work during one PING, ms.
@@ -42,6 +42,8 @@ def ping(port, pid, core, pipe):
     """PINGs one behind the other until told to stop; sends the longest, and the most work of the
     server during one, in seconds."""
     os.sched_setaffinity(0, {core})
+    with contextlib.suppress(PermissionError):  # else it may be the pinger that waits
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
     link = Link(("127.0.0.1", port), socket.AF_INET)
     pipe.send(None)
     longest = work = 0.0
@@ -127,12 +129,13 @@ def fill_zset(link, key, count, at=None, first=0):
                     for part in in_batches(count)))
 
 
-def deadline(fill, guess_msec):
+def deadline(fill, count):
     """Fills with a deadline that the filling does not reach; returns it."""
+    guess_msec = 500 + count // 50
     while True:
         at = int(time.time() * 1000) + guess_msec
         fill(at)
-        if time.time() * 1000 + LEAD_MSEC / 3 < at:
+        if time.time() * 1000 + 300 < at:
             return at
         guess_msec *= 2
 
@@ -148,7 +151,7 @@ def counts(server, settings, act):
 
     def fill(at):
         send_all(link, (("SET", f"key:{i:012}", "x", "PXAT", at) for i in range(keys)))
-    at = deadline(fill, LEAD_MSEC + keys // 50)
+    at = deadline(fill, keys)
 
     def count():
         """Until the first answer that counts none, and on for a while."""
@@ -165,7 +168,7 @@ def counts(server, settings, act):
 def crowd(server, settings, act):
     links = [server.connect() for _ in range(CROWD)]
     at = deadline(lambda at: fill_set(server.link, "s", settings.dying, at),
-                  LEAD_MSEC + settings.dying // 200)
+                  settings.dying // 4)
 
     def ask():
         for link in links:
@@ -183,7 +186,8 @@ def crowd(server, settings, act):
 def overdue(fill, ask):
     """A scenario: when all that `fill` has written has expired, `ask` needs what is left."""
     def scenario(server, settings, act):
-        at = deadline(lambda at: fill(server.link, settings.dying // 2, at), LEAD_MSEC + 3000)
+        at = deadline(lambda at: fill(server.link, settings.dying // 2, at),
+                      settings.dying // 4)
         return act(lambda: ask(server.link), at)
     return scenario
 
@@ -217,7 +221,7 @@ def blocked(server, settings, act):
     def fill(at):
         fill_zset(server.link, "z", settings.dying // 2, at, first=at // 1000 + 100000)
         server.call("ZADD", "z", (at + 2) / 1000, "due")
-    at = deadline(fill, LEAD_MSEC + 3000)
+    at = deadline(fill, settings.dying // 4)
     waiter.send("BZTSPOP", "z", 1, 0)
     try:
         return act(lambda: waiter.reply() and None, at)
@@ -256,8 +260,11 @@ ANYWHERE = {"counts"}  # what redis-server can do too
 
 
 def measure(bench, settings, say):
-    """{scenario: {server: {"ping_ms", "work_ms", "total_ms"}}}"""
+    """{"names": {scenario: title},
+    "found": {scenario: {server: {"ping_ms", "work_ms", "total_ms"}}}}"""
     result = {}
+    sizes = {"keys": settings.dying, "members": settings.dying, "half": settings.dying // 2,
+             "crowd": CROWD}
     for what, scenario in SCENARIOS.items():
         result[what] = {}
         for name in (name for name in settings.servers if name != "bare"):
@@ -275,4 +282,5 @@ def measure(bench, settings, say):
                 found = result[what][name] = scenario(server, settings, act)
             say(f"stalls: {what}, {name}: longest PING {found['ping_ms']:.1f} ms, "
                 f"{found['work_ms']:.1f} ms of work, {found['total_ms']:.0f} ms in all")
-    return result
+    return {"names": {what: text.format(**{k: f"{v:,}" for k, v in sizes.items()})
+                      for what, text in NAMES.items()}, "found": result}
