@@ -70,11 +70,12 @@ class Worker:
     def claim(self):
         """(an instant that is no later than the claim, the claims)"""
         words = ["REDE.CLAIM", KEY, LEASE_MSEC, "COUNT", self.rng.choice([1, 3, 10])]
+        began = msec()
         if self.rng.random() < 0.5:
-            began = msec()
             return began, self.link.ask(*words, "BLOCK", 0.2) or []
-        (seconds, usec), claims = self.link.together(["TIME"], words)
-        return int(seconds) * 1000 + int(usec) // 1000, claims
+        # TIME reads the clock; the claim's instant is the transaction's, which may be earlier.
+        _, claims = self.link.together(["TIME"], words)
+        return began, claims
 
     def run(self):
         while True:
