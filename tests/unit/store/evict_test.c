@@ -111,7 +111,7 @@ START_TEST(a_volatile_key_goes_however_many_others_have_member_deadlines)
                                            EVICT_VOLATILE_RANDOM, EVICT_VOLATILE_TTL };
     for (size_t i = 0; i < sizeof(policies) / sizeof(policies[0]); i++) {
         world_init(&world);
-        char name[16];
+        char name[24];
         for (int n = 0; n < SETS; n++) {
             snprintf(name, sizeof(name), "set%d", n);
             add_with_member(name, world.now + 1000 + n);
@@ -137,7 +137,7 @@ START_TEST(volatile_ttl_goes_by_the_own_deadline_not_by_the_members)
 {
     world_init(&world);
     for (int n = 0; n < 200; n++) {
-        char name[16];
+        char name[24];
         snprintf(name, sizeof(name), "set%d", n);
         add_with_member(name, world.now + 1000 + n);
         struct txn *txn = world_begin(&world);

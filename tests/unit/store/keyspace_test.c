@@ -156,7 +156,7 @@ static uint64_t always(void *number)
 
 static struct entry *add_named(enum type type, int number, msec inside)
 {
-    char name[16];
+    char name[24];
     size_t len = (size_t)snprintf(name, sizeof(name), "key%d", number);
     return keyspace_add(&keys, bytes_of(name, len), value_of(type, inside));
 }
