@@ -136,3 +136,8 @@ bool background_turn(struct background *background)
     background->ended = clock_quick_usec(background->clock);
     return true;
 }
+
+bool background_is_left(const struct background *background)
+{
+    return background->left;
+}

@@ -30,5 +30,7 @@ void background_add(struct background *background, const struct background_work 
  * left to do or the budget is spent; then the next turn comes without waiting. True: something was
  * done, so that there may be something to send. */
 bool background_turn(struct background *background);
+/* Does the next turn come without waiting, because work is left? */
+bool background_is_left(const struct background *background);
 
 #endif

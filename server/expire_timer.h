@@ -16,7 +16,7 @@ struct expire_timer;
 struct expire_timer *expire_timer_new(struct loop *loop, struct clock *clock,
                                       struct dispatch *dispatch, struct background *background);
 void expire_timer_free(struct expire_timer *timer);
-/* At the end of each turn: the loop sleeps until the next deadline. */
+/* At the end of each turn after which the loop may sleep: until the next deadline. */
 void expire_timer_turn(struct expire_timer *timer);
 
 #endif

@@ -120,7 +120,8 @@ static void on_turn_end(void *ctx)
     clients_run(parts->clients);
     send_all(parts);
     if (background_turn(parts->background)) send_all(parts);
-    expire_timer_turn(parts->expire_timer);
+    /* A timer for what is overdue would only cost an interrupt. */
+    if (!background_is_left(parts->background)) expire_timer_turn(parts->expire_timer);
 }
 
 static void on_term(void *ctx)
