@@ -63,12 +63,17 @@ void serve_ready(struct dispatch *dispatch)
 /* ---- not served ------------------------------------------------------------------------------ */
 
 /* The reply of a command that found nothing in time. */
-static void answer_late(struct session *session)
+static void reply_nothing(struct session *session)
 {
     if (waiters_wants_array(session))
         resp_array(&session->out, 0);
     else
         resp_null_array(&session->out);
+}
+
+static void answer_late(struct session *session)
+{
+    reply_nothing(session);
     serve_answered(session);
 }
 
@@ -83,7 +88,7 @@ bool serve_unblock(struct dispatch *dispatch, struct session *session, bool with
         fail(&call, ERR_UNBLOCKED);
         dispatch->stats->errors++;
     } else {
-        resp_null_array(&session->out);
+        reply_nothing(session);
     }
     if (dispatch->observer != NULL) observe_ended(dispatch->observer, &call, usec);
     serve_answered(session);

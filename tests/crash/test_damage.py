@@ -8,6 +8,14 @@ from crash import NOON, Budget, Kept, equal, run, seeded, test
 from programs import DATABASES, Program
 
 
+def one_record(program):
+    """A command whose effects are one record: a new policy has a second one when it is applied."""
+    while True:
+        command = program.command()
+        if command[:2] != ["POLICY", "SET"]:
+            return command
+
+
 class Recorded:
     """A journal of a random program, and what the data were after each of its units."""
 
@@ -27,11 +35,11 @@ class Recorded:
             while len(self.ends) <= units:
                 raw.call("SELECT", self.rng.randrange(DATABASES))
                 if self.rng.randrange(8) > 0:
-                    raw.call(*program.command())
+                    raw.call(*one_record(program))
                 else:
                     raw.call("MULTI")
-                    raw.call(*program.command())
-                    raw.call(*program.command())
+                    raw.call(*one_record(program))
+                    raw.call(*one_record(program))
                     raw.call("EXEC")
                 self.note(raw)
         daemon.kill()

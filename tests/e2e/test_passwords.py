@@ -23,7 +23,7 @@ TEXTS = ["requirepass", "dbfilename", "notify-keyspace-events", "save", "appendf
 
 @own
 def a_value_with_a_zero_byte_is_refused_for_every_option():
-    with Daemon() as daemon, daemon.raw() as raw:
+    with Daemon("--enable-protected-configs", "yes") as daemon, daemon.raw() as raw:
         for option in TEXTS:
             before = raw.call("CONFIG", "GET", option)
             good = before.split(b"\r\n")[4]
