@@ -3,6 +3,7 @@
 
 #include "server/session.h"
 #include "store/mem.h"
+#include "store/blob.h"
 
 enum { USEC_PER_MSEC = 1000 };
 

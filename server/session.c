@@ -6,6 +6,7 @@
 #include "server/settle.h"
 #include "server/waiters.h"
 #include "server/watch.h"
+#include "store/blob.h"
 
 void session_init(struct session *session, struct outbuf *out)
 {

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "store/mem.h"
+#include "store/blob.h"
 
 enum { ARGS_MAX = 32, ARG_MAX_LEN = 128 };
 

@@ -1,9 +1,5 @@
-/* bytes: order and glob matching of byte strings, and blobs.
- * Knows bytes; refuses to know characters, encodings or terminators. */
+/* bytes: order and glob patterns of byte strings, without characters, encodings or terminators. */
 #include "store/bytes.h"
-
-#include "store/ensure.h"
-#include "store/mem.h"
 
 int bytes_compare(struct bytes a, struct bytes b)
 {
@@ -71,18 +67,4 @@ bool bytes_match(struct bytes pattern, struct bytes text)
     while (p < pattern.len && pattern.data[p] == '*')
         p++;
     return p == pattern.len;
-}
-
-struct blob *blob_new(struct bytes content)
-{
-    ensure(content.len <= UINT32_MAX, "a blob of %zu bytes", content.len);
-    struct blob *blob = mem_alloc(sizeof(*blob) + content.len);
-    blob->len = (uint32_t)content.len;
-    if (content.len > 0) memcpy(blob->data, content.data, content.len);
-    return blob;
-}
-
-void blob_free(struct blob *blob)
-{
-    mem_free(blob);
 }

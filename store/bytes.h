@@ -1,4 +1,4 @@
-/* bytes: a borrowed view of some bytes, and a blob that owns its bytes in one allocation.
+/* bytes: a borrowed view of some bytes; order, equality and glob patterns.
  * Binary-safe throughout; no NUL is kept or expected. */
 #ifndef STORE_BYTES_H
 #define STORE_BYTES_H
@@ -30,17 +30,5 @@ int bytes_compare(struct bytes a, struct bytes b);
 
 /* Glob as Redis' KEYS: * ? [a-c] [^x] \x. Bounded: no exponential backtracking. */
 bool bytes_match(struct bytes pattern, struct bytes text);
-
-struct blob {
-    uint32_t len;
-    char data[];
-};
-
-struct blob *blob_new(struct bytes content); /* owned: free with blob_free; len < 4 GiB */
-void blob_free(struct blob *blob);           /* NULL is fine */
-static inline struct bytes blob_view(const struct blob *blob)
-{
-    return (struct bytes){ blob->data, blob->len };
-}
 
 #endif

@@ -5,6 +5,7 @@
 #include "store/defrag.h"
 
 #include "store/mem.h"
+#include "store/blob.h"
 
 enum {
     /* Of the memory in use, so many percent unused are worth a walk, or another one. */

@@ -9,6 +9,7 @@
 #include "store/ensure.h"
 #include "store/list_node.h"
 #include "store/mem.h"
+#include "store/blob.h"
 
 /* ---- push ----------------------------------------------------------------------------------- */
 

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "store/blob.h"
 #include "store/bytes.h"
 #include "store/dehydrator.h"
 #include "store/hash.h"

@@ -11,6 +11,7 @@
 #include "store/expiry.h"
 #include "store/lag.h"
 #include "store/mem.h"
+#include "store/blob.h"
 
 /* ---- the next ones --------------------------------------------------------------------------- */
 

@@ -6,6 +6,7 @@
 #include "store/mem.h"
 #include "store/txn.h"
 #include "store/walk.h"
+#include "store/blob.h"
 
 enum {
     VISIT_COST = 1,  /* of a bucket and of each key that a policy of the pass holds for */

@@ -6,6 +6,7 @@
 #include "store/ensure.h"
 #include "store/mem.h"
 #include "store/whole.h"
+#include "store/blob.h"
 
 enum { EMBSTR_MAX = 44, SIZE_CLASS = 8 };
 

@@ -11,6 +11,7 @@
 #include "server/admin/text.h"
 #include "server/args.h"
 #include "store/mem.h"
+#include "store/blob.h"
 
 static struct clients *clients_of(struct call *call)
 {

@@ -10,6 +10,7 @@
 #include "store/mem.h"
 #include "tests/support/suite.h"
 #include "tests/unit/server/caller.h"
+#include "store/blob.h"
 
 #undef fail /* Check has one too */
 

@@ -1,4 +1,5 @@
 /* bytes: order, glob matching, blobs. */
+#include "store/blob.h"
 #include "store/bytes.h"
 #include "store/mem.h"
 #include "tests/support/rng.h"

@@ -6,6 +6,7 @@
 #include "store/mem.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
+#include "store/blob.h"
 
 enum { FIELDS = 1000, ABSENT = -1 };
 

@@ -7,6 +7,7 @@
 #include "store/packed.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
+#include "store/blob.h"
 
 enum { NAMES = 1500 };
 

@@ -4,6 +4,7 @@
 #include "store/mem.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
+#include "store/blob.h"
 
 static void assert_text(const struct object *object, struct bytes text)
 {
