@@ -13,6 +13,7 @@
 #include "server/persist/persist.h"
 #include "store/ensure.h"
 #include "store/mem.h"
+#include "server/session_drop.h"
 
 enum {
     CHECKED_PER_SECOND = 10000, /* connections that one housekeeping looks at */

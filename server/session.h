@@ -47,14 +47,8 @@ struct session {
     void (*wake)(struct session *session);
 };
 
-struct pubsub;
-struct watch;
-
 /* Fresh, in database 0, speaking RESP2 into `out`; not authenticated. */
 void session_init(struct session *session, struct outbuf *out);
-/* Forgets everything the server keeps for a session but its connection: RESET, and before closing.
- * What stays: id, wake, the outbuf, close_after_reply, and a CLIENT REPLY SKIP under way. */
-void session_drop(struct session *session, struct watch *watch, struct pubsub *pubsub);
 
 /* Number of channels, patterns and shard channels; 0 without a subscriber. In pubsub.c. */
 unsigned session_subscriptions(const struct session *session);

@@ -21,7 +21,7 @@ enum {
     RETRY_USEC = 100 * 1000,
     SYNC_USEC = 1000 * 1000,
     PIECES = 256, /* of at most 64 KiB each: one system call for any usual turn */
-    HEADER_LENGTH = sizeof(JOURNAL_HEADER) - 1,
+    HEADER_LENGTH = sizeof(UNIT_FIRST_LINE) - 1,
 };
 
 struct journal {
@@ -49,7 +49,7 @@ struct journal {
 
 static uint32_t header_sum(void)
 {
-    return crc32c(0, JOURNAL_HEADER, HEADER_LENGTH);
+    return crc32c(0, UNIT_FIRST_LINE, HEADER_LENGTH);
 }
 
 int journal_create(const char *path, int *fd)
@@ -57,7 +57,7 @@ int journal_create(const char *path, int *fd)
     int made, error = file_check(path, FILE_SET_OURS);
     if (error == 0) error = disk_create(path, &made);
     if (error != 0) return error;
-    error = disk_write_bytes(made, JOURNAL_HEADER, HEADER_LENGTH, 0);
+    error = disk_write_bytes(made, UNIT_FIRST_LINE, HEADER_LENGTH, 0);
     if (error == 0) error = disk_sync(made);
     if (error == 0) {
         *fd = made;

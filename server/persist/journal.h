@@ -2,7 +2,7 @@
  * Knows bytes, units and how far the file is safe; knows neither commands nor the store nor the
  * loop, and reads no clock.
  *
- * Layout of a tail: the line JOURNAL_HEADER, then units. A unit is the text of one transaction and
+ * Layout of a tail: the line UNIT_FIRST_LINE, then units. A unit is the text of one transaction and
  * a line "#xxxxxxxx\r\n": eight hex digits, the CRC-32C of every byte of the file before that line.
  * So a unit that is missing, repeated or in another's place shows as well as a changed one. A unit
  * without its line was torn off by a crash, and so was the rest of a file shorter than its header.
@@ -32,8 +32,6 @@
 
 #include "proto/outbuf.h"
 #include "server/persist/unit.h"
-
-#define JOURNAL_HEADER UNIT_FIRST_LINE
 
 struct journal;
 

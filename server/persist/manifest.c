@@ -15,8 +15,8 @@
 #include "conf/text.h"
 #include "server/persist/crc32c.h"
 #include "server/persist/file_kind.h"
-#include "server/persist/journal.h"
 #include "server/persist/snapshot_file.h"
+#include "server/persist/unit.h"
 #include "store/ensure.h"
 #include "store/mem.h"
 
@@ -139,14 +139,15 @@ int manifest_base_path(const struct manifest *manifest, char path[DISK_PATH_MAX]
     return error;
 }
 
-int manifest_make_tail(const struct manifest *manifest, uint64_t *seq, int *fd)
+int manifest_make_tail(const struct manifest *manifest, manifest_create *create, uint64_t *seq,
+                       int *fd)
 {
     char path[DISK_PATH_MAX];
     int error;
     *seq = next_seq(manifest, MANIFEST_TAIL);
     do {
         error = make_path(manifest, *seq, TAIL_END, path);
-        if (error == 0) error = journal_create(path, fd);
+        if (error == 0) error = create(path, fd);
     } while (error == EEXIST && ++*seq < SEQ_MAX);
     return error;
 }
@@ -332,7 +333,7 @@ static bool holds_data(const struct manifest *manifest, const char *name)
     struct stat what;
     if (strcmp(end, TAIL_END) != 0 || disk_path(path, manifest->dir, name) != 0) return false;
     return file_check(path, FILE_SET_OURS) != 0 ||
-           (stat(path, &what) == 0 && what.st_size > (off_t)(sizeof(JOURNAL_HEADER) - 1));
+           (stat(path, &what) == 0 && what.st_size > (off_t)(sizeof(UNIT_FIRST_LINE) - 1));
 }
 
 /* The manifest itself, or the temporary that becomes it. */

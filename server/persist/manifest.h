@@ -66,8 +66,11 @@ int manifest_file_path(const struct manifest *manifest, const struct manifest_fi
 
 /* Where the next base goes, and its number. */
 int manifest_base_path(const struct manifest *manifest, char path[DISK_PATH_MAX], uint64_t *seq);
+/* Creates the file of a tail, writes its header and syncs it: journal_create. */
+typedef int manifest_create(const char *path, int *fd);
 /* The next tail, created, open and synced, but nobody names it yet. */
-int manifest_make_tail(const struct manifest *manifest, uint64_t *seq, int *fd);
+int manifest_make_tail(const struct manifest *manifest, manifest_create *create, uint64_t *seq,
+                       int *fd);
 
 /* The folder, made if need be. While there is no manifest it says that what is found there was left
  * by a first start that did not get to its end, and is nobody's data. */

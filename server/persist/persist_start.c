@@ -226,7 +226,7 @@ static size_t last_with_units(const struct manifest *manifest)
         if (manifest->files[i].type != MANIFEST_TAIL) continue;
         bool has_units = manifest_file_path(manifest, &manifest->files[i], path) == 0 &&
                          stat(path, &stat_of) == 0 &&
-                         stat_of.st_size > (off_t)(sizeof(JOURNAL_HEADER) - 1);
+                         stat_of.st_size > (off_t)(sizeof(UNIT_FIRST_LINE) - 1);
         if (has_units || last == manifest->count) last = i;
     }
     return last;
@@ -330,7 +330,7 @@ static bool is_blank(const struct persist *persist)
         return false;
     const struct manifest_file *tail = &manifest->files[manifest->count - 1];
     return manifest_file_path(manifest, tail, path) == 0 && stat(path, &stat_of) == 0 &&
-           stat_of.st_size <= (off_t)(sizeof(JOURNAL_HEADER) - 1);
+           stat_of.st_size <= (off_t)(sizeof(UNIT_FIRST_LINE) - 1);
 }
 
 /* Goes on at the end of the last tail; where there is none to go on from, with a base of its own.

@@ -128,7 +128,8 @@ enum persist_outcome persist_begin_save(struct persist *persist, bool or_schedul
 static int make_tail(struct persist *persist)
 {
     if (persist->pending_tail >= 0) return 0;
-    return manifest_make_tail(&persist->manifest, &persist->tail_seq, &persist->pending_tail);
+    return manifest_make_tail(&persist->manifest, journal_create, &persist->tail_seq,
+                              &persist->pending_tail);
 }
 
 int persist_try_folder(struct persist *persist)
@@ -342,7 +343,8 @@ int persist_begin_journal(struct persist *persist)
     if (error == 0) error = manifest_base_path(&persist->manifest, path, &persist->base_seq);
     if (error == 0) error = base_write(persist->w.store, path, &options, &size);
     int fd = -1;
-    if (error == 0) error = manifest_make_tail(&persist->manifest, &persist->tail_seq, &fd);
+    if (error == 0)
+        error = manifest_make_tail(&persist->manifest, journal_create, &persist->tail_seq, &fd);
     bool blank = size.keys == 0 && persist->w.store->policies.count == 0;
     if (error == 0)
         error = (blank ? manifest_begin : manifest_put_base)(&persist->manifest, persist->base_seq,

@@ -14,6 +14,7 @@
 #include "store/ensure.h"
 #include "store/expiry.h"
 #include "store/mem.h"
+#include "server/session_drop.h"
 
 enum { WORDS_MAX = 64, BATCH = 64 };
 

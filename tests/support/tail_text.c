@@ -12,13 +12,13 @@
 struct tail_text tail_text_of(const char *data, size_t len)
 {
     struct tail_text tail = { .text = calloc(1, len + 1) };
-    size_t header = strlen(JOURNAL_HEADER), text_len = 0;
+    size_t header = strlen(UNIT_FIRST_LINE), text_len = 0;
     if (len < header) {
-        ck_assert_mem_eq(data, JOURNAL_HEADER, len);
+        ck_assert_mem_eq(data, UNIT_FIRST_LINE, len);
         tail.torn = true;
         return tail;
     }
-    ck_assert_mem_eq(data, JOURNAL_HEADER, header);
+    ck_assert_mem_eq(data, UNIT_FIRST_LINE, header);
     tail.end = (struct journal_end){ .length = header, .sum = crc32c(0, data, header) };
     size_t unit = header, line = header;
     for (const char *stop; (stop = memchr(data + line, '\n', len - line)) != NULL;) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "server/session.h"
+#include "server/session_drop.h"
 
 struct caller {
     struct session session; /* first: wake finds the caller by it */

@@ -11,6 +11,7 @@
 #include "tests/support/suite.h"
 #include "tests/unit/server/caller.h"
 #include "store/blob.h"
+#include "server/session_drop.h"
 
 #undef fail /* Check has one too */
 

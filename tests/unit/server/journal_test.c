@@ -122,13 +122,13 @@ START_TEST(a_turn_is_written_at_its_end_with_one_call)
     struct journal *journal = begin(JOURNAL_SYNC_NEVER);
     for (int i = 0; i < 10000; i++)
         say(journal, "a unit of some bytes that are of no interest\n");
-    ck_assert_uint_eq(disk_world_size("tail"), strlen(JOURNAL_HEADER));
+    ck_assert_uint_eq(disk_world_size("tail"), strlen(UNIT_FIRST_LINE));
     ck_assert_uint_eq(journal_safe_position(journal), 0);
     unsigned calls = disk_world_calls(DISK_WRITE);
     journal_flush(journal, 0);
     ck_assert_uint_eq(disk_world_calls(DISK_WRITE), calls + 1);
     ck_assert_uint_eq(journal_safe_position(journal), journal_position(journal));
-    ck_assert_uint_eq(disk_world_size("tail"), strlen(JOURNAL_HEADER) + journal_position(journal));
+    ck_assert_uint_eq(disk_world_size("tail"), strlen(UNIT_FIRST_LINE) + journal_position(journal));
     end(journal);
 }
 END_TEST
@@ -333,10 +333,10 @@ START_TEST(a_file_that_cannot_be_cut_back_is_cut_before_the_next_write)
         .nth = 1, .calls = calls, .forever = true, .keep = 3, .error = EIO });
     say(journal, "one\n");
     journal_flush(journal, 0);
-    ck_assert_uint_eq(disk_world_size("tail"), strlen(JOURNAL_HEADER) + 3);
+    ck_assert_uint_eq(disk_world_size("tail"), strlen(UNIT_FIRST_LINE) + 3);
     /* Neither is a write tried while the cut fails. */
     journal_flush(journal, RETRY);
-    ck_assert_uint_eq(disk_world_size("tail"), strlen(JOURNAL_HEADER) + 3);
+    ck_assert_uint_eq(disk_world_size("tail"), strlen(UNIT_FIRST_LINE) + 3);
     ck_assert_int_eq(journal_error(journal), EIO);
     disk_world_heal();
     journal_flush(journal, 2 * RETRY);
@@ -462,7 +462,7 @@ START_TEST(a_sync_of_the_old_tail_that_fails_late_is_nobodys_concern)
     int fd;
     /* By hand: a sync of this thread's would wait as well. */
     ck_assert_int_eq(disk_create(disk_world_path("new"), &fd), 0);
-    ck_assert_int_eq(disk_write_bytes(fd, JOURNAL_HEADER, strlen(JOURNAL_HEADER), 0), 0);
+    ck_assert_int_eq(disk_write_bytes(fd, UNIT_FIRST_LINE, strlen(UNIT_FIRST_LINE), 0), 0);
     ck_assert_int_eq(journal_restart_end(journal, fd), 0);
     disk_world_release_syncs();
     hear(journal);
@@ -611,7 +611,7 @@ START_TEST(a_tail_cut_anywhere_goes_on_behind_its_last_whole_unit)
     ck_assert_int_eq(journal_close(journal), 0);
     size_t len;
     char *data = disk_world_read("tail", &len);
-    for (size_t cut = strlen(JOURNAL_HEADER); cut <= len; cut++) {
+    for (size_t cut = strlen(UNIT_FIRST_LINE); cut <= len; cut++) {
         int fd;
         disk_world_write("cut", data, cut);
         struct tail_text before = tail_text_read("cut");

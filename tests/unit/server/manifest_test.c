@@ -62,7 +62,7 @@ static void make_tail(uint64_t expected)
 {
     uint64_t seq;
     int fd;
-    ck_assert_int_eq(manifest_make_tail(&manifest, &seq, &fd), 0);
+    ck_assert_int_eq(manifest_make_tail(&manifest, journal_create, &seq, &fd), 0);
     ck_assert_uint_eq(seq, expected);
     disk_close(fd);
 }
@@ -376,8 +376,8 @@ START_TEST(a_sweep_takes_leftovers_of_ours_and_nothing_else)
         "appendonly.aof2.1.incr.aof",
         ".hidden",
     };
-    static const char *const contents[] = { SNAPSHOT_MAGIC, JOURNAL_HEADER, "", MANIFEST_FIRST_LINE,
-                                            "EXPIR" };
+    static const char *const contents[] = { SNAPSHOT_MAGIC, UNIT_FIRST_LINE, "",
+                                            MANIFEST_FIRST_LINE, "EXPIR" };
     enum { CONTENTS = sizeof(contents) / sizeof(*contents) };
     enum { OURS = sizeof(ours) / sizeof(*ours), OTHERS = sizeof(others) / sizeof(*others) };
     begin(PREFIX);
@@ -487,7 +487,7 @@ START_TEST(manifest_is_ours_by_its_first_line_its_sum_or_its_files)
     ck_assert_int_eq(load("# expired manifest 1\nfile a seq 1 type b\n"), MANIFEST_LOADED);
     disk_world_write("b", redis_aof, strlen(redis_aof));
     ck_assert_int_eq(load(tails), MANIFEST_FOREIGN);
-    disk_world_write("b", JOURNAL_HEADER, strlen(JOURNAL_HEADER));
+    disk_world_write("b", UNIT_FIRST_LINE, strlen(UNIT_FIRST_LINE));
     ck_assert_int_eq(load(tails), MANIFEST_LOADED);
     ck_assert_int_eq(load(list), MANIFEST_FOREIGN);
     disk_world_write("a", SNAPSHOT_MAGIC, strlen(SNAPSHOT_MAGIC));

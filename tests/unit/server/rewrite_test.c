@@ -67,7 +67,7 @@ static bool start(enum journal_policy policy)
     int fd;
     manifest_init(&world.manifest, disk_world_dir(), "j");
     world.journal = journal_new(policy);
-    if (manifest_make_tail(&world.manifest, &seq, &fd) != 0) return false;
+    if (manifest_make_tail(&world.manifest, journal_create, &seq, &fd) != 0) return false;
     if (manifest_add_tail(&world.manifest, seq) == 0 && journal_open(world.journal, fd, NULL) == 0)
         return true;
     disk_close(fd);
@@ -93,7 +93,7 @@ static void rewrite(void)
     uint64_t tail, base;
     int fd;
     if (journal_state(world.journal) != JOURNAL_WELL) return;
-    if (manifest_make_tail(&world.manifest, &tail, &fd) != 0) return;
+    if (manifest_make_tail(&world.manifest, journal_create, &tail, &fd) != 0) return;
     if (manifest_add_tail(&world.manifest, tail) != 0 || journal_rotate(world.journal, fd) != 0) {
         disk_close(fd);
         return;
@@ -127,7 +127,7 @@ static void restart(void)
     say();
     turn();
     if (!write_base(last, &base)) return;
-    if (manifest_make_tail(&world.manifest, &tail, &fd) != 0) return;
+    if (manifest_make_tail(&world.manifest, journal_create, &tail, &fd) != 0) return;
     if (manifest_put_base(&world.manifest, base, tail) != 0 || end_restart(fd) != 0) {
         disk_close(fd);
         return;

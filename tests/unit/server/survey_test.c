@@ -7,6 +7,7 @@
 #include "server/watch.h"
 #include "tests/support/suite.h"
 #include "tests/unit/server/caller.h"
+#include "server/session_drop.h"
 
 enum { CALLERS = 3, NOW = 1000000 };
 

@@ -1,0 +1,33 @@
+/* session_drop: see session_drop.h. */
+#include "server/session_drop.h"
+
+#include "server/multi.h"
+#include "server/pubsub.h"
+#include "server/session.h"
+#include "server/settle.h"
+#include "server/waiters.h"
+#include "server/watch.h"
+#include "store/blob.h"
+
+void session_drop(struct session *session, struct watch *watch, struct pubsub *pubsub)
+{
+    waiters_forget(session);
+    settle_forget(session);
+    multi_drop(session);
+    watch_forget(watch, session);
+    pubsub_forget(pubsub, session);
+    blob_free(session->name);
+    blob_free(session->lib_name);
+    blob_free(session->lib_version);
+    struct session old = *session;
+    session_init(session, old.out.out);
+    session->id = old.id;
+    session->wake = old.wake;
+    session->close_after_reply = old.close_after_reply;
+    session->last_command = old.last_command;
+    session->last_parent = old.last_parent;
+    if (old.reply_mode == REPLY_SKIPPING) {
+        session->reply_mode = REPLY_SKIPPING;
+        session->out.mute = old.out.mute;
+    }
+}
