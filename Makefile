@@ -41,23 +41,23 @@ say = $(if $(V),,@$(if $(findstring s,$(firstword -$(MAKEFLAGS))),,echo "  $(1) 
 
 # ---- what there is ----
 
-SERVER_SRC := $(wildcard server/*.c server/cmd/*.c server/admin/*.c server/persist/*.c)
-UNIT_SRC := $(wildcard tests/unit/*/*_test.c)
+sources = $(foreach d,$(1),$(wildcard $d/*.c $d/*/*.c $d/*/*/*.c))
+SERVER_SRC := $(call sources,server)
+UNIT_SRC := $(filter %_test.c,$(call sources,tests/unit) $(wildcard tests/unit/*/*/*/*/*.c))
 SUPPORT_SRC := $(wildcard tests/support/*.c)
 TOOL_SRC := $(wildcard tools/*.c tools/bench/*.c)
 TOOL_LIB_SRC := $(wildcard tools/lib/*.c tools/files/*.c tools/bench/load/*.c)
 INSTALLED_TOOLS := expired-check expired-export
 FUZZ_SRC := $(wildcard tests/fuzz/*_fuzz.c)
-LIB_SRC := $(wildcard proto/*.c conf/*.c rdb/*.c store/*.c)
-OTHER_SRC := $(wildcard tests/*/*.c tests/unit/*/*.c tools/*/*.c)
+LIB_SRC := $(call sources,proto conf store)
+OTHER_SRC := $(UNIT_SRC) $(wildcard tests/*/*.c tools/*/*.c)
 ALL_SRC := $(sort $(LIB_SRC) $(SERVER_SRC) $(TOOL_SRC) $(TOOL_LIB_SRC) $(OTHER_SRC))
-ALL_C := $(ALL_SRC) $(wildcard */*.h */*/*.h */*/*/*.h)
+ALL_C := $(ALL_SRC) $(wildcard */*.h */*/*.h */*/*/*.h */*/*/*/*.h)
 E2E := $(sort $(wildcard tests/e2e/test_* tests/crash/test_*))
 
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 PROTO = $(B)/libproto.a
 CONF = $(B)/libconf.a
-RDB = $(B)/librdb.a
 STORE = $(B)/libstore.a
 PERSIST = $(B)/libpersist.a
 SUPPORT = $(B)/libsupport.a
@@ -80,7 +80,7 @@ all: expired
 expired: $(B)/expired
 	@cmp -s $< $@ || { rm -f $@ && cp $< $@; }
 
-$(B)/expired: $(B)/obj/server/main.o $(SERVER) $(PROTO) $(CONF) $(RDB) $(STORE)
+$(B)/expired: $(B)/obj/server/main.o $(SERVER) $(PROTO) $(CONF) $(STORE)
 	$(LINK) $(filter %.a,$^) $(DAEMON_LIBS)
 
 $(B)/obj/%.o: %.c | $(B)/.complete
@@ -89,16 +89,16 @@ $(B)/obj/%.o: %.c | $(B)/.complete
 $(B)/.complete: # names what is missing, before the compiler fails at it
 	@CC="$(CC)" CPPFLAGS="$(CPPFLAGS)" MALLOC=$(MALLOC) tools/deps --check && mkdir -p $(B) && >$@
 
-$(foreach l,proto conf rdb store,$(eval $(B)/lib$l.a: $(call obj,$(filter $l/%,$(LIB_SRC)))))
+$(foreach l,proto conf store,$(eval $(B)/lib$l.a: $(call obj,$(filter $l/%,$(LIB_SRC)))))
 $(PERSIST): $(call obj,$(filter server/persist/%,$(SERVER_SRC)))
 $(SUPPORT): $(call obj,$(SUPPORT_SRC))
 $(TOOL_LIB): $(call obj,$(TOOL_LIB_SRC))
-$(PROTO) $(CONF) $(RDB) $(STORE) $(PERSIST) $(SUPPORT) $(TOOL_LIB):
+$(PROTO) $(CONF) $(STORE) $(PERSIST) $(SUPPORT) $(TOOL_LIB):
 	$(call say,AR )rm -f $@ && $(AR) rcs $@ $^
 
 # A unit test sees the library it is about, and no other.
-$(foreach l,proto conf rdb store,$(eval $(call unit_of,$l): $(B)/lib$l.a))
-$(call unit_of,server): $(SERVER) $(PROTO) $(CONF) $(RDB) $(STORE)
+$(foreach l,proto conf store,$(eval $(call unit_of,$l): $(B)/lib$l.a))
+$(call unit_of,server): $(SERVER) $(PROTO) $(CONF) $(STORE)
 $(call unit_of,server): UNIT_LIBS = -levent_core -llz4
 $(UNIT): $(B)/%: $(B)/obj/%.o $(SUPPORT)
 	@mkdir -p $(@D)
@@ -117,7 +117,7 @@ $(UNIT) $(TOOLS) $(FUZZERS): PARTS = -fno-lto
 # Whole programs need a server to run in, payloads a part of it.
 $(B)/tests/fuzz/restore_fuzz: $(SERVER)
 $(B)/tests/fuzz/program_fuzz: $(SERVER) $(call obj,$(filter-out %/suite.c,$(SUPPORT_SRC)))
-$(FUZZERS): $(B)/%: $(B)/obj/%.o $(PROTO) $(CONF) $(RDB) $(STORE)
+$(FUZZERS): $(B)/%: $(B)/obj/%.o $(PROTO) $(CONF) $(STORE)
 	@mkdir -p $(@D)
 	$(LINK) $(filter %.a,$^) -fsanitize=fuzzer,$(SANITIZERS) -levent_core -llz4 -lm
 

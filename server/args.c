@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "proto/number.h"
+#include "proto/base/number.h"
 
 bool arg_is(const struct call *call, int i, const char *word)
 {

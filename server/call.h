@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "proto/resp_write.h"
+#include "proto/resp/resp_write.h"
 #include "server/command.h"
 #include "store/bytes.h"
 #include "store/txn.h"

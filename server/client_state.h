@@ -5,8 +5,8 @@
 
 #include <sys/queue.h>
 
-#include "proto/outbuf.h"
-#include "proto/resp_read.h"
+#include "proto/base/outbuf.h"
+#include "proto/resp/resp_read.h"
 #include "server/client.h"
 #include "server/lookahead.h"
 #include "store/agenda.h"

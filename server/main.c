@@ -12,7 +12,7 @@
 
 #include "conf/conf.h"
 #include "conf/text.h"
-#include "proto/alloc.h"
+#include "proto/base/alloc.h"
 #include "server/admin/admin.h"
 #include "server/background.h"
 #include "server/client.h"

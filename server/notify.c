@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "proto/number.h"
+#include "proto/base/number.h"
 #include "store/mem.h"
 
 /* 'A' stands for the first ones. */

@@ -1,7 +1,7 @@
 /* payload: see payload.h. */
 #include "server/payload.h"
 
-#include "proto/outbuf.h"
+#include "proto/base/outbuf.h"
 #include "server/persist/effect_text.h"
 #include "server/persist/request.h"
 #include "server/rdb_object.h"

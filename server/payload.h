@@ -1,8 +1,8 @@
 /* payload: a value as one run of bytes, as DUMP gives it and RESTORE takes it.
  * Knows forms of values; refuses to know keys, commands and now.
  *
- * What Redis can be told is in Redis' own form (rdb/rdb_write.h). What ends by itself inside, which
- * it has no words for, is in one of ours, and RESTORE there answers "Bad data format":
+ * What Redis can be told is in Redis' own form (proto/rdb/rdb_write.h). What ends by itself inside,
+ * which it has no words for, is in one of ours, and RESTORE there answers "Bad data format":
  *
  *     RDB_OWN_TYPE      one byte
  *     commands          the effects that build the value (persist/effect_text.h), of the key ""

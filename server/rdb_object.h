@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
-#include "rdb/rdb_read.h"
-#include "rdb/rdb_write.h"
+#include "proto/rdb/rdb_read.h"
+#include "proto/rdb/rdb_write.h"
 #include "store/object.h"
 
 /* A value being read: off the keyspace until it is whole. */

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "proto/resp_write.h"
+#include "proto/resp/resp_write.h"
 #include "store/bytes.h"
 
 struct multi;      /* multi: the commands queued since MULTI */

@@ -4,7 +4,7 @@
 #ifndef SERVER_SURVEY_H
 #define SERVER_SURVEY_H
 
-#include "proto/resp_write.h"
+#include "proto/resp/resp_write.h"
 #include "server/clock.h"
 #include "server/session.h"
 #include "server/waiters.h"

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "proto/outbuf.h"
+#include "proto/base/outbuf.h"
 #include "server/persist/effect_text.h"
 #include "server/persist/request.h"
 #include "store/expiry.h"

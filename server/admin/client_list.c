@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "proto/number.h"
+#include "proto/base/number.h"
 #include "server/admin/admin.h"
 #include "server/admin/text.h"
 #include "server/args.h"

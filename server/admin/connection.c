@@ -2,7 +2,7 @@
  * Knows the session; CLIENT, which speaks of other connections too, is in client_commands.c. */
 #include <stdlib.h>
 
-#include "proto/number.h"
+#include "proto/base/number.h"
 #include "server/admin/admin.h"
 #include "server/admin/identity.h"
 #include "server/args.h"

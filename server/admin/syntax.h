@@ -8,7 +8,7 @@
 #ifndef SERVER_ADMIN_SYNTAX_H
 #define SERVER_ADMIN_SYNTAX_H
 
-#include "proto/resp_write.h"
+#include "proto/resp/resp_write.h"
 
 /* Replies an array with one map per argument. `key_specs`: how many specs of keys the row has;
  * those of its arguments that are keys belong to them in turn, all further ones to the last. */

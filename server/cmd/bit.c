@@ -3,7 +3,7 @@
  * Knows bits and words; refuses to know how a string is kept. */
 #include "server/cmd/bit.h"
 
-#include "proto/number.h"
+#include "proto/base/number.h"
 #include "server/args.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/string_range.h"

@@ -1,7 +1,7 @@
 /* bitfield: integers of 1 to 64 bits anywhere in a string, read, set and counted up.
  * Knows widths, signs and what happens beyond their limits; refuses to know how a string is kept.
  */
-#include "proto/number.h"
+#include "proto/base/number.h"
 #include "server/args.h"
 #include "server/cmd/bit.h"
 #include "server/cmd/cmd.h"

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "proto/number.h"
+#include "proto/base/number.h"
 #include "server/args.h"
 
 /* ---- timeouts -------------------------------------------------------------------------------- */

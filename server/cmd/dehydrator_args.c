@@ -2,7 +2,7 @@
  * does with them. */
 #include "server/cmd/dehydrator_args.h"
 
-#include "proto/number.h"
+#include "proto/base/number.h"
 
 static bool refuse(struct call *call, const char *name)
 {

@@ -1,6 +1,6 @@
 /* dehydrator_look: what tells of dehydrators as wholes: what is due when, and how much there is.
  * Knows arguments and replies; changes nothing. */
-#include "proto/number.h"
+#include "proto/base/number.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/dehydrator_args.h"
 #include "server/cmd/scan.h"

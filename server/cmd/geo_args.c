@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "proto/number.h"
+#include "proto/base/number.h"
 #include "server/args.h"
 #include "server/error.h"
 

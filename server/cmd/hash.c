@@ -2,7 +2,7 @@
  * Knows arguments, replies and txn_hash_*; refuses to know how a hash keeps its fields. */
 #include <math.h>
 
-#include "proto/number.h"
+#include "proto/base/number.h"
 #include "server/args.h"
 #include "server/call.h"
 #include "server/cmd/cmd.h"

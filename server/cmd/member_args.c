@@ -2,7 +2,7 @@
  * them. */
 #include "server/cmd/member_args.h"
 
-#include "proto/number.h"
+#include "proto/base/number.h"
 
 const struct member_words field_words = { "FIELDS", "fields", "numfields", "numFields" };
 const struct member_words member_words = { "MEMBERS", "members", "nummembers", "numMembers" };

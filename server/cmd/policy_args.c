@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "proto/number.h"
+#include "proto/base/number.h"
 #include "server/error.h"
 #include "store/mem.h"
 #include "store/txn.h"

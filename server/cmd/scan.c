@@ -4,7 +4,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "proto/number.h"
+#include "proto/base/number.h"
 #include "server/args.h"
 
 void scan_begin(struct scan *scan, struct call *call)

@@ -2,7 +2,7 @@
  * Knows integers and long doubles; refuses to know how they are written (proto/number). */
 #include <math.h>
 
-#include "proto/number.h"
+#include "proto/base/number.h"
 #include "server/args.h"
 #include "server/cmd/cmd.h"
 

@@ -1,7 +1,7 @@
 /* zset: the commands of sorted sets that name their members; zset_range.c has those that name
  * ranges. Knows arguments, replies and txn_zset_*; refuses to know how a sorted set keeps its
  * members. */
-#include "proto/number.h"
+#include "proto/base/number.h"
 #include "server/args.h"
 #include "server/call.h"
 #include "server/cmd/cmd.h"

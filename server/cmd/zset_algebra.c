@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "proto/number.h"
+#include "proto/base/number.h"
 #include "server/args.h"
 #include "server/call.h"
 #include "server/cmd/cmd.h"

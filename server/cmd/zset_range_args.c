@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "proto/number.h"
+#include "proto/base/number.h"
 #include "server/args.h"
 #include "server/error.h"
 #include "store/mem.h"

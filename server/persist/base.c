@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "proto/outbuf.h"
+#include "proto/base/outbuf.h"
 #include "store/mem.h"
 #include "store/walk_store.h"
 

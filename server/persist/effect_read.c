@@ -2,7 +2,7 @@
  * the writer would have it is refused. */
 #include <string.h>
 
-#include "proto/number.h"
+#include "proto/base/number.h"
 #include "server/persist/effect_form.h"
 #include "server/persist/effect_text.h"
 #include "server/persist/score.h"

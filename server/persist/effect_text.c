@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "proto/number.h"
+#include "proto/base/number.h"
 #include "server/persist/effect_form.h"
 #include "server/persist/score.h"
 #include "store/policy.h"

@@ -65,7 +65,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "proto/outbuf.h"
+#include "proto/base/outbuf.h"
 #include "store/effect.h"
 
 enum {

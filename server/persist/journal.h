@@ -30,7 +30,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "proto/outbuf.h"
+#include "proto/base/outbuf.h"
 #include "server/persist/unit.h"
 
 struct journal;

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "proto/number.h"
+#include "proto/base/number.h"
 
 enum {
     SIGNIFICANT = 17,

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/resp_read.h"
-#include "proto/resp_reply.h"
+#include "proto/resp/resp_read.h"
+#include "proto/resp/resp_reply.h"
 #include "tests/support/program.h"
 #include "tests/support/server_world.h"
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rdb/rdb_read.h"
-#include "tests/unit/rdb/samples.h"
+#include "proto/rdb/rdb_read.h"
+#include "tests/unit/proto/rdb/samples.h"
 
 enum { MAX_INPUT = 4096, MAX_STRING = 1 << 20, ROUGH = 64 };
 

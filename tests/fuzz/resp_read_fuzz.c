@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/resp_read.h"
+#include "proto/resp/resp_read.h"
 
 enum { CHOICES = 4, MAX_STREAM = 4096 };
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/resp_reply.h"
+#include "proto/resp/resp_reply.h"
 
 enum { MAX_CUT_TESTED = 256 };
 

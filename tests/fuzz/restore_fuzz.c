@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rdb/rdb_write.h"
+#include "proto/rdb/rdb_write.h"
 #include "server/payload.h"
 #include "store/expiry.h"
 #include "store/outlook.h"
 #include "store/store.h"
 #include "store/txn.h"
-#include "tests/unit/rdb/samples.h"
+#include "tests/unit/proto/rdb/samples.h"
 
 enum { MAX_INPUT = 4096, NOW = 1000000, OWN_SAMPLES = 8, FORMS = 2 };
 

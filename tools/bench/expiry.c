@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-#include "proto/number.h"
+#include "proto/base/number.h"
 #include "tools/lib/link.h"
 #include "tools/lib/samples.h"
 #include "tools/lib/server.h"

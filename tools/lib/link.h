@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "proto/outbuf.h"
-#include "proto/resp_reply.h"
+#include "proto/base/outbuf.h"
+#include "proto/resp/resp_reply.h"
 
 struct link_target {
     const char *host, *port; /* TCP; host also an address */

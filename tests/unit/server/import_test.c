@@ -10,7 +10,7 @@
 #include "store/mem.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
-#include "tests/unit/rdb/samples.h"
+#include "tests/unit/proto/rdb/samples.h"
 #include "tests/unit/server/store_text.h"
 
 enum { NOW = 1000000, DATABASES = 16 };

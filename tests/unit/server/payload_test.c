@@ -2,13 +2,13 @@
  * value or nothing. */
 #include "server/payload.h"
 
-#include "rdb/rdb_write.h"
+#include "proto/rdb/rdb_write.h"
 #include "store/ensure.h"
 #include "store/txn.h"
 #include "store/walk.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
-#include "tests/unit/rdb/samples.h"
+#include "tests/unit/proto/rdb/samples.h"
 #include "tests/unit/server/store_text.h"
 
 enum { NOW = 1000000, OWN_SAMPLES = 4, MUTATIONS = 100000 };

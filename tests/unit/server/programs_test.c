@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "proto/resp_reply.h"
+#include "proto/resp/resp_reply.h"
 #include "store/ensure.h"
 #include "store/mem.h"
 #include "tests/support/program.h"

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "proto/resp_reply.h"
+#include "proto/resp/resp_reply.h"
 #include "tests/support/program.h"
 #include "tests/support/rng.h"
 #include "tests/support/server_world.h"

@@ -1,6 +1,6 @@
 /* Sorted sets whose scores are times: BZTSPOP and BZTSMOVE, what they take, and when those who wait
  * for a time are served. The clock stands at 1000 s and is stepped by milliseconds. */
-#include "proto/number.h"
+#include "proto/base/number.h"
 #include "server/pause.h"
 #include "server/serve.h"
 #include "server/waiters.h"

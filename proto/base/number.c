@@ -1,0 +1,224 @@
+/* number: see number.h.
+ * Knows decimal text, and leaves what needs correct rounding to libc; refuses to know contexts.
+ * The program must not set LC_NUMERIC: libc's decimal separator has to stay a dot. */
+#include "proto/base/number.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "proto/base/alloc.h"
+
+enum {
+    SHORT_TEXT = 256,          /* a double's text up to here is parsed from the stack */
+    MAX_FIXED_TEXT = 5 * 1024, /* Redis' buffer for a long double's text, with its NUL */
+    UINT64_MAX_CHARS = 20,
+    SAFE_DIGITS = 19, /* any number of so many digits fits a uint64_t */
+};
+
+#define MAX_EXACT_INTEGER (UINT64_C(1) << 53)
+
+/* From here on %.17g prints a whole number with an exponent. */
+#define FIRST_WITH_EXPONENT 1e17
+
+static const char digit_pairs[201] = "00010203040506070809101112131415161718192021222324"
+                                     "25262728293031323334353637383940414243444546474849"
+                                     "50515253545556575859606162636465666768697071727374"
+                                     "75767778798081828384858687888990919293949596979899";
+
+/* How many digits it has: its bits times log10(2) is that, or one less. */
+static size_t count_digits(uint64_t value)
+{
+    static const uint64_t powers[] = { UINT64_C(0),
+                                       UINT64_C(10),
+                                       UINT64_C(100),
+                                       UINT64_C(1000),
+                                       UINT64_C(10000),
+                                       UINT64_C(100000),
+                                       UINT64_C(1000000),
+                                       UINT64_C(10000000),
+                                       UINT64_C(100000000),
+                                       UINT64_C(1000000000),
+                                       UINT64_C(10000000000),
+                                       UINT64_C(100000000000),
+                                       UINT64_C(1000000000000),
+                                       UINT64_C(10000000000000),
+                                       UINT64_C(100000000000000),
+                                       UINT64_C(1000000000000000),
+                                       UINT64_C(10000000000000000),
+                                       UINT64_C(100000000000000000),
+                                       UINT64_C(1000000000000000000),
+                                       UINT64_C(10000000000000000000) };
+    unsigned bits = 64 - (unsigned)__builtin_clzll(value | 1);
+    unsigned digits = bits * 1233 >> 12;
+    return digits + (value >= powers[digits]);
+}
+
+size_t number_print_uint64(char *to, uint64_t value)
+{
+    if (value < 10) {
+        to[0] = (char)('0' + value);
+        return 1;
+    }
+    size_t len = value < 100 ? 2 : count_digits(value);
+    char *p = to + len;
+    while (value >= 100) {
+        p -= 2;
+        memcpy(p, digit_pairs + 2 * (value % 100), 2);
+        value /= 100;
+    }
+    if (value >= 10)
+        memcpy(to, digit_pairs + 2 * value, 2);
+    else
+        to[0] = (char)('0' + value);
+    return len;
+}
+
+size_t number_print_int64(char *to, int64_t value)
+{
+    if (value >= 0) return number_print_uint64(to, (uint64_t)value);
+    *to = '-';
+    return 1 + number_print_uint64(to + 1, 0 - (uint64_t)value);
+}
+
+static size_t print_text(char *to, const char *text)
+{
+    size_t len = strlen(text);
+    memcpy(to, text, len);
+    return len;
+}
+
+static size_t print_special(char *to, bool is_nan, bool negative)
+{
+    /* DIFFERS: Redis prints a NaN's sign as well. (doc/differs.md) */
+    return print_text(to, is_nan ? "nan" : negative ? "-inf" : "inf");
+}
+
+size_t number_print_double(char *to, double value)
+{
+    if (!isfinite(value)) return print_special(to, isnan(value), value < 0);
+    if (fabs(value) < FIRST_WITH_EXPONENT) {
+        int64_t whole = (int64_t)value;
+        bool negative_zero = whole == 0 && signbit(value);
+        if ((double)whole == value && !negative_zero) return number_print_int64(to, whole);
+    }
+    return (size_t)snprintf(to, NUMBER_DOUBLE_MAX_CHARS, "%.17g", value);
+}
+
+size_t number_print_long_double(char *to, long double value)
+{
+    if (!isfinite(value)) return print_special(to, isnan(value), value < 0);
+    size_t len = (size_t)snprintf(to, NUMBER_FIXED_MAX_CHARS, "%.17Lf", value);
+    while (to[len - 1] == '0')
+        len--;
+    if (to[len - 1] == '.') len--;
+    if (len == 2 && memcmp(to, "-0", 2) == 0) return print_text(to, "0");
+    return len;
+}
+
+/* Digits alone, without leading zeros. */
+static bool parse_digits(const char *text, size_t len, uint64_t *value)
+{
+    if (len == 0 || len > UINT64_MAX_CHARS) return false;
+    if (text[0] == '0' && len > 1) return false;
+    size_t safe = len < SAFE_DIGITS ? len : SAFE_DIGITS;
+    uint64_t sum = 0;
+    for (size_t i = 0; i < len; i++) {
+        unsigned digit = (unsigned)(unsigned char)text[i] - '0';
+        if (digit > 9) return false;
+        if (i >= safe && sum > (UINT64_MAX - digit) / 10) return false;
+        sum = sum * 10 + digit;
+    }
+    *value = sum;
+    return true;
+}
+
+bool number_parse_uint64(const char *text, size_t len, uint64_t *value)
+{
+    return parse_digits(text, len, value);
+}
+
+bool number_parse_int64(const char *text, size_t len, int64_t *value)
+{
+    bool negative = len > 0 && text[0] == '-';
+    uint64_t size, limit = negative ? (uint64_t)INT64_MAX + 1 : INT64_MAX;
+    if (!parse_digits(text + negative, len - negative, &size) || size > limit) return false;
+    if (negative && size == 0) return false;
+    *value = negative ? (int64_t)(0 - size) : (int64_t)size;
+    return true;
+}
+
+/* Adds the digits from `p` on to the number; returns where they end. No overflow is looked for. */
+static const char *take_digits(const char *p, const char *end, uint64_t *number)
+{
+    for (; p < end; p++) {
+        unsigned digit = (unsigned)(unsigned char)*p - '0';
+        if (digit > 9) break;
+        *number = *number * 10 + digit;
+    }
+    return p;
+}
+
+/* Plain decimals like -12.5: a quotient of two exactly represented numbers is rounded once and
+ * so is what strtod finds (Clinger 1990). False if the text is anything else. */
+static bool parse_short_decimal(const char *text, size_t len, double *value)
+{
+    static const double powers[] = { 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8, 1e9,
+                                     1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18 };
+    bool negative = len > 0 && text[0] == '-';
+    const char *start = text + negative, *end = text + len;
+    if (start == end || end - start > SAFE_DIGITS) return false;
+    uint64_t sum = 0;
+    const char *dot = take_digits(start, end, &sum);
+    double size = (double)sum;
+    if (dot < end) {
+        if (*dot != '.' || end - start == 1) return false;
+        if (take_digits(dot + 1, end, &sum) != end) return false;
+        size = (double)sum / powers[end - dot - 1];
+    }
+    if (sum > MAX_EXACT_INTEGER) return false;
+    *value = negative ? -size : size;
+    return true;
+}
+
+/* What Redis makes of strtod's answer: the whole text, no NaN, nothing lost out of range. */
+static bool parse_terminated(const char *text, size_t len, double *value)
+{
+    char *end;
+    errno = 0;
+    double found = strtod(text, &end);
+    if ((size_t)(end - text) != len || isnan(found)) return false;
+    if (errno == ERANGE && (isinf(found) || fpclassify(found) == FP_ZERO)) return false;
+    *value = found;
+    return true;
+}
+
+bool number_parse_double(const char *text, size_t len, double *value)
+{
+    if (parse_short_decimal(text, len, value)) return true;
+    if (len == 0 || isspace((unsigned char)text[0])) return false;
+    char small[SHORT_TEXT];
+    char *copy = len < sizeof(small) ? small : proto_resize(NULL, len + 1);
+    memcpy(copy, text, len);
+    copy[len] = '\0';
+    bool good = parse_terminated(copy, len, value);
+    if (copy != small) proto_release(copy);
+    return good;
+}
+
+bool number_parse_long_double(const char *text, size_t len, long double *value)
+{
+    char copy[MAX_FIXED_TEXT], *end;
+    if (len == 0 || len >= sizeof(copy) || isspace((unsigned char)text[0])) return false;
+    memcpy(copy, text, len);
+    copy[len] = '\0';
+    errno = 0;
+    long double found = strtold(copy, &end);
+    if ((size_t)(end - copy) != len || isnan(found)) return false;
+    if (errno == ERANGE && (isinf(found) || fpclassify(found) == FP_ZERO)) return false;
+    *value = found;
+    return true;
+}

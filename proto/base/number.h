@@ -1,0 +1,39 @@
+/* number: integers and doubles to text and back, exactly as Redis 7.0 prints and accepts them.
+ * Knows text; refuses to know locale, errno or what the number means. */
+#ifndef PROTO_BASE_NUMBER_H
+#define PROTO_BASE_NUMBER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    NUMBER_INT64_MAX_CHARS = 20,   /* without a NUL */
+    NUMBER_DOUBLE_MAX_CHARS = 40,  /* %.17g and inf, -inf, nan */
+    NUMBER_FIXED_MAX_CHARS = 5120, /* a long double in %f form, as INCRBYFLOAT prints */
+};
+
+/* Writes decimal text at `to` (no NUL); returns its length. */
+size_t number_print_int64(char *to, int64_t value);
+size_t number_print_uint64(char *to, uint64_t value);
+
+/* As Redis prints scores and RESP3 doubles: shortest of integers exactly when the value is a
+ * whole number in the safe range, else %.17g; "inf", "-inf", "nan". */
+size_t number_print_double(char *to, double value);
+
+/* As INCRBYFLOAT prints (ld2string, human-friendly): %.17Lf with trailing zeros removed. */
+size_t number_print_long_double(char *to, long double value);
+
+/* Strict, as string2ll: no spaces, no plus sign, no leading zeros, nothing behind; false when it
+ * is no such integer or does not fit. */
+bool number_parse_int64(const char *text, size_t len, int64_t *value);
+bool number_parse_uint64(const char *text, size_t len, uint64_t *value);
+
+/* As getDoubleFromObject: strtod over the whole text, no leading space, no NaN; "inf", "+inf",
+ * "-inf", "infinity" and hex floats are accepted; ERANGE overflow and underflow as Redis does. */
+bool number_parse_double(const char *text, size_t len, double *value);
+
+/* As string2ld, for INCRBYFLOAT. */
+bool number_parse_long_double(const char *text, size_t len, long double *value);
+
+#endif

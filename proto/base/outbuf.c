@@ -1,0 +1,263 @@
+/* outbuf: the chain of chunks behind outbuf.h.
+ * Knows where bytes start and end in each chunk; refuses to know what they are.
+ *
+ * Invariants: len is the sum of the chunks' bytes, bytes the sum of their sizes. Without waiting
+ * bytes there are no chunks (but for the time between a reserve and its commit). A chunk may be
+ * empty, if a reserve found too little room behind it or was not used; readers skip it. */
+#include "proto/base/outbuf.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "proto/base/alloc.h"
+
+struct outbuf_chunk {
+    struct outbuf_chunk *next;
+    size_t start, end; /* the bytes that wait: data[start..end) */
+    size_t room;       /* bytes of data */
+    char data[];
+};
+
+enum {
+    MIN_CHUNK = 1024, /* with its header */
+    MAX_CHUNK = 64 * 1024,
+    OWN_CHUNK = 16 * 1024, /* more than this at once gets a chunk of its own size ... */
+    OWN_CHUNK_SLACK = 256, /* ... and some room for the small replies that follow */
+    SPLICE_COPY = 512,     /* up to this much is cheaper to copy than to chain */
+    MAX_RESERVE = 4096,
+};
+
+static void fail(const struct outbuf *out, const char *what, size_t a, size_t b)
+{
+    fprintf(stderr, "outbuf: %s: %zu against %zu (len %zu, bytes %zu)\n", what, a, b, out->len,
+            out->bytes);
+    abort();
+}
+
+static size_t chunk_size(const struct outbuf_chunk *chunk)
+{
+    return sizeof(*chunk) + chunk->room;
+}
+
+static size_t tail_room(const struct outbuf *out)
+{
+    return out->last == NULL ? 0 : out->last->room - out->last->end;
+}
+
+void outbuf_init(struct outbuf *out)
+{
+    *out = (struct outbuf){ 0 };
+}
+
+static void empty(struct outbuf *out)
+{
+    *out = (struct outbuf){ .optional = out->optional };
+}
+
+void outbuf_drop(struct outbuf *out)
+{
+    for (struct outbuf_chunk *chunk = out->first, *next; chunk != NULL; chunk = next) {
+        next = chunk->next;
+        proto_release(chunk);
+    }
+    empty(out);
+}
+
+/* How big the next chunk is when nobody needs a certain size: twice the last one. */
+static size_t next_size(const struct outbuf *out)
+{
+    if (out->last == NULL) return MIN_CHUNK;
+    size_t size = 2 * chunk_size(out->last);
+    return size > MAX_CHUNK ? MAX_CHUNK : size;
+}
+
+static bool add_chunk(struct outbuf *out, size_t size)
+{
+    struct outbuf_chunk *chunk =
+        out->optional ? proto_try_resize(NULL, size) : proto_resize(NULL, size);
+    out->lost = chunk == NULL;
+    if (out->lost) return false;
+    chunk->next = NULL;
+    chunk->start = chunk->end = 0;
+    chunk->room = size - sizeof(*chunk);
+    if (out->last == NULL)
+        out->first = chunk;
+    else
+        out->last->next = chunk;
+    out->last = chunk;
+    out->bytes += size;
+    return true;
+}
+
+/* A chunk with room for at least `room` bytes, none of them moved from elsewhere. False: lost. */
+static bool grow(struct outbuf *out, size_t room)
+{
+    size_t size = next_size(out);
+    size_t needed = sizeof(struct outbuf_chunk) + room;
+    if (room > OWN_CHUNK)
+        size = needed + OWN_CHUNK_SLACK;
+    else if (size < needed)
+        size = needed;
+    return add_chunk(out, size);
+}
+
+static void put(struct outbuf *out, const char *data, size_t len)
+{
+    memcpy(out->last->data + out->last->end, data, len);
+    out->last->end += len;
+    out->len += len;
+}
+
+void outbuf_append(struct outbuf *out, const void *data, size_t len)
+{
+    if (len == 0 || out->lost) return;
+    const char *from = data;
+    size_t head = tail_room(out);
+    if (head > len) head = len;
+    if (head > 0) put(out, from, head);
+    if (head == len) return;
+    if (grow(out, len - head)) put(out, from + head, len - head);
+}
+
+char *outbuf_reserve(struct outbuf *out, size_t size)
+{
+    static char nowhere[MAX_RESERVE];
+    if (size > MAX_RESERVE) fail(out, "reserve", size, MAX_RESERVE);
+    if (out->lost) return nowhere;
+    if ((tail_room(out) < size || out->last == NULL) && !grow(out, size)) return nowhere;
+    return out->last->data + out->last->end;
+}
+
+void outbuf_commit(struct outbuf *out, size_t used)
+{
+    if (out->lost) return;
+    if (used > tail_room(out)) fail(out, "commit", used, tail_room(out));
+    if (used > 0) {
+        out->last->end += used;
+        out->len += used;
+    } else if (out->len == 0) {
+        outbuf_drop(out);
+    }
+}
+
+static void copy_all(struct outbuf *out, const struct outbuf *from)
+{
+    for (const struct outbuf_chunk *chunk = from->first; chunk != NULL; chunk = chunk->next)
+        put(out, chunk->data + chunk->start, chunk->end - chunk->start);
+}
+
+void outbuf_splice(struct outbuf *out, struct outbuf *from)
+{
+    out->lost = out->lost || from->lost;
+    if (from->len == 0 || out->lost) {
+        outbuf_drop(from);
+        return;
+    }
+    /* A few bytes in a chunk of their own would cost memory and an iovec each. */
+    if (from->len <= SPLICE_COPY && from->len <= tail_room(out)) {
+        copy_all(out, from);
+        outbuf_drop(from);
+        return;
+    }
+    if (out->last == NULL)
+        out->first = from->first;
+    else
+        out->last->next = from->first;
+    out->last = from->last;
+    out->len += from->len;
+    out->bytes += from->bytes;
+    empty(from);
+}
+
+int outbuf_peek(const struct outbuf *out, struct iovec *iov, int max)
+{
+    int count = 0;
+    for (struct outbuf_chunk *chunk = out->first; chunk != NULL && count < max;
+         chunk = chunk->next) {
+        if (chunk->start == chunk->end) continue;
+        iov[count].iov_base = chunk->data + chunk->start;
+        iov[count].iov_len = chunk->end - chunk->start;
+        count++;
+    }
+    return count;
+}
+
+struct outbuf_mark outbuf_mark(const struct outbuf *out)
+{
+    if (out->last == NULL) return (struct outbuf_mark){ NULL, 0 };
+    return (struct outbuf_mark){ out->last, out->last->end };
+}
+
+bool outbuf_next(const struct outbuf *out, struct outbuf_mark *mark, struct iovec *piece)
+{
+    const struct outbuf_chunk *chunk = mark->chunk;
+    if (chunk == NULL && out->first != NULL)
+        *mark = (struct outbuf_mark){ chunk = out->first, out->first->start };
+    while (chunk != NULL && mark->end == chunk->end && chunk->next != NULL) {
+        chunk = chunk->next;
+        *mark = (struct outbuf_mark){ chunk, chunk->start };
+    }
+    if (chunk == NULL || mark->end == chunk->end) return false;
+    /* An iovec's base is not const; nobody writes through it. */
+    piece->iov_base = (char *)(uintptr_t)chunk->data + mark->end;
+    piece->iov_len = chunk->end - mark->end;
+    mark->end = chunk->end;
+    return true;
+}
+
+static void drop_first(struct outbuf *out)
+{
+    struct outbuf_chunk *chunk = out->first;
+    out->first = chunk->next;
+    if (out->first == NULL) out->last = NULL;
+    out->bytes -= chunk_size(chunk);
+    proto_release(chunk);
+}
+
+void outbuf_consume(struct outbuf *out, size_t len)
+{
+    if (len > out->len) fail(out, "consume", len, out->len);
+    out->len -= len;
+    if (out->len == 0) {
+        outbuf_drop(out);
+        return;
+    }
+    /* Bytes remain, so the walk ends before the chain does. */
+    for (;;) {
+        struct outbuf_chunk *chunk = out->first;
+        size_t here = chunk->end - chunk->start;
+        if (len < here) {
+            chunk->start += len;
+            return;
+        }
+        len -= here;
+        drop_first(out);
+    }
+}
+
+void outbuf_copy(const struct outbuf *out, char *to)
+{
+    for (const struct outbuf_chunk *chunk = out->first; chunk != NULL; chunk = chunk->next) {
+        memcpy(to, chunk->data + chunk->start, chunk->end - chunk->start);
+        to += chunk->end - chunk->start;
+    }
+}
+
+void outbuf_check(const struct outbuf *out)
+{
+    size_t len = 0, bytes = 0;
+    const struct outbuf_chunk *last = NULL;
+    for (const struct outbuf_chunk *chunk = out->first; chunk != NULL; chunk = chunk->next) {
+        if (chunk->start > chunk->end) fail(out, "chunk start", chunk->start, chunk->end);
+        if (chunk->end > chunk->room) fail(out, "chunk end", chunk->end, chunk->room);
+        len += chunk->end - chunk->start;
+        bytes += chunk_size(chunk);
+        last = chunk;
+    }
+    if (last != out->last) fail(out, "last chunk", (uintptr_t)last, (uintptr_t)out->last);
+    if (len != out->len) fail(out, "waiting bytes", len, out->len);
+    if (bytes != out->bytes) fail(out, "owned bytes", bytes, out->bytes);
+    if (len == 0 && bytes != 0) fail(out, "memory without bytes", bytes, len);
+}

@@ -1,0 +1,36 @@
+/* bytes: a borrowed run of bytes, and the numbers that stand in one, least significant first.
+ * Knows their places; refuses to know what they mean. */
+#ifndef PROTO_RDB_BYTES_H
+#define PROTO_RDB_BYTES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct rdb_bytes {
+    const char *data;
+    size_t len;
+};
+
+/* `size` bytes (1 to 8) at `at`, as an unsigned number. */
+static inline uint64_t rdb_unsigned_at(const unsigned char *at, size_t size)
+{
+    uint64_t value = 0;
+    for (size_t i = size; i > 0; i--)
+        value = value << 8 | at[i - 1];
+    return value;
+}
+
+/* The same as a number with a sign, in two's complement. */
+static inline int64_t rdb_signed_at(const unsigned char *at, size_t size)
+{
+    uint64_t value = rdb_unsigned_at(at, size), sign = UINT64_C(1) << (8 * size - 1);
+    return (int64_t)((value ^ sign) - sign);
+}
+
+static inline void rdb_put_number(unsigned char *to, size_t size, uint64_t value)
+{
+    for (size_t i = 0; i < size; i++, value >>= 8)
+        to[i] = (unsigned char)value;
+}
+
+#endif

@@ -1,0 +1,45 @@
+/* dehydrator: what the ReDe module (2016) has written, type "dehy-type", version 0.
+ * Knows its order; refuses ids that come twice, as ReDe does.
+ *
+ * Name, number of queues; for each its TTL, its length, and for each element the instant at which
+ * it is due, its id, its payload. A TTL is an int there, and written as an unsigned number. */
+#include "proto/rdb/reader.h"
+
+static bool read_element(struct rdb_reader *reader, bool annotated, int64_t ttl)
+{
+    uint64_t at;
+    struct rdb_element element = { .ttl = ttl };
+    if (!rdb_get_module_number(reader, annotated, &at) ||
+        !rdb_get_module_string(reader, annotated, &reader->first, &element.id) ||
+        !rdb_unique(reader, element.id) ||
+        !rdb_get_module_string(reader, annotated, &reader->second, &element.payload))
+        return false;
+    if (at > RDB_LATEST) return rdb_damaged(reader, "an element's deadline that is no time");
+    element.at = (int64_t)at;
+    return RDB_TELL(reader, dehydrator_element, &element);
+}
+
+static bool read_queue(struct rdb_reader *reader, bool annotated)
+{
+    uint64_t ttl, count;
+    if (!rdb_get_module_number(reader, annotated, &ttl) ||
+        !rdb_get_module_number(reader, annotated, &count))
+        return false;
+    for (; count > 0; count--)
+        if (!read_element(reader, annotated, (int64_t)ttl)) return false;
+    return true;
+}
+
+bool rdb_read_dehydrator(struct rdb_reader *reader, bool annotated)
+{
+    uint64_t queues;
+    struct rdb_bytes name;
+    /* The name is the key at which it was made; a renamed one keeps it, so it says nothing. */
+    if (!rdb_begin_key(reader, RDB_DEHYDRATOR) ||
+        !rdb_get_module_string(reader, annotated, &reader->first, &name) ||
+        !rdb_get_module_number(reader, annotated, &queues))
+        return false;
+    for (; queues > 0; queues--)
+        if (!read_queue(reader, annotated)) return false;
+    return rdb_get_module_end(reader, annotated);
+}

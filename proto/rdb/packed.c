@@ -1,0 +1,99 @@
+/* packed: values whose parts stand in one packing.
+ * Knows what each shape asks of its items; refuses to tell anything of a packing that is not right
+ * to its end. */
+#include <stdint.h>
+
+#include "proto/rdb/reader.h"
+
+enum { MAX_PART = 3 };
+
+static const struct {
+    unsigned items; /* in one part */
+    bool unique;    /* the first of them comes once */
+} shapes[] = {
+    [RDB_ITEMS_LIST] = { 1, false }, [RDB_ITEMS_SET] = { 1, true },
+    [RDB_ITEMS_HASH] = { 2, true },  [RDB_ITEMS_ZSET] = { 2, true },
+    [RDB_ITEMS_TIMED] = { 3, true },
+};
+
+static bool score_of(const struct rdb_item *item, double *score)
+{
+    *score = (double)item->integer;
+    return item->is_integer || rdb_parse_score(item->text, score);
+}
+
+/* The instant of a hash's field; 0 in the file means none. */
+static bool at_of(const struct rdb_item *item, int64_t *at)
+{
+    *at = item->integer == 0 ? RDB_NEVER : item->integer;
+    return item->is_integer && item->integer >= 0 && (uint64_t)item->integer <= RDB_LATEST_FIELD;
+}
+
+static bool check_item(struct rdb_reader *reader, const struct rdb_walk *walk,
+                       const struct rdb_item *item, enum rdb_shape shape)
+{
+    uint64_t place = (walk->count - 1) % shapes[shape].items;
+    double score;
+    int64_t at;
+    /* The integers of an intset ascend, so none is there twice. */
+    if (place == 0 && shapes[shape].unique && walk->packing != RDB_INTSET)
+        return rdb_unique(reader, item->text);
+    if (place == 1 && shape == RDB_ITEMS_ZSET && !score_of(item, &score))
+        return rdb_damaged(reader, "a score that is no number");
+    if (place == 2 && !at_of(item, &at))
+        return rdb_damaged(reader, "a field's deadline that is no time");
+    return true;
+}
+
+static bool check(struct rdb_reader *reader, struct rdb_bytes packed, enum rdb_packing packing,
+                  enum rdb_shape shape)
+{
+    struct rdb_walk walk;
+    struct rdb_item item;
+    enum rdb_step step;
+    rdb_walk_begin(&walk, packing, packed);
+    while ((step = rdb_walk_next(&walk, &item)) == RDB_ITEM)
+        if (!check_item(reader, &walk, &item, shape)) return false;
+    if (step == RDB_BROKEN) return rdb_damaged(reader, walk.wrong);
+    if (walk.count == 0) return rdb_damaged(reader, "an empty collection");
+    return walk.count % shapes[shape].items == 0 ||
+           rdb_damaged(reader, "a packing whose last part is not whole");
+}
+
+static bool tell(struct rdb_reader *reader, const struct rdb_item *part, enum rdb_shape shape)
+{
+    double score;
+    int64_t at = RDB_NEVER;
+    switch (shape) {
+    case RDB_ITEMS_LIST: return RDB_TELL(reader, list_element, part[0].text);
+    case RDB_ITEMS_SET: return RDB_TELL(reader, set_member, part[0].text);
+    case RDB_ITEMS_ZSET:
+        score_of(&part[1], &score);
+        return RDB_TELL(reader, zset_member, part[0].text, score);
+    case RDB_ITEMS_TIMED:
+        at_of(&part[2], &at);
+        return RDB_TELL(reader, hash_field, part[0].text, part[1].text, at);
+    default: return RDB_TELL(reader, hash_field, part[0].text, part[1].text, at);
+    }
+}
+
+bool rdb_tell_packed(struct rdb_reader *reader, struct rdb_bytes packed, enum rdb_packing packing,
+                     enum rdb_shape shape)
+{
+    struct rdb_walk walk;
+    struct rdb_item part[MAX_PART];
+    if (!check(reader, packed, packing, shape)) return false;
+    rdb_walk_begin(&walk, packing, packed);
+    unsigned items = shapes[shape].items;
+    while (rdb_walk_next(&walk, &part[walk.count % items]) == RDB_ITEM)
+        if (walk.count % items == 0 && !tell(reader, part, shape)) return false;
+    return true;
+}
+
+bool rdb_packing_is_empty(struct rdb_bytes packed, enum rdb_packing packing)
+{
+    struct rdb_walk walk;
+    struct rdb_item item;
+    rdb_walk_begin(&walk, packing, packed);
+    return rdb_walk_next(&walk, &item) == RDB_END;
+}

@@ -1,0 +1,293 @@
+/* rdb_read: a file from its head to its checksum, and a payload.
+ * Knows the opcodes between the keys, and how a key is begun and ended; refuses to know how values
+ * are encoded. */
+#include "proto/rdb/rdb_read.h"
+
+#include <string.h>
+
+#include "proto/rdb/crc64.h"
+#include "proto/rdb/reader.h"
+
+enum {
+    MAGIC = 5,
+    HEAD = 9,
+    CHECKSUM = 8,
+    FIRST_WITH_CHECKSUM = 5, /* version */
+};
+
+enum opcode {
+    SLOT_INFO = 244,
+    FUNCTION = 245,
+    FUNCTION_OF_CANDIDATES = 246, /* Redis 7.0 rc1 and rc2 */
+    MODULE_AUX = 247,
+    IDLE = 248,
+    FREQ = 249,
+    AUX = 250,
+    SIZES = 251,
+    EXPIRE_MSEC = 252,
+    EXPIRE_SEC = 253,
+    DATABASE = 254,
+    END = 255,
+};
+
+static void reader_init(struct rdb_reader *reader, struct rdb_source *source,
+                        const struct rdb_visitor *visitor, struct rdb_error *error)
+{
+    *error = (struct rdb_error){ .status = RDB_OK };
+    *reader = (struct rdb_reader){ .source = source, .visitor = visitor, .error = error };
+}
+
+static void reader_drop(struct rdb_reader *reader)
+{
+    rdb_seen_drop(&reader->seen);
+    rdb_buffer_drop(&reader->name);
+    rdb_buffer_drop(&reader->first);
+    rdb_buffer_drop(&reader->second);
+    rdb_buffer_drop(&reader->packed);
+}
+
+/* ---- telling ---- */
+
+bool rdb_told(struct rdb_reader *reader, bool answer)
+{
+    return answer || rdb_fail(reader, RDB_STOPPED, "stopped");
+}
+
+bool rdb_unique(struct rdb_reader *reader, struct rdb_bytes member)
+{
+    switch (rdb_seen_add(&reader->seen, member)) {
+    case RDB_SEEN_NEW: return true;
+    case RDB_SEEN_BEFORE: return rdb_damaged(reader, "a part of a value comes twice");
+    default: return rdb_fail(reader, RDB_TOO_LARGE, "out of memory");
+    }
+}
+
+bool rdb_begin_key(struct rdb_reader *reader, enum rdb_type type)
+{
+    reader->key.type = type;
+    reader->key_begun = RDB_TELL(reader, key_begin, &reader->key);
+    return reader->key_begun;
+}
+
+/* The key's part in the reader is over: attributes belong to one key only. */
+static void forget_key(struct rdb_reader *reader)
+{
+    reader->key.expire_at = RDB_NEVER;
+    reader->key.idle = -1;
+    reader->key.freq = -1;
+    reader->key_begun = false;
+    rdb_seen_clear(&reader->seen);
+    rdb_buffer_clear(&reader->first);
+    rdb_buffer_clear(&reader->second);
+    rdb_buffer_clear(&reader->packed);
+}
+
+/* Of a payload the value is all. */
+static bool at_end(struct rdb_reader *reader)
+{
+    reader->part_at = rdb_source_offset(reader->source);
+    return reader->source->at == reader->source->end ||
+           rdb_damaged(reader, "bytes behind the value");
+}
+
+static bool read_whole_value(struct rdb_reader *reader, unsigned type)
+{
+    const struct rdb_visitor *visitor = reader->visitor;
+    bool ok = rdb_read_value(reader, type) && (!reader->is_payload || at_end(reader));
+    if (reader->key_begun) {
+        if (!ok && visitor->key_failed != NULL) visitor->key_failed(visitor->ctx);
+        if (ok && visitor->key_end != NULL) ok = rdb_told(reader, visitor->key_end(visitor->ctx));
+    }
+    forget_key(reader);
+    return ok;
+}
+
+/* ---- between the keys ---- */
+
+static bool read_key(struct rdb_reader *reader, unsigned type)
+{
+    return rdb_get_string(reader, &reader->name, &reader->key.name) &&
+           read_whole_value(reader, type);
+}
+
+static bool read_expire(struct rdb_reader *reader, bool seconds)
+{
+    uint64_t value;
+    if (!rdb_get_number(reader, seconds ? 4 : 8, &value)) return false;
+    reader->key.expire_at = seconds ? (int64_t)(int32_t)value * 1000 : (int64_t)value;
+    return true;
+}
+
+static bool read_idle(struct rdb_reader *reader)
+{
+    uint64_t value;
+    if (!rdb_get_length(reader, &value)) return false;
+    if (value > INT64_MAX) return rdb_damaged(reader, "an idle time that is no time");
+    reader->key.idle = (int64_t)value;
+    return true;
+}
+
+static bool read_freq(struct rdb_reader *reader)
+{
+    uint64_t value;
+    if (!rdb_get_number(reader, 1, &value)) return false;
+    reader->key.freq = (int)value;
+    return true;
+}
+
+static bool read_database(struct rdb_reader *reader)
+{
+    if (!rdb_get_length(reader, &reader->key.database)) return false;
+    return RDB_TELL(reader, database, reader->key.database);
+}
+
+static bool read_sizes(struct rdb_reader *reader)
+{
+    uint64_t keys, with_deadline;
+    return rdb_get_length(reader, &keys) && rdb_get_length(reader, &with_deadline) &&
+           RDB_TELL(reader, sizes, keys, with_deadline);
+}
+
+static bool read_aux(struct rdb_reader *reader)
+{
+    struct rdb_bytes name, value;
+    return rdb_get_string(reader, &reader->first, &name) &&
+           rdb_get_string(reader, &reader->second, &value) && RDB_TELL(reader, aux, name, value);
+}
+
+static bool read_function(struct rdb_reader *reader)
+{
+    struct rdb_bytes code;
+    return rdb_get_string(reader, &reader->first, &code) && RDB_TELL(reader, function, code);
+}
+
+/* Name, engine, perhaps a description, code. */
+static bool read_old_function(struct rdb_reader *reader)
+{
+    uint64_t described;
+    if (!rdb_skip_string(reader) || !rdb_skip_string(reader) || !rdb_get_length(reader, &described))
+        return false;
+    if (described > 1) return rdb_damaged(reader, "a broken function");
+    return (described == 0 || rdb_skip_string(reader)) && read_function(reader);
+}
+
+static bool has_attributes(const struct rdb_key *key)
+{
+    return key->expire_at != RDB_NEVER || key->idle != -1 || key->freq != -1;
+}
+
+/* What stands between keys; `code` is none of the attributes of a key. */
+static bool read_record(struct rdb_reader *reader, unsigned code)
+{
+    if (has_attributes(&reader->key)) return rdb_damaged(reader, "a deadline without a key");
+    switch (code) {
+    case SLOT_INFO: return rdb_skip_lengths(reader, 3);
+    case FUNCTION: return read_function(reader);
+    case FUNCTION_OF_CANDIDATES: return read_old_function(reader);
+    case MODULE_AUX: return rdb_skip_module_aux(reader);
+    case AUX: return read_aux(reader);
+    case SIZES: return read_sizes(reader);
+    default: return read_database(reader);
+    }
+}
+
+static bool read_code(struct rdb_reader *reader, unsigned code)
+{
+    switch (code) {
+    case IDLE: return read_idle(reader);
+    case FREQ: return read_freq(reader);
+    case EXPIRE_MSEC: return read_expire(reader, false);
+    case EXPIRE_SEC: return read_expire(reader, true);
+    default: return code < SLOT_INFO ? read_key(reader, code) : read_record(reader, code);
+    }
+}
+
+static bool read_head(struct rdb_reader *reader)
+{
+    const unsigned char *head = rdb_source_take(reader->source, HEAD);
+    if (head == NULL && reader->source->state != RDB_SOURCE_ENDED) return rdb_no_bytes(reader);
+    if (head == NULL || memcmp(head, "REDIS", MAGIC) != 0)
+        return rdb_fail(reader, RDB_FOREIGN, "this is no RDB file of Redis");
+    for (int i = MAGIC; i < HEAD; i++) {
+        if (head[i] < '0' || head[i] > '9')
+            return rdb_fail(reader, RDB_FOREIGN, "this is no RDB file of Redis");
+        reader->file_version = 10 * reader->file_version + (head[i] - '0');
+    }
+    if (reader->file_version >= 1 && reader->file_version <= RDB_MAX_VERSION) return true;
+    return rdb_fail(reader, RDB_FOREIGN, "RDB version %d is not known (1 to %d are)",
+                    reader->file_version, RDB_MAX_VERSION);
+}
+
+/* A sum of 0 means that whoever wrote the file was told to leave it out. */
+static bool read_end(struct rdb_reader *reader)
+{
+    uint64_t sum = rdb_source_crc(reader->source), told;
+    if (has_attributes(&reader->key)) return rdb_damaged(reader, "a deadline without a key");
+    if (reader->file_version < FIRST_WITH_CHECKSUM) return true;
+    if (!rdb_get_number(reader, CHECKSUM, &told)) return false;
+    if (told == 0 || told == sum) return true;
+    return rdb_fail(reader, RDB_DAMAGED, "the checksum is %016llx, and should be %016llx",
+                    (unsigned long long)sum, (unsigned long long)told);
+}
+
+static bool read_file(struct rdb_reader *reader)
+{
+    uint64_t code;
+    if (!read_head(reader)) return false;
+    do {
+        if (!rdb_get_number(reader, 1, &code)) return false;
+        if (code != END && !read_code(reader, (unsigned)code)) return false;
+    } while (code != END);
+    return read_end(reader);
+}
+
+enum rdb_status rdb_read(struct rdb_source *source, const struct rdb_visitor *visitor,
+                         struct rdb_error *error)
+{
+    struct rdb_reader reader;
+    reader_init(&reader, source, visitor, error);
+    forget_key(&reader);
+    read_file(&reader);
+    reader_drop(&reader);
+    return error->status;
+}
+
+/* ---- payloads ---- */
+
+bool rdb_payload_open(struct rdb_bytes payload, struct rdb_bytes *body, int *version)
+{
+    if (payload.len < RDB_FOOTER) return false;
+    size_t summed = payload.len - CHECKSUM;
+    const unsigned char *at = (const unsigned char *)payload.data;
+    *body = (struct rdb_bytes){ payload.data, payload.len - RDB_FOOTER };
+    *version = (int)rdb_unsigned_at(at + body->len, RDB_FOOTER - CHECKSUM);
+    return rdb_crc64(0, at, summed) == rdb_unsigned_at(at + summed, CHECKSUM);
+}
+
+static bool read_payload(struct rdb_reader *reader, bool sound)
+{
+    uint64_t type;
+    if (!sound || reader->file_version > RDB_MAX_VERSION)
+        return rdb_fail(reader, RDB_FOREIGN, "DUMP payload version or checksum are wrong");
+    return rdb_get_number(reader, 1, &type) && read_whole_value(reader, (unsigned)type);
+}
+
+enum rdb_status rdb_read_payload(struct rdb_bytes payload, const struct rdb_visitor *visitor,
+                                 struct rdb_error *error)
+{
+    struct rdb_source source;
+    struct rdb_reader reader;
+    struct rdb_bytes body = { payload.data, 0 };
+    int version = 0;
+    bool sound = rdb_payload_open(payload, &body, &version);
+    rdb_source_of_memory(&source, body.data, body.len);
+    reader_init(&reader, &source, visitor, error);
+    forget_key(&reader);
+    reader.is_payload = true;
+    reader.file_version = version;
+    reader.key.name = (struct rdb_bytes){ "", 0 };
+    read_payload(&reader, sound);
+    reader_drop(&reader);
+    rdb_source_drop(&source);
+    return error->status;
+}

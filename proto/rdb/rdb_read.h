@@ -1,0 +1,110 @@
+/* rdb_read: Redis' RDB files and DUMP payloads, told to a visitor.
+ * Knows RDB versions 1 to 12 (Redis up to 7.4, Valkey up to 8) and every encoding of strings,
+ * lists, sets, hashes and sorted sets in them, and ReDe's dehydrators; refuses to know keyspaces,
+ * files and clocks. Whatever the bytes are, the outcome is a status: no length in them is believed
+ * before its bytes have come, and memory stays within what has come, times 88 for packed strings.
+ *
+ * The format is described by Redis' rdb.h and by the layouts that each file here names. */
+#ifndef PROTO_RDB_RDB_READ_H
+#define PROTO_RDB_RDB_READ_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "proto/rdb/bytes.h"
+#include "proto/rdb/source.h"
+
+enum { RDB_MAX_VERSION = 12, RDB_FOOTER = 10 /* of a payload: version and checksum */ };
+
+#define RDB_NEVER  INT64_MAX
+#define RDB_LATEST (INT64_MAX - 2) /* the latest deadline of an element; there is none before 0 */
+
+enum rdb_type { RDB_STRING, RDB_LIST, RDB_SET, RDB_ZSET, RDB_HASH, RDB_DEHYDRATOR };
+
+/* Instants are milliseconds of Unix time, as the file has them: they may have passed. */
+struct rdb_key {
+    struct rdb_bytes name; /* of a payload: empty */
+    uint64_t database;
+    enum rdb_type type;
+    int64_t expire_at; /* or RDB_NEVER */
+    int64_t idle;      /* seconds without access, or -1 */
+    int freq;          /* 0..255, or -1 */
+};
+
+struct rdb_element {
+    struct rdb_bytes id, payload;
+    int64_t ttl; /* of the queue in which it waits */
+    int64_t at;  /* due then */
+};
+
+/* A key that was skipped. */
+struct rdb_unsupported {
+    struct rdb_bytes key;
+    uint64_t database;
+    const char *type;   /* "stream" or "module" */
+    const char *module; /* of a module: its type's name (9 characters) and version; else "" */
+    int encoding_version;
+};
+
+/* Bytes are borrowed for the call, a key's name until its end. Any callback may be NULL; false
+ * stops the reading.
+ *
+ * After a key_begin that answered true comes exactly one of key_end and key_failed, whatever
+ * happens in between: the latter means that what was built must go. The parts of a value come in
+ * the order of the file, none of them twice, and only when the string or packing in which they
+ * stand is known to be whole. Nothing is said of a key's parts before the ones in front of them
+ * were right, and nothing of the file's checksum before its end: who wants all or nothing of a
+ * file waits for RDB_OK. That a key comes twice in a database is for the visitor to notice. */
+struct rdb_visitor {
+    void *ctx;
+    uint64_t max_string; /* longer strings and packings are refused; 0: none is too long */
+
+    bool (*database)(void *ctx, uint64_t number); /* of the keys that follow; 0 without this */
+    bool (*sizes)(void *ctx, uint64_t keys, uint64_t with_deadline); /* a hint, not to be trusted */
+    bool (*aux)(void *ctx, struct rdb_bytes name, struct rdb_bytes value);
+    bool (*function)(void *ctx, struct rdb_bytes code);
+    bool (*module_aux)(void *ctx, const char *module, int encoding_version); /* was skipped */
+    bool (*unsupported)(void *ctx, const struct rdb_unsupported *what);
+
+    bool (*key_begin)(void *ctx, const struct rdb_key *key);
+    bool (*string)(void *ctx, struct rdb_bytes value);
+    bool (*list_element)(void *ctx, struct rdb_bytes element); /* from the head on */
+    bool (*set_member)(void *ctx, struct rdb_bytes member);
+    bool (*hash_field)(void *ctx, struct rdb_bytes field, struct rdb_bytes value, int64_t at);
+    bool (*zset_member)(void *ctx, struct rdb_bytes member, double score); /* in any order */
+    bool (*dehydrator_element)(void *ctx,
+                               const struct rdb_element *element); /* there may be none */
+    bool (*key_end)(void *ctx);
+    void (*key_failed)(void *ctx);
+};
+
+enum rdb_status {
+    RDB_OK,
+    RDB_STOPPED,    /* a callback said so */
+    RDB_DAMAGED,    /* cut, or not what it says it is */
+    RDB_FOREIGN,    /* no RDB at all, or of a version (or a kind) that is not known */
+    RDB_UNREADABLE, /* the source's read function failed */
+    RDB_TOO_LARGE,  /* a string beyond max_string, or memory ran out */
+};
+
+struct rdb_error {
+    enum rdb_status status;
+    uint64_t offset; /* where the part begins that is wrong, counted from the first byte */
+    char text[160];  /* one printable line; empty when nothing is wrong */
+};
+
+/* A whole file, up to its checksum: rdb_source_offset tells where that ends, and what follows (as
+ * in an append-only file that begins so) is the caller's. */
+enum rdb_status rdb_read(struct rdb_source *source, const struct rdb_visitor *visitor,
+                         struct rdb_error *error);
+
+/* A payload of DUMP: one value, as a key without a name. RDB_FOREIGN: its footer's version or
+ * checksum is wrong. RDB_DAMAGED: they are right, and the value is not, or of an unknown type. */
+enum rdb_status rdb_read_payload(struct rdb_bytes payload, const struct rdb_visitor *visitor,
+                                 struct rdb_error *error);
+
+/* The footer alone: true with what stands in front of it. */
+bool rdb_payload_open(struct rdb_bytes payload, struct rdb_bytes *body, int *version);
+
+#endif

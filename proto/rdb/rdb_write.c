@@ -1,0 +1,327 @@
+/* rdb_write: a value's parts to a payload.
+ * Knows when Redis 7.0 packs a value and when it does not; refuses to know where parts come from.
+ *
+ * A value with few parts is staged: they wait until the last has come and shown that none is too
+ * long for a packing. A list goes into its nodes at once; their number, which stands in front of
+ * them, comes at the end. */
+#include "proto/rdb/rdb_write.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "proto/rdb/crc64.h"
+#include "proto/rdb/intset.h"
+#include "proto/rdb/listpack.h"
+#include "proto/rdb/put.h"
+
+/* Redis' defaults, and what it adds to an element when it looks whether a node has room for it. */
+enum {
+    MAX_FIELDS = 512,     /* hash-max-listpack-entries */
+    MAX_SCORED = 128,     /* zset-max-listpack-entries */
+    MAX_PACKED_TEXT = 64, /* hash- and zset-max-listpack-value */
+    MAX_INTSET = 512,     /* set-max-intset-entries */
+    MAX_NODE = 8192,      /* list-max-listpack-size -2 */
+    NODE_OVERHEAD = 8,
+    NODE_END = 1,
+    PLAIN_ELEMENT = 1 << 30, /* from here on an element is a node */
+    PLAIN_NODE = 1,
+    PACKED_NODE = 2,
+};
+
+enum wire_type {
+    WIRE_STRING = 0,
+    WIRE_LIST = 1,
+    WIRE_SET = 2,
+    WIRE_HASH = 4,
+    WIRE_ZSET_2 = 5,
+    WIRE_INTSET = 11,
+    WIRE_HASH_LISTPACK = 16,
+    WIRE_ZSET_LISTPACK = 17,
+    WIRE_QUICKLIST_2 = 18,
+};
+
+static const unsigned char plain_types[] = {
+    [RDB_STRING] = WIRE_STRING, [RDB_LIST] = WIRE_LIST, [RDB_SET] = WIRE_SET,
+    [RDB_ZSET] = WIRE_ZSET_2,   [RDB_HASH] = WIRE_HASH,
+};
+
+/* A part that waits: its two texts stand behind one another in the staged bytes, which move. */
+struct part {
+    size_t at, first_len, second_len;
+    const char *texts; /* set when all have come */
+    double score;
+    int64_t integer;
+};
+
+static const struct rdb_bytes nothing = { "", 0 };
+
+void rdb_writer_init(struct rdb_writer *writer, int version)
+{
+    *writer = (struct rdb_writer){ .version = version };
+}
+
+void rdb_writer_drop(struct rdb_writer *writer)
+{
+    rdb_buffer_drop(&writer->out);
+    rdb_buffer_drop(&writer->staged);
+    rdb_buffer_drop(&writer->parts);
+}
+
+static void check(struct rdb_writer *writer, bool ok)
+{
+    if (!ok) writer->failed = true;
+}
+
+/* ---- begin ---- */
+
+static bool has_nodes(const struct rdb_writer *writer)
+{
+    return writer->type == RDB_LIST && writer->version >= RDB_VERSION_7;
+}
+
+static bool may_pack(const struct rdb_writer *writer)
+{
+    if (writer->type == RDB_SET) return writer->count <= MAX_INTSET;
+    if (writer->version < RDB_VERSION_7) return false;
+    return (writer->type == RDB_HASH && writer->count <= MAX_FIELDS) ||
+           (writer->type == RDB_ZSET && writer->count <= MAX_SCORED);
+}
+
+static void put_plain_head(struct rdb_writer *writer)
+{
+    check(writer, rdb_put_byte(&writer->out, plain_types[writer->type]));
+    if (writer->type != RDB_STRING) check(writer, rdb_put_length(&writer->out, writer->count));
+}
+
+void rdb_writer_begin(struct rdb_writer *writer, enum rdb_type type, uint64_t count)
+{
+    rdb_buffer_clear(&writer->out);
+    rdb_buffer_clear(&writer->staged);
+    rdb_buffer_clear(&writer->parts);
+    writer->type = type;
+    writer->count = count;
+    writer->given = writer->nodes = writer->in_node = 0;
+    writer->failed = type == RDB_DEHYDRATOR || count == 0;
+    writer->staging = writer->packs = may_pack(writer);
+    if (!writer->failed && !writer->staging && !has_nodes(writer)) put_plain_head(writer);
+}
+
+/* ---- parts ---- */
+
+static bool accept(struct rdb_writer *writer, enum rdb_type type)
+{
+    check(writer, writer->type == type && writer->given < writer->count);
+    writer->given++;
+    return !writer->failed;
+}
+
+static void stage(struct rdb_writer *writer, struct part *part, struct rdb_bytes first,
+                  struct rdb_bytes second)
+{
+    part->at = writer->staged.len;
+    part->first_len = first.len;
+    part->second_len = second.len;
+    check(writer, rdb_buffer_append(&writer->staged, first.data, first.len) &&
+                      rdb_buffer_append(&writer->staged, second.data, second.len) &&
+                      rdb_buffer_append(&writer->parts, part, sizeof(*part)));
+}
+
+void rdb_writer_string(struct rdb_writer *writer, struct rdb_bytes value)
+{
+    if (accept(writer, RDB_STRING)) check(writer, rdb_put_text(&writer->out, value));
+}
+
+void rdb_writer_member(struct rdb_writer *writer, struct rdb_bytes member)
+{
+    struct part part = { 0 };
+    if (!accept(writer, RDB_SET)) return;
+    if (!writer->staging) {
+        check(writer, rdb_put_text(&writer->out, member));
+        return;
+    }
+    if (!rdb_parse_integer(member, &part.integer)) writer->packs = false;
+    stage(writer, &part, member, nothing);
+}
+
+void rdb_writer_field(struct rdb_writer *writer, struct rdb_bytes field, struct rdb_bytes value)
+{
+    struct part part = { 0 };
+    if (!accept(writer, RDB_HASH)) return;
+    if (!writer->staging) {
+        check(writer, rdb_put_text(&writer->out, field) && rdb_put_text(&writer->out, value));
+        return;
+    }
+    if (field.len > MAX_PACKED_TEXT || value.len > MAX_PACKED_TEXT) writer->packs = false;
+    stage(writer, &part, field, value);
+}
+
+void rdb_writer_scored(struct rdb_writer *writer, struct rdb_bytes member, double score)
+{
+    struct part part = { .score = score };
+    if (!accept(writer, RDB_ZSET)) return;
+    if (!writer->staging) {
+        check(writer, rdb_put_text(&writer->out, member) && rdb_put_score(&writer->out, score));
+        return;
+    }
+    if (member.len > MAX_PACKED_TEXT) writer->packs = false;
+    stage(writer, &part, member, nothing);
+}
+
+/* ---- a list's nodes ---- */
+
+static void put_node(struct rdb_writer *writer, unsigned kind, struct rdb_bytes bytes)
+{
+    writer->nodes++;
+    check(writer, rdb_put_length(&writer->out, kind) && rdb_put_raw(&writer->out, bytes));
+}
+
+static void finish_node(struct rdb_writer *writer)
+{
+    if (writer->in_node == 0) return;
+    check(writer, rdb_listpack_finish(&writer->staged, 0, writer->in_node));
+    put_node(writer, PACKED_NODE, rdb_buffer_bytes(&writer->staged));
+    writer->staged.len = 0;
+    writer->in_node = 0;
+}
+
+static void add_to_node(struct rdb_writer *writer, struct rdb_bytes element)
+{
+    size_t size = writer->staged.len + NODE_END;
+    if (element.len >= PLAIN_ELEMENT) {
+        finish_node(writer);
+        put_node(writer, PLAIN_NODE, element);
+        return;
+    }
+    if (size + element.len + NODE_OVERHEAD > MAX_NODE) finish_node(writer);
+    if (writer->in_node == 0) check(writer, rdb_listpack_start(&writer->staged));
+    check(writer, rdb_listpack_append(&writer->staged, element));
+    writer->in_node++;
+}
+
+void rdb_writer_element(struct rdb_writer *writer, struct rdb_bytes element)
+{
+    if (!accept(writer, RDB_LIST)) return;
+    if (has_nodes(writer))
+        add_to_node(writer, element);
+    else
+        check(writer, rdb_put_text(&writer->out, element));
+}
+
+/* ---- end ---- */
+
+static struct rdb_bytes first_of(const struct part *part)
+{
+    return (struct rdb_bytes){ part->texts, part->first_len };
+}
+
+static struct rdb_bytes second_of(const struct part *part)
+{
+    return (struct rdb_bytes){ part->texts + part->first_len, part->second_len };
+}
+
+/* Lowest score first, and among equals by the members' bytes. */
+static int compare(const void *a, const void *b)
+{
+    const struct part *x = a, *y = b;
+    if (x->score != y->score) return x->score < y->score ? -1 : 1;
+    size_t len = x->first_len < y->first_len ? x->first_len : y->first_len;
+    int order = memcmp(x->texts, y->texts, len);
+    if (order != 0) return order;
+    return (x->first_len > y->first_len) - (x->first_len < y->first_len);
+}
+
+static bool put_plain_part(struct rdb_writer *writer, const struct part *part)
+{
+    if (!rdb_put_text(&writer->out, first_of(part))) return false;
+    switch (writer->type) {
+    case RDB_HASH: return rdb_put_text(&writer->out, second_of(part));
+    case RDB_ZSET: return rdb_put_score(&writer->out, part->score);
+    default: return true;
+    }
+}
+
+static bool put_intset(struct rdb_writer *writer, const struct part *parts, size_t count)
+{
+    int64_t integers[MAX_INTSET];
+    size_t start = writer->staged.len;
+    for (size_t i = 0; i < count; i++)
+        integers[i] = parts[i].integer;
+    if (!rdb_intset_append(&writer->staged, integers, count)) return false;
+    struct rdb_bytes packed = { writer->staged.data + start, writer->staged.len - start };
+    return rdb_put_byte(&writer->out, WIRE_INTSET) && rdb_put_raw(&writer->out, packed);
+}
+
+static bool put_listpack(struct rdb_writer *writer, const struct part *parts, size_t count)
+{
+    struct rdb_buffer packed = { 0 };
+    char score[RDB_SCORE_CHARS];
+    bool is_zset = writer->type == RDB_ZSET, ok = rdb_listpack_start(&packed);
+    for (size_t i = 0; i < count && ok; i++) {
+        struct rdb_bytes second = second_of(&parts[i]);
+        if (is_zset) second = (struct rdb_bytes){ score, rdb_print_score(score, parts[i].score) };
+        ok = rdb_listpack_append(&packed, first_of(&parts[i])) &&
+             rdb_listpack_append(&packed, second);
+    }
+    ok = ok && rdb_listpack_finish(&packed, 0, 2 * count) &&
+         rdb_put_byte(&writer->out, is_zset ? WIRE_ZSET_LISTPACK : WIRE_HASH_LISTPACK) &&
+         rdb_put_raw(&writer->out, rdb_buffer_bytes(&packed));
+    rdb_buffer_drop(&packed);
+    return ok;
+}
+
+static void put_staged(struct rdb_writer *writer)
+{
+    size_t count = (size_t)writer->count;
+    struct part *parts = (struct part *)(void *)writer->parts.data;
+    for (size_t i = 0; i < count; i++)
+        parts[i].texts = rdb_buffer_bytes(&writer->staged).data + parts[i].at;
+    if (!writer->packs) {
+        put_plain_head(writer);
+        for (size_t i = 0; i < count; i++)
+            check(writer, put_plain_part(writer, &parts[i]));
+    } else if (writer->type == RDB_SET) {
+        check(writer, put_intset(writer, parts, count));
+    } else {
+        if (writer->type == RDB_ZSET) qsort(parts, count, sizeof(*parts), compare);
+        check(writer, put_listpack(writer, parts, count));
+    }
+}
+
+/* The nodes are written: their number goes in front of them. */
+static void put_list_head(struct rdb_writer *writer)
+{
+    finish_node(writer);
+    rdb_buffer_clear(&writer->staged);
+    check(writer, rdb_put_byte(&writer->staged, WIRE_QUICKLIST_2) &&
+                      rdb_put_length(&writer->staged, writer->nodes) &&
+                      rdb_buffer_append(&writer->staged, writer->out.data, writer->out.len));
+    struct rdb_buffer whole = writer->staged;
+    writer->staged = writer->out;
+    writer->out = whole;
+}
+
+static bool put_footer(struct rdb_writer *writer, struct rdb_bytes *payload)
+{
+    struct rdb_buffer *out = &writer->out;
+    unsigned char bytes[8];
+    rdb_put_number(bytes, 2, (uint64_t)writer->version);
+    if (!rdb_buffer_append(out, bytes, 2)) return false;
+    rdb_put_number(bytes, 8, rdb_crc64(0, out->data, out->len));
+    if (!rdb_buffer_append(out, bytes, 8)) return false;
+    *payload = rdb_buffer_bytes(out);
+    return true;
+}
+
+bool rdb_writer_end(struct rdb_writer *writer, struct rdb_bytes *payload)
+{
+    check(writer, writer->given == writer->count);
+    if (!writer->failed && writer->staging) put_staged(writer);
+    if (!writer->failed && has_nodes(writer)) put_list_head(writer);
+    return !writer->failed && put_footer(writer, payload);
+}
+
+bool rdb_writer_seal(struct rdb_writer *writer, struct rdb_bytes body, struct rdb_bytes *payload)
+{
+    rdb_buffer_clear(&writer->out);
+    return rdb_buffer_append(&writer->out, body.data, body.len) && put_footer(writer, payload);
+}

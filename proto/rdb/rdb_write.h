@@ -1,0 +1,57 @@
+/* rdb_write: payloads as redis-server 7.0 DUMPs them, for RESTORE.
+ * Knows the encodings that it chooses there with its default limits; refuses to compress: what is
+ * plain is longer, and restored alike everywhere. In version 9 only encodings that Redis 5 and 6
+ * know as well.
+ *
+ *     rdb_writer_begin(&writer, RDB_HASH, 2);
+ *     rdb_writer_field(&writer, one, value);
+ *     rdb_writer_field(&writer, two, value);
+ *     if (!rdb_writer_end(&writer, &payload)) ...
+ */
+#ifndef PROTO_RDB_RDB_WRITE_H
+#define PROTO_RDB_RDB_WRITE_H
+
+#include "proto/rdb/buffer.h"
+#include "proto/rdb/rdb_read.h"
+
+enum { RDB_VERSION_5 = 9 /* Redis 5 and 6 */, RDB_VERSION_7 = 10 /* Redis 7.0 */ };
+
+struct rdb_writer {
+    struct rdb_buffer out;    /* the payload so far; of a list: its nodes */
+    struct rdb_buffer staged; /* bytes of parts that wait; of a list: the node that grows */
+    struct rdb_buffer parts;  /* where each of those that wait stands in `staged` */
+    enum rdb_type type;
+    int version;
+    uint64_t count, given;   /* parts announced, and come */
+    uint64_t nodes, in_node; /* of a list */
+    bool staging;            /* few enough parts for a packing ... */
+    bool packs;              /* ... and none of them too long */
+    bool failed;
+};
+
+/* Payloads of this version. An unused writer owns no memory; a used one keeps some for the next. */
+void rdb_writer_init(struct rdb_writer *writer, int version);
+void rdb_writer_drop(struct rdb_writer *writer);
+
+/* A value of so many parts (a string has one), none of them twice. Of a dehydrator, or empty, there
+ * is no such payload: end says so. */
+void rdb_writer_begin(struct rdb_writer *writer, enum rdb_type type, uint64_t count);
+void rdb_writer_string(struct rdb_writer *writer, struct rdb_bytes value);
+void rdb_writer_element(struct rdb_writer *writer, struct rdb_bytes element); /* of a list */
+void rdb_writer_member(struct rdb_writer *writer, struct rdb_bytes member);   /* of a set */
+void rdb_writer_field(struct rdb_writer *writer, struct rdb_bytes field, struct rdb_bytes value);
+/* In any order; Redis loads big sorted sets fastest from the highest score down. */
+void rdb_writer_scored(struct rdb_writer *writer, struct rdb_bytes member, double score);
+/* The payload, borrowed until the next begin. False: no memory, or other than `count` parts came.
+ */
+bool rdb_writer_end(struct rdb_writer *writer, struct rdb_bytes *payload);
+
+/* A payload around a body of one's own, which rdb_payload_open opens again. Where its first byte is
+ * no type of Redis', RESTORE there answers "Bad data format". False: no memory. */
+bool rdb_writer_seal(struct rdb_writer *writer, struct rdb_bytes body, struct rdb_bytes *payload);
+
+/* A first byte for such bodies: Redis' and Valkey's types are numbered from 0 on, their other
+ * records from 255 down. */
+enum { RDB_OWN_TYPE = 0x80 };
+
+#endif

@@ -1,0 +1,81 @@
+/* reader: what the parts of the reader share.
+ * Knows the state of one reading, and how the smallest parts of the format are spelt; for this
+ * library's own files only. Functions that answer false have set status and error. */
+#ifndef PROTO_RDB_READER_H
+#define PROTO_RDB_READER_H
+
+#include "proto/rdb/rdb_read.h"
+#include "proto/rdb/seen.h"
+#include "proto/rdb/walk.h"
+
+struct rdb_reader {
+    struct rdb_source *source;
+    const struct rdb_visitor *visitor;
+    struct rdb_error *error;
+    uint64_t part_at;   /* where the part began that was taken last */
+    int file_version;   /* as the file's head says, or the payload's footer */
+    struct rdb_key key; /* what is known of the key at hand */
+    bool is_payload;
+    bool key_begun; /* it has been told to the visitor */
+    struct rdb_seen seen;
+    /* Rooms for strings that have to be held at once. */
+    struct rdb_buffer name, first, second, packed;
+};
+
+/* The unpacked time of the newest hashes is one of 48 bits; this is the latest. */
+#define RDB_LATEST_FIELD ((UINT64_C(1) << 48) - 1)
+
+/* ---- wire ---- */
+
+bool rdb_fail(struct rdb_reader *reader, enum rdb_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+bool rdb_damaged(struct rdb_reader *reader, const char *what);
+bool rdb_no_bytes(struct rdb_reader *reader); /* why the source gave nothing */
+
+bool rdb_get_number(struct rdb_reader *reader, size_t size, uint64_t *value);
+bool rdb_get_length(struct rdb_reader *reader, uint64_t *length);
+/* Valid until the room is used again. */
+bool rdb_get_string(struct rdb_reader *reader, struct rdb_buffer *room, struct rdb_bytes *text);
+bool rdb_get_score(struct rdb_reader *reader, double *score);      /* 8 bytes */
+bool rdb_get_text_score(struct rdb_reader *reader, double *score); /* before version 8 */
+bool rdb_skip(struct rdb_reader *reader, uint64_t bytes);
+bool rdb_skip_lengths(struct rdb_reader *reader, unsigned count);
+bool rdb_skip_string(struct rdb_reader *reader);
+
+/* ---- telling ---- */
+
+bool rdb_begin_key(struct rdb_reader *reader, enum rdb_type type);
+/* False, with the error, when the visitor did not want to go on. */
+bool rdb_told(struct rdb_reader *reader, bool answer);
+/* False when this member has come before in this value. */
+bool rdb_unique(struct rdb_reader *reader, struct rdb_bytes member);
+
+#define RDB_TELL(reader, callback, ...)                                                            \
+    rdb_told(reader, (reader)->visitor->callback == NULL ||                                        \
+                         (reader)->visitor->callback((reader)->visitor->ctx, __VA_ARGS__))
+
+/* ---- values ---- */
+
+/* How the items of a packing make up the parts of a value. */
+enum rdb_shape { RDB_ITEMS_LIST, RDB_ITEMS_SET, RDB_ITEMS_HASH, RDB_ITEMS_ZSET, RDB_ITEMS_TIMED };
+
+/* A packing is checked to its end, and then told. May it be empty? Then nothing is. */
+bool rdb_tell_packed(struct rdb_reader *reader, struct rdb_bytes packed, enum rdb_packing packing,
+                     enum rdb_shape shape);
+bool rdb_packing_is_empty(struct rdb_bytes packed, enum rdb_packing packing);
+
+bool rdb_read_value(struct rdb_reader *reader, unsigned type);
+bool rdb_read_module(struct rdb_reader *reader, bool annotated);
+bool rdb_skip_module_aux(struct rdb_reader *reader);
+bool rdb_skip_stream(struct rdb_reader *reader, unsigned type);
+bool rdb_read_dehydrator(struct rdb_reader *reader, bool annotated);
+
+/* ---- what a module has written ---- */
+
+/* A module's value is annotated: a number says of what kind the next part is. */
+bool rdb_get_module_number(struct rdb_reader *reader, bool annotated, uint64_t *value);
+bool rdb_get_module_string(struct rdb_reader *reader, bool annotated, struct rdb_buffer *room,
+                           struct rdb_bytes *text);
+bool rdb_get_module_end(struct rdb_reader *reader, bool annotated);
+
+#endif

@@ -1,0 +1,174 @@
+/* skip: values that have no counterpart here: streams and what modules have written.
+ * Knows their outlines, to get to their end; refuses to know their contents, and reports them. */
+#include "proto/rdb/reader.h"
+
+#include <string.h>
+
+enum {
+    STREAM_2 = 19, /* with the first id, the greatest deleted one and the number ever added */
+    STREAM_3 = 21, /* with the time at which each consumer was active */
+    STREAM_ID = 16,
+    INSTANT = 8,
+    MODULE_NAME = 9,
+    ENCODING_VERSION_BITS = 10,
+};
+
+/* What stands in front of a part that a module has written. */
+enum module_part {
+    PART_END,
+    PART_SIGNED,
+    PART_UNSIGNED,
+    PART_FLOAT,
+    PART_DOUBLE,
+    PART_STRING,
+};
+
+static bool report(struct rdb_reader *reader, const char *type, const char *module, int version)
+{
+    struct rdb_unsupported what = { .key = reader->key.name,
+                                    .database = reader->key.database,
+                                    .type = type,
+                                    .module = module,
+                                    .encoding_version = version };
+    return RDB_TELL(reader, unsupported, &what);
+}
+
+/* ---- streams ---- */
+
+static bool skip_count(struct rdb_reader *reader, uint64_t *count)
+{
+    return rdb_get_length(reader, count);
+}
+
+static bool skip_entries(struct rdb_reader *reader)
+{
+    uint64_t count;
+    if (!skip_count(reader, &count)) return false;
+    for (; count > 0; count--)
+        if (!rdb_skip_string(reader) || !rdb_skip_string(reader)) return false;
+    return true;
+}
+
+static bool skip_consumer(struct rdb_reader *reader, unsigned type)
+{
+    uint64_t count;
+    if (!rdb_skip_string(reader) || !rdb_skip(reader, type >= STREAM_3 ? 2 * INSTANT : INSTANT) ||
+        !skip_count(reader, &count))
+        return false;
+    for (; count > 0; count--)
+        if (!rdb_skip(reader, STREAM_ID)) return false;
+    return true;
+}
+
+static bool skip_group(struct rdb_reader *reader, unsigned type)
+{
+    uint64_t count;
+    /* The id delivered last, and how many entries have been read. */
+    if (!rdb_skip_string(reader) || !rdb_skip_lengths(reader, type >= STREAM_2 ? 3 : 2) ||
+        !skip_count(reader, &count))
+        return false;
+    for (; count > 0; count--)
+        if (!rdb_skip(reader, STREAM_ID + INSTANT) || !rdb_skip_lengths(reader, 1)) return false;
+    if (!skip_count(reader, &count)) return false;
+    for (; count > 0; count--)
+        if (!skip_consumer(reader, type)) return false;
+    return true;
+}
+
+bool rdb_skip_stream(struct rdb_reader *reader, unsigned type)
+{
+    uint64_t groups;
+    /* The length and the last id; and then the first, the greatest deleted, the number added. */
+    if (!skip_entries(reader) || !rdb_skip_lengths(reader, type >= STREAM_2 ? 8 : 3) ||
+        !skip_count(reader, &groups))
+        return false;
+    for (; groups > 0; groups--)
+        if (!skip_group(reader, type)) return false;
+    return report(reader, "stream", "", 0);
+}
+
+/* ---- modules ---- */
+
+/* A module type's id: nine characters of six bits, and a version. */
+static int parse_module_id(uint64_t id, char name[MODULE_NAME + 1])
+{
+    static const char characters[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    uint64_t rest = id >> ENCODING_VERSION_BITS;
+    name[MODULE_NAME] = '\0';
+    for (int i = MODULE_NAME - 1; i >= 0; i--, rest >>= 6)
+        name[i] = characters[rest & 63];
+    return (int)(id & ((1 << ENCODING_VERSION_BITS) - 1));
+}
+
+static bool skip_part(struct rdb_reader *reader, uint64_t part)
+{
+    switch (part) {
+    case PART_SIGNED:
+    case PART_UNSIGNED: return rdb_skip_lengths(reader, 1);
+    case PART_FLOAT: return rdb_skip(reader, 4);
+    case PART_DOUBLE: return rdb_skip(reader, 8);
+    case PART_STRING: return rdb_skip_string(reader);
+    default: return rdb_damaged(reader, "an unknown part of a module's value");
+    }
+}
+
+static bool skip_parts(struct rdb_reader *reader)
+{
+    uint64_t part;
+    do {
+        if (!rdb_get_length(reader, &part)) return false;
+        if (part != PART_END && !skip_part(reader, part)) return false;
+    } while (part != PART_END);
+    return true;
+}
+
+bool rdb_read_module(struct rdb_reader *reader, bool annotated)
+{
+    char name[MODULE_NAME + 1];
+    uint64_t id;
+    if (!rdb_get_length(reader, &id)) return false;
+    int version = parse_module_id(id, name);
+    if (strcmp(name, "dehy-type") == 0 && version == 0)
+        return rdb_read_dehydrator(reader, annotated);
+    /* Before Redis 4.0 was released, only a module itself knew where its value ends. */
+    if (!annotated)
+        return rdb_fail(reader, RDB_FOREIGN, "a value of the module type %s that has no end", name);
+    return skip_parts(reader) && report(reader, "module", name, version);
+}
+
+bool rdb_skip_module_aux(struct rdb_reader *reader)
+{
+    char name[MODULE_NAME + 1];
+    uint64_t id, part;
+    /* When to load it: annotated as well, as an unsigned number. */
+    if (!rdb_get_length(reader, &id) || !rdb_get_length(reader, &part)) return false;
+    if (part != PART_UNSIGNED) return rdb_damaged(reader, "an unknown part of a module's data");
+    if (!rdb_skip_lengths(reader, 1) || !skip_parts(reader)) return false;
+    int version = parse_module_id(id, name);
+    return RDB_TELL(reader, module_aux, name, version);
+}
+
+static bool get_part(struct rdb_reader *reader, bool annotated, uint64_t wanted)
+{
+    uint64_t part;
+    if (!annotated) return true;
+    if (!rdb_get_length(reader, &part)) return false;
+    return part == wanted || rdb_damaged(reader, "another part of a module's value than expected");
+}
+
+bool rdb_get_module_number(struct rdb_reader *reader, bool annotated, uint64_t *value)
+{
+    return get_part(reader, annotated, PART_UNSIGNED) && rdb_get_length(reader, value);
+}
+
+bool rdb_get_module_string(struct rdb_reader *reader, bool annotated, struct rdb_buffer *room,
+                           struct rdb_bytes *text)
+{
+    return get_part(reader, annotated, PART_STRING) && rdb_get_string(reader, room, text);
+}
+
+bool rdb_get_module_end(struct rdb_reader *reader, bool annotated)
+{
+    return get_part(reader, annotated, PART_END);
+}

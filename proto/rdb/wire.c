@@ -1,0 +1,211 @@
+/* wire: the smallest parts of the format: numbers, lengths, strings.
+ * Knows how they are spelt; refuses to know what they belong to.
+ *
+ * A length: 00llllll · 01llllll +1 · 80 +4 · 81 +8 (all most significant first). A string is its
+ * length and its bytes, or c0 c1 c2: a number of 1, 2, 4 bytes, least significant first; c3: the
+ * packed length, the length, and LZF's stream. */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "proto/rdb/lzf.h"
+#include "proto/rdb/reader.h"
+#include "proto/rdb/text.h"
+
+enum {
+    LENGTH_32 = 0x80,
+    LENGTH_64 = 0x81,
+    ENCODED = 0xc0,
+    ENCODED_LZF = 3,
+    TEXT_NAN = 253,
+    TEXT_INF = 254,
+    TEXT_MINUS_INF = 255,
+};
+
+bool rdb_fail(struct rdb_reader *reader, enum rdb_status status, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(reader->error->text, sizeof(reader->error->text), format, args);
+    va_end(args);
+    reader->error->status = status;
+    reader->error->offset = reader->part_at;
+    return false;
+}
+
+bool rdb_damaged(struct rdb_reader *reader, const char *what)
+{
+    return rdb_fail(reader, RDB_DAMAGED, "%s", what);
+}
+
+bool rdb_no_bytes(struct rdb_reader *reader)
+{
+    switch (reader->source->state) {
+    case RDB_SOURCE_FAILED: return rdb_fail(reader, RDB_UNREADABLE, "reading failed");
+    case RDB_SOURCE_NO_MEMORY: return rdb_fail(reader, RDB_TOO_LARGE, "out of memory");
+    default: return rdb_damaged(reader, "it ends in the middle");
+    }
+}
+
+static const unsigned char *take(struct rdb_reader *reader, size_t len)
+{
+    const unsigned char *at = rdb_source_take(reader->source, len);
+    if (at == NULL) rdb_no_bytes(reader);
+    return at;
+}
+
+bool rdb_get_number(struct rdb_reader *reader, size_t size, uint64_t *value)
+{
+    reader->part_at = rdb_source_offset(reader->source);
+    const unsigned char *at = take(reader, size);
+    if (at == NULL) return false;
+    *value = rdb_unsigned_at(at, size);
+    return true;
+}
+
+/* The number behind a first byte that says it has so many bytes, most significant first. */
+static bool get_big_endian(struct rdb_reader *reader, size_t size, uint64_t *value)
+{
+    const unsigned char *at = take(reader, size);
+    if (at == NULL) return false;
+    *value = 0;
+    for (size_t i = 0; i < size; i++)
+        *value = *value << 8 | at[i];
+    return true;
+}
+
+/* A length, or the number of an encoding. */
+static bool get_length_or_encoding(struct rdb_reader *reader, uint64_t *value, bool *is_encoding)
+{
+    reader->part_at = rdb_source_offset(reader->source);
+    const unsigned char *at = take(reader, 1);
+    if (at == NULL) return false;
+    unsigned first = *at;
+    *is_encoding = first >= ENCODED;
+    *value = first & 0x3f;
+    if (first < 0x40 || first >= ENCODED) return true;
+    if (first == LENGTH_32) return get_big_endian(reader, 4, value);
+    if (first == LENGTH_64) return get_big_endian(reader, 8, value);
+    if (first >= LENGTH_32) return rdb_damaged(reader, "broken length");
+    at = take(reader, 1);
+    if (at == NULL) return false;
+    *value = *value << 8 | *at;
+    return true;
+}
+
+bool rdb_get_length(struct rdb_reader *reader, uint64_t *length)
+{
+    bool is_encoding;
+    if (!get_length_or_encoding(reader, length, &is_encoding)) return false;
+    return !is_encoding || rdb_damaged(reader, "an encoding where a length should be");
+}
+
+static bool may_be_as_long(struct rdb_reader *reader, uint64_t len)
+{
+    uint64_t max = reader->visitor->max_string;
+    if (max == 0 || len <= max) return true;
+    return rdb_fail(reader, RDB_TOO_LARGE, "a string of %llu bytes; %llu are allowed",
+                    (unsigned long long)len, (unsigned long long)max);
+}
+
+static bool get_integer_text(struct rdb_reader *reader, unsigned encoding, struct rdb_buffer *room,
+                             struct rdb_bytes *text)
+{
+    size_t size = (size_t)1 << encoding;
+    const unsigned char *at = take(reader, size);
+    if (at == NULL) return false;
+    room->len = 0;
+    if (!rdb_buffer_reserve(room, RDB_INTEGER_CHARS))
+        return rdb_fail(reader, RDB_TOO_LARGE, "out of memory");
+    room->len = rdb_print_integer(room->data, rdb_signed_at(at, size));
+    *text = rdb_buffer_bytes(room);
+    return true;
+}
+
+static bool get_lzf_lengths(struct rdb_reader *reader, uint64_t *packed, uint64_t *len)
+{
+    uint64_t part_at = reader->part_at;
+    bool ok = rdb_get_length(reader, packed) && rdb_get_length(reader, len);
+    if (!ok) return false;
+    reader->part_at = part_at;
+    if (!may_be_as_long(reader, *len) || !may_be_as_long(reader, *packed)) return false;
+    if (*packed > 0 && *len > 0 && *len / RDB_LZF_MAX_RATIO <= *packed) return true;
+    return rdb_damaged(reader, "a packed string that cannot be as long as it says");
+}
+
+static bool get_lzf_text(struct rdb_reader *reader, struct rdb_buffer *room, struct rdb_bytes *text)
+{
+    uint64_t packed_len, len;
+    struct rdb_bytes packed;
+    if (!get_lzf_lengths(reader, &packed_len, &len)) return false;
+    if (!rdb_source_fetch(reader->source, packed_len, &reader->packed, &packed))
+        return rdb_no_bytes(reader);
+    room->len = 0;
+    if (!rdb_buffer_reserve(room, (size_t)len))
+        return rdb_fail(reader, RDB_TOO_LARGE, "out of memory");
+    if (!rdb_lzf_unpack(packed, room->data, (size_t)len))
+        return rdb_damaged(reader, "a packed string that does not unpack");
+    room->len = (size_t)len;
+    *text = rdb_buffer_bytes(room);
+    return true;
+}
+
+bool rdb_get_string(struct rdb_reader *reader, struct rdb_buffer *room, struct rdb_bytes *text)
+{
+    uint64_t len;
+    bool is_encoding;
+    if (!get_length_or_encoding(reader, &len, &is_encoding)) return false;
+    if (!is_encoding) {
+        if (!may_be_as_long(reader, len)) return false;
+        return rdb_source_fetch(reader->source, len, room, text) || rdb_no_bytes(reader);
+    }
+    if (len < ENCODED_LZF) return get_integer_text(reader, (unsigned)len, room, text);
+    if (len == ENCODED_LZF) return get_lzf_text(reader, room, text);
+    return rdb_damaged(reader, "a string of an unknown encoding");
+}
+
+bool rdb_get_score(struct rdb_reader *reader, double *score)
+{
+    uint64_t bits;
+    if (!rdb_get_number(reader, sizeof(bits), &bits)) return false;
+    memcpy(score, &bits, sizeof(bits));
+    return !isnan(*score) || rdb_damaged(reader, "a score that is no number");
+}
+
+bool rdb_get_text_score(struct rdb_reader *reader, double *score)
+{
+    uint64_t len;
+    struct rdb_bytes text;
+    if (!rdb_get_number(reader, 1, &len)) return false;
+    *score = len == TEXT_INF ? INFINITY : -INFINITY;
+    if (len == TEXT_INF || len == TEXT_MINUS_INF) return true;
+    if (len == TEXT_NAN) return rdb_damaged(reader, "a score that is no number");
+    if (!rdb_source_fetch(reader->source, len, &reader->second, &text)) return rdb_no_bytes(reader);
+    return rdb_parse_score(text, score) || rdb_damaged(reader, "a score that is no number");
+}
+
+bool rdb_skip(struct rdb_reader *reader, uint64_t bytes)
+{
+    return rdb_source_skip(reader->source, bytes) || rdb_no_bytes(reader);
+}
+
+bool rdb_skip_lengths(struct rdb_reader *reader, unsigned count)
+{
+    uint64_t length;
+    for (; count > 0; count--)
+        if (!rdb_get_length(reader, &length)) return false;
+    return true;
+}
+
+bool rdb_skip_string(struct rdb_reader *reader)
+{
+    uint64_t len, packed;
+    bool is_encoding;
+    if (!get_length_or_encoding(reader, &len, &is_encoding)) return false;
+    if (!is_encoding) return rdb_skip(reader, len);
+    if (len < ENCODED_LZF) return rdb_skip(reader, UINT64_C(1) << len);
+    if (len > ENCODED_LZF) return rdb_damaged(reader, "a string of an unknown encoding");
+    return rdb_get_length(reader, &packed) && rdb_get_length(reader, &len) &&
+           rdb_skip(reader, packed);
+}

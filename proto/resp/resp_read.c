@@ -1,0 +1,493 @@
+/* resp_read: see resp_read.h.
+ * Knows the grammar of requests and where it stopped; refuses to know what it does not need again.
+ *
+ * As in Redis, a header line ends at the first CR and the byte behind it is skipped unseen, as are
+ * the two bytes behind an argument. A NUL hides the line end behind it, as Redis searches C
+ * strings: such a line is never whole and fails when it grows too long.
+ *
+ * Lines are measured by where their end is found and not by how much input is there, so the
+ * outcome does not depend on how the bytes were cut. */
+#include "proto/resp/resp_read.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "proto/base/alloc.h"
+#include "proto/base/number.h"
+
+enum {
+    MAX_ARGS_ANON = 10,  /* Redis' limit on arguments before authentication */
+    FIRST_ARGS = 8,      /* slices of the first allocation */
+    TRUSTED_ARGS = 1024, /* an announced count up to here is believed; more must arrive first */
+    KEPT_ARGS = 1024,    /* a bigger array is not kept for the next request */
+    SHORT_DIGITS = 4,    /* a length of so many digits is read without a search for its end */
+};
+
+void resp_reader_init(struct resp_reader *reader)
+{
+    *reader = (struct resp_reader){ .args_expected = -1, .bulk_expected = -1 };
+}
+
+void resp_reader_drop(struct resp_reader *reader)
+{
+    proto_release(reader->args);
+    proto_release(reader->unquoted);
+    resp_reader_init(reader);
+}
+
+static enum resp_status malformed(struct resp_reader *reader, const char *why)
+{
+    snprintf(reader->error, sizeof(reader->error), "Protocol error: %s", why);
+    return RESP_MALFORMED;
+}
+
+/* DIFFERS: Redis cleans CR and LF only and echoes other controls. (doc/differs.md) */
+static enum resp_status unexpected(struct resp_reader *reader, char found)
+{
+    unsigned char byte = (unsigned char)found;
+    char shown = byte < ' ' || byte == 0x7f ? ' ' : found;
+    snprintf(reader->error, sizeof(reader->error), "Protocol error: expected '$', got '%c'", shown);
+    return RESP_MALFORMED;
+}
+
+/* What the last request left behind. */
+static void begin(struct resp_reader *reader)
+{
+    reader->argc = 0;
+    if (reader->args_unquoted) {
+        proto_release(reader->unquoted);
+        reader->unquoted = NULL;
+        reader->args_unquoted = false;
+    }
+    if (reader->args_cap > KEPT_ARGS) {
+        proto_release(reader->args);
+        reader->args = NULL;
+        reader->args_cap = 0;
+    }
+}
+
+static enum resp_status finish(struct resp_reader *reader, size_t consumed)
+{
+    reader->consumed = consumed;
+    reader->parsed = reader->scanned = 0;
+    reader->args_expected = reader->bulk_expected = -1;
+    return RESP_REQUEST;
+}
+
+static void resize_args(struct resp_reader *reader, int64_t cap)
+{
+    reader->args = proto_resize(reader->args, (size_t)cap * sizeof(*reader->args));
+    reader->args_cap = (int)cap;
+}
+
+/* Room for one more argument. */
+static void grow_args(struct resp_reader *reader)
+{
+    int64_t cap = reader->args_cap == 0 ? FIRST_ARGS : 2 * (int64_t)reader->args_cap;
+    resize_args(reader, cap > INT32_MAX ? INT32_MAX : cap);
+}
+
+/* Room for what a header announced, as far as it is believed. */
+static void expect_args(struct resp_reader *reader)
+{
+    int64_t cap = reader->args_expected < TRUSTED_ARGS ? reader->args_expected : TRUSTED_ARGS;
+    if (cap < FIRST_ARGS) cap = FIRST_ARGS;
+    if (cap > reader->args_cap) resize_args(reader, cap);
+}
+
+static void add_arg(struct resp_reader *reader, size_t offset, size_t len)
+{
+    if (reader->argc == reader->args_cap) grow_args(reader);
+    reader->args[reader->argc++] = (struct resp_slice){ offset, len };
+}
+
+/* Finds `end` in the line that begins at `parsed`, searching each byte once. RESP_REQUEST: its
+ * place is in *found. RESP_MALFORMED: the line is longer than it may be. */
+static enum resp_status find_line_end(struct resp_reader *reader, const char *input, size_t len,
+                                      size_t max_line, char end, size_t *found)
+{
+    size_t from = reader->scanned > reader->parsed ? reader->scanned : reader->parsed;
+    size_t limit = len;
+    if (len - reader->parsed > max_line) limit = reader->parsed + max_line + 1;
+    const char *hit = from < limit ? memchr(input + from, end, limit - from) : NULL;
+    size_t searched = hit == NULL ? limit : (size_t)(hit - input);
+    const char *nul = from < searched ? memchr(input + from, '\0', searched - from) : NULL;
+    if (nul != NULL) {
+        /* Stay in front of the NUL, so that it hides what comes later too. */
+        hit = NULL;
+        searched = (size_t)(nul - input);
+    }
+    reader->scanned = searched;
+    *found = searched;
+    if (hit != NULL) return RESP_REQUEST;
+    return len - reader->parsed > max_line ? RESP_MALFORMED : RESP_PARTIAL;
+}
+
+/* A length of a few digits with its whole line: the usual case. Answers the bytes that the header
+ * takes from its type byte on, 0 if it is anything else or has not arrived. */
+static inline size_t read_short_header(const char *header, size_t available, size_t *value)
+{
+    unsigned digit = available < 4 ? 10 : (unsigned)(unsigned char)header[1] - '0';
+    if (digit > 9) return 0;
+    if (header[2] == '\r') {
+        *value = digit;
+        return 4;
+    }
+    if (digit == 0) return 0;
+    size_t sum = digit;
+    size_t most = available - 2 < SHORT_DIGITS + 1 ? available - 2 : SHORT_DIGITS + 1;
+    for (size_t i = 2; i <= most; i++) {
+        digit = (unsigned)(unsigned char)header[i] - '0';
+        if (digit > 9) {
+            if (header[i] != '\r') return 0;
+            *value = sum;
+            return i + 2;
+        }
+        sum = sum * 10 + digit;
+    }
+    return 0;
+}
+
+struct header {
+    int64_t value; /* if good: the number behind the type byte */
+    size_t size;   /* bytes of the whole line */
+    bool good;
+};
+
+/* Any header line, searched for its end. RESP_MALFORMED: it is too long. */
+static enum resp_status read_header(struct resp_reader *reader, const char *input, size_t len,
+                                    size_t max_line, struct header *header)
+{
+    size_t end;
+    enum resp_status status = find_line_end(reader, input, len, max_line, '\r', &end);
+    if (status != RESP_REQUEST) return status;
+    if (end + 2 > len) return RESP_PARTIAL;
+    header->size = end + 2 - reader->parsed;
+    header->good =
+        end > reader->parsed &&
+        number_parse_int64(input + reader->parsed + 1, end - reader->parsed - 1, &header->value);
+    return RESP_REQUEST;
+}
+
+static enum resp_status read_multibulk_header(struct resp_reader *reader, const char *input,
+                                              size_t len, const struct resp_limits *limits)
+{
+    struct header header;
+    enum resp_status status = read_header(reader, input, len, limits->max_line, &header);
+    if (status == RESP_MALFORMED) return malformed(reader, "too big mbulk count string");
+    if (status == RESP_PARTIAL) return RESP_PARTIAL;
+
+    int64_t most = limits->anonymous || limits->max_args > INT32_MAX ? INT32_MAX : limits->max_args;
+    int64_t most_anon = limits->max_args < MAX_ARGS_ANON ? limits->max_args : MAX_ARGS_ANON;
+    if (!header.good || header.value > most) return malformed(reader, "invalid multibulk length");
+    if (limits->anonymous && header.value > most_anon)
+        return malformed(reader, "unauthenticated multibulk length");
+    reader->parsed = header.size;
+    reader->args_expected = header.value > 0 ? header.value : 0;
+    return RESP_REQUEST;
+}
+
+static enum resp_status read_bulk_header(struct resp_reader *reader, const char *input, size_t len,
+                                         const struct resp_limits *limits)
+{
+    struct header header;
+    enum resp_status status = read_header(reader, input, len, limits->max_line, &header);
+    if (status == RESP_MALFORMED) return malformed(reader, "too big bulk count string");
+    if (status == RESP_PARTIAL) return RESP_PARTIAL;
+
+    if (input[reader->parsed] != '$') return unexpected(reader, input[reader->parsed]);
+    if (!header.good || header.value < 0 || header.value > limits->max_bulk)
+        return malformed(reader, "invalid bulk length");
+    if (limits->anonymous && header.value > limits->max_bulk_anon)
+        return malformed(reader, "unauthenticated bulk length");
+    reader->parsed += header.size;
+    reader->bulk_expected = header.value;
+    return RESP_REQUEST;
+}
+
+/* The usual request in one pass: all there, few arguments, lengths below 100. False: it is anything
+ * else, and nothing has been done. The limits allow for lengths below 100. */
+static bool read_at_once(struct resp_reader *reader, const char *input, size_t len)
+{
+    const char *p = input, *end = input + len;
+    if (len < 8 || p[2] != '\r' || (unsigned)(p[1] - '1') >= FIRST_ARGS) return false;
+    int count = p[1] - '0';
+    p += 4;
+    for (int i = 0; i < count; i++) {
+        if (end - p < 6 || p[0] != '$') return false;
+        unsigned size = (unsigned)(p[1] - '0');
+        bool two = p[2] != '\r';
+        if (two) {
+            unsigned digit = (unsigned)(p[2] - '0');
+            if (size == 0 || digit > 9 || p[3] != '\r') return false;
+            if (size > 9) return false;
+            size = 10 * size + digit;
+        } else if (size > 9) {
+            return false;
+        }
+        p += 4 + two;
+        if ((size_t)(end - p) < size + 2) return false;
+        reader->args[i] = (struct resp_slice){ (size_t)(p - input), size };
+        p += size + 2;
+    }
+    reader->argc = count;
+    reader->consumed = (size_t)(p - input);
+    return true;
+}
+
+/* Takes whole arguments with short headers, as many as there are. Whatever is unusual about the
+ * next one is left to read_bulk_header. */
+static void read_short_args(struct resp_reader *reader, const char *input, size_t len,
+                            size_t max_bulk)
+{
+    int64_t room =
+        reader->args_expected < reader->args_cap ? reader->args_expected : reader->args_cap;
+    struct resp_slice *arg = reader->args + reader->argc, *end = reader->args + room;
+    size_t at = reader->parsed;
+    while (arg < end) {
+        size_t size, left = len - at;
+        size_t header = read_short_header(input + at, left, &size);
+        if (header == 0 || input[at] != '$' || size > max_bulk) break;
+        if (left - header < size + 2) break;
+        *arg++ = (struct resp_slice){ at + header, size };
+        at += header + size + 2;
+    }
+    reader->argc = (int)(arg - reader->args);
+    reader->parsed = at;
+}
+
+static size_t short_bulk_limit(const struct resp_limits *limits)
+{
+    int64_t most = limits->max_bulk;
+    if (limits->anonymous && limits->max_bulk_anon < most) most = limits->max_bulk_anon;
+    return most < 0 ? 0 : (size_t)most;
+}
+
+/* Else they have to be measured. */
+static bool short_headers_fit(const struct resp_limits *limits)
+{
+    return limits->max_line > SHORT_DIGITS + 1;
+}
+
+static bool lengths_are_free(const struct resp_limits *limits)
+{
+    return !limits->anonymous && limits->max_bulk >= 100 && limits->max_args >= FIRST_ARGS &&
+           short_headers_fit(limits);
+}
+
+static enum resp_status read_args(struct resp_reader *reader, const char *input, size_t len,
+                                  const struct resp_limits *limits)
+{
+    size_t short_limit = short_bulk_limit(limits);
+    bool may_be_short = short_headers_fit(limits);
+    while (reader->argc < reader->args_expected) {
+        if (reader->bulk_expected < 0) {
+            if (reader->argc == reader->args_cap) grow_args(reader);
+            if (may_be_short && reader->scanned <= reader->parsed) {
+                read_short_args(reader, input, len, short_limit);
+                if (reader->argc == reader->args_expected) break;
+                if (reader->argc == reader->args_cap) continue;
+            }
+            enum resp_status status = read_bulk_header(reader, input, len, limits);
+            if (status != RESP_REQUEST) return status;
+        }
+        size_t size = (size_t)reader->bulk_expected;
+        if (len - reader->parsed < size + 2) return RESP_PARTIAL;
+        add_arg(reader, reader->parsed, size);
+        reader->parsed += size + 2;
+        reader->bulk_expected = -1;
+    }
+    return finish(reader, reader->parsed);
+}
+
+/* The first line of a multibulk request. */
+static enum resp_status begin_multibulk(struct resp_reader *reader, const char *input, size_t len,
+                                        const struct resp_limits *limits)
+{
+    size_t count, header = 0;
+    if (reader->scanned == 0 && short_headers_fit(limits))
+        header = read_short_header(input, len, &count);
+    if (header != 0 && count <= MAX_ARGS_ANON && (int64_t)count <= limits->max_args) {
+        reader->parsed = header;
+        reader->args_expected = (int64_t)count;
+    } else {
+        enum resp_status status = read_multibulk_header(reader, input, len, limits);
+        if (status != RESP_REQUEST) return status;
+    }
+    expect_args(reader);
+    return RESP_REQUEST;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* What ends a word. Narrower than is_blank: VT and FF are blank only between words. */
+static bool ends_word(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+static void split_plain(struct resp_reader *reader, const char *line, size_t len)
+{
+    size_t at = 0;
+    for (;;) {
+        while (at < len && is_blank(line[at]))
+            at++;
+        if (at == len) return;
+        size_t start = at;
+        while (at < len && !ends_word(line[at]))
+            at++;
+        add_arg(reader, start, at - start);
+    }
+}
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+    return -1;
+}
+
+static char escaped(char c)
+{
+    switch (c) {
+    case 'n': return '\n';
+    case 'r': return '\r';
+    case 't': return '\t';
+    case 'b': return '\b';
+    case 'a': return '\a';
+    default: return c;
+    }
+}
+
+/* A line that is taken apart, and the text of its words. */
+struct splitter {
+    const char *line;
+    size_t len, at;
+    char *to;
+    size_t used;
+};
+
+static void keep(struct splitter *split, char c)
+{
+    split->to[split->used++] = c;
+}
+
+/* `at` is at a backslash between double quotes. */
+static void split_escape(struct splitter *split)
+{
+    const char *p = split->line + split->at;
+    size_t left = split->len - split->at;
+    if (left >= 4 && p[1] == 'x' && hex_digit(p[2]) >= 0 && hex_digit(p[3]) >= 0) {
+        keep(split, (char)(hex_digit(p[2]) * 16 + hex_digit(p[3])));
+        split->at += 4;
+    } else if (left >= 2) {
+        keep(split, escaped(p[1]));
+        split->at += 2;
+    } else {
+        keep(split, '\\');
+        split->at++;
+    }
+}
+
+/* `at` is behind an opening quote. False if it is not closed, or not at the end of a word. */
+static bool split_quoted(struct splitter *split, char quote)
+{
+    while (split->at < split->len) {
+        char c = split->line[split->at];
+        bool escaped_quote =
+            c == '\\' && split->at + 1 < split->len && split->line[split->at + 1] == '\'';
+        if (c == quote) {
+            split->at++;
+            return split->at == split->len || is_blank(split->line[split->at]);
+        }
+        if (quote == '"' && c == '\\') {
+            split_escape(split);
+        } else if (quote == '\'' && escaped_quote) {
+            keep(split, '\'');
+            split->at += 2;
+        } else {
+            keep(split, c);
+            split->at++;
+        }
+    }
+    return false;
+}
+
+/* `at` is at the first byte of a word. Quotes may open in the middle of it but end it. */
+static bool split_word(struct splitter *split)
+{
+    while (split->at < split->len) {
+        char c = split->line[split->at];
+        if (ends_word(c)) return true;
+        split->at++;
+        if (c == '"' || c == '\'') return split_quoted(split, c);
+        keep(split, c);
+    }
+    return true;
+}
+
+/* The arguments' text is never longer than the line. */
+static bool split_with_quotes(struct resp_reader *reader, const char *line, size_t len)
+{
+    reader->unquoted = proto_resize(NULL, len);
+    reader->args_unquoted = true;
+    struct splitter split = { .line = line, .len = len, .to = reader->unquoted };
+    for (;;) {
+        while (split.at < len && is_blank(line[split.at]))
+            split.at++;
+        if (split.at == len) return true;
+        size_t start = split.used;
+        if (!split_word(&split)) return false;
+        add_arg(reader, start, split.used - start);
+    }
+}
+
+static enum resp_status read_inline(struct resp_reader *reader, const char *input, size_t len,
+                                    const struct resp_limits *limits)
+{
+    size_t end;
+    enum resp_status status = find_line_end(reader, input, len, limits->max_line, '\n', &end);
+    if (status == RESP_MALFORMED) return malformed(reader, "too big inline request");
+    if (status == RESP_PARTIAL) return RESP_PARTIAL;
+
+    size_t line = end > 0 && input[end - 1] == '\r' ? end - 1 : end;
+    bool quotes = memchr(input, '"', line) != NULL || memchr(input, '\'', line) != NULL;
+    if (!quotes)
+        split_plain(reader, input, line);
+    else if (!split_with_quotes(reader, input, line))
+        return malformed(reader, "unbalanced quotes in request");
+    return finish(reader, end + 1);
+}
+
+enum resp_status resp_read(struct resp_reader *reader, const char *input, size_t len,
+                           const struct resp_limits *limits)
+{
+    if (reader->args_expected < 0) {
+        begin(reader);
+        if (len == 0) return RESP_PARTIAL;
+        if (input[0] != '*') return read_inline(reader, input, len, limits);
+        if (reader->scanned == 0 && reader->args_cap >= FIRST_ARGS && lengths_are_free(limits) &&
+            read_at_once(reader, input, len))
+            return RESP_REQUEST;
+        enum resp_status status = begin_multibulk(reader, input, len, limits);
+        if (status != RESP_REQUEST) return status;
+    }
+    return read_args(reader, input, len, limits);
+}
+
+const char *resp_reader_arg(const struct resp_reader *reader, const char *input, int i)
+{
+    const char *base = reader->args_unquoted ? reader->unquoted : input;
+    return base + reader->args[i].offset;
+}
+
+size_t resp_reader_wants(const struct resp_reader *reader, size_t len)
+{
+    if (reader->bulk_expected < 0) return 0;
+    size_t whole = reader->parsed + (size_t)reader->bulk_expected + 2;
+    return whole > len ? whole - len : 0;
+}

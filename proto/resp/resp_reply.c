@@ -1,0 +1,208 @@
+/* resp_reply: see resp_reply.h.
+ * Knows the grammar of replies; refuses what Redis never sends: lines that do not end in CR LF,
+ * streamed strings and aggregates, numbers with a plus sign. */
+#include "proto/resp/resp_reply.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "proto/base/alloc.h"
+#include "proto/base/number.h"
+
+enum { MAX_DEPTH = 128, FIRST_NODES = 16 };
+
+/* A walk over one reply. */
+struct walk {
+    const char *input;
+    size_t len, at;
+    struct resp_reply *reply;        /* where nodes go; NULL: only the length matters */
+    int depth;                       /* aggregates that are open */
+    uint64_t missing[MAX_DEPTH + 1]; /* children that have yet to come, by depth; [0]: the reply */
+};
+
+void resp_reply_init(struct resp_reply *reply)
+{
+    *reply = (struct resp_reply){ 0 };
+}
+
+void resp_reply_drop(struct resp_reply *reply)
+{
+    proto_release(reply->nodes);
+    resp_reply_init(reply);
+}
+
+static void add_node(struct resp_reply *reply, const struct resp_node *node)
+{
+    if (reply == NULL) return;
+    if (reply->count == reply->cap) {
+        reply->cap = reply->cap == 0 ? FIRST_NODES : 2 * reply->cap;
+        reply->nodes = proto_resize(reply->nodes, reply->cap * sizeof(*reply->nodes));
+    }
+    reply->nodes[reply->count++] = *node;
+}
+
+/* The line behind the type byte; the walk moves behind its end. */
+static enum resp_reply_status take_line(struct walk *walk, struct resp_node *node)
+{
+    const char *start = walk->input + walk->at;
+    size_t left = walk->len - walk->at;
+    const char *end = memchr(start, '\r', left);
+    if (end == NULL) return REPLY_PARTIAL;
+    node->text = start;
+    node->len = (size_t)(end - start);
+    if (node->len + 1 == left) return REPLY_PARTIAL;
+    if (end[1] != '\n') return REPLY_MALFORMED;
+    walk->at += node->len + 2;
+    return REPLY_WHOLE;
+}
+
+static enum resp_reply_status as_null(struct resp_node *node)
+{
+    *node = (struct resp_node){ .type = REPLY_NULL };
+    return REPLY_WHOLE;
+}
+
+/* The line was a length: takes so many bytes and a line end. */
+static enum resp_reply_status take_blob(struct walk *walk, struct resp_node *node)
+{
+    int64_t size;
+    if (!number_parse_int64(node->text, node->len, &size)) return REPLY_MALFORMED;
+    if (size == -1 && node->type == REPLY_BULK) return as_null(node);
+    if (size < 0) return REPLY_MALFORMED;
+    node->text = walk->input + walk->at;
+    node->len = (size_t)size;
+    size_t left = walk->len - walk->at;
+    if (left > node->len && node->text[node->len] != '\r') return REPLY_MALFORMED;
+    if (left < node->len + 2) return REPLY_PARTIAL;
+    if (node->text[node->len + 1] != '\n') return REPLY_MALFORMED;
+    walk->at += node->len + 2;
+    return REPLY_WHOLE;
+}
+
+/* The line was a count: opens the aggregate. */
+static enum resp_reply_status open_aggregate(struct walk *walk, struct resp_node *node)
+{
+    int64_t count;
+    if (!number_parse_int64(node->text, node->len, &count)) return REPLY_MALFORMED;
+    if (count == -1 && node->type == REPLY_ARRAY) return as_null(node);
+    if (count < 0 || count > INT64_MAX / 2 || walk->depth == MAX_DEPTH) return REPLY_MALFORMED;
+    if (node->type == REPLY_MAP || node->type == REPLY_ATTRIBUTE) count *= 2;
+    node->number = count;
+    node->text = NULL;
+    node->len = 0;
+    walk->missing[++walk->depth] = (uint64_t)count;
+    return REPLY_WHOLE;
+}
+
+static enum resp_reply_status take_double(struct resp_node *node)
+{
+    const char *text = node->text + (node->len > 0 && node->text[0] == '-');
+    size_t len = (size_t)(node->text + node->len - text);
+    if (len == strlen("nan") && memcmp(text, "nan", len) == 0) {
+        node->real = (double)NAN;
+        return REPLY_WHOLE;
+    }
+    return number_parse_double(node->text, node->len, &node->real) ? REPLY_WHOLE : REPLY_MALFORMED;
+}
+
+static enum resp_reply_status take_integer(struct resp_node *node)
+{
+    bool good = number_parse_int64(node->text, node->len, &node->number);
+    node->text = NULL;
+    node->len = 0;
+    return good ? REPLY_WHOLE : REPLY_MALFORMED;
+}
+
+static enum resp_reply_status take_bool(struct resp_node *node)
+{
+    if (node->len != 1 || (node->text[0] != 't' && node->text[0] != 'f')) return REPLY_MALFORMED;
+    node->number = node->text[0] == 't';
+    node->text = NULL;
+    node->len = 0;
+    return REPLY_WHOLE;
+}
+
+static bool type_of(char byte, enum resp_reply_type *type)
+{
+    switch (byte) {
+    case '+': *type = REPLY_STATUS; return true;
+    case '-':
+    case '!': *type = REPLY_ERROR; return true;
+    case ':': *type = REPLY_INTEGER; return true;
+    case '$': *type = REPLY_BULK; return true;
+    case '_': *type = REPLY_NULL; return true;
+    case '*': *type = REPLY_ARRAY; return true;
+    case ',': *type = REPLY_DOUBLE; return true;
+    case '#': *type = REPLY_BOOL; return true;
+    case '=': *type = REPLY_VERBATIM; return true;
+    case '(': *type = REPLY_BIGNUM; return true;
+    case '%': *type = REPLY_MAP; return true;
+    case '~': *type = REPLY_SET; return true;
+    case '>': *type = REPLY_PUSH; return true;
+    case '|': *type = REPLY_ATTRIBUTE; return true;
+    default: return false;
+    }
+}
+
+static enum resp_reply_status take_value(struct walk *walk, char byte, struct resp_node *node)
+{
+    switch (node->type) {
+    case REPLY_STATUS:
+    case REPLY_BIGNUM: return REPLY_WHOLE;
+    case REPLY_ERROR: return byte == '!' ? take_blob(walk, node) : REPLY_WHOLE;
+    case REPLY_NULL: return node->len == 0 ? as_null(node) : REPLY_MALFORMED;
+    case REPLY_INTEGER: return take_integer(node);
+    case REPLY_DOUBLE: return take_double(node);
+    case REPLY_BOOL: return take_bool(node);
+    case REPLY_BULK:
+    case REPLY_VERBATIM: return take_blob(walk, node);
+    default: return open_aggregate(walk, node);
+    }
+}
+
+static enum resp_reply_status take_node(struct walk *walk)
+{
+    struct resp_node node = { 0 };
+    if (walk->at == walk->len) return REPLY_PARTIAL;
+    char byte = walk->input[walk->at];
+    if (!type_of(byte, &node.type)) return REPLY_MALFORMED;
+    walk->at++;
+    /* An attribute stands before the value it belongs to and is not itself a child. */
+    if (node.type != REPLY_ATTRIBUTE) walk->missing[walk->depth]--;
+    enum resp_reply_status status = take_line(walk, &node);
+    if (status == REPLY_WHOLE) status = take_value(walk, byte, &node);
+    if (status == REPLY_WHOLE) add_node(walk->reply, &node);
+    return status;
+}
+
+static enum resp_reply_status take_reply(struct walk *walk)
+{
+    walk->depth = 0;
+    walk->missing[0] = 1;
+    for (;;) {
+        while (walk->missing[walk->depth] == 0) {
+            if (walk->depth == 0) return REPLY_WHOLE;
+            walk->depth--;
+        }
+        enum resp_reply_status status = take_node(walk);
+        if (status != REPLY_WHOLE) return status;
+    }
+}
+
+enum resp_reply_status resp_reply_parse(struct resp_reply *reply, const char *input, size_t len)
+{
+    struct walk walk = { .input = input, .len = len, .reply = reply };
+    reply->count = 0;
+    reply->consumed = 0;
+    enum resp_reply_status status = take_reply(&walk);
+    if (status == REPLY_WHOLE) reply->consumed = walk.at;
+    return status;
+}
+
+int64_t resp_reply_length(const char *input, size_t len)
+{
+    struct walk walk = { .input = input, .len = len };
+    enum resp_reply_status status = take_reply(&walk);
+    if (status == REPLY_PARTIAL) return 0;
+    return status == REPLY_WHOLE ? (int64_t)walk.at : -1;
+}

@@ -1,0 +1,253 @@
+/* resp_write: see resp_write.h.
+ * Short replies are formatted in place at the tail of the outbuf; only payloads are copied. */
+#include "proto/resp/resp_write.h"
+
+#include <string.h>
+
+#include "proto/base/number.h"
+
+enum {
+    HEADER_ROOM = 32, /* a type byte, an integer and two line ends */
+    SMALL = 1024,     /* a payload up to here goes into one reservation with what surrounds it */
+    ERROR_PIECE = 512,
+    FORMAT_CHARS = 3, /* of a verbatim string, by the protocol */
+};
+
+static const char line_end[2] = { '\r', '\n' };
+
+/* Beyond its limit a reply is not made any further: whoever owns the output sees that it is over.
+ */
+static bool is_silent(const struct resp_writer *w)
+{
+    return w->mute || (w->limit != 0 && w->out->len > w->limit);
+}
+
+static char *put_line_end(char *p)
+{
+    memcpy(p, line_end, sizeof(line_end));
+    return p + sizeof(line_end);
+}
+
+static char *put_header(char *p, char type, uint64_t number)
+{
+    *p++ = type;
+    p += number_print_uint64(p, number);
+    return put_line_end(p);
+}
+
+static void append_header(struct resp_writer *w, char type, uint64_t number)
+{
+    if (is_silent(w)) return;
+    char *start = outbuf_reserve(w->out, HEADER_ROOM);
+    outbuf_commit(w->out, (size_t)(put_header(start, type, number) - start));
+}
+
+/* A line that is known to hold no line end. */
+static void append_line(struct resp_writer *w, char type, const char *text, size_t len)
+{
+    if (is_silent(w)) return;
+    if (len <= SMALL) {
+        char *start = outbuf_reserve(w->out, len + HEADER_ROOM), *p = start;
+        *p++ = type;
+        memcpy(p, text, len);
+        p = put_line_end(p + len);
+        outbuf_commit(w->out, (size_t)(p - start));
+        return;
+    }
+    outbuf_append(w->out, &type, 1);
+    outbuf_append(w->out, text, len);
+    outbuf_append(w->out, line_end, sizeof(line_end));
+}
+
+bool resp_has_push(const struct resp_writer *w)
+{
+    return w->version >= 3;
+}
+
+void resp_status(struct resp_writer *w, const char *text)
+{
+    append_line(w, '+', text, strlen(text));
+}
+
+/* DIFFERS: Redis replaces CR and LF only and lets other controls through. (doc/differs.md) */
+static char cleaned(char c)
+{
+    unsigned char byte = (unsigned char)c;
+    return byte < ' ' || byte == 0x7f ? ' ' : c;
+}
+
+void resp_error(struct resp_writer *w, const char *line, size_t len)
+{
+    if (is_silent(w)) return;
+    while (len > 0 && (line[len - 1] == '\r' || line[len - 1] == '\n'))
+        len--;
+    outbuf_append(w->out, "-", 1);
+    while (len > 0) {
+        size_t piece = len < ERROR_PIECE ? len : ERROR_PIECE;
+        char *to = outbuf_reserve(w->out, piece);
+        for (size_t i = 0; i < piece; i++)
+            to[i] = cleaned(line[i]);
+        outbuf_commit(w->out, piece);
+        line += piece;
+        len -= piece;
+    }
+    outbuf_append(w->out, line_end, sizeof(line_end));
+}
+
+void resp_integer(struct resp_writer *w, int64_t value)
+{
+    if (is_silent(w)) return;
+    char *start = outbuf_reserve(w->out, HEADER_ROOM), *p = start;
+    *p++ = ':';
+    p += number_print_int64(p, value);
+    p = put_line_end(p);
+    outbuf_commit(w->out, (size_t)(p - start));
+}
+
+static void append_small_bulk(struct outbuf *out, const void *data, size_t len)
+{
+    char *start = outbuf_reserve(out, len + HEADER_ROOM);
+    char *p = put_header(start, '$', len);
+    if (len > 0) memcpy(p, data, len);
+    p = put_line_end(p + len);
+    outbuf_commit(out, (size_t)(p - start));
+}
+
+void resp_bulk(struct resp_writer *w, const void *data, size_t len)
+{
+    if (is_silent(w)) return;
+    if (len <= SMALL) {
+        append_small_bulk(w->out, data, len);
+        return;
+    }
+    append_header(w, '$', len);
+    outbuf_append(w->out, data, len);
+    outbuf_append(w->out, line_end, sizeof(line_end));
+}
+
+void resp_bulk_text(struct resp_writer *w, const char *text)
+{
+    resp_bulk(w, text, strlen(text));
+}
+
+void resp_bulk_int64(struct resp_writer *w, int64_t value)
+{
+    char text[NUMBER_INT64_MAX_CHARS];
+    resp_bulk(w, text, number_print_int64(text, value));
+}
+
+void resp_bulk_double(struct resp_writer *w, double value)
+{
+    char text[NUMBER_DOUBLE_MAX_CHARS];
+    resp_bulk(w, text, number_print_double(text, value));
+}
+
+void resp_bulk_long_double(struct resp_writer *w, long double value)
+{
+    if (is_silent(w)) return;
+    char text[NUMBER_FIXED_MAX_CHARS];
+    resp_bulk(w, text, number_print_long_double(text, value));
+}
+
+static void append_double(struct resp_writer *w, const char *text, size_t len)
+{
+    if (w->version < 3)
+        resp_bulk(w, text, len);
+    else
+        append_line(w, ',', text, len);
+}
+
+void resp_double(struct resp_writer *w, double value)
+{
+    if (is_silent(w)) return;
+    char text[NUMBER_DOUBLE_MAX_CHARS];
+    append_double(w, text, number_print_double(text, value));
+}
+
+void resp_long_double(struct resp_writer *w, long double value)
+{
+    if (is_silent(w)) return;
+    char text[NUMBER_FIXED_MAX_CHARS];
+    append_double(w, text, number_print_long_double(text, value));
+}
+
+void resp_bool(struct resp_writer *w, bool value)
+{
+    if (w->version < 3)
+        resp_integer(w, value);
+    else
+        append_line(w, '#', value ? "t" : "f", 1);
+}
+
+void resp_null(struct resp_writer *w)
+{
+    if (w->version < 3)
+        append_line(w, '$', "-1", 2);
+    else
+        append_line(w, '_', "", 0);
+}
+
+void resp_null_array(struct resp_writer *w)
+{
+    if (w->version < 3)
+        append_line(w, '*', "-1", 2);
+    else
+        append_line(w, '_', "", 0);
+}
+
+void resp_verbatim(struct resp_writer *w, const char *format, const char *text, size_t len)
+{
+    if (w->version < 3) {
+        resp_bulk(w, text, len);
+        return;
+    }
+    if (is_silent(w)) return;
+    char prefix[FORMAT_CHARS + 1] = { ' ', ' ', ' ', ':' };
+    for (int i = 0; i < FORMAT_CHARS && format[i] != '\0'; i++)
+        prefix[i] = format[i];
+    append_header(w, '=', len + sizeof(prefix));
+    outbuf_append(w->out, prefix, sizeof(prefix));
+    outbuf_append(w->out, text, len);
+    outbuf_append(w->out, line_end, sizeof(line_end));
+}
+
+void resp_array(struct resp_writer *w, size_t count)
+{
+    append_header(w, '*', count);
+}
+
+void resp_set(struct resp_writer *w, size_t count)
+{
+    append_header(w, w->version < 3 ? '*' : '~', count);
+}
+
+void resp_map(struct resp_writer *w, size_t pairs)
+{
+    if (w->version < 3)
+        append_header(w, '*', 2 * pairs);
+    else
+        append_header(w, '%', pairs);
+}
+
+void resp_push(struct resp_writer *w, size_t count)
+{
+    append_header(w, w->version < 3 ? '*' : '>', count);
+}
+
+void resp_pairs(struct resp_writer *w, size_t count)
+{
+    resp_array(w, w->version < 3 ? 2 * count : count);
+}
+
+void resp_pair(struct resp_writer *w)
+{
+    if (w->version >= 3) resp_array(w, 2);
+}
+
+void resp_splice(struct resp_writer *w, struct outbuf *aside)
+{
+    if (is_silent(w))
+        outbuf_drop(aside);
+    else
+        outbuf_splice(w->out, aside);
+}

@@ -1,0 +1,398 @@
+/* Tests of rdb_read: every type, what stands between keys, and everything that is refused. */
+#include "proto/rdb/rdb_read.h"
+#include "tests/support/suite.h"
+#include "tests/unit/proto/rdb/samples.h"
+#include "tests/unit/proto/rdb/told.h"
+
+static struct told told;
+static struct rdb_error error;
+
+/* From a block of its own size, and consumed. */
+static enum rdb_status read_made(struct made *made, bool is_payload)
+{
+    struct rdb_visitor visitor = told_visitor(&told);
+    struct rdb_source source;
+    enum rdb_status status;
+    char *block = malloc(made->len + 1);
+    memcpy(block, made->at, made->len);
+    if (is_payload) {
+        status = rdb_read_payload((struct rdb_bytes){ block, made->len }, &visitor, &error);
+    } else {
+        rdb_source_of_memory(&source, block, made->len);
+        status = rdb_read(&source, &visitor, &error);
+        if (status == RDB_OK) ck_assert_uint_eq(rdb_source_offset(&source), made->len);
+        rdb_source_drop(&source);
+    }
+    told_check(&told, status, &error);
+    free(block);
+    free(made);
+    return status;
+}
+
+static enum rdb_status read_file(struct made *made)
+{
+    return read_made(made, false);
+}
+
+static enum rdb_status read_payload(struct made *made)
+{
+    return read_made(payload_end(made, 12), true);
+}
+
+static void assert_damaged(struct made *body, const char *why)
+{
+    ck_assert_int_eq(read_payload(body), RDB_DAMAGED);
+    ck_assert_str_eq(error.text, why);
+}
+
+START_TEST(every_type_is_read_from_a_file)
+{
+    for (int i = 0; i < SAMPLES; i++) {
+        struct made *made = samples[i].add(key(file("0011"), samples[i].type, "k"));
+        ck_assert_msg(read_file(file_end(made)) == RDB_OK, "%s: %s", samples[i].told, error.text);
+        ck_assert_str_eq(told.text, samples[i].told);
+    }
+}
+END_TEST
+
+START_TEST(every_type_is_read_from_a_payload)
+{
+    for (int i = 0; i < SAMPLES; i++) {
+        char *key = strstr(samples[i].told, " k") + 1, text[200] = "";
+        ck_assert_msg(read_payload(samples[i].add(payload(samples[i].type))) == RDB_OK, "%s: %s",
+                      samples[i].told, error.text);
+        /* There the key has no name. */
+        strncat(text, samples[i].told, (size_t)(key - samples[i].told));
+        strcat(text, key + 1);
+        ck_assert_str_eq(told.text, text);
+    }
+}
+END_TEST
+
+START_TEST(what_stands_between_keys_is_told_or_passed_over)
+{
+    ck_assert_int_eq(read_file(file_of_everything()), RDB_OK);
+    const char *head = "aux redis-ver=7.4.0; module aux aux-types 3; function #!lua; "
+                       "function code; function more; db 3; sizes 30 2; "
+                       "string k at 1700000000001 freq 200: value; string k: -128; ";
+    const char *tail = "db 15; string last at 1700000000000 idle 60: end; ";
+    ck_assert_msg(strncmp(told.text, head, strlen(head)) == 0, "%s", told.text);
+    ck_assert_str_eq(told.text + told.len - strlen(tail), tail);
+}
+END_TEST
+
+static ssize_t read_piece(void *ctx, void *to, size_t size)
+{
+    return (ssize_t)fread(to, 1, size < 7 ? size : 7, ctx);
+}
+
+START_TEST(a_file_may_come_in_pieces_and_go_on_behind_its_end)
+{
+    struct made *made = file_of_everything();
+    struct rdb_visitor visitor = told_visitor(&told);
+    struct rdb_source source;
+    size_t len = made->len;
+    text(made, "behind");
+    FILE *stream = fmemopen(made->at, made->len, "r");
+    rdb_source_of_reader(&source, read_piece, stream);
+    ck_assert_int_eq(rdb_read(&source, &visitor, &error), RDB_OK);
+    ck_assert_uint_eq(rdb_source_offset(&source), len);
+    rdb_source_drop(&source);
+    fclose(stream);
+    char *all = strdup(told.text);
+    made->len = len;
+    ck_assert_int_eq(read_file(made), RDB_OK);
+    ck_assert_str_eq(told.text, all);
+    free(all);
+}
+END_TEST
+
+START_TEST(versions_1_to_12_are_known)
+{
+    static const char *const foreign[] = { "0000", "0013", "0080", "9999", "00 9", "abcd" };
+    for (int version = 1; version <= 12; version++) {
+        char digits[24];
+        snprintf(digits, sizeof(digits), "%04d", version);
+        struct made *made = add_text(key(file(digits), 0, "k"));
+        /* Before version 5 there was no checksum. */
+        ck_assert_int_eq(read_file(version < 5 ? byte(made, 255) : file_end(made)), RDB_OK);
+        ck_assert_str_eq(told.text, "string k: value; ");
+    }
+    for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++)
+        ck_assert_int_eq(read_file(file_end(file(foreign[i]))), RDB_FOREIGN);
+    ck_assert_int_eq(read_file(raw(made_new(), "VALKEY080", 9)), RDB_FOREIGN);
+    ck_assert_int_eq(read_file(raw(made_new(), "*1\r\n", 4)), RDB_FOREIGN);
+    ck_assert_int_eq(read_file(made_new()), RDB_FOREIGN);
+}
+END_TEST
+
+START_TEST(a_wrong_checksum_is_damage_and_none_is_not)
+{
+    struct made *made = file_end(add_text(key(file("0009"), 0, "k")));
+    made->at[made->len - 1] ^= 1;
+    ck_assert_int_eq(read_file(made), RDB_DAMAGED);
+    made = file_end(add_text(key(file("0009"), 0, "k")));
+    made_set(made, made->len - 8, 8, 0);
+    ck_assert_int_eq(read_file(made), RDB_OK);
+    made = file_end(add_text(key(file("0009"), 0, "k")));
+    made->len--;
+    ck_assert_int_eq(read_file(made), RDB_DAMAGED);
+}
+END_TEST
+
+START_TEST(a_payload_needs_a_right_footer)
+{
+    static const char *const why = "DUMP payload version or checksum are wrong";
+    ck_assert_int_eq(read_made(payload_end(add_text(payload(0)), 13), true), RDB_FOREIGN);
+    ck_assert_str_eq(error.text, why);
+    for (size_t at = 0; at < 8; at++) {
+        struct made *made = payload_end(add_int8(payload(0)), 9);
+        made->at[at] ^= 0x10;
+        ck_assert_int_eq(read_made(made, true), RDB_FOREIGN);
+        ck_assert_str_eq(error.text, why);
+        ck_assert_str_eq(told.text, "");
+    }
+    ck_assert_int_eq(read_made(made_new(), true), RDB_FOREIGN);
+    ck_assert_int_eq(read_made(payload_end(made_new(), 9), true), RDB_DAMAGED);
+}
+END_TEST
+
+START_TEST(bytes_behind_a_payloads_value_fail_the_key)
+{
+    assert_damaged(byte(add_text(payload(0)), 0), "bytes behind the value");
+    ck_assert_str_eq(told.text, "string : value failed; ");
+}
+END_TEST
+
+START_TEST(an_unknown_type_is_refused)
+{
+    static const int types[] = { 8, 26, 100, 128, 243, 255 };
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+        ck_assert_int_eq(read_payload(add_text(payload(types[i]))), RDB_DAMAGED);
+    ck_assert_int_eq(read_file(file_end(add_text(key(file("0009"), 26, "k")))), RDB_DAMAGED);
+    ck_assert_str_eq(error.text, "a value of the unknown type 26");
+}
+END_TEST
+
+START_TEST(an_empty_collection_is_refused)
+{
+    static const int counted[] = { 1, 2, 3, 4, 5, 14, 18, 22 };
+    static const int listpacks[] = { 16, 17, 20, 23 }, ziplists[] = { 10, 12, 13 };
+    const char *why = "an empty collection";
+    struct made_ziplist empty;
+    for (size_t i = 0; i < sizeof(counted) / sizeof(counted[0]); i++)
+        assert_damaged(length(payload(counted[i]), 0), why);
+    for (size_t i = 0; i < sizeof(listpacks) / sizeof(listpacks[0]); i++)
+        assert_damaged(blob(payload(listpacks[i]), lp_end(listpack(), 0)), why);
+    for (size_t i = 0; i < sizeof(ziplists) / sizeof(ziplists[0]); i++) {
+        empty = ziplist();
+        assert_damaged(blob(payload(ziplists[i]), zl_end(&empty)), why);
+    }
+    assert_damaged(blob(payload(11), intset_of(2, NULL, 0)), why);
+    assert_damaged(blob(payload(9), raw(made_new(), "\x00\xff", 2)), why);
+    empty = ziplist();
+    assert_damaged(blob(length(payload(14), 1), zl_end(&empty)), why);
+    assert_damaged(blob(length(length(payload(18), 1), 2), lp_end(listpack(), 0)), why);
+    assert_damaged(length(number(payload(24), 8, 1), 0), why);
+}
+END_TEST
+
+START_TEST(a_part_that_comes_twice_is_refused)
+{
+    const char *why = "a part of a value comes twice";
+    struct made *lp = lp_text(lp_raw(listpack(), "\x07", 1), "7");
+    assert_damaged(text(text(length(payload(2), 2), "a"), "a"), why);
+    assert_damaged(byte(byte(text(length(payload(2), 2), "5"), 0xc0), 5), why);
+    assert_damaged(add_texts(text(text(text(length(payload(4), 3), "a"), "1"), "a")), why);
+    assert_damaged(score(text(score(text(length(payload(5), 2), "a"), 1), "a"), 2), why);
+    assert_damaged(blob(payload(20), lp_end(lp, 2)), why);
+    ck_assert_str_eq(told.text, "set : failed; ");
+    assert_damaged(blob(payload(16), LISTPACK("f", "v", "f", "w")), why);
+    assert_damaged(blob(payload(17), LISTPACK("a", "1", "a", "2")), why);
+    assert_damaged(blob(payload(13), ZIPLIST("f", "v", "f", "w")), why);
+    assert_damaged(blob(payload(9), raw(made_new(),
+                                        "\x02\x01"
+                                        "f\x01\x00v\x01"
+                                        "f\x00\x00\xff",
+                                        11)),
+                   why);
+}
+END_TEST
+
+START_TEST(a_score_that_is_no_number_is_refused)
+{
+    static const char *const scores[] = { "nan", "", " 1", "1 ", "1x", "NaN", "-nan" };
+    const char *why = "a score that is no number";
+    for (size_t i = 0; i < sizeof(scores) / sizeof(scores[0]); i++) {
+        assert_damaged(blob(payload(17), LISTPACK("a", "1", "b", scores[i])), why);
+        ck_assert_str_eq(told.text, "zset : failed; ");
+        assert_damaged(blob(payload(12), ZIPLIST("a", scores[i])), why);
+        assert_damaged(text(text(length(payload(3), 1), "a"), scores[i]), why);
+    }
+    assert_damaged(byte(text(length(payload(3), 1), "a"), 253), why);
+    assert_damaged(number(text(length(payload(5), 1), "a"), 8, INT64_C(0x7ff8000000000000)), why);
+}
+END_TEST
+
+START_TEST(a_fields_deadline_that_is_no_time_is_refused)
+{
+    const char *why = "a field's deadline that is no time";
+    struct made *lp = lp_int64(lp_text(lp_text(listpack(), "f"), "v"), INT64_C(1) << 48);
+    assert_damaged(blob(payload(23), lp_end(lp, 3)), why);
+    lp = lp_int64(lp_text(lp_text(listpack(), "f"), "v"), -1);
+    assert_damaged(blob(payload(23), lp_end(lp, 3)), why);
+    assert_damaged(blob(payload(23), LISTPACK("f", "v", "soon")), why);
+    assert_damaged(add_fields_with_times(number(payload(24), 8, INT64_C(1) << 48)), why);
+    assert_damaged(add_fields_with_times(number(payload(24), 8, -1)), why);
+}
+END_TEST
+
+START_TEST(a_packing_with_half_a_part_is_refused)
+{
+    const char *why = "a packing whose last part is not whole";
+    assert_damaged(blob(payload(16), LISTPACK("f", "v", "g")), why);
+    ck_assert_str_eq(told.text, "hash : failed; ");
+    assert_damaged(blob(payload(17), LISTPACK("a")), why);
+    assert_damaged(blob(payload(23), LISTPACK("f", "v")), why);
+    assert_damaged(blob(payload(12), ZIPLIST("a")), why);
+}
+END_TEST
+
+START_TEST(nothing_of_a_broken_packing_is_told)
+{
+    struct made *lp = LISTPACK("a", "b");
+    lp->at[lp->len - 2] = 9;
+    assert_damaged(blob(payload(20), lp), "an item of a listpack has another length backwards");
+    ck_assert_str_eq(told.text, "set : failed; ");
+    /* But the whole nodes in front of it are. */
+    lp = LISTPACK("b");
+    made_set(lp, 4, 2, 7);
+    assert_damaged(blob(length(blob(length(length(payload(18), 2), 2), LISTPACK("a")), 2), lp),
+                   "another number of items than its header says");
+    ck_assert_str_eq(told.text, "list : a failed; ");
+}
+END_TEST
+
+START_TEST(lengths_that_lie_are_refused)
+{
+    assert_damaged(raw(payload(0), "\x81\xff\xff\xff\xff\xff\xff\xff\xff", 9),
+                   "it ends in the middle");
+    assert_damaged(raw(payload(2),
+                       "\x81\xff\xff\xff\xff\xff\xff\xff\xff\x01"
+                       "a",
+                       11),
+                   "it ends in the middle");
+    assert_damaged(raw(payload(0), "\x82\x00", 2), "broken length");
+    assert_damaged(raw(payload(0), "\xc4\x00", 2), "a string of an unknown encoding");
+    assert_damaged(raw(payload(1), "\xc0\x01", 2), "an encoding where a length should be");
+    assert_damaged(raw(payload(0), "\xc3\x01\x80\xff\xff\xff\xff\x00", 8),
+                   "a packed string that cannot be as long as it says");
+    assert_damaged(raw(payload(0), "\xc3\x03\x09\x00x\xa0\x00", 7),
+                   "a packed string that does not unpack");
+}
+END_TEST
+
+START_TEST(a_string_longer_than_allowed_is_too_large)
+{
+    struct rdb_visitor visitor = told_visitor(&told);
+    struct made *plain = payload_end(text(payload(0), "123456"), 9);
+    struct made *packed = payload_end(add_lzf(payload(0)), 9);
+    visitor.max_string = 5;
+    ck_assert_int_eq(rdb_read_payload(made_bytes(plain), &visitor, &error), RDB_TOO_LARGE);
+    ck_assert_int_eq(rdb_read_payload(made_bytes(packed), &visitor, &error), RDB_TOO_LARGE);
+    visitor.max_string = 8;
+    ck_assert_int_eq(rdb_read_payload(made_bytes(plain), &visitor, &error), RDB_OK);
+    ck_assert_int_eq(rdb_read_payload(made_bytes(packed), &visitor, &error), RDB_OK);
+    free(plain);
+    free(packed);
+}
+END_TEST
+
+START_TEST(a_deadline_without_a_key_is_refused)
+{
+    ck_assert_int_eq(read_file(file_end(number(byte(file("0009"), 252), 8, 5))), RDB_DAMAGED);
+    struct made *made = length(byte(number(byte(file("0009"), 252), 8, 5), 254), 1);
+    ck_assert_int_eq(read_file(file_end(add_text(key(made, 0, "k")))), RDB_DAMAGED);
+    ck_assert_str_eq(error.text, "a deadline without a key");
+}
+END_TEST
+
+START_TEST(a_modules_parts_are_those_that_are_expected)
+{
+    struct made *made = module_number(module_id(payload(7), "dehy-type", 0), 3);
+    assert_damaged(made, "another part of a module's value than expected");
+    made = module_id(payload(7), "Other-_09", 0);
+    assert_damaged(byte(made, 6), "an unknown part of a module's value");
+    /* Another version of it is nothing that is known here. */
+    made = byte(module_text(module_id(payload(7), "dehy-type", 1), "name"), 0);
+    ck_assert_int_eq(read_payload(made), RDB_OK);
+    ck_assert_str_eq(told.text, "unsupported  module dehy-type 1; ");
+    made = module_number(module_text(module_id(payload(7), "dehy-type", 0), "name"), 1);
+    module_number(module_number(made, 100), 2);
+    module_text(module_text(module_number(made, 1), "id"), "x");
+    module_text(module_text(module_number(made, 2), "id"), "y");
+    assert_damaged(byte(made, 0), "a part of a value comes twice");
+}
+END_TEST
+
+START_TEST(a_dehydrator_without_annotations_is_read_and_no_other_module_is)
+{
+    struct made *made = text(module_id(payload(6), "dehy-type", 0), "name");
+    length(length(length(made, 1), 100), 1);
+    ck_assert_int_eq(read_payload(text(text(length(made, 9), "id"), "x")), RDB_OK);
+    ck_assert_str_eq(told.text, "dehydrator : id=x ttl 100 at 9; ");
+    ck_assert_int_eq(read_payload(module_id(payload(6), "Other-_09", 0)), RDB_FOREIGN);
+}
+END_TEST
+
+START_TEST(a_queue_may_have_a_ttl_below_zero)
+{
+    struct made *made = module_number(module_text(module_id(payload(7), "dehy-type", 0), ""), 1);
+    raw(byte(made, 2), "\x81\xff\xff\xff\xff\xff\xff\xff\xff", 9);
+    module_text(module_text(module_number(module_number(made, 1), 5), "id"), "x");
+    ck_assert_int_eq(read_payload(byte(made, 0)), RDB_OK);
+    ck_assert_str_eq(told.text, "dehydrator : id=x ttl -1 at 5; ");
+}
+END_TEST
+
+START_TEST(a_visitor_may_be_deaf)
+{
+    struct rdb_visitor visitor = { .ctx = NULL };
+    struct rdb_source source;
+    struct made *made = file_of_everything();
+    rdb_source_of_memory(&source, made->at, made->len);
+    ck_assert_int_eq(rdb_read(&source, &visitor, &error), RDB_OK);
+    rdb_source_drop(&source);
+    free(made);
+}
+END_TEST
+
+Suite *test_suite(void)
+{
+    const TTest *const tests[] = {
+        every_type_is_read_from_a_file,
+        every_type_is_read_from_a_payload,
+        what_stands_between_keys_is_told_or_passed_over,
+        a_file_may_come_in_pieces_and_go_on_behind_its_end,
+        versions_1_to_12_are_known,
+        a_wrong_checksum_is_damage_and_none_is_not,
+        a_payload_needs_a_right_footer,
+        bytes_behind_a_payloads_value_fail_the_key,
+        an_unknown_type_is_refused,
+        an_empty_collection_is_refused,
+        a_part_that_comes_twice_is_refused,
+        a_score_that_is_no_number_is_refused,
+        a_fields_deadline_that_is_no_time_is_refused,
+        a_packing_with_half_a_part_is_refused,
+        nothing_of_a_broken_packing_is_told,
+        lengths_that_lie_are_refused,
+        a_string_longer_than_allowed_is_too_large,
+        a_deadline_without_a_key_is_refused,
+        a_modules_parts_are_those_that_are_expected,
+        a_dehydrator_without_annotations_is_read_and_no_other_module_is,
+        a_queue_may_have_a_ttl_below_zero,
+        a_visitor_may_be_deaf,
+        NULL,
+    };
+    return suite_of("rdb_read", tests);
+}

@@ -1,0 +1,276 @@
+/* samples: a value of every type and encoding, and what a visitor is told of it.
+ * Knows the types by their numbers. For the tests of reading and of damage, and for the fuzzer. */
+#ifndef TESTS_UNIT_PROTO_RDB_SAMPLES_H
+#define TESTS_UNIT_PROTO_RDB_SAMPLES_H
+
+#include "tests/unit/proto/rdb/made.h"
+
+struct sample {
+    int type;
+    const char *told; /* of a key named k */
+    struct made *(*add)(struct made *to);
+};
+
+static inline struct made *add_text(struct made *to)
+{
+    return text(to, "value");
+}
+
+static inline struct made *add_int8(struct made *to)
+{
+    return byte(byte(to, 0xc0), -128);
+}
+
+static inline struct made *add_int16(struct made *to)
+{
+    return number(byte(to, 0xc1), 2, 32767);
+}
+
+static inline struct made *add_int32(struct made *to)
+{
+    return number(byte(to, 0xc2), 4, INT32_MIN);
+}
+
+static inline struct made *add_lzf(struct made *to)
+{
+    return raw(length(length(byte(to, 0xc3), 4), 8), "\x00x\xa0\x00", 4);
+}
+
+static inline struct made *add_texts(struct made *to)
+{
+    return text(text(text(length(to, 3), "a"), "b"), "c");
+}
+
+static inline struct made *add_pairs(struct made *to)
+{
+    return text(text(text(text(length(to, 2), "f"), "v"), "g"), "");
+}
+
+static inline struct made *add_text_scores(struct made *to)
+{
+    text(text(length(to, 4), "a"), "1.5");
+    text(text(to, "b"), "-2e3");
+    byte(text(to, "c"), 254);
+    return byte(text(to, "d"), 255);
+}
+
+static inline struct made *add_scores(struct made *to)
+{
+    score(text(length(to, 2), "a"), 1.5);
+    return score(text(to, "b"), -1e300);
+}
+
+static inline struct made *add_zipmap(struct made *to)
+{
+    return blob(to, raw(made_new(),
+                        "\x02\x01"
+                        "f\x01\x00v\x01"
+                        "g\x00\x02__\xff",
+                        13));
+}
+
+static inline struct made *add_zl_list(struct made *to)
+{
+    return blob(to, ZIPLIST("a", "b", "a"));
+}
+
+static inline struct made *add_intset(struct made *to)
+{
+    const int64_t integers[] = { -40000, 1, 2 };
+    return blob(to, intset_of(4, integers, 3));
+}
+
+static inline struct made *add_zl_zset(struct made *to)
+{
+    struct made_ziplist zl = ziplist();
+    zl_text(&zl, "a");
+    zl_raw(&zl, "\xfe\xff", 2);
+    zl_text(&zl, "b");
+    zl_text(&zl, "0.25");
+    zl_text(&zl, "c");
+    zl_text(&zl, "inf");
+    return blob(to, zl_end(&zl));
+}
+
+static inline struct made *add_zl_hash(struct made *to)
+{
+    return blob(to, ZIPLIST("f", "v", "g", "v"));
+}
+
+static inline struct made *add_quicklist(struct made *to)
+{
+    struct made_ziplist empty = ziplist();
+    blob(blob(length(to, 3), ZIPLIST("a", "b")), zl_end(&empty));
+    return blob(to, ZIPLIST("c"));
+}
+
+static inline struct made *add_lp_hash(struct made *to)
+{
+    return blob(to, LISTPACK("f", "v", "g", "v"));
+}
+
+static inline struct made *add_lp_zset(struct made *to)
+{
+    struct made *lp = lp_text(lp_int64(lp_text(listpack(), "a"), -1), "b");
+    return blob(to, lp_end(lp_text(lp, "0.25"), 4));
+}
+
+static inline struct made *add_quicklist_2(struct made *to)
+{
+    blob(length(length(to, 3), 2), LISTPACK("a", "b"));
+    text(length(to, 1), "plain");
+    return blob(length(to, 2), LISTPACK("c"));
+}
+
+static inline struct made *add_lp_set(struct made *to)
+{
+    return blob(to, LISTPACK("a", "b", "c"));
+}
+
+static inline struct made *add_fields_with_times(struct made *to)
+{
+    text(text(length(length(to, 2), 0), "f"), "v");
+    return text(text(length(to, 1000), "g"), "w");
+}
+
+static inline struct made *add_fields_with_distances(struct made *to)
+{
+    return add_fields_with_times(number(to, 8, INT64_C(1700000000000)));
+}
+
+static inline struct made *timed_listpack(void)
+{
+    struct made *lp = lp_int64(lp_text(lp_text(listpack(), "f"), "v"), 1700000000123);
+    return lp_end(lp_raw(lp_text(lp_text(lp, "g"), "w"), "\x00", 1), 6);
+}
+
+static inline struct made *add_timed_listpack(struct made *to)
+{
+    return blob(to, timed_listpack());
+}
+
+static inline struct made *add_timed_listpack_with_earliest(struct made *to)
+{
+    return blob(number(to, 8, INT64_C(1700000000123)), timed_listpack());
+}
+
+static inline struct made *add_dehydrator(struct made *to)
+{
+    module_number(module_text(module_id(to, "dehy-type", 0), "name"), 3);
+    module_number(module_number(to, 5000), 2);
+    module_text(module_text(module_number(to, 9000), "id1"), "one");
+    module_text(module_text(module_number(to, 9001), "id2"), "");
+    module_number(module_number(to, 70), 0);
+    module_number(module_number(to, 8000), 1);
+    module_text(module_text(module_number(to, 12000), "id3"), "three");
+    return byte(to, 0);
+}
+
+static inline struct made *add_empty_dehydrator(struct made *to)
+{
+    return byte(module_number(module_text(module_id(to, "dehy-type", 0), "name"), 0), 0);
+}
+
+static inline struct made *add_module(struct made *to)
+{
+    module_number(module_id(to, "Other-_09", 1023), 7);
+    number(byte(length(byte(to, 1), 9), 3), 4, 0);
+    score(byte(to, 4), 2.5);
+    return byte(module_text(to, "text"), 0);
+}
+
+/* One block of entries, two groups, of which the first has an entry that waits for its consumer. */
+static inline struct made *add_stream_of(struct made *to, int type)
+{
+    const char *id = "0123456789abcdef";
+    bool second = type >= 19, third = type >= 21;
+    blob(text(length(to, 1), id), LISTPACK("not", "looked", "at"));
+    for (int i = 0; i < (second ? 8 : 3); i++)
+        length(to, 5);
+    length(to, 2);
+    for (int i = 0; i < (second ? 3 : 2); i++)
+        length(i == 0 ? text(to, "group") : to, 6);
+    length(number(raw(length(to, 1), id, 16), 8, 99), 1);
+    number(text(length(to, 1), "consumer"), third ? 16 : 8, 77);
+    raw(length(to, 1), id, 16);
+    for (int i = 0; i < (second ? 3 : 2); i++)
+        length(i == 0 ? text(to, "other") : to, 6);
+    return length(length(to, 0), 0);
+}
+
+static inline struct made *add_stream(struct made *to)
+{
+    return add_stream_of(to, 15);
+}
+
+static inline struct made *add_stream_2(struct made *to)
+{
+    return add_stream_of(to, 19);
+}
+
+static inline struct made *add_stream_3(struct made *to)
+{
+    return add_stream_of(to, 21);
+}
+
+static const struct sample samples[] = {
+    { 0, "string k: value; ", add_text },
+    { 0, "string k: -128; ", add_int8 },
+    { 0, "string k: 32767; ", add_int16 },
+    { 0, "string k: -2147483648; ", add_int32 },
+    { 0, "string k: xxxxxxxx; ", add_lzf },
+    { 1, "list k: a b c; ", add_texts },
+    { 2, "set k: a b c; ", add_texts },
+    { 3, "zset k: a=1.5 b=-2000 c=inf d=-inf; ", add_text_scores },
+    { 4, "hash k: f=v g=; ", add_pairs },
+    { 5, "zset k: a=1.5 b=-1.0000000000000001e+300; ", add_scores },
+    { 9, "hash k: f=v g=; ", add_zipmap },
+    { 10, "list k: a b a; ", add_zl_list },
+    { 11, "set k: -40000 1 2; ", add_intset },
+    { 12, "zset k: a=-1 b=0.25 c=inf; ", add_zl_zset },
+    { 13, "hash k: f=v g=v; ", add_zl_hash },
+    { 14, "list k: a b c; ", add_quicklist },
+    { 16, "hash k: f=v g=v; ", add_lp_hash },
+    { 17, "zset k: a=-1 b=0.25; ", add_lp_zset },
+    { 18, "list k: a b plain c; ", add_quicklist_2 },
+    { 20, "set k: a b c; ", add_lp_set },
+    { 22, "hash k: f=v g=w@1000; ", add_fields_with_times },
+    { 23, "hash k: f=v@1700000000123 g=w; ", add_timed_listpack },
+    { 24, "hash k: f=v g=w@1700000000999; ", add_fields_with_distances },
+    { 25, "hash k: f=v@1700000000123 g=w; ", add_timed_listpack_with_earliest },
+    { 7,
+      "dehydrator k: id1=one ttl 5000 at 9000 id2= ttl 5000 at 9001 id3=three ttl 8000 at 12000; ",
+      add_dehydrator },
+    { 7, "dehydrator k:; ", add_empty_dehydrator },
+    { 7, "unsupported k module Other-_09 1023; ", add_module },
+    { 15, "unsupported k stream  0; ", add_stream },
+    { 19, "unsupported k stream  0; ", add_stream_2 },
+    { 21, "unsupported k stream  0; ", add_stream_3 },
+};
+
+enum { SAMPLES = sizeof(samples) / sizeof(samples[0]) };
+
+/* All of them in one file, with everything else that a file may hold. */
+static inline struct made *file_of_everything(void)
+{
+    struct made *to = file("0012");
+    text(text(byte(to, 250), "redis-ver"), "7.4.0");
+    module_number(module_number(module_id(byte(to, 247), "aux-types", 3), 1), 2);
+    byte(module_text(to, "aux"), 0);
+    text(byte(to, 245), "#!lua");
+    text(byte(text(text(byte(to, 246), "name"), "lua"), 1), "described");
+    text(to, "code");
+    text(byte(text(text(byte(to, 246), "name"), "lua"), 0), "more");
+    length(byte(to, 254), 3);
+    length(length(byte(to, 251), SAMPLES), 2);
+    length(length(length(byte(to, 244), 1), 2), 3);
+    byte(byte(number(byte(to, 252), 8, INT64_C(1700000000001)), 249), 200);
+    for (int i = 0; i < SAMPLES; i++)
+        samples[i].add(key(to, samples[i].type, "k"));
+    length(byte(to, 254), 15);
+    length(byte(number(byte(to, 253), 4, 1700000000), 248), 60);
+    text(key(to, 0, "last"), "end");
+    return file_end(to);
+}
+
+#endif

@@ -1,0 +1,222 @@
+/* Tests of resp_write: each meaning in both protocol versions, byte by byte. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "proto/base/number.h"
+#include "proto/resp/resp_reply.h"
+#include "proto/resp/resp_write.h"
+#include "tests/support/rng.h"
+#include "tests/support/suite.h"
+
+static struct outbuf out;
+
+static struct resp_writer writer(int version)
+{
+    outbuf_init(&out);
+    return (struct resp_writer){ .out = &out, .version = version };
+}
+
+/* What was written; ends with a NUL. */
+static char *taken(void)
+{
+    static char text[200 * 1024];
+    outbuf_check(&out);
+    ck_assert_uint_lt(out.len, sizeof(text));
+    outbuf_copy(&out, text);
+    text[out.len] = '\0';
+    outbuf_drop(&out);
+    return text;
+}
+
+/* Runs a call for versions 2 and 3 and compares. */
+#define WRITES(call, two, three)                                                                   \
+    do {                                                                                           \
+        struct resp_writer w = writer(2);                                                          \
+        call;                                                                                      \
+        ck_assert_str_eq(taken(), two);                                                            \
+        w = writer(3);                                                                             \
+        call;                                                                                      \
+        ck_assert_str_eq(taken(), three);                                                          \
+    } while (0)
+#define WRITES_IN_BOTH(call, text) WRITES(call, text, text)
+
+START_TEST(lines_and_integers_are_the_same_in_both_versions)
+{
+    WRITES_IN_BOTH(resp_status(&w, "OK"), "+OK\r\n");
+    WRITES_IN_BOTH(resp_integer(&w, 0), ":0\r\n");
+    WRITES_IN_BOTH(resp_integer(&w, INT64_MIN), ":-9223372036854775808\r\n");
+    WRITES_IN_BOTH(resp_integer(&w, 1234567), ":1234567\r\n");
+}
+END_TEST
+
+START_TEST(pairs_are_flat_in_2_and_nested_in_3)
+{
+    WRITES((resp_pairs(&w, 1), resp_pair(&w), resp_integer(&w, 1), resp_integer(&w, 2)),
+           "*2\r\n:1\r\n:2\r\n", "*1\r\n*2\r\n:1\r\n:2\r\n");
+    WRITES(resp_pairs(&w, 3), "*6\r\n", "*3\r\n");
+}
+END_TEST
+
+START_TEST(bulks_are_the_same_in_both_versions)
+{
+    WRITES_IN_BOTH(resp_bulk(&w, NULL, 0), "$0\r\n\r\n");
+    WRITES_IN_BOTH(resp_bulk(&w, "abc", 3), "$3\r\nabc\r\n");
+    WRITES_IN_BOTH(resp_bulk_text(&w, "a\r\nb"), "$4\r\na\r\nb\r\n");
+    WRITES_IN_BOTH(resp_bulk_int64(&w, -12), "$3\r\n-12\r\n");
+    WRITES_IN_BOTH(resp_bulk_double(&w, 0.1), "$19\r\n0.10000000000000001\r\n");
+    WRITES_IN_BOTH(resp_bulk_long_double(&w, 10.5L), "$4\r\n10.5\r\n");
+}
+END_TEST
+
+START_TEST(version_3_has_types_that_version_2_lacks)
+{
+    WRITES(resp_double(&w, 3), "$1\r\n3\r\n", ",3\r\n");
+    WRITES(resp_double(&w, 1e17), "$5\r\n1e+17\r\n", ",1e+17\r\n");
+    WRITES(resp_double(&w, -INFINITY), "$4\r\n-inf\r\n", ",-inf\r\n");
+    WRITES(resp_long_double(&w, 10.5L), "$4\r\n10.5\r\n", ",10.5\r\n");
+    WRITES(resp_bool(&w, true), ":1\r\n", "#t\r\n");
+    WRITES(resp_bool(&w, false), ":0\r\n", "#f\r\n");
+    WRITES(resp_null(&w), "$-1\r\n", "_\r\n");
+    WRITES(resp_null_array(&w), "*-1\r\n", "_\r\n");
+    WRITES(resp_verbatim(&w, "txt", "a b", 3), "$3\r\na b\r\n", "=7\r\ntxt:a b\r\n");
+    WRITES(resp_verbatim(&w, "m", "", 0), "$0\r\n\r\n", "=4\r\nm  :\r\n");
+}
+END_TEST
+
+START_TEST(aggregates_announce_their_elements)
+{
+    WRITES(resp_array(&w, 0), "*0\r\n", "*0\r\n");
+    WRITES(resp_array(&w, 12), "*12\r\n", "*12\r\n");
+    WRITES(resp_set(&w, 3), "*3\r\n", "~3\r\n");
+    WRITES(resp_map(&w, 3), "*6\r\n", "%3\r\n");
+    WRITES(resp_push(&w, 3), "*3\r\n", ">3\r\n");
+}
+END_TEST
+
+START_TEST(errors_are_one_line_whatever_is_in_them)
+{
+    WRITES_IN_BOTH(resp_error(&w, "ERR no", 6), "-ERR no\r\n");
+    WRITES_IN_BOTH(resp_error(&w, "ERR a\r\nb\tc\x01\x7f\xc3\xa9", 14),
+                   "-ERR a  b c  \xc3\xa9\r\n");
+    WRITES_IN_BOTH(resp_error(&w, "ERR a\0b", 7), "-ERR a b\r\n");
+    WRITES_IN_BOTH(resp_error(&w, "ERR a\r\n\r\n", 9), "-ERR a\r\n");
+    WRITES_IN_BOTH(resp_error(&w, "", 0), "-\r\n");
+}
+END_TEST
+
+START_TEST(a_long_error_is_cleaned_to_its_end)
+{
+    char line[5000];
+    memset(line, 'x', sizeof(line));
+    line[4990] = '\n';
+    struct resp_writer w = writer(2);
+    resp_error(&w, line, sizeof(line));
+    const char *text = taken();
+    ck_assert_uint_eq(strlen(text), sizeof(line) + 3);
+    ck_assert_ptr_eq(strchr(text, '\n'), text + sizeof(line) + 2);
+    ck_assert_int_eq(text[4991], ' ');
+}
+END_TEST
+
+START_TEST(a_muted_writer_writes_nothing)
+{
+    struct resp_writer w = writer(3);
+    w.mute = true;
+    resp_status(&w, "OK");
+    resp_error(&w, "ERR", 3);
+    resp_integer(&w, 1);
+    resp_bulk(&w, "abc", 3);
+    resp_bulk(&w, taken(), 100 * 1024);
+    resp_bulk_text(&w, "abc");
+    resp_bulk_int64(&w, 1);
+    resp_bulk_double(&w, 1);
+    resp_bulk_long_double(&w, 1);
+    resp_double(&w, 1);
+    resp_long_double(&w, 1);
+    resp_bool(&w, true);
+    resp_null(&w);
+    resp_null_array(&w);
+    resp_verbatim(&w, "txt", "abc", 3);
+    resp_array(&w, 1);
+    resp_set(&w, 1);
+    resp_map(&w, 1);
+    resp_push(&w, 1);
+    ck_assert_uint_eq(out.len, 0);
+    ck_assert_uint_eq(out.bytes, 0);
+}
+END_TEST
+
+START_TEST(replies_written_aside_are_spliced_behind_or_dropped)
+{
+    struct resp_writer w = writer(2);
+    struct outbuf aside;
+    struct resp_writer other = { .out = &aside, .version = 2 };
+    outbuf_init(&aside);
+    resp_integer(&other, 1);
+    resp_array(&w, 1);
+    resp_splice(&w, &aside);
+    ck_assert_uint_eq(aside.bytes, 0);
+    resp_integer(&other, 2);
+    w.mute = true;
+    resp_splice(&w, &aside);
+    ck_assert_uint_eq(aside.bytes, 0);
+    ck_assert_str_eq(taken(), "*1\r\n:1\r\n");
+}
+END_TEST
+
+START_TEST(bulks_of_every_size_are_read_back)
+{
+    static char data[70000];
+    struct rng rng;
+    rng_init(&rng, test_seed());
+    for (size_t i = 0; i < sizeof(data); i++)
+        data[i] = (char)rng_next(&rng);
+    for (size_t size = 0; size < sizeof(data); size += 1 + size / 40) {
+        struct resp_writer w = writer(3);
+        resp_bulk(&w, data, size);
+        resp_verbatim(&w, "txt", data, size);
+        size_t len = out.len;
+        const char *text = taken();
+        struct resp_reply reply;
+        resp_reply_init(&reply);
+        ck_assert_int_eq(resp_reply_parse(&reply, text, len), REPLY_WHOLE);
+        ck_assert_uint_eq(reply.nodes[0].len, size);
+        ck_assert(memcmp(reply.nodes[0].text, data, size) == 0);
+        size_t first = reply.consumed;
+        ck_assert_int_eq(resp_reply_parse(&reply, text + first, len - first), REPLY_WHOLE);
+        ck_assert_uint_eq(reply.consumed, len - first);
+        ck_assert(memcmp(reply.nodes[0].text + 4, data, size) == 0);
+        resp_reply_drop(&reply);
+    }
+}
+END_TEST
+
+START_TEST(a_long_double_longer_than_a_reservation_is_written)
+{
+    struct resp_writer w = writer(2);
+    resp_bulk_long_double(&w, 1.1e4932L);
+    const char *text = taken();
+    ck_assert(strncmp(text, "$4933\r\n1", 8) == 0);
+    ck_assert_uint_eq(strlen(text), 7 + 4933 + 2);
+}
+END_TEST
+
+Suite *test_suite(void)
+{
+    const TTest *const tests[] = {
+        lines_and_integers_are_the_same_in_both_versions,
+        bulks_are_the_same_in_both_versions,
+        version_3_has_types_that_version_2_lacks,
+        aggregates_announce_their_elements,
+        errors_are_one_line_whatever_is_in_them,
+        a_long_error_is_cleaned_to_its_end,
+        a_muted_writer_writes_nothing,
+        replies_written_aside_are_spliced_behind_or_dropped,
+        bulks_of_every_size_are_read_back,
+        a_long_double_longer_than_a_reservation_is_written,
+        pairs_are_flat_in_2_and_nested_in_3,
+        NULL,
+    };
+    return suite_of("resp_write", tests);
+}
