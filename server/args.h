@@ -8,7 +8,7 @@
 
 #include "server/call.h"
 #include "server/error.h"
-#include "store/instant.h"
+#include "store/base/instant.h"
 
 /* Is argument i this word, in any case? False past the end. */
 bool arg_is(const struct call *call, int i, const char *word);

@@ -10,7 +10,7 @@
  * Slices take turns in small batches, each of some 20 us: how much that is, is learnt. */
 #include "server/background.h"
 
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 #include "store/mem.h"
 
 enum {

@@ -7,7 +7,7 @@
 
 #include "proto/resp/resp_write.h"
 #include "server/command.h"
-#include "store/bytes.h"
+#include "store/base/bytes.h"
 #include "store/txn.h"
 
 struct session;

@@ -11,7 +11,7 @@
 
 #include "server/log.h"
 #include "server/persist/persist.h"
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 #include "store/mem.h"
 #include "server/session_drop.h"
 

@@ -4,7 +4,7 @@
 
 #include <time.h>
 
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 
 enum {
     RATED_USEC = 10 * 1000, /* a span that gives the counter's rate well enough */

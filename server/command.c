@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 #include "store/mem.h"
 
 enum { NAME_MAX_LEN = 64 };

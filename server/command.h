@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/bytes.h"
+#include "store/base/bytes.h"
 
 struct call;
 struct histogram;

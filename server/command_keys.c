@@ -5,7 +5,7 @@
 #include <strings.h>
 
 #include "server/command.h"
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 
 static unsigned usual_flags(const struct command *row)
 {

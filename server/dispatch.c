@@ -10,7 +10,7 @@
 #include "server/log.h"
 #include "server/pubsub.h"
 #include "server/serve.h"
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 #include "store/evict.h"
 #include "store/mem.h"
 #include "store/txn.h"

@@ -17,7 +17,7 @@
 #include "server/serve.h"
 #include "server/settle.h"
 #include "server/tracking.h"
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 #include "store/expiry.h"
 #include "store/mem.h"
 #include "store/policy_walk.h"

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/bytes.h"
+#include "store/base/bytes.h"
 
 enum latency_event {
     LATENCY_COMMAND,

@@ -4,7 +4,7 @@
  * the next one, which needs what it brought. */
 #include "server/lookahead.h"
 
-#include "store/siphash.h"
+#include "store/base/siphash.h"
 
 enum { FEW = 4096 }; /* a table with less is in the cache already */
 

@@ -9,7 +9,7 @@
 #include <event2/event.h>
 #include <event2/event_struct.h>
 
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 #include "store/mem.h"
 
 enum { MAX_SIGNALS = 8, MAX_HOOKS = 8 };

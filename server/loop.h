@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "store/instant.h"
+#include "store/base/instant.h"
 
 struct loop;
 struct loop_io;

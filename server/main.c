@@ -39,7 +39,7 @@
 #include "server/watch.h"
 #include "store/evict.h"
 #include "store/mem.h"
-#include "store/siphash.h"
+#include "store/base/siphash.h"
 #include "store/store.h"
 #include "store/txn.h"
 

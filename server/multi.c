@@ -6,7 +6,7 @@
 #include "server/call.h"
 #include "server/dispatch.h"
 #include "server/saved_call.h"
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 #include "store/mem.h"
 
 STAILQ_HEAD(queue, saved_call);

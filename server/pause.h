@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "store/instant.h"
+#include "store/base/instant.h"
 
 enum pause_kind { PAUSE_NONE, PAUSE_WRITE, PAUSE_ALL };
 

@@ -13,7 +13,7 @@
 #ifndef SERVER_PAYLOAD_H
 #define SERVER_PAYLOAD_H
 
-#include "store/bytes.h"
+#include "store/base/bytes.h"
 #include "store/object.h"
 
 struct payload;

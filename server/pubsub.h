@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "server/session.h"
-#include "store/bytes.h"
+#include "store/base/bytes.h"
 
 struct pubsub;
 

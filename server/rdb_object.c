@@ -1,7 +1,7 @@
 /* rdb_object: see rdb_object.h. */
 #include "server/rdb_object.h"
 
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 #include "store/text.h"
 
 /* ---- reading --------------------------------------------------------------------------------- */

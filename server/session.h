@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "proto/resp/resp_write.h"
-#include "store/bytes.h"
+#include "store/base/bytes.h"
 
 struct multi;      /* multi: the commands queued since MULTI */
 struct watching;   /* watch: the keys this session watches */

@@ -7,7 +7,7 @@
 #include "server/call.h"
 #include "server/dispatch.h"
 #include "store/dict.h"
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 #include "store/mem.h"
 #include "store/txn.h"
 

@@ -4,7 +4,7 @@
 #include <sys/queue.h>
 
 #include "server/serve.h"
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 #include "store/mem.h"
 
 struct asked {

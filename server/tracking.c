@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "server/tracking_state.h"
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 #include "store/mem.h"
 
 enum { FREED_PER_TURN = 2000 };

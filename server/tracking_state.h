@@ -7,7 +7,7 @@
 
 #include "server/tracking.h"
 #include "store/dict.h"
-#include "store/random.h"
+#include "store/base/random.h"
 
 /* Who others redirect to; without a session it has gone. */
 struct target {

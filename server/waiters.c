@@ -12,7 +12,7 @@
 
 #include "store/agenda.h"
 #include "store/dict.h"
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 #include "store/mem.h"
 
 enum { VAIN_MAX = 4 };

@@ -7,7 +7,7 @@
 #include "store/agenda.h"
 
 #include "store/agenda_slot.h"
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 #include "store/mem.h"
 
 enum {

@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/instant.h"
+#include "store/base/instant.h"
 #include "store/relocate.h"
 
 /* Embedded in the thing that has a deadline. */

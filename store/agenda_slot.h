@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "store/agenda.h"
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 
 enum {
     INSTANT_BITS = 46,

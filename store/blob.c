@@ -1,7 +1,7 @@
 /* blob: see blob.h. */
 #include "store/blob.h"
 
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 #include "store/mem.h"
 
 struct blob *blob_new(struct bytes content)

@@ -2,7 +2,7 @@
 #ifndef STORE_BLOB_H
 #define STORE_BLOB_H
 
-#include "store/bytes.h"
+#include "store/base/bytes.h"
 
 struct blob {
     uint32_t len;

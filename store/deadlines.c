@@ -2,7 +2,7 @@
  * Knows instants and positions; refuses to know members. */
 #include "store/deadlines.h"
 
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 #include "store/mem.h"
 
 static struct deadlines *deadlines_new(void)

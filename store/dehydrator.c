@@ -5,7 +5,7 @@
 #include "store/dehydrator.h"
 
 #include "store/dict.h"
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 #include "store/mem.h"
 
 enum {

@@ -14,8 +14,8 @@
 #include <stdint.h>
 
 #include "store/timeline.h"
-#include "store/bytes.h"
-#include "store/instant.h"
+#include "store/base/bytes.h"
+#include "store/base/instant.h"
 #include "store/relocate.h"
 
 struct dehydrator;

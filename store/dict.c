@@ -9,10 +9,10 @@
 #include "store/dict.h"
 
 #include "store/dict_bucket.h"
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 #include "store/mem.h"
-#include "store/prefetch.h"
-#include "store/siphash.h"
+#include "store/base/prefetch.h"
+#include "store/base/siphash.h"
 
 enum {
     SEGMENT = 512, /* buckets: 32 KiB */

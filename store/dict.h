@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/bytes.h"
+#include "store/base/bytes.h"
 #include "store/relocate.h"
 
 struct dict_type {

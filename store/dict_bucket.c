@@ -1,7 +1,7 @@
 /* dict_bucket: see dict_bucket.h. */
 #include "store/dict_bucket.h"
 
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 #include "store/mem.h"
 
 enum { STEP = 16 }; /* bytes: an overflow of one has room for two, and few sizes mean few moves */

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/pointer48.h"
+#include "store/base/pointer48.h"
 #include "store/relocate.h"
 
 enum {

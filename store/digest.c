@@ -2,7 +2,7 @@
  * Each key is hashed with its value and deadline, and the keys' hashes are added up; so are the
  * elements of unordered types, while those of ordered types are chained. */
 #include "store/mem.h"
-#include "store/siphash.h"
+#include "store/base/siphash.h"
 #include "store/store.h"
 
 /* Two independent lanes of 64 bits. */

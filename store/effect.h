@@ -10,10 +10,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "store/bytes.h"
+#include "store/base/bytes.h"
 #include "store/dehydrator.h"
 #include "store/event.h"
-#include "store/instant.h"
+#include "store/base/instant.h"
 
 struct policy;
 

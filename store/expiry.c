@@ -1,7 +1,7 @@
 /* expiry: keys and members that are dead leave, the earliest of all databases first. */
 #include "store/expiry.h"
 
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 #include "store/txn.h"
 
 /* So many members that share their deadline leave together, with one event, whatever the budget. */

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "store/instant.h"
+#include "store/base/instant.h"
 #include "store/store.h"
 
 /* Drops about `budget` keys and members that are dead by now, as one transaction; returns how many

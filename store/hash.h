@@ -11,9 +11,9 @@
 #include <stdint.h>
 
 #include "store/agenda.h"
-#include "store/bytes.h"
+#include "store/base/bytes.h"
 #include "store/dict.h"
-#include "store/instant.h"
+#include "store/base/instant.h"
 #include "store/relocate.h"
 
 struct hash;

@@ -7,7 +7,7 @@
  * within sight of it. */
 #include "store/hyperloglog.h"
 
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 #include "store/mem.h"
 
 enum {

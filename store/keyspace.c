@@ -5,9 +5,9 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 #include "store/mem.h"
-#include "store/prefetch.h"
+#include "store/base/prefetch.h"
 
 enum { LOOKS = 64 }; /* for the own deadline that comes first, among nodes that stand for others */
 

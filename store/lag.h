@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/instant.h"
+#include "store/base/instant.h"
 
 enum { LAG_BUCKETS = 64 + 26 * 32 }; /* up to 2^32 ms; later ones count as that */
 

@@ -6,7 +6,7 @@
  * a neighbour. */
 #include "store/list.h"
 
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 #include "store/list_node.h"
 #include "store/mem.h"
 #include "store/blob.h"

@@ -11,8 +11,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "store/bytes.h"
-#include "store/ensure.h"
+#include "store/base/bytes.h"
+#include "store/base/ensure.h"
 #include "store/relocate.h"
 
 struct list_node {

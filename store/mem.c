@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 #include "store/pool.h"
 
 enum {

@@ -2,7 +2,7 @@
  * Knows the types' names for these functions; refuses to know keys and what is inside a value. */
 #include "store/object.h"
 
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 #include "store/text.h"
 
 struct type_ops {

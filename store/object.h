@@ -8,10 +8,10 @@
 #include <stdint.h>
 
 #include "store/blob.h"
-#include "store/bytes.h"
+#include "store/base/bytes.h"
 #include "store/dehydrator.h"
 #include "store/hash.h"
-#include "store/instant.h"
+#include "store/base/instant.h"
 #include "store/list.h"
 #include "store/relocate.h"
 #include "store/set.h"

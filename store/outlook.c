@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 #include "store/expiry.h"
 #include "store/lag.h"
 #include "store/mem.h"

@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/bytes.h"
-#include "store/instant.h"
+#include "store/base/bytes.h"
+#include "store/base/instant.h"
 #include "store/keyspace.h"
 #include "store/txn.h"
 

@@ -7,9 +7,9 @@
 
 #include <string.h>
 
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 #include "store/mem.h"
-#include "store/prefetch.h"
+#include "store/base/prefetch.h"
 
 enum {
     BRIEF_MEMBER = 15, /* what a head of one byte can say */

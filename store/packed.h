@@ -22,8 +22,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/bytes.h"
-#include "store/instant.h"
+#include "store/base/bytes.h"
+#include "store/base/instant.h"
 #include "store/relocate.h"
 
 enum {

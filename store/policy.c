@@ -3,7 +3,7 @@
  * walk of the tree meets every prefix of a key on its way down. */
 #include "store/policy.h"
 
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 #include "store/mem.h"
 
 struct rule {

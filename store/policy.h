@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/bytes.h"
-#include "store/instant.h"
+#include "store/base/bytes.h"
+#include "store/base/instant.h"
 
 enum policy_refresh { REFRESH_NEVER, REFRESH_WRITE, REFRESH_ACCESS };
 

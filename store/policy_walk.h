@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "store/instant.h"
+#include "store/base/instant.h"
 #include "store/store.h"
 
 struct policy_walk;

@@ -8,7 +8,7 @@
  * have room for all of them, or the other steps have a free slab for each. */
 #include "store/pool.h"
 
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 
 enum {
     BINS = 16,

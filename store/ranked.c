@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 #include "store/ranked_node.h"
 
 /* --- searching --- */

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "store/agenda.h"
-#include "store/bytes.h"
+#include "store/base/bytes.h"
 #include "store/relocate.h"
 
 /* Owned by the caller; score and bytes must not change while it is in the tree. */

@@ -1,6 +1,6 @@
 /* ranked_check: what ranked.c says of its trees, verified.
  * Knows the whole structure; refuses to change it. */
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 #include "store/ranked_node.h"
 
 struct checking {

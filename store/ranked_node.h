@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/pointer48.h"
-#include "store/prefetch.h"
+#include "store/base/pointer48.h"
+#include "store/base/prefetch.h"
 #include "store/ranked.h"
 
 struct ranked_node {

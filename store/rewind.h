@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "store/instant.h"
+#include "store/base/instant.h"
 
 struct keyspace;
 struct entry;

@@ -7,7 +7,7 @@
 #include "store/set.h"
 
 #include "store/deadlines.h"
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 #include "store/mem.h"
 #include "store/packed.h"
 #include "store/whole.h"

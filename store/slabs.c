@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 
 enum {
     STEP_BYTES = STEP_SLABS * SLAB_BYTES,

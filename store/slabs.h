@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/ring.h"
+#include "store/base/ring.h"
 
 enum {
     SLAB_SHIFT = 16,

@@ -1,7 +1,7 @@
 /* store: the databases, wired to what they share. */
 #include "store/store.h"
 
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 #include "store/mem.h"
 #include "store/policy_walk.h"
 

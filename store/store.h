@@ -17,7 +17,7 @@
 #include "store/keyspace.h"
 #include "store/lag.h"
 #include "store/policy.h"
-#include "store/random.h"
+#include "store/base/random.h"
 #include "store/reclaim.h"
 #include "store/rewind.h"
 

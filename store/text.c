@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 #include "store/mem.h"
 #include "store/whole.h"
 #include "store/blob.h"

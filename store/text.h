@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "store/bytes.h"
+#include "store/base/bytes.h"
 #include "store/object.h"
 
 struct object text_new(struct bytes text);

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 #include "store/mem.h"
 #include "store/timeline_tree.h"
 

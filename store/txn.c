@@ -2,7 +2,7 @@
 #include "store/txn.h"
 
 #include "store/access.h"
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 #include "store/mem.h"
 
 void txn_begin(struct txn *txn, struct store *store, msec now, enum origin origin)

@@ -1,7 +1,7 @@
 /* txn_zset: mutators of sorted sets. */
 #include <math.h>
 
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 #include "store/txn.h"
 
 /* What the put does to an old score: the result if that is the end of it. */

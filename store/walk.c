@@ -1,7 +1,7 @@
 /* walk: one loop for each type. */
 #include "store/walk.h"
 
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 #include "store/text.h"
 
 struct visitor {

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "store/bytes.h"
+#include "store/base/bytes.h"
 
 /* The canonical decimal of an int64: no plus, no leading zeros, no "-0". */
 static inline bool whole_number(struct bytes text)

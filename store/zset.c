@@ -5,7 +5,7 @@
  * encoding tells neither. */
 #include "store/zset.h"
 
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 #include "store/mem.h"
 #include "store/zset_packed.h"
 #include "store/zset_table.h"

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 
 /* A whole number below it takes at most 7 bytes. */
 #define FIRST_TOO_LARGE ((double)(INT64_C(1) << 55))

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "store/bytes.h"
+#include "store/base/bytes.h"
 #include "store/packed.h"
 
 /* Whole numbers of 4 to 7 bytes are two halves that overlap, shorter ones three bytes of which some

@@ -2,7 +2,7 @@
  * and names of encodings. */
 #include "store/zset_table.h"
 
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 #include "store/mem.h"
 
 static struct bytes member_key(const void *member)

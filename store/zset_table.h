@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "store/bytes.h"
+#include "store/base/bytes.h"
 #include "store/deadlines.h"
 #include "store/dict.h"
 #include "store/ranked.h"

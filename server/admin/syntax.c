@@ -4,8 +4,8 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "store/bytes.h"
-#include "store/ensure.h"
+#include "store/base/bytes.h"
+#include "store/base/ensure.h"
 
 enum kind { VALUE, TOKEN, ONEOF, BLOCK };
 

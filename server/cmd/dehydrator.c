@@ -5,7 +5,7 @@
 #include "server/cmd/cmd.h"
 #include "server/cmd/dehydrator_args.h"
 #include "store/dict.h"
-#include "store/random.h"
+#include "store/base/random.h"
 
 enum { GENERATED_ID_CHARS = 31 };
 

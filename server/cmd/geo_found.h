@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #include "server/cmd/geohash.h"
-#include "store/bytes.h"
+#include "store/base/bytes.h"
 #include "store/zset.h"
 
 struct geo_place {

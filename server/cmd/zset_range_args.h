@@ -8,7 +8,7 @@
 
 #include "server/call.h"
 #include "server/cmd/zset_span.h"
-#include "store/bytes.h"
+#include "store/base/bytes.h"
 #include "store/zset.h"
 
 enum range_by { BY_OPEN, BY_RANK, BY_SCORE, BY_LEX };  /* OPEN: the arguments may say; else RANK */

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 
 /* Set by tests alone, while nothing is under way. */
 static disk_hook *asked;

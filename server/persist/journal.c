@@ -14,7 +14,7 @@
 #include "server/persist/file_kind.h"
 #include "server/persist/syncer.h"
 #include "server/persist/unit.h"
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 #include "store/mem.h"
 
 enum {

@@ -17,7 +17,7 @@
 #include "server/persist/file_kind.h"
 #include "server/persist/snapshot_file.h"
 #include "server/persist/unit.h"
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 #include "store/mem.h"
 
 static char *copy(const char *text)

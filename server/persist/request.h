@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-#include "store/bytes.h"
+#include "store/base/bytes.h"
 
 enum { REQUEST_ARGS_MAX = 1024 * 1024 };
 

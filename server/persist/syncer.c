@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "server/persist/disk.h"
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 #include "store/mem.h"
 
 struct order {

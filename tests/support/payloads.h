@@ -3,7 +3,7 @@
 #ifndef TESTS_SUPPORT_PAYLOADS_H
 #define TESTS_SUPPORT_PAYLOADS_H
 
-#include "store/bytes.h"
+#include "store/base/bytes.h"
 
 #define PAYLOAD(text)                                                                              \
     {                                                                                              \

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 #include "tests/support/payloads.h"
 
 enum { FEW = 3, MANY = 20, NUMBERED = 200 };

@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 #include "server/command.h"
-#include "store/instant.h"
+#include "store/base/instant.h"
 
 enum { PROGRAM_ARGS_MAX = 128, PROGRAM_TEXT_MAX = 2048, PROGRAM_ROWS_MAX = 512 };
 

@@ -11,7 +11,7 @@
 
 #include "server/cmd/cmd.h"
 #include "server/serve.h"
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 #include "store/expiry.h"
 #include "store/mem.h"
 #include "server/session_drop.h"

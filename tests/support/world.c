@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "store/apply.h"
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 #include "store/mem.h"
 
 struct bytes text(const char *text)

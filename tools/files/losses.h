@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "store/bytes.h"
+#include "store/base/bytes.h"
 
 enum loss {
     LOSS_MEMBER_DEADLINE, /* members of sets and sorted sets, fields of hashes */

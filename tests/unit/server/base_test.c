@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 #include "store/mem.h"
 #include "tests/support/disk_world.h"
 #include "tests/support/program.h"

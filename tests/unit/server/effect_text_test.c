@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "server/persist/request.h"
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 #include "store/mem.h"
 #include "store/policy.h"
 #include "tests/support/rng.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/bytes.h"
+#include "store/base/bytes.h"
 
 /* The bulk strings of a reply, in order, whatever they are nested in; returns how many. */
 static inline size_t items_of(struct bytes reply, struct bytes *items, size_t room)

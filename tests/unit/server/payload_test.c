@@ -3,7 +3,7 @@
 #include "server/payload.h"
 
 #include "proto/rdb/rdb_write.h"
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 #include "store/txn.h"
 #include "store/walk.h"
 #include "tests/support/rng.h"

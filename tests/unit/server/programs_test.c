@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "proto/resp/resp_reply.h"
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 #include "store/mem.h"
 #include "tests/support/program.h"
 #include "tests/support/rng.h"

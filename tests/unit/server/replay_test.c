@@ -9,7 +9,7 @@
 
 #include "server/persist/crc32c.h"
 #include "server/persist/unit.h"
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 #include "store/mem.h"
 #include "tests/support/program.h"
 #include "tests/support/server_world.h"

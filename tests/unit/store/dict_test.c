@@ -4,7 +4,7 @@
 
 #include "store/dict.h"
 #include "store/mem.h"
-#include "store/siphash.h"
+#include "store/base/siphash.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "store/mem.h"
-#include "store/random.h"
+#include "store/base/random.h"
 #include "store/text.h"
 #include "store/walk.h"
 #include "tests/support/rng.h"

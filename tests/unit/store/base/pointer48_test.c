@@ -1,5 +1,5 @@
 /* pointer48: what is stored comes back, and the bytes beside it stay. */
-#include "store/pointer48.h"
+#include "store/base/pointer48.h"
 #include "tests/support/suite.h"
 
 static void *pointer_of(uint64_t bits)

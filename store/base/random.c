@@ -1,11 +1,11 @@
 /* random: the pool and its refilling from the kernel. */
-#include "store/random.h"
+#include "store/base/random.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/random.h>
 
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 
 static void refill(struct random *random)
 {

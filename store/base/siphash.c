@@ -1,7 +1,7 @@
 /* siphash: SipHash-1-3 with a 64-bit result, after Aumasson & Bernstein, "SipHash: a fast
  * short-input PRF" (2012). Knows the process-wide key and the memo; refuses to know where the key's
  * randomness comes from and who remembers what. */
-#include "store/siphash.h"
+#include "store/base/siphash.h"
 
 #include <endian.h>
 #include <string.h>

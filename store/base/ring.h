@@ -1,8 +1,8 @@
 /* ring: lists without memory of their own, of the rows of a table. First in, first out.
  * Knows numbers of rows; refuses to know what a row is: all are of RING_ROW bytes, the link first.
  * A row is in one ring at most; zeroed rings are empty ones. Everything is O(1). */
-#ifndef STORE_RING_H
-#define STORE_RING_H
+#ifndef STORE_BASE_RING_H
+#define STORE_BASE_RING_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -6,8 +6,8 @@
  * millisecond before one, the one after it and the span between any two are numbers. Who takes an
  * instant from outside (commands, journal, payloads, files, the clock) checks it with instant_ok or
  * has it from instant_after. */
-#ifndef STORE_INSTANT_H
-#define STORE_INSTANT_H
+#ifndef STORE_BASE_INSTANT_H
+#define STORE_BASE_INSTANT_H
 
 #include <stdbool.h>
 #include <stdint.h>

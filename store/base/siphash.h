@@ -1,7 +1,7 @@
 /* siphash: SipHash-1-3 (Aumasson & Bernstein 2012), the keyed hash of all tables.
  * The key is process-wide and set once, before the first table exists. */
-#ifndef STORE_SIPHASH_H
-#define STORE_SIPHASH_H
+#ifndef STORE_BASE_SIPHASH_H
+#define STORE_BASE_SIPHASH_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* random: unguessable 64-bit numbers from the kernel, drawn from a small pool.
  * For random choices and ids. What a choice did is recorded by its result, so replay needs none. */
-#ifndef STORE_RANDOM_H
-#define STORE_RANDOM_H
+#ifndef STORE_BASE_RANDOM_H
+#define STORE_BASE_RANDOM_H
 
 #include <stdint.h>
 

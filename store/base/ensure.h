@@ -1,7 +1,7 @@
 /* ensure: assertions with the values in them, on in every build.
  * ensure(d->slot < ag->count, "slot %u of %u", d->slot, ag->count); */
-#ifndef STORE_ENSURE_H
-#define STORE_ENSURE_H
+#ifndef STORE_BASE_ENSURE_H
+#define STORE_BASE_ENSURE_H
 
 #define ensure(condition, ...)                                                                     \
     do {                                                                                           \

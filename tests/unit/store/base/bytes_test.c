@@ -1,6 +1,6 @@
 /* bytes: order, glob matching, blobs. */
 #include "store/blob.h"
-#include "store/bytes.h"
+#include "store/base/bytes.h"
 #include "store/mem.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"

@@ -1,8 +1,8 @@
 /* pointer48: a pointer in six bytes, of which any number stand in a row without a gap.
  * User space ends below 2^47 on the machines we know, so the two highest bytes are zero. Whoever
  * stores a pointer that may come from elsewhere asks pointer48_fits() first. */
-#ifndef STORE_POINTER48_H
-#define STORE_POINTER48_H
+#ifndef STORE_BASE_POINTER48_H
+#define STORE_BASE_POINTER48_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* bytes: order and glob patterns of byte strings, without characters, encodings or terminators. */
-#include "store/bytes.h"
+#include "store/base/bytes.h"
 
 int bytes_compare(struct bytes a, struct bytes b)
 {

@@ -1,6 +1,6 @@
 /* ensure: the last words of a process whose invariant broke.
  * Knows how to print and abort; refuses to know how to go on. */
-#include "store/ensure.h"
+#include "store/base/ensure.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "store/siphash.h"
+#include "store/base/siphash.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 

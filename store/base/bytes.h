@@ -1,7 +1,7 @@
 /* bytes: a borrowed view of some bytes; order, equality and glob patterns.
  * Binary-safe throughout; no NUL is kept or expected. */
-#ifndef STORE_BYTES_H
-#define STORE_BYTES_H
+#ifndef STORE_BASE_BYTES_H
+#define STORE_BASE_BYTES_H
 
 #include <stdbool.h>
 #include <stddef.h>
