@@ -11,7 +11,7 @@
 #include "server/background.h"
 
 #include "store/base/ensure.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 enum {
     LEAST_USEC = 100,

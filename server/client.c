@@ -12,7 +12,7 @@
 #include "server/log.h"
 #include "server/persist/persist.h"
 #include "store/base/ensure.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 #include "server/session_drop.h"
 
 enum {

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "server/log.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 enum {
     BIG_READ = 256 * 1024,   /* bytes of a big argument per turn */

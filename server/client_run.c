@@ -11,7 +11,7 @@
 #include "server/log.h"
 #include "server/lookahead.h"
 #include "server/multi.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 enum {
     REQUESTS_PER_TURN = 1024,  /* of one connection */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "store/base/ensure.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 enum { NAME_MAX_LEN = 64 };
 

@@ -3,7 +3,7 @@
 
 #include "server/persist/persist.h"
 #include "store/defrag.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 #include "store/reclaim.h"
 
 enum {

@@ -12,7 +12,7 @@
 #include "server/serve.h"
 #include "store/base/ensure.h"
 #include "store/evict.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 #include "store/txn.h"
 
 enum {

@@ -19,7 +19,7 @@
 #include "server/tracking.h"
 #include "store/base/ensure.h"
 #include "store/expiry.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 #include "store/policy_walk.h"
 #include "store/reclaim.h"
 

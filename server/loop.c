@@ -10,7 +10,7 @@
 #include <event2/event_struct.h>
 
 #include "store/base/ensure.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 enum { MAX_SIGNALS = 8, MAX_HOOKS = 8 };
 

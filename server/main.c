@@ -38,7 +38,7 @@
 #include "server/waiters.h"
 #include "server/watch.h"
 #include "store/evict.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 #include "store/base/siphash.h"
 #include "store/store.h"
 #include "store/txn.h"

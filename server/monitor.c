@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 struct monitor {
     struct session **sessions;

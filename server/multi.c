@@ -7,7 +7,7 @@
 #include "server/dispatch.h"
 #include "server/saved_call.h"
 #include "store/base/ensure.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 STAILQ_HEAD(queue, saved_call);
 

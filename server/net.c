@@ -17,7 +17,7 @@
 
 #include "server/clock.h"
 #include "server/log.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 enum {
     MAX_LISTENERS = CONF_BIND_MAX + 1,

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "proto/base/number.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 /* 'A' stands for the first ones. */
 static const char letters[] = "g$lshzxetdnKEmSTIV";

@@ -2,8 +2,8 @@
 #include "server/observe.h"
 
 #include "server/session.h"
-#include "store/mem.h"
-#include "store/blob.h"
+#include "store/mem/mem.h"
+#include "store/mem/blob.h"
 
 enum { USEC_PER_MSEC = 1000 };
 

@@ -5,7 +5,7 @@
 #include "server/persist/effect_text.h"
 #include "server/persist/request.h"
 #include "server/rdb_object.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 #include "store/walk.h"
 
 struct payload {

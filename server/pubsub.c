@@ -8,7 +8,7 @@
 
 #include "store/dict.h"
 #include "store/base/ensure.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 /* A channel, a pattern or a shard channel. */
 struct topic {

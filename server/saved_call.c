@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "server/session.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 struct saved_call *saved_call_new(const struct call *call)
 {

@@ -7,7 +7,7 @@
 #include "server/settle.h"
 #include "server/waiters.h"
 #include "server/watch.h"
-#include "store/blob.h"
+#include "store/mem/blob.h"
 
 void session_drop(struct session *session, struct watch *watch, struct pubsub *pubsub)
 {

@@ -8,7 +8,7 @@
 #include "server/dispatch.h"
 #include "store/dict.h"
 #include "store/base/ensure.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 #include "store/txn.h"
 
 enum {

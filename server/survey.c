@@ -5,7 +5,7 @@
 
 #include "server/serve.h"
 #include "store/base/ensure.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 struct asked {
     TAILQ_ENTRY(asked) in_order;

@@ -8,7 +8,7 @@
 
 #include "server/tracking_state.h"
 #include "store/base/ensure.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 enum { FREED_PER_TURN = 2000 };
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "server/tracking_state.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 enum { KEPT_QUEUE = 64 * 1024 };
 

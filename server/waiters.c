@@ -13,7 +13,7 @@
 #include "store/agenda.h"
 #include "store/dict.h"
 #include "store/base/ensure.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 enum { VAIN_MAX = 4 };
 

@@ -7,7 +7,7 @@
 
 #include "store/dict.h"
 #include "store/base/ensure.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 struct watched {
     LIST_HEAD(, watcher) watchers;

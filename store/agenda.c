@@ -8,7 +8,7 @@
 
 #include "store/agenda_slot.h"
 #include "store/base/ensure.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 enum {
     ARITY = 4,

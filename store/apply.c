@@ -1,7 +1,7 @@
 /* apply: one function per kind of effect, in a table. */
 #include "store/apply.h"
 
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 /* The entry of this type; made where it is missing and `make` says so. NULL: the record is
  * damaged. */

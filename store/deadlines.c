@@ -3,7 +3,7 @@
 #include "store/deadlines.h"
 
 #include "store/base/ensure.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 static struct deadlines *deadlines_new(void)
 {

@@ -4,8 +4,8 @@
  * that stays. A value that is too large for one call is found again by its key. */
 #include "store/defrag.h"
 
-#include "store/mem.h"
-#include "store/blob.h"
+#include "store/mem/mem.h"
+#include "store/mem/blob.h"
 
 enum {
     /* Of the memory in use, so many percent unused are worth a walk, or another one. */

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/relocate.h"
+#include "store/mem/relocate.h"
 #include "store/store.h"
 
 /* A large value, of which only a part was done; its key may be gone. */

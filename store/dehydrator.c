@@ -6,7 +6,7 @@
 
 #include "store/dict.h"
 #include "store/base/ensure.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 enum {
     SHORT_ID = (1 << 12) - 1, /* the longest lengths that the head has room for */

@@ -16,7 +16,7 @@
 #include "store/timeline.h"
 #include "store/base/bytes.h"
 #include "store/base/instant.h"
-#include "store/relocate.h"
+#include "store/mem/relocate.h"
 
 struct dehydrator;
 struct element;

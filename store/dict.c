@@ -10,7 +10,7 @@
 
 #include "store/dict_bucket.h"
 #include "store/base/ensure.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 #include "store/base/prefetch.h"
 #include "store/base/siphash.h"
 

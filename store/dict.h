@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "store/base/bytes.h"
-#include "store/relocate.h"
+#include "store/mem/relocate.h"
 
 struct dict_type {
     struct bytes (*key)(const void *element); /* must not change while the element is in */

@@ -2,7 +2,7 @@
 #include "store/dict_bucket.h"
 
 #include "store/base/ensure.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 enum { STEP = 16 }; /* bytes: an overflow of one has room for two, and few sizes mean few moves */
 

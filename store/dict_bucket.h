@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "store/base/pointer48.h"
-#include "store/relocate.h"
+#include "store/mem/relocate.h"
 
 enum {
     LINE_SLOTS = 8,

@@ -1,7 +1,7 @@
 /* digest: a fingerprint of the data set, whatever order tables keep it in.
  * Each key is hashed with its value and deadline, and the keys' hashes are added up; so are the
  * elements of unordered types, while those of ordered types are chained. */
-#include "store/mem.h"
+#include "store/mem/mem.h"
 #include "store/base/siphash.h"
 #include "store/store.h"
 

@@ -8,7 +8,7 @@
 #include "store/hyperloglog.h"
 
 #include "store/base/ensure.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 enum {
     DENSE = 0,

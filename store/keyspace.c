@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "store/base/ensure.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 #include "store/base/prefetch.h"
 
 enum { LOOKS = 64 }; /* for the own deadline that comes first, among nodes that stand for others */

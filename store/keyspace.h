@@ -18,7 +18,7 @@
 #include "store/dict.h"
 #include "store/base/instant.h"
 #include "store/object.h"
-#include "store/relocate.h"
+#include "store/mem/relocate.h"
 
 /* A key and its value, one allocation but for what the value has of its own. */
 struct entry {

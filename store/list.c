@@ -8,8 +8,8 @@
 
 #include "store/base/ensure.h"
 #include "store/list_node.h"
-#include "store/mem.h"
-#include "store/blob.h"
+#include "store/mem/mem.h"
+#include "store/mem/blob.h"
 
 /* ---- push ----------------------------------------------------------------------------------- */
 

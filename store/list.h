@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "store/base/bytes.h"
-#include "store/relocate.h"
+#include "store/mem/relocate.h"
 
 struct list;
 

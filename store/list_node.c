@@ -1,7 +1,7 @@
 /* list_node: the blocks that nodes live in: made, rearranged, given back. */
 #include "store/list_node.h"
 
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 struct list_node *list_node_new(struct list *list, uint32_t cap)
 {

@@ -13,7 +13,7 @@
 
 #include "store/base/bytes.h"
 #include "store/base/ensure.h"
-#include "store/relocate.h"
+#include "store/mem/relocate.h"
 
 struct list_node {
     struct list_node *prev, *next;

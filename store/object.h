@@ -7,13 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/blob.h"
+#include "store/mem/blob.h"
 #include "store/base/bytes.h"
 #include "store/dehydrator.h"
 #include "store/hash.h"
 #include "store/base/instant.h"
 #include "store/list.h"
-#include "store/relocate.h"
+#include "store/mem/relocate.h"
 #include "store/set.h"
 #include "store/zset.h"
 

@@ -10,8 +10,8 @@
 #include "store/base/ensure.h"
 #include "store/expiry.h"
 #include "store/lag.h"
-#include "store/mem.h"
-#include "store/blob.h"
+#include "store/mem/mem.h"
+#include "store/mem/blob.h"
 
 /* ---- the next ones --------------------------------------------------------------------------- */
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "store/base/ensure.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 #include "store/base/prefetch.h"
 
 enum {

@@ -24,7 +24,7 @@
 
 #include "store/base/bytes.h"
 #include "store/base/instant.h"
-#include "store/relocate.h"
+#include "store/mem/relocate.h"
 
 enum {
     PACKED_MAX_COUNT = 64,   /* beyond any of these a collection takes its large form */

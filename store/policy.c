@@ -4,7 +4,7 @@
 #include "store/policy.h"
 
 #include "store/base/ensure.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 struct rule {
     struct policy policy;

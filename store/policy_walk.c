@@ -3,10 +3,10 @@
  * bucket, or a large collection, which is walked by its own scan cursor in the same way. */
 #include "store/policy_walk.h"
 
-#include "store/mem.h"
+#include "store/mem/mem.h"
 #include "store/txn.h"
 #include "store/walk.h"
-#include "store/blob.h"
+#include "store/mem/blob.h"
 
 enum {
     VISIT_COST = 1,  /* of a bucket and of each key that a policy of the pass holds for */

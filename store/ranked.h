@@ -13,7 +13,7 @@
 
 #include "store/agenda.h"
 #include "store/base/bytes.h"
-#include "store/relocate.h"
+#include "store/mem/relocate.h"
 
 /* Owned by the caller; score and bytes must not change while it is in the tree. */
 struct ranked_member {

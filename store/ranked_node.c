@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "store/base/ensure.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 /* --- items --- */
 

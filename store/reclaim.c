@@ -1,7 +1,7 @@
 /* reclaim: a queue of values and whole keyspaces that are freed in slices. */
 #include "store/reclaim.h"
 
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 /* A value with fewer elements is freed at once: queueing would cost more. */
 enum { SMALL = 64 };

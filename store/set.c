@@ -8,7 +8,7 @@
 
 #include "store/deadlines.h"
 #include "store/base/ensure.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 #include "store/packed.h"
 #include "store/whole.h"
 

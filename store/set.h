@@ -14,7 +14,7 @@
 #include "store/base/bytes.h"
 #include "store/dict.h"
 #include "store/base/instant.h"
-#include "store/relocate.h"
+#include "store/mem/relocate.h"
 
 struct set;
 

@@ -2,7 +2,7 @@
 #include "store/store.h"
 
 #include "store/base/ensure.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 #include "store/policy_walk.h"
 
 struct store *store_new(unsigned databases)

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "store/base/ensure.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 #include "store/timeline_tree.h"
 
 enum {

@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #include "store/base/instant.h"
-#include "store/relocate.h"
+#include "store/mem/relocate.h"
 
 /* Embedded in the thing that falls due. */
 struct moment {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "store/base/ensure.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 enum {
     STEP = 8, /* slots by which a leaf's room grows */

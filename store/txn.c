@@ -3,7 +3,7 @@
 
 #include "store/access.h"
 #include "store/base/ensure.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 void txn_begin(struct txn *txn, struct store *store, msec now, enum origin origin)
 {

@@ -1,7 +1,7 @@
 /* txn_policy: policies applied: what a call did to a key is noted, and looked at once when the call
  * ends. What follows goes through the ordinary mutators, so that replay needs no policy.
  * Knows rules and causes; refuses to know commands. */
-#include "store/mem.h"
+#include "store/mem/mem.h"
 #include "store/txn.h"
 #include "store/walk.h"
 

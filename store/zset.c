@@ -6,7 +6,7 @@
 #include "store/zset.h"
 
 #include "store/base/ensure.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 #include "store/zset_packed.h"
 #include "store/zset_table.h"
 

@@ -17,7 +17,7 @@
 #include "store/base/instant.h"
 #include "store/packed.h"
 #include "store/ranked.h"
-#include "store/relocate.h"
+#include "store/mem/relocate.h"
 
 struct zset;
 

@@ -3,7 +3,7 @@
 #include "store/zset_table.h"
 
 #include "store/base/ensure.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 static struct bytes member_key(const void *member)
 {

@@ -13,7 +13,7 @@
 #include <time.h>
 
 #include "server/persist/unit.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 #include "tools/files/cut.h"
 #include "tools/files/judge.h"
 #include "tools/files/show.h"

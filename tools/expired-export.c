@@ -15,7 +15,7 @@
 #include "server/persist/effect_text.h"
 #include "server/persist/request.h"
 #include "store/expiry.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 #include "store/walk_store.h"
 #include "tools/files/judge.h"
 #include "tools/files/losses.h"

@@ -1,7 +1,7 @@
 /* admin: gives each group of commands its context and adds it to the table. */
 #include "server/admin/admin.h"
 
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 void admin_add_all(struct admin *admin, const struct admin_parts *parts)
 {

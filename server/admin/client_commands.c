@@ -7,7 +7,7 @@
 #include "server/admin/text.h"
 #include "server/args.h"
 #include "server/serve.h"
-#include "store/blob.h"
+#include "store/mem/blob.h"
 
 static struct clients *clients_of(struct call *call)
 {

@@ -10,8 +10,8 @@
 #include "server/admin/admin.h"
 #include "server/admin/text.h"
 #include "server/args.h"
-#include "store/mem.h"
-#include "store/blob.h"
+#include "store/mem/mem.h"
+#include "store/mem/blob.h"
 
 static struct clients *clients_of(struct call *call)
 {

@@ -7,7 +7,7 @@
 #include "server/admin/admin.h"
 #include "server/args.h"
 #include "server/tracking.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 /* ---- TRACKING ------------------------------------------------------------------------------- */
 

@@ -8,7 +8,7 @@
 #include "server/admin/syntax.h"
 #include "server/admin/text.h"
 #include "server/args.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 enum { NAME_MAX_LEN = 64 };
 

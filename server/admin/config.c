@@ -7,7 +7,7 @@
 #include "server/admin/admin.h"
 #include "server/admin/text.h"
 #include "server/args.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 /* ---- GET ------------------------------------------------------------------------------------ */
 

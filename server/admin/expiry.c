@@ -4,7 +4,7 @@
 #include "server/admin/admin.h"
 #include "server/admin/text.h"
 #include "server/args.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 #include "store/outlook.h"
 
 enum {

@@ -1,6 +1,6 @@
 /* identity: one user and its password; names without surprises. */
 #include "server/admin/identity.h"
-#include "store/blob.h"
+#include "store/mem/blob.h"
 
 #include <string.h>
 

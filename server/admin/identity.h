@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "conf/conf.h"
-#include "store/blob.h"
+#include "store/mem/blob.h"
 
 /* There is one user, "default". Takes the same time for every wrong password of a length. */
 bool identity_check(const struct conf *conf, struct bytes user, struct bytes password);

@@ -16,7 +16,7 @@
 #include "server/args.h"
 #include "server/version.h"
 #include "server/persist/persist.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 #include "store/outlook.h"
 
 struct report {

@@ -5,7 +5,7 @@
 #include "server/admin/admin.h"
 #include "server/admin/text.h"
 #include "server/args.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 /* SAMPLES is read, for its errors: sizes are counted, never estimated. */
 static void cmd_memory_usage(struct call *call)

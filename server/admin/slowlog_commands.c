@@ -2,7 +2,7 @@
 #include "server/admin/admin.h"
 #include "server/admin/text.h"
 #include "server/args.h"
-#include "store/blob.h"
+#include "store/mem/blob.h"
 
 enum { SHOWN = 10 };
 

@@ -1,7 +1,7 @@
 /* text: see text.h. */
 #include "server/admin/text.h"
 
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 void reply_help(struct call *call, const char *const *lines, size_t count)
 {

@@ -6,7 +6,7 @@
 #include "server/cmd/bit.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/string_range.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 enum { SIGNED_BITS_MAX = 64, UNSIGNED_BITS_MAX = 63, WINDOW = 9 };
 

@@ -7,7 +7,7 @@
 #include "server/cmd/geohash.h"
 #include "server/command.h"
 #include "server/error.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 #include "store/txn.h"
 #include "store/zset.h"
 

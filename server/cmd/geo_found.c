@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 /* ---- finding --------------------------------------------------------------------------------- */
 

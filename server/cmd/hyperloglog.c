@@ -6,7 +6,7 @@
 
 #include "server/args.h"
 #include "server/cmd/cmd.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 /* Is what was found a HyperLogLog, or nothing? False: replied. */
 static bool is_hll(struct call *call, const struct entry *entry)

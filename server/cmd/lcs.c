@@ -8,7 +8,7 @@
 #include "server/args.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/string_range.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 enum { WORD_BITS = 64, BYTE_VALUES = 256 };
 

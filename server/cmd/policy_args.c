@@ -8,7 +8,7 @@
 
 #include "proto/base/number.h"
 #include "server/error.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 #include "store/txn.h"
 
 enum { SHOWN_MAX = 128 }; /* bytes of a wrong word that an error repeats */

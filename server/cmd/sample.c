@@ -2,7 +2,7 @@
 #include "server/cmd/sample.h"
 
 #include "server/args.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 /* A sample of at least this part of all is chosen in one walk over all of them; a smaller one by
  * draws, of which few come twice. */

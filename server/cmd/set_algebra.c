@@ -8,7 +8,7 @@
 #include "server/args.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/numkeys.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 enum operation { INTERSECTION, UNION, DIFFERENCE };
 

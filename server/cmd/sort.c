@@ -10,7 +10,7 @@
 
 #include "server/args.h"
 #include "server/cmd/cmd.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 struct row {
     struct bytes element; /* borrowed from the value that is sorted */

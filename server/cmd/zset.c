@@ -8,7 +8,7 @@
 #include "server/cmd/member_args.h"
 #include "server/command.h"
 #include "server/error.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 #include "store/txn.h"
 #include "store/zset.h"
 

@@ -15,7 +15,7 @@
 #include "server/command.h"
 #include "server/error.h"
 #include "store/dict.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 #include "store/txn.h"
 
 struct source {

@@ -9,7 +9,7 @@
 #include "server/cmd/zset_span.h"
 #include "server/command.h"
 #include "server/error.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 #include "store/txn.h"
 
 /* A sample of at least this part of all is chosen in one walk over all of them; a smaller one by

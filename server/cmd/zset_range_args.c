@@ -8,7 +8,7 @@
 #include "proto/base/number.h"
 #include "server/args.h"
 #include "server/error.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 /* ---- a range as it is asked for -------------------------------------------------------------- */
 

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "proto/base/outbuf.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 #include "store/walk_store.h"
 
 enum { DRAIN = 128 * 1024, DRAIN_CHUNKS = 64, PROGRESS = 1 << 20 };

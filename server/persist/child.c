@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 enum { CHILD_NICE = 10 };
 

@@ -7,7 +7,7 @@
 
 #include "server/persist/disk.h"
 #include "server/persist/import_state.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 enum {
     BUFFER = 1024 * 1024,

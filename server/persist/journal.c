@@ -15,7 +15,7 @@
 #include "server/persist/syncer.h"
 #include "server/persist/unit.h"
 #include "store/base/ensure.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 enum {
     RETRY_USEC = 100 * 1000,

@@ -18,7 +18,7 @@
 #include "server/persist/snapshot_file.h"
 #include "server/persist/unit.h"
 #include "store/base/ensure.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 static char *copy(const char *text)
 {

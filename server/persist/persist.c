@@ -10,7 +10,7 @@
 
 #include "server/log.h"
 #include "server/persist/file_kind.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 enum {
     MSEC_PER_SEC = 1000,

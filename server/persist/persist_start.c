@@ -13,7 +13,7 @@
 #include "server/persist/import.h"
 #include "server/persist/persist_state.h"
 #include "server/persist/unit.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 struct loading {
     struct persist *persist;

@@ -11,7 +11,7 @@
 #include "server/persist/crc32c.h"
 #include "server/persist/replay.h"
 #include "server/persist/unit.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 enum { BUFFER = 1024 * 1024, PROGRESS_STEP = 1024 * 1024 };
 

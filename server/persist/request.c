@@ -1,7 +1,7 @@
 /* request: see request.h. */
 #include "server/persist/request.h"
 
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 enum { DIGITS_MAX = 10, LINE_END = 2, FIRST_CAP = 16 };
 

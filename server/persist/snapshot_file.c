@@ -11,7 +11,7 @@
 #include "server/persist/disk.h"
 #include "server/persist/file_kind.h"
 #include "server/persist/little_endian.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 /* So often the file is synced as it grows. It takes no longer in all, the last sync has little left
  * to do, and the journal's own syncs need not wait behind a gigabyte. */

@@ -11,7 +11,7 @@
 #include "server/persist/disk.h"
 #include "server/persist/little_endian.h"
 #include "server/persist/snapshot_file.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 struct snapshot_reader {
     int fd;

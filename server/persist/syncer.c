@@ -13,7 +13,7 @@
 
 #include "server/persist/disk.h"
 #include "store/base/ensure.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 struct order {
     bool waits;

@@ -13,7 +13,7 @@
 #include "server/serve.h"
 #include "store/base/ensure.h"
 #include "store/expiry.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 #include "server/session_drop.h"
 
 enum { WORDS_MAX = 64, BATCH = 64 };

@@ -5,7 +5,7 @@
 
 #include "store/apply.h"
 #include "store/base/ensure.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 struct bytes text(const char *text)
 {

@@ -9,7 +9,7 @@
 
 #include "server/persist/file_kind.h"
 #include "server/persist/manifest.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 #define MANIFEST_SUFFIX ".manifest"
 #define TEMPORARY       "temp-"

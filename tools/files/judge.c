@@ -8,7 +8,7 @@
 
 #include "server/persist/base.h"
 #include "server/persist/disk.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 static void find(struct judgement *found, enum verdict verdict, uint64_t bad, const char *reason)
 {

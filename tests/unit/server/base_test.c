@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "store/base/ensure.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 #include "tests/support/disk_world.h"
 #include "tests/support/program.h"
 #include "tests/support/server_world.h"

@@ -7,10 +7,10 @@
 #include "server/call.h"
 #include "server/error.h"
 #include "store/expiry.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 #include "tests/support/suite.h"
 #include "tests/unit/server/caller.h"
-#include "store/blob.h"
+#include "store/mem/blob.h"
 #include "server/session_drop.h"
 
 #undef fail /* Check has one too */

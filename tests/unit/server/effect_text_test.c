@@ -7,7 +7,7 @@
 
 #include "server/persist/request.h"
 #include "store/base/ensure.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 #include "store/policy.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "store/base/ensure.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 #include "tests/unit/proto/rdb/samples.h"

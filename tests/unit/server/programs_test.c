@@ -5,7 +5,7 @@
 
 #include "proto/resp/resp_reply.h"
 #include "store/base/ensure.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 #include "tests/support/program.h"
 #include "tests/support/rng.h"
 #include "tests/support/server_world.h"

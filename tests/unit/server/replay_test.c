@@ -10,7 +10,7 @@
 #include "server/persist/crc32c.h"
 #include "server/persist/unit.h"
 #include "store/base/ensure.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 #include "tests/support/program.h"
 #include "tests/support/server_world.h"
 #include "tests/support/suite.h"

@@ -1,7 +1,7 @@
 /* Lots: every choice comes about equally often, and none holds an element twice. */
 #include <stdio.h>
 
-#include "store/mem.h"
+#include "store/mem/mem.h"
 #include "tests/support/server_world.h"
 #include "tests/support/suite.h"
 #include "tests/unit/server/items.h"

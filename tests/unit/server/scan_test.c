@@ -2,7 +2,7 @@
  * however the table grows and shrinks meanwhile. */
 #include <stdio.h>
 
-#include "store/mem.h"
+#include "store/mem/mem.h"
 #include "tests/support/server_world.h"
 #include "tests/support/suite.h"
 #include "tests/unit/server/items.h"

@@ -6,7 +6,7 @@
 
 #include "server/serve.h"
 #include "store/expiry.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 #include "tests/support/server_world.h"
 #include "tests/support/suite.h"
 

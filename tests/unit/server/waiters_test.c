@@ -8,7 +8,7 @@
 #include "server/admin/admin.h"
 #include "server/cmd/cmd.h"
 #include "server/serve.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 #include "tests/unit/server/caller.h"

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "store/mem.h"
+#include "store/mem/mem.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 

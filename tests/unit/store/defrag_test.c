@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "store/expiry.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 #include "tests/support/random_call.h"
 #include "tests/support/suite.h"
 #include "tests/support/world.h"

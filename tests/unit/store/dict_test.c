@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "store/dict.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 #include "store/base/siphash.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"

@@ -3,10 +3,10 @@
 
 #include <stdio.h>
 
-#include "store/mem.h"
+#include "store/mem/mem.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
-#include "store/blob.h"
+#include "store/mem/blob.h"
 
 enum { FIELDS = 1000, ABSENT = -1 };
 

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "store/mem.h"
+#include "store/mem/mem.h"
 #include "store/base/random.h"
 #include "store/text.h"
 #include "store/walk.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "store/expiry.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 #include "store/outlook.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"

@@ -1,7 +1,7 @@
 /* The table of policies, against a plain list of names. */
 #include <stdlib.h>
 
-#include "store/mem.h"
+#include "store/mem/mem.h"
 #include "store/policy.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"

@@ -3,11 +3,11 @@
 
 #include <stdio.h>
 
-#include "store/mem.h"
+#include "store/mem/mem.h"
 #include "store/packed.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
-#include "store/blob.h"
+#include "store/mem/blob.h"
 
 enum { NAMES = 1500 };
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/mem.h"
+#include "store/mem/mem.h"
 #include "store/timeline.h"
 #include "store/timeline_tree.h"
 #include "tests/support/rng.h"

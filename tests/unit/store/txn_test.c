@@ -3,7 +3,7 @@
 
 #include "store/access.h"
 #include "store/expiry.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 #include "tests/support/suite.h"
 #include "tests/support/world.h"
 

@@ -8,7 +8,7 @@
  *
  * Invariants: a step is in the ring of its place; a slab that is taken has memory; `partial` counts
  * the steps of moving slabs in the rings 1 to 31, and `room` what is free in them. */
-#include "store/slabs.h"
+#include "store/mem/slabs.h"
 
 #include <errno.h>
 #include <sys/mman.h>

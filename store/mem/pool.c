@@ -6,7 +6,7 @@
  * of fullness, or being emptied: for its own class's sake (leaving) or for its step's (vacated).
  * Invariant: as long as only blocks of slabs that are being emptied move, the others of the class
  * have room for all of them, or the other steps have a free slab for each. */
-#include "store/pool.h"
+#include "store/mem/pool.h"
 
 #include "store/base/ensure.h"
 

@@ -5,8 +5,8 @@
  * request; the first few are not, so that a small process stays small. Slabs come from the fullest
  * step, so that others empty. A step without slabs goes back to the system, but for a few that are
  * spared the way; more than that is never done in one call. */
-#ifndef STORE_SLABS_H
-#define STORE_SLABS_H
+#ifndef STORE_MEM_SLABS_H
+#define STORE_MEM_SLABS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,8 +3,8 @@
  * Blocks of up to 1 KiB and powers of two up to 32 KiB are the pool's, where no sanitizer watches.
  * Counts usable sizes (what the allocator really gave). Single-threaded counters: helper threads
  * must not allocate here. */
-#ifndef STORE_MEM_H
-#define STORE_MEM_H
+#ifndef STORE_MEM_MEM_H
+#define STORE_MEM_MEM_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,9 +1,9 @@
 /* relocate: see relocate.h. */
-#include "store/relocate.h"
+#include "store/mem/relocate.h"
 
 #include <string.h>
 
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 enum {
     COST_LOOK = 1,

@@ -1,6 +1,6 @@
 /* blob: owned bytes in one allocation. Binary-safe. */
-#ifndef STORE_BLOB_H
-#define STORE_BLOB_H
+#ifndef STORE_MEM_BLOB_H
+#define STORE_MEM_BLOB_H
 
 #include "store/base/bytes.h"
 

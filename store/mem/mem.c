@@ -4,7 +4,7 @@
  * Small blocks are the pool's, in every build: a general allocator rounds them to 16 bytes and
  * serves threads that are not here. The others are malloc's, which is jemalloc's when the program
  * is linked with it. */
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 #include <malloc.h>
 #include <stdbool.h>
@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "store/base/ensure.h"
-#include "store/pool.h"
+#include "store/mem/pool.h"
 
 enum {
     LINE = 64,

@@ -3,8 +3,8 @@
  *
  * Whatever owns blocks offers a function `..._relocate`, which looks at some of them and leaves a
  * place to go on from. All that is in them stays as it is: nobody is told. */
-#ifndef STORE_RELOCATE_H
-#define STORE_RELOCATE_H
+#ifndef STORE_MEM_RELOCATE_H
+#define STORE_MEM_RELOCATE_H
 
 #include <stdbool.h>
 #include <stddef.h>

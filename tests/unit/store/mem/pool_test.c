@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "store/pool.h"
+#include "store/mem/pool.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 

@@ -1,8 +1,8 @@
 /* blob: see blob.h. */
-#include "store/blob.h"
+#include "store/mem/blob.h"
 
 #include "store/base/ensure.h"
-#include "store/mem.h"
+#include "store/mem/mem.h"
 
 struct blob *blob_new(struct bytes content)
 {

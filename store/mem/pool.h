@@ -8,14 +8,14 @@
  *
  * Blocks are aligned to the largest power of two that divides their class: 8 for 40, 64 for 192.
  * One thread only. */
-#ifndef STORE_POOL_H
-#define STORE_POOL_H
+#ifndef STORE_MEM_POOL_H
+#define STORE_MEM_POOL_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/slabs.h"
+#include "store/mem/slabs.h"
 
 enum {
     POOL_WORD = 8,

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "store/mem.h"
+#include "store/mem/mem.h"
 #include "tests/support/suite.h"
 
 START_TEST(used_counts_usable_sizes_and_returns_to_where_it_was)
