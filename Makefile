@@ -11,7 +11,7 @@
 #   make bench      doc/performance.md and doc/durability.md anew; some of it, for the terminal:
 #                   BENCH="set memory", ROUNDS=3, QUICK=1, BENCH_ARGS="--pipeline 16"
 #
-# MALLOC=jemalloc|libc   RUN_ARGS="--port 7000"   TESTS="build/tests/unit/store/dict_test ..."   V=1
+# MALLOC=jemalloc|libc   RUN_ARGS="--port 7000"   TESTS="build/tests/unit/store/struct/dict_test ..."   V=1
 
 PREFIX ?= /usr/local
 SYSCONFDIR ?= $(if $(filter /usr,$(PREFIX)),/etc,$(PREFIX)/etc)

@@ -9,7 +9,7 @@
 #include "proto/resp/resp_read.h"
 #include "server/client.h"
 #include "server/lookahead.h"
-#include "store/agenda.h"
+#include "store/struct/agenda.h"
 
 TAILQ_HEAD(client_list, client);
 

@@ -13,7 +13,7 @@
 #include "server/latency.h"
 #include "server/monitor.h"
 #include "server/slowlog.h"
-#include "store/dict.h"
+#include "store/struct/dict.h"
 
 struct error_count {
     uint64_t count;

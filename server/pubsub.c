@@ -6,7 +6,7 @@
 
 #include <sys/queue.h>
 
-#include "store/dict.h"
+#include "store/struct/dict.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 

@@ -6,7 +6,7 @@
 #include <sys/queue.h>
 
 #include "server/tracking.h"
-#include "store/dict.h"
+#include "store/struct/dict.h"
 #include "store/base/random.h"
 
 /* Who others redirect to; without a session it has gone. */

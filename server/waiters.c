@@ -10,8 +10,8 @@
 #include <string.h>
 #include <sys/queue.h>
 
-#include "store/agenda.h"
-#include "store/dict.h"
+#include "store/struct/agenda.h"
+#include "store/struct/dict.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 

@@ -4,7 +4,7 @@
  */
 #include "store/dehydrator.h"
 
-#include "store/dict.h"
+#include "store/struct/dict.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 

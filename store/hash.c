@@ -6,10 +6,10 @@
  * name goes its own way. */
 #include "store/hash.h"
 
-#include "store/deadlines.h"
+#include "store/struct/deadlines.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
-#include "store/packed.h"
+#include "store/struct/packed.h"
 
 enum { LISTPACK_FIELDS = 512, LISTPACK_LEN = 64 };
 

@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/agenda.h"
+#include "store/struct/agenda.h"
 #include "store/base/bytes.h"
-#include "store/dict.h"
+#include "store/struct/dict.h"
 #include "store/base/instant.h"
 #include "store/mem/relocate.h"
 

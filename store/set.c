@@ -6,10 +6,10 @@
  * What once was a table stays one, so that a scan's cursor goes on meaning what it meant. */
 #include "store/set.h"
 
-#include "store/deadlines.h"
+#include "store/struct/deadlines.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
-#include "store/packed.h"
+#include "store/struct/packed.h"
 #include "store/whole.h"
 
 enum { INTSET_MAX = 512 };

@@ -11,12 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/agenda.h"
+#include "store/struct/agenda.h"
 #include "store/base/bytes.h"
-#include "store/dict.h"
+#include "store/struct/dict.h"
 #include "store/base/instant.h"
-#include "store/packed.h"
-#include "store/ranked.h"
+#include "store/struct/packed.h"
+#include "store/struct/ranked.h"
 #include "store/mem/relocate.h"
 
 struct zset;

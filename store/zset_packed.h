@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 #include "store/base/bytes.h"
-#include "store/packed.h"
+#include "store/struct/packed.h"
 
 /* Whole numbers of 4 to 7 bytes are two halves that overlap, shorter ones three bytes of which some
  * may be the same: no loop, and nothing is read that is not the value's. */

@@ -8,9 +8,9 @@
 #include <stddef.h>
 
 #include "store/base/bytes.h"
-#include "store/deadlines.h"
-#include "store/dict.h"
-#include "store/ranked.h"
+#include "store/struct/deadlines.h"
+#include "store/struct/dict.h"
+#include "store/struct/ranked.h"
 
 struct zset_table {
     struct dict members; /* of struct ranked_member */

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "store/agenda.h"
-#include "store/timeline.h"
+#include "store/struct/agenda.h"
+#include "store/struct/timeline.h"
 
 enum {
     SIZES_MAX = 8,

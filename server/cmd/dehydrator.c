@@ -4,7 +4,7 @@
  * Knows arguments, replies and txn_rede_*; refuses to know how elements are kept in order. */
 #include "server/cmd/cmd.h"
 #include "server/cmd/dehydrator_args.h"
-#include "store/dict.h"
+#include "store/struct/dict.h"
 #include "store/base/random.h"
 
 enum { GENERATED_ID_CHARS = 31 };

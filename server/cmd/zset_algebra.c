@@ -14,7 +14,7 @@
 #include "server/cmd/zset_span.h"
 #include "server/command.h"
 #include "server/error.h"
-#include "store/dict.h"
+#include "store/struct/dict.h"
 #include "store/mem/mem.h"
 #include "store/txn.h"
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "store/mem/mem.h"
-#include "store/packed.h"
+#include "store/struct/packed.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 #include "store/mem/blob.h"

@@ -8,8 +8,8 @@
  *
  * Positions count from 0, in the line and on in the overflow. No position before the last is empty;
  * an overflow is never empty. A bucket of zeros is an empty one. */
-#ifndef STORE_DICT_BUCKET_H
-#define STORE_DICT_BUCKET_H
+#ifndef STORE_STRUCT_DICT_BUCKET_H
+#define STORE_STRUCT_DICT_BUCKET_H
 
 #include <stddef.h>
 #include <stdint.h>

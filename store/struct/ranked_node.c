@@ -1,6 +1,6 @@
 /* ranked_node: see ranked_node.h. Knows how items stand in a node and what a parent says of its
  * children; refuses to know the order of members and when a tree is to be reshaped. */
-#include "store/ranked_node.h"
+#include "store/struct/ranked_node.h"
 
 #include <string.h>
 

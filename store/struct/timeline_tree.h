@@ -14,13 +14,13 @@
  * Memory: a full leaf in which something arrives at the end gets a leaf behind it and stays full,
  * any other is halved. Leaves have room in steps, so that one that is half full has half the
  * memory; only their slots move then, and no moment hears of it. */
-#ifndef STORE_TIMELINE_TREE_H
-#define STORE_TIMELINE_TREE_H
+#ifndef STORE_STRUCT_TIMELINE_TREE_H
+#define STORE_STRUCT_TIMELINE_TREE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "store/timeline.h"
+#include "store/struct/timeline.h"
 
 enum {
     TIMELINE_LEAF_MIN = 4,   /* slots of the first leaf, while it is the only one */

@@ -4,13 +4,13 @@
  *
  * By the bounds, the last child whose bound is not after an instant is where that instant goes
  * behind its equals. */
-#include "store/timeline.h"
+#include "store/struct/timeline.h"
 
 #include <string.h>
 
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
-#include "store/timeline_tree.h"
+#include "store/struct/timeline_tree.h"
 
 enum {
     AHEAD = 8, /* so many pops before its own is a moment fetched */

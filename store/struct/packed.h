@@ -14,8 +14,8 @@
  * A place is a record's offset. A change behind a place leaves it valid; views into the records are
  * valid until the next change of any kind. All work is O(bytes): keep it small (PACKED_MAX_BYTES).
  */
-#ifndef STORE_PACKED_H
-#define STORE_PACKED_H
+#ifndef STORE_STRUCT_PACKED_H
+#define STORE_STRUCT_PACKED_H
 
 #include <endian.h>
 #include <stdbool.h>

@@ -6,9 +6,9 @@
  *
  * Invariants: the table has memory only while it has elements. The first segment doubles from one
  * bucket until it is as large as the others. */
-#include "store/dict.h"
+#include "store/struct/dict.h"
 
-#include "store/dict_bucket.h"
+#include "store/struct/dict_bucket.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 #include "store/base/prefetch.h"

@@ -4,14 +4,14 @@
  * A B+ tree whose inner nodes carry the count of each subtree (an order-statistics tree): find by
  * score, by member, by rank, and the rank of a member, each O(log n). A range is always a pair of
  * ranks [from, to). */
-#ifndef STORE_RANKED_H
-#define STORE_RANKED_H
+#ifndef STORE_STRUCT_RANKED_H
+#define STORE_STRUCT_RANKED_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/agenda.h"
+#include "store/struct/agenda.h"
 #include "store/base/bytes.h"
 #include "store/mem/relocate.h"
 

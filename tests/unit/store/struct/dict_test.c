@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "store/dict.h"
+#include "store/struct/dict.h"
 #include "store/mem/mem.h"
 #include "store/base/siphash.h"
 #include "tests/support/rng.h"

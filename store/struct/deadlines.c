@@ -1,6 +1,6 @@
 /* deadlines: an agenda that is there only while something is in it.
  * Knows instants and positions; refuses to know members. */
-#include "store/deadlines.h"
+#include "store/struct/deadlines.h"
 
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"

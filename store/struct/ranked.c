@@ -9,12 +9,12 @@
  * Invariants: all leaves are at the same depth; an inner root has two branches or more; other nodes
  * hold at least ranked_node_min items, except on the right edge, where ranked_take, or a split for
  * what is appended, may leave fewer, but at least one. */
-#include "store/ranked.h"
+#include "store/struct/ranked.h"
 
 #include <string.h>
 
 #include "store/base/ensure.h"
-#include "store/ranked_node.h"
+#include "store/struct/ranked_node.h"
 
 /* --- searching --- */
 

@@ -4,9 +4,9 @@
  * Slot i's children are 4i + 1 to 4i + 4. It stands at place i + 3 of the segments, so that four
  * siblings share a cache line. The last segment grows in small steps, so that a growing agenda has
  * at most 20 bytes to a slot, and 18 when it is large; an empty one has no memory. */
-#include "store/agenda.h"
+#include "store/struct/agenda.h"
 
-#include "store/agenda_slot.h"
+#include "store/struct/agenda_slot.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 

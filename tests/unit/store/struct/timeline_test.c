@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "store/mem/mem.h"
-#include "store/timeline.h"
-#include "store/timeline_tree.h"
+#include "store/struct/timeline.h"
+#include "store/struct/timeline_tree.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 

@@ -4,13 +4,13 @@
  *
  * A collection holds a pointer that is NULL until its first member gets a deadline, and again after
  * its last one lost it: without deadlines it pays for that pointer alone. */
-#ifndef STORE_DEADLINES_H
-#define STORE_DEADLINES_H
+#ifndef STORE_STRUCT_DEADLINES_H
+#define STORE_STRUCT_DEADLINES_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "store/agenda.h"
+#include "store/struct/agenda.h"
 
 struct deadlines {
     struct agenda agenda;

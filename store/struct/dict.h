@@ -8,8 +8,8 @@
  *
  * scan() keeps Redis' guarantee: an element present from the first call to the last is seen at
  * least once, across growth and shrinking (reverse-binary cursor, after Pieter Noordhuis). */
-#ifndef STORE_DICT_H
-#define STORE_DICT_H
+#ifndef STORE_STRUCT_DICT_H
+#define STORE_STRUCT_DICT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* dict_bucket: see dict_bucket.h. */
-#include "store/dict_bucket.h"
+#include "store/struct/dict_bucket.h"
 
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"

@@ -1,5 +1,5 @@
 /* dict_bucket: one bucket against an array, with more elements than a table ever gives it. */
-#include "store/dict_bucket.h"
+#include "store/struct/dict_bucket.h"
 #include "store/mem/mem.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"

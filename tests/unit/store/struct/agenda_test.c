@@ -1,7 +1,7 @@
 /* agenda: order, back positions and memory, against a plain array. */
 #include <stdlib.h>
 
-#include "store/agenda_slot.h"
+#include "store/struct/agenda_slot.h"
 #include "store/mem/mem.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"

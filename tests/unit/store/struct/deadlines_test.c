@@ -1,5 +1,5 @@
 /* deadlines: an agenda that is there only while something is in it, against a plain array. */
-#include "store/deadlines.h"
+#include "store/struct/deadlines.h"
 
 #include <stdlib.h>
 

@@ -11,8 +11,8 @@
  * is exact for all. When the arrivals run out, after 2^35 in an agenda that was never empty, they
  * are counted anew from 0 once, in O(n log n).
  * A deadline is aligned to 4 bytes, and lies below 2^48. */
-#ifndef STORE_AGENDA_H
-#define STORE_AGENDA_H
+#ifndef STORE_STRUCT_AGENDA_H
+#define STORE_STRUCT_AGENDA_H
 
 #include <stdbool.h>
 #include <stddef.h>

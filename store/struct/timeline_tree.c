@@ -3,7 +3,7 @@
  *
  * Emptier nodes are joined late: a leaf at a quarter, an inner node at a quarter, and only if what
  * comes of it is at most three quarters full, so that the next arrival does not split it again. */
-#include "store/timeline_tree.h"
+#include "store/struct/timeline_tree.h"
 
 #include <string.h>
 

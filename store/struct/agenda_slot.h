@@ -6,13 +6,13 @@
  *
  * Loaded and stored whole and held in registers between: a load of both halves that were just
  * stored one by one would wait for all stores before it. */
-#ifndef STORE_AGENDA_SLOT_H
-#define STORE_AGENDA_SLOT_H
+#ifndef STORE_STRUCT_AGENDA_SLOT_H
+#define STORE_STRUCT_AGENDA_SLOT_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "store/agenda.h"
+#include "store/struct/agenda.h"
 #include "store/base/ensure.h"
 
 enum {

@@ -3,7 +3,7 @@
  *
  * The room of the allocation is what the allocator says it is: it gives more than was asked for, so
  * that most changes need no other block. */
-#include "store/packed.h"
+#include "store/struct/packed.h"
 
 #include <string.h>
 

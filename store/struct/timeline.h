@@ -12,8 +12,8 @@
  * arming, moving and cancelling cost several times as much. So keys and members, which are moved
  * and cancelled, have agendas; dehydrators, which are polled and asked, have timelines.
  * doc/deadlines.md has the figures. */
-#ifndef STORE_TIMELINE_H
-#define STORE_TIMELINE_H
+#ifndef STORE_STRUCT_TIMELINE_H
+#define STORE_STRUCT_TIMELINE_H
 
 #include <stdbool.h>
 #include <stddef.h>

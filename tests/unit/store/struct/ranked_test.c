@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "store/mem/mem.h"
-#include "store/ranked.h"
+#include "store/struct/ranked.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 

@@ -1,5 +1,5 @@
 /* packed: against a plain array of records. */
-#include "store/packed.h"
+#include "store/struct/packed.h"
 
 #include <stdio.h>
 

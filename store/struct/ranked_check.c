@@ -1,7 +1,7 @@
 /* ranked_check: what ranked.c says of its trees, verified.
  * Knows the whole structure; refuses to change it. */
 #include "store/base/ensure.h"
-#include "store/ranked_node.h"
+#include "store/struct/ranked_node.h"
 
 struct checking {
     const struct ranked_member *last;

@@ -7,15 +7,15 @@
  * that its subtree begins with, the child, and how many members the subtree has. Each part stands
  * in an array of its own, so that a search reads scores and nothing else. A node has room for
  * little more than it holds. */
-#ifndef STORE_RANKED_NODE_H
-#define STORE_RANKED_NODE_H
+#ifndef STORE_STRUCT_RANKED_NODE_H
+#define STORE_STRUCT_RANKED_NODE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "store/base/pointer48.h"
 #include "store/base/prefetch.h"
-#include "store/ranked.h"
+#include "store/struct/ranked.h"
 
 struct ranked_node {
     uint16_t count, cap; /* items in use, room */
