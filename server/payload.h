@@ -14,7 +14,7 @@
 #define SERVER_PAYLOAD_H
 
 #include "store/base/bytes.h"
-#include "store/object.h"
+#include "store/type/object.h"
 
 struct payload;
 

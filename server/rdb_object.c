@@ -2,7 +2,7 @@
 #include "server/rdb_object.h"
 
 #include "store/base/ensure.h"
-#include "store/text.h"
+#include "store/type/text.h"
 
 /* ---- reading --------------------------------------------------------------------------------- */
 

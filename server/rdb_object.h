@@ -7,7 +7,7 @@
 
 #include "proto/rdb/rdb_read.h"
 #include "proto/rdb/rdb_write.h"
-#include "store/object.h"
+#include "store/type/object.h"
 
 /* A value being read: off the keyspace until it is whole. */
 struct rdb_object {

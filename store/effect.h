@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "store/base/bytes.h"
-#include "store/dehydrator.h"
+#include "store/type/dehydrator.h"
 #include "store/event.h"
 #include "store/base/instant.h"
 

@@ -17,7 +17,7 @@
 #include "store/base/bytes.h"
 #include "store/struct/dict.h"
 #include "store/base/instant.h"
-#include "store/object.h"
+#include "store/type/object.h"
 #include "store/mem/relocate.h"
 
 /* A key and its value, one allocation but for what the value has of its own. */

@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 #include "store/keyspace.h"
-#include "store/object.h"
+#include "store/type/object.h"
 
 struct reclaim_item;
 

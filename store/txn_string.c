@@ -1,6 +1,6 @@
 /* txn_string: mutators of strings. */
 #include "store/access.h"
-#include "store/text.h"
+#include "store/type/text.h"
 #include "store/txn.h"
 
 static enum policy_cause string_cause(const struct string_set *how)

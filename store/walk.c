@@ -2,7 +2,7 @@
 #include "store/walk.h"
 
 #include "store/base/ensure.h"
-#include "store/text.h"
+#include "store/type/text.h"
 
 struct visitor {
     void (*visit)(void *ctx, struct effect *effect);

@@ -4,7 +4,7 @@
 #define STORE_WALK_H
 
 #include "store/effect.h"
-#include "store/object.h"
+#include "store/type/object.h"
 
 /* One effect for each element, in an order that builds the same value; kind and operands are set,
  * key and database are the visitor's to fill in. A string is one effect without a deadline. O(n) */

@@ -8,7 +8,7 @@
 #include "server/cmd/cmd.h"
 #include "server/cmd/string_range.h"
 #include "store/mem/mem.h"
-#include "store/text.h"
+#include "store/type/text.h"
 
 bool arg_bit_offset(struct call *call, int i, unsigned width, uint64_t *offset)
 {

@@ -6,7 +6,7 @@
 #define SERVER_CMD_DEHYDRATOR_ARGS_H
 
 #include "server/args.h"
-#include "store/dehydrator.h"
+#include "store/type/dehydrator.h"
 
 /* The milliseconds at argument i from now on; 0 and less are now: who computes `when - now` may
  * come late. `name` is what an error calls it. */

@@ -9,7 +9,7 @@
 #include "server/error.h"
 #include "store/mem/mem.h"
 #include "store/txn.h"
-#include "store/zset.h"
+#include "store/type/zset.h"
 
 /* ---- GEOADD ---------------------------------------------------------------------------------- */
 

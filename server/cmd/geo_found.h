@@ -7,7 +7,7 @@
 
 #include "server/cmd/geohash.h"
 #include "store/base/bytes.h"
-#include "store/zset.h"
+#include "store/type/zset.h"
 
 struct geo_place {
     struct bytes member; /* borrowed from the sorted set */

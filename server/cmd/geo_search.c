@@ -9,7 +9,7 @@
 #include "server/command.h"
 #include "server/error.h"
 #include "store/txn.h"
-#include "store/zset.h"
+#include "store/type/zset.h"
 
 /* The four ways to ask. */
 enum form {

@@ -8,7 +8,7 @@
 #include "server/cmd/cmd.h"
 #include "server/command.h"
 #include "server/error.h"
-#include "store/hash.h"
+#include "store/type/hash.h"
 #include "store/txn.h"
 
 /* HSET clears the field's deadline; a number that is counted on keeps it. */

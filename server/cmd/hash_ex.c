@@ -9,7 +9,7 @@
 #include "server/cmd/member_args.h"
 #include "server/command.h"
 #include "server/error.h"
-#include "store/hash.h"
+#include "store/type/hash.h"
 #include "store/txn.h"
 
 static bool has_field(const struct entry *entry, struct bytes field)

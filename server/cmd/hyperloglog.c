@@ -1,6 +1,7 @@
 /* hyperloglog: the commands of HyperLogLogs, which are strings that anyone can GET and SET.
- * Knows replies and which bytes change; refuses to know what they mean (store/hyperloglog.h). */
-#include "store/hyperloglog.h"
+ * Knows replies and which bytes change; refuses to know what they mean (store/type/hyperloglog.h).
+ */
+#include "store/type/hyperloglog.h"
 
 #include <stdio.h>
 

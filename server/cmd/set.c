@@ -5,7 +5,7 @@
 #include "server/cmd/cmd.h"
 #include "server/command.h"
 #include "server/error.h"
-#include "store/set.h"
+#include "store/type/set.h"
 #include "store/txn.h"
 
 static void cmd_sadd(struct call *call)

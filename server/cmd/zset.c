@@ -10,7 +10,7 @@
 #include "server/error.h"
 #include "store/mem/mem.h"
 #include "store/txn.h"
-#include "store/zset.h"
+#include "store/type/zset.h"
 
 /* ---- ZADD, ZADDEX and ZINCRBY ---------------------------------------------------------------- */
 

@@ -9,7 +9,7 @@
 #include "server/call.h"
 #include "server/cmd/zset_span.h"
 #include "store/base/bytes.h"
-#include "store/zset.h"
+#include "store/type/zset.h"
 
 enum range_by { BY_OPEN, BY_RANK, BY_SCORE, BY_LEX };  /* OPEN: the arguments may say; else RANK */
 enum range_way { WAY_OPEN, WAY_FORWARD, WAY_REVERSE }; /* OPEN: they may say; else FORWARD */

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "store/object.h"
+#include "store/type/object.h"
 
 bool source_is_possible(const struct object *object); /* is it either? */
 

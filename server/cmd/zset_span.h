@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "server/call.h"
-#include "store/zset.h"
+#include "store/type/zset.h"
 
 /* Ranks [from, to), and in which order they are told. */
 struct span {

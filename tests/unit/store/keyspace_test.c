@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "store/mem/mem.h"
-#include "store/text.h"
+#include "store/type/text.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 

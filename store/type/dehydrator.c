@@ -1,0 +1,440 @@
+/* dehydrator: each element is one allocation, in a table by its id, in a timeline by its deadline,
+ * and while it is claimed in a second timeline, of leases, at the same instant. The second one is
+ * there to count claims. Knows ids, payloads and instants; refuses to know keys, commands and now.
+ */
+#include "store/type/dehydrator.h"
+
+#include "store/struct/dict.h"
+#include "store/base/ensure.h"
+#include "store/mem/mem.h"
+
+enum {
+    SHORT_ID = (1 << 12) - 1, /* the longest lengths that the head has room for */
+    SHORT_PAYLOAD = (1 << 16) - 1,
+    EXACT_DEADLINES = 1000, /* counted one by one */
+};
+
+/* Behind the head: the lengths as two uint32_t if it is long; deliveries and the lease if it was
+ * ever claimed; the id; the payload. A short one that nobody claims has 8 bytes besides its texts.
+ */
+struct element {
+    struct moment deadline;
+    uint32_t id_len : 12, payload_len : 16;
+    uint32_t is_long : 1, was_claimed : 1;
+    char data[];
+};
+
+struct claim {
+    uint32_t deliveries;
+    struct moment lease; /* armed while it is claimed */
+};
+
+struct dehydrator {
+    struct dict elements;
+    struct timeline timeline; /* every element is armed in it */
+    size_t bytes;             /* of the elements and this struct */
+    struct timeline leases;   /* of claimed elements, also when they have ended */
+    msec announced;           /* what is due by then has been told of */
+};
+
+/* ---- one element ----------------------------------------------------------------------------- */
+
+static uint32_t word_get(const char *at)
+{
+    uint32_t word;
+    memcpy(&word, at, sizeof(word));
+    return word;
+}
+
+static void word_put(char *at, uint32_t word)
+{
+    memcpy(at, &word, sizeof(word));
+}
+
+/* Where the deliveries stand. */
+static size_t lengths_size(bool is_long)
+{
+    return is_long ? 2 * sizeof(uint32_t) : 0;
+}
+
+static size_t texts_offset(bool is_long, bool was_claimed)
+{
+    return lengths_size(is_long) + (was_claimed ? sizeof(struct claim) : 0);
+}
+
+/* NULL: it was never claimed. Aligned: everything ahead of it is of four bytes. */
+static struct claim *claim_of(const struct element *element)
+{
+    if (!element->was_claimed) return NULL;
+    return (struct claim *)(void *)((char *)(uintptr_t)element->data +
+                                    lengths_size(element->is_long));
+}
+
+static bool is_claimed(const struct element *element)
+{
+    const struct claim *claim = claim_of(element);
+    return claim != NULL && moment_armed(&claim->lease);
+}
+
+struct bytes element_id(const struct element *element)
+{
+    return bytes_of(element->data + texts_offset(element->is_long, element->was_claimed),
+                    element->is_long ? word_get(element->data) : element->id_len);
+}
+
+struct bytes element_payload(const struct element *element)
+{
+    struct bytes id = element_id(element);
+    return bytes_of(id.data + id.len, element->is_long ? word_get(element->data + sizeof(uint32_t))
+                                                       : element->payload_len);
+}
+
+static struct bytes element_key(const void *element)
+{
+    return element_id(element);
+}
+
+static const struct dict_type elements_type = { .key = element_key };
+
+static struct element *element_of(struct moment *deadline)
+{
+    if (deadline == NULL) return NULL;
+    return (struct element *)(void *)((char *)deadline - offsetof(struct element, deadline));
+}
+
+static struct element *element_new(struct dehydrator *dehydrator, struct bytes id,
+                                   struct bytes payload, const struct stage *stage)
+{
+    ensure(id.len <= UINT32_MAX && payload.len <= UINT32_MAX, "%zu and %zu bytes", id.len,
+           payload.len);
+    bool is_long = id.len > SHORT_ID || payload.len > SHORT_PAYLOAD;
+    bool was_claimed = stage->claimed || stage->deliveries > 0;
+    size_t offset = texts_offset(is_long, was_claimed);
+    struct element *element = mem_alloc(sizeof(*element) + offset + id.len + payload.len);
+    moment_init(&element->deadline);
+    element->id_len = is_long ? 0 : (uint32_t)id.len & SHORT_ID;
+    element->payload_len = is_long ? 0 : (uint32_t)payload.len & SHORT_PAYLOAD;
+    element->is_long = is_long;
+    element->was_claimed = was_claimed;
+    if (is_long) {
+        word_put(element->data, (uint32_t)id.len);
+        word_put(element->data + sizeof(uint32_t), (uint32_t)payload.len);
+    }
+    if (was_claimed) {
+        claim_of(element)->deliveries = stage->deliveries;
+        moment_init(&claim_of(element)->lease);
+    }
+    char *texts = element->data + offset;
+    if (id.len > 0) memcpy(texts, id.data, id.len);
+    if (payload.len > 0) memcpy(texts + id.len, payload.data, payload.len);
+    dehydrator->bytes += mem_size(element);
+    return element;
+}
+
+static void element_free(struct dehydrator *dehydrator, struct element *element)
+{
+    dehydrator->bytes -= mem_size(element);
+    mem_free(element);
+}
+
+/* The same element in other memory, with this payload and stage; its place stays. */
+static struct element *element_remade(struct dehydrator *dehydrator, struct element *old,
+                                      struct bytes payload, const struct stage *stage)
+{
+    struct element *now = element_new(dehydrator, element_id(old), payload, stage);
+    now->deadline = old->deadline;
+    dict_moved(&dehydrator->elements, old, now);
+    timeline_moved(&dehydrator->timeline, &old->deadline, &now->deadline);
+    if (is_claimed(old)) {
+        claim_of(now)->lease = claim_of(old)->lease;
+        timeline_moved(&dehydrator->leases, &claim_of(old)->lease, &claim_of(now)->lease);
+    }
+    element_free(dehydrator, old);
+    return now;
+}
+
+/* The claim is what the stage says. One that was never claimed and is not now has none. */
+static void set_claim(struct dehydrator *dehydrator, struct element *element,
+                      const struct stage *stage)
+{
+    struct claim *claim = claim_of(element);
+    if (claim == NULL) return;
+    claim->deliveries = stage->deliveries;
+    if (stage->claimed)
+        timeline_move(&dehydrator->leases, &claim->lease, stage->at);
+    else
+        timeline_cancel(&dehydrator->leases, &claim->lease);
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+struct dehydrator *dehydrator_new(void)
+{
+    struct dehydrator *dehydrator = mem_alloc(sizeof(*dehydrator));
+    dict_init(&dehydrator->elements, &elements_type);
+    timeline_init(&dehydrator->timeline);
+    dehydrator->bytes = mem_size(dehydrator);
+    timeline_init(&dehydrator->leases);
+    dehydrator->announced = INT64_MIN;
+    return dehydrator;
+}
+
+void dehydrator_free(struct dehydrator *dehydrator)
+{
+    size_t work = SIZE_MAX;
+    dehydrator_free_some(dehydrator, &work);
+}
+
+bool dehydrator_free_some(struct dehydrator *dehydrator, size_t *work)
+{
+    for (; *work > 0 && dict_count(&dehydrator->elements) > 0; --*work)
+        element_free(dehydrator, dict_take(&dehydrator->elements));
+    if (dict_count(&dehydrator->elements) > 0) return false;
+    if (!timeline_drop_some(&dehydrator->timeline, work)) return false;
+    if (!timeline_drop_some(&dehydrator->leases, work)) return false;
+    dict_drop(&dehydrator->elements);
+    mem_free(dehydrator);
+    return true;
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+size_t dehydrator_count(const struct dehydrator *dehydrator)
+{
+    return dict_count(&dehydrator->elements);
+}
+
+size_t dehydrator_count_due(const struct dehydrator *dehydrator, msec now)
+{
+    return timeline_count_until(&dehydrator->timeline, now);
+}
+
+size_t dehydrator_count_claimed(const struct dehydrator *dehydrator, msec now)
+{
+    return timeline_count(&dehydrator->leases) - timeline_count_until(&dehydrator->leases, now);
+}
+
+size_t dehydrator_count_deadlines(const struct dehydrator *dehydrator)
+{
+    size_t different = 0, total = dehydrator_count(dehydrator);
+    msec at = INT64_MIN;
+    while (different < EXACT_DEADLINES && timeline_after(&dehydrator->timeline, at, &at) != NULL)
+        different++;
+    if (different < EXACT_DEADLINES) return different;
+    size_t seen = timeline_count_until(&dehydrator->timeline, at);
+    return (size_t)((double)different * (double)total / (double)seen);
+}
+
+msec dehydrator_next(const struct dehydrator *dehydrator)
+{
+    return timeline_next(&dehydrator->timeline);
+}
+
+struct element *dehydrator_find(const struct dehydrator *dehydrator, struct bytes id)
+{
+    return dict_find(&dehydrator->elements, id);
+}
+
+struct element *dehydrator_first(const struct dehydrator *dehydrator)
+{
+    return element_of(timeline_first(&dehydrator->timeline));
+}
+
+struct stage dehydrator_stage(const struct dehydrator *dehydrator, const struct element *element)
+{
+    return (struct stage){ .at = timeline_at(&dehydrator->timeline, &element->deadline),
+                           .deliveries =
+                               claim_of(element) == NULL ? 0 : claim_of(element)->deliveries,
+                           .claimed = is_claimed(element) };
+}
+
+/* ---- changing -------------------------------------------------------------------------------- */
+
+/* Something falls due at this instant: it must not count as told of. */
+static void expect(struct dehydrator *dehydrator, msec at)
+{
+    if (at <= dehydrator->announced) dehydrator->announced = at - 1;
+}
+
+void dehydrator_push(struct dehydrator *dehydrator, struct bytes id, struct bytes payload,
+                     const struct stage *stage)
+{
+    struct element *element = element_new(dehydrator, id, payload, stage);
+    dict_add(&dehydrator->elements, element);
+    timeline_add(&dehydrator->timeline, &element->deadline, stage->at);
+    set_claim(dehydrator, element, stage);
+    expect(dehydrator, stage->at);
+}
+
+void dehydrator_update(struct dehydrator *dehydrator, struct element *element, struct bytes payload)
+{
+    struct stage stage = dehydrator_stage(dehydrator, element);
+    element_remade(dehydrator, element, payload, &stage);
+}
+
+struct element *dehydrator_move(struct dehydrator *dehydrator, struct element *element,
+                                const struct stage *stage)
+{
+    if (!element->was_claimed && (stage->claimed || stage->deliveries > 0))
+        element = element_remade(dehydrator, element, element_payload(element), stage);
+    set_claim(dehydrator, element, stage);
+    timeline_move(&dehydrator->timeline, &element->deadline, stage->at);
+    expect(dehydrator, stage->at);
+    return element;
+}
+
+void dehydrator_remove(struct dehydrator *dehydrator, struct element *element)
+{
+    /* Cancel before freeing: both timelines hold pointers into the element. */
+    timeline_cancel(&dehydrator->timeline, &element->deadline);
+    if (is_claimed(element)) timeline_cancel(&dehydrator->leases, &claim_of(element)->lease);
+    dict_remove(&dehydrator->elements, element_id(element));
+    element_free(dehydrator, element);
+}
+
+/* ---- the moment ------------------------------------------------------------------------------ */
+
+msec dehydrator_moment(const struct dehydrator *dehydrator)
+{
+    msec at = timeline_next(&dehydrator->timeline);
+    if (at == NEVER || at > dehydrator->announced) return at;
+    return timeline_after(&dehydrator->timeline, dehydrator->announced, &at) != NULL ? at : NEVER;
+}
+
+void dehydrator_announce(struct dehydrator *dehydrator, msec now)
+{
+    if (now > dehydrator->announced) dehydrator->announced = now;
+}
+
+bool dehydrator_rewind(struct dehydrator *dehydrator, msec now)
+{
+    if (dehydrator->announced <= now) return false;
+    dehydrator->announced = now;
+    return true;
+}
+
+/* ---- walking --------------------------------------------------------------------------------- */
+
+void dehydrator_walk_begin(struct dehydrator_walk *walk, const struct dehydrator *dehydrator)
+{
+    timeline_walk_begin(&walk->in, &dehydrator->timeline);
+}
+
+void dehydrator_walk_from(struct dehydrator_walk *walk, const struct dehydrator *dehydrator,
+                          msec from)
+{
+    timeline_walk_from(&walk->in, &dehydrator->timeline, from);
+}
+
+struct element *dehydrator_walk_next(struct dehydrator_walk *walk, msec *at)
+{
+    return element_of(timeline_walk_next(&walk->in, at));
+}
+
+void dehydrator_walk_end(struct dehydrator_walk *walk)
+{
+    timeline_walk_end(&walk->in);
+}
+
+struct visitor {
+    void (*visit)(void *ctx, struct element *element);
+    void *ctx;
+};
+
+static void visit_element(void *ctx, void *element)
+{
+    const struct visitor *visitor = ctx;
+    visitor->visit(visitor->ctx, element);
+}
+
+uint64_t dehydrator_scan(const struct dehydrator *dehydrator, uint64_t cursor,
+                         void (*visit)(void *ctx, struct element *element), void *ctx)
+{
+    struct visitor visitor = { visit, ctx };
+    return dict_scan(&dehydrator->elements, cursor, visit_element, &visitor);
+}
+
+/* ---- relocating ------------------------------------------------------------------------------ */
+
+enum { PART_ELEMENTS, PART_TIMELINE, PART_LEASES };
+
+struct mover {
+    struct dehydrator *dehydrator;
+    struct relocation *relocation;
+};
+
+static void *element_relocate(void *ctx, void *element)
+{
+    const struct mover *mover = ctx;
+    struct dehydrator *dehydrator = mover->dehydrator;
+    struct element *old = element, *now = relocation_copy(mover->relocation, old);
+    if (now == NULL) return old;
+    timeline_moved(&dehydrator->timeline, &old->deadline, &now->deadline);
+    if (is_claimed(now))
+        timeline_moved(&dehydrator->leases, &claim_of(old)->lease, &claim_of(now)->lease);
+    mem_free(old);
+    return now;
+}
+
+struct dehydrator *dehydrator_relocate(struct dehydrator *dehydrator,
+                                       struct relocation_place *place,
+                                       struct relocation *relocation)
+{
+    if (relocation_begins(place)) dehydrator = relocation_block(relocation, dehydrator);
+    struct mover mover = { dehydrator, relocation };
+    do {
+        switch (place->part) {
+        case PART_ELEMENTS:
+            place->at = dict_relocate(&dehydrator->elements, place->at, relocation,
+                                      element_relocate, &mover);
+            break;
+        case PART_TIMELINE:
+            place->at = timeline_relocate(&dehydrator->timeline, (uint32_t)place->at, relocation);
+            break;
+        default:
+            place->at = timeline_relocate(&dehydrator->leases, (uint32_t)place->at, relocation);
+            break;
+        }
+        if (place->at == 0) place->part = (place->part + 1) % (PART_LEASES + 1);
+    } while (!relocation_begins(place) && relocation->left > 0);
+    return dehydrator;
+}
+
+/* ---- itself ---------------------------------------------------------------------------------- */
+
+const char *dehydrator_encoding(const struct dehydrator *dehydrator)
+{
+    (void)dehydrator;
+    return "raw";
+}
+
+size_t dehydrator_bytes(const struct dehydrator *dehydrator)
+{
+    return dehydrator->bytes + dict_bytes(&dehydrator->elements) +
+           timeline_bytes(&dehydrator->timeline) + timeline_bytes(&dehydrator->leases);
+}
+
+void dehydrator_check(const struct dehydrator *dehydrator)
+{
+    dict_check(&dehydrator->elements);
+    timeline_check(&dehydrator->timeline);
+    timeline_check(&dehydrator->leases);
+    size_t count = dehydrator_count(dehydrator), bytes = mem_size(dehydrator), claimed = 0;
+    uint32_t armed = timeline_count(&dehydrator->timeline);
+    ensure(count == armed, "%zu elements, %u armed", count, armed);
+    struct dict_iter iter;
+    const struct element *element;
+    dict_iter_begin(&iter, &dehydrator->elements);
+    while ((element = dict_iter_next(&iter)) != NULL) {
+        ensure(moment_armed(&element->deadline), "an element without a deadline");
+        bytes += mem_size(element);
+        if (!is_claimed(element)) continue;
+        claimed++;
+        msec lease = timeline_at(&dehydrator->leases, &claim_of(element)->lease);
+        msec at = timeline_at(&dehydrator->timeline, &element->deadline);
+        ensure(lease == at, "a lease until %lld, due at %lld", (long long)lease, (long long)at);
+    }
+    ensure(bytes == dehydrator->bytes, "%zu bytes, total %zu", bytes, dehydrator->bytes);
+    ensure(claimed == timeline_count(&dehydrator->leases), "%zu claimed, %u leases", claimed,
+           timeline_count(&dehydrator->leases));
+}

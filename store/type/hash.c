@@ -1,0 +1,591 @@
+/* hash: small, it is packed; large, each field with its value is one allocation, a pair, in a table
+ * that finds it by the field.
+ * Knows fields, values and instants; refuses to know keys, commands and now.
+ *
+ * Every hash begins small. What no longer fits makes it large, and large it stays. The encoding's
+ * name goes its own way. */
+#include "store/type/hash.h"
+
+#include "store/struct/deadlines.h"
+#include "store/base/ensure.h"
+#include "store/mem/mem.h"
+#include "store/struct/packed.h"
+
+enum { LISTPACK_FIELDS = 512, LISTPACK_LEN = 64 };
+
+#define FIELD_LEN_MAX ((UINT32_C(1) << 31) - 1)
+
+enum {
+    BRIEF_BITS = 15, /* of a field's length, in a timed pair's word; the other 16 are the value's */
+    BRIEF_FIELD = (1 << BRIEF_BITS) - 2,
+    BRIEF_VALUE = (1 << 16) - 1,
+};
+#define NOT_BRIEF FIELD_LEN_MAX
+
+/* A timed pair has its deadline where others have the value's length; both lengths share the word
+ * ahead of it, so that a deadline makes a short pair no larger. Of longer ones that word is
+ * NOT_BRIEF, and the lengths are two uint32_t ahead of the field. */
+struct pair {
+    uint32_t word : 31; /* the field's length, or both */
+    uint32_t timed : 1; /* it has a deadline, perhaps idle */
+    union {
+        uint32_t value_len;
+        struct deadline deadline;
+    };
+    char data[]; /* the field, then the value */
+};
+
+/* What a large one has. */
+struct table {
+    struct dict pairs;
+    struct deadlines *deadlines;
+    size_t bytes; /* of the pairs and this struct */
+};
+
+struct hash {
+    union {
+        struct packed packed; /* of a small one */
+        struct table *table;
+    };
+    bool is_large;
+    bool hashtable; /* the encoding's name; once true, always */
+};
+
+/* ---- pairs --------------------------------------------------------------------------------- */
+
+struct texts {
+    struct bytes field, value;
+};
+
+static inline struct texts texts_at(const char *data, uint32_t field_len, uint32_t value_len)
+{
+    return (struct texts){ bytes_of(data, field_len), bytes_of(data + field_len, value_len) };
+}
+
+static inline struct texts texts_of(const struct pair *pair)
+{
+    if (!pair->timed) return texts_at(pair->data, pair->word, pair->value_len);
+    if (pair->word != NOT_BRIEF)
+        return texts_at(pair->data, pair->word & ((1 << BRIEF_BITS) - 1), pair->word >> BRIEF_BITS);
+    uint32_t lengths[2];
+    memcpy(lengths, pair->data, sizeof(lengths));
+    return texts_at(pair->data + sizeof(lengths), lengths[0], lengths[1]);
+}
+
+static inline struct bytes field_of(const struct pair *pair)
+{
+    return texts_of(pair).field;
+}
+
+static inline struct bytes value_of(const struct pair *pair)
+{
+    return texts_of(pair).value;
+}
+
+/* Of a timed one; and back. */
+static inline struct deadline *deadline_of(const struct pair *pair)
+{
+    return &((struct pair *)(uintptr_t)pair)->deadline;
+}
+
+static inline struct pair *pair_of(struct deadline *d)
+{
+    return (struct pair *)(void *)((char *)d - offsetof(struct pair, deadline));
+}
+
+static struct bytes pair_key(const void *pair)
+{
+    return field_of(pair);
+}
+
+static const struct dict_type pairs_type = { .key = pair_key };
+
+static struct pair *pair_new(struct table *table, struct bytes field, struct bytes value,
+                             bool timed)
+{
+    ensure(field.len <= FIELD_LEN_MAX && value.len <= UINT32_MAX, "%zu and %zu bytes", field.len,
+           value.len);
+    uint32_t lengths[2] = { (uint32_t)field.len & FIELD_LEN_MAX, (uint32_t)value.len };
+    bool is_brief = field.len <= BRIEF_FIELD && value.len <= BRIEF_VALUE;
+    size_t apart = timed && !is_brief ? sizeof(lengths) : 0;
+    struct pair *pair = mem_alloc(sizeof(*pair) + apart + field.len + value.len);
+    pair->timed = timed;
+    pair->word = lengths[0] & FIELD_LEN_MAX;
+    pair->value_len = lengths[1];
+    if (timed) {
+        pair->word = is_brief ? (lengths[0] | lengths[1] << BRIEF_BITS) & FIELD_LEN_MAX : NOT_BRIEF;
+        deadline_init(&pair->deadline);
+    }
+    memcpy(pair->data, lengths, apart);
+    if (field.len > 0) memcpy(pair->data + apart, field.data, field.len);
+    if (value.len > 0) memcpy(pair->data + apart + field.len, value.data, value.len);
+    table->bytes += mem_size(pair);
+    return pair;
+}
+
+static void pair_free(struct table *table, struct pair *pair)
+{
+    /* Cancel before freeing: the deadlines hold a pointer into this pair. */
+    if (pair->timed) deadlines_cancel(&table->deadlines, deadline_of(pair));
+    table->bytes -= mem_size(pair);
+    mem_free(pair);
+}
+
+static msec pair_at(const struct table *table, const struct pair *pair)
+{
+    return pair->timed ? deadlines_at(table->deadlines, deadline_of(pair)) : NEVER;
+}
+
+/* The same field with another value, or with room for a deadline; the old pair is gone. The value
+ * may be the old one's. */
+static struct pair *pair_remade(struct table *table, struct pair *old, struct bytes value,
+                                bool timed)
+{
+    struct pair *pair = pair_new(table, field_of(old), value, timed);
+    if (old->timed && timed) {
+        *deadline_of(pair) = *deadline_of(old);
+        deadlines_moved(table->deadlines, deadline_of(pair));
+        deadline_init(deadline_of(old)); /* it went along */
+    }
+    dict_moved(&table->pairs, old, pair);
+    pair_free(table, old);
+    return pair;
+}
+
+/* ---- large --------------------------------------------------------------------------------- */
+
+static struct table *table_new(void)
+{
+    struct table *table = mem_alloc(sizeof(*table));
+    dict_init(&table->pairs, &pairs_type);
+    table->deadlines = NULL;
+    table->bytes = mem_size(table);
+    return table;
+}
+
+/* The deadlines need not know that their pairs are gone. */
+static bool table_free_some(struct table *table, size_t *work)
+{
+    for (; *work > 0 && dict_count(&table->pairs) > 0; --*work)
+        mem_free(dict_take(&table->pairs));
+    if (dict_count(&table->pairs) > 0) return false;
+    if (!deadlines_free_some(&table->deadlines, work)) return false;
+    dict_drop(&table->pairs);
+    mem_free(table);
+    return true;
+}
+
+static void table_expire(struct table *table, struct pair *pair, msec at)
+{
+    if (at != NEVER) {
+        if (!pair->timed) pair = pair_remade(table, pair, value_of(pair), true);
+        deadlines_set(&table->deadlines, deadline_of(pair), at);
+    } else if (pair->timed) {
+        deadlines_cancel(&table->deadlines, deadline_of(pair));
+    }
+}
+
+static struct pair *table_replace(struct table *table, struct pair *pair, struct bytes value,
+                                  msec at)
+{
+    if (value.len != value_of(pair).len) return pair_remade(table, pair, value, at != NEVER);
+    if (value.len > 0) memmove((char *)(uintptr_t)value_of(pair).data, value.data, value.len);
+    return pair;
+}
+
+static bool table_set(struct table *table, const struct packed_record *record)
+{
+    struct pair *pair = dict_find(&table->pairs, record->member);
+    bool is_new = pair == NULL;
+    if (is_new) {
+        pair = pair_new(table, record->member, record->value, record->at != NEVER);
+        dict_add(&table->pairs, pair);
+    } else {
+        pair = table_replace(table, pair, record->value, record->at);
+    }
+    table_expire(table, pair, record->at);
+    return is_new;
+}
+
+/* ---- relocating ---------------------------------------------------------------------------- */
+
+enum { PART_PAIRS, PART_DEADLINES };
+
+struct mover {
+    struct table *table;
+    struct relocation *relocation;
+};
+
+static void *pair_relocate(void *ctx, void *old)
+{
+    const struct mover *mover = ctx;
+    struct pair *now = relocation_copy(mover->relocation, old);
+    if (now == NULL) return old;
+    if (now->timed) deadlines_moved(mover->table->deadlines, deadline_of(now));
+    mem_free(old);
+    return now;
+}
+
+static void table_relocate(struct table *table, struct relocation_place *place,
+                           struct relocation *relocation)
+{
+    struct mover mover = { table, relocation };
+    if (place->part == PART_DEADLINES) {
+        deadlines_relocate(&table->deadlines, place, relocation);
+        if (place->at == 0) place->part = 0;
+        return;
+    }
+    do
+        place->at = dict_relocate(&table->pairs, place->at, relocation, pair_relocate, &mover);
+    while (place->at != 0 && relocation->left > 0);
+    if (place->at == 0) place->part = PART_DEADLINES;
+}
+
+struct hash *hash_relocate(struct hash *hash, struct relocation_place *place,
+                           struct relocation *relocation)
+{
+    bool begins = relocation_begins(place);
+    if (begins) hash = relocation_block(relocation, hash);
+    if (!hash->is_large) {
+        packed_relocate(&hash->packed, relocation);
+        *place = (struct relocation_place){ 0 };
+        return hash;
+    }
+    if (begins) hash->table = relocation_block(relocation, hash->table);
+    table_relocate(hash->table, place, relocation);
+    return hash;
+}
+
+/* ---- small, and from small to large -------------------------------------------------------- */
+
+/* Sets what the records have no room for. Its texts may be theirs: they stay till then. */
+static void set_growing(struct hash *hash, const struct packed_record *last)
+{
+    struct packed records = hash->packed;
+    struct packed_record record;
+    hash->table = table_new();
+    hash->is_large = true;
+    for (uint32_t place = 0; place < records.len;) {
+        place = packed_get(&records, place, &record);
+        table_set(hash->table, &record);
+    }
+    table_set(hash->table, last);
+    packed_drop(&records);
+}
+
+static bool small_set(struct hash *hash, const struct packed_record *record)
+{
+    struct packed *packed = &hash->packed;
+    uint32_t place = packed_find(packed, record->member);
+    bool is_new = place == packed->len;
+    if (is_new && packed_fits(packed, record))
+        packed_insert(packed, place, record);
+    else if (!is_new && packed_fits_instead(packed, place, record))
+        packed_replace(packed, place, record);
+    else
+        set_growing(hash, record);
+    return is_new;
+}
+
+static bool small_expire(struct hash *hash, struct bytes field, msec at)
+{
+    struct packed_record record;
+    uint32_t place = packed_find(&hash->packed, field);
+    if (place == hash->packed.len) return false;
+    if (packed_expire(&hash->packed, place, at)) return true;
+    packed_get(&hash->packed, place, &record);
+    record.at = at;
+    set_growing(hash, &record);
+    return true;
+}
+
+/* ---- the hash ------------------------------------------------------------------------------ */
+
+struct hash *hash_new(void)
+{
+    struct hash *hash = mem_alloc(sizeof(*hash));
+    packed_init(&hash->packed);
+    hash->is_large = false;
+    hash->hashtable = false;
+    return hash;
+}
+
+void hash_free(struct hash *hash)
+{
+    size_t work = SIZE_MAX;
+    hash_free_some(hash, &work);
+}
+
+bool hash_free_some(struct hash *hash, size_t *work)
+{
+    if (hash->is_large) {
+        if (!table_free_some(hash->table, work)) return false;
+    } else if (hash->packed.count > 0) {
+        if (*work == 0) return false;
+        packed_drop(&hash->packed);
+        --*work;
+    }
+    mem_free(hash);
+    return true;
+}
+
+size_t hash_count(const struct hash *hash)
+{
+    return hash->is_large ? dict_count(&hash->table->pairs) : hash->packed.count;
+}
+
+bool hash_get(const struct hash *hash, struct bytes field, struct bytes *value)
+{
+    if (!hash->is_large) {
+        struct packed_record record;
+        if (!packed_lookup(&hash->packed, field, &record)) return false;
+        *value = record.value;
+        return true;
+    }
+    const struct pair *pair = dict_find(&hash->table->pairs, field);
+    if (pair == NULL) return false;
+    *value = value_of(pair);
+    return true;
+}
+
+static bool fits_listpack(const struct hash *hash, size_t field_len, size_t value_len)
+{
+    return hash_count(hash) <= LISTPACK_FIELDS && field_len <= LISTPACK_LEN &&
+           value_len <= LISTPACK_LEN;
+}
+
+bool hash_set(struct hash *hash, struct bytes field, struct bytes value, msec at)
+{
+    const struct packed_record record = { field, value, at };
+    bool is_new = hash->is_large ? table_set(hash->table, &record) : small_set(hash, &record);
+    if (!fits_listpack(hash, field.len, value.len)) hash->hashtable = true;
+    return is_new;
+}
+
+bool hash_remove(struct hash *hash, struct bytes field)
+{
+    if (!hash->is_large) {
+        uint32_t place = packed_find(&hash->packed, field);
+        if (place == hash->packed.len) return false;
+        packed_remove(&hash->packed, place);
+        return true;
+    }
+    struct pair *pair = dict_remove(&hash->table->pairs, field);
+    if (pair == NULL) return false;
+    pair_free(hash->table, pair);
+    return true;
+}
+
+void hash_random(const struct hash *hash, uint64_t (*next)(void *ctx), void *ctx,
+                 struct bytes *field, struct bytes *value)
+{
+    ensure(hash_count(hash) > 0, "%zu fields", hash_count(hash));
+    if (!hash->is_large) {
+        struct packed_record record;
+        unsigned n = (unsigned)(next(ctx) % hash->packed.count);
+        packed_get(&hash->packed, packed_nth(&hash->packed, n), &record);
+        *field = record.member;
+        *value = record.value;
+        return;
+    }
+    const struct pair *pair = dict_random(&hash->table->pairs, next, ctx);
+    *field = field_of(pair);
+    *value = value_of(pair);
+}
+
+/* ---- walking ------------------------------------------------------------------------------- */
+
+struct visitor {
+    void (*visit)(void *ctx, struct bytes field, struct bytes value);
+    void *ctx;
+};
+
+static void visit_pair(void *ctx, void *pair)
+{
+    const struct visitor *visitor = ctx;
+    visitor->visit(visitor->ctx, field_of(pair), value_of(pair));
+}
+
+static uint64_t visit_all(const struct hash *hash,
+                          void (*visit)(void *ctx, struct bytes field, struct bytes value),
+                          void *ctx)
+{
+    struct hash_iter iter;
+    struct bytes field, value;
+    hash_iter_begin(&iter, hash);
+    while (hash_iter_next(&iter, &field, &value))
+        visit(ctx, field, value);
+    return 0;
+}
+
+uint64_t hash_scan(const struct hash *hash, uint64_t cursor,
+                   void (*visit)(void *ctx, struct bytes field, struct bytes value), void *ctx)
+{
+    if (!hash->is_large || !hash->hashtable) return visit_all(hash, visit, ctx);
+    struct visitor visitor = { visit, ctx };
+    return dict_scan(&hash->table->pairs, cursor, visit_pair, &visitor);
+}
+
+void hash_iter_begin(struct hash_iter *iter, const struct hash *hash)
+{
+    iter->hash = hash;
+    iter->place = 0;
+    iter->at = NEVER;
+    if (hash->is_large) dict_iter_begin(&iter->in, &hash->table->pairs);
+}
+
+static bool small_iter_next(struct hash_iter *iter, struct bytes *field, struct bytes *value)
+{
+    struct packed_record record;
+    if (iter->place == iter->hash->packed.len) return false;
+    iter->place = packed_get(&iter->hash->packed, iter->place, &record);
+    *field = record.member;
+    *value = record.value;
+    iter->at = record.at;
+    return true;
+}
+
+bool hash_iter_next(struct hash_iter *iter, struct bytes *field, struct bytes *value)
+{
+    if (!iter->hash->is_large) return small_iter_next(iter, field, value);
+    const struct pair *pair = dict_iter_next(&iter->in);
+    if (pair == NULL) return false;
+    *field = field_of(pair);
+    *value = value_of(pair);
+    iter->at = pair_at(iter->hash->table, pair);
+    return true;
+}
+
+/* ---- deadlines ----------------------------------------------------------------------------- */
+
+bool hash_deadline(const struct hash *hash, struct bytes field, msec *at)
+{
+    if (!hash->is_large) {
+        struct packed_record record;
+        if (!packed_lookup(&hash->packed, field, &record)) return false;
+        *at = record.at;
+        return true;
+    }
+    const struct pair *pair = dict_find(&hash->table->pairs, field);
+    if (pair == NULL) return false;
+    *at = pair_at(hash->table, pair);
+    return true;
+}
+
+bool hash_expire(struct hash *hash, struct bytes field, msec at)
+{
+    if (!hash->is_large) return small_expire(hash, field, at);
+    struct pair *pair = dict_find(&hash->table->pairs, field);
+    if (pair == NULL) return false;
+    table_expire(hash->table, pair, at);
+    return true;
+}
+
+bool hash_first(const struct hash *hash, struct bytes *field, msec *at)
+{
+    if (!hash->is_large) return packed_first(&hash->packed, field, at);
+    struct deadline *d = deadlines_first(hash->table->deadlines, at);
+    if (d == NULL) return false;
+    *field = field_of(pair_of(d));
+    return true;
+}
+
+size_t hash_count_timed(const struct hash *hash)
+{
+    return hash->is_large ? deadlines_count(hash->table->deadlines) : hash->packed.count_timed;
+}
+
+const struct agenda *hash_agenda(const struct hash *hash)
+{
+    return hash->is_large ? deadlines_agenda(hash->table->deadlines) : NULL;
+}
+
+msec hash_latest(const struct hash *hash)
+{
+    return hash->is_large ? deadlines_latest(hash->table->deadlines) : packed_latest(&hash->packed);
+}
+
+bool hash_all_dead(const struct hash *hash, msec now)
+{
+    return hash->is_large ? deadlines_all_dead(hash->table->deadlines, now)
+                          : instant_dead(packed_latest(&hash->packed), now);
+}
+
+struct deadline_visitor {
+    bool (*visit)(void *ctx, struct bytes field, msec at);
+    void *ctx;
+};
+
+static bool visit_deadline(void *ctx, struct deadline *d, msec at)
+{
+    const struct deadline_visitor *visitor = ctx;
+    return visitor->visit(visitor->ctx, field_of(pair_of(d)), at);
+}
+
+void hash_each_until(const struct hash *hash, msec until,
+                     bool (*visit)(void *ctx, struct bytes field, msec at), void *ctx)
+{
+    struct deadline_visitor visitor = { visit, ctx };
+    if (hash->is_large)
+        deadlines_each_until(hash->table->deadlines, until, visit_deadline, &visitor);
+    else
+        packed_each_until(&hash->packed, until, visit, ctx);
+}
+
+/* ---- what it is told as, and takes --------------------------------------------------------- */
+
+const struct dict *hash_hint(const struct hash *hash)
+{
+    if (hash->is_large) return &hash->table->pairs;
+    packed_hint(&hash->packed);
+    return NULL;
+}
+
+const char *hash_encoding(const struct hash *hash)
+{
+    return hash->hashtable ? "hashtable" : "listpack";
+}
+
+void hash_widen(struct hash *hash)
+{
+    hash->hashtable = true;
+}
+
+size_t hash_bytes(const struct hash *hash)
+{
+    if (!hash->is_large) return mem_size(hash) + packed_bytes(&hash->packed);
+    const struct table *table = hash->table;
+    return mem_size(hash) + table->bytes + dict_bytes(&table->pairs) +
+           deadlines_bytes(table->deadlines);
+}
+
+static void check_table(const struct table *table)
+{
+    size_t bytes = mem_size(table), timed = 0;
+    struct dict_iter iter;
+    const struct pair *pair;
+    dict_check(&table->pairs);
+    deadlines_check(table->deadlines);
+    dict_iter_begin(&iter, &table->pairs);
+    while ((pair = dict_iter_next(&iter)) != NULL) {
+        bytes += mem_size(pair);
+        timed += pair_at(table, pair) != NEVER;
+    }
+    ensure(timed == deadlines_count(table->deadlines), "%zu with a deadline, %zu deadlines", timed,
+           deadlines_count(table->deadlines));
+    ensure(bytes == table->bytes, "%zu bytes, total %zu", bytes, table->bytes);
+}
+
+void hash_check(const struct hash *hash)
+{
+    struct hash_iter iter;
+    struct bytes field, value;
+    if (hash->is_large)
+        check_table(hash->table);
+    else
+        packed_check(&hash->packed);
+    hash_iter_begin(&iter, hash);
+    while (hash_iter_next(&iter, &field, &value))
+        ensure(hash->hashtable || fits_listpack(hash, field.len, value.len),
+               "listpack of %zu has %zu and %zu bytes", hash_count(hash), field.len, value.len);
+}

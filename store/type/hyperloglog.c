@@ -1,0 +1,317 @@
+/* hyperloglog: see hyperloglog.h. Counting is in hyperloglog_count.c.
+ *
+ * Flajolet, Fusy, Gandouet, Meunier: HyperLogLog (2007); the 64 bit hash and a sparse
+ * representation: Heule, Nunkesser, Hall: HyperLogLog in Practice (2013). The hash is Austin
+ * Appleby's MurmurHash64A, read little-endian. Which of many possible sparse bodies stands for some
+ * registers is Redis' choice: a run is split where a register rises, then neighbours are joined
+ * within sight of it. */
+#include "store/type/hyperloglog.h"
+
+#include "store/base/ensure.h"
+#include "store/mem/mem.h"
+
+enum {
+    DENSE = 0,
+    SPARSE = 1,
+    REPRESENTATION_AT = 4,
+    OUTDATED_AT = HLL_COUNT_AT + HLL_COUNT_BYTES - 1,
+    OUTDATED = 0x80,
+
+    INDEX_BITS = 14,
+    RANK_BITS = 64 - INDEX_BITS,
+    REGISTER_BITS = 6,
+    REGISTER_MASK = (1 << REGISTER_BITS) - 1,
+
+    RUN_VALUE = 0x80, /* the first bits of a run's byte */
+    RUN_LONG = 0x40,
+    ZERO_RUN_MAX = 64,
+    VALUE_RUN_MAX = 4,
+    SPARSE_RANK_MAX = 32,
+    SPLIT_MAX = 5, /* a long run, a value, a long run */
+    JOIN_STEPS = 5,
+};
+
+static const char magic[] = { 'H', 'Y', 'L', 'L' };
+
+static unsigned byte_at(struct bytes text, size_t at)
+{
+    return (unsigned char)text.data[at];
+}
+
+/* ---- the hash -------------------------------------------------------------------------------- */
+
+static uint64_t load_little(const char *from, size_t len)
+{
+    uint64_t value = 0;
+    for (size_t i = len; i-- > 0;)
+        value = value << 8 | (unsigned char)from[i];
+    return value;
+}
+
+static uint64_t hash_of(struct bytes text)
+{
+    const uint64_t m = UINT64_C(0xc6a4a7935bd1e995), seed = 0xadc83b19;
+    const unsigned r = 47;
+    uint64_t h = seed ^ text.len * m;
+    size_t at = 0;
+    for (; text.len - at >= 8; at += 8) {
+        uint64_t k = load_little(text.data + at, 8) * m;
+        h = (h ^ (k ^ k >> r) * m) * m;
+    }
+    if (at < text.len) h = (h ^ load_little(text.data + at, text.len - at)) * m;
+    h = (h ^ h >> r) * m;
+    return h ^ h >> r;
+}
+
+struct hll_place hll_place(struct bytes element)
+{
+    uint64_t hash = hash_of(element);
+    /* The bit above the last one ends the zeros in any case. */
+    uint64_t rest = hash >> INDEX_BITS | UINT64_C(1) << RANK_BITS;
+    return (struct hll_place){ .index = (unsigned)(hash % HLL_REGISTERS),
+                               .rank = (unsigned)__builtin_ctzll(rest) + 1 };
+}
+
+/* ---- the header ------------------------------------------------------------------------------ */
+
+bool hll_is_valid(struct bytes text)
+{
+    if (text.len < HLL_HEADER || memcmp(text.data, magic, sizeof(magic)) != 0) return false;
+    unsigned representation = byte_at(text, REPRESENTATION_AT);
+    return representation == SPARSE || (representation == DENSE && text.len == HLL_DENSE_BYTES);
+}
+
+bool hll_is_sparse(struct bytes text)
+{
+    return byte_at(text, REPRESENTATION_AT) == SPARSE;
+}
+
+bool hll_cached(struct bytes text, uint64_t *count)
+{
+    *count = load_little(text.data + HLL_COUNT_AT, HLL_COUNT_BYTES);
+    return !(byte_at(text, OUTDATED_AT) & OUTDATED);
+}
+
+void hll_print_count(char to[HLL_COUNT_BYTES], uint64_t count)
+{
+    for (unsigned i = 0; i < HLL_COUNT_BYTES; i++)
+        to[i] = (char)(count >> 8 * i & 0xff);
+}
+
+void hll_print_outdated(char to[HLL_COUNT_BYTES], struct bytes text)
+{
+    memcpy(to, text.data + HLL_COUNT_AT, HLL_COUNT_BYTES);
+    to[HLL_COUNT_BYTES - 1] = (char)(byte_at(text, OUTDATED_AT) | OUTDATED);
+}
+
+void hll_outdate(struct hll *hll)
+{
+    hll_print_outdated(hll->data + HLL_COUNT_AT, hll_view(hll));
+}
+
+/* ---- dense ----------------------------------------------------------------------------------- */
+
+/* Where a register begins; it ends in this byte or the next. */
+struct slot {
+    size_t at;
+    unsigned shift;
+    bool spills;
+};
+
+static struct slot slot_of(unsigned index)
+{
+    unsigned bit = index * REGISTER_BITS;
+    return (struct slot){ .at = HLL_HEADER + bit / 8,
+                          .shift = bit % 8,
+                          .spills = bit % 8 + REGISTER_BITS > 8 };
+}
+
+static unsigned load_slot(struct bytes text, struct slot slot)
+{
+    return byte_at(text, slot.at) | (slot.spills ? byte_at(text, slot.at + 1) << 8 : 0);
+}
+
+size_t hll_dense_patch(struct bytes text, struct hll_place place, size_t *offset, char patch[2])
+{
+    ensure(text.len == HLL_DENSE_BYTES && place.index < HLL_REGISTERS, "register %u in %zu bytes",
+           place.index, text.len);
+    struct slot slot = slot_of(place.index);
+    unsigned around = load_slot(text, slot);
+    if ((around >> slot.shift & REGISTER_MASK) >= place.rank) return 0;
+    around &= ~((unsigned)REGISTER_MASK << slot.shift);
+    around |= place.rank << slot.shift;
+    patch[0] = (char)(around & 0xff);
+    patch[1] = (char)(around >> 8 & 0xff);
+    *offset = slot.at;
+    return slot.spills ? 2 : 1;
+}
+
+static enum hll_change raise_dense(struct hll *hll, struct hll_place place)
+{
+    size_t offset;
+    char patch[2];
+    size_t len = hll_dense_patch(hll_view(hll), place, &offset, patch);
+    if (len == 0) return HLL_SAME;
+    memcpy(hll->data + offset, patch, len);
+    return HLL_RAISED;
+}
+
+static void merge_dense(uint8_t *registers, struct bytes text)
+{
+    for (unsigned i = 0; i < HLL_REGISTERS; i++) {
+        struct slot slot = slot_of(i);
+        unsigned rank = load_slot(text, slot) >> slot.shift & REGISTER_MASK;
+        if (rank > registers[i]) registers[i] = (uint8_t)rank;
+    }
+}
+
+/* ---- sparse ---------------------------------------------------------------------------------- */
+
+struct hll_run hll_run_at(struct bytes text, size_t at)
+{
+    unsigned head = byte_at(text, at);
+    if (head & RUN_VALUE)
+        return (struct hll_run){ .rank = (head >> 2 & 31) + 1, .len = (head & 3) + 1, .bytes = 1 };
+    if (!(head & RUN_LONG)) return (struct hll_run){ .len = (head & 63) + 1, .bytes = 1 };
+    /* Redis reads the NUL behind a string that was cut here. */
+    unsigned low = at + 1 < text.len ? byte_at(text, at + 1) : 0;
+    return (struct hll_run){ .len = ((head & 63) << 8 | low) + 1, .bytes = 2 };
+}
+
+/* Returns the bytes written. */
+static size_t put_run(char *to, unsigned rank, unsigned len)
+{
+    unsigned less = len - 1;
+    if (rank > 0) {
+        to[0] = (char)(RUN_VALUE | (rank - 1) << 2 | less);
+        return 1;
+    }
+    if (len <= ZERO_RUN_MAX) {
+        to[0] = (char)less;
+        return 1;
+    }
+    to[0] = (char)(RUN_LONG | less >> 8);
+    to[1] = (char)(less & 0xff);
+    return 2;
+}
+
+static bool merge_sparse(uint8_t *registers, struct bytes text)
+{
+    size_t index = 0;
+    struct hll_run run;
+    for (size_t at = HLL_HEADER; at < text.len; at += run.bytes, index += run.len) {
+        run = hll_run_at(text, at);
+        if (index + run.len > HLL_REGISTERS) return false;
+        for (size_t i = index; run.rank > 0 && i < index + run.len; i++)
+            if (run.rank > registers[i]) registers[i] = (uint8_t)run.rank;
+    }
+    return index == HLL_REGISTERS;
+}
+
+bool hll_merge(uint8_t *registers, struct bytes text)
+{
+    if (hll_is_sparse(text)) return merge_sparse(registers, text);
+    merge_dense(registers, text);
+    return true;
+}
+
+/* The run at `at` gives way to these bytes. */
+static void replace_run(struct hll *hll, size_t at, size_t old, const char *bytes, size_t len)
+{
+    memmove(hll->data + at + len, hll->data + at + old, hll->len - at - old);
+    memcpy(hll->data + at, bytes, len);
+    hll->len = hll->len + len - old;
+}
+
+/* Neighbours of the same rank become one run, as far as one can be that long. */
+static void join_runs(struct hll *hll, size_t at)
+{
+    for (int steps = JOIN_STEPS; at < hll->len && steps > 0; steps--) {
+        struct hll_run run = hll_run_at(hll_view(hll), at);
+        size_t next_at = at + run.bytes;
+        if (run.rank > 0 && next_at < hll->len) {
+            struct hll_run next = hll_run_at(hll_view(hll), next_at);
+            if (next.rank == run.rank && run.len + next.len <= VALUE_RUN_MAX) {
+                char joined[1];
+                put_run(joined, run.rank, run.len + next.len);
+                replace_run(hll, at, run.bytes + next.bytes, joined, sizeof(joined));
+                continue;
+            }
+        }
+        at = next_at;
+    }
+}
+
+static enum hll_change raise_after_promotion(struct hll *hll, struct hll_place place)
+{
+    if (!hll_make_dense(hll)) return HLL_CORRUPT;
+    return raise_dense(hll, place);
+}
+
+static enum hll_change raise_sparse(struct hll *hll, struct hll_place place)
+{
+    if (place.rank > SPARSE_RANK_MAX) return raise_after_promotion(hll, place);
+
+    struct bytes text = hll_view(hll);
+    size_t at = HLL_HEADER, before = HLL_HEADER;
+    unsigned first = 0; /* the register that the run at `at` begins with */
+    struct hll_run run = { 0 };
+    for (; at < text.len; before = at, at += run.bytes, first += run.len) {
+        run = hll_run_at(text, at);
+        if (place.index < first + run.len) break;
+    }
+    if (at >= text.len || at + run.bytes > text.len) return HLL_CORRUPT;
+    if (run.rank >= place.rank) return HLL_SAME;
+
+    char split[SPLIT_MAX];
+    size_t len = 0;
+    unsigned behind = first + run.len - 1 - place.index;
+    if (place.index > first) len += put_run(split, run.rank, place.index - first);
+    len += put_run(split + len, place.rank, 1);
+    if (behind > 0) len += put_run(split + len, run.rank, behind);
+    if (len > run.bytes && text.len + len - run.bytes > HLL_SPARSE_MAX)
+        return raise_after_promotion(hll, place);
+    replace_run(hll, at, run.bytes, split, len);
+    join_runs(hll, before);
+    return HLL_RAISED;
+}
+
+/* ---- a copy, being changed ------------------------------------------------------------------- */
+
+void hll_init(struct hll *hll, struct bytes text)
+{
+    /* Room for what it can become: a sparse text grows up to HLL_SPARSE_MAX only. */
+    hll->data = mem_alloc(text.len > HLL_DENSE_BYTES ? text.len : HLL_DENSE_BYTES);
+    hll->len = text.len;
+    if (text.len > 0) {
+        memcpy(hll->data, text.data, text.len);
+        return;
+    }
+    memset(hll->data, 0, HLL_HEADER);
+    memcpy(hll->data, magic, sizeof(magic));
+    hll->data[REPRESENTATION_AT] = SPARSE;
+    hll->len = HLL_HEADER + put_run(hll->data + HLL_HEADER, 0, HLL_REGISTERS);
+}
+
+void hll_drop(struct hll *hll)
+{
+    mem_free(hll->data);
+}
+
+bool hll_make_dense(struct hll *hll)
+{
+    uint8_t registers[HLL_REGISTERS] = { 0 };
+    if (!hll_is_sparse(hll_view(hll))) return true;
+    if (!merge_sparse(registers, hll_view(hll))) return false;
+    hll->data[REPRESENTATION_AT] = DENSE;
+    hll->len = HLL_DENSE_BYTES;
+    memset(hll->data + HLL_HEADER, 0, HLL_DENSE_BYTES - HLL_HEADER);
+    for (unsigned i = 0; i < HLL_REGISTERS; i++)
+        raise_dense(hll, (struct hll_place){ i, registers[i] });
+    return true;
+}
+
+enum hll_change hll_raise(struct hll *hll, struct hll_place place)
+{
+    return hll_is_sparse(hll_view(hll)) ? raise_sparse(hll, place) : raise_dense(hll, place);
+}

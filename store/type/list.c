@@ -1,0 +1,460 @@
+/* list: the chain of nodes: pushed, popped, cut, read.
+ * Knows bytes and positions; refuses to know keys or commands. The packing is list_node.h's.
+ *
+ * Room is made in amortised O(1): a block at most half full shares its free space out to both ends,
+ * a fuller one doubles with all the new space at the end that asked, and one that can't double gets
+ * a neighbour. */
+#include "store/type/list.h"
+
+#include "store/base/ensure.h"
+#include "store/type/list_node.h"
+#include "store/mem/mem.h"
+#include "store/mem/blob.h"
+
+/* ---- push ----------------------------------------------------------------------------------- */
+
+static uint32_t room(const struct list_node *node, enum list_end end)
+{
+    return end == LIST_HEAD ? node->begin : node->cap - node->end;
+}
+
+/* The node with room for `size` more bytes at that end, or NULL if it should have no more. */
+static struct list_node *make_room(struct list *list, struct list_node *node, enum list_end end,
+                                   uint32_t size)
+{
+    if (room(node, end) >= size) return node;
+    uint32_t have = list_node_used(node);
+    if (size > LIST_CAP_MAX || have + size > LIST_CAP_MAX) return NULL;
+    if (have <= node->cap / 2 && have + size <= node->cap) {
+        uint32_t front = (node->cap - have - size) / 2;
+        return list_node_arrange(list, node, node->cap, end == LIST_HEAD ? front + size : front);
+    }
+    if (node->cap >= LIST_CAP_MAX) return NULL;
+    uint32_t cap = list_node_cap_for(have + size > node->cap ? have + size : node->cap + 1);
+    return list_node_arrange(list, node, cap, end == LIST_HEAD ? cap - have : 0);
+}
+
+static struct list_node *add_end_node(struct list *list, enum list_end end, uint32_t size)
+{
+    struct list_node *beside = end == LIST_HEAD ? list->head : list->tail;
+    if (beside != NULL) beside = list_node_trim(list, beside);
+    uint32_t cap = beside == NULL ? list_node_cap_for(size) : LIST_CAP_MAX;
+    if (size > LIST_CAP_MAX / 2) cap = size;
+    struct list_node *node = list_node_new(list, cap);
+    node->begin = node->end = end == LIST_HEAD ? cap : 0;
+    node->prev = end == LIST_HEAD ? NULL : beside;
+    node->next = end == LIST_HEAD ? beside : NULL;
+    list_node_link(list, node);
+    return node;
+}
+
+/* `element` may lie in a node of this list: only the end node moves, and then it is copied first.
+ */
+static struct list_node *end_node(struct list *list, enum list_end end, uint32_t size,
+                                  struct bytes *element, struct blob **copy)
+{
+    struct list_node *node = end == LIST_HEAD ? list->head : list->tail;
+    if (node != NULL && room(node, end) >= size) return node;
+    if (node != NULL && element->data >= node->data && element->data < node->data + node->cap) {
+        *copy = blob_new(*element);
+        *element = blob_view(*copy);
+    }
+    if (node != NULL) node = make_room(list, node, end, size);
+    return node != NULL ? node : add_end_node(list, end, size);
+}
+
+void list_push(struct list *list, enum list_end end, struct bytes element)
+{
+    struct blob *copy = NULL;
+    uint32_t size = list_packed_size(element.len);
+    struct list_node *node = end_node(list, end, size, &element, &copy);
+    if (end == LIST_HEAD) {
+        node->begin -= size;
+        list_pack(node->data + node->begin, size, element);
+    } else {
+        list_pack(node->data + node->end, size, element);
+        node->end += size;
+    }
+    node->count++;
+    list->count++;
+    blob_free(copy);
+}
+
+/* ---- pop and keep --------------------------------------------------------------------------- */
+
+/* Fewer than the node has. */
+static void node_pop(struct list_node *node, enum list_end end, uint32_t count)
+{
+    node->count -= count;
+    for (; count > 0; count--) {
+        if (end == LIST_HEAD)
+            node->begin += list_size_at(node, node->begin);
+        else
+            node->end -= list_size_before(node, node->end);
+    }
+}
+
+void list_pop(struct list *list, enum list_end end, size_t count)
+{
+    ensure(count <= list->count, "%zu of %zu", count, list->count);
+    list->count -= count;
+    while (count > 0) {
+        struct list_node *node = end == LIST_HEAD ? list->head : list->tail;
+        if (count < node->count) {
+            node_pop(node, end, (uint32_t)count);
+            break;
+        }
+        count -= node->count;
+        list_node_unlink(list, node);
+    }
+    if (list->head != NULL && list->head == list->tail) list_node_shrink(list, list->head);
+}
+
+void list_keep(struct list *list, size_t from, size_t to)
+{
+    if (to > list->count) to = list->count;
+    if (from >= to) from = to = list->count;
+    list_pop(list, LIST_TAIL, list->count - to);
+    list_pop(list, LIST_HEAD, from);
+}
+
+/* ---- remove --------------------------------------------------------------------------------- */
+
+/* Takes up to `limit` matches out of a node, the first ones, with one pass over its bytes. */
+static uint32_t strip_forward(struct list_node *node, uint64_t limit, struct bytes element)
+{
+    uint32_t gone = 0, to = node->begin, from = node->begin;
+    while (from < node->end && gone < limit) {
+        uint32_t size = list_size_at(node, from);
+        if (bytes_equal(list_unpack(node, from), element)) {
+            gone++;
+        } else {
+            if (to != from) memmove(node->data + to, node->data + from, size);
+            to += size;
+        }
+        from += size;
+    }
+    if (gone == 0) return 0;
+    memmove(node->data + to, node->data + from, node->end - from);
+    node->end = to + (node->end - from);
+    node->count -= gone;
+    return gone;
+}
+
+/* ... the last ones. */
+static uint32_t strip_backward(struct list_node *node, uint64_t limit, struct bytes element)
+{
+    uint32_t gone = 0, to = node->end, from = node->end;
+    while (from > node->begin && gone < limit) {
+        uint32_t size = list_size_before(node, from);
+        from -= size;
+        if (bytes_equal(list_unpack(node, from), element)) {
+            gone++;
+        } else {
+            to -= size;
+            if (to != from) memmove(node->data + to, node->data + from, size);
+        }
+    }
+    if (gone == 0) return 0;
+    uint32_t rest = from - node->begin;
+    memmove(node->data + to - rest, node->data + node->begin, rest);
+    node->begin = to - rest;
+    node->count -= gone;
+    return gone;
+}
+
+/* The node takes in the one after it, if both fit in one block. */
+static void absorb_next(struct list *list, struct list_node *node)
+{
+    if (node == NULL || node->next == NULL) return;
+    uint32_t size = list_node_used(node->next);
+    if (size > LIST_CAP_MAX || list_node_used(node) > LIST_CAP_MAX ||
+        list_node_used(node) + size > LIST_CAP_MAX)
+        return;
+    if (room(node, LIST_TAIL) < size)
+        node = list_node_arrange(list, node, list_node_used(node) + size, 0);
+    memcpy(node->data + node->end, node->next->data + node->next->begin, size);
+    node->end += size;
+    node->count += node->next->count;
+    list_node_unlink(list, node->next);
+}
+
+/* After a strip: no empty and no sparse nodes stay behind. The node is invalid. */
+static void tidy(struct list *list, struct list_node *node, bool backward)
+{
+    if (node->count == 0) {
+        list_node_unlink(list, node);
+        return;
+    }
+    node = list_node_trim(list, node);
+    absorb_next(list, backward ? node : node->prev);
+}
+
+size_t list_remove(struct list *list, int64_t count, struct bytes element)
+{
+    bool backward = count < 0;
+    uint64_t limit = backward ? -(uint64_t)count : (uint64_t)count;
+    if (limit == 0) limit = UINT64_MAX;
+    size_t removed = 0;
+    struct list_node *node = backward ? list->tail : list->head;
+    while (node != NULL && removed < limit) {
+        struct list_node *following = backward ? node->prev : node->next;
+        uint32_t gone = backward ? strip_backward(node, limit - removed, element)
+                                 : strip_forward(node, limit - removed, element);
+        removed += gone;
+        if (gone > 0) tidy(list, node, backward);
+        node = following;
+    }
+    list->count -= removed;
+    return removed;
+}
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+/* The node of the element at *index, walked to from the nearer end; *index becomes its number in
+ * the node. */
+static const struct list_node *find_node(const struct list *list, size_t *index)
+{
+    const struct list_node *node;
+    if (*index < list->count / 2) {
+        for (node = list->head; *index >= node->count; node = node->next)
+            *index -= node->count;
+        return node;
+    }
+    size_t after = list->count - *index;
+    for (node = list->tail; after > node->count; node = node->prev)
+        after -= node->count;
+    *index = node->count - after;
+    return node;
+}
+
+static uint32_t find_offset(const struct list_node *node, size_t index)
+{
+    uint32_t offset;
+    if (index < node->count / 2) {
+        for (offset = node->begin; index > 0; index--)
+            offset += list_size_at(node, offset);
+        return offset;
+    }
+    offset = node->end;
+    for (size_t after = node->count - index; after > 0; after--)
+        offset -= list_size_before(node, offset);
+    return offset;
+}
+
+void list_iter_at(struct list_iter *iter, const struct list *list, size_t index)
+{
+    *iter = (struct list_iter){ NULL, 0 };
+    if (index >= list->count) return;
+    const struct list_node *node = find_node(list, &index);
+    iter->node = node;
+    iter->offset = find_offset(node, index);
+}
+
+bool list_iter_next(struct list_iter *iter, struct bytes *element)
+{
+    const struct list_node *node = iter->node;
+    if (node == NULL) return false;
+    uint32_t offset = (uint32_t)iter->offset;
+    *element = list_unpack(node, offset);
+    iter->offset = offset + list_packed_size(element->len);
+    if (iter->offset == node->end) {
+        iter->node = node->next;
+        iter->offset = node->next != NULL ? node->next->begin : 0;
+    }
+    return true;
+}
+
+bool list_iter_prev(struct list_iter *iter, struct bytes *element)
+{
+    const struct list_node *node = iter->node;
+    if (node == NULL) return false;
+    uint32_t offset = (uint32_t)iter->offset;
+    *element = list_unpack(node, offset);
+    if (offset == node->begin) {
+        iter->node = node = node->prev;
+        offset = node != NULL ? node->end : 0;
+    }
+    iter->offset = node != NULL ? offset - list_size_before(node, offset) : 0;
+    return true;
+}
+
+struct bytes list_at(const struct list *list, size_t index)
+{
+    ensure(index < list->count, "%zu of %zu", index, list->count);
+    const struct list_node *node = find_node(list, &index);
+    return list_unpack(node, find_offset(node, index));
+}
+
+/* ---- changing the middle -------------------------------------------------------------------- */
+
+/* Room for `size` bytes at the end of the node, which fits them. */
+static struct list_node *widen(struct list *list, struct list_node *node, uint32_t size)
+{
+    if (room(node, LIST_TAIL) >= size) return node;
+    uint32_t needed = list_node_used(node) + size, cap = node->cap;
+    while (cap < needed)
+        cap = 2 * cap < LIST_CAP_MAX ? 2 * cap : LIST_CAP_MAX;
+    return list_node_arrange(list, node, cap, 0);
+}
+
+static bool fits(const struct list_node *node, uint32_t size)
+{
+    return list_node_used(node) <= LIST_CAP_MAX && list_node_used(node) + size <= LIST_CAP_MAX;
+}
+
+/* `at` counts from the node's first byte in use. */
+static void put_at(struct list *list, struct list_node *node, uint32_t at, struct bytes element)
+{
+    uint32_t size = list_packed_size(element.len);
+    node = widen(list, node, size);
+    char *to = node->data + node->begin + at;
+    memmove(to + size, to, list_node_used(node) - at);
+    list_pack(to, size, element);
+    node->end += size;
+    node->count++;
+}
+
+/* A new node behind `prev` (NULL: at the head). */
+static struct list_node *node_after(struct list *list, struct list_node *prev, uint32_t cap)
+{
+    struct list_node *node = list_node_new(list, cap > LIST_CAP_MIN ? cap : LIST_CAP_MIN);
+    node->prev = prev;
+    node->next = prev != NULL ? prev->next : list->head;
+    list_node_link(list, node);
+    return node;
+}
+
+/* The elements from number `index` on, which stand `at` bytes in, move into a node of their own. */
+static void split(struct list *list, struct list_node *node, uint32_t at, size_t index)
+{
+    uint32_t size = list_node_used(node) - at;
+    struct list_node *tail = node_after(list, node, size);
+    memcpy(tail->data, node->data + node->begin + at, size);
+    tail->end = size;
+    tail->count = node->count - (uint32_t)index;
+    node->end -= size;
+    node->count = (uint32_t)index;
+}
+
+void list_insert(struct list *list, size_t index, struct bytes element)
+{
+    ensure(index <= list->count, "index %zu of %zu", index, list->count);
+    if (index == list->count) {
+        list_push(list, LIST_TAIL, element);
+        return;
+    }
+    uint32_t size = list_packed_size(element.len);
+    struct list_node *node = (struct list_node *)find_node(list, &index);
+    list->count++;
+    uint32_t at = find_offset(node, index) - node->begin;
+    if (fits(node, size)) {
+        put_at(list, node, at, element);
+        return;
+    }
+    if (at > 0) {
+        split(list, node, at, index);
+    } else {
+        node = node->prev;
+    }
+    if (node == NULL || !fits(node, size)) node = node_after(list, node, size);
+    put_at(list, node, list_node_used(node), element);
+}
+
+void list_put(struct list *list, size_t index, struct bytes element)
+{
+    ensure(index < list->count, "index %zu of %zu", index, list->count);
+    size_t number = index;
+    struct list_node *node = (struct list_node *)find_node(list, &number);
+    uint32_t offset = find_offset(node, number), old = list_size_at(node, offset);
+    uint32_t size = list_packed_size(element.len);
+    if (old == size) {
+        list_pack(node->data + offset, size, element);
+        return;
+    }
+    memmove(node->data + offset, node->data + offset + old, node->end - offset - old);
+    node->end -= old;
+    list->count--;
+    if (--node->count == 0) list_node_unlink(list, node);
+    list_insert(list, index, element);
+}
+
+/* ---- whole lists ---------------------------------------------------------------------------- */
+
+struct list *list_new(void)
+{
+    struct list *list = mem_alloc(sizeof(*list));
+    *list = (struct list){ .bytes = mem_size(list) };
+    return list;
+}
+
+void list_free(struct list *list)
+{
+    size_t work = SIZE_MAX;
+    list_free_some(list, &work);
+}
+
+bool list_free_some(struct list *list, size_t *work)
+{
+    while (list->head != NULL) {
+        if (*work == 0) return false;
+        size_t count = list->head->count;
+        *work -= count < *work ? count : *work;
+        list->count -= count;
+        list_node_unlink(list, list->head);
+    }
+    mem_free(list);
+    return true;
+}
+
+size_t list_count(const struct list *list)
+{
+    return list->count;
+}
+
+/* ---- relocating ----------------------------------------------------------------------------- */
+
+enum { NODES_MAX = 1024 }; /* what is behind them is not worth the way to it */
+
+struct list *list_relocate(struct list *list, struct relocation_place *place,
+                           struct relocation *relocation)
+{
+    if (relocation_begins(place)) list = relocation_block(relocation, list);
+    if (place->at > NODES_MAX) place->at = NODES_MAX;
+    struct list_node *node = list->head;
+    for (uint64_t i = 0; i < place->at && node != NULL; i++)
+        node = node->next;
+    while (node != NULL && place->at < NODES_MAX) {
+        node = list_node_relocate(list, node, relocation)->next;
+        place->at++;
+        if (relocation->left == 0) break;
+    }
+    if (node == NULL || place->at == NODES_MAX) *place = (struct relocation_place){ 0 };
+    return list;
+}
+
+const char *list_encoding(const struct list *list)
+{
+    (void)list;
+    return "quicklist";
+}
+
+size_t list_bytes(const struct list *list)
+{
+    return list->bytes;
+}
+
+void list_check(const struct list *list)
+{
+    size_t count = 0, bytes = mem_size(list);
+    const struct list_node *prev = NULL;
+    for (const struct list_node *node = list->head; node != NULL; prev = node, node = node->next) {
+        ensure(node->prev == prev, "prev %p, not %p", (void *)node->prev, (const void *)prev);
+        list_node_check(node);
+        count += node->count;
+        bytes += mem_size(node);
+    }
+    ensure(list->tail == prev, "tail %p, not %p", (void *)list->tail, (const void *)prev);
+    ensure(count == list->count, "%zu elements, count %zu", count, list->count);
+    ensure(bytes == list->bytes, "%zu bytes, total %zu", bytes, list->bytes);
+}

@@ -1,0 +1,126 @@
+/* list_node: the nodes of a list, and how elements are packed in them. For list.c alone.
+ * Knows bytes; refuses to know positions in the list and who asks.
+ *
+ * An element is packed as its length, its bytes, and its length again, readable backwards. A node's
+ * elements lie in data[begin, end), so both ends may have room. Invariants: no node is empty; every
+ * block of more than LIST_BLOCK_MAX bytes holds one element. */
+#ifndef STORE_TYPE_LIST_NODE_H
+#define STORE_TYPE_LIST_NODE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "store/base/bytes.h"
+#include "store/base/ensure.h"
+#include "store/mem/relocate.h"
+
+struct list_node {
+    struct list_node *prev, *next;
+    uint32_t count;
+    uint32_t cap; /* of data */
+    uint32_t begin, end;
+    char data[];
+};
+
+struct list {
+    struct list_node *head, *tail;
+    size_t count;
+    size_t bytes; /* of the nodes and this struct */
+};
+
+enum {
+    LIST_BLOCK_MIN = 64,
+    LIST_BLOCK_MAX = 8192,
+    LIST_CAP_MIN = LIST_BLOCK_MIN - sizeof(struct list_node),
+    LIST_CAP_MAX = LIST_BLOCK_MAX - sizeof(struct list_node),
+};
+
+/* ---- packing -------------------------------------------------------------------------------- */
+
+static inline uint32_t list_length_size(uint32_t len)
+{
+    uint32_t size = 1;
+    while (len >>= 7)
+        size++;
+    return size;
+}
+
+static inline uint32_t list_packed_size(size_t len)
+{
+    ensure(len <= INT32_MAX, "an element of %zu bytes", len);
+    return (uint32_t)len + 2 * list_length_size((uint32_t)len);
+}
+
+/* Seven bits in a byte, low ones first; step is 1 to write forwards, -1 backwards. */
+static inline void list_length_write(char *at, int step, uint32_t len)
+{
+    for (; len >= 0x80; len >>= 7, at += step)
+        *at = (char)(0x80 | (len & 0x7f));
+    *at = (char)len;
+}
+
+static inline uint32_t list_length_read(const char *at, int step)
+{
+    uint32_t len = 0;
+    for (unsigned shift = 0;; shift += 7, at += step) {
+        uint32_t byte = (unsigned char)*at;
+        len |= (byte & 0x7f) << shift;
+        if (byte < 0x80) return len;
+    }
+}
+
+static inline void list_pack(char *at, uint32_t size, struct bytes element)
+{
+    uint32_t len = (uint32_t)element.len;
+    list_length_write(at, 1, len);
+    if (len > 0) memcpy(at + list_length_size(len), element.data, len);
+    list_length_write(at + size - 1, -1, len);
+}
+
+/* The packed size of the element that begins at `offset`. */
+static inline uint32_t list_size_at(const struct list_node *node, uint32_t offset)
+{
+    return list_packed_size(list_length_read(node->data + offset, 1));
+}
+
+/* ... of the one that ends before `offset`. */
+static inline uint32_t list_size_before(const struct list_node *node, uint32_t offset)
+{
+    return list_packed_size(list_length_read(node->data + offset - 1, -1));
+}
+
+static inline struct bytes list_unpack(const struct list_node *node, uint32_t offset)
+{
+    uint32_t len = list_length_read(node->data + offset, 1);
+    return bytes_of(node->data + offset + list_length_size(len), len);
+}
+
+/* ---- nodes ---------------------------------------------------------------------------------- */
+
+static inline uint32_t list_node_used(const struct list_node *node)
+{
+    return node->end - node->begin;
+}
+
+/* Not linked yet. */
+struct list_node *list_node_new(struct list *list, uint32_t cap);
+void list_node_link(struct list *list, struct list_node *node);   /* between its prev and next */
+void list_node_unlink(struct list *list, struct list_node *node); /* and frees it */
+
+/* Gives the node a block with that cap and that much room in front. The old one is invalid. */
+struct list_node *list_node_arrange(struct list *list, struct list_node *node, uint32_t cap,
+                                    uint32_t front);
+/* The cap of the smallest regular block for so many bytes. */
+uint32_t list_node_cap_for(uint32_t size);
+/* Where the node is now. */
+struct list_node *list_node_relocate(struct list *list, struct list_node *node,
+                                     struct relocation *relocation);
+/* No more pushes are expected here: gives back what would stay unused. */
+struct list_node *list_node_trim(struct list *list, struct list_node *node);
+/* An end has so much been popped from that its block is a waste. */
+void list_node_shrink(struct list *list, struct list_node *node);
+
+void list_node_check(const struct list_node *node);
+
+#endif

@@ -1,0 +1,341 @@
+/* object: one row of functions for each type.
+ * Knows the types' names for these functions; refuses to know keys and what is inside a value. */
+#include "store/type/object.h"
+
+#include "store/base/ensure.h"
+#include "store/type/text.h"
+
+struct type_ops {
+    const char *name;
+    void *(*new)(void); /* NULL: values of this type are made elsewhere */
+    bool (*free_some)(struct object *object, size_t *work);
+    size_t (*count)(const struct object *object);
+    size_t (*bytes)(const struct object *object);
+    const char *(*encoding)(const struct object *object);
+    void (*check)(const struct object *object);
+    msec (*moment)(const struct object *object); /* NULL: that of its members, if it has any */
+    const struct member_ops *members;            /* NULL: its elements do not expire */
+};
+
+struct member_ops {
+    bool (*deadline)(const struct object *object, struct bytes member, msec *at);
+    bool (*expire)(const struct object *object, struct bytes member, msec at);
+    bool (*remove)(const struct object *object, struct bytes member);
+    bool (*first)(const struct object *object, struct bytes *member, msec *at);
+    size_t (*count_timed)(const struct object *object);
+    bool (*all_dead)(const struct object *object, msec now);
+    const struct agenda *(*agenda)(const struct object *object);
+    void (*each_until)(const struct object *object, msec until,
+                       bool (*visit)(void *ctx, struct bytes member, msec at), void *ctx);
+};
+
+/* A collection's functions, called by its noun, for any object. */
+#define COLLECTION(noun)                                                                           \
+    static void *any_##noun##_new(void)                                                            \
+    {                                                                                              \
+        return noun##_new();                                                                       \
+    }                                                                                              \
+    static bool any_##noun##_free_some(struct object *object, size_t *work)                        \
+    {                                                                                              \
+        return noun##_free_some(object->noun, work);                                               \
+    }                                                                                              \
+    static size_t any_##noun##_count(const struct object *object)                                  \
+    {                                                                                              \
+        return noun##_count(object->noun);                                                         \
+    }                                                                                              \
+    static size_t any_##noun##_bytes(const struct object *object)                                  \
+    {                                                                                              \
+        return noun##_bytes(object->noun);                                                         \
+    }                                                                                              \
+    static const char *any_##noun##_encoding(const struct object *object)                          \
+    {                                                                                              \
+        return noun##_encoding(object->noun);                                                      \
+    }                                                                                              \
+    static void any_##noun##_check(const struct object *object)                                    \
+    {                                                                                              \
+        noun##_check(object->noun);                                                                \
+    }
+
+#define COLLECTION_OPS(type_name, noun)                                                            \
+    {                                                                                              \
+        .name = (type_name), .new = any_##noun##_new, .free_some = any_##noun##_free_some,         \
+        .count = any_##noun##_count, .bytes = any_##noun##_bytes,                                  \
+        .encoding = any_##noun##_encoding, .check = any_##noun##_check                             \
+    }
+
+#define MEMBERS(noun)                                                                              \
+    static bool any_##noun##_deadline(const struct object *object, struct bytes member, msec *at)  \
+    {                                                                                              \
+        return noun##_deadline(object->noun, member, at);                                          \
+    }                                                                                              \
+    static bool any_##noun##_expire(const struct object *object, struct bytes member, msec at)     \
+    {                                                                                              \
+        return noun##_expire(object->noun, member, at);                                            \
+    }                                                                                              \
+    static bool any_##noun##_remove(const struct object *object, struct bytes member)              \
+    {                                                                                              \
+        return noun##_remove(object->noun, member);                                                \
+    }                                                                                              \
+    static bool any_##noun##_first(const struct object *object, struct bytes *member, msec *at)    \
+    {                                                                                              \
+        return noun##_first(object->noun, member, at);                                             \
+    }                                                                                              \
+    static size_t any_##noun##_count_timed(const struct object *object)                            \
+    {                                                                                              \
+        return noun##_count_timed(object->noun);                                                   \
+    }                                                                                              \
+    static bool any_##noun##_all_dead(const struct object *object, msec now)                       \
+    {                                                                                              \
+        return noun##_all_dead(object->noun, now);                                                 \
+    }                                                                                              \
+    static const struct agenda *any_##noun##_agenda(const struct object *object)                   \
+    {                                                                                              \
+        return noun##_agenda(object->noun);                                                        \
+    }                                                                                              \
+    static void any_##noun##_each_until(const struct object *object, msec until,                   \
+                                        bool (*visit)(void *ctx, struct bytes member, msec at),    \
+                                        void *ctx)                                                 \
+    {                                                                                              \
+        noun##_each_until(object->noun, until, visit, ctx);                                        \
+    }                                                                                              \
+    static const struct member_ops noun##_members = {                                              \
+        .deadline = any_##noun##_deadline,                                                         \
+        .expire = any_##noun##_expire,                                                             \
+        .remove = any_##noun##_remove,                                                             \
+        .first = any_##noun##_first,                                                               \
+        .count_timed = any_##noun##_count_timed,                                                   \
+        .all_dead = any_##noun##_all_dead,                                                         \
+        .agenda = any_##noun##_agenda,                                                             \
+        .each_until = any_##noun##_each_until,                                                     \
+    };
+
+#define COLLECTION_WITH_MEMBERS_OPS(type_name, noun)                                               \
+    {                                                                                              \
+        .name = (type_name), .new = any_##noun##_new, .free_some = any_##noun##_free_some,         \
+        .count = any_##noun##_count, .bytes = any_##noun##_bytes,                                  \
+        .encoding = any_##noun##_encoding, .check = any_##noun##_check, .members = &noun##_members \
+    }
+
+COLLECTION(list)
+COLLECTION(set)
+COLLECTION(hash)
+COLLECTION(zset)
+COLLECTION(dehydrator)
+MEMBERS(set)
+MEMBERS(hash)
+MEMBERS(zset)
+
+static msec any_dehydrator_moment(const struct object *object)
+{
+    return dehydrator_moment(object->dehydrator);
+}
+
+static bool string_free_some(struct object *object, size_t *work)
+{
+    text_free(object);
+    if (*work > 0) --*work;
+    return true;
+}
+
+static size_t string_count(const struct object *object)
+{
+    (void)object;
+    return 1;
+}
+
+static const struct type_ops types[TYPE_COUNT] = {
+    [TYPE_STRING] = { .name = "string",
+                      .free_some = string_free_some,
+                      .count = string_count,
+                      .bytes = text_bytes,
+                      .encoding = text_encoding,
+                      .check = text_check },
+    [TYPE_LIST] = COLLECTION_OPS("list", list),
+    [TYPE_SET] = COLLECTION_WITH_MEMBERS_OPS("set", set),
+    [TYPE_HASH] = COLLECTION_WITH_MEMBERS_OPS("hash", hash),
+    [TYPE_ZSET] = COLLECTION_WITH_MEMBERS_OPS("zset", zset),
+    [TYPE_DEHYDRATOR] = { .name = "dehydrator",
+                          .new = any_dehydrator_new,
+                          .free_some = any_dehydrator_free_some,
+                          .count = any_dehydrator_count,
+                          .bytes = any_dehydrator_bytes,
+                          .encoding = any_dehydrator_encoding,
+                          .check = any_dehydrator_check,
+                          .moment = any_dehydrator_moment },
+};
+
+static const struct type_ops *ops_of(enum type type)
+{
+    ensure((unsigned)type < TYPE_COUNT, "type %u", (unsigned)type);
+    return &types[type];
+}
+
+struct object object_new(enum type type)
+{
+    const struct type_ops *ops = ops_of(type);
+    ensure(ops->new != NULL, "type %s", ops->name);
+    return (struct object){ .any = ops->new (), .type = type };
+}
+
+void object_free(struct object *object)
+{
+    size_t work = SIZE_MAX;
+    object_free_some(object, &work);
+}
+
+bool object_free_some(struct object *object, size_t *work)
+{
+    if (!ops_of(object->type)->free_some(object, work)) return false;
+    object->any = NULL;
+    return true;
+}
+
+size_t object_count(const struct object *object)
+{
+    return ops_of(object->type)->count(object);
+}
+
+size_t object_bytes(const struct object *object)
+{
+    return ops_of(object->type)->bytes(object);
+}
+
+const char *object_encoding(const struct object *object)
+{
+    return ops_of(object->type)->encoding(object);
+}
+
+void object_relocate(struct object *object, struct relocation_place *place,
+                     struct relocation *relocation)
+{
+    switch (object->type) {
+    case TYPE_LIST: object->list = list_relocate(object->list, place, relocation); break;
+    case TYPE_SET: object->set = set_relocate(object->set, place, relocation); break;
+    case TYPE_HASH: object->hash = hash_relocate(object->hash, place, relocation); break;
+    case TYPE_ZSET: object->zset = zset_relocate(object->zset, place, relocation); break;
+    case TYPE_DEHYDRATOR:
+        object->dehydrator = dehydrator_relocate(object->dehydrator, place, relocation);
+        break;
+    default:
+        if (!object->is_small) object->string = relocation_block(relocation, object->string);
+        *place = (struct relocation_place){ 0 };
+        break;
+    }
+}
+
+void object_widen(struct object *object)
+{
+    switch (object->type) {
+    case TYPE_SET: set_widen(object->set); break;
+    case TYPE_HASH: hash_widen(object->hash); break;
+    case TYPE_ZSET: zset_widen(object->zset); break;
+    default: break; /* one encoding, or named by the content */
+    }
+}
+
+/* ---- members with deadlines ---- */
+
+static const struct member_ops *members_of(const struct object *object)
+{
+    const struct member_ops *ops = ops_of(object->type)->members;
+    ensure(ops != NULL, "a %s has no members", type_name(object->type));
+    return ops;
+}
+
+msec object_moment(const struct object *object)
+{
+    const struct type_ops *ops = ops_of(object->type);
+    struct bytes member;
+    msec at;
+    if (ops->moment != NULL) return ops->moment(object);
+    return object_member_first(object, &member, &at) ? instant_of_death(at) : NEVER;
+}
+
+bool object_member_deadline(const struct object *object, struct bytes member, msec *at)
+{
+    return members_of(object)->deadline(object, member, at);
+}
+
+bool object_member_expire(const struct object *object, struct bytes member, msec at)
+{
+    return members_of(object)->expire(object, member, at);
+}
+
+bool object_member_remove(const struct object *object, struct bytes member)
+{
+    return members_of(object)->remove(object, member);
+}
+
+bool object_member_first(const struct object *object, struct bytes *member, msec *at)
+{
+    const struct member_ops *ops = ops_of(object->type)->members;
+    return ops != NULL && ops->first(object, member, at);
+}
+
+size_t object_count_timed(const struct object *object)
+{
+    const struct member_ops *ops = ops_of(object->type)->members;
+    return ops == NULL ? 0 : ops->count_timed(object);
+}
+
+const struct agenda *object_agenda(const struct object *object)
+{
+    const struct member_ops *ops = ops_of(object->type)->members;
+    return ops == NULL ? NULL : ops->agenda(object);
+}
+
+void object_each_until(const struct object *object, msec until,
+                       bool (*visit)(void *ctx, struct bytes member, msec at), void *ctx)
+{
+    const struct member_ops *ops = ops_of(object->type)->members;
+    if (ops != NULL) ops->each_until(object, until, visit, ctx);
+}
+
+struct dead_count {
+    size_t count, most;
+};
+
+static bool count_one(void *ctx, struct bytes member, msec at)
+{
+    (void)member;
+    (void)at;
+    struct dead_count *dead = ctx;
+    return ++dead->count < dead->most;
+}
+
+size_t object_count_dead(const struct object *object, msec now, size_t most)
+{
+    struct dead_count dead = { 0, most };
+    if (now == INT64_MIN || most == 0) return 0;
+    object_each_until(object, now - 1, count_one, &dead);
+    return dead.count;
+}
+
+bool object_all_dead(const struct object *object, msec now)
+{
+    const struct member_ops *ops = ops_of(object->type)->members;
+    size_t count = object_count(object);
+    return ops != NULL && count > 0 && ops->count_timed(object) == count &&
+           ops->all_dead(object, now);
+}
+
+const struct dict *object_hint(const struct object *object)
+{
+    switch (object->type) {
+    case TYPE_SET: return set_hint(object->set);
+    case TYPE_HASH: return hash_hint(object->hash);
+    case TYPE_ZSET: return zset_hint(object->zset);
+    default: return NULL;
+    }
+}
+
+const char *type_name(enum type type)
+{
+    return ops_of(type)->name;
+}
+
+void object_check(const struct object *object)
+{
+    ensure(object->is_small || object->any != NULL, "no %s", type_name(object->type));
+    ops_of(object->type)->check(object);
+}

@@ -1,0 +1,493 @@
+/* set: members packed in one allocation while they are few and small, else in a table that finds
+ * them by their own bytes.
+ * Knows members and instants; refuses to know keys, commands and now.
+ *
+ * The form and the encoding's name are independent: the form is about memory, the name is Redis'.
+ * What once was a table stays one, so that a scan's cursor goes on meaning what it meant. */
+#include "store/type/set.h"
+
+#include "store/struct/deadlines.h"
+#include "store/base/ensure.h"
+#include "store/mem/mem.h"
+#include "store/struct/packed.h"
+#include "store/type/whole.h"
+
+enum { INTSET_MAX = 512 };
+
+/* In a table. Timed: a struct deadline stands before the member's bytes. It stays when the deadline
+ * is taken away, idle. */
+struct member {
+    uint32_t len : 31, timed : 1;
+    char data[];
+};
+
+struct table {
+    struct dict members;         /* of struct member */
+    struct deadlines *deadlines; /* NULL without any */
+    size_t bytes;                /* of the members */
+};
+
+struct set {
+    union {
+        struct packed packed; /* of a small one; without values */
+        struct table *table;
+    };
+    bool is_large;
+    bool hashtable; /* the encoding's name; once true, always */
+};
+
+/* ---- a member of a table ---- */
+
+static inline struct bytes member_view(const struct member *member)
+{
+    return bytes_of(member->data + member->timed * sizeof(struct deadline), member->len);
+}
+
+static struct bytes member_key(const void *member)
+{
+    return member_view(member);
+}
+
+static const struct dict_type members_type = { .key = member_key };
+
+static inline struct deadline *deadline_of(struct member *member)
+{
+    return (struct deadline *)(void *)member->data;
+}
+
+static struct member *member_of(struct deadline *d)
+{
+    return (struct member *)(void *)((char *)d - offsetof(struct member, data));
+}
+
+static struct member *member_new(struct bytes content, bool timed)
+{
+    ensure(content.len <= INT32_MAX, "a member of %zu bytes", content.len);
+    size_t slot = timed ? sizeof(struct deadline) : 0;
+    struct member *member = mem_alloc(sizeof(*member) + slot + content.len);
+    member->len = (uint32_t)content.len & INT32_MAX;
+    member->timed = timed;
+    if (timed) deadline_init(deadline_of(member));
+    if (content.len > 0) memcpy(member->data + slot, content.data, content.len);
+    return member;
+}
+
+static msec member_at(const struct table *table, struct member *member)
+{
+    return member->timed ? deadlines_at(table->deadlines, deadline_of(member)) : NEVER;
+}
+
+/* ---- the table ---- */
+
+static void table_add(struct table *table, struct bytes content, msec at)
+{
+    struct member *member = member_new(content, at != NEVER);
+    table->bytes += mem_size(member);
+    dict_add(&table->members, member);
+    if (at != NEVER) deadlines_set(&table->deadlines, deadline_of(member), at);
+}
+
+static bool table_remove(struct table *table, struct bytes content)
+{
+    struct member *member = dict_remove(&table->members, content);
+    if (member == NULL) return false;
+    /* Cancel before freeing: the agenda points into this member. */
+    if (member->timed) deadlines_cancel(&table->deadlines, deadline_of(member));
+    table->bytes -= mem_size(member);
+    mem_free(member);
+    return true;
+}
+
+/* The same member with a place for its first deadline. */
+static struct member *table_make_timed(struct table *table, struct member *old)
+{
+    struct member *member = member_new(member_view(old), true);
+    table->bytes += mem_size(member) - mem_size(old);
+    dict_moved(&table->members, old, member);
+    mem_free(old);
+    return member;
+}
+
+static bool table_expire(struct table *table, struct bytes content, msec at)
+{
+    struct member *member = dict_find(&table->members, content);
+    if (member == NULL) return false;
+    if (at == NEVER) {
+        if (member->timed) deadlines_cancel(&table->deadlines, deadline_of(member));
+        return true;
+    }
+    if (!member->timed) member = table_make_timed(table, member);
+    deadlines_set(&table->deadlines, deadline_of(member), at);
+    return true;
+}
+
+static struct table *table_new(void)
+{
+    struct table *table = mem_alloc(sizeof(*table));
+    dict_init(&table->members, &members_type);
+    table->deadlines = NULL;
+    table->bytes = 0;
+    return table;
+}
+
+static bool table_free_some(struct table *table, size_t *work)
+{
+    while (dict_count(&table->members) > 0) {
+        if (*work == 0) return false;
+        mem_free(dict_take(&table->members));
+        --*work;
+    }
+    if (!deadlines_free_some(&table->deadlines, work)) return false;
+    dict_drop(&table->members);
+    mem_free(table);
+    return true;
+}
+
+static size_t table_bytes(const struct table *table)
+{
+    return mem_size(table) + table->bytes + dict_bytes(&table->members) +
+           deadlines_bytes(table->deadlines);
+}
+
+/* ---- relocating ---- */
+
+enum { PART_MEMBERS, PART_DEADLINES };
+
+struct mover {
+    struct table *table;
+    struct relocation *relocation;
+};
+
+static void *member_relocate(void *ctx, void *old)
+{
+    const struct mover *mover = ctx;
+    struct member *now = relocation_copy(mover->relocation, old);
+    if (now == NULL) return old;
+    if (now->timed) deadlines_moved(mover->table->deadlines, deadline_of(now));
+    mem_free(old);
+    return now;
+}
+
+static void table_relocate(struct table *table, struct relocation_place *place,
+                           struct relocation *relocation)
+{
+    struct mover mover = { table, relocation };
+    if (place->part == PART_DEADLINES) {
+        deadlines_relocate(&table->deadlines, place, relocation);
+        if (place->at == 0) place->part = 0;
+        return;
+    }
+    do
+        place->at = dict_relocate(&table->members, place->at, relocation, member_relocate, &mover);
+    while (place->at != 0 && relocation->left > 0);
+    if (place->at == 0) place->part = PART_DEADLINES;
+}
+
+struct set *set_relocate(struct set *set, struct relocation_place *place,
+                         struct relocation *relocation)
+{
+    bool begins = relocation_begins(place);
+    if (begins) set = relocation_block(relocation, set);
+    if (!set->is_large) {
+        packed_relocate(&set->packed, relocation);
+        *place = (struct relocation_place){ 0 };
+        return set;
+    }
+    if (begins) set->table = relocation_block(relocation, set->table);
+    table_relocate(set->table, place, relocation);
+    return set;
+}
+
+/* ---- the set ---- */
+
+struct set *set_new(void)
+{
+    struct set *set = mem_alloc(sizeof(*set));
+    packed_init(&set->packed);
+    set->is_large = false;
+    set->hashtable = false;
+    return set;
+}
+
+void set_free(struct set *set)
+{
+    size_t work = SIZE_MAX;
+    set_free_some(set, &work);
+}
+
+bool set_free_some(struct set *set, size_t *work)
+{
+    if (set->is_large) {
+        if (!table_free_some(set->table, work)) return false;
+    } else if (set->packed.count > 0) {
+        if (*work == 0) return false;
+        packed_drop(&set->packed);
+        --*work;
+    }
+    mem_free(set);
+    return true;
+}
+
+size_t set_count(const struct set *set)
+{
+    return set->is_large ? dict_count(&set->table->members) : set->packed.count;
+}
+
+bool set_has(const struct set *set, struct bytes member)
+{
+    if (set->is_large) return dict_find(&set->table->members, member) != NULL;
+    return packed_find(&set->packed, member) != set->packed.len;
+}
+
+static bool fits_intset(const struct set *set)
+{
+    return set_count(set) <= INTSET_MAX;
+}
+
+/* Returns what was packed, for the caller to drop: his member may be one of them. */
+static struct packed grow(struct set *set)
+{
+    struct packed records = set->packed;
+    struct packed_record record;
+    set->table = table_new();
+    set->is_large = true;
+    for (uint32_t place = 0; place < records.len;) {
+        place = packed_get(&records, place, &record);
+        table_add(set->table, record.member, record.at);
+    }
+    return records;
+}
+
+bool set_add(struct set *set, struct bytes member, msec at)
+{
+    if (set_has(set, member)) return false;
+    const struct packed_record record = { .member = member, .at = at };
+    if (!set->is_large && !packed_fits(&set->packed, &record)) {
+        struct packed records = grow(set);
+        packed_drop(&records);
+    }
+    if (set->is_large)
+        table_add(set->table, member, at);
+    else
+        packed_insert(&set->packed, set->packed.len, &record);
+    if (!set->hashtable) set->hashtable = !fits_intset(set) || !whole_number(member);
+    return true;
+}
+
+bool set_remove(struct set *set, struct bytes member)
+{
+    if (set->is_large) return table_remove(set->table, member);
+    uint32_t place = packed_find(&set->packed, member);
+    if (place == set->packed.len) return false;
+    packed_remove(&set->packed, place);
+    return true;
+}
+
+struct bytes set_random(const struct set *set, uint64_t (*next)(void *ctx), void *ctx)
+{
+    ensure(set_count(set) > 0, "%zu members", set_count(set));
+    if (set->is_large) return member_view(dict_random(&set->table->members, next, ctx));
+    struct packed_record record;
+    unsigned n = (unsigned)(next(ctx) % set->packed.count);
+    packed_get(&set->packed, packed_nth(&set->packed, n), &record);
+    return record.member;
+}
+
+/* ---- walking ---- */
+
+struct scan_visitor {
+    void (*visit)(void *ctx, struct bytes member);
+    void *ctx;
+};
+
+static void visit_scanned(void *ctx, void *member)
+{
+    const struct scan_visitor *visitor = ctx;
+    visitor->visit(visitor->ctx, member_view(member));
+}
+
+static uint64_t visit_all(const struct set *set, void (*visit)(void *ctx, struct bytes member),
+                          void *ctx)
+{
+    struct set_iter iter;
+    struct bytes member;
+    set_iter_begin(&iter, set);
+    while (set_iter_next(&iter, &member))
+        visit(ctx, member);
+    return 0;
+}
+
+uint64_t set_scan(const struct set *set, uint64_t cursor,
+                  void (*visit)(void *ctx, struct bytes member), void *ctx)
+{
+    if (!set->is_large || !set->hashtable) return visit_all(set, visit, ctx);
+    struct scan_visitor visitor = { visit, ctx };
+    return dict_scan(&set->table->members, cursor, visit_scanned, &visitor);
+}
+
+void set_iter_begin(struct set_iter *iter, const struct set *set)
+{
+    iter->set = set;
+    iter->place = 0;
+    iter->at = NEVER;
+    if (set->is_large) dict_iter_begin(&iter->in, &set->table->members);
+}
+
+static bool packed_next(struct set_iter *iter, struct bytes *member)
+{
+    const struct packed *packed = &iter->set->packed;
+    struct packed_record record;
+    if (iter->place == packed->len) return false;
+    iter->place = packed_get(packed, iter->place, &record);
+    *member = record.member;
+    iter->at = record.at;
+    return true;
+}
+
+bool set_iter_next(struct set_iter *iter, struct bytes *member)
+{
+    if (!iter->set->is_large) return packed_next(iter, member);
+    struct member *next = dict_iter_next(&iter->in);
+    if (next == NULL) return false;
+    *member = member_view(next);
+    iter->at = member_at(iter->set->table, next);
+    return true;
+}
+
+/* ---- deadlines ---- */
+
+bool set_deadline(const struct set *set, struct bytes member, msec *at)
+{
+    if (set->is_large) {
+        struct member *found = dict_find(&set->table->members, member);
+        if (found != NULL) *at = member_at(set->table, found);
+        return found != NULL;
+    }
+    struct packed_record record;
+    if (!packed_lookup(&set->packed, member, &record)) return false;
+    *at = record.at;
+    return true;
+}
+
+bool set_expire(struct set *set, struct bytes member, msec at)
+{
+    if (set->is_large) return table_expire(set->table, member, at);
+    uint32_t place = packed_find(&set->packed, member);
+    if (place == set->packed.len) return false;
+    if (packed_expire(&set->packed, place, at)) return true;
+    struct packed records = grow(set);
+    table_expire(set->table, member, at);
+    packed_drop(&records);
+    return true;
+}
+
+bool set_first(const struct set *set, struct bytes *member, msec *at)
+{
+    if (!set->is_large) return packed_first(&set->packed, member, at);
+    struct deadline *first = deadlines_first(set->table->deadlines, at);
+    if (first != NULL) *member = member_view(member_of(first));
+    return first != NULL;
+}
+
+size_t set_count_timed(const struct set *set)
+{
+    return set->is_large ? deadlines_count(set->table->deadlines) : set->packed.count_timed;
+}
+
+const struct agenda *set_agenda(const struct set *set)
+{
+    return set->is_large ? deadlines_agenda(set->table->deadlines) : NULL;
+}
+
+msec set_latest(const struct set *set)
+{
+    return set->is_large ? deadlines_latest(set->table->deadlines) : packed_latest(&set->packed);
+}
+
+bool set_all_dead(const struct set *set, msec now)
+{
+    return set->is_large ? deadlines_all_dead(set->table->deadlines, now)
+                         : instant_dead(packed_latest(&set->packed), now);
+}
+
+struct until_visitor {
+    bool (*visit)(void *ctx, struct bytes member, msec at);
+    void *ctx;
+};
+
+static bool visit_until(void *ctx, struct deadline *d, msec at)
+{
+    const struct until_visitor *visitor = ctx;
+    return visitor->visit(visitor->ctx, member_view(member_of(d)), at);
+}
+
+void set_each_until(const struct set *set, msec until,
+                    bool (*visit)(void *ctx, struct bytes member, msec at), void *ctx)
+{
+    struct until_visitor visitor = { visit, ctx };
+    if (set->is_large)
+        deadlines_each_until(set->table->deadlines, until, visit_until, &visitor);
+    else
+        packed_each_until(&set->packed, until, visit, ctx);
+}
+
+/* ---- name, memory, self-check ---- */
+
+const struct dict *set_hint(const struct set *set)
+{
+    if (set->is_large) return &set->table->members;
+    packed_hint(&set->packed);
+    return NULL;
+}
+
+const char *set_encoding(const struct set *set)
+{
+    return set->hashtable ? "hashtable" : "intset";
+}
+
+void set_widen(struct set *set)
+{
+    set->hashtable = true;
+}
+
+size_t set_bytes(const struct set *set)
+{
+    return mem_size(set) + (set->is_large ? table_bytes(set->table) : packed_bytes(&set->packed));
+}
+
+static void check_table(const struct table *table)
+{
+    size_t bytes = 0, armed = 0;
+    struct dict_iter iter;
+    struct member *member;
+    dict_check(&table->members);
+    deadlines_check(table->deadlines);
+    dict_iter_begin(&iter, &table->members);
+    while ((member = dict_iter_next(&iter)) != NULL) {
+        bytes += mem_size(member);
+        if (!member->timed || !deadline_armed(deadline_of(member))) continue;
+        armed++;
+        uint32_t slot = deadline_of(member)->slot;
+        ensure(table->deadlines != NULL && slot < deadlines_count(table->deadlines) &&
+                   agenda_nth(&table->deadlines->agenda, slot) == deadline_of(member),
+               "slot %u of %zu is another's", slot, deadlines_count(table->deadlines));
+    }
+    ensure(bytes == table->bytes, "%zu bytes, total %zu", bytes, table->bytes);
+    ensure(armed == deadlines_count(table->deadlines), "%zu armed of %zu", armed,
+           deadlines_count(table->deadlines));
+}
+
+void set_check(const struct set *set)
+{
+    if (set->is_large)
+        check_table(set->table);
+    else
+        packed_check(&set->packed);
+    ensure(set->hashtable || fits_intset(set), "intset of %zu", set_count(set));
+    struct set_iter iter;
+    struct bytes member;
+    set_iter_begin(&iter, set);
+    while (set_iter_next(&iter, &member))
+        ensure(set->hashtable || whole_number(member), "intset has %.*s", (int)member.len,
+               member.data);
+}

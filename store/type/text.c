@@ -1,0 +1,121 @@
+/* text: see text.h. Invariant: what fits into an object stands in it. */
+#include "store/type/text.h"
+
+#include <string.h>
+
+#include "store/base/ensure.h"
+#include "store/mem/mem.h"
+#include "store/type/whole.h"
+#include "store/mem/blob.h"
+
+enum { EMBSTR_MAX = 44, SIZE_CLASS = 8 };
+
+static void put_small(struct object *object, struct bytes text)
+{
+    /* Moved: it may be a part of what is there. */
+    if (text.len > 0) memmove(object->small, text.data, text.len);
+    object->small_len = (uint8_t)text.len;
+    object->is_small = true;
+}
+
+struct object text_new(struct bytes text)
+{
+    struct object object = { .type = TYPE_STRING };
+    if (text.len <= OBJECT_SMALL)
+        put_small(&object, text);
+    else
+        object.string = blob_new(text);
+    return object;
+}
+
+struct object text_of_blob(struct blob *blob)
+{
+    if (blob->len > OBJECT_SMALL) return (struct object){ .string = blob, .type = TYPE_STRING };
+    struct object object = text_new(blob_view(blob));
+    blob_free(blob);
+    return object;
+}
+
+/* Would a block of its own for the text be about as large as this one? */
+static bool fits(const struct blob *blob, size_t len)
+{
+    size_t has = mem_size(blob), needs = sizeof(*blob) + len;
+    return needs <= has && (has - needs < SIZE_CLASS || has - needs <= has / 8);
+}
+
+void text_set(struct object *object, struct bytes text)
+{
+    struct blob *old = object->is_small ? NULL : object->string;
+    if (text.len <= OBJECT_SMALL) {
+        put_small(object, text);
+    } else if (old != NULL && fits(old, text.len)) {
+        memmove(old->data, text.data, text.len);
+        old->len = (uint32_t)text.len;
+        return;
+    } else {
+        object->string = blob_new(text);
+        object->is_small = false;
+    }
+    blob_free(old);
+}
+
+static char *data_of(struct object *object)
+{
+    return object->is_small ? object->small : object->string->data;
+}
+
+/* Makes a text of `len` bytes, not fewer than there are; what is new has no value yet. */
+static bool grow(struct object *object, size_t len)
+{
+    if (len <= OBJECT_SMALL) {
+        object->small_len = (uint8_t)len;
+        return true;
+    }
+    if (len > UINT32_MAX) return false;
+    struct blob *old = object->is_small ? NULL : object->string;
+    struct blob *blob = mem_try_realloc(old, sizeof(*blob) + len);
+    if (blob == NULL) return false;
+    if (old == NULL) memcpy(blob->data, object->small, object->small_len);
+    blob->len = (uint32_t)len;
+    object->string = blob;
+    object->is_small = false;
+    return true;
+}
+
+bool text_write(struct object *object, size_t offset, struct bytes data)
+{
+    size_t len = object_text(object).len, end = offset + data.len;
+    if (end > len) {
+        if (!grow(object, end)) return false;
+        if (offset > len) memset(data_of(object) + len, 0, offset - len);
+    }
+    if (data.len > 0) memcpy(data_of(object) + offset, data.data, data.len);
+    return true;
+}
+
+void text_free(struct object *object)
+{
+    if (!object->is_small) blob_free(object->string);
+}
+
+size_t text_bytes(const struct object *object)
+{
+    return object->is_small ? 0 : mem_size(object->string);
+}
+
+const char *text_encoding(const struct object *object)
+{
+    struct bytes text = object_text(object);
+    if (object->raw) return "raw";
+    if (!object->text && whole_number(text)) return "int";
+    return text.len <= EMBSTR_MAX ? "embstr" : "raw";
+}
+
+void text_check(const struct object *object)
+{
+    size_t len = object_text(object).len;
+    ensure(object->is_small == (len <= OBJECT_SMALL), "%zu bytes, small: %d", len,
+           object->is_small);
+    size_t has = text_bytes(object), needs = sizeof(*object->string) + len;
+    ensure(object->is_small || has >= needs, "%zu bytes in a block of %zu", needs, has);
+}

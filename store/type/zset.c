@@ -1,0 +1,392 @@
+/* zset: small, it is packed in order (zset_packed); large, it is a table and a tree (zset_table).
+ * Knows members, scores, ranks and instants; refuses to know keys, commands and now.
+ *
+ * Every set begins small; what no longer fits makes it large, and large it stays. The name of the
+ * encoding tells neither. */
+#include "store/type/zset.h"
+
+#include "store/base/ensure.h"
+#include "store/mem/mem.h"
+#include "store/type/zset_packed.h"
+#include "store/type/zset_table.h"
+
+enum { LISTPACK_MEMBERS = 128, LISTPACK_LEN = 64 };
+
+#define APART __attribute__((noinline))
+
+struct zset {
+    union {
+        struct packed packed; /* of a small one */
+        struct zset_table *table;
+    };
+    bool is_large;
+    bool skiplist; /* the encoding's name; once true, always */
+};
+
+/* ---- from small to large ------------------------------------------------------------------- */
+
+/* Puts what the records have no room for. The member may be one of theirs: they stay till then. */
+static void put_growing(struct zset *zset, struct bytes member, double score, msec at)
+{
+    struct packed records = zset->packed;
+    struct packed_record record;
+    zset->table = zset_table_new();
+    zset->is_large = true;
+    for (uint32_t place = 0; place < records.len;) {
+        place = packed_get(&records, place, &record);
+        zset_table_put(zset->table, record.member, zset_packed_score(&record), record.at);
+    }
+    zset_table_put(zset->table, member, score, at);
+    packed_drop(&records);
+}
+
+/* ---- the set ------------------------------------------------------------------------------- */
+
+struct zset *zset_new(void)
+{
+    struct zset *zset = mem_alloc(sizeof(*zset));
+    packed_init(&zset->packed);
+    zset->is_large = false;
+    zset->skiplist = false;
+    return zset;
+}
+
+void zset_free(struct zset *zset)
+{
+    size_t work = SIZE_MAX;
+    zset_free_some(zset, &work);
+}
+
+bool zset_free_some(struct zset *zset, size_t *work)
+{
+    if (zset->is_large) {
+        if (!zset_table_free_some(zset->table, work)) return false;
+    } else if (zset->packed.count > 0) {
+        if (*work == 0) return false;
+        packed_drop(&zset->packed);
+        --*work;
+    }
+    mem_free(zset);
+    return true;
+}
+
+size_t zset_count(const struct zset *zset)
+{
+    return zset->is_large ? dict_count(&zset->table->members) : zset->packed.count;
+}
+
+bool zset_score(const struct zset *zset, struct bytes member, double *score)
+{
+    if (!zset->is_large) {
+        struct packed_record record;
+        if (!packed_lookup(&zset->packed, member, &record)) return false;
+        *score = zset_packed_score(&record);
+        return true;
+    }
+    const struct ranked_member *m = zset_table_find(zset->table, member);
+    if (m == NULL) return false;
+    *score = m->score;
+    return true;
+}
+
+bool zset_rank(const struct zset *zset, struct bytes member, size_t *rank)
+{
+    if (!zset->is_large) return zset_packed_rank(&zset->packed, member, rank);
+    const struct ranked_member *m = zset_table_find(zset->table, member);
+    if (m == NULL) return false;
+    *rank = ranked_rank(&zset->table->ranked, m);
+    return true;
+}
+
+size_t zset_below_score(const struct zset *zset, double score, bool or_equal)
+{
+    if (!zset->is_large) return zset_packed_below_score(&zset->packed, score, or_equal);
+    return ranked_below_score(&zset->table->ranked, score, or_equal);
+}
+
+size_t zset_below_member(const struct zset *zset, struct bytes member, bool or_equal)
+{
+    if (!zset->is_large) return zset_packed_below_member(&zset->packed, member, or_equal);
+    return ranked_below_member(&zset->table->ranked, member, or_equal);
+}
+
+static bool fits_listpack(const struct zset *zset, size_t member_len)
+{
+    return zset_count(zset) <= LISTPACK_MEMBERS && member_len <= LISTPACK_LEN;
+}
+
+void zset_put(struct zset *zset, struct bytes member, double score, msec at)
+{
+    if (zset->is_large)
+        zset_table_put(zset->table, member, score, at);
+    else if (!zset_packed_put(&zset->packed, member, score, at))
+        put_growing(zset, member, score, at);
+    if (!fits_listpack(zset, member.len)) zset->skiplist = true;
+}
+
+void zset_add(struct zset *zset, struct bytes member, double score, msec at)
+{
+    if (zset->is_large)
+        zset_table_put(zset->table, member, score, at);
+    else if (!zset_packed_add(&zset->packed, member, score, at))
+        put_growing(zset, member, score, at);
+    if (!fits_listpack(zset, member.len)) zset->skiplist = true;
+}
+
+bool zset_remove(struct zset *zset, struct bytes member)
+{
+    if (!zset->is_large) {
+        uint32_t place = packed_find(&zset->packed, member);
+        if (place == zset->packed.len) return false;
+        packed_remove(&zset->packed, place);
+        return true;
+    }
+    return zset_table_remove(zset->table, member);
+}
+
+void zset_remove_ranks(struct zset *zset, size_t from, size_t to)
+{
+    ensure(from <= to && to <= zset_count(zset), "[%zu, %zu) of %zu", from, to, zset_count(zset));
+    if (from == to) return;
+    if (zset->is_large) {
+        zset_table_remove_ranks(zset->table, from, to);
+        return;
+    }
+    uint32_t place = packed_nth(&zset->packed, (unsigned)from);
+    packed_remove_some(&zset->packed, place, (unsigned)(to - from));
+}
+
+/* ---- walking ------------------------------------------------------------------------------- */
+
+struct visitor {
+    void (*visit)(void *ctx, struct bytes member, double score);
+    void *ctx;
+};
+
+static void visit_member(void *ctx, void *member)
+{
+    const struct visitor *visitor = ctx;
+    const struct ranked_member *m = member;
+    visitor->visit(visitor->ctx, ranked_bytes(m), m->score);
+}
+
+static uint64_t visit_all(const struct zset *zset,
+                          void (*visit)(void *ctx, struct bytes member, double score), void *ctx)
+{
+    struct zset_iter iter;
+    struct bytes member;
+    double score;
+    zset_iter_at(&iter, zset, 0);
+    while (zset_iter_next(&iter, &member, &score))
+        visit(ctx, member, score);
+    return 0;
+}
+
+uint64_t zset_scan(const struct zset *zset, uint64_t cursor,
+                   void (*visit)(void *ctx, struct bytes member, double score), void *ctx)
+{
+    if (!zset->is_large || !zset->skiplist) return visit_all(zset, visit, ctx);
+    struct visitor visitor = { visit, ctx };
+    return dict_scan(&zset->table->members, cursor, visit_member, &visitor);
+}
+
+void zset_iter_at(struct zset_iter *iter, const struct zset *zset, size_t rank)
+{
+    iter->zset = zset;
+    iter->rank = rank;
+    if (!zset->is_large)
+        packed_places(&zset->packed, iter->places);
+    else
+        ranked_iter_at(&iter->in, &zset->table->ranked, rank);
+}
+
+static bool give_member(struct zset_iter *iter, const struct ranked_member *m, struct bytes *member,
+                        double *score)
+{
+    if (m == NULL) return false;
+    *member = ranked_bytes(m);
+    if (score != NULL) *score = m->score;
+    iter->at = zset_table_at(iter->zset->table, m);
+    return true;
+}
+
+/* Apart, so that a small set's steps save no registers. */
+APART static bool large_next(struct zset_iter *iter, struct bytes *member, double *score)
+{
+    return give_member(iter, ranked_iter_next(&iter->in), member, score);
+}
+
+APART static bool large_prev(struct zset_iter *iter, struct bytes *member, double *score)
+{
+    return give_member(iter, ranked_iter_prev(&iter->in), member, score);
+}
+
+/* The record where the iterator stands. */
+static inline bool give_record(struct zset_iter *iter, struct bytes *member, double *score)
+{
+    const struct packed *packed = &iter->zset->packed;
+    struct packed_record record;
+    if (iter->rank >= packed->count) return false;
+    packed_get(packed, iter->places[iter->rank], &record);
+    *member = record.member;
+    if (score != NULL) *score = zset_packed_score(&record);
+    iter->at = record.at;
+    return true;
+}
+
+bool zset_iter_next(struct zset_iter *iter, struct bytes *member, double *score)
+{
+    if (iter->zset->is_large) return large_next(iter, member, score);
+    if (!give_record(iter, member, score)) return false;
+    iter->rank++;
+    return true;
+}
+
+bool zset_iter_prev(struct zset_iter *iter, struct bytes *member, double *score)
+{
+    if (iter->zset->is_large) return large_prev(iter, member, score);
+    if (!give_record(iter, member, score)) return false;
+    iter->rank--; /* from 0 it is past the end for good */
+    return true;
+}
+
+/* ---- deadlines ----------------------------------------------------------------------------- */
+
+bool zset_deadline(const struct zset *zset, struct bytes member, msec *at)
+{
+    if (!zset->is_large) {
+        struct packed_record record;
+        if (!packed_lookup(&zset->packed, member, &record)) return false;
+        *at = record.at;
+        return true;
+    }
+    const struct ranked_member *m = zset_table_find(zset->table, member);
+    if (m == NULL) return false;
+    *at = zset_table_at(zset->table, m);
+    return true;
+}
+
+bool zset_expire(struct zset *zset, struct bytes member, msec at)
+{
+    if (!zset->is_large) {
+        struct packed_record record;
+        uint32_t place = packed_find(&zset->packed, member);
+        if (place == zset->packed.len) return false;
+        if (packed_expire(&zset->packed, place, at)) return true;
+        packed_get(&zset->packed, place, &record);
+        put_growing(zset, member, zset_packed_score(&record), at);
+        return true;
+    }
+    struct ranked_member *m = zset_table_find(zset->table, member);
+    if (m == NULL) return false;
+    zset_table_expire(zset->table, m, at);
+    return true;
+}
+
+bool zset_first(const struct zset *zset, struct bytes *member, msec *at)
+{
+    if (!zset->is_large) return packed_first(&zset->packed, member, at);
+    struct deadline *d = deadlines_first(zset->table->deadlines, at);
+    if (d == NULL) return false;
+    *member = ranked_bytes(ranked_of_deadline(d));
+    return true;
+}
+
+size_t zset_count_timed(const struct zset *zset)
+{
+    return zset->is_large ? deadlines_count(zset->table->deadlines) : zset->packed.count_timed;
+}
+
+const struct agenda *zset_agenda(const struct zset *zset)
+{
+    return zset->is_large ? deadlines_agenda(zset->table->deadlines) : NULL;
+}
+
+msec zset_latest(const struct zset *zset)
+{
+    return zset->is_large ? deadlines_latest(zset->table->deadlines) : packed_latest(&zset->packed);
+}
+
+bool zset_all_dead(const struct zset *zset, msec now)
+{
+    return zset->is_large ? deadlines_all_dead(zset->table->deadlines, now)
+                          : instant_dead(packed_latest(&zset->packed), now);
+}
+
+struct deadline_visitor {
+    bool (*visit)(void *ctx, struct bytes member, msec at);
+    void *ctx;
+};
+
+static bool visit_deadline(void *ctx, struct deadline *d, msec at)
+{
+    const struct deadline_visitor *visitor = ctx;
+    return visitor->visit(visitor->ctx, ranked_bytes(ranked_of_deadline(d)), at);
+}
+
+void zset_each_until(const struct zset *zset, msec until,
+                     bool (*visit)(void *ctx, struct bytes member, msec at), void *ctx)
+{
+    struct deadline_visitor visitor = { visit, ctx };
+    if (zset->is_large)
+        deadlines_each_until(zset->table->deadlines, until, visit_deadline, &visitor);
+    else
+        packed_each_until(&zset->packed, until, visit, ctx);
+}
+
+/* ---- relocating ---------------------------------------------------------------------------- */
+
+struct zset *zset_relocate(struct zset *zset, struct relocation_place *place,
+                           struct relocation *relocation)
+{
+    bool begins = relocation_begins(place);
+    if (begins) zset = relocation_block(relocation, zset);
+    if (!zset->is_large) {
+        packed_relocate(&zset->packed, relocation);
+        *place = (struct relocation_place){ 0 };
+        return zset;
+    }
+    if (begins) zset->table = relocation_block(relocation, zset->table);
+    zset_table_relocate(zset->table, place, relocation);
+    return zset;
+}
+
+/* ---- what it is told as, and takes --------------------------------------------------------- */
+
+const struct dict *zset_hint(const struct zset *zset)
+{
+    if (zset->is_large) return &zset->table->members;
+    packed_hint(&zset->packed);
+    return NULL;
+}
+
+const char *zset_encoding(const struct zset *zset)
+{
+    return zset->skiplist ? "skiplist" : "listpack";
+}
+
+void zset_widen(struct zset *zset)
+{
+    zset->skiplist = true;
+}
+
+size_t zset_bytes(const struct zset *zset)
+{
+    return mem_size(zset) +
+           (zset->is_large ? zset_table_bytes(zset->table) : packed_bytes(&zset->packed));
+}
+
+void zset_check(const struct zset *zset)
+{
+    struct zset_iter iter;
+    struct bytes member;
+    double score;
+    if (zset->is_large)
+        zset_table_check(zset->table);
+    else
+        zset_packed_check(&zset->packed);
+    zset_iter_at(&iter, zset, 0);
+    while (zset_iter_next(&iter, &member, &score))
+        ensure(zset->skiplist || fits_listpack(zset, member.len), "listpack of %zu has %zu bytes",
+               zset_count(zset), member.len);
+}

@@ -1,0 +1,190 @@
+/* zset_table: see zset_table.h. Knows members, scores and instants; refuses to know the small form
+ * and names of encodings. */
+#include "store/type/zset_table.h"
+
+#include "store/base/ensure.h"
+#include "store/mem/mem.h"
+
+static struct bytes member_key(const void *member)
+{
+    return ranked_bytes(member);
+}
+
+static const struct dict_type members_type = { .key = member_key };
+
+struct zset_table *zset_table_new(void)
+{
+    struct zset_table *table = mem_alloc(sizeof(*table));
+    dict_init(&table->members, &members_type);
+    ranked_init(&table->ranked);
+    table->deadlines = NULL;
+    table->bytes = mem_size(table);
+    return table;
+}
+
+/* First the tree lets go of all members, then the table gives them up one by one; the deadlines go
+ * last, and look at no member. */
+bool zset_table_free_some(struct zset_table *table, size_t *work)
+{
+    for (; *work > 0 && ranked_take(&table->ranked) != NULL; --*work) {
+    }
+    for (; *work > 0 && dict_count(&table->members) > 0; --*work)
+        mem_free(dict_take(&table->members));
+    if (dict_count(&table->members) > 0) return false;
+    if (!deadlines_free_some(&table->deadlines, work)) return false;
+    ranked_drop(&table->ranked);
+    dict_drop(&table->members);
+    mem_free(table);
+    return true;
+}
+
+/* ---- one member ---- */
+
+static struct ranked_member *member_new(struct zset_table *table, struct bytes member, double score,
+                                        bool timed)
+{
+    ensure(member.len <= RANKED_LEN_MAX, "a member of %zu bytes", member.len);
+    struct ranked_member *m = mem_alloc(ranked_size(member.len, timed));
+    m->score = score;
+    m->len = (uint32_t)member.len & RANKED_LEN_MAX;
+    m->timed = timed;
+    if (timed) deadline_init(ranked_deadline(m));
+    if (member.len > 0) memcpy((char *)m + ranked_size(0, timed), member.data, member.len);
+    table->bytes += mem_size(m);
+    return m;
+}
+
+static void member_free(struct zset_table *table, struct ranked_member *m)
+{
+    /* Cancel before freeing: the deadlines hold a pointer into this member. */
+    if (m->timed) deadlines_cancel(&table->deadlines, ranked_deadline(m));
+    table->bytes -= mem_size(m);
+    mem_free(m);
+}
+
+/* The same member with room for a deadline; the one without is gone. */
+static struct ranked_member *member_with_room(struct zset_table *table, struct ranked_member *old)
+{
+    struct ranked_member *m = member_new(table, ranked_bytes(old), old->score, true);
+    dict_moved(&table->members, old, m);
+    ranked_moved(&table->ranked, old, m);
+    member_free(table, old);
+    return m;
+}
+
+static void member_move(struct zset_table *table, struct ranked_member *m, double score)
+{
+    /* -0 and 0 are the same place and, as in Redis, the same score. */
+    if (m->score != score) ranked_move(&table->ranked, m, score);
+}
+
+/* ---- the table ---- */
+
+void zset_table_expire(struct zset_table *table, struct ranked_member *m, msec at)
+{
+    if (zset_table_at(table, m) == at) return;
+    if (at == NEVER) {
+        /* Its room stays, idle. */
+        deadlines_cancel(&table->deadlines, ranked_deadline(m));
+        return;
+    }
+    if (!m->timed) m = member_with_room(table, m);
+    deadlines_set(&table->deadlines, ranked_deadline(m), at);
+}
+
+void zset_table_put(struct zset_table *table, struct bytes member, double score, msec at)
+{
+    struct ranked_member *m = zset_table_find(table, member);
+    if (m != NULL) {
+        member_move(table, m, score);
+    } else {
+        m = member_new(table, member, score, at != NEVER);
+        dict_add(&table->members, m);
+        ranked_add(&table->ranked, m);
+    }
+    zset_table_expire(table, m, at);
+}
+
+bool zset_table_remove(struct zset_table *table, struct bytes member)
+{
+    struct ranked_member *m = dict_remove(&table->members, member);
+    if (m == NULL) return false;
+    ranked_remove(&table->ranked, m);
+    member_free(table, m);
+    return true;
+}
+
+void zset_table_remove_ranks(struct zset_table *table, size_t from, size_t to)
+{
+    for (size_t left = to - from; left > 0; left--) {
+        struct ranked_member *m = ranked_at(&table->ranked, from);
+        ranked_remove(&table->ranked, m);
+        dict_remove(&table->members, ranked_bytes(m));
+        member_free(table, m);
+    }
+}
+
+enum { PART_TREE, PART_TABLE, PART_DEADLINES };
+
+struct mover {
+    struct zset_table *table;
+    struct relocation *relocation;
+};
+
+static struct ranked_member *member_relocate(void *ctx, struct ranked_member *old)
+{
+    const struct mover *mover = ctx;
+    struct ranked_member *now = relocation_copy(mover->relocation, old);
+    if (now == NULL) return old;
+    dict_moved(&mover->table->members, old, now);
+    if (now->timed) deadlines_moved(mover->table->deadlines, ranked_deadline(now));
+    mem_free(old);
+    return now;
+}
+
+void zset_table_relocate(struct zset_table *table, struct relocation_place *place,
+                         struct relocation *relocation)
+{
+    struct mover mover = { table, relocation };
+    do {
+        switch (place->part) {
+        case PART_TREE:
+            place->at =
+                ranked_relocate(&table->ranked, place->at, relocation, member_relocate, &mover);
+            break;
+        case PART_TABLE:
+            place->at = dict_relocate(&table->members, place->at, relocation, NULL, NULL);
+            break;
+        default: deadlines_relocate(&table->deadlines, place, relocation); break;
+        }
+        if (place->at == 0) place->part = (place->part + 1) % (PART_DEADLINES + 1);
+    } while (!relocation_begins(place) && relocation->left > 0);
+}
+
+size_t zset_table_bytes(const struct zset_table *table)
+{
+    return table->bytes + dict_bytes(&table->members) + ranked_bytes_used(&table->ranked) +
+           deadlines_bytes(table->deadlines);
+}
+
+void zset_table_check(const struct zset_table *table)
+{
+    size_t bytes = mem_size(table), count = 0, timed = 0;
+    struct ranked_iter iter;
+    const struct ranked_member *m;
+    dict_check(&table->members);
+    ranked_check(&table->ranked);
+    deadlines_check(table->deadlines);
+    ranked_iter_at(&iter, &table->ranked, 0);
+    while ((m = ranked_iter_next(&iter)) != NULL) {
+        ensure(zset_table_find(table, ranked_bytes(m)) == m, "rank %zu: other member", count);
+        bytes += mem_size(m);
+        timed += zset_table_at(table, m) != NEVER;
+        count++;
+    }
+    ensure(count == dict_count(&table->members), "%zu in the tree, %zu in the table", count,
+           dict_count(&table->members));
+    ensure(timed == deadlines_count(table->deadlines), "%zu with a deadline, %zu deadlines", timed,
+           deadlines_count(table->deadlines));
+    ensure(bytes == table->bytes, "%zu bytes, total %zu", bytes, table->bytes);
+}

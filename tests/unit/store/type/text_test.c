@@ -1,0 +1,176 @@
+/* The value of a string key, in the object or in a block of its own. */
+#include "store/type/text.h"
+
+#include "store/mem/mem.h"
+#include "tests/support/rng.h"
+#include "tests/support/suite.h"
+#include "store/mem/blob.h"
+
+static void assert_text(const struct object *object, struct bytes text)
+{
+    text_check(object);
+    struct bytes got = object_text(object);
+    ck_assert_msg(bytes_equal(got, text), "'%.*s', not '%.*s'", (int)got.len, got.data,
+                  (int)text.len, text.data);
+}
+
+START_TEST(eight_bytes_stand_in_the_object_and_nine_do_not)
+{
+    size_t base = mem_used();
+    struct object object = text_new(LIT("12345678"));
+    assert_text(&object, LIT("12345678"));
+    ck_assert_uint_eq(mem_used(), base);
+    ck_assert_uint_eq(text_bytes(&object), 0);
+    text_set(&object, LIT("123456789"));
+    assert_text(&object, LIT("123456789"));
+    ck_assert_uint_eq(mem_used() - base, text_bytes(&object));
+    ck_assert_uint_gt(text_bytes(&object), 9);
+    text_set(&object, LIT(""));
+    assert_text(&object, LIT(""));
+    ck_assert_uint_eq(mem_used(), base);
+    text_free(&object);
+}
+END_TEST
+
+START_TEST(a_value_of_about_the_same_size_takes_the_same_block)
+{
+    char longer[100];
+    memset(longer, 'x', sizeof(longer));
+    struct object object = text_new(LIT("a value that has 27 bytes.."));
+    const struct blob *blob = object.string;
+    text_set(&object, LIT("another value with 26 bytes"));
+    ck_assert_ptr_eq(object.string, blob);
+    assert_text(&object, LIT("another value with 26 bytes"));
+    text_set(&object, LIT("and one that has 25 bytes"));
+    ck_assert_ptr_eq(object.string, blob);
+    assert_text(&object, LIT("and one that has 25 bytes"));
+
+    text_set(&object, bytes_of(longer, sizeof(longer)));
+    assert_text(&object, bytes_of(longer, sizeof(longer)));
+    size_t large = text_bytes(&object);
+    text_set(&object, LIT("one of 19 bytes ..."));
+    assert_text(&object, LIT("one of 19 bytes ..."));
+    ck_assert_uint_lt(text_bytes(&object), large / 2);
+    text_free(&object);
+}
+END_TEST
+
+START_TEST(a_value_may_be_a_part_of_the_old_one)
+{
+    static const size_t lens[] = { 0, 3, 8, 9, 20, 40 };
+    const struct bytes old = LIT("what is there: forty bytes, and not less");
+    for (size_t had = 0; had < sizeof(lens) / sizeof(lens[0]); had++)
+        for (size_t from = 0; from <= lens[had]; from++)
+            for (size_t len = 0; len <= lens[had] - from; len++) {
+                struct object object = text_new(bytes_of(old.data, lens[had]));
+                text_set(&object, bytes_of(object_text(&object).data + from, len));
+                assert_text(&object, bytes_of(old.data + from, len));
+                text_free(&object);
+            }
+}
+END_TEST
+
+START_TEST(a_handed_over_blob_is_kept_unless_its_text_is_short)
+{
+    size_t base = mem_used();
+    struct blob *blob = blob_new(LIT("a text that is long"));
+    struct object object = text_of_blob(blob);
+    ck_assert_ptr_eq(object.string, blob);
+    assert_text(&object, LIT("a text that is long"));
+    text_free(&object);
+    object = text_of_blob(blob_new(LIT("short")));
+    assert_text(&object, LIT("short"));
+    ck_assert_uint_eq(mem_used(), base);
+    text_free(&object);
+}
+END_TEST
+
+START_TEST(what_is_written_behind_the_end_has_zeros_before_it)
+{
+    struct object object = text_new(LIT("ab"));
+    ck_assert(text_write(&object, 4, LIT("c")));
+    assert_text(&object, LIT("ab\0\0c"));
+    ck_assert(text_write(&object, 7, LIT("de")));
+    assert_text(&object, LIT("ab\0\0c\0\0de"));
+    ck_assert(text_write(&object, 11, LIT("f")));
+    assert_text(&object, LIT("ab\0\0c\0\0de\0\0f"));
+    ck_assert(text_write(&object, 0, LIT("x")));
+    assert_text(&object, LIT("xb\0\0c\0\0de\0\0f"));
+    text_free(&object);
+}
+END_TEST
+
+START_TEST(what_was_in_a_text_before_is_no_zero)
+{
+    struct object object = text_new(LIT("12345678"));
+    text_set(&object, LIT("1"));
+    ck_assert(text_write(&object, 6, LIT("7")));
+    assert_text(&object, LIT("1\0\0\0\0\0"
+                             "7"));
+    text_free(&object);
+}
+END_TEST
+
+START_TEST(without_memory_nothing_is_written)
+{
+    struct object object = text_new(LIT("short"));
+    mem_fail_try(1);
+    ck_assert(!text_write(&object, 5, LIT("and long")));
+    assert_text(&object, LIT("short"));
+    ck_assert(!text_write(&object, UINT32_MAX, LIT("x")));
+    assert_text(&object, LIT("short"));
+    ck_assert(text_write(&object, 5, LIT("and long")));
+    mem_fail_try(1);
+    ck_assert(!text_write(&object, 40, LIT("and longer still")));
+    assert_text(&object, LIT("shortand long"));
+    text_free(&object);
+}
+END_TEST
+
+START_TEST(random_writes_build_what_they_say)
+{
+    enum { STEPS = 20000, LONGEST = 64 };
+    struct rng rng;
+    rng_init(&rng, test_seed());
+    char model[2 * LONGEST] = { 0 };
+    size_t len = 0, base = mem_used();
+    struct object object = text_new(LIT(""));
+    for (int step = 0; step < STEPS; step++) {
+        char data[LONGEST];
+        size_t count = rng_below(&rng, rng_chance(&rng, 50) ? 10 : LONGEST);
+        size_t offset = rng_below(&rng, rng_chance(&rng, 50) ? 10 : LONGEST);
+        for (size_t i = 0; i < count; i++)
+            data[i] = (char)rng_below(&rng, 256);
+        if (rng_chance(&rng, 30)) {
+            text_set(&object, bytes_of(data, count));
+            memcpy(model, data, len = count);
+        } else {
+            ck_assert(text_write(&object, offset, bytes_of(data, count)));
+            if (count > 0 || offset > len) {
+                if (offset > len) memset(model + len, 0, offset - len);
+                memcpy(model + offset, data, count);
+            }
+            if (offset + count > len) len = offset + count;
+        }
+        assert_text(&object, bytes_of(model, len));
+        ck_assert_uint_eq(mem_used() - base, text_bytes(&object));
+    }
+    text_free(&object);
+}
+END_TEST
+
+Suite *test_suite(void)
+{
+    const TTest *const tests[] = {
+        eight_bytes_stand_in_the_object_and_nine_do_not,
+        a_value_of_about_the_same_size_takes_the_same_block,
+        a_value_may_be_a_part_of_the_old_one,
+        a_handed_over_blob_is_kept_unless_its_text_is_short,
+        what_is_written_behind_the_end_has_zeros_before_it,
+        what_was_in_a_text_before_is_no_zero,
+        without_memory_nothing_is_written,
+        random_writes_build_what_they_say,
+        NULL,
+    };
+    return suite_of("text", tests);
+}

@@ -1,0 +1,139 @@
+/* zset_packed: scores in as few bytes as they need, and exactly as they were. */
+#include "store/type/zset_packed.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "tests/support/rng.h"
+#include "tests/support/suite.h"
+
+static void add(struct packed *packed, int n, double score)
+{
+    char text[16];
+    int len = snprintf(text, sizeof(text), "%d", n);
+    ck_assert(zset_packed_add(packed, bytes_of(text, (size_t)len), score, NEVER));
+}
+
+static void assert_same_double(double found, double score)
+{
+    ck_assert_msg(memcmp(&found, &score, sizeof(score)) == 0, "%.17g became %.17g", score, found);
+}
+
+/* The bytes of this score; it is told as it was put. */
+static size_t bytes_of_score(double score)
+{
+    struct packed packed;
+    struct packed_record record;
+    packed_init(&packed);
+    ck_assert(zset_packed_put(&packed, LIT("m"), score, NEVER));
+    zset_packed_check(&packed);
+    packed_get(&packed, 0, &record);
+    assert_same_double(zset_packed_score(&record), score);
+    size_t len = record.value.len;
+    packed_drop(&packed);
+    return len;
+}
+
+START_TEST(a_whole_number_takes_the_fewest_bytes_that_hold_it_with_its_sign)
+{
+    ck_assert_uint_eq(bytes_of_score(0), 1);
+    ck_assert_uint_eq(bytes_of_score(1), 1);
+    ck_assert_uint_eq(bytes_of_score(-1), 1);
+    for (unsigned size = 1; size <= 7; size++) {
+        double first_wider = ldexp(1, (int)(8 * size - 1)), one = size == 7 ? 4 : 1;
+        ck_assert_uint_eq(bytes_of_score(first_wider - one), size);
+        ck_assert_uint_eq(bytes_of_score(first_wider), size + 1);
+        ck_assert_uint_eq(bytes_of_score(-first_wider), size);
+        ck_assert_uint_eq(bytes_of_score(-first_wider - 2 * one), size + 1);
+    }
+    ck_assert_uint_eq(bytes_of_score(1700000000), 4);
+    ck_assert_uint_eq(bytes_of_score(1700000000123), 6);
+    ck_assert_uint_eq(bytes_of_score(0x1p53), 7);
+    ck_assert_uint_eq(bytes_of_score(-0x1p53), 7);
+}
+END_TEST
+
+START_TEST(every_other_score_is_the_eight_bytes_of_the_double)
+{
+    static const double others[] = {
+        -0.0,    0.5,    -0.5,  5e-324, 1700000000.5,     0x1p53 / 3,       0x1p63,
+        -0x1p63, 0x1p64, 1e300, -1e300, (double)INFINITY, -(double)INFINITY
+    };
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        ck_assert_uint_eq(bytes_of_score(others[i]), 8);
+}
+END_TEST
+
+static double draw_score(struct rng *rng)
+{
+    double whole = (double)((int64_t)rng_next(rng) >> rng_below(rng, 64));
+    switch (rng_below(rng, 4)) {
+    case 0: return whole / 8;
+    case 1: return rng_chance(rng, 50) ? 0.0 : -0.0;
+    default: return whole;
+    }
+}
+
+/* Each width beside each other one. */
+START_TEST(scores_of_all_widths_stand_in_order_and_are_told_as_they_were)
+{
+    struct rng rng;
+    rng_init(&rng, test_seed());
+    for (int round = 0; round < 200; round++) {
+        struct packed packed;
+        double scores[PACKED_MAX_COUNT];
+        packed_init(&packed);
+        for (int n = 0; n < PACKED_MAX_COUNT; n++) {
+            scores[n] = draw_score(&rng);
+            add(&packed, n, scores[n]);
+        }
+        zset_packed_check(&packed);
+        for (int n = 0; n < PACKED_MAX_COUNT; n++) {
+            char text[16];
+            struct packed_record record;
+            size_t below = 0, rank;
+            struct bytes member = bytes_of(text, (size_t)snprintf(text, sizeof(text), "%d", n));
+            ck_assert(packed_lookup(&packed, member, &record));
+            assert_same_double(zset_packed_score(&record), scores[n]);
+            for (int other = 0; other < PACKED_MAX_COUNT; other++)
+                below += scores[other] < scores[n];
+            ck_assert_uint_eq(zset_packed_below_score(&packed, scores[n], false), below);
+            ck_assert(zset_packed_rank(&packed, member, &rank));
+            ck_assert_uint_ge(rank, below);
+        }
+        packed_drop(&packed);
+    }
+}
+END_TEST
+
+START_TEST(what_finds_no_room_changes_nothing)
+{
+    static const char text[PACKED_MAX_PART + 1];
+    struct packed packed;
+    packed_init(&packed);
+    for (int n = 0; n < PACKED_MAX_COUNT; n++)
+        add(&packed, n, n);
+    uint32_t len = packed.len;
+    ck_assert(!zset_packed_add(&packed, LIT("more"), 1, NEVER));
+    ck_assert(!zset_packed_put(&packed, LIT("more"), 1, NEVER));
+    ck_assert(!zset_packed_put(&packed, bytes_of(text, sizeof(text)), 1, NEVER));
+    ck_assert_uint_eq(packed.len, len);
+    ck_assert_uint_eq(packed.count, PACKED_MAX_COUNT);
+    ck_assert(zset_packed_put(&packed, LIT("7"), 100, NEVER));
+    ck_assert_uint_eq(packed_find(&packed, LIT("7")), packed.last);
+    zset_packed_check(&packed);
+    packed_drop(&packed);
+}
+END_TEST
+
+Suite *test_suite(void)
+{
+    const TTest *const tests[] = {
+        a_whole_number_takes_the_fewest_bytes_that_hold_it_with_its_sign,
+        every_other_score_is_the_eight_bytes_of_the_double,
+        scores_of_all_widths_stand_in_order_and_are_told_as_they_were,
+        what_finds_no_room_changes_nothing,
+        NULL,
+    };
+    return suite_of("zset_packed", tests);
+}

@@ -1,0 +1,777 @@
+/* zset: against a plain array of scores and deadlines, sorted anew for every comparison. */
+#include "store/type/zset.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "store/mem/mem.h"
+#include "tests/support/rng.h"
+#include "tests/support/suite.h"
+
+enum { MEMBERS = 400 };
+
+struct text {
+    char data[128];
+};
+
+static struct bytes member_of(struct text *text, int n)
+{
+    int len = snprintf(text->data, sizeof(text->data), "%0*d", n % 50 == 49 ? 80 : 1 + n % 9, n);
+    return bytes_of(text->data, (size_t)len);
+}
+
+/* ---- the model ----------------------------------------------------------------------------- */
+
+struct row {
+    int member;
+    bool in;
+    double score;
+    msec at;
+};
+
+static struct row model[MEMBERS];  /* by number */
+static struct row sorted[MEMBERS]; /* those that are in, by rank */
+static size_t model_count;
+
+static int compare_rows(const void *left, const void *right)
+{
+    const struct row *a = left, *b = right;
+    struct text ta, tb;
+    if (a->score != b->score) return a->score < b->score ? -1 : 1;
+    return bytes_compare(member_of(&ta, a->member), member_of(&tb, b->member));
+}
+
+static void sort_model(void)
+{
+    model_count = 0;
+    for (int n = 0; n < MEMBERS; n++)
+        if (model[n].in) sorted[model_count++] = model[n];
+    qsort(sorted, model_count, sizeof(sorted[0]), compare_rows);
+}
+
+static void assert_row(const struct row *row, struct bytes member, double score, msec at)
+{
+    struct text text;
+    ck_assert_msg(bytes_equal(member, member_of(&text, row->member)), "not %d", row->member);
+    ck_assert(score == row->score && signbit(score) == signbit(row->score));
+    ck_assert_int_eq(at, row->at);
+}
+
+static void assert_ranks(const struct zset *zset)
+{
+    struct text text;
+    struct zset_iter iter;
+    struct bytes member;
+    double score;
+    size_t rank;
+    zset_iter_at(&iter, zset, 0);
+    for (size_t i = 0; i < model_count; i++) {
+        ck_assert(zset_iter_next(&iter, &member, &score));
+        assert_row(&sorted[i], member, score, iter.at);
+        ck_assert(zset_rank(zset, member_of(&text, sorted[i].member), &rank));
+        ck_assert_uint_eq(rank, i);
+    }
+    ck_assert(!zset_iter_next(&iter, &member, &score));
+    ck_assert(!zset_iter_prev(&iter, &member, &score));
+    zset_iter_at(&iter, zset, model_count - (model_count > 0));
+    for (size_t i = model_count; i-- > 0;) {
+        ck_assert(zset_iter_prev(&iter, &member, &score));
+        assert_row(&sorted[i], member, score, iter.at);
+    }
+    ck_assert(!zset_iter_prev(&iter, &member, &score));
+    ck_assert(!zset_iter_next(&iter, &member, &score));
+    zset_iter_at(&iter, zset, model_count);
+    ck_assert(!zset_iter_prev(&iter, &member, &score));
+}
+
+static void assert_below_score(const struct zset *zset, double score)
+{
+    size_t below = 0, or_equal = 0;
+    for (size_t i = 0; i < model_count; i++) {
+        below += sorted[i].score < score;
+        or_equal += sorted[i].score <= score;
+    }
+    ck_assert_uint_eq(zset_below_score(zset, score, false), below);
+    ck_assert_uint_eq(zset_below_score(zset, score, true), or_equal);
+}
+
+static void assert_below_member(const struct zset *zset, int n)
+{
+    struct text text, its;
+    size_t below = 0, or_equal = 0;
+    for (size_t i = 0; i < model_count; i++) {
+        int order = bytes_compare(member_of(&its, sorted[i].member), member_of(&text, n));
+        below += order < 0;
+        or_equal += order <= 0;
+    }
+    ck_assert_uint_eq(zset_below_member(zset, member_of(&text, n), false), below);
+    ck_assert_uint_eq(zset_below_member(zset, member_of(&text, n), true), or_equal);
+}
+
+static bool count_visited(void *count, struct bytes member, msec at)
+{
+    ck_assert_uint_gt(member.len, 0);
+    ck_assert_int_ne(at, NEVER);
+    ++*(size_t *)count;
+    return true;
+}
+
+static bool stop_at_once(void *count, struct bytes member, msec at)
+{
+    count_visited(count, member, at);
+    return false;
+}
+
+static void assert_deadlines(const struct zset *zset, msec until)
+{
+    struct bytes member;
+    double score;
+    msec first = NEVER, latest = INT64_MIN, at, its;
+    size_t timed = 0, through = 0, visited = 0;
+    for (size_t i = 0; i < model_count; i++) {
+        if (sorted[i].at == NEVER) continue;
+        timed++;
+        if (sorted[i].at < first) first = sorted[i].at;
+        if (sorted[i].at > latest) latest = sorted[i].at;
+        through += sorted[i].at <= until;
+    }
+    ck_assert_uint_eq(zset_count_timed(zset), timed);
+    ck_assert(zset_first(zset, &member, &at) == (timed > 0));
+    if (timed > 0) {
+        ck_assert_int_eq(at, first);
+        ck_assert(zset_score(zset, member, &score));
+        ck_assert(zset_deadline(zset, member, &its));
+        ck_assert_int_eq(its, first);
+        ck_assert_int_ge(zset_latest(zset), latest);
+    } else {
+        ck_assert_int_eq(zset_latest(zset), INT64_MIN);
+    }
+    zset_each_until(zset, until, count_visited, &visited);
+    ck_assert_uint_eq(visited, through);
+    visited = 0;
+    zset_each_until(zset, until, stop_at_once, &visited);
+    ck_assert_uint_eq(visited, through > 0);
+}
+
+/* The members are counted by what the allocator gave, the table by what was asked for. */
+static void assert_bytes(size_t bytes, size_t held)
+{
+    ck_assert_uint_le(bytes, held);
+    ck_assert_uint_le(held, bytes + bytes / 16 + 256);
+}
+
+static void assert_member(const struct zset *zset, int n)
+{
+    struct text text;
+    double score;
+    size_t rank;
+    msec at;
+    bool has = zset_score(zset, member_of(&text, n), &score);
+    ck_assert(has == model[n].in);
+    ck_assert(zset_rank(zset, member_of(&text, n), &rank) == has);
+    ck_assert(zset_deadline(zset, member_of(&text, n), &at) == has);
+    if (has) assert_row(&model[n], member_of(&text, n), score, at);
+}
+
+/* ---- random programs ----------------------------------------------------------------------- */
+
+struct program {
+    struct rng rng;
+    struct zset *zset;
+    int members;    /* of the model, so many take part */
+    bool one_score; /* so that the members' bytes alone make the order */
+    unsigned grow;  /* percent of steps that put */
+};
+
+static double draw_score(struct program *p)
+{
+    static const double odd[] = { 0.0,
+                                  -0.0,
+                                  (double)INFINITY,
+                                  -(double)INFINITY,
+                                  1e300,
+                                  -5e-324,
+                                  1 << 23,
+                                  -300,
+                                  1700000000123,
+                                  0x1p53,
+                                  0x1p55 };
+    if (p->one_score) return 7;
+    if (rng_chance(&p->rng, 15)) return odd[rng_below(&p->rng, sizeof(odd) / sizeof(odd[0]))];
+    return (double)rng_between(&p->rng, -20, 20) / 4;
+}
+
+static msec draw_at(struct program *p)
+{
+    if (rng_chance(&p->rng, 50)) return NEVER;
+    return rng_chance(&p->rng, 5) ? INSTANT_MAX : rng_between(&p->rng, -3, 300);
+}
+
+/* The member's bytes, from outside or from within the set. */
+static struct bytes name(struct program *p, struct text *text, int n)
+{
+    struct bytes member = member_of(text, n);
+    struct zset_iter iter;
+    double score;
+    size_t rank;
+    if (rng_chance(&p->rng, 50) || !zset_rank(p->zset, member, &rank)) return member;
+    zset_iter_at(&iter, p->zset, rank);
+    ck_assert(zset_iter_next(&iter, &member, &score));
+    return member;
+}
+
+static void put(struct program *p, int n)
+{
+    struct text text;
+    struct row *row = &model[n];
+    double score = draw_score(p);
+    msec at = draw_at(p);
+    zset_put(p->zset, name(p, &text, n), score, at);
+    bool same = row->in && row->score == score; /* -0 does not replace 0 */
+    *row = (struct row){ n, true, same ? row->score : score, at };
+}
+
+static void take(struct program *p, int n)
+{
+    struct text text;
+    ck_assert(zset_remove(p->zset, name(p, &text, n)) == model[n].in);
+    model[n].in = false;
+}
+
+static void expire(struct program *p, int n)
+{
+    struct text text;
+    msec at = draw_at(p);
+    ck_assert(zset_expire(p->zset, name(p, &text, n), at) == model[n].in);
+    model[n].at = at;
+}
+
+static void cut(struct program *p)
+{
+    sort_model();
+    size_t from = rng_below(&p->rng, model_count + 1);
+    size_t to = from + rng_below(&p->rng, (model_count - from) / 4 + 1);
+    zset_remove_ranks(p->zset, from, to);
+    for (size_t i = from; i < to; i++)
+        model[sorted[i].member].in = false;
+}
+
+static void step(struct program *p)
+{
+    int n = (int)rng_below(&p->rng, (uint64_t)p->members);
+    uint64_t die = rng_below(&p->rng, 100);
+    if (die < p->grow)
+        put(p, n);
+    else if (die < p->grow + 15)
+        expire(p, n);
+    else if (die < 99)
+        take(p, n);
+    else
+        cut(p);
+    zset_check(p->zset);
+    assert_member(p->zset, n);
+}
+
+static void assert_all(struct program *p)
+{
+    sort_model();
+    ck_assert_uint_eq(zset_count(p->zset), model_count);
+    assert_ranks(p->zset);
+    assert_below_score(p->zset, draw_score(p));
+    assert_below_score(p->zset, (double)INFINITY);
+    assert_deadlines(p->zset, rng_between(&p->rng, -5, 310));
+    if (p->one_score) assert_below_member(p->zset, (int)rng_below(&p->rng, MEMBERS));
+}
+
+static void program_begin(struct program *p, uint64_t seed)
+{
+    memset(model, 0, sizeof(model));
+    *p = (struct program){ .zset = zset_new(), .members = MEMBERS };
+    rng_init(&p->rng, seed);
+}
+
+START_TEST(a_zset_is_what_a_sorted_array_says_after_any_random_steps)
+{
+    struct program p;
+    size_t base = mem_used();
+    program_begin(&p, test_seed());
+    for (int i = 0; i < 6000; i++) {
+        p.grow = i / 1500 % 2 == 0 ? 75 : 35;
+        step(&p);
+        assert_bytes(zset_bytes(p.zset), mem_used() - base);
+        if (i % 50 == 0) assert_all(&p);
+    }
+    zset_free(p.zset);
+    ck_assert_uint_eq(mem_used(), base);
+}
+END_TEST
+
+/* Many short programs: some stay small, some become large by count, by bytes, by a long member. */
+START_TEST(a_zset_may_become_large_at_any_step_and_nobody_sees_it)
+{
+    struct program p;
+    size_t base = mem_used();
+    for (uint64_t round = 0; round < 60; round++) {
+        program_begin(&p, test_seed() + round);
+        p.members = 20 + (int)rng_below(&p.rng, 100);
+        p.one_score = round % 3 == 0;
+        p.grow = 40 + (unsigned)rng_below(&p.rng, 40);
+        for (int i = 0; i < 200; i++) {
+            step(&p);
+            assert_bytes(zset_bytes(p.zset), mem_used() - base);
+            if (i % 10 == 0) assert_all(&p);
+        }
+        zset_free(p.zset);
+        ck_assert_uint_eq(mem_used(), base);
+    }
+}
+END_TEST
+
+/* ---- by hand ------------------------------------------------------------------------------- */
+
+static struct bytes number(struct text *text, int n)
+{
+    snprintf(text->data, sizeof(text->data), "%08d", n);
+    return bytes_of(text->data, 8);
+}
+
+static void put_number(struct zset *zset, int n, double score)
+{
+    struct text text;
+    zset_put(zset, number(&text, n), score, NEVER);
+}
+
+START_TEST(members_of_one_score_are_found_by_their_bytes)
+{
+    for (int count = 60; count <= 200; count += 140) {
+        struct zset *zset = zset_new();
+        for (int i = 0; i < count; i++)
+            put_number(zset, 2 * i, 1);
+        ck_assert_uint_eq(zset_below_member(zset, LIT("00000100"), false), 50);
+        ck_assert_uint_eq(zset_below_member(zset, LIT("00000100"), true), 51);
+        ck_assert_uint_eq(zset_below_member(zset, LIT("00000101"), true), 51);
+        ck_assert_uint_eq(zset_below_member(zset, LIT(""), true), 0);
+        ck_assert_uint_eq(zset_below_member(zset, LIT("a"), false), (size_t)count);
+        zset_free(zset);
+    }
+}
+END_TEST
+
+static void tally_member(void *ctx, struct bytes member, double score)
+{
+    unsigned *seen = ctx;
+    ck_assert_uint_eq(member.len, 8);
+    seen[(int)score]++;
+}
+
+START_TEST(a_scan_sees_every_member_with_its_score)
+{
+    struct zset *zset = zset_new();
+    unsigned seen[300] = { 0 };
+    uint64_t cursor = 0;
+    for (int i = 0; i < 300; i++)
+        put_number(zset, i, i);
+    do
+        cursor = zset_scan(zset, cursor, tally_member, seen);
+    while (cursor != 0);
+    for (int i = 0; i < 300; i++)
+        ck_assert_uint_eq(seen[i], 1);
+    zset_free(zset);
+}
+END_TEST
+
+static void expect_next(void *ctx, struct bytes member, double score)
+{
+    double *last = ctx;
+    ck_assert_uint_eq(member.len, 8);
+    ck_assert(score == *last + 1);
+    *last = score;
+}
+
+START_TEST(a_scan_of_a_small_one_or_a_listpack_gives_all_at_once_in_order)
+{
+    for (int count = 60; count <= 120; count += 60) {
+        double last = 0;
+        struct zset *zset = zset_new();
+        for (int i = count; i > 0; i--)
+            put_number(zset, 1000 - i, i);
+        ck_assert_uint_eq(zset_scan(zset, 12345, expect_next, &last), 0);
+        ck_assert(last == count);
+        last = 0;
+        if (count == 60) {
+            zset_widen(zset);
+            ck_assert_uint_eq(zset_scan(zset, 12345, expect_next, &last), 0);
+            ck_assert(last == count);
+        }
+        zset_free(zset);
+    }
+}
+END_TEST
+
+START_TEST(at_most_128_short_members_are_called_listpack)
+{
+    char text[65];
+    memset(text, 'x', sizeof(text));
+    struct zset *zset = zset_new();
+    for (int i = 0; i < 127; i++)
+        put_number(zset, i, 0);
+    zset_put(zset, bytes_of(text, 64), 1, NEVER);
+    zset_put(zset, bytes_of(text, 64), 2, NEVER);
+    ck_assert_str_eq(zset_encoding(zset), "listpack");
+    put_number(zset, 128, 0);
+    zset_remove_ranks(zset, 0, 100);
+    ck_assert_str_eq(zset_encoding(zset), "skiplist");
+    zset_free(zset);
+    zset = zset_new();
+    zset_put(zset, bytes_of(text, 65), 1, NEVER);
+    ck_assert_str_eq(zset_encoding(zset), "skiplist");
+    zset_free(zset);
+    zset = zset_new();
+    put_number(zset, 1, 1);
+    zset_widen(zset);
+    ck_assert_str_eq(zset_encoding(zset), "skiplist");
+    zset_free(zset);
+}
+END_TEST
+
+/* ---- deadlines ----------------------------------------------------------------------------- */
+
+static void assert_at(const struct zset *zset, int n, msec at)
+{
+    struct text text;
+    msec its;
+    ck_assert(zset_deadline(zset, number(&text, n), &its));
+    ck_assert_int_eq(its, at);
+}
+
+static void assert_first(const struct zset *zset, int n, msec at)
+{
+    struct text text;
+    struct bytes member;
+    msec its;
+    ck_assert(zset_first(zset, &member, &its));
+    ck_assert_int_eq(its, at);
+    ck_assert(bytes_equal(member, number(&text, n)));
+}
+
+static bool expire_number(struct zset *zset, int n, msec at)
+{
+    struct text text;
+    return zset_expire(zset, number(&text, n), at);
+}
+
+static struct zset *zset_of(int count)
+{
+    struct zset *zset = zset_new();
+    for (int i = 0; i < count; i++)
+        put_number(zset, i, i);
+    return zset;
+}
+
+START_TEST(a_deadline_is_set_moved_and_taken_away)
+{
+    struct text text;
+    struct bytes member;
+    msec at;
+    for (int count = 5; count <= 500; count += 495) {
+        struct zset *zset = zset_of(count);
+        ck_assert(!zset_first(zset, &member, &at));
+        ck_assert_int_eq(zset_latest(zset), INT64_MIN);
+        ck_assert(!expire_number(zset, count, 50));
+        ck_assert(!zset_deadline(zset, number(&text, count), &at));
+        ck_assert(expire_number(zset, 1, 100));
+        ck_assert(expire_number(zset, 2, 200));
+        assert_first(zset, 1, 100);
+        ck_assert(expire_number(zset, 1, 300));
+        assert_first(zset, 2, 200);
+        ck_assert_int_eq(zset_latest(zset), 300);
+        assert_at(zset, 1, 300);
+        assert_at(zset, 3, NEVER);
+        ck_assert(expire_number(zset, 2, NEVER));
+        assert_at(zset, 2, NEVER);
+        assert_first(zset, 1, 300);
+        ck_assert(expire_number(zset, 1, NEVER));
+        ck_assert_uint_eq(zset_count_timed(zset), 0);
+        ck_assert(!zset_first(zset, &member, &at));
+        ck_assert_int_eq(zset_latest(zset), INT64_MIN);
+        zset_check(zset);
+        zset_free(zset);
+    }
+}
+END_TEST
+
+START_TEST(a_put_says_score_and_deadline_anew)
+{
+    struct text text;
+    double score;
+    for (int count = 5; count <= 500; count += 495) {
+        struct zset *zset = zset_of(count);
+        zset_put(zset, number(&text, 1), 9, 100);
+        assert_at(zset, 1, 100);
+        zset_put(zset, number(&text, 1), 9, 200);
+        assert_at(zset, 1, 200);
+        put_number(zset, 1, 9);
+        assert_at(zset, 1, NEVER);
+        ck_assert(zset_score(zset, number(&text, 1), &score) && score == 9);
+        zset_put(zset, number(&text, count), 0.5, 300);
+        assert_first(zset, count, 300);
+        zset_check(zset);
+        zset_free(zset);
+    }
+}
+END_TEST
+
+START_TEST(a_removed_member_leaves_no_deadline)
+{
+    struct text text;
+    for (int count = 10; count <= 500; count += 490) {
+        struct zset *zset = zset_of(count);
+        for (int i = 0; i < 10; i++)
+            expire_number(zset, i, 1000 - i);
+        ck_assert(zset_remove(zset, number(&text, 9)));
+        assert_first(zset, 8, 992);
+        put_number(zset, 9, 9);
+        assert_at(zset, 9, NEVER);
+        zset_remove_ranks(zset, 2, 9);
+        assert_first(zset, 1, 999);
+        ck_assert_uint_eq(zset_count_timed(zset), 2);
+        zset_check(zset);
+        zset_free(zset);
+    }
+}
+END_TEST
+
+/* ---- from small to large ------------------------------------------------------------------- */
+
+static msec every_third(int n)
+{
+    return n % 3 == 0 ? 5000 - n : NEVER;
+}
+
+static void assert_sequence(const struct zset *zset, int count)
+{
+    struct zset_iter iter;
+    struct bytes member;
+    struct text text;
+    double score;
+    zset_iter_at(&iter, zset, 0);
+    for (int i = 0; i < count; i++) {
+        ck_assert(zset_iter_next(&iter, &member, &score));
+        ck_assert(bytes_equal(member, number(&text, i)));
+        ck_assert(score == i / 4);
+        ck_assert_int_eq(iter.at, every_third(i));
+    }
+}
+
+START_TEST(becoming_large_keeps_order_scores_and_deadlines)
+{
+    struct text text;
+    memset(text.data, 'x', sizeof(text.data));
+    for (int way = 0; way < 2; way++) {
+        int count = way == 0 ? PACKED_MAX_COUNT : 10;
+        struct zset *zset = zset_new();
+        for (int i = count; i-- > 0;)
+            zset_put(zset, number(&text, i), i / 4, every_third(i));
+        assert_sequence(zset, count);
+        size_t small = zset_bytes(zset);
+        zset_put(zset, bytes_of(text.data, way == 0 ? 1 : PACKED_MAX_PART + 1), 1000, NEVER);
+        ck_assert_uint_gt(zset_bytes(zset), 2 * small);
+        zset_check(zset);
+        ck_assert_uint_eq(zset_count(zset), (size_t)count + 1);
+        assert_sequence(zset, count);
+        zset_remove_ranks(zset, 5, (size_t)count);
+        assert_sequence(zset, 5);
+        ck_assert_uint_eq(zset_count_timed(zset), 2);
+        zset_free(zset);
+    }
+}
+END_TEST
+
+/* As many bytes as can be packed, without a deadline. */
+static struct zset *zset_brimful(void)
+{
+    char text[30];
+    struct zset *zset = zset_new();
+    for (int i = 0; i < PACKED_MAX_COUNT; i++) {
+        snprintf(text, sizeof(text), "%029d", i);
+        zset_put(zset, bytes_of(text, 29), i, NEVER);
+    }
+    ck_assert_uint_le(zset_bytes(zset), 2048 + 64);
+    return zset;
+}
+
+START_TEST(a_deadline_that_finds_no_room_makes_a_set_large)
+{
+    for (int way = 0; way < 2; way++) {
+        struct zset *zset = zset_brimful();
+        struct zset_iter iter;
+        struct bytes member, first;
+        double score;
+        msec at;
+        zset_iter_at(&iter, zset, 0);
+        ck_assert(zset_iter_next(&iter, &member, &score)); /* the set's own bytes */
+        if (way == 0)
+            ck_assert(zset_expire(zset, member, 100));
+        else
+            zset_put(zset, member, -0.0, 100); /* the same score */
+        ck_assert_uint_gt(zset_bytes(zset), 2 * 2048);
+        zset_check(zset);
+        ck_assert(zset_first(zset, &first, &at));
+        ck_assert_int_eq(at, 100);
+        ck_assert(bytes_equal(first, LIT("00000000000000000000000000000")));
+        ck_assert(zset_score(zset, first, &score) && score == 0 && !signbit(score));
+        ck_assert_uint_eq(zset_count(zset), PACKED_MAX_COUNT);
+        ck_assert_uint_eq(zset_count_timed(zset), 1);
+        zset_free(zset);
+    }
+}
+END_TEST
+
+START_TEST(a_score_that_finds_no_room_makes_a_set_large)
+{
+    struct zset *zset = zset_brimful();
+    struct zset_iter iter;
+    struct bytes member;
+    double score;
+    size_t rank;
+    zset_iter_at(&iter, zset, 0);
+    ck_assert(zset_iter_next(&iter, &member, &score)); /* the set's own bytes */
+    zset_put(zset, member, 7.5, NEVER);
+    ck_assert_uint_gt(zset_bytes(zset), 2 * 2048);
+    zset_check(zset);
+    member = LIT("00000000000000000000000000000");
+    ck_assert(zset_score(zset, member, &score) && score == 7.5);
+    ck_assert(zset_rank(zset, member, &rank));
+    ck_assert_uint_eq(rank, 7);
+    ck_assert_uint_eq(zset_count(zset), PACKED_MAX_COUNT);
+    zset_free(zset);
+}
+END_TEST
+
+START_TEST(an_added_member_stands_where_a_put_one_stands)
+{
+    struct rng rng;
+    rng_init(&rng, test_seed());
+    struct zset *added = zset_new(), *put = zset_new();
+    for (int i = 0; i < 2 * PACKED_MAX_COUNT; i++) {
+        struct text text;
+        double score = (double)rng_below(&rng, 10);
+        msec at = rng_chance(&rng, 20) ? i : NEVER;
+        zset_add(added, member_of(&text, i), score, at);
+        zset_put(put, member_of(&text, i), score, at);
+        zset_check(added);
+        struct zset_iter a, b;
+        struct bytes member, other;
+        double other_score;
+        zset_iter_at(&a, added, 0);
+        zset_iter_at(&b, put, 0);
+        while (zset_iter_next(&a, &member, &score)) {
+            ck_assert(zset_iter_next(&b, &other, &other_score));
+            ck_assert(bytes_equal(member, other) && score == other_score);
+            ck_assert_int_eq(a.at, b.at);
+        }
+        ck_assert_str_eq(zset_encoding(added), zset_encoding(put));
+    }
+    zset_free(added);
+    zset_free(put);
+}
+END_TEST
+
+/* ---- memory -------------------------------------------------------------------------------- */
+
+enum { MANY = 100000 };
+
+static struct zset *zset_of_many(void)
+{
+    struct zset *zset = zset_new();
+    for (int i = 0; i < MANY; i++)
+        put_number(zset, i, i * 7919 % 100003);
+    return zset;
+}
+
+START_TEST(thirty_short_members_take_little)
+{
+    size_t base = mem_used();
+    struct zset *zset = zset_of(30);
+    double held = (double)(mem_used() - base);
+    ck_assert_uint_eq(zset_bytes(zset), mem_used() - base);
+    printf("zset: %.2f bytes for each of 30 members of 8\n", held / 30);
+    ck_assert_double_le(held, 30 * 24);
+    zset_free(zset);
+}
+END_TEST
+
+START_TEST(a_deadline_costs_two_slots_and_only_who_has_one_pays)
+{
+    /* One in the member, one in the agenda, whose last segment may be half empty. */
+    const double most = 24;
+    size_t base = mem_used();
+    struct zset *zset = zset_of_many();
+    double without = (double)(mem_used() - base) / MANY;
+    expire_number(zset, 1, 1);
+    expire_number(zset, 1, NEVER);
+    ck_assert_double_lt((double)(mem_used() - base) / MANY, without + 0.01);
+    for (int i = 0; i < MANY; i++)
+        expire_number(zset, i, i * 31 % MANY);
+    double with = (double)(mem_used() - base) / MANY;
+    zset_check(zset);
+    printf("zset: %.2f bytes for each of %d members of 8, %.2f with a deadline\n", without, MANY,
+           with);
+    ck_assert_double_le(without, 72);
+    ck_assert_double_le(with, without + most);
+    zset_free(zset);
+    ck_assert_uint_eq(mem_used(), base);
+}
+END_TEST
+
+static size_t slices_to_free(struct zset *zset)
+{
+    size_t slices = 0, work;
+    do {
+        work = 1000;
+        slices++;
+    } while (!zset_free_some(zset, &work));
+    return slices;
+}
+
+START_TEST(freeing_in_slices_gives_all_memory_back)
+{
+    size_t base = mem_used();
+    for (int timed = 0; timed < 2; timed++) {
+        struct zset *zset = zset_of_many();
+        for (int i = 0; timed && i < MANY; i += 2)
+            expire_number(zset, i, i);
+        size_t slices = slices_to_free(zset);
+        ck_assert_uint_ge(slices, 100);
+        ck_assert_uint_le(slices, 202);
+        ck_assert_uint_eq(mem_used(), base);
+    }
+    ck_assert_uint_eq(slices_to_free(zset_of(30)), 1);
+    ck_assert_uint_eq(mem_used(), base);
+}
+END_TEST
+
+Suite *test_suite(void)
+{
+    const TTest *const tests[] = {
+        a_zset_is_what_a_sorted_array_says_after_any_random_steps,
+        a_zset_may_become_large_at_any_step_and_nobody_sees_it,
+        members_of_one_score_are_found_by_their_bytes,
+        a_scan_sees_every_member_with_its_score,
+        a_scan_of_a_small_one_or_a_listpack_gives_all_at_once_in_order,
+        at_most_128_short_members_are_called_listpack,
+        a_deadline_is_set_moved_and_taken_away,
+        a_put_says_score_and_deadline_anew,
+        a_removed_member_leaves_no_deadline,
+        becoming_large_keeps_order_scores_and_deadlines,
+        a_deadline_that_finds_no_room_makes_a_set_large,
+        a_score_that_finds_no_room_makes_a_set_large,
+        an_added_member_stands_where_a_put_one_stands,
+        thirty_short_members_take_little,
+        a_deadline_costs_two_slots_and_only_who_has_one_pays,
+        freeing_in_slices_gives_all_memory_back,
+        NULL,
+    };
+    return suite_of("zset", tests);
+}
