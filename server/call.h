@@ -8,7 +8,7 @@
 #include "proto/resp/resp_write.h"
 #include "server/command.h"
 #include "store/base/bytes.h"
-#include "store/txn.h"
+#include "store/txn/txn.h"
 
 struct session;
 

@@ -13,7 +13,7 @@
 #include "store/base/ensure.h"
 #include "store/evict.h"
 #include "store/mem/mem.h"
-#include "store/txn.h"
+#include "store/txn/txn.h"
 
 enum {
     ECHO_MAX = 128,           /* of what a client sent, in an error line */

@@ -41,7 +41,7 @@
 #include "store/mem/mem.h"
 #include "store/base/siphash.h"
 #include "store/store.h"
-#include "store/txn.h"
+#include "store/txn/txn.h"
 
 enum { HOUSEKEEPING_USEC = 1000 * 1000, RUN_ID_LEN = 40 };
 

@@ -4,7 +4,7 @@
 #include <strings.h>
 
 #include "server/call.h"
-#include "store/txn.h"
+#include "store/txn/txn.h"
 
 static bool is_word(struct bytes arg, const char *word)
 {

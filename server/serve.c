@@ -5,7 +5,7 @@
 #include "server/dispatch.h"
 #include "server/error.h"
 #include "server/waiters.h"
-#include "store/txn.h"
+#include "store/txn/txn.h"
 
 void serve_answered(struct session *session)
 {

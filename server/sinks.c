@@ -3,7 +3,7 @@
 #include "server/sinks.h"
 
 #include "server/session.h"
-#include "store/txn.h"
+#include "store/txn/txn.h"
 
 static void take_effect(void *ctx, const struct effect *effect)
 {

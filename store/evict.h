@@ -3,7 +3,7 @@
 #ifndef STORE_EVICT_H
 #define STORE_EVICT_H
 
-#include "store/txn.h"
+#include "store/txn/txn.h"
 
 enum evict_policy {
     EVICT_NONE,

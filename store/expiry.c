@@ -2,7 +2,7 @@
 #include "store/expiry.h"
 
 #include "store/base/ensure.h"
-#include "store/txn.h"
+#include "store/txn/txn.h"
 
 /* So many members that share their deadline leave together, with one event, whatever the budget. */
 enum { GROUP = 64 };

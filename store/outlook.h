@@ -11,7 +11,7 @@
 #include "store/base/bytes.h"
 #include "store/base/instant.h"
 #include "store/keyspace.h"
-#include "store/txn.h"
+#include "store/txn/txn.h"
 
 /* ---- the next ones --------------------------------------------------------------------------- */
 

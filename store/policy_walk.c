@@ -4,7 +4,7 @@
 #include "store/policy_walk.h"
 
 #include "store/mem/mem.h"
-#include "store/txn.h"
+#include "store/txn/txn.h"
 #include "store/walk.h"
 #include "store/mem/blob.h"
 

@@ -8,7 +8,7 @@
 #include "server/command.h"
 #include "server/error.h"
 #include "store/mem/mem.h"
-#include "store/txn.h"
+#include "store/txn/txn.h"
 #include "store/type/zset.h"
 
 /* ---- GEOADD ---------------------------------------------------------------------------------- */

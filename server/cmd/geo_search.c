@@ -8,7 +8,7 @@
 #include "server/cmd/geohash.h"
 #include "server/command.h"
 #include "server/error.h"
-#include "store/txn.h"
+#include "store/txn/txn.h"
 #include "store/type/zset.h"
 
 /* The four ways to ask. */

@@ -9,7 +9,7 @@
 #include "server/command.h"
 #include "server/error.h"
 #include "store/type/hash.h"
-#include "store/txn.h"
+#include "store/txn/txn.h"
 
 /* HSET clears the field's deadline; a number that is counted on keeps it. */
 static const struct hput set_put = { EVENT_HSET, { LIFE_CLEAR, NEVER } };

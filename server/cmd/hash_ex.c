@@ -10,7 +10,7 @@
 #include "server/command.h"
 #include "server/error.h"
 #include "store/type/hash.h"
-#include "store/txn.h"
+#include "store/txn/txn.h"
 
 static bool has_field(const struct entry *entry, struct bytes field)
 {

@@ -9,7 +9,7 @@
 #include "proto/base/number.h"
 #include "server/error.h"
 #include "store/mem/mem.h"
-#include "store/txn.h"
+#include "store/txn/txn.h"
 
 enum { SHOWN_MAX = 128 }; /* bytes of a wrong word that an error repeats */
 

@@ -6,7 +6,7 @@
 #include "server/command.h"
 #include "server/error.h"
 #include "store/type/set.h"
-#include "store/txn.h"
+#include "store/txn/txn.h"
 
 static void cmd_sadd(struct call *call)
 {

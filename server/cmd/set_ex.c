@@ -9,7 +9,7 @@
 #include "server/cmd/member_args.h"
 #include "server/command.h"
 #include "server/error.h"
-#include "store/txn.h"
+#include "store/txn/txn.h"
 
 struct saddex {
     struct member_life life;

@@ -16,7 +16,7 @@
 #include "server/error.h"
 #include "store/struct/dict.h"
 #include "store/mem/mem.h"
-#include "store/txn.h"
+#include "store/txn/txn.h"
 
 struct source {
     const struct object *object; /* a set or a sorted set; NULL: there is none */

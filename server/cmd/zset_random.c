@@ -10,7 +10,7 @@
 #include "server/command.h"
 #include "server/error.h"
 #include "store/mem/mem.h"
-#include "store/txn.h"
+#include "store/txn/txn.h"
 
 /* A sample of at least this part of all is chosen in one walk over all of them; a smaller one by
  * draws, of which few come twice. */

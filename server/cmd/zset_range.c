@@ -8,7 +8,7 @@
 #include "server/cmd/zset_span.h"
 #include "server/command.h"
 #include "server/error.h"
-#include "store/txn.h"
+#include "store/txn/txn.h"
 #include "store/type/zset.h"
 
 /* ---- read ------------------------------------------------------------------------------------ */

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "store/apply.h"
+#include "store/txn/apply.h"
 #include "store/reclaim.h"
 
 enum { NAME_SHOWN = 32, RECLAIM_WORK = 4096 };

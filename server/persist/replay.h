@@ -12,7 +12,7 @@
 
 #include "server/persist/effect_text.h"
 #include "server/persist/request.h"
-#include "store/txn.h"
+#include "store/txn/txn.h"
 
 enum { REPLAY_ERROR_MAX = 192, REPLAY_AHEAD = 16 };
 

@@ -27,7 +27,7 @@ def the_example_compiles():
                "-fsyntax-only", "-I", ROOT, "-x", "c", "-"]
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     equal((done.returncode, done.stderr), (0, ""))
-    with open(os.path.join(ROOT, "store/txn_list.c"), encoding="utf-8") as source:
+    with open(os.path.join(ROOT, "store/txn/txn_list.c"), encoding="utf-8") as source:
         assert mutator in source.read(), "the mutator has changed"
 
 

@@ -12,7 +12,7 @@
 #include "store/expiry.h"
 #include "store/outlook.h"
 #include "store/store.h"
-#include "store/txn.h"
+#include "store/txn/txn.h"
 #include "tests/unit/proto/rdb/samples.h"
 
 enum { MAX_INPUT = 4096, NOW = 1000000, OWN_SAMPLES = 8, FORMS = 2 };

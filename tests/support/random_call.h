@@ -3,7 +3,7 @@
 #ifndef TESTS_SUPPORT_RANDOM_CALL_H
 #define TESTS_SUPPORT_RANDOM_CALL_H
 
-#include "store/txn.h"
+#include "store/txn/txn.h"
 #include "tests/support/rng.h"
 
 void random_call(struct txn *txn, struct rng *rng);

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "store/apply.h"
+#include "store/txn/apply.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 

@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #include "store/store.h"
-#include "store/txn.h"
+#include "store/txn/txn.h"
 
 struct world_effect {
     struct effect effect; /* its texts are owned by the world */

@@ -1,5 +1,5 @@
 /* txn_dehydrator: mutators of dehydrators. */
-#include "store/txn.h"
+#include "store/txn/txn.h"
 
 bool txn_rede_push(struct txn *txn, struct entry *entry, struct bytes id, struct bytes payload,
                    const struct stage *stage)

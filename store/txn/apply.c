@@ -1,5 +1,5 @@
 /* apply: one function per kind of effect, in a table. */
-#include "store/apply.h"
+#include "store/txn/apply.h"
 
 #include "store/mem/mem.h"
 

@@ -1,5 +1,5 @@
 /* txn_list: mutators of lists. */
-#include "store/txn.h"
+#include "store/txn/txn.h"
 
 void txn_list_push(struct txn *txn, struct entry *entry, enum list_end end, struct bytes element)
 {

@@ -15,8 +15,8 @@
  * Entries are borrowed: valid until the next mutator that may move or drop that key (it says so).
  * A collection that a mutator empties stays, empty, until the call ends; then its key goes, with
  * the event "del". */
-#ifndef STORE_TXN_H
-#define STORE_TXN_H
+#ifndef STORE_TXN_TXN_H
+#define STORE_TXN_TXN_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* txn_settle: what is overdue inside one key, some of it at a time. */
-#include "store/txn.h"
+#include "store/txn/txn.h"
 
 /* ---- dead members ---------------------------------------------------------------------------- */
 

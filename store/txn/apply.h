@@ -1,12 +1,12 @@
 /* apply: an effect becomes a change, by the same mutators that recorded it.
  * For replay and replicas. Nothing settles: what died is in the record. */
-#ifndef STORE_APPLY_H
-#define STORE_APPLY_H
+#ifndef STORE_TXN_APPLY_H
+#define STORE_TXN_APPLY_H
 
 #include <stdbool.h>
 
 #include "store/effect.h"
-#include "store/txn.h"
+#include "store/txn/txn.h"
 
 /* One effect, as a call of its own in txn (FROM_REPLAY). False if it does not fit the data (wrong
  * type, missing key): the record is damaged. */
