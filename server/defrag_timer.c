@@ -2,7 +2,7 @@
 #include "server/defrag_timer.h"
 
 #include "server/persist/persist.h"
-#include "store/defrag.h"
+#include "store/sweep/defrag.h"
 #include "store/mem/mem.h"
 #include "store/reclaim.h"
 

@@ -11,7 +11,7 @@
 #include "server/pubsub.h"
 #include "server/serve.h"
 #include "store/base/ensure.h"
-#include "store/evict.h"
+#include "store/sweep/evict.h"
 #include "store/mem/mem.h"
 #include "store/txn/txn.h"
 

@@ -18,9 +18,9 @@
 #include "server/settle.h"
 #include "server/tracking.h"
 #include "store/base/ensure.h"
-#include "store/expiry.h"
+#include "store/sweep/expiry.h"
 #include "store/mem/mem.h"
-#include "store/policy_walk.h"
+#include "store/sweep/policy_walk.h"
 #include "store/reclaim.h"
 
 #define UNKNOWN INT64_MIN /* what the timer is armed for has to be set again */

@@ -37,7 +37,7 @@
 #include "server/version.h"
 #include "server/waiters.h"
 #include "server/watch.h"
-#include "store/evict.h"
+#include "store/sweep/evict.h"
 #include "store/mem/mem.h"
 #include "store/base/siphash.h"
 #include "store/store.h"

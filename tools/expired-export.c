@@ -14,7 +14,7 @@
 #include "proto/base/outbuf.h"
 #include "server/persist/effect_text.h"
 #include "server/persist/request.h"
-#include "store/expiry.h"
+#include "store/sweep/expiry.h"
 #include "store/mem/mem.h"
 #include "store/walk_store.h"
 #include "tools/files/judge.h"

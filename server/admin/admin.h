@@ -17,7 +17,7 @@
 #include "server/tracking.h"
 #include "server/waiters.h"
 #include "server/watch.h"
-#include "store/defrag.h"
+#include "store/sweep/defrag.h"
 #include "store/store.h"
 
 /* PING ECHO AUTH HELLO SELECT QUIT RESET; CLIENT. */

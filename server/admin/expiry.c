@@ -5,7 +5,7 @@
 #include "server/admin/text.h"
 #include "server/args.h"
 #include "store/mem/mem.h"
-#include "store/outlook.h"
+#include "store/sweep/outlook.h"
 
 enum {
     SHOWN = 10,

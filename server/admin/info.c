@@ -17,7 +17,7 @@
 #include "server/version.h"
 #include "server/persist/persist.h"
 #include "store/mem/mem.h"
-#include "store/outlook.h"
+#include "store/sweep/outlook.h"
 
 struct report {
     const struct server_context *context;

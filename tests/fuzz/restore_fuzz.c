@@ -9,8 +9,8 @@
 
 #include "proto/rdb/rdb_write.h"
 #include "server/payload.h"
-#include "store/expiry.h"
-#include "store/outlook.h"
+#include "store/sweep/expiry.h"
+#include "store/sweep/outlook.h"
 #include "store/store.h"
 #include "store/txn/txn.h"
 #include "tests/unit/proto/rdb/samples.h"

@@ -12,7 +12,7 @@
 #include "server/cmd/cmd.h"
 #include "server/serve.h"
 #include "store/base/ensure.h"
-#include "store/expiry.h"
+#include "store/sweep/expiry.h"
 #include "store/mem/mem.h"
 #include "server/session_drop.h"
 

@@ -6,7 +6,7 @@
 #include "server/admin/admin.h"
 #include "server/call.h"
 #include "server/error.h"
-#include "store/expiry.h"
+#include "store/sweep/expiry.h"
 #include "store/mem/mem.h"
 #include "tests/support/suite.h"
 #include "tests/unit/server/caller.h"

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "server/serve.h"
-#include "store/expiry.h"
+#include "store/sweep/expiry.h"
 #include "store/mem/mem.h"
 #include "tests/support/server_world.h"
 #include "tests/support/suite.h"

@@ -1,5 +1,5 @@
 /* Random programs of mutators: the effects they leave build the same store again. */
-#include "store/expiry.h"
+#include "store/sweep/expiry.h"
 #include "tests/support/random_call.h"
 #include "tests/support/suite.h"
 #include "tests/support/world.h"

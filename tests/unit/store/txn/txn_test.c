@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "store/access.h"
-#include "store/expiry.h"
+#include "store/sweep/expiry.h"
 #include "store/mem/mem.h"
 #include "tests/support/suite.h"
 #include "tests/support/world.h"

@@ -3,12 +3,12 @@
  *
  * The forecast takes the way of SCAN and not the agenda's slots: there, whatever leaves during the
  * walk moves others from where it has not been yet to where it has been. */
-#include "store/outlook.h"
+#include "store/sweep/outlook.h"
 
 #include <string.h>
 
 #include "store/base/ensure.h"
-#include "store/expiry.h"
+#include "store/sweep/expiry.h"
 #include "store/lag.h"
 #include "store/mem/mem.h"
 #include "store/mem/blob.h"

@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "store/expiry.h"
-#include "store/policy_walk.h"
+#include "store/sweep/expiry.h"
+#include "store/sweep/policy_walk.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 #include "tests/support/world.h"

@@ -1,8 +1,8 @@
 /* outlook: what is going to fall due, seen from an instant: the next deadlines of a keyspace in
  * order, and how many of its keys and members have theirs within how long.
  * Knows keyspaces and deadlines; refuses to know clocks and commands. */
-#ifndef STORE_OUTLOOK_H
-#define STORE_OUTLOOK_H
+#ifndef STORE_SWEEP_OUTLOOK_H
+#define STORE_SWEEP_OUTLOOK_H
 
 #include <stdbool.h>
 #include <stddef.h>

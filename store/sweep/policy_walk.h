@@ -9,8 +9,8 @@
  *
  * What it does is recorded as plain effects. A policy is recorded as pending until its pass has
  * ended, so that a store that was loaded in the middle of a pass begins another one. */
-#ifndef STORE_POLICY_WALK_H
-#define STORE_POLICY_WALK_H
+#ifndef STORE_SWEEP_POLICY_WALK_H
+#define STORE_SWEEP_POLICY_WALK_H
 
 #include <stdbool.h>
 #include <stddef.h>

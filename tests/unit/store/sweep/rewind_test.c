@@ -1,10 +1,10 @@
 /* rewind: what was announced and is not due any more is announced again. */
-#include "store/rewind.h"
+#include "store/sweep/rewind.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "store/expiry.h"
+#include "store/sweep/expiry.h"
 #include "tests/support/suite.h"
 #include "tests/support/world.h"
 

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/expiry.h"
+#include "store/sweep/expiry.h"
 #include "store/mem/mem.h"
-#include "store/outlook.h"
+#include "store/sweep/outlook.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 #include "tests/support/world.h"

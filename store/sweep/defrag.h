@@ -3,8 +3,8 @@
  * Knows where keys and values are; refuses to know when there is time for it.
  *
  * Nobody may hold a pointer into the data from before a call of defrag_run to after it. */
-#ifndef STORE_DEFRAG_H
-#define STORE_DEFRAG_H
+#ifndef STORE_SWEEP_DEFRAG_H
+#define STORE_SWEEP_DEFRAG_H
 
 #include <stdbool.h>
 #include <stddef.h>

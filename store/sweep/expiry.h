@@ -1,7 +1,7 @@
 /* expiry: the dead leave, in deadline order.
  * Knows keyspaces' agendas; refuses to know timers. */
-#ifndef STORE_EXPIRY_H
-#define STORE_EXPIRY_H
+#ifndef STORE_SWEEP_EXPIRY_H
+#define STORE_SWEEP_EXPIRY_H
 
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
 /* evict: a few keys are drawn, the one that matters least goes. */
-#include "store/evict.h"
+#include "store/sweep/evict.h"
 
 #include "store/access.h"
 

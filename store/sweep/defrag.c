@@ -2,7 +2,7 @@
  *
  * A walk takes the way of SCAN, so that whatever happens between two calls, it comes to every entry
  * that stays. A value that is too large for one call is found again by its key. */
-#include "store/defrag.h"
+#include "store/sweep/defrag.h"
 
 #include "store/mem/mem.h"
 #include "store/mem/blob.h"

@@ -1,7 +1,7 @@
 /* evict: which key gives way when memory is short.
  * Knows entries, their deadlines and accesses; refuses to know how much memory there is. */
-#ifndef STORE_EVICT_H
-#define STORE_EVICT_H
+#ifndef STORE_SWEEP_EVICT_H
+#define STORE_SWEEP_EVICT_H
 
 #include "store/txn/txn.h"
 

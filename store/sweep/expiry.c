@@ -1,5 +1,5 @@
 /* expiry: keys and members that are dead leave, the earliest of all databases first. */
-#include "store/expiry.h"
+#include "store/sweep/expiry.h"
 
 #include "store/base/ensure.h"
 #include "store/txn/txn.h"

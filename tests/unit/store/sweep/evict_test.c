@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "store/access.h"
-#include "store/evict.h"
+#include "store/sweep/evict.h"
 #include "tests/support/suite.h"
 #include "tests/support/world.h"
 

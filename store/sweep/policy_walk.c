@@ -1,7 +1,7 @@
 /* policy_walk: takes the way of SCAN, so that whatever happens between two slices, it comes to
  * every key that stays. What a slice could not finish is found again by its key: the rest of a
  * bucket, or a large collection, which is walked by its own scan cursor in the same way. */
-#include "store/policy_walk.h"
+#include "store/sweep/policy_walk.h"
 
 #include "store/mem/mem.h"
 #include "store/txn/txn.h"

@@ -1,9 +1,9 @@
 /* What is copied together stays what it was, and memory comes back. */
-#include "store/defrag.h"
+#include "store/sweep/defrag.h"
 
 #include <stdio.h>
 
-#include "store/expiry.h"
+#include "store/sweep/expiry.h"
 #include "store/mem/mem.h"
 #include "tests/support/random_call.h"
 #include "tests/support/suite.h"
