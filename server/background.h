@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "server/clock.h"
-#include "server/loop.h"
+#include "server/base/clock.h"
+#include "server/base/loop.h"
 
 struct background;
 

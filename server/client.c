@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "server/log.h"
+#include "server/base/log.h"
 #include "server/persist/persist.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"

@@ -11,9 +11,9 @@
 #include <stdint.h>
 
 #include "conf/conf.h"
-#include "server/clock.h"
+#include "server/base/clock.h"
 #include "server/dispatch.h"
-#include "server/loop.h"
+#include "server/base/loop.h"
 #include "server/pubsub.h"
 #include "server/session.h"
 #include "server/stats.h"

@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "server/log.h"
+#include "server/base/log.h"
 #include "store/mem/mem.h"
 
 enum {

@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#include "server/log.h"
+#include "server/base/log.h"
 #include "server/lookahead.h"
 #include "server/multi.h"
 #include "store/mem/mem.h"

@@ -5,9 +5,9 @@
 #define SERVER_DEFRAG_TIMER_H
 
 #include "server/background.h"
-#include "server/clock.h"
+#include "server/base/clock.h"
 #include "server/dispatch.h"
-#include "server/loop.h"
+#include "server/base/loop.h"
 
 struct defrag;
 struct defrag_timer;

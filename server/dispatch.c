@@ -7,7 +7,7 @@
 
 #include "server/call.h"
 #include "server/error.h"
-#include "server/log.h"
+#include "server/base/log.h"
 #include "server/pubsub.h"
 #include "server/serve.h"
 #include "store/base/ensure.h"

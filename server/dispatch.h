@@ -4,7 +4,7 @@
 #define SERVER_DISPATCH_H
 
 #include "conf/conf.h"
-#include "server/clock.h"
+#include "server/base/clock.h"
 #include "server/command.h"
 #include "server/multi.h"
 #include "server/observe.h"

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "server/dispatch.h"
-#include "server/log.h"
+#include "server/base/log.h"
 #include "server/serve.h"
 #include "server/settle.h"
 #include "server/tracking.h"

@@ -7,8 +7,8 @@
 #define SERVER_EXPIRE_TIMER_H
 
 #include "server/background.h"
-#include "server/clock.h"
-#include "server/loop.h"
+#include "server/base/clock.h"
+#include "server/base/loop.h"
 
 struct dispatch;
 struct expire_timer;

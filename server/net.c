@@ -15,8 +15,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "server/clock.h"
-#include "server/log.h"
+#include "server/base/clock.h"
+#include "server/base/log.h"
 #include "store/mem/mem.h"
 
 enum {

@@ -8,7 +8,7 @@
 
 #include "conf/conf.h"
 #include "server/client.h"
-#include "server/loop.h"
+#include "server/base/loop.h"
 
 struct net;
 

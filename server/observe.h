@@ -8,7 +8,7 @@
 
 #include "conf/conf.h"
 #include "server/call.h"
-#include "server/clock.h"
+#include "server/base/clock.h"
 #include "server/histogram.h"
 #include "server/latency.h"
 #include "server/monitor.h"

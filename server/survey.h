@@ -5,7 +5,7 @@
 #define SERVER_SURVEY_H
 
 #include "proto/resp/resp_write.h"
-#include "server/clock.h"
+#include "server/base/clock.h"
 #include "server/session.h"
 #include "server/waiters.h"
 

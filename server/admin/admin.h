@@ -5,10 +5,10 @@
 
 #include "conf/conf.h"
 #include "server/client.h"
-#include "server/clock.h"
+#include "server/base/clock.h"
 #include "server/command.h"
 #include "server/dispatch.h"
-#include "server/loop.h"
+#include "server/base/loop.h"
 #include "server/notify.h"
 #include "server/observe.h"
 #include "server/pubsub.h"

@@ -7,7 +7,7 @@
 #include "server/admin/identity.h"
 #include "server/args.h"
 #include "server/session.h"
-#include "server/version.h"
+#include "server/base/version.h"
 
 /* RESP2 has no push: a subscriber's PONG looks like a message. */
 static void cmd_ping(struct call *call)

@@ -6,7 +6,7 @@
 
 #include "server/admin/text.h"
 #include "server/args.h"
-#include "server/version.h"
+#include "server/base/version.h"
 
 enum { WIDTH = 48, LINE_MAX_CHARS = 128, LOOKED_AT_MAX = 100000 };
 

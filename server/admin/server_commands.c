@@ -5,7 +5,7 @@
 #include "server/admin/info.h"
 #include "server/admin/lolwut.h"
 #include "server/args.h"
-#include "server/log.h"
+#include "server/base/log.h"
 #include "server/persist/persist.h"
 
 static void cmd_time(struct call *call)

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "server/log.h"
+#include "server/base/log.h"
 #include "server/persist/file_kind.h"
 #include "store/mem/mem.h"
 

@@ -17,8 +17,8 @@
 #include <stdint.h>
 
 #include "conf/conf.h"
-#include "server/clock.h"
-#include "server/loop.h"
+#include "server/base/clock.h"
+#include "server/base/loop.h"
 #include "store/store.h"
 
 struct persist;

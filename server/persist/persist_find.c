@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "server/log.h"
+#include "server/base/log.h"
 #include "server/persist/file_kind.h"
 #include "server/persist/persist_state.h"
 

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "server/log.h"
+#include "server/base/log.h"
 #include "server/persist/file_kind.h"
 #include "server/persist/import.h"
 #include "server/persist/persist_state.h"

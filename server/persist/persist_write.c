@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "server/log.h"
+#include "server/base/log.h"
 #include "server/persist/file_kind.h"
 
 enum {

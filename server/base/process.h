@@ -1,7 +1,7 @@
 /* process: what a Unix daemon owes the system: descriptors, background, pid file, readiness.
  * Knows the process; refuses to know what it serves. */
-#ifndef SERVER_PROCESS_H
-#define SERVER_PROCESS_H
+#ifndef SERVER_BASE_PROCESS_H
+#define SERVER_BASE_PROCESS_H
 
 #include <stdbool.h>
 #include <stdint.h>

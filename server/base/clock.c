@@ -1,6 +1,6 @@
 /* clock: the kernel's clocks behind clock.h.
  * Knows how to read them and how to stand still; refuses to know what time is used for. */
-#include "server/clock.h"
+#include "server/base/clock.h"
 
 #include <time.h>
 

@@ -1,7 +1,7 @@
 /* loop: readiness, timers and signals; the only file that includes event2/ for events.
  * A turn is: wait, run what is ready, then the end-of-turn hooks in the order they were added. */
-#ifndef SERVER_LOOP_H
-#define SERVER_LOOP_H
+#ifndef SERVER_BASE_LOOP_H
+#define SERVER_BASE_LOOP_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* process: system calls behind process.h. */
-#include "server/process.h"
+#include "server/base/process.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
  * Reading and writing are two events of one descriptor, so that turning one on or off leaves the
  * other alone. libevent takes a deleted event off its active queue, so freeing anything from any
  * callback is safe as long as the trampoline does not look at it afterwards. */
-#include "server/loop.h"
+#include "server/base/loop.h"
 
 #include <event2/event.h>
 #include <event2/event_struct.h>

@@ -1,7 +1,7 @@
 /* clock: the only reader of clocks, real or stepped.
  * Wall time is what deadlines are kept in; monotonic time measures spans inside the server. */
-#ifndef SERVER_CLOCK_H
-#define SERVER_CLOCK_H
+#ifndef SERVER_BASE_CLOCK_H
+#define SERVER_BASE_CLOCK_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
  *
  * A line is "pid:M day time mark text", the form that readers of Redis' logs know. When standard
  * output is the systemd journal, which stamps lines itself, it is "<priority>text". */
-#include "server/log.h"
+#include "server/base/log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "server/clock.h"
+#include "server/base/clock.h"
 
 enum { LINE_MAX_BYTES = 2048 };
 

@@ -1,7 +1,7 @@
 /* log: lines for people, with a level. To a file or standard output; syslog's words under systemd.
  */
-#ifndef SERVER_LOG_H
-#define SERVER_LOG_H
+#ifndef SERVER_BASE_LOG_H
+#define SERVER_BASE_LOG_H
 
 #include <stdbool.h>
 

@@ -1,4 +1,4 @@
-#include "server/clock.h"
+#include "server/base/clock.h"
 
 #include "tests/support/suite.h"
 

@@ -1,11 +1,11 @@
-#include "server/loop.h"
+#include "server/base/loop.h"
 
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "server/clock.h"
+#include "server/base/clock.h"
 #include "tests/support/suite.h"
 
 /* Two connected sockets whose first end the loop watches, and what it said of that end. */
