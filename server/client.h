@@ -15,7 +15,7 @@
 #include "server/dispatch.h"
 #include "server/base/loop.h"
 #include "server/pubsub.h"
-#include "server/session.h"
+#include "server/call/session.h"
 #include "server/stats.h"
 
 struct clients; /* all connections */

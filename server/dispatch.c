@@ -5,8 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "server/call.h"
-#include "server/error.h"
+#include "server/call/call.h"
+#include "server/call/error.h"
 #include "server/base/log.h"
 #include "server/pubsub.h"
 #include "server/serve.h"

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "server/session.h"
+#include "server/call/session.h"
 #include "store/base/bytes.h"
 
 struct monitor;

@@ -3,9 +3,9 @@
 
 #include <limits.h>
 
-#include "server/call.h"
+#include "server/call/call.h"
 #include "server/dispatch.h"
-#include "server/saved_call.h"
+#include "server/call/saved_call.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "server/session.h"
+#include "server/call/session.h"
 
 struct call;
 struct dispatch;

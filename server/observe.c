@@ -1,7 +1,7 @@
 /* observe: see observe.h. */
 #include "server/observe.h"
 
-#include "server/session.h"
+#include "server/call/session.h"
 #include "store/mem/mem.h"
 #include "store/mem/blob.h"
 

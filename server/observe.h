@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "conf/conf.h"
-#include "server/call.h"
+#include "server/call/call.h"
 #include "server/base/clock.h"
 #include "server/histogram.h"
 #include "server/latency.h"

@@ -3,7 +3,7 @@
 
 #include <strings.h>
 
-#include "server/call.h"
+#include "server/call/call.h"
 #include "store/txn/txn.h"
 
 static bool is_word(struct bytes arg, const char *word)

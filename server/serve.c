@@ -1,9 +1,9 @@
 /* serve: see serve.h. */
 #include "server/serve.h"
 
-#include "server/call.h"
+#include "server/call/call.h"
 #include "server/dispatch.h"
-#include "server/error.h"
+#include "server/call/error.h"
 #include "server/waiters.h"
 #include "store/txn/txn.h"
 

@@ -3,7 +3,7 @@
 
 #include "server/multi.h"
 #include "server/pubsub.h"
-#include "server/session.h"
+#include "server/call/session.h"
 #include "server/settle.h"
 #include "server/waiters.h"
 #include "server/watch.h"

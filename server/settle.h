@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "server/session.h"
+#include "server/call/session.h"
 
 struct call;
 struct dispatch;

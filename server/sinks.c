@@ -2,7 +2,7 @@
  * runs no command. */
 #include "server/sinks.h"
 
-#include "server/session.h"
+#include "server/call/session.h"
 #include "store/txn/txn.h"
 
 static void take_effect(void *ctx, const struct effect *effect)

@@ -6,7 +6,7 @@
 
 #include "proto/resp/resp_write.h"
 #include "server/base/clock.h"
-#include "server/session.h"
+#include "server/call/session.h"
 #include "server/waiters.h"
 
 enum survey_state {

@@ -16,9 +16,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "server/call.h"
-#include "server/saved_call.h"
-#include "server/session.h"
+#include "server/call/call.h"
+#include "server/call/saved_call.h"
+#include "server/call/session.h"
 #include "store/effect.h"
 
 struct waiters;

@@ -6,7 +6,7 @@
 #include "conf/conf.h"
 #include "server/client.h"
 #include "server/base/clock.h"
-#include "server/command.h"
+#include "server/call/command.h"
 #include "server/dispatch.h"
 #include "server/base/loop.h"
 #include "server/notify.h"

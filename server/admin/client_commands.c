@@ -5,7 +5,7 @@
 #include "server/admin/client_tracking.h"
 #include "server/admin/identity.h"
 #include "server/admin/text.h"
-#include "server/args.h"
+#include "server/call/args.h"
 #include "server/serve.h"
 #include "store/mem/blob.h"
 

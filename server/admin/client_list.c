@@ -9,7 +9,7 @@
 #include "proto/base/number.h"
 #include "server/admin/admin.h"
 #include "server/admin/text.h"
-#include "server/args.h"
+#include "server/call/args.h"
 #include "store/mem/mem.h"
 #include "store/mem/blob.h"
 

@@ -3,8 +3,8 @@
 #include "server/admin/client_pause.h"
 
 #include "server/admin/admin.h"
-#include "server/args.h"
-#include "server/pause.h"
+#include "server/call/args.h"
+#include "server/call/pause.h"
 
 static bool parse_kind(struct call *call, enum pause_kind *kind)
 {

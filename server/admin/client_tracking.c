@@ -5,7 +5,7 @@
 #include <limits.h>
 
 #include "server/admin/admin.h"
-#include "server/args.h"
+#include "server/call/args.h"
 #include "server/tracking.h"
 #include "store/mem/mem.h"
 

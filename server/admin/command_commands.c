@@ -7,7 +7,7 @@
 #include "server/admin/command_info.h"
 #include "server/admin/syntax.h"
 #include "server/admin/text.h"
-#include "server/args.h"
+#include "server/call/args.h"
 #include "store/mem/mem.h"
 
 enum { NAME_MAX_LEN = 64 };

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "server/call.h"
+#include "server/call/call.h"
 
 /* The row as COMMAND INFO shows it, its subcommands' rows included. */
 void command_info_reply(struct call *call, struct command_ref ref);

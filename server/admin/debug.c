@@ -6,7 +6,7 @@
 
 #include "server/admin/admin.h"
 #include "server/admin/text.h"
-#include "server/args.h"
+#include "server/call/args.h"
 #include "server/persist/persist.h"
 
 static bool is_allowed(const struct call *call)

@@ -3,7 +3,7 @@
  */
 #include "server/admin/admin.h"
 #include "server/admin/text.h"
-#include "server/args.h"
+#include "server/call/args.h"
 #include "store/mem/mem.h"
 #include "store/sweep/outlook.h"
 

@@ -13,7 +13,7 @@
 
 #include "server/admin/admin.h"
 #include "server/admin/text.h"
-#include "server/args.h"
+#include "server/call/args.h"
 #include "server/base/version.h"
 #include "server/persist/persist.h"
 #include "store/mem/mem.h"

@@ -2,7 +2,7 @@
 #ifndef SERVER_ADMIN_INFO_H
 #define SERVER_ADMIN_INFO_H
 
-#include "server/call.h"
+#include "server/call/call.h"
 
 void cmd_info(struct call *call);               /* context: struct server_context */
 bool info_counts_keys(const struct call *call); /* does it ask for the section "keyspace"? */

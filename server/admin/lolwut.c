@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "server/admin/text.h"
-#include "server/args.h"
+#include "server/call/args.h"
 #include "server/base/version.h"
 
 enum { WIDTH = 48, LINE_MAX_CHARS = 128, LOOKED_AT_MAX = 100000 };

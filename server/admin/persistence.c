@@ -1,6 +1,6 @@
 /* persistence: SAVE, BGSAVE, BGREWRITEAOF, LASTSAVE. */
 #include "server/admin/admin.h"
-#include "server/args.h"
+#include "server/call/args.h"
 #include "server/persist/persist.h"
 
 static void cmd_save(struct call *call)

@@ -4,7 +4,7 @@
 
 #include "server/admin/admin.h"
 #include "server/admin/text.h"
-#include "server/args.h"
+#include "server/call/args.h"
 
 /* ---- subscribing ---------------------------------------------------------------------------- */
 

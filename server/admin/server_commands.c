@@ -4,7 +4,7 @@
 #include "server/admin/admin.h"
 #include "server/admin/info.h"
 #include "server/admin/lolwut.h"
-#include "server/args.h"
+#include "server/call/args.h"
 #include "server/base/log.h"
 #include "server/persist/persist.h"
 

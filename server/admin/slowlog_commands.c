@@ -1,7 +1,7 @@
 /* slowlog_commands: SLOWLOG and MONITOR: calls seen from outside. Context: struct observer. */
 #include "server/admin/admin.h"
 #include "server/admin/text.h"
-#include "server/args.h"
+#include "server/call/args.h"
 #include "store/mem/blob.h"
 
 enum { SHOWN = 10 };

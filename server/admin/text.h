@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "server/call.h"
+#include "server/call/call.h"
 
 /* What a HELP subcommand answers: these lines, and two about HELP itself. */
 void reply_help(struct call *call, const char *const *lines, size_t count);

@@ -1,8 +1,8 @@
 /* transactions: MULTI EXEC DISCARD WATCH UNWATCH.
  * Knows the dispatch that runs the queue; refuses to know how it does. */
 #include "server/admin/admin.h"
-#include "server/call.h"
-#include "server/error.h"
+#include "server/call/call.h"
+#include "server/call/error.h"
 #include "server/multi.h"
 
 static void cmd_multi(struct call *call)

@@ -4,7 +4,7 @@
 #include "server/cmd/bit.h"
 
 #include "proto/base/number.h"
-#include "server/args.h"
+#include "server/call/args.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/string_range.h"
 #include "store/mem/mem.h"

@@ -2,7 +2,7 @@
 #ifndef SERVER_CMD_BIT_H
 #define SERVER_CMD_BIT_H
 
-#include "server/call.h"
+#include "server/call/call.h"
 
 /* The offset of a bit at argument i, within what a string may be. width > 0: "#n" is n times that.
  * False: replied. */

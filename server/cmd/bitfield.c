@@ -2,7 +2,7 @@
  * Knows widths, signs and what happens beyond their limits; refuses to know how a string is kept.
  */
 #include "proto/base/number.h"
-#include "server/args.h"
+#include "server/call/args.h"
 #include "server/cmd/bit.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/string_range.h"

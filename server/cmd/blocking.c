@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "proto/base/number.h"
-#include "server/args.h"
+#include "server/call/args.h"
 
 /* ---- timeouts -------------------------------------------------------------------------------- */
 

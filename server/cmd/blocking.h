@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "server/call.h"
+#include "server/call/call.h"
 
 /* The seconds at argument i, a fraction allowed, as the instant at which a wait ends; 0: NEVER. */
 bool arg_timeout(struct call *call, int i, msec *until);

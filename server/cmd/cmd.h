@@ -2,7 +2,7 @@
 #ifndef SERVER_CMD_CMD_H
 #define SERVER_CMD_CMD_H
 
-#include "server/command.h"
+#include "server/call/command.h"
 
 /* DEL UNLINK EXISTS TYPE TOUCH RENAME RENAMENX. */
 extern const struct command_group key_commands;

@@ -1,7 +1,7 @@
 /* collection_scan: SSCAN, HSCAN and ZSCAN.
  * Knows what an element of each type looks like in a reply; refuses to know how a type is walked.
  */
-#include "server/args.h"
+#include "server/call/args.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/scan.h"
 

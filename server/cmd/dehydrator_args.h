@@ -5,7 +5,7 @@
 #ifndef SERVER_CMD_DEHYDRATOR_ARGS_H
 #define SERVER_CMD_DEHYDRATOR_ARGS_H
 
-#include "server/args.h"
+#include "server/call/args.h"
 #include "store/type/dehydrator.h"
 
 /* The milliseconds at argument i from now on; 0 and less are now: who computes `when - now` may

@@ -1,6 +1,6 @@
 /* dump: a value as bytes, and bytes that become a value again, perhaps on another server.
  * Knows keys, deadlines and options; refuses to know what payloads look like. */
-#include "server/args.h"
+#include "server/call/args.h"
 #include "server/cmd/cmd.h"
 #include "server/payload.h"
 #include "store/access.h"

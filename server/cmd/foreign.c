@@ -1,7 +1,7 @@
 /* foreign: the deadlines of members as other servers spell them: KeyDB's EXPIREMEMBER, for sets,
  * hashes and sorted sets, and Dragonfly's FIELDEXPIRE, for sets and hashes.
  * Knows spellings and replies; refuses to know how a type keeps its members. */
-#include "server/args.h"
+#include "server/call/args.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/member_args.h"
 

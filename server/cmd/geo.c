@@ -1,12 +1,12 @@
 /* geo: places as members of a sorted set: added and looked at; geo_search.c finds them.
  * Knows arguments and replies; refuses to know how a place becomes a score. */
-#include "server/args.h"
-#include "server/call.h"
+#include "server/call/args.h"
+#include "server/call/call.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/geo_args.h"
 #include "server/cmd/geohash.h"
-#include "server/command.h"
-#include "server/error.h"
+#include "server/call/command.h"
+#include "server/call/error.h"
 #include "store/mem/mem.h"
 #include "store/txn/txn.h"
 #include "store/type/zset.h"

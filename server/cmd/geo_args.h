@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "server/call.h"
+#include "server/call/call.h"
 #include "server/cmd/geohash.h"
 
 /* A longitude at i and a latitude behind it. */

@@ -1,13 +1,13 @@
 /* geo_search: GEOSEARCH, GEORADIUS and their forms: the places within a shape, replied or stored.
  * Knows options and replies; refuses to know how places are found. */
-#include "server/args.h"
-#include "server/call.h"
+#include "server/call/args.h"
+#include "server/call/call.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/geo_args.h"
 #include "server/cmd/geo_found.h"
 #include "server/cmd/geohash.h"
-#include "server/command.h"
-#include "server/error.h"
+#include "server/call/command.h"
+#include "server/call/error.h"
 #include "store/txn/txn.h"
 #include "store/type/zset.h"
 

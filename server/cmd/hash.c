@@ -3,11 +3,11 @@
 #include <math.h>
 
 #include "proto/base/number.h"
-#include "server/args.h"
-#include "server/call.h"
+#include "server/call/args.h"
+#include "server/call/call.h"
 #include "server/cmd/cmd.h"
-#include "server/command.h"
-#include "server/error.h"
+#include "server/call/command.h"
+#include "server/call/error.h"
 #include "store/type/hash.h"
 #include "store/txn/txn.h"
 

@@ -3,12 +3,12 @@
  *
  * Two forms of HSETEX are told apart by what stands before the fields: FIELDS and their number, as
  * in Redis 8.0, or seconds, as in Dragonfly. */
-#include "server/args.h"
-#include "server/call.h"
+#include "server/call/args.h"
+#include "server/call/call.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/member_args.h"
-#include "server/command.h"
-#include "server/error.h"
+#include "server/call/command.h"
+#include "server/call/error.h"
 #include "store/type/hash.h"
 #include "store/txn/txn.h"
 

@@ -1,6 +1,6 @@
 /* hash_random: fields of hashes drawn by lot.
  * Knows counts and replies; refuses to know how lots are drawn (sample). */
-#include "server/args.h"
+#include "server/call/args.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/sample.h"
 

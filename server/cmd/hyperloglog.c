@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "server/args.h"
+#include "server/call/args.h"
 #include "server/cmd/cmd.h"
 #include "store/mem/mem.h"
 

@@ -1,6 +1,6 @@
 /* key: commands on keys of any type: deleting, counting, naming.
  * Knows keys; refuses to know what is in a value, and deadlines (key_expire.c). */
-#include "server/args.h"
+#include "server/call/args.h"
 #include "server/cmd/cmd.h"
 
 /* UNLINK too: big values are always freed in slices. */

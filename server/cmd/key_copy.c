@@ -2,7 +2,7 @@
  * Knows keys and databases; refuses to know what is in a value. Deadlines go along. */
 #include <limits.h>
 
-#include "server/args.h"
+#include "server/call/args.h"
 #include "server/cmd/cmd.h"
 
 static bool is_database(struct call *call, int64_t db)

@@ -1,7 +1,7 @@
 /* key_expire: the deadlines of keys: set, moved, asked for, taken away. TTL, PTTL and PERSIST know
  * those of members as well.
  * Knows units and conditions; refuses to know how a deadline is kept. */
-#include "server/args.h"
+#include "server/call/args.h"
 #include "server/cmd/cmd.h"
 
 struct conditions {

@@ -1,6 +1,6 @@
 /* key_scan: commands on a database as a whole: listing its keys, counting, emptying.
  * Knows filters and cursors; refuses to know how keys are stored. */
-#include "server/args.h"
+#include "server/call/args.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/scan.h"
 

@@ -5,7 +5,7 @@
  * are made at once (Crochemore et al. 2001; the form here is Hyyro's of 2004). At a mismatch the
  * way back goes up exactly where the bit is clear: that is the way that Redis takes, and which of
  * several longest ones is found depends on it. */
-#include "server/args.h"
+#include "server/call/args.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/string_range.h"
 #include "store/mem/mem.h"

@@ -1,6 +1,6 @@
 /* list: lists pushed, read, searched, changed and cut. What takes from a list is in list_pop.c and
  * list_move.c. Knows positions; refuses to know how a list is laid out. */
-#include "server/args.h"
+#include "server/call/args.h"
 #include "server/cmd/cmd.h"
 
 static void push_all(struct call *call, struct entry *entry, enum list_end end)

@@ -1,6 +1,6 @@
 /* list_move: an element goes from an end of one list to an end of another, which may be the same,
  * at once or when there is one. Knows ends; refuses to know how clients wait. */
-#include "server/args.h"
+#include "server/call/args.h"
 #include "server/cmd/blocking.h"
 #include "server/cmd/cmd.h"
 

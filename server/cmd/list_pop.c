@@ -1,6 +1,6 @@
 /* list_pop: what takes elements from an end of a list, at once or when there are some.
  * Knows ends and counts; refuses to know how clients wait. */
-#include "server/args.h"
+#include "server/call/args.h"
 #include "server/cmd/blocking.h"
 #include "server/cmd/cmd.h"
 

@@ -2,7 +2,7 @@
  * and sorted sets alike. HEXPIRE and what is like it answer as in Redis 7.4; SEXPIRE and ZEXPIRE
  * are the same with MEMBERS for FIELDS.
  * Knows units, conditions and codes; refuses to know how a type keeps its members. */
-#include "server/args.h"
+#include "server/call/args.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/member_args.h"
 

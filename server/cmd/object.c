@@ -1,6 +1,6 @@
 /* object: OBJECT: what a value is made of. Looking leaves no trace: no hit, no access.
  */
-#include "server/args.h"
+#include "server/call/args.h"
 #include "server/cmd/cmd.h"
 #include "store/access.h"
 

@@ -1,5 +1,5 @@
 /* policy: POLICY: rules of expiry that no client has to remember, by the names of keys. */
-#include "server/args.h"
+#include "server/call/args.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/policy_args.h"
 

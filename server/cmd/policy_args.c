@@ -7,7 +7,7 @@
 #include <strings.h>
 
 #include "proto/base/number.h"
-#include "server/error.h"
+#include "server/call/error.h"
 #include "store/mem/mem.h"
 #include "store/txn/txn.h"
 

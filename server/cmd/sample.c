@@ -1,7 +1,7 @@
 /* sample: see sample.h. Knows lots; refuses to know the commands that draw them. */
 #include "server/cmd/sample.h"
 
-#include "server/args.h"
+#include "server/call/args.h"
 #include "store/mem/mem.h"
 
 /* A sample of at least this part of all is chosen in one walk over all of them; a smaller one by

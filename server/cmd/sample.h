@@ -2,7 +2,7 @@
 #ifndef SERVER_CMD_SAMPLE_H
 #define SERVER_CMD_SAMPLE_H
 
-#include "server/call.h"
+#include "server/call/call.h"
 
 /* The count at argument i; false: an error was replied. */
 bool sample_read_count(struct call *call, int i, int64_t *count);

@@ -1,10 +1,10 @@
 /* set: the commands of sets.
  * Knows arguments, replies and txn_set_*; refuses to know how a set keeps its members. */
-#include "server/args.h"
-#include "server/call.h"
+#include "server/call/args.h"
+#include "server/call/call.h"
 #include "server/cmd/cmd.h"
-#include "server/command.h"
-#include "server/error.h"
+#include "server/call/command.h"
+#include "server/call/error.h"
 #include "store/type/set.h"
 #include "store/txn/txn.h"
 

@@ -5,7 +5,7 @@
  * made only for what is stored, or where lookups would be many more than there are members. */
 #include <stdlib.h>
 
-#include "server/args.h"
+#include "server/call/args.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/numkeys.h"
 #include "store/mem/mem.h"

@@ -3,12 +3,12 @@
  *
  * Two forms are told apart by what stands before the members: MEMBERS and their number, or seconds,
  * as in Dragonfly. */
-#include "server/args.h"
-#include "server/call.h"
+#include "server/call/args.h"
+#include "server/call/call.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/member_args.h"
-#include "server/command.h"
-#include "server/error.h"
+#include "server/call/command.h"
+#include "server/call/error.h"
 #include "store/txn/txn.h"
 
 struct saddex {

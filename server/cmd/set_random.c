@@ -1,7 +1,7 @@
 /* set_random: members of sets drawn by lot, and taken or only shown.
  * Knows counts and replies; refuses to know how lots are drawn (sample). What is taken is recorded
  * by name, so that it can be replayed. */
-#include "server/args.h"
+#include "server/call/args.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/sample.h"
 

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "server/args.h"
+#include "server/call/args.h"
 #include "server/cmd/cmd.h"
 #include "store/mem/mem.h"
 

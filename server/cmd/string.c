@@ -1,6 +1,6 @@
 /* string: strings set, read and appended to. Numbers in strings are in string_number.c.
  * Knows the options of SET and GETEX; refuses to know how a string is kept. */
-#include "server/args.h"
+#include "server/call/args.h"
 #include "server/cmd/cmd.h"
 
 enum { DEFAULT_STRING_MAX = 512 << 20 };

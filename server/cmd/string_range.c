@@ -2,7 +2,7 @@
  * Knows offsets in bytes; those in bits are bit.c's. */
 #include "server/cmd/string_range.h"
 
-#include "server/args.h"
+#include "server/call/args.h"
 #include "server/cmd/cmd.h"
 
 enum { DEFAULT_LIMIT = 512 << 20 };

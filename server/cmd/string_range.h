@@ -2,7 +2,7 @@
 #ifndef SERVER_CMD_STRING_RANGE_H
 #define SERVER_CMD_STRING_RANGE_H
 
-#include "server/call.h"
+#include "server/call/call.h"
 
 /* The length that no string may grow beyond: the context of the groups of such commands. */
 size_t string_limit(const struct call *call);

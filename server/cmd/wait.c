@@ -1,5 +1,5 @@
 /* wait: WAIT: how many replicas have what this client wrote. There are no replicas. */
-#include "server/args.h"
+#include "server/call/args.h"
 #include "server/cmd/cmd.h"
 
 /* DIFFERS: Redis lets the timeout pass first when more than 0 replicas are asked for.

@@ -2,12 +2,12 @@
  * ranges. Knows arguments, replies and txn_zset_*; refuses to know how a sorted set keeps its
  * members. */
 #include "proto/base/number.h"
-#include "server/args.h"
-#include "server/call.h"
+#include "server/call/args.h"
+#include "server/call/call.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/member_args.h"
-#include "server/command.h"
-#include "server/error.h"
+#include "server/call/command.h"
+#include "server/call/error.h"
 #include "store/mem/mem.h"
 #include "store/txn/txn.h"
 #include "store/type/zset.h"

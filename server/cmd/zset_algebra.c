@@ -7,13 +7,13 @@
 #include <stdlib.h>
 
 #include "proto/base/number.h"
-#include "server/args.h"
-#include "server/call.h"
+#include "server/call/args.h"
+#include "server/call/call.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/zset_source.h"
 #include "server/cmd/zset_span.h"
-#include "server/command.h"
-#include "server/error.h"
+#include "server/call/command.h"
+#include "server/call/error.h"
 #include "store/struct/dict.h"
 #include "store/mem/mem.h"
 #include "store/txn/txn.h"

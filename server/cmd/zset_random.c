@@ -2,13 +2,13 @@
  * Knows ranks and lots; refuses to know how a rank is found. */
 #include <stdlib.h>
 
-#include "server/args.h"
-#include "server/call.h"
+#include "server/call/args.h"
+#include "server/call/call.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/sample.h"
 #include "server/cmd/zset_span.h"
-#include "server/command.h"
-#include "server/error.h"
+#include "server/call/command.h"
+#include "server/call/error.h"
 #include "store/mem/mem.h"
 #include "store/txn/txn.h"
 

@@ -1,13 +1,13 @@
 /* zset_range: the commands of sorted sets that name a range: by rank, by score or by member bytes;
  * read, counted, removed, stored or popped.
  * Knows what becomes of a range; refuses to know how it is asked for and found. */
-#include "server/args.h"
-#include "server/call.h"
+#include "server/call/args.h"
+#include "server/call/call.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/zset_range_args.h"
 #include "server/cmd/zset_span.h"
-#include "server/command.h"
-#include "server/error.h"
+#include "server/call/command.h"
+#include "server/call/error.h"
 #include "store/txn/txn.h"
 #include "store/type/zset.h"
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "proto/base/number.h"
-#include "server/args.h"
-#include "server/error.h"
+#include "server/call/args.h"
+#include "server/call/error.h"
 #include "store/mem/mem.h"
 
 /* ---- a range as it is asked for -------------------------------------------------------------- */

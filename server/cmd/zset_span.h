@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "server/call.h"
+#include "server/call/call.h"
 #include "store/type/zset.h"
 
 /* Ranks [from, to), and in which order they are told. */

@@ -3,7 +3,7 @@
  * Knows scores as instants, and counts; refuses to know how clients wait. */
 #include <math.h>
 
-#include "server/args.h"
+#include "server/call/args.h"
 #include "server/cmd/blocking.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/zset_span.h"

@@ -5,7 +5,7 @@
 #include <check.h>
 #include <string.h>
 
-#include "server/session.h"
+#include "server/call/session.h"
 #include "server/session_drop.h"
 
 struct caller {

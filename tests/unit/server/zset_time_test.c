@@ -1,7 +1,7 @@
 /* Sorted sets whose scores are times: BZTSPOP and BZTSMOVE, what they take, and when those who wait
  * for a time are served. The clock stands at 1000 s and is stepped by milliseconds. */
 #include "proto/base/number.h"
-#include "server/pause.h"
+#include "server/call/pause.h"
 #include "server/serve.h"
 #include "server/waiters.h"
 #include "tests/support/rng.h"

@@ -1,13 +1,13 @@
 /* args: the arguments of a call read as what they should be, and keys looked up by argument.
  * Each function that returns false has replied the error, in Redis' words: the command returns. */
-#ifndef SERVER_ARGS_H
-#define SERVER_ARGS_H
+#ifndef SERVER_CALL_ARGS_H
+#define SERVER_CALL_ARGS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "server/call.h"
-#include "server/error.h"
+#include "server/call/call.h"
+#include "server/call/error.h"
 #include "store/base/instant.h"
 
 /* Is argument i this word, in any case? False past the end. */

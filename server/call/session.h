@@ -1,8 +1,8 @@
 /* session: what the server remembers of one caller between its commands.
  * Knows what each module keeps for a caller, as opaque pointers owned by that module; refuses to
  * know sockets. A connection embeds one; a test makes one by hand. */
-#ifndef SERVER_SESSION_H
-#define SERVER_SESSION_H
+#ifndef SERVER_CALL_SESSION_H
+#define SERVER_CALL_SESSION_H
 
 #include <stdbool.h>
 #include <stdint.h>

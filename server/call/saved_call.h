@@ -1,11 +1,11 @@
 /* saved_call: a call that outlives its request: queued by MULTI, or waiting.
  * Knows the row and the arguments; refuses to know the session and when it runs. */
-#ifndef SERVER_SAVED_CALL_H
-#define SERVER_SAVED_CALL_H
+#ifndef SERVER_CALL_SAVED_CALL_H
+#define SERVER_CALL_SAVED_CALL_H
 
 #include <sys/queue.h>
 
-#include "server/call.h"
+#include "server/call/call.h"
 
 struct saved_call {
     STAILQ_ENTRY(saved_call) next; /* its owner's */

@@ -1,7 +1,7 @@
 /* error: every error text, once. %s and %.*s are filled by failf. Texts are Redis 7.0's to the
  * letter where Redis has them. */
-#ifndef SERVER_ERROR_H
-#define SERVER_ERROR_H
+#ifndef SERVER_CALL_ERROR_H
+#define SERVER_CALL_ERROR_H
 
 #define ERROR_LIST(E)                                                                              \
     E(ERR_WRONGTYPE, "WRONGTYPE Operation against a key holding the wrong kind of value")          \

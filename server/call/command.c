@@ -1,5 +1,5 @@
 /* command: the table of rows, and what can be told of a call from its row alone. */
-#include "server/command.h"
+#include "server/call/command.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* saved_call: one allocation: the arguments' views, then their text. */
-#include "server/saved_call.h"
+#include "server/call/saved_call.h"
 
 #include <string.h>
 
-#include "server/session.h"
+#include "server/call/session.h"
 #include "store/mem/mem.h"
 
 struct saved_call *saved_call_new(const struct call *call)

@@ -1,4 +1,4 @@
-#include "server/command.h"
+#include "server/call/command.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,8 +3,8 @@
  *
  * A file of commands ends with its rows and exports one group of them; main adds the groups to the
  * table, each with the one thing that its commands may know besides the store (its context). */
-#ifndef SERVER_COMMAND_H
-#define SERVER_COMMAND_H
+#ifndef SERVER_CALL_COMMAND_H
+#define SERVER_CALL_COMMAND_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* session: its beginning. */
-#include "server/session.h"
+#include "server/call/session.h"
 
 void session_init(struct session *session, struct outbuf *out)
 {

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "server/command.h"
+#include "server/call/command.h"
 #include "store/base/ensure.h"
 
 static unsigned usual_flags(const struct command *row)

@@ -1,5 +1,5 @@
 /* args and error: what is accepted, what comes out, and the line that is replied otherwise. */
-#include "server/args.h"
+#include "server/call/args.h"
 
 #include <stdarg.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* args: see args.h. Knows numbers, words and keys; refuses to know what a command does with them.
  */
-#include "server/args.h"
+#include "server/call/args.h"
 
 #include <limits.h>
 #include <string.h>

@@ -1,12 +1,12 @@
 /* error: see error.h. A reply of an error is one line, formatted into a bounded buffer; resp_write
  * cleans what a client may have put into it. */
-#include "server/error.h"
+#include "server/call/error.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "server/call.h"
+#include "server/call/call.h"
 
 enum { LINE_MAX_CHARS = 1024, NAME_MAX_CHARS = 128 };
 

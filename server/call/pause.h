@@ -1,7 +1,7 @@
 /* pause: CLIENT PAUSE: which requests wait, and until when.
  * Knows instants and kinds; refuses to know who waits. */
-#ifndef SERVER_PAUSE_H
-#define SERVER_PAUSE_H
+#ifndef SERVER_CALL_PAUSE_H
+#define SERVER_CALL_PAUSE_H
 
 #include <stdbool.h>
 
