@@ -14,7 +14,7 @@
 #include "server/base/clock.h"
 #include "server/dispatch.h"
 #include "server/base/loop.h"
-#include "server/pubsub.h"
+#include "server/react/pubsub.h"
 #include "server/call/session.h"
 #include "server/stats.h"
 

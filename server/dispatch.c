@@ -8,7 +8,7 @@
 #include "server/call/call.h"
 #include "server/call/error.h"
 #include "server/base/log.h"
-#include "server/pubsub.h"
+#include "server/react/pubsub.h"
 #include "server/serve.h"
 #include "store/base/ensure.h"
 #include "store/sweep/evict.h"

@@ -11,10 +11,10 @@
 #include "server/call/pause.h"
 #include "server/call/session.h"
 #include "server/settle.h"
-#include "server/sinks.h"
+#include "server/react/sinks.h"
 #include "server/stats.h"
-#include "server/waiters.h"
-#include "server/watch.h"
+#include "server/react/waiters.h"
+#include "server/react/watch.h"
 #include "store/store.h"
 
 struct dispatch {

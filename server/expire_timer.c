@@ -16,7 +16,7 @@
 #include "server/base/log.h"
 #include "server/serve.h"
 #include "server/settle.h"
-#include "server/tracking.h"
+#include "server/react/tracking.h"
 #include "store/base/ensure.h"
 #include "store/sweep/expiry.h"
 #include "store/mem/mem.h"

@@ -4,7 +4,7 @@
 #include "server/call/call.h"
 #include "server/dispatch.h"
 #include "server/call/error.h"
-#include "server/waiters.h"
+#include "server/react/waiters.h"
 #include "store/txn/txn.h"
 
 void serve_answered(struct session *session)

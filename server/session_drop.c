@@ -2,11 +2,11 @@
 #include "server/session_drop.h"
 
 #include "server/multi.h"
-#include "server/pubsub.h"
+#include "server/react/pubsub.h"
 #include "server/call/session.h"
 #include "server/settle.h"
-#include "server/waiters.h"
-#include "server/watch.h"
+#include "server/react/waiters.h"
+#include "server/react/watch.h"
 #include "store/mem/blob.h"
 
 void session_drop(struct session *session, struct watch *watch, struct pubsub *pubsub)

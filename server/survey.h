@@ -7,7 +7,7 @@
 #include "proto/resp/resp_write.h"
 #include "server/base/clock.h"
 #include "server/call/session.h"
-#include "server/waiters.h"
+#include "server/react/waiters.h"
 
 enum survey_state {
     SURVEY_DONE, /* it can be answered */

@@ -6,7 +6,7 @@
 
 #include "server/admin/admin.h"
 #include "server/call/args.h"
-#include "server/tracking.h"
+#include "server/react/tracking.h"
 #include "store/mem/mem.h"
 
 /* ---- TRACKING ------------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /* pubsub: SUBSCRIBE PSUBSCRIBE SSUBSCRIBE, their opposites, PUBLISH SPUBLISH PUBSUB.
  * Knows the registry of channels, patterns and shard channels; refuses to know keys. */
-#include "server/pubsub.h"
+#include "server/react/pubsub.h"
 
 #include "server/admin/admin.h"
 #include "server/admin/text.h"

@@ -1,10 +1,10 @@
 /* survey: whose question is worked on when, who is answered, and what becomes of the others. */
 #include "server/survey.h"
 
-#include "server/pubsub.h"
+#include "server/react/pubsub.h"
 #include "server/dispatch.h"
 #include "server/serve.h"
-#include "server/watch.h"
+#include "server/react/watch.h"
 #include "tests/support/suite.h"
 #include "tests/unit/server/caller.h"
 #include "server/session_drop.h"

@@ -3,7 +3,7 @@
 #include "proto/base/number.h"
 #include "server/call/pause.h"
 #include "server/serve.h"
-#include "server/waiters.h"
+#include "server/react/waiters.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 #include "tests/unit/server/caller.h"

@@ -1,9 +1,9 @@
-#include "server/notify.h"
+#include "server/react/notify.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "server/watch.h"
+#include "server/react/watch.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 #include "tests/unit/server/caller.h"

@@ -1,7 +1,7 @@
 /* watch: a table per database of the keys that are watched; each key has a list of its watchers,
  * and each session a list of the same watchers as it made them. Invariant: a key is in its table
  * exactly while somebody watches it. */
-#include "server/watch.h"
+#include "server/react/watch.h"
 
 #include <sys/queue.h>
 

@@ -1,6 +1,6 @@
 /* notify: the flags, the queue of events with the members they are about, and the channels.
  * Knows event names and classes; refuses to know what caused an event. */
-#include "server/notify.h"
+#include "server/react/notify.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * another one.
  * Invariants: a key is in its table exactly while somebody waits for it, and in the ready queue
  * exactly while `ready` says so. */
-#include "server/waiters.h"
+#include "server/react/waiters.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -1,12 +1,12 @@
 /* tracking: see tracking.h. Sessions that track and the keys that they have read, each key with the
  * ids of its readers. Ids outlive their sessions: a reader that has gone costs nothing when it goes
  * and is passed over when its key changes. */
-#include "server/tracking.h"
+#include "server/react/tracking.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#include "server/tracking_state.h"
+#include "server/react/tracking_state.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 

@@ -11,10 +11,10 @@
  * Messages wait until the call is over or the transaction has committed. The members that one call
  * gave one event to are told together, in their order, behind the event's K and E; S, T and V go on
  * in a further message when one has 1000 of them, or 64 KiB. */
-#ifndef SERVER_NOTIFY_H
-#define SERVER_NOTIFY_H
+#ifndef SERVER_REACT_NOTIFY_H
+#define SERVER_REACT_NOTIFY_H
 
-#include "server/pubsub.h"
+#include "server/react/pubsub.h"
 #include "store/effect.h"
 
 struct notify;

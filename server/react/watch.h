@@ -1,8 +1,8 @@
 /* watch: which sessions watch which keys, for WATCH and EXEC.
  * A change touches every session that watches the key; an untouched key costs one table look-up,
  * nothing at all while nobody watches. */
-#ifndef SERVER_WATCH_H
-#define SERVER_WATCH_H
+#ifndef SERVER_REACT_WATCH_H
+#define SERVER_REACT_WATCH_H
 
 #include <stdbool.h>
 

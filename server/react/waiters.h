@@ -10,8 +10,8 @@
  * What is there but not due yet makes its key ready by itself, at the instant that its waiters
  * said: the earliest of them is kept for each key, and forgotten when it has come. It may be too
  * early, when what was due then has gone meanwhile, but never too late. */
-#ifndef SERVER_WAITERS_H
-#define SERVER_WAITERS_H
+#ifndef SERVER_REACT_WAITERS_H
+#define SERVER_REACT_WAITERS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* pubsub: channels, patterns, shard channels and who listens.
  * Knows sessions' writers; refuses to know commands, keys and sockets. */
-#ifndef SERVER_PUBSUB_H
-#define SERVER_PUBSUB_H
+#ifndef SERVER_REACT_PUBSUB_H
+#define SERVER_REACT_PUBSUB_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
  * subscriptions by name and in the order it made them.
  * Invariants: a topic exists exactly while somebody listens; a session has a subscriber exactly
  * while it listens to something. */
-#include "server/pubsub.h"
+#include "server/react/pubsub.h"
 
 #include <sys/queue.h>
 

@@ -1,6 +1,6 @@
 /* sinks: see sinks.h. What watch, waiters, tracking and notify do with an effect cannot fail and
  * runs no command. */
-#include "server/sinks.h"
+#include "server/react/sinks.h"
 
 #include "server/call/session.h"
 #include "store/txn/txn.h"

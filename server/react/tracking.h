@@ -5,8 +5,8 @@
  * A session is told once of each key that it has read: reading it again makes it due again. In
  * broadcast mode nothing is remembered of reads: whoever asked for a prefix is told of every change
  * below it, all changes of a turn at once. What a transaction changes is told after its commit. */
-#ifndef SERVER_TRACKING_H
-#define SERVER_TRACKING_H
+#ifndef SERVER_REACT_TRACKING_H
+#define SERVER_REACT_TRACKING_H
 
 #include <stdbool.h>
 #include <stddef.h>

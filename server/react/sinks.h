@@ -1,14 +1,14 @@
 /* sinks: where a transaction's effects go, in one order: journal, watch, waiters, tracking, then
  * notify.
  * The store's one listener. */
-#ifndef SERVER_SINKS_H
-#define SERVER_SINKS_H
+#ifndef SERVER_REACT_SINKS_H
+#define SERVER_REACT_SINKS_H
 
-#include "server/notify.h"
+#include "server/react/notify.h"
 #include "server/persist/persist.h"
-#include "server/tracking.h"
-#include "server/waiters.h"
-#include "server/watch.h"
+#include "server/react/tracking.h"
+#include "server/react/waiters.h"
+#include "server/react/watch.h"
 #include "store/store.h"
 
 struct sinks {

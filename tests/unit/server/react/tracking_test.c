@@ -1,9 +1,9 @@
-#include "server/tracking.h"
+#include "server/react/tracking.h"
 
 #include <stdio.h>
 
-#include "server/pubsub.h"
-#include "server/watch.h"
+#include "server/react/pubsub.h"
+#include "server/react/watch.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 #include "tests/unit/server/caller.h"

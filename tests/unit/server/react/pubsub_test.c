@@ -1,8 +1,8 @@
-#include "server/pubsub.h"
+#include "server/react/pubsub.h"
 
 #include <stdio.h>
 
-#include "server/watch.h"
+#include "server/react/watch.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 #include "tests/unit/server/caller.h"

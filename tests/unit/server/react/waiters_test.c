@@ -1,6 +1,6 @@
 /* waiters, and serve with them: who waits for what, whose turn comes when, and whose time is over.
  */
-#include "server/waiters.h"
+#include "server/react/waiters.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 /* tracking_state: what tracking.c (who tracks, what was read) and tracking_tell.c (what is told)
  * share. Nobody else includes it. */
-#ifndef SERVER_TRACKING_STATE_H
-#define SERVER_TRACKING_STATE_H
+#ifndef SERVER_REACT_TRACKING_STATE_H
+#define SERVER_REACT_TRACKING_STATE_H
 
 #include <sys/queue.h>
 
-#include "server/tracking.h"
+#include "server/react/tracking.h"
 #include "store/struct/dict.h"
 #include "store/base/random.h"
 
