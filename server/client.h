@@ -16,7 +16,7 @@
 #include "server/base/loop.h"
 #include "server/react/pubsub.h"
 #include "server/call/session.h"
-#include "server/stats.h"
+#include "server/observe/stats.h"
 
 struct clients; /* all connections */
 struct client;  /* one; embeds a session */

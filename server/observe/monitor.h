@@ -1,7 +1,7 @@
 /* monitor: sessions that are told of every command, as MONITOR shows them.
  * Knows sessions' writers; while nobody looks a command costs one test. */
-#ifndef SERVER_MONITOR_H
-#define SERVER_MONITOR_H
+#ifndef SERVER_OBSERVE_MONITOR_H
+#define SERVER_OBSERVE_MONITOR_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* latency: moments that took long, by what took them: "command", "fast-command", "expire-cycle",
  * "command-unblocking" (a command that had waited runs again).
  * Keeps the last 160 of each. Knows spans that it is told; refuses to know clocks. */
-#ifndef SERVER_LATENCY_H
-#define SERVER_LATENCY_H
+#ifndef SERVER_OBSERVE_LATENCY_H
+#define SERVER_OBSERVE_LATENCY_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* monitor: a list of sessions, and the line about a command. */
-#include "server/monitor.h"
+#include "server/observe/monitor.h"
 
 #include <ctype.h>
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* latency: one ring of samples for each event. */
-#include "server/latency.h"
+#include "server/observe/latency.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* observe: see observe.h. */
-#include "server/observe.h"
+#include "server/observe/observe.h"
 
 #include "server/call/session.h"
 #include "store/mem/mem.h"

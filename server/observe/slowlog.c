@@ -1,5 +1,5 @@
 /* slowlog: a chain from the newest call to the oldest. */
-#include "server/slowlog.h"
+#include "server/observe/slowlog.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* stats: rates from counters. */
-#include "server/stats.h"
+#include "server/observe/stats.h"
 
 /* A counter that was zeroed meanwhile has no rate yet. */
 static double rate(uint64_t now, uint64_t before, double seconds)

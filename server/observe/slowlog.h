@@ -1,7 +1,7 @@
 /* slowlog: the last calls that took long, newest first.
  * Knows what it is told of a call; refuses to know clocks and sockets. */
-#ifndef SERVER_SLOWLOG_H
-#define SERVER_SLOWLOG_H
+#ifndef SERVER_OBSERVE_SLOWLOG_H
+#define SERVER_OBSERVE_SLOWLOG_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* histogram: see histogram.h. */
-#include "server/histogram.h"
+#include "server/observe/histogram.h"
 
 enum { FIRST_OCTAVE = 4, STEP_BITS = 3 };
 

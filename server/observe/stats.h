@@ -1,6 +1,6 @@
 /* stats: what INFO counts besides the store and the calls. CONFIG RESETSTAT zeroes them. */
-#ifndef SERVER_STATS_H
-#define SERVER_STATS_H
+#ifndef SERVER_OBSERVE_STATS_H
+#define SERVER_OBSERVE_STATS_H
 
 #include <stdint.h>
 

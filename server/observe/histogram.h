@@ -1,7 +1,7 @@
 /* histogram: how often which span was seen, within an eighth of it.
  * Log-linear buckets (after HdrHistogram): exact below 16, then eight to each power of two. */
-#ifndef SERVER_HISTOGRAM_H
-#define SERVER_HISTOGRAM_H
+#ifndef SERVER_OBSERVE_HISTOGRAM_H
+#define SERVER_OBSERVE_HISTOGRAM_H
 
 #include <stdint.h>
 

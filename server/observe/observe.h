@@ -1,18 +1,18 @@
 /* observe: what is noted around every call: counts and times by command, errors by code, the slow
  * ones, and what MONITOR shows.
  * Knows calls from outside; refuses to know what they do. */
-#ifndef SERVER_OBSERVE_H
-#define SERVER_OBSERVE_H
+#ifndef SERVER_OBSERVE_OBSERVE_H
+#define SERVER_OBSERVE_OBSERVE_H
 
 #include <stdint.h>
 
 #include "conf/conf.h"
 #include "server/call/call.h"
 #include "server/base/clock.h"
-#include "server/histogram.h"
-#include "server/latency.h"
-#include "server/monitor.h"
-#include "server/slowlog.h"
+#include "server/observe/histogram.h"
+#include "server/observe/latency.h"
+#include "server/observe/monitor.h"
+#include "server/observe/slowlog.h"
 #include "store/struct/dict.h"
 
 struct error_count {
