@@ -13,7 +13,7 @@
 #include "server/persist/persist.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
-#include "server/session_drop.h"
+#include "server/run/session_drop.h"
 
 enum {
     CHECKED_PER_SECOND = 10000, /* connections that one housekeeping looks at */

@@ -10,7 +10,7 @@
 
 #include "server/base/log.h"
 #include "server/lookahead.h"
-#include "server/multi.h"
+#include "server/run/multi.h"
 #include "store/mem/mem.h"
 
 enum {

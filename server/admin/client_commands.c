@@ -6,7 +6,7 @@
 #include "server/admin/identity.h"
 #include "server/admin/text.h"
 #include "server/call/args.h"
-#include "server/serve.h"
+#include "server/run/serve.h"
 #include "store/mem/blob.h"
 
 static struct clients *clients_of(struct call *call)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "server/call/session.h"
-#include "server/session_drop.h"
+#include "server/run/session_drop.h"
 
 struct caller {
     struct session session; /* first: wake finds the caller by it */

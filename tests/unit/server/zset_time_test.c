@@ -2,7 +2,7 @@
  * for a time are served. The clock stands at 1000 s and is stepped by milliseconds. */
 #include "proto/base/number.h"
 #include "server/call/pause.h"
-#include "server/serve.h"
+#include "server/run/serve.h"
 #include "server/react/waiters.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"

@@ -7,7 +7,7 @@
 
 #include "server/admin/admin.h"
 #include "server/cmd/cmd.h"
-#include "server/serve.h"
+#include "server/run/serve.h"
 #include "store/mem/mem.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"

@@ -1,4 +1,4 @@
-#include "server/dispatch.h"
+#include "server/run/dispatch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "tests/support/suite.h"
 #include "tests/unit/server/caller.h"
 #include "store/mem/blob.h"
-#include "server/session_drop.h"
+#include "server/run/session_drop.h"
 
 #undef fail /* Check has one too */
 

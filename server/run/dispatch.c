@@ -1,5 +1,5 @@
 /* dispatch: see dispatch.h. The gates stand in the order of Redis 7.0, which clients can see. */
-#include "server/dispatch.h"
+#include "server/run/dispatch.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "server/call/error.h"
 #include "server/base/log.h"
 #include "server/react/pubsub.h"
-#include "server/serve.h"
+#include "server/run/serve.h"
 #include "store/base/ensure.h"
 #include "store/sweep/evict.h"
 #include "store/mem/mem.h"

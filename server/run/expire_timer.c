@@ -4,7 +4,7 @@
  * CLOCK_REALTIME with an absolute time never fires early, and TFD_TIMER_CANCEL_ON_SET wakes the
  * loop when somebody sets the clock. While the clock is held nothing is armed: its owner says when
  * it moves. */
-#include "server/expire_timer.h"
+#include "server/run/expire_timer.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,10 +12,10 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "server/dispatch.h"
+#include "server/run/dispatch.h"
 #include "server/base/log.h"
-#include "server/serve.h"
-#include "server/settle.h"
+#include "server/run/serve.h"
+#include "server/run/settle.h"
 #include "server/react/tracking.h"
 #include "store/base/ensure.h"
 #include "store/sweep/expiry.h"

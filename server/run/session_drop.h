@@ -1,6 +1,6 @@
 /* session_drop: the end of a session. Every part that remembers something of it forgets it. */
-#ifndef SERVER_SESSION_DROP_H
-#define SERVER_SESSION_DROP_H
+#ifndef SERVER_RUN_SESSION_DROP_H
+#define SERVER_RUN_SESSION_DROP_H
 
 struct pubsub;
 struct session;

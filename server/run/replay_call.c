@@ -1,5 +1,5 @@
 /* replay_call: see replay_call.h. */
-#include "server/replay_call.h"
+#include "server/run/replay_call.h"
 
 #include <strings.h>
 

@@ -3,10 +3,10 @@
  * freed, keys are evicted after a limit was lowered, and so are those that caches hold.
  *
  * A timerfd on the wall clock with an absolute time: exact, and woken when the clock is set. */
-#ifndef SERVER_EXPIRE_TIMER_H
-#define SERVER_EXPIRE_TIMER_H
+#ifndef SERVER_RUN_EXPIRE_TIMER_H
+#define SERVER_RUN_EXPIRE_TIMER_H
 
-#include "server/background.h"
+#include "server/run/background.h"
 #include "server/base/clock.h"
 #include "server/base/loop.h"
 

@@ -1,8 +1,8 @@
 /* survey: questions about the data whose answers take longer than a turn. Who asks waits, while the
  * answer is worked out in the background: first come first served, all others as soon as they need
  * no work of their own. Knows who waits; refuses to know what is asked. */
-#ifndef SERVER_SURVEY_H
-#define SERVER_SURVEY_H
+#ifndef SERVER_RUN_SURVEY_H
+#define SERVER_RUN_SURVEY_H
 
 #include "proto/resp/resp_write.h"
 #include "server/base/clock.h"

@@ -2,8 +2,8 @@
  * counts are made. It is done in slices at the ends of turns, behind their replies, and all slices
  * of a turn share one budget: so a request that comes meanwhile waits that long at most, whatever
  * there is to do. Knows time and whose turn it is; what a slice does is its owner's. */
-#ifndef SERVER_BACKGROUND_H
-#define SERVER_BACKGROUND_H
+#ifndef SERVER_RUN_BACKGROUND_H
+#define SERVER_RUN_BACKGROUND_H
 
 #include <stdbool.h>
 #include <stddef.h>

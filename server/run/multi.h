@@ -1,7 +1,7 @@
 /* multi: the commands that a session has queued since MULTI.
  * Knows calls as copies of their arguments; refuses to know why one was refused. */
-#ifndef SERVER_MULTI_H
-#define SERVER_MULTI_H
+#ifndef SERVER_RUN_MULTI_H
+#define SERVER_RUN_MULTI_H
 
 #include <stdbool.h>
 #include <stddef.h>

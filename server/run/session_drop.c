@@ -1,10 +1,10 @@
 /* session_drop: see session_drop.h. */
-#include "server/session_drop.h"
+#include "server/run/session_drop.h"
 
-#include "server/multi.h"
+#include "server/run/multi.h"
 #include "server/react/pubsub.h"
 #include "server/call/session.h"
-#include "server/settle.h"
+#include "server/run/settle.h"
 #include "server/react/waiters.h"
 #include "server/react/watch.h"
 #include "store/mem/blob.h"

@@ -1,16 +1,16 @@
 /* dispatch: the way of a request: find its row, pass the gates, run it in a transaction.
  * Knows rows, sessions and the store; refuses to know sockets and what a command does. */
-#ifndef SERVER_DISPATCH_H
-#define SERVER_DISPATCH_H
+#ifndef SERVER_RUN_DISPATCH_H
+#define SERVER_RUN_DISPATCH_H
 
 #include "conf/conf.h"
 #include "server/base/clock.h"
 #include "server/call/command.h"
-#include "server/multi.h"
+#include "server/run/multi.h"
 #include "server/observe/observe.h"
 #include "server/call/pause.h"
 #include "server/call/session.h"
-#include "server/settle.h"
+#include "server/run/settle.h"
 #include "server/react/sinks.h"
 #include "server/observe/stats.h"
 #include "server/react/waiters.h"

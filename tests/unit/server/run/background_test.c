@@ -1,5 +1,5 @@
 /* background: all slices of a turn share one budget, and none keeps others from their part. */
-#include "server/background.h"
+#include "server/run/background.h"
 
 #include "tests/support/suite.h"
 

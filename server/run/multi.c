@@ -1,10 +1,10 @@
 /* multi: a list of saved calls behind multi.h. */
-#include "server/multi.h"
+#include "server/run/multi.h"
 
 #include <limits.h>
 
 #include "server/call/call.h"
-#include "server/dispatch.h"
+#include "server/run/dispatch.h"
 #include "server/call/saved_call.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"

@@ -8,8 +8,8 @@
  * sessions wait for it, they cost nothing until it is done. Then they are woken in order, and their
  * requests are read again from the input, which keeps them. What has been begun for a key is done
  * to its end, whether or not somebody still waits, and also during CLIENT PAUSE. */
-#ifndef SERVER_SETTLE_H
-#define SERVER_SETTLE_H
+#ifndef SERVER_RUN_SETTLE_H
+#define SERVER_RUN_SETTLE_H
 
 #include <stdbool.h>
 #include <stddef.h>

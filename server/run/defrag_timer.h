@@ -1,12 +1,12 @@
 /* defrag_timer: gives defrag its time: short slices of background work, far enough apart that
  * clients keep nearly all of it, and none while others have work to do or a child shares memory.
  * Knows clocks and shares of time; refuses to know what a slice does. */
-#ifndef SERVER_DEFRAG_TIMER_H
-#define SERVER_DEFRAG_TIMER_H
+#ifndef SERVER_RUN_DEFRAG_TIMER_H
+#define SERVER_RUN_DEFRAG_TIMER_H
 
-#include "server/background.h"
+#include "server/run/background.h"
 #include "server/base/clock.h"
-#include "server/dispatch.h"
+#include "server/run/dispatch.h"
 #include "server/base/loop.h"
 
 struct defrag;

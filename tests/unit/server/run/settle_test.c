@@ -1,10 +1,10 @@
 /* settle: whose request is delayed, who is woken when, and that it is little work for all of them.
  */
-#include "server/settle.h"
+#include "server/run/settle.h"
 
 #include <stdio.h>
 
-#include "server/serve.h"
+#include "server/run/serve.h"
 #include "store/sweep/expiry.h"
 #include "store/mem/mem.h"
 #include "tests/support/server_world.h"

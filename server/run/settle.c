@@ -1,11 +1,11 @@
 /* settle: see settle.h. A table of keys for each database, and a queue of all of them. */
-#include "server/settle.h"
+#include "server/run/settle.h"
 
 #include <string.h>
 #include <sys/queue.h>
 
 #include "server/call/call.h"
-#include "server/dispatch.h"
+#include "server/run/dispatch.h"
 #include "store/struct/dict.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"

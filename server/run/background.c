@@ -8,7 +8,7 @@
  * what the others take.
  *
  * Slices take turns in small batches, each of some 20 us: how much that is, is learnt. */
-#include "server/background.h"
+#include "server/run/background.h"
 
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"

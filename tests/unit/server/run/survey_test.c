@@ -1,13 +1,13 @@
 /* survey: whose question is worked on when, who is answered, and what becomes of the others. */
-#include "server/survey.h"
+#include "server/run/survey.h"
 
 #include "server/react/pubsub.h"
-#include "server/dispatch.h"
-#include "server/serve.h"
+#include "server/run/dispatch.h"
+#include "server/run/serve.h"
 #include "server/react/watch.h"
 #include "tests/support/suite.h"
 #include "tests/unit/server/caller.h"
-#include "server/session_drop.h"
+#include "server/run/session_drop.h"
 
 enum { CALLERS = 3, NOW = 1000000 };
 

@@ -1,5 +1,5 @@
 /* defrag_timer: see defrag_timer.h. */
-#include "server/defrag_timer.h"
+#include "server/run/defrag_timer.h"
 
 #include "server/persist/persist.h"
 #include "store/sweep/defrag.h"

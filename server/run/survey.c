@@ -1,9 +1,9 @@
 /* survey: a queue of questions. */
-#include "server/survey.h"
+#include "server/run/survey.h"
 
 #include <sys/queue.h>
 
-#include "server/serve.h"
+#include "server/run/serve.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 

@@ -1,8 +1,8 @@
 /* serve: see serve.h. */
-#include "server/serve.h"
+#include "server/run/serve.h"
 
 #include "server/call/call.h"
-#include "server/dispatch.h"
+#include "server/run/dispatch.h"
 #include "server/call/error.h"
 #include "server/react/waiters.h"
 #include "store/txn/txn.h"

@@ -1,8 +1,8 @@
 /* serve: sessions that wait get their answer: their command run again because a key has become
  * ready, by an effect or by itself, or the news that their time is over.
  * Knows waiters and dispatch; refuses to know what the commands do. */
-#ifndef SERVER_SERVE_H
-#define SERVER_SERVE_H
+#ifndef SERVER_RUN_SERVE_H
+#define SERVER_RUN_SERVE_H
 
 #include <stdbool.h>
 #include <stddef.h>
