@@ -4,7 +4,7 @@
 #define SERVER_ADMIN_ADMIN_H
 
 #include "conf/conf.h"
-#include "server/client.h"
+#include "server/net/client.h"
 #include "server/base/clock.h"
 #include "server/call/command.h"
 #include "server/run/dispatch.h"

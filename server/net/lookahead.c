@@ -2,7 +2,7 @@
  * three times: for the bucket, for the key, for the value; and so does one of a member in a large
  * collection. Here all finds of a window wait together: each step is taken for all of them before
  * the next one, which needs what it brought. */
-#include "server/lookahead.h"
+#include "server/net/lookahead.h"
 
 #include "store/base/siphash.h"
 

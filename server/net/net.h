@@ -1,13 +1,13 @@
 /* net: listening sockets.
  * Knows addresses and accept(); refuses to know what is said on a connection. */
-#ifndef SERVER_NET_H
-#define SERVER_NET_H
+#ifndef SERVER_NET_NET_H
+#define SERVER_NET_NET_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "conf/conf.h"
-#include "server/client.h"
+#include "server/net/client.h"
 #include "server/base/loop.h"
 
 struct net;

@@ -3,8 +3,8 @@
  *
  * Per connection and turn: read a fair share, run every whole request that is there, one writev at
  * the end of the turn. */
-#ifndef SERVER_CLIENT_H
-#define SERVER_CLIENT_H
+#ifndef SERVER_NET_CLIENT_H
+#define SERVER_NET_CLIENT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* client: who is connected: acceptance, limits, idle ones, the end of a connection.
  * Knows sessions and options; how bytes come and go is client_io.c's. */
-#include "server/client_state.h"
+#include "server/net/client_state.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,14 +1,14 @@
 /* client_state: what client.c (who is connected) and client_io.c (bytes in and out) share about a
  * connection. Nobody else includes it. */
-#ifndef SERVER_CLIENT_STATE_H
-#define SERVER_CLIENT_STATE_H
+#ifndef SERVER_NET_CLIENT_STATE_H
+#define SERVER_NET_CLIENT_STATE_H
 
 #include <sys/queue.h>
 
 #include "proto/base/outbuf.h"
 #include "proto/resp/resp_read.h"
-#include "server/client.h"
-#include "server/lookahead.h"
+#include "server/net/client.h"
+#include "server/net/lookahead.h"
 #include "store/struct/agenda.h"
 
 TAILQ_HEAD(client_list, client);

@@ -5,7 +5,7 @@
  * connections share, until the turn runs them, and only the beginning of an unfinished one is kept,
  * so an idle connection owns no input memory. A big argument is read into the connection's own
  * buffer, which grows as the bytes come and not as they are announced. */
-#include "server/client_state.h"
+#include "server/net/client_state.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* net: listening sockets behind net.h.
  * Knows addresses, socket options and accept(); refuses to know what is said on a connection. */
-#include "server/net.h"
+#include "server/net/net.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

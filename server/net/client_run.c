@@ -4,12 +4,12 @@
  *
  * A request that can't run now, and all that its connection sent behind it, stays in that
  * connection's input and is read again later. */
-#include "server/client_state.h"
+#include "server/net/client_state.h"
 
 #include <stdio.h>
 
 #include "server/base/log.h"
-#include "server/lookahead.h"
+#include "server/net/lookahead.h"
 #include "server/run/multi.h"
 #include "store/mem/mem.h"
 

@@ -1,8 +1,8 @@
 /* lookahead: what the next requests will touch is brought into the cache before the first of them
  * runs. Knows where a request's first key stands; refuses to know commands. All of it is a hint: a
  * wrong guess costs a little time and nothing else. */
-#ifndef SERVER_LOOKAHEAD_H
-#define SERVER_LOOKAHEAD_H
+#ifndef SERVER_NET_LOOKAHEAD_H
+#define SERVER_NET_LOOKAHEAD_H
 
 #include "store/keyspace.h"
 
