@@ -90,7 +90,7 @@ $(B)/.complete: # names what is missing, before the compiler fails at it
 	@CC="$(CC)" CPPFLAGS="$(CPPFLAGS)" MALLOC=$(MALLOC) tools/deps --check && mkdir -p $(B) && >$@
 
 $(foreach l,proto conf store,$(eval $(B)/lib$l.a: $(call obj,$(filter $l/%,$(LIB_SRC)))))
-$(PERSIST): $(call obj,$(filter server/persist/%,$(SERVER_SRC)))
+$(PERSIST): $(call obj,$(filter server/persist/format/%,$(SERVER_SRC)))
 $(SUPPORT): $(call obj,$(SUPPORT_SRC))
 $(TOOL_LIB): $(call obj,$(TOOL_LIB_SRC))
 $(PROTO) $(CONF) $(STORE) $(PERSIST) $(SUPPORT) $(TOOL_LIB):

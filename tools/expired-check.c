@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "server/persist/unit.h"
+#include "server/persist/format/unit.h"
 #include "store/mem/mem.h"
 #include "tools/files/cut.h"
 #include "tools/files/judge.h"

@@ -12,8 +12,8 @@
 #include <time.h>
 
 #include "proto/base/outbuf.h"
-#include "server/persist/effect_text.h"
-#include "server/persist/request.h"
+#include "server/persist/format/effect_text.h"
+#include "server/persist/format/request.h"
 #include "store/sweep/expiry.h"
 #include "store/mem/mem.h"
 #include "store/walk_store.h"

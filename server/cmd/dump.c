@@ -2,7 +2,7 @@
  * Knows keys, deadlines and options; refuses to know what payloads look like. */
 #include "server/call/args.h"
 #include "server/cmd/cmd.h"
-#include "server/payload.h"
+#include "server/persist/payload.h"
 #include "store/access.h"
 
 static void cmd_dump(struct call *call)

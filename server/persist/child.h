@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "server/persist/base.h"
+#include "server/persist/format/base.h"
 
 struct child;
 

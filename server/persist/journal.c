@@ -9,11 +9,11 @@
 #include <errno.h>
 #include <string.h>
 
-#include "server/persist/crc32c.h"
-#include "server/persist/disk.h"
-#include "server/persist/file_kind.h"
+#include "server/persist/format/crc32c.h"
+#include "server/persist/format/disk.h"
+#include "server/persist/format/file_kind.h"
 #include "server/persist/syncer.h"
-#include "server/persist/unit.h"
+#include "server/persist/format/unit.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 

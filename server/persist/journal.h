@@ -31,7 +31,7 @@
 #include <stdint.h>
 
 #include "proto/base/outbuf.h"
-#include "server/persist/unit.h"
+#include "server/persist/format/unit.h"
 
 struct journal;
 

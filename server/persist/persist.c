@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "server/base/log.h"
-#include "server/persist/file_kind.h"
+#include "server/persist/format/file_kind.h"
 #include "store/mem/mem.h"
 
 enum {

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "server/base/log.h"
-#include "server/persist/file_kind.h"
+#include "server/persist/format/file_kind.h"
 #include "server/persist/persist_state.h"
 
 #define BESIDE       ".exp"

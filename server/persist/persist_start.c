@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "server/base/log.h"
-#include "server/persist/file_kind.h"
-#include "server/persist/import.h"
+#include "server/persist/format/file_kind.h"
+#include "server/persist/import/import.h"
 #include "server/persist/persist_state.h"
-#include "server/persist/unit.h"
+#include "server/persist/format/unit.h"
 #include "store/mem/mem.h"
 
 struct loading {

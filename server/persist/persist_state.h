@@ -5,7 +5,7 @@
 
 #include "server/persist/child.h"
 #include "server/persist/journal.h"
-#include "server/persist/manifest.h"
+#include "server/persist/format/manifest.h"
 #include "server/persist/persist.h"
 
 enum persist_task { TASK_NONE, TASK_SAVE, TASK_REWRITE };

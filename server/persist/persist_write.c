@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "server/base/log.h"
-#include "server/persist/file_kind.h"
+#include "server/persist/format/file_kind.h"
 
 enum {
     RETRY_USEC = 100 * 1000, /* then twice as long each time */

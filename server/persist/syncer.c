@@ -11,7 +11,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "server/persist/disk.h"
+#include "server/persist/format/disk.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 

@@ -1,4 +1,4 @@
-/* disk_world: a temporary folder and a hook in server/persist/disk.c behind disk_world.h. */
+/* disk_world: a temporary folder and a hook in server/persist/format/disk.c behind disk_world.h. */
 #include "tests/support/disk_world.h"
 
 #include <check.h>

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "server/persist/disk.h"
+#include "server/persist/format/disk.h"
 
 /* The n-th call of those asked for fails. */
 struct disk_failure {

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "server/persist/unit.h"
+#include "server/persist/format/unit.h"
 
 enum { PIECE = 256 * 1024 };
 

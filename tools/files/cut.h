@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "server/persist/disk.h"
+#include "server/persist/format/disk.h"
 
 struct cut {
     uint64_t bytes;           /* behind the cut */

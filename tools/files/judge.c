@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "server/persist/base.h"
-#include "server/persist/disk.h"
+#include "server/persist/format/base.h"
+#include "server/persist/format/disk.h"
 #include "store/mem/mem.h"
 
 static void find(struct judgement *found, enum verdict verdict, uint64_t bad, const char *reason)

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/persist/effect_text.h"
-#include "server/persist/request.h"
+#include "server/persist/format/effect_text.h"
+#include "server/persist/format/request.h"
 #include "store/walk_store.h"
 
 enum { STORE_TEXT_LINES = 1024 };

@@ -1,0 +1,79 @@
+/* effect_form: a row for each command of effect_text.h. */
+#include "server/persist/format/effect_form.h"
+
+#define MEMBERS LIT("MEMBERS")
+#define FIELDS  LIT("FIELDS")
+
+/* The form of a kind, and the other one of kinds that have two. */
+#define FIRST(kind)  [2 * EFFECT_##kind]
+#define SECOND(kind) [2 * EFFECT_##kind + 1]
+
+static const struct effect_form forms[EFFECT_FORMS] = {
+    FIRST(NONE) = { LIT("SELECT"), .head = "d" },
+    FIRST(SET) = { LIT("SET"), .head = "kao" },
+    FIRST(APPEND) = { LIT("APPEND"), .head = "ka" },
+    FIRST(WRITE) = { LIT("SETRANGE"), .head = "kfa" },
+    FIRST(DROP) = { LIT("DEL"), .head = "", .element = "k" },
+    FIRST(EXPIRE) = { LIT("PEXPIREAT"), .head = "kt" },
+    FIRST(PERSIST) = { LIT("PERSIST"), .head = "k" },
+    FIRST(RENAME) = { LIT("RENAME"), .head = "ka" },
+    FIRST(COPY) = { LIT("COPY"), .head = "kac" },
+    FIRST(MOVE) = { LIT("MOVE"), .head = "kn" },
+    FIRST(SWAP) = { LIT("SWAPDB"), .head = "dn" },
+    FIRST(FLUSH) = { LIT("FLUSHDB"), .head = "" },
+    FIRST(PUSH_HEAD) = { LIT("LPUSH"), .head = "k", .element = "a" },
+    FIRST(PUSH_TAIL) = { LIT("RPUSH"), .head = "k", .element = "a" },
+    FIRST(POP_HEAD) = { LIT("LPOP"), .head = "kf" },
+    FIRST(POP_TAIL) = { LIT("RPOP"), .head = "kf" },
+    FIRST(KEEP) = { LIT("LTRIM"), .head = "kr" },
+    FIRST(LIST_PUT) = { LIT("LSET"), .head = "kfa" },
+    FIRST(LIST_INSERT) = { LIT("X.LINSERT"), .head = "kfa" },
+    FIRST(LIST_DROP) = { LIT("LREM"), .head = "kfa" },
+    FIRST(SET_ADD) = { LIT("SADD"), .head = "k", .element = "a" },
+    SECOND(SET_ADD) = { LIT("SADDEX"), .head = "kp", .counts = MEMBERS, .element = "a" },
+    FIRST(SET_EXPIRE) = { LIT("SPEXPIREAT"), .head = "kt", .counts = MEMBERS, .element = "a" },
+    SECOND(SET_EXPIRE) = { LIT("SPERSIST"), .head = "k", .counts = MEMBERS, .element = "a" },
+    FIRST(SET_DROP) = { LIT("SREM"), .head = "k", .element = "a" },
+    FIRST(HASH_PUT) = { LIT("HSET"), .head = "k", .element = "ab" },
+    SECOND(HASH_PUT) = { LIT("HSETEX"), .head = "kp", .counts = FIELDS, .element = "ab" },
+    FIRST(HASH_EXPIRE) = { LIT("HPEXPIREAT"), .head = "kt", .counts = FIELDS, .element = "a" },
+    SECOND(HASH_EXPIRE) = { LIT("HPERSIST"), .head = "k", .counts = FIELDS, .element = "a" },
+    FIRST(HASH_DROP) = { LIT("HDEL"), .head = "k", .element = "a" },
+    FIRST(ZSET_PUT) = { LIT("ZADD"), .head = "k", .element = "sa" },
+    SECOND(ZSET_PUT) = { LIT("ZADDEX"), .head = "kp", .element = "sa" },
+    FIRST(ZSET_EXPIRE) = { LIT("ZPEXPIREAT"), .head = "kt", .counts = MEMBERS, .element = "a" },
+    SECOND(ZSET_EXPIRE) = { LIT("ZPERSIST"), .head = "k", .counts = MEMBERS, .element = "a" },
+    FIRST(ZSET_DROP) = { LIT("ZREM"), .head = "k", .element = "a" },
+    FIRST(ZSET_CUT) = { LIT("ZREMRANGEBYRANK"), .head = "kr" },
+    FIRST(REDE_PUSH) = { LIT("REDE.PUSHAT"), LIT("X.REDE.PUSHAT"), .head = "k", .element = "eba" },
+    SECOND(REDE_PUSH) = { LIT("X.REDE.PUSH"), .head = "kg", .element = "ba" },
+    FIRST(REDE_PUT) = { LIT("REDE.UPDATE"), .head = "kab" },
+    FIRST(REDE_MOVE) = { LIT("X.REDE.MOVE"), .head = "kg", .element = "a" },
+    FIRST(REDE_DROP) = { LIT("REDE.PULL"), LIT("X.REDE.PULL"), .head = "k", .element = "a" },
+    FIRST(POLICY_SET) = { LIT("POLICY"), .head = "SkP" },
+    FIRST(POLICY_DROP) = { LIT("POLICY"), .head = "Dk" },
+};
+
+const struct effect_form *effect_form_at(unsigned index)
+{
+    return &forms[index];
+}
+
+static bool needs_second(const struct effect *effect)
+{
+    switch (effect->kind) {
+    case EFFECT_SET_ADD:
+    case EFFECT_HASH_PUT:
+    case EFFECT_ZSET_PUT: return effect->at != NEVER;
+    case EFFECT_SET_EXPIRE:
+    case EFFECT_HASH_EXPIRE:
+    case EFFECT_ZSET_EXPIRE: return effect->at == NEVER;
+    case EFFECT_REDE_PUSH: return effect->stage.claimed || effect->stage.deliveries > 0;
+    default: return false;
+    }
+}
+
+const struct effect_form *effect_form_of(const struct effect *effect)
+{
+    return &forms[2 * effect->kind + needs_second(effect)];
+}

@@ -1,0 +1,37 @@
+/* effect_form: the table behind effect_text.h: what command an effect is, as operands.
+ * For effect_text.c (writing) and effect_read.c (reading) alone. */
+#ifndef SERVER_PERSIST_FORMAT_EFFECT_FORM_H
+#define SERVER_PERSIST_FORMAT_EFFECT_FORM_H
+
+#include <stdbool.h>
+
+#include "store/effect.h"
+
+/* Operands, a letter each (and the arguments that they are):
+ *
+ *     k  key            s  score               p  PXAT at                r  from, to - 1
+ *     a  a              f  from                o  PXAT at, unless NEVER  g  at, deliveries, WAITING
+ *     b  b              n  to                  t  at                        or CLAIMED
+ *     d  db             c  DB to REPLACE       e  at, of a stage         P  a policy's options
+ *     S  the word SET   D  the word DEL
+ */
+struct effect_form {
+    struct bytes name;
+    struct bytes many;   /* where several elements have another name, it */
+    const char *head;    /* operands before the first element */
+    struct bytes counts; /* behind the head: this word, then the number of elements; or none */
+    const char *element; /* operands of each element; NULL: the command has none */
+};
+
+enum {
+    EFFECT_KINDS = EFFECT_POLICY_DROP + 1,
+    EFFECT_FORMS = 2 * EFFECT_KINDS, /* some kinds have two: see effect_form_of */
+};
+
+/* Form 2 * kind, and 2 * kind + 1 for kinds that need another one: puts with a deadline, expiries
+ * that take it away, pushes of what was claimed before. A form without a name does not exist.
+ * EFFECT_NONE is SELECT. */
+const struct effect_form *effect_form_at(unsigned index);
+const struct effect_form *effect_form_of(const struct effect *effect);
+
+#endif

@@ -1,0 +1,270 @@
+/* effect_text: reading. The row of a command's name says what its operands are; whatever is not as
+ * the writer would have it is refused. */
+#include <string.h>
+
+#include "proto/base/number.h"
+#include "server/persist/format/effect_form.h"
+#include "server/persist/format/effect_text.h"
+#include "server/persist/format/score.h"
+#include "store/policy.h"
+
+enum { NAME_MIN = 3, SLOT_MASK = EFFECT_READER_SLOTS - 1 };
+
+_Static_assert(EFFECT_FORMS < 255, "a slot is a byte");
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+/* First and last bytes: no name is shorter than three. */
+static unsigned slot_of(struct bytes name)
+{
+    uint32_t first = 0, last = 0;
+    if (name.len >= 4) {
+        memcpy(&first, name.data, 4);
+        memcpy(&last, name.data + name.len - 4, 4);
+    } else {
+        memcpy(&first, name.data, NAME_MIN);
+    }
+    uint32_t mixed = (first * 0x9e3779b1u) ^ (last * 0x85ebca77u) ^ (uint32_t)name.len;
+    return (mixed * 0xc2b2ae3du) >> 25;
+}
+
+_Static_assert(EFFECT_READER_SLOTS == 1 << (32 - 25), "a slot's number has 7 bits");
+
+static void add_name(struct effect_reader *reader, struct bytes name, unsigned form)
+{
+    unsigned slot = slot_of(name);
+    while (reader->slots[slot] != 0)
+        slot = (slot + 1) & SLOT_MASK;
+    reader->slots[slot] = (uint8_t)(form + 1);
+}
+
+void effect_reader_init(struct effect_reader *reader)
+{
+    *reader = (struct effect_reader){ 0 };
+    for (unsigned i = 0; i < EFFECT_FORMS; i++) {
+        const struct effect_form *form = effect_form_at(i);
+        /* POLICY DEL is found as POLICY. */
+        if (form->name.len == 0 || i == 2 * EFFECT_POLICY_DROP) continue;
+        add_name(reader, form->name, i);
+        if (form->many.len > 0) add_name(reader, form->many, i);
+    }
+}
+
+static bool has_name(unsigned form, struct bytes name)
+{
+    return bytes_equal(effect_form_at(form)->name, name) ||
+           bytes_equal(effect_form_at(form)->many, name);
+}
+
+static bool find_form(struct effect_reader *reader, struct bytes name)
+{
+    /* What is loaded is mostly more of the same. */
+    if (has_name(reader->last, name)) return true;
+    if (name.len < NAME_MIN) return false;
+    for (unsigned slot = slot_of(name); reader->slots[slot] != 0; slot = (slot + 1) & SLOT_MASK) {
+        unsigned form = reader->slots[slot] - 1u;
+        if (!has_name(form, name)) continue;
+        reader->last = form;
+        return true;
+    }
+    return false;
+}
+
+/* ---- operands -------------------------------------------------------------------------------- */
+
+struct cursor {
+    const struct bytes *next, *end;
+    struct policy *policy; /* where a policy is read into */
+};
+
+static bool take(struct cursor *cursor, struct bytes *text)
+{
+    if (cursor->next == cursor->end) return false;
+    *text = *cursor->next++;
+    return text->len <= UINT32_MAX;
+}
+
+static bool take_word(struct cursor *cursor, struct bytes word)
+{
+    struct bytes text;
+    return take(cursor, &text) && bytes_equal(text, word);
+}
+
+static bool take_number(struct cursor *cursor, int64_t *number)
+{
+    struct bytes text;
+    return take(cursor, &text) && number_parse_int64(text.data, text.len, number);
+}
+
+static bool take_within(struct cursor *cursor, int64_t least, int64_t most, int64_t *number)
+{
+    return take_number(cursor, number) && *number >= least && *number <= most;
+}
+
+static bool take_instant(struct cursor *cursor, msec *at)
+{
+    return take_within(cursor, INSTANT_MIN, INSTANT_MAX, at);
+}
+
+static bool take_deadline(struct cursor *cursor, msec *at)
+{
+    return take_word(cursor, LIT("PXAT")) && take_instant(cursor, at);
+}
+
+static bool take_db(struct cursor *cursor, unsigned *db)
+{
+    int64_t number;
+    if (!take_within(cursor, 0, INT32_MAX, &number)) return false;
+    *db = (unsigned)number;
+    return true;
+}
+
+/* From 1 to 0: nothing. */
+static bool take_range(struct cursor *cursor, struct effect *effect)
+{
+    int64_t last;
+    if (!take_within(cursor, 0, INT64_MAX, &effect->from)) return false;
+    if (!take_within(cursor, 0, INT64_MAX - 1, &last)) return false;
+    if (effect->from == 1 && last == 0) effect->from = 0, last = -1;
+    effect->to = last + 1;
+    return effect->to >= effect->from;
+}
+
+static bool take_stage(struct cursor *cursor, struct stage *stage)
+{
+    int64_t deliveries;
+    struct bytes word;
+    if (!take_instant(cursor, &stage->at)) return false;
+    if (!take_within(cursor, 0, UINT32_MAX, &deliveries) || !take(cursor, &word)) return false;
+    stage->deliveries = (uint32_t)deliveries;
+    stage->claimed = bytes_equal(word, LIT("CLAIMED"));
+    return stage->claimed || bytes_equal(word, LIT("WAITING"));
+}
+
+static bool take_score(struct cursor *cursor, double *score)
+{
+    struct bytes text;
+    return take(cursor, &text) && score_parse(text.data, text.len, score);
+}
+
+static bool take_refresh(struct cursor *cursor, struct policy *policy)
+{
+    struct bytes word;
+    if (!take(cursor, &word)) return false;
+    policy->refresh = bytes_equal(word, LIT("WRITE")) ? REFRESH_WRITE : REFRESH_ACCESS;
+    return policy->refresh == REFRESH_WRITE || bytes_equal(word, LIT("ACCESS"));
+}
+
+static bool take_option(struct cursor *cursor, struct bytes name, struct policy *policy)
+{
+    int64_t number;
+    if (bytes_equal(name, LIT("TTL"))) return take_within(cursor, 1, POLICY_SPAN_MAX, &policy->ttl);
+    if (bytes_equal(name, LIT("MAXTTL")))
+        return take_within(cursor, 1, POLICY_SPAN_MAX, &policy->max_ttl);
+    if (bytes_equal(name, LIT("MEMBERTTL")))
+        return take_within(cursor, 1, POLICY_SPAN_MAX, &policy->member_ttl);
+    if (bytes_equal(name, LIT("REFRESH"))) return take_refresh(cursor, policy);
+    if (bytes_equal(name, LIT("KEEP"))) {
+        policy->keep_low = true;
+        return take_word(cursor, LIT("LOW"));
+    }
+    if (bytes_equal(name, LIT("PENDING"))) {
+        policy->pending = true;
+        return take_word(cursor, LIT("1"));
+    }
+    if (bytes_equal(name, LIT("JITTER"))) {
+        if (!take_within(cursor, 1, 100, &number)) return false;
+        policy->jitter = (unsigned)number;
+        return true;
+    }
+    if (!bytes_equal(name, LIT("MAXLEN")) || !take_within(cursor, 1, INT64_MAX, &number))
+        return false;
+    policy->max_len = (uint64_t)number;
+    return true;
+}
+
+static bool take_policy(struct cursor *cursor, struct effect *effect)
+{
+    *cursor->policy = (struct policy){ 0 };
+    effect->policy = cursor->policy;
+    struct bytes name;
+    while (cursor->next < cursor->end)
+        if (!take(cursor, &name) || !take_option(cursor, name, cursor->policy)) return false;
+    return true;
+}
+
+static bool take_operand(struct cursor *cursor, char letter, struct effect *effect)
+{
+    switch (letter) {
+    case 'k': return take(cursor, &effect->key);
+    case 'a': return take(cursor, &effect->a);
+    case 'b': return take(cursor, &effect->b);
+    case 'd': return take_db(cursor, &effect->db);
+    case 's': return take_score(cursor, &effect->score);
+    case 'f': return take_number(cursor, &effect->from);
+    case 'n': return take_within(cursor, 0, INT32_MAX, &effect->to);
+    case 't': return take_instant(cursor, &effect->at);
+    case 'e': return take_instant(cursor, &effect->stage.at);
+    case 'p': return take_deadline(cursor, &effect->at);
+    case 'o': return cursor->next == cursor->end || take_deadline(cursor, &effect->at);
+    case 'r': return take_range(cursor, effect);
+    case 'g': return take_stage(cursor, &effect->stage);
+    case 'c':
+        return take_word(cursor, LIT("DB")) && take_within(cursor, 0, INT32_MAX, &effect->to) &&
+               take_word(cursor, LIT("REPLACE"));
+    case 'S': return take_word(cursor, LIT("SET"));
+    case 'D': return take_word(cursor, LIT("DEL"));
+    case 'P': return take_policy(cursor, effect);
+    default: return false;
+    }
+}
+
+static bool take_operands(struct cursor *cursor, const char *letters, struct effect *effect)
+{
+    for (; *letters != '\0'; letters++)
+        if (!take_operand(cursor, *letters, effect)) return false;
+    return true;
+}
+
+/* ---- commands -------------------------------------------------------------------------------- */
+
+/* Longer names of members than a collection can hold would end the process. */
+static bool fits(const struct effect *effect)
+{
+    return effect->a.len <= INT32_MAX || !effect_names_member(effect);
+}
+
+static bool take_elements(struct cursor *cursor, const struct effect_form *form,
+                          struct effect *effect, bool (*visit)(void *ctx, const struct effect *),
+                          void *ctx)
+{
+    int64_t counted = -1, count = 0;
+    if (form->counts.len > 0 &&
+        (!take_word(cursor, form->counts) || !take_number(cursor, &counted)))
+        return false;
+    do {
+        if (!take_operands(cursor, form->element, effect)) return false;
+        if (!fits(effect) || !visit(ctx, effect)) return false;
+        count++;
+    } while (cursor->next < cursor->end);
+    return counted < 0 ? form->counts.len == 0 : counted == count;
+}
+
+bool effect_text_read(int argc, const struct bytes *argv, struct effect_reader *reader,
+                      bool (*visit)(void *ctx, const struct effect *effect), void *ctx)
+{
+    if (argc < 1 || !find_form(reader, argv[0])) return false;
+    unsigned index = reader->last;
+    if (index == 2 * EFFECT_POLICY_SET && argc > 1 && bytes_equal(argv[1], LIT("DEL")))
+        index = 2 * EFFECT_POLICY_DROP;
+    const struct effect_form *form = effect_form_at(index);
+    struct policy policy;
+    struct cursor cursor = { argv + 1, argv + argc, &policy };
+    struct effect effect = { .kind = index / 2, .db = reader->db, .at = NEVER };
+    if (!take_operands(&cursor, form->head, &effect)) return false;
+    if (form->element != NULL) return take_elements(&cursor, form, &effect, visit, ctx);
+    if (cursor.next < cursor.end) return false;
+    if (effect.kind != EFFECT_NONE) return visit(ctx, &effect);
+    reader->db = effect.db;
+    return true;
+}

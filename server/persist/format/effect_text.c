@@ -1,0 +1,405 @@
+/* effect_text: writing. Operands go one behind the other where they will lie: the run's text, or
+ * bytes reserved in the output, or, of what is too large to reserve, the output piece by piece. */
+#include "server/persist/format/effect_text.h"
+
+#include <string.h>
+
+#include "proto/base/number.h"
+#include "server/persist/format/effect_form.h"
+#include "server/persist/format/score.h"
+#include "store/policy.h"
+
+enum {
+    RESERVE_MAX = 4096,              /* what an outbuf reserves at once */
+    HEADER_MAX = 24,                 /* "*n" or "$n" and its line end */
+    ARG_SPARE = SCORE_MAX_CHARS + 8, /* an argument with its header, without key, a and b */
+    RUN_ARGS_MAX = 4,                /* of a run's head, and of each of its elements */
+    RUN_SPARE = (RUN_ARGS_MAX + 1) * ARG_SPARE,
+};
+
+/* Where the text goes: `to`, and if that is NULL straight into `out`. */
+struct pen {
+    char *to;
+    struct outbuf *out;
+};
+
+/* ---- pieces ---------------------------------------------------------------------------------- */
+
+/* Most texts are short: two overlapping halves cost less than a call. */
+static inline char *copy(char *to, const char *from, size_t len)
+{
+    if (len > 64 || len < 8) {
+        if (len > 0) memcpy(to, from, len);
+    } else if (len <= 16) {
+        memcpy(to, from, 8);
+        memcpy(to + len - 8, from + len - 8, 8);
+    } else if (len <= 32) {
+        memcpy(to, from, 16);
+        memcpy(to + len - 16, from + len - 16, 16);
+    } else {
+        memcpy(to, from, 32);
+        memcpy(to + len - 32, from + len - 32, 32);
+    }
+    return to + len;
+}
+
+static inline char *end_line(char *to)
+{
+    memcpy(to, "\r\n", 2);
+    return to + 2;
+}
+
+static inline char *print_header(char *to, char type, size_t value)
+{
+    *to++ = type;
+    if (value >= 100) {
+        to += number_print_uint64(to, value);
+    } else {
+        if (value >= 10) *to++ = (char)('0' + value / 10);
+        *to++ = (char)('0' + value % 10);
+    }
+    return end_line(to);
+}
+
+static void put_header(struct pen *pen, char type, size_t value)
+{
+    if (pen->to != NULL) {
+        pen->to = print_header(pen->to, type, value);
+        return;
+    }
+    char *start = outbuf_reserve(pen->out, HEADER_MAX);
+    outbuf_commit(pen->out, (size_t)(print_header(start, type, value) - start));
+}
+
+static void put_raw(struct pen *pen, const char *data, size_t len)
+{
+    if (len == 0) return;
+    if (pen->to != NULL)
+        pen->to = copy(pen->to, data, len);
+    else
+        outbuf_append(pen->out, data, len);
+}
+
+static inline char *print_text(char *to, struct bytes text)
+{
+    return end_line(copy(print_header(to, '$', text.len), text.data, text.len));
+}
+
+static inline void put(struct pen *pen, struct bytes text)
+{
+    if (pen->to != NULL) {
+        pen->to = print_text(pen->to, text);
+        return;
+    }
+    put_header(pen, '$', text.len);
+    put_raw(pen, text.data, text.len);
+    outbuf_append(pen->out, "\r\n", 2);
+}
+
+static void put_number(struct pen *pen, int64_t number)
+{
+    char text[NUMBER_INT64_MAX_CHARS];
+    put(pen, bytes_of(text, number_print_int64(text, number)));
+}
+
+static void put_score(struct pen *pen, double score)
+{
+    char text[SCORE_MAX_CHARS];
+    put(pen, bytes_of(text, score_print(text, score)));
+}
+
+/* ---- operands -------------------------------------------------------------------------------- */
+
+/* The options of a policy that are not as they are by default; returns how many arguments they are.
+ * No pen: only counts. */
+static unsigned put_policy(struct pen *pen, const struct policy *policy)
+{
+    static const char *const refresh[] = {
+        [REFRESH_NEVER] = NULL, [REFRESH_WRITE] = "WRITE", [REFRESH_ACCESS] = "ACCESS"
+    };
+    const struct {
+        struct bytes name;
+        uint64_t number;
+        const char *word;
+    } options[] = {
+        { LIT("TTL"), (uint64_t)policy->ttl, NULL },
+        { LIT("MAXTTL"), (uint64_t)policy->max_ttl, NULL },
+        { LIT("JITTER"), policy->jitter, NULL },
+        { LIT("REFRESH"), 0, refresh[policy->refresh] },
+        { LIT("MEMBERTTL"), (uint64_t)policy->member_ttl, NULL },
+        { LIT("MAXLEN"), policy->max_len, NULL },
+        { LIT("KEEP"), 0, policy->keep_low ? "LOW" : NULL },
+        { LIT("PENDING"), policy->pending, NULL },
+    };
+    unsigned count = 0;
+    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+        if (options[i].number == 0 && options[i].word == NULL) continue;
+        count += 2;
+        if (pen == NULL) continue;
+        put(pen, options[i].name);
+        if (options[i].word != NULL)
+            put(pen, bytes_of(options[i].word, strlen(options[i].word)));
+        else
+            put_number(pen, (int64_t)options[i].number);
+    }
+    return count;
+}
+
+/* LTRIM key 0 -1 would keep all. */
+static void put_range(struct pen *pen, const struct effect *effect)
+{
+    bool is_empty = effect->from >= effect->to;
+    put_number(pen, is_empty ? 1 : effect->from);
+    put_number(pen, is_empty ? 0 : effect->to - 1);
+}
+
+static void put_stage(struct pen *pen, const struct stage *stage)
+{
+    put_number(pen, stage->at);
+    put_number(pen, stage->deliveries);
+    put(pen, stage->claimed ? LIT("CLAIMED") : LIT("WAITING"));
+}
+
+static void put_deadline(struct pen *pen, msec at)
+{
+    put(pen, LIT("PXAT"));
+    put_number(pen, at);
+}
+
+static void put_target(struct pen *pen, int64_t db)
+{
+    put(pen, LIT("DB"));
+    put_number(pen, db);
+    put(pen, LIT("REPLACE"));
+}
+
+static void put_operand(struct pen *pen, char letter, const struct effect *effect)
+{
+    switch (letter) {
+    case 'k': put(pen, effect->key); break;
+    case 'a': put(pen, effect->a); break;
+    case 'b': put(pen, effect->b); break;
+    case 'd': put_number(pen, effect->db); break;
+    case 's': put_score(pen, effect->score); break;
+    case 'f': put_number(pen, effect->from); break;
+    case 'n': put_number(pen, effect->to); break;
+    case 't': put_number(pen, effect->at); break;
+    case 'e': put_number(pen, effect->stage.at); break;
+    case 'p': put_deadline(pen, effect->at); break;
+    case 'o':
+        if (effect->at != NEVER) put_deadline(pen, effect->at);
+        break;
+    case 'r': put_range(pen, effect); break;
+    case 'g': put_stage(pen, &effect->stage); break;
+    case 'c': put_target(pen, effect->to); break;
+    case 'S': put(pen, LIT("SET")); break;
+    case 'D': put(pen, LIT("DEL")); break;
+    case 'P': put_policy(pen, effect->policy); break;
+    default: break;
+    }
+}
+
+static void put_operands(struct pen *pen, const char *letters, const struct effect *effect)
+{
+    for (; *letters != '\0'; letters++)
+        put_operand(pen, *letters, effect);
+}
+
+static unsigned count_operands(const char *letters, const struct effect *effect)
+{
+    unsigned count = 0;
+    for (; *letters != '\0'; letters++) {
+        switch (*letters) {
+        case 'p':
+        case 'r': count += 2; break;
+        case 'o': count += effect->at != NEVER ? 2 : 0; break;
+        case 'g':
+        case 'c': count += 3; break;
+        case 'P': count += put_policy(NULL, effect->policy); break;
+        default: count++; break;
+        }
+    }
+    return count;
+}
+
+/* ---- commands -------------------------------------------------------------------------------- */
+
+/* A pen for at most `len` bytes, or for any number if that is too much. */
+static struct pen pen_for(struct outbuf *out, size_t len)
+{
+    return (struct pen){ len <= RESERVE_MAX ? outbuf_reserve(out, len) : NULL, out };
+}
+
+static void pen_done(const struct pen *pen, const char *start)
+{
+    if (pen->to != NULL) outbuf_commit(pen->out, (size_t)(pen->to - start));
+}
+
+static unsigned argc_of(const struct effect_form *form, const struct effect *effect, unsigned count)
+{
+    unsigned argc = 1 + count_operands(form->head, effect);
+    if (form->counts.len > 0) argc += 2;
+    if (form->element != NULL) argc += count * count_operands(form->element, effect);
+    return argc;
+}
+
+/* The command of this one effect, whatever its size. */
+static void write_alone(struct outbuf *out, const struct effect_form *form,
+                        const struct effect *effect)
+{
+    unsigned argc = argc_of(form, effect, 1);
+    size_t text = effect->key.len + effect->a.len + effect->b.len;
+    struct pen pen = pen_for(out, text + (argc + 1) * ARG_SPARE);
+    char *start = pen.to;
+    put_header(&pen, '*', argc);
+    put(&pen, form->name);
+    put_operands(&pen, form->head, effect);
+    if (form->counts.len > 0) {
+        put(&pen, form->counts);
+        put_number(&pen, 1);
+    }
+    if (form->element != NULL) put_operands(&pen, form->element, effect);
+    pen_done(&pen, start);
+}
+
+/* What is written most: SET without a deadline, nothing looked up. False: it is too large for this.
+ */
+static inline bool write_set(struct outbuf *out, const struct effect *effect)
+{
+    const struct bytes head = LIT("*3\r\n$3\r\nSET\r\n");
+    size_t bound = head.len + effect->key.len + effect->a.len + 2 * ARG_SPARE;
+    if (bound > RESERVE_MAX) return false;
+    char *start = outbuf_reserve(out, bound);
+    char *to = copy(start, head.data, head.len);
+    to = print_text(print_text(to, effect->key), effect->a);
+    outbuf_commit(out, (size_t)(to - start));
+    return true;
+}
+
+static void select_database(struct effect_writer *writer, const struct effect *effect)
+{
+    if (writer->db == effect->db) return;
+    /* These name what they are about themselves. */
+    if (effect->kind == EFFECT_SWAP || effect->kind >= EFFECT_POLICY_SET) return;
+    writer->db = effect->db;
+    struct effect change = { .kind = EFFECT_NONE, .db = effect->db };
+    write_alone(writer->out, effect_form_of(&change), &change);
+}
+
+/* ---- runs ------------------------------------------------------------------------------------ */
+
+static bool has_key(const struct effect_form *form)
+{
+    return form->head[0] == 'k';
+}
+
+static bool has_stage(const struct effect_form *form)
+{
+    return has_key(form) && form->head[1] == 'g';
+}
+
+static bool stages_equal(const struct stage *a, const struct stage *b)
+{
+    return a->at == b->at && a->deliveries == b->deliveries && a->claimed == b->claimed;
+}
+
+static size_t element_bound(const struct effect_form *form, const struct effect *effect)
+{
+    return (has_key(form) ? 0 : effect->key.len) + effect->a.len + effect->b.len + RUN_SPARE;
+}
+
+static bool goes_on(const struct effect_writer *writer, const struct effect_form *form,
+                    const struct effect *effect)
+{
+    if (writer->form != form || writer->db != effect->db) return false;
+    if (writer->count == EFFECT_RUN_MAX || writer->at != effect->at) return false;
+    if (has_key(form) && !bytes_equal(writer->key, effect->key)) return false;
+    if (has_stage(form) && !stages_equal(&writer->stage, &effect->stage)) return false;
+    return writer->len + element_bound(form, effect) <= EFFECT_RUN_BYTES;
+}
+
+static void add_element(struct effect_writer *writer, const struct effect *effect)
+{
+    struct pen pen = { .to = writer->text + writer->len };
+    put_operands(&pen, writer->form->element, effect);
+    writer->len = (uint32_t)(pen.to - writer->text);
+    writer->count++;
+}
+
+static void begin_run(struct effect_writer *writer, const struct effect_form *form,
+                      const struct effect *effect)
+{
+    struct pen pen = { .to = writer->text };
+    put_operands(&pen, form->head, effect);
+    writer->form = form;
+    writer->count = 0;
+    writer->head = writer->len = (uint32_t)(pen.to - writer->text);
+    writer->at = effect->at;
+    writer->stage = effect->stage;
+    /* The first operand: its text stands behind its length. */
+    if (!has_key(form)) return;
+    char header[HEADER_MAX];
+    size_t header_len = (size_t)(print_header(header, '$', effect->key.len) - header);
+    writer->key = bytes_of(writer->text + header_len, effect->key.len);
+}
+
+static void end_run(struct effect_writer *writer)
+{
+    const struct effect_form *form = writer->form;
+    struct effect timed = { .at = writer->at };
+    bool is_many = writer->count > 1 && form->many.len > 0;
+    struct pen pen = pen_for(writer->out, writer->len + RUN_SPARE);
+    char *start = pen.to;
+    put_header(&pen, '*', argc_of(form, &timed, writer->count));
+    put(&pen, is_many ? form->many : form->name);
+    uint32_t from = 0;
+    if (form->counts.len > 0) {
+        from = writer->head;
+        put_raw(&pen, writer->text, from);
+        put(&pen, form->counts);
+        put_number(&pen, writer->count);
+    }
+    put_raw(&pen, writer->text + from, writer->len - from);
+    pen_done(&pen, start);
+    writer->form = NULL;
+}
+
+/* ---- the writer ------------------------------------------------------------------------------ */
+
+void effect_writer_init(struct effect_writer *writer, struct outbuf *out)
+{
+    writer->out = out;
+    writer->db = -1;
+    writer->form = NULL;
+}
+
+void effect_writer_end(struct effect_writer *writer)
+{
+    if (writer->form != NULL) end_run(writer);
+}
+
+void effect_writer_restart(struct effect_writer *writer)
+{
+    effect_writer_end(writer);
+    writer->db = -1;
+}
+
+void effect_writer_put(struct effect_writer *writer, const struct effect *effect)
+{
+    if (effect->kind == EFFECT_NONE) return;
+    const struct effect_form *form = effect_form_of(effect);
+    if (form->element != NULL && goes_on(writer, form, effect)) {
+        add_element(writer, effect);
+        return;
+    }
+    effect_writer_end(writer);
+    select_database(writer, effect);
+    if (effect->kind == EFFECT_SET && effect->at == NEVER && write_set(writer->out, effect)) return;
+    size_t head = (has_key(form) ? effect->key.len : 0) + RUN_SPARE;
+    if (form->element == NULL || head + element_bound(form, effect) > EFFECT_RUN_BYTES) {
+        write_alone(writer->out, form, effect);
+        return;
+    }
+    begin_run(writer, form, effect);
+    add_element(writer, effect);
+}

@@ -1,0 +1,117 @@
+/* effect_text: effects as commands, and back: the one text that journal, snapshot and replicas use.
+ * Knows effects and their words; refuses to know files, units, the store and what an effect does.
+ *
+ * What is on disk: RESP arrays of bulk strings, times absolute. Up to EFFECT_RUN_MAX effects in a
+ * row of the same kind, key, database and deadline are one command, in their order; [..] is what
+ * repeats. A number is decimal, a score reads back to the bit. Where Redis 7.0 has a command that
+ * means exactly the effect, it is that one; else one of ours; and where even we have none, a name
+ * with X., which nobody but the replay understands.
+ *
+ *     (another database follows)      SELECT db
+ *     EFFECT_SET                      SET key a                     or  SET key a PXAT at
+ *     EFFECT_APPEND                   APPEND key a
+ *     EFFECT_WRITE                    SETRANGE key from a
+ *     EFFECT_DROP                     DEL [key]
+ *     EFFECT_EXPIRE                   PEXPIREAT key at
+ *     EFFECT_PERSIST                  PERSIST key
+ *     EFFECT_RENAME                   RENAME key a
+ *     EFFECT_COPY                     COPY key a DB to REPLACE
+ *     EFFECT_MOVE                     MOVE key to
+ *     EFFECT_SWAP                     SWAPDB db to
+ *     EFFECT_FLUSH                    FLUSHDB
+ *     EFFECT_PUSH_HEAD                LPUSH key [a]
+ *     EFFECT_PUSH_TAIL                RPUSH key [a]
+ *     EFFECT_POP_HEAD                 LPOP key from
+ *     EFFECT_POP_TAIL                 RPOP key from
+ *     EFFECT_KEEP                     LTRIM key from to-1           or, of nothing, LTRIM key 1 0
+ *     EFFECT_LIST_PUT                 LSET key from a
+ *     EFFECT_LIST_INSERT              X.LINSERT key from a
+ *     EFFECT_LIST_DROP                LREM key from a
+ *     EFFECT_SET_ADD                  SADD key [a]
+ *       with a deadline               SADDEX key PXAT at MEMBERS n [a]
+ *     EFFECT_SET_EXPIRE               SPEXPIREAT key at MEMBERS n [a]
+ *       NEVER                         SPERSIST key MEMBERS n [a]
+ *     EFFECT_SET_DROP                 SREM key [a]
+ *     EFFECT_HASH_PUT                 HSET key [a b]
+ *       with a deadline               HSETEX key PXAT at FIELDS n [a b]
+ *     EFFECT_HASH_EXPIRE              HPEXPIREAT key at FIELDS n [a]
+ *       NEVER                         HPERSIST key FIELDS n [a]
+ *     EFFECT_HASH_DROP                HDEL key [a]
+ *     EFFECT_ZSET_PUT                 ZADD key [score a]
+ *       with a deadline               ZADDEX key PXAT at [score a]
+ *     EFFECT_ZSET_EXPIRE              ZPEXPIREAT key at MEMBERS n [a]
+ *       NEVER                         ZPERSIST key MEMBERS n [a]
+ *     EFFECT_ZSET_DROP                ZREM key [a]
+ *     EFFECT_ZSET_CUT                 ZREMRANGEBYRANK key from to-1
+ *     EFFECT_REDE_PUSH                REDE.PUSHAT key at b a        or  X.REDE.PUSHAT key [at b a]
+ *       claimed or delivered before   X.REDE.PUSH key at deliveries WAITING|CLAIMED [b a]
+ *     EFFECT_REDE_PUT                 REDE.UPDATE key a b
+ *     EFFECT_REDE_MOVE                X.REDE.MOVE key at deliveries WAITING|CLAIMED [a]
+ *     EFFECT_REDE_DROP                REDE.PULL key a               or  X.REDE.PULL key [a]
+ *     EFFECT_POLICY_SET               POLICY SET key [option value] (PENDING 1: not yet applied to
+ *                                     all keys that were there)
+ *     EFFECT_POLICY_DROP              POLICY DEL key
+ *
+ * ZADD says more here than to a client: the member has no deadline afterwards. It never stands for
+ * a member that keeps one: that is ZADDEX.
+ *
+ * To change what is on disk: add a row (effect_form.c) under a new name and leave the old one for
+ * reading; what a name means never changes. A reader that does not know a name refuses the file, so
+ * the journal's and the snapshot's version need not grow with it. */
+#ifndef SERVER_PERSIST_FORMAT_EFFECT_TEXT_H
+#define SERVER_PERSIST_FORMAT_EFFECT_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "proto/base/outbuf.h"
+#include "store/effect.h"
+
+enum {
+    EFFECT_RUN_MAX = 64,          /* elements of one command */
+    EFFECT_RUN_BYTES = 16 * 1024, /* and their bytes; a larger element has its own command */
+    EFFECT_READER_SLOTS = 128,
+};
+
+struct effect_form;
+
+/* Writes into `out`, which it does not own. A run of elements waits in here until something else
+ * comes, or the end of the unit. */
+struct effect_writer {
+    struct outbuf *out;
+    int64_t db; /* the database that a reader stands in by now; -1: unknown */
+
+    /* private: the run */
+    const struct effect_form *form; /* NULL: there is none */
+    unsigned count;                 /* elements */
+    uint32_t head, len;             /* bytes of `text` before the first element, and all of them */
+    struct bytes key;               /* in `text` */
+    struct stage stage;
+    msec at;
+    char text[EFFECT_RUN_BYTES];
+};
+
+void effect_writer_init(struct effect_writer *writer, struct outbuf *out);
+/* EFFECT_NONE is nothing. Everything is copied. */
+void effect_writer_put(struct effect_writer *writer, const struct effect *effect);
+/* A unit ends here: all of it is in `out`. */
+void effect_writer_end(struct effect_writer *writer);
+/* The next command begins another file (the run is ended): it names its database. */
+void effect_writer_restart(struct effect_writer *writer);
+
+struct effect_reader {
+    unsigned db;   /* the current one; of a new file 0 */
+    unsigned last; /* private: what the last command was, and a hash table of names */
+    uint8_t slots[EFFECT_READER_SLOTS];
+};
+
+void effect_reader_init(struct effect_reader *reader);
+
+/* One command, given to the visitor as effects, none for SELECT; they borrow from argv. False: it
+ * is no command that the writer writes (some effects of it may have been visited), or the visitor
+ * has said so. */
+bool effect_text_read(int argc, const struct bytes *argv, struct effect_reader *reader,
+                      bool (*visit)(void *ctx, const struct effect *effect), void *ctx);
+
+#endif

@@ -1,0 +1,615 @@
+/* manifest: the list of files, read, changed as a whole and saved, behind manifest.h.
+ * Knows the text and the names; refuses to know when a file is to be changed for another. */
+#include "server/persist/format/manifest.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#include "conf/text.h"
+#include "server/persist/format/crc32c.h"
+#include "server/persist/format/file_kind.h"
+#include "server/persist/format/snapshot_file.h"
+#include "server/persist/format/unit.h"
+#include "store/base/ensure.h"
+#include "store/mem/mem.h"
+
+static char *copy(const char *text)
+{
+    size_t size = strlen(text) + 1;
+    return memcpy(mem_alloc(size), text, size);
+}
+
+void manifest_init(struct manifest *manifest, const char *dir, const char *prefix)
+{
+    *manifest = (struct manifest){ .dir = copy(dir), .prefix = copy(prefix) };
+}
+
+static void drop_files(struct manifest *manifest)
+{
+    for (size_t i = 0; i < manifest->count; i++)
+        mem_free(manifest->files[i].name);
+    mem_free(manifest->files);
+    manifest->files = NULL;
+    manifest->count = 0;
+    manifest->blank = false;
+}
+
+void manifest_drop(struct manifest *manifest)
+{
+    drop_files(manifest);
+    mem_free(manifest->dir);
+    mem_free(manifest->prefix);
+    *manifest = (struct manifest){ 0 };
+}
+
+static void add(struct manifest *manifest, const char *name, uint64_t seq, enum manifest_type type)
+{
+    size_t size = (manifest->count + 1) * sizeof(*manifest->files);
+    manifest->files = mem_realloc(manifest->files, size);
+    manifest->files[manifest->count++] =
+        (struct manifest_file){ .name = copy(name), .seq = seq, .type = type };
+}
+
+static bool names(const struct manifest *manifest, const char *name)
+{
+    for (size_t i = 0; i < manifest->count; i++)
+        if (strcmp(manifest->files[i].name, name) == 0) return true;
+    return false;
+}
+
+const struct manifest_file *manifest_base(const struct manifest *manifest)
+{
+    for (size_t i = 0; i < manifest->count; i++)
+        if (manifest->files[i].type == MANIFEST_BASE) return &manifest->files[i];
+    return NULL;
+}
+
+uint64_t manifest_last_tail(const struct manifest *manifest)
+{
+    uint64_t last = 0;
+    for (size_t i = 0; i < manifest->count; i++)
+        if (manifest->files[i].type == MANIFEST_TAIL) last = manifest->files[i].seq;
+    return last;
+}
+
+/* ---- names ---- */
+
+#define BASE_END     ".base.exp"
+#define TAIL_END     ".incr.aof"
+#define MANIFEST_END ".manifest"
+#define FIRST_END    ".first" /* is there until a first start has its manifest */
+#define TEMPORARY    "temp-"
+#define SUM_MARK     "# crc32c "
+#define BLANK_LINE   "# begun without data"
+
+enum { SUM_DIGITS = 8 };
+#define SEQ_MAX UINT64_C(999999999999999999) /* so many digits are read back */
+
+int manifest_file_path(const struct manifest *manifest, const struct manifest_file *file,
+                       char path[DISK_PATH_MAX])
+{
+    return disk_path(path, manifest->dir, file->name);
+}
+
+static int make_name(const struct manifest *manifest, uint64_t seq, const char *end,
+                     char name[DISK_PATH_MAX])
+{
+    int len = snprintf(name, DISK_PATH_MAX, "%s.%" PRIu64 "%s", manifest->prefix, seq, end);
+    return len < DISK_PATH_MAX ? 0 : ENAMETOOLONG;
+}
+
+static int make_path(const struct manifest *manifest, uint64_t seq, const char *end,
+                     char path[DISK_PATH_MAX])
+{
+    char name[DISK_PATH_MAX];
+    int error = make_name(manifest, seq, end, name);
+    return error != 0 ? error : disk_path(path, manifest->dir, name);
+}
+
+/* Of history it is not known what it was: its numbers count for both. */
+static uint64_t next_seq(const struct manifest *manifest, enum manifest_type type)
+{
+    uint64_t last = 0;
+    for (size_t i = 0; i < manifest->count; i++) {
+        const struct manifest_file *file = &manifest->files[i];
+        bool counts = file->type == type || file->type == MANIFEST_HISTORY;
+        if (counts && file->seq > last) last = file->seq;
+    }
+    return last + 1;
+}
+
+int manifest_base_path(const struct manifest *manifest, char path[DISK_PATH_MAX], uint64_t *seq)
+{
+    char temporary[DISK_PATH_MAX];
+    int error;
+    *seq = next_seq(manifest, MANIFEST_BASE);
+    do {
+        error = make_path(manifest, *seq, BASE_END, path);
+        if (error == 0) error = snapshot_temporary(path, temporary);
+        if (error == 0) error = file_check(path, FILE_SET(FILE_SNAPSHOT));
+        if (error == 0) error = file_check(temporary, FILE_SET_OURS);
+    } while (error == EEXIST && ++*seq < SEQ_MAX);
+    return error;
+}
+
+int manifest_make_tail(const struct manifest *manifest, manifest_create *create, uint64_t *seq,
+                       int *fd)
+{
+    char path[DISK_PATH_MAX];
+    int error;
+    *seq = next_seq(manifest, MANIFEST_TAIL);
+    do {
+        error = make_path(manifest, *seq, TAIL_END, path);
+        if (error == 0) error = create(path, fd);
+    } while (error == EEXIST && ++*seq < SEQ_MAX);
+    return error;
+}
+
+/* "PREFIX.N" and what stands behind the number; NULL: the name is no such one. */
+static const char *end_of_name(const struct manifest *manifest, const char *name)
+{
+    size_t len = strlen(manifest->prefix);
+    if (strncmp(name, manifest->prefix, len) != 0 || name[len] != '.') return NULL;
+    const char *digits = name + len + 1;
+    size_t count = strspn(digits, "0123456789");
+    return count > 0 ? digits + count : NULL;
+}
+
+static bool is_own_end(const char *end)
+{
+    return strcmp(end, MANIFEST_END) == 0 || strcmp(end, FIRST_END) == 0;
+}
+
+static bool is_temporary(const struct manifest *manifest, const char *name)
+{
+    if (strncmp(name, TEMPORARY, sizeof(TEMPORARY) - 1) != 0) return false;
+    name += sizeof(TEMPORARY) - 1;
+    const char *end = end_of_name(manifest, name);
+    if (end != NULL) return strcmp(end, BASE_END) == 0;
+    size_t len = strlen(manifest->prefix);
+    return strncmp(name, manifest->prefix, len) == 0 && is_own_end(name + len);
+}
+
+/* ---- reading ---- */
+
+struct reading {
+    struct manifest *manifest;
+    size_t line;
+    char *why;
+};
+
+__attribute__((format(printf, 2, 3))) static bool refuse(struct reading *reading,
+                                                         const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int len = 0;
+    if (reading->line > 0)
+        len = snprintf(reading->why, MANIFEST_WHY_MAX, "line %zu: ", reading->line);
+    vsnprintf(reading->why + len, (size_t)(MANIFEST_WHY_MAX - len), format, args);
+    va_end(args);
+    return false;
+}
+
+/* A name in the folder, and nothing beyond it. */
+static bool good_name(const char *name)
+{
+    return name[0] != '\0' && strchr(name, '/') == NULL && strcmp(name, ".") != 0 &&
+           strcmp(name, "..") != 0;
+}
+
+static bool parse_seq(const char *text, uint64_t *seq)
+{
+    size_t len = strspn(text, "0123456789");
+    if (len == 0 || len > strlen("999999999999999999") || text[len] != '\0') return false;
+    *seq = strtoull(text, NULL, 10);
+    return *seq > 0;
+}
+
+/* What a line says, before it is asked whether it fits. */
+struct claim {
+    const char *name, *type;
+    uint64_t seq;
+};
+
+static bool take_pair(struct reading *reading, struct claim *claim, const char *key,
+                      const char *value)
+{
+    if (strcasecmp(key, "file") == 0) {
+        if (!good_name(value)) return refuse(reading, "'%s' is no file's name", value);
+        claim->name = value;
+    } else if (strcasecmp(key, "seq") == 0) {
+        if (!parse_seq(value, &claim->seq)) return refuse(reading, "'%s' is no number", value);
+    } else if (strcasecmp(key, "type") == 0) {
+        bool known = strlen(value) == 1 && strchr("bih", value[0]) != NULL;
+        if (!known) return refuse(reading, "'%s' is no type of file", value);
+        claim->type = value;
+    }
+    return true;
+}
+
+static bool take_claim(struct reading *reading, const struct claim *claim)
+{
+    struct manifest *manifest = reading->manifest;
+    if (claim->name == NULL || claim->seq == 0 || claim->type == NULL)
+        return refuse(reading, "a line is 'file NAME seq N type T'");
+    enum manifest_type type = (enum manifest_type)claim->type[0];
+    if (type == MANIFEST_BASE && manifest_base(manifest) != NULL)
+        return refuse(reading, "a second base, '%s'", claim->name);
+    if (type == MANIFEST_TAIL && claim->seq <= manifest_last_tail(manifest))
+        return refuse(reading, "'%s' is out of order", claim->name);
+    if (names(manifest, claim->name)) return refuse(reading, "'%s' once more", claim->name);
+    add(manifest, claim->name, claim->seq, type);
+    return true;
+}
+
+static bool take_words(struct reading *reading, const struct conf_words *words)
+{
+    struct claim claim = { 0 };
+    if (words->count % 2 != 0) return refuse(reading, "a line is 'file NAME seq N type T'");
+    for (size_t i = 0; i < words->count; i += 2)
+        if (!take_pair(reading, &claim, words->at[i], words->at[i + 1])) return false;
+    return take_claim(reading, &claim);
+}
+
+static bool take_line(struct reading *reading, const char *line, size_t len)
+{
+    if (len == strlen(BLANK_LINE) && memcmp(line, BLANK_LINE, len) == 0)
+        reading->manifest->blank = true;
+    if (len > 0 && line[0] == '#') return true;
+    struct conf_words words;
+    const char *why;
+    if (!conf_words_split(line, len, &words, &why)) return refuse(reading, "%s", why);
+    bool good = take_words(reading, &words);
+    conf_words_drop(&words);
+    return good;
+}
+
+static const char *sum_line(const char *text, size_t len)
+{
+    size_t line = strlen(SUM_MARK) + SUM_DIGITS + 1;
+    if (len < line || memcmp(text + len - line, SUM_MARK, strlen(SUM_MARK)) != 0) return NULL;
+    return text + len - line;
+}
+
+/* Of ours the last line has the sum of those before it; one of Redis' has none. */
+static bool check_sum(struct reading *reading, const char *text, size_t len)
+{
+    size_t line = strlen(SUM_MARK) + SUM_DIGITS + 1;
+    char wanted[SUM_DIGITS + 1];
+    if (sum_line(text, len) == NULL) return true;
+    snprintf(wanted, sizeof(wanted), "%08" PRIx32, crc32c(0, text, len - line));
+    return memcmp(text + len - SUM_DIGITS - 1, wanted, SUM_DIGITS) == 0 ||
+           refuse(reading, "its sum is wrong: it is damaged, or was changed by hand (then its last "
+                           "line has to go)");
+}
+
+static bool take_text(struct reading *reading, const char *text, size_t len)
+{
+    if (!check_sum(reading, text, len)) return false;
+    const char *at = text, *line;
+    size_t line_len;
+    while (conf_next_line(&at, text + len, &line, &line_len)) {
+        reading->line++;
+        if (!take_line(reading, line, line_len)) return false;
+    }
+    reading->line = 0;
+    if (reading->manifest->count == 0) return refuse(reading, "it names no file");
+    return true;
+}
+
+static enum file_kind kind_of_part(const struct manifest *manifest, const char *name)
+{
+    char path[DISK_PATH_MAX];
+    return disk_path(path, manifest->dir, name) == 0 ? file_kind(path) : FILE_UNREADABLE;
+}
+
+/* A manifest of an earlier version, or one that was changed by hand, shows by its base, or by its
+ * tails if it has none. */
+static bool is_ours(const struct manifest *manifest, const char *text, size_t len)
+{
+    if (file_kind_of_head(text, len) == FILE_MANIFEST || sum_line(text, len) != NULL) return true;
+    const struct manifest_file *base = manifest_base(manifest);
+    if (base != NULL) return kind_of_part(manifest, base->name) == FILE_SNAPSHOT;
+    for (size_t i = 0; i < manifest->count; i++)
+        if (kind_of_part(manifest, manifest->files[i].name) == FILE_JOURNAL) return true;
+    return false;
+}
+
+/* What a first start leaves when it ends before the manifest is there: a tail without units. */
+static bool holds_data(const struct manifest *manifest, const char *name)
+{
+    const char *end = end_of_name(manifest, name);
+    if (end == NULL) return false;
+    if (strncmp(end, ".base.", sizeof(".base.") - 1) == 0) return true;
+    char path[DISK_PATH_MAX];
+    struct stat what;
+    if (strcmp(end, TAIL_END) != 0 || disk_path(path, manifest->dir, name) != 0) return false;
+    return file_check(path, FILE_SET_OURS) != 0 ||
+           (stat(path, &what) == 0 && what.st_size > (off_t)(sizeof(UNIT_FIRST_LINE) - 1));
+}
+
+/* The manifest itself, or the temporary that becomes it. */
+static int own_path(const struct manifest *manifest, const char *before, char path[DISK_PATH_MAX])
+{
+    int len = snprintf(path, DISK_PATH_MAX, "%s/%s%s" MANIFEST_END, manifest->dir, before,
+                       manifest->prefix);
+    return len < DISK_PATH_MAX ? 0 : ENAMETOOLONG;
+}
+
+static int first_start_path(const struct manifest *manifest, char path[DISK_PATH_MAX])
+{
+    int len = snprintf(path, DISK_PATH_MAX, "%s/" TEMPORARY "%s" FIRST_END, manifest->dir,
+                       manifest->prefix);
+    return len < DISK_PATH_MAX ? 0 : ENAMETOOLONG;
+}
+
+static bool is_first_start(const struct manifest *manifest)
+{
+    char path[DISK_PATH_MAX];
+    return first_start_path(manifest, path) == 0 && file_kind(path) == FILE_EMPTY;
+}
+
+/* Data without a manifest are no first start: whoever lost it wants to know before new data come.
+ */
+static enum manifest_found find_none(struct reading *reading)
+{
+    if (is_first_start(reading->manifest)) return MANIFEST_NONE;
+    DIR *dir = opendir(reading->manifest->dir);
+    if (dir == NULL && errno == ENOENT) return MANIFEST_NONE;
+    if (dir == NULL) {
+        refuse(reading, "%s", strerror(errno));
+        return MANIFEST_BAD;
+    }
+    enum manifest_found found = MANIFEST_NONE;
+    for (struct dirent *entry; found == MANIFEST_NONE && (entry = readdir(dir)) != NULL;) {
+        if (!holds_data(reading->manifest, entry->d_name)) continue;
+        refuse(reading, "it is missing, but '%s' is there", entry->d_name);
+        found = MANIFEST_BAD;
+    }
+    closedir(dir);
+    return found;
+}
+
+enum manifest_found manifest_load(struct manifest *manifest, char why[MANIFEST_WHY_MAX])
+{
+    char path[DISK_PATH_MAX];
+    struct reading reading = { .manifest = manifest, .why = why };
+    int error = own_path(manifest, "", path);
+    size_t len;
+    char *text = error == 0 ? conf_read_file(path, &len) : NULL;
+    if (text == NULL && error == 0) error = errno;
+    if (error == ENOENT) return find_none(&reading);
+    if (error != 0) {
+        refuse(&reading, "%s", strerror(error));
+        return MANIFEST_BAD;
+    }
+    bool good = take_text(&reading, text, len);
+    bool foreign = good && !is_ours(manifest, text, len);
+    free(text);
+    if (!good) drop_files(manifest);
+    /* Who saved it may have ended before the folder was synced. */
+    manifest->unsynced = true;
+    return foreign ? MANIFEST_FOREIGN : good ? MANIFEST_LOADED : MANIFEST_BAD;
+}
+
+/* ---- changing ---- */
+
+static void write_files(FILE *to, const struct manifest *manifest, enum manifest_type type)
+{
+    for (size_t i = 0; i < manifest->count; i++) {
+        const struct manifest_file *file = &manifest->files[i];
+        if (file->type != type) continue;
+        fputs("file ", to);
+        conf_word_write(to, file->name);
+        fprintf(to, " seq %" PRIu64 " type %c\n", file->seq, (char)type);
+    }
+}
+
+static int write_temporary(const struct manifest *manifest, const char *path)
+{
+    char *text;
+    size_t len;
+    FILE *to = conf_memory_stream(&text, &len);
+    fputs(MANIFEST_FIRST_LINE, to);
+    if (manifest->blank) fputs(BLANK_LINE "\n", to);
+    write_files(to, manifest, MANIFEST_BASE);
+    write_files(to, manifest, MANIFEST_HISTORY);
+    write_files(to, manifest, MANIFEST_TAIL);
+    fflush(to);
+    fprintf(to, SUM_MARK "%08" PRIx32 "\n", crc32c(0, text, len));
+    fclose(to);
+    int error = disk_write_file(path, text, len);
+    free(text);
+    return error;
+}
+
+/* 0: there is none, or it is ours. */
+static int check_own(const struct manifest *manifest, const char *path)
+{
+    struct manifest there;
+    char why[MANIFEST_WHY_MAX];
+    if (file_check(path, FILE_SET(FILE_MANIFEST)) == 0) return 0;
+    manifest_init(&there, manifest->dir, manifest->prefix);
+    enum manifest_found found = manifest_load(&there, why);
+    manifest_drop(&there);
+    return found == MANIFEST_LOADED ? 0 : EEXIST;
+}
+
+static int put_in_place(const struct manifest *next)
+{
+    char path[DISK_PATH_MAX], temporary[DISK_PATH_MAX];
+    int error = own_path(next, "", path);
+    if (error == 0) error = own_path(next, TEMPORARY, temporary);
+    if (error == 0) error = check_own(next, path);
+    if (error == 0) error = file_check(temporary, FILE_SET_OURS);
+    if (error == 0) error = write_temporary(next, temporary);
+    if (error == 0) error = disk_rename(temporary, path);
+    return error;
+}
+
+int manifest_make_folder(const struct manifest *manifest)
+{
+    char path[DISK_PATH_MAX];
+    int error = disk_make_dir(manifest->dir);
+    if (error != 0 || manifest->count > 0) return error;
+    error = first_start_path(manifest, path);
+    if (error == 0) error = file_check(path, FILE_SET(FILE_EMPTY));
+    if (error == 0) error = disk_write_file(path, "", 0);
+    if (error == 0) error = disk_sync_dir(manifest->dir);
+    return error;
+}
+
+int manifest_settle(struct manifest *manifest)
+{
+    if (!manifest->unsynced) return 0;
+    int error = disk_sync_dir(manifest->dir);
+    if (error == 0) manifest->unsynced = false;
+    return error;
+}
+
+/* Makes `next`, which is used up, what the folder shows. */
+static int commit(struct manifest *manifest, struct manifest *next)
+{
+    int error = put_in_place(next);
+    if (error != 0) {
+        drop_files(next);
+        return error;
+    }
+    drop_files(manifest);
+    *manifest = *next;
+    manifest->unsynced = true;
+    return manifest_settle(manifest);
+}
+
+static struct manifest without_files(const struct manifest *manifest)
+{
+    struct manifest next = *manifest;
+    next.files = NULL;
+    next.count = 0;
+    next.blank = false;
+    return next;
+}
+
+static int add_new(struct manifest *next, uint64_t seq, const char *end, enum manifest_type type)
+{
+    char name[DISK_PATH_MAX];
+    int error = make_name(next, seq, end, name);
+    if (error == 0) add(next, name, seq, type);
+    return error;
+}
+
+int manifest_add_tail(struct manifest *manifest, uint64_t tail)
+{
+    ensure(tail > manifest_last_tail(manifest), "%" PRIu64, tail);
+    struct manifest next = without_files(manifest);
+    for (size_t i = 0; i < manifest->count; i++)
+        add(&next, manifest->files[i].name, manifest->files[i].seq, manifest->files[i].type);
+    int error = add_new(&next, tail, TAIL_END, MANIFEST_TAIL);
+    if (error == 0) return commit(manifest, &next);
+    drop_files(&next);
+    return error;
+}
+
+static int put_base(struct manifest *manifest, uint64_t base, uint64_t tail, bool blank)
+{
+    struct manifest next = without_files(manifest);
+    next.blank = blank;
+    int error = add_new(&next, base, BASE_END, MANIFEST_BASE);
+    for (size_t i = 0; i < manifest->count; i++) {
+        const struct manifest_file *file = &manifest->files[i];
+        bool stays = file->type == MANIFEST_TAIL && file->seq >= tail;
+        add(&next, file->name, file->seq, stays ? MANIFEST_TAIL : MANIFEST_HISTORY);
+    }
+    if (error == 0 && manifest_last_tail(&next) == 0)
+        error = add_new(&next, tail, TAIL_END, MANIFEST_TAIL);
+    if (error == 0) return commit(manifest, &next);
+    drop_files(&next);
+    return error;
+}
+
+int manifest_put_base(struct manifest *manifest, uint64_t base, uint64_t tail)
+{
+    return put_base(manifest, base, tail, false);
+}
+
+int manifest_begin(struct manifest *manifest, uint64_t base, uint64_t tail)
+{
+    return put_base(manifest, base, tail, true);
+}
+
+/* ---- deleting ---- */
+
+static int first(int error, int later)
+{
+    return error != 0 ? error : later;
+}
+
+static bool is_own_name(const struct manifest *manifest, const char *name)
+{
+    const char *end = end_of_name(manifest, name);
+    return is_temporary(manifest, name) ||
+           (end != NULL && (strcmp(end, BASE_END) == 0 || strcmp(end, TAIL_END) == 0));
+}
+
+/* 0 also where it is not ours, and stays. An empty one has nothing to lose. */
+static int remove_file(const struct manifest *manifest, const char *name)
+{
+    char path[DISK_PATH_MAX];
+    unsigned kinds = is_own_name(manifest, name) ? FILE_SET_OURS
+                                                 : FILE_SET(FILE_SNAPSHOT) | FILE_SET(FILE_JOURNAL);
+    int error = disk_path(path, manifest->dir, name);
+    if (error == 0) error = file_check(path, kinds);
+    if (error == EEXIST) return 0;
+    return error != 0 ? error : disk_remove(path);
+}
+
+static bool is_leftover(const struct manifest *manifest, const char *name)
+{
+    return is_own_name(manifest, name) && !names(manifest, name);
+}
+
+static int remove_leftovers(const struct manifest *manifest)
+{
+    DIR *dir = opendir(manifest->dir);
+    if (dir == NULL) return errno;
+    int error = 0;
+    for (struct dirent *entry; (entry = readdir(dir)) != NULL;)
+        if (is_leftover(manifest, entry->d_name))
+            error = first(error, remove_file(manifest, entry->d_name));
+    closedir(dir);
+    return error;
+}
+
+/* Files of history first, then what the manifest says of them: it never names less than there is
+ * to delete. */
+static int remove_history(struct manifest *manifest)
+{
+    struct manifest next = without_files(manifest);
+    int error = 0;
+    for (size_t i = 0; i < manifest->count; i++) {
+        const struct manifest_file *file = &manifest->files[i];
+        int failed = file->type == MANIFEST_HISTORY ? remove_file(manifest, file->name) : 0;
+        error = first(error, failed);
+        if (file->type != MANIFEST_HISTORY || failed != 0)
+            add(&next, file->name, file->seq, file->type);
+    }
+    if (next.count < manifest->count) return first(error, commit(manifest, &next));
+    drop_files(&next);
+    return error;
+}
+
+int manifest_sweep(struct manifest *manifest)
+{
+    int error = manifest_settle(manifest);
+    if (error != 0) return error;
+    error = remove_history(manifest);
+    return first(error, manifest->unsynced ? 0 : remove_leftovers(manifest));
+}

@@ -1,0 +1,118 @@
+/* replay: commands, one after the other, into the store. */
+#include "server/persist/format/replay.h"
+
+#include <stdio.h>
+
+#include "store/txn/apply.h"
+#include "store/reclaim.h"
+
+enum { NAME_SHOWN = 32, RECLAIM_WORK = 4096 };
+
+void replay_init(struct replay *replay, struct store *store, msec now)
+{
+    *replay = (struct replay){ .store = store, .now = now };
+    effect_reader_init(&replay->reader);
+    request_init(&replay->request);
+}
+
+void replay_drop(struct replay *replay)
+{
+    request_drop(&replay->request);
+}
+
+void replay_restart(struct replay *replay)
+{
+    replay->reader.db = 0;
+}
+
+/* ---- one command ----------------------------------------------------------------------------- */
+
+static bool apply(void *ctx, const struct effect *effect)
+{
+    struct replay *replay = ctx;
+    replay->effects++;
+    return replay->store == NULL || apply_effect(&replay->txn, effect);
+}
+
+/* A file's own bytes, so that a terminal takes no harm. */
+static void show_name(char to[static NAME_SHOWN + 1], struct bytes name)
+{
+    size_t len = name.len < NAME_SHOWN ? name.len : NAME_SHOWN;
+    for (size_t i = 0; i < len; i++)
+        to[i] = (char)(name.data[i] > ' ' && name.data[i] <= '~' ? name.data[i] : '?');
+    to[len] = '\0';
+}
+
+static bool run(struct replay *replay)
+{
+    const struct request *request = &replay->request;
+    uint64_t before = replay->effects;
+    if (effect_text_read(request->argc, request->argv, &replay->reader, apply, replay)) {
+        replay->commands++;
+        return true;
+    }
+    char name[NAME_SHOWN + 1];
+    show_name(name, request->argv[0]);
+    bool was_read = replay->effects > before;
+    snprintf(replay->error, sizeof(replay->error),
+             was_read ? "a command '%s' that does not fit the data before it"
+                      : "'%s' with %d arguments is no command of a journal",
+             name, request->argc - 1);
+    return false;
+}
+
+/* ---- a stretch of them ----------------------------------------------------------------------- */
+
+static void begin(struct replay *replay)
+{
+    if (replay->store != NULL) txn_begin(&replay->txn, replay->store, replay->now, FROM_REPLAY);
+}
+
+static void commit(struct replay *replay)
+{
+    if (replay->store == NULL) return;
+    txn_commit(&replay->txn);
+    /* Nobody else frees what was overwritten, until the server's turns begin. */
+    if (reclaim_pending(&replay->store->reclaim))
+        reclaim_run(&replay->store->reclaim, RECLAIM_WORK);
+}
+
+static bool fail_malformed(struct replay *replay, size_t at)
+{
+    snprintf(replay->error, sizeof(replay->error),
+             "a command that is malformed %zu bytes behind its beginning", at);
+    return false;
+}
+
+/* Passes over a remark; 0: it is not whole. */
+static size_t remark_len(const char *data, size_t len)
+{
+    const char *end = memchr(data, '\n', len);
+    return end != NULL ? (size_t)(end + 1 - data) : 0;
+}
+
+static bool feed(struct replay *replay, const char *data, size_t len, size_t *consumed)
+{
+    for (size_t at = 0, size; at < len; at += size) {
+        *consumed = at;
+        if (data[at] == '#') {
+            size = remark_len(data + at, len - at);
+            if (size == 0) return true;
+            continue;
+        }
+        enum request_status status = request_read(&replay->request, data + at, len - at, &size);
+        if (status == REQUEST_PARTIAL) return true;
+        if (status == REQUEST_MALFORMED) return fail_malformed(replay, size);
+        if (!run(replay)) return false;
+    }
+    *consumed = len;
+    return true;
+}
+
+bool replay_feed(struct replay *replay, const char *data, size_t len, size_t *consumed)
+{
+    begin(replay);
+    bool good = feed(replay, data, len, consumed);
+    commit(replay);
+    return good;
+}

@@ -1,0 +1,326 @@
+/* replay_units: a journal's file, unit by unit, and what is to be thought of its end.
+ * The file is read by offset into one buffer; a unit stays there until its sum is known. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "server/persist/format/crc32c.h"
+#include "server/persist/format/replay.h"
+#include "server/persist/format/unit.h"
+#include "store/mem/mem.h"
+
+enum { BUFFER = 1024 * 1024, PROGRESS_STEP = 1024 * 1024 };
+
+struct reading {
+    struct replay *replay;
+    struct replay_file *file;
+    const struct replay_progress *progress;
+    int fd;
+    char *buffer;
+    size_t cap;
+    size_t start, end; /* the bytes that are here: from the file's `good` on */
+    uint64_t told;
+};
+
+/* ---- verdicts -------------------------------------------------------------------------------- */
+
+/* False, so that a caller can return it. */
+__attribute__((format(printf, 4, 5))) static bool stop(struct reading *in, enum replay_end end,
+                                                       uint64_t bad, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    vsnprintf(in->file->reason, sizeof(in->file->reason), format, values);
+    va_end(values);
+    in->file->end = end;
+    in->file->bad = bad;
+    return false;
+}
+
+static bool stop_unreadable(struct reading *in, uint64_t at)
+{
+    return stop(in, REPLAY_UNREADABLE, at, "%s", strerror(errno));
+}
+
+/* ---- bytes ----------------------------------------------------------------------------------- */
+
+/* Reads up to `len` bytes at `at`; 0 at the end of the file, -1 with errno. */
+static ssize_t read_at(const struct reading *in, char *to, size_t len, uint64_t at)
+{
+    ssize_t got;
+    do
+        got = pread(in->fd, to, len, (off_t)at);
+    while (got < 0 && errno == EINTR);
+    return got;
+}
+
+static void make_room(struct reading *in)
+{
+    if (in->start > 0) {
+        memmove(in->buffer, in->buffer + in->start, in->end - in->start);
+        in->end -= in->start;
+        in->start = 0;
+    }
+    if (in->end < in->cap) return;
+    in->cap = in->cap > 0 ? 2 * in->cap : BUFFER;
+    in->buffer = mem_realloc(in->buffer, in->cap);
+}
+
+enum fill { FILLED, AT_END, FAILED };
+
+/* More bytes, so that there are `wanted` behind the start. Nothing is read towards more than the
+ * file has: an absurd length costs no memory. */
+static enum fill fill(struct reading *in, uint64_t wanted)
+{
+    if (in->file->good + wanted > in->file->size) return AT_END;
+    while (in->end - in->start < wanted) {
+        make_room(in);
+        uint64_t at = in->file->good + (in->end - in->start);
+        ssize_t got = read_at(in, in->buffer + in->end, in->cap - in->end, at);
+        if (got < 0) return FAILED;
+        if (got == 0) return AT_END;
+        in->end += (size_t)got;
+    }
+    return FILLED;
+}
+
+/* ---- torn or damaged? ------------------------------------------------------------------------ */
+
+enum { CANDIDATES = 8, PAGE = 4096 };
+
+/* A walk over what is behind the last good unit. Each sum line found is a candidate: if it was the
+ * end of a unit, the sum of the next one follows from it. Lines that only look like one, inside a
+ * value, are candidates in vain, so the last few are all kept. */
+struct search {
+    uint32_t sums[CANDIDATES]; /* going on from each candidate's sum */
+    uint64_t ends[CANDIDATES]; /* the file's offset behind each candidate's line */
+    unsigned count;            /* candidates ever */
+    uint64_t summed;           /* the file's offset up to which they go */
+    uint64_t found;            /* where the good unit begins */
+};
+
+static void sum_up(struct search *search, const char *data, size_t len)
+{
+    unsigned kept = search->count < CANDIDATES ? search->count : CANDIDATES;
+    for (unsigned i = 0; i < kept; i++)
+        search->sums[i] = crc32c(search->sums[i], data, len);
+    search->summed += len;
+}
+
+/* The line with this sum follows what was summed up. Is it the end of a good unit? */
+static bool follows(struct search *search, uint32_t sum)
+{
+    unsigned kept = search->count < CANDIDATES ? search->count : CANDIDATES;
+    for (unsigned i = 0; i < kept; i++) {
+        if (search->sums[i] != sum) continue;
+        search->found = search->ends[i];
+        return true;
+    }
+    unsigned next = search->count++ % CANDIDATES;
+    search->sums[next] = sum;
+    search->ends[next] = search->summed + UNIT_SUM_LINE;
+    return false;
+}
+
+/* Looks through data, which goes on from what was summed up; sums up all that cannot be the
+ * beginning of a line. */
+static bool search_in(struct search *search, const char *data, size_t len, size_t *done)
+{
+    *done = 0;
+    for (size_t at = 0; at + UNIT_SUM_LINE <= len; at++) {
+        const char *hash = memchr(data + at, '#', len - at);
+        if (hash == NULL) break;
+        at = (size_t)(hash - data);
+        uint32_t sum;
+        if (len - at < UNIT_SUM_LINE || !unit_parse_sum(hash, &sum)) continue;
+        sum_up(search, data + *done, at - *done);
+        *done = at;
+        if (follows(search, sum)) return true;
+    }
+    size_t rest = len >= UNIT_SUM_LINE ? len - UNIT_SUM_LINE + 1 : 0;
+    if (rest > *done) {
+        sum_up(search, data + *done, rest - *done);
+        *done = rest;
+    }
+    return false;
+}
+
+static bool is_zero(const char *page)
+{
+    return page[0] == '\0' && memcmp(page, page + 1, PAGE - 1) == 0;
+}
+
+/* After a loss of power a file may be longer than what came to the medium, in any order of its
+ * pages: those that are missing read as zeros. So a page of zeros between the last good unit and
+ * the next one tells that nothing from there on was synced, and was promised to last. Damage that
+ * looks like this would have to be in a unit with such a page in a value. */
+static bool has_hole(const struct reading *in, uint64_t until)
+{
+    char page[PAGE];
+    uint64_t at = (in->file->good + PAGE - 1) / PAGE * PAGE;
+    for (; at + PAGE <= until; at += PAGE)
+        if (read_at(in, page, PAGE, at) == PAGE && is_zero(page)) return true;
+    return false;
+}
+
+/* What it means that the unit behind the last good one is bad: is there a good one anywhere behind,
+ * and no hole before it? */
+static enum replay_end judge(struct reading *in)
+{
+    struct search search = { .summed = in->file->good };
+    in->start = in->end = 0;
+    for (;;) {
+        make_room(in);
+        ssize_t got = read_at(in, in->buffer + in->end, in->cap - in->end,
+                              search.summed + (in->end - in->start));
+        if (got < 0) return REPLAY_UNREADABLE;
+        if (got == 0) return REPLAY_TORN;
+        in->end += (size_t)got;
+        size_t done;
+        if (search_in(&search, in->buffer, in->end, &done))
+            return has_hole(in, search.found) ? REPLAY_TORN : REPLAY_DAMAGED;
+        in->start += done;
+    }
+}
+
+/* The unit behind the good ones is bad at `bad`. */
+__attribute__((format(printf, 3, 4))) static bool stop_bad(struct reading *in, uint64_t bad,
+                                                           const char *format, ...)
+{
+    char reason[REPLAY_ERROR_MAX];
+    va_list values;
+    va_start(values, format);
+    vsnprintf(reason, sizeof(reason), format, values);
+    va_end(values);
+    enum replay_end end = judge(in);
+    if (end == REPLAY_UNREADABLE) return stop_unreadable(in, bad);
+    return stop(in, end, bad, "%s", reason);
+}
+
+/* The file has no more, or cannot be read. */
+static bool stop_short(struct reading *in, enum fill why)
+{
+    uint64_t at = in->file->good + (in->end - in->start);
+    if (why == FAILED) return stop_unreadable(in, at);
+    return stop_bad(in, in->file->good, "a unit without its end");
+}
+
+/* ---- units ----------------------------------------------------------------------------------- */
+
+/* The length of the line at `from`, its line end included, of at most UNIT_REMARK_MAX bytes; 0: the
+ * reading is over. */
+static size_t measure_line(struct reading *in, size_t from)
+{
+    for (size_t looked = 0;;) {
+        const char *line = in->buffer + in->start + from;
+        size_t here = in->end - in->start - from;
+        const char *end = memchr(line + looked, '\n', here - looked);
+        size_t len = end != NULL ? (size_t)(end + 1 - line) : here;
+        if (len > UNIT_REMARK_MAX) break;
+        if (end != NULL) return len;
+        looked = here;
+        enum fill more = fill(in, from + here + 1);
+        if (more == FILLED) continue;
+        stop_short(in, more);
+        return 0;
+    }
+    stop_bad(in, in->file->good + from, "a line of more than %d bytes", UNIT_REMARK_MAX);
+    return 0;
+}
+
+/* Finds the end of the unit at the start: its commands' bytes, and what its line says. */
+static bool find_end(struct reading *in, size_t *len, uint32_t *sum)
+{
+    for (*len = 0;;) {
+        size_t here = in->end - in->start - *len, size = here + 1;
+        const char *at = in->buffer + in->start + *len;
+        enum request_status status = REQUEST_PARTIAL;
+        if (here > 0 && *at == '#') {
+            size = measure_line(in, *len);
+            if (size == 0) return false;
+            at = in->buffer + in->start + *len;
+            if (size == UNIT_SUM_LINE && unit_parse_sum(at, sum)) return true;
+            status = REQUEST_WHOLE;
+        } else if (here > 0) {
+            status = request_measure(at, here, &size);
+        }
+        if (status == REQUEST_MALFORMED)
+            return stop_bad(in, in->file->good + *len, "a command that is malformed");
+        if (status == REQUEST_WHOLE) {
+            *len += size;
+            continue;
+        }
+        enum fill more = fill(in, *len + size);
+        if (more != FILLED) return stop_short(in, more);
+    }
+}
+
+static void tell_progress(struct reading *in)
+{
+    in->told = in->file->good;
+    if (in->progress != NULL) in->progress->tell(in->progress->ctx, in->told);
+}
+
+/* The first bytes that are here, and good, become the past. */
+static void pass(struct reading *in, size_t len, uint32_t sum)
+{
+    in->file->sum = sum;
+    in->file->good += len;
+    in->start += len;
+    if (in->file->good - in->told >= PROGRESS_STEP) tell_progress(in);
+}
+
+static bool read_first_line(struct reading *in)
+{
+    const struct bytes line = LIT(UNIT_FIRST_LINE);
+    uint64_t size = in->file->size;
+    if (fill(in, size < line.len ? size : line.len) == FAILED) return stop_unreadable(in, 0);
+    size_t here = in->end < line.len ? in->end : line.len;
+    if (memcmp(in->buffer, line.data, here) != 0)
+        return stop(in, REPLAY_DAMAGED, 0, "no journal that this version reads");
+    if (here < line.len) return stop(in, REPLAY_TORN, 0, "not even the first line is whole");
+    pass(in, line.len, crc32c(0, line.data, line.len));
+    return true;
+}
+
+/* False: the reading is over. */
+static bool read_unit(struct reading *in)
+{
+    size_t len, applied;
+    uint32_t written = 0;
+    if (in->file->good == in->file->size) return false;
+    if (!find_end(in, &len, &written)) return false;
+    const char *unit = in->buffer + in->start;
+    uint32_t sum = crc32c(in->file->sum, unit, len);
+    if (sum != written)
+        return stop_bad(in, in->file->good + len,
+                        "a unit with the sum %08" PRIx32 " says %08" PRIx32, sum, written);
+    if (!replay_feed(in->replay, unit, len, &applied))
+        return stop(in, REPLAY_DAMAGED, in->file->good + applied, "%s", in->replay->error);
+    pass(in, len + UNIT_SUM_LINE, crc32c(sum, unit + len, UNIT_SUM_LINE));
+    in->file->units++;
+    return true;
+}
+
+void replay_units(struct replay *replay, int fd, const struct replay_progress *progress,
+                  struct replay_file *file)
+{
+    struct reading in = { .replay = replay, .file = file, .progress = progress, .fd = fd };
+    struct stat status;
+    *file = (struct replay_file){ .end = REPLAY_WHOLE };
+    if (fstat(fd, &status) != 0) {
+        stop_unreadable(&in, 0);
+        return;
+    }
+    file->size = (uint64_t)status.st_size;
+    make_room(&in);
+    replay_restart(replay);
+    if (read_first_line(&in))
+        while (read_unit(&in))
+            continue;
+    mem_free(in.buffer);
+}

@@ -1,0 +1,172 @@
+/* snapshot_file: the writer behind snapshot_file.h.
+ * Knows how blocks are filled; the reader is in snapshot_read.c. */
+#include "server/persist/format/snapshot_file.h"
+
+#include <errno.h>
+#include <lz4.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "server/persist/format/crc32c.h"
+#include "server/persist/format/disk.h"
+#include "server/persist/format/file_kind.h"
+#include "server/persist/format/little_endian.h"
+#include "store/mem/mem.h"
+
+/* So often the file is synced as it grows. It takes no longer in all, the last sync has little left
+ * to do, and the journal's own syncs need not wait behind a gigabyte. */
+enum { SYNC_BYTES = 8 << 20 };
+
+struct snapshot_writer {
+    int fd;
+    int error; /* the first one: nothing is written after it */
+    struct snapshot_options options;
+    struct snapshot_info info; /* so far */
+    uint64_t synced;           /* bytes of the file */
+    uint32_t sum;
+    size_t filled; /* of raw */
+    char path[DISK_PATH_MAX], temporary[DISK_PATH_MAX];
+    char raw[SNAPSHOT_BLOCK];
+    /* A block as it goes out. What LZ4 can't make smaller than the raw bytes, it gives up on. */
+    char block[SNAPSHOT_BLOCK_HEADER + SNAPSHOT_BLOCK];
+};
+
+int snapshot_temporary(const char *path, char temporary[DISK_PATH_MAX])
+{
+    const char *slash = strrchr(path, '/');
+    int dir = slash == NULL ? 0 : (int)(slash + 1 - path);
+    int len = snprintf(temporary, DISK_PATH_MAX, "%.*stemp-%s", dir, path, path + dir);
+    return len < DISK_PATH_MAX ? 0 : ENAMETOOLONG;
+}
+
+int snapshot_create(const char *path, const struct snapshot_options *options,
+                    struct snapshot_writer **writer)
+{
+    char temporary[DISK_PATH_MAX];
+    int fd;
+    int error = file_check(path, FILE_SET(FILE_SNAPSHOT));
+    if (error == 0) error = snapshot_temporary(path, temporary);
+    if (error == 0) error = file_check(temporary, FILE_SET_OURS);
+    if (error == 0) error = disk_create(temporary, &fd);
+    if (error != 0) return error;
+    struct snapshot_writer *made = mem_alloc(sizeof(*made));
+    made->fd = fd;
+    made->error = 0;
+    made->options = *options;
+    made->info = (struct snapshot_info){ .created = options->created, .length = SNAPSHOT_HEADER };
+    made->synced = 0;
+    made->sum = 0;
+    made->filled = 0;
+    /* Not longer than the temporary's, which fits. */
+    memcpy(made->path, path, strlen(path) + 1);
+    memcpy(made->temporary, temporary, strlen(temporary) + 1);
+    *writer = made;
+    return 0;
+}
+
+/* The raw bytes as they are stored, behind the block's header; how many. */
+static uint32_t pack(struct snapshot_writer *writer)
+{
+    char *to = writer->block + SNAPSHOT_BLOCK_HEADER;
+    int raw = (int)writer->filled;
+    int packed = 0;
+    if (!writer->options.plain && raw > 1)
+        packed = LZ4_compress_default(writer->raw, to, raw, raw - 1);
+    if (packed > 0) return (uint32_t)packed;
+    memcpy(to, writer->raw, writer->filled);
+    return (uint32_t)raw;
+}
+
+static void sync_some(struct snapshot_writer *writer)
+{
+    if (writer->error != 0 || writer->info.length - writer->synced < SYNC_BYTES) return;
+    writer->error = disk_sync(writer->fd);
+    writer->synced = writer->info.length;
+}
+
+static void write_block(struct snapshot_writer *writer, uint32_t stored)
+{
+    char *block = writer->block;
+    put_u32(block, stored);
+    put_u32(block + 4, (uint32_t)writer->filled);
+    writer->sum = crc32c(writer->sum, block, 8);
+    writer->sum = crc32c(writer->sum, block + SNAPSHOT_BLOCK_HEADER, stored);
+    put_u32(block + 8, writer->sum);
+    size_t len = SNAPSHOT_BLOCK_HEADER + stored;
+    writer->error = disk_write_bytes(writer->fd, block, len, writer->info.length);
+    writer->info.length += len;
+    sync_some(writer);
+    writer->info.raw += writer->filled;
+    writer->info.blocks++;
+    writer->filled = 0;
+}
+
+int snapshot_append(struct snapshot_writer *writer, const void *data, size_t len)
+{
+    const char *from = data;
+    while (len > 0 && writer->error == 0) {
+        size_t room = SNAPSHOT_BLOCK - writer->filled;
+        size_t here = len < room ? len : room;
+        memcpy(writer->raw + writer->filled, from, here);
+        writer->filled += here;
+        from += here;
+        len -= here;
+        if (writer->filled == SNAPSHOT_BLOCK) write_block(writer, pack(writer));
+    }
+    return writer->error;
+}
+
+uint64_t snapshot_written(const struct snapshot_writer *writer)
+{
+    return writer->info.length;
+}
+
+static int write_header(struct snapshot_writer *writer)
+{
+    char header[SNAPSHOT_HEADER];
+    memcpy(header, SNAPSHOT_MAGIC, sizeof(SNAPSHOT_MAGIC) - 1);
+    put_u32(header + 16, SNAPSHOT_VERSION);
+    put_u32(header + 20, 0);
+    put_u64(header + 24, (uint64_t)writer->info.created);
+    put_u64(header + 32, writer->info.length);
+    put_u64(header + 40, writer->info.raw);
+    put_u64(header + 48, writer->info.keys);
+    put_u64(header + 56, writer->info.units);
+    put_u32(header + 64, writer->info.blocks);
+    put_u32(header + 68, crc32c(0, header, 68));
+    return disk_write_bytes(writer->fd, header, sizeof(header), 0);
+}
+
+static int write_rest(struct snapshot_writer *writer)
+{
+    if (writer->error == 0 && writer->filled > 0) write_block(writer, pack(writer));
+    if (writer->error == 0) write_block(writer, 0);
+    return writer->error != 0 ? writer->error : write_header(writer);
+}
+
+int snapshot_finish(struct snapshot_writer *writer, const struct snapshot_counts *counts)
+{
+    writer->info.keys = counts->keys;
+    writer->info.units = counts->units;
+    int error = write_rest(writer);
+    if (error == 0) error = disk_sync(writer->fd);
+    /* Another program may have made one of that name meanwhile. */
+    if (error == 0) error = file_check(writer->path, FILE_SET(FILE_SNAPSHOT));
+    if (error == 0) error = disk_rename(writer->temporary, writer->path);
+    if (error != 0) {
+        snapshot_abort(writer);
+        return error;
+    }
+    error = disk_sync_parent(writer->path);
+    disk_close(writer->fd);
+    mem_free(writer);
+    return error;
+}
+
+void snapshot_abort(struct snapshot_writer *writer)
+{
+    if (writer == NULL) return;
+    disk_close(writer->fd);
+    disk_remove(writer->temporary);
+    mem_free(writer);
+}

@@ -1,0 +1,219 @@
+/* snapshot_read: the reader of snapshot_file.h, which believes nothing before it has been checked.
+ * Knows the layout; refuses to know what the bytes say. */
+#include <errno.h>
+#include <lz4.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "server/persist/format/crc32c.h"
+#include "server/persist/format/disk.h"
+#include "server/persist/format/little_endian.h"
+#include "server/persist/format/snapshot_file.h"
+#include "store/mem/mem.h"
+
+struct snapshot_reader {
+    int fd;
+    struct snapshot_info info;
+    uint64_t at;     /* of the next block */
+    uint64_t raw;    /* bytes given out */
+    uint32_t blocks; /* read */
+    uint32_t sum;
+    bool ended;
+    char block[SNAPSHOT_BLOCK_HEADER + SNAPSHOT_BLOCK];
+    char text[SNAPSHOT_BLOCK];
+};
+
+struct block {
+    uint32_t stored, raw, sum;
+};
+
+__attribute__((format(printf, 3, 4))) static bool refuse(struct snapshot_fault *fault, uint64_t at,
+                                                         const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fault->offset = at;
+    fault->error = 0;
+    vsnprintf(fault->reason, sizeof(fault->reason), format, args);
+    va_end(args);
+    return false;
+}
+
+static bool refuse_error(struct snapshot_fault *fault, uint64_t at, int error)
+{
+    refuse(fault, at, "%s", strerror(error));
+    fault->error = error;
+    return false;
+}
+
+static bool check_length(uint64_t length, const struct snapshot_info *info,
+                         struct snapshot_fault *fault)
+{
+    if (length < info->length)
+        return refuse(fault, length, "file is shorter than its header says: %llu of %llu bytes",
+                      (unsigned long long)length, (unsigned long long)info->length);
+    if (length > info->length)
+        return refuse(fault, info->length,
+                      "file is longer than its header says: %llu instead of %llu bytes",
+                      (unsigned long long)length, (unsigned long long)info->length);
+    return true;
+}
+
+static bool check_header(const char *header, size_t got, struct snapshot_fault *fault)
+{
+    size_t magic = sizeof(SNAPSHOT_MAGIC) - 1;
+    if (memcmp(header, SNAPSHOT_MAGIC, got < magic ? got : magic) != 0 || got == 0)
+        return refuse(fault, 0, "not a snapshot");
+    if (got < SNAPSHOT_HEADER) return refuse(fault, got, "file ends in its header");
+    uint32_t version = get_u32(header + 16);
+    if (version != SNAPSHOT_VERSION)
+        return refuse(fault, 16, "version %u is not known here, %d is", version, SNAPSHOT_VERSION);
+    if (get_u32(header + 68) != crc32c(0, header, 68))
+        return refuse(fault, 68, "header's sum is wrong");
+    if (get_u32(header + 20) != 0)
+        return refuse(fault, 20, "flags %x are not known here", get_u32(header + 20));
+    return true;
+}
+
+static bool read_header(struct snapshot_reader *reader, struct snapshot_fault *fault)
+{
+    char header[SNAPSHOT_HEADER];
+    size_t got;
+    struct stat what;
+    int error = disk_read(reader->fd, header, sizeof(header), 0, &got);
+    if (error == 0 && fstat(reader->fd, &what) < 0) error = errno;
+    if (error != 0) return refuse_error(fault, 0, error);
+    if (!check_header(header, got, fault)) return false;
+    reader->info = (struct snapshot_info){
+        .created = (int64_t)get_u64(header + 24),
+        .length = get_u64(header + 32),
+        .raw = get_u64(header + 40),
+        .keys = get_u64(header + 48),
+        .units = get_u64(header + 56),
+        .blocks = get_u32(header + 64),
+    };
+    return check_length((uint64_t)what.st_size, &reader->info, fault);
+}
+
+struct snapshot_reader *snapshot_open(const char *path, struct snapshot_fault *fault)
+{
+    int fd;
+    int error = disk_open_to_read(path, &fd);
+    if (error != 0) {
+        refuse_error(fault, 0, error);
+        return NULL;
+    }
+    struct snapshot_reader *reader = mem_alloc(sizeof(*reader));
+    reader->fd = fd;
+    reader->at = SNAPSHOT_HEADER;
+    reader->raw = 0;
+    reader->blocks = 0;
+    reader->sum = 0;
+    reader->ended = false;
+    if (read_header(reader, fault)) return reader;
+    snapshot_close(reader);
+    return NULL;
+}
+
+void snapshot_close(struct snapshot_reader *reader)
+{
+    if (reader == NULL) return;
+    disk_close(reader->fd);
+    mem_free(reader);
+}
+
+const struct snapshot_info *snapshot_info(const struct snapshot_reader *reader)
+{
+    return &reader->info;
+}
+
+uint64_t snapshot_offset(const struct snapshot_reader *reader)
+{
+    return reader->at;
+}
+
+/* Exactly `len` bytes, or it is a fault: the header said that they are there. */
+static bool read_all(struct snapshot_reader *reader, char *to, size_t len, uint64_t at,
+                     struct snapshot_fault *fault)
+{
+    size_t got;
+    int error = disk_read(reader->fd, to, len, at, &got);
+    if (error != 0) return refuse_error(fault, at, error);
+    if (got < len) return refuse(fault, reader->at, "file ends in a block");
+    return true;
+}
+
+static bool check_sizes(const struct snapshot_reader *reader, const struct block *block,
+                        struct snapshot_fault *fault)
+{
+    uint64_t left = reader->info.length - reader->at - SNAPSHOT_BLOCK_HEADER;
+    bool whole = block->raw == 0 && block->stored == 0;
+    whole = whole || (block->raw <= SNAPSHOT_BLOCK && block->stored > 0);
+    if (!whole || block->stored > block->raw || block->stored > left)
+        return refuse(fault, reader->at, "a block of impossible size: %u stored, %u raw",
+                      block->stored, block->raw);
+    return true;
+}
+
+/* The next block's header and stored bytes, into reader->block. */
+static bool read_block(struct snapshot_reader *reader, struct block *block,
+                       struct snapshot_fault *fault)
+{
+    if (reader->info.length - reader->at < SNAPSHOT_BLOCK_HEADER)
+        return refuse(fault, reader->at, "file ends without its last block");
+    if (!read_all(reader, reader->block, SNAPSHOT_BLOCK_HEADER, reader->at, fault)) return false;
+    *block = (struct block){ get_u32(reader->block), get_u32(reader->block + 4),
+                             get_u32(reader->block + 8) };
+    if (!check_sizes(reader, block, fault)) return false;
+    char *stored = reader->block + SNAPSHOT_BLOCK_HEADER;
+    if (!read_all(reader, stored, block->stored, reader->at + SNAPSHOT_BLOCK_HEADER, fault))
+        return false;
+    uint32_t sum = crc32c(reader->sum, reader->block, 8);
+    reader->sum = crc32c(sum, stored, block->stored);
+    if (reader->sum != block->sum) return refuse(fault, reader->at, "block's sum is wrong");
+    return true;
+}
+
+/* Where the block's raw bytes are, or NULL. */
+static const char *unpack(struct snapshot_reader *reader, const struct block *block,
+                          struct snapshot_fault *fault)
+{
+    const char *stored = reader->block + SNAPSHOT_BLOCK_HEADER;
+    if (block->stored == block->raw) return stored;
+    int raw = LZ4_decompress_safe(stored, reader->text, (int)block->stored, SNAPSHOT_BLOCK);
+    if (raw == (int)block->raw) return reader->text;
+    refuse(fault, reader->at, "block is not what LZ4 writes");
+    return NULL;
+}
+
+static enum snapshot_got end(struct snapshot_reader *reader, struct snapshot_fault *fault)
+{
+    const struct snapshot_info *info = &reader->info;
+    uint64_t end = reader->at + SNAPSHOT_BLOCK_HEADER;
+    if (end != info->length || reader->raw != info->raw || reader->blocks != info->blocks) {
+        refuse(fault, reader->at, "last block comes too early or too late: %u of %u blocks",
+               reader->blocks, info->blocks);
+        return SNAPSHOT_FAULT;
+    }
+    reader->ended = true;
+    reader->at = end;
+    return SNAPSHOT_END;
+}
+
+enum snapshot_got snapshot_read(struct snapshot_reader *reader, const char **data, size_t *len,
+                                struct snapshot_fault *fault)
+{
+    struct block block = { 0 };
+    if (reader->ended) return SNAPSHOT_END;
+    if (!read_block(reader, &block, fault)) return SNAPSHOT_FAULT;
+    reader->blocks++;
+    if (block.raw == 0) return end(reader, fault);
+    *data = unpack(reader, &block, fault);
+    if (*data == NULL) return SNAPSHOT_FAULT;
+    *len = block.raw;
+    reader->at += SNAPSHOT_BLOCK_HEADER + block.stored;
+    reader->raw += block.raw;
+    return SNAPSHOT_BYTES;
+}

@@ -1,0 +1,240 @@
+/* import: files, and what is in an RDB. */
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "server/persist/format/disk.h"
+#include "server/persist/format/file_kind.h"
+#include "server/persist/import/import_state.h"
+#include "server/persist/import/rdb_object.h"
+#include "store/access.h"
+
+enum { PROGRESS_STEP = 1024 * 1024 };
+
+#define RDB_MAGIC "REDIS"
+
+/* A file in which keys are read. */
+struct reading {
+    struct rdb_object value; /* first: rdb_object's callbacks know no more */
+    struct import *import;
+    const struct rdb_source *source;
+    struct txn txn;
+    struct rdb_key key; /* of the value */
+    int fd, error;
+    uint64_t read, told;
+};
+
+/* ---- what is said of it ---------------------------------------------------------------------- */
+
+bool import_fail(struct import *import, const char *format, ...)
+{
+    if (import->why[0] != '\0') return false;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(import->why, sizeof(import->why), format, args);
+    va_end(args);
+    return false;
+}
+
+void import_show(char *to, size_t size, struct bytes text)
+{
+    static const char cut[] = "...";
+    size_t room = size - sizeof(cut), len = text.len < room ? text.len : room;
+    for (size_t i = 0; i < len; i++)
+        to[i] = isprint((unsigned char)text.data[i]) ? text.data[i] : '?';
+    memcpy(to + len, len < text.len ? cut : "", len < text.len ? sizeof(cut) : 1);
+}
+
+static struct import_kind *kind_of(struct import *import, const char *name)
+{
+    for (unsigned i = 0; i < import->kind_count; i++)
+        if (strcmp(import->kinds[i].name, name) == 0) return &import->kinds[i];
+    if (import->kind_count == IMPORT_KINDS) return &import->kinds[IMPORT_KINDS - 1];
+    struct import_kind *kind = &import->kinds[import->kind_count++];
+    bool is_last = import->kind_count == IMPORT_KINDS;
+    snprintf(kind->name, sizeof(kind->name), "%s", is_last ? "other" : name);
+    return kind;
+}
+
+bool import_pass_over(struct import *import, const char *kind, const char *which, struct bytes key,
+                      uint64_t at)
+{
+    char name[IMPORT_KIND_NAME], shown[IMPORT_KEY_SHOWN];
+    snprintf(name, sizeof(name), "%s%s%s", kind, *which != '\0' ? " " : "", which);
+    import_show(shown, sizeof(shown), key);
+    struct import_kind *counted = kind_of(import, name);
+    if (counted->keys++ == 0) memcpy(counted->first_key, shown, sizeof(shown));
+    return import->skip_unsupported ||
+           import_fail(import,
+                       "at byte %" PRIu64 ": '%s' is of the kind %s, which is not known here; "
+                       "import-skip-unsupported brings the rest",
+                       at, shown, name);
+}
+
+/* ---- an RDB's keys --------------------------------------------------------------------------- */
+
+static struct bytes ours(struct rdb_bytes text)
+{
+    return bytes_of(text.data, text.len);
+}
+
+static uint64_t here(const struct reading *in)
+{
+    return rdb_source_offset(in->source);
+}
+
+static bool take_database(void *ctx, uint64_t number)
+{
+    struct reading *in = ctx;
+    return number < in->import->store->database_count ||
+           import_fail(in->import,
+                       "at byte %" PRIu64 ": there is no database %" PRIu64
+                       " (the option databases says how many there are)",
+                       here(in), number);
+}
+
+static bool take_function(void *ctx, struct rdb_bytes code)
+{
+    struct reading *in = ctx;
+    (void)code;
+    in->import->functions++;
+    return true;
+}
+
+static bool take_module_aux(void *ctx, const char *module, int encoding_version)
+{
+    struct reading *in = ctx;
+    (void)encoding_version;
+    return import_pass_over(in->import, "data of module", module, bytes_of("", 0), here(in));
+}
+
+static bool take_unsupported(void *ctx, const struct rdb_unsupported *what)
+{
+    struct reading *in = ctx;
+    return import_pass_over(in->import, what->type, what->module, ours(what->key), here(in));
+}
+
+static bool begin_key(void *ctx, const struct rdb_key *key)
+{
+    struct reading *in = ctx;
+    in->key = *key;
+    rdb_object_begin(&in->value, key->type);
+    return true;
+}
+
+static bool refuse_twice(struct reading *in)
+{
+    char shown[IMPORT_KEY_SHOWN];
+    rdb_object_drop(&in->value);
+    import_show(shown, sizeof(shown), ours(in->key.name));
+    return import_fail(in->import,
+                       "at byte %" PRIu64 ": the key '%s' is there for the second time in database "
+                       "%" PRIu64,
+                       here(in), shown, in->key.database);
+}
+
+static bool end_key(void *ctx)
+{
+    struct reading *in = ctx;
+    struct bytes name = ours(in->key.name);
+    txn_call(&in->txn, (unsigned)in->key.database);
+    if (txn_peek(&in->txn, name) != NULL) return refuse_twice(in);
+    struct object object = rdb_object_take(&in->value);
+    /* ReDe keeps a dehydrator when its last element has gone; here nothing is nothing. */
+    if (object_count(&object) == 0) {
+        object_free(&object);
+        return true;
+    }
+    struct entry *entry =
+        txn_key_restore(&in->txn, name, object, rdb_object_instant(in->key.expire_at));
+    access_set(in->import->store, entry, in->import->now, in->key.idle, in->key.freq);
+    in->import->keys++;
+    return true;
+}
+
+/* ---- an RDB's bytes -------------------------------------------------------------------------- */
+
+static ssize_t read_file(void *ctx, void *to, size_t size)
+{
+    struct reading *in = ctx;
+    size_t got;
+    in->error = disk_read(in->fd, to, size, in->read, &got);
+    if (in->error != 0) return -1;
+    in->read += got;
+    if (in->read - in->told >= PROGRESS_STEP && in->import->progress.tell != NULL) {
+        in->told = in->read;
+        in->import->progress.tell(in->import->progress.ctx, in->told);
+    }
+    return (ssize_t)got;
+}
+
+static bool judge_rdb(struct reading *in, const struct rdb_error *error)
+{
+    if (error->status == RDB_OK) return true;
+    if (error->status == RDB_UNREADABLE)
+        return import_fail(in->import, "at byte %" PRIu64 ": %s", error->offset,
+                           strerror(in->error));
+    return import_fail(in->import, "at byte %" PRIu64 ": %s", error->offset, error->text);
+}
+
+/* *end is where the file goes on as an AOF, if it does. */
+static bool import_rdb(struct import *import, int fd, uint64_t *end)
+{
+    struct rdb_source source;
+    struct rdb_error error;
+    struct reading in = { .import = import, .source = &source, .fd = fd };
+    struct rdb_visitor visitor = { .ctx = &in,
+                                   .database = take_database,
+                                   .function = take_function,
+                                   .module_aux = take_module_aux,
+                                   .unsupported = take_unsupported,
+                                   .key_begin = begin_key,
+                                   .key_end = end_key };
+    rdb_object_listen(&visitor);
+    rdb_source_of_reader(&source, read_file, &in);
+    txn_begin(&in.txn, import->store, import->now, FROM_REPLAY);
+    rdb_read(&source, &visitor, &error);
+    txn_commit(&in.txn);
+    rdb_object_drop(&in.value);
+    *end = rdb_source_offset(&source);
+    rdb_source_drop(&source);
+    return judge_rdb(&in, &error);
+}
+
+/* ---- a file ---------------------------------------------------------------------------------- */
+
+static bool is_rdb(const char *head, size_t len)
+{
+    size_t magic = strlen(RDB_MAGIC);
+    return len >= magic && memcmp(head, RDB_MAGIC, magic) == 0;
+}
+
+static bool import_open(struct import *import, int fd)
+{
+    char head[sizeof(RDB_MAGIC)];
+    struct stat status;
+    size_t got = 0;
+    uint64_t end = 0;
+    int error = fstat(fd, &status) == 0 ? 0 : errno;
+    if (error == 0) error = disk_read(fd, head, sizeof(head), 0, &got);
+    if (error != 0) return import_fail(import, "it can't be read: %s", strerror(error));
+    enum file_kind kind = file_kind_of_head(head, got);
+    if (kind != FILE_REDIS_RDB && kind != FILE_REDIS_AOF)
+        return import_fail(import, "at byte 0: this is neither an RDB nor an AOF of Redis");
+    if (is_rdb(head, got) && !import_rdb(import, fd, &end)) return false;
+    return import_aof(import, fd, end, (uint64_t)status.st_size);
+}
+
+bool import_file(struct import *import, const char *path)
+{
+    int fd, error = disk_open_to_read(path, &fd);
+    import->why[0] = '\0';
+    if (error != 0) return import_fail(import, "it can't be opened: %s", strerror(error));
+    bool good = import_open(import, fd);
+    disk_close(fd);
+    return good;
+}

@@ -1,0 +1,218 @@
+/* disk: everything is written or there is an errno, and nobody is left with half a file. */
+#include "server/persist/format/disk.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "tests/support/disk_world.h"
+#include "tests/support/suite.h"
+
+static int begin(const char *name)
+{
+    int fd;
+    disk_world_begin();
+    ck_assert_int_eq(disk_create(disk_world_path(name), &fd), 0);
+    return fd;
+}
+
+static void end(int fd)
+{
+    disk_close(fd);
+    disk_world_end();
+}
+
+static void assert_holds(const char *name, const char *text)
+{
+    size_t len;
+    char *data = disk_world_read(name, &len);
+    ck_assert_uint_eq(len, strlen(text));
+    ck_assert_mem_eq(data, text, len);
+    free(data);
+}
+
+static struct iovec piece(const char *text)
+{
+    return (struct iovec){ .iov_base = (char *)(uintptr_t)text, .iov_len = strlen(text) };
+}
+
+/* A disk that takes only so many bytes at once, and is interrupted before each. */
+struct slow {
+    size_t at_once;
+    unsigned calls;
+};
+
+static int slow_hook(void *ctx, struct disk_step *step)
+{
+    struct slow *slow = ctx;
+    if (step->call != DISK_WRITE) return 0;
+    if (slow->calls++ % 2 == 0) return EINTR;
+    if (step->len > slow->at_once) step->len = slow->at_once;
+    return 0;
+}
+
+START_TEST(a_write_goes_on_until_all_is_written_however_little_is_taken_at_once)
+{
+    for (size_t at_once = 1; at_once < 14; at_once++) {
+        int fd = begin("file");
+        struct slow slow = { .at_once = at_once };
+        disk_set_hook(slow_hook, &slow);
+        struct iovec iov[] = { piece(""), piece("abc"), piece(""), piece("defgh"), piece("ijkl") };
+        size_t written;
+        ck_assert_int_eq(disk_write(fd, iov, 5, 0, &written), 0);
+        ck_assert_uint_eq(written, 12);
+        ck_assert_uint_eq(slow.calls, 2 * ((12 + at_once - 1) / at_once));
+        assert_holds("file", "abcdefghijkl");
+        end(fd);
+    }
+}
+END_TEST
+
+START_TEST(a_write_that_fails_says_how_much_of_it_was_written)
+{
+    for (size_t keep = 0; keep < 12; keep++) {
+        int fd = begin("file");
+        disk_world_fail((struct disk_failure){ .nth = 1, .error = EIO, .keep = keep });
+        struct iovec iov[] = { piece("abc"), piece("defgh"), piece("ijkl") };
+        size_t written;
+        ck_assert_int_eq(disk_write(fd, iov, 3, 0, &written), EIO);
+        ck_assert_uint_eq(written, keep);
+        ck_assert_uint_eq(disk_world_size("file"), keep);
+        end(fd);
+    }
+}
+END_TEST
+
+START_TEST(a_write_goes_where_it_is_told)
+{
+    int fd = begin("file");
+    ck_assert_int_eq(disk_write_bytes(fd, "0123456789", 10, 0), 0);
+    ck_assert_int_eq(disk_write_bytes(fd, "abc", 3, 4), 0);
+    assert_holds("file", "0123abc789");
+    end(fd);
+}
+END_TEST
+
+START_TEST(more_pieces_than_one_system_call_takes_are_written)
+{
+    enum { PIECES = 3000 };
+    int fd = begin("file");
+    struct iovec *iov = malloc(PIECES * sizeof(*iov));
+    for (int i = 0; i < PIECES; i++)
+        iov[i] = piece(i % 2 ? "odd" : "even");
+    size_t written;
+    ck_assert_int_eq(disk_write(fd, iov, PIECES, 0, &written), 0);
+    ck_assert_uint_eq(written, PIECES / 2 * 7);
+    ck_assert_uint_eq(disk_world_size("file"), PIECES / 2 * 7);
+    free(iov);
+    end(fd);
+}
+END_TEST
+
+START_TEST(a_full_device_is_an_error)
+{
+    int fd = begin("file"), full = open("/dev/full", O_RDWR | O_CLOEXEC);
+    ck_assert_int_ge(full, 0);
+    ck_assert_int_eq(disk_write_bytes(full, "abc", 3, 0), ENOSPC);
+    close(full);
+    end(fd);
+}
+END_TEST
+
+START_TEST(a_file_at_its_limit_takes_what_fits)
+{
+    int fd = begin("file");
+    signal(SIGXFSZ, SIG_IGN);
+    struct rlimit before, limit;
+    getrlimit(RLIMIT_FSIZE, &before);
+    limit = (struct rlimit){ .rlim_cur = 5, .rlim_max = before.rlim_max };
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    int error = disk_write_bytes(fd, "abcdefgh", 8, 0);
+    setrlimit(RLIMIT_FSIZE, &before);
+    ck_assert_int_eq(error, EFBIG);
+    assert_holds("file", "abcde");
+    end(fd);
+}
+END_TEST
+
+START_TEST(a_file_that_could_not_be_written_whole_is_not_there)
+{
+    for (unsigned nth = 1; nth <= 3; nth++) {
+        disk_world_begin();
+        unsigned calls = 1u << DISK_OPEN | 1u << DISK_WRITE | 1u << DISK_SYNC;
+        disk_world_fail((struct disk_failure){ .nth = nth, .calls = calls, .keep = 2 });
+        ck_assert_int_eq(disk_write_file(disk_world_path("file"), "abcdef", 6), ENOSPC);
+        ck_assert(!disk_world_has("file"));
+        disk_world_heal();
+        ck_assert_int_eq(disk_write_file(disk_world_path("file"), "abcdef", 6), 0);
+        assert_holds("file", "abcdef");
+        disk_world_end();
+    }
+}
+END_TEST
+
+START_TEST(a_read_is_short_only_at_the_end_of_the_file)
+{
+    int fd = begin("file");
+    char to[8];
+    size_t got;
+    ck_assert_int_eq(disk_write_bytes(fd, "0123456789", 10, 0), 0);
+    ck_assert_int_eq(disk_read(fd, to, 8, 1, &got), 0);
+    ck_assert_uint_eq(got, 8);
+    ck_assert_mem_eq(to, "12345678", 8);
+    ck_assert_int_eq(disk_read(fd, to, 8, 7, &got), 0);
+    ck_assert_uint_eq(got, 3);
+    ck_assert_int_eq(disk_read(fd, to, 8, 99, &got), 0);
+    ck_assert_uint_eq(got, 0);
+    end(fd);
+}
+END_TEST
+
+START_TEST(what_is_there_already_or_gone_already_is_no_error)
+{
+    disk_world_begin();
+    const char *dir = disk_world_path("folder");
+    ck_assert_int_eq(disk_make_dir(dir), 0);
+    ck_assert_int_eq(disk_make_dir(dir), 0);
+    disk_world_write("file", "x", 1);
+    ck_assert_int_eq(disk_make_dir(disk_world_path("file")), ENOTDIR);
+    ck_assert_int_eq(disk_remove(disk_world_path("file")), 0);
+    ck_assert_int_eq(disk_remove(disk_world_path("file")), 0);
+    ck_assert_int_eq(disk_rename(disk_world_path("file"), disk_world_path("other")), ENOENT);
+    ck_assert_int_eq(disk_sync_dir(disk_world_path("no")), ENOENT);
+    ck_assert_int_eq(disk_sync_parent(disk_world_path("anything")), 0);
+    disk_world_end();
+}
+END_TEST
+
+START_TEST(a_path_that_is_too_long_is_an_error)
+{
+    char path[DISK_PATH_MAX], name[DISK_PATH_MAX];
+    memset(name, 'x', sizeof(name));
+    name[DISK_PATH_MAX - 2] = '\0';
+    ck_assert_int_eq(disk_path(path, ".", name), ENAMETOOLONG);
+    ck_assert_int_eq(disk_path(path, "", name), 0);
+}
+END_TEST
+
+Suite *test_suite(void)
+{
+    const TTest *const tests[] = {
+        a_write_goes_on_until_all_is_written_however_little_is_taken_at_once,
+        a_write_that_fails_says_how_much_of_it_was_written,
+        a_write_goes_where_it_is_told,
+        more_pieces_than_one_system_call_takes_are_written,
+        a_full_device_is_an_error,
+        a_file_at_its_limit_takes_what_fits,
+        a_file_that_could_not_be_written_whole_is_not_there,
+        a_read_is_short_only_at_the_end_of_the_file,
+        what_is_there_already_or_gone_already_is_no_error,
+        a_path_that_is_too_long_is_an_error,
+        NULL,
+    };
+    return suite_of("disk", tests);
+}

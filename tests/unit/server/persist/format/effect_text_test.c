@@ -1,0 +1,554 @@
+/* Tests of effect_text: the words on disk, and that every effect comes back as it was. */
+#include "server/persist/format/effect_text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "server/persist/format/request.h"
+#include "store/base/ensure.h"
+#include "store/mem/mem.h"
+#include "store/policy.h"
+#include "tests/support/rng.h"
+#include "tests/support/suite.h"
+#include "tests/support/world.h"
+
+enum { READ_MAX = 4096 };
+
+/* What was read back; its texts point into `text`. */
+static struct {
+    struct outbuf out;
+    struct effect_writer writer;
+    char *text;
+    size_t len;
+    struct effect effects[READ_MAX];
+    struct policy policies[READ_MAX];
+    size_t count, commands;
+} desk;
+
+static void desk_begin(void)
+{
+    outbuf_init(&desk.out);
+    effect_writer_init(&desk.writer, &desk.out);
+    desk.text = NULL;
+}
+
+static void desk_end(void)
+{
+    mem_free(desk.text);
+    outbuf_drop(&desk.out);
+}
+
+static bool keep(void *ctx, const struct effect *effect)
+{
+    (void)ctx;
+    ensure(desk.count < READ_MAX, "%zu effects", desk.count);
+    struct effect *kept = &desk.effects[desk.count];
+    *kept = *effect;
+    if (effect->policy != NULL) {
+        desk.policies[desk.count] = *effect->policy;
+        kept->policy = &desk.policies[desk.count];
+    }
+    desk.count++;
+    return true;
+}
+
+/* What was written so far, as text and read back. */
+static void desk_read(void)
+{
+    effect_writer_end(&desk.writer);
+    outbuf_check(&desk.out);
+    mem_free(desk.text);
+    desk.len = desk.out.len;
+    desk.text = mem_alloc(desk.len + 1);
+    outbuf_copy(&desk.out, desk.text);
+    desk.text[desk.len] = '\0';
+    desk.count = desk.commands = 0;
+
+    struct request request;
+    struct effect_reader reader;
+    request_init(&request);
+    effect_reader_init(&reader);
+    size_t size;
+    for (size_t at = 0; at < desk.len; at += size, desk.commands++) {
+        ck_assert_int_eq(request_read(&request, desk.text + at, desk.len - at, &size),
+                         REQUEST_WHOLE);
+        ck_assert_msg(effect_text_read(request.argc, request.argv, &reader, keep, NULL),
+                      "%.*s is not read", (int)size, desk.text + at);
+    }
+    request_drop(&request);
+}
+
+/* The words of all commands, with spaces between them and / behind each. */
+static const char *desk_words(void)
+{
+    static char words[4096];
+    struct request request;
+    size_t len = 0, size;
+    request_init(&request);
+    words[0] = '\0';
+    for (size_t at = 0; at < desk.len; at += size) {
+        request_read(&request, desk.text + at, desk.len - at, &size);
+        for (int i = 0; i < request.argc; i++) {
+            memcpy(words + len, request.argv[i].data, request.argv[i].len);
+            len += request.argv[i].len;
+            words[len++] = i + 1 < request.argc ? ' ' : '/';
+        }
+    }
+    words[len] = '\0';
+    request_drop(&request);
+    return words;
+}
+
+static bool same_score(double a, double b)
+{
+    return memcmp(&a, &b, sizeof(a)) == 0;
+}
+
+static bool same_stage(const struct stage *a, const struct stage *b)
+{
+    return a->at == b->at && a->deliveries == b->deliveries && a->claimed == b->claimed;
+}
+
+static bool same_policy(const struct policy *a, const struct policy *b)
+{
+    if (a == NULL || b == NULL) return a == b;
+    return a->ttl == b->ttl && a->max_ttl == b->max_ttl && a->member_ttl == b->member_ttl &&
+           a->max_len == b->max_len && a->refresh == b->refresh && a->jitter == b->jitter &&
+           a->keep_low == b->keep_low && a->pending == b->pending;
+}
+
+static bool has_deadline(enum effect_kind kind)
+{
+    switch (kind) {
+    case EFFECT_SET:
+    case EFFECT_EXPIRE:
+    case EFFECT_SET_ADD:
+    case EFFECT_SET_EXPIRE:
+    case EFFECT_HASH_PUT:
+    case EFFECT_HASH_EXPIRE:
+    case EFFECT_ZSET_PUT:
+    case EFFECT_ZSET_EXPIRE: return true;
+    default: return false;
+    }
+}
+
+static bool has_stage(enum effect_kind kind)
+{
+    return kind == EFFECT_REDE_PUSH || kind == EFFECT_REDE_MOVE;
+}
+
+/* In all that the kind says something by. */
+static bool same_effect(const struct effect *a, const struct effect *b)
+{
+    return a->kind == b->kind && (a->db == b->db || a->kind >= EFFECT_POLICY_SET) &&
+           bytes_equal(a->key, b->key) && bytes_equal(a->a, b->a) && bytes_equal(a->b, b->b) &&
+           a->from == b->from && a->to == b->to && same_score(a->score, b->score) &&
+           (!has_deadline(a->kind) || a->at == b->at) &&
+           (!has_stage(a->kind) || same_stage(&a->stage, &b->stage)) &&
+           same_policy(a->policy, b->policy);
+}
+
+static void assert_returns(const struct effect *effects, size_t count)
+{
+    desk_begin();
+    for (size_t i = 0; i < count; i++)
+        effect_writer_put(&desk.writer, &effects[i]);
+    desk_read();
+    ck_assert_uint_eq(desk.count, count);
+    for (size_t i = 0; i < count; i++)
+        ck_assert_msg(same_effect(&effects[i], &desk.effects[i]), "effect %zu of kind %d", i,
+                      (int)effects[i].kind);
+    desk_end();
+}
+
+/* ---- the words ------------------------------------------------------------------------------- */
+
+static const struct policy plain_policy = { 0 };
+static const struct policy full_policy = {
+    .ttl = 1000,
+    .max_ttl = POLICY_SPAN_MAX,
+    .member_ttl = 3,
+    .max_len = INT64_MAX,
+    .refresh = REFRESH_ACCESS,
+    .jitter = 100,
+    .keep_low = true,
+};
+static const struct policy pending_policy = { .max_len = 1, .pending = true };
+
+static const struct {
+    struct effect effect;
+    const char *words;
+} samples[] = {
+#define K .key = LIT("k")
+#define A .a = LIT("a")
+#define B .b = LIT("b")
+    { { EFFECT_SET, K, A, .at = NEVER }, "SET k a" },
+    { { EFFECT_SET, K, A, .at = 1700000000123 }, "SET k a PXAT 1700000000123" },
+    { { EFFECT_SET, K, A, .at = INSTANT_MIN }, "SET k a PXAT 0" },
+    { { EFFECT_APPEND, K, A }, "APPEND k a" },
+    { { EFFECT_WRITE, K, A, .from = 7 }, "SETRANGE k 7 a" },
+    { { EFFECT_DROP, K }, "DEL k" },
+    { { EFFECT_EXPIRE, K, .at = INSTANT_MAX }, "PEXPIREAT k 9223372036854775805" },
+    { { EFFECT_PERSIST, K }, "PERSIST k" },
+    { { EFFECT_RENAME, K, A }, "RENAME k a" },
+    { { EFFECT_COPY, K, A, .to = 3 }, "COPY k a DB 3 REPLACE" },
+    { { EFFECT_MOVE, K, .to = 3 }, "MOVE k 3" },
+    { { .kind = EFFECT_FLUSH }, "FLUSHDB" },
+    { { EFFECT_PUSH_HEAD, K, A }, "LPUSH k a" },
+    { { EFFECT_PUSH_TAIL, K, A }, "RPUSH k a" },
+    { { EFFECT_POP_HEAD, K, .from = 2 }, "LPOP k 2" },
+    { { EFFECT_POP_TAIL, K, .from = 2 }, "RPOP k 2" },
+    { { EFFECT_KEEP, K, .from = 1, .to = 4 }, "LTRIM k 1 3" },
+    { { EFFECT_KEEP, K, .from = 0, .to = 1 }, "LTRIM k 0 0" },
+    { { EFFECT_KEEP, K, .from = 0, .to = 0 }, "LTRIM k 1 0" },
+    { { EFFECT_LIST_PUT, K, A, .from = 2 }, "LSET k 2 a" },
+    { { EFFECT_LIST_INSERT, K, A, .from = 2 }, "X.LINSERT k 2 a" },
+    { { EFFECT_LIST_DROP, K, A, .from = -2 }, "LREM k -2 a" },
+    { { EFFECT_SET_ADD, K, A, .at = NEVER }, "SADD k a" },
+    { { EFFECT_SET_ADD, K, A, .at = 9 }, "SADDEX k PXAT 9 MEMBERS 1 a" },
+    { { EFFECT_SET_EXPIRE, K, A, .at = 9 }, "SPEXPIREAT k 9 MEMBERS 1 a" },
+    { { EFFECT_SET_EXPIRE, K, A, .at = NEVER }, "SPERSIST k MEMBERS 1 a" },
+    { { EFFECT_SET_DROP, K, A }, "SREM k a" },
+    { { EFFECT_HASH_PUT, K, A, B, .at = NEVER }, "HSET k a b" },
+    { { EFFECT_HASH_PUT, K, A, B, .at = 9 }, "HSETEX k PXAT 9 FIELDS 1 a b" },
+    { { EFFECT_HASH_EXPIRE, K, A, .at = 9 }, "HPEXPIREAT k 9 FIELDS 1 a" },
+    { { EFFECT_HASH_EXPIRE, K, A, .at = NEVER }, "HPERSIST k FIELDS 1 a" },
+    { { EFFECT_HASH_DROP, K, A }, "HDEL k a" },
+    { { EFFECT_ZSET_PUT, K, A, .score = 1.5, .at = NEVER }, "ZADD k 1.5 a" },
+    { { EFFECT_ZSET_PUT, K, A, .score = -0.0, .at = NEVER }, "ZADD k -0 a" },
+    { { EFFECT_ZSET_PUT, K, A, .score = -HUGE_VAL, .at = 9 }, "ZADDEX k PXAT 9 -inf a" },
+    { { EFFECT_ZSET_EXPIRE, K, A, .at = 9 }, "ZPEXPIREAT k 9 MEMBERS 1 a" },
+    { { EFFECT_ZSET_EXPIRE, K, A, .at = NEVER }, "ZPERSIST k MEMBERS 1 a" },
+    { { EFFECT_ZSET_DROP, K, A }, "ZREM k a" },
+    { { EFFECT_ZSET_CUT, K, .from = 0, .to = 5 }, "ZREMRANGEBYRANK k 0 4" },
+    { { EFFECT_REDE_PUSH, K, A, B, .stage = { .at = 9 } }, "REDE.PUSHAT k 9 b a" },
+    { { EFFECT_REDE_PUSH, K, A, B, .stage = { 9, 1, true } }, "X.REDE.PUSH k 9 1 CLAIMED b a" },
+    { { EFFECT_REDE_PUSH, K, A, B, .stage = { 9, UINT32_MAX, false } },
+      "X.REDE.PUSH k 9 4294967295 WAITING b a" },
+    { { EFFECT_REDE_PUT, K, A, B }, "REDE.UPDATE k a b" },
+    { { EFFECT_REDE_MOVE, K, A, .stage = { 9, 2, true } }, "X.REDE.MOVE k 9 2 CLAIMED a" },
+    { { EFFECT_REDE_MOVE, K, A, .stage = { 9, 0, false } }, "X.REDE.MOVE k 9 0 WAITING a" },
+    { { EFFECT_REDE_DROP, K, A }, "REDE.PULL k a" },
+#undef B
+#undef A
+#undef K
+};
+
+enum { SAMPLES = sizeof(samples) / sizeof(samples[0]) };
+
+START_TEST(every_kind_of_effect_has_its_words_and_comes_back)
+{
+    for (size_t i = 0; i < SAMPLES; i++) {
+        char expected[256];
+        desk_begin();
+        effect_writer_put(&desk.writer, &samples[i].effect);
+        desk_read();
+        snprintf(expected, sizeof(expected), "SELECT 0/%s/", samples[i].words);
+        ck_assert_str_eq(desk_words(), expected);
+        ck_assert_uint_eq(desk.count, 1);
+        ck_assert_msg(same_effect(&samples[i].effect, &desk.effects[0]), "%s", samples[i].words);
+        desk_end();
+    }
+}
+END_TEST
+
+START_TEST(databases_swap_and_policies_need_no_database_of_their_own)
+{
+    const struct effect effects[] = {
+        { EFFECT_SWAP, .db = 3, .to = 15 },
+        { EFFECT_POLICY_SET, .key = LIT("rv:*"), .policy = &full_policy },
+        { EFFECT_POLICY_SET, .key = LIT("x"), .policy = &plain_policy },
+        { EFFECT_POLICY_SET, .key = LIT("y"), .policy = &pending_policy },
+        { EFFECT_POLICY_DROP, .key = LIT("rv:*") },
+    };
+    assert_returns(effects, 5);
+    desk_begin();
+    for (int i = 0; i < 5; i++)
+        effect_writer_put(&desk.writer, &effects[i]);
+    desk_read();
+    ck_assert_str_eq(desk_words(),
+                     "SWAPDB 3 15/POLICY SET rv:* TTL 1000 MAXTTL 4611686018427387903 JITTER 100 "
+                     "REFRESH ACCESS MEMBERTTL 3 MAXLEN 9223372036854775807 KEEP LOW/"
+                     "POLICY SET x/POLICY SET y MAXLEN 1 PENDING 1/POLICY DEL rv:*/");
+    desk_end();
+}
+END_TEST
+
+START_TEST(the_database_is_named_where_it_changes_and_again_in_a_new_file)
+{
+    struct effect drop = { EFFECT_DROP, .key = LIT("k") };
+    desk_begin();
+    for (unsigned i = 0; i < 2; i++) {
+        effect_writer_put(&desk.writer, &drop);
+        drop.db = 1;
+        effect_writer_put(&desk.writer, &drop);
+        effect_writer_restart(&desk.writer);
+    }
+    desk_read();
+    ck_assert_str_eq(desk_words(), "SELECT 0/DEL k/SELECT 1/DEL k/SELECT 1/DEL k k/");
+    desk_end();
+}
+END_TEST
+
+/* ---- runs ------------------------------------------------------------------------------------ */
+
+START_TEST(neighbours_of_one_key_kind_and_deadline_are_one_command)
+{
+    const struct effect effects[] = {
+        { EFFECT_PUSH_HEAD, .key = LIT("l"), .a = LIT("a") },
+        { EFFECT_PUSH_HEAD, .key = LIT("l"), .a = LIT("b") },
+        { EFFECT_PUSH_TAIL, .key = LIT("l"), .a = LIT("c") },
+        { EFFECT_PUSH_TAIL, .key = LIT("m"), .a = LIT("d") },
+        { EFFECT_SET_ADD, .key = LIT("s"), .a = LIT("a"), .at = 7 },
+        { EFFECT_SET_ADD, .key = LIT("s"), .a = LIT("b"), .at = 7 },
+        { EFFECT_SET_ADD, .key = LIT("s"), .a = LIT("c"), .at = 8 },
+        { EFFECT_SET_ADD, .key = LIT("s"), .a = LIT("d"), .at = NEVER },
+        { EFFECT_HASH_PUT, .key = LIT("h"), .a = LIT("f"), .b = LIT("1"), .at = NEVER },
+        { EFFECT_HASH_PUT, .key = LIT("h"), .a = LIT("g"), .b = LIT("2"), .at = NEVER },
+        { EFFECT_ZSET_PUT, .key = LIT("z"), .a = LIT("f"), .score = 1, .at = NEVER },
+        { EFFECT_ZSET_PUT, .key = LIT("z"), .a = LIT("g"), .score = 2, .at = NEVER },
+        { EFFECT_REDE_PUSH, .key = LIT("d"), .a = LIT("1"), .b = LIT("p"), .stage = { .at = 5 } },
+        { EFFECT_REDE_PUSH, .key = LIT("d"), .a = LIT("2"), .b = LIT("q"), .stage = { .at = 6 } },
+        { EFFECT_REDE_MOVE, .key = LIT("d"), .a = LIT("1"), .stage = { 9, 1, true } },
+        { EFFECT_REDE_MOVE, .key = LIT("d"), .a = LIT("2"), .stage = { 9, 1, true } },
+        { EFFECT_REDE_DROP, .key = LIT("d"), .a = LIT("1") },
+        { EFFECT_REDE_DROP, .key = LIT("d"), .a = LIT("2") },
+        { EFFECT_DROP, .key = LIT("l") },
+        { EFFECT_DROP, .key = LIT("m") },
+    };
+    size_t count = sizeof(effects) / sizeof(effects[0]);
+    assert_returns(effects, count);
+    desk_begin();
+    for (size_t i = 0; i < count; i++)
+        effect_writer_put(&desk.writer, &effects[i]);
+    desk_read();
+    ck_assert_str_eq(desk_words(),
+                     "SELECT 0/LPUSH l a b/RPUSH l c/RPUSH m d/SADDEX s PXAT 7 MEMBERS 2 a b/"
+                     "SADDEX s PXAT 8 MEMBERS 1 c/SADD s d/HSET h f 1 g 2/ZADD z 1 f 2 g/"
+                     "X.REDE.PUSHAT d 5 p 1 6 q 2/X.REDE.MOVE d 9 1 CLAIMED 1 2/X.REDE.PULL d 1 2/"
+                     "DEL l m/");
+    desk_end();
+}
+END_TEST
+
+START_TEST(a_run_ends_with_its_unit_at_64_elements_and_at_16_kib)
+{
+    static char big[20000];
+    memset(big, 'x', sizeof(big));
+    struct effect push = { EFFECT_PUSH_TAIL, .key = LIT("l"), .a = LIT("a") };
+    desk_begin();
+    effect_writer_put(&desk.writer, &push);
+    effect_writer_end(&desk.writer);
+    size_t len = desk.out.len;
+    effect_writer_end(&desk.writer);
+    ck_assert_uint_eq(desk.out.len, len);
+    for (int i = 0; i < 65; i++)
+        effect_writer_put(&desk.writer, &push);
+    desk_read();
+    ck_assert_uint_eq(desk.count, 66);
+    ck_assert_uint_eq(desk.commands, 1 + 1 + 2);
+    push.a.data = big;
+    static const size_t sizes[] = { 5000, 5000, 5000, 5000, 20000, 10, 16200, 10 };
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        push.a.len = sizes[i];
+        effect_writer_put(&desk.writer, &push);
+    }
+    size_t before = desk.commands;
+    desk_read();
+    /* 3 x 5000, 5000, 20000, 10, 16200, 10 */
+    ck_assert_uint_eq(desk.commands - before, 6);
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+        ck_assert_uint_eq(desk.effects[66 + i].a.len, sizes[i]);
+    desk_end();
+}
+END_TEST
+
+/* ---- anything -------------------------------------------------------------------------------- */
+
+static char pool[100000];
+
+static struct bytes some_bytes(struct rng *rng)
+{
+    size_t len = rng_chance(rng, 90) ? rng_below(rng, 30) : rng_below(rng, 1 << rng_below(rng, 16));
+    return bytes_of(pool + rng_below(rng, sizeof(pool) - len), len);
+}
+
+static struct effect some_effect(struct rng *rng, const struct effect *before)
+{
+    struct effect effect = samples[rng_below(rng, SAMPLES)].effect;
+    /* Mostly one that may go on with the run before. */
+    if (before != NULL && rng_chance(rng, 60)) effect = *before;
+    if (rng_chance(rng, 10)) effect.db = (unsigned)rng_below(rng, 16);
+    if (effect.kind != EFFECT_FLUSH && rng_chance(rng, 10)) effect.key = some_bytes(rng);
+    if (effect.a.data != NULL) effect.a = some_bytes(rng);
+    if (effect.b.data != NULL) effect.b = some_bytes(rng);
+    if (has_deadline(effect.kind) && rng_chance(rng, 10)) {
+        effect.at = (msec)(rng_next(rng) >> rng_between(rng, 1, 63));
+        if (effect.at > INSTANT_MAX) effect.at = 1;
+        if (effect.kind != EFFECT_EXPIRE && rng_chance(rng, 50)) effect.at = NEVER;
+    }
+    if (effect.kind == EFFECT_ZSET_PUT) {
+        uint64_t bits = rng_next(rng);
+        memcpy(&effect.score, &bits, sizeof(bits));
+        if (isnan(effect.score)) effect.score = HUGE_VAL;
+    }
+    if (has_stage(effect.kind) && rng_chance(rng, 30))
+        effect.stage = (struct stage){ rng_between(rng, INSTANT_MIN, INSTANT_MAX / 2),
+                                       (uint32_t)rng_next(rng), rng_chance(rng, 50) };
+    return effect;
+}
+
+START_TEST(random_effects_of_any_bytes_come_back_in_their_order)
+{
+    struct rng rng;
+    rng_init(&rng, test_seed());
+    for (size_t i = 0; i < sizeof(pool); i++)
+        pool[i] = (char)rng_next(&rng);
+    for (int round = 0; round < 200; round++) {
+        static struct effect effects[300];
+        size_t count = 1 + rng_below(&rng, 300);
+        for (size_t i = 0; i < count; i++)
+            effects[i] = some_effect(&rng, i > 0 ? &effects[i - 1] : NULL);
+        assert_returns(effects, count);
+    }
+}
+END_TEST
+
+/* ---- what is refused ------------------------------------------------------------------------- */
+
+static bool ignore(void *ctx, const struct effect *effect)
+{
+    (void)ctx;
+    (void)effect;
+    return true;
+}
+
+static bool reads(const char *line)
+{
+    struct bytes argv[32];
+    int argc = 0;
+    for (const char *word = line;; word++) {
+        argv[argc] = bytes_of(word, strcspn(word, " "));
+        word += argv[argc++].len;
+        if (*word == '\0') break;
+    }
+    struct effect_reader reader;
+    effect_reader_init(&reader);
+    return effect_text_read(argc, argv, &reader, ignore, NULL);
+}
+
+START_TEST(what_the_writer_does_not_write_is_refused)
+{
+    static const char *const bad[] = {
+        "",
+        "X",
+        "GET k",
+        "set k v",
+        "SET",
+        "SET k",
+        "SET k v PX 100",
+        "SET k v PXAT",
+        "SET k v PXAT x",
+        "SET k v PXAT 9223372036854775807",
+        "SET k v PXAT 9223372036854775806",
+        "SET k v PXAT -1",
+        "SET k v PXAT -9223372036854775808",
+        "PEXPIREAT k -1",
+        "PEXPIREAT k 9223372036854775807",
+        "SADDEX k PXAT -1 MEMBERS 1 a",
+        "SADDEX k PXAT 9223372036854775807 MEMBERS 1 a",
+        "HPEXPIREAT k -9223372036854775807 FIELDS 1 a",
+        "REDE.PUSHAT k -1 a b",
+        "REDE.PUSHAT k 9223372036854775807 a b",
+        "X.REDE.MOVE k -9223372036854775808 1 CLAIMED a",
+        "SET k v PXAT 1 2",
+        "SELECT",
+        "SELECT -1",
+        "SELECT x",
+        "SELECT 1 2",
+        "SELECT 99999999999",
+        "DEL",
+        "LPUSH k",
+        "LPOP k",
+        "LPOP k 1 2",
+        "LPOP k 1.5",
+        "LTRIM k 0 -1",
+        "LTRIM k 5 2",
+        "ZREMRANGEBYRANK k 0 9223372036854775807",
+        "HSET k f",
+        "HSET k f v g",
+        "ZADD k 1",
+        "ZADD k nan m",
+        "ZADD k x m",
+        "ZADD k NX 1 m",
+        "ZADDEX k PXAT 1 m",
+        "SADDEX k PXAT 1 MEMBERS 2 a",
+        "SADDEX k PXAT 1 MEMBERS 0 a",
+        "SADDEX k PXAT 1 MEMBERS 1",
+        "SADDEX k PXAT 1 MEMBERS -1 a",
+        "SADDEX k PXAT 1 FIELDS 1 a",
+        "SADDEX k 1 a",
+        "HPERSIST k FIELDS 1",
+        "COPY k a DB 1",
+        "COPY k a",
+        "MOVE k -1",
+        "SWAPDB 1",
+        "REDE.PUSHAT k 1 a",
+        "X.REDE.PUSH k 1 1 MAYBE a b",
+        "X.REDE.PUSH k 1 4294967296 CLAIMED a b",
+        "X.REDE.MOVE k 1 1 CLAIMED",
+        "POLICY",
+        "POLICY GET k",
+        "POLICY SET",
+        "POLICY SET k TTL 0",
+        "POLICY SET k TTL 4611686018427387904",
+        "POLICY SET k JITTER 101",
+        "POLICY SET k REFRESH NEVER",
+        "POLICY SET k KEEP HIGH",
+        "POLICY SET k TTL",
+        "POLICY DEL",
+        "POLICY DEL k x",
+        "X.LINSERT k x a",
+        "REDE.PUL",
+        "REDE.PULLL k a",
+    };
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        ck_assert_msg(!reads(bad[i]), "%s", bad[i]);
+    for (size_t i = 0; i < SAMPLES; i++)
+        ck_assert_msg(reads(samples[i].words), "%s", samples[i].words);
+}
+END_TEST
+
+static bool refuse_second(void *ctx, const struct effect *effect)
+{
+    (void)effect;
+    return ++*(int *)ctx < 2;
+}
+
+START_TEST(a_visitor_that_refuses_ends_the_reading)
+{
+    struct effect_reader reader;
+    effect_reader_init(&reader);
+    const struct bytes argv[] = { LIT("DEL"), LIT("a"), LIT("b"), LIT("c") };
+    int visits = 0;
+    ck_assert(!effect_text_read(4, argv, &reader, refuse_second, &visits));
+    ck_assert_int_eq(visits, 2);
+}
+END_TEST
+
+Suite *test_suite(void)
+{
+    const TTest *const tests[] = {
+        every_kind_of_effect_has_its_words_and_comes_back,
+        databases_swap_and_policies_need_no_database_of_their_own,
+        the_database_is_named_where_it_changes_and_again_in_a_new_file,
+        neighbours_of_one_key_kind_and_deadline_are_one_command,
+        a_run_ends_with_its_unit_at_64_elements_and_at_16_kib,
+        random_effects_of_any_bytes_come_back_in_their_order,
+        what_the_writer_does_not_write_is_refused,
+        a_visitor_that_refuses_ends_the_reading,
+        NULL,
+    };
+    return suite_of("effect_text", tests);
+}
