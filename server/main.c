@@ -18,7 +18,7 @@
 #include "server/net/client.h"
 #include "server/base/clock.h"
 #include "server/cmd/cmd.h"
-#include "server/cmd/policy_args.h"
+#include "server/cmd/key/policy_args.h"
 #include "server/run/defrag_timer.h"
 #include "server/run/dispatch.h"
 #include "server/run/expire_timer.h"

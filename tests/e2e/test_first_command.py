@@ -17,7 +17,7 @@ def blocks():
 @test
 def the_example_compiles():
     row, handler, mutator = blocks()
-    home = "server/cmd/string_number.c"
+    home = "server/cmd/string/string_number.c"
     with open(os.path.join(ROOT, home), encoding="utf-8") as source:
         text = source.read()
     table = "static const struct command rows[] = {\n"

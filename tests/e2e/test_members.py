@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -B
 """Members with deadlines through redis-py and redis-cli, on hashes, sets and sorted sets; the clock
-is stepped. What every error says is in tests/unit/server/member_expire_test.c."""
+is stepped. What every error says is in tests/unit/server/cmd/member/member_expire_test.c."""
 import subprocess
 
 from daemon import Daemon, NOON, equal, main, own

@@ -9,7 +9,7 @@
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 #include "tests/unit/proto/rdb/samples.h"
-#include "tests/unit/server/store_text.h"
+#include "tests/support/store_text.h"
 
 enum { NOW = 1000000, OWN_SAMPLES = 4, MUTATIONS = 100000 };
 

@@ -6,7 +6,7 @@
 #include "server/react/watch.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
-#include "tests/unit/server/caller.h"
+#include "tests/support/caller.h"
 
 static struct pubsub *pubsub;
 static struct watch *watch;

@@ -5,7 +5,7 @@
 #include "server/react/watch.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
-#include "tests/unit/server/caller.h"
+#include "tests/support/caller.h"
 
 enum { CALLERS = 4 };
 

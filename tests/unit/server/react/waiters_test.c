@@ -11,7 +11,7 @@
 #include "store/mem/mem.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
-#include "tests/unit/server/caller.h"
+#include "tests/support/caller.h"
 
 enum { CALLERS = 9, PUSHER = CALLERS - 1, START = 1000000 };
 

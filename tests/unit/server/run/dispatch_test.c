@@ -9,7 +9,7 @@
 #include "store/sweep/expiry.h"
 #include "store/mem/mem.h"
 #include "tests/support/suite.h"
-#include "tests/unit/server/caller.h"
+#include "tests/support/caller.h"
 #include "store/mem/blob.h"
 #include "server/run/session_drop.h"
 

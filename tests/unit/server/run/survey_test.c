@@ -6,7 +6,7 @@
 #include "server/run/serve.h"
 #include "server/react/watch.h"
 #include "tests/support/suite.h"
-#include "tests/unit/server/caller.h"
+#include "tests/support/caller.h"
 #include "server/run/session_drop.h"
 
 enum { CALLERS = 3, NOW = 1000000 };

@@ -11,7 +11,7 @@
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 #include "tests/unit/proto/rdb/samples.h"
-#include "tests/unit/server/store_text.h"
+#include "tests/support/store_text.h"
 
 enum { NOW = 1000000, DATABASES = 16 };
 

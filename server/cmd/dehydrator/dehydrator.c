@@ -1,0 +1,254 @@
+/* dehydrator: what puts elements into dehydrators, and what is done to one by its id. What takes
+ * those that are due is in dehydrator_due.c, what only looks in dehydrator_look.c. The commands are
+ * named after ReDe's.
+ * Knows arguments, replies and txn_rede_*; refuses to know how elements are kept in order. */
+#include "server/cmd/cmd.h"
+#include "server/cmd/dehydrator/dehydrator_args.h"
+#include "store/struct/dict.h"
+#include "store/base/random.h"
+
+enum { GENERATED_ID_CHARS = 31 };
+
+/* ---- push ------------------------------------------------------------------------------------ */
+
+static void push(struct call *call, struct entry *entry, int i, msec at)
+{
+    const struct stage stage = { .at = at };
+    txn_rede_push(call->txn, entry, call->argv[i + 1], call->argv[i], &stage);
+}
+
+/* The element at argument 3, its id behind it. */
+static void push_one(struct call *call, msec at)
+{
+    struct entry *entry;
+    if (!find_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
+    if (find_element(entry, call->argv[4]) != NULL) {
+        fail(call, ERR_DEHYDRATING);
+        return;
+    }
+    push(call, entry_or_new(call, 1, entry, TYPE_DEHYDRATOR), 3, at);
+    reply_ok(call);
+}
+
+static void cmd_push(struct call *call)
+{
+    msec at;
+    if (arg_from_now(call, 2, "ttl", &at)) push_one(call, at);
+}
+
+static void cmd_pushat(struct call *call)
+{
+    msec at;
+    if (arg_instant(call, 2, &at)) push_one(call, at);
+}
+
+/* Each byte of a random number that is below the greatest multiple of the alphabet's size gives a
+ * character; the others are thrown away, or some characters would come more often. */
+static struct bytes generate_id(struct random *random, char id[GENERATED_ID_CHARS])
+{
+    static const char alphabet[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    enum { LETTERS = sizeof(alphabet) - 1, FAIR = 256 / LETTERS * LETTERS };
+    size_t made = 0;
+    while (made < GENERATED_ID_CHARS) {
+        uint64_t drawn = random_next(random);
+        for (size_t i = 0; i < sizeof(drawn) && made < GENERATED_ID_CHARS; i++, drawn >>= 8) {
+            unsigned byte = (unsigned)(drawn & 0xff);
+            if (byte < FAIR) id[made++] = alphabet[byte % LETTERS];
+        }
+    }
+    return bytes_of(id, GENERATED_ID_CHARS);
+}
+
+static void cmd_gidpush(struct call *call)
+{
+    msec at;
+    struct entry *entry;
+    if (!arg_from_now(call, 2, "ttl", &at)) return;
+    if (!find_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
+    char text[GENERATED_ID_CHARS];
+    struct bytes id;
+    do
+        id = generate_id(&call->txn->store->random, text);
+    while (find_element(entry, id) != NULL);
+    entry = entry_or_new(call, 1, entry, TYPE_DEHYDRATOR);
+    const struct stage stage = { .at = at };
+    txn_rede_push(call->txn, entry, id, call->argv[3], &stage);
+    reply_bytes(call, id);
+}
+
+/* ---- many at once ---------------------------------------------------------------------------- */
+
+enum { TRIPLE = 3 }; /* ttl element id */
+
+static bool has_good_ttls(struct call *call)
+{
+    msec at;
+    for (int i = 2; i < call->argc; i += TRIPLE)
+        if (!arg_from_now(call, i, "ttl", &at)) return false;
+    return true;
+}
+
+static struct bytes argument_key(const void *argument)
+{
+    return *(const struct bytes *)argument;
+}
+
+/* Is no id among them that is there, or that is given twice? */
+static bool has_new_ids(const struct call *call, const struct entry *entry)
+{
+    static const struct dict_type type = { .key = argument_key };
+    struct dict given;
+    bool all_new = true;
+    dict_init(&given, &type);
+    for (int i = 2 + TRIPLE - 1; i < call->argc && all_new; i += TRIPLE) {
+        const struct bytes *id = &call->argv[i];
+        all_new = find_element(entry, *id) == NULL && dict_find(&given, *id) == NULL;
+        if (all_new) dict_add(&given, (void *)(uintptr_t)id);
+    }
+    dict_drop(&given);
+    return all_new;
+}
+
+static void cmd_mpush(struct call *call)
+{
+    struct entry *entry;
+    if ((call->argc - 2) % TRIPLE != 0) {
+        fail_named(call, ERR_ARITY);
+        return;
+    }
+    if (!has_good_ttls(call)) return;
+    if (!find_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
+    if (!has_new_ids(call, entry)) {
+        fail(call, ERR_DEHYDRATING);
+        return;
+    }
+    entry = entry_or_new(call, 1, entry, TYPE_DEHYDRATOR);
+    for (int i = 2; i < call->argc; i += TRIPLE) {
+        msec at;
+        if (arg_from_now(call, i, "ttl", &at)) push(call, entry, i + 1, at);
+    }
+    resp_integer(call->out, (call->argc - 2) / TRIPLE);
+}
+
+/* ---- one by its id --------------------------------------------------------------------------- */
+
+static void reply_payload(struct call *call, const struct element *element)
+{
+    if (element == NULL)
+        resp_null(call->out);
+    else
+        reply_bytes(call, element_payload(element));
+}
+
+static void cmd_pull(struct call *call)
+{
+    struct entry *entry;
+    if (!find_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
+    struct element *element = find_element(entry, call->argv[2]);
+    reply_payload(call, element);
+    if (element != NULL) txn_rede_remove(call->txn, entry, element, EVENT_REDE_PULL);
+}
+
+static void cmd_look(struct call *call)
+{
+    struct entry *entry;
+    if (!read_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
+    reply_payload(call, find_element(entry, call->argv[2]));
+}
+
+static void cmd_update(struct call *call)
+{
+    struct entry *entry;
+    if (!find_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
+    struct element *element = find_element(entry, call->argv[2]);
+    if (element == NULL) {
+        fail(call, entry == NULL ? ERR_NO_DEHYDRATOR : ERR_NO_ELEMENT);
+        return;
+    }
+    reply_payload(call, element);
+    txn_rede_update(call->txn, entry, element, call->argv[3]);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static const struct command rows[] = {
+    { .name = "REDE.PUSH",
+      .run = cmd_push,
+      .arity = 5,
+      .flags = WRITE | GROWS | FAST,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_RW | KEY_INSERT,
+      .group = "dehydrator",
+      .since = "0.1.0",
+      .complexity = "O(log(N)), N elements",
+      .syntax = "key ttl element id",
+      .summary = "Puts an element into a dehydrator, due in ttl milliseconds." },
+    { .name = "REDE.PUSHAT",
+      .run = cmd_pushat,
+      .arity = 5,
+      .flags = WRITE | GROWS | FAST,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_RW | KEY_INSERT,
+      .group = "dehydrator",
+      .since = "0.1.0",
+      .complexity = "O(log(N)), N elements",
+      .syntax = "key unix-time-milliseconds element id",
+      .summary = "Puts an element into a dehydrator, due at an instant." },
+    { .name = "REDE.GIDPUSH",
+      .run = cmd_gidpush,
+      .arity = 4,
+      .flags = WRITE | GROWS | FAST,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_RW | KEY_INSERT,
+      .group = "dehydrator",
+      .since = "0.1.0",
+      .complexity = "O(log(N)), N elements",
+      .syntax = "key ttl element",
+      .summary = "Puts an element into a dehydrator under a new id, and returns the id." },
+    { .name = "REDE.MPUSH",
+      .run = cmd_mpush,
+      .arity = -5,
+      .flags = WRITE | GROWS | FAST,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_RW | KEY_INSERT,
+      .group = "dehydrator",
+      .since = "0.1.0",
+      .complexity = "O(K*log(N)), N elements, K pushed",
+      .syntax = "key ttl element id [ttl element id ...]",
+      .summary = "Puts all of the given elements into a dehydrator, or none of them." },
+    { .name = "REDE.PULL",
+      .run = cmd_pull,
+      .arity = 3,
+      .flags = WRITE | FAST,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_RW | KEY_ACCESS | KEY_DELETE,
+      .group = "dehydrator",
+      .since = "0.1.0",
+      .complexity = "O(log(N)), N elements",
+      .syntax = "key id",
+      .summary = "Removes and returns an element, due or not." },
+    { .name = "REDE.LOOK",
+      .run = cmd_look,
+      .arity = 3,
+      .flags = READONLY | FAST,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_RO | KEY_ACCESS,
+      .group = "dehydrator",
+      .since = "0.1.0",
+      .complexity = "O(1)",
+      .syntax = "key id",
+      .summary = "Returns an element and leaves it where it is." },
+    { .name = "REDE.UPDATE",
+      .run = cmd_update,
+      .arity = 4,
+      .flags = WRITE | GROWS | FAST,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE,
+      .group = "dehydrator",
+      .since = "0.1.0",
+      .complexity = "O(1)",
+      .syntax = "key id element",
+      .summary = "Replaces an element and returns the old one; its deadline stays." },
+};
+
+const struct command_group dehydrator_commands = COMMAND_GROUP(rows);

@@ -1,0 +1,49 @@
+/* dehydrator_args: see dehydrator_args.h. Knows arguments and now; refuses to know what a command
+ * does with them. */
+#include "server/cmd/dehydrator/dehydrator_args.h"
+
+#include "proto/base/number.h"
+
+static bool refuse(struct call *call, const char *name)
+{
+    failf(call, ERR_BAD_MSEC, name);
+    return false;
+}
+
+static bool arg_msec(const struct call *call, int i, msec *value)
+{
+    return number_parse_int64(call->argv[i].data, call->argv[i].len, value);
+}
+
+bool arg_from_now(struct call *call, int i, const char *name, msec *at)
+{
+    msec ttl;
+    if (!arg_msec(call, i, &ttl)) return refuse(call, name);
+    if (ttl < 0) ttl = 0;
+    return instant_after(call->txn->now, ttl, at) || refuse(call, name);
+}
+
+bool arg_lease(struct call *call, int i, msec *at)
+{
+    msec lease;
+    if (!arg_msec(call, i, &lease) || lease < 1) return refuse(call, "lease");
+    return instant_after(call->txn->now, lease, at) || refuse(call, "lease");
+}
+
+bool arg_instant(struct call *call, int i, msec *at)
+{
+    if (arg_msec(call, i, at) && *at >= 0 && *at <= INSTANT_MAX) return true;
+    return refuse(call, "unix-ms");
+}
+
+struct element *find_element(const struct entry *entry, struct bytes id)
+{
+    return entry == NULL ? NULL : dehydrator_find(entry->object.dehydrator, id);
+}
+
+size_t count_due(const struct call *call, const struct entry *entry, int64_t limit)
+{
+    if (entry == NULL) return 0;
+    size_t due = dehydrator_count_due(entry->object.dehydrator, call->txn->now);
+    return (uint64_t)limit < due ? (size_t)limit : due;
+}

@@ -1,0 +1,301 @@
+/* dehydrator_due: what takes the elements of a dehydrator that are due, or claims them for a while.
+ * Knows arguments, replies and txn_rede_*; refuses to know how clients wait.
+ *
+ * A claimed element is hidden until its lease ends, and then due again: nothing has to run for
+ * that. */
+#include "server/cmd/blocking.h"
+#include "server/cmd/cmd.h"
+#include "server/cmd/dehydrator/dehydrator_args.h"
+
+/* ---- which, and how -------------------------------------------------------------------------- */
+
+enum { COUNT_0 = 1 << 0, WITHIDS = 1 << 1, BLOCK = 1 << 2 }; /* what a command understands */
+
+struct take {
+    int64_t limit;
+    bool with_ids, waits;
+    msec until; /* of one that waits */
+};
+
+/* Who may wait can't ask for none: that is there at once, and never. */
+static bool parse_count(struct call *call, int i, unsigned known, struct take *take)
+{
+    if (known & COUNT_0) return arg_range(call, i, 0, INT64_MAX, &take->limit, ERR_NOT_POSITIVE);
+    return arg_range(call, i, 1, INT64_MAX, &take->limit, ERR_COUNT_POSITIVE);
+}
+
+/* From argument i to the last. */
+static bool parse_take(struct call *call, int i, unsigned known, struct take *take)
+{
+    take->limit = INT64_MAX;
+    for (; i < call->argc; i++) {
+        bool valued = i + 1 < call->argc;
+        if (valued && arg_is(call, i, "COUNT")) {
+            if (!parse_count(call, ++i, known, take)) return false;
+        } else if ((known & WITHIDS) && arg_is(call, i, "WITHIDS")) {
+            take->with_ids = true;
+        } else if ((known & BLOCK) && valued && arg_is(call, i, "BLOCK")) {
+            take->waits = true;
+            if (!arg_timeout(call, ++i, &take->until)) return false;
+        } else {
+            fail(call, ERR_SYNTAX);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Nothing of the key at argument 1 is due. */
+static void wait_until_due(struct call *call, const struct entry *entry, msec until, bool is_array)
+{
+    wait_for(call, &(struct wait){
+                       .first = 1,
+                       .count = 1,
+                       .type = TYPE_DEHYDRATOR,
+                       .until = until,
+                       .again = entry == NULL ? 0 : dehydrator_next(entry->object.dehydrator),
+                       .is_array = is_array,
+                   });
+}
+
+/* ---- poll ------------------------------------------------------------------------------------ */
+
+static void poll_some(struct call *call, struct entry *entry, size_t count, bool with_ids)
+{
+    resp_array(call->out, count);
+    while (count-- > 0) {
+        struct element *element = dehydrator_first(entry->object.dehydrator);
+        if (with_ids) {
+            resp_array(call->out, 2);
+            reply_bytes(call, element_id(element));
+        }
+        reply_bytes(call, element_payload(element));
+        txn_rede_remove(call->txn, entry, element, EVENT_REDE_POLL);
+    }
+}
+
+static void cmd_poll(struct call *call)
+{
+    struct take take = { 0 };
+    struct entry *entry;
+    if (!parse_take(call, 2, COUNT_0 | WITHIDS, &take)) return;
+    if (!find_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
+    poll_some(call, entry, count_due(call, entry, take.limit), take.with_ids);
+}
+
+static void cmd_bpoll(struct call *call)
+{
+    struct take take = { 0 };
+    struct source source;
+    if (!arg_timeout(call, 2, &take.until)) return;
+    if (!parse_take(call, 3, WITHIDS, &take)) return;
+    if (!find_source(call, TYPE_DEHYDRATOR, 1, 1, &source)) return;
+    size_t due = count_due(call, source.entry, take.limit);
+    if (due > 0)
+        poll_some(call, source.entry, due, take.with_ids);
+    else
+        wait_until_due(call, source.entry, take.until, false);
+}
+
+static void cmd_xpoll(struct call *call)
+{
+    struct take take = { 0 };
+    struct entry *entry;
+    if (!parse_take(call, 2, COUNT_0, &take)) return;
+    if (!read_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
+    size_t due = count_due(call, entry, take.limit);
+    resp_array(call->out, due);
+    if (due == 0) return;
+    struct dehydrator_walk walk;
+    msec at;
+    dehydrator_walk_begin(&walk, entry->object.dehydrator);
+    while (due-- > 0)
+        reply_bytes(call, element_id(dehydrator_walk_next(&walk, &at)));
+    dehydrator_walk_end(&walk);
+}
+
+/* ---- claim ----------------------------------------------------------------------------------- */
+
+/* [id, payload, deliveries], this one counted. What is claimed is not the first any more. */
+static void claim_first(struct call *call, struct entry *entry, msec lease_end)
+{
+    struct dehydrator *dehydrator = entry->object.dehydrator;
+    struct element *element = dehydrator_first(dehydrator);
+    struct stage stage = dehydrator_stage(dehydrator, element);
+    stage.at = lease_end;
+    stage.claimed = true;
+    if (stage.deliveries < UINT32_MAX) stage.deliveries++;
+    resp_array(call->out, 3);
+    reply_bytes(call, element_id(element));
+    reply_bytes(call, element_payload(element));
+    resp_integer(call->out, stage.deliveries);
+    txn_rede_move(call->txn, entry, element, &stage, EVENT_REDE_CLAIM);
+}
+
+static void cmd_claim(struct call *call)
+{
+    struct take take = { 0 };
+    struct source source;
+    msec lease_end;
+    if (!arg_lease(call, 2, &lease_end)) return;
+    if (!parse_take(call, 3, BLOCK, &take)) return;
+    if (!find_source(call, TYPE_DEHYDRATOR, 1, 1, &source)) return;
+    size_t due = count_due(call, source.entry, take.limit);
+    if (due == 0 && take.waits) {
+        wait_until_due(call, source.entry, take.until, true);
+        return;
+    }
+    resp_array(call->out, due);
+    while (due-- > 0)
+        claim_first(call, source.entry, lease_end);
+}
+
+/* ---- claims that end ------------------------------------------------------------------------- */
+
+static void cmd_xack(struct call *call)
+{
+    struct entry *entry;
+    if (!find_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
+    if (entry == NULL) {
+        resp_array(call->out, 0);
+        return;
+    }
+    const struct dehydrator *dehydrator = entry->object.dehydrator;
+    resp_array(call->out, (size_t)call->argc - 2);
+    for (int i = 2; i < call->argc; i++) {
+        struct element *element = dehydrator_find(dehydrator, call->argv[i]);
+        struct stage stage = { .at = NEVER };
+        if (element != NULL) stage = dehydrator_stage(dehydrator, element);
+        if (stage.claimed || stage_is_due(&stage, call->txn->now)) {
+            reply_bytes(call, element_payload(element));
+            txn_rede_remove(call->txn, entry, element, EVENT_REDE_ACK);
+        } else {
+            resp_null(call->out);
+        }
+    }
+}
+
+static void cmd_nack(struct call *call)
+{
+    msec at, now = call->txn->now;
+    struct entry *entry;
+    int64_t given_back = 0;
+    if (!arg_from_now(call, 2, "delay", &at)) return;
+    if (!find_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
+    for (int i = 3; i < call->argc; i++) {
+        struct element *element = find_element(entry, call->argv[i]);
+        if (element == NULL) continue;
+        struct stage stage = dehydrator_stage(entry->object.dehydrator, element);
+        if (!stage_is_claimed(&stage, now)) continue;
+        stage = (struct stage){ .at = at, .deliveries = stage.deliveries };
+        txn_rede_move(call->txn, entry, element, &stage, EVENT_REDE_NACK);
+        given_back++;
+    }
+    resp_integer(call->out, given_back);
+}
+
+/* ---- other deadlines ------------------------------------------------------------------------- */
+
+/* A claimed element stays claimed until its lease ends at the new instant, also one whose lease has
+ * just ended: nobody else has it. */
+static void cmd_reschedule(struct call *call)
+{
+    msec at;
+    struct entry *entry;
+    int64_t moved = 0;
+    if (!arg_from_now(call, 2, "ttl", &at)) return;
+    if (!find_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
+    for (int i = 3; i < call->argc; i++) {
+        struct element *element = find_element(entry, call->argv[i]);
+        if (element == NULL) continue;
+        struct stage stage = dehydrator_stage(entry->object.dehydrator, element);
+        stage.at = at;
+        txn_rede_move(call->txn, entry, element, &stage, EVENT_REDE_RESCHEDULE);
+        moved++;
+    }
+    resp_integer(call->out, moved);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static const struct command rows[] = {
+    { .name = "REDE.POLL",
+      .run = cmd_poll,
+      .arity = -2,
+      .flags = WRITE,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_RW | KEY_ACCESS | KEY_DELETE,
+      .group = "dehydrator",
+      .since = "0.1.0",
+      .complexity = "O(K*log(N)), N elements, K returned",
+      .syntax = "key [COUNT count] [WITHIDS]",
+      .summary = "Removes and returns the elements that are due, earliest first." },
+    { .name = "REDE.BPOLL",
+      .run = cmd_bpoll,
+      .arity = -3,
+      .flags = WRITE | NOSCRIPT | BLOCKING,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_RW | KEY_ACCESS | KEY_DELETE,
+      .group = "dehydrator",
+      .since = "0.1.0",
+      .complexity = "O(K*log(N)), N elements, K returned",
+      .syntax = "key timeout [COUNT count] [WITHIDS]",
+      .summary = "Removes and returns the elements that are due, or waits for one." },
+    { .name = "REDE.XPOLL",
+      .run = cmd_xpoll,
+      .arity = -2,
+      .flags = READONLY,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_RO | KEY_ACCESS,
+      .group = "dehydrator",
+      .since = "0.1.0",
+      .complexity = "O(log(N)+K), N elements, K returned",
+      .syntax = "key [COUNT count]",
+      .summary = "Lists the ids of the elements that are due, earliest first." },
+    { .name = "REDE.CLAIM",
+      .run = cmd_claim,
+      .arity = -3,
+      .flags = WRITE | BLOCKING,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE,
+      .group = "dehydrator",
+      .since = "0.1.0",
+      .complexity = "O(K*log(N)), N elements, K returned",
+      .syntax = "key lease [COUNT count] [BLOCK timeout]",
+      .summary = "Returns the elements that are due and hides them for lease milliseconds." },
+    { .name = "REDE.XACK",
+      .run = cmd_xack,
+      .arity = -3,
+      .flags = WRITE | FAST,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_RW | KEY_ACCESS | KEY_DELETE,
+      .group = "dehydrator",
+      .since = "0.1.0",
+      .complexity = "O(K*log(N)), N elements, K ids given",
+      .syntax = "key id [id ...]",
+      .summary = "Removes and returns those of the given elements that are due or claimed." },
+    { .name = "REDE.NACK",
+      .run = cmd_nack,
+      .arity = -4,
+      .flags = WRITE | FAST,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_RW | KEY_UPDATE,
+      .group = "dehydrator",
+      .since = "0.1.0",
+      .complexity = "O(K*log(N)), N elements, K ids given",
+      .syntax = "key delay id [id ...]",
+      .summary = "Gives claims back: the elements are due in delay milliseconds." },
+    { .name = "REDE.RESCHEDULE",
+      .run = cmd_reschedule,
+      .arity = -4,
+      .flags = WRITE | FAST,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_RW | KEY_UPDATE,
+      .group = "dehydrator",
+      .since = "0.1.0",
+      .complexity = "O(K*log(N)), N elements, K ids given",
+      .syntax = "key ttl id [id ...]",
+      .summary = "Gives elements another deadline, in ttl milliseconds." },
+};
+
+const struct command_group dehydrator_due_commands = COMMAND_GROUP(rows);

@@ -1,0 +1,246 @@
+/* dehydrator_look: what tells of dehydrators as wholes: what is due when, and how much there is.
+ * Knows arguments and replies; changes nothing. */
+#include "proto/base/number.h"
+#include "server/cmd/cmd.h"
+#include "server/cmd/dehydrator/dehydrator_args.h"
+#include "server/cmd/scan.h"
+
+/* ---- how many, and when ---------------------------------------------------------------------- */
+
+/* What is claimed counts by the end of its lease. */
+static void cmd_ttn(struct call *call)
+{
+    struct entry *entry;
+    if (!read_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
+    if (entry == NULL) {
+        resp_null(call->out);
+        return;
+    }
+    msec at = dehydrator_next(entry->object.dehydrator), now = call->txn->now;
+    resp_integer(call->out, instant_due(at, now) ? 0 : at - now);
+}
+
+static void cmd_len(struct call *call)
+{
+    struct entry *entry;
+    bool due = arg_is(call, 2, "DUE"), claimed = arg_is(call, 2, "CLAIMED");
+    if (call->argc > 3 || (call->argc == 3 && !due && !claimed)) {
+        fail(call, ERR_SYNTAX);
+        return;
+    }
+    if (!read_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
+    const struct dehydrator *dehydrator = entry == NULL ? NULL : entry->object.dehydrator;
+    size_t count = 0;
+    if (dehydrator != NULL && due)
+        count = dehydrator_count_due(dehydrator, call->txn->now);
+    else if (dehydrator != NULL && claimed)
+        count = dehydrator_count_claimed(dehydrator, call->txn->now);
+    else if (dehydrator != NULL)
+        count = dehydrator_count(dehydrator);
+    resp_integer(call->out, (int64_t)count);
+}
+
+static void reply_field(struct call *call, const char *name, int64_t value)
+{
+    resp_bulk_text(call->out, name);
+    resp_integer(call->out, value);
+}
+
+/* A missing key is a dehydrator without elements, as everywhere: nothing is due next. */
+static void reply_no_info(struct call *call)
+{
+    reply_field(call, "length", 0);
+    reply_field(call, "due", 0);
+    reply_field(call, "claimed", 0);
+    resp_bulk_text(call->out, "next-deadline");
+    resp_null(call->out);
+    reply_field(call, "distinct-ttls", 0);
+    reply_field(call, "bytes", 0);
+}
+
+static void cmd_info(struct call *call)
+{
+    struct entry *entry;
+    if (!read_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
+    resp_map(call->out, 6);
+    if (entry == NULL) {
+        reply_no_info(call);
+        return;
+    }
+    const struct dehydrator *dehydrator = entry->object.dehydrator;
+    msec now = call->txn->now;
+    reply_field(call, "length", (int64_t)dehydrator_count(dehydrator));
+    reply_field(call, "due", (int64_t)dehydrator_count_due(dehydrator, now));
+    reply_field(call, "claimed", (int64_t)dehydrator_count_claimed(dehydrator, now));
+    reply_field(call, "next-deadline", dehydrator_next(dehydrator));
+    reply_field(call, "distinct-ttls", (int64_t)dehydrator_count_deadlines(dehydrator));
+    reply_field(call, "bytes", (int64_t)dehydrator_bytes(dehydrator));
+}
+
+/* ---- what is coming -------------------------------------------------------------------------- */
+
+/* An instant, or "-" or "+" for the ends of time. */
+static bool arg_bound(struct call *call, int i, msec *at)
+{
+    struct bytes arg = call->argv[i];
+    *at = arg_is(call, i, "-") ? INT64_MIN : INT64_MAX;
+    if (arg_is(call, i, "-") || arg_is(call, i, "+")) return true;
+    if (number_parse_int64(arg.data, arg.len, at)) return true;
+    failf(call, ERR_BAD_MSEC, "min or max");
+    return false;
+}
+
+static size_t count_between(const struct dehydrator *dehydrator, msec min, msec max)
+{
+    if (min > max) return 0;
+    size_t before = min == INT64_MIN ? 0 : dehydrator_count_due(dehydrator, min - 1);
+    return dehydrator_count_due(dehydrator, max) - before;
+}
+
+static void reply_from(struct call *call, const struct dehydrator *dehydrator, msec min,
+                       size_t count)
+{
+    struct dehydrator_walk walk;
+    resp_array(call->out, count);
+    if (count == 0) return;
+    dehydrator_walk_from(&walk, dehydrator, min);
+    while (count-- > 0) {
+        msec at;
+        const struct element *element = dehydrator_walk_next(&walk, &at);
+        resp_array(call->out, 2);
+        reply_bytes(call, element_id(element));
+        resp_integer(call->out, at);
+    }
+    dehydrator_walk_end(&walk);
+}
+
+static bool parse_count(struct call *call, int i, int64_t *limit)
+{
+    *limit = INT64_MAX;
+    if (i == call->argc) return true;
+    if (i + 2 == call->argc && arg_is(call, i, "COUNT"))
+        return arg_range(call, i + 1, 0, INT64_MAX, limit, ERR_NOT_POSITIVE);
+    fail(call, ERR_SYNTAX);
+    return false;
+}
+
+static void cmd_range(struct call *call)
+{
+    msec min, max;
+    int64_t limit;
+    struct entry *entry;
+    if (!arg_bound(call, 2, &min) || !arg_bound(call, 3, &max)) return;
+    if (!parse_count(call, 4, &limit)) return;
+    if (!read_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
+    if (entry == NULL) {
+        resp_array(call->out, 0);
+        return;
+    }
+    size_t count = count_between(entry->object.dehydrator, min, max);
+    if ((uint64_t)limit < count) count = (size_t)limit;
+    reply_from(call, entry->object.dehydrator, min, count);
+}
+
+/* ---- all of it, piece by piece --------------------------------------------------------------- */
+
+struct scanned {
+    struct scan scan;
+    const struct dehydrator *dehydrator;
+};
+
+static void visit_element(void *ctx, struct element *element)
+{
+    struct scan *scan = ctx;
+    if (!scan_visit(scan, element_id(element))) return;
+    scan_give(scan, element_id(element));
+    scan_give(scan, element_payload(element));
+}
+
+static uint64_t step_scan(void *ctx, uint64_t cursor)
+{
+    struct scanned *scanned = ctx;
+    return dehydrator_scan(scanned->dehydrator, cursor, visit_element, &scanned->scan);
+}
+
+/* As HSCAN, which looks at the options only if there is a key. */
+static void cmd_scan(struct call *call)
+{
+    struct scanned scanned;
+    struct scan *scan = &scanned.scan;
+    struct entry *entry;
+    scan_begin(scan, call);
+    if (!scan_read_cursor(scan, 2) || !read_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
+    if (entry == NULL) {
+        scan->cursor = 0;
+    } else {
+        if (!scan_read_options(scan, 3, NULL)) return;
+        scanned.dehydrator = entry->object.dehydrator;
+        scan_run(scan, step_scan, &scanned);
+    }
+    scan_reply(scan);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static const struct command rows[] = {
+    { .name = "REDE.TTN",
+      .run = cmd_ttn,
+      .arity = 2,
+      .flags = READONLY | FAST,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_RO,
+      .group = "dehydrator",
+      .since = "0.1.0",
+      .complexity = "O(1)",
+      .syntax = "key",
+      .summary = "Returns the milliseconds until the next element is due." },
+    { .name = "REDE.LEN",
+      .run = cmd_len,
+      .arity = -2,
+      .flags = READONLY | FAST,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_RO,
+      .group = "dehydrator",
+      .since = "0.1.0",
+      .complexity = "O(log(N)), N elements",
+      .syntax = "key [DUE | CLAIMED]",
+      .summary = "Counts the elements, or those that are due or claimed." },
+    { .name = "REDE.RANGE",
+      .run = cmd_range,
+      .arity = -4,
+      .flags = READONLY,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_RO | KEY_ACCESS,
+      .group = "dehydrator",
+      .since = "0.1.0",
+      .complexity = "O(log(N)+K), N elements, K returned",
+      .syntax = "key min max [COUNT count]",
+      .summary = "Lists ids and deadlines of the elements that are due between two instants." },
+    { .name = "REDE.SCAN",
+      .run = cmd_scan,
+      .arity = -3,
+      .flags = READONLY,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_RO | KEY_ACCESS,
+      .tips = "nondeterministic_output",
+      .group = "dehydrator",
+      .since = "0.1.0",
+      .complexity = "O(1) for each call, O(N) for a whole walk over N elements",
+      .syntax = "key cursor [MATCH pattern] [COUNT count]",
+      .summary = "Lists some elements with their ids, and a cursor to go on from; 0 begins and "
+                 "ends the walk." },
+    { .name = "REDE.INFO",
+      .run = cmd_info,
+      .arity = 2,
+      .flags = READONLY,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_RO,
+      .group = "dehydrator",
+      .since = "0.1.0",
+      .complexity = "O(log(N)), N elements; the distinct TTLs are counted up to 10,000",
+      .syntax = "key",
+      .summary = "Tells how many elements there are, due and claimed, when the next is due, and "
+                 "their memory." },
+};
+
+const struct command_group dehydrator_look_commands = COMMAND_GROUP(rows);

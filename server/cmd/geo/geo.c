@@ -1,0 +1,190 @@
+/* geo: places as members of a sorted set: added and looked at; geo_search.c finds them.
+ * Knows arguments and replies; refuses to know how a place becomes a score. */
+#include "server/call/args.h"
+#include "server/call/call.h"
+#include "server/cmd/cmd.h"
+#include "server/cmd/geo/geo_args.h"
+#include "server/cmd/geo/geohash.h"
+#include "server/call/command.h"
+#include "server/call/error.h"
+#include "store/mem/mem.h"
+#include "store/txn/txn.h"
+#include "store/type/zset.h"
+
+/* ---- GEOADD ---------------------------------------------------------------------------------- */
+
+struct geoadd {
+    struct zput put;
+    bool count_moved; /* CH */
+    int first;        /* argument of the first longitude */
+    int count;        /* of places */
+};
+
+static bool take_option(const struct call *call, int i, struct geoadd *how)
+{
+    if (arg_is(call, i, "NX"))
+        how->put.only_new = true;
+    else if (arg_is(call, i, "XX"))
+        how->put.only_present = true;
+    else if (arg_is(call, i, "CH"))
+        how->count_moved = true;
+    else
+        return false;
+    return true;
+}
+
+static bool parse_geoadd(struct call *call, struct geoadd *how)
+{
+    how->first = 2;
+    while (take_option(call, how->first, how))
+        how->first++;
+    int rest = call->argc - how->first;
+    how->count = rest / 3;
+    if (rest > 0 && rest % 3 == 0 && !(how->put.only_new && how->put.only_present)) return true;
+    fail(call, ERR_SYNTAX);
+    return false;
+}
+
+static int64_t put_all(struct call *call, struct entry *entry, const struct geoadd *how,
+                       double *scores)
+{
+    int64_t counted = 0;
+    for (int i = 0; i < how->count; i++) {
+        struct bytes member = call->argv[how->first + 3 * i + 2];
+        enum zput_result result = txn_zset_put(call->txn, entry, member, &scores[i], &how->put);
+        counted += result == ZPUT_ADDED || (how->count_moved && result == ZPUT_MOVED);
+    }
+    return counted;
+}
+
+static void geoadd_scored(struct call *call, const struct geoadd *how, double *scores)
+{
+    struct entry *entry;
+    for (int i = 0; i < how->count; i++) {
+        struct place place;
+        if (!arg_place(call, how->first + 3 * i, &place)) return;
+        scores[i] = (double)geohash_encode(place);
+    }
+    if (!find_typed(call, 1, TYPE_ZSET, &entry)) return;
+    int64_t counted = 0;
+    if (entry != NULL || !how->put.only_present) {
+        entry = entry_or_new(call, 1, entry, TYPE_ZSET);
+        counted = put_all(call, entry, how, scores);
+    }
+    resp_integer(call->out, counted);
+}
+
+static void cmd_geoadd(struct call *call)
+{
+    struct geoadd how = { .put = { .event = EVENT_ZADD, .life = LIFE(ADD) } };
+    if (!parse_geoadd(call, &how)) return;
+    double *scores = mem_alloc((size_t)how.count * sizeof(*scores));
+    geoadd_scored(call, &how, scores);
+    mem_free(scores);
+}
+
+/* ---- looking --------------------------------------------------------------------------------- */
+
+static bool find_member(const struct entry *entry, struct bytes member, double *score)
+{
+    return entry != NULL && zset_score(entry->object.zset, member, score);
+}
+
+static void cmd_geopos(struct call *call)
+{
+    struct entry *entry;
+    double score;
+    if (!read_typed(call, 1, TYPE_ZSET, &entry)) return;
+    resp_array(call->out, (size_t)call->argc - 2);
+    for (int i = 2; i < call->argc; i++)
+        if (find_member(entry, call->argv[i], &score))
+            reply_place(call, geohash_decode(score));
+        else
+            resp_null_array(call->out);
+}
+
+static void cmd_geohash(struct call *call)
+{
+    struct entry *entry;
+    double score;
+    char text[GEOHASH_TEXT_LEN];
+    if (!read_typed(call, 1, TYPE_ZSET, &entry)) return;
+    resp_array(call->out, (size_t)call->argc - 2);
+    for (int i = 2; i < call->argc; i++) {
+        if (!find_member(entry, call->argv[i], &score)) {
+            resp_null(call->out);
+            continue;
+        }
+        geohash_text(score, text);
+        resp_bulk(call->out, text, sizeof(text));
+    }
+}
+
+static void cmd_geodist(struct call *call)
+{
+    struct entry *entry;
+    double unit = 1, from, to;
+    if (call->argc == 5 && !arg_unit(call, 4, &unit)) return;
+    if (call->argc > 5) {
+        fail(call, ERR_SYNTAX);
+        return;
+    }
+    if (!read_typed(call, 1, TYPE_ZSET, &entry)) return;
+    if (!find_member(entry, call->argv[2], &from) || !find_member(entry, call->argv[3], &to)) {
+        resp_null(call->out);
+        return;
+    }
+    reply_distance(call, geohash_distance(geohash_decode(from), geohash_decode(to)) / unit);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+#define KEY_FIRST                                                                                  \
+    {                                                                                              \
+        .first = 1, .last = 1, .step = 1                                                           \
+    }
+
+static const struct command rows[] = {
+    { .name = "GEOADD",
+      .run = cmd_geoadd,
+      .arity = -5,
+      .flags = WRITE | GROWS,
+      .keys = KEY_FIRST,
+      .group = "geo",
+      .since = "3.2.0",
+      .complexity = "O(M*log(N)), M places given, N in the sorted set",
+      .syntax = "key [NX|XX] [CH] longitude latitude member [longitude latitude member ...]",
+      .summary = "Adds places to a sorted set, or moves them." },
+    { .name = "GEOPOS",
+      .run = cmd_geopos,
+      .arity = -2,
+      .flags = READONLY,
+      .keys = KEY_FIRST,
+      .group = "geo",
+      .since = "3.2.0",
+      .complexity = "O(M), M members given",
+      .syntax = "key [member [member ...]]",
+      .summary = "Returns the coordinates of members." },
+    { .name = "GEODIST",
+      .run = cmd_geodist,
+      .arity = -4,
+      .flags = READONLY,
+      .keys = KEY_FIRST,
+      .group = "geo",
+      .since = "3.2.0",
+      .complexity = "O(1)",
+      .syntax = "key member1 member2 [M|KM|FT|MI]",
+      .summary = "Returns how far two members are apart." },
+    { .name = "GEOHASH",
+      .run = cmd_geohash,
+      .arity = -2,
+      .flags = READONLY,
+      .keys = KEY_FIRST,
+      .group = "geo",
+      .since = "3.2.0",
+      .complexity = "O(M), M members given",
+      .syntax = "key [member [member ...]]",
+      .summary = "Returns the places of members as geohash texts." },
+};
+
+const struct command_group geo_commands = COMMAND_GROUP(rows);

@@ -1,0 +1,76 @@
+/* geo_args: see geo_args.h. Knows texts; refuses to know what is done with places. */
+#include "server/cmd/geo/geo_args.h"
+
+#include <stdio.h>
+
+#include "proto/base/number.h"
+#include "server/call/args.h"
+#include "server/call/error.h"
+
+bool arg_place(struct call *call, int i, struct place *place)
+{
+    if (!arg_double(call, i, &place->longitude)) return false;
+    if (!arg_double(call, i + 1, &place->latitude)) return false;
+    if (geohash_has(*place)) return true;
+    failf(call, ERR_GEO_PAIR, place->longitude, place->latitude);
+    return false;
+}
+
+bool arg_unit(struct call *call, int i, double *metres)
+{
+    static const struct {
+        const char *name;
+        double metres;
+    } units[] = { { "m", 1 }, { "km", 1000 }, { "ft", 0.3048 }, { "mi", 1609.34 } };
+    for (size_t u = 0; u < sizeof(units) / sizeof(units[0]); u++) {
+        if (!arg_is(call, i, units[u].name)) continue;
+        *metres = units[u].metres;
+        return true;
+    }
+    fail(call, ERR_GEO_UNIT);
+    return false;
+}
+
+static bool arg_length(struct call *call, int i, double *length, enum error error)
+{
+    if (number_parse_double(call->argv[i].data, call->argv[i].len, length)) return true;
+    fail(call, error);
+    return false;
+}
+
+bool arg_radius(struct call *call, int i, struct geo_shape *shape)
+{
+    if (!arg_length(call, i, &shape->radius, ERR_GEO_RADIUS)) return false;
+    if (shape->radius < 0) {
+        fail(call, ERR_GEO_RADIUS_NEGATIVE);
+        return false;
+    }
+    shape->is_box = false;
+    return arg_unit(call, i + 1, &shape->unit);
+}
+
+bool arg_box(struct call *call, int i, struct geo_shape *shape)
+{
+    if (!arg_length(call, i, &shape->width, ERR_GEO_WIDTH)) return false;
+    if (!arg_length(call, i + 1, &shape->height, ERR_GEO_HEIGHT)) return false;
+    if (shape->width < 0 || shape->height < 0) {
+        fail(call, ERR_GEO_BOX_NEGATIVE);
+        return false;
+    }
+    shape->is_box = true;
+    return arg_unit(call, i + 2, &shape->unit);
+}
+
+void reply_place(struct call *call, struct place place)
+{
+    resp_array(call->out, 2);
+    resp_long_double(call->out, place.longitude);
+    resp_long_double(call->out, place.latitude);
+}
+
+void reply_distance(struct call *call, double distance)
+{
+    char text[64]; /* half the earth in feet has eight digits */
+    int len = snprintf(text, sizeof(text), "%.4f", distance);
+    resp_bulk(call->out, text, (size_t)len);
+}

@@ -1,0 +1,193 @@
+/* geo_found: see geo_found.h. Knows members, cells and distances; refuses to know what they are
+ * wanted for. */
+#include "server/cmd/geo/geo_found.h"
+
+#include <stdlib.h>
+
+#include "store/mem/mem.h"
+
+/* ---- finding --------------------------------------------------------------------------------- */
+
+static void note(struct geo_found *found, struct geo_place place)
+{
+    if (found->count == found->room) {
+        found->room = found->room == 0 ? 16 : 2 * found->room;
+        found->places = mem_realloc(found->places, found->room * sizeof(*found->places));
+    }
+    place.turn = found->count;
+    found->places[found->count++] = place;
+}
+
+static void find_in_cell(struct geo_found *found, const struct zset *zset,
+                         const struct geo_shape *shape, struct score_range cell, size_t limit)
+{
+    struct zset_iter iter;
+    struct geo_place place;
+    zset_iter_at(&iter, zset, zset_below_score(zset, cell.min, false));
+    while (found->count < limit && zset_iter_next(&iter, &place.member, &place.score)) {
+        if (place.score >= cell.max) return;
+        place.place = geohash_decode(place.score);
+        if (geo_shape_has(shape, place.place, &place.distance)) note(found, place);
+    }
+}
+
+void geo_find(struct geo_found *found, const struct zset *zset, const struct geo_shape *shape,
+              size_t limit)
+{
+    struct score_range cells[GEO_CELLS_MAX];
+    size_t count = geo_shape_cells(shape, cells);
+    *found = (struct geo_found){ 0 };
+    for (size_t i = 0; i < count; i++)
+        find_in_cell(found, zset, shape, cells[i], limit == 0 ? SIZE_MAX : limit);
+}
+
+void geo_found_drop(struct geo_found *found)
+{
+    mem_free(found->places);
+}
+
+/* ---- sorting all ----------------------------------------------------------------------------- */
+
+static int compare_distances(const struct geo_place *a, const struct geo_place *b)
+{
+    return (a->distance > b->distance) - (a->distance < b->distance);
+}
+
+static int compare_turns(const struct geo_place *a, const struct geo_place *b)
+{
+    return (a->turn > b->turn) - (a->turn < b->turn);
+}
+
+static int nearest_first(const void *a, const void *b)
+{
+    int order = compare_distances(a, b);
+    return order != 0 ? order : compare_turns(a, b);
+}
+
+static int farthest_first(const void *a, const void *b)
+{
+    int order = compare_distances(b, a);
+    return order != 0 ? order : compare_turns(a, b);
+}
+
+/* ---- sorting the first ones ------------------------------------------------------------------ */
+
+/* Quicksort as Bentley and McIlroy, "Engineering a sort function" (1993), have it, without the
+ * parts that nobody wants: as Redis sorts here, so that places at the same distance come in its
+ * order. */
+enum { SMALL = 7, MEDIUM = 40 };
+
+static int compare(const struct geo_place *a, const struct geo_place *b, bool farthest)
+{
+    return farthest ? compare_distances(b, a) : compare_distances(a, b);
+}
+
+static void swap(struct geo_place *a, struct geo_place *b)
+{
+    struct geo_place kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+static void swap_runs(struct geo_place *a, struct geo_place *b, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        swap(&a[i], &b[i]);
+}
+
+static void sort_by_insertion(struct geo_place *places, size_t count, bool farthest)
+{
+    for (size_t i = 1; i < count; i++)
+        for (size_t at = i; at > 0 && compare(&places[at - 1], &places[at], farthest) > 0; at--)
+            swap(&places[at - 1], &places[at]);
+}
+
+static struct geo_place *median(struct geo_place *a, struct geo_place *b, struct geo_place *c,
+                                bool farthest)
+{
+    if (compare(a, b, farthest) < 0) {
+        if (compare(b, c, farthest) < 0) return b;
+        return compare(a, c, farthest) < 0 ? c : a;
+    }
+    if (compare(b, c, farthest) > 0) return b;
+    return compare(a, c, farthest) < 0 ? a : c;
+}
+
+static struct geo_place *choose_pivot(struct geo_place *places, size_t count, bool farthest)
+{
+    struct geo_place *low = places, *middle = places + count / 2, *high = places + count - 1;
+    if (count == SMALL) return middle;
+    if (count > MEDIUM) {
+        size_t step = count / 8;
+        low = median(low, low + step, low + 2 * step, farthest);
+        middle = median(middle - step, middle, middle + step, farthest);
+        high = median(high - 2 * step, high - step, high, farthest);
+    }
+    return median(low, middle, high, farthest);
+}
+
+/* Around the pivot at places[0]: `before` come before it, `behind` behind it, at either end; equal
+ * ones stand between. */
+struct parts {
+    size_t before, behind;
+};
+
+static struct parts partition(struct geo_place *places, size_t count, bool farthest)
+{
+    /* Equal ones gather at both ends first: in [0, low_end) and [high_end, count). */
+    size_t low_end = 1, low = 1, high = count, high_end = count;
+    for (;;) {
+        int order;
+        for (; low < high && (order = compare(&places[low], places, farthest)) <= 0; low++)
+            if (order == 0) swap(&places[low_end++], &places[low]);
+        for (; low < high && (order = compare(&places[high - 1], places, farthest)) >= 0; high--)
+            if (order == 0) swap(&places[high - 1], &places[--high_end]);
+        if (low >= high) break;
+        swap(&places[low++], &places[--high]);
+    }
+    struct parts parts = { low - low_end, high_end - high };
+    size_t equal = count - high_end;
+    size_t run = low_end < parts.before ? low_end : parts.before;
+    swap_runs(places, places + low - run, run);
+    run = parts.behind < equal ? parts.behind : equal;
+    swap_runs(places + low, places + count - run, run);
+    return parts;
+}
+
+/* patience: rounds after which bad luck, or an ill-meaning caller, is met with another sort. */
+static void sort_first(struct geo_place *places, size_t count, size_t wanted, bool farthest,
+                       unsigned patience)
+{
+    while (count >= SMALL && wanted > 0) {
+        if (patience-- == 0) {
+            qsort(places, count, sizeof(*places), farthest ? farthest_first : nearest_first);
+            return;
+        }
+        swap(places, choose_pivot(places, count, farthest));
+        struct parts parts = partition(places, count, farthest);
+        sort_first(places, parts.before, wanted, farthest, patience);
+        size_t done = count - parts.behind;
+        places += done;
+        count = parts.behind;
+        wanted = wanted > done ? wanted - done : 0;
+    }
+    if (wanted > 0) sort_by_insertion(places, count, farthest);
+}
+
+static unsigned patience_for(size_t count)
+{
+    unsigned rounds = 16;
+    for (; count > 1; count /= 2)
+        rounds += 4;
+    return rounds;
+}
+
+void geo_found_sort(struct geo_found *found, size_t wanted, bool farthest)
+{
+    if (found->count == 0) return;
+    if (wanted < found->count)
+        sort_first(found->places, found->count, wanted, farthest, patience_for(found->count));
+    else
+        qsort(found->places, found->count, sizeof(*found->places),
+              farthest ? farthest_first : nearest_first);
+}

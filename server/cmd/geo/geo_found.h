@@ -1,0 +1,35 @@
+/* geo_found: the places that a search has found, and their order by distance. */
+#ifndef SERVER_CMD_GEO_GEO_FOUND_H
+#define SERVER_CMD_GEO_GEO_FOUND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "server/cmd/geo/geohash.h"
+#include "store/base/bytes.h"
+#include "store/type/zset.h"
+
+struct geo_place {
+    struct bytes member; /* borrowed from the sorted set */
+    double score;
+    struct place place;
+    double distance; /* metres from the centre */
+    size_t turn;     /* when it was found */
+};
+
+struct geo_found {
+    struct geo_place *places;
+    size_t count, room;
+};
+
+/* Finds the members within the shape, cell by cell, and no more than `limit` (0: all). Ends with
+ * geo_found_drop. O(log n + members of the cells) */
+void geo_find(struct geo_found *found, const struct zset *zset, const struct geo_shape *shape,
+              size_t limit);
+void geo_found_drop(struct geo_found *found);
+
+/* Brings the `wanted` nearest (or farthest) to the front, in order; what lies behind has none.
+ * O(count + wanted * log(wanted)) expected */
+void geo_found_sort(struct geo_found *found, size_t wanted, bool farthest_first);
+
+#endif

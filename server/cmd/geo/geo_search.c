@@ -1,0 +1,364 @@
+/* geo_search: GEOSEARCH, GEORADIUS and their forms: the places within a shape, replied or stored.
+ * Knows options and replies; refuses to know how places are found. */
+#include "server/call/args.h"
+#include "server/call/call.h"
+#include "server/cmd/cmd.h"
+#include "server/cmd/geo/geo_args.h"
+#include "server/cmd/geo/geo_found.h"
+#include "server/cmd/geo/geohash.h"
+#include "server/call/command.h"
+#include "server/call/error.h"
+#include "store/txn/txn.h"
+#include "store/type/zset.h"
+
+/* The four ways to ask. */
+enum form {
+    RADIUS,        /* key longitude latitude radius unit ... */
+    RADIUS_MEMBER, /* key member radius unit ... */
+    SEARCH,        /* key ... */
+    SEARCH_STORE,  /* destination key ... */
+};
+
+enum order { AS_FOUND, NEAREST_FIRST, FARTHEST_FIRST };
+
+struct search {
+    enum form form;
+    bool may_store;        /* STORE and STOREDIST are options */
+    const struct zset *in; /* NULL: there is none */
+    struct geo_shape shape;
+    bool from_member, from_place, by_radius, by_box;
+    bool with_distance, with_hash, with_place;
+    enum order order;
+    int64_t count; /* 0: all */
+    bool any;
+    int destination; /* its argument; 0: reply */
+    bool store_distance;
+};
+
+enum option { OPTION_TAKEN, OPTION_UNKNOWN, OPTION_FAILED };
+
+/* ---- arguments ------------------------------------------------------------------------------- */
+
+static bool from_member(struct call *call, struct search *s, int i)
+{
+    double score;
+    s->from_member = true;
+    if (s->in == NULL) return true;
+    if (!zset_score(s->in, call->argv[i], &score)) {
+        fail(call, ERR_GEO_MEMBER);
+        return false;
+    }
+    s->shape.center = geohash_decode(score);
+    return true;
+}
+
+static bool take_flag(const struct call *call, int i, struct search *s)
+{
+    const struct {
+        const char *word;
+        bool *flag;
+    } flags[] = {
+        { "WITHDIST", &s->with_distance },
+        { "WITHHASH", &s->with_hash },
+        { "WITHCOORD", &s->with_place },
+        { "ANY", &s->any },
+    };
+    for (size_t f = 0; f < sizeof(flags) / sizeof(flags[0]); f++) {
+        if (!arg_is(call, i, flags[f].word)) continue;
+        *flags[f].flag = true;
+        return true;
+    }
+    if (arg_is(call, i, "ASC"))
+        s->order = NEAREST_FIRST;
+    else if (arg_is(call, i, "DESC"))
+        s->order = FARTHEST_FIRST;
+    else
+        return false;
+    return true;
+}
+
+static enum option taken(bool well)
+{
+    return well ? OPTION_TAKEN : OPTION_FAILED;
+}
+
+static enum option take_count(struct call *call, int *i, struct search *s)
+{
+    if (!arg_int64(call, ++*i, &s->count)) return OPTION_FAILED;
+    if (s->count > 0) return OPTION_TAKEN;
+    fail(call, ERR_GEO_COUNT);
+    return OPTION_FAILED;
+}
+
+/* Of GEOSEARCH: where, and what shape. */
+static enum option take_shape(struct call *call, int *i, struct search *s)
+{
+    int at = *i, behind = call->argc - at - 1;
+    if (behind >= 1 && !s->from_place && arg_is(call, at, "FROMMEMBER")) {
+        *i += 1;
+        return taken(from_member(call, s, at + 1));
+    }
+    if (behind >= 2 && !s->from_member && arg_is(call, at, "FROMLONLAT")) {
+        *i += 2;
+        s->from_place = true;
+        return taken(arg_place(call, at + 1, &s->shape.center));
+    }
+    if (behind >= 2 && !s->by_box && arg_is(call, at, "BYRADIUS")) {
+        *i += 2;
+        s->by_radius = true;
+        return taken(arg_radius(call, at + 1, &s->shape));
+    }
+    if (behind >= 3 && !s->by_radius && arg_is(call, at, "BYBOX")) {
+        *i += 3;
+        s->by_box = true;
+        return taken(arg_box(call, at + 1, &s->shape));
+    }
+    return OPTION_UNKNOWN;
+}
+
+/* Of GEORADIUS: the last one counts. */
+static enum option take_destination(struct call *call, int *i, struct search *s)
+{
+    bool distance = arg_is(call, *i, "STOREDIST");
+    if (call->argc - *i <= 1 || !(distance || arg_is(call, *i, "STORE"))) return OPTION_UNKNOWN;
+    s->store_distance = distance;
+    s->destination = ++*i;
+    return OPTION_TAKEN;
+}
+
+static enum option take_option(struct call *call, int *i, struct search *s)
+{
+    if (take_flag(call, *i, s)) return OPTION_TAKEN;
+    if (call->argc - *i > 1 && arg_is(call, *i, "COUNT")) return take_count(call, i, s);
+    if (s->may_store) return take_destination(call, i, s);
+    if (s->form == SEARCH_STORE && arg_is(call, *i, "STOREDIST")) {
+        s->store_distance = true;
+        return OPTION_TAKEN;
+    }
+    return s->form == SEARCH || s->form == SEARCH_STORE ? take_shape(call, i, s) : OPTION_UNKNOWN;
+}
+
+/* What the options must not ask for together. */
+static bool check(struct call *call, const struct search *s)
+{
+    bool is_search = s->form == SEARCH || s->form == SEARCH_STORE;
+    if (s->destination != 0 && (s->with_distance || s->with_hash || s->with_place))
+        failf(call, ERR_GEO_STORE_WITH,
+              s->form == SEARCH_STORE ? "GEOSEARCHSTORE" : "STORE option in GEORADIUS");
+    else if (is_search && !s->from_member && !s->from_place)
+        failf(call, ERR_GEO_FROM, arg_width(call, 0), call->argv[0].data);
+    else if (is_search && !s->by_radius && !s->by_box)
+        failf(call, ERR_GEO_BY, arg_width(call, 0), call->argv[0].data);
+    else if (s->any && s->count == 0)
+        fail(call, ERR_GEO_ANY);
+    else
+        return true;
+    return false;
+}
+
+/* The arguments before the options; their first is returned, or 0 when an error was replied. */
+static int parse_fixed(struct call *call, struct search *s)
+{
+    switch (s->form) {
+    case RADIUS:
+        if (!arg_place(call, 2, &s->shape.center)) return 0;
+        return arg_radius(call, 4, &s->shape) ? 6 : 0;
+    case RADIUS_MEMBER:
+        if (s->in == NULL) return 5;
+        return from_member(call, s, 2) && arg_radius(call, 3, &s->shape) ? 5 : 0;
+    case SEARCH: return 2;
+    case SEARCH_STORE: s->destination = 1; return 3;
+    }
+    return 0;
+}
+
+static bool parse(struct call *call, struct search *s)
+{
+    int i = parse_fixed(call, s);
+    if (i == 0) return false;
+    for (; i < call->argc; i++) {
+        enum option option = take_option(call, &i, s);
+        if (option == OPTION_UNKNOWN) fail(call, ERR_SYNTAX);
+        if (option != OPTION_TAKEN) return false;
+    }
+    return check(call, s);
+}
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+static void reply_found(struct call *call, const struct search *s, const struct geo_found *found,
+                        size_t count)
+{
+    size_t extras = (size_t)s->with_distance + s->with_hash + s->with_place;
+    resp_array(call->out, count);
+    for (size_t i = 0; i < count; i++) {
+        const struct geo_place *place = &found->places[i];
+        if (extras > 0) resp_array(call->out, 1 + extras);
+        reply_bytes(call, place->member);
+        if (s->with_distance) reply_distance(call, place->distance / s->shape.unit);
+        if (s->with_hash) resp_integer(call->out, (int64_t)place->score);
+        if (s->with_place) reply_place(call, place->place);
+    }
+}
+
+static void store_found(struct call *call, const struct search *s, const struct geo_found *found,
+                        size_t count)
+{
+    struct object result = object_new(TYPE_ZSET);
+    for (size_t i = 0; i < count; i++) {
+        const struct geo_place *place = &found->places[i];
+        zset_put(result.zset, place->member,
+                 s->store_distance ? place->distance / s->shape.unit : place->score, NEVER);
+    }
+    enum event event = s->form == SEARCH_STORE ? EVENT_GEOSEARCHSTORE : EVENT_GEORADIUSSTORE;
+    txn_key_store(call->txn, call->argv[s->destination], result, event);
+    resp_integer(call->out, (int64_t)count);
+}
+
+static void run_search(struct call *call, const struct search *s)
+{
+    struct geo_found found = { 0 };
+    if (s->in != NULL) geo_find(&found, s->in, &s->shape, s->any ? (size_t)s->count : 0);
+
+    size_t count = found.count;
+    if (s->count > 0 && (uint64_t)s->count < count) count = (size_t)s->count;
+    enum order order = s->order;
+    /* The first few of many mean the nearest. */
+    if (s->count > 0 && order == AS_FOUND && !s->any) order = NEAREST_FIRST;
+    if (order != AS_FOUND) geo_found_sort(&found, count, order == FARTHEST_FIRST);
+
+    if (s->destination != 0)
+        store_found(call, s, &found, count);
+    else
+        reply_found(call, s, &found, count);
+    geo_found_drop(&found);
+}
+
+/* ---- commands -------------------------------------------------------------------------------- */
+
+static void search(struct call *call, enum form form, bool may_store)
+{
+    struct search s = { .form = form, .may_store = may_store };
+    struct entry *entry;
+    if (!read_typed(call, form == SEARCH_STORE ? 2 : 1, TYPE_ZSET, &entry)) return;
+    if (entry != NULL) s.in = entry->object.zset;
+    if (parse(call, &s)) run_search(call, &s);
+}
+
+static void cmd_georadius(struct call *call)
+{
+    search(call, RADIUS, true);
+}
+
+static void cmd_georadius_ro(struct call *call)
+{
+    search(call, RADIUS, false);
+}
+
+static void cmd_georadiusbymember(struct call *call)
+{
+    search(call, RADIUS_MEMBER, true);
+}
+
+static void cmd_georadiusbymember_ro(struct call *call)
+{
+    search(call, RADIUS_MEMBER, false);
+}
+
+static void cmd_geosearch(struct call *call)
+{
+    search(call, SEARCH, false);
+}
+
+static void cmd_geosearchstore(struct call *call)
+{
+    search(call, SEARCH_STORE, false);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+#define KEY_FIRST                                                                                  \
+    {                                                                                              \
+        .first = 1, .last = 1, .step = 1                                                           \
+    }
+#define COST                                                                                       \
+    "O(log(N)+M+K*log(K)), N members of the sorted set, M in the cells that the shape touches, K " \
+    "found"
+#define UNIT   "<M|KM|FT|MI>"
+#define CHOICE "[COUNT count [ANY]] [ASC|DESC]"
+#define WITH   "[WITHCOORD] [WITHDIST] [WITHHASH]"
+#define FROM   "<FROMMEMBER member|FROMLONLAT longitude latitude>"
+#define BY     "<BYRADIUS radius " UNIT "|BYBOX width height " UNIT ">"
+#define CIRCLE "key longitude latitude radius " UNIT " " WITH " " CHOICE
+#define AROUND "key member radius " UNIT " " WITH " " CHOICE
+#define STORE  " [STORE key] [STOREDIST key]"
+
+static const struct command rows[] = {
+    { .name = "GEORADIUS",
+      .run = cmd_georadius,
+      .arity = -6,
+      .flags = WRITE | GROWS | MOVABLE_KEYS,
+      .keys = KEY_FIRST,
+      .specs = { KEY_AT(1, KEY_RO | KEY_ACCESS), KEY_BEHIND("STORE", 6, KEY_OW | KEY_UPDATE),
+                 KEY_BEHIND("STOREDIST", 6, KEY_OW | KEY_UPDATE) },
+      .group = "geo",
+      .since = "3.2.0",
+      .complexity = COST,
+      .syntax = CIRCLE STORE,
+      .summary = "Lists or stores the members within a circle." },
+    { .name = "GEORADIUS_RO",
+      .run = cmd_georadius_ro,
+      .arity = -6,
+      .flags = READONLY,
+      .keys = KEY_FIRST,
+      .group = "geo",
+      .since = "3.2.10",
+      .complexity = COST,
+      .syntax = CIRCLE,
+      .summary = "Lists the members within a circle." },
+    { .name = "GEORADIUSBYMEMBER",
+      .run = cmd_georadiusbymember,
+      .arity = -5,
+      .flags = WRITE | GROWS | MOVABLE_KEYS,
+      .keys = KEY_FIRST,
+      .specs = { KEY_AT(1, KEY_RO | KEY_ACCESS), KEY_BEHIND("STORE", 5, KEY_OW | KEY_UPDATE),
+                 KEY_BEHIND("STOREDIST", 5, KEY_OW | KEY_UPDATE) },
+      .group = "geo",
+      .since = "3.2.0",
+      .complexity = COST,
+      .syntax = AROUND STORE,
+      .summary = "Lists or stores the members within a circle around one of them." },
+    { .name = "GEORADIUSBYMEMBER_RO",
+      .run = cmd_georadiusbymember_ro,
+      .arity = -5,
+      .flags = READONLY,
+      .keys = KEY_FIRST,
+      .group = "geo",
+      .since = "3.2.10",
+      .complexity = COST,
+      .syntax = AROUND,
+      .summary = "Lists the members within a circle around one of them." },
+    { .name = "GEOSEARCH",
+      .run = cmd_geosearch,
+      .arity = -7,
+      .flags = READONLY,
+      .keys = KEY_FIRST,
+      .group = "geo",
+      .since = "6.2.0",
+      .complexity = COST,
+      .syntax = "key " FROM " " BY " [ASC|DESC] [COUNT count [ANY]] " WITH,
+      .summary = "Lists the members within a circle or a box." },
+    { .name = "GEOSEARCHSTORE",
+      .run = cmd_geosearchstore,
+      .arity = -8,
+      .flags = WRITE | GROWS | COPIES,
+      .keys = { .first = 1, .last = 2, .step = 1 },
+      .specs = { KEY_AT(1, KEY_OW | KEY_UPDATE), KEY_AT(2, KEY_RO | KEY_ACCESS) },
+      .group = "geo",
+      .since = "6.2.0",
+      .complexity = COST,
+      .syntax = "destination source " FROM " " BY " [ASC|DESC] [COUNT count [ANY]] [STOREDIST]",
+      .summary = "Stores the members within a circle or a box." },
+};
+
+const struct command_group geo_search_commands = COMMAND_GROUP(rows);

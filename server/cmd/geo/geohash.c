@@ -1,0 +1,251 @@
+/* geohash: see geohash.h. Each step is the one Redis takes, in its order, so that replies are equal
+ * to the last digit. */
+#include "server/cmd/geo/geohash.h"
+
+#include <math.h>
+
+/* EPSG:3857's square: beyond it the projection ends. */
+#define LONGITUDE_LIMIT 180.0
+#define LATITUDE_LIMIT  85.05112878
+
+#define EARTH_RADIUS 6372797.560856 /* metres: the quadratic mean of WGS84's */
+#define HALF_EQUATOR 20037726.37    /* metres: half of Web Mercator's width */
+#define RADIAN       (M_PI / 180.0) /* of a degree */
+
+enum { STEPS = 26 }; /* halvings of each axis in a whole number */
+
+struct axis {
+    double min, max;
+};
+static const struct axis longitudes = { -LONGITUDE_LIMIT, LONGITUDE_LIMIT };
+static const struct axis latitudes = { -LATITUDE_LIMIT, LATITUDE_LIMIT };
+
+/* ---- offsets and bits ------------------------------------------------------------------------ */
+
+/* Puts each bit of `half` at twice its place (Sean Eron Anderson, Bit Twiddling Hacks: "Interleave
+ * bits by Binary Magic Numbers"). */
+static uint64_t spread(uint32_t half)
+{
+    uint64_t bits = half;
+    bits = (bits | bits << 16) & UINT64_C(0x0000ffff0000ffff);
+    bits = (bits | bits << 8) & UINT64_C(0x00ff00ff00ff00ff);
+    bits = (bits | bits << 4) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+    bits = (bits | bits << 2) & UINT64_C(0x3333333333333333);
+    return (bits | bits << 1) & UINT64_C(0x5555555555555555);
+}
+
+/* The even bits, moved together again. */
+static uint32_t gathered(uint64_t bits)
+{
+    bits &= UINT64_C(0x5555555555555555);
+    bits = (bits | bits >> 1) & UINT64_C(0x3333333333333333);
+    bits = (bits | bits >> 2) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+    bits = (bits | bits >> 4) & UINT64_C(0x00ff00ff00ff00ff);
+    bits = (bits | bits >> 8) & UINT64_C(0x0000ffff0000ffff);
+    return (uint32_t)(bits | bits >> 16);
+}
+
+/* One of the 4^steps rectangles that the halvings make. */
+struct cell {
+    uint32_t x, y; /* from the west, from the south; the very limit has an offset of its own */
+    unsigned steps;
+};
+
+static uint32_t offset_of(double degrees, struct axis axis, unsigned steps)
+{
+    double part = (degrees - axis.min) / (axis.max - axis.min);
+    return (uint32_t)(part * (double)(UINT64_C(1) << steps));
+}
+
+static double edge(uint32_t offset, struct axis axis, unsigned steps)
+{
+    return axis.min + ((double)offset / (double)(UINT64_C(1) << steps)) * (axis.max - axis.min);
+}
+
+static struct cell cell_of(struct place place, unsigned steps)
+{
+    return (struct cell){ offset_of(place.longitude, longitudes, steps),
+                          offset_of(place.latitude, latitudes, steps), steps };
+}
+
+static uint64_t bits_of(struct cell cell)
+{
+    return spread(cell.x) << 1 | spread(cell.y);
+}
+
+/* The neighbour so many columns east and rows north; around the earth at the edges. */
+static struct cell beside(struct cell cell, int east, int north)
+{
+    uint32_t mask = (UINT32_C(1) << cell.steps) - 1;
+    if (east != 0) cell.x = (cell.x + (uint32_t)east) & mask;
+    if (north != 0) cell.y = (cell.y + (uint32_t)north) & mask;
+    return cell;
+}
+
+/* ---- places ---------------------------------------------------------------------------------- */
+
+bool geohash_has(struct place place)
+{
+    return place.longitude >= longitudes.min && place.longitude <= longitudes.max &&
+           place.latitude >= latitudes.min && place.latitude <= latitudes.max;
+}
+
+uint64_t geohash_encode(struct place place)
+{
+    return bits_of(cell_of(place, STEPS));
+}
+
+/* As x86-64 converts a double to 64 bits, whatever the processor: a score need not be a place. */
+static uint64_t bits_of_score(double score)
+{
+    const double two_63 = 9223372036854775808.0;
+    if (score >= 2 * two_63) return 0;
+    if (score >= two_63) return (uint64_t)score;
+    if (score >= -two_63) return (uint64_t)(int64_t)score;
+    return UINT64_C(1) << 63;
+}
+
+static double middle(uint32_t offset, struct axis axis)
+{
+    double degrees = (edge(offset, axis, STEPS) + edge(offset + 1, axis, STEPS)) / 2;
+    if (degrees > axis.max) return axis.max;
+    return degrees < axis.min ? axis.min : degrees;
+}
+
+struct place geohash_decode(double score)
+{
+    uint64_t bits = bits_of_score(score);
+    return (struct place){ middle(gathered(bits >> 1), longitudes),
+                           middle(gathered(bits), latitudes) };
+}
+
+/* The standard's latitudes reach the poles, so the place is encoded anew. Its 52 bits make ten
+ * letters; the eleventh is always the first of the alphabet. */
+void geohash_text(double score, char text[GEOHASH_TEXT_LEN])
+{
+    static const char alphabet[] = "0123456789bcdefghjkmnpqrstuvwxyz";
+    const struct axis to_the_poles = { -90, 90 };
+    struct place place = geohash_decode(score);
+    uint64_t bits = bits_of((struct cell){ offset_of(place.longitude, longitudes, STEPS),
+                                           offset_of(place.latitude, to_the_poles, STEPS), STEPS });
+    for (int i = 0; i < GEOHASH_TEXT_LEN - 1; i++)
+        text[i] = alphabet[bits >> (2 * STEPS - 5 * (i + 1)) & 31];
+    text[GEOHASH_TEXT_LEN - 1] = alphabet[0];
+}
+
+double geohash_distance(struct place a, struct place b)
+{
+    double latitude_a = a.latitude * RADIAN, latitude_b = b.latitude * RADIAN;
+    double u = sin((latitude_b - latitude_a) / 2);
+    double v = sin((b.longitude * RADIAN - a.longitude * RADIAN) / 2);
+    return 2.0 * EARTH_RADIUS * asin(sqrt(u * u + cos(latitude_a) * cos(latitude_b) * v * v));
+}
+
+/* ---- shapes ---------------------------------------------------------------------------------- */
+
+bool geo_shape_has(const struct geo_shape *shape, struct place place, double *distance)
+{
+    struct place center = shape->center;
+    if (shape->is_box) {
+        struct place same_parallel = { center.longitude, place.latitude };
+        struct place same_meridian = { place.longitude, center.latitude };
+        if (geohash_distance(place, same_parallel) > shape->width * shape->unit / 2) return false;
+        if (geohash_distance(place, same_meridian) > shape->height * shape->unit / 2) return false;
+    }
+    *distance = geohash_distance(center, place);
+    return shape->is_box || !(*distance > shape->radius * shape->unit);
+}
+
+/* Metres from the centre to the farthest point. */
+static double reach(const struct geo_shape *shape)
+{
+    double x = shape->width / 2, y = shape->height / 2;
+    return (shape->is_box ? sqrt(x * x + y * y) : shape->radius) * shape->unit;
+}
+
+/* Degrees that the shape spans to each side. */
+struct box {
+    double west, east, south, north;
+};
+
+static struct box box_around(const struct geo_shape *shape)
+{
+    struct place center = shape->center;
+    double half_height = shape->unit * (shape->is_box ? shape->height / 2 : shape->radius);
+    double half_width = shape->unit * (shape->is_box ? shape->width / 2 : shape->radius);
+    double rows = half_height / EARTH_RADIUS / RADIAN;
+    /* Widest on the parallel that is nearest to a pole. */
+    double parallel = center.latitude < 0 ? center.latitude - rows : center.latitude + rows;
+    double columns = half_width / EARTH_RADIUS / cos(parallel * RADIAN) / RADIAN;
+    return (struct box){ center.longitude - columns, center.longitude + columns,
+                         center.latitude - rows, center.latitude + rows };
+}
+
+/* Halvings after which a cell and its neighbours still cover so many metres around this latitude,
+ * mostly; cells are narrow near the poles. */
+static unsigned steps_for(double metres, double latitude)
+{
+    int steps = -1;
+    if (metres == 0) return STEPS;
+    for (; metres < HALF_EQUATOR; metres *= 2)
+        steps++;
+    if (fabs(latitude) > 66) steps--;
+    if (fabs(latitude) > 80) steps--;
+    if (steps < 1) return 1;
+    return steps > STEPS ? STEPS : (unsigned)steps;
+}
+
+/* Does the box reach beyond the far edge of a neighbour? */
+static bool is_too_small(struct cell cell, const struct box *box)
+{
+    struct cell north = beside(cell, 0, 1), south = beside(cell, 0, -1);
+    struct cell east = beside(cell, 1, 0), west = beside(cell, -1, 0);
+    return edge(north.y + 1, latitudes, cell.steps) < box->north ||
+           edge(south.y, latitudes, cell.steps) > box->south ||
+           edge(east.x + 1, longitudes, cell.steps) < box->east ||
+           edge(west.x, longitudes, cell.steps) > box->west;
+}
+
+static struct cell center_cell(const struct geo_shape *shape, const struct box *box)
+{
+    unsigned steps = steps_for(reach(shape), shape->center.latitude);
+    struct cell cell = cell_of(shape->center, steps);
+    if (steps > 1 && is_too_small(cell, box)) cell = cell_of(shape->center, steps - 1);
+    return cell;
+}
+
+/* Where the centre's cell alone reaches over the box's edge, what lies behind does not matter. */
+static bool is_useless(struct cell cell, const struct box *box, int east, int north)
+{
+    if (cell.steps < 2) return false;
+    return (north < 0 && edge(cell.y, latitudes, cell.steps) < box->south) ||
+           (north > 0 && edge(cell.y + 1, latitudes, cell.steps) > box->north) ||
+           (east < 0 && edge(cell.x, longitudes, cell.steps) < box->west) ||
+           (east > 0 && edge(cell.x + 1, longitudes, cell.steps) > box->east);
+}
+
+static struct score_range scores_in(struct cell cell)
+{
+    unsigned shift = 2 * (STEPS - cell.steps);
+    uint64_t bits = bits_of(cell);
+    return (struct score_range){ (double)(bits << shift), (double)((bits + 1) << shift) };
+}
+
+size_t geo_shape_cells(const struct geo_shape *shape, struct score_range cells[GEO_CELLS_MAX])
+{
+    static const struct {
+        int east, north;
+    } ways[] = { { 0, 0 }, { 0, 1 },  { 0, -1 }, { 1, 0 },  { -1, 0 },
+                 { 1, 1 }, { -1, 1 }, { 1, -1 }, { -1, -1 } };
+    struct box box = box_around(shape);
+    struct cell center = center_cell(shape, &box);
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+        if (is_useless(center, &box, ways[i].east, ways[i].north)) continue;
+        struct score_range cell = scores_in(beside(center, ways[i].east, ways[i].north));
+        /* Of the four largest cells, those north and south are the same one; east and west too. */
+        if (count > 1 && cells[count - 1].min == cell.min) continue;
+        cells[count++] = cell;
+    }
+    return count;
+}

@@ -1,0 +1,261 @@
+/* hash_ex: fields written, read or taken together with their deadlines: HSETEX, HGETEX, HGETDEL.
+ * Knows arguments and replies; refuses to know how a hash keeps its fields.
+ *
+ * Two forms of HSETEX are told apart by what stands before the fields: FIELDS and their number, as
+ * in Redis 8.0, or seconds, as in Dragonfly. */
+#include "server/call/args.h"
+#include "server/call/call.h"
+#include "server/cmd/cmd.h"
+#include "server/cmd/member/member_args.h"
+#include "server/call/command.h"
+#include "server/call/error.h"
+#include "store/type/hash.h"
+#include "store/txn/txn.h"
+
+static bool has_field(const struct entry *entry, struct bytes field)
+{
+    struct bytes value;
+    return entry != NULL && hash_get(entry->object.hash, field, &value);
+}
+
+static void reply_value(struct call *call, const struct entry *entry, struct bytes field)
+{
+    struct bytes value;
+    if (entry != NULL && hash_get(entry->object.hash, field, &value))
+        reply_bytes(call, value);
+    else
+        resp_null(call->out);
+}
+
+/* ---- HSETEX ---------------------------------------------------------------------------------- */
+
+struct hsetex {
+    bool is_dragonfly;         /* the form */
+    bool all_new, all_present; /* FNX, FXX */
+    bool each_new;             /* NX, of Dragonfly's form: of each field for itself */
+    struct member_life life;
+    int first; /* argument of the first field; pairs to the end */
+};
+
+static enum arg_taken take_condition(struct call *call, int *i, struct hsetex *how)
+{
+    bool all_new = arg_is(call, *i, "FNX"), all_present = arg_is(call, *i, "FXX"),
+         each_new = how->is_dragonfly && arg_is(call, *i, "NX");
+    if (!all_new && !all_present && !each_new) return ARG_OTHER;
+    if (how->all_new || how->all_present || how->each_new) {
+        fail(call, how->is_dragonfly ? ERR_NX_FNX_FXX : ERR_FNX_FXX);
+        return ARG_FAILED;
+    }
+    how->all_new = all_new;
+    how->all_present = all_present;
+    how->each_new = each_new;
+    *i += 1;
+    return ARG_TAKEN;
+}
+
+static enum arg_taken take_option(struct call *call, int *i, struct hsetex *how)
+{
+    enum arg_taken taken = take_condition(call, i, how);
+    return taken == ARG_OTHER ? arg_member_life(call, i, &how->life) : taken;
+}
+
+/* "FIELDS numfields field value ..." */
+static bool read_fields(struct call *call, int i, struct hsetex *how)
+{
+    int64_t count;
+    how->first = i + 2;
+    int left = call->argc - how->first;
+    if (left >= 2 && !arg_range(call, i + 1, 1, INT32_MAX, &count, ERR_FIELDS_NUMBER)) return false;
+    if (left >= 2 && left % 2 == 0 && count == left / 2) return true;
+    fail_named(call, ERR_ARITY);
+    return false;
+}
+
+static bool parse_redis(struct call *call, struct hsetex *how)
+{
+    enum { ARGC_MIN = 6 };
+    how->life.either_or = true;
+    for (int i = 2; call->argc >= ARGC_MIN && i < call->argc;) {
+        if (arg_is(call, i, "FIELDS")) return read_fields(call, i, how);
+        enum arg_taken taken = take_option(call, &i, how);
+        if (taken == ARG_OTHER)
+            failf(call, ERR_UNKNOWN_ARGUMENT, arg_width(call, i), call->argv[i].data);
+        if (taken != ARG_TAKEN) return false;
+    }
+    fail_named(call, ERR_ARITY);
+    return false;
+}
+
+/* "[NX|FNX|FXX] [KEEPTTL] seconds field value ..." */
+static bool parse_dragonfly(struct call *call, int seconds, struct hsetex *how)
+{
+    for (int i = 2; i < seconds;)
+        if (take_option(call, &i, how) != ARG_TAKEN) return false;
+    if (!arg_member_seconds(call, seconds, &how->life)) return false;
+    how->first = seconds + 1;
+    int left = call->argc - how->first;
+    if (left >= 2 && left % 2 == 0) return true;
+    fail_named(call, ERR_ARITY);
+    return false;
+}
+
+/* The argument of the seconds, or 0: it is Redis' form. */
+static int find_seconds(const struct call *call)
+{
+    int i = 2;
+    while (arg_is(call, i, "NX") || arg_is(call, i, "FNX") || arg_is(call, i, "FXX") ||
+           arg_is(call, i, "KEEPTTL"))
+        i++;
+    return arg_looks_like_number(call, i) ? i : 0;
+}
+
+static bool parse_hsetex(struct call *call, struct hsetex *how)
+{
+    int seconds = find_seconds(call);
+    how->is_dragonfly = seconds > 0;
+    return how->is_dragonfly ? parse_dragonfly(call, seconds, how) : parse_redis(call, how);
+}
+
+/* All or nothing. */
+static bool holds(const struct call *call, const struct entry *entry, const struct hsetex *how)
+{
+    for (int i = how->first; i < call->argc; i += 2) {
+        bool present = has_field(entry, call->argv[i]);
+        if (present ? how->all_new : how->all_present) return false;
+    }
+    return true;
+}
+
+/* Returns how many are new. Where the deadline is past, what was put goes again. */
+static int64_t put_fields(struct call *call, struct entry *entry, const struct hsetex *how)
+{
+    int64_t added = 0;
+    bool past = member_life_is_past(call, &how->life);
+    const struct hput put = { EVENT_HSET, member_lifetime(call, &how->life, LIFE(CLEAR)) };
+    for (int i = how->first; i < call->argc; i += 2) {
+        struct bytes field = call->argv[i];
+        if (how->each_new && has_field(entry, field)) continue;
+        added += txn_hash_put(call->txn, entry, field, call->argv[i + 1], &put);
+        if (past) txn_member_expire(call->txn, entry, field, how->life.at);
+    }
+    return added;
+}
+
+static void cmd_hsetex(struct call *call)
+{
+    struct hsetex how = { .first = 0 };
+    struct entry *entry;
+    if (!parse_hsetex(call, &how)) return;
+    if (!find_typed(call, 1, TYPE_HASH, &entry)) return;
+    if (!holds(call, entry, &how)) {
+        resp_integer(call->out, 0);
+        return;
+    }
+    entry = entry_or_new(call, 1, entry, TYPE_HASH);
+    int64_t added = put_fields(call, entry, &how);
+    resp_integer(call->out, how.is_dragonfly ? added : 1);
+}
+
+/* ---- HGETEX ---------------------------------------------------------------------------------- */
+
+struct hgetex {
+    bool sets, persists; /* EX and the like; PERSIST */
+    msec at;
+};
+
+/* What the call has before FIELDS, whose argument is *block. */
+static bool parse_hgetex(struct call *call, struct hgetex *how, int *block)
+{
+    enum ttl_unit unit;
+    *block = 2;
+    if (arg_ttl_unit(call, 2, &unit)) {
+        how->sets = true;
+        *block = 4;
+        if (!arg_member_deadline(call, 3, unit, &how->at)) return false;
+    } else if (arg_is(call, 2, "PERSIST")) {
+        how->persists = true;
+        *block = 3;
+    }
+    return arg_member_block(call, *block, &field_words, ERR_MEMBERS_POSITIVE);
+}
+
+static void cmd_hgetex(struct call *call)
+{
+    struct hgetex how = { .sets = false };
+    struct entry *entry;
+    int block;
+    if (!read_typed(call, 1, TYPE_HASH, &entry)) return;
+    if (!parse_hgetex(call, &how, &block)) return;
+
+    int first = block + 2;
+    resp_array(call->out, (size_t)(call->argc - first));
+    for (int i = first; i < call->argc; i++) {
+        struct bytes field = call->argv[i];
+        reply_value(call, entry, field);
+        if (entry == NULL) continue;
+        if (how.sets) txn_member_expire(call->txn, entry, field, how.at);
+        if (how.persists) txn_member_persist(call->txn, entry, field);
+    }
+}
+
+/* ---- HGETDEL --------------------------------------------------------------------------------- */
+
+static void cmd_hgetdel(struct call *call)
+{
+    enum { BLOCK = 2, FIRST = BLOCK + 2 };
+    struct entry *entry;
+    if (!find_typed(call, 1, TYPE_HASH, &entry)) return;
+    if (!arg_member_block(call, BLOCK, &field_words, ERR_MEMBERS_POSITIVE)) return;
+    resp_array(call->out, (size_t)(call->argc - FIRST));
+    for (int i = FIRST; i < call->argc; i++) {
+        reply_value(call, entry, call->argv[i]); /* now: the mutator frees it */
+        if (entry != NULL) txn_hash_remove(call->txn, entry, call->argv[i]);
+    }
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+#define KEY_FIRST                                                                                  \
+    {                                                                                              \
+        .first = 1, .last = 1, .step = 1                                                           \
+    }
+#define TIMES "EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT unix-time-milliseconds"
+
+static const struct command rows[] = {
+    { .name = "HSETEX",
+      .run = cmd_hsetex,
+      .arity = -5,
+      .flags = WRITE | GROWS | FAST,
+      .keys = KEY_FIRST,
+      .group = "hash",
+      .since = "8.0.0",
+      .complexity = "O(M*log(N)), M fields given, N fields that have a deadline",
+      .syntax = "key [FNX|FXX] [" TIMES "|KEEPTTL] <seconds field value [field value ...]|FIELDS "
+                "numfields field value [field value ...]>",
+      .summary = "Sets fields of a hash and their deadlines." },
+    { .name = "HGETEX",
+      .run = cmd_hgetex,
+      .arity = -5,
+      .flags = WRITE | FAST,
+      .keys = KEY_FIRST,
+      .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE,
+      .group = "hash",
+      .since = "8.0.0",
+      .complexity = "O(M*log(N)), M fields given, N fields that have a deadline",
+      .syntax = "key [" TIMES "|PERSIST] FIELDS numfields field [field ...]",
+      .summary = "Returns the values of fields of a hash, and sets their deadlines or takes them "
+                 "away." },
+    { .name = "HGETDEL",
+      .run = cmd_hgetdel,
+      .arity = -5,
+      .flags = WRITE | FAST,
+      .keys = KEY_FIRST,
+      .key_flags = KEY_RW | KEY_ACCESS | KEY_DELETE,
+      .group = "hash",
+      .since = "8.0.0",
+      .complexity = "O(N), N fields given",
+      .syntax = "key FIELDS numfields field [field ...]",
+      .summary = "Returns the values of fields of a hash and removes them." },
+};
+
+const struct command_group hash_ex_commands = COMMAND_GROUP(rows);

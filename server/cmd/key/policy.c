@@ -1,0 +1,212 @@
+/* policy: POLICY: rules of expiry that no client has to remember, by the names of keys. */
+#include "server/call/args.h"
+#include "server/cmd/cmd.h"
+#include "server/cmd/key/policy_args.h"
+
+static void cmd_policy_set(struct call *call)
+{
+    struct policy policy;
+    struct policy_fault fault;
+    if (!policy_args_read(call->argv + 2, (size_t)call->argc - 2, &policy, &fault)) {
+        failf(call, ERR_WORDED, fault.text);
+        return;
+    }
+    txn_policy_set(call->txn, call->argv[2], &policy);
+    reply_ok(call);
+}
+
+static void cmd_policy_del(struct call *call)
+{
+    resp_integer(call->out, txn_policy_drop(call->txn, call->argv[2]));
+}
+
+/* ---- what there is -------------------------------------------------------------------------- */
+
+static void reply_number(struct call *call, const char *option, int64_t value)
+{
+    if (value == 0) return;
+    resp_bulk_text(call->out, option);
+    resp_integer(call->out, value);
+}
+
+static void reply_word(struct call *call, const char *option, const char *value)
+{
+    if (value == NULL) return;
+    resp_bulk_text(call->out, option);
+    resp_bulk_text(call->out, value);
+}
+
+/* The options that are not as they are by default, in the order of the syntax. */
+static void reply_policy(struct call *call, const struct policy *policy)
+{
+    static const char *const refresh[] = {
+        [REFRESH_NEVER] = NULL, [REFRESH_WRITE] = "WRITE", [REFRESH_ACCESS] = "ACCESS"
+    };
+    size_t pairs = (size_t)(policy->ttl > 0) + (policy->max_ttl > 0) + (policy->jitter > 0) +
+                   (policy->refresh != REFRESH_NEVER) + (policy->member_ttl > 0) +
+                   (policy->max_len > 0) + policy->keep_low;
+    resp_map(call->out, pairs);
+    reply_number(call, "TTL", policy->ttl);
+    reply_number(call, "MAXTTL", policy->max_ttl);
+    reply_number(call, "JITTER", policy->jitter);
+    reply_word(call, "REFRESH", refresh[policy->refresh]);
+    reply_number(call, "MEMBERTTL", policy->member_ttl);
+    reply_number(call, "MAXLEN", (int64_t)policy->max_len);
+    reply_word(call, "KEEP", policy->keep_low ? "LOW" : NULL);
+}
+
+static void cmd_policy_get(struct call *call)
+{
+    const struct policy *policy = policies_get(&call->txn->store->policies, call->argv[2]);
+    if (policy != NULL)
+        reply_policy(call, policy);
+    else
+        resp_null(call->out);
+}
+
+static void reply_named(void *ctx, struct bytes name, const struct policy *policy)
+{
+    struct call *call = ctx;
+    reply_bytes(call, name);
+    reply_policy(call, policy);
+}
+
+static void cmd_policy_list(struct call *call)
+{
+    const struct policies *policies = &call->txn->store->policies;
+    resp_map(call->out, policies->count);
+    policies_each(policies, reply_named, call);
+}
+
+static void cmd_policy_of(struct call *call)
+{
+    struct bytes name;
+    if (policies_of(&call->txn->store->policies, call->argv[2], &name) != NULL)
+        reply_bytes(call, name);
+    else
+        resp_null(call->out);
+}
+
+static void cmd_policy_help(struct call *call)
+{
+    static const char *const lines[] = {
+        "POLICY <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+        "SET <prefix*|name> <option> <value> [<option> <value> ...]",
+        "    A rule for the keys of this prefix, or for this key; replaces one of that name.",
+        "    The longest prefix wins, an exact name over any. Keys that are there already are",
+        "    adapted in the background. A duration is milliseconds, or a number with ms, s, m,",
+        "    h or d. An option does nothing for keys of other types than it names. Options are:",
+        "    TTL <duration>",
+        "        A key created without a deadline gets this one.",
+        "    MAXTTL <duration>",
+        "        No deadline may be later, and none may be missing.",
+        "    JITTER <percent>",
+        "        Deadlines given by TTL and MEMBERTTL are spread by up to so much.",
+        "    REFRESH NEVER|WRITE|ACCESS",
+        "        When the deadline moves to now + TTL: never, at each write, at each read or",
+        "        write. It never moves nearer, and a key without one gets none.",
+        "    MEMBERTTL <duration>",
+        "        Of sets, sorted sets and hashes: a member or field that is added, or added",
+        "        again, gets this deadline.",
+        "    MAXLEN <count>",
+        "        Of sorted sets and lists: what they are cut to when they grow.",
+        "    KEEP HIGH|LOW",
+        "        Which scores a sorted set that is cut keeps.",
+        "GET <prefix*|name>",
+        "    The options of this policy.",
+        "LIST",
+        "    All policies, by name.",
+        "DEL <prefix*|name>",
+        "    Removes this policy; deadlines that it gave stay.",
+        "OF <key>",
+        "    The name of the policy that holds for this key.",
+        "HELP",
+        "    Prints this help.",
+    };
+    resp_array(call->out, sizeof(lines) / sizeof(lines[0]));
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+        resp_status(call->out, lines[i]);
+}
+
+static const struct command subcommands[] = {
+    { .name = "SET",
+      .run = cmd_policy_set,
+      .arity = -3,
+      .flags = WRITE | GROWS,
+      .acl = ACL_KEYSPACE | ACL_DANGEROUS,
+      .group = "generic",
+      .since = "0.1.0",
+      .complexity = "O(L), L the length of the name",
+      .syntax = "name [TTL duration] [MAXTTL duration] [JITTER percent] "
+                "[REFRESH <NEVER | WRITE | ACCESS>] [MEMBERTTL duration] "
+                "[MAXLEN count] [KEEP <HIGH | LOW>]",
+      .summary = "Sets the rules of expiry and length for the keys of a prefix, or for one key. "
+                 "Durations: 5000, 5000ms, 5s, 5m, 5h, 5d. MEMBERTTL applies to sets, sorted sets "
+                 "and hashes, MAXLEN to sorted sets and lists." },
+    { .name = "GET",
+      .run = cmd_policy_get,
+      .arity = 3,
+      .flags = READONLY,
+      .acl = ACL_KEYSPACE,
+      .group = "generic",
+      .since = "0.1.0",
+      .complexity = "O(L), L the length of the name",
+      .syntax = "name",
+      .summary = "Returns the options of a policy." },
+    { .name = "LIST",
+      .run = cmd_policy_list,
+      .arity = 2,
+      .flags = READONLY,
+      .acl = ACL_KEYSPACE,
+      .group = "generic",
+      .since = "0.1.0",
+      .complexity = "O(N), N policies",
+      .syntax = "",
+      .summary = "Returns all policies, by name." },
+    { .name = "DEL",
+      .run = cmd_policy_del,
+      .arity = 3,
+      .flags = WRITE,
+      .acl = ACL_KEYSPACE | ACL_DANGEROUS,
+      .group = "generic",
+      .since = "0.1.0",
+      .complexity = "O(L), L the length of the name",
+      .syntax = "name",
+      .summary = "Removes a policy; the deadlines that it gave stay." },
+    { .name = "OF",
+      .run = cmd_policy_of,
+      .arity = 3,
+      .flags = READONLY,
+      .acl = ACL_KEYSPACE,
+      .keys = { .first = 2, .last = 2, .step = 1 },
+      .key_flags = KEY_RO,
+      .group = "generic",
+      .since = "0.1.0",
+      .complexity = "O(L), L the length of the key",
+      .syntax = "key",
+      .summary = "Names the policy that holds for a key, whether it exists or not." },
+    { .name = "HELP",
+      .run = cmd_policy_help,
+      .arity = 2,
+      .flags = LOADING | STALE,
+      .acl = ACL_KEYSPACE,
+      .group = "generic",
+      .since = "0.1.0",
+      .complexity = "O(1)",
+      .syntax = "",
+      .summary = "Lists the subcommands." },
+    { .name = NULL },
+};
+
+static const struct command rows[] = {
+    { .name = "POLICY",
+      .arity = -2,
+      .group = "generic",
+      .since = "0.1.0",
+      .complexity = "Depends on subcommand.",
+      .syntax = "",
+      .summary = "Rules of expiry for keys, by their names.",
+      .subcommands = subcommands },
+};
+
+const struct command_group policy_commands = COMMAND_GROUP(rows);

@@ -1,0 +1,215 @@
+/* policy_args: a table of options, each with how its value is read; then what contradicts what. */
+#include "server/cmd/key/policy_args.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "proto/base/number.h"
+#include "server/call/error.h"
+#include "store/mem/mem.h"
+#include "store/txn/txn.h"
+
+enum { SHOWN_MAX = 128 }; /* bytes of a wrong word that an error repeats */
+
+enum option {
+    OPTION_TTL,
+    OPTION_MAXTTL,
+    OPTION_JITTER,
+    OPTION_REFRESH,
+    OPTION_MEMBERTTL,
+    OPTION_MAXLEN,
+    OPTION_KEEP,
+    OPTION_COUNT,
+};
+
+enum value { VALUE_NUMBER, VALUE_SPAN, VALUE_WORD };
+
+static const struct {
+    const char *name;
+    enum value value;
+    int64_t most;               /* of a number, from 1 */
+    const char *const *choices; /* the words, each as its number */
+} options[OPTION_COUNT] = {
+    [OPTION_TTL] = { "TTL", VALUE_SPAN, POLICY_SPAN_MAX, NULL },
+    [OPTION_MAXTTL] = { "MAXTTL", VALUE_SPAN, POLICY_SPAN_MAX, NULL },
+    [OPTION_JITTER] = { "JITTER", VALUE_NUMBER, 100, NULL },
+    [OPTION_REFRESH] = { "REFRESH", VALUE_WORD, 0,
+                         (const char *[]){ "NEVER", "WRITE", "ACCESS", NULL } },
+    [OPTION_MEMBERTTL] = { "MEMBERTTL", VALUE_SPAN, POLICY_SPAN_MAX, NULL },
+    [OPTION_MAXLEN] = { "MAXLEN", VALUE_NUMBER, INT64_MAX, NULL },
+    [OPTION_KEEP] = { "KEEP", VALUE_WORD, 0, (const char *[]){ "HIGH", "LOW", NULL } },
+};
+
+static const struct {
+    const char *name;
+    int64_t msec;
+} units[] = {
+    { "ms", 1 },
+    { "s", 1000 },
+    { "m", 60 * 1000 },
+    { "h", 60 * 60 * 1000 },
+    { "d", 24 * 60 * 60 * 1000 },
+};
+
+struct reading {
+    int64_t values[OPTION_COUNT];
+    bool given[OPTION_COUNT];
+    struct policy_fault *fault;
+};
+
+/* False, so that a caller can return it. */
+static bool find_fault(struct policy_fault *fault, enum error error, ...)
+{
+    va_list values;
+    va_start(values, error);
+    vsnprintf(fault->text, sizeof(fault->text), error_text(error), values);
+    va_end(values);
+    return false;
+}
+
+static int shown(struct bytes word)
+{
+    return (int)(word.len < SHOWN_MAX ? word.len : SHOWN_MAX);
+}
+
+static bool is_word(struct bytes word, const char *name)
+{
+    return word.len == strlen(name) && strncasecmp(word.data, name, word.len) == 0;
+}
+
+static bool find_option(struct bytes word, enum option *option)
+{
+    for (*option = 0; *option < OPTION_COUNT; (*option)++)
+        if (is_word(word, options[*option].name)) return true;
+    return false;
+}
+
+static bool read_choice(struct reading *reading, enum option option, struct bytes word)
+{
+    const char *const *choices = options[option].choices;
+    for (int64_t i = 0; choices[i] != NULL; i++) {
+        if (!is_word(word, choices[i])) continue;
+        reading->values[option] = i;
+        return true;
+    }
+    return find_fault(reading->fault, option == OPTION_KEEP ? ERR_POLICY_KEEP : ERR_POLICY_REFRESH,
+                      shown(word), word.data);
+}
+
+/* Takes the unit off the word; its milliseconds, or 0 if there is no such unit. */
+static int64_t take_unit(struct bytes *word)
+{
+    size_t digits = 0;
+    while (digits < word->len && word->data[digits] >= '0' && word->data[digits] <= '9')
+        digits++;
+    struct bytes unit = bytes_of(word->data + digits, word->len - digits);
+    if (unit.len == 0) return 1;
+    word->len = digits;
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+        if (is_word(unit, units[i].name)) return units[i].msec;
+    return 0;
+}
+
+static bool read_span(struct bytes word, int64_t *span)
+{
+    int64_t unit = take_unit(&word);
+    return unit > 0 && number_parse_int64(word.data, word.len, span) &&
+           !__builtin_mul_overflow(*span, unit, span);
+}
+
+static bool read_value(struct reading *reading, enum option option, struct bytes word)
+{
+    int64_t most = options[option].most, *value = &reading->values[option];
+    if (options[option].value == VALUE_WORD) return read_choice(reading, option, word);
+    bool is_span = options[option].value == VALUE_SPAN;
+    bool good = is_span ? read_span(word, value) : number_parse_int64(word.data, word.len, value);
+    if (good && *value >= 1 && *value <= most) return true;
+    return find_fault(reading->fault, is_span ? ERR_POLICY_SPAN : ERR_POLICY_NUMBER,
+                      options[option].name, shown(word), word.data, (long long)most);
+}
+
+static bool read_options(struct reading *reading, const struct bytes *words, size_t count)
+{
+    for (size_t i = 0; i < count; i += 2) {
+        enum option option;
+        if (!find_option(words[i], &option))
+            return find_fault(reading->fault, ERR_POLICY_OPTION, shown(words[i]), words[i].data);
+        if (reading->given[option])
+            return find_fault(reading->fault, ERR_POLICY_TWICE, options[option].name);
+        if (i + 1 == count)
+            return find_fault(reading->fault, ERR_POLICY_NO_VALUE, options[option].name);
+        if (!read_value(reading, option, words[i + 1])) return false;
+        reading->given[option] = true;
+    }
+    return true;
+}
+
+static bool fits_together(const struct reading *reading)
+{
+    const bool *given = reading->given;
+    const int64_t *values = reading->values;
+    if (given[OPTION_REFRESH] && !given[OPTION_TTL])
+        return find_fault(reading->fault, ERR_POLICY_ALONE, "REFRESH", "TTL");
+    if (given[OPTION_JITTER] && !given[OPTION_TTL] && !given[OPTION_MEMBERTTL])
+        return find_fault(reading->fault, ERR_POLICY_ALONE, "JITTER", "TTL or MEMBERTTL");
+    if (given[OPTION_KEEP] && !given[OPTION_MAXLEN])
+        return find_fault(reading->fault, ERR_POLICY_ALONE, "KEEP", "MAXLEN");
+    if (given[OPTION_MAXTTL] && values[OPTION_TTL] > values[OPTION_MAXTTL])
+        return find_fault(reading->fault, ERR_POLICY_TTL_MAXTTL);
+    return true;
+}
+
+bool policy_args_read(const struct bytes *words, size_t count, struct policy *policy,
+                      struct policy_fault *fault)
+{
+    if (!policy_name_ok(words[0]))
+        return find_fault(fault, ERR_POLICY_NAME, shown(words[0]), words[0].data, POLICY_NAME_MAX);
+    if (count == 1) return find_fault(fault, ERR_POLICY_EMPTY);
+    struct reading reading = { .fault = fault };
+    if (!read_options(&reading, words + 1, count - 1) || !fits_together(&reading)) return false;
+    *policy = (struct policy){
+        .ttl = reading.values[OPTION_TTL],
+        .max_ttl = reading.values[OPTION_MAXTTL],
+        .member_ttl = reading.values[OPTION_MEMBERTTL],
+        .max_len = (uint64_t)reading.values[OPTION_MAXLEN],
+        .refresh = (enum policy_refresh)reading.values[OPTION_REFRESH],
+        .jitter = (unsigned)reading.values[OPTION_JITTER],
+        .keep_low = reading.values[OPTION_KEEP] != 0,
+    };
+    return true;
+}
+
+/* ---- words of the configuration ---------------------------------------------------------------
+ */
+
+static bool read_words(char *const *words, size_t count, struct policy *policy,
+                       struct policy_fault *fault)
+{
+    struct bytes *views = mem_alloc(count * sizeof(*views));
+    for (size_t i = 0; i < count; i++)
+        views[i] = bytes_of(words[i], strlen(words[i]));
+    bool good = policy_args_read(views, count, policy, fault);
+    mem_free(views);
+    return good;
+}
+
+const char *policy_words_fault(char *const *words, size_t count)
+{
+    static const char code[] = "ERR ";
+    static struct policy_fault fault;
+    struct policy policy;
+    if (read_words(words, count, &policy, &fault)) return NULL;
+    bool has_code = strncmp(fault.text, code, strlen(code)) == 0;
+    return fault.text + (has_code ? strlen(code) : 0);
+}
+
+void policy_words_set(struct txn *txn, char *const *words, size_t count)
+{
+    struct bytes name = bytes_of(words[0], strlen(words[0]));
+    struct policy_fault fault;
+    struct policy policy;
+    if (policies_get(&txn->store->policies, name) != NULL) return;
+    if (read_words(words, count, &policy, &fault)) txn_policy_set(txn, name, &policy);
+}

@@ -1,0 +1,26 @@
+/* policy_args: the words of a policy, "rv:* MAXLEN 30 TTL 7d", read: the same for POLICY SET and
+ * for the configuration file. Knows words; refuses to know where they come from. */
+#ifndef SERVER_CMD_KEY_POLICY_ARGS_H
+#define SERVER_CMD_KEY_POLICY_ARGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "store/policy.h"
+
+struct txn;
+
+struct policy_fault {
+    char text[512]; /* as an error reply: "ERR policy option TTL: ..." */
+};
+
+/* words[0] is the name. On failure the fault says which word is wrong, and why. */
+bool policy_args_read(const struct bytes *words, size_t count, struct policy *policy,
+                      struct policy_fault *fault);
+
+/* For the configuration: what is wrong with these words (in a static buffer), or NULL. */
+const char *policy_words_fault(char *const *words, size_t count);
+/* Makes the policy, unless there is one of its name; the words must be without fault. */
+void policy_words_set(struct txn *txn, char *const *words, size_t count);
+
+#endif

@@ -1,0 +1,152 @@
+/* foreign: the deadlines of members as other servers spell them: KeyDB's EXPIREMEMBER, for sets,
+ * hashes and sorted sets, and Dragonfly's FIELDEXPIRE, for sets and hashes.
+ * Knows spellings and replies; refuses to know how a type keeps its members. */
+#include "server/call/args.h"
+#include "server/cmd/cmd.h"
+#include "server/cmd/member/member_args.h"
+
+/* ---- KeyDB ----------------------------------------------------------------------------------- */
+
+/* The instant that a number of this unit means; one before 1970 is none, though a span may be
+ * negative: the member goes at once. */
+static bool read_instant(struct call *call, int i, enum ttl_unit unit, msec *at)
+{
+    if (!arg_deadline(call, i, unit, false, at)) return false;
+    if (*at >= 0 && *at <= MEMBER_DEADLINE_MAX) return true;
+    fail_named(call, ERR_BAD_EXPIRE);
+    return false;
+}
+
+static void expire_member(struct call *call, enum ttl_unit unit)
+{
+    msec at;
+    if (!read_instant(call, 3, unit, &at)) return;
+    struct entry *entry = txn_find(call->txn, call->argv[1]);
+    if (entry != NULL && !type_has_members(entry->object.type)) {
+        fail(call, ERR_WRONGTYPE);
+        return;
+    }
+    resp_integer(call->out, entry != NULL && txn_member_expire(call->txn, entry, call->argv[2],
+                                                               at) != MEMBER_MISSING);
+}
+
+static void cmd_expiremember(struct call *call)
+{
+    enum { DELAY = 3, UNIT };
+    int64_t delay;
+    if (call->argc > UNIT + 1) {
+        fail_named(call, ERR_ARITY);
+        return;
+    }
+    if (!arg_int64(call, DELAY, &delay)) return;
+    if (call->argc == UNIT || arg_is(call, UNIT, "s"))
+        expire_member(call, TTL_SECONDS);
+    else if (arg_is(call, UNIT, "ms"))
+        expire_member(call, TTL_MSEC);
+    else
+        fail(call, ERR_MEMBER_UNIT);
+}
+
+static void cmd_expirememberat(struct call *call)
+{
+    expire_member(call, TTL_UNIX_SECONDS);
+}
+
+static void cmd_pexpirememberat(struct call *call)
+{
+    expire_member(call, TTL_UNIX_MSEC);
+}
+
+/* ---- Dragonfly ------------------------------------------------------------------------------- */
+
+static bool has_fields(struct call *call, const struct entry *entry)
+{
+    if (entry == NULL || entry->object.type == TYPE_HASH || entry->object.type == TYPE_SET)
+        return true;
+    fail(call, ERR_WRONGTYPE);
+    return false;
+}
+
+static void cmd_fieldexpire(struct call *call)
+{
+    static const int codes[] = { [MEMBER_MISSING] = -2, [MEMBER_TIMED] = 1, [MEMBER_REMOVED] = 2 };
+    enum { FIRST = 3 };
+    msec at;
+    if (!arg_member_deadline(call, 2, TTL_SECONDS, &at)) return;
+    struct entry *entry = txn_find(call->txn, call->argv[1]);
+    if (!has_fields(call, entry)) return;
+    resp_array(call->out, (size_t)(call->argc - FIRST));
+    for (int i = FIRST; i < call->argc; i++) {
+        enum member_fate fate = MEMBER_MISSING;
+        if (entry != NULL) fate = txn_member_expire(call->txn, entry, call->argv[i], at);
+        resp_integer(call->out, codes[fate]);
+    }
+}
+
+static void cmd_fieldttl(struct call *call)
+{
+    enum { NO_FIELD = -3, NO_KEY = -2, NO_DEADLINE = -1 };
+    msec at;
+    struct entry *entry = txn_read(call->txn, call->argv[1]);
+    if (!has_fields(call, entry)) return;
+    if (entry == NULL)
+        resp_integer(call->out, NO_KEY);
+    else if (!object_member_deadline(&entry->object, call->argv[2], &at))
+        resp_integer(call->out, NO_FIELD);
+    else
+        resp_integer(call->out,
+                     at == NEVER ? NO_DEADLINE : instant_to_seconds(at - call->txn->now));
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+#define ROW_COMMON                                                                                 \
+    .acl = ACL_KEYSPACE, .keys = { .first = 1, .last = 1, .step = 1 }, .group = "generic",         \
+    .since = "0.1.0"
+#define COST_EXPIRE "O(M*log(N)), M members given, N members that have a deadline"
+
+static const struct command rows[] = {
+    { .name = "EXPIREMEMBER",
+      .run = cmd_expiremember,
+      .arity = -4,
+      .flags = WRITE | GROWS | FAST,
+      ROW_COMMON,
+      .complexity = COST_EXPIRE,
+      .syntax = "key member delay [unit]",
+      .summary = "Lets a member of a set, hash or sorted set end in so many seconds (unit s) or "
+                 "milliseconds (ms)." },
+    { .name = "EXPIREMEMBERAT",
+      .run = cmd_expirememberat,
+      .arity = 4,
+      .flags = WRITE | GROWS | FAST,
+      ROW_COMMON,
+      .complexity = COST_EXPIRE,
+      .syntax = "key member unix-time-seconds",
+      .summary = "Lets a member of a set, hash or sorted set end at a Unix time in seconds." },
+    { .name = "PEXPIREMEMBERAT",
+      .run = cmd_pexpirememberat,
+      .arity = 4,
+      .flags = WRITE | GROWS | FAST,
+      ROW_COMMON,
+      .complexity = COST_EXPIRE,
+      .syntax = "key member unix-time-milliseconds",
+      .summary = "Lets a member of a set, hash or sorted set end at a Unix time in milliseconds." },
+    { .name = "FIELDEXPIRE",
+      .run = cmd_fieldexpire,
+      .arity = -4,
+      .flags = WRITE | GROWS | FAST,
+      ROW_COMMON,
+      .complexity = COST_EXPIRE,
+      .syntax = "key seconds field [field ...]",
+      .summary = "Lets fields of a hash or members of a set end in so many seconds." },
+    { .name = "FIELDTTL",
+      .run = cmd_fieldttl,
+      .arity = 3,
+      .flags = READONLY | FAST,
+      ROW_COMMON,
+      .complexity = "O(1)",
+      .syntax = "key field",
+      .summary = "Tells the seconds that a field of a hash or a member of a set has left." },
+};
+
+const struct command_group foreign_commands = COMMAND_GROUP(rows);

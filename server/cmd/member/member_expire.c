@@ -1,0 +1,196 @@
+/* member_expire: the deadlines of members: set, moved, asked for and taken away; for hashes, sets
+ * and sorted sets alike. HEXPIRE and what is like it answer as in Redis 7.4; SEXPIRE and ZEXPIRE
+ * are the same with MEMBERS for FIELDS.
+ * Knows units, conditions and codes; refuses to know how a type keeps its members. */
+#include "server/call/args.h"
+#include "server/cmd/cmd.h"
+#include "server/cmd/member/member_args.h"
+
+struct family {
+    enum type type;
+    const struct member_words *words;
+};
+
+static const struct family h = { TYPE_HASH, &field_words };
+static const struct family s = { TYPE_SET, &member_words };
+static const struct family z = { TYPE_ZSET, &member_words };
+
+/* What is answered of one member. */
+enum { NO_MEMBER = -2, NO_DEADLINE = -1, NOT_MET = 0, DONE = 1, REMOVED = 2 };
+
+static bool find_deadline(const struct entry *entry, struct bytes member, msec *at)
+{
+    return entry != NULL && object_member_deadline(&entry->object, member, at);
+}
+
+/* ---- set and moved --------------------------------------------------------------------------- */
+
+enum condition { ALWAYS, NX, XX, GT, LT };
+
+static enum condition read_condition(const struct call *call, int i)
+{
+    static const char *const words[] = { [NX] = "NX", [XX] = "XX", [GT] = "GT", [LT] = "LT" };
+    for (unsigned when = NX; when <= LT; when++)
+        if (arg_is(call, i, words[when])) return (enum condition)when;
+    return ALWAYS;
+}
+
+/* NEVER is the latest instant there is: no deadline counts as an infinite one. */
+static bool holds(enum condition when, msec old, msec at)
+{
+    switch (when) {
+    case ALWAYS: return true;
+    case NX: return old == NEVER;
+    case XX: return old != NEVER;
+    case GT: return at > old;
+    case LT: return at < old;
+    }
+    return false;
+}
+
+static int expire_one(struct call *call, struct entry *entry, struct bytes member, msec at,
+                      enum condition when)
+{
+    msec old;
+    if (!find_deadline(entry, member, &old)) return NO_MEMBER;
+    if (!holds(when, old, at)) return NOT_MET;
+    return txn_member_expire(call->txn, entry, member, at) == MEMBER_REMOVED ? REMOVED : DONE;
+}
+
+static void expire(struct call *call, const struct family *family, enum ttl_unit unit)
+{
+    struct entry *entry;
+    msec at;
+    if (!find_typed(call, 1, family->type, &entry)) return;
+    if (!arg_member_deadline(call, 2, unit, &at)) return;
+    enum condition when = read_condition(call, 3);
+    int block = when == ALWAYS ? 3 : 4;
+    if (!arg_member_block(call, block, family->words, ERR_MEMBERS_NONE)) return;
+
+    int first = block + 2;
+    resp_array(call->out, (size_t)(call->argc - first));
+    for (int i = first; i < call->argc; i++)
+        resp_integer(call->out, expire_one(call, entry, call->argv[i], at, when));
+}
+
+/* ---- asked for ------------------------------------------------------------------------------- */
+
+enum { BLOCK = 2, FIRST = BLOCK + 2 }; /* of what has no argument before the members */
+
+/* Seconds that have begun count: what is alive has at least one, until its last millisecond. */
+static int64_t in_unit(msec at, enum ttl_unit unit, msec now)
+{
+    if (unit == TTL_SECONDS || unit == TTL_MSEC) at -= now;
+    return unit == TTL_MSEC || unit == TTL_UNIX_MSEC ? at : instant_to_seconds(at);
+}
+
+static void tell(struct call *call, const struct family *family, enum ttl_unit unit)
+{
+    struct entry *entry;
+    msec at;
+    if (!read_typed(call, 1, family->type, &entry)) return;
+    if (!arg_member_block(call, BLOCK, family->words, ERR_MEMBERS_POSITIVE)) return;
+    resp_array(call->out, (size_t)(call->argc - FIRST));
+    for (int i = FIRST; i < call->argc; i++)
+        if (!find_deadline(entry, call->argv[i], &at))
+            resp_integer(call->out, NO_MEMBER);
+        else
+            resp_integer(call->out, at == NEVER ? NO_DEADLINE : in_unit(at, unit, call->txn->now));
+}
+
+/* ---- taken away ------------------------------------------------------------------------------ */
+
+static int persist_one(struct call *call, struct entry *entry, struct bytes member)
+{
+    msec at;
+    if (!find_deadline(entry, member, &at)) return NO_MEMBER;
+    return txn_member_persist(call->txn, entry, member) ? DONE : NO_DEADLINE;
+}
+
+static void persist(struct call *call, const struct family *family)
+{
+    struct entry *entry;
+    if (!find_typed(call, 1, family->type, &entry)) return;
+    if (!arg_member_block(call, BLOCK, family->words, ERR_MEMBERS_POSITIVE)) return;
+    resp_array(call->out, (size_t)(call->argc - FIRST));
+    for (int i = FIRST; i < call->argc; i++)
+        resp_integer(call->out, persist_one(call, entry, call->argv[i]));
+}
+
+/* ---- the commands of a family ---------------------------------------------------------------- */
+
+#define COMMAND(x, name, body)                                                                     \
+    static void cmd_##x##name(struct call *call)                                                   \
+    {                                                                                              \
+        body;                                                                                      \
+    }
+#define COMMANDS(x)                                                                                \
+    COMMAND(x, expire, expire(call, &x, TTL_SECONDS))                                              \
+    COMMAND(x, pexpire, expire(call, &x, TTL_MSEC))                                                \
+    COMMAND(x, expireat, expire(call, &x, TTL_UNIX_SECONDS))                                       \
+    COMMAND(x, pexpireat, expire(call, &x, TTL_UNIX_MSEC))                                         \
+    COMMAND(x, ttl, tell(call, &x, TTL_SECONDS))                                                   \
+    COMMAND(x, pttl, tell(call, &x, TTL_MSEC))                                                     \
+    COMMAND(x, expiretime, tell(call, &x, TTL_UNIX_SECONDS))                                       \
+    COMMAND(x, pexpiretime, tell(call, &x, TTL_UNIX_MSEC))                                         \
+    COMMAND(x, persist, persist(call, &x))
+
+COMMANDS(h)
+COMMANDS(s)
+COMMANDS(z)
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+#define ROW_COMMON                                                                                 \
+    .keys = { .first = 1, .last = 1, .step = 1 },                                                  \
+    .complexity = "O(M*log(N)), M members given, N members that have a deadline"
+#define EXPIRE_ROW(NAME, function, time, how, OF)                                                  \
+    {                                                                                              \
+        .name = NAME, .run = function, .arity = -6, .flags = WRITE | GROWS | FAST,                 \
+        .syntax = "key " time " [NX|XX|GT|LT] " OF##_BLOCK,                                        \
+        .summary = "Lets " OF##_WHAT " end " how ".", OF##_ROW, ROW_COMMON                         \
+    }
+#define TELL_ROW(NAME, function, how, OF)                                                          \
+    {                                                                                              \
+        .name = NAME, .run = function, .arity = -5, .flags = READONLY | FAST,                      \
+        .syntax = "key " OF##_BLOCK, .summary = "Tells of " OF##_WHAT " " how ".", OF##_ROW,       \
+        .keys = { .first = 1, .last = 1, .step = 1 }, .complexity = "O(M), M members given"        \
+    }
+#define PERSIST_ROW(NAME, function, OF)                                                            \
+    {                                                                                              \
+        .name = NAME, .run = function, .arity = -5, .flags = WRITE | FAST,                         \
+        .syntax = "key " OF##_BLOCK, .summary = "Takes away the deadlines of " OF##_WHAT ".",      \
+        OF##_ROW, ROW_COMMON                                                                       \
+    }
+#define ROWS(X, x, OF)                                                                             \
+    EXPIRE_ROW(X "EXPIRE", cmd_##x##expire, "seconds", "in so many seconds", OF),                  \
+        EXPIRE_ROW(X "PEXPIRE", cmd_##x##pexpire, "milliseconds", "in so many milliseconds", OF),  \
+        EXPIRE_ROW(X "EXPIREAT", cmd_##x##expireat, "unix-time-seconds",                           \
+                   "at a Unix time in seconds", OF),                                               \
+        EXPIRE_ROW(X "PEXPIREAT", cmd_##x##pexpireat, "unix-time-milliseconds",                    \
+                   "at a Unix time in milliseconds", OF),                                          \
+        TELL_ROW(X "TTL", cmd_##x##ttl, "the seconds that they have left", OF),                    \
+        TELL_ROW(X "PTTL", cmd_##x##pttl, "the milliseconds that they have left", OF),             \
+        TELL_ROW(X "EXPIRETIME", cmd_##x##expiretime, "their deadlines as Unix times in seconds",  \
+                 OF),                                                                              \
+        TELL_ROW(X "PEXPIRETIME", cmd_##x##pexpiretime,                                            \
+                 "their deadlines as Unix times in milliseconds", OF),                             \
+        PERSIST_ROW(X "PERSIST", cmd_##x##persist, OF)
+
+#define HASH_ROW   .group = "hash", .since = "7.4.0"
+#define HASH_BLOCK "FIELDS numfields field [field ...]"
+#define HASH_WHAT  "fields of a hash"
+#define SET_ROW    .group = "set", .since = "0.1.0"
+#define SET_BLOCK  "MEMBERS nummembers member [member ...]"
+#define SET_WHAT   "members of a set"
+#define ZSET_ROW   .group = "sorted-set", .since = "0.1.0"
+#define ZSET_BLOCK SET_BLOCK
+#define ZSET_WHAT  "members of a sorted set"
+
+static const struct command rows[] = {
+    ROWS("H", h, HASH),
+    ROWS("S", s, SET),
+    ROWS("Z", z, ZSET),
+};
+
+const struct command_group member_expire_commands = COMMAND_GROUP(rows);

@@ -1,0 +1,96 @@
+/* set_ex: SADDEX: members of a set added together with their deadline.
+ * Knows arguments and replies; refuses to know how a set keeps its members.
+ *
+ * Two forms are told apart by what stands before the members: MEMBERS and their number, or seconds,
+ * as in Dragonfly. */
+#include "server/call/args.h"
+#include "server/call/call.h"
+#include "server/cmd/cmd.h"
+#include "server/cmd/member/member_args.h"
+#include "server/call/command.h"
+#include "server/call/error.h"
+#include "store/txn/txn.h"
+
+struct saddex {
+    struct member_life life;
+    int first; /* argument of the first member */
+};
+
+/* "[KEEPTTL] seconds member ..." */
+static bool parse_dragonfly(struct call *call, int seconds, struct saddex *how)
+{
+    how->life.keeps = seconds > 2;
+    how->first = seconds + 1;
+    if (!arg_member_seconds(call, seconds, &how->life)) return false;
+    if (how->first < call->argc) return true;
+    fail_named(call, ERR_ARITY);
+    return false;
+}
+
+/* "EX seconds [KEEPTTL] MEMBERS nummembers member ...", the options in any order */
+static bool parse_options(struct call *call, struct saddex *how)
+{
+    int i = 2;
+    while (i < call->argc && !arg_is(call, i, member_words.keyword)) {
+        enum arg_taken taken = arg_member_life(call, &i, &how->life);
+        if (taken == ARG_OTHER)
+            failf(call, ERR_SADDEX_ARGUMENT, arg_width(call, i), call->argv[i].data);
+        if (taken != ARG_TAKEN) return false;
+    }
+    how->first = i + 2;
+    if (!arg_member_block(call, i, &member_words, ERR_MEMBERS_POSITIVE)) return false;
+    if (how->life.is_given) return true;
+    fail(call, ERR_NO_DEADLINE);
+    return false;
+}
+
+static bool parse(struct call *call, struct saddex *how)
+{
+    int seconds = arg_is(call, 2, "KEEPTTL") ? 3 : 2;
+    return arg_looks_like_number(call, seconds) ? parse_dragonfly(call, seconds, how)
+                                                : parse_options(call, how);
+}
+
+/* Returns how many are new. Where the deadline is past, what was added goes again, and so do those
+ * that were to get it. */
+static int64_t add_members(struct call *call, struct entry *entry, const struct saddex *how)
+{
+    int64_t added = 0;
+    bool past = member_life_is_past(call, &how->life);
+    struct lifetime life = member_lifetime(call, &how->life, LIFE(KEEP));
+    for (int i = how->first; i < call->argc; i++) {
+        bool is_new = txn_set_add(call->txn, entry, call->argv[i], life);
+        added += is_new && !past;
+        if (past && (is_new || !how->life.keeps))
+            txn_member_expire(call->txn, entry, call->argv[i], how->life.at);
+    }
+    return added;
+}
+
+static void cmd_saddex(struct call *call)
+{
+    struct saddex how = { .first = 0 };
+    struct entry *entry;
+    if (!parse(call, &how)) return;
+    if (!find_typed(call, 1, TYPE_SET, &entry)) return;
+    entry = entry_or_new(call, 1, entry, TYPE_SET);
+    resp_integer(call->out, add_members(call, entry, &how));
+}
+
+static const struct command rows[] = {
+    { .name = "SADDEX",
+      .run = cmd_saddex,
+      .arity = -4,
+      .flags = WRITE | GROWS | FAST,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .group = "set",
+      .since = "0.1.0",
+      .complexity = "O(M*log(N)), M members given, N members that have a deadline",
+      .syntax = "key [EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT "
+                "unix-time-milliseconds] [KEEPTTL] <seconds member [member ...]|MEMBERS nummembers "
+                "member [member ...]>",
+      .summary = "Adds members to a set that end at a deadline; those that are there get it too, "
+                 "without KEEPTTL." },
+};
+
+const struct command_group set_ex_commands = COMMAND_GROUP(rows);

@@ -1,0 +1,382 @@
+/* bit: strings as rows of bits: set, got, counted, sought, combined. Integers in them are in
+ * bitfield.c.
+ * Knows bits and words; refuses to know how a string is kept. */
+#include "server/cmd/string/bit.h"
+
+#include "proto/base/number.h"
+#include "server/call/args.h"
+#include "server/cmd/cmd.h"
+#include "server/cmd/string/string_range.h"
+#include "store/mem/mem.h"
+#include "store/type/text.h"
+
+bool arg_bit_offset(struct call *call, int i, unsigned width, uint64_t *offset)
+{
+    struct bytes text = call->argv[i];
+    int64_t value;
+    bool counts_fields = width > 0 && text.len > 0 && text.data[0] == '#';
+    bool good = number_parse_int64(text.data + counts_fields, text.len - counts_fields, &value);
+    /* DIFFERS: in Redis the product wraps around, and may be an offset again. (doc/differs.md) */
+    if (counts_fields) good = good && !__builtin_mul_overflow(value, (int64_t)width, &value);
+    if (good && value >= 0 && (uint64_t)value / 8 < string_limit(call)) {
+        *offset = (uint64_t)value;
+        return true;
+    }
+    fail(call, ERR_BIT_OFFSET);
+    return false;
+}
+
+/* ---- one bit --------------------------------------------------------------------------------- */
+
+static unsigned byte_at(struct bytes text, uint64_t at)
+{
+    return at < text.len ? (unsigned char)text.data[at] : 0;
+}
+
+static bool has_bit(struct bytes text, uint64_t offset)
+{
+    return byte_at(text, offset / 8) >> (7 - offset % 8) & 1;
+}
+
+static void cmd_setbit(struct call *call)
+{
+    uint64_t offset;
+    int64_t on;
+    struct entry *entry;
+    if (!arg_bit_offset(call, 2, 0, &offset)) return;
+    if (!arg_range(call, 3, 0, 1, &on, ERR_BIT_VALUE)) return;
+    if (!find_typed(call, 1, TYPE_STRING, &entry)) return;
+    if (entry != NULL) txn_string_unshare(entry);
+
+    struct bytes text = entry != NULL ? object_text(&entry->object) : LIT("");
+    bool was = has_bit(text, offset);
+    if (offset / 8 >= text.len || was != (on == 1)) {
+        unsigned bit = 0x80u >> offset % 8, old = byte_at(text, offset / 8);
+        char byte = (char)(on ? old | bit : old & ~bit);
+        if (!string_write(call, 1, entry, offset / 8, bytes_of(&byte, 1), EVENT_SETBIT)) return;
+    }
+    resp_integer(call->out, was);
+}
+
+static void cmd_getbit(struct call *call)
+{
+    uint64_t offset;
+    struct entry *entry;
+    if (!arg_bit_offset(call, 2, 0, &offset)) return;
+    if (!read_typed(call, 1, TYPE_STRING, &entry)) return;
+    resp_integer(call->out, entry != NULL && has_bit(object_text(&entry->object), offset));
+}
+
+/* ---- many ------------------------------------------------------------------------------------ */
+
+static uint64_t load_word(const char *from)
+{
+    uint64_t word;
+    memcpy(&word, from, sizeof(word));
+    return word;
+}
+
+static size_t count_bytes(const char *data, size_t len)
+{
+    size_t count = 0, at = 0;
+    for (; len - at >= sizeof(uint64_t); at += sizeof(uint64_t))
+        count += (size_t)__builtin_popcountll(load_word(data + at));
+    for (; at < len; at++)
+        count += (size_t)__builtin_popcount((unsigned char)data[at]);
+    return count;
+}
+
+/* The bits set in [from, to). */
+static size_t count_bits(struct bytes text, size_t from, size_t to)
+{
+    size_t count = 0;
+    for (; from < to && from % 8 != 0; from++)
+        count += has_bit(text, from);
+    for (; from < to && to % 8 != 0; to--)
+        count += has_bit(text, to - 1);
+    return count + (from < to ? count_bytes(text.data + from / 8, (to - from) / 8) : 0);
+}
+
+/* The first byte in [at, to) that is not `dull`, or to. */
+static size_t skip_bytes(struct bytes text, size_t at, size_t to, unsigned char dull)
+{
+    uint64_t dull_word;
+    memset(&dull_word, dull, sizeof(dull_word));
+    while (to - at >= sizeof(dull_word) && load_word(text.data + at) == dull_word)
+        at += sizeof(dull_word);
+    while (at < to && (unsigned char)text.data[at] == dull)
+        at++;
+    return at;
+}
+
+/* The first bit in [from, to) that is on, or off; `to` if there is none. */
+static size_t find_bit(struct bytes text, size_t from, size_t to, bool on)
+{
+    for (size_t at = from; at < to; at++) {
+        if (at % 8 == 0) {
+            at = 8 * skip_bytes(text, at / 8, to / 8, on ? 0 : 0xff);
+            if (at >= to) break;
+        }
+        if (has_bit(text, at) == on) return at;
+    }
+    return to;
+}
+
+/* BYTE or BIT at argument i, where it may be left out. */
+static bool arg_is_bits(struct call *call, int i, bool *in_bits)
+{
+    *in_bits = arg_is(call, i, "BIT");
+    if (i >= call->argc || *in_bits || arg_is(call, i, "BYTE")) return true;
+    fail(call, ERR_SYNTAX);
+    return false;
+}
+
+/* The range in bits; in bytes as it was given. */
+static void clip_to_bits(int64_t start, int64_t end, bool in_bits, size_t len, size_t *from,
+                         size_t *to)
+{
+    string_clip(start, end, in_bits ? len * 8 : len, from, to);
+    if (in_bits) return;
+    *from *= 8;
+    *to *= 8;
+}
+
+static void cmd_bitcount(struct call *call)
+{
+    struct entry *entry;
+    int64_t start, end;
+    bool in_bits = false;
+    if (!read_typed(call, 1, TYPE_STRING, &entry)) return;
+    if (entry == NULL) {
+        resp_integer(call->out, 0); /* whatever the range is worth */
+        return;
+    }
+    struct bytes text = object_text(&entry->object);
+    size_t from = 0, to = text.len * 8;
+    if (call->argc == 4 || call->argc == 5) {
+        if (!arg_int64(call, 2, &start) || !arg_int64(call, 3, &end)) return;
+        if (start < 0 && end < 0 && start > end) {
+            resp_integer(call->out, 0); /* whatever the unit is */
+            return;
+        }
+        if (!arg_is_bits(call, 4, &in_bits)) return;
+        clip_to_bits(start, end, in_bits, text.len, &from, &to);
+    } else if (call->argc != 2) {
+        fail(call, ERR_SYNTAX);
+        return;
+    }
+    resp_integer(call->out, (int64_t)count_bits(text, from, to));
+}
+
+/* The range behind BITPOS key bit, in bits; all of the string without one. */
+static bool arg_bitpos_range(struct call *call, size_t len, size_t *from, size_t *to)
+{
+    int64_t start = 0, end = INT64_MAX;
+    bool in_bits;
+    if (call->argc > 6) {
+        fail(call, ERR_SYNTAX);
+        return false;
+    }
+    if (call->argc > 3 && !arg_int64(call, 3, &start)) return false;
+    if (!arg_is_bits(call, 5, &in_bits)) return false;
+    if (call->argc > 4 && !arg_int64(call, 4, &end)) return false;
+    clip_to_bits(start, end, in_bits, len, from, to);
+    return true;
+}
+
+static void cmd_bitpos(struct call *call)
+{
+    int64_t bit;
+    struct entry *entry;
+    if (!arg_int64(call, 2, &bit)) return;
+    if (bit != 0 && bit != 1) {
+        fail(call, ERR_BIT_SOUGHT);
+        return;
+    }
+    if (!read_typed(call, 1, TYPE_STRING, &entry)) return;
+    if (entry == NULL) {
+        resp_integer(call->out, bit == 1 ? -1 : 0); /* whatever the range is worth */
+        return;
+    }
+    struct bytes text = object_text(&entry->object);
+    size_t from, to;
+    if (!arg_bitpos_range(call, text.len, &from, &to)) return;
+    size_t at = find_bit(text, from, to, bit == 1);
+    /* Behind a string there are zeros, unless the range has an end of its own. */
+    bool found = at < to || (from < to && bit == 0 && call->argc < 5);
+    resp_integer(call->out, found ? (int64_t)at : -1);
+}
+
+/* ---- BITOP ----------------------------------------------------------------------------------- */
+
+enum bitop { BITOP_AND, BITOP_OR, BITOP_XOR, BITOP_NOT };
+
+static bool arg_bitop(struct call *call, int i, enum bitop *op)
+{
+    static const char *const names[] = {
+        [BITOP_AND] = "AND",
+        [BITOP_OR] = "OR",
+        [BITOP_XOR] = "XOR",
+        [BITOP_NOT] = "NOT",
+    };
+    for (unsigned o = 0; o < sizeof(names) / sizeof(names[0]); o++) {
+        if (!arg_is(call, i, names[o])) continue;
+        *op = (enum bitop)o;
+        return true;
+    }
+    fail(call, ERR_SYNTAX);
+    return false;
+}
+
+static inline uint64_t combine_word(enum bitop op, uint64_t a, uint64_t b)
+{
+    switch (op) {
+    case BITOP_AND: return a & b;
+    case BITOP_OR: return a | b;
+    case BITOP_XOR: return a ^ b;
+    case BITOP_NOT: break;
+    }
+    return ~b;
+}
+
+/* Inlined for each operation, so that none is chosen within the loops. */
+__attribute__((always_inline)) static inline void combine_with(enum bitop op, char *to,
+                                                               struct bytes text)
+{
+    size_t at = 0;
+    for (; text.len - at >= sizeof(uint64_t); at += sizeof(uint64_t)) {
+        uint64_t word = combine_word(op, load_word(to + at), load_word(text.data + at));
+        memcpy(to + at, &word, sizeof(word));
+    }
+    for (; at < text.len; at++)
+        to[at] = (char)combine_word(op, (unsigned char)to[at], (unsigned char)text.data[at]);
+}
+
+/* `to` and the text, which has zeros behind it up to len. */
+static void combine(enum bitop op, char *to, size_t len, struct bytes text)
+{
+    switch (op) {
+    case BITOP_AND:
+        combine_with(BITOP_AND, to, text);
+        memset(to + text.len, 0, len - text.len);
+        break;
+    case BITOP_OR: combine_with(BITOP_OR, to, text); break;
+    case BITOP_XOR: combine_with(BITOP_XOR, to, text); break;
+    case BITOP_NOT: combine_with(BITOP_NOT, to, text); break;
+    }
+}
+
+static struct bytes source(struct call *call, int i)
+{
+    const struct entry *entry = txn_find(call->txn, call->argv[i]);
+    return entry != NULL ? object_text(&entry->object) : LIT("");
+}
+
+/* The length of the longest source. */
+static bool read_sources(struct call *call, size_t *len)
+{
+    *len = 0;
+    for (int i = 3; i < call->argc; i++) {
+        struct entry *entry;
+        if (!read_typed(call, i, TYPE_STRING, &entry)) return false;
+        size_t own = entry != NULL ? object_text(&entry->object).len : 0;
+        if (own > *len) *len = own;
+    }
+    return true;
+}
+
+static void fill_result(struct call *call, enum bitop op, struct blob *result)
+{
+    struct bytes first = source(call, 3);
+    if (first.len > 0) memcpy(result->data, first.data, first.len);
+    memset(result->data + first.len, 0, result->len - first.len);
+    if (op == BITOP_NOT) combine(op, result->data, result->len, first);
+    for (int i = 4; i < call->argc; i++)
+        combine(op, result->data, result->len, source(call, i));
+}
+
+static void cmd_bitop(struct call *call)
+{
+    enum bitop op;
+    size_t len;
+    if (!arg_bitop(call, 1, &op)) return;
+    if (op == BITOP_NOT && call->argc != 4) {
+        fail(call, ERR_BITOP_NOT);
+        return;
+    }
+    if (!read_sources(call, &len)) return;
+    if (len == 0) {
+        struct entry *entry = txn_find(call->txn, call->argv[2]);
+        if (entry != NULL) txn_key_drop(call->txn, entry, EVENT_DEL);
+        resp_integer(call->out, 0);
+        return;
+    }
+    struct blob *result = mem_try_alloc(sizeof(*result) + len);
+    if (result == NULL) {
+        fail(call, ERR_OOM);
+        return;
+    }
+    result->len = (uint32_t)len;
+    fill_result(call, op, result);
+    struct object object = text_of_blob(result);
+    object.raw = true;
+    txn_key_store(call->txn, call->argv[2], object, EVENT_SET);
+    resp_integer(call->out, (int64_t)len);
+}
+
+static const struct command rows[] = {
+    { .name = "SETBIT",
+      .run = cmd_setbit,
+      .arity = 4,
+      .flags = WRITE | GROWS,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE,
+      .group = "bitmap",
+      .since = "2.2.0",
+      .complexity = "O(1), or O(N) where N is the number of bytes that the string grows by.",
+      .syntax = "key offset value",
+      .summary = "Sets or clears a bit of a string and tells what it was." },
+    { .name = "GETBIT",
+      .run = cmd_getbit,
+      .arity = 3,
+      .flags = READONLY | FAST,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .group = "bitmap",
+      .since = "2.2.0",
+      .complexity = "O(1)",
+      .syntax = "key offset",
+      .summary = "Tells a bit of a string." },
+    { .name = "BITCOUNT",
+      .run = cmd_bitcount,
+      .arity = -2,
+      .flags = READONLY,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .group = "bitmap",
+      .since = "2.6.0",
+      .complexity = "O(N) where N is the number of bytes in the range.",
+      .syntax = "key [start end [BYTE | BIT]]",
+      .summary = "Counts the bits that are set in a string, or in a part of it." },
+    { .name = "BITPOS",
+      .run = cmd_bitpos,
+      .arity = -3,
+      .flags = READONLY,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .group = "bitmap",
+      .since = "2.8.7",
+      .complexity = "O(N) where N is the number of bytes passed.",
+      .syntax = "key bit [start [end [BYTE | BIT]]]",
+      .summary = "Finds the first bit of a string that is set, or clear." },
+    { .name = "BITOP",
+      .run = cmd_bitop,
+      .arity = -4,
+      .flags = WRITE | GROWS,
+      .keys = { .first = 2, .last = -1, .step = 1 },
+      .specs = { KEY_AT(2, KEY_OW | KEY_UPDATE), KEYS_FROM(3, KEY_RO | KEY_ACCESS) },
+      .group = "bitmap",
+      .since = "2.6.0",
+      .complexity = "O(N) where N is the number of bytes of all strings.",
+      .syntax = "<AND | OR | XOR | NOT> destination key [key ...]",
+      .summary = "Combines strings bit by bit and stores the result." },
+};
+
+const struct command_group bit_commands = COMMAND_GROUP(rows);

@@ -1,0 +1,337 @@
+/* bitfield: integers of 1 to 64 bits anywhere in a string, read, set and counted up.
+ * Knows widths, signs and what happens beyond their limits; refuses to know how a string is kept.
+ */
+#include "proto/base/number.h"
+#include "server/call/args.h"
+#include "server/cmd/string/bit.h"
+#include "server/cmd/cmd.h"
+#include "server/cmd/string/string_range.h"
+#include "store/mem/mem.h"
+
+enum { SIGNED_BITS_MAX = 64, UNSIGNED_BITS_MAX = 63, WINDOW = 9 };
+
+enum overflow { OVERFLOW_WRAP, OVERFLOW_SAT, OVERFLOW_FAIL };
+
+struct field {
+    uint64_t offset; /* of its first bit */
+    unsigned bits;
+    bool is_signed;
+};
+
+enum action { ACTION_GET, ACTION_SET, ACTION_INCRBY };
+
+struct step {
+    enum action action;
+    enum overflow overflow;
+    struct field field;
+    int64_t value;
+};
+
+/* ---- arithmetic ------------------------------------------------------------------------------ */
+
+/* A value is the field's bits, with the sign in all bits above if it has one. */
+static uint64_t extend(uint64_t value, const struct field *field)
+{
+    unsigned unused = 64 - field->bits;
+    if (field->is_signed) return (uint64_t)((int64_t)(value << unused) >> unused);
+    return value << unused >> unused;
+}
+
+static uint64_t max_of(const struct field *field)
+{
+    return UINT64_MAX >> (64 - field->bits) >> field->is_signed;
+}
+
+static uint64_t min_of(const struct field *field)
+{
+    return field->is_signed ? ~max_of(field) : 0;
+}
+
+static int side_of_signed_sum(int64_t value, int64_t by, const struct field *field)
+{
+    int64_t sum, room, max = (int64_t)max_of(field), min = (int64_t)min_of(field);
+    if (__builtin_add_overflow(value, by, &sum)) return by > 0 ? 1 : -1;
+    /* As in Redis: what is farther below the maximum than a number can say, counts as above it. */
+    if (field->bits < SIGNED_BITS_MAX && __builtin_sub_overflow(max, value, &room)) return 1;
+    return (sum > max) - (sum < min);
+}
+
+/* -1, 1: the sum is below, above what the field can hold. A value that is to be set comes with 0 to
+ * add, and may be anything; an unsigned one is then taken for what its bits say. */
+static int side_of_sum(uint64_t value, int64_t by, const struct field *field)
+{
+    if (field->is_signed) return side_of_signed_sum((int64_t)value, by, field);
+    if (by < 0 && 0 - (uint64_t)by > value) return -1;
+    return value + (uint64_t)by > max_of(field);
+}
+
+/* False: it does not fit, and shall fail then. */
+static bool add(uint64_t *value, int64_t by, const struct step *step)
+{
+    int side = side_of_sum(*value, by, &step->field);
+    if (side != 0 && step->overflow == OVERFLOW_FAIL) return false;
+    if (side != 0 && step->overflow == OVERFLOW_SAT)
+        *value = side > 0 ? max_of(&step->field) : min_of(&step->field);
+    else
+        *value = extend(*value + (uint64_t)by, &step->field);
+    return true;
+}
+
+/* ---- bits in bytes --------------------------------------------------------------------------- */
+
+/* So many bits behind the offset; zeros behind the text. */
+static uint64_t load_bits(struct bytes text, uint64_t offset, unsigned bits)
+{
+    uint64_t value = 0;
+    while (bits > 0) {
+        unsigned there = 8 - offset % 8, take = bits < there ? bits : there;
+        unsigned byte = offset / 8 < text.len ? (unsigned char)text.data[offset / 8] : 0;
+        value = value << take | (byte >> (there - take) & ((1u << take) - 1));
+        offset += take;
+        bits -= take;
+    }
+    return value;
+}
+
+static void store_bits(char *data, uint64_t offset, unsigned bits, uint64_t value)
+{
+    while (bits > 0) {
+        unsigned there = 8 - offset % 8, take = bits < there ? bits : there;
+        unsigned mask = ((1u << take) - 1) << (there - take);
+        unsigned part = (unsigned)(value >> (bits - take) & 0xff) << (there - take);
+        unsigned byte = (unsigned char)data[offset / 8];
+        data[offset / 8] = (char)((byte & ~mask) | (part & mask));
+        offset += take;
+        bits -= take;
+    }
+}
+
+static uint64_t load_field(const struct entry *entry, const struct field *field)
+{
+    struct bytes text = entry != NULL ? object_text(&entry->object) : LIT("");
+    return extend(load_bits(text, field->offset, field->bits), field);
+}
+
+static size_t last_byte(const struct field *field)
+{
+    return (size_t)((field->offset + field->bits - 1) / 8);
+}
+
+/* The field lies within the string. */
+static void store_field(struct call *call, struct entry *entry, const struct field *field,
+                        uint64_t value)
+{
+    char window[WINDOW];
+    size_t first = (size_t)(field->offset / 8), len = last_byte(field) - first + 1;
+    memcpy(window, object_text(&entry->object).data + first, len);
+    store_bits(window, field->offset % 8, field->bits, value);
+    txn_string_write(call->txn, call->argv[1], entry, first, bytes_of(window, len), EVENT_SETBIT);
+}
+
+/* ---- arguments ------------------------------------------------------------------------------- */
+
+static bool arg_field_type(struct call *call, int i, struct field *field)
+{
+    struct bytes text = call->argv[i];
+    int64_t bits = 0;
+    field->is_signed = text.len > 0 && text.data[0] == 'i';
+    bool named = text.len > 0 && (text.data[0] == 'i' || text.data[0] == 'u');
+    int64_t max = field->is_signed ? SIGNED_BITS_MAX : UNSIGNED_BITS_MAX;
+    if (!named || !number_parse_int64(text.data + 1, text.len - 1, &bits) || bits < 1 ||
+        bits > max) {
+        fail(call, ERR_BITFIELD_TYPE);
+        return false;
+    }
+    field->bits = (unsigned)bits;
+    return true;
+}
+
+static bool arg_overflow(struct call *call, int i, enum overflow *overflow)
+{
+    if (arg_is(call, i, "WRAP"))
+        *overflow = OVERFLOW_WRAP;
+    else if (arg_is(call, i, "SAT"))
+        *overflow = OVERFLOW_SAT;
+    else if (arg_is(call, i, "FAIL"))
+        *overflow = OVERFLOW_FAIL;
+    else {
+        fail(call, ERR_BITFIELD_OVERFLOW);
+        return false;
+    }
+    return true;
+}
+
+/* The step that begins at *i, which is left at its last argument. */
+static bool read_step(struct call *call, int *i, struct step *step)
+{
+    int left = call->argc - *i - 1;
+    if (left >= 2 && arg_is(call, *i, "GET"))
+        step->action = ACTION_GET;
+    else if (left >= 3 && arg_is(call, *i, "SET"))
+        step->action = ACTION_SET;
+    else if (left >= 3 && arg_is(call, *i, "INCRBY"))
+        step->action = ACTION_INCRBY;
+    else {
+        fail(call, ERR_SYNTAX);
+        return false;
+    }
+    if (!arg_field_type(call, ++*i, &step->field)) return false;
+    if (!arg_bit_offset(call, ++*i, step->field.bits, &step->field.offset)) return false;
+    return step->action == ACTION_GET || arg_int64(call, ++*i, &step->value);
+}
+
+/* Returns how many there are, or -1. */
+static int read_steps(struct call *call, struct step *steps)
+{
+    enum overflow overflow = OVERFLOW_WRAP;
+    int count = 0;
+    for (int i = 2; i < call->argc; i++) {
+        if (arg_is(call, i, "OVERFLOW") && i + 1 < call->argc) {
+            if (!arg_overflow(call, ++i, &overflow)) return -1;
+            continue;
+        }
+        steps[count] = (struct step){ .overflow = overflow };
+        if (!read_step(call, &i, &steps[count++])) return -1;
+    }
+    return count;
+}
+
+/* ---- the commands ---------------------------------------------------------------------------- */
+
+/* What the steps that write have in common. */
+struct target {
+    struct entry *entry;
+    bool grown; /* by this call: then whatever is put is a change */
+};
+
+/* The bytes that the string must have; 0: no step writes. */
+static size_t bytes_needed(const struct step *steps, int count)
+{
+    size_t needed = 0;
+    for (int s = 0; s < count; s++)
+        if (steps[s].action != ACTION_GET && last_byte(&steps[s].field) >= needed)
+            needed = last_byte(&steps[s].field) + 1;
+    return needed;
+}
+
+static uint64_t wanted_value(const struct step *step, uint64_t old)
+{
+    return step->action == ACTION_INCRBY ? old : (uint64_t)step->value;
+}
+
+static int64_t increment(const struct step *step)
+{
+    return step->action == ACTION_INCRBY ? step->value : 0;
+}
+
+/* Does any step fit into its field? Before the first one that does nothing is written. */
+static bool any_fits(const struct entry *entry, const struct step *steps, int count)
+{
+    for (int s = 0; s < count; s++) {
+        uint64_t value = wanted_value(&steps[s], load_field(entry, &steps[s].field));
+        if (steps[s].action != ACTION_GET && add(&value, increment(&steps[s]), &steps[s]))
+            return true;
+    }
+    return false;
+}
+
+/* Redis makes the string as long as the steps need even if they all fail. */
+static bool grow(struct call *call, struct target *target, const struct step *steps, int count)
+{
+    size_t needed = bytes_needed(steps, count);
+    if (target->entry != NULL) txn_string_unshare(target->entry);
+    size_t len = target->entry != NULL ? object_text(&target->entry->object).len : 0;
+    target->grown = needed > len;
+    if (!target->grown) return true;
+    bool is_part = any_fits(target->entry, steps, count);
+    if (!txn_string_grow(call->txn, call->argv[1], target->entry, needed, is_part)) {
+        fail(call, ERR_OOM);
+        return false;
+    }
+    target->entry = txn_find(call->txn, call->argv[1]);
+    return true;
+}
+
+static void run_step(struct call *call, const struct target *target, const struct step *step)
+{
+    uint64_t old = load_field(target->entry, &step->field), value = wanted_value(step, old);
+    if (step->action == ACTION_GET) {
+        resp_integer(call->out, (int64_t)old);
+        return;
+    }
+    if (!add(&value, increment(step), step)) {
+        resp_null(call->out);
+        return;
+    }
+    resp_integer(call->out, (int64_t)(step->action == ACTION_INCRBY ? value : old));
+    if (target->grown || value != old) store_field(call, target->entry, &step->field, value);
+}
+
+static void run_steps(struct call *call, const struct step *steps, int count)
+{
+    struct target target = { .grown = false };
+    if (bytes_needed(steps, count) == 0) {
+        if (!read_typed(call, 1, TYPE_STRING, &target.entry)) return;
+    } else if (call->command.row->flags & READONLY) {
+        fail(call, ERR_BITFIELD_RO);
+        return;
+    } else {
+        if (!find_typed(call, 1, TYPE_STRING, &target.entry)) return;
+        if (!grow(call, &target, steps, count)) return;
+    }
+    resp_array(call->out, (size_t)count);
+    for (int s = 0; s < count; s++)
+        run_step(call, &target, &steps[s]);
+}
+
+static void cmd_bitfield(struct call *call)
+{
+    struct step *steps = mem_alloc((size_t)call->argc * sizeof(*steps));
+    int count = read_steps(call, steps);
+    if (count >= 0) run_steps(call, steps, count);
+    mem_free(steps);
+}
+
+/* Read, if all its steps do. */
+static unsigned vary_bitfield_key(int argc, const struct bytes *argv)
+{
+    const struct call call = { .argc = argc, .argv = argv };
+    for (int i = 2; i < argc; i++) {
+        int left = argc - i - 1;
+        if (arg_is(&call, i, "GET") && left >= 2)
+            i += 2;
+        else if (arg_is(&call, i, "OVERFLOW") && left >= 1)
+            i += 1;
+        else
+            return KEY_RW | KEY_ACCESS | KEY_UPDATE;
+    }
+    return KEY_RO | KEY_ACCESS;
+}
+
+static const struct command rows[] = {
+    { .name = "BITFIELD",
+      .run = cmd_bitfield,
+      .arity = -2,
+      .flags = WRITE | GROWS,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE | KEY_VARIABLE,
+      .vary_keys = vary_bitfield_key,
+      .group = "bitmap",
+      .since = "3.2.0",
+      .complexity = "O(1) for each step",
+      .syntax = "key [GET encoding offset | OVERFLOW <WRAP | SAT | FAIL> | SET encoding offset "
+                "value | INCRBY encoding offset increment] [operation ...]",
+      .summary = "Reads and writes integers of any width in a string." },
+    { .name = "BITFIELD_RO",
+      .run = cmd_bitfield,
+      .arity = -2,
+      .flags = READONLY | FAST,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .group = "bitmap",
+      .since = "6.0.0",
+      .complexity = "O(1) for each step",
+      .syntax = "key [GET encoding offset [GET encoding offset ...]]",
+      .summary = "Reads integers of any width in a string." },
+};
+
+const struct command_group bitfield_commands = COMMAND_GROUP(rows);

@@ -1,0 +1,292 @@
+/* lcs: the longest common subsequence of two strings: itself, its length, or where it lies.
+ *
+ * The table of lengths L(i, j) of all prefixes grows by 0 or 1 from one cell to the next in its
+ * row, so a row is kept as bits: bit j of row i is clear where L(i, j) > L(i, j - 1), and 64 cells
+ * are made at once (Crochemore et al. 2001; the form here is Hyyro's of 2004). At a mismatch the
+ * way back goes up exactly where the bit is clear: that is the way that Redis takes, and which of
+ * several longest ones is found depends on it. */
+#include "server/call/args.h"
+#include "server/cmd/cmd.h"
+#include "server/cmd/string/string_range.h"
+#include "store/mem/mem.h"
+
+enum { WORD_BITS = 64, BYTE_VALUES = 256 };
+
+struct table {
+    struct bytes a, b; /* a row for each byte of a, a bit for each byte of b */
+    size_t words;      /* of a row */
+    size_t row_count;  /* one, used again and again, when only the length is wanted */
+    uint64_t *rows;
+    size_t length; /* of the subsequence */
+};
+
+/* A byte of a as bits over b, where b has it. Only the bytes that are in a have such a mask. */
+struct masks {
+    uint64_t *bits;
+    uint64_t *of[BYTE_VALUES];
+};
+
+static bool make_masks(const struct table *table, struct masks *masks)
+{
+    bool in_a[BYTE_VALUES] = { false };
+    size_t distinct = 0;
+    for (size_t i = 0; i < table->a.len; i++) {
+        bool *seen = &in_a[(unsigned char)table->a.data[i]];
+        distinct += !*seen;
+        *seen = true;
+    }
+    size_t size = distinct * table->words * sizeof(*masks->bits);
+    *masks = (struct masks){ .bits = mem_try_alloc(size) };
+    if (masks->bits == NULL) return false;
+    memset(masks->bits, 0, size);
+    uint64_t *next = masks->bits;
+    for (unsigned byte = 0; byte < BYTE_VALUES; byte++) {
+        if (!in_a[byte]) continue;
+        masks->of[byte] = next;
+        next += table->words;
+    }
+    for (size_t j = 0; j < table->b.len; j++) {
+        uint64_t *mask = masks->of[(unsigned char)table->b.data[j]];
+        if (mask != NULL) mask[j / WORD_BITS] |= UINT64_C(1) << j % WORD_BITS;
+    }
+    return true;
+}
+
+static void fill_row(uint64_t *row, const uint64_t *above, const uint64_t *mask, size_t words)
+{
+    uint64_t carry = 0;
+    for (size_t w = 0; w < words; w++) {
+        uint64_t old = above[w], sum;
+        bool over = __builtin_add_overflow(old, old & mask[w], &sum);
+        carry = (uint64_t)__builtin_add_overflow(sum, carry, &sum) | over;
+        row[w] = sum | (old & ~mask[w]);
+    }
+}
+
+static size_t count_clear(const uint64_t *row, size_t bits)
+{
+    size_t clear = 0;
+    for (size_t j = 0; j < bits; j++)
+        clear += !(row[j / WORD_BITS] >> j % WORD_BITS & 1);
+    return clear;
+}
+
+/* False without memory. a and b are not empty. */
+static bool fill_table(struct table *table)
+{
+    struct masks masks;
+    size_t row_bytes = table->words * sizeof(*table->rows);
+    if (!make_masks(table, &masks)) return false;
+    table->rows = mem_try_alloc(table->row_count * row_bytes);
+    if (table->rows != NULL) {
+        memset(table->rows, 0xff, row_bytes); /* above the first row: L(0, j) is 0 */
+        uint64_t *row = table->rows, *above = row;
+        for (size_t i = 0; i < table->a.len; i++) {
+            if (i > 0 && table->row_count > 1) row += table->words;
+            fill_row(row, above, masks.of[(unsigned char)table->a.data[i]], table->words);
+            above = row;
+        }
+        table->length = count_clear(row, table->b.len);
+    }
+    mem_free(masks.bits);
+    return table->rows != NULL;
+}
+
+static bool table_init(struct table *table, struct bytes a, struct bytes b, bool only_length)
+{
+    *table = (struct table){ .a = a,
+                             .b = b,
+                             .words = (b.len + WORD_BITS - 1) / WORD_BITS,
+                             .row_count = only_length ? 1 : a.len };
+    return a.len == 0 || b.len == 0 || fill_table(table);
+}
+
+static void table_drop(struct table *table)
+{
+    mem_free(table->rows);
+}
+
+/* Goes up at a mismatch in the cell of a[i - 1] and b[j - 1], else to the left. */
+static bool goes_up(const struct table *table, size_t i, size_t j)
+{
+    const uint64_t *row = table->rows + (i - 1) * table->words;
+    return !(row[(j - 1) / WORD_BITS] >> (j - 1) % WORD_BITS & 1);
+}
+
+/* A part of the subsequence that is contiguous in both, as long as can be. */
+struct match {
+    size_t a_at, b_at, len;
+};
+
+/* The way back through the table, from its last cell. */
+struct way {
+    const struct table *table;
+    size_t i, j;
+};
+
+static struct way way_back(const struct table *table)
+{
+    return (struct way){ table, table->a.len, table->b.len };
+}
+
+/* The last match comes first; false: there are no more. */
+static bool next_match(struct way *way, struct match *match)
+{
+    const struct table *table = way->table;
+    const char *a = table->a.data, *b = table->b.data;
+    while (way->i > 0 && way->j > 0 && a[way->i - 1] != b[way->j - 1]) {
+        if (goes_up(table, way->i, way->j))
+            way->i--;
+        else
+            way->j--;
+    }
+    match->len = 0;
+    while (way->i > 0 && way->j > 0 && a[way->i - 1] == b[way->j - 1]) {
+        way->i--;
+        way->j--;
+        match->len++;
+    }
+    match->a_at = way->i;
+    match->b_at = way->j;
+    return match->len > 0;
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+struct options {
+    bool len, idx, with_match_len;
+    int64_t min_match_len;
+};
+
+static void reply_text(struct call *call, const struct table *table)
+{
+    char *text = mem_try_alloc(table->length);
+    if (text == NULL && table->length > 0) {
+        fail(call, ERR_LCS_NO_MEMORY);
+        return;
+    }
+    struct way way = way_back(table);
+    struct match match;
+    size_t at = table->length;
+    while (next_match(&way, &match)) {
+        at -= match.len;
+        memcpy(text + at, table->a.data + match.a_at, match.len);
+    }
+    resp_bulk(call->out, text, table->length);
+    mem_free(text);
+}
+
+static void reply_span(struct call *call, size_t at, size_t len)
+{
+    resp_array(call->out, 2);
+    resp_integer(call->out, (int64_t)at);
+    resp_integer(call->out, (int64_t)(at + len - 1));
+}
+
+static void reply_match(struct call *call, const struct match *match, const struct options *options)
+{
+    resp_array(call->out, options->with_match_len ? 3 : 2);
+    reply_span(call, match->a_at, match->len);
+    reply_span(call, match->b_at, match->len);
+    if (options->with_match_len) resp_integer(call->out, (int64_t)match->len);
+}
+
+static void reply_matches(struct call *call, const struct table *table,
+                          const struct options *options)
+{
+    struct match match;
+    size_t min = options->min_match_len > 0 ? (size_t)options->min_match_len : 0, count = 0;
+    for (struct way way = way_back(table); next_match(&way, &match);)
+        count += match.len >= min;
+    resp_map(call->out, 2);
+    resp_bulk_text(call->out, "matches");
+    resp_array(call->out, count);
+    for (struct way way = way_back(table); next_match(&way, &match);)
+        if (match.len >= min) reply_match(call, &match, options);
+    resp_bulk_text(call->out, "len");
+    resp_integer(call->out, (int64_t)table->length);
+}
+
+static bool read_options(struct call *call, struct options *options)
+{
+    *options = (struct options){ .len = false };
+    for (int i = 3; i < call->argc; i++) {
+        if (arg_is(call, i, "IDX")) {
+            options->idx = true;
+        } else if (arg_is(call, i, "LEN")) {
+            options->len = true;
+        } else if (arg_is(call, i, "WITHMATCHLEN")) {
+            options->with_match_len = true;
+        } else if (arg_is(call, i, "MINMATCHLEN") && i + 1 < call->argc) {
+            if (!arg_int64(call, ++i, &options->min_match_len)) return false;
+        } else {
+            fail(call, ERR_SYNTAX);
+            return false;
+        }
+    }
+    if (options->idx && options->len) fail(call, ERR_LCS_LEN_IDX);
+    return !(options->idx && options->len);
+}
+
+/* The strings at both keys, empty where there is none; false: another type. */
+static bool read_strings(struct call *call, struct bytes text[2])
+{
+    bool good = true;
+    for (int i = 0; i < 2; i++) {
+        const struct entry *entry = txn_read(call->txn, call->argv[1 + i]);
+        bool is_string = entry != NULL && entry->object.type == TYPE_STRING;
+        text[i] = is_string ? object_text(&entry->object) : LIT("");
+        good &= entry == NULL || is_string;
+    }
+    if (!good) fail(call, ERR_LCS_TYPE);
+    return good;
+}
+
+/* Redis' table has four bytes a cell, and must be no larger than a string may be. Ours is smaller,
+ * but the work is bounded alike. */
+static bool is_small_enough(struct call *call, struct bytes a, struct bytes b)
+{
+    if (a.len >= UINT32_MAX - 1 || b.len >= UINT32_MAX - 1) {
+        fail(call, ERR_LCS_TOO_LONG);
+        return false;
+    }
+    uint64_t cells = ((uint64_t)a.len + 1) * ((uint64_t)b.len + 1);
+    if (cells <= string_limit(call) / sizeof(uint32_t)) return true;
+    fail(call, ERR_LCS_TOO_BIG);
+    return false;
+}
+
+static void cmd_lcs(struct call *call)
+{
+    struct options options;
+    struct bytes text[2];
+    struct table table;
+    if (!read_strings(call, text) || !read_options(call, &options)) return;
+    if (!is_small_enough(call, text[0], text[1])) return;
+    if (!table_init(&table, text[0], text[1], options.len)) {
+        fail(call, ERR_LCS_NO_MEMORY);
+        return;
+    }
+    if (options.idx)
+        reply_matches(call, &table, &options);
+    else if (options.len)
+        resp_integer(call->out, (int64_t)table.length);
+    else
+        reply_text(call, &table);
+    table_drop(&table);
+}
+
+static const struct command rows[] = {
+    { .name = "LCS",
+      .run = cmd_lcs,
+      .arity = -3,
+      .flags = READONLY,
+      .keys = { .first = 1, .last = 2, .step = 1 },
+      .group = "string",
+      .since = "7.0.0",
+      .complexity = "O(N*M/64) where N and M are the lengths of the strings.",
+      .syntax = "key key [LEN] [IDX] [MINMATCHLEN len] [WITHMATCHLEN]",
+      .summary = "Gives the longest common subsequence of two strings, its length or its parts." },
+};
+
+const struct command_group lcs_commands = COMMAND_GROUP(rows);

@@ -1,0 +1,108 @@
+/* string_range: a part of a string given, and written over.
+ * Knows offsets in bytes; those in bits are bit.c's. */
+#include "server/cmd/string/string_range.h"
+
+#include "server/call/args.h"
+#include "server/cmd/cmd.h"
+
+enum { DEFAULT_LIMIT = 512 << 20 };
+
+size_t string_limit(const struct call *call)
+{
+    const int64_t *limit = call->context;
+    return limit != NULL ? (size_t)*limit : DEFAULT_LIMIT;
+}
+
+void string_clip(int64_t start, int64_t end, size_t len, size_t *from, size_t *to)
+{
+    int64_t count = (int64_t)len;
+    if (start < 0) start += count;
+    if (end < 0) end += count;
+    if (start < 0) start = 0;
+    if (end < 0) end = 0;
+    if (end >= count) end = count - 1;
+    bool empty = start > end;
+    *from = empty ? 0 : (size_t)start;
+    *to = empty ? 0 : (size_t)end + 1;
+}
+
+bool string_write(struct call *call, int i, struct entry *entry, size_t offset, struct bytes data,
+                  enum event event)
+{
+    if (txn_string_write(call->txn, call->argv[i], entry, offset, data, event) >= 0) return true;
+    fail(call, ERR_OOM);
+    return false;
+}
+
+static void cmd_setrange(struct call *call)
+{
+    int64_t offset;
+    struct entry *entry;
+    struct bytes data = call->argv[3];
+    if (!arg_int64(call, 2, &offset)) return;
+    if (offset < 0) {
+        fail(call, ERR_OFFSET);
+        return;
+    }
+    if (!find_typed(call, 1, TYPE_STRING, &entry)) return;
+    size_t old_len = entry != NULL ? object_text(&entry->object).len : 0;
+    if (data.len == 0) {
+        resp_integer(call->out, (int64_t)old_len);
+        return;
+    }
+    size_t end = (size_t)offset + data.len, limit = string_limit(call);
+    if (end > limit) {
+        fail(call, ERR_STRING_TOO_BIG);
+        return;
+    }
+    if (string_write(call, 1, entry, (size_t)offset, data, EVENT_SETRANGE))
+        resp_integer(call->out, (int64_t)(end > old_len ? end : old_len));
+}
+
+static void cmd_getrange(struct call *call)
+{
+    int64_t start, end;
+    struct entry *entry;
+    size_t from = 0, to = 0;
+    if (!arg_int64(call, 2, &start) || !arg_int64(call, 3, &end)) return;
+    if (!read_typed(call, 1, TYPE_STRING, &entry)) return;
+    bool backwards = start < 0 && end < 0 && start > end;
+    struct bytes text = entry != NULL ? object_text(&entry->object) : LIT("");
+    if (!backwards) string_clip(start, end, text.len, &from, &to);
+    resp_bulk(call->out, text.data + from, to - from);
+}
+
+static const struct command rows[] = {
+    { .name = "SETRANGE",
+      .run = cmd_setrange,
+      .arity = 4,
+      .flags = WRITE | GROWS,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .group = "string",
+      .since = "2.2.0",
+      .complexity = "O(M) where M is the length of the value, and of the gap before it.",
+      .syntax = "key offset value",
+      .summary = "Writes over a part of a string, with zero bytes where it was shorter." },
+    { .name = "GETRANGE",
+      .run = cmd_getrange,
+      .arity = 4,
+      .flags = READONLY,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .group = "string",
+      .since = "2.4.0",
+      .complexity = "O(N) where N is the number of bytes given.",
+      .syntax = "key start end",
+      .summary = "Gives the bytes of a string from one offset to another." },
+    { .name = "SUBSTR",
+      .run = cmd_getrange,
+      .arity = 4,
+      .flags = READONLY,
+      .keys = { .first = 1, .last = 1, .step = 1 },
+      .group = "string",
+      .since = "1.0.0",
+      .complexity = "O(N) where N is the number of bytes given.",
+      .syntax = "key start end",
+      .summary = "Gives the bytes of a string from one offset to another, as GETRANGE does." },
+};
+
+const struct command_group string_range_commands = COMMAND_GROUP(rows);

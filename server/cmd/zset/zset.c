@@ -1,0 +1,376 @@
+/* zset: the commands of sorted sets that name their members; zset_range.c has those that name
+ * ranges. Knows arguments, replies and txn_zset_*; refuses to know how a sorted set keeps its
+ * members. */
+#include "proto/base/number.h"
+#include "server/call/args.h"
+#include "server/call/call.h"
+#include "server/cmd/cmd.h"
+#include "server/cmd/member/member_args.h"
+#include "server/call/command.h"
+#include "server/call/error.h"
+#include "store/mem/mem.h"
+#include "store/txn/txn.h"
+#include "store/type/zset.h"
+
+/* ---- ZADD, ZADDEX and ZINCRBY ---------------------------------------------------------------- */
+
+struct zadd {
+    struct zput put;
+    bool is_timed; /* ZADDEX */
+    struct member_life life;
+    bool count_moved; /* CH */
+    int first;        /* argument of the first score */
+    int pairs;
+};
+
+struct tally {
+    int64_t added, moved;
+    double score; /* that the last member has, */
+    bool refused; /* unless a condition kept it from being put */
+    bool not_a_number;
+};
+
+static enum arg_taken take_option(struct call *call, int *i, struct zadd *how)
+{
+    const struct {
+        const char *word;
+        bool *flag;
+        bool unless_timed;
+    } options[] = {
+        { .word = "NX", .flag = &how->put.only_new },
+        { .word = "XX", .flag = &how->put.only_present },
+        { .word = "CH", .flag = &how->count_moved },
+        { .word = "INCR", .flag = &how->put.add, .unless_timed = true },
+        { .word = "GT", .flag = &how->put.only_greater },
+        { .word = "LT", .flag = &how->put.only_less },
+    };
+    for (size_t o = 0; o < sizeof(options) / sizeof(options[0]); o++) {
+        if (!arg_is(call, *i, options[o].word) || (options[o].unless_timed && how->is_timed))
+            continue;
+        *options[o].flag = true;
+        *i += 1;
+        return ARG_TAKEN;
+    }
+    return how->is_timed ? arg_member_life(call, i, &how->life) : ARG_OTHER;
+}
+
+/* What a ZADD must not ask for; ERROR_COUNT if it is fine. */
+static enum error contradiction(const struct zadd *how)
+{
+    const struct zput *put = &how->put;
+    bool only_beyond = put->only_greater || put->only_less;
+    if (put->only_new && put->only_present) return ERR_ZADD_XX_NX;
+    if ((put->only_new && only_beyond) || (put->only_greater && put->only_less))
+        return ERR_ZADD_GT_LT_NX;
+    if (put->add && how->pairs > 1) return ERR_ZADD_INCR_PAIR;
+    if (how->is_timed && !how->life.is_given) return ERR_NO_DEADLINE;
+    return ERROR_COUNT;
+}
+
+/* As nearly all scores do, and no option does. */
+static bool is_surely_score(const struct call *call, int i)
+{
+    struct bytes arg = i < call->argc ? call->argv[i] : LIT("");
+    return arg.len > 0 && ((arg.data[0] >= '0' && arg.data[0] <= '9') || arg.data[0] == '-');
+}
+
+/* ZADDEX's errors name what belongs at the place; ZADD has Redis'. */
+static bool expects_pairs(struct call *call, const struct zadd *how)
+{
+    double score;
+    int i = how->first, rest = call->argc - i;
+    if (!how->life.is_given && (rest == 0 || is_surely_score(call, i)))
+        fail(call, ERR_NO_DEADLINE);
+    else if (rest > 0 && !number_parse_double(call->argv[i].data, call->argv[i].len, &score))
+        failf(call, ERR_ZADDEX_ARGUMENT, arg_width(call, i), call->argv[i].data);
+    else if (rest == 0 || rest % 2 != 0)
+        fail(call, ERR_ZADDEX_PAIRS);
+    else
+        return true;
+    return false;
+}
+
+static bool parse_zadd(struct call *call, struct zadd *how)
+{
+    enum arg_taken taken;
+    how->first = 2;
+    do
+        taken = is_surely_score(call, how->first) ? ARG_OTHER : take_option(call, &how->first, how);
+    while (taken == ARG_TAKEN);
+    if (taken == ARG_FAILED) return false;
+    if (how->is_timed && !expects_pairs(call, how)) return false;
+    int rest = call->argc - how->first;
+    if (rest == 0 || rest % 2 != 0) {
+        fail(call, ERR_SYNTAX);
+        return false;
+    }
+    how->pairs = rest / 2;
+    how->put.event = how->put.add ? EVENT_ZINCR : EVENT_ZADD;
+    how->put.life =
+        member_lifetime(call, &how->life, how->put.add || how->is_timed ? LIFE(KEEP) : LIFE(ADD));
+    enum error error = contradiction(how);
+    if (error != ERROR_COUNT) fail(call, error);
+    return error == ERROR_COUNT;
+}
+
+/* What was put with a deadline that is past goes again: nothing is new, and what was there has
+ * changed. */
+static enum zput_result end_at_once(struct call *call, struct entry *entry, struct bytes member,
+                                    const struct zadd *how, enum zput_result result)
+{
+    bool gone =
+        result == ZPUT_ADDED || (!how->life.keeps && (result == ZPUT_MOVED || result == ZPUT_SAME));
+    if (!gone) return result;
+    txn_member_expire(call->txn, entry, member, how->life.at);
+    return result == ZPUT_ADDED ? ZPUT_SAME : ZPUT_MOVED;
+}
+
+static struct tally put_all(struct call *call, struct entry *entry, const struct zadd *how,
+                            const double *scores)
+{
+    struct tally tally = { 0 };
+    bool past = member_life_is_past(call, &how->life);
+    for (int i = 0; i < how->pairs; i++) {
+        struct bytes member = call->argv[how->first + 2 * i + 1];
+        tally.score = scores[i];
+        enum zput_result result = txn_zset_put(call->txn, entry, member, &tally.score, &how->put);
+        if (past) result = end_at_once(call, entry, member, how, result);
+        tally.added += result == ZPUT_ADDED;
+        tally.moved += result == ZPUT_MOVED;
+        tally.refused = result == ZPUT_REFUSED;
+        tally.not_a_number = result == ZPUT_NAN;
+    }
+    return tally;
+}
+
+static void reply_zadd(struct call *call, const struct zadd *how, const struct tally *tally)
+{
+    if (tally->not_a_number)
+        fail(call, ERR_SCORE_NAN);
+    else if (!how->put.add)
+        resp_integer(call->out, tally->added + (how->count_moved ? tally->moved : 0));
+    else if (tally->refused)
+        resp_null(call->out);
+    else
+        resp_double(call->out, tally->score);
+}
+
+static void zadd_scored(struct call *call, const struct zadd *how, double *scores)
+{
+    for (int i = 0; i < how->pairs; i++) {
+        if (!arg_double(call, how->first + 2 * i, &scores[i])) return;
+        /* DIFFERS: Redis makes -0 a 0 in a small sorted set only; here it always is.
+         * (doc/differs.md) */
+        if (scores[i] == 0) scores[i] = 0;
+    }
+    struct entry *entry;
+    if (!find_typed(call, 1, TYPE_ZSET, &entry)) return;
+
+    struct tally tally = { .refused = true };
+    if (entry != NULL || !how->put.only_present) {
+        entry = entry_or_new(call, 1, entry, TYPE_ZSET);
+        tally = put_all(call, entry, how, scores);
+    }
+    reply_zadd(call, how, &tally);
+}
+
+static void zadd(struct call *call, struct zadd *how)
+{
+    double few[16], *scores = few;
+    if (!parse_zadd(call, how)) return;
+    size_t pairs = (size_t)how->pairs;
+    if (pairs > sizeof(few) / sizeof(few[0])) scores = mem_alloc(pairs * sizeof(*scores));
+    zadd_scored(call, how, scores);
+    if (scores != few) mem_free(scores);
+}
+
+static void cmd_zadd(struct call *call)
+{
+    zadd(call, &(struct zadd){ .put.add = false });
+}
+
+static void cmd_zaddex(struct call *call)
+{
+    zadd(call, &(struct zadd){ .is_timed = true });
+}
+
+/* ZADD INCR under another name: Redis reads ZADD's options here too. */
+static void cmd_zincrby(struct call *call)
+{
+    zadd(call, &(struct zadd){ .put.add = true });
+}
+
+/* ---- one member and another ------------------------------------------------------------------ */
+
+static void cmd_zrem(struct call *call)
+{
+    struct entry *entry;
+    if (!find_typed(call, 1, TYPE_ZSET, &entry)) return;
+    int64_t removed = 0;
+    for (int i = 2; entry != NULL && i < call->argc; i++)
+        removed += txn_zset_remove(call->txn, entry, call->argv[i]);
+    resp_integer(call->out, removed);
+}
+
+static void cmd_zcard(struct call *call)
+{
+    struct entry *entry;
+    if (!read_typed(call, 1, TYPE_ZSET, &entry)) return;
+    resp_integer(call->out, entry == NULL ? 0 : (int64_t)zset_count(entry->object.zset));
+}
+
+static void reply_score(struct call *call, const struct entry *entry, struct bytes member)
+{
+    double score;
+    if (entry != NULL && zset_score(entry->object.zset, member, &score))
+        resp_double(call->out, score);
+    else
+        resp_null(call->out);
+}
+
+static void cmd_zscore(struct call *call)
+{
+    struct entry *entry;
+    if (!read_typed(call, 1, TYPE_ZSET, &entry)) return;
+    reply_score(call, entry, call->argv[2]);
+}
+
+static void cmd_zmscore(struct call *call)
+{
+    struct entry *entry;
+    if (!read_typed(call, 1, TYPE_ZSET, &entry)) return;
+    resp_array(call->out, (size_t)call->argc - 2);
+    for (int i = 2; i < call->argc; i++)
+        reply_score(call, entry, call->argv[i]);
+}
+
+static void reply_rank(struct call *call, bool from_the_end)
+{
+    struct entry *entry;
+    size_t rank;
+    if (!read_typed(call, 1, TYPE_ZSET, &entry)) return;
+    if (entry == NULL || !zset_rank(entry->object.zset, call->argv[2], &rank)) {
+        resp_null(call->out);
+        return;
+    }
+    if (from_the_end) rank = zset_count(entry->object.zset) - 1 - rank;
+    resp_integer(call->out, (int64_t)rank);
+}
+
+static void cmd_zrank(struct call *call)
+{
+    reply_rank(call, false);
+}
+
+static void cmd_zrevrank(struct call *call)
+{
+    reply_rank(call, true);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+#define KEY_FIRST                                                                                  \
+    {                                                                                              \
+        .first = 1, .last = 1, .step = 1                                                           \
+    }
+
+static const struct command rows[] = {
+    { .name = "ZADD",
+      .run = cmd_zadd,
+      .arity = -4,
+      .flags = WRITE | GROWS | FAST,
+      .keys = KEY_FIRST,
+      .group = "sorted-set",
+      .since = "1.2.0",
+      .complexity = "O(M*log(N)), M members given, N in the sorted set",
+      .syntax = "key [NX|XX] [GT|LT] [CH] [INCR] score member [score member ...]",
+      .summary = "Adds members to a sorted set, or moves them to a new score." },
+    { .name = "ZADDEX",
+      .run = cmd_zaddex,
+      .arity = -6,
+      .flags = WRITE | GROWS | FAST,
+      .keys = KEY_FIRST,
+      .group = "sorted-set",
+      .since = "0.1.0",
+      .complexity = "O(M*log(N)), M members given, N in the sorted set",
+      .syntax = "key <EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT "
+                "unix-time-milliseconds> [KEEPTTL] [NX|XX] [GT|LT] [CH] score member [score member "
+                "...]",
+      .summary = "Adds members to a sorted set that end at a deadline; those that are there get it "
+                 "too, without KEEPTTL." },
+    { .name = "ZINCRBY",
+      .run = cmd_zincrby,
+      .arity = 4,
+      .flags = WRITE | GROWS | FAST,
+      .keys = KEY_FIRST,
+      .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE,
+      .group = "sorted-set",
+      .since = "1.2.0",
+      .complexity = "O(log(N)), N members of the sorted set",
+      .syntax = "key increment member",
+      .summary = "Adds to the score of a member; an absent one counts as 0." },
+    { .name = "ZREM",
+      .run = cmd_zrem,
+      .arity = -3,
+      .flags = WRITE | FAST,
+      .keys = KEY_FIRST,
+      .key_flags = KEY_RW | KEY_DELETE,
+      .group = "sorted-set",
+      .since = "1.2.0",
+      .complexity = "O(M*log(N)), M members given, N in the sorted set",
+      .syntax = "key member [member ...]",
+      .summary = "Removes members from a sorted set." },
+    { .name = "ZCARD",
+      .run = cmd_zcard,
+      .arity = 2,
+      .flags = READONLY | FAST,
+      .keys = KEY_FIRST,
+      .key_flags = KEY_RO,
+      .group = "sorted-set",
+      .since = "1.2.0",
+      .complexity = "O(1)",
+      .syntax = "key",
+      .summary = "Counts the members of a sorted set." },
+    { .name = "ZSCORE",
+      .run = cmd_zscore,
+      .arity = 3,
+      .flags = READONLY | FAST,
+      .keys = KEY_FIRST,
+      .group = "sorted-set",
+      .since = "1.2.0",
+      .complexity = "O(1)",
+      .syntax = "key member",
+      .summary = "Returns the score of a member." },
+    { .name = "ZMSCORE",
+      .run = cmd_zmscore,
+      .arity = -3,
+      .flags = READONLY | FAST,
+      .keys = KEY_FIRST,
+      .group = "sorted-set",
+      .since = "6.2.0",
+      .complexity = "O(M), M members given",
+      .syntax = "key member [member ...]",
+      .summary = "Returns the scores of several members." },
+    { .name = "ZRANK",
+      .run = cmd_zrank,
+      .arity = 3,
+      .flags = READONLY | FAST,
+      .keys = KEY_FIRST,
+      .group = "sorted-set",
+      .since = "2.0.0",
+      .complexity = "O(log(N)), N members of the sorted set",
+      .syntax = "key member",
+      .summary = "Returns how many members stand before a member." },
+    { .name = "ZREVRANK",
+      .run = cmd_zrevrank,
+      .arity = 3,
+      .flags = READONLY | FAST,
+      .keys = KEY_FIRST,
+      .group = "sorted-set",
+      .since = "2.0.0",
+      .complexity = "O(log(N)), N members of the sorted set",
+      .syntax = "key member",
+      .summary = "Returns how many members stand behind a member." },
+};
+
+const struct command_group zset_commands = COMMAND_GROUP(rows);

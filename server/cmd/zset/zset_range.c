@@ -1,0 +1,336 @@
+/* zset_range: the commands of sorted sets that name a range: by rank, by score or by member bytes;
+ * read, counted, removed, stored or popped.
+ * Knows what becomes of a range; refuses to know how it is asked for and found. */
+#include "server/call/args.h"
+#include "server/call/call.h"
+#include "server/cmd/cmd.h"
+#include "server/cmd/zset/zset_range_args.h"
+#include "server/cmd/zset/zset_span.h"
+#include "server/call/command.h"
+#include "server/call/error.h"
+#include "store/txn/txn.h"
+#include "store/type/zset.h"
+
+/* ---- read ------------------------------------------------------------------------------------ */
+
+static void read_range(struct call *call, struct range range)
+{
+    struct entry *entry;
+    if (!range_parse(call, &range, 2)) return;
+    if (!read_typed(call, 1, TYPE_ZSET, &entry)) return;
+    if (entry == NULL) {
+        resp_array(call->out, 0);
+        return;
+    }
+    struct span span = range_find_limited(entry->object.zset, &range);
+    span_reply(call, entry->object.zset, &span, range.with_scores ? SCORES_PAIRED : SCORES_NONE);
+}
+
+static void cmd_zrange(struct call *call)
+{
+    read_range(call, (struct range){ .by = BY_OPEN, .way = WAY_OPEN });
+}
+
+static void cmd_zrevrange(struct call *call)
+{
+    read_range(call, (struct range){ .by = BY_RANK, .way = WAY_REVERSE });
+}
+
+static void cmd_zrangebyscore(struct call *call)
+{
+    read_range(call, (struct range){ .by = BY_SCORE, .way = WAY_FORWARD });
+}
+
+static void cmd_zrevrangebyscore(struct call *call)
+{
+    read_range(call, (struct range){ .by = BY_SCORE, .way = WAY_REVERSE });
+}
+
+static void cmd_zrangebylex(struct call *call)
+{
+    read_range(call, (struct range){ .by = BY_LEX, .way = WAY_FORWARD });
+}
+
+static void cmd_zrevrangebylex(struct call *call)
+{
+    read_range(call, (struct range){ .by = BY_LEX, .way = WAY_REVERSE });
+}
+
+/* ---- store ----------------------------------------------------------------------------------- */
+
+static void copy_span(struct zset *to, const struct zset *zset, const struct span *span)
+{
+    struct zset_iter iter;
+    struct bytes member;
+    double score;
+    zset_iter_at(&iter, zset, span->from);
+    for (size_t left = span_count(span); left > 0; left--) {
+        zset_iter_next(&iter, &member, &score);
+        zset_put(to, member, score, NEVER);
+    }
+}
+
+static void cmd_zrangestore(struct call *call)
+{
+    struct range range = { .by = BY_OPEN, .way = WAY_OPEN, .is_stored = true };
+    struct entry *entry;
+    if (!range_parse(call, &range, 3)) return;
+    if (!read_typed(call, 2, TYPE_ZSET, &entry)) return;
+    struct object result = object_new(TYPE_ZSET);
+    if (entry != NULL) {
+        struct span span = range_find_limited(entry->object.zset, &range);
+        copy_span(result.zset, entry->object.zset, &span);
+    }
+    resp_integer(call->out, (int64_t)object_count(&result));
+    txn_key_store(call->txn, call->argv[1], result, EVENT_ZRANGESTORE);
+}
+
+/* ---- count ----------------------------------------------------------------------------------- */
+
+static void count_range(struct call *call, enum range_by by)
+{
+    struct range range = { .by = by };
+    struct entry *entry;
+    if (!range_parse_bounds(call, &range, 2, 3)) return;
+    if (!read_typed(call, 1, TYPE_ZSET, &entry)) return;
+    struct span span = { 0 };
+    if (entry != NULL) span = range_find(entry->object.zset, &range);
+    resp_integer(call->out, (int64_t)span_count(&span));
+}
+
+static void cmd_zcount(struct call *call)
+{
+    count_range(call, BY_SCORE);
+}
+
+static void cmd_zlexcount(struct call *call)
+{
+    count_range(call, BY_LEX);
+}
+
+/* ---- remove ---------------------------------------------------------------------------------- */
+
+static void remove_range(struct call *call, enum range_by by, enum event event)
+{
+    struct range range = { .by = by };
+    struct entry *entry;
+    if (!range_parse_bounds(call, &range, 2, 3)) return;
+    if (!find_typed(call, 1, TYPE_ZSET, &entry)) return;
+    struct span span = { 0 };
+    if (entry != NULL) {
+        span = range_find(entry->object.zset, &range);
+        txn_zset_remove_ranks(call->txn, entry, span.from, span.to, event);
+    }
+    resp_integer(call->out, (int64_t)span_count(&span));
+}
+
+static void cmd_zremrangebyrank(struct call *call)
+{
+    remove_range(call, BY_RANK, EVENT_ZREMRANGEBYRANK);
+}
+
+static void cmd_zremrangebyscore(struct call *call)
+{
+    remove_range(call, BY_SCORE, EVENT_ZREMRANGEBYSCORE);
+}
+
+static void cmd_zremrangebylex(struct call *call)
+{
+    remove_range(call, BY_LEX, EVENT_ZREMRANGEBYLEX);
+}
+
+/* ---- pop ------------------------------------------------------------------------------------- */
+
+static void pop(struct call *call, bool highest, enum event event)
+{
+    int64_t wanted = 1;
+    struct entry *entry;
+    if (call->argc > 3) {
+        fail(call, ERR_SYNTAX);
+        return;
+    }
+    bool counted = call->argc == 3;
+    if (counted && !arg_range(call, 2, 0, INT64_MAX, &wanted, ERR_NOT_POSITIVE)) return;
+    if (!find_typed(call, 1, TYPE_ZSET, &entry)) return;
+    if (entry == NULL) {
+        resp_array(call->out, 0);
+        return;
+    }
+    struct span span = span_all(entry->object.zset);
+    span.reverse = highest;
+    span = span_limited(span, 0, wanted);
+    span_reply(call, entry->object.zset, &span, counted ? SCORES_PAIRED : SCORES_FLAT);
+    txn_zset_remove_ranks(call->txn, entry, span.from, span.to, event);
+}
+
+static void cmd_zpopmin(struct call *call)
+{
+    pop(call, false, EVENT_ZPOPMIN);
+}
+
+static void cmd_zpopmax(struct call *call)
+{
+    pop(call, true, EVENT_ZPOPMAX);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+#define KEY_FIRST                                                                                  \
+    {                                                                                              \
+        .first = 1, .last = 1, .step = 1                                                           \
+    }
+#define COST_SEARCH  "O(log(N)), N members of the sorted set"
+#define COST_RANGE   "O(log(N)+M), N members of the sorted set, M returned"
+#define COST_REMOVAL "O(log(N)+M), N members of the sorted set, M removed"
+#define COST_POP     "O(M*log(N)), N members of the sorted set, M removed"
+
+static const struct command rows[] = {
+    { .name = "ZRANGE",
+      .run = cmd_zrange,
+      .arity = -4,
+      .flags = READONLY,
+      .keys = KEY_FIRST,
+      .group = "sorted-set",
+      .since = "1.2.0",
+      .complexity = COST_RANGE,
+      .syntax = "key start stop [BYSCORE|BYLEX] [REV] [LIMIT offset count] [WITHSCORES]",
+      .summary = "Lists the members in a range of ranks, scores or member bytes." },
+    { .name = "ZREVRANGE",
+      .run = cmd_zrevrange,
+      .arity = -4,
+      .flags = READONLY,
+      .keys = KEY_FIRST,
+      .group = "sorted-set",
+      .since = "1.2.0",
+      .complexity = COST_RANGE,
+      .syntax = "key start stop [WITHSCORES]",
+      .summary = "Lists the members in a range of ranks, counted from the highest." },
+    { .name = "ZRANGEBYSCORE",
+      .run = cmd_zrangebyscore,
+      .arity = -4,
+      .flags = READONLY,
+      .keys = KEY_FIRST,
+      .group = "sorted-set",
+      .since = "1.0.5",
+      .complexity = COST_RANGE,
+      .syntax = "key min max [WITHSCORES] [LIMIT offset count]",
+      .summary = "Lists the members in a range of scores." },
+    { .name = "ZREVRANGEBYSCORE",
+      .run = cmd_zrevrangebyscore,
+      .arity = -4,
+      .flags = READONLY,
+      .keys = KEY_FIRST,
+      .group = "sorted-set",
+      .since = "2.2.0",
+      .complexity = COST_RANGE,
+      .syntax = "key max min [WITHSCORES] [LIMIT offset count]",
+      .summary = "Lists the members in a range of scores, highest first." },
+    { .name = "ZRANGEBYLEX",
+      .run = cmd_zrangebylex,
+      .arity = -4,
+      .flags = READONLY,
+      .keys = KEY_FIRST,
+      .group = "sorted-set",
+      .since = "2.8.9",
+      .complexity = COST_RANGE,
+      .syntax = "key min max [LIMIT offset count]",
+      .summary = "Lists the members in a range of bytes, where all scores are equal." },
+    { .name = "ZREVRANGEBYLEX",
+      .run = cmd_zrevrangebylex,
+      .arity = -4,
+      .flags = READONLY,
+      .keys = KEY_FIRST,
+      .group = "sorted-set",
+      .since = "2.8.9",
+      .complexity = COST_RANGE,
+      .syntax = "key max min [LIMIT offset count]",
+      .summary = "Lists the members in a range of bytes, last first, where all scores are equal." },
+    { .name = "ZRANGESTORE",
+      .run = cmd_zrangestore,
+      .arity = -5,
+      .flags = WRITE | GROWS | COPIES,
+      .keys = { .first = 1, .last = 2, .step = 1 },
+      .specs = { KEY_AT(1, KEY_OW | KEY_UPDATE), KEY_AT(2, KEY_RO | KEY_ACCESS) },
+      .group = "sorted-set",
+      .since = "6.2.0",
+      .complexity = "O(log(N)+M*log(M)), N members of the source, M stored",
+      .syntax = "destination source min max [BYSCORE|BYLEX] [REV] [LIMIT offset count]",
+      .summary = "Stores the members in a range as another sorted set." },
+    { .name = "ZCOUNT",
+      .run = cmd_zcount,
+      .arity = 4,
+      .flags = READONLY | FAST,
+      .keys = KEY_FIRST,
+      .group = "sorted-set",
+      .since = "2.0.0",
+      .complexity = COST_SEARCH,
+      .syntax = "key min max",
+      .summary = "Counts the members in a range of scores." },
+    { .name = "ZLEXCOUNT",
+      .run = cmd_zlexcount,
+      .arity = 4,
+      .flags = READONLY | FAST,
+      .keys = KEY_FIRST,
+      .group = "sorted-set",
+      .since = "2.8.9",
+      .complexity = COST_SEARCH,
+      .syntax = "key min max",
+      .summary = "Counts the members in a range of bytes, where all scores are equal." },
+    { .name = "ZREMRANGEBYRANK",
+      .run = cmd_zremrangebyrank,
+      .arity = 4,
+      .flags = WRITE,
+      .keys = KEY_FIRST,
+      .key_flags = KEY_RW | KEY_DELETE,
+      .group = "sorted-set",
+      .since = "2.0.0",
+      .complexity = COST_REMOVAL,
+      .syntax = "key start stop",
+      .summary = "Removes the members in a range of ranks." },
+    { .name = "ZREMRANGEBYSCORE",
+      .run = cmd_zremrangebyscore,
+      .arity = 4,
+      .flags = WRITE,
+      .keys = KEY_FIRST,
+      .key_flags = KEY_RW | KEY_DELETE,
+      .group = "sorted-set",
+      .since = "1.2.0",
+      .complexity = COST_REMOVAL,
+      .syntax = "key min max",
+      .summary = "Removes the members in a range of scores." },
+    { .name = "ZREMRANGEBYLEX",
+      .run = cmd_zremrangebylex,
+      .arity = 4,
+      .flags = WRITE,
+      .keys = KEY_FIRST,
+      .key_flags = KEY_RW | KEY_DELETE,
+      .group = "sorted-set",
+      .since = "2.8.9",
+      .complexity = COST_REMOVAL,
+      .syntax = "key min max",
+      .summary = "Removes the members in a range of bytes, where all scores are equal." },
+    { .name = "ZPOPMIN",
+      .run = cmd_zpopmin,
+      .arity = -2,
+      .flags = WRITE | FAST,
+      .keys = KEY_FIRST,
+      .key_flags = KEY_RW | KEY_ACCESS | KEY_DELETE,
+      .group = "sorted-set",
+      .since = "5.0.0",
+      .complexity = COST_POP,
+      .syntax = "key [count]",
+      .summary = "Removes and returns the members with the lowest scores." },
+    { .name = "ZPOPMAX",
+      .run = cmd_zpopmax,
+      .arity = -2,
+      .flags = WRITE | FAST,
+      .keys = KEY_FIRST,
+      .key_flags = KEY_RW | KEY_ACCESS | KEY_DELETE,
+      .group = "sorted-set",
+      .since = "5.0.0",
+      .complexity = COST_POP,
+      .syntax = "key [count]",
+      .summary = "Removes and returns the members with the highest scores." },
+};
+
+const struct command_group zset_range_commands = COMMAND_GROUP(rows);

@@ -1,0 +1,159 @@
+/* zset_range_args: see zset_range_args.h. Knows bounds, options and ranks; refuses to know what a
+ * command does with them. */
+#include "server/cmd/zset/zset_range_args.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "proto/base/number.h"
+#include "server/call/args.h"
+#include "server/call/error.h"
+#include "store/mem/mem.h"
+
+/* ---- a range as it is asked for -------------------------------------------------------------- */
+
+/* As strtod takes the text of a C string: unlike a score's, it may be empty, begin with spaces, lie
+ * beyond what a double holds, and whatever stands behind a NUL does not count. */
+static bool parse_limit_score(struct bytes text, double *score)
+{
+    if (number_parse_double(text.data, text.len, score)) return true;
+    char small[64], *end;
+    char *copy = text.len < sizeof(small) ? small : mem_alloc(text.len + 1);
+    memcpy(copy, text.data, text.len);
+    copy[text.len] = '\0';
+    *score = strtod(copy, &end);
+    bool good = *end == '\0' && !isnan(*score);
+    if (copy != small) mem_free(copy);
+    return good;
+}
+
+static bool parse_score_bound(struct bytes text, struct bound *bound)
+{
+    if (text.len > 0 && text.data[0] == '(') {
+        bound->exclusive = true;
+        text = bytes_of(text.data + 1, text.len - 1);
+    }
+    return parse_limit_score(text, &bound->score);
+}
+
+static bool parse_lex_bound(struct bytes text, struct bound *bound)
+{
+    if (text.len == 0) return false;
+    char kind = text.data[0];
+    if (kind == '-' || kind == '+') {
+        bound->lex = kind == '-' ? LEX_LOWEST : LEX_HIGHEST;
+        return text.len == 1 || text.data[1] == '\0';
+    }
+    bound->member = bytes_of(text.data + 1, text.len - 1);
+    bound->exclusive = kind == '(';
+    return kind == '(' || kind == '[';
+}
+
+bool range_parse_bounds(struct call *call, struct range *range, int low, int high)
+{
+    struct bytes min = call->argv[low], max = call->argv[high];
+    bool good = true;
+    switch (range->by) {
+    case BY_SCORE:
+        good = parse_score_bound(min, &range->low) && parse_score_bound(max, &range->high);
+        if (!good) fail(call, ERR_MIN_MAX_FLOAT);
+        return good;
+    case BY_LEX:
+        good = parse_lex_bound(min, &range->low) && parse_lex_bound(max, &range->high);
+        if (!good) fail(call, ERR_MIN_MAX_LEX);
+        return good;
+    case BY_OPEN:
+    case BY_RANK: break;
+    }
+    return arg_int64(call, low, &range->low.index) && arg_int64(call, high, &range->high.index);
+}
+
+enum option { OPTION_TAKEN, OPTION_UNKNOWN, OPTION_FAILED };
+
+static enum option take_option(struct call *call, int *i, struct range *range)
+{
+    if (!range->is_stored && arg_is(call, *i, "WITHSCORES")) {
+        range->with_scores = true;
+    } else if (arg_is(call, *i, "LIMIT") && call->argc - *i > 2) {
+        if (!arg_int64(call, *i + 1, &range->skip)) return OPTION_FAILED;
+        if (!arg_int64(call, *i + 2, &range->limit)) return OPTION_FAILED;
+        *i += 2;
+    } else if (range->way == WAY_OPEN && arg_is(call, *i, "REV")) {
+        range->way = WAY_REVERSE;
+    } else if (range->by == BY_OPEN && arg_is(call, *i, "BYSCORE")) {
+        range->by = BY_SCORE;
+    } else if (range->by == BY_OPEN && arg_is(call, *i, "BYLEX")) {
+        range->by = BY_LEX;
+    } else {
+        return OPTION_UNKNOWN;
+    }
+    return OPTION_TAKEN;
+}
+
+static bool parse_options(struct call *call, int first, struct range *range)
+{
+    for (int i = first; i < call->argc; i++) {
+        enum option option = take_option(call, &i, range);
+        if (option == OPTION_UNKNOWN) fail(call, ERR_SYNTAX);
+        if (option != OPTION_TAKEN) return false;
+    }
+    if (range->by == BY_OPEN) range->by = BY_RANK;
+    if (range->limit != -1 && range->by == BY_RANK) {
+        fail(call, ERR_LIMIT_ALONE);
+        return false;
+    }
+    if (range->with_scores && range->by == BY_LEX) {
+        fail(call, ERR_WITHSCORES_LEX);
+        return false;
+    }
+    return true;
+}
+
+/* A reverse range of scores or members names its high end first. */
+bool range_parse(struct call *call, struct range *range, int first)
+{
+    range->limit = -1;
+    if (!parse_options(call, first + 2, range)) return false;
+    bool high_first = range->way == WAY_REVERSE && range->by != BY_RANK;
+    return range_parse_bounds(call, range, first + high_first, first + !high_first);
+}
+
+/* ---- the ranks that it means ----------------------------------------------------------------- */
+
+static size_t below_lex(const struct zset *zset, const struct bound *bound, bool or_equal)
+{
+    if (bound->lex == LEX_LOWEST) return 0;
+    if (bound->lex == LEX_HIGHEST) return zset_count(zset);
+    return zset_below_member(zset, bound->member, or_equal);
+}
+
+struct span range_find(const struct zset *zset, const struct range *range)
+{
+    const struct bound *low = &range->low, *high = &range->high;
+    size_t count = zset_count(zset);
+    struct span span = { .reverse = range->way == WAY_REVERSE };
+    switch (range->by) {
+    case BY_SCORE:
+        span.from = zset_below_score(zset, low->score, low->exclusive);
+        span.to = zset_below_score(zset, high->score, !high->exclusive);
+        break;
+    case BY_LEX:
+        span.from = below_lex(zset, low, low->exclusive);
+        span.to = below_lex(zset, high, !high->exclusive);
+        break;
+    case BY_OPEN:
+    case BY_RANK:
+        clip_range(low->index, high->index, count, &span.from, &span.to);
+        if (!span.reverse) break;
+        span = (struct span){ count - span.to, count - span.from, true };
+        break;
+    }
+    if (span.from > span.to) span.from = span.to;
+    return span;
+}
+
+struct span range_find_limited(const struct zset *zset, const struct range *range)
+{
+    struct span span = range_find(zset, range);
+    return range->by == BY_RANK ? span : span_limited(span, range->skip, range->limit);
+}
