@@ -1,5 +1,6 @@
 /* program: a walk over a syntax line that writes arguments instead of a tree.
- * It reads the same notation as server/admin/syntax.c, by itself, so that each checks the other. */
+ * It reads the same notation as server/admin/command/syntax.c, by itself, so that each checks the
+ * other. */
 #include "tests/support/program.h"
 
 #include <ctype.h>

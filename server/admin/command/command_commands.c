@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "server/admin/admin.h"
-#include "server/admin/command_info.h"
-#include "server/admin/syntax.h"
+#include "server/admin/command/command_info.h"
+#include "server/admin/command/syntax.h"
 #include "server/admin/text.h"
 #include "server/call/args.h"
 #include "store/mem/mem.h"

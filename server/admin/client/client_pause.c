@@ -1,6 +1,6 @@
 /* client_pause: see client_pause.h. Knows the arguments; what a pause holds up is dispatch's to
  * say. */
-#include "server/admin/client_pause.h"
+#include "server/admin/client/client_pause.h"
 
 #include "server/admin/admin.h"
 #include "server/call/args.h"

@@ -1,9 +1,9 @@
 /* client_commands: CLIENT: the rows, and what concerns only the caller's own connection. */
 #include "server/admin/admin.h"
-#include "server/admin/client_list.h"
-#include "server/admin/client_pause.h"
-#include "server/admin/client_tracking.h"
-#include "server/admin/identity.h"
+#include "server/admin/client/client_list.h"
+#include "server/admin/client/client_pause.h"
+#include "server/admin/client/client_tracking.h"
+#include "server/admin/client/identity.h"
 #include "server/admin/text.h"
 #include "server/call/args.h"
 #include "server/run/serve.h"

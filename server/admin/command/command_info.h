@@ -1,6 +1,6 @@
 /* command_info: what COMMAND says of one row. */
-#ifndef SERVER_ADMIN_COMMAND_INFO_H
-#define SERVER_ADMIN_COMMAND_INFO_H
+#ifndef SERVER_ADMIN_COMMAND_COMMAND_INFO_H
+#define SERVER_ADMIN_COMMAND_COMMAND_INFO_H
 
 #include <stdbool.h>
 #include <stddef.h>

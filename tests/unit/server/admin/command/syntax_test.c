@@ -1,6 +1,6 @@
 /* The rows of the table, and what is made of them: their syntax lines as trees, COMMAND INFO and
  * COMMAND DOCS. */
-#include "server/admin/syntax.h"
+#include "server/admin/command/syntax.h"
 
 #include <ctype.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* syntax: a recursive descent over a syntax line into a small tree, and its reply. */
-#include "server/admin/syntax.h"
+#include "server/admin/command/syntax.h"
 
 #include <ctype.h>
 #include <string.h>

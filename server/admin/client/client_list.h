@@ -1,6 +1,6 @@
 /* client_list: the subcommands of CLIENT that look at connections and close them. */
-#ifndef SERVER_ADMIN_CLIENT_LIST_H
-#define SERVER_ADMIN_CLIENT_LIST_H
+#ifndef SERVER_ADMIN_CLIENT_CLIENT_LIST_H
+#define SERVER_ADMIN_CLIENT_CLIENT_LIST_H
 
 struct call;
 

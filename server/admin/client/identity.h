@@ -1,6 +1,6 @@
 /* identity: passwords and names of callers, for AUTH, HELLO and CLIENT. */
-#ifndef SERVER_ADMIN_IDENTITY_H
-#define SERVER_ADMIN_IDENTITY_H
+#ifndef SERVER_ADMIN_CLIENT_IDENTITY_H
+#define SERVER_ADMIN_CLIENT_IDENTITY_H
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 /* client_tracking: CLIENT TRACKING CACHING GETREDIR TRACKINGINFO.
  * Knows the modes of tracking and what Redis says to those that do not fit. */
-#include "server/admin/client_tracking.h"
+#include "server/admin/client/client_tracking.h"
 
 #include <limits.h>
 

@@ -1,6 +1,6 @@
 /* command_info: see command_info.h. Names of flags, categories and key specs; all else is in the
  * rows. */
-#include "server/admin/command_info.h"
+#include "server/admin/command/command_info.h"
 
 #include <string.h>
 

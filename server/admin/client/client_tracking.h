@@ -1,6 +1,6 @@
 /* client_tracking: the subcommands of CLIENT about client-side caching. */
-#ifndef SERVER_ADMIN_CLIENT_TRACKING_H
-#define SERVER_ADMIN_CLIENT_TRACKING_H
+#ifndef SERVER_ADMIN_CLIENT_CLIENT_TRACKING_H
+#define SERVER_ADMIN_CLIENT_CLIENT_TRACKING_H
 
 struct call;
 

@@ -4,7 +4,7 @@
 
 #include "proto/base/number.h"
 #include "server/admin/admin.h"
-#include "server/admin/identity.h"
+#include "server/admin/client/identity.h"
 #include "server/call/args.h"
 #include "server/call/session.h"
 #include "server/base/version.h"

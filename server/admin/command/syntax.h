@@ -5,8 +5,8 @@
  *
  * Words in capitals are tokens, others are values; [] optional, <> a choice within |, "..." after a
  * repetition of what stands before it: repeatable. */
-#ifndef SERVER_ADMIN_SYNTAX_H
-#define SERVER_ADMIN_SYNTAX_H
+#ifndef SERVER_ADMIN_COMMAND_SYNTAX_H
+#define SERVER_ADMIN_COMMAND_SYNTAX_H
 
 #include "proto/resp/resp_write.h"
 

@@ -1,5 +1,5 @@
 /* identity: one user and its password; names without surprises. */
-#include "server/admin/identity.h"
+#include "server/admin/client/identity.h"
 #include "store/mem/blob.h"
 
 #include <string.h>

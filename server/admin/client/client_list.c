@@ -1,6 +1,6 @@
 /* client_list: CLIENT INFO LIST KILL: a line about a connection, and connections chosen by a
  * filter. Knows what connections and sessions say of themselves. */
-#include "server/admin/client_list.h"
+#include "server/admin/client/client_list.h"
 
 #include <inttypes.h>
 #include <stdio.h>
