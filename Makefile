@@ -105,7 +105,7 @@ $(UNIT): $(B)/%: $(B)/obj/%.o $(SUPPORT)
 	$(LINK) $(SUPPORT) $(filter-out $(SUPPORT),$(filter %.a,$^)) $(MALLOC_LIBS) $(UNIT_LIBS) \
 	    $(CHECK_LIBS) -lm
 
-$(B)/tools/deadlines: $(STORE)
+$(B)/tools/bench/deadlines: $(STORE)
 $(addprefix $(B)/tools/,$(INSTALLED_TOOLS)): $(PERSIST) $(STORE)
 $(addprefix $(B)/tools/,$(INSTALLED_TOOLS)): TOOL_LIBS = $(MALLOC_LIBS) -llz4
 $(TOOLS): $(B)/%: $(B)/obj/%.o $(TOOL_LIB) $(PROTO) $(CONF)

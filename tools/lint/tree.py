@@ -25,7 +25,7 @@ LAYERS = (
     (r"server/", r"server/(?!cmd/|admin/|main)|proto/|conf/|store/"),
     (r"tests/unit/(?P<own>proto|conf|rdb|store)/", r"(?P=own)/|tests/support/|tests/unit/(?P=own)/"),
     (r"tests/", r"tests/|server/|proto/|conf/|rdb/|store/"),
-    (r"tools/deadlines\.c", r"store/"),
+    (r"tools/bench/deadlines\.c", r"store/"),
     (r"tools/(files/|expired-)", r"tools/files/|server/persist/|proto/|conf/|store/"),
     (r"tools/", r"tools/(?!files/)|proto/|conf/"),
 )
