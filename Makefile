@@ -41,9 +41,9 @@ say = $(if $(V),,@$(if $(findstring s,$(firstword -$(MAKEFLAGS))),,echo "  $(1) 
 
 # ---- what there is ----
 
-sources = $(foreach d,$(1),$(wildcard $d/*.c $d/*/*.c $d/*/*/*.c))
+sources = $(foreach d,$(1),$(wildcard $d/*.c $d/*/*.c $d/*/*/*.c $d/*/*/*/*.c))
 SERVER_SRC := $(call sources,server)
-UNIT_SRC := $(filter %_test.c,$(call sources,tests/unit) $(wildcard tests/unit/*/*/*/*/*.c))
+UNIT_SRC := $(filter %_test.c,$(call sources,tests/unit))
 SUPPORT_SRC := $(wildcard tests/support/*.c)
 TOOL_SRC := $(wildcard tools/*.c tools/bench/*.c)
 TOOL_LIB_SRC := $(wildcard tools/lib/*.c tools/files/*.c tools/bench/load/*.c)
@@ -52,7 +52,7 @@ FUZZ_SRC := $(wildcard tests/fuzz/*_fuzz.c)
 LIB_SRC := $(call sources,proto conf store)
 OTHER_SRC := $(UNIT_SRC) $(wildcard tests/*/*.c tools/*/*.c)
 ALL_SRC := $(sort $(LIB_SRC) $(SERVER_SRC) $(TOOL_SRC) $(TOOL_LIB_SRC) $(OTHER_SRC))
-ALL_C := $(ALL_SRC) $(wildcard */*.h */*/*.h */*/*/*.h */*/*/*/*.h)
+ALL_C := $(ALL_SRC) $(wildcard */*.h */*/*.h */*/*/*.h */*/*/*/*.h */*/*/*/*/*.h)
 E2E := $(sort $(wildcard tests/e2e/test_* tests/crash/test_*))
 
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))

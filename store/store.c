@@ -3,7 +3,7 @@
 
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
-#include "store/sweep/policy_walk.h"
+#include "store/policy_progress.h"
 
 struct store *store_new(unsigned databases)
 {

@@ -19,7 +19,7 @@
 #include "store/policy.h"
 #include "store/base/random.h"
 #include "store/reclaim.h"
-#include "store/sweep/rewind.h"
+#include "store/rewind.h"
 
 struct store_stats {
     uint64_t hits, misses; /* reads by clients */

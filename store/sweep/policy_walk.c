@@ -4,35 +4,13 @@
 #include "store/sweep/policy_walk.h"
 
 #include "store/mem/mem.h"
+#include "store/policy_progress.h"
 #include "store/txn/txn.h"
 #include "store/walk.h"
-#include "store/mem/blob.h"
 
 enum {
     VISIT_COST = 1,  /* of a bucket and of each key that a policy of the pass holds for */
     PACKED_SHARE = 8 /* so many records of a packed collection cost as much as one key */
-};
-
-struct place {
-    uint64_t cursor;
-    bool done;
-};
-
-/* A key that is not done; it may be gone. */
-struct rest {
-    struct blob *key; /* owned */
-    unsigned db;
-    uint64_t cursor; /* in its members */
-};
-
-struct policy_walk {
-    bool running; /* a pass has begun and not ended */
-    unsigned database_count;
-    struct place *places; /* of each database */
-    struct rest *rests;
-    size_t rest_count, rest_cap;
-    struct entry **found; /* in the bucket that was visited last */
-    size_t found_count, found_cap;
 };
 
 /* A slice. */
@@ -41,46 +19,6 @@ struct slice {
     struct txn txn;
     size_t left; /* of the budget */
 };
-
-struct policy_walk *policy_walk_new(unsigned databases)
-{
-    struct policy_walk *walk = mem_zalloc(sizeof(*walk));
-    walk->database_count = databases;
-    walk->places = mem_zalloc(databases * sizeof(*walk->places));
-    return walk;
-}
-
-static void forget_rests(struct policy_walk *walk)
-{
-    while (walk->rest_count > 0)
-        blob_free(walk->rests[--walk->rest_count].key);
-    mem_free(walk->rests);
-    mem_free(walk->found);
-    walk->rests = NULL;
-    walk->found = NULL;
-    walk->rest_cap = walk->found_cap = 0;
-}
-
-void policy_walk_free(struct policy_walk *walk)
-{
-    forget_rests(walk);
-    mem_free(walk->places);
-    mem_free(walk);
-}
-
-void policy_walk_swap(struct policy_walk *walk, unsigned a, unsigned b)
-{
-    struct place kept = walk->places[a];
-    walk->places[a] = walk->places[b];
-    walk->places[b] = kept;
-    for (size_t i = 0; i < walk->rest_count; i++) {
-        struct rest *rest = &walk->rests[i];
-        if (rest->db == a)
-            rest->db = b;
-        else if (rest->db == b)
-            rest->db = a;
-    }
-}
 
 static void spend(struct slice *slice, size_t cost)
 {
@@ -250,7 +188,7 @@ static void pass_begin(struct policy_walk *walk, struct policies *policies)
 
 static void pass_end(struct policy_walk *walk)
 {
-    forget_rests(walk);
+    policy_walk_forget_rests(walk);
     walk->running = false;
 }
 

@@ -18,11 +18,6 @@
 #include "store/base/instant.h"
 #include "store/store.h"
 
-struct policy_walk;
-
-struct policy_walk *policy_walk_new(unsigned databases);
-void policy_walk_free(struct policy_walk *walk);
-
 /* Is there a policy that has not been applied to all keys? O(1) */
 static inline bool policy_walk_pending(const struct store *store)
 {
@@ -31,7 +26,5 @@ static inline bool policy_walk_pending(const struct store *store)
 /* Looks at about `budget` keys and members, as one transaction; true while there is more to do.
  * Does nothing while something is overdue: expiry_run goes first. */
 bool policy_walk_run(struct store *store, msec now, size_t budget);
-/* Two databases have changed places. O(large values that are not done) */
-void policy_walk_swap(struct policy_walk *walk, unsigned a, unsigned b);
 
 #endif

@@ -1,6 +1,6 @@
 /* txn_key: finding keys, settled; making, dropping, renaming them; their deadlines. */
 #include "store/access.h"
-#include "store/sweep/policy_walk.h"
+#include "store/policy_progress.h"
 #include "store/txn/txn.h"
 #include "store/walk.h"
 

@@ -1,5 +1,5 @@
 /* rewind: what was announced and is not due any more is announced again. */
-#include "store/sweep/rewind.h"
+#include "store/rewind.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,8 +4,8 @@
  * Deadlines are instants and need nothing: what was due waits again. But a dehydrator remembers
  * until when it has announced its elements ("rede.due"), and those that are not due any more have
  * to be announced again at their deadlines. All keys are walked in slices to find them. */
-#ifndef STORE_SWEEP_REWIND_H
-#define STORE_SWEEP_REWIND_H
+#ifndef STORE_REWIND_H
+#define STORE_REWIND_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* rewind: see rewind.h. */
-#include "store/sweep/rewind.h"
+#include "store/rewind.h"
 
 #include "store/store.h"
 
