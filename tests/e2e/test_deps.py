@@ -19,7 +19,7 @@ def make_without_libraries(folder):
     built = os.path.join(folder, "build")
     return subprocess.run(
         [shutil.which("make"), "-C", ROOT, f"B={built}", "CC=/bin/false", "MALLOC=libc",
-         f"{built}/obj/store/mem.o", f"{built}/obj/store/bytes.o"],
+         f"{built}/obj/store/mem/mem.o", f"{built}/obj/store/base/bytes.o"],
         env={"PATH": programs, "DEPS_INCLUDE": os.path.join(folder, "none")},
         capture_output=True, text=True, timeout=60, check=False)
 
