@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -111,6 +112,17 @@ def the_expiry_tool_hears_of_every_key():
         found = json.loads(done.stdout)
         equal((found["events"], found["early"]), (1000, 0))
         assert found["gone_ms"] is not None and found["ping_p50_ms"] > 0, found
+
+
+@test
+def the_pages_have_the_words_of_their_templates():
+    for name in ("performance", "durability"):
+        with open(os.path.join(ROOT, "tools", "bench", name + ".md.in"), encoding="utf-8") as file:
+            parts = re.split(r"\{\{\w+\}\}", file.read())
+        with open(os.path.join(ROOT, "doc", name + ".md"), encoding="utf-8") as file:
+            page = file.read()
+        pattern = "(.+?)".join(map(re.escape, parts))
+        assert re.fullmatch(pattern, page, re.S), f"make bench would change the words of {name}.md"
 
 
 # --- the driver --------------------------------------------------------------------------------

@@ -16,8 +16,6 @@ MIXES = ("set", "zadd")
 PIPELINE = 16
 POLICIES = ("everysec", "always")
 JOURNAL = ["--appendonly", "yes", "--auto-aof-rewrite-percentage", "0", "--appendfsync"]
-# What is asked for: throughput lost, p99.9 with over without, our start over redis-server's.
-PRICE_BAR, TAIL_BAR, LOAD_BAR = 0.15, 2.0, 1.0
 # (what, mix, how it is on disk)
 LOADS = (("strings", "set", "snapshot"), ("strings with a TTL", "setex", "snapshot"),
          ("members of a sorted set", "zadd", "snapshot"), ("fields of a hash", "hset", "snapshot"),

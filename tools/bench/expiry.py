@@ -1,8 +1,5 @@
 """expiry: a million keys expire, over ten seconds and at one instant, by the tool of that name."""
 
-BARS = {"spread": {"late_p99_ms": 10, "overdue_share": 0.01},
-        "instant": {"ping_p999_ms": 2, "gone_ms": 500},
-        "one by one": {"ping_p999_ms": 0.4, "gone_ms": 500}}
 MODES = ("spread", "instant", "one by one")
 
 

@@ -19,7 +19,6 @@ STRUCTURES = [
     ("sorted set", "zadd", "zset"),
     ("dehydrator", "rede-cycle", "jobs"),
 ]
-STALL_BAR_US = 1000
 WATCH_SECONDS = 0.5
 PIPELINE = 16
 GLANCES = 3

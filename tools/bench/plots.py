@@ -15,7 +15,6 @@ set style fill solid 0.9 noborder
 set title "{title}"
 """
 COLORS = ["#1b6ca8", "#d1495b", "#edae49", "#66a182", "#5f0f40", "#2e4057"]
-BARS = 'with points pt 9 ps 1 lc rgb "#222222" title "asked for"'
 
 
 def draw(path, title, script, key="outside top center horizontal", height=380):
@@ -34,7 +33,7 @@ def or_nan(value):
 
 
 def bars_script(rows, series, label):
-    """Columns of the rows as bars beside each other; what to set, what to plot, a bar's width."""
+    """Columns of the rows as bars beside each other; what to set and what to plot."""
     width = 0.8 / len(series)
     names = ", ".join(f'"{row[0]}" {i}' for i, row in enumerate(rows))
     script = block("data", rows)
@@ -46,7 +45,7 @@ def bars_script(rows, series, label):
         shift = (i - (len(series) - 1) / 2) * width
         plots.append(f'$data using ($0{shift:+g}):{column} with boxes '
                      f'lc rgb "{COLORS[i]}" title "{title}"')
-    return script, plots, width
+    return script, plots
 
 
 def throughput_plot(folder, results, names):
@@ -56,14 +55,9 @@ def throughput_plot(folder, results, names):
         return
     rows = []
     for mix, found in results.items():
-        cells = [throughput.against_bar(mix, p, found[p], ours, theirs) for p in pipelines]
-        rows.append([mix, *(cell[1] for cell in cells), *(or_nan(cell[2]) for cell in cells)])
+        rows.append([mix, *(throughput.ratio(found[p], "ops", ours, theirs) for p in pipelines)])
     series = [(2 + i, f"pipeline {p}") for i, p in enumerate(pipelines)]
-    script, plots, width = bars_script(rows, series, f"times {theirs}")
-    for i in range(len(pipelines)):
-        shift = (i - (len(pipelines) - 1) / 2) * width
-        title = BARS if i == 0 else BARS.replace('title "asked for"', "notitle")
-        plots.append(f"$data using ($0{shift:+g}):{2 + len(pipelines) + i} {title}")
+    script, plots = bars_script(rows, series, f"times {theirs}")
     plots.append('1 with lines lc rgb "#888888" notitle')
     draw(os.path.join(folder, "throughput.svg"), f"Throughput, {theirs} = 1",
          script + "plot " + ", ".join(plots) + "\n")
@@ -77,11 +71,8 @@ def cpu_plot(folder, results, names):
             return
         row = found[1]
         floor = row["bare"]["cpu_ns"] / row[theirs]["cpu_ns"] if "bare" in row else None
-        _, value, bar, _ = throughput.against_bar(mix, 1, row, ours, theirs)
-        rows.append([mix, value, or_nan(floor), or_nan(bar)])
-    script, plots, width = bars_script(rows, [(2, ours), (3, "bare responder")],
-                                       f"part of {theirs}'s")
-    plots.append(f"$data using ($0{-width / 2:+g}):4 {BARS}")
+        rows.append([mix, throughput.ratio(row, "cpu_ns", ours, theirs), or_nan(floor)])
+    script, plots = bars_script(rows, [(2, ours), (3, "bare responder")], f"part of {theirs}'s")
     plots.append('1 with lines lc rgb "#888888" notitle')
     draw(os.path.join(folder, "cpu.svg"), f"CPU time per operation at pipeline 1, {theirs} = 1",
          script + "plot " + ", ".join(plots) + "\n")
@@ -89,12 +80,10 @@ def cpu_plot(folder, results, names):
 
 def memory_plot(folder, rows, names):
     data = [[row["short"],
-             *(or_nan(row[name]["bytes"] if row.get(name) else None) for name in names),
-             or_nan(row["bar"])] for row in rows]
+             *(or_nan(row[name]["bytes"] if row.get(name) else None) for name in names)]
+            for row in rows]
     series = [(2 + i, name) for i, name in enumerate(names)]
-    script, plots, width = bars_script(data, series, "bytes")
-    shift = -(len(names) - 1) / 2 * width
-    plots.append(f"$data using ($0{shift:+g}):{2 + len(names)} {BARS}")
+    script, plots = bars_script(data, series, "bytes")
     draw(os.path.join(folder, "memory.svg"), "Memory per item",
          script + "plot " + ", ".join(plots) + "\n", height=460)
 

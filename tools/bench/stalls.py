@@ -16,9 +16,6 @@ BATCH = 1000
 CROWD = 1000
 COUNT_SECONDS = 0.5
 PATIENCE = 60
-# Work during one PING, ms.
-BARS = {"counts": 5, "crowd": 5, "exec": 5, "sort": 5, "pause": 5, "copy": 5, "blocked": 5,
-        "trim": 5, "cut": 5}
 NAMES = {
     "counts": "DBSIZE all the while {keys} keys expire",
     "crowd": "{crowd} clients ask SCARD of a set of which {members} members have expired",

@@ -12,13 +12,6 @@ ORDER = ["get", "set", "setex", "incr", "expire", "sadd", "hset", "zadd", "recen
 SUBSTITUTES = {"rede-push": "job-zadd-hset", "rede-cycle": "job-cycle"}
 # Mixes that leave more behind than they found: so many operations a round, instead of a time.
 GROWING = {"rede-push": {1: 50_000, 16: 200_000, 64: 200_000}}
-# Ratios to redis-server that are asked for: CPU per operation at pipeline 1, at most; throughput
-# at 16 and 64, at least.
-PLAIN = {1: 0.82, 16: 2.0, 64: 2.5}
-BARS = {**{mix: PLAIN for mix in ("get", "set", "setex", "incr", "expire", "sadd", "hset")},
-        "zadd": {1: 0.55, 16: 3.0, 64: 3.0},
-        "recency": {1: 0.85, 16: 2.0, 64: 2.5},
-        "window": {1: 0.90, 16: 1.8, 64: 2.0}}
 FIGURES = ("p50_us", "p99_us", "p999_us", "max_us")
 
 
@@ -96,13 +89,3 @@ def measure(bench, settings, report):
 
 def ratio(row, figure, ours, theirs):
     return row[ours][figure] / row[theirs][figure]
-
-
-def against_bar(mix, pipeline, row, ours, theirs):
-    """(which figure, ratio, bar or None, kept or None)"""
-    bar = BARS.get(mix, {}).get(pipeline) if theirs == "redis" else None
-    if pipeline == 1:
-        value = ratio(row, "cpu_ns", ours, theirs)
-        return "cpu_ns", value, bar, None if bar is None else round(value, 2) <= bar
-    value = ratio(row, "ops", ours, theirs)
-    return "ops", value, bar, None if bar is None else round(value, 2) >= bar
