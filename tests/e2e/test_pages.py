@@ -1,0 +1,55 @@
+#!/usr/bin/python3 -B
+"""The pages: every link leads somewhere, and the map doc/README.md names every page of doc/."""
+import glob
+import os
+import re
+
+from daemon import ROOT, equal, main, test
+
+MAP = os.path.join(ROOT, "doc", "README.md")
+FENCE = re.compile(r"^```.*?^```$", re.M | re.S)
+
+
+def pages():
+    found = glob.glob(os.path.join(ROOT, "*.md")) + [os.path.join(ROOT, "tests", "README.md")]
+    return found + glob.glob(os.path.join(ROOT, "doc", "**", "*.md"), recursive=True)
+
+
+def text_of(path):
+    with open(path, encoding="utf-8") as page:
+        return FENCE.sub("", page.read())
+
+
+def links(path):
+    """[(file, anchor or '')] of the links to files"""
+    found = re.findall(r"\]\(([^)\s]+)\)", text_of(path))
+    parts = [link.partition("#") for link in found if "://" not in link]
+    return [(os.path.normpath(os.path.join(os.path.dirname(path), name)) if name else path, anchor)
+            for name, _, anchor in parts]
+
+
+def anchors(path):
+    """Of its headings, as GitHub forms them."""
+    headings = re.findall(r"^#+ (.*)$", text_of(path), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@test
+def every_link_leads_to_a_file_and_a_heading():
+    broken = [f"{os.path.relpath(page, ROOT)}: {os.path.relpath(file, ROOT)}#{anchor}"
+              for page in pages() for file, anchor in links(page)
+              if not os.path.exists(file) or anchor and anchor not in anchors(file)]
+    equal(broken, [])
+
+
+@test
+def the_map_leads_to_every_page():
+    """Directly, or by the README of the page's folder."""
+    known = {file for file, _ in links(MAP)}
+    for file in [file for file in known if os.path.basename(file) == "README.md"]:
+        known |= {page for page, _ in links(file)}
+    lost = [os.path.relpath(page, ROOT) for page in pages() if page not in known | {MAP}]
+    equal(lost, [])
+
+
+main()
