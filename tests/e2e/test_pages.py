@@ -46,7 +46,7 @@ def every_link_leads_to_a_file_and_a_heading():
 def the_map_leads_to_every_page():
     """Directly, or by the README of the page's folder."""
     known = {file for file, _ in links(MAP)}
-    for file in [file for file in known if os.path.basename(file) == "README.md"]:
+    for file in [page for page in pages() if page in known and page.endswith("/README.md")]:
         known |= {page for page, _ in links(file)}
     lost = [os.path.relpath(page, ROOT) for page in pages() if page not in known | {MAP}]
     equal(lost, [])
