@@ -9,7 +9,7 @@
 #include "store/struct/dict.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
-#include "store/txn/txn.h"
+#include "store/txn/txn_settle.h"
 
 enum {
     COUNT_AT_ONCE = 1000, /* overdue keys that a call may look at by itself */

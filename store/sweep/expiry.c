@@ -2,7 +2,7 @@
 #include "store/sweep/expiry.h"
 
 #include "store/base/ensure.h"
-#include "store/txn/txn.h"
+#include "store/txn/txn_internal.h"
 
 /* So many members that share their deadline leave together, with one event, whatever the budget. */
 enum { GROUP = 64 };

@@ -5,7 +5,7 @@
 
 #include "store/mem/mem.h"
 #include "store/policy_progress.h"
-#include "store/txn/txn.h"
+#include "store/txn/txn_internal.h"
 #include "store/walk.h"
 
 enum {

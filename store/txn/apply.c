@@ -2,6 +2,7 @@
 #include "store/txn/apply.h"
 
 #include "store/mem/mem.h"
+#include "store/txn/txn_dehydrator.h"
 
 /* The entry of this type; made where it is missing and `make` says so. NULL: the record is
  * damaged. */

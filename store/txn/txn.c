@@ -1,5 +1,5 @@
 /* txn: the life of a transaction, and how an effect is told. */
-#include "store/txn/txn.h"
+#include "store/txn/txn_internal.h"
 
 #include "store/access.h"
 #include "store/base/ensure.h"

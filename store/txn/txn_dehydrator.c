@@ -1,5 +1,7 @@
 /* txn_dehydrator: mutators of dehydrators. */
-#include "store/txn/txn.h"
+#include "store/txn/txn_dehydrator.h"
+
+#include "store/txn/txn_internal.h"
 
 bool txn_rede_push(struct txn *txn, struct entry *entry, struct bytes id, struct bytes payload,
                    const struct stage *stage)

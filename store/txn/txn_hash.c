@@ -1,5 +1,5 @@
 /* txn_hash: mutators of hashes. */
-#include "store/txn/txn.h"
+#include "store/txn/txn_internal.h"
 
 bool txn_hash_put(struct txn *txn, struct entry *entry, struct bytes field, struct bytes value,
                   const struct hput *how)

@@ -1,7 +1,7 @@
 /* txn_key: finding keys, settled; making, dropping, renaming them; their deadlines. */
 #include "store/access.h"
 #include "store/policy_progress.h"
-#include "store/txn/txn.h"
+#include "store/txn/txn_internal.h"
 #include "store/walk.h"
 
 static bool is_dead(const struct txn *txn, const struct entry *entry)

@@ -1,5 +1,5 @@
 /* txn_list: mutators of lists. */
-#include "store/txn/txn.h"
+#include "store/txn/txn_internal.h"
 
 void txn_list_push(struct txn *txn, struct entry *entry, enum list_end end, struct bytes element)
 {

@@ -1,6 +1,6 @@
 /* txn_member: the deadlines of members, for sets, hashes and sorted sets alike.
  * Knows what is told of each type; refuses to know how a type keeps its members. */
-#include "store/txn/txn.h"
+#include "store/txn/txn_internal.h"
 
 static const struct {
     enum effect_kind expire, drop;

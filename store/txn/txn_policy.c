@@ -2,7 +2,7 @@
  * ends. What follows goes through the ordinary mutators, so that replay needs no policy.
  * Knows rules and causes; refuses to know commands. */
 #include "store/mem/mem.h"
-#include "store/txn/txn.h"
+#include "store/txn/txn_internal.h"
 #include "store/walk.h"
 
 enum { NOTES_MIN = 8 };

@@ -1,5 +1,5 @@
 /* txn_set: mutators of sets. */
-#include "store/txn/txn.h"
+#include "store/txn/txn_internal.h"
 
 /* The member was there: only its deadline may change. */
 static void set_again(struct txn *txn, struct entry *entry, struct bytes member,

@@ -1,5 +1,7 @@
 /* txn_settle: what is overdue inside one key, some of it at a time. */
-#include "store/txn/txn.h"
+#include "store/txn/txn_settle.h"
+
+#include "store/txn/txn_internal.h"
 
 /* ---- dead members ---------------------------------------------------------------------------- */
 

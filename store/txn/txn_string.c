@@ -1,7 +1,7 @@
 /* txn_string: mutators of strings. */
 #include "store/access.h"
 #include "store/type/text.h"
-#include "store/txn/txn.h"
+#include "store/txn/txn_internal.h"
 
 static enum policy_cause string_cause(const struct string_set *how)
 {

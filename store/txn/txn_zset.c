@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "store/base/ensure.h"
-#include "store/txn/txn.h"
+#include "store/txn/txn_internal.h"
 
 /* What the put does to an old score: the result if that is the end of it. */
 static enum zput_result next_score(const struct zput *how, bool present, double old, double *score)

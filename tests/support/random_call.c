@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "store/txn/txn_dehydrator.h"
 #include "store/walk.h"
 
 static struct rng rng;

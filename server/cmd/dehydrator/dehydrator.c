@@ -6,6 +6,7 @@
 #include "server/cmd/dehydrator/dehydrator_args.h"
 #include "store/struct/dict.h"
 #include "store/base/random.h"
+#include "store/txn/txn_dehydrator.h"
 
 enum { GENERATED_ID_CHARS = 31 };
 

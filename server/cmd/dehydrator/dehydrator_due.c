@@ -6,6 +6,7 @@
 #include "server/cmd/blocking.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/dehydrator/dehydrator_args.h"
+#include "store/txn/txn_dehydrator.h"
 
 /* ---- which, and how -------------------------------------------------------------------------- */
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "store/sweep/expiry.h"
+#include "store/txn/txn_dehydrator.h"
 #include "tests/support/suite.h"
 #include "tests/support/world.h"
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "store/sweep/expiry.h"
+#include "store/txn/txn_dehydrator.h"
 #include "store/mem/mem.h"
 #include "tests/support/random_call.h"
 #include "tests/support/suite.h"

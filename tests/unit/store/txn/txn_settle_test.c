@@ -1,4 +1,6 @@
 /* What is overdue inside one key: whether it is much, and that it goes in parts. */
+#include "store/txn/txn_settle.h"
+
 #include <stdio.h>
 
 #include "tests/support/suite.h"

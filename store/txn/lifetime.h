@@ -1,0 +1,22 @@
+/* lifetime: what adding or changing a member does to its deadline. */
+#ifndef STORE_TXN_LIFETIME_H
+#define STORE_TXN_LIFETIME_H
+
+#include "store/base/instant.h"
+
+/* What a put does to the member's deadline. A policy's MEMBERTTL applies where the rule leaves a
+ * member without a deadline, and with LIFE_ADD to an existing member as well. */
+enum life_rule {
+    LIFE_ADD,     /* SADD, ZADD: an existing member keeps its deadline, a new one has none */
+    LIFE_KEEP,    /* HINCRBY, ZINCRBY: the same, but MEMBERTTL applies to new members only */
+    LIFE_CLEAR,   /* HSET: no deadline */
+    LIFE_SET,     /* `at`, which must not be in the past */
+    LIFE_SET_NEW, /* `at` for a new member; an existing one keeps what it has */
+};
+struct lifetime {
+    enum life_rule rule;
+    msec at;
+};
+#define LIFE(word) ((struct lifetime){ .rule = LIFE_##word, .at = NEVER })
+
+#endif

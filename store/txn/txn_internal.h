@@ -1,0 +1,99 @@
+/* txn_internal: what mutators, apply and background work in store/ need besides txn.h.
+ * No file outside store/ includes this (tools/lint/tree.py). */
+#ifndef STORE_TXN_TXN_INTERNAL_H
+#define STORE_TXN_TXN_INTERNAL_H
+
+#include "store/txn/txn.h"
+
+/* ---- events and effects: txn.c ---- */
+
+/* Passes the effect to the listener; sets the access time and applies a policy's REFRESH. Each
+ * event is recorded once per key and call: later ones are marked `again`, so ZADD with three
+ * members is one "zadd". */
+void txn_record(struct txn *txn, struct entry *entry, struct effect *effect);
+/* The same for what is no use of the key, such as an expired member. */
+void txn_tell(struct txn *txn, struct entry *entry, struct effect *effect);
+/* The same without marking repeated events (MSET k a k b is two "set"). */
+void txn_record_each(struct txn *txn, struct bytes key, struct effect *effect);
+/* To be called after a removal: if the collection is empty, drops its key when the call ends. */
+void txn_note_emptied(struct txn *txn, struct entry *entry);
+/* Drops the key of an empty collection now, with "del". */
+void txn_drop_emptied(struct txn *txn, struct entry *entry);
+/* Call before freeing an entry: removes it from what the call remembers. */
+void txn_forget(struct txn *txn, const struct entry *entry);
+
+/* ---- keys: txn_key.c ---- */
+
+/* Adds an entry with this object (ownership passes): the event "new". */
+struct entry *txn_key_add(struct txn *txn, struct bytes key, struct object object);
+/* Replaces the object at key (ownership passes), or adds it. Keeps the deadline; the old entry may
+ * be invalid. Records only "new" for an added key. */
+struct entry *txn_key_put(struct txn *txn, struct bytes key, struct object object);
+
+/* ---- members: txn_member.c ---- */
+
+/* Call after a put changed a member's deadline: rearms the key and records the event. */
+void txn_member_timed(struct txn *txn, struct entry *entry, struct bytes member, enum event event);
+/* Call after removing members: rearms the key, which may be empty now. */
+void txn_member_left(struct txn *txn, struct entry *entry);
+/* Records the event that members expired, once, when they are dropped with their key. */
+void txn_member_tell_expired(struct txn *txn, struct entry *entry);
+/* Removes at most `limit` members with deadlines up to `until`, in order; drops the key with the
+ * last one (*entry becomes NULL). Returns how many. */
+size_t txn_member_purge(struct txn *txn, struct entry **entry, msec until, size_t limit);
+
+/* Does a put need the member's old deadline? Not where the rule ignores it, nor in a collection
+ * without deadlines and policies. */
+static inline bool txn_life_matters(const struct txn *txn, const struct entry *entry,
+                                    struct lifetime life)
+{
+    if (life.rule == LIFE_ADD || life.rule == LIFE_KEEP)
+        return entry->object.timed || txn->store->policies.count > 0;
+    return life.rule != LIFE_CLEAR || entry->object.timed;
+}
+/* The member's deadline after the put; `old` is its deadline before, if `present`. */
+msec txn_life_at(struct txn *txn, const struct entry *entry, struct lifetime life, bool present,
+                 msec old);
+
+/* ---- dehydrators: txn_dehydrator.c ---- */
+
+/* Records "rede.due" for elements that are due. No journal record. */
+void txn_rede_announce(struct txn *txn, struct entry *entry);
+
+/* ---- policies: txn_policy.c ---- */
+
+/* What a call did to a key. The key's policy is applied when the call ends. */
+enum policy_cause {
+    POLICY_CREATED, /* or replaced */
+    POLICY_WRITTEN,
+    POLICY_TIMED, /* the command itself set or removed the deadline */
+    POLICY_GROWN, /* a sorted set has a new member */
+    POLICY_PUSHED_HEAD,
+    POLICY_PUSHED_TAIL,
+    POLICY_READ,
+};
+void txn_policy_note(struct txn *txn, struct entry *entry, enum policy_cause cause);
+static inline void txn_note(struct txn *txn, struct entry *entry, enum policy_cause cause)
+{
+    if (txn->store->policies.count > 0 && txn->origin == FROM_CLIENT)
+        txn_policy_note(txn, entry, cause);
+}
+/* Call before freeing the entry; NULL: before freeing all of them. */
+void txn_policy_forget(struct txn *txn, const struct entry *entry);
+/* Applies the policies of all noted keys; when a call ends. */
+void txn_policy_end(struct txn *txn);
+/* Gives the members of a new value the deadlines of added members, by the policy of key. O(n) */
+void txn_policy_time_members(struct txn *txn, struct bytes key, struct object *object);
+/* The policy's deadline for a member that is added now, or NEVER. */
+msec txn_policy_member_at(struct txn *txn, const struct policy *policy);
+
+/* For sweep/policy_walk.c, which applies a new policy to existing keys: sets the deadline by TTL
+ * and MAXTTL where the key has none, or a later one than MAXTTL allows. */
+void txn_policy_limit(struct txn *txn, struct entry *entry, const struct policy *policy);
+/* Cuts a sorted set to MAXLEN, by at most `limit` members; returns how many. */
+size_t txn_policy_cut(struct txn *txn, struct entry *entry, const struct policy *policy,
+                      size_t limit);
+/* Marks the policy, which exists, as applied to all keys. */
+void txn_policy_applied(struct txn *txn, struct bytes name);
+
+#endif

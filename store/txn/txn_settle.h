@@ -1,0 +1,21 @@
+/* txn_settle: removes overdue members of one key in slices.
+ * Finding a key removes its expired members, which may take long. A caller that can wait asks
+ * first, and removes them in slices. */
+#ifndef STORE_TXN_TXN_SETTLE_H
+#define STORE_TXN_TXN_SETTLE_H
+
+#include "store/txn/txn.h"
+
+enum { SETTLE_AT_ONCE = 1000 }; /* members: well under a millisecond */
+
+/* Would finding the entry, of txn's database, remove more than SETTLE_AT_ONCE members? Counts those
+ * that expired and those beyond the policy's MAXLEN. O(SETTLE_AT_ONCE); O(1) if nothing in the
+ * database is overdue and no policy has a MAXLEN. */
+bool txn_settles_slowly(const struct txn *txn, const struct entry *entry);
+/* Removes about `limit` of these members (SETTLE_AT_ONCE where few remain). Returns the amount of
+ * work, 0 when done. *entry becomes NULL when the key is dropped. MAXLEN applies to sorted sets
+ * only, because the older end of a list is unknown until a push. With txn->no_expiry members that
+ * expired are removed, but nothing is cut to MAXLEN. */
+size_t txn_settle_some(struct txn *txn, struct entry **entry, size_t limit);
+
+#endif
