@@ -379,6 +379,11 @@ struct entry *keyspace_random_volatile(const struct keyspace *ks, uint64_t (*nex
                              : agenda_nth(&ks->agendas[KEY_CHANGES], i - ends));
 }
 
+size_t keyspace_table_bytes(const struct keyspace *ks)
+{
+    return dict_bytes(&ks->dict);
+}
+
 size_t keyspace_agenda_bytes(const struct keyspace *ks)
 {
     size_t bytes = 0;

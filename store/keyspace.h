@@ -97,6 +97,13 @@ static inline size_t keyspace_timed(const struct keyspace *ks)
 {
     return keyspace_volatile(ks) + agenda_count(&ks->agendas[KEY_LASTS]);
 }
+/* Keys, expired or not. O(1) */
+static inline size_t keyspace_count(const struct keyspace *ks)
+{
+    return dict_count(&ks->dict);
+}
+/* Memory beside the keys and values themselves. */
+size_t keyspace_table_bytes(const struct keyspace *ks);
 size_t keyspace_agenda_bytes(const struct keyspace *ks);
 struct entry *keyspace_random(const struct keyspace *ks, uint64_t (*next)(void *ctx), void *ctx);
 /* The one whose own deadline comes first. Of the keys that have an earlier deadline inside only the

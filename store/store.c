@@ -51,6 +51,22 @@ void store_listen(struct store *store, unsigned mask, const struct effect_listen
     store->listener = mask != 0 ? *listener : (struct effect_listener){ 0 };
 }
 
+size_t store_count(const struct store *store)
+{
+    size_t count = 0;
+    for (unsigned db = 0; db < store->database_count; db++)
+        count += keyspace_count(&store->databases[db]);
+    return count;
+}
+
+size_t store_count_due(const struct store *store, msec now, size_t most)
+{
+    size_t count = 0;
+    for (unsigned db = 0; db < store->database_count && count < most; db++)
+        count += keyspace_count_due(&store->databases[db], now, most - count);
+    return count;
+}
+
 msec store_next_due(const struct store *store)
 {
     msec next = NEVER;

@@ -55,6 +55,16 @@ void store_replace(struct store *store, struct store *other);
 /* Who is told of effects, and of which (LISTEN_*; 0: nobody). One at a time. */
 void store_listen(struct store *store, unsigned mask, const struct effect_listener *listener);
 
+/* A database, to look at: changes go through txn.h. */
+static inline const struct keyspace *store_database(const struct store *store, unsigned db)
+{
+    return &store->databases[db];
+}
+/* Keys of all databases, expired or not. O(databases) */
+size_t store_count(const struct store *store);
+/* Keys with work due by now, in all databases; stops at `most`. O(databases + found) */
+size_t store_count_due(const struct store *store, msec now, size_t most);
+
 /* The first instant at which expiry_run has work; NEVER if there is none. O(databases) */
 msec store_next_due(const struct store *store);
 

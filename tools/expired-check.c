@@ -212,7 +212,7 @@ static void end_store(struct check *check)
     if (check->store == NULL) return;
     uint64_t keys = 0;
     for (unsigned db = 0; db < check->store->database_count; db++)
-        keys += keyspace_count_alive(&check->store->databases[db], check->now);
+        keys += keyspace_count_alive(store_database(check->store, db), check->now);
     struct digest digest = store_digest(check->store, check->now);
     store_check(check->store);
     if (!check->unjudged)

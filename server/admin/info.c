@@ -112,8 +112,9 @@ static void section_expiry(struct report *report)
     struct overdue overdue = { 0 };
     size_t with_deadline = 0;
     for (unsigned db = 0; db < store->database_count; db++) {
-        outlook_overdue(&store->databases[db], report->now, OVERDUE_MOST, &overdue);
-        with_deadline += keyspace_timed(&store->databases[db]);
+        const struct keyspace *ks = store_database(store, db);
+        outlook_overdue(ks, report->now, OVERDUE_MOST, &overdue);
+        with_deadline += keyspace_timed(ks);
     }
     msec next = store_next_due(store);
     if (next != NEVER) next = next > report->now ? next - report->now : 0;
@@ -398,7 +399,7 @@ static void section_keyspace(struct report *report)
     bool loading = persist != NULL && persist_report(persist).loading;
     msec now = loading ? INT64_MIN : report->now;
     for (unsigned db = 0; db < store->database_count; db++) {
-        const struct keyspace *ks = &store->databases[db];
+        const struct keyspace *ks = store_database(store, db);
         size_t keys = keyspace_count_alive(ks, now);
         if (keys == 0) continue;
         line(report, "db%u:keys=%zu,expires=%zu,avg_ttl=%" PRId64, db, keys,

@@ -32,15 +32,15 @@ struct overhead {
 
 static struct overhead overhead_of(const struct keyspace *ks)
 {
-    return (struct overhead){ dict_bytes(&ks->dict), keyspace_agenda_bytes(ks),
-                              dict_count(&ks->dict) };
+    return (struct overhead){ keyspace_table_bytes(ks), keyspace_agenda_bytes(ks),
+                              keyspace_count(ks) };
 }
 
 static struct overhead total_overhead(const struct store *store)
 {
     struct overhead total = { 0 };
     for (unsigned db = 0; db < store->database_count; db++) {
-        struct overhead one = overhead_of(&store->databases[db]);
+        struct overhead one = overhead_of(store_database(store, db));
         total.tables += one.tables;
         total.deadlines += one.deadlines;
         total.keys += one.keys;
@@ -64,7 +64,7 @@ static size_t databases_in_use(const struct store *store)
 {
     size_t count = 0;
     for (unsigned db = 0; db < store->database_count; db++)
-        count += dict_count(&store->databases[db].dict) > 0;
+        count += keyspace_count(store_database(store, db)) > 0;
     return count;
 }
 
@@ -72,7 +72,7 @@ static void reply_databases(struct call *call, const struct store *store)
 {
     for (unsigned db = 0; db < store->database_count; db++) {
         char name[32];
-        struct overhead one = overhead_of(&store->databases[db]);
+        struct overhead one = overhead_of(store_database(store, db));
         if (one.keys == 0) continue;
         snprintf(name, sizeof(name), "db.%u", db);
         resp_bulk_text(call->out, name);

@@ -225,7 +225,7 @@ static void look_ahead(struct clients *all)
         struct look *look = &window->looks[i];
         *look = (struct look){ .args = NULL };
         if (row == NULL || row->keys.first <= 0 || row->keys.first >= request->argc) continue;
-        look->ks = &all->w.dispatch->store->databases[request->client->session.db];
+        look->ks = store_database(all->w.dispatch->store, request->client->session.db);
         look->args = window->argv + request->first + row->keys.first;
         look->count = request->argc - row->keys.first;
     }

@@ -12,7 +12,7 @@ static void find_buckets(struct look *looks, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
         struct look *look = &looks[i];
-        if (look->args == NULL || dict_count(&look->ks->dict) == 0) continue;
+        if (look->args == NULL || keyspace_count(look->ks) == 0) continue;
         look->hash = keyspace_hint_bucket(look->ks, look->args[0]);
         look->hashed = true;
     }

@@ -387,9 +387,7 @@ static bool load_all(struct loading *loading)
 static void tell_loaded(const struct loading *loading)
 {
     struct persist *persist = loading->persist;
-    uint64_t keys = 0;
-    for (unsigned db = 0; db < persist->w.store->database_count; db++)
-        keys += dict_count(&persist->w.store->databases[db].dict);
+    uint64_t keys = store_count(persist->w.store);
     persist->report.keys_loaded = keys;
     persist->changes_saved = persist->w.store->changes;
     persist->flush_seen = persist->w.store->flushed_at;

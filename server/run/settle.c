@@ -181,7 +181,7 @@ static void look_at_key(struct look *look, unsigned db, struct bytes key)
     struct settling *settling = NULL;
     if (!TAILQ_EMPTY(&settle->keys)) settling = dict_find(&settle->tables[db], key);
     if (settling == NULL) {
-        look->txn.ks = &look->txn.store->databases[db];
+        txn_call(&look->txn, db);
         const struct entry *entry = keyspace_find(look->txn.ks, key);
         if (entry == NULL || !txn_settles_slowly(&look->txn, entry)) return;
         settling = settling_add(settle, db, key);
@@ -217,11 +217,8 @@ static void look_at_call(void *ctx, const struct call *call)
 static bool counts_slowly(const struct dispatch *dispatch, struct pause *pause)
 {
     msec now = clock_now(dispatch->clock);
-    size_t count = 0;
     if (dispatch->loading || pause_now(pause, now) != PAUSE_NONE) return false;
-    for (unsigned db = 0; db < dispatch->store->database_count && count < COUNT_AT_ONCE; db++)
-        count += keyspace_count_due(&dispatch->store->databases[db], now, COUNT_AT_ONCE - count);
-    return count >= COUNT_AT_ONCE;
+    return store_count_due(dispatch->store, now, COUNT_AT_ONCE) >= COUNT_AT_ONCE;
 }
 
 /* Most calls end here. */
@@ -229,7 +226,7 @@ static bool may_need_work(const struct dispatch *dispatch, unsigned db)
 {
     const struct store *store = dispatch->store;
     return store->policies.limits > 0 ||
-           keyspace_next_due(&store->databases[db]) <= clock_now(dispatch->clock);
+           keyspace_next_due(store_database(store, db)) <= clock_now(dispatch->clock);
 }
 
 /* ---- delaying -------------------------------------------------------------------------------- */

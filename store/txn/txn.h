@@ -47,7 +47,6 @@ struct txn {
     bool no_touch;    /* reads do not change the access time (CLIENT NO-TOUCH) */
     bool no_expiry;   /* expired data is hidden, not removed (CLIENT PAUSE); for reads only */
     uint64_t changes; /* effects so far that changed data */
-    /* The rest is for the mutators. */
     struct entry *told_entry;      /* the last key in this call with a recorded event, */
     uint64_t told[TXN_TOLD_WORDS]; /* and its events so far: one bit for each */
     struct entry *emptied[TXN_EMPTIED_MAX];
@@ -97,6 +96,8 @@ struct entry *txn_key_store(struct txn *txn, struct bytes key, struct object obj
 /* The same for a value made elsewhere (RESTORE, import): not empty, with its own deadlines, and no
  * policy changes it. `at`: the key's deadline or NEVER. Events "new" and "restore". */
 struct entry *txn_key_restore(struct txn *txn, struct bytes key, struct object object, msec at);
+/* Sets idle time or frequency (0 to 255), whichever the store keeps; -1 leaves it as it is. */
+void txn_key_accessed(struct txn *txn, struct entry *entry, int64_t idle_seconds, int frequency);
 void txn_swap(struct txn *txn, unsigned a, unsigned b);
 void txn_flush(struct txn *txn, unsigned db);
 void txn_flush_all(struct txn *txn);       /* every database */
@@ -147,7 +148,7 @@ int64_t txn_string_write(struct txn *txn, struct bytes key, struct entry *entry,
 bool txn_string_grow(struct txn *txn, struct bytes key, struct entry *entry, size_t len,
                      bool is_part);
 /* OBJECT ENCODING reports "raw" from now on, as after any command that may write in place. */
-void txn_string_unshare(struct entry *entry);
+void txn_string_unshare(struct txn *txn, struct entry *entry);
 
 /* ---- lists: txn_list.c ---- */
 void txn_list_push(struct txn *txn, struct entry *entry, enum list_end end, struct bytes element);
@@ -188,6 +189,8 @@ enum zput_result { ZPUT_ADDED, ZPUT_MOVED, ZPUT_SAME, ZPUT_REFUSED, ZPUT_NAN };
 /* *score: the score to put; afterwards the member's score, unless refused or NaN. */
 enum zput_result txn_zset_put(struct txn *txn, struct entry *entry, struct bytes member,
                               double *score, const struct zput *how);
+/* OBJECT ENCODING reports "skiplist" from now on, as after SORT. */
+void txn_zset_widen(struct txn *txn, struct entry *entry);
 bool txn_zset_remove(struct txn *txn, struct entry *entry, struct bytes member);
 /* Ranks [from, to); an empty range changes nothing. */
 void txn_zset_remove_ranks(struct txn *txn, struct entry *entry, size_t from, size_t to,

@@ -315,6 +315,11 @@ struct entry *txn_key_restore(struct txn *txn, struct bytes key, struct object o
     return entry;
 }
 
+void txn_key_accessed(struct txn *txn, struct entry *entry, int64_t idle_seconds, int frequency)
+{
+    access_set(txn->store, entry, txn->now, idle_seconds, frequency);
+}
+
 static void swap_keyspaces(struct store *store, unsigned a, unsigned b)
 {
     struct keyspace kept = store->databases[a];

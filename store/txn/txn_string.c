@@ -1,5 +1,6 @@
 /* txn_string: mutators of strings. */
 #include "store/access.h"
+#include "store/base/ensure.h"
 #include "store/type/text.h"
 #include "store/txn/txn_internal.h"
 
@@ -116,7 +117,10 @@ bool txn_string_grow(struct txn *txn, struct bytes key, struct entry *entry, siz
     return write_at(txn, key, entry, &effect) >= 0;
 }
 
-void txn_string_unshare(struct entry *entry)
+/* An encoding is in no journal: no effect. */
+void txn_string_unshare(struct txn *txn, struct entry *entry)
 {
+    (void)txn;
+    ensure(entry->object.type == TYPE_STRING, "a value of type %d", (int)entry->object.type);
     entry->object.raw = true;
 }

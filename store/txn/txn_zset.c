@@ -56,6 +56,13 @@ enum zput_result txn_zset_put(struct txn *txn, struct entry *entry, struct bytes
     return result;
 }
 
+/* An encoding is in no journal: no effect. */
+void txn_zset_widen(struct txn *txn, struct entry *entry)
+{
+    (void)txn;
+    object_widen(&entry->object);
+}
+
 bool txn_zset_remove(struct txn *txn, struct entry *entry, struct bytes member)
 {
     double score;

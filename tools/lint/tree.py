@@ -98,6 +98,8 @@ OTHERS = (
 CLOCKS = r"\b(clock_gettime|gettimeofday|clock|time|timespec_get|ftime)\s*\("
 SLEEPS = r"\b(sleep|usleep|nanosleep|clock_nanosleep)\s*\("
 
+OUTSIDE = ("server/", "proto/", "conf/", "tools/")  # tests look inside
+
 # (files, pattern, files it is allowed in, what is wrong)
 SMELLS = (
     (CODE, CLOCKS, r"server/base/clock\.c", "only server/base/clock.c reads a clock"),
@@ -107,6 +109,15 @@ SMELLS = (
     (CODE, r"\bstruct server\b", None, "no struct server"),
     (("store/",), r"\b(malloc|calloc|realloc|free|strdup)\s*\(", r"store/mem/mem\.c",
      "only store/mem/mem.c allocates"),
+    (OUTSIDE, r"(?<!conf)(->|\.)databases\b|\bks(->|\.)dict\b", None,
+     "only store/ knows what a database is made of; ask store_database, keyspace_count ..."),
+    (OUTSIDE, r"\btxn(->|\.)ks\s*=[^=]", None, "txn_call changes the database of a transaction"),
+    (OUTSIDE, r"\b(keyspace_(init|drop|add|remove|replace|set_deadline|rearm|relocate)"
+     r"|policies_(set|remove|drop|begin_pass)|access_(begin|note|set)"
+     r"|(object|set|hash|zset)_widen|rewind_(note|entry|swapped)|reclaim_keyspace)\s*\(",
+     None, "only store/ changes data this way; use a mutator of store/txn/txn.h"),
+    (OUTSIDE, r"(->|\.)(accessed\s*[-+|]?=[^=]|policies\s*=[^=]|told_entry|emptied|ruled_entry)", None,
+     "only store/ writes this; use a mutator of store/txn/txn.h"),
     (FOLDERS, r"\bextern\b", r".*\.h", "no extern in a .c file"),
     (("tests/",), SLEEPS, None, "a test does not sleep"),
 )

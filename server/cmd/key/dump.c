@@ -3,7 +3,6 @@
 #include "server/call/args.h"
 #include "server/cmd/cmd.h"
 #include "server/persist/payload.h"
-#include "store/access.h"
 
 static void cmd_dump(struct call *call)
 {
@@ -97,7 +96,7 @@ static void put_restored(struct call *call, const struct restore *how, struct ob
         return;
     }
     struct entry *entry = txn_key_restore(txn, call->argv[1], object, at);
-    access_set(txn->store, entry, txn->now, how->idle, (int)how->frequency);
+    txn_key_accessed(txn, entry, how->idle, (int)how->frequency);
 }
 
 static void cmd_restore(struct call *call)

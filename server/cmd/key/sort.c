@@ -339,7 +339,7 @@ static void run(struct sort *sort, bool may_store)
     if (entry != NULL) {
         order_stored_set(sort, &entry->object);
         /* Redis turns a sorted set into its large encoding before it sorts it. */
-        if (entry->object.type == TYPE_ZSET) object_widen(&entry->object);
+        if (entry->object.type == TYPE_ZSET) txn_zset_widen(sort->call->txn, entry);
         load(sort, &entry->object);
     }
     if (!sort->unsorted) {

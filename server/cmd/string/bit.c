@@ -46,7 +46,7 @@ static void cmd_setbit(struct call *call)
     if (!arg_bit_offset(call, 2, 0, &offset)) return;
     if (!arg_range(call, 3, 0, 1, &on, ERR_BIT_VALUE)) return;
     if (!find_typed(call, 1, TYPE_STRING, &entry)) return;
-    if (entry != NULL) txn_string_unshare(entry);
+    if (entry != NULL) txn_string_unshare(call->txn, entry);
 
     struct bytes text = entry != NULL ? object_text(&entry->object) : LIT("");
     bool was = has_bit(text, offset);

@@ -239,7 +239,7 @@ static bool any_fits(const struct entry *entry, const struct step *steps, int co
 static bool grow(struct call *call, struct target *target, const struct step *steps, int count)
 {
     size_t needed = bytes_needed(steps, count);
-    if (target->entry != NULL) txn_string_unshare(target->entry);
+    if (target->entry != NULL) txn_string_unshare(call->txn, target->entry);
     size_t len = target->entry != NULL ? object_text(&target->entry->object).len : 0;
     target->grown = needed > len;
     if (!target->grown) return true;

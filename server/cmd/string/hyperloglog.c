@@ -49,7 +49,7 @@ static bool put(struct call *call, int i, struct entry *entry, const struct hll 
     if (now.len < old.len) {
         const struct string_set how = { .keep_ttl = true, .event = event };
         txn_string_set(call->txn, key, now, &how);
-        txn_string_unshare(entry);
+        txn_string_unshare(call->txn, entry);
         return true;
     }
     size_t from;
@@ -108,7 +108,7 @@ static void cmd_pfadd(struct call *call)
 {
     struct entry *entry;
     if (!find_hll(call, 1, &entry)) return;
-    if (entry != NULL) txn_string_unshare(entry);
+    if (entry != NULL) txn_string_unshare(call->txn, entry);
     if (entry != NULL && !hll_is_sparse(object_text(&entry->object))) {
         add_to_dense(call, entry);
         return;
@@ -146,7 +146,7 @@ static void count_one(struct call *call)
     if (!read_hll(call, 1, &entry)) return;
     if (entry != NULL) {
         struct bytes text = object_text(&entry->object);
-        txn_string_unshare(entry);
+        txn_string_unshare(call->txn, entry);
         if (!hll_cached(text, &count)) {
             if (!hll_count(text, &count)) {
                 fail(call, ERR_HLL_CORRUPT);
@@ -250,7 +250,7 @@ static void cmd_pfdebug(struct call *call)
         fail(call, ERR_PFDEBUG_NO_KEY);
         return;
     }
-    txn_string_unshare(entry);
+    txn_string_unshare(call->txn, entry);
     struct bytes text = object_text(&entry->object);
     if (arg_is(call, 1, "GETREG"))
         debug_getreg(call, entry);

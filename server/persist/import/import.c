@@ -11,7 +11,6 @@
 #include "server/persist/format/file_kind.h"
 #include "server/persist/import/import_state.h"
 #include "server/persist/import/rdb_object.h"
-#include "store/access.h"
 
 enum { PROGRESS_STEP = 1024 * 1024 };
 
@@ -151,7 +150,7 @@ static bool end_key(void *ctx)
     }
     struct entry *entry =
         txn_key_restore(&in->txn, name, object, rdb_object_instant(in->key.expire_at));
-    access_set(in->import->store, entry, in->import->now, in->key.idle, in->key.freq);
+    txn_key_accessed(&in->txn, entry, in->key.idle, in->key.freq);
     in->import->keys++;
     return true;
 }
