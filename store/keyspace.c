@@ -40,11 +40,17 @@ static void put_own_deadline(struct entry *entry, msec at)
     if (type_may_be_timed(entry->object.type)) memcpy(entry->key + entry->key_len, &at, sizeof(at));
 }
 
+/* The agendas of a keyspace hold the instants at which keys are due, not deadlines. */
+static struct due_at due_in(const struct agenda *agenda, const struct deadline *node)
+{
+    return due_at_instant(agenda_at(agenda, node));
+}
+
 msec entry_expires_at(const struct keyspace *ks, const struct entry *entry)
 {
     if (type_may_be_timed(entry->object.type)) return own_deadline(entry);
     if (!deadline_armed(&entry->deadline)) return NEVER;
-    return instant_of_deadline(agenda_at(&ks->agendas[KEY_ENDS], &entry->deadline));
+    return due_at_deadline(due_in(&ks->agendas[KEY_ENDS], &entry->deadline));
 }
 
 static bool is_volatile(const struct keyspace *ks, const struct entry *entry)
@@ -53,17 +59,18 @@ static bool is_volatile(const struct keyspace *ks, const struct entry *entry)
 }
 
 /* The first instant at which there is something to do for the entry with this own deadline. */
-static msec moment_of(const struct entry *entry, msec expires_at)
+static struct due_at moment_of(const struct entry *entry, msec expires_at)
 {
-    msec death = instant_of_death(expires_at);
-    msec inside = entry->object.timed ? object_moment(&entry->object) : NEVER;
-    return inside < death ? inside : death;
+    struct due_at own = due_at_expiry(expires_at);
+    if (!entry->object.timed) return own;
+    struct due_at inside = object_moment(&entry->object);
+    return due_at_before(inside, own) ? inside : own;
 }
 
-static enum key_kind kind_of(msec expires_at, msec moment)
+static enum key_kind kind_of(msec expires_at, struct due_at moment)
 {
     if (expires_at == NEVER) return KEY_LASTS;
-    return moment < instant_of_death(expires_at) ? KEY_CHANGES : KEY_ENDS;
+    return due_at_before(moment, due_at_expiry(expires_at)) ? KEY_CHANGES : KEY_ENDS;
 }
 
 /* Where its node is, if it has one: to be asked before the key's own deadline changes. The value's
@@ -76,12 +83,12 @@ static struct agenda *agenda_of(struct keyspace *ks, const struct entry *entry)
     return agenda_has(changes, &entry->deadline) ? changes : &ks->agendas[KEY_ENDS];
 }
 
-static msec first_of_all(const struct keyspace *ks)
+static struct due_at first_of_all(const struct keyspace *ks)
 {
-    msec first = NEVER;
+    struct due_at first = DUE_AT_NEVER;
     for (unsigned kind = 0; kind < KEY_KINDS; kind++) {
-        msec next = agenda_next(&ks->agendas[kind]);
-        if (next < first) first = next;
+        struct due_at next = due_at_instant(agenda_next(&ks->agendas[kind]));
+        if (due_at_before(next, first)) first = next;
     }
     return first;
 }
@@ -90,11 +97,12 @@ static msec first_of_all(const struct keyspace *ks)
 static void arm(struct keyspace *ks, struct entry *entry, struct agenda *from, msec expires_at)
 {
     struct deadline *node = &entry->deadline;
-    msec moment = moment_of(entry, expires_at);
+    struct due_at moment = moment_of(entry, expires_at);
     struct agenda *to = &ks->agendas[kind_of(expires_at, moment)];
-    if (to != from || moment == NEVER) agenda_cancel(from, node);
-    if (moment != NEVER && !(deadline_armed(node) && agenda_at(to, node) == moment))
-        agenda_move(to, node, moment);
+    bool is_never = due_at_is_never(moment);
+    if (to != from || is_never) agenda_cancel(from, node);
+    if (!is_never && !(deadline_armed(node) && due_at_equal(due_in(to, node), moment)))
+        agenda_move(to, node, moment.at);
     ks->next_due = first_of_all(ks);
 }
 
@@ -110,7 +118,7 @@ void keyspace_init(struct keyspace *ks, unsigned db)
     dict_init(&ks->dict, &entries);
     for (unsigned kind = 0; kind < KEY_KINDS; kind++)
         agenda_init(&ks->agendas[kind]);
-    ks->next_due = NEVER;
+    ks->next_due = DUE_AT_NEVER;
     ks->db = db;
 }
 
@@ -218,7 +226,7 @@ void keyspace_set_deadline(struct keyspace *ks, struct entry *entry, msec at)
 
 void keyspace_rearm(struct keyspace *ks, struct entry *entry)
 {
-    entry->object.timed = object_moment(&entry->object) != NEVER;
+    entry->object.timed = !due_at_is_never(object_moment(&entry->object));
     arm(ks, entry, agenda_of(ks, entry), entry_expires_at(ks, entry));
 }
 
@@ -226,16 +234,16 @@ void keyspace_rearm(struct keyspace *ks, struct entry *entry)
 
 bool entry_dead(const struct keyspace *ks, const struct entry *entry, msec now)
 {
-    if (ks->next_due > now) return false;
+    if (!due_at_come(ks->next_due, now)) return false;
     if (instant_dead(entry_expires_at(ks, entry), now)) return true;
     return entry->object.timed && object_all_dead(&entry->object, now);
 }
 
 struct entry *keyspace_first_due(const struct keyspace *ks, msec now)
 {
-    if (ks->next_due > now) return NULL;
+    if (!due_at_come(ks->next_due, now)) return NULL;
     unsigned kind = 0;
-    while (agenda_next(&ks->agendas[kind]) != ks->next_due)
+    while (agenda_next(&ks->agendas[kind]) != ks->next_due.at)
         kind++;
     return entry_of(agenda_first(&ks->agendas[kind]));
 }
@@ -261,7 +269,7 @@ struct entry *keyspace_first_volatile(const struct keyspace *ks)
 /* ---- what happens next ----------------------------------------------------------------------- */
 
 struct visits {
-    bool (*visit)(void *ctx, const struct entry *entry, msec at);
+    bool (*visit)(void *ctx, const struct entry *entry, struct due_at due);
     void *ctx;
     bool stopped;
 };
@@ -269,38 +277,47 @@ struct visits {
 static bool visit_one(void *ctx, struct deadline *d, msec at)
 {
     struct visits *visits = ctx;
-    visits->stopped = !visits->visit(visits->ctx, entry_of(d), at);
+    visits->stopped = !visits->visit(visits->ctx, entry_of(d), due_at_instant(at));
     return !visits->stopped;
 }
 
 void keyspace_each_until(const struct keyspace *ks, msec until,
-                         bool (*visit)(void *ctx, const struct entry *entry, msec at), void *ctx)
+                         bool (*visit)(void *ctx, const struct entry *entry, struct due_at due),
+                         void *ctx)
 {
     struct visits visits = { visit, ctx, false };
     for (unsigned kind = 0; kind < KEY_KINDS && !visits.stopped; kind++)
         agenda_each_until(&ks->agendas[kind], until, visit_one, &visits);
 }
 
+static void step(struct keyspace_walk *walk, unsigned kind)
+{
+    msec at = NEVER;
+    walk->next[kind] = agenda_walk_next(&walk->walks[kind], &at);
+    walk->due[kind] = due_at_instant(at);
+}
+
 void keyspace_walk_begin(struct keyspace_walk *walk, const struct keyspace *ks)
 {
     for (unsigned kind = 0; kind < KEY_KINDS; kind++) {
         agenda_walk_begin(&walk->walks[kind], &ks->agendas[kind]);
-        walk->next[kind] = agenda_walk_next(&walk->walks[kind], &walk->at[kind]);
+        step(walk, kind);
     }
 }
 
-const struct entry *keyspace_walk_next(struct keyspace_walk *walk, msec *at)
+const struct entry *keyspace_walk_next(struct keyspace_walk *walk, struct due_at *due)
 {
     struct deadline *first = NULL;
     unsigned from = 0;
     for (unsigned kind = 0; kind < KEY_KINDS; kind++) {
-        if (walk->next[kind] == NULL || (first != NULL && walk->at[kind] >= *at)) continue;
+        if (walk->next[kind] == NULL) continue;
+        if (first != NULL && !due_at_before(walk->due[kind], *due)) continue;
         first = walk->next[kind];
-        *at = walk->at[kind];
+        *due = walk->due[kind];
         from = kind;
     }
     if (first == NULL) return NULL;
-    walk->next[from] = agenda_walk_next(&walk->walks[from], &walk->at[from]);
+    step(walk, from);
     return entry_of(first);
 }
 
@@ -316,7 +333,7 @@ struct due_count {
     size_t count, most;
 };
 
-static bool count_due_one(void *ctx, const struct entry *entry, msec at)
+static bool count_due_one(void *ctx, const struct entry *entry, struct due_at at)
 {
     (void)entry;
     (void)at;
@@ -327,7 +344,8 @@ static bool count_due_one(void *ctx, const struct entry *entry, msec at)
 size_t keyspace_count_due(const struct keyspace *ks, msec now, size_t most)
 {
     struct due_count due = { 0, most };
-    if (ks->next_due <= now && most > 0) keyspace_each_until(ks, now, count_due_one, &due);
+    if (due_at_come(ks->next_due, now) && most > 0)
+        keyspace_each_until(ks, now, count_due_one, &due);
     return due.count;
 }
 
@@ -337,7 +355,7 @@ struct dead_count {
     size_t keys, volatile_keys;
 };
 
-static bool count_dead_one(void *ctx, const struct entry *entry, msec at)
+static bool count_dead_one(void *ctx, const struct entry *entry, struct due_at at)
 {
     (void)at;
     struct dead_count *dead = ctx;
@@ -441,20 +459,23 @@ uint64_t keyspace_relocate(struct keyspace *ks, uint64_t cursor, struct relocati
 static void check_deadline(const struct keyspace *ks, const struct entry *entry)
 {
     struct bytes key = entry_key(entry);
-    msec inside = object_moment(&entry->object);
-    ensure(entry->object.timed == (inside != NEVER), "'%.*s' is timed: %d, its next moment: %lld",
-           (int)key.len, key.data, entry->object.timed, (long long)inside);
-    msec at = entry_expires_at(ks, entry), moment = moment_of(entry, at);
+    struct due_at inside = object_moment(&entry->object);
+    ensure(entry->object.timed == !due_at_is_never(inside),
+           "'%.*s' is timed: %d, its next moment: %lld", (int)key.len, key.data,
+           entry->object.timed, (long long)inside.at);
+    msec at = entry_expires_at(ks, entry);
+    struct due_at moment = moment_of(entry, at);
     ensure(instant_ok(at) || at == NEVER, "'%.*s' ends at %lld", (int)key.len, key.data,
            (long long)at);
-    ensure(deadline_armed(&entry->deadline) == (moment != NEVER), "'%.*s' has its moment at %lld",
-           (int)key.len, key.data, (long long)moment);
-    if (moment == NEVER) return;
+    ensure(deadline_armed(&entry->deadline) == !due_at_is_never(moment),
+           "'%.*s' has its moment at %lld", (int)key.len, key.data, (long long)moment.at);
+    if (due_at_is_never(moment)) return;
     const struct agenda *agenda = &ks->agendas[kind_of(at, moment)];
     ensure(agenda_has(agenda, &entry->deadline), "'%.*s' has its node elsewhere", (int)key.len,
            key.data);
-    msec armed = agenda_at(agenda, &entry->deadline);
-    ensure(armed == moment, "armed at %lld, not %lld", (long long)armed, (long long)moment);
+    struct due_at armed = due_in(agenda, &entry->deadline);
+    ensure(due_at_equal(armed, moment), "armed at %lld, not %lld", (long long)armed.at,
+           (long long)moment.at);
 }
 
 static void check_entry(const struct keyspace *ks, const struct entry *entry)
@@ -474,8 +495,8 @@ void keyspace_check(const struct keyspace *ks)
     dict_check(&ks->dict);
     for (unsigned kind = 0; kind < KEY_KINDS; kind++)
         agenda_check(&ks->agendas[kind]);
-    ensure(ks->next_due == first_of_all(ks), "next due at %lld, not %lld",
-           (long long)first_of_all(ks), (long long)ks->next_due);
+    ensure(due_at_equal(ks->next_due, first_of_all(ks)), "next due at %lld, not %lld",
+           (long long)first_of_all(ks).at, (long long)ks->next_due.at);
     size_t mortal = 0, armed = 0;
     struct dict_iter iter;
     dict_iter_begin(&iter, &ks->dict);

@@ -47,7 +47,7 @@ enum key_kind {
 struct keyspace {
     struct dict dict;
     struct agenda agendas[KEY_KINDS];
-    msec next_due; /* the earliest of all three, close at hand */
+    struct due_at next_due; /* the earliest of all three, close at hand */
     unsigned db;
 };
 
@@ -76,7 +76,7 @@ void keyspace_rearm(struct keyspace *ks, struct entry *entry);
 /* The first whose own or inner deadline has passed by now, or NULL. */
 struct entry *keyspace_first_due(const struct keyspace *ks, msec now);
 /* As long as this is later than now, nothing is dead. */
-static inline msec keyspace_next_due(const struct keyspace *ks)
+static inline struct due_at keyspace_next_due(const struct keyspace *ks)
 {
     return ks->next_due;
 }
@@ -114,16 +114,18 @@ struct entry *keyspace_random_volatile(const struct keyspace *ks, uint64_t (*nex
                                        void *ctx);
 /* Visits those with something to do until then, in no order: O(visited). Return false to stop. */
 void keyspace_each_until(const struct keyspace *ks, msec until,
-                         bool (*visit)(void *ctx, const struct entry *entry, msec at), void *ctx);
+                         bool (*visit)(void *ctx, const struct entry *entry, struct due_at due),
+                         void *ctx);
 /* Keys in the order in which they have something to do; the keyspace must not change meanwhile. The
  * k-th step costs O(log k). */
 struct keyspace_walk {
     struct agenda_walk walks[KEY_KINDS];
     struct deadline *next[KEY_KINDS]; /* of each agenda, or NULL */
-    msec at[KEY_KINDS];
+    struct due_at due[KEY_KINDS];
 };
 void keyspace_walk_begin(struct keyspace_walk *walk, const struct keyspace *ks);
-const struct entry *keyspace_walk_next(struct keyspace_walk *walk, msec *at); /* NULL at the end */
+/* NULL at the end. */
+const struct entry *keyspace_walk_next(struct keyspace_walk *walk, struct due_at *due);
 void keyspace_walk_end(struct keyspace_walk *walk);
 /* As dict_scan; the visitor sees dead entries too. */
 uint64_t keyspace_scan(const struct keyspace *ks, uint64_t cursor,

@@ -69,12 +69,12 @@ size_t store_count_due(const struct store *store, msec now, size_t most)
 
 msec store_next_due(const struct store *store)
 {
-    msec next = NEVER;
+    struct due_at next = DUE_AT_NEVER;
     for (unsigned db = 0; db < store->database_count; db++) {
-        msec due = keyspace_next_due(&store->databases[db]);
-        if (due < next) next = due;
+        struct due_at due = keyspace_next_due(&store->databases[db]);
+        if (due_at_before(due, next)) next = due;
     }
-    return next;
+    return next.at;
 }
 
 void store_check(const struct store *store)

@@ -114,7 +114,7 @@ struct object walk_copy(const struct object *object)
     if (object->type == TYPE_STRING) return copy_string(object);
     struct object copy = object_new(object->type);
     walk_object(object, put_into, &copy);
-    copy.timed = object_moment(&copy) != NEVER;
+    copy.timed = !due_at_is_never(object_moment(&copy));
     /* Once large, always large: the name may say more than the elements do. */
     if (strcmp(object_encoding(&copy), object_encoding(object)) != 0) object_widen(&copy);
     return copy;

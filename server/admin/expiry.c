@@ -50,7 +50,7 @@ static void reply_next(struct resp_writer *out, const struct next_question *ques
 static enum survey_state next_work(void *ctx, msec now)
 {
     const struct next_question *question = ctx;
-    return keyspace_next_due(question->ks) > now ? SURVEY_DONE : SURVEY_IDLE;
+    return due_at_come(keyspace_next_due(question->ks), now) ? SURVEY_IDLE : SURVEY_DONE;
 }
 
 static void next_answer(void *ctx, msec now, struct resp_writer *out)

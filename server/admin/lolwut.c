@@ -31,12 +31,12 @@ struct picture {
     size_t looked_at;
 };
 
-static bool look_at(void *ctx, const struct entry *entry, msec at)
+static bool look_at(void *ctx, const struct entry *entry, struct due_at due)
 {
     struct picture *picture = ctx;
     (void)entry;
     unsigned row = 0;
-    while (row < ROWS - 1 && at - picture->now > rows[row].within)
+    while (row < ROWS - 1 && due.at - picture->now > rows[row].within)
         row++;
     picture->counts[row]++;
     return ++picture->looked_at < LOOKED_AT_MAX;

@@ -37,7 +37,7 @@ static inline void pause_clock_set(struct pause *pause, msec by)
 /* What waits now; a pause that is over is forgotten. */
 static inline enum pause_kind pause_now(struct pause *pause, msec now)
 {
-    if (pause->kind != PAUSE_NONE && now > pause->until) pause_end(pause);
+    if (pause->kind != PAUSE_NONE && instant_dead(pause->until, now)) pause_end(pause);
     return pause->kind;
 }
 

@@ -174,7 +174,8 @@ static msec next_due(const struct expire_timer *timer)
     msec change = earlier(store_next_due(store), waiters_next_wake(waiters));
     /* Without a pause the next turn comes by itself. */
     if (pause->kind != PAUSE_NONE && policy_walk_pending(store)) change = 0;
-    if (pause->kind != PAUSE_NONE && change <= pause->until) change = pause->until + 1;
+    if (pause->kind != PAUSE_NONE && !instant_dead(pause->until, change))
+        change = due_at_expiry(pause->until).at;
     return earlier(change, waiters_next_late(waiters));
 }
 

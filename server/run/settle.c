@@ -226,7 +226,7 @@ static bool may_need_work(const struct dispatch *dispatch, unsigned db)
 {
     const struct store *store = dispatch->store;
     return store->policies.limits > 0 ||
-           keyspace_next_due(store_database(store, db)) <= clock_now(dispatch->clock);
+           due_at_come(keyspace_next_due(store_database(store, db)), clock_now(dispatch->clock));
 }
 
 /* ---- delaying -------------------------------------------------------------------------------- */

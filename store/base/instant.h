@@ -1,11 +1,14 @@
-/* instant: milliseconds since 1970, and the two rules about when a thing ends.
- * Every comparison of a deadline with now goes through here, so that all agree to the
- * millisecond. No clock is read in this library: now is always an argument.
+/* instant: milliseconds since 1970, deadlines, and the instants at which work falls due.
+ * Every comparison of a deadline with now uses these functions, so that all agree to the
+ * millisecond. `now` is always an argument: this library reads no clock.
  *
- * Now and every deadline lie between INSTANT_MIN and INSTANT_MAX (or are NEVER), so that the
- * millisecond before one, the one after it and the span between any two are numbers. Who takes an
- * instant from outside (commands, journal, payloads, files, the clock) checks it with instant_ok or
- * has it from instant_after. */
+ * A key or member is alive at its deadline and expired one millisecond later. So a deadline (msec)
+ * and the first instant at which there is work (struct due_at) are different things. They are
+ * different types too, and only functions of this header convert one to the other.
+ *
+ * `now` and every deadline are between INSTANT_MIN and INSTANT_MAX, or NEVER, so no conversion and
+ * no span between two of them overflows. Check an instant that comes from outside (commands,
+ * journal, payloads, files, the clock) with instant_ok or instant_after. */
 #ifndef STORE_BASE_INSTANT_H
 #define STORE_BASE_INSTANT_H
 
@@ -15,8 +18,8 @@
 typedef int64_t msec;
 
 #define NEVER       INT64_MAX       /* no deadline */
-#define INSTANT_MIN 0               /* nothing was kept before */
-#define INSTANT_MAX (INT64_MAX - 2) /* the latest deadline that can be kept */
+#define INSTANT_MIN 0               /* the earliest deadline */
+#define INSTANT_MAX (INT64_MAX - 2) /* the latest deadline */
 
 static inline bool instant_ok(msec at)
 {
@@ -29,16 +32,67 @@ static inline bool instant_dead(msec at, msec now)
     return now > at;
 }
 
-/* The first instant at which a thing with this deadline is dead. */
-static inline msec instant_of_death(msec at)
+/* The latest deadline that instant_dead calls dead at `now`. */
+static inline msec instant_last_dead(msec now)
 {
-    return at == NEVER ? NEVER : at + 1;
+    return now == INT64_MIN ? now : now - 1;
 }
 
-/* The way back. Both are exact from INT64_MIN to INSTANT_MAX, and for NEVER. */
-static inline msec instant_of_deadline(msec death)
+/* A command that sets a deadline which is not in the future deletes the data instead. */
+static inline bool instant_past(msec at, msec now)
 {
-    return death == NEVER ? NEVER : death - 1;
+    return at <= now;
+}
+
+/* The earliest deadline in the future. */
+static inline msec instant_next(msec now)
+{
+    return now + 1;
+}
+
+/* The first instant at which there is work: a key or member has expired, an element is due. */
+struct due_at {
+    msec at;
+};
+
+#define DUE_AT_NEVER ((struct due_at){ NEVER })
+
+/* When a key or member with this deadline has expired. Exact from INT64_MIN to INSTANT_MAX, and for
+ * NEVER; so is the way back. */
+static inline struct due_at due_at_expiry(msec deadline)
+{
+    return (struct due_at){ deadline == NEVER ? NEVER : deadline + 1 };
+}
+
+static inline msec due_at_deadline(struct due_at due)
+{
+    return due.at == NEVER ? NEVER : due.at - 1;
+}
+
+/* Of an element, which is due at its deadline. */
+static inline struct due_at due_at_instant(msec at)
+{
+    return (struct due_at){ at };
+}
+
+static inline bool due_at_come(struct due_at due, msec now)
+{
+    return due.at <= now;
+}
+
+static inline bool due_at_before(struct due_at a, struct due_at b)
+{
+    return a.at < b.at;
+}
+
+static inline bool due_at_equal(struct due_at a, struct due_at b)
+{
+    return a.at == b.at;
+}
+
+static inline bool due_at_is_never(struct due_at due)
+{
+    return due.at == NEVER;
 }
 
 /* Dehydrator elements: due at the deadline. */

@@ -105,7 +105,7 @@ bool deadlines_all_dead(struct deadlines *deadlines, msec now)
     if (deadlines == NULL || instant_dead(deadlines->latest, now)) return true;
     if (deadlines->last != NULL || now == INT64_MIN) return false;
     uint32_t count = 0;
-    agenda_each_until(&deadlines->agenda, now - 1, count_to_looks, &count);
+    agenda_each_until(&deadlines->agenda, instant_last_dead(now), count_to_looks, &count);
     if (count < LOOKS) return count == agenda_count(&deadlines->agenda);
     find_last(deadlines);
     return instant_dead(deadlines->latest, now);

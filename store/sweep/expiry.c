@@ -10,10 +10,10 @@ enum { GROUP = 64 };
 static struct keyspace *earliest(struct store *store, msec now)
 {
     struct keyspace *first = NULL;
-    msec next = NEVER;
+    struct due_at next = DUE_AT_NEVER;
     for (unsigned db = 0; db < store->database_count; db++) {
-        msec due = keyspace_next_due(&store->databases[db]);
-        if (due <= now && due < next) {
+        struct due_at due = keyspace_next_due(&store->databases[db]);
+        if (due_at_come(due, now) && due_at_before(due, next)) {
             next = due;
             first = &store->databases[db];
         }
@@ -24,15 +24,15 @@ static struct keyspace *earliest(struct store *store, msec now)
 size_t expiry_first(struct txn *txn, size_t budget)
 {
     struct entry *entry = keyspace_first_due(txn->ks, txn->now);
-    msec moment = keyspace_next_due(txn->ks);
+    struct due_at moment = keyspace_next_due(txn->ks);
     size_t done = 1;
-    if (instant_of_death(entry_expires_at(txn->ks, entry)) <= moment)
+    if (!due_at_before(moment, due_at_expiry(entry_expires_at(txn->ks, entry))))
         txn_key_drop(txn, entry, EVENT_EXPIRED);
     else if (entry->object.type == TYPE_DEHYDRATOR)
         txn_rede_announce(txn, entry);
     else
-        done = txn_member_purge(txn, &entry, moment - 1, budget);
-    ensure(done > 0, "nothing to do at %lld", (long long)moment);
+        done = txn_member_purge(txn, &entry, moment.at, budget);
+    ensure(done > 0, "nothing to do at %lld", (long long)moment.at);
     return done;
 }
 

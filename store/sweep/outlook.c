@@ -26,17 +26,17 @@ bool outlook_settle(struct txn *txn, size_t budget)
 }
 
 /* What is due at the entry's moment. */
-static struct due due_of(const struct keyspace *ks, const struct entry *entry, msec moment)
+static struct due due_of(const struct keyspace *ks, const struct entry *entry, struct due_at moment)
 {
     const struct object *object = &entry->object;
     struct due due = { entry_key(entry), entry_expires_at(ks, entry), DUE_KEY };
     struct bytes member;
-    if (moment == instant_of_death(due.at)) return due;
+    if (due_at_equal(moment, due_at_expiry(due.at))) return due;
     if (object_member_first(object, &member, &due.at)) {
         due.what = object->type == TYPE_HASH ? DUE_FIELD : DUE_MEMBER;
     } else {
         due.what = DUE_ELEMENT;
-        due.at = moment;
+        due.at = moment.at; /* due at its deadline */
     }
     return due;
 }
@@ -47,10 +47,10 @@ size_t outlook_next(const struct keyspace *ks, msec now, struct due *due, size_t
     struct keyspace_walk walk;
     keyspace_walk_begin(&walk, ks);
     while (found < count) {
-        msec moment;
+        struct due_at moment;
         const struct entry *entry = keyspace_walk_next(&walk, &moment);
         if (entry == NULL) break;
-        if (moment > now) due[found++] = due_of(ks, entry, moment);
+        if (!due_at_come(moment, now)) due[found++] = due_of(ks, entry, moment);
     }
     keyspace_walk_end(&walk);
     return found;
@@ -71,7 +71,7 @@ static size_t still_to_count(const struct overdue_count *count)
     return found < count->most ? count->most - found : 0;
 }
 
-static bool count_overdue(void *ctx, const struct entry *entry, msec at)
+static bool count_overdue(void *ctx, const struct entry *entry, struct due_at at)
 {
     (void)at;
     struct overdue_count *count = ctx;

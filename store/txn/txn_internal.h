@@ -38,9 +38,9 @@ void txn_member_timed(struct txn *txn, struct entry *entry, struct bytes member,
 void txn_member_left(struct txn *txn, struct entry *entry);
 /* Records the event that members expired, once, when they are dropped with their key. */
 void txn_member_tell_expired(struct txn *txn, struct entry *entry);
-/* Removes at most `limit` members with deadlines up to `until`, in order; drops the key with the
- * last one (*entry becomes NULL). Returns how many. */
-size_t txn_member_purge(struct txn *txn, struct entry **entry, msec until, size_t limit);
+/* Removes at most `limit` members that were dead at the instant `by`, in the order of their
+ * deadlines; drops the key with the last one (*entry becomes NULL). Returns how many. */
+size_t txn_member_purge(struct txn *txn, struct entry **entry, msec by, size_t limit);
 
 /* Does a put need the member's old deadline? Not where the rule ignores it, nor in a collection
  * without deadlines and policies. */

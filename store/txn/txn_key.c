@@ -13,36 +13,37 @@ static bool is_dead(const struct txn *txn, const struct entry *entry)
  * the key went too. */
 static struct entry *settle_inside(struct txn *txn, struct entry *entry)
 {
-    if (object_moment(&entry->object) > txn->now) return entry;
+    if (!due_at_come(object_moment(&entry->object), txn->now)) return entry;
     if (!type_has_members(entry->object.type)) {
         if (!txn->no_expiry) txn_rede_announce(txn, entry);
         return entry;
     }
     if (txn->no_expiry && object_all_dead(&entry->object, txn->now)) return NULL;
     /* Even while nothing should change (no_expiry): a reader must not meet the dead. */
-    txn_member_purge(txn, &entry, txn->now - 1, SIZE_MAX);
+    txn_member_purge(txn, &entry, txn->now, SIZE_MAX);
     return entry;
 }
 
-/* All that died in it by `until` goes, or goes with the key that is about to be dropped: one by one
- * only for those who want to hear each name. NULL: nothing is left of the key. */
-static struct entry *settle_before_drop(struct txn *txn, struct entry *entry, msec until)
+/* Before a key is dropped: records that members expired which were dead at the instant `by`. They
+ * are removed one by one only if a listener wants each name. NULL: the key went with them. */
+static struct entry *settle_before_drop(struct txn *txn, struct entry *entry, msec by)
 {
     const struct object *object = &entry->object;
     struct bytes member;
     msec at;
-    if (!object->timed || !object_member_first(object, &member, &at) || at > until) return entry;
-    if ((txn->store->listening & LISTEN_MEMBERS) || object_all_dead(object, until + 1))
-        txn_member_purge(txn, &entry, until, SIZE_MAX);
+    if (!object->timed || !object_member_first(object, &member, &at) || !instant_dead(at, by))
+        return entry;
+    if ((txn->store->listening & LISTEN_MEMBERS) || object_all_dead(object, by))
+        txn_member_purge(txn, &entry, by, SIZE_MAX);
     else
         txn_member_tell_expired(txn, entry);
     return entry;
 }
 
-/* Members that died before their key are told of first, as if nobody had come in between. */
+/* Members that died before their key are recorded first, as if each had been removed on time. */
 static void drop_dead(struct txn *txn, struct entry *entry)
 {
-    entry = settle_before_drop(txn, entry, entry_expires_at(txn->ks, entry) - 1);
+    entry = settle_before_drop(txn, entry, entry_expires_at(txn->ks, entry));
     if (entry != NULL) txn_key_drop(txn, entry, EVENT_EXPIRED);
 }
 
@@ -58,7 +59,7 @@ static struct entry *settle(struct txn *txn, struct entry *entry)
 struct entry *txn_peek(struct txn *txn, struct bytes key)
 {
     struct entry *entry = keyspace_find(txn->ks, key);
-    bool has_dead = keyspace_next_due(txn->ks) <= txn->now && txn->origin != FROM_REPLAY;
+    bool has_dead = due_at_come(keyspace_next_due(txn->ks), txn->now) && txn->origin != FROM_REPLAY;
     return entry != NULL && has_dead ? settle(txn, entry) : entry;
 }
 
@@ -157,7 +158,7 @@ void txn_key_drop(struct txn *txn, struct entry *entry, enum event event)
 
 bool txn_key_expire(struct txn *txn, struct entry *entry, msec at)
 {
-    if (at <= txn->now && txn->origin != FROM_REPLAY) {
+    if (instant_past(at, txn->now) && txn->origin != FROM_REPLAY) {
         txn_key_drop(txn, entry, EVENT_DEL);
         return false;
     }
@@ -183,12 +184,13 @@ bool txn_key_persist(struct txn *txn, struct entry *entry)
 static bool vacate(struct txn *txn, struct bytes key)
 {
     struct entry *old = keyspace_find(txn->ks, key);
-    if (old != NULL && keyspace_next_due(txn->ks) <= txn->now && txn->origin != FROM_REPLAY) {
+    if (old != NULL && due_at_come(keyspace_next_due(txn->ks), txn->now) &&
+        txn->origin != FROM_REPLAY) {
         bool is_dead_itself = instant_dead(entry_expires_at(txn->ks, old), txn->now);
         if (is_dead_itself || !type_has_members(old->object.type))
             old = settle(txn, old);
         else
-            old = settle_before_drop(txn, old, txn->now - 1);
+            old = settle_before_drop(txn, old, txn->now);
     }
     if (old == NULL) return false;
     txn_forget(txn, old);

@@ -44,7 +44,7 @@ enum member_fate txn_member_expire(struct txn *txn, struct entry *entry, struct 
 {
     msec old;
     if (!object_member_deadline(&entry->object, member, &old)) return MEMBER_MISSING;
-    if (at > txn->now || txn->origin == FROM_REPLAY) {
+    if (!instant_past(at, txn->now) || txn->origin == FROM_REPLAY) {
         set_member_deadline(txn, entry, member, at, words[entry->object.type].told_expire);
         return MEMBER_TIMED;
     }
@@ -92,17 +92,18 @@ static size_t purge_all(struct txn *txn, struct entry *entry)
     return count;
 }
 
-size_t txn_member_purge(struct txn *txn, struct entry **purged, msec until, size_t limit)
+size_t txn_member_purge(struct txn *txn, struct entry **purged, msec by, size_t limit)
 {
     struct entry *entry = *purged;
-    if (!(txn->store->listening & LISTEN_MEMBERS) && object_all_dead(&entry->object, until + 1)) {
+    if (!(txn->store->listening & LISTEN_MEMBERS) && object_all_dead(&entry->object, by)) {
         *purged = NULL;
         return purge_all(txn, entry);
     }
     size_t done = 0;
     struct bytes member;
     msec at;
-    for (; done < limit && object_member_first(&entry->object, &member, &at) && at <= until;
+    for (;
+         done < limit && object_member_first(&entry->object, &member, &at) && instant_dead(at, by);
          done++) {
         struct effect effect = {
             .kind = words[entry->object.type].drop,

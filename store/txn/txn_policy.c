@@ -99,7 +99,7 @@ static msec spread(struct txn *txn, msec span, unsigned percent)
     uint64_t lot = random_next(&txn->store->random) % (2 * reach + 1);
     msec least = after(txn->now, span - (msec)reach), at;
     if (__builtin_add_overflow(least, (msec)lot, &at) || at > INSTANT_MAX) return INSTANT_MAX;
-    return at > txn->now || at == INSTANT_MAX ? at : txn->now + 1;
+    return !instant_past(at, txn->now) || at == INSTANT_MAX ? at : instant_next(txn->now);
 }
 
 msec txn_policy_member_at(struct txn *txn, const struct policy *policy)

@@ -5,16 +5,16 @@
 
 /* ---- dead members ---------------------------------------------------------------------------- */
 
-/* Those that died after their key are not told of. */
-static msec purged_until(const struct txn *txn, const struct entry *entry)
+/* Members that died after their key get no event: they leave with it. */
+static msec purged_by(const struct txn *txn, const struct entry *entry)
 {
     msec at = entry_expires_at(txn->ks, entry);
-    return (instant_dead(at, txn->now) ? at : txn->now) - 1;
+    return instant_dead(at, txn->now) ? at : txn->now;
 }
 
 static bool has_dead(const struct txn *txn, const struct entry *entry)
 {
-    return txn->origin != FROM_REPLAY && keyspace_next_due(txn->ks) <= txn->now &&
+    return txn->origin != FROM_REPLAY && due_at_come(keyspace_next_due(txn->ks), txn->now) &&
            entry->object.timed && type_has_members(entry->object.type);
 }
 
@@ -35,7 +35,7 @@ static bool purges_slowly(const struct txn *txn, const struct entry *entry)
 static size_t purge_some(struct txn *txn, struct entry **entry, size_t limit)
 {
     if (!has_dead(txn, *entry) || goes_whole(txn, *entry)) return 0;
-    return txn_member_purge(txn, entry, purged_until(txn, *entry), limit);
+    return txn_member_purge(txn, entry, purged_by(txn, *entry), limit);
 }
 
 /* ---- what a policy says is too much -----------------------------------------------------------

@@ -242,13 +242,13 @@ static const struct member_ops *members_of(const struct object *object)
     return ops;
 }
 
-msec object_moment(const struct object *object)
+struct due_at object_moment(const struct object *object)
 {
     const struct type_ops *ops = ops_of(object->type);
     struct bytes member;
     msec at;
-    if (ops->moment != NULL) return ops->moment(object);
-    return object_member_first(object, &member, &at) ? instant_of_death(at) : NEVER;
+    if (ops->moment != NULL) return due_at_instant(ops->moment(object));
+    return object_member_first(object, &member, &at) ? due_at_expiry(at) : DUE_AT_NEVER;
 }
 
 bool object_member_deadline(const struct object *object, struct bytes member, msec *at)
@@ -307,7 +307,7 @@ size_t object_count_dead(const struct object *object, msec now, size_t most)
 {
     struct dead_count dead = { 0, most };
     if (now == INT64_MIN || most == 0) return 0;
-    object_each_until(object, now - 1, count_one, &dead);
+    object_each_until(object, instant_last_dead(now), count_one, &dead);
     return dead.count;
 }
 

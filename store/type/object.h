@@ -80,7 +80,7 @@ static inline bool type_has_members(enum type type)
 /* The instant at which something inside falls due by itself: the first death of a member, or the
  * first element of a dehydrator of which nobody has been told. NEVER: nothing will. O(1), of a
  * dehydrator O(log n) */
-msec object_moment(const struct object *object);
+struct due_at object_moment(const struct object *object);
 /* False: no such member (or field). NEVER: it has no deadline. O(1) */
 bool object_member_deadline(const struct object *object, struct bytes member, msec *at);
 /* NEVER takes it away; false: no such member. O(log n) */

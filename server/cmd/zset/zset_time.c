@@ -25,7 +25,7 @@ static msec instant_of(double score, msec now)
     msec at = (msec)about;
     if (seconds_of(at) < score) at++;                      /* the product was rounded down, or */
     if (at - 1 > now && seconds_of(at - 1) >= score) at--; /* up, to the next whole number */
-    return at > now ? at : now + 1;
+    return instant_past(at, now) ? instant_next(now) : at;
 }
 
 /* The members that have come, lowest first, at most so many. O(log n) */

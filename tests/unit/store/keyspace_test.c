@@ -42,7 +42,7 @@ static struct object value_of(enum type type, msec inside)
         dehydrator_push(object.dehydrator, LIT("id"), LIT("payload"), &stage);
     }
     }
-    object.timed = object_moment(&object) != NEVER;
+    object.timed = !due_at_is_never(object_moment(&object));
     return object;
 }
 
@@ -79,7 +79,7 @@ START_TEST(a_deadline_comes_back_as_it_was_set_for_every_type)
             keyspace_set_deadline(&keys, entry, NEVER);
             ck_assert_int_eq(entry_expires_at(&keys, entry), NEVER);
             ck_assert_uint_eq(keyspace_volatile(&keys), 0);
-            ck_assert_int_eq(keyspace_next_due(&keys), object_moment(&entry->object));
+            ck_assert_int_eq(keyspace_next_due(&keys).at, object_moment(&entry->object).at);
             end();
         }
 }
@@ -90,12 +90,12 @@ START_TEST(a_key_keeps_its_deadline_beside_those_of_its_members)
     for (int type = TYPE_SET; type < TYPE_COUNT; type++) {
         begin();
         struct entry *entry = add((enum type)type, 500);
-        msec inside = object_moment(&entry->object);
+        msec inside = object_moment(&entry->object).at;
         keyspace_set_deadline(&keys, entry, 1000);
-        ck_assert_int_eq(keyspace_next_due(&keys), inside);
+        ck_assert_int_eq(keyspace_next_due(&keys).at, inside);
         ck_assert_int_eq(entry_expires_at(&keys, entry), 1000);
         keyspace_set_deadline(&keys, entry, 400);
-        ck_assert_int_eq(keyspace_next_due(&keys), 401);
+        ck_assert_int_eq(keyspace_next_due(&keys).at, 401);
         ck_assert_int_eq(entry_expires_at(&keys, entry), 400);
         end();
     }
@@ -117,8 +117,8 @@ static void replace(enum type from, enum type to, msec at)
     ck_assert_int_eq(entry_expires_at(&keys, entry), at);
     ck_assert_uint_eq(entry->accessed, 42);
     ck_assert_uint_eq(keyspace_volatile(&keys), at != NEVER);
-    msec inside = object_moment(&entry->object), death = instant_of_death(at);
-    ck_assert_int_eq(keyspace_next_due(&keys), inside < death ? inside : death);
+    msec inside = object_moment(&entry->object).at, death = due_at_expiry(at).at;
+    ck_assert_int_eq(keyspace_next_due(&keys).at, inside < death ? inside : death);
     end();
 }
 
@@ -139,12 +139,12 @@ START_TEST(nothing_is_dead_before_the_next_that_is_due)
     begin();
     struct entry *entry = add(TYPE_STRING, NEVER);
     keyspace_set_deadline(&keys, entry, 100);
-    ck_assert_int_eq(keyspace_next_due(&keys), 101);
+    ck_assert_int_eq(keyspace_next_due(&keys).at, 101);
     ck_assert(!entry_dead(&keys, entry, 100));
     ck_assert(entry_dead(&keys, entry, 101));
     struct object object = keyspace_remove(&keys, entry);
     object_free(&object);
-    ck_assert_int_eq(keyspace_next_due(&keys), NEVER);
+    ck_assert_int_eq(keyspace_next_due(&keys).at, NEVER);
     end();
 }
 END_TEST
@@ -228,13 +228,13 @@ static void change_one(struct rng *rng, struct entry *entry)
 static void ck_walk_is_in_order(void)
 {
     struct keyspace_walk walk;
-    msec at, before = INT64_MIN;
+    struct due_at due, before = due_at_instant(INT64_MIN);
     size_t count = 0;
     keyspace_walk_begin(&walk, &keys);
-    for (; keyspace_walk_next(&walk, &at) != NULL; count++) {
-        if (count == 0) ck_assert_int_eq(at, keyspace_next_due(&keys));
-        ck_assert_int_le(before, at);
-        before = at;
+    for (; keyspace_walk_next(&walk, &due) != NULL; count++) {
+        if (count == 0) ck_assert_int_eq(due.at, keyspace_next_due(&keys).at);
+        ck_assert(!due_at_before(due, before));
+        before = due;
     }
     keyspace_walk_end(&walk);
     ck_assert_uint_eq(count, keyspace_timed(&keys));
@@ -254,7 +254,7 @@ START_TEST(every_key_has_its_node_in_the_agenda_of_its_kind)
         keyspace_check(&keys);
         ck_walk_is_in_order();
         struct entry *due = keyspace_first_due(&keys, 50);
-        if (due != NULL) ck_assert_int_le(keyspace_next_due(&keys), 50);
+        if (due != NULL) ck_assert_int_le(keyspace_next_due(&keys).at, 50);
     }
     end();
 }

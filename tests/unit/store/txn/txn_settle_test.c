@@ -359,7 +359,7 @@ START_TEST(the_few_that_stay_of_many_keep_scores_order_and_deadlines)
         ck_assert(score == i);
         ck_assert_int_eq(iter.at, i >= MANY - 20 && i < MANY - 10 ? START + 50 : NEVER);
     }
-    ck_assert_int_eq(keyspace_next_due(&world.store->databases[0]), START + 51);
+    ck_assert_int_eq(keyspace_next_due(&world.store->databases[0]).at, START + 51);
     done();
 }
 END_TEST
@@ -374,7 +374,7 @@ START_TEST(an_empty_range_of_many_leaves_no_key)
     world_commit(&world);
     ck_assert_ptr_null(at_key("z"));
     ck_assert_str_eq(events(), "zremrangebyrank:z del:z ");
-    ck_assert_int_eq(keyspace_next_due(&world.store->databases[0]), NEVER);
+    ck_assert_int_eq(keyspace_next_due(&world.store->databases[0]).at, NEVER);
     world_drop(&world);
 }
 END_TEST
