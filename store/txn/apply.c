@@ -4,7 +4,7 @@
 #include "store/mem/mem.h"
 #include "store/txn/txn_dehydrator.h"
 
-/* The entry of this type; made where it is missing and `make` says so. NULL: the record is
+/* The entry at the key, of this type; with `make`, creates a missing one. NULL: the record is
  * damaged. */
 static struct entry *typed(struct txn *txn, const struct effect *effect, enum type type, bool make)
 {
@@ -29,7 +29,7 @@ static bool apply_set(struct txn *txn, const struct effect *effect)
 
 #define POSSIBLE_TEXT ((size_t)1 << 30)
 
-/* That there is no memory is not the record's fault; that no text can be so long is. */
+/* Ends the process without memory. False: the record is damaged, as no string can be so long. */
 static bool grew(int64_t len, size_t wanted)
 {
     if (len < 0 && wanted <= POSSIBLE_TEXT) mem_exhausted(wanted);
@@ -56,7 +56,7 @@ static bool apply_write(struct txn *txn, const struct effect *effect)
 static bool apply_drop(struct txn *txn, const struct effect *effect)
 {
     struct entry *entry = txn_find(txn, effect->key);
-    /* One that the effect before has emptied is gone already: each effect is a call of its own. */
+    /* The effect before may have emptied and so dropped it: each effect is a call of its own. */
     if (entry != NULL) txn_key_drop(txn, entry, EVENT_NONE);
     return true;
 }

@@ -1,5 +1,5 @@
-/* apply: an effect becomes a change, by the same mutators that recorded it.
- * For replay and replicas. Nothing settles: what died is in the record. */
+/* apply: turns an effect into a change, by the same mutators that recorded it.
+ * For replay. Nothing expires on access: the journal has a record of each removal. */
 #ifndef STORE_TXN_APPLY_H
 #define STORE_TXN_APPLY_H
 
@@ -8,8 +8,8 @@
 #include "store/effect.h"
 #include "store/txn/txn.h"
 
-/* One effect, as a call of its own in txn (FROM_REPLAY). False if it does not fit the data (wrong
- * type, missing key): the record is damaged. */
+/* Applies one effect as a call of its own in txn (FROM_REPLAY). False if it does not fit the data
+ * (wrong type, missing key): the record is damaged. */
 bool apply_effect(struct txn *txn, const struct effect *effect);
 
 #endif

@@ -1,4 +1,4 @@
-/* txn: the life of a transaction, and how an effect is told. */
+/* txn: begins, calls and commits of a transaction; passes effects to the listener. */
 #include "store/txn/txn_internal.h"
 
 #include "store/access.h"
@@ -10,7 +10,7 @@ void txn_begin(struct txn *txn, struct store *store, msec now, enum origin origi
     *txn = (struct txn){ .store = store, .ks = &store->databases[0], .now = now, .origin = origin };
 }
 
-/* Replay does the same, so it is no effect. */
+/* No effect in the journal: replay drops the key by the same rule. */
 void txn_drop_emptied(struct txn *txn, struct entry *entry)
 {
     struct effect effect = { .kind = EFFECT_NONE, .event = EVENT_DEL };
@@ -70,7 +70,7 @@ void txn_record_each(struct txn *txn, struct bytes key, struct effect *effect)
     tell(txn, effect);
 }
 
-/* Was the event told of this key in this call? From now on it was. */
+/* Was the event already recorded for this key in this call? Marks it as recorded. */
 static bool told_before(struct txn *txn, struct entry *entry, enum event event)
 {
     if (txn->told_entry != entry) {

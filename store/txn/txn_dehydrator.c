@@ -30,7 +30,7 @@ void txn_rede_update(struct txn *txn, struct entry *entry, struct element *eleme
         .a = element_id(element),
         .b = payload,
     };
-    /* Told first: the update may move the element, and the id with it. */
+    /* Record first: the update may move the element and its id. */
     txn_record(txn, entry, &effect);
     dehydrator_update(entry->object.dehydrator, element, payload);
 }
@@ -58,7 +58,7 @@ void txn_rede_remove(struct txn *txn, struct entry *entry, struct element *eleme
         .event = event,
         .a = element_id(element),
     };
-    /* Told first: the id goes with the element. */
+    /* Record first: the id is freed with the element. */
     txn_record(txn, entry, &effect);
     dehydrator_remove(entry->object.dehydrator, element);
     if (entry->object.timed) keyspace_rearm(txn->ks, entry);

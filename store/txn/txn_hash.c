@@ -12,12 +12,12 @@ bool txn_hash_put(struct txn *txn, struct entry *entry, struct bytes field, stru
     struct effect effect = {
         .kind = EFFECT_HASH_PUT, .event = how->event, .a = field, .b = value, .at = at
     };
-    /* Told first: what was given may be the hash's own. */
+    /* Record first: the arguments may point into the hash. */
     txn_record(txn, entry, &effect);
     bool is_new = hash_set(hash, field, value, at);
     if (at != old && at != NEVER)
         txn_member_timed(txn, entry, field, EVENT_HEXPIRE);
-    else if (entry->object.timed) /* HSET may have taken the deadline away */
+    else if (entry->object.timed) /* HSET may have removed the deadline */
         keyspace_rearm(txn->ks, entry);
     return is_new;
 }

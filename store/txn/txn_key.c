@@ -1,4 +1,5 @@
-/* txn_key: finding keys, settled; making, dropping, renaming them; their deadlines. */
+/* txn_key: finds keys without expired data; creates, drops, renames and copies them; sets their
+ * deadlines. */
 #include "store/access.h"
 #include "store/policy_progress.h"
 #include "store/txn/txn_internal.h"
@@ -9,8 +10,8 @@ static bool is_dead(const struct txn *txn, const struct entry *entry)
     return txn->origin != FROM_REPLAY && entry_dead(txn->ks, entry, txn->now);
 }
 
-/* Members that are due leave, elements that are due are told of. NULL: the last member left, and
- * the key went too. */
+/* Removes expired members, announces elements that are due. NULL: the last member expired, and the
+ * key was dropped. */
 static struct entry *settle_inside(struct txn *txn, struct entry *entry)
 {
     if (!due_at_come(object_moment(&entry->object), txn->now)) return entry;
@@ -19,7 +20,7 @@ static struct entry *settle_inside(struct txn *txn, struct entry *entry)
         return entry;
     }
     if (txn->no_expiry && object_all_dead(&entry->object, txn->now)) return NULL;
-    /* Even while nothing should change (no_expiry): a reader must not meet the dead. */
+    /* Also with no_expiry: a read must not see expired members. */
     txn_member_purge(txn, &entry, txn->now, SIZE_MAX);
     return entry;
 }
@@ -179,7 +180,7 @@ bool txn_key_persist(struct txn *txn, struct entry *entry)
     return true;
 }
 
-/* What is there goes without a word of its own: another key takes its name. False: there was none.
+/* Removes the key without an event of its own, since another one replaces it. False: no such key.
  */
 static bool vacate(struct txn *txn, struct bytes key)
 {
@@ -213,7 +214,7 @@ void txn_key_rename(struct txn *txn, struct entry *entry, struct bytes to)
     keyspace_remove(txn->ks, entry);
 }
 
-/* Records what belongs to another database than the call's. */
+/* Records an effect in another database than the call's. */
 static void record_in(struct txn *txn, unsigned db, struct bytes key, struct effect *effect)
 {
     struct keyspace *before = txn->ks;
@@ -246,7 +247,7 @@ bool txn_key_move(struct txn *txn, struct entry *entry, unsigned db)
     if (txn_exists_in(txn, db, key)) return false;
     rewind_entry(&txn->store->rewind, from, entry);
     txn->ks = &txn->store->databases[db];
-    vacate(txn, key); /* of what is dead */
+    vacate(txn, key); /* an expired one */
     keyspace_set_deadline(txn->ks, txn_key_add(txn, key, entry->object), at);
     txn->ks = from;
 
@@ -270,7 +271,7 @@ static void record_element(void *ctx, struct effect *effect)
     txn_record_each(recording->txn, entry_key(recording->entry), effect);
 }
 
-/* All that the entry has, and the event that made it. */
+/* Records all elements of the entry and its deadline, then the event. */
 static void record_whole(struct txn *txn, struct entry *entry, enum event event)
 {
     struct recording recording = { txn, entry };
@@ -335,7 +336,7 @@ static void swap_keyspaces(struct store *store, unsigned a, unsigned b)
 void txn_swap(struct txn *txn, unsigned a, unsigned b)
 {
     if (a == b) return;
-    txn_call(txn, txn->ks->db); /* what the call holds of entries is of the old places */
+    txn_call(txn, txn->ks->db); /* the call remembers entries of the old databases */
     swap_keyspaces(txn->store, a, b);
     rewind_swapped(&txn->store->rewind);
     struct effect effect = { .kind = EFFECT_SWAP, .to = b };
@@ -369,7 +370,7 @@ size_t txn_count(struct txn *txn)
 
 struct entry *txn_random(struct txn *txn)
 {
-    /* Nearly always the first draw lives. When most are dead, any that lives will do. */
+    /* Nearly always the first draw has not expired. If most have, take any that has not. */
     for (int tries = 0; tries < 100; tries++) {
         struct entry *entry = keyspace_random(txn->ks, random_next, &txn->store->random);
         if (entry == NULL || !is_dead(txn, entry)) return entry;

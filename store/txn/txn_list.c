@@ -8,7 +8,7 @@ void txn_list_push(struct txn *txn, struct entry *entry, enum list_end end, stru
     struct effect effect = {
         .kind = end == LIST_HEAD ? EFFECT_PUSH_HEAD : EFFECT_PUSH_TAIL,
         .event = end == LIST_HEAD ? EVENT_LPUSH : EVENT_RPUSH,
-        /* As it stands now: what was given may have been the list's own, and moved. */
+        /* Read it back: the argument may have pointed into the list, which moved. */
         .a = list_at(list, end == LIST_HEAD ? 0 : list_count(list) - 1),
     };
     txn_record(txn, entry, &effect);
@@ -62,7 +62,7 @@ void txn_list_insert(struct txn *txn, struct entry *entry, size_t index, struct 
         .from = (int64_t)index,
     };
     txn_record(txn, entry, &effect);
-    /* As if pushed at the nearer end: a policy's MAXLEN lets it live. */
+    /* Counts as a push at the nearer end, so that MAXLEN does not remove it. */
     size_t behind = list_count(entry->object.list) - 1 - index;
     txn_note(txn, entry, index < behind ? POLICY_PUSHED_HEAD : POLICY_PUSHED_TAIL);
 }

@@ -1,5 +1,5 @@
 /* txn_member: the deadlines of members, for sets, hashes and sorted sets alike.
- * Knows what is told of each type; refuses to know how a type keeps its members. */
+ * Depends on the events of each type, not on how a type keeps its members. */
 #include "store/txn/txn_internal.h"
 
 static const struct {
@@ -27,7 +27,7 @@ void txn_member_timed(struct txn *txn, struct entry *entry, struct bytes member,
     txn_tell(txn, entry, &told);
 }
 
-/* `at` NEVER: it has none any more. Told first: the member may be the collection's own. */
+/* `at` NEVER removes the deadline. Record first: `member` may point into the collection. */
 static void set_member_deadline(struct txn *txn, struct entry *entry, struct bytes member, msec at,
                                 enum event event)
 {
@@ -79,7 +79,7 @@ void txn_member_tell_expired(struct txn *txn, struct entry *entry)
     txn_tell(txn, entry, &told);
 }
 
-/* Nobody lives on and nobody asks for names: the key goes as a whole, in O(1). */
+/* All members expired and no listener wants names: drop the key at once, in O(1). */
 static size_t purge_all(struct txn *txn, struct entry *entry)
 {
     size_t count = object_count(&entry->object);

@@ -1,6 +1,5 @@
-/* txn_policy: policies applied: what a call did to a key is noted, and looked at once when the call
- * ends. What follows goes through the ordinary mutators, so that replay needs no policy.
- * Knows rules and causes; refuses to know commands. */
+/* txn_policy: applies policies. A call notes what it did to each key; when it ends, the key's
+ * policy is applied once, by ordinary mutators, so replay needs no policy. */
 #include "store/mem/mem.h"
 #include "store/txn/txn_internal.h"
 #include "store/walk.h"
@@ -11,11 +10,11 @@ enum { NOTES_MIN = 8 };
  * table of chains: `head` belongs to the chain that the array's place stands for, all else to the
  * note. Numbers are indexes + 1; 0: none. */
 struct policy_note {
-    struct entry *entry; /* NULL: it has gone */
+    struct entry *entry; /* NULL: it was freed */
     struct keyspace *ks;
     const struct policy *policy;
     unsigned causes;   /* a bit for each enum policy_cause */
-    enum list_end end; /* that was pushed last */
+    enum list_end end; /* the end of the last push */
     uint32_t head, next, chain;
 };
 
@@ -23,7 +22,7 @@ struct policy_note {
 
 /* ---- the policies themselves ---------------------------------------------------------------- */
 
-/* Notes and what was found last point into the table. */
+/* Notes and the last policy found point into the table. */
 static void end_before_change(struct txn *txn)
 {
     if (txn->note_count > 0) txn_policy_end(txn);
@@ -73,7 +72,7 @@ bool txn_policy_drop(struct txn *txn, struct bytes name)
     return true;
 }
 
-/* A thousand members of one key ask once. */
+/* Remembers the last answer: many members of one key need one lookup. */
 static const struct policy *policy_of(struct txn *txn, const struct entry *entry)
 {
     if (txn->ruled_entry != entry) {
@@ -91,7 +90,7 @@ static msec after(msec now, msec span)
     return instant_after(now, span, &at) ? at : INSTANT_MAX;
 }
 
-/* now + span, give or take up to the policy's jitter; in the future. */
+/* now + span, ± the policy's jitter; always in the future. */
 static msec spread(struct txn *txn, msec span, unsigned percent)
 {
     uint64_t reach = (uint64_t)(span / 100 * percent + span % 100 * percent / 100);
@@ -200,7 +199,7 @@ static struct policy_note *note_new(struct txn *txn, struct entry *entry,
     return note;
 }
 
-/* Can anything follow from this cause? */
+/* Does the policy react to this cause? */
 static bool heeds(const struct policy *policy, enum policy_cause cause)
 {
     switch (cause) {
@@ -216,7 +215,7 @@ static bool heeds(const struct policy *policy, enum policy_cause cause)
     return false;
 }
 
-/* A look that is no use of the key (TTL, EXISTS, CLIENT NO-TOUCH), or while nothing should change
+/* A read that does not count as access (TTL, EXISTS, CLIENT NO-TOUCH), or while nothing may change
  * (CLIENT PAUSE). */
 static bool is_idle_look(const struct txn *txn, enum policy_cause cause)
 {
@@ -256,9 +255,9 @@ void txn_policy_forget(struct txn *txn, const struct entry *entry)
     if (note != NULL) note->entry = NULL;
 }
 
-/* ---- what follows --------------------------------------------------------------------------- */
+/* ---- applying a policy ---- */
 
-/* A list that came as a whole counts as pushed at its tail, element by element. */
+/* A list that was stored as a whole counts as pushed at its tail, element by element. */
 static void cut_list(struct txn *txn, const struct policy_note *note)
 {
     size_t count = list_count(note->entry->object.list), most = (size_t)note->policy->max_len;
@@ -296,9 +295,9 @@ static bool is_refreshed(const struct policy_note *note)
     return note->policy->refresh == REFRESH_ACCESS;
 }
 
-/* now + TTL for a key that was created without a deadline: one that it has is the command's, or
- * that of the key it was copied or renamed from. The same, if that is later, where it is refreshed.
- * Not where the command spoke of the deadline itself. */
+/* now + TTL for a new key without a deadline; one that it has comes from the command, or from the
+ * key it was copied or renamed from. With REFRESH, now + TTL if that is later. Unchanged if the
+ * command itself set the deadline. */
 static msec ttl_deadline(struct txn *txn, const struct policy_note *note)
 {
     const struct policy *policy = note->policy;
@@ -317,7 +316,7 @@ static msec limited(const struct txn *txn, const struct policy *policy, msec at)
     return at > latest ? latest : at;
 }
 
-/* A read changes nothing but by REFRESH. */
+/* A read changes the deadline only by REFRESH. */
 static msec deadline_of(struct txn *txn, const struct policy_note *note)
 {
     msec at = ttl_deadline(txn, note);
@@ -333,7 +332,7 @@ void txn_policy_limit(struct txn *txn, struct entry *entry, const struct policy 
     if (at != old) txn_key_expire(txn, entry, at);
 }
 
-/* No mutator: to who watches or caches the key, nothing has happened. */
+/* Not txn_key_expire: WATCH and client caches must not see a change. */
 static void expire_by_read(struct txn *txn, struct entry *entry, msec at)
 {
     keyspace_set_deadline(txn->ks, entry, at);
@@ -357,7 +356,7 @@ static void follow(struct txn *txn, const struct policy_note *note)
 void txn_policy_end(struct txn *txn)
 {
     struct keyspace *ks = txn->ks;
-    /* What follows notes the same entries again, in the notes that they have. */
+    /* Applying a policy notes the same entries again, in their existing notes. */
     for (size_t i = 0; i < txn->note_count; i++) {
         const struct policy_note note = txn->notes[i];
         if (note.entry == NULL || object_count(&note.entry->object) == 0) continue;

@@ -1,7 +1,7 @@
 /* txn_set: mutators of sets. */
 #include "store/txn/txn_internal.h"
 
-/* The member was there: only its deadline may change. */
+/* The member exists: only its deadline may change. */
 static void set_again(struct txn *txn, struct entry *entry, struct bytes member,
                       struct lifetime life)
 {
@@ -39,14 +39,14 @@ bool txn_set_remove(struct txn *txn, struct entry *entry, struct bytes member, e
     struct set *set = entry->object.set;
     if (!set_has(set, member)) return false;
     struct effect effect = { .kind = EFFECT_SET_DROP, .event = event, .a = member };
-    /* Told first: what was given may be the set's own. */
+    /* Record first: `member` may point into the set. */
     txn_record(txn, entry, &effect);
     set_remove(set, member);
     txn_member_left(txn, entry);
     return true;
 }
 
-/* Each by name, for those who want to know. */
+/* Records an event for each member, for listeners that want names. */
 static void tell_all(struct txn *txn, struct entry *entry, enum event event)
 {
     struct set_iter iter;

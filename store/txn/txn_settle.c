@@ -1,9 +1,10 @@
-/* txn_settle: what is overdue inside one key, some of it at a time. */
+/* txn_settle: removes overdue members of one key in slices. */
 #include "store/txn/txn_settle.h"
 
 #include "store/txn/txn_internal.h"
 
-/* ---- dead members ---------------------------------------------------------------------------- */
+/* ---- expired members ----------------------------------------------------------------------------
+ */
 
 /* Members that died after their key get no event: they leave with it. */
 static msec purged_by(const struct txn *txn, const struct entry *entry)
@@ -18,7 +19,7 @@ static bool has_dead(const struct txn *txn, const struct entry *entry)
            entry->object.timed && type_has_members(entry->object.type);
 }
 
-/* What goes as a whole goes at once, unless somebody wants to hear each name. */
+/* A collection with expired members only is dropped at once, unless a listener wants each name. */
 static bool goes_whole(const struct txn *txn, const struct entry *entry)
 {
     bool is_told = (txn->store->listening & LISTEN_MEMBERS) && !txn->no_expiry;
@@ -38,10 +39,9 @@ static size_t purge_some(struct txn *txn, struct entry **entry, size_t limit)
     return txn_member_purge(txn, entry, purged_by(txn, *entry), limit);
 }
 
-/* ---- what a policy says is too much -----------------------------------------------------------
- */
+/* ---- members beyond MAXLEN ---- */
 
-/* The policy that the entry is longer than, or NULL. */
+/* The policy whose MAXLEN the entry exceeds, or NULL. */
 static const struct policy *exceeded(const struct txn *txn, const struct entry *entry)
 {
     const struct policies *policies = &txn->store->policies;
@@ -53,7 +53,7 @@ static const struct policy *exceeded(const struct txn *txn, const struct entry *
     return exceeds ? policy : NULL;
 }
 
-/* Where few stay they are what has to be moved. */
+/* Where few members stay, these are copied instead of removing the others one by one. */
 static size_t work_of(const struct txn *txn, size_t excess, size_t stay)
 {
     bool is_told = txn->store->listening & LISTEN_MEMBERS;
@@ -80,7 +80,7 @@ static size_t trim_some(struct txn *txn, struct entry *entry, size_t limit)
     size_t from = policy->keep_low ? count - cut : 0;
     uint32_t accessed = entry->accessed;
     txn_zset_remove_ranks(txn, entry, from, from + cut, EVENT_ZREMRANGEBYRANK);
-    entry->accessed = accessed; /* it is nobody's use of the key */
+    entry->accessed = accessed; /* no client used the key */
     return cut < work ? cut : work;
 }
 

@@ -16,7 +16,7 @@ void txn_string_set(struct txn *txn, struct bytes key, struct bytes value,
     txn_string_put(txn, key, txn_find(txn, key), value, how);
 }
 
-/* Whatever the entry was, or nothing. */
+/* Replaces an entry of any type, or adds one for NULL. */
 static struct entry *put_text(struct txn *txn, struct bytes key, struct entry *entry,
                               struct bytes value)
 {
@@ -26,7 +26,7 @@ static struct entry *put_text(struct txn *txn, struct bytes key, struct entry *e
     return entry;
 }
 
-/* An effect says the deadline that was kept as well; not worth a look at it if nobody listens. */
+/* The effect has a deadline that was kept as well; look it up only for a listener. */
 static msec deadline_told(const struct txn *txn, const struct entry *entry,
                           const struct string_set *how)
 {
@@ -56,7 +56,7 @@ void txn_string_put(struct txn *txn, struct bytes key, struct entry *entry, stru
     txn_record_each(txn, entry_key(entry), &expire);
 }
 
-/* Writes into the string in place, growing it; false without memory. */
+/* Writes into the string in place and grows it; false without memory. */
 static bool overwrite(struct entry *entry, size_t offset, struct bytes data)
 {
     if (!text_write(&entry->object, offset, data)) return false;
@@ -79,7 +79,7 @@ int64_t txn_string_append(struct txn *txn, struct entry *entry, struct bytes tai
     return length(entry);
 }
 
-/* The effect says where, what and how it is told. */
+/* The effect has the offset, the bytes and the event. */
 static int64_t write_at(struct txn *txn, struct bytes key, struct entry *entry,
                         struct effect *effect)
 {

@@ -4,7 +4,7 @@
 #include "store/base/ensure.h"
 #include "store/txn/txn_internal.h"
 
-/* What the put does to an old score: the result if that is the end of it. */
+/* Computes the new score from the old one, or the reason why nothing changes. */
 static enum zput_result next_score(const struct zput *how, bool present, double old, double *score)
 {
     if (present ? how->only_new : how->only_present) return ZPUT_REFUSED;
@@ -41,7 +41,7 @@ enum zput_result txn_zset_put(struct txn *txn, struct entry *entry, struct bytes
         .score = *score,
         .at = at,
     };
-    /* Told first: what was given may be the set's own. */
+    /* Record first: `member` may point into the set. */
     txn_record(txn, entry, &effect);
     if (present) {
         zset_put(zset, member, *score, at);
@@ -74,7 +74,7 @@ bool txn_zset_remove(struct txn *txn, struct entry *entry, struct bytes member)
     return true;
 }
 
-/* Each by name, for those who want to know. */
+/* Records an event for each member, for listeners that want names. */
 static void tell_ranks(struct txn *txn, struct entry *entry, size_t from, size_t to,
                        enum event event)
 {
@@ -88,7 +88,7 @@ static void tell_ranks(struct txn *txn, struct entry *entry, size_t from, size_t
     }
 }
 
-enum { REBUILD_MIN = 256 }; /* removed members that make it worth while */
+enum { REBUILD_MIN = 256 }; /* removed members from which on a rebuild is faster */
 
 static void copy_ranks(struct zset *to, const struct zset *from, size_t begin, size_t end)
 {
@@ -100,7 +100,7 @@ static void copy_ranks(struct zset *to, const struct zset *from, size_t begin, s
         zset_add(to, member, score, iter.at);
 }
 
-/* Few of many stay: they move to a new sorted set, and the old one is freed in slices. */
+/* If few of many members stay, copy them to a new sorted set and free the old one in slices. */
 static void keep_few(struct txn *txn, struct entry *entry, size_t from, size_t to)
 {
     struct object old = entry->object, kept = object_new(TYPE_ZSET);

@@ -242,7 +242,7 @@ START_TEST(a_read_refreshes_without_a_change_that_watchers_see)
 }
 END_TEST
 
-START_TEST(a_look_that_is_no_use_refreshes_nothing)
+START_TEST(ttl_and_exists_do_not_refresh)
 {
     setup();
     RULE("s:*", .ttl = 500, .refresh = REFRESH_ACCESS);
@@ -264,7 +264,7 @@ START_TEST(a_look_that_is_no_use_refreshes_nothing)
 }
 END_TEST
 
-START_TEST(what_a_command_says_of_the_deadline_itself_holds)
+START_TEST(a_deadline_set_by_the_command_overrides_the_ttl)
 {
     setup();
     RULE("s:*", .ttl = 500, .refresh = REFRESH_ACCESS);
@@ -315,7 +315,7 @@ START_TEST(a_refresh_with_jitter_never_brings_a_deadline_nearer)
 }
 END_TEST
 
-START_TEST(a_refresh_that_changes_nothing_is_not_told)
+START_TEST(a_refresh_that_changes_nothing_records_nothing)
 {
     setup();
     RULE("s:*", .ttl = 500, .refresh = REFRESH_WRITE);
@@ -478,7 +478,7 @@ START_TEST(a_sorted_set_is_cut_only_when_it_grows)
 }
 END_TEST
 
-START_TEST(a_list_keeps_those_pushed_last)
+START_TEST(a_list_keeps_the_elements_pushed_last)
 {
     setup();
     RULE("l*", .max_len = 3);
@@ -496,7 +496,7 @@ START_TEST(a_list_keeps_those_pushed_last)
 }
 END_TEST
 
-START_TEST(an_inserted_element_stays_and_the_far_end_goes)
+START_TEST(an_inserted_element_stays_and_the_far_end_is_cut)
 {
     setup();
     RULE("l", .max_len = 4);
@@ -516,7 +516,7 @@ START_TEST(an_inserted_element_stays_and_the_far_end_goes)
 }
 END_TEST
 
-START_TEST(a_list_that_came_as_a_whole_keeps_its_tail)
+START_TEST(a_stored_list_keeps_its_tail)
 {
     setup();
     push("long", ">abcdef");
@@ -530,7 +530,7 @@ START_TEST(a_list_that_came_as_a_whole_keeps_its_tail)
 }
 END_TEST
 
-START_TEST(other_types_have_no_length_to_keep)
+START_TEST(maxlen_does_not_apply_to_other_types)
 {
     setup();
     RULE("*", .max_len = 1);
@@ -601,7 +601,7 @@ START_TEST(members_get_deadlines_when_added_and_added_again)
 }
 END_TEST
 
-START_TEST(a_member_s_own_deadline_and_arithmetic_go_first)
+START_TEST(memberttl_does_not_override_a_given_deadline_or_arithmetic)
 {
     setup();
     RULE("k*", .member_ttl = 100);
@@ -620,7 +620,7 @@ START_TEST(a_member_s_own_deadline_and_arithmetic_go_first)
 }
 END_TEST
 
-START_TEST(without_a_policy_a_member_has_what_the_rule_leaves_it)
+START_TEST(without_a_policy_the_life_rule_decides)
 {
     setup();
     sadd("k", "a", LIFE(ADD));
@@ -636,7 +636,7 @@ START_TEST(without_a_policy_a_member_has_what_the_rule_leaves_it)
 }
 END_TEST
 
-START_TEST(the_members_of_a_stored_result_are_added_members)
+START_TEST(members_of_a_stored_result_get_memberttl)
 {
     setup();
     RULE("k*", .member_ttl = 100, .ttl = 500);
@@ -683,7 +683,7 @@ START_TEST(a_call_of_many_keys_gives_each_its_deadline_once)
 }
 END_TEST
 
-START_TEST(keys_that_go_within_their_call_are_forgotten)
+START_TEST(keys_dropped_within_their_call_are_forgotten)
 {
     setup();
     RULE("*", .ttl = 500, .max_len = 2, .refresh = REFRESH_ACCESS);
@@ -704,7 +704,7 @@ START_TEST(keys_that_go_within_their_call_are_forgotten)
 }
 END_TEST
 
-START_TEST(a_new_key_in_the_place_of_one_that_went_has_its_own_policy)
+START_TEST(a_key_created_after_a_drop_gets_its_own_policy)
 {
     /* Of one size that nothing else has, so that an allocator hands out the same block again. */
     static char a[200] = "a:", b[200] = "b:";
@@ -725,7 +725,7 @@ START_TEST(a_new_key_in_the_place_of_one_that_went_has_its_own_policy)
 }
 END_TEST
 
-START_TEST(an_emptied_key_goes_without_a_deadline)
+START_TEST(an_emptied_key_is_dropped_without_a_new_deadline)
 {
     setup();
     RULE("*", .ttl = 500, .refresh = REFRESH_WRITE);
@@ -739,7 +739,7 @@ START_TEST(an_emptied_key_goes_without_a_deadline)
 }
 END_TEST
 
-START_TEST(copies_and_moved_keys_live_by_the_policy_of_their_new_name)
+START_TEST(copied_and_moved_keys_follow_the_policy_of_the_new_name)
 {
     setup();
     RULE("s:*", .ttl = 500);
@@ -776,7 +776,7 @@ START_TEST(a_flush_leaves_policies_and_forgets_notes)
 }
 END_TEST
 
-START_TEST(a_policy_within_a_call_holds_for_what_comes_behind_it)
+START_TEST(a_policy_set_within_a_call_applies_to_later_writes)
 {
     static const struct policy policy = { .ttl = 500, .refresh = REFRESH_WRITE };
     setup();
@@ -799,7 +799,7 @@ START_TEST(a_policy_within_a_call_holds_for_what_comes_behind_it)
 }
 END_TEST
 
-START_TEST(where_no_policy_matters_nothing_is_noted)
+START_TEST(keys_without_a_policy_are_not_noted)
 {
     setup();
     RULE("s:*", .ttl = 500);
@@ -816,7 +816,7 @@ START_TEST(where_no_policy_matters_nothing_is_noted)
 }
 END_TEST
 
-START_TEST(only_clients_are_bound_by_policies)
+START_TEST(policies_apply_to_calls_of_clients_only)
 {
     setup();
     RULE("*", .ttl = 500, .member_ttl = 5);
@@ -934,11 +934,11 @@ Suite *test_suite(void)
         never_refreshed_is_the_default,
         a_write_refreshes_and_a_read_does_not,
         a_read_refreshes_without_a_change_that_watchers_see,
-        a_look_that_is_no_use_refreshes_nothing,
-        what_a_command_says_of_the_deadline_itself_holds,
+        ttl_and_exists_do_not_refresh,
+        a_deadline_set_by_the_command_overrides_the_ttl,
         a_refresh_never_brings_a_deadline_nearer,
         a_refresh_with_jitter_never_brings_a_deadline_nearer,
-        a_refresh_that_changes_nothing_is_not_told,
+        a_refresh_that_changes_nothing_records_nothing,
         no_deadline_is_later_than_max_ttl,
         max_ttl_holds_for_old_keys_from_their_next_write_on,
         jitter_spreads_deadlines_evenly_on_both_sides,
@@ -947,23 +947,23 @@ Suite *test_suite(void)
         a_sorted_set_keeps_its_highest,
         a_sorted_set_keeps_its_lowest,
         a_sorted_set_is_cut_only_when_it_grows,
-        a_list_keeps_those_pushed_last,
-        an_inserted_element_stays_and_the_far_end_goes,
-        a_list_that_came_as_a_whole_keeps_its_tail,
-        other_types_have_no_length_to_keep,
+        a_list_keeps_the_elements_pushed_last,
+        an_inserted_element_stays_and_the_far_end_is_cut,
+        a_stored_list_keeps_its_tail,
+        maxlen_does_not_apply_to_other_types,
         members_get_deadlines_when_added_and_added_again,
-        a_member_s_own_deadline_and_arithmetic_go_first,
-        without_a_policy_a_member_has_what_the_rule_leaves_it,
-        the_members_of_a_stored_result_are_added_members,
+        memberttl_does_not_override_a_given_deadline_or_arithmetic,
+        without_a_policy_the_life_rule_decides,
+        members_of_a_stored_result_get_memberttl,
         a_call_of_many_keys_gives_each_its_deadline_once,
-        keys_that_go_within_their_call_are_forgotten,
-        a_new_key_in_the_place_of_one_that_went_has_its_own_policy,
-        an_emptied_key_goes_without_a_deadline,
-        copies_and_moved_keys_live_by_the_policy_of_their_new_name,
+        keys_dropped_within_their_call_are_forgotten,
+        a_key_created_after_a_drop_gets_its_own_policy,
+        an_emptied_key_is_dropped_without_a_new_deadline,
+        copied_and_moved_keys_follow_the_policy_of_the_new_name,
         a_flush_leaves_policies_and_forgets_notes,
-        a_policy_within_a_call_holds_for_what_comes_behind_it,
-        where_no_policy_matters_nothing_is_noted,
-        only_clients_are_bound_by_policies,
+        a_policy_set_within_a_call_applies_to_later_writes,
+        keys_without_a_policy_are_not_noted,
+        policies_apply_to_calls_of_clients_only,
         random_commands_leave_the_deadline_of_the_model,
         NULL,
     };

@@ -112,7 +112,7 @@ static void done(void)
 
 /* ---- dead members ---------------------------------------------------------------------------- */
 
-START_TEST(many_dead_members_beside_a_living_one_are_slow)
+START_TEST(many_expired_members_beside_a_live_one_settle_slowly)
 {
     world_init(&world);
     sadd("s", 0, MANY, START + 5);
@@ -126,7 +126,7 @@ START_TEST(many_dead_members_beside_a_living_one_are_slow)
 }
 END_TEST
 
-START_TEST(a_few_dead_members_are_not_slow)
+START_TEST(a_few_expired_members_do_not_settle_slowly)
 {
     world_init(&world);
     sadd("s", 0, SETTLE_AT_ONCE - 1, START + 5);
@@ -137,7 +137,7 @@ START_TEST(a_few_dead_members_are_not_slow)
 }
 END_TEST
 
-START_TEST(what_goes_as_a_whole_is_not_slow_unless_members_are_told_of)
+START_TEST(a_fully_expired_set_is_slow_only_with_member_events)
 {
     world_init(&world);
     sadd("s", 0, MANY, START + 5);
@@ -156,7 +156,7 @@ START_TEST(what_goes_as_a_whole_is_not_slow_unless_members_are_told_of)
 }
 END_TEST
 
-START_TEST(dead_members_go_in_parts_and_nobody_sees_the_rest)
+START_TEST(expired_members_leave_in_slices_and_are_never_seen)
 {
     world_init(&world);
     sadd("s", 0, MANY, START + 5);
@@ -172,7 +172,7 @@ START_TEST(dead_members_go_in_parts_and_nobody_sees_the_rest)
 }
 END_TEST
 
-START_TEST(the_key_goes_with_its_last_dead_member)
+START_TEST(the_key_is_dropped_with_its_last_expired_member)
 {
     world_init(&world);
     listen_to_members();
@@ -188,7 +188,7 @@ START_TEST(the_key_goes_with_its_last_dead_member)
 }
 END_TEST
 
-START_TEST(of_a_dead_key_only_members_that_died_before_it_are_removed)
+START_TEST(an_expired_key_loses_only_members_that_expired_before_it)
 {
     world_init(&world);
     listen_to_members();
@@ -205,7 +205,7 @@ END_TEST
 
 /* ---- whole keys ------------------------------------------------------------------------------ */
 
-START_TEST(a_key_that_dies_takes_its_dead_members_with_it)
+START_TEST(an_expired_key_is_dropped_with_its_expired_members)
 {
     world_init(&world);
     sadd("s", 0, MANY, START + 5);
@@ -220,7 +220,7 @@ START_TEST(a_key_that_dies_takes_its_dead_members_with_it)
 }
 END_TEST
 
-START_TEST(what_is_overwritten_takes_its_dead_members_with_it)
+START_TEST(an_overwritten_key_is_dropped_with_its_expired_members)
 {
     world_init(&world);
     world_set(&world, "a", "x", NEVER);
@@ -237,7 +237,7 @@ START_TEST(what_is_overwritten_takes_its_dead_members_with_it)
 }
 END_TEST
 
-START_TEST(a_dead_key_does_not_stand_in_the_way_of_a_move)
+START_TEST(an_expired_key_does_not_prevent_a_move)
 {
     world_init(&world);
     sadd("s", 0, 5, START + 5);
@@ -258,7 +258,7 @@ START_TEST(a_dead_key_does_not_stand_in_the_way_of_a_move)
 }
 END_TEST
 
-START_TEST(a_glance_removes_nothing_and_shows_nothing_dead)
+START_TEST(a_glance_removes_nothing_and_hides_expired_data)
 {
     world_init(&world);
     sadd("s", 0, 3, START + 5);
@@ -284,7 +284,7 @@ END_TEST
 
 /* ---- MAXLEN ---------------------------------------------------------------------------------- */
 
-START_TEST(far_more_than_maxlen_is_slow_only_where_much_has_to_be_moved)
+START_TEST(far_beyond_maxlen_is_slow_only_if_many_members_move)
 {
     world_init(&world);
     zadd("z", 0, 2 * MANY, NEVER);
@@ -300,7 +300,7 @@ START_TEST(far_more_than_maxlen_is_slow_only_where_much_has_to_be_moved)
 }
 END_TEST
 
-START_TEST(a_long_sorted_set_is_cut_in_parts_from_the_right_end)
+START_TEST(a_long_sorted_set_is_cut_in_slices_from_the_right_end)
 {
     for (int keep_low = 0; keep_low <= 1; keep_low++) {
         world_init(&world);
@@ -319,7 +319,7 @@ START_TEST(a_long_sorted_set_is_cut_in_parts_from_the_right_end)
 }
 END_TEST
 
-START_TEST(a_policy_that_goes_or_changes_stops_the_cutting)
+START_TEST(dropping_or_changing_a_policy_stops_the_cutting)
 {
     world_init(&world);
     zadd("z", 0, 2 * MANY, NEVER);
@@ -338,7 +338,7 @@ START_TEST(a_policy_that_goes_or_changes_stops_the_cutting)
 }
 END_TEST
 
-START_TEST(the_few_that_stay_of_many_keep_scores_order_and_deadlines)
+START_TEST(remaining_members_keep_scores_order_and_deadlines)
 {
     world_init(&world);
     zadd("z", 0, MANY, NEVER);
@@ -364,7 +364,7 @@ START_TEST(the_few_that_stay_of_many_keep_scores_order_and_deadlines)
 }
 END_TEST
 
-START_TEST(an_empty_range_of_many_leaves_no_key)
+START_TEST(removing_all_ranks_drops_the_key)
 {
     world_init(&world);
     zadd("z", 0, MANY, START + 50);
@@ -382,21 +382,21 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        many_dead_members_beside_a_living_one_are_slow,
-        a_few_dead_members_are_not_slow,
-        what_goes_as_a_whole_is_not_slow_unless_members_are_told_of,
-        dead_members_go_in_parts_and_nobody_sees_the_rest,
-        the_key_goes_with_its_last_dead_member,
-        of_a_dead_key_only_members_that_died_before_it_are_removed,
-        a_key_that_dies_takes_its_dead_members_with_it,
-        what_is_overwritten_takes_its_dead_members_with_it,
-        a_dead_key_does_not_stand_in_the_way_of_a_move,
-        a_glance_removes_nothing_and_shows_nothing_dead,
-        far_more_than_maxlen_is_slow_only_where_much_has_to_be_moved,
-        a_long_sorted_set_is_cut_in_parts_from_the_right_end,
-        a_policy_that_goes_or_changes_stops_the_cutting,
-        the_few_that_stay_of_many_keep_scores_order_and_deadlines,
-        an_empty_range_of_many_leaves_no_key,
+        many_expired_members_beside_a_live_one_settle_slowly,
+        a_few_expired_members_do_not_settle_slowly,
+        a_fully_expired_set_is_slow_only_with_member_events,
+        expired_members_leave_in_slices_and_are_never_seen,
+        the_key_is_dropped_with_its_last_expired_member,
+        an_expired_key_loses_only_members_that_expired_before_it,
+        an_expired_key_is_dropped_with_its_expired_members,
+        an_overwritten_key_is_dropped_with_its_expired_members,
+        an_expired_key_does_not_prevent_a_move,
+        a_glance_removes_nothing_and_hides_expired_data,
+        far_beyond_maxlen_is_slow_only_if_many_members_move,
+        a_long_sorted_set_is_cut_in_slices_from_the_right_end,
+        dropping_or_changing_a_policy_stops_the_cutting,
+        remaining_members_keep_scores_order_and_deadlines,
+        removing_all_ranks_drops_the_key,
         NULL,
     };
     return suite_of("txn_settle", tests);

@@ -36,7 +36,7 @@ START_TEST(key_is_alive_at_its_deadline_and_dead_one_ms_later)
 }
 END_TEST
 
-START_TEST(finding_a_dead_key_tells_expired_before_the_commands_own_events)
+START_TEST(expired_is_recorded_before_the_events_of_the_command)
 {
     begin();
     world_set(&world, "k", "v", world.now + 1);
@@ -79,7 +79,7 @@ START_TEST(several_members_in_one_call_are_one_event)
 }
 END_TEST
 
-START_TEST(an_emptied_collection_goes_when_its_call_ends)
+START_TEST(an_emptied_collection_is_dropped_when_its_call_ends)
 {
     begin();
     world_zadd(&world, "z", 1, "a");
@@ -159,7 +159,7 @@ START_TEST(set_replaces_type_and_deadline_unless_told_to_keep_it)
 }
 END_TEST
 
-START_TEST(a_value_made_of_the_old_value_is_safe)
+START_TEST(a_new_value_may_point_into_the_old_one)
 {
     begin();
     world_set(&world, "k", "a long enough old value", NEVER);
@@ -174,7 +174,7 @@ START_TEST(a_value_made_of_the_old_value_is_safe)
 }
 END_TEST
 
-START_TEST(rename_takes_the_deadline_along_and_overwrites)
+START_TEST(rename_keeps_the_deadline_and_overwrites)
 {
     begin();
     world_set(&world, "a", "1", world.now + 70);
@@ -191,7 +191,7 @@ START_TEST(rename_takes_the_deadline_along_and_overwrites)
 }
 END_TEST
 
-START_TEST(a_miss_tells_keymiss_and_is_counted)
+START_TEST(a_miss_records_keymiss_and_is_counted)
 {
     begin();
     struct txn *txn = world_begin(&world);
@@ -214,7 +214,7 @@ static uint32_t accessed_after(struct entry *(*look)(struct txn *, struct bytes)
     return accessed;
 }
 
-START_TEST(finding_and_reading_note_the_access_and_peeking_does_not)
+START_TEST(find_and_read_set_the_access_time_and_peek_does_not)
 {
     begin();
     world_set(&world, "k", "v", NEVER);
@@ -228,7 +228,7 @@ START_TEST(finding_and_reading_note_the_access_and_peeking_does_not)
 }
 END_TEST
 
-START_TEST(a_copy_takes_the_deadline_along_and_replaces_what_was_there)
+START_TEST(a_copy_keeps_the_deadline_and_replaces_the_target)
 {
     begin();
     world_set(&world, "k", "v", world.now + 10);
@@ -244,7 +244,7 @@ START_TEST(a_copy_takes_the_deadline_along_and_replaces_what_was_there)
 }
 END_TEST
 
-START_TEST(a_restored_value_has_its_deadlines_and_replaces_what_was_there)
+START_TEST(a_restored_value_has_its_deadlines_and_replaces_the_key)
 {
     begin();
     world_set(&world, "k", "old", NEVER);
@@ -267,7 +267,7 @@ START_TEST(a_restored_value_has_its_deadlines_and_replaces_what_was_there)
 }
 END_TEST
 
-START_TEST(accesses_may_be_set_to_what_they_were_elsewhere)
+START_TEST(idle_time_and_frequency_can_be_set)
 {
     begin();
     world.now = INT64_C(1700000000000);
@@ -286,7 +286,7 @@ START_TEST(accesses_may_be_set_to_what_they_were_elsewhere)
 }
 END_TEST
 
-START_TEST(dead_keys_count_nowhere_before_anyone_collects_them)
+START_TEST(counts_never_include_expired_keys)
 {
     begin();
     for (int i = 0; i < 10; i++) {
@@ -304,7 +304,7 @@ START_TEST(dead_keys_count_nowhere_before_anyone_collects_them)
 }
 END_TEST
 
-START_TEST(flush_empties_one_database_and_leaves_no_timer)
+START_TEST(flush_empties_one_database_and_leaves_no_deadline)
 {
     begin();
     world_set(&world, "a", "1", world.now + 5);
@@ -320,7 +320,7 @@ START_TEST(flush_empties_one_database_and_leaves_no_timer)
 }
 END_TEST
 
-START_TEST(nothing_is_told_when_nobody_listens)
+START_TEST(nothing_is_recorded_without_a_listener)
 {
     begin();
     store_listen(world.store, 0, NULL);
@@ -331,7 +331,7 @@ START_TEST(nothing_is_told_when_nobody_listens)
 }
 END_TEST
 
-START_TEST(expiry_goes_in_deadline_order_across_databases_and_within_its_budget)
+START_TEST(expiry_is_in_deadline_order_across_databases_and_budgeted)
 {
     begin();
     const struct {
@@ -386,25 +386,25 @@ Suite *test_suite(void)
 {
     const TTest *const tests[] = {
         key_is_alive_at_its_deadline_and_dead_one_ms_later,
-        finding_a_dead_key_tells_expired_before_the_commands_own_events,
+        expired_is_recorded_before_the_events_of_the_command,
         now_is_frozen_for_a_whole_transaction,
         several_members_in_one_call_are_one_event,
-        an_emptied_collection_goes_when_its_call_ends,
+        an_emptied_collection_is_dropped_when_its_call_ends,
         a_collection_that_is_filled_again_in_the_same_call_stays,
         a_key_dropped_after_it_was_emptied_is_dropped_once,
         expire_in_the_past_drops_the_key,
         set_replaces_type_and_deadline_unless_told_to_keep_it,
-        a_value_made_of_the_old_value_is_safe,
-        rename_takes_the_deadline_along_and_overwrites,
-        a_miss_tells_keymiss_and_is_counted,
-        finding_and_reading_note_the_access_and_peeking_does_not,
-        a_copy_takes_the_deadline_along_and_replaces_what_was_there,
-        a_restored_value_has_its_deadlines_and_replaces_what_was_there,
-        accesses_may_be_set_to_what_they_were_elsewhere,
-        dead_keys_count_nowhere_before_anyone_collects_them,
-        flush_empties_one_database_and_leaves_no_timer,
-        nothing_is_told_when_nobody_listens,
-        expiry_goes_in_deadline_order_across_databases_and_within_its_budget,
+        a_new_value_may_point_into_the_old_one,
+        rename_keeps_the_deadline_and_overwrites,
+        a_miss_records_keymiss_and_is_counted,
+        find_and_read_set_the_access_time_and_peek_does_not,
+        a_copy_keeps_the_deadline_and_replaces_the_target,
+        a_restored_value_has_its_deadlines_and_replaces_the_key,
+        idle_time_and_frequency_can_be_set,
+        counts_never_include_expired_keys,
+        flush_empties_one_database_and_leaves_no_deadline,
+        nothing_is_recorded_without_a_listener,
+        expiry_is_in_deadline_order_across_databases_and_budgeted,
         a_big_set_is_dropped_at_once_and_freed_in_slices,
         NULL,
     };
