@@ -273,15 +273,36 @@ START_TEST(idle_time_and_frequency_can_be_set)
     world.now = INT64_C(1700000000000);
     world_set(&world, "k", "v", NEVER);
     struct entry *entry = keyspace_find(&world.store->databases[0], text("k"));
-    access_set(world.store, entry, world.now, 100, 7);
+    struct txn *txn = world_begin(&world);
+    txn_key_accessed(txn, entry, 100, 7);
     ck_assert_int_eq(access_idle_seconds(entry, world.now), 100);
-    access_set(world.store, entry, world.now, -1, 7);
+    txn_key_accessed(txn, entry, -1, 7);
     ck_assert_int_eq(access_idle_seconds(entry, world.now), 100);
-    access_set(world.store, entry, world.now, INT64_MAX, -1);
+    txn_key_accessed(txn, entry, INT64_MAX, -1);
     ck_assert_int_eq(access_idle_seconds(entry, world.now), world.now / 1000);
     world.store->counts_access = true;
-    access_set(world.store, entry, world.now, 100, 255);
+    txn_key_accessed(txn, entry, 100, 255);
     ck_assert_uint_eq(access_frequency(entry, world.now), 255);
+    world_commit(&world);
+    end();
+}
+END_TEST
+
+START_TEST(encodings_change_without_an_effect)
+{
+    begin();
+    world_set(&world, "s", "12", NEVER);
+    world_zadd(&world, "z", 1, "m");
+    world_forget(&world);
+    struct txn *txn = world_begin(&world);
+    struct entry *string = txn_peek(txn, text("s")), *zset = txn_peek(txn, text("z"));
+    ck_assert_str_eq(object_encoding(&zset->object), "listpack");
+    txn_string_unshare(txn, string);
+    txn_zset_widen(txn, zset);
+    ck_assert_str_eq(object_encoding(&string->object), "raw");
+    ck_assert_str_eq(object_encoding(&zset->object), "skiplist");
+    world_commit(&world);
+    ck_assert_uint_eq(world.effect_count, 0);
     end();
 }
 END_TEST
@@ -401,6 +422,7 @@ Suite *test_suite(void)
         a_copy_keeps_the_deadline_and_replaces_the_target,
         a_restored_value_has_its_deadlines_and_replaces_the_key,
         idle_time_and_frequency_can_be_set,
+        encodings_change_without_an_effect,
         counts_never_include_expired_keys,
         flush_empties_one_database_and_leaves_no_deadline,
         nothing_is_recorded_without_a_listener,
