@@ -99,8 +99,10 @@ static void say_exhausted(size_t wanted, bool ends)
     if (!ends && said != 0 && now - said < HOUSEKEEPING_USEC) return;
     said = now;
     log_line(LOG_WARNING, "Out of memory: %zu bytes wanted, %zu in use. %s", wanted, mem_used(),
-             ends ? "This is the end, the journal is whole"
-                  : "Commands that need more are refused until some is free");
+             ends ? "The server ends now; the journal is complete. Give it more memory, or set "
+                    "maxmemory"
+                  : "Commands that need more are refused until memory is free. Set maxmemory, or "
+                    "delete data");
 }
 
 /* --- while it runs --- */
@@ -127,10 +129,11 @@ static void on_turn_end(void *ctx)
 static void on_term(void *ctx)
 {
     struct parts *parts = ctx;
-    log_line(LOG_NOTICE, "Asked to stop");
+    log_line(LOG_NOTICE, "Received a signal to stop");
     if (parts->conf.save[0] != '\0' && persist_save_at_end(parts->persist) != PERSIST_DONE)
         log_line(LOG_WARNING,
-                 "Not stopped: the snapshot could not be written, SHUTDOWN NOSAVE does without");
+                 "Not stopping: can't write the snapshot. Free space, or use SHUTDOWN NOSAVE to "
+                 "stop without saving");
     else
         loop_stop(parts->loop);
 }
@@ -146,14 +149,15 @@ static void on_hangup(void *ctx)
 {
     const struct parts *parts = ctx;
     if (!log_open(parts->conf.logfile, (enum log_level)parts->conf.loglevel))
-        log_line(LOG_WARNING, "logfile: can't open %s: %s. The log stays where it was",
+        log_line(LOG_WARNING, "Can't open logfile %s: %s. Logging continues to the old file",
                  parts->conf.logfile, strerror(errno));
 }
 
 static void look_at_memory(struct parts *parts)
 {
     bool is_short = mem_is_short();
-    if (parts->memory_short && !is_short) log_line(LOG_NOTICE, "There is memory again");
+    if (parts->memory_short && !is_short)
+        log_line(LOG_NOTICE, "Memory is available again: commands are no longer refused");
     parts->memory_short = is_short;
 }
 
@@ -173,7 +177,7 @@ static void fit_maxclients(struct conf *conf)
     int64_t possible = process_raise_files(conf->maxclients);
     if (possible >= conf->maxclients) return;
     log_line(LOG_WARNING,
-             "maxclients is %lld instead of %lld: the system allows no more open files",
+             "maxclients lowered to %lld from %lld: the limit of open files (ulimit -n) is too low",
              (long long)possible, (long long)conf->maxclients);
     conf->maxclients = possible;
 }
@@ -205,7 +209,7 @@ static void on_progress(void *ctx)
     parts->loading_turn_usec = now;
     loop_poll(parts->loop);
     if (!loop_stopped(parts->loop)) return;
-    log_line(LOG_NOTICE, "Stopped before the data were loaded: they are as they were");
+    log_line(LOG_NOTICE, "Stopped while loading: the data files are unchanged");
     fflush(NULL);
     _exit(EXIT_SUCCESS);
 }
@@ -306,7 +310,8 @@ static void make_policies(struct parts *parts)
 static bool make_event_side(struct parts *parts)
 {
     parts->loop = loop_new();
-    if (parts->loop == NULL) return failed(parts, "no event loop: %s", strerror(errno));
+    if (parts->loop == NULL)
+        return failed(parts, "can't create the event loop: %s", strerror(errno));
     parts->persist = persist_new(&(struct persist_wiring){ .loop = parts->loop,
                                                            .clock = &parts->clock,
                                                            .conf = &parts->conf,
@@ -314,7 +319,9 @@ static bool make_event_side(struct parts *parts)
                                                            .progress = on_progress,
                                                            .command = on_redis_command,
                                                            .ctx = parts });
-    if (parts->persist == NULL) return failed(parts, "no memory to share: %s", strerror(errno));
+    if (parts->persist == NULL)
+        return failed(parts, "can't map memory to share with the child process: %s",
+                      strerror(errno));
     parts->dispatch.persist = parts->sinks.persist = parts->persist;
     parts->clients = clients_new(&(struct clients_wiring){ .loop = parts->loop,
                                                            .clock = &parts->clock,
@@ -326,7 +333,8 @@ static bool make_event_side(struct parts *parts)
     parts->background = background_new(parts->loop, &parts->clock);
     parts->expire_timer =
         expire_timer_new(parts->loop, &parts->clock, &parts->dispatch, parts->background);
-    if (parts->expire_timer == NULL) return failed(parts, "no timerfd: %s", strerror(errno));
+    if (parts->expire_timer == NULL)
+        return failed(parts, "can't create a timer: %s", strerror(errno));
     parts->survey = survey_new(&parts->clock, parts->waiters);
     background_add(parts->background,
                    &(struct background_work){ .run = survey_run, .ctx = parts->survey, .most = 1 });
@@ -348,7 +356,7 @@ static bool make_parts(struct parts *parts)
     make_data_side(parts);
     if (!make_event_side(parts)) return false;
     if (!make_run_id(parts->run_id, sizeof(parts->run_id)))
-        return failed(parts, "no random numbers: %s", strerror(errno));
+        return failed(parts, "can't get random numbers: %s", strerror(errno));
     add_commands(parts);
     char why[512];
     parts->net = net_open(parts->loop, &parts->conf, parts->clients, why, sizeof(why));
@@ -423,7 +431,7 @@ static bool enter_process(struct parts *parts)
         fprintf(stderr, "expired: logfile: can't open %s: %s\n", conf->logfile, strerror(errno));
         return false;
     }
-    if (!seed_hash()) return failed(parts, "no random numbers: %s", strerror(errno));
+    if (!seed_hash()) return failed(parts, "can't get random numbers: %s", strerror(errno));
     signal(SIGPIPE, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit fails, as on a full disk */
@@ -442,12 +450,12 @@ static void tell_ready(struct parts *parts)
     if (conf->pidfile[0] != '\0') {
         parts->wrote_pid = process_write_pid(conf->pidfile);
         if (!parts->wrote_pid)
-            log_line(LOG_WARNING, "pidfile: can't write %s: %s", conf->pidfile, strerror(errno));
+            log_line(LOG_WARNING, "Can't write pidfile %s: %s", conf->pidfile, strerror(errno));
     }
     log_line(LOG_NOTICE, "Ready to accept connections");
     if (conf->supervised == CONF_SUPERVISED_NO) return;
     if (!process_notify("READY=1") && conf->supervised == CONF_SUPERVISED_SYSTEMD)
-        log_line(LOG_WARNING, "supervised: systemd can't be told: NOTIFY_SOCKET does not work");
+        log_line(LOG_WARNING, "supervised: can't notify systemd: NOTIFY_SOCKET does not work");
 }
 
 /* False: something is not on the medium. */
@@ -489,9 +497,11 @@ static const char USAGE[] =
     "       expired --version\n"
     "       expired --help\n"
     "\n"
-    "Options are those of the configuration file; - reads further ones from standard input.\n"
-    "Without a file, expired serves port 6379 on the loopback addresses.\n"
+    "Each option of the configuration file can be given as --option. With -, expired reads more\n"
+    "options from standard input. Without a file, it listens on port 6379 of the loopback\n"
+    "addresses.\n"
     "\n"
+    "Examples:\n"
     "       expired\n"
     "       expired /etc/expired.conf --loglevel verbose\n"
     "       expired --port 0 --unixsocket /tmp/expired.sock\n"

@@ -1,8 +1,8 @@
-/* expired-check: are these data files whole, and where are they not?
+/* expired-check: checks data files, and repairs journals on request.
  *
- * Reads manifests, snapshots and journals as the daemon does at its start, says for each file what
- * it is and what is wrong with it, and on demand cuts what a crash has left. Whatever a file says
- * goes to the terminal sanitised. */
+ * Reads manifests, snapshots and journals as the daemon does at its start, prints for each file
+ * what it is and what is wrong with it, and with --fix cuts off a torn or damaged end. Bytes from a
+ * file are made printable before they are printed. */
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -23,10 +23,10 @@ enum { SHOWN = 72, DATABASES_MAX = 16384, EXIT_USAGE = 3 };
 struct check {
     bool deep, fix, cut_at_damage;
     msec now;
-    struct store *store; /* of the set that is being read; NULL: is only read */
+    struct store *store; /* holds the data of the current set with --deep; else NULL */
     unsigned set;
-    bool cut_set; /* what follows in this set has lost its beginning */
-    bool unjudged;
+    bool cut_set;  /* a journal of this set was cut: those after it do not continue it any more */
+    bool unjudged; /* a file of this set could not be loaded: print no totals of its keys */
     enum verdict worst;
     uint64_t files, bytes, commands, units, counts[UNREADABLE + 1], fixed;
 };
@@ -34,27 +34,27 @@ struct check {
 static const char usage_text[] =
     "usage: expired-check [--deep] [--fix [--cut-at-damage]] DIR|FILE ...\n"
     "\n"
-    "Checks what the daemon would load: a data folder (every manifest in it and in the folders in\n"
-    "it, with the files that it names, and every snapshot in it), a manifest, a snapshot or a\n"
-    "journal. Says of each file what it is, how much it holds, when it was made, and whether it "
-    "is\n"
+    "Checks the files that the daemon would load: a data folder (all manifests in it and in its\n"
+    "subfolders, the files that they list, and all snapshots in it), a manifest, a snapshot or a\n"
+    "journal. Prints for each file its kind, size and creation time, and its state:\n"
     "\n"
-    "  whole    all of it can be read\n"
-    "  torn     a journal whose last unit is not finished, as a crash leaves it: where the last\n"
-    "           whole unit ends, and how much is behind it. The daemon cuts that by itself.\n"
-    "  damaged  something in the middle is wrong: where, why, and how the bad record begins.\n"
+    "  whole    the whole file can be read.\n"
+    "  torn     the last record of a journal is incomplete, as after a crash. Prints where the\n"
+    "           last complete record ends and how many bytes follow. The daemon cuts these bytes\n"
+    "           off when it starts.\n"
+    "  damaged  the file is wrong in the middle. Prints where and why, and how the bad record\n"
+    "           begins.\n"
     "\n"
-    "  --deep           also builds the data in memory: everything fits what is before it, and\n"
-    "                   keys are counted and digested as by DEBUG DIGEST\n"
-    "  --fix            cuts a torn journal behind its last whole unit\n"
-    "  --cut-at-damage  with --fix: cuts a damaged journal there, too, and the journals that go "
-    "on\n"
-    "                   from it. What is cut off is kept in FILE.cut-OFFSET. Transactions behind\n"
-    "                   the damage are lost.\n"
-    "  --help           this\n"
+    "  --deep           also loads the data into memory, which checks that each command fits the\n"
+    "                   data before it; prints the number of keys and their DEBUG DIGEST\n"
+    "  --fix            cuts a torn journal after its last complete record\n"
+    "  --cut-at-damage  with --fix: cuts a damaged journal, too, and the journals that continue\n"
+    "                   it. Transactions after the damage are lost. The bytes cut off are kept in\n"
+    "                   FILE.cut-OFFSET.\n"
+    "  --help           prints this help\n"
     "\n"
-    "Exit status: 0 all is whole (or cut now), 1 something is torn, 2 damaged, 3 can't be read.\n"
-    "Not for files of a running daemon: --fix refuses files that somebody has open.\n";
+    "Exit status: 0 all files are whole (or were cut), 1 a file is torn, 2 a file is damaged, 3 a\n"
+    "file can't be read. Stop the daemon first: --fix refuses files that a process has open.\n";
 
 /* ---- one file's report ----------------------------------------------------------------------- */
 
@@ -88,7 +88,7 @@ static void print_journal(const struct judgement *found)
 {
     printf("journal");
     if (found->journal.good > 0) printf(", version 1");
-    printf(", %" PRIu64 " bytes: %" PRIu64 " units, %" PRIu64 " commands\n", found->size,
+    printf(", %" PRIu64 " bytes: %" PRIu64 " records, %" PRIu64 " commands\n", found->size,
            found->journal.units, found->commands);
 }
 
@@ -100,14 +100,14 @@ static void print_kind(const struct data_file *file, const struct judgement *fou
     case DATA_MANIFEST: puts("manifest"); break;
     case DATA_SNAPSHOT: print_snapshot(found); break;
     case DATA_JOURNAL: print_journal(found); break;
-    case DATA_RDB: puts("Redis' RDB: not looked at, redis-check-rdb does that"); break;
-    case DATA_AOF: puts("Redis' AOF: not looked at, redis-check-aof does that"); break;
+    case DATA_RDB: puts("Redis' RDB: not checked, use redis-check-rdb"); break;
+    case DATA_AOF: puts("Redis' AOF: not checked, use redis-check-aof"); break;
     case DATA_UNKNOWN:
     case DATA_UNREADABLE: printf("%" PRIu64 " bytes\n", found->size); break;
     }
 }
 
-/* How the bad record begins, where the file has it as it was written. */
+/* Prints how the bad record begins, unless the file is compressed. */
 static void print_record(const struct data_file *file, const struct judgement *found)
 {
     char start[SHOWN + 1];
@@ -130,8 +130,8 @@ static void print_verdict(const struct data_file *file, const struct judgement *
         if (file->kind != DATA_RDB && file->kind != DATA_AOF) puts("  whole");
         return;
     case TORN:
-        printf("  torn: the last whole unit ends at byte %" PRIu64 ", %" PRIu64
-               " bytes are behind it\n  at byte %" PRIu64 ": ",
+        printf("  torn: the last complete record ends at byte %" PRIu64 ", %" PRIu64
+               " bytes follow\n  at byte %" PRIu64 ": ",
                found->journal.good, found->size - found->journal.good, found->bad);
         break;
     case DAMAGED: printf("  damaged at byte %" PRIu64 ": ", found->bad); break;
@@ -140,8 +140,8 @@ static void print_verdict(const struct data_file *file, const struct judgement *
     show_path(stdout, found->reason);
     putchar('\n');
     if (found->verdict == DAMAGED && file->kind == DATA_JOURNAL)
-        printf("  good up to byte %" PRIu64 ", %" PRIu64 " bytes are behind it\n",
-               found->journal.good, found->size - found->journal.good);
+        printf("  good up to byte %" PRIu64 ", %" PRIu64 " bytes follow\n", found->journal.good,
+               found->size - found->journal.good);
     if (found->verdict != UNREADABLE) print_record(file, found);
 }
 
@@ -150,15 +150,16 @@ static void print_verdict(const struct data_file *file, const struct judgement *
 static bool report_cut(int error, uint64_t at, const struct cut *cut)
 {
     if (error != 0) {
-        printf("  not cut: %s\n", error == EBUSY    ? "another process has it open"
-                                  : error == EEXIST ? "what was cut off there before is still kept"
-                                                    : strerror(error));
+        printf("  not cut: %s\n",
+               error == EBUSY    ? "another process has it open. Stop the daemon first"
+               : error == EEXIST ? "the file for the bytes to cut off exists. Move it away"
+                                 : strerror(error));
         return false;
     }
-    printf("  cut at byte %" PRIu64 ": %" PRIu64 " bytes with about %" PRIu64 " units are lost", at,
-           cut->bytes, cut->units);
+    printf("  cut at byte %" PRIu64 ": %" PRIu64 " bytes with about %" PRIu64 " records are lost",
+           at, cut->bytes, cut->units);
     if (cut->kept[0] != '\0') {
-        fputs("; they are kept in ", stdout);
+        fputs("; the bytes are kept in ", stdout);
         show_path(stdout, cut->kept);
     }
     putchar('\n');
@@ -181,27 +182,27 @@ static bool mend_damaged(const struct data_file *file, uint64_t at)
     return report_cut(error, at, &cut);
 }
 
-/* True: the file is good now. */
+/* True if the file was repaired. */
 static bool mend(struct check *check, const struct data_file *file, const struct judgement *found)
 {
     if (!check->fix || file->kind != DATA_JOURNAL) return false;
     if (found->verdict == TORN) return mend_torn(file, found);
     if (found->verdict != DAMAGED || !check->cut_at_damage) return false;
     if (found->journal.good == 0) {
-        puts("  not cut: nothing of it can be read");
+        puts("  not cut: no record of it can be read");
         return false;
     }
     check->cut_set = mend_damaged(file, found->journal.good);
     return check->cut_set;
 }
 
-/* A journal behind one that was cut at its damage has lost what it goes on from. */
+/* A journal that continues one that was cut has to go, because it does not fit any more. */
 static bool mend_follower(const struct data_file *file, const struct judgement *found)
 {
     uint64_t first_line = strlen(UNIT_FIRST_LINE);
-    puts("  goes on from the file before, which was cut");
+    puts("  continues the file before it, which was cut");
     if (found->journal.good >= first_line) return mend_damaged(file, first_line);
-    puts("  not cut: nothing of it can be read");
+    puts("  not cut: no record of it can be read");
     return false;
 }
 
@@ -216,8 +217,8 @@ static void end_store(struct check *check)
     struct digest digest = store_digest(check->store, check->now);
     store_check(check->store);
     if (!check->unjudged)
-        printf("together %" PRIu64 " keys, digest %016" PRIx64 "%016" PRIx64 "\n", keys,
-               digest.high, digest.low);
+        printf("total: %" PRIu64 " keys, digest %016" PRIx64 "%016" PRIx64 "\n", keys, digest.high,
+               digest.low);
     store_free(check->store);
     check->store = NULL;
 }
@@ -253,11 +254,11 @@ static void check_file(struct check *check, const struct data_file *file)
 
 static void print_totals(const struct check *check)
 {
-    printf("%" PRIu64 " files, %" PRIu64 " bytes, %" PRIu64 " units, %" PRIu64 " commands: "
+    printf("%" PRIu64 " files, %" PRIu64 " bytes, %" PRIu64 " records, %" PRIu64 " commands: "
            "%" PRIu64 " whole, %" PRIu64 " torn, %" PRIu64 " damaged, %" PRIu64 " unreadable",
            check->files, check->bytes, check->units, check->commands, check->counts[WHOLE],
            check->counts[TORN], check->counts[DAMAGED], check->counts[UNREADABLE]);
-    if (check->fixed > 0) printf("; %" PRIu64 " were cut just now", check->fixed);
+    if (check->fixed > 0) printf("; %" PRIu64 " cut", check->fixed);
     putchar('\n');
 }
 
@@ -275,7 +276,7 @@ static bool find_all(struct data_files *all, int count, char **paths)
     for (int i = 0; i < count; i++) {
         size_t before = all->count;
         bool found = data_files_find(all, paths[i]);
-        const char *why = found ? "no data in there" : strerror(errno);
+        const char *why = found ? "no data files found" : strerror(errno);
         if (found && all->count > before) continue;
         fputs("expired-check: ", stderr);
         show_path(stderr, paths[i]);

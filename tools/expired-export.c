@@ -1,7 +1,7 @@
-/* expired-export: the data of a snapshot or a data folder as commands that Redis 7.0 understands.
+/* expired-export: writes the data of a snapshot or a data folder as commands for Redis 7.0.
  *
- * Loads the files into a store as the daemon does, lets go what is overdue, and writes the store's
- * walk: first on paper, to know what has no counterpart in Redis, then to the standard output. */
+ * Loads the files into a store as the daemon does, removes expired data, and walks the store twice:
+ * first without output, to find what Redis can't hold, then to write to standard output. */
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -23,7 +23,7 @@
 
 enum {
     DATABASES_MAX = 16384,
-    REDIS_DATABASES = 16, /* what it has unless it is told */
+    REDIS_DATABASES = 16, /* redis-server's default */
     EXPIRY_WORK = 100000,
     OUTPUT = 1 << 20,
     DRAIN = 128 * 1024,
@@ -36,12 +36,12 @@ struct export
     msec now;
     struct store *store;
     struct losses losses;
-    bool writes; /* not on paper */
+    bool writes; /* false during the first walk */
     struct outbuf out;
     struct effect_writer effects;
     struct request request;
     struct key_seen {
-        bool any, timed, claimed, passed; /* its effects so far; passed over as a whole */
+        bool any, timed, claimed, passed; /* its effects so far; `passed`: the key is left out */
     } key;
     uint64_t keys, passed_keys;
     unsigned last_db;
@@ -55,22 +55,21 @@ static const char usage_text[] =
     "\n"
     "  expired-export data | redis-cli --pipe\n"
     "\n"
-    "into a server that has none of these keys. Deadlines of keys are absolute; what is overdue "
-    "is\n"
-    "left out. These have no counterpart there, and are listed on the standard error:\n"
+    "The target server must have none of these keys. Deadlines of keys are absolute; expired data\n"
+    "are left out. Redis can't hold these data, so they are listed on standard error:\n"
     "\n"
-    "  deadlines of members and fields   the member goes, without its deadline: it stays for ever\n"
+    "  deadlines of members and fields   the member is written without its deadline\n"
     "  dehydrators, with their claims    left out\n"
     "  policies                          left out\n"
     "\n"
-    "  --drop-members   leaves members with a deadline of their own out (--keep-members: doesn't,\n"
-    "                   which is the default)\n"
-    "  --strict         writes nothing if anything has no counterpart\n"
-    "  --text           a line for each command, to be read\n"
+    "  --drop-members   leaves out members that have their own deadline\n"
+    "  --keep-members   writes them without their deadlines (default)\n"
+    "  --strict         writes nothing if there are data that Redis can't hold\n"
+    "  --text           writes one readable line for each command\n"
     "  --help           this\n"
     "\n"
-    "Exit status: 0 all is written, 1 as much as a torn journal has, 2 the data are damaged,\n"
-    "3 they can't be read, 4 --strict refuses. With 2, 3 and 4 nothing is written.\n";
+    "Exit status: 0 all data are written, 1 all up to the torn end of a journal, 2 the data are\n"
+    "damaged, 3 they can't be read, 4 --strict refuses. With 2, 3 and 4 nothing is written.\n";
 
 __attribute__((format(printf, 2, 3), noreturn)) static void fail(int status, const char *format,
                                                                  ...)
@@ -102,19 +101,20 @@ static int load_file(struct store *store, const struct data_file *file, msec now
         return EXIT_GOOD;
     say_file(file);
     if (found.verdict == TORN) {
-        fprintf(stderr, "torn, the last %" PRIu64 " bytes are no whole unit and are left out\n",
+        fprintf(stderr, "torn: the last %" PRIu64 " bytes are an incomplete record and left out\n",
                 found.size - found.journal.good);
         return EXIT_TORN;
     }
-    if (found.verdict == WHOLE) fail(EXIT_UNREADABLE, "is Redis' own, which loads it by itself");
+    if (found.verdict == WHOLE)
+        fail(EXIT_UNREADABLE, "is a file of Redis: load it with redis-server");
     bool is_damaged = found.verdict == DAMAGED;
     if (is_damaged) fprintf(stderr, "damaged at byte %" PRIu64 ": ", found.bad);
     show_path(stderr, found.reason);
-    fputs(is_damaged ? ". `expired-check` says more\n" : "\n", stderr);
+    fputs(is_damaged ? ". Run expired-check on it\n" : "\n", stderr);
     exit(is_damaged ? EXIT_DAMAGED : EXIT_UNREADABLE);
 }
 
-/* Of several sets the one with a manifest counts: the daemon loads a snapshot only without. */
+/* The set with a manifest wins: the daemon loads a snapshot only if there is no manifest. */
 static unsigned choose_set(const struct data_files *all)
 {
     unsigned chosen = 0, manifests = 0;
@@ -128,9 +128,9 @@ static unsigned choose_set(const struct data_files *all)
     for (size_t i = 0; i < all->count; i++)
         if (i == 0 || all->files[i].set != all->files[i - 1].set) {
             say_file(&all->files[i]);
-            fputs("this one?\n", stderr);
+            fputs("found\n", stderr);
         }
-    fail(EXIT_UNREADABLE, "there are several sets of data: name one");
+    fail(EXIT_UNREADABLE, "several sets of data found: give the path of one");
 }
 
 static int load(struct export *export, const char *path)
@@ -139,7 +139,7 @@ static int load(struct export *export, const char *path)
     int status = EXIT_GOOD;
     bool found = data_files_find(&all, path);
     if (!found || all.count == 0)
-        fail(EXIT_UNREADABLE, "%s", found ? "no data in there" : strerror(errno));
+        fail(EXIT_UNREADABLE, "%s", found ? "no data files found" : strerror(errno));
     unsigned set = choose_set(&all);
     for (size_t i = 0; i < all.count; i++) {
         if (all.files[i].set != set) continue;
@@ -163,7 +163,7 @@ static void write_lines(struct export *export, const char *data, size_t len)
 {
     for (size_t at = 0, size; at < len; at += size) {
         if (request_read(&export->request, data + at, len - at, &size) != REQUEST_WHOLE)
-            fail(EXIT_UNREADABLE, "a command of its own that it can't read");
+            fail(EXIT_UNREADABLE, "internal error: can't read a command that was just written");
         for (int i = 0; i < export->request.argc; i++) {
             if (i > 0) putchar(' ');
             show_word(stdout, export->request.argv[i].data, export->request.argv[i].len);
@@ -272,18 +272,18 @@ static void write_all(struct export *export)
 static void tell_losses(const struct export *export)
 {
     const char *const written[LOSS_KINDS] = {
-        [LOSS_MEMBER_DEADLINE] = export->drop_members ? "left out" : "written without it",
+        [LOSS_MEMBER_DEADLINE] = export->drop_members ? "left out" : "written without the deadline",
         [LOSS_DEHYDRATOR] = "left out",
         [LOSS_LEASE] = "left out",
         [LOSS_POLICY] = "left out",
     };
-    const char *const refused[LOSS_KINDS] = { "no counterpart", "no counterpart", "no counterpart",
-                                              "no counterpart" };
+    const char *const refused[LOSS_KINDS] = { "not in Redis", "not in Redis", "not in Redis",
+                                              "not in Redis" };
     losses_print(&export->losses, export->strict ? refused : written, stderr);
     if (export->strict && losses_any(&export->losses))
-        fail(EXIT_LOSSES, "nothing is written, because of --strict");
+        fail(EXIT_LOSSES, "nothing is written because of --strict");
     if (export->last_db >= REDIS_DATABASES)
-        fprintf(stderr, "redis-server needs --databases %u\n", export->last_db + 1);
+        fprintf(stderr, "start redis-server with --databases %u or more\n", export->last_db + 1);
 }
 
 static const char *parse(struct export *export, int argc, char **argv)
@@ -308,7 +308,7 @@ static const char *parse(struct export *export, int argc, char **argv)
     exit(EXIT_UNREADABLE);
 }
 
-/* What every end of the program has to give back. */
+/* Freed at exit, also when fail() ends the program. */
 static struct export *ended;
 
 static void end(void)

@@ -230,13 +230,13 @@ static void cmd_config_help(struct call *call)
     static const char *const lines[] = {
         "CONFIG <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
         "GET <pattern> [<pattern> ...]",
-        "    The options whose names match, with their values.",
+        "    Returns the options whose names match a pattern, with their values.",
         "SET <option> <value> [<option> <value> ...]",
-        "    Changes options: all of them, or none.",
+        "    Sets options. If one fails, none is changed.",
         "RESETSTAT",
-        "    Begins the statistics of INFO anew.",
+        "    Resets the statistics of INFO.",
         "REWRITE",
-        "    Writes the options in force to the configuration file.",
+        "    Writes the current options to the configuration file.",
     };
     reply_help(call, lines, sizeof(lines) / sizeof(lines[0]));
 }

@@ -74,9 +74,9 @@ static void debug_digest(struct call *call)
 static void reload(struct call *call, bool as_is)
 {
     const struct debug_context *context = call->context;
-    char why[512] = "there are no files";
+    char why[512] = "no data files found";
     if (call->session->multi != NULL)
-        failf(call, ERR_RELOAD_FAILED, "not amid a transaction");
+        failf(call, ERR_RELOAD_FAILED, "not allowed inside a transaction");
     else if (context->persist != NULL && persist_reload(context->persist, as_is, why, sizeof(why)))
         reply_ok(call);
     else
@@ -98,11 +98,11 @@ static void debug_help(struct call *call)
     static const char *const lines[] = {
         "DEBUG <subcommand> [<arg> ...]. Subcommands are:",
         "CHECK",
-        "    Verifies every structure of the store, or ends the server with a message.",
+        "    Checks every structure of the store; aborts the server if one is broken.",
         "CLOCK [HOLD [<unix-ms>] | STEP <ms> | REAL]",
-        "    Holds the server's clock, moves it, lets it run again. Answers its time.",
+        "    Stops the server's clock, moves it, or lets it run again. Returns its time.",
         "DIGEST",
-        "    A fingerprint of all live data.",
+        "    Returns a checksum of all data that has not expired.",
         "LOADAOF",
         "    Writes the journal, empties the store and loads the journal.",
         "RELOAD",

@@ -151,17 +151,19 @@ static void cmd_expiry_help(struct call *call)
     static const char *const lines[] = {
         "EXPIRY <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
         "NEXT [<count>]",
-        "    The next deadlines of the selected database, one for each key, in order (default:",
-        "    10, at most 1000). An entry is: key, unix time in milliseconds, what is due then:",
-        "    key, member (of a set or sorted set), field (of a hash), element (of a dehydrator).",
+        "    Returns the next deadlines of the selected database in order, one for each key",
+        "    (default: 10, at most 1000). An entry is: key, Unix time in milliseconds, and what is",
+        "    due: key, member (of a set or sorted set), field (of a hash) or element (of a",
+        "    dehydrator).",
         "FORECAST",
-        "    How many keys and members of the selected database are due when. An entry is: 1s,",
-        "    10s, 1m, 10m, 1h, 1d, later or never; keys; members of sets, sorted sets and hashes.",
-        "    Each is counted once, in the first entry that is long enough for what is left until",
-        "    its own deadline: all entries together are all there is.",
+        "    Returns how many keys and members of the selected database are due within 1s, 10s, "
+        "1m,",
+        "    10m, 1h, 1d, later or never. An entry is: span, keys, members of sets, sorted sets "
+        "and",
+        "    hashes. Each key or member is counted once, in the shortest span that its TTL fits.",
         "LAG",
-        "    How late what has expired was removed, in milliseconds (1: on time): percentiles and",
-        "    maximum, since the start or CONFIG RESETSTAT.",
+        "    Returns how many milliseconds after their deadlines keys and members were removed (1:",
+        "    on time): percentiles and maximum, since the start or CONFIG RESETSTAT.",
     };
     reply_help(call, lines, sizeof(lines) / sizeof(lines[0]));
 }

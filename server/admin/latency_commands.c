@@ -149,13 +149,13 @@ static void cmd_latency_graph(struct call *call)
 static void cmd_latency_doctor(struct call *call)
 {
     static const char *const advice[LATENCY_EVENTS] = {
-        [LATENCY_COMMAND] = "SLOWLOG GET shows which calls they were, if slowlog-log-slower-than "
-                            "is low enough. Commands that look at many elements cost O(N).",
-        [LATENCY_FAST_COMMAND] = "Fast commands wait for the machine, not for data: look at its "
-                                 "load, at swapping, at a hypervisor.",
-        [LATENCY_EXPIRY] = "Many keys with one deadline: a JITTER on TTLs spreads them.",
-        [LATENCY_UNBLOCKING] = "A command that had waited was served: SLOWLOG GET shows which. "
-                               "A smaller COUNT takes less at once.",
+        [LATENCY_COMMAND] = "SLOWLOG GET lists the slow calls, if slowlog-log-slower-than is low "
+                            "enough. Avoid commands that visit many elements (O(N)).",
+        [LATENCY_FAST_COMMAND] = "Commands of O(1) were slow: check the machine for CPU load, "
+                                 "swapping and a busy hypervisor.",
+        [LATENCY_EXPIRY] = "Many keys expired at one deadline: use JITTER to spread TTLs.",
+        [LATENCY_UNBLOCKING] = "A blocked client was served: SLOWLOG GET lists the call. Use a "
+                               "smaller COUNT.",
     };
     const struct latency *latency = latency_of(call);
     struct outbuf text;
@@ -173,7 +173,7 @@ static void cmd_latency_doctor(struct call *call)
     }
     if (text.len == 0)
         append_text(&text,
-                    "Nothing took as long as latency-monitor-threshold (0: not measured).\n");
+                    "No event was as slow as latency-monitor-threshold (0: not measured).\n");
     reply_text(call, &text);
 }
 
@@ -256,17 +256,17 @@ static void cmd_latency_help(struct call *call)
     static const char *const lines[] = {
         "LATENCY <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
         "DOCTOR",
-        "    What took long, in words.",
+        "    Reports slow events, with advice.",
         "GRAPH <event>",
-        "    The samples of an event as bars.",
+        "    Draws the samples of an event as bars.",
         "HISTORY <event>",
-        "    The samples of an event: unix time and milliseconds.",
+        "    Returns the samples of an event: Unix time and milliseconds.",
         "LATEST",
-        "    Of each event the last sample and the worst.",
+        "    Returns the last and the worst sample of each event.",
         "RESET [<event> ...]",
-        "    Forgets the samples of some events or all.",
+        "    Deletes the samples of some or all events.",
         "HISTOGRAM [<command> ...]",
-        "    How many calls of a command took up to 1, 2, 4 ... microseconds.",
+        "    Returns how many calls of a command took up to 1, 2, 4 ... microseconds.",
     };
     reply_help(call, lines, sizeof(lines) / sizeof(lines[0]));
 }

@@ -85,7 +85,7 @@ void cmd_lolwut(struct call *call)
     outbuf_init(&text);
     draw(&picture, &text);
     static const char title[] =
-        "\nWhat ends next. expired ver. " EXPIRED_VERSION ", as Redis ver. " REDIS_VERSION "\n";
+        "\nThe next deadlines. expired ver. " EXPIRED_VERSION ", as Redis ver. " REDIS_VERSION "\n";
     outbuf_append(&text, title, sizeof(title) - 1);
     reply_text(call, &text);
 }

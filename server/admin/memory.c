@@ -118,25 +118,25 @@ static void cmd_memory_doctor(struct call *call)
     int len;
     outbuf_init(&text);
     if (used < SMALL_BYTES) {
-        len = snprintf(line, sizeof(line), "%zu bytes in use: too few for a judgement.\n", used);
+        len = snprintf(line, sizeof(line), "%zu bytes in use: too few to report on.\n", used);
         outbuf_append(&text, line, (size_t)len);
     } else {
         if ((double)peak / (double)used > HIGH_RATIO) {
             len = snprintf(line, sizeof(line),
-                           "Peak: %zu bytes were in use once, %zu are now; what was freed may "
-                           "still be held.\n",
+                           "Peak: %zu bytes were in use, %zu are now; the allocator may still "
+                           "hold the difference.\n",
                            peak, used);
             outbuf_append(&text, line, (size_t)len);
         }
         if ((double)resident / (double)used > HIGH_RATIO) {
             len = snprintf(line, sizeof(line),
-                           "Fragmentation: %zu bytes are resident for %zu in use; MEMORY PURGE "
-                           "gives back what it can.\n",
+                           "Fragmentation: %zu bytes are resident for %zu in use; use MEMORY "
+                           "PURGE to return unused pages.\n",
                            resident, used);
             outbuf_append(&text, line, (size_t)len);
         }
         if (text.len == 0) {
-            static const char fine[] = "Nothing stands out.\n";
+            static const char fine[] = "No problem found.\n";
             outbuf_append(&text, fine, sizeof(fine) - 1);
         }
     }
@@ -167,15 +167,16 @@ static void cmd_memory_help(struct call *call)
     static const char *const lines[] = {
         "MEMORY <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
         "DOCTOR",
-        "    What stands out, in words.",
+        "    Reports problems with memory, with advice.",
         "MALLOC-STATS",
-        "    The allocator's own report.",
+        "    Returns the allocator's own statistics.",
         "PURGE",
-        "    Asks the allocator to give back what it holds unused.",
+        "    Asks the allocator to return unused memory to the system.",
         "STATS",
-        "    Where the memory is.",
+        "    Returns how much memory each part uses.",
         "USAGE <key> [SAMPLES <count>]",
-        "    Bytes of a key and its value; counted, so SAMPLES changes nothing.",
+        "    Returns the bytes of a key and its value. They are counted exactly; SAMPLES is",
+        "    accepted and ignored.",
     };
     reply_help(call, lines, sizeof(lines) / sizeof(lines[0]));
 }

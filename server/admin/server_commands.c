@@ -54,7 +54,7 @@ static void cmd_shutdown(struct call *call)
     else if (must_save(context, save, nosave) && !persist_snapshot(context) && !force)
         fail(call, ERR_SHUTDOWN_FAILED);
     else {
-        log_line(LOG_NOTICE, "SHUTDOWN was asked for by a client");
+        log_line(LOG_NOTICE, "A client sent SHUTDOWN");
         loop_stop(context->loop);
     }
 }

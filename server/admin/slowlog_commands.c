@@ -54,12 +54,12 @@ static void cmd_slowlog_help(struct call *call)
     static const char *const lines[] = {
         "SLOWLOG <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
         "GET [<count>]",
-        "    The newest entries (default: 10, -1: all). An entry is: id, unix time,",
+        "    Returns the newest entries (default: 10, -1: all). An entry is: id, Unix time,",
         "    microseconds, arguments, the client's address, the client's name.",
         "LEN",
-        "    How many entries there are.",
+        "    Returns the number of entries.",
         "RESET",
-        "    Forgets them.",
+        "    Deletes all entries.",
     };
     reply_help(call, lines, sizeof(lines) / sizeof(lines[0]));
 }

@@ -1,5 +1,5 @@
-/* error: every error text, once. %s and %.*s are filled by failf. Texts are Redis 7.0's to the
- * letter where Redis has them. */
+/* error: all error texts. failf fills in %s and %.*s. Where Redis 7.0 has the error, the text is
+ * exactly Redis' text. */
 #ifndef SERVER_CALL_ERROR_H
 #define SERVER_CALL_ERROR_H
 
@@ -58,7 +58,7 @@
     E(ERR_HLL_INVALID, "WRONGTYPE Key is not a valid HyperLogLog string value.")                   \
     E(ERR_HLL_CORRUPT, "INVALIDOBJ Corrupted HLL object detected")                                 \
     E(ERR_HLL_NOT_SPARSE, "ERR HLL encoding is not sparse")                                        \
-    E(ERR_HLL_SELFTEST, "TESTFAILED the estimate is beyond its error")                             \
+    E(ERR_HLL_SELFTEST, "TESTFAILED the estimate exceeds its error bound")                         \
     E(ERR_PFDEBUG_NO_KEY, "ERR The specified key does not exist")                                  \
     E(ERR_PFDEBUG_SUBCOMMAND, "ERR Unknown PFDEBUG subcommand '%.*s'")                             \
     E(ERR_SCORE_NAN, "ERR resulting score is not a number (NaN)")                                  \
@@ -82,7 +82,7 @@
     E(ERR_ZADDEX_ARGUMENT,                                                                         \
       "ERR unknown argument: %.*s, expected EX, PX, EXAT, PXAT, KEEPTTL, NX, XX, GT, LT, CH or "   \
       "score member [score member ...]")                                                           \
-    E(ERR_ZADDEX_PAIRS, "ERR expected score member [score member ...] behind the options")         \
+    E(ERR_ZADDEX_PAIRS, "ERR expected score member [score member ...] after the options")          \
     E(ERR_MEMBER_UNIT, "ERR Invalid unit arg")                                                     \
     E(ERR_ZADD_XX_NX, "ERR XX and NX options at the same time are not compatible")                 \
     E(ERR_ZADD_GT_LT_NX, "ERR GT, LT, and/or NX options at the same time are not compatible")      \
@@ -155,11 +155,11 @@
     E(ERR_NO_JOURNAL, "ERR CONFIG SET failed (possibly related to argument 'appendonly') - "       \
                       "Unable to turn on AOF. Check server logs.")                                 \
     E(ERR_SAVE_RUNS, "ERR Background save already in progress")                                    \
-    E(ERR_SAVE_FAILED, "ERR the snapshot could not be written: the log says why")                  \
-    E(ERR_SAVE_FOREIGN, "ERR dbfilename is a file that this server did not write, and is not "     \
-                        "replaced: set another dbfilename, or move that file away")                \
+    E(ERR_SAVE_FAILED, "ERR can't write the snapshot. See the log for the reason")                 \
+    E(ERR_SAVE_FOREIGN, "ERR this server did not write the file dbfilename, so it is not "         \
+                        "replaced. Set another dbfilename, or move the file away")                 \
     E(ERR_REWRITE_RUNS, "ERR Background append only file rewriting already in progress")           \
-    E(ERR_REWRITE_FAILED, "ERR the journal could not be rewritten: the log says why")              \
+    E(ERR_REWRITE_FAILED, "ERR can't rewrite the journal. See the log for the reason")             \
     E(ERR_REWRITE_RUNS_SAVE,                                                                       \
       "ERR Another child process is active (AOF?): can't BGSAVE right now. Use BGSAVE SCHEDULE "   \
       "in order to schedule a BGSAVE whenever possible.")                                          \
@@ -213,26 +213,26 @@
     E(ERR_EXECABORT, "EXECABORT Transaction discarded because of previous errors.")                \
     E(ERR_EXEC_REFUSED, "EXECABORT Transaction discarded because of: %s")                          \
     E(ERR_NO_MULTI, "ERR Command not allowed inside a transaction")                                \
-    E(ERR_EXPIRY_COUNT, "ERR count must be a whole number from 1 to 1000")                         \
+    E(ERR_EXPIRY_COUNT, "ERR count must be an integer from 1 to 1000")                             \
     E(ERR_DEHYDRATING, "ERROR: Element already dehydrating.")                                      \
     E(ERR_NO_DEHYDRATOR, "ERROR: No Such dehydrator.")                                             \
     E(ERR_NO_ELEMENT, "ERROR: No Such Element.")                                                   \
     E(ERR_BAD_MSEC, "ERR %s is not an integer or out of range")                                    \
     E(ERR_WORDED, "%s")                                                                            \
     E(ERR_POLICY_NAME,                                                                             \
-      "ERR '%.*s' is no name of a policy: a key, or a prefix with '*' at its end, of 1 to %d "     \
+      "ERR invalid policy name '%.*s': must be a key, or a prefix that ends with '*', of 1 to %d " \
       "bytes")                                                                                     \
     E(ERR_POLICY_EMPTY, "ERR a policy needs one of TTL, MAXTTL, MEMBERTTL and MAXLEN")             \
     E(ERR_POLICY_OPTION, "ERR unknown option '%.*s'")                                              \
-    E(ERR_POLICY_TWICE, "ERR %s is given twice")                                                   \
+    E(ERR_POLICY_TWICE, "ERR duplicate option %s")                                                 \
     E(ERR_POLICY_NO_VALUE, "ERR %s needs a value")                                                 \
     E(ERR_POLICY_NUMBER, "ERR %s: '%.*s' is not an integer from 1 to %lld")                        \
     E(ERR_POLICY_SPAN,                                                                             \
-      "ERR %s: '%.*s' is not a duration: an integer of milliseconds, or one with ms, s, m, h or "  \
-      "d behind it, from 1 to %lld ms")                                                            \
+      "ERR %s: '%.*s' is not a duration: must be a number of milliseconds, or a number followed "  \
+      "by ms, s, m, h or d, from 1 to %lld ms")                                                    \
     E(ERR_POLICY_REFRESH, "ERR REFRESH: '%.*s' is not NEVER, WRITE or ACCESS")                     \
     E(ERR_POLICY_KEEP, "ERR KEEP: '%.*s' is not HIGH or LOW")                                      \
-    E(ERR_POLICY_ALONE, "ERR %s makes sense only with %s")                                         \
+    E(ERR_POLICY_ALONE, "ERR %s requires %s")                                                      \
     E(ERR_POLICY_TTL_MAXTTL, "ERR TTL is longer than MAXTTL")
 
 enum error {
@@ -246,9 +246,9 @@ struct call;
 
 const char *error_text(enum error error); /* the text, or the format */
 void fail(struct call *call, enum error error);
-/* With the values that the text asks for. Whatever a client sent is cleaned on its way out. */
+/* With values for the text's %s. Bytes that a client sent are made printable on the way out. */
 void failf(struct call *call, enum error error, ...);
-/* "invalid expire time in 'set' command" and the like: the text's one %s is the command's name. */
+/* Fills the text's only %s with the command's name: "invalid expire time in 'set' command". */
 void fail_named(struct call *call, enum error error);
 
 #endif

@@ -139,8 +139,8 @@ const char *persist_refusal(const struct persist *persist)
     if (persist->report.write_error != NULL) return persist->report.write_error;
     const struct conf *conf = persist->w.conf;
     if (persist->report.save_failed && conf->stop_writes_on_bgsave_error && conf->save[0] != '\0')
-        return "The last snapshot could not be written: nothing is changed until one is "
-               "(stop-writes-on-bgsave-error). The log says why.";
+        return "Writing the last snapshot failed, so commands that change data are refused until "
+               "one succeeds (stop-writes-on-bgsave-error). See the log for the reason.";
     return NULL;
 }
 
@@ -165,12 +165,12 @@ static void note_health(struct persist *persist)
     if ((error != 0) == was_ill) return;
     persist->report.write_error = error != 0 ? text : NULL;
     if (error == 0) {
-        log_line(LOG_NOTICE, "The journal is written again: data may be changed");
+        log_line(LOG_NOTICE, "The journal can be written again: writes are accepted");
         return;
     }
     const char *what = file_error_text(error);
     snprintf(text, sizeof(text), "Errors writing to the AOF file: %s", what);
-    log_line(LOG_WARNING, "The journal can't be written: %s. Until it can, nothing is changed",
+    log_line(LOG_WARNING, "Can't write the journal: %s. Writes are refused until it succeeds",
              what);
 }
 
@@ -246,7 +246,7 @@ static bool knows_files(struct persist *persist)
     char why[MANIFEST_WHY_MAX];
     if (persist->manifest.count > 0) return true;
     if (persist_find_journal(persist, why) != MANIFEST_BAD) return true;
-    log_line(LOG_WARNING, "No journal is begun: %s", why);
+    log_line(LOG_WARNING, "Can't start the journal: %s", why);
     return false;
 }
 
@@ -264,27 +264,28 @@ bool persist_configure(struct persist *persist)
     if (conf->appendonly == persist->listens) return true;
     if (!conf->appendonly) {
         int error = persist_close_journal(persist);
-        if (error != 0) log_line(LOG_WARNING, "Closing the journal: %s", strerror(error));
+        if (error != 0) log_line(LOG_WARNING, "Can't close the journal: %s", strerror(error));
         persist->report.write_error = NULL;
         persist->safe_at_end = UINT64_MAX; /* whoever turns it off waits for it no longer */
         return true;
     }
     if (!persist_own_folder(persist)) {
-        log_line(LOG_WARNING, "No journal: another expired uses this dir");
+        log_line(LOG_WARNING, "Can't start the journal: another expired uses %s. Set another dir",
+                 conf->dir);
         return false;
     }
     if (!knows_files(persist)) return false;
     int error = persist_try_folder(persist);
     if (error == 0) error = persist_new_journal(persist);
     if (error != 0) {
-        log_line(LOG_WARNING, "No journal is begun in %s/%s: %s", conf->dir, persist->manifest.dir,
-                 file_error_text(error));
+        log_line(LOG_WARNING, "Can't start the journal in %s/%s: %s", conf->dir,
+                 persist->manifest.dir, file_error_text(error));
         persist_drop_rewrite(persist);
         return false;
     }
     persist->listens = true;
     persist->rewrite_scheduled = true;
-    log_line(LOG_NOTICE, "The journal begins with a base of what is there");
+    log_line(LOG_NOTICE, "Journal turned on: writing a base of the current data");
     return true;
 }
 
@@ -293,7 +294,7 @@ bool persist_stop(struct persist *persist, char *why, size_t size)
     int error = 0;
     if (persist->report.loading) return true;
     if (persist->journal != NULL) error = persist_close_journal(persist);
-    if (error != 0) snprintf(why, size, "the journal could not be finished: %s", strerror(error));
+    if (error != 0) snprintf(why, size, "can't write the end of the journal: %s", strerror(error));
     return error == 0;
 }
 

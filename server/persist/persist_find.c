@@ -125,14 +125,15 @@ enum manifest_found persist_find_journal(struct persist *persist, char why[MANIF
     if (there == MANIFEST_BAD && (found != MANIFEST_LOADED || has_own_list(persist, plain)))
         return there;
     if (found == MANIFEST_FOREIGN) {
-        if (is_redis) return bad(why, "%s/%s and %s/%s are both Redis'", dir, plain, dir, beside);
+        if (is_redis)
+            return bad(why, "%s/%s and %s/%s both belong to Redis. Set another appenddirname", dir,
+                       plain, dir, beside);
         found = MANIFEST_NONE;
     }
     if (found == MANIFEST_BAD) return bad(why, "%s", reason);
     if (found == MANIFEST_LOADED && there == MANIFEST_LOADED)
         return bad(why,
-                   "%s/%s and %s/%s both hold a journal of this server. Move the one away that is "
-                   "out of date",
+                   "%s/%s and %s/%s both hold a journal of this server. Move the older one away",
                    dir, plain, dir, beside);
     if (found == MANIFEST_LOADED || is_redis) return found;
     return load_folder(persist, plain, why);
@@ -183,8 +184,8 @@ bool persist_refuse_redis(const struct persist *persist, char *why, size_t size)
     if (!conf->appendonly || !find_aof(conf, path)) return false;
     name_parts(path, parts, sizeof(parts));
     snprintf(why, size,
-             "%s/%s%s is Redis' append-only file, which is neither loaded nor replaced. Start with "
-             "--import %s/%s to bring its data over: Redis' files stay as they are. Or use another "
+             "%s/%s%s is an append-only file of Redis, which is neither loaded nor replaced. Start "
+             "with --import %s/%s to import its data (Redis' files stay unchanged), or set another "
              "dir",
              conf->dir, path, parts, conf->dir, path);
     return true;
@@ -196,8 +197,8 @@ void persist_note_redis(const struct persist *persist)
     char path[DISK_PATH_MAX];
     if (!find_aof(conf, path) && !find_rdb(conf, path)) return;
     log_line(LOG_WARNING,
-             "There are no data of this server, but %s/%s is Redis'. It is not loaded. To bring "
-             "its data over, stop the server and start it with --import %s/%s",
+             "Starting without data: %s/%s belongs to Redis and is not loaded. To import it, stop "
+             "the server and start it with --import %s/%s",
              conf->dir, path, conf->dir, path);
 }
 
@@ -226,10 +227,10 @@ static bool look_into(const struct conf *conf, const char *folder, char path[DIS
     for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
         unsigned count =
             disk_path(inner, folder, folders[i]) == 0 ? find_lists(inner, any_list, path) : 0;
-        *why = "there are several manifests in it: name one";
+        *why = "the folder has several manifests. Give the path of one";
         if (count > 0) return count == 1;
     }
-    *why = "no RDB, no AOF and no manifest of Redis is in it";
+    *why = "the folder has no RDB, AOF or manifest of Redis";
     for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
         if (disk_path(path, folder, files[i]) == 0 && is_file_of_redis(path)) return true;
     return false;

@@ -59,7 +59,7 @@ static bool load_base(struct loading *loading, const char *path)
     const struct persist *persist = loading->persist;
     struct base_load load = { .progress = progress_of(loading) };
     bool good = base_load(loading->store, path, clock_now(persist->w.clock), &load);
-    return good || failed(loading, "%s is damaged, %s", path, load.why);
+    return good || failed(loading, "%s is damaged %s. Run expired-check on it", path, load.why);
 }
 
 /* What comes later may go to another file: there would be a hole. */
@@ -86,21 +86,25 @@ static bool judge_tail(struct loading *loading, const char *path, bool is_last,
     case REPLAY_WHOLE: return true;
     case REPLAY_UNREADABLE: return failed(loading, "%s can't be read: %s", path, file->reason);
     case REPLAY_DAMAGED:
-        return failed(loading, "%s is damaged at byte %" PRIu64 ": %s. `expired-check` says more",
+        return failed(loading, "%s is damaged at byte %" PRIu64 ": %s. Run expired-check on it",
                       path, file->bad, file->reason);
     case REPLAY_TORN: break;
     }
     if (!is_last)
         return failed(loading,
-                      "%s ends at byte %" PRIu64 " in the middle of a unit, and goes on in "
-                      "another file: it is damaged",
+                      "%s is damaged: it ends at byte %" PRIu64 " within a record, and the journal "
+                      "continues in another file. Run expired-check on it",
                       path, file->good);
     if (!loading->persist->w.conf->aof_load_truncated)
-        return failed(loading, "%s was torn at byte %" PRIu64 " (%s), and aof-load-truncated is no",
+        return failed(loading,
+                      "%s is torn at byte %" PRIu64 " (%s), and aof-load-truncated is no. Run "
+                      "expired-check --fix on it",
                       path, file->good, file->reason);
-    log_line(LOG_WARNING, "%s was torn at byte %" PRIu64 " (%s): the last %" PRIu64 " bytes are %s",
+    log_line(LOG_WARNING,
+             "%s is torn at byte %" PRIu64 " (%s), as a crash leaves it: the last %" PRIu64
+             " bytes are %s",
              path, file->good, file->reason, file->size - file->good,
-             loading->mends ? "cut off" : "left out");
+             loading->mends ? "cut off" : "ignored");
     return !loading->mends || mend_tail(loading, path, file->good);
 }
 
@@ -123,12 +127,13 @@ static bool load_tail(struct loading *loading, const char *path, bool is_last)
 
 static void tell_kinds(const struct import *import)
 {
-    const char *what = import->skip_unsupported ? "passed over" : "met";
+    const char *what = import->skip_unsupported ? "skipped" : "found";
     for (unsigned i = 0; i < import->kind_count; i++)
-        log_line(LOG_WARNING, "Import: %" PRIu64 " of the kind %s %s, '%s' for one",
-                 import->kinds[i].keys, import->kinds[i].name, what, import->kinds[i].first_key);
+        log_line(LOG_WARNING,
+                 "Import: %s %" PRIu64 " of the unsupported type %s, the first is '%s'", what,
+                 import->kinds[i].keys, import->kinds[i].name, import->kinds[i].first_key);
     if (import->functions > 0)
-        log_line(LOG_WARNING, "Import: %" PRIu64 " libraries of functions passed over",
+        log_line(LOG_WARNING, "Import: skipped %" PRIu64 " libraries of functions",
                  import->functions);
 }
 
@@ -139,13 +144,15 @@ static bool judge_import(struct loading *loading, const char *path, bool is_last
     if (!import->torn) return true;
     if (!is_last)
         return failed(loading,
-                      "%s ends at byte %" PRIu64 " in the middle of a command, and goes on in "
-                      "another file: it is damaged",
+                      "%s is damaged: it ends at byte %" PRIu64 " within a command, and the "
+                      "append-only file continues in another file",
                       path, import->good);
     if (!loading->persist->w.conf->aof_load_truncated)
-        return failed(loading, "%s was torn at byte %" PRIu64 ", and aof-load-truncated is no",
+        return failed(loading,
+                      "%s is torn at byte %" PRIu64 ", and aof-load-truncated is no. Set it to yes "
+                      "to import the data before that byte",
                       path, import->good);
-    log_line(LOG_WARNING, "%s was torn at byte %" PRIu64 ": its last %" PRIu64 " bytes are left",
+    log_line(LOG_WARNING, "%s is torn at byte %" PRIu64 ": its last %" PRIu64 " bytes are ignored",
              path, import->good, import->torn_size);
     return true;
 }
@@ -187,7 +194,7 @@ static bool load_file(struct loading *loading, const char *path, bool is_last)
     case FILE_REDIS_RDB:
     case FILE_REDIS_AOF:
         good = loading->imports ? load_foreign(loading, path, is_last)
-                                : failed(loading, "%s is %s: only --import loads it", path,
+                                : failed(loading, "%s is %s. Use --import to load it", path,
                                          file_kind_text(kind));
         break;
     case FILE_MISSING: good = failed(loading, "%s is missing", path); break;
@@ -197,7 +204,7 @@ static bool load_file(struct loading *loading, const char *path, bool is_last)
     case FILE_UNREADABLE:
         good = failed(loading, "%s can't be read: %s", path, strerror(errno));
         break;
-    default: good = failed(loading, "%s is neither ours nor Redis'", path); break;
+    default: good = failed(loading, "%s is not a data file of expired or Redis", path); break;
     }
     if (stat(path, &stat_of) == 0) loading->before += (uint64_t)stat_of.st_size;
     return good;
@@ -287,7 +294,7 @@ static void note_no_import(const struct persist *persist)
 {
     if (persist->w.conf->import[0] != '\0')
         log_line(LOG_NOTICE,
-                 "There are data already: %s is not imported. An import needs a dir without data",
+                 "Not importing %s: dir already has data. Imports go into a dir without data",
                  persist->w.conf->import);
 }
 
@@ -309,7 +316,7 @@ static bool load_alone(struct loading *loading)
     case FILE_REDIS_AOF: break;
     default:
         return failed(loading,
-                      "%s/%s is no snapshot of this server, but %s. Set another dbfilename",
+                      "%s/%s is not a snapshot of this server but %s. Set another dbfilename",
                       conf->dir, conf->dbfilename, file_kind_text(kind));
     }
     if (conf->import[0] != '\0') return load_import(loading);
@@ -349,11 +356,12 @@ static bool open_journal(struct loading *loading, bool go_on)
         error = persist_begin_journal(persist);
     }
     if (error != 0)
-        return failed(loading, "the journal in %s/%s can't be opened: %s", persist->w.conf->dir,
+        return failed(loading, "can't open the journal in %s/%s: %s", persist->w.conf->dir,
                       persist->manifest.dir, file_error_text(error));
     persist->listens = persist->opened = true;
     error = manifest_sweep(&persist->manifest);
-    if (error != 0) log_line(LOG_WARNING, "Files of the old journal: %s", strerror(error));
+    if (error != 0)
+        log_line(LOG_WARNING, "Can't remove files of the old journal: %s", strerror(error));
     return true;
 }
 
@@ -364,7 +372,9 @@ static void sweep_snapshot(const struct conf *conf)
     int error = snapshot_temporary(conf->dbfilename, path);
     if (error == 0) error = file_check(path, FILE_SET_OURS);
     if (error == 0) error = disk_remove(path);
-    if (error != 0) log_line(LOG_WARNING, "%s: %s", path, file_error_text(error));
+    if (error != 0)
+        log_line(LOG_WARNING, "Can't remove the unfinished snapshot %s: %s", path,
+                 file_error_text(error));
 }
 
 static bool load_all(struct loading *loading)
@@ -408,9 +418,12 @@ bool persist_start(struct persist *persist, char *why, size_t size)
     };
     if (!persist_own_folder(persist)) {
         if (persist->w.conf->appendonly)
-            return failed(&loading, "dir: another expired uses %s: two journals would mix",
+            return failed(&loading, "another expired uses %s. Set another dir",
                           persist->w.conf->dir);
-        log_line(LOG_WARNING, "Another expired uses %s too", persist->w.conf->dir);
+        log_line(LOG_WARNING,
+                 "Another expired uses %s too: each overwrites the other's snapshot. "
+                 "Set another dir",
+                 persist->w.conf->dir);
     }
     persist->report.loading = true;
     persist->report.load_began_sec = clock_now(persist->w.clock) / 1000;
@@ -429,13 +442,13 @@ bool persist_reload(struct persist *persist, bool as_is, char *why, size_t size)
         .persist = persist, .why = why, .size = size, .began_usec = clock_mono_usec()
     };
     struct store *store = persist->w.store;
-    if (as_is && !persist->listens) return failed(&loading, "there is no journal");
+    if (as_is && !persist->listens) return failed(&loading, "the journal is off (appendonly no)");
     if (as_is) journal_flush(persist->journal, clock_mono_usec());
     if (as_is && (journal_state(persist->journal) != JOURNAL_WELL ||
                   journal_report(persist->journal).waiting > 0))
-        return failed(&loading, "the journal is not written to its end");
+        return failed(&loading, "can't write the end of the journal");
     if (!as_is && persist_save(persist) != PERSIST_DONE)
-        return failed(&loading, "the snapshot could not be written");
+        return failed(&loading, "can't write the snapshot");
     loading.store = store_new(store->database_count);
     loading.store->counts_access = store->counts_access;
     bool good = as_is ? load_manifest(&loading, &persist->manifest)

@@ -45,8 +45,8 @@ enum persist_outcome persist_save(struct persist *persist)
         return PERSIST_DONE;
     }
     persist->report.save_failed = true;
-    log_line(LOG_WARNING, "Snapshot %s/%s: %s", persist->w.conf->dir, persist->w.conf->dbfilename,
-             file_error_text(error));
+    log_line(LOG_WARNING, "Can't write the snapshot %s/%s: %s", persist->w.conf->dir,
+             persist->w.conf->dbfilename, file_error_text(error));
     return error == EEXIST ? PERSIST_FOREIGN : PERSIST_FAILED;
 }
 
@@ -95,8 +95,9 @@ static void note_failure(struct persist *persist, enum persist_task task, const 
     persist->retry_delay = delay < RETRY_MOST_USEC ? delay : RETRY_MOST_USEC;
     persist->retry_usec = clock_mono_usec() + persist->retry_delay;
     loop_timer_set(persist->again, persist->retry_delay);
-    log_line(LOG_WARNING, "%s: %s: %s", task == TASK_SAVE ? "Snapshot" : "Rewriting the journal",
-             step, file_error_text(error));
+    log_line(LOG_WARNING, "%s failed (%s): %s. Trying again in %.1f s",
+             task == TASK_SAVE ? "Writing the snapshot" : "Rewriting the journal", step,
+             file_error_text(error), (double)persist->retry_delay / USEC_PER_SEC);
 }
 
 static void begin_save(struct persist *persist)
@@ -104,9 +105,9 @@ static void begin_save(struct persist *persist)
     persist->save_scheduled = false;
     int error = begin_task(persist, TASK_SAVE, persist->w.conf->dbfilename);
     if (error != 0)
-        note_failure(persist, TASK_SAVE, "no child", error);
+        note_failure(persist, TASK_SAVE, "fork", error);
     else
-        log_line(LOG_NOTICE, "A snapshot is being written in the background");
+        log_line(LOG_NOTICE, "Writing a snapshot in the background");
 }
 
 /* At the end of the turn, as a rewrite: no snapshot has half of a transaction. */
@@ -195,17 +196,17 @@ static void begin_rewrite(struct persist *persist)
         return;
     }
     persist->rewrite_scheduled = false;
-    const char *step = "a new tail";
+    const char *step = "new segment";
     if (error == 0) {
-        step = "the base's name";
+        step = "name of the base";
         error = manifest_base_path(&persist->manifest, path, &persist->base_seq);
     }
     if (error == 0) {
-        step = "no child";
+        step = "fork";
         error = begin_task(persist, TASK_REWRITE, path);
     }
     if (error == 0)
-        log_line(LOG_NOTICE, "The journal is being rewritten in the background");
+        log_line(LOG_NOTICE, "Rewriting the journal in the background");
     else
         fail_rewrite(persist, step, error);
 }
@@ -226,10 +227,11 @@ static void note_rewritten(struct persist *persist, const struct base_size *size
     persist->tails_bytes = 0;
     persist->report.base_bytes = size->bytes;
     persist->report.rewrite_failed = false;
-    log_line(LOG_NOTICE, "The journal was rewritten: %" PRIu64 " keys, %" PRIu64 " bytes",
-             size->keys, size->bytes);
+    log_line(LOG_NOTICE, "Journal rewritten: %" PRIu64 " keys, %" PRIu64 " bytes", size->keys,
+             size->bytes);
     int error = manifest_sweep(&persist->manifest);
-    if (error != 0) log_line(LOG_WARNING, "Files of the old journal: %s", strerror(error));
+    if (error != 0)
+        log_line(LOG_WARNING, "Can't remove files of the old journal: %s", strerror(error));
 }
 
 /* The base is on the medium. */
@@ -254,9 +256,9 @@ static void restart_journal(struct persist *persist)
 static void end_rewrite(struct persist *persist, const struct child_outcome *outcome)
 {
     int error = outcome->error;
-    const char *step = "its child";
+    const char *step = "child process";
     if (error == 0) {
-        step = "the manifest";
+        step = "manifest";
         error = put_base(persist);
     }
     if (error != 0) {

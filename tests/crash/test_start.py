@@ -326,7 +326,7 @@ def journal_is_not_turned_on_where_its_folder_can_not_be_written():
             daemon.plan.set(1, EIO, calls(which), last=EVER)
             reply = raw.call("CONFIG", "SET", "appendonly", "yes")
             assert reply.startswith(b"-ERR CONFIG SET failed"), reply
-            assert "No journal is begun in " + daemon.journal_dir in daemon.log(), daemon.log()
+            assert "Can't start the journal in " + daemon.journal_dir in daemon.log(), daemon.log()
             equal(raw.call("CONFIG", "GET", "appendonly"), b"*2\r\n$10\r\nappendonly\r\n$2\r\nno\r\n")
             equal(daemon.info()["aof_enabled"], "0")
             equal(raw.call("SET", "b", "1"), OK)
@@ -593,7 +593,7 @@ def nobody_ends_it_without_the_snapshot_that_was_asked_for():
         daemon.plan.set(1, EIO, calls(WRITE), last=EVER)
         assert daemon.call("SHUTDOWN").startswith(b"-ERR Errors trying to SHUTDOWN"), "refused"
         daemon.process.send_signal(signal.SIGTERM)
-        assert wait_for(lambda: "Not stopped" in daemon.log()), daemon.log()
+        assert wait_for(lambda: "Not stopping" in daemon.log()), daemon.log()
         equal(daemon.call("GET", "a"), b"$1\r\n1\r\n")
         daemon.plan.heal()
         daemon.stop()

@@ -314,7 +314,7 @@ def import_comes_no_more_when_something_was_written():
             daemon.start()
             with daemon.redis() as server:
                 equal(server.keys(), [])
-            assert "is not imported" in daemon.log(), daemon.log()
+            assert "Not importing" in daemon.log(), daemon.log()
 
 
 @own

@@ -149,25 +149,25 @@ def names_are_any_bytes():
 
 @own
 def bad_words_are_named_and_nothing_changes():
-    span = ("is not a duration: an integer of milliseconds, or one with ms, s, m, h or d behind it, "
-            f"from 1 to {SPAN_MAX} ms")
-    name = "is no name of a policy: a key, or a prefix with '*' at its end, of 1 to 16384 bytes"
+    span = ("is not a duration: must be a number of milliseconds, or a number followed by ms, s, m, h "
+            f"or d, from 1 to {SPAN_MAX} ms")
+    name = "must be a key, or a prefix that ends with '*', of 1 to 16384 bytes"
     cases = [
-        (("",), f"'' {name}"),
-        (("a*b", "TTL", 5), f"'a*b' {name}"),
-        (("**", "TTL", 5), f"'**' {name}"),
+        (("",), f"invalid policy name '': {name}"),
+        (("a*b", "TTL", 5), f"invalid policy name 'a*b': {name}"),
+        (("**", "TTL", 5), f"invalid policy name '**': {name}"),
         (("k",), "a policy needs one of TTL, MAXTTL, MEMBERTTL and MAXLEN"),
         (("k", "TTL"), "TTL needs a value"),
         (("k", "TTL", 5, "KEEP"), "KEEP needs a value"),
         (("k", "TTL", 5, "KEEPS", "HIGH"), "unknown option 'KEEPS'"),
         (("k", "TTL", 5, "", 3), "unknown option ''"),
         (("k", 5), "unknown option '5'"),
-        (("k", "TTL", 5, "ttl", 6), "TTL is given twice"),
-        (("k", "TTL", 5, "MAXLEN", 3, "MAXLEN", 3), "MAXLEN is given twice"),
-        (("k", "REFRESH", "WRITE"), "REFRESH makes sense only with TTL"),
-        (("k", "MAXTTL", 5, "REFRESH", "ACCESS"), "REFRESH makes sense only with TTL"),
-        (("k", "JITTER", 5, "MAXTTL", 9), "JITTER makes sense only with TTL or MEMBERTTL"),
-        (("k", "TTL", 5, "KEEP", "LOW"), "KEEP makes sense only with MAXLEN"),
+        (("k", "TTL", 5, "ttl", 6), "duplicate option TTL"),
+        (("k", "TTL", 5, "MAXLEN", 3, "MAXLEN", 3), "duplicate option MAXLEN"),
+        (("k", "REFRESH", "WRITE"), "REFRESH requires TTL"),
+        (("k", "MAXTTL", 5, "REFRESH", "ACCESS"), "REFRESH requires TTL"),
+        (("k", "JITTER", 5, "MAXTTL", 9), "JITTER requires TTL or MEMBERTTL"),
+        (("k", "TTL", 5, "KEEP", "LOW"), "KEEP requires MAXLEN"),
         (("k", "TTL", 6, "MAXTTL", 5), "TTL is longer than MAXTTL"),
         (("k", "TTL", 5, "REFRESH", "OFTEN"), "REFRESH: 'OFTEN' is not NEVER, WRITE or ACCESS"),
         (("k", "MAXLEN", 5, "KEEP", "BOTH"), "KEEP: 'BOTH' is not HIGH or LOW"),
@@ -722,9 +722,9 @@ def the_command_line_makes_policies_too():
 @own
 def a_bad_line_refuses_to_start_and_is_named():
     for line, why in (("policy", "wrong number of arguments"),
-                      ("policy a*b TTL 5", "'a*b' is no name of a policy"),
+                      ("policy a*b TTL 5", "invalid policy name 'a*b'"),
                       ("policy a* TTL x", "TTL: 'x' is not a duration"),
-                      ("policy a* TTL 5 KEEP LOW", "KEEP makes sense only with MAXLEN"),
+                      ("policy a* TTL 5 KEEP LOW", "KEEP requires MAXLEN"),
                       ("policy a*", "a policy needs one of"),
                       ("policy a* FOR 5", "unknown option 'FOR'")):
         path = conf_file("port 0\n" + line + "\n")

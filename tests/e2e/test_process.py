@@ -325,7 +325,7 @@ def a_hangup_opens_the_log_file_anew():
             os.rename(path, moved)
             os.mkdir(path)
             os.kill(daemon.process.pid, signal.SIGHUP)
-            assert wait_for(lambda: "can't open" in read(moved)), read(moved)
+            assert wait_for(lambda: "Can't open" in read(moved)), read(moved)
             equal(raw.call("PING"), b"+PONG\r\n")
             descriptors = len(os.listdir(f"/proc/{daemon.process.pid}/fd"))
             os.rmdir(path)

@@ -113,9 +113,9 @@ def whole_files_are_called_whole_and_digested_as_by_the_daemon():
         status, said = check("--deep", folder)
         equal(status, WHOLE, said)
         equal(said.count("\n  whole\n"), 3, said)
-        assert f"together 6 keys, digest {digest}\n" in said, (said, digest)
+        assert f"total: 6 keys, digest {digest}\n" in said, (said, digest)
         assert "snapshot, version 1, made 20" in said and ": 5 keys in " in said, said
-        assert re.search(r"journal, version 1, \d+ bytes: 4 units, [56] commands\n", said), said
+        assert re.search(r"journal, version 1, \d+ bytes: 4 records, [56] commands\n", said), said
         equal(check(part(folder, BASE))[0], WHOLE)
         equal(check(part(folder, ".manifest"))[1].replace("\n  ", ": "),
               check(folder)[1].replace("\n  ", ": "))
@@ -136,7 +136,7 @@ def a_torn_journal_is_reported_and_cut():
                 equal(status, WHOLE, said)
                 continue
             equal(status, TORN, said)
-            assert (f"torn: the last whole unit ends at byte {good}, {size - good} bytes" in said
+            assert (f"torn: the last complete record ends at byte {good}, {size - good} bytes" in said
                     ), (said, size, good)
             status, said = check("--fix", folder)
             equal(status, WHOLE, said)
@@ -154,12 +154,12 @@ def damage_in_the_middle_is_reported_with_its_place_and_shown_harmlessly():
         status, said = check(folder)
         equal(status, DAMAGED, said)
         good = ends[49]
-        assert f"damaged at byte {ends[50] - 11}: a unit with the sum " in said, said
+        assert f"damaged at byte {ends[50] - 11}: checksum of the record is " in said, said
         assert f"good up to byte {good}, {len(content) - good} bytes" in said, said
         write(path, content[:good] + b"\x1b[2J" + content[good + 4:])
         status, said = check(folder)
         equal(status, DAMAGED, said)
-        assert f"damaged at byte {good}: a command that is malformed" in said, said
+        assert f"damaged at byte {good}: command is malformed" in said, said
         assert r'it begins "\x1b[2J' in said, said
 
 
@@ -189,7 +189,7 @@ def only_cut_at_damage_cuts_a_damaged_journal_and_keeps_what_it_cuts():
         equal(read(path), bad)
         status, said = check("--fix", "--cut-at-damage", folder)
         equal(status, WHOLE, said)
-        assert f"cut at byte {good}: {len(content) - good} bytes with about 50 units" in said, said
+        assert f"cut at byte {good}: {len(content) - good} bytes with about 50 records" in said, said
         equal((read(path), read(f"{path}.cut-{good}")), (content[:good], bad[good:]))
         write(path, bad)
         status, said = check("--fix", "--cut-at-damage", folder)
@@ -214,12 +214,12 @@ def a_journal_that_goes_on_from_a_damaged_one_is_emptied_with_it():
         write(path, content[:-3])
         status, said = check("--fix", folder)
         equal(status, DAMAGED, said)
-        assert "and the next file goes on" in said, said
+        assert "another file continues the journal" in said, said
         status, said = check("--fix", "--cut-at-damage", folder)
         equal(status, WHOLE, said)
         equal((read(next_path), read(next_path + ".cut-20")), (content[:20], content[20:]))
         status, said = check("--deep", folder)
-        assert status == WHOLE and "together 99 keys" in said, said
+        assert status == WHOLE and "total: 99 keys" in said, said
 
 
 @own
@@ -384,8 +384,8 @@ def what_redis_does_not_have_is_listed_and_left_out():
         client.execute_command("SADDEX", "only", 1000, "timed")
         client.execute_command("REDE.PUSH", "later", 0, "payload", "due")
         client.execute_command("REDE.CLAIM", "later", 100000)
-    listed = ("members with a deadline of their own: 2 in \"",
-              'elements of dehydrators: 2 in "later"; ', 'claims of such elements: 1 in "later"; ',
+    listed = ("members with their own deadline: 2 in \"",
+              'elements of dehydrators: 2 in "later"; ', 'claims of elements: 1 in "later"; ',
               'policies: 1 in "x:*"; ')
     with data(work) as (folder, _):
         status, out, said = tool("expired-export", "--text", folder)

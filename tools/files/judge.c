@@ -27,7 +27,8 @@ static void judge_replay(struct judgement *found, bool is_last)
     case REPLAY_TORN:
         find(found, TORN, file->bad, file->reason);
         if (!is_last)
-            find(found, DAMAGED, file->bad, "a unit without its end, and the next file goes on");
+            find(found, DAMAGED, file->bad,
+                 "record has no end, but another file continues the journal");
         break;
     }
 }
@@ -91,7 +92,7 @@ void judge_file(const struct data_file *file, struct store *store, msec now,
     case DATA_UNREADABLE: find(found, UNREADABLE, 0, file->why); break;
     case DATA_UNKNOWN:
         find(found, file->is_named ? DAMAGED : UNREADABLE, 0,
-             "begins neither as ours nor as Redis'");
+             "not a data file of expired or Redis");
         break;
     case DATA_MANIFEST:
         if (file->why != NULL) find(found, DAMAGED, 0, file->why);

@@ -7,9 +7,9 @@
 #include "tools/files/show.h"
 
 static const char *const words[LOSS_KINDS] = {
-    [LOSS_MEMBER_DEADLINE] = "members with a deadline of their own",
+    [LOSS_MEMBER_DEADLINE] = "members with their own deadline",
     [LOSS_DEHYDRATOR] = "elements of dehydrators",
-    [LOSS_LEASE] = "claims of such elements",
+    [LOSS_LEASE] = "claims of elements",
     [LOSS_POLICY] = "policies",
 };
 

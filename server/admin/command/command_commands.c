@@ -220,19 +220,19 @@ static void cmd_command_help(struct call *call)
     static const char *const lines[] = {
         "COMMAND <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
         "(no subcommand)",
-        "    Arity, flags and key positions of all commands.",
+        "    Returns arity, flags and key positions of all commands.",
         "COUNT",
-        "    How many commands there are.",
+        "    Returns the number of commands.",
         "LIST [FILTERBY (MODULE <name>|ACLCAT <category>|PATTERN <pattern>)]",
-        "    Their names.",
+        "    Returns the names of commands.",
         "INFO [<command-name> ...]",
-        "    Arity, flags and key positions of some or all.",
+        "    Returns arity, flags and key positions of some or all commands.",
         "DOCS [<command-name> ...]",
-        "    What some or all are for, and how they are written.",
+        "    Returns the documentation of some or all commands.",
         "GETKEYS <full-command>",
-        "    The keys in a full command.",
+        "    Returns the keys of a full command.",
         "GETKEYSANDFLAGS <full-command>",
-        "    The keys in a full command, and what it does with each.",
+        "    Returns the keys of a full command and how it accesses each.",
     };
     reply_help(call, lines, sizeof(lines) / sizeof(lines[0]));
 }

@@ -56,13 +56,13 @@ static void cmd_object_help(struct call *call)
     static const char *const lines[] = {
         "OBJECT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
         "ENCODING <key>",
-        "    How the value is kept, by Redis' names.",
+        "    Returns the encoding of the value, by Redis' names.",
         "FREQ <key>",
-        "    How often the key is used; only under an LFU policy.",
+        "    Returns how often the key is used. Needs an LFU policy.",
         "IDLETIME <key>",
-        "    Seconds since the key was last used.",
+        "    Returns the seconds since the key was last used.",
         "REFCOUNT <key>",
-        "    How many share the value: always 1.",
+        "    Returns the number of references to the value: always 1.",
         "HELP",
         "    Prints this help.",
     };

@@ -153,7 +153,7 @@ static bool load_blocks(struct snapshot_reader *file, struct replay *replay, str
         if (!apply(replay, carry, offset, load)) return false;
         tell(load, snapshot_offset(file), &told);
     }
-    return carry->len == 0 || failed(load, snapshot_offset(file), "the last command is cut short");
+    return carry->len == 0 || failed(load, snapshot_offset(file), "the last command is incomplete");
 }
 
 bool base_load(struct store *store, const char *path, msec now, struct base_load *load)

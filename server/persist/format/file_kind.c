@@ -112,6 +112,7 @@ int file_check(const char *path, unsigned kinds)
 
 const char *file_error_text(int error)
 {
-    return error == EEXIST ? "a file that this server did not write is there, and is not replaced"
+    return error == EEXIST ? "a file that this server did not write has that name and is not "
+                             "replaced. Move it away, or set another name"
                            : strerror(error);
 }

@@ -223,13 +223,13 @@ static bool take_pair(struct reading *reading, struct claim *claim, const char *
                       const char *value)
 {
     if (strcasecmp(key, "file") == 0) {
-        if (!good_name(value)) return refuse(reading, "'%s' is no file's name", value);
+        if (!good_name(value)) return refuse(reading, "'%s' is not a file name", value);
         claim->name = value;
     } else if (strcasecmp(key, "seq") == 0) {
-        if (!parse_seq(value, &claim->seq)) return refuse(reading, "'%s' is no number", value);
+        if (!parse_seq(value, &claim->seq)) return refuse(reading, "'%s' is not a number", value);
     } else if (strcasecmp(key, "type") == 0) {
         bool known = strlen(value) == 1 && strchr("bih", value[0]) != NULL;
-        if (!known) return refuse(reading, "'%s' is no type of file", value);
+        if (!known) return refuse(reading, "'%s' is not a file type", value);
         claim->type = value;
     }
     return true;
@@ -239,13 +239,13 @@ static bool take_claim(struct reading *reading, const struct claim *claim)
 {
     struct manifest *manifest = reading->manifest;
     if (claim->name == NULL || claim->seq == 0 || claim->type == NULL)
-        return refuse(reading, "a line is 'file NAME seq N type T'");
+        return refuse(reading, "expected 'file NAME seq N type T'");
     enum manifest_type type = (enum manifest_type)claim->type[0];
     if (type == MANIFEST_BASE && manifest_base(manifest) != NULL)
-        return refuse(reading, "a second base, '%s'", claim->name);
+        return refuse(reading, "second base file '%s'", claim->name);
     if (type == MANIFEST_TAIL && claim->seq <= manifest_last_tail(manifest))
         return refuse(reading, "'%s' is out of order", claim->name);
-    if (names(manifest, claim->name)) return refuse(reading, "'%s' once more", claim->name);
+    if (names(manifest, claim->name)) return refuse(reading, "duplicate file '%s'", claim->name);
     add(manifest, claim->name, claim->seq, type);
     return true;
 }
@@ -253,7 +253,7 @@ static bool take_claim(struct reading *reading, const struct claim *claim)
 static bool take_words(struct reading *reading, const struct conf_words *words)
 {
     struct claim claim = { 0 };
-    if (words->count % 2 != 0) return refuse(reading, "a line is 'file NAME seq N type T'");
+    if (words->count % 2 != 0) return refuse(reading, "expected 'file NAME seq N type T'");
     for (size_t i = 0; i < words->count; i += 2)
         if (!take_pair(reading, &claim, words->at[i], words->at[i + 1])) return false;
     return take_claim(reading, &claim);
@@ -287,8 +287,8 @@ static bool check_sum(struct reading *reading, const char *text, size_t len)
     if (sum_line(text, len) == NULL) return true;
     snprintf(wanted, sizeof(wanted), "%08" PRIx32, crc32c(0, text, len - line));
     return memcmp(text + len - SUM_DIGITS - 1, wanted, SUM_DIGITS) == 0 ||
-           refuse(reading, "its sum is wrong: it is damaged, or was changed by hand (then its last "
-                           "line has to go)");
+           refuse(reading, "wrong checksum: the file is damaged. If it was edited by hand, remove "
+                           "its last line");
 }
 
 static bool take_text(struct reading *reading, const char *text, size_t len)
@@ -301,7 +301,7 @@ static bool take_text(struct reading *reading, const char *text, size_t len)
         if (!take_line(reading, line, line_len)) return false;
     }
     reading->line = 0;
-    if (reading->manifest->count == 0) return refuse(reading, "it names no file");
+    if (reading->manifest->count == 0) return refuse(reading, "it lists no files");
     return true;
 }
 
@@ -371,7 +371,10 @@ static enum manifest_found find_none(struct reading *reading)
     enum manifest_found found = MANIFEST_NONE;
     for (struct dirent *entry; found == MANIFEST_NONE && (entry = readdir(dir)) != NULL;) {
         if (!holds_data(reading->manifest, entry->d_name)) continue;
-        refuse(reading, "it is missing, but '%s' is there", entry->d_name);
+        refuse(reading,
+               "the manifest is missing, but '%s' exists. Restore the manifest, or move the "
+               "file away",
+               entry->d_name);
         found = MANIFEST_BAD;
     }
     closedir(dir);

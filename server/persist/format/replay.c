@@ -55,8 +55,8 @@ static bool run(struct replay *replay)
     show_name(name, request->argv[0]);
     bool was_read = replay->effects > before;
     snprintf(replay->error, sizeof(replay->error),
-             was_read ? "a command '%s' that does not fit the data before it"
-                      : "'%s' with %d arguments is no command of a journal",
+             was_read ? "command '%s' does not fit the data before it"
+                      : "'%s' with %d arguments is not a journal command",
              name, request->argc - 1);
     return false;
 }
@@ -79,8 +79,8 @@ static void commit(struct replay *replay)
 
 static bool fail_malformed(struct replay *replay, size_t at)
 {
-    snprintf(replay->error, sizeof(replay->error),
-             "a command that is malformed %zu bytes behind its beginning", at);
+    snprintf(replay->error, sizeof(replay->error), "command is malformed %zu bytes after its start",
+             at);
     return false;
 }
 

@@ -206,7 +206,7 @@ static bool stop_short(struct reading *in, enum fill why)
 {
     uint64_t at = in->file->good + (in->end - in->start);
     if (why == FAILED) return stop_unreadable(in, at);
-    return stop_bad(in, in->file->good, "a unit without its end");
+    return stop_bad(in, in->file->good, "record has no end");
 }
 
 /* ---- units ----------------------------------------------------------------------------------- */
@@ -228,7 +228,7 @@ static size_t measure_line(struct reading *in, size_t from)
         stop_short(in, more);
         return 0;
     }
-    stop_bad(in, in->file->good + from, "a line of more than %d bytes", UNIT_REMARK_MAX);
+    stop_bad(in, in->file->good + from, "line is longer than %d bytes", UNIT_REMARK_MAX);
     return 0;
 }
 
@@ -249,7 +249,7 @@ static bool find_end(struct reading *in, size_t *len, uint32_t *sum)
             status = request_measure(at, here, &size);
         }
         if (status == REQUEST_MALFORMED)
-            return stop_bad(in, in->file->good + *len, "a command that is malformed");
+            return stop_bad(in, in->file->good + *len, "command is malformed");
         if (status == REQUEST_WHOLE) {
             *len += size;
             continue;
@@ -281,8 +281,8 @@ static bool read_first_line(struct reading *in)
     if (fill(in, size < line.len ? size : line.len) == FAILED) return stop_unreadable(in, 0);
     size_t here = in->end < line.len ? in->end : line.len;
     if (memcmp(in->buffer, line.data, here) != 0)
-        return stop(in, REPLAY_DAMAGED, 0, "no journal that this version reads");
-    if (here < line.len) return stop(in, REPLAY_TORN, 0, "not even the first line is whole");
+        return stop(in, REPLAY_DAMAGED, 0, "not a journal of version 1");
+    if (here < line.len) return stop(in, REPLAY_TORN, 0, "first line is incomplete");
     pass(in, line.len, crc32c(0, line.data, line.len));
     return true;
 }
@@ -298,7 +298,8 @@ static bool read_unit(struct reading *in)
     uint32_t sum = crc32c(in->file->sum, unit, len);
     if (sum != written)
         return stop_bad(in, in->file->good + len,
-                        "a unit with the sum %08" PRIx32 " says %08" PRIx32, sum, written);
+                        "checksum of the record is %08" PRIx32 ", but it says %08" PRIx32, sum,
+                        written);
     if (!replay_feed(in->replay, unit, len, &applied))
         return stop(in, REPLAY_DAMAGED, in->file->good + applied, "%s", in->replay->error);
     pass(in, len + UNIT_SUM_LINE, crc32c(sum, unit + len, UNIT_SUM_LINE));

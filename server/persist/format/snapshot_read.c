@@ -69,11 +69,12 @@ static bool check_header(const char *header, size_t got, struct snapshot_fault *
     if (got < SNAPSHOT_HEADER) return refuse(fault, got, "file ends in its header");
     uint32_t version = get_u32(header + 16);
     if (version != SNAPSHOT_VERSION)
-        return refuse(fault, 16, "version %u is not known here, %d is", version, SNAPSHOT_VERSION);
+        return refuse(fault, 16, "unsupported version %u (supported: %d)", version,
+                      SNAPSHOT_VERSION);
     if (get_u32(header + 68) != crc32c(0, header, 68))
-        return refuse(fault, 68, "header's sum is wrong");
+        return refuse(fault, 68, "wrong checksum of the header");
     if (get_u32(header + 20) != 0)
-        return refuse(fault, 20, "flags %x are not known here", get_u32(header + 20));
+        return refuse(fault, 20, "unsupported flags %x", get_u32(header + 20));
     return true;
 }
 
@@ -152,8 +153,8 @@ static bool check_sizes(const struct snapshot_reader *reader, const struct block
     bool whole = block->raw == 0 && block->stored == 0;
     whole = whole || (block->raw <= SNAPSHOT_BLOCK && block->stored > 0);
     if (!whole || block->stored > block->raw || block->stored > left)
-        return refuse(fault, reader->at, "a block of impossible size: %u stored, %u raw",
-                      block->stored, block->raw);
+        return refuse(fault, reader->at, "impossible block size: %u stored, %u raw", block->stored,
+                      block->raw);
     return true;
 }
 
@@ -172,7 +173,7 @@ static bool read_block(struct snapshot_reader *reader, struct block *block,
         return false;
     uint32_t sum = crc32c(reader->sum, reader->block, 8);
     reader->sum = crc32c(sum, stored, block->stored);
-    if (reader->sum != block->sum) return refuse(fault, reader->at, "block's sum is wrong");
+    if (reader->sum != block->sum) return refuse(fault, reader->at, "wrong checksum of the block");
     return true;
 }
 
@@ -184,7 +185,7 @@ static const char *unpack(struct snapshot_reader *reader, const struct block *bl
     if (block->stored == block->raw) return stored;
     int raw = LZ4_decompress_safe(stored, reader->text, (int)block->stored, SNAPSHOT_BLOCK);
     if (raw == (int)block->raw) return reader->text;
-    refuse(fault, reader->at, "block is not what LZ4 writes");
+    refuse(fault, reader->at, "block is not valid LZ4");
     return NULL;
 }
 

@@ -69,8 +69,8 @@ bool import_pass_over(struct import *import, const char *kind, const char *which
     if (counted->keys++ == 0) memcpy(counted->first_key, shown, sizeof(shown));
     return import->skip_unsupported ||
            import_fail(import,
-                       "at byte %" PRIu64 ": '%s' is of the kind %s, which is not known here; "
-                       "import-skip-unsupported brings the rest",
+                       "at byte %" PRIu64 ": '%s' is of the unsupported type %s. Use "
+                       "--import-skip-unsupported to import everything else",
                        at, shown, name);
 }
 
@@ -91,8 +91,8 @@ static bool take_database(void *ctx, uint64_t number)
     struct reading *in = ctx;
     return number < in->import->store->database_count ||
            import_fail(in->import,
-                       "at byte %" PRIu64 ": there is no database %" PRIu64
-                       " (the option databases says how many there are)",
+                       "at byte %" PRIu64 ": database %" PRIu64
+                       " is out of range. Set a higher number of databases",
                        here(in), number);
 }
 
@@ -130,9 +130,7 @@ static bool refuse_twice(struct reading *in)
     char shown[IMPORT_KEY_SHOWN];
     rdb_object_drop(&in->value);
     import_show(shown, sizeof(shown), ours(in->key.name));
-    return import_fail(in->import,
-                       "at byte %" PRIu64 ": the key '%s' is there for the second time in database "
-                       "%" PRIu64,
+    return import_fail(in->import, "at byte %" PRIu64 ": duplicate key '%s' in database %" PRIu64,
                        here(in), shown, in->key.database);
 }
 
@@ -220,10 +218,10 @@ static bool import_open(struct import *import, int fd)
     uint64_t end = 0;
     int error = fstat(fd, &status) == 0 ? 0 : errno;
     if (error == 0) error = disk_read(fd, head, sizeof(head), 0, &got);
-    if (error != 0) return import_fail(import, "it can't be read: %s", strerror(error));
+    if (error != 0) return import_fail(import, "can't read it: %s", strerror(error));
     enum file_kind kind = file_kind_of_head(head, got);
     if (kind != FILE_REDIS_RDB && kind != FILE_REDIS_AOF)
-        return import_fail(import, "at byte 0: this is neither an RDB nor an AOF of Redis");
+        return import_fail(import, "at byte 0: not an RDB or AOF of Redis");
     if (is_rdb(head, got) && !import_rdb(import, fd, &end)) return false;
     return import_aof(import, fd, end, (uint64_t)status.st_size);
 }
@@ -232,7 +230,7 @@ bool import_file(struct import *import, const char *path)
 {
     int fd, error = disk_open_to_read(path, &fd);
     import->why[0] = '\0';
-    if (error != 0) return import_fail(import, "it can't be opened: %s", strerror(error));
+    if (error != 0) return import_fail(import, "can't open it: %s", strerror(error));
     bool good = import_open(import, fd);
     disk_close(fd);
     return good;

@@ -93,7 +93,7 @@ static enum step measure_note(struct reading *in, size_t offset, size_t *size)
         const char *end = memchr(line + looked, '\n', here - looked);
         *size = end != NULL ? (size_t)(end + 1 - line) : here;
         if (end != NULL) return STEP_GOOD;
-        if (here > LINE_MAX_BYTES) return bad(in, offset, "a line without an end");
+        if (here > LINE_MAX_BYTES) return bad(in, offset, "line is too long");
         looked = here;
         enum step more = fill(in, offset + here + 1);
         if (more != STEP_GOOD) return more;
@@ -106,7 +106,7 @@ static enum step read_request(struct reading *in, size_t offset, size_t *size)
         size_t here = in->end - in->start - offset;
         enum request_status status = request_read(&in->request, bytes_at(in, offset), here, size);
         if (status == REQUEST_WHOLE) return STEP_GOOD;
-        if (status == REQUEST_MALFORMED) return bad(in, offset + *size, "this is no command");
+        if (status == REQUEST_MALFORMED) return bad(in, offset + *size, "malformed command");
         enum step more = fill(in, offset + *size);
         if (more != STEP_GOOD) return more;
     }
@@ -176,7 +176,7 @@ static bool run(struct reading *in, size_t offset)
     }
     import->commands++;
     return import->command(import->ctx, &in->db, in->request.argc, argv) ||
-           import_fail(import, "at byte %" PRIu64 ": the command %s is not known here, or failed",
+           import_fail(import, "at byte %" PRIu64 ": the command %s is unknown here, or it failed",
                        at, name);
 }
 
@@ -187,7 +187,7 @@ static enum step find_exec(struct reading *in, size_t from, size_t *len)
         size_t size;
         enum step step = read_part(in, *len, &size);
         if (step != STEP_GOOD) return step;
-        if (is_named(in, "MULTI")) return bad(in, *len, "MULTI in a transaction");
+        if (is_named(in, "MULTI")) return bad(in, *len, "MULTI within a transaction");
         *len += size;
         if (is_named(in, "EXEC")) return STEP_GOOD;
     }
@@ -234,7 +234,7 @@ static enum step judge_short(struct reading *in)
         size_t first, second, len = (size_t)(end - (at += 2));
         if (request_measure(at, len, &first) == REQUEST_WHOLE && first < len &&
             request_measure(at + first, len - first, &second) == REQUEST_WHOLE)
-            return bad(in, in->part, "a length is wrong: other commands follow within it");
+            return bad(in, in->part, "wrong length: it spans other commands");
     }
     return STEP_SHORT;
 }

@@ -771,7 +771,7 @@ START_TEST(a_bad_command_in_a_stream_is_told_with_its_place)
     replay_init(&replay, store, 1);
     ck_assert(!replay_feed(&replay, text, strlen(text), &consumed));
     ck_assert_uint_eq(consumed, strlen(text) / 2);
-    ck_assert_str_eq(replay.error, "'GET' with 1 arguments is no command of a journal");
+    ck_assert_str_eq(replay.error, "'GET' with 1 arguments is not a journal command");
     ck_assert(!replay_feed(&replay, "*1\r\n$x\r\n", 8, &consumed));
     ck_assert_uint_eq(consumed, 0);
     replay_drop(&replay);
