@@ -1,6 +1,7 @@
 /* keyspace: the keys of one database, their values and their deadlines.
- * Knows entries; refuses to know effects, events and types' insides. Only txn_*.c, expiry.c,
- * digest.c, outlook.c and store.c change one or look inside.
+ * Knows entries; refuses to know effects, events and types' insides. Only
+ * store/txn/, store/sweep/defrag.c, store.c, reclaim.c and rewind.c change one; everyone else only
+ * reads.
  *
  * Each key that has a deadline of its own or inside its value has exactly one node, armed at the
  * earlier of the two, in the agenda of its kind (enum key_kind). So the volatile keys are those of
