@@ -1,13 +1,13 @@
 /* background: see background.h.
  *
- * The budget of a turn is as long as everything else has taken since the last slice, but not less
- * than 100 us and not more than 500 us. So a client that sends one request after the other waits
- * 100 us for each, while under a load of many requests a turn the background has half of the time.
- * Turns may be so long that 500 us are a small part of them, and what is due comes faster than it
- * is done: so for each half second in which every turn has left work, the budget may be longer by
- * what the others take.
+ * The budget of a turn is the time that everything else took since the last slice, between 100 us
+ * and 500 us. So a client that sends one request after the other waits 100 us for each, while under
+ * a load of many requests per turn the background gets half of the time. When turns are long, 500
+ * us can be too small a part of them to keep up: for each half second in which every turn left work
+ * undone, the budget may grow by the time that everything else took.
  *
- * Slices take turns in small batches, each of some 20 us: how much that is, is learnt. */
+ * Slices run in turn, in batches of about 20 us. Each slice's batch size is adapted to its measured
+ * speed. */
 #include "server/run/background.h"
 
 #include "store/base/ensure.h"
@@ -19,28 +19,28 @@ enum {
     BATCH_USEC = 20,
     FIRST_AMOUNT = 8,
     BEHIND_USEC = 500 * 1000,
-    BEHIND_MAX = 4, /* times what the others take */
+    BEHIND_MAX = 4, /* times the time of everything else */
     WORKS_MAX = 16,
 };
 
 struct slice {
     struct background_work work;
     size_t amount; /* of the next batch */
-    int64_t used;  /* usec in this turn */
+    int64_t used;  /* microseconds in this turn */
 };
 
 struct background {
     struct clock *clock;
-    struct loop_timer *again; /* work is left: the next turn comes without waiting */
+    struct loop_timer *again; /* fires at once, when work is left */
     struct slice slices[WORKS_MAX];
-    unsigned count, next; /* the slice that comes first in the next turn */
+    unsigned count, next; /* `next`: the slice that runs first in the next turn */
     bool worked;          /* in this turn */
-    bool left;            /* the last turn's budget was spent */
-    int64_t ended;        /* the last turn's slices, */
-    int64_t since;        /* and since when work has been left after each */
+    bool left;            /* the last turn spent its budget */
+    int64_t ended;        /* when the last turn's slices ended */
+    int64_t since;        /* since when each turn has left work */
 };
 
-/* The turn by itself is all that is wanted. */
+/* The timer only has to start a turn. */
 static void on_again(void *ctx)
 {
     (void)ctx;
@@ -51,7 +51,7 @@ struct background *background_new(struct loop *loop, struct clock *clock)
     struct background *background = mem_zalloc(sizeof(*background));
     background->clock = clock;
     background->again = loop_timer_new(loop, on_again, background);
-    /* What is in the store already is looked at in the first turn. */
+    /* The first turn works on what the store contains already. */
     loop_timer_set(background->again, 0);
     return background;
 }
@@ -94,7 +94,7 @@ static void learn(struct slice *slice, int64_t usec)
         slice->amount *= 2;
 }
 
-/* True: the time is over. False: nobody found anything to do. */
+/* True: the budget is spent. False: no slice found work. */
 static bool work_until(struct background *background, int64_t now, int64_t end)
 {
     unsigned idle = 0;
@@ -117,7 +117,7 @@ static void end_slice(struct slice *slice, bool left)
 {
     if (slice->used > 0 && slice->work.took != NULL) slice->work.took(slice->work.ctx, slice->used);
     slice->used = 0;
-    /* What comes after a pause may be other work. */
+    /* After a pause there may be other work, so adapt the batch size again. */
     if (!left) slice->amount = first_amount(&slice->work);
 }
 

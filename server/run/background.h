@@ -1,7 +1,8 @@
-/* background: work that no request waits for: what is due expires, what was deleted is freed,
- * counts are made. It is done in slices at the ends of turns, behind their replies, and all slices
- * of a turn share one budget: so a request that comes meanwhile waits that long at most, whatever
- * there is to do. Knows time and whose turn it is; what a slice does is its owner's. */
+/* background: runs work that no request waits for: expiry, freeing deleted values, counting.
+ *
+ * It works in slices at the end of each turn, after the replies are sent. All slices of a turn
+ * share one time budget, which bounds how long the next request waits, however much work there is.
+ * Depends on clock and loop; each slice is a callback of its owner. */
 #ifndef SERVER_RUN_BACKGROUND_H
 #define SERVER_RUN_BACKGROUND_H
 
@@ -15,9 +16,9 @@
 struct background;
 
 struct background_work {
-    /* Does about `amount` of it, at most `most`. False: there was nothing that can be done now. */
+    /* Does about `amount` of work, at most `most`. False: nothing can be done now. */
     bool (*run)(void *ctx, size_t amount);
-    /* May be NULL: how long it has run in this turn, if it has. */
+    /* May be NULL. Called with the time that the slice has run in this turn, if it has. */
     void (*took)(void *ctx, int64_t usec);
     void *ctx;
     size_t most;
@@ -26,11 +27,11 @@ struct background_work {
 struct background *background_new(struct loop *loop, struct clock *clock);
 void background_free(struct background *background);
 void background_add(struct background *background, const struct background_work *work);
-/* At the end of each turn, when its replies have left: reads the clock, and works until nothing is
- * left to do or the budget is spent; then the next turn comes without waiting. True: something was
- * done, so that there may be something to send. */
+/* Call at the end of each turn, after its replies are sent. Reads the clock and works until nothing
+ * is left or the budget is spent; in the latter case the next turn starts without waiting. True:
+ * something was done, so there may be replies or messages to send. */
 bool background_turn(struct background *background);
-/* Does the next turn come without waiting, because work is left? */
+/* Is work left, so that the next turn starts without waiting? */
 bool background_is_left(const struct background *background);
 
 #endif

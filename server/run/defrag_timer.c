@@ -9,9 +9,9 @@
 enum {
     SLICE_USEC = 100,      /* of work, then it rests */
     BATCH = 128,           /* blocks: some 20 us */
-    BUSY_REST = 19,        /* of a slice's time it rests so many, */
-    IDLE_REST = 4,         /* or so many when no client has asked for anything since the last one */
-    WAIT_USEC = 20 * 1000, /* until it looks again whether the others have done their work */
+    BUSY_REST = 19,        /* it rests this many times a slice's duration, */
+    IDLE_REST = 4,         /* or this many when no client sent a command since the last slice */
+    WAIT_USEC = 20 * 1000, /* until it checks again whether other background work is done */
 };
 
 struct defrag_timer {
@@ -19,8 +19,8 @@ struct defrag_timer {
     const struct clock *clock;
     const struct dispatch *dispatch;
     struct loop_timer *rest;
-    uint64_t commands; /* when the last slice ended */
-    int64_t used;      /* usec, of this slice */
+    uint64_t commands; /* total at the end of the last slice */
+    int64_t used;      /* microseconds of this slice */
     bool due;
 };
 
@@ -66,7 +66,7 @@ void defrag_timer_second(struct defrag_timer *timer)
     if (wanted && !timer->defrag.running && defrag_begin(&timer->defrag)) rest(timer, 0);
 }
 
-/* What is copied while a child writes a snapshot is there twice until it ends. */
+/* While a child writes a snapshot, each page that is copied takes memory twice. */
 static bool child_writes(const struct dispatch *dispatch)
 {
     if (dispatch->persist == NULL) return false;
@@ -81,7 +81,7 @@ static bool may_run(const struct defrag_timer *timer)
            store_next_due(dispatch->store) > clock_now(timer->clock) && !child_writes(dispatch);
 }
 
-/* True: a slice of work may go on. */
+/* True: the slice may continue. */
 static bool is_wanted(struct defrag_timer *timer)
 {
     if (!timer->due) return false;

@@ -1,6 +1,6 @@
-/* defrag_timer: gives defrag its time: short slices of background work, far enough apart that
- * clients keep nearly all of it, and none while others have work to do or a child shares memory.
- * Knows clocks and shares of time; refuses to know what a slice does. */
+/* defrag_timer: runs defragmentation in short slices of background work. The slices are far enough
+ * apart that clients keep nearly all of the time. None runs while other background work is left or
+ * a child process shares the memory. */
 #ifndef SERVER_RUN_DEFRAG_TIMER_H
 #define SERVER_RUN_DEFRAG_TIMER_H
 
@@ -15,8 +15,10 @@ struct defrag_timer;
 struct defrag_timer *defrag_timer_new(struct loop *loop, const struct clock *clock,
                                       const struct dispatch *dispatch);
 void defrag_timer_free(struct defrag_timer *timer);
-void defrag_timer_second(struct defrag_timer *timer); /* about once a second: is it worth it? */
-struct background_work defrag_timer_work(struct defrag_timer *timer); /* when it is time */
+void defrag_timer_second(
+    struct defrag_timer *timer); /* about once a second: decides whether defragmentation pays */
+struct background_work
+defrag_timer_work(struct defrag_timer *timer); /* to be added to the background */
 const struct defrag *defrag_timer_state(const struct defrag_timer *timer);
 
 #endif

@@ -1,4 +1,5 @@
-/* dispatch: see dispatch.h. The gates stand in the order of Redis 7.0, which clients can see. */
+/* dispatch: see dispatch.h. The checks are in the order of Redis 7.0, because clients can see it.
+ */
 #include "server/run/dispatch.h"
 
 #include <stdio.h>
@@ -16,8 +17,8 @@
 #include "store/txn/txn.h"
 
 enum {
-    ECHO_MAX = 128,           /* of what a client sent, in an error line */
-    ECHO_SIZE = ECHO_MAX + 4, /* the last argument is cut, its quotes stay */
+    ECHO_MAX = 128,           /* of the client's bytes in an error line */
+    ECHO_SIZE = ECHO_MAX + 4, /* the last argument is cut, but keeps its quotes */
     NAME_SIZE = 128,
     REASON_SIZE = 256,
     EVICTIONS_PER_CALL = 64,
@@ -51,7 +52,7 @@ static void fail_unknown_subcommand(struct call *call)
     failf(call, ERR_UNKNOWN_SUBCOMMAND, name, call->command.parent->name);
 }
 
-/* An EXEC that is refused ends its MULTI, and says why. */
+/* A refused EXEC ends its MULTI and replies the reason. */
 static void abort_exec(struct dispatch *dispatch, struct call *call, enum error error)
 {
     static const char plain_code[] = "ERR ";
@@ -96,7 +97,7 @@ bool dispatch_needs_auth(const struct dispatch *dispatch, const struct session *
     return password != NULL && password[0] != '\0' && !session->authenticated;
 }
 
-/* Inside a MULTI everything that would be queued counts as growing: a queue is memory too. */
+/* Inside MULTI every queued command needs memory, because the queue takes some. */
 static bool wants_memory(const struct call *call, unsigned flags)
 {
     if (flags & RUNS_QUEUE) return multi_flags(call->session) & GROWS;
@@ -109,7 +110,7 @@ static bool is_over_limit(const struct dispatch *dispatch)
     return limit > 0 && mem_used() - dispatch->uncounted > (uint64_t)limit;
 }
 
-/* Up to so many keys give way. False: none may go. */
+/* Evicts up to `most` keys. False: no key may be evicted. */
 static bool make_room(struct dispatch *dispatch, size_t most)
 {
     enum evict_policy policy = (enum evict_policy)dispatch->conf->maxmemory_policy;
@@ -127,7 +128,7 @@ static bool make_room(struct dispatch *dispatch, size_t most)
     return able;
 }
 
-/* What a call cannot do by itself goes on behind it. */
+/* Eviction that one call does not finish continues in the background. */
 static bool out_of_memory(struct dispatch *dispatch)
 {
     if (mem_is_short()) return true; /* the system has no more */
@@ -145,7 +146,8 @@ bool dispatch_evict(struct dispatch *dispatch, size_t most)
     return false;
 }
 
-/* What could not be kept is not taken. PING tells those who only look, as in Redis. */
+/* Refuse writes while persistence fails. PING is refused too, so that monitors notice, as in Redis.
+ */
 static bool is_unsafe_to_write(struct dispatch *dispatch, struct call *call)
 {
     const char *why = dispatch->persist != NULL ? persist_refusal(dispatch->persist) : NULL;
@@ -166,7 +168,7 @@ static bool is_subscribed_only(const struct session *session)
     return !resp_has_push(&session->out) && session_subscriptions(session) > 0;
 }
 
-/* True: the call must not go on, and has been told why. */
+/* True: the call was refused, and the error is replied. */
 static bool is_refused(struct dispatch *dispatch, struct call *call)
 {
     if (is_unknown(call)) return true;
@@ -187,7 +189,7 @@ static bool is_refused(struct dispatch *dispatch, struct call *call)
     return false;
 }
 
-/* What would change data waits in any pause, even to be queued. */
+/* Any pause delays commands that would change data, also before they are queued. */
 static bool is_held_up(struct dispatch *dispatch, const struct call *call)
 {
     unsigned flags = call->command.row->flags;
@@ -200,7 +202,7 @@ static bool is_held_up(struct dispatch *dispatch, const struct call *call)
 /* ---- keys of a call ---------------------------------------------------------------------------
  */
 
-/* True as soon as `look` says so of one of them. */
+/* True as soon as `look` returns true for one of the keys. */
 static bool any_key(struct dispatch *dispatch, const struct call *call,
                     bool (*look)(struct dispatch *dispatch, const struct call *call,
                                  struct bytes key))
@@ -222,18 +224,19 @@ static bool note_read(struct dispatch *dispatch, const struct call *call, struct
     return false;
 }
 
-/* What it has read is in its client's cache now. */
+/* The client may now cache the keys that it has read. */
 static void note_reads(struct dispatch *dispatch, const struct call *call)
 {
     any_key(dispatch, call, note_read);
-    sinks_arm(dispatch->sinks); /* the first one: a transaction may go on to change it */
+    sinks_arm(
+        dispatch->sinks); /* for the first reader: this transaction may still change the key */
 }
 
 /* ---- room ----------------------------------------------------------------------------------- */
 
-enum { LARGE = 1 << 20 }; /* bytes; the reserve has room for less */
+enum { LARGE = 1 << 20 }; /* bytes; smaller needs are met by the memory reserve */
 
-/* A value of its own, and its record in the journal. */
+/* Room for a copy of the value and for its journal record. */
 static bool has_room_twice(size_t bytes)
 {
     return bytes < LARGE || mem_has_room(2 * bytes);
@@ -246,8 +249,8 @@ static bool key_has_no_room(struct dispatch *dispatch, const struct call *call, 
     return entry != NULL && !has_room_twice(object_bytes(&entry->object));
 }
 
-/* Nothing gives way amid a command: one that needs much is not begun when there is not as much.
- * What it needs beside that, the reserve has. */
+/* Nothing is evicted during a command, so a command that needs much memory is refused if there is
+ * not enough. The memory reserve covers its smaller needs. */
 static bool lacks_room(struct dispatch *dispatch, const struct call *call)
 {
     unsigned flags = call->command.row->flags;
@@ -257,7 +260,7 @@ static bool lacks_room(struct dispatch *dispatch, const struct call *call)
     return !has_room_twice(bytes) || ((flags & COPIES) && any_key(dispatch, call, key_has_no_room));
 }
 
-/* The sinks are armed. */
+/* sinks_arm must have been called. */
 static void run_call(struct dispatch *dispatch, struct call *call)
 {
     sinks_call(dispatch->sinks, call->session);
@@ -281,11 +284,11 @@ static void run_call(struct dispatch *dispatch, struct call *call)
 void dispatch_call(struct dispatch *dispatch, struct call *call)
 {
     txn_call(call->txn, call->session->db);
-    sinks_arm(dispatch->sinks); /* a call before it may have changed what is listened to */
+    sinks_arm(dispatch->sinks); /* a call before it may have added watchers or subscribers */
     run_call(dispatch, call);
 }
 
-/* It has found nothing, and has changed nothing. */
+/* Blocks a call that found nothing and changed nothing. */
 static void block(struct dispatch *dispatch, struct call *call)
 {
     if (waiters_block(dispatch->waiters, call, call->wait)) return;
@@ -297,7 +300,8 @@ enum { WAKE_BATCH = 64 };
 
 static void run_alone(struct dispatch *dispatch, struct call *call)
 {
-    /* Who has waited for this moment comes before who asks in it. */
+    /* Serve the blocked clients whose keys are ready at this time before a request that comes now.
+     */
     if (instant_due(waiters_next_wake(dispatch->waiters), clock_now(dispatch->clock)))
         serve_due(dispatch, WAKE_BATCH);
     struct txn txn;
@@ -324,7 +328,7 @@ static void queue(struct dispatch *dispatch, struct call *call)
     fail(call, ERR_OOM);
 }
 
-/* CLIENT REPLY SKIP silences one request: the one behind it. */
+/* CLIENT REPLY SKIP suppresses the reply of the next request. */
 void dispatch_answered(struct session *session)
 {
     if (session->reply_mode == REPLY_SKIPPING)
@@ -334,8 +338,8 @@ void dispatch_answered(struct session *session)
     session->out.mute = session->reply_mode == REPLY_OFF || session->reply_mode == REPLY_SKIPPING;
 }
 
-/* A browser that was made to talk to us: its lines begin with these words. What comes behind them
- * must not run. */
+/* A web page can make a browser connect to us. HTTP request lines begin with these words; the lines
+ * that follow must not run. */
 static bool is_http(struct bytes name)
 {
     return (name.len == 4 && strncasecmp(name.data, "post", 4) == 0) ||
@@ -351,7 +355,8 @@ bool dispatch_request(struct dispatch *dispatch, struct session *session,
     };
     call.context = call.command.context;
     if (is_http(argv[0])) {
-        log_line(LOG_WARNING, "Client %s closed: it speaks HTTP, perhaps against its will",
+        log_line(LOG_WARNING,
+                 "Client %s closed: it sent an HTTP request, possibly forged by a web page",
                  session->peer != NULL ? session->peer : "");
         session->close_after_reply = true;
         return true;

@@ -1,5 +1,5 @@
-/* dispatch: the way of a request: find its row, pass the gates, run it in a transaction.
- * Knows rows, sessions and the store; refuses to know sockets and what a command does. */
+/* dispatch: takes a request through the checks and runs its command in a transaction. Depends on
+ * command rows, sessions and the store; knows no sockets and no command. */
 #ifndef SERVER_RUN_DISPATCH_H
 #define SERVER_RUN_DISPATCH_H
 
@@ -27,34 +27,35 @@ struct dispatch {
     struct waiters *waiters;
     struct stats *stats;
     struct settle *settle;     /* NULL: no request is delayed */
-    struct observer *observer; /* NULL: nothing is noted */
+    struct observer *observer; /* NULL: nothing is observed */
     struct pause pause;
-    struct persist *persist; /* NULL: nothing is kept */
-    bool loading;            /* the data set is not all there yet */
-    /* Bytes of memory that no key is evicted for: what unauthenticated connections hold. */
+    struct persist *persist; /* NULL: nothing is persisted */
+    bool loading;            /* the data set is not complete yet */
+    /* Bytes of memory of unauthenticated connections. No key is evicted because of them. */
     size_t uncounted;
-    bool evicting; /* more than maxmemory may be in use: dispatch_evict sees to it */
+    bool evicting; /* memory use may exceed maxmemory: dispatch_evict runs in the background */
 };
 
-/* A password is asked for, and the session has not given it. */
+/* A password is set, and the session has not given it. */
 bool dispatch_needs_auth(const struct dispatch *dispatch, const struct session *session);
 
-/* Runs one request (argc >= 1, and the command that argv stands for) of the session now; its reply
- * is appended to session->out, unless the session waits afterwards. Then whoever waited for what
- * has become ready is served. argv is borrowed for the call. False: nothing has happened, and the
- * request has to come again: when the session is woken if it is delayed now (session->delayed),
- * else when the pause is over. */
+/* Runs one request of the session (argc >= 1; `command` is the row for argv) and appends its reply
+ * to session->out, unless the command blocks the session. Then serves the blocked clients whose
+ * keys became ready. argv is borrowed for the call.
+ *
+ * False: nothing has been done, and the caller must run the request again later: after
+ * session->wake if session->delayed is set, else after the pause. */
 bool dispatch_request(struct dispatch *dispatch, struct session *session,
                       struct command_ref command, int argc, const struct bytes *argv);
 
-/* A request of the session has its whole answer, at once or after a wait. */
+/* Call when a request of the session has its complete reply, at once or after blocking. */
 void dispatch_answered(struct session *session);
 
-/* While `evicting`: up to `most` keys go by maxmemory-policy, until the limit is kept or none may
- * go. False: there was nothing to do, or a pause keeps the data as they are. */
+/* While `evicting`, evicts up to `most` keys by maxmemory-policy until memory use is below
+ * maxmemory. False: there was nothing to do, no key may be evicted, or a pause forbids it. */
 bool dispatch_evict(struct dispatch *dispatch, size_t most);
 
-/* Runs a call inside its open transaction, in its session's database, and counts it. */
+/* Runs a call of an EXEC inside its open transaction, in its session's database, and counts it. */
 struct call;
 void dispatch_call(struct dispatch *dispatch, struct call *call);
 

@@ -1,9 +1,8 @@
-/* expire_timer: a timerfd, and the slices of background work behind expire_timer.h.
- * Knows when the store and those who wait want to be woken; refuses to know what expires.
+/* expire_timer: see expire_timer.h. A timerfd and slices of background work.
  *
  * CLOCK_REALTIME with an absolute time never fires early, and TFD_TIMER_CANCEL_ON_SET wakes the
- * loop when somebody sets the clock. While the clock is held nothing is armed: its owner says when
- * it moves. */
+ * loop when the system clock is set. While DEBUG CLOCK holds the clock, the timer is not armed;
+ * moving the clock starts a turn. */
 #include "server/run/expire_timer.h"
 
 #include <errno.h>
@@ -23,7 +22,7 @@
 #include "store/sweep/policy_walk.h"
 #include "store/reclaim.h"
 
-#define UNKNOWN INT64_MIN /* what the timer is armed for has to be set again */
+#define UNKNOWN INT64_MIN /* the timer has to be armed again */
 
 struct expire_timer {
     struct clock *clock;
@@ -33,8 +32,8 @@ struct expire_timer {
     int fd;
 };
 
-/* A read tells of the deadline, or ECANCELED that the clock was set: either way the end of this
- * turn looks at the clock, runs what is due and arms anew. */
+/* The timer fired, or (ECANCELED) the system clock was set. In both cases the end of this turn
+ * reads the clock, runs what is due and arms the timer again. */
 static void on_wake(void *ctx, unsigned what)
 {
     (void)what;
@@ -51,14 +50,15 @@ static void on_step(void *ctx)
     timer->armed = UNKNOWN;
 }
 
-/* Deadlines of data are instants; how long somebody waits is a span. */
+/* Deadlines of data are absolute, but timeouts of blocked clients and pauses are spans, so move
+ * these. */
 static void on_set(void *ctx, msec by)
 {
     struct expire_timer *timer = ctx;
     waiters_clock_set(timer->dispatch->waiters, by);
     pause_clock_set(&timer->dispatch->pause, by);
     timer->armed = UNKNOWN;
-    log_line(LOG_NOTICE, "The machine's clock was set by %lld ms", (long long)by);
+    log_line(LOG_NOTICE, "The system clock was set by %+lld ms", (long long)by);
 }
 
 /* ---- background work ------------------------------------------------------------------------- */
@@ -84,7 +84,7 @@ static bool expire_slice(void *ctx, size_t amount)
     struct store *store = timer->dispatch->store;
     if (store_next_due(store) > now) return false;
     if (timer->dispatch->loading) return false;
-    /* A pause keeps the data as they are. */
+    /* During a pause no data are changed. */
     if (pause_now(&timer->dispatch->pause, now) != PAUSE_NONE) return false;
     sinks_arm(timer->dispatch->sinks);
     return expiry_run(store, now, amount) > 0;
@@ -111,7 +111,7 @@ static bool reclaim_slice(void *ctx, size_t amount)
     return true;
 }
 
-/* What is overdue goes first. */
+/* Expired keys come first. */
 static bool policy_slice(void *ctx, size_t amount)
 {
     struct expire_timer *timer = ctx;
@@ -165,14 +165,14 @@ static msec earlier(msec a, msec b)
     return a < b ? a : b;
 }
 
-/* A pause puts off what would change data, not the end of a wait. */
+/* A pause delays changes of data, but not the timeouts of blocked clients. */
 static msec next_due(const struct expire_timer *timer)
 {
     const struct pause *pause = &timer->dispatch->pause;
     const struct waiters *waiters = timer->dispatch->waiters;
     const struct store *store = timer->dispatch->store;
     msec change = earlier(store_next_due(store), waiters_next_wake(waiters));
-    /* Without a pause the next turn comes by itself. */
+    /* Without a pause, leftover work starts the next turn anyway. */
     if (pause->kind != PAUSE_NONE && policy_walk_pending(store)) change = 0;
     if (pause->kind != PAUSE_NONE && !instant_dead(pause->until, change))
         change = due_at_expiry(pause->until).at;
@@ -185,7 +185,8 @@ static void arm(struct expire_timer *timer)
     if (due == timer->armed) return;
     struct itimerspec when = { 0 };
     if (due != NEVER) {
-        /* An instant of zero would disarm; what is so old is due at once all the same. */
+        /* A time of zero would disarm the timer; such an old deadline is due at once in any case.
+         */
         msec at = due > 0 ? due : 1;
         when.it_value.tv_sec = (time_t)(at / 1000);
         when.it_value.tv_nsec = (long)(at % 1000) * 1000000;
@@ -193,7 +194,7 @@ static void arm(struct expire_timer *timer)
     int rc;
     do {
         rc = timerfd_settime(timer->fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &when, NULL);
-    } while (rc < 0 && errno == ECANCELED); /* the clock was set meanwhile; told once */
+    } while (rc < 0 && errno == ECANCELED); /* the system clock was set meanwhile; reported once */
     ensure(rc == 0, "timerfd for %lld: %s", (long long)due, strerror(errno));
     timer->armed = due;
 }

@@ -1,8 +1,9 @@
-/* expire_timer: wakes the loop when the next deadline has passed: of the store, or of a client that
- * waits. Gives the background its work on the data: waits end, keys expire, what was deleted is
- * freed, keys are evicted after a limit was lowered, and so are those that caches hold.
+/* expire_timer: wakes the loop at the next deadline of the store or of a blocked client, and adds
+ * the background work on the data: timeouts of blocked clients, expiry, freeing deleted values,
+ * eviction, and trimming the table of client-side caching.
  *
- * A timerfd on the wall clock with an absolute time: exact, and woken when the clock is set. */
+ * It uses a timerfd on the wall clock with an absolute time: it is exact, and it fires when the
+ * clock is set. */
 #ifndef SERVER_RUN_EXPIRE_TIMER_H
 #define SERVER_RUN_EXPIRE_TIMER_H
 
@@ -16,7 +17,8 @@ struct expire_timer;
 struct expire_timer *expire_timer_new(struct loop *loop, struct clock *clock,
                                       struct dispatch *dispatch, struct background *background);
 void expire_timer_free(struct expire_timer *timer);
-/* At the end of each turn after which the loop may sleep: until the next deadline. */
+/* Call at the end of each turn after which the loop may sleep. Arms the timer for the next
+ * deadline. */
 void expire_timer_turn(struct expire_timer *timer);
 
 #endif

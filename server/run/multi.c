@@ -14,7 +14,7 @@ STAILQ_HEAD(queue, saved_call);
 struct multi {
     struct queue queue;
     size_t count, bytes;
-    unsigned flags; /* of all rows that are queued */
+    unsigned flags; /* of all queued rows */
     bool broken;
 };
 
@@ -92,7 +92,7 @@ void multi_each(struct session *session, void (*visit)(void *ctx, const struct c
 }
 
 /* DIFFERS: Redis 7.0 puts a message that the session publishes to itself into the middle of EXEC's
- * array, which no parser of the protocol has to accept; here it follows the array, as in Redis 7.2.
+ * array, which protocol parsers need not accept; here it follows the array, as in Redis 7.2.
  * (doc/differs.md) */
 void multi_run(struct dispatch *dispatch, struct call *exec)
 {

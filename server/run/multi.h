@@ -1,5 +1,5 @@
-/* multi: the commands that a session has queued since MULTI.
- * Knows calls as copies of their arguments; refuses to know why one was refused. */
+/* multi: the queue of commands that a session sent since MULTI. Stores copies of the arguments;
+ * does not run or refuse commands. */
 #ifndef SERVER_RUN_MULTI_H
 #define SERVER_RUN_MULTI_H
 
@@ -11,19 +11,21 @@
 struct call;
 struct dispatch;
 
-void multi_begin(struct session *session); /* there must be none */
-void multi_drop(struct session *session);  /* forgets what is queued; fine without one */
-/* Copies the call behind the others; false without memory. A MULTI that is bound to fail keeps
- * nothing. */
+void multi_begin(struct session *session); /* the session must have no queue */
+void multi_drop(struct session *session);  /* drops the queue; does nothing without one */
+/* Appends a copy of the call. False: no memory. After multi_break nothing is stored. */
 bool multi_queue(struct session *session, const struct call *call);
-void multi_break(struct session *session); /* a command was refused: EXEC will; fine without one */
+void multi_break(struct session *session); /* a command was refused, so EXEC will fail; does nothing
+                                              without a queue */
 bool multi_broken(const struct session *session);
-unsigned multi_flags(const struct session *session); /* of all that is queued; 0 without one */
-int multi_count(const struct session *session);      /* -1 without one */
-size_t multi_bytes(const struct session *session);   /* memory of the queue */
+unsigned
+multi_flags(const struct session *session); /* flags of all queued commands; 0 without a queue */
+int multi_count(const struct session *session);    /* -1 without a queue */
+size_t multi_bytes(const struct session *session); /* memory of the queue */
 void multi_each(struct session *session, void (*visit)(void *ctx, const struct call *call),
-                void *ctx); /* what is queued, in order; fine without one */
-/* Runs the queue inside the EXEC call, with its transaction, replies one array, and drops it. */
+                void *ctx); /* visits the queue in order; does nothing without one */
+/* Runs the queue inside the transaction of the EXEC call, replies one array, and drops the queue.
+ */
 void multi_run(struct dispatch *dispatch, struct call *exec);
 
 #endif

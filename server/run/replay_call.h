@@ -1,5 +1,5 @@
-/* replay_call: a command of a Redis AOF is run, as nobody's: nothing is told, nothing settles.
- * Knows commands and sessions; refuses to know files. */
+/* replay_call: runs a command of a Redis AOF, without a client, notifications or lazy expiry.
+ * Depends on commands and sessions; knows no files. */
 #ifndef SERVER_RUN_REPLAY_CALL_H
 #define SERVER_RUN_REPLAY_CALL_H
 
@@ -7,8 +7,8 @@
 
 #include "server/run/dispatch.h"
 
-/* In this database, or after SELECT in another one. False: there is no such command, or it replied
- * an error. MULTI and EXEC are nothing here. */
+/* Runs the command in database *db, which a SELECT changes. MULTI and EXEC do nothing. False: the
+ * command is unknown, or it replied an error. */
 bool replay_call(struct dispatch *dispatch, unsigned *db, int argc, const struct bytes *argv);
 
 #endif

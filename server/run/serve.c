@@ -16,7 +16,8 @@ void serve_answered(struct session *session)
 
 /* ---- served ---------------------------------------------------------------------------------- */
 
-/* Is there what it waits for? A key without a value spares all its waiters a run. */
+/* Does the key hold the type that the client waits for? If the key is missing, skip all its
+ * clients. */
 static bool is_worth_a_run(struct dispatch *dispatch, struct txn *txn, const struct turn *turn)
 {
     const struct entry *entry = txn_find(txn, turn->key);
@@ -62,7 +63,7 @@ void serve_ready(struct dispatch *dispatch)
 
 /* ---- not served ------------------------------------------------------------------------------ */
 
-/* The reply of a command that found nothing in time. */
+/* The reply to a client that times out. */
 static void reply_nothing(struct session *session)
 {
     if (waiters_wants_array(session))
@@ -97,7 +98,7 @@ bool serve_unblock(struct dispatch *dispatch, struct session *session, bool with
 
 /* ---- by themselves --------------------------------------------------------------------------- */
 
-/* A key is ready whose instant comes no later than the end of any wait. */
+/* Serves the first key that becomes ready by time, unless a client's timeout passes earlier. */
 static bool wake_first(struct dispatch *dispatch, msec now)
 {
     struct waiters *waiters = dispatch->waiters;

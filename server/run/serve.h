@@ -1,6 +1,5 @@
-/* serve: sessions that wait get their answer: their command run again because a key has become
- * ready, by an effect or by itself, or the news that their time is over.
- * Knows waiters and dispatch; refuses to know what the commands do. */
+/* serve: answers blocked clients: runs their commands again when a key becomes ready, through an
+ * effect or at its own time, and replies when their timeout passes. */
 #ifndef SERVER_RUN_SERVE_H
 #define SERVER_RUN_SERVE_H
 
@@ -13,21 +12,20 @@ struct call;
 struct dispatch;
 struct wait;
 
-/* After a commit: whoever waits for what has become ready is served, each in a transaction of its
- * own, until no key is ready. Each turn answers one who waited or finds nothing to change. */
+/* Call after a commit. Runs the commands of blocked clients whose keys are ready, each in its own
+ * transaction, until no key is ready. Each run answers a client or changes nothing. */
 void serve_ready(struct dispatch *dispatch);
 
-/* What has come by now, in the order of its instants, up to `most` of it: keys that are ready by
- * themselves are served, and sessions whose wait has ended are told, in this order at the same
- * instant. In a pause, which keeps the data as they are, the keys wait for its end. Returns how
- * many there were. */
+/* Does up to `most` of the work that is due, in the order of its time: serves keys that become
+ * ready at that time, then answers clients whose timeout has passed. During a pause no keys are
+ * served. Returns how much was done. */
 size_t serve_due(struct dispatch *dispatch, size_t most);
 
-/* A session that waits has its answer: it goes on with what it has sent meanwhile. */
+/* Call when a blocked client has its reply: unblocks it, and it continues with its next request. */
 void serve_answered(struct session *session);
 
-/* CLIENT UNBLOCK: ends the wait of another session, as if its time were over or with an error.
- * False: it does not wait. */
+/* CLIENT UNBLOCK: unblocks another session, as if its timeout had passed or with an error. False:
+ * it is not blocked. */
 bool serve_unblock(struct dispatch *dispatch, struct session *session, bool with_error);
 
 #endif

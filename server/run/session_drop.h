@@ -1,4 +1,4 @@
-/* session_drop: the end of a session. Every part that remembers something of it forgets it. */
+/* session_drop: the end of a session: removes it from every part that refers to it. */
 #ifndef SERVER_RUN_SESSION_DROP_H
 #define SERVER_RUN_SESSION_DROP_H
 
@@ -6,8 +6,8 @@ struct pubsub;
 struct session;
 struct watch;
 
-/* Forgets everything the server keeps for a session but its connection: RESET, and before closing.
- * What stays: id, wake, the outbuf, close_after_reply, and a CLIENT REPLY SKIP under way. */
+/* Resets the session to the state of a new one, for RESET and before closing. It keeps id, wake,
+ * the outbuf, close_after_reply, and the effect of a CLIENT REPLY SKIP. */
 void session_drop(struct session *session, struct watch *watch, struct pubsub *pubsub);
 
 #endif

@@ -1,4 +1,4 @@
-/* settle: see settle.h. A table of keys for each database, and a queue of all of them. */
+/* settle: see settle.h. A table of keys for each database, and a queue of all keys. */
 #include "server/run/settle.h"
 
 #include <string.h>
@@ -12,13 +12,13 @@
 #include "store/txn/txn_settle.h"
 
 enum {
-    COUNT_AT_ONCE = 1000, /* overdue keys that a call may look at by itself */
+    COUNT_AT_ONCE = 1000, /* expired keys that a call may count by itself */
     FEW_ARGS = 32,
 };
 
 TAILQ_HEAD(delayed_queue, delayed);
 
-/* A session whose request waits. */
+/* A session whose request is delayed. */
 struct delayed {
     TAILQ_ENTRY(delayed) in_order;
     struct delayed_queue *queue;
@@ -26,7 +26,7 @@ struct delayed {
     struct session *session;
 };
 
-/* A key that blocked sessions wait for: it was ready. */
+/* A ready key of blocked clients, who are served when the settling key is done. */
 struct postponed {
     STAILQ_ENTRY(postponed) next;
     unsigned db;
@@ -47,9 +47,9 @@ struct settle {
     struct dispatch *dispatch;
     struct dict *tables; /* by database, of struct settling */
     TAILQ_HEAD(, settling) keys;
-    struct delayed_queue counting; /* until few keys are overdue */
-    struct delayed_queue ready;    /* nothing delays them any more; they are woken soon */
-    size_t count;                  /* delayed sessions */
+    struct delayed_queue counting; /* until few expired keys are left */
+    struct delayed_queue ready;    /* no longer delayed; will be woken soon */
+    size_t count;                  /* of delayed sessions */
 };
 
 static struct bytes settling_key(const void *element)
@@ -101,7 +101,7 @@ static void make_ready(struct settle *settle, struct delayed_queue *queue)
     TAILQ_CONCAT(&settle->ready, queue, in_order);
 }
 
-/* True: there was one. */
+/* True: a session was woken. */
 static bool wake_some(struct settle *settle, size_t most)
 {
     const struct delayed *delayed;
@@ -123,8 +123,8 @@ static void free_postponed(struct settling *settling)
     }
 }
 
-/* Nothing is overdue in it: whoever was delayed goes on, and blocked sessions get their turn, at
- * the end of a pause if there is one. */
+/* The key has no expired members left: delayed sessions continue, and blocked clients are served,
+ * after a pause if there is one. */
 static void settling_end(struct settle *settle, struct settling *settling)
 {
     const struct dispatch *dispatch = settle->dispatch;
@@ -159,11 +159,11 @@ void settle_free(struct settle *settle)
 
 struct look {
     struct settle *settle;
-    struct txn txn;         /* never committed: it looks only */
-    unsigned db;            /* of the calls, */
-    bool all_databases;     /* or perhaps others */
+    struct txn txn;         /* never committed, used for look-ups only */
+    unsigned db;            /* of the calls */
+    bool all_databases;     /* the calls may use other databases, too */
     bool counts;            /* a call counts all keys */
-    struct settling *found; /* the first key that has to be settled before */
+    struct settling *found; /* the first key that has to be settled first */
 };
 
 static void look_begin(struct look *look, struct dispatch *dispatch, unsigned db)
@@ -174,7 +174,7 @@ static void look_begin(struct look *look, struct dispatch *dispatch, unsigned db
     look->txn.no_expiry = pause_now(&dispatch->pause, now) != PAUSE_NONE;
 }
 
-/* Every key with much to do is begun, so that EXEC does not come again for one after the other. */
+/* Adds every key that settles slowly, so that EXEC is delayed once and not once for each key. */
 static void look_at_key(struct look *look, unsigned db, struct bytes key)
 {
     struct settle *settle = look->settle;
@@ -213,7 +213,8 @@ static void look_at_call(void *ctx, const struct call *call)
         look->counts |= row->counts_keys == NULL || row->counts_keys(call);
 }
 
-/* Are so many keys overdue that counting those would take long? Only while expiry removes them. */
+/* Are there so many expired keys that counting them would take long? Always false while expiry is
+ * paused. */
 static bool counts_slowly(const struct dispatch *dispatch, struct pause *pause)
 {
     msec now = clock_now(dispatch->clock);
@@ -221,7 +222,7 @@ static bool counts_slowly(const struct dispatch *dispatch, struct pause *pause)
     return store_count_due(dispatch->store, now, COUNT_AT_ONCE) >= COUNT_AT_ONCE;
 }
 
-/* Most calls end here. */
+/* Most calls end here, because nothing is due. */
 static bool may_need_work(const struct dispatch *dispatch, unsigned db)
 {
     const struct store *store = dispatch->store;
@@ -254,7 +255,7 @@ void settle_forget(struct session *session)
 
 static void look_at_queue(struct look *look, struct session *session)
 {
-    if (multi_broken(session) || session->watch_touched) return; /* nothing of it will run */
+    if (multi_broken(session) || session->watch_touched) return; /* none of its commands will run */
     look->all_databases = multi_flags(session) & OTHER_DATABASES;
     multi_each(session, look_at_call, look);
 }
@@ -270,8 +271,8 @@ bool settle_delays(struct dispatch *dispatch, const struct call *call)
 
     struct look look;
     look_begin(&look, dispatch, session->db);
-    /* What is overwritten elsewhere goes as a whole, unless somebody wants to hear of its members.
-     */
+    /* A key overwritten in another database is deleted whole, without settling, unless the members'
+     * events are wanted. */
     look.all_databases = (flags & OTHER_DATABASES) && (dispatch->store->listening & LISTEN_MEMBERS);
     if (flags & RUNS_QUEUE)
         look_at_queue(&look, session);
@@ -309,7 +310,7 @@ bool settle_postpones(struct dispatch *dispatch, const struct turn *turn)
 
 /* ---- working --------------------------------------------------------------------------------- */
 
-/* True: that was all. */
+/* True: the key is done. */
 static bool work_on(struct settle *settle, const struct settling *settling, size_t amount)
 {
     struct dispatch *dispatch = settle->dispatch;

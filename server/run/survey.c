@@ -1,4 +1,4 @@
-/* survey: a queue of questions. */
+/* survey: see survey.h. A queue of queries. */
 #include "server/run/survey.h"
 
 #include <sys/queue.h>
@@ -38,7 +38,7 @@ void survey_free(struct survey *survey)
     mem_free(survey);
 }
 
-/* Its session has the answer, or does not want it any more. */
+/* The session has its answer, or is gone. */
 static void forget(void *ctx)
 {
     struct asked *asked = ctx;

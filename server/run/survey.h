@@ -1,6 +1,6 @@
-/* survey: questions about the data whose answers take longer than a turn. Who asks waits, while the
- * answer is worked out in the background: first come first served, all others as soon as they need
- * no work of their own. Knows who waits; refuses to know what is asked. */
+/* survey: queries about the data that take longer than a turn. The asking session is blocked while
+ * the answer is computed in the background, one query at a time in order of arrival; a query that
+ * needs no work of its own is answered at once. */
 #ifndef SERVER_RUN_SURVEY_H
 #define SERVER_RUN_SURVEY_H
 
@@ -12,11 +12,11 @@
 enum survey_state {
     SURVEY_DONE, /* it can be answered */
     SURVEY_BUSY, /* there is more to do */
-    SURVEY_IDLE, /* nothing to do: time has to pass, or others have to do something */
+    SURVEY_IDLE, /* nothing to do now: it needs time to pass, or other work to be done */
 };
 
 struct survey_kind {
-    enum survey_state (*work)(void *question, msec now); /* some 20 us of it */
+    enum survey_state (*work)(void *question, msec now); /* does about 20 us of work */
     void (*answer)(void *question, msec now, struct resp_writer *out);
     void (*free)(void *question);
 };
@@ -24,12 +24,12 @@ struct survey_kind {
 struct survey;
 
 struct survey *survey_new(const struct clock *clock, struct waiters *waiters);
-void survey_free(struct survey *survey); /* nobody may wait any more */
+void survey_free(struct survey *survey); /* no session may be waiting */
 
-/* The session waits from now on for the answer to its question, which is handed over. */
+/* Blocks the session until its query is answered. The question becomes survey's. */
 void survey_ask(struct survey *survey, struct session *session, const struct survey_kind *kind,
                 void *question);
-/* A piece of background work for the first question that needs any. False: none does. */
+/* Background work: does a piece for the first query that needs work. False: none does. */
 bool survey_run(void *survey, size_t amount);
 
 #endif
