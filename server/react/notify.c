@@ -1,5 +1,4 @@
-/* notify: the flags, the queue of events with the members they are about, and the channels.
- * Knows event names and classes; refuses to know what caused an event. */
+/* notify: see notify.h. The event classes, and a queue of events with their members. */
 #include "server/react/notify.h"
 
 #include <stdio.h>
@@ -8,7 +7,7 @@
 #include "proto/base/number.h"
 #include "store/mem/mem.h"
 
-/* 'A' stands for the first ones. */
+/* 'A' means the first ones. */
 static const char letters[] = "g$lshzxetdnKEmSTIV";
 
 enum {
@@ -27,10 +26,10 @@ enum {
     KEY_CHANNELS = ON_KEYSPACE | ON_KEYEVENT,
     SUBKEY_CHANNELS = ON_SUBKEYSPACE | ON_SUBKEYEVENT | ON_SUBKEYSPACEITEM | ON_SUBKEYSPACEEVENT,
 
-    KEPT_BUFFER = 64 * 1024,    /* a buffer that has grown beyond is given back */
-    PREFIX_SIZE = 48,           /* of "__subkeyspaceevent@4294967295__:" */
-    SUBKEYS_MAX = 1000,         /* of one message */
-    SUBKEYS_ENOUGH = 64 * 1024, /* bytes of them; the one that reaches it is the last */
+    KEPT_BUFFER = 64 * 1024,    /* larger buffers are freed after use */
+    PREFIX_SIZE = 48,           /* size of "__subkeyspaceevent@4294967295__:" */
+    SUBKEYS_MAX = 1000,         /* in one message */
+    SUBKEYS_ENOUGH = 64 * 1024, /* bytes in one message; the subkey that reaches this is its last */
 };
 
 #define NOWHERE SIZE_MAX
@@ -40,18 +39,19 @@ struct buffer {
     size_t len, room;
 };
 
-/* In the queue, with the key behind it. */
+/* In the queue, followed by the key. */
 struct record {
     enum event event;
-    unsigned flags; /* on which channels, as it was wanted when it happened */
+    unsigned flags; /* the channels that were turned on when the event happened */
     unsigned db;
     size_t key_len;
-    size_t first, last; /* of its subkeys, or NOWHERE */
+    size_t first, last; /* its subkeys, or NOWHERE */
 };
 
-/* Among the subkeys, with its bytes behind it. Records take turns, so each one's are linked. */
+/* A subkey, followed by its bytes. Subkeys of several records are interleaved, so those of a record
+ * form a list. */
 struct subkey {
-    size_t next; /* of the same record, or NOWHERE */
+    size_t next; /* the next of the same record, or NOWHERE */
     size_t len;
 };
 
@@ -59,11 +59,11 @@ struct notify {
     struct pubsub *pubsub;
     unsigned flags;
     bool wanted[EVENT_COUNT];
-    size_t latest[EVENT_COUNT]; /* record of the event, or NOWHERE */
+    size_t latest[EVENT_COUNT]; /* last record of each event, or NOWHERE */
     struct buffer queue;        /* records */
     struct buffer subkeys;
-    struct buffer channel, message; /* what is being published */
-    struct buffer list;             /* the subkeys of the message */
+    struct buffer channel, message; /* of the message being published */
+    struct buffer list;             /* subkeys of the message being published */
 };
 
 struct notify *notify_new(struct pubsub *pubsub)
@@ -108,7 +108,8 @@ static bool somebody_listens(const struct notify *notify)
     return pubsub_channel_count(notify->pubsub) > 0 || pubsub_pattern_count(notify->pubsub) > 0;
 }
 
-/* An event costs the store next to nothing, but a range is walked to name its members. */
+/* Events cost the store almost nothing, but for members' events it has to visit each member of a
+ * range. */
 unsigned notify_wants(const struct notify *notify)
 {
     unsigned with_members = flag_of('s') | flag_of('h') | flag_of('z'), mask = 0;
@@ -160,7 +161,7 @@ static struct bytes view(const struct buffer *buffer)
     return bytes_of(buffer->data, buffer->len);
 }
 
-/* What stands in a buffer may not be aligned, so it is copied out and in. */
+/* Records in a buffer may be unaligned, so they are copied. */
 static struct record record_at(const struct notify *notify, size_t at, struct bytes *key)
 {
     struct record record;
@@ -195,7 +196,7 @@ static size_t add_record(struct notify *notify, const struct effect *effect)
     return at;
 }
 
-/* The record that told the event for this key and call already, NOWHERE if none is in the queue. */
+/* The record of the same event, key and call, or NOWHERE if the queue has none. */
 static size_t find_record(const struct notify *notify, const struct effect *effect)
 {
     size_t at = notify->latest[effect->event];
@@ -233,13 +234,13 @@ void notify_effect(struct notify *notify, const struct effect *effect)
 
 /* ---- publishing ----------------------------------------------------------------------------- */
 
-/* What is being told. */
+/* The event being published. */
 struct story {
     struct record record;
     struct bytes key, event;
 };
 
-/* "__keyspace@0__:topic" and the like become the channel. */
+/* Sets the channel to "__keyspace@0__:topic" and the like. */
 static void open_channel(struct notify *notify, const char *kind, const struct story *story,
                          struct bytes topic)
 {
@@ -267,8 +268,8 @@ static void publish_key(struct notify *notify, const struct story *story)
     }
 }
 
-/* Fills the list with as many subkeys as belong in one message, from this one on. The first that
- * does not, or NOWHERE. */
+/* Fills the list with subkeys for one message, starting with this one. Returns the first that did
+ * not fit, or NOWHERE. */
 static size_t list_subkeys(struct notify *notify, size_t at)
 {
     notify->list.len = 0;
@@ -327,7 +328,7 @@ static void publish_subkeyspaceevent(struct notify *notify, const struct story *
     publish(notify, view(&notify->list));
 }
 
-/* Redis leaves out S and V for events with a "|" in their name; there is none among ours. */
+/* Redis leaves out S and V for events with "|" in the name; none of our events has one. */
 static void publish_subkeys(struct notify *notify, const struct story *story)
 {
     unsigned flags = story->record.flags;
@@ -340,8 +341,8 @@ static void publish_subkeys(struct notify *notify, const struct story *story)
     }
 }
 
-/* DIFFERS: Redis tells a session that listens to its own changes in the middle of its command,
- * ahead of the reply; here events wait for the commit and so follow it. (doc/differs.md) */
+/* DIFFERS: Redis sends a session its own changes in the middle of its command, before the reply;
+ * here events are published after the commit and so follow the reply. (doc/differs.md) */
 void notify_flush(struct notify *notify)
 {
     if (notify->queue.len == 0) return;

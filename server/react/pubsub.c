@@ -1,7 +1,6 @@
-/* pubsub: topics by name, each with the subscriptions to it; each session has the same
- * subscriptions by name and in the order it made them.
- * Invariants: a topic exists exactly while somebody listens; a session has a subscriber exactly
- * while it listens to something. */
+/* pubsub: see pubsub.h. Topics by name, each with its subscriptions; each session has the same
+ * subscriptions by name and in the order it made them. Invariants: a topic exists exactly while it
+ * has subscribers; a session has a subscriber exactly while it has subscriptions. */
 #include "server/react/pubsub.h"
 
 #include <sys/queue.h>
@@ -12,7 +11,7 @@
 
 /* A channel, a pattern or a shard channel. */
 struct topic {
-    TAILQ_ENTRY(topic) next; /* of the kind, in order of creation */
+    TAILQ_ENTRY(topic) next; /* by order of creation, within a kind */
     TAILQ_HEAD(, subscription) subscriptions;
     size_t listeners;
     size_t name_len;
@@ -129,7 +128,7 @@ bool pubsub_subscribe(struct pubsub *pubsub, struct session *session, enum pubsu
     return true;
 }
 
-/* Takes it out of both sides and frees it, and what it leaves without purpose. */
+/* Removes the subscription from topic and session, frees it, and frees both if they are empty. */
 static void drop(struct pubsub *pubsub, enum pubsub_kind kind, struct subscription *subscription)
 {
     struct session *session = subscription->session;
@@ -182,7 +181,7 @@ struct message {
     struct bytes channel, text;
 };
 
-/* Never muted: CLIENT REPLY OFF is about replies. */
+/* Messages are sent also with CLIENT REPLY OFF, which suppresses replies only. */
 static void deliver(struct session *session, const struct topic *pattern,
                     const struct message *message)
 {

@@ -1,5 +1,5 @@
-/* sinks: see sinks.h. What watch, waiters, tracking and notify do with an effect cannot fail and
- * runs no command. */
+/* sinks: see sinks.h. The hooks of watch, waiters, tracking and notify cannot fail and run no
+ * command. */
 #include "server/react/sinks.h"
 
 #include "server/call/session.h"
@@ -20,7 +20,7 @@ static void take_effect(void *ctx, const struct effect *effect)
 static void take_commit(void *ctx, const struct txn *txn)
 {
     struct sinks *sinks = ctx;
-    /* The last call may have been the one that ends the journal. */
+    /* The call may have turned the journal off. */
     if (sinks->keeps && txn->changes > 0 && persist_listens(sinks->persist)) {
         persist_commit(sinks->persist);
         if (sinks->caller != NULL) sinks->caller->durable_at = persist_position(sinks->persist);
@@ -29,7 +29,7 @@ static void take_commit(void *ctx, const struct txn *txn)
     notify_flush(sinks->notify);
 }
 
-/* What earlier calls of the transaction caused is told before this one speaks. */
+/* Publishes the events of earlier calls of the transaction before this call. */
 void sinks_call(struct sinks *sinks, struct session *session)
 {
     sinks->caller = session;

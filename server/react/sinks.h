@@ -1,6 +1,5 @@
-/* sinks: where a transaction's effects go, in one order: journal, watch, waiters, tracking, then
- * notify.
- * The store's one listener. */
+/* sinks: the commit hooks. Passes a transaction's effects to the journal, watch, waiters, tracking
+ * and notify, in this order. The only listener of the store. */
 #ifndef SERVER_REACT_SINKS_H
 #define SERVER_REACT_SINKS_H
 
@@ -16,16 +15,16 @@ struct sinks {
     struct watch *watch;
     struct notify *notify;
     struct waiters *waiters;
-    struct tracking *tracking;          /* NULL: nobody may track */
-    struct persist *persist;            /* NULL: nothing is kept */
-    bool tracks, keeps, watches, waits; /* sinks_arm's: somebody does */
-    struct session *caller;             /* whose call it is; NULL: the server's own doing */
+    struct tracking *tracking;          /* NULL: no client-side caching */
+    struct persist *persist;            /* NULL: no journal */
+    bool tracks, keeps, watches, waits; /* set by sinks_arm: which hooks are in use */
+    struct session *caller; /* the session that runs the call; NULL: the server itself */
 };
 
-/* Before each transaction: listens to just what somebody wants, so that an effect costs nothing
- * otherwise. */
+/* Call before each transaction. Turns on exactly the hooks that are in use, so that effects cost
+ * nothing otherwise. */
 void sinks_arm(struct sinks *sinks);
-/* Whose doing the effects are that follow; sinks_arm makes them the server's own. */
+/* Sets the session that causes the following effects; sinks_arm resets it to the server itself. */
 void sinks_call(struct sinks *sinks, struct session *session);
 
 #endif

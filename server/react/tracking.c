@@ -1,6 +1,6 @@
-/* tracking: see tracking.h. Sessions that track and the keys that they have read, each key with the
- * ids of its readers. Ids outlive their sessions: a reader that has gone costs nothing when it goes
- * and is passed over when its key changes. */
+/* tracking: see tracking.h. Sessions with tracking on, and the keys that were read with the ids of
+ * their readers. Ids of ended sessions stay in place, so ending a session costs nothing; they are
+ * skipped when the key changes. */
 #include "server/react/tracking.h"
 
 #include <inttypes.h>
@@ -57,7 +57,7 @@ static void tracked_free(struct tracked *tracked)
     mem_free(tracked);
 }
 
-/* Frees at most so many keys of what was forgotten; true while some are left. */
+/* Frees at most `most` forgotten keys; true while some are left. */
 static bool free_forgotten(struct tracking *tracking, size_t most)
 {
     struct forgotten *forgotten;
@@ -250,8 +250,8 @@ void tracking_forget(struct tracking *tracking, struct session *session)
         struct target *target = dict_find(&tracking->targets, tracking_id(&session->id));
         if (target != NULL) target->session = NULL;
     }
-    /* A session that has turned tracking off may come back to it; but nobody waits for that for
-     * ever. */
+    /* After CLIENT TRACKING OFF a session may turn tracking on again, so its reads are kept; but
+     * only while another session tracks. */
     if (dict_count(&tracking->trackers) == 0) forget_keys(tracking);
 }
 
@@ -308,7 +308,7 @@ static struct tracked *tracked_new(struct tracking *tracking, struct bytes key)
     return tracked;
 }
 
-/* Where the id is, or belongs. Ids grow, so that is mostly the end. */
+/* The index of the id, or where to insert it. */
 static size_t place_of(const struct tracked *tracked, uint64_t id)
 {
     size_t from = 0, to = tracked->count;
@@ -341,7 +341,8 @@ void tracking_note_read(struct tracking *tracking, const struct session *session
 
 /* ---- keys that change ----------------------------------------------------------------------- */
 
-/* Who has read it is told, and forgotten. `own`: whose own doing it is. */
+/* Queues messages to the readers of the key and forgets them. `own`: the session that changed it.
+ */
 static void tell_readers(struct tracking *tracking, struct bytes key, uint64_t own)
 {
     struct tracked *tracked = dict_remove(&tracking->keys, key);
@@ -357,7 +358,7 @@ static void tell_readers(struct tracking *tracking, struct bytes key, uint64_t o
     tracked_free(tracked);
 }
 
-/* A FLUSHALL is one event, in however many databases. */
+/* FLUSHALL sends one message, however many databases it empties. */
 static void all_changed(struct tracking *tracking)
 {
     if (tracking->flushed) return;
@@ -381,7 +382,7 @@ void tracking_effect(struct tracking *tracking, const struct effect *effect)
     switch (effect->kind) {
     case EFFECT_NONE: return;
     case EFFECT_FLUSH:
-    /* DIFFERS: Redis tells nothing of SWAPDB, and caches stay wrong. (doc/differs.md) */
+    /* DIFFERS: Redis sends nothing for SWAPDB, which leaves caches wrong. (doc/differs.md) */
     case EFFECT_SWAP: all_changed(tracking); return;
     case EFFECT_COPY: key_changed(tracking, effect->a, effect->event); return;
     case EFFECT_RENAME:

@@ -1,10 +1,10 @@
-/* tracking: client-side caching: which sessions hold which keys, and who is told when one changes.
- * Knows keys by name, in whatever database, and sessions' writers; refuses to know commands and
- * sockets.
+/* tracking: client-side caching. Remembers which sessions have read which keys, and sends them
+ * invalidation messages when the keys change. Depends on sessions, whose output it appends to; keys
+ * are known by name only, regardless of the database, as in Redis.
  *
- * A session is told once of each key that it has read: reading it again makes it due again. In
- * broadcast mode nothing is remembered of reads: whoever asked for a prefix is told of every change
- * below it, all changes of a turn at once. What a transaction changes is told after its commit. */
+ * A session gets one message for each key that it has read; reading the key again makes it eligible
+ * again. In broadcast mode reads are not remembered: sessions subscribe to prefixes and get all
+ * changes of a turn together. Messages for a transaction's changes are sent after its commit. */
 #ifndef SERVER_REACT_TRACKING_H
 #define SERVER_REACT_TRACKING_H
 
@@ -18,62 +18,62 @@
 struct tracking;
 
 struct tracking *tracking_new(void);
-void tracking_free(struct tracking *tracking); /* nobody may track any more */
+void tracking_free(struct tracking *tracking); /* no session may be tracking */
 
 /* ---- sessions ------------------------------------------------------------------------------- */
 
 struct tracking_mode {
     bool broadcast;
     bool opt_in, opt_out;
-    bool no_loop;             /* its own changes are not told */
-    struct session *redirect; /* who is told instead, or NULL */
+    bool no_loop;             /* not notified of its own changes */
+    struct session *redirect; /* the session that gets the messages instead, or NULL */
 };
 
-/* Begins, or changes the mode; what it has read so far stays. */
+/* Turns tracking on, or changes the mode. Keys that the session has read stay remembered. */
 void tracking_on(struct tracking *tracking, struct session *session,
                  const struct tracking_mode *mode);
-/* A prefix of a session in broadcast mode; "" stands for all keys. */
+/* Adds a prefix to a session in broadcast mode; "" matches all keys. */
 void tracking_add_prefix(struct tracking *tracking, struct session *session, struct bytes prefix);
-/* One of the session's prefixes that this one overlaps with: *other is borrowed. */
+/* Finds a prefix of the session that overlaps with this one: *other is borrowed. */
 bool tracking_overlaps(const struct session *session, struct bytes prefix, struct bytes *other);
-void tracking_off(struct tracking *tracking, struct session *session); /* fine without */
-/* It is about to go: others may have redirected to it. */
+void tracking_off(struct tracking *tracking,
+                  struct session *session); /* does nothing if it is off */
+/* Call when the session ends: others may redirect to it. */
 void tracking_forget(struct tracking *tracking, struct session *session);
 
-/* CLIENT CACHING: the next command, or transaction, is an exception from OPTIN or OPTOUT. */
+/* CLIENT CACHING: makes the next command, or transaction, an exception from OPTIN or OPTOUT. */
 void tracking_set_caching(struct session *session);
 void tracking_end_caching(struct session *session);
 
-/* What it is to track, for CLIENT; NULL: it does not. */
+/* The session's tracking state, for CLIENT. */
 struct tracking_view {
     struct tracking_mode mode;
-    uint64_t redirect_id; /* 0: to itself */
-    bool caching, broken; /* who it redirects to has gone */
+    uint64_t redirect_id; /* 0: no redirection */
+    bool caching, broken; /* `broken`: the session it redirects to is gone */
 };
-bool tracking_view(const struct session *session, struct tracking_view *view); /* false: it is off
-                                                                                */
-void tracking_each_prefix(const struct session *session, /* in order of their bytes */
+/* False: tracking is off. */
+bool tracking_view(const struct session *session, struct tracking_view *view);
+void tracking_each_prefix(const struct session *session, /* sorted by bytes */
                           void (*visit)(void *ctx, struct bytes prefix), void *ctx);
 
 /* ---- around a call -------------------------------------------------------------------------- */
 
-/* Does anybody track, or has anybody's reading to be looked through? */
+/* Does any session track, or are there remembered keys? */
 bool tracking_active(const struct tracking *tracking);
-/* What comes next is done by this session; NULL: by the server. */
+/* Sets the session that causes the following changes; NULL: the server. */
 void tracking_begin_call(struct tracking *tracking, const struct session *session);
-/* Is it to be remembered what the session reads now? */
+/* Are the keys that the session reads now to be remembered? */
 bool tracking_wants_reads(const struct session *session);
 void tracking_note_read(struct tracking *tracking, const struct session *session, struct bytes key);
 
 void tracking_effect(struct tracking *tracking, const struct effect *effect);
-void tracking_flush(struct tracking *tracking); /* tells what has changed, after a commit */
-/* End of turn: tells the prefixes. */
+void tracking_flush(struct tracking *tracking); /* call after a commit: sends the messages */
+/* Call at the end of the turn: sends the messages for prefixes. */
 void tracking_turn(void *tracking);
-/* Forgets, and tells, up to `most` random keys while more than `max` (0: any number) are
- * remembered. False: there were no more. */
+/* Forgets up to `most` random keys while more than `max` (0: no limit) are remembered, and sends
+ * invalidations for them. False: there were not too many. */
 bool tracking_trim(struct tracking *tracking, size_t max, size_t most);
-/* Forgets, and tells, random keys while more than `max` (0: any number) are remembered: some of
- * them at each call, more at each call in a row. */
+/* The same with a growing effort: forgets more keys with each call in a row that finds too many. */
 void tracking_limit(struct tracking *tracking, size_t max);
 
 /* ---- for INFO ------------------------------------------------------------------------------- */
@@ -83,7 +83,7 @@ struct tracking_totals {
 };
 struct tracking_totals tracking_totals(const struct tracking *tracking);
 
-/* Tables and counters agree, or the process ends with the values. */
+/* Checks that tables and counters agree; aborts with the values if not. */
 void tracking_check(const struct tracking *tracking);
 
 #endif

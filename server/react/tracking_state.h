@@ -1,5 +1,5 @@
-/* tracking_state: what tracking.c (who tracks, what was read) and tracking_tell.c (what is told)
- * share. Nobody else includes it. */
+/* tracking_state: shared by tracking.c (sessions and remembered keys) and tracking_tell.c
+ * (messages) only. */
 #ifndef SERVER_REACT_TRACKING_STATE_H
 #define SERVER_REACT_TRACKING_STATE_H
 
@@ -9,7 +9,7 @@
 #include "store/struct/dict.h"
 #include "store/base/random.h"
 
-/* Who others redirect to; without a session it has gone. */
+/* A session that others redirect to; `session` is NULL after it has ended. */
 struct target {
     uint64_t id;
     struct session *session;
@@ -21,38 +21,38 @@ struct prefix;
 /* One tracker and one prefix. */
 struct membership {
     LIST_ENTRY(membership) of_prefix;
-    TAILQ_ENTRY(membership) of_tracker; /* in order of the prefixes' bytes */
+    TAILQ_ENTRY(membership) of_tracker; /* sorted by bytes of the prefix */
     struct prefix *prefix;
     struct tracker *tracker;
 };
 
-/* A session that tracks. */
+/* A session with tracking on. */
 struct tracker {
     uint64_t id;
     struct session *session;
     struct tracking_mode mode;
-    struct target *target; /* NULL: it is told itself */
+    struct target *target; /* NULL: the session gets the messages itself */
     bool caching, broken;
     TAILQ_HEAD(, membership) memberships;
 };
 
 /* A key that changed below a prefix in this turn. */
 struct change {
-    uint64_t by; /* the session that did so last; 0: the server */
+    uint64_t by; /* the session that changed it last; 0: the server */
     size_t key_len;
     char key[];
 };
 
 struct prefix {
-    TAILQ_ENTRY(prefix) next; /* in order of their bytes */
+    TAILQ_ENTRY(prefix) next; /* sorted by bytes */
     LIST_HEAD(, membership) memberships;
     struct dict changes;
     size_t len;
     char text[];
 };
 
-/* A key that somebody has read, with the ids of who did, ascending. Sessions may have gone or have
- * turned tracking off meanwhile: their ids mean nothing then. */
+/* A key that was read, with the ids of its readers in ascending order. Ids of sessions that have
+ * ended or turned tracking off are ignored. */
 struct tracked {
     uint64_t *ids;
     size_t count, cap;
@@ -60,7 +60,7 @@ struct tracked {
     char key[];
 };
 
-/* Keys that a FLUSHALL forgot, freed bit by bit. */
+/* Keys forgotten by FLUSHALL, freed in steps. */
 struct forgotten {
     SLIST_ENTRY(forgotten) next;
     struct dict keys;
@@ -73,13 +73,13 @@ struct tracking {
     size_t items;         /* ids in all keys */
     TAILQ_HEAD(, prefix) prefixes;
     SLIST_HEAD(, forgotten) forgotten;
-    uint64_t caller; /* whose call it is; 0: the server's */
-    bool flushed;    /* all keys were forgotten in this call already */
-    unsigned late;   /* calls in a row that left too many keys */
+    uint64_t caller; /* the session that runs the call; 0: the server */
+    bool flushed;    /* this call has already invalidated all keys */
+    unsigned late;   /* calls in a row that found too many keys */
     struct {
         char *data;
         size_t len, cap;
-    } queue; /* who is to be told what after the commit */
+    } queue; /* messages to send after the commit */
     struct random random;
 };
 
@@ -88,7 +88,7 @@ static inline struct bytes tracking_id(const uint64_t *id)
     return bytes_of((const char *)id, sizeof(*id));
 }
 
-/* tracking_tell.c. key.data NULL: everything has changed. */
+/* tracking_tell.c. key.data NULL: all keys changed. */
 void tracking_queue(struct tracking *tracking, uint64_t id, struct bytes key);
 void tracking_note_change(struct tracking *tracking, struct bytes key, uint64_t by);
 void tracking_forget_changes(struct prefix *prefix);

@@ -1,5 +1,5 @@
-/* tracking_tell: the messages of tracking: the queue of those that wait for a commit, the changes
- * below prefixes that wait for the end of a turn, and to whom and in which form both are sent. */
+/* tracking_tell: sends tracking's messages: those queued until a commit, and the changes below
+ * prefixes that are collected until the end of a turn. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@ enum { KEPT_QUEUE = 64 * 1024 };
 
 static const char CHANNEL[] = "__redis__:invalidate";
 
-/* What one message tells. No views: everything has changed. */
+/* The content of a message. No views: all keys changed. */
 struct told {
     struct bytes *keys;
     size_t count;
@@ -20,7 +20,7 @@ struct told {
 
 static struct resp_writer writer_of(struct session *session)
 {
-    /* Never muted: CLIENT REPLY OFF is about replies. */
+    /* Sent also with CLIENT REPLY OFF, which suppresses replies only. */
     return (struct resp_writer){ .out =
                                      session->pushes != NULL ? session->pushes : session->out.out,
                                  .version = session->out.version };
@@ -42,7 +42,7 @@ static void tell_broken(struct tracker *tracker)
     wake(tracker->session);
 }
 
-/* RESP2 has no pushes: there only a subscriber can be told, as if by a message. */
+/* RESP2 has no pushes: only a subscriber can be notified, with a pub/sub message. */
 static bool begin_message(struct resp_writer *out, bool redirected, const struct session *to)
 {
     if (resp_has_push(out)) {
@@ -57,8 +57,8 @@ static bool begin_message(struct resp_writer *out, bool redirected, const struct
     return true;
 }
 
-/* DIFFERS: in Redis "everything" is a null of the tracking session's protocol, which may not be
- * that of the session it redirects to. (doc/differs.md) */
+/* DIFFERS: Redis sends "all keys" as a null in the protocol version of the tracking session, which
+ * can differ from that of the session it redirects to. (doc/differs.md) */
 static void tell(struct tracker *tracker, const struct told *told)
 {
     struct session *to = tracker->session;
@@ -78,7 +78,7 @@ static void tell(struct tracker *tracker, const struct told *told)
 
 /* ---- after a commit ------------------------------------------------------------------------- */
 
-/* In the queue, with the key behind it. */
+/* In the queue, followed by the key. */
 struct record {
     uint64_t id;
     bool everything;
@@ -158,7 +158,7 @@ static int by_key(const void *a, const void *b)
                          bytes_of((*other)->key, (*other)->key_len));
 }
 
-/* All changes of the prefix, in order of their bytes. */
+/* All changes of the prefix, sorted by bytes. */
 static const struct change **sorted_changes(const struct prefix *prefix)
 {
     size_t count = dict_count(&prefix->changes), at = 0;

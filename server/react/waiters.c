@@ -1,9 +1,8 @@
-/* waiters: a table per database of the keys that are waited for; each has a queue of its waiters in
- * the order in which they came. A session that waits has one waiter for each of its keys, and one
- * deadline in an agenda that all share; the keys that are ready by themselves at an instant are in
- * another one.
- * Invariants: a key is in its table exactly while somebody waits for it, and in the ready queue
- * exactly while `ready` says so. */
+/* waiters: see waiters.h. A table per database of the keys that clients wait for; each key has a
+ * queue of its clients in the order in which they blocked. A blocked session has one entry (struct
+ * waiter) for each of its keys, and one deadline in an agenda for all sessions. A second agenda
+ * holds the keys that become ready at a time. Invariants: a key is in its table exactly while a
+ * client waits for it, and in the ready queue exactly while `ready` is set. */
 #include "server/react/waiters.h"
 
 #include <stddef.h>
@@ -23,8 +22,8 @@ struct waited {
     TAILQ_ENTRY(waited) by_readiness;
     struct waiter_queue queue;
     struct deadline wake;      /* idle: only effects make it ready */
-    const struct command *row; /* of all its waiters' calls; NULL once they have differed */
-    unsigned types;            /* what its waiters wait for: a bit for each type, never cleared */
+    const struct command *row; /* the command of all its clients; NULL once they have differed */
+    unsigned types;            /* types that its clients wait for, one bit each; never cleared */
     unsigned db;
     bool ready;
     size_t key_len;
@@ -42,26 +41,26 @@ struct waiting {
     struct waiters *all;
     struct session *session;
     struct saved_call *call;
-    struct deadline deadline; /* idle: it waits as long as it takes */
-    void (*gone)(void *ctx);  /* NULL: nobody else has to know that it waits no more */
+    struct deadline deadline; /* idle: no timeout */
+    void (*gone)(void *ctx);  /* NULL: no callback when it is unblocked */
     void *ctx;
     enum type type;
-    int64_t usec;  /* what the runs of the call have taken so far */
-    bool is_array; /* what it is told when nothing came */
+    int64_t usec;  /* the time that runs of the call have taken so far */
+    bool is_array; /* the reply at a timeout */
     size_t count;
-    struct waiter waiters[]; /* one for each key, however often it was named */
+    struct waiter waiters[]; /* one for each distinct key */
 };
 
 struct waiters {
     struct dict *tables; /* by database, of struct waited */
     unsigned table_count;
     TAILQ_HEAD(, waited) ready;
-    struct waiter *next; /* whose turn is next; NULL: the first one's at the next ready key */
-    const struct command *vain[VAIN_MAX]; /* of calls for which its key has nothing */
+    struct waiter *next; /* has the next turn; NULL: the first client of the next ready key */
+    const struct command *vain[VAIN_MAX]; /* commands for which the current key has nothing */
     unsigned vain_count;
     struct agenda wakes;     /* of keys */
-    struct agenda deadlines; /* of sessions, less `set` */
-    msec set;                /* by how much the clock was, since they began */
+    struct agenda deadlines; /* of sessions, minus `set` */
+    msec set;                /* by how much the system clock was set while clients were blocked */
     size_t count;
 };
 
@@ -121,7 +120,7 @@ static struct waited *waited_new(struct dict *table, unsigned db, struct bytes k
     return waited;
 }
 
-/* The key is ready at this instant, or earlier. */
+/* Makes the key ready at this time, or earlier. */
 static void wake_at(struct waiters *waiters, struct waited *waited, msec again)
 {
     if (again == 0 || again == NEVER) return;
@@ -244,7 +243,7 @@ static void make_ready(struct waiters *waiters, struct waited *waited)
     TAILQ_INSERT_TAIL(&waiters->ready, waited, by_readiness);
 }
 
-/* A database's table of waited-for keys, or NULL when nobody waits there. */
+/* The database's table of keys that clients wait for, or NULL if it is empty. */
 static const struct dict *waited_in(const struct waiters *waiters, int64_t db)
 {
     if (db < 0 || (size_t)db >= waiters->table_count) return NULL;
@@ -269,7 +268,7 @@ void waiters_ready(struct waiters *waiters, unsigned db, struct bytes key)
     ready_for(waiters, db, key, UINT32_MAX);
 }
 
-/* Another set of keys is there now. */
+/* After SWAPDB any key may have got a value. */
 static void ready_all(struct waiters *waiters, int64_t db)
 {
     const struct dict *table = waited_in(waiters, db);
@@ -281,8 +280,8 @@ static void ready_all(struct waiters *waiters, int64_t db)
         make_ready(waiters, waited);
 }
 
-/* DIFFERS: Redis 7.0 wakes nobody for a result that is stored over a key of another type; here it
- * is as good as any other. (doc/differs.md) */
+/* DIFFERS: Redis 7.0 serves no client when a result replaces a key of another type; here it does.
+ * (doc/differs.md) */
 void waiters_effect(struct waiters *waiters, const struct effect *effect)
 {
     switch (effect->kind) {
@@ -337,7 +336,7 @@ static bool is_in_vain(const struct waiters *waiters, const struct waiter *waite
     return false;
 }
 
-/* Passes by those for whom the key has nothing. */
+/* Skips the clients whose command the key has nothing for. */
 static void find_next(struct waiters *waiters)
 {
     while (waiters->next != NULL && is_in_vain(waiters, waiters->next))
@@ -351,7 +350,7 @@ bool waiters_next_turn(struct waiters *waiters, struct turn *turn)
         struct waited *waited = TAILQ_FIRST(&waiters->ready);
         if (waited == NULL) return false;
         TAILQ_REMOVE(&waiters->ready, waited, by_readiness);
-        waited->ready = false; /* before the turns, which may make it ready anew */
+        waited->ready = false; /* before the turns, which may make it ready again */
         waiters->vain_count = 0;
         waiters->next = TAILQ_FIRST(&waited->queue);
     }
@@ -377,7 +376,7 @@ void waiters_in_vain(struct waiters *waiters, const struct turn *turn, msec agai
     ensure(waited != NULL, "session %llu does not wait", (unsigned long long)turn->session->id);
     wake_at(waiters, waited, again);
     if (waited->row != NULL)
-        waiters_skip_key(waiters); /* nobody has to be looked at for it */
+        waiters_skip_key(waiters); /* all its clients use this command, so skip them */
     else if (waiters->vain_count < VAIN_MAX)
         waiters->vain[waiters->vain_count++] = turn->call->command.row;
 }

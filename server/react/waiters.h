@@ -1,15 +1,14 @@
-/* waiters: which sessions wait for which keys, until when, and which of these keys have become
- * ready. Knows sessions, keys and a copy of each one's command; refuses to know what a command
- * waits for, and how it is run again (serve.h does that).
+/* waiters: blocked clients: the keys they wait for, their timeouts, and the keys that have become
+ * ready. Stores a copy of each client's command; serve.h runs it again.
  *
- * Nothing in the data changes while a client waits. Effects make keys ready, in order; whoever
- * serves takes turns until none is left: for each ready key, in the order in which they became
- * ready, its waiters, first come first served. A key that nobody waits for costs one table look-up,
- * and nothing at all while nobody waits for any.
+ * Data do not change because a client is blocked. Effects make keys ready, in order. Serving goes
+ * through the ready keys in this order, and through the clients of each key in the order in which
+ * they blocked, until no key is ready. An effect on a key that no client waits for costs one table
+ * look-up, and nothing while no client is blocked.
  *
- * What is there but not due yet makes its key ready by itself, at the instant that its waiters
- * said: the earliest of them is kept for each key, and forgotten when it has come. It may be too
- * early, when what was due then has gone meanwhile, but never too late. */
+ * A key can also become ready at a time, when something in it falls due: the earliest time that its
+ * clients asked for is kept for each key, and removed when it has come. That time may be too early,
+ * if what was due has gone meanwhile, but never too late. */
 #ifndef SERVER_REACT_WAITERS_H
 #define SERVER_REACT_WAITERS_H
 
@@ -24,67 +23,69 @@
 struct waiters;
 
 struct waiters *waiters_new(void);
-void waiters_free(struct waiters *waiters); /* nobody may wait any more */
+void waiters_free(struct waiters *waiters); /* no client may be blocked */
 
-/* The call's session waits for the keys that `wait` names, in its database; it must not wait yet.
- * False without memory for a copy of the call. */
+/* Blocks the call's session on the keys that `wait` names, in its database; it must not be blocked
+ * yet. False: no memory for a copy of the call. */
 bool waiters_block(struct waiters *waiters, const struct call *call, const struct wait *wait);
-/* The session waits for no key, but for an answer that somebody works out; it must not wait
- * yet. `gone` is told when it waits no more, whether it has its answer or not. */
+/* Blocks the session without a key, until survey has its answer; it must not be blocked yet. Calls
+ * `gone` when it is unblocked, with or without an answer. */
 void waiters_hold(struct waiters *waiters, struct session *session, void (*gone)(void *ctx),
                   void *ctx);
-/* It waits no more: served, late, or gone. Fine for one that does not wait. */
+/* Unblocks the session: it was served, timed out, or ended. Does nothing if it is not blocked. */
 void waiters_forget(struct session *session);
-/* What the session waits with: the call, borrowed, and what it has taken so far. NULL: it does not
- * wait for a key. */
+/* The call that the session is blocked in, borrowed, and the time its runs have taken so far. NULL:
+ * it is not blocked on a key. */
 const struct saved_call *waiters_call(const struct session *session, int64_t *usec);
-size_t waiters_count(const struct waiters *waiters); /* sessions that wait */
+size_t waiters_count(const struct waiters *waiters); /* number of blocked clients */
 
 /* ---- keys that become ready ----------------------------------------------------------------- */
 
 void waiters_effect(struct waiters *waiters, const struct effect *effect);
 void waiters_ready(struct waiters *waiters, unsigned db, struct bytes key);
-/* The key is ready by itself at this instant (not 0), or earlier. */
+/* Makes the key ready at this time (not 0), or earlier. */
 void waiters_wake_at(struct waiters *waiters, unsigned db, struct bytes key, msec at);
-msec waiters_next_wake(const struct waiters *waiters); /* the first key's own instant, or NEVER */
-/* Makes the key ready whose instant has come first; false: none has come by now. O(log n) */
+msec waiters_next_wake(const struct waiters *waiters); /* the earliest time that a key becomes ready
+                                                          by itself, or NEVER */
+/* Makes the key with the earliest time ready; false: none is due by now. O(log n) */
 bool waiters_wake(struct waiters *waiters, msec now);
-bool waiters_pending(const struct waiters *waiters); /* a turn may be there */
+bool waiters_pending(const struct waiters *waiters); /* waiters_next_turn may find a turn */
 
 /* ---- serving -------------------------------------------------------------------------------- */
 
-/* A session that may find something at a key now. Everything is borrowed until it is forgotten. */
+/* A blocked client to run again, because its key is ready. Borrowed until it is unblocked. */
 struct turn {
     struct session *session;
     const struct saved_call *call;
-    enum type type; /* of what it waits for */
+    enum type type; /* that the client waits for */
     unsigned db;
     struct bytes key;
-    int64_t *usec; /* what its runs have taken so far */
+    int64_t *usec; /* the time that its runs have taken so far */
 };
 
-/* The next one to try; false: none is left. Whoever was not forgotten after its turn waits on, in
- * its place. */
+/* The next client to try; false: none is left. A client that is not unblocked after its turn keeps
+ * its place in the queue. */
 bool waiters_next_turn(struct waiters *waiters, struct turn *turn);
-/* The key of the last turn has nothing more: its other waiters need no turn. */
+/* The key of the last turn has nothing more: skip its other clients. */
 void waiters_skip_key(struct waiters *waiters);
-/* It has nothing yet for the command that had the turn: nor has it for the same command of others,
- * which get no turn until it is ready again. That is at `again`, if nothing makes it so earlier; 0
- * and NEVER: only effects do. */
+/* The key has nothing for the command of this turn. Skips other clients with the same command until
+ * the key is ready again: at `again`, or earlier through an effect. 0 and NEVER: only through an
+ * effect. */
 void waiters_in_vain(struct waiters *waiters, const struct turn *turn, msec again);
 
 /* ---- deadlines ------------------------------------------------------------------------------ */
 
-msec waiters_next_late(const struct waiters *waiters); /* NEVER: no wait ends by itself. O(1) */
+msec waiters_next_late(const struct waiters *waiters); /* the next timeout; NEVER: none. O(1) */
 msec waiters_next_due(const struct waiters *waiters);  /* the earlier of next_wake and next_late */
-/* The machine's clock was set by so much: each wait is as long as it was. O(1) */
+/* The system clock was set by this much: moves all timeouts, so that their spans stay the same.
+ * O(1) */
 void waiters_clock_set(struct waiters *waiters, msec by);
-/* The one whose wait has ended first at this instant (until <= now), or NULL. */
+/* The client with the earliest timeout that has passed (until <= now), or NULL. */
 struct session *waiters_first_due(const struct waiters *waiters, msec now);
-/* Is an array what a session that waits is told when nothing came? Else it is null. */
+/* Does the client get an empty array when it times out? Else it gets null. */
 bool waiters_wants_array(const struct session *session);
 
-/* Verifies every invariant, or ends the process with the values. */
+/* Checks every invariant; aborts with the values if one is broken. */
 void waiters_check(const struct waiters *waiters);
 
 #endif

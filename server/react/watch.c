@@ -1,6 +1,6 @@
-/* watch: a table per database of the keys that are watched; each key has a list of its watchers,
- * and each session a list of the same watchers as it made them. Invariant: a key is in its table
- * exactly while somebody watches it. */
+/* watch: see watch.h. A table per database of the watched keys. Each key has a list of its
+ * watchers, and each session a list of the same watchers in the order it made them. Invariant: a
+ * key is in its table exactly while it is watched. */
 #include "server/react/watch.h"
 
 #include <sys/queue.h>
@@ -76,7 +76,7 @@ static struct watched *watched_new(struct dict *table, unsigned db, struct bytes
     return watched;
 }
 
-/* A session that names a key twice in one WATCH is found at the head. */
+/* If the session names a key twice in one WATCH, its entry is the first in the list. */
 static bool is_watched_by(const struct watched *watched, const struct session *session)
 {
     const struct watcher *watcher;
@@ -147,7 +147,7 @@ static void touch(const struct watched *watched)
     watcher->session->watch_touched = true;
 }
 
-/* A database's table of watched keys, or NULL when none is watched there. */
+/* The database's table of watched keys, or NULL if it is empty. */
 static const struct dict *watched_in(const struct watch *watch, int64_t db)
 {
     if (db < 0 || (size_t)db >= watch->table_count) return NULL;
@@ -162,7 +162,7 @@ static void touch_key(const struct watch *watch, int64_t db, struct bytes key)
     if (watched != NULL) touch(watched);
 }
 
-/* A key that was absent at WATCH and has come since was touched when it came. */
+/* A key that was missing at WATCH and was created later has marked its session then. */
 static void touch_existing(const struct watch *watch, int64_t db)
 {
     const struct dict *table = watched_in(watch, db);
@@ -177,7 +177,8 @@ static void touch_existing(const struct watch *watch, int64_t db)
     }
 }
 
-/* DIFFERS: Redis spares watchers of keys that are in neither database. (doc/differs.md) */
+/* DIFFERS: Redis does not mark watchers of keys that are missing in both databases.
+ * (doc/differs.md) */
 static void touch_all(const struct watch *watch, int64_t db)
 {
     const struct dict *table = watched_in(watch, db);

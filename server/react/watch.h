@@ -1,6 +1,6 @@
-/* watch: which sessions watch which keys, for WATCH and EXEC.
- * A change touches every session that watches the key; an untouched key costs one table look-up,
- * nothing at all while nobody watches. */
+/* watch: the keys that sessions watch (WATCH), for EXEC. A change marks every session that watches
+ * the key. A change of an unwatched key costs one table look-up, and nothing while no key is
+ * watched. */
 #ifndef SERVER_REACT_WATCH_H
 #define SERVER_REACT_WATCH_H
 
@@ -14,10 +14,12 @@ struct watch;
 struct watch *watch_new(void);
 void watch_free(struct watch *watch);
 
-/* `exists`: the key does now. A later FLUSH touches only keys that did. */
+/* `exists`: does the key exist now? A later FLUSH marks the session only if it did. */
 void watch_add(struct watch *watch, struct session *session, unsigned db, struct bytes key,
                bool exists);
-void watch_forget(struct watch *watch, struct session *session); /* UNWATCH; clears watch_touched */
+void watch_forget(
+    struct watch *watch,
+    struct session *session); /* UNWATCH: removes the session's keys and clears watch_touched */
 bool watch_active(const struct watch *watch);
 void watch_effect(struct watch *watch, const struct effect *effect);
 void watch_each(const struct session *session,
