@@ -1,5 +1,4 @@
-/* client: who is connected: acceptance, limits, idle ones, the end of a connection.
- * Knows sessions and options; how bytes come and go is client_io.c's. */
+/* client: see client.h. Accepting, limits, idle connections and closing. */
 #include "server/net/client_state.h"
 
 #include <errno.h>
@@ -16,7 +15,7 @@
 #include "server/run/session_drop.h"
 
 enum {
-    CHECKED_PER_SECOND = 10000, /* connections that one housekeeping looks at */
+    CHECKED_PER_SECOND = 10000, /* connections that each housekeeping visits */
 };
 
 #define USEC 1000000
@@ -36,7 +35,7 @@ static const char PROTECTED[] =
     "the server to start accepting connections from the outside.\r\n";
 static const char TOO_MANY[] = "-ERR max number of clients reached\r\n";
 
-/* The turn by itself is all that is wanted. */
+/* The timer only has to start a turn. */
 static void on_pause_timer(void *ctx)
 {
     (void)ctx;
@@ -83,7 +82,7 @@ void clients_free(struct clients *all)
 
 /* --- one connection's beginning and end --- */
 
-/* A session made by hand has no client behind it. */
+/* A session made by a test has no client. */
 static void wake(struct session *session);
 
 static struct client *client_of(struct session *session)
@@ -113,7 +112,7 @@ bool clients_is_local(struct clients *all, const struct session *session)
     return client->unix_socket || is_loopback(client->peer);
 }
 
-/* The line a connection is turned away with, or NULL. */
+/* The error line for a connection that is refused, or NULL. */
 static const char *refusal(const struct clients *all, const char *peer, bool unix_socket)
 {
     const struct conf *conf = all->w.conf;
@@ -152,7 +151,8 @@ void client_count_memory(struct client *client)
 
 static void turn_away(struct clients *all, int fd, const char *line)
 {
-    /* A fresh socket takes a line; a peer that has gone already needs none. */
+    /* A new socket's buffer has room for the line; if the peer has closed already, the failure does
+     * not matter. */
     ssize_t ignored = write(fd, line, strlen(line));
     (void)ignored;
     close(fd);
@@ -234,14 +234,14 @@ void client_list_to_write(struct client *client)
 
 void client_doom(struct client *client)
 {
-    waiters_forget(&client->session); /* what it would be given would be lost */
+    waiters_forget(&client->session); /* a reply would be lost */
     settle_forget(&client->session);
     client->all->doomed += !client->doomed;
     client->doomed = true;
     client_list_to_write(client);
 }
 
-/* Those whose changes are safe by now, and those whose end has come. */
+/* Writes to clients whose changes are in the journal, and closes doomed ones. */
 static void release_held(struct clients *all, uint64_t safe)
 {
     struct client *client, *next;
@@ -283,7 +283,7 @@ void clients_kill(struct clients *all, struct session *victim, const struct sess
         victim->close_after_reply = true;
         return;
     }
-    /* Nobody counts on it from now on, though its end comes with the turn's. */
+    /* It gets no further messages or elements, though it is closed only at the end of the turn. */
     pubsub_forget(all->w.pubsub, victim);
     waiters_forget(victim);
     client_doom(client);
@@ -313,8 +313,8 @@ void client_bound_output(struct client *client)
     client->session.out.limit = (size_t)output_limit(client)->hard;
 }
 
-/* When its replies will have been beyond the soft limit for too long, rounded up to a millisecond;
- * NEVER while they are not. */
+/* When the soft limit will have been exceeded for too long, rounded up to a millisecond; NEVER
+ * while it is not exceeded. */
 static msec soft_end(struct client *client)
 {
     const struct conf_output_limit *limit = output_limit(client);
@@ -351,14 +351,16 @@ void client_watch_soft(struct client *client)
 
 static void close_over(struct client *client, const char *limit)
 {
-    log_line(LOG_WARNING, "Client %s closed: %zu bytes of replies wait, over the %s output limit",
+    log_line(LOG_WARNING,
+             "Client %s closed: %zu bytes of unread replies exceed the %s limit of "
+             "client-output-buffer-limit",
              client_label(client).text, client->out.len, limit);
     client->all->w.stats->closed_output_buffer++;
     outbuf_drop(&client->out);
     client_doom(client);
 }
 
-/* The limits may have changed since a client's end was set. */
+/* The limits may have changed since the timer was set. */
 static void close_lagging(void *ctx)
 {
     struct clients *all = ctx;
@@ -379,11 +381,11 @@ static void close_lagging(void *ctx)
 void client_check_output(struct client *client)
 {
     if (client->doomed) {
-        outbuf_drop(&client->out); /* what comes after its end */
+        outbuf_drop(&client->out); /* anything appended after the client's end */
         return;
     }
     if (client->out.lost) {
-        log_line(LOG_WARNING, "Client %s closed: no memory for its replies, %zu bytes wait",
+        log_line(LOG_WARNING, "Client %s closed: out of memory for its replies (%zu bytes unread)",
                  client_label(client).text, client->out.len);
         client->all->w.stats->closed_output_buffer++;
         outbuf_drop(&client->out);
@@ -403,7 +405,8 @@ static void check_idle(struct client *client, int64_t now)
     if (timeout == 0 || (now - client->active_usec) / USEC <= timeout) return;
     if (session_subscriptions(&client->session) > 0 || client->session.waiting != NULL) return;
     if (client->is_paused || client->session.delayed != NULL) return;
-    log_line(LOG_VERBOSE, "Client %s closed: idle", client_label(client).text);
+    log_line(LOG_VERBOSE, "Client %s closed: idle for longer than timeout",
+             client_label(client).text);
     client->all->w.stats->closed_idle++;
     client_doom(client);
 }
@@ -422,7 +425,7 @@ void clients_housekeeping(struct clients *all)
     all->next_checked = client;
 }
 
-/* --- what others may know --- */
+/* --- views for CLIENT and INFO --- */
 
 size_t clients_count(const struct clients *all)
 {
@@ -434,7 +437,7 @@ size_t clients_paused(const struct clients *all)
     return all->paused_count + settle_count(all->w.dispatch->settle);
 }
 
-/* Bytes of its requests in the turn's buffer, the one being executed among them. */
+/* Bytes of its requests in the turn's buffer, including the running one. */
 static size_t being_run(const struct client *client)
 {
     const struct arrival *arrival = &client->arrival;

@@ -1,8 +1,8 @@
-/* client: connections: bytes in, requests run, bytes out.
- * Knows sockets, buffers, limits and dispatch_request; refuses to know any command.
+/* client: connections: reads bytes, runs requests, writes replies. Depends on sockets, buffers,
+ * limits and dispatch_request; knows no command.
  *
- * Per connection and turn: read a fair share, run every whole request that is there, one writev at
- * the end of the turn. */
+ * For each connection and turn: read a fair share, run the complete requests among it, and send the
+ * replies with one writev at the end of the turn. */
 #ifndef SERVER_NET_CLIENT_H
 #define SERVER_NET_CLIENT_H
 
@@ -28,26 +28,28 @@ struct clients_wiring {
     struct dispatch *dispatch;
     struct pubsub *pubsub;
     struct stats *stats;
-    struct persist *persist; /* NULL: no reply waits for a disk */
+    struct persist *persist; /* NULL: replies do not wait for the journal */
 };
 
 struct clients *clients_new(const struct clients_wiring *wiring);
-void clients_free(struct clients *clients); /* closes all, after one try to write what waits */
-/* Takes over a connected, non-blocking socket. Over maxclients: says so and closes. */
+void clients_free(struct clients *clients); /* closes all connections, after one attempt to write
+                                               their pending replies */
+/* Takes over a connected, non-blocking socket. Over maxclients it replies an error and closes. */
 void clients_accept(struct clients *clients, int fd, const char *peer, const char *local,
                     bool unix_socket);
-/* End of turn, first: runs what the turn has read. */
+/* End of turn, first hook: runs the requests that were read in this turn. */
 void clients_run(void *clients);
-/* End of turn, last: writes what the turn produced, frees closed connections. */
+/* End of turn, last hook: writes replies, frees closed connections. */
 void clients_turn(void *clients);
-/* About once a second: idle timeouts, buffers give back memory. */
+/* Call about once a second: closes idle connections, shrinks buffers. */
 void clients_housekeeping(struct clients *clients);
 
 size_t clients_count(const struct clients *clients);
-/* Whose next request waits, for the end of a pause or because it is delayed. */
+/* Number of clients whose next request is delayed, by a pause or by settle. */
 size_t clients_paused(const struct clients *clients);
-size_t clients_bytes(struct clients *clients);           /* memory of all connections. O(N) */
-size_t clients_uncounted(const struct clients *clients); /* of it, that of unauthenticated ones */
+size_t clients_bytes(struct clients *clients); /* memory of all connections. O(N) */
+size_t
+clients_uncounted(const struct clients *clients); /* part of it, of unauthenticated clients */
 
 /* For CLIENT and INFO. */
 struct client_info {
@@ -63,9 +65,9 @@ void clients_each(struct clients *clients, void (*visit)(void *ctx, const struct
                   void *ctx);
 bool clients_info(struct clients *clients, struct session *session, struct client_info *info);
 struct session *clients_find(struct clients *clients, uint64_t id); /* NULL: none. O(n) */
-/* Over a unix socket or from this machine's loopback address. */
+/* Is the client connected through a unix socket or from a loopback address? */
 bool clients_is_local(struct clients *clients, const struct session *session);
-/* Closes at the end of the turn; the caller itself (same session as `self`) after its reply. */
+/* Closes a connection at the end of the turn; the caller's own (self) after its reply. */
 void clients_kill(struct clients *clients, struct session *victim, const struct session *self);
 
 #endif

@@ -1,10 +1,10 @@
-/* client_io: bytes in and bytes out.
- * Knows sockets and buffers; what the bytes ask for is client_run.c's.
+/* client_io: reads input and writes replies. Depends on sockets and buffers; client_run.c parses
+ * and runs the input.
  *
- * Most reads bring whole requests: these stay where they were read, in a buffer that all
- * connections share, until the turn runs them, and only the beginning of an unfinished one is kept,
- * so an idle connection owns no input memory. A big argument is read into the connection's own
- * buffer, which grows as the bytes come and not as they are announced. */
+ * Most reads bring complete requests. These stay in a buffer that all connections share until they
+ * run, and only the beginning of an incomplete one is kept, so an idle connection has no input
+ * buffer. A big argument is read into the connection's own buffer, which grows as bytes arrive,
+ * whatever length was announced. */
 #include "server/net/client_state.h"
 
 #include <errno.h>
@@ -21,12 +21,12 @@
 enum {
     BIG_READ = 256 * 1024,   /* bytes of a big argument per turn */
     WRITE_CHUNKS = 64,       /* iovecs of one writev */
-    SMALL_INPUT = 64 * 1024, /* a buffer of up to this need not shrink */
+    SMALL_INPUT = 64 * 1024, /* a buffer up to this size is not shrunk */
     LAST_READS = 4,          /* before closing; see part() */
 };
 
-/* libc's recv and send are points where a thread may be cancelled, which nobody does here and which
- * costs two locked instructions each. */
+/* libc's recv and send are thread cancellation points, which costs two locked instructions each and
+ * is not needed here. */
 static ssize_t receive(const struct client *client, void *to, size_t size)
 {
     return syscall(SYS_recvfrom, client->fd, to, size, 0, NULL, NULL);
@@ -48,7 +48,7 @@ static bool input_grow(struct client_input *input, size_t cap)
     return true;
 }
 
-/* Room for `room` bytes at the end, with space ahead when that is known to come. */
+/* Makes room for `room` bytes at the end, and for `ahead` more that are known to come. */
 static bool input_reserve(struct client *client, size_t room, size_t ahead)
 {
     struct client_input *input = &client->input;
@@ -63,7 +63,7 @@ static bool input_reserve(struct client *client, size_t room, size_t ahead)
         client_count_memory(client);
         return true;
     }
-    log_line(LOG_WARNING, "Client %s closed: no memory for %zu bytes of input",
+    log_line(LOG_WARNING, "Client %s closed: out of memory for %zu bytes of input",
              client_label(client).text, needed);
     client_doom(client);
     return false;
@@ -95,8 +95,8 @@ void client_drop_input(struct client *client, size_t used)
 
 /* --- reading --- */
 
-/* The outcome of a read: false when it brought nothing to run. The peer's end of file still lets
- * what was run before be answered. */
+/* Handles the result of a read: false if there is nothing to run. After end of file, requests that
+ * came before are still answered. */
 static bool took(struct client *client, ssize_t got)
 {
     if (got > 0) {
@@ -105,7 +105,7 @@ static bool took(struct client *client, ssize_t got)
         return true;
     }
     if (got == 0) {
-        waiters_forget(&client->session); /* what it would be given would be lost */
+        waiters_forget(&client->session); /* a reply would be lost */
         client->session.close_after_reply = true;
         client_list_to_write(client);
     } else if (errno != EAGAIN && errno != EINTR) {
@@ -115,7 +115,7 @@ static bool took(struct client *client, ssize_t got)
     return false;
 }
 
-/* Room for one more read behind what waits to be run, which may have to run now. */
+/* Makes room for one more read after the bytes that wait to run; these may have to run now. */
 static char *shared_room(struct clients *all)
 {
     if (all->scratch_used + CLIENT_READ > CLIENT_SCRATCH) clients_run(all);
@@ -150,7 +150,7 @@ static void read_big(struct client *client, size_t wants)
 
 static void read_ready(struct client *client)
 {
-    /* What is there comes first; readiness stays and brings the rest in a later turn. */
+    /* Run these bytes first; the socket stays readable and brings the rest in a later turn. */
     if (client->listed_to_run || client->arrival.waits || !client_may_read(client)) return;
     size_t wants = resp_reader_wants(&client->reader, client->input.len);
     if (wants > CLIENT_READ)
@@ -165,13 +165,13 @@ void client_ready(void *ctx, unsigned what)
     if (what == LOOP_READ)
         read_ready(client);
     else
-        client_list_to_write(client); /* not before what this turn changed is recorded */
+        client_list_to_write(client); /* only after this turn's changes are in the journal */
 }
 
 /* --- writing --- */
 
-/* The last reply is out. Closing with unread input would make the kernel reset the connection, and
- * the peer might lose that reply: say that no more comes, and take what is there. */
+/* Call when the last reply is sent. Closing with unread input would make the kernel reset the
+ * connection, and the peer might lose the reply: so shut down writing, and read what is there. */
 static void part(struct client *client)
 {
     shutdown(client->fd, SHUT_WR);
@@ -180,7 +180,7 @@ static void part(struct client *client)
     client_doom(client);
 }
 
-/* More replies wait than an unauthenticated client may leave unread. */
+/* Does an unauthenticated client leave more replies unread than allowed? */
 static bool leaves_too_much_unread(const struct client *client)
 {
     return client->write_blocked && client->anon_out > ANON_UNREAD && client_is_anon(client);
@@ -190,7 +190,7 @@ static ssize_t send_some(struct client *client)
 {
     struct iovec chunks[WRITE_CHUNKS];
     int count = outbuf_peek(&client->out, chunks, WRITE_CHUNKS);
-    /* The usual one chunk is cheaper to send than to gather. */
+    /* For one chunk, the usual case, send is cheaper than writev. */
     ssize_t sent = count == 1 ? transmit(client, &chunks[0]) : writev(client->fd, chunks, count);
     if (sent < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
     return sent;
@@ -217,7 +217,8 @@ void client_write(struct client *client)
     client->write_blocked = client->out.len > 0;
     if (client->anon_out > client->out.len) client->anon_out = client->out.len;
     if (leaves_too_much_unread(client)) {
-        log_line(LOG_VERBOSE, "Client %s closed: unauthenticated, and does not read its replies",
+        log_line(LOG_VERBOSE,
+                 "Client %s closed: it is unauthenticated and does not read its replies",
                  client_label(client).text);
         client->all->w.stats->closed_output_buffer++;
         client_doom(client);

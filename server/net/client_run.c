@@ -1,9 +1,9 @@
-/* client_run: what has arrived in a turn is run: parsed a window of requests at a time, over all
- * connections, looked up ahead for the whole window, then run in the order it came.
- * Knows the parser and dispatch; refuses to know sockets and any command.
+/* client_run: runs the requests that arrived in a turn. Parses a window of requests at a time, over
+ * all connections, prefetches their keys, then runs them in order of arrival. Depends on the parser
+ * and dispatch; knows no sockets and no command.
  *
- * A request that can't run now, and all that its connection sent behind it, stays in that
- * connection's input and is read again later. */
+ * A request that can't run now stays in its connection's input buffer, with everything that came
+ * after it, and is parsed again later. */
 #include "server/net/client_state.h"
 
 #include <stdio.h>
@@ -17,10 +17,10 @@ enum {
     REQUESTS_PER_TURN = 1024,  /* of one connection */
     MAX_LINE = 64 * 1024,      /* bytes of an inline request or a header line */
     MAX_BULK_ANON = 16 * 1024, /* bytes of an argument before AUTH */
-    KEPT_ARGS = 1024,          /* a longer list of arguments is given back */
-    OUTPUT_LOOK = 64 * 1024,   /* replies beyond which their limits are looked at in between */
-    TICK_USEC = 200,           /* after which the time is looked at again */
-    PAUSE_LOOK = 60 * 1000,    /* milliseconds after which a pause is looked at again */
+    KEPT_ARGS = 1024,          /* a longer argument list is freed after use */
+    OUTPUT_LOOK = 64 * 1024, /* bytes of replies after which the limits are checked within a turn */
+    TICK_USEC = 200,         /* after which the clock is read again */
+    PAUSE_LOOK = 60 * 1000,  /* milliseconds after which a pause is checked again */
 };
 
 /* ---- what may be done with a connection ----------------------------------------------------- */
@@ -30,7 +30,8 @@ bool client_may_read(const struct client *client)
     return !client->doomed && !client->stalled && !client->session.close_after_reply;
 }
 
-/* What a waiting client sends is kept for later; that it closes must be seen. */
+/* A blocked client is read from, so that its closing is noticed; its requests are kept for later.
+ */
 static bool may_run(const struct client *client)
 {
     const struct session *session = &client->session;
@@ -69,7 +70,7 @@ void client_end_pause(struct client *client)
     TAILQ_REMOVE(&client->all->paused, client, paused);
 }
 
-/* A held clock has no end to wait for: whoever moves it makes a turn. */
+/* A held clock does not advance by itself; moving it starts a turn. */
 static void wait_for_end_of_pause(struct clients *all)
 {
     const struct clock *clock = all->w.clock;
@@ -94,13 +95,13 @@ void clients_look_at_pause(struct clients *all)
 
 /* ---- parsing --------------------------------------------------------------------------------- */
 
-/* A request that is whole, and where its bytes end. */
+/* A complete request, and where its bytes end. */
 struct request {
     struct client *client;
     struct command_ref command;
     size_t end;
     int argc;
-    size_t first; /* of its arguments in window.argv */
+    size_t first; /* index of its first argument in window.argv */
 };
 
 void window_init(struct window *window)
@@ -165,7 +166,8 @@ static void take_request(struct client *client)
     if (reader->argc > 0) request->command = command_of(all, reader->argc, argv);
     window->count++;
     window->args += (size_t)reader->argc;
-    /* AUTH changes what may be sent next, and an unquoted text is the reader's. */
+    /* AUTH changes the limits for what follows; an argument of an inline request with quotes is in
+     * the reader's buffer. */
     arrival->holds = client_is_anon(client) || reader->args_unquoted;
 }
 
@@ -187,14 +189,15 @@ static void parse_one(struct client *client)
     arrival->malformed = status == RESP_MALFORMED;
 }
 
-/* Into the window, as many as it takes. */
+/* Parses requests into the window, as many as fit. */
 static void parse(struct client *client)
 {
     struct arrival *arrival = &client->arrival;
     arrival->holds = false;
     while (!arrival->ended && !arrival->holds && client->all->window.count < WINDOW) {
         if (arrival->left == 0) client_list_to_run(client);
-        if (!may_run(client)) arrival->cut = true; /* what is left comes again when it may */
+        if (!may_run(client))
+            arrival->cut = true; /* the rest is parsed again when the client may run */
         if (arrival->left == 0 || arrival->parsed == arrival->len || arrival->cut)
             arrival->ended = true;
         else
@@ -232,7 +235,7 @@ static void look_ahead(struct clients *all)
     lookahead(window->looks, window->count);
 }
 
-/* The time is what it is when a turn's requests begin, and read anew only after slow ones. */
+/* Read the clock at the beginning of a turn's requests, and again only after slow requests. */
 static void tick(struct clients *all)
 {
     clock_tick(all->w.clock);
@@ -266,7 +269,7 @@ static void run(const struct window *window, const struct request *request)
     arrival->cut = !may_run(client);
     if (arrival->cut) return;
     if (!dispatch(client, request, window->argv + request->first)) {
-        /* Read the request again later: when the session is woken, or when the pause is over. */
+        /* Parse the request again later: when the session is woken, or when the pause is over. */
         if (client->session.delayed == NULL) pause_client(client);
         arrival->cut = true;
         return;
@@ -301,7 +304,7 @@ static void refuse(struct client *client)
     client->session.close_after_reply = true;
 }
 
-/* What MULTI has queued is unanswered input too, as in Redis. */
+/* Commands queued by MULTI count as unanswered input, as in Redis. */
 static void check_input(struct client *client)
 {
     size_t len = client->input.len + multi_bytes(&client->session);
@@ -311,7 +314,7 @@ static void check_input(struct client *client)
     if (!over || client->doomed) return;
     /* An unauthenticated client must not fill the log. */
     log_line(anon ? LOG_VERBOSE : LOG_WARNING,
-             "Client %s closed: %zu bytes of unanswered input, over the limit",
+             "Client %s closed: %zu bytes of unanswered input exceed the limit",
              client_label(client).text, len);
     client->all->w.stats->closed_query_buffer++;
     client_doom(client);
@@ -334,7 +337,7 @@ static void finish(struct client *client)
     if (arrival->malformed && !behind && may_run(client)) refuse(client);
     keep_rest(client);
     check_input(client);
-    /* What held it up may have ended in the same turn. */
+    /* The pause or delay may have ended in the same turn. */
     if (arrival->cut && client->input.len > 0 && may_run(client)) client_list_to_run(client);
     if (behind || (client->input.len == 0 && client->reader.args_cap > KEPT_ARGS))
         reset_reader(client);

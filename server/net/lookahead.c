@@ -1,12 +1,12 @@
-/* lookahead: see lookahead.h. A find in a table that is larger than the caches waits for memory
- * three times: for the bucket, for the key, for the value; and so does one of a member in a large
- * collection. Here all finds of a window wait together: each step is taken for all of them before
- * the next one, which needs what it brought. */
+/* lookahead: see lookahead.h. A look-up in a table that is larger than the CPU caches waits for
+ * memory three times: for the bucket, the key and the value; and again for a member of a large
+ * collection. Here the look-ups of a window wait together: each step is done for all of them before
+ * the next step. */
 #include "server/net/lookahead.h"
 
 #include "store/base/siphash.h"
 
-enum { FEW = 4096 }; /* a table with less is in the cache already */
+enum { FEW = 4096 }; /* smaller tables are in the cache already */
 
 static void find_buckets(struct look *looks, unsigned count)
 {
@@ -29,7 +29,7 @@ static void find_entries(struct look *looks, unsigned count)
         if (looks[i].entry != NULL) keyspace_hint_value(looks[i].entry);
 }
 
-/* A sorted set's commands have the score in front of the member, or nothing behind it. */
+/* Commands of sorted sets have the score before the member, or no argument after it. */
 static struct bytes member_of(const struct look *look)
 {
     bool behind = look->entry->object.type == TYPE_ZSET && look->count > 2;

@@ -1,5 +1,4 @@
-/* net: listening sockets behind net.h.
- * Knows addresses, socket options and accept(); refuses to know what is said on a connection. */
+/* net: see net.h. Addresses, socket options and accept(). */
 #include "server/net/net.h"
 
 #include <arpa/inet.h>
@@ -21,8 +20,8 @@
 
 enum {
     MAX_LISTENERS = CONF_BIND_MAX + 1,
-    ACCEPTS_PER_TURN = 128,  /* the rest waits for the next turn */
-    RETRY_USEC = 100 * 1000, /* pause after accept() found no descriptor or memory */
+    ACCEPTS_PER_TURN = 128,  /* the others are accepted in the next turn */
+    RETRY_USEC = 100 * 1000, /* pause after accept() failed for lack of descriptors or memory */
     COMPLAIN_USEC = 1000 * 1000,
     PEER_SIZE = 128,
 };
@@ -40,7 +39,7 @@ struct net {
     struct clients *clients;
     struct loop_timer *retry;
     int64_t complained_usec;
-    char *unix_path; /* ours to remove; NULL: none */
+    char *unix_path; /* to be removed at the end; NULL: none */
     size_t count;
     struct listener listeners[MAX_LISTENERS];
 };
@@ -62,7 +61,7 @@ __attribute__((format(printf, 2, 3))) static bool no(const struct reason *why, c
 
 /* --- connections --- */
 
-/* "ip:port", "[ip6]:port", or the unix socket's "path:0". */
+/* "ip:port", "[ip6]:port", or "path:0" for the unix socket. */
 static void name_address(const struct net *net, const struct sockaddr_storage *address, char *to,
                          size_t size)
 {
@@ -83,11 +82,12 @@ static void name_address(const struct net *net, const struct sockaddr_storage *a
 static void set_int(int fd, int level, int name, int64_t value)
 {
     int as_int = (int)value;
-    /* Refused, the connection still works. */
+    /* If this fails, the connection still works. */
     (void)setsockopt(fd, level, name, &as_int, sizeof(as_int));
 }
 
-/* The first probe after tcp-keepalive seconds of silence, then three at a third of that. */
+/* The first probe comes after tcp-keepalive seconds of silence, then three more at a third of that.
+ */
 static void tune_tcp(int fd, int64_t keepalive)
 {
     set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1);
@@ -122,13 +122,13 @@ static void retry(void *ctx)
     want_all(ctx, LOOP_READ);
 }
 
-/* Out of descriptors or memory: the peers wait in the backlog; asking again at once would spin. */
+/* Out of descriptors or memory: clients stay in the backlog. Trying again at once would spin. */
 static void pause_accepting(struct net *net)
 {
     int error = errno;
     int64_t now = clock_mono_usec();
     if (net->complained_usec == 0 || now - net->complained_usec >= COMPLAIN_USEC) {
-        log_line(LOG_WARNING, "Can't accept a connection: %s", strerror(error));
+        log_line(LOG_WARNING, "Can't accept connections: %s. Trying again", strerror(error));
         net->complained_usec = now;
     }
     want_all(net, 0);
@@ -152,7 +152,7 @@ static void accept_ready(void *ctx, unsigned what)
         } else if (errno == EAGAIN) {
             return;
         }
-        /* Any other error is that of a peer which has gone: on to the next. */
+        /* Other errors concern one peer, which has gone: continue with the next. */
     }
 }
 
@@ -173,7 +173,7 @@ static void add_listener(struct net *net, int fd, bool is_unix)
     log_line(LOG_NOTICE, "Listening on %s", is_unix ? net->unix_path : name);
 }
 
-/* A socket that listens at the address, or -1 with errno and the call that failed in `step`. */
+/* Opens a socket that listens at the address. -1 with errno, and the call that failed in `step`. */
 static int listen_at(const struct sockaddr *address, socklen_t size, int64_t backlog,
                      const char **step)
 {
@@ -199,7 +199,8 @@ static bool may_be_missing(int error)
            error == ESOCKTNOSUPPORT || error == EPFNOSUPPORT || error == ENOPROTOOPT;
 }
 
-/* One word of bind: "127.0.0.1", "::1", "*", "::*", a host's name; optional with '-' before it. */
+/* Listens on one word of bind: "127.0.0.1", "::1", "*", "::*" or a host name; with '-' in front it
+ * is optional. */
 static bool listen_tcp(struct net *net, const char *word, const struct reason *why)
 {
     bool optional = word[0] == '-';
@@ -232,7 +233,7 @@ static bool listen_all_tcp(struct net *net, const struct reason *why)
     while (*rest != '\0') {
         char word[256];
         size_t len = strcspn(rest, " ");
-        if (len >= sizeof(word)) return no(why, "bind: an address of %zu characters", len);
+        if (len >= sizeof(word)) return no(why, "bind: address is too long (%zu characters)", len);
         if (len > 0) {
             if (net->count == CONF_BIND_MAX)
                 return no(why, "bind: more than %d addresses", (int)CONF_BIND_MAX);
@@ -245,8 +246,8 @@ static bool listen_all_tcp(struct net *net, const struct reason *why)
     return true;
 }
 
-/* A socket nobody listens on is left from a daemon that was killed; one that answers is in use,
- * and what is not a socket is somebody's file. Both make bind() fail, with the reason. */
+/* Removes the socket of a daemon that was killed, which refuses connections. A socket in use, or
+ * another file, stays; then bind() fails with the reason. */
 static void remove_stale(const struct sockaddr_un *address)
 {
     struct stat there;
@@ -285,7 +286,8 @@ static bool open_all(struct net *net, const struct reason *why)
     if (!listen_all_tcp(net, why) || !listen_unix(net, why)) return false;
     if (net->count > 0) return true;
     if (net->conf->port != 0 && net->conf->bind[0] != '\0')
-        return no(why, "Failed listening on port %d (TCP): no address of '%s' is there",
+        return no(why,
+                  "Failed listening on port %d (TCP): this machine has none of the addresses '%s'",
                   (int)net->conf->port, net->conf->bind);
     return no(why, "Configured to not listen anywhere");
 }

@@ -1,5 +1,4 @@
-/* net: listening sockets.
- * Knows addresses and accept(); refuses to know what is said on a connection. */
+/* net: listening sockets: opens them and accepts connections. */
 #ifndef SERVER_NET_NET_H
 #define SERVER_NET_NET_H
 
