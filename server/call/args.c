@@ -1,5 +1,4 @@
-/* args: see args.h. Knows numbers, words and keys; refuses to know what a command does with them.
- */
+/* args: see args.h. */
 #include "server/call/args.h"
 
 #include <limits.h>
@@ -82,8 +81,8 @@ bool arg_ttl_unit(const struct call *call, int i, enum ttl_unit *unit)
     return false;
 }
 
-/* DIFFERS: Redis takes any int64 as PXAT; here the last two of them are too late to be kept.
- * (doc/differs.md) */
+/* DIFFERS: Redis takes any int64 as PXAT; here the two highest values are refused, because they
+ * can't be stored. (doc/differs.md) */
 static bool deadline_of(int64_t number, enum ttl_unit unit, msec now, msec *at)
 {
     *at = number;

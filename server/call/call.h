@@ -1,5 +1,5 @@
-/* call: one command being run: what it was given and where its reply goes.
- * All that a data command sees of the server. */
+/* call: one command being run: its arguments, transaction and reply. All that a data command sees
+ * of the server. */
 #ifndef SERVER_CALL_CALL_H
 #define SERVER_CALL_CALL_H
 
@@ -12,37 +12,36 @@
 
 struct session;
 
-/* What a call waits for that found nothing: something of a type at one of its keys. */
+/* What a command that found nothing blocks on: a type of value at one of its keys. */
 struct wait {
-    int first, count; /* arguments that are the keys; count 0: it does not wait */
+    int first, count; /* arguments that are the keys; count 0: it does not block */
     enum type type;
-    msec until; /* due at this instant; NEVER: it waits as long as it takes */
-    /* What it waits for is there, but not due before this instant: its keys are ready then, if no
-     * effect makes them so earlier. 0 and NEVER: only effects do. */
+    msec until; /* the timeout passes at this instant; NEVER: no timeout */
+    /* An element is there but not due before this instant: the keys become ready then, or earlier
+     * through an effect. 0 and NEVER: only through an effect. */
     msec again;
-    int64_t usec;  /* observe's: what its first run has taken */
-    bool is_array; /* its reply when nothing came is an array without elements, else null */
+    int64_t usec;  /* for observe: the time of the first run */
+    bool is_array; /* the reply at a timeout is an empty array, else null */
 };
 
 struct call {
     struct command_ref command;
     int argc;
-    const struct bytes *argv; /* argv[0] is the name as it was sent */
+    const struct bytes *argv; /* argv[0] is the name as the client sent it */
     struct txn *txn;
     struct resp_writer *out;
     struct session *session; /* opaque to data commands */
-    void *context;           /* what the command's group was added with */
-    struct wait *wait;       /* to be filled by a call that waits; NULL: it must not (MULTI) */
-    /* It has waited and runs again for this key, which is there and of the type it waits for. If
-     * that has nothing for it still, it replies nothing and fills `wait`. NULL: the first time. */
+    void *context;           /* the context that the command's group was added with */
+    struct wait *wait;       /* filled by a call that blocks; NULL: it must not block (MULTI) */
+    /* The call was blocked and runs again because this key is ready and has the right type. If it
+     * still finds nothing, it replies nothing and fills `wait`. NULL: the first run. */
     const struct bytes *ready;
-    uint64_t secrets;    /* arguments that nobody is shown: call_hide's */
-    bool failed;         /* an error was replied */
-    char error_code[16]; /* its first word: "ERR", "WRONGTYPE"; "" without one */
+    uint64_t secrets;    /* arguments hidden by call_hide, one bit each */
+    bool failed;         /* an error has been replied */
+    char error_code[16]; /* the error's first word: "ERR", "WRONGTYPE"; "" without an error */
 };
 
-/* A password: neither MONITOR nor SLOWLOG shows it. The last bit stands for all that come behind.
- */
+/* Hides a password from MONITOR and SLOWLOG. The last bit stands for all further arguments. */
 static inline void call_hide(struct call *call, int i)
 {
     call->secrets |= (uint64_t)1 << (i < 63 ? i : 63);

@@ -1,4 +1,4 @@
-/* command: the table of rows, and what can be told of a call from its row alone. */
+/* command: see command.h. The table of rows. */
 #include "server/call/command.h"
 
 #include <string.h>
@@ -11,15 +11,15 @@ enum { NAME_MAX_LEN = 64 };
 struct slot {
     const struct command *row;
     void *context;
-    struct command_stats *stats; /* of the row, then of its subcommands */
+    struct command_stats *stats; /* of the row, then one for each of its subcommands */
 };
 
-/* Names are few and ours, so they need no table that withstands a flood: places are found by a
- * cheap hash of the folded name, and the next one is tried where another name stands. */
+/* All names are ours, so the table need not resist hash flooding: a cheap hash of the case-folded
+ * name finds the place, and a collision moves on to the next place. */
 struct commands {
-    struct slot **places; /* a power of two, at least twice `count`; NULL: free */
+    struct slot **places; /* a power of two of them, at least twice `count`; NULL: free */
     size_t place_mask;
-    struct slot **slots; /* in order of addition */
+    struct slot **slots; /* in the order in which they were added */
     size_t count, room;
 };
 
@@ -67,7 +67,7 @@ static size_t subcommand_count(const struct command *row)
 
 /* ---- places ---- */
 
-/* Case makes no difference, and neither do some other bytes that no name has. */
+/* Ignores case, by clearing a bit of each byte; bytes that differ in it alone collide, too. */
 static size_t place_of(const struct commands *commands, struct bytes name)
 {
     uint64_t head = 0, tail = 0;

@@ -1,8 +1,9 @@
-/* command: a command is one row; everything that lists commands is made from the rows.
- * Knows rows and the table of them; refuses to know what a command does.
+/* command: a command is one row of data, and everything that lists commands is made from the rows.
+ * Defines rows and the table of them.
  *
- * A file of commands ends with its rows and exports one group of them; main adds the groups to the
- * table, each with the one thing that its commands may know besides the store (its context). */
+ * A file of commands ends with its rows and exports them as one group. main adds the groups to the
+ * table, each with its context: the part of the server besides the store that its commands may use.
+ */
 #ifndef SERVER_CALL_COMMAND_H
 #define SERVER_CALL_COMMAND_H
 
@@ -15,7 +16,7 @@
 struct call;
 struct histogram;
 
-/* Flags, as COMMAND INFO names them; GROWS is Redis' denyoom. */
+/* Flags, named as in COMMAND INFO; GROWS is Redis' denyoom. */
 enum {
     WRITE = 1 << 0,
     READONLY = 1 << 1,
@@ -34,17 +35,17 @@ enum {
     NO_ASYNC_LOADING = 1 << 14,
     MOVABLE_KEYS = 1 << 15,
     ALLOW_BUSY = 1 << 16,
-    MAY_REPLICATE = 1 << 17, /* not shown, as in Redis */
-    /* Ours, not shown: */
+    MAY_REPLICATE = 1 << 17, /* not shown to clients, as in Redis */
+    /* Own flags, not shown to clients: */
     WHILE_SUBSCRIBED = 1 << 24, /* allowed in RESP2's subscribed mode */
-    NOT_QUEUED = 1 << 25,       /* runs inside MULTI at once: EXEC DISCARD MULTI WATCH QUIT RESET */
+    NOT_QUEUED = 1 << 25,       /* runs at once inside MULTI: EXEC DISCARD MULTI WATCH QUIT RESET */
     RUNS_QUEUE = 1 << 26,       /* EXEC: a refusal ends the MULTI */
-    WHILE_PAUSED = 1 << 28,     /* no CLIENT PAUSE holds it up */
-    TELLS_HEALTH = 1 << 29,     /* refused while writes are: PING */
-    COPIES = 1 << 30,           /* needs memory for as much as there is at its keys */
-    KEEPS_CACHING = 1 << 27,    /* CLIENT CACHING is for what comes behind it */
+    WHILE_PAUSED = 1 << 28,     /* CLIENT PAUSE does not delay it */
+    TELLS_HEALTH = 1 << 29,     /* refused while writes are refused: PING */
+    COPIES = 1 << 30,           /* needs memory to copy the values at its keys */
+    KEEPS_CACHING = 1 << 27,    /* does not end the effect of CLIENT CACHING */
     OTHER_DATABASES = 1 << 23,  /* names another database, or selects one */
-    COUNTS_KEYS = 1 << 22,      /* delayed while very many keys are overdue: see counts_keys */
+    COUNTS_KEYS = 1 << 22,      /* delayed while very many expired keys are left: see counts_keys */
 };
 
 /* ACL categories that do not follow from flags and group. */
@@ -63,29 +64,29 @@ struct key_range {
     int first, last, step; /* last < 0 counts from the end; first 0: no keys */
 };
 
-/* What a call does with a key, as COMMAND INFO names it: one of the first four, then what happens
- * to its value. */
+/* How a call uses a key, named as in COMMAND INFO: one of the first four, then what happens to its
+ * value. */
 enum {
     KEY_RO = 1 << 0,
     KEY_RW = 1 << 1,
-    KEY_OW = 1 << 2, /* whatever was there */
+    KEY_OW = 1 << 2, /* overwrites the value without reading it */
     KEY_RM = 1 << 3,
-    KEY_ACCESS = 1 << 4, /* its value comes back, or elsewhere */
+    KEY_ACCESS = 1 << 4, /* the value is returned or copied */
     KEY_UPDATE = 1 << 5,
     KEY_INSERT = 1 << 6,
     KEY_DELETE = 1 << 7,
-    KEY_NOT = 1 << 8, /* only routed like a key */
+    KEY_NOT = 1 << 8, /* not a key, but routed like one */
     KEY_INCOMPLETE = 1 << 9,
-    KEY_VARIABLE = 1 << 10, /* the call decides: vary_keys */
+    KEY_VARIABLE = 1 << 10, /* depends on the call: vary_keys */
 };
 
-/* Where some of a command's keys are, and what it does with them. */
+/* Where some of a command's keys are, and how it uses them. */
 struct key_spec {
     unsigned flags; /* KEY_*; 0: no spec */
     enum { KEYS_RANGE, KEYS_COUNTED, KEYS_ANYWHERE } find;
-    int first;           /* the first key; KEYS_COUNTED: their number, which they follow */
-    const char *keyword; /* the key stands behind this word, from `first` on; NULL: no word */
-    int last, step;      /* KEYS_RANGE: from the first key on; last < 0: from the end */
+    int first; /* position of the first key; KEYS_COUNTED: of their number, which they follow */
+    const char *keyword; /* the key follows this word, searched from `first` on; NULL: no word */
+    int last, step;      /* KEYS_RANGE: relative to the first key; last < 0: from the end */
 };
 
 enum { KEY_SPECS_MAX = 3 };
@@ -106,34 +107,34 @@ enum { KEY_SPECS_MAX = 3 };
     {                                                                                              \
         .flags = (how), .first = (from), .keyword = (word), .step = 1                              \
     }
-/* Its place can't be said like this: find_keys knows. */
+/* A position that cannot be described like this: find_keys finds it. */
 #define KEY_ANYWHERE(how)                                                                          \
     {                                                                                              \
         .flags = (how), .find = KEYS_ANYWHERE                                                      \
     }
 
 struct command {
-    const char *name;               /* upper case; a subcommand's own word ("GET" of CONFIG) */
-    void (*run)(struct call *call); /* NULL: only subcommands */
-    int arity;                      /* the name included; -n: at least n */
+    const char *name;               /* upper case; of a subcommand its own word ("GET" of CONFIG) */
+    void (*run)(struct call *call); /* NULL: has only subcommands */
+    int arity;                      /* with the name; -n: at least n */
     unsigned flags;
     unsigned acl;
     struct key_range keys;
-    /* Of a command with MOVABLE_KEYS: puts argument positions of keys into `positions` (room for
-     * argc), returns how many, or -1 if the arguments make no sense. */
+    /* For MOVABLE_KEYS: stores the argument positions of the keys in `positions` (room for argc)
+     * and returns their number, or -1 if the arguments are invalid. */
     int (*find_keys)(int argc, const struct bytes *argv, int *positions);
-    /* What is done with the keys; without both, `keys` and `flags` say it. `key_flags` alone is of
-     * the one spec that `keys` makes. */
+    /* How the keys are used; without these, `keys` and `flags` tell. `key_flags` applies to the one
+     * spec that is made from `keys`. */
     struct key_spec specs[KEY_SPECS_MAX];
     unsigned key_flags;
     unsigned (*vary_keys)(int argc, const struct bytes *argv); /* KEY_VARIABLE: KEY_* of a call */
-    /* Of one with COUNTS_KEYS: does this call? NULL: each one does. */
+    /* For COUNTS_KEYS: does this call count keys? NULL: each call does. */
     bool (*counts_keys)(const struct call *call);
     const char *tips;       /* for proxies, separated by spaces; NULL: none */
     const char *group;      /* string, list, set, hash, sorted-set, generic, dehydrator, ... */
-    const char *since;      /* the Redis version that brought it, or expired's */
+    const char *since;      /* the version of Redis, or of expired, that introduced it */
     const char *complexity; /* "O(1)" */
-    const char *syntax;     /* behind the name */
+    const char *syntax;     /* after the name */
     const char *summary;
     const struct command *subcommands; /* ends with a NULL name */
 };
@@ -148,7 +149,7 @@ struct command_group {
         (rows), sizeof(rows) / sizeof((rows)[0])                                                   \
     }
 
-/* What is counted of a row's calls: see observe.h. */
+/* Counters of a row's calls: see observe.h. */
 struct command_stats {
     uint64_t calls, usec, rejected, failed;
     struct histogram *spans; /* microseconds; NULL before the first call */
@@ -163,37 +164,37 @@ void commands_add(struct commands *commands, const struct command_group *group, 
 
 struct command_ref {
     const struct command *row;    /* NULL: no such command */
-    const struct command *parent; /* of a subcommand's row, else NULL */
+    const struct command *parent; /* of a subcommand, else NULL */
     void *context;
     struct command_stats *stats; /* of the row; NULL without a row */
 };
 
-/* By name, whatever its case. O(1) */
+/* Finds a row by name, ignoring case. O(1) */
 struct command_ref commands_find(const struct commands *commands, struct bytes name);
-/* The row that argv stands for: a subcommand's where there is one. row is NULL when the command is
- * unknown; row == NULL with a parent: the subcommand is. */
+/* Finds the row for argv, or its subcommand's row. row is NULL if the command is unknown, or, with
+ * a parent, if the subcommand is. */
 struct command_ref commands_match(const struct commands *commands, int argc,
                                   const struct bytes *argv);
 size_t commands_count(const struct commands *commands);
 struct command_ref commands_at(const struct commands *commands,
-                               size_t index); /* in order of addition */
+                               size_t index); /* in the order in which they were added */
 
-/* Each row and subcommand with its stats. */
+/* Visits each row and subcommand with its stats. */
 void commands_each_stats(struct commands *commands,
                          void (*visit)(void *ctx, struct command_ref ref), void *ctx);
 
-/* "get", "config|get": as errors, COMMAND and ACL name it; returns its length, < size. */
+/* "get", "config|get", as in errors, COMMAND and ACL; returns its length, < size. */
 size_t command_full_name(struct command_ref ref, char *to, size_t size);
-/* Positions of the keys in a call; -1 if the arguments make no sense. `positions` has room for
- * argc. */
+/* Stores the positions of the keys in a call (room for argc); returns their number, or -1 if the
+ * arguments are invalid. */
 int command_keys(const struct command *row, int argc, const struct bytes *argv, int *positions);
-/* KEY_* of each of the keys that command_keys found. */
+/* KEY_* for each of the keys that command_keys found. */
 void command_key_flags(const struct command *row, int argc, const struct bytes *argv,
                        const int *positions, int count, unsigned *flags);
-/* The row's specs, made from `keys` where it gives none; returns how many. `specs` has room for
+/* The row's specs, made from `keys` if it gives none; returns their number. `specs` has room for
  * KEY_SPECS_MAX. */
 int command_specs(const struct command *row, struct key_spec *specs);
-/* Is any of its arguments a key? */
+/* Can any of its arguments be a key? */
 bool command_has_keys(const struct command *row);
 
 #endif

@@ -1,5 +1,4 @@
-/* command_keys: which arguments of a call are keys, and what it does with them, as its row tells.
- */
+/* command_keys: finds which arguments of a call are keys, and how it uses them, from its row. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -46,7 +45,7 @@ static bool is_word(struct bytes arg, const char *word)
     return arg.len == strlen(word) && strncasecmp(arg.data, word, arg.len) == 0;
 }
 
-/* Where the spec begins; 0: its keyword is not there. */
+/* The position that the spec starts at; 0: its keyword is missing. */
 static int first_of(const struct key_spec *spec, int argc, const struct bytes *argv)
 {
     if (spec->keyword == NULL) return spec->first;
@@ -57,7 +56,7 @@ static int first_of(const struct key_spec *spec, int argc, const struct bytes *a
     return 0;
 }
 
-/* A number of keys: at least one, and no more than there are arguments. */
+/* The number of keys: at least one, and no more than there are arguments. */
 static int count_at(struct bytes arg, int argc)
 {
     int count = 0;
@@ -69,7 +68,7 @@ static int count_at(struct bytes arg, int argc)
     return count;
 }
 
-/* Appends the spec's keys to those that are there; returns how many there are then, or -1. */
+/* Appends the spec's keys; returns the new number of keys, or -1. */
 static int append_keys(const struct key_spec *spec, int argc, const struct bytes *argv,
                        int *positions, int count)
 {
@@ -108,7 +107,7 @@ static bool covers(const struct key_spec *spec, int argc, const struct bytes *ar
     return position >= first && position <= last;
 }
 
-/* What no other spec covers is what could be anywhere. */
+/* Keys that no other spec covers belong to KEYS_ANYWHERE. */
 static unsigned flags_at(const struct key_spec *specs, int count, int argc,
                          const struct bytes *argv, int position)
 {

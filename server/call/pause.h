@@ -1,5 +1,4 @@
-/* pause: CLIENT PAUSE: which requests wait, and until when.
- * Knows instants and kinds; refuses to know who waits. */
+/* pause: CLIENT PAUSE: which kind of request is delayed, and until when. */
 #ifndef SERVER_CALL_PAUSE_H
 #define SERVER_CALL_PAUSE_H
 
@@ -12,10 +11,10 @@ enum pause_kind { PAUSE_NONE, PAUSE_WRITE, PAUSE_ALL };
 /* All zero: no pause. */
 struct pause {
     enum pause_kind kind;
-    msec until; /* the last instant of it */
+    msec until; /* the last millisecond of the pause */
 };
 
-/* One that is under way gets neither shorter nor weaker. */
+/* Starts a pause, or extends the current one; it gets neither shorter nor weaker. */
 static inline void pause_begin(struct pause *pause, enum pause_kind kind, msec until)
 {
     if (kind > pause->kind) pause->kind = kind;
@@ -27,14 +26,14 @@ static inline void pause_end(struct pause *pause)
     *pause = (struct pause){ PAUSE_NONE, 0 };
 }
 
-/* It is as long as it was, though the clock was set. */
+/* Keeps the length of the pause when the system clock is set. */
 static inline void pause_clock_set(struct pause *pause, msec by)
 {
     if (pause->kind == PAUSE_NONE || instant_after(pause->until, by, &pause->until)) return;
     pause->until = INSTANT_MAX;
 }
 
-/* What waits now; a pause that is over is forgotten. */
+/* The kind of requests to delay now; ends a pause that is over. */
 static inline enum pause_kind pause_now(struct pause *pause, msec now)
 {
     if (pause->kind != PAUSE_NONE && instant_dead(pause->until, now)) pause_end(pause);

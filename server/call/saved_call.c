@@ -1,4 +1,4 @@
-/* saved_call: one allocation: the arguments' views, then their text. */
+/* saved_call: see saved_call.h. One allocation: the array of arguments, then their bytes. */
 #include "server/call/saved_call.h"
 
 #include <string.h>

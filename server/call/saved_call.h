@@ -1,5 +1,4 @@
-/* saved_call: a call that outlives its request: queued by MULTI, or waiting.
- * Knows the row and the arguments; refuses to know the session and when it runs. */
+/* saved_call: a copy of a call that outlives its request: queued by MULTI, or blocked. */
 #ifndef SERVER_CALL_SAVED_CALL_H
 #define SERVER_CALL_SAVED_CALL_H
 
@@ -8,16 +7,16 @@
 #include "server/call/call.h"
 
 struct saved_call {
-    STAILQ_ENTRY(saved_call) next; /* its owner's */
+    STAILQ_ENTRY(saved_call) next; /* for its owner's list */
     struct command_ref command;
     int argc;
-    struct bytes argv[]; /* then their text, in the same allocation */
+    struct bytes argv[]; /* followed by their bytes, in the same allocation */
 };
 
-/* A copy; NULL without memory. mem_free ends it. */
+/* NULL: no memory. Free it with mem_free. */
 struct saved_call *saved_call_new(const struct call *call);
 
-/* The call that it stands for, of this session; without a transaction yet. */
+/* Makes a call of it for this session, without a transaction. */
 struct session;
 struct call saved_call_again(const struct saved_call *saved, struct session *session);
 

@@ -1,4 +1,4 @@
-/* session: its beginning. */
+/* session: see session.h. */
 #include "server/call/session.h"
 
 void session_init(struct session *session, struct outbuf *out)
