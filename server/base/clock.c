@@ -1,5 +1,4 @@
-/* clock: the kernel's clocks behind clock.h.
- * Knows how to read them and how to stand still; refuses to know what time is used for. */
+/* clock: see clock.h. Reads the kernel's clocks and the processor's counter. */
 #include "server/base/clock.h"
 
 #include <time.h>
@@ -7,8 +6,8 @@
 #include "store/base/ensure.h"
 
 enum {
-    RATED_USEC = 10 * 1000, /* a span that gives the counter's rate well enough */
-    SET_USEC = 100 * 1000,  /* between reading one clock and the other less may pass */
+    RATED_USEC = 10 * 1000, /* a span long enough to measure the counter's rate */
+    SET_USEC = 100 * 1000,  /* two consecutive clock readings take less than this */
 };
 
 #if defined(__x86_64__)
@@ -97,7 +96,7 @@ int64_t clock_quick_usec(const struct clock *clock)
 {
     if (clock->usec_per_count == 0) return clock_mono_usec();
     uint64_t counts = read_counter() - clock->counter;
-    /* A counter that was set back, or a turn of many seconds: the clock knows. */
+    /* The counter was set back, or the turn lasted many seconds: read the clock instead. */
     if (counts >> 32 != 0) return clock_mono_usec();
     return clock->counter_usec + (int64_t)(counts * clock->usec_per_count >> 32);
 }

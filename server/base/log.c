@@ -1,8 +1,7 @@
-/* log: one write(2) per line behind log.h.
- * Knows a descriptor and a threshold; refuses to know who logs what.
+/* log: see log.h. Writes each line with one write(2).
  *
- * A line is "pid:M day time mark text", the form that readers of Redis' logs know. When standard
- * output is the systemd journal, which stamps lines itself, it is "<priority>text". */
+ * A line is "pid:M day time mark text", as in Redis' logs. When standard output is the systemd
+ * journal, which adds the time itself, it is "<priority>text". */
 #include "server/base/log.h"
 
 #include <errno.h>
@@ -22,7 +21,7 @@ static int descriptor = STDOUT_FILENO;
 static bool to_journal;
 static enum log_level threshold = LOG_NOTICE;
 
-/* JOURNAL_STREAM names the device and inode that systemd connected; a redirection differs. */
+/* JOURNAL_STREAM has the device and inode of systemd's stream; after a redirection they differ. */
 static bool stdout_is_journal(void)
 {
     const char *stream = getenv("JOURNAL_STREAM");
@@ -68,7 +67,7 @@ static size_t put_head(char *line, size_t size, enum log_level level)
                             (int)(clock.now % 1000), marks[level]);
 }
 
-/* Names and addresses come from outside: a line stays one line. */
+/* Names and addresses come from clients, so replace control characters: a line stays one line. */
 static void clean(char *text, size_t len)
 {
     for (size_t i = 0; i < len; i++)
@@ -90,7 +89,7 @@ void log_line(enum log_level level, const char *format, ...)
     size_t len = wrote < 0 ? 0 : (size_t)wrote < room ? (size_t)wrote : room - 1;
     clean(line + head, len);
     line[head + len] = '\n';
-    /* A log that can't be written has nobody to complain to. */
+    /* If the log can't be written, there is nowhere to report it. */
     ssize_t ignored = write(descriptor, line, head + len + 1);
     (void)ignored;
     errno = saved;

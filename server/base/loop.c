@@ -1,9 +1,8 @@
-/* loop: libevent behind loop.h.
- * Knows descriptors, timers and signals; refuses to know what any of them is for.
+/* loop: see loop.h. A wrapper of libevent.
  *
  * Reading and writing are two events of one descriptor, so that turning one on or off leaves the
  * other alone. libevent takes a deleted event off its active queue, so freeing anything from any
- * callback is safe as long as the trampoline does not look at it afterwards. */
+ * callback is safe as long as the trampoline does not use it afterwards. */
 #include "server/base/loop.h"
 
 #include <event2/event.h>
@@ -69,7 +68,7 @@ void loop_free(struct loop *loop)
     mem_free(loop);
 }
 
-/* False: there is nothing left to wait for, and no turn would ever come. */
+/* False: there is nothing left to wait for, so no turn would ever come. */
 static bool turn(struct loop *loop, int flags)
 {
     int rc = event_base_loop(loop->base, flags);
@@ -88,7 +87,7 @@ void loop_run(struct loop *loop)
 
 void loop_poll(struct loop *loop)
 {
-    /* ONCE: what stays ready until the turn's end, as a peer's end of file does, is seen once. */
+    /* ONCE: a condition that stays until the turn's end, like end of file, is reported once. */
     turn(loop, EVLOOP_ONCE | EVLOOP_NONBLOCK);
 }
 
@@ -107,7 +106,7 @@ const char *loop_backend(const struct loop *loop)
     return event_base_get_method(loop->base);
 }
 
-/* The io may be gone when `ready` returns. */
+/* `ready` may have freed the io. */
 static void on_io(evutil_socket_t fd, short what, void *ctx)
 {
     (void)fd;

@@ -1,5 +1,5 @@
-/* loop: readiness, timers and signals; the only file that includes event2/ for events.
- * A turn is: wait, run what is ready, then the end-of-turn hooks in the order they were added. */
+/* loop: readiness, timers and signals; the only file that includes event2/ for events. A turn is:
+ * wait, call back what is ready, then call the end-of-turn hooks in the order they were added. */
 #ifndef SERVER_BASE_LOOP_H
 #define SERVER_BASE_LOOP_H
 
@@ -19,7 +19,7 @@ void loop_free(struct loop *loop);
 void loop_run(struct loop *loop);  /* until loop_stop */
 void loop_stop(struct loop *loop); /* after this turn */
 bool loop_stopped(const struct loop *loop);
-/* One turn of what is ready now, without waiting: for who keeps the loop for long. */
+/* Runs one turn with what is ready now, without waiting. For code that keeps the loop for long. */
 void loop_poll(struct loop *loop);
 const char *loop_backend(const struct loop *loop);
 

@@ -1,4 +1,4 @@
-/* process: system calls behind process.h. */
+/* process: see process.h. */
 #include "server/base/process.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { OWN_FILES = 32 }; /* descriptors that are not clients': listeners, log, timers */
+enum { OWN_FILES = 32 }; /* descriptors other than clients': listeners, log, timers */
 
 static bool set_files(struct rlimit *limit, rlim_t files)
 {
@@ -29,12 +29,12 @@ int64_t process_raise_files(int64_t clients)
     rlim_t wanted = (rlim_t)clients + OWN_FILES;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return clients;
     if (limit.rlim_cur >= wanted || set_files(&limit, wanted)) return clients;
-    /* Beyond the hard limit only root may go; up to it everybody. */
+    /* Only root may go beyond the hard limit. */
     if (limit.rlim_cur < limit.rlim_max) set_files(&limit, limit.rlim_max);
     return limit.rlim_cur > OWN_FILES ? (int64_t)(limit.rlim_cur - OWN_FILES) : 1;
 }
 
-/* The child says one byte when it is ready; its death without that is the end of the pipe. */
+/* The child sends one byte when it is ready; if it dies before, the pipe is closed without one. */
 static void wait_for_child(int from)
 {
     char byte;
@@ -75,7 +75,7 @@ void process_detached(int parent)
         dup2(null, STDERR_FILENO);
         if (null > STDERR_FILENO) close(null);
     }
-    /* A parent that was killed meanwhile needs no word. */
+    /* If the parent was killed meanwhile, the failure does not matter. */
     ssize_t ignored = write(parent, "", 1);
     (void)ignored;
     close(parent);

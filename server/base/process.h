@@ -1,24 +1,24 @@
-/* process: what a Unix daemon owes the system: descriptors, background, pid file, readiness.
- * Knows the process; refuses to know what it serves. */
+/* process: the daemon's duties as a Unix process: limit of open files, background, pid file,
+ * readiness. */
 #ifndef SERVER_BASE_PROCESS_H
 #define SERVER_BASE_PROCESS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Raises the limit of open files for so many clients; returns how many there can be, at least 1. */
+/* Raises the limit of open files for this many clients; returns how many fit, at least 1. */
 int64_t process_raise_files(int64_t clients);
 
-/* Goes on in a child, detached from the terminal. The parent stays until process_detached, so that
- * its exit status tells whether the daemon came up. Returns what process_detached takes; -1 with
- * errno. */
+/* Continues in a child, detached from the terminal. The parent waits for process_detached, so that
+ * its exit status tells whether the daemon started. Returns the argument for process_detached; -1
+ * with errno. */
 int process_detach(void);
 void process_detached(int parent);
 
 /* False with errno. */
 bool process_write_pid(const char *path);
 
-/* A state as of sd_notify(3), "READY=1". False when nobody listens. */
+/* Sends a state of sd_notify(3), like "READY=1". False if the service manager does not listen. */
 bool process_notify(const char *state);
 
 #endif
