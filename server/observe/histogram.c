@@ -12,7 +12,7 @@ static unsigned bucket_of(uint64_t value)
     return bucket < HISTOGRAM_BUCKETS ? bucket : HISTOGRAM_BUCKETS - 1;
 }
 
-/* The highest value that falls into the bucket. */
+/* The highest value in the bucket. */
 static uint64_t top_of(unsigned bucket)
 {
     if (bucket < HISTOGRAM_EXACT) return bucket;

@@ -1,5 +1,5 @@
-/* histogram: how often which span was seen, within an eighth of it.
- * Log-linear buckets (after HdrHistogram): exact below 16, then eight to each power of two. */
+/* histogram: counts spans with an error of at most one eighth. Log-linear buckets (after
+ * HdrHistogram): exact below 16, then eight for each power of two. */
 #ifndef SERVER_OBSERVE_HISTOGRAM_H
 #define SERVER_OBSERVE_HISTOGRAM_H
 
@@ -7,7 +7,7 @@
 
 enum {
     HISTOGRAM_EXACT = 16,
-    HISTOGRAM_STEPS = 8, /* of a power of two */
+    HISTOGRAM_STEPS = 8, /* for each power of two */
     HISTOGRAM_OCTAVES = 36,
     HISTOGRAM_BUCKETS = HISTOGRAM_EXACT + HISTOGRAM_STEPS * HISTOGRAM_OCTAVES,
 };
@@ -18,9 +18,9 @@ struct histogram {
 };
 
 void histogram_add(struct histogram *histogram, uint64_t value);
-/* The value that this share (0 to 1) of all does not exceed; 0 when nothing was seen. */
+/* The value at a percentile (0 to 1): this share of all values does not exceed it; 0 when empty. */
 uint64_t histogram_at(const struct histogram *histogram, double share);
-/* How many did not exceed `value`, by the bucket it is in. */
+/* The number of values up to `value`, including all in its bucket. */
 uint64_t histogram_up_to(const struct histogram *histogram, uint64_t value);
 
 #endif

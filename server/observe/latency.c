@@ -1,4 +1,4 @@
-/* latency: one ring of samples for each event. */
+/* latency: see latency.h. A ring of samples for each event. */
 #include "server/observe/latency.h"
 
 #include <string.h>

@@ -1,6 +1,5 @@
-/* latency: moments that took long, by what took them: "command", "fast-command", "expire-cycle",
- * "command-unblocking" (a command that had waited runs again).
- * Keeps the last 160 of each. Knows spans that it is told; refuses to know clocks. */
+/* latency: slow events, by kind: "command", "fast-command", "expire-cycle", "command-unblocking" (a
+ * blocked client's command runs again). Keeps the last 160 samples of each. */
 #ifndef SERVER_OBSERVE_LATENCY_H
 #define SERVER_OBSERVE_LATENCY_H
 
@@ -24,9 +23,9 @@ struct latency_sample {
 };
 
 struct latency_series {
-    struct latency_sample samples[LATENCY_KEPT]; /* a ring: next is the oldest when it is full */
+    struct latency_sample samples[LATENCY_KEPT]; /* a ring: when it is full, `next` is the oldest */
     unsigned count, next;
-    int64_t worst_msec; /* ever */
+    int64_t worst_msec; /* of all time */
 };
 
 struct latency {
@@ -34,12 +33,12 @@ struct latency {
 };
 
 const char *latency_name(enum latency_event event);
-/* The event of that name, or LATENCY_EVENTS. */
+/* Finds an event by name; LATENCY_EVENTS if there is none. */
 enum latency_event latency_find(struct bytes name);
 
-/* Samples of one second become one: the worst of them. */
+/* Adds a sample. Of several in one second, the worst is kept. */
 void latency_note(struct latency *latency, enum latency_event event, int64_t at_sec, int64_t msec);
-/* The i-th sample from the oldest. */
+/* The i-th sample, from the oldest. */
 const struct latency_sample *latency_sample(const struct latency_series *series, unsigned i);
 
 #endif

@@ -1,4 +1,4 @@
-/* monitor: a list of sessions, and the line about a command. */
+/* monitor: see monitor.h. A list of sessions. */
 #include "server/observe/monitor.h"
 
 #include <ctype.h>
@@ -50,7 +50,7 @@ void monitor_forget(struct monitor *monitor, struct session *session)
     session->monitoring = false;
 }
 
-/* In double quotes, what is not printable escaped. */
+/* In double quotes, with unprintable bytes escaped. */
 static void append_quoted(struct outbuf *line, struct bytes text)
 {
     static const char escaped[] = "\\\"\n\r\t\a\b", letters[] = "\\\"nrtab";
@@ -68,7 +68,7 @@ static void append_quoted(struct outbuf *line, struct bytes text)
     outbuf_append(line, "\"", 1);
 }
 
-/* Over a unix socket: "unix:" and its path, which is the peer without its port 0. */
+/* For a unix socket: "unix:" and its path, which is the peer without ":0". */
 static void write_peer(const struct session *caller, char *to, size_t size)
 {
     static const char port[] = ":0";

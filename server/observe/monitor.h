@@ -1,5 +1,5 @@
-/* monitor: sessions that are told of every command, as MONITOR shows them.
- * Knows sessions' writers; while nobody looks a command costs one test. */
+/* monitor: MONITOR: sends every command to the sessions that asked for it. Without such sessions a
+ * command costs one test. */
 #ifndef SERVER_OBSERVE_MONITOR_H
 #define SERVER_OBSERVE_MONITOR_H
 
@@ -14,7 +14,8 @@ struct monitor;
 struct monitor *monitor_new(void);
 void monitor_free(struct monitor *monitor);
 
-void monitor_add(struct monitor *monitor, struct session *session); /* once is enough */
+void monitor_add(struct monitor *monitor,
+                 struct session *session); /* adding it again does nothing */
 void monitor_forget(struct monitor *monitor, struct session *session);
 bool monitor_active(const struct monitor *monitor);
 

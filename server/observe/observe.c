@@ -7,7 +7,7 @@
 
 enum { USEC_PER_MSEC = 1000 };
 
-/* Codes are few and ours; should a flood of other first words come, they are not all kept. */
+/* A bound for the case that clients cause many different error codes. */
 enum { ERRORS_MAX = 128 };
 
 static struct bytes code_of(const void *element)
@@ -101,7 +101,7 @@ static void note_slow(struct observer *observer, const struct call *call, const 
     slowlog_note(observer->slowlog, &slow, (size_t)observer->conf->slowlog_max_len);
 }
 
-/* The arguments as they may be shown; to be freed where they are a copy. */
+/* The arguments to show, with secrets hidden; to be freed if they are a copy. */
 static const struct bytes *shown(const struct call *call)
 {
     if (call->secrets == 0) return call->argv;
@@ -116,7 +116,7 @@ static void free_shown(const struct bytes *argv, const struct call *call)
     if (argv != call->argv) mem_free((void *)argv);
 }
 
-/* After the call: that of EXEC comes behind what it ran. */
+/* Call after the call has run, so that EXEC comes after its commands. */
 static void show(struct observer *observer, const struct call *call)
 {
     if (!monitor_active(observer->monitor)) return;
@@ -127,7 +127,7 @@ static void show(struct observer *observer, const struct call *call)
     free_shown(argv, call);
 }
 
-/* The call is answered: its place among the spans, and in the slow log. */
+/* Records a call that is answered in its histogram and in the slow log. */
 static void note_span(struct observer *observer, const struct call *call, int64_t usec)
 {
     struct command_stats *stats = call->command.stats;
@@ -149,7 +149,7 @@ static void note_latency(struct observer *observer, enum latency_event event, in
         latency_note(&observer->latency, event, observer->clock->now / 1000, usec / USEC_PER_MSEC);
 }
 
-/* One run has ended; returns what it took. */
+/* Call after a run; returns its duration. */
 static int64_t count_run(struct observer *observer, const struct call *call, int64_t began)
 {
     observer->last_usec = clock_quick_usec(observer->clock);
@@ -192,7 +192,7 @@ void observe_again(struct observer *observer, const struct call *call, int64_t b
     note_latency(observer, LATENCY_UNBLOCKING, taken);
 }
 
-/* DIFFERS: Redis counts CLIENT UNBLOCK too as failed, and the call without ERROR. (doc/differs.md)
+/* DIFFERS: Redis counts CLIENT UNBLOCK as failed, too, and the call without ERROR. (doc/differs.md)
  */
 void observe_ended(struct observer *observer, const struct call *call, int64_t usec)
 {

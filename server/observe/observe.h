@@ -1,6 +1,5 @@
-/* observe: what is noted around every call: counts and times by command, errors by code, the slow
- * ones, and what MONITOR shows.
- * Knows calls from outside; refuses to know what they do. */
+/* observe: statistics about calls: counts and times by command, errors by code, slow calls, and
+ * MONITOR. Sees calls from outside; knows no command. */
 #ifndef SERVER_OBSERVE_OBSERVE_H
 #define SERVER_OBSERVE_OBSERVE_H
 
@@ -34,23 +33,23 @@ void observer_init(struct observer *observer, const struct conf *conf, const str
 void observer_drop(struct observer *observer);
 void observer_reset(struct observer *observer, struct commands *commands); /* CONFIG RESETSTAT */
 
-/* Requests come to be run: what they take counts from now on (monotonic). */
+/* Call when requests begin to run: the time of the first one counts from here (monotonic). */
 void observe_turn(struct observer *observer, int64_t usec);
-/* Around a call that runs; begin returns what end wants. A call begins when the one before it in
- * its turn has ended, so that the clock is read once for each. */
+/* Call before and after a call runs; end takes the result of begin. A call counts as begun when the
+ * one before it in its turn has ended, so that the clock is read once for each. */
 int64_t observe_begin(const struct observer *observer);
 void observe_end(struct observer *observer, const struct call *call, int64_t began);
-/* A call that waits has its entry in the slow log and among the spans when it is answered, with
- * what all its runs have taken; one that is answered because its time is over has none, as in
- * Redis. Around each further run, after which *usec has grown: */
+/* A blocked call is recorded in the slow log and the histogram when it is answered, with the time
+ * of all its runs; a call that times out is not recorded, as in Redis. Call these before and after
+ * each further run, which adds to *usec: */
 int64_t observe_now(const struct observer *observer);
 void observe_again(struct observer *observer, const struct call *call, int64_t began,
                    int64_t *usec);
-/* Its wait was ended by CLIENT UNBLOCK, with an error if it has failed. */
+/* Call when CLIENT UNBLOCK has answered the call, with an error if it has failed. */
 void observe_ended(struct observer *observer, const struct call *call, int64_t usec);
-/* A slice of expiry took so long. */
+/* Records the duration of a slice of expiry. */
 void observe_expiry(struct observer *observer, int64_t usec);
-/* A call that a gate refused. */
+/* Counts a call that dispatch has refused. */
 void observe_rejected(struct observer *observer, const struct call *call);
 
 #endif

@@ -1,4 +1,4 @@
-/* slowlog: a chain from the newest call to the oldest. */
+/* slowlog: see slowlog.h. A list from the newest call to the oldest. */
 #include "server/observe/slowlog.h"
 
 #include <stdio.h>
@@ -29,7 +29,7 @@ static void call_free(struct slow_call *call)
     mem_free(call);
 }
 
-/* Drops what is older than the first `keep`. */
+/* Drops all but the newest `keep`. */
 static void cut(struct slowlog *slowlog, size_t keep)
 {
     struct slow_call **link = &slowlog->newest;

@@ -1,5 +1,4 @@
-/* slowlog: the last calls that took long, newest first.
- * Knows what it is told of a call; refuses to know clocks and sockets. */
+/* slowlog: the last slow calls, newest first. */
 #ifndef SERVER_OBSERVE_SLOWLOG_H
 #define SERVER_OBSERVE_SLOWLOG_H
 
@@ -10,7 +9,7 @@
 
 struct slowlog;
 
-/* A call that took long, as it is told. Everything is borrowed. */
+/* A slow call, as the caller describes it. Everything is borrowed. */
 struct slow {
     int64_t at_sec, usec;
     int argc;
@@ -18,12 +17,12 @@ struct slow {
     struct bytes peer, name;
 };
 
-/* ... and as it is kept. */
+/* A slow call, as it is stored. */
 struct slow_call {
-    uint64_t id; /* counts up from 0, over resets too */
+    uint64_t id; /* counts up from 0, also across resets */
     int64_t at_sec, usec;
     int argc;           /* at most 32 */
-    struct blob **argv; /* long ones are cut, with a word about the rest */
+    struct blob **argv; /* long ones are cut, and end with how much was cut */
     struct blob *peer, *name;
     struct slow_call *older;
 };
@@ -31,7 +30,7 @@ struct slow_call {
 struct slowlog *slowlog_new(void);
 void slowlog_free(struct slowlog *slowlog);
 
-/* Keeps a copy as the newest, and at most `max` in all. */
+/* Stores a copy as the newest; keeps at most `max`. */
 void slowlog_note(struct slowlog *slowlog, const struct slow *slow, size_t max);
 size_t slowlog_count(const struct slowlog *slowlog);
 const struct slow_call *slowlog_newest(const struct slowlog *slowlog); /* NULL when empty */

@@ -1,7 +1,7 @@
-/* stats: rates from counters. */
+/* stats: see stats.h. */
 #include "server/observe/stats.h"
 
-/* A counter that was zeroed meanwhile has no rate yet. */
+/* A counter that was reset since the last sample has no rate. */
 static double rate(uint64_t now, uint64_t before, double seconds)
 {
     return now >= before && seconds > 0 ? (double)(now - before) / seconds : 0;

@@ -1,4 +1,4 @@
-/* stats: what INFO counts besides the store and the calls. CONFIG RESETSTAT zeroes them. */
+/* stats: counters for INFO beside those of the store and of calls. CONFIG RESETSTAT zeroes them. */
 #ifndef SERVER_OBSERVE_STATS_H
 #define SERVER_OBSERVE_STATS_H
 
@@ -10,14 +10,14 @@ struct stats {
     uint64_t bytes_in, bytes_out;
     uint64_t closed_query_buffer, closed_output_buffer, closed_idle;
 
-    double commands_per_sec, in_per_sec, out_per_sec; /* over the last span between two samples */
+    double commands_per_sec, in_per_sec, out_per_sec; /* between the last two samples */
     struct {
         int64_t mono_usec;
         uint64_t commands, bytes_in, bytes_out;
     } sampled;
 };
 
-/* Works out the rates since the last sample; call about once a second. */
+/* Computes the rates since the last sample; call about once a second. */
 void stats_sample(struct stats *stats, int64_t mono_usec);
 
 #endif
