@@ -1,5 +1,5 @@
-/* child: see child.h. What it finds out stands in a page that both processes share; that it ended
- * at all, its exit status says. */
+/* child: see child.h. The result is in a page that both processes share; the exit status tells
+ * whether the child ended normally. */
 #include "server/persist/child.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@
 enum { CHILD_NICE = 10 };
 
 struct child {
-    pid_t pid; /* 0: none runs */
+    pid_t pid; /* 0: no child */
     struct child_outcome *shared;
 };
 
@@ -54,7 +54,7 @@ void child_cancel(struct child *child)
     if (child->pid != 0) kill(child->pid, SIGKILL);
 }
 
-/* Leaves its word, and its corpse, to child_ended. */
+/* Leaves the exit status for child_ended to collect. */
 void child_await(struct child *child)
 {
     siginfo_t info;
@@ -63,7 +63,7 @@ void child_await(struct child *child)
         continue;
 }
 
-/* Pages that are no longer the parent's. */
+/* Bytes of memory that the child no longer shares with the parent. */
 static uint64_t own_bytes(void)
 {
     unsigned long kilobytes = 0, sum = 0;
@@ -76,12 +76,12 @@ static uint64_t own_bytes(void)
     return sum * 1024;
 }
 
-/* Connections and ports are the parent's, and end with it. */
+/* Closes the parent's connections and ports, and makes the child end with the parent. */
 static void leave_parent(void)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     prctl(PR_SET_NAME, "expired-save");
-    setpriority(PRIO_PROCESS, 0, CHILD_NICE); /* clients come first */
+    setpriority(PRIO_PROCESS, 0, CHILD_NICE); /* serving clients has priority */
     signal(SIGTERM, SIG_DFL);
     signal(SIGINT, SIG_DFL);
     signal(SIGHUP, SIG_IGN);

@@ -1,5 +1,5 @@
-/* child: a forked process that writes the store, as it is at this moment, into a file.
- * Knows processes; refuses to know what the file is for. One at a time. */
+/* child: a forked process that writes the store, as it is at the fork, into a file. One at a time.
+ */
 #ifndef SERVER_PERSIST_CHILD_H
 #define SERVER_PERSIST_CHILD_H
 
@@ -11,23 +11,23 @@
 struct child;
 
 struct child *child_new(void);        /* NULL with errno */
-void child_free(struct child *child); /* ends one that runs */
+void child_free(struct child *child); /* kills a running child */
 
-/* 0, or an errno: nothing runs then. O(pages of the process) */
+/* Forks. 0 or an errno. O(pages of the process) */
 int child_begin(struct child *child, const struct store *store, const char *path,
                 const struct snapshot_options *options);
 bool child_runs(const struct child *child);
-/* What it does is not wanted any more: it is about to end, as failed. */
+/* Kills the child; it will end as failed. */
 void child_cancel(struct child *child);
-/* Waits for its end. */
+/* Waits until the child has ended. */
 void child_await(struct child *child);
 
 struct child_outcome {
     int error; /* 0: the file is written */
     struct base_size size;
-    uint64_t copied; /* bytes of memory that the child had for itself at its end */
+    uint64_t copied; /* bytes of memory that the parent and the child no longer shared at its end */
 };
-/* False: it is still at it, or there is none. */
+/* Takes the result of a child that has ended. False: it still runs, or there is none. */
 bool child_ended(struct child *child, struct child_outcome *outcome);
 
 #endif

@@ -1,9 +1,8 @@
-/* journal: a buffer of units, a file and a thread that syncs it, behind journal.h.
- * Knows what was written where; refuses to know what it says.
+/* journal: see journal.h. A buffer of records, the current segment and a thread that syncs it.
  *
- * Invariants: `written` + the bytes of whole units in `waiting` is `position`, but while a base is
- * needed: then the base, or what waits from `restart_from` on, has the rest. synced <= written.
- * Bytes at the file's offsets beyond `length` are nobody's, and are there only while `uncut`. */
+ * Invariants: position == `written` + the bytes of complete records in `waiting`, except while a
+ * base is needed: then the base, or `waiting` from `restart_from` on, has the rest. synced <=
+ * written. The file has bytes beyond `length` only while `uncut`; they are garbage. */
 #include "server/persist/journal.h"
 
 #include <errno.h>
@@ -20,27 +19,27 @@
 enum {
     RETRY_USEC = 100 * 1000,
     SYNC_USEC = 1000 * 1000,
-    PIECES = 256, /* of at most 64 KiB each: one system call for any usual turn */
+    PIECES = 256, /* of at most 64 KiB each, so that one system call usually writes all of a turn */
     HEADER_LENGTH = sizeof(UNIT_FIRST_LINE) - 1,
 };
 
 struct journal {
     struct outbuf waiting;
-    struct outbuf_mark whole; /* behind the last whole unit in `waiting` ... */
-    size_t whole_len;         /* ... and the bytes up to there */
-    uint32_t sum;             /* of the file, with all that waits for it */
+    struct outbuf_mark whole; /* after the last complete record in `waiting` ... */
+    size_t whole_len;         /* ... and the number of bytes up to there */
+    uint32_t sum;             /* checksum of the file with everything in `waiting` */
 
-    int fd; /* -1: none */
+    int fd; /* -1: no file */
     uint64_t length;
     bool uncut;
-    bool retiring; /* the tail before is being synced: nothing is written to this one */
+    bool retiring; /* the segment before is being synced: do not write to this one yet */
 
     enum journal_policy policy;
     enum journal_state state;
     int error;
     bool restarting;
-    uint64_t restart_from; /* the base that is being written holds all up to here */
-    uint64_t position, written, synced, asked; /* `asked`: a sync up to here was ordered */
+    uint64_t restart_from; /* the base being written holds everything up to here */
+    uint64_t position, written, synced, asked; /* `asked`: a sync up to here is ordered */
     int64_t asked_at, tried_at;
     bool told_late;
     struct syncer *syncer;
@@ -91,7 +90,7 @@ void journal_free(struct journal *journal)
     mem_free(journal);
 }
 
-/* Nothing waits any more, whether it was written or is forgotten. */
+/* Empties the buffer, whose records are written or dropped. */
 static void empty_buffer(struct journal *journal)
 {
     outbuf_consume(&journal->waiting, journal->whole_len);
@@ -164,7 +163,7 @@ static void need_base(struct journal *journal, int error)
     journal->restarting = false;
 }
 
-/* The file ends with its last whole unit again, so that what comes stands right behind. */
+/* Cuts the file back to its last complete record, so that new records follow it directly. */
 static int cut_back(struct journal *journal)
 {
     if (!journal->uncut) return 0;
@@ -204,7 +203,7 @@ static int write_all(struct journal *journal)
         return 0;
     }
     journal->counts.failed_writes++;
-    cut_back(journal); /* or before the next write */
+    cut_back(journal); /* if this fails, the next write tries again */
     return error;
 }
 
@@ -261,7 +260,7 @@ static int64_t wait_until(int64_t at, int64_t now)
     return at > now ? at - now : 0;
 }
 
-/* A report of the thread's begins a turn by itself. */
+/* When a sync ends, the thread's report starts a turn, so no timer is needed for that. */
 static int64_t next_wish(const struct journal *journal, int64_t now)
 {
     if (journal->state == JOURNAL_NEEDS_BASE || journal->retiring) return -1;
@@ -278,7 +277,7 @@ int64_t journal_flush(struct journal *journal, int64_t now)
     ensure(journal->waiting.len == journal->whole_len, "%zu of %zu bytes are whole units",
            journal->whole_len, journal->waiting.len);
     if (may_write(journal, now)) write_waiting(journal, now);
-    /* The base to come will have it. */
+    /* A base that begins later will hold these changes. */
     if (journal->state == JOURNAL_NEEDS_BASE && !journal->restarting) empty_buffer(journal);
     if (sync_due(journal, now)) order_sync(journal, now);
     return next_wish(journal, now);
@@ -293,7 +292,7 @@ void journal_sync_done(struct journal *journal)
 {
     struct syncer_report report = syncer_take(journal->syncer);
     if (report.retired) journal->retiring = false;
-    /* The syncs of a tail that failed once say nothing. */
+    /* Ignore syncs of a segment that has failed. */
     if (journal->state == JOURNAL_NEEDS_BASE) return;
     if (report.synced > journal->synced) {
         journal->synced = report.synced;

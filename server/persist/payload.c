@@ -10,7 +10,7 @@
 
 struct payload {
     struct rdb_writer writer;
-    struct rdb_bytes bytes; /* the writer's */
+    struct rdb_bytes bytes; /* owned by the writer */
 };
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -21,7 +21,7 @@ static void put_effect(void *ctx, struct effect *effect)
     effect_writer_put(ctx, effect);
 }
 
-/* The text, behind the byte that says that it is ours. */
+/* Builds the commands after RDB_OWN_TYPE. */
 static char *take_body(struct outbuf *text, struct rdb_bytes *body)
 {
     char *data = mem_alloc(text->len + 1);

@@ -1,15 +1,14 @@
-/* payload: a value as one run of bytes, as DUMP gives it and RESTORE takes it.
- * Knows forms of values; refuses to know keys, commands and now.
+/* payload: a value as a byte string, for DUMP and RESTORE.
  *
- * What Redis can be told is in Redis' own form (proto/rdb/rdb_write.h). What ends by itself inside,
- * which it has no words for, is in one of ours, and RESTORE there answers "Bad data format":
+ * A value that Redis can hold is in Redis' format (proto/rdb/rdb_write.h). A value with deadlines
+ * inside is in ours, which RESTORE of a Redis server refuses with "Bad data format":
  *
  *     RDB_OWN_TYPE      one byte
- *     commands          the effects that build the value (persist/effect_text.h), of the key ""
- *                       in database 0
- *     footer            RDB version and checksum, as of Redis' payloads
+ *     commands          the effects that build the value (persist/format/effect_text.h), for the
+ *                       key "" in database 0
+ *     footer            RDB version and checksum, as in Redis' payloads
  *
- * To change it: another first byte, RDB_OWN_TYPE + 1, and the old one stays for reading. */
+ * To change it: use another first byte, RDB_OWN_TYPE + 1, and keep reading the old one. */
 #ifndef SERVER_PERSIST_PAYLOAD_H
 #define SERVER_PERSIST_PAYLOAD_H
 
@@ -18,18 +17,19 @@
 
 struct payload;
 
-/* Of a value that is not empty, owned; NULL: no memory for it. O(n) */
+/* Of a value that is not empty. Owned by the caller; NULL: no memory. O(n) */
 struct payload *payload_new(const struct object *object);
 void payload_free(struct payload *payload);
 struct bytes payload_bytes(const struct payload *payload); /* borrowed */
 
 enum payload_status {
     PAYLOAD_WHOLE,
-    PAYLOAD_FOREIGN, /* its version or its checksum is wrong */
-    PAYLOAD_DAMAGED, /* they are right; the value is not, or of a type that is not known here */
+    PAYLOAD_FOREIGN, /* wrong version or checksum */
+    PAYLOAD_DAMAGED, /* version and checksum are right, but the value is malformed or of an unknown
+                        type */
 };
 
-/* The value, owned and not empty. Unless it is whole, there is none. O(n) */
+/* The value, owned by the caller and not empty, if the result is PAYLOAD_WHOLE. O(n) */
 enum payload_status payload_read(struct bytes payload, struct object *object);
 
 #endif

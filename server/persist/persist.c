@@ -1,4 +1,4 @@
-/* persist: every turn: see persist.h. */
+/* persist: see persist.h. The work of each turn. */
 #include "server/persist/persist_state.h"
 
 #include <errno.h>
@@ -15,8 +15,8 @@
 enum {
     MSEC_PER_SEC = 1000,
     REST_SHARE = 9, /* rewriting takes at most a tenth of the time */
-    /* So much may wait for a disk that can't be written to, while nothing but expiry goes on. Then
-     * it's a base that the journal waits for, and nothing in memory. */
+    /* The journal keeps at most this many bytes in memory while the disk can't be written to, when
+     * only expiry changes data. Beyond that it drops them and needs a base. */
     WAITING_MAX = 32 << 20,
 };
 
@@ -29,7 +29,7 @@ static void on_child(void *ctx)
 
 static void on_again(void *ctx)
 {
-    (void)ctx; /* the turn by itself is all that is wanted */
+    (void)ctx; /* the timer only has to start a turn */
 }
 
 struct persist *persist_new(const struct persist_wiring *wiring)
@@ -126,7 +126,7 @@ uint64_t persist_position(const struct persist *persist)
     return persist->listens ? persist->before + journal_position(persist->journal) : 0;
 }
 
-/* While the first base is being written, nothing was promised yet. */
+/* While the first base is being written, no reply has to wait for the journal. */
 uint64_t persist_safe_position(const struct persist *persist)
 {
     if (persist == NULL) return UINT64_MAX;
@@ -146,8 +146,8 @@ const char *persist_refusal(const struct persist *persist)
 
 /* ---- turns ----------------------------------------------------------------------------------- */
 
-/* The errno for which changes are not kept; 0: they are, or the first base is still being written.
- */
+/* The errno that prevents changes from being stored; 0: they are stored, or the first base is still
+ * being written. */
 static int health(const struct persist *persist)
 {
     if (!persist->opened) return persist->base_error;
@@ -156,7 +156,7 @@ static int health(const struct persist *persist)
     return error != 0 ? error : EIO;
 }
 
-/* What is wrong, as clients are told; the log is told of beginning and end. */
+/* Sets the error text for clients, and logs the beginning and end of a failure. */
 static void note_health(struct persist *persist)
 {
     static char text[160];
@@ -196,10 +196,10 @@ void persist_turn(void *ctx)
     }
     if (persist->w.store->flushed_at != persist->flush_seen) persist_save_flushed(persist);
     persist_begin_tasks(persist);
-    if (persist->listens) note_health(persist); /* of what was just begun */
+    if (persist->listens) note_health(persist); /* after starting tasks, whose errors count */
 }
 
-/* However fast it grows, a tenth of the time is enough for rewriting. */
+/* Rewriting takes at most a tenth of the time, however fast the journal grows. */
 static bool rests(const struct persist *persist)
 {
     return clock_mono_usec() - persist->rewritten_usec < REST_SHARE * persist->rewrite_took_usec;
@@ -214,7 +214,7 @@ static bool grew_enough(const struct persist *persist)
     return now > base && (now - base) * 100 / base >= (uint64_t)conf->rewrite_percentage;
 }
 
-/* Has any pair of `save` been reached? */
+/* Has a save point (a pair of `save`) been reached? */
 static bool save_is_due(const struct persist *persist)
 {
     uint64_t changes = persist->w.store->changes - persist->changes_saved;
@@ -240,7 +240,7 @@ void persist_second(struct persist *persist)
         persist->rewrite_scheduled = true;
 }
 
-/* Those of an earlier journal: what comes must not stand among them by the same names. */
+/* Finds the files of an earlier journal, so that new files get other names. */
 static bool knows_files(struct persist *persist)
 {
     char why[MANIFEST_WHY_MAX];
@@ -266,7 +266,7 @@ bool persist_configure(struct persist *persist)
         int error = persist_close_journal(persist);
         if (error != 0) log_line(LOG_WARNING, "Can't close the journal: %s", strerror(error));
         persist->report.write_error = NULL;
-        persist->safe_at_end = UINT64_MAX; /* whoever turns it off waits for it no longer */
+        persist->safe_at_end = UINT64_MAX; /* after turning it off, replies do not wait for it */
         return true;
     }
     if (!persist_own_folder(persist)) {
@@ -310,7 +310,7 @@ struct persist_report persist_report(const struct persist *persist)
     report.current_save_sec = report.saving ? task_sec : -1;
     report.current_rewrite_sec = report.rewriting ? task_sec : -1;
     const struct store *store = persist->w.store;
-    /* The snapshot that follows it is made at this turn's end. */
+    /* After FLUSHALL a snapshot is written at the end of this turn. */
     bool was_flushed = store->flushed_at != persist->flush_seen && persist->w.conf->save[0] != '\0';
     uint64_t saved = was_flushed ? store->flushed_at : persist->changes_saved;
     report.changes_since_save = store->changes - saved;

@@ -1,8 +1,8 @@
-/* persist_find: where the journal is, and which files of Redis stand in `dir`.
+/* persist_find: finds the journal, and Redis' files in `dir`.
  *
- * The journal is in the folder appenddirname. Where that holds a manifest of Redis, it is in the
- * folder beside it whose name ends with BESIDE, and stays there whatever becomes of Redis' files.
- * So nothing of Redis is ever in a folder that is swept. */
+ * The journal is in the folder appenddirname. If that contains a manifest of Redis, the journal is
+ * in the folder of that name with BESIDE appended, and stays there even if Redis' files are
+ * removed. So the journal's folder, which is swept, never contains files of Redis. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -53,7 +53,7 @@ static bool is_redis_list(const char *path)
     return found == MANIFEST_FOREIGN;
 }
 
-/* How many manifests there are in the folder of which `fits` says so; the path of one of them. */
+/* Counts the manifests in the folder that `fits` accepts, and stores the path of one. */
 static unsigned find_lists(const char *folder, bool (*fits)(const char *path),
                            char path[DISK_PATH_MAX])
 {
@@ -103,7 +103,7 @@ __attribute__((format(printf, 2, 3))) static enum manifest_found bad(char *why, 
     return MANIFEST_BAD;
 }
 
-/* A damaged one, but ours by its first line. */
+/* Is there a manifest, perhaps damaged, that is ours by its first line? */
 static bool has_own_list(const struct persist *persist, const char *dir)
 {
     char path[DISK_PATH_MAX];
@@ -141,7 +141,7 @@ enum manifest_found persist_find_journal(struct persist *persist, char why[MANIF
 
 /* ---- what Redis left in dir ------------------------------------------------------------------ */
 
-/* An append-only file of Redis where it would look for one with these options. */
+/* Finds an append-only file of Redis where Redis would look for it with these options. */
 static bool find_aof(const struct conf *conf, char path[DISK_PATH_MAX])
 {
     if (find_lists(conf->appenddirname, is_redis_list, path) > 0) return true;
@@ -160,7 +160,7 @@ static bool find_rdb(const struct conf *conf, char path[DISK_PATH_MAX])
     return false;
 }
 
-/* " (with a, b, c)": the files that it names. */
+/* Formats the files that the manifest lists: " (with a, b, c)". */
 static void name_parts(const char *path, char *text, size_t size)
 {
     struct manifest manifest;
@@ -216,7 +216,7 @@ static bool is_file_of_redis(const char *path)
     return kind == FILE_REDIS_AOF || kind == FILE_REDIS_RDB;
 }
 
-/* In Redis' own order: an append-only file comes before a snapshot, which may be older. */
+/* In Redis' order: an append-only file before a snapshot, which may be older. */
 static bool look_into(const struct conf *conf, const char *folder, char path[DISK_PATH_MAX],
                       const char **why)
 {
@@ -242,7 +242,7 @@ bool persist_find_import(const struct conf *conf, char path[DISK_PATH_MAX], cons
     *why = strerror(ENAMETOOLONG);
     if (strlen(conf->import) >= sizeof(folder)) return false;
     snprintf(path, DISK_PATH_MAX, "%s", conf->import);
-    /* A manifest may be called by its name alone. */
+    /* A manifest may be given by its file name alone. */
     if (file_kind(path) == FILE_MISSING && conf->import[0] != '/' &&
         (disk_path(path, conf->appenddirname, conf->import) != 0 ||
          file_kind(path) == FILE_MISSING))

@@ -1,4 +1,4 @@
-/* persist_start: which files are the data, and loading them. */
+/* persist_start: decides which files hold the data, and loads them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -20,10 +20,10 @@ struct loading {
     struct store *store;
     char *why;
     size_t size;
-    uint64_t before;        /* bytes of the files that are done */
-    bool imports;           /* files are only read, and may be Redis' */
-    bool mends;             /* what is torn is cut off on the disk as well */
-    struct journal_end end; /* of the last tail */
+    uint64_t before;        /* size of the files loaded so far */
+    bool imports;           /* an import: files may be Redis', and are not changed */
+    bool mends;             /* cut off a torn end in the file, too */
+    struct journal_end end; /* of the last segment */
     int64_t began_usec;
 };
 
@@ -41,7 +41,7 @@ static void tell(void *ctx, uint64_t done)
 {
     struct loading *loading = ctx;
     struct persist *persist = loading->persist;
-    /* A reload is amid a turn, and a command: nobody else has one. */
+    /* A reload runs within a command, so no other turn may run. */
     if (!persist->report.loading) return;
     persist->report.load_done = loading->before + done;
     persist->w.progress(persist->w.ctx);
@@ -62,7 +62,8 @@ static bool load_base(struct loading *loading, const char *path)
     return good || failed(loading, "%s is damaged %s. Run expired-check on it", path, load.why);
 }
 
-/* What comes later may go to another file: there would be a hole. */
+/* Cuts off a torn end also in the file: later records may go to another file, and this one must
+ * then end with a complete record. */
 static bool mend_tail(struct loading *loading, const char *path, uint64_t length)
 {
     int fd = -1, error;
@@ -137,7 +138,7 @@ static void tell_kinds(const struct import *import)
                  import->functions);
 }
 
-/* Redis goes on where the last of its files is torn, and nowhere else. */
+/* As in Redis, only the last file may be torn. */
 static bool judge_import(struct loading *loading, const char *path, bool is_last,
                          const struct import *import)
 {
@@ -188,7 +189,8 @@ static bool load_file(struct loading *loading, const char *path, bool is_last)
     enum file_kind kind = file_kind(path);
     switch (kind) {
     case FILE_SNAPSHOT: good = load_base(loading, path); break;
-    /* Of Redis an AOF without commands; of ours a tail whose first line never reached the disk. */
+    /* An empty file is an AOF of Redis without commands, or a segment of ours whose first line
+     * never reached the disk. */
     case FILE_EMPTY: good = loading->imports || load_tail(loading, path, is_last); break;
     case FILE_JOURNAL: good = load_tail(loading, path, is_last); break;
     case FILE_REDIS_RDB:
@@ -223,7 +225,8 @@ static void count_total(const struct manifest *manifest, struct persist_report *
             report->load_total += (uint64_t)stat_of.st_size;
 }
 
-/* A crash between the naming of a new tail and its first unit may tear the one before it. */
+/* A crash after a new segment was listed and before its first record was written can tear the
+ * segment before it. */
 static size_t last_with_units(const struct manifest *manifest)
 {
     char path[DISK_PATH_MAX];
@@ -250,7 +253,7 @@ static bool load_manifest(struct loading *loading, const struct manifest *manife
         if (manifest->files[i].type == MANIFEST_HISTORY) continue;
         int error = manifest_file_path(manifest, &manifest->files[i], path);
         if (error != 0) return failed(loading, "%s: %s", manifest->files[i].name, strerror(error));
-        /* A base of ours always has a head; a plain one of Redis' may have nothing at all. */
+        /* Our bases always have a header; a base of Redis in AOF format may be empty. */
         if (manifest->files[i].type == MANIFEST_BASE && !loading->imports &&
             file_kind(path) == FILE_EMPTY)
             return failed(loading, "%s is damaged at byte 0: it is empty", path);
@@ -264,7 +267,7 @@ static bool load_manifest(struct loading *loading, const struct manifest *manife
     return true;
 }
 
-/* Nothing that it reads is changed, so that the way back stays open. */
+/* Changes none of the imported files, so that going back to Redis stays possible. */
 static bool load_import(struct loading *loading)
 {
     struct persist *persist = loading->persist;
@@ -298,7 +301,7 @@ static void note_no_import(const struct persist *persist)
                  persist->w.conf->import);
 }
 
-/* Without a journal to go on from: the snapshot, or an import. */
+/* Without a journal: loads the snapshot, or imports. */
 static bool load_alone(struct loading *loading)
 {
     struct persist *persist = loading->persist;
@@ -325,8 +328,8 @@ static bool load_alone(struct loading *loading)
     return true;
 }
 
-/* A journal that was begun without data, and to which nothing was ever written, is no data yet: an
- * import may still come. */
+/* A journal that was started without data and never written to counts as no data, so that an import
+ * is still possible. */
 static bool is_blank(const struct persist *persist)
 {
     const struct manifest *manifest = &persist->manifest;
@@ -340,8 +343,7 @@ static bool is_blank(const struct persist *persist)
            stat_of.st_size <= (off_t)(sizeof(UNIT_FIRST_LINE) - 1);
 }
 
-/* Goes on at the end of the last tail; where there is none to go on from, with a base of its own.
- */
+/* Continues the last segment; without one, starts a journal with a base. */
 static bool open_journal(struct loading *loading, bool go_on)
 {
     struct persist *persist = loading->persist;
@@ -365,7 +367,7 @@ static bool open_journal(struct loading *loading, bool go_on)
     return true;
 }
 
-/* What a crash left of a snapshot. */
+/* Removes the unfinished snapshot that a crash left. */
 static void sweep_snapshot(const struct conf *conf)
 {
     char path[DISK_PATH_MAX];
@@ -435,7 +437,7 @@ bool persist_start(struct persist *persist, char *why, size_t size)
     return true;
 }
 
-/* Into a store of its own first: nothing changes unless all of it can be read. */
+/* Loads into a separate store first: nothing changes unless all files can be read. */
 bool persist_reload(struct persist *persist, bool as_is, char *why, size_t size)
 {
     struct loading loading = {

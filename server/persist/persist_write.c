@@ -1,4 +1,5 @@
-/* persist_write: bases and snapshots, made at once or by a child, and what follows from them. */
+/* persist_write: writes bases and snapshots, at once or in a child process, and handles the
+ * results. */
 #include "server/persist/persist_state.h"
 
 #include <errno.h>
@@ -10,7 +11,7 @@
 #include "server/persist/format/file_kind.h"
 
 enum {
-    RETRY_USEC = 100 * 1000, /* then twice as long each time */
+    RETRY_USEC = 100 * 1000, /* doubles after each failure */
     RETRY_MOST_USEC = 10 * 1000 * 1000,
     USEC_PER_SEC = 1000 * 1000,
 };
@@ -84,7 +85,7 @@ static int begin_task(struct persist *persist, enum persist_task task, const cha
     return 0;
 }
 
-/* Tried again by itself, but not at once. */
+/* Logs the failure and schedules another attempt. */
 static void note_failure(struct persist *persist, enum persist_task task, const char *step,
                          int error)
 {
@@ -110,7 +111,7 @@ static void begin_save(struct persist *persist)
         log_line(LOG_NOTICE, "Writing a snapshot in the background");
 }
 
-/* At the end of the turn, as a rewrite: no snapshot has half of a transaction. */
+/* Starts at the end of the turn, so that no snapshot contains half of a transaction. */
 enum persist_outcome persist_begin_save(struct persist *persist, bool or_schedule)
 {
     bool rewrites = persist->task == TASK_REWRITE;
@@ -125,7 +126,7 @@ enum persist_outcome persist_begin_save(struct persist *persist, bool or_schedul
 
 /* ---- rewriting the journal ------------------------------------------------------------------- */
 
-/* The file of a tail, unless one is left over. */
+/* Creates a segment, unless one is left from an earlier attempt. */
 static int make_tail(struct persist *persist)
 {
     if (persist->pending_tail >= 0) return 0;
@@ -145,11 +146,11 @@ static void drop_tail(struct persist *persist)
     persist->pending_tail = -1;
 }
 
-/* A new tail, named behind the one in use, where units go from now on. EBUSY: try again later. One
- * that the manifest names already waits for its time: nothing is made anew. */
+/* Creates a segment, lists it in the manifest, and switches the journal to it. EBUSY: try again
+ * later. Uses a segment that is already listed from an earlier attempt. */
 static int change_tail(struct persist *persist)
 {
-    /* The syncs of the new files may take long: what is written does not wait for them. */
+    /* Syncing the new files may take long; order a sync of the written records first. */
     journal_sync_now(persist->journal, clock_mono_usec());
     int error = make_tail(persist);
     if (error == 0 && manifest_last_tail(&persist->manifest) < persist->tail_seq)
@@ -166,7 +167,7 @@ static int change_tail(struct persist *persist)
     return 0;
 }
 
-/* What the base will hold must not be in the tail as well, and the other way round. */
+/* Separates the changes that the base will hold from those that go to the segment. */
 static int part_base_from_tail(struct persist *persist)
 {
     if (journal_state(persist->journal) == JOURNAL_CANNOT_WRITE)
@@ -211,7 +212,7 @@ static void begin_rewrite(struct persist *persist)
         fail_rewrite(persist, step, error);
 }
 
-/* At the end of the turn: the command may be amid a transaction, which is one unit. */
+/* Starts at the end of the turn: the command may be part of a transaction, which is one record. */
 enum persist_outcome persist_begin_rewrite(struct persist *persist)
 {
     if (persist->task == TASK_REWRITE) return PERSIST_REWRITING;
@@ -234,7 +235,7 @@ static void note_rewritten(struct persist *persist, const struct base_size *size
         log_line(LOG_WARNING, "Can't remove files of the old journal: %s", strerror(error));
 }
 
-/* The base is on the medium. */
+/* Lists the base, which is synced, in the manifest. */
 static int put_base(struct persist *persist)
 {
     int error = persist->restarts ? make_tail(persist) : 0;
@@ -243,8 +244,8 @@ static int put_base(struct persist *persist)
     return error;
 }
 
-/* The journal has waited for the base with all that came since. Later, while it is busy with the
- * tail before. */
+/* Switches the journal to its new segment, with all records kept since the base began. Does nothing
+ * while the segment before is being synced; called again later. */
 static void restart_journal(struct persist *persist)
 {
     if (journal_restart_end(persist->journal, persist->pending_tail) == EBUSY) return;

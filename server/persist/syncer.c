@@ -1,7 +1,5 @@
-/* syncer: one thread, one mutex, two orders and a report behind syncer.h.
- * Knows how a sync ended; refuses to know what follows from it.
- *
- * Everything behind `lock` is looked at with the mutex held; the sync itself runs without it. */
+/* syncer: see syncer.h. One thread, one mutex, two orders and a report. Fields after `lock` are
+ * accessed with the mutex held; the sync itself runs without it. */
 #include "server/persist/syncer.h"
 
 #include <errno.h>
@@ -28,8 +26,8 @@ struct syncer {
     pthread_cond_t wake;
     struct order sync, retire;
     enum syncer_last last; /* of `retire` */
-    bool retiring;         /* `retire` waits, is under way, or was not taken yet */
-    bool disowned;         /* nobody wants to know how the sync under way ends */
+    bool retiring;         /* `retire` waits, is running, or its report was not taken yet */
+    bool disowned;         /* ignore the result of the running sync */
     bool stop;
     struct syncer_report report;
 };
@@ -49,7 +47,7 @@ static void report_sync(struct syncer *syncer, int error, uint64_t position)
         syncer->report.synced = position;
 }
 
-/* Syncs with the mutex free. */
+/* Releases the mutex while syncing. */
 static int sync_unlocked(struct syncer *syncer, int fd)
 {
     pthread_mutex_unlock(&syncer->lock);
@@ -58,7 +56,7 @@ static int sync_unlocked(struct syncer *syncer, int fd)
     return error;
 }
 
-/* After an error a sync may say that all is well when it is not: none is tried. */
+/* After an error a further sync may succeed although bytes were lost, so none is tried. */
 static void run_sync(struct syncer *syncer)
 {
     struct order order = syncer->sync;
@@ -84,7 +82,7 @@ static void *run(void *ctx)
     struct syncer *syncer = ctx;
     pthread_mutex_lock(&syncer->lock);
     for (;;) {
-        /* The file before comes before the file after. */
+        /* Retire the old file before syncing the new one. */
         if (syncer->retire.waits)
             run_retire(syncer);
         else if (syncer->stop)
@@ -168,7 +166,7 @@ bool syncer_retire(struct syncer *syncer, int fd, uint64_t position, enum syncer
         syncer->retiring = true;
         syncer->retire = (struct order){ .waits = true, .fd = fd, .position = position };
         syncer->last = last;
-        syncer->sync.waits = false; /* it was for this file */
+        syncer->sync.waits = false; /* it was for the retired file */
         if (last == SYNCER_JUST_CLOSE) {
             syncer->disowned = true;
             syncer->report = (struct syncer_report){ 0 };
@@ -188,7 +186,7 @@ struct syncer_report syncer_take(struct syncer *syncer)
     struct syncer_report report = syncer->report;
     syncer->report = (struct syncer_report){ 0 };
     if (report.retired) syncer->retiring = false;
-    /* Who reads of the error decides what comes next; until then nothing does. */
+    /* After an error no further sync runs; the caller decides what to do. */
     if (report.error != 0) syncer->sync.waits = false;
     pthread_mutex_unlock(&syncer->lock);
     return report;

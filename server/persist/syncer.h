@@ -1,9 +1,10 @@
-/* syncer: a thread that syncs files, so that the loop never waits for the medium.
- * Knows descriptors and positions; refuses to know what the positions count.
+/* syncer: a thread that syncs files, so that the loop never waits for the medium. Depends on
+ * descriptors; positions are opaque numbers.
  *
- * The thread does one thing at a time. An order that finds it busy waits, and a later order for the
- * same file takes its place: whatever was written before a sync begins is synced by it. It neither
- * allocates nor frees, and takes no signals. All functions are for one thread, the loop's. */
+ * The thread does one thing at a time. An order waits while it is busy, and a later order for the
+ * same file replaces it, because a sync covers everything written before it begins. The thread does
+ * not allocate or free memory and takes no signals. Call all functions from one thread, the loop's.
+ */
 #ifndef SERVER_PERSIST_SYNCER_H
 #define SERVER_PERSIST_SYNCER_H
 
@@ -13,26 +14,26 @@
 struct syncer;
 
 struct syncer *syncer_new(void); /* NULL with errno */
-/* The thread ends what is under way, retires what was to be retired and ends; orders not begun are
- * dropped. Its last word can still be taken. */
+/* Ends the thread after the current sync and after retiring a file that is due; drops orders not
+ * begun. The last report can still be taken. */
 void syncer_stop(struct syncer *syncer);
-void syncer_free(struct syncer *syncer); /* and stops, if that wasn't done */
+void syncer_free(struct syncer *syncer); /* stops the thread first if needed */
 
-int syncer_fd(const struct syncer *syncer); /* readable while there is something to take */
+int syncer_fd(const struct syncer *syncer); /* readable while there is a report to take */
 
-/* Everything that `fd` holds now, up to `position`, is to be synced. */
+/* Orders a sync of everything that `fd` holds now, up to `position`. */
 void syncer_ask(struct syncer *syncer, int fd, uint64_t position);
 
-/* The file is done with: it is closed, and nothing more will be said of it but that, once. With
- * `sync` that is after a last sync; without, its syncs do not matter any more. False while an
- * earlier file still waits to be retired: nothing is done then. */
+/* Gives up a file: the thread closes it and reports that once. With SYNCER_SYNC_AND_CLOSE it syncs
+ * the file first; else results of its syncs are not reported any more. False, without any effect,
+ * while an earlier file still waits to be retired. */
 enum syncer_last { SYNCER_JUST_CLOSE, SYNCER_SYNC_AND_CLOSE };
 bool syncer_retire(struct syncer *syncer, int fd, uint64_t position, enum syncer_last last);
 
 struct syncer_report {
-    uint64_t synced; /* up to here; 0: no word */
-    bool retired;    /* the file that was to be retired is closed */
-    int error;       /* of a sync. Nothing is synced until it was taken */
+    uint64_t synced; /* everything up to here is synced; 0: nothing new */
+    bool retired;    /* the file that was retired is closed */
+    int error;       /* of a sync. No further sync is done until this was taken */
 };
 struct syncer_report syncer_take(struct syncer *syncer);
 

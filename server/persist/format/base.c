@@ -90,7 +90,7 @@ int base_write(const struct store *store, const char *path, const struct snapsho
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* What is read and not yet applied: the beginning of a command. */
+/* Bytes that are read but not applied yet: the beginning of a command. */
 struct carry {
     char *data;
     size_t len, cap;

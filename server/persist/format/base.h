@@ -1,5 +1,5 @@
-/* base: the store's contents in a snapshot file, written and read.
- * Knows walk, effects' text and blocks; refuses to know which file is for what, and when. */
+/* base: writes the contents of a store into a snapshot file, and reads them. Depends on the store's
+ * walk, the effects' text and snapshot_file. */
 #ifndef SERVER_PERSIST_FORMAT_BASE_H
 #define SERVER_PERSIST_FORMAT_BASE_H
 
@@ -15,21 +15,21 @@ struct base_size {
     uint64_t keys, bytes;
 };
 
-/* The file is there, whole and on the medium; or there's an errno, and what was there. O(n) */
+/* Writes and syncs the file. 0, or an errno and the old file stays. O(n) */
 int base_write(const struct store *store, const char *path, const struct snapshot_options *options,
                struct base_size *size);
 
 struct base_load {
-    struct replay_progress progress; /* bytes of the file; tell may be NULL */
+    struct replay_progress progress; /* in bytes of the file; tell may be NULL */
     struct base_size size;
-    uint64_t commands, effects; /* good ones */
-    uint64_t bad;               /* the byte of the file where it goes wrong */
-    bool unreadable;            /* and the system says so, not the file */
-    char why[256];              /* what is wrong, with the offset */
+    uint64_t commands, effects; /* applied so far */
+    uint64_t bad;               /* the offset of the error in the file */
+    bool unreadable;            /* a system call failed; the file itself may be good */
+    char why[256];              /* the error, with the offset */
 };
 
-/* Into a store; NULL: is only read and judged. False: `why`; the store has what came before. O(n)
- */
+/* Loads a file into a store; NULL: only checks it. False: `why`; the store then has the data before
+ * the error. O(n) */
 bool base_load(struct store *store, const char *path, msec now, struct base_load *load);
 
 #endif

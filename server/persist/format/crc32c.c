@@ -1,9 +1,9 @@
-/* crc32c: by SSE 4.2's instruction, else by eight bytes and eight table look-ups at a time (slicing
- * by 8: Kounavis and Berry, 2005).
+/* crc32c: see crc32c.h. Uses SSE 4.2's instruction, else eight bytes and eight table look-ups at a
+ * time (slicing by 8: Kounavis and Berry, 2005).
  *
- * The sum is linear, so an entry of the tables is the XOR of what each of its bits contributes, and
- * what a bit contributes is the polynomial shifted on by some number of steps. STEP_0 to STEP_63
- * are all of these, and the tables are made of them when this is compiled. */
+ * The checksum is linear, so a table entry is the XOR of what each of its bits contributes, and a
+ * bit contributes the polynomial shifted by some number of steps. STEP_0 to STEP_63 are all of
+ * these contributions; the compiler makes the tables from them. */
 #include "server/persist/format/crc32c.h"
 
 #include <stdbool.h>
@@ -75,7 +75,7 @@
 #define STEP_62 0x9278fa4eu
 #define STEP_63 0x493c7d27u
 
-/* Byte i, behind which `slice` zero bytes follow. */
+/* The contribution of byte i when `slice` zero bytes follow it. */
 #define SLICE_0(i) ENTRY(i, STEP_7, STEP_6, STEP_5, STEP_4, STEP_3, STEP_2, STEP_1, STEP_0)
 #define SLICE_1(i) ENTRY(i, STEP_15, STEP_14, STEP_13, STEP_12, STEP_11, STEP_10, STEP_9, STEP_8)
 #define SLICE_2(i) ENTRY(i, STEP_23, STEP_22, STEP_21, STEP_20, STEP_19, STEP_18, STEP_17, STEP_16)
@@ -145,7 +145,7 @@ __attribute__((target("sse4.2"))) static uint32_t by_instruction(uint32_t sum, c
         memcpy(&word, at, sizeof(word));
         state = _mm_crc32_u64(state, word);
     }
-    /* Units are short: what is left over is much of them. */
+    /* Records are short, so the rest after the blocks of eight is a large part of them. */
     if (len & sizeof(half)) {
         memcpy(&half, at, sizeof(half));
         state = _mm_crc32_u32((uint32_t)state, half);

@@ -1,5 +1,4 @@
-/* disk: system calls with their errors as values, behind disk.h.
- * Knows when a call is to be made again; refuses to know what its failure means to anyone. */
+/* disk: see disk.h. System calls that return their errors, repeated after interruptions. */
 #include "server/persist/format/disk.h"
 
 #include <errno.h>
@@ -13,7 +12,7 @@
 
 #include "store/base/ensure.h"
 
-/* Set by tests alone, while nothing is under way. */
+/* Set by tests only, while no operation runs. */
 static disk_hook *asked;
 static void *asked_ctx;
 
@@ -48,7 +47,7 @@ static int open_with(const char *path, int flags, int *fd)
     return *fd < 0 ? errno : 0;
 }
 
-/* What was there may be a file of which a sync has failed: nothing is built upon it. */
+/* Always starts with a new file: a sync of the old one may have failed. */
 int disk_create(const char *path, int *fd)
 {
     int error = open_with(path, O_RDWR | O_CREAT | O_EXCL, fd);
@@ -78,7 +77,7 @@ int disk_open_to_read(const char *path, int *fd)
     return open_with(path, O_RDONLY, fd);
 }
 
-/* No more than `len` of these bytes; how many of the pieces hold them. */
+/* Limits the pieces to `len` bytes; returns how many pieces remain. */
 static int shorten(struct iovec *iov, int count, size_t len)
 {
     int i = 0;
@@ -89,7 +88,7 @@ static int shorten(struct iovec *iov, int count, size_t len)
     return i;
 }
 
-/* One system call. At most SSIZE_MAX bytes could be asked for; Linux writes 2 GiB at once. */
+/* One system call, of at most SSIZE_MAX bytes; Linux writes at most 2 GiB at once. */
 static int write_some(int fd, const struct iovec *iov, int count, uint64_t at, size_t *written)
 {
     struct disk_step step = { .call = DISK_WRITE, .fd = fd };
@@ -109,7 +108,7 @@ static int write_some(int fd, const struct iovec *iov, int count, uint64_t at, s
     }
     if (put < 0) return errno;
     *written = (size_t)put;
-    return put > 0 || all == 0 ? 0 : ENOSPC; /* no progress, and no word why */
+    return put > 0 || all == 0 ? 0 : ENOSPC; /* nothing was written, and no error was reported */
 }
 
 int disk_write(int fd, struct iovec *iov, int count, uint64_t at, size_t *written)
@@ -170,7 +169,7 @@ int disk_sync_dir(const char *path)
     if (error != 0) return error;
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) return errno;
-    /* EINVAL: a file system that syncs no directories, and orders its names by itself. */
+    /* EINVAL: the file system can't sync directories and orders its names by itself. */
     if (fsync(fd) < 0 && errno != EINVAL) error = errno;
     close(fd);
     return error;

@@ -1,10 +1,10 @@
-/* effect_form: a row for each command of effect_text.h. */
+/* effect_form: see effect_form.h. One row for each command. */
 #include "server/persist/format/effect_form.h"
 
 #define MEMBERS LIT("MEMBERS")
 #define FIELDS  LIT("FIELDS")
 
-/* The form of a kind, and the other one of kinds that have two. */
+/* The rows of a kind with one form, and of a kind with two. */
 #define FIRST(kind)  [2 * EFFECT_##kind]
 #define SECOND(kind) [2 * EFFECT_##kind + 1]
 

@@ -1,5 +1,5 @@
-/* effect_form: the table behind effect_text.h: what command an effect is, as operands.
- * For effect_text.c (writing) and effect_read.c (reading) alone. */
+/* effect_form: the table of the commands of effect_text.h and their operands. For effect_text.c
+ * (writing) and effect_read.c (reading) only. */
 #ifndef SERVER_PERSIST_FORMAT_EFFECT_FORM_H
 #define SERVER_PERSIST_FORMAT_EFFECT_FORM_H
 
@@ -17,20 +17,20 @@
  */
 struct effect_form {
     struct bytes name;
-    struct bytes many;   /* where several elements have another name, it */
-    const char *head;    /* operands before the first element */
-    struct bytes counts; /* behind the head: this word, then the number of elements; or none */
+    struct bytes many;   /* another name for several elements, if there is one */
+    const char *head;    /* operands before the elements */
+    struct bytes counts; /* a word after the head, followed by the number of elements; or empty */
     const char *element; /* operands of each element; NULL: the command has none */
 };
 
 enum {
     EFFECT_KINDS = EFFECT_POLICY_DROP + 1,
-    EFFECT_FORMS = 2 * EFFECT_KINDS, /* some kinds have two: see effect_form_of */
+    EFFECT_FORMS = 2 * EFFECT_KINDS, /* some kinds have two forms: see effect_form_of */
 };
 
-/* Form 2 * kind, and 2 * kind + 1 for kinds that need another one: puts with a deadline, expiries
- * that take it away, pushes of what was claimed before. A form without a name does not exist.
- * EFFECT_NONE is SELECT. */
+/* Form 2 * kind, and 2 * kind + 1 for kinds with a second one: puts with a deadline, expiries that
+ * remove a deadline, pushes of claimed elements. A form without a name does not exist. EFFECT_NONE
+ * is SELECT. */
 const struct effect_form *effect_form_at(unsigned index);
 const struct effect_form *effect_form_of(const struct effect *effect);
 

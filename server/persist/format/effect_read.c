@@ -1,5 +1,5 @@
-/* effect_text: reading. The row of a command's name says what its operands are; whatever is not as
- * the writer would have it is refused. */
+/* effect_read: the reader of effect_text.h. The row of a command's name describes its operands;
+ * everything that the writer would not write is refused. */
 #include <string.h>
 
 #include "proto/base/number.h"
@@ -14,7 +14,7 @@ _Static_assert(EFFECT_FORMS < 255, "a slot is a byte");
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* First and last bytes: no name is shorter than three. */
+/* Hashes the first and last bytes; all names have at least three. */
 static unsigned slot_of(struct bytes name)
 {
     uint32_t first = 0, last = 0;
@@ -43,7 +43,7 @@ void effect_reader_init(struct effect_reader *reader)
     *reader = (struct effect_reader){ 0 };
     for (unsigned i = 0; i < EFFECT_FORMS; i++) {
         const struct effect_form *form = effect_form_at(i);
-        /* POLICY DEL is found as POLICY. */
+        /* POLICY DEL is stored with POLICY's row. */
         if (form->name.len == 0 || i == 2 * EFFECT_POLICY_DROP) continue;
         add_name(reader, form->name, i);
         if (form->many.len > 0) add_name(reader, form->many, i);
@@ -58,7 +58,7 @@ static bool has_name(unsigned form, struct bytes name)
 
 static bool find_form(struct effect_reader *reader, struct bytes name)
 {
-    /* What is loaded is mostly more of the same. */
+    /* Try the last command's row first, because equal commands often follow one another. */
     if (has_name(reader->last, name)) return true;
     if (name.len < NAME_MIN) return false;
     for (unsigned slot = slot_of(name); reader->slots[slot] != 0; slot = (slot + 1) & SLOT_MASK) {
@@ -74,7 +74,7 @@ static bool find_form(struct effect_reader *reader, struct bytes name)
 
 struct cursor {
     const struct bytes *next, *end;
-    struct policy *policy; /* where a policy is read into */
+    struct policy *policy; /* filled by the operand P */
 };
 
 static bool take(struct cursor *cursor, struct bytes *text)
@@ -119,7 +119,7 @@ static bool take_db(struct cursor *cursor, unsigned *db)
     return true;
 }
 
-/* From 1 to 0: nothing. */
+/* LTRIM key 1 0 keeps nothing. */
 static bool take_range(struct cursor *cursor, struct effect *effect)
 {
     int64_t last;
@@ -228,7 +228,7 @@ static bool take_operands(struct cursor *cursor, const char *letters, struct eff
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
-/* Longer names of members than a collection can hold would end the process. */
+/* Refuse longer member names than a collection can hold, which would abort the process. */
 static bool fits(const struct effect *effect)
 {
     return effect->a.len <= INT32_MAX || !effect_names_member(effect);

@@ -1,5 +1,6 @@
-/* effect_text: writing. Operands go one behind the other where they will lie: the run's text, or
- * bytes reserved in the output, or, of what is too large to reserve, the output piece by piece. */
+/* effect_text: the writer of effect_text.h. Writes operands directly to their destination: the
+ * run's text, bytes reserved in the output, or, if too large for that, the output piece by piece.
+ */
 #include "server/persist/format/effect_text.h"
 
 #include <string.h>
@@ -10,14 +11,14 @@
 #include "store/policy.h"
 
 enum {
-    RESERVE_MAX = 4096,              /* what an outbuf reserves at once */
-    HEADER_MAX = 24,                 /* "*n" or "$n" and its line end */
-    ARG_SPARE = SCORE_MAX_CHARS + 8, /* an argument with its header, without key, a and b */
-    RUN_ARGS_MAX = 4,                /* of a run's head, and of each of its elements */
+    RESERVE_MAX = 4096,              /* the most that is reserved in an outbuf at once */
+    HEADER_MAX = 24,                 /* "*n" or "$n" with its line end */
+    ARG_SPARE = SCORE_MAX_CHARS + 8, /* an argument with its header, other than key, a and b */
+    RUN_ARGS_MAX = 4,                /* arguments of a run's head, and of each element */
     RUN_SPARE = (RUN_ARGS_MAX + 1) * ARG_SPARE,
 };
 
-/* Where the text goes: `to`, and if that is NULL straight into `out`. */
+/* Where the text goes: to `to`, or, if that is NULL, to `out`. */
 struct pen {
     char *to;
     struct outbuf *out;
@@ -25,7 +26,7 @@ struct pen {
 
 /* ---- pieces ---------------------------------------------------------------------------------- */
 
-/* Most texts are short: two overlapping halves cost less than a call. */
+/* Most texts are short: copying two overlapping halves is cheaper than a call. */
 static inline char *copy(char *to, const char *from, size_t len)
 {
     if (len > 64 || len < 8) {
@@ -110,8 +111,8 @@ static void put_score(struct pen *pen, double score)
 
 /* ---- operands -------------------------------------------------------------------------------- */
 
-/* The options of a policy that are not as they are by default; returns how many arguments they are.
- * No pen: only counts. */
+/* Writes the options of a policy that differ from the defaults; returns the number of arguments.
+ * Without a pen it only counts. */
 static unsigned put_policy(struct pen *pen, const struct policy *policy)
 {
     static const char *const refresh[] = {
@@ -145,7 +146,7 @@ static unsigned put_policy(struct pen *pen, const struct policy *policy)
     return count;
 }
 
-/* LTRIM key 0 -1 would keep all. */
+/* LTRIM key 0 -1 would keep everything. */
 static void put_range(struct pen *pen, const struct effect *effect)
 {
     bool is_empty = effect->from >= effect->to;
@@ -224,7 +225,7 @@ static unsigned count_operands(const char *letters, const struct effect *effect)
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
-/* A pen for at most `len` bytes, or for any number if that is too much. */
+/* A pen for at most `len` bytes; if that is too much to reserve, one that appends. */
 static struct pen pen_for(struct outbuf *out, size_t len)
 {
     return (struct pen){ len <= RESERVE_MAX ? outbuf_reserve(out, len) : NULL, out };
@@ -243,7 +244,7 @@ static unsigned argc_of(const struct effect_form *form, const struct effect *eff
     return argc;
 }
 
-/* The command of this one effect, whatever its size. */
+/* Writes the command of one effect of any size. */
 static void write_alone(struct outbuf *out, const struct effect_form *form,
                         const struct effect *effect)
 {
@@ -262,8 +263,7 @@ static void write_alone(struct outbuf *out, const struct effect_form *form,
     pen_done(&pen, start);
 }
 
-/* What is written most: SET without a deadline, nothing looked up. False: it is too large for this.
- */
+/* A fast path for the most frequent command, SET without a deadline. False: it is too large. */
 static inline bool write_set(struct outbuf *out, const struct effect *effect)
 {
     const struct bytes head = LIT("*3\r\n$3\r\nSET\r\n");
@@ -279,7 +279,7 @@ static inline bool write_set(struct outbuf *out, const struct effect *effect)
 static void select_database(struct effect_writer *writer, const struct effect *effect)
 {
     if (writer->db == effect->db) return;
-    /* These name what they are about themselves. */
+    /* These commands contain the name of their database or key. */
     if (effect->kind == EFFECT_SWAP || effect->kind >= EFFECT_POLICY_SET) return;
     writer->db = effect->db;
     struct effect change = { .kind = EFFECT_NONE, .db = effect->db };
@@ -336,7 +336,7 @@ static void begin_run(struct effect_writer *writer, const struct effect_form *fo
     writer->head = writer->len = (uint32_t)(pen.to - writer->text);
     writer->at = effect->at;
     writer->stage = effect->stage;
-    /* The first operand: its text stands behind its length. */
+    /* The key is the first operand; its bytes follow its length. */
     if (!has_key(form)) return;
     char header[HEADER_MAX];
     size_t header_len = (size_t)(print_header(header, '$', effect->key.len) - header);

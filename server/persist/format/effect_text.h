@@ -69,23 +69,23 @@
 #include "store/effect.h"
 
 enum {
-    EFFECT_RUN_MAX = 64,          /* elements of one command */
-    EFFECT_RUN_BYTES = 16 * 1024, /* and their bytes; a larger element has its own command */
+    EFFECT_RUN_MAX = 64,          /* in one command */
+    EFFECT_RUN_BYTES = 16 * 1024, /* bytes of them; a larger element gets its own command */
     EFFECT_READER_SLOTS = 128,
 };
 
 struct effect_form;
 
-/* Writes into `out`, which it does not own. A run of elements waits in here until something else
- * comes, or the end of the unit. */
+/* Writes into `out`, which it does not own. Collects a run of elements until another effect comes,
+ * or the record ends. */
 struct effect_writer {
     struct outbuf *out;
-    int64_t db; /* the database that a reader stands in by now; -1: unknown */
+    int64_t db; /* the database that a reader has selected at this point; -1: unknown */
 
     /* private: the run */
-    const struct effect_form *form; /* NULL: there is none */
+    const struct effect_form *form; /* NULL: no run */
     unsigned count;                 /* elements */
-    uint32_t head, len;             /* bytes of `text` before the first element, and all of them */
+    uint32_t head, len;             /* bytes of `text` before the first element, and in all */
     struct bytes key;               /* in `text` */
     struct stage stage;
     msec at;
@@ -93,24 +93,25 @@ struct effect_writer {
 };
 
 void effect_writer_init(struct effect_writer *writer, struct outbuf *out);
-/* EFFECT_NONE is nothing. Everything is copied. */
+/* Ignores EFFECT_NONE. Copies everything. */
 void effect_writer_put(struct effect_writer *writer, const struct effect *effect);
-/* A unit ends here: all of it is in `out`. */
+/* Call at the end of a record: writes the rest into `out`. */
 void effect_writer_end(struct effect_writer *writer);
-/* The next command begins another file (the run is ended): it names its database. */
+/* Call when the next command begins another file (after effect_writer_end): it selects its database
+ * again. */
 void effect_writer_restart(struct effect_writer *writer);
 
 struct effect_reader {
-    unsigned db;   /* the current one; of a new file 0 */
-    unsigned last; /* private: what the last command was, and a hash table of names */
+    unsigned db;   /* the current database; 0 at the start of a file */
+    unsigned last; /* private: the last command, and a hash table of names */
     uint8_t slots[EFFECT_READER_SLOTS];
 };
 
 void effect_reader_init(struct effect_reader *reader);
 
-/* One command, given to the visitor as effects, none for SELECT; they borrow from argv. False: it
- * is no command that the writer writes (some effects of it may have been visited), or the visitor
- * has said so. */
+/* Reads one command and passes its effects to the visitor (none for SELECT); they borrow from argv.
+ * False: the writer would not write such a command (some effects may have been visited), or the
+ * visitor returned false. */
 bool effect_text_read(int argc, const struct bytes *argv, struct effect_reader *reader,
                       bool (*visit)(void *ctx, const struct effect *effect), void *ctx);
 

@@ -19,7 +19,7 @@ static bool begins(const char *head, size_t len, const char *text)
     return len >= size && memcmp(head, text, size) == 0;
 }
 
-/* The file ends within the text. */
+/* Does the file end within the text? */
 static bool is_cut(const char *head, size_t len, const char *text)
 {
     return len < strlen(text) && memcmp(head, text, len) == 0;
@@ -32,7 +32,7 @@ static bool is_blank(const char *head, size_t len)
     return true;
 }
 
-/* A command, or the one annotation that Redis writes. */
+/* Does it begin with a command, or with the one annotation that Redis writes? */
 static bool is_redis_aof(const char *head, size_t len)
 {
     return (len >= 2 && head[0] == '*' && isdigit((unsigned char)head[1])) ||
@@ -46,7 +46,7 @@ enum file_kind file_kind_of_head(const char *head, size_t len)
     if (begins(head, len, UNIT_FIRST_LINE)) return FILE_JOURNAL;
     if (begins(head, len, MANIFEST_FIRST_LINE)) return FILE_MANIFEST;
     if (is_cut(head, len, UNIT_FIRST_LINE)) return FILE_JOURNAL;
-    /* A snapshot's head is written last. */
+    /* The header of a snapshot is written last. */
     if (is_blank(head, len) || is_cut(head, len, SNAPSHOT_MAGIC) ||
         is_cut(head, len, MANIFEST_FIRST_LINE))
         return FILE_UNFINISHED;

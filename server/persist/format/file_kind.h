@@ -1,6 +1,5 @@
-/* file_kind: what a file is, by its first bytes, and whether a file of ours may take its place.
- * Depends on the formats' first bytes alone. Nothing under server/persist/ replaces or removes a
- * file before it has asked here. */
+/* file_kind: recognizes a file by its first bytes, and decides whether it may be replaced. Nothing
+ * under server/persist/ replaces or removes a file without asking here. */
 #ifndef SERVER_PERSIST_FORMAT_FILE_KIND_H
 #define SERVER_PERSIST_FORMAT_FILE_KIND_H
 
@@ -11,34 +10,33 @@ enum file_kind {
     FILE_EMPTY,
     FILE_UNFINISHED, /* ours: a crash came before its first bytes were written */
     FILE_SNAPSHOT,
-    FILE_JOURNAL,  /* also one whose first line is cut short */
+    FILE_JOURNAL,  /* or the beginning of its first line */
     FILE_MANIFEST, /* ours */
-    FILE_LIST,     /* a manifest without our first line: most likely Redis' */
+    FILE_LIST,     /* a manifest without our first line: probably Redis' */
     FILE_REDIS_RDB,
     FILE_REDIS_AOF,
     FILE_FOLDER,
-    FILE_UNKNOWN, /* also what is no regular file */
+    FILE_UNKNOWN, /* or not a regular file */
     FILE_UNREADABLE,
 };
 
-/* Follows symbolic links; one that leads nowhere is unreadable. Sets errno where it answers
- * FILE_UNREADABLE. */
+/* Follows symbolic links; a dangling link is unreadable. Sets errno for FILE_UNREADABLE. */
 enum file_kind file_kind(const char *path);
-/* The same of a file that begins with these bytes and goes on if `len` is FILE_HEAD. */
+/* The same for a file that begins with these bytes; if `len` is FILE_HEAD, the file may continue.
+ */
 enum { FILE_HEAD = 32 };
 enum file_kind file_kind_of_head(const char *head, size_t len);
 /* For messages: "an RDB file of Redis". */
 const char *file_kind_text(enum file_kind kind);
 
 #define FILE_SET(kind) (1U << (kind))
-/* What a file is that only we make, at any moment of its life. */
+/* The kinds that only this server creates. */
 #define FILE_SET_OURS                                                                              \
     (FILE_SET(FILE_EMPTY) | FILE_SET(FILE_UNFINISHED) | FILE_SET(FILE_SNAPSHOT) |                  \
      FILE_SET(FILE_JOURNAL) | FILE_SET(FILE_MANIFEST))
-/* 0: there is no such file, or it is of one of these kinds. Else EEXIST, or the errno for which it
- * can't be read. */
+/* 0: the file is missing, or of one of these kinds. Else EEXIST, or the errno of reading it. */
 int file_check(const char *path, unsigned kinds);
-/* strerror, but of EEXIST it says whose file is in the way. */
+/* Like strerror, but EEXIST names the problem: a file of another program is in the way. */
 const char *file_error_text(int error);
 
 #endif

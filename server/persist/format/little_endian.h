@@ -1,5 +1,5 @@
-/* little_endian: numbers in files, the same on every machine.
- * Knows bytes; the compiler makes one move of each of these where it can. */
+/* little_endian: numbers in files, in the same byte order on every machine. Compilers turn each
+ * function into one move where they can. */
 #ifndef SERVER_PERSIST_FORMAT_LITTLE_ENDIAN_H
 #define SERVER_PERSIST_FORMAT_LITTLE_ENDIAN_H
 

@@ -1,5 +1,4 @@
-/* manifest: the list of files, read, changed as a whole and saved, behind manifest.h.
- * Knows the text and the names; refuses to know when a file is to be changed for another. */
+/* manifest: see manifest.h. Reads, changes and saves the list of files. */
 #include "server/persist/format/manifest.h"
 
 #include <dirent.h>
@@ -84,13 +83,13 @@ uint64_t manifest_last_tail(const struct manifest *manifest)
 #define BASE_END     ".base.exp"
 #define TAIL_END     ".incr.aof"
 #define MANIFEST_END ".manifest"
-#define FIRST_END    ".first" /* is there until a first start has its manifest */
+#define FIRST_END    ".first" /* exists until the first start has written its manifest */
 #define TEMPORARY    "temp-"
 #define SUM_MARK     "# crc32c "
 #define BLANK_LINE   "# begun without data"
 
 enum { SUM_DIGITS = 8 };
-#define SEQ_MAX UINT64_C(999999999999999999) /* so many digits are read back */
+#define SEQ_MAX UINT64_C(999999999999999999) /* the most digits that are read */
 
 int manifest_file_path(const struct manifest *manifest, const struct manifest_file *file,
                        char path[DISK_PATH_MAX])
@@ -113,7 +112,7 @@ static int make_path(const struct manifest *manifest, uint64_t seq, const char *
     return error != 0 ? error : disk_path(path, manifest->dir, name);
 }
 
-/* Of history it is not known what it was: its numbers count for both. */
+/* History may be a base or a segment, so its numbers count for both. */
 static uint64_t next_seq(const struct manifest *manifest, enum manifest_type type)
 {
     uint64_t last = 0;
@@ -152,7 +151,7 @@ int manifest_make_tail(const struct manifest *manifest, manifest_create *create,
     return error;
 }
 
-/* "PREFIX.N" and what stands behind the number; NULL: the name is no such one. */
+/* Returns what follows the number in "PREFIX.N"; NULL if the name has another form. */
 static const char *end_of_name(const struct manifest *manifest, const char *name)
 {
     size_t len = strlen(manifest->prefix);
@@ -198,7 +197,7 @@ __attribute__((format(printf, 2, 3))) static bool refuse(struct reading *reading
     return false;
 }
 
-/* A name in the folder, and nothing beyond it. */
+/* Is it a file name without a path? */
 static bool good_name(const char *name)
 {
     return name[0] != '\0' && strchr(name, '/') == NULL && strcmp(name, ".") != 0 &&
@@ -213,7 +212,7 @@ static bool parse_seq(const char *text, uint64_t *seq)
     return *seq > 0;
 }
 
-/* What a line says, before it is asked whether it fits. */
+/* The contents of a line, before they are checked. */
 struct claim {
     const char *name, *type;
     uint64_t seq;
@@ -279,7 +278,7 @@ static const char *sum_line(const char *text, size_t len)
     return text + len - line;
 }
 
-/* Of ours the last line has the sum of those before it; one of Redis' has none. */
+/* The last line of our manifests has the checksum of the lines before it; Redis' have none. */
 static bool check_sum(struct reading *reading, const char *text, size_t len)
 {
     size_t line = strlen(SUM_MARK) + SUM_DIGITS + 1;
@@ -311,8 +310,8 @@ static enum file_kind kind_of_part(const struct manifest *manifest, const char *
     return disk_path(path, manifest->dir, name) == 0 ? file_kind(path) : FILE_UNREADABLE;
 }
 
-/* A manifest of an earlier version, or one that was changed by hand, shows by its base, or by its
- * tails if it has none. */
+/* A manifest without our lines (of an earlier version, or edited) is ours if its base is, or
+ * without a base if one of its segments is. */
 static bool is_ours(const struct manifest *manifest, const char *text, size_t len)
 {
     if (file_kind_of_head(text, len) == FILE_MANIFEST || sum_line(text, len) != NULL) return true;
@@ -323,7 +322,7 @@ static bool is_ours(const struct manifest *manifest, const char *text, size_t le
     return false;
 }
 
-/* What a first start leaves when it ends before the manifest is there: a tail without units. */
+/* Does the file hold data? A segment without records is left by a first start that ended early. */
 static bool holds_data(const struct manifest *manifest, const char *name)
 {
     const char *end = end_of_name(manifest, name);
@@ -336,7 +335,7 @@ static bool holds_data(const struct manifest *manifest, const char *name)
            (stat(path, &what) == 0 && what.st_size > (off_t)(sizeof(UNIT_FIRST_LINE) - 1));
 }
 
-/* The manifest itself, or the temporary that becomes it. */
+/* The path of the manifest, or of its temporary file. */
 static int own_path(const struct manifest *manifest, const char *before, char path[DISK_PATH_MAX])
 {
     int len = snprintf(path, DISK_PATH_MAX, "%s/%s%s" MANIFEST_END, manifest->dir, before,
@@ -357,8 +356,8 @@ static bool is_first_start(const struct manifest *manifest)
     return first_start_path(manifest, path) == 0 && file_kind(path) == FILE_EMPTY;
 }
 
-/* Data without a manifest are no first start: whoever lost it wants to know before new data come.
- */
+/* Files with data but without a manifest are an error: the user should know before new data are
+ * added. */
 static enum manifest_found find_none(struct reading *reading)
 {
     if (is_first_start(reading->manifest)) return MANIFEST_NONE;
@@ -398,7 +397,7 @@ enum manifest_found manifest_load(struct manifest *manifest, char why[MANIFEST_W
     bool foreign = good && !is_ours(manifest, text, len);
     free(text);
     if (!good) drop_files(manifest);
-    /* Who saved it may have ended before the folder was synced. */
+    /* The process that saved it may have ended before the folder was synced. */
     manifest->unsynced = true;
     return foreign ? MANIFEST_FOREIGN : good ? MANIFEST_LOADED : MANIFEST_BAD;
 }
@@ -434,7 +433,7 @@ static int write_temporary(const struct manifest *manifest, const char *path)
     return error;
 }
 
-/* 0: there is none, or it is ours. */
+/* 0: the file is missing, or ours. */
 static int check_own(const struct manifest *manifest, const char *path)
 {
     struct manifest there;
@@ -478,7 +477,7 @@ int manifest_settle(struct manifest *manifest)
     return error;
 }
 
-/* Makes `next`, which is used up, what the folder shows. */
+/* Saves `next` and makes it the current list. Frees what is not used. */
 static int commit(struct manifest *manifest, struct manifest *next)
 {
     int error = put_in_place(next);
@@ -562,7 +561,8 @@ static bool is_own_name(const struct manifest *manifest, const char *name)
            (end != NULL && (strcmp(end, BASE_END) == 0 || strcmp(end, TAIL_END) == 0));
 }
 
-/* 0 also where it is not ours, and stays. An empty one has nothing to lose. */
+/* Removes the file if it is ours; otherwise leaves it and returns 0. An empty file has no data to
+ * lose. */
 static int remove_file(const struct manifest *manifest, const char *name)
 {
     char path[DISK_PATH_MAX];
@@ -591,8 +591,8 @@ static int remove_leftovers(const struct manifest *manifest)
     return error;
 }
 
-/* Files of history first, then what the manifest says of them: it never names less than there is
- * to delete. */
+/* Deletes the files of history first, and then their lines, so that the manifest always lists the
+ * files that are left to delete. */
 static int remove_history(struct manifest *manifest)
 {
     struct manifest next = without_files(manifest);

@@ -1,25 +1,24 @@
-/* manifest: which files are the data: a base, and the tails of journal that go on from it.
- * Knows names, numbers and the folder they are in; refuses to know what the files hold.
+/* manifest: the list of the files that hold the data: a base, and the journal segments that
+ * continue it. Knows names, numbers and the folder, not the contents of the files.
  *
- * Layout, Redis 7's: a line "file NAME seq N type T" each, T being b, the base (one at most); i, a
- * tail, in order of growing N; or h, history: no longer part of the data, to be deleted. A name
- * with unusual characters is quoted as in redis.conf. A line that begins with # is a comment; but
- * our manifests begin with MANIFEST_FIRST_LINE and end with "# crc32c xxxxxxxx", the sum of the
- * lines before it. Other
- * pairs of words in a line are left alone, as there: what a later version adds can be read by an
- * earlier one, if it may be ignored.
+ * Layout, as in Redis 7: a line "file NAME seq N type T" for each file; T is b, the base (at most
+ * one); i, a segment, in order of growing N; or h, history: no longer needed, to be deleted. A name
+ * with unusual characters is quoted as in redis.conf. A line that begins with # is a comment; our
+ * manifests begin with MANIFEST_FIRST_LINE and end with "# crc32c xxxxxxxx", the checksum of the
+ * lines before it. Unknown pairs of words in a line are ignored, as in Redis, so that later
+ * versions can add pairs that earlier ones need not understand.
  *
- * Every change is written to a temporary, synced and renamed, so that a crash at any step leaves
- * the set of files before or after it, both whole. The struct is what the folder shows: when a
- * change fails it is as before; only when all but the last step was done, the sync of the folder,
- * it has the change and yet the answer is an errno. Both sets are good then and either may be
- * there after a crash, so nothing is deleted until that sync was made up for.
+ * Every change is written to a temporary file, synced and renamed, so that a crash leaves the old
+ * or the new set of files, both complete. The struct equals the manifest on disk: when a change
+ * fails, it stays as it was. Only if the last step failed, the sync of the folder, it has the
+ * change although an errno is returned. A crash may then leave either set, so nothing is deleted
+ * until manifest_settle has made up for that sync.
  *
- * A rewrite: manifest_make_tail, manifest_add_tail, journal_rotate; the base, by then, is written
- * to manifest_base_path; manifest_put_base with that tail; manifest_sweep.
+ * A rewrite calls manifest_make_tail, manifest_add_tail, journal_rotate; writes the base to
+ * manifest_base_path; then calls manifest_put_base with that segment, and manifest_sweep.
  *
- * Only our files are replaced and removed, by what is in them (file_kind.h): a file of another
- * program under a name of ours makes a change fail with EEXIST, and a sweep leaves it. */
+ * Only our own files are replaced or removed, judged by their contents (file_kind.h): if a file of
+ * another program has one of our names, a change fails with EEXIST, and a sweep leaves the file. */
 #ifndef SERVER_PERSIST_FORMAT_MANIFEST_H
 #define SERVER_PERSIST_FORMAT_MANIFEST_H
 
@@ -41,10 +40,10 @@ struct manifest_file {
 
 struct manifest {
     char *dir, *prefix;          /* appenddirname's path, appendfilename */
-    struct manifest_file *files; /* the base, history, tails in order */
+    struct manifest_file *files; /* the base, history, segments in order */
     size_t count;
-    bool unsynced; /* the folder may still hold the manifest before */
-    bool blank;    /* made by manifest_begin, and not changed since */
+    bool unsynced; /* the folder's sync failed: after a crash the old manifest may be there */
+    bool blank;    /* written by manifest_begin and not changed since */
 };
 
 void manifest_init(struct manifest *manifest, const char *dir, const char *prefix);
@@ -53,9 +52,10 @@ void manifest_drop(struct manifest *manifest);
 enum { MANIFEST_WHY_MAX = 512 };
 enum manifest_found {
     MANIFEST_LOADED,
-    MANIFEST_FOREIGN, /* loaded, to be read alone: it is not ours, nor is any file that it names */
-    MANIFEST_NONE,    /* and no data that it might have named: a first start */
-    MANIFEST_BAD,     /* `why` says what and where */
+    MANIFEST_FOREIGN, /* loaded, but neither the manifest nor its files are ours: only for reading
+                       */
+    MANIFEST_NONE,    /* no manifest, and no data files either: a first start */
+    MANIFEST_BAD,     /* `why` has the error and its place */
 };
 enum manifest_found manifest_load(struct manifest *manifest, char why[MANIFEST_WHY_MAX]);
 
@@ -64,31 +64,32 @@ uint64_t manifest_last_tail(const struct manifest *manifest);               /* i
 int manifest_file_path(const struct manifest *manifest, const struct manifest_file *file,
                        char path[DISK_PATH_MAX]);
 
-/* Where the next base goes, and its number. */
+/* The path of the next base, and its number. */
 int manifest_base_path(const struct manifest *manifest, char path[DISK_PATH_MAX], uint64_t *seq);
-/* Creates the file of a tail, writes its header and syncs it: journal_create. */
+/* Creates a segment with its header and syncs it: journal_create. */
 typedef int manifest_create(const char *path, int *fd);
-/* The next tail, created, open and synced, but nobody names it yet. */
+/* Creates the next segment, open and synced; the manifest does not list it yet. */
 int manifest_make_tail(const struct manifest *manifest, manifest_create *create, uint64_t *seq,
                        int *fd);
 
-/* The folder, made if need be. While there is no manifest it says that what is found there was left
- * by a first start that did not get to its end, and is nobody's data. */
+/* Creates the folder if it is missing. While there is no manifest, marks the files in it as left
+ * over from an unfinished first start, so that they are not taken for data. */
 int manifest_make_folder(const struct manifest *manifest);
-/* Makes up for a sync of the folder that failed. Nothing may count on a change before. */
+/* Repeats a sync of the folder that failed. Call before relying on a change. */
 int manifest_settle(struct manifest *manifest);
 
-/* From now on the data end with this tail as well. */
+/* Adds a segment at the end of the data. */
 int manifest_add_tail(struct manifest *manifest, uint64_t tail);
-/* From now on the data are this base and the tails from `tail` on, which is added if it is not one
- * of them yet. The rest is history. */
+/* Replaces the data by this base and the segments from `tail` on, which is added if it is new. All
+ * other files become history. */
 int manifest_put_base(struct manifest *manifest, uint64_t base, uint64_t tail);
-/* The same by a start that has found no data: a comment in the manifest says so. */
+/* The same for a start that found no data; a comment in the manifest notes this. */
 int manifest_begin(struct manifest *manifest, uint64_t base, uint64_t tail);
 
-/* Deletes history, and what a crash left behind: temporaries, and bases and tails of our names
- * that the manifest does not have. Never a file that is not ours; not while a base is being written
- * or a new tail was not added. 0, or the first errno; the rest is done all the same. */
+/* Deletes history and files left by a crash: temporary files, and bases and segments with our names
+ * that the manifest does not list. Never deletes files that are not ours. Do not call while a base
+ * is being written or a new segment is not yet added. 0, or the first errno; it continues after
+ * errors. */
 int manifest_sweep(struct manifest *manifest);
 
 #endif

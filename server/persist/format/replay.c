@@ -1,4 +1,4 @@
-/* replay: commands, one after the other, into the store. */
+/* replay: see replay.h. Applies commands to the store. */
 #include "server/persist/format/replay.h"
 
 #include <stdio.h>
@@ -34,7 +34,7 @@ static bool apply(void *ctx, const struct effect *effect)
     return replay->store == NULL || apply_effect(&replay->txn, effect);
 }
 
-/* A file's own bytes, so that a terminal takes no harm. */
+/* Replaces unprintable bytes of the file, for terminals. */
 static void show_name(char to[static NAME_SHOWN + 1], struct bytes name)
 {
     size_t len = name.len < NAME_SHOWN ? name.len : NAME_SHOWN;
@@ -72,7 +72,7 @@ static void commit(struct replay *replay)
 {
     if (replay->store == NULL) return;
     txn_commit(&replay->txn);
-    /* Nobody else frees what was overwritten, until the server's turns begin. */
+    /* Free overwritten values here, because the background work does not run yet. */
     if (reclaim_pending(&replay->store->reclaim))
         reclaim_run(&replay->store->reclaim, RECLAIM_WORK);
 }
@@ -84,7 +84,7 @@ static bool fail_malformed(struct replay *replay, size_t at)
     return false;
 }
 
-/* Passes over a remark; 0: it is not whole. */
+/* The length of a comment line; 0: it is incomplete. */
 static size_t remark_len(const char *data, size_t len)
 {
     const char *end = memchr(data, '\n', len);

@@ -1,5 +1,5 @@
-/* replay_units: a journal's file, unit by unit, and what is to be thought of its end.
- * The file is read by offset into one buffer; a unit stays there until its sum is known. */
+/* replay_units: reads a journal file record by record, and decides whether a bad end is torn or
+ * damaged. Reads into one buffer, in which a record stays until its checksum is known. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -22,13 +22,13 @@ struct reading {
     int fd;
     char *buffer;
     size_t cap;
-    size_t start, end; /* the bytes that are here: from the file's `good` on */
+    size_t start, end; /* the bytes in the buffer, from the file's `good` on */
     uint64_t told;
 };
 
 /* ---- verdicts -------------------------------------------------------------------------------- */
 
-/* False, so that a caller can return it. */
+/* Returns false, for the caller to return. */
 __attribute__((format(printf, 4, 5))) static bool stop(struct reading *in, enum replay_end end,
                                                        uint64_t bad, const char *format, ...)
 {
@@ -72,8 +72,8 @@ static void make_room(struct reading *in)
 
 enum fill { FILLED, AT_END, FAILED };
 
-/* More bytes, so that there are `wanted` behind the start. Nothing is read towards more than the
- * file has: an absurd length costs no memory. */
+/* Reads until `wanted` bytes follow the start. Never allocates for more bytes than the file has, so
+ * an absurd length costs no memory. */
 static enum fill fill(struct reading *in, uint64_t wanted)
 {
     if (in->file->good + wanted > in->file->size) return AT_END;
@@ -92,15 +92,15 @@ static enum fill fill(struct reading *in, uint64_t wanted)
 
 enum { CANDIDATES = 8, PAGE = 4096 };
 
-/* A walk over what is behind the last good unit. Each sum line found is a candidate: if it was the
- * end of a unit, the sum of the next one follows from it. Lines that only look like one, inside a
- * value, are candidates in vain, so the last few are all kept. */
+/* A search of the bytes after the last good record. Each checksum line is a candidate: if it ended
+ * a record, the checksum of the next record continues from it. Lines in values can look like one,
+ * so the last few candidates are kept. */
 struct search {
-    uint32_t sums[CANDIDATES]; /* going on from each candidate's sum */
-    uint64_t ends[CANDIDATES]; /* the file's offset behind each candidate's line */
-    unsigned count;            /* candidates ever */
-    uint64_t summed;           /* the file's offset up to which they go */
-    uint64_t found;            /* where the good unit begins */
+    uint32_t sums[CANDIDATES]; /* continued from each candidate's checksum */
+    uint64_t ends[CANDIDATES]; /* the file's offset after each candidate's line */
+    unsigned count;            /* number of candidates so far */
+    uint64_t summed;           /* the file's offset up to which the sums go */
+    uint64_t found;            /* where a good record begins */
 };
 
 static void sum_up(struct search *search, const char *data, size_t len)
@@ -111,7 +111,7 @@ static void sum_up(struct search *search, const char *data, size_t len)
     search->summed += len;
 }
 
-/* The line with this sum follows what was summed up. Is it the end of a good unit? */
+/* Is the line with this checksum the end of a good record? */
 static bool follows(struct search *search, uint32_t sum)
 {
     unsigned kept = search->count < CANDIDATES ? search->count : CANDIDATES;
@@ -126,8 +126,8 @@ static bool follows(struct search *search, uint32_t sum)
     return false;
 }
 
-/* Looks through data, which goes on from what was summed up; sums up all that cannot be the
- * beginning of a line. */
+/* Searches data, which follows the bytes summed so far, and adds everything to the sums that can't
+ * be the beginning of a line. */
 static bool search_in(struct search *search, const char *data, size_t len, size_t *done)
 {
     *done = 0;
@@ -154,10 +154,10 @@ static bool is_zero(const char *page)
     return page[0] == '\0' && memcmp(page, page + 1, PAGE - 1) == 0;
 }
 
-/* After a loss of power a file may be longer than what came to the medium, in any order of its
- * pages: those that are missing read as zeros. So a page of zeros between the last good unit and
- * the next one tells that nothing from there on was synced, and was promised to last. Damage that
- * looks like this would have to be in a unit with such a page in a value. */
+/* After a power failure a file may be longer than the bytes that reached the medium, in any order
+ * of its pages; missing pages read as zeros. So a page of zeros between the last good record and
+ * the next one shows that nothing from there on was synced, and that none of it was acknowledged as
+ * synced. Damage can only look like this in a record whose value contains such a page. */
 static bool has_hole(const struct reading *in, uint64_t until)
 {
     char page[PAGE];
@@ -167,8 +167,7 @@ static bool has_hole(const struct reading *in, uint64_t until)
     return false;
 }
 
-/* What it means that the unit behind the last good one is bad: is there a good one anywhere behind,
- * and no hole before it? */
+/* Is a good record found anywhere after the bad one, with no page of zeros between? */
 static enum replay_end judge(struct reading *in)
 {
     struct search search = { .summed = in->file->good };
@@ -187,7 +186,7 @@ static enum replay_end judge(struct reading *in)
     }
 }
 
-/* The unit behind the good ones is bad at `bad`. */
+/* Stops at the bad record after the good ones; `bad` is the place of the error. */
 __attribute__((format(printf, 3, 4))) static bool stop_bad(struct reading *in, uint64_t bad,
                                                            const char *format, ...)
 {
@@ -201,7 +200,7 @@ __attribute__((format(printf, 3, 4))) static bool stop_bad(struct reading *in, u
     return stop(in, end, bad, "%s", reason);
 }
 
-/* The file has no more, or cannot be read. */
+/* Stops because the file has ended, or can't be read. */
 static bool stop_short(struct reading *in, enum fill why)
 {
     uint64_t at = in->file->good + (in->end - in->start);
@@ -211,8 +210,8 @@ static bool stop_short(struct reading *in, enum fill why)
 
 /* ---- units ----------------------------------------------------------------------------------- */
 
-/* The length of the line at `from`, its line end included, of at most UNIT_REMARK_MAX bytes; 0: the
- * reading is over. */
+/* The length of the line at `from`, including its line end, of at most UNIT_REMARK_MAX bytes; 0:
+ * reading has stopped. */
 static size_t measure_line(struct reading *in, size_t from)
 {
     for (size_t looked = 0;;) {
@@ -232,7 +231,8 @@ static size_t measure_line(struct reading *in, size_t from)
     return 0;
 }
 
-/* Finds the end of the unit at the start: its commands' bytes, and what its line says. */
+/* Finds the end of the record at the start: the length of its commands, and the checksum in its
+ * line. */
 static bool find_end(struct reading *in, size_t *len, uint32_t *sum)
 {
     for (*len = 0;;) {
@@ -265,7 +265,7 @@ static void tell_progress(struct reading *in)
     if (in->progress != NULL) in->progress->tell(in->progress->ctx, in->told);
 }
 
-/* The first bytes that are here, and good, become the past. */
+/* Accepts the first `len` bytes in the buffer as good. */
 static void pass(struct reading *in, size_t len, uint32_t sum)
 {
     in->file->sum = sum;
@@ -287,7 +287,7 @@ static bool read_first_line(struct reading *in)
     return true;
 }
 
-/* False: the reading is over. */
+/* False: reading has stopped. */
 static bool read_unit(struct reading *in)
 {
     size_t len, applied;

@@ -16,13 +16,13 @@ void request_drop(struct request *request)
     request_init(request);
 }
 
-/* The data, and how much of it is understood. */
+/* The data, and how much of it is parsed. */
 struct cursor {
     const char *data;
     size_t at, len;
 };
 
-/* A type byte, a number up to `most` and a line end; the cursor goes behind them. */
+/* Parses a type byte, a number up to `most` and a line end. */
 static inline enum request_status read_header(struct cursor *cursor, char type, uint64_t most,
                                               uint64_t *value)
 {
@@ -47,7 +47,7 @@ static inline enum request_status read_header(struct cursor *cursor, char type, 
     return REQUEST_WHOLE;
 }
 
-/* Of a partial argument the cursor is where it will end, if that is known. */
+/* If the argument is incomplete, the cursor is set to where it will end, if that is known. */
 static inline enum request_status read_argument(struct cursor *cursor, struct bytes *argument)
 {
     uint64_t len;
@@ -75,7 +75,7 @@ static void keep(struct request *request, struct bytes argument)
     request->argv[request->argc++] = argument;
 }
 
-/* request NULL: nothing is kept. */
+/* request NULL: stores nothing. */
 static inline enum request_status read(struct request *request, const char *data, size_t len,
                                        size_t *size)
 {

@@ -1,7 +1,6 @@
-/* request: the next command of a file or stream, cut into its arguments: a RESP array of bulk
- * strings in the one form that is written, lengths without leading zeros.
- * Knows bytes that lie there; refuses to know where they came from. What clients send is
- * proto/resp_read's business. */
+/* request: splits the next command of a file into its arguments. Accepts only the form that our
+ * writers use: a RESP array of bulk strings, with lengths without leading zeros. For requests of
+ * clients see proto/resp/resp_read.h. */
 #ifndef SERVER_PERSIST_FORMAT_REQUEST_H
 #define SERVER_PERSIST_FORMAT_REQUEST_H
 
@@ -17,9 +16,9 @@ struct request {
 };
 
 enum request_status {
-    REQUEST_WHOLE,     /* it takes *size bytes */
-    REQUEST_PARTIAL,   /* it takes at least *size bytes, more than there are */
-    REQUEST_MALFORMED, /* from the byte at *size on */
+    REQUEST_WHOLE,     /* it has *size bytes */
+    REQUEST_PARTIAL,   /* it has at least *size bytes, more than are there */
+    REQUEST_MALFORMED, /* at the byte *size */
 };
 
 void request_init(struct request *request);
@@ -28,7 +27,7 @@ void request_drop(struct request *request);
 /* Reads the command that begins at data. */
 enum request_status request_read(struct request *request, const char *data, size_t len,
                                  size_t *size);
-/* Looks only how long it is. */
+/* Measures the command without storing its arguments. */
 enum request_status request_measure(const char *data, size_t len, size_t *size);
 
 #endif

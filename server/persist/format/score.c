@@ -1,6 +1,6 @@
-/* score: what has few decimals is printed with them, the rest with 17 digits (which are always
- * enough: Steele and White, 1990); both by integer arithmetic that loses nothing.
- * What is very large or very small is left to proto/number. */
+/* score: see score.h. Numbers with few decimals are printed with these, others with 17 digits
+ * (which always suffice: Steele and White, 1990); both by exact integer arithmetic.
+ * proto/base/number prints very large and very small numbers. */
 #include "server/persist/format/score.h"
 
 #include <math.h>
@@ -44,7 +44,7 @@ static const uint64_t powers_of_ten[] = {
 
 __extension__ typedef unsigned __int128 wide;
 
-/* digits * 10^-places, digits > 0. */
+/* digits * 10^-places; digits > 0. */
 static size_t print_fixed(char *to, uint64_t digits, unsigned places)
 {
     while (places > 0 && digits % 10 == 0) {
@@ -87,20 +87,20 @@ static uint64_t scaled(double value, unsigned places)
                       : (uint64_t)((product + ((wide)1 << (shift - 1))) >> shift);
 }
 
-/* value is no integer, and at least SMALLEST. */
+/* value is not an integer, and at least SMALLEST. */
 static size_t print_all_digits(char *to, double value)
 {
     unsigned places = 1;
     for (double size = value; size < 1e15 && places < PLACES_MAX; size *= 10)
         places++;
     uint64_t digits = scaled(value, places);
-    /* The loop's products were rounded: it may have gone one too far. */
+    /* The loop's products were rounded, so it may have gone one step too far. */
     if (digits >= powers_of_ten[SIGNIFICANT]) digits = scaled(value, --places);
     return print_fixed(to, digits, places);
 }
 
-/* Where so many decimals are the number: a quotient of two exact numbers is rounded once, as strtod
- * rounds (Clinger, 1990). */
+/* Prints a number of at most 9 decimals; false for others. A quotient of two exact numbers is
+ * rounded once, as by strtod (Clinger, 1990), so comparing with it is exact. */
 static bool print_few_decimals(char *to, double value, size_t *len)
 {
     for (unsigned places = 3; places <= 9; places += 3) {
@@ -143,7 +143,7 @@ static double quotient(uint64_t digits, unsigned places)
     return ldexp((double)kept, drop - up);
 }
 
-/* Decimals in the form that score_print gives them. False: anything else. */
+/* Parses decimals in the form that score_print writes. False: another form. */
 static bool parse_fixed(const char *text, size_t len, double *score)
 {
     size_t at = len > 0 && text[0] == '-', digits = 0, dot = len;

@@ -1,5 +1,5 @@
-/* score: doubles to short text that reads back to the bit, and back.
- * Faster than libc for what scores mostly are; any strtod reads the text. */
+/* score: converts doubles to short text that reads back exactly, and parses it. Faster than libc
+ * for usual scores; any strtod can read the text. */
 #ifndef SERVER_PERSIST_FORMAT_SCORE_H
 #define SERVER_PERSIST_FORMAT_SCORE_H
 
@@ -10,6 +10,6 @@ enum { SCORE_MAX_CHARS = 40 };
 
 /* No NUL; returns the length. Not for NaN. */
 size_t score_print(char *to, double score);
-bool score_parse(const char *text, size_t len, double *score); /* false: none, or NaN */
+bool score_parse(const char *text, size_t len, double *score); /* false: not a number, or NaN */
 
 #endif

@@ -1,5 +1,4 @@
-/* snapshot_file: the writer behind snapshot_file.h.
- * Knows how blocks are filled; the reader is in snapshot_read.c. */
+/* snapshot_file: see snapshot_file.h. The writer; the reader is in snapshot_read.c. */
 #include "server/persist/format/snapshot_file.h"
 
 #include <errno.h>
@@ -13,21 +12,21 @@
 #include "server/persist/format/little_endian.h"
 #include "store/mem/mem.h"
 
-/* So often the file is synced as it grows. It takes no longer in all, the last sync has little left
- * to do, and the journal's own syncs need not wait behind a gigabyte. */
+/* Sync the file after each such number of bytes. That takes no longer in total, leaves little for
+ * the last sync, and the journal's syncs need not wait for a gigabyte. */
 enum { SYNC_BYTES = 8 << 20 };
 
 struct snapshot_writer {
     int fd;
-    int error; /* the first one: nothing is written after it */
+    int error; /* the first error: nothing is written after it */
     struct snapshot_options options;
     struct snapshot_info info; /* so far */
     uint64_t synced;           /* bytes of the file */
     uint32_t sum;
-    size_t filled; /* of raw */
+    size_t filled; /* bytes in raw */
     char path[DISK_PATH_MAX], temporary[DISK_PATH_MAX];
     char raw[SNAPSHOT_BLOCK];
-    /* A block as it goes out. What LZ4 can't make smaller than the raw bytes, it gives up on. */
+    /* The output block. LZ4 gives up if it can't make the bytes smaller. */
     char block[SNAPSHOT_BLOCK_HEADER + SNAPSHOT_BLOCK];
 };
 
@@ -57,14 +56,14 @@ int snapshot_create(const char *path, const struct snapshot_options *options,
     made->synced = 0;
     made->sum = 0;
     made->filled = 0;
-    /* Not longer than the temporary's, which fits. */
+    /* Shorter than the temporary name, which fits. */
     memcpy(made->path, path, strlen(path) + 1);
     memcpy(made->temporary, temporary, strlen(temporary) + 1);
     *writer = made;
     return 0;
 }
 
-/* The raw bytes as they are stored, behind the block's header; how many. */
+/* Stores the raw bytes, compressed if possible, after the block's header; returns their length. */
 static uint32_t pack(struct snapshot_writer *writer)
 {
     char *to = writer->block + SNAPSHOT_BLOCK_HEADER;
@@ -150,7 +149,7 @@ int snapshot_finish(struct snapshot_writer *writer, const struct snapshot_counts
     writer->info.units = counts->units;
     int error = write_rest(writer);
     if (error == 0) error = disk_sync(writer->fd);
-    /* Another program may have made one of that name meanwhile. */
+    /* Another program may have created a file of that name meanwhile. */
     if (error == 0) error = file_check(writer->path, FILE_SET(FILE_SNAPSHOT));
     if (error == 0) error = disk_rename(writer->temporary, writer->path);
     if (error != 0) {

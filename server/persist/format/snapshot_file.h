@@ -1,31 +1,30 @@
-/* snapshot_file: a stream of bytes in a file that shows every change to it.
- * Knows blocks, lengths and sums; refuses to know what the bytes say.
+/* snapshot_file: a file that holds a stream of bytes, with checksums that detect every change. Does
+ * not know what the bytes mean.
  *
  * Layout, all numbers little-endian. The header:
  *
  *     at  0  16  "EXPIRED-SNAPSHOT"
  *        16   4  version, 1
  *        20   4  flags, 0
- *        24   8  when it was made, in milliseconds since 1970
+ *        24   8  creation time, in milliseconds since 1970
  *        32   8  length of the file
  *        40   8  raw length: the bytes of the stream
  *        48   8  keys
- *        56   8  units, of which a reader makes one transaction each
- *        64   4  blocks, with the last one
+ *        56   8  records, each of which a reader applies as one transaction
+ *        64   4  blocks, including the last one
  *        68   4  CRC-32C of the bytes 0 to 67
  *
- * and then blocks: stored size, raw size, sum, each of 4 bytes, and `stored` bytes. They are LZ4's
- * when `stored` is less than `raw`, else the raw bytes themselves; `raw` is at most 256 KiB. The
- * sum is the CRC-32C of the two sizes and the stored bytes, running on from the block before (from
- * 0 for the first one), so that a block that is missing, repeated or in another's place shows. The
- * last block has the sizes 0 and 0, and the file ends with it.
+ * Then blocks: stored size, raw size, checksum, of 4 bytes each, and `stored` bytes. These are
+ * compressed by LZ4 if `stored` is less than `raw`, else they are the raw bytes; `raw` is at most
+ * 256 KiB. The checksum is the CRC-32C of the two sizes and the stored bytes, continued from the
+ * block before (0 for the first one), so that a missing, repeated or misplaced block is detected.
+ * The last block has the sizes 0 and 0 and ends the file.
  *
- * To change the layout: a new version, and the reader keeps reading the old one. The first 20 bytes
- * stay what they are. A flag that this version does not know makes a file as unreadable as a
- * version that it doesn't.
+ * To change the layout: use a new version, and keep reading the old one. The first 20 bytes must
+ * not change. A reader refuses a file with an unknown version or flag.
  *
- * The writer works in a temporary beside the file, and the header is written last, so that nothing
- * looks like a snapshot before it is one. */
+ * The writer uses a temporary file beside the target and writes the header last, so that an
+ * unfinished file never looks like a snapshot. */
 #ifndef SERVER_PERSIST_FORMAT_SNAPSHOT_FILE_H
 #define SERVER_PERSIST_FORMAT_SNAPSHOT_FILE_H
 
@@ -62,19 +61,19 @@ struct snapshot_counts {
     uint64_t keys, units;
 };
 
-/* Where the writer works: "temp-NAME" beside the path. 0, or ENAMETOOLONG. */
+/* The name of the writer's temporary file: "temp-NAME" beside the path. 0, or ENAMETOOLONG. */
 int snapshot_temporary(const char *path, char temporary[DISK_PATH_MAX]);
-/* Replaces a temporary that a crash left there. EEXIST: the path, or its temporary, is a file that
- * is not ours. */
+/* Begins to write; replaces a temporary file left by a crash. EEXIST: the path or the temporary
+ * file is not ours. */
 int snapshot_create(const char *path, const struct snapshot_options *options,
                     struct snapshot_writer **writer);
 int snapshot_append(struct snapshot_writer *writer, const void *data, size_t len);
-uint64_t snapshot_written(const struct snapshot_writer *writer); /* bytes of the file so far */
-/* The file has its name and all is on the medium; or there's an errno, and the file of that name is
- * the one before (or, if only its folder could not be synced, maybe the one before after a crash).
- * Ends the writer. */
+uint64_t snapshot_written(const struct snapshot_writer *writer); /* bytes written so far */
+/* Completes the file, syncs it and gives it its name. 0; or an errno, and the old file of that name
+ * stays (if only the sync of the folder failed, a crash may bring it back). Frees the writer. */
 int snapshot_finish(struct snapshot_writer *writer, const struct snapshot_counts *counts);
-void snapshot_abort(struct snapshot_writer *writer); /* ends it, and the temporary; NULL is fine */
+void snapshot_abort(struct snapshot_writer *
+                        writer); /* frees the writer and removes the temporary file; NULL is fine */
 
 /* ---- reading ---- */
 
@@ -82,19 +81,19 @@ struct snapshot_reader;
 
 struct snapshot_fault {
     uint64_t offset;
-    int error; /* errno of a system call; 0: the file itself is wrong */
+    int error; /* errno of a system call; 0: the file is wrong */
     char reason[160];
 };
 
-/* NULL and the fault. */
+/* NULL: see the fault. */
 struct snapshot_reader *snapshot_open(const char *path, struct snapshot_fault *fault);
 void snapshot_close(struct snapshot_reader *reader);
 const struct snapshot_info *snapshot_info(const struct snapshot_reader *reader);
-uint64_t snapshot_offset(const struct snapshot_reader *reader); /* in the file: for progress */
+uint64_t snapshot_offset(const struct snapshot_reader *reader); /* for progress */
 
 enum snapshot_got { SNAPSHOT_BYTES, SNAPSHOT_END, SNAPSHOT_FAULT };
-/* The next bytes of the stream, borrowed until the next call. Only at SNAPSHOT_END is it sure that
- * the file is whole. */
+/* The next bytes of the stream, borrowed until the next call. Only SNAPSHOT_END proves that the
+ * file is complete. */
 enum snapshot_got snapshot_read(struct snapshot_reader *reader, const char **data, size_t *len,
                                 struct snapshot_fault *fault);
 

@@ -1,5 +1,4 @@
-/* snapshot_read: the reader of snapshot_file.h, which believes nothing before it has been checked.
- * Knows the layout; refuses to know what the bytes say. */
+/* snapshot_read: see snapshot_file.h. The reader, which checks everything before it uses it. */
 #include <errno.h>
 #include <lz4.h>
 #include <stdarg.h>
@@ -17,7 +16,7 @@ struct snapshot_reader {
     int fd;
     struct snapshot_info info;
     uint64_t at;     /* of the next block */
-    uint64_t raw;    /* bytes given out */
+    uint64_t raw;    /* bytes returned so far */
     uint32_t blocks; /* read */
     uint32_t sum;
     bool ended;
@@ -135,7 +134,7 @@ uint64_t snapshot_offset(const struct snapshot_reader *reader)
     return reader->at;
 }
 
-/* Exactly `len` bytes, or it is a fault: the header said that they are there. */
+/* Reads exactly `len` bytes; fewer are a fault, because the header announced them. */
 static bool read_all(struct snapshot_reader *reader, char *to, size_t len, uint64_t at,
                      struct snapshot_fault *fault)
 {
@@ -158,7 +157,7 @@ static bool check_sizes(const struct snapshot_reader *reader, const struct block
     return true;
 }
 
-/* The next block's header and stored bytes, into reader->block. */
+/* Reads the next block's header and stored bytes into reader->block. */
 static bool read_block(struct snapshot_reader *reader, struct block *block,
                        struct snapshot_fault *fault)
 {
@@ -177,7 +176,7 @@ static bool read_block(struct snapshot_reader *reader, struct block *block,
     return true;
 }
 
-/* Where the block's raw bytes are, or NULL. */
+/* Returns the block's raw bytes, or NULL. */
 static const char *unpack(struct snapshot_reader *reader, const struct block *block,
                           struct snapshot_fault *fault)
 {

@@ -1,16 +1,16 @@
-/* unit: how a journal is divided. The layout:
+/* unit: the layout of a journal segment:
  *
- *     #EXPIRED-JOURNAL 1\r\n       the first line: the version of what follows
- *     *3\r\n$3\r\nSET\r\n...          commands of effect_text.h: what one transaction has changed
- *     #e3069283\r\n                the unit's end: the CRC-32C of every byte before this line
+ *     #EXPIRED-JOURNAL 1\r\n       the first line, with the version of the layout
+ *     *3\r\n$3\r\nSET\r\n...          commands of effect_text.h: the changes of one transaction
+ *     #e3069283\r\n                the end of the record: CRC-32C of every byte before this line
  *     ...
  *
- * The sum runs on from the file's beginning, so that a unit that is missing, repeated or in another
- * place shows. Other lines that begin with # are remarks, which readers pass over (and sum up);
- * all of them are what Redis' loader takes for annotations.
+ * The checksum continues from the beginning of the file, so that a missing, repeated or misplaced
+ * record is detected. Other lines that begin with # are comments, which readers skip (but include
+ * in the checksum). Redis' loader takes all these lines for annotations.
  *
- * To change the layout: a new number in the first line; a reader refuses numbers that it does not
- * know. What the commands may be is effect_text.h's business. */
+ * To change the layout: use a new number in the first line; readers refuse unknown numbers.
+ * effect_text.h defines the commands. */
 #ifndef SERVER_PERSIST_FORMAT_UNIT_H
 #define SERVER_PERSIST_FORMAT_UNIT_H
 
@@ -25,29 +25,29 @@
 enum {
     UNIT_SUM_DIGITS = 8,
     UNIT_SUM_LINE = 1 + UNIT_SUM_DIGITS + 2, /* bytes */
-    UNIT_REMARK_MAX = 1024,                  /* of any other line */
+    UNIT_REMARK_MAX = 1024,                  /* bytes of any other # line */
 };
 
-/* Writes the line that ends a unit: UNIT_SUM_LINE bytes. */
+/* Writes the line that ends a record: UNIT_SUM_LINE bytes. */
 static inline void unit_print_sum(char *to, uint32_t sum)
 {
-    /* All digits at once: each nibble goes into a byte of its own, the highest first, ... */
+    /* All digits at once: spread the nibbles over the bytes, the highest first. */
     uint64_t digits = sum;
     digits = (digits << 16 | digits) & 0x0000ffff0000ffff;
     digits = (digits << 8 | digits) & 0x00ff00ff00ff00ff;
     digits = (digits << 4 | digits) & 0x0f0f0f0f0f0f0f0f;
-    /* ... with 6 more, a letter's shows in the fifth bit. */
+    /* A nibble above 9 plus 6 sets bit 4 of its byte: these become letters. */
     uint64_t letters = (digits + 0x0606060606060606) >> 4 & 0x0101010101010101;
     digits += 0x3030303030303030 + letters * ('a' - '0' - 10);
-    /* As two words, the first one last: the sum, which reads eight bytes at once, finds it whole.
-     */
+    /* Write two overlapping words, the first one last, so that the checksum, which reads eight
+     * bytes at once, finds it complete. */
     uint64_t tail = htobe64(digits << 16 | '\r' << 8 | '\n');
     uint64_t head = htobe64((uint64_t)'#' << 56 | digits >> 8);
     memcpy(to + UNIT_SUM_LINE - sizeof(tail), &tail, sizeof(tail));
     memcpy(to, &head, sizeof(head));
 }
 
-/* Are these UNIT_SUM_LINE bytes such a line? */
+/* Parses such a line of UNIT_SUM_LINE bytes; false if it is something else. */
 static inline bool unit_parse_sum(const char *line, uint32_t *sum)
 {
     if (line[0] != '#' || line[1 + UNIT_SUM_DIGITS] != '\r' || line[2 + UNIT_SUM_DIGITS] != '\n')

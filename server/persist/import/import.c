@@ -1,4 +1,4 @@
-/* import: files, and what is in an RDB. */
+/* import: see import.h. Opens files, and reads RDB. */
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -16,13 +16,13 @@ enum { PROGRESS_STEP = 1024 * 1024 };
 
 #define RDB_MAGIC "REDIS"
 
-/* A file in which keys are read. */
+/* An RDB being read. */
 struct reading {
-    struct rdb_object value; /* first: rdb_object's callbacks know no more */
+    struct rdb_object value; /* first, because rdb_object's callbacks get its address */
     struct import *import;
     const struct rdb_source *source;
     struct txn txn;
-    struct rdb_key key; /* of the value */
+    struct rdb_key key; /* the key of the value */
     int fd, error;
     uint64_t read, told;
 };
@@ -141,7 +141,7 @@ static bool end_key(void *ctx)
     txn_call(&in->txn, (unsigned)in->key.database);
     if (txn_peek(&in->txn, name) != NULL) return refuse_twice(in);
     struct object object = rdb_object_take(&in->value);
-    /* ReDe keeps a dehydrator when its last element has gone; here nothing is nothing. */
+    /* ReDe keeps an empty dehydrator; here a key without elements does not exist. */
     if (object_count(&object) == 0) {
         object_free(&object);
         return true;
@@ -178,7 +178,7 @@ static bool judge_rdb(struct reading *in, const struct rdb_error *error)
     return import_fail(in->import, "at byte %" PRIu64 ": %s", error->offset, error->text);
 }
 
-/* *end is where the file goes on as an AOF, if it does. */
+/* Sets *end to the offset where an AOF follows the RDB, if one does. */
 static bool import_rdb(struct import *import, int fd, uint64_t *end)
 {
     struct rdb_source source;

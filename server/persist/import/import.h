@@ -1,9 +1,8 @@
-/* import: Redis' files become the contents of the store: RDB, and AOF with or without an RDB at its
- * beginning. Knows rdb/, requests and the store's types; refuses to know which file is for what.
+/* import: loads Redis' files into the store: RDB, and AOF with or without an RDB preamble. Depends
+ * on proto/rdb/, requests and the store's types.
  *
- * A key is put into the store when all of it has been read and found good: never half a key. The
- * same holds for a transaction of an AOF. What is overdue comes in as it is, to die in the normal
- * way. */
+ * A key is added to the store only when it was read completely and is valid, and so is a
+ * transaction of an AOF. Expired keys are added, too, and then expire in the normal way. */
 #ifndef SERVER_PERSIST_IMPORT_IMPORT_H
 #define SERVER_PERSIST_IMPORT_IMPORT_H
 
@@ -16,33 +15,33 @@
 
 enum { IMPORT_KINDS = 16, IMPORT_KIND_NAME = 64, IMPORT_KEY_SHOWN = 64 };
 
-/* Keys of one kind that could not be brought over: "stream", "module graphdata". */
+/* Keys of a type that can't be imported: "stream", "module graphdata". */
 struct import_kind {
     char name[IMPORT_KIND_NAME];
-    char first_key[IMPORT_KEY_SHOWN]; /* one of them, printable */
-    uint64_t keys;                    /* or, of an AOF, commands about them */
+    char first_key[IMPORT_KEY_SHOWN]; /* the first of them, printable */
+    uint64_t keys;                    /* in an AOF: commands on such keys */
 };
 
 struct import {
     struct store *store;
     msec now;
-    bool skip_unsupported; /* else the first key that can't be brought over ends the import */
+    bool skip_unsupported; /* skips such keys; else the first one ends the import */
     struct replay_progress progress;
-    /* A command of an AOF, which may be any. False: it failed. */
+    /* Runs a command of an AOF, which may be any command. False: it failed. */
     bool (*command)(void *ctx, unsigned *db, int argc, const struct bytes *argv);
     void *ctx;
 
-    /* What came of it. */
+    /* Results. */
     uint64_t keys, commands;
-    uint64_t functions; /* libraries of functions, passed over */
+    uint64_t functions; /* libraries of functions, which are skipped */
     struct import_kind kinds[IMPORT_KINDS];
-    unsigned kind_count;      /* what is of none of so many kinds is of the last one, "other" */
-    bool torn;                /* an AOF whose last command, or transaction, is cut short ... */
-    uint64_t good, torn_size; /* ... here: all before was taken; and so many bytes were not */
-    char why[256];            /* what is wrong, and at which byte */
+    unsigned kind_count;      /* further types are counted in the last one, "other" */
+    bool torn;                /* an AOF whose last command or transaction is incomplete ... */
+    uint64_t good, torn_size; /* ... after this many good bytes; and the number of bytes left out */
+    char why[256];            /* the error, with its byte */
 };
 
-/* False: `why`; the store has what came before. */
+/* False: `why`; the store has the data before the error. */
 bool import_file(struct import *import, const char *path);
 
 #endif

@@ -1,6 +1,5 @@
-/* import_aof: the commands of an AOF, one after the other; a transaction only when all of it is
- * there. The file is read by offset into one buffer, which holds the command or transaction that is
- * being read. */
+/* import_aof: runs the commands of an AOF; a transaction only when it is complete. Reads into one
+ * buffer, which holds the current command or transaction. */
 #include <inttypes.h>
 #include <string.h>
 #include <strings.h>
@@ -13,7 +12,7 @@ enum {
     BUFFER = 1024 * 1024,
     PROGRESS_STEP = 1024 * 1024,
     LINE_MAX_BYTES = 64 * 1024,
-    SEARCH = 16 * 1024 * 1024, /* bytes behind a length that is too long */
+    SEARCH = 16 * 1024 * 1024, /* bytes searched after a length that is too long */
 };
 
 struct reading {
@@ -22,13 +21,13 @@ struct reading {
     int fd;
     unsigned db;
     uint64_t size;     /* of the file */
-    uint64_t at, told; /* where the bytes at `start` are in it */
-    size_t part;       /* from there: the command being read */
+    uint64_t at, told; /* offset in the file of the bytes at `start` */
+    size_t part;       /* offset from there of the current command */
     char *buffer;
     size_t cap, start, end;
 };
 
-/* What a step through the file came to. */
+/* The result of a step through the file. */
 enum step { STEP_GOOD, STEP_SHORT /* the file ends within it */, STEP_BAD };
 
 static const char *bytes_at(const struct reading *in, size_t offset)
@@ -56,8 +55,8 @@ static void make_room(struct reading *in)
     in->buffer = mem_realloc(in->buffer, in->cap);
 }
 
-/* There are `wanted` bytes here. Nothing is read towards more than the file has: an absurd length
- * costs no memory. */
+/* Reads until `wanted` bytes are in the buffer. Never allocates for more bytes than the file has,
+ * so an absurd length costs no memory. */
 static enum step fill(struct reading *in, uint64_t wanted)
 {
     if (in->at + wanted > in->size) return STEP_SHORT;
@@ -84,7 +83,7 @@ static void pass(struct reading *in, size_t len)
 
 /* ---- parts ----------------------------------------------------------------------------------- */
 
-/* A line that begins with #: Redis notes times so. */
+/* A line that begins with #, with which Redis notes times. */
 static enum step measure_note(struct reading *in, size_t offset, size_t *size)
 {
     for (size_t looked = 0;;) {
@@ -112,7 +111,7 @@ static enum step read_request(struct reading *in, size_t offset, size_t *size)
     }
 }
 
-/* The next command, or a note, which leaves no arguments. */
+/* Reads the next command, or a comment, which has no arguments. */
 static enum step read_part(struct reading *in, size_t offset, size_t *size)
 {
     in->part = offset;
@@ -135,7 +134,7 @@ static bool is_named(const struct reading *in, const char *word)
     return in->request.argc > 0 && is_word(in->request.argv[0], word);
 }
 
-/* Commands of streams: those that a file may have. Which argument is the key; 0: it is none. */
+/* The position of the key in those stream commands that a file may contain; 0: another command. */
 static int stream_key(const struct reading *in)
 {
     static const struct {
@@ -150,7 +149,7 @@ static int stream_key(const struct reading *in)
     return 0;
 }
 
-/* Modules call their commands "module.command". */
+/* Commands of modules are named "module.command". */
 static bool is_of_module(struct bytes name)
 {
     return memchr(name.data, '.', name.len) != NULL &&
@@ -180,7 +179,7 @@ static bool run(struct reading *in, size_t offset)
                        at, name);
 }
 
-/* The end of the transaction whose MULTI takes the first `from` bytes. */
+/* Finds the end of the transaction whose MULTI takes the first `from` bytes. */
 static enum step find_exec(struct reading *in, size_t from, size_t *len)
 {
     for (*len = from;;) {
@@ -221,8 +220,8 @@ static enum step run_next(struct reading *in)
     return step;
 }
 
-/* The file ends within a command. If whole ones follow where it began, it is no torn end: a length
- * in it is wrong, and would take all of them along. */
+/* The file ends within a command. If complete commands follow the beginning of that one, its length
+ * is wrong, and the file is damaged and not torn. */
 static enum step judge_short(struct reading *in)
 {
     uint64_t rest = in->size - in->at;

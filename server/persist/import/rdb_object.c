@@ -67,12 +67,12 @@ static bool take_field(void *ctx, struct rdb_bytes field, struct rdb_bytes text,
 static bool take_scored(void *ctx, struct rdb_bytes member, double score)
 {
     struct rdb_object *value = ctx;
-    /* DIFFERS: a score of -0 is 0 wherever it is kept. (doc/differs.md) */
+    /* DIFFERS: a score of -0 is stored as 0. (doc/differs.md) */
     zset_add(value->object.zset, ours(member), score == 0 ? 0 : score, NEVER);
     return true;
 }
 
-_Static_assert(RDB_LATEST == INSTANT_MAX, "what rdb/ lets through can be kept");
+_Static_assert(RDB_LATEST == INSTANT_MAX, "all times that proto/rdb/ accepts can be stored");
 
 static bool take_waiting(void *ctx, const struct rdb_element *element)
 {
@@ -148,7 +148,7 @@ static void write_hash(const struct object *object, struct rdb_writer *writer)
         rdb_writer_field(writer, theirs(field), theirs(value));
 }
 
-/* From the highest score down, as Redis does: it loads them fastest so. */
+/* From the highest score down, as Redis does, which loads this order fastest. */
 static void write_zset(const struct object *object, struct rdb_writer *writer)
 {
     struct zset_iter iter;
