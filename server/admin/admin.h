@@ -1,5 +1,5 @@
-/* admin: the groups of commands about the server itself, with what each may know.
- * main adds each to the table with its context. */
+/* admin: the groups of commands about the server itself, and the context of each. main adds them to
+ * the table. */
 #ifndef SERVER_ADMIN_ADMIN_H
 #define SERVER_ADMIN_ADMIN_H
 
@@ -50,8 +50,8 @@ struct config_context {
     struct commands *commands;
     struct clients *clients; /* for enable-protected-configs local */
     const bool *loading;
-    /* Told after a SET, for what must follow at once (log level). False: there is no journal now.
-     */
+    /* Called after CONFIG SET, for options that take effect at once (log level). False: the journal
+     * could not be turned on. */
     bool (*changed)(void *ctx);
     void *ctx;
 };
@@ -70,14 +70,14 @@ struct server_context {
     struct stats *stats;
     struct observer *observer;
     struct commands *commands;
-    struct persist *persist;     /* NULL: nothing is kept */
-    const struct defrag *defrag; /* NULL: blocks stay where they are */
+    struct persist *persist;     /* NULL: no persistence */
+    const struct defrag *defrag; /* NULL: no defragmentation */
     int64_t started_mono_usec;
     const char *run_id;
 };
 extern const struct command_group server_commands;
 
-/* SAVE BGSAVE BGREWRITEAOF LASTSAVE; context: struct persist, or NULL where none of them runs. */
+/* SAVE BGSAVE BGREWRITEAOF LASTSAVE; context: struct persist, or NULL if there is none. */
 extern const struct command_group persistence_commands;
 
 /* EXPIRY; context: struct survey, or NULL. */
@@ -105,7 +105,7 @@ extern const struct command_group memory_commands;
 struct debug_context {
     const struct conf *conf;
     struct clock *clock;
-    struct clients *clients; /* for "local": who may */
+    struct clients *clients; /* to check "local" */
     struct persist *persist; /* NULL: nothing to reload */
 };
 extern const struct command_group debug_commands;
@@ -113,7 +113,7 @@ extern const struct command_group debug_commands;
 /* COMMAND; context: struct commands. */
 extern const struct command_group command_commands;
 
-/* What all of them may know, from which each gets its part. */
+/* The parts of the server that contexts are made from. */
 struct admin_parts {
     struct commands *commands;
     struct dispatch *dispatch;
@@ -124,8 +124,8 @@ struct admin_parts {
     struct pubsub *pubsub;
     struct notify *notify;
     struct observer *observer;
-    struct survey *survey;       /* NULL: no call waits for a survey */
-    const struct defrag *defrag; /* NULL: blocks stay where they are */
+    struct survey *survey;       /* NULL: no call blocks for a survey */
+    const struct defrag *defrag; /* NULL: no defragmentation */
     const char *run_id;
     bool (*changed)(void *ctx);
     void *ctx;

@@ -1,5 +1,5 @@
-/* config: CONFIG: options seen and changed while running.
- * Knows the option table; what follows from a change is the wiring's business (`changed`). */
+/* config: CONFIG: reads and changes options. Depends on the option table; `changed` applies the
+ * changes. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 enum { PATTERN_MAX = 128 };
 
-/* Options' names are in lower case, so a pattern is too before it is held against them. */
+/* Option names are in lower case, so the pattern is folded before matching. */
 static bool matches(struct bytes pattern, const char *name)
 {
     char folded[PATTERN_MAX];
@@ -30,7 +30,7 @@ static bool is_wanted(const struct call *call, const struct conf_option *option)
     return false;
 }
 
-/* An option that was asked for by its full name is called as it was asked for. */
+/* An option that is requested by its full name is shown with the spelling of the request. */
 static void reply_name(struct call *call, const struct conf_option *option)
 {
     for (int i = 2; i < call->argc; i++) {
@@ -77,7 +77,7 @@ static char *text_of(struct bytes bytes)
     return text;
 }
 
-/* Values and names are C strings: a zero byte would cut them. */
+/* Values and names are C strings, which a zero byte would cut. */
 static bool has_zero_byte(struct bytes text)
 {
     return text.len > 0 && memchr(text.data, '\0', text.len) != NULL;
@@ -121,7 +121,7 @@ static bool may_set(struct call *call, const struct conf_option *option)
     return false;
 }
 
-/* The options that are named, each once, each one that may change. */
+/* Finds the options to change; refuses duplicates and those that may not change. */
 static bool find_options(struct call *call, struct change *changes, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -147,7 +147,8 @@ static bool find_options(struct call *call, struct change *changes, int count)
     return true;
 }
 
-/* DIFFERS: Redis takes such a password whole, and cuts other options there. (doc/differs.md) */
+/* DIFFERS: Redis accepts a zero byte in a password, and cuts other options there. (doc/differs.md)
+ */
 static bool set_one(struct conf *conf, const struct conf_option *option, struct bytes word,
                     const char **why)
 {

@@ -1,5 +1,4 @@
-/* debug: DEBUG: tools for tests, where enable-debug-command allows them.
- * Knows the clock and the store's self-checks. */
+/* debug: DEBUG: tools for tests, if enable-debug-command allows them. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -24,7 +23,7 @@ static void fail_subcommand(struct call *call)
     failf(call, ERR_SUBCOMMAND_OR_ARITY, arg_width(call, 1), call->argv[1].data, "DEBUG");
 }
 
-/* Blocks the whole server: that is what it is for. */
+/* Blocks the whole server on purpose. */
 static void debug_sleep(struct call *call)
 {
     double seconds;
@@ -33,7 +32,7 @@ static void debug_sleep(struct call *call)
     reply_ok(call);
 }
 
-/* DEBUG CLOCK [HOLD [unix-ms] | STEP ms | REAL]; the reply is the time in force. */
+/* DEBUG CLOCK [HOLD [unix-ms] | STEP ms | REAL]; replies the server's time. */
 static void debug_clock(struct call *call)
 {
     struct clock *clock = ((const struct debug_context *)call->context)->clock;
@@ -70,7 +69,7 @@ static void debug_digest(struct call *call)
     resp_status(call->out, text);
 }
 
-/* The whole data set goes and comes again, as the files have it. */
+/* Replaces the data set by what the files contain. */
 static void reload(struct call *call, bool as_is)
 {
     const struct debug_context *context = call->context;

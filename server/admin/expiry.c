@@ -1,6 +1,5 @@
-/* expiry: EXPIRY: what falls due next, how much falls due when, and how late things went.
- * Context: struct survey, for what takes longer than a turn; NULL: everything is answered at once.
- */
+/* expiry: EXPIRY: the next deadlines, how many are due when, and how late expiry was. Context:
+ * struct survey, for queries that take longer than a turn; NULL: all are answered at once. */
 #include "server/admin/admin.h"
 #include "server/admin/text.h"
 #include "server/call/args.h"
@@ -10,12 +9,12 @@
 enum {
     SHOWN = 10,
     SHOWN_MAX = 1000,
-    SETTLED_AT_ONCE = 1000, /* keys and members: well below a millisecond's work */
+    SETTLED_AT_ONCE = 1000, /* keys and members; less than a millisecond of work */
     COUNTED_AT_ONCE = 5000,
     COUNTED_AT_A_TIME = 256,
 };
 
-/* Inside a MULTI nobody waits. */
+/* Commands inside MULTI must not block. */
 static bool may_wait(const struct call *call)
 {
     return call->wait != NULL && call->context != NULL;
@@ -46,7 +45,7 @@ static void reply_next(struct resp_writer *out, const struct next_question *ques
     mem_free(due);
 }
 
-/* The expire timer does what there is to do. */
+/* The expire timer does the work. */
 static enum survey_state next_work(void *ctx, msec now)
 {
     const struct next_question *question = ctx;
@@ -69,7 +68,7 @@ static void cmd_expiry_next(struct call *call)
     }
     if (call->argc == 3 && !arg_range(call, 2, 1, SHOWN_MAX, &count, ERR_EXPIRY_COUNT)) return;
     struct next_question question = { call->txn->ks, (size_t)count };
-    bool waits = may_wait(call) && !call->txn->no_expiry; /* a pause may last */
+    bool waits = may_wait(call) && !call->txn->no_expiry; /* a pause may last long */
     if (outlook_settle(call->txn, waits ? SETTLED_AT_ONCE : SIZE_MAX) || !waits) {
         reply_next(call->out, &question, call->txn->now);
         return;
@@ -202,7 +201,7 @@ static const struct command subcommands[] = {
       .since = "0.1.0",
       .complexity = "O(1)",
       .syntax = "",
-      .summary = "How late what has expired was removed: percentiles in milliseconds." },
+      .summary = "Returns how late expired data was removed: percentiles in milliseconds." },
     { .name = "HELP",
       .run = cmd_expiry_help,
       .arity = 2,
@@ -222,7 +221,7 @@ static const struct command rows[] = {
       .since = "0.1.0",
       .complexity = "depends on the subcommand",
       .syntax = "",
-      .summary = "What falls due, and how punctually it went.",
+      .summary = "Reports the next deadlines, and how punctual expiry was.",
       .subcommands = subcommands },
 };
 

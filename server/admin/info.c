@@ -1,5 +1,5 @@
-/* info: INFO: what the server says about itself, in the sections and field names that monitoring
- * reads. Fields of our own stand in sections of our own. */
+/* info: INFO, with the sections and field names that monitoring tools know from Redis. Our own
+ * fields are in our own sections. */
 #include "server/admin/info.h"
 
 #include <inttypes.h>
@@ -38,7 +38,7 @@ __attribute__((format(printf, 2, 3))) static void line(struct report *report, co
     outbuf_append(&report->text, text, (size_t)len + 2);
 }
 
-/* As Redis shows sizes to people: 1.20M. */
+/* Sizes for people, as Redis formats them: 1.20M. */
 static const char *human(uint64_t bytes, char *to, size_t size)
 {
     static const char units[] = "BKMGTPE";
@@ -62,7 +62,8 @@ static void bytes_line(struct report *report, const char *field, uint64_t bytes)
     line(report, "%s_human:%s", field, human(bytes, text, sizeof(text)));
 }
 
-/* Fields that monitoring reads of things that are not here, at their idle values. */
+/* Fields that monitoring tools expect of features that do not exist here, with their idle values.
+ */
 static void idle_lines(struct report *report, const char *const *fields)
 {
     for (; *fields != NULL; fields++)
@@ -102,7 +103,7 @@ static void section_expired(struct report *report)
     line(report, "reclaim_pending:%d", reclaim_pending(&store->reclaim));
 }
 
-/* What is late is counted up to this many: nobody waits for more. */
+/* Counts expired keys only up to this number, which bounds the time. */
 enum { OVERDUE_MOST = 10000 };
 
 static void section_expiry(struct report *report)
@@ -251,7 +252,7 @@ static void section_stats(struct report *report)
     const struct stats *stats = context->stats;
     const struct store_stats *store = &context->store->stats;
     static const char *const idle[] = {
-        "expired_stale_perc:0.00", /* nothing dead is ever kept */
+        "expired_stale_perc:0.00", /* expired data are never kept */
         "expired_time_cap_reached_count:0",
         "evicted_clients:0",
         "sync_full:0",
@@ -376,7 +377,7 @@ static void section_cluster(struct report *report)
     line(report, "cluster_enabled:0");
 }
 
-/* The mean of a few that are drawn, as Redis' too is an estimate. */
+/* The mean of a random sample; Redis' value is an estimate, too. */
 static msec mean_ttl(const struct keyspace *ks, struct random *random, msec now)
 {
     enum { DRAWN = 16 };
@@ -390,8 +391,7 @@ static msec mean_ttl(const struct keyspace *ks, struct random *random, msec now)
     return sum;
 }
 
-/* Nothing expires while the data are being loaded: then all keys count, so that nobody has to look
- * at those that are overdue. */
+/* Nothing expires while data are being loaded: count all keys, without looking at expired ones. */
 static void section_keyspace(struct report *report)
 {
     struct store *store = report->context->store;
@@ -408,7 +408,7 @@ static void section_keyspace(struct report *report)
 }
 
 static const struct section {
-    const char *name; /* upper case; asked for in any */
+    const char *name; /* upper case; matched in any case */
     const char *title;
     void (*write)(struct report *report);
     bool only_when_asked; /* by name, or by "all" */

@@ -5,6 +5,6 @@
 #include "server/call/call.h"
 
 void cmd_info(struct call *call);               /* context: struct server_context */
-bool info_counts_keys(const struct call *call); /* does it ask for the section "keyspace"? */
+bool info_counts_keys(const struct call *call); /* does the call ask for the section "keyspace"? */
 
 #endif

@@ -1,4 +1,4 @@
-/* latency_commands: LATENCY: moments that took long, and each command's times. */
+/* latency_commands: LATENCY: slow events, and the histograms of commands. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -33,7 +33,7 @@ static void cmd_latency_latest(struct call *call)
     }
 }
 
-/* The series that argument 2 names, or NULL when there is nothing in it. */
+/* The series that argument 2 names, or NULL if it is empty or unknown. */
 static const struct latency_series *named_series(const struct call *call)
 {
     enum latency_event event = latency_find(call->argv[2]);
@@ -182,7 +182,7 @@ static void cmd_latency_doctor(struct call *call)
 
 enum { BUCKETS_MAX = 40 };
 
-/* The powers of two up to which more calls were as quick than up to the one before. */
+/* The powers of two at which the cumulative count grows. */
 static unsigned find_buckets(const struct histogram *spans, uint64_t *bounds)
 {
     unsigned count = 0;
@@ -220,7 +220,7 @@ struct histograms {
     bool reply; /* else only count */
 };
 
-/* A command that was asked for brings its subcommands. */
+/* A requested command brings its subcommands. */
 static bool is_wanted(const struct call *call, struct command_ref ref)
 {
     char name[COMMAND_NAME_MAX];
@@ -283,7 +283,7 @@ static const struct command subcommands[] = {
       .since = "2.8.13",
       .complexity = "O(1)",
       .syntax = "",
-      .summary = "What took long, in words." },
+      .summary = "Reports slow events, with advice." },
     { .name = "GRAPH",
       .run = cmd_latency_graph,
       .arity = 3,
@@ -353,7 +353,7 @@ static const struct command rows[] = {
       .since = "2.8.13",
       .complexity = "depends on the subcommand",
       .syntax = "",
-      .summary = "Moments that took long.",
+      .summary = "Reports slow events.",
       .subcommands = subcommands },
 };
 

@@ -1,5 +1,5 @@
-/* lolwut: LOLWUT: a small picture of what is about to end: a row for each span of time from now, a
- * mark for each key that dies in it. */
+/* lolwut: LOLWUT: a small picture of the next deadlines: a row for each span of time from now, with
+ * a mark for each key that expires in it. */
 #include "server/admin/lolwut.h"
 
 #include <stdio.h>
@@ -64,7 +64,7 @@ static void draw(const struct picture *picture, struct outbuf *text)
     }
 }
 
-/* Versions 5 and 6 of Redis' pictures took up to three and two sizes; ours has one size. */
+/* Redis' pictures of versions 5 and 6 take up to three and two sizes; ours has a fixed size. */
 static bool check_arguments(struct call *call)
 {
     int64_t version, size;

@@ -1,4 +1,4 @@
-/* memory: MEMORY: what the data, one key, and the allocator take. */
+/* memory: MEMORY: memory use of the data, of a key, and of the allocator. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -7,7 +7,7 @@
 #include "server/call/args.h"
 #include "store/mem/mem.h"
 
-/* SAMPLES is read, for its errors: sizes are counted, never estimated. */
+/* SAMPLES is parsed for its errors only: sizes are exact. */
 static void cmd_memory_usage(struct call *call)
 {
     for (int i = 3; i < call->argc; i += 2) {
@@ -25,7 +25,7 @@ static void cmd_memory_usage(struct call *call)
         resp_integer(call->out, (int64_t)entry_bytes(entry));
 }
 
-/* What tables and deadlines of the databases take beside the keys and values themselves. */
+/* Memory of tables and deadlines, without keys and values. */
 struct overhead {
     size_t tables, deadlines, keys;
 };
@@ -106,7 +106,7 @@ static void cmd_memory_stats(struct call *call)
     reply_ratio(call, "fragmentation", used > 0 ? (double)mem_resident() / (double)used : 0);
 }
 
-/* Thresholds under which a figure says nothing, and over which it says trouble. */
+/* Below these values a figure means nothing; above them it is a problem. */
 #define SMALL_BYTES ((size_t)5 << 20)
 #define HIGH_RATIO  1.4
 
@@ -190,7 +190,7 @@ static const struct command subcommands[] = {
       .since = "4.0.0",
       .complexity = "O(1)",
       .syntax = "",
-      .summary = "What stands out in the use of memory." },
+      .summary = "Reports problems with memory, with advice." },
     { .name = "MALLOC-STATS",
       .run = cmd_memory_malloc_stats,
       .arity = 2,

@@ -1,5 +1,4 @@
-/* pubsub: SUBSCRIBE PSUBSCRIBE SSUBSCRIBE, their opposites, PUBLISH SPUBLISH PUBSUB.
- * Knows the registry of channels, patterns and shard channels; refuses to know keys. */
+/* pubsub: SUBSCRIBE PSUBSCRIBE SSUBSCRIBE, their opposites, PUBLISH SPUBLISH PUBSUB. */
 #include "server/react/pubsub.h"
 
 #include "server/admin/admin.h"
@@ -10,11 +9,11 @@
 
 struct confirmation {
     const char *word;
-    const struct bytes *name; /* NULL: there was nothing to unsubscribe from */
+    const struct bytes *name; /* NULL: there were no subscriptions to remove */
     unsigned count;           /* of channels and patterns, afterwards */
 };
 
-/* One for each name, as pushes; like messages, CLIENT REPLY does not silence them. */
+/* One for each name, as pushes. Like messages, they are sent also with CLIENT REPLY OFF. */
 static void confirm(const struct call *call, const struct confirmation *what)
 {
     struct resp_writer out = *call->out;
@@ -28,7 +27,7 @@ static void confirm(const struct call *call, const struct confirmation *what)
     resp_integer(&out, what->count);
 }
 
-/* What a confirmation counts: channels and patterns together, shard channels apart. */
+/* The number in a confirmation: channels and patterns together, or shard channels. */
 static unsigned count_of(const struct call *call, enum pubsub_kind kind)
 {
     unsigned shards = session_subscription_count(call->session, PUBSUB_SHARD);
@@ -50,7 +49,7 @@ static void unsubscribe_all(struct call *call, enum pubsub_kind kind, const char
     if (session_subscription_count(call->session, kind) == 0)
         confirm(call, &(struct confirmation){ .word = word, .count = count_of(call, kind) });
     while (session_first_subscription(call->session, kind, &name)) {
-        /* First, since the name goes with the subscription. */
+        /* Reply first, because the name is freed with the subscription. */
         confirm(call, &(struct confirmation){
                           .word = word, .name = &name, .count = count_of(call, kind) - 1 });
         pubsub_unsubscribe(call->context, call->session, kind, name);
@@ -116,7 +115,8 @@ static void cmd_spublish(struct call *call)
 /* ---- PUBSUB --------------------------------------------------------------------------------- */
 
 struct channel_list {
-    struct resp_writer out; /* aside: how many match is known only afterwards */
+    struct resp_writer
+        out; /* a separate buffer, because the number of items is known only afterwards */
     const struct bytes *pattern;
     size_t count;
 };

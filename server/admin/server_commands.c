@@ -1,4 +1,4 @@
-/* server_commands: the daemon as a whole: INFO, TIME, SHUTDOWN. */
+/* server_commands: INFO, TIME, SHUTDOWN. */
 #include <stdio.h>
 
 #include "server/admin/admin.h"
@@ -17,8 +17,8 @@ static void cmd_time(struct call *call)
     resp_bulk_int64(call->out, now % 1000000);
 }
 
-/* The journal is finished before the server ends, so that there is nothing to wait for (NOW). A
- * snapshot is written where SAVE or save points ask for one; FORCE ends without it if it fails. */
+/* The journal is always completed before the server ends, so NOW changes nothing. A snapshot is
+ * written if SAVE or save points ask for one; with FORCE the server ends also if that fails. */
 static bool must_save(const struct server_context *context, bool save, bool nosave)
 {
     return context->persist != NULL && !nosave && (save || context->conf->save[0] != '\0');
@@ -71,7 +71,7 @@ static const struct command rows[] = {
       .since = "1.0.0",
       .complexity = "O(1)",
       .syntax = "[section [section ...]]",
-      .summary = "What the server says about itself." },
+      .summary = "Returns information and statistics about the server." },
     { .name = "TIME",
       .run = cmd_time,
       .arity = 1,
@@ -90,7 +90,7 @@ static const struct command rows[] = {
       .since = "5.0.0",
       .complexity = "O(N), N volatile keys, at most 100000",
       .syntax = "[VERSION version]",
-      .summary = "Draws what is about to end." },
+      .summary = "Draws the next deadlines." },
     { .name = "SHUTDOWN",
       .run = cmd_shutdown,
       .arity = -1,

@@ -1,4 +1,4 @@
-/* slowlog_commands: SLOWLOG and MONITOR: calls seen from outside. Context: struct observer. */
+/* slowlog_commands: SLOWLOG and MONITOR. Context: struct observer. */
 #include "server/admin/admin.h"
 #include "server/admin/text.h"
 #include "server/call/args.h"
@@ -127,7 +127,7 @@ static const struct command rows[] = {
       .since = "2.2.12",
       .complexity = "depends on the subcommand",
       .syntax = "",
-      .summary = "Calls that took long.",
+      .summary = "Lists slow calls.",
       .subcommands = subcommands },
     { .name = "MONITOR",
       .run = cmd_monitor,

@@ -1,4 +1,4 @@
-/* text: replies that are for people to read. */
+/* text: replies in prose. */
 #ifndef SERVER_ADMIN_TEXT_H
 #define SERVER_ADMIN_TEXT_H
 
@@ -6,10 +6,10 @@
 
 #include "server/call/call.h"
 
-/* What a HELP subcommand answers: these lines, and two about HELP itself. */
+/* The reply of a HELP subcommand: these lines, and two about HELP itself. */
 void reply_help(struct call *call, const char *const *lines, size_t count);
 
-/* The text as one verbatim string; `text` is dropped. */
+/* Replies the text as one verbatim string and drops it. */
 void reply_text(struct call *call, struct outbuf *text);
 
 #endif

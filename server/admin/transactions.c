@@ -1,5 +1,4 @@
-/* transactions: MULTI EXEC DISCARD WATCH UNWATCH.
- * Knows the dispatch that runs the queue; refuses to know how it does. */
+/* transactions: MULTI EXEC DISCARD WATCH UNWATCH. */
 #include "server/admin/admin.h"
 #include "server/call/call.h"
 #include "server/call/error.h"
@@ -15,7 +14,7 @@ static void cmd_multi(struct call *call)
     reply_ok(call);
 }
 
-/* MULTI and WATCH end together. */
+/* MULTI and the watched keys end together. */
 static void forget_both(struct dispatch *dispatch, struct session *session)
 {
     multi_drop(session);
@@ -32,7 +31,7 @@ static void cmd_discard(struct call *call)
     reply_ok(call);
 }
 
-/* A key that has died since WATCH is touched by being found dead. */
+/* Looking up a watched key that has expired since WATCH removes it, which marks the session. */
 static void settle(void *ctx, unsigned db, struct bytes key)
 {
     struct txn *txn = ctx;
@@ -56,7 +55,7 @@ static void cmd_exec(struct call *call)
         resp_null_array(call->out);
         forget_both(dispatch, session);
     } else {
-        /* Before the queue runs: its own changes are nobody's business here. */
+        /* Before the queue runs: its own changes must not mark the session. */
         watch_forget(dispatch->watch, session);
         multi_run(dispatch, call);
     }

@@ -10,7 +10,7 @@
 
 #define INT64_END 0x1p63L
 
-/* As Redis reads it: what is too great for a number of milliseconds counts as negative. */
+/* As Redis reads it: a timeout too large for milliseconds counts as negative. */
 static bool parse_timeout(struct call *call, int i, msec *ttl)
 {
     long double seconds;
@@ -31,7 +31,7 @@ bool arg_timeout(struct call *call, int i, msec *until)
 {
     msec ttl;
     *until = NEVER;
-    if (call->ready != NULL) return true; /* it waits already, until what it said then */
+    if (call->ready != NULL) return true; /* it is blocked already; its timeout does not change */
     if (!parse_timeout(call, i, &ttl)) return false;
     if (ttl > 0 && !instant_after(call->txn->now, ttl, until)) *until = NEVER;
     return true;

@@ -23,8 +23,8 @@ extern const struct command_group object_commands;
 /* POLICY. */
 extern const struct command_group policy_commands;
 
-/* SET GET MSET APPEND and the like. Context: const int64_t *, the length that no string may pass by
- * APPEND (proto-max-bulk-len); NULL: 512 MiB. */
+/* SET GET MSET APPEND and others. Context: const int64_t *, the longest string that APPEND may make
+ * (proto-max-bulk-len); NULL: 512 MiB. */
 extern const struct command_group string_commands;
 /* INCR DECR INCRBY DECRBY INCRBYFLOAT. */
 extern const struct command_group string_number_commands;
@@ -43,7 +43,7 @@ extern const struct command_group list_pop_commands;
 /* LMOVE RPOPLPUSH BLMOVE BRPOPLPUSH. */
 extern const struct command_group list_move_commands;
 extern const struct command_group set_commands;
-/* SINTER SUNION SDIFF and what is like them; SMOVE. */
+/* SINTER SUNION SDIFF and their forms; SMOVE. */
 extern const struct command_group set_algebra_commands;
 /* SPOP SRANDMEMBER. */
 extern const struct command_group set_random_commands;
@@ -56,7 +56,7 @@ extern const struct command_group hash_random_commands;
 extern const struct command_group hash_ex_commands;
 /* HEXPIRE SEXPIRE ZEXPIRE and their families. */
 extern const struct command_group member_expire_commands;
-/* EXPIREMEMBER, FIELDEXPIRE and what is like them. */
+/* EXPIREMEMBER, FIELDEXPIRE and others. */
 extern const struct command_group foreign_commands;
 /* SSCAN HSCAN ZSCAN. */
 extern const struct command_group collection_scan_commands;
@@ -82,8 +82,8 @@ extern const struct command_group dehydrator_due_commands;
 /* REDE.TTN LEN RANGE SCAN INFO. */
 extern const struct command_group dehydrator_look_commands;
 
-/* Adds all groups to the table. The context of each is longest_string: the length that no string
- * may grow beyond (proto-max-bulk-len). It must outlive the table. */
+/* Adds all groups to the table, with longest_string as context: no string may become longer
+ * (proto-max-bulk-len). It must outlive the table. */
 void cmd_add_all(struct commands *commands, const int64_t *longest_string);
 
 #endif

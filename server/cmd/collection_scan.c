@@ -1,6 +1,4 @@
-/* collection_scan: SSCAN, HSCAN and ZSCAN.
- * Knows what an element of each type looks like in a reply; refuses to know how a type is walked.
- */
+/* collection_scan: SSCAN, HSCAN and ZSCAN. */
 #include "server/call/args.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/scan.h"
@@ -50,7 +48,7 @@ static uint64_t step_zset(void *ctx, uint64_t cursor)
     return zset_scan(collection->object->zset, cursor, visit_score, &collection->scan);
 }
 
-/* The options of a key that is not there are not looked at, as in Redis. */
+/* If the key is missing, the options are not checked, as in Redis. */
 static void scan_key(struct call *call, enum type type,
                      uint64_t (*step)(void *ctx, uint64_t cursor))
 {

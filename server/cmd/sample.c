@@ -1,21 +1,21 @@
-/* sample: see sample.h. Knows lots; refuses to know the commands that draw them. */
+/* sample: see sample.h. */
 #include "server/cmd/sample.h"
 
 #include "server/call/args.h"
 #include "store/mem/mem.h"
 
-/* A sample of at least this part of all is chosen in one walk over all of them; a smaller one by
- * draws, of which few come twice. */
+/* A sample of at least this share of all elements is chosen in one walk; a smaller one by draws,
+ * which rarely repeat an element. */
 enum { DENSE_PART = 3 };
 
 struct sampling {
     struct call *call;
     const struct object *object;
     struct random *random;
-    size_t left;   /* elements still to be given */
-    size_t unseen; /* elements that a walk has not reached yet */
+    size_t left;   /* elements still to be chosen */
+    size_t unseen; /* elements that the walk has not reached yet */
     bool with_values;
-    /* What has been drawn, by where its name stands in memory: open addressing. */
+    /* Elements drawn so far, by the address of their name: open addressing. */
     const char **drawn;
     size_t room; /* a power of two */
 };
@@ -81,8 +81,8 @@ static void give_any(struct sampling *s)
 
 /* ---- the walk -------------------------------------------------------------------------------- */
 
-/* Selection sampling (Knuth, The Art of Computer Programming 3.4.2, algorithm S): taken with the
- * chance left / unseen, so that exactly as many as are wanted are taken by the end. */
+/* Selection sampling (Knuth, The Art of Computer Programming 3.4.2, algorithm S): each element is
+ * chosen with the probability left / unseen, so that exactly the wanted number is chosen. */
 static bool is_chosen(struct sampling *s)
 {
     if (s->left == s->unseen) return s->unseen-- > 0;

@@ -1,4 +1,4 @@
-/* sample: elements of a set or a hash drawn by lot, as SRANDMEMBER and HRANDFIELD reply them. */
+/* sample: random elements of a set or a hash, for SRANDMEMBER and HRANDFIELD. */
 #ifndef SERVER_CMD_SAMPLE_H
 #define SERVER_CMD_SAMPLE_H
 
@@ -7,12 +7,12 @@
 /* The count at argument i; false: an error was replied. */
 bool sample_read_count(struct call *call, int i, int64_t *count);
 
-/* DIFFERS: Redis draws as often as it is asked, until memory ends. (doc/differs.md) */
+/* DIFFERS: Redis draws as often as asked, until it is out of memory. (doc/differs.md) */
 enum { SAMPLE_DRAWS_MAX = 1 << 24 };
 
-/* Replies count distinct elements, each choice of them equally likely, or all if there are fewer;
- * or -count draws, each independent of the others. With values (of a hash) as pairs. The object is
- * not empty; -count is at most SAMPLE_DRAWS_MAX. Expected O(|count|). */
+/* Replies count distinct elements, each combination equally likely, or all if there are fewer; or
+ * -count independent draws. With values (of a hash) as pairs. The object must not be empty; -count
+ * is at most SAMPLE_DRAWS_MAX. Expected O(|count|). */
 void sample_reply(struct call *call, const struct object *object, int64_t count, bool with_values);
 
 #endif

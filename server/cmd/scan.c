@@ -1,4 +1,4 @@
-/* scan: see scan.h. Knows filters and cursors; refuses to know what is walked. */
+/* scan: see scan.h. */
 #include "server/cmd/scan.h"
 
 #include <limits.h>
@@ -14,7 +14,7 @@ void scan_begin(struct scan *scan, struct call *call)
     scan->out.out = &scan->aside;
 }
 
-/* As strtoul reads it, which Redis does: an empty text is 0, a sign may lead, a NUL ends it. */
+/* Like strtoul, which Redis uses: an empty text is 0, a sign may come first, a NUL ends it. */
 static bool parse_cursor(struct bytes text, uint64_t *cursor)
 {
     size_t len = strnlen(text.data, text.len);

@@ -1,5 +1,5 @@
-/* scan: what SCAN, SSCAN, HSCAN, ZSCAN and KEYS share: the cursor, MATCH and COUNT, and a reply
- * whose items are counted while they are found. */
+/* scan: shared by SCAN, SSCAN, HSCAN, ZSCAN and KEYS: the cursor, MATCH and COUNT, and a reply
+ * whose items are counted as they are found. */
 #ifndef SERVER_CMD_SCAN_H
 #define SERVER_CMD_SCAN_H
 
@@ -7,29 +7,29 @@
 
 struct scan {
     struct call *call;
-    uint64_t cursor;      /* where to go on from; 0 ends the walk */
-    struct bytes pattern; /* "*" at first */
-    int64_t count;        /* at least 1; 10 at first */
-    uint64_t visited;     /* elements, whether they match or not */
-    size_t items;         /* replied so far, aside */
+    uint64_t cursor;      /* where to continue; 0 ends the scan */
+    struct bytes pattern; /* default "*" */
+    int64_t count;        /* at least 1; default 10 */
+    uint64_t visited;     /* elements, matching or not */
+    size_t items;         /* written into `aside` so far */
     struct outbuf aside;
     struct resp_writer out; /* into aside */
 };
 
-/* Once something was given, the scan must end with scan_reply or scan_reply_items. */
+/* After this, the scan must end with scan_reply or scan_reply_items. */
 void scan_begin(struct scan *scan, struct call *call);
 
 /* The cursor at argument i, or ERR_INVALID_CURSOR. */
 bool scan_read_cursor(struct scan *scan, int i);
-/* MATCH and COUNT from argument i on, and TYPE if type_at is not NULL: its argument's position, 0
- * without one. */
+/* Parses MATCH and COUNT from argument i on, and, if type_at is not NULL, TYPE: sets it to the
+ * position of its argument, or 0. */
 bool scan_read_options(struct scan *scan, int i, int *type_at);
 
-/* Takes steps (as dict_scan) until count elements were visited, or ten times as many steps, since
- * many may find nothing, or the walk is over. */
+/* Takes steps (as dict_scan does) until count elements were visited, or the scan is over, or after
+ * ten times as many steps, because many steps may find nothing. */
 void scan_run(struct scan *scan, uint64_t (*step)(void *ctx, uint64_t cursor), void *ctx);
 
-/* To be called for each element visited: does its name match? */
+/* Call for each visited element: does its name match? */
 bool scan_visit(struct scan *scan, struct bytes name);
 void scan_give(struct scan *scan, struct bytes item);
 void scan_give_double(struct scan *scan, double item);

@@ -248,7 +248,7 @@ static const struct command subcommands[] = {
       .since = "7.0.0",
       .complexity = "O(1)",
       .syntax = "<ON | OFF>",
-      .summary = "Spares this connection when memory is short." },
+      .summary = "Accepted and ignored: connections are never evicted." },
     { .name = "NO-TOUCH",
       .run = cmd_client_no_touch,
       .arity = 3,
@@ -300,7 +300,7 @@ static const struct command subcommands[] = {
       .syntax =
           "<ON | OFF> [REDIRECT client-id] [PREFIX prefix [PREFIX prefix ...]] [BCAST] [OPTIN] "
           "[OPTOUT] [NOLOOP]",
-      .summary = "Says whether this connection is to be told when what it has read changes." },
+      .summary = "Turns invalidation messages for keys that this connection reads on or off." },
     { .name = "CACHING",
       .run = cmd_client_caching,
       .arity = 3,
@@ -320,7 +320,7 @@ static const struct command subcommands[] = {
       .since = "6.0.0",
       .complexity = "O(1)",
       .syntax = "",
-      .summary = "The connection that is told in place of this one." },
+      .summary = "Returns the id of the connection that gets this one's invalidation messages." },
     { .name = "TRACKINGINFO",
       .run = cmd_client_trackinginfo,
       .arity = 2,

@@ -1,5 +1,4 @@
-/* client_list: CLIENT INFO LIST KILL: a line about a connection, and connections chosen by a
- * filter. Knows what connections and sessions say of themselves. */
+/* client_list: CLIENT INFO LIST KILL: lines about connections, and filters that select them. */
 #include "server/admin/client/client_list.h"
 
 #include <inttypes.h>
@@ -56,7 +55,7 @@ static const char *last_command_of(const struct session *session, char *to, size
     return to;
 }
 
-/* Fields in Redis' order; those of things that are not here stand at Redis' idle values. */
+/* Fields in Redis' order; those of missing features have Redis' idle values. */
 static void append_line(struct outbuf *out, const struct client_info *info)
 {
     const struct session *session = info->session;
@@ -100,11 +99,11 @@ enum client_type { ANY_TYPE, NORMAL, PUBSUB_TYPE, REPLICA_TYPE, MASTER_TYPE };
 struct filter {
     int first_id, last_id; /* arguments that are ids; 0: none */
     enum client_type type;
-    struct bytes address, local_address; /* data NULL: any */
+    struct bytes address, local_address; /* data NULL: any address */
     bool skip_me;
     const struct call *call;
-    struct outbuf *text;      /* LIST: the lines */
-    struct session **victims; /* KILL: who goes */
+    struct outbuf *text;      /* LIST: the lines are appended here */
+    struct session **victims; /* KILL: the selected sessions */
     size_t victim_count, victim_cap;
 };
 
@@ -218,7 +217,7 @@ static bool parse_kill_option(struct call *call, int i, struct filter *filter)
 
 static bool parse_kill(struct call *call, struct filter *filter)
 {
-    if (call->argc == 3) { /* the old form: an address, which may be the caller's own */
+    if (call->argc == 3) { /* the old form: only an address, which may be the caller's own */
         filter->address = call->argv[2];
         return true;
     }

@@ -1,5 +1,4 @@
-/* client_pause: see client_pause.h. Knows the arguments; what a pause holds up is dispatch's to
- * say. */
+/* client_pause: see client_pause.h. */
 #include "server/admin/client/client_pause.h"
 
 #include "server/admin/admin.h"
@@ -16,7 +15,7 @@ static bool parse_kind(struct call *call, enum pause_kind *kind)
     return false;
 }
 
-/* DIFFERS: a pause beyond the end of time is none in Redis; here it is as long as can be.
+/* DIFFERS: in Redis a pause whose end overflows has no effect; here it lasts as long as possible.
  * (doc/differs.md) */
 static bool parse_until(struct call *call, msec *until)
 {

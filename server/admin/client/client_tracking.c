@@ -1,5 +1,4 @@
-/* client_tracking: CLIENT TRACKING CACHING GETREDIR TRACKINGINFO.
- * Knows the modes of tracking and what Redis says to those that do not fit. */
+/* client_tracking: CLIENT TRACKING CACHING GETREDIR TRACKINGINFO. */
 #include "server/admin/client/client_tracking.h"
 
 #include <limits.h>
@@ -95,8 +94,8 @@ static bool begins_alike(struct bytes a, struct bytes b)
     return bytes_equal(bytes_of(a.data, len), bytes_of(b.data, len));
 }
 
-/* DIFFERS: where Redis finds an overlap behind the first prefix, it replies the error and then goes
- * on all the same. (doc/differs.md) */
+/* DIFFERS: if Redis finds an overlap after the first prefix, it replies the error, but turns
+ * tracking on. (doc/differs.md) */
 static bool prefixes_fit(struct call *call, const struct options *options)
 {
     for (int i = 0; i < options->prefix_count; i++) {

@@ -1,5 +1,5 @@
-/* connection: commands about the caller's own connection: who it is, what it speaks, where it is.
- * Knows the session; CLIENT, which speaks of other connections too, is in client_commands.c. */
+/* connection: commands about the caller's own connection: AUTH, HELLO, SELECT, PING and others.
+ * CLIENT, which also concerns other connections, is in client_commands.c. */
 #include <stdlib.h>
 
 #include "proto/base/number.h"
@@ -84,7 +84,7 @@ static bool read_version(struct call *call, int *version)
     return true;
 }
 
-/* As Redis: each option holds as soon as it is met, whatever comes behind it. */
+/* As in Redis, each option takes effect when it is read, whatever follows. */
 static bool take_options(struct call *call)
 {
     for (int i = 2; i < call->argc; i++) {

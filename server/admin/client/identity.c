@@ -1,10 +1,10 @@
-/* identity: one user and its password; names without surprises. */
+/* identity: see identity.h. */
 #include "server/admin/client/identity.h"
 #include "store/mem/blob.h"
 
 #include <string.h>
 
-/* Looks at every byte, so that the time does not tell how much was right. */
+/* Compares every byte, so that the time does not reveal how many were right. */
 static bool same_secret(struct bytes given, const char *secret)
 {
     size_t len = strlen(secret);

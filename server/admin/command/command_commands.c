@@ -1,5 +1,4 @@
-/* command_commands: COMMAND: the table of commands, told to clients.
- * Knows rows; everything here is made from them. */
+/* command_commands: COMMAND: replies made from the rows of commands. */
 #include <stdio.h>
 #include <string.h>
 
@@ -165,7 +164,7 @@ static void cmd_command_list(struct call *call)
     commands_each_stats(call->context, list_one, &listing);
 }
 
-/* The row of the command behind GETKEYS, or NULL: the error has been replied. */
+/* The row of the command given to GETKEYS, or NULL: the error is replied. */
 static const struct command *row_to_look_through(struct call *call, int argc,
                                                  const struct bytes *argv)
 {

@@ -1,5 +1,4 @@
-/* command_info: see command_info.h. Names of flags, categories and key specs; all else is in the
- * rows. */
+/* command_info: see command_info.h. Has the names of flags, categories and key specs. */
 #include "server/admin/command/command_info.h"
 
 #include <string.h>
@@ -31,8 +30,8 @@ static const struct label flag_names[] = {
     { ALLOW_BUSY, "allow_busy" },
 };
 
-/* Where a category comes from: any of these flags, or the group, or the row itself. In Redis'
- * order. */
+/* What puts a command into a category: one of these flags, its group, or its row. In Redis' order.
+ */
 static const struct {
     const char *name;
     unsigned flags, acl;
@@ -53,7 +52,7 @@ static const struct {
     { "@pubsub", PUBSUB, 0, "" },
     { "@admin", ADMIN, ACL_ADMIN, "" },
     { "@fast", FAST, 0, "" },
-    { "@slow", 0, 0, NULL }, /* what is not fast */
+    { "@slow", 0, 0, NULL }, /* all commands that are not fast */
     { "@blocking", BLOCKING, 0, "" },
     { "@dangerous", ADMIN, ACL_DANGEROUS, "" },
     { "@connection", 0, ACL_CONNECTION, "" },
@@ -122,7 +121,7 @@ static void reply_number(struct call *call, const char *name, int number)
     resp_integer(call->out, number);
 }
 
-/* "type", and how many fields "spec" has. */
+/* Replies "type" and the number of fields of "spec". */
 static void begin_spec(struct call *call, const char *type, size_t fields)
 {
     resp_map(call->out, 2);

@@ -1,4 +1,4 @@
-/* command_info: what COMMAND says of one row. */
+/* command_info: the reply of COMMAND INFO for a row. */
 #ifndef SERVER_ADMIN_COMMAND_COMMAND_INFO_H
 #define SERVER_ADMIN_COMMAND_COMMAND_INFO_H
 

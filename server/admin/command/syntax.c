@@ -1,4 +1,5 @@
-/* syntax: a recursive descent over a syntax line into a small tree, and its reply. */
+/* syntax: see syntax.h. A recursive-descent parser into a small tree, and the reply made from it.
+ */
 #include "server/admin/command/syntax.h"
 
 #include <ctype.h>
@@ -14,9 +15,9 @@ enum { NODES_MAX = 96, NONE = -1 };
 struct node {
     enum kind kind;
     struct bytes name;  /* of a value */
-    struct bytes token; /* TOKEN itself, or what stands before a value or block */
+    struct bytes token; /* TOKEN itself, or the one before a value or block */
     bool optional, multiple;
-    bool repeats_token; /* of a multiple one: it stands before each */
+    bool repeats_token; /* of a repeated one: the token is repeated, too */
     int child, next;    /* indexes; NONE */
 };
 
@@ -62,7 +63,7 @@ static bool is_token(struct bytes word)
 static int parse_alternatives(struct parse *parse, char end);
 static int wrap_sequence(struct parse *parse, int first);
 
-/* "[PREFIX prefix ...]": one node for the words takes the first one's place. */
+/* "[PREFIX prefix ...]": one repeated node replaces the first of the words. */
 static void repeat_with_token(struct parse *parse, int first)
 {
     int whole = wrap_sequence(parse, first);
@@ -71,7 +72,7 @@ static void repeat_with_token(struct parse *parse, int first)
     parse->nodes[first] = copy;
 }
 
-/* "[name ...]": the word or words that were just given may be given again. */
+/* "[name ...]": the word or words before it may be repeated. */
 static bool take_repetition(struct parse *parse, int first)
 {
     const char *close = strchr(parse->at, ']'), *inner = strchr(parse->at + 1, '[');
@@ -91,7 +92,7 @@ static bool take_repetition(struct parse *parse, int first)
         repeat_with_token(parse, first);
         return true;
     }
-    /* Several words repeat together: they move into a block at the first one's place. */
+    /* Several words repeat together, so they become a block in place of the first. */
     struct node copy = parse->nodes[first];
     int moved = new_node(parse, copy.kind);
     parse->nodes[moved] = copy;
@@ -103,7 +104,7 @@ static bool take_repetition(struct parse *parse, int first)
     return true;
 }
 
-/* How many trailing nodes of the sequence the coming repetition names. */
+/* The number of trailing nodes that the following repetition names. */
 static int repeated_words(const struct parse *parse)
 {
     int words = 0;
@@ -148,7 +149,7 @@ static int parse_item(struct parse *parse)
     return node;
 }
 
-/* A chain of nodes up to `end` or '|'. */
+/* Parses a chain of nodes up to `end` or '|'. */
 static int parse_sequence(struct parse *parse, char end)
 {
     int first = NONE;
@@ -167,7 +168,7 @@ static int parse_sequence(struct parse *parse, char end)
     }
 }
 
-/* One node for a sequence: itself, a value with its token, or a block. */
+/* Makes one node of a sequence: itself, a value with its token, or a block. */
 static int wrap_sequence(struct parse *parse, int first)
 {
     ensure(first != NONE, "an empty group before '%s' in a syntax", parse->at);

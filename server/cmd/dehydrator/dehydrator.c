@@ -1,7 +1,5 @@
-/* dehydrator: what puts elements into dehydrators, and what is done to one by its id. What takes
- * those that are due is in dehydrator_due.c, what only looks in dehydrator_look.c. The commands are
- * named after ReDe's.
- * Knows arguments, replies and txn_rede_*; refuses to know how elements are kept in order. */
+/* dehydrator: commands that put elements into dehydrators, or access one by its id. The commands
+ * have the names of ReDe's. */
 #include "server/cmd/cmd.h"
 #include "server/cmd/dehydrator/dehydrator_args.h"
 #include "store/struct/dict.h"
@@ -43,8 +41,8 @@ static void cmd_pushat(struct call *call)
     if (arg_instant(call, 2, &at)) push_one(call, at);
 }
 
-/* Each byte of a random number that is below the greatest multiple of the alphabet's size gives a
- * character; the others are thrown away, or some characters would come more often. */
+/* Each random byte below the greatest multiple of the alphabet's size gives a character. Others are
+ * dropped, because they would make some characters more frequent. */
 static struct bytes generate_id(struct random *random, char id[GENERATED_ID_CHARS])
 {
     static const char alphabet[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -94,7 +92,7 @@ static struct bytes argument_key(const void *argument)
     return *(const struct bytes *)argument;
 }
 
-/* Is no id among them that is there, or that is given twice? */
+/* Are all ids new, and is none given twice? */
 static bool has_new_ids(const struct call *call, const struct entry *entry)
 {
     static const struct dict_type type = { .key = argument_key };

@@ -1,5 +1,4 @@
-/* dehydrator_args: see dehydrator_args.h. Knows arguments and now; refuses to know what a command
- * does with them. */
+/* dehydrator_args: see dehydrator_args.h. */
 #include "server/cmd/dehydrator/dehydrator_args.h"
 
 #include "proto/base/number.h"

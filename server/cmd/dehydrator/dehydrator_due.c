@@ -1,8 +1,7 @@
-/* dehydrator_due: what takes the elements of a dehydrator that are due, or claims them for a while.
- * Knows arguments, replies and txn_rede_*; refuses to know how clients wait.
+/* dehydrator_due: commands that take the due elements of a dehydrator, or claim them.
  *
- * A claimed element is hidden until its lease ends, and then due again: nothing has to run for
- * that. */
+ * A claimed element is hidden until its lease ends, and then due again; no background work is
+ * needed for that. */
 #include "server/cmd/blocking.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/dehydrator/dehydrator_args.h"
@@ -10,15 +9,15 @@
 
 /* ---- which, and how -------------------------------------------------------------------------- */
 
-enum { COUNT_0 = 1 << 0, WITHIDS = 1 << 1, BLOCK = 1 << 2 }; /* what a command understands */
+enum { COUNT_0 = 1 << 0, WITHIDS = 1 << 1, BLOCK = 1 << 2 }; /* options that a command accepts */
 
 struct take {
     int64_t limit;
     bool with_ids, waits;
-    msec until; /* of one that waits */
+    msec until; /* the timeout of a blocking call */
 };
 
-/* Who may wait can't ask for none: that is there at once, and never. */
+/* A blocking call can't ask for 0 elements. */
 static bool parse_count(struct call *call, int i, unsigned known, struct take *take)
 {
     if (known & COUNT_0) return arg_range(call, i, 0, INT64_MAX, &take->limit, ERR_NOT_POSITIVE);
@@ -46,7 +45,7 @@ static bool parse_take(struct call *call, int i, unsigned known, struct take *ta
     return true;
 }
 
-/* Nothing of the key at argument 1 is due. */
+/* Replies that nothing is due at the key of argument 1. */
 static void wait_until_due(struct call *call, const struct entry *entry, msec until, bool is_array)
 {
     wait_for(call, &(struct wait){
@@ -117,7 +116,8 @@ static void cmd_xpoll(struct call *call)
 
 /* ---- claim ----------------------------------------------------------------------------------- */
 
-/* [id, payload, deliveries], this one counted. What is claimed is not the first any more. */
+/* [id, payload, deliveries], including this delivery. Claiming moves the element, so the next one
+ * is first. */
 static void claim_first(struct call *call, struct entry *entry, msec lease_end)
 {
     struct dehydrator *dehydrator = entry->object.dehydrator;
@@ -197,8 +197,8 @@ static void cmd_nack(struct call *call)
 
 /* ---- other deadlines ------------------------------------------------------------------------- */
 
-/* A claimed element stays claimed until its lease ends at the new instant, also one whose lease has
- * just ended: nobody else has it. */
+/* A claimed element stays claimed until the new end of its lease, also if the lease has just ended
+ * and no other worker has claimed it. */
 static void cmd_reschedule(struct call *call)
 {
     msec at;

@@ -1,5 +1,5 @@
-/* dehydrator_look: what tells of dehydrators as wholes: what is due when, and how much there is.
- * Knows arguments and replies; changes nothing. */
+/* dehydrator_look: commands that read dehydrators: when elements are due, and how many there are.
+ */
 #include "proto/base/number.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/dehydrator/dehydrator_args.h"
@@ -7,7 +7,7 @@
 
 /* ---- how many, and when ---------------------------------------------------------------------- */
 
-/* What is claimed counts by the end of its lease. */
+/* A claimed element is due at the end of its lease. */
 static void cmd_ttn(struct call *call)
 {
     struct entry *entry;
@@ -46,7 +46,7 @@ static void reply_field(struct call *call, const char *name, int64_t value)
     resp_integer(call->out, value);
 }
 
-/* A missing key is a dehydrator without elements, as everywhere: nothing is due next. */
+/* A missing key is an empty dehydrator: nothing is due next. */
 static void reply_no_info(struct call *call)
 {
     reply_field(call, "length", 0);
@@ -79,7 +79,7 @@ static void cmd_info(struct call *call)
 
 /* ---- what is coming -------------------------------------------------------------------------- */
 
-/* An instant, or "-" or "+" for the ends of time. */
+/* An instant, or "-" or "+" for the earliest and latest. */
 static bool arg_bound(struct call *call, int i, msec *at)
 {
     struct bytes arg = call->argv[i];
@@ -162,7 +162,7 @@ static uint64_t step_scan(void *ctx, uint64_t cursor)
     return dehydrator_scan(scanned->dehydrator, cursor, visit_element, &scanned->scan);
 }
 
-/* As HSCAN, which looks at the options only if there is a key. */
+/* Like HSCAN, which checks the options only if the key exists. */
 static void cmd_scan(struct call *call)
 {
     struct scanned scanned;

@@ -1,5 +1,4 @@
-/* hash: the commands of hashes.
- * Knows arguments, replies and txn_hash_*; refuses to know how a hash keeps its fields. */
+/* hash: the commands of hashes. */
 #include <math.h>
 
 #include "proto/base/number.h"
@@ -11,7 +10,7 @@
 #include "store/type/hash.h"
 #include "store/txn/txn.h"
 
-/* HSET clears the field's deadline; a number that is counted on keeps it. */
+/* HSET clears the field's deadline; HINCRBY and HINCRBYFLOAT keep it. */
 static const struct hput set_put = { EVENT_HSET, { LIFE_CLEAR, NEVER } };
 static const struct hput incrby_put = { EVENT_HINCRBY, { LIFE_KEEP, NEVER } };
 static const struct hput incrbyfloat_put = { EVENT_HINCRBYFLOAT, { LIFE_KEEP, NEVER } };

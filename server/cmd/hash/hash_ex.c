@@ -1,7 +1,7 @@
-/* hash_ex: fields written, read or taken together with their deadlines: HSETEX, HGETEX, HGETDEL.
- * Knows arguments and replies; refuses to know how a hash keeps its fields.
+/* hash_ex: HSETEX, HGETEX, HGETDEL: commands that write, read or remove fields together with their
+ * deadlines.
  *
- * Two forms of HSETEX are told apart by what stands before the fields: FIELDS and their number, as
+ * HSETEX has two forms, told apart by the arguments before the fields: FIELDS and their number, as
  * in Redis 8.0, or seconds, as in Dragonfly. */
 #include "server/call/args.h"
 #include "server/call/call.h"
@@ -126,7 +126,7 @@ static bool holds(const struct call *call, const struct entry *entry, const stru
     return true;
 }
 
-/* Returns how many are new. Where the deadline is past, what was put goes again. */
+/* Returns the number of new fields. If the deadline has passed, the fields are removed again. */
 static int64_t put_fields(struct call *call, struct entry *entry, const struct hsetex *how)
 {
     int64_t added = 0;
@@ -163,7 +163,7 @@ struct hgetex {
     msec at;
 };
 
-/* What the call has before FIELDS, whose argument is *block. */
+/* The options before FIELDS, whose argument is *block. */
 static bool parse_hgetex(struct call *call, struct hgetex *how, int *block)
 {
     enum ttl_unit unit;
@@ -208,7 +208,7 @@ static void cmd_hgetdel(struct call *call)
     if (!arg_member_block(call, BLOCK, &field_words, ERR_MEMBERS_POSITIVE)) return;
     resp_array(call->out, (size_t)(call->argc - FIRST));
     for (int i = FIRST; i < call->argc; i++) {
-        reply_value(call, entry, call->argv[i]); /* now: the mutator frees it */
+        reply_value(call, entry, call->argv[i]); /* before the mutator frees it */
         if (entry != NULL) txn_hash_remove(call->txn, entry, call->argv[i]);
     }
 }

@@ -1,5 +1,4 @@
-/* hash_random: fields of hashes drawn by lot.
- * Knows counts and replies; refuses to know how lots are drawn (sample). */
+/* hash_random: random fields of hashes. */
 #include "server/call/args.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/sample.h"

@@ -1,5 +1,4 @@
-/* dump: a value as bytes, and bytes that become a value again, perhaps on another server.
- * Knows keys, deadlines and options; refuses to know what payloads look like. */
+/* dump: DUMP and RESTORE. */
 #include "server/call/args.h"
 #include "server/cmd/cmd.h"
 #include "server/persist/payload.h"
@@ -21,11 +20,11 @@ static void cmd_dump(struct call *call)
 }
 
 struct restore {
-    int64_t ttl, idle, frequency; /* the latter two: -1 is not said */
+    int64_t ttl, idle, frequency; /* the latter two: -1 means not given */
     bool replace, is_instant;
 };
 
-/* Of IDLETIME and FREQ only one may be said, and the value has to follow. */
+/* Only one of IDLETIME and FREQ may be given, followed by its value. */
 static bool restore_option(struct call *call, int *i, struct restore *how)
 {
     bool has_value = *i + 1 < call->argc;
@@ -63,7 +62,7 @@ static bool restore_options(struct call *call, struct restore *how)
     return how->ttl >= 0;
 }
 
-/* DIFFERS: Redis lets a TTL beyond all times overflow, and the key is gone. (doc/differs.md) */
+/* DIFFERS: in Redis a TTL beyond all times overflows, and the key is lost. (doc/differs.md) */
 static bool restore_deadline(struct call *call, const struct restore *how, msec *at)
 {
     *at = NEVER;
@@ -83,8 +82,8 @@ static bool read_payload(struct call *call, struct object *object)
     return status == PAYLOAD_WHOLE;
 }
 
-/* What would be dead at once is not made; what it was to replace goes all the same. In a replay
- * nothing is dead yet. */
+/* A key that would be expired at once is not created, but the key that it replaces is deleted.
+ * During a replay nothing counts as expired. */
 static void put_restored(struct call *call, const struct restore *how, struct object object,
                          msec at)
 {

@@ -1,9 +1,8 @@
-/* key: commands on keys of any type: deleting, counting, naming.
- * Knows keys; refuses to know what is in a value, and deadlines (key_expire.c). */
+/* key: commands on keys of any type: deleting, counting, renaming. */
 #include "server/call/args.h"
 #include "server/cmd/cmd.h"
 
-/* UNLINK too: big values are always freed in slices. */
+/* UNLINK does the same: big values are always freed in slices. */
 static void cmd_del(struct call *call)
 {
     int64_t dropped = 0;
@@ -24,7 +23,7 @@ static void cmd_exists(struct call *call)
     resp_integer(call->out, present);
 }
 
-/* A client that asked for NO-TOUCH still touches what it names here. */
+/* TOUCH updates access times also with CLIENT NO-TOUCH. */
 static void cmd_touch(struct call *call)
 {
     bool before = call->txn->no_touch;
@@ -42,7 +41,7 @@ static void cmd_type(struct call *call)
     resp_status(call->out, entry == NULL ? "none" : type_name(entry->object.type));
 }
 
-/* The key under argument 1 and the one that has the new name; false: there is nothing to rename. */
+/* Finds the key of argument 1 and the key with the new name; false: the error is replied. */
 static bool find_pair(struct call *call, struct entry **entry, struct entry **target)
 {
     *entry = txn_find(call->txn, call->argv[1]);

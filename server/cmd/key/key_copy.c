@@ -1,5 +1,4 @@
-/* key_copy: keys that are copied or moved, and whole databases that change places.
- * Knows keys and databases; refuses to know what is in a value. Deadlines go along. */
+/* key_copy: COPY, MOVE and SWAPDB. Deadlines are copied and moved with their keys. */
 #include <limits.h>
 
 #include "server/call/args.h"
@@ -114,7 +113,7 @@ static const struct command rows[] = {
       .since = "4.0.0",
       .complexity = "O(N) where N is the number of keys that are watched in both databases.",
       .syntax = "index1 index2",
-      .summary = "Two databases change places." },
+      .summary = "Swaps two databases." },
 };
 
 const struct command_group key_copy_commands = COMMAND_GROUP(rows);

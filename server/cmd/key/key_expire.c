@@ -1,6 +1,5 @@
-/* key_expire: the deadlines of keys: set, moved, asked for, taken away. TTL, PTTL and PERSIST know
- * those of members as well.
- * Knows units and conditions; refuses to know how a deadline is kept. */
+/* key_expire: commands that set, read and remove the deadlines of keys. TTL, PTTL and PERSIST also
+ * accept a member. */
 #include "server/call/args.h"
 #include "server/cmd/cmd.h"
 
@@ -37,7 +36,7 @@ static bool read_conditions(struct call *call, int first, struct conditions *whe
     return true;
 }
 
-/* NEVER is the latest instant there is: no deadline counts as an infinite one. */
+/* NEVER is the latest instant, so a missing deadline compares as infinite. */
 static bool hold(const struct conditions *when, msec old, msec at)
 {
     if (when->none_yet && old != NEVER) return false;
@@ -53,7 +52,7 @@ static void expire(struct call *call, enum ttl_unit unit)
     msec at;
     if (!read_conditions(call, 3, &when)) return;
     if (!arg_deadline(call, 2, unit, false, &at)) return;
-    if (at < INSTANT_MIN) at = INSTANT_MIN; /* past, either of them */
+    if (at < INSTANT_MIN) at = INSTANT_MIN; /* both are past */
 
     struct entry *entry = txn_find(call->txn, call->argv[1]);
     bool moves = entry != NULL && hold(&when, entry_expires_at(call->txn->ks, entry), at);
@@ -107,7 +106,7 @@ static void cmd_persist(struct call *call)
     resp_integer(call->out, persist(call, entry));
 }
 
-/* NEVER: it has none, or is not there. */
+/* NEVER: the key is missing or has no deadline. */
 static msec deadline_of(const struct call *call, const struct entry *entry)
 {
     msec at;
@@ -117,7 +116,7 @@ static msec deadline_of(const struct call *call, const struct entry *entry)
     return found ? at : NEVER;
 }
 
-/* False: there is none, and the reply says why. */
+/* False: there is no deadline, and the reply says why. */
 static bool read_deadline(struct call *call, msec *at)
 {
     enum { NO_KEY = -2, NO_DEADLINE = -1 };
@@ -129,7 +128,7 @@ static bool read_deadline(struct call *call, msec *at)
     return false;
 }
 
-/* To the nearest second, without the overflow of value + 500. */
+/* Rounds to the nearest second, without the overflow of value + 500. */
 static int64_t in_seconds(msec value)
 {
     return value / 1000 + (value % 1000 >= 500);

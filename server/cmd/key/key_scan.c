@@ -1,5 +1,4 @@
-/* key_scan: commands on a database as a whole: listing its keys, counting, emptying.
- * Knows filters and cursors; refuses to know how keys are stored. */
+/* key_scan: commands on whole databases: listing keys, counting, flushing. */
 #include "server/call/args.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/scan.h"
@@ -8,7 +7,7 @@
 struct listing {
     struct scan scan;
     enum type type; /* TYPE_COUNT: any */
-    bool no_type;   /* TYPE named none that there is */
+    bool no_type;   /* the name after TYPE is unknown */
 };
 
 static void visit(void *ctx, struct entry *entry)
@@ -36,7 +35,7 @@ static void cmd_keys(struct call *call)
     scan_reply_items(&listing.scan);
 }
 
-/* The clients of ReDe know dehydrators by the name of its module's type. */
+/* ReDe's clients know dehydrators by the type name of its module. */
 static void read_type(struct listing *listing, int i)
 {
     if (arg_is(listing->scan.call, i, "dehy-type")) listing->type = TYPE_DEHYDRATOR;

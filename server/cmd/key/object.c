@@ -1,5 +1,4 @@
-/* object: OBJECT: what a value is made of. Looking leaves no trace: no hit, no access.
- */
+/* object: OBJECT. Does not count as a hit or an access. */
 #include "server/call/args.h"
 #include "server/cmd/cmd.h"
 #include "store/access.h"

@@ -1,4 +1,4 @@
-/* policy: POLICY: rules of expiry that no client has to remember, by the names of keys. */
+/* policy: POLICY: rules for the expiry and length of keys, by their names. */
 #include "server/call/args.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/key/policy_args.h"
@@ -36,7 +36,7 @@ static void reply_word(struct call *call, const char *option, const char *value)
     resp_bulk_text(call->out, value);
 }
 
-/* The options that are not as they are by default, in the order of the syntax. */
+/* The options that differ from the defaults, in the order of the syntax. */
 static void reply_policy(struct call *call, const struct policy *policy)
 {
     static const char *const refresh[] = {

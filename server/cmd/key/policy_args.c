@@ -1,4 +1,5 @@
-/* policy_args: a table of options, each with how its value is read; then what contradicts what. */
+/* policy_args: see policy_args.h. A table of options with their types; then checks for
+ * contradictions. */
 #include "server/cmd/key/policy_args.h"
 
 #include <stdarg.h>
@@ -59,7 +60,7 @@ struct reading {
     struct policy_fault *fault;
 };
 
-/* False, so that a caller can return it. */
+/* Returns false, for the caller to return. */
 static bool find_fault(struct policy_fault *fault, enum error error, ...)
 {
     va_list values;
@@ -98,7 +99,7 @@ static bool read_choice(struct reading *reading, enum option option, struct byte
                       shown(word), word.data);
 }
 
-/* Takes the unit off the word; its milliseconds, or 0 if there is no such unit. */
+/* Removes the unit from the word; returns its milliseconds, or 0 if the unit is unknown. */
 static int64_t take_unit(struct bytes *word)
 {
     size_t digits = 0;

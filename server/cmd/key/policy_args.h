@@ -1,5 +1,5 @@
-/* policy_args: the words of a policy, "rv:* MAXLEN 30 TTL 7d", read: the same for POLICY SET and
- * for the configuration file. Knows words; refuses to know where they come from. */
+/* policy_args: parses the words of a policy, "rv:* MAXLEN 30 TTL 7d", for POLICY SET and for the
+ * configuration file. */
 #ifndef SERVER_CMD_KEY_POLICY_ARGS_H
 #define SERVER_CMD_KEY_POLICY_ARGS_H
 
@@ -18,9 +18,9 @@ struct policy_fault {
 bool policy_args_read(const struct bytes *words, size_t count, struct policy *policy,
                       struct policy_fault *fault);
 
-/* For the configuration: what is wrong with these words (in a static buffer), or NULL. */
+/* For the configuration: the error in these words (in a static buffer), or NULL. */
 const char *policy_words_fault(char *const *words, size_t count);
-/* Makes the policy, unless there is one of its name; the words must be without fault. */
+/* Sets the policy, unless one of its name exists; the words must be valid. */
 void policy_words_set(struct txn *txn, char *const *words, size_t count);
 
 #endif

@@ -1,9 +1,7 @@
-/* sort: SORT and SORT_RO: the elements of a list, set or sorted set in another order, or what
- * other keys say of them.
- * Knows elements, weights and patterns; refuses to know how a reply or a list is kept.
+/* sort: SORT and SORT_RO.
  *
- * The elements become rows; each row gets its weight (a number, or a text); the rows are sorted,
- * and a range of them is replied or stored. Rows of equal weight stay in the order they had. */
+ * The elements become rows. Each row gets its weight (a number or a text), the rows are sorted, and
+ * a range of them is replied or stored. Rows of equal weight stay in their order. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +12,7 @@
 
 struct row {
     struct bytes element; /* borrowed from the value that is sorted */
-    size_t place;         /* where it stood */
+    size_t place;         /* its position before sorting */
     double score;
     struct bytes text; /* owned, with a NUL behind; data NULL: none */
 };
@@ -28,7 +26,7 @@ struct sort {
     int64_t limit_from, limit_count;
     struct row *rows; /* owned */
     size_t count;
-    size_t from, to; /* of the rows that are wanted */
+    size_t from, to; /* of the wanted rows */
 };
 
 /* ---- arguments ------------------------------------------------------------------------------- */
@@ -94,8 +92,8 @@ static bool find_sortable(struct call *call, struct entry **entry)
 
 /* ---- patterns -------------------------------------------------------------------------------- */
 
-/* A pattern taken apart: "w_*->f" is the prefix "w_", the suffix "" and the field "f". Its marks
- * stand before the first NUL, if it has one, as in Redis. */
+/* A parsed pattern: "w_*->f" has the prefix "w_", the suffix "" and the field "f". The * and ->
+ * must come before the first NUL, as in Redis. */
 struct pattern {
     struct bytes prefix, suffix, field;
     bool has_field;
@@ -135,8 +133,8 @@ static struct entry *read_substituted(struct call *call, const struct pattern *p
     return entry;
 }
 
-/* What the pattern in argument i says of the element; false: nothing. The value is borrowed: no
- * lookup changes a living key. */
+/* Looks up the pattern in argument i for the element; false: nothing found. The value is borrowed:
+ * later look-ups do not change a key that has not expired. */
 static bool look_up(struct call *call, int i, struct bytes element, struct bytes *value)
 {
     struct bytes text = call->argv[i];
@@ -207,7 +205,7 @@ static void load_set(struct sort *sort, const struct set *set, size_t from, size
         if (i >= from) add_row(sort, member);
 }
 
-/* All elements, or without sorting only those that are wanted. */
+/* All elements, or without sorting only the wanted ones. */
 static void load(struct sort *sort, const struct object *object)
 {
     size_t count = object_count(object), from = 0;
@@ -234,7 +232,7 @@ static struct bytes copy_terminated(struct bytes text)
     return bytes_of(copy, text.len);
 }
 
-/* As Redis reads a weight: whatever strtod takes to its end; an empty text is 0. */
+/* As Redis reads a weight: strtod must consume all of it; an empty text is 0. */
 static bool parse_score(struct bytes text, double *score)
 {
     char brief[64], *end;
@@ -247,7 +245,7 @@ static bool parse_score(struct bytes text, double *score)
     return good;
 }
 
-/* A row without a weight has the number 0, or a text before all others. */
+/* A row without a weight gets the number 0, or a text before all others. */
 static bool weigh(struct sort *sort)
 {
     bool good = true;
@@ -270,7 +268,7 @@ static int compare_texts(const struct sort *sort, const struct row *a, const str
 {
     if (a->text.data == NULL || b->text.data == NULL)
         return (a->text.data != NULL) - (b->text.data != NULL);
-    /* What is stored must not depend on a locale. */
+    /* Stored results must not depend on the locale. */
     return sort->store != 0 ? bytes_compare(a->text, b->text) : strcoll(a->text.data, b->text.data);
 }
 
@@ -323,7 +321,7 @@ static void store_rows(struct sort *sort)
     resp_integer(call->out, (int64_t)count);
 }
 
-/* A set has no order that could be kept: what is stored of one is always sorted. */
+/* A set has no order, so its elements are always sorted before they are stored. */
 static void order_stored_set(struct sort *sort, const struct object *object)
 {
     if (!sort->unsorted || sort->store == 0 || object->type != TYPE_SET) return;

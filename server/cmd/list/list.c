@@ -1,5 +1,5 @@
-/* list: lists pushed, read, searched, changed and cut. What takes from a list is in list_pop.c and
- * list_move.c. Knows positions; refuses to know how a list is laid out. */
+/* list: commands that push, read, search, change and cut lists. list_pop.c and list_move.c take
+ * elements. */
 #include "server/call/args.h"
 #include "server/cmd/cmd.h"
 
@@ -62,7 +62,7 @@ static void cmd_lindex(struct call *call)
     int64_t index;
     if (!read_typed(call, 1, TYPE_LIST, &entry)) return;
     if (entry == NULL) {
-        resp_null(call->out); /* whatever the index is worth */
+        resp_null(call->out); /* whether the index is valid or not */
         return;
     }
     if (!arg_int64(call, 2, &index)) return;
@@ -94,7 +94,7 @@ static void cmd_lrange(struct call *call)
 
 /* ---- search ---------------------------------------------------------------------------------- */
 
-/* The elements that are equal to one, from either end. */
+/* Searches for equal elements, from either end. */
 struct matches {
     struct bytes element;
     struct list_iter iter;
@@ -166,7 +166,7 @@ static void search_begin(struct matches *matches, const struct list *list,
     list_iter_at(&matches->iter, list, backward ? length - 1 : 0);
 }
 
-/* Twice through the list: how many there are is told first. */
+/* Walks the list twice, because the number of elements is replied first. */
 static void reply_matches(struct call *call, struct matches matches, int64_t wanted)
 {
     struct matches counted = matches;

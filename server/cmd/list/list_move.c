@@ -1,5 +1,5 @@
-/* list_move: an element goes from an end of one list to an end of another, which may be the same,
- * at once or when there is one. Knows ends; refuses to know how clients wait. */
+/* list_move: commands that move an element from an end of one list to an end of another, or of the
+ * same; some block until there is one. */
 #include "server/call/args.h"
 #include "server/cmd/blocking.h"
 #include "server/cmd/cmd.h"
@@ -21,7 +21,7 @@ static bool arg_ends(struct call *call, struct ends *ends)
     return arg_end(call, 3, &ends->from) && arg_end(call, 4, &ends->to);
 }
 
-/* Pushed before it is popped: a list that gives its only element to itself is never empty. */
+/* Push before popping, so that a list that gives its only element to itself never becomes empty. */
 static void move_one(struct call *call, struct entry *from, struct ends ends)
 {
     struct entry *to;

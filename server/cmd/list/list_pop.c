@@ -1,5 +1,4 @@
-/* list_pop: what takes elements from an end of a list, at once or when there are some.
- * Knows ends and counts; refuses to know how clients wait. */
+/* list_pop: commands that take elements from an end of a list; some block until there are some. */
 #include "server/call/args.h"
 #include "server/cmd/blocking.h"
 #include "server/cmd/cmd.h"
@@ -35,7 +34,7 @@ static void pop_some(struct call *call, enum list_end end)
     if ((uint64_t)wanted < count) count = (size_t)wanted;
     resp_array(call->out, count);
     if (count == 0) return;
-    reply_end(call, entry->object.list, end, count); /* now: the mutator frees them */
+    reply_end(call, entry->object.list, end, count); /* before the mutator frees them */
     txn_list_pop(call->txn, entry, end, count);
 }
 

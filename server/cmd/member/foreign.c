@@ -1,14 +1,13 @@
-/* foreign: the deadlines of members as other servers spell them: KeyDB's EXPIREMEMBER, for sets,
- * hashes and sorted sets, and Dragonfly's FIELDEXPIRE, for sets and hashes.
- * Knows spellings and replies; refuses to know how a type keeps its members. */
+/* foreign: other servers' commands for deadlines of members: KeyDB's EXPIREMEMBER, for sets, hashes
+ * and sorted sets, and Dragonfly's FIELDEXPIRE, for sets and hashes. */
 #include "server/call/args.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/member/member_args.h"
 
 /* ---- KeyDB ----------------------------------------------------------------------------------- */
 
-/* The instant that a number of this unit means; one before 1970 is none, though a span may be
- * negative: the member goes at once. */
+/* The instant that a number of this unit means. A time before 1970 is refused, but a span may be
+ * negative: the member expires at once. */
 static bool read_instant(struct call *call, int i, enum ttl_unit unit, msec *at)
 {
     if (!arg_deadline(call, i, unit, false, at)) return false;

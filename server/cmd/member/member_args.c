@@ -1,5 +1,4 @@
-/* member_args: see member_args.h. Knows numbers and words; refuses to know what a command does with
- * them. */
+/* member_args: see member_args.h. */
 #include "server/cmd/member/member_args.h"
 
 #include "proto/base/number.h"

@@ -1,7 +1,6 @@
-/* member_expire: the deadlines of members: set, moved, asked for and taken away; for hashes, sets
- * and sorted sets alike. HEXPIRE and what is like it answer as in Redis 7.4; SEXPIRE and ZEXPIRE
- * are the same with MEMBERS for FIELDS.
- * Knows units, conditions and codes; refuses to know how a type keeps its members. */
+/* member_expire: commands that set, read and remove the deadlines of members of hashes, sets and
+ * sorted sets. HEXPIRE and its family reply as in Redis 7.4; SEXPIRE and ZEXPIRE are the same with
+ * MEMBERS instead of FIELDS. */
 #include "server/call/args.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/member/member_args.h"
@@ -15,7 +14,7 @@ static const struct family h = { TYPE_HASH, &field_words };
 static const struct family s = { TYPE_SET, &member_words };
 static const struct family z = { TYPE_ZSET, &member_words };
 
-/* What is answered of one member. */
+/* The reply for one member. */
 enum { NO_MEMBER = -2, NO_DEADLINE = -1, NOT_MET = 0, DONE = 1, REMOVED = 2 };
 
 static bool find_deadline(const struct entry *entry, struct bytes member, msec *at)
@@ -35,7 +34,7 @@ static enum condition read_condition(const struct call *call, int i)
     return ALWAYS;
 }
 
-/* NEVER is the latest instant there is: no deadline counts as an infinite one. */
+/* NEVER is the latest instant, so a missing deadline compares as infinite. */
 static bool holds(enum condition when, msec old, msec at)
 {
     switch (when) {
@@ -77,7 +76,7 @@ static void expire(struct call *call, const struct family *family, enum ttl_unit
 
 enum { BLOCK = 2, FIRST = BLOCK + 2 }; /* of what has no argument before the members */
 
-/* Seconds that have begun count: what is alive has at least one, until its last millisecond. */
+/* Rounds up, so that a member has at least one second until it expires. */
 static int64_t in_unit(msec at, enum ttl_unit unit, msec now)
 {
     if (unit == TTL_SECONDS || unit == TTL_MSEC) at -= now;

@@ -1,5 +1,4 @@
-/* set: the commands of sets.
- * Knows arguments, replies and txn_set_*; refuses to know how a set keeps its members. */
+/* set: the commands of sets. */
 #include "server/call/args.h"
 #include "server/call/call.h"
 #include "server/cmd/cmd.h"

@@ -1,8 +1,8 @@
-/* set_algebra: intersections, unions and differences of sets: replied, counted or stored.
- * Knows which lookups are the fewest; refuses to know how a set keeps its members.
+/* set_algebra: intersections, unions and differences of sets: replied, counted or stored. Chooses
+ * the order that needs the fewest look-ups.
  *
- * Members are read where they are: a reply is written while it is found, and copies of members are
- * made only for what is stored, or where lookups would be many more than there are members. */
+ * Members are read in place: a reply is written while members are found. Members are copied only to
+ * be stored, or if look-ups would be many more than members. */
 #include <stdlib.h>
 
 #include "server/call/args.h"

@@ -1,8 +1,7 @@
-/* set_ex: SADDEX: members of a set added together with their deadline.
- * Knows arguments and replies; refuses to know how a set keeps its members.
+/* set_ex: SADDEX: adds members with a deadline to a set.
  *
- * Two forms are told apart by what stands before the members: MEMBERS and their number, or seconds,
- * as in Dragonfly. */
+ * It has two forms, told apart by the arguments before the members: MEMBERS and their number, or
+ * seconds, as in Dragonfly. */
 #include "server/call/args.h"
 #include "server/call/call.h"
 #include "server/cmd/cmd.h"
@@ -51,8 +50,8 @@ static bool parse(struct call *call, struct saddex *how)
                                                 : parse_options(call, how);
 }
 
-/* Returns how many are new. Where the deadline is past, what was added goes again, and so do those
- * that were to get it. */
+/* Returns the number of new members. If the deadline has passed, all of the given members are
+ * removed. */
 static int64_t add_members(struct call *call, struct entry *entry, const struct saddex *how)
 {
     int64_t added = 0;

@@ -1,6 +1,5 @@
-/* set_random: members of sets drawn by lot, and taken or only shown.
- * Knows counts and replies; refuses to know how lots are drawn (sample). What is taken is recorded
- * by name, so that it can be replayed. */
+/* set_random: random members of sets, read or removed. Removals are recorded by name, so that they
+ * can be replayed. */
 #include "server/call/args.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/sample.h"
@@ -8,7 +7,7 @@
 static void pop_one(struct call *call, struct entry *entry)
 {
     struct bytes member = set_random(entry->object.set, random_next, &call->txn->store->random);
-    reply_bytes(call, member); /* now: the mutator frees it */
+    reply_bytes(call, member); /* before the mutator frees it */
     txn_set_remove(call->txn, entry, member, EVENT_SPOP);
 }
 

@@ -1,6 +1,4 @@
-/* bit: strings as rows of bits: set, got, counted, sought, combined. Integers in them are in
- * bitfield.c.
- * Knows bits and words; refuses to know how a string is kept. */
+/* bit: commands on strings as arrays of bits. Integers in them are in bitfield.c. */
 #include "server/cmd/string/bit.h"
 
 #include "proto/base/number.h"

@@ -1,6 +1,4 @@
-/* bitfield: integers of 1 to 64 bits anywhere in a string, read, set and counted up.
- * Knows widths, signs and what happens beyond their limits; refuses to know how a string is kept.
- */
+/* bitfield: BITFIELD: integers of 1 to 64 bits anywhere in a string. */
 #include "proto/base/number.h"
 #include "server/call/args.h"
 #include "server/cmd/string/bit.h"

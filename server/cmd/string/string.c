@@ -1,5 +1,5 @@
-/* string: strings set, read and appended to. Numbers in strings are in string_number.c.
- * Knows the options of SET and GETEX; refuses to know how a string is kept. */
+/* string: commands that set, read and append to strings. Numbers in strings are in string_number.c.
+ */
 #include "server/call/args.h"
 #include "server/cmd/cmd.h"
 
@@ -95,7 +95,7 @@ static void cmd_set(struct call *call)
     struct entry *entry;
     if (options.give_old) {
         if (!read_typed(call, 1, TYPE_STRING, &entry)) return;
-        reply_value(call, entry); /* now: the mutator writes over it */
+        reply_value(call, entry); /* before the mutator overwrites it */
     } else {
         entry = txn_find(call->txn, call->argv[1]);
     }
@@ -172,7 +172,7 @@ static void cmd_getex(struct call *call)
     if (!read_options(call, 2, take_getex_option, &options)) return;
     if (!read_typed(call, 1, TYPE_STRING, &entry)) return;
     if (entry == NULL) {
-        resp_null(call->out); /* whatever the number is worth */
+        resp_null(call->out); /* whether the number is valid or not */
         return;
     }
     if (options.ttl_arg != 0 && !arg_deadline(call, options.ttl_arg, options.unit, true, &at))

@@ -1,6 +1,4 @@
-/* zset: the commands of sorted sets that name their members; zset_range.c has those that name
- * ranges. Knows arguments, replies and txn_zset_*; refuses to know how a sorted set keeps its
- * members. */
+/* zset: the commands of sorted sets that name members; zset_range.c has those that name ranges. */
 #include "proto/base/number.h"
 #include "server/call/args.h"
 #include "server/call/call.h"

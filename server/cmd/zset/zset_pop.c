@@ -1,6 +1,5 @@
-/* zset_pop: what takes the lowest or highest members of the first of several sorted sets, at once
- * or when there are some. ZPOPMIN and ZPOPMAX, of one key, are in zset_range.c. Knows ends and
- * counts; refuses to know how clients wait. */
+/* zset_pop: commands that take the lowest or highest members of the first of several sorted sets;
+ * some block until there are some. ZPOPMIN and ZPOPMAX, for one key, are in zset_range.c. */
 #include "server/call/args.h"
 #include "server/cmd/blocking.h"
 #include "server/cmd/cmd.h"

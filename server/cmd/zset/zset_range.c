@@ -1,6 +1,5 @@
-/* zset_range: the commands of sorted sets that name a range: by rank, by score or by member bytes;
- * read, counted, removed, stored or popped.
- * Knows what becomes of a range; refuses to know how it is asked for and found. */
+/* zset_range: commands on a range of a sorted set, by rank, score or member bytes: read, count,
+ * remove, store or pop it. */
 #include "server/call/args.h"
 #include "server/call/call.h"
 #include "server/cmd/cmd.h"

@@ -1,4 +1,4 @@
-/* zset_source: a set or a sorted set as one kind of members with scores; those of a set are 1. */
+/* zset_source: reads a set or a sorted set as members with scores; those of a set are 1. */
 #ifndef SERVER_CMD_ZSET_ZSET_SOURCE_H
 #define SERVER_CMD_ZSET_ZSET_SOURCE_H
 

@@ -1,5 +1,4 @@
-/* zset_span: a stretch of ranks of a sorted set, and how it is told.
- * Every range of a sorted set becomes one, whatever it was asked by. */
+/* zset_span: a range of ranks of a sorted set, and its reply. Every kind of range becomes one. */
 #ifndef SERVER_CMD_ZSET_ZSET_SPAN_H
 #define SERVER_CMD_ZSET_ZSET_SPAN_H
 

@@ -1,6 +1,5 @@
-/* zset_time: sorted sets whose scores are times, unix seconds with fractions: what takes members
- * when their time has come, and waits for it.
- * Knows scores as instants, and counts; refuses to know how clients wait. */
+/* zset_time: commands that take members whose scores, Unix times in seconds with fractions, have
+ * come, and block until one has. */
 #include <math.h>
 
 #include "server/call/args.h"
@@ -115,7 +114,7 @@ static void push_taken(struct call *call, const struct take *take, struct entry 
     }
 }
 
-/* A wrong destination is told of when something would go there, as BLMOVE does. */
+/* The type of the destination is checked only when a member is moved, as in BLMOVE. */
 static void cmd_bztsmove(struct call *call)
 {
     struct take take;
