@@ -11,18 +11,21 @@ import signal
 import socket
 import struct
 import subprocess
+import sys
 import tempfile
 import time
 
 import resp
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tests", "lib"))
+
+from oracle import ORACLE  # noqa: E402  pylint: disable=wrong-import-position
+
 BINARY = os.path.abspath(os.environ.get("EXPIRED") or os.path.join(ROOT, "expired"))
 SHIM_SOURCE = os.path.join(ROOT, "tests/diff/clock_shim.c")
 SHIM = os.path.join(os.environ.get("BUILD") or os.path.join(ROOT, "build"),
                     "tests/diff/clock_shim.so")
-ORACLE = "/usr/bin/redis-server"
-ORACLE_VERSION = "7.0.15"
 START_SECONDS = 20
 REPLY_SECONDS = 5
 OPTIONS = ["--port", "0", "--save", "", "--appendonly", "no", "--enable-debug-command", "yes",
@@ -31,13 +34,6 @@ OPTIONS = ["--port", "0", "--save", "", "--appendonly", "no", "--enable-debug-co
 
 class Gone(Exception):
     """A server closed a connection, or did not answer."""
-
-
-def has_oracle():
-    if not os.access(ORACLE, os.X_OK):
-        return False
-    said = subprocess.run([ORACLE, "--version"], capture_output=True, text=True, timeout=20)
-    return f"v={ORACLE_VERSION} " in said.stdout
 
 
 def make_shim():

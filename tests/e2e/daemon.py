@@ -6,6 +6,7 @@ test asks for what Redis does (it has no stepped clock: tests that need one are 
 A test program's arguments choose tests by parts of their names; TIMES=1 shows how long each took.
 """
 import ctypes
+import functools
 import os
 import shutil
 import signal
@@ -19,30 +20,21 @@ import traceback
 import redis
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tests", "lib"))
+
+from oracle import (  # noqa: E402,F401  pylint: disable=wrong-import-position,unused-import
+    ORACLE, ORACLE_VERSION, Skipped, closing_line, oracle, version_of)
+
 BINARY = os.path.abspath(os.environ.get("EXPIRED") or os.path.join(ROOT, "expired"))
-ORACLE = "/usr/bin/redis-server"
-ORACLE_VERSION = "7.0.15"
 START_SECONDS = 20
 REPLY_SECONDS = 20
 NOON = 1_900_000_000_000  # where stepped clocks begin
-
-
-def version_of(binary):
-    return subprocess.run([binary, "--version"], capture_output=True, text=True,
-                          timeout=20).stdout
 
 
 if not os.access(BINARY, os.X_OK):
     print(f"there is no {BINARY}: run make first, or set EXPIRED\n0 passed, 1 failed")
     sys.exit(1)
 IS_REDIS = version_of(BINARY).startswith("Redis")
-
-
-def oracle():
-    """The path of the redis-server whose answers are the reference, or None."""
-    if os.access(ORACLE, os.X_OK) and "v=" + ORACLE_VERSION + " " in version_of(ORACLE):
-        return ORACLE
-    return None
 
 
 def free_port():
@@ -257,6 +249,7 @@ class Raw:
 # --- running -----------------------------------------------------------------------------------
 
 _tests = []
+_left_out = []
 
 
 def test(function):
@@ -265,14 +258,23 @@ def test(function):
     return function
 
 
-def stepped(function):
-    """A test that steps the daemon's clock."""
-    return function if IS_REDIS else test(function)
-
-
 def own(function):
-    """A test of what only this daemon has."""
-    return function if IS_REDIS else test(function)
+    """A test of what only this daemon has; counted as skipped when the server is Redis."""
+    (_left_out if IS_REDIS else _tests).append(function)
+    return function
+
+
+stepped = own  # a test that steps the daemon's clock
+
+
+def beside_redis(function):
+    """A test that needs the oracle beside the daemon."""
+    @functools.wraps(function)
+    def run():
+        oracle()
+        function()
+    own(run)
+    return function
 
 
 def equal(got, wanted, what=""):
@@ -290,6 +292,7 @@ def _late(_number, _frame):
 def main(seconds=60):
     """Runs every test of the file, each for at most so many seconds; ends the process."""
     passed = failed = 0
+    skipped = len(_left_out)
     wanted = sys.argv[1:]
     signal.signal(signal.SIGINT, _interrupt)
     signal.signal(signal.SIGTERM, _interrupt)
@@ -303,6 +306,9 @@ def main(seconds=60):
         try:
             function()
             passed += 1
+        except Skipped as why:
+            skipped += 1
+            print(f"skipped: {name}: {why}")
         except KeyboardInterrupt as stop:
             print(f"stopped by {stop} in: {name}")
             failed += 1
@@ -318,7 +324,7 @@ def main(seconds=60):
             signal.alarm(0)
             if os.environ.get("TIMES"):
                 print(f"{time.monotonic() - began:.2f} s  {name}")
-    print(f"{passed} passed, {failed} failed", flush=True)
+    print(closing_line(passed, failed, skipped), flush=True)
     sys.exit(1 if failed else 0)
 
 

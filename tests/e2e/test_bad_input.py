@@ -84,8 +84,6 @@ BEHIND = b"\r\n" * 4
 def add_comparison(name, split):
     def run():
         reference = oracle()
-        if reference is None:
-            return
         found = []
         with served() as daemon, Daemon(binary=reference) as redis:
             for data in REQUESTS:
@@ -136,8 +134,6 @@ def an_http_request_is_cut_off_before_its_body_is_taken_for_commands():
 def compare(*requests, options=()):
     """The same requests on one connection of each server."""
     reference = oracle()
-    if reference is None:
-        return
     with served(*options) as daemon, Daemon(*options, binary=reference) as redis, \
             daemon.raw() as ours, redis.raw() as theirs:
         found = []

@@ -11,7 +11,7 @@ import re
 import shlex
 import signal
 
-from daemon import BINARY, Daemon, Raw, encode, equal, main, oracle, own, stepped, test
+from daemon import BINARY, Daemon, Raw, Skipped, encode, equal, main, oracle, own, stepped, test
 
 PROGRAMS = int(os.environ.get("PROGRAMS", "60"))
 STEPS = 50
@@ -553,9 +553,10 @@ def a_wait_anywhere_in_a_pipeline_that_ends_in_the_same_turn_holds_nothing_up():
 
 
 def run():
-    reference = oracle()
-    if reference is None:
-        print("redis-server is not installed: nothing to compare with")
+    try:
+        reference = oracle()
+    except (AssertionError, Skipped):
+        test(oracle)  # fails, or is skipped
         main()
     with Daemon(binary=BINARY) as ours, Daemon(binary=reference) as theirs:
         servers = Servers(ours, theirs)

@@ -11,7 +11,7 @@ import struct
 import subprocess
 import termios
 
-from daemon import BINARY, IS_REDIS, Daemon, encode, equal, main, oracle, own, read_reply, test
+from daemon import BINARY, Daemon, beside_redis, encode, equal, main, oracle, own, read_reply
 
 
 def plain(value):
@@ -57,11 +57,6 @@ class Both:
         self.reference.__exit__(*exception)
 
 
-def compared(function):
-    """A test against redis-server itself."""
-    return function if IS_REDIS or oracle() is None else test(function)
-
-
 # --- rows --------------------------------------------------------------------------------------
 
 OF_MEMBERS_TOO = ("ttl", "pttl", "persist")  # a second argument is a member, as KeyDB takes it
@@ -69,7 +64,7 @@ OF_MEMBERS_TOO = ("ttl", "pttl", "persist")  # a second argument is a member, as
 FIELDS = ("name", "arity", "flags", "first key", "last key", "step", "ACL categories", "tips")
 
 
-@compared
+@beside_redis
 def rows_are_equal_field_by_field():
     with Both() as both:
         found = []
@@ -86,7 +81,7 @@ def rows_are_equal_field_by_field():
         assert not found, "\n".join(found)
 
 
-@compared
+@beside_redis
 def key_specs_are_equal():
     with Both() as both:
         found = []
@@ -104,7 +99,7 @@ WORDS = ("a", "b", "1", "2", "3", "0", "-1", "x1", "GET", "SET", "u8", "INCRBY",
          "store", "get", "LEFT", "MIN", "")
 
 
-@compared
+@beside_redis
 def keys_and_flags_of_any_call_are_equal():
     seed = int(os.environ.get("SEED") or random.randrange(1 << 32))
     rng = random.Random(seed)
@@ -121,7 +116,7 @@ def keys_and_flags_of_any_call_are_equal():
                     equal(ours.call(*call), theirs.call(*call), f"SEED={seed}: {call}")
 
 
-@compared
+@beside_redis
 def replies_are_shaped_alike_in_resp2():
     with Both() as both, both.daemon.raw() as ours, both.reference.raw() as theirs:
         for name in ("set", "zunionstore", "georadius", "config|set", "sinterstore", "keys", "ping"):
@@ -131,7 +126,7 @@ def replies_are_shaped_alike_in_resp2():
             equal(got, wanted, name)
 
 
-@compared
+@beside_redis
 def errors_are_equal():
     with Both() as both, both.daemon.raw() as ours, both.reference.raw() as theirs:
         for line in ("GETKEYS", "GETKEYS PING", "GETKEYS PING x", "GETKEYS NOSUCH x", "GETKEYS GET a b",

@@ -28,7 +28,7 @@ import re
 import socket
 import time
 
-from daemon import BINARY, ORACLE_VERSION, Daemon, Raw, encode, main, oracle, read_reply, test
+from daemon import BINARY, Daemon, Raw, Skipped, encode, main, oracle, read_reply, test
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -352,11 +352,11 @@ def add_last_test():
 
 
 def run():
-    reference_binary = oracle()
-    if reference_binary is None:
-        print(f"redis-server {ORACLE_VERSION} is not installed: nothing to compare with")
-        print("0 passed, 0 failed")
-        return
+    try:
+        reference_binary = oracle()
+    except (AssertionError, Skipped):
+        test(oracle)  # fails, or is skipped
+        main()
     with Daemon(binary=BINARY) as daemon, Daemon(binary=reference_binary) as reference:
         add_info_tests(daemon, reference)
         for path in sorted(glob.glob(os.path.join(HERE, "compare", "*.txt"))):

@@ -7,6 +7,8 @@ import re
 import subprocess
 import sys
 
+from daemon import closing_line
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 RUN = os.path.join(os.path.dirname(HERE), "diff", "run")
 PROGRAMS = os.environ.get("DIFF_N", "1500")
@@ -15,16 +17,16 @@ FRESH = ["N=" + PROGRAMS, "ONLY=none"]  # the cases have been run
 
 
 def run(arguments):
-    """(passed, failed)"""
+    """(passed, failed, skipped)"""
     done = subprocess.run([sys.executable, "-B", RUN, *arguments], stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True)
     print(done.stdout, end="", flush=True)
-    said = re.search(r"^(\d+) passed, (\d+) failed\n\Z", done.stdout, re.M)
+    said = re.search(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?\n\Z", done.stdout, re.M)
     if said is None:
-        return 0, 1
-    return int(said[1]), max(int(said[2]), int(done.returncode != 0))
+        return 0, 1, 0
+    return int(said[1]), max(int(said[2]), int(done.returncode != 0)), int(said[3] or 0)
 
 
-passed, failed = map(sum, zip(*map(run, (FIXED, FRESH))))
-print(f"{passed} passed, {failed} failed")
+passed, failed, skipped = map(sum, zip(*map(run, (FIXED, FRESH))))
+print(closing_line(passed, failed, skipped))
 sys.exit(1 if failed else 0)

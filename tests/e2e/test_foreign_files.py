@@ -8,14 +8,9 @@ import shutil
 import subprocess
 import tempfile
 
-from daemon import BINARY, Daemon, die_with_parent, equal, main, oracle, own, test, wait_for
+from daemon import BINARY, ORACLE, Daemon, beside_redis, die_with_parent, equal, main, own, wait_for
 
-REDIS = oracle()
 OK = b"+OK\r\n"
-
-
-def beside_redis(function):
-    return test(function) if REDIS else function
 
 
 @contextlib.contextmanager
@@ -30,7 +25,7 @@ def folder():
 @contextlib.contextmanager
 def redis_folder(*options):
     """A folder that redis-server has left, with the keys a, b and n."""
-    with Daemon("--appendonly", "yes", *options, binary=REDIS) as source:
+    with Daemon("--appendonly", "yes", *options, binary=ORACLE) as source:
         with source.redis() as server:
             server.set("a", "theirs")
             server.save()
@@ -169,13 +164,13 @@ def redis_goes_on_with_its_files_after_the_import():
         with on(path, "--import", path) as daemon, daemon.redis() as server:
             server.set("a", "ours")
             server.save()
-        with Daemon("--dir", path, "--appendonly", "yes", binary=REDIS) as daemon:
+        with Daemon("--dir", path, "--appendonly", "yes", binary=ORACLE) as daemon:
             has_their_data(daemon)
 
 
 @beside_redis
 def files_of_a_running_redis_are_refused_and_imported_unharmed():
-    with Daemon("--appendonly", "yes", binary=REDIS) as source, source.redis() as theirs:
+    with Daemon("--appendonly", "yes", binary=ORACLE) as source, source.redis() as theirs:
         theirs.set("a", "theirs")
         theirs.rpush("b", 1, 2, 3)
         theirs.incr("n")

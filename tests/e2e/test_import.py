@@ -10,10 +10,9 @@ import tempfile
 
 import redis
 
-from daemon import (BINARY, IS_REDIS, NOON, Daemon, die_with_parent, equal, main, oracle, own,
-                    test, wait_for)
+from daemon import (BINARY, NOON, ORACLE, Daemon, beside_redis, die_with_parent, equal, main,
+                    own, wait_for)
 
-REDIS = oracle()
 DATABASES = 16
 
 
@@ -103,12 +102,7 @@ def same(got, wanted):
 
 
 def theirs(*options):
-    return Daemon("--databases", str(DATABASES), *options, binary=REDIS)
-
-
-def beside_redis(function):
-    """A test that needs a redis-server to make its files."""
-    return own(function) if REDIS else function
+    return Daemon("--databases", str(DATABASES), *options, binary=ORACLE)
 
 
 def ours(*options):
@@ -198,12 +192,11 @@ def add_shape(name, options):
                 daemon.start()
                 same(contents(daemon), wanted)
     run.__name__ = f"an RDB arrives whole: {name}"
-    test(run)
+    beside_redis(run)
 
 
 for shape, shape_options in SHAPES.items():
-    if REDIS and not IS_REDIS:
-        add_shape(shape, shape_options)
+    add_shape(shape, shape_options)
 
 
 def saved(directory, fill_it, *options):
@@ -473,12 +466,11 @@ def add_log(preamble):
     for function, name in ((multi, "log of several files"), (single, "log in one file"),
                            (empty, "log of nothing")):
         function.__name__ = f"redis' {name} becomes ours, aof-use-rdb-preamble {preamble}"
-        test(function)
+        beside_redis(function)
 
 
-if REDIS and not IS_REDIS:
-    add_log("yes")
-    add_log("no")
+add_log("yes")
+add_log("no")
 
 
 def log_of(*commands):
@@ -554,7 +546,7 @@ def carry(source, target):
 
 
 def add_carries():
-    @test
+    @beside_redis
     def what_redis_dumps_is_restored_here_and_goes_back():  # pylint: disable=unused-variable
         for options in SHAPES.values():
             with theirs(*options) as source, Daemon() as daemon, theirs() as back:
@@ -567,7 +559,7 @@ def add_carries():
                 same(contents(back), wanted)
                 same(contents(back, encodings=True), contents(daemon, encodings=True))
 
-    @test
+    @beside_redis
     def payloads_are_redis_own_to_the_byte():  # pylint: disable=unused-variable
         with theirs("--rdbcompression", "no") as other, Daemon() as daemon:
             with other.redis() as theirs_, daemon.redis() as ours_:
@@ -587,7 +579,7 @@ def add_carries():
                     else:
                         equal(got, wanted, key)
 
-    @test
+    @beside_redis
     def redis_migrates_its_keys_to_here():  # pylint: disable=unused-variable
         with theirs() as source, Daemon(tcp=True) as daemon:
             with source.redis() as server:
@@ -603,7 +595,7 @@ def add_carries():
             for key, value in wanted.items():  # MIGRATE sends spans
                 assert abs(found[key][2] - value[2]) < 10000, (key, value[2], found[key][2])
 
-    @test
+    @beside_redis
     def redis_refuses_our_own_payloads_cleanly():  # pylint: disable=unused-variable
         with Daemon() as daemon, theirs() as other:
             with daemon.redis() as server, other.redis() as taker:
@@ -615,7 +607,7 @@ def add_carries():
                         equal(str(error), "Bad data format")
                 equal(taker.dbsize(), 0)
 
-    @test
+    @beside_redis
     def streams_and_ttls_beyond_all_times_are_refused():  # pylint: disable=unused-variable
         with Daemon() as daemon, theirs() as source:
             with source.redis() as server, daemon.redis() as taker:
@@ -632,8 +624,7 @@ def add_carries():
                 equal(taker.dbsize(), 0)
 
 
-if REDIS and not IS_REDIS:
-    add_carries()
+add_carries()
 
 
 def fill_own(server):

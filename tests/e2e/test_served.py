@@ -70,7 +70,7 @@ def on_both(*scenes):
     """Each scene's facts must be those of Redis."""
     options = ("--slowlog-log-slower-than", "0", "--slowlog-max-len", "1000")
     found = []
-    with Daemon(*options) as here, Daemon(*options, binary=oracle() or here.binary) as there:
+    with Daemon(*options) as here, Daemon(*options, binary=oracle()) as there:
         for scene in scenes:
             facts = []
             for daemon in (here, there):
@@ -207,7 +207,7 @@ REQUESTS = [
 @test
 def qbuf_has_the_request_being_executed_as_in_redis():
     found = []
-    with Daemon() as here, Daemon(binary=oracle() or here.binary) as there:
+    with Daemon() as here, Daemon(binary=oracle()) as there:
         for request in REQUESTS:
             shown = []
             for daemon in (here, there):

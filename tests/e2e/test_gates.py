@@ -1,0 +1,103 @@
+#!/usr/bin/python3 -B
+"""What makes `make test` fail: tests/run with programs made for the purpose, and tests that need the
+oracle where it is missing."""
+import os
+import stat
+import subprocess
+import sys
+import tempfile
+
+from daemon import ROOT, equal, main, test
+
+RUN = os.path.join(ROOT, "tests", "run")
+NO_ORACLE = "/nonexistent/redis-server"
+
+
+def run_of(*scripts, **env):
+    """(status, output) of tests/run over programs that are these shell scripts."""
+    with tempfile.TemporaryDirectory(prefix="expired-e2e-") as folder:
+        paths = [os.path.join(folder, str(number)) for number in range(len(scripts))]
+        for path, script in zip(paths, scripts):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("#!/bin/sh\n" + script + "\n")
+            os.chmod(path, stat.S_IRWXU)
+        done = subprocess.run([RUN, *paths], capture_output=True, text=True, timeout=50,
+                              env={**os.environ, **env}, cwd=folder)
+        return done.returncode, done.stdout.replace(folder + "/", "")
+
+
+def last_line(*scripts, **env):
+    status, output = run_of(*scripts, **env)
+    return status, output.split("\n")[-2]
+
+
+GOOD = "echo 2 passed, 0 failed"
+
+
+@test
+def counts_of_programs_are_added_up():
+    equal(last_line(GOOD, GOOD), (0, "4 passed, 0 failed"))
+    equal(last_line(GOOD, "echo 1 passed, 1 failed; exit 1"), (1, "3 passed, 1 failed"))
+
+
+@test
+def skipped_tests_are_counted():
+    skips = "echo 0 passed, 0 failed, 3 skipped"
+    equal(last_line(GOOD, skips), (0, "2 passed, 0 failed, 3 skipped"))
+    equal(last_line(skips), (1, "0 passed, 0 failed, 3 skipped"))
+
+
+@test
+def a_program_that_runs_no_test_fails():
+    status, output = run_of(GOOD, "echo 0 passed, 0 failed")
+    equal(status, 1)
+    assert "FAIL 1: 0 passed, 1 failed (ran no test)\n2 passed, 1 failed\n" in output, output
+
+
+@test
+def crashes_and_lost_closing_lines_fail():
+    for script, counts in (("kill -SEGV $$", (0, 1)), ("true", (0, 1)), (f"{GOOD}; exit 1", (2, 1)),
+                           (f"{GOOD}; echo more", (0, 1))):
+        equal(last_line(script), (1, "{} passed, {} failed".format(*counts)), script)
+
+
+@test
+def a_program_that_hangs_fails():
+    status, output = run_of("exec tail -f /dev/null", TEST_TIMEOUT="1")
+    equal((status, "no end within 1 s" in output), (1, True), output)
+
+
+@test
+def output_stays_in_order_when_programs_run_together():
+    scripts = [f"echo {number} passed, 0 failed" for number in range(1, 9)]
+    _, output = run_of(*scripts, JOBS="4")
+    equal(output, "".join(f"ok   {number - 1}: {number} passed\n" for number in range(1, 9))
+          + "36 passed, 0 failed\n")
+
+
+def program_without_oracle(path, **env):
+    """(status, last line)"""
+    done = subprocess.run([sys.executable, "-B", os.path.join(ROOT, path)], text=True, timeout=50,
+                          capture_output=True, env={**os.environ, "ORACLE": NO_ORACLE, **env})
+    return done.returncode, done.stdout.split("\n")[-2]
+
+
+NEED_ORACLE = {"tests/e2e/test_changes.py": 1, "tests/e2e/test_compare.py": 1,
+               "tests/diff/run": 1, "tests/e2e/test_diff.py": 2}
+
+
+@test
+def a_missing_oracle_fails():
+    for path, count in NEED_ORACLE.items():
+        equal(program_without_oracle(path, ALLOW_NO_ORACLE=""),
+              (1, f"0 passed, {count} failed"), path)
+
+
+@test
+def a_missing_oracle_that_is_allowed_is_counted_as_skipped():
+    for path, count in NEED_ORACLE.items():
+        equal(program_without_oracle(path, ALLOW_NO_ORACLE="1"),
+              (0, f"0 passed, 0 failed, {count} skipped"), path)
+
+
+main()

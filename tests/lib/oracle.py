@@ -1,0 +1,34 @@
+"""oracle: the redis-server whose answers are the reference of the tests.
+
+A test that needs it fails where it is missing, and is counted as skipped if ALLOW_NO_ORACLE=1. The
+variable ORACLE names another path.
+"""
+import os
+import subprocess
+
+ORACLE = os.environ.get("ORACLE") or "/usr/bin/redis-server"
+ORACLE_VERSION = "7.0.15"
+
+
+class Skipped(Exception):
+    """The test cannot run here, and the caller has allowed that."""
+
+
+def version_of(binary):
+    return subprocess.run([binary, "--version"], capture_output=True, text=True,
+                          timeout=20).stdout
+
+
+def oracle():
+    """The path of the oracle; AssertionError or Skipped where it is missing."""
+    if os.access(ORACLE, os.X_OK) and f"v={ORACLE_VERSION} " in version_of(ORACLE):
+        return ORACLE
+    wrong = f"{ORACLE} is not redis-server {ORACLE_VERSION}"
+    if os.environ.get("ALLOW_NO_ORACLE") == "1":
+        raise Skipped(wrong)
+    raise AssertionError(wrong + "; ALLOW_NO_ORACLE=1 skips the tests that need it")
+
+
+def closing_line(passed, failed, skipped):
+    """The last line of a test program, which tests/run reads."""
+    return f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else "")
