@@ -13,6 +13,7 @@ import concurrent.futures
 import itertools
 import os
 import select
+import time
 
 from crash import (CALL_NAMES, CHANGING, CUT, DIE_BEFORE, DIE_BEHIND, EIO, ENOSPC, EVER, OPEN,
                    RENAME, SECONDS, SHORT, SYNC, WRITE, Budget, Kept, calls, encode, equal, run,
@@ -281,6 +282,21 @@ def start_fails_or_dies_at_any_call():
     sample((Fault(nth, what, last=last) for nth, what, last in
             itertools.product(range(1, 30), whats, (None, EVER))
             if last is None or what in (ENOSPC, EIO)), "start", 16, suffer_at_start)
+
+
+@test
+def a_rewrite_that_fails_is_tried_again_ever_later():
+    """After 100, 200 and 400 ms. Only least times are asserted, which a slow machine keeps."""
+    with Kept(fault=True) as daemon:
+        with daemon.raw() as writer:
+            daemon.plan.set(1, EIO, calls(SYNC), last=EVER)
+            before, began = int(daemon.info("stats")["total_forks"]), time.monotonic()
+            writer.send(encode("RPUSH", "log", 1))
+            assert wait_for(lambda: int(daemon.info("stats")["total_forks"]) >= before + 4)
+            waited = time.monotonic() - began
+            daemon.plan.heal()
+            equal(writer.reply(), b":1\r\n", daemon.log())
+        assert waited >= 0.7, f"four rewrites in {waited:.3f} s:\n{daemon.log()}"
 
 
 run()

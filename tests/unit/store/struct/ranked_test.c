@@ -5,6 +5,7 @@
 
 #include "store/mem/mem.h"
 #include "store/struct/ranked.h"
+#include "store/struct/ranked_node.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 
@@ -473,6 +474,47 @@ START_TEST(a_million_come_and_go_and_lie_close)
 }
 END_TEST
 
+/* ---- defragmentation ------------------------------------------------------------------------- */
+
+static struct ranked_member *stay(void *ctx, struct ranked_member *m)
+{
+    (void)ctx;
+    return m;
+}
+
+static size_t nodes_under(struct ranked_node *node)
+{
+    size_t nodes = 1;
+    for (unsigned i = 0; node->height > 0 && i < node->count; i++)
+        nodes += nodes_under(ranked_node_child(node, i));
+    return nodes;
+}
+
+START_TEST(a_relocation_moves_every_node_and_the_root_once)
+{
+    enum { COUNT = 3000 };
+    struct ranked ranked;
+    ranked_init(&ranked);
+    for (size_t i = 0; i < COUNT; i++)
+        ranked_add(&ranked, member_numbered((double)(i % 100), i));
+    const struct ranked_node *root = ranked.root;
+    struct relocation relocation = { .left = SIZE_MAX };
+    mem_all_sparse(true);
+    size_t rank = 0;
+    do
+        rank = ranked_relocate(&ranked, rank, &relocation, stay, NULL);
+    while (rank > 0);
+    mem_all_sparse(false);
+    ranked_check(&ranked);
+    ck_assert_ptr_ne(ranked.root, root);
+    ck_assert_uint_gt(ranked.root->height, 0);
+    ck_assert_uint_eq(relocation.moved, nodes_under(ranked.root));
+    ck_assert_uint_eq(relocation.kept, 0);
+    while (ranked.count > 0)
+        free(ranked_take(&ranked));
+}
+END_TEST
+
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
@@ -489,6 +531,7 @@ Suite *test_suite(void)
         take_goes_from_the_highest_and_leaves_a_sound_tree,
         small_trees_are_small,
         a_million_come_and_go_and_lie_close,
+        a_relocation_moves_every_node_and_the_root_once,
         NULL,
     };
     return suite_of("ranked", tests);
