@@ -8,6 +8,8 @@
 #   make install    PREFIX, DESTDIR, SYSCONFDIR  make tools    build/tools/*: punctuality
 #   make clean                                   make diff     N programs against redis-server
 #   make crash      what is kept when disk or process fail, for CRASH_SECONDS
+#   make tidy       clang-tidy over the sources  make coverage lines and branches by folder
+#   make mutants    N faults, SEED               make compile_commands.json   for editors
 #   make bench      doc/performance.md and doc/durability.md anew; some of it, for the terminal:
 #                   BENCH="set memory", ROUNDS=3, QUICK=1, BENCH_ARGS="--pipeline 16"
 #
@@ -71,7 +73,7 @@ unit_of = $(filter $(B)/tests/unit/$(1)/%,$(UNIT))
 .DELETE_ON_ERROR:
 .SECONDARY:
 .PHONY: all expired tools run unit test asan fuzz lint format install clean example
-.PHONY: objects tests-built fuzz-built test-here diff bench crash
+.PHONY: objects tests-built fuzz-built test-here diff bench crash tidy coverage mutants compile_commands.json
 
 all: expired
 
@@ -140,7 +142,7 @@ run:
 
 # One build at a time in this folder, so that two runs at once may share it.
 LOCKED = mkdir -p $(B) && flock $(B)/.lock
-TEST_ENV = PYTHONDONTWRITEBYTECODE=1 EXPIRED=$(abspath $(B)/expired) BUILD=$(abspath $(B))
+TEST_ENV = JOBS=$(JOBS) PYTHONDONTWRITEBYTECODE=1 EXPIRED=$(abspath $(B)/expired) BUILD=$(abspath $(B))
 
 tests-built: $(B)/expired $(UNIT) $(TOOLS) $(FAULT) $(if $(filter %.mjs,$(E2E)),tests/e2e/node_modules/.made) ; @:
 tests/e2e/node_modules/.made: tests/e2e/package.json tests/e2e/package-lock.json
@@ -188,6 +190,16 @@ ASAN_B = build/asan
 ASAN = B=$(ASAN_B) MALLOC=libc CFLAGS="-O1 -g" \
     SANITIZE="-fsanitize=$(SANITIZERS) -fno-sanitize-recover=all"
 
+coverage:
+	@tools/deps build unit coverage
+	@find build/coverage -name '*.gcda' -delete 2>/dev/null || :
+	@$(MAKE) --no-print-directory B=build/coverage LTO= CFLAGS="-O0 -g --coverage" E2E= test-here
+	@tools/coverage build/coverage
+
+mutants:
+	@tools/deps build test
+	@tools/mutants $(if $(N),--count $(N)) $(if $(SEED),--seed $(SEED)) $(if $(PATHS),--in $(PATHS))
+
 fuzz-built: $(FUZZERS) ; @:
 fuzz:
 	@tools/deps build fuzz
@@ -199,7 +211,7 @@ fuzz:
 
 objects: $(call obj,$(ALL_SRC)) ; @:
 lint:
-	@tools/deps build test lint
+	@tools/deps build test lint tidy
 	@$(VARIANT) -s B=build/lint/gcc CC=gcc LTO= WERROR=-Werror objects build/lint/gcc/tools/conf_example
 	@$(VARIANT) -s B=build/lint/clang CC=clang WERROR=-Werror objects
 	clang-format --dry-run -Werror $(ALL_C)
@@ -207,6 +219,14 @@ lint:
 	build/lint/gcc/tools/conf_example | diff -u expired.conf.example -
 	@$(VARIANT) expired
 	tools/lint/install
+	@tools/lint/tidy.py $(filter-out tests/%,$(ALL_SRC))
+
+tidy:
+	@tools/deps build tidy
+	@tools/lint/tidy.py $(filter-out tests/%,$(ALL_SRC))
+
+compile_commands.json:
+	tools/compile_commands "$(CC) $(filter-out $(LTO),$(BASE)) $(WARNINGS) $(CPPFLAGS) $(CFLAGS)" $(ALL_SRC) > $@
 
 format:
 	clang-format -i $(ALL_C)

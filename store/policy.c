@@ -209,6 +209,7 @@ static void child_add(struct policies *policies, struct policy_node *node, uint3
 {
     uint32_t behind = node->child_count - index;
     resize_children(policies, node, node->child_count + 1);
+    ensure(node->children != NULL, "%u children without room", node->child_count);
     struct policy_node **at = &node->children[index];
     memmove(at + 1, at, behind * sizeof(*at));
     *at = child;
@@ -340,6 +341,7 @@ bool policies_remove(struct policies *policies, struct bytes name)
     if (node->child_count > 0) {
         join(policies, place);
     } else {
+        ensure(above != NULL, "a rule without a name");
         child_remove(policies, *above, index);
         node_free(policies, node);
         join(policies, above);

@@ -175,7 +175,7 @@ static enum resp_status read_multibulk_header(struct resp_reader *reader, const 
     struct header header;
     enum resp_status status = read_header(reader, input, len, limits->max_line, &header);
     if (status == RESP_MALFORMED) return malformed(reader, "too big mbulk count string");
-    if (status == RESP_PARTIAL) return RESP_PARTIAL;
+    if (status != RESP_REQUEST) return status;
 
     int64_t most = limits->anonymous || limits->max_args > INT32_MAX ? INT32_MAX : limits->max_args;
     int64_t most_anon = limits->max_args < MAX_ARGS_ANON ? limits->max_args : MAX_ARGS_ANON;
@@ -193,7 +193,7 @@ static enum resp_status read_bulk_header(struct resp_reader *reader, const char 
     struct header header;
     enum resp_status status = read_header(reader, input, len, limits->max_line, &header);
     if (status == RESP_MALFORMED) return malformed(reader, "too big bulk count string");
-    if (status == RESP_PARTIAL) return RESP_PARTIAL;
+    if (status != RESP_REQUEST) return status;
 
     if (input[reader->parsed] != '$') return unexpected(reader, input[reader->parsed]);
     if (!header.good || header.value < 0 || header.value > limits->max_bulk)

@@ -61,14 +61,14 @@ static bool begin_message(struct resp_writer *out, bool redirected, const struct
  * can differ from that of the session it redirects to. (doc/differs.md) */
 static void tell(struct tracker *tracker, const struct told *told)
 {
-    struct session *to = tracker->session;
-    if (tracker->target != NULL) to = tracker->target->session;
-    if (to == NULL) {
+    bool redirected = tracker->target != NULL;
+    struct session *to = redirected ? tracker->target->session : tracker->session;
+    if (redirected && to == NULL) {
         tell_broken(tracker);
         return;
     }
     struct resp_writer out = writer_of(to);
-    if (!begin_message(&out, tracker->target != NULL, to)) return;
+    if (!begin_message(&out, redirected, to)) return;
     if (told->keys == NULL) resp_null(&out);
     if (told->keys != NULL) resp_array(&out, told->count);
     for (size_t i = 0; i < told->count; i++)
@@ -101,7 +101,7 @@ void tracking_queue(struct tracking *tracking, uint64_t id, struct bytes key)
 {
     struct record record = { .id = id, .everything = key.data == NULL, .key_len = key.len };
     append(tracking, &record, sizeof(record));
-    append(tracking, key.data, key.len);
+    if (key.data != NULL) append(tracking, key.data, key.len);
 }
 
 void tracking_flush(struct tracking *tracking)

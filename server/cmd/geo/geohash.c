@@ -187,8 +187,10 @@ static unsigned steps_for(double metres, double latitude)
 {
     int steps = -1;
     if (metres == 0) return STEPS;
-    for (; metres < HALF_EQUATOR; metres *= 2)
+    while (metres < HALF_EQUATOR) {
+        metres *= 2;
         steps++;
+    }
     if (fabs(latitude) > 66) steps--;
     if (fabs(latitude) > 80) steps--;
     if (steps < 1) return 1;

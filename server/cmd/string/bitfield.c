@@ -4,6 +4,7 @@
 #include "server/cmd/string/bit.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/string/string_range.h"
+#include "store/base/ensure.h"
 #include "store/mem/mem.h"
 
 enum { SIGNED_BITS_MAX = 64, UNSIGNED_BITS_MAX = 63, WINDOW = 9 };
@@ -30,6 +31,7 @@ struct step {
 /* A value is the field's bits, with the sign in all bits above if it has one. */
 static uint64_t extend(uint64_t value, const struct field *field)
 {
+    ensure(field->bits > 0 && field->bits <= 64, "a field of %u bits", field->bits);
     unsigned unused = 64 - field->bits;
     if (field->is_signed) return (uint64_t)((int64_t)(value << unused) >> unused);
     return value << unused >> unused;

@@ -8,6 +8,7 @@
 #include "server/call/args.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/string/string_range.h"
+#include "store/base/ensure.h"
 #include "store/mem/mem.h"
 
 enum { WORD_BITS = 64, BYTE_VALUES = 256 };
@@ -169,6 +170,7 @@ static void reply_text(struct call *call, const struct table *table)
     struct match match;
     size_t at = table->length;
     while (next_match(&way, &match)) {
+        ensure(text != NULL && match.len <= at, "a match of %zu bytes before %zu", match.len, at);
         at -= match.len;
         memcpy(text + at, table->a.data + match.a_at, match.len);
     }

@@ -98,6 +98,7 @@ struct carry {
 
 static void carry_add(struct carry *carry, const char *data, size_t len)
 {
+    if (len == 0) return;
     if (carry->len + len > carry->cap) {
         carry->cap = 2 * (carry->len + len);
         carry->data = mem_realloc(carry->data, carry->cap);

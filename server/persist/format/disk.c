@@ -122,7 +122,7 @@ int disk_write(int fd, struct iovec *iov, int count, uint64_t at, size_t *writte
         int error = write_some(fd, iov, count, at + *written, &put);
         if (error != 0 && error != EINTR) return error;
         *written += put;
-        for (; put > 0; iov++, count--) {
+        for (; put > 0 && count > 0; iov++, count--) {
             size_t here = put < iov->iov_len ? put : iov->iov_len;
             iov->iov_base = (char *)iov->iov_base + here;
             iov->iov_len -= here;

@@ -91,8 +91,11 @@ static uint64_t scaled(double value, unsigned places)
 static size_t print_all_digits(char *to, double value)
 {
     unsigned places = 1;
-    for (double size = value; size < 1e15 && places < PLACES_MAX; size *= 10)
+    double size = value;
+    while (size < 1e15 && places < PLACES_MAX) {
+        size *= 10;
         places++;
+    }
     uint64_t digits = scaled(value, places);
     /* The loop's products were rounded, so it may have gone one step too far. */
     if (digits >= powers_of_ten[SIGNIFICANT]) digits = scaled(value, --places);

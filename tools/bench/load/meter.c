@@ -70,8 +70,9 @@ static void read_ticks(const struct meter *meter, struct reading *reading)
     text[len] = '\0';
     const char *rest = strrchr(text, ')');
     if (rest == NULL) return;
-    sscanf(rest + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64,
-           &reading->user_ticks, &reading->system_ticks);
+    if (sscanf(rest + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64,
+               &reading->user_ticks, &reading->system_ticks) != 2)
+        reading->user_ticks = reading->system_ticks = 0;
 }
 
 void meter_read(const struct meter *meter, struct reading *reading)

@@ -62,9 +62,8 @@ static void add_header(struct script *script, char mark, size_t count)
 /* The width of the hole at `text`, which ends behind *end. */
 static size_t hole_width(const char *text, const char **end, size_t value_size)
 {
-    char *close;
+    char *close = (char *)(uintptr_t)(text + 2);
     unsigned long width = text[1] == 'v' ? value_size : strtoul(text + 2, &close, 10);
-    if (text[1] == 'v') close = (char *)(uintptr_t)(text + 2);
     bool is_time = text[1] == 't' || text[1] == 'o';
     bool fits = text[1] == 'v' ||
                 (strchr("kmnsto", text[1]) != NULL && width > 0 && width <= WIDTH_MAX &&
