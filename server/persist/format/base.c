@@ -124,6 +124,7 @@ static bool apply(struct replay *replay, struct carry *carry, uint64_t offset,
                   struct base_load *load)
 {
     size_t consumed;
+    if (carry->data == NULL) return true; /* no bytes yet */
     if (!replay_feed(replay, carry->data, carry->len, &consumed))
         return failed(load, offset, replay->error);
     carry->len -= consumed;
