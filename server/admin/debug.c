@@ -145,6 +145,9 @@ static const struct command rows[] = {
       .flags = ADMIN | NOSCRIPT | LOADING | STALE | WHILE_PAUSED, /* to move a held clock */
       .group = "server",
       .since = "1.0.0",
+      .replies = REPLIES(
+          "OK: CHECK, LOADAOF, RELOAD, SLEEP", "integer: CLOCK: the server's time in milliseconds",
+          "simple: DIGEST: a fingerprint of all live data", "[simple ...]: HELP: lines of text"),
       .complexity = "depends on the subcommand",
       .syntax = "subcommand [arg [arg ...]]",
       .summary = "Tools for tests." },

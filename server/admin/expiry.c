@@ -176,6 +176,8 @@ static const struct command subcommands[] = {
       .tips = "nondeterministic_output request_policy:all_shards response_policy:special",
       .group = "server",
       .since = "0.1.0",
+      .replies = REPLIES("[[bulk integer 'key'|'member'|'field'|'element'] ...]: key, deadline as "
+                         "Unix time in milliseconds, and what is due"),
       .complexity = "O(N log N), N deadlines told",
       .syntax = "[count]",
       .summary =
@@ -188,6 +190,8 @@ static const struct command subcommands[] = {
       .tips = "nondeterministic_output request_policy:all_shards response_policy:special",
       .group = "server",
       .since = "0.1.0",
+      .replies = REPLIES("[[bulk integer integer] ...]: a span (1s, 10s, 1m, 10m, 1h, 1d, later, "
+                         "never), and how many keys and members are due in it"),
       .complexity = "O(N), N keys and members with deadlines, in slices between other calls",
       .syntax = "",
       .summary = "How many keys and members are due within a second, from there to ten seconds "
@@ -199,6 +203,9 @@ static const struct command subcommands[] = {
       .tips = "nondeterministic_output request_policy:all_nodes response_policy:special",
       .group = "server",
       .since = "0.1.0",
+      .replies = REPLIES("map['p50' integer 'p90' integer 'p99' integer 'p99.9' integer 'max' "
+                         "integer 'count' integer]: percentiles of the time between deadline and "
+                         "removal, the maximum, and the number of removals"),
       .complexity = "O(1)",
       .syntax = "",
       .summary = "Returns how late expired data was removed: percentiles in milliseconds." },
@@ -208,6 +215,7 @@ static const struct command subcommands[] = {
       .flags = LOADING | STALE,
       .group = "server",
       .since = "0.1.0",
+      .replies = REPLIES("[simple ...]: lines of text"),
       .complexity = "O(1)",
       .syntax = "",
       .summary = "What EXPIRY can do." },

@@ -113,6 +113,32 @@ enum { KEY_SPECS_MAX = 3 };
         .flags = (how), .find = KEYS_ANYWHERE                                                      \
     }
 
+/* Forms of a reply, each as "form: when". A form names types as RESP3 has them:
+ *
+ *     OK              a simple string, this one; simple: any
+ *     bulk 'text'     a string; this very one
+ *     integer double null verbatim
+ *     null-array      RESP3's null; in RESP2 *-1 where null is $-1
+ *     [bulk integer]  an array of these two; [bulk ...]: of any number of strings
+ *     map[...] set[...] push[...]
+ *     a|b             one of them
+ *     any             whatever
+ *     none            there is no reply
+ *
+ * In RESP2 a double and a verbatim string are a bulk, maps, sets and pushes are flat arrays. Where
+ * the protocols differ otherwise, each has a form of its own behind "RESP2 " or "RESP3 ". */
+#define REPLIES(...)                                                                               \
+    (const char *const[])                                                                          \
+    {                                                                                              \
+        __VA_ARGS__, NULL                                                                          \
+    }
+/* Of enum error; needs server/call/error.h. */
+#define ERRORS(...)                                                                                \
+    (const uint8_t[])                                                                              \
+    {                                                                                              \
+        __VA_ARGS__, ERROR_COUNT                                                                   \
+    }
+
 struct command {
     const char *name;               /* upper case; of a subcommand its own word ("GET" of CONFIG) */
     void (*run)(struct call *call); /* NULL: has only subcommands */
@@ -133,9 +159,12 @@ struct command {
     const char *tips;       /* for proxies, separated by spaces; NULL: none */
     const char *group;      /* string, list, set, hash, sorted-set, generic, dehydrator, ... */
     const char *since;      /* the version of Redis, or of expired, that introduced it */
+    const char *origin;     /* whose command it is, if neither Redis' nor ours */
     const char *complexity; /* "O(1)" */
     const char *syntax;     /* after the name */
     const char *summary;
+    const char *const *replies; /* REPLIES(...): each form of a reply but errors */
+    const uint8_t *errors;      /* ERRORS(...) besides those that any command may get; or NULL */
     const struct command *subcommands; /* ends with a NULL name */
 };
 

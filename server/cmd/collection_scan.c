@@ -96,6 +96,7 @@ static const struct command rows[] = {
       .tips = "nondeterministic_output",
       .group = "set",
       .since = "2.8.0",
+      .replies = REPLIES("[bulk [bulk ...]]: the next cursor, 0 at the end; the members"),
       .complexity = "O(1) for each call, O(N) for a whole walk over N members.",
       .syntax = "key cursor [MATCH pattern] [COUNT count]",
       .summary = "Lists some members of a set, and a cursor to go on from; 0 begins and ends the "
@@ -108,6 +109,8 @@ static const struct command rows[] = {
       .tips = "nondeterministic_output",
       .group = "hash",
       .since = "2.8.0",
+      .replies = REPLIES(
+          "[bulk [bulk bulk ...]]: the next cursor, 0 at the end; fields, each with its value"),
       .complexity = "O(1) for each call, O(N) for a whole walk over N fields.",
       .syntax = "key cursor [MATCH pattern] [COUNT count]",
       .summary = "Lists some fields of a hash with their values, and a cursor to go on from; 0 "
@@ -120,6 +123,8 @@ static const struct command rows[] = {
       .tips = "nondeterministic_output",
       .group = "sorted-set",
       .since = "2.8.0",
+      .replies = REPLIES(
+          "[bulk [bulk bulk ...]]: the next cursor, 0 at the end; members, each with its score"),
       .complexity = "O(1) for each call, O(N) for a whole walk over N members.",
       .syntax = "key cursor [MATCH pattern] [COUNT count]",
       .summary =

@@ -246,6 +246,7 @@ static const struct command subcommands[] = {
       .acl = ACL_CONNECTION,
       .group = "server",
       .since = "2.8.13",
+      .replies = REPLIES("integer: the number of commands"),
       .complexity = "O(1)",
       .syntax = "",
       .summary = "How many commands there are." },
@@ -257,6 +258,10 @@ static const struct command subcommands[] = {
       .tips = "nondeterministic_output_order",
       .group = "server",
       .since = "2.8.13",
+      .replies = REPLIES(
+          "[[bulk integer set[simple ...] integer integer integer set[simple ...] set[bulk ...] "
+          "set[any ...] [any ...]]|null ...]: name, arity, flags, first key, last key, step, ACL "
+          "categories, tips, key specifications, subcommands; null for an unknown command"),
       .complexity = "O(N), N commands",
       .syntax = "[command-name [command-name ...]]",
       .summary = "Arity, flags and key positions of commands." },
@@ -268,6 +273,8 @@ static const struct command subcommands[] = {
       .tips = "nondeterministic_output_order",
       .group = "server",
       .since = "7.0.0",
+      .replies = REPLIES("map[bulk map[bulk any ...] ...]: each command's summary, since, group, "
+                         "complexity, arguments and subcommands"),
       .complexity = "O(N), N commands",
       .syntax = "[command-name [command-name ...]]",
       .summary = "What commands are for, and how they are written." },
@@ -279,6 +286,7 @@ static const struct command subcommands[] = {
       .tips = "nondeterministic_output_order",
       .group = "server",
       .since = "7.0.0",
+      .replies = REPLIES("[bulk ...]: the names of the commands"),
       .complexity = "O(N), N commands",
       .syntax = "[FILTERBY <MODULE module-name | ACLCAT category | PATTERN pattern>]",
       .summary = "The names of commands." },
@@ -289,6 +297,7 @@ static const struct command subcommands[] = {
       .acl = ACL_CONNECTION,
       .group = "server",
       .since = "2.8.13",
+      .replies = REPLIES("[bulk ...]: the keys"),
       .complexity = "O(N), N arguments",
       .syntax = "command arg [arg ...]",
       .summary = "The keys in a full command." },
@@ -299,6 +308,7 @@ static const struct command subcommands[] = {
       .acl = ACL_CONNECTION,
       .group = "server",
       .since = "7.0.0",
+      .replies = REPLIES("[[bulk set[simple ...]] ...]: each key, and what is done with it"),
       .complexity = "O(N), N arguments",
       .syntax = "command arg [arg ...]",
       .summary = "The keys in a full command, and what it does with each." },
@@ -309,6 +319,7 @@ static const struct command subcommands[] = {
       .acl = ACL_CONNECTION,
       .group = "server",
       .since = "5.0.0",
+      .replies = REPLIES("[simple ...]: lines of text"),
       .complexity = "O(1)",
       .syntax = "",
       .summary = "What COMMAND can do." },
@@ -324,6 +335,10 @@ static const struct command rows[] = {
       .tips = "nondeterministic_output_order",
       .group = "server",
       .since = "2.8.13",
+      .replies = REPLIES(
+          "[[bulk integer set[simple ...] integer integer integer set[simple ...] set[bulk ...] "
+          "set[any ...] [any ...]]|null ...]: name, arity, flags, first key, last key, step, ACL "
+          "categories, tips, key specifications, subcommands; null for an unknown command"),
       .complexity = "O(N), N commands",
       .syntax = "",
       .summary = "Arity, flags and key positions of all commands.",

@@ -191,6 +191,9 @@ static const struct command rows[] = {
       .key_flags = KEY_RO,
       .group = "dehydrator",
       .since = "0.1.0",
+      .origin = "ReDe",
+      .replies = REPLIES("integer: the milliseconds until the next element is due, 0 if one is due",
+                         "null: there is no such key"),
       .complexity = "O(1)",
       .syntax = "key",
       .summary = "Returns the milliseconds until the next element is due." },
@@ -202,6 +205,7 @@ static const struct command rows[] = {
       .key_flags = KEY_RO,
       .group = "dehydrator",
       .since = "0.1.0",
+      .replies = REPLIES("integer: the number of elements; with DUE or CLAIMED of those alone"),
       .complexity = "O(log(N)), N elements",
       .syntax = "key [DUE | CLAIMED]",
       .summary = "Counts the elements, or those that are due or claimed." },
@@ -213,6 +217,8 @@ static const struct command rows[] = {
       .key_flags = KEY_RO | KEY_ACCESS,
       .group = "dehydrator",
       .since = "0.1.0",
+      .replies = REPLIES(
+          "[[bulk integer] ...]: ids and deadlines as Unix times in milliseconds, in order"),
       .complexity = "O(log(N)+K), N elements, K returned",
       .syntax = "key min max [COUNT count]",
       .summary = "Lists ids and deadlines of the elements that are due between two instants." },
@@ -225,6 +231,8 @@ static const struct command rows[] = {
       .tips = "nondeterministic_output",
       .group = "dehydrator",
       .since = "0.1.0",
+      .replies = REPLIES(
+          "[bulk [bulk bulk ...]]: the next cursor, 0 at the end; ids, each with its payload"),
       .complexity = "O(1) for each call, O(N) for a whole walk over N elements",
       .syntax = "key cursor [MATCH pattern] [COUNT count]",
       .summary = "Lists some elements with their ids, and a cursor to go on from; 0 begins and "
@@ -237,6 +245,9 @@ static const struct command rows[] = {
       .key_flags = KEY_RO,
       .group = "dehydrator",
       .since = "0.1.0",
+      .replies = REPLIES("map['length' integer 'due' integer 'claimed' integer 'next-deadline' "
+                         "integer|null 'distinct-ttls' integer 'bytes' integer]: figures; all 0, "
+                         "and no next deadline, if there is no such key"),
       .complexity = "O(log(N)), N elements; the distinct TTLs are counted up to 10,000",
       .syntax = "key",
       .summary = "Tells how many elements there are, due and claimed, when the next is due, and "

@@ -303,6 +303,12 @@ static const struct command rows[] = {
                  KEY_BEHIND("STOREDIST", 6, KEY_OW | KEY_UPDATE) },
       .group = "geo",
       .since = "3.2.0",
+      .replies = REPLIES(
+          "[bulk ...]: the members",
+          "[[bulk bulk|integer|[double double]]|[bulk bulk integer]|[bulk bulk|integer [double "
+          "double]]|[bulk bulk integer [double double]] ...]: with WITHDIST, WITHHASH or "
+          "WITHCOORD: each member with its distance, hash, longitude and latitude, in this order",
+          "integer: with STORE or STOREDIST: the number of members stored"),
       .complexity = COST,
       .syntax = CIRCLE STORE,
       .summary = "Lists or stores the members within a circle." },
@@ -313,6 +319,11 @@ static const struct command rows[] = {
       .keys = KEY_FIRST,
       .group = "geo",
       .since = "3.2.10",
+      .replies = REPLIES(
+          "[bulk ...]: the members",
+          "[[bulk bulk|integer|[double double]]|[bulk bulk integer]|[bulk bulk|integer [double "
+          "double]]|[bulk bulk integer [double double]] ...]: with WITHDIST, WITHHASH or "
+          "WITHCOORD: each member with its distance, hash, longitude and latitude, in this order"),
       .complexity = COST,
       .syntax = CIRCLE,
       .summary = "Lists the members within a circle." },
@@ -325,6 +336,12 @@ static const struct command rows[] = {
                  KEY_BEHIND("STOREDIST", 5, KEY_OW | KEY_UPDATE) },
       .group = "geo",
       .since = "3.2.0",
+      .replies = REPLIES(
+          "[bulk ...]: the members",
+          "[[bulk bulk|integer|[double double]]|[bulk bulk integer]|[bulk bulk|integer [double "
+          "double]]|[bulk bulk integer [double double]] ...]: with WITHDIST, WITHHASH or "
+          "WITHCOORD: each member with its distance, hash, longitude and latitude, in this order",
+          "integer: with STORE or STOREDIST: the number of members stored"),
       .complexity = COST,
       .syntax = AROUND STORE,
       .summary = "Lists or stores the members within a circle around one of them." },
@@ -335,6 +352,11 @@ static const struct command rows[] = {
       .keys = KEY_FIRST,
       .group = "geo",
       .since = "3.2.10",
+      .replies = REPLIES(
+          "[bulk ...]: the members",
+          "[[bulk bulk|integer|[double double]]|[bulk bulk integer]|[bulk bulk|integer [double "
+          "double]]|[bulk bulk integer [double double]] ...]: with WITHDIST, WITHHASH or "
+          "WITHCOORD: each member with its distance, hash, longitude and latitude, in this order"),
       .complexity = COST,
       .syntax = AROUND,
       .summary = "Lists the members within a circle around one of them." },
@@ -345,6 +367,11 @@ static const struct command rows[] = {
       .keys = KEY_FIRST,
       .group = "geo",
       .since = "6.2.0",
+      .replies = REPLIES(
+          "[bulk ...]: the members",
+          "[[bulk bulk|integer|[double double]]|[bulk bulk integer]|[bulk bulk|integer [double "
+          "double]]|[bulk bulk integer [double double]] ...]: with WITHDIST, WITHHASH or "
+          "WITHCOORD: each member with its distance, hash, longitude and latitude, in this order"),
       .complexity = COST,
       .syntax = "key " FROM " " BY " [ASC|DESC] [COUNT count [ANY]] " WITH,
       .summary = "Lists the members within a circle or a box." },
@@ -356,6 +383,7 @@ static const struct command rows[] = {
       .specs = { KEY_AT(1, KEY_OW | KEY_UPDATE), KEY_AT(2, KEY_RO | KEY_ACCESS) },
       .group = "geo",
       .since = "6.2.0",
+      .replies = REPLIES("integer: the number of members stored"),
       .complexity = COST,
       .syntax = "destination source " FROM " " BY " [ASC|DESC] [COUNT count [ANY]] [STOREDIST]",
       .summary = "Stores the members within a circle or a box." },

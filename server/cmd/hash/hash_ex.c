@@ -229,6 +229,8 @@ static const struct command rows[] = {
       .keys = KEY_FIRST,
       .group = "hash",
       .since = "8.0.0",
+      .replies = REPLIES("integer: 1 if the fields were set, 0 if FNX or FXX did not hold; with "
+                         "seconds instead of FIELDS the number of fields added"),
       .complexity = "O(M*log(N)), M fields given, N fields that have a deadline",
       .syntax = "key [FNX|FXX] [" TIMES "|KEEPTTL] <seconds field value [field value ...]|FIELDS "
                 "numfields field value [field value ...]>",
@@ -241,6 +243,7 @@ static const struct command rows[] = {
       .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE,
       .group = "hash",
       .since = "8.0.0",
+      .replies = REPLIES("[bulk|null ...]: the values; null where there is no such field"),
       .complexity = "O(M*log(N)), M fields given, N fields that have a deadline",
       .syntax = "key [" TIMES "|PERSIST] FIELDS numfields field [field ...]",
       .summary = "Returns the values of fields of a hash, and sets their deadlines or takes them "
@@ -253,6 +256,8 @@ static const struct command rows[] = {
       .key_flags = KEY_RW | KEY_ACCESS | KEY_DELETE,
       .group = "hash",
       .since = "8.0.0",
+      .replies = REPLIES(
+          "[bulk|null ...]: the values that were removed; null where there is no such field"),
       .complexity = "O(N), N fields given",
       .syntax = "key FIELDS numfields field [field ...]",
       .summary = "Returns the values of fields of a hash and removes them." },

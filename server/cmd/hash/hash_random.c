@@ -57,6 +57,11 @@ static const struct command rows[] = {
       .tips = "nondeterministic_output",
       .group = "hash",
       .since = "6.2.0",
+      .replies =
+          REPLIES("bulk: a field", "null: there is no such key",
+                  "[bulk ...]: with count: fields; a negative count may name one repeatedly",
+                  "RESP2 [bulk bulk ...]: with WITHVALUES: fields, each followed by its value",
+                  "RESP3 [[bulk bulk] ...]: with WITHVALUES: fields with their values"),
       .complexity = "O(N), N fields given",
       .syntax = "key [count [WITHVALUES]]",
       .summary = "Gives fields of a hash drawn by lot: count different ones, or -count draws." },

@@ -88,6 +88,8 @@ static const struct command rows[] = {
       .specs = { KEY_AT(1, KEY_RO | KEY_ACCESS), KEY_AT(2, KEY_OW | KEY_UPDATE) },
       .group = "generic",
       .since = "6.2.0",
+      .replies = REPLIES(
+          "integer: 1 if the key was copied, 0 if there is no source or the destination exists"),
       .complexity = "O(N) where N is the number of elements in the value.",
       .syntax = "source destination [DB destination-db] [REPLACE]",
       .summary =
@@ -101,6 +103,8 @@ static const struct command rows[] = {
       .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE,
       .group = "generic",
       .since = "1.0.0",
+      .replies = REPLIES("integer: 1 if the key was moved, 0 if there is none or the other "
+                         "database has one of that name"),
       .complexity = "O(1)",
       .syntax = "key db",
       .summary = "Moves a key to another database, unless it is there." },
@@ -111,6 +115,7 @@ static const struct command rows[] = {
       .acl = ACL_KEYSPACE | ACL_DANGEROUS,
       .group = "server",
       .since = "4.0.0",
+      .replies = REPLIES("OK: the databases were swapped"),
       .complexity = "O(N) where N is the number of keys that are watched in both databases.",
       .syntax = "index1 index2",
       .summary = "Swaps two databases." },

@@ -167,6 +167,9 @@ static const struct command rows[] = {
       .keys = { .first = 1, .last = 1, .step = 1 },
       .group = "generic",
       .since = "1.0.0",
+      .replies =
+          REPLIES("integer: 1 if the deadline was set or the key was deleted because the deadline "
+                  "is past, 0 if there is no such key or the condition did not hold"),
       .complexity = "O(log N) where N is the number of keys that have a deadline.",
       .syntax = "key seconds [NX|XX|GT|LT]",
       .summary = "Lets a key end in so many seconds." },
@@ -178,6 +181,9 @@ static const struct command rows[] = {
       .keys = { .first = 1, .last = 1, .step = 1 },
       .group = "generic",
       .since = "2.6.0",
+      .replies =
+          REPLIES("integer: 1 if the deadline was set or the key was deleted because the deadline "
+                  "is past, 0 if there is no such key or the condition did not hold"),
       .complexity = "O(log N) where N is the number of keys that have a deadline.",
       .syntax = "key milliseconds [NX|XX|GT|LT]",
       .summary = "Lets a key end in so many milliseconds." },
@@ -189,6 +195,9 @@ static const struct command rows[] = {
       .keys = { .first = 1, .last = 1, .step = 1 },
       .group = "generic",
       .since = "1.2.0",
+      .replies =
+          REPLIES("integer: 1 if the deadline was set or the key was deleted because the deadline "
+                  "is past, 0 if there is no such key or the condition did not hold"),
       .complexity = "O(log N) where N is the number of keys that have a deadline.",
       .syntax = "key unix-time-seconds [NX|XX|GT|LT]",
       .summary = "Lets a key end at a Unix time in seconds." },
@@ -200,6 +209,9 @@ static const struct command rows[] = {
       .keys = { .first = 1, .last = 1, .step = 1 },
       .group = "generic",
       .since = "2.6.0",
+      .replies =
+          REPLIES("integer: 1 if the deadline was set or the key was deleted because the deadline "
+                  "is past, 0 if there is no such key or the condition did not hold"),
       .complexity = "O(log N) where N is the number of keys that have a deadline.",
       .syntax = "key unix-time-milliseconds [NX|XX|GT|LT]",
       .summary = "Lets a key end at a Unix time in milliseconds." },
@@ -211,6 +223,7 @@ static const struct command rows[] = {
       .keys = { .first = 1, .last = 1, .step = 1 },
       .group = "generic",
       .since = "2.2.0",
+      .replies = REPLIES("integer: 1 if a deadline was removed, 0 if there was none"),
       .complexity = "O(log N) where N is the number of keys that have a deadline.",
       .syntax = "key [member]",
       .summary = "Takes away the deadline of a key, or of one of its members." },
@@ -223,6 +236,8 @@ static const struct command rows[] = {
       .tips = "nondeterministic_output",
       .group = "generic",
       .since = "1.0.0",
+      .replies = REPLIES(
+          "integer: the seconds left, rounded; -1 without a deadline, -2 if there is no such key"),
       .complexity = "O(1)",
       .syntax = "key [member]",
       .summary = "Tells the seconds that a key, or one of its members, has left; -1 without a "
@@ -236,6 +251,8 @@ static const struct command rows[] = {
       .tips = "nondeterministic_output",
       .group = "generic",
       .since = "2.6.0",
+      .replies = REPLIES(
+          "integer: the milliseconds left; -1 without a deadline, -2 if there is no such key"),
       .complexity = "O(1)",
       .syntax = "key [member]",
       .summary = "Tells the milliseconds that a key, or one of its members, has left." },
@@ -247,6 +264,8 @@ static const struct command rows[] = {
       .keys = { .first = 1, .last = 1, .step = 1 },
       .group = "generic",
       .since = "7.0.0",
+      .replies = REPLIES("integer: the deadline as Unix time in seconds, rounded; -1 without one, "
+                         "-2 if there is no such key"),
       .complexity = "O(1)",
       .syntax = "key",
       .summary = "Tells a key's deadline as a Unix time in seconds." },
@@ -258,6 +277,8 @@ static const struct command rows[] = {
       .keys = { .first = 1, .last = 1, .step = 1 },
       .group = "generic",
       .since = "7.0.0",
+      .replies = REPLIES("integer: the deadline as Unix time in milliseconds; -1 without one, -2 "
+                         "if there is no such key"),
       .complexity = "O(1)",
       .syntax = "key",
       .summary = "Tells a key's deadline as a Unix time in milliseconds." },

@@ -407,6 +407,9 @@ static const struct command rows[] = {
                  KEY_ANYWHERE(KEY_OW | KEY_UPDATE) },
       .group = "generic",
       .since = "1.0.0",
+      .replies = REPLIES(
+          "[bulk|null ...]: the elements, or what GET found for each; null where it found nothing",
+          "integer: with STORE: the length of the stored list"),
       .complexity = "O(N log N) where N is the number of elements; O(N) where BY has no *.",
       .syntax = "key [BY pattern] [LIMIT offset count] [GET pattern [GET pattern ...]] [ASC|DESC] "
                 "[ALPHA] [STORE destination]",
@@ -421,6 +424,8 @@ static const struct command rows[] = {
       .specs = { KEY_AT(1, KEY_RO | KEY_ACCESS), KEY_ANYWHERE(KEY_RO | KEY_ACCESS) },
       .group = "generic",
       .since = "7.0.0",
+      .replies = REPLIES(
+          "[bulk|null ...]: the elements, or what GET found for each; null where it found nothing"),
       .complexity = "O(N log N) where N is the number of elements; O(N) where BY has no *.",
       .syntax = "key [BY pattern] [LIMIT offset count] [GET pattern [GET pattern ...]] [ASC|DESC] "
                 "[ALPHA]",

@@ -25,6 +25,7 @@ static const struct command rows[] = {
       .tips = "request_policy:all_shards response_policy:agg_min",
       .group = "generic",
       .since = "3.0.0",
+      .replies = REPLIES("integer: the number of replicas: 0"),
       .complexity = "O(1)",
       .syntax = "numreplicas timeout",
       .summary = "Tells how many replicas have what this client wrote: 0, for there are none." },

@@ -147,19 +147,26 @@ COMMANDS(z)
     {                                                                                              \
         .name = NAME, .run = function, .arity = -6, .flags = WRITE | GROWS | FAST,                 \
         .syntax = "key " time " [NX|XX|GT|LT] " OF##_BLOCK,                                        \
-        .summary = "Lets " OF##_WHAT " end " how ".", OF##_ROW, ROW_COMMON                         \
+        .summary = "Lets " OF##_WHAT " end " how ".", OF##_ROW, ROW_COMMON,                        \
+        .replies = REPLIES("[integer ...]: for each 1 if the deadline was set, 2 if it is past "   \
+                           "and the " OF##_ONE " was removed, 0 if the condition did not hold, "   \
+                                               "-2 if there is no such key or " OF##_ONE),         \
     }
-#define TELL_ROW(NAME, function, how, OF)                                                          \
+#define TELL_ROW(NAME, function, how, reply, OF)                                                   \
     {                                                                                              \
         .name = NAME, .run = function, .arity = -5, .flags = READONLY | FAST,                      \
         .syntax = "key " OF##_BLOCK, .summary = "Tells of " OF##_WHAT " " how ".", OF##_ROW,       \
-        .keys = { .first = 1, .last = 1, .step = 1 }, .complexity = "O(M), M members given"        \
+        .keys = { .first = 1, .last = 1, .step = 1 }, .complexity = "O(M), M members given",       \
+        .replies = REPLIES("[integer ...]: for each " reply                                        \
+                           "; -1 without a deadline, -2 if there is no such key or " OF##_ONE),    \
     }
 #define PERSIST_ROW(NAME, function, OF)                                                            \
     {                                                                                              \
         .name = NAME, .run = function, .arity = -5, .flags = WRITE | FAST,                         \
         .syntax = "key " OF##_BLOCK, .summary = "Takes away the deadlines of " OF##_WHAT ".",      \
-        OF##_ROW, ROW_COMMON                                                                       \
+        OF##_ROW, ROW_COMMON,                                                                      \
+        .replies = REPLIES("[integer ...]: for each 1 if a deadline was removed, -1 if there was " \
+                           "none, -2 if there is no such key or " OF##_ONE),                       \
     }
 #define ROWS(X, x, OF)                                                                             \
     EXPIRE_ROW(X "EXPIRE", cmd_##x##expire, "seconds", "in so many seconds", OF),                  \
@@ -168,22 +175,28 @@ COMMANDS(z)
                    "at a Unix time in seconds", OF),                                               \
         EXPIRE_ROW(X "PEXPIREAT", cmd_##x##pexpireat, "unix-time-milliseconds",                    \
                    "at a Unix time in milliseconds", OF),                                          \
-        TELL_ROW(X "TTL", cmd_##x##ttl, "the seconds that they have left", OF),                    \
-        TELL_ROW(X "PTTL", cmd_##x##pttl, "the milliseconds that they have left", OF),             \
+        TELL_ROW(X "TTL", cmd_##x##ttl, "the seconds that they have left",                         \
+                 "the seconds left, rounded up", OF),                                              \
+        TELL_ROW(X "PTTL", cmd_##x##pttl, "the milliseconds that they have left",                  \
+                 "the milliseconds left", OF),                                                     \
         TELL_ROW(X "EXPIRETIME", cmd_##x##expiretime, "their deadlines as Unix times in seconds",  \
-                 OF),                                                                              \
+                 "the deadline as Unix time in seconds, rounded up", OF),                          \
         TELL_ROW(X "PEXPIRETIME", cmd_##x##pexpiretime,                                            \
-                 "their deadlines as Unix times in milliseconds", OF),                             \
+                 "their deadlines as Unix times in milliseconds",                                  \
+                 "the deadline as Unix time in milliseconds", OF),                                 \
         PERSIST_ROW(X "PERSIST", cmd_##x##persist, OF)
 
 #define HASH_ROW   .group = "hash", .since = "7.4.0"
 #define HASH_BLOCK "FIELDS numfields field [field ...]"
+#define HASH_ONE   "field"
 #define HASH_WHAT  "fields of a hash"
 #define SET_ROW    .group = "set", .since = "0.1.0"
 #define SET_BLOCK  "MEMBERS nummembers member [member ...]"
+#define SET_ONE    "member"
 #define SET_WHAT   "members of a set"
 #define ZSET_ROW   .group = "sorted-set", .since = "0.1.0"
 #define ZSET_BLOCK SET_BLOCK
+#define ZSET_ONE   "member"
 #define ZSET_WHAT  "members of a sorted set"
 
 static const struct command rows[] = {

@@ -84,6 +84,8 @@ static const struct command rows[] = {
       .keys = { .first = 1, .last = 1, .step = 1 },
       .group = "set",
       .since = "0.1.0",
+      .origin = "Dragonfly",
+      .replies = REPLIES("integer: the number of members added"),
       .complexity = "O(M*log(N)), M members given, N members that have a deadline",
       .syntax = "key [EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT "
                 "unix-time-milliseconds] [KEEPTTL] <seconds member [member ...]|MEMBERS nummembers "

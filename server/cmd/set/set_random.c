@@ -99,6 +99,8 @@ static const struct command rows[] = {
       .tips = "nondeterministic_output",
       .group = "set",
       .since = "1.0.0",
+      .replies = REPLIES("bulk: the member", "null: there is no such key",
+                         "set[bulk ...]: with count: the members"),
       .complexity = "O(N), N members taken",
       .syntax = "key [count]",
       .summary = "Takes members drawn by lot out of a set and gives them." },
@@ -110,6 +112,9 @@ static const struct command rows[] = {
       .tips = "nondeterministic_output",
       .group = "set",
       .since = "1.0.0",
+      .replies =
+          REPLIES("bulk: a member", "null: there is no such key",
+                  "[bulk ...]: with count: members; a negative count may name one repeatedly"),
       .complexity = "O(N), N members given",
       .syntax = "key [count]",
       .summary = "Gives members of a set drawn by lot: count different ones, or -count draws." },

@@ -318,6 +318,9 @@ static const struct command rows[] = {
       .vary_keys = vary_bitfield_key,
       .group = "bitmap",
       .since = "3.2.0",
+      .replies =
+          REPLIES("[integer|null ...]: for each GET the value, for each SET the old one, for each "
+                  "INCRBY the new one; null where OVERFLOW FAIL kept the value from changing"),
       .complexity = "O(1) for each step",
       .syntax = "key [GET encoding offset | OVERFLOW <WRAP | SAT | FAIL> | SET encoding offset "
                 "value | INCRBY encoding offset increment] [operation ...]",
@@ -329,6 +332,7 @@ static const struct command rows[] = {
       .keys = { .first = 1, .last = 1, .step = 1 },
       .group = "bitmap",
       .since = "6.0.0",
+      .replies = REPLIES("[integer ...]: the values"),
       .complexity = "O(1) for each step",
       .syntax = "key [GET encoding offset [GET encoding offset ...]]",
       .summary = "Reads integers of any width in a string." },

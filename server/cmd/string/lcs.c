@@ -286,6 +286,12 @@ static const struct command rows[] = {
       .keys = { .first = 1, .last = 2, .step = 1 },
       .group = "string",
       .since = "7.0.0",
+      .replies = REPLIES(
+          "bulk: the longest common subsequence", "integer: with LEN: its length",
+          "map['matches' [[[integer integer] [integer integer]] ...] 'len' integer]: with IDX: the "
+          "first and last position of each match in both strings, last match first",
+          "map['matches' [[[integer integer] [integer integer] integer] ...] 'len' integer]: with "
+          "IDX and WITHMATCHLEN: the length of each match as well"),
       .complexity = "O(N*M/64) where N and M are the lengths of the strings.",
       .syntax = "key key [LEN] [IDX] [MINMATCHLEN len] [WITHMATCHLEN]",
       .summary = "Gives the longest common subsequence of two strings, its length or its parts." },

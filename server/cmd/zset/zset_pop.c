@@ -115,6 +115,8 @@ static const struct command rows[] = {
       .specs = { KEYS_COUNTED_AT(1, KEY_RW | KEY_ACCESS | KEY_DELETE) },
       .group = "sorted-set",
       .since = "7.0.0",
+      .replies = REPLIES("[bulk [[bulk double] ...]]: the key, and members with their scores",
+                         "null-array: all the sorted sets are empty"),
       .complexity = "O(K+M*log(N)), K keys, N members of the sorted set, M removed",
       .syntax = "numkeys key [key ...] <MIN | MAX> [COUNT count]",
       .summary = "Takes the lowest or highest members of the first sorted set that there is." },
@@ -126,6 +128,8 @@ static const struct command rows[] = {
       .key_flags = KEY_RW | KEY_ACCESS | KEY_DELETE,
       .group = "sorted-set",
       .since = "5.0.0",
+      .replies = REPLIES("[bulk bulk double]: the key, the member and its score",
+                         "null-array: the timeout ended"),
       .complexity = "O(log(N)), N members of the sorted set",
       .syntax = "key [key ...] timeout",
       .summary =
@@ -138,6 +142,8 @@ static const struct command rows[] = {
       .key_flags = KEY_RW | KEY_ACCESS | KEY_DELETE,
       .group = "sorted-set",
       .since = "5.0.0",
+      .replies = REPLIES("[bulk bulk double]: the key, the member and its score",
+                         "null-array: the timeout ended"),
       .complexity = "O(log(N)), N members of the sorted set",
       .syntax = "key [key ...] timeout",
       .summary =
@@ -150,6 +156,8 @@ static const struct command rows[] = {
       .specs = { KEYS_COUNTED_AT(2, KEY_RW | KEY_ACCESS | KEY_DELETE) },
       .group = "sorted-set",
       .since = "7.0.0",
+      .replies = REPLIES("[bulk [[bulk double] ...]]: the key, and members with their scores",
+                         "null-array: the timeout ended"),
       .complexity = "O(K+M*log(N)), K keys, N members of the sorted set, M removed",
       .syntax = "timeout numkeys key [key ...] <MIN | MAX> [COUNT count]",
       .summary = "Takes the lowest or highest members of the first sorted set that there is, or "

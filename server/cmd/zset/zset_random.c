@@ -186,6 +186,11 @@ static const struct command rows[] = {
       .tips = "nondeterministic_output",
       .group = "sorted-set",
       .since = "6.2.0",
+      .replies =
+          REPLIES("bulk: a member", "null: there is no such key",
+                  "[bulk ...]: with count: members; a negative count may name one repeatedly",
+                  "RESP2 [bulk bulk ...]: with WITHSCORES: members, each followed by its score",
+                  "RESP3 [[bulk double] ...]: with WITHSCORES: members with their scores"),
       .complexity = "O(M*log(N)), N members of the sorted set, M given",
       .syntax = "key [count [WITHSCORES]]",
       .summary = "Gives members of a sorted set drawn by lot: count different ones, or -count "

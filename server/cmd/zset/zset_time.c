@@ -138,6 +138,9 @@ static const struct command rows[] = {
       .key_flags = KEY_RW | KEY_ACCESS | KEY_DELETE,
       .group = "sorted-set",
       .since = "0.1.0",
+      .replies = REPLIES("RESP2 [bulk bulk ...]: members, each followed by its score",
+                         "RESP3 [[bulk double] ...]: members with their scores",
+                         "null: the timeout ended"),
       .complexity = "O(log(N)+M), N members of the sorted set, M removed",
       .syntax = "key count timeout",
       .summary = "Takes the lowest members whose scores are times that have come, or waits until "
@@ -150,6 +153,7 @@ static const struct command rows[] = {
       .specs = { KEY_AT(1, KEY_RW | KEY_ACCESS | KEY_DELETE), KEY_AT(2, KEY_RW | KEY_INSERT) },
       .group = "sorted-set",
       .since = "0.1.0",
+      .replies = REPLIES("[bulk ...]: the members that were moved", "null: the timeout ended"),
       .complexity = "O(log(N)+M), N members of the sorted set, M moved",
       .syntax = "key destination count timeout",
       .summary = "Moves the lowest members whose scores are times that have come to the tail of a "
