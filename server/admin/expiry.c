@@ -178,6 +178,7 @@ static const struct command subcommands[] = {
       .since = "0.1.0",
       .replies = REPLIES("[[bulk integer 'key'|'member'|'field'|'element'] ...]: key, deadline as "
                          "Unix time in milliseconds, and what is due"),
+      .errors = ERRORS(ERR_SUBCOMMAND_OR_ARITY, ERR_EXPIRY_COUNT),
       .complexity = "O(N log N), N deadlines told",
       .syntax = "[count]",
       .summary =

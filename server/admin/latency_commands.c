@@ -293,6 +293,7 @@ static const struct command subcommands[] = {
       .group = "server",
       .since = "2.8.13",
       .replies = REPLIES("verbatim: a drawing"),
+      .errors = ERRORS(ERR_LATENCY_NO_SAMPLES),
       .complexity = "O(1)",
       .syntax = "event",
       .summary = "The samples of an event as bars." },

@@ -232,6 +232,7 @@ static const struct command subcommands[] = {
       .since = "4.0.0",
       .replies = REPLIES("integer: the bytes that the key and its value take",
                          "null: there is no such key"),
+      .errors = ERRORS(ERR_SYNTAX, ERR_NOT_INTEGER),
       .complexity = "O(1)",
       .syntax = "key [SAMPLES count]",
       .summary = "The bytes that a key and its value take." },

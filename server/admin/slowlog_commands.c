@@ -87,6 +87,7 @@ static const struct command subcommands[] = {
       .since = "2.2.12",
       .replies = REPLIES("[[integer integer integer [bulk ...] bulk bulk] ...]: number, Unix time "
                          "in seconds, microseconds, arguments, address and name of the connection"),
+      .errors = ERRORS(ERR_SLOWLOG_COUNT, ERR_SUBCOMMAND_OR_ARITY),
       .complexity = "O(N), N entries",
       .syntax = "[count]",
       .summary = "The newest slow calls." },
@@ -141,6 +142,7 @@ static const struct command rows[] = {
       .group = "server",
       .since = "1.0.0",
       .replies = REPLIES("OK: a line for each command follows, as a simple string"),
+      .errors = ERRORS(ERR_MONITOR_IN_MULTI),
       .complexity = "O(1)",
       .syntax = "",
       .summary = "Shows every command that the server runs." },

@@ -97,6 +97,7 @@ static const struct command rows[] = {
       .group = "set",
       .since = "2.8.0",
       .replies = REPLIES("[bulk [bulk ...]]: the next cursor, 0 at the end; the members"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_INVALID_CURSOR),
       .complexity = "O(1) for each call, O(N) for a whole walk over N members.",
       .syntax = "key cursor [MATCH pattern] [COUNT count]",
       .summary = "Lists some members of a set, and a cursor to go on from; 0 begins and ends the "
@@ -111,6 +112,7 @@ static const struct command rows[] = {
       .since = "2.8.0",
       .replies = REPLIES(
           "[bulk [bulk bulk ...]]: the next cursor, 0 at the end; fields, each with its value"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_INVALID_CURSOR),
       .complexity = "O(1) for each call, O(N) for a whole walk over N fields.",
       .syntax = "key cursor [MATCH pattern] [COUNT count]",
       .summary = "Lists some fields of a hash with their values, and a cursor to go on from; 0 "
@@ -125,6 +127,7 @@ static const struct command rows[] = {
       .since = "2.8.0",
       .replies = REPLIES(
           "[bulk [bulk bulk ...]]: the next cursor, 0 at the end; members, each with its score"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_INVALID_CURSOR),
       .complexity = "O(1) for each call, O(N) for a whole walk over N members.",
       .syntax = "key cursor [MATCH pattern] [COUNT count]",
       .summary =

@@ -56,10 +56,10 @@ static bool is_scalar(const struct walk *walk, const struct resp_node *node, con
         const char *word;
         enum resp_reply_type resp2, resp3;
     } words[] = {
-        { "simple", REPLY_STATUS, REPLY_STATUS },   { "bulk", REPLY_BULK, REPLY_BULK },
+        { "simple", REPLY_STATUS, REPLY_STATUS },    { "bulk", REPLY_BULK, REPLY_BULK },
         { "integer", REPLY_INTEGER, REPLY_INTEGER }, { "double", REPLY_BULK, REPLY_DOUBLE },
-        { "null", REPLY_NULL, REPLY_NULL },         { "null-array", REPLY_NULL, REPLY_NULL },
-        { "verbatim", REPLY_BULK, REPLY_VERBATIM }, { "error", REPLY_ERROR, REPLY_ERROR },
+        { "null", REPLY_NULL, REPLY_NULL },          { "null-array", REPLY_NULL, REPLY_NULL },
+        { "verbatim", REPLY_BULK, REPLY_VERBATIM },  { "error", REPLY_ERROR, REPLY_ERROR },
     };
     if (*at == '\'') return node->type == REPLY_BULK && has_text(node, at + 1, end - 1);
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
@@ -152,7 +152,6 @@ bool reply_form_matches(const char *declared, const struct resp_reply *reply, in
         declared += 6;
     }
     struct walk walk = { reply->nodes + reply->count, version };
-    const struct resp_node *behind =
-        match(&walk, reply->nodes, declared, end_of_choice(declared));
+    const struct resp_node *behind = match(&walk, reply->nodes, declared, end_of_choice(declared));
     return behind == walk.end;
 }

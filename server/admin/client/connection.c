@@ -205,6 +205,7 @@ static const struct command rows[] = {
       .group = "connection",
       .since = "1.0.0",
       .replies = REPLIES("OK: the password is right"),
+      .errors = ERRORS(ERR_SYNTAX, ERR_WRONGPASS, ERR_NO_PASSWORD),
       .complexity = "O(1)",
       .syntax = "[username] password",
       .summary = "Identifies the caller by a password." },
@@ -218,6 +219,8 @@ static const struct command rows[] = {
       .replies = REPLIES(
           "map['server' bulk 'version' bulk 'proto' integer 'id' integer 'mode' bulk 'role' bulk "
           "'modules' [...]]: about the server, in the protocol that was asked for"),
+      .errors = ERRORS(ERR_WRONGPASS, ERR_NOPROTO, ERR_HELLO_NOAUTH, ERR_PROTOVER, ERR_CLIENT_NAME,
+                       ERR_HELLO_OPTION),
       .complexity = "O(1)",
       .syntax = "[protover [AUTH username password] [SETNAME clientname]]",
       .summary = "Chooses RESP2 or RESP3, and says who is calling." },
@@ -229,6 +232,7 @@ static const struct command rows[] = {
       .group = "connection",
       .since = "1.0.0",
       .replies = REPLIES("OK: the database was selected"),
+      .errors = ERRORS(ERR_NOT_INTEGER, ERR_INT_RANGE, ERR_DB_INDEX),
       .complexity = "O(1)",
       .syntax = "index",
       .summary = "Changes to another database." },

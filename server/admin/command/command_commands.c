@@ -287,6 +287,7 @@ static const struct command subcommands[] = {
       .group = "server",
       .since = "7.0.0",
       .replies = REPLIES("[bulk ...]: the names of the commands"),
+      .errors = ERRORS(ERR_SYNTAX),
       .complexity = "O(N), N commands",
       .syntax = "[FILTERBY <MODULE module-name | ACLCAT category | PATTERN pattern>]",
       .summary = "The names of commands." },
@@ -298,6 +299,8 @@ static const struct command subcommands[] = {
       .group = "server",
       .since = "2.8.13",
       .replies = REPLIES("[bulk ...]: the keys"),
+      .errors =
+          ERRORS(ERR_COMMAND_INVALID, ERR_COMMAND_ARITY, ERR_COMMAND_NO_KEYS, ERR_COMMAND_KEYS),
       .complexity = "O(N), N arguments",
       .syntax = "command arg [arg ...]",
       .summary = "The keys in a full command." },
@@ -309,6 +312,8 @@ static const struct command subcommands[] = {
       .group = "server",
       .since = "7.0.0",
       .replies = REPLIES("[[bulk set[simple ...]] ...]: each key, and what is done with it"),
+      .errors =
+          ERRORS(ERR_COMMAND_INVALID, ERR_COMMAND_ARITY, ERR_COMMAND_NO_KEYS, ERR_COMMAND_KEYS),
       .complexity = "O(N), N arguments",
       .syntax = "command arg [arg ...]",
       .summary = "The keys in a full command, and what it does with each." },

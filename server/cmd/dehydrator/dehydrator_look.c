@@ -194,6 +194,7 @@ static const struct command rows[] = {
       .origin = "ReDe",
       .replies = REPLIES("integer: the milliseconds until the next element is due, 0 if one is due",
                          "null: there is no such key"),
+      .errors = ERRORS(ERR_WRONGTYPE),
       .complexity = "O(1)",
       .syntax = "key",
       .summary = "Returns the milliseconds until the next element is due." },
@@ -206,6 +207,7 @@ static const struct command rows[] = {
       .group = "dehydrator",
       .since = "0.1.0",
       .replies = REPLIES("integer: the number of elements; with DUE or CLAIMED of those alone"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX),
       .complexity = "O(log(N)), N elements",
       .syntax = "key [DUE | CLAIMED]",
       .summary = "Counts the elements, or those that are due or claimed." },
@@ -219,6 +221,7 @@ static const struct command rows[] = {
       .since = "0.1.0",
       .replies = REPLIES(
           "[[bulk integer] ...]: ids and deadlines as Unix times in milliseconds, in order"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_POSITIVE, ERR_BAD_MSEC),
       .complexity = "O(log(N)+K), N elements, K returned",
       .syntax = "key min max [COUNT count]",
       .summary = "Lists ids and deadlines of the elements that are due between two instants." },
@@ -233,6 +236,7 @@ static const struct command rows[] = {
       .since = "0.1.0",
       .replies = REPLIES(
           "[bulk [bulk bulk ...]]: the next cursor, 0 at the end; ids, each with its payload"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_INVALID_CURSOR),
       .complexity = "O(1) for each call, O(N) for a whole walk over N elements",
       .syntax = "key cursor [MATCH pattern] [COUNT count]",
       .summary = "Lists some elements with their ids, and a cursor to go on from; 0 begins and "
@@ -248,6 +252,7 @@ static const struct command rows[] = {
       .replies = REPLIES("map['length' integer 'due' integer 'claimed' integer 'next-deadline' "
                          "integer|null 'distinct-ttls' integer 'bytes' integer]: figures; all 0, "
                          "and no next deadline, if there is no such key"),
+      .errors = ERRORS(ERR_WRONGTYPE),
       .complexity = "O(log(N)), N elements; the distinct TTLs are counted up to 10,000",
       .syntax = "key",
       .summary = "Tells how many elements there are, due and claimed, when the next is due, and "

@@ -153,6 +153,7 @@ static const struct command rows[] = {
       .group = "geo",
       .since = "3.2.0",
       .replies = REPLIES("integer: the number of members added; with CH of those added or moved"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_FLOAT, ERR_GEO_PAIR),
       .complexity = "O(M*log(N)), M places given, N in the sorted set",
       .syntax = "key [NX|XX] [CH] longitude latitude member [longitude latitude member ...]",
       .summary = "Adds places to a sorted set, or moves them." },
@@ -165,6 +166,7 @@ static const struct command rows[] = {
       .since = "3.2.0",
       .replies = REPLIES("[[double double]|null-array ...]: longitude and latitude; null where "
                          "there is no such member"),
+      .errors = ERRORS(ERR_WRONGTYPE),
       .complexity = "O(M), M members given",
       .syntax = "key [member [member ...]]",
       .summary = "Returns the coordinates of members." },
@@ -177,6 +179,7 @@ static const struct command rows[] = {
       .since = "3.2.0",
       .replies = REPLIES("bulk: the distance, in metres if no unit is given",
                          "null: there is no such key or member"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_GEO_UNIT),
       .complexity = "O(1)",
       .syntax = "key member1 member2 [M|KM|FT|MI]",
       .summary = "Returns how far two members are apart." },
@@ -189,6 +192,7 @@ static const struct command rows[] = {
       .since = "3.2.0",
       .replies = REPLIES(
           "[bulk|null ...]: the hashes, 11 characters each; null where there is no such member"),
+      .errors = ERRORS(ERR_WRONGTYPE),
       .complexity = "O(M), M members given",
       .syntax = "key [member [member ...]]",
       .summary = "Returns the places of members as geohash texts." },

@@ -309,6 +309,9 @@ static const struct command rows[] = {
           "double]]|[bulk bulk integer [double double]] ...]: with WITHDIST, WITHHASH or "
           "WITHCOORD: each member with its distance, hash, longitude and latitude, in this order",
           "integer: with STORE or STOREDIST: the number of members stored"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NOT_FLOAT, ERR_GEO_PAIR,
+                       ERR_GEO_UNIT, ERR_GEO_RADIUS, ERR_GEO_RADIUS_NEGATIVE, ERR_GEO_COUNT,
+                       ERR_GEO_ANY, ERR_GEO_STORE_WITH),
       .complexity = COST,
       .syntax = CIRCLE STORE,
       .summary = "Lists or stores the members within a circle." },
@@ -324,6 +327,9 @@ static const struct command rows[] = {
           "[[bulk bulk|integer|[double double]]|[bulk bulk integer]|[bulk bulk|integer [double "
           "double]]|[bulk bulk integer [double double]] ...]: with WITHDIST, WITHHASH or "
           "WITHCOORD: each member with its distance, hash, longitude and latitude, in this order"),
+      .errors =
+          ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NOT_FLOAT, ERR_GEO_PAIR,
+                 ERR_GEO_UNIT, ERR_GEO_RADIUS, ERR_GEO_RADIUS_NEGATIVE, ERR_GEO_COUNT, ERR_GEO_ANY),
       .complexity = COST,
       .syntax = CIRCLE,
       .summary = "Lists the members within a circle." },
@@ -342,6 +348,9 @@ static const struct command rows[] = {
           "double]]|[bulk bulk integer [double double]] ...]: with WITHDIST, WITHHASH or "
           "WITHCOORD: each member with its distance, hash, longitude and latitude, in this order",
           "integer: with STORE or STOREDIST: the number of members stored"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_GEO_UNIT, ERR_GEO_RADIUS,
+                       ERR_GEO_RADIUS_NEGATIVE, ERR_GEO_MEMBER, ERR_GEO_COUNT, ERR_GEO_ANY,
+                       ERR_GEO_STORE_WITH),
       .complexity = COST,
       .syntax = AROUND STORE,
       .summary = "Lists or stores the members within a circle around one of them." },
@@ -357,6 +366,8 @@ static const struct command rows[] = {
           "[[bulk bulk|integer|[double double]]|[bulk bulk integer]|[bulk bulk|integer [double "
           "double]]|[bulk bulk integer [double double]] ...]: with WITHDIST, WITHHASH or "
           "WITHCOORD: each member with its distance, hash, longitude and latitude, in this order"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_GEO_UNIT, ERR_GEO_RADIUS,
+                       ERR_GEO_RADIUS_NEGATIVE, ERR_GEO_MEMBER, ERR_GEO_COUNT, ERR_GEO_ANY),
       .complexity = COST,
       .syntax = AROUND,
       .summary = "Lists the members within a circle around one of them." },
@@ -372,6 +383,10 @@ static const struct command rows[] = {
           "[[bulk bulk|integer|[double double]]|[bulk bulk integer]|[bulk bulk|integer [double "
           "double]]|[bulk bulk integer [double double]] ...]: with WITHDIST, WITHHASH or "
           "WITHCOORD: each member with its distance, hash, longitude and latitude, in this order"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NOT_FLOAT, ERR_GEO_PAIR,
+                       ERR_GEO_UNIT, ERR_GEO_RADIUS, ERR_GEO_RADIUS_NEGATIVE, ERR_GEO_WIDTH,
+                       ERR_GEO_HEIGHT, ERR_GEO_BOX_NEGATIVE, ERR_GEO_MEMBER, ERR_GEO_COUNT,
+                       ERR_GEO_ANY, ERR_GEO_FROM, ERR_GEO_BY),
       .complexity = COST,
       .syntax = "key " FROM " " BY " [ASC|DESC] [COUNT count [ANY]] " WITH,
       .summary = "Lists the members within a circle or a box." },
@@ -384,6 +399,10 @@ static const struct command rows[] = {
       .group = "geo",
       .since = "6.2.0",
       .replies = REPLIES("integer: the number of members stored"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NOT_FLOAT, ERR_GEO_PAIR,
+                       ERR_GEO_UNIT, ERR_GEO_RADIUS, ERR_GEO_RADIUS_NEGATIVE, ERR_GEO_WIDTH,
+                       ERR_GEO_HEIGHT, ERR_GEO_BOX_NEGATIVE, ERR_GEO_MEMBER, ERR_GEO_COUNT,
+                       ERR_GEO_ANY, ERR_GEO_STORE_WITH, ERR_GEO_FROM, ERR_GEO_BY),
       .complexity = COST,
       .syntax = "destination source " FROM " " BY " [ASC|DESC] [COUNT count [ANY]] [STOREDIST]",
       .summary = "Stores the members within a circle or a box." },

@@ -231,6 +231,9 @@ static const struct command rows[] = {
       .since = "8.0.0",
       .replies = REPLIES("integer: 1 if the fields were set, 0 if FNX or FXX did not hold; with "
                          "seconds instead of FIELDS the number of fields added"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_EXPIRE_NEGATIVE,
+                       ERR_FIELDS_NUMBER, ERR_FNX_FXX, ERR_NX_FNX_FXX, ERR_ONE_LIFE,
+                       ERR_UNKNOWN_ARGUMENT),
       .complexity = "O(M*log(N)), M fields given, N fields that have a deadline",
       .syntax = "key [FNX|FXX] [" TIMES "|KEEPTTL] <seconds field value [field value ...]|FIELDS "
                 "numfields field value [field value ...]>",
@@ -244,6 +247,8 @@ static const struct command rows[] = {
       .group = "hash",
       .since = "8.0.0",
       .replies = REPLIES("[bulk|null ...]: the values; null where there is no such field"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_EXPIRE_NEGATIVE,
+                       ERR_MEMBERS_KEYWORD, ERR_MEMBERS_POSITIVE, ERR_MEMBERS_COUNT),
       .complexity = "O(M*log(N)), M fields given, N fields that have a deadline",
       .syntax = "key [" TIMES "|PERSIST] FIELDS numfields field [field ...]",
       .summary = "Returns the values of fields of a hash, and sets their deadlines or takes them "
@@ -258,6 +263,7 @@ static const struct command rows[] = {
       .since = "8.0.0",
       .replies = REPLIES(
           "[bulk|null ...]: the values that were removed; null where there is no such field"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_MEMBERS_KEYWORD, ERR_MEMBERS_POSITIVE, ERR_MEMBERS_COUNT),
       .complexity = "O(N), N fields given",
       .syntax = "key FIELDS numfields field [field ...]",
       .summary = "Returns the values of fields of a hash and removes them." },

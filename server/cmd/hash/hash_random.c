@@ -62,6 +62,8 @@ static const struct command rows[] = {
                   "[bulk ...]: with count: fields; a negative count may name one repeatedly",
                   "RESP2 [bulk bulk ...]: with WITHVALUES: fields, each followed by its value",
                   "RESP3 [[bulk bulk] ...]: with WITHVALUES: fields with their values"),
+      .errors =
+          ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_OUT_OF_RANGE, ERR_NOT_BETWEEN),
       .complexity = "O(N), N fields given",
       .syntax = "key [count [WITHVALUES]]",
       .summary = "Gives fields of a hash drawn by lot: count different ones, or -count draws." },

@@ -124,6 +124,7 @@ static const struct command rows[] = {
       .group = "generic",
       .since = "2.6.0",
       .replies = REPLIES("bulk: the payload, for RESTORE", "null: there is no such key"),
+      .errors = ERRORS(ERR_PAYLOAD_MEMORY),
       .complexity = "O(N) where N is the size of the value.",
       .syntax = "key",
       .summary = "Gives a key's value as bytes that RESTORE takes, its members' deadlines "
@@ -138,6 +139,9 @@ static const struct command rows[] = {
       .group = "generic",
       .since = "2.6.0",
       .replies = REPLIES("OK: the key was created"),
+      .errors = ERRORS(ERR_SYNTAX, ERR_NOT_INTEGER, ERR_BUSYKEY, ERR_RESTORE_TTL, ERR_RESTORE_IDLE,
+                       ERR_RESTORE_FREQ, ERR_PAYLOAD_FOREIGN, ERR_PAYLOAD_DAMAGED,
+                       ERR_PAYLOAD_MEMORY, ERR_BAD_EXPIRE),
       .complexity = "O(N) where N is the size of the value; of a sorted set O(N*log(N)).",
       .syntax = "key ttl serialized-value [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency]",
       .summary = "Makes a key of what DUMP gave, here or on a Redis server." },

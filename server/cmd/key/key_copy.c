@@ -90,6 +90,7 @@ static const struct command rows[] = {
       .since = "6.2.0",
       .replies = REPLIES(
           "integer: 1 if the key was copied, 0 if there is no source or the destination exists"),
+      .errors = ERRORS(ERR_SYNTAX, ERR_NOT_INTEGER, ERR_SAME_OBJECT, ERR_INT_RANGE, ERR_DB_INDEX),
       .complexity = "O(N) where N is the number of elements in the value.",
       .syntax = "source destination [DB destination-db] [REPLACE]",
       .summary =
@@ -105,6 +106,7 @@ static const struct command rows[] = {
       .since = "1.0.0",
       .replies = REPLIES("integer: 1 if the key was moved, 0 if there is none or the other "
                          "database has one of that name"),
+      .errors = ERRORS(ERR_NOT_INTEGER, ERR_SAME_OBJECT, ERR_INT_RANGE, ERR_DB_INDEX),
       .complexity = "O(1)",
       .syntax = "key db",
       .summary = "Moves a key to another database, unless it is there." },
@@ -116,6 +118,7 @@ static const struct command rows[] = {
       .group = "server",
       .since = "4.0.0",
       .replies = REPLIES("OK: the databases were swapped"),
+      .errors = ERRORS(ERR_FIRST_DB, ERR_SECOND_DB, ERR_DB_INDEX),
       .complexity = "O(N) where N is the number of keys that are watched in both databases.",
       .syntax = "index1 index2",
       .summary = "Swaps two databases." },

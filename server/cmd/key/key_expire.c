@@ -170,6 +170,8 @@ static const struct command rows[] = {
       .replies =
           REPLIES("integer: 1 if the deadline was set or the key was deleted because the deadline "
                   "is past, 0 if there is no such key or the condition did not hold"),
+      .errors = ERRORS(ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_NX_XX_GT_LT, ERR_EXPIRE_GT_LT,
+                       ERR_EXPIRE_OPTION),
       .complexity = "O(log N) where N is the number of keys that have a deadline.",
       .syntax = "key seconds [NX|XX|GT|LT]",
       .summary = "Lets a key end in so many seconds." },
@@ -184,6 +186,8 @@ static const struct command rows[] = {
       .replies =
           REPLIES("integer: 1 if the deadline was set or the key was deleted because the deadline "
                   "is past, 0 if there is no such key or the condition did not hold"),
+      .errors = ERRORS(ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_NX_XX_GT_LT, ERR_EXPIRE_GT_LT,
+                       ERR_EXPIRE_OPTION),
       .complexity = "O(log N) where N is the number of keys that have a deadline.",
       .syntax = "key milliseconds [NX|XX|GT|LT]",
       .summary = "Lets a key end in so many milliseconds." },
@@ -198,6 +202,8 @@ static const struct command rows[] = {
       .replies =
           REPLIES("integer: 1 if the deadline was set or the key was deleted because the deadline "
                   "is past, 0 if there is no such key or the condition did not hold"),
+      .errors = ERRORS(ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_NX_XX_GT_LT, ERR_EXPIRE_GT_LT,
+                       ERR_EXPIRE_OPTION),
       .complexity = "O(log N) where N is the number of keys that have a deadline.",
       .syntax = "key unix-time-seconds [NX|XX|GT|LT]",
       .summary = "Lets a key end at a Unix time in seconds." },
@@ -212,6 +218,8 @@ static const struct command rows[] = {
       .replies =
           REPLIES("integer: 1 if the deadline was set or the key was deleted because the deadline "
                   "is past, 0 if there is no such key or the condition did not hold"),
+      .errors = ERRORS(ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_NX_XX_GT_LT, ERR_EXPIRE_GT_LT,
+                       ERR_EXPIRE_OPTION),
       .complexity = "O(log N) where N is the number of keys that have a deadline.",
       .syntax = "key unix-time-milliseconds [NX|XX|GT|LT]",
       .summary = "Lets a key end at a Unix time in milliseconds." },

@@ -94,6 +94,7 @@ static const struct command object_rows[] = {
       .group = "generic",
       .since = "4.0.0",
       .replies = REPLIES("integer: the logarithmic access counter", "null: there is no such key"),
+      .errors = ERRORS(ERR_NO_LFU),
       .complexity = "O(1)",
       .syntax = "key",
       .summary = "Tells how often a key is used, where that is counted." },
@@ -109,6 +110,7 @@ static const struct command object_rows[] = {
       .since = "2.2.3",
       .replies =
           REPLIES("integer: the seconds since the last access", "null: there is no such key"),
+      .errors = ERRORS(ERR_NO_LRU),
       .complexity = "O(1)",
       .syntax = "key",
       .summary = "Tells the seconds since a key was last used." },

@@ -137,6 +137,9 @@ static const struct command subcommands[] = {
       .group = "generic",
       .since = "0.1.0",
       .replies = REPLIES("OK: the policy was set"),
+      .errors = ERRORS(ERR_POLICY_NAME, ERR_POLICY_EMPTY, ERR_POLICY_OPTION, ERR_POLICY_TWICE,
+                       ERR_POLICY_NO_VALUE, ERR_POLICY_NUMBER, ERR_POLICY_SPAN, ERR_POLICY_REFRESH,
+                       ERR_POLICY_KEEP, ERR_POLICY_ALONE, ERR_POLICY_TTL_MAXTTL),
       .complexity = "O(L), L the length of the name",
       .syntax = "name [TTL duration] [MAXTTL duration] [JITTER percent] "
                 "[REFRESH <NEVER | WRITE | ACCESS>] [MEMBERTTL duration] "

@@ -410,6 +410,7 @@ static const struct command rows[] = {
       .replies = REPLIES(
           "[bulk|null ...]: the elements, or what GET found for each; null where it found nothing",
           "integer: with STORE: the length of the stored list"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_SORT_SCORE),
       .complexity = "O(N log N) where N is the number of elements; O(N) where BY has no *.",
       .syntax = "key [BY pattern] [LIMIT offset count] [GET pattern [GET pattern ...]] [ASC|DESC] "
                 "[ALPHA] [STORE destination]",
@@ -426,6 +427,7 @@ static const struct command rows[] = {
       .since = "7.0.0",
       .replies = REPLIES(
           "[bulk|null ...]: the elements, or what GET found for each; null where it found nothing"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_SORT_SCORE),
       .complexity = "O(N log N) where N is the number of elements; O(N) where BY has no *.",
       .syntax = "key [BY pattern] [LIMIT offset count] [GET pattern [GET pattern ...]] [ASC|DESC] "
                 "[ALPHA]",

@@ -26,6 +26,7 @@ static const struct command rows[] = {
       .group = "generic",
       .since = "3.0.0",
       .replies = REPLIES("integer: the number of replicas: 0"),
+      .errors = ERRORS(ERR_NOT_INTEGER, ERR_TIMEOUT, ERR_TIMEOUT_NEGATIVE),
       .complexity = "O(1)",
       .syntax = "numreplicas timeout",
       .summary = "Tells how many replicas have what this client wrote: 0, for there are none." },

@@ -112,6 +112,7 @@ static const struct command rows[] = {
       ROW_COMMON,
       .origin = "KeyDB",
       .replies = REPLIES("integer: 1 if the deadline was set, 0 if there is no such key or member"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_MEMBER_UNIT),
       .complexity = COST_EXPIRE,
       .syntax = "key member delay [unit]",
       .summary = "Lets a member of a set, hash or sorted set end in so many seconds (unit s) or "
@@ -123,6 +124,7 @@ static const struct command rows[] = {
       ROW_COMMON,
       .origin = "KeyDB",
       .replies = REPLIES("integer: 1 if the deadline was set, 0 if there is no such key or member"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_BAD_EXPIRE),
       .complexity = COST_EXPIRE,
       .syntax = "key member unix-time-seconds",
       .summary = "Lets a member of a set, hash or sorted set end at a Unix time in seconds." },
@@ -133,6 +135,7 @@ static const struct command rows[] = {
       ROW_COMMON,
       .origin = "KeyDB",
       .replies = REPLIES("integer: 1 if the deadline was set, 0 if there is no such key or member"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_BAD_EXPIRE),
       .complexity = COST_EXPIRE,
       .syntax = "key member unix-time-milliseconds",
       .summary = "Lets a member of a set, hash or sorted set end at a Unix time in milliseconds." },
@@ -144,6 +147,7 @@ static const struct command rows[] = {
       .origin = "Dragonfly",
       .replies = REPLIES(
           "[integer ...]: for each 1 if the deadline was set, -2 if there is no such key or field"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_EXPIRE_NEGATIVE),
       .complexity = COST_EXPIRE,
       .syntax = "key seconds field [field ...]",
       .summary = "Lets fields of a hash or members of a set end in so many seconds." },
@@ -155,6 +159,7 @@ static const struct command rows[] = {
       .origin = "Dragonfly",
       .replies = REPLIES("integer: the seconds left; -1 without a deadline, -2 if there is no such "
                          "key, -3 if there is no such field"),
+      .errors = ERRORS(ERR_WRONGTYPE),
       .complexity = "O(1)",
       .syntax = "key field",
       .summary = "Tells the seconds that a field of a hash or a member of a set has left." },

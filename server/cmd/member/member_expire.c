@@ -151,6 +151,8 @@ COMMANDS(z)
         .replies = REPLIES("[integer ...]: for each 1 if the deadline was set, 2 if it is past "   \
                            "and the " OF##_ONE " was removed, 0 if the condition did not hold, "   \
                                                "-2 if there is no such key or " OF##_ONE),         \
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_EXPIRE_NEGATIVE,      \
+                         ERR_MEMBERS_KEYWORD, ERR_MEMBERS_NONE, ERR_MEMBERS_COUNT)                 \
     }
 #define TELL_ROW(NAME, function, how, reply, OF)                                                   \
     {                                                                                              \
@@ -159,6 +161,8 @@ COMMANDS(z)
         .keys = { .first = 1, .last = 1, .step = 1 }, .complexity = "O(M), M members given",       \
         .replies = REPLIES("[integer ...]: for each " reply                                        \
                            "; -1 without a deadline, -2 if there is no such key or " OF##_ONE),    \
+        .errors =                                                                                  \
+            ERRORS(ERR_WRONGTYPE, ERR_MEMBERS_KEYWORD, ERR_MEMBERS_POSITIVE, ERR_MEMBERS_COUNT)    \
     }
 #define PERSIST_ROW(NAME, function, OF)                                                            \
     {                                                                                              \
@@ -167,6 +171,8 @@ COMMANDS(z)
         OF##_ROW, ROW_COMMON,                                                                      \
         .replies = REPLIES("[integer ...]: for each 1 if a deadline was removed, -1 if there was " \
                            "none, -2 if there is no such key or " OF##_ONE),                       \
+        .errors =                                                                                  \
+            ERRORS(ERR_WRONGTYPE, ERR_MEMBERS_KEYWORD, ERR_MEMBERS_POSITIVE, ERR_MEMBERS_COUNT)    \
     }
 #define ROWS(X, x, OF)                                                                             \
     EXPIRE_ROW(X "EXPIRE", cmd_##x##expire, "seconds", "in so many seconds", OF),                  \

@@ -86,6 +86,9 @@ static const struct command rows[] = {
       .since = "0.1.0",
       .origin = "Dragonfly",
       .replies = REPLIES("integer: the number of members added"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_EXPIRE_NEGATIVE,
+                       ERR_MEMBERS_POSITIVE, ERR_MEMBERS_COUNT, ERR_ONE_DEADLINE, ERR_NO_DEADLINE,
+                       ERR_SADDEX_ARGUMENT),
       .complexity = "O(M*log(N)), M members given, N members that have a deadline",
       .syntax = "key [EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT "
                 "unix-time-milliseconds] [KEEPTTL] <seconds member [member ...]|MEMBERS nummembers "

@@ -101,6 +101,7 @@ static const struct command rows[] = {
       .since = "1.0.0",
       .replies = REPLIES("bulk: the member", "null: there is no such key",
                          "set[bulk ...]: with count: the members"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_POSITIVE),
       .complexity = "O(N), N members taken",
       .syntax = "key [count]",
       .summary = "Takes members drawn by lot out of a set and gives them." },
@@ -115,6 +116,8 @@ static const struct command rows[] = {
       .replies =
           REPLIES("bulk: a member", "null: there is no such key",
                   "[bulk ...]: with count: members; a negative count may name one repeatedly"),
+      .errors =
+          ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_OUT_OF_RANGE, ERR_NOT_BETWEEN),
       .complexity = "O(N), N members given",
       .syntax = "key [count]",
       .summary = "Gives members of a set drawn by lot: count different ones, or -count draws." },

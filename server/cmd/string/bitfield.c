@@ -321,6 +321,8 @@ static const struct command rows[] = {
       .replies =
           REPLIES("[integer|null ...]: for each GET the value, for each SET the old one, for each "
                   "INCRBY the new one; null where OVERFLOW FAIL kept the value from changing"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_BIT_OFFSET,
+                       ERR_BITFIELD_TYPE, ERR_BITFIELD_OVERFLOW),
       .complexity = "O(1) for each step",
       .syntax = "key [GET encoding offset | OVERFLOW <WRAP | SAT | FAIL> | SET encoding offset "
                 "value | INCRBY encoding offset increment] [operation ...]",
@@ -333,6 +335,8 @@ static const struct command rows[] = {
       .group = "bitmap",
       .since = "6.0.0",
       .replies = REPLIES("[integer ...]: the values"),
+      .errors =
+          ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_BIT_OFFSET, ERR_BITFIELD_TYPE, ERR_BITFIELD_RO),
       .complexity = "O(1) for each step",
       .syntax = "key [GET encoding offset [GET encoding offset ...]]",
       .summary = "Reads integers of any width in a string." },

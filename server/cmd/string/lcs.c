@@ -292,6 +292,8 @@ static const struct command rows[] = {
           "first and last position of each match in both strings, last match first",
           "map['matches' [[[integer integer] [integer integer] integer] ...] 'len' integer]: with "
           "IDX and WITHMATCHLEN: the length of each match as well"),
+      .errors = ERRORS(ERR_SYNTAX, ERR_NOT_INTEGER, ERR_LCS_TYPE, ERR_LCS_LEN_IDX, ERR_LCS_TOO_LONG,
+                       ERR_LCS_TOO_BIG, ERR_LCS_NO_MEMORY),
       .complexity = "O(N*M/64) where N and M are the lengths of the strings.",
       .syntax = "key key [LEN] [IDX] [MINMATCHLEN len] [WITHMATCHLEN]",
       .summary = "Gives the longest common subsequence of two strings, its length or its parts." },

@@ -117,6 +117,7 @@ static const struct command rows[] = {
       .since = "7.0.0",
       .replies = REPLIES("[bulk [[bulk double] ...]]: the key, and members with their scores",
                          "null-array: all the sorted sets are empty"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NUMKEYS, ERR_COUNT_POSITIVE),
       .complexity = "O(K+M*log(N)), K keys, N members of the sorted set, M removed",
       .syntax = "numkeys key [key ...] <MIN | MAX> [COUNT count]",
       .summary = "Takes the lowest or highest members of the first sorted set that there is." },
@@ -130,6 +131,7 @@ static const struct command rows[] = {
       .since = "5.0.0",
       .replies = REPLIES("[bulk bulk double]: the key, the member and its score",
                          "null-array: the timeout ended"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_TIMEOUT_NEGATIVE, ERR_TIMEOUT_FLOAT),
       .complexity = "O(log(N)), N members of the sorted set",
       .syntax = "key [key ...] timeout",
       .summary =
@@ -144,6 +146,7 @@ static const struct command rows[] = {
       .since = "5.0.0",
       .replies = REPLIES("[bulk bulk double]: the key, the member and its score",
                          "null-array: the timeout ended"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_TIMEOUT_NEGATIVE, ERR_TIMEOUT_FLOAT),
       .complexity = "O(log(N)), N members of the sorted set",
       .syntax = "key [key ...] timeout",
       .summary =
@@ -158,6 +161,8 @@ static const struct command rows[] = {
       .since = "7.0.0",
       .replies = REPLIES("[bulk [[bulk double] ...]]: the key, and members with their scores",
                          "null-array: the timeout ended"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_TIMEOUT_NEGATIVE, ERR_NUMKEYS,
+                       ERR_TIMEOUT_FLOAT, ERR_COUNT_POSITIVE),
       .complexity = "O(K+M*log(N)), K keys, N members of the sorted set, M removed",
       .syntax = "timeout numkeys key [key ...] <MIN | MAX> [COUNT count]",
       .summary = "Takes the lowest or highest members of the first sorted set that there is, or "

@@ -191,6 +191,8 @@ static const struct command rows[] = {
                   "[bulk ...]: with count: members; a negative count may name one repeatedly",
                   "RESP2 [bulk bulk ...]: with WITHSCORES: members, each followed by its score",
                   "RESP3 [[bulk double] ...]: with WITHSCORES: members with their scores"),
+      .errors =
+          ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_OUT_OF_RANGE, ERR_NOT_BETWEEN),
       .complexity = "O(M*log(N)), N members of the sorted set, M given",
       .syntax = "key [count [WITHSCORES]]",
       .summary = "Gives members of a sorted set drawn by lot: count different ones, or -count "

@@ -141,6 +141,7 @@ static const struct command rows[] = {
       .replies = REPLIES("RESP2 [bulk bulk ...]: members, each followed by its score",
                          "RESP3 [[bulk double] ...]: members with their scores",
                          "null: the timeout ended"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_TIMEOUT_NEGATIVE, ERR_TIMEOUT_FLOAT, ERR_COUNT_POSITIVE),
       .complexity = "O(log(N)+M), N members of the sorted set, M removed",
       .syntax = "key count timeout",
       .summary = "Takes the lowest members whose scores are times that have come, or waits until "
@@ -154,6 +155,7 @@ static const struct command rows[] = {
       .group = "sorted-set",
       .since = "0.1.0",
       .replies = REPLIES("[bulk ...]: the members that were moved", "null: the timeout ended"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_TIMEOUT_NEGATIVE, ERR_TIMEOUT_FLOAT, ERR_COUNT_POSITIVE),
       .complexity = "O(log(N)+M), N members of the sorted set, M moved",
       .syntax = "key destination count timeout",
       .summary = "Moves the lowest members whose scores are times that have come to the tail of a "

@@ -76,13 +76,14 @@ static bool check_reply(unsigned i, const struct resp_reply *reply, int version)
 {
     if (reply->nodes[0].type == REPLY_ERROR) return check_error(i, reply->nodes);
     const char *const *declared = rows.refs[i].row->replies;
+    bool matched = false;
     for (unsigned way = 0; declared != NULL && declared[way] != NULL; way++) {
         ck_assert_uint_lt(way, ALTERNATIVES_MAX);
         if (!reply_form_matches(declared[way], reply, version)) continue;
         seen_reply[i][way] = true;
-        return true;
+        matched = true;
     }
-    return false;
+    return matched;
 }
 
 static void call_row(unsigned i, int version)
@@ -91,6 +92,8 @@ static void call_row(unsigned i, int version)
     const struct program_source source = { draw, &rng };
     program_make(&call, rows.refs[i], world.world.now, &source);
     if (rng_chance(&rng, SPOILED_PERCENT)) program_spoil(&call, &source);
+    if (commands_match(world.dispatch.commands, call.argc, call.argv).row != rows.refs[i].row)
+        return; /* spoiled so that it is another subcommand */
     server_world_session(&world, 0)->out.version = version;
     struct bytes text = server_world_call(&world, 0, call.argc, call.argv);
     struct resp_reply reply;
