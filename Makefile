@@ -7,6 +7,7 @@
 #   make lint       what a review would say      make format   clang-format, in place
 #   make install    PREFIX, DESTDIR, SYSCONFDIR  make tools    build/tools/*: punctuality
 #   make clean                                   make diff     N programs against redis-server
+#   make example    expired.conf.example anew    make reference  doc/commands/ anew
 #   make crash      what is kept when disk or process fail, for CRASH_SECONDS
 #   make tidy       clang-tidy over the sources  make coverage lines and branches by folder
 #   make mutants    N faults, SEED               make compile_commands.json   for editors
@@ -72,7 +73,7 @@ unit_of = $(filter $(B)/tests/unit/$(1)/%,$(UNIT))
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all expired tools run unit test asan fuzz lint format install clean example
+.PHONY: all expired tools run unit test asan fuzz lint format install clean example reference
 .PHONY: objects tests-built fuzz-built test-here diff bench crash tidy coverage mutants compile_commands.json
 
 all: expired
@@ -109,6 +110,8 @@ $(UNIT): $(B)/%: $(B)/obj/%.o $(SUPPORT)
 
 $(B)/tools/bench/deadlines: $(STORE)
 $(addprefix $(B)/tools/,$(INSTALLED_TOOLS)): $(PERSIST) $(STORE)
+$(B)/tools/command_reference: $(SERVER) $(STORE)
+$(B)/tools/command_reference: TOOL_LIBS = $(MALLOC_LIBS) -levent_core -llz4
 $(addprefix $(B)/tools/,$(INSTALLED_TOOLS)): TOOL_LIBS = $(MALLOC_LIBS) -llz4
 $(TOOLS): $(B)/%: $(B)/obj/%.o $(TOOL_LIB) $(PROTO) $(CONF)
 	@mkdir -p $(@D)
@@ -212,11 +215,15 @@ fuzz:
 objects: $(call obj,$(ALL_SRC)) ; @:
 lint:
 	@tools/deps build test lint tidy
-	@$(VARIANT) -s B=build/lint/gcc CC=gcc LTO= WERROR=-Werror objects build/lint/gcc/tools/conf_example
+	@$(VARIANT) -s B=build/lint/gcc CC=gcc LTO= WERROR=-Werror objects \
+	    $(addprefix build/lint/gcc/tools/,conf_example command_reference)
 	@$(VARIANT) -s B=build/lint/clang CC=clang WERROR=-Werror objects
 	clang-format --dry-run -Werror $(ALL_C)
 	/usr/bin/python3 tools/lint/tree.py
 	build/lint/gcc/tools/conf_example | diff -u expired.conf.example -
+	rm -rf build/lint/commands && mkdir -p build/lint/commands
+	build/lint/gcc/tools/command_reference build/lint/commands
+	diff -ru doc/commands build/lint/commands # make reference writes them
 	@$(VARIANT) expired
 	tools/lint/install
 	@tools/lint/tidy.py $(filter-out tests/%,$(ALL_SRC))
@@ -233,6 +240,9 @@ format:
 
 example: $(B)/tools/conf_example
 	$< > expired.conf.example
+
+reference: $(B)/tools/command_reference
+	mkdir -p doc/commands && rm -f doc/commands/*.md && $< doc/commands
 
 # ---- installing ----
 

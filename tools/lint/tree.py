@@ -91,6 +91,7 @@ OTHERS = (
     (r"tests/unit/(?P<own>proto|conf|store)/", r"(?P=own)/|tests/support/|tests/unit/(?P=own)/"),
     (r"tests/", r"tests/|server/|proto/|conf/|store/"),
     (r"tools/bench/deadlines\.c", r"store/"),
+    (r"tools/command_reference\.c", r"server/|store/"),
     (r"tools/(files/|expired-)", r"tools/files/|server/persist/format/|proto/|conf/|store/"),
     (r"tools/", r"tools/(?!files/)|proto/|conf/"),
 )

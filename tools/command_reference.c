@@ -1,0 +1,438 @@
+/* command_reference: writes doc/commands/ from the rows of the command table: a page for each group
+ * of commands, and README.md, the index.
+ *
+ *     command_reference folder           writes the pages into the folder
+ *     command_reference --forms          prints each command's forms of replies, for tests */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/admin/admin.h"
+#include "server/call/error.h"
+#include "server/cmd/cmd.h"
+#include "store/base/ensure.h"
+
+enum { NAME_SIZE = 128, PATH_SIZE = 4096, COMMANDS_MAX = 512 };
+
+/* ---- the commands ---------------------------------------------------------------------------- */
+
+struct item {
+    struct command_ref ref;
+    const struct page *page;
+    char name[NAME_SIZE]; /* "CONFIG GET" */
+};
+
+static struct item items[COMMANDS_MAX];
+static size_t item_count;
+
+/* ---- pages ----------------------------------------------------------------------------------- */
+
+static const struct page {
+    const char *file, *title;
+    const char *group; /* of the rows */
+    const char *name;  /* with this name alone, whatever the group; NULL: all others */
+    const char *intro;
+} pages[] = {
+    { "keys.md", "Keys", "generic", NULL,
+      "Commands for keys of any type. A key is alive at its deadline and gone one millisecond "
+      "later." },
+    { "strings.md", "Strings", "string", NULL, NULL },
+    { "bitmaps.md", "Bitmaps", "bitmap", NULL, "Bitmaps are strings." },
+    { "hyperloglog.md", "HyperLogLog", "hyperloglog", NULL, "HyperLogLogs are strings." },
+    { "lists.md", "Lists", "list", NULL, NULL },
+    { "sets.md", "Sets", "set", NULL,
+      "A member can have a deadline. One millisecond after it the member is gone for every "
+      "command, "
+      "and counts never include it; the key goes with its last member. SADD of a present member "
+      "keeps its deadline. Results of the ...STORE commands have none." },
+    { "hashes.md", "Hashes", "hash", NULL,
+      "A field can have a deadline. One millisecond after it the field is gone for every command, "
+      "and counts never include it; the key goes with its last field. HSET of a present field "
+      "removes its deadline; HINCRBY, HINCRBYFLOAT and a failed HSETNX keep it." },
+    { "sorted-sets.md", "Sorted sets", "sorted-set", NULL,
+      "A member can have a deadline. One millisecond after it the member is gone for every "
+      "command, "
+      "and counts and ranks never include it; the key goes with its last member. ZADD and ZINCRBY "
+      "of a present member keep its deadline. Results of the ...STORE commands have none. BZTSPOP "
+      "and BZTSMOVE take scores as Unix times in seconds, with fractions." },
+    { "geo.md", "Places", "geo", NULL, "Places are sorted sets." },
+    { "dehydrators.md", "Dehydrators", "dehydrator", NULL,
+      "A dehydrator holds elements with an id, a payload and a deadline, and gives them back when "
+      "they are due, by deadline and then by order of arrival. A ttl of 0 or less is due at once. "
+      "[Dehydrators](../dehydrators.md) explains them." },
+    { "policies.md", "Policies", "generic", "POLICY",
+      "Rules of expiry by prefix of the key. [Policies](../policies.md) explains the options." },
+    { "expiry.md", "Looking ahead", "server", "EXPIRY",
+      "What expires next, how much expires when, and how late it was." },
+    { "pubsub.md", "Publish and subscribe", "pubsub", NULL,
+      "In RESP2 a connection that has subscribed may only call commands of this page, PING, QUIT "
+      "and RESET." },
+    { "transactions.md", "Transactions", "transactions", NULL, NULL },
+    { "connection.md", "Connections", "connection", NULL, NULL },
+    { "server.md", "Server", "server", NULL, NULL },
+};
+
+enum { PAGES = sizeof(pages) / sizeof(pages[0]) };
+
+static const struct page *page_of(struct command_ref ref)
+{
+    const struct command *top = ref.parent != NULL ? ref.parent : ref.row;
+    const struct page *found = NULL;
+    for (size_t i = 0; i < PAGES; i++) {
+        if (strcmp(pages[i].group, top->group) != 0) continue;
+        if (pages[i].name == NULL && found == NULL) found = &pages[i];
+        if (pages[i].name != NULL && strcmp(pages[i].name, top->name) == 0) found = &pages[i];
+    }
+    ensure(found != NULL, "no page for the group '%s' of %s", top->group, top->name);
+    return found;
+}
+
+static void add_item(void *ctx, struct command_ref ref)
+{
+    (void)ctx;
+    if (ref.row->run == NULL) return;
+    ensure(item_count < COMMANDS_MAX, "more than %d commands", COMMANDS_MAX);
+    struct item *item = &items[item_count++];
+    *item = (struct item){ .ref = ref, .page = page_of(ref) };
+    snprintf(item->name, sizeof(item->name), "%s%s%s", ref.parent != NULL ? ref.parent->name : "",
+             ref.parent != NULL ? " " : "", ref.row->name);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct item *)a)->name, ((const struct item *)b)->name);
+}
+
+static void collect(void)
+{
+    static struct sinks sinks;
+    static struct admin admin;
+    static struct dispatch dispatch = { .sinks = &sinks };
+    dispatch.commands = commands_new();
+    cmd_add_all(dispatch.commands, NULL);
+    admin_add_all(&admin,
+                  &(struct admin_parts){ .commands = dispatch.commands, .dispatch = &dispatch });
+    commands_each_stats(dispatch.commands, add_item, NULL);
+    qsort(items, item_count, sizeof(items[0]), by_name);
+    commands_free(dispatch.commands);
+}
+
+/* ---- whose they are -------------------------------------------------------------------------- */
+
+static bool is_ours(const struct command *row)
+{
+    return row->since[0] == '0';
+}
+
+/* Redis 7.0.15 is what replies are compared with. */
+static bool is_in_redis_7_0(const struct command *row)
+{
+    int major = atoi(row->since), minor = atoi(strchr(row->since, '.') + 1);
+    return !is_ours(row) && (major < 7 || (major == 7 && minor == 0));
+}
+
+static const char *origin_of(const struct command *row)
+{
+    static char text[NAME_SIZE];
+    if (row->origin != NULL) return row->origin;
+    if (is_ours(row)) return "expired";
+    snprintf(text, sizeof(text), "Redis %s", row->since);
+    return text;
+}
+
+static void print_origin(FILE *to, const struct command *row)
+{
+    if (row->origin != NULL)
+        fprintf(to, "- From %s; Redis does not have it.\n", row->origin);
+    else if (is_ours(row))
+        fprintf(to, "- expired's own, since %s; Redis does not have it.\n", row->since);
+    else if (is_in_redis_7_0(row))
+        fprintf(to, "- Redis has it since %s.\n", row->since);
+    else
+        fprintf(to, "- Redis has it since %s; Redis 7.0 does not.\n", row->since);
+}
+
+/* ---- one command ----------------------------------------------------------------------------- */
+
+static void print_kind(FILE *to, const struct command *row)
+{
+    static const struct {
+        unsigned flag;
+        const char *text;
+    } kinds[] = {
+        { WRITE, "writes" },
+        { READONLY, "only reads" },
+        { GROWS, "refused when memory is full" },
+        { BLOCKING, "can block; inside MULTI it does not wait" },
+        { ADMIN, "for administrators" },
+        { NO_MULTI, "not allowed inside MULTI" },
+        { NO_AUTH, "allowed before AUTH" },
+        { LOADING, "allowed while data is loaded" },
+    };
+    const char *between = "- It ";
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        if (!(row->flags & kinds[i].flag)) continue;
+        bool is_verb = kinds[i].flag & (WRITE | READONLY | BLOCKING);
+        bool is_first = between[0] == '-';
+        fprintf(to, "%s%s%s", between, is_first && !is_verb ? "is " : "", kinds[i].text);
+        between = "; ";
+    }
+    if (between[0] == ';') fprintf(to, ".\n");
+}
+
+/* RESP2 has no types for these. */
+static void print_form_in_resp2(FILE *to, const char *form, size_t len)
+{
+    static const struct {
+        const char *resp3, *resp2;
+    } words[] = { { "double", "bulk" },
+                  { "verbatim", "bulk" },
+                  { "map[", "[" },
+                  { "set[", "[" },
+                  { "push[", "[" } };
+    enum { WORDS = sizeof(words) / sizeof(words[0]) };
+    for (const char *at = form, *end = form + len; at < end;) {
+        size_t i = 0;
+        bool starts = at == form || !isalnum((unsigned char)at[-1]);
+        while (i < WORDS && !(starts && strncmp(at, words[i].resp3, strlen(words[i].resp3)) == 0))
+            i++;
+        if (i < WORDS) {
+            fputs(words[i].resp2, to);
+            at += strlen(words[i].resp3);
+        } else {
+            fputc(*at++, to);
+        }
+    }
+}
+
+static bool is_alike(const char *form, size_t len)
+{
+    char text[1024];
+    FILE *to = fmemopen(text, sizeof(text), "w");
+    print_form_in_resp2(to, form, len);
+    fclose(to);
+    return strlen(text) == len && memcmp(text, form, len) == 0;
+}
+
+/* "form: when"; no text has a colon before that one. */
+static void print_reply(FILE *to, const char *reply)
+{
+    int only = 0;
+    if (strncmp(reply, "RESP2 ", 6) == 0 || strncmp(reply, "RESP3 ", 6) == 0) {
+        only = reply[4] - '0';
+        reply += 6;
+    }
+    size_t len = strcspn(reply, ":");
+    fprintf(to, "    - `");
+    if (only == 2)
+        print_form_in_resp2(to, reply, len);
+    else
+        fprintf(to, "%.*s", (int)len, reply);
+    fprintf(to, "`");
+    if (only != 0) {
+        fprintf(to, " in RESP%d", only);
+    } else if (!is_alike(reply, len)) {
+        fprintf(to, ", in RESP2 `");
+        print_form_in_resp2(to, reply, len);
+        fprintf(to, "`");
+    }
+    fprintf(to, "%s\n", reply + len);
+}
+
+/* An error's text with "..." for its values. */
+static void print_error(FILE *to, const char *format)
+{
+    fprintf(to, "    - ``");
+    for (const char *at = format; *at != '\0';) {
+        if (*at != '%') {
+            fputc(*at++, to);
+            continue;
+        }
+        fprintf(to, "...");
+        at += strcspn(at, "sdf") + 1;
+    }
+    fprintf(to, "``\n");
+}
+
+static void print_item(FILE *to, const struct item *item)
+{
+    const struct command *row = item->ref.row;
+    fprintf(to, "\n## %s\n\n```\n%s%s%s\n```\n\n%s\n\n", item->name, item->name,
+            row->syntax[0] != '\0' ? " " : "", row->syntax, row->summary);
+    print_origin(to, row);
+    print_kind(to, row);
+    size_t len = strlen(row->complexity);
+    fprintf(to, "- Complexity: %.*s.\n",
+            (int)(len > 0 && row->complexity[len - 1] == '.' ? len - 1 : len), row->complexity);
+    fprintf(to, "- Reply:\n");
+    ensure(row->replies != NULL, "%s does not say what it replies", item->name);
+    for (const char *const *reply = row->replies; *reply != NULL; reply++)
+        print_reply(to, *reply);
+    if (row->errors == NULL) return;
+    fprintf(to, "- Errors:\n");
+    for (const uint8_t *error = row->errors; *error != ERROR_COUNT; error++)
+        if (strcmp(error_text(*error), "%s") != 0) print_error(to, error_text(*error));
+}
+
+/* ---- whole pages ----------------------------------------------------------------------------- */
+
+static const char made[] = "<!-- Made from the command table by make reference. -->\n";
+
+static void print_page(FILE *to, const struct page *page)
+{
+    fprintf(to, "%s# %s\n\n", made, page->title);
+    if (page->intro != NULL) fprintf(to, "%s ", page->intro);
+    fprintf(to,
+            "[How to read this page](README.md#how-to-read-a-page); [all commands](README.md).\n");
+    for (size_t i = 0; i < item_count; i++)
+        if (items[i].page == page) print_item(to, &items[i]);
+}
+
+static void print_link(FILE *to, const struct item *item)
+{
+    fprintf(to, "[%s](%s#", item->name, item->page->file);
+    /* As GitHub names headings. */
+    for (const char *at = item->name; *at != '\0'; at++)
+        if (isalnum((unsigned char)*at) || *at == '-' || *at == '_' || *at == ' ')
+            fputc(*at == ' ' ? '-' : tolower((unsigned char)*at), to);
+    fprintf(to, ")");
+}
+
+static void print_index_by_group(FILE *to)
+{
+    fprintf(to, "\n## By group\n");
+    for (size_t i = 0; i < PAGES; i++) {
+        fprintf(to, "\n**[%s](%s)**:", pages[i].title, pages[i].file);
+        const char *between = "\n";
+        for (size_t j = 0; j < item_count; j++) {
+            if (items[j].page != &pages[i]) continue;
+            fprintf(to, "%s", between);
+            print_link(to, &items[j]);
+            between = ",\n";
+        }
+        fprintf(to, "\n");
+    }
+}
+
+static void print_index_by_name(FILE *to)
+{
+    fprintf(
+        to,
+        "\n## By name\n\n| command | from | in Redis 7.0 | what it does |\n|---|---|---|---|\n");
+    for (size_t i = 0; i < item_count; i++) {
+        const struct command *row = items[i].ref.row;
+        fprintf(to, "| ");
+        print_link(to, &items[i]);
+        fprintf(to, " | %s | %s | %s |\n", origin_of(row), is_in_redis_7_0(row) ? "yes" : "no",
+                row->summary);
+    }
+}
+
+static const char how_to_read[] =
+    "\n"
+    "## How to read a page\n"
+    "\n"
+    "**Syntax**: words in capitals are written as they are, in any case; `[]` is optional, `|` a\n"
+    "choice, `<>` a choice that must be made, `...` more of the same.\n"
+    "\n"
+    "**Replies** name RESP3's types. Where RESP2 differs, that stands beside it.\n"
+    "\n"
+    "| word | RESP3 | RESP2 |\n"
+    "|---|---|---|\n"
+    "| `OK` and other words in capitals | the simple string `+OK` | the same |\n"
+    "| `simple` | any simple string | the same |\n"
+    "| `bulk`, `'text'` | a bulk string `$3`; this one | the same |\n"
+    "| `integer` | `:1` | the same |\n"
+    "| `double` | `,1.5` | a bulk string |\n"
+    "| `verbatim` | `=7`, its format is `txt` | a bulk string |\n"
+    "| `null` | `_` | `$-1` |\n"
+    "| `null-array` | `_` | `*-1` |\n"
+    "| `[bulk integer]`, `[bulk ...]` | an array `*2` of these; of any number of them | the same "
+    "|\n"
+    "| `map[bulk integer ...]` | `%1` | an array of keys and values in turn |\n"
+    "| `set[bulk ...]` | `~1` | an array |\n"
+    "| `push[bulk ...]` | `>1`, which may come at any time | an array |\n"
+    "| `a\\|b` | one of these | |\n"
+    "| `any`, `none` | a reply of any type; no reply | |\n"
+    "\n"
+    "**Errors** are those of this command. `...` stands for a value. Besides them any command can "
+    "get:\n"
+    "\n";
+
+static const struct {
+    enum error error;
+    const char *when;
+} common_errors[] = {
+    { ERR_ARITY, "too few or too many arguments" },
+    { ERR_UNKNOWN_COMMAND, "no such command" },
+    { ERR_UNKNOWN_SUBCOMMAND, "no such subcommand" },
+    { ERR_NOAUTH, "`requirepass` is set and the connection has not sent AUTH" },
+    { ERR_LOADING, "data is being loaded" },
+    { ERR_OOM, "a command that can grow the data, and memory is full" },
+    { ERR_MISCONF, "a command that writes, and what it writes could not be kept on disk" },
+    { ERR_SUBSCRIBED, "in RESP2, after SUBSCRIBE" },
+    { ERR_NO_MULTI, "a command that may not be queued" },
+    { ERR_UNBLOCKED, "a blocked command, after CLIENT UNBLOCK" },
+};
+
+static void print_index(FILE *to, const struct page *page)
+{
+    (void)page;
+    size_t redis = 0;
+    for (size_t i = 0; i < item_count; i++)
+        redis += is_in_redis_7_0(items[i].ref.row);
+    fprintf(to,
+            "%s# Commands\n\n%zu commands, subcommands included: %zu of Redis 7.0, which answer as "
+            "they do there ([differences](../differs.md)), and %zu others.\n",
+            made, item_count, redis, item_count - redis);
+    print_index_by_group(to);
+    fputs(how_to_read, to);
+    for (size_t i = 0; i < sizeof(common_errors) / sizeof(common_errors[0]); i++) {
+        fprintf(to, "- %s:\n", common_errors[i].when);
+        print_error(to, error_text(common_errors[i].error));
+    }
+    print_index_by_name(to);
+}
+
+static void write_file(const char *folder, const char *name,
+                       void (*print)(FILE *to, const struct page *page), const struct page *page)
+{
+    char path[PATH_SIZE];
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    FILE *to = fopen(path, "w");
+    if (to == NULL) {
+        perror(path);
+        exit(1);
+    }
+    print(to, page);
+    if (ferror(to) | fclose(to)) {
+        perror(path);
+        exit(1);
+    }
+}
+
+static void print_forms(void)
+{
+    for (size_t i = 0; i < item_count; i++)
+        for (const char *const *reply = items[i].ref.row->replies; *reply != NULL; reply++)
+            printf("%s\t%s\t%s\n", items[i].name, is_in_redis_7_0(items[i].ref.row) ? "redis" : "",
+                   *reply);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 2) {
+        fprintf(stderr, "usage: command_reference folder|--forms\n");
+        return 2;
+    }
+    collect();
+    if (strcmp(argv[1], "--forms") == 0) {
+        print_forms();
+        return fflush(stdout) == 0 ? 0 : 1;
+    }
+    for (size_t i = 0; i < PAGES; i++)
+        write_file(argv[1], pages[i].file, print_page, &pages[i]);
+    write_file(argv[1], "README.md", print_index, NULL);
+    return 0;
+}
