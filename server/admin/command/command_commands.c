@@ -260,8 +260,8 @@ static const struct command subcommands[] = {
       .since = "2.8.13",
       .replies = REPLIES(
           "[[bulk integer set[simple ...] integer integer integer set[simple ...] set[bulk ...] "
-          "set[any ...] [any ...]]|null ...]: name, arity, flags, first key, last key, step, ACL "
-          "categories, tips, key specifications, subcommands; null for an unknown command"),
+          "set[any ...] set[]|[any ...]]|null ...]: name, arity, flags, first key, last key, step, "
+          "ACL categories, tips, key specifications, subcommands; null for an unknown command"),
       .complexity = "O(N), N commands",
       .syntax = "[command-name [command-name ...]]",
       .summary = "Arity, flags and key positions of commands." },
@@ -342,8 +342,8 @@ static const struct command rows[] = {
       .since = "2.8.13",
       .replies = REPLIES(
           "[[bulk integer set[simple ...] integer integer integer set[simple ...] set[bulk ...] "
-          "set[any ...] [any ...]]|null ...]: name, arity, flags, first key, last key, step, ACL "
-          "categories, tips, key specifications, subcommands; null for an unknown command"),
+          "set[any ...] set[]|[any ...]]|null ...]: name, arity, flags, first key, last key, step, "
+          "ACL categories, tips, key specifications, subcommands; null for an unknown command"),
       .complexity = "O(N), N commands",
       .syntax = "",
       .summary = "Arity, flags and key positions of all commands.",

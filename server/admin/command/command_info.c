@@ -238,7 +238,8 @@ void command_info_reply(struct call *call, struct command_ref ref)
     reply_tips(call, row->tips);
     reply_key_specs(call, row);
     size_t count = command_info_subcommand_count(row);
-    resp_array(call->out, count);
+    /* As Redis: an empty set, but an array of some. */
+    (count == 0 ? resp_set : resp_array)(call->out, count);
     for (size_t i = 0; i < count; i++)
         command_info_reply(call, command_info_subcommand(ref, i));
 }

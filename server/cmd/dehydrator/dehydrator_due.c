@@ -243,9 +243,9 @@ static const struct command rows[] = {
       .key_flags = KEY_RW | KEY_ACCESS | KEY_DELETE,
       .group = "dehydrator",
       .since = "0.1.0",
-      .replies =
-          REPLIES("[bulk ...]: the payloads that were due, in order",
-                  "[[bulk bulk] ...]: with WITHIDS: ids and payloads", "null: the timeout ended"),
+      .replies = REPLIES("[bulk ...]: the payloads that were due, in order",
+                         "[[bulk bulk] ...]: with WITHIDS: ids and payloads",
+                         "null-array: the timeout ended"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_TIMEOUT_NEGATIVE, ERR_TIMEOUT_FLOAT,
                        ERR_COUNT_POSITIVE),
       .complexity = "O(K*log(N)), N elements, K returned",
@@ -273,9 +273,9 @@ static const struct command rows[] = {
       .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE,
       .group = "dehydrator",
       .since = "0.1.0",
-      .replies = REPLIES(
-          "[[bulk bulk integer] ...]: id, payload and number of deliveries of each claimed element",
-          "null: with BLOCK: the timeout ended"),
+      .replies =
+          REPLIES("[[bulk bulk integer] ...]: id, payload and number of deliveries of each claimed "
+                  "element; empty if none is due, also when the timeout of BLOCK ended"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_TIMEOUT_NEGATIVE, ERR_TIMEOUT_FLOAT,
                        ERR_COUNT_POSITIVE, ERR_BAD_MSEC),
       .complexity = "O(K*log(N)), N elements, K returned",

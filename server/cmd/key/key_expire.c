@@ -231,7 +231,8 @@ static const struct command rows[] = {
       .keys = { .first = 1, .last = 1, .step = 1 },
       .group = "generic",
       .since = "2.2.0",
-      .replies = REPLIES("integer: 1 if a deadline was removed, 0 if there was none"),
+      .replies = REPLIES("integer: 1 if a deadline was removed, 0 if there was none; with member "
+                         "(as KeyDB) of that member"),
       .complexity = "O(log N) where N is the number of keys that have a deadline.",
       .syntax = "key [member]",
       .summary = "Takes away the deadline of a key, or of one of its members." },
@@ -244,8 +245,9 @@ static const struct command rows[] = {
       .tips = "nondeterministic_output",
       .group = "generic",
       .since = "1.0.0",
-      .replies = REPLIES(
-          "integer: the seconds left, rounded; -1 without a deadline, -2 if there is no such key"),
+      .replies =
+          REPLIES("integer: the seconds left, rounded; -1 without a deadline, -2 if there is no "
+                  "such key; with member (as KeyDB) of that member, -1 if there is none"),
       .complexity = "O(1)",
       .syntax = "key [member]",
       .summary = "Tells the seconds that a key, or one of its members, has left; -1 without a "
@@ -259,8 +261,8 @@ static const struct command rows[] = {
       .tips = "nondeterministic_output",
       .group = "generic",
       .since = "2.6.0",
-      .replies = REPLIES(
-          "integer: the milliseconds left; -1 without a deadline, -2 if there is no such key"),
+      .replies = REPLIES("integer: the milliseconds left; -1 without a deadline, -2 if there is no "
+                         "such key; with member (as KeyDB) of that member, -1 if there is none"),
       .complexity = "O(1)",
       .syntax = "key [member]",
       .summary = "Tells the milliseconds that a key, or one of its members, has left." },

@@ -140,7 +140,7 @@ static const struct command rows[] = {
       .since = "0.1.0",
       .replies = REPLIES("RESP2 [bulk bulk ...]: members, each followed by its score",
                          "RESP3 [[bulk double] ...]: members with their scores",
-                         "null: the timeout ended"),
+                         "null-array: the timeout ended"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_TIMEOUT_NEGATIVE, ERR_TIMEOUT_FLOAT, ERR_COUNT_POSITIVE),
       .complexity = "O(log(N)+M), N members of the sorted set, M removed",
       .syntax = "key count timeout",
@@ -154,7 +154,8 @@ static const struct command rows[] = {
       .specs = { KEY_AT(1, KEY_RW | KEY_ACCESS | KEY_DELETE), KEY_AT(2, KEY_RW | KEY_INSERT) },
       .group = "sorted-set",
       .since = "0.1.0",
-      .replies = REPLIES("[bulk ...]: the members that were moved", "null: the timeout ended"),
+      .replies =
+          REPLIES("[bulk ...]: the members that were moved", "null-array: the timeout ended"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_TIMEOUT_NEGATIVE, ERR_TIMEOUT_FLOAT, ERR_COUNT_POSITIVE),
       .complexity = "O(log(N)+M), N members of the sorted set, M moved",
       .syntax = "key destination count timeout",
