@@ -2,7 +2,7 @@
  * of commands, and README.md, the index.
  *
  *     command_reference folder           writes the pages into the folder
- *     command_reference --forms          prints each command's forms of replies, for tests */
+ *     command_reference --forms          prints each command's replies and errors, for tests */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -412,12 +412,17 @@ static void write_file(const char *folder, const char *name,
     }
 }
 
+/* "GET", tab, "redis" if Redis 7.0 has it, tab, a form; or a text, which begins with "-". */
 static void print_forms(void)
 {
-    for (size_t i = 0; i < item_count; i++)
-        for (const char *const *reply = items[i].ref.row->replies; *reply != NULL; reply++)
-            printf("%s\t%s\t%s\n", items[i].name, is_in_redis_7_0(items[i].ref.row) ? "redis" : "",
-                   *reply);
+    for (size_t i = 0; i < item_count; i++) {
+        const struct command *row = items[i].ref.row;
+        const char *redis = is_in_redis_7_0(row) ? "redis" : "";
+        for (const char *const *reply = row->replies; *reply != NULL; reply++)
+            printf("%s\t%s\t%s\n", items[i].name, redis, *reply);
+        for (const uint8_t *error = row->errors; error != NULL && *error != ERROR_COUNT; error++)
+            printf("%s\t%s\t-%s\n", items[i].name, redis, error_text(*error));
+    }
 }
 
 int main(int argc, char **argv)

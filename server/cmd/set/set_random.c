@@ -116,8 +116,7 @@ static const struct command rows[] = {
       .replies =
           REPLIES("bulk: a member", "null: there is no such key",
                   "[bulk ...]: with count: members; a negative count may name one repeatedly"),
-      .errors =
-          ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_OUT_OF_RANGE, ERR_NOT_BETWEEN),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NOT_BETWEEN),
       .complexity = "O(N), N members given",
       .syntax = "key [count]",
       .summary = "Gives members of a set drawn by lot: count different ones, or -count draws." },

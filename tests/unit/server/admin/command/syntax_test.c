@@ -250,6 +250,7 @@ static void check_texts(struct command_ref ref)
     says(ref, row->syntax != NULL);
     says(ref, row->summary != NULL && row->summary[0] != '\0');
     says(ref, row->summary[strlen(row->summary) - 1] == '.');
+    says(ref, (row->replies != NULL) == (row->run != NULL));
     says(ref, ref.parent == NULL || row->subcommands == NULL);
 }
 
