@@ -4,7 +4,7 @@
 enum {
     COUNTER_BITS = 8,
     COUNTER_MAX = 255,
-    COUNTER_START = 5, /* a new key has a chance before it is compared */
+    COUNTER_START = 5, /* so that a new key is not the first to be evicted */
     LOG_FACTOR = 10,
     MINUTE = 60 * 1000,
     MINUTES_MASK = (1 << 24) - 1,
@@ -27,7 +27,7 @@ unsigned access_frequency(const struct entry *entry, msec now)
     return passed < counter ? counter - passed : 0;
 }
 
-/* The higher the counter, the rarer it rises. */
+/* A counter rises with probability 1 / ((counter - COUNTER_START) * LOG_FACTOR + 1). */
 static bool rises(struct store *store, unsigned counter)
 {
     if (counter == COUNTER_MAX) return false;
@@ -64,5 +64,5 @@ void access_set(const struct store *store, struct entry *entry, msec now, int64_
 int64_t access_idle_seconds(const struct entry *entry, msec now)
 {
     int64_t idle = now / 1000 - entry->accessed;
-    return idle > 0 ? idle : 0; /* a clock may be set back */
+    return idle > 0 ? idle : 0; /* the clock may have been set back */
 }

@@ -1,9 +1,9 @@
-/* access: how recently, or how often, an entry was used, in its 32 bits.
- * Knows entries and now; refuses to know who used it.
+/* access: the time or frequency of an entry's last use, in the 32 bits entry->accessed. For
+ * eviction (LRU, LFU) and OBJECT IDLETIME and FREQ.
  *
- * By default unix seconds. Where a store counts accesses: 24 bits of minutes and an 8-bit
- * logarithmic counter that decays by one a minute (Morris 1978; the parameters are those of Redis'
- * LFU). */
+ * By default the field holds unix seconds (LRU). If store->counts_access it holds 24 bits of unix
+ * minutes above an 8-bit logarithmic counter, which decays by one per minute (Morris, "Counting
+ * large numbers of events in small registers", 1978; parameters as in Redis' LFU). */
 #ifndef STORE_ACCESS_H
 #define STORE_ACCESS_H
 
@@ -11,16 +11,17 @@
 
 #include "store/store.h"
 
-/* A new entry counts as used now. */
+/* Initializes the field of a new entry: used now. */
 void access_begin(const struct store *store, struct entry *entry, msec now);
 void access_note(struct store *store, struct entry *entry, msec now);
-/* As it was elsewhere: not used for so many seconds, or so often (0 to 255), whichever the store
- * keeps. -1: unknown, and nothing changes. */
+/* For a key restored from elsewhere: sets its idle time in seconds or its counter (0 to 255),
+ * whichever the store keeps. -1 means unknown and leaves the field as it is. */
 void access_set(const struct store *store, struct entry *entry, msec now, int64_t idle_seconds,
                 int frequency);
 
-int64_t access_idle_seconds(const struct entry *entry,
-                            msec now);                          /* where accesses are not counted */
-unsigned access_frequency(const struct entry *entry, msec now); /* 0 to 255, where they are */
+/* Seconds since the last use; only if accesses are not counted (LRU). */
+int64_t access_idle_seconds(const struct entry *entry, msec now);
+/* The counter after decay, 0 to 255; only if accesses are counted (LFU). */
+unsigned access_frequency(const struct entry *entry, msec now);
 
 #endif

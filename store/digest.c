@@ -1,11 +1,11 @@
-/* digest: a fingerprint of the data set, whatever order tables keep it in.
- * Each key is hashed with its value and deadline, and the keys' hashes are added up; so are the
- * elements of unordered types, while those of ordered types are chained. */
+/* digest: a hash of the data set that does not depend on the order of tables.
+ * The hashes of keys (with value and deadline) are added up, as are those of the elements of
+ * unordered types; elements of ordered types are chained. Expired data is left out. */
 #include "store/mem/mem.h"
 #include "store/base/siphash.h"
 #include "store/store.h"
 
-/* Two independent lanes of 64 bits. */
+/* The digest has two independent halves ("lanes") of 64 bits. */
 static const uint8_t lane_keys[2][16] = {
     { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 },
     { 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32 },
@@ -26,8 +26,8 @@ static uint64_t pair(unsigned lane, uint64_t a, uint64_t b)
     return hash_words(lane, (const uint64_t[]){ a, b }, 2);
 }
 
-/* A member's hash with its deadline. */
-static uint64_t mortal(unsigned lane, uint64_t hash, msec at)
+/* Combines a member's hash with its deadline. */
+static uint64_t with_deadline(unsigned lane, uint64_t hash, msec at)
 {
     return at == NEVER ? hash : pair(lane, hash, (uint64_t)at);
 }
@@ -65,7 +65,7 @@ static uint64_t digest_set(unsigned lane, const struct object *object, msec now)
     struct bytes member;
     set_iter_begin(&iter, object->set);
     while (set_iter_next(&iter, &member))
-        if (!instant_dead(iter.at, now)) sum += mortal(lane, hash_of(lane, member), iter.at);
+        if (!instant_dead(iter.at, now)) sum += with_deadline(lane, hash_of(lane, member), iter.at);
     return sum;
 }
 
@@ -77,7 +77,7 @@ static uint64_t digest_hash(unsigned lane, const struct object *object, msec now
     hash_iter_begin(&iter, object->hash);
     while (hash_iter_next(&iter, &field, &value)) {
         if (instant_dead(iter.at, now)) continue;
-        sum += mortal(lane, pair(lane, hash_of(lane, field), hash_of(lane, value)), iter.at);
+        sum += with_deadline(lane, pair(lane, hash_of(lane, field), hash_of(lane, value)), iter.at);
     }
     return sum;
 }
@@ -92,7 +92,7 @@ static uint64_t digest_zset(unsigned lane, const struct object *object, msec now
     while (zset_iter_next(&iter, &member, &score)) {
         if (instant_dead(iter.at, now)) continue;
         uint64_t placed = pair(lane, hash_of(lane, member), double_bits(score));
-        chain = pair(lane, chain, mortal(lane, placed, iter.at));
+        chain = pair(lane, chain, with_deadline(lane, placed, iter.at));
     }
     return chain;
 }

@@ -1,4 +1,4 @@
-/* effect: the names of events. */
+/* effect: the table of keyspace events. */
 #include "store/effect.h"
 
 static const struct {

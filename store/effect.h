@@ -1,9 +1,10 @@
-/* effect: what a mutator did, absolute and deterministic, and who is told.
- * Knows keys, values and instants; refuses to know commands, text and time-to-live.
+/* effect: the record of one change that a mutator made, absolute and deterministic. An effect has
+ * no relative time-to-live and no randomness, so that replay and replicas make exactly the same
+ * change.
  *
- * A store has one listener. It is told of each effect as it happens (everything borrowed: copy what
- * you keep) and once when the transaction commits. With no listener an effect costs a test of a
- * mask. apply() turns an effect into the same change of another store. */
+ * A store has one listener. It is called for each effect as it happens (all data is borrowed: copy
+ * what you keep) and once when the transaction commits. Without a listener an effect costs the test
+ * of one event mask. apply() makes the change of an effect in another store. */
 #ifndef STORE_EFFECT_H
 #define STORE_EFFECT_H
 
@@ -18,53 +19,53 @@
 struct policy;
 
 enum effect_kind {
-    EFFECT_NONE,        /* only the event: nothing that replay needs */
-    EFFECT_SET,         /* key is the string a, dies at `at` (NEVER: it does not) */
-    EFFECT_APPEND,      /* string key grows by a */
-    EFFECT_WRITE,       /* string key has a at offset `from`, zeros up to there */
-    EFFECT_DROP,        /* key is gone */
-    EFFECT_EXPIRE,      /* key dies at `at` */
-    EFFECT_PERSIST,     /* key has no deadline */
-    EFFECT_RENAME,      /* key is called a; what a was is gone */
-    EFFECT_COPY,        /* what key is, is also at a in database `to`, replacing what was there */
-    EFFECT_MOVE,        /* key is in database `to` instead */
-    EFFECT_SWAP,        /* the database and database `to` have changed places */
-    EFFECT_FLUSH,       /* the database is empty */
-    EFFECT_PUSH_HEAD,   /* list key has a at its head */
-    EFFECT_PUSH_TAIL,   /* ... at its tail */
-    EFFECT_POP_HEAD,    /* `from` elements leave the head */
-    EFFECT_POP_TAIL,    /* ... the tail */
-    EFFECT_KEEP,        /* list keeps [from, to) */
-    EFFECT_LIST_PUT,    /* the element at index `from` is a */
-    EFFECT_LIST_INSERT, /* a stands at index `from`, what was there behind it */
-    EFFECT_LIST_DROP,   /* as LREM key from a */
-    EFFECT_SET_ADD,     /* set key has a, which dies at `at` (NEVER: it does not) */
-    EFFECT_SET_EXPIRE,  /* its member a dies at `at` (NEVER: it does not) */
-    EFFECT_SET_DROP,    /* it has no a */
-    EFFECT_HASH_PUT,    /* hash key has field a with value b, which dies at `at` */
-    EFFECT_HASH_EXPIRE, /* its field a dies at `at` */
-    EFFECT_HASH_DROP,   /* it has no field a */
-    EFFECT_ZSET_PUT,    /* zset key has a with score, which dies at `at` */
-    EFFECT_ZSET_EXPIRE, /* its member a dies at `at` */
-    EFFECT_ZSET_DROP,   /* it has no a */
-    EFFECT_ZSET_CUT,    /* ranks [from, to) leave */
-    EFFECT_REDE_PUSH,   /* dehydrator key has element a with payload b, in this stage */
-    EFFECT_REDE_PUT,    /* element a has payload b */
-    EFFECT_REDE_MOVE,   /* element a is in this stage */
-    EFFECT_REDE_DROP,   /* element a is gone */
-    EFFECT_POLICY_SET,  /* keys like `key` (prefix* or name) live by `policy` */
-    EFFECT_POLICY_DROP, /* ... by none of that name */
+    EFFECT_NONE,      /* only an event: replay ignores it */
+    EFFECT_SET,       /* key is set to string a with deadline `at` (NEVER: none) */
+    EFFECT_APPEND,    /* a is appended to string key */
+    EFFECT_WRITE,     /* a overwrites string key at offset `from`, padded with zeros up to there */
+    EFFECT_DROP,      /* key is removed */
+    EFFECT_EXPIRE,    /* key gets deadline `at` */
+    EFFECT_PERSIST,   /* key loses its deadline */
+    EFFECT_RENAME,    /* key is renamed to a, replacing a */
+    EFFECT_COPY,      /* key is copied to a in database `to`, replacing a */
+    EFFECT_MOVE,      /* key is moved to database `to` */
+    EFFECT_SWAP,      /* the database is exchanged with database `to` */
+    EFFECT_FLUSH,     /* the database is emptied */
+    EFFECT_PUSH_HEAD, /* a is pushed to the head of list key */
+    EFFECT_PUSH_TAIL, /* a is pushed to its tail */
+    EFFECT_POP_HEAD,  /* `from` elements are popped from the head */
+    EFFECT_POP_TAIL,  /* `from` elements are popped from the tail */
+    EFFECT_KEEP,      /* the list is trimmed to [from, to) */
+    EFFECT_LIST_PUT,  /* the element at index `from` becomes a */
+    EFFECT_LIST_INSERT, /* a is inserted at index `from` */
+    EFFECT_LIST_DROP,   /* LREM key from a */
+    EFFECT_SET_ADD,     /* a is added to set key with deadline `at` (NEVER: none) */
+    EFFECT_SET_EXPIRE,  /* its member a gets deadline `at` (NEVER: none) */
+    EFFECT_SET_DROP,    /* its member a is removed */
+    EFFECT_HASH_PUT,    /* field a of hash key is set to b with deadline `at` (NEVER: none) */
+    EFFECT_HASH_EXPIRE, /* its field a gets deadline `at` (NEVER: none) */
+    EFFECT_HASH_DROP,   /* its field a is removed */
+    EFFECT_ZSET_PUT,    /* member a of zset key gets `score` and deadline `at` (NEVER: none) */
+    EFFECT_ZSET_EXPIRE, /* its member a gets deadline `at` (NEVER: none) */
+    EFFECT_ZSET_DROP,   /* its member a is removed */
+    EFFECT_ZSET_CUT,    /* its ranks [from, to) are removed */
+    EFFECT_REDE_PUSH,   /* element a with payload b and `stage` is added to dehydrator key */
+    EFFECT_REDE_PUT,    /* its element a gets payload b */
+    EFFECT_REDE_MOVE,   /* its element a gets `stage` */
+    EFFECT_REDE_DROP,   /* its element a is removed */
+    EFFECT_POLICY_SET,  /* `policy` is set under the name `key` (a prefix and '*', or a key) */
+    EFFECT_POLICY_DROP, /* the policy named `key` is removed */
 };
 
 struct effect {
     enum effect_kind kind;
-    enum event event; /* EVENT_NONE: there is nothing to tell */
-    bool again;       /* the event was told for this key and call already */
-    bool is_part;     /* of the next effect: the two count as one change */
-    bool by_read;     /* a deadline was moved by a mere read: what was read is as it was */
+    enum event event; /* the keyspace event, or EVENT_NONE */
+    bool again;       /* this call has already notified this event for this key */
+    bool is_part;     /* counts as one change together with the next effect */
+    bool by_read;     /* a read renewed a deadline (policy refresh); values are unchanged */
     unsigned db;
     struct bytes key;
-    struct bytes a, b; /* of EFFECT_NONE: a is the member that the event is about, if any */
+    struct bytes a, b; /* see enum effect_kind; EFFECT_NONE: a is the event's member, if any */
     msec at;
     int64_t from, to;
     double score;
@@ -72,14 +73,14 @@ struct effect {
     struct stage stage;
 };
 
-/* Is the effect about one member of a collection, a? */
+/* Is the effect about one member of a collection (named by a)? */
 static inline bool effect_names_member(const struct effect *effect)
 {
     return (effect->kind >= EFFECT_SET_ADD && effect->kind <= EFFECT_ZSET_DROP) ||
            (effect->kind == EFFECT_NONE && effect->a.data != NULL);
 }
 
-/* Does it change anything that a reader of its key could have seen? */
+/* Does the effect change what a reader of its key sees (for WATCH and client-side caching)? */
 static inline bool effect_is_seen(const struct effect *effect)
 {
     return effect->kind != EFFECT_NONE && effect->kind < EFFECT_POLICY_SET && !effect->by_read;
@@ -87,10 +88,11 @@ static inline bool effect_is_seen(const struct effect *effect)
 
 struct txn;
 
+/* The event mask: which effects the listener wants. */
 enum {
     LISTEN_CHANGES = 1, /* effects of every kind but EFFECT_NONE */
-    LISTEN_EVENTS = 2,  /* the first effect with an event in a call */
-    LISTEN_MEMBERS = 4, /* effects with an event that name a member, each of them */
+    LISTEN_EVENTS = 2,  /* effects with an event, the first for each key, event and call */
+    LISTEN_MEMBERS = 4, /* every effect with an event that names a member */
 };
 
 struct effect_listener {

@@ -1,5 +1,5 @@
-/* event: what happened to a key, as keyspace notifications name it.
- * One list: the name and the class letter that notify-keyspace-events switches it on with. */
+/* event: the keyspace events: their names, and the class letters by which notify-keyspace-events
+ * enables them. */
 #ifndef STORE_EVENT_H
 #define STORE_EVENT_H
 

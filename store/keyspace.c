@@ -1,4 +1,4 @@
-/* keyspace: a dict of entries and the agendas of what happens to them. */
+/* keyspace: see keyspace.h. A dict of entries, and agendas of their nodes. */
 #include "store/keyspace.h"
 
 #include <assert.h>
@@ -9,7 +9,7 @@
 #include "store/mem/mem.h"
 #include "store/base/prefetch.h"
 
-enum { LOOKS = 64 }; /* for the own deadline that comes first, among nodes that stand for others */
+enum { LOOKS = 64 }; /* nodes of KEY_CHANGES that keyspace_first_volatile looks at */
 
 static struct bytes key_of(const void *element)
 {
@@ -18,7 +18,7 @@ static struct bytes key_of(const void *element)
 
 static const struct dict_type entries = { .key = key_of };
 
-static_assert(sizeof(struct entry) == 24, "an entry has a gap");
+static_assert(sizeof(struct entry) == 24, "struct entry has padding");
 
 static struct entry *entry_of(struct deadline *d)
 {
@@ -27,7 +27,7 @@ static struct entry *entry_of(struct deadline *d)
 
 /* ---- the key's own deadline ----------------------------------------------------------------- */
 
-/* Of an entry whose type may be timed. */
+/* Only for types that may have deadlines inside. */
 static msec own_deadline(const struct entry *entry)
 {
     msec at;
@@ -58,8 +58,8 @@ static bool is_volatile(const struct keyspace *ks, const struct entry *entry)
     return entry_expires_at(ks, entry) != NEVER;
 }
 
-/* The first instant at which there is something to do for the entry with this own deadline. */
-static struct due_at moment_of(const struct entry *entry, msec expires_at)
+/* When the entry, with this deadline of its own, is next due. */
+static struct due_at next_due_of(const struct entry *entry, msec expires_at)
 {
     struct due_at own = due_at_expiry(expires_at);
     if (!entry->object.timed) return own;
@@ -73,8 +73,8 @@ static enum key_kind kind_of(msec expires_at, struct due_at moment)
     return due_at_before(moment, due_at_expiry(expires_at)) ? KEY_CHANGES : KEY_ENDS;
 }
 
-/* Where its node is, if it has one: to be asked before the key's own deadline changes. The value's
- * may have changed already. */
+/* The agenda that the entry's node is in, if armed. Call it before the own deadline changes; the
+ * value's deadlines may have changed already. */
 static struct agenda *agenda_of(struct keyspace *ks, const struct entry *entry)
 {
     if (!type_may_be_timed(entry->object.type)) return &ks->agendas[KEY_ENDS];
@@ -93,11 +93,11 @@ static struct due_at first_of_all(const struct keyspace *ks)
     return first;
 }
 
-/* `from`: where its node is. */
+/* Moves the node, which is in `from` if armed, to the right agenda and time. */
 static void arm(struct keyspace *ks, struct entry *entry, struct agenda *from, msec expires_at)
 {
     struct deadline *node = &entry->deadline;
-    struct due_at moment = moment_of(entry, expires_at);
+    struct due_at moment = next_due_of(entry, expires_at);
     struct agenda *to = &ks->agendas[kind_of(expires_at, moment)];
     bool is_never = due_at_is_never(moment);
     if (to != from || is_never) agenda_cancel(from, node);
@@ -191,7 +191,7 @@ struct object keyspace_remove(struct keyspace *ks, struct entry *entry)
     return object;
 }
 
-/* The same key, deadline and node, with a block for the type of this object. */
+/* Reallocates an entry for an object of another type; key, deadline and node stay. */
 static struct entry *reshape(struct keyspace *ks, struct entry *old, struct agenda *agenda,
                              struct object object)
 {
@@ -218,7 +218,7 @@ struct entry *keyspace_replace(struct keyspace *ks, struct entry *entry, struct 
 
 void keyspace_set_deadline(struct keyspace *ks, struct entry *entry, msec at)
 {
-    ensure(instant_ok(at) || at == NEVER, "a deadline at %lld", (long long)at);
+    ensure(instant_ok(at) || at == NEVER, "deadline %lld out of range", (long long)at);
     struct agenda *agenda = agenda_of(ks, entry);
     put_own_deadline(entry, at);
     arm(ks, entry, agenda, at);
@@ -230,7 +230,7 @@ void keyspace_rearm(struct keyspace *ks, struct entry *entry)
     arm(ks, entry, agenda_of(ks, entry), entry_expires_at(ks, entry));
 }
 
-/* ---- the dead -------------------------------------------------------------------------------- */
+/* ---- expired and due keys -------------------------------------------------------------------- */
 
 bool entry_dead(const struct keyspace *ks, const struct entry *entry, msec now)
 {
@@ -248,17 +248,18 @@ struct entry *keyspace_first_due(const struct keyspace *ks, msec now)
     return entry_of(agenda_first(&ks->agendas[kind]));
 }
 
-/* No own deadline of what a walk has not come to yet is earlier than the walk's moment. */
+/* A node is due no later than its key's own deadline. So once the walk reaches the best deadline
+ * found so far, no later node can have an earlier one. */
 struct entry *keyspace_first_volatile(const struct keyspace *ks)
 {
     struct deadline *node = agenda_first(&ks->agendas[KEY_ENDS]);
     struct entry *first = node != NULL ? entry_of(node) : NULL;
     struct agenda_walk walk;
-    msec moment;
+    msec due;
     agenda_walk_begin(&walk, &ks->agendas[KEY_CHANGES]);
     for (unsigned looks = 0; looks < LOOKS; looks++) {
-        node = agenda_walk_next(&walk, &moment);
-        if (node == NULL || (first != NULL && moment >= entry_expires_at(ks, first))) break;
+        node = agenda_walk_next(&walk, &due);
+        if (node == NULL || (first != NULL && due >= entry_expires_at(ks, first))) break;
         struct entry *entry = entry_of(node);
         if (first == NULL || own_deadline(entry) < entry_expires_at(ks, first)) first = entry;
     }
@@ -266,7 +267,7 @@ struct entry *keyspace_first_volatile(const struct keyspace *ks)
     return first;
 }
 
-/* ---- what happens next ----------------------------------------------------------------------- */
+/* ---- walking in order of due time ------------------------------------------------------------ */
 
 struct visits {
     bool (*visit)(void *ctx, const struct entry *entry, struct due_at due);
@@ -327,7 +328,7 @@ void keyspace_walk_end(struct keyspace_walk *walk)
         agenda_walk_end(&walk->walks[kind]);
 }
 
-/* ---- how many are alive ---------------------------------------------------------------------- */
+/* ---- counting -------------------------------------------------------------------------------- */
 
 struct due_count {
     size_t count, most;
@@ -349,37 +350,37 @@ size_t keyspace_count_due(const struct keyspace *ks, msec now, size_t most)
     return due.count;
 }
 
-struct dead_count {
+struct expired_count {
     const struct keyspace *ks;
     msec now;
     size_t keys, volatile_keys;
 };
 
-static bool count_dead_one(void *ctx, const struct entry *entry, struct due_at at)
+static bool count_expired_one(void *ctx, const struct entry *entry, struct due_at at)
 {
     (void)at;
-    struct dead_count *dead = ctx;
-    if (!entry_dead(dead->ks, entry, dead->now)) return true;
-    dead->keys++;
-    dead->volatile_keys += is_volatile(dead->ks, entry);
+    struct expired_count *expired = ctx;
+    if (!entry_dead(expired->ks, entry, expired->now)) return true;
+    expired->keys++;
+    expired->volatile_keys += is_volatile(expired->ks, entry);
     return true;
 }
 
-static struct dead_count count_dead(const struct keyspace *ks, msec now)
+static struct expired_count count_expired(const struct keyspace *ks, msec now)
 {
-    struct dead_count dead = { .ks = ks, .now = now };
-    keyspace_each_until(ks, now, count_dead_one, &dead);
-    return dead;
+    struct expired_count expired = { .ks = ks, .now = now };
+    keyspace_each_until(ks, now, count_expired_one, &expired);
+    return expired;
 }
 
 size_t keyspace_count_alive(const struct keyspace *ks, msec now)
 {
-    return dict_count(&ks->dict) - count_dead(ks, now).keys;
+    return dict_count(&ks->dict) - count_expired(ks, now).keys;
 }
 
 size_t keyspace_count_volatile(const struct keyspace *ks, msec now)
 {
-    return keyspace_volatile(ks) - count_dead(ks, now).volatile_keys;
+    return keyspace_volatile(ks) - count_expired(ks, now).volatile_keys;
 }
 
 struct entry *keyspace_random(const struct keyspace *ks, uint64_t (*next)(void *ctx), void *ctx)
@@ -464,7 +465,7 @@ static void check_deadline(const struct keyspace *ks, const struct entry *entry)
            "'%.*s' is timed: %d, its next moment: %lld", (int)key.len, key.data,
            entry->object.timed, (long long)inside.at);
     msec at = entry_expires_at(ks, entry);
-    struct due_at moment = moment_of(entry, at);
+    struct due_at moment = next_due_of(entry, at);
     ensure(instant_ok(at) || at == NEVER, "'%.*s' ends at %lld", (int)key.len, key.data,
            (long long)at);
     ensure(deadline_armed(&entry->deadline) == !due_at_is_never(moment),
@@ -482,10 +483,10 @@ static void check_entry(const struct keyspace *ks, const struct entry *entry)
 {
     struct bytes key = entry_key(entry);
     size_t own = type_may_be_timed(entry->object.type) ? sizeof(msec) : 0;
-    ensure(mem_size(entry) >= sizeof(*entry) + key.len + own, "'%.*s' in a block of %zu",
+    ensure(mem_size(entry) >= sizeof(*entry) + key.len + own, "block of '%.*s' has only %zu bytes",
            (int)key.len, key.data, mem_size(entry));
     object_check(&entry->object);
-    ensure(object_count(&entry->object) > 0, "an empty %s at '%.*s'", type_name(entry->object.type),
+    ensure(object_count(&entry->object) > 0, "empty %s at '%.*s'", type_name(entry->object.type),
            (int)key.len, key.data);
     check_deadline(ks, entry);
 }
@@ -497,15 +498,16 @@ void keyspace_check(const struct keyspace *ks)
         agenda_check(&ks->agendas[kind]);
     ensure(due_at_equal(ks->next_due, first_of_all(ks)), "next due at %lld, not %lld",
            (long long)first_of_all(ks).at, (long long)ks->next_due.at);
-    size_t mortal = 0, armed = 0;
+    size_t volatile_keys = 0, armed = 0;
     struct dict_iter iter;
     dict_iter_begin(&iter, &ks->dict);
     for (const struct entry *entry; (entry = dict_iter_next(&iter)) != NULL;) {
         check_entry(ks, entry);
-        mortal += is_volatile(ks, entry);
+        volatile_keys += is_volatile(ks, entry);
         armed += deadline_armed(&entry->deadline);
     }
-    ensure(mortal == keyspace_volatile(ks), "%zu volatile keys, not %zu", mortal,
+    ensure(volatile_keys == keyspace_volatile(ks), "%zu volatile keys, not %zu", volatile_keys,
            keyspace_volatile(ks));
-    ensure(armed == keyspace_timed(ks), "%zu armed keys, %zu deadlines", armed, keyspace_timed(ks));
+    ensure(armed == keyspace_timed(ks), "%zu armed nodes, %zu deadlines", armed,
+           keyspace_timed(ks));
 }

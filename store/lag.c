@@ -1,11 +1,10 @@
-/* lag: buckets of spans.
- * Bucket i < 64 is the span i; then 32 buckets share each doubling: those of 2^k begin at 64 +
- * 32 (k - 6) and are 2^(k - 5) wide. */
+/* lag: see lag.h. Bucket i < 64 counts spans of exactly i ms. Above, each power of two has 32
+ * buckets: those of 2^k start at bucket 64 + 32 (k - 6) and are 2^(k - 5) ms wide. */
 #include "store/lag.h"
 
 enum { EXACT = 64, EXACT_SHIFT = 6, SHARE = 32, SHARE_SHIFT = 5 };
 
-#define SPAN_MAX ((INT64_C(1) << 32) - 1) /* the last one with a bucket of its own */
+#define SPAN_MAX ((INT64_C(1) << 32) - 1) /* longer spans share its bucket */
 
 _Static_assert(LAG_BUCKETS == EXACT + (32 - EXACT_SHIFT) * SHARE, "a bucket for each span");
 
@@ -48,7 +47,7 @@ uint64_t lag_below(const struct lag *lag, msec span)
     return below;
 }
 
-/* 99.9 percent of 1000 are 999, whatever the product's last bit says. */
+/* Rounds up. The factor cancels the rounding error of the product: 99.9% of 1000 is 999. */
 static uint64_t part_of(uint64_t total, double percent)
 {
     double part = (double)total * percent / 100 * (1 - 1e-12);
@@ -65,6 +64,6 @@ msec lag_percentile(const struct lag *lag, double percent)
     unsigned bucket = 0;
     while (seen < wanted)
         seen += lag->counts[++bucket];
-    /* The last bucket that is filled ends with the greatest span. */
+    /* No span is above max, so it is exact for the last bucket in use. */
     return seen == lag->total ? lag->max : bucket_begin(bucket + 1) - 1;
 }

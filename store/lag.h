@@ -1,7 +1,7 @@
-/* lag: how late things that expired were removed: a histogram of spans in milliseconds.
- * Knows spans; refuses to know what was late.
+/* lag: a histogram of how many milliseconds after its deadline each expired key or member was
+ * removed.
  *
- * Log-linear buckets, exact below 64 ms and within 1/32 above (as HdrHistogram's). */
+ * Log-linear buckets as in HdrHistogram: exact below 64 ms, else within 1/32. */
 #ifndef STORE_LAG_H
 #define STORE_LAG_H
 
@@ -10,7 +10,7 @@
 
 #include "store/base/instant.h"
 
-enum { LAG_BUCKETS = 64 + 26 * 32 }; /* up to 2^32 ms; later ones count as that */
+enum { LAG_BUCKETS = 64 + 26 * 32 }; /* the last bucket also counts spans of 2^32 ms and more */
 
 struct lag {
     uint64_t counts[LAG_BUCKETS];
@@ -19,12 +19,13 @@ struct lag {
 };
 
 void lag_add(struct lag *lag, msec late, uint64_t count); /* late < 0 counts as 0. O(1) */
-/* The smallest span that at least this part of all stays within: 50, 99, 99.9 ... 0 without any. */
+/* The smallest span that is not below `percent` (50, 99, 99.9, ...) of all spans; 0 if there are
+ * none. O(LAG_BUCKETS) */
 msec lag_percentile(const struct lag *lag, double percent);
 
-/* The least span that shares a bucket with this one. */
+/* The smallest span in the bucket of this span. */
 msec lag_floor(msec span);
-/* How many are less than a span that lag_floor gave. */
+/* The number of spans below `span`, which must come from lag_floor. O(LAG_BUCKETS) */
 uint64_t lag_below(const struct lag *lag, msec span);
 
 #endif

@@ -1,6 +1,6 @@
-/* policy: a compressed radix tree of names, a node for each place where names part or one ends.
- * The '*' of a prefix is a byte of its name like others, and always its last one, so an ordinary
- * walk of the tree meets every prefix of a key on its way down. */
+/* policy: a radix tree of names. A node stands where names differ or one ends. The '*' of a prefix
+ * is stored as an ordinary byte, always the last of its name, so that one walk down the tree for a
+ * key meets every prefix of it. */
 #include "store/policy.h"
 
 #include "store/base/ensure.h"
@@ -8,19 +8,19 @@
 
 struct rule {
     struct policy policy;
-    struct rule *prev, *next; /* in the list of pending ones */
-    uint64_t pass;            /* the first one that is for it, if pending */
+    struct rule *prev, *next; /* in the list of pending policies */
+    uint64_t pass;            /* if pending: the first pass that applies it */
     uint32_t name_len;
-    char name[]; /* the whole of it */
+    char name[]; /* the full name */
 };
 
-/* Invariant: a node but the root has a label, and a rule or at least two children. */
+/* Invariant: a node other than the root has a label, and a rule or at least two children. */
 struct policy_node {
     struct rule *rule;             /* of the name that ends here, or NULL */
-    struct policy_node **children; /* in order of the first bytes of their labels, which differ */
+    struct policy_node **children; /* ordered by the first bytes of their labels, all different */
     uint32_t child_count;
     uint32_t label_len;
-    char label[]; /* what its names have behind the parent's */
+    char label[]; /* the bytes that its names have after the parent's */
 };
 
 static struct bytes label_of(const struct policy_node *node)
@@ -57,7 +57,7 @@ bool policy_changes_keys(const struct policy *policy, const struct policy *old)
            (policy->max_len > 0 && policy->max_len != old->max_len);
 }
 
-/* ---- pending ones --------------------------------------------------------------------------- */
+/* ---- pending policies ----------------------------------------------------------------------- */
 
 static void pending_add(struct policies *policies, struct rule *rule)
 {
@@ -92,7 +92,8 @@ void policies_begin_pass(struct policies *policies)
 
 bool policies_in_pass(const struct policies *policies, const struct policy *policy)
 {
-    const struct rule *rule = (const struct rule *)(const void *)policy; /* its first member */
+    const struct rule *rule =
+        (const struct rule *)(const void *)policy; /* policy is its first member */
     return policy->pending && rule->pass <= policies->pass;
 }
 
@@ -135,7 +136,7 @@ static void rule_free(struct policies *policies, struct rule *rule)
     give_back(policies, rule);
 }
 
-/* With the label of `above` and then `label`. */
+/* A node whose label is `above` followed by `label`. */
 static struct policy_node *node_new(struct policies *policies, struct bytes above,
                                     struct bytes label)
 {
@@ -160,7 +161,7 @@ static void resize_children(struct policies *policies, struct policy_node *node,
     take(policies, node->children);
 }
 
-/* As deep as the longest name at most. */
+/* Recursive: at most as deep as the longest name. */
 static void node_free(struct policies *policies, struct policy_node *node)
 {
     for (uint32_t i = 0; i < node->child_count; i++)
@@ -178,7 +179,7 @@ void policies_drop(struct policies *policies)
 
 /* ---- children ------------------------------------------------------------------------------- */
 
-/* The place of the child whose label begins with this byte, or where it would be. */
+/* Finds the child whose label begins with this byte, or the index to insert it at. */
 static bool child_index(const struct policy_node *node, char first, uint32_t *index)
 {
     uint32_t low = 0, high = node->child_count;
@@ -222,7 +223,7 @@ static void child_remove(struct policies *policies, struct policy_node *node, ui
     resize_children(policies, node, node->child_count - 1);
 }
 
-/* What the node is goes to another one; only its label stays. */
+/* Moves rule and children, but not the label. */
 static void move_contents(struct policy_node *to, struct policy_node *from)
 {
     to->rule = from->rule;
@@ -230,7 +231,7 @@ static void move_contents(struct policy_node *to, struct policy_node *from)
     to->child_count = from->child_count;
 }
 
-/* The first `len` bytes of the label get a node of their own, above. */
+/* Splits a node: the first `len` bytes of its label become a new parent. */
 static void split(struct policies *policies, struct policy_node **place, size_t len)
 {
     struct policy_node *old = *place;
@@ -244,7 +245,7 @@ static void split(struct policies *policies, struct policy_node **place, size_t 
     *place = upper;
 }
 
-/* A node that neither ends a name nor parts two becomes one with its only child. */
+/* Merges a node that has no rule and one child with that child. */
 static void join(struct policies *policies, struct policy_node **place)
 {
     struct policy_node *upper = *place;
@@ -277,7 +278,7 @@ static struct bytes behind(struct bytes text, size_t len)
     return bytes_of(text.data + len, text.len - len);
 }
 
-/* The node that stands for exactly this name; made where there is none. */
+/* The node of exactly this name, created if needed. */
 static struct policy_node *node_for(struct policies *policies, struct bytes name)
 {
     struct bytes none = { NULL, 0 };
@@ -352,8 +353,8 @@ bool policies_remove(struct policies *policies, struct bytes name)
 
 /* ---- keys ----------------------------------------------------------------------------------- */
 
-/* The rule of the prefix that ends within this node's label and begins the rest of a key, or NULL.
- * A label with a '*' ends in it. */
+/* The rule of a prefix that ends inside this node's label and matches the rest of a key, or NULL. A
+ * '*' is always the last byte of a label. */
 static const struct rule *prefix_in(const struct policy_node *node, struct bytes rest)
 {
     struct bytes label = label_of(node);
@@ -418,7 +419,8 @@ static void check_children(const struct policy_node *node)
         unsigned char here = (unsigned char)node->children[i]->label[0];
         if (i == 0) continue;
         unsigned char before = (unsigned char)node->children[i - 1]->label[0];
-        ensure(before < here, "child %u begins with %u, the one before with %u", i, here, before);
+        ensure(before < here, "child %u begins with byte %u, its predecessor with %u", i, here,
+               before);
     }
 }
 
@@ -426,11 +428,11 @@ static void check_rule(const struct policies *policies, const struct policy_node
                        size_t depth)
 {
     struct bytes name = name_of(node->rule);
-    ensure(policy_name_ok(name), "a name of %zu bytes", name.len);
-    ensure(name.len == depth, "a name of %zu bytes in depth %zu", name.len, depth);
+    ensure(policy_name_ok(name), "malformed name of %zu bytes", name.len);
+    ensure(name.len == depth, "name of %zu bytes at depth %zu", name.len, depth);
     ensure(policies_get(policies, name) == &node->rule->policy, "name '%.*s' is not found",
            (int)name.len, name.data);
-    ensure(name.data[name.len - 1] != '*' || node->child_count == 0, "names behind '%.*s'",
+    ensure(name.data[name.len - 1] != '*' || node->child_count == 0, "'%.*s' has children",
            (int)name.len, name.data);
 }
 
@@ -443,7 +445,7 @@ static void check_node(const struct policies *policies, const struct policy_node
     totals->pending += node->rule != NULL && node->rule->policy.pending;
     totals->limits += node->rule != NULL && node->rule->policy.max_len > 0;
     ensure(node == policies->root || node->rule != NULL || node->child_count >= 2,
-           "a node of no use in depth %zu", depth);
+           "node at depth %zu has no rule and fewer than two children", depth);
     if (node->rule != NULL) check_rule(policies, node, depth);
     check_children(node);
     for (uint32_t i = 0; i < node->child_count; i++)
@@ -455,13 +457,14 @@ static void check_pending(const struct policies *policies, size_t pending)
     size_t listed = 0;
     const struct rule *before = NULL;
     for (const struct rule *rule = policies->first_pending; rule != NULL; rule = rule->next) {
-        ensure(rule->policy.pending && rule->prev == before, "rule %zu of the list", listed);
-        ensure(before == NULL || before->pass <= rule->pass, "rule %zu: pass %llu", listed,
+        ensure(rule->policy.pending && rule->prev == before, "pending rule %zu: wrong link",
+               listed);
+        ensure(before == NULL || before->pass <= rule->pass, "pending rule %zu: pass %llu", listed,
                (unsigned long long)rule->pass);
         before = rule;
         listed++;
     }
-    ensure(before == policies->last_pending, "the last of %zu pending", listed);
+    ensure(before == policies->last_pending, "wrong end of the list of %zu pending rules", listed);
     ensure(listed == pending && pending == policies->pending, "%zu pending, %zu listed, count %zu",
            pending, listed, policies->pending);
 }

@@ -1,8 +1,8 @@
-/* policy: what holds for every key whose name begins with a prefix, and the table that finds it.
- * Knows names and rules; refuses to know keys' values and when a rule is applied (txn_policy.c).
+/* policy: rules (TTL, length limits, ...) for all keys with a prefix, and the table that finds the
+ * rule of a key. txn/txn_policy.c applies rules to keys.
  *
- * A name is an exact key, or a prefix when it ends in '*'. The longest prefix wins, an exact name
- * over any. */
+ * A policy's name is a key, or a prefix followed by '*'. Of the names that match a key, an exact
+ * name wins, then the longest prefix. */
 #ifndef STORE_POLICY_H
 #define STORE_POLICY_H
 
@@ -15,30 +15,30 @@
 
 enum policy_refresh { REFRESH_NEVER, REFRESH_WRITE, REFRESH_ACCESS };
 
-/* Spans of 0: no such rule. */
+/* A span of 0: the policy has no such rule. */
 struct policy {
     msec ttl, max_ttl, member_ttl;
     uint64_t max_len; /* members or elements; 0: no limit */
     enum policy_refresh refresh;
     unsigned jitter; /* percent, 0 to 100 */
-    bool keep_low;   /* of a sorted set that is cut, the lowest scores stay */
-    bool pending; /* not yet applied to all keys that were there when it was set: policy_walk.h */
+    bool keep_low;   /* max_len on a sorted set removes the highest scores, not the lowest */
+    bool pending;    /* not yet applied to all keys that existed when it was set (policy_walk.h) */
 };
 
 enum { POLICY_NAME_MAX = 16384 };       /* bytes in a name */
-#define POLICY_SPAN_MAX (INT64_MAX / 2) /* the longest span: from any likely now no overflow */
+#define POLICY_SPAN_MAX (INT64_MAX / 2) /* the longest span, so that now + span cannot overflow */
 
 struct policy_node;
 struct rule;
 
-/* Zeroed: empty. */
+/* All zero: an empty table. */
 struct policies {
     struct policy_node *root;
     size_t count;
-    size_t limits; /* of them, those with a max_len */
-    size_t bytes;  /* memory */
-    /* The pending ones, in the order in which they were set. A pass over the keys is for those that
-     * were set before it began: for the first ones of the list. */
+    size_t limits; /* number of policies with a max_len */
+    size_t bytes;  /* memory of the table */
+    /* List of the pending policies, in the order in which they were set. Each pass over the keys
+     * applies those that were set before it began: they come first in the list. */
     struct rule *first_pending, *last_pending;
     size_t pending;
     uint64_t pass;
@@ -46,31 +46,32 @@ struct policies {
 
 void policies_drop(struct policies *policies);
 
-/* '*' only at the end, not empty, not too long. */
+/* Is it non-empty, at most POLICY_NAME_MAX bytes, with '*' only as its last byte? */
 bool policy_name_ok(struct bytes name);
-/* The same options, whether pending or not. */
+/* Are the options equal? Ignores `pending`. */
 bool policy_equal(const struct policy *a, const struct policy *b);
-/* Does setting it change keys that are there already? `old`: what it replaces, or NULL. */
+/* Must existing keys be changed when `policy` replaces `old` (NULL: there was none)? */
 bool policy_changes_keys(const struct policy *policy, const struct policy *old);
-/* Replaces one of the same name, which must be ok; a pending one goes to the end of the list.
- * O(length of the name) */
+/* Adds the policy, or replaces the one of the same name, which must satisfy policy_name_ok. A
+ * pending policy goes to the end of the list. O(length of the name) */
 void policies_set(struct policies *policies, struct bytes name, const struct policy *policy);
-const struct policy *policies_get(const struct policies *policies, struct bytes name); /* or NULL */
+/* The policy of exactly this name, or NULL. Borrowed until the next change. */
+const struct policy *policies_get(const struct policies *policies, struct bytes name);
 bool policies_remove(struct policies *policies, struct bytes name); /* false: there is none */
-/* The one that holds for a key, or NULL; *name (if not NULL) is its name, borrowed until the next
- * change. O(length of the key) */
+/* The policy that applies to a key, or NULL; *name (if not NULL) is its name. Both are borrowed
+ * until the next change. O(length of the key) */
 const struct policy *policies_of(const struct policies *policies, struct bytes key,
                                  struct bytes *name);
-/* In the order of names; the table must not change meanwhile. */
+/* In order of names; the table must not change meanwhile. O(n) */
 void policies_each(const struct policies *policies,
                    void (*visit)(void *ctx, struct bytes name, const struct policy *policy),
                    void *ctx);
 
-/* A pass over the keys begins, for all that are pending by now. O(1) */
+/* Begins a pass over the keys for all policies that are now pending. O(1) */
 void policies_begin_pass(struct policies *policies);
-/* Is this one, of the table, pending and of the pass? O(1) */
+/* Is this policy of the table pending and part of the current pass? O(1) */
 bool policies_in_pass(const struct policies *policies, const struct policy *policy);
-/* The first pending one of the pass, or NULL; *name (if not NULL) is its name. O(1) */
+/* The first pending policy of the current pass, or NULL; *name (if not NULL) is its name. O(1) */
 const struct policy *policies_first_in_pass(const struct policies *policies, struct bytes *name);
 
 void policies_check(const struct policies *policies);

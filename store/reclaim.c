@@ -1,9 +1,9 @@
-/* reclaim: a queue of values and whole keyspaces that are freed in slices. */
+/* reclaim: see reclaim.h. */
 #include "store/reclaim.h"
 
 #include "store/mem/mem.h"
 
-/* A value with fewer elements is freed at once: queueing would cost more. */
+/* A value with fewer elements is freed at once, because queueing it would cost more. */
 enum { SMALL = 64 };
 
 struct reclaim_item {
@@ -60,7 +60,7 @@ static bool drop_agendas_some(struct keyspace *ks, size_t *work)
     return true;
 }
 
-/* An entry's big value queues up behind, so that one entry is one unit of work. */
+/* Queues large values of entries, so that each entry is one unit of work. */
 static bool free_keyspace_some(struct reclaim *reclaim, struct keyspace *ks, size_t *work)
 {
     while (*work > 0) {

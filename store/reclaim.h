@@ -1,6 +1,6 @@
-/* reclaim: what has left the keyspace and is still to be freed.
- * Small values are freed at once; big ones wait here and go in slices, so that no DEL and no
- * FLUSHALL is ever a stall. */
+/* reclaim: a queue of values and keyspaces that have been removed and remain to be freed. Small
+ * values are freed at once, large ones in slices, so that no DEL and no FLUSHALL blocks the loop.
+ */
 #ifndef STORE_RECLAIM_H
 #define STORE_RECLAIM_H
 
@@ -17,10 +17,11 @@ struct reclaim {
 };
 
 void reclaim_init(struct reclaim *reclaim);
-void reclaim_drop(struct reclaim *reclaim); /* frees all that waits */
+void reclaim_drop(struct reclaim *reclaim); /* frees everything queued at once */
+/* Both take ownership. O(1), or O(elements) for a value of few elements */
 void reclaim_object(struct reclaim *reclaim, struct object object);
-void reclaim_keyspace(struct reclaim *reclaim, struct keyspace ks); /* handed over whole */
-/* Frees about `work` elements; true while more is waiting. */
+void reclaim_keyspace(struct reclaim *reclaim, struct keyspace ks);
+/* Frees about `work` elements; returns true while more is queued. */
 bool reclaim_run(struct reclaim *reclaim, size_t work);
 static inline bool reclaim_pending(const struct reclaim *reclaim)
 {

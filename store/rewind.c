@@ -8,7 +8,7 @@ struct visit {
     struct keyspace *ks;
 };
 
-/* What was rightly announced since the walk began may be announced once more. */
+/* This may announce again what was announced correctly since the walk began. */
 static void visit_entry(void *ctx, struct entry *entry)
 {
     const struct visit *visit = ctx;

@@ -1,9 +1,8 @@
-/* rewind: what has to be done when the clock is set back.
- * Knows keyspaces and dehydrators; refuses to know timers.
+/* rewind: work to do after the clock is set back.
  *
- * Deadlines are instants and need nothing: what was due waits again. But a dehydrator remembers
- * until when it has announced its elements ("rede.due"), and those that are not due any more have
- * to be announced again at their deadlines. All keys are walked in slices to find them. */
+ * Deadlines are instants, so keys and members need nothing. But a dehydrator remembers up to which
+ * instant it has notified "rede.due" for its elements; elements that are no longer due must be
+ * notified again at their deadlines. A walk over all keys, in slices, resets these marks. */
 #ifndef STORE_REWIND_H
 #define STORE_REWIND_H
 
@@ -16,26 +15,26 @@ struct keyspace;
 struct entry;
 struct store;
 
-/* All zero: nothing was announced. */
+/* All zero: nothing has been announced. */
 struct rewind {
-    msec announced; /* the latest instant at which something was */
-    msec since;     /* to where the clock was set back, while a walk runs */
+    msec announced; /* the latest instant at which a dehydrator announced elements */
+    msec since;     /* during a walk: the instant to which the clock was set back */
     bool running;
-    unsigned db; /* where the walk is */
+    unsigned db; /* position of the walk: database, and cursor in it */
     uint64_t cursor;
 };
 
-/* A dehydrator announces its elements. */
+/* Call when a dehydrator announces elements. */
 static inline void rewind_note(struct rewind *rewind, msec now)
 {
     if (now > rewind->announced) rewind->announced = now;
 }
-/* Walks up to `budget` steps of a table, if the clock was set back since something was announced;
- * true while there is more to do. To be asked in every turn. */
+/* Starts a walk if the clock was set back behind the last announcement, and makes up to `budget`
+ * steps (of dict_scan) of it. True while there is more to do. Call it in every turn. */
 bool rewind_run(struct store *store, msec now, unsigned budget);
-/* Databases have changed places: a walk under way begins anew. */
+/* Two databases were exchanged: restarts a running walk. */
 void rewind_swapped(struct rewind *rewind);
-/* One key, which is about to move to where a walk may have been already. */
+/* Handles one key that is about to move to a place that a running walk may have passed. */
 void rewind_entry(const struct rewind *rewind, struct keyspace *ks, struct entry *entry);
 
 #endif

@@ -1,4 +1,4 @@
-/* store: the databases, wired to what they share. */
+/* store: see store.h. */
 #include "store/store.h"
 
 #include "store/base/ensure.h"
@@ -7,7 +7,7 @@
 
 struct store *store_new(unsigned databases)
 {
-    ensure(databases > 0, "%u databases", databases);
+    ensure(databases > 0, "a store needs at least one database");
     struct store *store = mem_zalloc(sizeof(*store));
     store->database_count = databases;
     store->databases = mem_alloc(databases * sizeof(*store->databases));
@@ -80,8 +80,8 @@ msec store_next_due(const struct store *store)
 void store_check(const struct store *store)
 {
     for (unsigned db = 0; db < store->database_count; db++) {
-        ensure(store->databases[db].db == db, "database %u is in place %u", store->databases[db].db,
-               db);
+        ensure(store->databases[db].db == db, "database %u has number %u", db,
+               store->databases[db].db);
         keyspace_check(&store->databases[db]);
     }
     policies_check(&store->policies);

@@ -1,10 +1,10 @@
-/* store: the data set: databases, their deadlines, and what a user of the library begins with.
- * Knows keyspaces; refuses to know sockets, RESP, files and clocks.
+/* store: the data set: databases, policies and counters. Does not depend on sockets, RESP, files or
+ * clocks. How to use the library:
  *
  *     struct store *store = store_new(16);
- *     ... txn.h ...
- *     msec wake = store_next_due(store);      // the one number a loop sleeps on
- *     expiry_run(store, now, 200);            // when it has come
+ *     ... read and change it through txn/txn.h ...
+ *     msec wake = store_next_due(store);      // when the loop must wake up
+ *     expiry_run(store, now, 200);            // then: remove what has expired
  */
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
@@ -24,7 +24,7 @@
 struct store_stats {
     uint64_t hits, misses; /* reads by clients */
     uint64_t expired_keys, expired_members, evicted_keys;
-    struct lag lag; /* how late those that expired went */
+    struct lag lag; /* how late expired keys and members were removed */
 };
 
 struct policy_walk;
@@ -32,27 +32,27 @@ struct policy_walk;
 struct store {
     struct keyspace *databases;
     unsigned database_count;
-    unsigned listening; /* LISTEN_* */
+    unsigned listening; /* event mask: LISTEN_* */
     struct effect_listener listener;
     struct reclaim reclaim;
     struct random random;
     struct policies policies;
-    struct policy_walk *policy_walk; /* applies those that are pending */
+    struct policy_walk *policy_walk; /* applies pending policies to existing keys; owned */
     struct rewind rewind;
-    bool counts_access; /* entries know how often they are used (LFU), not when (LRU) */
+    bool counts_access; /* entry->accessed counts uses (LFU) instead of the last use (LRU) */
     struct store_stats stats;
-    uint64_t changes;    /* effects that changed data, ever */
-    uint64_t flushed_at; /* `changes` when all databases were last emptied at once */
+    uint64_t changes;    /* effects that changed data, since start */
+    uint64_t flushed_at; /* `changes` when FLUSHALL last emptied all databases */
 };
 
 struct store *store_new(unsigned databases);
 void store_free(struct store *store);
 
-/* The data and policies of `other`, which is freed, take the place of the store's, and nobody is
- * told. What was there is freed in slices. O(databases) */
+/* Replaces the store's data and policies by those of `other`, without any effect. Frees `other`,
+ * and the old data in slices. Both must have the same number of databases. O(databases) */
 void store_replace(struct store *store, struct store *other);
 
-/* Who is told of effects, and of which (LISTEN_*; 0: nobody). One at a time. */
+/* Sets the listener and its event mask (LISTEN_*; 0: no listener), replacing the previous one. */
 void store_listen(struct store *store, unsigned mask, const struct effect_listener *listener);
 
 /* A database, to look at: changes go through txn.h. */
@@ -68,11 +68,11 @@ size_t store_count_due(const struct store *store, msec now, size_t most);
 /* The first instant at which expiry_run has work; NEVER if there is none. O(databases) */
 msec store_next_due(const struct store *store);
 
-/* Verifies every invariant of every structure, or ends the process with the values. O(n) */
+/* Checks every invariant of every structure; ends the process if one does not hold. O(n) */
 void store_check(const struct store *store);
 
-/* 128 bits over all live keys, values and deadlines, and the policies, whatever their order. O(n)
- */
+/* A 128-bit hash of all keys that have not expired, their values and deadlines, and the policies,
+ * independent of the order in tables. O(n) */
 struct digest {
     uint64_t high, low;
 };

@@ -1,4 +1,4 @@
-/* walk: one loop for each type. */
+/* walk: see walk.h. One function per type. */
 #include "store/walk.h"
 
 #include "store/base/ensure.h"
@@ -115,7 +115,7 @@ struct object walk_copy(const struct object *object)
     struct object copy = object_new(object->type);
     walk_object(object, put_into, &copy);
     copy.timed = !due_at_is_never(object_moment(&copy));
-    /* Once large, always large: the name may say more than the elements do. */
+    /* A collection that once was large keeps that encoding, even if its elements would fit. */
     if (strcmp(object_encoding(&copy), object_encoding(object)) != 0) object_widen(&copy);
     return copy;
 }

@@ -1,20 +1,20 @@
-/* walk: the effects that build a value, or the contents of a key, from nothing.
- * What a snapshot is made of, and what a stored result is recorded as. */
+/* walk: the effects that build a value from nothing. Snapshots, COPY, DUMP and stored results are
+ * made of them. */
 #ifndef STORE_WALK_H
 #define STORE_WALK_H
 
 #include "store/effect.h"
 #include "store/type/object.h"
 
-/* One effect for each element, in an order that builds the same value; kind and operands are set,
- * key and database are the visitor's to fill in. A string is one effect without a deadline. O(n) */
+/* Visits one effect per element, in an order that builds an equal value. Kind and operands are set;
+ * the visitor sets key and database. A string gives one EFFECT_SET without a deadline. O(n) */
 void walk_object(const struct object *object, void (*visit)(void *ctx, struct effect *effect),
                  void *ctx);
 
-/* What a walk of a collection gives goes into another one of its type, behind what it has. */
+/* Adds the element of an effect of walk_object to a collection of the same type, at its end. */
 void walk_put(struct object *to, const struct effect *effect);
 
-/* The same value in memory of its own, built from its walk, with the same encoding. O(n) */
+/* A deep copy with the same encoding. O(n) */
 struct object walk_copy(const struct object *object);
 
 #endif

@@ -1,4 +1,4 @@
-/* walk_store: policies, databases, keys. */
+/* walk_store: see walk_store.h. */
 #include "store/walk_store.h"
 
 #include "store/walk.h"
@@ -16,7 +16,7 @@ static void give_policy(void *ctx, struct bytes name, const struct policy *polic
     to->effect(to->ctx, &effect);
 }
 
-/* A string has its deadline with its value. */
+/* The EFFECT_SET of a string includes its deadline. */
 static void give_part(void *ctx, struct effect *effect)
 {
     const struct key_walk *walk = ctx;

@@ -1,4 +1,4 @@
-/* walk_store: the effects that build the whole store from nothing: what a snapshot holds. */
+/* walk_store: the effects that build the whole store from nothing, as a snapshot records them. */
 #ifndef STORE_WALK_STORE_H
 #define STORE_WALK_STORE_H
 
@@ -7,12 +7,12 @@
 
 struct store_visitor {
     void (*effect)(void *ctx, const struct effect *effect);
-    bool (*key_done)(void *ctx); /* after the effects of each key; false: no further */
+    bool (*key_done)(void *ctx); /* after the effects of each key; return false to stop */
     void *ctx;
 };
 
-/* The policies, then database by database every key with its value and its deadline, the overdue
- * too. The store must not change meanwhile. O(n) */
+/* Visits the policies, then every key of each database with its value and deadline, expired keys
+ * included. The store must not change meanwhile. O(n) */
 void walk_store(const struct store *store, const struct store_visitor *to);
 
 #endif

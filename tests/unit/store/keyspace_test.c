@@ -1,4 +1,4 @@
-/* Entries: what they take, and that a deadline is what was set, wherever it is kept. */
+/* keyspace: memory of entries, and deadlines wherever they are stored. */
 #include "store/keyspace.h"
 
 #include <stdio.h>
@@ -27,7 +27,7 @@ static void end(void)
     keyspace_drop(&keys);
 }
 
-/* With a member that dies at `inside`, where the type has members. */
+/* With a member whose deadline is `inside`, if the type has members. */
 static struct object value_of(enum type type, msec inside)
 {
     if (type == TYPE_STRING) return text_new(LIT("value"));
@@ -51,7 +51,7 @@ static struct entry *add(enum type type, msec inside)
     return keyspace_add(&keys, LIT("key"), value_of(type, inside));
 }
 
-START_TEST(a_key_with_a_short_string_takes_24_bytes_and_its_own)
+START_TEST(short_string_key_takes_24_bytes_plus_key)
 {
     begin();
     size_t base = mem_used();
@@ -65,7 +65,7 @@ START_TEST(a_key_with_a_short_string_takes_24_bytes_and_its_own)
 }
 END_TEST
 
-START_TEST(a_deadline_comes_back_as_it_was_set_for_every_type)
+START_TEST(deadline_round_trips_for_every_type)
 {
     for (int type = 0; type < TYPE_COUNT; type++)
         for (int i = 0; i < INSTANTS; i++) {
@@ -85,7 +85,7 @@ START_TEST(a_deadline_comes_back_as_it_was_set_for_every_type)
 }
 END_TEST
 
-START_TEST(a_key_keeps_its_deadline_beside_those_of_its_members)
+START_TEST(key_deadline_coexists_with_member_deadlines)
 {
     for (int type = TYPE_SET; type < TYPE_COUNT; type++) {
         begin();
@@ -122,7 +122,7 @@ static void replace(enum type from, enum type to, msec at)
     end();
 }
 
-START_TEST(whatever_a_value_becomes_its_key_keeps_the_deadline)
+START_TEST(replacing_value_keeps_key_deadline)
 {
     for (int from = 0; from < TYPE_COUNT; from++)
         for (int to = 0; to < TYPE_COUNT; to++) {
@@ -134,7 +134,7 @@ START_TEST(whatever_a_value_becomes_its_key_keeps_the_deadline)
 }
 END_TEST
 
-START_TEST(nothing_is_dead_before_the_next_that_is_due)
+START_TEST(nothing_expires_before_next_due)
 {
     begin();
     struct entry *entry = add(TYPE_STRING, NEVER);
@@ -161,7 +161,7 @@ static struct entry *add_named(enum type type, int number, msec inside)
     return keyspace_add(&keys, bytes_of(name, len), value_of(type, inside));
 }
 
-START_TEST(a_volatile_key_is_found_among_any_number_of_others)
+START_TEST(volatile_key_is_found_among_many_others)
 {
     enum { SETS = 3000 };
     begin();
@@ -180,7 +180,7 @@ START_TEST(a_volatile_key_is_found_among_any_number_of_others)
 }
 END_TEST
 
-START_TEST(a_random_volatile_key_may_be_any_of_them)
+START_TEST(random_volatile_key_may_be_any)
 {
     begin();
     struct entry *entries[] = { add_named(TYPE_STRING, 0, NEVER), add_named(TYPE_ZSET, 1, 10),
@@ -197,7 +197,7 @@ START_TEST(a_random_volatile_key_may_be_any_of_them)
 }
 END_TEST
 
-START_TEST(the_first_volatile_key_is_that_with_the_earliest_own_deadline)
+START_TEST(first_volatile_has_earliest_own_deadline)
 {
     enum { SETS = 3000 };
     begin();
@@ -240,7 +240,7 @@ static void ck_walk_is_in_order(void)
     ck_assert_uint_eq(count, keyspace_timed(&keys));
 }
 
-START_TEST(every_key_has_its_node_in_the_agenda_of_its_kind)
+START_TEST(every_key_is_in_the_agenda_of_its_kind)
 {
     enum { KEYS = 40, CHANGES = 3000 };
     struct rng rng;
@@ -263,15 +263,15 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        a_key_with_a_short_string_takes_24_bytes_and_its_own,
-        a_deadline_comes_back_as_it_was_set_for_every_type,
-        a_key_keeps_its_deadline_beside_those_of_its_members,
-        whatever_a_value_becomes_its_key_keeps_the_deadline,
-        nothing_is_dead_before_the_next_that_is_due,
-        a_volatile_key_is_found_among_any_number_of_others,
-        a_random_volatile_key_may_be_any_of_them,
-        the_first_volatile_key_is_that_with_the_earliest_own_deadline,
-        every_key_has_its_node_in_the_agenda_of_its_kind,
+        short_string_key_takes_24_bytes_plus_key,
+        deadline_round_trips_for_every_type,
+        key_deadline_coexists_with_member_deadlines,
+        replacing_value_keeps_key_deadline,
+        nothing_expires_before_next_due,
+        volatile_key_is_found_among_many_others,
+        random_volatile_key_may_be_any,
+        first_volatile_has_earliest_own_deadline,
+        every_key_is_in_the_agenda_of_its_kind,
         NULL,
     };
     return suite_of("keyspace", tests);

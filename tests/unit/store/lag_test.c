@@ -21,7 +21,7 @@ static msec exact(const msec *sorted, size_t count, unsigned tenths)
     return sorted[wanted > 0 ? wanted - 1 : 0];
 }
 
-START_TEST(without_spans_every_percentile_is_zero)
+START_TEST(percentiles_are_zero_without_spans)
 {
     struct lag lag = { 0 };
     ck_assert_int_eq(lag_percentile(&lag, 50), 0);
@@ -32,7 +32,7 @@ START_TEST(without_spans_every_percentile_is_zero)
 }
 END_TEST
 
-START_TEST(one_span_is_every_percentile)
+START_TEST(single_span_is_every_percentile)
 {
     struct lag lag = { 0 };
     lag_add(&lag, 123456789, 1);
@@ -43,7 +43,7 @@ START_TEST(one_span_is_every_percentile)
 }
 END_TEST
 
-START_TEST(what_is_early_counts_as_on_time_and_what_is_very_late_as_the_latest)
+START_TEST(spans_out_of_range_use_first_or_last_bucket)
 {
     struct lag lag = { 0 };
     lag_add(&lag, -5, 1);
@@ -70,7 +70,7 @@ START_TEST(spans_below_64_ms_are_exact)
 }
 END_TEST
 
-START_TEST(as_many_as_were_asked_for_stay_within_and_no_more_than_needed)
+START_TEST(percentile_is_smallest_sufficient_span)
 {
     struct lag lag = { 0 };
     lag_add(&lag, 1, 999);
@@ -81,7 +81,7 @@ START_TEST(as_many_as_were_asked_for_stay_within_and_no_more_than_needed)
 }
 END_TEST
 
-START_TEST(percentiles_are_within_a_32nd_above_the_exact_ones)
+START_TEST(percentiles_exceed_exact_by_at_most_one_32nd)
 {
     static const unsigned tenths[] = { 1, 100, 500, 900, 990, 999, 1000 };
     struct rng rng;
@@ -107,7 +107,7 @@ START_TEST(percentiles_are_within_a_32nd_above_the_exact_ones)
 }
 END_TEST
 
-START_TEST(a_bucket_begins_at_its_least_span_and_what_is_below_it_is_counted)
+START_TEST(lag_below_counts_spans_under_bucket_floor)
 {
     struct rng rng;
     rng_init(&rng, test_seed());
@@ -130,14 +130,10 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        without_spans_every_percentile_is_zero,
-        one_span_is_every_percentile,
-        what_is_early_counts_as_on_time_and_what_is_very_late_as_the_latest,
-        spans_below_64_ms_are_exact,
-        as_many_as_were_asked_for_stay_within_and_no_more_than_needed,
-        percentiles_are_within_a_32nd_above_the_exact_ones,
-        a_bucket_begins_at_its_least_span_and_what_is_below_it_is_counted,
-        NULL,
+        percentiles_are_zero_without_spans,          single_span_is_every_percentile,
+        spans_out_of_range_use_first_or_last_bucket, spans_below_64_ms_are_exact,
+        percentile_is_smallest_sufficient_span,      percentiles_exceed_exact_by_at_most_one_32nd,
+        lag_below_counts_spans_under_bucket_floor,   NULL,
     };
     return suite_of("lag", tests);
 }

@@ -13,7 +13,7 @@ static struct bytes text(const char *text)
     return bytes_of(text, strlen(text));
 }
 
-/* A policy is told by its ttl. */
+/* Policies are distinguished by their ttl. */
 static void set(const char *name, msec ttl)
 {
     policies_set(&policies, text(name), &(struct policy){ .ttl = ttl });
@@ -41,7 +41,7 @@ static void clear(void)
     ck_assert_uint_eq(mem_used(), 0);
 }
 
-START_TEST(a_name_has_its_star_at_the_end_only)
+START_TEST(policy_name_may_end_in_star)
 {
     static const char *const good[] = { "a", "*", "a*", "rv:*", "a b", "\xff", NULL };
     static const char *const bad[] = { "", "**", "*a", "a*b", "a**", "*a*", NULL };
@@ -56,7 +56,7 @@ START_TEST(a_name_has_its_star_at_the_end_only)
 }
 END_TEST
 
-START_TEST(nothing_holds_where_there_are_no_policies)
+START_TEST(empty_table_finds_no_policy)
 {
     ck_assert_ptr_null(policies_of(&policies, text("k"), NULL));
     ck_assert_ptr_null(policies_of(&policies, text(""), NULL));
@@ -67,7 +67,7 @@ START_TEST(nothing_holds_where_there_are_no_policies)
 }
 END_TEST
 
-START_TEST(the_longest_prefix_wins_and_an_exact_name_over_any)
+START_TEST(exact_name_wins_then_longest_prefix)
 {
     set("*", 1);
     set("user:*", 2);
@@ -87,7 +87,7 @@ START_TEST(the_longest_prefix_wins_and_an_exact_name_over_any)
 }
 END_TEST
 
-START_TEST(an_exact_name_is_no_prefix)
+START_TEST(exact_name_does_not_match_as_prefix)
 {
     set("activities", 1);
     ck_assert_int_eq(of("activities"), 1);
@@ -98,7 +98,7 @@ START_TEST(an_exact_name_is_no_prefix)
 }
 END_TEST
 
-START_TEST(a_star_in_a_key_is_a_byte_like_others)
+START_TEST(star_in_a_key_is_an_ordinary_byte)
 {
     set("a*", 1);
     set("ab", 2);
@@ -112,7 +112,7 @@ START_TEST(a_star_in_a_key_is_a_byte_like_others)
 }
 END_TEST
 
-START_TEST(the_name_that_holds_is_told)
+START_TEST(lookup_returns_name_of_policy)
 {
     struct bytes name;
     set("rv:*", 1);
@@ -122,7 +122,7 @@ START_TEST(the_name_that_holds_is_told)
 }
 END_TEST
 
-START_TEST(a_policy_is_replaced_and_removed_by_its_own_name_only)
+START_TEST(policy_is_replaced_and_removed_by_exact_name)
 {
     set("a*", 1);
     set("a", 2);
@@ -143,7 +143,7 @@ START_TEST(a_policy_is_replaced_and_removed_by_its_own_name_only)
 }
 END_TEST
 
-START_TEST(names_are_any_bytes)
+START_TEST(policy_names_are_binary_safe)
 {
     policies_set(&policies, LIT("a\0b*"), &(struct policy){ .ttl = 1 });
     policies_set(&policies, LIT("a\0c"), &(struct policy){ .ttl = 2 });
@@ -157,7 +157,7 @@ START_TEST(names_are_any_bytes)
 }
 END_TEST
 
-START_TEST(a_chain_of_the_longest_names_is_kept_and_freed)
+START_TEST(nested_names_of_maximum_length_are_kept)
 {
     static char name[POLICY_NAME_MAX];
     enum { STEP = 16 };
@@ -214,7 +214,7 @@ static bool model_remove(struct bytes name)
     return true;
 }
 
-/* How well a name fits a key: 0: not at all. */
+/* How well a name matches a key; 0: not at all. */
 static size_t fit(struct bytes name, struct bytes key)
 {
     if (bytes_equal(name, key) && name.data[name.len - 1] != '*') return SIZE_MAX;
@@ -295,7 +295,7 @@ static void random_step(struct rng *rng, msec ttl)
     }
 }
 
-START_TEST(random_names_agree_with_a_list_of_them)
+START_TEST(random_policies_match_model)
 {
     struct rng rng;
     rng_init(&rng, test_seed());
@@ -317,16 +317,16 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        a_name_has_its_star_at_the_end_only,
-        nothing_holds_where_there_are_no_policies,
-        the_longest_prefix_wins_and_an_exact_name_over_any,
-        an_exact_name_is_no_prefix,
-        a_star_in_a_key_is_a_byte_like_others,
-        the_name_that_holds_is_told,
-        a_policy_is_replaced_and_removed_by_its_own_name_only,
-        names_are_any_bytes,
-        a_chain_of_the_longest_names_is_kept_and_freed,
-        random_names_agree_with_a_list_of_them,
+        policy_name_may_end_in_star,
+        empty_table_finds_no_policy,
+        exact_name_wins_then_longest_prefix,
+        exact_name_does_not_match_as_prefix,
+        star_in_a_key_is_an_ordinary_byte,
+        lookup_returns_name_of_policy,
+        policy_is_replaced_and_removed_by_exact_name,
+        policy_names_are_binary_safe,
+        nested_names_of_maximum_length_are_kept,
+        random_policies_match_model,
         NULL,
     };
     return suite_of("policy", tests);

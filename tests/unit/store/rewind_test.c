@@ -1,4 +1,4 @@
-/* rewind: what was announced and is not due any more is announced again. */
+/* rewind: elements that are no longer due after the clock was set back are announced again. */
 #include "store/rewind.h"
 
 #include <stdio.h>
@@ -44,7 +44,7 @@ static size_t count_announced(struct world *world)
     return count;
 }
 
-START_TEST(elements_are_announced_again_after_the_clock_was_set_back)
+START_TEST(clock_set_back_announces_elements_again)
 {
     struct world world;
     world_init(&world);
@@ -117,7 +117,7 @@ START_TEST(a_walk_misses_no_key_when_databases_change_places)
 }
 END_TEST
 
-START_TEST(nothing_is_walked_while_the_clock_runs_on)
+START_TEST(no_walk_while_clock_runs_forward)
 {
     struct world world;
     world_init(&world);
@@ -134,10 +134,10 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        elements_are_announced_again_after_the_clock_was_set_back,
+        clock_set_back_announces_elements_again,
         a_walk_misses_no_key_that_is_renamed_or_moved,
         a_walk_misses_no_key_when_databases_change_places,
-        nothing_is_walked_while_the_clock_runs_on,
+        no_walk_while_clock_runs_forward,
         NULL,
     };
     return suite_of("rewind", tests);
