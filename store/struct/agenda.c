@@ -1,9 +1,8 @@
-/* agenda: things ordered by when they fall due; equal instants in the order of arrival.
- * Knows instants and positions; knows neither keys nor clocks.
+/* agenda: see agenda.h.
  *
- * Slot i's children are 4i + 1 to 4i + 4. It stands at place i + 3 of the segments, so that four
- * siblings share a cache line. The last segment grows in small steps, so that a growing agenda has
- * at most 20 bytes to a slot, and 18 when it is large; an empty one has no memory. */
+ * Slot i's children are 4i + 1 to 4i + 4. Slot i is stored at place i + 3, so that four siblings
+ * share a cache line. The last segment grows in small steps: a growing agenda takes at most 20
+ * bytes per slot, a large one 18, an empty one none. */
 #include "store/struct/agenda.h"
 
 #include "store/struct/agenda_slot.h"
@@ -12,14 +11,14 @@
 
 enum {
     ARITY = 4,
-    SKIPPED = ARITY - 1, /* places before slot 0 */
-    SEGMENT_SHIFT = 9,   /* 8 KB: to large blocks jemalloc adds a page each */
+    SKIPPED = ARITY - 1, /* unused places before slot 0 */
+    SEGMENT_SHIFT = 9,   /* 8 KB; jemalloc adds a page to each larger block */
     SEGMENT = 1 << SEGMENT_SHIFT,
-    SEGMENTS_MAX = UINT32_MAX >> SEGMENT_SHIFT, /* no slot is DEADLINE_IDLE */
+    SEGMENTS_MAX = UINT32_MAX >> SEGMENT_SHIFT, /* so that no slot equals DEADLINE_IDLE */
     FIRST_ROOM = 8,
 };
 
-/* Rare, and kept out of the way of what is not. */
+/* Keeps rare cases out of line, so that the common path stays short. */
 #define RARE __attribute__((noinline))
 
 static inline struct agenda_slot *slot_at(const struct agenda *ag, uint32_t i)
@@ -38,7 +37,7 @@ static inline uint32_t parent_of(uint32_t i)
     return (i - 1) / ARITY;
 }
 
-/* 64 bits: the children of a late slot are beyond 2^32. */
+/* 64 bits wide, because the children of a high slot lie beyond 2^32. */
 static inline uint64_t first_child(uint64_t i)
 {
     return i * ARITY + 1;
@@ -49,7 +48,7 @@ void agenda_init(struct agenda *ag)
     *ag = (struct agenda){ 0 };
 }
 
-/* --- numbers --- */
+/* --- numbers: see agenda_slot.h --- */
 
 static RARE bool before_far(number a, number b)
 {
@@ -70,8 +69,8 @@ static RARE number number_new_far(struct agenda *ag, struct deadline *d, msec at
     return number_make(nearest(at), ag->arrivals++, far) | FAR;
 }
 
-/* The first will be 0 again. In place: a walk doesn't look back at what it has passed, and the
- * order stays what it is. */
+/* Numbers all slots anew from 0 in their order. In place: a walk does not read slots that it has
+ * passed, and the order does not change. */
 static RARE void renumber(struct agenda *ag)
 {
     struct agenda_walk walk;
@@ -107,8 +106,8 @@ static inline size_t places(const struct agenda *ag)
     return ag->segment_count * (size_t)SEGMENT - ag->last_missing;
 }
 
-/* What so many places grow by, to sizes that allocators have: a quarter of them at most, an eighth
- * at most once they fill a segment. */
+/* How much a last segment with so many places grows: by at most a quarter, and by at most an eighth
+ * once there is a full segment; rounded to sizes that allocators have. */
 static uint32_t step(size_t all)
 {
     if (all < FIRST_ROOM) return FIRST_ROOM;
@@ -137,14 +136,14 @@ static RARE void grow(struct agenda *ag)
         last_segment_resize(ag, SEGMENT - ag->last_missing + more);
         return;
     }
-    ensure(ag->segment_count < SEGMENTS_MAX, "%u deadlines", ag->count);
+    ensure(ag->segment_count < SEGMENTS_MAX, "agenda is full: %u deadlines", ag->count);
     if (ag->segment_count == ag->segment_cap)
         directory_resize(ag, ag->segment_cap == 0 ? 1 : 2 * ag->segment_cap);
     ag->segments[ag->segment_count++] = NULL;
     last_segment_resize(ag, more);
 }
 
-/* The last one, with what its slots own: so many blocks. */
+/* Frees the last segment with the far blocks of its slots; returns the number of blocks freed. */
 static size_t segment_free(struct agenda *ag)
 {
     uint32_t place = --ag->segment_count << SEGMENT_SHIFT;
@@ -178,7 +177,7 @@ void agenda_drop(struct agenda *ag)
     agenda_drop_some(ag, &work);
 }
 
-/* Gives memory back late enough that an add and a cancel in turn don't pay for it each time. */
+/* Frees memory with hysteresis, so that alternating add and cancel do not allocate each time. */
 static void shrink(struct agenda *ag)
 {
     size_t all = places(ag), taken = (size_t)ag->count + SKIPPED;
@@ -219,7 +218,7 @@ static void sift_up(const struct agenda *ag, uint32_t hole, number moving)
     place(ag, hole, moving);
 }
 
-/* The earliest child of slot i; `count` if it has none. */
+/* The earliest child of slot i; `count` if i has no child. */
 static uint32_t earliest_child(const struct agenda *ag, uint32_t i, number *earliest)
 {
     uint64_t child = first_child(i);
@@ -248,7 +247,7 @@ static void sift_down(const struct agenda *ag, uint32_t hole, number moving)
     place(ag, hole, moving);
 }
 
-/* Puts a number where hole i is, or wherever from there it belongs. */
+/* Puts a number into hole i, or moves the hole up or down to where the number belongs. */
 static void settle(const struct agenda *ag, uint32_t i, number n)
 {
     if (i > 0 && before(n, number_at(ag, parent_of(i))))
@@ -271,13 +270,13 @@ static number number_of(const struct agenda *ag, const struct deadline *d)
 {
     ensure(d->slot < ag->count, "slot %u of %u", d->slot, ag->count);
     number n = number_at(ag, d->slot);
-    ensure(what_of(n) == d, "slot %u is not of this deadline", d->slot);
+    ensure(what_of(n) == d, "slot %u holds another deadline", d->slot);
     return n;
 }
 
 void agenda_add(struct agenda *ag, struct deadline *d, msec at)
 {
-    ensure(!deadline_armed(d), "armed already in slot %u", d->slot);
+    ensure(!deadline_armed(d), "already armed in slot %u", d->slot);
     if (ag->count + SKIPPED >= places(ag)) grow(ag);
     number n = number_new(ag, d, at);
     sift_up(ag, ag->count++, n);
@@ -289,7 +288,7 @@ void agenda_move(struct agenda *ag, struct deadline *d, msec at)
         agenda_add(ag, d, at);
         return;
     }
-    /* Before the old one goes: it may be that all get a new arrival. */
+    /* Make the new number before dropping the old one: it may renumber all slots. */
     number n = number_new(ag, d, at);
     number_drop(ag, number_of(ag, d));
     settle(ag, d->slot, n);
@@ -320,7 +319,7 @@ void agenda_moved(struct agenda *ag, struct deadline *d)
         slot_at(ag, d->slot)->is = number_make(field_of(n), arrival_of(n), d);
 }
 
-/* The far instants of a segment. */
+/* Relocates the far blocks of one segment. */
 static void far_relocate(struct agenda *ag, uint32_t segment, struct relocation *relocation)
 {
     uint32_t place = segment << SEGMENT_SHIFT, first = place > SKIPPED ? place - SKIPPED : 0;
@@ -379,7 +378,7 @@ bool agenda_has(const struct agenda *ag, const struct deadline *d)
     return d->slot < ag->count && what_of(number_at(ag, d->slot)) == d;
 }
 
-/* --- looking without removing --- */
+/* --- visiting without removing --- */
 
 struct search {
     const struct agenda *ag;
@@ -388,7 +387,7 @@ struct search {
     void *ctx;
 };
 
-/* Nothing below a later slot is earlier. The depth is that of the heap: at most 17. */
+/* Skips the subtrees of slots later than `until`. Recursion is as deep as the heap: at most 17. */
 static bool visit_below(const struct search *search, uint64_t i)
 {
     if (i >= search->ag->count) return true;
@@ -407,7 +406,7 @@ void agenda_each_until(const struct agenda *ag, msec until,
     visit_below(&search, 0);
 }
 
-/* A walk keeps the slots whose parents it has passed, as a binary heap of their indexes. */
+/* A walk holds the slots whose parents it has passed in a binary heap of slot indexes. */
 static bool frontier_before(const struct agenda_walk *walk, uint32_t a, uint32_t b)
 {
     return before(number_at(walk->ag, walk->frontier[a]), number_at(walk->ag, walk->frontier[b]));
@@ -474,12 +473,12 @@ static void check_number(const struct agenda *ag, uint32_t i)
 {
     number n = number_at(ag, i);
     msec at = at_of(n);
-    ensure(what_of(n)->slot == i, "slot %u, but its deadline says %u", i, what_of(n)->slot);
-    ensure(is_far(n) != is_near(at) && field_of(n) == nearest(at), "slot %u at %lld has %lld", i,
-           (long long)at, (long long)field_of(n));
-    ensure(arrival_of(n) < ag->arrivals, "slot %u arrived as %llu of %llu", i,
+    ensure(what_of(n)->slot == i, "deadline of slot %u says slot %u", i, what_of(n)->slot);
+    ensure(is_far(n) != is_near(at) && field_of(n) == nearest(at), "slot %u: %lld stored as %lld",
+           i, (long long)at, (long long)field_of(n));
+    ensure(arrival_of(n) < ag->arrivals, "slot %u: arrival %llu, next is %llu", i,
            (unsigned long long)arrival_of(n), (unsigned long long)ag->arrivals);
-    ensure(i == 0 || before(number_at(ag, parent_of(i)), n), "slot %u before its parent", i);
+    ensure(i == 0 || before(number_at(ag, parent_of(i)), n), "slot %u is before its parent", i);
 }
 
 void agenda_check(const struct agenda *ag)
@@ -489,8 +488,8 @@ void agenda_check(const struct agenda *ag)
            places(ag));
     ensure(ag->segment_count <= ag->segment_cap, "%u segments, directory of %u", ag->segment_count,
            ag->segment_cap);
-    ensure(ag->count > 0 || ag->segments == NULL, "%u segments, all empty", ag->segment_count);
-    ensure(ag->last_missing < SEGMENT, "%u places missing", ag->last_missing);
+    ensure(ag->count > 0 || ag->segments == NULL, "empty, but has %u segments", ag->segment_count);
+    ensure(ag->last_missing < SEGMENT, "last segment lacks %u places", ag->last_missing);
     for (uint32_t i = 0; i < ag->count; i++) {
         check_number(ag, i);
         far_count += is_far(number_at(ag, i));

@@ -1,11 +1,11 @@
-/* agenda_slot: what a slot of an agenda holds, as one number of 128 bits.
- * Knows the layout; refuses to know positions. Only agenda.c and its test include it.
+/* agenda_slot: the layout of an agenda's slot, a number of 128 bits. Only for agenda.c and its
+ * test.
  *
- * From the highest bits to the lowest: 46 of instant, 35 of arrival, 46 of pointer, and one that
- * says far. To compare two numbers is to compare instants, then arrivals.
+ * From high to low: 46 bits instant, 35 bits arrival, 46 bits pointer (without the two lowest,
+ * which are zero), 1 bit "far". So comparing two numbers compares instants, then arrivals.
  *
- * Loaded and stored whole and held in registers between: a load of both halves that were just
- * stored one by one would wait for all stores before it. */
+ * Load and store a slot as one value, not as two halves: a 16-byte load of halves that were just
+ * stored separately cannot be forwarded from the store buffer and would stall. */
 #ifndef STORE_STRUCT_AGENDA_SLOT_H
 #define STORE_STRUCT_AGENDA_SLOT_H
 
@@ -18,16 +18,16 @@
 enum {
     INSTANT_BITS = 46,
     ARRIVAL_BITS = 35,
-    POINTER_BITS = 46, /* without the two lowest, which are zero */
+    POINTER_BITS = 46, /* without the two lowest bits, which are zero */
 };
 
 typedef unsigned __int128 number;
 
 struct agenda_slot {
-    number is __attribute__((packed, aligned(8))); /* an allocator may not give more */
+    number is __attribute__((packed, aligned(8))); /* mem_alloc guarantees only 8 */
 };
 
-/* Of a far instant the slot has the nearest that has room, and points here. */
+/* For an instant outside 46 bits: the slot holds the nearest one that fits, and points here. */
 struct far {
     msec at;
     struct deadline *what;
@@ -51,7 +51,7 @@ static inline msec nearest(msec at)
 static inline number number_make(msec field, uint64_t arrival, const void *pointer)
 {
     uintptr_t address = (uintptr_t)pointer;
-    ensure((address & ~POINTER_MASK) == 0, "a deadline at %p", pointer);
+    ensure((address & ~POINTER_MASK) == 0, "pointer %p is not aligned or above 2^48", pointer);
     uint64_t high = (uint64_t)field << (64 - INSTANT_BITS) | arrival >> (63 - POINTER_BITS);
     return (number)high << 64 | (arrival << (POINTER_BITS + 1) | address >> 1);
 }

@@ -1,5 +1,4 @@
-/* deadlines: an agenda that is there only while something is in it.
- * Knows instants and positions; refuses to know members. */
+/* deadlines: see deadlines.h. */
 #include "store/struct/deadlines.h"
 
 #include "store/base/ensure.h"
@@ -16,7 +15,7 @@ static struct deadlines *deadlines_new(void)
 
 void deadlines_set(struct deadlines **deadlines, struct deadline *d, msec at)
 {
-    ensure(at != NEVER, "a deadline at %lld", (long long)at);
+    ensure(at != NEVER, "deadline %lld: use deadlines_cancel", (long long)at);
     if (*deadlines == NULL) *deadlines = deadlines_new();
     agenda_move(&(*deadlines)->agenda, d, at);
     if (at >= (*deadlines)->latest) {
@@ -30,11 +29,11 @@ void deadlines_set(struct deadlines **deadlines, struct deadline *d, msec at)
 void deadlines_cancel(struct deadlines **deadlines, struct deadline *d)
 {
     if (!deadline_armed(d)) return;
-    ensure(*deadlines != NULL, "slot %u of nothing", d->slot);
+    ensure(*deadlines != NULL, "slot %u is armed, but there is no agenda", d->slot);
     agenda_cancel(&(*deadlines)->agenda, d);
     if ((*deadlines)->last == d) (*deadlines)->last = NULL;
     if (agenda_count(&(*deadlines)->agenda) > 0) return;
-    mem_free(*deadlines); /* an empty agenda has no memory */
+    mem_free(*deadlines); /* an empty agenda owns no memory */
     *deadlines = NULL;
 }
 
@@ -42,7 +41,7 @@ void deadlines_moved(struct deadlines *deadlines, struct deadline *d)
 {
     if (!deadline_armed(d)) return;
     agenda_moved(&deadlines->agenda, d);
-    /* It may be `last` at another address; if not, it is as good. */
+    /* `last` may point to the old address. If it pointed to an equal one, d serves as well. */
     if (agenda_at(&deadlines->agenda, d) == deadlines->latest) deadlines->last = d;
 }
 
@@ -79,7 +78,7 @@ msec deadlines_latest(const struct deadlines *deadlines)
     return deadlines == NULL ? INT64_MIN : deadlines->latest;
 }
 
-enum { LOOKS = 256 }; /* at passed deadlines, before all are looked at */
+enum { LOOKS = 256 }; /* passed deadlines to look at before looking for the latest of all */
 
 static bool count_to_looks(void *count, struct deadline *d, msec at)
 {
@@ -124,7 +123,7 @@ size_t deadlines_bytes(const struct deadlines *deadlines)
 
 static bool check_one(void *latest, struct deadline *d, msec at)
 {
-    ensure(at <= *(const msec *)latest, "slot %u at %lld, the latest at %lld", d->slot,
+    ensure(at <= *(const msec *)latest, "slot %u at %lld is after the latest, %lld", d->slot,
            (long long)at, (long long)*(const msec *)latest);
     return true;
 }
@@ -132,13 +131,13 @@ static bool check_one(void *latest, struct deadline *d, msec at)
 void deadlines_check(const struct deadlines *deadlines)
 {
     if (deadlines == NULL) return;
-    ensure(agenda_count(&deadlines->agenda) > 0, "%zu bytes for no deadline",
+    ensure(agenda_count(&deadlines->agenda) > 0, "%zu bytes, but no deadline",
            deadlines_bytes(deadlines));
     agenda_check(&deadlines->agenda);
     msec latest = deadlines->latest;
     if (deadlines->last != NULL)
         ensure(agenda_at(&deadlines->agenda, deadlines->last) == latest,
-               "slot %u is not the last one", deadlines->last->slot);
+               "slot %u is not at the latest deadline", deadlines->last->slot);
     agenda_each_until(&deadlines->agenda, NEVER, check_one, &latest);
 }
 

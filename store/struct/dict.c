@@ -1,11 +1,11 @@
-/* dict: a hash table of pointers to elements that carry their own keys.
- * Knows hashes and keys; refuses to know what an element is or who frees it.
+/* dict: see dict.h.
  *
- * Bucket i of 2^level + split holds the hashes that end in i: in level + 1 bits if i has been split
- * in this round or came from a split (i < split or i >= 2^level), else in level bits.
+ * Bucket i of 2^level + split holds the hashes whose last bits equal i: the last level + 1 bits if
+ * i has been split in this round or came from a split (i < split or i >= 2^level), else the last
+ * level bits.
  *
- * Invariants: the table has memory only while it has elements. The first segment doubles from one
- * bucket until it is as large as the others. */
+ * Invariants: the table has memory only while it has elements. The first segment grows from one
+ * bucket by doubling until it is as large as the others. */
 #include "store/struct/dict.h"
 
 #include "store/struct/dict_bucket.h"
@@ -16,8 +16,8 @@
 
 enum {
     SEGMENT = 512, /* buckets: 32 KiB */
-    /* Elements per bucket, in halves: above the first load one bucket is split, and two are merged
-     * when the load will still be below the second. */
+    /* Elements per bucket, times two: above GROW_LOAD one bucket is split; two are merged if the
+     * load will then still be below SHRINK_LOAD. */
     GROW_LOAD = 13,
     SHRINK_LOAD = 10,
 };
@@ -37,7 +37,7 @@ static inline size_t round_size(const struct dict *dict)
     return (size_t)1 << dict->level;
 }
 
-/* Without a branch: it would be a coin's toss. */
+/* Branchless, because the branch would be unpredictable. */
 static inline size_t bucket_index(const struct dict *dict, uint64_t hash)
 {
     size_t size = round_size(dict), i = hash & (2 * size - 1);
@@ -62,7 +62,7 @@ static size_t segments_for(size_t buckets)
     return (buckets + SEGMENT - 1) / SEGMENT;
 }
 
-/* Room in the first segment, which doubles while it is the only one. */
+/* Buckets to allocate in the first segment, which doubles while it is the only one. */
 static size_t first_room(size_t buckets)
 {
     size_t room = 1;
@@ -91,7 +91,7 @@ static void directory_resize(struct dict *dict, size_t room)
     dict->segment_cap = (uint32_t)room;
 }
 
-/* One more empty bucket at the end. */
+/* Appends an empty bucket. */
 static struct dict_bucket *table_append(struct dict *dict)
 {
     size_t i = dict->buckets;
@@ -106,7 +106,7 @@ static struct dict_bucket *table_append(struct dict *dict)
     return bucket_at(dict, i);
 }
 
-/* The last bucket, which is empty, goes. */
+/* Removes the last bucket, which must be empty. */
 static void table_drop_last(struct dict *dict)
 {
     ensure(dict->buckets > 1, "%zu buckets", dict->buckets);
@@ -161,8 +161,8 @@ static inline uint32_t half_at(const char *p)
     return half;
 }
 
-/* Whoever has the same tag nearly always has the same key, and that is mostly a word or two: loads
- * that overlap spare it a call. */
+/* Keys with equal tags are nearly always equal, and mostly short: two overlapping loads of a word
+ * save the call of memcmp. */
 static inline bool same_text(const char *a, const char *b, size_t len)
 {
     enum { WORD = 8, HALF = 4, WORDS = 4 };
@@ -197,7 +197,7 @@ static void *overflow_find(const struct dict *dict, const struct dict_bucket *bu
     return NULL;
 }
 
-/* Among those in the line whose tags are equal, then in the overflow. */
+/* Looks at the elements in the line whose tags are equal, then in the overflow. */
 static void *equal_find(const struct dict *dict, const struct dict_bucket *bucket, struct bytes key,
                         uint64_t equal, uint8_t tag)
 {
@@ -208,7 +208,7 @@ static void *equal_find(const struct dict *dict, const struct dict_bucket *bucke
     return overflow_may_have(bucket, tag) ? overflow_find(dict, bucket, key, tag) : NULL;
 }
 
-/* The element under the key, or NULL: mostly by the tags alone. */
+/* The element with this key, or NULL. */
 static inline void *bucket_find(const struct dict *dict, const struct dict_bucket *bucket,
                                 struct bytes key, uint64_t hash)
 {
@@ -218,7 +218,7 @@ static inline void *bucket_find(const struct dict *dict, const struct dict_bucke
     return equal_find(dict, bucket, key, equal, tag);
 }
 
-/* Where the element is; the bucket's count if it is not there. */
+/* The element's position; the bucket's count if it is not there. */
 static unsigned position_of(const struct dict_bucket *bucket, const void *element)
 {
     unsigned position = 0, count = bucket_count(bucket);
@@ -239,18 +239,18 @@ static void add_to(struct dict *dict, struct dict_bucket *bucket, struct slot sl
     if (count > dict->longest) dict->longest = count;
 }
 
-/* --- growing and shrinking, by one bucket --- */
+/* --- growing and shrinking by one bucket --- */
 
 static void split_one(struct dict *dict)
 {
-    size_t bit = round_size(dict); /* before appending may begin the next round */
+    size_t bit = round_size(dict); /* before table_append, which may begin the next round */
     size_t from = dict->buckets - bit;
     struct dict_bucket *high = table_append(dict);
     struct dict_bucket *low = bucket_at(dict, from);
     struct dict_bucket old = *low;
     memset(low, 0, sizeof(*low));
     unsigned count = bucket_count(&old);
-    /* The keys will be read: let the cache misses overlap. */
+    /* All keys will be read: prefetch, so that the cache misses overlap. */
     for (unsigned i = 0; i < count; i++)
         prefetch(bucket_get(&old, i).element);
     for (unsigned i = 0; i < count; i++) {
@@ -269,9 +269,9 @@ static void merge_one(struct dict *dict)
     struct dict_bucket *low = bucket_at(dict, last - bit);
     for (unsigned i = 0, count = bucket_count(high); i < count; i++)
         add_to(dict, low, bucket_get(high, i));
-    bucket_clear(high, &dict->overflow_bytes); /* its memory stays, and may be the next again */
+    bucket_clear(high, &dict->overflow_bytes); /* its line stays allocated for the next split */
     table_drop_last(dict);
-    /* What the next merge will need. */
+    /* Prefetch the buckets of the next merge. */
     prefetch(bucket_at(dict, dict->buckets - 1));
     prefetch(bucket_at(dict, (dict->buckets - 1) & (round_size(dict) - 1)));
 }
@@ -333,7 +333,7 @@ void dict_add(struct dict *dict, void *element)
 
 void dict_add_hashed(struct dict *dict, void *element, uint64_t hash)
 {
-    ensure(element != NULL && pointer48_fits(element), "no room for the bits of %p", element);
+    ensure(element != NULL && pointer48_fits(element), "pointer %p does not fit 48 bits", element);
     if (dict->buckets == 0) table_append(dict);
     add_to(dict, bucket_for(dict, hash), slot_for(element, hash));
     dict->count++;
@@ -355,7 +355,7 @@ void *dict_remove(struct dict *dict, struct bytes key)
     struct dict_bucket *bucket = bucket_for(dict, hash);
     void *element = bucket_find(dict, bucket, key, hash);
     if (element == NULL) return NULL;
-    /* The last fills the hole, if it isn't the element itself. */
+    /* The last element fills the hole, unless it is the removed one. */
     unsigned position = position_of(bucket, element);
     struct slot last = bucket_pop(bucket, &dict->overflow_bytes);
     if (last.element != element) bucket_put(bucket, position, last);
@@ -366,19 +366,19 @@ void *dict_remove(struct dict *dict, struct bytes key)
 
 void dict_moved(struct dict *dict, const void *old, void *now)
 {
-    ensure(dict->count > 0, "element %p moved in an empty dict", old);
-    ensure(pointer48_fits(now), "no room for the bits of %p", now);
+    ensure(dict->count > 0, "moved element %p, but the dict is empty", old);
+    ensure(pointer48_fits(now), "pointer %p does not fit 48 bits", now);
     uint64_t hash = hash_of(dict->type->key(now));
     struct dict_bucket *bucket = bucket_for(dict, hash);
     unsigned position = position_of(bucket, old);
-    ensure(position < bucket_count(bucket), "element %p moved but was not in the dict", old);
+    ensure(position < bucket_count(bucket), "moved element %p is not in the dict", old);
     bucket_put(bucket, position, slot_for(now, hash));
 }
 
 void *dict_take(struct dict *dict)
 {
     if (dict->count == 0) return NULL;
-    /* Only empty buckets are dropped, so nothing is ever moved or hashed on the way down. */
+    /* Drops empty buckets from the end, without moving or hashing any element. */
     while (bucket_count(bucket_at(dict, dict->buckets - 1)) == 0)
         table_drop_last(dict);
     struct slot last = bucket_pop(bucket_at(dict, dict->buckets - 1), &dict->overflow_bytes);
@@ -389,7 +389,7 @@ void *dict_take(struct dict *dict)
 void *dict_random(const struct dict *dict, uint64_t (*next)(void *ctx), void *ctx)
 {
     if (dict->count == 0) return NULL;
-    /* Every (bucket, position) is equally likely, and every element stands at one of them. */
+    /* Draws (bucket, position) uniformly, with positions below `longest`, until one is in use. */
     for (;;) {
         const struct dict_bucket *bucket = bucket_at(dict, next(ctx) % dict->buckets);
         unsigned position = (unsigned)(next(ctx) % dict->longest);
@@ -415,11 +415,11 @@ static void bucket_visit(const struct dict *dict, size_t i, void (*visit)(void *
         visit(ctx, bucket_get(bucket, position).element);
 }
 
-/* Why nothing is missed: a cursor counts through the last `level` bits of the hashes with the bits
- * reversed, so the classes behind it are exactly those whose reversed bits are smaller. When the
- * level rises, each class falls into two that stay together in that order, so what was done stays
- * done. When it falls, the class of the cursor grows and is visited again as a whole: elements may
- * come twice, but never not at all. */
+/* Why no element is missed: a cursor counts through the last `level` bits of hashes in bit-reversed
+ * order, so the classes of hashes already visited are those whose reversed bits are smaller. When
+ * the level rises, each class splits into two that are adjacent in that order, so visited classes
+ * stay visited. When it falls, the cursor's class becomes larger and is visited again as a whole:
+ * elements may be visited twice, but none is missed. */
 static uint64_t next_cursor(const struct dict *dict, uint64_t cursor)
 {
     return reverse_bits(reverse_bits(cursor | ~(uint64_t)(round_size(dict) - 1)) + 1);
@@ -443,13 +443,13 @@ static void elements_move(struct dict_bucket *bucket, void *(*move)(void *ctx, v
         struct slot slot = bucket_get(bucket, position);
         void *now = move(ctx, slot.element);
         if (now == slot.element) continue;
-        ensure(pointer48_fits(now), "no room for the bits of %p", now);
+        ensure(pointer48_fits(now), "pointer %p does not fit 48 bits", now);
         slot.element = now;
         bucket_put(bucket, position, slot);
     }
 }
 
-/* Bucket i, and if it is the first of its segment, that as well. */
+/* Relocates bucket i, and its segment if i is the first bucket in it. */
 static void bucket_relocate_all(struct dict *dict, size_t i, struct relocation *relocation,
                                 void *(*move)(void *ctx, void *element), void *ctx)
 {
@@ -491,11 +491,10 @@ static void check_slot(const struct dict *dict, size_t index, struct slot slot)
 {
     struct bytes key = dict->type->key(slot.element);
     uint64_t hash = hash_of(key);
-    ensure(bucket_index(dict, hash) == index, "element of bucket %zu in bucket %zu",
+    ensure(bucket_index(dict, hash) == index, "element of bucket %zu is in bucket %zu",
            bucket_index(dict, hash), index);
-    ensure(slot.tag == tag_of(hash), "tag %x, hash %llx", slot.tag, (unsigned long long)hash);
-    ensure(dict_find_hashed(dict, key, hash) == slot.element, "the same key twice in bucket %zu",
-           index);
+    ensure(slot.tag == tag_of(hash), "tag is %x, hash %llx", slot.tag, (unsigned long long)hash);
+    ensure(dict_find_hashed(dict, key, hash) == slot.element, "duplicate key in bucket %zu", index);
 }
 
 void dict_check(const struct dict *dict)
@@ -512,13 +511,13 @@ void dict_check(const struct dict *dict)
         const struct dict_bucket *bucket = bucket_at(dict, i);
         unsigned held = bucket_count(bucket);
         bucket_check(bucket);
-        ensure(held <= dict->longest, "%u in a bucket, longest %u", held, dict->longest);
+        ensure(held <= dict->longest, "bucket of %u, longest is %u", held, dict->longest);
         for (unsigned position = 0; position < held; position++)
             check_slot(dict, i, bucket_get(bucket, position));
         count += held;
         overflow_bytes += bucket_overflow_bytes(bucket);
     }
     ensure(count == dict->count, "%zu elements, count %zu", count, dict->count);
-    ensure(overflow_bytes == dict->overflow_bytes, "%zu bytes of overflows, count %zu",
+    ensure(overflow_bytes == dict->overflow_bytes, "overflows take %zu bytes, count %zu",
            overflow_bytes, dict->overflow_bytes);
 }

@@ -1,13 +1,13 @@
-/* dict: a hash table of pointers to elements that carry their own keys.
- * Knows hashes and keys; refuses to know what an element is or who frees it.
+/* dict: a hash table of pointers to elements that contain their own keys. Does not own elements.
  *
  * Linear hashing (Litwin 1980; Larson 1988): the table grows and shrinks by one bucket at a time,
- * in segments behind a directory, so no operation ever rehashes more than one bucket, and memory
- * follows the count. A bucket is a cache line with eight tagged pointers (dict_bucket.h); nearly
- * all misses end at its tags, and most hits touch that line and the element.
+ * in segments behind a directory. So no operation rehashes more than one bucket, and memory is
+ * proportional to the count. A bucket is a cache line of eight tagged pointers (dict_bucket.h):
+ * nearly all misses touch that line only, and most hits that line and the element.
  *
- * scan() keeps Redis' guarantee: an element present from the first call to the last is seen at
- * least once, across growth and shrinking (reverse-binary cursor, after Pieter Noordhuis). */
+ * dict_scan gives Redis' guarantee: an element that is present from the first call to the last is
+ * visited at least once, whether the table grows or shrinks meanwhile (reverse-binary cursor, after
+ * Pieter Noordhuis). */
 #ifndef STORE_STRUCT_DICT_H
 #define STORE_STRUCT_DICT_H
 
@@ -19,7 +19,7 @@
 #include "store/mem/relocate.h"
 
 struct dict_type {
-    struct bytes (*key)(const void *element); /* must not change while the element is in */
+    struct bytes (*key)(const void *element); /* constant while the element is in the table */
 };
 
 struct dict_bucket;
@@ -32,7 +32,7 @@ struct dict {
     uint32_t level;
     uint32_t segment_cap;
     size_t overflow_bytes;
-    uint32_t longest; /* no bucket ever held more elements: what dict_random draws below */
+    uint32_t longest; /* at least as long as the fullest bucket; for dict_random */
 };
 
 void dict_init(struct dict *dict, const struct dict_type *type);
@@ -47,37 +47,37 @@ void *dict_find(const struct dict *dict, struct bytes key); /* NULL if absent. O
 void dict_add(struct dict *dict, void *element);            /* its key must be absent. O(1) */
 void *dict_remove(struct dict *dict, struct bytes key);     /* the element, or NULL. O(1) */
 
-/* The same for one who has the key's hash already, from siphash() or a hint. */
+/* The same for a caller who knows the key's hash, from siphash() or a hint. */
 void *dict_find_hashed(const struct dict *dict, struct bytes key, uint64_t hash);
 void dict_add_hashed(struct dict *dict, void *element, uint64_t hash);
 
-/* For looking ahead: asks for the memory that a dict_find of the key will touch, first the bucket,
- * and with what that returned, later, the element: perhaps another one's, or NULL. Nothing is
- * waited for. The dict is not empty. */
+/* Prefetching for a later dict_find; none of these waits for memory. First the bucket: returns the
+ * key's hash, for the next steps. Then the element with the key's tag, which may be another key's,
+ * or NULL. The dict must not be empty. */
 uint64_t dict_hint_bucket(const struct dict *dict, struct bytes key);
 void *dict_hint_element(const struct dict *dict, uint64_t hash);
-/* And, later still, for those of which that found nothing: in the bucket's overflow. */
+/* Last, if dict_hint_element found nothing: looks in the bucket's overflow. */
 void *dict_hint_overflow(const struct dict *dict, uint64_t hash);
 
-/* The element under the same key has moved from `old` to `now` in memory. `old` may be freed
- * already: only its address is used; the key is read from `now`. */
+/* An element, key unchanged, was moved in memory from `old` to `now`. `old` may already be freed:
+ * only its address is used. */
 void dict_moved(struct dict *dict, const void *old, void *now);
 
-/* A uniformly random element, for a uniformly random 64-bit number drawn by the caller with
- * `next` (called as often as needed); NULL if empty. Expected O(1). */
+/* A uniformly random element, or NULL if empty. `next` must return uniformly random 64-bit numbers
+ * and is called as often as needed. Expected O(1). */
 void *dict_random(const struct dict *dict, uint64_t (*next)(void *ctx), void *ctx);
 
-/* Visits the elements of one bucket (and its twins) and returns the next cursor; 0 begins and
- * ends. The visitor must not change the dict. */
+/* Visits the elements of one bucket, and of those it was or will be split into, and returns the
+ * next cursor; a scan begins and ends with cursor 0. The visitor must not change the dict. */
 uint64_t dict_scan(const struct dict *dict, uint64_t cursor,
                    void (*visit)(void *ctx, void *element), void *ctx);
 
-/* As dict_scan, and the table's own blocks are relocated. `move` may copy an element to other
- * memory and free it, and returns where it is now; NULL: they all stay. */
+/* As dict_scan, and relocates the table's own blocks. `move` may copy an element to new memory and
+ * free the old one; it returns the element's address. NULL: elements stay where they are. */
 uint64_t dict_relocate(struct dict *dict, uint64_t cursor, struct relocation *relocation,
                        void *(*move)(void *ctx, void *element), void *ctx);
 
-/* In table order; the dict must not change meanwhile. */
+/* Iterates in table order; the dict must not change meanwhile. */
 struct dict_iter {
     const struct dict *dict;
     size_t bucket;
@@ -86,11 +86,11 @@ struct dict_iter {
 void dict_iter_begin(struct dict_iter *iter, const struct dict *dict);
 void *dict_iter_next(struct dict_iter *iter); /* NULL at the end */
 
-/* Takes any one element out, cheaply, without hashing: for freeing a table in slices. NULL when
+/* Removes and returns some element without hashing it, for freeing a table in slices. NULL if
  * empty. O(1). */
 void *dict_take(struct dict *dict);
 
-size_t dict_bytes(const struct dict *dict); /* memory of the table itself */
-void dict_check(const struct dict *dict);   /* every element in its bucket, tags and counts right */
+size_t dict_bytes(const struct dict *dict); /* memory of the table, without elements */
+void dict_check(const struct dict *dict);   /* places, tags, counts. O(n) */
 
 #endif

@@ -4,7 +4,7 @@
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 
-enum { STEP = 16 }; /* bytes: an overflow of one has room for two, and few sizes mean few moves */
+enum { STEP = 16 }; /* overflow sizes are multiples, so that few changes reallocate */
 
 _Static_assert(sizeof(struct dict_bucket) == 64, "a bucket is a cache line");
 
@@ -19,8 +19,8 @@ size_t bucket_overflow_bytes(const struct dict_bucket *bucket)
     return bucket->more == 0 ? 0 : overflow_size(overflow_of(bucket)->count);
 }
 
-/* For another count, which the caller sets. By hand, since an allocator's own way is a long one for
- * so few bytes. */
+/* Reallocates for another count, which the caller sets. Copies by hand: for so few bytes that is
+ * faster than realloc. */
 static struct overflow *overflow_resize(struct overflow *overflow, unsigned from, unsigned to,
                                         size_t *bytes)
 {
@@ -68,9 +68,9 @@ static void overflow_append(struct dict_bucket *bucket, struct slot slot, size_t
 {
     struct overflow *overflow = overflow_of(bucket);
     unsigned count = overflow == NULL ? 0 : overflow->count;
-    ensure(count < UINT8_MAX, "%u elements in an overflow", count);
+    ensure(count < UINT8_MAX, "overflow is full: %u elements", count);
     overflow = overflow_resize(overflow, count, count + 1, bytes);
-    ensure(pointer48_fits(overflow), "no room for the bits of %p", (void *)overflow);
+    ensure(pointer48_fits(overflow), "pointer %p does not fit 48 bits", (void *)overflow);
     overflow_put(overflow, count, slot);
     overflow->count = (uint8_t)(count + 1);
     uint64_t filter = bucket->more >> POINTER48_BITS << POINTER48_BITS;
@@ -112,7 +112,7 @@ void bucket_relocate(struct dict_bucket *bucket, struct relocation *relocation)
     if (bucket->more == 0) return;
     struct overflow *overflow = overflow_of(bucket);
     overflow = relocation_block(relocation, overflow);
-    ensure(pointer48_fits(overflow), "no room for the bits of %p", (void *)overflow);
+    ensure(pointer48_fits(overflow), "pointer %p does not fit 48 bits", (void *)overflow);
     uint64_t filter = bucket->more >> POINTER48_BITS << POINTER48_BITS;
     bucket->more = (uint64_t)(uintptr_t)overflow | filter;
 }
@@ -121,15 +121,15 @@ void bucket_check(const struct dict_bucket *bucket)
 {
     struct dict_bucket copy = *bucket;
     unsigned count = line_count(bucket->tags);
-    ensure(count == LINE_SLOTS || bucket->more == 0, "an overflow of a line of %u", count);
+    ensure(count == LINE_SLOTS || bucket->more == 0, "overflow, but only %u in the line", count);
     for (unsigned i = 0; i < LINE_SLOTS; i++) {
         bool is_filled = (uint8_t)(bucket->tags >> 8 * i) != 0;
-        ensure(is_filled == (i < count), "position %u of %u", i, count);
-        ensure(is_filled == (line_element(bucket, i) != NULL), "position %u of %u", i, count);
+        ensure(is_filled == (i < count), "hole: position %u of %u", i, count);
+        ensure(is_filled == (line_element(bucket, i) != NULL), "tag and pointer differ at %u", i);
     }
     if (bucket->more == 0) return;
-    ensure(overflow_of(bucket)->count > 0, "an empty overflow behind %u", count);
+    ensure(overflow_of(bucket)->count > 0, "empty overflow after %u elements", count);
     overflow_link(&copy, overflow_of(bucket));
-    ensure(copy.more == bucket->more, "overflow and filter %llx, wanted %llx",
+    ensure(copy.more == bucket->more, "overflow and filter are %llx, not %llx",
            (unsigned long long)bucket->more, (unsigned long long)copy.more);
 }

@@ -1,13 +1,12 @@
-/* dict_bucket: some elements whose hashes end alike, each under a tag of eight other hash bits.
- * Knows tags and addresses; refuses to know hashes' ends, keys and other buckets. Only dict.c
- * includes it.
+/* dict_bucket: a bucket of a dict: elements, each with a tag of 8 bits of its hash. Only for
+ * dict.c.
  *
- * A bucket is one cache line: eight tags in a word, which are compared all at once, eight pointers,
- * and the way to the overflow, one block that holds the rest, as long as they need. Of the tags in
- * the overflow the line keeps a filter of 16 bits, so that few look there in vain.
+ * A bucket is one cache line: eight tags in a word, which are compared at once, eight pointers, and
+ * the address of the overflow, a block that holds all further elements. The line has a filter of 16
+ * bits over the overflow's tags, so that few searches look there in vain.
  *
- * Positions count from 0, in the line and on in the overflow. No position before the last is empty;
- * an overflow is never empty. A bucket of zeros is an empty one. */
+ * Positions count from 0 through the line and on through the overflow. They are filled without
+ * holes; an overflow is never empty. A bucket of zero bytes is empty. */
 #ifndef STORE_STRUCT_DICT_BUCKET_H
 #define STORE_STRUCT_DICT_BUCKET_H
 
@@ -24,13 +23,13 @@ enum {
 };
 
 struct dict_bucket {
-    uint64_t tags; /* a byte each, that of position 0 in the lowest; 0: empty */
+    uint64_t tags; /* one byte each, position 0 in the lowest; 0: empty */
     struct pointer48 elements[LINE_SLOTS];
-    uint64_t more; /* the overflow's address, or 0, and above it the filter */
+    uint64_t more; /* the overflow's address or 0 (48 bits), and above it the filter (16 bits) */
 };
 
 struct slot {
-    uint8_t tag; /* 0: there is none */
+    uint8_t tag; /* 0: empty */
     void *element;
 };
 
@@ -42,14 +41,14 @@ struct overflow {
     } slots[];
 };
 
-/* The highest bits: a bucket's hashes have the lowest in common. */
+/* The highest bits of the hash, because the lowest are equal within a bucket. Never 0. */
 static inline uint8_t tag_of(uint64_t hash)
 {
     uint8_t tag = (uint8_t)(hash >> TAG_SHIFT);
     return (uint8_t)(tag + (tag == 0));
 }
 
-/* The highest bit of each byte that equals the tag: no carry leaves a byte, so it is exact. */
+/* Sets the highest bit of each byte that equals the tag. Exact: no carry crosses bytes. */
 static inline uint64_t tags_equal(uint64_t tags, uint8_t tag)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101), low = 0x7f * ones;
@@ -82,7 +81,7 @@ static inline uint64_t filter_bit(uint8_t tag)
     return UINT64_C(1) << (POINTER48_BITS + tag % FILTER_BITS);
 }
 
-/* False: no element of this tag is in the overflow. */
+/* False: the overflow has no element with this tag. */
 static inline bool overflow_may_have(const struct dict_bucket *bucket, uint8_t tag)
 {
     return (bucket->more & filter_bit(tag)) != 0;
@@ -94,7 +93,7 @@ static inline unsigned bucket_count(const struct dict_bucket *bucket)
     return LINE_SLOTS + (unsigned)overflow_of(bucket)->count;
 }
 
-/* The position must be filled. */
+/* The position must be in use. */
 static inline struct slot bucket_get(const struct dict_bucket *bucket, unsigned position)
 {
     if (position < LINE_SLOTS)
@@ -104,15 +103,15 @@ static inline struct slot bucket_get(const struct dict_bucket *bucket, unsigned 
     return (struct slot){ at->tag, pointer48_load(&at->element) };
 }
 
-void bucket_put(struct dict_bucket *bucket, unsigned position, struct slot slot); /* it is filled */
+void bucket_put(struct dict_bucket *bucket, unsigned position, struct slot slot); /* replaces */
 
-/* `bytes` counts those of all overflows. */
+/* *bytes is the total size of all overflows of the dict. */
 void bucket_append(struct dict_bucket *bucket, struct slot slot, size_t *bytes);
-struct slot bucket_pop(struct dict_bucket *bucket, size_t *bytes); /* the last */
+struct slot bucket_pop(struct dict_bucket *bucket, size_t *bytes); /* removes the last element */
 void bucket_clear(struct dict_bucket *bucket, size_t *bytes);
 void bucket_relocate(struct dict_bucket *bucket, struct relocation *relocation); /* the overflow */
 size_t bucket_overflow_bytes(const struct dict_bucket *bucket);
 
-void bucket_check(const struct dict_bucket *bucket); /* no holes, the filter right */
+void bucket_check(const struct dict_bucket *bucket); /* no holes, filter */
 
 #endif

@@ -1,8 +1,7 @@
-/* packed: a few records in one allocation, one behind another: what small collections are made of.
- * Knows records and their order in memory; refuses to know what a value means and who orders them.
+/* packed: see packed.h.
  *
- * The room of the allocation is what the allocator says it is: it gives more than was asked for, so
- * that most changes need no other block. */
+ * `room` is the usable size that the allocator reports, which is often more than was asked for, so
+ * that most changes do not reallocate. */
 #include "store/struct/packed.h"
 
 #include <string.h>
@@ -12,14 +11,14 @@
 #include "store/base/prefetch.h"
 
 enum {
-    BRIEF_MEMBER = 15, /* what a head of one byte can say */
+    BRIEF_MEMBER = 15, /* the longest lengths in a head of one byte */
     BRIEF_VALUE = 7,
     RECORD_MAX = 2 + sizeof(msec) + 2 * PACKED_MAX_PART,
-    SLACK = 32, /* room beyond twice the records that is not worth giving back */
-    LINE = 64,  /* of the cache */
+    SLACK = 32, /* shrink only if room exceeds twice the records plus this */
+    LINE = 64,  /* bytes of a cache line */
 };
 
-_Static_assert(PACKED_MAX_BYTES <= UINT16_MAX, "a place is 16 bits");
+_Static_assert(PACKED_MAX_BYTES <= UINT16_MAX, "a place has 16 bits");
 _Static_assert(PACKED_MAX_COUNT <= UINT8_MAX, "a count is 8 bits");
 _Static_assert(PACKED_MAX_PART < 0x80, "a part's length is 7 bits");
 
@@ -41,7 +40,7 @@ static bool is_brief(const struct packed_record *record)
            !is_timed(record);
 }
 
-/* Of a small one. */
+/* Of a record whose parts are within PACKED_MAX_PART. */
 static uint32_t size_of(const struct packed_record *record)
 {
     uint32_t texts = (uint32_t)(record->member.len + record->value.len);
@@ -99,10 +98,10 @@ static void trim(struct packed *packed)
         resize(packed, packed->len);
 }
 
-/* What took `from` bytes there takes `to` now, and what is behind it moves. */
+/* Resizes the `from` bytes at a place to `to` bytes, moving what follows. */
 static void resize_at(struct packed *packed, uint32_t place, uint32_t from, uint32_t to)
 {
-    ensure(place + from <= packed->len, "%u + %u of %u", place, from, packed->len);
+    ensure(place + from <= packed->len, "%u bytes at %u of %u", from, place, packed->len);
     uint32_t behind = packed->len - place - from, len = packed->len - from + to;
     if (len > packed->room) resize(packed, len);
     if (behind > 0) memmove(packed->data + place + to, packed->data + place + from, behind);
@@ -142,15 +141,15 @@ bool packed_fits_instead(const struct packed *packed, uint32_t place,
     return packed->len - old + size_of(record) <= PACKED_MAX_BYTES;
 }
 
-/* Do two records begin alike, and so have one size? Records mostly do, and where the next one
- * stands is then known before this one has been read. */
+/* Do two records have equal heads, and so equal sizes? They mostly do; then the next place is known
+ * before the record has been read. */
 static inline bool is_alike(const char *record, const char *other)
 {
     return record[0] == other[0] && ((record[0] & 0x80) == 0 || record[1] == other[1]);
 }
 
-/* A text's last eight bytes; all of a shorter one. Of texts of one length most are told apart by
- * it. */
+/* The last eight bytes of a text, or all of a shorter one. They tell most texts of equal length
+ * apart. */
 static inline uint64_t tail_of(const char *text, size_t len)
 {
     uint64_t tail = 0;
@@ -170,11 +169,11 @@ static inline uint64_t tail_of(const char *text, size_t len)
 
 uint32_t packed_find(const struct packed *packed, struct bytes member)
 {
-    /* Empty it has no data, and there is nothing to be added to. */
+    /* If empty, data is NULL, and NULL + 0 is undefined. */
     if (member.len > PACKED_MAX_PART || packed->len == 0) return packed->len;
     const char *p = packed->data, *end = p + packed->len;
     uint64_t tail = tail_of(member.data, member.len);
-    size_t ahead = member.len > sizeof(tail) ? member.len - sizeof(tail) : 0; /* of the tail */
+    size_t ahead = member.len > sizeof(tail) ? member.len - sizeof(tail) : 0; /* before the tail */
     while (p < end) {
         const char *alike = p;
         struct packed_head head = packed_head_at(p);
@@ -227,7 +226,7 @@ void packed_places(const struct packed *packed, uint16_t places[PACKED_MAX_COUNT
 
 void packed_insert(struct packed *packed, uint32_t place, const struct packed_record *record)
 {
-    ensure(packed_fits(packed, record), "%zu + %zu bytes more than %u of %u records",
+    ensure(packed_fits(packed, record), "%zu + %zu bytes do not fit with %u bytes, %u records",
            record->member.len, record->value.len, packed->len, packed->count);
     uint32_t size = size_of(record);
     packed->last = (uint16_t)(place == packed->len ? place : packed->last + size);
@@ -261,9 +260,9 @@ void packed_remove_some(struct packed *packed, uint32_t place, unsigned count)
 
 void packed_replace(struct packed *packed, uint32_t place, const struct packed_record *record)
 {
-    ensure(packed_fits_instead(packed, place, record), "%zu + %zu bytes among %u",
+    ensure(packed_fits_instead(packed, place, record), "%zu + %zu bytes do not fit with %u bytes",
            record->member.len, record->value.len, packed->len);
-    char text[RECORD_MAX]; /* the old one may be read until the new one is complete */
+    char text[RECORD_MAX]; /* encode first: the new record's texts may lie in the old one */
     encode(text, record);
     struct packed_head old = head_at(packed, place);
     uint32_t from = packed_size_of_head(old), to = size_of(record);
@@ -332,14 +331,15 @@ static uint32_t check_record(const struct packed *packed, uint32_t place,
 {
     char text[RECORD_MAX];
     uint32_t next = packed_get(packed, place, record);
-    ensure(is_small(record), "%zu and %zu bytes at %u", record->member.len, record->value.len,
-           place);
-    ensure(next <= packed->len, "from %u to %u of %u", place, next, packed->len);
+    ensure(is_small(record), "record at %u has %zu and %zu bytes", place, record->member.len,
+           record->value.len);
+    ensure(next <= packed->len, "record from %u to %u of %u", place, next, packed->len);
     ensure(size_of(record) == next - place, "%u bytes at %u, not %u", next - place, place,
            size_of(record));
     encode(text, record);
-    ensure(memcmp(text, packed->data + place, next - place) == 0, "written otherwise at %u", place);
-    ensure(packed_find(packed, record->member) == place, "the member of %u is also at %u", place,
+    ensure(memcmp(text, packed->data + place, next - place) == 0, "record at %u is not canonical",
+           place);
+    ensure(packed_find(packed, record->member) == place, "members at %u and %u are equal", place,
            packed_find(packed, record->member));
     return next;
 }
@@ -362,8 +362,8 @@ void packed_check(const struct packed *packed)
         count++;
         if (is_timed(&record)) count_timed++;
     }
-    ensure(last == packed->last, "the last is at %u, not %u", last, packed->last);
+    ensure(last == packed->last, "the last record is at %u, not %u", last, packed->last);
     ensure(count == packed->count, "%u records, count %u", count, packed->count);
-    ensure(count_timed == packed->count_timed, "%u with a deadline, count %u", count_timed,
+    ensure(count_timed == packed->count_timed, "%u deadlines, count %u", count_timed,
            packed->count_timed);
 }

@@ -1,19 +1,19 @@
-/* packed: a few records in one allocation, one behind another: what small collections are made of.
- * Knows records and their order in memory; refuses to know what a value means and who orders them.
+/* packed: a few records, one after another in one allocation: the form of small collections. The
+ * caller decides what a value means and how records are ordered.
  *
- * A record is a member, a value (perhaps empty) and perhaps a deadline. It begins with one byte if
- * the member has at most 15 bytes, the value at most 7, and there is no deadline; else with two:
+ * A record is a member, a value (may be empty) and an optional deadline. Its head is one byte if
+ * the member has at most 15 bytes, the value at most 7, and there is no deadline; else two bytes:
  *
  *     0 (1 bit)   value length (3 bits)   member length (4 bits)
  *     1 (1 bit)   member length (7 bits)   has a deadline (1 bit)   value length (7 bits)
  *
- * Then come the deadline (8 bytes, little endian, only if it has one), the member and the value. To
- * change the layout change this comment, packed_head_at() here, size_of() and encode() of packed.c:
- * nothing else knows it.
+ * Then follow the deadline (8 bytes, little endian, if there is one), the member and the value. To
+ * change the layout, change this comment, packed_head_at() here, and size_of() and encode() in
+ * packed.c; no other code depends on it.
  *
- * A place is a record's offset. A change behind a place leaves it valid; views into the records are
- * valid until the next change of any kind. All work is O(bytes): keep it small (PACKED_MAX_BYTES).
- */
+ * A place is a record's offset. It stays valid when only later records change; views into records
+ * stay valid until the next change of any kind. Every operation is O(bytes), at most
+ * PACKED_MAX_BYTES. */
 #ifndef STORE_STRUCT_PACKED_H
 #define STORE_STRUCT_PACKED_H
 
@@ -27,18 +27,18 @@
 #include "store/mem/relocate.h"
 
 enum {
-    PACKED_MAX_COUNT = 64,   /* beyond any of these a collection takes its large form */
+    PACKED_MAX_COUNT = 64,   /* records; a collection that exceeds any limit takes its large form */
     PACKED_MAX_PART = 64,    /* bytes of one member or value */
-    PACKED_MAX_BYTES = 2048, /* of all records */
+    PACKED_MAX_BYTES = 2048, /* bytes of all records */
 };
 
 struct packed {
-    char *data;          /* NULL when empty */
+    char *data;          /* NULL if empty */
     uint16_t len;        /* bytes of records */
-    uint16_t room;       /* bytes of the allocation */
-    uint16_t last;       /* the last record's place; 0 when empty */
+    uint16_t room;       /* usable bytes of the allocation */
+    uint16_t last;       /* place of the last record; 0 if empty */
     uint8_t count;       /* records */
-    uint8_t count_timed; /* of them with a deadline */
+    uint8_t count_timed; /* records with a deadline */
 };
 
 struct packed_record {
@@ -50,16 +50,15 @@ static inline void packed_init(struct packed *packed)
 {
     *packed = (struct packed){ .data = NULL };
 }
-void packed_drop(struct packed *packed); /* and it is empty */
+void packed_drop(struct packed *packed); /* frees; the packed is empty afterwards */
 
-/* Would the records still be few and small with this one more? What does not fit must not come in.
- */
+/* Would the records stay within the limits with this one added? packed_insert requires it. */
 bool packed_fits(const struct packed *packed, const struct packed_record *record);
-/* And with this one instead of the one there? */
+/* The same with this record replacing the one at `place`. */
 bool packed_fits_instead(const struct packed *packed, uint32_t place,
                          const struct packed_record *record);
 
-/* How a record begins: lengths, and the member's distance from its place. */
+/* A decoded head: lengths, and the member's offset from the place. */
 struct packed_head {
     uint8_t member_at, member_len, value_len;
     bool timed;
@@ -82,7 +81,7 @@ static inline uint32_t packed_size_of_head(struct packed_head head)
     return (uint32_t)head.member_at + head.member_len + head.value_len;
 }
 
-/* The deadline stands right ahead of the member. */
+/* The deadline stands right before the member. */
 static inline msec packed_deadline_at(const char *p, struct packed_head head)
 {
     uint64_t at;
@@ -91,7 +90,7 @@ static inline msec packed_deadline_at(const char *p, struct packed_head head)
     return (msec)le64toh(at);
 }
 
-/* The record at a place; returns the next place. place < len. */
+/* Reads the record at place < len; returns the next place. */
 static inline uint32_t packed_get(const struct packed *packed, uint32_t place,
                                   struct packed_record *record)
 {
@@ -103,32 +102,34 @@ static inline uint32_t packed_get(const struct packed *packed, uint32_t place,
     return place + packed_size_of_head(head);
 }
 
-/* The record's place, or len. A pointer scan over equal lengths: O(bytes). */
+/* The member's place, or len if it is absent. O(bytes) */
 uint32_t packed_find(const struct packed *packed, struct bytes member);
-/* And the record itself; false: there is none. */
+/* Finds and reads a record; false if it is absent. */
 bool packed_lookup(const struct packed *packed, struct bytes member, struct packed_record *record);
-uint32_t packed_nth(const struct packed *packed, unsigned n); /* its place; n < count */
-/* All places in order, `count` of them: for jumping, and for going backwards. */
+uint32_t packed_nth(const struct packed *packed, unsigned n); /* the n-th place; n < count */
+/* All `count` places in order, for random access and going backwards. */
 void packed_places(const struct packed *packed, uint16_t places[PACKED_MAX_COUNT]);
-/* Begins to bring the records into the cache. */
+/* Prefetches the records. */
 void packed_hint(const struct packed *packed);
 
-/* A new record at this place, what was there behind it; len: at the end. The texts may not be the
- * packed's own. */
+/* Inserts a record at a place, before the one there, or at len. It must fit, and its texts must not
+ * lie in this packed. */
 void packed_insert(struct packed *packed, uint32_t place, const struct packed_record *record);
 void packed_remove(struct packed *packed, uint32_t place);
-void packed_remove_some(struct packed *packed, uint32_t place, unsigned count); /* from there on */
-/* The record there becomes this one. The texts may be the packed's own. */
+/* Removes `count` records from this place on. */
+void packed_remove_some(struct packed *packed, uint32_t place, unsigned count);
+/* Replaces the record at a place. It must fit (packed_fits_instead); its texts may lie in this
+ * packed. */
 void packed_replace(struct packed *packed, uint32_t place, const struct packed_record *record);
 
 /* ---- deadlines ---- */
 
-/* The record there has this deadline (NEVER: none) from now on; false: there is no room for it. */
+/* Sets the record's deadline (NEVER: none); false, and nothing changes, if it does not fit. */
 bool packed_expire(struct packed *packed, uint32_t place, msec at);
-/* The member that ends first, the first in memory of equal ones; false: none has a deadline. */
+/* The member with the earliest deadline, the first in memory of equal ones; false: none has one. */
 bool packed_first(const struct packed *packed, struct bytes *member, msec *at);
 msec packed_latest(const struct packed *packed); /* INT64_MIN: none has a deadline */
-/* Those with a deadline <= until. Return false to stop. */
+/* Visits members with a deadline <= until. Return false to stop. */
 void packed_each_until(const struct packed *packed, msec until,
                        bool (*visit)(void *ctx, struct bytes member, msec at), void *ctx);
 
@@ -136,7 +137,7 @@ static inline void packed_relocate(struct packed *packed, struct relocation *rel
 {
     packed->data = relocation_block(relocation, packed->data);
 }
-size_t packed_bytes(const struct packed *packed); /* without the struct itself */
-void packed_check(const struct packed *packed);   /* lengths and counts add up */
+size_t packed_bytes(const struct packed *packed); /* memory, without the struct itself */
+void packed_check(const struct packed *packed);   /* lengths, counts, limits */
 
 #endif

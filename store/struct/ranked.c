@@ -1,14 +1,13 @@
-/* ranked: members in (score, member bytes) order, with ranks.
- * Knows scores and bytes; refuses to know keys, commands, instants or who owns the members.
+/* ranked: see ranked.h.
  *
- * Every branch of an inner node carries its subtree's count and exact first item. A change goes
- * down once, only reading, and then writes along that path. Where the leaf is full, or may not lose
- * an item, another walk comes first: it levels out, splits or merges what is too full or too empty
- * before it enters it, so that nothing has to be carried back up.
+ * Each branch of an inner node stores its subtree's count and exact first item. A change first
+ * walks down once, reading only, and then writes along that path. If the leaf is full, or has too
+ * few items to lose one, another walk comes first, which levels out, splits or merges each such
+ * node before it enters it, so that nothing has to be propagated upwards.
  *
- * Invariants: all leaves are at the same depth; an inner root has two branches or more; other nodes
- * hold at least ranked_node_min items, except on the right edge, where ranked_take, or a split for
- * what is appended, may leave fewer, but at least one. */
+ * Invariants: all leaves have the same depth; an inner root has at least two branches; other nodes
+ * hold at least ranked_node_min items. On the right edge they may hold fewer, but at least one,
+ * because of ranked_take and of splits while appending. */
 #include "store/struct/ranked.h"
 
 #include <string.h>
@@ -18,7 +17,7 @@
 
 /* --- searching --- */
 
-/* What is looked for: a place in the full order, or by one half of it. */
+/* What to search for: a (score, member) pair, or only one of the two. */
 struct probe {
     enum { BY_BOTH, BY_SCORE, BY_MEMBER } by;
     bool or_equal;
@@ -31,8 +30,8 @@ static struct probe probe_of(const struct ranked_member *m, bool or_equal)
     return (struct probe){ BY_BOTH, or_equal, m->score, ranked_bytes(m) };
 }
 
-/* How many scores are below `score` (or equal, if that counts): first among every eighth, then
- * among the eight that this leads to. No branch depends on a score, and no load on another. */
+/* The number of scores below `score` (or equal, if or_equal): searches every eighth score, then the
+ * eight found. Branchless on scores, and no load depends on another. */
 static inline unsigned scores_below(const struct ranked_node *node, double score, bool or_equal)
 {
     enum { BLOCK = 8 };
@@ -44,7 +43,7 @@ static inline unsigned scores_below(const struct ranked_node *node, double score
             double head = scores[i < count ? i : count - 1];
             begin += or_equal ? head <= score : head < score;
         }
-        /* A head that isn't there was the last score: with it below, all are. */
+        /* Heads beyond the count repeat the last score: if that is below, all scores are. */
         begin = begin * BLOCK < last ? begin * BLOCK : last;
         end = begin + BLOCK;
     }
@@ -54,7 +53,7 @@ static inline unsigned scores_below(const struct ranked_node *node, double score
     return below;
 }
 
-/* How many items of the node are below the probe (or equal, if that counts). */
+/* The number of items of the node below the probe (or equal, if or_equal). */
 static unsigned items_below(const struct ranked_node *node, const struct probe *probe)
 {
     unsigned low = 0, high = node->count;
@@ -75,14 +74,14 @@ static unsigned items_below(const struct ranked_node *node, const struct probe *
     return low;
 }
 
-/* The branch that a member belongs into: the last that does not begin behind it. */
+/* The branch that a member belongs to: the last one that does not begin after it. */
 static unsigned branch_for(const struct ranked_node *inner, const struct probe *probe)
 {
     unsigned below = items_below(inner, probe);
     return below > 0 ? below - 1 : 0;
 }
 
-/* Goes to a child, which is asked for as a whole: a search would wait for it line by line. */
+/* Goes to a child and prefetches all of it, because a search would wait for it line by line. */
 static inline struct ranked_node *enter(const struct ranked_node *inner, unsigned i)
 {
     struct ranked_node *child = ranked_node_child(inner, i);
@@ -92,7 +91,7 @@ static inline struct ranked_node *enter(const struct ranked_node *inner, unsigne
     return child;
 }
 
-/* Where a member stands in its leaf. */
+/* A member's index in its leaf. */
 static unsigned index_of(const struct ranked_node *leaf, const struct ranked_member *m,
                          double score)
 {
@@ -103,7 +102,7 @@ static unsigned index_of(const struct ranked_node *leaf, const struct ranked_mem
     return i;
 }
 
-/* The leaf that a probe ends in, and how many members stand before that leaf. */
+/* The leaf that a probe leads to; *before is the number of members before that leaf. */
 static const struct ranked_node *leaf_for(const struct ranked *ranked, const struct probe *probe,
                                           size_t *before)
 {
@@ -123,7 +122,7 @@ size_t ranked_rank(const struct ranked *ranked, const struct ranked_member *m)
 {
     struct probe probe = probe_of(m, true);
     size_t before;
-    ensure(ranked->root != NULL, "member of %u bytes is not in an empty tree", m->len);
+    ensure(ranked->root != NULL, "member of %u bytes is not in the tree: it is empty", m->len);
     const struct ranked_node *leaf = leaf_for(ranked, &probe, &before);
     return before + index_of(leaf, m, m->score);
 }
@@ -148,7 +147,7 @@ size_t ranked_below_member(const struct ranked *ranked, struct bytes member, boo
     return count_below(ranked, &probe);
 }
 
-/* The leaf that holds a rank within the tree; *rank becomes the index in it. */
+/* The leaf of a rank below the count; *rank becomes the index in it. */
 static const struct ranked_node *leaf_at(const struct ranked *ranked, size_t *rank)
 {
     const struct ranked_node *node = ranked->root;
@@ -169,9 +168,9 @@ struct ranked_member *ranked_at(const struct ranked *ranked, size_t rank)
     return ranked_node_member(leaf, (unsigned)rank);
 }
 
-/* --- stepping --- */
+/* --- iterating --- */
 
-enum { AHEAD = 8 }; /* members that are asked for before their turn */
+enum { AHEAD = 8 }; /* how many members ahead to prefetch */
 
 static void stand_at(struct ranked_iter *iter, size_t rank)
 {
@@ -204,14 +203,14 @@ struct ranked_member *ranked_iter_prev(struct ranked_iter *iter)
     if (iter->leaf == NULL) return NULL;
     struct ranked_member *m = ranked_node_member(iter->leaf, iter->index);
     if (iter->index >= AHEAD) prefetch(ranked_node_member(iter->leaf, iter->index - AHEAD));
-    /* In front of rank 0 there is SIZE_MAX, which is past the end. */
+    /* Before rank 0, SIZE_MAX is past the end. */
     if (iter->index-- == 0) stand_at(iter, iter->before - 1);
     return m;
 }
 
-/* --- reshaping, on the way down --- */
+/* --- splitting and merging on the way down --- */
 
-/* The root is not full, and has room. */
+/* Makes the root not full, with spare room. */
 static void root_make_room(struct ranked *ranked)
 {
     struct ranked_node *old = ranked->root;
@@ -238,8 +237,8 @@ static void root_lower(struct ranked *ranked)
     }
 }
 
-/* Child i is full: makes room around it. The parent has room for a branch. On the right edge, where
- * members are appended, what is full stays full. */
+/* Child i is full: makes room in it or beside it. The parent has room for a branch. On the right
+ * edge, where members are appended, a full child stays full. */
 static void make_room(struct ranked *ranked, struct ranked_node *parent, unsigned i, bool edge)
 {
     const struct ranked_node *child = ranked_node_child(parent, i);
@@ -254,7 +253,7 @@ static void make_room(struct ranked *ranked, struct ranked_node *parent, unsigne
         ranked_node_split(ranked, parent, i, child->count / 2U);
 }
 
-/* From here on no node on the way to the probe is full or has no room. */
+/* Makes room in all nodes on the way to the probe. */
 static void make_room_down(struct ranked *ranked, const struct probe *probe)
 {
     root_make_room(ranked);
@@ -275,7 +274,7 @@ static void make_room_down(struct ranked *ranked, const struct probe *probe)
     }
 }
 
-/* Child i may not lose an item: merges it with a neighbour, or takes from there. */
+/* Child i may not lose an item: merges it with a neighbour, or moves items from there. */
 static void fill_up(struct ranked *ranked, struct ranked_node *parent, unsigned i)
 {
     unsigned left = i + 1 < parent->count ? i : i - 1;
@@ -287,7 +286,7 @@ static void fill_up(struct ranked *ranked, struct ranked_node *parent, unsigned 
         ranked_node_merge(ranked, parent, left);
 }
 
-/* From here on each node on the way to the probe may lose an item. */
+/* Makes all nodes on the way to the probe large enough to lose an item. */
 static void fill_up_down(struct ranked *ranked, const struct probe *probe)
 {
     struct ranked_node *node = ranked->root;
@@ -325,7 +324,7 @@ void ranked_drop(struct ranked *ranked)
 
 enum { DEPTH_MAX = 16 };
 
-/* The way down to a leaf. */
+/* The way from the root down to a leaf. */
 struct path {
     struct probe probe;
     unsigned length; /* inner nodes, the root first */
@@ -343,7 +342,7 @@ static void path_start(const struct ranked *ranked, struct path *path)
     path->leaf = ranked->root;
 }
 
-/* One node further: after the last of them the leaf has been asked for, but nothing of it read. */
+/* Goes down one node. The leaf is prefetched, but not read. */
 static inline void path_go_on(struct path *path, unsigned step)
 {
     struct ranked_node *inner = path->leaf;
@@ -360,7 +359,7 @@ static void go_down(const struct ranked *ranked, struct path *path)
         path_go_on(path, step);
 }
 
-/* Side by side, so that they wait for memory together. */
+/* Two descents step by step, so that their cache misses overlap. */
 static void go_down_both(const struct ranked *ranked, struct path *one, struct path *other)
 {
     path_start(ranked, one);
@@ -371,7 +370,7 @@ static void go_down_both(const struct ranked *ranked, struct path *one, struct p
     }
 }
 
-/* Room in the leaf for so many. */
+/* Resizes the leaf to hold `count` items. */
 static void leaf_fit(struct ranked *ranked, struct path *path, unsigned count)
 {
     path->leaf = ranked_node_fit(ranked, path->leaf, count);
@@ -382,7 +381,7 @@ static void leaf_fit(struct ranked *ranked, struct path *path, unsigned count)
                               path->steps[path->length - 1].branch, path->leaf);
 }
 
-/* The leaf has gained or lost one. */
+/* Updates the counts after the leaf has gained or lost an item. */
 static void path_count(struct ranked *ranked, const struct path *path, int by)
 {
     for (unsigned i = 0; i < path->length; i++)
@@ -390,7 +389,7 @@ static void path_count(struct ranked *ranked, const struct path *path, int by)
     ranked->count += (size_t)by;
 }
 
-/* The leaf begins with another member. */
+/* Updates the branches after the leaf's first item has changed. */
 static void path_begin(const struct path *path)
 {
     unsigned i = path->length;
@@ -401,7 +400,7 @@ static void path_begin(const struct path *path)
     }
 }
 
-/* Puts m into the leaf, which is not full. */
+/* Inserts m into the leaf, which is not full. */
 static void put_in(struct ranked *ranked, struct path *path, const struct ranked_member *m)
 {
     if (path->leaf->count == path->leaf->cap) leaf_fit(ranked, path, path->leaf->count + 1U);
@@ -415,7 +414,7 @@ static void put_in(struct ranked *ranked, struct path *path, const struct ranked
 void ranked_add(struct ranked *ranked, struct ranked_member *m)
 {
     struct path path;
-    ensure(ranked->count < UINT32_MAX, "%zu members already", ranked->count);
+    ensure(ranked->count < UINT32_MAX, "tree is full: %zu members", ranked->count);
     if (ranked->root == NULL) {
         ranked->root = ranked_node_new(ranked, 0, 1);
         ranked->depth = 1;
@@ -434,7 +433,7 @@ static bool is_thin(const struct path *path)
     return path->length > 0 && path->leaf->count <= ranked_node_min(path->leaf);
 }
 
-/* Takes m out of the leaf, which may lose it. */
+/* Removes m from the leaf, which may lose an item. */
 static void take_out(struct ranked *ranked, struct path *path, const struct ranked_member *m)
 {
     unsigned i = index_of(path->leaf, m, m->score);
@@ -461,7 +460,7 @@ void ranked_remove(struct ranked *ranked, struct ranked_member *m)
     take_out(ranked, &path, m);
 }
 
-/* m goes elsewhere in the leaf. */
+/* Moves m to another place in the same leaf. */
 static void move_within(const struct path *to, struct ranked_member *m)
 {
     struct ranked_node *leaf = to->leaf;
@@ -491,8 +490,8 @@ void ranked_move(struct ranked *ranked, struct ranked_member *m, double score)
         m->score = score;
         ranked_add(ranked, m);
     } else {
-        /* Of the nodes on the way in this changes only counts and first items: `in` still leads to
-         * the right place. */
+        /* On the path `in` this changes only counts and first items, so that it still leads to the
+         * right place. */
         take_out(ranked, &out, m);
         m->score = score;
         put_in(ranked, &in, m);
@@ -510,7 +509,7 @@ void ranked_moved(struct ranked *ranked, const struct ranked_member *old, struct
     ranked_node_set(path.leaf, index_of(path.leaf, old, now->score), now->score, now);
 }
 
-/* Goes down to a rank, which becomes the index in the leaf; nodes that begin with it relocate. */
+/* Goes down to a rank, which becomes the index in the leaf; relocates nodes that begin with it. */
 static void go_down_relocating(struct ranked *ranked, size_t *rank, struct path *path,
                                struct relocation *relocation)
 {
@@ -548,7 +547,7 @@ size_t ranked_relocate(struct ranked *ranked, size_t rank, struct relocation *re
     return next < ranked->count ? next : 0;
 }
 
-/* Takes the last member from under a node, and the nodes that this leaves empty. */
+/* Removes the last member below a node, and frees nodes that become empty. */
 static struct ranked_member *take_last(struct ranked *ranked, struct ranked_node *node)
 {
     unsigned last = node->count - 1U;

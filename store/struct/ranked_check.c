@@ -1,5 +1,4 @@
-/* ranked_check: what ranked.c says of its trees, verified.
- * Knows the whole structure; refuses to change it. */
+/* ranked_check: verifies the invariants of ranked.c. */
 #include "store/base/ensure.h"
 #include "store/struct/ranked_node.h"
 
@@ -12,8 +11,8 @@ static void check_leaf(const struct ranked_node *leaf, struct checking *so_far)
 {
     for (unsigned i = 0; i < leaf->count; i++) {
         const struct ranked_member *m = ranked_node_member(leaf, i), *last = so_far->last;
-        ensure(leaf->scores[i] == m->score, "score %g beside a member of %g", leaf->scores[i],
-               m->score);
+        ensure(leaf->scores[i] == m->score, "score %g beside a member with score %g",
+               leaf->scores[i], m->score);
         ensure(
             last == NULL || last->score < m->score ||
                 (last->score == m->score && bytes_compare(ranked_bytes(last), ranked_bytes(m)) < 0),
@@ -22,7 +21,7 @@ static void check_leaf(const struct ranked_node *leaf, struct checking *so_far)
     }
 }
 
-/* The members below a node; `edge` says that it is on the right edge. */
+/* Returns the number of members below a node; `edge`: the node is on the right edge. */
 static size_t check_node(const struct ranked_node *node, bool edge, struct checking *so_far)
 {
     so_far->bytes += ranked_node_size(node->height, node->cap);
@@ -36,13 +35,13 @@ static size_t check_node(const struct ranked_node *node, bool edge, struct check
     size_t total = 0;
     for (unsigned i = 0; i < node->count; i++) {
         const struct ranked_node *child = ranked_node_child(node, i);
-        ensure(child->height + 1 == node->height, "height %u below %u", child->height,
-               node->height);
+        ensure(child->height + 1 == node->height, "child of height %u below height %u",
+               child->height, node->height);
         ensure(ranked_node_member(node, i) == ranked_node_member(child, 0) &&
                    node->scores[i] == child->scores[0],
-               "branch %u does not begin with its first member", i);
+               "branch %u differs from the first item of its child", i);
         size_t count = check_node(child, edge && i + 1 == node->count, so_far);
-        ensure(count == ranked_node_counts(node)[i], "%zu members, branch says %u", count,
+        ensure(count == ranked_node_counts(node)[i], "%zu members, but the branch says %u", count,
                ranked_node_counts(node)[i]);
         total += count;
     }
@@ -53,15 +52,15 @@ void ranked_check(const struct ranked *ranked)
 {
     if (ranked->root == NULL) {
         ensure(ranked->count == 0 && ranked->bytes == 0 && ranked->depth == 0,
-               "no root, %zu members, %zu bytes", ranked->count, ranked->bytes);
+               "no root, but %zu members, %zu bytes", ranked->count, ranked->bytes);
         return;
     }
     struct checking so_far = { 0 };
     size_t count = check_node(ranked->root, true, &so_far);
     ensure(count == ranked->count, "%zu members, count %zu", count, ranked->count);
-    ensure(so_far.bytes == ranked->bytes, "%zu bytes, said %zu", so_far.bytes, ranked->bytes);
+    ensure(so_far.bytes == ranked->bytes, "%zu bytes, counted %zu", so_far.bytes, ranked->bytes);
     ensure(ranked->root->height + 1U == ranked->depth, "height %u, depth %u", ranked->root->height,
            ranked->depth);
-    ensure(ranked->root->height == 0 || ranked->root->count > 1, "a root with %u branch",
+    ensure(ranked->root->height == 0 || ranked->root->count > 1, "inner root with %u branch",
            ranked->root->count);
 }

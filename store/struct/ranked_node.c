@@ -1,5 +1,4 @@
-/* ranked_node: see ranked_node.h. Knows how items stand in a node and what a parent says of its
- * children; refuses to know the order of members and when a tree is to be reshaped. */
+/* ranked_node: see ranked_node.h. */
 #include "store/struct/ranked_node.h"
 
 #include <string.h>
@@ -29,7 +28,7 @@ void ranked_node_copy(struct ranked_node *to, unsigned at, const struct ranked_n
 
 void ranked_node_open_gap(struct ranked_node *node, unsigned i)
 {
-    ensure(node->count < node->cap, "node of %u is full", node->cap);
+    ensure(node->count < node->cap, "node is full: %u items", node->cap);
     ranked_node_copy(node, i + 1, node, i, node->count - i);
     node->count++;
 }
@@ -82,7 +81,7 @@ struct ranked_node *ranked_node_fit_child(struct ranked *ranked, struct ranked_n
 
 /* --- neighbours --- */
 
-/* The members below n items from i on. */
+/* The number of members below n items, from item i on. */
 static uint32_t weight(const struct ranked_node *node, unsigned i, unsigned n)
 {
     if (node->height == 0) return n;

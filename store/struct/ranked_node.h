@@ -1,12 +1,10 @@
-/* ranked_node: the nodes of a ranked tree, and how items go from one to its neighbour. For ranked.c
- * alone.
- * Knows how items stand in a node and what a parent says of its children; refuses to know the
- * order of members and when a tree is to be reshaped.
+/* ranked_node: the nodes of a ranked tree, and moving items between neighbours. Only for ranked*.c.
+ * Does not decide when a tree must be changed.
  *
- * An item of a leaf is a score and a member; one of an inner node is a branch: the score and member
- * that its subtree begins with, the child, and how many members the subtree has. Each part stands
- * in an array of its own, so that a search reads scores and nothing else. A node has room for
- * little more than it holds. */
+ * A leaf's item is a score and a member. An inner node's item is a branch: the first score and
+ * member of its subtree, the child, and the number of members in the subtree. Each part stands in
+ * an array of its own, so that a search reads only scores. A node is allocated little larger than
+ * it needs. */
 #ifndef STORE_STRUCT_RANKED_NODE_H
 #define STORE_STRUCT_RANKED_NODE_H
 
@@ -21,32 +19,32 @@ struct ranked_node {
     uint16_t count, cap; /* items in use, room */
     uint16_t height;     /* 0: a leaf */
     uint16_t unused;
-    double scores[]; /* behind these cap: the members, and in an inner node children and counts */
+    double scores[]; /* followed by cap members, and in an inner node cap children and cap counts */
 };
 
-/* The sizes keep full nodes within 1024 bytes. */
+/* Full nodes take at most 1024 bytes, the pool's limit. */
 enum {
     RANKED_LEAF_MAX = 72,
     RANKED_INNER_MAX = 40,
-    RANKED_STEP = 2,  /* room is a multiple of so many items */
-    RANKED_SPARE = 6, /* unused, of which a node lets go */
+    RANKED_STEP = 2,  /* cap is a multiple of this */
+    RANKED_SPARE = 6, /* shrink a node that has this many unused items */
     RANKED_ITEM_SIZE = sizeof(double) + sizeof(struct pointer48),
     RANKED_BRANCH_SIZE = RANKED_ITEM_SIZE + sizeof(struct pointer48) + sizeof(uint32_t),
 };
-_Static_assert(RANKED_STEP % 2 == 0, "counts stand behind 20 bytes for each item of room");
+_Static_assert(RANKED_STEP % 2 == 0, "counts are aligned: they follow 20 bytes per item of cap");
 
 static inline unsigned ranked_node_max(const struct ranked_node *node)
 {
     return node->height == 0 ? RANKED_LEAF_MAX : RANKED_INNER_MAX;
 }
 
-/* What all nodes hold at least, but for those on the right edge. */
+/* The fewest items, except on the right edge. */
 static inline unsigned ranked_node_min(const struct ranked_node *node)
 {
     return ranked_node_max(node) / 4;
 }
 
-/* At most so many: worth sharing with, or merging into one. */
+/* A node of at most so many items can take items from a neighbour, and is the limit for a merge. */
 static inline unsigned ranked_node_roomy(const struct ranked_node *node)
 {
     return ranked_node_max(node) / 4 * 3;
@@ -70,7 +68,7 @@ static inline struct pointer48 *ranked_node_children(const struct ranked_node *n
     return ranked_node_members(node) + node->cap;
 }
 
-/* Of the subtrees. */
+/* Members in each subtree. */
 static inline uint32_t *ranked_node_counts(const struct ranked_node *node)
 {
     return (uint32_t *)(void *)(ranked_node_children(node) + node->cap);
@@ -99,28 +97,28 @@ static inline void ranked_node_set_child(struct ranked_node *node, unsigned i,
     pointer48_store(&ranked_node_children(node)[i], child);
 }
 
-/* The branch begins with what its child begins with. */
+/* Copies the first item of child i into its branch. */
 void ranked_node_set_first(struct ranked_node *parent, unsigned i);
 
-/* Copies n items within a node, or between two of one height. */
+/* Copies n items within a node, or between nodes of equal height. */
 void ranked_node_copy(struct ranked_node *to, unsigned at, const struct ranked_node *from,
                       unsigned i, unsigned n);
-void ranked_node_open_gap(struct ranked_node *node, unsigned i); /* there is room; not filled in */
+void ranked_node_open_gap(struct ranked_node *node, unsigned i); /* needs room; sets no item */
 void ranked_node_close_gap(struct ranked_node *node, unsigned i);
 
 /* ---- nodes; the tree counts their bytes ------------------------------------------------------ */
 
-/* Empty, with room for so many. */
+/* An empty node with room for `count` items. */
 struct ranked_node *ranked_node_new(struct ranked *ranked, unsigned height, unsigned count);
 void ranked_node_free(struct ranked *ranked, struct ranked_node *node);
-/* The same node with room for so many, elsewhere; or itself, if that is what it has. */
+/* Reallocates the node with room for `count` items, if needed; returns its address. */
 struct ranked_node *ranked_node_fit(struct ranked *ranked, struct ranked_node *node,
                                     unsigned count);
-/* ... of a child, which its parent knows again. */
+/* The same for child i, and updates the parent's pointer. */
 struct ranked_node *ranked_node_fit_child(struct ranked *ranked, struct ranked_node *parent,
                                           unsigned i, unsigned count);
 
-/* Asks for a node's memory. */
+/* Prefetches a node. */
 static inline void ranked_node_prefetch(const struct ranked_node *node, size_t size)
 {
     enum { LINE = 64 };
@@ -131,11 +129,12 @@ static inline void ranked_node_prefetch(const struct ranked_node *node, size_t s
 
 /* ---- neighbours: children i and i + 1 of a parent -------------------------------------------- */
 
+/* Moves items so that both have about equally many. */
 void ranked_node_level_out(struct ranked *ranked, struct ranked_node *parent, unsigned i);
-/* Child i keeps so many; the others go to a new child behind it, for which there is room. */
+/* Child i keeps `keep` items; the rest go to a new child after it. The parent has room for it. */
 void ranked_node_split(struct ranked *ranked, struct ranked_node *parent, unsigned i,
                        unsigned keep);
-/* All go to child i, for which they are not too many. */
+/* Moves all items to child i, which must be able to hold them, and frees child i + 1. */
 void ranked_node_merge(struct ranked *ranked, struct ranked_node *parent, unsigned i);
 
 #endif

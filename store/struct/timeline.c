@@ -1,9 +1,7 @@
-/* timeline: instants and moments over the nodes of timeline_tree: finding the slot, making way for
- * it, walking.
- * Knows which instant goes where; refuses to know how nodes are split and joined.
+/* timeline: see timeline.h. Finds, inserts and removes slots; timeline_tree.c splits and merges
+ * nodes.
  *
- * By the bounds, the last child whose bound is not after an instant is where that instant goes
- * behind its equals. */
+ * An instant goes, behind its equals, into the last child whose bound is not after it. */
 #include "store/struct/timeline.h"
 
 #include <string.h>
@@ -13,7 +11,7 @@
 #include "store/struct/timeline_tree.h"
 
 enum {
-    AHEAD = 8, /* so many pops before its own is a moment fetched */
+    AHEAD = 8, /* pop_due prefetches the owner of the slot so many pops ahead */
 };
 
 void timeline_init(struct timeline *tl)
@@ -52,7 +50,7 @@ void timeline_drop(struct timeline *tl)
 
 /* --- finding --- */
 
-/* All lines of a leaf at once: most will be looked at or moved, and one by one each is a wait. */
+/* Prefetches all slots of a leaf, because most will be read or moved. */
 static inline void leaf_fetch(const struct timeline_leaf *leaf)
 {
     const char *end = (const char *)(timeline_slots(leaf) + leaf->count);
@@ -60,7 +58,8 @@ static inline void leaf_fetch(const struct timeline_leaf *leaf)
         __builtin_prefetch(line, 1);
 }
 
-/* The first slot that is later. The searches don't branch: a processor guesses half of it wrong. */
+/* The first slot later than `at`. The searches are branchless: their branches would be
+ * unpredictable. */
 static unsigned slot_after(const struct timeline_leaf *leaf, msec at)
 {
     const struct timeline_slot *slots = timeline_slots(leaf);
@@ -73,7 +72,7 @@ static unsigned slot_after(const struct timeline_leaf *leaf, msec at)
     return low;
 }
 
-/* The last child that isn't bounded by something later. */
+/* The last child whose bound is not later than `at`. */
 static inline unsigned child_for(const struct timeline_inner *inner, msec at)
 {
     unsigned low = 0;
@@ -85,7 +84,7 @@ static inline unsigned child_for(const struct timeline_inner *inner, msec at)
     return low;
 }
 
-/* Where it goes behind its equals. *before: how many are in earlier leaves; may be NULL. */
+/* The leaf into which `at` goes. *before (if not NULL): the number of slots in earlier leaves. */
 static uint32_t leaf_for(const struct timeline *tl, msec at, size_t *before)
 {
     if (tl->root == NULL) return tl->first;
@@ -106,12 +105,12 @@ static unsigned slot_index(const struct timeline *tl, const struct moment *m)
     leaf_fetch(leaf);
     for (unsigned i = 0; i < leaf->count; i++)
         if (slots[i].what == m) return i;
-    ensure(false, "not in leaf %u", m->leaf);
+    ensure(false, "not found in leaf %u", m->leaf);
 }
 
 /* --- changing --- */
 
-/* The slots of the shorter side make way. */
+/* Opens a gap at slot i by moving the slots on the shorter side. */
 static struct timeline_slot *slot_open(struct timeline_leaf *leaf, unsigned i)
 {
     struct timeline_slot *slots = timeline_slots(leaf);
@@ -143,8 +142,8 @@ static void slot_close(struct timeline_leaf *leaf, unsigned i)
 
 void timeline_add(struct timeline *tl, struct moment *m, msec at)
 {
-    ensure(!moment_armed(m), "armed already in leaf %u", m->leaf);
-    ensure(tl->count < MOMENT_IDLE - 1, "%u moments", tl->count);
+    ensure(!moment_armed(m), "already armed in leaf %u", m->leaf);
+    ensure(tl->count < MOMENT_IDLE - 1, "timeline is full: %u slots", tl->count);
     if (tl->count == 0) timeline_leaf_insert(tl, TIMELINE_NONE, TIMELINE_LEAF_MIN, at);
     uint32_t number = tl->last;
     const struct timeline_leaf *last = timeline_leaf_of(tl, number);
@@ -196,7 +195,7 @@ void timeline_cancel(struct timeline *tl, struct moment *m)
     if (moment_armed(m)) remove_at(tl, m->leaf, slot_index(tl, m));
 }
 
-/* Where memory is slow: the moments of the next pops are on their way. */
+/* Prefetches the owners that the next pops will touch. */
 static inline void fetch_ahead(const struct timeline *tl, const struct timeline_leaf *leaf)
 {
     if (leaf->count > AHEAD) {
@@ -226,7 +225,7 @@ void timeline_moved(struct timeline *tl, const struct moment *old, struct moment
     m->leaf = old->leaf;
 }
 
-/* --- looking --- */
+/* --- reading --- */
 
 msec timeline_next(const struct timeline *tl)
 {
@@ -324,7 +323,7 @@ void timeline_walk_end(struct timeline_walk *walk)
 struct tally {
     const struct timeline *tl;
     uint64_t room;
-    uint32_t prev; /* leaf */
+    uint32_t prev; /* number of the leaf before */
     uint32_t leaves, inner_count;
     msec last;
 };
@@ -336,14 +335,14 @@ static uint32_t check_leaf(struct tally *tally, uint32_t number,
     ensure(leaf->parent == parent && leaf->prev == tally->prev, "leaf %u: wrong links", number);
     ensure(tally->prev == TIMELINE_NONE ? tally->tl->first == number
                                         : timeline_leaf_of(tally->tl, tally->prev)->next == number,
-           "leaf %u is not behind %u", number, tally->prev);
+           "leaf %u does not follow leaf %u", number, tally->prev);
     ensure(leaf->count > 0 && leaf->begin + leaf->count <= leaf->cap &&
                leaf->cap <= TIMELINE_LEAF_MAX,
-           "leaf %u: %u from %u of %u", number, leaf->count, leaf->begin, leaf->cap);
+           "leaf %u: %u slots from %u of %u", number, leaf->count, leaf->begin, leaf->cap);
     for (unsigned i = 0; i < leaf->count; i++) {
         const struct timeline_slot *slot = &timeline_slots(leaf)[i];
-        ensure(slot->what->leaf == number, "in leaf %u, but says %u", number, slot->what->leaf);
-        ensure(slot->at >= tally->last, "%lld behind %lld", (long long)slot->at,
+        ensure(slot->what->leaf == number, "owner in leaf %u says %u", number, slot->what->leaf);
+        ensure(slot->at >= tally->last, "%lld comes after %lld", (long long)slot->at,
                (long long)tally->last);
         tally->last = slot->at;
     }
@@ -358,12 +357,12 @@ static uint32_t check_inner(struct tally *tally, const struct timeline_inner *in
 {
     uint32_t total = 0;
     ensure(inner->parent == parent && inner->count > 0 && inner->count <= TIMELINE_INNER_MAX,
-           "an inner node of %u", inner->count);
+           "inner node: wrong parent or %u children", inner->count);
     tally->inner_count++;
     for (unsigned i = 0; i < inner->count; i++) {
         if (i > 0) {
-            ensure(inner->at[i] >= tally->last, "bound %lld behind %lld", (long long)inner->at[i],
-                   (long long)tally->last);
+            ensure(inner->at[i] >= tally->last, "bound %lld comes after %lld",
+                   (long long)inner->at[i], (long long)tally->last);
             tally->last = inner->at[i];
         }
         if (inner->level == 0) {
@@ -374,7 +373,7 @@ static uint32_t check_inner(struct tally *tally, const struct timeline_inner *in
             total += check_inner(tally, timeline_inner_at(inner, i), inner);
         }
     }
-    ensure(total == inner->total, "%u below, counted %u", total, inner->total);
+    ensure(total == inner->total, "%u slots below, counted %u", total, inner->total);
     return total;
 }
 
@@ -383,7 +382,7 @@ void timeline_check(const struct timeline *tl)
     struct tally tally = { .tl = tl, .prev = TIMELINE_NONE, .last = INT64_MIN };
     uint32_t total = 0, unused = 0;
     if (tl->root != NULL) {
-        ensure(tl->root->count > 1, "a root with %u child", tl->root->count);
+        ensure(tl->root->count > 1, "inner root with %u child", tl->root->count);
         total = check_inner(&tally, tl->root, NULL);
     } else if (tl->first != TIMELINE_NONE) {
         total = check_leaf(&tally, tl->first, NULL);
@@ -391,13 +390,15 @@ void timeline_check(const struct timeline *tl)
     for (uint32_t number = tl->free_number; number != TIMELINE_NONE;
          number = timeline_leaf_of(tl, number)->next)
         unused++;
-    ensure(total == tl->count, "%u moments, counted %u", total, tl->count);
-    ensure(tally.prev == tl->last, "last leaf %u, not %u", tally.prev, tl->last);
+    ensure(total == tl->count, "%u slots, counted %u", total, tl->count);
+    ensure(tally.prev == tl->last, "last leaf is %u, not %u", tally.prev, tl->last);
     ensure(tally.prev == TIMELINE_NONE || timeline_leaf_of(tl, tally.prev)->next == TIMELINE_NONE,
-           "more leaves");
-    ensure(tally.room == tl->room && tally.inner_count == tl->inner_count, "%llu slots, %u nodes",
-           (unsigned long long)tally.room, tally.inner_count);
+           "the last leaf has a next one");
+    ensure(tally.room == tl->room && tally.inner_count == tl->inner_count,
+           "wrong counts: %llu slots allocated, %u inner nodes", (unsigned long long)tally.room,
+           tally.inner_count);
     ensure(tally.leaves + unused == tl->numbers && tl->numbers <= tl->number_cap,
-           "%u leaves, %u unused, %u numbers", tally.leaves, unused, tl->numbers);
-    ensure(tl->count > 0 || timeline_bytes(tl) == 0, "%zu bytes for nothing", timeline_bytes(tl));
+           "%u leaves, %u free, %u numbers", tally.leaves, unused, tl->numbers);
+    ensure(tl->count > 0 || timeline_bytes(tl) == 0, "empty, but has %zu bytes",
+           timeline_bytes(tl));
 }

@@ -1,8 +1,7 @@
-/* timeline_tree: leaves and inner nodes of a timeline, their memory, links and counts.
- * Knows how full a node is; refuses to know why something goes into it.
+/* timeline_tree: see timeline_tree.h.
  *
- * Emptier nodes are joined late: a leaf at a quarter, an inner node at a quarter, and only if what
- * comes of it is at most three quarters full, so that the next arrival does not split it again. */
+ * Nodes are merged late: when a leaf or an inner node is at most a quarter full, and only if the
+ * result is at most three quarters full, so that the next insertion does not split it again. */
 #include "store/struct/timeline_tree.h"
 
 #include <string.h>
@@ -11,7 +10,7 @@
 #include "store/mem/mem.h"
 
 enum {
-    STEP = 8, /* slots by which a leaf's room grows */
+    STEP = 8, /* a leaf's cap is a multiple of so many slots */
 };
 
 /* --- memory --- */
@@ -45,7 +44,7 @@ static uint32_t number_take(struct timeline *tl)
     return tl->numbers++;
 }
 
-/* Slots begin at the first place afterwards, unless it only grows. */
+/* Moves the slots to the beginning, unless the leaf only grows. */
 static void leaf_resize(struct timeline *tl, struct timeline_leaf *leaf, unsigned cap)
 {
     if (cap < leaf->cap && leaf->begin > 0) {
@@ -103,7 +102,7 @@ static unsigned child_index(const struct timeline_inner *inner, uintptr_t child)
 {
     for (unsigned i = 0; i < inner->count; i++)
         if (inner->child[i] == child) return i;
-    ensure(false, "none of %u children", inner->count);
+    ensure(false, "not one of %u children", inner->count);
 }
 
 static void child_adopt(const struct timeline *tl, struct timeline_inner *inner, uintptr_t child)
@@ -114,7 +113,7 @@ static void child_adopt(const struct timeline *tl, struct timeline_inner *inner,
         ((struct timeline_inner *)child)->parent = inner;
 }
 
-/* From child `from` on, to the end of another node of the same level. */
+/* Moves children, from `from` on, to the end of another node of the same level. */
 static void children_shift(struct timeline *tl, struct timeline_inner *inner, unsigned from,
                            struct timeline_inner *to)
 {
@@ -130,7 +129,7 @@ static void children_shift(struct timeline *tl, struct timeline_inner *inner, un
     timeline_total_change(inner, -moved);
 }
 
-/* A root over what has been all of the tree so far. */
+/* Adds a root above the node that has been the root so far. */
 static struct timeline_inner *root_add(struct timeline *tl, uintptr_t only, unsigned level)
 {
     struct timeline_inner *root = inner_new(tl, level);
@@ -142,7 +141,7 @@ static struct timeline_inner *root_add(struct timeline *tl, uintptr_t only, unsi
     return tl->root = root;
 }
 
-/* A child with nothing below it yet, behind child i. */
+/* Inserts a child, with no slots below it yet, behind child i. */
 static void child_insert(struct timeline *tl, struct timeline_inner *inner, unsigned i,
                          uintptr_t child, msec at)
 {
@@ -181,7 +180,7 @@ static void root_collapse(struct timeline *tl)
 
 static void child_remove(struct timeline *tl, struct timeline_inner *inner, unsigned i);
 
-/* Into one, if they fit with room to spare: child i of a node and the one behind it. */
+/* Merges child i of a node and the next one, if they fit with room to spare. */
 static bool inner_merge(struct timeline *tl, struct timeline_inner *parent, unsigned i)
 {
     if (i + 1 >= parent->count) return false;
@@ -195,7 +194,7 @@ static bool inner_merge(struct timeline *tl, struct timeline_inner *parent, unsi
     return true;
 }
 
-/* A child with nothing below it any more. */
+/* Removes a child with no slots below it. */
 static void child_remove(struct timeline *tl, struct timeline_inner *inner, unsigned i)
 {
     unsigned behind = --inner->count - i;
@@ -265,7 +264,7 @@ static unsigned rounded_up(unsigned count)
     return (count + STEP - 1) / STEP * STEP;
 }
 
-/* From slot `from` on, to the end of another leaf that has the room. */
+/* Moves slots, from `from` on, to the end of another leaf that has room. */
 static void slots_shift(struct timeline *tl, struct timeline_leaf *leaf, unsigned from,
                         uint32_t number)
 {
@@ -282,7 +281,7 @@ static void slots_shift(struct timeline *tl, struct timeline_leaf *leaf, unsigne
     timeline_total_change(leaf->parent, -moved);
 }
 
-/* Returns the new one, with the later half. Both are full then. */
+/* Returns the new leaf, which gets the later half. Both leaves' caps equal their counts. */
 static uint32_t leaf_split(struct timeline *tl, uint32_t number)
 {
     msec at = timeline_slots(timeline_leaf_of(tl, number))[TIMELINE_LEAF_MAX / 2].at;
@@ -293,7 +292,7 @@ static uint32_t leaf_split(struct timeline *tl, uint32_t number)
     return right;
 }
 
-/* Into one, if they fit with room to spare: child i of a node and the one behind it. */
+/* Merges child i of a node and the next one, if they fit with room to spare. */
 static bool leaf_merge(struct timeline *tl, const struct timeline_inner *parent, unsigned i)
 {
     if (i + 1 >= parent->count) return false;
@@ -353,7 +352,7 @@ void timeline_leaf_make_room(struct timeline *tl, uint32_t *number, unsigned *sl
 
 /* --- relocating --- */
 
-/* A node whose first child this is, and those that it begins in turn. */
+/* Relocates a node whose first child is `child`, and the nodes that begin with it in turn. */
 static void inner_relocate(struct timeline *tl, struct timeline_inner *inner, uintptr_t child,
                            struct relocation *relocation)
 {

@@ -69,7 +69,7 @@ START_TEST(nothing_is_popped_before_it_is_due)
 }
 END_TEST
 
-START_TEST(equal_instants_come_in_the_order_of_arrival)
+START_TEST(equal_instants_keep_order_of_arrival)
 {
     enum { COUNT = 1000 };
     static struct thing things[COUNT];
@@ -133,7 +133,7 @@ START_TEST(far_instants_take_and_give_memory)
 }
 END_TEST
 
-START_TEST(cancelling_what_is_idle_does_nothing)
+START_TEST(cancelling_idle_deadline_does_nothing)
 {
     struct agenda ag;
     struct thing thing;
@@ -148,7 +148,7 @@ START_TEST(cancelling_what_is_idle_does_nothing)
 }
 END_TEST
 
-START_TEST(an_owner_that_moves_keeps_its_place)
+START_TEST(moved_owner_keeps_position)
 {
     static const msec instants[] = { 1, NEAR_MAX + 1, -1 };
     for (size_t k = 0; k < 3; k++) {
@@ -170,7 +170,7 @@ START_TEST(an_owner_that_moves_keeps_its_place)
 }
 END_TEST
 
-START_TEST(when_arrivals_run_out_the_order_stays)
+START_TEST(renumbering_arrivals_keeps_order)
 {
     enum { COUNT = 1000, BEFORE = 700 };
     static struct thing things[COUNT];
@@ -202,7 +202,7 @@ START_TEST(when_arrivals_run_out_the_order_stays)
 }
 END_TEST
 
-START_TEST(an_empty_agenda_counts_arrivals_from_the_start)
+START_TEST(empty_agenda_restarts_arrival_numbers)
 {
     struct agenda ag;
     struct thing thing;
@@ -242,7 +242,7 @@ static void step(struct agenda *ag, struct thing *thing, struct rng *rng, uint64
     thing->arrival = (*arrivals)++;
 }
 
-START_TEST(random_programs_agree_with_the_model)
+START_TEST(random_programs_match_model)
 {
     enum { COUNT = 100, STEPS = 20000 };
     static struct thing things[COUNT];
@@ -345,7 +345,7 @@ START_TEST(a_walk_goes_in_order_and_changes_nothing)
 }
 END_TEST
 
-START_TEST(memory_follows_the_count)
+START_TEST(memory_is_proportional_to_count)
 {
     enum { COUNT = 30000 };
     static struct thing things[COUNT];
@@ -430,7 +430,7 @@ START_TEST(far_instants_are_dropped_in_slices_too)
 }
 END_TEST
 
-START_TEST(a_million_come_out_in_order)
+START_TEST(million_deadlines_pop_in_order)
 {
     enum { COUNT = 1000000 };
     struct thing *things = calloc(COUNT, sizeof(*things));
@@ -462,20 +462,20 @@ Suite *test_suite(void)
     const TTest *const tests[] = {
         an_empty_agenda_has_nothing_due_and_no_memory,
         nothing_is_popped_before_it_is_due,
-        equal_instants_come_in_the_order_of_arrival,
+        equal_instants_keep_order_of_arrival,
         extreme_instants_are_kept_in_order,
         far_instants_take_and_give_memory,
-        cancelling_what_is_idle_does_nothing,
-        an_owner_that_moves_keeps_its_place,
-        when_arrivals_run_out_the_order_stays,
-        an_empty_agenda_counts_arrivals_from_the_start,
-        random_programs_agree_with_the_model,
+        cancelling_idle_deadline_does_nothing,
+        moved_owner_keeps_position,
+        renumbering_arrivals_keeps_order,
+        empty_agenda_restarts_arrival_numbers,
+        random_programs_match_model,
         each_until_visits_exactly_those_that_are_due,
         a_walk_goes_in_order_and_changes_nothing,
-        memory_follows_the_count,
+        memory_is_proportional_to_count,
         an_agenda_is_dropped_in_slices,
         far_instants_are_dropped_in_slices_too,
-        a_million_come_out_in_order,
+        million_deadlines_pop_in_order,
         NULL,
     };
     return suite_of("agenda", tests);

@@ -134,7 +134,7 @@ static void compare(struct deadlines *deadlines, struct model *model, msec until
                          model->members[i]->at);
 }
 
-START_TEST(without_a_deadline_there_is_nothing)
+START_TEST(no_deadline_no_allocation)
 {
     struct deadlines *deadlines = NULL;
     struct deadline idle;
@@ -157,7 +157,7 @@ START_TEST(without_a_deadline_there_is_nothing)
 }
 END_TEST
 
-START_TEST(the_last_one_that_goes_leaves_nothing)
+START_TEST(cancelling_last_deadline_frees_all)
 {
     struct deadlines *deadlines = NULL;
     struct deadline one, other;
@@ -178,7 +178,7 @@ START_TEST(the_last_one_that_goes_leaves_nothing)
 }
 END_TEST
 
-START_TEST(that_all_are_dead_is_known_without_counting_them)
+START_TEST(all_dead_is_known_from_latest_deadline)
 {
     enum { COUNT = 1000 };
     struct deadlines *deadlines = NULL;
@@ -209,7 +209,7 @@ START_TEST(that_all_are_dead_is_known_without_counting_them)
 }
 END_TEST
 
-START_TEST(random_programs_agree_with_the_model)
+START_TEST(random_programs_match_model)
 {
     enum { COUNT = 40, STEPS = 10000 };
     struct deadlines *deadlines = NULL;
@@ -235,7 +235,7 @@ START_TEST(random_programs_agree_with_the_model)
 }
 END_TEST
 
-START_TEST(they_end_in_the_order_of_the_model)
+START_TEST(deadlines_pop_in_model_order)
 {
     enum { COUNT = 3000 };
     struct deadlines *deadlines = NULL;
@@ -259,7 +259,7 @@ START_TEST(they_end_in_the_order_of_the_model)
 }
 END_TEST
 
-START_TEST(a_deadline_costs_at_most_24_bytes_and_the_struct)
+START_TEST(deadline_costs_at_most_24_bytes)
 {
     enum { COUNT = 20000 };
     static struct deadline members[COUNT];
@@ -278,7 +278,7 @@ START_TEST(a_deadline_costs_at_most_24_bytes_and_the_struct)
 }
 END_TEST
 
-START_TEST(they_are_freed_in_slices)
+START_TEST(deadlines_are_freed_in_slices)
 {
     enum { COUNT = 50000 };
     static struct deadline members[COUNT];
@@ -303,13 +303,13 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        without_a_deadline_there_is_nothing,
-        the_last_one_that_goes_leaves_nothing,
-        that_all_are_dead_is_known_without_counting_them,
-        random_programs_agree_with_the_model,
-        they_end_in_the_order_of_the_model,
-        a_deadline_costs_at_most_24_bytes_and_the_struct,
-        they_are_freed_in_slices,
+        no_deadline_no_allocation,
+        cancelling_last_deadline_frees_all,
+        all_dead_is_known_from_latest_deadline,
+        random_programs_match_model,
+        deadlines_pop_in_model_order,
+        deadline_costs_at_most_24_bytes,
+        deadlines_are_freed_in_slices,
         NULL,
     };
     return suite_of("deadlines", tests);

@@ -26,7 +26,7 @@ static void assert_holds(const struct dict_bucket *bucket, const struct slot *wa
     }
 }
 
-START_TEST(random_programs_agree_with_an_array)
+START_TEST(random_programs_match_array)
 {
     enum { STEPS = 16000 };
     struct dict_bucket bucket = { 0 };
@@ -59,7 +59,7 @@ START_TEST(random_programs_agree_with_an_array)
 }
 END_TEST
 
-START_TEST(tags_are_compared_all_at_once_and_exactly)
+START_TEST(tags_equal_compares_all_tags_exactly)
 {
     struct rng rng;
     rng_init(&rng, test_seed());
@@ -80,7 +80,7 @@ START_TEST(tags_are_compared_all_at_once_and_exactly)
 }
 END_TEST
 
-START_TEST(a_tag_is_never_that_of_an_empty_position)
+START_TEST(tag_is_never_zero)
 {
     ck_assert_uint_eq(tag_of(0), 1);
     for (uint64_t top = 1; top < 256; top++)
@@ -91,9 +91,9 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        random_programs_agree_with_an_array,
-        tags_are_compared_all_at_once_and_exactly,
-        a_tag_is_never_that_of_an_empty_position,
+        random_programs_match_array,
+        tags_equal_compares_all_tags_exactly,
+        tag_is_never_zero,
         NULL,
     };
     return suite_of("dict_bucket", tests);

@@ -67,7 +67,7 @@ static void thing_toggle(struct dict *dict, struct thing *thing)
         thing_add(dict, thing);
 }
 
-START_TEST(an_empty_dict_has_nothing_and_no_memory)
+START_TEST(empty_dict_has_no_memory)
 {
     struct dict dict;
     struct rng rng;
@@ -103,7 +103,7 @@ START_TEST(keys_are_bytes_and_may_be_empty)
 }
 END_TEST
 
-START_TEST(random_programs_agree_with_the_model)
+START_TEST(random_programs_match_model)
 {
     enum { COUNT = 400, STEPS = 20000 };
     struct thing *things = things_new(COUNT);
@@ -130,7 +130,7 @@ START_TEST(random_programs_agree_with_the_model)
 }
 END_TEST
 
-START_TEST(large_random_programs_keep_the_shape)
+START_TEST(large_random_programs_keep_invariants)
 {
     enum { COUNT = 20000, STEPS = 300000, CHECKS = 100 };
     struct thing *things = things_new(COUNT);
@@ -174,7 +174,7 @@ START_TEST(a_step_splits_or_merges_at_most_one_bucket)
 }
 END_TEST
 
-START_TEST(memory_follows_the_count)
+START_TEST(memory_is_proportional_to_count)
 {
     enum { COUNT = 20000 };
     struct thing *things = things_new(COUNT);
@@ -198,7 +198,7 @@ START_TEST(memory_follows_the_count)
 }
 END_TEST
 
-START_TEST(an_element_that_moves_is_found_at_its_new_place)
+START_TEST(moved_element_is_found_at_new_address)
 {
     enum { COUNT = 3000 };
     struct thing *things = things_new(COUNT), *others = things_new(COUNT);
@@ -221,7 +221,7 @@ START_TEST(an_element_that_moves_is_found_at_its_new_place)
 }
 END_TEST
 
-START_TEST(a_hash_known_already_finds_and_adds_as_the_key_does)
+START_TEST(hashed_find_and_add_equal_plain_ones)
 {
     enum { COUNT = 3000 };
     struct thing *things = things_new(COUNT);
@@ -306,7 +306,7 @@ START_TEST(iteration_sees_everything_once)
 }
 END_TEST
 
-START_TEST(take_gives_everything_once_and_leaves_a_sound_table)
+START_TEST(take_returns_every_element_once)
 {
     enum { COUNT = 6000 };
     struct thing *things = things_new(COUNT);
@@ -343,7 +343,7 @@ static void count_seen(void *ctx, void *element)
     ((struct thing *)element)->seen++;
 }
 
-START_TEST(a_scan_of_a_still_table_sees_everything_once)
+START_TEST(scan_of_unchanged_table_visits_all_once)
 {
     struct thing *things = things_new(3000);
     for (size_t count = 1; count <= 3000; count += 1 + count / 7) {
@@ -394,7 +394,7 @@ static void scan_under_churn(struct dict *dict, struct thing *things, struct rng
         ck_assert_msg(things[i].seen > 0, "thing %zu was missed", i);
 }
 
-START_TEST(a_scan_misses_nothing_that_lasts_while_the_table_changes)
+START_TEST(scan_misses_no_lasting_element)
 {
     struct thing *things = things_new(LASTING + PASSING);
     struct dict dict;
@@ -413,7 +413,7 @@ START_TEST(a_scan_misses_nothing_that_lasts_while_the_table_changes)
 END_TEST
 
 /* Between any two calls the table is as large or as small as it can get. */
-START_TEST(a_scan_misses_nothing_while_the_table_jumps_between_extremes)
+START_TEST(scan_misses_nothing_when_table_size_jumps)
 {
     struct thing *things = things_new(LASTING + PASSING);
     struct dict dict;
@@ -490,7 +490,7 @@ START_TEST(random_elements_are_uniform_after_shrinking)
 }
 END_TEST
 
-START_TEST(a_million_come_and_go)
+START_TEST(million_elements_are_added_and_removed)
 {
     enum { COUNT = 1000000 };
     struct thing *things = things_new(COUNT);
@@ -510,23 +510,23 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        an_empty_dict_has_nothing_and_no_memory,
+        empty_dict_has_no_memory,
         keys_are_bytes_and_may_be_empty,
-        random_programs_agree_with_the_model,
-        large_random_programs_keep_the_shape,
+        random_programs_match_model,
+        large_random_programs_keep_invariants,
         a_step_splits_or_merges_at_most_one_bucket,
-        memory_follows_the_count,
-        an_element_that_moves_is_found_at_its_new_place,
-        a_hash_known_already_finds_and_adds_as_the_key_does,
+        memory_is_proportional_to_count,
+        moved_element_is_found_at_new_address,
+        hashed_find_and_add_equal_plain_ones,
         keys_are_compared_to_their_last_byte,
         iteration_sees_everything_once,
-        take_gives_everything_once_and_leaves_a_sound_table,
-        a_scan_of_a_still_table_sees_everything_once,
-        a_scan_misses_nothing_that_lasts_while_the_table_changes,
-        a_scan_misses_nothing_while_the_table_jumps_between_extremes,
+        take_returns_every_element_once,
+        scan_of_unchanged_table_visits_all_once,
+        scan_misses_no_lasting_element,
+        scan_misses_nothing_when_table_size_jumps,
         random_elements_are_uniform,
         random_elements_are_uniform_after_shrinking,
-        a_million_come_and_go,
+        million_elements_are_added_and_removed,
         NULL,
     };
     return suite_of("dict", tests);

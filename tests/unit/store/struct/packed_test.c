@@ -198,7 +198,7 @@ static void step_replace(struct rng *rng, struct packed *packed, struct model *m
     model->items[i] = item;
 }
 
-START_TEST(records_are_what_an_array_says_after_any_random_steps)
+START_TEST(random_steps_match_array)
 {
     struct rng rng;
     rng_init(&rng, test_seed());
@@ -243,7 +243,7 @@ static void append_number(struct packed *packed, int n, const char *format, msec
     append(packed, bytes_of(text, (size_t)len), LIT(""), at);
 }
 
-START_TEST(nothing_is_found_in_an_empty_one_and_it_has_no_memory)
+START_TEST(empty_packed_finds_nothing_and_has_no_memory)
 {
     size_t base = mem_used();
     struct packed packed;
@@ -264,7 +264,7 @@ START_TEST(nothing_is_found_in_an_empty_one_and_it_has_no_memory)
 }
 END_TEST
 
-START_TEST(too_many_too_long_or_too_much_does_not_fit)
+START_TEST(limits_of_count_length_and_bytes_hold)
 {
     static const char text[PACKED_MAX_PART + 1];
     const struct bytes most = bytes_of(text, PACKED_MAX_PART);
@@ -290,7 +290,7 @@ START_TEST(too_many_too_long_or_too_much_does_not_fit)
 }
 END_TEST
 
-START_TEST(a_deadline_costs_nine_bytes_at_most_and_nothing_when_it_is_taken_away)
+START_TEST(deadline_costs_at_most_nine_bytes)
 {
     struct packed packed;
     struct packed_record record;
@@ -326,7 +326,7 @@ static uint32_t bytes_of_record(size_t member_len, size_t value_len, msec at)
     return len;
 }
 
-START_TEST(a_short_record_costs_its_texts_and_one_byte_and_others_two)
+START_TEST(head_takes_one_byte_if_short_else_two)
 {
     ck_assert_uint_eq(bytes_of_record(0, 0, NEVER), 1);
     ck_assert_uint_eq(bytes_of_record(15, 0, NEVER), 1 + 15);
@@ -340,7 +340,7 @@ START_TEST(a_short_record_costs_its_texts_and_one_byte_and_others_two)
 END_TEST
 
 /* One byte differs from what is looked for: at each place of a member of each length. */
-START_TEST(members_that_differ_in_one_byte_are_told_apart)
+START_TEST(find_distinguishes_members_by_one_byte)
 {
     for (size_t len = 1; len <= PACKED_MAX_PART; len++) {
         char text[PACKED_MAX_PART];
@@ -360,7 +360,7 @@ START_TEST(members_that_differ_in_one_byte_are_told_apart)
 }
 END_TEST
 
-START_TEST(of_equal_deadlines_the_first_in_memory_is_the_earliest)
+START_TEST(first_of_equal_deadlines_is_first_in_memory)
 {
     struct packed packed;
     struct bytes member;
@@ -380,7 +380,7 @@ START_TEST(of_equal_deadlines_the_first_in_memory_is_the_earliest)
 }
 END_TEST
 
-START_TEST(a_change_behind_a_place_leaves_it_valid)
+START_TEST(place_survives_changes_behind_it)
 {
     struct packed packed;
     packed_init(&packed);
@@ -403,7 +403,7 @@ static void assert_places(const struct packed *packed)
         ck_assert_uint_eq(places[i], packed_nth(packed, i));
 }
 
-START_TEST(all_places_are_told_also_of_records_that_begin_alike)
+START_TEST(places_lists_records_with_equal_heads)
 {
     static const char text[PACKED_MAX_PART];
     struct packed packed;
@@ -421,7 +421,7 @@ START_TEST(all_places_are_told_also_of_records_that_begin_alike)
 }
 END_TEST
 
-START_TEST(some_are_removed_at_once)
+START_TEST(several_records_are_removed_at_once)
 {
     struct packed packed;
     packed_init(&packed);
@@ -438,7 +438,7 @@ START_TEST(some_are_removed_at_once)
 }
 END_TEST
 
-START_TEST(memory_follows_the_records_down)
+START_TEST(memory_shrinks_with_records)
 {
     struct packed packed;
     packed_init(&packed);
@@ -456,17 +456,17 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        records_are_what_an_array_says_after_any_random_steps,
-        nothing_is_found_in_an_empty_one_and_it_has_no_memory,
-        too_many_too_long_or_too_much_does_not_fit,
-        a_deadline_costs_nine_bytes_at_most_and_nothing_when_it_is_taken_away,
-        a_short_record_costs_its_texts_and_one_byte_and_others_two,
-        members_that_differ_in_one_byte_are_told_apart,
-        of_equal_deadlines_the_first_in_memory_is_the_earliest,
-        a_change_behind_a_place_leaves_it_valid,
-        all_places_are_told_also_of_records_that_begin_alike,
-        some_are_removed_at_once,
-        memory_follows_the_records_down,
+        random_steps_match_array,
+        empty_packed_finds_nothing_and_has_no_memory,
+        limits_of_count_length_and_bytes_hold,
+        deadline_costs_at_most_nine_bytes,
+        head_takes_one_byte_if_short_else_two,
+        find_distinguishes_members_by_one_byte,
+        first_of_equal_deadlines_is_first_in_memory,
+        place_survives_changes_behind_it,
+        places_lists_records_with_equal_heads,
+        several_records_are_removed_at_once,
+        memory_shrinks_with_records,
         NULL,
     };
     return suite_of("packed", tests);

@@ -200,14 +200,14 @@ static void random_program(uint64_t scores, size_t top, int steps)
     drop_both(&ranked, &model);
 }
 
-START_TEST(random_programs_agree_with_the_model)
+START_TEST(random_programs_match_model)
 {
     random_program(100000, 200, 8000);
     random_program(100000, 1500, 8000);
 }
 END_TEST
 
-START_TEST(random_programs_with_equal_scores_agree_with_the_model)
+START_TEST(random_programs_with_equal_scores_match_model)
 {
     random_program(1, 200, 4000);
     random_program(7, 1000, 4000);
@@ -215,7 +215,7 @@ START_TEST(random_programs_with_equal_scores_agree_with_the_model)
 END_TEST
 
 /* Grows to depth 3 and 4, then shrinks by cutting at one end, the other, or the middle. */
-START_TEST(removing_ranges_keeps_the_shape)
+START_TEST(removing_ranges_keeps_invariants)
 {
     static struct model model;
     struct ranked ranked;
@@ -241,7 +241,7 @@ START_TEST(removing_ranges_keeps_the_shape)
 }
 END_TEST
 
-START_TEST(a_timed_member_has_room_for_a_deadline_before_its_bytes)
+START_TEST(timed_member_holds_deadline_before_bytes)
 {
     struct ranked_member *plain = member_made(1, LIT("abc"), false);
     struct ranked_member *timed = member_made(1, LIT("abc"), true);
@@ -266,7 +266,7 @@ static void move_both(struct ranked *ranked, struct model *model, size_t place)
     free(old); /* and so the tree must not look at it again */
 }
 
-START_TEST(members_keep_their_ranks_when_they_move_in_memory)
+START_TEST(moved_member_keeps_rank)
 {
     static struct model model;
     struct ranked ranked;
@@ -329,7 +329,7 @@ static void moving_program(uint64_t scores, size_t count, int steps)
     drop_both(&ranked, &model);
 }
 
-START_TEST(members_that_move_to_other_scores_agree_with_the_model)
+START_TEST(random_score_changes_match_model)
 {
     moving_program(1000000, 1, 20);
     moving_program(1000000, 60, 1000);
@@ -338,7 +338,7 @@ START_TEST(members_that_move_to_other_scores_agree_with_the_model)
 }
 END_TEST
 
-START_TEST(members_divide_a_tree_of_equal_scores)
+START_TEST(below_member_works_with_equal_scores)
 {
     struct ranked_member *members[1000];
     struct ranked ranked;
@@ -364,7 +364,7 @@ START_TEST(members_divide_a_tree_of_equal_scores)
 }
 END_TEST
 
-START_TEST(steps_can_turn_around)
+START_TEST(iterator_can_change_direction)
 {
     struct ranked_member *members[100];
     struct ranked ranked;
@@ -386,7 +386,7 @@ START_TEST(steps_can_turn_around)
 }
 END_TEST
 
-START_TEST(take_goes_from_the_highest_and_leaves_a_sound_tree)
+START_TEST(take_removes_highest_first)
 {
     static struct model model;
     struct ranked ranked;
@@ -412,7 +412,7 @@ START_TEST(take_goes_from_the_highest_and_leaves_a_sound_tree)
 }
 END_TEST
 
-START_TEST(small_trees_are_small)
+START_TEST(small_tree_takes_little_memory)
 {
     struct ranked_member *members[30];
     struct ranked ranked;
@@ -444,7 +444,7 @@ static void move_many(struct ranked *ranked, char *block, size_t count, struct r
 }
 
 /* In order, backwards and at random: bytes per member. */
-START_TEST(a_million_come_and_go_and_lie_close)
+START_TEST(million_members_take_little_memory)
 {
     enum { COUNT = 1000000 };
     static const double most[] = { 14.8, 15.5, 15.5 };
@@ -520,17 +520,17 @@ Suite *test_suite(void)
     const TTest *const tests[] = {
         an_empty_tree_has_nothing_and_no_memory,
         order_is_by_score_then_by_member_bytes,
-        random_programs_agree_with_the_model,
-        random_programs_with_equal_scores_agree_with_the_model,
-        removing_ranges_keeps_the_shape,
-        a_timed_member_has_room_for_a_deadline_before_its_bytes,
-        members_keep_their_ranks_when_they_move_in_memory,
-        members_that_move_to_other_scores_agree_with_the_model,
-        members_divide_a_tree_of_equal_scores,
-        steps_can_turn_around,
-        take_goes_from_the_highest_and_leaves_a_sound_tree,
-        small_trees_are_small,
-        a_million_come_and_go_and_lie_close,
+        random_programs_match_model,
+        random_programs_with_equal_scores_match_model,
+        removing_ranges_keeps_invariants,
+        timed_member_holds_deadline_before_bytes,
+        moved_member_keeps_rank,
+        random_score_changes_match_model,
+        below_member_works_with_equal_scores,
+        iterator_can_change_direction,
+        take_removes_highest_first,
+        small_tree_takes_little_memory,
+        million_members_take_little_memory,
         a_relocation_moves_every_node_and_the_root_once,
         NULL,
     };

@@ -70,7 +70,7 @@ START_TEST(nothing_is_popped_before_it_is_due)
 }
 END_TEST
 
-START_TEST(equal_instants_come_in_the_order_of_arrival)
+START_TEST(equal_instants_keep_order_of_arrival)
 {
     enum { COUNT = 1000 };
     static struct thing things[COUNT];
@@ -104,7 +104,7 @@ START_TEST(extreme_instants_are_kept_in_order)
 }
 END_TEST
 
-START_TEST(cancelling_what_is_idle_does_nothing)
+START_TEST(cancelling_idle_deadline_does_nothing)
 {
     struct timeline tl;
     struct thing thing;
@@ -119,7 +119,7 @@ START_TEST(cancelling_what_is_idle_does_nothing)
 }
 END_TEST
 
-START_TEST(an_owner_that_moves_keeps_its_place)
+START_TEST(moved_owner_keeps_position)
 {
     struct timeline tl;
     struct thing old[3], now;
@@ -153,7 +153,7 @@ static void step(struct timeline *tl, struct thing *thing, struct rng *rng, uint
     thing->arrival = (*arrivals)++;
 }
 
-START_TEST(random_programs_agree_with_the_model)
+START_TEST(random_programs_match_model)
 {
     enum { COUNT = 100, STEPS = 3000 };
     static struct thing things[COUNT];
@@ -256,7 +256,7 @@ START_TEST(a_walk_goes_in_order_and_changes_nothing)
 }
 END_TEST
 
-START_TEST(memory_follows_the_count)
+START_TEST(memory_is_proportional_to_count)
 {
     enum { COUNT = 30000 };
     static struct thing things[COUNT];
@@ -281,7 +281,7 @@ START_TEST(memory_follows_the_count)
 }
 END_TEST
 
-START_TEST(a_tree_of_three_levels_comes_out_in_order)
+START_TEST(tree_of_three_levels_pops_in_order)
 {
     enum { COUNT = 150000 };
     struct thing *things = calloc(COUNT, sizeof(*things));
@@ -434,7 +434,7 @@ static void model_step(struct timeline *tl, struct model *model, struct thing **
     }
 }
 
-START_TEST(random_programs_agree_with_a_sorted_array)
+START_TEST(random_programs_match_sorted_array)
 {
     enum { STEPS = 8000, PHASE = 500 };
     static struct thing *things[MODEL_MAX];
@@ -479,7 +479,7 @@ static void cancel_from_to(struct timeline *tl, struct thing *things, size_t fro
         timeline_cancel(tl, &things[i].moment);
 }
 
-START_TEST(what_came_to_the_front_of_a_node_is_found_when_that_is_joined_to_another)
+START_TEST(merged_inner_node_finds_slots_at_its_front)
 {
     enum { NODE = TIMELINE_LEAF_MAX * TIMELINE_INNER_MAX, COUNT = 3 * NODE };
     static struct thing things[COUNT];
@@ -534,7 +534,7 @@ static void steps(struct timeline *tl, struct thing *things, size_t count, int s
         check_position(tl, (uint32_t)rng_below(rng, timeline_count(tl)));
 }
 
-START_TEST(a_deep_tree_grows_and_shrinks_with_its_counts_right)
+START_TEST(deep_tree_keeps_counts)
 {
     enum { COUNT = 180000 };
     struct thing *things = calloc(COUNT, sizeof(*things));
@@ -560,7 +560,7 @@ static double bytes_each(const struct timeline *tl)
     return (double)timeline_bytes(tl) / timeline_count(tl);
 }
 
-START_TEST(at_most_20_bytes_each_in_any_order)
+START_TEST(slot_takes_at_most_20_bytes_in_any_order)
 {
     enum { COUNT = 50000 };
     struct thing *things = calloc(COUNT, sizeof(*things));
@@ -587,7 +587,7 @@ START_TEST(at_most_20_bytes_each_in_any_order)
 }
 END_TEST
 
-START_TEST(a_drop_in_slices_frees_all_and_no_more_than_asked_for)
+START_TEST(sliced_drop_respects_budget)
 {
     enum { COUNT = 50000 };
     static struct thing things[COUNT];
@@ -615,20 +615,20 @@ Suite *test_suite(void)
     const TTest *const tests[] = {
         an_empty_timeline_has_nothing_due_and_no_memory,
         nothing_is_popped_before_it_is_due,
-        equal_instants_come_in_the_order_of_arrival,
+        equal_instants_keep_order_of_arrival,
         extreme_instants_are_kept_in_order,
-        cancelling_what_is_idle_does_nothing,
-        an_owner_that_moves_keeps_its_place,
-        random_programs_agree_with_the_model,
-        random_programs_agree_with_a_sorted_array,
+        cancelling_idle_deadline_does_nothing,
+        moved_owner_keeps_position,
+        random_programs_match_model,
+        random_programs_match_sorted_array,
         each_until_visits_exactly_those_that_are_due,
         a_walk_goes_in_order_and_changes_nothing,
-        memory_follows_the_count,
-        a_tree_of_three_levels_comes_out_in_order,
-        a_deep_tree_grows_and_shrinks_with_its_counts_right,
-        what_came_to_the_front_of_a_node_is_found_when_that_is_joined_to_another,
-        at_most_20_bytes_each_in_any_order,
-        a_drop_in_slices_frees_all_and_no_more_than_asked_for,
+        memory_is_proportional_to_count,
+        tree_of_three_levels_pops_in_order,
+        deep_tree_keeps_counts,
+        merged_inner_node_finds_slots_at_its_front,
+        slot_takes_at_most_20_bytes_in_any_order,
+        sliced_drop_respects_budget,
         NULL,
     };
     return suite_of("timeline", tests);
