@@ -1,7 +1,6 @@
-/* dehydrator: each element is one allocation, in a table by its id, in a timeline by its deadline,
- * and while it is claimed in a second timeline, of leases, at the same instant. The second one is
- * there to count claims. Knows ids, payloads and instants; refuses to know keys, commands and now.
- */
+/* dehydrator: see dehydrator.h. Each element is one allocation, in a table by id and in a timeline
+ * by deadline. A claimed one is also in a second timeline, of leases, at the same instant, so that
+ * claims can be counted. */
 #include "store/type/dehydrator.h"
 
 #include "store/struct/dict.h"
@@ -9,14 +8,14 @@
 #include "store/mem/mem.h"
 
 enum {
-    SHORT_ID = (1 << 12) - 1, /* the longest lengths that the head has room for */
+    SHORT_ID = (1 << 12) - 1, /* the longest lengths that fit into the head */
     SHORT_PAYLOAD = (1 << 16) - 1,
-    EXACT_DEADLINES = 1000, /* counted one by one */
+    EXACT_DEADLINES = 1000, /* dehydrator_count_deadlines counts so many one by one */
 };
 
-/* Behind the head: the lengths as two uint32_t if it is long; deliveries and the lease if it was
- * ever claimed; the id; the payload. A short one that nobody claims has 8 bytes besides its texts.
- */
+/* Behind the head follow: the lengths as two uint32_t if the element is long; a struct claim if it
+ * was ever claimed; the id; the payload. A short element that was never claimed takes 8 bytes
+ * besides id and payload. */
 struct element {
     struct moment deadline;
     uint32_t id_len : 12, payload_len : 16;
@@ -26,15 +25,15 @@ struct element {
 
 struct claim {
     uint32_t deliveries;
-    struct moment lease; /* armed while it is claimed */
+    struct moment lease; /* armed if and only if the element is claimed */
 };
 
 struct dehydrator {
     struct dict elements;
-    struct timeline timeline; /* every element is armed in it */
-    size_t bytes;             /* of the elements and this struct */
-    struct timeline leases;   /* of claimed elements, also when they have ended */
-    msec announced;           /* what is due by then has been told of */
+    struct timeline timeline; /* of all elements */
+    size_t bytes;             /* memory of the elements and this struct */
+    struct timeline leases;   /* of claimed elements, including ended leases */
+    msec announced;           /* everything due by this instant has been announced */
 };
 
 /* ---- one element ----------------------------------------------------------------------------- */
@@ -51,7 +50,7 @@ static void word_put(char *at, uint32_t word)
     memcpy(at, &word, sizeof(word));
 }
 
-/* Where the deliveries stand. */
+/* Offset of the struct claim behind the head. */
 static size_t lengths_size(bool is_long)
 {
     return is_long ? 2 * sizeof(uint32_t) : 0;
@@ -62,7 +61,7 @@ static size_t texts_offset(bool is_long, bool was_claimed)
     return lengths_size(is_long) + (was_claimed ? sizeof(struct claim) : 0);
 }
 
-/* NULL: it was never claimed. Aligned: everything ahead of it is of four bytes. */
+/* NULL: the element was never claimed. Aligned, because everything before it is a multiple of 4. */
 static struct claim *claim_of(const struct element *element)
 {
     if (!element->was_claimed) return NULL;
@@ -105,8 +104,8 @@ static struct element *element_of(struct moment *deadline)
 static struct element *element_new(struct dehydrator *dehydrator, struct bytes id,
                                    struct bytes payload, const struct stage *stage)
 {
-    ensure(id.len <= UINT32_MAX && payload.len <= UINT32_MAX, "%zu and %zu bytes", id.len,
-           payload.len);
+    ensure(id.len <= UINT32_MAX && payload.len <= UINT32_MAX,
+           "id of %zu bytes, payload of %zu bytes", id.len, payload.len);
     bool is_long = id.len > SHORT_ID || payload.len > SHORT_PAYLOAD;
     bool was_claimed = stage->claimed || stage->deliveries > 0;
     size_t offset = texts_offset(is_long, was_claimed);
@@ -137,7 +136,7 @@ static void element_free(struct dehydrator *dehydrator, struct element *element)
     mem_free(element);
 }
 
-/* The same element in other memory, with this payload and stage; its place stays. */
+/* Reallocates an element with this payload and stage; its place in the timelines stays. */
 static struct element *element_remade(struct dehydrator *dehydrator, struct element *old,
                                       struct bytes payload, const struct stage *stage)
 {
@@ -153,7 +152,7 @@ static struct element *element_remade(struct dehydrator *dehydrator, struct elem
     return now;
 }
 
-/* The claim is what the stage says. One that was never claimed and is not now has none. */
+/* Updates the claim from the stage. An element that is not and was never claimed has none. */
 static void set_claim(struct dehydrator *dehydrator, struct element *element,
                       const struct stage *stage)
 {
@@ -166,7 +165,7 @@ static void set_claim(struct dehydrator *dehydrator, struct element *element,
         timeline_cancel(&dehydrator->leases, &claim->lease);
 }
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- creating and freeing -------------------------------------------------------------------- */
 
 struct dehydrator *dehydrator_new(void)
 {
@@ -250,7 +249,7 @@ struct stage dehydrator_stage(const struct dehydrator *dehydrator, const struct 
 
 /* ---- changing -------------------------------------------------------------------------------- */
 
-/* Something falls due at this instant: it must not count as told of. */
+/* An element is set to this deadline: it must not count as announced. */
 static void expect(struct dehydrator *dehydrator, msec at)
 {
     if (at <= dehydrator->announced) dehydrator->announced = at - 1;
@@ -285,14 +284,14 @@ struct element *dehydrator_move(struct dehydrator *dehydrator, struct element *e
 
 void dehydrator_remove(struct dehydrator *dehydrator, struct element *element)
 {
-    /* Cancel before freeing: both timelines hold pointers into the element. */
+    /* Cancel before freeing: both timelines point into the element. */
     timeline_cancel(&dehydrator->timeline, &element->deadline);
     if (is_claimed(element)) timeline_cancel(&dehydrator->leases, &claim_of(element)->lease);
     dict_remove(&dehydrator->elements, element_id(element));
     element_free(dehydrator, element);
 }
 
-/* ---- the moment ------------------------------------------------------------------------------ */
+/* ---- announcing due elements ----------------------------------------------------------------- */
 
 msec dehydrator_moment(const struct dehydrator *dehydrator)
 {
@@ -400,7 +399,7 @@ struct dehydrator *dehydrator_relocate(struct dehydrator *dehydrator,
     return dehydrator;
 }
 
-/* ---- itself ---------------------------------------------------------------------------------- */
+/* ---- encoding, memory, self-check ------------------------------------------------------------ */
 
 const char *dehydrator_encoding(const struct dehydrator *dehydrator)
 {
@@ -421,20 +420,21 @@ void dehydrator_check(const struct dehydrator *dehydrator)
     timeline_check(&dehydrator->leases);
     size_t count = dehydrator_count(dehydrator), bytes = mem_size(dehydrator), claimed = 0;
     uint32_t armed = timeline_count(&dehydrator->timeline);
-    ensure(count == armed, "%zu elements, %u armed", count, armed);
+    ensure(count == armed, "%zu elements, but %u in the timeline", count, armed);
     struct dict_iter iter;
     const struct element *element;
     dict_iter_begin(&iter, &dehydrator->elements);
     while ((element = dict_iter_next(&iter)) != NULL) {
-        ensure(moment_armed(&element->deadline), "an element without a deadline");
+        ensure(moment_armed(&element->deadline), "element is not in the timeline");
         bytes += mem_size(element);
         if (!is_claimed(element)) continue;
         claimed++;
         msec lease = timeline_at(&dehydrator->leases, &claim_of(element)->lease);
         msec at = timeline_at(&dehydrator->timeline, &element->deadline);
-        ensure(lease == at, "a lease until %lld, due at %lld", (long long)lease, (long long)at);
+        ensure(lease == at, "lease ends at %lld, deadline is %lld", (long long)lease,
+               (long long)at);
     }
-    ensure(bytes == dehydrator->bytes, "%zu bytes, total %zu", bytes, dehydrator->bytes);
+    ensure(bytes == dehydrator->bytes, "%zu bytes, counted %zu", bytes, dehydrator->bytes);
     ensure(claimed == timeline_count(&dehydrator->leases), "%zu claimed, %u leases", claimed,
            timeline_count(&dehydrator->leases));
 }

@@ -1,11 +1,11 @@
-/* dehydrator: elements that wait for their deadlines.
- * Knows ids, payloads and instants; refuses to know keys, commands and now (it is told).
- * Order is always (deadline, arrival). After ReDe (the Redis Dehydrator module, 2016).
+/* dehydrator: elements ordered by (deadline, arrival), to be taken when they are due. After ReDe,
+ * the Redis Dehydrator module (2016). Does not know keys or commands; now is an argument.
  *
- * An element is waiting until its deadline, and then due until somebody takes it. A claim moves the
- * deadline of a due element to the end of the lease: until then it is hidden, and then due again.
- * It stays marked as claimed when the lease has ended, until it is given back or moved: whether a
- * lease has ended is only ever a comparison with now, so a clock that is set back restores it. */
+ * An element waits until its deadline and is then due until somebody takes it. A claim moves the
+ * deadline of a due element to the end of a lease: until then it is hidden, afterwards it is due
+ * again. The mark "claimed" stays when the lease has ended, until the element is given back or
+ * moved. So whether a lease has ended follows from comparing with now, and setting the clock back
+ * restores the lease. */
 #ifndef STORE_TYPE_DEHYDRATOR_H
 #define STORE_TYPE_DEHYDRATOR_H
 
@@ -26,39 +26,39 @@ void dehydrator_free(struct dehydrator *dehydrator);
 bool dehydrator_free_some(struct dehydrator *dehydrator, size_t *work); /* as list_free_some */
 
 size_t dehydrator_count(const struct dehydrator *dehydrator);
-/* Of them due by now (a lease that has ended included), and claimed still. O(log n) */
+/* Elements due by now, including those whose lease has ended. O(log n) */
 size_t dehydrator_count_due(const struct dehydrator *dehydrator, msec now);
-/* O(log n) */
+/* Elements whose lease has not ended. O(log n) */
 size_t dehydrator_count_claimed(const struct dehydrator *dehydrator, msec now);
-/* Different deadlines: exact up to 1000, beyond that estimated from the first ones. */
+/* Distinct deadlines: exact up to 1000, beyond that an estimate from the first ones. */
 size_t dehydrator_count_deadlines(const struct dehydrator *dehydrator);
-msec dehydrator_next(
-    const struct dehydrator *dehydrator); /* the first deadline; NEVER if empty. O(1) */
+/* The earliest deadline; NEVER if empty. O(1) */
+msec dehydrator_next(const struct dehydrator *dehydrator);
 struct element *dehydrator_find(const struct dehydrator *dehydrator, struct bytes id); /* O(1) */
 struct element *dehydrator_first(const struct dehydrator *dehydrator); /* earliest, or NULL. O(1) */
 
-/* Where an element stands in its life. */
+/* The state of an element. */
 struct stage {
-    msec at;             /* due at this instant */
-    uint32_t deliveries; /* claims so far */
-    bool claimed;        /* a worker had it last; hidden until `at`, where its lease ends */
+    msec at;             /* its deadline */
+    uint32_t deliveries; /* number of claims so far */
+    bool claimed;        /* hidden by a claim until `at`, when the lease ends */
 };
 
 /* The id must be absent. O(log n) */
 void dehydrator_push(struct dehydrator *dehydrator, struct bytes id, struct bytes payload,
                      const struct stage *stage);
-/* Replaces the payload; stage and place stay. `element` is invalid afterwards. */
+/* Replaces the payload; stage and position stay. Invalidates `element`. O(1) */
 void dehydrator_update(struct dehydrator *dehydrator, struct element *element,
                        struct bytes payload);
-/* Among equals it counts as just arrived, even at the same instant. `element` may be invalid
- * afterwards: the new one is returned. O(log n) */
+/* Sets the stage; the element goes behind others with the same deadline, even if its own is
+ * unchanged. Returns the element, which may have moved in memory. O(log n) */
 struct element *dehydrator_move(struct dehydrator *dehydrator, struct element *element,
                                 const struct stage *stage);
 void dehydrator_remove(struct dehydrator *dehydrator, struct element *element); /* O(log n) */
 
-struct bytes element_id(const struct element *element); /* borrowed, as the payload */
+struct bytes element_id(const struct element *element); /* both borrowed */
 struct bytes element_payload(const struct element *element);
-/* As it was left: `claimed` stays true when the lease has ended. */
+/* The stored stage: `claimed` may be true although the lease has ended. */
 struct stage dehydrator_stage(const struct dehydrator *dehydrator, const struct element *element);
 static inline bool stage_is_due(const struct stage *stage, msec now)
 {
@@ -69,23 +69,23 @@ static inline bool stage_is_claimed(const struct stage *stage, msec now)
     return stage->claimed && !stage_is_due(stage, now);
 }
 
-/* ---- the moment: when there is something to tell ---- */
+/* ---- announcing due elements ("rede.due") ---- */
 
 /* The first deadline that has not been announced, or NEVER. O(log n) */
 msec dehydrator_moment(const struct dehydrator *dehydrator);
-/* What is due by now has been announced. A deadline before now that is set later (a push that is
- * due at once) will be announced again. */
+/* Marks all elements due by now as announced. If a deadline before now is set later (by a push of
+ * an element that is due at once), it will be announced again. */
 void dehydrator_announce(struct dehydrator *dehydrator, msec now);
-/* The clock was set back to now: what was announced and is not due any more will be announced
- * again. Returns whether there may be such. */
+/* After the clock was set back to now: announced elements that are no longer due will be announced
+ * again. Returns whether there may be any. */
 bool dehydrator_rewind(struct dehydrator *dehydrator, msec now);
 
-/* In order, without removing; the dehydrator must not change meanwhile. */
+/* Walks in order; the dehydrator must not change meanwhile. */
 struct dehydrator_walk {
     struct timeline_walk in;
 };
 void dehydrator_walk_begin(struct dehydrator_walk *walk, const struct dehydrator *dehydrator);
-/* From the first that is due at or after this instant. O(log n) */
+/* Begins at the first element that is due at or after `from`. O(log n) */
 void dehydrator_walk_from(struct dehydrator_walk *walk, const struct dehydrator *dehydrator,
                           msec from);
 struct element *dehydrator_walk_next(struct dehydrator_walk *walk, msec *at);
@@ -95,10 +95,10 @@ void dehydrator_walk_end(struct dehydrator_walk *walk);
 uint64_t dehydrator_scan(const struct dehydrator *dehydrator, uint64_t cursor,
                          void (*visit)(void *ctx, struct element *element), void *ctx);
 
-/* What Redis calls a module's value: raw. */
+/* "raw", as Redis reports for a module's value. */
 const char *dehydrator_encoding(const struct dehydrator *dehydrator);
-/* Where the dehydrator is now; elements and what else was borrowed are not valid any more. At least
- * one step is done, and more while there is work left. */
+/* Relocates at least one block, and more while there is work left. Returns the dehydrator's
+ * address; elements and borrowed bytes become invalid. */
 struct dehydrator *dehydrator_relocate(struct dehydrator *dehydrator,
                                        struct relocation_place *place,
                                        struct relocation *relocation);

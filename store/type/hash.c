@@ -1,9 +1,8 @@
-/* hash: small, it is packed; large, each field with its value is one allocation, a pair, in a table
- * that finds it by the field.
- * Knows fields, values and instants; refuses to know keys, commands and now.
+/* hash: see hash.h. A small hash is packed; in a large one each field with its value is one
+ * allocation, a pair, in a table by field.
  *
- * Every hash begins small. What no longer fits makes it large, and large it stays. The encoding's
- * name goes its own way. */
+ * Every hash begins small. It becomes large when something does not fit, and stays large. The name
+ * of the encoding is independent of that: it follows Redis' rules. */
 #include "store/type/hash.h"
 
 #include "store/struct/deadlines.h"
@@ -16,18 +15,18 @@ enum { LISTPACK_FIELDS = 512, LISTPACK_LEN = 64 };
 #define FIELD_LEN_MAX ((UINT32_C(1) << 31) - 1)
 
 enum {
-    BRIEF_BITS = 15, /* of a field's length, in a timed pair's word; the other 16 are the value's */
+    BRIEF_BITS = 15, /* of the field's length in a timed pair's word; 16 more are the value's */
     BRIEF_FIELD = (1 << BRIEF_BITS) - 2,
     BRIEF_VALUE = (1 << 16) - 1,
 };
 #define NOT_BRIEF FIELD_LEN_MAX
 
-/* A timed pair has its deadline where others have the value's length; both lengths share the word
- * ahead of it, so that a deadline makes a short pair no larger. Of longer ones that word is
- * NOT_BRIEF, and the lengths are two uint32_t ahead of the field. */
+/* A timed pair holds its deadline where another holds the value's length, and both lengths in the
+ * word before it. So a deadline does not enlarge a short pair. In a longer timed pair the word is
+ * NOT_BRIEF, and the lengths are two uint32_t before the field. */
 struct pair {
-    uint32_t word : 31; /* the field's length, or both */
-    uint32_t timed : 1; /* it has a deadline, perhaps idle */
+    uint32_t word : 31; /* the field's length, or both lengths */
+    uint32_t timed : 1; /* it holds a deadline, which may be idle */
     union {
         uint32_t value_len;
         struct deadline deadline;
@@ -35,20 +34,20 @@ struct pair {
     char data[]; /* the field, then the value */
 };
 
-/* What a large one has. */
+/* The large form. */
 struct table {
     struct dict pairs;
     struct deadlines *deadlines;
-    size_t bytes; /* of the pairs and this struct */
+    size_t bytes; /* memory of the pairs and this struct */
 };
 
 struct hash {
     union {
-        struct packed packed; /* of a small one */
+        struct packed packed; /* if small */
         struct table *table;
     };
     bool is_large;
-    bool hashtable; /* the encoding's name; once true, always */
+    bool hashtable; /* the encoding is "hashtable"; never reset */
 };
 
 /* ---- pairs --------------------------------------------------------------------------------- */
@@ -82,7 +81,7 @@ static inline struct bytes value_of(const struct pair *pair)
     return texts_of(pair).value;
 }
 
-/* Of a timed one; and back. */
+/* From a timed pair to its deadline, and back. */
 static inline struct deadline *deadline_of(const struct pair *pair)
 {
     return &((struct pair *)(uintptr_t)pair)->deadline;
@@ -103,8 +102,8 @@ static const struct dict_type pairs_type = { .key = pair_key };
 static struct pair *pair_new(struct table *table, struct bytes field, struct bytes value,
                              bool timed)
 {
-    ensure(field.len <= FIELD_LEN_MAX && value.len <= UINT32_MAX, "%zu and %zu bytes", field.len,
-           value.len);
+    ensure(field.len <= FIELD_LEN_MAX && value.len <= UINT32_MAX,
+           "field of %zu bytes, value of %zu bytes", field.len, value.len);
     uint32_t lengths[2] = { (uint32_t)field.len & FIELD_LEN_MAX, (uint32_t)value.len };
     bool is_brief = field.len <= BRIEF_FIELD && value.len <= BRIEF_VALUE;
     size_t apart = timed && !is_brief ? sizeof(lengths) : 0;
@@ -125,7 +124,7 @@ static struct pair *pair_new(struct table *table, struct bytes field, struct byt
 
 static void pair_free(struct table *table, struct pair *pair)
 {
-    /* Cancel before freeing: the deadlines hold a pointer into this pair. */
+    /* Cancel before freeing: the agenda points into this pair. */
     if (pair->timed) deadlines_cancel(&table->deadlines, deadline_of(pair));
     table->bytes -= mem_size(pair);
     mem_free(pair);
@@ -136,8 +135,8 @@ static msec pair_at(const struct table *table, const struct pair *pair)
     return pair->timed ? deadlines_at(table->deadlines, deadline_of(pair)) : NEVER;
 }
 
-/* The same field with another value, or with room for a deadline; the old pair is gone. The value
- * may be the old one's. */
+/* Replaces a pair by one with the same field and another value, or with room for a deadline; frees
+ * the old one. The value may point into the old one. */
 static struct pair *pair_remade(struct table *table, struct pair *old, struct bytes value,
                                 bool timed)
 {
@@ -145,7 +144,7 @@ static struct pair *pair_remade(struct table *table, struct pair *old, struct by
     if (old->timed && timed) {
         *deadline_of(pair) = *deadline_of(old);
         deadlines_moved(table->deadlines, deadline_of(pair));
-        deadline_init(deadline_of(old)); /* it went along */
+        deadline_init(deadline_of(old)); /* the new pair has it now */
     }
     dict_moved(&table->pairs, old, pair);
     pair_free(table, old);
@@ -163,7 +162,7 @@ static struct table *table_new(void)
     return table;
 }
 
-/* The deadlines need not know that their pairs are gone. */
+/* Frees pairs first, then the agenda, which does not look at them. */
 static bool table_free_some(struct table *table, size_t *work)
 {
     for (; *work > 0 && dict_count(&table->pairs) > 0; --*work)
@@ -258,7 +257,8 @@ struct hash *hash_relocate(struct hash *hash, struct relocation_place *place,
 
 /* ---- small, and from small to large -------------------------------------------------------- */
 
-/* Sets what the records have no room for. Its texts may be theirs: they stay till then. */
+/* Becomes large and sets a record that did not fit. Its texts may point into the packed records,
+ * which are freed last. */
 static void set_growing(struct hash *hash, const struct packed_record *last)
 {
     struct packed records = hash->packed;
@@ -379,7 +379,7 @@ bool hash_remove(struct hash *hash, struct bytes field)
 void hash_random(const struct hash *hash, uint64_t (*next)(void *ctx), void *ctx,
                  struct bytes *field, struct bytes *value)
 {
-    ensure(hash_count(hash) > 0, "%zu fields", hash_count(hash));
+    ensure(hash_count(hash) > 0, "random field of an empty hash: %zu fields", hash_count(hash));
     if (!hash->is_large) {
         struct packed_record record;
         unsigned n = (unsigned)(next(ctx) % hash->packed.count);
@@ -532,7 +532,7 @@ void hash_each_until(const struct hash *hash, msec until,
         packed_each_until(&hash->packed, until, visit, ctx);
 }
 
-/* ---- what it is told as, and takes --------------------------------------------------------- */
+/* ---- encoding, memory, self-check ---------------------------------------------------------- */
 
 const struct dict *hash_hint(const struct hash *hash)
 {
@@ -571,9 +571,9 @@ static void check_table(const struct table *table)
         bytes += mem_size(pair);
         timed += pair_at(table, pair) != NEVER;
     }
-    ensure(timed == deadlines_count(table->deadlines), "%zu with a deadline, %zu deadlines", timed,
+    ensure(timed == deadlines_count(table->deadlines), "%zu armed pairs, %zu deadlines", timed,
            deadlines_count(table->deadlines));
-    ensure(bytes == table->bytes, "%zu bytes, total %zu", bytes, table->bytes);
+    ensure(bytes == table->bytes, "%zu bytes, counted %zu", bytes, table->bytes);
 }
 
 void hash_check(const struct hash *hash)
@@ -587,5 +587,6 @@ void hash_check(const struct hash *hash)
     hash_iter_begin(&iter, hash);
     while (hash_iter_next(&iter, &field, &value))
         ensure(hash->hashtable || fits_listpack(hash, field.len, value.len),
-               "listpack of %zu has %zu and %zu bytes", hash_count(hash), field.len, value.len);
+               "listpack of %zu with a field of %zu and a value of %zu bytes", hash_count(hash),
+               field.len, value.len);
 }

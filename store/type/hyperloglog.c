@@ -1,10 +1,10 @@
 /* hyperloglog: see hyperloglog.h. Counting is in hyperloglog_count.c.
  *
- * Flajolet, Fusy, Gandouet, Meunier: HyperLogLog (2007); the 64 bit hash and a sparse
- * representation: Heule, Nunkesser, Hall: HyperLogLog in Practice (2013). The hash is Austin
- * Appleby's MurmurHash64A, read little-endian. Which of many possible sparse bodies stands for some
- * registers is Redis' choice: a run is split where a register rises, then neighbours are joined
- * within sight of it. */
+ * Flajolet, Fusy, Gandouet, Meunier: "HyperLogLog" (2007). 64-bit hash and sparse representation:
+ * Heule, Nunkesser, Hall: "HyperLogLog in Practice" (2013). The hash is Austin Appleby's
+ * MurmurHash64A, read little-endian. Different sparse bodies can stand for the same registers; this
+ * file makes the same as Redis: it splits a run where a register rises and then joins neighbours
+ * within JOIN_STEPS runs. */
 #include "store/type/hyperloglog.h"
 
 #include "store/base/ensure.h"
@@ -22,12 +22,12 @@ enum {
     REGISTER_BITS = 6,
     REGISTER_MASK = (1 << REGISTER_BITS) - 1,
 
-    RUN_VALUE = 0x80, /* the first bits of a run's byte */
+    RUN_VALUE = 0x80, /* first bits of a run, see hyperloglog.h */
     RUN_LONG = 0x40,
     ZERO_RUN_MAX = 64,
     VALUE_RUN_MAX = 4,
     SPARSE_RANK_MAX = 32,
-    SPLIT_MAX = 5, /* a long run, a value, a long run */
+    SPLIT_MAX = 5, /* bytes: a long run, a value, a long run */
     JOIN_STEPS = 5,
 };
 
@@ -66,7 +66,7 @@ static uint64_t hash_of(struct bytes text)
 struct hll_place hll_place(struct bytes element)
 {
     uint64_t hash = hash_of(element);
-    /* The bit above the last one ends the zeros in any case. */
+    /* The bit above the highest one ends the run of zeros in any case. */
     uint64_t rest = hash >> INDEX_BITS | UINT64_C(1) << RANK_BITS;
     return (struct hll_place){ .index = (unsigned)(hash % HLL_REGISTERS),
                                .rank = (unsigned)__builtin_ctzll(rest) + 1 };
@@ -111,7 +111,7 @@ void hll_outdate(struct hll *hll)
 
 /* ---- dense ----------------------------------------------------------------------------------- */
 
-/* Where a register begins; it ends in this byte or the next. */
+/* Position of a register, which ends in this byte or the next. */
 struct slot {
     size_t at;
     unsigned shift;
@@ -133,8 +133,8 @@ static unsigned load_slot(struct bytes text, struct slot slot)
 
 size_t hll_dense_patch(struct bytes text, struct hll_place place, size_t *offset, char patch[2])
 {
-    ensure(text.len == HLL_DENSE_BYTES && place.index < HLL_REGISTERS, "register %u in %zu bytes",
-           place.index, text.len);
+    ensure(text.len == HLL_DENSE_BYTES && place.index < HLL_REGISTERS,
+           "register %u of a dense text of %zu bytes", place.index, text.len);
     struct slot slot = slot_of(place.index);
     unsigned around = load_slot(text, slot);
     if ((around >> slot.shift & REGISTER_MASK) >= place.rank) return 0;
@@ -173,12 +173,12 @@ struct hll_run hll_run_at(struct bytes text, size_t at)
     if (head & RUN_VALUE)
         return (struct hll_run){ .rank = (head >> 2 & 31) + 1, .len = (head & 3) + 1, .bytes = 1 };
     if (!(head & RUN_LONG)) return (struct hll_run){ .len = (head & 63) + 1, .bytes = 1 };
-    /* Redis reads the NUL behind a string that was cut here. */
+    /* If the text is cut here, Redis reads the NUL that ends its strings. */
     unsigned low = at + 1 < text.len ? byte_at(text, at + 1) : 0;
     return (struct hll_run){ .len = ((head & 63) << 8 | low) + 1, .bytes = 2 };
 }
 
-/* Returns the bytes written. */
+/* Returns the number of bytes written. */
 static size_t put_run(char *to, unsigned rank, unsigned len)
 {
     unsigned less = len - 1;
@@ -215,7 +215,7 @@ bool hll_merge(uint8_t *registers, struct bytes text)
     return true;
 }
 
-/* The run at `at` gives way to these bytes. */
+/* Replaces the `old` bytes of the run at `at`. */
 static void replace_run(struct hll *hll, size_t at, size_t old, const char *bytes, size_t len)
 {
     memmove(hll->data + at + len, hll->data + at + old, hll->len - at - old);
@@ -223,7 +223,7 @@ static void replace_run(struct hll *hll, size_t at, size_t old, const char *byte
     hll->len = hll->len + len - old;
 }
 
-/* Neighbours of the same rank become one run, as far as one can be that long. */
+/* Joins neighbours of equal rank, as far as the format allows runs to be that long. */
 static void join_runs(struct hll *hll, size_t at)
 {
     for (int steps = JOIN_STEPS; at < hll->len && steps > 0; steps--) {
@@ -254,7 +254,7 @@ static enum hll_change raise_sparse(struct hll *hll, struct hll_place place)
 
     struct bytes text = hll_view(hll);
     size_t at = HLL_HEADER, before = HLL_HEADER;
-    unsigned first = 0; /* the register that the run at `at` begins with */
+    unsigned first = 0; /* the first register of the run at `at` */
     struct hll_run run = { 0 };
     for (; at < text.len; before = at, at += run.bytes, first += run.len) {
         run = hll_run_at(text, at);
@@ -276,11 +276,11 @@ static enum hll_change raise_sparse(struct hll *hll, struct hll_place place)
     return HLL_RAISED;
 }
 
-/* ---- a copy, being changed ------------------------------------------------------------------- */
+/* ---- changing a copy ------------------------------------------------------------------------- */
 
 void hll_init(struct hll *hll, struct bytes text)
 {
-    /* Room for what it can become: a sparse text grows up to HLL_SPARSE_MAX only. */
+    /* Room for any later size: a sparse text grows up to HLL_SPARSE_MAX only. */
     hll->data = mem_alloc(text.len > HLL_DENSE_BYTES ? text.len : HLL_DENSE_BYTES);
     hll->len = text.len;
     if (text.len > 0) {

@@ -1,17 +1,17 @@
-/* hyperloglog_count: the estimate, from how many registers have which rank.
+/* hyperloglog_count: the estimate from the number of registers of each rank.
  *
- * Otmar Ertl: New cardinality estimation algorithms for HyperLogLog sketches (2017,
- * arXiv:1702.01284), algorithm 6. The sums end when they change no more, in double arithmetic: that
- * is what makes the estimates those of Redis to the last digit. */
+ * Otmar Ertl: "New cardinality estimation algorithms for HyperLogLog sketches" (2017,
+ * arXiv:1702.01284), algorithm 6. The sums end when they no longer change in double arithmetic, so
+ * that estimates equal those of Redis exactly. */
 #include <math.h>
 
 #include "store/type/hyperloglog.h"
 
 enum {
     RANK_MAX = 51,   /* the rank of 50 zeros */
-    RANKS = 64,      /* what six bits can say, though no element makes it */
-    GROUP = 4,       /* so many registers */
-    GROUP_BYTES = 3, /* stand in so many bytes */
+    RANKS = 64,      /* values of six bits, although no element has a rank above RANK_MAX */
+    GROUP = 4,       /* registers ... */
+    GROUP_BYTES = 3, /* ... that take so many bytes */
 };
 
 /* 1 / (2 ln 2) */

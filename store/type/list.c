@@ -1,9 +1,8 @@
-/* list: the chain of nodes: pushed, popped, cut, read.
- * Knows bytes and positions; refuses to know keys or commands. The packing is list_node.h's.
+/* list: see list.h. Packing is in list_node.h.
  *
- * Room is made in amortised O(1): a block at most half full shares its free space out to both ends,
- * a fuller one doubles with all the new space at the end that asked, and one that can't double gets
- * a neighbour. */
+ * Pushing is amortised O(1): a block that is at most half full moves its free space to both ends; a
+ * fuller one doubles, with the new space at the end that needs it; one that cannot double gets a
+ * neighbour. */
 #include "store/type/list.h"
 
 #include "store/base/ensure.h"
@@ -18,7 +17,7 @@ static uint32_t room(const struct list_node *node, enum list_end end)
     return end == LIST_HEAD ? node->begin : node->cap - node->end;
 }
 
-/* The node with room for `size` more bytes at that end, or NULL if it should have no more. */
+/* The node with room for `size` more bytes at that end; NULL: a new node is needed. */
 static struct list_node *make_room(struct list *list, struct list_node *node, enum list_end end,
                                    uint32_t size)
 {
@@ -48,7 +47,7 @@ static struct list_node *add_end_node(struct list *list, enum list_end end, uint
     return node;
 }
 
-/* `element` may lie in a node of this list: only the end node moves, and then it is copied first.
+/* The node to push to. `element` may point into this list: it is copied first if its node may move.
  */
 static struct list_node *end_node(struct list *list, enum list_end end, uint32_t size,
                                   struct bytes *element, struct blob **copy)
@@ -82,7 +81,7 @@ void list_push(struct list *list, enum list_end end, struct bytes element)
 
 /* ---- pop and keep --------------------------------------------------------------------------- */
 
-/* Fewer than the node has. */
+/* Pops fewer elements than the node has. */
 static void node_pop(struct list_node *node, enum list_end end, uint32_t count)
 {
     node->count -= count;
@@ -96,7 +95,7 @@ static void node_pop(struct list_node *node, enum list_end end, uint32_t count)
 
 void list_pop(struct list *list, enum list_end end, size_t count)
 {
-    ensure(count <= list->count, "%zu of %zu", count, list->count);
+    ensure(count <= list->count, "pop of %zu from %zu elements", count, list->count);
     list->count -= count;
     while (count > 0) {
         struct list_node *node = end == LIST_HEAD ? list->head : list->tail;
@@ -120,7 +119,7 @@ void list_keep(struct list *list, size_t from, size_t to)
 
 /* ---- remove --------------------------------------------------------------------------------- */
 
-/* Takes up to `limit` matches out of a node, the first ones, with one pass over its bytes. */
+/* Removes up to `limit` matches from the head of a node, in one pass. */
 static uint32_t strip_forward(struct list_node *node, uint64_t limit, struct bytes element)
 {
     uint32_t gone = 0, to = node->begin, from = node->begin;
@@ -141,7 +140,7 @@ static uint32_t strip_forward(struct list_node *node, uint64_t limit, struct byt
     return gone;
 }
 
-/* ... the last ones. */
+/* The same from the tail. */
 static uint32_t strip_backward(struct list_node *node, uint64_t limit, struct bytes element)
 {
     uint32_t gone = 0, to = node->end, from = node->end;
@@ -163,7 +162,7 @@ static uint32_t strip_backward(struct list_node *node, uint64_t limit, struct by
     return gone;
 }
 
-/* The node takes in the one after it, if both fit in one block. */
+/* Merges the next node into this one, if both fit in one block. */
 static void absorb_next(struct list *list, struct list_node *node)
 {
     if (node == NULL || node->next == NULL) return;
@@ -179,7 +178,7 @@ static void absorb_next(struct list *list, struct list_node *node)
     list_node_unlink(list, node->next);
 }
 
-/* After a strip: no empty and no sparse nodes stay behind. The node is invalid. */
+/* After a strip: removes the node if it is empty, merges it if it is sparse. Invalidates it. */
 static void tidy(struct list *list, struct list_node *node, bool backward)
 {
     if (node->count == 0) {
@@ -211,8 +210,8 @@ size_t list_remove(struct list *list, int64_t count, struct bytes element)
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-/* The node of the element at *index, walked to from the nearer end; *index becomes its number in
- * the node. */
+/* The node of the element at *index, found from the nearer end; *index becomes the element's number
+ * in the node. */
 static const struct list_node *find_node(const struct list *list, size_t *index)
 {
     const struct list_node *node;
@@ -281,14 +280,14 @@ bool list_iter_prev(struct list_iter *iter, struct bytes *element)
 
 struct bytes list_at(const struct list *list, size_t index)
 {
-    ensure(index < list->count, "%zu of %zu", index, list->count);
+    ensure(index < list->count, "index %zu of %zu", index, list->count);
     const struct list_node *node = find_node(list, &index);
     return list_unpack(node, find_offset(node, index));
 }
 
-/* ---- changing the middle -------------------------------------------------------------------- */
+/* ---- changing in the middle ----------------------------------------------------------------- */
 
-/* Room for `size` bytes at the end of the node, which fits them. */
+/* Makes room for `size` bytes at the end of a node, in which they fit. */
 static struct list_node *widen(struct list *list, struct list_node *node, uint32_t size)
 {
     if (room(node, LIST_TAIL) >= size) return node;
@@ -303,7 +302,7 @@ static bool fits(const struct list_node *node, uint32_t size)
     return list_node_used(node) <= LIST_CAP_MAX && list_node_used(node) + size <= LIST_CAP_MAX;
 }
 
-/* `at` counts from the node's first byte in use. */
+/* `at` is an offset from node->begin. */
 static void put_at(struct list *list, struct list_node *node, uint32_t at, struct bytes element)
 {
     uint32_t size = list_packed_size(element.len);
@@ -315,7 +314,7 @@ static void put_at(struct list *list, struct list_node *node, uint32_t at, struc
     node->count++;
 }
 
-/* A new node behind `prev` (NULL: at the head). */
+/* Inserts a new node behind `prev` (NULL: at the head). */
 static struct list_node *node_after(struct list *list, struct list_node *prev, uint32_t cap)
 {
     struct list_node *node = list_node_new(list, cap > LIST_CAP_MIN ? cap : LIST_CAP_MIN);
@@ -325,7 +324,7 @@ static struct list_node *node_after(struct list *list, struct list_node *prev, u
     return node;
 }
 
-/* The elements from number `index` on, which stand `at` bytes in, move into a node of their own. */
+/* Moves the elements from number `index` on, which begin at offset `at`, into a new node. */
 static void split(struct list *list, struct list_node *node, uint32_t at, size_t index)
 {
     uint32_t size = list_node_used(node) - at;
@@ -379,7 +378,7 @@ void list_put(struct list *list, size_t index, struct bytes element)
     list_insert(list, index, element);
 }
 
-/* ---- whole lists ---------------------------------------------------------------------------- */
+/* ---- creating, freeing ---------------------------------------------------------------------- */
 
 struct list *list_new(void)
 {
@@ -414,7 +413,7 @@ size_t list_count(const struct list *list)
 
 /* ---- relocating ----------------------------------------------------------------------------- */
 
-enum { NODES_MAX = 1024 }; /* what is behind them is not worth the way to it */
+enum { NODES_MAX = 1024 }; /* relocate only so many, because reaching the others costs too much */
 
 struct list *list_relocate(struct list *list, struct relocation_place *place,
                            struct relocation *relocation)
@@ -456,5 +455,5 @@ void list_check(const struct list *list)
     }
     ensure(list->tail == prev, "tail %p, not %p", (void *)list->tail, (const void *)prev);
     ensure(count == list->count, "%zu elements, count %zu", count, list->count);
-    ensure(bytes == list->bytes, "%zu bytes, total %zu", bytes, list->bytes);
+    ensure(bytes == list->bytes, "%zu bytes, counted %zu", bytes, list->bytes);
 }

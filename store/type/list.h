@@ -1,9 +1,8 @@
-/* list: a sequence of byte strings, cheap at both ends.
- * Knows bytes and positions; refuses to know keys or commands.
+/* list: a sequence of byte strings, efficient at both ends. Does not know keys or commands.
  *
- * A doubly linked chain of nodes; a node packs its elements one behind the other in one block of at
- * most 8 KiB (a larger element has a node of its own), readable in both directions.
- * Ends: O(1). By index: O(nodes). */
+ * A doubly linked chain of nodes. A node packs elements one after another in a block of at most 8
+ * KiB (a larger element has its own node), readable in both directions. Work at the ends: O(1). By
+ * index: O(nodes). */
 #ifndef STORE_TYPE_LIST_H
 #define STORE_TYPE_LIST_H
 
@@ -20,38 +19,38 @@ enum list_end { LIST_HEAD, LIST_TAIL };
 
 struct list *list_new(void);
 void list_free(struct list *list);
-/* Frees about *work elements' worth and lowers *work; true when all is gone, the list included. */
+/* Frees in slices: about *work elements, which it subtracts from *work; true when all is freed,
+ * including the list. */
 bool list_free_some(struct list *list, size_t *work);
 
 size_t list_count(const struct list *list);
-/* `element` may be one of this list's own. */
+/* `element` may point into this list. */
 void list_push(struct list *list, enum list_end end, struct bytes element);
 struct bytes list_at(const struct list *list, size_t index);       /* borrowed; index < count */
 void list_pop(struct list *list, enum list_end end, size_t count); /* count <= list_count */
-void list_keep(struct list *list, size_t from, size_t to); /* keeps [from, to), drops the rest */
-void list_put(struct list *list, size_t index, struct bytes element); /* instead of what is there */
-/* Before the element at index, which may be the count. `element` is not one of the list's own. */
+void list_keep(struct list *list, size_t from, size_t to);         /* removes all but [from, to) */
+void list_put(struct list *list, size_t index, struct bytes element); /* replaces */
+/* Inserts before the element at `index`, which may be the count. `element` must not point into this
+ * list. */
 void list_insert(struct list *list, size_t index, struct bytes element);
-/* As LREM: count > 0 from the head, < 0 from the tail, 0 all. Returns how many went. */
+/* As LREM: count > 0: the first, < 0: the last, 0: all. Returns the number removed. */
 size_t list_remove(struct list *list, int64_t count, struct bytes element);
 
-/* Borrowed elements; the list must not change meanwhile. */
+/* Gives borrowed elements; the list must not change meanwhile. */
 struct list_iter {
     const void *node;
     size_t offset;
 };
 void list_iter_at(struct list_iter *iter, const struct list *list, size_t index);
-bool list_iter_next(struct list_iter *iter,
-                    struct bytes *element); /* gives it, steps to the tail */
-bool list_iter_prev(struct list_iter *iter,
-                    struct bytes *element); /* gives it, steps to the head */
+bool list_iter_next(struct list_iter *iter, struct bytes *element); /* then moves to the tail */
+bool list_iter_prev(struct list_iter *iter, struct bytes *element); /* then moves to the head */
 
-const char *list_encoding(const struct list *list); /* Redis' name for it */
-/* Where the list is now; nothing of it that was borrowed is valid any more. Of a list of many MiB
- * only what is near its head is looked at: blocks there are large, and fill their pages. */
+const char *list_encoding(const struct list *list); /* as Redis names it */
+/* Returns the list's address; everything borrowed from it becomes invalid. Of a list of many MiB it
+ * relocates only nodes near the head: blocks are large there, so that little memory is lost. */
 struct list *list_relocate(struct list *list, struct relocation_place *place,
                            struct relocation *relocation);
-size_t list_bytes(const struct list *list); /* all memory, O(1) */
+size_t list_bytes(const struct list *list); /* all memory. O(1) */
 void list_check(const struct list *list);
 
 #endif

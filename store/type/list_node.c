@@ -1,4 +1,4 @@
-/* list_node: the blocks that nodes live in: made, rearranged, given back. */
+/* list_node: see list_node.h. */
 #include "store/type/list_node.h"
 
 #include "store/mem/mem.h"
@@ -34,7 +34,7 @@ struct list_node *list_node_arrange(struct list *list, struct list_node *node, u
                                     uint32_t front)
 {
     uint32_t size = list_node_used(node);
-    ensure(front + size <= cap, "%u + %u in %u", front, size, cap);
+    ensure(front + size <= cap, "%u bytes at %u exceed cap %u", size, front, cap);
     struct list_node *now = node;
     if (cap != node->cap) {
         now = list_node_new(list, cap);
@@ -83,17 +83,17 @@ void list_node_shrink(struct list *list, struct list_node *node)
 
 void list_node_check(const struct list_node *node)
 {
-    ensure(node->count > 0, "count %u", node->count);
+    ensure(node->count > 0, "empty node: count %u", node->count);
     ensure(node->begin < node->end && node->end <= node->cap, "[%u, %u) of %u", node->begin,
            node->end, node->cap);
-    ensure(node->cap <= LIST_CAP_MAX || node->count == 1, "%u elements in %u", node->count,
-           node->cap);
+    ensure(node->cap <= LIST_CAP_MAX || node->count == 1, "%u elements in a large block of %u",
+           node->count, node->cap);
     uint32_t count = 0, offset = node->begin;
     while (offset < node->end) {
         offset += list_size_at(node, offset);
-        ensure(offset <= node->end, "offset %u past %u", offset, node->end);
+        ensure(offset <= node->end, "element ends at %u, after %u", offset, node->end);
         uint32_t back = list_size_before(node, offset), size = list_size_at(node, offset - back);
-        ensure(back == size, "sizes %u and %u before %u", back, size, offset);
+        ensure(back == size, "sizes %u and %u differ before %u", back, size, offset);
         count++;
     }
     ensure(count == node->count, "%u elements, count %u", count, node->count);

@@ -1,9 +1,8 @@
-/* list_node: the nodes of a list, and how elements are packed in them. For list.c alone.
- * Knows bytes; refuses to know positions in the list and who asks.
+/* list_node: the nodes of a list, and the packing of elements in them. Only for list.c.
  *
- * An element is packed as its length, its bytes, and its length again, readable backwards. A node's
- * elements lie in data[begin, end), so both ends may have room. Invariants: no node is empty; every
- * block of more than LIST_BLOCK_MAX bytes holds one element. */
+ * An element is packed as its length, its bytes, and its length again, so that it can be read
+ * backwards. A node's elements lie in data[begin, end), so that both ends may have room.
+ * Invariants: no node is empty; a block of more than LIST_BLOCK_MAX bytes holds one element. */
 #ifndef STORE_TYPE_LIST_NODE_H
 #define STORE_TYPE_LIST_NODE_H
 
@@ -18,7 +17,7 @@
 struct list_node {
     struct list_node *prev, *next;
     uint32_t count;
-    uint32_t cap; /* of data */
+    uint32_t cap; /* bytes of data */
     uint32_t begin, end;
     char data[];
 };
@@ -26,7 +25,7 @@ struct list_node {
 struct list {
     struct list_node *head, *tail;
     size_t count;
-    size_t bytes; /* of the nodes and this struct */
+    size_t bytes; /* memory of the nodes and this struct */
 };
 
 enum {
@@ -48,11 +47,11 @@ static inline uint32_t list_length_size(uint32_t len)
 
 static inline uint32_t list_packed_size(size_t len)
 {
-    ensure(len <= INT32_MAX, "an element of %zu bytes", len);
+    ensure(len <= INT32_MAX, "list element of %zu bytes", len);
     return (uint32_t)len + 2 * list_length_size((uint32_t)len);
 }
 
-/* Seven bits in a byte, low ones first; step is 1 to write forwards, -1 backwards. */
+/* Seven bits per byte, lowest first; step is 1 to write forwards, -1 backwards. */
 static inline void list_length_write(char *at, int step, uint32_t len)
 {
     for (; len >= 0x80; len >>= 7, at += step)
@@ -78,13 +77,13 @@ static inline void list_pack(char *at, uint32_t size, struct bytes element)
     list_length_write(at + size - 1, -1, len);
 }
 
-/* The packed size of the element that begins at `offset`. */
+/* Packed size of the element that begins at `offset`. */
 static inline uint32_t list_size_at(const struct list_node *node, uint32_t offset)
 {
     return list_packed_size(list_length_read(node->data + offset, 1));
 }
 
-/* ... of the one that ends before `offset`. */
+/* Packed size of the element that ends at `offset`. */
 static inline uint32_t list_size_before(const struct list_node *node, uint32_t offset)
 {
     return list_packed_size(list_length_read(node->data + offset - 1, -1));
@@ -103,22 +102,22 @@ static inline uint32_t list_node_used(const struct list_node *node)
     return node->end - node->begin;
 }
 
-/* Not linked yet. */
+/* A new node, not linked. */
 struct list_node *list_node_new(struct list *list, uint32_t cap);
-void list_node_link(struct list *list, struct list_node *node);   /* between its prev and next */
+void list_node_link(struct list *list, struct list_node *node);   /* between node's prev and next */
 void list_node_unlink(struct list *list, struct list_node *node); /* and frees it */
 
-/* Gives the node a block with that cap and that much room in front. The old one is invalid. */
+/* Reallocates the node with this cap and this much room in front; returns its address. */
 struct list_node *list_node_arrange(struct list *list, struct list_node *node, uint32_t cap,
                                     uint32_t front);
-/* The cap of the smallest regular block for so many bytes. */
+/* The cap of the smallest regular block that holds `size` bytes. */
 uint32_t list_node_cap_for(uint32_t size);
-/* Where the node is now. */
+/* Returns the node's address. */
 struct list_node *list_node_relocate(struct list *list, struct list_node *node,
                                      struct relocation *relocation);
-/* No more pushes are expected here: gives back what would stay unused. */
+/* Frees unused room of a node that expects no more pushes; returns its address. */
 struct list_node *list_node_trim(struct list *list, struct list_node *node);
-/* An end has so much been popped from that its block is a waste. */
+/* After pops: reallocates an end node if most of its block is unused. */
 void list_node_shrink(struct list *list, struct list_node *node);
 
 void list_node_check(const struct list_node *node);

@@ -1,5 +1,4 @@
-/* object: one row of functions for each type.
- * Knows the types' names for these functions; refuses to know keys and what is inside a value. */
+/* object: see object.h. One row of functions per type. */
 #include "store/type/object.h"
 
 #include "store/base/ensure.h"
@@ -7,14 +6,14 @@
 
 struct type_ops {
     const char *name;
-    void *(*new)(void); /* NULL: values of this type are made elsewhere */
+    void *(*new)(void); /* NULL: made by other functions (strings) */
     bool (*free_some)(struct object *object, size_t *work);
     size_t (*count)(const struct object *object);
     size_t (*bytes)(const struct object *object);
     const char *(*encoding)(const struct object *object);
     void (*check)(const struct object *object);
-    msec (*moment)(const struct object *object); /* NULL: that of its members, if it has any */
-    const struct member_ops *members;            /* NULL: its elements do not expire */
+    msec (*moment)(const struct object *object); /* NULL: derived from the members, if any */
+    const struct member_ops *members;            /* NULL: members have no deadlines */
 };
 
 struct member_ops {
@@ -29,7 +28,7 @@ struct member_ops {
                        bool (*visit)(void *ctx, struct bytes member, msec at), void *ctx);
 };
 
-/* A collection's functions, called by its noun, for any object. */
+/* Defines a collection's functions for struct object. */
 #define COLLECTION(noun)                                                                           \
     static void *any_##noun##_new(void)                                                            \
     {                                                                                              \
@@ -166,14 +165,14 @@ static const struct type_ops types[TYPE_COUNT] = {
 
 static const struct type_ops *ops_of(enum type type)
 {
-    ensure((unsigned)type < TYPE_COUNT, "type %u", (unsigned)type);
+    ensure((unsigned)type < TYPE_COUNT, "unknown type %u", (unsigned)type);
     return &types[type];
 }
 
 struct object object_new(enum type type)
 {
     const struct type_ops *ops = ops_of(type);
-    ensure(ops->new != NULL, "type %s", ops->name);
+    ensure(ops->new != NULL, "no constructor for type %s", ops->name);
     return (struct object){ .any = ops->new (), .type = type };
 }
 
@@ -229,7 +228,7 @@ void object_widen(struct object *object)
     case TYPE_SET: set_widen(object->set); break;
     case TYPE_HASH: hash_widen(object->hash); break;
     case TYPE_ZSET: zset_widen(object->zset); break;
-    default: break; /* one encoding, or named by the content */
+    default: break; /* one encoding only, or derived from the content */
     }
 }
 
@@ -238,7 +237,7 @@ void object_widen(struct object *object)
 static const struct member_ops *members_of(const struct object *object)
 {
     const struct member_ops *ops = ops_of(object->type)->members;
-    ensure(ops != NULL, "a %s has no members", type_name(object->type));
+    ensure(ops != NULL, "members of a %s have no deadlines", type_name(object->type));
     return ops;
 }
 
@@ -336,6 +335,6 @@ const char *type_name(enum type type)
 
 void object_check(const struct object *object)
 {
-    ensure(object->is_small || object->any != NULL, "no %s", type_name(object->type));
+    ensure(object->is_small || object->any != NULL, "%s without a value", type_name(object->type));
     ops_of(object->type)->check(object);
 }

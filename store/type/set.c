@@ -1,9 +1,8 @@
-/* set: members packed in one allocation while they are few and small, else in a table that finds
- * them by their own bytes.
- * Knows members and instants; refuses to know keys, commands and now.
+/* set: see set.h. Members are packed in one allocation while they are few and small, else each is
+ * an allocation in a table.
  *
- * The form and the encoding's name are independent: the form is about memory, the name is Redis'.
- * What once was a table stays one, so that a scan's cursor goes on meaning what it meant. */
+ * The form saves memory; the name of the encoding follows Redis' rules, independently. A table
+ * stays a table, so that a scan's cursor keeps its meaning. */
 #include "store/type/set.h"
 
 #include "store/struct/deadlines.h"
@@ -14,8 +13,8 @@
 
 enum { INTSET_MAX = 512 };
 
-/* In a table. Timed: a struct deadline stands before the member's bytes. It stays when the deadline
- * is taken away, idle. */
+/* A member of a table. Timed: a struct deadline stands before the bytes. It stays there, idle, when
+ * the deadline is removed. */
 struct member {
     uint32_t len : 31, timed : 1;
     char data[];
@@ -23,17 +22,17 @@ struct member {
 
 struct table {
     struct dict members;         /* of struct member */
-    struct deadlines *deadlines; /* NULL without any */
-    size_t bytes;                /* of the members */
+    struct deadlines *deadlines; /* NULL: no member has one */
+    size_t bytes;                /* memory of the members */
 };
 
 struct set {
     union {
-        struct packed packed; /* of a small one; without values */
+        struct packed packed; /* if small; without values */
         struct table *table;
     };
     bool is_large;
-    bool hashtable; /* the encoding's name; once true, always */
+    bool hashtable; /* the encoding is "hashtable"; never reset */
 };
 
 /* ---- a member of a table ---- */
@@ -62,7 +61,7 @@ static struct member *member_of(struct deadline *d)
 
 static struct member *member_new(struct bytes content, bool timed)
 {
-    ensure(content.len <= INT32_MAX, "a member of %zu bytes", content.len);
+    ensure(content.len <= INT32_MAX, "set member of %zu bytes", content.len);
     size_t slot = timed ? sizeof(struct deadline) : 0;
     struct member *member = mem_alloc(sizeof(*member) + slot + content.len);
     member->len = (uint32_t)content.len & INT32_MAX;
@@ -98,7 +97,7 @@ static bool table_remove(struct table *table, struct bytes content)
     return true;
 }
 
-/* The same member with a place for its first deadline. */
+/* Reallocates a member with room for its first deadline. */
 static struct member *table_make_timed(struct table *table, struct member *old)
 {
     struct member *member = member_new(member_view(old), true);
@@ -244,7 +243,7 @@ static bool fits_intset(const struct set *set)
     return set_count(set) <= INTSET_MAX;
 }
 
-/* Returns what was packed, for the caller to drop: his member may be one of them. */
+/* Becomes large. The caller frees the returned records, because his member may point into them. */
 static struct packed grow(struct set *set)
 {
     struct packed records = set->packed;
@@ -285,7 +284,7 @@ bool set_remove(struct set *set, struct bytes member)
 
 struct bytes set_random(const struct set *set, uint64_t (*next)(void *ctx), void *ctx)
 {
-    ensure(set_count(set) > 0, "%zu members", set_count(set));
+    ensure(set_count(set) > 0, "random member of an empty set: %zu members", set_count(set));
     if (set->is_large) return member_view(dict_random(&set->table->members, next, ctx));
     struct packed_record record;
     unsigned n = (unsigned)(next(ctx) % set->packed.count);
@@ -431,7 +430,7 @@ void set_each_until(const struct set *set, msec until,
         packed_each_until(&set->packed, until, visit, ctx);
 }
 
-/* ---- name, memory, self-check ---- */
+/* ---- encoding, memory, self-check ---- */
 
 const struct dict *set_hint(const struct set *set)
 {
@@ -470,10 +469,10 @@ static void check_table(const struct table *table)
         uint32_t slot = deadline_of(member)->slot;
         ensure(table->deadlines != NULL && slot < deadlines_count(table->deadlines) &&
                    agenda_nth(&table->deadlines->agenda, slot) == deadline_of(member),
-               "slot %u of %zu is another's", slot, deadlines_count(table->deadlines));
+               "slot %u of %zu belongs to another member", slot, deadlines_count(table->deadlines));
     }
-    ensure(bytes == table->bytes, "%zu bytes, total %zu", bytes, table->bytes);
-    ensure(armed == deadlines_count(table->deadlines), "%zu armed of %zu", armed,
+    ensure(bytes == table->bytes, "%zu bytes, counted %zu", bytes, table->bytes);
+    ensure(armed == deadlines_count(table->deadlines), "%zu armed members, %zu deadlines", armed,
            deadlines_count(table->deadlines));
 }
 
@@ -483,11 +482,11 @@ void set_check(const struct set *set)
         check_table(set->table);
     else
         packed_check(&set->packed);
-    ensure(set->hashtable || fits_intset(set), "intset of %zu", set_count(set));
+    ensure(set->hashtable || fits_intset(set), "intset of %zu members", set_count(set));
     struct set_iter iter;
     struct bytes member;
     set_iter_begin(&iter, set);
     while (set_iter_next(&iter, &member))
-        ensure(set->hashtable || whole_number(member), "intset has %.*s", (int)member.len,
+        ensure(set->hashtable || whole_number(member), "intset with member %.*s", (int)member.len,
                member.data);
 }

@@ -1,8 +1,8 @@
-/* set: distinct byte strings without order, each with a deadline if it has one.
- * Knows members and instants; refuses to know keys, commands and now.
+/* set: distinct byte strings with optional deadlines. Does not know keys or commands; now is an
+ * argument.
  *
  * A small set is packed in one allocation; a large one is a table. Borrowed members are valid until
- * the next change of the set. */
+ * the next change of the set. Cost: O(1) unless stated, with a small set counting as O(1). */
 #ifndef STORE_TYPE_SET_H
 #define STORE_TYPE_SET_H
 
@@ -24,55 +24,56 @@ bool set_free_some(struct set *set, size_t *work); /* as list_free_some */
 
 size_t set_count(const struct set *set);
 bool set_has(const struct set *set, struct bytes member);
-/* With this deadline (NEVER: none); false if it was there, and then nothing changes. */
+/* Adds with a deadline (NEVER: none); false, and no change, if the member was there. */
 bool set_add(struct set *set, struct bytes member, msec at);
-/* False if it was not in. `member` may be the set's own. */
+/* False if it was not there. `member` may point into the set. */
 bool set_remove(struct set *set, struct bytes member);
-struct bytes set_random(const struct set *set, uint64_t (*next)(void *ctx),
-                        void *ctx); /* not empty */
-/* As dict_scan; of a small set or an intset everything at once, whatever the cursor. */
+/* A random member; the set must not be empty. */
+struct bytes set_random(const struct set *set, uint64_t (*next)(void *ctx), void *ctx);
+/* As dict_scan; a small set or an intset is visited as a whole, whatever the cursor. */
 uint64_t set_scan(const struct set *set, uint64_t cursor,
                   void (*visit)(void *ctx, struct bytes member), void *ctx);
 
 struct set_iter {
     const struct set *set;
-    struct dict_iter in; /* of a large one */
-    uint32_t place;      /* of a small one: the next record */
-    msec at;             /* the deadline of the member just given, or NEVER */
+    struct dict_iter in; /* if large */
+    uint32_t place;      /* if small: of the next record */
+    msec at;             /* deadline of the member returned last, or NEVER */
 };
 void set_iter_begin(struct set_iter *iter, const struct set *set);
 bool set_iter_next(struct set_iter *iter, struct bytes *member); /* borrowed */
 
 /* ---- deadlines ---- */
 
-/* False: no such member. NEVER: it has no deadline. O(1) */
+/* The member's deadline, NEVER if it has none; false: no such member. O(1) */
 bool set_deadline(const struct set *set, struct bytes member, msec *at);
-/* Sets it, or with NEVER takes it away; false: no such member. `member` may be the set's own.
- * O(log n) */
+/* Sets the member's deadline, or removes it (NEVER); false: no such member. `member` may point into
+ * the set. O(log n) */
 bool set_expire(struct set *set, struct bytes member, msec at);
-/* The member that ends first; false: none has a deadline. O(1) */
+/* The member with the earliest deadline; false: none has one. O(1) */
 bool set_first(const struct set *set, struct bytes *member, msec *at);
-size_t set_count_timed(const struct set *set); /* with a deadline. O(1) */
-/* No deadline in it is later; perhaps all are earlier. INT64_MIN without any. O(1) when large */
+size_t set_count_timed(const struct set *set); /* members with a deadline. O(1) */
+/* An upper bound of all deadlines; INT64_MIN without any. O(1) if large */
 msec set_latest(const struct set *set);
-/* Have all deadlines in it passed by now? See deadlines_all_dead. */
+/* Have all deadlines in it passed by now? Costs as deadlines_all_dead. */
 bool set_all_dead(const struct set *set, msec now);
-/* Those with a deadline <= until, in no order; O(visited) when large. Return false to stop. */
+/* Visits members with a deadline <= until, in no order. Return false to stop. O(visited) if large
+ */
 void set_each_until(const struct set *set, msec until,
                     bool (*visit)(void *ctx, struct bytes member, msec at), void *ctx);
 
-/* Of a large one's deadlines, to look at in parts; NULL: it is small, or has none. */
+/* The agenda of a large set, for visiting in parts; NULL: it is small or has no deadlines. */
 const struct agenda *set_agenda(const struct set *set);
 
-/* For looking ahead: its table by member; NULL while it is small, and then its records are asked
- * for from memory. */
+/* For prefetching: the table of a large set. If small, prefetches the records and returns NULL. */
 const struct dict *set_hint(const struct set *set);
 
-const char *
-set_encoding(const struct set *set); /* intset (whole numbers only, at most 512) or hashtable */
-void set_widen(struct set *set);     /* hashtable from now on */
-/* Where the set is now; nothing of it that was borrowed is valid any more. At least one step is
- * done, and more while there is work left. */
+/* "intset" (integers only, at most 512) or "hashtable". Follows Redis' rules, not the actual form.
+ */
+const char *set_encoding(const struct set *set);
+void set_widen(struct set *set); /* makes the encoding "hashtable" for good */
+/* Relocates at least one block, and more while there is work left. Returns the set's address;
+ * everything borrowed from it becomes invalid. */
 struct set *set_relocate(struct set *set, struct relocation_place *place,
                          struct relocation *relocation);
 size_t set_bytes(const struct set *set);

@@ -1,4 +1,4 @@
-/* text: see text.h. Invariant: what fits into an object stands in it. */
+/* text: see text.h. Invariant: a text that fits into the object is stored there. */
 #include "store/type/text.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ enum { EMBSTR_MAX = 44, SIZE_CLASS = 8 };
 
 static void put_small(struct object *object, struct bytes text)
 {
-    /* Moved: it may be a part of what is there. */
+    /* memmove: `text` may be part of the old value. */
     if (text.len > 0) memmove(object->small, text.data, text.len);
     object->small_len = (uint8_t)text.len;
     object->is_small = true;
@@ -36,7 +36,7 @@ struct object text_of_blob(struct blob *blob)
     return object;
 }
 
-/* Would a block of its own for the text be about as large as this one? */
+/* Would a block allocated for a text of `len` bytes have about the size of this one? */
 static bool fits(const struct blob *blob, size_t len)
 {
     size_t has = mem_size(blob), needs = sizeof(*blob) + len;
@@ -64,7 +64,7 @@ static char *data_of(struct object *object)
     return object->is_small ? object->small : object->string->data;
 }
 
-/* Makes a text of `len` bytes, not fewer than there are; what is new has no value yet. */
+/* Lengthens a text to `len` bytes; leaves the new bytes unset. */
 static bool grow(struct object *object, size_t len)
 {
     if (len <= OBJECT_SMALL) {
@@ -114,8 +114,8 @@ const char *text_encoding(const struct object *object)
 void text_check(const struct object *object)
 {
     size_t len = object_text(object).len;
-    ensure(object->is_small == (len <= OBJECT_SMALL), "%zu bytes, small: %d", len,
+    ensure(object->is_small == (len <= OBJECT_SMALL), "%zu bytes, but is_small is %d", len,
            object->is_small);
     size_t has = text_bytes(object), needs = sizeof(*object->string) + len;
-    ensure(object->is_small || has >= needs, "%zu bytes in a block of %zu", needs, has);
+    ensure(object->is_small || has >= needs, "%zu bytes in a block of %zu bytes", needs, has);
 }

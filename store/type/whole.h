@@ -1,5 +1,5 @@
-/* whole: is this text a whole number, written the one way that it prints? For the encoding names
- * int and intset, which Redis gives by it. */
+/* whole: is a text the canonical form of an integer? Redis' encodings int and intset depend on it.
+ */
 #ifndef STORE_TYPE_WHOLE_H
 #define STORE_TYPE_WHOLE_H
 
@@ -8,7 +8,7 @@
 
 #include "store/base/bytes.h"
 
-/* The canonical decimal of an int64: no plus, no leading zeros, no "-0". */
+/* Is it the canonical decimal of an int64: no plus, no leading zeros, no "-0"? */
 static inline bool whole_number(struct bytes text)
 {
     bool negative = text.len > 0 && text.data[0] == '-';

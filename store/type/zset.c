@@ -1,8 +1,8 @@
-/* zset: small, it is packed in order (zset_packed); large, it is a table and a tree (zset_table).
- * Knows members, scores, ranks and instants; refuses to know keys, commands and now.
+/* zset: see zset.h. A small one is packed in order (zset_packed); a large one is a table and a tree
+ * (zset_table).
  *
- * Every set begins small; what no longer fits makes it large, and large it stays. The name of the
- * encoding tells neither. */
+ * Every set begins small. It becomes large when something does not fit, and stays large. The name
+ * of the encoding is independent of that: it follows Redis' rules. */
 #include "store/type/zset.h"
 
 #include "store/base/ensure.h"
@@ -16,16 +16,17 @@ enum { LISTPACK_MEMBERS = 128, LISTPACK_LEN = 64 };
 
 struct zset {
     union {
-        struct packed packed; /* of a small one */
+        struct packed packed; /* if small */
         struct zset_table *table;
     };
     bool is_large;
-    bool skiplist; /* the encoding's name; once true, always */
+    bool skiplist; /* the encoding is "skiplist"; never reset */
 };
 
 /* ---- from small to large ------------------------------------------------------------------- */
 
-/* Puts what the records have no room for. The member may be one of theirs: they stay till then. */
+/* Becomes large and puts a member that did not fit. It may point into the packed records, which are
+ * freed last. */
 static void put_growing(struct zset *zset, struct bytes member, double score, msec at)
 {
     struct packed records = zset->packed;
@@ -146,7 +147,8 @@ bool zset_remove(struct zset *zset, struct bytes member)
 
 void zset_remove_ranks(struct zset *zset, size_t from, size_t to)
 {
-    ensure(from <= to && to <= zset_count(zset), "[%zu, %zu) of %zu", from, to, zset_count(zset));
+    ensure(from <= to && to <= zset_count(zset), "ranks [%zu, %zu) of %zu", from, to,
+           zset_count(zset));
     if (from == to) return;
     if (zset->is_large) {
         zset_table_remove_ranks(zset->table, from, to);
@@ -210,7 +212,7 @@ static bool give_member(struct zset_iter *iter, const struct ranked_member *m, s
     return true;
 }
 
-/* Apart, so that a small set's steps save no registers. */
+/* A function of its own, so that iterating a small set saves no registers. */
 APART static bool large_next(struct zset_iter *iter, struct bytes *member, double *score)
 {
     return give_member(iter, ranked_iter_next(&iter->in), member, score);
@@ -221,7 +223,7 @@ APART static bool large_prev(struct zset_iter *iter, struct bytes *member, doubl
     return give_member(iter, ranked_iter_prev(&iter->in), member, score);
 }
 
-/* The record where the iterator stands. */
+/* Returns the record at the iterator's rank. */
 static inline bool give_record(struct zset_iter *iter, struct bytes *member, double *score)
 {
     const struct packed *packed = &iter->zset->packed;
@@ -246,7 +248,7 @@ bool zset_iter_prev(struct zset_iter *iter, struct bytes *member, double *score)
 {
     if (iter->zset->is_large) return large_prev(iter, member, score);
     if (!give_record(iter, member, score)) return false;
-    iter->rank--; /* from 0 it is past the end for good */
+    iter->rank--; /* after 0 the rank stays past the end */
     return true;
 }
 
@@ -351,7 +353,7 @@ struct zset *zset_relocate(struct zset *zset, struct relocation_place *place,
     return zset;
 }
 
-/* ---- what it is told as, and takes --------------------------------------------------------- */
+/* ---- encoding, memory, self-check ---------------------------------------------------------- */
 
 const struct dict *zset_hint(const struct zset *zset)
 {
@@ -387,6 +389,6 @@ void zset_check(const struct zset *zset)
         zset_packed_check(&zset->packed);
     zset_iter_at(&iter, zset, 0);
     while (zset_iter_next(&iter, &member, &score))
-        ensure(zset->skiplist || fits_listpack(zset, member.len), "listpack of %zu has %zu bytes",
-               zset_count(zset), member.len);
+        ensure(zset->skiplist || fits_listpack(zset, member.len),
+               "listpack of %zu with a member of %zu bytes", zset_count(zset), member.len);
 }

@@ -1,6 +1,5 @@
-/* zset: members with scores, found by member, by score and by rank.
- * Knows members, scores, ranks and instants; refuses to know keys, commands and now. A range is a
- * pair of ranks [from, to), whatever it was asked by.
+/* zset: members with scores and optional deadlines, found by member, by score and by rank. Does not
+ * know keys or commands; now is an argument. A range is a pair of ranks [from, to).
  *
  * A small sorted set is packed in one allocation, in order; a large one is a table and a tree.
  * Borrowed members are valid until the next change of the set. */
@@ -28,63 +27,66 @@ bool zset_free_some(struct zset *zset, size_t *work); /* as list_free_some */
 size_t zset_count(const struct zset *zset);
 bool zset_score(const struct zset *zset, struct bytes member, double *score); /* O(1) */
 bool zset_rank(const struct zset *zset, struct bytes member, size_t *rank);   /* O(log n) */
+/* The number of members below a score, or below a member (if all scores are equal); see ranked.h.
+ * O(log n) */
 size_t zset_below_score(const struct zset *zset, double score, bool or_equal);
 size_t zset_below_member(const struct zset *zset, struct bytes member, bool or_equal);
 
-/* Adds or moves; the member has this deadline (NEVER: none) from now on. `member` may be the set's
- * own. O(log n) */
+/* Adds a member or changes its score, and sets its deadline (NEVER: none). `member` may point into
+ * the set. O(log n) */
 void zset_put(struct zset *zset, struct bytes member, double score, msec at);
-/* The same of a member that is known not to be there: nothing is looked for. */
+/* The same for a member that must be absent: saves the search. */
 void zset_add(struct zset *zset, struct bytes member, double score, msec at);
 bool zset_remove(struct zset *zset, struct bytes member);
 void zset_remove_ranks(struct zset *zset, size_t from, size_t to); /* from <= to <= count */
 
-/* As dict_scan; of a listpack everything at once in order, whatever the cursor. */
+/* As dict_scan; a listpack is visited as a whole, in order, whatever the cursor. */
 uint64_t zset_scan(const struct zset *zset, uint64_t cursor,
                    void (*visit)(void *ctx, struct bytes member, double score), void *ctx);
 
 struct zset_iter {
     const struct zset *zset;
-    struct ranked_iter in;             /* of a large one */
-    size_t rank;                       /* of a small one: where it stands */
-    uint16_t places[PACKED_MAX_COUNT]; /* of its records */
-    msec at;                           /* the deadline of the member just given, or NEVER */
+    struct ranked_iter in;             /* if large */
+    size_t rank;                       /* if small: the current rank */
+    uint16_t places[PACKED_MAX_COUNT]; /* if small: of all records */
+    msec at;                           /* deadline of the member returned last, or NEVER */
 };
 void zset_iter_at(struct zset_iter *iter, const struct zset *zset, size_t rank);
-/* The score may be NULL: it is not wanted. */
+/* `score` may be NULL. */
 bool zset_iter_next(struct zset_iter *iter, struct bytes *member, double *score);
 bool zset_iter_prev(struct zset_iter *iter, struct bytes *member, double *score);
 
 /* ---- deadlines ---- */
 
-/* False: no such member. NEVER: it has no deadline. O(1) */
+/* The member's deadline, NEVER if it has none; false: no such member. O(1) */
 bool zset_deadline(const struct zset *zset, struct bytes member, msec *at);
-/* Sets it, or with NEVER takes it away; false: no such member. `member` may be the zset's own.
- * O(log n) */
+/* Sets the member's deadline, or removes it (NEVER); false: no such member. `member` may point into
+ * the set. O(log n) */
 bool zset_expire(struct zset *zset, struct bytes member, msec at);
-/* The member that ends first; false: none has a deadline. O(1) */
+/* The member with the earliest deadline; false: none has one. O(1) */
 bool zset_first(const struct zset *zset, struct bytes *member, msec *at);
-size_t zset_count_timed(const struct zset *zset); /* with a deadline. O(1) */
-/* No deadline in it is later; perhaps all are earlier. INT64_MIN without any. O(1) when large */
+size_t zset_count_timed(const struct zset *zset); /* members with a deadline. O(1) */
+/* An upper bound of all deadlines; INT64_MIN without any. O(1) if large */
 msec zset_latest(const struct zset *zset);
-/* Have all deadlines in it passed by now? See deadlines_all_dead. */
+/* Have all deadlines in it passed by now? Costs as deadlines_all_dead. */
 bool zset_all_dead(const struct zset *zset, msec now);
-/* Those with a deadline <= until, in no order; O(visited) when large. Return false to stop. */
+/* Visits members with a deadline <= until, in no order. Return false to stop. O(visited) if large
+ */
 void zset_each_until(const struct zset *zset, msec until,
                      bool (*visit)(void *ctx, struct bytes member, msec at), void *ctx);
 
-/* Of a large one's deadlines, to look at in parts; NULL: it is small, or has none. */
+/* The agenda of a large set, for visiting in parts; NULL: it is small or has no deadlines. */
 const struct agenda *zset_agenda(const struct zset *zset);
 
-/* For looking ahead: its table by member; NULL while it is small, and then its records are asked
- * for from memory. */
+/* For prefetching: the table of a large set. If small, prefetches the records and returns NULL. */
 const struct dict *zset_hint(const struct zset *zset);
 
-const char *
-zset_encoding(const struct zset *zset); /* listpack (<= 128 members, <= 64 bytes) or skiplist */
-void zset_widen(struct zset *zset);     /* skiplist from now on */
-/* Where the set is now; nothing of it that was borrowed is valid any more. At least one step is
- * done, and more while there is work left. */
+/* "listpack" (at most 128 members, at most 64 bytes each) or "skiplist". Follows Redis' rules, not
+ * the actual form. */
+const char *zset_encoding(const struct zset *zset);
+void zset_widen(struct zset *zset); /* makes the encoding "skiplist" for good */
+/* Relocates at least one block, and more while there is work left. Returns the set's address;
+ * everything borrowed from it becomes invalid. */
 struct zset *zset_relocate(struct zset *zset, struct relocation_place *place,
                            struct relocation *relocation);
 size_t zset_bytes(const struct zset *zset);

@@ -1,5 +1,4 @@
-/* zset_packed: see zset_packed.h. Knows records in order; refuses to know what becomes of a set
- * that they no longer hold. */
+/* zset_packed: see zset_packed.h. */
 #include "store/type/zset_packed.h"
 
 #include <math.h>
@@ -7,7 +6,7 @@
 
 #include "store/base/ensure.h"
 
-/* A whole number below it takes at most 7 bytes. */
+/* Smaller integers take at most 7 bytes. */
 #define FIRST_TOO_LARGE ((double)(INT64_C(1) << 55))
 
 /* ---- scores --------------------------------------------------------------------------------- */
@@ -23,7 +22,7 @@ static bool is_whole(double score)
     return (double)(int64_t)score == score && !(score == 0 && signbit(score));
 }
 
-/* Its bits, and one for the sign. */
+/* The number of bytes for its bits and the sign. */
 static uint32_t size_of_whole(int64_t number)
 {
     uint64_t size = (uint64_t)(number < 0 ? ~number : number);
@@ -46,7 +45,7 @@ static struct score_text text_of(double score)
 
 /* ---- order ---------------------------------------------------------------------------------- */
 
-/* What is looked for: a place in the full order, or by one half of it. */
+/* What to search for: a (score, member) pair, or only one of the two. */
 struct probe {
     enum { BY_BOTH, BY_SCORE, BY_MEMBER } by;
     bool or_equal;
@@ -54,7 +53,7 @@ struct probe {
     struct bytes member;
 };
 
-/* Is the record below the probe (or equal, if that counts)? */
+/* Is the record below the probe (or equal, if or_equal)? */
 static inline bool is_below(const struct packed_record *record, const struct probe *probe)
 {
     if (probe->by != BY_MEMBER) {
@@ -66,7 +65,7 @@ static inline bool is_below(const struct packed_record *record, const struct pro
     return order < 0 || (order == 0 && probe->or_equal);
 }
 
-/* How many are below, and the place of the first that is not. */
+/* The number of records below the probe, and the place of the first that is not. */
 static inline unsigned count_below(const struct packed *packed, const struct probe *probe,
                                    uint32_t *place)
 {
@@ -74,7 +73,7 @@ static inline unsigned count_below(const struct packed *packed, const struct pro
     unsigned below = 0;
     *place = packed->len;
     if (packed->count == 0) return 0;
-    /* What is put is often the highest of all, and what is asked for often lies above all. */
+    /* Often all are below: a new score is the highest, or a range ends above all. */
     packed_get(packed, packed->last, &record);
     if (is_below(&record, probe)) return packed->count;
     for (uint32_t next = 0;; below++) {
@@ -128,7 +127,7 @@ bool zset_packed_add(struct packed *packed, struct bytes member, double score, m
     return true;
 }
 
-/* To where its score belongs. The member may be the packed's own. */
+/* Moves a record to where its new score belongs. The member may point into the packed. */
 static bool move(struct packed *packed, uint32_t place, struct bytes member, double score, msec at)
 {
     char kept[PACKED_MAX_PART];
@@ -148,7 +147,7 @@ bool zset_packed_put(struct packed *packed, struct bytes member, double score, m
     if (place == packed->len) return zset_packed_add(packed, member, score, at);
     packed_get(packed, place, &old);
     if (zset_packed_score(&old) != score) return move(packed, place, member, score, at);
-    return packed_expire(packed, place, at); /* 0 stays 0 where -0 is put, as in the table */
+    return packed_expire(packed, place, at); /* equal scores: 0 stays 0 if -0 is put, as in Redis */
 }
 
 /* ---- self-check ----------------------------------------------------------------------------- */
@@ -157,9 +156,9 @@ static void check_score(const struct packed_record *record)
 {
     double score = zset_packed_score(record);
     struct score_text text = text_of(score);
-    ensure(!isnan(score), "%zu bytes of score", record->value.len);
-    ensure(bytes_equal(record->value, bytes_of(text.data, text.len)), "%g in %zu bytes", score,
-           record->value.len);
+    ensure(!isnan(score), "score of %zu bytes is NaN", record->value.len);
+    ensure(bytes_equal(record->value, bytes_of(text.data, text.len)),
+           "score %g is not canonical in %zu bytes", score, record->value.len);
 }
 
 void zset_packed_check(const struct packed *packed)
@@ -168,12 +167,12 @@ void zset_packed_check(const struct packed *packed)
     packed_check(packed);
     for (uint32_t place = 0, next; place < packed->len; place = next, last = record) {
         next = packed_get(packed, place, &record);
-        ensure(record.value.len >= 1 && record.value.len <= sizeof(double), "a score of %zu bytes",
+        ensure(record.value.len >= 1 && record.value.len <= sizeof(double), "score of %zu bytes",
                record.value.len);
         check_score(&record);
         if (place == 0) continue;
         double score = zset_packed_score(&record), below = zset_packed_score(&last);
         ensure(below < score || (below == score && bytes_compare(last.member, record.member) < 0),
-               "%g behind %g at %u", score, below, place);
+               "score %g comes after %g at %u", score, below, place);
     }
 }

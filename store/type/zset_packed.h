@@ -1,9 +1,8 @@
 /* zset_packed: the small form of a sorted set: packed records in (score, member) order.
- * Knows members, scores and instants; refuses to know the large form and names of encodings.
  *
- * A record's value is the score. A whole number stands as its fewest bytes in two's complement, 1
- * to 7 of them, little endian; what is no whole number, or needs more, or is -0, as the 8 bytes of
- * the double, little endian too. */
+ * A record's value is the score. An integer is stored in the fewest bytes of two's complement, 1 to
+ * 7, little endian. Anything else (fractions, larger numbers, infinities, -0) is stored as the 8
+ * bytes of the double, little endian. */
 #ifndef STORE_TYPE_ZSET_PACKED_H
 #define STORE_TYPE_ZSET_PACKED_H
 
@@ -13,8 +12,8 @@
 #include "store/base/bytes.h"
 #include "store/struct/packed.h"
 
-/* Whole numbers of 4 to 7 bytes are two halves that overlap, shorter ones three bytes of which some
- * may be the same: no loop, and nothing is read that is not the value's. */
+/* Without a loop: integers of 4 to 7 bytes are read as two overlapping halves, shorter ones as
+ * three bytes, some of which may be the same. Never reads outside the value. */
 static inline double zset_packed_score(const struct packed_record *record)
 {
     const char *p = record->value.data;
@@ -38,13 +37,13 @@ static inline double zset_packed_score(const struct packed_record *record)
                     (unsigned char)p[len / 2] << 8 * (len / 2) | (unsigned char)p[0]);
 }
 
-/* These as zset_put, zset_rank and zset_below_... Where a put finds no room it says false, and has
- * changed nothing. */
+/* As zset_put, zset_rank and zset_below_... zset_packed_put returns false, and changes nothing, if
+ * the record does not fit. */
 bool zset_packed_put(struct packed *packed, struct bytes member, double score, msec at);
 bool zset_packed_rank(const struct packed *packed, struct bytes member, size_t *rank);
 size_t zset_packed_below_score(const struct packed *packed, double score, bool or_equal);
 size_t zset_packed_below_member(const struct packed *packed, struct bytes member, bool or_equal);
-/* Puts a member that is known not to be there. */
+/* The same as put for a member that must be absent. */
 bool zset_packed_add(struct packed *packed, struct bytes member, double score, msec at);
 void zset_packed_check(const struct packed *packed);
 

@@ -1,5 +1,4 @@
-/* zset_table: see zset_table.h. Knows members, scores and instants; refuses to know the small form
- * and names of encodings. */
+/* zset_table: see zset_table.h. */
 #include "store/type/zset_table.h"
 
 #include "store/base/ensure.h"
@@ -22,8 +21,8 @@ struct zset_table *zset_table_new(void)
     return table;
 }
 
-/* First the tree lets go of all members, then the table gives them up one by one; the deadlines go
- * last, and look at no member. */
+/* Frees the tree first, then the members one by one out of the table; last the agenda, which does
+ * not look at members. */
 bool zset_table_free_some(struct zset_table *table, size_t *work)
 {
     for (; *work > 0 && ranked_take(&table->ranked) != NULL; --*work) {
@@ -43,7 +42,7 @@ bool zset_table_free_some(struct zset_table *table, size_t *work)
 static struct ranked_member *member_new(struct zset_table *table, struct bytes member, double score,
                                         bool timed)
 {
-    ensure(member.len <= RANKED_LEN_MAX, "a member of %zu bytes", member.len);
+    ensure(member.len <= RANKED_LEN_MAX, "zset member of %zu bytes", member.len);
     struct ranked_member *m = mem_alloc(ranked_size(member.len, timed));
     m->score = score;
     m->len = (uint32_t)member.len & RANKED_LEN_MAX;
@@ -56,13 +55,13 @@ static struct ranked_member *member_new(struct zset_table *table, struct bytes m
 
 static void member_free(struct zset_table *table, struct ranked_member *m)
 {
-    /* Cancel before freeing: the deadlines hold a pointer into this member. */
+    /* Cancel before freeing: the agenda points into this member. */
     if (m->timed) deadlines_cancel(&table->deadlines, ranked_deadline(m));
     table->bytes -= mem_size(m);
     mem_free(m);
 }
 
-/* The same member with room for a deadline; the one without is gone. */
+/* Reallocates a member with room for a deadline. */
 static struct ranked_member *member_with_room(struct zset_table *table, struct ranked_member *old)
 {
     struct ranked_member *m = member_new(table, ranked_bytes(old), old->score, true);
@@ -74,7 +73,7 @@ static struct ranked_member *member_with_room(struct zset_table *table, struct r
 
 static void member_move(struct zset_table *table, struct ranked_member *m, double score)
 {
-    /* -0 and 0 are the same place and, as in Redis, the same score. */
+    /* -0 and 0 are equal scores, as in Redis. */
     if (m->score != score) ranked_move(&table->ranked, m, score);
 }
 
@@ -84,7 +83,7 @@ void zset_table_expire(struct zset_table *table, struct ranked_member *m, msec a
 {
     if (zset_table_at(table, m) == at) return;
     if (at == NEVER) {
-        /* Its room stays, idle. */
+        /* Keep the room for a deadline, idle. */
         deadlines_cancel(&table->deadlines, ranked_deadline(m));
         return;
     }
@@ -177,14 +176,15 @@ void zset_table_check(const struct zset_table *table)
     deadlines_check(table->deadlines);
     ranked_iter_at(&iter, &table->ranked, 0);
     while ((m = ranked_iter_next(&iter)) != NULL) {
-        ensure(zset_table_find(table, ranked_bytes(m)) == m, "rank %zu: other member", count);
+        ensure(zset_table_find(table, ranked_bytes(m)) == m,
+               "rank %zu: not the member in the table", count);
         bytes += mem_size(m);
         timed += zset_table_at(table, m) != NEVER;
         count++;
     }
     ensure(count == dict_count(&table->members), "%zu in the tree, %zu in the table", count,
            dict_count(&table->members));
-    ensure(timed == deadlines_count(table->deadlines), "%zu with a deadline, %zu deadlines", timed,
+    ensure(timed == deadlines_count(table->deadlines), "%zu armed members, %zu deadlines", timed,
            deadlines_count(table->deadlines));
-    ensure(bytes == table->bytes, "%zu bytes, total %zu", bytes, table->bytes);
+    ensure(bytes == table->bytes, "%zu bytes, counted %zu", bytes, table->bytes);
 }

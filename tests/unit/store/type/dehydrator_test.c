@@ -190,7 +190,7 @@ static void step(struct rng *rng, struct dehydrator *dehydrator, bool grow)
     }
 }
 
-START_TEST(a_dehydrator_is_what_a_sorted_array_says_after_any_random_steps)
+START_TEST(random_steps_match_sorted_array)
 {
     struct rng rng;
     size_t base = mem_used();
@@ -221,7 +221,7 @@ static msec deadline_of(const struct dehydrator *dehydrator, struct bytes id)
     return dehydrator_stage(dehydrator, dehydrator_find(dehydrator, id)).at;
 }
 
-START_TEST(elements_of_one_deadline_come_in_the_order_of_arrival)
+START_TEST(equal_deadlines_keep_order_of_arrival)
 {
     struct dehydrator *dehydrator = dehydrator_new();
     struct text id;
@@ -240,7 +240,7 @@ START_TEST(elements_of_one_deadline_come_in_the_order_of_arrival)
 }
 END_TEST
 
-START_TEST(an_update_keeps_deadline_and_place)
+START_TEST(update_keeps_deadline_and_position)
 {
     struct dehydrator *dehydrator = dehydrator_new();
     struct text text;
@@ -276,7 +276,7 @@ START_TEST(ids_and_payloads_are_binary_safe)
 }
 END_TEST
 
-START_TEST(what_moves_to_the_same_instant_has_just_arrived)
+START_TEST(move_to_same_instant_goes_behind_equals)
 {
     struct dehydrator *dehydrator = dehydrator_new();
     push(dehydrator, LIT("a"), LIT("pa"), 5);
@@ -291,7 +291,7 @@ START_TEST(what_moves_to_the_same_instant_has_just_arrived)
 }
 END_TEST
 
-START_TEST(a_lease_that_has_ended_runs_again_when_the_clock_is_set_back)
+START_TEST(clock_set_back_restores_ended_lease)
 {
     struct dehydrator *dehydrator = dehydrator_new();
     push(dehydrator, LIT("a"), LIT("p"), 5);
@@ -336,7 +336,7 @@ START_TEST(each_element_is_announced_once)
 }
 END_TEST
 
-START_TEST(what_is_not_due_any_more_is_announced_again)
+START_TEST(rewound_element_is_announced_again)
 {
     struct dehydrator *dehydrator = dehydrator_new();
     push(dehydrator, LIT("a"), LIT("p"), 5);
@@ -351,7 +351,7 @@ START_TEST(what_is_not_due_any_more_is_announced_again)
 }
 END_TEST
 
-START_TEST(the_first_and_last_instants_are_kept)
+START_TEST(extreme_instants_are_kept)
 {
     struct dehydrator *dehydrator = dehydrator_new();
     push(dehydrator, LIT("last"), LIT("p"), INSTANT_MAX);
@@ -368,7 +368,7 @@ START_TEST(the_first_and_last_instants_are_kept)
 }
 END_TEST
 
-START_TEST(many_deadlines_are_estimated)
+START_TEST(distinct_deadlines_are_estimated_beyond_1000)
 {
     enum { DEADLINES = 15000, EACH = 2 };
     struct dehydrator *dehydrator = dehydrator_new();
@@ -394,7 +394,7 @@ static void note_seen(void *ctx, struct element *element)
     seen[atoi(element_id(element).data)]++;
 }
 
-START_TEST(a_scan_meets_all_that_stay_while_others_come_and_go)
+START_TEST(scan_visits_all_elements_that_stay)
 {
     struct dehydrator *dehydrator = dehydrator_new();
     char id[8];
@@ -430,7 +430,7 @@ static struct dehydrator *fill(int count)
     return dehydrator;
 }
 
-START_TEST(an_element_takes_80_bytes_at_most_and_gives_them_back)
+START_TEST(element_takes_at_most_80_bytes)
 {
     enum { ELEMENTS = 100000 };
     struct dehydrator *dehydrator = dehydrator_new();
@@ -466,18 +466,18 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        a_dehydrator_is_what_a_sorted_array_says_after_any_random_steps,
-        elements_of_one_deadline_come_in_the_order_of_arrival,
-        an_update_keeps_deadline_and_place,
+        random_steps_match_sorted_array,
+        equal_deadlines_keep_order_of_arrival,
+        update_keeps_deadline_and_position,
         ids_and_payloads_are_binary_safe,
-        what_moves_to_the_same_instant_has_just_arrived,
-        a_lease_that_has_ended_runs_again_when_the_clock_is_set_back,
+        move_to_same_instant_goes_behind_equals,
+        clock_set_back_restores_ended_lease,
         each_element_is_announced_once,
-        what_is_not_due_any_more_is_announced_again,
-        the_first_and_last_instants_are_kept,
-        many_deadlines_are_estimated,
-        a_scan_meets_all_that_stay_while_others_come_and_go,
-        an_element_takes_80_bytes_at_most_and_gives_them_back,
+        rewound_element_is_announced_again,
+        extreme_instants_are_kept,
+        distinct_deadlines_are_estimated_beyond_1000,
+        scan_visits_all_elements_that_stay,
+        element_takes_at_most_80_bytes,
         freeing_in_slices_gives_all_memory_back,
         NULL,
     };

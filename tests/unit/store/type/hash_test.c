@@ -175,7 +175,7 @@ static void step(struct hash *hash, struct model *model, struct rng *rng, unsign
     assert_field(hash, model, n);
 }
 
-START_TEST(a_hash_is_what_an_array_says_after_any_random_steps)
+START_TEST(random_steps_match_array)
 {
     struct rng rng;
     struct model model;
@@ -194,7 +194,7 @@ START_TEST(a_hash_is_what_an_array_says_after_any_random_steps)
 }
 END_TEST
 
-START_TEST(small_hashes_that_grow_large_are_what_an_array_says_all_along)
+START_TEST(growing_hash_matches_array)
 {
     struct rng rng;
     struct model model;
@@ -248,7 +248,7 @@ static void assert_deadline(const struct hash *hash, struct bytes field, msec ex
     ck_assert_int_eq(at, expected);
 }
 
-START_TEST(a_part_of_the_old_value_can_be_the_new_one)
+START_TEST(new_value_may_be_part_of_old_one)
 {
     struct bytes value;
     for (int large = 0; large < 2; large++) {
@@ -294,7 +294,7 @@ static void tally_field(void *ctx, struct bytes field, struct bytes value)
     seen[n]++;
 }
 
-START_TEST(a_scan_and_an_iterator_give_every_field_with_its_value)
+START_TEST(scan_and_iterator_give_every_field)
 {
     struct hash *hash = hash_of_numbers(600);
     unsigned seen[600] = { 0 };
@@ -313,7 +313,7 @@ START_TEST(a_scan_and_an_iterator_give_every_field_with_its_value)
 }
 END_TEST
 
-START_TEST(a_scan_of_a_listpack_is_whole_whatever_the_cursor)
+START_TEST(scan_of_listpack_ignores_cursor)
 {
     struct hash *hash = hash_of_numbers(512);
     unsigned seen[512] = { 0 };
@@ -338,7 +338,7 @@ static void assert_draws_are_even(const struct hash *hash, unsigned fields)
         ck_assert_msg(seen[i] > 750 && seen[i] < 1250, "%u times", seen[i]);
 }
 
-START_TEST(every_field_comes_up_at_random_about_equally_often_with_its_value)
+START_TEST(random_field_is_uniform)
 {
     struct hash *small = hash_of_numbers(50), *large = hash_of_numbers(100);
     assert_draws_are_even(small, 50);
@@ -348,7 +348,7 @@ START_TEST(every_field_comes_up_at_random_about_equally_often_with_its_value)
 }
 END_TEST
 
-START_TEST(a_small_hash_by_another_name_is_scanned_whole)
+START_TEST(small_hash_named_hashtable_is_scanned_whole)
 {
     struct hash *hash = hash_of_numbers(60);
     unsigned seen[60] = { 0 };
@@ -361,7 +361,7 @@ START_TEST(a_small_hash_by_another_name_is_scanned_whole)
 }
 END_TEST
 
-START_TEST(at_most_512_short_fields_are_called_listpack)
+START_TEST(up_to_512_short_fields_are_listpack)
 {
     struct hash *hash = hash_of_numbers(512);
     ck_assert_str_eq(hash_encoding(hash), "listpack");
@@ -375,7 +375,7 @@ START_TEST(at_most_512_short_fields_are_called_listpack)
 }
 END_TEST
 
-START_TEST(a_field_or_value_of_more_than_64_bytes_makes_a_hashtable_for_good)
+START_TEST(long_field_or_value_makes_hashtable_for_good)
 {
     char text[65];
     memset(text, 'x', sizeof(text));
@@ -396,7 +396,7 @@ END_TEST
 
 /* ---- deadlines ------------------------------------------------------------------------------ */
 
-START_TEST(a_deadline_is_set_moved_and_taken_away)
+START_TEST(deadline_is_set_moved_and_removed)
 {
     struct bytes field;
     msec at;
@@ -423,7 +423,7 @@ START_TEST(a_deadline_is_set_moved_and_taken_away)
 }
 END_TEST
 
-START_TEST(a_set_field_has_exactly_the_deadline_that_it_was_set_with)
+START_TEST(set_replaces_deadline_of_field)
 {
     const struct bytes values[] = { LIT("old"), LIT("new"), LIT("longer"), LIT("") };
     const msec ats[] = { NEVER, 7, 9 };
@@ -444,7 +444,7 @@ START_TEST(a_set_field_has_exactly_the_deadline_that_it_was_set_with)
 }
 END_TEST
 
-START_TEST(first_latest_and_each_until_tell_who_ends_when)
+START_TEST(first_latest_and_each_until_agree)
 {
     struct bytes field;
     msec at;
@@ -531,7 +531,7 @@ START_TEST(growing_large_keeps_fields_values_and_deadlines)
 }
 END_TEST
 
-START_TEST(a_deadline_too_many_makes_a_hash_large_even_for_a_field_of_its_own)
+START_TEST(deadline_that_does_not_fit_makes_hash_large)
 {
     struct hash *hash = hash_new();
     struct hash_iter iter;
@@ -556,7 +556,7 @@ START_TEST(a_deadline_too_many_makes_a_hash_large_even_for_a_field_of_its_own)
 }
 END_TEST
 
-START_TEST(a_value_of_its_own_that_makes_a_hash_large_is_kept)
+START_TEST(own_value_survives_growing_large)
 {
     struct bytes value;
     struct text text, shorter;
@@ -576,7 +576,7 @@ START_TEST(a_value_of_its_own_that_makes_a_hash_large_is_kept)
 }
 END_TEST
 
-START_TEST(a_full_small_hash_takes_other_values_and_stays_small)
+START_TEST(full_small_hash_accepts_equal_size_values)
 {
     struct text text;
     struct hash *hash = hash_half_timed(64, 4);
@@ -623,7 +623,7 @@ static size_t table_bytes(int count)
     return bytes;
 }
 
-START_TEST(a_small_hash_takes_less_than_half_of_a_large_one)
+START_TEST(small_hash_takes_half_the_memory)
 {
     struct hash *hash = hash_of_numbers(10);
     size_t small = hash_bytes(hash);
@@ -636,7 +636,7 @@ START_TEST(a_small_hash_takes_less_than_half_of_a_large_one)
 }
 END_TEST
 
-START_TEST(a_field_without_a_deadline_takes_its_bytes_and_eight_and_its_place_in_the_table)
+START_TEST(field_without_deadline_takes_8_bytes_overhead)
 {
     struct text text;
     struct hash *hash = hash_new();
@@ -649,7 +649,7 @@ START_TEST(a_field_without_a_deadline_takes_its_bytes_and_eight_and_its_place_in
 }
 END_TEST
 
-START_TEST(a_deadline_takes_four_bytes_in_its_field_and_twenty_four_beside_it)
+START_TEST(field_deadline_takes_4_plus_24_bytes)
 {
     struct text text;
     struct hash *hash = hash_of_numbers(MANY);
@@ -686,7 +686,7 @@ START_TEST(freeing_in_slices_gives_all_memory_back)
 }
 END_TEST
 
-START_TEST(freeing_in_slices_frees_the_deadlines_in_slices_too)
+START_TEST(deadlines_of_hash_are_freed_in_slices)
 {
     size_t base = mem_used(), slices = 0, work;
     struct hash *hash = hash_half_timed(MANY, 8);
@@ -736,27 +736,27 @@ Suite *test_suite(void)
 {
     const TTest *const tests[] = {
         fields_and_values_of_any_length_have_deadlines,
-        a_hash_is_what_an_array_says_after_any_random_steps,
-        small_hashes_that_grow_large_are_what_an_array_says_all_along,
-        a_part_of_the_old_value_can_be_the_new_one,
-        a_scan_and_an_iterator_give_every_field_with_its_value,
-        a_scan_of_a_listpack_is_whole_whatever_the_cursor,
-        every_field_comes_up_at_random_about_equally_often_with_its_value,
-        a_small_hash_by_another_name_is_scanned_whole,
-        at_most_512_short_fields_are_called_listpack,
-        a_field_or_value_of_more_than_64_bytes_makes_a_hashtable_for_good,
-        a_deadline_is_set_moved_and_taken_away,
-        a_set_field_has_exactly_the_deadline_that_it_was_set_with,
-        first_latest_and_each_until_tell_who_ends_when,
+        random_steps_match_array,
+        growing_hash_matches_array,
+        new_value_may_be_part_of_old_one,
+        scan_and_iterator_give_every_field,
+        scan_of_listpack_ignores_cursor,
+        random_field_is_uniform,
+        small_hash_named_hashtable_is_scanned_whole,
+        up_to_512_short_fields_are_listpack,
+        long_field_or_value_makes_hashtable_for_good,
+        deadline_is_set_moved_and_removed,
+        set_replaces_deadline_of_field,
+        first_latest_and_each_until_agree,
         growing_large_keeps_fields_values_and_deadlines,
-        a_deadline_too_many_makes_a_hash_large_even_for_a_field_of_its_own,
-        a_value_of_its_own_that_makes_a_hash_large_is_kept,
-        a_full_small_hash_takes_other_values_and_stays_small,
-        a_small_hash_takes_less_than_half_of_a_large_one,
-        a_field_without_a_deadline_takes_its_bytes_and_eight_and_its_place_in_the_table,
-        a_deadline_takes_four_bytes_in_its_field_and_twenty_four_beside_it,
+        deadline_that_does_not_fit_makes_hash_large,
+        own_value_survives_growing_large,
+        full_small_hash_accepts_equal_size_values,
+        small_hash_takes_half_the_memory,
+        field_without_deadline_takes_8_bytes_overhead,
+        field_deadline_takes_4_plus_24_bytes,
         freeing_in_slices_gives_all_memory_back,
-        freeing_in_slices_frees_the_deadlines_in_slices_too,
+        deadlines_of_hash_are_freed_in_slices,
         NULL,
     };
     return suite_of("hash", tests);

@@ -46,7 +46,7 @@ static void raise_some(struct hll *hll, unsigned indexes, unsigned rank_max, int
     ck_registers(hll, model);
 }
 
-START_TEST(a_new_one_is_one_run_of_zeros_and_counts_none)
+START_TEST(new_sketch_is_one_zero_run_and_counts_zero)
 {
     struct hll hll;
     uint64_t count = 1;
@@ -62,7 +62,7 @@ START_TEST(a_new_one_is_one_run_of_zeros_and_counts_none)
 END_TEST
 
 /* As GET gives it after PFADD k a "" redis in Redis. */
-START_TEST(elements_make_the_same_bytes_as_in_redis)
+START_TEST(bytes_equal_those_of_redis)
 {
     static const char bytes[] = "HYLL\1\0\0\0\0\0\0\0\0\0\0\x80"
                                 "W1\x84M\xc7\x84L\xaa\x84NW";
@@ -80,7 +80,7 @@ START_TEST(elements_make_the_same_bytes_as_in_redis)
 }
 END_TEST
 
-START_TEST(sparse_registers_hold_the_highest_rank_of_each)
+START_TEST(sparse_registers_hold_highest_rank)
 {
     struct hll hll;
     begin();
@@ -91,7 +91,7 @@ START_TEST(sparse_registers_hold_the_highest_rank_of_each)
 }
 END_TEST
 
-START_TEST(neighbours_of_the_same_rank_are_joined)
+START_TEST(equal_neighbour_runs_are_joined)
 {
     struct hll hll;
     begin();
@@ -105,7 +105,7 @@ START_TEST(neighbours_of_the_same_rank_are_joined)
 }
 END_TEST
 
-START_TEST(a_long_sparse_one_becomes_dense_and_stays_right)
+START_TEST(long_sparse_sketch_becomes_dense)
 {
     struct hll hll;
     begin();
@@ -118,7 +118,7 @@ START_TEST(a_long_sparse_one_becomes_dense_and_stays_right)
 }
 END_TEST
 
-START_TEST(a_rank_above_32_makes_it_dense)
+START_TEST(rank_above_32_makes_sketch_dense)
 {
     struct hll hll;
     hll_init(&hll, LIT(""));
@@ -149,7 +149,7 @@ START_TEST(making_it_dense_keeps_header_and_registers)
 }
 END_TEST
 
-START_TEST(a_patch_of_a_dense_one_is_what_raising_does)
+START_TEST(dense_patch_equals_raise)
 {
     struct hll patched, raised;
     begin();
@@ -212,7 +212,7 @@ START_TEST(merging_counts_the_union)
 }
 END_TEST
 
-START_TEST(a_count_is_kept_until_it_is_out_of_date)
+START_TEST(count_is_cached_until_outdated)
 {
     struct hll hll;
     uint64_t count;
@@ -226,7 +226,7 @@ START_TEST(a_count_is_kept_until_it_is_out_of_date)
 }
 END_TEST
 
-START_TEST(what_is_no_hyperloglog_is_told)
+START_TEST(invalid_header_is_detected)
 {
     struct hll hll;
     hll_init(&hll, LIT(""));
@@ -246,7 +246,7 @@ START_TEST(what_is_no_hyperloglog_is_told)
 END_TEST
 
 /* Random bytes in a block of just their size, so that a sanitizer sees a step beyond. */
-START_TEST(a_damaged_body_is_told_or_harmless)
+START_TEST(damaged_body_is_detected_or_harmless)
 {
     begin();
     for (int i = 0; i < 2000; i++) {
@@ -274,19 +274,19 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        a_new_one_is_one_run_of_zeros_and_counts_none,
-        elements_make_the_same_bytes_as_in_redis,
-        sparse_registers_hold_the_highest_rank_of_each,
-        neighbours_of_the_same_rank_are_joined,
-        a_long_sparse_one_becomes_dense_and_stays_right,
-        a_rank_above_32_makes_it_dense,
+        new_sketch_is_one_zero_run_and_counts_zero,
+        bytes_equal_those_of_redis,
+        sparse_registers_hold_highest_rank,
+        equal_neighbour_runs_are_joined,
+        long_sparse_sketch_becomes_dense,
+        rank_above_32_makes_sketch_dense,
         making_it_dense_keeps_header_and_registers,
-        a_patch_of_a_dense_one_is_what_raising_does,
+        dense_patch_equals_raise,
         the_estimate_is_near_the_number_of_distinct_elements,
         merging_counts_the_union,
-        a_count_is_kept_until_it_is_out_of_date,
-        what_is_no_hyperloglog_is_told,
-        a_damaged_body_is_told_or_harmless,
+        count_is_cached_until_outdated,
+        invalid_header_is_detected,
+        damaged_body_is_detected_or_harmless,
         NULL,
     };
     return suite_of("hyperloglog", tests);

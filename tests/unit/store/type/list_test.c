@@ -166,7 +166,7 @@ static void step_put(struct rng *rng, struct list *list, struct model *model)
     model->texts[at] = text;
 }
 
-START_TEST(a_list_is_what_an_array_says_after_any_random_steps)
+START_TEST(random_steps_match_array)
 {
     struct rng rng;
     rng_init(&rng, test_seed());
@@ -207,7 +207,7 @@ static struct list *list_of_numbers(int count, enum list_end end)
     return list;
 }
 
-START_TEST(short_elements_cost_little_more_than_their_bytes_from_either_end)
+START_TEST(short_elements_cost_little_overhead)
 {
     for (int end = LIST_HEAD; end <= LIST_TAIL; end++) {
         struct list *list = list_of_numbers(100000, (enum list_end)end);
@@ -220,7 +220,7 @@ START_TEST(short_elements_cost_little_more_than_their_bytes_from_either_end)
 }
 END_TEST
 
-START_TEST(a_queue_of_few_stays_small_however_many_pass_through)
+START_TEST(short_queue_stays_small)
 {
     struct list *list = list_of_numbers(4, LIST_TAIL);
     size_t bytes = list_bytes(list);
@@ -235,7 +235,7 @@ START_TEST(a_queue_of_few_stays_small_however_many_pass_through)
 }
 END_TEST
 
-START_TEST(a_list_that_has_shrunk_gives_its_memory_back)
+START_TEST(shrunk_list_frees_memory)
 {
     struct list *list = list_of_numbers(100000, LIST_TAIL);
     list_pop(list, LIST_HEAD, 50000);
@@ -262,7 +262,7 @@ START_TEST(removing_nearly_all_leaves_no_sparse_nodes)
 }
 END_TEST
 
-START_TEST(remove_counts_from_the_end_that_the_sign_names)
+START_TEST(sign_of_remove_count_selects_end)
 {
     struct list *list = list_new();
     for (const char *c = "abacada"; *c != 0; c++)
@@ -278,7 +278,7 @@ START_TEST(remove_counts_from_the_end_that_the_sign_names)
 }
 END_TEST
 
-START_TEST(an_element_of_the_list_itself_can_be_pushed)
+START_TEST(own_element_can_be_pushed)
 {
     for (int end = LIST_HEAD; end <= LIST_TAIL; end++) {
         struct list *list = list_new();
@@ -297,7 +297,7 @@ START_TEST(an_element_of_the_list_itself_can_be_pushed)
 }
 END_TEST
 
-START_TEST(inserting_in_the_middle_costs_little_more_than_the_bytes)
+START_TEST(inserting_in_middle_costs_little_overhead)
 {
     struct list *list = list_of_numbers(2, LIST_TAIL);
     for (int i = 0; i < 20000; i++)
@@ -366,14 +366,14 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        a_list_is_what_an_array_says_after_any_random_steps,
-        short_elements_cost_little_more_than_their_bytes_from_either_end,
-        a_queue_of_few_stays_small_however_many_pass_through,
-        a_list_that_has_shrunk_gives_its_memory_back,
+        random_steps_match_array,
+        short_elements_cost_little_overhead,
+        short_queue_stays_small,
+        shrunk_list_frees_memory,
         removing_nearly_all_leaves_no_sparse_nodes,
-        remove_counts_from_the_end_that_the_sign_names,
-        an_element_of_the_list_itself_can_be_pushed,
-        inserting_in_the_middle_costs_little_more_than_the_bytes,
+        sign_of_remove_count_selects_end,
+        own_element_can_be_pushed,
+        inserting_in_middle_costs_little_overhead,
         an_element_can_be_replaced_by_one_of_any_length,
         keeping_an_empty_range_empties_the_list,
         an_iterator_past_the_end_gives_nothing,

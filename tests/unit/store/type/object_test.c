@@ -41,7 +41,7 @@ static void assert_bytes(size_t bytes, size_t held)
     ck_assert_uint_le(held, bytes + bytes / 16 + 128);
 }
 
-START_TEST(every_collection_counts_its_elements_and_its_memory)
+START_TEST(every_collection_counts_elements_and_bytes)
 {
     for (int type = TYPE_LIST; type < TYPE_COUNT; type++) {
         size_t base = mem_used();
@@ -75,7 +75,7 @@ START_TEST(every_collection_can_be_freed_in_slices)
 }
 END_TEST
 
-START_TEST(a_small_value_leaves_work_for_the_next)
+START_TEST(freeing_small_value_leaves_budget)
 {
     for (int type = TYPE_LIST; type < TYPE_COUNT; type++) {
         size_t work = 1000;
@@ -87,7 +87,7 @@ START_TEST(a_small_value_leaves_work_for_the_next)
 }
 END_TEST
 
-START_TEST(no_work_frees_nothing)
+START_TEST(freeing_with_zero_budget_frees_nothing)
 {
     for (int type = TYPE_LIST; type < TYPE_COUNT; type++) {
         size_t work = 0;
@@ -100,7 +100,7 @@ START_TEST(no_work_frees_nothing)
 }
 END_TEST
 
-START_TEST(a_string_is_one_element_and_its_block)
+START_TEST(string_counts_as_one_element)
 {
     size_t base = mem_used(), work = 5;
     struct object object = text_new(LIT("hello"));
@@ -113,7 +113,7 @@ START_TEST(a_string_is_one_element_and_its_block)
 }
 END_TEST
 
-START_TEST(types_have_the_names_that_type_answers)
+START_TEST(type_names_are_those_of_TYPE)
 {
     ck_assert_str_eq(type_name(TYPE_STRING), "string");
     ck_assert_str_eq(type_name(TYPE_LIST), "list");
@@ -124,7 +124,7 @@ START_TEST(types_have_the_names_that_type_answers)
 }
 END_TEST
 
-START_TEST(collections_begin_with_the_small_encoding)
+START_TEST(new_collections_have_small_encoding)
 {
     static const char *const names[TYPE_COUNT] = {
         [TYPE_LIST] = "quicklist", [TYPE_SET] = "intset",     [TYPE_HASH] = "listpack",
@@ -147,7 +147,7 @@ static void assert_encoding(struct bytes text, bool raw, const char *name)
     object_free(&object);
 }
 
-START_TEST(a_string_is_int_embstr_or_raw_as_redis_says)
+START_TEST(string_encodings_match_redis)
 {
     char text[45];
     memset(text, '1', sizeof(text));
@@ -167,7 +167,7 @@ START_TEST(a_string_is_int_embstr_or_raw_as_redis_says)
 }
 END_TEST
 
-START_TEST(a_text_that_looks_like_a_number_is_not_called_int)
+START_TEST(text_flag_prevents_int_encoding)
 {
     struct object object = text_new(LIT("12"));
     object.text = true;
@@ -176,7 +176,7 @@ START_TEST(a_text_that_looks_like_a_number_is_not_called_int)
 }
 END_TEST
 
-START_TEST(a_widened_collection_has_the_large_encoding_whatever_is_in_it)
+START_TEST(widened_collection_has_large_encoding)
 {
     static const char *const names[TYPE_COUNT] = {
         [TYPE_LIST] = "quicklist", [TYPE_SET] = "hashtable",  [TYPE_HASH] = "hashtable",
@@ -201,7 +201,7 @@ static void assert_copy_keeps_encoding(struct object *object)
     object_free(object);
 }
 
-START_TEST(a_copy_has_the_encoding_of_what_was_copied)
+START_TEST(copy_keeps_encoding)
 {
     for (int raw = 0; raw < 2; raw++)
         for (int text = 0; text < 2; text++) {
@@ -223,7 +223,7 @@ START_TEST(a_copy_has_the_encoding_of_what_was_copied)
 }
 END_TEST
 
-START_TEST(random_numbers_differ_also_across_a_refilled_pool)
+START_TEST(random_numbers_differ_across_pool_refill)
 {
     struct random random;
     uint64_t drawn[200];
@@ -239,18 +239,18 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        every_collection_counts_its_elements_and_its_memory,
+        every_collection_counts_elements_and_bytes,
         every_collection_can_be_freed_in_slices,
-        a_small_value_leaves_work_for_the_next,
-        no_work_frees_nothing,
-        a_string_is_one_element_and_its_block,
-        types_have_the_names_that_type_answers,
-        collections_begin_with_the_small_encoding,
-        a_string_is_int_embstr_or_raw_as_redis_says,
-        a_text_that_looks_like_a_number_is_not_called_int,
-        a_widened_collection_has_the_large_encoding_whatever_is_in_it,
-        a_copy_has_the_encoding_of_what_was_copied,
-        random_numbers_differ_also_across_a_refilled_pool,
+        freeing_small_value_leaves_budget,
+        freeing_with_zero_budget_frees_nothing,
+        string_counts_as_one_element,
+        type_names_are_those_of_TYPE,
+        new_collections_have_small_encoding,
+        string_encodings_match_redis,
+        text_flag_prevents_int_encoding,
+        widened_collection_has_large_encoding,
+        copy_keeps_encoding,
+        random_numbers_differ_across_pool_refill,
         NULL,
     };
     return suite_of("object", tests);

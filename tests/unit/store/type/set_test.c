@@ -186,7 +186,7 @@ static void step(struct rng *rng, struct set *set, struct model *model, int n, u
         step_remove(set, model, n);
 }
 
-START_TEST(a_set_is_what_an_array_says_after_any_random_steps)
+START_TEST(random_steps_match_array)
 {
     struct rng rng;
     rng_init(&rng, test_seed());
@@ -210,7 +210,7 @@ END_TEST
 
 /* By stride: all names; numbers; the shortest words, too few to fill one; words up to the longest.
  */
-START_TEST(a_small_set_that_becomes_large_is_what_an_array_says)
+START_TEST(growing_set_matches_array)
 {
     static const int strides[] = { 1, 3, 90, 6 }, offsets[] = { 0, 1, 0, 0 };
     static struct model model;
@@ -284,7 +284,7 @@ START_TEST(a_scan_sees_every_member_of_a_large_set)
 }
 END_TEST
 
-START_TEST(every_member_comes_up_at_random_about_equally_often)
+START_TEST(random_member_of_large_set_is_uniform)
 {
     struct rng rng;
     rng_init(&rng, test_seed());
@@ -298,7 +298,7 @@ START_TEST(every_member_comes_up_at_random_about_equally_often)
 }
 END_TEST
 
-START_TEST(a_scan_of_an_intset_is_whole_whatever_the_cursor)
+START_TEST(scan_of_intset_ignores_cursor)
 {
     struct set *set = set_new();
     struct tally tally = { { 0 } };
@@ -312,7 +312,7 @@ START_TEST(a_scan_of_an_intset_is_whole_whatever_the_cursor)
 }
 END_TEST
 
-START_TEST(a_set_of_at_most_512_whole_numbers_is_called_intset)
+START_TEST(up_to_512_integers_are_intset)
 {
     struct set *set = set_new();
     for (int i = 0; i < 511; i++) {
@@ -329,7 +329,7 @@ START_TEST(a_set_of_at_most_512_whole_numbers_is_called_intset)
 }
 END_TEST
 
-START_TEST(one_member_that_is_no_canonical_number_makes_a_hashtable_for_good)
+START_TEST(non_integer_makes_hashtable_for_good)
 {
     const struct bytes others[] = { LIT(""),
                                     LIT("-"),
@@ -354,7 +354,7 @@ START_TEST(one_member_that_is_no_canonical_number_makes_a_hashtable_for_good)
 }
 END_TEST
 
-START_TEST(a_scan_of_a_small_set_is_whole_whatever_it_is_called)
+START_TEST(scan_of_small_set_ignores_cursor)
 {
     struct set *set = set_of_numbers(20);
     struct tally tally = { { 0 } };
@@ -367,7 +367,7 @@ START_TEST(a_scan_of_a_small_set_is_whole_whatever_it_is_called)
 }
 END_TEST
 
-START_TEST(a_scan_that_began_large_ends_though_the_set_has_become_small)
+START_TEST(scan_ends_after_set_became_small)
 {
     struct set *set = set_of_numbers(100);
     struct tally tally = { { 0 } };
@@ -387,7 +387,7 @@ START_TEST(a_scan_that_began_large_ends_though_the_set_has_become_small)
 }
 END_TEST
 
-START_TEST(every_member_of_a_small_set_comes_up_at_random_about_equally_often)
+START_TEST(random_member_of_small_set_is_uniform)
 {
     struct rng rng;
     rng_init(&rng, test_seed());
@@ -460,7 +460,7 @@ static void assert_deadlines_are_set_moved_and_taken_away(struct set *set)
     set_free(set);
 }
 
-START_TEST(deadlines_are_set_moved_and_taken_away)
+START_TEST(deadlines_are_set_moved_and_removed)
 {
     size_t base = mem_used();
     assert_deadlines_are_set_moved_and_taken_away(set_of_size(0));
@@ -508,7 +508,7 @@ static void assert_became_large(const struct set *set, size_t before)
     }
 }
 
-START_TEST(a_set_of_too_many_members_keeps_them_and_their_deadlines)
+START_TEST(growing_by_count_keeps_members_and_deadlines)
 {
     struct set *set = set_of_size(PACKED_MAX_COUNT - 3);
     size_t before = set_bytes(set);
@@ -519,7 +519,7 @@ START_TEST(a_set_of_too_many_members_keeps_them_and_their_deadlines)
 }
 END_TEST
 
-START_TEST(a_set_with_a_long_member_keeps_all_and_their_deadlines)
+START_TEST(growing_by_length_keeps_members_and_deadlines)
 {
     char text[PACKED_MAX_PART + 1] = { 0 };
     struct set *set = set_of_size(20);
@@ -534,7 +534,7 @@ START_TEST(a_set_with_a_long_member_keeps_all_and_their_deadlines)
 END_TEST
 
 /* The member's own bytes stand in what is given up on the way. */
-START_TEST(one_deadline_too_much_for_a_small_set_makes_it_large)
+START_TEST(deadline_that_does_not_fit_makes_set_large)
 {
     struct set *set = set_of_size(20);
     struct set_iter iter;
@@ -560,7 +560,7 @@ END_TEST
 
 /* ---- memory ---- */
 
-START_TEST(a_small_set_is_small)
+START_TEST(small_set_takes_little_memory)
 {
     size_t base = mem_used();
     struct set *set = set_of_numbers(10);
@@ -601,7 +601,7 @@ static size_t bytes_of_blobs(int count)
     return bytes;
 }
 
-START_TEST(a_member_without_a_deadline_costs_what_a_blob_in_a_table_costs)
+START_TEST(member_without_deadline_costs_as_a_blob)
 {
     struct set *set = set_of_numbers(100000);
     ck_assert_uint_le(set_bytes(set), bytes_of_blobs(100000) + 160);
@@ -617,7 +617,7 @@ static size_t size_given_for(size_t wanted)
     return size;
 }
 
-START_TEST(a_deadline_costs_little)
+START_TEST(deadline_takes_about_24_bytes)
 {
     struct set *set = set_of_numbers(100000);
     char text[16];
@@ -653,7 +653,7 @@ START_TEST(freeing_in_slices_gives_all_memory_back)
 }
 END_TEST
 
-START_TEST(freeing_deadlines_is_sliced_too)
+START_TEST(deadlines_of_set_are_freed_in_slices)
 {
     size_t base = mem_used(), most = 0, work;
     struct set *set = set_new();
@@ -689,26 +689,26 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        a_set_is_what_an_array_says_after_any_random_steps,
-        a_small_set_that_becomes_large_is_what_an_array_says,
+        random_steps_match_array,
+        growing_set_matches_array,
         a_scan_sees_every_member_of_a_large_set,
-        a_scan_of_a_small_set_is_whole_whatever_it_is_called,
-        a_scan_that_began_large_ends_though_the_set_has_become_small,
-        a_scan_of_an_intset_is_whole_whatever_the_cursor,
-        every_member_comes_up_at_random_about_equally_often,
-        every_member_of_a_small_set_comes_up_at_random_about_equally_often,
-        deadlines_are_set_moved_and_taken_away,
+        scan_of_small_set_ignores_cursor,
+        scan_ends_after_set_became_small,
+        scan_of_intset_ignores_cursor,
+        random_member_of_large_set_is_uniform,
+        random_member_of_small_set_is_uniform,
+        deadlines_are_set_moved_and_removed,
         a_visitor_of_deadlines_can_stop,
-        a_set_of_too_many_members_keeps_them_and_their_deadlines,
-        a_set_with_a_long_member_keeps_all_and_their_deadlines,
-        one_deadline_too_much_for_a_small_set_makes_it_large,
-        a_small_set_is_small,
-        a_member_without_a_deadline_costs_what_a_blob_in_a_table_costs,
-        a_deadline_costs_little,
-        a_set_of_at_most_512_whole_numbers_is_called_intset,
-        one_member_that_is_no_canonical_number_makes_a_hashtable_for_good,
+        growing_by_count_keeps_members_and_deadlines,
+        growing_by_length_keeps_members_and_deadlines,
+        deadline_that_does_not_fit_makes_set_large,
+        small_set_takes_little_memory,
+        member_without_deadline_costs_as_a_blob,
+        deadline_takes_about_24_bytes,
+        up_to_512_integers_are_intset,
+        non_integer_makes_hashtable_for_good,
         freeing_in_slices_gives_all_memory_back,
-        freeing_deadlines_is_sliced_too,
+        deadlines_of_set_are_freed_in_slices,
         a_small_set_is_freed_with_one_unit_of_work,
         NULL,
     };

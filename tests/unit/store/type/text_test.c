@@ -14,7 +14,7 @@ static void assert_text(const struct object *object, struct bytes text)
                   (int)text.len, text.data);
 }
 
-START_TEST(eight_bytes_stand_in_the_object_and_nine_do_not)
+START_TEST(eight_bytes_are_stored_in_the_object)
 {
     size_t base = mem_used();
     struct object object = text_new(LIT("12345678"));
@@ -32,7 +32,7 @@ START_TEST(eight_bytes_stand_in_the_object_and_nine_do_not)
 }
 END_TEST
 
-START_TEST(a_value_of_about_the_same_size_takes_the_same_block)
+START_TEST(similar_size_reuses_the_block)
 {
     char longer[100];
     memset(longer, 'x', sizeof(longer));
@@ -55,7 +55,7 @@ START_TEST(a_value_of_about_the_same_size_takes_the_same_block)
 }
 END_TEST
 
-START_TEST(a_value_may_be_a_part_of_the_old_one)
+START_TEST(new_value_may_be_part_of_old_one)
 {
     static const size_t lens[] = { 0, 3, 8, 9, 20, 40 };
     const struct bytes old = LIT("what is there: forty bytes, and not less");
@@ -70,7 +70,7 @@ START_TEST(a_value_may_be_a_part_of_the_old_one)
 }
 END_TEST
 
-START_TEST(a_handed_over_blob_is_kept_unless_its_text_is_short)
+START_TEST(blob_is_kept_unless_short)
 {
     size_t base = mem_used();
     struct blob *blob = blob_new(LIT("a text that is long"));
@@ -85,7 +85,7 @@ START_TEST(a_handed_over_blob_is_kept_unless_its_text_is_short)
 }
 END_TEST
 
-START_TEST(what_is_written_behind_the_end_has_zeros_before_it)
+START_TEST(write_past_end_pads_with_zeros)
 {
     struct object object = text_new(LIT("ab"));
     ck_assert(text_write(&object, 4, LIT("c")));
@@ -100,7 +100,7 @@ START_TEST(what_is_written_behind_the_end_has_zeros_before_it)
 }
 END_TEST
 
-START_TEST(what_was_in_a_text_before_is_no_zero)
+START_TEST(regrown_text_is_padded_with_zeros)
 {
     struct object object = text_new(LIT("12345678"));
     text_set(&object, LIT("1"));
@@ -111,7 +111,7 @@ START_TEST(what_was_in_a_text_before_is_no_zero)
 }
 END_TEST
 
-START_TEST(without_memory_nothing_is_written)
+START_TEST(failed_allocation_writes_nothing)
 {
     struct object object = text_new(LIT("short"));
     mem_fail_try(1);
@@ -127,7 +127,7 @@ START_TEST(without_memory_nothing_is_written)
 }
 END_TEST
 
-START_TEST(random_writes_build_what_they_say)
+START_TEST(random_writes_match_model)
 {
     enum { STEPS = 20000, LONGEST = 64 };
     struct rng rng;
@@ -162,14 +162,14 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        eight_bytes_stand_in_the_object_and_nine_do_not,
-        a_value_of_about_the_same_size_takes_the_same_block,
-        a_value_may_be_a_part_of_the_old_one,
-        a_handed_over_blob_is_kept_unless_its_text_is_short,
-        what_is_written_behind_the_end_has_zeros_before_it,
-        what_was_in_a_text_before_is_no_zero,
-        without_memory_nothing_is_written,
-        random_writes_build_what_they_say,
+        eight_bytes_are_stored_in_the_object,
+        similar_size_reuses_the_block,
+        new_value_may_be_part_of_old_one,
+        blob_is_kept_unless_short,
+        write_past_end_pads_with_zeros,
+        regrown_text_is_padded_with_zeros,
+        failed_allocation_writes_nothing,
+        random_writes_match_model,
         NULL,
     };
     return suite_of("text", tests);

@@ -34,7 +34,7 @@ static size_t bytes_of_score(double score)
     return len;
 }
 
-START_TEST(a_whole_number_takes_the_fewest_bytes_that_hold_it_with_its_sign)
+START_TEST(integer_score_takes_fewest_bytes)
 {
     ck_assert_uint_eq(bytes_of_score(0), 1);
     ck_assert_uint_eq(bytes_of_score(1), 1);
@@ -53,7 +53,7 @@ START_TEST(a_whole_number_takes_the_fewest_bytes_that_hold_it_with_its_sign)
 }
 END_TEST
 
-START_TEST(every_other_score_is_the_eight_bytes_of_the_double)
+START_TEST(other_scores_take_eight_bytes)
 {
     static const double others[] = {
         -0.0,    0.5,    -0.5,  5e-324, 1700000000.5,     0x1p53 / 3,       0x1p63,
@@ -75,7 +75,7 @@ static double draw_score(struct rng *rng)
 }
 
 /* Each width beside each other one. */
-START_TEST(scores_of_all_widths_stand_in_order_and_are_told_as_they_were)
+START_TEST(scores_of_all_widths_round_trip_in_order)
 {
     struct rng rng;
     rng_init(&rng, test_seed());
@@ -106,7 +106,7 @@ START_TEST(scores_of_all_widths_stand_in_order_and_are_told_as_they_were)
 }
 END_TEST
 
-START_TEST(what_finds_no_room_changes_nothing)
+START_TEST(failed_put_changes_nothing)
 {
     static const char text[PACKED_MAX_PART + 1];
     struct packed packed;
@@ -129,10 +129,10 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        a_whole_number_takes_the_fewest_bytes_that_hold_it_with_its_sign,
-        every_other_score_is_the_eight_bytes_of_the_double,
-        scores_of_all_widths_stand_in_order_and_are_told_as_they_were,
-        what_finds_no_room_changes_nothing,
+        integer_score_takes_fewest_bytes,
+        other_scores_take_eight_bytes,
+        scores_of_all_widths_round_trip_in_order,
+        failed_put_changes_nothing,
         NULL,
     };
     return suite_of("zset_packed", tests);

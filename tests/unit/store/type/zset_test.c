@@ -291,7 +291,7 @@ static void program_begin(struct program *p, uint64_t seed)
     rng_init(&p->rng, seed);
 }
 
-START_TEST(a_zset_is_what_a_sorted_array_says_after_any_random_steps)
+START_TEST(random_steps_match_sorted_array)
 {
     struct program p;
     size_t base = mem_used();
@@ -308,7 +308,7 @@ START_TEST(a_zset_is_what_a_sorted_array_says_after_any_random_steps)
 END_TEST
 
 /* Many short programs: some stay small, some become large by count, by bytes, by a long member. */
-START_TEST(a_zset_may_become_large_at_any_step_and_nobody_sees_it)
+START_TEST(growing_at_any_step_matches_array)
 {
     struct program p;
     size_t base = mem_used();
@@ -342,7 +342,7 @@ static void put_number(struct zset *zset, int n, double score)
     zset_put(zset, number(&text, n), score, NEVER);
 }
 
-START_TEST(members_of_one_score_are_found_by_their_bytes)
+START_TEST(members_of_equal_score_are_found_by_bytes)
 {
     for (int count = 60; count <= 200; count += 140) {
         struct zset *zset = zset_new();
@@ -389,7 +389,7 @@ static void expect_next(void *ctx, struct bytes member, double score)
     *last = score;
 }
 
-START_TEST(a_scan_of_a_small_one_or_a_listpack_gives_all_at_once_in_order)
+START_TEST(scan_of_small_zset_gives_all_in_order)
 {
     for (int count = 60; count <= 120; count += 60) {
         double last = 0;
@@ -409,7 +409,7 @@ START_TEST(a_scan_of_a_small_one_or_a_listpack_gives_all_at_once_in_order)
 }
 END_TEST
 
-START_TEST(at_most_128_short_members_are_called_listpack)
+START_TEST(up_to_128_short_members_are_listpack)
 {
     char text[65];
     memset(text, 'x', sizeof(text));
@@ -469,7 +469,7 @@ static struct zset *zset_of(int count)
     return zset;
 }
 
-START_TEST(a_deadline_is_set_moved_and_taken_away)
+START_TEST(deadline_is_set_moved_and_removed)
 {
     struct text text;
     struct bytes member;
@@ -501,7 +501,7 @@ START_TEST(a_deadline_is_set_moved_and_taken_away)
 }
 END_TEST
 
-START_TEST(a_put_says_score_and_deadline_anew)
+START_TEST(put_replaces_score_and_deadline)
 {
     struct text text;
     double score;
@@ -601,7 +601,7 @@ static struct zset *zset_brimful(void)
     return zset;
 }
 
-START_TEST(a_deadline_that_finds_no_room_makes_a_set_large)
+START_TEST(deadline_that_does_not_fit_makes_zset_large)
 {
     for (int way = 0; way < 2; way++) {
         struct zset *zset = zset_brimful();
@@ -628,7 +628,7 @@ START_TEST(a_deadline_that_finds_no_room_makes_a_set_large)
 }
 END_TEST
 
-START_TEST(a_score_that_finds_no_room_makes_a_set_large)
+START_TEST(score_that_does_not_fit_makes_zset_large)
 {
     struct zset *zset = zset_brimful();
     struct zset_iter iter;
@@ -649,7 +649,7 @@ START_TEST(a_score_that_finds_no_room_makes_a_set_large)
 }
 END_TEST
 
-START_TEST(an_added_member_stands_where_a_put_one_stands)
+START_TEST(add_and_put_give_same_position)
 {
     struct rng rng;
     rng_init(&rng, test_seed());
@@ -690,7 +690,7 @@ static struct zset *zset_of_many(void)
     return zset;
 }
 
-START_TEST(thirty_short_members_take_little)
+START_TEST(thirty_short_members_take_little_memory)
 {
     size_t base = mem_used();
     struct zset *zset = zset_of(30);
@@ -702,7 +702,7 @@ START_TEST(thirty_short_members_take_little)
 }
 END_TEST
 
-START_TEST(a_deadline_costs_two_slots_and_only_who_has_one_pays)
+START_TEST(only_members_with_deadlines_pay_for_them)
 {
     /* One in the member, one in the agenda, whose last segment may be half empty. */
     const double most = 24;
@@ -755,21 +755,21 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        a_zset_is_what_a_sorted_array_says_after_any_random_steps,
-        a_zset_may_become_large_at_any_step_and_nobody_sees_it,
-        members_of_one_score_are_found_by_their_bytes,
+        random_steps_match_sorted_array,
+        growing_at_any_step_matches_array,
+        members_of_equal_score_are_found_by_bytes,
         a_scan_sees_every_member_with_its_score,
-        a_scan_of_a_small_one_or_a_listpack_gives_all_at_once_in_order,
-        at_most_128_short_members_are_called_listpack,
-        a_deadline_is_set_moved_and_taken_away,
-        a_put_says_score_and_deadline_anew,
+        scan_of_small_zset_gives_all_in_order,
+        up_to_128_short_members_are_listpack,
+        deadline_is_set_moved_and_removed,
+        put_replaces_score_and_deadline,
         a_removed_member_leaves_no_deadline,
         becoming_large_keeps_order_scores_and_deadlines,
-        a_deadline_that_finds_no_room_makes_a_set_large,
-        a_score_that_finds_no_room_makes_a_set_large,
-        an_added_member_stands_where_a_put_one_stands,
-        thirty_short_members_take_little,
-        a_deadline_costs_two_slots_and_only_who_has_one_pays,
+        deadline_that_does_not_fit_makes_zset_large,
+        score_that_does_not_fit_makes_zset_large,
+        add_and_put_give_same_position,
+        thirty_short_members_take_little_memory,
+        only_members_with_deadlines_pay_for_them,
         freeing_in_slices_gives_all_memory_back,
         NULL,
     };
