@@ -1,21 +1,21 @@
-/* defrag: a walk over all databases, again and again until there is nothing to be gained.
+/* defrag: see defrag.h. A walk goes over all databases, and is repeated until it gains nothing.
  *
- * A walk takes the way of SCAN, so that whatever happens between two calls, it comes to every entry
- * that stays. A value that is too large for one call is found again by its key. */
+ * A walk follows the order of SCAN, so that it reaches every entry that stays, whatever changes
+ * between two calls. A value too large for one call is found again by its key. */
 #include "store/sweep/defrag.h"
 
 #include "store/mem/mem.h"
 #include "store/mem/blob.h"
 
 enum {
-    /* Of the memory in use, so many percent unused are worth a walk, or another one. */
+    /* Begin, or repeat, a walk if so many percent of the memory in use are unused ... */
     BEGIN_PERCENT = 10,
     AGAIN_PERCENT = 4,
-    BEGIN_MIN = 3 << 20, /* and so many bytes are not worth one in any case */
+    BEGIN_MIN = 3 << 20, /* ... and so many bytes. */
     AGAIN_MIN = 1 << 20,
-    GROWTH_PERCENT = 1, /* since it was last looked at, and it is no time for it */
-    FORGET_SHIFT = 6,   /* each time it is looked at, this part of what could not be gained */
-    USELESS_SHIFT = 7,  /* nor when of so many blocks only one has moved */
+    GROWTH_PERCENT = 1, /* do not begin if the data grew by more since the last check */
+    FORGET_SHIFT = 6,   /* each check forgets this part of what the last walk could not free */
+    USELESS_SHIFT = 7,  /* do not repeat if fewer than this part of the blocks moved */
 };
 
 enum { PART_ENTRIES, PART_AGENDAS, PARTS = PART_AGENDAS + KEY_KINDS };
@@ -45,7 +45,7 @@ void defrag_stop(struct defrag *defrag)
     defrag->running = defrag->trimming = false;
 }
 
-/* ---- when ------------------------------------------------------------------------------------ */
+/* ---- when to run ----------------------------------------------------------------------------- */
 
 static bool is_worth(size_t unused, size_t min, unsigned percent)
 {
@@ -79,7 +79,7 @@ static bool has_grown(struct defrag *defrag)
     return used > before + before / 100 * GROWTH_PERCENT;
 }
 
-/* Of what is unused now, what was not when it was last done. */
+/* Bytes that are unused now, without those that the last run left unused. */
 static size_t newly_unused(struct defrag *defrag, size_t unused)
 {
     defrag->settled -= defrag->settled >> FORGET_SHIFT;
@@ -94,7 +94,7 @@ bool defrag_begin(struct defrag *defrag)
     if (has_grown(defrag)) return false;
     if (!is_worth(unused, BEGIN_MIN, BEGIN_PERCENT) || !is_worth_more(newly)) return false;
     defrag_force(defrag);
-    /* Nothing has to move for what no block is in. */
+    /* Whole free slabs can be given back without moving blocks. */
     defrag->trimming = !is_worth(unused - mem_pool_spare(), BEGIN_MIN, BEGIN_PERCENT);
     return true;
 }
@@ -103,7 +103,7 @@ static void walk_end(struct defrag *defrag)
 {
     uint64_t moved = defrag->relocation.moved - defrag->moved_before;
     uint64_t kept = defrag->relocation.kept - defrag->kept_before;
-    /* What it came past before others were deleted may have to move now. */
+    /* If data was deleted during the walk, blocks that it passed may be worth moving now. */
     bool shrunk = mem_used() < defrag->used_before - defrag->used_before / 100;
     bool useful = shrunk || moved > kept >> USELESS_SHIFT;
     if (useful && is_worth_more(mem_pool_waste()))
@@ -112,7 +112,7 @@ static void walk_end(struct defrag *defrag)
         defrag->trimming = true;
 }
 
-/* Whole slabs that are kept in case. */
+/* Gives back free slabs that the pool keeps as spare ones. */
 static void trim_some(struct defrag *defrag)
 {
     if (is_worth_more(mem_pool_waste()) && mem_trim()) return;
@@ -120,7 +120,7 @@ static void trim_some(struct defrag *defrag)
     defrag->settled = mem_pool_waste();
 }
 
-/* ---- what ------------------------------------------------------------------------------------ */
+/* ---- walking --------------------------------------------------------------------------------- */
 
 static void value_remember(struct defrag *defrag, const struct entry *entry,
                            struct relocation_place place)
@@ -133,7 +133,7 @@ static void value_remember(struct defrag *defrag, const struct entry *entry,
     defrag->values[defrag->value_count++] = (struct defrag_value){ key, place };
 }
 
-/* The entry itself may have moved just now. */
+/* Relocates an entry's value. The entry itself may just have been moved. */
 static void visit(void *ctx, struct entry *entry)
 {
     struct defrag *defrag = ctx;
@@ -148,7 +148,7 @@ static void visit(void *ctx, struct entry *entry)
     defrag->moved_at_visit = defrag->relocation.moved;
 }
 
-/* Goes on with the last of the values. */
+/* Continues with the last of the large values. */
 static void value_go_on(struct defrag *defrag, struct keyspace *ks)
 {
     struct defrag_value *value = &defrag->values[defrag->value_count - 1];
@@ -178,7 +178,7 @@ static void database_go_on(struct defrag *defrag, struct keyspace *ks)
 static void go_on(struct defrag *defrag)
 {
     size_t *left = &defrag->relocation.left;
-    if (*left > 0) --*left; /* the way there, whatever is found */
+    if (*left > 0) --*left; /* the cost of finding it, even if there is nothing to do */
     if (defrag->trimming) {
         trim_some(defrag);
         *left = 0;

@@ -1,8 +1,7 @@
-/* defrag: after much was deleted here and there, walks over all blocks of the data and copies those
- * together that keep memory from being given back.
- * Knows where keys and values are; refuses to know when there is time for it.
+/* defrag: after scattered deletes, moves blocks of the data together, so that the memory between
+ * them can be given back to the system. The caller decides when there is time for it.
  *
- * Nobody may hold a pointer into the data from before a call of defrag_run to after it. */
+ * defrag_run invalidates every pointer into the data: callers must not keep one across it. */
 #ifndef STORE_SWEEP_DEFRAG_H
 #define STORE_SWEEP_DEFRAG_H
 
@@ -13,7 +12,7 @@
 #include "store/mem/relocate.h"
 #include "store/store.h"
 
-/* A large value, of which only a part was done; its key may be gone. */
+/* A large value that is partly done; its key may no longer exist. */
 struct defrag_value {
     struct blob *key; /* owned */
     struct relocation_place place;
@@ -22,30 +21,30 @@ struct defrag_value {
 struct defrag {
     struct store *store;
     bool running;
-    bool trimming;                 /* all walks have been made */
-    unsigned db;                   /* where it is */
-    struct relocation_place place; /* in the database */
-    struct defrag_value *values;   /* of the entries before the place */
+    bool trimming;                 /* all walks are done; giving back free slabs */
+    unsigned db;                   /* position of the walk: database, ... */
+    struct relocation_place place; /* ... and place in it */
+    struct defrag_value *values;   /* large values of entries before the place */
     size_t value_count, value_cap;
-    struct relocation relocation; /* blocks that were copied, or looked at and left */
+    struct relocation relocation; /* counts of blocks that were moved, and looked at and kept */
     uint64_t keys_moved, keys_kept;
-    uint64_t moved_at_visit;            /* blocks, when the last entry had been visited */
-    uint64_t moved_before, kept_before; /* blocks, when this walk began */
-    size_t used_before;                 /* bytes, when it last began a walk or looked for one */
-    size_t settled;                     /* so much was left unused when it was last done */
+    uint64_t moved_at_visit;            /* relocation.moved after the last entry visited */
+    uint64_t moved_before, kept_before; /* the counts when this walk began */
+    size_t used_before;                 /* bytes in use when a walk was last begun or considered */
+    size_t settled;                     /* bytes that the last run could not free */
 };
 
 void defrag_init(struct defrag *defrag, struct store *store);
 void defrag_drop(struct defrag *defrag);
 
-/* Begins if there is enough to be gained, or goes on. Is it running? To be called about once a
- * second: while the data grow from one call to the next, what is unused is being used. */
+/* Starts a run if enough memory can be gained. Returns whether one is running. Call it about once
+ * per second: it does not start while the data grow, because growth reuses unused memory. */
 bool defrag_begin(struct defrag *defrag);
-/* Begins whether or not: for tests. */
+/* Starts a run in any case: for tests. */
 void defrag_force(struct defrag *defrag);
 void defrag_stop(struct defrag *defrag);
-/* Looks at about so many blocks; a block that is copied counts for some of them. True while there
- * is more to do. */
+/* Looks at about `work` blocks; moving a block counts for several. Returns true while there is more
+ * to do. */
 bool defrag_run(struct defrag *defrag, size_t work);
 
 #endif

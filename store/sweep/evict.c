@@ -1,4 +1,4 @@
-/* evict: a few keys are drawn, the one that matters least goes. */
+/* evict: see evict.h. Draws a few keys at random and drops the least valuable one. */
 #include "store/sweep/evict.h"
 
 #include "store/access.h"
@@ -6,7 +6,7 @@
 struct candidate {
     struct keyspace *ks;
     struct entry *entry;
-    uint64_t worth; /* the least goes */
+    uint64_t worth; /* the key with the least is evicted */
 };
 
 bool evict_counts_access(enum evict_policy policy)

@@ -1,5 +1,5 @@
-/* evict: which key gives way when memory is short.
- * Knows entries, their deadlines and accesses; refuses to know how much memory there is. */
+/* evict: chooses and drops a key when memory is short. The caller knows how much memory there is.
+ */
 #ifndef STORE_SWEEP_EVICT_H
 #define STORE_SWEEP_EVICT_H
 
@@ -13,14 +13,14 @@ enum evict_policy {
     EVICT_VOLATILE_LRU,
     EVICT_VOLATILE_LFU,
     EVICT_VOLATILE_RANDOM,
-    EVICT_VOLATILE_TTL, /* the first by its own deadline: see keyspace_first_volatile */
+    EVICT_VOLATILE_TTL, /* by the key's own deadline: see keyspace_first_volatile */
 };
 
-/* Does the policy go by how often keys are used? Then the store has to count it. */
+/* Does the policy need access counts (LFU)? Then set store->counts_access. */
 bool evict_counts_access(enum evict_policy policy);
 
-/* Drops the best of `samples` keys drawn from each database, with the event "evicted". False: there
- * is none that may go. A call of its own in txn. */
+/* Drops the best candidate among `samples` keys drawn from each database, with the event "evicted",
+ * as a call of its own in txn. False: the policy allows no key to be evicted. */
 bool evict_one(struct txn *txn, enum evict_policy policy, unsigned samples);
 
 #endif

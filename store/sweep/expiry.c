@@ -1,10 +1,10 @@
-/* expiry: keys and members that are dead leave, the earliest of all databases first. */
+/* expiry: see expiry.h. */
 #include "store/sweep/expiry.h"
 
 #include "store/base/ensure.h"
 #include "store/txn/txn_internal.h"
 
-/* So many members that share their deadline leave together, with one event, whatever the budget. */
+/* So many members with equal deadlines expire together, with one event, whatever the budget. */
 enum { GROUP = 64 };
 
 static struct keyspace *earliest(struct store *store, msec now)

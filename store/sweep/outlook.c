@@ -1,8 +1,6 @@
-/* outlook: walks along a keyspace's agenda for the next deadlines, and through its table for all of
- * them.
- *
- * The forecast takes the way of SCAN and not the agenda's slots: there, whatever leaves during the
- * walk moves others from where it has not been yet to where it has been. */
+/* outlook: see outlook.h. The next deadlines come from the keyspace's agendas, the forecast from a
+ * walk in the order of SCAN. A forecast cannot walk the agenda's slots: removing one slot moves
+ * others from where the walk has not been to where it has been. */
 #include "store/sweep/outlook.h"
 
 #include <string.h>
@@ -13,7 +11,7 @@
 #include "store/mem/mem.h"
 #include "store/mem/blob.h"
 
-/* ---- the next ones --------------------------------------------------------------------------- */
+/* ---- the next deadlines ---------------------------------------------------------------------- */
 
 bool outlook_settle(struct txn *txn, size_t budget)
 {
@@ -25,7 +23,7 @@ bool outlook_settle(struct txn *txn, size_t budget)
     return true;
 }
 
-/* What is due at the entry's moment. */
+/* What is due first in the entry; `moment` is when it is next due. */
 static struct due due_of(const struct keyspace *ks, const struct entry *entry, struct due_at moment)
 {
     const struct object *object = &entry->object;
@@ -56,7 +54,7 @@ size_t outlook_next(const struct keyspace *ks, msec now, struct due *due, size_t
     return found;
 }
 
-/* ---- what is late ---------------------------------------------------------------------------- */
+/* ---- overdue --------------------------------------------------------------------------------- */
 
 struct overdue_count {
     const struct keyspace *ks;
@@ -92,15 +90,15 @@ void outlook_overdue(const struct keyspace *ks, msec now, size_t most, struct ov
 /* ---- the forecast ---------------------------------------------------------------------------- */
 
 enum {
-    BATCH = 32,       /* entries fetched from memory at the same time */
-    AT_ONCE_MAX = 64, /* members that are counted with their key */
+    BATCH = 32,       /* entries to prefetch together */
+    AT_ONCE_MAX = 64, /* the largest collection whose members are counted with its key */
 };
 
 enum kind { KEYS, MEMBERS, KINDS };
 
 static const struct {
     const char *name;
-    msec end; /* milliseconds left, at most */
+    msec end; /* the most milliseconds left */
 } bands[OUTLOOK_BANDS] = {
     [DUE_IN_1S] = { "1s", 1000 },         [DUE_IN_10S] = { "10s", 10 * 1000 },
     [DUE_IN_1M] = { "1m", 60 * 1000 },    [DUE_IN_10M] = { "10m", 600 * 1000 },
@@ -114,15 +112,15 @@ struct outlook {
     const struct keyspace *ks;
     msec began;
     uint64_t cursor;
-    bool scanned; /* to the end */
+    bool scanned; /* all databases have been scanned */
     struct entry *batch[BATCH];
     size_t batch_count;
-    /* Keys of large collections whose members are still to be counted, and how many of the last
-     * one's are. Owned; found anew each time, for any of them may be gone. */
+    /* Keys of large collections whose members remain to be counted, and the position in the last
+     * one. Owned; looked up again in each step, because a key may be gone. */
     struct blob **large;
     size_t large_count, large_cap;
     uint32_t counted;
-    /* By band, how far behind its beginning each deadline is, so that bands can be moved. */
+    /* Per band, how far each deadline is from its beginning, so that bands can be shifted. */
     struct lag left[KINDS][TIMED_BANDS];
     uint64_t never[KINDS];
 };
@@ -183,7 +181,7 @@ static void remember_large(struct outlook *outlook, const struct entry *entry)
     outlook->large[outlook->large_count++] = blob_new(entry_key(entry));
 }
 
-/* Returns how many steps it took. */
+/* Returns the number of steps taken. */
 static size_t count_entry(struct outlook *outlook, const struct entry *entry)
 {
     const struct object *object = &entry->object;
@@ -204,7 +202,7 @@ static size_t count_entry(struct outlook *outlook, const struct entry *entry)
     return 1 + timed;
 }
 
-/* The values are wanted when all entries have been asked for: by then the first ones are here. */
+/* Prefetches the values of all entries before it reads the first. */
 static size_t count_batch(struct outlook *outlook)
 {
     size_t steps = 0;
@@ -234,12 +232,12 @@ static size_t scan_some(struct outlook *outlook)
     return 1 + count_batch(outlook);
 }
 
-/* Some more of a large collection's members; true: that was all. */
+/* Counts some more members of a large collection; true: all are counted. */
 static bool count_members(struct outlook *outlook, const struct object *object, size_t *steps,
                           size_t budget)
 {
     const struct agenda *agenda = object_agenda(object);
-    if (agenda == NULL) { /* it has become a small one */
+    if (agenda == NULL) { /* it has become small */
         object_each_until(object, NEVER, count_member, outlook);
         return true;
     }
@@ -248,7 +246,7 @@ static bool count_members(struct outlook *outlook, const struct object *object, 
     return outlook->counted >= agenda_count(agenda);
 }
 
-/* Goes on with the last of the large collections. Returns how many steps it took. */
+/* Continues with the last of the large collections. Returns the number of steps taken. */
 static size_t count_large(struct outlook *outlook, size_t budget)
 {
     size_t steps = 0;
@@ -273,9 +271,9 @@ bool outlook_run(struct outlook *outlook, size_t budget)
     return outlook->large_count == 0 && outlook->scanned;
 }
 
-/* --- telling --- */
+/* --- results --- */
 
-/* How many deadlines had at most `left` to go when it began. */
+/* How many deadlines were at most `left` ms away when the forecast began. */
 static uint64_t count_within(const struct outlook *outlook, enum kind kind, msec left)
 {
     uint64_t count = 0;

@@ -1,6 +1,5 @@
-/* outlook: what is going to fall due, seen from an instant: the next deadlines of a keyspace in
- * order, and how many of its keys and members have theirs within how long.
- * Knows keyspaces and deadlines; refuses to know clocks and commands. */
+/* outlook: what will expire or fall due: the next deadlines of a keyspace in order, and how many
+ * keys and members have their deadlines within which time. */
 #ifndef STORE_SWEEP_OUTLOOK_H
 #define STORE_SWEEP_OUTLOOK_H
 
@@ -13,42 +12,42 @@
 #include "store/keyspace.h"
 #include "store/txn/txn.h"
 
-/* ---- the next ones --------------------------------------------------------------------------- */
+/* ---- the next deadlines ---------------------------------------------------------------------- */
 
 enum due_what { DUE_KEY, DUE_MEMBER, DUE_FIELD, DUE_ELEMENT };
 
-/* The next thing that happens to a key by itself: its own end, or that of something inside. */
+/* What happens next to a key by itself: it expires, or something inside expires or falls due. */
 struct due {
-    struct bytes key; /* borrowed, until the key changes */
+    struct bytes key; /* borrowed; valid until the key changes */
     msec at;          /* the deadline */
     enum due_what what;
 };
 
-/* What is overdue in the call's database leaves, about `budget` keys and members of it. True:
- * nothing is overdue any more. False as well where nothing may go (txn->no_expiry). */
+/* Removes about `budget` overdue keys and members of the transaction's database. True: nothing is
+ * overdue any more. Always false while nothing may expire (txn->no_expiry). */
 bool outlook_settle(struct txn *txn, size_t budget);
-/* Fills in up to `count` keys, one for each key, in the order in which they fall due after now, and
- * returns how many. Keys of which anything is overdue are left out: settle first.
- * O((overdue + count) log count) */
+/* Fills in up to `count` entries, one per key, in the order in which they are due after now;
+ * returns how many. Leaves out keys with anything overdue: call outlook_settle first. O((overdue +
+ * count) log count) */
 size_t outlook_next(const struct keyspace *ks, msec now, struct due *due, size_t count);
 
-/* ---- what is late ---------------------------------------------------------------------------- */
+/* ---- overdue --------------------------------------------------------------------------------- */
 
 struct overdue {
-    size_t keys;    /* dead, and still there */
-    size_t members; /* the same, of keys that live */
+    size_t keys;    /* expired, not yet removed */
+    size_t members; /* expired, not yet removed, of keys that have not expired */
 };
-/* Adds the keyspace's to *overdue; stops when both together are `most`. O(found) */
+/* Adds the keyspace's counts to *overdue; stops when their sum reaches `most`. O(found) */
 void outlook_overdue(const struct keyspace *ks, msec now, size_t most, struct overdue *overdue);
 
 /* ---- the forecast -----------------------------------------------------------------------------
  *
- * Counts all keys, and all members of sets, hashes and sorted sets, by the time that is left until
- * their own deadlines, in as many steps as the caller likes. Time may pass and data may change
- * between them: what stays is counted once, and what is added, removed or changed may be counted as
- * before or as after (a key twice, if the table of keys shrinks at the time). */
+ * Counts all keys, and all members of sets, hashes and sorted sets, by the time left until their
+ * own deadlines, in steps. Between steps time may pass and data may change: each key and member
+ * that stays is counted once (a key may be counted twice if the table of keys shrinks meanwhile);
+ * one that is added, removed or changed is counted as before or as after the change. */
 
-/* Each with what is due up to its end and behind the end of the one before. */
+/* A band counts deadlines up to its end and after the end of the band before. */
 enum outlook_band {
     DUE_IN_1S,
     DUE_IN_10S,
@@ -70,11 +69,11 @@ struct outlook;
 
 struct outlook *outlook_new(const struct keyspace *ks, msec now);
 void outlook_free(struct outlook *outlook);
-/* Looks at about `budget` keys and members more; true: at all. */
+/* Looks at about `budget` more keys and members; true: all are counted. */
 bool outlook_run(struct outlook *outlook, size_t budget);
-/* When all are counted: how it stands now. What has died since it was counted is left out, and the
- * bands end so much later: exactly so for an instant that is at most 1/32 of the time since
- * outlook_new ago (none, if that was less than 64 ms ago). */
+/* The result, when all are counted, as of now: leaves out what has expired since it was counted,
+ * and shifts the bands to begin at an instant between outlook_new and now that differs from now by
+ * at most 1/32 of the time since outlook_new (by 0 if that is less than 64 ms). */
 void outlook_counts(const struct outlook *outlook, msec now,
                     struct outlook_count counts[OUTLOOK_BANDS]);
 

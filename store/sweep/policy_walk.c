@@ -1,6 +1,7 @@
-/* policy_walk: takes the way of SCAN, so that whatever happens between two slices, it comes to
- * every key that stays. What a slice could not finish is found again by its key: the rest of a
- * bucket, or a large collection, which is walked by its own scan cursor in the same way. */
+/* policy_walk: see policy_walk.h. Follows the order of SCAN, so that it reaches every key that
+ * stays, whatever changes between two slices. What a slice could not finish (the rest of a bucket,
+ * or a large collection, which is walked in the same way by its own scan cursor) is found again by
+ * its key. */
 #include "store/sweep/policy_walk.h"
 
 #include "store/mem/mem.h"
@@ -9,15 +10,15 @@
 #include "store/walk.h"
 
 enum {
-    VISIT_COST = 1,  /* of a bucket and of each key that a policy of the pass holds for */
+    VISIT_COST = 1,  /* of each bucket, and of each key to which a policy of the pass applies */
     PACKED_SHARE = 8 /* so many records of a packed collection cost as much as one key */
 };
 
-/* A slice. */
+/* One call of policy_walk_run. */
 struct slice {
     struct policy_walk *walk;
     struct txn txn;
-    size_t left; /* of the budget */
+    size_t left; /* remaining budget */
 };
 
 static void spend(struct slice *slice, size_t cost)
@@ -25,7 +26,7 @@ static void spend(struct slice *slice, size_t cost)
     slice->left -= cost < slice->left ? cost : slice->left;
 }
 
-/* The policy of the pass that holds for the entry, or NULL. */
+/* The policy of the current pass that applies to the entry, or NULL. */
 static const struct policy *policy_for(const struct store *store, const struct entry *entry)
 {
     const struct policy *policy = policies_of(&store->policies, entry_key(entry), NULL);
@@ -34,7 +35,7 @@ static const struct policy *policy_for(const struct store *store, const struct e
 
 /* ---- members -------------------------------------------------------------------------------- */
 
-/* A member without a deadline. */
+/* Search for a member without a deadline. */
 struct seek {
     const struct object *object;
     struct bytes member;
@@ -58,8 +59,8 @@ static void seek_element(void *ctx, void *element)
     seek->found = object_member_deadline(seek->object, seek->member, &at) && at == NEVER;
 }
 
-/* The next one from the cursor on, which stays at a bucket until that has none. It costs something
- * to look. */
+/* Finds the next such member from *cursor on. *cursor stays at a bucket until that has no more of
+ * them. Spends budget for looking. */
 static bool seek_member(struct slice *slice, const struct object *object, uint64_t *cursor,
                         struct bytes *member)
 {
@@ -78,7 +79,7 @@ static bool seek_member(struct slice *slice, const struct object *object, uint64
     return seek.found;
 }
 
-/* True when all have been looked at. */
+/* Gives members their deadlines; true when all members have been looked at. */
 static bool time_members(struct slice *slice, struct entry *entry, const struct policy *policy,
                          uint64_t *cursor)
 {
@@ -95,7 +96,7 @@ static bool time_members(struct slice *slice, struct entry *entry, const struct 
     return false;
 }
 
-/* True when it is done. */
+/* Applies the policy inside the value; true when that is done. */
 static bool go_on_inside(struct slice *slice, struct entry *entry, const struct policy *policy,
                          uint64_t *cursor)
 {
@@ -119,7 +120,7 @@ static void remember(struct policy_walk *walk, const struct entry *entry, unsign
     walk->rests[walk->rest_count++] = (struct rest){ .key = key, .db = db, .cursor = cursor };
 }
 
-/* To whom uses a key it was not used now. */
+/* Keeps entry->accessed, because a policy walk is not a use of the key. */
 static bool look_inside(struct slice *slice, struct entry *entry, uint64_t *cursor)
 {
     const struct policy *policy = policy_for(slice->txn.store, entry);
@@ -163,7 +164,7 @@ static void find(void *ctx, struct entry *entry)
     walk->found[walk->found_count++] = entry;
 }
 
-/* What is done to one of them leaves the others where they are. */
+/* Visits one bucket. Changing one entry found in it leaves the others in place. */
 static void database_go_on(struct slice *slice, unsigned db)
 {
     struct policy_walk *walk = slice->walk;
@@ -209,7 +210,7 @@ static void go_on(struct slice *slice)
     unsigned db = next_database(walk);
     if (!walk->running) {
         pass_begin(walk, policies);
-    } else if (policy == NULL) { /* replaced or removed meanwhile, or all are done */
+    } else if (policy == NULL) { /* all done, or replaced or removed meanwhile */
         pass_end(walk);
     } else if (walk->rest_count > 0) {
         rest_go_on(slice);

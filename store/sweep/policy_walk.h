@@ -1,14 +1,14 @@
-/* policy_walk: applies a new or changed policy to the keys that are there already, in slices.
- * Depends on the keyspace's scan and the mutators; refuses to know when there is time for it.
+/* policy_walk: applies new and changed policies to existing keys, in slices. Uses the keyspace's
+ * scan and the mutators. The caller decides when there is time for it.
  *
- * A pass goes over all keys of all databases and serves every policy that was pending when it
- * began; a policy that is set meanwhile waits for the next pass. A key is looked at under the
- * policy that holds for it at that moment: it gets the deadline of TTL or MAXTTL, its members that
- * of MEMBERTTL where they have none, and a sorted set is cut to MAXLEN. A list is not cut: which of
- * its ends is the new one shows only at its next push.
+ * A pass visits all keys of all databases and applies every policy that was pending when it began;
+ * a policy set meanwhile waits for the next pass. Each key is handled by the policy that applies to
+ * it when it is visited: it gets a deadline by TTL or MAXTTL; its members without a deadline get
+ * one by MEMBERTTL; a sorted set is trimmed to MAXLEN. A list is not trimmed, because only its next
+ * push shows at which end new elements arrive.
  *
- * What it does is recorded as plain effects. A policy is recorded as pending until its pass has
- * ended, so that a store that was loaded in the middle of a pass begins another one. */
+ * Changes are recorded as ordinary effects. A policy is recorded as pending until its pass has
+ * ended, so that a store loaded in the middle of a pass begins another one. */
 #ifndef STORE_SWEEP_POLICY_WALK_H
 #define STORE_SWEEP_POLICY_WALK_H
 
@@ -18,13 +18,13 @@
 #include "store/base/instant.h"
 #include "store/store.h"
 
-/* Is there a policy that has not been applied to all keys? O(1) */
+/* Is there a policy that has not yet been applied to all keys? O(1) */
 static inline bool policy_walk_pending(const struct store *store)
 {
     return store->policies.pending > 0;
 }
 /* Looks at about `budget` keys and members, as one transaction; true while there is more to do.
- * Does nothing while something is overdue: expiry_run goes first. */
+ * Does nothing while anything is overdue: call expiry_run first. */
 bool policy_walk_run(struct store *store, msec now, size_t budget);
 
 #endif

@@ -64,7 +64,7 @@ static void random_program(uint64_t seed, int steps)
     end();
 }
 
-START_TEST(programs_do_not_see_that_all_their_blocks_move)
+START_TEST(moving_all_blocks_does_not_change_data)
 {
     uint64_t seed = test_seed();
     for (int i = 0; i < 20; i++)
@@ -138,7 +138,7 @@ static void put_all(void)
     }
 }
 
-START_TEST(large_collections_go_in_small_steps)
+START_TEST(large_collections_are_moved_in_small_steps)
 {
     begin();
     put_all();
@@ -201,7 +201,7 @@ static void remove_half(void)
     txn_commit(&world.txn);
 }
 
-START_TEST(memory_comes_back_after_half_was_deleted_at_random)
+START_TEST(memory_is_freed_after_random_deletes)
 {
     begin();
     rng_init(&rng, test_seed());
@@ -226,9 +226,9 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        programs_do_not_see_that_all_their_blocks_move,
-        large_collections_go_in_small_steps,
-        memory_comes_back_after_half_was_deleted_at_random,
+        moving_all_blocks_does_not_change_data,
+        large_collections_are_moved_in_small_steps,
+        memory_is_freed_after_random_deletes,
         NULL,
     };
     return suite_of("defrag", tests);

@@ -1,4 +1,4 @@
-/* Which key gives way, and how often a key counts as used. */
+/* Which key is evicted, and how accesses are counted. */
 #include <stdio.h>
 
 #include "store/access.h"
@@ -27,7 +27,7 @@ static void use(const char *key, int times)
     }
 }
 
-START_TEST(the_least_recently_used_key_goes_first)
+START_TEST(least_recently_used_key_is_evicted_first)
 {
     world_init(&world);
     world_set(&world, "old", "v", NEVER);
@@ -44,7 +44,7 @@ START_TEST(the_least_recently_used_key_goes_first)
 }
 END_TEST
 
-START_TEST(the_least_often_used_key_goes_first_and_use_is_forgotten_with_time)
+START_TEST(least_often_used_key_is_evicted_with_decay)
 {
     world_init(&world);
     world.store->counts_access = true;
@@ -63,7 +63,7 @@ START_TEST(the_least_often_used_key_goes_first_and_use_is_forgotten_with_time)
 }
 END_TEST
 
-START_TEST(volatile_policies_spare_keys_without_a_deadline)
+START_TEST(volatile_policies_keep_keys_without_deadline)
 {
     const enum evict_policy policies[] = { EVICT_VOLATILE_LRU, EVICT_VOLATILE_LFU,
                                            EVICT_VOLATILE_RANDOM, EVICT_VOLATILE_TTL };
@@ -80,7 +80,7 @@ START_TEST(volatile_policies_spare_keys_without_a_deadline)
 }
 END_TEST
 
-START_TEST(what_dies_first_goes_first_in_any_database)
+START_TEST(volatile_ttl_evicts_earliest_deadline_of_all_databases)
 {
     world_init(&world);
     world_set(&world, "later", "v", world.now + 9000);
@@ -104,7 +104,7 @@ static void add_with_member(const char *key, msec at)
     world_commit(&world);
 }
 
-START_TEST(a_volatile_key_goes_however_many_others_have_member_deadlines)
+START_TEST(volatile_key_is_found_among_member_deadlines)
 {
     enum { SETS = 5000, VOLATILE = 20 };
     const enum evict_policy policies[] = { EVICT_VOLATILE_LRU, EVICT_VOLATILE_LFU,
@@ -133,7 +133,7 @@ START_TEST(a_volatile_key_goes_however_many_others_have_member_deadlines)
 }
 END_TEST
 
-START_TEST(volatile_ttl_goes_by_the_own_deadline_not_by_the_members)
+START_TEST(volatile_ttl_ignores_member_deadlines)
 {
     world_init(&world);
     for (int n = 0; n < 200; n++) {
@@ -152,7 +152,7 @@ START_TEST(volatile_ttl_goes_by_the_own_deadline_not_by_the_members)
 }
 END_TEST
 
-START_TEST(without_a_policy_nothing_goes)
+START_TEST(noeviction_evicts_nothing)
 {
     world_init(&world);
     world_set(&world, "k", "v", world.now + 5000);
@@ -164,13 +164,13 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        the_least_recently_used_key_goes_first,
-        the_least_often_used_key_goes_first_and_use_is_forgotten_with_time,
-        volatile_policies_spare_keys_without_a_deadline,
-        what_dies_first_goes_first_in_any_database,
-        a_volatile_key_goes_however_many_others_have_member_deadlines,
-        volatile_ttl_goes_by_the_own_deadline_not_by_the_members,
-        without_a_policy_nothing_goes,
+        least_recently_used_key_is_evicted_first,
+        least_often_used_key_is_evicted_with_decay,
+        volatile_policies_keep_keys_without_deadline,
+        volatile_ttl_evicts_earliest_deadline_of_all_databases,
+        volatile_key_is_found_among_member_deadlines,
+        volatile_ttl_ignores_member_deadlines,
+        noeviction_evicts_nothing,
         NULL,
     };
     return suite_of("evict", tests);

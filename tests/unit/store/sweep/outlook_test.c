@@ -208,7 +208,7 @@ static void fill(struct sight *sight, struct rng *rng, int count)
 /* ---- the forecast -----------------------------------------------------------------------------
  */
 
-START_TEST(an_empty_keyspace_has_nothing_ahead)
+START_TEST(forecast_of_empty_keyspace_is_zero)
 {
     struct sight sight;
     begin(&sight);
@@ -217,7 +217,7 @@ START_TEST(an_empty_keyspace_has_nothing_ahead)
 }
 END_TEST
 
-START_TEST(a_deadline_at_the_end_of_a_band_is_in_it_and_one_ms_later_in_the_next)
+START_TEST(deadline_at_end_of_band_belongs_to_it)
 {
     struct sight sight;
     begin(&sight);
@@ -242,7 +242,7 @@ START_TEST(a_deadline_at_the_end_of_a_band_is_in_it_and_one_ms_later_in_the_next
 }
 END_TEST
 
-START_TEST(the_dead_are_not_ahead_and_what_dies_in_this_millisecond_is)
+START_TEST(forecast_excludes_expired_keys)
 {
     struct sight sight;
     begin(&sight);
@@ -265,7 +265,7 @@ START_TEST(the_dead_are_not_ahead_and_what_dies_in_this_millisecond_is)
 }
 END_TEST
 
-START_TEST(deadlines_at_both_ends_of_time_are_counted)
+START_TEST(extreme_deadlines_are_counted)
 {
     struct sight sight;
     begin(&sight);
@@ -283,7 +283,7 @@ START_TEST(deadlines_at_both_ends_of_time_are_counted)
 }
 END_TEST
 
-START_TEST(a_forecast_is_exact_whatever_the_steps_it_is_made_in)
+START_TEST(forecast_is_exact_for_any_step_size)
 {
     struct sight sight;
     struct rng rng;
@@ -302,7 +302,7 @@ START_TEST(a_forecast_is_exact_whatever_the_steps_it_is_made_in)
 }
 END_TEST
 
-START_TEST(a_step_looks_at_little_more_than_it_was_allowed)
+START_TEST(step_respects_its_budget)
 {
     struct sight sight;
     begin(&sight);
@@ -319,7 +319,7 @@ START_TEST(a_step_looks_at_little_more_than_it_was_allowed)
 END_TEST
 
 /* Up to 63 ms later it is exact for that very instant. */
-START_TEST(what_dies_while_a_forecast_is_made_is_not_in_it)
+START_TEST(forecast_excludes_keys_that_expire_meanwhile)
 {
     struct sight sight;
     begin(&sight);
@@ -346,7 +346,7 @@ START_TEST(what_dies_while_a_forecast_is_made_is_not_in_it)
 }
 END_TEST
 
-START_TEST(a_slow_forecast_is_within_one_percent_of_how_it_stands_at_its_end)
+START_TEST(slow_forecast_is_within_one_percent)
 {
     enum { COUNT = 40000 };
     struct sight sight;
@@ -370,7 +370,7 @@ START_TEST(a_slow_forecast_is_within_one_percent_of_how_it_stands_at_its_end)
 }
 END_TEST
 
-START_TEST(changes_while_a_forecast_is_made_count_as_before_or_after)
+START_TEST(changes_during_forecast_count_as_before_or_after)
 {
     struct sight sight;
     struct rng rng;
@@ -397,7 +397,7 @@ START_TEST(changes_while_a_forecast_is_made_count_as_before_or_after)
 }
 END_TEST
 
-START_TEST(a_large_collection_may_go_or_become_another_while_its_members_are_counted)
+START_TEST(collection_may_be_replaced_while_counted)
 {
     struct sight sight;
     begin(&sight);
@@ -422,7 +422,7 @@ START_TEST(a_large_collection_may_go_or_become_another_while_its_members_are_cou
 }
 END_TEST
 
-START_TEST(an_outlook_that_is_given_up_frees_what_it_has)
+START_TEST(abandoned_forecast_frees_its_memory)
 {
     struct sight sight;
     begin(&sight);
@@ -441,7 +441,7 @@ END_TEST
 /* ---- the next ones ----------------------------------------------------------------------------
  */
 
-START_TEST(the_next_moment_of_each_key_is_told_in_order)
+START_TEST(outlook_next_lists_keys_in_due_order)
 {
     struct sight sight;
     struct due due[8];
@@ -478,7 +478,7 @@ START_TEST(the_next_moment_of_each_key_is_told_in_order)
 }
 END_TEST
 
-START_TEST(what_is_overdue_is_settled_within_a_budget_and_never_told)
+START_TEST(overdue_keys_are_settled_and_not_listed)
 {
     struct sight sight;
     struct due due[8];
@@ -504,7 +504,7 @@ START_TEST(what_is_overdue_is_settled_within_a_budget_and_never_told)
 }
 END_TEST
 
-START_TEST(where_nothing_may_expire_nothing_is_settled)
+START_TEST(no_expiry_settles_nothing)
 {
     struct sight sight;
     begin(&sight);
@@ -520,7 +520,7 @@ START_TEST(where_nothing_may_expire_nothing_is_settled)
 }
 END_TEST
 
-START_TEST(the_overdue_are_counted_up_to_a_limit)
+START_TEST(overdue_count_stops_at_limit)
 {
     struct sight sight;
     begin(&sight);
@@ -549,21 +549,21 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        an_empty_keyspace_has_nothing_ahead,
-        a_deadline_at_the_end_of_a_band_is_in_it_and_one_ms_later_in_the_next,
-        the_dead_are_not_ahead_and_what_dies_in_this_millisecond_is,
-        deadlines_at_both_ends_of_time_are_counted,
-        a_forecast_is_exact_whatever_the_steps_it_is_made_in,
-        a_step_looks_at_little_more_than_it_was_allowed,
-        what_dies_while_a_forecast_is_made_is_not_in_it,
-        a_slow_forecast_is_within_one_percent_of_how_it_stands_at_its_end,
-        changes_while_a_forecast_is_made_count_as_before_or_after,
-        a_large_collection_may_go_or_become_another_while_its_members_are_counted,
-        an_outlook_that_is_given_up_frees_what_it_has,
-        the_next_moment_of_each_key_is_told_in_order,
-        what_is_overdue_is_settled_within_a_budget_and_never_told,
-        where_nothing_may_expire_nothing_is_settled,
-        the_overdue_are_counted_up_to_a_limit,
+        forecast_of_empty_keyspace_is_zero,
+        deadline_at_end_of_band_belongs_to_it,
+        forecast_excludes_expired_keys,
+        extreme_deadlines_are_counted,
+        forecast_is_exact_for_any_step_size,
+        step_respects_its_budget,
+        forecast_excludes_keys_that_expire_meanwhile,
+        slow_forecast_is_within_one_percent,
+        changes_during_forecast_count_as_before_or_after,
+        collection_may_be_replaced_while_counted,
+        abandoned_forecast_frees_its_memory,
+        outlook_next_lists_keys_in_due_order,
+        overdue_keys_are_settled_and_not_listed,
+        no_expiry_settles_nothing,
+        overdue_count_stops_at_limit,
         NULL,
     };
     return suite_of("outlook", tests);

@@ -145,7 +145,7 @@ START_TEST(keys_without_a_deadline_get_the_ttl)
 }
 END_TEST
 
-START_TEST(jitter_spreads_the_keys_that_were_there)
+START_TEST(jitter_spreads_existing_keys)
 {
     setup();
     make_keys("s:%d", 300);
@@ -164,7 +164,7 @@ START_TEST(jitter_spreads_the_keys_that_were_there)
 }
 END_TEST
 
-START_TEST(max_ttl_cuts_and_gives)
+START_TEST(max_ttl_shortens_and_sets_deadlines)
 {
     setup();
     world_set(&world, "s:none", "v", NEVER);
@@ -179,7 +179,7 @@ START_TEST(max_ttl_cuts_and_gives)
 }
 END_TEST
 
-START_TEST(a_key_under_a_longer_prefix_is_not_touched)
+START_TEST(key_under_longer_prefix_is_unchanged)
 {
     setup();
     RULE("a:b:*", .max_len = 5);
@@ -214,7 +214,7 @@ START_TEST(every_database_is_walked)
 }
 END_TEST
 
-START_TEST(a_walk_is_no_use_of_a_key)
+START_TEST(walk_does_not_count_as_access)
 {
     setup();
     make("z", TYPE_ZSET, 20);
@@ -246,7 +246,7 @@ START_TEST(a_finished_walk_is_not_repeated)
 }
 END_TEST
 
-START_TEST(only_options_that_change_keys_begin_a_walk)
+START_TEST(only_options_that_change_keys_start_a_walk)
 {
     setup();
     world_set(&world, "s:1", "v", NEVER);
@@ -265,7 +265,7 @@ START_TEST(only_options_that_change_keys_begin_a_walk)
 }
 END_TEST
 
-START_TEST(a_policy_for_an_empty_store_begins_no_walk)
+START_TEST(policy_on_empty_store_starts_no_walk)
 {
     setup();
     RULE("s:*", .ttl = 500);
@@ -274,7 +274,7 @@ START_TEST(a_policy_for_an_empty_store_begins_no_walk)
 }
 END_TEST
 
-START_TEST(a_replayed_store_takes_up_the_walk)
+START_TEST(replayed_store_resumes_the_walk)
 {
     setup();
     make_keys("s:%d", 500);
@@ -299,7 +299,7 @@ START_TEST(a_replayed_store_takes_up_the_walk)
 }
 END_TEST
 
-START_TEST(what_is_overdue_goes_first)
+START_TEST(overdue_keys_expire_before_the_walk)
 {
     setup();
     make("z", TYPE_ZSET, 10);
@@ -344,7 +344,7 @@ START_TEST(several_policies_are_applied_in_one_pass)
 }
 END_TEST
 
-START_TEST(one_that_is_set_during_a_pass_has_the_next_one)
+START_TEST(policy_set_during_a_pass_waits_for_the_next)
 {
     setup();
     make_keys("a:%d", 200);
@@ -362,7 +362,7 @@ START_TEST(one_that_is_set_during_a_pass_has_the_next_one)
 }
 END_TEST
 
-START_TEST(one_that_is_changed_during_a_pass_is_applied_as_it_is_now)
+START_TEST(policy_changed_during_a_pass_applies_as_changed)
 {
     setup();
     make_keys("a:%d", 200);
@@ -377,7 +377,7 @@ START_TEST(one_that_is_changed_during_a_pass_is_applied_as_it_is_now)
 }
 END_TEST
 
-START_TEST(one_that_is_dropped_during_a_pass_does_no_more)
+START_TEST(policy_dropped_during_a_pass_has_no_effect)
 {
     setup();
     make_keys("a:%d", 400);
@@ -399,7 +399,7 @@ START_TEST(one_that_is_dropped_during_a_pass_does_no_more)
 }
 END_TEST
 
-START_TEST(a_flush_during_a_pass_ends_it_well)
+START_TEST(flush_during_a_pass_ends_it)
 {
     setup();
     make_keys("a:%d", 400);
@@ -417,7 +417,7 @@ START_TEST(a_flush_during_a_pass_ends_it_well)
 }
 END_TEST
 
-START_TEST(databases_that_swap_during_a_pass_are_both_walked)
+START_TEST(swapped_databases_are_both_walked)
 {
     for (int slices = 0; slices < 60; slices += 3) {
         setup();
@@ -475,7 +475,7 @@ START_TEST(members_without_a_deadline_get_the_member_ttl)
 }
 END_TEST
 
-START_TEST(an_intset_takes_deadlines_too)
+START_TEST(members_of_intset_get_deadlines)
 {
     setup();
     struct txn *txn = world_begin(&world);
@@ -494,7 +494,7 @@ END_TEST
 /* ---- lengths ----------------------------------------------------------------------------------
  */
 
-START_TEST(a_sorted_set_is_cut_in_slices)
+START_TEST(sorted_set_is_trimmed_in_slices)
 {
     for (int low = 0; low < 2; low++) {
         setup();
@@ -514,7 +514,7 @@ START_TEST(a_sorted_set_is_cut_in_slices)
 }
 END_TEST
 
-START_TEST(a_list_waits_for_its_next_push)
+START_TEST(list_is_trimmed_at_next_push_only)
 {
     setup();
     make("l", TYPE_LIST, 20);
@@ -552,7 +552,7 @@ static void random_step(struct rng *rng)
 }
 
 /* MAXTTL leaves nothing without a deadline, whatever comes between the slices. */
-START_TEST(no_key_is_missed_whatever_happens_during_a_pass)
+START_TEST(pass_misses_no_key_under_random_changes)
 {
     struct rng rng;
     rng_init(&rng, test_seed());
@@ -582,27 +582,27 @@ Suite *test_suite(void)
 {
     const TTest *const tests[] = {
         keys_without_a_deadline_get_the_ttl,
-        jitter_spreads_the_keys_that_were_there,
-        max_ttl_cuts_and_gives,
-        a_key_under_a_longer_prefix_is_not_touched,
+        jitter_spreads_existing_keys,
+        max_ttl_shortens_and_sets_deadlines,
+        key_under_longer_prefix_is_unchanged,
         every_database_is_walked,
-        a_walk_is_no_use_of_a_key,
+        walk_does_not_count_as_access,
         a_finished_walk_is_not_repeated,
-        only_options_that_change_keys_begin_a_walk,
-        a_policy_for_an_empty_store_begins_no_walk,
-        a_replayed_store_takes_up_the_walk,
-        what_is_overdue_goes_first,
+        only_options_that_change_keys_start_a_walk,
+        policy_on_empty_store_starts_no_walk,
+        replayed_store_resumes_the_walk,
+        overdue_keys_expire_before_the_walk,
         several_policies_are_applied_in_one_pass,
-        one_that_is_set_during_a_pass_has_the_next_one,
-        one_that_is_changed_during_a_pass_is_applied_as_it_is_now,
-        one_that_is_dropped_during_a_pass_does_no_more,
-        a_flush_during_a_pass_ends_it_well,
-        databases_that_swap_during_a_pass_are_both_walked,
+        policy_set_during_a_pass_waits_for_the_next,
+        policy_changed_during_a_pass_applies_as_changed,
+        policy_dropped_during_a_pass_has_no_effect,
+        flush_during_a_pass_ends_it,
+        swapped_databases_are_both_walked,
         members_without_a_deadline_get_the_member_ttl,
-        an_intset_takes_deadlines_too,
-        a_sorted_set_is_cut_in_slices,
-        a_list_waits_for_its_next_push,
-        no_key_is_missed_whatever_happens_during_a_pass,
+        members_of_intset_get_deadlines,
+        sorted_set_is_trimmed_in_slices,
+        list_is_trimmed_at_next_push_only,
+        pass_misses_no_key_under_random_changes,
         NULL,
     };
     return suite_of("policy_walk", tests);
