@@ -1,4 +1,4 @@
-/* blob: owned bytes in one allocation. Binary-safe. */
+/* blob: a byte string in one allocation. Binary-safe. */
 #ifndef STORE_MEM_BLOB_H
 #define STORE_MEM_BLOB_H
 
@@ -9,8 +9,8 @@ struct blob {
     char data[];
 };
 
-struct blob *blob_new(struct bytes content); /* owned: free with blob_free; len < 4 GiB */
-void blob_free(struct blob *blob);           /* NULL is fine */
+struct blob *blob_new(struct bytes content); /* a copy of less than 4 GiB; free with blob_free */
+void blob_free(struct blob *blob);           /* NULL is allowed */
 static inline struct bytes blob_view(const struct blob *blob)
 {
     return (struct bytes){ blob->data, blob->len };

@@ -1,9 +1,8 @@
-/* mem: the only malloc of the store and the daemon.
- * Knows how many bytes are out, by the usable size of each block; refuses to know what for.
+/* mem: see mem.h.
  *
- * Small blocks are the pool's, in every build: a general allocator rounds them to 16 bytes and
- * serves threads that are not here. The others are malloc's, which is jemalloc's when the program
- * is linked with it. */
+ * Small blocks come from the pool, because general allocators round sizes up to 16 bytes and pay
+ * for threads, which we do not have. Other blocks come from malloc, which is jemalloc's if the
+ * program is linked with it. */
 #include "store/mem/mem.h"
 
 #include <malloc.h>
@@ -18,14 +17,13 @@
 
 enum {
     LINE = 64,
-    /* In pieces, which fit between what is left after much was freed. */
+    /* The reserve consists of small pieces, which fit into gaps after much was freed. */
     RESERVE_PIECE = 16 * 1024,
     RESERVE_PIECES = 512,
-    SHORT_TRY = 32 * 1024, /* the largest block that mem_try_* give while memory is short */
+    SHORT_TRY = 32 * 1024, /* the largest block that mem_try_* gives while memory is short */
 };
 
-/* Up to which size all blocks are the pool's; 0: none, because each has to be malloc's, which is
- * watched. */
+/* Blocks up to this size come from the pool; 0 (no pool) with a sanitizer, which watches malloc. */
 #ifndef __has_feature
 #define __has_feature(name) 0
 #endif
@@ -36,16 +34,16 @@ enum { SMALL = 0 };
 enum { SMALL = POOL_SMALL };
 #endif
 
-/* Present only when jemalloc is linked in. */
+/* Weak: NULL if jemalloc is not linked. */
 int mallctl(const char *name, void *old, size_t *old_len, void *new, size_t new_len)
     __attribute__((weak));
 void malloc_stats_print(void (*write)(void *ctx, const char *text), void *ctx, const char *options)
     __attribute__((weak));
 
-/* Read by jemalloc as it starts: large blocks are freed like all others, not given back at once. */
+/* jemalloc reads this at start: do not give large blocks back to the system at once. */
 const char *malloc_conf = "oversize_threshold:0";
 
-static struct mem_hooks foreign; /* all NULL: our own allocator */
+static struct mem_hooks foreign; /* all NULL: use our own allocator */
 static void (*on_exhausted)(size_t wanted, bool ends);
 static void *reserve[RESERVE_PIECES];
 static unsigned reserved; /* pieces */
@@ -57,10 +55,10 @@ static uint64_t tries_to_failure; /* 0: no fault is injected */
 
 static bool is_small(size_t size)
 {
-    return size - 1 < small; /* and a block of no bytes is none of the pool's */
+    return size - 1 < small; /* false for 0 bytes, which the pool has no class for */
 }
 
-/* Of the pool; 0: the block is not the pool's. */
+/* The pool's class; 0: the block does not come from the pool. */
 static size_t class_for(size_t size)
 {
     if (is_small(size)) return pool_small_class(size);
@@ -81,13 +79,13 @@ static void *count_in(void *p, size_t size)
     return p;
 }
 
-/* --- blocks that are not the pool's --- */
+/* --- blocks outside the pool --- */
 
 static void *large_resize(void *old, size_t size)
 {
     size_t before = mem_size(old);
     void *p;
-    if (size == 0) size = 1; /* realloc(p, 0) may free */
+    if (size == 0) size = 1; /* realloc(p, 0) may free p */
     if (foreign.resize != NULL)
         p = foreign.resize(old, size);
     else
@@ -116,7 +114,7 @@ void mem_exhausted(size_t wanted)
     abort();
 }
 
-/* NULL when it is not the pool's, or that has no addresses or memory for it. */
+/* NULL: the size is not the pool's, or the pool has no addresses or memory left. */
 static void *pooled_new(size_t size)
 {
     size_t class = class_for(size);
@@ -124,7 +122,7 @@ static void *pooled_new(size_t size)
     return p == NULL ? NULL : count_in(p, pool_block_size(p));
 }
 
-/* NULL when there is none. */
+/* NULL: no memory. */
 static void *block_new(size_t size)
 {
     void *p = pooled_new(size);
@@ -155,8 +153,8 @@ static void free_reserve(void)
         free(reserve[--reserved]);
 }
 
-/* False: there was none. What is free goes to the system: jemalloc does not give small blocks out
- * of a large one that was freed just now. */
+/* False: there was no reserve. Purges after freeing it, because jemalloc does not make small blocks
+ * out of a large one that was just freed. */
 static bool give_up_reserve(size_t wanted)
 {
     if (reserved == 0) return false;
@@ -166,7 +164,7 @@ static bool give_up_reserve(size_t wanted)
     return true;
 }
 
-/* As block_resize, with the reserve behind it. */
+/* As block_resize, but releases the reserve if needed. */
 static void *block_need(void *old, size_t size)
 {
     void *p = block_resize(old, size);
@@ -181,7 +179,7 @@ __attribute__((noinline)) static void *alloc_new(size_t size)
     return p != NULL ? p : block_need(NULL, size);
 }
 
-/* What was freed just now is at hand; nothing else is done here, so that no register is saved. */
+/* The fast path does nothing else, so that it saves no registers. */
 void *mem_alloc(size_t size)
 {
     size_t class = pool_small_class(size);
@@ -209,7 +207,7 @@ void mem_free(void *p)
     pool_free(p);
 }
 
-/* The pool aligns whole lines by itself. */
+/* The pool aligns multiples of a cache line by itself. */
 void *mem_alloc_lines(size_t size)
 {
     size_t whole = (size + LINE - 1) / LINE * LINE;
@@ -244,7 +242,7 @@ bool mem_has_room(size_t size)
 {
     if (fault_injected() || mem_is_short()) return false;
     if (foreign.resize != NULL) return true;
-    void *volatile p = malloc(size); /* volatile: compilers know that nobody needs it */
+    void *volatile p = malloc(size); /* volatile: or the compiler removes malloc and free */
     bool has = p != NULL;
     free(p);
     return has;
@@ -257,7 +255,7 @@ void mem_keep_reserve(bool on)
     mem_is_short();
 }
 
-/* Half of it will do. */
+/* The reserve counts as restored when half of it could be allocated. */
 bool mem_is_short(void)
 {
     if (!keeps_reserve) return false;
@@ -289,7 +287,7 @@ void *mem_alloc_like(const void *p)
     size_t size = block_size(p);
     void *like = size % LINE == 0 ? mem_alloc_lines(size) : mem_alloc(size);
     if (block_size(like) == size) return like;
-    mem_free(like); /* where the pool has no more, others have other sizes */
+    mem_free(like); /* the pool is out of slabs, and malloc's block has another size */
     return NULL;
 }
 
@@ -325,7 +323,7 @@ void mem_reset_peak(void)
 
 void mem_use(const struct mem_hooks *hooks)
 {
-    ensure(used == 0, "%zu bytes are out already", used);
+    ensure(used == 0, "%zu bytes are already allocated", used);
     foreign = hooks != NULL ? *hooks : (struct mem_hooks){ 0 };
     small = hooks != NULL ? 0 : SMALL;
 }
@@ -343,7 +341,7 @@ const char *mem_allocator_name(void)
     const char *version = NULL;
     size_t len = sizeof(version);
     if (mallctl("version", &version, &len, NULL, 0) != 0) return "jemalloc";
-    /* The version goes on with the commit it was built from: 5.3.0-0-g54eaed1d. */
+    /* Leave out the commit in jemalloc's version: 5.3.0-0-g54eaed1d. */
     snprintf(name, sizeof(name), "jemalloc-%.*s", (int)strcspn(version, "-"), version);
     return name;
 }
@@ -378,7 +376,7 @@ void mem_purge_aside(void)
     if (mallctl == NULL) return;
     bool on = true;
     size_t never = SIZE_MAX / 2;
-    /* Else who frees the last of 8 MiB in a row gives them back then and there. */
+    /* Otherwise freeing 8 MiB in a row gives them back at once, in the caller's time. */
     mallctl("arena.0.oversize_threshold", NULL, NULL, &never, sizeof(never));
     mallctl("background_thread", NULL, NULL, &on, sizeof(on));
 }

@@ -1,41 +1,39 @@
-/* pool: blocks of up to 1 KiB in classes of 8 bytes, and tables of powers of two up to 32 KiB, out
- * of slabs that hold one class each. Knows blocks and how full each slab is; refuses to know what
- * is in a block and who counts them.
+/* pool: see pool.h.
  *
- * Places: a slab of a class is the current one, or full, or in the class's ring for its sixteenth
- * of fullness, or being emptied: for its own class's sake (leaving) or for its step's (vacated).
- * Invariant: as long as only blocks of slabs that are being emptied move, the others of the class
- * have room for all of them, or the other steps have a free slab for each. */
+ * A slab's place: it is its class's current one, or full, or in the class's ring for its sixteenth
+ * of fullness, or being emptied: for its class's sake (leaving) or for its step's (vacated).
+ * Invariant: if only blocks of slabs that are being emptied move, there is room for all of them: in
+ * the class's other slabs, or in free slabs of other steps. */
 #include "store/mem/pool.h"
 
 #include "store/base/ensure.h"
 
 enum {
     BINS = 16,
-    /* Where a slab is: in ring 1 to BINS, or ... */
-    NOWHERE = 0, /* of no class */
+    /* A slab's place: 1 to BINS are rings by fullness, or ... */
+    NOWHERE = 0, /* the slab has no class */
     LEAVING = BINS + 1,
-    CURRENT, /* from here on in no ring */
+    CURRENT, /* CURRENT and the following ones have no ring */
     FULL,
     VACATED,
     SLAB_WORDS = SLAB_BYTES / POOL_WORD,
-    /* Steps are emptied when no more than one slab in so many is still leaving. */
+    /* Begin to empty a step only while at most one slab in 2^LEAVING_SHIFT is leaving. */
     LEAVING_SHIFT = 4,
 };
 
 _Static_assert(sizeof(struct slab) == RING_ROW, "slabs are rows of a ring's table");
 
 struct pool_class {
-    struct slab *slab; /* the current one; full and of no blocks when there is none */
-    char *memory;      /* its own, less a word */
+    struct slab *slab; /* the current slab, or no_slab, which is full and has no blocks */
+    char *memory;      /* its memory, minus one word */
     size_t end;        /* words that its blocks fill */
-    size_t blocks;     /* in use, or recent */
-    size_t leaving;    /* of these in slabs that are being emptied */
-    size_t staying;    /* slabs that are not */
+    size_t blocks;     /* in use or recent */
+    size_t leaving;    /* those of them in slabs that are being emptied */
+    size_t staying;    /* number of slabs that are not being emptied */
     struct rings places;
 };
 
-static struct slab no_slab; /* nothing is written to it */
+static struct slab no_slab; /* never written to */
 static struct pool_class classes[POOL_CLASSES] = {
     [0 ... POOL_CLASSES - 1] = { .slab = &no_slab },
 };
@@ -75,7 +73,7 @@ static bool is_going(unsigned place)
     return place == LEAVING || place == VACATED;
 }
 
-/* The blocks of sparse slabs are not wanted back. */
+/* Blocks of sparse slabs are not recycled, so that these become empty. */
 static bool is_recycling(unsigned place)
 {
     return is_staying(place) && place > BINS / 2;
@@ -86,7 +84,8 @@ static unsigned bin_of(const struct slab *slab)
     return slab->used == slab->room ? FULL : 1 + slab->used * (unsigned)BINS / slab->room;
 }
 
-/* The fewest blocks with which a slab is in this place; those being emptied are always watched. */
+/* The fewest used blocks with which a slab stays in this place. Slabs being emptied are checked at
+ * every free. */
 static unsigned floor_of(unsigned place, unsigned room)
 {
     if (place == NOWHERE || place == CURRENT) return 0;
@@ -103,7 +102,7 @@ static void flush_recent(size_t class)
     }
 }
 
-/* The slab is gone afterwards if nothing was in it but recent blocks that may no longer be that. */
+/* May dissolve the slab: if its only blocks were recent ones, which must leave the recent list. */
 static void slab_put(struct slab *slab, unsigned place)
 {
     struct pool_class *class = class_of(slab);
@@ -132,7 +131,7 @@ static void make_current(struct pool_class *class, struct slab *slab)
     class->memory = (char *)slab_range.base + (size_t)number_of(slab) * SLAB_BYTES - POOL_WORD;
 }
 
-/* Nothing is in the slab any more. */
+/* The slab has become empty. */
 static void slab_dissolve(struct slab *slab)
 {
     slab_put(slab, NOWHERE);
@@ -157,7 +156,7 @@ static void retire_current(struct pool_class *class)
 static struct slab *slab_with_room(const struct pool_class *class)
 {
     if (class->places.filled == 0) return NULL;
-    /* Who leaves comes back before there is a new one. */
+    /* Use a leaving slab again before taking a new one. */
     uint64_t bins = class->places.filled & ((UINT64_C(1) << LEAVING) - 1);
     unsigned place = bins != 0 ? 63 - (unsigned)__builtin_clzll(bins) : LEAVING;
     return slab_at(class->places.first[place]);
@@ -174,7 +173,7 @@ size_t pool_table_class(size_t size)
     return POOL_TABLES + (size_t)__builtin_ctzll(size / POOL_SMALL);
 }
 
-/* A step that was being emptied is of use again, before there is a new one. */
+/* Uses a step that is being emptied again, before a new one is mapped. */
 static void stay(void)
 {
     struct slab_set back;
@@ -226,7 +225,7 @@ void *pool_alloc_slab(size_t number)
     if (slab->free != 0) {
         uint16_t *block = block_at(class, slab->free);
         slab->free = *block;
-        /* It is elsewhere in the slab, and not in the cache: for the next one who comes. */
+        /* Another free block is not in the cache: prefetch it for the next call. */
         __builtin_prefetch(block_at(class, slab->free), 1);
         return block;
     }
@@ -248,7 +247,8 @@ static void slab_left(struct slab *slab)
 
 void pool_free_slab(struct slab *slab, void *block)
 {
-    ensure(slab->used != 0, "freed twice: of %u words, in place %u", slab->words, slab->place);
+    ensure(slab->used != 0, "double free: block of %u words, slab in place %u", slab->words,
+           slab->place);
     *(uint16_t *)block = slab->free;
     slab->free = (uint16_t)(((uintptr_t)block & (SLAB_BYTES - 1)) / POOL_WORD + 1);
     class_of(slab)->blocks--;
@@ -257,7 +257,7 @@ void pool_free_slab(struct slab *slab, void *block)
 
 /* --- emptying --- */
 
-/* The emptier half of a class leaves as long as the rest has room for it. */
+/* Lets the emptier half of a class leave, as long as the rest has room for its blocks. */
 static bool leaves_class(struct slab *slab)
 {
     struct pool_class *class = class_of(slab);
@@ -329,8 +329,9 @@ static void check_free_list(uint32_t number, const struct slab *slab)
     unsigned count = 0, never = slab->room - slab->fresh / (unsigned)slab->words;
     for (unsigned at = slab->free; at != 0;
          at = *(const uint16_t *)(const void *)(memory + (size_t)at * POOL_WORD)) {
-        ensure((at - 1) % slab->words == 0 && at - 1 < slab->fresh, "%u in slab %u", at, number);
-        ensure(count++ < slab->room, "slab %u goes round", number);
+        ensure((at - 1) % slab->words == 0 && at - 1 < slab->fresh, "slab %u: free block at %u",
+               number, at);
+        ensure(count++ < slab->room, "slab %u: cycle in the free list", number);
     }
     ensure(slab->used + count + never == slab->room, "slab %u: %u, %u and %u of %u", number,
            slab->used, count, never, slab->room);
@@ -352,7 +353,7 @@ static void check_place(uint32_t number, const struct slab *slab)
     ensure(next->place == slab->place && next->class == slab->class, "slab %u", number);
 }
 
-/* What the slabs of a class say of it. */
+/* Counts over the slabs of a class. */
 struct tally {
     size_t blocks, leaving, staying;
 };
@@ -397,8 +398,8 @@ void pool_check(void)
         check_place(number, slab);
         tally_add(&tallies[slab->class], slab);
     }
-    ensure(leaving == leaving_slabs, "%zu are leaving, not %zu", leaving, leaving_slabs);
+    ensure(leaving == leaving_slabs, "%zu slabs are leaving, not %zu", leaving, leaving_slabs);
     for (size_t class = 1; class < POOL_CLASSES; class ++)
         check_class(class, &tallies[class]);
-    ensure(no_slab.used == 0 && no_slab.free == 0 && no_slab.fresh == 0, "somebody wrote");
+    ensure(no_slab.used == 0 && no_slab.free == 0 && no_slab.fresh == 0, "no_slab was changed");
 }

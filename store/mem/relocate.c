@@ -8,7 +8,7 @@
 enum {
     COST_LOOK = 1,
     COST_COPY = 6,
-    COST_SHIFT = 7, /* and for so many bytes, in powers of two, one more */
+    COST_SHIFT = 7, /* moving costs one more for each 2^COST_SHIFT bytes */
 };
 
 static void spend(struct relocation *relocation, size_t work)

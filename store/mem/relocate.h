@@ -1,8 +1,7 @@
-/* relocate: blocks are copied together, so that the memory between them can be given back.
- * Knows blocks; refuses to know what is in them and who points to them.
+/* relocate: moving blocks together, so that the memory between them can be given back.
  *
- * Whatever owns blocks offers a function `..._relocate`, which looks at some of them and leaves a
- * place to go on from. All that is in them stays as it is: nobody is told. */
+ * Each owner of blocks has a function `..._relocate`, which looks at some of its blocks and stores
+ * the place where to continue. Contents do not change, and no effect is recorded. */
 #ifndef STORE_MEM_RELOCATE_H
 #define STORE_MEM_RELOCATE_H
 
@@ -11,11 +10,12 @@
 #include <stdint.h>
 
 struct relocation {
-    size_t left; /* work that may be done yet: about so many blocks may be looked at */
-    uint64_t moved, kept;
+    size_t left;          /* work left: about so many blocks may still be looked at */
+    uint64_t moved, kept; /* blocks so far */
 };
 
-/* Where to go on in something that has many blocks. Zeros are the beginning, and the end. */
+/* Where to continue in something with many blocks. Zeros mean the beginning, and that it is done.
+ */
 struct relocation_place {
     uint64_t at;
     unsigned part;
@@ -26,10 +26,10 @@ static inline bool relocation_begins(const struct relocation_place *place)
     return place->at == 0 && place->part == 0;
 }
 
-/* A copy of the block, of the same size, where copying it saves memory; else NULL, and it stays.
- * Whoever points to it has to point to the copy instead, and then the block has to be freed. */
+/* A copy of the block if that saves memory, else NULL. The caller must redirect all pointers to the
+ * copy and free the block. */
 void *relocation_copy(struct relocation *relocation, const void *block);
-/* Of a block, or NULL, to which nobody else points: where it is from now on. */
+/* For a block (or NULL) with only one pointer to it: returns its new address. */
 void *relocation_block(struct relocation *relocation, void *block);
 
 #endif

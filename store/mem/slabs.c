@@ -1,13 +1,12 @@
-/* slabs: pieces of 64 KiB out of one range of addresses, and the memory behind them.
- * Knows pages and their way from and to the system; refuses to know what a slab is for.
+/* slabs: see slabs.h.
  *
- * Nothing is reserved: the range begins where there is nothing else for a long way, and each step
- * is mapped right behind the one before when it is entered. So it starts and works where addresses
- * are limited or cost memory: under RLIMIT_AS, strict overcommit, qemu-user and valgrind. Where
- * something else is in the way the range ends.
+ * Nothing is reserved: the range begins where a large part of the address space is free, and each
+ * step is mapped right behind the one before. So it works where address space is limited or counts
+ * as memory: under RLIMIT_AS, strict overcommit, qemu-user and valgrind. The range ends where
+ * another mapping is in the way.
  *
- * Invariants: a step is in the ring of its place; a slab that is taken has memory; `partial` counts
- * the steps of moving slabs in the rings 1 to 31, and `room` what is free in them. */
+ * Invariants: a step is in the ring of its place; a taken slab has memory; `partial` counts the
+ * steps of moving slabs in the rings 1 to 31, and `room` the free slabs in them. */
 #include "store/mem/slabs.h"
 
 #include <errno.h>
@@ -18,16 +17,17 @@
 
 enum {
     STEP_BYTES = STEP_SLABS * SLAB_BYTES,
-    /* Where a step is: with that many slabs taken (0: none, but it has memory), or ... */
-    FULL = STEP_SLABS, /* in no ring */
-    CLEAN,             /* entered, and without memory */
-    VACATED,           /* some are taken, and no more may be */
+    /* A step's place: the number of its taken slabs (0: none, but it has memory), or ... */
+    FULL = STEP_SLABS, /* has no ring */
+    CLEAN,             /* without memory */
+    VACATED,           /* being emptied: some slabs are taken, no more may be */
     KINDS = 2,
-    PLAIN_STEPS = 4, /* with small pages, at the beginning */
-    SPARE_SHIFT = 5, /* one in so many steps may be free and keep its memory */
-    IDLE_FACTOR = 4, /* so many times what is taken may have memory, though huge pages suffer */
+    PLAIN_STEPS = 4, /* the first steps use small pages */
+    SPARE_SHIFT = 5, /* one in 2^SPARE_SHIFT steps may be free and keep its memory */
+    IDLE_FACTOR =
+        4, /* trim steps, breaking up huge pages, if memory exceeds so many times `taken` */
     SMALL_LIMIT = 4096,
-    TABLE_PAGE = 65536, /* no page is larger, nor is a table entered in smaller pieces */
+    TABLE_PAGE = 65536, /* tables grow by this much, a multiple of any page size */
 };
 #define RANGE_LARGEST (UINT64_C(1) << 40)
 #define PART_SMALLEST (UINT64_C(1) << 30)
@@ -35,20 +35,20 @@ enum {
 
 struct step {
     struct ring_link link;
-    uint32_t taken, backed; /* a bit per slab: given out; has memory */
+    uint32_t taken, backed; /* bit per slab: is taken; has memory */
     uint8_t place;
-    uint8_t kind; /* of its slabs, while there are any */
+    uint8_t kind; /* of its slabs, if any are taken */
     bool vacated;
-    bool small; /* a part of it went back: huge pages would bring that again */
+    bool small; /* a part was given back, so it must not become a huge page again */
 };
 
-/* Of RING_ROW bytes, to lie in a ring's table. */
+/* RING_ROW bytes, so that it can be a row of a ring's table. */
 union step_row {
     struct step step;
     char row[RING_ROW];
 };
 
-/* Addresses that are mapped up to `ready`, and may be up to `size`. */
+/* A range of addresses, mapped up to `ready`, which may grow to `size`. */
 struct table {
     char *at;
     size_t size, ready;
@@ -59,13 +59,13 @@ struct slab_range slab_range;
 static struct {
     bool tried;
     struct table steps, rows, slabs;
-    uint32_t entered;           /* steps */
-    uint32_t trimmed;           /* the step that was trimmed last */
-    struct rings places[KINDS]; /* of both kinds in the first, but for the rings 1 to 31 */
+    uint32_t entered;           /* number of steps */
+    uint32_t trimmed;           /* the step trimmed last */
+    struct rings places[KINDS]; /* rings 1 to 31 by kind; all others in places[0] */
     size_t taken, backed;       /* slabs */
     size_t partial, room;
     size_t spare, small; /* steps */
-    size_t leaving;      /* slabs taken in vacated steps */
+    size_t leaving;      /* taken slabs in vacated steps */
 } all;
 
 static struct step *step_at(uint32_t number)
@@ -104,7 +104,7 @@ static bool table_reach(struct table *table, size_t wanted)
         return true;
     }
     bool taken = at != MAP_FAILED || errno == EEXIST;
-    if (at != MAP_FAILED) munmap(at, more); /* a system that takes the place for a hint */
+    if (at != MAP_FAILED) munmap(at, more); /* a system that takes the address as a mere hint */
     if (taken) table->size = table->ready;
     return false;
 }
@@ -116,7 +116,7 @@ static bool tables_reach(uint32_t steps)
            table_reach(&all.slabs, (size_t)steps * STEP_BYTES);
 }
 
-/* Both tables and then the slabs, which begin where a step may be one huge page. */
+/* Two tables, then the slabs, aligned so that a step can be one huge page. */
 static void plan_range(uintptr_t from, size_t size)
 {
     size_t steps = round_up(size / STEP_BYTES * RING_ROW, STEP_BYTES);
@@ -126,14 +126,14 @@ static void plan_range(uintptr_t from, size_t size)
     all.slabs = (struct table){ .at = (char *)from + steps + rows, .size = size };
 }
 
-/* The stack shows how large the address space is. Programs are loaded near its beginning or behind
- * its middle, and what is mapped anywhere goes down from its end: so the second eighth is free. If
- * not, the second sixteenth is tried, and so on. The place within it is random, as others are. */
+/* The stack's address shows how large the address space is. Programs are loaded near its beginning
+ * or after its middle, and mmap goes down from its end. So the second eighth is free; if not, the
+ * second sixteenth is tried, and so on. The place within it is random, as for other mappings. */
 static void find_range(void)
 {
     uint64_t random = 0;
     ssize_t got = getrandom(&random, sizeof(random), GRND_NONBLOCK);
-    (void)got; /* without random numbers it is the first place */
+    (void)got; /* without random numbers, use the first place */
     uintptr_t part = (UINT64_C(1) << (63 - __builtin_clzll((uintptr_t)&random))) / 4;
     for (; part >= PART_SMALLEST; part /= 2) {
         size_t size = part / 2 < RANGE_LARGEST ? part / 2 : RANGE_LARGEST;
@@ -151,7 +151,7 @@ static bool enter_step(void)
     if (!all.tried) find_range();
     if (!tables_reach(number + 1)) return false;
     slab_range.size = (size_t)(number + 1) * STEP_BYTES;
-    /* Advice: where there are no huge pages there are small ones. */
+    /* Only advice: without huge pages the system uses small ones. */
     if (number >= PLAIN_STEPS)
         madvise(all.slabs.at + (size_t)number * STEP_BYTES, STEP_BYTES, MADV_HUGEPAGE);
     step_at(number)->place = CLEAN;
@@ -178,13 +178,13 @@ static struct rings *rings_of(const struct step *step, unsigned place)
     return &all.places[is_partial(place) ? step->kind : 0];
 }
 
-/* As slabs_vacate() sees it. */
+/* Does the step count in `partial` and `room`? */
 static bool has_room(const struct step *step, unsigned place)
 {
     return step->kind == SLAB_MOVING && is_partial(place);
 }
 
-/* After any change of `taken`, `backed` or `vacated`. */
+/* Call after any change of `taken`, `backed` or `vacated`. */
 static void step_replace(struct step *step, unsigned had)
 {
     unsigned old = step->place, new = place_of(step), has = count_bits(step->taken);
@@ -238,7 +238,7 @@ static void step_release(struct step *step)
     all.small--;
 }
 
-/* Each such step is a mapping of its own to the system, which has not many to give. */
+/* Each such step becomes a mapping of its own, of which a process can have only about 65000. */
 static void prefer_small_pages(struct step *step)
 {
     if (step->small || number_of(step) < PLAIN_STEPS || all.small >= SMALL_LIMIT) return;
@@ -292,7 +292,7 @@ void slabs_give(uint32_t slab)
     struct step *step = step_at(slab / STEP_SLABS);
     uint32_t bit = UINT32_C(1) << slab % STEP_SLABS;
     bool vacated = step->vacated;
-    ensure(slabs_is_taken(slab), "slab %u", slab);
+    ensure(slabs_is_taken(slab), "slab %u is not taken", slab);
     step_set(step, step->taken & ~bit);
     if (vacated && step->taken == 0)
         step_release(step);
@@ -379,9 +379,9 @@ bool slabs_is_taken(uint32_t slab)
 static void check_step(uint32_t number)
 {
     const struct step *step = step_at(number);
-    ensure(step->place == place_of(step), "step %u in %u", number, step->place);
-    ensure((step->taken & ~step->backed) == 0, "step %u: %x of %x", number, step->taken,
-           step->backed);
+    ensure(step->place == place_of(step), "step %u is in place %u", number, step->place);
+    ensure((step->taken & ~step->backed) == 0, "step %u: taken %x, but memory for %x", number,
+           step->taken, step->backed);
     if (step->place == FULL) return;
     const struct ring_link *link = &step->link;
     ensure(ring_filled(rings_of(step, step->place), step->place), "step %u in %u", number,
@@ -406,8 +406,10 @@ void slabs_check(void)
         small += step->small;
         leaving += step->vacated ? count_bits(step->taken) : 0;
     }
-    ensure(taken == all.taken && backed == all.backed, "%zu of %zu", taken, backed);
-    ensure(partial == all.partial && room == all.room, "%zu in %zu", room, partial);
-    ensure(spare == all.spare && small == all.small && leaving == all.leaving, "%zu, %zu, %zu",
-           spare, small, leaving);
+    ensure(taken == all.taken && backed == all.backed, "%zu slabs taken, %zu with memory", taken,
+           backed);
+    ensure(partial == all.partial && room == all.room, "%zu free slabs in %zu steps", room,
+           partial);
+    ensure(spare == all.spare && small == all.small && leaving == all.leaving,
+           "%zu spare steps, %zu small ones, %zu slabs leaving", spare, small, leaving);
 }

@@ -1,10 +1,9 @@
-/* slabs: pieces of 64 KiB out of one range of addresses, and the memory behind them.
- * Knows pages and their way from and to the system; refuses to know what a slab is for.
+/* slabs: pieces of 64 KiB from one range of addresses, and the memory behind them.
  *
- * The range is entered in steps of 2 MiB, which are huge pages where the system gives them on
- * request; the first few are not, so that a small process stays small. Slabs come from the fullest
- * step, so that others empty. A step without slabs goes back to the system, but for a few that are
- * spared the way; more than that is never done in one call. */
+ * The range grows in steps of 2 MiB, which are huge pages if the system gives them on request; the
+ * first few steps use small pages, so that a small process stays small. Slabs are taken from the
+ * fullest step, so that others become empty. An empty step goes back to the system, except for a
+ * few kept as spare. No call gives back more than one step. */
 #ifndef STORE_MEM_SLABS_H
 #define STORE_MEM_SLABS_H
 
@@ -21,41 +20,41 @@ enum {
 };
 #define SLAB_NONE UINT32_MAX
 
-/* Of no size until the first slab is taken, and where no addresses are to be had. */
+/* The size is 0 until the first slab is taken, and if no addresses are available. */
 struct slab_range {
     uintptr_t base; /* of slab 0 */
-    size_t size;    /* grows: what lies behind may be anybody's */
-    void *rows;     /* RING_ROW bytes per slab for its taker; zeros at first */
+    size_t size;    /* grows; addresses after it may belong to others */
+    void *rows;     /* a table of RING_ROW bytes per slab for the caller; zeros at first */
 };
 extern struct slab_range slab_range;
 
-/* Slabs of two kinds are in different steps, so that what lasts doesn't keep others from emptying.
+/* The two kinds lie in different steps, so that long-lived slabs do not keep steps from emptying.
  */
 enum slab_kind { SLAB_MOVING, SLAB_LASTING };
 
-uint32_t slabs_take(enum slab_kind kind); /* SLAB_NONE: the system or the range has no more */
+uint32_t slabs_take(enum slab_kind kind); /* SLAB_NONE: no memory or no addresses left */
 void slabs_give(uint32_t slab);
 
 /* --- emptying steps --- */
 
-/* Of one step, those slabs that are taken: bit i is slab first + i. */
+/* The taken slabs of one step: bit i is slab first + i. */
 struct slab_set {
     uint32_t first, taken;
 };
 
-/* Should the slab's step be emptied, because others have room for what is in it? Then it gives no
- * more slabs, until it is empty or stays, and here is what has to leave it. */
+/* Should the slab's step be emptied, because others have room for its slabs? If so, it gives no
+ * more slabs until it is empty or slabs_stay is called, and *leaving gets the slabs to empty. */
 bool slabs_vacate(uint32_t slab, struct slab_set *leaving);
-/* One such step stays after all, if the next slab would take new memory otherwise. */
+/* If the next slab would need new memory, stops emptying one step; *staying gets its slabs. */
 bool slabs_stay(struct slab_set *staying);
 
 /* --- memory --- */
 
-/* Gives back what is not taken of one step. Was there such a one? */
+/* Gives back the free slabs of one step; false: there was none. */
 bool slabs_trim(void);
-size_t slabs_taken(void);     /* their number */
-size_t slabs_committed(void); /* bytes of those that have memory, taken or not */
-uint32_t slabs_entered(void); /* all slabs that were ever taken have smaller numbers */
+size_t slabs_taken(void);     /* number of slabs in use */
+size_t slabs_committed(void); /* bytes of slabs that have memory, taken or not */
+uint32_t slabs_entered(void); /* an upper bound of all slab numbers so far, plus one */
 bool slabs_is_taken(uint32_t slab);
 void slabs_check(void);
 

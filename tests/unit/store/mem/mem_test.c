@@ -9,7 +9,7 @@
 #include "store/mem/mem.h"
 #include "tests/support/suite.h"
 
-START_TEST(used_counts_usable_sizes_and_returns_to_where_it_was)
+START_TEST(used_counts_usable_sizes)
 {
     size_t before = mem_used();
     void *a = mem_alloc(100);
@@ -48,7 +48,7 @@ START_TEST(zalloc_gives_zeros)
 }
 END_TEST
 
-START_TEST(blocks_of_no_bytes_are_blocks_too)
+START_TEST(zero_byte_blocks_are_valid)
 {
     size_t before = mem_used();
     void *p = mem_alloc(0);
@@ -62,7 +62,7 @@ START_TEST(blocks_of_no_bytes_are_blocks_too)
 }
 END_TEST
 
-START_TEST(lines_begin_on_a_cache_line)
+START_TEST(alloc_lines_aligns_to_cache_line)
 {
     void *blocks[50];
     size_t before = mem_used();
@@ -77,7 +77,7 @@ START_TEST(lines_begin_on_a_cache_line)
 }
 END_TEST
 
-START_TEST(a_block_goes_from_size_to_size_with_what_is_in_it)
+START_TEST(realloc_keeps_contents_across_all_sizes)
 {
     char *p = NULL;
     size_t before = mem_used();
@@ -96,7 +96,7 @@ START_TEST(a_block_goes_from_size_to_size_with_what_is_in_it)
 END_TEST
 
 /* Every other of many blocks is freed; the rest moves together. */
-START_TEST(memory_between_blocks_is_had_back_by_moving_them)
+START_TEST(moving_sparse_blocks_frees_memory)
 {
     enum { BLOCKS = 40000 };
     static void *blocks[BLOCKS];
@@ -145,7 +145,7 @@ START_TEST(peak_stays_until_it_is_reset)
 }
 END_TEST
 
-START_TEST(the_nth_try_fails_and_only_that_one)
+START_TEST(fault_injection_fails_only_the_nth_try)
 {
     mem_fail_try(3);
     void *a = mem_try_alloc(10);
@@ -164,7 +164,7 @@ START_TEST(the_nth_try_fails_and_only_that_one)
 }
 END_TEST
 
-START_TEST(a_fault_can_be_called_off)
+START_TEST(fault_injection_can_be_turned_off)
 {
     mem_fail_try(1);
     mem_fail_try(0);
@@ -200,7 +200,7 @@ static size_t foreign_size(const void *p)
 
 static const struct mem_hooks foreign = { foreign_resize, foreign_release, foreign_size };
 
-START_TEST(a_foreign_allocator_can_be_put_underneath)
+START_TEST(foreign_allocator_can_be_used)
 {
     mem_use(&foreign);
     ck_assert_str_eq(mem_allocator_name(), "foreign");
@@ -224,7 +224,7 @@ static void exit_with_wanted(size_t wanted, bool ends)
     _exit(wanted == 1001 && ends ? 42 : 1);
 }
 
-START_TEST(the_handler_hears_of_the_end_of_memory)
+START_TEST(handler_is_called_when_memory_ends)
 {
     pid_t child = fork();
     if (child == 0) {
@@ -293,7 +293,7 @@ static void use_up(void)
         mem_alloc(65536);
 }
 
-START_TEST(a_reserve_is_given_up_had_again_and_then_comes_the_end)
+START_TEST(reserve_is_released_and_restored)
 {
     void *small = mem_alloc(8);
     bool watched = mem_pool_waste() == 0; /* by a sanitizer, which needs all addresses */
@@ -321,20 +321,20 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        used_counts_usable_sizes_and_returns_to_where_it_was,
+        used_counts_usable_sizes,
         realloc_counts_only_the_difference_and_keeps_the_bytes,
         zalloc_gives_zeros,
-        blocks_of_no_bytes_are_blocks_too,
-        lines_begin_on_a_cache_line,
-        a_block_goes_from_size_to_size_with_what_is_in_it,
-        memory_between_blocks_is_had_back_by_moving_them,
+        zero_byte_blocks_are_valid,
+        alloc_lines_aligns_to_cache_line,
+        realloc_keeps_contents_across_all_sizes,
+        moving_sparse_blocks_frees_memory,
         only_small_blocks_are_sparse,
         peak_stays_until_it_is_reset,
-        the_nth_try_fails_and_only_that_one,
-        a_fault_can_be_called_off,
-        a_foreign_allocator_can_be_put_underneath,
-        the_handler_hears_of_the_end_of_memory,
-        a_reserve_is_given_up_had_again_and_then_comes_the_end,
+        fault_injection_fails_only_the_nth_try,
+        fault_injection_can_be_turned_off,
+        foreign_allocator_can_be_used,
+        handler_is_called_when_memory_ends,
+        reserve_is_released_and_restored,
         the_allocator_has_a_name,
         NULL,
     };

@@ -137,7 +137,7 @@ START_TEST(blocks_are_aligned_as_their_size_is)
 }
 END_TEST
 
-START_TEST(what_is_not_the_pools_is_known_as_such)
+START_TEST(pool_owns_only_its_blocks)
 {
     char here;
     char *there = malloc(100);
@@ -150,7 +150,7 @@ START_TEST(what_is_not_the_pools_is_known_as_such)
 }
 END_TEST
 
-START_TEST(tables_are_powers_of_two)
+START_TEST(table_classes_are_powers_of_two)
 {
     ck_assert_uint_eq(pool_table_class(1024), 0);
     ck_assert_uint_eq(pool_table_class(2047), 0);
@@ -170,7 +170,7 @@ static size_t any_words(struct rng *rng)
     return 1 + rng_below(rng, POOL_TABLES);
 }
 
-START_TEST(any_program_of_allocs_and_frees_keeps_every_invariant)
+START_TEST(random_allocs_and_frees_keep_invariants)
 {
     enum { BLOCKS = 500, STEPS = 6000 };
     struct rng rng;
@@ -197,7 +197,7 @@ START_TEST(any_program_of_allocs_and_frees_keeps_every_invariant)
 }
 END_TEST
 
-START_TEST(a_million_blocks_of_40_bytes_cost_no_more_than_a_fiftieth)
+START_TEST(million_blocks_have_at_most_2_percent_overhead)
 {
     struct block *blocks = blocks_new(MANY);
     for (size_t i = 0; i < MANY; i++)
@@ -224,7 +224,7 @@ static struct block *mixed_blocks(struct rng *rng, size_t count)
     return blocks;
 }
 
-START_TEST(moving_what_is_sparse_ends_with_little_unused)
+START_TEST(moving_sparse_blocks_leaves_little_unused)
 {
     struct rng rng;
     rng_init(&rng, test_seed());
@@ -266,7 +266,7 @@ START_TEST(moving_ends_while_others_allocate_and_free)
 END_TEST
 
 /* A half of the slabs of two classes, one here and one there, so that no step empties by itself. */
-START_TEST(steps_are_emptied_too_when_whole_slabs_are_free)
+START_TEST(steps_are_emptied_when_slabs_are_free)
 {
     enum { SLABS = 400, EACH = SLAB_BYTES / 1024 };
     struct block *blocks = blocks_new(SLABS * EACH);
@@ -286,7 +286,7 @@ START_TEST(steps_are_emptied_too_when_whole_slabs_are_free)
 END_TEST
 
 /* As above, with tables in the freed slabs' stead: they stay where they are. */
-START_TEST(tables_do_not_keep_the_steps_of_others_from_emptying)
+START_TEST(tables_do_not_block_emptying_of_steps)
 {
     enum { BLOCKS = 200000, TABLES = 100 };
     struct block *blocks = blocks_new(BLOCKS);
@@ -308,7 +308,7 @@ START_TEST(tables_do_not_keep_the_steps_of_others_from_emptying)
 }
 END_TEST
 
-START_TEST(nothing_is_sparse_where_nothing_can_be_won)
+START_TEST(no_block_is_sparse_without_gain)
 {
     struct rng rng;
     rng_init(&rng, test_seed());
@@ -337,7 +337,7 @@ START_TEST(an_empty_slab_serves_another_class)
 }
 END_TEST
 
-START_TEST(freed_memory_goes_back_without_being_asked_for)
+START_TEST(freed_memory_returns_without_trim)
 {
     struct block *blocks = blocks_new(MANY / 2);
     for (size_t i = 0; i < MANY / 2; i++)
@@ -360,7 +360,7 @@ static int child_without_addresses(void)
     return pool_owns(&limit) ? 3 : 0;
 }
 
-START_TEST(without_addresses_there_is_no_pool)
+START_TEST(pool_is_empty_without_addresses)
 {
     if (slab_range.size != 0) return; /* this process has begun to use them */
     pid_t child = fork();
@@ -381,7 +381,7 @@ static size_t mapped_bytes(void)
     return pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-START_TEST(only_what_is_used_is_mapped)
+START_TEST(only_used_memory_is_mapped)
 {
     size_t before = mapped_bytes();
     void *block = pool_alloc(5);
@@ -392,7 +392,7 @@ START_TEST(only_what_is_used_is_mapped)
 END_TEST
 
 /* Somebody else's memory lies right behind the first step. */
-START_TEST(the_range_ends_where_something_else_is_mapped)
+START_TEST(range_ends_at_foreign_mapping)
 {
     size_t in_a_step = STEP_SLABS * SLAB_BYTES / POOL_TABLE, words = POOL_TABLE / POOL_WORD;
     struct block *blocks = blocks_new(in_a_step);
@@ -413,7 +413,7 @@ START_TEST(the_range_ends_where_something_else_is_mapped)
 }
 END_TEST
 
-START_TEST(a_block_cannot_be_freed_after_its_slab_has_gone)
+START_TEST(free_after_slab_is_gone_ends_process)
 {
     void *block = pool_alloc(77);
     pool_free(block);
@@ -426,25 +426,25 @@ Suite *test_suite(void)
 {
     const TTest *const tests[] = {
         blocks_are_aligned_as_their_size_is,
-        what_is_not_the_pools_is_known_as_such,
-        tables_are_powers_of_two,
-        any_program_of_allocs_and_frees_keeps_every_invariant,
-        a_million_blocks_of_40_bytes_cost_no_more_than_a_fiftieth,
-        moving_what_is_sparse_ends_with_little_unused,
+        pool_owns_only_its_blocks,
+        table_classes_are_powers_of_two,
+        random_allocs_and_frees_keep_invariants,
+        million_blocks_have_at_most_2_percent_overhead,
+        moving_sparse_blocks_leaves_little_unused,
         moving_ends_while_others_allocate_and_free,
-        steps_are_emptied_too_when_whole_slabs_are_free,
-        tables_do_not_keep_the_steps_of_others_from_emptying,
-        nothing_is_sparse_where_nothing_can_be_won,
+        steps_are_emptied_when_slabs_are_free,
+        tables_do_not_block_emptying_of_steps,
+        no_block_is_sparse_without_gain,
         an_empty_slab_serves_another_class,
-        freed_memory_goes_back_without_being_asked_for,
-        without_addresses_there_is_no_pool,
-        only_what_is_used_is_mapped,
-        the_range_ends_where_something_else_is_mapped,
+        freed_memory_returns_without_trim,
+        pool_is_empty_without_addresses,
+        only_used_memory_is_mapped,
+        range_ends_at_foreign_mapping,
         NULL,
     };
     Suite *suite = suite_of("pool", tests);
     TCase *dying = tcase_create("dying");
-    tcase_add_test_raise_signal(dying, a_block_cannot_be_freed_after_its_slab_has_gone, 6);
+    tcase_add_test_raise_signal(dying, free_after_slab_is_gone_ends_process, 6);
     suite_add_tcase(suite, dying);
     return suite;
 }
