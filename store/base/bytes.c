@@ -1,4 +1,4 @@
-/* bytes: order and glob patterns of byte strings, without characters, encodings or terminators. */
+/* bytes: see bytes.h. */
 #include "store/base/bytes.h"
 
 int bytes_compare(struct bytes a, struct bytes b)
@@ -9,9 +9,9 @@ int bytes_compare(struct bytes a, struct bytes b)
     return (a.len > b.len) - (a.len < b.len);
 }
 
-/* The set that begins behind '[' at *at: does c belong to it? Leaves *at behind the set. As in
- * Redis: a set that is not closed ends with the pattern, "[a-]" is a range up to ']' in a set that
- * is not closed, the ends of a range may stand in either order, and bytes compare as signed. */
+/* Does c belong to the set after '[' at *at? Moves *at behind the set. As in Redis, an unclosed set
+ * ends with the pattern, "[a-]" is a range up to ']' in an unclosed set, the ends of a range may
+ * come in either order, and bytes compare as signed. */
 static bool match_set(struct bytes pattern, size_t *at, char c)
 {
     size_t i = *at;
@@ -32,7 +32,7 @@ static bool match_set(struct bytes pattern, size_t *at, char c)
     return found != negated;
 }
 
-/* Does the one element of the pattern at *at (not a star) match c? Leaves *at behind it. */
+/* Does the element of the pattern at *at (not a star) match c? Moves *at behind it. */
 static bool match_one(struct bytes pattern, size_t *at, char c)
 {
     char p = pattern.data[(*at)++];
@@ -44,12 +44,12 @@ static bool match_one(struct bytes pattern, size_t *at, char c)
 
 bool bytes_match(struct bytes pattern, struct bytes text)
 {
-    /* Redis' matcher never matches an empty text with anything but an empty pattern; its callers
-     * take "*" for "everything" before they ask. */
+    /* Redis' matcher matches an empty text only with an empty pattern; its callers treat "*" as
+     * "everything" before they call it. */
     if (text.len == 0) return pattern.len == 0 || bytes_equal(pattern, LIT("*"));
 
-    /* Every element but the star takes exactly one byte, so it is enough to retry from the last
-     * star: O(pattern * text). */
+    /* Every element but a star matches exactly one byte, so retrying from the last star is enough:
+     * O(pattern * text). */
     size_t p = 0, t = 0, star = SIZE_MAX, resume = 0;
     while (t < text.len) {
         if (p < pattern.len && pattern.data[p] == '*') {

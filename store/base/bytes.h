@@ -1,5 +1,5 @@
-/* bytes: a borrowed view of some bytes; order, equality and glob patterns.
- * Binary-safe throughout; no NUL is kept or expected. */
+/* bytes: a borrowed view of a byte string; order, equality and glob patterns. Binary-safe, no NUL
+ * at the end. */
 #ifndef STORE_BASE_BYTES_H
 #define STORE_BASE_BYTES_H
 
@@ -25,10 +25,12 @@ static inline bool bytes_equal(struct bytes a, struct bytes b)
     return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
 }
 
-/* memcmp order, then the shorter first: Redis' order of members. <0, 0, >0 */
+/* memcmp order, then the shorter one first, as Redis orders members. Returns < 0, 0 or > 0. */
 int bytes_compare(struct bytes a, struct bytes b);
 
-/* Glob as Redis' KEYS: * ? [a-c] [^x] \x. Bounded: no exponential backtracking. */
+/* Glob patterns as in Redis' KEYS: * ? [a-c] [^x] \x. O(pattern * text), no exponential
+ * backtracking.
+ */
 bool bytes_match(struct bytes pattern, struct bytes text);
 
 #endif

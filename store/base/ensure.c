@@ -1,5 +1,4 @@
-/* ensure: the last words of a process whose invariant broke.
- * Knows how to print and abort; refuses to know how to go on. */
+/* ensure: prints the failed assertion and aborts. */
 #include "store/base/ensure.h"
 
 #include <stdarg.h>

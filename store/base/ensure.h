@@ -1,4 +1,4 @@
-/* ensure: assertions with the values in them, on in every build.
+/* ensure: assertions with values in their messages, enabled in every build. Example:
  * ensure(d->slot < ag->count, "slot %u of %u", d->slot, ag->count); */
 #ifndef STORE_BASE_ENSURE_H
 #define STORE_BASE_ENSURE_H

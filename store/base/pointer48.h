@@ -1,6 +1,6 @@
-/* pointer48: a pointer in six bytes, of which any number stand in a row without a gap.
- * User space ends below 2^47 on the machines we know, so the two highest bytes are zero. Whoever
- * stores a pointer that may come from elsewhere asks pointer48_fits() first. */
+/* pointer48: a pointer in six bytes, unaligned, so that arrays of them have no gaps. On the
+ * supported machines user space ends below 2^47, so that the two highest bytes are zero. Check
+ * pointers from elsewhere with pointer48_fits(). */
 #ifndef STORE_BASE_POINTER48_H
 #define STORE_BASE_POINTER48_H
 
@@ -19,7 +19,7 @@ static inline bool pointer48_fits(const void *p)
     return (uint64_t)(uintptr_t)p >> POINTER48_BITS == 0;
 }
 
-/* Two moves each, for no byte beyond the six may be touched. */
+/* Two moves each, because bytes beyond the six must not be touched. */
 static inline void *pointer48_load(const struct pointer48 *from)
 {
     uint32_t low;

@@ -1,6 +1,6 @@
-/* prefetch: asks for memory that will be read soon, without waiting for it.
- * A compiler may take a function that does nothing else for one without an effect and drop its
- * calls: what it can't see into keeps them. */
+/* prefetch: starts loading memory into the cache, without waiting.
+ * A compiler may remove calls of a function that only prefetches, because it sees no effect. The
+ * empty asm prevents that. */
 #ifndef STORE_BASE_PREFETCH_H
 #define STORE_BASE_PREFETCH_H
 

@@ -1,4 +1,4 @@
-/* random: the pool and its refilling from the kernel. */
+/* random: see random.h. */
 #include "store/base/random.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* random: unguessable 64-bit numbers from the kernel, drawn from a small pool.
- * For random choices and ids. What a choice did is recorded by its result, so replay needs none. */
+/* random: unpredictable 64-bit numbers from the kernel, buffered in a small pool. Effects record
+ * the result of a random choice, so that replay needs no random numbers. */
 #ifndef STORE_BASE_RANDOM_H
 #define STORE_BASE_RANDOM_H
 
@@ -11,6 +11,7 @@ struct random {
 };
 
 void random_init(struct random *random);
-uint64_t random_next(void *random); /* in the shape that dict_random wants */
+uint64_t
+random_next(void *random); /* takes a struct random; has the signature of dict_random's next */
 
 #endif

@@ -1,6 +1,6 @@
-/* ring: lists without memory of their own, of the rows of a table. First in, first out.
- * Knows numbers of rows; refuses to know what a row is: all are of RING_ROW bytes, the link first.
- * A row is in one ring at most; zeroed rings are empty ones. Everything is O(1). */
+/* ring: doubly linked circular lists of rows of a table, linked by row number, first in, first out.
+ * A row has RING_ROW bytes and begins with its link. A row is in at most one ring; zeroed rings are
+ * empty. Every operation is O(1). */
 #ifndef STORE_BASE_RING_H
 #define STORE_BASE_RING_H
 
@@ -9,7 +9,7 @@
 
 enum {
     RING_ROW = 32,
-    RING_LIMIT = 36, /* rings in a set of them */
+    RING_LIMIT = 36, /* rings in a struct rings */
 };
 
 struct ring_link {
@@ -17,7 +17,7 @@ struct ring_link {
 };
 
 struct rings {
-    uint64_t filled; /* a bit for each ring that isn't empty */
+    uint64_t filled; /* bit per ring: it is not empty */
     uint32_t first[RING_LIMIT];
 };
 

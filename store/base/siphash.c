@@ -1,6 +1,5 @@
 /* siphash: SipHash-1-3 with a 64-bit result, after Aumasson & Bernstein, "SipHash: a fast
- * short-input PRF" (2012). Knows the process-wide key and the memo; refuses to know where the key's
- * randomness comes from and who remembers what. */
+ * short-input PRF" (2012). */
 #include "store/base/siphash.h"
 
 #include <endian.h>
@@ -10,7 +9,7 @@ struct state {
     uint64_t v0, v1, v2, v3;
 };
 
-/* Under which state 0 is "somepseudorandomlygeneratedbytes". */
+/* The constants are the bytes of "somepseudorandomlygeneratedbytes". */
 #define STATE_OF(k0, k1)                                                                           \
     {                                                                                              \
         (k0) ^ UINT64_C(0x736f6d6570736575), (k1) ^ UINT64_C(0x646f72616e646f6d),                  \
@@ -20,7 +19,7 @@ struct state {
 static struct state process_state = STATE_OF(UINT64_C(0), UINT64_C(0));
 
 enum { MEMOS = 2 };
-#define NO_LENGTH SIZE_MAX /* of what nobody remembers */
+#define NO_LENGTH SIZE_MAX /* marks an unused memo */
 
 static struct memo {
     const void *data;
@@ -68,8 +67,8 @@ static inline uint64_t load_half(const uint8_t *p)
     return le32toh(half);
 }
 
-/* The last len % 8 bytes, and the length in the top byte. Two loads that overlap, rather than a
- * byte at a time: before `p` there may be more. */
+/* The last len % 8 bytes, and the length in the top byte. Uses two overlapping loads instead of one
+ * load per byte. */
 static inline uint64_t load_tail(const uint8_t *p, size_t len)
 {
     size_t rest = len % 8;

@@ -7,7 +7,7 @@ static void *pointer_of(uint64_t bits)
     return (void *)(uintptr_t)bits;
 }
 
-START_TEST(any_pointer_that_fits_comes_back)
+START_TEST(pointers_round_trip)
 {
     struct pointer48 place;
     int here;
@@ -24,7 +24,7 @@ START_TEST(any_pointer_that_fits_comes_back)
 }
 END_TEST
 
-START_TEST(pointers_stand_without_a_gap_and_leave_their_neighbours_alone)
+START_TEST(store_does_not_touch_neighbours)
 {
     struct pointer48 row[3];
     ck_assert_uint_eq(sizeof(row), 18);
@@ -37,7 +37,7 @@ START_TEST(pointers_stand_without_a_gap_and_leave_their_neighbours_alone)
 }
 END_TEST
 
-START_TEST(a_pointer_of_more_bits_does_not_fit)
+START_TEST(pointer_above_48_bits_does_not_fit)
 {
     ck_assert(pointer48_fits(NULL));
     for (unsigned bit = POINTER48_BITS; bit < 64; bit++)
@@ -48,9 +48,9 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        any_pointer_that_fits_comes_back,
-        pointers_stand_without_a_gap_and_leave_their_neighbours_alone,
-        a_pointer_of_more_bits_does_not_fit,
+        pointers_round_trip,
+        store_does_not_touch_neighbours,
+        pointer_above_48_bits_does_not_fit,
         NULL,
     };
     return suite_of("pointer48", tests);

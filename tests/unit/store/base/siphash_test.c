@@ -15,7 +15,7 @@ static uint64_t hash_text(const char *text)
     return siphash_keyed(zero_key, text, strlen(text));
 }
 
-START_TEST(answers_are_those_of_siphash_1_3)
+START_TEST(hashes_match_known_answers)
 {
     uint8_t counting[63];
     for (uint8_t i = 0; i < sizeof(counting); i++)
@@ -30,7 +30,7 @@ START_TEST(answers_are_those_of_siphash_1_3)
 }
 END_TEST
 
-START_TEST(the_key_takes_part)
+START_TEST(hash_depends_on_key)
 {
     ck_assert_uint_eq(siphash_keyed(counting_key, NULL, 0), UINT64_C(0xabac0158050fc4dc));
     for (size_t i = 0; i < 16; i++) {
@@ -41,7 +41,7 @@ START_TEST(the_key_takes_part)
 }
 END_TEST
 
-START_TEST(the_seeded_hash_is_the_keyed_one)
+START_TEST(seeded_hash_equals_keyed_hash)
 {
     siphash_seed(counting_key);
     ck_assert_uint_eq(siphash("expired", 7), siphash_keyed(counting_key, "expired", 7));
@@ -112,7 +112,7 @@ static uint64_t by_the_paper(const uint8_t key[16], const uint8_t *data, size_t 
     return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
-START_TEST(any_bytes_of_any_length_hash_as_in_the_paper)
+START_TEST(random_bytes_hash_as_reference)
 {
     struct rng rng;
     uint8_t key[16], data[300];
@@ -127,7 +127,7 @@ START_TEST(any_bytes_of_any_length_hash_as_in_the_paper)
 }
 END_TEST
 
-START_TEST(no_byte_beside_them_is_read)
+START_TEST(hash_reads_no_byte_outside)
 {
     enum { PAGE = 4096 };
     uint8_t *pages = mmap(NULL, 3 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -143,7 +143,7 @@ END_TEST
 
 /* --- the memo --- */
 
-START_TEST(what_is_remembered_is_answered_until_it_is_forgotten)
+START_TEST(memo_is_used_until_forgotten)
 {
     char text[] = "key member other";
     uint64_t key = siphash(text, 3), member = siphash(text + 4, 6);
@@ -164,7 +164,7 @@ START_TEST(what_is_remembered_is_answered_until_it_is_forgotten)
 }
 END_TEST
 
-START_TEST(only_the_same_address_and_length_are_remembered)
+START_TEST(memo_requires_same_address_and_length)
 {
     char text[] = "same", copy[] = "same";
     uint64_t hash = siphash(copy, 4);
@@ -177,7 +177,7 @@ START_TEST(only_the_same_address_and_length_are_remembered)
 }
 END_TEST
 
-START_TEST(no_bytes_are_not_remembered_unless_they_were)
+START_TEST(empty_bytes_need_their_own_memo)
 {
     siphash_forget();
     ck_assert_uint_eq(siphash(NULL, 0), siphash("", 0));
@@ -188,7 +188,7 @@ START_TEST(no_bytes_are_not_remembered_unless_they_were)
 }
 END_TEST
 
-START_TEST(another_seed_forgets)
+START_TEST(new_seed_clears_memo)
 {
     siphash_seed(zero_key);
     siphash_remember("expired", 7, 1);
@@ -200,16 +200,16 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        answers_are_those_of_siphash_1_3,
-        the_key_takes_part,
-        the_seeded_hash_is_the_keyed_one,
+        hashes_match_known_answers,
+        hash_depends_on_key,
+        seeded_hash_equals_keyed_hash,
         bytes_are_read_at_any_alignment,
-        any_bytes_of_any_length_hash_as_in_the_paper,
-        no_byte_beside_them_is_read,
-        what_is_remembered_is_answered_until_it_is_forgotten,
-        only_the_same_address_and_length_are_remembered,
-        no_bytes_are_not_remembered_unless_they_were,
-        another_seed_forgets,
+        random_bytes_hash_as_reference,
+        hash_reads_no_byte_outside,
+        memo_is_used_until_forgotten,
+        memo_requires_same_address_and_length,
+        empty_bytes_need_their_own_memo,
+        new_seed_clears_memo,
         NULL,
     };
     return suite_of("siphash", tests);
