@@ -74,7 +74,7 @@ static void turn(struct loop *loop)
     loop_timer_free(timer);
 }
 
-START_TEST(readiness_is_told_each_turn_until_it_is_taken)
+START_TEST(readiness_is_reported_each_turn_until_it_is_consumed)
 {
     struct loop *loop = loop_new();
     struct wire wire;
@@ -97,7 +97,7 @@ START_TEST(readiness_is_told_each_turn_until_it_is_taken)
 }
 END_TEST
 
-START_TEST(only_what_is_wanted_is_told)
+START_TEST(only_requested_readiness_is_reported)
 {
     struct loop *loop = loop_new();
     struct wire wire;
@@ -334,7 +334,7 @@ START_TEST(a_ready_descriptor_gets_its_turn_beside_a_zero_timer)
 }
 END_TEST
 
-START_TEST(a_signal_is_told_in_a_turn_to_its_own_callback)
+START_TEST(a_signal_calls_its_own_callback_in_a_turn)
 {
     struct loop *loop = loop_new();
     loop_on_signal(loop, SIGUSR1, tell_c_and_stop, loop);
@@ -364,8 +364,8 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        readiness_is_told_each_turn_until_it_is_taken,
-        only_what_is_wanted_is_told,
+        readiness_is_reported_each_turn_until_it_is_consumed,
+        only_requested_readiness_is_reported,
         the_end_of_the_peer_is_readiness_to_read,
         an_io_may_free_itself_while_both_directions_are_ready,
         an_io_may_free_another_that_is_ready_in_the_same_turn,
@@ -375,7 +375,7 @@ Suite *test_suite(void)
         a_cancelled_timer_does_not_fire_and_a_moved_one_fires_once,
         a_zero_timer_set_by_its_own_callback_comes_in_the_next_turn,
         a_ready_descriptor_gets_its_turn_beside_a_zero_timer,
-        a_signal_is_told_in_a_turn_to_its_own_callback,
+        a_signal_calls_its_own_callback_in_a_turn,
         a_loop_with_nothing_to_wait_for_ends,
         NULL,
     };

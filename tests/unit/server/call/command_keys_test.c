@@ -136,7 +136,7 @@ START_TEST(a_key_may_stand_behind_a_word)
 }
 END_TEST
 
-START_TEST(what_could_be_anywhere_is_what_nothing_else_covers)
+START_TEST(keys_that_no_other_spec_covers_may_be_anywhere)
 {
     const struct command sort = { .name = "SORT",
                                   .run = nothing,
@@ -208,7 +208,7 @@ Suite *test_suite(void)
         several_specs_are_told_apart,
         counted_keys_follow_their_number,
         a_key_may_stand_behind_a_word,
-        what_could_be_anywhere_is_what_nothing_else_covers,
+        keys_that_no_other_spec_covers_may_be_anywhere,
         a_call_may_decide_what_it_does,
         positions_are_arguments_whatever_the_specs_and_the_call,
         NULL,

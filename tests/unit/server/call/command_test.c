@@ -56,7 +56,7 @@ START_TEST(a_command_is_found_whatever_its_case)
 }
 END_TEST
 
-START_TEST(nothing_is_found_under_a_prefix_an_extension_or_a_name_with_a_nul)
+START_TEST(only_the_exact_name_finds_a_command)
 {
     struct commands *commands = table();
     static const char longest[1000] = "get";
@@ -182,7 +182,7 @@ Suite *test_suite(void)
 {
     const TTest *const tests[] = {
         a_command_is_found_whatever_its_case,
-        nothing_is_found_under_a_prefix_an_extension_or_a_name_with_a_nul,
+        only_the_exact_name_finds_a_command,
         each_command_comes_with_the_context_of_its_group,
         commands_are_listed_in_the_order_they_were_added,
         a_container_matches_by_its_second_word,

@@ -74,7 +74,7 @@ START_TEST(a_count_gives_so_many_different_elements_or_all)
 }
 END_TEST
 
-START_TEST(what_is_popped_is_gone_and_the_rest_stays)
+START_TEST(popped_members_are_gone_and_the_rest_stays)
 {
     struct server_world *world = world_new();
     for (int count = 1; count < 12; count++) {
@@ -112,7 +112,7 @@ START_TEST(what_was_popped_is_popped_again_in_a_replay)
 }
 END_TEST
 
-START_TEST(draws_beyond_all_measure_are_refused)
+START_TEST(too_many_draws_are_refused)
 {
     struct server_world *world = world_new();
     fill(world, 3);
@@ -203,9 +203,9 @@ Suite *test_suite(void)
 {
     const TTest *const tests[] = {
         a_count_gives_so_many_different_elements_or_all,
-        what_is_popped_is_gone_and_the_rest_stays,
+        popped_members_are_gone_and_the_rest_stays,
         what_was_popped_is_popped_again_in_a_replay,
-        draws_beyond_all_measure_are_refused,
+        too_many_draws_are_refused,
         every_pair_is_drawn_about_equally_often,
         every_pair_is_popped_about_equally_often,
         a_negative_count_draws_each_element_about_equally_often,

@@ -119,7 +119,7 @@ static void walk_while_it_changes(struct run *run)
         ck_assert_msg(run->seen[name], "%s: m%u was not returned", run->kind->scan, name);
 }
 
-START_TEST(what_is_there_throughout_is_returned_and_nothing_that_is_gone)
+START_TEST(a_scan_returns_what_exists_throughout_and_no_deleted_element)
 {
     for (unsigned k = 0; k < KINDS; k++) {
         struct run *run = run_begin(&kinds[k], k);
@@ -130,7 +130,7 @@ START_TEST(what_is_there_throughout_is_returned_and_nothing_that_is_gone)
 }
 END_TEST
 
-START_TEST(a_walk_that_nothing_disturbs_returns_each_once_in_calls_of_about_the_count)
+START_TEST(an_undisturbed_scan_returns_each_element_once)
 {
     for (unsigned k = 0; k < KINDS; k++) {
         struct run *run = run_begin(&kinds[k], k);
@@ -148,7 +148,7 @@ START_TEST(a_walk_that_nothing_disturbs_returns_each_once_in_calls_of_about_the_
 }
 END_TEST
 
-START_TEST(what_was_large_and_became_small_is_still_walked_in_calls)
+START_TEST(a_shrunk_collection_is_still_scanned_in_several_calls)
 {
     static const char *const empties[] = { "SREM k m%u", "HDEL k m%u", "ZREM k m%u" };
     for (unsigned k = 2; k < KINDS; k++) {
@@ -209,9 +209,9 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        what_is_there_throughout_is_returned_and_nothing_that_is_gone,
-        a_walk_that_nothing_disturbs_returns_each_once_in_calls_of_about_the_count,
-        what_was_large_and_became_small_is_still_walked_in_calls,
+        a_scan_returns_what_exists_throughout_and_no_deleted_element,
+        an_undisturbed_scan_returns_each_element_once,
+        a_shrunk_collection_is_still_scanned_in_several_calls,
         a_small_collection_is_returned_whole_whatever_is_asked,
         NULL,
     };

@@ -69,7 +69,7 @@ static int new_tail(const char *name)
     return fd;
 }
 
-START_TEST(units_are_written_with_the_running_sum_of_the_file)
+START_TEST(records_are_written_with_the_running_checksum)
 {
     struct journal *journal = begin(JOURNAL_SYNC_NEVER);
     say(journal, "one\n");
@@ -86,7 +86,7 @@ START_TEST(units_are_written_with_the_running_sum_of_the_file)
 }
 END_TEST
 
-START_TEST(who_will_be_busy_has_it_synced_before_the_second_is_over)
+START_TEST(sync_now_syncs_before_the_second_is_over)
 {
     struct journal *journal = begin(JOURNAL_SYNC_EVERY_SECOND);
     say(journal, "one\n");
@@ -105,7 +105,7 @@ START_TEST(who_will_be_busy_has_it_synced_before_the_second_is_over)
 }
 END_TEST
 
-START_TEST(a_unit_without_text_is_none)
+START_TEST(a_record_without_text_is_not_written)
 {
     struct journal *journal = begin(JOURNAL_SYNC_NEVER);
     journal_end_unit(journal);
@@ -133,7 +133,7 @@ START_TEST(a_turn_is_written_at_its_end_with_one_call)
 }
 END_TEST
 
-START_TEST(a_unit_larger_than_any_chunk_is_written_whole)
+START_TEST(a_record_larger_than_any_chunk_is_written)
 {
     enum { BIG = 40 << 20 };
     struct journal *journal = begin(JOURNAL_SYNC_NEVER);
@@ -216,7 +216,7 @@ START_TEST(never_syncs_never)
 }
 END_TEST
 
-START_TEST(always_is_safe_only_when_synced_and_one_sync_serves_all_who_wait)
+START_TEST(with_always_one_sync_makes_all_waiting_replies_safe)
 {
     struct journal *journal = begin(JOURNAL_SYNC_ALWAYS);
     unsigned before = disk_world_calls(DISK_SYNC);
@@ -240,7 +240,7 @@ START_TEST(always_is_safe_only_when_synced_and_one_sync_serves_all_who_wait)
 }
 END_TEST
 
-START_TEST(the_policy_changes_for_what_is_there_already)
+START_TEST(a_new_policy_applies_to_bytes_already_written)
 {
     struct journal *journal = begin(JOURNAL_SYNC_NEVER);
     say(journal, "one\n");
@@ -383,7 +383,7 @@ START_TEST(after_a_failed_sync_nothing_is_written_or_synced_any_more)
 }
 END_TEST
 
-START_TEST(a_base_and_a_new_tail_make_a_journal_well_again)
+START_TEST(a_base_and_a_new_segment_repair_a_journal)
 {
     static const enum journal_policy policies[] = { JOURNAL_SYNC_ALWAYS,
                                                     JOURNAL_SYNC_EVERY_SECOND };
@@ -444,7 +444,7 @@ static void assert_well_with_three(struct journal *journal)
     assert_tail("new", "three\n");
 }
 
-START_TEST(who_cannot_write_may_be_given_a_base_instead_whatever_becomes_of_the_old_tail)
+START_TEST(a_journal_that_cannot_write_can_restart_with_a_base)
 {
     struct journal *journal = begin_given_up();
     disk_world_release_syncs();
@@ -456,7 +456,7 @@ START_TEST(who_cannot_write_may_be_given_a_base_instead_whatever_becomes_of_the_
 }
 END_TEST
 
-START_TEST(a_sync_of_the_old_tail_that_fails_late_is_nobodys_concern)
+START_TEST(a_late_sync_error_of_the_old_segment_is_ignored)
 {
     struct journal *journal = begin_given_up();
     int fd;
@@ -472,7 +472,7 @@ START_TEST(a_sync_of_the_old_tail_that_fails_late_is_nobodys_concern)
 }
 END_TEST
 
-START_TEST(after_a_failed_sync_the_next_one_is_not_even_tried)
+START_TEST(after_a_failed_sync_no_other_sync_is_tried)
 {
     struct journal *journal = begin(JOURNAL_SYNC_ALWAYS);
     unsigned syncs = disk_world_calls(DISK_SYNC);
@@ -492,7 +492,7 @@ START_TEST(after_a_failed_sync_the_next_one_is_not_even_tried)
 }
 END_TEST
 
-START_TEST(a_new_tail_waits_until_the_old_one_is_synced)
+START_TEST(a_new_segment_waits_until_the_old_one_is_synced)
 {
     static const enum journal_policy policies[] = { JOURNAL_SYNC_NEVER, JOURNAL_SYNC_EVERY_SECOND,
                                                     JOURNAL_SYNC_ALWAYS };
@@ -525,7 +525,7 @@ START_TEST(a_new_tail_waits_until_the_old_one_is_synced)
 }
 END_TEST
 
-START_TEST(a_tail_whose_last_sync_fails_makes_the_new_one_useless)
+START_TEST(a_failed_last_sync_of_a_segment_requires_a_base)
 {
     struct journal *journal = begin(JOURNAL_SYNC_EVERY_SECOND);
     int fd = new_tail("new");
@@ -546,7 +546,7 @@ START_TEST(a_tail_whose_last_sync_fails_makes_the_new_one_useless)
 }
 END_TEST
 
-START_TEST(a_tail_that_cannot_be_finished_goes_on)
+START_TEST(a_segment_that_cannot_be_finished_stays_current)
 {
     struct journal *journal = begin(JOURNAL_SYNC_EVERY_SECOND);
     int fd = new_tail("new");
@@ -563,7 +563,7 @@ START_TEST(a_tail_that_cannot_be_finished_goes_on)
 }
 END_TEST
 
-START_TEST(close_writes_and_syncs_what_there_is)
+START_TEST(close_writes_and_syncs_everything)
 {
     struct journal *journal = begin(JOURNAL_SYNC_NEVER);
     unsigned syncs = disk_world_calls(DISK_SYNC);
@@ -575,7 +575,7 @@ START_TEST(close_writes_and_syncs_what_there_is)
 }
 END_TEST
 
-START_TEST(close_says_what_it_could_not_do)
+START_TEST(close_returns_the_error)
 {
     for (int call = DISK_WRITE; call <= DISK_SYNC; call++) {
         struct journal *journal = begin(JOURNAL_SYNC_NEVER);
@@ -588,7 +588,7 @@ START_TEST(close_says_what_it_could_not_do)
 }
 END_TEST
 
-START_TEST(close_in_the_middle_of_a_rotation_finishes_both_tails)
+START_TEST(close_during_a_rotation_finishes_both_segments)
 {
     struct journal *journal = begin(JOURNAL_SYNC_EVERY_SECOND);
     int fd = new_tail("new");
@@ -602,7 +602,7 @@ START_TEST(close_in_the_middle_of_a_rotation_finishes_both_tails)
 }
 END_TEST
 
-START_TEST(a_tail_cut_anywhere_goes_on_behind_its_last_whole_unit)
+START_TEST(a_cut_segment_continues_after_its_last_complete_record)
 {
     struct journal *journal = begin(JOURNAL_SYNC_NEVER);
     say(journal, "one\n");
@@ -634,7 +634,7 @@ START_TEST(a_tail_cut_anywhere_goes_on_behind_its_last_whole_unit)
 }
 END_TEST
 
-START_TEST(a_tail_that_cannot_be_created_is_not_there)
+START_TEST(a_segment_that_cannot_be_created_leaves_no_file)
 {
     for (unsigned nth = 1; nth <= 3; nth++) {
         int fd;
@@ -650,32 +650,32 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        units_are_written_with_the_running_sum_of_the_file,
-        who_will_be_busy_has_it_synced_before_the_second_is_over,
-        a_unit_without_text_is_none,
+        records_are_written_with_the_running_checksum,
+        sync_now_syncs_before_the_second_is_over,
+        a_record_without_text_is_not_written,
         a_turn_is_written_at_its_end_with_one_call,
-        a_unit_larger_than_any_chunk_is_written_whole,
+        a_record_larger_than_any_chunk_is_written,
         every_second_syncs_once_a_second_and_only_what_is_new,
         a_sync_that_is_late_is_not_ordered_twice_and_is_counted_once,
         never_syncs_never,
-        always_is_safe_only_when_synced_and_one_sync_serves_all_who_wait,
-        the_policy_changes_for_what_is_there_already,
+        with_always_one_sync_makes_all_waiting_replies_safe,
+        a_new_policy_applies_to_bytes_already_written,
         a_failing_write_loses_nothing_and_repeats_nothing,
         a_failing_write_is_tried_again_after_100_ms_and_not_before,
         a_file_that_cannot_be_cut_back_is_cut_before_the_next_write,
         after_a_failed_sync_nothing_is_written_or_synced_any_more,
-        a_base_and_a_new_tail_make_a_journal_well_again,
-        who_cannot_write_may_be_given_a_base_instead_whatever_becomes_of_the_old_tail,
-        a_sync_of_the_old_tail_that_fails_late_is_nobodys_concern,
-        after_a_failed_sync_the_next_one_is_not_even_tried,
-        a_new_tail_waits_until_the_old_one_is_synced,
-        a_tail_whose_last_sync_fails_makes_the_new_one_useless,
-        a_tail_that_cannot_be_finished_goes_on,
-        close_writes_and_syncs_what_there_is,
-        close_says_what_it_could_not_do,
-        close_in_the_middle_of_a_rotation_finishes_both_tails,
-        a_tail_cut_anywhere_goes_on_behind_its_last_whole_unit,
-        a_tail_that_cannot_be_created_is_not_there,
+        a_base_and_a_new_segment_repair_a_journal,
+        a_journal_that_cannot_write_can_restart_with_a_base,
+        a_late_sync_error_of_the_old_segment_is_ignored,
+        after_a_failed_sync_no_other_sync_is_tried,
+        a_new_segment_waits_until_the_old_one_is_synced,
+        a_failed_last_sync_of_a_segment_requires_a_base,
+        a_segment_that_cannot_be_finished_stays_current,
+        close_writes_and_syncs_everything,
+        close_returns_the_error,
+        close_during_a_rotation_finishes_both_segments,
+        a_cut_segment_continues_after_its_last_complete_record,
+        a_segment_that_cannot_be_created_leaves_no_file,
         NULL,
     };
     return suite_of("journal", tests);

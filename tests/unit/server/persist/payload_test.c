@@ -73,7 +73,7 @@ static struct bytes made_view(const struct made *made)
     return bytes_of((const char *)made->at, made->len);
 }
 
-START_TEST(what_redis_dumped_is_restored_and_dumped_again)
+START_TEST(payloads_of_redis_are_restored_and_dumped_again)
 {
     for (size_t i = 0; i < SAMPLES; i++) {
         struct store *store = store_new(1);
@@ -89,7 +89,7 @@ START_TEST(what_redis_dumped_is_restored_and_dumped_again)
 }
 END_TEST
 
-START_TEST(deadlines_inside_and_leases_travel)
+START_TEST(deadlines_inside_and_leases_survive_dump_and_restore)
 {
     static const char *const wanted[OWN_SAMPLES] = {
         "0 SADD k a; 0 SADDEX k PXAT 1000005 MEMBERS 1 b; ",
@@ -165,7 +165,7 @@ static struct made *own(const char *commands)
     return raw(payload(RDB_OWN_TYPE), commands, strlen(commands));
 }
 
-START_TEST(our_own_form_is_taken_only_as_it_is_written)
+START_TEST(our_own_format_is_read_only_as_it_is_written)
 {
     static const char *const bad[] = {
         "",
@@ -221,7 +221,7 @@ static struct made *seed_of(size_t which)
     return made;
 }
 
-START_TEST(whatever_was_changed_becomes_a_value_or_nothing)
+START_TEST(a_changed_payload_becomes_a_value_or_is_refused)
 {
     struct rng rng;
     size_t whole = 0;
@@ -255,7 +255,7 @@ START_TEST(whatever_was_changed_becomes_a_value_or_nothing)
 }
 END_TEST
 
-START_TEST(what_was_changed_and_not_summed_again_is_foreign)
+START_TEST(a_payload_with_a_wrong_checksum_is_foreign)
 {
     struct rng rng;
     struct made *made = payload_end(seed_of(16), 10);
@@ -274,13 +274,13 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        what_redis_dumped_is_restored_and_dumped_again,
-        deadlines_inside_and_leases_travel,
+        payloads_of_redis_are_restored_and_dumped_again,
+        deadlines_inside_and_leases_survive_dump_and_restore,
         large_values_come_back,
         versions_beyond_the_known_are_foreign,
-        our_own_form_is_taken_only_as_it_is_written,
-        whatever_was_changed_becomes_a_value_or_nothing,
-        what_was_changed_and_not_summed_again_is_foreign,
+        our_own_format_is_read_only_as_it_is_written,
+        a_changed_payload_becomes_a_value_or_is_refused,
+        a_payload_with_a_wrong_checksum_is_foreign,
         NULL,
     };
     return suite_of("payload", tests);

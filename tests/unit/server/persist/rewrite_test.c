@@ -236,7 +236,7 @@ static void fail_everywhere(enum journal_policy policy, struct disk_failure fail
     ck_assert_uint_gt(failure.nth, 60); /* so many calls there are, or it proves nothing */
 }
 
-START_TEST(any_one_call_that_fails_costs_nothing_that_was_acknowledged)
+START_TEST(a_failing_call_loses_no_acknowledged_change)
 {
     fail_everywhere(JOURNAL_SYNC_ALWAYS, (struct disk_failure){ .error = EIO, .keep = 3 });
     fail_everywhere(JOURNAL_SYNC_EVERY_SECOND, (struct disk_failure){ .keep = 13 });
@@ -244,7 +244,7 @@ START_TEST(any_one_call_that_fails_costs_nothing_that_was_acknowledged)
 }
 END_TEST
 
-START_TEST(a_crash_at_any_call_leaves_all_that_was_acknowledged)
+START_TEST(a_crash_at_any_call_keeps_all_acknowledged_changes)
 {
     struct disk_failure failure = { .error = EIO, .forever = true, .keep = 3 };
     fail_everywhere(JOURNAL_SYNC_ALWAYS, failure);
@@ -256,8 +256,8 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        any_one_call_that_fails_costs_nothing_that_was_acknowledged,
-        a_crash_at_any_call_leaves_all_that_was_acknowledged,
+        a_failing_call_loses_no_acknowledged_change,
+        a_crash_at_any_call_keeps_all_acknowledged_changes,
         NULL,
     };
     return suite_of("rewrite", tests);

@@ -87,7 +87,7 @@ static const char *messages(void)
         ck_assert_str_eq(messages(), text);                                                        \
     } while (0)
 
-START_TEST(what_is_wanted_of_the_store_takes_a_class_and_a_kind_of_channel)
+START_TEST(events_are_wanted_only_with_a_class_and_a_channel_kind)
 {
     static const struct {
         const char *flags;
@@ -118,7 +118,7 @@ START_TEST(what_is_wanted_of_the_store_takes_a_class_and_a_kind_of_channel)
 }
 END_TEST
 
-START_TEST(events_wait_for_the_flush_and_keep_their_order)
+START_TEST(events_are_published_by_the_flush_in_order)
 {
     notify_set_flags(notify, "KEA");
     happens(EVENT_SET, 0, LIT("k"));
@@ -134,7 +134,7 @@ START_TEST(events_wait_for_the_flush_and_keep_their_order)
 }
 END_TEST
 
-START_TEST(the_keyspace_channel_hears_before_the_keyevent_channel)
+START_TEST(the_keyspace_channel_comes_before_the_keyevent_channel)
 {
     pubsub_forget(pubsub, &listener.session);
     pubsub_subscribe(pubsub, &listener.session, PUBSUB_PATTERN, LIT("__key*"));
@@ -146,7 +146,7 @@ START_TEST(the_keyspace_channel_hears_before_the_keyevent_channel)
 }
 END_TEST
 
-START_TEST(only_the_classes_that_are_on_are_told)
+START_TEST(only_enabled_event_classes_are_published)
 {
     notify_set_flags(notify, "K$");
     happens(EVENT_DEL, 0, LIT("k"));
@@ -231,7 +231,7 @@ START_TEST(each_letter_is_a_channel_of_its_own)
 }
 END_TEST
 
-START_TEST(members_follow_their_own_event_and_the_key_is_told_once)
+START_TEST(members_follow_their_event_and_the_key_is_sent_once)
 {
     listen("KSA", LIT("*"));
     member(EVENT_SADD, false, LIT("a"));
@@ -248,7 +248,7 @@ START_TEST(members_follow_their_own_event_and_the_key_is_told_once)
 }
 END_TEST
 
-START_TEST(without_channels_of_members_an_event_is_told_once)
+START_TEST(without_subkey_channels_an_event_is_sent_once)
 {
     listen("KEA", LIT("*"));
     member(EVENT_SADD, false, LIT("a"));
@@ -258,7 +258,7 @@ START_TEST(without_channels_of_members_an_event_is_told_once)
 }
 END_TEST
 
-START_TEST(an_event_that_is_told_anew_begins_a_message)
+START_TEST(a_repeated_event_begins_a_new_message)
 {
     listen("SA", LIT("*"));
     member(EVENT_SADD, false, LIT("a"));
@@ -269,7 +269,7 @@ START_TEST(an_event_that_is_told_anew_begins_a_message)
 }
 END_TEST
 
-START_TEST(a_flush_ends_the_gathering)
+START_TEST(a_flush_begins_new_messages)
 {
     listen("KSA", LIT("*"));
     member(EVENT_SADD, false, LIT("a"));
@@ -305,7 +305,7 @@ START_TEST(members_of_another_key_or_database_are_another_message)
 }
 END_TEST
 
-START_TEST(a_range_that_is_cut_names_its_members_ahead_or_behind)
+START_TEST(removing_a_range_publishes_all_its_members)
 {
     struct effect cut = {
         .kind = EFFECT_ZSET_CUT, .event = EVENT_ZREMRANGEBYRANK, .key = LIT("k"), .to = 2
@@ -341,7 +341,7 @@ START_TEST(events_of_whole_keys_have_no_channels_of_members)
 }
 END_TEST
 
-START_TEST(names_are_told_whatever_bytes_they_hold)
+START_TEST(names_may_hold_any_bytes)
 {
     listen("STVA", LIT("*"));
     member(EVENT_HSET, false, LIT("a|b,1:c"));
@@ -474,7 +474,7 @@ START_TEST(any_order_of_members_gives_each_event_its_own)
 }
 END_TEST
 
-START_TEST(no_member_is_wanted_or_kept_while_nobody_listens)
+START_TEST(members_are_not_collected_without_subscribers)
 {
     notify_set_flags(notify, "KESTIVA");
     pubsub_forget(pubsub, &listener.session);
@@ -488,28 +488,28 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        what_is_wanted_of_the_store_takes_a_class_and_a_kind_of_channel,
-        events_wait_for_the_flush_and_keep_their_order,
-        the_keyspace_channel_hears_before_the_keyevent_channel,
-        only_the_classes_that_are_on_are_told,
+        events_are_wanted_only_with_a_class_and_a_channel_kind,
+        events_are_published_by_the_flush_in_order,
+        the_keyspace_channel_comes_before_the_keyevent_channel,
+        only_enabled_event_classes_are_published,
         all_leaves_out_misses_and_new_keys,
         keys_are_copied_binary_and_of_any_length,
         the_members_of_one_event_are_one_message_on_each_channel,
         each_letter_is_a_channel_of_its_own,
-        members_follow_their_own_event_and_the_key_is_told_once,
-        without_channels_of_members_an_event_is_told_once,
-        an_event_that_is_told_anew_begins_a_message,
-        a_flush_ends_the_gathering,
+        members_follow_their_event_and_the_key_is_sent_once,
+        without_subkey_channels_an_event_is_sent_once,
+        a_repeated_event_begins_a_new_message,
+        a_flush_begins_new_messages,
         members_of_another_key_or_database_are_another_message,
-        a_range_that_is_cut_names_its_members_ahead_or_behind,
+        removing_a_range_publishes_all_its_members,
         events_of_whole_keys_have_no_channels_of_members,
-        names_are_told_whatever_bytes_they_hold,
+        names_may_hold_any_bytes,
         a_key_with_a_newline_has_no_channel_for_each_member,
         no_event_holds_the_separator_of_events_and_members,
         a_message_ends_with_its_thousandth_member,
         a_message_ends_with_the_member_that_makes_it_64_KiB,
         any_order_of_members_gives_each_event_its_own,
-        no_member_is_wanted_or_kept_while_nobody_listens,
+        members_are_not_collected_without_subscribers,
         NULL,
     };
     Suite *suite = suite_create("notify");

@@ -30,7 +30,7 @@ static void end(void)
     pubsub_free(pubsub);
 }
 
-START_TEST(a_message_reaches_the_listeners_of_its_channel_only)
+START_TEST(a_message_reaches_only_subscribers_of_its_channel)
 {
     ck_assert(pubsub_subscribe(pubsub, anna, PUBSUB_CHANNEL, LIT("news")));
     ck_assert(pubsub_subscribe(pubsub, bert, PUBSUB_CHANNEL, LIT("sport")));
@@ -42,7 +42,7 @@ START_TEST(a_message_reaches_the_listeners_of_its_channel_only)
 }
 END_TEST
 
-START_TEST(patterns_hear_after_the_channel_in_order_of_creation)
+START_TEST(pattern_subscribers_come_after_those_of_the_channel)
 {
     anna->out.version = 3;
     pubsub_subscribe(pubsub, anna, PUBSUB_PATTERN, LIT("n*"));
@@ -88,7 +88,7 @@ START_TEST(names_are_binary_and_may_be_empty)
 }
 END_TEST
 
-START_TEST(the_registry_counts_channels_patterns_and_listeners)
+START_TEST(channels_patterns_and_subscribers_are_counted)
 {
     pubsub_subscribe(pubsub, anna, PUBSUB_CHANNEL, LIT("a"));
     pubsub_subscribe(pubsub, bert, PUBSUB_CHANNEL, LIT("a"));
@@ -107,7 +107,7 @@ START_TEST(the_registry_counts_channels_patterns_and_listeners)
 }
 END_TEST
 
-START_TEST(a_muted_session_still_hears_messages)
+START_TEST(a_muted_session_still_gets_messages)
 {
     pubsub_subscribe(pubsub, anna, PUBSUB_CHANNEL, LIT("a"));
     anna->out.mute = true;
@@ -116,7 +116,7 @@ START_TEST(a_muted_session_still_hears_messages)
 }
 END_TEST
 
-START_TEST(a_shard_channel_is_no_channel_and_no_pattern_hears_it)
+START_TEST(patterns_do_not_match_shard_channels)
 {
     anna->out.version = 3;
     pubsub_subscribe(pubsub, anna, PUBSUB_SHARD, LIT("a"));
@@ -202,7 +202,7 @@ static void random_step(struct rng *rng)
         ck_assert((strlen(caller_heard(&callers[i])) > 0) == model[i][which]);
 }
 
-START_TEST(any_order_of_steps_agrees_with_a_table)
+START_TEST(random_steps_agree_with_a_model)
 {
     struct rng rng;
     rng_init(&rng, test_seed());
@@ -214,16 +214,16 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        a_message_reaches_the_listeners_of_its_channel_only,
-        patterns_hear_after_the_channel_in_order_of_creation,
+        a_message_reaches_only_subscribers_of_its_channel,
+        pattern_subscribers_come_after_those_of_the_channel,
         subscribing_twice_is_subscribing_once,
         a_channel_and_a_pattern_of_one_name_are_two,
         names_are_binary_and_may_be_empty,
-        the_registry_counts_channels_patterns_and_listeners,
-        a_muted_session_still_hears_messages,
-        a_shard_channel_is_no_channel_and_no_pattern_hears_it,
+        channels_patterns_and_subscribers_are_counted,
+        a_muted_session_still_gets_messages,
+        patterns_do_not_match_shard_channels,
         subscriptions_are_listed_in_the_order_they_were_made,
-        any_order_of_steps_agrees_with_a_table,
+        random_steps_agree_with_a_model,
         NULL,
     };
     Suite *suite = suite_create("pubsub");

@@ -56,7 +56,7 @@ static void set(const struct session *by, struct bytes key)
     change(by, (struct effect){ .kind = EFFECT_SET, .event = EVENT_SET, .key = key });
 }
 
-START_TEST(a_change_is_told_once_after_the_commit)
+START_TEST(a_change_is_sent_once_after_the_commit)
 {
     track(anna, (struct tracking_mode){ 0 });
     tracking_note_read(tracking, anna, LIT("k"));
@@ -72,7 +72,7 @@ START_TEST(a_change_is_told_once_after_the_commit)
 }
 END_TEST
 
-START_TEST(an_event_without_a_change_is_not_told)
+START_TEST(an_event_without_a_change_is_not_sent)
 {
     track(anna, (struct tracking_mode){ 0 });
     tracking_note_read(tracking, anna, LIT("k"));
@@ -94,7 +94,7 @@ START_TEST(both_ends_of_a_rename_and_the_target_of_a_copy_change)
 }
 END_TEST
 
-START_TEST(a_flush_of_many_databases_is_told_once)
+START_TEST(a_flush_of_many_databases_is_sent_once)
 {
     track(anna, (struct tracking_mode){ 0 });
     track(bert, (struct tracking_mode){ .broadcast = true });
@@ -113,7 +113,7 @@ START_TEST(a_flush_of_many_databases_is_told_once)
 }
 END_TEST
 
-START_TEST(noloop_spares_who_did_it)
+START_TEST(noloop_skips_the_session_that_made_the_change)
 {
     track(anna, (struct tracking_mode){ .no_loop = true });
     tracking_note_read(tracking, anna, LIT("k"));
@@ -125,7 +125,7 @@ START_TEST(noloop_spares_who_did_it)
 }
 END_TEST
 
-START_TEST(prefixes_are_told_at_the_end_of_a_turn_in_order)
+START_TEST(prefix_messages_are_sent_at_the_end_of_a_turn_in_order)
 {
     track(anna, (struct tracking_mode){ .broadcast = true });
     tracking_add_prefix(tracking, anna, LIT("b"));
@@ -147,7 +147,7 @@ START_TEST(prefixes_are_told_at_the_end_of_a_turn_in_order)
 }
 END_TEST
 
-START_TEST(what_expires_is_nobodys_own_change)
+START_TEST(an_expiry_is_not_a_sessions_own_change)
 {
     track(anna, (struct tracking_mode){ .broadcast = true, .no_loop = true });
     tracking_add_prefix(tracking, anna, LIT(""));
@@ -172,7 +172,7 @@ START_TEST(prefixes_overlap_when_one_begins_the_other)
 }
 END_TEST
 
-START_TEST(another_session_is_told_in_its_own_protocol_until_it_goes)
+START_TEST(redirected_messages_use_the_target_sessions_protocol)
 {
     track(anna, (struct tracking_mode){ .redirect = bert });
     bert->out.version = 2;
@@ -257,7 +257,7 @@ START_TEST(the_limit_forgets_some_keys_at_each_call)
 }
 END_TEST
 
-START_TEST(nothing_is_kept_when_the_last_one_has_gone)
+START_TEST(all_keys_are_forgotten_with_the_last_tracking_session)
 {
     track(anna, (struct tracking_mode){ 0 });
     tracking_note_read(tracking, anna, LIT("k"));
@@ -393,7 +393,7 @@ static void random_step(struct rng *rng)
     expect_told();
 }
 
-START_TEST(any_order_of_steps_tells_what_a_model_says)
+START_TEST(random_steps_send_the_messages_that_a_model_predicts)
 {
     struct rng rng;
     rng_init(&rng, test_seed());
@@ -410,20 +410,20 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        a_change_is_told_once_after_the_commit,
-        an_event_without_a_change_is_not_told,
+        a_change_is_sent_once_after_the_commit,
+        an_event_without_a_change_is_not_sent,
         both_ends_of_a_rename_and_the_target_of_a_copy_change,
-        a_flush_of_many_databases_is_told_once,
-        noloop_spares_who_did_it,
-        prefixes_are_told_at_the_end_of_a_turn_in_order,
-        what_expires_is_nobodys_own_change,
+        a_flush_of_many_databases_is_sent_once,
+        noloop_skips_the_session_that_made_the_change,
+        prefix_messages_are_sent_at_the_end_of_a_turn_in_order,
+        an_expiry_is_not_a_sessions_own_change,
         prefixes_overlap_when_one_begins_the_other,
-        another_session_is_told_in_its_own_protocol_until_it_goes,
+        redirected_messages_use_the_target_sessions_protocol,
         caching_makes_the_exception,
         a_push_waits_until_an_exec_has_replied,
         the_limit_forgets_some_keys_at_each_call,
-        nothing_is_kept_when_the_last_one_has_gone,
-        any_order_of_steps_tells_what_a_model_says,
+        all_keys_are_forgotten_with_the_last_tracking_session,
+        random_steps_send_the_messages_that_a_model_predicts,
         NULL,
     };
     Suite *suite = suite_create("tracking");

@@ -108,7 +108,7 @@ static const char *turns(void)
     return text;
 }
 
-START_TEST(turns_come_by_readiness_of_keys_and_then_by_arrival)
+START_TEST(clients_are_served_by_order_of_ready_keys_then_of_arrival)
 {
     ask(anna, "BLPOP 1 2 3 0");
     ask(bert, "BLPOP 2 1 0");
@@ -137,7 +137,7 @@ START_TEST(the_same_key_of_another_database_is_another_key)
 }
 END_TEST
 
-START_TEST(a_key_that_is_named_twice_gives_one_turn)
+START_TEST(a_key_named_twice_gives_one_turn)
 {
     ask(anna, "BLPOP k k j k 0");
     ask(bert, "BLPOP k j j 0");
@@ -147,7 +147,7 @@ START_TEST(a_key_that_is_named_twice_gives_one_turn)
 }
 END_TEST
 
-START_TEST(who_leaves_while_turns_are_taken_gets_none)
+START_TEST(a_client_that_leaves_during_serving_gets_no_turn)
 {
     struct turn turn;
     ask(anna, "BLPOP k 0");
@@ -166,7 +166,7 @@ START_TEST(who_leaves_while_turns_are_taken_gets_none)
 }
 END_TEST
 
-START_TEST(a_key_with_nothing_left_spares_the_others_their_turns)
+START_TEST(an_emptied_key_skips_its_other_clients)
 {
     struct turn turn;
     ask(anna, "BLPOP k 0");
@@ -194,7 +194,7 @@ static void find_nothing(msec again)
     waiters_check(waiters);
 }
 
-START_TEST(what_one_looked_for_in_vain_spares_the_same_command_of_others_its_turns)
+START_TEST(a_failed_turn_skips_other_clients_with_the_same_command)
 {
     ask(anna, "BLPOP k 0");
     ask(bert, "BLPOP k j 0");
@@ -214,7 +214,7 @@ START_TEST(what_one_looked_for_in_vain_spares_the_same_command_of_others_its_tur
 }
 END_TEST
 
-START_TEST(keys_wake_at_their_instants_in_this_order)
+START_TEST(keys_become_ready_in_order_of_their_times)
 {
     ask(anna, "BLPOP k 0");
     ask(bert, "BLPOP j 0");
@@ -241,7 +241,7 @@ START_TEST(keys_wake_at_their_instants_in_this_order)
 }
 END_TEST
 
-START_TEST(waits_are_as_long_as_they_were_when_the_clock_is_set)
+START_TEST(setting_the_clock_does_not_change_timeouts)
 {
     ask(anna, "BLPOP k 1");
     waiters_clock_set(waiters, -5000);
@@ -261,7 +261,7 @@ START_TEST(waits_are_as_long_as_they_were_when_the_clock_is_set)
 }
 END_TEST
 
-START_TEST(a_key_keeps_the_earliest_instant_until_nobody_waits_for_it)
+START_TEST(a_key_keeps_its_earliest_time_until_no_client_waits)
 {
     ask(anna, "BLPOP k 0");
     ask(bert, "BRPOP k 0");
@@ -281,7 +281,7 @@ START_TEST(a_key_keeps_the_earliest_instant_until_nobody_waits_for_it)
 }
 END_TEST
 
-START_TEST(only_effects_of_the_type_that_is_waited_for_make_a_key_ready)
+START_TEST(only_effects_of_the_awaited_type_make_a_key_ready)
 {
     ask(anna, "BLPOP k 0");
     waiters_effect(waiters, &(struct effect){ .kind = EFFECT_ZSET_PUT, .key = LIT("k") });
@@ -301,7 +301,7 @@ START_TEST(only_effects_of_the_type_that_is_waited_for_make_a_key_ready)
 }
 END_TEST
 
-START_TEST(a_wait_that_finds_no_memory_changes_nothing)
+START_TEST(blocking_without_memory_changes_nothing)
 {
     for (uint64_t nth = 1; nth <= 2; nth++) {
         size_t before = mem_used();
@@ -317,7 +317,7 @@ END_TEST
 
 /* ---- served ---------------------------------------------------------------------------------- */
 
-START_TEST(who_waits_hears_nothing_until_there_is_something)
+START_TEST(a_blocked_client_gets_no_reply_until_an_element_comes)
 {
     answers(anna, "BLPOP k 0", "");
     answers(bert, "BRPOP j k 0", "");
@@ -333,7 +333,7 @@ START_TEST(who_waits_hears_nothing_until_there_is_something)
 }
 END_TEST
 
-START_TEST(a_transaction_is_whole_before_anybody_is_served)
+START_TEST(blocked_clients_are_served_after_the_whole_transaction)
 {
     answers(anna, "BLPOP k j 0", "");
     answers(bert, "BLPOP j 0", "");
@@ -351,7 +351,7 @@ START_TEST(a_transaction_is_whole_before_anybody_is_served)
 }
 END_TEST
 
-START_TEST(a_key_of_a_wrong_type_is_passed_by_while_waiting)
+START_TEST(a_blocked_client_ignores_a_key_of_another_type)
 {
     answers(anna, "BLPOP k 0", "");
     answers(bert, "BZPOPMIN k 0", "");
@@ -369,7 +369,7 @@ START_TEST(a_key_of_a_wrong_type_is_passed_by_while_waiting)
 }
 END_TEST
 
-START_TEST(what_is_served_may_make_the_next_key_ready)
+START_TEST(serving_a_client_may_make_another_key_ready)
 {
     answers(anna, "BLMOVE a b LEFT RIGHT 0", "");
     answers(bert, "BLMOVE b c LEFT RIGHT 0", "");
@@ -383,7 +383,7 @@ START_TEST(what_is_served_may_make_the_next_key_ready)
 }
 END_TEST
 
-START_TEST(a_wrong_destination_is_told_and_takes_nothing)
+START_TEST(a_destination_of_wrong_type_is_an_error_and_takes_nothing)
 {
     answers(anna, "BLMOVE k d LEFT RIGHT 0", "");
     answers(bert, "BLPOP k 0", "");
@@ -395,7 +395,7 @@ START_TEST(a_wrong_destination_is_told_and_takes_nothing)
 }
 END_TEST
 
-START_TEST(inside_a_transaction_nobody_waits)
+START_TEST(commands_do_not_block_inside_a_transaction)
 {
     ask(anna, "MULTI");
     ask(anna, "BLPOP k 0");
@@ -417,7 +417,7 @@ START_TEST(a_skipped_reply_is_skipped_after_the_wait_too)
 }
 END_TEST
 
-START_TEST(a_key_that_is_gone_by_then_serves_nobody)
+START_TEST(a_key_that_is_gone_again_serves_no_client)
 {
     answers(anna, "BLPOP k 0", "");
     ask(pusher, "MULTI");
@@ -431,7 +431,7 @@ END_TEST
 
 /* ---- too late -------------------------------------------------------------------------------- */
 
-START_TEST(a_wait_ends_at_its_instant_and_not_before)
+START_TEST(a_timeout_passes_at_its_time_and_not_before)
 {
     answers(anna, "BLPOP k 0.25", "");
     answers(bert, "BLMOVE k j LEFT LEFT 0.2501", "");
@@ -452,7 +452,7 @@ START_TEST(a_wait_ends_at_its_instant_and_not_before)
 }
 END_TEST
 
-START_TEST(many_late_ones_are_told_in_portions_and_in_order)
+START_TEST(many_timeouts_are_answered_in_portions_and_in_order)
 {
     answers(carl, "BLPOP k 0.3", "");
     answers(anna, "BLPOP k 0.1", "");
@@ -465,7 +465,7 @@ START_TEST(many_late_ones_are_told_in_portions_and_in_order)
 }
 END_TEST
 
-START_TEST(unblocking_ends_a_wait_as_if_in_vain_or_with_an_error)
+START_TEST(client_unblock_answers_as_a_timeout_or_with_an_error)
 {
     answers(anna, "BLPOP k 0", "");
     ck_assert(serve_unblock(&dispatch, &anna->session, false));
@@ -654,7 +654,7 @@ static void step_one(struct rng *rng, struct model *model)
     }
 }
 
-START_TEST(everybody_gets_what_a_model_says_in_its_order)
+START_TEST(every_client_gets_the_elements_that_a_model_predicts)
 {
     struct rng rng;
     static struct model model;
@@ -679,30 +679,30 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        turns_come_by_readiness_of_keys_and_then_by_arrival,
+        clients_are_served_by_order_of_ready_keys_then_of_arrival,
         the_same_key_of_another_database_is_another_key,
-        a_key_that_is_named_twice_gives_one_turn,
-        who_leaves_while_turns_are_taken_gets_none,
-        a_key_with_nothing_left_spares_the_others_their_turns,
-        what_one_looked_for_in_vain_spares_the_same_command_of_others_its_turns,
-        keys_wake_at_their_instants_in_this_order,
-        waits_are_as_long_as_they_were_when_the_clock_is_set,
-        a_key_keeps_the_earliest_instant_until_nobody_waits_for_it,
-        only_effects_of_the_type_that_is_waited_for_make_a_key_ready,
-        a_wait_that_finds_no_memory_changes_nothing,
-        who_waits_hears_nothing_until_there_is_something,
-        a_transaction_is_whole_before_anybody_is_served,
-        a_key_of_a_wrong_type_is_passed_by_while_waiting,
-        what_is_served_may_make_the_next_key_ready,
-        a_wrong_destination_is_told_and_takes_nothing,
-        inside_a_transaction_nobody_waits,
+        a_key_named_twice_gives_one_turn,
+        a_client_that_leaves_during_serving_gets_no_turn,
+        an_emptied_key_skips_its_other_clients,
+        a_failed_turn_skips_other_clients_with_the_same_command,
+        keys_become_ready_in_order_of_their_times,
+        setting_the_clock_does_not_change_timeouts,
+        a_key_keeps_its_earliest_time_until_no_client_waits,
+        only_effects_of_the_awaited_type_make_a_key_ready,
+        blocking_without_memory_changes_nothing,
+        a_blocked_client_gets_no_reply_until_an_element_comes,
+        blocked_clients_are_served_after_the_whole_transaction,
+        a_blocked_client_ignores_a_key_of_another_type,
+        serving_a_client_may_make_another_key_ready,
+        a_destination_of_wrong_type_is_an_error_and_takes_nothing,
+        commands_do_not_block_inside_a_transaction,
         a_skipped_reply_is_skipped_after_the_wait_too,
-        a_key_that_is_gone_by_then_serves_nobody,
-        a_wait_ends_at_its_instant_and_not_before,
-        many_late_ones_are_told_in_portions_and_in_order,
-        unblocking_ends_a_wait_as_if_in_vain_or_with_an_error,
+        a_key_that_is_gone_again_serves_no_client,
+        a_timeout_passes_at_its_time_and_not_before,
+        many_timeouts_are_answered_in_portions_and_in_order,
+        client_unblock_answers_as_a_timeout_or_with_an_error,
         a_timeout_is_read_as_redis_reads_it,
-        everybody_gets_what_a_model_says_in_its_order,
+        every_client_gets_the_elements_that_a_model_predicts,
         NULL,
     };
     Suite *suite = suite_create("waiters");

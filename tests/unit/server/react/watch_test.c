@@ -36,7 +36,7 @@ static void changes(unsigned db, struct bytes key)
     watch_effect(watch, &effect);
 }
 
-START_TEST(a_change_touches_all_who_watch_the_key)
+START_TEST(a_change_marks_all_sessions_that_watch_the_key)
 {
     watch_add(watch, anna, 0, LIT("k"), true);
     watch_add(watch, bert, 0, LIT("k"), false);
@@ -60,7 +60,7 @@ START_TEST(the_same_key_of_another_database_is_another_key)
 }
 END_TEST
 
-START_TEST(a_rename_touches_both_names)
+START_TEST(a_rename_marks_watchers_of_both_names)
 {
     struct effect effect = { .kind = EFFECT_RENAME, .key = LIT("from"), .a = LIT("to") };
     watch_add(watch, anna, 0, LIT("from"), true);
@@ -71,7 +71,7 @@ START_TEST(a_rename_touches_both_names)
 }
 END_TEST
 
-START_TEST(a_value_that_is_another_key_s_name_touches_nobody)
+START_TEST(a_value_equal_to_a_key_name_marks_no_watcher)
 {
     struct effect effect = { .kind = EFFECT_SET, .key = LIT("a"), .a = LIT("k") };
     watch_add(watch, anna, 0, LIT("k"), true);
@@ -80,7 +80,7 @@ START_TEST(a_value_that_is_another_key_s_name_touches_nobody)
 }
 END_TEST
 
-START_TEST(a_flush_touches_those_whose_key_existed_in_that_database)
+START_TEST(a_flush_marks_watchers_of_keys_that_existed)
 {
     struct effect effect = { .kind = EFFECT_FLUSH, .db = 1 };
     watch_add(watch, anna, 1, LIT("there"), true);
@@ -93,7 +93,7 @@ START_TEST(a_flush_touches_those_whose_key_existed_in_that_database)
 }
 END_TEST
 
-START_TEST(forgetting_clears_the_touch_and_ends_the_watch)
+START_TEST(forgetting_clears_the_mark_and_the_watched_keys)
 {
     ck_assert(!watch_active(watch));
     watch_add(watch, anna, 0, LIT("k"), true);
@@ -156,7 +156,7 @@ static void random_step(struct rng *rng)
         ck_assert(callers[i].session.watch_touched == model[i][db][which]);
 }
 
-START_TEST(any_order_of_steps_agrees_with_a_table)
+START_TEST(random_steps_agree_with_a_model)
 {
     struct rng rng;
     rng_init(&rng, test_seed());
@@ -168,14 +168,14 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        a_change_touches_all_who_watch_the_key,
+        a_change_marks_all_sessions_that_watch_the_key,
         the_same_key_of_another_database_is_another_key,
-        a_rename_touches_both_names,
-        a_value_that_is_another_key_s_name_touches_nobody,
-        a_flush_touches_those_whose_key_existed_in_that_database,
-        forgetting_clears_the_touch_and_ends_the_watch,
+        a_rename_marks_watchers_of_both_names,
+        a_value_equal_to_a_key_name_marks_no_watcher,
+        a_flush_marks_watchers_of_keys_that_existed,
+        forgetting_clears_the_mark_and_the_watched_keys,
         watched_keys_are_listed_once_in_the_order_they_were_named,
-        any_order_of_steps_agrees_with_a_table,
+        random_steps_agree_with_a_model,
         NULL,
     };
     Suite *suite = suite_create("watch");

@@ -117,7 +117,7 @@ START_TEST(slow_work_is_done_in_small_batches)
 }
 END_TEST
 
-START_TEST(work_that_waits_for_other_work_is_seen_in_the_same_turn)
+START_TEST(work_made_possible_by_other_work_runs_in_the_same_turn)
 {
     begin();
     for (int i = 0; i < WORKS; i++) {
@@ -138,7 +138,7 @@ Suite *test_suite(void)
         a_little_work_is_done_in_one_turn,
         all_slices_share_one_short_budget,
         slow_work_is_done_in_small_batches,
-        work_that_waits_for_other_work_is_seen_in_the_same_turn,
+        work_made_possible_by_other_work_runs_in_the_same_turn,
         NULL,
     };
     return suite_of("background", tests);

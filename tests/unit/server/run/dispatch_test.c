@@ -219,7 +219,7 @@ START_TEST(arity_names_the_subcommand)
 }
 END_TEST
 
-START_TEST(a_password_bars_all_but_the_way_in)
+START_TEST(without_password_only_auth_commands_run)
 {
     conf.requirepass = (char[]){ "secret" };
     answers(anna, "foo", "-ERR unknown command 'foo', with args beginning with: |");
@@ -235,7 +235,7 @@ END_TEST
 
 #define OOM "OOM command not allowed when used memory > 'maxmemory'.|"
 
-START_TEST(beyond_maxmemory_nothing_may_grow)
+START_TEST(over_maxmemory_growing_commands_are_refused)
 {
     ask(anna, "set k v");
     ask(anna, "multi");
@@ -254,7 +254,7 @@ START_TEST(beyond_maxmemory_nothing_may_grow)
 }
 END_TEST
 
-START_TEST(a_resp2_session_that_listens_may_do_little_else)
+START_TEST(a_resp2_subscriber_may_run_few_commands)
 {
     answers(anna, "subscribe a", "*3|$9|subscribe|$1|a|:1|");
     answers(anna, "get x",
@@ -291,7 +291,7 @@ END_TEST
 
 /* ---- MULTI ---------------------------------------------------------------------------------- */
 
-START_TEST(queued_commands_run_at_exec_and_an_error_stops_none)
+START_TEST(queued_commands_all_run_at_exec_despite_errors)
 {
     answers(anna, "multi", "+OK|");
     answers(anna, "set k v", "+QUEUED|");
@@ -310,7 +310,7 @@ START_TEST(an_empty_transaction_answers_an_empty_array)
 }
 END_TEST
 
-START_TEST(exec_and_discard_need_a_multi_and_multi_needs_none)
+START_TEST(exec_and_discard_need_multi_and_multi_does_not_nest)
 {
     answers(anna, "exec", "-ERR EXEC without MULTI|");
     answers(anna, "discard", "-ERR DISCARD without MULTI|");
@@ -323,7 +323,7 @@ START_TEST(exec_and_discard_need_a_multi_and_multi_needs_none)
 }
 END_TEST
 
-START_TEST(errors_of_multi_and_watch_themselves_break_nothing)
+START_TEST(errors_of_multi_and_watch_do_not_abort_exec)
 {
     ask(anna, "multi");
     ask(anna, "multi");
@@ -365,7 +365,7 @@ START_TEST(an_exec_that_is_refused_ends_the_transaction)
 }
 END_TEST
 
-START_TEST(select_in_a_transaction_moves_what_follows)
+START_TEST(select_in_a_transaction_applies_to_later_commands)
 {
     ask(anna, "multi");
     ask(anna, "set k zero");
@@ -419,7 +419,7 @@ END_TEST
 
 /* ---- WATCH ---------------------------------------------------------------------------------- */
 
-START_TEST(a_change_of_a_watched_key_annuls_exec_once)
+START_TEST(a_changed_watched_key_aborts_exec_once)
 {
     ask(anna, "watch k");
     ask(bert, "set k v");
@@ -434,7 +434,7 @@ START_TEST(a_change_of_a_watched_key_annuls_exec_once)
 }
 END_TEST
 
-START_TEST(a_session_s_own_change_before_multi_counts_and_its_transaction_s_does_not)
+START_TEST(own_changes_abort_exec_only_if_made_before_multi)
 {
     ask(anna, "watch k");
     ask(anna, "set k v");
@@ -477,7 +477,7 @@ START_TEST(unwatch_inside_a_transaction_is_queued)
 }
 END_TEST
 
-START_TEST(a_watched_key_that_has_died_annuls_exec)
+START_TEST(an_expired_watched_key_aborts_exec)
 {
     ask(anna, "set k v 10");
     ask(anna, "watch k");
@@ -499,7 +499,7 @@ START_TEST(a_watched_key_is_untouched_at_its_deadline)
 }
 END_TEST
 
-START_TEST(a_watched_key_that_the_timer_took_annuls_exec)
+START_TEST(a_watched_key_removed_by_the_timer_aborts_exec)
 {
     ask(anna, "set k v 10");
     ask(anna, "watch k");
@@ -512,7 +512,7 @@ START_TEST(a_watched_key_that_the_timer_took_annuls_exec)
 }
 END_TEST
 
-START_TEST(a_key_that_was_dead_at_watch_may_stay_so)
+START_TEST(a_key_already_expired_at_watch_does_not_abort_exec)
 {
     ask(anna, "set k v 10");
     wall.now = NOW + 11;
@@ -523,7 +523,7 @@ START_TEST(a_key_that_was_dead_at_watch_may_stay_so)
 }
 END_TEST
 
-START_TEST(a_flush_annuls_exec_if_the_watched_key_was_there)
+START_TEST(a_flush_aborts_exec_if_the_watched_key_existed)
 {
     ask(bert, "set there v");
     ask(anna, "watch there");
@@ -538,7 +538,7 @@ START_TEST(a_flush_annuls_exec_if_the_watched_key_was_there)
 }
 END_TEST
 
-START_TEST(the_store_tells_nobody_when_nobody_listens)
+START_TEST(without_listeners_the_store_reports_no_effects)
 {
     ask(anna, "get k");
     ck_assert_uint_eq(dispatch.store->listening, 0);
@@ -570,7 +570,7 @@ START_TEST(subscriptions_are_confirmed_one_by_one_with_a_running_count)
 }
 END_TEST
 
-START_TEST(pubsub_tells_who_listens)
+START_TEST(pubsub_lists_subscribers)
 {
     ask(anna, "subscribe news sport");
     ask(bert, "psubscribe n* n*");
@@ -588,7 +588,7 @@ START_TEST(pubsub_tells_who_listens)
 }
 END_TEST
 
-START_TEST(one_s_own_message_comes_before_the_count_of_receivers)
+START_TEST(own_message_comes_before_the_reply_of_publish)
 {
     anna->session.out.version = 3;
     ask(anna, "subscribe a");
@@ -597,7 +597,7 @@ START_TEST(one_s_own_message_comes_before_the_count_of_receivers)
 }
 END_TEST
 
-START_TEST(one_s_own_message_follows_the_array_of_exec)
+START_TEST(own_message_follows_the_array_of_exec)
 {
     anna->session.out.version = 3;
     ask(anna, "subscribe a");
@@ -622,7 +622,7 @@ START_TEST(events_follow_the_reply_and_reach_the_others)
 }
 END_TEST
 
-START_TEST(a_key_that_dies_is_told_at_once)
+START_TEST(an_expired_event_is_sent_at_once)
 {
     notify_set_flags(sinks.notify, "Ex");
     ask(anna, "subscribe __keyevent@0__:expired");
@@ -716,37 +716,37 @@ Suite *test_suite(void)
         an_unknown_command_shows_128_characters_of_its_arguments,
         bytes_of_a_client_are_cleaned_in_an_error,
         arity_names_the_subcommand,
-        a_password_bars_all_but_the_way_in,
-        beyond_maxmemory_nothing_may_grow,
-        a_resp2_session_that_listens_may_do_little_else,
+        without_password_only_auth_commands_run,
+        over_maxmemory_growing_commands_are_refused,
+        a_resp2_subscriber_may_run_few_commands,
         commands_and_errors_are_counted,
-        queued_commands_run_at_exec_and_an_error_stops_none,
+        queued_commands_all_run_at_exec_despite_errors,
         an_empty_transaction_answers_an_empty_array,
-        exec_and_discard_need_a_multi_and_multi_needs_none,
-        errors_of_multi_and_watch_themselves_break_nothing,
+        exec_and_discard_need_multi_and_multi_does_not_nest,
+        errors_of_multi_and_watch_do_not_abort_exec,
         a_refused_command_breaks_the_transaction,
         a_command_that_must_run_alone_is_refused_in_a_transaction,
         an_exec_that_is_refused_ends_the_transaction,
-        select_in_a_transaction_moves_what_follows,
+        select_in_a_transaction_applies_to_later_commands,
         time_stands_still_in_a_transaction,
         a_queue_holds_copies_and_is_counted,
         a_command_too_big_to_queue_breaks_the_transaction,
-        a_change_of_a_watched_key_annuls_exec_once,
-        a_session_s_own_change_before_multi_counts_and_its_transaction_s_does_not,
+        a_changed_watched_key_aborts_exec_once,
+        own_changes_abort_exec_only_if_made_before_multi,
         unwatch_discard_and_reset_forget_what_is_watched,
         unwatch_inside_a_transaction_is_queued,
-        a_watched_key_that_has_died_annuls_exec,
+        an_expired_watched_key_aborts_exec,
         a_watched_key_is_untouched_at_its_deadline,
-        a_watched_key_that_the_timer_took_annuls_exec,
-        a_key_that_was_dead_at_watch_may_stay_so,
-        a_flush_annuls_exec_if_the_watched_key_was_there,
-        the_store_tells_nobody_when_nobody_listens,
+        a_watched_key_removed_by_the_timer_aborts_exec,
+        a_key_already_expired_at_watch_does_not_abort_exec,
+        a_flush_aborts_exec_if_the_watched_key_existed,
+        without_listeners_the_store_reports_no_effects,
         subscriptions_are_confirmed_one_by_one_with_a_running_count,
-        pubsub_tells_who_listens,
-        one_s_own_message_comes_before_the_count_of_receivers,
-        one_s_own_message_follows_the_array_of_exec,
+        pubsub_lists_subscribers,
+        own_message_comes_before_the_reply_of_publish,
+        own_message_follows_the_array_of_exec,
         events_follow_the_reply_and_reach_the_others,
-        a_key_that_dies_is_told_at_once,
+        an_expired_event_is_sent_at_once,
         reply_skip_silences_one_request,
         reply_off_silences_replies_and_errors_but_no_messages,
         a_skipped_reset_stays_silent,

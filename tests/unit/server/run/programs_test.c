@@ -264,7 +264,7 @@ START_TEST(random_programs_get_whole_replies_and_can_be_replayed)
 }
 END_TEST
 
-START_TEST(a_program_goes_the_same_way_whoever_listens)
+START_TEST(listeners_do_not_change_how_a_program_runs)
 {
     struct run *run = run_new();
     for (unsigned i = 0; i < PROGRAMS / 3; i++) {
@@ -306,7 +306,7 @@ START_TEST(programs_of_one_type_can_be_replayed)
 }
 END_TEST
 
-START_TEST(a_key_is_alive_at_its_deadline_and_dead_one_ms_later_found_or_not)
+START_TEST(key_expires_1_ms_after_its_deadline_whether_looked_up_or_not)
 {
     struct run *run = run_new();
     begin(run, 1, false);
@@ -355,9 +355,9 @@ Suite *test_suite(void)
 {
     const TTest *const tests[] = {
         random_programs_get_whole_replies_and_can_be_replayed,
-        a_program_goes_the_same_way_whoever_listens,
+        listeners_do_not_change_how_a_program_runs,
         programs_of_one_type_can_be_replayed,
-        a_key_is_alive_at_its_deadline_and_dead_one_ms_later_found_or_not,
+        key_expires_1_ms_after_its_deadline_whether_looked_up_or_not,
         a_watched_key_that_expires_breaks_the_transaction,
         NULL,
     };

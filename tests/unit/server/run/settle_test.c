@@ -141,7 +141,7 @@ START_TEST(sessions_are_woken_in_the_order_of_their_arrival)
 }
 END_TEST
 
-START_TEST(what_is_begun_ends_although_nobody_waits)
+START_TEST(settling_finishes_when_no_session_waits_any_more)
 {
     begin();
     fill_set("s");
@@ -156,7 +156,7 @@ START_TEST(what_is_begun_ends_although_nobody_waits)
 }
 END_TEST
 
-START_TEST(a_key_that_vanishes_delays_nobody_any_more)
+START_TEST(a_deleted_key_delays_no_session)
 {
     begin();
     fill_set("s");
@@ -206,7 +206,7 @@ START_TEST(a_transaction_that_will_not_run_is_not_delayed)
 }
 END_TEST
 
-START_TEST(a_transaction_that_selects_is_delayed_for_the_database_it_means)
+START_TEST(a_transaction_is_delayed_for_the_database_it_selects)
 {
     begin();
     answers(FILLER, "SELECT 3", "+OK\r\n");
@@ -222,7 +222,7 @@ START_TEST(a_transaction_that_selects_is_delayed_for_the_database_it_means)
 }
 END_TEST
 
-START_TEST(what_is_overwritten_in_another_database_is_not_settled)
+START_TEST(a_key_overwritten_in_another_database_is_not_settled)
 {
     begin();
     answers(FILLER, "SELECT 1", "+OK\r\n");
@@ -302,7 +302,7 @@ START_TEST(a_blocked_client_whose_other_key_is_slow_is_postponed)
 }
 END_TEST
 
-START_TEST(counting_keys_is_delayed_while_very_many_are_overdue)
+START_TEST(counting_keys_is_delayed_while_many_keys_are_expired)
 {
     char line[64];
     begin();
@@ -331,7 +331,7 @@ START_TEST(counting_keys_is_delayed_while_very_many_are_overdue)
 }
 END_TEST
 
-START_TEST(counting_keys_is_not_delayed_where_nothing_removes_them)
+START_TEST(counting_keys_is_not_delayed_while_expiry_is_paused)
 {
     char line[64];
     begin();
@@ -372,18 +372,18 @@ Suite *test_suite(void)
     const TTest *const tests[] = {
         a_request_is_delayed_until_its_key_is_settled,
         sessions_are_woken_in_the_order_of_their_arrival,
-        what_is_begun_ends_although_nobody_waits,
-        a_key_that_vanishes_delays_nobody_any_more,
+        settling_finishes_when_no_session_waits_any_more,
+        a_deleted_key_delays_no_session,
         a_transaction_is_delayed_as_a_whole,
         a_transaction_that_will_not_run_is_not_delayed,
-        a_transaction_that_selects_is_delayed_for_the_database_it_means,
-        what_is_overwritten_in_another_database_is_not_settled,
+        a_transaction_is_delayed_for_the_database_it_selects,
+        a_key_overwritten_in_another_database_is_not_settled,
         sort_reads_one_field_and_leaves_the_rest,
         a_read_during_a_pause_is_delayed_and_answered_in_it,
         a_blocked_client_is_served_when_the_key_is_settled,
         a_blocked_client_whose_other_key_is_slow_is_postponed,
-        counting_keys_is_delayed_while_very_many_are_overdue,
-        counting_keys_is_not_delayed_where_nothing_removes_them,
+        counting_keys_is_delayed_while_many_keys_are_expired,
+        counting_keys_is_not_delayed_while_expiry_is_paused,
         an_add_to_a_far_too_long_sorted_set_comes_after_the_cut,
         NULL,
     };

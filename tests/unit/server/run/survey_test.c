@@ -80,7 +80,7 @@ static void ask(int i, const struct survey_kind *kind, int pieces)
 
 #define waits(i) (callers[i].session.waiting != NULL)
 
-START_TEST(who_asks_is_answered_when_the_work_is_done_and_goes_on)
+START_TEST(a_session_is_answered_when_its_query_is_done)
 {
     begin();
     ask(0, &quick, 3);
@@ -98,7 +98,7 @@ START_TEST(who_asks_is_answered_when_the_work_is_done_and_goes_on)
 }
 END_TEST
 
-START_TEST(the_first_question_comes_first_piece_by_piece)
+START_TEST(queries_are_worked_on_in_order_of_arrival)
 {
     begin();
     ask(0, &quick, 2);
@@ -116,7 +116,7 @@ START_TEST(the_first_question_comes_first_piece_by_piece)
 }
 END_TEST
 
-START_TEST(one_for_whom_nothing_can_be_done_holds_up_nobody)
+START_TEST(a_query_that_has_to_wait_delays_no_other)
 {
     begin();
     ask(0, &quick, -1);
@@ -135,7 +135,7 @@ START_TEST(one_for_whom_nothing_can_be_done_holds_up_nobody)
 }
 END_TEST
 
-START_TEST(who_is_unblocked_or_gone_has_no_question_any_more)
+START_TEST(unblocking_or_closing_a_session_drops_its_query)
 {
     begin();
     for (int i = 0; i < CALLERS; i++)
@@ -158,10 +158,10 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        who_asks_is_answered_when_the_work_is_done_and_goes_on,
-        the_first_question_comes_first_piece_by_piece,
-        one_for_whom_nothing_can_be_done_holds_up_nobody,
-        who_is_unblocked_or_gone_has_no_question_any_more,
+        a_session_is_answered_when_its_query_is_done,
+        queries_are_worked_on_in_order_of_arrival,
+        a_query_that_has_to_wait_delays_no_other,
+        unblocking_or_closing_a_session_drops_its_query,
         NULL,
     };
     return suite_of("survey", tests);

@@ -362,7 +362,7 @@ START_TEST(the_shortest_call_of_a_syntax_is_what_the_arity_says)
 }
 END_TEST
 
-START_TEST(any_call_of_a_syntax_fits_the_arity_and_has_its_keys_in_range)
+START_TEST(calls_made_from_a_syntax_fit_arity_and_key_range)
 {
     static struct program_call call;
     struct rng rng;
@@ -445,7 +445,7 @@ Suite *test_suite(void)
         flags_do_not_contradict_one_another,
         every_syntax_line_is_a_tree,
         the_shortest_call_of_a_syntax_is_what_the_arity_says,
-        any_call_of_a_syntax_fits_the_arity_and_has_its_keys_in_range,
+        calls_made_from_a_syntax_fit_arity_and_key_range,
         command_describes_every_row_in_both_protocols,
         every_help_is_one_array,
         NULL,

@@ -167,7 +167,7 @@ START_TEST(then_the_type_of_the_key)
 }
 END_TEST
 
-START_TEST(then_what_the_dehydrator_holds)
+START_TEST(then_the_contents_of_the_dehydrator)
 {
     begin();
     static const struct step wrong[] = {
@@ -190,7 +190,7 @@ START_TEST(then_what_the_dehydrator_holds)
 }
 END_TEST
 
-START_TEST(of_a_missing_key_there_is_nothing)
+START_TEST(a_missing_key_has_no_elements)
 {
     begin();
     static const struct step steps[] = {
@@ -349,7 +349,7 @@ START_TEST(a_claimed_element_is_hidden_until_its_lease_ends)
 END_TEST
 
 /* As the one before, but nothing runs by itself meanwhile. */
-START_TEST(a_lease_ends_without_anything_that_has_to_run)
+START_TEST(a_lease_ends_without_background_work)
 {
     begin();
     says("REDE.PUSH d 0 p a", OK);
@@ -425,7 +425,7 @@ START_TEST(a_lease_ends_at_its_time_after_a_jump)
 }
 END_TEST
 
-START_TEST(an_element_that_is_given_to_another_during_a_jump_stays_with_it)
+START_TEST(an_element_claimed_again_during_a_clock_jump_stays_claimed)
 {
     claim_and_jump("REDE.CLAIM d 50", "*1|*3|$1|a|$1|p|:2|");
     static const struct step steps[] = {
@@ -625,7 +625,7 @@ START_TEST(each_command_tells_its_event_once)
 }
 END_TEST
 
-START_TEST(an_element_that_falls_due_is_told_of_at_its_deadline)
+START_TEST(an_event_is_sent_when_an_element_falls_due)
 {
     begin();
     says("REDE.MPUSH d 10 p a 10 p b 20 p c", ":3|");
@@ -662,7 +662,7 @@ static void waits(unsigned caller, const char *line)
     ck_assert_msg(reply.len == 0, "%s: %.*s", line, (int)reply.len, reply.data);
 }
 
-START_TEST(what_is_due_is_taken_without_waiting)
+START_TEST(a_due_element_is_taken_without_blocking)
 {
     begin();
     static const struct step steps[] = {
@@ -677,7 +677,7 @@ START_TEST(what_is_due_is_taken_without_waiting)
 }
 END_TEST
 
-START_TEST(a_waiting_client_has_its_element_at_the_deadline)
+START_TEST(a_blocked_client_gets_its_element_at_the_deadline)
 {
     begin();
     says("REDE.PUSH d 50 p a", OK);
@@ -691,7 +691,7 @@ START_TEST(a_waiting_client_has_its_element_at_the_deadline)
 }
 END_TEST
 
-START_TEST(a_waiting_client_has_what_became_due_earlier_meanwhile)
+START_TEST(a_blocked_client_gets_an_element_that_became_due_earlier)
 {
     begin();
     waits(1, "REDE.BPOLL d 0");
@@ -714,7 +714,7 @@ START_TEST(a_waiting_client_has_what_became_due_earlier_meanwhile)
 }
 END_TEST
 
-START_TEST(one_element_goes_to_the_first_of_many_that_wait)
+START_TEST(one_element_goes_to_the_first_of_many_blocked_clients)
 {
     begin();
     for (unsigned caller = 1; caller <= 3; caller++)
@@ -770,18 +770,18 @@ Suite *test_suite(void)
         the_number_of_arguments_is_looked_at_first,
         then_the_arguments_from_left_to_right,
         then_the_type_of_the_key,
-        then_what_the_dehydrator_holds,
-        of_a_missing_key_there_is_nothing,
+        then_the_contents_of_the_dehydrator,
+        a_missing_key_has_no_elements,
         pushes_are_due_at_their_own_deadlines_in_order,
         a_made_id_is_31_characters_and_new,
         pull_look_and_update_see_every_element,
         an_update_keeps_deadline_place_and_claim,
         a_claimed_element_is_hidden_until_its_lease_ends,
-        a_lease_ends_without_anything_that_has_to_run,
+        a_lease_ends_without_background_work,
         a_late_worker_can_have_its_lease_back,
         a_lease_outlives_a_clock_that_jumps_ahead_and_back,
         a_lease_ends_at_its_time_after_a_jump,
-        an_element_that_is_given_to_another_during_a_jump_stays_with_it,
+        an_element_claimed_again_during_a_clock_jump_stays_claimed,
         claims_come_back_in_the_order_of_their_leases,
         xack_removes_what_is_due_or_claimed,
         nack_gives_back_claims_alone,
@@ -790,11 +790,11 @@ Suite *test_suite(void)
         a_scan_lists_ids_and_payloads_that_match,
         info_counts_every_stage,
         each_command_tells_its_event_once,
-        an_element_that_falls_due_is_told_of_at_its_deadline,
-        what_is_due_is_taken_without_waiting,
-        a_waiting_client_has_its_element_at_the_deadline,
-        a_waiting_client_has_what_became_due_earlier_meanwhile,
-        one_element_goes_to_the_first_of_many_that_wait,
+        an_event_is_sent_when_an_element_falls_due,
+        a_due_element_is_taken_without_blocking,
+        a_blocked_client_gets_its_element_at_the_deadline,
+        a_blocked_client_gets_an_element_that_became_due_earlier,
+        one_element_goes_to_the_first_of_many_blocked_clients,
         a_wait_ends_with_null_and_a_claim_with_an_empty_array,
         in_a_transaction_nothing_waits,
         NULL,

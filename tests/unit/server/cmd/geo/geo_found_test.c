@@ -64,7 +64,7 @@ START_TEST(the_first_few_are_the_first_of_all_in_order)
 }
 END_TEST
 
-START_TEST(what_is_in_order_already_or_backwards_is_no_trouble)
+START_TEST(sorted_and_reversed_input_is_sorted_fast)
 {
     enum { COUNT = 20000 };
     double *values = mem_alloc(COUNT * sizeof(*values));
@@ -165,7 +165,7 @@ START_TEST(every_member_within_the_shape_is_found_up_to_the_limit)
 }
 END_TEST
 
-START_TEST(nothing_is_found_where_nothing_is)
+START_TEST(an_empty_area_has_no_members)
 {
     struct zset *zset = zset_new();
     struct geo_shape shape = { .radius = 1000, .unit = 1 };
@@ -178,10 +178,10 @@ Suite *test_suite(void)
 {
     const TTest *const tests[] = {
         the_first_few_are_the_first_of_all_in_order,
-        what_is_in_order_already_or_backwards_is_no_trouble,
+        sorted_and_reversed_input_is_sorted_fast,
         equal_distances_stay_as_found_when_all_are_wanted,
         every_member_within_the_shape_is_found_up_to_the_limit,
-        nothing_is_found_where_nothing_is,
+        an_empty_area_has_no_members,
         NULL,
     };
     return suite_of("geo_found", tests);

@@ -143,7 +143,7 @@ START_TEST(repeated_members_are_answered_repeatedly)
 }
 END_TEST
 
-START_TEST(a_member_is_alive_at_its_deadline_and_dead_one_ms_later)
+START_TEST(a_member_expires_1_ms_after_its_deadline)
 {
     static const struct step steps[] = {
         { "$XPEXPIRE k 1000 $B 1 a", "*1|:1|" },
@@ -198,7 +198,7 @@ END_TEST
 #define COUNT_BAD   "ERR Number of $p must be a positive integer"
 #define COUNT_WRONG "ERR The `$c` parameter must match the number of arguments"
 
-START_TEST(what_is_wrong_with_the_arguments_is_said_in_redis_order)
+START_TEST(argument_errors_come_in_redis_order)
 {
     static const struct step wrong[] = {
         { "$XEXPIRE k 10 $B 1", ARITY("$xexpire") },
@@ -272,7 +272,7 @@ START_TEST(a_type_does_not_know_the_families_of_the_others)
 }
 END_TEST
 
-START_TEST(events_name_what_became_of_the_members)
+START_TEST(events_name_what_happened_to_the_members)
 {
     static const struct step steps[] = {
         { "$XEXPIRE k 10 $B 3 a b nobody", "*3|:1|:1|:-2|" },
@@ -422,11 +422,11 @@ Suite *test_suite(void)
         a_missing_key_has_no_members,
         no_deadline_counts_as_infinite_for_the_conditions,
         repeated_members_are_answered_repeatedly,
-        a_member_is_alive_at_its_deadline_and_dead_one_ms_later,
+        a_member_expires_1_ms_after_its_deadline,
         the_latest_deadline_has_46_bits,
-        what_is_wrong_with_the_arguments_is_said_in_redis_order,
+        argument_errors_come_in_redis_order,
         a_type_does_not_know_the_families_of_the_others,
-        events_name_what_became_of_the_members,
+        events_name_what_happened_to_the_members,
         replies_are_the_same_in_both_protocols,
         keydb_spells_it_for_one_member_of_any_type,
         dragonfly_spells_it_for_sets_and_hashes,

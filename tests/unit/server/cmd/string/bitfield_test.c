@@ -120,7 +120,7 @@ START_TEST(fields_count_up_as_wide_arithmetic_says)
 }
 END_TEST
 
-START_TEST(what_is_set_is_read_again_and_nothing_around_it_changes)
+START_TEST(a_set_field_reads_back_and_leaves_its_neighbours)
 {
     bool bits[LEN * 8] = { false };
     char line[160], wanted[128];
@@ -186,7 +186,7 @@ Suite *test_suite(void)
 {
     const TTest *const tests[] = {
         fields_count_up_as_wide_arithmetic_says,
-        what_is_set_is_read_again_and_nothing_around_it_changes,
+        a_set_field_reads_back_and_leaves_its_neighbours,
         a_value_that_does_not_fit_wraps_saturates_or_fails,
         a_numbered_offset_counts_fields,
         several_steps_are_one_event,

@@ -70,7 +70,7 @@ static void play_whole(const struct act *acts, size_t count)
 
 /* ---- what is taken --------------------------------------------------------------------------- */
 
-START_TEST(members_whose_time_has_come_are_popped_lowest_first)
+START_TEST(due_members_are_popped_lowest_first)
 {
     SCENE({ 'a', "ZADD z 900 b 800.5 a 1000 c 1000.001 d inf e -inf f", ":6|" },
           { 'a', "BZTSPOP z 2 0", "*4|$1|f|$4|-inf|$1|a|$5|800.5|" },
@@ -103,7 +103,7 @@ START_TEST(moved_members_go_to_the_tail_in_their_order)
 }
 END_TEST
 
-START_TEST(what_is_taken_and_moved_is_told_as_events)
+START_TEST(popped_and_moved_members_are_published_as_events)
 {
     begin();
     says("ZADD z 900 b 800 a 2000 c", ":3|");
@@ -141,7 +141,7 @@ START_TEST(arguments_are_refused_in_redis_words)
 }
 END_TEST
 
-START_TEST(in_a_transaction_nobody_waits)
+START_TEST(commands_do_not_block_in_a_transaction)
 {
     SCENE({ 'a', "ZADD z 1000.005 a", ":1|" }, { 'a', "MULTI", "+OK|" },
           { 'a', "BZTSPOP z 1 0", "+QUEUED|" }, { 'a', "BZTSMOVE z l 1 0", "+QUEUED|" },
@@ -203,7 +203,7 @@ START_TEST(a_finer_score_comes_in_the_millisecond_after_it)
 }
 END_TEST
 
-START_TEST(what_never_comes_wakes_nobody)
+START_TEST(a_score_beyond_all_times_wakes_no_client)
 {
     static const char *const scores[] = { "inf", "1e300", "9223372036854775807" };
     for (size_t i = 0; i < COUNT(scores); i++) {
@@ -249,7 +249,7 @@ START_TEST(a_member_that_moves_or_goes_is_not_waited_for)
 }
 END_TEST
 
-START_TEST(a_key_that_goes_and_comes_again_is_waited_for_by_its_new_time)
+START_TEST(a_recreated_key_wakes_clients_at_its_new_time)
 {
     SCENE({ 'e', "ZADD z 1000.010 a", ":1|" }, { 'a', "BZTSPOP z 1 0", "" },
           { 'e', "RENAME z y", "+OK|" }, { PASS("15") }, { 'a', NULL, "" },
@@ -268,7 +268,7 @@ START_TEST(a_key_that_goes_and_comes_again_is_waited_for_by_its_new_time)
 }
 END_TEST
 
-START_TEST(who_waits_no_more_takes_nothing)
+START_TEST(a_client_that_timed_out_takes_nothing)
 {
     begin();
     static const struct act acts[] = {
@@ -332,7 +332,7 @@ START_TEST(first_come_is_first_served_across_commands)
 }
 END_TEST
 
-START_TEST(a_destination_that_has_become_wrong_is_told_when_the_time_comes)
+START_TEST(a_destination_that_changed_type_is_an_error_when_due)
 {
     SCENE({ 'e', "ZADD z 1000.010 m", ":1|" }, { 'a', "BZTSMOVE z l 1 0", "" },
           { 'b', "BZTSPOP z 1 0", "" }, { 'e', "SET l string", "+OK|" },
@@ -366,7 +366,7 @@ static void ask(struct session *session, const char *line)
                      argc, argv);
 }
 
-START_TEST(of_a_hundred_who_wait_the_first_gets_it_and_few_are_run)
+START_TEST(of_a_hundred_blocked_clients_the_first_is_served)
 {
     static struct caller crowd[CROWD];
     begin();
@@ -499,7 +499,7 @@ static void step_clock(struct rng *rng, struct model *model)
     }
 }
 
-START_TEST(everybody_gets_what_a_model_says_to_the_millisecond)
+START_TEST(every_client_gets_what_a_model_predicts_to_the_ms)
 {
     struct rng rng;
     static struct model model;
@@ -529,26 +529,26 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        members_whose_time_has_come_are_popped_lowest_first,
+        due_members_are_popped_lowest_first,
         pairs_are_told_as_zpopmin_tells_them,
         moved_members_go_to_the_tail_in_their_order,
-        what_is_taken_and_moved_is_told_as_events,
+        popped_and_moved_members_are_published_as_events,
         arguments_are_refused_in_redis_words,
-        in_a_transaction_nobody_waits,
+        commands_do_not_block_in_a_transaction,
         a_score_in_milliseconds_comes_in_just_that_millisecond,
         a_finer_score_comes_in_the_millisecond_after_it,
-        what_never_comes_wakes_nobody,
+        a_score_beyond_all_times_wakes_no_client,
         a_time_that_comes_with_the_end_of_the_wait_is_in_time,
         an_earlier_member_is_waited_for_instead,
         a_member_that_moves_or_goes_is_not_waited_for,
-        a_key_that_goes_and_comes_again_is_waited_for_by_its_new_time,
-        who_waits_no_more_takes_nothing,
+        a_recreated_key_wakes_clients_at_its_new_time,
+        a_client_that_timed_out_takes_nothing,
         in_a_pause_nothing_is_taken_but_waits_end,
         first_come_is_first_served_across_commands,
-        a_destination_that_has_become_wrong_is_told_when_the_time_comes,
+        a_destination_that_changed_type_is_an_error_when_due,
         a_key_that_is_moved_from_can_be_the_next_ones_destination,
-        of_a_hundred_who_wait_the_first_gets_it_and_few_are_run,
-        everybody_gets_what_a_model_says_to_the_millisecond,
+        of_a_hundred_blocked_clients_the_first_is_served,
+        every_client_gets_what_a_model_predicts_to_the_ms,
         NULL,
     };
     return suite_of("zset_time", tests);

@@ -149,7 +149,7 @@ START_TEST(data_of_random_programs_come_back_from_a_base)
 }
 END_TEST
 
-START_TEST(base_and_the_tail_behind_it_are_the_data)
+START_TEST(a_base_and_the_segment_after_it_are_the_data)
 {
     disk_world_begin();
     for (unsigned i = 0; i < 40; i++) {
@@ -220,7 +220,7 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = { data_of_random_programs_come_back_from_a_base,
-                                   base_and_the_tail_behind_it_are_the_data,
+                                   a_base_and_the_segment_after_it_are_the_data,
                                    base_with_a_flipped_bit_is_refused_with_its_offset,
                                    base_that_can_not_be_written_leaves_the_one_before, NULL };
     return suite_of("base", tests);

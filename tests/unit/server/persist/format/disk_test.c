@@ -55,7 +55,7 @@ static int slow_hook(void *ctx, struct disk_step *step)
     return 0;
 }
 
-START_TEST(a_write_goes_on_until_all_is_written_however_little_is_taken_at_once)
+START_TEST(a_write_continues_after_short_writes)
 {
     for (size_t at_once = 1; at_once < 14; at_once++) {
         int fd = begin("file");
@@ -87,7 +87,7 @@ START_TEST(a_write_that_fails_says_how_much_of_it_was_written)
 }
 END_TEST
 
-START_TEST(a_write_goes_where_it_is_told)
+START_TEST(a_write_goes_to_its_offset)
 {
     int fd = begin("file");
     ck_assert_int_eq(disk_write_bytes(fd, "0123456789", 10, 0), 0);
@@ -172,7 +172,7 @@ START_TEST(a_read_is_short_only_at_the_end_of_the_file)
 }
 END_TEST
 
-START_TEST(what_is_there_already_or_gone_already_is_no_error)
+START_TEST(existing_folders_and_missing_files_are_no_error)
 {
     disk_world_begin();
     const char *dir = disk_world_path("folder");
@@ -202,15 +202,15 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        a_write_goes_on_until_all_is_written_however_little_is_taken_at_once,
+        a_write_continues_after_short_writes,
         a_write_that_fails_says_how_much_of_it_was_written,
-        a_write_goes_where_it_is_told,
+        a_write_goes_to_its_offset,
         more_pieces_than_one_system_call_takes_are_written,
         a_full_device_is_an_error,
         a_file_at_its_limit_takes_what_fits,
         a_file_that_could_not_be_written_whole_is_not_there,
         a_read_is_short_only_at_the_end_of_the_file,
-        what_is_there_already_or_gone_already_is_no_error,
+        existing_folders_and_missing_files_are_no_error,
         a_path_that_is_too_long_is_an_error,
         NULL,
     };

@@ -237,7 +237,7 @@ static const struct {
 
 enum { SAMPLES = sizeof(samples) / sizeof(samples[0]) };
 
-START_TEST(every_kind_of_effect_has_its_words_and_comes_back)
+START_TEST(every_kind_of_effect_is_written_and_read_back)
 {
     for (size_t i = 0; i < SAMPLES; i++) {
         char expected[256];
@@ -275,7 +275,7 @@ START_TEST(databases_swap_and_policies_need_no_database_of_their_own)
 }
 END_TEST
 
-START_TEST(the_database_is_named_where_it_changes_and_again_in_a_new_file)
+START_TEST(select_is_written_when_the_database_or_the_file_changes)
 {
     struct effect drop = { EFFECT_DROP, .key = LIT("k") };
     desk_begin();
@@ -332,7 +332,7 @@ START_TEST(neighbours_of_one_key_kind_and_deadline_are_one_command)
 }
 END_TEST
 
-START_TEST(a_run_ends_with_its_unit_at_64_elements_and_at_16_kib)
+START_TEST(a_run_ends_with_its_record_at_64_elements_and_at_16_kib)
 {
     static char big[20000];
     memset(big, 'x', sizeof(big));
@@ -540,11 +540,11 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        every_kind_of_effect_has_its_words_and_comes_back,
+        every_kind_of_effect_is_written_and_read_back,
         databases_swap_and_policies_need_no_database_of_their_own,
-        the_database_is_named_where_it_changes_and_again_in_a_new_file,
+        select_is_written_when_the_database_or_the_file_changes,
         neighbours_of_one_key_kind_and_deadline_are_one_command,
-        a_run_ends_with_its_unit_at_64_elements_and_at_16_kib,
+        a_run_ends_with_its_record_at_64_elements_and_at_16_kib,
         random_effects_of_any_bytes_come_back_in_their_order,
         what_the_writer_does_not_write_is_refused,
         a_visitor_that_refuses_ends_the_reading,

@@ -46,7 +46,7 @@ START_TEST(first_bytes_tell_the_kind)
 }
 END_TEST
 
-START_TEST(what_is_no_regular_file_is_never_ours)
+START_TEST(only_regular_files_can_be_ours)
 {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     disk_world_begin();
@@ -82,7 +82,7 @@ Suite *test_suite(void)
 {
     const TTest *const tests[] = {
         first_bytes_tell_the_kind,
-        what_is_no_regular_file_is_never_ours,
+        only_regular_files_can_be_ours,
         NULL,
     };
     return suite_of("file_kind", tests);

@@ -164,7 +164,7 @@ START_TEST(names_with_spaces_and_quotes_come_back)
 }
 END_TEST
 
-START_TEST(what_redis_writes_is_read)
+START_TEST(a_manifest_of_redis_is_read)
 {
     begin(PREFIX);
     ck_assert_int_eq(load("file appendonly.aof.2.base.rdb seq 2 type b\n"
@@ -194,7 +194,7 @@ START_TEST(comments_other_pairs_and_any_order_of_words_are_read)
 }
 END_TEST
 
-START_TEST(a_manifest_that_cannot_be_meant_is_refused_with_its_line)
+START_TEST(an_invalid_manifest_is_refused_with_its_line)
 {
     static const struct {
         const char *text, *why;
@@ -233,7 +233,7 @@ START_TEST(a_manifest_that_cannot_be_meant_is_refused_with_its_line)
 }
 END_TEST
 
-START_TEST(a_manifest_cut_or_changed_anywhere_is_refused_or_read_but_never_worse)
+START_TEST(a_damaged_manifest_is_refused_or_read_without_crash)
 {
     static const char text[] = "file appendonly.aof.2.base.exp seq 2 type b\n"
                                "file \"appendonly.aof.2.incr.aof\" seq 2 type i\n";
@@ -256,7 +256,7 @@ END_TEST
 /* "# crc32c xxxxxxxx\n": a change of the mark makes a comment of it, and says nothing else. */
 enum { MARK = 9, SUM = 8 + 1 };
 
-START_TEST(one_of_ours_that_was_changed_anywhere_is_refused)
+START_TEST(our_manifest_is_refused_after_any_change)
 {
     begin(PREFIX);
     put_base(1, 1);
@@ -283,7 +283,7 @@ START_TEST(one_of_ours_that_was_changed_anywhere_is_refused)
 }
 END_TEST
 
-START_TEST(data_without_a_manifest_are_no_first_start)
+START_TEST(data_files_without_a_manifest_are_an_error)
 {
     static const char *const data[] = { PREFIX ".1.base.exp", PREFIX ".7.base.rdb",
                                         PREFIX ".12.incr.aof" };
@@ -305,7 +305,7 @@ START_TEST(data_without_a_manifest_are_no_first_start)
 }
 END_TEST
 
-START_TEST(a_change_that_fails_is_not_made_or_is_made_whole)
+START_TEST(a_failed_change_leaves_the_old_or_the_new_manifest)
 {
     for (unsigned nth = 1; nth < 7; nth++) {
         begin(PREFIX);
@@ -526,13 +526,13 @@ Suite *test_suite(void)
         a_rewrite_leaves_the_new_base_and_the_tails_from_its_own_on,
         a_base_may_come_with_a_tail_of_its_own,
         names_with_spaces_and_quotes_come_back,
-        what_redis_writes_is_read,
+        a_manifest_of_redis_is_read,
         comments_other_pairs_and_any_order_of_words_are_read,
-        a_manifest_that_cannot_be_meant_is_refused_with_its_line,
-        a_manifest_cut_or_changed_anywhere_is_refused_or_read_but_never_worse,
-        one_of_ours_that_was_changed_anywhere_is_refused,
-        data_without_a_manifest_are_no_first_start,
-        a_change_that_fails_is_not_made_or_is_made_whole,
+        an_invalid_manifest_is_refused_with_its_line,
+        a_damaged_manifest_is_refused_or_read_without_crash,
+        our_manifest_is_refused_after_any_change,
+        data_files_without_a_manifest_are_an_error,
+        a_failed_change_leaves_the_old_or_the_new_manifest,
         nothing_is_deleted_before_the_folder_is_synced,
         a_sweep_takes_leftovers_of_ours_and_nothing_else,
         a_sweep_that_fails_is_made_good_by_the_next,

@@ -229,7 +229,7 @@ END_TEST
 
 /* ---- a torn end ------------------------------------------------------------------------------ */
 
-START_TEST(cut_at_any_byte_of_its_last_units_a_journal_is_a_prefix_of_whole_units)
+START_TEST(a_cut_journal_loads_as_a_prefix_of_complete_records)
 {
     for (unsigned i = 0; i < 4; i++) {
         struct run *run = random_program(test_seed() + i, 150);
@@ -276,7 +276,7 @@ END_TEST
 
 static const struct effect push = { EFFECT_PUSH_TAIL, .key = LIT("l"), .a = LIT("element") };
 
-START_TEST(behind_its_cut_a_journal_goes_on)
+START_TEST(a_journal_continues_after_its_cut)
 {
     journal_begin();
     add_effect(&push);
@@ -298,7 +298,7 @@ START_TEST(behind_its_cut_a_journal_goes_on)
 }
 END_TEST
 
-START_TEST(a_last_unit_with_a_wrong_sum_or_without_sense_is_torn)
+START_TEST(a_bad_last_record_is_torn)
 {
     journal_begin();
     add_effect(&push);
@@ -319,7 +319,7 @@ START_TEST(a_last_unit_with_a_wrong_sum_or_without_sense_is_torn)
 END_TEST
 
 /* Values may say anything. */
-START_TEST(what_looks_like_sums_in_a_torn_unit_is_only_text)
+START_TEST(checksum_lines_inside_a_torn_record_are_ignored)
 {
     char text[2048];
     size_t len = 0;
@@ -409,7 +409,7 @@ static size_t unit_at(uint64_t offset)
     return unit;
 }
 
-START_TEST(a_flipped_bit_is_damage_and_never_half_a_unit)
+START_TEST(a_flipped_bit_is_damage_and_applies_no_partial_record)
 {
     struct run *run = random_program(test_seed(), 200);
     for (unsigned i = 0; i < 2000; i++) {
@@ -433,7 +433,7 @@ START_TEST(a_flipped_bit_is_damage_and_never_half_a_unit)
 END_TEST
 
 /* A block that is overwritten, is missing, or stands there twice. */
-START_TEST(no_bytes_at_all_make_half_a_unit_or_a_crash)
+START_TEST(random_bytes_neither_crash_nor_apply_a_partial_record)
 {
     struct run *run = random_program(test_seed(), 200);
     char *good = mem_alloc(journal.size), *bad = mem_alloc(2 * journal.size);
@@ -465,7 +465,7 @@ START_TEST(no_bytes_at_all_make_half_a_unit_or_a_crash)
 }
 END_TEST
 
-START_TEST(a_unit_that_is_missing_repeated_or_moved_is_damage)
+START_TEST(a_missing_repeated_or_moved_record_is_damage)
 {
     journal_begin();
     for (int i = 0; i < 6; i++)
@@ -483,7 +483,7 @@ START_TEST(a_unit_that_is_missing_repeated_or_moved_is_damage)
 }
 END_TEST
 
-START_TEST(a_right_sum_over_what_does_not_fit_is_damage_even_at_the_end)
+START_TEST(a_record_that_does_not_fit_the_data_is_damage)
 {
     static const char *const texts[] = {
         "*2\r\n$3\r\nGET\r\n$1\r\nk\r\n",
@@ -523,7 +523,7 @@ START_TEST(a_length_beyond_all_bounds_costs_no_memory)
 }
 END_TEST
 
-START_TEST(what_cannot_be_read_is_no_matter_of_its_contents)
+START_TEST(a_read_error_is_not_reported_as_damage)
 {
     journal_begin();
     struct replay replay;
@@ -623,7 +623,7 @@ static void feed_some_of_each(struct replay *replay)
         }
 }
 
-START_TEST(effects_that_make_no_sense_are_refused_and_harm_nothing)
+START_TEST(invalid_effects_are_refused_without_harm)
 {
     struct rng rng;
     rng_init(&rng, test_seed());
@@ -661,7 +661,7 @@ static void tell(void *ctx, uint64_t done)
     told->times++;
 }
 
-START_TEST(units_of_any_size_are_applied_and_progress_is_told)
+START_TEST(records_of_any_size_are_applied_with_progress_reports)
 {
     enum { BIG = 3 * 1024 * 1024 + 17, MANY = 100000 };
     char *big = mem_alloc(BIG);
@@ -694,7 +694,7 @@ START_TEST(units_of_any_size_are_applied_and_progress_is_told)
 }
 END_TEST
 
-START_TEST(remarks_are_passed_over)
+START_TEST(comments_are_skipped)
 {
     journal_begin();
     add_text("#TS:1700000000\r\n*2\r\n$3\r\nDEL\r\n$1\r\nk\r\n# 1234567\r\n");
@@ -711,7 +711,7 @@ START_TEST(remarks_are_passed_over)
 }
 END_TEST
 
-START_TEST(without_a_store_a_journal_is_only_judged)
+START_TEST(without_a_store_a_journal_is_only_checked)
 {
     journal_begin();
     add_effect(&push);
@@ -762,7 +762,7 @@ START_TEST(a_stream_is_fed_in_pieces_of_any_size)
 }
 END_TEST
 
-START_TEST(a_bad_command_in_a_stream_is_told_with_its_place)
+START_TEST(a_bad_command_in_a_stream_is_reported_with_its_place)
 {
     static const char text[] = "*2\r\n$3\r\nDEL\r\n$1\r\nk\r\n*2\r\n$3\r\nGET\r\n$1\r\nk\r\n";
     struct store *store = store_new(1);
@@ -783,25 +783,25 @@ Suite *test_suite(void)
 {
     const TTest *const tests[] = {
         random_programs_come_back_from_their_journals,
-        cut_at_any_byte_of_its_last_units_a_journal_is_a_prefix_of_whole_units,
+        a_cut_journal_loads_as_a_prefix_of_complete_records,
         a_torn_first_line_is_torn_and_another_one_is_damage,
-        behind_its_cut_a_journal_goes_on,
+        a_journal_continues_after_its_cut,
         a_page_of_zeros_tears_the_journal,
         less_than_a_page_of_zeros_is_damage,
-        a_last_unit_with_a_wrong_sum_or_without_sense_is_torn,
-        what_looks_like_sums_in_a_torn_unit_is_only_text,
-        a_flipped_bit_is_damage_and_never_half_a_unit,
-        no_bytes_at_all_make_half_a_unit_or_a_crash,
-        a_unit_that_is_missing_repeated_or_moved_is_damage,
-        a_right_sum_over_what_does_not_fit_is_damage_even_at_the_end,
-        effects_that_make_no_sense_are_refused_and_harm_nothing,
+        a_bad_last_record_is_torn,
+        checksum_lines_inside_a_torn_record_are_ignored,
+        a_flipped_bit_is_damage_and_applies_no_partial_record,
+        random_bytes_neither_crash_nor_apply_a_partial_record,
+        a_missing_repeated_or_moved_record_is_damage,
+        a_record_that_does_not_fit_the_data_is_damage,
+        invalid_effects_are_refused_without_harm,
         a_length_beyond_all_bounds_costs_no_memory,
-        what_cannot_be_read_is_no_matter_of_its_contents,
-        units_of_any_size_are_applied_and_progress_is_told,
-        remarks_are_passed_over,
-        without_a_store_a_journal_is_only_judged,
+        a_read_error_is_not_reported_as_damage,
+        records_of_any_size_are_applied_with_progress_reports,
+        comments_are_skipped,
+        without_a_store_a_journal_is_only_checked,
         a_stream_is_fed_in_pieces_of_any_size,
-        a_bad_command_in_a_stream_is_told_with_its_place,
+        a_bad_command_in_a_stream_is_reported_with_its_place,
         NULL,
     };
     return suite_of("replay", tests);

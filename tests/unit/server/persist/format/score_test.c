@@ -46,7 +46,7 @@ static void assert_prints(double value, const char *expected)
     assert_returns(value);
 }
 
-START_TEST(what_is_short_is_printed_short)
+START_TEST(numbers_with_few_digits_are_printed_short)
 {
     assert_prints(0, "0");
     assert_prints(-0.0, "-0");
@@ -141,7 +141,7 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        what_is_short_is_printed_short,
+        numbers_with_few_digits_are_printed_short,
         the_ends_of_the_range_return_to_the_bit,
         random_scores_return_to_the_bit,
         any_decimal_is_read_as_strtod_reads_it,

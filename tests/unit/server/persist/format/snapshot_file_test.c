@@ -70,7 +70,7 @@ static char *some_text(size_t len, bool random)
     return text;
 }
 
-START_TEST(what_was_written_is_read)
+START_TEST(a_written_file_reads_back)
 {
     static const size_t lengths[] = {
         0, 1, 2, 100, SNAPSHOT_BLOCK - 1, SNAPSHOT_BLOCK, SNAPSHOT_BLOCK + 1, 3 * SNAPSHOT_BLOCK + 7
@@ -293,7 +293,7 @@ static void forge_block(uint32_t stored, uint32_t raw, const char *data, size_t 
     free(file);
 }
 
-START_TEST(sizes_that_cannot_be_are_refused_whatever_the_sums_say)
+START_TEST(impossible_sizes_are_refused_even_with_right_checksums)
 {
     char data[64] = { 0 };
     disk_world_begin();
@@ -311,7 +311,7 @@ START_TEST(sizes_that_cannot_be_are_refused_whatever_the_sums_say)
 }
 END_TEST
 
-START_TEST(packed_bytes_that_are_nonsense_are_refused_whatever_the_sums_say)
+START_TEST(invalid_lz4_is_refused_even_with_right_checksums)
 {
     struct rng rng;
     struct snapshot_fault fault;
@@ -336,7 +336,7 @@ START_TEST(packed_bytes_that_are_nonsense_are_refused_whatever_the_sums_say)
 }
 END_TEST
 
-START_TEST(a_snapshot_that_fails_anywhere_leaves_the_one_before)
+START_TEST(a_failed_snapshot_leaves_the_old_one)
 {
     char *text = some_text(3 * SNAPSHOT_BLOCK, true);
     bool ever_failed = true;
@@ -456,7 +456,7 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        what_was_written_is_read,
+        a_written_file_reads_back,
         the_header_tells_what_is_in_the_file,
         blocks_are_packed_where_that_makes_them_smaller,
         a_file_cut_or_lengthened_anywhere_is_refused,
@@ -464,9 +464,9 @@ Suite *test_suite(void)
         an_error_says_what_is_wrong_and_where,
         a_file_that_is_not_there_is_an_error_of_the_system,
         a_block_that_is_missing_repeated_or_out_of_order_shows,
-        sizes_that_cannot_be_are_refused_whatever_the_sums_say,
-        packed_bytes_that_are_nonsense_are_refused_whatever_the_sums_say,
-        a_snapshot_that_fails_anywhere_leaves_the_one_before,
+        impossible_sizes_are_refused_even_with_right_checksums,
+        invalid_lz4_is_refused_even_with_right_checksums,
+        a_failed_snapshot_leaves_the_old_one,
         a_long_file_is_synced_as_it_grows,
         after_an_error_nothing_more_is_written,
         an_aborted_snapshot_leaves_nothing,

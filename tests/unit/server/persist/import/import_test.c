@@ -131,7 +131,7 @@ START_TEST(a_value_of_every_type_and_encoding_arrives)
 }
 END_TEST
 
-START_TEST(deadlines_and_databases_arrive_and_what_is_overdue_too)
+START_TEST(deadlines_databases_and_expired_keys_are_imported)
 {
     begin();
     struct made *made = file("0009");
@@ -153,7 +153,7 @@ START_TEST(deadlines_and_databases_arrive_and_what_is_overdue_too)
 }
 END_TEST
 
-START_TEST(aux_and_functions_are_passed_over)
+START_TEST(aux_fields_and_functions_are_skipped)
 {
     begin();
     struct made *made = text(text(byte(file("0010"), 250), "redis-ver"), "7.0.15");
@@ -177,7 +177,7 @@ static struct made *file_with_streams(void)
     return file_end(made);
 }
 
-START_TEST(streams_and_modules_end_the_import_with_a_word)
+START_TEST(streams_and_modules_end_the_import_with_an_error)
 {
     begin();
     ck_assert(!import_made(file_with_streams()));
@@ -269,7 +269,7 @@ START_TEST(idle_time_and_frequency_arrive_where_they_are_kept)
 }
 END_TEST
 
-START_TEST(a_file_that_is_cut_anywhere_is_an_error_and_no_key_is_half_there)
+START_TEST(a_cut_file_is_an_error_and_imports_no_partial_key)
 {
     struct made *whole = file_end(add_texts(key(add_pairs(key(file("0010"), 4, "h")), 1, "l")));
     for (size_t len = 0; len < whole->len; len++) {
@@ -316,7 +316,7 @@ END_TEST
 
 /* ---- AOF ------------------------------------------------------------------------------------- */
 
-START_TEST(commands_are_run_in_order_and_notes_are_passed_over)
+START_TEST(commands_run_in_order_and_comments_are_skipped)
 {
     begin();
     struct made *made = command(raw(made_new(), "#TS:1700000000\r\n", 16), "SELECT 3");
@@ -341,7 +341,7 @@ START_TEST(an_aof_may_begin_with_an_rdb)
 }
 END_TEST
 
-START_TEST(a_transaction_is_run_when_all_of_it_is_there)
+START_TEST(a_transaction_runs_only_when_it_is_complete)
 {
     struct made *made = command(command(made_new(), "SET a 1"), "MULTI");
     size_t before = made->len - strlen("*1\r\n$5\r\nMULTI\r\n");
@@ -365,7 +365,7 @@ START_TEST(a_transaction_is_run_when_all_of_it_is_there)
 }
 END_TEST
 
-START_TEST(what_is_no_command_is_an_error_with_its_byte)
+START_TEST(a_malformed_command_is_an_error_with_its_byte)
 {
     static const struct {
         const char *text, *why;
@@ -399,7 +399,7 @@ START_TEST(a_command_that_fails_ends_the_import_and_is_named)
 }
 END_TEST
 
-START_TEST(commands_of_streams_and_modules_are_unsupported_and_of_functions_not_wanted)
+START_TEST(stream_and_module_commands_are_counted_as_unsupported)
 {
     begin();
     import.skip_unsupported = true;
@@ -452,7 +452,7 @@ START_TEST(a_length_beyond_the_file_costs_no_memory_and_is_a_torn_end)
 }
 END_TEST
 
-START_TEST(a_length_that_takes_other_commands_along_is_an_error)
+START_TEST(a_length_that_spans_other_commands_is_an_error)
 {
     begin();
     struct made *made = command(made_new(), "SET a 1");
@@ -487,25 +487,25 @@ Suite *test_suite(void)
 {
     const TTest *const tests[] = {
         a_value_of_every_type_and_encoding_arrives,
-        deadlines_and_databases_arrive_and_what_is_overdue_too,
-        aux_and_functions_are_passed_over,
-        streams_and_modules_end_the_import_with_a_word,
+        deadlines_databases_and_expired_keys_are_imported,
+        aux_fields_and_functions_are_skipped,
+        streams_and_modules_end_the_import_with_an_error,
         streams_and_modules_are_counted_where_they_are_to_be_skipped,
         more_kinds_than_are_counted_are_others,
         a_key_that_comes_twice_is_an_error_unless_elsewhere,
         a_database_that_is_not_there_is_an_error,
         idle_time_and_frequency_arrive_where_they_are_kept,
-        a_file_that_is_cut_anywhere_is_an_error_and_no_key_is_half_there,
+        a_cut_file_is_an_error_and_imports_no_partial_key,
         a_bad_byte_is_an_error_or_nothing,
-        commands_are_run_in_order_and_notes_are_passed_over,
+        commands_run_in_order_and_comments_are_skipped,
         an_aof_may_begin_with_an_rdb,
-        a_transaction_is_run_when_all_of_it_is_there,
-        what_is_no_command_is_an_error_with_its_byte,
+        a_transaction_runs_only_when_it_is_complete,
+        a_malformed_command_is_an_error_with_its_byte,
         a_command_that_fails_ends_the_import_and_is_named,
-        commands_of_streams_and_modules_are_unsupported_and_of_functions_not_wanted,
+        stream_and_module_commands_are_counted_as_unsupported,
         commands_longer_than_the_buffer_are_read,
         a_length_beyond_the_file_costs_no_memory_and_is_a_torn_end,
-        a_length_that_takes_other_commands_along_is_an_error,
+        a_length_that_spans_other_commands_is_an_error,
         a_file_that_is_not_there_is_an_error,
         NULL,
     };
