@@ -3,11 +3,9 @@
 Knows how to start, reach, clock and stop them; refuses to know what they should answer. EXPIRED
 names the daemon's binary, BUILD the folder that what is compiled here goes into.
 """
-import ctypes
 import mmap
 import os
 import shutil
-import signal
 import socket
 import struct
 import subprocess
@@ -21,6 +19,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.path.insert(0, os.path.join(ROOT, "tests", "lib"))
 
 from oracle import ORACLE  # noqa: E402  pylint: disable=wrong-import-position
+from process import die_with_parent  # noqa: E402  pylint: disable=wrong-import-position
 
 BINARY = os.path.abspath(os.environ.get("EXPIRED") or os.path.join(ROOT, "expired"))
 SHIM_SOURCE = os.path.join(ROOT, "tests/diff/clock_shim.c")
@@ -45,10 +44,6 @@ def make_shim():
     subprocess.run([os.environ.get("CC") or "cc", "-std=c11", "-D_GNU_SOURCE", "-O2", "-fPIC",
                     "-shared", "-o", made, SHIM_SOURCE], check=True)
     os.replace(made, SHIM)
-
-
-def die_with_parent():
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
 class Connection:

@@ -5,7 +5,6 @@ command should answer. EXPIRED names the binary; a redis-server works as well, w
 test asks for what Redis does (it has no stepped clock: tests that need one are left out there).
 A test program's arguments choose tests by parts of their names; TIMES=1 shows how long each took.
 """
-import ctypes
 import functools
 import os
 import shutil
@@ -23,7 +22,9 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.path.insert(0, os.path.join(ROOT, "tests", "lib"))
 
 from oracle import (  # noqa: E402,F401  pylint: disable=wrong-import-position,unused-import
-    ORACLE, ORACLE_VERSION, Skipped, closing_line, oracle, version_of)
+    ORACLE, Skipped, closing_line, oracle, version_of)
+from process import (  # noqa: E402,F401  pylint: disable=wrong-import-position,unused-import
+    die_with_parent)
 
 BINARY = os.path.abspath(os.environ.get("EXPIRED") or os.path.join(ROOT, "expired"))
 START_SECONDS = 20
@@ -41,11 +42,6 @@ def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
-
-
-def die_with_parent():
-    """In the child: a test that is killed leaves no daemon behind."""
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
 class Daemon:
