@@ -1,5 +1,4 @@
-/* alloc: the library's two memory functions; libc's unless the program named others.
- * Knows when memory ran out; refuses to carry on then. */
+/* alloc: see alloc.h. */
 #include "proto/base/alloc.h"
 
 #include <stdio.h>

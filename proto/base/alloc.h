@@ -1,5 +1,4 @@
-/* alloc: where this library gets its memory.
- * Knows two functions; refuses to know who provides them. Until told otherwise they are libc's. */
+/* alloc: the memory functions of this library; libc's unless the program sets others. */
 #ifndef PROTO_BASE_ALLOC_H
 #define PROTO_BASE_ALLOC_H
 
@@ -16,7 +15,7 @@ void proto_use_allocator(const struct proto_allocator *allocator);
 
 /* For the library's own files. Never NULL: without memory the process ends with a message. */
 void *proto_resize(void *old, size_t size);
-/* NULL where there is no such block. */
+/* NULL: no memory. */
 void *proto_try_resize(void *old, size_t size);
 void proto_release(void *p);
 

@@ -1,6 +1,5 @@
-/* number: see number.h.
- * Knows decimal text, and leaves what needs correct rounding to libc; refuses to know contexts.
- * The program must not set LC_NUMERIC: libc's decimal separator has to stay a dot. */
+/* number: see number.h. Leaves conversions that need correct rounding to libc. The program must not
+ * set LC_NUMERIC, because libc's decimal separator must be a dot. */
 #include "proto/base/number.h"
 
 #include <ctype.h>
@@ -13,15 +12,15 @@
 #include "proto/base/alloc.h"
 
 enum {
-    SHORT_TEXT = 256,          /* a double's text up to here is parsed from the stack */
-    MAX_FIXED_TEXT = 5 * 1024, /* Redis' buffer for a long double's text, with its NUL */
+    SHORT_TEXT = 256,          /* doubles of up to so many bytes are parsed on the stack */
+    MAX_FIXED_TEXT = 5 * 1024, /* Redis' buffer for a long double's text, including the NUL */
     UINT64_MAX_CHARS = 20,
-    SAFE_DIGITS = 19, /* any number of so many digits fits a uint64_t */
+    SAFE_DIGITS = 19, /* any number with so many digits fits into a uint64_t */
 };
 
 #define MAX_EXACT_INTEGER (UINT64_C(1) << 53)
 
-/* From here on %.17g prints a whole number with an exponent. */
+/* From here on %.17g prints integers with an exponent. */
 #define FIRST_WITH_EXPONENT 1e17
 
 static const char digit_pairs[201] = "00010203040506070809101112131415161718192021222324"
@@ -29,7 +28,7 @@ static const char digit_pairs[201] = "000102030405060708091011121314151617181920
                                      "50515253545556575859606162636465666768697071727374"
                                      "75767778798081828384858687888990919293949596979899";
 
-/* How many digits it has: its bits times log10(2) is that, or one less. */
+/* The number of decimal digits: the number of bits times log10(2), or one more. */
 static size_t count_digits(uint64_t value)
 {
     static const uint64_t powers[] = { UINT64_C(0),
@@ -93,7 +92,7 @@ static size_t print_text(char *to, const char *text)
 
 static size_t print_special(char *to, bool is_nan, bool negative)
 {
-    /* DIFFERS: Redis prints a NaN's sign as well. (doc/differs.md) */
+    /* DIFFERS: Redis prints the sign of a NaN. (doc/differs.md) */
     return print_text(to, is_nan ? "nan" : negative ? "-inf" : "inf");
 }
 
@@ -119,7 +118,7 @@ size_t number_print_long_double(char *to, long double value)
     return len;
 }
 
-/* Digits alone, without leading zeros. */
+/* Digits only, without leading zeros. */
 static bool parse_digits(const char *text, size_t len, uint64_t *value)
 {
     if (len == 0 || len > UINT64_MAX_CHARS) return false;
@@ -151,7 +150,7 @@ bool number_parse_int64(const char *text, size_t len, int64_t *value)
     return true;
 }
 
-/* Adds the digits from `p` on to the number; returns where they end. No overflow is looked for. */
+/* Appends the digits from `p` on to the number; returns where they end. Does not check overflow. */
 static const char *take_digits(const char *p, const char *end, uint64_t *number)
 {
     for (; p < end; p++) {
@@ -162,8 +161,8 @@ static const char *take_digits(const char *p, const char *end, uint64_t *number)
     return p;
 }
 
-/* Plain decimals like -12.5: a quotient of two exactly represented numbers is rounded once and
- * so is what strtod finds (Clinger 1990). False if the text is anything else. */
+/* Plain decimals such as -12.5: a quotient of two exactly represented numbers is rounded only once,
+ * and so equals strtod's result (Clinger 1990). False if the text is anything else. */
 static bool parse_short_decimal(const char *text, size_t len, double *value)
 {
     static const double powers[] = { 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8, 1e9,
@@ -184,7 +183,7 @@ static bool parse_short_decimal(const char *text, size_t len, double *value)
     return true;
 }
 
-/* What Redis makes of strtod's answer: the whole text, no NaN, nothing lost out of range. */
+/* strtod with Redis' conditions: the whole text, no NaN, no overflow or underflow. */
 static bool parse_terminated(const char *text, size_t len, double *value)
 {
     char *end;

@@ -1,5 +1,5 @@
-/* number: integers and doubles to text and back, exactly as Redis 7.0 prints and accepts them.
- * Knows text; refuses to know locale, errno or what the number means. */
+/* number: converts integers and doubles to text and back, exactly as Redis 7.0 prints and accepts
+ * them. */
 #ifndef PROTO_BASE_NUMBER_H
 #define PROTO_BASE_NUMBER_H
 
@@ -17,15 +17,15 @@ enum {
 size_t number_print_int64(char *to, int64_t value);
 size_t number_print_uint64(char *to, uint64_t value);
 
-/* As Redis prints scores and RESP3 doubles: shortest of integers exactly when the value is a
- * whole number in the safe range, else %.17g; "inf", "-inf", "nan". */
+/* As Redis prints scores and RESP3 doubles: as an integer if the value is one in the safe range,
+ * else with %.17g; "inf", "-inf", "nan". */
 size_t number_print_double(char *to, double value);
 
 /* As INCRBYFLOAT prints (ld2string, human-friendly): %.17Lf with trailing zeros removed. */
 size_t number_print_long_double(char *to, long double value);
 
-/* Strict, as string2ll: no spaces, no plus sign, no leading zeros, nothing behind; false when it
- * is no such integer or does not fit. */
+/* Strict, as string2ll: no spaces, plus sign, leading zeros or trailing bytes. False: not such an
+ * integer, or out of range. */
 bool number_parse_int64(const char *text, size_t len, int64_t *value);
 bool number_parse_uint64(const char *text, size_t len, uint64_t *value);
 

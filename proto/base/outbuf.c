@@ -1,9 +1,8 @@
-/* outbuf: the chain of chunks behind outbuf.h.
- * Knows where bytes start and end in each chunk; refuses to know what they are.
+/* outbuf: see outbuf.h.
  *
- * Invariants: len is the sum of the chunks' bytes, bytes the sum of their sizes. Without waiting
- * bytes there are no chunks (but for the time between a reserve and its commit). A chunk may be
- * empty, if a reserve found too little room behind it or was not used; readers skip it. */
+ * Invariants: len is the sum of the chunks' bytes, `bytes` the sum of their sizes. An empty outbuf
+ * has no chunks (except between a reserve and its commit). A chunk may be empty, if a reserve found
+ * too little room in it or was not used; readers skip it. */
 #include "proto/base/outbuf.h"
 
 #include <stdint.h>
@@ -15,17 +14,17 @@
 
 struct outbuf_chunk {
     struct outbuf_chunk *next;
-    size_t start, end; /* the bytes that wait: data[start..end) */
-    size_t room;       /* bytes of data */
+    size_t start, end; /* unsent bytes: data[start..end) */
+    size_t room;       /* size of data */
     char data[];
 };
 
 enum {
-    MIN_CHUNK = 1024, /* with its header */
+    MIN_CHUNK = 1024, /* including the header */
     MAX_CHUNK = 64 * 1024,
-    OWN_CHUNK = 16 * 1024, /* more than this at once gets a chunk of its own size ... */
-    OWN_CHUNK_SLACK = 256, /* ... and some room for the small replies that follow */
-    SPLICE_COPY = 512,     /* up to this much is cheaper to copy than to chain */
+    OWN_CHUNK = 16 * 1024, /* a larger append gets a chunk of its own size ... */
+    OWN_CHUNK_SLACK = 256, /* ... plus this, for small replies that follow */
+    SPLICE_COPY = 512,     /* up to this, copying is cheaper than linking a chunk */
     MAX_RESERVE = 4096,
 };
 
@@ -65,7 +64,7 @@ void outbuf_drop(struct outbuf *out)
     empty(out);
 }
 
-/* How big the next chunk is when nobody needs a certain size: twice the last one. */
+/* The size of the next chunk if no certain size is needed: twice the last one's. */
 static size_t next_size(const struct outbuf *out)
 {
     if (out->last == NULL) return MIN_CHUNK;
@@ -91,7 +90,7 @@ static bool add_chunk(struct outbuf *out, size_t size)
     return true;
 }
 
-/* A chunk with room for at least `room` bytes, none of them moved from elsewhere. False: lost. */
+/* Appends a chunk with at least `room` bytes. False: no memory, output is lost. */
 static bool grow(struct outbuf *out, size_t room)
 {
     size_t size = next_size(out);
@@ -155,7 +154,7 @@ void outbuf_splice(struct outbuf *out, struct outbuf *from)
         outbuf_drop(from);
         return;
     }
-    /* A few bytes in a chunk of their own would cost memory and an iovec each. */
+    /* A chunk of a few bytes would waste memory and an iovec. */
     if (from->len <= SPLICE_COPY && from->len <= tail_room(out)) {
         copy_all(out, from);
         outbuf_drop(from);
@@ -200,7 +199,7 @@ bool outbuf_next(const struct outbuf *out, struct outbuf_mark *mark, struct iove
         *mark = (struct outbuf_mark){ chunk, chunk->start };
     }
     if (chunk == NULL || mark->end == chunk->end) return false;
-    /* An iovec's base is not const; nobody writes through it. */
+    /* iov_base is not const, but the caller only reads. */
     piece->iov_base = (char *)(uintptr_t)chunk->data + mark->end;
     piece->iov_len = chunk->end - mark->end;
     mark->end = chunk->end;
@@ -224,7 +223,7 @@ void outbuf_consume(struct outbuf *out, size_t len)
         outbuf_drop(out);
         return;
     }
-    /* Bytes remain, so the walk ends before the chain does. */
+    /* Bytes remain, so the loop ends before the chain does. */
     for (;;) {
         struct outbuf_chunk *chunk = out->first;
         size_t here = chunk->end - chunk->start;

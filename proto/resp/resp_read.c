@@ -1,12 +1,11 @@
 /* resp_read: see resp_read.h.
- * Knows the grammar of requests and where it stopped; refuses to know what it does not need again.
  *
- * As in Redis, a header line ends at the first CR and the byte behind it is skipped unseen, as are
- * the two bytes behind an argument. A NUL hides the line end behind it, as Redis searches C
- * strings: such a line is never whole and fails when it grows too long.
+ * As in Redis, a header line ends at the first CR, and the byte after it is skipped unchecked, as
+ * are the two bytes after an argument. A NUL hides the line end after it, because Redis searches C
+ * strings: such a line never ends and fails when it is too long.
  *
- * Lines are measured by where their end is found and not by how much input is there, so the
- * outcome does not depend on how the bytes were cut. */
+ * The length of a line is checked where its end is found, and not by how much input there is, so
+ * that the result does not depend on how the input was split. */
 #include "proto/resp/resp_read.h"
 
 #include <stdio.h>
@@ -17,10 +16,10 @@
 
 enum {
     MAX_ARGS_ANON = 10,  /* Redis' limit on arguments before authentication */
-    FIRST_ARGS = 8,      /* slices of the first allocation */
-    TRUSTED_ARGS = 1024, /* an announced count up to here is believed; more must arrive first */
-    KEPT_ARGS = 1024,    /* a bigger array is not kept for the next request */
-    SHORT_DIGITS = 4,    /* a length of so many digits is read without a search for its end */
+    FIRST_ARGS = 8,      /* arguments in the first allocation */
+    TRUSTED_ARGS = 1024, /* allocate at most so many before arguments have arrived */
+    KEPT_ARGS = 1024,    /* a larger array is freed after the request */
+    SHORT_DIGITS = 4,    /* a length with so many digits is parsed without searching its end */
 };
 
 void resp_reader_init(struct resp_reader *reader)
@@ -41,7 +40,7 @@ static enum resp_status malformed(struct resp_reader *reader, const char *why)
     return RESP_MALFORMED;
 }
 
-/* DIFFERS: Redis cleans CR and LF only and echoes other controls. (doc/differs.md) */
+/* DIFFERS: Redis replaces CR and LF only and echoes other controls. (doc/differs.md) */
 static enum resp_status unexpected(struct resp_reader *reader, char found)
 {
     unsigned char byte = (unsigned char)found;
@@ -50,7 +49,7 @@ static enum resp_status unexpected(struct resp_reader *reader, char found)
     return RESP_MALFORMED;
 }
 
-/* What the last request left behind. */
+/* Resets the state of the last request. */
 static void begin(struct resp_reader *reader)
 {
     reader->argc = 0;
@@ -80,14 +79,14 @@ static void resize_args(struct resp_reader *reader, int64_t cap)
     reader->args_cap = (int)cap;
 }
 
-/* Room for one more argument. */
+/* Makes room for one more argument. */
 static void grow_args(struct resp_reader *reader)
 {
     int64_t cap = reader->args_cap == 0 ? FIRST_ARGS : 2 * (int64_t)reader->args_cap;
     resize_args(reader, cap > INT32_MAX ? INT32_MAX : cap);
 }
 
-/* Room for what a header announced, as far as it is believed. */
+/* Makes room for the announced arguments, up to TRUSTED_ARGS. */
 static void expect_args(struct resp_reader *reader)
 {
     int64_t cap = reader->args_expected < TRUSTED_ARGS ? reader->args_expected : TRUSTED_ARGS;
@@ -101,8 +100,8 @@ static void add_arg(struct resp_reader *reader, size_t offset, size_t len)
     reader->args[reader->argc++] = (struct resp_slice){ offset, len };
 }
 
-/* Finds `end` in the line that begins at `parsed`, searching each byte once. RESP_REQUEST: its
- * place is in *found. RESP_MALFORMED: the line is longer than it may be. */
+/* Finds `end` in the line that begins at `parsed`, searching each byte once. RESP_REQUEST: *found
+ * is its position. RESP_MALFORMED: the line is too long. */
 static enum resp_status find_line_end(struct resp_reader *reader, const char *input, size_t len,
                                       size_t max_line, char end, size_t *found)
 {
@@ -113,7 +112,7 @@ static enum resp_status find_line_end(struct resp_reader *reader, const char *in
     size_t searched = hit == NULL ? limit : (size_t)(hit - input);
     const char *nul = from < searched ? memchr(input + from, '\0', searched - from) : NULL;
     if (nul != NULL) {
-        /* Stay in front of the NUL, so that it hides what comes later too. */
+        /* Stay before the NUL, so that it also hides bytes that come later. */
         hit = NULL;
         searched = (size_t)(nul - input);
     }
@@ -123,8 +122,8 @@ static enum resp_status find_line_end(struct resp_reader *reader, const char *in
     return len - reader->parsed > max_line ? RESP_MALFORMED : RESP_PARTIAL;
 }
 
-/* A length of a few digits with its whole line: the usual case. Answers the bytes that the header
- * takes from its type byte on, 0 if it is anything else or has not arrived. */
+/* The common case: a short length with its whole line. Returns the size of the header from its type
+ * byte on; 0 if it is anything else or incomplete. */
 static inline size_t read_short_header(const char *header, size_t available, size_t *value)
 {
     unsigned digit = available < 4 ? 10 : (unsigned)(unsigned char)header[1] - '0';
@@ -149,12 +148,12 @@ static inline size_t read_short_header(const char *header, size_t available, siz
 }
 
 struct header {
-    int64_t value; /* if good: the number behind the type byte */
-    size_t size;   /* bytes of the whole line */
+    int64_t value; /* if good: the number after the type byte */
+    size_t size;   /* of the whole line */
     bool good;
 };
 
-/* Any header line, searched for its end. RESP_MALFORMED: it is too long. */
+/* Reads any header line. RESP_MALFORMED: it is too long. */
 static enum resp_status read_header(struct resp_reader *reader, const char *input, size_t len,
                                     size_t max_line, struct header *header)
 {
@@ -205,8 +204,8 @@ static enum resp_status read_bulk_header(struct resp_reader *reader, const char 
     return RESP_REQUEST;
 }
 
-/* The usual request in one pass: all there, few arguments, lengths below 100. False: it is anything
- * else, and nothing has been done. The limits allow for lengths below 100. */
+/* The common request in one pass: complete, few arguments, short lengths within the limits. False:
+ * it is anything else, and the reader is unchanged. */
 static bool read_at_once(struct resp_reader *reader, const char *input, size_t len)
 {
     const char *p = input, *end = input + len;
@@ -235,8 +234,8 @@ static bool read_at_once(struct resp_reader *reader, const char *input, size_t l
     return true;
 }
 
-/* Takes whole arguments with short headers, as many as there are. Whatever is unusual about the
- * next one is left to read_bulk_header. */
+/* Reads complete arguments with short headers, as many as there are. Leaves anything else to
+ * read_bulk_header. */
 static void read_short_args(struct resp_reader *reader, const char *input, size_t len,
                             size_t max_bulk)
 {
@@ -263,7 +262,7 @@ static size_t short_bulk_limit(const struct resp_limits *limits)
     return most < 0 ? 0 : (size_t)most;
 }
 
-/* Else they have to be measured. */
+/* Otherwise the lengths must be checked. */
 static bool short_headers_fit(const struct resp_limits *limits)
 {
     return limits->max_line > SHORT_DIGITS + 1;
@@ -323,7 +322,7 @@ static bool is_blank(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* What ends a word. Narrower than is_blank: VT and FF are blank only between words. */
+/* Does c end a word? Narrower than is_blank: VT and FF are blank only between words. */
 static bool ends_word(char c)
 {
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
@@ -363,7 +362,7 @@ static char escaped(char c)
     }
 }
 
-/* A line that is taken apart, and the text of its words. */
+/* State of splitting a line; `text` receives the words. */
 struct splitter {
     const char *line;
     size_t len, at;
@@ -376,7 +375,7 @@ static void keep(struct splitter *split, char c)
     split->to[split->used++] = c;
 }
 
-/* `at` is at a backslash between double quotes. */
+/* `at` is at a backslash inside double quotes. */
 static void split_escape(struct splitter *split)
 {
     const char *p = split->line + split->at;
@@ -393,7 +392,7 @@ static void split_escape(struct splitter *split)
     }
 }
 
-/* `at` is behind an opening quote. False if it is not closed, or not at the end of a word. */
+/* `at` is after an opening quote. False: it is not closed, or closed before the end of a word. */
 static bool split_quoted(struct splitter *split, char quote)
 {
     while (split->at < split->len) {
@@ -417,7 +416,7 @@ static bool split_quoted(struct splitter *split, char quote)
     return false;
 }
 
-/* `at` is at the first byte of a word. Quotes may open in the middle of it but end it. */
+/* `at` is at the first byte of a word. A quote may open in the middle of it; closing ends it. */
 static bool split_word(struct splitter *split)
 {
     while (split->at < split->len) {

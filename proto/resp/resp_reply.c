@@ -1,5 +1,4 @@
-/* resp_reply: see resp_reply.h.
- * Knows the grammar of replies; refuses what Redis never sends: lines that do not end in CR LF,
+/* resp_reply: see resp_reply.h. Rejects what Redis never sends: lines that do not end in CR LF,
  * streamed strings and aggregates, numbers with a plus sign. */
 #include "proto/resp/resp_reply.h"
 
@@ -11,13 +10,13 @@
 
 enum { MAX_DEPTH = 128, FIRST_NODES = 16 };
 
-/* A walk over one reply. */
+/* State of parsing one reply. */
 struct walk {
     const char *input;
     size_t len, at;
-    struct resp_reply *reply;        /* where nodes go; NULL: only the length matters */
-    int depth;                       /* aggregates that are open */
-    uint64_t missing[MAX_DEPTH + 1]; /* children that have yet to come, by depth; [0]: the reply */
+    struct resp_reply *reply;        /* receives nodes; NULL: only the length is wanted */
+    int depth;                       /* open aggregates */
+    uint64_t missing[MAX_DEPTH + 1]; /* children still to come, by depth; [0]: the reply itself */
 };
 
 void resp_reply_init(struct resp_reply *reply)
@@ -41,7 +40,7 @@ static void add_node(struct resp_reply *reply, const struct resp_node *node)
     reply->nodes[reply->count++] = *node;
 }
 
-/* The line behind the type byte; the walk moves behind its end. */
+/* Reads the line after the type byte and moves behind it. */
 static enum resp_reply_status take_line(struct walk *walk, struct resp_node *node)
 {
     const char *start = walk->input + walk->at;
@@ -62,7 +61,7 @@ static enum resp_reply_status as_null(struct resp_node *node)
     return REPLY_WHOLE;
 }
 
-/* The line was a length: takes so many bytes and a line end. */
+/* The line was a length: reads so many bytes and a line end. */
 static enum resp_reply_status take_blob(struct walk *walk, struct resp_node *node)
 {
     int64_t size;
@@ -167,7 +166,7 @@ static enum resp_reply_status take_node(struct walk *walk)
     char byte = walk->input[walk->at];
     if (!type_of(byte, &node.type)) return REPLY_MALFORMED;
     walk->at++;
-    /* An attribute stands before the value it belongs to and is not itself a child. */
+    /* An attribute precedes the value it belongs to and is not a child itself. */
     if (node.type != REPLY_ATTRIBUTE) walk->missing[walk->depth]--;
     enum resp_reply_status status = take_line(walk, &node);
     if (status == REPLY_WHOLE) status = take_value(walk, byte, &node);

@@ -1,5 +1,5 @@
-/* resp_write: see resp_write.h.
- * Short replies are formatted in place at the tail of the outbuf; only payloads are copied. */
+/* resp_write: see resp_write.h. Short replies are formatted in place at the end of the outbuf; only
+ * payloads are copied. */
 #include "proto/resp/resp_write.h"
 
 #include <string.h>
@@ -8,14 +8,14 @@
 
 enum {
     HEADER_ROOM = 32, /* a type byte, an integer and two line ends */
-    SMALL = 1024,     /* a payload up to here goes into one reservation with what surrounds it */
+    SMALL = 1024,     /* up to this, a payload is reserved together with header and line end */
     ERROR_PIECE = 512,
-    FORMAT_CHARS = 3, /* of a verbatim string, by the protocol */
+    FORMAT_CHARS = 3, /* length of a verbatim string's format, by the protocol */
 };
 
 static const char line_end[2] = { '\r', '\n' };
 
-/* Beyond its limit a reply is not made any further: whoever owns the output sees that it is over.
+/* Beyond its limit a reply is not continued: the owner of the output checks whether it is exceeded.
  */
 static bool is_silent(const struct resp_writer *w)
 {
@@ -42,7 +42,7 @@ static void append_header(struct resp_writer *w, char type, uint64_t number)
     outbuf_commit(w->out, (size_t)(put_header(start, type, number) - start));
 }
 
-/* A line that is known to hold no line end. */
+/* Writes a line whose text contains no line end. */
 static void append_line(struct resp_writer *w, char type, const char *text, size_t len)
 {
     if (is_silent(w)) return;
@@ -69,7 +69,7 @@ void resp_status(struct resp_writer *w, const char *text)
     append_line(w, '+', text, strlen(text));
 }
 
-/* DIFFERS: Redis replaces CR and LF only and lets other controls through. (doc/differs.md) */
+/* DIFFERS: Redis replaces CR and LF only and passes other controls. (doc/differs.md) */
 static char cleaned(char c)
 {
     unsigned char byte = (unsigned char)c;

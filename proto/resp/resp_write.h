@@ -1,6 +1,6 @@
-/* resp_write: replies by meaning; the one file that tells RESP2 from RESP3.
- * Knows an outbuf and a protocol version; refuses to know who reads it.
- * Every function appends; none fails. Aggregates announce how many elements follow. */
+/* resp_write: writes replies by meaning; the only file that distinguishes RESP2 from RESP3. Every
+ * function appends to an outbuf, and none fails. Aggregates announce the number of elements that
+ * must follow. */
 #ifndef PROTO_RESP_RESP_WRITE_H
 #define PROTO_RESP_RESP_WRITE_H
 
@@ -13,15 +13,16 @@
 struct resp_writer {
     struct outbuf *out;
     int version;  /* 2 or 3 */
-    bool mute;    /* CLIENT REPLY OFF or SKIP: nothing is appended */
-    size_t limit; /* once out holds more bytes, nothing is appended any more; 0: none */
+    bool mute;    /* CLIENT REPLY OFF or SKIP: append nothing */
+    size_t limit; /* append nothing while `out` holds more bytes; 0: no limit */
 };
 
-/* May messages come between replies (RESP3), or is a subscriber bound to them alone? */
+/* Can push messages come between replies (RESP3)? In RESP2 a subscriber can run no other command.
+ */
 bool resp_has_push(const struct resp_writer *w);
 
 void resp_status(struct resp_writer *w, const char *text); /* +OK */
-/* "-line": code and text; CR, LF and other controls inside become spaces. */
+/* "-line": code and text; replaces CR, LF and other controls by spaces. */
 void resp_error(struct resp_writer *w, const char *line, size_t len);
 void resp_integer(struct resp_writer *w, int64_t value);
 void resp_bulk(struct resp_writer *w, const void *data, size_t len);
@@ -30,7 +31,7 @@ void resp_bulk_int64(struct resp_writer *w, int64_t value);   /* as text in a bu
 void resp_bulk_double(struct resp_writer *w, double value);   /* as text in a bulk */
 void resp_bulk_long_double(struct resp_writer *w, long double value);
 void resp_double(struct resp_writer *w, double value); /* 2: bulk; 3: `,` */
-/* The same, as number_print_long_double has it: coordinates. */
+/* The same, printed by number_print_long_double: for coordinates. */
 void resp_long_double(struct resp_writer *w, long double value);
 void resp_bool(struct resp_writer *w, bool value); /* 2: 0 or 1; 3: #t #f */
 void resp_null(struct resp_writer *w);             /* 2: $-1; 3: _ */
@@ -41,11 +42,11 @@ void resp_array(struct resp_writer *w, size_t count);
 void resp_set(struct resp_writer *w, size_t count);  /* 2: an array */
 void resp_map(struct resp_writer *w, size_t pairs);  /* 2: an array of twice as many */
 void resp_push(struct resp_writer *w, size_t count); /* 2: an array */
-/* Pairs of values: flat in 2, an array of arrays in 3. Each pair begins with resp_pair. */
+/* Pairs of values: flat in RESP2, an array of arrays in RESP3. Call resp_pair before each pair. */
 void resp_pairs(struct resp_writer *w, size_t count);
 void resp_pair(struct resp_writer *w);
 
-/* Moves replies that were written aside (with the same version) behind this one's. */
+/* Appends replies that were written to another outbuf, with the same version. */
 void resp_splice(struct resp_writer *w, struct outbuf *aside);
 
 #endif

@@ -214,7 +214,7 @@ START_TEST(peek_fills_no_more_iovecs_than_it_may)
 }
 END_TEST
 
-START_TEST(a_mark_is_followed_by_what_was_appended_since)
+START_TEST(mark_gives_bytes_appended_since)
 {
     struct outbuf out, other;
     struct iovec piece;
@@ -439,7 +439,7 @@ static void write_some(struct outbuf *out)
     ck_assert_uint_eq(aside.len, 0);
 }
 
-START_TEST(optional_output_is_lost_where_there_is_no_memory)
+START_TEST(optional_output_is_lost_without_memory)
 {
     for (unsigned chunks = 0; chunks < 4; chunks++) {
         struct outbuf out;
@@ -462,7 +462,7 @@ START_TEST(optional_output_is_lost_where_there_is_no_memory)
 }
 END_TEST
 
-START_TEST(what_was_lost_aside_is_lost)
+START_TEST(splice_passes_on_lost_output)
 {
     struct outbuf out, aside;
     outbuf_init(&out);
@@ -491,13 +491,13 @@ Suite *test_suite(void)
         a_splice_moves_everything_and_empties_its_source,
         a_big_splice_copies_nothing,
         peek_fills_no_more_iovecs_than_it_may,
-        a_mark_is_followed_by_what_was_appended_since,
+        mark_gives_bytes_appended_since,
         consume_frees_the_chunks_it_empties,
         all_memory_comes_from_the_allocator_and_goes_back,
         check_ends_the_process_when_the_counters_are_wrong,
         random_steps_keep_the_bytes_and_the_counters,
-        optional_output_is_lost_where_there_is_no_memory,
-        what_was_lost_aside_is_lost,
+        optional_output_is_lost_without_memory,
+        splice_passes_on_lost_output,
         NULL,
     };
     return suite_of("outbuf", tests);

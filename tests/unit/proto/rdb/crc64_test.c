@@ -13,14 +13,14 @@ static uint64_t bit_by_bit(uint64_t crc, const unsigned char *at, size_t len)
     return crc;
 }
 
-START_TEST(the_sum_of_the_digits_is_the_published_one)
+START_TEST(crc_of_digits_matches_published_value)
 {
     ck_assert_uint_eq(rdb_crc64(0, "123456789", 9), UINT64_C(0xe9c6d914c4b8d9ca));
     ck_assert_uint_eq(rdb_crc64(0, "", 0), 0);
 }
 END_TEST
 
-START_TEST(sums_of_any_length_and_place_are_those_of_the_definition)
+START_TEST(crc_matches_definition_at_any_length_and_offset)
 {
     unsigned char bytes[300];
     struct rng rng;
@@ -42,8 +42,8 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        the_sum_of_the_digits_is_the_published_one,
-        sums_of_any_length_and_place_are_those_of_the_definition,
+        crc_of_digits_matches_published_value,
+        crc_matches_definition_at_any_length_and_offset,
         NULL,
     };
     return suite_of("crc64", tests);

@@ -40,7 +40,7 @@ static enum rdb_status read_again(struct rdb_bytes bytes, bool is_payload)
     return read_bytes(&visitor, bytes, is_payload);
 }
 
-START_TEST(a_file_cut_anywhere_is_damaged_or_none)
+START_TEST(truncated_file_is_damaged)
 {
     struct made *made = file_of_everything();
     struct rdb_bytes bytes = made_bytes(made);
@@ -51,7 +51,7 @@ START_TEST(a_file_cut_anywhere_is_damaged_or_none)
 }
 END_TEST
 
-START_TEST(a_value_cut_anywhere_is_damaged)
+START_TEST(truncated_value_is_damaged)
 {
     for (int i = 0; i < SAMPLES; i++) {
         struct made *value = samples[i].add(payload(samples[i].type));
@@ -91,7 +91,7 @@ static void mutate(struct made *made, size_t head, struct rng *rng)
     }
 }
 
-START_TEST(a_hundred_thousand_changed_payloads_are_told_whole_or_not_at_all)
+START_TEST(changed_payloads_are_read_whole_or_rejected)
 {
     struct rng rng;
     int whole = 0;
@@ -246,9 +246,9 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        a_file_cut_anywhere_is_damaged_or_none,
-        a_value_cut_anywhere_is_damaged,
-        a_hundred_thousand_changed_payloads_are_told_whole_or_not_at_all,
+        truncated_file_is_damaged,
+        truncated_value_is_damaged,
+        changed_payloads_are_read_whole_or_rejected,
         changed_files_have_an_outcome,
         a_visitor_stops_the_reading_at_any_call,
         without_memory_reading_fails_and_keeps_none,

@@ -69,7 +69,7 @@ START_TEST(every_type_is_read_from_a_payload)
 }
 END_TEST
 
-START_TEST(what_stands_between_keys_is_told_or_passed_over)
+START_TEST(records_between_keys_are_reported_or_skipped)
 {
     ck_assert_int_eq(read_file(file_of_everything()), RDB_OK);
     const char *head = "aux redis-ver=7.4.0; module aux aux-types 3; function #!lua; "
@@ -86,7 +86,7 @@ static ssize_t read_piece(void *ctx, void *to, size_t size)
     return (ssize_t)fread(to, 1, size < 7 ? size : 7, ctx);
 }
 
-START_TEST(a_file_may_come_in_pieces_and_go_on_behind_its_end)
+START_TEST(file_may_arrive_in_pieces_with_bytes_behind)
 {
     struct made *made = file_of_everything();
     struct rdb_visitor visitor = told_visitor(&told);
@@ -126,7 +126,7 @@ START_TEST(versions_1_to_12_are_known)
 }
 END_TEST
 
-START_TEST(a_wrong_checksum_is_damage_and_none_is_not)
+START_TEST(wrong_checksum_is_damage_missing_one_is_not)
 {
     struct made *made = file_end(add_text(key(file("0009"), 0, "k")));
     made->at[made->len - 1] ^= 1;
@@ -247,7 +247,7 @@ START_TEST(a_fields_deadline_that_is_no_time_is_refused)
 }
 END_TEST
 
-START_TEST(a_packing_with_half_a_part_is_refused)
+START_TEST(packing_with_incomplete_pair_is_refused)
 {
     const char *why = "a packing whose last part is not whole";
     assert_damaged(blob(payload(16), LISTPACK("f", "v", "g")), why);
@@ -258,7 +258,7 @@ START_TEST(a_packing_with_half_a_part_is_refused)
 }
 END_TEST
 
-START_TEST(nothing_of_a_broken_packing_is_told)
+START_TEST(broken_packing_reports_no_items)
 {
     struct made *lp = LISTPACK("a", "b");
     lp->at[lp->len - 2] = 9;
@@ -273,7 +273,7 @@ START_TEST(nothing_of_a_broken_packing_is_told)
 }
 END_TEST
 
-START_TEST(lengths_that_lie_are_refused)
+START_TEST(wrong_lengths_are_refused)
 {
     assert_damaged(raw(payload(0), "\x81\xff\xff\xff\xff\xff\xff\xff\xff", 9),
                    "it ends in the middle");
@@ -317,7 +317,7 @@ START_TEST(a_deadline_without_a_key_is_refused)
 }
 END_TEST
 
-START_TEST(a_modules_parts_are_those_that_are_expected)
+START_TEST(unexpected_module_parts_are_refused)
 {
     struct made *made = module_number(module_id(payload(7), "dehy-type", 0), 3);
     assert_damaged(made, "another part of a module's value than expected");
@@ -335,7 +335,7 @@ START_TEST(a_modules_parts_are_those_that_are_expected)
 }
 END_TEST
 
-START_TEST(a_dehydrator_without_annotations_is_read_and_no_other_module_is)
+START_TEST(only_dehydrators_are_read_without_annotations)
 {
     struct made *made = text(module_id(payload(6), "dehy-type", 0), "name");
     length(length(length(made, 1), 100), 1);
@@ -355,7 +355,7 @@ START_TEST(a_queue_may_have_a_ttl_below_zero)
 }
 END_TEST
 
-START_TEST(a_visitor_may_be_deaf)
+START_TEST(visitor_callbacks_are_optional)
 {
     struct rdb_visitor visitor = { .ctx = NULL };
     struct rdb_source source;
@@ -372,10 +372,10 @@ Suite *test_suite(void)
     const TTest *const tests[] = {
         every_type_is_read_from_a_file,
         every_type_is_read_from_a_payload,
-        what_stands_between_keys_is_told_or_passed_over,
-        a_file_may_come_in_pieces_and_go_on_behind_its_end,
+        records_between_keys_are_reported_or_skipped,
+        file_may_arrive_in_pieces_with_bytes_behind,
         versions_1_to_12_are_known,
-        a_wrong_checksum_is_damage_and_none_is_not,
+        wrong_checksum_is_damage_missing_one_is_not,
         a_payload_needs_a_right_footer,
         bytes_behind_a_payloads_value_fail_the_key,
         an_unknown_type_is_refused,
@@ -383,15 +383,15 @@ Suite *test_suite(void)
         a_part_that_comes_twice_is_refused,
         a_score_that_is_no_number_is_refused,
         a_fields_deadline_that_is_no_time_is_refused,
-        a_packing_with_half_a_part_is_refused,
-        nothing_of_a_broken_packing_is_told,
-        lengths_that_lie_are_refused,
+        packing_with_incomplete_pair_is_refused,
+        broken_packing_reports_no_items,
+        wrong_lengths_are_refused,
         a_string_longer_than_allowed_is_too_large,
         a_deadline_without_a_key_is_refused,
-        a_modules_parts_are_those_that_are_expected,
-        a_dehydrator_without_annotations_is_read_and_no_other_module_is,
+        unexpected_module_parts_are_refused,
+        only_dehydrators_are_read_without_annotations,
         a_queue_may_have_a_ttl_below_zero,
-        a_visitor_may_be_deaf,
+        visitor_callbacks_are_optional,
         NULL,
     };
     return suite_of("rdb_read", tests);

@@ -52,7 +52,7 @@ static struct rdb_writer writer_of(enum rdb_type type, uint64_t count)
     return writer;
 }
 
-START_TEST(strings_are_redis_bytes)
+START_TEST(strings_are_written_as_by_redis)
 {
     struct rdb_writer writer = writer_of(RDB_STRING, 1);
     rdb_writer_string(&writer, of("hello"));
@@ -67,7 +67,7 @@ START_TEST(strings_are_redis_bytes)
 }
 END_TEST
 
-START_TEST(lists_are_redis_bytes)
+START_TEST(lists_are_written_as_by_redis)
 {
     struct rdb_writer writer = writer_of(RDB_LIST, 3);
     rdb_writer_element(&writer, of("a"));
@@ -78,7 +78,7 @@ START_TEST(lists_are_redis_bytes)
 }
 END_TEST
 
-START_TEST(sets_are_redis_bytes)
+START_TEST(sets_are_written_as_by_redis)
 {
     struct rdb_writer writer = writer_of(RDB_SET, 3);
     rdb_writer_member(&writer, of("3"));
@@ -92,7 +92,7 @@ START_TEST(sets_are_redis_bytes)
 }
 END_TEST
 
-START_TEST(hashes_are_redis_bytes)
+START_TEST(hashes_are_written_as_by_redis)
 {
     char text[66] = "";
     struct rdb_writer writer = writer_of(RDB_HASH, 2);
@@ -109,7 +109,7 @@ START_TEST(hashes_are_redis_bytes)
 }
 END_TEST
 
-START_TEST(sorted_sets_are_redis_bytes_in_whatever_order_they_come)
+START_TEST(sorted_sets_are_written_as_by_redis_in_any_order)
 {
     char text[66] = "";
     struct rdb_writer writer = writer_of(RDB_ZSET, 4);
@@ -164,7 +164,7 @@ START_TEST(version_9_uses_no_listpack)
 }
 END_TEST
 
-START_TEST(another_number_of_parts_than_announced_is_no_payload)
+START_TEST(wrong_number_of_parts_gives_no_payload)
 {
     struct rdb_bytes payload;
     struct rdb_writer writer = writer_of(RDB_SET, 2);
@@ -248,7 +248,7 @@ static void add_part(struct rdb_writer *writer, struct rng *rng, int number, siz
     if (writer->type == RDB_ZSET) expected->scores += score;
 }
 
-START_TEST(random_values_come_back)
+START_TEST(random_values_round_trip)
 {
     struct rng rng;
     struct rdb_writer writers[2];
@@ -282,7 +282,7 @@ START_TEST(random_values_come_back)
 }
 END_TEST
 
-START_TEST(a_body_of_ones_own_is_sealed_and_opened)
+START_TEST(own_body_is_sealed_and_opened)
 {
     struct rdb_writer writer;
     struct rdb_bytes payload, body;
@@ -307,16 +307,16 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        strings_are_redis_bytes,
-        lists_are_redis_bytes,
-        sets_are_redis_bytes,
-        hashes_are_redis_bytes,
-        sorted_sets_are_redis_bytes_in_whatever_order_they_come,
+        strings_are_written_as_by_redis,
+        lists_are_written_as_by_redis,
+        sets_are_written_as_by_redis,
+        hashes_are_written_as_by_redis,
+        sorted_sets_are_written_as_by_redis_in_any_order,
         minus_zero_keeps_its_sign,
         version_9_uses_no_listpack,
-        another_number_of_parts_than_announced_is_no_payload,
-        random_values_come_back,
-        a_body_of_ones_own_is_sealed_and_opened,
+        wrong_number_of_parts_gives_no_payload,
+        random_values_round_trip,
+        own_body_is_sealed_and_opened,
         NULL,
     };
     return suite_of("rdb_write", tests);

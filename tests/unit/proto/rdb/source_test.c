@@ -92,7 +92,7 @@ static void *note_size(void *old, size_t size)
     return realloc(old, size);
 }
 
-START_TEST(a_length_that_is_only_announced_takes_no_memory)
+START_TEST(announced_length_takes_no_memory)
 {
     struct rdb_source source;
     struct rdb_buffer room = { 0 };
@@ -112,7 +112,7 @@ START_TEST(a_length_that_is_only_announced_takes_no_memory)
 }
 END_TEST
 
-START_TEST(a_reader_that_fails_is_told_from_one_that_ends)
+START_TEST(failed_reader_differs_from_ended_one)
 {
     struct rdb_source source;
     struct reader reader = reader_new();
@@ -130,8 +130,8 @@ Suite *test_suite(void)
 {
     const TTest *const tests[] = {
         bytes_are_the_same_from_memory_and_from_a_reader,
-        a_length_that_is_only_announced_takes_no_memory,
-        a_reader_that_fails_is_told_from_one_that_ends,
+        announced_length_takes_no_memory,
+        failed_reader_differs_from_ended_one,
         NULL,
     };
     return suite_of("source", tests);

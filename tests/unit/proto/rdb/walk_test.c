@@ -94,14 +94,14 @@ START_TEST(a_listpack_gives_its_items_of_every_encoding)
 }
 END_TEST
 
-START_TEST(a_listpack_is_whole_only_at_its_length)
+START_TEST(truncated_listpack_is_refused)
 {
     assert_whole_only_at_full_length(RDB_LISTPACK, all_listpack_encodings());
     assert_whole_only_at_full_length(RDB_LISTPACK, lp_end(listpack(), 0));
 }
 END_TEST
 
-START_TEST(a_listpack_that_lies_is_refused)
+START_TEST(inconsistent_listpack_is_refused)
 {
     struct made *to = LISTPACK("a", "b");
     made_set(to, 4, 2, 1);
@@ -128,7 +128,7 @@ START_TEST(a_listpack_that_lies_is_refused)
 }
 END_TEST
 
-START_TEST(a_listpack_may_leave_the_counting_to_others)
+START_TEST(listpack_count_may_be_unknown)
 {
     struct made *to = LISTPACK("a", "b");
     made_set(to, 4, 2, 65535);
@@ -168,13 +168,13 @@ START_TEST(a_ziplist_gives_its_items_of_every_encoding)
 }
 END_TEST
 
-START_TEST(a_ziplist_is_whole_only_at_its_length)
+START_TEST(truncated_ziplist_is_refused)
 {
     assert_whole_only_at_full_length(RDB_ZIPLIST, all_ziplist_encodings());
 }
 END_TEST
 
-START_TEST(a_ziplist_that_lies_is_refused)
+START_TEST(inconsistent_ziplist_is_refused)
 {
     static const struct {
         size_t at, size;
@@ -193,7 +193,7 @@ START_TEST(a_ziplist_that_lies_is_refused)
 }
 END_TEST
 
-START_TEST(a_ziplist_may_spell_a_short_length_before_with_five_bytes)
+START_TEST(ziplist_accepts_long_form_of_previous_length)
 {
     struct made_ziplist to = ziplist();
     zl_text(&to, "a");
@@ -229,13 +229,13 @@ START_TEST(a_zipmap_gives_fields_and_values)
 }
 END_TEST
 
-START_TEST(a_zipmap_is_whole_only_at_its_length)
+START_TEST(truncated_zipmap_is_refused)
 {
     assert_whole_only_at_full_length(RDB_ZIPMAP, zipmap());
 }
 END_TEST
 
-START_TEST(a_zipmap_that_lies_is_refused)
+START_TEST(inconsistent_zipmap_is_refused)
 {
     assert_broken(RDB_ZIPMAP, raw(made_new(), "\x02\x01x\x00\x00\xff", 6));
     assert_broken(RDB_ZIPMAP, raw(made_new(), "\x01\x01x\xff", 4));
@@ -256,7 +256,7 @@ START_TEST(an_intset_gives_its_integers_of_every_width)
 }
 END_TEST
 
-START_TEST(an_intset_that_lies_is_refused)
+START_TEST(inconsistent_intset_is_refused)
 {
     const int64_t unsorted[] = { 2, 1 }, twice[] = { 1, 1 };
     assert_broken(RDB_INTSET, intset_of(2, unsorted, 2));
@@ -270,7 +270,7 @@ END_TEST
 
 /* ---- writing ---- */
 
-START_TEST(what_is_appended_to_a_listpack_comes_back)
+START_TEST(listpack_items_round_trip)
 {
     struct rng rng;
     struct rdb_buffer to = { 0 };
@@ -309,7 +309,7 @@ START_TEST(what_is_appended_to_a_listpack_comes_back)
 }
 END_TEST
 
-START_TEST(only_what_prints_alike_is_an_integer)
+START_TEST(only_canonical_decimals_are_integers)
 {
     static const char *const texts[] = { "",
                                          "-",
@@ -338,20 +338,20 @@ Suite *test_suite(void)
 {
     const TTest *const tests[] = {
         a_listpack_gives_its_items_of_every_encoding,
-        a_listpack_is_whole_only_at_its_length,
-        a_listpack_that_lies_is_refused,
-        a_listpack_may_leave_the_counting_to_others,
+        truncated_listpack_is_refused,
+        inconsistent_listpack_is_refused,
+        listpack_count_may_be_unknown,
         a_ziplist_gives_its_items_of_every_encoding,
-        a_ziplist_is_whole_only_at_its_length,
-        a_ziplist_that_lies_is_refused,
-        a_ziplist_may_spell_a_short_length_before_with_five_bytes,
+        truncated_ziplist_is_refused,
+        inconsistent_ziplist_is_refused,
+        ziplist_accepts_long_form_of_previous_length,
         a_zipmap_gives_fields_and_values,
-        a_zipmap_is_whole_only_at_its_length,
-        a_zipmap_that_lies_is_refused,
+        truncated_zipmap_is_refused,
+        inconsistent_zipmap_is_refused,
         an_intset_gives_its_integers_of_every_width,
-        an_intset_that_lies_is_refused,
-        what_is_appended_to_a_listpack_comes_back,
-        only_what_prints_alike_is_an_integer,
+        inconsistent_intset_is_refused,
+        listpack_items_round_trip,
+        only_canonical_decimals_are_integers,
         NULL,
     };
     return suite_of("walk", tests);

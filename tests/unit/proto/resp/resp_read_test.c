@@ -112,7 +112,7 @@ static void assert_reads_under(const struct resp_limits *limits, const char *inp
 
 #define READS(input, expected) assert_reads_under(&usual, input, sizeof(input) - 1, expected)
 
-START_TEST(a_multibulk_request_is_its_arguments)
+START_TEST(multibulk_request_gives_arguments)
 {
     READS("*1\r\n$4\r\nPING\r\n", "[PING]");
     READS("*2\r\n$3\r\nGET\r\n$0\r\n\r\n", "[GET|]");
@@ -134,7 +134,7 @@ START_TEST(requests_without_arguments_are_requests)
 }
 END_TEST
 
-START_TEST(an_inline_request_is_its_words)
+START_TEST(inline_request_gives_words)
 {
     READS("PING\r\n", "[PING]");
     READS("PING\n", "[PING]");
@@ -147,7 +147,7 @@ START_TEST(an_inline_request_is_its_words)
 }
 END_TEST
 
-START_TEST(quotes_and_escapes_are_taken_off_inline_words)
+START_TEST(quotes_and_escapes_are_removed_from_inline_words)
 {
     READS("ECHO \"a\\x41\\n\\q\\\\\"\r\n", "[ECHO|aA\nq\\]");
     READS("ECHO 'a\\n\\'b'\n", "[ECHO|a\\n'b]");
@@ -199,7 +199,7 @@ START_TEST(a_length_is_a_strict_integer_within_its_limit)
 }
 END_TEST
 
-START_TEST(an_argument_without_a_dollar_is_named_cleaned)
+START_TEST(error_names_unexpected_byte_without_controls)
 {
     READS("*1\r\nx4\r\n", "Protocol error: expected '$', got 'x'");
     READS("*1\r\n4\r\n", "Protocol error: expected '$', got '4'");
@@ -213,7 +213,7 @@ START_TEST(an_argument_without_a_dollar_is_named_cleaned)
 }
 END_TEST
 
-START_TEST(the_byte_behind_cr_and_the_two_behind_an_argument_may_be_any)
+START_TEST(line_end_bytes_are_not_checked_as_in_redis)
 {
     READS("*1\rX$4\rYPINGZZPING\r\n", "[PING][PING]");
     READS("*1\r*$4\r$PING*1PING\r\n", "[PING][PING]");
@@ -247,7 +247,7 @@ START_TEST(an_unauthenticated_peer_has_smaller_limits)
 }
 END_TEST
 
-START_TEST(a_smaller_limit_on_arguments_holds)
+START_TEST(smaller_argument_limit_is_enforced)
 {
     struct resp_limits few_args = usual;
     few_args.max_args = 2;
@@ -306,7 +306,7 @@ START_TEST(an_inline_line_longer_than_64_kib_is_malformed)
 }
 END_TEST
 
-START_TEST(a_line_hidden_by_a_nul_is_malformed_once_too_long)
+START_TEST(line_with_nul_is_malformed_when_too_long)
 {
     static char text[MAX_LINE + 1];
     memset(text, '\n', sizeof(text));
@@ -320,7 +320,7 @@ START_TEST(a_line_hidden_by_a_nul_is_malformed_once_too_long)
 }
 END_TEST
 
-START_TEST(a_partial_line_is_searched_once)
+START_TEST(partial_line_is_searched_only_once)
 {
     static char text[MAX_LINE];
     struct resp_reader reader;
@@ -340,7 +340,7 @@ START_TEST(a_partial_line_is_searched_once)
 }
 END_TEST
 
-START_TEST(what_was_parsed_of_a_multibulk_is_not_looked_at_again)
+START_TEST(parsed_bytes_are_not_read_again)
 {
     char text[] = "*3\r\n$1\r\na\r\n$12\r\nbbbbbbbbbbbb\r\n$1\r\nc\r\n";
     struct resp_reader reader;
@@ -359,7 +359,7 @@ START_TEST(what_was_parsed_of_a_multibulk_is_not_looked_at_again)
 }
 END_TEST
 
-START_TEST(wants_is_what_completes_the_argument)
+START_TEST(wants_returns_bytes_missing_from_argument)
 {
     static const char text[] = "*2\r\n$1\r\na\r\n$100000\r\nb";
     struct resp_reader reader;
@@ -374,7 +374,7 @@ START_TEST(wants_is_what_completes_the_argument)
 }
 END_TEST
 
-START_TEST(an_announced_count_takes_no_memory_before_its_arguments_come)
+START_TEST(announced_count_takes_no_memory)
 {
     struct resp_reader reader;
     resp_reader_init(&reader);
@@ -384,7 +384,7 @@ START_TEST(an_announced_count_takes_no_memory_before_its_arguments_come)
 }
 END_TEST
 
-START_TEST(many_arguments_are_read_and_their_array_is_not_kept)
+START_TEST(large_argument_array_is_freed)
 {
     enum { COUNT = 5000 };
     static char text[COUNT * 8 + 100];
@@ -482,7 +482,7 @@ static void assert_same(const struct transcript *got, const struct transcript *e
     ck_assert(memcmp(got->text, expected->text, got->len) == 0);
 }
 
-START_TEST(random_requests_are_read_as_written_however_they_are_cut)
+START_TEST(random_requests_round_trip_at_any_split)
 {
     struct rng rng;
     rng_init(&rng, test_seed());
@@ -538,7 +538,7 @@ static void add_noise(struct script *script, struct rng *rng)
         script->text[rng_below(rng, script->len)] = (char)rng_below(rng, 64);
 }
 
-START_TEST(random_noise_has_one_outcome_however_it_is_cut)
+START_TEST(noise_gives_one_result_at_any_split)
 {
     struct rng rng;
     rng_init(&rng, test_seed());
@@ -568,28 +568,28 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        a_multibulk_request_is_its_arguments,
+        multibulk_request_gives_arguments,
         requests_without_arguments_are_requests,
-        an_inline_request_is_its_words,
-        quotes_and_escapes_are_taken_off_inline_words,
+        inline_request_gives_words,
+        quotes_and_escapes_are_removed_from_inline_words,
         unbalanced_quotes_are_malformed,
         a_count_is_a_strict_integer_within_its_limit,
         a_length_is_a_strict_integer_within_its_limit,
-        an_argument_without_a_dollar_is_named_cleaned,
-        the_byte_behind_cr_and_the_two_behind_an_argument_may_be_any,
+        error_names_unexpected_byte_without_controls,
+        line_end_bytes_are_not_checked_as_in_redis,
         a_nul_hides_the_line_end_behind_it,
         an_unauthenticated_peer_has_smaller_limits,
-        a_smaller_limit_on_arguments_holds,
+        smaller_argument_limit_is_enforced,
         a_header_line_longer_than_64_kib_is_malformed,
         an_inline_line_longer_than_64_kib_is_malformed,
-        a_line_hidden_by_a_nul_is_malformed_once_too_long,
-        a_partial_line_is_searched_once,
-        what_was_parsed_of_a_multibulk_is_not_looked_at_again,
-        wants_is_what_completes_the_argument,
-        an_announced_count_takes_no_memory_before_its_arguments_come,
-        many_arguments_are_read_and_their_array_is_not_kept,
-        random_requests_are_read_as_written_however_they_are_cut,
-        random_noise_has_one_outcome_however_it_is_cut,
+        line_with_nul_is_malformed_when_too_long,
+        partial_line_is_searched_only_once,
+        parsed_bytes_are_not_read_again,
+        wants_returns_bytes_missing_from_argument,
+        announced_count_takes_no_memory,
+        large_argument_array_is_freed,
+        random_requests_round_trip_at_any_split,
+        noise_gives_one_result_at_any_split,
         NULL,
     };
     return suite_of("resp_read", tests);

@@ -95,7 +95,7 @@ START_TEST(an_attribute_stands_before_its_value)
 }
 END_TEST
 
-START_TEST(what_redis_never_sends_is_malformed)
+START_TEST(replies_redis_never_sends_are_malformed)
 {
     static const char *const bad[] = {
         "x\r\n",        "\r\n",         ":\r\n",   ":1a\r\n",
@@ -153,7 +153,7 @@ static void write_random(struct resp_writer *w, struct rng *rng, int depth)
         write_random(w, rng, depth + 1);
 }
 
-START_TEST(a_random_reply_is_partial_at_every_cut_and_whole_at_its_end)
+START_TEST(random_reply_is_partial_until_complete)
 {
     struct rng rng;
     rng_init(&rng, test_seed());
@@ -189,9 +189,9 @@ Suite *test_suite(void)
         null_has_three_forms,
         children_follow_their_aggregate,
         an_attribute_stands_before_its_value,
-        what_redis_never_sends_is_malformed,
+        replies_redis_never_sends_are_malformed,
         replies_nest_128_deep_and_no_deeper,
-        a_random_reply_is_partial_at_every_cut_and_whole_at_its_end,
+        random_reply_is_partial_until_complete,
         NULL,
     };
     return suite_of("resp_reply", tests);

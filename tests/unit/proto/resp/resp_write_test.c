@@ -50,7 +50,7 @@ START_TEST(lines_and_integers_are_the_same_in_both_versions)
 }
 END_TEST
 
-START_TEST(pairs_are_flat_in_2_and_nested_in_3)
+START_TEST(pairs_are_flat_in_resp2_and_nested_in_resp3)
 {
     WRITES((resp_pairs(&w, 1), resp_pair(&w), resp_integer(&w, 1), resp_integer(&w, 2)),
            "*2\r\n:1\r\n:2\r\n", "*1\r\n*2\r\n:1\r\n:2\r\n");
@@ -69,7 +69,7 @@ START_TEST(bulks_are_the_same_in_both_versions)
 }
 END_TEST
 
-START_TEST(version_3_has_types_that_version_2_lacks)
+START_TEST(resp3_types_have_resp2_fallbacks)
 {
     WRITES(resp_double(&w, 3), "$1\r\n3\r\n", ",3\r\n");
     WRITES(resp_double(&w, 1e17), "$5\r\n1e+17\r\n", ",1e+17\r\n");
@@ -94,7 +94,7 @@ START_TEST(aggregates_announce_their_elements)
 }
 END_TEST
 
-START_TEST(errors_are_one_line_whatever_is_in_them)
+START_TEST(errors_are_written_as_one_line)
 {
     WRITES_IN_BOTH(resp_error(&w, "ERR no", 6), "-ERR no\r\n");
     WRITES_IN_BOTH(resp_error(&w, "ERR a\r\nb\tc\x01\x7f\xc3\xa9", 14),
@@ -105,7 +105,7 @@ START_TEST(errors_are_one_line_whatever_is_in_them)
 }
 END_TEST
 
-START_TEST(a_long_error_is_cleaned_to_its_end)
+START_TEST(long_error_is_cleaned_completely)
 {
     char line[5000];
     memset(line, 'x', sizeof(line));
@@ -147,7 +147,7 @@ START_TEST(a_muted_writer_writes_nothing)
 }
 END_TEST
 
-START_TEST(replies_written_aside_are_spliced_behind_or_dropped)
+START_TEST(separate_replies_are_spliced_or_dropped)
 {
     struct resp_writer w = writer(2);
     struct outbuf aside;
@@ -207,15 +207,15 @@ Suite *test_suite(void)
     const TTest *const tests[] = {
         lines_and_integers_are_the_same_in_both_versions,
         bulks_are_the_same_in_both_versions,
-        version_3_has_types_that_version_2_lacks,
+        resp3_types_have_resp2_fallbacks,
         aggregates_announce_their_elements,
-        errors_are_one_line_whatever_is_in_them,
-        a_long_error_is_cleaned_to_its_end,
+        errors_are_written_as_one_line,
+        long_error_is_cleaned_completely,
         a_muted_writer_writes_nothing,
-        replies_written_aside_are_spliced_behind_or_dropped,
+        separate_replies_are_spliced_or_dropped,
         bulks_of_every_size_are_read_back,
         a_long_double_longer_than_a_reservation_is_written,
-        pairs_are_flat_in_2_and_nested_in_3,
+        pairs_are_flat_in_resp2_and_nested_in_resp3,
         NULL,
     };
     return suite_of("resp_write", tests);
