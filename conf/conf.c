@@ -1,6 +1,4 @@
-/* conf: values: from text into struct conf and back.
- * Knows the types of the table and Redis' words for what is wrong with a value; refuses to know
- * where the text comes from, and what single options are called. */
+/* conf: converts values between text and struct conf, with Redis' error messages. */
 #include "conf/conf.h"
 
 #include <ctype.h>
@@ -12,7 +10,9 @@
 
 #include "conf/text.h"
 
-/* A value read, before it is stored. Limits begin as they are: a text may name only some. */
+/* A value that was parsed, not stored yet. Limits start as copies, because a text may set only
+ * some.
+ */
 struct value {
     int64_t number;
     struct conf_output_limit limits[3];
@@ -51,7 +51,7 @@ static const char *none_of(const struct conf_choice *choices)
     return text;
 }
 
-/* Decimal as Redis takes it: no sign but "-", no spaces, no leading zeros. */
+/* Decimal as Redis accepts it: no plus sign, no spaces, no leading zeros. */
 static bool read_int(const char *text, int64_t *number)
 {
     const char *digits = text + (*text == '-');
@@ -83,7 +83,7 @@ static int64_t memory_unit(const char *unit)
     return 0;
 }
 
-/* As Redis, no digits at all are 0. What does not fit becomes INT64_MAX. */
+/* As in Redis, a text without digits is 0. Values that do not fit become INT64_MAX. */
 static bool read_memory(const char *text, int64_t *bytes)
 {
     size_t digits = strspn(text, "0123456789");
@@ -141,7 +141,7 @@ static const char *read_bool(const char *text, int64_t *number)
     return *number || strcasecmp(text, "no") == 0 ? NULL : "argument must be 'yes' or 'no'";
 }
 
-/* Returns what is wrong with the text for an option of this type, or NULL. */
+/* Parses a text for the option's type; returns the error, or NULL. */
 static const char *read_value(const struct conf_option *option, const char *text,
                               struct value *value)
 {
@@ -183,7 +183,7 @@ static void keep(struct conf *conf, const struct conf_option *option, const stru
     }
 }
 
-/* What is wrong with any of the lines, or NULL. */
+/* The first error in the lines, or NULL. */
 static const char *fault_in_lines(const struct conf *conf, const char *text)
 {
     const char *line, *why = NULL, *end = text + strlen(text);
@@ -217,7 +217,7 @@ bool conf_set(struct conf *conf, const struct conf_option *option, const char *v
     return true;
 }
 
-/* ---- showing ---- */
+/* ---- printing ---- */
 
 static const char *choice_name(const struct conf_choice *choices, int64_t value)
 {
@@ -258,7 +258,7 @@ char *conf_get(const struct conf *conf, const struct conf_option *option)
     return text;
 }
 
-/* ---- the whole ---- */
+/* ---- all options ---- */
 
 void conf_init(struct conf *conf)
 {

@@ -1,6 +1,6 @@
-/* conf: the options, from one table: parsing, CONFIG GET/SET/REWRITE and the example file.
- * Knows names, types, ranges and defaults; refuses to know what an option does.
- * Names and value syntax are redis.conf's wherever an option exists there. */
+/* conf: the options, from one table: parsing, CONFIG GET/SET/REWRITE and the example file. Does not
+ * know what an option does. Names and value syntax are those of redis.conf if the option exists
+ * there. */
 #ifndef CONF_CONF_H
 #define CONF_CONF_H
 
@@ -21,10 +21,10 @@ struct conf_output_limit {
 
 struct conf {
     /* network */
-    char *bind; /* words separated by one space, as given */
+    char *bind; /* the words as given, separated by one space */
     int64_t port, tcp_backlog, timeout, tcp_keepalive, maxclients;
     char *unixsocket;
-    int64_t unixsocketperm; /* an octal mode; 0: as the umask says */
+    int64_t unixsocketperm; /* a mode; 0: as the umask allows */
     bool protected_mode;
     char *requirepass;
     /* limits */
@@ -33,16 +33,16 @@ struct conf {
     bool activedefrag;
     struct conf_output_limit output_limits[3];
     /* observation */
-    int64_t slowlog_log_slower_than; /* microseconds; -1: nothing is kept */
+    int64_t slowlog_log_slower_than; /* microseconds; -1: off */
     int64_t slowlog_max_len;
     int64_t latency_monitor_threshold; /* milliseconds; 0: off */
     bool latency_tracking;
-    int64_t tracking_table_max_keys; /* 0: any number */
+    int64_t tracking_table_max_keys; /* 0: no limit */
     /* data */
     int64_t databases;
-    char *policy; /* lines: "prefix* TTL 1000", of different first words */
-    /* What is wrong with the words of such a line, in memory that stays, or NULL. To be set behind
-     * conf_init by who knows; without it they are taken as they are. */
+    char *policy; /* lines such as "prefix* TTL 1000", with distinct first words */
+    /* Checks the words of such a line: returns the error, a constant string, or NULL. Set it after
+     * conf_init; without it any words are accepted. */
     const char *(*policy_fault)(char *const *words, size_t count);
     char *notify_keyspace_events;
     char *dir;
@@ -63,10 +63,10 @@ struct conf {
     bool daemonize;
     int64_t supervised;                                     /* enum conf_supervised */
     int64_t enable_debug_command, enable_protected_configs; /* enum conf_allowed */
-    int64_t hz; /* accepted for Redis' sake; nothing here polls */
+    int64_t hz; /* accepted for compatibility and ignored */
 
     char *file;          /* absolute path of the configuration file; "" without one */
-    uint64_t by_include; /* for conf_rewrite: a bit per option that an included file has set */
+    uint64_t by_include; /* bit per option that an included file has set; for conf_rewrite */
 };
 
 enum conf_type {
@@ -77,7 +77,7 @@ enum conf_type {
     CONF_ENUM,
     CONF_TEXT,
     CONF_LIMITS,
-    CONF_LINES, /* text; each time that a file gives the option, a line is added */
+    CONF_LINES, /* text; each occurrence in a file adds a line */
 };
 
 struct conf_choice {
@@ -92,51 +92,51 @@ struct conf_option {
     int64_t min, max;
     const struct conf_choice *choices; /* CONF_ENUM; ends with a NULL name */
     const char *preset;                /* the default, as text */
-    bool live;                         /* CONFIG SET may change it, */
-    bool guarded;                      /* ... where enable-protected-configs lets it */
-    bool not_loading;                  /* ... and not while data are being loaded */
+    bool live;                         /* CONFIG SET may change it */
+    bool guarded;                      /* ... if enable-protected-configs allows it */
+    bool not_loading;                  /* ... but not while data are being loaded */
     bool many;                         /* takes more than one word */
-    bool adds;                         /* a further line adds its words; "" begins anew */
-    /* Refuses a value that the type allows: returns the reason, or NULL. */
+    bool adds;                         /* a further line adds words; "" removes all */
+    /* Checks a value that the type allows: returns the error, or NULL. */
     const char *(*check)(const char *value);
-    /* Brings an allowed value into the form that is kept and shown; never longer. */
+    /* Normalizes an allowed value, in place; never lengthens it. */
     void (*tidy)(char *value);
     const char *section; /* of the example file */
-    const char *help;    /* one line, or a few with \n */
+    const char *help;    /* one or a few lines, separated by \n */
 };
 
 struct conf_error {
     char text[512]; /* for start-up: "expired.conf:12: port: argument must be between ..." */
 };
 
-void conf_init(struct conf *conf); /* the defaults */
+void conf_init(struct conf *conf); /* sets the defaults */
 void conf_drop(struct conf *conf);
 
-/* One file, with what it includes. On failure the error names file, line, option and reason. */
+/* Reads a file and those it includes. On failure the error names file, line, option and reason. */
 bool conf_load_file(struct conf *conf, const char *path, struct conf_error *error);
-/* The same from memory; `name` is what errors call it. */
+/* The same from memory; error messages call it `name`. */
 bool conf_load_text(struct conf *conf, const char *text, size_t len, const char *name,
                     struct conf_error *error);
-/* main's argc and argv, read as redis-server does: the configuration file, if argv[1] does not
- * begin with "-"; then standard input, if the last word is "-"; then "--name value ...", where the
- * values run until the next word that begins with "--". --help and --version are the caller's. */
+/* Reads main's argc and argv as redis-server does: a configuration file, if argv[1] does not begin
+ * with "-"; standard input, if the last word is "-"; then "--name value ...", with values up to the
+ * next word that begins with "--". The caller handles --help and --version. */
 bool conf_load_args(struct conf *conf, int argc, char *const *argv, struct conf_error *error);
 
 size_t conf_option_count(void);
 const struct conf_option *conf_option_at(size_t index);
-const struct conf_option *conf_find(const char *name); /* whatever its case; NULL */
+const struct conf_option *conf_find(const char *name); /* ignores case; NULL: unknown */
 
-/* Sets one option from its text; on failure nothing changed and `why` points to a constant or into
- * a static buffer, in Redis' words ("argument must be 'yes' or 'no'"). */
+/* Sets an option from text. On failure nothing changes, and *why is Redis' message ("argument must
+ * be 'yes' or 'no'"), a constant or a static buffer. */
 bool conf_set(struct conf *conf, const struct conf_option *option, const char *value,
               const char **why);
-/* The value as CONFIG GET shows it; owned by the caller (free). */
+/* The value as CONFIG GET shows it; the caller frees it. */
 char *conf_get(const struct conf *conf, const struct conf_option *option);
 
 void conf_write_example(FILE *to);
-/* Rewrites conf->file, keeping comments and order; options that differ from their defaults are
- * appended. The file is replaced whole or not at all. On failure the error is the bare reason
- * ("Permission denied"). */
+/* Rewrites conf->file, keeping comments and order, and appends options that differ from their
+ * defaults. Replaces the file atomically. On failure the error is only the reason ("Permission
+ * denied"). */
 bool conf_rewrite(const struct conf *conf, struct conf_error *error);
 
 #endif

@@ -1,6 +1,4 @@
-/* load: the configuration at start-up: files, what they include, and the command line.
- * Knows lines and words; refuses to know what values mean: it names the place where conf_set says
- * no. */
+/* load: reads the configuration at start: files, the files they include, and the command line. */
 #include "conf/conf.h"
 
 #include <errno.h>
@@ -14,16 +12,16 @@
 
 enum { INCLUDE_DEPTH = 8 };
 
-/* The text being read, for messages. */
+/* The text being read, for error messages. */
 struct source {
     const char *name;
     size_t line;
-    int depth; /* 0: not included */
+    int depth; /* of includes; 0: not included */
 };
 
 static bool load_path(struct conf *conf, const char *path, int depth, struct conf_error *error);
 
-/* Error texts go to terminals and logs: whatever a file holds, they are one line. */
+/* Replaces control characters, so that an error is one line whatever the file holds. */
 static bool fail_at(struct conf_error *error, const struct source *source, const char *name,
                     const char *why)
 {
@@ -34,7 +32,7 @@ static bool fail_at(struct conf_error *error, const struct source *source, const
     return false;
 }
 
-/* What the lines before have given, and this one's words. */
+/* The words of earlier lines followed by these; the caller frees it. */
 static char *with_words(const struct conf *conf, const struct conf_option *option,
                         const struct conf_words *words)
 {
@@ -46,8 +44,8 @@ static char *with_words(const struct conf *conf, const struct conf_option *optio
     return all;
 }
 
-/* The option's lines with these words as one more, in place of one that begins with the same word.
- * An empty word adds nothing. Owned by the caller (free). */
+/* The option's lines plus one of these words, which replaces a line with the same first word. An
+ * empty word adds nothing. The caller frees it. */
 static char *with_line(const struct conf *conf, const struct conf_option *option,
                        const struct conf_words *words)
 {
@@ -70,7 +68,7 @@ static char *with_line(const struct conf *conf, const struct conf_option *option
     return all;
 }
 
-/* Sets the option that the words name; false with the reason. */
+/* Sets the option named by the first word; false: *why is the error. */
 static bool set_words(struct conf *conf, const struct conf_words *words, bool included,
                       const char **why)
 {
@@ -88,7 +86,7 @@ static bool set_words(struct conf *conf, const struct conf_words *words, bool in
     return ok;
 }
 
-/* A pattern that matches nothing is no error; a plain path that is not there is one. */
+/* A pattern that matches no file is no error; a missing file without a pattern is one. */
 static bool include(struct conf *conf, const struct conf_words *words, const struct source *source,
                     struct conf_error *error)
 {
@@ -163,7 +161,7 @@ static bool load_path(struct conf *conf, const char *path, int depth, struct con
 bool conf_load_file(struct conf *conf, const char *path, struct conf_error *error)
 {
     if (!load_path(conf, path, 0, error)) return false;
-    /* Absolute, for CONFIG REWRITE after the daemon has gone to its directory. */
+    /* Absolute, because CONFIG REWRITE runs after the daemon has changed its directory. */
     char *absolute = realpath(path, NULL);
     if (absolute == NULL) {
         snprintf(error->text, sizeof(error->text), "%.400s: %.100s", path, strerror(errno));
@@ -192,8 +190,8 @@ static bool is_name(const char *word)
     return word[0] == '-' && word[1] == '-';
 }
 
-/* What is meant where the command line names an option and says no more; NULL: the next word is its
- * value. Scripts leave save's empty one out, and nobody writes a yes. */
+/* The value of an option that the command line names without one: "" for save, yes for a bool.
+ * NULL: the next word is the value. */
 static const char *value_left_out(const char *name, char *const *next, char *const *end)
 {
     if (next < end && !is_name(*next)) return NULL;
@@ -202,9 +200,9 @@ static const char *value_left_out(const char *name, char *const *next, char *con
     return option != NULL && option->type == CONF_BOOL ? "yes" : NULL;
 }
 
-/* One "--name value ...". The word behind a name is its value even where it begins with "--"
- * (a password may), unless the name came with one ("--port 7000" as one word) or may stand alone.
- * Moves *at behind it. */
+/* Reads one "--name value ...". The word after a name is its value even if it begins with "--" (a
+ * password may), unless name and value came in one word ("--port 7000") or the option may stand
+ * without one. Moves *at behind it. */
 static bool load_option(struct conf *conf, char *const **at, char *const *end,
                         struct conf_error *error)
 {

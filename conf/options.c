@@ -1,6 +1,5 @@
-/* options: the table: a row per option.
- * Knows names, ranges, defaults and what each is for; refuses to know where values are kept and how
- * they are read. From it come parsing, CONFIG GET/SET/REWRITE and expired.conf.example. */
+/* options: the table of options, one row each: names, types, ranges, defaults, help. Parsing,
+ * CONFIG GET/SET/REWRITE and expired.conf.example use it. */
 #include "conf/conf.h"
 
 #include <errno.h>
@@ -12,7 +11,7 @@
 #define AT(member) offsetof(struct conf, member)
 #define MEGABYTE   (INT64_C(1) << 20)
 
-/* In Redis' order; the numbers are those of the store's enumeration. */
+/* In Redis' order; the numbers are those of enum evict_policy in store/sweep/evict.h. */
 static const struct conf_choice policies[] = {
     { "volatile-lru", 4 },   { "volatile-lfu", 5 }, { "volatile-random", 6 },
     { "volatile-ttl", 7 },   { "allkeys-lru", 1 },  { "allkeys-lfu", 2 },
@@ -29,8 +28,8 @@ static const struct conf_choice allowed[] = {
     { "no", CONF_ALLOW_NO }, { "yes", CONF_ALLOW_YES }, { "local", CONF_ALLOW_LOCAL }, { NULL, 0 }
 };
 
-/* The event classes in the order in which CONFIG GET shows them; "A" stands for the first
- * EVENTS_OF_ALL of them. */
+/* The event classes, in the order in which CONFIG GET shows them; "A" means the first EVENTS_OF_ALL
+ * of them. */
 #define EVENT_LETTERS "g$lshzxetdnKEmSTIV"
 enum { EVENTS_OF_ALL = 10, EVENT_KINDS = sizeof(EVENT_LETTERS) - 1 };
 
@@ -41,7 +40,7 @@ static const char *check_events(const char *value)
                : NULL;
 }
 
-/* DIFFERS: Redis 7.0 does not show "n" beside "A" ("AKEn" reads back as "AKE"); here it stays.
+/* DIFFERS: Redis 7.0 does not show "n" beside "A" ("AKEn" reads back as "AKE"); we show it.
  * (doc/differs.md) */
 static void tidy_events(char *value)
 {
@@ -83,7 +82,7 @@ static const char *check_bind(const char *value)
     return words > CONF_BIND_MAX ? "Too many bind addresses specified." : NULL;
 }
 
-/* Pairs of seconds and changes, both positive. */
+/* Accepts pairs of seconds and changes, both positive. */
 static const char *check_save(const char *value)
 {
     int words = 0;
@@ -106,7 +105,7 @@ static const char *check_file_name(const char *value)
                : NULL;
 }
 
-/* As Redis: any number is taken, and what is beyond its bounds becomes the bound. */
+/* As Redis: accepts any number and limits it to its bounds. */
 static void tidy_hz(char *value)
 {
     long hz = strtol(value, NULL, 10);
@@ -125,35 +124,36 @@ static const struct conf_option options[] = {
       .check = check_bind,
       .tidy = tidy_spaces,
       .section = "network",
-      .help = "The addresses to listen on. A \"-\" in front: no error where the machine lacks it.\n"
-              "\"*\" is every IPv4 address, \"::*\" every IPv6 one; \"\" is none." },
+      .help =
+          "Addresses to listen on. A \"-\" before an address: no error if the machine lacks it.\n"
+          "\"*\" means every IPv4 address, \"::*\" every IPv6 one, \"\" none." },
     { .name = "port",
       .type = CONF_INT,
       .offset = AT(port),
       .max = 65535,
       .preset = "6379",
       .section = "network",
-      .help = "The TCP port. 0: no TCP, only the unix socket." },
+      .help = "TCP port. 0: no TCP, only the unix socket." },
     { .name = "tcp-backlog",
       .type = CONF_INT,
       .offset = AT(tcp_backlog),
       .max = INT_MAX,
       .preset = "511",
       .section = "network",
-      .help = "Connections that may wait to be accepted." },
+      .help = "Length of the queue of connections that have not been accepted yet." },
     { .name = "unixsocket",
       .type = CONF_TEXT,
       .offset = AT(unixsocket),
       .preset = "",
       .section = "network",
-      .help = "Path of a unix socket to listen on." },
+      .help = "Path of a unix socket to listen on. \"\": none." },
     { .name = "unixsocketperm",
       .type = CONF_OCTAL,
       .offset = AT(unixsocketperm),
       .max = 0777,
       .preset = "0",
       .section = "network",
-      .help = "Mode of the unix socket, in octal. 0: what the umask leaves." },
+      .help = "Mode of the unix socket, in octal. 0: as the umask allows." },
     { .name = "timeout",
       .type = CONF_INT,
       .offset = AT(timeout),
@@ -161,7 +161,7 @@ static const struct conf_option options[] = {
       .preset = "0",
       .live = true,
       .section = "network",
-      .help = "Seconds after which an idle client is closed. 0: never." },
+      .help = "Close a client that has been idle for so many seconds. 0: never." },
     { .name = "tcp-keepalive",
       .type = CONF_INT,
       .offset = AT(tcp_keepalive),
@@ -169,22 +169,23 @@ static const struct conf_option options[] = {
       .preset = "300",
       .live = true,
       .section = "network",
-      .help = "Seconds between TCP keep-alive probes. 0: none." },
+      .help = "Seconds between TCP keep-alive probes. 0: no probes." },
     { .name = "protected-mode",
       .type = CONF_BOOL,
       .offset = AT(protected_mode),
       .preset = "yes",
       .live = true,
       .section = "network",
-      .help = "Without a password, serve clients of this machine only." },
+      .help = "While no password is set, accept only clients on this machine." },
     { .name = "requirepass",
       .type = CONF_TEXT,
       .offset = AT(requirepass),
       .preset = "",
       .live = true,
       .section = "network",
-      .help = "The password that AUTH asks for. \"\": none. Who never authenticates holds at most\n"
-              "64 KiB, but takes one of maxclients until `timeout` finds the connection idle." },
+      .help = "Password that AUTH requires. \"\": none. A client that never authenticates uses at "
+              "most\n"
+              "64 KiB, but counts for maxclients until `timeout` closes its connection." },
     { .name = "maxclients",
       .type = CONF_INT,
       .offset = AT(maxclients),
@@ -193,7 +194,7 @@ static const struct conf_option options[] = {
       .preset = "10000",
       .live = true,
       .section = "limits",
-      .help = "Connections served at a time; the next one gets an error and is closed." },
+      .help = "Maximum number of connections; further ones get an error and are closed." },
     { .name = "proto-max-bulk-len",
       .type = CONF_MEMORY,
       .offset = AT(proto_max_bulk_len),
@@ -202,7 +203,7 @@ static const struct conf_option options[] = {
       .preset = "512mb",
       .live = true,
       .section = "limits",
-      .help = "The longest single argument of a request, and the longest string value." },
+      .help = "Maximum size of one argument of a request, and of a string value." },
     { .name = "client-query-buffer-limit",
       .type = CONF_MEMORY,
       .offset = AT(client_query_buffer_limit),
@@ -211,7 +212,7 @@ static const struct conf_option options[] = {
       .preset = "1gb",
       .live = true,
       .section = "limits",
-      .help = "A client with more unanswered input than this is closed." },
+      .help = "Close a client that has more unprocessed input than this." },
     { .name = "client-output-buffer-limit",
       .type = CONF_LIMITS,
       .offset = AT(output_limits),
@@ -220,8 +221,8 @@ static const struct conf_option options[] = {
       .many = true,
       .section = "limits",
       .help =
-          "<class> <hard> <soft> <seconds>: a client of the class is closed when its unread\n"
-          "replies pass the hard limit, or stay beyond the soft one for that long. 0: no limit." },
+          "<class> <hard> <soft> <seconds>: close a client of this class if its unsent replies\n"
+          "exceed the hard limit, or exceed the soft limit for so many seconds. 0: no limit." },
     { .name = "maxmemory",
       .type = CONF_MEMORY,
       .offset = AT(maxmemory),
@@ -229,11 +230,12 @@ static const struct conf_option options[] = {
       .preset = "0",
       .live = true,
       .section = "limits",
-      .help =
-          "Bytes beyond which keys give way to commands that need more, by maxmemory-policy.\n"
-          "A lower limit, or another policy, takes effect at once. Buffers of clients count, but\n"
-          "evict nothing before a command needs memory; what unauthenticated connections hold\n"
-          "does not count. 0: no limit." },
+      .help = "Memory limit in bytes. A command that needs more first evicts keys, by "
+              "maxmemory-policy.\n"
+              "A new limit or policy takes effect at once. Client buffers count, but do not evict "
+              "before\n"
+              "a command needs memory; memory of unauthenticated connections does not count. 0: no "
+              "limit." },
     { .name = "maxmemory-policy",
       .type = CONF_ENUM,
       .offset = AT(maxmemory_policy),
@@ -241,10 +243,11 @@ static const struct conf_option options[] = {
       .preset = "noeviction",
       .live = true,
       .section = "limits",
-      .help = "What gives way when maxmemory is reached: the least recently (lru) or least often "
-              "(lfu)\n"
-              "used, any, or what dies first (ttl), among all keys or volatile ones. noeviction:\n"
-              "nothing does, and commands that need more are refused." },
+      .help =
+          "Which keys to evict at maxmemory: the least recently used (lru), the least often used\n"
+          "(lfu), random ones, or the next to expire (ttl), among all keys (allkeys) or keys with "
+          "a\n"
+          "deadline (volatile). noeviction: evict nothing and refuse commands that need more." },
     { .name = "maxmemory-samples",
       .type = CONF_INT,
       .offset = AT(maxmemory_samples),
@@ -253,14 +256,16 @@ static const struct conf_option options[] = {
       .preset = "5",
       .live = true,
       .section = "limits",
-      .help = "Keys that are drawn to find the one that gives way." },
+      .help = "Number of keys to sample when choosing one to evict." },
     { .name = "activedefrag",
       .type = CONF_BOOL,
       .offset = AT(activedefrag),
       .preset = "yes",
       .live = true,
       .section = "limits",
-      .help = "After much was deleted, copy what is left together, so that memory is given back." },
+      .help = "After many deletes, move data together in memory, so that the free memory between "
+              "it can\n"
+              "be returned to the system." },
     { .name = "tracking-table-max-keys",
       .type = CONF_INT,
       .offset = AT(tracking_table_max_keys),
@@ -268,8 +273,7 @@ static const struct conf_option options[] = {
       .preset = "1000000",
       .live = true,
       .section = "limits",
-      .help = "Keys that are remembered as read by clients that track (CLIENT TRACKING). 0: any\n"
-              "number." },
+      .help = "Maximum number of keys to remember for CLIENT TRACKING. 0: no limit." },
     { .name = "slowlog-log-slower-than",
       .type = CONF_INT,
       .offset = AT(slowlog_log_slower_than),
@@ -278,7 +282,7 @@ static const struct conf_option options[] = {
       .preset = "10000",
       .live = true,
       .section = "observation",
-      .help = "SLOWLOG keeps calls of at least so many microseconds. -1: none." },
+      .help = "Log calls that take at least so many microseconds in SLOWLOG. -1: none." },
     { .name = "slowlog-max-len",
       .type = CONF_INT,
       .offset = AT(slowlog_max_len),
@@ -286,7 +290,7 @@ static const struct conf_option options[] = {
       .preset = "128",
       .live = true,
       .section = "observation",
-      .help = "How many calls SLOWLOG keeps." },
+      .help = "Maximum number of calls in SLOWLOG." },
     { .name = "latency-monitor-threshold",
       .type = CONF_INT,
       .offset = AT(latency_monitor_threshold),
@@ -294,15 +298,14 @@ static const struct conf_option options[] = {
       .preset = "0",
       .live = true,
       .section = "observation",
-      .help = "LATENCY keeps moments of at least so many milliseconds. 0: none." },
+      .help = "Record events that take at least so many milliseconds in LATENCY. 0: off." },
     { .name = "latency-tracking",
       .type = CONF_BOOL,
       .offset = AT(latency_tracking),
       .preset = "yes",
       .live = true,
       .section = "observation",
-      .help =
-          "Whether each command's times are kept for INFO latencystats and LATENCY HISTOGRAM." },
+      .help = "Record the time of each call for INFO latencystats and LATENCY HISTOGRAM." },
     { .name = "databases",
       .type = CONF_INT,
       .offset = AT(databases),
@@ -310,7 +313,7 @@ static const struct conf_option options[] = {
       .max = 16384,
       .preset = "16",
       .section = "data",
-      .help = "Databases that SELECT can choose from, numbered from 0." },
+      .help = "Number of databases that SELECT can choose from, numbered from 0." },
     { .name = "notify-keyspace-events",
       .type = CONF_TEXT,
       .offset = AT(notify_keyspace_events),
@@ -320,28 +323,27 @@ static const struct conf_option options[] = {
       .tidy = tidy_events,
       .section = "data",
       .help =
-          "Events that are published: K (__keyspace@<db>__) and E (__keyevent@<db>__), and of "
-          "members\n"
-          "S (__subkeyspace), T (__subkeyevent), I (__subkeyspaceitem), V (__subkeyspaceevent), "
-          "with\n"
-          "g generic, $ strings, l lists, s sets, h hashes, z sorted sets, x expired, e evicted,\n"
-          "t streams, d modules, A all of these, m key misses, n new keys. \"\": none." },
+          "Events to publish. Channels: K (__keyspace@<db>__), E (__keyevent@<db>__); for members\n"
+          "S (__subkeyspace), T (__subkeyevent), I (__subkeyspaceitem), V (__subkeyspaceevent).\n"
+          "Classes: g generic, $ strings, l lists, s sets, h hashes, z sorted sets, x expired,\n"
+          "e evicted, t streams, d modules, A all of these, m key misses, n new keys. \"\": "
+          "none." },
     { .name = "policy",
       .type = CONF_LINES,
       .offset = AT(policy),
       .preset = "",
       .many = true,
       .section = "data",
-      .help =
-          "<prefix*|name> <option> <value> ...: a policy as POLICY SET takes it, made at start\n"
-          "where the data set has none of that name. A line for each, \"\" for none:\n"
-          "policy rv:* MAXLEN 30 TTL 7d REFRESH WRITE" },
+      .help = "<prefix*|name> <option> <value> ...: a policy as for POLICY SET, set at start if "
+              "the data\n"
+              "set has none of that name. One line per policy; \"\" for none. Example:\n"
+              "policy rv:* MAXLEN 30 TTL 7d REFRESH WRITE" },
     { .name = "dir",
       .type = CONF_TEXT,
       .offset = AT(dir),
       .preset = ".",
       .section = "data",
-      .help = "The working directory." },
+      .help = "Working directory, which holds the data files." },
     { .name = "appendonly",
       .type = CONF_BOOL,
       .offset = AT(appendonly),
@@ -349,8 +351,9 @@ static const struct conf_option options[] = {
       .live = true,
       .not_loading = true,
       .section = "persistence",
-      .help = "The journal: every change is written down before its reply leaves, and a start\n"
-              "brings it all back. Without it data live in memory, and in snapshots." },
+      .help =
+          "Write every change to the journal before its reply is sent, and replay the journal at\n"
+          "start. no: data are kept in memory and in snapshots only." },
     { .name = "appendfsync",
       .type = CONF_ENUM,
       .offset = AT(appendfsync),
@@ -358,31 +361,33 @@ static const struct conf_option options[] = {
       .preset = "everysec",
       .live = true,
       .section = "persistence",
-      .help = "When the journal is brought to the medium: \"always\" before a reply leaves,\n"
-              "\"everysec\" once a second, \"no\" when the system does it." },
+      .help =
+          "When to fsync the journal: before each reply (always), once per second (everysec), or\n"
+          "when the system decides (no)." },
     { .name = "appenddirname",
       .type = CONF_TEXT,
       .offset = AT(appenddirname),
       .preset = "appendonlydir",
       .check = check_file_name,
       .section = "persistence",
-      .help =
-          "The journal's directory, in dir. Where it holds Redis' files, the journal is in the\n"
-          "directory of this name with \".exp\" behind it." },
+      .help = "Directory of the journal, inside dir. If it holds Redis' files, the journal uses a\n"
+              "directory of this name with \".exp\" appended." },
     { .name = "appendfilename",
       .type = CONF_TEXT,
       .offset = AT(appendfilename),
       .preset = "appendonly.aof",
       .check = check_file_name,
       .section = "persistence",
-      .help = "What the names of the journal's files begin with." },
+      .help = "Prefix of the names of the journal's files." },
     { .name = "aof-load-truncated",
       .type = CONF_BOOL,
       .offset = AT(aof_load_truncated),
       .preset = "yes",
       .live = true,
       .section = "persistence",
-      .help = "Start although the journal's last unit was torn, and cut it off. \"no\": refuse." },
+      .help = "If the last transaction in the journal is incomplete, cut it off and start. no: "
+              "refuse to\n"
+              "start." },
     { .name = "auto-aof-rewrite-percentage",
       .type = CONF_INT,
       .offset = AT(rewrite_percentage),
@@ -390,8 +395,8 @@ static const struct conf_option options[] = {
       .preset = "100",
       .live = true,
       .section = "persistence",
-      .help = "The journal is rewritten when it has grown by so many percent since the last\n"
-              "time. 0: never by itself." },
+      .help = "Rewrite the journal when it has grown by so many percent since the last rewrite.\n"
+              "0: never automatically." },
     { .name = "auto-aof-rewrite-min-size",
       .type = CONF_MEMORY,
       .offset = AT(rewrite_min_size),
@@ -399,7 +404,7 @@ static const struct conf_option options[] = {
       .preset = "64mb",
       .live = true,
       .section = "persistence",
-      .help = "But not while it is smaller than this." },
+      .help = "Do not rewrite automatically while the journal is smaller than this." },
     { .name = "save",
       .type = CONF_TEXT,
       .offset = AT(save),
@@ -410,8 +415,8 @@ static const struct conf_option options[] = {
       .check = check_save,
       .tidy = tidy_spaces,
       .section = "persistence",
-      .help = "<seconds> <changes> ...: a snapshot is made when so many changes are so old.\n"
-              "\"\": only when SAVE or BGSAVE asks for one." },
+      .help = "<seconds> <changes> ...: save a snapshot when the last one is so many seconds old\n"
+              "and there were at least so many changes since. \"\": only by SAVE and BGSAVE." },
     { .name = "dbfilename",
       .type = CONF_TEXT,
       .offset = AT(dbfilename),
@@ -420,55 +425,58 @@ static const struct conf_option options[] = {
       .guarded = true,
       .check = check_file_name,
       .section = "persistence",
-      .help = "The snapshot's name, in dir. A file that is no snapshot of this server is never "
-              "replaced." },
+      .help =
+          "Name of the snapshot file, inside dir. A file that is not a snapshot of this server is\n"
+          "never replaced." },
     { .name = "rdbcompression",
       .type = CONF_BOOL,
       .offset = AT(rdbcompression),
       .preset = "yes",
       .live = true,
       .section = "persistence",
-      .help = "Snapshots and the journal's base are compressed (LZ4)." },
+      .help = "Compress snapshots and the journal's base file (LZ4)." },
     { .name = "stop-writes-on-bgsave-error",
       .type = CONF_BOOL,
       .offset = AT(stop_writes_on_bgsave_error),
       .preset = "yes",
       .live = true,
       .section = "persistence",
-      .help = "After a snapshot by `save` has failed nothing is written until one succeeds." },
+      .help = "After an automatic snapshot has failed, refuse writes until one succeeds." },
     { .name = "import",
       .type = CONF_TEXT,
       .offset = AT(import),
       .preset = "",
       .section = "persistence",
       .help =
-          "What of Redis to begin with where there are no data yet: an RDB, an AOF, a manifest,\n"
-          "or a directory with one of them. It is only read." },
+          "Redis data to import if there are no data yet: an RDB file, an AOF, a manifest, or a\n"
+          "directory with one of these. The files are only read." },
     { .name = "import-skip-unsupported",
       .type = CONF_BOOL,
       .offset = AT(import_skip_unsupported),
       .preset = "no",
       .section = "persistence",
-      .help = "Import the rest where it has streams or modules' data." },
+      .help = "Skip streams and data of modules during an import. no: refuse to import them." },
     { .name = "daemonize",
       .type = CONF_BOOL,
       .offset = AT(daemonize),
       .preset = "no",
       .section = "process",
-      .help = "Leave the terminal and serve in the background." },
+      .help = "Detach from the terminal and run in the background." },
     { .name = "supervised",
       .type = CONF_ENUM,
       .offset = AT(supervised),
       .choices = supervisors,
       .preset = "no",
       .section = "process",
-      .help = "Who is told that the daemon is ready. auto: systemd, where it asks for it." },
+      .help =
+          "Notify a supervisor when the daemon is ready: systemd, auto (systemd if it started the\n"
+          "daemon), or no." },
     { .name = "pidfile",
       .type = CONF_TEXT,
       .offset = AT(pidfile),
       .preset = "",
       .section = "process",
-      .help = "A file that holds the process id while the daemon runs." },
+      .help = "File to write the process id to while the daemon runs." },
     { .name = "loglevel",
       .type = CONF_ENUM,
       .offset = AT(loglevel),
@@ -476,28 +484,30 @@ static const struct conf_option options[] = {
       .preset = "notice",
       .live = true,
       .section = "process",
-      .help = "debug, verbose, notice or warning." },
+      .help = "Lowest level of messages to log: debug, verbose, notice or warning." },
     { .name = "logfile",
       .type = CONF_TEXT,
       .offset = AT(logfile),
       .preset = "",
       .section = "process",
-      .help = "Where the log goes. \"\": standard output. SIGHUP opens the file anew." },
+      .help = "Log file. \"\": standard output. SIGHUP reopens the file." },
     { .name = "enable-debug-command",
       .type = CONF_ENUM,
       .offset = AT(enable_debug_command),
       .choices = allowed,
       .preset = "no",
       .section = "process",
-      .help = "Who may use DEBUG: no one, everyone (yes), or clients of this machine (local)." },
+      .help =
+          "Who may use DEBUG: nobody (no), everyone (yes), or clients on this machine (local)." },
     { .name = "enable-protected-configs",
       .type = CONF_ENUM,
       .offset = AT(enable_protected_configs),
       .choices = allowed,
       .preset = "no",
       .section = "process",
-      .help = "Who may set dbfilename by CONFIG SET: no one, everyone (yes), or clients of this\n"
-              "machine (local)." },
+      .help =
+          "Who may change dbfilename with CONFIG SET: nobody (no), everyone (yes), or clients on\n"
+          "this machine (local)." },
     { .name = "hz",
       .type = CONF_INT,
       .offset = AT(hz),
@@ -506,10 +516,11 @@ static const struct conf_option options[] = {
       .live = true,
       .tidy = tidy_hz,
       .section = "process",
-      .help = "Taken for Redis' sake: nothing here works at intervals." },
+      .help = "Accepted for compatibility with Redis, and ignored." },
 };
 
-_Static_assert(sizeof(options) / sizeof(options[0]) <= 64, "conf.by_include has a bit for each");
+_Static_assert(sizeof(options) / sizeof(options[0]) <= 64,
+               "conf.by_include has one bit per option");
 
 size_t conf_option_count(void)
 {

@@ -1,5 +1,4 @@
-/* rewrite: configuration files written: the example, and CONFIG REWRITE.
- * Knows what a line of the file looks like; refuses to know what options do. */
+/* rewrite: writes configuration files: the example, and CONFIG REWRITE. */
 #include "conf/conf.h"
 
 #include <errno.h>
@@ -136,7 +135,7 @@ static uint64_t bit_of(const struct conf_option *option)
     return UINT64_C(1) << (option - conf_option_at(0));
 }
 
-/* Does this line alone, over the defaults, give the option the value it has? */
+/* Does this line, applied to the defaults, give the option's current value? */
 static bool says_so(const struct rewriting *all, const struct conf_option *option,
                     const struct conf_words *words)
 {
@@ -173,12 +172,12 @@ static void rewrite_limits(struct rewriting *all, const struct conf_option *opti
 static void rewrite_option(struct rewriting *all, const struct conf_option *option,
                            const struct conf_words *words, const char *line, size_t len)
 {
-    /* Nothing changes these while the daemon runs. */
+    /* These cannot change while the daemon runs. */
     if (option->type == CONF_LINES) {
         copy_line(all->to, line, len);
         return;
     }
-    /* What an included file sets counts only behind that file: it goes to the end. Of an option
+    /* An included file overrides what stands before it, so such options go to the end. Of an option
      * given twice, one line stays. */
     if ((all->conf->by_include & bit_of(option)) || (all->done & bit_of(option))) return;
     if (option->type == CONF_LIMITS) {
@@ -262,7 +261,7 @@ static void append_missing(struct rewriting *all)
     conf_drop(&defaults);
 }
 
-/* The new text of the file whose old text is given; owned by the caller (free). */
+/* The new text of a file whose old text is given; the caller frees it. */
 static char *rewritten(const struct conf *conf, const char *text, size_t len, size_t *new_len)
 {
     char *new_text;
@@ -276,8 +275,8 @@ static char *rewritten(const struct conf *conf, const char *text, size_t len, si
     return new_text;
 }
 
-/* The new file looks to others like the old one did. A file that was not there stays private: it
- * may hold a password. */
+/* Copies mode and owner of the old file. A file that did not exist stays private, because it may
+ * hold a password. */
 static bool take_over_mode(int fd, const char *path)
 {
     struct stat old;
@@ -313,7 +312,8 @@ static bool sync_directory_of(const char *path)
     return ok;
 }
 
-/* Beside the old file, then over it: whoever reads sees the old text or the new. False: errno. */
+/* Writes a temporary file and renames it, so that readers see the old or the new text. False: see
+ * errno. */
 static bool replace_file(const char *path, const char *text, size_t len)
 {
     char *beside = conf_resize(NULL, strlen(path) + sizeof ".XXXXXX");

@@ -1,5 +1,4 @@
-/* text: a configuration text taken apart: the file, its lines, their words, and words quoted again.
- * Knows redis.conf's quoting; refuses to know options. */
+/* text: see text.h. */
 #include "conf/text.h"
 
 #include <ctype.h>
@@ -74,7 +73,7 @@ bool conf_next_line(const char **at, const char *end, const char **line, size_t 
     return true;
 }
 
-/* Where a split stands. `to` is filled behind `from`: a word never grows when its quotes go. */
+/* State of a split. Writes to `to`, which never passes `from`: removing quotes shortens a word. */
 struct split {
     const char *from, *end;
     char *to;
@@ -96,7 +95,7 @@ static int hex_digit(char c)
 
 static void put(struct split *split, char c)
 {
-    /* Values are C strings: a zero byte would silently cut them. */
+    /* Values are C strings: a zero byte would cut them. */
     if (c == '\0') split->why = "a zero byte in a value";
     *split->to++ = c;
 }
@@ -113,7 +112,7 @@ static char escaped(char c)
     }
 }
 
-/* The character behind a backslash in "...". */
+/* The character after a backslash in "...". */
 static void take_escape(struct split *split)
 {
     const char *at = split->from;
@@ -126,7 +125,7 @@ static void take_escape(struct split *split)
     }
 }
 
-/* The rest of a quoted part, from behind its opening quote to behind its closing one. */
+/* Reads from behind the opening quote to behind the closing one. */
 static void take_quoted(struct split *split, char quote)
 {
     while (split->from < split->end) {

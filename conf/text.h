@@ -1,5 +1,5 @@
-/* text: a configuration text taken apart: the file, its lines, their words, and words quoted again.
- * Knows redis.conf's quoting; refuses to know options. */
+/* text: splits a configuration text into lines and words, with redis.conf's quoting, and quotes
+ * words again. */
 #ifndef CONF_TEXT_H
 #define CONF_TEXT_H
 
@@ -7,15 +7,15 @@
 #include <stddef.h>
 #include <stdio.h>
 
-enum { CONF_FILE_MAX = 16 << 20 }; /* bytes; a longer file is no configuration */
+enum { CONF_FILE_MAX = 16 << 20 }; /* bytes; longer files are refused */
 
 /* Memory for this library. Never NULL: without memory the process ends with a message. */
 void *conf_resize(void *old, size_t size);
 char *conf_copy(const char *text);
 FILE *conf_memory_stream(char **text, size_t *len); /* open_memstream */
 
-/* The whole file, with a zero byte behind it; owned by the caller (free). NULL: see errno, which is
- * EFBIG for one beyond CONF_FILE_MAX. */
+/* Reads a whole file and appends a zero byte; the caller frees it. NULL: see errno, which is EFBIG
+ * beyond CONF_FILE_MAX. */
 char *conf_read_file(const char *path, size_t *len);
 char *conf_read_stream(FILE *from, size_t *len);
 
@@ -27,17 +27,17 @@ struct conf_words {
     size_t count;
 };
 
-/* Splits at white space; "..." with \n \r \t \b \a \xHH and '...' with \' hold words together.
- * False, with the reason and nothing to drop, when the quoting is broken. */
+/* Splits at white space; "..." with \n \r \t \b \a \xHH and '...' with \' quote a word. False if
+ * the quoting is broken: *why is the reason, and there is nothing to drop. */
 bool conf_words_split(const char *text, size_t len, struct conf_words *words, const char **why);
 void conf_words_add(struct conf_words *words, const char *word); /* to begin: {NULL, 0} */
 void conf_words_drop(struct conf_words *words);
-/* The words from index `first` on, with one space between them; owned by the caller (free). */
+/* Joins the words from index `first` on with single spaces; the caller frees it. */
 char *conf_words_join(const struct conf_words *words, size_t first);
-/* The same, quoted where they have to be, so that splitting gives them back. */
+/* The same, with quotes where needed, so that splitting gives the same words. */
 char *conf_words_quote(const struct conf_words *words, size_t first);
 
-/* Writes one word, quoted if it has to be, so that splitting gives it back. */
+/* Writes one word, with quotes if needed, so that splitting gives the same word. */
 void conf_word_write(FILE *to, const char *word);
 
 #endif

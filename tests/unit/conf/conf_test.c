@@ -26,7 +26,7 @@ static const char *get(const char *name)
 #define SET(name, value, outcome) ck_assert_str_eq(set(name, value), outcome)
 #define IS(name, value)           ck_assert_str_eq(get(name), value)
 
-START_TEST(defaults_are_those_of_redis_but_for_bind_and_save)
+START_TEST(defaults_match_redis_except_bind_and_save)
 {
     conf_init(&conf);
     ck_assert_str_eq(conf.bind, "127.0.0.1 -::1");
@@ -49,7 +49,7 @@ START_TEST(defaults_are_those_of_redis_but_for_bind_and_save)
 }
 END_TEST
 
-START_TEST(every_option_takes_back_what_it_shows)
+START_TEST(every_option_accepts_its_own_output)
 {
     conf_init(&conf);
     for (size_t i = 0; i < conf_option_count(); i++) {
@@ -65,7 +65,7 @@ START_TEST(every_option_takes_back_what_it_shows)
 }
 END_TEST
 
-START_TEST(an_option_is_found_whatever_its_case)
+START_TEST(option_names_ignore_case)
 {
     ck_assert_ptr_eq(conf_find("TimeOut"), conf_find("timeout"));
     ck_assert_ptr_null(conf_find("timeou"));
@@ -73,7 +73,7 @@ START_TEST(an_option_is_found_whatever_its_case)
 }
 END_TEST
 
-START_TEST(yes_and_no_are_the_only_answers_of_a_bool)
+START_TEST(bool_accepts_only_yes_and_no)
 {
     conf_init(&conf);
     SET("protected-mode", "NO", "ok");
@@ -150,7 +150,7 @@ START_TEST(a_memory_value_beyond_64_bits_is_the_largest)
 }
 END_TEST
 
-START_TEST(a_choice_lists_what_there_is)
+START_TEST(error_for_choice_lists_the_choices)
 {
     conf_init(&conf);
     SET("loglevel", "loud",
@@ -244,7 +244,7 @@ START_TEST(unknown_event_classes_are_refused)
 }
 END_TEST
 
-START_TEST(hz_is_brought_into_its_bounds)
+START_TEST(hz_is_limited_to_its_bounds)
 {
     conf_init(&conf);
     SET("hz", "0", "ok");
@@ -275,7 +275,7 @@ START_TEST(save_points_are_pairs_of_seconds_and_changes)
 }
 END_TEST
 
-START_TEST(files_of_persistence_have_names_and_no_paths)
+START_TEST(persistence_file_names_may_not_be_paths)
 {
     conf_init(&conf);
     SET("dbfilename", "a.exp", "ok");
@@ -288,7 +288,7 @@ START_TEST(files_of_persistence_have_names_and_no_paths)
 }
 END_TEST
 
-START_TEST(bind_is_kept_with_single_spaces_and_bounded)
+START_TEST(bind_is_normalized_and_bounded)
 {
     conf_init(&conf);
     SET("bind", "  127.0.0.1   ::1 ", "ok");
@@ -301,7 +301,7 @@ START_TEST(bind_is_kept_with_single_spaces_and_bounded)
 }
 END_TEST
 
-START_TEST(random_values_are_refused_or_read_back_equal)
+START_TEST(random_values_are_refused_or_round_trip)
 {
     static const char letters[] = "0179-+ aAgGkKmMbBeEx.$\"'\\ynos";
     struct rng rng;
@@ -330,24 +330,24 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        defaults_are_those_of_redis_but_for_bind_and_save,
-        every_option_takes_back_what_it_shows,
-        an_option_is_found_whatever_its_case,
-        yes_and_no_are_the_only_answers_of_a_bool,
+        defaults_match_redis_except_bind_and_save,
+        every_option_accepts_its_own_output,
+        option_names_ignore_case,
+        bool_accepts_only_yes_and_no,
         an_integer_is_plain_decimal_in_its_range,
         a_memory_value_takes_units_in_any_case,
         a_memory_value_beyond_64_bits_is_the_largest,
-        a_choice_lists_what_there_is,
+        error_for_choice_lists_the_choices,
         a_mode_is_octal,
         output_limits_change_only_the_classes_named,
         wrong_output_limits_change_nothing,
         event_classes_are_shown_in_redis_order,
         unknown_event_classes_are_refused,
-        hz_is_brought_into_its_bounds,
+        hz_is_limited_to_its_bounds,
         save_points_are_pairs_of_seconds_and_changes,
-        files_of_persistence_have_names_and_no_paths,
-        bind_is_kept_with_single_spaces_and_bounded,
-        random_values_are_refused_or_read_back_equal,
+        persistence_file_names_may_not_be_paths,
+        bind_is_normalized_and_bounded,
+        random_values_are_refused_or_round_trip,
         NULL,
     };
     return suite_of("conf", tests);

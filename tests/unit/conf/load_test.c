@@ -63,7 +63,7 @@ START_TEST(a_file_sets_options_between_comments_and_blank_lines)
 }
 END_TEST
 
-START_TEST(quoted_values_lose_their_quotes_and_escapes)
+START_TEST(quotes_and_escapes_are_removed)
 {
     conf_init(&conf);
     ck_assert_str_eq(load("requirepass \"a b\\x41\\n\\t\\\"\\\\\\q\"\nsave \"\""), "ok");
@@ -76,7 +76,7 @@ START_TEST(quoted_values_lose_their_quotes_and_escapes)
 }
 END_TEST
 
-START_TEST(output_limits_may_stand_on_several_lines)
+START_TEST(output_limits_may_span_several_lines)
 {
     conf_init(&conf);
     ck_assert_str_eq(load("client-output-buffer-limit normal 1 2 3\n"
@@ -89,7 +89,7 @@ START_TEST(output_limits_may_stand_on_several_lines)
 }
 END_TEST
 
-START_TEST(an_error_names_file_line_option_and_reason)
+START_TEST(error_names_file_line_option_and_reason)
 {
     static const char *const cases[][2] = {
         { "timeout 1\nport abc\n", "t.conf:2: port: argument couldn't be parsed into an integer" },
@@ -112,7 +112,7 @@ START_TEST(an_error_names_file_line_option_and_reason)
 }
 END_TEST
 
-START_TEST(a_long_line_ends_in_a_bounded_error)
+START_TEST(error_for_long_line_is_bounded)
 {
     size_t len = 100000;
     char *line = conf_resize(NULL, len + 1);
@@ -127,7 +127,7 @@ START_TEST(a_long_line_ends_in_a_bounded_error)
 }
 END_TEST
 
-START_TEST(a_file_is_loaded_with_what_it_includes)
+START_TEST(included_files_are_loaded)
 {
     static const char *const files[][2] = {
         { "main.conf", "port 1\ninclude 'more.conf'\ntimeout 9\ninclude none-*.conf\n" },
@@ -149,7 +149,7 @@ START_TEST(a_file_is_loaded_with_what_it_includes)
 }
 END_TEST
 
-START_TEST(an_error_in_an_included_file_names_that_file)
+START_TEST(error_in_included_file_names_that_file)
 {
     static const char *const files[][2] = { { "main.conf", "port 1\ninclude more.conf\n" },
                                             { "more.conf", "\nport x\n" },
@@ -190,7 +190,7 @@ START_TEST(a_missing_file_is_named_with_the_reason)
 }
 END_TEST
 
-START_TEST(the_command_line_is_a_file_and_then_options)
+START_TEST(command_line_is_a_file_then_options)
 {
     static const char *const files[][2] = { { "a.conf", "port 1\ntimeout 3\n" }, { NULL, NULL } };
     enter_folder(files);
@@ -206,7 +206,7 @@ START_TEST(the_command_line_is_a_file_and_then_options)
 }
 END_TEST
 
-START_TEST(no_arguments_are_the_defaults)
+START_TEST(no_arguments_give_defaults)
 {
     conf_init(&conf);
     ck_assert_str_eq(args((char *[]){ "expired", NULL }), "ok");
@@ -216,7 +216,7 @@ START_TEST(no_arguments_are_the_defaults)
 }
 END_TEST
 
-START_TEST(options_take_their_values_as_redis_server_does)
+START_TEST(options_take_values_as_in_redis_server)
 {
     conf_init(&conf);
     ck_assert_str_eq(ARGS("--requirepass", "--abc", "--port", "5"), "ok");
@@ -256,7 +256,7 @@ START_TEST(an_error_on_the_command_line_names_the_option)
 }
 END_TEST
 
-START_TEST(a_last_word_of_one_dash_is_standard_input)
+START_TEST(last_word_dash_reads_standard_input)
 {
     ck_assert_ptr_nonnull(freopen("/dev/null", "r", stdin));
     conf_init(&conf);
@@ -266,7 +266,7 @@ START_TEST(a_last_word_of_one_dash_is_standard_input)
 }
 END_TEST
 
-START_TEST(lines_of_save_add_up_and_an_empty_one_begins_anew)
+START_TEST(save_lines_add_up_and_empty_one_resets)
 {
     conf_init(&conf);
     ck_assert_str_eq(load("save 900 1\nsave 300 10 60 100\n"), "ok");
@@ -285,20 +285,20 @@ Suite *test_suite(void)
 {
     const TTest *const tests[] = {
         a_file_sets_options_between_comments_and_blank_lines,
-        quoted_values_lose_their_quotes_and_escapes,
-        output_limits_may_stand_on_several_lines,
-        an_error_names_file_line_option_and_reason,
-        a_long_line_ends_in_a_bounded_error,
-        a_file_is_loaded_with_what_it_includes,
-        an_error_in_an_included_file_names_that_file,
+        quotes_and_escapes_are_removed,
+        output_limits_may_span_several_lines,
+        error_names_file_line_option_and_reason,
+        error_for_long_line_is_bounded,
+        included_files_are_loaded,
+        error_in_included_file_names_that_file,
         a_file_that_includes_itself_is_refused,
         a_missing_file_is_named_with_the_reason,
-        the_command_line_is_a_file_and_then_options,
-        no_arguments_are_the_defaults,
-        options_take_their_values_as_redis_server_does,
+        command_line_is_a_file_then_options,
+        no_arguments_give_defaults,
+        options_take_values_as_in_redis_server,
         an_error_on_the_command_line_names_the_option,
-        a_last_word_of_one_dash_is_standard_input,
-        lines_of_save_add_up_and_an_empty_one_begins_anew,
+        last_word_dash_reads_standard_input,
+        save_lines_add_up_and_empty_one_resets,
         NULL,
     };
     return suite_of("load", tests);

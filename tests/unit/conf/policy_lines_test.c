@@ -34,7 +34,7 @@ static const char *lines(void)
     return text = conf_get(&conf, conf_find("policy"));
 }
 
-START_TEST(each_line_is_one_more)
+START_TEST(each_policy_line_adds_one)
 {
     setup();
     ck_assert_str_eq(lines(), "");
@@ -44,7 +44,7 @@ START_TEST(each_line_is_one_more)
 }
 END_TEST
 
-START_TEST(a_later_line_of_the_same_name_replaces_the_first)
+START_TEST(later_policy_line_replaces_same_name)
 {
     setup();
     ck_assert(load("policy a* TTL 1\npolicy b TTL 2\npolicy a* TTL 3\n"));
@@ -55,7 +55,7 @@ START_TEST(a_later_line_of_the_same_name_replaces_the_first)
 }
 END_TEST
 
-START_TEST(names_with_spaces_and_odd_bytes_come_back_as_they_were)
+START_TEST(names_with_spaces_and_odd_bytes_round_trip)
 {
     setup();
     ck_assert(load("policy \"a b\\n\\\"*\" TTL 1\npolicy \"a b\\n\\\"*\" TTL 2\n"));
@@ -69,7 +69,7 @@ START_TEST(names_with_spaces_and_odd_bytes_come_back_as_they_were)
 }
 END_TEST
 
-START_TEST(a_bad_line_is_named_and_changes_nothing)
+START_TEST(bad_line_is_reported_and_changes_nothing)
 {
     setup();
     ck_assert(load("policy a* TTL 1\n"));
@@ -84,7 +84,7 @@ START_TEST(a_bad_line_is_named_and_changes_nothing)
 }
 END_TEST
 
-START_TEST(the_command_line_gives_lines_too)
+START_TEST(command_line_accepts_policy_lines)
 {
     char *argv[] = { "expired", "--policy", "a*", "TTL",    "1", "--policy",
                      "b",       "MAXLEN",   "2",  "--port", "0", NULL };
@@ -98,7 +98,7 @@ START_TEST(the_command_line_gives_lines_too)
 }
 END_TEST
 
-START_TEST(what_is_shown_is_taken_back_and_cannot_change_while_running)
+START_TEST(policy_lines_round_trip_and_are_not_live)
 {
     setup();
     const char *why;
@@ -145,12 +145,12 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        each_line_is_one_more,
-        a_later_line_of_the_same_name_replaces_the_first,
-        names_with_spaces_and_odd_bytes_come_back_as_they_were,
-        a_bad_line_is_named_and_changes_nothing,
-        the_command_line_gives_lines_too,
-        what_is_shown_is_taken_back_and_cannot_change_while_running,
+        each_policy_line_adds_one,
+        later_policy_line_replaces_same_name,
+        names_with_spaces_and_odd_bytes_round_trip,
+        bad_line_is_reported_and_changes_nothing,
+        command_line_accepts_policy_lines,
+        policy_lines_round_trip_and_are_not_live,
         a_rewrite_leaves_the_lines_as_they_are,
         NULL,
     };

@@ -68,7 +68,7 @@ static void assert_same(const struct conf *a, const struct conf *b)
     }
 }
 
-START_TEST(the_example_names_every_option_and_reads_as_the_defaults)
+START_TEST(example_names_every_option_with_its_default)
 {
     struct conf read;
     char *text;
@@ -102,7 +102,7 @@ START_TEST(an_unchanged_file_is_rewritten_byte_for_byte)
 }
 END_TEST
 
-START_TEST(changed_options_are_rewritten_where_they_stand)
+START_TEST(changed_options_are_rewritten_in_place)
 {
     enter_folder();
     load("# one\ntimeout 5\n# two\nbind 127.0.0.1\nmaxmemory 1gb\n");
@@ -114,7 +114,7 @@ START_TEST(changed_options_are_rewritten_where_they_stand)
 }
 END_TEST
 
-START_TEST(options_that_differ_from_their_defaults_are_appended_once)
+START_TEST(non_default_options_are_appended_once)
 {
     enter_folder();
     load("# one\ntimeout 5");
@@ -129,7 +129,7 @@ START_TEST(options_that_differ_from_their_defaults_are_appended_once)
 }
 END_TEST
 
-START_TEST(of_an_option_given_twice_one_line_stays)
+START_TEST(duplicate_option_keeps_one_line)
 {
     enter_folder();
     load("timeout 5\n# between\ntimeout 7\n");
@@ -151,7 +151,7 @@ START_TEST(output_limits_are_rewritten_class_by_class)
 }
 END_TEST
 
-START_TEST(what_an_included_file_sets_is_overridden_behind_it)
+START_TEST(included_option_is_overridden_after_the_include)
 {
     enter_folder();
     put_file("b.conf", "timeout 5\nhz 20\n");
@@ -181,7 +181,7 @@ START_TEST(a_rewritten_file_keeps_its_mode)
 }
 END_TEST
 
-START_TEST(a_file_that_has_gone_is_written_anew_and_private)
+START_TEST(missing_file_is_rewritten_as_private)
 {
     struct stat now;
     enter_folder();
@@ -194,7 +194,7 @@ START_TEST(a_file_that_has_gone_is_written_anew_and_private)
 }
 END_TEST
 
-START_TEST(a_rewrite_that_fails_says_why)
+START_TEST(failed_rewrite_gives_reason)
 {
     enter_folder();
     ck_assert(!conf_rewrite(&conf, &error));
@@ -245,16 +245,16 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        the_example_names_every_option_and_reads_as_the_defaults,
+        example_names_every_option_with_its_default,
         an_unchanged_file_is_rewritten_byte_for_byte,
-        changed_options_are_rewritten_where_they_stand,
-        options_that_differ_from_their_defaults_are_appended_once,
-        of_an_option_given_twice_one_line_stays,
+        changed_options_are_rewritten_in_place,
+        non_default_options_are_appended_once,
+        duplicate_option_keeps_one_line,
         output_limits_are_rewritten_class_by_class,
-        what_an_included_file_sets_is_overridden_behind_it,
+        included_option_is_overridden_after_the_include,
         a_rewritten_file_keeps_its_mode,
-        a_file_that_has_gone_is_written_anew_and_private,
-        a_rewrite_that_fails_says_why,
+        missing_file_is_rewritten_as_private,
+        failed_rewrite_gives_reason,
         random_settings_survive_a_rewrite_and_a_load,
         NULL,
     };
