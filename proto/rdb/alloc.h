@@ -1,5 +1,4 @@
-/* alloc: where this library gets its memory.
- * Knows two functions; refuses to know who provides them. Until told otherwise they are libc's. */
+/* alloc: the memory functions of this library; libc's unless the program sets others. */
 #ifndef PROTO_RDB_ALLOC_H
 #define PROTO_RDB_ALLOC_H
 
@@ -13,8 +12,8 @@ struct rdb_allocator {
 /* Call once, before the first allocation. */
 void rdb_use_allocator(const struct rdb_allocator *allocator);
 
-/* For the library's own files. What a file or a client announces may be more than there is: NULL
- * is an outcome like any other, and the old block stays as it is. */
+/* For the library's own files. NULL: no memory, and the old block stays as it is; callers must
+ * expect it, because a file or a client may announce any length. */
 void *rdb_resize(void *old, size_t size);
 void rdb_release(void *p);
 

@@ -1,10 +1,10 @@
-/* rdb_read: Redis' RDB files and DUMP payloads, told to a visitor.
- * Knows RDB versions 1 to 12 (Redis up to 7.4, Valkey up to 8) and every encoding of strings,
- * lists, sets, hashes and sorted sets in them, and ReDe's dehydrators; refuses to know keyspaces,
- * files and clocks. Whatever the bytes are, the outcome is a status: no length in them is believed
- * before its bytes have come, and memory stays within what has come, times 88 for packed strings.
+/* rdb_read: reads Redis' RDB files and DUMP payloads and calls a visitor. Supports RDB versions 1
+ * to 12 (Redis up to 7.4, Valkey up to 8), every encoding of strings, lists, sets, hashes and
+ * sorted sets in them, and dehydrators of the ReDe module. Any bytes give a status: a length is not
+ * trusted before its bytes have arrived, and memory stays proportional to what has arrived (times
+ * 88 for compressed strings).
  *
- * The format is described by Redis' rdb.h and by the layouts that each file here names. */
+ * For the format see Redis' rdb.h, and the layouts described in each file here. */
 #ifndef PROTO_RDB_RDB_READ_H
 #define PROTO_RDB_RDB_READ_H
 
@@ -22,7 +22,7 @@ enum { RDB_MAX_VERSION = 12, RDB_FOOTER = 10 /* of a payload: version and checks
 
 enum rdb_type { RDB_STRING, RDB_LIST, RDB_SET, RDB_ZSET, RDB_HASH, RDB_DEHYDRATOR };
 
-/* Instants are milliseconds of Unix time, as the file has them: they may have passed. */
+/* Instants are unix milliseconds as in the file, and may be in the past. */
 struct rdb_key {
     struct rdb_bytes name; /* of a payload: empty */
     uint64_t database;
@@ -47,15 +47,14 @@ struct rdb_unsupported {
     int encoding_version;
 };
 
-/* Bytes are borrowed for the call, a key's name until its end. Any callback may be NULL; false
- * stops the reading.
+/* Bytes are borrowed for the call, a key's name until the key's end. Any callback may be NULL;
+ * returning false stops the reading.
  *
- * After a key_begin that answered true comes exactly one of key_end and key_failed, whatever
- * happens in between: the latter means that what was built must go. The parts of a value come in
- * the order of the file, none of them twice, and only when the string or packing in which they
- * stand is known to be whole. Nothing is said of a key's parts before the ones in front of them
- * were right, and nothing of the file's checksum before its end: who wants all or nothing of a
- * file waits for RDB_OK. That a key comes twice in a database is for the visitor to notice. */
+ * After a key_begin that returned true comes exactly one of key_end and key_failed; on key_failed
+ * discard what was built. Parts of a value come in the order of the file, none twice, and each only
+ * after its string or packing was checked completely. But later parts, and the file's checksum, are
+ * checked later: to get all or nothing of a file, wait for RDB_OK. Duplicate keys in a database are
+ * not detected. */
 struct rdb_visitor {
     void *ctx;
     uint64_t max_string; /* longer strings and packings are refused; 0: none is too long */
@@ -81,21 +80,21 @@ struct rdb_visitor {
 
 enum rdb_status {
     RDB_OK,
-    RDB_STOPPED,    /* a callback said so */
-    RDB_DAMAGED,    /* cut, or not what it says it is */
-    RDB_FOREIGN,    /* no RDB at all, or of a version (or a kind) that is not known */
+    RDB_STOPPED,    /* a callback returned false */
+    RDB_DAMAGED,    /* truncated or inconsistent */
+    RDB_FOREIGN,    /* not RDB, or of an unknown version or kind */
     RDB_UNREADABLE, /* the source's read function failed */
-    RDB_TOO_LARGE,  /* a string beyond max_string, or memory ran out */
+    RDB_TOO_LARGE,  /* a string exceeds max_string, or there is no memory */
 };
 
 struct rdb_error {
     enum rdb_status status;
-    uint64_t offset; /* where the part begins that is wrong, counted from the first byte */
-    char text[160];  /* one printable line; empty when nothing is wrong */
+    uint64_t offset; /* where the damaged part begins, from the first byte */
+    char text[160];  /* one printable line; empty without an error */
 };
 
-/* A whole file, up to its checksum: rdb_source_offset tells where that ends, and what follows (as
- * in an append-only file that begins so) is the caller's. */
+/* Reads a whole file up to its checksum. What follows (as in an AOF with an RDB preamble), from
+ * rdb_source_offset on, is left to the caller. */
 enum rdb_status rdb_read(struct rdb_source *source, const struct rdb_visitor *visitor,
                          struct rdb_error *error);
 
@@ -104,7 +103,7 @@ enum rdb_status rdb_read(struct rdb_source *source, const struct rdb_visitor *vi
 enum rdb_status rdb_read_payload(struct rdb_bytes payload, const struct rdb_visitor *visitor,
                                  struct rdb_error *error);
 
-/* The footer alone: true with what stands in front of it. */
+/* Checks only the footer: true, and *body is the payload without it. */
 bool rdb_payload_open(struct rdb_bytes payload, struct rdb_bytes *body, int *version);
 
 #endif

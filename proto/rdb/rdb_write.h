@@ -1,7 +1,6 @@
-/* rdb_write: payloads as redis-server 7.0 DUMPs them, for RESTORE.
- * Knows the encodings that it chooses there with its default limits; refuses to compress: what is
- * plain is longer, and restored alike everywhere. In version 9 only encodings that Redis 5 and 6
- * know as well.
+/* rdb_write: writes payloads as redis-server 7.0 DUMPs them, for RESTORE: with the encodings that
+ * it chooses at its default limits, but without compression, which RESTORE does not need. Version 9
+ * uses only encodings that Redis 5 and 6 know.
  *
  *     rdb_writer_begin(&writer, RDB_HASH, 2);
  *     rdb_writer_field(&writer, one, value);
@@ -33,8 +32,8 @@ struct rdb_writer {
 void rdb_writer_init(struct rdb_writer *writer, int version);
 void rdb_writer_drop(struct rdb_writer *writer);
 
-/* A value of so many parts (a string has one), none of them twice. Of a dehydrator, or empty, there
- * is no such payload: end says so. */
+/* Begins a value of `count` parts (a string has one), all different. There are no payloads for
+ * dehydrators and empty values: then rdb_writer_end returns false. */
 void rdb_writer_begin(struct rdb_writer *writer, enum rdb_type type, uint64_t count);
 void rdb_writer_string(struct rdb_writer *writer, struct rdb_bytes value);
 void rdb_writer_element(struct rdb_writer *writer, struct rdb_bytes element); /* of a list */
@@ -42,12 +41,12 @@ void rdb_writer_member(struct rdb_writer *writer, struct rdb_bytes member);   /*
 void rdb_writer_field(struct rdb_writer *writer, struct rdb_bytes field, struct rdb_bytes value);
 /* In any order; Redis loads big sorted sets fastest from the highest score down. */
 void rdb_writer_scored(struct rdb_writer *writer, struct rdb_bytes member, double score);
-/* The payload, borrowed until the next begin. False: no memory, or other than `count` parts came.
+/* The payload, borrowed until the next begin. False: no memory, or not exactly `count` parts came.
  */
 bool rdb_writer_end(struct rdb_writer *writer, struct rdb_bytes *payload);
 
-/* A payload around a body of one's own, which rdb_payload_open opens again. Where its first byte is
- * no type of Redis', RESTORE there answers "Bad data format". False: no memory. */
+/* Makes a payload of another body, to be opened by rdb_payload_open. If its first byte is not a
+ * type of Redis', Redis' RESTORE replies "Bad data format". False: no memory. */
 bool rdb_writer_seal(struct rdb_writer *writer, struct rdb_bytes body, struct rdb_bytes *payload);
 
 /* A first byte for such bodies: Redis' and Valkey's types are numbered from 0 on, their other

@@ -1,6 +1,5 @@
-/* reader: what the parts of the reader share.
- * Knows the state of one reading, and how the smallest parts of the format are spelt; for this
- * library's own files only. Functions that answer false have set status and error. */
+/* reader: what the parts of the reader share. Only for this library. Functions that return false
+ * have set status and error. */
 #ifndef PROTO_RDB_READER_H
 #define PROTO_RDB_READER_H
 

@@ -1,7 +1,7 @@
-/* seen: whether a member has come before.
- * Knows 128-bit fingerprints (SipHash-1-3 under a random key, so nobody can prepare collisions);
- * refuses to keep the members. Two different ones are taken for the same once in 2^64 values of
- * billions of members. Zeroed it is empty. */
+/* seen: has a member of a value come before? Stores 128-bit fingerprints (SipHash-1-3 under a
+ * random key, so that collisions cannot be prepared), not the members. Two
+ * different members are confused about once in 2^64 values of billions of members. All zero: empty.
+ */
 #ifndef PROTO_RDB_SEEN_H
 #define PROTO_RDB_SEEN_H
 

@@ -1,6 +1,5 @@
-/* source: the bytes of a file or of a payload, in order, from memory or from whoever reads them.
- * Knows how far it is and the checksum of what has been taken; refuses to know what the bytes
- * mean, and to believe in bytes that have not come yet: memory is taken as they come. */
+/* source: the bytes of a file or payload, in order, from memory or from a read function, with their
+ * checksum. Allocates memory only as bytes arrive. */
 #ifndef PROTO_RDB_SOURCE_H
 #define PROTO_RDB_SOURCE_H
 

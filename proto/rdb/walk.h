@@ -1,7 +1,6 @@
-/* walk: the items of a packed value, one after the other, with every length and count checked.
- * Knows the four packings of Redis' small values; refuses to know which type is packed.
- * An item is given as soon as it is whole in itself. RDB_END comes only when everything was right
- * to the last byte, so who must not see half of a damaged value walks twice. */
+/* walk: iterates over the items of a packed value (listpack, ziplist, zipmap, intset) and checks
+ * every length and count. An item is returned as soon as it is complete; RDB_END is returned only
+ * if all was correct. A caller that must not see part of a damaged value walks twice. */
 #ifndef PROTO_RDB_WALK_H
 #define PROTO_RDB_WALK_H
 
