@@ -286,8 +286,8 @@ def check_scripts():
 
 def check_makefile():
     lines = pathlib.Path("Makefile").read_text(encoding="utf-8").count("\n")
-    if lines >= 250:
-        complain("Makefile", lines, "under 250 lines")
+    if lines >= 270:
+        complain("Makefile", lines, "under 270 lines")
 
 
 def check_tracked():
