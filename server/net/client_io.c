@@ -183,7 +183,7 @@ static void part(struct client *client)
 /* Does an unauthenticated client leave more replies unread than allowed? */
 static bool leaves_too_much_unread(const struct client *client)
 {
-    return client->write_blocked && client->anon_out > ANON_UNREAD && client_is_anon(client);
+    return client->write_blocked && client->out.len > ANON_UNREAD && client_is_anon(client);
 }
 
 static ssize_t send_some(struct client *client)

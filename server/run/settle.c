@@ -49,6 +49,7 @@ struct settle {
     TAILQ_HEAD(, settling) keys;
     struct delayed_queue counting; /* until few expired keys are left */
     struct delayed_queue ready;    /* no longer delayed; will be woken soon */
+    uint64_t looked_at;            /* keys and members that had expired at the last look */
     size_t count;                  /* of delayed sessions */
 };
 
@@ -336,11 +337,24 @@ static void work(struct settle *settle, size_t amount)
     }
 }
 
+/* A look at what is due costs as much as expiring some keys does: one look for each COUNT_AT_ONCE
+ * keys that have expired is enough. */
+static bool still_counts_slowly(struct settle *settle)
+{
+    struct dispatch *dispatch = settle->dispatch;
+    uint64_t expired = dispatch->store->stats.expired_keys + dispatch->store->stats.expired_members;
+    msec now = clock_now(dispatch->clock);
+    if (expired < settle->looked_at + COUNT_AT_ONCE && store_next_due(dispatch->store) <= now &&
+        pause_now(&dispatch->pause, now) == PAUSE_NONE)
+        return true;
+    settle->looked_at = expired;
+    return counts_slowly(dispatch, &dispatch->pause);
+}
+
 bool settle_slice(struct settle *settle, size_t amount)
 {
     if (settle == NULL || settle->dispatch->loading) return false;
-    if (!TAILQ_EMPTY(&settle->counting) &&
-        !counts_slowly(settle->dispatch, &settle->dispatch->pause))
+    if (!TAILQ_EMPTY(&settle->counting) && !still_counts_slowly(settle))
         make_ready(settle, &settle->counting);
     bool worked = !TAILQ_EMPTY(&settle->keys);
     if (worked) work(settle, amount);

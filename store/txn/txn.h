@@ -60,6 +60,7 @@ struct txn {
 void txn_begin(struct txn *txn, struct store *store, msec now, enum origin origin);
 /* Ends the previous call and begins the next one, in this database. */
 void txn_call(struct txn *txn, unsigned db);
+void txn_call_failed(struct txn *txn); /* and changed nothing: no use of its keys for policies */
 void txn_commit(struct txn *txn);
 
 /* ---- keys: txn_key.c ---- */

@@ -244,6 +244,11 @@ static void forget_all(struct txn *txn)
     txn->ruled_entry = NULL;
 }
 
+void txn_call_failed(struct txn *txn)
+{
+    if (txn->note_count > 0) txn_policy_forget(txn, NULL);
+}
+
 void txn_policy_forget(struct txn *txn, const struct entry *entry)
 {
     if (entry == NULL) {

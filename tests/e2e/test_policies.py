@@ -148,6 +148,20 @@ def names_are_any_bytes():
 
 
 @own
+def a_failed_read_does_not_refresh_a_deadline():
+    with Daemon() as daemon, daemon.redis() as redis:
+        daemon.hold()
+        redis.execute_command("POLICY", "SET", "s:*", "TTL", "100s", "REFRESH", "ACCESS")
+        redis.set("s:1", "v", ex=5)
+        for words in (["LLEN", "s:1"], ["HGETALL", "s:1"], ["SINTERSTORE", "to", "s:1"]):
+            with daemon.raw() as raw:
+                assert raw.call(*words).startswith(b"-WRONGTYPE"), words
+            equal(redis.ttl("s:1"), 5, words)
+        redis.get("s:1")
+        equal(redis.ttl("s:1"), 100)
+
+
+@own
 def bad_words_are_named_and_nothing_changes():
     span = ("is not a duration: must be a number of milliseconds, or a number followed by ms, s, m, h "
             f"or d, from 1 to {SPAN_MAX} ms")
