@@ -172,7 +172,7 @@ def next_takes_counts_from_1_to_1000_and_10_without():
         equal(ex.next(), [[f"k{i}", NOON + 1 + i, "key"] for i in range(10)])
         equal(ex.next(1000), [[f"k{i}", NOON + 1 + i, "key"] for i in range(1000)])
         for count in ("0", "-1", "1001", "x", "", "1.5", "99999999999999999999"):
-            equal(ex.next(count), "ERR count must be a whole number from 1 to 1000")
+            equal(ex.next(count), "ERR count must be an integer from 1 to 1000")
         assert ex.next(1, 2).startswith("ERR unknown subcommand or wrong number of arguments")
 
 

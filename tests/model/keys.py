@@ -372,7 +372,12 @@ def _(data, a, __):
 def run(data, arguments, reply):
     """Answers a command and tells its events; the connection's MULTI is in runner.py."""
     data.begin_call()
+    before = len(data.records)
     try:
         return COMMANDS[arguments[0]](data, arguments, reply)
+    except Refused:
+        if len(data.records) == before:
+            data.notes = {}  # a call that fails and changes nothing is no use of its keys
+        raise
     finally:
         data.end_call()
