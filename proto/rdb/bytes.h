@@ -3,6 +3,7 @@
 #ifndef PROTO_RDB_BYTES_H
 #define PROTO_RDB_BYTES_H
 
+#include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +24,7 @@ static inline uint64_t rdb_unsigned_at(const unsigned char *at, size_t size)
 /* The same as a number with a sign, in two's complement. */
 static inline int64_t rdb_signed_at(const unsigned char *at, size_t size)
 {
+    assert(size >= 1 && size <= sizeof(uint64_t));
     uint64_t value = rdb_unsigned_at(at, size), sign = UINT64_C(1) << (8 * size - 1);
     return (int64_t)((value ^ sign) - sign);
 }

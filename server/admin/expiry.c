@@ -155,11 +155,10 @@ static void cmd_expiry_help(struct call *call)
         "    due: key, member (of a set or sorted set), field (of a hash) or element (of a",
         "    dehydrator).",
         "FORECAST",
-        "    Returns how many keys and members of the selected database are due within 1s, 10s, "
-        "1m,",
-        "    10m, 1h, 1d, later or never. An entry is: span, keys, members of sets, sorted sets "
-        "and",
-        "    hashes. Each key or member is counted once, in the shortest span that its TTL fits.",
+        "    Returns how many keys and members of the selected database are due within 1s, 10s,",
+        "    1m, 10m, 1h, 1d, later or never. An entry is: span, keys, members of sets, sorted",
+        "    sets and hashes. Each key or member is counted once, in the shortest span that its",
+        "    TTL fits.",
         "LAG",
         "    Returns how many milliseconds after their deadlines keys and members were removed (1:",
         "    on time): percentiles and maximum, since the start or CONFIG RESETSTAT.",
