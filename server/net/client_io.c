@@ -215,7 +215,6 @@ void client_write(struct client *client)
         if (sent > 0) client->active_usec = client->all->turn_usec;
     }
     client->write_blocked = client->out.len > 0;
-    if (client->anon_out > client->out.len) client->anon_out = client->out.len;
     if (leaves_too_much_unread(client)) {
         log_line(LOG_VERBOSE,
                  "Client %s closed: it is unauthenticated and does not read its replies",

@@ -252,11 +252,8 @@ static void look_at_output(struct client *client)
 static bool dispatch(struct client *client, const struct request *request, const struct bytes *argv)
 {
     if (request->argc == 0) return true;
-    bool anon = client_is_anon(client);
-    size_t before = client->out.len;
     bool done = dispatch_request(client->all->w.dispatch, &client->session, request->command,
                                  request->argc, argv);
-    client->anon_out = anon ? client->anon_out + client->out.len - before : 0;
     client_count_memory(client);
     return done;
 }
@@ -344,7 +341,8 @@ static void finish(struct client *client)
     client_count_memory(client);
     TAILQ_REMOVE(&client->all->arrived, client, arrived);
     arrival->waits = false;
-    if (client->session.close_after_reply || client->stalled || client->anon_out > ANON_UNREAD ||
+    if (client->session.close_after_reply || client->stalled ||
+        (client->out.len > ANON_UNREAD && client_is_anon(client)) ||
         (client->out.len > 0 && !client->write_blocked))
         client_list_to_write(client);
 }

@@ -72,7 +72,6 @@ struct client {
     struct client_input input;
     struct arrival arrival;
     struct outbuf out;
-    size_t anon_out;  /* bytes at the end of out that are replies to unauthenticated requests */
     size_t uncounted; /* its share of dispatch.uncounted */
     bool unix_socket;
     bool listed_to_write; /* client_write is due at the end of this turn */

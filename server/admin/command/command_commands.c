@@ -277,7 +277,7 @@ static const struct command subcommands[] = {
                          "complexity, arguments and subcommands"),
       .complexity = "O(N), N commands",
       .syntax = "[command-name [command-name ...]]",
-      .summary = "What commands are for, and how they are written." },
+      .summary = "Describes commands: summary, syntax, complexity and group." },
     { .name = "LIST",
       .run = cmd_command_list,
       .arity = -2,
