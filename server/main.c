@@ -31,7 +31,7 @@
 #include "server/react/pubsub.h"
 #include "server/run/replay_call.h"
 #include "server/run/settle.h"
-#include "server/react/sinks.h"
+#include "server/react/commit_hooks.h"
 #include "server/run/survey.h"
 #include "server/react/tracking.h"
 #include "server/base/version.h"
@@ -49,7 +49,7 @@ struct parts {
     struct conf conf;
     struct clock clock;
     struct stats stats;
-    struct sinks sinks;
+    struct commit_hooks hooks;
     struct dispatch dispatch;
     struct observer observer;
     struct loop *loop;
@@ -271,17 +271,17 @@ static void make_data_side(struct parts *parts)
     parts->watch = watch_new();
     parts->waiters = waiters_new();
     parts->tracking = tracking_new();
-    parts->sinks = (struct sinks){ .store = parts->store,
-                                   .watch = parts->watch,
-                                   .waiters = parts->waiters,
-                                   .tracking = parts->tracking,
-                                   .notify = parts->notify };
+    parts->hooks = (struct commit_hooks){ .store = parts->store,
+                                          .watch = parts->watch,
+                                          .waiters = parts->waiters,
+                                          .tracking = parts->tracking,
+                                          .notify = parts->notify };
     parts->commands = commands_new();
     parts->dispatch = (struct dispatch){ .commands = parts->commands,
                                          .store = parts->store,
                                          .conf = &parts->conf,
                                          .clock = &parts->clock,
-                                         .sinks = &parts->sinks,
+                                         .hooks = &parts->hooks,
                                          .watch = parts->watch,
                                          .waiters = parts->waiters,
                                          .stats = &parts->stats,
@@ -294,7 +294,7 @@ static void make_data_side(struct parts *parts)
 static void make_policies(struct parts *parts)
 {
     struct txn txn;
-    sinks_arm(&parts->sinks);
+    commit_hooks_arm(&parts->hooks);
     txn_begin(&txn, parts->store, clock_now(&parts->clock), FROM_CLIENT);
     const char *at = parts->conf.policy, *end = at + strlen(at), *line, *why;
     size_t len;
@@ -322,7 +322,7 @@ static bool make_event_side(struct parts *parts)
     if (parts->persist == NULL)
         return failed(parts, "can't map memory to share with the child process: %s",
                       strerror(errno));
-    parts->dispatch.persist = parts->sinks.persist = parts->persist;
+    parts->dispatch.persist = parts->hooks.persist = parts->persist;
     parts->clients = clients_new(&(struct clients_wiring){ .loop = parts->loop,
                                                            .clock = &parts->clock,
                                                            .conf = &parts->conf,

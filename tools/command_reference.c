@@ -106,9 +106,9 @@ static int by_name(const void *a, const void *b)
 
 static void collect(void)
 {
-    static struct sinks sinks;
+    static struct commit_hooks hooks;
     static struct admin admin;
-    static struct dispatch dispatch = { .sinks = &sinks };
+    static struct dispatch dispatch = { .hooks = &hooks };
     dispatch.commands = commands_new();
     cmd_add_all(dispatch.commands, NULL);
     admin_add_all(&admin,

@@ -10,7 +10,7 @@ void admin_add_all(struct admin *admin, const struct admin_parts *parts)
                                                      .conf = parts->conf,
                                                      .pubsub = parts->pubsub,
                                                      .watch = parts->dispatch->watch,
-                                                     .tracking = parts->dispatch->sinks->tracking,
+                                                     .tracking = parts->dispatch->hooks->tracking,
                                                      .pause = &parts->dispatch->pause,
                                                      .observer = parts->observer,
                                                      .dispatch = parts->dispatch };
@@ -30,7 +30,7 @@ void admin_add_all(struct admin *admin, const struct admin_parts *parts)
                                              .loop = parts->loop,
                                              .pubsub = parts->pubsub,
                                              .waiters = parts->dispatch->waiters,
-                                             .tracking = parts->dispatch->sinks->tracking,
+                                             .tracking = parts->dispatch->hooks->tracking,
                                              .store = parts->dispatch->store,
                                              .stats = parts->dispatch->stats,
                                              .observer = parts->observer,

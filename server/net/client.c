@@ -212,8 +212,8 @@ void client_free(struct client *client)
     all->count--;
     all->doomed -= client->doomed;
     monitor_forget(all->w.dispatch->observer->monitor, &client->session);
-    if (all->w.dispatch->sinks->tracking != NULL)
-        tracking_forget(all->w.dispatch->sinks->tracking, &client->session);
+    if (all->w.dispatch->hooks->tracking != NULL)
+        tracking_forget(all->w.dispatch->hooks->tracking, &client->session);
     session_drop(&client->session, all->w.dispatch->watch, all->w.pubsub);
     loop_io_free(client->io);
     close(client->fd);

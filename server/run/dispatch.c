@@ -116,7 +116,7 @@ static bool make_room(struct dispatch *dispatch, size_t most)
     enum evict_policy policy = (enum evict_policy)dispatch->conf->maxmemory_policy;
     struct txn txn;
     bool able = true;
-    sinks_arm(dispatch->sinks);
+    commit_hooks_arm(dispatch->hooks);
     txn_begin(&txn, dispatch->store, clock_now(dispatch->clock), FROM_EVICTION);
     for (; able && most > 0 && is_over_limit(dispatch); most--) {
         if (reclaim_pending(&dispatch->store->reclaim))
@@ -220,7 +220,7 @@ static bool any_key(struct dispatch *dispatch, const struct call *call,
 
 static bool note_read(struct dispatch *dispatch, const struct call *call, struct bytes key)
 {
-    tracking_note_read(dispatch->sinks->tracking, call->session, key);
+    tracking_note_read(dispatch->hooks->tracking, call->session, key);
     return false;
 }
 
@@ -228,8 +228,8 @@ static bool note_read(struct dispatch *dispatch, const struct call *call, struct
 static void note_reads(struct dispatch *dispatch, const struct call *call)
 {
     any_key(dispatch, call, note_read);
-    sinks_arm(
-        dispatch->sinks); /* for the first reader: this transaction may still change the key */
+    commit_hooks_arm(
+        dispatch->hooks); /* for the first reader: this transaction may still change the key */
 }
 
 /* ---- room ----------------------------------------------------------------------------------- */
@@ -260,10 +260,10 @@ static bool lacks_room(struct dispatch *dispatch, const struct call *call)
     return !has_room_twice(bytes) || ((flags & COPIES) && any_key(dispatch, call, key_has_no_room));
 }
 
-/* sinks_arm must have been called. */
+/* commit_hooks_arm must have been called. */
 static void run_call(struct dispatch *dispatch, struct call *call)
 {
-    sinks_call(dispatch->sinks, call->session);
+    commit_hooks_call(dispatch->hooks, call->session);
     call->txn->no_touch = call->session->no_touch;
     call->txn->no_expiry = dispatch->pause.kind != PAUSE_NONE &&
                            (call->command.row->flags & READONLY) &&
@@ -286,7 +286,7 @@ static void run_call(struct dispatch *dispatch, struct call *call)
 void dispatch_call(struct dispatch *dispatch, struct call *call)
 {
     txn_call(call->txn, call->session->db);
-    sinks_arm(dispatch->sinks); /* a call before it may have added watchers or subscribers */
+    commit_hooks_arm(dispatch->hooks); /* a call before it may have added watchers or subscribers */
     run_call(dispatch, call);
 }
 
@@ -308,7 +308,7 @@ static void run_alone(struct dispatch *dispatch, struct call *call)
         serve_due(dispatch, WAKE_BATCH);
     struct txn txn;
     struct wait wait = { 0 };
-    sinks_arm(dispatch->sinks);
+    commit_hooks_arm(dispatch->hooks);
     txn_begin(&txn, dispatch->store, clock_now(dispatch->clock), FROM_CLIENT);
     txn_call(&txn, call->session->db);
     call->txn = &txn;
@@ -365,8 +365,8 @@ bool dispatch_request(struct dispatch *dispatch, struct session *session,
     }
     session->last_command = call.command.row;
     session->last_parent = call.command.row != NULL ? call.command.parent : NULL;
-    if (dispatch->sinks->tracks)
-        tracking_limit(dispatch->sinks->tracking, (size_t)dispatch->conf->tracking_table_max_keys);
+    if (dispatch->hooks->tracks)
+        tracking_limit(dispatch->hooks->tracking, (size_t)dispatch->conf->tracking_table_max_keys);
     if (is_refused(dispatch, &call)) {
         multi_break(session);
         dispatch->stats->errors++;

@@ -11,7 +11,7 @@
 #include "server/call/pause.h"
 #include "server/call/session.h"
 #include "server/run/settle.h"
-#include "server/react/sinks.h"
+#include "server/react/commit_hooks.h"
 #include "server/observe/stats.h"
 #include "server/react/waiters.h"
 #include "server/react/watch.h"
@@ -22,7 +22,7 @@ struct dispatch {
     struct store *store;
     const struct conf *conf;
     const struct clock *clock;
-    struct sinks *sinks;
+    struct commit_hooks *hooks;
     struct watch *watch;
     struct waiters *waiters;
     struct stats *stats;

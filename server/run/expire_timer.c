@@ -86,7 +86,7 @@ static bool expire_slice(void *ctx, size_t amount)
     if (timer->dispatch->loading) return false;
     /* During a pause no data are changed. */
     if (pause_now(&timer->dispatch->pause, now) != PAUSE_NONE) return false;
-    sinks_arm(timer->dispatch->sinks);
+    commit_hooks_arm(timer->dispatch->hooks);
     return expiry_run(store, now, amount) > 0;
 }
 
@@ -120,7 +120,7 @@ static bool policy_slice(void *ctx, size_t amount)
     if (!policy_walk_pending(store) || timer->dispatch->loading) return false;
     if (pause_now(&timer->dispatch->pause, now) != PAUSE_NONE) return false;
     if (store_next_due(store) <= now) return false;
-    sinks_arm(timer->dispatch->sinks);
+    commit_hooks_arm(timer->dispatch->hooks);
     policy_walk_run(store, now, amount);
     return true;
 }
@@ -135,7 +135,7 @@ static bool tracking_slice(void *ctx, size_t amount)
 {
     struct expire_timer *timer = ctx;
     struct dispatch *dispatch = timer->dispatch;
-    return tracking_trim(dispatch->sinks->tracking, (size_t)dispatch->conf->tracking_table_max_keys,
+    return tracking_trim(dispatch->hooks->tracking, (size_t)dispatch->conf->tracking_table_max_keys,
                          amount);
 }
 

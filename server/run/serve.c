@@ -33,7 +33,7 @@ static bool is_answered(struct dispatch *dispatch, struct txn *txn, const struct
     call.wait = &wait;
     call.ready = &turn->key;
     txn->no_touch = turn->session->no_touch;
-    sinks_call(dispatch->sinks, turn->session);
+    commit_hooks_call(dispatch->hooks, turn->session);
     struct observer *observer = dispatch->observer;
     int64_t began = observer != NULL ? observe_now(observer) : 0;
     call.command.row->run(&call);
@@ -52,7 +52,7 @@ void serve_ready(struct dispatch *dispatch)
             continue;
         }
         struct txn txn;
-        sinks_arm(dispatch->sinks);
+        commit_hooks_arm(dispatch->hooks);
         txn_begin(&txn, dispatch->store, clock_now(dispatch->clock), FROM_CLIENT);
         txn_call(&txn, turn.db);
         bool answered = is_worth_a_run(dispatch, &txn, &turn) && is_answered(dispatch, &txn, &turn);

@@ -316,7 +316,7 @@ static bool work_on(struct settle *settle, const struct settling *settling, size
 {
     struct dispatch *dispatch = settle->dispatch;
     struct txn txn;
-    sinks_arm(dispatch->sinks);
+    commit_hooks_arm(dispatch->hooks);
     txn_begin(&txn, dispatch->store, clock_now(dispatch->clock), FROM_EXPIRY);
     txn_call(&txn, settling->db);
     struct entry *entry = keyspace_find(txn.ks, settling_key(settling));

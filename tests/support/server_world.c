@@ -1,9 +1,9 @@
 /* server_world: the wiring of server/main.c without sockets, and a listener between the store and
- * its sinks.
+ * its commit hooks.
  *
- * The sinks arm a store of their own, which is never used: its mask and its listener say what they
+ * The hooks arm a store of their own, which is never used: its mask and its listener say what they
  * want to be told. The store with the data is listened to here, from beginning to end, and each
- * effect goes on to the sinks exactly if they want it. */
+ * effect goes on to the hooks exactly if they want it. */
 #include "tests/support/server_world.h"
 
 #include <stdlib.h>
@@ -23,26 +23,26 @@ enum { WORDS_MAX = 64, BATCH = 64 };
 static void take_effect(void *ctx, const struct effect *effect)
 {
     struct server_world *world = ctx;
-    const struct store *sinks = world->listeners;
+    const struct store *hooks = world->listeners;
     world_keep(&world->world, effect);
-    if (((sinks->listening & LISTEN_CHANGES) && effect->kind != EFFECT_NONE) ||
-        ((sinks->listening & LISTEN_EVENTS) && effect->event != EVENT_NONE))
-        sinks->listener.effect(sinks->listener.ctx, effect);
+    if (((hooks->listening & LISTEN_CHANGES) && effect->kind != EFFECT_NONE) ||
+        ((hooks->listening & LISTEN_EVENTS) && effect->event != EVENT_NONE))
+        hooks->listener.effect(hooks->listener.ctx, effect);
 }
 
 static void take_commit(void *ctx, const struct txn *txn)
 {
     struct server_world *world = ctx;
-    const struct store *sinks = world->listeners;
+    const struct store *hooks = world->listeners;
     world->world.commits++;
-    if (sinks->listening != 0) sinks->listener.commit(sinks->listener.ctx, txn);
+    if (hooks->listening != 0) hooks->listener.commit(hooks->listener.ctx, txn);
 }
 
 static void listen(struct server_world *world, enum server_world_listening listening)
 {
     struct store *store = world->world.store;
     world->listeners = store_new(1);
-    world->sinks.store = listening == SERVER_WORLD_PLAIN ? store : world->listeners;
+    world->hooks.store = listening == SERVER_WORLD_PLAIN ? store : world->listeners;
     if (listening == SERVER_WORLD_PLAIN)
         store_listen(store, 0, NULL);
     else
@@ -68,7 +68,7 @@ static void add_commands(struct server_world *world)
                                                         .clock = &world->clock,
                                                         .loop = world->loop,
                                                         .pubsub = world->pubsub,
-                                                        .notify = world->sinks.notify,
+                                                        .notify = world->hooks.notify,
                                                         .observer = &world->observer,
                                                         .run_id = "0",
                                                         .changed = ignore });
@@ -77,18 +77,18 @@ static void add_commands(struct server_world *world)
 static void make_server(struct server_world *world)
 {
     world->pubsub = pubsub_new();
-    world->sinks.watch = watch_new();
-    world->sinks.waiters = waiters_new();
-    world->sinks.tracking = tracking_new();
-    world->sinks.notify = notify_new(world->pubsub);
+    world->hooks.watch = watch_new();
+    world->hooks.waiters = waiters_new();
+    world->hooks.tracking = tracking_new();
+    world->hooks.notify = notify_new(world->pubsub);
     world->loop = loop_new();
     world->dispatch = (struct dispatch){ .commands = commands_new(),
                                          .store = world->world.store,
                                          .conf = &world->conf,
                                          .clock = &world->clock,
-                                         .sinks = &world->sinks,
-                                         .waiters = world->sinks.waiters,
-                                         .watch = world->sinks.watch,
+                                         .hooks = &world->hooks,
+                                         .waiters = world->hooks.waiters,
+                                         .watch = world->hooks.watch,
                                          .stats = &world->stats,
                                          .observer = &world->observer };
     observer_init(&world->observer, &world->conf, &world->clock);
@@ -122,8 +122,8 @@ void server_world_init(struct server_world *world, enum server_world_listening l
 void server_world_drop(struct server_world *world)
 {
     for (unsigned i = 0; i < SERVER_WORLD_CALLERS; i++) {
-        tracking_forget(world->sinks.tracking, &world->callers[i].session);
-        session_drop(&world->callers[i].session, world->sinks.watch, world->pubsub);
+        tracking_forget(world->hooks.tracking, &world->callers[i].session);
+        session_drop(&world->callers[i].session, world->hooks.watch, world->pubsub);
         outbuf_drop(&world->callers[i].out);
         mem_free(world->callers[i].heard);
     }
@@ -131,10 +131,10 @@ void server_world_drop(struct server_world *world)
     commands_free(world->dispatch.commands);
     observer_drop(&world->observer);
     loop_free(world->loop);
-    notify_free(world->sinks.notify);
-    watch_free(world->sinks.watch);
-    waiters_free(world->sinks.waiters);
-    tracking_free(world->sinks.tracking);
+    notify_free(world->hooks.notify);
+    watch_free(world->hooks.watch);
+    waiters_free(world->hooks.waiters);
+    tracking_free(world->hooks.tracking);
     pubsub_free(world->pubsub);
     store_free(world->listeners);
     world_drop(&world->world);
@@ -178,7 +178,7 @@ struct bytes server_world_call(struct server_world *world, unsigned caller, int 
     if (session->waiting == NULL)
         dispatch_request(&world->dispatch, session,
                          commands_match(world->dispatch.commands, argc, argv), argc, argv);
-    tracking_turn(world->sinks.tracking);
+    tracking_turn(world->hooks.tracking);
     return server_world_heard(world, caller);
 }
 
@@ -203,7 +203,7 @@ void server_world_hold(struct server_world *world, msec at)
 
 void server_world_expire(struct server_world *world)
 {
-    sinks_arm(&world->sinks);
+    commit_hooks_arm(&world->hooks);
     while (rewind_run(world->world.store, clock_now(&world->clock), BATCH))
         continue;
     while (expiry_run(world->world.store, clock_now(&world->clock), BATCH) == BATCH)

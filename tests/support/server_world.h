@@ -11,8 +11,9 @@
 enum { SERVER_WORLD_CALLERS = 5, SERVER_WORLD_START = 1000000 };
 
 enum server_world_listening {
-    SERVER_WORLD_KEEPS, /* every effect, for world_replay; the server's sinks are told as well */
-    SERVER_WORLD_PLAIN, /* the sinks alone, as in the daemon */
+    SERVER_WORLD_KEEPS, /* every effect, for world_replay; the server's commit hooks are told as
+                           well */
+    SERVER_WORLD_PLAIN, /* the commit hooks alone, as in the daemon */
 };
 
 struct server_world_caller {
@@ -23,12 +24,12 @@ struct server_world_caller {
 
 struct server_world {
     struct world world;      /* the data; now is the clock's business */
-    struct store *listeners; /* empty; holds what the sinks want to listen to */
+    struct store *listeners; /* empty; holds what the hooks want to listen to */
     struct rng rng;          /* what the store draws random numbers from */
     struct conf conf;
     struct clock clock;
     struct stats stats;
-    struct sinks sinks;
+    struct commit_hooks hooks;
     struct dispatch dispatch;
     struct loop *loop;
     struct clients *clients;

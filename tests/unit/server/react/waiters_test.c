@@ -18,7 +18,7 @@ enum { CALLERS = 9, PUSHER = CALLERS - 1, START = 1000000 };
 static struct conf conf;
 static struct clock wall;
 static struct stats stats;
-static struct sinks sinks;
+static struct commit_hooks hooks;
 static struct dispatch dispatch;
 static struct pubsub *pubsub;
 static struct waiters *waiters;
@@ -34,16 +34,16 @@ static void begin(void)
     stats = (struct stats){ 0 };
     pubsub = pubsub_new();
     waiters = waiters_new();
-    sinks = (struct sinks){ .store = store_new(2),
-                            .watch = watch_new(),
-                            .waiters = waiters,
-                            .notify = notify_new(pubsub) };
+    hooks = (struct commit_hooks){ .store = store_new(2),
+                                   .watch = watch_new(),
+                                   .waiters = waiters,
+                                   .notify = notify_new(pubsub) };
     dispatch = (struct dispatch){ .commands = commands_new(),
-                                  .store = sinks.store,
+                                  .store = hooks.store,
                                   .conf = &conf,
                                   .clock = &wall,
-                                  .sinks = &sinks,
-                                  .watch = sinks.watch,
+                                  .hooks = &hooks,
+                                  .watch = hooks.watch,
                                   .waiters = waiters,
                                   .stats = &stats };
     cmd_add_all(dispatch.commands, &conf.proto_max_bulk_len);
@@ -58,11 +58,11 @@ static void end(void)
     for (int i = 0; i < CALLERS; i++)
         caller_drop(&callers[i], dispatch.watch, pubsub);
     commands_free(dispatch.commands);
-    notify_free(sinks.notify);
-    watch_free(sinks.watch);
+    notify_free(hooks.notify);
+    watch_free(hooks.watch);
     waiters_free(waiters);
     pubsub_free(pubsub);
-    store_free(sinks.store);
+    store_free(hooks.store);
 }
 
 /* Words at single spaces; the text is gone when the request has run, as a client's would be. */

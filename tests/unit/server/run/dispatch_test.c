@@ -23,7 +23,7 @@ enum { CALLERS = 3, NOW = 1000000 };
 static struct conf conf;
 static struct clock wall;
 static struct stats stats;
-static struct sinks sinks;
+static struct commit_hooks hooks;
 static struct dispatch dispatch;
 static struct pubsub *pubsub;
 static struct caller callers[CALLERS];
@@ -124,17 +124,17 @@ static void begin(void)
     wall = (struct clock){ .now = NOW };
     stats = (struct stats){ 0 };
     pubsub = pubsub_new();
-    sinks = (struct sinks){ .store = store_new(16),
-                            .watch = watch_new(),
-                            .waiters = waiters_new(),
-                            .notify = notify_new(pubsub) };
+    hooks = (struct commit_hooks){ .store = store_new(16),
+                                   .watch = watch_new(),
+                                   .waiters = waiters_new(),
+                                   .notify = notify_new(pubsub) };
     dispatch = (struct dispatch){ .commands = commands_new(),
-                                  .store = sinks.store,
+                                  .store = hooks.store,
                                   .conf = &conf,
                                   .clock = &wall,
-                                  .sinks = &sinks,
-                                  .waiters = sinks.waiters,
-                                  .watch = sinks.watch,
+                                  .hooks = &hooks,
+                                  .waiters = hooks.waiters,
+                                  .watch = hooks.watch,
                                   .stats = &stats };
     commands_add(dispatch.commands, &test_commands, NULL);
     commands_add(dispatch.commands, &transaction_commands, &dispatch);
@@ -148,11 +148,11 @@ static void end(void)
     for (int i = 0; i < CALLERS; i++)
         caller_drop(&callers[i], dispatch.watch, pubsub);
     commands_free(dispatch.commands);
-    notify_free(sinks.notify);
-    watch_free(sinks.watch);
-    waiters_free(sinks.waiters);
+    notify_free(hooks.notify);
+    watch_free(hooks.watch);
+    waiters_free(hooks.waiters);
     pubsub_free(pubsub);
-    store_free(sinks.store);
+    store_free(hooks.store);
 }
 
 /* Words at single spaces; the text is gone when the request has run, as a client's would be. */
@@ -506,7 +506,7 @@ START_TEST(a_watched_key_removed_by_the_timer_aborts_exec)
     ask(anna, "multi");
     caller_heard(anna);
     wall.now = NOW + 11;
-    sinks_arm(&sinks);
+    commit_hooks_arm(&hooks);
     ck_assert_uint_eq(expiry_run(dispatch.store, wall.now, 10), 1);
     answers(anna, "exec", "*-1|");
 }
@@ -545,11 +545,11 @@ START_TEST(without_listeners_the_store_reports_no_effects)
     ask(anna, "watch k");
     ask(anna, "get k");
     ck_assert_uint_eq(dispatch.store->listening, LISTEN_CHANGES);
-    notify_set_flags(sinks.notify, "KEA");
+    notify_set_flags(hooks.notify, "KEA");
     ask(anna, "get k");
     ck_assert_uint_eq(dispatch.store->listening, LISTEN_CHANGES | LISTEN_EVENTS);
     ask(anna, "unwatch");
-    notify_set_flags(sinks.notify, "");
+    notify_set_flags(hooks.notify, "");
     ask(anna, "get k");
     ck_assert_uint_eq(dispatch.store->listening, 0);
 }
@@ -611,7 +611,7 @@ END_TEST
 
 START_TEST(events_follow_the_reply_and_reach_the_others)
 {
-    notify_set_flags(sinks.notify, "KEA");
+    notify_set_flags(hooks.notify, "KEA");
     anna->session.out.version = 3;
     ask(anna, "subscribe __keyevent@0__:set");
     ask(bert, "psubscribe *space*");
@@ -624,7 +624,7 @@ END_TEST
 
 START_TEST(an_expired_event_is_sent_at_once)
 {
-    notify_set_flags(sinks.notify, "Ex");
+    notify_set_flags(hooks.notify, "Ex");
     ask(anna, "subscribe __keyevent@0__:expired");
     ask(bert, "set k v 10");
     caller_heard(anna);

@@ -46,7 +46,7 @@ static void play(const struct act *acts, size_t count)
             got = shown(server_world_heard(&world, (unsigned)(act->who - 'a')));
         ck_assert_msg(strcmp(got, act->wanted) == 0, "act %zu, %c %s: %s, not %s", i, act->who,
                       act->line != NULL ? act->line : "hears", got, act->wanted);
-        waiters_check(world.sinks.waiters);
+        waiters_check(world.hooks.waiters);
     }
 }
 
@@ -159,7 +159,7 @@ static msec wakes_at(const char *score)
     snprintf(line, sizeof(line), "ZADD z %s m", score);
     says(line, ":1|");
     says("BZTSPOP z 1 0", "");
-    return waiters_next_wake(world.sinks.waiters);
+    return waiters_next_wake(world.hooks.waiters);
 }
 
 static void take_at(msec at)
@@ -183,7 +183,7 @@ START_TEST(a_score_in_milliseconds_comes_in_just_that_millisecond)
                  (long long)(at % 1000));
         server_world_hold(&world, at - 1 - rng_between(&rng, 0, 1));
         ck_assert_msg(wakes_at(score) == at, "%s wakes at %lld", score,
-                      (long long)waiters_next_wake(world.sinks.waiters));
+                      (long long)waiters_next_wake(world.hooks.waiters));
         take_at(at);
     }
     end();
@@ -209,7 +209,7 @@ START_TEST(a_score_beyond_all_times_wakes_no_client)
     for (size_t i = 0; i < COUNT(scores); i++) {
         begin();
         ck_assert_int_eq(wakes_at(scores[i]), NEVER);
-        ck_assert_int_eq(waiters_next_due(world.sinks.waiters), NEVER);
+        ck_assert_int_eq(waiters_next_due(world.hooks.waiters), NEVER);
         end();
     }
 }
@@ -288,7 +288,7 @@ START_TEST(a_client_that_timed_out_takes_nothing)
     };
     play(then, COUNT(then));
     waiters_forget(server_world_session(&world, 2));
-    ck_assert_int_eq(waiters_next_due(world.sinks.waiters), NEVER);
+    ck_assert_int_eq(waiters_next_due(world.hooks.waiters), NEVER);
     static const struct act last[] = { { PASS("20") }, { 'e', "ZCARD z", ":1|" } };
     play(last, COUNT(last));
     end();
@@ -383,14 +383,14 @@ START_TEST(of_a_hundred_blocked_clients_the_first_is_served)
         /* One takes it, one looks in vain for all; where nothing is left not even that. */
         ck_assert_uint_le((unsigned)world.world.commits - before, 4);
         ck_assert_str_ne(caller_heard(&crowd[i]), "");
-        ck_assert_uint_eq(waiters_count(world.sinks.waiters), (size_t)(CROWD - i - 1));
+        ck_assert_uint_eq(waiters_count(world.hooks.waiters), (size_t)(CROWD - i - 1));
         /* All that is kept for the others is one instant. */
-        ck_assert_int_eq(waiters_next_due(world.sinks.waiters),
+        ck_assert_int_eq(waiters_next_due(world.hooks.waiters),
                          i < 2 ? START + 10 * (i + 2) : NEVER);
     }
     for (int i = 0; i < CROWD; i++) {
         ck_assert_str_eq(caller_heard(&crowd[i]), "");
-        caller_drop(&crowd[i], world.sinks.watch, world.pubsub);
+        caller_drop(&crowd[i], world.hooks.watch, world.pubsub);
     }
     end();
 }
@@ -514,7 +514,7 @@ START_TEST(every_client_gets_what_a_model_predicts_to_the_ms)
             step_wait(&rng, &model, caller);
         else
             step_change(&rng, &model);
-        waiters_check(world.sinks.waiters);
+        waiters_check(world.hooks.waiters);
         for (int i = 0; i < WAITERS; i++) {
             ck_assert_str_eq(shown(server_world_heard(&world, (unsigned)i)), model.expected[i]);
             ck_assert_int_eq(server_world_session(&world, (unsigned)i)->waiting != NULL,

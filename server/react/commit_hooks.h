@@ -1,7 +1,7 @@
-/* sinks: the commit hooks. Passes a transaction's effects to the journal, watch, waiters, tracking
+/* commit_hooks: Passes a transaction's effects to the journal, watch, waiters, tracking
  * and notify, in this order. The only listener of the store. */
-#ifndef SERVER_REACT_SINKS_H
-#define SERVER_REACT_SINKS_H
+#ifndef SERVER_REACT_COMMIT_HOOKS_H
+#define SERVER_REACT_COMMIT_HOOKS_H
 
 #include "server/react/notify.h"
 #include "server/persist/persist.h"
@@ -10,21 +10,22 @@
 #include "server/react/watch.h"
 #include "store/store.h"
 
-struct sinks {
+struct commit_hooks {
     struct store *store;
     struct watch *watch;
     struct notify *notify;
     struct waiters *waiters;
     struct tracking *tracking;          /* NULL: no client-side caching */
     struct persist *persist;            /* NULL: no journal */
-    bool tracks, keeps, watches, waits; /* set by sinks_arm: which hooks are in use */
+    bool tracks, keeps, watches, waits; /* set by commit_hooks_arm: which hooks are in use */
     struct session *caller; /* the session that runs the call; NULL: the server itself */
 };
 
 /* Call before each transaction. Turns on exactly the hooks that are in use, so that effects cost
  * nothing otherwise. */
-void sinks_arm(struct sinks *sinks);
-/* Sets the session that causes the following effects; sinks_arm resets it to the server itself. */
-void sinks_call(struct sinks *sinks, struct session *session);
+void commit_hooks_arm(struct commit_hooks *hooks);
+/* Sets the session that causes the following effects; commit_hooks_arm resets it to the server
+ * itself. */
+void commit_hooks_call(struct commit_hooks *hooks, struct session *session);
 
 #endif

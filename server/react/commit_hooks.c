@@ -1,0 +1,55 @@
+/* commit_hooks: see commit_hooks.h. The hooks of watch, waiters, tracking and notify cannot fail
+ * and run no command. */
+#include "server/react/commit_hooks.h"
+
+#include "server/call/session.h"
+#include "store/txn/txn.h"
+
+static void take_effect(void *ctx, const struct effect *effect)
+{
+    struct commit_hooks *hooks = ctx;
+    if (hooks->keeps) persist_effect(hooks->persist, effect);
+    if (effect_is_seen(effect)) {
+        if (hooks->watches) watch_effect(hooks->watch, effect);
+        if (hooks->waits) waiters_effect(hooks->waiters, effect);
+        if (hooks->tracks) tracking_effect(hooks->tracking, effect);
+    }
+    if (effect->event != EVENT_NONE) notify_effect(hooks->notify, effect);
+}
+
+static void take_commit(void *ctx, const struct txn *txn)
+{
+    struct commit_hooks *hooks = ctx;
+    /* The call may have turned the journal off. */
+    if (hooks->keeps && txn->changes > 0 && persist_listens(hooks->persist)) {
+        persist_commit(hooks->persist);
+        if (hooks->caller != NULL) hooks->caller->durable_at = persist_position(hooks->persist);
+    }
+    if (hooks->tracks) tracking_flush(hooks->tracking);
+    notify_flush(hooks->notify);
+}
+
+/* Publishes the events of earlier calls of the transaction before this call. */
+void commit_hooks_call(struct commit_hooks *hooks, struct session *session)
+{
+    hooks->caller = session;
+    notify_flush(hooks->notify);
+    if (hooks->tracks) tracking_begin_call(hooks->tracking, session);
+}
+
+void commit_hooks_arm(struct commit_hooks *hooks)
+{
+    unsigned mask = 0;
+    hooks->watches = watch_active(hooks->watch);
+    hooks->waits = waiters_count(hooks->waiters) > 0;
+    hooks->tracks = hooks->tracking != NULL && tracking_active(hooks->tracking);
+    hooks->keeps = hooks->persist != NULL && persist_listens(hooks->persist);
+    commit_hooks_call(hooks, NULL);
+    if (hooks->keeps || hooks->tracks || hooks->watches || hooks->waits) mask |= LISTEN_CHANGES;
+    mask |= notify_wants(hooks->notify);
+    struct store *store = hooks->store;
+    if (mask == store->listening && (mask == 0 || store->listener.ctx == hooks)) return;
+    store_listen(
+        store, mask,
+        &(struct effect_listener){ .effect = take_effect, .commit = take_commit, .ctx = hooks });
+}
