@@ -35,7 +35,7 @@
 #include "server/run/survey.h"
 #include "server/react/tracking.h"
 #include "server/base/version.h"
-#include "server/react/waiters.h"
+#include "server/react/blocked.h"
 #include "server/react/watch.h"
 #include "store/sweep/evict.h"
 #include "store/mem/mem.h"
@@ -57,7 +57,7 @@ struct parts {
     struct pubsub *pubsub;
     struct notify *notify;
     struct watch *watch;
-    struct waiters *waiters;
+    struct blocked *blocked;
     struct tracking *tracking;
     struct commands *commands;
     struct clients *clients;
@@ -269,11 +269,11 @@ static void make_data_side(struct parts *parts)
     parts->notify = notify_new(parts->pubsub);
     notify_set_flags(parts->notify, parts->conf.notify_keyspace_events);
     parts->watch = watch_new();
-    parts->waiters = waiters_new();
+    parts->blocked = blocked_new();
     parts->tracking = tracking_new();
     parts->hooks = (struct commit_hooks){ .store = parts->store,
                                           .watch = parts->watch,
-                                          .waiters = parts->waiters,
+                                          .blocked = parts->blocked,
                                           .tracking = parts->tracking,
                                           .notify = parts->notify };
     parts->commands = commands_new();
@@ -283,7 +283,7 @@ static void make_data_side(struct parts *parts)
                                          .clock = &parts->clock,
                                          .hooks = &parts->hooks,
                                          .watch = parts->watch,
-                                         .waiters = parts->waiters,
+                                         .blocked = parts->blocked,
                                          .stats = &parts->stats,
                                          .observer = &parts->observer };
     parts->settle = parts->dispatch.settle = settle_new(&parts->dispatch);
@@ -335,7 +335,7 @@ static bool make_event_side(struct parts *parts)
         expire_timer_new(parts->loop, &parts->clock, &parts->dispatch, parts->background);
     if (parts->expire_timer == NULL)
         return failed(parts, "can't create a timer: %s", strerror(errno));
-    parts->survey = survey_new(&parts->clock, parts->waiters);
+    parts->survey = survey_new(&parts->clock, parts->blocked);
     background_add(parts->background,
                    &(struct background_work){ .run = survey_run, .ctx = parts->survey, .most = 1 });
     parts->defrag_timer = defrag_timer_new(parts->loop, &parts->clock, &parts->dispatch);
@@ -382,7 +382,7 @@ static void free_parts(struct parts *parts)
     observer_drop(&parts->observer);
     notify_free(parts->notify);
     watch_free(parts->watch);
-    waiters_free(parts->waiters);
+    blocked_free(parts->blocked);
     tracking_free(parts->tracking);
     pubsub_free(parts->pubsub);
     store_free(parts->store);

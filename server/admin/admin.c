@@ -29,7 +29,7 @@ void admin_add_all(struct admin *admin, const struct admin_parts *parts)
                                              .clock = parts->clock,
                                              .loop = parts->loop,
                                              .pubsub = parts->pubsub,
-                                             .waiters = parts->dispatch->waiters,
+                                             .blocked = parts->dispatch->blocked,
                                              .tracking = parts->dispatch->hooks->tracking,
                                              .store = parts->dispatch->store,
                                              .stats = parts->dispatch->stats,

@@ -15,7 +15,7 @@
 #include "server/observe/stats.h"
 #include "server/run/survey.h"
 #include "server/react/tracking.h"
-#include "server/react/waiters.h"
+#include "server/react/blocked.h"
 #include "server/react/watch.h"
 #include "store/sweep/defrag.h"
 #include "store/store.h"
@@ -64,7 +64,7 @@ struct server_context {
     struct clock *clock;
     struct loop *loop;
     struct pubsub *pubsub;
-    struct waiters *waiters;
+    struct blocked *blocked;
     const struct tracking *tracking;
     struct store *store;
     struct stats *stats;

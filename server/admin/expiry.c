@@ -17,7 +17,7 @@ enum {
 /* Commands inside MULTI must not block. */
 static bool may_wait(const struct call *call)
 {
-    return call->wait != NULL && call->context != NULL;
+    return call->block != NULL && call->context != NULL;
 }
 
 /* ---- NEXT: waits while more is overdue than can leave at once ----------------------------------

@@ -141,7 +141,7 @@ static void section_clients(struct report *report)
     line(report, "cluster_connections:0");
     line(report, "maxclients:%" PRId64, context->conf->maxclients);
     line(report, "blocked_clients:%zu",
-         waiters_count(context->waiters) + clients_paused(context->clients));
+         blocked_count(context->blocked) + clients_paused(context->clients));
     line(report, "tracking_clients:%zu", tracking_totals(context->tracking).sessions);
 }
 

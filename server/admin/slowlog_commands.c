@@ -67,7 +67,7 @@ static void cmd_slowlog_help(struct call *call)
 static void cmd_monitor(struct call *call)
 {
     const struct observer *observer = call->context;
-    if (call->wait == NULL) { /* inside MULTI */
+    if (call->block == NULL) { /* inside MULTI */
         fail(call, ERR_MONITOR_IN_MULTI);
         return;
     }

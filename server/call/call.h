@@ -13,7 +13,7 @@
 struct session;
 
 /* What a command that found nothing blocks on: a type of value at one of its keys. */
-struct wait {
+struct block_request {
     int first, count; /* arguments that are the keys; count 0: it does not block */
     enum type type;
     msec until; /* the timeout passes at this instant; NEVER: no timeout */
@@ -30,9 +30,9 @@ struct call {
     const struct bytes *argv; /* argv[0] is the name as the client sent it */
     struct txn *txn;
     struct resp_writer *out;
-    struct session *session; /* opaque to data commands */
-    void *context;           /* the context that the command's group was added with */
-    struct wait *wait;       /* filled by a call that blocks; NULL: it must not block (MULTI) */
+    struct session *session;     /* opaque to data commands */
+    void *context;               /* the context that the command's group was added with */
+    struct block_request *block; /* filled by a call that blocks; NULL: it must not block (MULTI) */
     /* The call was blocked and runs again because this key is ready and has the right type. If it
      * still finds nothing, it replies nothing and fills `wait`. NULL: the first run. */
     const struct bytes *ready;

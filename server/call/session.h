@@ -10,12 +10,12 @@
 #include "proto/resp/resp_write.h"
 #include "store/base/bytes.h"
 
-struct multi;      /* multi: commands queued since MULTI */
-struct watching;   /* watch: keys that this session watches */
-struct delayed;    /* settle: the delay of its next request */
-struct waiting;    /* waiters: the keys and the command that it is blocked on */
-struct subscriber; /* pubsub: its subscriptions */
-struct tracker;    /* tracking: how its reads are tracked */
+struct multi;          /* multi: commands queued since MULTI */
+struct watching;       /* watch: keys that this session watches */
+struct delayed;        /* settle: the delay of its next request */
+struct blocked_client; /* blocked: the keys and the command that it is blocked on */
+struct subscriber;     /* pubsub: its subscriptions */
+struct tracker;        /* tracking: how its reads are tracked */
 
 enum reply_mode { REPLY_ON, REPLY_OFF, REPLY_SKIP_NEXT, REPLY_SKIPPING };
 
@@ -33,7 +33,7 @@ struct session {
     struct watching *watching;                  /* NULL: no watched keys */
     bool watch_touched;                         /* a watched key has changed: EXEC will fail */
     bool monitoring;                            /* MONITOR: it gets every command */
-    struct waiting *waiting;                    /* NULL: not blocked. Else no request may run */
+    struct blocked_client *blocked;             /* NULL: not blocked. Else no request may run */
     struct delayed *delayed;                    /* NULL: not delayed. Else no request may run */
     struct subscriber *subscriber;              /* NULL: no subscriptions */
     struct tracker *tracker;                    /* NULL: CLIENT TRACKING is off */

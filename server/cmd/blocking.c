@@ -53,11 +53,11 @@ bool find_source(struct call *call, enum type type, int first, int count, struct
     return true;
 }
 
-void wait_for(struct call *call, const struct wait *wait)
+void block_on(struct call *call, const struct block_request *request)
 {
-    if (call->wait != NULL)
-        *call->wait = *wait;
-    else if (wait->is_array)
+    if (call->block != NULL)
+        *call->block = *request;
+    else if (request->is_array)
         resp_array(call->out, 0);
     else
         resp_null_array(call->out);

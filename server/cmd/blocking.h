@@ -3,7 +3,7 @@
  *
  *     if (!arg_timeout(call, call->argc - 1, &until)) return;
  *     if (!find_source(call, TYPE_LIST, 1, call->argc - 2, &source)) return;
- *     if (source.entry == NULL) { wait_for(call, &(struct wait){ ... }); return; }
+ *     if (source.entry == NULL) { block_on(call, &(struct block_request){ ... }); return; }
  *     ... take from it, reply */
 #ifndef SERVER_CMD_BLOCKING_H
 #define SERVER_CMD_BLOCKING_H
@@ -27,7 +27,7 @@ struct source {
 bool find_source(struct call *call, enum type type, int first, int count, struct source *source);
 
 /* Blocks a call that found nothing; if it must not block, replies that there is nothing. */
-void wait_for(struct call *call, const struct wait *wait);
+void block_on(struct call *call, const struct block_request *request);
 
 /* numkeys key [key ...] <front | back> [COUNT count] */
 struct multi_pop {

@@ -95,7 +95,7 @@ static void wake(struct session *session)
     struct client *client = client_of(session);
     client_check_output(client);
     if (!client->write_blocked) client_list_to_write(client);
-    if (client->input.len > 0 && session->waiting == NULL && session->delayed == NULL)
+    if (client->input.len > 0 && session->blocked == NULL && session->delayed == NULL)
         client_list_to_run(client);
 }
 
@@ -234,7 +234,7 @@ void client_list_to_write(struct client *client)
 
 void client_doom(struct client *client)
 {
-    waiters_forget(&client->session); /* a reply would be lost */
+    blocked_end(&client->session); /* a reply would be lost */
     settle_forget(&client->session);
     client->all->doomed += !client->doomed;
     client->doomed = true;
@@ -285,7 +285,7 @@ void clients_kill(struct clients *all, struct session *victim, const struct sess
     }
     /* It gets no further messages or elements, though it is closed only at the end of the turn. */
     pubsub_forget(all->w.pubsub, victim);
-    waiters_forget(victim);
+    blocked_end(victim);
     client_doom(client);
 }
 
@@ -403,7 +403,7 @@ static void check_idle(struct client *client, int64_t now)
 {
     int64_t timeout = client->all->w.conf->timeout;
     if (timeout == 0 || (now - client->active_usec) / USEC <= timeout) return;
-    if (session_subscriptions(&client->session) > 0 || client->session.waiting != NULL) return;
+    if (session_subscriptions(&client->session) > 0 || client->session.blocked != NULL) return;
     if (client->is_paused || client->session.delayed != NULL) return;
     log_line(LOG_VERBOSE, "Client %s closed: idle for longer than timeout",
              client_label(client).text);

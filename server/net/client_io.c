@@ -105,7 +105,7 @@ static bool took(struct client *client, ssize_t got)
         return true;
     }
     if (got == 0) {
-        waiters_forget(&client->session); /* a reply would be lost */
+        blocked_end(&client->session); /* a reply would be lost */
         client->session.close_after_reply = true;
         client_list_to_write(client);
     } else if (errno != EAGAIN && errno != EINTR) {

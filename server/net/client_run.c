@@ -35,7 +35,7 @@ bool client_may_read(const struct client *client)
 static bool may_run(const struct client *client)
 {
     const struct session *session = &client->session;
-    return client_may_read(client) && session->waiting == NULL && session->delayed == NULL &&
+    return client_may_read(client) && session->blocked == NULL && session->delayed == NULL &&
            !client->is_paused;
 }
 

@@ -163,7 +163,7 @@ static int64_t count_run(struct observer *observer, const struct call *call, int
 
 static bool waits(const struct call *call)
 {
-    return call->wait != NULL && call->wait->count > 0;
+    return call->block != NULL && call->block->count > 0;
 }
 
 void observe_end(struct observer *observer, const struct call *call, int64_t began)
@@ -171,7 +171,7 @@ void observe_end(struct observer *observer, const struct call *call, int64_t beg
     int64_t usec = count_run(observer, call, began);
     call->command.stats->calls++;
     if (waits(call))
-        call->wait->usec = usec;
+        call->block->usec = usec;
     else
         note_span(observer, call, usec);
     show(observer, call);

@@ -1,4 +1,4 @@
-/* commit_hooks: see commit_hooks.h. The hooks of watch, waiters, tracking and notify cannot fail
+/* commit_hooks: see commit_hooks.h. The hooks of watch, blocked, tracking and notify cannot fail
  * and run no command. */
 #include "server/react/commit_hooks.h"
 
@@ -11,7 +11,7 @@ static void take_effect(void *ctx, const struct effect *effect)
     if (hooks->keeps) persist_effect(hooks->persist, effect);
     if (effect_is_seen(effect)) {
         if (hooks->watches) watch_effect(hooks->watch, effect);
-        if (hooks->waits) waiters_effect(hooks->waiters, effect);
+        if (hooks->waits) blocked_effect(hooks->blocked, effect);
         if (hooks->tracks) tracking_effect(hooks->tracking, effect);
     }
     if (effect->event != EVENT_NONE) notify_effect(hooks->notify, effect);
@@ -41,7 +41,7 @@ void commit_hooks_arm(struct commit_hooks *hooks)
 {
     unsigned mask = 0;
     hooks->watches = watch_active(hooks->watch);
-    hooks->waits = waiters_count(hooks->waiters) > 0;
+    hooks->waits = blocked_count(hooks->blocked) > 0;
     hooks->tracks = hooks->tracking != NULL && tracking_active(hooks->tracking);
     hooks->keeps = hooks->persist != NULL && persist_listens(hooks->persist);
     commit_hooks_call(hooks, NULL);

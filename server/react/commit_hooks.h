@@ -1,4 +1,4 @@
-/* commit_hooks: Passes a transaction's effects to the journal, watch, waiters, tracking
+/* commit_hooks: passes a transaction's effects to the journal, watch, blocked, tracking
  * and notify, in this order. The only listener of the store. */
 #ifndef SERVER_REACT_COMMIT_HOOKS_H
 #define SERVER_REACT_COMMIT_HOOKS_H
@@ -6,7 +6,7 @@
 #include "server/react/notify.h"
 #include "server/persist/persist.h"
 #include "server/react/tracking.h"
-#include "server/react/waiters.h"
+#include "server/react/blocked.h"
 #include "server/react/watch.h"
 #include "store/store.h"
 
@@ -14,7 +14,7 @@ struct commit_hooks {
     struct store *store;
     struct watch *watch;
     struct notify *notify;
-    struct waiters *waiters;
+    struct blocked *blocked;
     struct tracking *tracking;          /* NULL: no client-side caching */
     struct persist *persist;            /* NULL: no journal */
     bool tracks, keeps, watches, waits; /* set by commit_hooks_arm: which hooks are in use */

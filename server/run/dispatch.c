@@ -291,9 +291,9 @@ void dispatch_call(struct dispatch *dispatch, struct call *call)
 }
 
 /* Blocks a call that found nothing and changed nothing. */
-static void block(struct dispatch *dispatch, struct call *call)
+static void block_caller(struct dispatch *dispatch, struct call *call)
 {
-    if (waiters_block(dispatch->waiters, call, call->wait)) return;
+    if (blocked_block(dispatch->blocked, call, call->block)) return;
     dispatch->stats->errors++;
     fail(call, ERR_OOM);
 }
@@ -304,19 +304,19 @@ static void run_alone(struct dispatch *dispatch, struct call *call)
 {
     /* Serve the blocked clients whose keys are ready at this time before a request that comes now.
      */
-    if (instant_due(waiters_next_wake(dispatch->waiters), clock_now(dispatch->clock)))
+    if (instant_due(blocked_next_wake(dispatch->blocked), clock_now(dispatch->clock)))
         serve_due(dispatch, WAKE_BATCH);
     struct txn txn;
-    struct wait wait = { 0 };
+    struct block_request block = { 0 };
     commit_hooks_arm(dispatch->hooks);
     txn_begin(&txn, dispatch->store, clock_now(dispatch->clock), FROM_CLIENT);
     txn_call(&txn, call->session->db);
     call->txn = &txn;
-    call->wait = &wait;
+    call->block = &block;
     run_call(dispatch, call);
     txn_commit(&txn);
-    if (wait.count > 0) block(dispatch, call);
-    if (waiters_pending(dispatch->waiters)) serve_ready(dispatch);
+    if (block.count > 0) block_caller(dispatch, call);
+    if (blocked_pending(dispatch->blocked)) serve_ready(dispatch);
 }
 
 static void queue(struct dispatch *dispatch, struct call *call)
@@ -351,7 +351,7 @@ static bool is_http(struct bytes name)
 bool dispatch_request(struct dispatch *dispatch, struct session *session,
                       struct command_ref command, int argc, const struct bytes *argv)
 {
-    ensure(session->waiting == NULL, "session %llu waits", (unsigned long long)session->id);
+    ensure(session->blocked == NULL, "session %llu waits", (unsigned long long)session->id);
     struct call call = {
         .command = command, .argc = argc, .argv = argv, .out = &session->out, .session = session
     };
@@ -383,6 +383,6 @@ bool dispatch_request(struct dispatch *dispatch, struct session *session,
     }
     bool keeps = call.command.row != NULL && (call.command.row->flags & KEEPS_CACHING);
     if (session->multi == NULL && !keeps) tracking_end_caching(session);
-    if (session->waiting == NULL) dispatch_answered(session);
+    if (session->blocked == NULL) dispatch_answered(session);
     return true;
 }

@@ -13,7 +13,7 @@
 #include "server/run/settle.h"
 #include "server/react/commit_hooks.h"
 #include "server/observe/stats.h"
-#include "server/react/waiters.h"
+#include "server/react/blocked.h"
 #include "server/react/watch.h"
 #include "store/store.h"
 
@@ -24,7 +24,7 @@ struct dispatch {
     const struct clock *clock;
     struct commit_hooks *hooks;
     struct watch *watch;
-    struct waiters *waiters;
+    struct blocked *blocked;
     struct stats *stats;
     struct settle *settle;     /* NULL: no request is delayed */
     struct observer *observer; /* NULL: nothing is observed */

@@ -55,7 +55,7 @@ static void on_step(void *ctx)
 static void on_set(void *ctx, msec by)
 {
     struct expire_timer *timer = ctx;
-    waiters_clock_set(timer->dispatch->waiters, by);
+    blocked_clock_set(timer->dispatch->blocked, by);
     pause_clock_set(&timer->dispatch->pause, by);
     timer->armed = UNKNOWN;
     log_line(LOG_NOTICE, "The system clock was set by %+lld ms", (long long)by);
@@ -73,7 +73,7 @@ static bool rewind_slice(void *ctx, size_t amount)
 static bool wait_slice(void *ctx, size_t amount)
 {
     struct expire_timer *timer = ctx;
-    if (waiters_next_due(timer->dispatch->waiters) > clock_now(timer->clock)) return false;
+    if (blocked_next_due(timer->dispatch->blocked) > clock_now(timer->clock)) return false;
     return serve_due(timer->dispatch, amount) > 0;
 }
 
@@ -169,14 +169,14 @@ static msec earlier(msec a, msec b)
 static msec next_due(const struct expire_timer *timer)
 {
     const struct pause *pause = &timer->dispatch->pause;
-    const struct waiters *waiters = timer->dispatch->waiters;
+    const struct blocked *blocked = timer->dispatch->blocked;
     const struct store *store = timer->dispatch->store;
-    msec change = earlier(store_next_due(store), waiters_next_wake(waiters));
+    msec change = earlier(store_next_due(store), blocked_next_wake(blocked));
     /* Without a pause, leftover work starts the next turn anyway. */
     if (pause->kind != PAUSE_NONE && policy_walk_pending(store)) change = 0;
     if (pause->kind != PAUSE_NONE && !instant_dead(pause->until, change))
         change = due_at_expiry(pause->until).at;
-    return earlier(change, waiters_next_late(waiters));
+    return earlier(change, blocked_next_timeout(blocked));
 }
 
 static void arm(struct expire_timer *timer)

@@ -10,7 +10,7 @@
 
 struct call;
 struct dispatch;
-struct wait;
+struct block_request;
 
 /* Call after a commit. Runs the commands of blocked clients whose keys are ready, each in its own
  * transaction, until no key is ready. Each run answers a client or changes nothing. */

@@ -5,13 +5,13 @@
 #include "server/react/pubsub.h"
 #include "server/call/session.h"
 #include "server/run/settle.h"
-#include "server/react/waiters.h"
+#include "server/react/blocked.h"
 #include "server/react/watch.h"
 #include "store/mem/blob.h"
 
 void session_drop(struct session *session, struct watch *watch, struct pubsub *pubsub)
 {
-    waiters_forget(session);
+    blocked_end(session);
     settle_forget(session);
     multi_drop(session);
     watch_forget(watch, session);

@@ -134,7 +134,7 @@ static void settling_end(struct settle *settle, struct settling *settling)
     make_ready(settle, &settling->delayed);
     const struct postponed *postponed;
     STAILQ_FOREACH(postponed, &settling->postponed, next)
-    waiters_wake_at(dispatch->waiters, postponed->db, bytes_of(postponed->key, postponed->key_len),
+    blocked_wake_at(dispatch->blocked, postponed->db, bytes_of(postponed->key, postponed->key_len),
                     clock_now(dispatch->clock));
     free_postponed(settling);
     mem_free(settling);
@@ -298,14 +298,14 @@ static void postpone(struct settling *settling, unsigned db, struct bytes key)
     STAILQ_INSERT_TAIL(&settling->postponed, postponed, next);
 }
 
-bool settle_postpones(struct dispatch *dispatch, const struct turn *turn)
+bool settle_postpones(struct dispatch *dispatch, const struct blocked_try *try)
 {
-    if (dispatch->settle == NULL || !may_need_work(dispatch, turn->db)) return false;
+    if (dispatch->settle == NULL || !may_need_work(dispatch, try->db)) return false;
     struct look look;
-    look_begin(&look, dispatch, turn->db);
-    struct call call = saved_call_again(turn->call, turn->session);
+    look_begin(&look, dispatch, try->db);
+    struct call call = saved_call_again(try->call, try->session);
     look_at_call(&look, &call);
-    if (look.found != NULL) postpone(look.found, turn->db, turn->key);
+    if (look.found != NULL) postpone(look.found, try->db, try->key);
     return look.found != NULL;
 }
 

@@ -20,7 +20,7 @@
 struct call;
 struct dispatch;
 struct settle;
-struct turn;
+struct blocked_try;
 
 struct settle *settle_new(struct dispatch *dispatch);
 void settle_free(struct settle *settle); /* no session may be delayed */
@@ -30,7 +30,7 @@ void settle_free(struct settle *settle); /* no session may be delayed */
 bool settle_delays(struct dispatch *dispatch, const struct call *call);
 /* The same for a blocked client that is about to be served. True: the turn's key becomes ready
  * again later. */
-bool settle_postpones(struct dispatch *dispatch, const struct turn *turn);
+bool settle_postpones(struct dispatch *dispatch, const struct blocked_try *try);
 /* Cancels the delay of a session, whose request will not run again. Does nothing if there is none.
  */
 void settle_forget(struct session *session);

@@ -18,15 +18,15 @@ struct asked {
 struct survey {
     TAILQ_HEAD(, asked) asked;
     const struct clock *clock;
-    struct waiters *waiters;
+    struct blocked *blocked;
 };
 
-struct survey *survey_new(const struct clock *clock, struct waiters *waiters)
+struct survey *survey_new(const struct clock *clock, struct blocked *blocked)
 {
     struct survey *survey = mem_zalloc(sizeof(*survey));
     TAILQ_INIT(&survey->asked);
     survey->clock = clock;
-    survey->waiters = waiters;
+    survey->blocked = blocked;
     return survey;
 }
 
@@ -54,7 +54,7 @@ void survey_ask(struct survey *survey, struct session *session, const struct sur
     *asked =
         (struct asked){ .survey = survey, .session = session, .kind = kind, .question = question };
     TAILQ_INSERT_TAIL(&survey->asked, asked, in_order);
-    waiters_hold(survey->waiters, session, forget, asked);
+    blocked_hold(survey->blocked, session, forget, asked);
 }
 
 static void answer(struct asked *asked)

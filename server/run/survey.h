@@ -7,7 +7,7 @@
 #include "proto/resp/resp_write.h"
 #include "server/base/clock.h"
 #include "server/call/session.h"
-#include "server/react/waiters.h"
+#include "server/react/blocked.h"
 
 enum survey_state {
     SURVEY_DONE, /* it can be answered */
@@ -23,7 +23,7 @@ struct survey_kind {
 
 struct survey;
 
-struct survey *survey_new(const struct clock *clock, struct waiters *waiters);
+struct survey *survey_new(const struct clock *clock, struct blocked *blocked);
 void survey_free(struct survey *survey); /* no session may be waiting */
 
 /* Blocks the session until its query is answered. The question becomes survey's. */

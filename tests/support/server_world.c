@@ -78,7 +78,7 @@ static void make_server(struct server_world *world)
 {
     world->pubsub = pubsub_new();
     world->hooks.watch = watch_new();
-    world->hooks.waiters = waiters_new();
+    world->hooks.blocked = blocked_new();
     world->hooks.tracking = tracking_new();
     world->hooks.notify = notify_new(world->pubsub);
     world->loop = loop_new();
@@ -87,7 +87,7 @@ static void make_server(struct server_world *world)
                                          .conf = &world->conf,
                                          .clock = &world->clock,
                                          .hooks = &world->hooks,
-                                         .waiters = world->hooks.waiters,
+                                         .blocked = world->hooks.blocked,
                                          .watch = world->hooks.watch,
                                          .stats = &world->stats,
                                          .observer = &world->observer };
@@ -133,7 +133,7 @@ void server_world_drop(struct server_world *world)
     loop_free(world->loop);
     notify_free(world->hooks.notify);
     watch_free(world->hooks.watch);
-    waiters_free(world->hooks.waiters);
+    blocked_free(world->hooks.blocked);
     tracking_free(world->hooks.tracking);
     pubsub_free(world->pubsub);
     store_free(world->listeners);
@@ -175,7 +175,7 @@ struct bytes server_world_call(struct server_world *world, unsigned caller, int 
 {
     struct session *session = server_world_session(world, caller);
     give_random(world);
-    if (session->waiting == NULL)
+    if (session->blocked == NULL)
         dispatch_request(&world->dispatch, session,
                          commands_match(world->dispatch.commands, argc, argv), argc, argv);
     tracking_turn(world->hooks.tracking);

@@ -33,7 +33,7 @@ static const char *flags_of(const struct client_info *info, char *to)
     if (session->monitoring) *p++ = 'O';
     if (session_subscriptions(session) > 0) *p++ = 'P';
     if (session->multi != NULL) *p++ = 'x';
-    if (session->waiting != NULL || info->is_paused) *p++ = 'b';
+    if (session->blocked != NULL || info->is_paused) *p++ = 'b';
     if (tracks) *p++ = 't';
     if (tracking.broken) *p++ = 'R';
     if (tracking.mode.broadcast) *p++ = 'B';

@@ -48,7 +48,7 @@ static bool parse_take(struct call *call, int i, unsigned known, struct take *ta
 /* Replies that nothing is due at the key of argument 1. */
 static void wait_until_due(struct call *call, const struct entry *entry, msec until, bool is_array)
 {
-    wait_for(call, &(struct wait){
+    block_on(call, &(struct block_request){
                        .first = 1,
                        .count = 1,
                        .type = TYPE_DEHYDRATOR,

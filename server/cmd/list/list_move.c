@@ -63,8 +63,9 @@ static void move_or_wait(struct call *call, struct ends ends)
     if (!find_source(call, TYPE_LIST, 1, 1, &source)) return;
     if (source.entry != NULL)
         move_one(call, source.entry, ends);
-    else if (call->wait != NULL)
-        wait_for(call, &(struct wait){ .first = 1, .count = 1, .type = TYPE_LIST, .until = until });
+    else if (call->block != NULL)
+        block_on(call, &(struct block_request){
+                           .first = 1, .count = 1, .type = TYPE_LIST, .until = until });
     else
         resp_null(call->out); /* no array, unlike the others */
 }

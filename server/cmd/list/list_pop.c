@@ -107,8 +107,8 @@ static void cmd_blmpop(struct call *call)
     if (source.entry != NULL)
         take_many(call, &source, &pop);
     else
-        wait_for(call,
-                 &(struct wait){
+        block_on(call,
+                 &(struct block_request){
                      .first = pop.first, .count = pop.count, .type = TYPE_LIST, .until = until });
 }
 
@@ -121,8 +121,8 @@ static void blocking_pop(struct call *call, enum list_end end)
     if (!arg_timeout(call, call->argc - 1, &until)) return;
     if (!find_source(call, TYPE_LIST, 1, keys, &source)) return;
     if (source.entry == NULL) {
-        wait_for(call,
-                 &(struct wait){ .first = 1, .count = keys, .type = TYPE_LIST, .until = until });
+        block_on(call, &(struct block_request){
+                           .first = 1, .count = keys, .type = TYPE_LIST, .until = until });
         return;
     }
     resp_array(call->out, 2);

@@ -75,11 +75,13 @@ static bool has_come(const struct take *take)
 
 static void wait_for_time(struct call *call, const struct take *take)
 {
-    struct wait wait = { .first = 1, .count = 1, .type = TYPE_ZSET, .until = take->until };
-    wait.again = take->from == NULL
-                     ? NEVER
-                     : instant_of(first_score(take->from->object.zset), call->txn->now);
-    wait_for(call, &wait);
+    struct block_request block = {
+        .first = 1, .count = 1, .type = TYPE_ZSET, .until = take->until
+    };
+    block.again = take->from == NULL
+                      ? NEVER
+                      : instant_of(first_score(take->from->object.zset), call->txn->now);
+    block_on(call, &block);
 }
 
 static void remove_taken(struct call *call, const struct take *take)

@@ -126,14 +126,14 @@ static void begin(void)
     pubsub = pubsub_new();
     hooks = (struct commit_hooks){ .store = store_new(16),
                                    .watch = watch_new(),
-                                   .waiters = waiters_new(),
+                                   .blocked = blocked_new(),
                                    .notify = notify_new(pubsub) };
     dispatch = (struct dispatch){ .commands = commands_new(),
                                   .store = hooks.store,
                                   .conf = &conf,
                                   .clock = &wall,
                                   .hooks = &hooks,
-                                  .waiters = hooks.waiters,
+                                  .blocked = hooks.blocked,
                                   .watch = hooks.watch,
                                   .stats = &stats };
     commands_add(dispatch.commands, &test_commands, NULL);
@@ -150,7 +150,7 @@ static void end(void)
     commands_free(dispatch.commands);
     notify_free(hooks.notify);
     watch_free(hooks.watch);
-    waiters_free(hooks.waiters);
+    blocked_free(hooks.blocked);
     pubsub_free(pubsub);
     store_free(hooks.store);
 }

@@ -270,7 +270,7 @@ START_TEST(a_blocked_client_is_served_when_the_key_is_settled)
     fill_zset("z", (SERVER_WORLD_START + LATER) / 1000);
     server_world_send(&world, 0, "BZTSPOP z 1 0");
     server_world_send(&world, 1, "BZTSPOP z 1 0");
-    ck_assert(world.callers[0].session.waiting != NULL);
+    ck_assert(world.callers[0].session.blocked != NULL);
     die();
     serve_due(&world.dispatch, 64);
     ck_assert_uint_eq(server_world_heard(&world, 0).len, 0);
@@ -278,7 +278,7 @@ START_TEST(a_blocked_client_is_served_when_the_key_is_settled)
     run_slices();
     serve_due(&world.dispatch, 64);
     ck_assert_str_eq(server_world_heard(&world, 0).data, "*2\r\n$5\r\nstays\r\n$4\r\n1001\r\n");
-    ck_assert(world.callers[1].session.waiting != NULL);
+    ck_assert(world.callers[1].session.blocked != NULL);
     end();
 }
 END_TEST

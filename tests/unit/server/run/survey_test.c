@@ -18,7 +18,7 @@ struct question {
 };
 
 static struct clock wall;
-static struct waiters *waiters;
+static struct blocked *blocked;
 static struct survey *survey;
 static struct watch *watch;
 static struct pubsub *pubsub;
@@ -51,10 +51,10 @@ static const struct survey_kind quick = { work, answer, forget };
 static void begin(void)
 {
     wall = (struct clock){ .now = NOW, .stepped = true };
-    waiters = waiters_new();
+    blocked = blocked_new();
     watch = watch_new();
     pubsub = pubsub_new();
-    survey = survey_new(&wall, waiters);
+    survey = survey_new(&wall, blocked);
     for (int i = 0; i < CALLERS; i++)
         caller_init(&callers[i]);
     memset(questions, 0, sizeof(questions));
@@ -62,11 +62,11 @@ static void begin(void)
 
 static void end(void)
 {
-    waiters_check(waiters);
+    blocked_check(blocked);
     for (int i = 0; i < CALLERS; i++)
         caller_drop(&callers[i], watch, pubsub);
     survey_free(survey);
-    waiters_free(waiters);
+    blocked_free(blocked);
     watch_free(watch);
     pubsub_free(pubsub);
 }
@@ -75,10 +75,10 @@ static void ask(int i, const struct survey_kind *kind, int pieces)
 {
     questions[i].pieces = pieces;
     survey_ask(survey, &callers[i].session, kind, &questions[i]);
-    ck_assert(callers[i].session.waiting != NULL);
+    ck_assert(callers[i].session.blocked != NULL);
 }
 
-#define waits(i) (callers[i].session.waiting != NULL)
+#define waits(i) (callers[i].session.blocked != NULL)
 
 START_TEST(a_session_is_answered_when_its_query_is_done)
 {
@@ -93,7 +93,7 @@ START_TEST(a_session_is_answered_when_its_query_is_done)
     ck_assert(!waits(0));
     ck_assert(questions[0].freed);
     ck_assert_uint_eq(callers[0].wakes, 1);
-    ck_assert_uint_eq(waiters_count(waiters), 0);
+    ck_assert_uint_eq(blocked_count(blocked), 0);
     end();
 }
 END_TEST

@@ -3,7 +3,7 @@
 #include "proto/base/number.h"
 #include "server/call/pause.h"
 #include "server/run/serve.h"
-#include "server/react/waiters.h"
+#include "server/react/blocked.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 #include "tests/support/caller.h"
@@ -46,7 +46,7 @@ static void play(const struct act *acts, size_t count)
             got = shown(server_world_heard(&world, (unsigned)(act->who - 'a')));
         ck_assert_msg(strcmp(got, act->wanted) == 0, "act %zu, %c %s: %s, not %s", i, act->who,
                       act->line != NULL ? act->line : "hears", got, act->wanted);
-        waiters_check(world.hooks.waiters);
+        blocked_check(world.hooks.blocked);
     }
 }
 
@@ -159,7 +159,7 @@ static msec wakes_at(const char *score)
     snprintf(line, sizeof(line), "ZADD z %s m", score);
     says(line, ":1|");
     says("BZTSPOP z 1 0", "");
-    return waiters_next_wake(world.hooks.waiters);
+    return blocked_next_wake(world.hooks.blocked);
 }
 
 static void take_at(msec at)
@@ -183,7 +183,7 @@ START_TEST(a_score_in_milliseconds_comes_in_just_that_millisecond)
                  (long long)(at % 1000));
         server_world_hold(&world, at - 1 - rng_between(&rng, 0, 1));
         ck_assert_msg(wakes_at(score) == at, "%s wakes at %lld", score,
-                      (long long)waiters_next_wake(world.hooks.waiters));
+                      (long long)blocked_next_wake(world.hooks.blocked));
         take_at(at);
     }
     end();
@@ -209,7 +209,7 @@ START_TEST(a_score_beyond_all_times_wakes_no_client)
     for (size_t i = 0; i < COUNT(scores); i++) {
         begin();
         ck_assert_int_eq(wakes_at(scores[i]), NEVER);
-        ck_assert_int_eq(waiters_next_due(world.hooks.waiters), NEVER);
+        ck_assert_int_eq(blocked_next_due(world.hooks.blocked), NEVER);
         end();
     }
 }
@@ -287,8 +287,8 @@ START_TEST(a_client_that_timed_out_takes_nothing)
         { 'c', "BZTSPOP z 1 0", "" },
     };
     play(then, COUNT(then));
-    waiters_forget(server_world_session(&world, 2));
-    ck_assert_int_eq(waiters_next_due(world.hooks.waiters), NEVER);
+    blocked_end(server_world_session(&world, 2));
+    ck_assert_int_eq(blocked_next_due(world.hooks.blocked), NEVER);
     static const struct act last[] = { { PASS("20") }, { 'e', "ZCARD z", ":1|" } };
     play(last, COUNT(last));
     end();
@@ -383,9 +383,9 @@ START_TEST(of_a_hundred_blocked_clients_the_first_is_served)
         /* One takes it, one looks in vain for all; where nothing is left not even that. */
         ck_assert_uint_le((unsigned)world.world.commits - before, 4);
         ck_assert_str_ne(caller_heard(&crowd[i]), "");
-        ck_assert_uint_eq(waiters_count(world.hooks.waiters), (size_t)(CROWD - i - 1));
+        ck_assert_uint_eq(blocked_count(world.hooks.blocked), (size_t)(CROWD - i - 1));
         /* All that is kept for the others is one instant. */
-        ck_assert_int_eq(waiters_next_due(world.hooks.waiters),
+        ck_assert_int_eq(blocked_next_due(world.hooks.blocked),
                          i < 2 ? START + 10 * (i + 2) : NEVER);
     }
     for (int i = 0; i < CROWD; i++) {
@@ -514,10 +514,10 @@ START_TEST(every_client_gets_what_a_model_predicts_to_the_ms)
             step_wait(&rng, &model, caller);
         else
             step_change(&rng, &model);
-        waiters_check(world.hooks.waiters);
+        blocked_check(world.hooks.blocked);
         for (int i = 0; i < WAITERS; i++) {
             ck_assert_str_eq(shown(server_world_heard(&world, (unsigned)i)), model.expected[i]);
-            ck_assert_int_eq(server_world_session(&world, (unsigned)i)->waiting != NULL,
+            ck_assert_int_eq(server_world_session(&world, (unsigned)i)->blocked != NULL,
                              model.who[i].waits);
             model.expected[i][0] = '\0';
         }

@@ -1,6 +1,6 @@
-/* waiters, and serve with them: who waits for what, whose turn comes when, and whose time is over.
+/* blocked, and serve with them: who waits for what, whose turn comes when, and whose time is over.
  */
-#include "server/react/waiters.h"
+#include "server/react/blocked.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static struct stats stats;
 static struct commit_hooks hooks;
 static struct dispatch dispatch;
 static struct pubsub *pubsub;
-static struct waiters *waiters;
+static struct blocked *blocked;
 static struct caller callers[CALLERS];
 static struct caller *const anna = &callers[0], *const bert = &callers[1],
                             *const carl = &callers[2];
@@ -33,10 +33,10 @@ static void begin(void)
     wall = (struct clock){ .now = START, .stepped = true };
     stats = (struct stats){ 0 };
     pubsub = pubsub_new();
-    waiters = waiters_new();
+    blocked = blocked_new();
     hooks = (struct commit_hooks){ .store = store_new(2),
                                    .watch = watch_new(),
-                                   .waiters = waiters,
+                                   .blocked = blocked,
                                    .notify = notify_new(pubsub) };
     dispatch = (struct dispatch){ .commands = commands_new(),
                                   .store = hooks.store,
@@ -44,7 +44,7 @@ static void begin(void)
                                   .clock = &wall,
                                   .hooks = &hooks,
                                   .watch = hooks.watch,
-                                  .waiters = waiters,
+                                  .blocked = blocked,
                                   .stats = &stats };
     cmd_add_all(dispatch.commands, &conf.proto_max_bulk_len);
     commands_add(dispatch.commands, &transaction_commands, &dispatch);
@@ -54,13 +54,13 @@ static void begin(void)
 
 static void end(void)
 {
-    waiters_check(waiters);
+    blocked_check(blocked);
     for (int i = 0; i < CALLERS; i++)
         caller_drop(&callers[i], dispatch.watch, pubsub);
     commands_free(dispatch.commands);
     notify_free(hooks.notify);
     watch_free(hooks.watch);
-    waiters_free(waiters);
+    blocked_free(blocked);
     pubsub_free(pubsub);
     store_free(hooks.store);
 }
@@ -89,7 +89,7 @@ static void ask(struct caller *caller, const char *line)
 
 static bool waits(const struct caller *caller)
 {
-    return caller->session.waiting != NULL;
+    return caller->session.blocked != NULL;
 }
 
 /* ---- the order of turns -----------------------------------------------------------------------
@@ -98,13 +98,13 @@ static bool waits(const struct caller *caller)
 static const char *turns(void)
 {
     static char text[256];
-    struct turn turn;
+    struct blocked_try try;
     size_t len = 0;
     text[0] = '\0';
-    while (waiters_next_turn(waiters, &turn))
+    while (blocked_next_try(blocked, &try))
         len += (size_t)snprintf(text + len, sizeof(text) - len, "%c%.*s ",
-                                (char)('a' + ((struct caller *)turn.session - callers)),
-                                (int)turn.key.len, turn.key.data);
+                                (char)('a' + ((struct caller *)try.session - callers)),
+                                (int)try.key.len, try.key.data);
     return text;
 }
 
@@ -113,15 +113,15 @@ START_TEST(clients_are_served_by_order_of_ready_keys_then_of_arrival)
     ask(anna, "BLPOP 1 2 3 0");
     ask(bert, "BLPOP 2 1 0");
     ask(carl, "BLPOP 3 2 0");
-    waiters_ready(waiters, 0, LIT("2"));
-    waiters_ready(waiters, 0, LIT("9"));
-    waiters_ready(waiters, 0, LIT("1"));
-    waiters_ready(waiters, 0, LIT("2"));
-    waiters_check(waiters);
+    blocked_ready(blocked, 0, LIT("2"));
+    blocked_ready(blocked, 0, LIT("9"));
+    blocked_ready(blocked, 0, LIT("1"));
+    blocked_ready(blocked, 0, LIT("2"));
+    blocked_check(blocked);
     ck_assert_str_eq(turns(), "a2 b2 c2 a1 b1 ");
-    ck_assert(!waiters_pending(waiters));
+    ck_assert(!blocked_pending(blocked));
     ck_assert_str_eq(turns(), "");
-    waiters_ready(waiters, 0, LIT("3"));
+    blocked_ready(blocked, 0, LIT("3"));
     ck_assert_str_eq(turns(), "a3 c3 ");
 }
 END_TEST
@@ -129,11 +129,11 @@ END_TEST
 START_TEST(the_same_key_of_another_database_is_another_key)
 {
     ask(anna, "BLPOP k 0");
-    waiters_ready(waiters, 1, LIT("k"));
-    waiters_ready(waiters, 7, LIT("k"));
-    ck_assert(!waiters_pending(waiters));
-    waiters_ready(waiters, 0, LIT("k"));
-    ck_assert(waiters_pending(waiters));
+    blocked_ready(blocked, 1, LIT("k"));
+    blocked_ready(blocked, 7, LIT("k"));
+    ck_assert(!blocked_pending(blocked));
+    blocked_ready(blocked, 0, LIT("k"));
+    ck_assert(blocked_pending(blocked));
 }
 END_TEST
 
@@ -141,43 +141,43 @@ START_TEST(a_key_named_twice_gives_one_turn)
 {
     ask(anna, "BLPOP k k j k 0");
     ask(bert, "BLPOP k j j 0");
-    waiters_ready(waiters, 0, LIT("j"));
-    waiters_ready(waiters, 0, LIT("k"));
+    blocked_ready(blocked, 0, LIT("j"));
+    blocked_ready(blocked, 0, LIT("k"));
     ck_assert_str_eq(turns(), "aj bj ak bk ");
 }
 END_TEST
 
 START_TEST(a_client_that_leaves_during_serving_gets_no_turn)
 {
-    struct turn turn;
+    struct blocked_try try;
     ask(anna, "BLPOP k 0");
     ask(bert, "BLPOP k j 0");
     ask(carl, "BLPOP j 0");
-    waiters_ready(waiters, 0, LIT("k"));
-    waiters_ready(waiters, 0, LIT("j"));
-    ck_assert(waiters_next_turn(waiters, &turn));
-    waiters_forget(&bert->session);
-    waiters_forget(&anna->session);
+    blocked_ready(blocked, 0, LIT("k"));
+    blocked_ready(blocked, 0, LIT("j"));
+    ck_assert(blocked_next_try(blocked, &try));
+    blocked_end(&bert->session);
+    blocked_end(&anna->session);
     ck_assert_str_eq(turns(), "cj ");
-    waiters_ready(waiters, 0, LIT("j"));
-    waiters_forget(&carl->session);
-    ck_assert(!waiters_pending(waiters));
-    ck_assert_uint_eq(waiters_count(waiters), 0);
+    blocked_ready(blocked, 0, LIT("j"));
+    blocked_end(&carl->session);
+    ck_assert(!blocked_pending(blocked));
+    ck_assert_uint_eq(blocked_count(blocked), 0);
 }
 END_TEST
 
 START_TEST(an_emptied_key_skips_its_other_clients)
 {
-    struct turn turn;
+    struct blocked_try try;
     ask(anna, "BLPOP k 0");
     ask(bert, "BLPOP k 0");
     ask(carl, "BLPOP j 0");
-    waiters_ready(waiters, 0, LIT("k"));
-    waiters_ready(waiters, 0, LIT("j"));
-    ck_assert(waiters_next_turn(waiters, &turn));
-    waiters_skip_key(waiters);
+    blocked_ready(blocked, 0, LIT("k"));
+    blocked_ready(blocked, 0, LIT("j"));
+    ck_assert(blocked_next_try(blocked, &try));
+    blocked_skip_key(blocked);
     ck_assert_str_eq(turns(), "cj ");
-    waiters_ready(waiters, 0, LIT("k"));
+    blocked_ready(blocked, 0, LIT("k"));
     ck_assert_str_eq(turns(), "ak bk ");
 }
 END_TEST
@@ -188,28 +188,28 @@ END_TEST
 /* The first turn finds nothing at its key before this instant. */
 static void find_nothing(msec again)
 {
-    struct turn turn;
-    ck_assert(waiters_next_turn(waiters, &turn));
-    waiters_in_vain(waiters, &turn, again);
-    waiters_check(waiters);
+    struct blocked_try try;
+    ck_assert(blocked_next_try(blocked, &try));
+    blocked_skip_command(blocked, &try, again);
+    blocked_check(blocked);
 }
 
 START_TEST(a_failed_turn_skips_other_clients_with_the_same_command)
 {
     ask(anna, "BLPOP k 0");
     ask(bert, "BLPOP k j 0");
-    waiters_ready(waiters, 0, LIT("k"));
-    waiters_ready(waiters, 0, LIT("j"));
+    blocked_ready(blocked, 0, LIT("k"));
+    blocked_ready(blocked, 0, LIT("j"));
     find_nothing(NEVER);
     ck_assert_str_eq(turns(), "bj ");
     ask(carl, "BRPOP k 0");
     ask(&callers[3], "BLPOP k 0");
     ask(&callers[4], "BRPOP k 0");
-    waiters_ready(waiters, 0, LIT("k"));
+    blocked_ready(blocked, 0, LIT("k"));
     find_nothing(NEVER);
     find_nothing(NEVER);
     ck_assert_str_eq(turns(), "");
-    waiters_ready(waiters, 0, LIT("k"));
+    blocked_ready(blocked, 0, LIT("k"));
     ck_assert_str_eq(turns(), "ak bk ck dk ek ");
 }
 END_TEST
@@ -219,45 +219,45 @@ START_TEST(keys_become_ready_in_order_of_their_times)
     ask(anna, "BLPOP k 0");
     ask(bert, "BLPOP j 0");
     ask(carl, "BLPOP i 0.001");
-    waiters_ready(waiters, 0, LIT("k"));
-    waiters_ready(waiters, 0, LIT("j"));
-    waiters_ready(waiters, 0, LIT("i"));
+    blocked_ready(blocked, 0, LIT("k"));
+    blocked_ready(blocked, 0, LIT("j"));
+    blocked_ready(blocked, 0, LIT("i"));
     find_nothing(START + 30);
     find_nothing(START + 20);
     find_nothing(NEVER);
-    ck_assert_int_eq(waiters_next_wake(waiters), START + 20);
-    ck_assert_int_eq(waiters_next_late(waiters), START + 1);
-    ck_assert_int_eq(waiters_next_due(waiters), START + 1);
-    waiters_forget(&carl->session);
-    ck_assert_int_eq(waiters_next_due(waiters), START + 20);
-    ck_assert(!waiters_wake(waiters, START + 19));
-    ck_assert(!waiters_pending(waiters));
-    ck_assert(waiters_wake(waiters, START + 30));
-    ck_assert(waiters_wake(waiters, START + 30));
-    ck_assert(!waiters_wake(waiters, START + 30));
-    waiters_check(waiters);
+    ck_assert_int_eq(blocked_next_wake(blocked), START + 20);
+    ck_assert_int_eq(blocked_next_timeout(blocked), START + 1);
+    ck_assert_int_eq(blocked_next_due(blocked), START + 1);
+    blocked_end(&carl->session);
+    ck_assert_int_eq(blocked_next_due(blocked), START + 20);
+    ck_assert(!blocked_wake(blocked, START + 19));
+    ck_assert(!blocked_pending(blocked));
+    ck_assert(blocked_wake(blocked, START + 30));
+    ck_assert(blocked_wake(blocked, START + 30));
+    ck_assert(!blocked_wake(blocked, START + 30));
+    blocked_check(blocked);
     ck_assert_str_eq(turns(), "bj ak ");
-    ck_assert_int_eq(waiters_next_due(waiters), NEVER);
+    ck_assert_int_eq(blocked_next_due(blocked), NEVER);
 }
 END_TEST
 
 START_TEST(setting_the_clock_does_not_change_timeouts)
 {
     ask(anna, "BLPOP k 1");
-    waiters_clock_set(waiters, -5000);
-    ck_assert_int_eq(waiters_next_late(waiters), START - 4000);
+    blocked_clock_set(blocked, -5000);
+    ck_assert_int_eq(blocked_next_timeout(blocked), START - 4000);
     wall.now = START - 5000;
     ask(bert, "BLPOP k 0.5");
-    ck_assert_int_eq(waiters_next_late(waiters), START - 4500);
-    waiters_clock_set(waiters, 7000);
-    ck_assert_int_eq(waiters_next_late(waiters), START + 2500);
-    ck_assert_ptr_null(waiters_first_due(waiters, START + 2499));
-    ck_assert_ptr_eq(waiters_first_due(waiters, START + 2500), &bert->session);
-    waiters_forget(&bert->session);
-    ck_assert_int_eq(waiters_next_due(waiters), START + 3000);
+    ck_assert_int_eq(blocked_next_timeout(blocked), START - 4500);
+    blocked_clock_set(blocked, 7000);
+    ck_assert_int_eq(blocked_next_timeout(blocked), START + 2500);
+    ck_assert_ptr_null(blocked_first_timed_out(blocked, START + 2499));
+    ck_assert_ptr_eq(blocked_first_timed_out(blocked, START + 2500), &bert->session);
+    blocked_end(&bert->session);
+    ck_assert_int_eq(blocked_next_due(blocked), START + 3000);
     ask(carl, "BLPOP k 0");
-    waiters_forget(&anna->session);
-    ck_assert_int_eq(waiters_next_late(waiters), NEVER);
+    blocked_end(&anna->session);
+    ck_assert_int_eq(blocked_next_timeout(blocked), NEVER);
 }
 END_TEST
 
@@ -265,38 +265,38 @@ START_TEST(a_key_keeps_its_earliest_time_until_no_client_waits)
 {
     ask(anna, "BLPOP k 0");
     ask(bert, "BRPOP k 0");
-    waiters_ready(waiters, 0, LIT("k"));
+    blocked_ready(blocked, 0, LIT("k"));
     find_nothing(START + 20);
     find_nothing(START + 30);
-    ck_assert_int_eq(waiters_next_wake(waiters), START + 20);
-    waiters_ready(waiters, 0, LIT("k"));
+    ck_assert_int_eq(blocked_next_wake(blocked), START + 20);
+    blocked_ready(blocked, 0, LIT("k"));
     find_nothing(START + 10);
     find_nothing(0);
-    ck_assert_int_eq(waiters_next_wake(waiters), START + 10);
-    waiters_forget(&anna->session);
-    waiters_check(waiters);
-    waiters_forget(&bert->session);
-    ck_assert_int_eq(waiters_next_wake(waiters), NEVER);
-    waiters_check(waiters);
+    ck_assert_int_eq(blocked_next_wake(blocked), START + 10);
+    blocked_end(&anna->session);
+    blocked_check(blocked);
+    blocked_end(&bert->session);
+    ck_assert_int_eq(blocked_next_wake(blocked), NEVER);
+    blocked_check(blocked);
 }
 END_TEST
 
 START_TEST(only_effects_of_the_awaited_type_make_a_key_ready)
 {
     ask(anna, "BLPOP k 0");
-    waiters_effect(waiters, &(struct effect){ .kind = EFFECT_ZSET_PUT, .key = LIT("k") });
-    waiters_effect(waiters, &(struct effect){ .kind = EFFECT_SET, .key = LIT("k") });
-    waiters_effect(waiters, &(struct effect){ .kind = EFFECT_RENAME, .key = LIT("k") });
-    ck_assert(!waiters_pending(waiters));
-    waiters_effect(waiters, &(struct effect){ .kind = EFFECT_PUSH_HEAD, .key = LIT("k") });
+    blocked_effect(blocked, &(struct effect){ .kind = EFFECT_ZSET_PUT, .key = LIT("k") });
+    blocked_effect(blocked, &(struct effect){ .kind = EFFECT_SET, .key = LIT("k") });
+    blocked_effect(blocked, &(struct effect){ .kind = EFFECT_RENAME, .key = LIT("k") });
+    ck_assert(!blocked_pending(blocked));
+    blocked_effect(blocked, &(struct effect){ .kind = EFFECT_PUSH_HEAD, .key = LIT("k") });
     ck_assert_str_eq(turns(), "ak ");
-    waiters_effect(waiters, &(struct effect){ .kind = EFFECT_RENAME, .a = LIT("k") });
+    blocked_effect(blocked, &(struct effect){ .kind = EFFECT_RENAME, .a = LIT("k") });
     ck_assert_str_eq(turns(), "ak ");
-    waiters_effect(waiters, &(struct effect){ .kind = EFFECT_MOVE, .db = 1, .key = LIT("k") });
+    blocked_effect(blocked, &(struct effect){ .kind = EFFECT_MOVE, .db = 1, .key = LIT("k") });
     ck_assert_str_eq(turns(), "ak ");
-    waiters_effect(waiters, &(struct effect){ .kind = EFFECT_COPY, .db = 1, .a = LIT("k") });
+    blocked_effect(blocked, &(struct effect){ .kind = EFFECT_COPY, .db = 1, .a = LIT("k") });
     ck_assert_str_eq(turns(), "ak ");
-    waiters_effect(waiters, &(struct effect){ .kind = EFFECT_SWAP, .db = 1, .to = 0 });
+    blocked_effect(blocked, &(struct effect){ .kind = EFFECT_SWAP, .db = 1, .to = 0 });
     ck_assert_str_eq(turns(), "ak ");
 }
 END_TEST
@@ -309,7 +309,7 @@ START_TEST(blocking_without_memory_changes_nothing)
         answers(anna, "BLPOP k j 0", "-OOM command not allowed when used memory > 'maxmemory'.|");
         mem_fail_try(0);
         ck_assert(!waits(anna));
-        ck_assert_uint_eq(waiters_count(waiters), 0);
+        ck_assert_uint_eq(blocked_count(blocked), 0);
         ck_assert_uint_eq(mem_used(), before);
     }
 }
@@ -436,18 +436,18 @@ START_TEST(a_timeout_passes_at_its_time_and_not_before)
     answers(anna, "BLPOP k 0.25", "");
     answers(bert, "BLMOVE k j LEFT LEFT 0.2501", "");
     answers(carl, "BLPOP k 0", "");
-    ck_assert_int_eq(waiters_next_due(waiters), START + 250);
+    ck_assert_int_eq(blocked_next_due(blocked), START + 250);
     wall.now = START + 249;
     ck_assert_uint_eq(serve_due(&dispatch, 100), 0);
     wall.now = START + 250;
     ck_assert_uint_eq(serve_due(&dispatch, 100), 1);
     hears(anna, "*-1|");
     hears(bert, "");
-    ck_assert_int_eq(waiters_next_due(waiters), START + 251);
+    ck_assert_int_eq(blocked_next_due(blocked), START + 251);
     wall.now = START + 251;
     ck_assert_uint_eq(serve_due(&dispatch, 100), 1);
     hears(bert, "*-1|");
-    ck_assert_int_eq(waiters_next_due(waiters), NEVER);
+    ck_assert_int_eq(blocked_next_due(blocked), NEVER);
     ck_assert(waits(carl));
 }
 END_TEST
@@ -505,8 +505,8 @@ START_TEST(a_timeout_is_read_as_redis_reads_it)
         snprintf(line, sizeof(line), "BLPOP k %s", cases[i].text);
         answers(anna, line, cases[i].reply);
         if (!waits(anna)) continue;
-        ck_assert_int_eq(waiters_next_due(waiters), cases[i].until);
-        waiters_forget(&anna->session);
+        ck_assert_int_eq(blocked_next_due(blocked), cases[i].until);
+        blocked_end(&anna->session);
     }
 }
 END_TEST
@@ -645,7 +645,7 @@ static void step_one(struct rng *rng, struct model *model)
     } else if (!model->who[caller].waits) {
         step_pop(rng, model, caller);
     } else if (die < 43) {
-        waiters_forget(&callers[caller].session); /* it has gone */
+        blocked_end(&callers[caller].session); /* it has gone */
         model->who[caller].waits = false;
     } else if (die < 46) {
         ck_assert(serve_unblock(&dispatch, &callers[caller].session, false));
@@ -663,15 +663,15 @@ START_TEST(every_client_gets_the_elements_that_a_model_predicts)
     for (int step = 0; step < 8000; step++) {
         size_t waiting = 0;
         step_one(&rng, &model);
-        waiters_check(waiters);
-        ck_assert(!waiters_pending(waiters));
+        blocked_check(blocked);
+        ck_assert(!blocked_pending(blocked));
         for (int caller = 0; caller < PUSHER; caller++) {
             hears(&callers[caller], model.expected[caller]);
             ck_assert_int_eq(waits(&callers[caller]), model.who[caller].waits);
             model.expected[caller][0] = '\0';
             waiting += model.who[caller].waits;
         }
-        ck_assert_uint_eq(waiters_count(waiters), waiting);
+        ck_assert_uint_eq(blocked_count(blocked), waiting);
     }
 }
 END_TEST
@@ -705,8 +705,8 @@ Suite *test_suite(void)
         every_client_gets_the_elements_that_a_model_predicts,
         NULL,
     };
-    Suite *suite = suite_create("waiters");
-    TCase *tcase = tcase_create("waiters");
+    Suite *suite = suite_create("blocked");
+    TCase *tcase = tcase_create("blocked");
     tcase_add_checked_fixture(tcase, begin, end);
     tcase_set_timeout(tcase, 120);
     for (const TTest *const *test = tests; *test != NULL; test++)
