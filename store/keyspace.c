@@ -37,7 +37,8 @@ static msec own_deadline(const struct entry *entry)
 
 static void put_own_deadline(struct entry *entry, msec at)
 {
-    if (type_may_be_timed(entry->object.type)) memcpy(entry->key + entry->key_len, &at, sizeof(at));
+    if (type_may_have_expiry(entry->object.type))
+        memcpy(entry->key + entry->key_len, &at, sizeof(at));
 }
 
 /* The agendas of a keyspace hold the instants at which keys are due, not deadlines. */
@@ -48,7 +49,7 @@ static struct due_at due_in(const struct agenda *agenda, const struct deadline *
 
 msec entry_expires_at(const struct keyspace *ks, const struct entry *entry)
 {
-    if (type_may_be_timed(entry->object.type)) return own_deadline(entry);
+    if (type_may_have_expiry(entry->object.type)) return own_deadline(entry);
     if (!deadline_armed(&entry->deadline)) return NEVER;
     return due_at_deadline(due_in(&ks->agendas[KEY_ENDS], &entry->deadline));
 }
@@ -62,7 +63,7 @@ static bool is_volatile(const struct keyspace *ks, const struct entry *entry)
 static struct due_at next_due_of(const struct entry *entry, msec expires_at)
 {
     struct due_at own = due_at_expiry(expires_at);
-    if (!entry->object.timed) return own;
+    if (!entry->object.has_expiry) return own;
     struct due_at inside = object_moment(&entry->object);
     return due_at_before(inside, own) ? inside : own;
 }
@@ -77,7 +78,7 @@ static enum key_kind kind_of(msec expires_at, struct due_at moment)
  * value's deadlines may have changed already. */
 static struct agenda *agenda_of(struct keyspace *ks, const struct entry *entry)
 {
-    if (!type_may_be_timed(entry->object.type)) return &ks->agendas[KEY_ENDS];
+    if (!type_may_have_expiry(entry->object.type)) return &ks->agendas[KEY_ENDS];
     if (own_deadline(entry) == NEVER) return &ks->agendas[KEY_LASTS];
     struct agenda *changes = &ks->agendas[KEY_CHANGES];
     return agenda_has(changes, &entry->deadline) ? changes : &ks->agendas[KEY_ENDS];
@@ -162,7 +163,7 @@ void keyspace_hint_value(const struct entry *entry)
 static struct entry *entry_new(struct bytes key, struct object object)
 {
     ensure(key.len <= UINT32_MAX, "key of %zu bytes", key.len);
-    size_t own = type_may_be_timed(object.type) ? sizeof(msec) : 0;
+    size_t own = type_may_have_expiry(object.type) ? sizeof(msec) : 0;
     struct entry *entry = mem_alloc(sizeof(*entry) + key.len + own);
     entry->object = object;
     entry->key_len = (uint32_t)key.len;
@@ -177,7 +178,7 @@ struct entry *keyspace_add(struct keyspace *ks, struct bytes key, struct object 
     struct entry *entry = entry_new(key, object);
     put_own_deadline(entry, NEVER);
     dict_add(&ks->dict, entry);
-    if (object.timed) keyspace_rearm(ks, entry);
+    if (object.has_expiry) keyspace_rearm(ks, entry);
     return entry;
 }
 
@@ -208,7 +209,7 @@ struct entry *keyspace_replace(struct keyspace *ks, struct entry *entry, struct 
 {
     msec at = entry_expires_at(ks, entry);
     struct agenda *agenda = agenda_of(ks, entry);
-    if (type_may_be_timed(object.type) != type_may_be_timed(entry->object.type))
+    if (type_may_have_expiry(object.type) != type_may_have_expiry(entry->object.type))
         entry = reshape(ks, entry, agenda, object);
     entry->object = object;
     put_own_deadline(entry, at);
@@ -226,7 +227,7 @@ void keyspace_set_deadline(struct keyspace *ks, struct entry *entry, msec at)
 
 void keyspace_rearm(struct keyspace *ks, struct entry *entry)
 {
-    entry->object.timed = !due_at_is_never(object_moment(&entry->object));
+    entry->object.has_expiry = !due_at_is_never(object_moment(&entry->object));
     arm(ks, entry, agenda_of(ks, entry), entry_expires_at(ks, entry));
 }
 
@@ -236,7 +237,7 @@ bool entry_dead(const struct keyspace *ks, const struct entry *entry, msec now)
 {
     if (!due_at_come(ks->next_due, now)) return false;
     if (instant_dead(entry_expires_at(ks, entry), now)) return true;
-    return entry->object.timed && object_all_dead(&entry->object, now);
+    return entry->object.has_expiry && object_all_dead(&entry->object, now);
 }
 
 struct entry *keyspace_first_due(const struct keyspace *ks, msec now)
@@ -461,9 +462,9 @@ static void check_deadline(const struct keyspace *ks, const struct entry *entry)
 {
     struct bytes key = entry_key(entry);
     struct due_at inside = object_moment(&entry->object);
-    ensure(entry->object.timed == !due_at_is_never(inside),
-           "'%.*s' is timed: %d, its next moment: %lld", (int)key.len, key.data,
-           entry->object.timed, (long long)inside.at);
+    ensure(entry->object.has_expiry == !due_at_is_never(inside),
+           "'%.*s' has expiry: %d, its next moment: %lld", (int)key.len, key.data,
+           entry->object.has_expiry, (long long)inside.at);
     msec at = entry_expires_at(ks, entry);
     struct due_at moment = next_due_of(entry, at);
     ensure(instant_ok(at) || at == NEVER, "'%.*s' ends at %lld", (int)key.len, key.data,
@@ -482,7 +483,7 @@ static void check_deadline(const struct keyspace *ks, const struct entry *entry)
 static void check_entry(const struct keyspace *ks, const struct entry *entry)
 {
     struct bytes key = entry_key(entry);
-    size_t own = type_may_be_timed(entry->object.type) ? sizeof(msec) : 0;
+    size_t own = type_may_have_expiry(entry->object.type) ? sizeof(msec) : 0;
     ensure(mem_size(entry) >= sizeof(*entry) + key.len + own, "block of '%.*s' has only %zu bytes",
            (int)key.len, key.data, mem_size(entry));
     object_check(&entry->object);
@@ -508,6 +509,6 @@ void keyspace_check(const struct keyspace *ks)
     }
     ensure(volatile_keys == keyspace_volatile(ks), "%zu volatile keys, not %zu", volatile_keys,
            keyspace_volatile(ks));
-    ensure(armed == keyspace_timed(ks), "%zu armed nodes, %zu deadlines", armed,
-           keyspace_timed(ks));
+    ensure(armed == keyspace_count_expiring(ks), "%zu armed nodes, %zu deadlines", armed,
+           keyspace_count_expiring(ks));
 }

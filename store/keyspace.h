@@ -27,8 +27,8 @@ struct entry {
     struct object object; /* its type changes only through keyspace_replace */
     uint32_t key_len;
     uint32_t accessed;        /* see access.h */
-    struct deadline deadline; /* armed if and only if the key is volatile or object.timed */
-    /* If type_may_be_timed: the key's own deadline follows the key, 8 bytes, not aligned. */
+    struct deadline deadline; /* armed if and only if the key is volatile or object.has_expiry */
+    /* If type_may_have_expiry: the key's own deadline follows the key, 8 bytes, not aligned. */
     char key[];
 };
 
@@ -75,8 +75,8 @@ struct entry *keyspace_replace(struct keyspace *ks, struct entry *entry, struct 
 msec entry_expires_at(const struct keyspace *ks, const struct entry *entry);
 /* NEVER makes it persistent. O(log n) */
 void keyspace_set_deadline(struct keyspace *ks, struct entry *entry, msec at);
-/* Updates object.timed and the agenda node from the value; call it after each change of a deadline
- * inside. O(1) if the next due time stays the same, else O(log n) */
+/* Updates object.has_expiry and the agenda node from the value; call it after each change of a
+ * deadline inside. O(1) if the next due time stays the same, else O(log n) */
 void keyspace_rearm(struct keyspace *ks, struct entry *entry);
 /* The entry that is due first, if it is due by now (by its own or an inner deadline), or NULL. */
 struct entry *keyspace_first_due(const struct keyspace *ks, msec now);
@@ -99,7 +99,7 @@ static inline size_t keyspace_volatile(const struct keyspace *ks)
     return (size_t)agenda_count(&ks->agendas[KEY_ENDS]) + agenda_count(&ks->agendas[KEY_CHANGES]);
 }
 /* Number of keys with a deadline of their own or inside, including expired ones. O(1) */
-static inline size_t keyspace_timed(const struct keyspace *ks)
+static inline size_t keyspace_count_expiring(const struct keyspace *ks)
 {
     return keyspace_volatile(ks) + agenda_count(&ks->agendas[KEY_LASTS]);
 }

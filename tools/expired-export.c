@@ -41,7 +41,8 @@ struct export
     struct effect_writer effects;
     struct request request;
     struct key_seen {
-        bool any, timed, claimed, passed; /* its effects so far; `passed`: the key is left out */
+        bool any, has_expiry, claimed,
+            passed; /* its effects so far; `passed`: the key is left out */
     } key;
     uint64_t keys, passed_keys;
     unsigned last_db;
@@ -216,7 +217,7 @@ static bool fits(struct export *export, struct effect *effect)
     default: break;
     }
     if (has_members(effect->kind) && effect->at != NEVER) {
-        lose(export, LOSS_MEMBER_DEADLINE, effect->key, &export->key.timed);
+        lose(export, LOSS_MEMBER_DEADLINE, effect->key, &export->key.has_expiry);
         effect->at = NEVER;
         return !export->drop_members;
     }

@@ -11,9 +11,9 @@ static const struct {
     unsigned items; /* in one part */
     bool unique;    /* the first of them comes once */
 } shapes[] = {
-    [RDB_ITEMS_LIST] = { 1, false }, [RDB_ITEMS_SET] = { 1, true },
-    [RDB_ITEMS_HASH] = { 2, true },  [RDB_ITEMS_ZSET] = { 2, true },
-    [RDB_ITEMS_TIMED] = { 3, true },
+    [RDB_ITEMS_LIST] = { 1, false },       [RDB_ITEMS_SET] = { 1, true },
+    [RDB_ITEMS_HASH] = { 2, true },        [RDB_ITEMS_ZSET] = { 2, true },
+    [RDB_ITEMS_WITH_EXPIRY] = { 3, true },
 };
 
 static bool score_of(const struct rdb_item *item, double *score)
@@ -70,7 +70,7 @@ static bool tell(struct rdb_reader *reader, const struct rdb_item *part, enum rd
     case RDB_ITEMS_ZSET:
         score_of(&part[1], &score);
         return RDB_TELL(reader, zset_member, part[0].text, score);
-    case RDB_ITEMS_TIMED:
+    case RDB_ITEMS_WITH_EXPIRY:
         at_of(&part[2], &at);
         return RDB_TELL(reader, hash_field, part[0].text, part[1].text, at);
     default: return RDB_TELL(reader, hash_field, part[0].text, part[1].text, at);

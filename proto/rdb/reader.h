@@ -56,7 +56,13 @@ bool rdb_unique(struct rdb_reader *reader, struct rdb_bytes member);
 /* ---- values ---- */
 
 /* How the items of a packing make up the parts of a value. */
-enum rdb_shape { RDB_ITEMS_LIST, RDB_ITEMS_SET, RDB_ITEMS_HASH, RDB_ITEMS_ZSET, RDB_ITEMS_TIMED };
+enum rdb_shape {
+    RDB_ITEMS_LIST,
+    RDB_ITEMS_SET,
+    RDB_ITEMS_HASH,
+    RDB_ITEMS_ZSET,
+    RDB_ITEMS_WITH_EXPIRY
+};
 
 /* A packing is checked to its end, and then told. May it be empty? Then nothing is. */
 bool rdb_tell_packed(struct rdb_reader *reader, struct rdb_bytes packed, enum rdb_packing packing,

@@ -115,7 +115,7 @@ static bool get_field_deadline(struct rdb_reader *reader, uint64_t earliest, int
     return true;
 }
 
-static bool read_timed_hash(struct rdb_reader *reader, const struct kind *kind)
+static bool read_hash_with_expiry(struct rdb_reader *reader, const struct kind *kind)
 {
     uint64_t count, earliest;
     int64_t at;
@@ -184,10 +184,10 @@ static const struct kind kinds[] = {
     [17] = { RDB_ZSET, read_packed, RDB_LISTPACK, RDB_ITEMS_ZSET, 0, 0 },
     [18] = { RDB_LIST, read_quicklist, RDB_LISTPACK, RDB_ITEMS_LIST, 0, 0 },
     [20] = { RDB_SET, read_packed, RDB_LISTPACK, RDB_ITEMS_SET, 0, 0 },
-    [22] = { RDB_HASH, read_timed_hash, 0, 0, 0, 0 },
-    [23] = { RDB_HASH, read_packed, RDB_LISTPACK, RDB_ITEMS_TIMED, 0, 0 },
-    [24] = { RDB_HASH, read_timed_hash, .has_earliest = true },
-    [25] = { RDB_HASH, read_packed, RDB_LISTPACK, RDB_ITEMS_TIMED, .has_earliest = true },
+    [22] = { RDB_HASH, read_hash_with_expiry, 0, 0, 0, 0 },
+    [23] = { RDB_HASH, read_packed, RDB_LISTPACK, RDB_ITEMS_WITH_EXPIRY, 0, 0 },
+    [24] = { RDB_HASH, read_hash_with_expiry, .has_earliest = true },
+    [25] = { RDB_HASH, read_packed, RDB_LISTPACK, RDB_ITEMS_WITH_EXPIRY, .has_earliest = true },
 };
 
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };

@@ -115,7 +115,7 @@ static void section_expiry(struct report *report)
     for (unsigned db = 0; db < store->database_count; db++) {
         const struct keyspace *ks = store_database(store, db);
         outlook_overdue(ks, report->now, OVERDUE_MOST, &overdue);
-        with_deadline += keyspace_timed(ks);
+        with_deadline += keyspace_count_expiring(ks);
     }
     msec next = store_next_due(store);
     if (next != NEVER) next = next > report->now ? next - report->now : 0;

@@ -119,7 +119,7 @@ int find_pop_keys(int argc, const struct bytes *argv, int *positions)
     return find_counted(1, argc, argv, positions);
 }
 
-int find_timed_pop_keys(int argc, const struct bytes *argv, int *positions)
+int find_blocking_pop_keys(int argc, const struct bytes *argv, int *positions)
 {
     return find_counted(2, argc, argv, positions);
 }

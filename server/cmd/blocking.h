@@ -40,6 +40,6 @@ bool arg_multi_pop(struct call *call, int i, const char *front, const char *back
                    struct multi_pop *pop);
 /* Finds the keys, for rows with MOVABLE_KEYS: numkeys is argument 1, or 2 after a timeout. */
 int find_pop_keys(int argc, const struct bytes *argv, int *positions);
-int find_timed_pop_keys(int argc, const struct bytes *argv, int *positions);
+int find_blocking_pop_keys(int argc, const struct bytes *argv, int *positions);
 
 #endif

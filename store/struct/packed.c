@@ -24,7 +24,7 @@ _Static_assert(PACKED_MAX_PART < 0x80, "a part's length is 7 bits");
 
 /* ---- one record ---- */
 
-static inline bool is_timed(const struct packed_record *record)
+static inline bool has_expiry(const struct packed_record *record)
 {
     return record->at != NEVER;
 }
@@ -37,7 +37,7 @@ static bool is_small(const struct packed_record *record)
 static bool is_brief(const struct packed_record *record)
 {
     return record->member.len <= BRIEF_MEMBER && record->value.len <= BRIEF_VALUE &&
-           !is_timed(record);
+           !has_expiry(record);
 }
 
 /* Of a record whose parts are within PACKED_MAX_PART. */
@@ -45,7 +45,7 @@ static uint32_t size_of(const struct packed_record *record)
 {
     uint32_t texts = (uint32_t)(record->member.len + record->value.len);
     if (is_brief(record)) return 1 + texts;
-    return 2 + (is_timed(record) ? (uint32_t)sizeof(msec) : 0) + texts;
+    return 2 + (has_expiry(record) ? (uint32_t)sizeof(msec) : 0) + texts;
 }
 
 static char *bytes_put(char *p, struct bytes text)
@@ -61,9 +61,9 @@ static void encode(char *p, const struct packed_record *record)
         *p++ = (char)(value_len << 4 | member_len);
     } else {
         *p++ = (char)(0x80 | member_len);
-        *p++ = (char)((is_timed(record) ? 0x80 : 0) | value_len);
+        *p++ = (char)((has_expiry(record) ? 0x80 : 0) | value_len);
     }
-    if (is_timed(record)) {
+    if (has_expiry(record)) {
         uint64_t at = htole64((uint64_t)record->at);
         p = bytes_put(p, bytes_of((const char *)&at, sizeof(at)));
     }
@@ -233,7 +233,7 @@ void packed_insert(struct packed *packed, uint32_t place, const struct packed_re
     resize_at(packed, place, 0, size);
     encode(packed->data + place, record);
     packed->count++;
-    if (is_timed(record)) packed->count_timed++;
+    if (has_expiry(record)) packed->count_expiring++;
 }
 
 void packed_remove(struct packed *packed, uint32_t place)
@@ -246,7 +246,7 @@ void packed_remove_some(struct packed *packed, uint32_t place, unsigned count)
     uint32_t end = place;
     for (unsigned i = 0; i < count; i++) {
         struct packed_head head = head_at(packed, end);
-        if (head.timed) packed->count_timed--;
+        if (head.has_expiry) packed->count_expiring--;
         end += packed_size_of_head(head);
     }
     bool with_last = end == packed->len;
@@ -266,7 +266,8 @@ void packed_replace(struct packed *packed, uint32_t place, const struct packed_r
     encode(text, record);
     struct packed_head old = head_at(packed, place);
     uint32_t from = packed_size_of_head(old), to = size_of(record);
-    packed->count_timed = (uint8_t)(packed->count_timed - old.timed + is_timed(record));
+    packed->count_expiring =
+        (uint8_t)(packed->count_expiring - old.has_expiry + has_expiry(record));
     if (place != packed->last) packed->last = (uint16_t)(packed->last - from + to);
     resize_at(packed, place, from, to);
     memcpy(packed->data + place, text, to);
@@ -288,11 +289,11 @@ bool packed_expire(struct packed *packed, uint32_t place, msec at)
 bool packed_first(const struct packed *packed, struct bytes *member, msec *at)
 {
     struct packed_record record;
-    unsigned left = packed->count_timed;
+    unsigned left = packed->count_expiring;
     bool found = false;
     for (uint32_t place = 0; left > 0;) {
         place = packed_get(packed, place, &record);
-        if (!is_timed(&record)) continue;
+        if (!has_expiry(&record)) continue;
         left--;
         if (found && record.at >= *at) continue;
         found = true;
@@ -308,7 +309,7 @@ msec packed_latest(const struct packed *packed)
     msec latest = INT64_MIN;
     for (uint32_t place = 0; place < packed->len;) {
         place = packed_get(packed, place, &record);
-        if (is_timed(&record) && record.at > latest) latest = record.at;
+        if (has_expiry(&record) && record.at > latest) latest = record.at;
     }
     return latest;
 }
@@ -319,7 +320,7 @@ void packed_each_until(const struct packed *packed, msec until,
     struct packed_record record;
     for (uint32_t place = 0; place < packed->len;) {
         place = packed_get(packed, place, &record);
-        if (is_timed(&record) && record.at <= until && !visit(ctx, record.member, record.at))
+        if (has_expiry(&record) && record.at <= until && !visit(ctx, record.member, record.at))
             return;
     }
 }
@@ -346,7 +347,7 @@ static uint32_t check_record(const struct packed *packed, uint32_t place,
 
 void packed_check(const struct packed *packed)
 {
-    unsigned count = 0, count_timed = 0;
+    unsigned count = 0, count_expiring = 0;
     uint32_t last = 0;
     struct packed_record record;
     ensure((packed->data == NULL) == (packed->len == 0), "%u bytes at %p", packed->len,
@@ -360,10 +361,10 @@ void packed_check(const struct packed *packed)
         last = place;
         place = check_record(packed, place, &record);
         count++;
-        if (is_timed(&record)) count_timed++;
+        if (has_expiry(&record)) count_expiring++;
     }
     ensure(last == packed->last, "the last record is at %u, not %u", last, packed->last);
     ensure(count == packed->count, "%u records, count %u", count, packed->count);
-    ensure(count_timed == packed->count_timed, "%u deadlines, count %u", count_timed,
-           packed->count_timed);
+    ensure(count_expiring == packed->count_expiring, "%u deadlines, count %u", count_expiring,
+           packed->count_expiring);
 }

@@ -33,12 +33,12 @@ enum {
 };
 
 struct packed {
-    char *data;          /* NULL if empty */
-    uint16_t len;        /* bytes of records */
-    uint16_t room;       /* usable bytes of the allocation */
-    uint16_t last;       /* place of the last record; 0 if empty */
-    uint8_t count;       /* records */
-    uint8_t count_timed; /* records with a deadline */
+    char *data;             /* NULL if empty */
+    uint16_t len;           /* bytes of records */
+    uint16_t room;          /* usable bytes of the allocation */
+    uint16_t last;          /* place of the last record; 0 if empty */
+    uint8_t count;          /* records */
+    uint8_t count_expiring; /* records with a deadline */
 };
 
 struct packed_record {
@@ -61,7 +61,7 @@ bool packed_fits_instead(const struct packed *packed, uint32_t place,
 /* A decoded head: lengths, and the member's offset from the place. */
 struct packed_head {
     uint8_t member_at, member_len, value_len;
-    bool timed;
+    bool has_expiry;
 };
 
 static inline struct packed_head packed_head_at(const char *p)
@@ -72,8 +72,9 @@ static inline struct packed_head packed_head_at(const char *p)
                                      .member_len = first & 0xf,
                                      .value_len = (unsigned char)(first >> 4) };
     unsigned char second = (unsigned char)p[1];
-    bool timed = second >= 0x80;
-    return (struct packed_head){ timed ? 2 + sizeof(msec) : 2, first & 0x7f, second & 0x7f, timed };
+    bool has_expiry = second >= 0x80;
+    return (struct packed_head){ has_expiry ? 2 + sizeof(msec) : 2, first & 0x7f, second & 0x7f,
+                                 has_expiry };
 }
 
 static inline uint32_t packed_size_of_head(struct packed_head head)
@@ -85,7 +86,7 @@ static inline uint32_t packed_size_of_head(struct packed_head head)
 static inline msec packed_deadline_at(const char *p, struct packed_head head)
 {
     uint64_t at;
-    if (!head.timed) return NEVER;
+    if (!head.has_expiry) return NEVER;
     memcpy(&at, p + head.member_at - sizeof(at), sizeof(at));
     return (msec)le64toh(at);
 }

@@ -19,24 +19,24 @@
 struct ranked_member {
     double score; /* never NaN */
     uint32_t len : 31;
-    uint32_t timed : 1; /* a struct deadline stands before the bytes; the tree ignores it */
+    uint32_t has_expiry : 1; /* a struct deadline stands before the bytes; the tree ignores it */
     char data[];
 };
 
 #define RANKED_LEN_MAX ((UINT32_C(1) << 31) - 1)
 
 /* Bytes to allocate for a member, without padding at the end. */
-static inline size_t ranked_size(size_t len, bool timed)
+static inline size_t ranked_size(size_t len, bool has_expiry)
 {
-    return offsetof(struct ranked_member, data) + (timed ? sizeof(struct deadline) : 0) + len;
+    return offsetof(struct ranked_member, data) + (has_expiry ? sizeof(struct deadline) : 0) + len;
 }
 
 static inline struct bytes ranked_bytes(const struct ranked_member *m)
 {
-    return (struct bytes){ m->data + m->timed * sizeof(struct deadline), m->len };
+    return (struct bytes){ m->data + m->has_expiry * sizeof(struct deadline), m->len };
 }
 
-/* From a timed member to its deadline, and back. */
+/* From a member with expiry to its deadline, and back. */
 static inline struct deadline *ranked_deadline(const struct ranked_member *m)
 {
     return (struct deadline *)(uintptr_t)m->data;

@@ -106,7 +106,7 @@ static const struct {
     [DUE_LATER] = { "later", NEVER - 1 }, [DUE_NEVER] = { "never", NEVER },
 };
 
-enum { TIMED_BANDS = DUE_NEVER };
+enum { EXPIRY_BANDS = DUE_NEVER };
 
 struct outlook {
     const struct keyspace *ks;
@@ -121,7 +121,7 @@ struct outlook {
     size_t large_count, large_cap;
     uint32_t counted;
     /* Per band, how far each deadline is from its beginning, so that bands can be shifted. */
-    struct lag left[KINDS][TIMED_BANDS];
+    struct lag left[KINDS][EXPIRY_BANDS];
     uint64_t never[KINDS];
 };
 
@@ -192,14 +192,14 @@ static size_t count_entry(struct outlook *outlook, const struct entry *entry)
     else
         count_at(outlook, KEYS, at);
     if (!type_has_members(object->type)) return 1;
-    size_t timed = object->timed ? object_count_timed(object) : 0;
-    outlook->never[MEMBERS] += object_count(object) - timed;
-    if (timed > AT_ONCE_MAX) {
+    size_t expiring = object->has_expiry ? object_count_expiring(object) : 0;
+    outlook->never[MEMBERS] += object_count(object) - expiring;
+    if (expiring > AT_ONCE_MAX) {
         remember_large(outlook, entry);
         return 1;
     }
-    if (timed > 0) object_each_until(object, NEVER, count_member, outlook);
-    return 1 + timed;
+    if (expiring > 0) object_each_until(object, NEVER, count_member, outlook);
+    return 1 + expiring;
 }
 
 /* Prefetches the values of all entries before it reads the first. */
@@ -277,7 +277,7 @@ bool outlook_run(struct outlook *outlook, size_t budget)
 static uint64_t count_within(const struct outlook *outlook, enum kind kind, msec left)
 {
     uint64_t count = 0;
-    for (unsigned band = 0; band < TIMED_BANDS && band_begin(band) <= left; band++) {
+    for (unsigned band = 0; band < EXPIRY_BANDS && band_begin(band) <= left; band++) {
         const struct lag *lag = &outlook->left[kind][band];
         bool whole = bands[band].end <= left;
         count += whole ? lag->total : lag_below(lag, left - band_begin(band) + 1);
@@ -291,7 +291,7 @@ void outlook_counts(const struct outlook *outlook, msec now,
     msec passed = now > outlook->began ? lag_floor(now - outlook->began) : 0;
     struct outlook_count before = { count_within(outlook, KEYS, passed - 1),
                                     count_within(outlook, MEMBERS, passed - 1) };
-    for (unsigned band = 0; band < TIMED_BANDS; band++) {
+    for (unsigned band = 0; band < EXPIRY_BANDS; band++) {
         msec end = band == DUE_LATER ? bands[band].end : bands[band].end + passed;
         struct outlook_count upto = { count_within(outlook, KEYS, end),
                                       count_within(outlook, MEMBERS, end) };

@@ -84,7 +84,7 @@ static bool time_members(struct slice *slice, struct entry *entry, const struct 
                          uint64_t *cursor)
 {
     if (policy->member_ttl == 0 || !type_has_members(entry->object.type)) return true;
-    if (object_count_timed(&entry->object) == object_count(&entry->object)) return true;
+    if (object_count_expiring(&entry->object) == object_count(&entry->object)) return true;
     while (slice->left > 0) {
         struct bytes member;
         if (seek_member(slice, &entry->object, cursor, &member))

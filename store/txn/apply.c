@@ -269,7 +269,8 @@ static bool apply_rede_drop(struct txn *txn, const struct effect *effect)
 static bool expire_member(struct txn *txn, const struct effect *effect, enum type type)
 {
     struct entry *entry = typed(txn, effect, type, false);
-    return entry != NULL && txn_member_expire(txn, entry, effect->a, effect->at) == MEMBER_TIMED;
+    return entry != NULL &&
+           txn_member_expire(txn, entry, effect->a, effect->at) == MEMBER_EXPIRY_SET;
 }
 
 static bool apply_set_expire(struct txn *txn, const struct effect *effect)

@@ -110,7 +110,7 @@ uint64_t txn_scan(struct txn *txn, uint64_t cursor, void (*visit)(void *ctx, str
                   void *ctx);
 
 /* ---- members with deadlines: txn_member.c ---- */
-enum member_fate { MEMBER_MISSING, MEMBER_TIMED, MEMBER_REMOVED };
+enum member_fate { MEMBER_MISSING, MEMBER_EXPIRY_SET, MEMBER_REMOVED };
 /* For sets, hashes, sorted sets. One in the past removes the member ("srem", "hdel", "zrem"). */
 enum member_fate txn_member_expire(struct txn *txn, struct entry *entry, struct bytes member,
                                    msec at);

@@ -61,7 +61,7 @@ void txn_rede_remove(struct txn *txn, struct entry *entry, struct element *eleme
     /* Record first: the id is freed with the element. */
     txn_record(txn, entry, &effect);
     dehydrator_remove(entry->object.dehydrator, element);
-    if (entry->object.timed) keyspace_rearm(txn->ks, entry);
+    if (entry->object.has_expiry) keyspace_rearm(txn->ks, entry);
     txn_note_emptied(txn, entry);
 }
 

@@ -16,8 +16,8 @@ bool txn_hash_put(struct txn *txn, struct entry *entry, struct bytes field, stru
     txn_record(txn, entry, &effect);
     bool is_new = hash_set(hash, field, value, at);
     if (at != old && at != NEVER)
-        txn_member_timed(txn, entry, field, EVENT_HEXPIRE);
-    else if (entry->object.timed) /* HSET may have removed the deadline */
+        txn_member_expiry_set(txn, entry, field, EVENT_HEXPIRE);
+    else if (entry->object.has_expiry) /* HSET may have removed the deadline */
         keyspace_rearm(txn->ks, entry);
     return is_new;
 }

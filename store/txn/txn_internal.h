@@ -33,7 +33,8 @@ struct entry *txn_key_put(struct txn *txn, struct bytes key, struct object objec
 /* ---- members: txn_member.c ---- */
 
 /* Call after a put changed a member's deadline: rearms the key and records the event. */
-void txn_member_timed(struct txn *txn, struct entry *entry, struct bytes member, enum event event);
+void txn_member_expiry_set(struct txn *txn, struct entry *entry, struct bytes member,
+                           enum event event);
 /* Call after removing members: rearms the key, which may be empty now. */
 void txn_member_left(struct txn *txn, struct entry *entry);
 /* Records the event that members expired, once, when they are dropped with their key. */
@@ -48,8 +49,8 @@ static inline bool txn_life_matters(const struct txn *txn, const struct entry *e
                                     struct lifetime life)
 {
     if (life.rule == LIFE_ADD || life.rule == LIFE_KEEP)
-        return entry->object.timed || txn->store->policies.count > 0;
-    return life.rule != LIFE_CLEAR || entry->object.timed;
+        return entry->object.has_expiry || txn->store->policies.count > 0;
+    return life.rule != LIFE_CLEAR || entry->object.has_expiry;
 }
 /* The member's deadline after the put; `old` is its deadline before, if `present`. */
 msec txn_life_at(struct txn *txn, const struct entry *entry, struct lifetime life, bool present,
@@ -66,8 +67,8 @@ void txn_rede_announce(struct txn *txn, struct entry *entry);
 enum policy_cause {
     POLICY_CREATED, /* or replaced */
     POLICY_WRITTEN,
-    POLICY_TIMED, /* the command itself set or removed the deadline */
-    POLICY_GROWN, /* a sorted set has a new member */
+    POLICY_EXPIRY_SET, /* the command itself set or removed the deadline */
+    POLICY_GROWN,      /* a sorted set has a new member */
     POLICY_PUSHED_HEAD,
     POLICY_PUSHED_TAIL,
     POLICY_READ,

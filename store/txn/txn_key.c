@@ -32,7 +32,7 @@ static struct entry *settle_before_drop(struct txn *txn, struct entry *entry, ms
     const struct object *object = &entry->object;
     struct bytes member;
     msec at;
-    if (!object->timed || !object_member_first(object, &member, &at) || !instant_dead(at, by))
+    if (!object->has_expiry || !object_member_first(object, &member, &at) || !instant_dead(at, by))
         return entry;
     if ((txn->store->listening & LISTEN_MEMBERS) || object_all_dead(object, by))
         txn_member_purge(txn, &entry, by, SIZE_MAX);
@@ -54,7 +54,7 @@ static struct entry *settle(struct txn *txn, struct entry *entry)
         if (!txn->no_expiry) drop_dead(txn, entry);
         return NULL;
     }
-    return entry->object.timed ? settle_inside(txn, entry) : entry;
+    return entry->object.has_expiry ? settle_inside(txn, entry) : entry;
 }
 
 struct entry *txn_peek(struct txn *txn, struct bytes key)
@@ -164,7 +164,7 @@ bool txn_key_expire(struct txn *txn, struct entry *entry, msec at)
         return false;
     }
     keyspace_set_deadline(txn->ks, entry, at);
-    txn_note(txn, entry, POLICY_TIMED);
+    txn_note(txn, entry, POLICY_EXPIRY_SET);
     struct effect effect = { .kind = EFFECT_EXPIRE, .event = EVENT_EXPIRE, .at = at };
     txn_record_each(txn, entry_key(entry), &effect);
     return true;
@@ -174,7 +174,7 @@ bool txn_key_persist(struct txn *txn, struct entry *entry)
 {
     if (entry_expires_at(txn->ks, entry) == NEVER) return false;
     keyspace_set_deadline(txn->ks, entry, NEVER);
-    txn_note(txn, entry, POLICY_TIMED);
+    txn_note(txn, entry, POLICY_EXPIRY_SET);
     struct effect effect = { .kind = EFFECT_PERSIST, .event = EVENT_PERSIST };
     txn_record_each(txn, entry_key(entry), &effect);
     return true;
@@ -313,7 +313,7 @@ struct entry *txn_key_restore(struct txn *txn, struct bytes key, struct object o
     if (vacate(txn, key)) txn_record_each(txn, key, &drop);
     struct entry *entry = txn_key_add(txn, key, object);
     keyspace_set_deadline(txn->ks, entry, at);
-    if (at != NEVER) txn_note(txn, entry, POLICY_TIMED);
+    if (at != NEVER) txn_note(txn, entry, POLICY_EXPIRY_SET);
     record_whole(txn, entry, EVENT_RESTORE);
     return entry;
 }

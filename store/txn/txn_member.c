@@ -16,11 +16,12 @@ static const struct {
 
 void txn_member_left(struct txn *txn, struct entry *entry)
 {
-    if (entry->object.timed) keyspace_rearm(txn->ks, entry);
+    if (entry->object.has_expiry) keyspace_rearm(txn->ks, entry);
     txn_note_emptied(txn, entry);
 }
 
-void txn_member_timed(struct txn *txn, struct entry *entry, struct bytes member, enum event event)
+void txn_member_expiry_set(struct txn *txn, struct entry *entry, struct bytes member,
+                           enum event event)
 {
     keyspace_rearm(txn->ks, entry);
     struct effect told = { .kind = EFFECT_NONE, .event = event, .a = member };
@@ -46,7 +47,7 @@ enum member_fate txn_member_expire(struct txn *txn, struct entry *entry, struct 
     if (!object_member_deadline(&entry->object, member, &old)) return MEMBER_MISSING;
     if (!instant_past(at, txn->now) || txn->origin == FROM_REPLAY) {
         set_member_deadline(txn, entry, member, at, words[entry->object.type].told_expire);
-        return MEMBER_TIMED;
+        return MEMBER_EXPIRY_SET;
     }
     struct effect effect = {
         .kind = words[entry->object.type].drop,

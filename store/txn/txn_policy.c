@@ -126,14 +126,14 @@ msec txn_life_at(struct txn *txn, const struct entry *entry, struct lifetime lif
 struct timing {
     struct txn *txn;
     const struct policy *policy;
-    struct object *timed;
+    struct object *copy;
 };
 
-static void put_timed(void *ctx, struct effect *effect)
+static void put_with_expiry(void *ctx, struct effect *effect)
 {
     struct timing *timing = ctx;
     effect->at = txn_policy_member_at(timing->txn, timing->policy);
-    walk_put(timing->timed, effect);
+    walk_put(timing->copy, effect);
 }
 
 void txn_policy_time_members(struct txn *txn, struct bytes key, struct object *object)
@@ -141,11 +141,11 @@ void txn_policy_time_members(struct txn *txn, struct bytes key, struct object *o
     if (!has_policies(txn) || !type_has_members(object->type)) return;
     const struct policy *policy = policies_of(&txn->store->policies, key, NULL);
     if (policy == NULL || policy->member_ttl == 0) return;
-    struct object timed = object_new(object->type);
-    walk_object(object, put_timed, &(struct timing){ txn, policy, &timed });
-    timed.timed = true;
+    struct object copy = object_new(object->type);
+    walk_object(object, put_with_expiry, &(struct timing){ txn, policy, &copy });
+    copy.has_expiry = true;
     object_free(object);
-    *object = timed;
+    *object = copy;
 }
 
 /* ---- notes ---------------------------------------------------------------------------------- */
@@ -206,7 +206,7 @@ static bool heeds(const struct policy *policy, enum policy_cause cause)
     case POLICY_CREATED: return policy->ttl > 0 || policy->max_ttl > 0 || policy->max_len > 0;
     case POLICY_WRITTEN:
         return policy->max_ttl > 0 || (policy->ttl > 0 && policy->refresh != REFRESH_NEVER);
-    case POLICY_TIMED: return policy->ttl > 0 || policy->max_ttl > 0;
+    case POLICY_EXPIRY_SET: return policy->ttl > 0 || policy->max_ttl > 0;
     case POLICY_GROWN:
     case POLICY_PUSHED_HEAD:
     case POLICY_PUSHED_TAIL: return policy->max_len > 0;

@@ -30,7 +30,7 @@ bool txn_set_add(struct txn *txn, struct entry *entry, struct bytes member, stru
     }
     struct effect effect = { .kind = EFFECT_SET_ADD, .event = EVENT_SADD, .a = member, .at = at };
     txn_record(txn, entry, &effect);
-    if (at != NEVER) txn_member_timed(txn, entry, member, EVENT_SEXPIRE);
+    if (at != NEVER) txn_member_expiry_set(txn, entry, member, EVENT_SEXPIRE);
     return true;
 }
 

@@ -16,7 +16,7 @@ static msec purged_by(const struct txn *txn, const struct entry *entry)
 static bool has_dead(const struct txn *txn, const struct entry *entry)
 {
     return txn->origin != FROM_REPLAY && due_at_come(keyspace_next_due(txn->ks), txn->now) &&
-           entry->object.timed && type_has_members(entry->object.type);
+           entry->object.has_expiry && type_has_members(entry->object.type);
 }
 
 /* A collection with expired members only is dropped at once, unless a listener wants each name. */

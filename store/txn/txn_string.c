@@ -7,7 +7,7 @@
 static enum policy_cause string_cause(const struct string_set *how)
 {
     if (how->keep_ttl) return POLICY_WRITTEN;
-    return how->at == NEVER ? POLICY_CREATED : POLICY_TIMED;
+    return how->at == NEVER ? POLICY_CREATED : POLICY_EXPIRY_SET;
 }
 
 void txn_string_set(struct txn *txn, struct bytes key, struct bytes value,

@@ -50,8 +50,8 @@ enum zput_result txn_zset_put(struct txn *txn, struct entry *entry, struct bytes
         zset_add(zset, member, *score, at);
     }
     if (moved && at != old && at != NEVER)
-        txn_member_timed(txn, entry, member, EVENT_ZEXPIRE);
-    else if (at != old || entry->object.timed)
+        txn_member_expiry_set(txn, entry, member, EVENT_ZEXPIRE);
+    else if (at != old || entry->object.has_expiry)
         keyspace_rearm(txn->ks, entry);
     return result;
 }
@@ -106,7 +106,7 @@ static void keep_few(struct txn *txn, struct entry *entry, size_t from, size_t t
     struct object old = entry->object, kept = object_new(TYPE_ZSET);
     copy_ranks(kept.zset, old.zset, 0, from);
     copy_ranks(kept.zset, old.zset, to, zset_count(old.zset));
-    kept.timed = old.timed && !due_at_is_never(object_moment(&kept));
+    kept.has_expiry = old.has_expiry && !due_at_is_never(object_moment(&kept));
     object_widen(&kept);
     keyspace_replace(txn->ks, entry, kept);
     reclaim_object(&txn->store->reclaim, old);

@@ -15,18 +15,19 @@ enum { LISTPACK_FIELDS = 512, LISTPACK_LEN = 64 };
 #define FIELD_LEN_MAX ((UINT32_C(1) << 31) - 1)
 
 enum {
-    BRIEF_BITS = 15, /* of the field's length in a timed pair's word; 16 more are the value's */
+    BRIEF_BITS =
+        15, /* of the field's length in a pair with expiry's word; 16 more are the value's */
     BRIEF_FIELD = (1 << BRIEF_BITS) - 2,
     BRIEF_VALUE = (1 << 16) - 1,
 };
 #define NOT_BRIEF FIELD_LEN_MAX
 
-/* A timed pair holds its deadline where another holds the value's length, and both lengths in the
- * word before it. So a deadline does not enlarge a short pair. In a longer timed pair the word is
+/* A pair with expiry holds its deadline where another holds the value's length, and both lengths in
+ * the word before it. So a deadline does not enlarge a short pair. In a longer one the word is
  * NOT_BRIEF, and the lengths are two uint32_t before the field. */
 struct pair {
-    uint32_t word : 31; /* the field's length, or both lengths */
-    uint32_t timed : 1; /* it holds a deadline, which may be idle */
+    uint32_t word : 31;      /* the field's length, or both lengths */
+    uint32_t has_expiry : 1; /* it holds a deadline, which may be idle */
     union {
         uint32_t value_len;
         struct deadline deadline;
@@ -63,7 +64,7 @@ static inline struct texts texts_at(const char *data, uint32_t field_len, uint32
 
 static inline struct texts texts_of(const struct pair *pair)
 {
-    if (!pair->timed) return texts_at(pair->data, pair->word, pair->value_len);
+    if (!pair->has_expiry) return texts_at(pair->data, pair->word, pair->value_len);
     if (pair->word != NOT_BRIEF)
         return texts_at(pair->data, pair->word & ((1 << BRIEF_BITS) - 1), pair->word >> BRIEF_BITS);
     uint32_t lengths[2];
@@ -81,7 +82,7 @@ static inline struct bytes value_of(const struct pair *pair)
     return texts_of(pair).value;
 }
 
-/* From a timed pair to its deadline, and back. */
+/* From a pair with expiry to its deadline, and back. */
 static inline struct deadline *deadline_of(const struct pair *pair)
 {
     return &((struct pair *)(uintptr_t)pair)->deadline;
@@ -100,18 +101,18 @@ static struct bytes pair_key(const void *pair)
 static const struct dict_type pairs_type = { .key = pair_key };
 
 static struct pair *pair_new(struct table *table, struct bytes field, struct bytes value,
-                             bool timed)
+                             bool has_expiry)
 {
     ensure(field.len <= FIELD_LEN_MAX && value.len <= UINT32_MAX,
            "field of %zu bytes, value of %zu bytes", field.len, value.len);
     uint32_t lengths[2] = { (uint32_t)field.len & FIELD_LEN_MAX, (uint32_t)value.len };
     bool is_brief = field.len <= BRIEF_FIELD && value.len <= BRIEF_VALUE;
-    size_t apart = timed && !is_brief ? sizeof(lengths) : 0;
+    size_t apart = has_expiry && !is_brief ? sizeof(lengths) : 0;
     struct pair *pair = mem_alloc(sizeof(*pair) + apart + field.len + value.len);
-    pair->timed = timed;
+    pair->has_expiry = has_expiry;
     pair->word = lengths[0] & FIELD_LEN_MAX;
     pair->value_len = lengths[1];
-    if (timed) {
+    if (has_expiry) {
         pair->word = is_brief ? (lengths[0] | lengths[1] << BRIEF_BITS) & FIELD_LEN_MAX : NOT_BRIEF;
         deadline_init(&pair->deadline);
     }
@@ -125,23 +126,23 @@ static struct pair *pair_new(struct table *table, struct bytes field, struct byt
 static void pair_free(struct table *table, struct pair *pair)
 {
     /* Cancel before freeing: the agenda points into this pair. */
-    if (pair->timed) deadlines_cancel(&table->deadlines, deadline_of(pair));
+    if (pair->has_expiry) deadlines_cancel(&table->deadlines, deadline_of(pair));
     table->bytes -= mem_size(pair);
     mem_free(pair);
 }
 
 static msec pair_at(const struct table *table, const struct pair *pair)
 {
-    return pair->timed ? deadlines_at(table->deadlines, deadline_of(pair)) : NEVER;
+    return pair->has_expiry ? deadlines_at(table->deadlines, deadline_of(pair)) : NEVER;
 }
 
 /* Replaces a pair by one with the same field and another value, or with room for a deadline; frees
  * the old one. The value may point into the old one. */
 static struct pair *pair_remade(struct table *table, struct pair *old, struct bytes value,
-                                bool timed)
+                                bool has_expiry)
 {
-    struct pair *pair = pair_new(table, field_of(old), value, timed);
-    if (old->timed && timed) {
+    struct pair *pair = pair_new(table, field_of(old), value, has_expiry);
+    if (old->has_expiry && has_expiry) {
         *deadline_of(pair) = *deadline_of(old);
         deadlines_moved(table->deadlines, deadline_of(pair));
         deadline_init(deadline_of(old)); /* the new pair has it now */
@@ -177,9 +178,9 @@ static bool table_free_some(struct table *table, size_t *work)
 static void table_expire(struct table *table, struct pair *pair, msec at)
 {
     if (at != NEVER) {
-        if (!pair->timed) pair = pair_remade(table, pair, value_of(pair), true);
+        if (!pair->has_expiry) pair = pair_remade(table, pair, value_of(pair), true);
         deadlines_set(&table->deadlines, deadline_of(pair), at);
-    } else if (pair->timed) {
+    } else if (pair->has_expiry) {
         deadlines_cancel(&table->deadlines, deadline_of(pair));
     }
 }
@@ -220,7 +221,7 @@ static void *pair_relocate(void *ctx, void *old)
     const struct mover *mover = ctx;
     struct pair *now = relocation_copy(mover->relocation, old);
     if (now == NULL) return old;
-    if (now->timed) deadlines_moved(mover->table->deadlines, deadline_of(now));
+    if (now->has_expiry) deadlines_moved(mover->table->deadlines, deadline_of(now));
     mem_free(old);
     return now;
 }
@@ -490,9 +491,9 @@ bool hash_first(const struct hash *hash, struct bytes *field, msec *at)
     return true;
 }
 
-size_t hash_count_timed(const struct hash *hash)
+size_t hash_count_expiring(const struct hash *hash)
 {
-    return hash->is_large ? deadlines_count(hash->table->deadlines) : hash->packed.count_timed;
+    return hash->is_large ? deadlines_count(hash->table->deadlines) : hash->packed.count_expiring;
 }
 
 const struct agenda *hash_agenda(const struct hash *hash)
@@ -561,7 +562,7 @@ size_t hash_bytes(const struct hash *hash)
 
 static void check_table(const struct table *table)
 {
-    size_t bytes = mem_size(table), timed = 0;
+    size_t bytes = mem_size(table), expiring = 0;
     struct dict_iter iter;
     const struct pair *pair;
     dict_check(&table->pairs);
@@ -569,10 +570,10 @@ static void check_table(const struct table *table)
     dict_iter_begin(&iter, &table->pairs);
     while ((pair = dict_iter_next(&iter)) != NULL) {
         bytes += mem_size(pair);
-        timed += pair_at(table, pair) != NEVER;
+        expiring += pair_at(table, pair) != NEVER;
     }
-    ensure(timed == deadlines_count(table->deadlines), "%zu armed pairs, %zu deadlines", timed,
-           deadlines_count(table->deadlines));
+    ensure(expiring == deadlines_count(table->deadlines), "%zu armed pairs, %zu deadlines",
+           expiring, deadlines_count(table->deadlines));
     ensure(bytes == table->bytes, "%zu bytes, counted %zu", bytes, table->bytes);
 }
 

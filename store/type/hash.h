@@ -54,7 +54,7 @@ bool hash_deadline(const struct hash *hash, struct bytes field, msec *at);
 bool hash_expire(struct hash *hash, struct bytes field, msec at);
 /* The field with the earliest deadline; false: none has one. O(1) */
 bool hash_first(const struct hash *hash, struct bytes *field, msec *at);
-size_t hash_count_timed(const struct hash *hash); /* fields with a deadline. O(1) */
+size_t hash_count_expiring(const struct hash *hash); /* fields with a deadline. O(1) */
 /* An upper bound of all deadlines; INT64_MIN without any. O(1) if large */
 msec hash_latest(const struct hash *hash);
 /* Have all deadlines in it passed by now? Costs as deadlines_all_dead. */

@@ -21,7 +21,7 @@ struct member_ops {
     bool (*expire)(const struct object *object, struct bytes member, msec at);
     bool (*remove)(const struct object *object, struct bytes member);
     bool (*first)(const struct object *object, struct bytes *member, msec *at);
-    size_t (*count_timed)(const struct object *object);
+    size_t (*count_expiring)(const struct object *object);
     bool (*all_dead)(const struct object *object, msec now);
     const struct agenda *(*agenda)(const struct object *object);
     void (*each_until)(const struct object *object, msec until,
@@ -79,9 +79,9 @@ struct member_ops {
     {                                                                                              \
         return noun##_first(object->noun, member, at);                                             \
     }                                                                                              \
-    static size_t any_##noun##_count_timed(const struct object *object)                            \
+    static size_t any_##noun##_count_expiring(const struct object *object)                         \
     {                                                                                              \
-        return noun##_count_timed(object->noun);                                                   \
+        return noun##_count_expiring(object->noun);                                                \
     }                                                                                              \
     static bool any_##noun##_all_dead(const struct object *object, msec now)                       \
     {                                                                                              \
@@ -102,7 +102,7 @@ struct member_ops {
         .expire = any_##noun##_expire,                                                             \
         .remove = any_##noun##_remove,                                                             \
         .first = any_##noun##_first,                                                               \
-        .count_timed = any_##noun##_count_timed,                                                   \
+        .count_expiring = any_##noun##_count_expiring,                                             \
         .all_dead = any_##noun##_all_dead,                                                         \
         .agenda = any_##noun##_agenda,                                                             \
         .each_until = any_##noun##_each_until,                                                     \
@@ -271,10 +271,10 @@ bool object_member_first(const struct object *object, struct bytes *member, msec
     return ops != NULL && ops->first(object, member, at);
 }
 
-size_t object_count_timed(const struct object *object)
+size_t object_count_expiring(const struct object *object)
 {
     const struct member_ops *ops = ops_of(object->type)->members;
-    return ops == NULL ? 0 : ops->count_timed(object);
+    return ops == NULL ? 0 : ops->count_expiring(object);
 }
 
 const struct agenda *object_agenda(const struct object *object)
@@ -314,7 +314,7 @@ bool object_all_dead(const struct object *object, msec now)
 {
     const struct member_ops *ops = ops_of(object->type)->members;
     size_t count = object_count(object);
-    return ops != NULL && count > 0 && ops->count_timed(object) == count &&
+    return ops != NULL && count > 0 && ops->count_expiring(object) == count &&
            ops->all_dead(object, now);
 }
 

@@ -39,7 +39,7 @@ struct __attribute__((packed, aligned(4))) object {
     bool raw : 1;
     bool text : 1; /* the encoding is never "int": for results of INCRBYFLOAT */
     /* Something inside has a deadline of its own. Maintained by keyspace_rearm. */
-    bool timed : 1;
+    bool has_expiry : 1;
     uint8_t small_len;
 };
 
@@ -67,7 +67,7 @@ void object_widen(struct object *object);
 /* ---- deadlines inside ----------------------------------------------------------------------- */
 
 /* Can objects of this type have deadlines inside? */
-static inline bool type_may_be_timed(enum type type)
+static inline bool type_may_have_expiry(enum type type)
 {
     return type != TYPE_STRING && type != TYPE_LIST;
 }
@@ -87,7 +87,7 @@ bool object_member_expire(const struct object *object, struct bytes member, msec
 bool object_member_remove(const struct object *object, struct bytes member);
 /* The member with the earliest deadline; false: none has one. O(1) */
 bool object_member_first(const struct object *object, struct bytes *member, msec *at);
-size_t object_count_timed(const struct object *object); /* members with a deadline. O(1) */
+size_t object_count_expiring(const struct object *object); /* members with a deadline. O(1) */
 /* The agenda of a large collection, for visiting in parts; NULL: it is small or has no deadlines.
  */
 const struct agenda *object_agenda(const struct object *object);

@@ -16,7 +16,7 @@ enum { INTSET_MAX = 512 };
 /* A member of a table. Timed: a struct deadline stands before the bytes. It stays there, idle, when
  * the deadline is removed. */
 struct member {
-    uint32_t len : 31, timed : 1;
+    uint32_t len : 31, has_expiry : 1;
     char data[];
 };
 
@@ -39,7 +39,7 @@ struct set {
 
 static inline struct bytes member_view(const struct member *member)
 {
-    return bytes_of(member->data + member->timed * sizeof(struct deadline), member->len);
+    return bytes_of(member->data + member->has_expiry * sizeof(struct deadline), member->len);
 }
 
 static struct bytes member_key(const void *member)
@@ -59,21 +59,21 @@ static struct member *member_of(struct deadline *d)
     return (struct member *)(void *)((char *)d - offsetof(struct member, data));
 }
 
-static struct member *member_new(struct bytes content, bool timed)
+static struct member *member_new(struct bytes content, bool has_expiry)
 {
     ensure(content.len <= INT32_MAX, "set member of %zu bytes", content.len);
-    size_t slot = timed ? sizeof(struct deadline) : 0;
+    size_t slot = has_expiry ? sizeof(struct deadline) : 0;
     struct member *member = mem_alloc(sizeof(*member) + slot + content.len);
     member->len = (uint32_t)content.len & INT32_MAX;
-    member->timed = timed;
-    if (timed) deadline_init(deadline_of(member));
+    member->has_expiry = has_expiry;
+    if (has_expiry) deadline_init(deadline_of(member));
     if (content.len > 0) memcpy(member->data + slot, content.data, content.len);
     return member;
 }
 
 static msec member_at(const struct table *table, struct member *member)
 {
-    return member->timed ? deadlines_at(table->deadlines, deadline_of(member)) : NEVER;
+    return member->has_expiry ? deadlines_at(table->deadlines, deadline_of(member)) : NEVER;
 }
 
 /* ---- the table ---- */
@@ -91,14 +91,14 @@ static bool table_remove(struct table *table, struct bytes content)
     struct member *member = dict_remove(&table->members, content);
     if (member == NULL) return false;
     /* Cancel before freeing: the agenda points into this member. */
-    if (member->timed) deadlines_cancel(&table->deadlines, deadline_of(member));
+    if (member->has_expiry) deadlines_cancel(&table->deadlines, deadline_of(member));
     table->bytes -= mem_size(member);
     mem_free(member);
     return true;
 }
 
 /* Reallocates a member with room for its first deadline. */
-static struct member *table_make_timed(struct table *table, struct member *old)
+static struct member *table_make_expiring(struct table *table, struct member *old)
 {
     struct member *member = member_new(member_view(old), true);
     table->bytes += mem_size(member) - mem_size(old);
@@ -112,10 +112,10 @@ static bool table_expire(struct table *table, struct bytes content, msec at)
     struct member *member = dict_find(&table->members, content);
     if (member == NULL) return false;
     if (at == NEVER) {
-        if (member->timed) deadlines_cancel(&table->deadlines, deadline_of(member));
+        if (member->has_expiry) deadlines_cancel(&table->deadlines, deadline_of(member));
         return true;
     }
-    if (!member->timed) member = table_make_timed(table, member);
+    if (!member->has_expiry) member = table_make_expiring(table, member);
     deadlines_set(&table->deadlines, deadline_of(member), at);
     return true;
 }
@@ -162,7 +162,7 @@ static void *member_relocate(void *ctx, void *old)
     const struct mover *mover = ctx;
     struct member *now = relocation_copy(mover->relocation, old);
     if (now == NULL) return old;
-    if (now->timed) deadlines_moved(mover->table->deadlines, deadline_of(now));
+    if (now->has_expiry) deadlines_moved(mover->table->deadlines, deadline_of(now));
     mem_free(old);
     return now;
 }
@@ -388,9 +388,9 @@ bool set_first(const struct set *set, struct bytes *member, msec *at)
     return first != NULL;
 }
 
-size_t set_count_timed(const struct set *set)
+size_t set_count_expiring(const struct set *set)
 {
-    return set->is_large ? deadlines_count(set->table->deadlines) : set->packed.count_timed;
+    return set->is_large ? deadlines_count(set->table->deadlines) : set->packed.count_expiring;
 }
 
 const struct agenda *set_agenda(const struct set *set)
@@ -464,7 +464,7 @@ static void check_table(const struct table *table)
     dict_iter_begin(&iter, &table->members);
     while ((member = dict_iter_next(&iter)) != NULL) {
         bytes += mem_size(member);
-        if (!member->timed || !deadline_armed(deadline_of(member))) continue;
+        if (!member->has_expiry || !deadline_armed(deadline_of(member))) continue;
         armed++;
         uint32_t slot = deadline_of(member)->slot;
         ensure(table->deadlines != NULL && slot < deadlines_count(table->deadlines) &&

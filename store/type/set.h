@@ -52,7 +52,7 @@ bool set_deadline(const struct set *set, struct bytes member, msec *at);
 bool set_expire(struct set *set, struct bytes member, msec at);
 /* The member with the earliest deadline; false: none has one. O(1) */
 bool set_first(const struct set *set, struct bytes *member, msec *at);
-size_t set_count_timed(const struct set *set); /* members with a deadline. O(1) */
+size_t set_count_expiring(const struct set *set); /* members with a deadline. O(1) */
 /* An upper bound of all deadlines; INT64_MIN without any. O(1) if large */
 msec set_latest(const struct set *set);
 /* Have all deadlines in it passed by now? Costs as deadlines_all_dead. */

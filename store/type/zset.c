@@ -294,9 +294,9 @@ bool zset_first(const struct zset *zset, struct bytes *member, msec *at)
     return true;
 }
 
-size_t zset_count_timed(const struct zset *zset)
+size_t zset_count_expiring(const struct zset *zset)
 {
-    return zset->is_large ? deadlines_count(zset->table->deadlines) : zset->packed.count_timed;
+    return zset->is_large ? deadlines_count(zset->table->deadlines) : zset->packed.count_expiring;
 }
 
 const struct agenda *zset_agenda(const struct zset *zset)

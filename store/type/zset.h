@@ -65,7 +65,7 @@ bool zset_deadline(const struct zset *zset, struct bytes member, msec *at);
 bool zset_expire(struct zset *zset, struct bytes member, msec at);
 /* The member with the earliest deadline; false: none has one. O(1) */
 bool zset_first(const struct zset *zset, struct bytes *member, msec *at);
-size_t zset_count_timed(const struct zset *zset); /* members with a deadline. O(1) */
+size_t zset_count_expiring(const struct zset *zset); /* members with a deadline. O(1) */
 /* An upper bound of all deadlines; INT64_MIN without any. O(1) if large */
 msec zset_latest(const struct zset *zset);
 /* Have all deadlines in it passed by now? Costs as deadlines_all_dead. */

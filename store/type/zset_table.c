@@ -40,15 +40,15 @@ bool zset_table_free_some(struct zset_table *table, size_t *work)
 /* ---- one member ---- */
 
 static struct ranked_member *member_new(struct zset_table *table, struct bytes member, double score,
-                                        bool timed)
+                                        bool has_expiry)
 {
     ensure(member.len <= RANKED_LEN_MAX, "zset member of %zu bytes", member.len);
-    struct ranked_member *m = mem_alloc(ranked_size(member.len, timed));
+    struct ranked_member *m = mem_alloc(ranked_size(member.len, has_expiry));
     m->score = score;
     m->len = (uint32_t)member.len & RANKED_LEN_MAX;
-    m->timed = timed;
-    if (timed) deadline_init(ranked_deadline(m));
-    if (member.len > 0) memcpy((char *)m + ranked_size(0, timed), member.data, member.len);
+    m->has_expiry = has_expiry;
+    if (has_expiry) deadline_init(ranked_deadline(m));
+    if (member.len > 0) memcpy((char *)m + ranked_size(0, has_expiry), member.data, member.len);
     table->bytes += mem_size(m);
     return m;
 }
@@ -56,7 +56,7 @@ static struct ranked_member *member_new(struct zset_table *table, struct bytes m
 static void member_free(struct zset_table *table, struct ranked_member *m)
 {
     /* Cancel before freeing: the agenda points into this member. */
-    if (m->timed) deadlines_cancel(&table->deadlines, ranked_deadline(m));
+    if (m->has_expiry) deadlines_cancel(&table->deadlines, ranked_deadline(m));
     table->bytes -= mem_size(m);
     mem_free(m);
 }
@@ -87,7 +87,7 @@ void zset_table_expire(struct zset_table *table, struct ranked_member *m, msec a
         deadlines_cancel(&table->deadlines, ranked_deadline(m));
         return;
     }
-    if (!m->timed) m = member_with_room(table, m);
+    if (!m->has_expiry) m = member_with_room(table, m);
     deadlines_set(&table->deadlines, ranked_deadline(m), at);
 }
 
@@ -136,7 +136,7 @@ static struct ranked_member *member_relocate(void *ctx, struct ranked_member *ol
     struct ranked_member *now = relocation_copy(mover->relocation, old);
     if (now == NULL) return old;
     dict_moved(&mover->table->members, old, now);
-    if (now->timed) deadlines_moved(mover->table->deadlines, ranked_deadline(now));
+    if (now->has_expiry) deadlines_moved(mover->table->deadlines, ranked_deadline(now));
     mem_free(old);
     return now;
 }
@@ -168,7 +168,7 @@ size_t zset_table_bytes(const struct zset_table *table)
 
 void zset_table_check(const struct zset_table *table)
 {
-    size_t bytes = mem_size(table), count = 0, timed = 0;
+    size_t bytes = mem_size(table), count = 0, expiring = 0;
     struct ranked_iter iter;
     const struct ranked_member *m;
     dict_check(&table->members);
@@ -179,12 +179,12 @@ void zset_table_check(const struct zset_table *table)
         ensure(zset_table_find(table, ranked_bytes(m)) == m,
                "rank %zu: not the member in the table", count);
         bytes += mem_size(m);
-        timed += zset_table_at(table, m) != NEVER;
+        expiring += zset_table_at(table, m) != NEVER;
         count++;
     }
     ensure(count == dict_count(&table->members), "%zu in the tree, %zu in the table", count,
            dict_count(&table->members));
-    ensure(timed == deadlines_count(table->deadlines), "%zu armed members, %zu deadlines", timed,
-           deadlines_count(table->deadlines));
+    ensure(expiring == deadlines_count(table->deadlines), "%zu armed members, %zu deadlines",
+           expiring, deadlines_count(table->deadlines));
     ensure(bytes == table->bytes, "%zu bytes, counted %zu", bytes, table->bytes);
 }

@@ -68,7 +68,9 @@ static bool has_fields(struct call *call, const struct entry *entry)
 
 static void cmd_fieldexpire(struct call *call)
 {
-    static const int codes[] = { [MEMBER_MISSING] = -2, [MEMBER_TIMED] = 1, [MEMBER_REMOVED] = 2 };
+    static const int codes[] = {
+        [MEMBER_MISSING] = -2, [MEMBER_EXPIRY_SET] = 1, [MEMBER_REMOVED] = 2
+    };
     enum { FIRST = 3 };
     msec at;
     if (!arg_member_deadline(call, 2, TTL_SECONDS, &at)) return;

@@ -14,7 +14,7 @@
 
 struct zadd {
     struct zput put;
-    bool is_timed; /* ZADDEX */
+    bool has_expiry; /* ZADDEX */
     struct member_life life;
     bool count_moved; /* CH */
     int first;        /* argument of the first score */
@@ -33,23 +33,23 @@ static enum arg_taken take_option(struct call *call, int *i, struct zadd *how)
     const struct {
         const char *word;
         bool *flag;
-        bool unless_timed;
+        bool unless_has_expiry;
     } options[] = {
         { .word = "NX", .flag = &how->put.only_new },
         { .word = "XX", .flag = &how->put.only_present },
         { .word = "CH", .flag = &how->count_moved },
-        { .word = "INCR", .flag = &how->put.add, .unless_timed = true },
+        { .word = "INCR", .flag = &how->put.add, .unless_has_expiry = true },
         { .word = "GT", .flag = &how->put.only_greater },
         { .word = "LT", .flag = &how->put.only_less },
     };
     for (size_t o = 0; o < sizeof(options) / sizeof(options[0]); o++) {
-        if (!arg_is(call, *i, options[o].word) || (options[o].unless_timed && how->is_timed))
+        if (!arg_is(call, *i, options[o].word) || (options[o].unless_has_expiry && how->has_expiry))
             continue;
         *options[o].flag = true;
         *i += 1;
         return ARG_TAKEN;
     }
-    return how->is_timed ? arg_member_life(call, i, &how->life) : ARG_OTHER;
+    return how->has_expiry ? arg_member_life(call, i, &how->life) : ARG_OTHER;
 }
 
 /* What a ZADD must not ask for; ERROR_COUNT if it is fine. */
@@ -61,7 +61,7 @@ static enum error contradiction(const struct zadd *how)
     if ((put->only_new && only_beyond) || (put->only_greater && put->only_less))
         return ERR_ZADD_GT_LT_NX;
     if (put->add && how->pairs > 1) return ERR_ZADD_INCR_PAIR;
-    if (how->is_timed && !how->life.is_given) return ERR_NO_DEADLINE;
+    if (how->has_expiry && !how->life.is_given) return ERR_NO_DEADLINE;
     return ERROR_COUNT;
 }
 
@@ -96,7 +96,7 @@ static bool parse_zadd(struct call *call, struct zadd *how)
         taken = is_surely_score(call, how->first) ? ARG_OTHER : take_option(call, &how->first, how);
     while (taken == ARG_TAKEN);
     if (taken == ARG_FAILED) return false;
-    if (how->is_timed && !expects_pairs(call, how)) return false;
+    if (how->has_expiry && !expects_pairs(call, how)) return false;
     int rest = call->argc - how->first;
     if (rest == 0 || rest % 2 != 0) {
         fail(call, ERR_SYNTAX);
@@ -105,7 +105,7 @@ static bool parse_zadd(struct call *call, struct zadd *how)
     how->pairs = rest / 2;
     how->put.event = how->put.add ? EVENT_ZINCR : EVENT_ZADD;
     how->put.life =
-        member_lifetime(call, &how->life, how->put.add || how->is_timed ? LIFE(KEEP) : LIFE(ADD));
+        member_lifetime(call, &how->life, how->put.add || how->has_expiry ? LIFE(KEEP) : LIFE(ADD));
     enum error error = contradiction(how);
     if (error != ERROR_COUNT) fail(call, error);
     return error == ERROR_COUNT;
@@ -189,7 +189,7 @@ static void cmd_zadd(struct call *call)
 
 static void cmd_zaddex(struct call *call)
 {
-    zadd(call, &(struct zadd){ .is_timed = true });
+    zadd(call, &(struct zadd){ .has_expiry = true });
 }
 
 /* ZADD INCR under another name: Redis reads ZADD's options here too. */

@@ -346,11 +346,11 @@ static void begin_run(struct effect_writer *writer, const struct effect_form *fo
 static void end_run(struct effect_writer *writer)
 {
     const struct effect_form *form = writer->form;
-    struct effect timed = { .at = writer->at };
+    struct effect example = { .at = writer->at };
     bool is_many = writer->count > 1 && form->many.len > 0;
     struct pen pen = pen_for(writer->out, writer->len + RUN_SPARE);
     char *start = pen.to;
-    put_header(&pen, '*', argc_of(form, &timed, writer->count));
+    put_header(&pen, '*', argc_of(form, &example, writer->count));
     put(&pen, is_many ? form->many : form->name);
     uint32_t from = 0;
     if (form->counts.len > 0) {

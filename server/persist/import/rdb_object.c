@@ -103,7 +103,7 @@ struct object rdb_object_take(struct rdb_object *value)
 {
     ensure(value->begun, "no value to take");
     struct object object = value->object;
-    object.timed = !due_at_is_never(object_moment(&object));
+    object.has_expiry = !due_at_is_never(object_moment(&object));
     value->begun = false;
     return object;
 }
@@ -118,7 +118,7 @@ void rdb_object_drop(struct rdb_object *value)
 
 bool rdb_object_is_plain(const struct object *object)
 {
-    return object->type != TYPE_DEHYDRATOR && object_count_timed(object) == 0;
+    return object->type != TYPE_DEHYDRATOR && object_count_expiring(object) == 0;
 }
 
 static void write_list(const struct object *object, struct rdb_writer *writer)

@@ -42,7 +42,7 @@ static struct object value_of(enum type type, msec inside)
         dehydrator_push(object.dehydrator, LIT("id"), LIT("payload"), &stage);
     }
     }
-    object.timed = !due_at_is_never(object_moment(&object));
+    object.has_expiry = !due_at_is_never(object_moment(&object));
     return object;
 }
 
@@ -175,7 +175,7 @@ START_TEST(volatile_key_is_found_among_many_others)
     ck_assert_ptr_eq(keyspace_random_volatile(&keys, always, &lot), only);
     ck_assert_ptr_eq(keyspace_first_volatile(&keys), only);
     ck_assert_uint_eq(keyspace_volatile(&keys), 1);
-    ck_assert_uint_eq(keyspace_timed(&keys), SETS + 1);
+    ck_assert_uint_eq(keyspace_count_expiring(&keys), SETS + 1);
     end();
 }
 END_TEST
@@ -237,7 +237,7 @@ static void ck_walk_is_in_order(void)
         before = due;
     }
     keyspace_walk_end(&walk);
-    ck_assert_uint_eq(count, keyspace_timed(&keys));
+    ck_assert_uint_eq(count, keyspace_count_expiring(&keys));
 }
 
 START_TEST(every_key_is_in_the_agenda_of_its_kind)

@@ -138,20 +138,20 @@ static inline struct made *add_fields_with_distances(struct made *to)
     return add_fields_with_times(number(to, 8, INT64_C(1700000000000)));
 }
 
-static inline struct made *timed_listpack(void)
+static inline struct made *expiring_listpack(void)
 {
     struct made *lp = lp_int64(lp_text(lp_text(listpack(), "f"), "v"), 1700000000123);
     return lp_end(lp_raw(lp_text(lp_text(lp, "g"), "w"), "\x00", 1), 6);
 }
 
-static inline struct made *add_timed_listpack(struct made *to)
+static inline struct made *add_expiring_listpack(struct made *to)
 {
-    return blob(to, timed_listpack());
+    return blob(to, expiring_listpack());
 }
 
-static inline struct made *add_timed_listpack_with_earliest(struct made *to)
+static inline struct made *add_expiring_listpack_with_earliest(struct made *to)
 {
-    return blob(number(to, 8, INT64_C(1700000000123)), timed_listpack());
+    return blob(number(to, 8, INT64_C(1700000000123)), expiring_listpack());
 }
 
 static inline struct made *add_dehydrator(struct made *to)
@@ -235,9 +235,9 @@ static const struct sample samples[] = {
     { 18, "list k: a b plain c; ", add_quicklist_2 },
     { 20, "set k: a b c; ", add_lp_set },
     { 22, "hash k: f=v g=w@1000; ", add_fields_with_times },
-    { 23, "hash k: f=v@1700000000123 g=w; ", add_timed_listpack },
+    { 23, "hash k: f=v@1700000000123 g=w; ", add_expiring_listpack },
     { 24, "hash k: f=v g=w@1700000000999; ", add_fields_with_distances },
-    { 25, "hash k: f=v@1700000000123 g=w; ", add_timed_listpack_with_earliest },
+    { 25, "hash k: f=v@1700000000123 g=w; ", add_expiring_listpack_with_earliest },
     { 7,
       "dehydrator k: id1=one ttl 5000 at 9000 id2= ttl 5000 at 9001 id3=three ttl 8000 at 12000; ",
       add_dehydrator },

@@ -37,7 +37,7 @@ static struct object own_sample(int which)
         dehydrator_push(object.dehydrator, LIT("id1"), LIT("one"), &due);
         dehydrator_push(object.dehydrator, LIT("id2"), LIT("two"), &claimed);
     }
-    object.timed = true;
+    object.has_expiry = true;
     return object;
 }
 
@@ -128,7 +128,7 @@ START_TEST(large_values_come_back)
                                      .stage = { .at = i } };
             walk_put(&object, &effect);
         }
-        object.timed = !due_at_is_never(object_moment(&object));
+        object.has_expiry = !due_at_is_never(object_moment(&object));
         txn_begin(&txn, store, NOW, FROM_CLIENT);
         txn_key_restore(&txn, LIT("k"), object, NEVER);
         txn_commit(&txn);

@@ -20,7 +20,7 @@ struct model {
     uint64_t arrivals;
     msec latest;
     struct member **sorted; /* those with a deadline, as they end */
-    size_t timed;
+    size_t expiring;
 };
 
 static void model_init(struct model *model, size_t count)
@@ -52,11 +52,11 @@ static int by_end(const void *a, const void *b)
 
 static void model_sort(struct model *model)
 {
-    model->timed = 0;
+    model->expiring = 0;
     for (size_t i = 0; i < model->count; i++)
-        if (model->members[i]->at != NEVER) model->sorted[model->timed++] = model->members[i];
-    qsort(model->sorted, model->timed, sizeof(*model->sorted), by_end);
-    if (model->timed == 0) model->latest = INT64_MIN;
+        if (model->members[i]->at != NEVER) model->sorted[model->expiring++] = model->members[i];
+    qsort(model->sorted, model->expiring, sizeof(*model->sorted), by_end);
+    if (model->expiring == 0) model->latest = INT64_MIN;
 }
 
 static void set(struct deadlines **deadlines, struct model *model, size_t i, msec at)
@@ -110,23 +110,23 @@ static void compare(struct deadlines *deadlines, struct model *model, msec until
     size_t due = 0;
     deadlines_check(deadlines);
     model_sort(model);
-    ck_assert(model->timed > 0 || deadlines == NULL);
-    ck_assert_uint_eq(deadlines_count(deadlines), model->timed);
+    ck_assert(model->expiring > 0 || deadlines == NULL);
+    ck_assert_uint_eq(deadlines_count(deadlines), model->expiring);
     ck_assert_int_le(deadlines_latest(deadlines), model->latest); /* tightened, perhaps */
-    msec last = model->timed > 0 ? model->sorted[model->timed - 1]->at : INT64_MIN;
+    msec last = model->expiring > 0 ? model->sorted[model->expiring - 1]->at : INT64_MIN;
     ck_assert_int_ge(deadlines_latest(deadlines), last);
-    ck_assert_int_eq(deadlines_all_dead(deadlines, until), model->timed == 0 || last < until);
-    if (model->timed > 0) ck_assert(deadlines_all_dead(deadlines, last + 1));
-    if (model->timed > 0) ck_assert(!deadlines_all_dead(deadlines, last));
+    ck_assert_int_eq(deadlines_all_dead(deadlines, until), model->expiring == 0 || last < until);
+    if (model->expiring > 0) ck_assert(deadlines_all_dead(deadlines, last + 1));
+    if (model->expiring > 0) ck_assert(!deadlines_all_dead(deadlines, last));
     deadlines_check(deadlines);
     struct deadline *first = deadlines_first(deadlines, &at);
-    if (model->timed == 0) {
+    if (model->expiring == 0) {
         ck_assert_ptr_null(first);
     } else {
         ck_assert_ptr_eq(first, &model->sorted[0]->deadline);
         ck_assert_int_eq(at, model->sorted[0]->at);
     }
-    while (due < model->timed && model->sorted[due]->at <= until)
+    while (due < model->expiring && model->sorted[due]->at <= until)
         due++;
     ck_assert_uint_eq(count_until(deadlines, until), due);
     for (size_t i = 0; i < model->count; i++)
@@ -246,7 +246,7 @@ START_TEST(deadlines_pop_in_model_order)
     for (size_t i = 0; i < 3 * COUNT; i++)
         set(&deadlines, &model, rng_below(&rng, COUNT), rng_between(&rng, 0, 100));
     compare(deadlines, &model, 50);
-    for (size_t i = 0; i < model.timed; i++) {
+    for (size_t i = 0; i < model.expiring; i++) {
         msec at = 0;
         struct deadline *first = deadlines_first(deadlines, &at);
         ck_assert_ptr_eq(first, &model.sorted[i]->deadline);

@@ -302,14 +302,14 @@ START_TEST(deadline_costs_at_most_nine_bytes)
     record.at = 1700000000000;
     packed_replace(&packed, 0, &record);
     ck_assert_uint_eq(packed.len, len + 1 + 8);
-    ck_assert_uint_eq(packed.count_timed, 1);
+    ck_assert_uint_eq(packed.count_expiring, 1);
     packed_get(&packed, 0, &record);
     ck_assert_int_eq(record.at, 1700000000000);
     record.at = NEVER;
     packed_replace(&packed, 0, &record);
     packed_check(&packed);
     ck_assert_uint_eq(packed.len, len);
-    ck_assert_uint_eq(packed.count_timed, 0);
+    ck_assert_uint_eq(packed.count_expiring, 0);
     packed_drop(&packed);
 }
 END_TEST
@@ -430,7 +430,7 @@ START_TEST(several_records_are_removed_at_once)
     packed_remove_some(&packed, packed_find(&packed, LIT("5")), 6);
     packed_check(&packed);
     ck_assert_uint_eq(packed.count, 14);
-    ck_assert_uint_eq(packed.count_timed, 7);
+    ck_assert_uint_eq(packed.count_expiring, 7);
     ck_assert_uint_eq(packed_nth(&packed, 5), packed_find(&packed, LIT("11")));
     packed_remove_some(&packed, 0, 14);
     packed_check(&packed);

@@ -241,18 +241,18 @@ START_TEST(removing_ranges_keeps_invariants)
 }
 END_TEST
 
-START_TEST(timed_member_holds_deadline_before_bytes)
+START_TEST(expiring_member_holds_deadline_before_bytes)
 {
     struct ranked_member *plain = member_made(1, LIT("abc"), false);
-    struct ranked_member *timed = member_made(1, LIT("abc"), true);
+    struct ranked_member *member = member_made(1, LIT("abc"), true);
     ck_assert_uint_eq(ranked_size(3, false), 15);
     ck_assert_uint_eq(ranked_size(3, true), 19);
     ck_assert(bytes_equal(ranked_bytes(plain), LIT("abc")));
-    ck_assert(bytes_equal(ranked_bytes(timed), LIT("abc")));
-    ck_assert(!deadline_armed(ranked_deadline(timed)));
-    ck_assert_ptr_eq(ranked_of_deadline(ranked_deadline(timed)), timed);
+    ck_assert(bytes_equal(ranked_bytes(member), LIT("abc")));
+    ck_assert(!deadline_armed(ranked_deadline(member)));
+    ck_assert_ptr_eq(ranked_of_deadline(ranked_deadline(member)), member);
     free(plain);
-    free(timed);
+    free(member);
 }
 END_TEST
 
@@ -523,7 +523,7 @@ Suite *test_suite(void)
         random_programs_match_model,
         random_programs_with_equal_scores_match_model,
         removing_ranges_keeps_invariants,
-        timed_member_holds_deadline_before_bytes,
+        expiring_member_holds_deadline_before_bytes,
         moved_member_keeps_rank,
         random_score_changes_match_model,
         below_member_works_with_equal_scores,

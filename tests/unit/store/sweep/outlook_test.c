@@ -132,7 +132,7 @@ static struct truth truth_of(const struct sight *sight)
         if (!type_has_members(entry->object.type)) continue;
         object_each_until(&entry->object, NEVER - 1, count_member, &truth);
         truth.counts[DUE_NEVER].members +=
-            object_count(&entry->object) - object_count_timed(&entry->object);
+            object_count(&entry->object) - object_count_expiring(&entry->object);
     }
     return truth;
 }

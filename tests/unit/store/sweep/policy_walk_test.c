@@ -108,9 +108,9 @@ static void make(const char *key, enum type type, int count)
     world_commit(&world);
 }
 
-static size_t timed(const char *key)
+static size_t expiring(const char *key)
 {
-    return object_count_timed(&entry_in(0, key)->object);
+    return object_count_expiring(&entry_in(0, key)->object);
 }
 
 static size_t count(const char *key)
@@ -394,7 +394,7 @@ START_TEST(policy_dropped_during_a_pass_has_no_effect)
     persist("b:1");
     walk();
     ck_assert_int_eq(deadline("b:1"), world.now + 200);
-    ck_assert_uint_lt(timed("a:set"), LARGE);
+    ck_assert_uint_lt(expiring("a:set"), LARGE);
     done();
 }
 END_TEST
@@ -436,7 +436,7 @@ START_TEST(swapped_databases_are_both_walked)
         for (unsigned db = 0; db < 2; db++) {
             for (int i = 0; i < 100; i++)
                 ck_assert_int_eq(deadline_in(db, numbered("a:%d", i)), world.now + 100);
-            ck_assert_uint_eq(object_count_timed(&entry_in(db, "a:set")->object), 200);
+            ck_assert_uint_eq(object_count_expiring(&entry_in(db, "a:set")->object), 200);
         }
         done();
     }
@@ -462,7 +462,7 @@ START_TEST(members_without_a_deadline_get_the_member_ttl)
             for (; walk_some(100); slices++)
                 continue;
             ck_assert_int_ge(slices, sizes[j] / 100);
-            ck_assert_uint_eq(timed("c"), (size_t)sizes[j]);
+            ck_assert_uint_eq(expiring("c"), (size_t)sizes[j]);
             for (int k = 0; k < sizes[j]; k++) {
                 msec at;
                 object_member_deadline(&entry_in(0, "c")->object, text(numbered("m%d", k)), &at);
@@ -486,7 +486,7 @@ START_TEST(members_of_intset_get_deadlines)
     RULE("s", .member_ttl = 50, .jitter = 10);
     while (walk_some(20))
         continue;
-    ck_assert_uint_eq(timed("s"), 300);
+    ck_assert_uint_eq(expiring("s"), 300);
     done();
 }
 END_TEST

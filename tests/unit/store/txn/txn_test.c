@@ -253,7 +253,7 @@ START_TEST(a_restored_value_has_its_deadlines_and_replaces_the_key)
     struct object object = object_new(TYPE_SET);
     set_add(object.set, text("a"), world.now + 5);
     set_add(object.set, text("b"), NEVER);
-    object.timed = true;
+    object.has_expiry = true;
     struct entry *entry = txn_key_restore(txn, text("k"), object, world.now + 9);
     ck_assert_int_eq(entry_expires_at(txn->ks, entry), world.now + 9);
     world_commit(&world);

@@ -59,7 +59,7 @@ static void model_set(struct model *model, int n, int v, msec at)
     model->ats[n] = v == ABSENT ? NEVER : at;
 }
 
-static bool model_timed(const struct model *model, int n)
+static bool model_has_expiry(const struct model *model, int n)
 {
     return model->values[n] != ABSENT && model->ats[n] != NEVER;
 }
@@ -80,22 +80,22 @@ static void assert_field(const struct hash *hash, const struct model *model, int
 /* What is counted and who is first, and that the latest is none too early. */
 static void assert_sums(const struct hash *hash, const struct model *model)
 {
-    size_t count = 0, timed = 0;
+    size_t count = 0, expiring = 0;
     msec first = NEVER, latest = INT64_MIN, at, its;
     struct bytes field;
     hash_check(hash);
     for (int n = 0; n < model->fields; n++) {
         count += model->values[n] != ABSENT;
-        if (!model_timed(model, n)) continue;
-        timed++;
+        if (!model_has_expiry(model, n)) continue;
+        expiring++;
         if (model->ats[n] < first) first = model->ats[n];
         if (model->ats[n] > latest) latest = model->ats[n];
     }
     ck_assert_uint_eq(hash_count(hash), count);
-    ck_assert_uint_eq(hash_count_timed(hash), timed);
+    ck_assert_uint_eq(hash_count_expiring(hash), has_expiry);
     ck_assert_int_ge(hash_latest(hash), latest);
-    ck_assert(hash_first(hash, &field, &at) == (timed > 0));
-    if (timed == 0) {
+    ck_assert(hash_first(hash, &field, &at) == (expiring > 0));
+    if (expiring == 0) {
         ck_assert_int_eq(hash_latest(hash), INT64_MIN);
     } else {
         ck_assert_int_eq(at, first);
@@ -136,10 +136,10 @@ static void assert_same(const struct hash *hash, const struct model *model, msec
     msec at;
     for (int n = 0; n < model->fields; n++) {
         assert_field(hash, model, n);
-        due += model_timed(model, n) && model->ats[n] <= until;
+        due += model_has_expiry(model, n) && model->ats[n] <= until;
     }
     ck_assert_uint_eq(seen_until(hash, until, SIZE_MAX), due);
-    ck_assert_uint_eq(seen_until(hash, NEVER, SIZE_MAX), hash_count_timed(hash));
+    ck_assert_uint_eq(seen_until(hash, NEVER, SIZE_MAX), hash_count_expiring(hash));
     hash_iter_begin(&iter, hash);
     for (; hash_iter_next(&iter, &field, &value); seen++) {
         ck_assert(hash_get(hash, field, &its) && bytes_equal(its, value));
@@ -411,11 +411,11 @@ START_TEST(deadline_is_set_moved_and_removed)
         assert_deadline(hash, LIT("f"), 10);
         ck_assert(hash_expire(hash, LIT("f"), -5));
         assert_deadline(hash, LIT("f"), -5);
-        ck_assert_uint_eq(hash_count_timed(hash), 1);
+        ck_assert_uint_eq(hash_count_expiring(hash), 1);
         ck_assert(hash_expire(hash, LIT("f"), NEVER));
         ck_assert(hash_expire(hash, LIT("f"), NEVER));
         assert_deadline(hash, LIT("f"), NEVER);
-        ck_assert_uint_eq(hash_count_timed(hash), 0);
+        ck_assert_uint_eq(hash_count_expiring(hash), 0);
         assert_value(hash, LIT("f"), LIT("v"));
         hash_check(hash);
         hash_free(hash);
@@ -493,11 +493,11 @@ static void assert_numbers(const struct hash *hash, int count, int width)
         assert_deadline(hash, number(&text, n, width), n % 2 == 0 ? n : NEVER);
         assert_value(hash, number(&text, n, width), number(&text, n, width));
     }
-    ck_assert_uint_eq(hash_count_timed(hash), (size_t)(count + 1) / 2);
+    ck_assert_uint_eq(hash_count_expiring(hash), (size_t)(count + 1) / 2);
     hash_check(hash);
 }
 
-static struct hash *hash_half_timed(int count, int width)
+static struct hash *hash_half_expiring(int count, int width)
 {
     struct hash *hash = hash_new();
     struct text text;
@@ -511,7 +511,7 @@ START_TEST(growing_large_keeps_fields_values_and_deadlines)
     char text[65];
     memset(text, 'x', sizeof(text));
     for (int which = 0; which < 3; which++) {
-        struct hash *hash = hash_half_timed(60, 4);
+        struct hash *hash = hash_half_expiring(60, 4);
         size_t small = hash_bytes(hash);
         assert_numbers(hash, 60, 4);
         if (which == 0) hash_set(hash, bytes_of(text, 65), LIT(""), 99);
@@ -546,7 +546,7 @@ START_TEST(deadline_that_does_not_fit_makes_hash_large)
             ck_assert(hash_iter_next(&iter, &field, &value));
         while (iter.at != NEVER);
         ck_assert(hash_expire(hash, field, 1000 - n));
-        ck_assert_uint_eq(hash_count_timed(hash), (size_t)n + 1);
+        ck_assert_uint_eq(hash_count_expiring(hash), (size_t)n + 1);
         hash_check(hash);
     }
     ck_assert_uint_gt(hash_bytes(hash), small + 31 * 31);
@@ -579,7 +579,7 @@ END_TEST
 START_TEST(full_small_hash_accepts_equal_size_values)
 {
     struct text text;
-    struct hash *hash = hash_half_timed(64, 4);
+    struct hash *hash = hash_half_expiring(64, 4);
     size_t small = hash_bytes(hash);
     for (int n = 0; n < 64; n++)
         hash_set(hash, number(&text, n, 4), LIT("-"), NEVER);
@@ -689,7 +689,7 @@ END_TEST
 START_TEST(deadlines_of_hash_are_freed_in_slices)
 {
     size_t base = mem_used(), slices = 0, work;
-    struct hash *hash = hash_half_timed(MANY, 8);
+    struct hash *hash = hash_half_expiring(MANY, 8);
     do {
         work = 5;
         slices++;
@@ -717,7 +717,7 @@ static void keeps_its_deadline(size_t field_len, size_t value_len)
     ck_assert(hash_expire(hash, field, NEVER) && hash_expire(hash, field, 7));
     ck_assert(hash_deadline(hash, field, &at) && at == 7);
     hash_check(hash);
-    ck_assert(hash_remove(hash, field) && hash_count_timed(hash) == 0);
+    ck_assert(hash_remove(hash, field) && hash_count_expiring(hash) == 0);
     hash_check(hash);
     hash_free(hash);
 }

@@ -42,13 +42,13 @@ static void assert_bytes(size_t bytes, size_t held)
 struct model {
     bool in[NAMES];
     msec at[NAMES]; /* of those that are in */
-    size_t count, timed;
+    size_t count, expiring;
 };
 
 static void model_put(struct model *model, int n, msec at)
 {
-    model->timed -= model->in[n] && model->at[n] != NEVER;
-    model->timed += at != NEVER;
+    model->has_expiry -= model->in[n] && model->at[n] != NEVER;
+    model->has_expiry += at != NEVER;
     model->count += !model->in[n];
     model->in[n] = true;
     model->at[n] = at;
@@ -56,7 +56,7 @@ static void model_put(struct model *model, int n, msec at)
 
 static void model_remove(struct model *model, int n)
 {
-    model->timed -= model->at[n] != NEVER;
+    model->has_expiry -= model->at[n] != NEVER;
     model->count--;
     model->in[n] = false;
 }
@@ -119,11 +119,11 @@ static void assert_deadlines(const struct set *set, const struct model *model)
         if (model->at[n] < first) first = model->at[n];
         if (model->at[n] > latest) latest = model->at[n];
     }
-    ck_assert_uint_eq(set_count_timed(set), model->timed);
+    ck_assert_uint_eq(set_count_expiring(set), model->has_expiry);
     ck_assert_int_ge(set_latest(set), latest);
-    ck_assert(model->timed > 0 || set_latest(set) == INT64_MIN);
-    ck_assert(set_first(set, &member, &at) == (model->timed > 0));
-    if (model->timed == 0) return;
+    ck_assert(model->has_expiry > 0 || set_latest(set) == INT64_MIN);
+    ck_assert(set_first(set, &member, &at) == (model->has_expiry > 0));
+    if (model->has_expiry == 0) return;
     ck_assert_int_eq(at, first);
     ck_assert_int_eq(model->at[number_of(member)], first);
     assert_due(set, model, first);
@@ -228,7 +228,7 @@ START_TEST(growing_set_matches_array)
             step(&rng, set, &model, n, i < 180 ? 75 : 30);
             set_check(set);
             ck_assert_uint_eq(set_count(set), model.count);
-            ck_assert_uint_eq(set_count_timed(set), model.timed);
+            ck_assert_uint_eq(set_count_expiring(set), model.has_expiry);
             assert_bytes(set_bytes(set), mem_used() - base);
             if (i % 50 != 0) continue;
             assert_members(set, &model);
@@ -443,7 +443,7 @@ static void assert_deadlines_are_set_moved_and_taken_away(struct set *set)
     ck_assert(set_expire(set, LIT("b"), NEVER));
     assert_at(set, LIT("b"), NEVER);
     assert_first(set, LIT("a"), 30);
-    ck_assert_uint_eq(set_count_timed(set), 2);
+    ck_assert_uint_eq(set_count_expiring(set), 2);
     ck_assert(set_expire(set, LIT("b"), NEVER));
     ck_assert(!set_expire(set, LIT("d"), 1));
     ck_assert(!set_deadline(set, LIT("d"), &at));
@@ -454,7 +454,7 @@ static void assert_deadlines_are_set_moved_and_taken_away(struct set *set)
     ck_assert(set_remove(set, LIT("a")));
     assert_first(set, LIT("c"), 40);
     ck_assert(set_expire(set, LIT("c"), NEVER));
-    ck_assert_uint_eq(set_count_timed(set), 0);
+    ck_assert_uint_eq(set_count_expiring(set), 0);
     ck_assert_int_eq(set_latest(set), INT64_MIN);
     set_check(set);
     set_free(set);
@@ -500,7 +500,7 @@ static void assert_became_large(const struct set *set, size_t before)
     assert_first(set, LIT("b"), 20);
     assert_at(set, LIT("a"), 30);
     assert_at(set, LIT("c"), NEVER);
-    ck_assert_uint_ge(set_count_timed(set), 2);
+    ck_assert_uint_ge(set_count_expiring(set), 2);
     for (int i = 0; i < 20; i++) {
         char text[16];
         int len = snprintf(text, sizeof(text), "%08d", i);
@@ -552,7 +552,7 @@ START_TEST(deadline_that_does_not_fit_makes_set_large)
         set_check(set);
     }
     assert_became_large(set, before);
-    ck_assert_uint_eq(set_count_timed(set), 2 + done);
+    ck_assert_uint_eq(set_count_expiring(set), 2 + done);
     ck_assert_int_eq(set_latest(set), 99 + done);
     set_free(set);
 }

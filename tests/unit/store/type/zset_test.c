@@ -128,17 +128,17 @@ static void assert_deadlines(const struct zset *zset, msec until)
     struct bytes member;
     double score;
     msec first = NEVER, latest = INT64_MIN, at, its;
-    size_t timed = 0, through = 0, visited = 0;
+    size_t expiring = 0, through = 0, visited = 0;
     for (size_t i = 0; i < model_count; i++) {
         if (sorted[i].at == NEVER) continue;
-        timed++;
+        expiring++;
         if (sorted[i].at < first) first = sorted[i].at;
         if (sorted[i].at > latest) latest = sorted[i].at;
         through += sorted[i].at <= until;
     }
-    ck_assert_uint_eq(zset_count_timed(zset), timed);
-    ck_assert(zset_first(zset, &member, &at) == (timed > 0));
-    if (timed > 0) {
+    ck_assert_uint_eq(zset_count_expiring(zset), has_expiry);
+    ck_assert(zset_first(zset, &member, &at) == (expiring > 0));
+    if (expiring > 0) {
         ck_assert_int_eq(at, first);
         ck_assert(zset_score(zset, member, &score));
         ck_assert(zset_deadline(zset, member, &its));
@@ -492,7 +492,7 @@ START_TEST(deadline_is_set_moved_and_removed)
         assert_at(zset, 2, NEVER);
         assert_first(zset, 1, 300);
         ck_assert(expire_number(zset, 1, NEVER));
-        ck_assert_uint_eq(zset_count_timed(zset), 0);
+        ck_assert_uint_eq(zset_count_expiring(zset), 0);
         ck_assert(!zset_first(zset, &member, &at));
         ck_assert_int_eq(zset_latest(zset), INT64_MIN);
         zset_check(zset);
@@ -535,7 +535,7 @@ START_TEST(a_removed_member_leaves_no_deadline)
         assert_at(zset, 9, NEVER);
         zset_remove_ranks(zset, 2, 9);
         assert_first(zset, 1, 999);
-        ck_assert_uint_eq(zset_count_timed(zset), 2);
+        ck_assert_uint_eq(zset_count_expiring(zset), 2);
         zset_check(zset);
         zset_free(zset);
     }
@@ -582,7 +582,7 @@ START_TEST(becoming_large_keeps_order_scores_and_deadlines)
         assert_sequence(zset, count);
         zset_remove_ranks(zset, 5, (size_t)count);
         assert_sequence(zset, 5);
-        ck_assert_uint_eq(zset_count_timed(zset), 2);
+        ck_assert_uint_eq(zset_count_expiring(zset), 2);
         zset_free(zset);
     }
 }
@@ -622,7 +622,7 @@ START_TEST(deadline_that_does_not_fit_makes_zset_large)
         ck_assert(bytes_equal(first, LIT("00000000000000000000000000000")));
         ck_assert(zset_score(zset, first, &score) && score == 0 && !signbit(score));
         ck_assert_uint_eq(zset_count(zset), PACKED_MAX_COUNT);
-        ck_assert_uint_eq(zset_count_timed(zset), 1);
+        ck_assert_uint_eq(zset_count_expiring(zset), 1);
         zset_free(zset);
     }
 }
@@ -738,9 +738,9 @@ static size_t slices_to_free(struct zset *zset)
 START_TEST(freeing_in_slices_gives_all_memory_back)
 {
     size_t base = mem_used();
-    for (int timed = 0; timed < 2; timed++) {
+    for (int expiring = 0; expiring < 2; expiring++) {
         struct zset *zset = zset_of_many();
-        for (int i = 0; timed && i < MANY; i += 2)
+        for (int i = 0; expiring && i < MANY; i += 2)
             expire_number(zset, i, i);
         size_t slices = slices_to_free(zset);
         ck_assert_uint_ge(slices, 100);
