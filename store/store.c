@@ -47,7 +47,7 @@ void store_replace(struct store *store, struct store *other)
 
 void store_listen(struct store *store, unsigned mask, const struct effect_listener *listener)
 {
-    store->listening = mask;
+    store->event_mask = mask;
     store->listener = mask != 0 ? *listener : (struct effect_listener){ 0 };
 }
 

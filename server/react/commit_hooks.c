@@ -48,7 +48,7 @@ void commit_hooks_arm(struct commit_hooks *hooks)
     if (hooks->keeps || hooks->tracks || hooks->watches || hooks->waits) mask |= LISTEN_CHANGES;
     mask |= notify_wants(hooks->notify);
     struct store *store = hooks->store;
-    if (mask == store->listening && (mask == 0 || store->listener.ctx == hooks)) return;
+    if (mask == store->event_mask && (mask == 0 || store->listener.ctx == hooks)) return;
     store_listen(
         store, mask,
         &(struct effect_listener){ .effect = take_effect, .commit = take_commit, .ctx = hooks });

@@ -274,7 +274,8 @@ bool settle_delays(struct dispatch *dispatch, const struct call *call)
     look_begin(&look, dispatch, session->db);
     /* A key overwritten in another database is deleted whole, without settling, unless the members'
      * events are wanted. */
-    look.all_databases = (flags & OTHER_DATABASES) && (dispatch->store->listening & LISTEN_MEMBERS);
+    look.all_databases =
+        (flags & OTHER_DATABASES) && (dispatch->store->event_mask & LISTEN_MEMBERS);
     if (flags & RUNS_QUEUE)
         look_at_queue(&look, session);
     else

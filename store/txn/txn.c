@@ -43,7 +43,7 @@ void txn_commit(struct txn *txn)
     txn->notes = NULL;
     txn->note_cap = 0;
     txn->store->changes += txn->changes;
-    if (txn->store->listening != 0 && txn->origin != FROM_REPLAY)
+    if (txn->store->event_mask != 0 && txn->origin != FROM_REPLAY)
         txn->store->listener.commit(txn->store->listener.ctx, txn);
 }
 
@@ -57,7 +57,7 @@ static bool is_wanted(unsigned wants, const struct effect *effect)
 
 static void tell(struct txn *txn, const struct effect *effect)
 {
-    unsigned wants = txn->store->listening;
+    unsigned wants = txn->store->event_mask;
     if (wants == 0 || txn->origin == FROM_REPLAY || !is_wanted(wants, effect)) return;
     txn->store->listener.effect(txn->store->listener.ctx, effect);
 }

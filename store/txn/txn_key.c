@@ -34,7 +34,7 @@ static struct entry *settle_before_drop(struct txn *txn, struct entry *entry, ms
     msec at;
     if (!object->has_expiry || !object_member_first(object, &member, &at) || !instant_dead(at, by))
         return entry;
-    if ((txn->store->listening & LISTEN_MEMBERS) || object_all_dead(object, by))
+    if ((txn->store->event_mask & LISTEN_MEMBERS) || object_all_dead(object, by))
         txn_member_purge(txn, &entry, by, SIZE_MAX);
     else
         txn_member_tell_expired(txn, entry);
@@ -275,7 +275,7 @@ static void record_element(void *ctx, struct effect *effect)
 static void record_whole(struct txn *txn, struct entry *entry, enum event event)
 {
     struct recording recording = { txn, entry };
-    if (txn->store->listening & LISTEN_CHANGES)
+    if (txn->store->event_mask & LISTEN_CHANGES)
         walk_object(&entry->object, record_element, &recording);
     else
         txn->changes++;

@@ -96,7 +96,7 @@ static size_t purge_all(struct txn *txn, struct entry *entry)
 size_t txn_member_purge(struct txn *txn, struct entry **purged, msec by, size_t limit)
 {
     struct entry *entry = *purged;
-    if (!(txn->store->listening & LISTEN_MEMBERS) && object_all_dead(&entry->object, by)) {
+    if (!(txn->store->event_mask & LISTEN_MEMBERS) && object_all_dead(&entry->object, by)) {
         *purged = NULL;
         return purge_all(txn, entry);
     }

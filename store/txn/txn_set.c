@@ -60,7 +60,7 @@ static void tell_all(struct txn *txn, struct entry *entry, enum event event)
 
 void txn_set_remove_all(struct txn *txn, struct entry *entry, enum event event)
 {
-    if (txn->store->listening & LISTEN_MEMBERS) tell_all(txn, entry, event);
+    if (txn->store->event_mask & LISTEN_MEMBERS) tell_all(txn, entry, event);
     struct effect told = { .kind = EFFECT_NONE, .event = event };
     txn_record(txn, entry, &told);
     txn_key_drop(txn, entry, EVENT_DEL);

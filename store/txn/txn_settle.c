@@ -22,7 +22,7 @@ static bool has_dead(const struct txn *txn, const struct entry *entry)
 /* A collection with expired members only is dropped at once, unless a listener wants each name. */
 static bool goes_whole(const struct txn *txn, const struct entry *entry)
 {
-    bool is_told = (txn->store->listening & LISTEN_MEMBERS) && !txn->no_expiry;
+    bool is_told = (txn->store->event_mask & LISTEN_MEMBERS) && !txn->no_expiry;
     return !is_told && entry_dead(txn->ks, entry, txn->now);
 }
 
@@ -56,7 +56,7 @@ static const struct policy *exceeded(const struct txn *txn, const struct entry *
 /* Where few members stay, these are copied instead of removing the others one by one. */
 static size_t work_of(const struct txn *txn, size_t excess, size_t stay)
 {
-    bool is_told = txn->store->listening & LISTEN_MEMBERS;
+    bool is_told = txn->store->event_mask & LISTEN_MEMBERS;
     return is_told || excess < stay ? excess : stay;
 }
 

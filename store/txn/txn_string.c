@@ -31,7 +31,7 @@ static msec deadline_told(const struct txn *txn, const struct entry *entry,
                           const struct string_set *how)
 {
     if (!how->keep_ttl) return how->at;
-    return txn->store->listening != 0 ? entry_expires_at(txn->ks, entry) : NEVER;
+    return txn->store->event_mask != 0 ? entry_expires_at(txn->ks, entry) : NEVER;
 }
 
 void txn_string_put(struct txn *txn, struct bytes key, struct entry *entry, struct bytes value,

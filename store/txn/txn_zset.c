@@ -127,7 +127,7 @@ void txn_zset_remove_ranks(struct txn *txn, struct entry *entry, size_t from, si
     size_t count = zset_count(entry->object.zset);
     ensure(from <= to && to <= count, "ranks %zu to %zu of %zu", from, to, count);
     if (from == to) return;
-    if (txn->store->listening & LISTEN_MEMBERS) tell_ranks(txn, entry, from, to, event);
+    if (txn->store->event_mask & LISTEN_MEMBERS) tell_ranks(txn, entry, from, to, event);
     remove_ranks(txn, entry, from, to);
     struct effect effect = {
         .kind = EFFECT_ZSET_CUT,

@@ -25,8 +25,8 @@ static void take_effect(void *ctx, const struct effect *effect)
     struct server_world *world = ctx;
     const struct store *hooks = world->listeners;
     world_keep(&world->world, effect);
-    if (((hooks->listening & LISTEN_CHANGES) && effect->kind != EFFECT_NONE) ||
-        ((hooks->listening & LISTEN_EVENTS) && effect->event != EVENT_NONE))
+    if (((hooks->event_mask & LISTEN_CHANGES) && effect->kind != EFFECT_NONE) ||
+        ((hooks->event_mask & LISTEN_EVENTS) && effect->event != EVENT_NONE))
         hooks->listener.effect(hooks->listener.ctx, effect);
 }
 
@@ -35,7 +35,7 @@ static void take_commit(void *ctx, const struct txn *txn)
     struct server_world *world = ctx;
     const struct store *hooks = world->listeners;
     world->world.commits++;
-    if (hooks->listening != 0) hooks->listener.commit(hooks->listener.ctx, txn);
+    if (hooks->event_mask != 0) hooks->listener.commit(hooks->listener.ctx, txn);
 }
 
 static void listen(struct server_world *world, enum server_world_listening listening)

@@ -541,17 +541,17 @@ END_TEST
 START_TEST(without_listeners_the_store_reports_no_effects)
 {
     ask(anna, "get k");
-    ck_assert_uint_eq(dispatch.store->listening, 0);
+    ck_assert_uint_eq(dispatch.store->event_mask, 0);
     ask(anna, "watch k");
     ask(anna, "get k");
-    ck_assert_uint_eq(dispatch.store->listening, LISTEN_CHANGES);
+    ck_assert_uint_eq(dispatch.store->event_mask, LISTEN_CHANGES);
     notify_set_flags(hooks.notify, "KEA");
     ask(anna, "get k");
-    ck_assert_uint_eq(dispatch.store->listening, LISTEN_CHANGES | LISTEN_EVENTS);
+    ck_assert_uint_eq(dispatch.store->event_mask, LISTEN_CHANGES | LISTEN_EVENTS);
     ask(anna, "unwatch");
     notify_set_flags(hooks.notify, "");
     ask(anna, "get k");
-    ck_assert_uint_eq(dispatch.store->listening, 0);
+    ck_assert_uint_eq(dispatch.store->event_mask, 0);
 }
 END_TEST
 
