@@ -64,14 +64,14 @@ static struct due_at next_due_of(const struct entry *entry, msec expires_at)
 {
     struct due_at own = due_at_expiry(expires_at);
     if (!entry->object.has_expiry) return own;
-    struct due_at inside = object_moment(&entry->object);
+    struct due_at inside = object_next_due(&entry->object);
     return due_at_before(inside, own) ? inside : own;
 }
 
-static enum key_kind kind_of(msec expires_at, struct due_at moment)
+static enum key_kind kind_of(msec expires_at, struct due_at next_due)
 {
     if (expires_at == NEVER) return KEY_LASTS;
-    return due_at_before(moment, due_at_expiry(expires_at)) ? KEY_CHANGES : KEY_ENDS;
+    return due_at_before(next_due, due_at_expiry(expires_at)) ? KEY_CHANGES : KEY_ENDS;
 }
 
 /* The agenda that the entry's node is in, if armed. Call it before the own deadline changes; the
@@ -98,12 +98,12 @@ static struct due_at first_of_all(const struct keyspace *ks)
 static void arm(struct keyspace *ks, struct entry *entry, struct agenda *from, msec expires_at)
 {
     struct deadline *node = &entry->deadline;
-    struct due_at moment = next_due_of(entry, expires_at);
-    struct agenda *to = &ks->agendas[kind_of(expires_at, moment)];
-    bool is_never = due_at_is_never(moment);
+    struct due_at next_due = next_due_of(entry, expires_at);
+    struct agenda *to = &ks->agendas[kind_of(expires_at, next_due)];
+    bool is_never = due_at_is_never(next_due);
     if (to != from || is_never) agenda_cancel(from, node);
-    if (!is_never && !(deadline_armed(node) && due_at_equal(due_in(to, node), moment)))
-        agenda_move(to, node, moment.at);
+    if (!is_never && !(deadline_armed(node) && due_at_equal(due_in(to, node), next_due)))
+        agenda_move(to, node, next_due.at);
     ks->next_due = first_of_all(ks);
 }
 
@@ -227,7 +227,7 @@ void keyspace_set_deadline(struct keyspace *ks, struct entry *entry, msec at)
 
 void keyspace_rearm(struct keyspace *ks, struct entry *entry)
 {
-    entry->object.has_expiry = !due_at_is_never(object_moment(&entry->object));
+    entry->object.has_expiry = !due_at_is_never(object_next_due(&entry->object));
     arm(ks, entry, agenda_of(ks, entry), entry_expires_at(ks, entry));
 }
 
@@ -461,23 +461,23 @@ uint64_t keyspace_relocate(struct keyspace *ks, uint64_t cursor, struct relocati
 static void check_deadline(const struct keyspace *ks, const struct entry *entry)
 {
     struct bytes key = entry_key(entry);
-    struct due_at inside = object_moment(&entry->object);
+    struct due_at inside = object_next_due(&entry->object);
     ensure(entry->object.has_expiry == !due_at_is_never(inside),
-           "'%.*s' has expiry: %d, its next moment: %lld", (int)key.len, key.data,
+           "'%.*s' has expiry: %d, next due at %lld", (int)key.len, key.data,
            entry->object.has_expiry, (long long)inside.at);
     msec at = entry_expires_at(ks, entry);
-    struct due_at moment = next_due_of(entry, at);
+    struct due_at next_due = next_due_of(entry, at);
     ensure(instant_ok(at) || at == NEVER, "'%.*s' ends at %lld", (int)key.len, key.data,
            (long long)at);
-    ensure(deadline_armed(&entry->deadline) == !due_at_is_never(moment),
-           "'%.*s' has its moment at %lld", (int)key.len, key.data, (long long)moment.at);
-    if (due_at_is_never(moment)) return;
-    const struct agenda *agenda = &ks->agendas[kind_of(at, moment)];
+    ensure(deadline_armed(&entry->deadline) == !due_at_is_never(next_due), "'%.*s' is due at %lld",
+           (int)key.len, key.data, (long long)next_due.at);
+    if (due_at_is_never(next_due)) return;
+    const struct agenda *agenda = &ks->agendas[kind_of(at, next_due)];
     ensure(agenda_has(agenda, &entry->deadline), "'%.*s' has its node elsewhere", (int)key.len,
            key.data);
     struct due_at armed = due_in(agenda, &entry->deadline);
-    ensure(due_at_equal(armed, moment), "armed at %lld, not %lld", (long long)armed.at,
-           (long long)moment.at);
+    ensure(due_at_equal(armed, next_due), "armed at %lld, not %lld", (long long)armed.at,
+           (long long)next_due.at);
 }
 
 static void check_entry(const struct keyspace *ks, const struct entry *entry)

@@ -32,7 +32,7 @@ struct policy_walk;
 struct store {
     struct keyspace *databases;
     unsigned database_count;
-    unsigned event_mask; /* event mask: LISTEN_* */
+    unsigned event_mask; /* LISTEN_*: what the listener gets */
     struct effect_listener listener;
     struct reclaim reclaim;
     struct random random;

@@ -114,7 +114,7 @@ struct object walk_copy(const struct object *object)
     if (object->type == TYPE_STRING) return copy_string(object);
     struct object copy = object_new(object->type);
     walk_object(object, put_into, &copy);
-    copy.has_expiry = !due_at_is_never(object_moment(&copy));
+    copy.has_expiry = !due_at_is_never(object_next_due(&copy));
     /* A collection that once was large keeps that encoding, even if its elements would fit. */
     if (strcmp(object_encoding(&copy), object_encoding(object)) != 0) object_widen(&copy);
     return copy;

@@ -152,7 +152,7 @@ static bool read_own(struct rdb_bytes body, struct object *object)
 {
     struct rebuilding in = { .begun = false };
     if (read_commands(&in, body.data + 1, body.len - 1)) {
-        in.object.has_expiry = !due_at_is_never(object_moment(&in.object));
+        in.object.has_expiry = !due_at_is_never(object_next_due(&in.object));
         *object = in.object;
         return true;
     }

@@ -97,7 +97,7 @@ static uint32_t leaf_for(const struct timeline *tl, msec at, size_t *before)
     }
 }
 
-static unsigned slot_index(const struct timeline *tl, const struct moment *m)
+static unsigned slot_index(const struct timeline *tl, const struct timeline_node *m)
 {
     ensure(m->leaf < tl->numbers, "leaf %u of %u", m->leaf, tl->numbers);
     const struct timeline_leaf *leaf = timeline_leaf_of(tl, m->leaf);
@@ -140,10 +140,10 @@ static void slot_close(struct timeline_leaf *leaf, unsigned i)
     }
 }
 
-void timeline_add(struct timeline *tl, struct moment *m, msec at)
+void timeline_add(struct timeline *tl, struct timeline_node *m, msec at)
 {
-    ensure(!moment_armed(m), "already armed in leaf %u", m->leaf);
-    ensure(tl->count < MOMENT_IDLE - 1, "timeline is full: %u slots", tl->count);
+    ensure(!timeline_node_armed(m), "already armed in leaf %u", m->leaf);
+    ensure(tl->count < TIMELINE_NODE_IDLE - 1, "timeline is full: %u slots", tl->count);
     if (tl->count == 0) timeline_leaf_insert(tl, TIMELINE_NONE, TIMELINE_LEAF_MIN, at);
     uint32_t number = tl->last;
     const struct timeline_leaf *last = timeline_leaf_of(tl, number);
@@ -163,7 +163,7 @@ void timeline_add(struct timeline *tl, struct moment *m, msec at)
 static void remove_at(struct timeline *tl, uint32_t number, unsigned i)
 {
     struct timeline_leaf *leaf = timeline_leaf_of(tl, number);
-    timeline_slots(leaf)[i].what->leaf = MOMENT_IDLE;
+    timeline_slots(leaf)[i].what->leaf = TIMELINE_NODE_IDLE;
     slot_close(leaf, i);
     tl->count--;
     timeline_total_change(leaf->parent, UINT32_MAX);
@@ -175,9 +175,9 @@ static void remove_at(struct timeline *tl, uint32_t number, unsigned i)
         timeline_drop(tl);
 }
 
-void timeline_move(struct timeline *tl, struct moment *m, msec at)
+void timeline_move(struct timeline *tl, struct timeline_node *m, msec at)
 {
-    if (!moment_armed(m)) {
+    if (!timeline_node_armed(m)) {
         timeline_add(tl, m, at);
         return;
     }
@@ -190,9 +190,9 @@ void timeline_move(struct timeline *tl, struct moment *m, msec at)
     timeline_add(tl, m, at);
 }
 
-void timeline_cancel(struct timeline *tl, struct moment *m)
+void timeline_cancel(struct timeline *tl, struct timeline_node *m)
 {
-    if (moment_armed(m)) remove_at(tl, m->leaf, slot_index(tl, m));
+    if (timeline_node_armed(m)) remove_at(tl, m->leaf, slot_index(tl, m));
 }
 
 /* Prefetches the owners that the next pops will touch. */
@@ -207,19 +207,19 @@ static inline void fetch_ahead(const struct timeline *tl, const struct timeline_
     }
 }
 
-struct moment *timeline_pop_due(struct timeline *tl, msec now)
+struct timeline_node *timeline_pop_due(struct timeline *tl, msec now)
 {
     if (tl->count == 0) return NULL;
     const struct timeline_leaf *leaf = timeline_leaf_of(tl, tl->first);
     const struct timeline_slot *first = timeline_slots(leaf);
     if (!instant_due(first->at, now)) return NULL;
-    struct moment *m = first->what;
+    struct timeline_node *m = first->what;
     fetch_ahead(tl, leaf);
     remove_at(tl, tl->first, 0);
     return m;
 }
 
-void timeline_moved(struct timeline *tl, const struct moment *old, struct moment *m)
+void timeline_moved(struct timeline *tl, const struct timeline_node *old, struct timeline_node *m)
 {
     timeline_slots(timeline_leaf_of(tl, old->leaf))[slot_index(tl, old)].what = m;
     m->leaf = old->leaf;
@@ -232,12 +232,12 @@ msec timeline_next(const struct timeline *tl)
     return tl->count == 0 ? NEVER : timeline_slots(timeline_leaf_of(tl, tl->first))->at;
 }
 
-struct moment *timeline_first(const struct timeline *tl)
+struct timeline_node *timeline_first(const struct timeline *tl)
 {
     return tl->count == 0 ? NULL : timeline_slots(timeline_leaf_of(tl, tl->first))->what;
 }
 
-struct moment *timeline_nth(const struct timeline *tl, uint32_t i)
+struct timeline_node *timeline_nth(const struct timeline *tl, uint32_t i)
 {
     ensure(i < tl->count, "%u of %u", i, tl->count);
     uint32_t number = tl->first;
@@ -251,7 +251,7 @@ struct moment *timeline_nth(const struct timeline *tl, uint32_t i)
     return timeline_slots(timeline_leaf_of(tl, number))[i].what;
 }
 
-msec timeline_at(const struct timeline *tl, const struct moment *m)
+msec timeline_at(const struct timeline *tl, const struct timeline_node *m)
 {
     unsigned i = slot_index(tl, m);
     return timeline_slots(timeline_leaf_of(tl, m->leaf))[i].at;
@@ -265,7 +265,7 @@ size_t timeline_count_until(const struct timeline *tl, msec until)
     return count + slot_after(leaf, until);
 }
 
-struct moment *timeline_after(const struct timeline *tl, msec at, msec *found)
+struct timeline_node *timeline_after(const struct timeline *tl, msec at, msec *found)
 {
     struct timeline_walk walk;
     if (at == INT64_MAX) return NULL;
@@ -274,7 +274,7 @@ struct moment *timeline_after(const struct timeline *tl, msec at, msec *found)
 }
 
 void timeline_each_until(const struct timeline *tl, msec until,
-                         bool (*visit)(void *ctx, struct moment *m, msec at), void *ctx)
+                         bool (*visit)(void *ctx, struct timeline_node *m, msec at), void *ctx)
 {
     for (uint32_t number = tl->first; number != TIMELINE_NONE;) {
         const struct timeline_leaf *leaf = timeline_leaf_of(tl, number);
@@ -298,7 +298,7 @@ void timeline_walk_from(struct timeline_walk *walk, const struct timeline *tl, m
     walk->slot = slot_after(timeline_leaf_of(tl, walk->leaf), at - 1);
 }
 
-struct moment *timeline_walk_next(struct timeline_walk *walk, msec *at)
+struct timeline_node *timeline_walk_next(struct timeline_walk *walk, msec *at)
 {
     if (walk->leaf == TIMELINE_NONE) return NULL;
     const struct timeline_leaf *leaf = timeline_leaf_of(walk->tl, walk->leaf);

@@ -23,19 +23,19 @@
 #include "store/mem/relocate.h"
 
 /* Embedded in the structure that falls due. */
-struct moment {
-    uint32_t leaf; /* number of its leaf; MOMENT_IDLE if not armed */
+struct timeline_node {
+    uint32_t leaf; /* number of its leaf; TIMELINE_NODE_IDLE if not armed */
 };
 
-#define MOMENT_IDLE UINT32_MAX
+#define TIMELINE_NODE_IDLE UINT32_MAX
 
-static inline void moment_init(struct moment *m)
+static inline void timeline_node_init(struct timeline_node *m)
 {
-    m->leaf = MOMENT_IDLE;
+    m->leaf = TIMELINE_NODE_IDLE;
 }
-static inline bool moment_armed(const struct moment *m)
+static inline bool timeline_node_armed(const struct timeline_node *m)
 {
-    return m->leaf != MOMENT_IDLE;
+    return m->leaf != TIMELINE_NODE_IDLE;
 }
 
 struct timeline_leaf;
@@ -59,31 +59,33 @@ void timeline_drop(struct timeline *tl); /* frees the tree; does not touch the o
  * timeline must not be used between slices. */
 bool timeline_drop_some(struct timeline *tl, size_t *work);
 
-void timeline_add(struct timeline *tl, struct moment *m, msec at); /* m must be idle. O(log n) */
+void timeline_add(struct timeline *tl, struct timeline_node *m,
+                  msec at); /* m must be idle. O(log n) */
 /* Adds or moves m to `at`, behind its equals. O(log n) */
-void timeline_move(struct timeline *tl, struct moment *m, msec at);
-void timeline_cancel(struct timeline *tl, struct moment *m); /* m may be idle. O(log n) */
+void timeline_move(struct timeline *tl, struct timeline_node *m, msec at);
+void timeline_cancel(struct timeline *tl, struct timeline_node *m); /* m may be idle. O(log n) */
 /* Removes and returns the first with at <= now, or NULL. O(log n) */
-struct moment *timeline_pop_due(struct timeline *tl, msec now);
+struct timeline_node *timeline_pop_due(struct timeline *tl, msec now);
 /* The owner was copied to new memory: `old` is in the old copy, `m` in the new one. O(1) */
-void timeline_moved(struct timeline *tl, const struct moment *old, struct moment *m);
+void timeline_moved(struct timeline *tl, const struct timeline_node *old, struct timeline_node *m);
 
 static inline uint32_t timeline_count(const struct timeline *tl)
 {
     return tl->count;
 }
 msec timeline_next(const struct timeline *tl); /* the earliest instant; NEVER if empty. O(1) */
-struct moment *timeline_first(const struct timeline *tl); /* or NULL. O(1) */
+struct timeline_node *timeline_first(const struct timeline *tl); /* or NULL. O(1) */
 /* The i-th in order, i < count. O(log n) */
-struct moment *timeline_nth(const struct timeline *tl, uint32_t i);
-msec timeline_at(const struct timeline *tl, const struct moment *m); /* m must be armed. O(1) */
-size_t timeline_count_until(const struct timeline *tl, msec until);  /* at <= until. O(log n) */
+struct timeline_node *timeline_nth(const struct timeline *tl, uint32_t i);
+msec timeline_at(const struct timeline *tl,
+                 const struct timeline_node *m);                    /* m must be armed. O(1) */
+size_t timeline_count_until(const struct timeline *tl, msec until); /* at <= until. O(log n) */
 /* The first one later than `at`, and its instant; NULL: there is none. O(log n) */
-struct moment *timeline_after(const struct timeline *tl, msec at, msec *found);
+struct timeline_node *timeline_after(const struct timeline *tl, msec at, msec *found);
 
 /* Visits those with at <= until, in order. Return false to stop. O(visited) */
 void timeline_each_until(const struct timeline *tl, msec until,
-                         bool (*visit)(void *ctx, struct moment *m, msec at), void *ctx);
+                         bool (*visit)(void *ctx, struct timeline_node *m, msec at), void *ctx);
 
 /* Relocates the next of its own blocks from `place` on (0: the first); owners stay. Returns the
  * next place; 0: it was the last block. */
@@ -97,7 +99,8 @@ struct timeline_walk {
 void timeline_walk_begin(struct timeline_walk *walk, const struct timeline *tl);
 /* Begins at the first one that is not before `at`. O(log n) */
 void timeline_walk_from(struct timeline_walk *walk, const struct timeline *tl, msec at);
-struct moment *timeline_walk_next(struct timeline_walk *walk, msec *at); /* NULL at the end */
+struct timeline_node *timeline_walk_next(struct timeline_walk *walk,
+                                         msec *at); /* NULL at the end */
 void timeline_walk_end(struct timeline_walk *walk);
 
 size_t timeline_bytes(const struct timeline *tl); /* memory, without the struct itself */

@@ -33,7 +33,7 @@ enum {
 
 struct timeline_slot {
     msec at;
-    struct moment *what;
+    struct timeline_node *what;
 };
 
 struct timeline_leaf {

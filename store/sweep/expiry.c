@@ -24,15 +24,15 @@ static struct keyspace *earliest(struct store *store, msec now)
 size_t expiry_first(struct txn *txn, size_t budget)
 {
     struct entry *entry = keyspace_first_due(txn->ks, txn->now);
-    struct due_at moment = keyspace_next_due(txn->ks);
+    struct due_at next_due = keyspace_next_due(txn->ks);
     size_t done = 1;
-    if (!due_at_before(moment, due_at_expiry(entry_expires_at(txn->ks, entry))))
+    if (!due_at_before(next_due, due_at_expiry(entry_expires_at(txn->ks, entry))))
         txn_key_drop(txn, entry, EVENT_EXPIRED);
     else if (entry->object.type == TYPE_DEHYDRATOR)
         txn_rede_announce(txn, entry);
     else
-        done = txn_member_purge(txn, &entry, moment.at, budget);
-    ensure(done > 0, "nothing to do at %lld", (long long)moment.at);
+        done = txn_member_purge(txn, &entry, next_due.at, budget);
+    ensure(done > 0, "nothing to do at %lld", (long long)next_due.at);
     return done;
 }
 

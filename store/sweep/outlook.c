@@ -23,18 +23,19 @@ bool outlook_settle(struct txn *txn, size_t budget)
     return true;
 }
 
-/* What is due first in the entry; `moment` is when it is next due. */
-static struct due due_of(const struct keyspace *ks, const struct entry *entry, struct due_at moment)
+/* What is due first in the entry; `next_due` is when it is next due. */
+static struct due due_of(const struct keyspace *ks, const struct entry *entry,
+                         struct due_at next_due)
 {
     const struct object *object = &entry->object;
     struct due due = { entry_key(entry), entry_expires_at(ks, entry), DUE_KEY };
     struct bytes member;
-    if (due_at_equal(moment, due_at_expiry(due.at))) return due;
+    if (due_at_equal(next_due, due_at_expiry(due.at))) return due;
     if (object_member_first(object, &member, &due.at)) {
         due.what = object->type == TYPE_HASH ? DUE_FIELD : DUE_MEMBER;
     } else {
         due.what = DUE_ELEMENT;
-        due.at = moment.at; /* due at its deadline */
+        due.at = next_due.at; /* due at its deadline */
     }
     return due;
 }
@@ -45,10 +46,10 @@ size_t outlook_next(const struct keyspace *ks, msec now, struct due *due, size_t
     struct keyspace_walk walk;
     keyspace_walk_begin(&walk, ks);
     while (found < count) {
-        struct due_at moment;
-        const struct entry *entry = keyspace_walk_next(&walk, &moment);
+        struct due_at next_due;
+        const struct entry *entry = keyspace_walk_next(&walk, &next_due);
         if (entry == NULL) break;
-        if (!due_at_come(moment, now)) due[found++] = due_of(ks, entry, moment);
+        if (!due_at_come(next_due, now)) due[found++] = due_of(ks, entry, next_due);
     }
     keyspace_walk_end(&walk);
     return found;

@@ -14,7 +14,7 @@ static bool is_dead(const struct txn *txn, const struct entry *entry)
  * key was dropped. */
 static struct entry *settle_inside(struct txn *txn, struct entry *entry)
 {
-    if (!due_at_come(object_moment(&entry->object), txn->now)) return entry;
+    if (!due_at_come(object_next_due(&entry->object), txn->now)) return entry;
     if (!type_has_members(entry->object.type)) {
         if (!txn->no_expiry) txn_rede_announce(txn, entry);
         return entry;

@@ -307,7 +307,7 @@ static msec ttl_deadline(struct txn *txn, const struct policy_note *note)
 {
     const struct policy *policy = note->policy;
     msec at = entry_expires_at(note->ks, note->entry);
-    if (policy->ttl == 0 || (note->causes & CAUSE(TIMED))) return at;
+    if (policy->ttl == 0 || (note->causes & CAUSE(EXPIRY_SET))) return at;
     bool created = note->causes & CAUSE(CREATED);
     if (created ? at != NEVER : at == NEVER || !is_refreshed(note)) return at;
     msec anew = spread(txn, policy->ttl, policy->jitter);

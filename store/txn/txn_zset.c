@@ -106,7 +106,7 @@ static void keep_few(struct txn *txn, struct entry *entry, size_t from, size_t t
     struct object old = entry->object, kept = object_new(TYPE_ZSET);
     copy_ranks(kept.zset, old.zset, 0, from);
     copy_ranks(kept.zset, old.zset, to, zset_count(old.zset));
-    kept.has_expiry = old.has_expiry && !due_at_is_never(object_moment(&kept));
+    kept.has_expiry = old.has_expiry && !due_at_is_never(object_next_due(&kept));
     object_widen(&kept);
     keyspace_replace(txn->ks, entry, kept);
     reclaim_object(&txn->store->reclaim, old);

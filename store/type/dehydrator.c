@@ -17,7 +17,7 @@ enum {
  * was ever claimed; the id; the payload. A short element that was never claimed takes 8 bytes
  * besides id and payload. */
 struct element {
-    struct moment deadline;
+    struct timeline_node deadline;
     uint32_t id_len : 12, payload_len : 16;
     uint32_t is_long : 1, was_claimed : 1;
     char data[];
@@ -25,7 +25,7 @@ struct element {
 
 struct claim {
     uint32_t deliveries;
-    struct moment lease; /* armed if and only if the element is claimed */
+    struct timeline_node lease; /* armed if and only if the element is claimed */
 };
 
 struct dehydrator {
@@ -72,7 +72,7 @@ static struct claim *claim_of(const struct element *element)
 static bool is_claimed(const struct element *element)
 {
     const struct claim *claim = claim_of(element);
-    return claim != NULL && moment_armed(&claim->lease);
+    return claim != NULL && timeline_node_armed(&claim->lease);
 }
 
 struct bytes element_id(const struct element *element)
@@ -95,7 +95,7 @@ static struct bytes element_key(const void *element)
 
 static const struct dict_type elements_type = { .key = element_key };
 
-static struct element *element_of(struct moment *deadline)
+static struct element *element_of(struct timeline_node *deadline)
 {
     if (deadline == NULL) return NULL;
     return (struct element *)(void *)((char *)deadline - offsetof(struct element, deadline));
@@ -110,7 +110,7 @@ static struct element *element_new(struct dehydrator *dehydrator, struct bytes i
     bool was_claimed = stage->claimed || stage->deliveries > 0;
     size_t offset = texts_offset(is_long, was_claimed);
     struct element *element = mem_alloc(sizeof(*element) + offset + id.len + payload.len);
-    moment_init(&element->deadline);
+    timeline_node_init(&element->deadline);
     element->id_len = is_long ? 0 : (uint32_t)id.len & SHORT_ID;
     element->payload_len = is_long ? 0 : (uint32_t)payload.len & SHORT_PAYLOAD;
     element->is_long = is_long;
@@ -121,7 +121,7 @@ static struct element *element_new(struct dehydrator *dehydrator, struct bytes i
     }
     if (was_claimed) {
         claim_of(element)->deliveries = stage->deliveries;
-        moment_init(&claim_of(element)->lease);
+        timeline_node_init(&claim_of(element)->lease);
     }
     char *texts = element->data + offset;
     if (id.len > 0) memcpy(texts, id.data, id.len);
@@ -293,7 +293,7 @@ void dehydrator_remove(struct dehydrator *dehydrator, struct element *element)
 
 /* ---- announcing due elements ----------------------------------------------------------------- */
 
-msec dehydrator_moment(const struct dehydrator *dehydrator)
+msec dehydrator_next_due(const struct dehydrator *dehydrator)
 {
     msec at = timeline_next(&dehydrator->timeline);
     if (at == NEVER || at > dehydrator->announced) return at;
@@ -425,7 +425,7 @@ void dehydrator_check(const struct dehydrator *dehydrator)
     const struct element *element;
     dict_iter_begin(&iter, &dehydrator->elements);
     while ((element = dict_iter_next(&iter)) != NULL) {
-        ensure(moment_armed(&element->deadline), "element is not in the timeline");
+        ensure(timeline_node_armed(&element->deadline), "element is not in the timeline");
         bytes += mem_size(element);
         if (!is_claimed(element)) continue;
         claimed++;

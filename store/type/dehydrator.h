@@ -72,7 +72,7 @@ static inline bool stage_is_claimed(const struct stage *stage, msec now)
 /* ---- announcing due elements ("rede.due") ---- */
 
 /* The first deadline that has not been announced, or NEVER. O(log n) */
-msec dehydrator_moment(const struct dehydrator *dehydrator);
+msec dehydrator_next_due(const struct dehydrator *dehydrator);
 /* Marks all elements due by now as announced. If a deadline before now is set later (by a push of
  * an element that is due at once), it will be announced again. */
 void dehydrator_announce(struct dehydrator *dehydrator, msec now);

@@ -12,8 +12,8 @@ struct type_ops {
     size_t (*bytes)(const struct object *object);
     const char *(*encoding)(const struct object *object);
     void (*check)(const struct object *object);
-    msec (*moment)(const struct object *object); /* NULL: derived from the members, if any */
-    const struct member_ops *members;            /* NULL: members have no deadlines */
+    msec (*next_due)(const struct object *object); /* NULL: derived from the members, if any */
+    const struct member_ops *members;              /* NULL: members have no deadlines */
 };
 
 struct member_ops {
@@ -124,9 +124,9 @@ MEMBERS(set)
 MEMBERS(hash)
 MEMBERS(zset)
 
-static msec any_dehydrator_moment(const struct object *object)
+static msec any_dehydrator_next_due(const struct object *object)
 {
-    return dehydrator_moment(object->dehydrator);
+    return dehydrator_next_due(object->dehydrator);
 }
 
 static bool string_free_some(struct object *object, size_t *work)
@@ -160,7 +160,7 @@ static const struct type_ops types[TYPE_COUNT] = {
                           .bytes = any_dehydrator_bytes,
                           .encoding = any_dehydrator_encoding,
                           .check = any_dehydrator_check,
-                          .moment = any_dehydrator_moment },
+                          .next_due = any_dehydrator_next_due },
 };
 
 static const struct type_ops *ops_of(enum type type)
@@ -241,12 +241,12 @@ static const struct member_ops *members_of(const struct object *object)
     return ops;
 }
 
-struct due_at object_moment(const struct object *object)
+struct due_at object_next_due(const struct object *object)
 {
     const struct type_ops *ops = ops_of(object->type);
     struct bytes member;
     msec at;
-    if (ops->moment != NULL) return due_at_instant(ops->moment(object));
+    if (ops->next_due != NULL) return due_at_instant(ops->next_due(object));
     return object_member_first(object, &member, &at) ? due_at_expiry(at) : DUE_AT_NEVER;
 }
 

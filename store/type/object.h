@@ -79,7 +79,7 @@ static inline bool type_has_members(enum type type)
 /* When something inside is next due by itself: the first instant at which a member has expired, or
  * the first element of a dehydrator that has not been announced. NEVER: nothing. O(1); for a
  * dehydrator O(log n) */
-struct due_at object_moment(const struct object *object);
+struct due_at object_next_due(const struct object *object);
 /* The member's (or field's) deadline, NEVER if it has none; false: no such member. O(1) */
 bool object_member_deadline(const struct object *object, struct bytes member, msec *at);
 /* Sets the member's deadline, or removes it (NEVER); false: no such member. O(log n) */

@@ -24,7 +24,7 @@ enum {
 struct thing {
     union {
         struct deadline deadline;
-        struct moment moment;
+        struct timeline_node node;
     } armed;
     uint32_t number;
     char rest[40];
@@ -84,7 +84,7 @@ static inline size_t heap_bytes(const union any *any)
 
 static inline void tree_prepare(struct thing *thing)
 {
-    moment_init(&thing->armed.moment);
+    timeline_node_init(&thing->armed.node);
 }
 static inline void tree_init(union any *any)
 {
@@ -96,11 +96,11 @@ static inline void tree_drop(union any *any)
 }
 static inline void tree_arm(union any *any, struct thing *thing, msec at)
 {
-    timeline_move(&any->timeline, &thing->armed.moment, at);
+    timeline_move(&any->timeline, &thing->armed.node, at);
 }
 static inline void tree_cancel(union any *any, struct thing *thing)
 {
-    timeline_cancel(&any->timeline, &thing->armed.moment);
+    timeline_cancel(&any->timeline, &thing->armed.node);
 }
 static inline msec tree_next(const union any *any)
 {

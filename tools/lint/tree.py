@@ -108,7 +108,7 @@ SMELLS = (
     (CODE, r"\bout(->|\.)version\s*[=!<>]=?\s*[23]\b(?!;)", r"proto/resp/resp_write\.c",
      "only proto/resp/resp_write.c tells RESP2 from RESP3"),
     (CODE, r"\bstruct server\b", None, "no struct server"),
-    (("store/", "server/"), r"\b(now|until|moment|death|expires_at|deadline)\s*[-+]\s*1\b",
+    (("store/", "server/"), r"\b(now|until|next_due|death|expires_at|deadline)\s*[-+]\s*1\b",
      r"store/base/instant\.h", "a millisecond before or after is in store/base/instant.h"),
     (("store/",), r"\b(malloc|calloc|realloc|free|strdup)\s*\(", r"store/mem/mem\.c",
      "only store/mem/mem.c allocates"),

@@ -103,7 +103,7 @@ struct object rdb_object_take(struct rdb_object *value)
 {
     ensure(value->begun, "no value to take");
     struct object object = value->object;
-    object.has_expiry = !due_at_is_never(object_moment(&object));
+    object.has_expiry = !due_at_is_never(object_next_due(&object));
     value->begun = false;
     return object;
 }

@@ -42,7 +42,7 @@ static struct object value_of(enum type type, msec inside)
         dehydrator_push(object.dehydrator, LIT("id"), LIT("payload"), &stage);
     }
     }
-    object.has_expiry = !due_at_is_never(object_moment(&object));
+    object.has_expiry = !due_at_is_never(object_next_due(&object));
     return object;
 }
 
@@ -79,7 +79,7 @@ START_TEST(deadline_round_trips_for_every_type)
             keyspace_set_deadline(&keys, entry, NEVER);
             ck_assert_int_eq(entry_expires_at(&keys, entry), NEVER);
             ck_assert_uint_eq(keyspace_volatile(&keys), 0);
-            ck_assert_int_eq(keyspace_next_due(&keys).at, object_moment(&entry->object).at);
+            ck_assert_int_eq(keyspace_next_due(&keys).at, object_next_due(&entry->object).at);
             end();
         }
 }
@@ -90,7 +90,7 @@ START_TEST(key_deadline_coexists_with_member_deadlines)
     for (int type = TYPE_SET; type < TYPE_COUNT; type++) {
         begin();
         struct entry *entry = add((enum type)type, 500);
-        msec inside = object_moment(&entry->object).at;
+        msec inside = object_next_due(&entry->object).at;
         keyspace_set_deadline(&keys, entry, 1000);
         ck_assert_int_eq(keyspace_next_due(&keys).at, inside);
         ck_assert_int_eq(entry_expires_at(&keys, entry), 1000);
@@ -117,7 +117,7 @@ static void replace(enum type from, enum type to, msec at)
     ck_assert_int_eq(entry_expires_at(&keys, entry), at);
     ck_assert_uint_eq(entry->accessed, 42);
     ck_assert_uint_eq(keyspace_volatile(&keys), at != NEVER);
-    msec inside = object_moment(&entry->object).at, death = due_at_expiry(at).at;
+    msec inside = object_next_due(&entry->object).at, death = due_at_expiry(at).at;
     ck_assert_int_eq(keyspace_next_due(&keys).at, inside < death ? inside : death);
     end();
 }

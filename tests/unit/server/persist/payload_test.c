@@ -128,7 +128,7 @@ START_TEST(large_values_come_back)
                                      .stage = { .at = i } };
             walk_put(&object, &effect);
         }
-        object.has_expiry = !due_at_is_never(object_moment(&object));
+        object.has_expiry = !due_at_is_never(object_next_due(&object));
         txn_begin(&txn, store, NOW, FROM_CLIENT);
         txn_key_restore(&txn, LIT("k"), object, NEVER);
         txn_commit(&txn);

@@ -107,19 +107,19 @@ static void assert_at(const struct dehydrator *dehydrator, size_t count, msec no
 {
     struct dehydrator_walk walk;
     size_t before = 0, due = 0, claimed = 0, deadlines = 0;
-    msec moment = NEVER;
+    msec next_due = NEVER;
     for (size_t i = 0; i < count; i++) {
         const struct stage *stage = &sorted[i].stage;
         before += stage->at < now;
         due += stage_is_due(stage, now);
         claimed += stage_is_claimed(stage, now);
         deadlines += i == 0 || sorted[i - 1].stage.at != stage->at;
-        if (stage->at > announced && moment == NEVER) moment = stage->at;
+        if (stage->at > announced && next_due == NEVER) next_due = stage->at;
     }
     ck_assert_uint_eq(dehydrator_count_due(dehydrator, now), due);
     ck_assert_uint_eq(dehydrator_count_claimed(dehydrator, now), claimed);
     ck_assert_uint_eq(dehydrator_count_deadlines(dehydrator), deadlines);
-    ck_assert_int_eq(dehydrator_moment(dehydrator), moment);
+    ck_assert_int_eq(dehydrator_next_due(dehydrator), next_due);
     dehydrator_walk_from(&walk, dehydrator, now);
     assert_walk(dehydrator, &walk, before, count);
 }
@@ -316,22 +316,22 @@ END_TEST
 START_TEST(each_element_is_announced_once)
 {
     struct dehydrator *dehydrator = dehydrator_new();
-    ck_assert_int_eq(dehydrator_moment(dehydrator), NEVER);
+    ck_assert_int_eq(dehydrator_next_due(dehydrator), NEVER);
     push(dehydrator, LIT("a"), LIT("p"), 5);
     push(dehydrator, LIT("b"), LIT("p"), 7);
-    ck_assert_int_eq(dehydrator_moment(dehydrator), 5);
+    ck_assert_int_eq(dehydrator_next_due(dehydrator), 5);
     dehydrator_announce(dehydrator, 6);
-    ck_assert_int_eq(dehydrator_moment(dehydrator), 7);
+    ck_assert_int_eq(dehydrator_next_due(dehydrator), 7);
     dehydrator_announce(dehydrator, 7);
-    ck_assert_int_eq(dehydrator_moment(dehydrator), NEVER);
+    ck_assert_int_eq(dehydrator_next_due(dehydrator), NEVER);
     ck_assert_int_eq(dehydrator_next(dehydrator), 5);
     push(dehydrator, LIT("late"), LIT("p"), 7);
-    ck_assert_int_eq(dehydrator_moment(dehydrator), 7);
+    ck_assert_int_eq(dehydrator_next_due(dehydrator), 7);
     dehydrator_announce(dehydrator, 8);
-    ck_assert_int_eq(dehydrator_moment(dehydrator), NEVER);
+    ck_assert_int_eq(dehydrator_next_due(dehydrator), NEVER);
     const struct stage again = { .at = 3 };
     dehydrator_move(dehydrator, dehydrator_find(dehydrator, LIT("b")), &again);
-    ck_assert_int_eq(dehydrator_moment(dehydrator), 3);
+    ck_assert_int_eq(dehydrator_next_due(dehydrator), 3);
     dehydrator_free(dehydrator);
 }
 END_TEST
@@ -343,9 +343,9 @@ START_TEST(rewound_element_is_announced_again)
     push(dehydrator, LIT("b"), LIT("p"), 7);
     dehydrator_announce(dehydrator, 10);
     ck_assert(!dehydrator_rewind(dehydrator, 10));
-    ck_assert_int_eq(dehydrator_moment(dehydrator), NEVER);
+    ck_assert_int_eq(dehydrator_next_due(dehydrator), NEVER);
     ck_assert(dehydrator_rewind(dehydrator, 6));
-    ck_assert_int_eq(dehydrator_moment(dehydrator), 7);
+    ck_assert_int_eq(dehydrator_next_due(dehydrator), 7);
     ck_assert(!dehydrator_rewind(dehydrator, 6));
     dehydrator_free(dehydrator);
 }
@@ -356,13 +356,13 @@ START_TEST(extreme_instants_are_kept)
     struct dehydrator *dehydrator = dehydrator_new();
     push(dehydrator, LIT("last"), LIT("p"), INSTANT_MAX);
     push(dehydrator, LIT("zero"), LIT("p"), 0);
-    ck_assert_int_eq(dehydrator_moment(dehydrator), 0);
+    ck_assert_int_eq(dehydrator_next_due(dehydrator), 0);
     dehydrator_announce(dehydrator, INSTANT_MAX - 1);
-    ck_assert_int_eq(dehydrator_moment(dehydrator), INSTANT_MAX);
+    ck_assert_int_eq(dehydrator_next_due(dehydrator), INSTANT_MAX);
     ck_assert_uint_eq(dehydrator_count_due(dehydrator, INSTANT_MAX - 1), 1);
     ck_assert_uint_eq(dehydrator_count_due(dehydrator, INT64_MAX), 2);
     dehydrator_announce(dehydrator, INSTANT_MAX);
-    ck_assert_int_eq(dehydrator_moment(dehydrator), NEVER);
+    ck_assert_int_eq(dehydrator_next_due(dehydrator), NEVER);
     dehydrator_check(dehydrator);
     dehydrator_free(dehydrator);
 }
