@@ -65,7 +65,8 @@ static uint64_t digest_set(unsigned lane, const struct object *object, msec now)
     struct bytes member;
     set_iter_begin(&iter, object->set);
     while (set_iter_next(&iter, &member))
-        if (!instant_dead(iter.at, now)) sum += with_deadline(lane, hash_of(lane, member), iter.at);
+        if (!instant_expired(iter.at, now))
+            sum += with_deadline(lane, hash_of(lane, member), iter.at);
     return sum;
 }
 
@@ -76,7 +77,7 @@ static uint64_t digest_hash(unsigned lane, const struct object *object, msec now
     struct bytes field, value;
     hash_iter_begin(&iter, object->hash);
     while (hash_iter_next(&iter, &field, &value)) {
-        if (instant_dead(iter.at, now)) continue;
+        if (instant_expired(iter.at, now)) continue;
         sum += with_deadline(lane, pair(lane, hash_of(lane, field), hash_of(lane, value)), iter.at);
     }
     return sum;
@@ -90,7 +91,7 @@ static uint64_t digest_zset(unsigned lane, const struct object *object, msec now
     double score;
     zset_iter_at(&iter, object->zset, 0);
     while (zset_iter_next(&iter, &member, &score)) {
-        if (instant_dead(iter.at, now)) continue;
+        if (instant_expired(iter.at, now)) continue;
         uint64_t placed = pair(lane, hash_of(lane, member), double_bits(score));
         chain = pair(lane, chain, with_deadline(lane, placed, iter.at));
     }
@@ -167,7 +168,7 @@ struct digest store_digest(const struct store *store, msec now)
         struct dict_iter iter;
         dict_iter_begin(&iter, &ks->dict);
         for (const struct entry *entry; (entry = dict_iter_next(&iter)) != NULL;) {
-            if (entry_dead(ks, entry, now)) continue;
+            if (entry_expired(ks, entry, now)) continue;
             digest.high += digest_entry(0, ks, entry, now);
             digest.low += digest_entry(1, ks, entry, now);
         }

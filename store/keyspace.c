@@ -233,11 +233,11 @@ void keyspace_rearm(struct keyspace *ks, struct entry *entry)
 
 /* ---- expired and due keys -------------------------------------------------------------------- */
 
-bool entry_dead(const struct keyspace *ks, const struct entry *entry, msec now)
+bool entry_expired(const struct keyspace *ks, const struct entry *entry, msec now)
 {
     if (!due_at_come(ks->next_due, now)) return false;
-    if (instant_dead(entry_expires_at(ks, entry), now)) return true;
-    return entry->object.has_expiry && object_all_dead(&entry->object, now);
+    if (instant_expired(entry_expires_at(ks, entry), now)) return true;
+    return entry->object.has_expiry && object_all_expired(&entry->object, now);
 }
 
 struct entry *keyspace_first_due(const struct keyspace *ks, msec now)
@@ -361,7 +361,7 @@ static bool count_expired_one(void *ctx, const struct entry *entry, struct due_a
 {
     (void)at;
     struct expired_count *expired = ctx;
-    if (!entry_dead(expired->ks, entry, expired->now)) return true;
+    if (!entry_expired(expired->ks, entry, expired->now)) return true;
     expired->keys++;
     expired->volatile_keys += is_volatile(expired->ks, entry);
     return true;

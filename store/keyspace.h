@@ -86,7 +86,7 @@ static inline struct due_at keyspace_next_due(const struct keyspace *ks)
     return ks->next_due;
 }
 /* Has the key expired by now: its own deadline, or those of all its members? */
-bool entry_dead(const struct keyspace *ks, const struct entry *entry, msec now);
+bool entry_expired(const struct keyspace *ks, const struct entry *entry, msec now);
 
 /* Number of keys due by now, by any deadline; stops counting at `most`. O(found) */
 size_t keyspace_count_due(const struct keyspace *ks, msec now, size_t most);

@@ -36,7 +36,7 @@ static inline void pause_clock_set(struct pause *pause, msec by)
 /* The kind of requests to delay now; ends a pause that is over. */
 static inline enum pause_kind pause_now(struct pause *pause, msec now)
 {
-    if (pause->kind != PAUSE_NONE && instant_dead(pause->until, now)) pause_end(pause);
+    if (pause->kind != PAUSE_NONE && instant_expired(pause->until, now)) pause_end(pause);
     return pause->kind;
 }
 

@@ -174,7 +174,7 @@ static msec next_due(const struct expire_timer *timer)
     msec change = earlier(store_next_due(store), blocked_next_wake(blocked));
     /* Without a pause, leftover work starts the next turn anyway. */
     if (pause->kind != PAUSE_NONE && policy_walk_pending(store)) change = 0;
-    if (pause->kind != PAUSE_NONE && !instant_dead(pause->until, change))
+    if (pause->kind != PAUSE_NONE && !instant_expired(pause->until, change))
         change = due_at_expiry(pause->until).at;
     return earlier(change, blocked_next_timeout(blocked));
 }

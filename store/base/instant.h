@@ -26,14 +26,14 @@ static inline bool instant_ok(msec at)
     return at >= INSTANT_MIN && at <= INSTANT_MAX;
 }
 
-/* Keys and members: alive at the deadline, dead one millisecond later (as Redis). */
-static inline bool instant_dead(msec at, msec now)
+/* Keys and members: alive at the deadline, expired one millisecond later (as Redis). */
+static inline bool instant_expired(msec at, msec now)
 {
     return now > at;
 }
 
-/* The latest deadline that instant_dead calls dead at `now`. */
-static inline msec instant_last_dead(msec now)
+/* The latest deadline that has expired at `now`. */
+static inline msec instant_last_expired(msec now)
 {
     return now == INT64_MIN ? now : now - 1;
 }

@@ -99,15 +99,15 @@ static void find_last(struct deadlines *deadlines)
     }
 }
 
-bool deadlines_all_dead(struct deadlines *deadlines, msec now)
+bool deadlines_all_expired(struct deadlines *deadlines, msec now)
 {
-    if (deadlines == NULL || instant_dead(deadlines->latest, now)) return true;
+    if (deadlines == NULL || instant_expired(deadlines->latest, now)) return true;
     if (deadlines->last != NULL || now == INT64_MIN) return false;
     uint32_t count = 0;
-    agenda_each_until(&deadlines->agenda, instant_last_dead(now), count_to_looks, &count);
+    agenda_each_until(&deadlines->agenda, instant_last_expired(now), count_to_looks, &count);
     if (count < LOOKS) return count == agenda_count(&deadlines->agenda);
     find_last(deadlines);
-    return instant_dead(deadlines->latest, now);
+    return instant_expired(deadlines->latest, now);
 }
 
 void deadlines_each_until(const struct deadlines *deadlines, msec until,

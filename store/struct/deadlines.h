@@ -37,7 +37,7 @@ msec deadlines_latest(const struct deadlines *deadlines); /* upper bound; INT64_
 /* Have all deadlines passed by now? O(1), but O(n) once after the latest one was cancelled or
  * moved.
  */
-bool deadlines_all_dead(struct deadlines *deadlines, msec now);
+bool deadlines_all_expired(struct deadlines *deadlines, msec now);
 void deadlines_each_until(const struct deadlines *deadlines, msec until,
                           bool (*visit)(void *ctx, struct deadline *d, msec at), void *ctx);
 /* The agenda, for visiting in parts, or NULL. */

@@ -74,11 +74,11 @@ static bool count_overdue(void *ctx, const struct entry *entry, struct due_at at
 {
     (void)at;
     struct overdue_count *count = ctx;
-    if (instant_dead(entry_expires_at(count->ks, entry), count->now))
+    if (instant_expired(entry_expires_at(count->ks, entry), count->now))
         count->overdue->keys++;
     else
         count->overdue->members +=
-            object_count_dead(&entry->object, count->now, still_to_count(count));
+            object_count_expired(&entry->object, count->now, still_to_count(count));
     return still_to_count(count) > 0;
 }
 
@@ -158,7 +158,7 @@ void outlook_free(struct outlook *outlook)
 static void count_at(struct outlook *outlook, enum kind kind, msec at)
 {
     msec left;
-    if (instant_dead(at, outlook->began)) return;
+    if (instant_expired(at, outlook->began)) return;
     if (__builtin_sub_overflow(at, outlook->began, &left)) left = NEVER - 1;
     unsigned band = 0;
     while (left > bands[band].end)
@@ -186,7 +186,7 @@ static void remember_large(struct outlook *outlook, const struct entry *entry)
 static size_t count_entry(struct outlook *outlook, const struct entry *entry)
 {
     const struct object *object = &entry->object;
-    if (entry_dead(outlook->ks, entry, outlook->began)) return 1;
+    if (entry_expired(outlook->ks, entry, outlook->began)) return 1;
     msec at = entry_expires_at(outlook->ks, entry);
     if (at == NEVER)
         outlook->never[KEYS]++;

@@ -39,7 +39,7 @@ void txn_member_expiry_set(struct txn *txn, struct entry *entry, struct bytes me
 void txn_member_left(struct txn *txn, struct entry *entry);
 /* Records the event that members expired, once, when they are dropped with their key. */
 void txn_member_tell_expired(struct txn *txn, struct entry *entry);
-/* Removes at most `limit` members that were dead at the instant `by`, in the order of their
+/* Removes at most `limit` members that had expired at the instant `by`, in the order of their
  * deadlines; drops the key with the last one (*entry becomes NULL). Returns how many. */
 size_t txn_member_purge(struct txn *txn, struct entry **entry, msec by, size_t limit);
 

@@ -5,9 +5,9 @@
 #include "store/txn/txn_internal.h"
 #include "store/walk.h"
 
-static bool is_dead(const struct txn *txn, const struct entry *entry)
+static bool is_expired(const struct txn *txn, const struct entry *entry)
 {
-    return txn->origin != FROM_REPLAY && entry_dead(txn->ks, entry, txn->now);
+    return txn->origin != FROM_REPLAY && entry_expired(txn->ks, entry, txn->now);
 }
 
 /* Removes expired members, announces elements that are due. NULL: the last member expired, and the
@@ -19,22 +19,23 @@ static struct entry *settle_inside(struct txn *txn, struct entry *entry)
         if (!txn->no_expiry) txn_rede_announce(txn, entry);
         return entry;
     }
-    if (txn->no_expiry && object_all_dead(&entry->object, txn->now)) return NULL;
+    if (txn->no_expiry && object_all_expired(&entry->object, txn->now)) return NULL;
     /* Also with no_expiry: a read must not see expired members. */
     txn_member_purge(txn, &entry, txn->now, SIZE_MAX);
     return entry;
 }
 
-/* Before a key is dropped: records that members expired which were dead at the instant `by`. They
+/* Before a key is dropped: records that members expired which had expired at the instant `by`. They
  * are removed one by one only if a listener wants each name. NULL: the key went with them. */
 static struct entry *settle_before_drop(struct txn *txn, struct entry *entry, msec by)
 {
     const struct object *object = &entry->object;
     struct bytes member;
     msec at;
-    if (!object->has_expiry || !object_member_first(object, &member, &at) || !instant_dead(at, by))
+    if (!object->has_expiry || !object_member_first(object, &member, &at) ||
+        !instant_expired(at, by))
         return entry;
-    if ((txn->store->event_mask & LISTEN_MEMBERS) || object_all_dead(object, by))
+    if ((txn->store->event_mask & LISTEN_MEMBERS) || object_all_expired(object, by))
         txn_member_purge(txn, &entry, by, SIZE_MAX);
     else
         txn_member_tell_expired(txn, entry);
@@ -42,7 +43,7 @@ static struct entry *settle_before_drop(struct txn *txn, struct entry *entry, ms
 }
 
 /* Members that died before their key are recorded first, as if each had been removed on time. */
-static void drop_dead(struct txn *txn, struct entry *entry)
+static void drop_expired(struct txn *txn, struct entry *entry)
 {
     entry = settle_before_drop(txn, entry, entry_expires_at(txn->ks, entry));
     if (entry != NULL) txn_key_drop(txn, entry, EVENT_EXPIRED);
@@ -50,8 +51,8 @@ static void drop_dead(struct txn *txn, struct entry *entry)
 
 static struct entry *settle(struct txn *txn, struct entry *entry)
 {
-    if (instant_dead(entry_expires_at(txn->ks, entry), txn->now)) {
-        if (!txn->no_expiry) drop_dead(txn, entry);
+    if (instant_expired(entry_expires_at(txn->ks, entry), txn->now)) {
+        if (!txn->no_expiry) drop_expired(txn, entry);
         return NULL;
     }
     return entry->object.has_expiry ? settle_inside(txn, entry) : entry;
@@ -60,8 +61,9 @@ static struct entry *settle(struct txn *txn, struct entry *entry)
 struct entry *txn_peek(struct txn *txn, struct bytes key)
 {
     struct entry *entry = keyspace_find(txn->ks, key);
-    bool has_dead = due_at_come(keyspace_next_due(txn->ks), txn->now) && txn->origin != FROM_REPLAY;
-    return entry != NULL && has_dead ? settle(txn, entry) : entry;
+    bool has_expired =
+        due_at_come(keyspace_next_due(txn->ks), txn->now) && txn->origin != FROM_REPLAY;
+    return entry != NULL && has_expired ? settle(txn, entry) : entry;
 }
 
 static void note_access(const struct txn *txn, struct entry *entry)
@@ -98,8 +100,9 @@ struct entry *txn_read(struct txn *txn, struct bytes key)
 static struct entry *find_alive(const struct txn *txn, const struct keyspace *ks, struct bytes key)
 {
     struct entry *entry = keyspace_find(ks, key);
-    bool dead = entry != NULL && txn->origin != FROM_REPLAY && entry_dead(ks, entry, txn->now);
-    return dead ? NULL : entry;
+    bool is_expired =
+        entry != NULL && txn->origin != FROM_REPLAY && entry_expired(ks, entry, txn->now);
+    return is_expired ? NULL : entry;
 }
 
 bool txn_exists_in(const struct txn *txn, unsigned db, struct bytes key)
@@ -115,7 +118,7 @@ struct entry *txn_glance(struct txn *txn, struct bytes key)
 bool txn_member_lives(const struct txn *txn, const struct entry *entry, struct bytes member)
 {
     msec at;
-    return object_member_deadline(&entry->object, member, &at) && !instant_dead(at, txn->now);
+    return object_member_deadline(&entry->object, member, &at) && !instant_expired(at, txn->now);
 }
 
 struct entry *txn_key_add(struct txn *txn, struct bytes key, struct object object)
@@ -187,8 +190,8 @@ static bool vacate(struct txn *txn, struct bytes key)
     struct entry *old = keyspace_find(txn->ks, key);
     if (old != NULL && due_at_come(keyspace_next_due(txn->ks), txn->now) &&
         txn->origin != FROM_REPLAY) {
-        bool is_dead_itself = instant_dead(entry_expires_at(txn->ks, old), txn->now);
-        if (is_dead_itself || !type_has_members(old->object.type))
+        bool is_expired = instant_expired(entry_expires_at(txn->ks, old), txn->now);
+        if (is_expired || !type_has_members(old->object.type))
             old = settle(txn, old);
         else
             old = settle_before_drop(txn, old, txn->now);
@@ -373,12 +376,12 @@ struct entry *txn_random(struct txn *txn)
     /* Nearly always the first draw has not expired. If most have, take any that has not. */
     for (int tries = 0; tries < 100; tries++) {
         struct entry *entry = keyspace_random(txn->ks, random_next, &txn->store->random);
-        if (entry == NULL || !is_dead(txn, entry)) return entry;
+        if (entry == NULL || !is_expired(txn, entry)) return entry;
     }
     struct dict_iter iter;
     dict_iter_begin(&iter, &txn->ks->dict);
     struct entry *entry;
-    while ((entry = dict_iter_next(&iter)) != NULL && is_dead(txn, entry))
+    while ((entry = dict_iter_next(&iter)) != NULL && is_expired(txn, entry))
         continue;
     return entry;
 }
@@ -392,7 +395,7 @@ struct live_scan {
 static void visit_live(void *ctx, struct entry *entry)
 {
     struct live_scan *scan = ctx;
-    if (!is_dead(scan->txn, entry)) scan->visit(scan->ctx, entry);
+    if (!is_expired(scan->txn, entry)) scan->visit(scan->ctx, entry);
 }
 
 uint64_t txn_scan(struct txn *txn, uint64_t cursor, void (*visit)(void *ctx, struct entry *entry),

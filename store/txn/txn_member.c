@@ -96,15 +96,15 @@ static size_t purge_all(struct txn *txn, struct entry *entry)
 size_t txn_member_purge(struct txn *txn, struct entry **purged, msec by, size_t limit)
 {
     struct entry *entry = *purged;
-    if (!(txn->store->event_mask & LISTEN_MEMBERS) && object_all_dead(&entry->object, by)) {
+    if (!(txn->store->event_mask & LISTEN_MEMBERS) && object_all_expired(&entry->object, by)) {
         *purged = NULL;
         return purge_all(txn, entry);
     }
     size_t done = 0;
     struct bytes member;
     msec at;
-    for (;
-         done < limit && object_member_first(&entry->object, &member, &at) && instant_dead(at, by);
+    for (; done < limit && object_member_first(&entry->object, &member, &at) &&
+           instant_expired(at, by);
          done++) {
         struct effect effect = {
             .kind = words[entry->object.type].drop,

@@ -10,10 +10,10 @@
 static msec purged_by(const struct txn *txn, const struct entry *entry)
 {
     msec at = entry_expires_at(txn->ks, entry);
-    return instant_dead(at, txn->now) ? at : txn->now;
+    return instant_expired(at, txn->now) ? at : txn->now;
 }
 
-static bool has_dead(const struct txn *txn, const struct entry *entry)
+static bool has_expired(const struct txn *txn, const struct entry *entry)
 {
     return txn->origin != FROM_REPLAY && due_at_come(keyspace_next_due(txn->ks), txn->now) &&
            entry->object.has_expiry && type_has_members(entry->object.type);
@@ -23,19 +23,19 @@ static bool has_dead(const struct txn *txn, const struct entry *entry)
 static bool goes_whole(const struct txn *txn, const struct entry *entry)
 {
     bool is_told = (txn->store->event_mask & LISTEN_MEMBERS) && !txn->no_expiry;
-    return !is_told && entry_dead(txn->ks, entry, txn->now);
+    return !is_told && entry_expired(txn->ks, entry, txn->now);
 }
 
 static bool purges_slowly(const struct txn *txn, const struct entry *entry)
 {
-    return has_dead(txn, entry) &&
-           object_count_dead(&entry->object, txn->now, SETTLE_AT_ONCE) >= SETTLE_AT_ONCE &&
+    return has_expired(txn, entry) &&
+           object_count_expired(&entry->object, txn->now, SETTLE_AT_ONCE) >= SETTLE_AT_ONCE &&
            !goes_whole(txn, entry);
 }
 
 static size_t purge_some(struct txn *txn, struct entry **entry, size_t limit)
 {
-    if (!has_dead(txn, *entry) || goes_whole(txn, *entry)) return 0;
+    if (!has_expired(txn, *entry) || goes_whole(txn, *entry)) return 0;
     return txn_member_purge(txn, entry, purged_by(txn, *entry), limit);
 }
 

@@ -506,10 +506,10 @@ msec hash_latest(const struct hash *hash)
     return hash->is_large ? deadlines_latest(hash->table->deadlines) : packed_latest(&hash->packed);
 }
 
-bool hash_all_dead(const struct hash *hash, msec now)
+bool hash_all_expired(const struct hash *hash, msec now)
 {
-    return hash->is_large ? deadlines_all_dead(hash->table->deadlines, now)
-                          : instant_dead(packed_latest(&hash->packed), now);
+    return hash->is_large ? deadlines_all_expired(hash->table->deadlines, now)
+                          : instant_expired(packed_latest(&hash->packed), now);
 }
 
 struct deadline_visitor {

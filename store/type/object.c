@@ -22,7 +22,7 @@ struct member_ops {
     bool (*remove)(const struct object *object, struct bytes member);
     bool (*first)(const struct object *object, struct bytes *member, msec *at);
     size_t (*count_expiring)(const struct object *object);
-    bool (*all_dead)(const struct object *object, msec now);
+    bool (*all_expired)(const struct object *object, msec now);
     const struct agenda *(*agenda)(const struct object *object);
     void (*each_until)(const struct object *object, msec until,
                        bool (*visit)(void *ctx, struct bytes member, msec at), void *ctx);
@@ -83,9 +83,9 @@ struct member_ops {
     {                                                                                              \
         return noun##_count_expiring(object->noun);                                                \
     }                                                                                              \
-    static bool any_##noun##_all_dead(const struct object *object, msec now)                       \
+    static bool any_##noun##_all_expired(const struct object *object, msec now)                    \
     {                                                                                              \
-        return noun##_all_dead(object->noun, now);                                                 \
+        return noun##_all_expired(object->noun, now);                                              \
     }                                                                                              \
     static const struct agenda *any_##noun##_agenda(const struct object *object)                   \
     {                                                                                              \
@@ -103,7 +103,7 @@ struct member_ops {
         .remove = any_##noun##_remove,                                                             \
         .first = any_##noun##_first,                                                               \
         .count_expiring = any_##noun##_count_expiring,                                             \
-        .all_dead = any_##noun##_all_dead,                                                         \
+        .all_expired = any_##noun##_all_expired,                                                      \
         .agenda = any_##noun##_agenda,                                                             \
         .each_until = any_##noun##_each_until,                                                     \
     };
@@ -290,7 +290,7 @@ void object_each_until(const struct object *object, msec until,
     if (ops != NULL) ops->each_until(object, until, visit, ctx);
 }
 
-struct dead_count {
+struct expired_count {
     size_t count, most;
 };
 
@@ -298,24 +298,24 @@ static bool count_one(void *ctx, struct bytes member, msec at)
 {
     (void)member;
     (void)at;
-    struct dead_count *dead = ctx;
-    return ++dead->count < dead->most;
+    struct expired_count *expired = ctx;
+    return ++expired->count < expired->most;
 }
 
-size_t object_count_dead(const struct object *object, msec now, size_t most)
+size_t object_count_expired(const struct object *object, msec now, size_t most)
 {
-    struct dead_count dead = { 0, most };
+    struct expired_count expired = { 0, most };
     if (now == INT64_MIN || most == 0) return 0;
-    object_each_until(object, instant_last_dead(now), count_one, &dead);
-    return dead.count;
+    object_each_until(object, instant_last_expired(now), count_one, &expired);
+    return expired.count;
 }
 
-bool object_all_dead(const struct object *object, msec now)
+bool object_all_expired(const struct object *object, msec now)
 {
     const struct member_ops *ops = ops_of(object->type)->members;
     size_t count = object_count(object);
     return ops != NULL && count > 0 && ops->count_expiring(object) == count &&
-           ops->all_dead(object, now);
+           ops->all_expired(object, now);
 }
 
 const struct dict *object_hint(const struct object *object)

@@ -96,9 +96,9 @@ void object_each_until(const struct object *object, msec until,
                        bool (*visit)(void *ctx, struct bytes member, msec at), void *ctx);
 /* Have all members expired by now? O(1), but O(n) once after the member with the latest deadline
  * was removed or its deadline changed. */
-bool object_all_dead(const struct object *object, msec now);
+bool object_all_expired(const struct object *object, msec now);
 /* Members that have expired by now; stops counting at `most`. O(counted) */
-size_t object_count_dead(const struct object *object, msec now, size_t most);
+size_t object_count_expired(const struct object *object, msec now, size_t most);
 
 /* For prefetching: the table of a large set, hash or sorted set, else NULL. Prefetches the records
  * of a small one. */

@@ -403,10 +403,10 @@ msec set_latest(const struct set *set)
     return set->is_large ? deadlines_latest(set->table->deadlines) : packed_latest(&set->packed);
 }
 
-bool set_all_dead(const struct set *set, msec now)
+bool set_all_expired(const struct set *set, msec now)
 {
-    return set->is_large ? deadlines_all_dead(set->table->deadlines, now)
-                         : instant_dead(packed_latest(&set->packed), now);
+    return set->is_large ? deadlines_all_expired(set->table->deadlines, now)
+                         : instant_expired(packed_latest(&set->packed), now);
 }
 
 struct until_visitor {

@@ -309,10 +309,10 @@ msec zset_latest(const struct zset *zset)
     return zset->is_large ? deadlines_latest(zset->table->deadlines) : packed_latest(&zset->packed);
 }
 
-bool zset_all_dead(const struct zset *zset, msec now)
+bool zset_all_expired(const struct zset *zset, msec now)
 {
-    return zset->is_large ? deadlines_all_dead(zset->table->deadlines, now)
-                          : instant_dead(packed_latest(&zset->packed), now);
+    return zset->is_large ? deadlines_all_expired(zset->table->deadlines, now)
+                          : instant_expired(packed_latest(&zset->packed), now);
 }
 
 struct deadline_visitor {

@@ -68,8 +68,8 @@ bool zset_first(const struct zset *zset, struct bytes *member, msec *at);
 size_t zset_count_expiring(const struct zset *zset); /* members with a deadline. O(1) */
 /* An upper bound of all deadlines; INT64_MIN without any. O(1) if large */
 msec zset_latest(const struct zset *zset);
-/* Have all deadlines in it passed by now? Costs as deadlines_all_dead. */
-bool zset_all_dead(const struct zset *zset, msec now);
+/* Have all deadlines in it passed by now? Costs as deadlines_all_expired. */
+bool zset_all_expired(const struct zset *zset, msec now);
 /* Visits members with a deadline <= until, in no order. Return false to stop. O(visited) if large
  */
 void zset_each_until(const struct zset *zset, msec until,

@@ -53,7 +53,7 @@ struct bytes server_world_send(struct server_world *world, unsigned caller,
                                const char *line); /* words at single spaces */
 struct bytes server_world_heard(struct server_world *world, unsigned caller);
 
-/* The clock stands at this instant; what is dead by then is still there. */
+/* The clock stands at this instant; what has expired by then is still there. */
 void server_world_hold(struct server_world *world, msec at);
 /* What the daemon's timer does until nothing is left. */
 void server_world_expire(struct server_world *world);

@@ -133,7 +133,7 @@ static void note_overdue(struct run *run, long long expired)
     if (due - expired > run->figures.overdue_max) run->figures.overdue_max = due - expired;
 }
 
-/* Once the last one should be dead. */
+/* Once the last one should have expired. */
 static void note_end(struct run *run, long long expired, double memory)
 {
     struct figures *figures = &run->figures;

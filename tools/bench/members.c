@@ -2,7 +2,7 @@
  *
  * Fills sets, hashes or sorted sets with members that have deadlines of their own.
  * - Spread over some seconds: times the arrival of each member's event against the deadline, which
- *   its name carries, looks every 10 ms at how many dead members the server still holds, and
+ *   its name carries, looks every 10 ms at how many expired members the server still holds, and
  *   divides the server's CPU time by the members. With -q nobody listens and nobody looks.
  * - With -i, all at one instant: PINGs at a steady pace meanwhile, not waiting for answers, until
  *   used_memory is back where it was before.
@@ -291,7 +291,7 @@ static void collect(struct run *run)
     }
 }
 
-/* Nobody listens, and nobody asks before the last one is dead. */
+/* Nobody listens, and nobody asks before the last one has expired. */
 static void wait_for_all(struct run *run)
 {
     int64_t last = first_usec(run) + run->plan->spread_msec * 1000;

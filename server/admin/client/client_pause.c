@@ -26,7 +26,7 @@ static bool parse_until(struct call *call, msec *until)
         return false;
     }
     if (span == 0)
-        *until = instant_last_dead(call->txn->now); /* over before it begins */
+        *until = instant_last_expired(call->txn->now); /* over before it begins */
     else if (!instant_after(call->txn->now, span, until))
         *until = INSTANT_MAX;
     return true;

@@ -140,8 +140,8 @@ START_TEST(nothing_expires_before_next_due)
     struct entry *entry = add(TYPE_STRING, NEVER);
     keyspace_set_deadline(&keys, entry, 100);
     ck_assert_int_eq(keyspace_next_due(&keys).at, 101);
-    ck_assert(!entry_dead(&keys, entry, 100));
-    ck_assert(entry_dead(&keys, entry, 101));
+    ck_assert(!entry_expired(&keys, entry, 100));
+    ck_assert(entry_expired(&keys, entry, 101));
     struct object object = keyspace_remove(&keys, entry);
     object_free(&object);
     ck_assert_int_eq(keyspace_next_due(&keys).at, NEVER);

@@ -164,7 +164,7 @@ static void move_clock(struct run *run)
 {
     msec now = run->world.world.now, due = store_next_due(run->world.world.store);
     msec to = now + rng_between(&run->rng, 0, 20);
-    /* A key is dead the instant it is due, alive at its deadline just before. */
+    /* A key has expired the instant it is due, alive at its deadline just before. */
     if (due != NEVER && due - now < 1000000000 && rng_chance(&run->rng, 70))
         to = due - rng_between(&run->rng, 0, 2);
     if (to < now) to = now;
@@ -194,7 +194,7 @@ static void check_pushes(struct run *run)
 static void check_replay(struct run *run)
 {
     struct store *copy = world_replay(&run->world.world);
-    /* Before all time, so that the dead which nobody has found yet count as well. */
+    /* Before all time, so that expired data count that nobody has found yet. */
     struct digest live = store_digest(run->world.world.store, INT64_MIN);
     struct digest replayed = store_digest(copy, INT64_MIN);
     ck_assert_uint_eq(live.high, replayed.high);

@@ -9,9 +9,9 @@ START_TEST(expiry_is_due_one_ms_after_the_deadline)
 {
     for (int i = 0; i < EDGES; i++) {
         struct due_at due = due_at_expiry(edges[i]);
-        ck_assert(!instant_dead(edges[i], edges[i]));
+        ck_assert(!instant_expired(edges[i], edges[i]));
         ck_assert(!due_at_come(due, edges[i]));
-        ck_assert(instant_dead(edges[i], due.at));
+        ck_assert(instant_expired(edges[i], due.at));
         ck_assert(due_at_come(due, due.at));
     }
 }
@@ -45,10 +45,10 @@ END_TEST
 START_TEST(last_dead_deadline_is_before_now)
 {
     for (int i = 1; i < EDGES; i++) {
-        ck_assert(instant_dead(instant_last_dead(edges[i]), edges[i]));
-        ck_assert(!instant_dead(instant_last_dead(edges[i]) + 1, edges[i]));
+        ck_assert(instant_expired(instant_last_expired(edges[i]), edges[i]));
+        ck_assert(!instant_expired(instant_last_expired(edges[i]) + 1, edges[i]));
     }
-    ck_assert_int_eq(instant_last_dead(INT64_MIN), INT64_MIN);
+    ck_assert_int_eq(instant_last_expired(INT64_MIN), INT64_MIN);
 }
 END_TEST
 

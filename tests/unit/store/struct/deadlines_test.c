@@ -115,9 +115,9 @@ static void compare(struct deadlines *deadlines, struct model *model, msec until
     ck_assert_int_le(deadlines_latest(deadlines), model->latest); /* tightened, perhaps */
     msec last = model->expiring > 0 ? model->sorted[model->expiring - 1]->at : INT64_MIN;
     ck_assert_int_ge(deadlines_latest(deadlines), last);
-    ck_assert_int_eq(deadlines_all_dead(deadlines, until), model->expiring == 0 || last < until);
-    if (model->expiring > 0) ck_assert(deadlines_all_dead(deadlines, last + 1));
-    if (model->expiring > 0) ck_assert(!deadlines_all_dead(deadlines, last));
+    ck_assert_int_eq(deadlines_all_expired(deadlines, until), model->expiring == 0 || last < until);
+    if (model->expiring > 0) ck_assert(deadlines_all_expired(deadlines, last + 1));
+    if (model->expiring > 0) ck_assert(!deadlines_all_expired(deadlines, last));
     deadlines_check(deadlines);
     struct deadline *first = deadlines_first(deadlines, &at);
     if (model->expiring == 0) {
@@ -191,16 +191,16 @@ START_TEST(all_dead_is_known_from_latest_deadline)
     deadline_init(&later);
     deadlines_set(&deadlines, &last, 20);
     deadlines_set(&deadlines, &later, 30);
-    ck_assert(!deadlines_all_dead(deadlines, 11));
+    ck_assert(!deadlines_all_expired(deadlines, 11));
     deadlines_cancel(&deadlines, &later);
     ck_assert_int_eq(deadlines_latest(deadlines), 30);
-    ck_assert(!deadlines_all_dead(deadlines, 11)); /* and finds the last one again */
+    ck_assert(!deadlines_all_expired(deadlines, 11)); /* and finds the last one again */
     ck_assert_int_eq(deadlines_latest(deadlines), 20);
     ck_assert_ptr_eq(deadlines->last, &last);
     deadlines_set(&deadlines, &last, 5);
-    ck_assert(deadlines_all_dead(deadlines, 11));
-    ck_assert(!deadlines_all_dead(deadlines, 10));
-    ck_assert(!deadlines_all_dead(deadlines, INT64_MIN));
+    ck_assert(deadlines_all_expired(deadlines, 11));
+    ck_assert(!deadlines_all_expired(deadlines, 10));
+    ck_assert(!deadlines_all_expired(deadlines, INT64_MIN));
     deadlines_check(deadlines);
     for (int i = 0; i < COUNT; i++)
         deadlines_cancel(&deadlines, &all[i]);

@@ -14,7 +14,7 @@ static struct ranked_member *member_made(double score, struct bytes data, bool t
     struct ranked_member *m = malloc(sizeof(*m) + ranked_size(data.len, timed));
     m->score = score;
     m->len = (uint32_t)data.len & RANKED_LEN_MAX;
-    m->timed = timed;
+    m->has_expiry = timed;
     if (timed) deadline_init(ranked_deadline(m));
     memcpy((char *)m + ranked_size(0, timed), data.data, data.len);
     return m;
@@ -260,7 +260,7 @@ END_TEST
 static void move_both(struct ranked *ranked, struct model *model, size_t place)
 {
     struct ranked_member *old = model->members[place];
-    struct ranked_member *now = member_made(old->score, ranked_bytes(old), !old->timed);
+    struct ranked_member *now = member_made(old->score, ranked_bytes(old), !old->has_expiry);
     ranked_moved(ranked, old, now);
     model->members[place] = now;
     free(old); /* and so the tree must not look at it again */
@@ -458,7 +458,7 @@ START_TEST(million_members_take_little_memory)
             struct ranked_member *m = (struct ranked_member *)(void *)(block + i * 32);
             double scores[] = { (double)i, -(double)i, (double)rng_below(&rng, COUNT) };
             m->score = scores[way];
-            m->timed = false;
+            m->has_expiry = false;
             m->len = (uint32_t)snprintf(m->data, 16, "%zu", i) & RANKED_LEN_MAX;
             ranked_add(&ranked, m);
         }

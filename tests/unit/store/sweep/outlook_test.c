@@ -127,7 +127,7 @@ static struct truth truth_of(const struct sight *sight)
     struct dict_iter iter;
     dict_iter_begin(&iter, &ks->dict);
     for (const struct entry *entry; (entry = dict_iter_next(&iter)) != NULL;) {
-        if (entry_dead(ks, entry, truth.now)) continue;
+        if (entry_expired(ks, entry, truth.now)) continue;
         truth.counts[band_of(entry_expires_at(ks, entry), truth.now)].keys++;
         if (!type_has_members(entry->object.type)) continue;
         object_each_until(&entry->object, NEVER - 1, count_member, &truth);

@@ -45,8 +45,8 @@ START_TEST(the_digest_sees_values_scores_deadlines_and_order)
     world_set(&world, "a", "1", world.now + 10);
     struct digest with_deadline = store_digest(world.store, world.now);
     ck_assert(before.low != with_deadline.low && before.high != with_deadline.high);
-    struct digest dead = store_digest(world.store, world.now + 11);
-    ck_assert(dead.low == 0 && dead.high == 0);
+    struct digest expired = store_digest(world.store, world.now + 11);
+    ck_assert(expired.low == 0 && expired.high == 0);
     world_set(&world, "a", "1", NEVER);
     struct digest again = store_digest(world.store, world.now);
     ck_assert(again.low == before.low && again.high == before.high);

@@ -913,7 +913,7 @@ START_TEST(random_commands_leave_the_deadline_of_the_model)
             rule("k", policy = next);
         }
         world.now += rng_between(&rng, 0, 20);
-        if (instant_dead(model.at, world.now)) model.present = false;
+        if (instant_expired(model.at, world.now)) model.present = false;
         enum op op = (enum op)rng_below(&rng, OP_COUNT);
         msec at = world.now + rng_between(&rng, 1, 300);
         run(op, at);

@@ -110,7 +110,7 @@ static void done(void)
     world_drop(&world);
 }
 
-/* ---- dead members ---------------------------------------------------------------------------- */
+/* ---- expired members ------------------------------------------------------------------------  */
 
 START_TEST(many_expired_members_beside_a_live_one_settle_slowly)
 {

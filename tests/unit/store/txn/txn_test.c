@@ -24,7 +24,7 @@ static msec expires_at(struct txn *txn, const char *key)
     return entry_expires_at(txn->ks, txn_find(txn, text(key)));
 }
 
-START_TEST(key_is_alive_at_its_deadline_and_dead_one_ms_later)
+START_TEST(key_is_alive_at_its_deadline_and_expired_one_ms_later)
 {
     begin();
     world_set(&world, "k", "v", world.now + 100);
@@ -406,7 +406,7 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        key_is_alive_at_its_deadline_and_dead_one_ms_later,
+        key_is_alive_at_its_deadline_and_expired_one_ms_later,
         expired_is_recorded_before_the_events_of_the_command,
         now_is_frozen_for_a_whole_transaction,
         several_members_in_one_call_are_one_event,

@@ -92,7 +92,7 @@ static void assert_sums(const struct hash *hash, const struct model *model)
         if (model->ats[n] > latest) latest = model->ats[n];
     }
     ck_assert_uint_eq(hash_count(hash), count);
-    ck_assert_uint_eq(hash_count_expiring(hash), has_expiry);
+    ck_assert_uint_eq(hash_count_expiring(hash), expiring);
     ck_assert_int_ge(hash_latest(hash), latest);
     ck_assert(hash_first(hash, &field, &at) == (expiring > 0));
     if (expiring == 0) {

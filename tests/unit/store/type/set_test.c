@@ -47,8 +47,8 @@ struct model {
 
 static void model_put(struct model *model, int n, msec at)
 {
-    model->has_expiry -= model->in[n] && model->at[n] != NEVER;
-    model->has_expiry += at != NEVER;
+    model->expiring -= model->in[n] && model->at[n] != NEVER;
+    model->expiring += at != NEVER;
     model->count += !model->in[n];
     model->in[n] = true;
     model->at[n] = at;
@@ -56,7 +56,7 @@ static void model_put(struct model *model, int n, msec at)
 
 static void model_remove(struct model *model, int n)
 {
-    model->has_expiry -= model->at[n] != NEVER;
+    model->expiring -= model->at[n] != NEVER;
     model->count--;
     model->in[n] = false;
 }
@@ -119,11 +119,11 @@ static void assert_deadlines(const struct set *set, const struct model *model)
         if (model->at[n] < first) first = model->at[n];
         if (model->at[n] > latest) latest = model->at[n];
     }
-    ck_assert_uint_eq(set_count_expiring(set), model->has_expiry);
+    ck_assert_uint_eq(set_count_expiring(set), model->expiring);
     ck_assert_int_ge(set_latest(set), latest);
-    ck_assert(model->has_expiry > 0 || set_latest(set) == INT64_MIN);
-    ck_assert(set_first(set, &member, &at) == (model->has_expiry > 0));
-    if (model->has_expiry == 0) return;
+    ck_assert(model->expiring > 0 || set_latest(set) == INT64_MIN);
+    ck_assert(set_first(set, &member, &at) == (model->expiring > 0));
+    if (model->expiring == 0) return;
     ck_assert_int_eq(at, first);
     ck_assert_int_eq(model->at[number_of(member)], first);
     assert_due(set, model, first);
@@ -228,7 +228,7 @@ START_TEST(growing_set_matches_array)
             step(&rng, set, &model, n, i < 180 ? 75 : 30);
             set_check(set);
             ck_assert_uint_eq(set_count(set), model.count);
-            ck_assert_uint_eq(set_count_expiring(set), model.has_expiry);
+            ck_assert_uint_eq(set_count_expiring(set), model.expiring);
             assert_bytes(set_bytes(set), mem_used() - base);
             if (i % 50 != 0) continue;
             assert_members(set, &model);
