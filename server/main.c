@@ -107,7 +107,7 @@ static void say_exhausted(size_t wanted, bool ends)
 
 /* --- while it runs --- */
 
-/* What was changed is in the journal before anybody is told. */
+/* Changes are in the journal before any reply or message about them is sent. */
 static void send_all(struct parts *parts)
 {
     tracking_turn(parts->tracking);
@@ -444,7 +444,7 @@ static bool enter_process(struct parts *parts)
     return true;
 }
 
-static void tell_ready(struct parts *parts)
+static void report_ready(struct parts *parts)
 {
     const struct conf *conf = &parts->conf;
     if (conf->pidfile[0] != '\0') {
@@ -483,7 +483,7 @@ static int run(struct parts *parts)
     if (!enter_process(parts)) return EXIT_FAILURE;
     bool good = make_parts(parts);
     if (good) {
-        tell_ready(parts);
+        report_ready(parts);
         if (parent >= 0) process_detached(parent);
         good = serve(parts);
     }

@@ -270,7 +270,7 @@ static void write_all(struct export *export)
 
 /* ---- ----------------------------------------------------------------------------------------- */
 
-static void tell_losses(const struct export *export)
+static void report_losses(const struct export *export)
 {
     const char *const written[LOSS_KINDS] = {
         [LOSS_MEMBER_DEADLINE] = export->drop_members ? "left out" : "written without the deadline",
@@ -329,7 +329,7 @@ int main(int argc, char **argv)
     const char *path = parse(export, argc, argv);
     int status = load(export, path);
     walk(export, false);
-    tell_losses(export);
+    report_losses(export);
     write_all(export);
     fprintf(stderr, "%" PRIu64 " keys written, %" PRIu64 " left out\n", export->keys,
             export->passed_keys);

@@ -16,7 +16,7 @@ static bool read_element(struct rdb_reader *reader, bool annotated, int64_t ttl)
         return false;
     if (at > RDB_LATEST) return rdb_damaged(reader, "an element's deadline that is no time");
     element.at = (int64_t)at;
-    return RDB_TELL(reader, dehydrator_element, &element);
+    return RDB_VISIT(reader, dehydrator_element, &element);
 }
 
 static bool read_queue(struct rdb_reader *reader, bool annotated)

@@ -67,7 +67,7 @@ static int64_t integer_of(const unsigned char *at, const struct head *head)
     return value < 4096 ? value : value - 8192;
 }
 
-/* How many bytes tell the length of an item backwards. 16383 would fit into two, and takes three:
+/* How many bytes encode the length of an item backwards. 16383 would fit into two, and takes three:
  * Redis compares that way. */
 static size_t backlen_size(size_t len)
 {

@@ -60,25 +60,25 @@ static bool check(struct rdb_reader *reader, struct rdb_bytes packed, enum rdb_p
            rdb_damaged(reader, "a packing whose last part is not whole");
 }
 
-static bool tell(struct rdb_reader *reader, const struct rdb_item *part, enum rdb_shape shape)
+static bool visit(struct rdb_reader *reader, const struct rdb_item *part, enum rdb_shape shape)
 {
     double score;
     int64_t at = RDB_NEVER;
     switch (shape) {
-    case RDB_ITEMS_LIST: return RDB_TELL(reader, list_element, part[0].text);
-    case RDB_ITEMS_SET: return RDB_TELL(reader, set_member, part[0].text);
+    case RDB_ITEMS_LIST: return RDB_VISIT(reader, list_element, part[0].text);
+    case RDB_ITEMS_SET: return RDB_VISIT(reader, set_member, part[0].text);
     case RDB_ITEMS_ZSET:
         score_of(&part[1], &score);
-        return RDB_TELL(reader, zset_member, part[0].text, score);
+        return RDB_VISIT(reader, zset_member, part[0].text, score);
     case RDB_ITEMS_WITH_EXPIRY:
         at_of(&part[2], &at);
-        return RDB_TELL(reader, hash_field, part[0].text, part[1].text, at);
-    default: return RDB_TELL(reader, hash_field, part[0].text, part[1].text, at);
+        return RDB_VISIT(reader, hash_field, part[0].text, part[1].text, at);
+    default: return RDB_VISIT(reader, hash_field, part[0].text, part[1].text, at);
     }
 }
 
-bool rdb_tell_packed(struct rdb_reader *reader, struct rdb_bytes packed, enum rdb_packing packing,
-                     enum rdb_shape shape)
+bool rdb_visit_packed(struct rdb_reader *reader, struct rdb_bytes packed, enum rdb_packing packing,
+                      enum rdb_shape shape)
 {
     struct rdb_walk walk;
     struct rdb_item part[MAX_PART];
@@ -86,7 +86,7 @@ bool rdb_tell_packed(struct rdb_reader *reader, struct rdb_bytes packed, enum rd
     rdb_walk_begin(&walk, packing, packed);
     unsigned items = shapes[shape].items;
     while (rdb_walk_next(&walk, &part[walk.count % items]) == RDB_ITEM)
-        if (walk.count % items == 0 && !tell(reader, part, shape)) return false;
+        if (walk.count % items == 0 && !visit(reader, part, shape)) return false;
     return true;
 }
 

@@ -46,9 +46,9 @@ static void reader_drop(struct rdb_reader *reader)
     rdb_buffer_drop(&reader->packed);
 }
 
-/* ---- telling ---- */
+/* ---- calling the visitor ---- */
 
-bool rdb_told(struct rdb_reader *reader, bool answer)
+bool rdb_visited(struct rdb_reader *reader, bool answer)
 {
     return answer || rdb_fail(reader, RDB_STOPPED, "stopped");
 }
@@ -65,7 +65,7 @@ bool rdb_unique(struct rdb_reader *reader, struct rdb_bytes member)
 bool rdb_begin_key(struct rdb_reader *reader, enum rdb_type type)
 {
     reader->key.type = type;
-    reader->key_begun = RDB_TELL(reader, key_begin, &reader->key);
+    reader->key_begun = RDB_VISIT(reader, key_begin, &reader->key);
     return reader->key_begun;
 }
 
@@ -96,7 +96,8 @@ static bool read_whole_value(struct rdb_reader *reader, unsigned type)
     bool ok = rdb_read_value(reader, type) && (!reader->is_payload || at_end(reader));
     if (reader->key_begun) {
         if (!ok && visitor->key_failed != NULL) visitor->key_failed(visitor->ctx);
-        if (ok && visitor->key_end != NULL) ok = rdb_told(reader, visitor->key_end(visitor->ctx));
+        if (ok && visitor->key_end != NULL)
+            ok = rdb_visited(reader, visitor->key_end(visitor->ctx));
     }
     forget_key(reader);
     return ok;
@@ -138,27 +139,27 @@ static bool read_freq(struct rdb_reader *reader)
 static bool read_database(struct rdb_reader *reader)
 {
     if (!rdb_get_length(reader, &reader->key.database)) return false;
-    return RDB_TELL(reader, database, reader->key.database);
+    return RDB_VISIT(reader, database, reader->key.database);
 }
 
 static bool read_sizes(struct rdb_reader *reader)
 {
     uint64_t keys, with_deadline;
     return rdb_get_length(reader, &keys) && rdb_get_length(reader, &with_deadline) &&
-           RDB_TELL(reader, sizes, keys, with_deadline);
+           RDB_VISIT(reader, sizes, keys, with_deadline);
 }
 
 static bool read_aux(struct rdb_reader *reader)
 {
     struct rdb_bytes name, value;
     return rdb_get_string(reader, &reader->first, &name) &&
-           rdb_get_string(reader, &reader->second, &value) && RDB_TELL(reader, aux, name, value);
+           rdb_get_string(reader, &reader->second, &value) && RDB_VISIT(reader, aux, name, value);
 }
 
 static bool read_function(struct rdb_reader *reader)
 {
     struct rdb_bytes code;
-    return rdb_get_string(reader, &reader->first, &code) && RDB_TELL(reader, function, code);
+    return rdb_get_string(reader, &reader->first, &code) && RDB_VISIT(reader, function, code);
 }
 
 /* Name, engine, perhaps a description, code. */
@@ -218,16 +219,16 @@ static bool read_head(struct rdb_reader *reader)
                     reader->file_version, RDB_MAX_VERSION);
 }
 
-/* A sum of 0 means that whoever wrote the file was told to leave it out. */
+/* A sum of 0 means that whoever wrote the file was configured to leave it out. */
 static bool read_end(struct rdb_reader *reader)
 {
-    uint64_t sum = rdb_source_crc(reader->source), told;
+    uint64_t sum = rdb_source_crc(reader->source), expected;
     if (has_attributes(&reader->key)) return rdb_damaged(reader, "a deadline without a key");
     if (reader->file_version < FIRST_WITH_CHECKSUM) return true;
-    if (!rdb_get_number(reader, CHECKSUM, &told)) return false;
-    if (told == 0 || told == sum) return true;
+    if (!rdb_get_number(reader, CHECKSUM, &expected)) return false;
+    if (expected == 0 || expected == sum) return true;
     return rdb_fail(reader, RDB_DAMAGED, "the checksum is %016llx, and should be %016llx",
-                    (unsigned long long)sum, (unsigned long long)told);
+                    (unsigned long long)sum, (unsigned long long)expected);
 }
 
 static bool read_file(struct rdb_reader *reader)

@@ -15,7 +15,7 @@ struct rdb_reader {
     int file_version;   /* as the file's head says, or the payload's footer */
     struct rdb_key key; /* what is known of the key at hand */
     bool is_payload;
-    bool key_begun; /* it has been told to the visitor */
+    bool key_begun; /* the visitor has been called for it */
     struct rdb_seen seen;
     /* Rooms for strings that have to be held at once. */
     struct rdb_buffer name, first, second, packed;
@@ -41,17 +41,17 @@ bool rdb_skip(struct rdb_reader *reader, uint64_t bytes);
 bool rdb_skip_lengths(struct rdb_reader *reader, unsigned count);
 bool rdb_skip_string(struct rdb_reader *reader);
 
-/* ---- telling ---- */
+/* ---- calling the visitor ---- */
 
 bool rdb_begin_key(struct rdb_reader *reader, enum rdb_type type);
 /* False, with the error, when the visitor did not want to go on. */
-bool rdb_told(struct rdb_reader *reader, bool answer);
+bool rdb_visited(struct rdb_reader *reader, bool answer);
 /* False when this member has come before in this value. */
 bool rdb_unique(struct rdb_reader *reader, struct rdb_bytes member);
 
-#define RDB_TELL(reader, callback, ...)                                                            \
-    rdb_told(reader, (reader)->visitor->callback == NULL ||                                        \
-                         (reader)->visitor->callback((reader)->visitor->ctx, __VA_ARGS__))
+#define RDB_VISIT(reader, callback, ...)                                                           \
+    rdb_visited(reader, (reader)->visitor->callback == NULL ||                                     \
+                            (reader)->visitor->callback((reader)->visitor->ctx, __VA_ARGS__))
 
 /* ---- values ---- */
 
@@ -64,9 +64,10 @@ enum rdb_shape {
     RDB_ITEMS_WITH_EXPIRY
 };
 
-/* A packing is checked to its end, and then told. May it be empty? Then nothing is. */
-bool rdb_tell_packed(struct rdb_reader *reader, struct rdb_bytes packed, enum rdb_packing packing,
-                     enum rdb_shape shape);
+/* Checks a packing to its end, then visits its items. If it may be empty, an empty one is skipped.
+ */
+bool rdb_visit_packed(struct rdb_reader *reader, struct rdb_bytes packed, enum rdb_packing packing,
+                      enum rdb_shape shape);
 bool rdb_packing_is_empty(struct rdb_bytes packed, enum rdb_packing packing);
 
 bool rdb_read_value(struct rdb_reader *reader, unsigned type);

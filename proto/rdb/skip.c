@@ -30,7 +30,7 @@ static bool report(struct rdb_reader *reader, const char *type, const char *modu
                                     .type = type,
                                     .module = module,
                                     .encoding_version = version };
-    return RDB_TELL(reader, unsupported, &what);
+    return RDB_VISIT(reader, unsupported, &what);
 }
 
 /* ---- streams ---- */
@@ -146,7 +146,7 @@ bool rdb_skip_module_aux(struct rdb_reader *reader)
     if (part != PART_UNSIGNED) return rdb_damaged(reader, "an unknown part of a module's data");
     if (!rdb_skip_lengths(reader, 1) || !skip_parts(reader)) return false;
     int version = parse_module_id(id, name);
-    return RDB_TELL(reader, module_aux, name, version);
+    return RDB_VISIT(reader, module_aux, name, version);
 }
 
 static bool get_part(struct rdb_reader *reader, bool annotated, uint64_t wanted)

@@ -21,7 +21,7 @@ static bool read_string(struct rdb_reader *reader, const struct kind *kind)
 {
     struct rdb_bytes value;
     (void)kind;
-    return rdb_get_string(reader, &reader->first, &value) && RDB_TELL(reader, string, value);
+    return rdb_get_string(reader, &reader->first, &value) && RDB_VISIT(reader, string, value);
 }
 
 static bool get_count(struct rdb_reader *reader, uint64_t *count)
@@ -38,7 +38,7 @@ static bool read_list(struct rdb_reader *reader, const struct kind *kind)
     if (!get_count(reader, &count)) return false;
     for (; count > 0; count--)
         if (!rdb_get_string(reader, &reader->first, &element) ||
-            !RDB_TELL(reader, list_element, element))
+            !RDB_VISIT(reader, list_element, element))
             return false;
     return true;
 }
@@ -51,7 +51,7 @@ static bool read_set(struct rdb_reader *reader, const struct kind *kind)
     if (!get_count(reader, &count)) return false;
     for (; count > 0; count--)
         if (!rdb_get_string(reader, &reader->first, &member) || !rdb_unique(reader, member) ||
-            !RDB_TELL(reader, set_member, member))
+            !RDB_VISIT(reader, set_member, member))
             return false;
     return true;
 }
@@ -68,7 +68,7 @@ static bool read_zset(struct rdb_reader *reader, const struct kind *kind)
         if (kind->binary_scores ? !rdb_get_score(reader, &score)
                                 : !rdb_get_text_score(reader, &score))
             return false;
-        if (!RDB_TELL(reader, zset_member, member, score)) return false;
+        if (!RDB_VISIT(reader, zset_member, member, score)) return false;
     }
     return true;
 }
@@ -78,7 +78,7 @@ static bool read_field(struct rdb_reader *reader, int64_t at)
     struct rdb_bytes field, value;
     return rdb_get_string(reader, &reader->first, &field) && rdb_unique(reader, field) &&
            rdb_get_string(reader, &reader->second, &value) &&
-           RDB_TELL(reader, hash_field, field, value, at);
+           RDB_VISIT(reader, hash_field, field, value, at);
 }
 
 static bool read_hash(struct rdb_reader *reader, const struct kind *kind)
@@ -131,7 +131,7 @@ static bool read_packed(struct rdb_reader *reader, const struct kind *kind)
     struct rdb_bytes packed;
     return get_earliest(reader, kind, &earliest) &&
            rdb_get_string(reader, &reader->first, &packed) &&
-           rdb_tell_packed(reader, packed, kind->packing, kind->shape);
+           rdb_visit_packed(reader, packed, kind->packing, kind->shape);
 }
 
 /* Nodes without items are what a bug of Redis 5 and 6 left behind: Redis passes over them. */
@@ -141,7 +141,7 @@ static bool read_packed_node(struct rdb_reader *reader, const struct kind *kind,
     if (!rdb_get_string(reader, &reader->first, &packed)) return false;
     if (rdb_packing_is_empty(packed, kind->packing)) return true;
     *empty = false;
-    return rdb_tell_packed(reader, packed, kind->packing, RDB_ITEMS_LIST);
+    return rdb_visit_packed(reader, packed, kind->packing, RDB_ITEMS_LIST);
 }
 
 static bool read_node(struct rdb_reader *reader, const struct kind *kind, bool *empty)
@@ -153,7 +153,7 @@ static bool read_node(struct rdb_reader *reader, const struct kind *kind, bool *
     if (container != PLAIN_NODE) return rdb_damaged(reader, "a list's node of an unknown kind");
     *empty = false;
     return rdb_get_string(reader, &reader->first, &element) &&
-           RDB_TELL(reader, list_element, element);
+           RDB_VISIT(reader, list_element, element);
 }
 
 static bool read_quicklist(struct rdb_reader *reader, const struct kind *kind)

@@ -1,5 +1,5 @@
 /* ziplist: items forwards.
- * Knows the encodings; refuses items that tell another length of the one before, and a header that
+ * Knows the encodings; refuses items with another length of the one before, and a header that
  * points elsewhere than to the last.
  *
  * Length before: one byte below 254, or 254 and 4 bytes. Encoding: 00llllll text · 01llllll +1 text
@@ -41,7 +41,7 @@ static enum rdb_step finish(struct rdb_walk *walk)
     return RDB_END;
 }
 
-/* The length of the item before; returns the bytes that tell it, 0 when they are not there. */
+/* The length of the item before; returns the bytes that encode it, 0 when they are not there. */
 static size_t parse_previous(const unsigned char *at, size_t left, size_t *previous)
 {
     *previous = *at;
@@ -93,7 +93,7 @@ enum rdb_step rdb_ziplist_next(struct rdb_walk *walk, struct rdb_item *item)
     if (skip == 0 || !parse_head(walk->at + skip, left - skip, &head))
         return rdb_walk_broken(walk, "broken item in a ziplist");
     if (previous != walk->previous)
-        return rdb_walk_broken(walk, "an item of a ziplist tells another length of the one before");
+        return rdb_walk_broken(walk, "an item of a ziplist has another length of the one before");
     const unsigned char *at = walk->at + skip;
     if (head.is_text)
         rdb_item_set_text(item, at + head.size, head.len);

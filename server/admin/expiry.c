@@ -178,7 +178,7 @@ static const struct command subcommands[] = {
       .replies = REPLIES("[[bulk integer 'key'|'member'|'field'|'element'] ...]: key, deadline as "
                          "Unix time in milliseconds, and what is due"),
       .errors = ERRORS(ERR_SUBCOMMAND_OR_ARITY, ERR_EXPIRY_COUNT),
-      .complexity = "O(N log N), N deadlines told",
+      .complexity = "O(N log N), N deadlines returned",
       .syntax = "[count]",
       .summary =
           "The next deadlines of the selected database, one for each key: key, when, what." },

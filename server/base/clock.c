@@ -30,7 +30,7 @@ static int64_t read_usec(clockid_t id)
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-static void tell(const struct clock *clock)
+static void notify_reader(const struct clock *clock)
 {
     if (clock->on_step != NULL) clock->on_step(clock->ctx);
 }
@@ -63,7 +63,7 @@ void clock_hold(struct clock *clock, msec at)
 {
     clock->stepped = true;
     clock->now = at;
-    tell(clock);
+    notify_reader(clock);
 }
 
 void clock_step(struct clock *clock, msec by)
@@ -77,7 +77,7 @@ void clock_release(struct clock *clock)
 {
     clock->stepped = false;
     clock_tick(clock);
-    tell(clock);
+    notify_reader(clock);
 }
 
 int64_t clock_wall_usec(const struct clock *clock)

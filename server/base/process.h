@@ -10,7 +10,7 @@
 int64_t process_raise_files(int64_t clients);
 
 /* Continues in a child, detached from the terminal. The parent waits for process_detached, so that
- * its exit status tells whether the daemon started. Returns the argument for process_detached; -1
+ * its exit status says whether the daemon started. Returns the argument for process_detached; -1
  * with errno. */
 int process_detach(void);
 void process_detached(int parent);

@@ -95,7 +95,7 @@ static void write_line(struct outbuf *line, const struct session *caller, int64_
     outbuf_append(line, "\r\n", 2);
 }
 
-void monitor_tell(struct monitor *monitor, const struct session *caller, int64_t wall_usec,
+void monitor_send(struct monitor *monitor, const struct session *caller, int64_t wall_usec,
                   int argc, const struct bytes *argv)
 {
     struct outbuf line;

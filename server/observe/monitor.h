@@ -20,7 +20,7 @@ void monitor_forget(struct monitor *monitor, struct session *session);
 bool monitor_active(const struct monitor *monitor);
 
 /* +1339518083.107412 [0 127.0.0.1:60866] "keys" "*" */
-void monitor_tell(struct monitor *monitor, const struct session *caller, int64_t wall_usec,
+void monitor_send(struct monitor *monitor, const struct session *caller, int64_t wall_usec,
                   int argc, const struct bytes *argv);
 
 #endif

@@ -122,7 +122,7 @@ static void show(struct observer *observer, const struct call *call)
     if (!monitor_active(observer->monitor)) return;
     if (call->command.row->flags & (SKIP_MONITOR | ADMIN)) return;
     const struct bytes *argv = shown(call);
-    monitor_tell(observer->monitor, call->session, clock_wall_usec(observer->clock), call->argc,
+    monitor_send(observer->monitor, call->session, clock_wall_usec(observer->clock), call->argc,
                  argv);
     free_shown(argv, call);
 }

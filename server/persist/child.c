@@ -1,4 +1,4 @@
-/* child: see child.h. The result is in a page that both processes share; the exit status tells
+/* child: see child.h. The result is in a page that both processes share; the exit status says
  * whether the child ended normally. */
 #include "server/persist/child.h"
 

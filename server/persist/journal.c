@@ -41,7 +41,7 @@ struct journal {
     uint64_t restart_from; /* the base being written holds everything up to here */
     uint64_t position, written, synced, asked; /* `asked`: a sync up to here is ordered */
     int64_t asked_at, tried_at;
-    bool told_late;
+    bool counted_late;
     struct syncer *syncer;
     struct journal_report counts;
 };
@@ -228,7 +228,7 @@ static void order_sync(struct journal *journal, int64_t now)
 {
     journal->asked = journal->written;
     journal->asked_at = now;
-    journal->told_late = false;
+    journal->counted_late = false;
     syncer_ask(journal->syncer, journal->fd, journal->written);
 }
 
@@ -244,8 +244,8 @@ static bool sync_due(struct journal *journal, int64_t now)
     if (journal->policy == JOURNAL_SYNC_NEVER) return false;
     if (now - journal->asked_at < SYNC_USEC) return false;
     if (!sync_running(journal)) return true;
-    if (!journal->told_late) journal->counts.late_syncs++;
-    journal->told_late = true;
+    if (!journal->counted_late) journal->counts.late_syncs++;
+    journal->counted_late = true;
     return false;
 }
 

@@ -37,7 +37,7 @@ __attribute__((format(printf, 2, 3))) static bool failed(struct loading *loading
     return false;
 }
 
-static void tell(void *ctx, uint64_t done)
+static void report_progress(void *ctx, uint64_t done)
 {
     struct loading *loading = ctx;
     struct persist *persist = loading->persist;
@@ -49,7 +49,7 @@ static void tell(void *ctx, uint64_t done)
 
 static struct replay_progress progress_of(struct loading *loading)
 {
-    return (struct replay_progress){ tell, loading };
+    return (struct replay_progress){ report_progress, loading };
 }
 
 /* ---- a file ---------------------------------------------------------------------------------- */
@@ -126,7 +126,7 @@ static bool load_tail(struct loading *loading, const char *path, bool is_last)
     return judge_tail(loading, path, is_last, &file);
 }
 
-static void tell_kinds(const struct import *import)
+static void log_kinds(const struct import *import)
 {
     const char *what = import->skip_unsupported ? "skipped" : "found";
     for (unsigned i = 0; i < import->kind_count; i++)
@@ -169,7 +169,7 @@ static bool load_foreign(struct loading *loading, const char *path, bool is_last
                                .command = persist->w.command,
                                .ctx = persist->w.ctx };
     bool good = import_file(import, path);
-    tell_kinds(import);
+    log_kinds(import);
     if (!good)
         failed(loading, "%s can't be imported: %s", path, import->why);
     else
@@ -396,7 +396,7 @@ static bool load_all(struct loading *loading)
     return load_manifest(loading, manifest) && open_journal(loading, go_on);
 }
 
-static void tell_loaded(const struct loading *loading)
+static void log_loaded(const struct loading *loading)
 {
     struct persist *persist = loading->persist;
     uint64_t keys = store_count(persist->w.store);
@@ -432,7 +432,7 @@ bool persist_start(struct persist *persist, char *why, size_t size)
     bool good = load_all(&loading);
     persist->report.loading = false;
     if (!good) return false;
-    tell_loaded(&loading);
+    log_loaded(&loading);
     sweep_snapshot(persist->w.conf);
     return true;
 }

@@ -183,9 +183,9 @@ static struct subkey subkey_at(const struct notify *notify, size_t at, struct by
 static size_t add_record(struct notify *notify, const struct effect *effect)
 {
     size_t at = notify->queue.len;
-    unsigned told = effect->again ? KEY_CHANNELS : 0;
+    unsigned published = effect->again ? KEY_CHANNELS : 0;
     struct record record = { .event = effect->event,
-                             .flags = notify->flags & ~told,
+                             .flags = notify->flags & ~published,
                              .db = effect->db,
                              .key_len = effect->key.len,
                              .first = NOWHERE,
@@ -224,9 +224,10 @@ static void add_subkey(struct notify *notify, size_t record_place, struct bytes 
 
 void notify_effect(struct notify *notify, const struct effect *effect)
 {
-    bool tells = (notify->flags & KEY_CHANNELS) && !effect->again;
+    bool publishes = (notify->flags & KEY_CHANNELS) && !effect->again;
     bool names = (notify->flags & SUBKEY_CHANNELS) && effect_names_member(effect);
-    if (!notify->wanted[effect->event] || !(tells || names) || !somebody_listens(notify)) return;
+    if (!notify->wanted[effect->event] || !(publishes || names) || !somebody_listens(notify))
+        return;
     size_t at = find_record(notify, effect);
     if (at == NOWHERE) at = add_record(notify, effect);
     if (names) add_subkey(notify, at, effect->a);

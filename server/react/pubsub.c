@@ -209,16 +209,16 @@ static size_t publish_to_channel(struct pubsub *pubsub, enum pubsub_kind kind,
 
 size_t pubsub_publish(struct pubsub *pubsub, struct bytes channel, struct bytes message)
 {
-    struct message told = { "message", channel, message };
-    size_t receivers = publish_to_channel(pubsub, PUBSUB_CHANNEL, &told);
-    told.word = "pmessage";
+    struct message sent = { "message", channel, message };
+    size_t receivers = publish_to_channel(pubsub, PUBSUB_CHANNEL, &sent);
+    sent.word = "pmessage";
     const struct topic *topic;
     TAILQ_FOREACH(topic, &pubsub->kinds[PUBSUB_PATTERN].in_order, next)
     {
         if (!bytes_match(topic_name(topic), channel)) continue;
         const struct subscription *subscription;
         TAILQ_FOREACH(subscription, &topic->subscriptions, of_topic)
-        deliver(subscription->session, topic, &told);
+        deliver(subscription->session, topic, &sent);
         receivers += topic->listeners;
     }
     return receivers;

@@ -343,7 +343,7 @@ void tracking_note_read(struct tracking *tracking, const struct session *session
 
 /* Queues messages to the readers of the key and forgets them. `own`: the session that changed it.
  */
-static void tell_readers(struct tracking *tracking, struct bytes key, uint64_t own)
+static void notify_readers(struct tracking *tracking, struct bytes key, uint64_t own)
 {
     struct tracked *tracked = dict_remove(&tracking->keys, key);
     if (tracked == NULL) return;
@@ -374,7 +374,7 @@ static void all_changed(struct tracking *tracking)
 static void key_changed(struct tracking *tracking, struct bytes key, enum event event)
 {
     tracking_note_change(tracking, key, event == EVENT_EXPIRED ? 0 : tracking->caller);
-    tell_readers(tracking, key, tracking->caller);
+    notify_readers(tracking, key, tracking->caller);
 }
 
 void tracking_effect(struct tracking *tracking, const struct effect *effect)
@@ -401,7 +401,7 @@ bool tracking_trim(struct tracking *tracking, size_t max, size_t most)
     for (; most > 0 && dict_count(&tracking->keys) > max; most--) {
         const struct tracked *tracked =
             dict_random(&tracking->keys, random_next, &tracking->random);
-        tell_readers(tracking, tracked_key(tracked), 0);
+        notify_readers(tracking, tracked_key(tracked), 0);
     }
     tracking_flush(tracking);
     return true;
@@ -417,7 +417,7 @@ void tracking_limit(struct tracking *tracking, size_t max)
 void tracking_turn(void *ctx)
 {
     struct tracking *tracking = ctx;
-    tracking_tell_prefixes(tracking);
+    tracking_notify_prefixes(tracking);
     free_forgotten(tracking, FREED_PER_TURN);
 }
 

@@ -1,4 +1,4 @@
-/* tracking_state: shared by tracking.c (sessions and remembered keys) and tracking_tell.c
+/* tracking_state: shared by tracking.c (sessions and remembered keys) and tracking_notify.c
  * (messages) only. */
 #ifndef SERVER_REACT_TRACKING_STATE_H
 #define SERVER_REACT_TRACKING_STATE_H
@@ -88,10 +88,10 @@ static inline struct bytes tracking_id(const uint64_t *id)
     return bytes_of((const char *)id, sizeof(*id));
 }
 
-/* tracking_tell.c. key.data NULL: all keys changed. */
+/* tracking_notify.c. key.data NULL: all keys changed. */
 void tracking_queue(struct tracking *tracking, uint64_t id, struct bytes key);
 void tracking_note_change(struct tracking *tracking, struct bytes key, uint64_t by);
 void tracking_forget_changes(struct prefix *prefix);
-void tracking_tell_prefixes(struct tracking *tracking);
+void tracking_notify_prefixes(struct tracking *tracking);
 
 #endif

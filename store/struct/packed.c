@@ -148,8 +148,8 @@ static inline bool is_alike(const char *record, const char *other)
     return record[0] == other[0] && ((record[0] & 0x80) == 0 || record[1] == other[1]);
 }
 
-/* The last eight bytes of a text, or all of a shorter one. They tell most texts of equal length
- * apart. */
+/* The last eight bytes of a text, or all of a shorter one. They distinguish most texts of equal
+ * length apart. */
 static inline uint64_t tail_of(const char *text, size_t len)
 {
     uint64_t tail = 0;

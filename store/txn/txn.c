@@ -26,7 +26,7 @@ static void end_call(struct txn *txn)
         struct entry *entry = txn->emptied[--txn->emptied_count];
         if (object_count(&entry->object) == 0) txn_drop_emptied(txn, entry);
     }
-    txn->told_entry = NULL;
+    txn->recorded_entry = NULL;
 }
 
 void txn_call(struct txn *txn, unsigned db)
@@ -55,7 +55,7 @@ static bool is_wanted(unsigned wants, const struct effect *effect)
     return (wants & LISTEN_MEMBERS) && effect_names_member(effect);
 }
 
-static void tell(struct txn *txn, const struct effect *effect)
+static void notify(struct txn *txn, const struct effect *effect)
 {
     unsigned wants = txn->store->event_mask;
     if (wants == 0 || txn->origin == FROM_REPLAY || !is_wanted(wants, effect)) return;
@@ -67,25 +67,25 @@ void txn_record_each(struct txn *txn, struct bytes key, struct effect *effect)
     effect->db = txn->ks->db;
     effect->key = key;
     txn->changes += effect->kind != EFFECT_NONE && !effect->is_part;
-    tell(txn, effect);
+    notify(txn, effect);
 }
 
 /* Was the event already recorded for this key in this call? Marks it as recorded. */
-static bool told_before(struct txn *txn, struct entry *entry, enum event event)
+static bool recorded_before(struct txn *txn, struct entry *entry, enum event event)
 {
-    if (txn->told_entry != entry) {
-        txn->told_entry = entry;
-        memset(txn->told, 0, sizeof(txn->told));
+    if (txn->recorded_entry != entry) {
+        txn->recorded_entry = entry;
+        memset(txn->recorded, 0, sizeof(txn->recorded));
     }
-    uint64_t bit = (uint64_t)1 << (event % 64), *word = &txn->told[event / 64];
+    uint64_t bit = (uint64_t)1 << (event % 64), *word = &txn->recorded[event / 64];
     bool before = *word & bit;
     *word |= bit;
     return before;
 }
 
-void txn_tell(struct txn *txn, struct entry *entry, struct effect *effect)
+void txn_notify(struct txn *txn, struct entry *entry, struct effect *effect)
 {
-    effect->again = told_before(txn, entry, effect->event);
+    effect->again = recorded_before(txn, entry, effect->event);
     txn_record_each(txn, entry_key(entry), effect);
 }
 
@@ -93,12 +93,12 @@ void txn_record(struct txn *txn, struct entry *entry, struct effect *effect)
 {
     access_note(txn->store, entry, txn->now);
     txn_note(txn, entry, POLICY_WRITTEN);
-    txn_tell(txn, entry, effect);
+    txn_notify(txn, entry, effect);
 }
 
 void txn_forget(struct txn *txn, const struct entry *entry)
 {
-    if (txn->told_entry == entry) txn->told_entry = NULL;
+    if (txn->recorded_entry == entry) txn->recorded_entry = NULL;
     for (unsigned i = 0; i < txn->emptied_count; i++)
         if (txn->emptied[i] == entry) txn->emptied[i--] = txn->emptied[--txn->emptied_count];
     if (txn->note_count > 0 || txn->ruled_entry == entry) txn_policy_forget(txn, entry);

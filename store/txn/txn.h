@@ -36,7 +36,7 @@ enum origin {
 
 enum {
     TXN_EMPTIED_MAX = 2, /* collections that one call may empty without dropping their keys */
-    TXN_TOLD_WORDS = (EVENT_COUNT + 63) / 64,
+    TXN_EVENT_WORDS = (EVENT_COUNT + 63) / 64,
 };
 
 struct txn {
@@ -47,8 +47,8 @@ struct txn {
     bool no_touch;    /* reads do not change the access time (CLIENT NO-TOUCH) */
     bool no_expiry;   /* expired data is hidden, not removed (CLIENT PAUSE); for reads only */
     uint64_t changes; /* effects so far that changed data */
-    struct entry *told_entry;      /* the last key in this call with a recorded event, */
-    uint64_t told[TXN_TOLD_WORDS]; /* and its events so far: one bit for each */
+    struct entry *recorded_entry;       /* the last key in this call with a recorded event, */
+    uint64_t recorded[TXN_EVENT_WORDS]; /* and its events so far: one bit for each */
     struct entry *emptied[TXN_EMPTIED_MAX];
     unsigned emptied_count;
     struct policy_note *notes; /* keys whose policy is applied when the call ends. Owned */

@@ -68,7 +68,7 @@ void txn_rede_remove(struct txn *txn, struct entry *entry, struct element *eleme
 void txn_rede_announce(struct txn *txn, struct entry *entry)
 {
     struct effect effect = { .kind = EFFECT_NONE, .event = EVENT_REDE_DUE };
-    txn_tell(txn, entry, &effect);
+    txn_notify(txn, entry, &effect);
     dehydrator_announce(entry->object.dehydrator, txn->now);
     rewind_note(&txn->store->rewind, txn->now);
     keyspace_rearm(txn->ks, entry);

@@ -12,7 +12,7 @@
  * members is one "zadd". */
 void txn_record(struct txn *txn, struct entry *entry, struct effect *effect);
 /* The same for what is no use of the key, such as an expired member. */
-void txn_tell(struct txn *txn, struct entry *entry, struct effect *effect);
+void txn_notify(struct txn *txn, struct entry *entry, struct effect *effect);
 /* The same without marking repeated events (MSET k a k b is two "set"). */
 void txn_record_each(struct txn *txn, struct bytes key, struct effect *effect);
 /* To be called after a removal: if the collection is empty, drops its key when the call ends. */
@@ -38,7 +38,7 @@ void txn_member_expiry_set(struct txn *txn, struct entry *entry, struct bytes me
 /* Call after removing members: rearms the key, which may be empty now. */
 void txn_member_left(struct txn *txn, struct entry *entry);
 /* Records the event that members expired, once, when they are dropped with their key. */
-void txn_member_tell_expired(struct txn *txn, struct entry *entry);
+void txn_member_notify_expired(struct txn *txn, struct entry *entry);
 /* Removes at most `limit` members that had expired at the instant `by`, in the order of their
  * deadlines; drops the key with the last one (*entry becomes NULL). Returns how many. */
 size_t txn_member_purge(struct txn *txn, struct entry **entry, msec by, size_t limit);

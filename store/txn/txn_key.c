@@ -38,7 +38,7 @@ static struct entry *settle_before_drop(struct txn *txn, struct entry *entry, ms
     if ((txn->store->event_mask & LISTEN_MEMBERS) || object_all_expired(object, by))
         txn_member_purge(txn, &entry, by, SIZE_MAX);
     else
-        txn_member_tell_expired(txn, entry);
+        txn_member_notify_expired(txn, entry);
     return entry;
 }
 
@@ -238,8 +238,8 @@ void txn_key_copy(struct txn *txn, struct entry *entry, unsigned db, struct byte
 
     struct effect effect = { .kind = EFFECT_COPY, .a = to, .to = db };
     txn_record_each(txn, entry_key(entry), &effect);
-    struct effect told = { .kind = EFFECT_NONE, .event = EVENT_COPY_TO };
-    record_in(txn, db, to, &told);
+    struct effect notice = { .kind = EFFECT_NONE, .event = EVENT_COPY_TO };
+    record_in(txn, db, to, &notice);
 }
 
 bool txn_key_move(struct txn *txn, struct entry *entry, unsigned db)
@@ -256,8 +256,8 @@ bool txn_key_move(struct txn *txn, struct entry *entry, unsigned db)
 
     struct effect effect = { .kind = EFFECT_MOVE, .event = EVENT_MOVE_FROM, .to = db };
     txn_record_each(txn, key, &effect);
-    struct effect told = { .kind = EFFECT_NONE, .event = EVENT_MOVE_TO };
-    record_in(txn, db, key, &told);
+    struct effect notice = { .kind = EFFECT_NONE, .event = EVENT_MOVE_TO };
+    record_in(txn, db, key, &notice);
     txn_forget(txn, entry);
     keyspace_remove(txn->ks, entry);
     return true;
@@ -285,8 +285,8 @@ static void record_whole(struct txn *txn, struct entry *entry, enum event event)
     msec at = entry_expires_at(txn->ks, entry);
     struct effect expire = { .kind = EFFECT_EXPIRE, .at = at };
     if (at != NEVER) txn_record_each(txn, entry_key(entry), &expire);
-    struct effect told = { .kind = EFFECT_NONE, .event = event };
-    txn_record_each(txn, entry_key(entry), &told);
+    struct effect notice = { .kind = EFFECT_NONE, .event = event };
+    txn_record_each(txn, entry_key(entry), &notice);
 }
 
 struct entry *txn_key_store(struct txn *txn, struct bytes key, struct object object,
@@ -352,7 +352,7 @@ void txn_flush(struct txn *txn, unsigned db)
     struct effect effect = { .kind = EFFECT_FLUSH };
     record_in(txn, db, (struct bytes){ NULL, 0 }, &effect);
     txn->emptied_count = 0;
-    txn->told_entry = NULL;
+    txn->recorded_entry = NULL;
     txn_policy_forget(txn, NULL);
     if (dict_count(&ks->dict) == 0) return;
     reclaim_keyspace(&txn->store->reclaim, *ks);

@@ -4,7 +4,7 @@
 
 static const struct {
     enum effect_kind expire, drop;
-    enum event told_expire, told_persist, told_expired, told_removed;
+    enum event on_expire, on_persist, on_expired, on_removed;
 } words[TYPE_COUNT] = {
     [TYPE_SET] = { EFFECT_SET_EXPIRE, EFFECT_SET_DROP, EVENT_SEXPIRE, EVENT_SPERSIST,
                    EVENT_SEXPIRED, EVENT_SREM },
@@ -24,8 +24,8 @@ void txn_member_expiry_set(struct txn *txn, struct entry *entry, struct bytes me
                            enum event event)
 {
     keyspace_rearm(txn->ks, entry);
-    struct effect told = { .kind = EFFECT_NONE, .event = event, .a = member };
-    txn_tell(txn, entry, &told);
+    struct effect notice = { .kind = EFFECT_NONE, .event = event, .a = member };
+    txn_notify(txn, entry, &notice);
 }
 
 /* `at` NEVER removes the deadline. Record first: `member` may point into the collection. */
@@ -46,12 +46,12 @@ enum member_fate txn_member_expire(struct txn *txn, struct entry *entry, struct 
     msec old;
     if (!object_member_deadline(&entry->object, member, &old)) return MEMBER_MISSING;
     if (!instant_past(at, txn->now) || txn->origin == FROM_REPLAY) {
-        set_member_deadline(txn, entry, member, at, words[entry->object.type].told_expire);
+        set_member_deadline(txn, entry, member, at, words[entry->object.type].on_expire);
         return MEMBER_EXPIRY_SET;
     }
     struct effect effect = {
         .kind = words[entry->object.type].drop,
-        .event = words[entry->object.type].told_removed,
+        .event = words[entry->object.type].on_removed,
         .a = member,
     };
     txn_record(txn, entry, &effect);
@@ -64,7 +64,7 @@ bool txn_member_persist(struct txn *txn, struct entry *entry, struct bytes membe
 {
     msec old;
     if (!object_member_deadline(&entry->object, member, &old) || old == NEVER) return false;
-    set_member_deadline(txn, entry, member, NEVER, words[entry->object.type].told_persist);
+    set_member_deadline(txn, entry, member, NEVER, words[entry->object.type].on_persist);
     return true;
 }
 
@@ -74,10 +74,10 @@ static void count_expired(struct txn *txn, msec at, size_t count)
     lag_add(&txn->store->stats.lag, txn->now - at, count);
 }
 
-void txn_member_tell_expired(struct txn *txn, struct entry *entry)
+void txn_member_notify_expired(struct txn *txn, struct entry *entry)
 {
-    struct effect told = { .kind = EFFECT_NONE, .event = words[entry->object.type].told_expired };
-    txn_tell(txn, entry, &told);
+    struct effect notice = { .kind = EFFECT_NONE, .event = words[entry->object.type].on_expired };
+    txn_notify(txn, entry, &notice);
 }
 
 /* All members expired and no listener wants names: drop the key at once, in O(1). */
@@ -88,7 +88,7 @@ static size_t purge_all(struct txn *txn, struct entry *entry)
     msec at;
     object_member_first(&entry->object, &member, &at);
     count_expired(txn, at, count);
-    txn_member_tell_expired(txn, entry);
+    txn_member_notify_expired(txn, entry);
     txn_key_drop(txn, entry, EVENT_DEL);
     return count;
 }
@@ -108,10 +108,10 @@ size_t txn_member_purge(struct txn *txn, struct entry **purged, msec by, size_t 
          done++) {
         struct effect effect = {
             .kind = words[entry->object.type].drop,
-            .event = words[entry->object.type].told_expired,
+            .event = words[entry->object.type].on_expired,
             .a = member,
         };
-        txn_tell(txn, entry, &effect);
+        txn_notify(txn, entry, &effect);
         count_expired(txn, at, 1);
         object_member_remove(&entry->object, member);
     }

@@ -47,21 +47,21 @@ bool txn_set_remove(struct txn *txn, struct entry *entry, struct bytes member, e
 }
 
 /* Records an event for each member, for listeners that want names. */
-static void tell_all(struct txn *txn, struct entry *entry, enum event event)
+static void notify_all(struct txn *txn, struct entry *entry, enum event event)
 {
     struct set_iter iter;
     struct bytes member;
     set_iter_begin(&iter, entry->object.set);
     while (set_iter_next(&iter, &member)) {
-        struct effect told = { .kind = EFFECT_NONE, .event = event, .a = member };
-        txn_tell(txn, entry, &told);
+        struct effect notice = { .kind = EFFECT_NONE, .event = event, .a = member };
+        txn_notify(txn, entry, &notice);
     }
 }
 
 void txn_set_remove_all(struct txn *txn, struct entry *entry, enum event event)
 {
-    if (txn->store->event_mask & LISTEN_MEMBERS) tell_all(txn, entry, event);
-    struct effect told = { .kind = EFFECT_NONE, .event = event };
-    txn_record(txn, entry, &told);
+    if (txn->store->event_mask & LISTEN_MEMBERS) notify_all(txn, entry, event);
+    struct effect notice = { .kind = EFFECT_NONE, .event = event };
+    txn_record(txn, entry, &notice);
     txn_key_drop(txn, entry, EVENT_DEL);
 }

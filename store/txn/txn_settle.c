@@ -22,8 +22,8 @@ static bool has_expired(const struct txn *txn, const struct entry *entry)
 /* A collection with expired members only is dropped at once, unless a listener wants each name. */
 static bool goes_whole(const struct txn *txn, const struct entry *entry)
 {
-    bool is_told = (txn->store->event_mask & LISTEN_MEMBERS) && !txn->no_expiry;
-    return !is_told && entry_expired(txn->ks, entry, txn->now);
+    bool notifies = (txn->store->event_mask & LISTEN_MEMBERS) && !txn->no_expiry;
+    return !notifies && entry_expired(txn->ks, entry, txn->now);
 }
 
 static bool purges_slowly(const struct txn *txn, const struct entry *entry)
@@ -56,8 +56,8 @@ static const struct policy *exceeded(const struct txn *txn, const struct entry *
 /* Where few members stay, these are copied instead of removing the others one by one. */
 static size_t work_of(const struct txn *txn, size_t excess, size_t stay)
 {
-    bool is_told = txn->store->event_mask & LISTEN_MEMBERS;
-    return is_told || excess < stay ? excess : stay;
+    bool notifies = txn->store->event_mask & LISTEN_MEMBERS;
+    return notifies || excess < stay ? excess : stay;
 }
 
 static bool trims_slowly(const struct txn *txn, const struct entry *entry)

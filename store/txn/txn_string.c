@@ -27,8 +27,8 @@ static struct entry *put_text(struct txn *txn, struct bytes key, struct entry *e
 }
 
 /* The effect has a deadline that was kept as well; look it up only for a listener. */
-static msec deadline_told(const struct txn *txn, const struct entry *entry,
-                          const struct string_set *how)
+static msec deadline_given(const struct txn *txn, const struct entry *entry,
+                           const struct string_set *how)
 {
     if (!how->keep_ttl) return how->at;
     return txn->store->event_mask != 0 ? entry_expires_at(txn->ks, entry) : NEVER;
@@ -48,7 +48,7 @@ void txn_string_put(struct txn *txn, struct bytes key, struct entry *entry, stru
         .kind = EFFECT_SET,
         .event = how->event,
         .a = object_text(&entry->object),
-        .at = deadline_told(txn, entry, how),
+        .at = deadline_given(txn, entry, how),
     };
     txn_record_each(txn, entry_key(entry), &set);
     if (how->keep_ttl || how->at == NEVER) return;

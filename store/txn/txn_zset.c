@@ -75,16 +75,16 @@ bool txn_zset_remove(struct txn *txn, struct entry *entry, struct bytes member)
 }
 
 /* Records an event for each member, for listeners that want names. */
-static void tell_ranks(struct txn *txn, struct entry *entry, size_t from, size_t to,
-                       enum event event)
+static void notify_ranks(struct txn *txn, struct entry *entry, size_t from, size_t to,
+                         enum event event)
 {
     struct zset_iter iter;
     struct bytes member;
     double score;
     zset_iter_at(&iter, entry->object.zset, from);
     for (size_t left = to - from; left > 0 && zset_iter_next(&iter, &member, &score); left--) {
-        struct effect told = { .kind = EFFECT_NONE, .event = event, .a = member };
-        txn_tell(txn, entry, &told);
+        struct effect notice = { .kind = EFFECT_NONE, .event = event, .a = member };
+        txn_notify(txn, entry, &notice);
     }
 }
 
@@ -127,7 +127,7 @@ void txn_zset_remove_ranks(struct txn *txn, struct entry *entry, size_t from, si
     size_t count = zset_count(entry->object.zset);
     ensure(from <= to && to <= count, "ranks %zu to %zu of %zu", from, to, count);
     if (from == to) return;
-    if (txn->store->event_mask & LISTEN_MEMBERS) tell_ranks(txn, entry, from, to, event);
+    if (txn->store->event_mask & LISTEN_MEMBERS) notify_ranks(txn, entry, from, to, event);
     remove_ranks(txn, entry, from, to);
     struct effect effect = {
         .kind = EFFECT_ZSET_CUT,

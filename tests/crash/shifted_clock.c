@@ -3,9 +3,10 @@
  *
  * CLOCK_SHIFT names a file of two 64-bit numbers: nanoseconds that are added to CLOCK_REALTIME, and
  * how often they have changed. timerfds of that clock are moved along: an absolute time is
- * translated when it is armed, and who asked to be told when the clock is set (TFD_TIMER_CANCEL_ON_
- * SET) is: a thread looks at the count every millisecond, makes each timer readable, and the read
- * says ECANCELED once, as the kernel's would. The monotonic clock is left alone. */
+ * translated when it is armed, and who asked to be notified when the clock is set
+ * (TFD_TIMER_CANCEL_ON_ SET) is: a thread looks at the count every millisecond, makes each timer
+ * readable, and the read says ECANCELED once, as the kernel's would. The monotonic clock is left
+ * alone. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +33,7 @@ static _Atomic int64_t *page;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct timer {
     int fd; /* 0: none */
-    bool told_of_changes, canceled;
+    bool notified_of_changes, canceled;
 } timers[TIMERS];
 
 static void *watch(void *ctx);
@@ -124,7 +125,7 @@ int timerfd_settime(int fd, int flags, const struct itimerspec *when, struct iti
     if (timer != NULL) {
         bool was_canceled = timer->canceled;
         timer->canceled = false;
-        timer->told_of_changes = (flags & TFD_TIMER_CANCEL_ON_SET) != 0;
+        timer->notified_of_changes = (flags & TFD_TIMER_CANCEL_ON_SET) != 0;
         if (armed && (flags & TFD_TIMER_ABSTIME))
             there.it_value = moved(when->it_value, -page[SHIFT]);
         flags &= ~TFD_TIMER_CANCEL_ON_SET;
@@ -163,7 +164,7 @@ static void cancel_all(void)
     struct itimerspec now = { .it_value = { .tv_nsec = 1 } };
     pthread_mutex_lock(&lock);
     for (int i = 0; i < TIMERS; i++) {
-        if (timers[i].fd == 0 || !timers[i].told_of_changes) continue;
+        if (timers[i].fd == 0 || !timers[i].notified_of_changes) continue;
         timers[i].canceled = true;
         REAL(timerfd_settime)(timers[i].fd, TFD_TIMER_ABSTIME, &now, NULL);
     }

@@ -11,7 +11,7 @@
 
 enum { MAX_INPUT = 4096, MAX_STRING = 1 << 20, ROUGH = 64 };
 
-/* Everything that a visitor was told, folded into one number (FNV-1a). */
+/* Everything that a visitor was called with, folded into one number (FNV-1a). */
 struct outcome {
     uint64_t hash;
     bool in_key;

@@ -33,7 +33,7 @@ static inline void caller_drop(struct caller *caller, struct watch *watch, struc
     outbuf_drop(&caller->out);
 }
 
-/* What it was told since the last time, "\r\n" shown as "|"; valid until the next call. */
+/* What it was reported since the last time, "\r\n" shown as "|"; valid until the next call. */
 static inline const char *caller_heard(struct caller *caller)
 {
     static char text[16 * 1024];

@@ -1,4 +1,4 @@
-/* disk_world: a folder of a test's own, and a disk that fails when it is told to.
+/* disk_world: a folder of a test's own, and a disk that fails when it is reported to.
  * While it is begun it also watches the order of things: nothing is renamed with bytes that were
  * not synced, and nothing but a temporary is removed before the folder is. */
 #ifndef TESTS_SUPPORT_DISK_WORLD_H

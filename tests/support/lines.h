@@ -72,12 +72,12 @@ static inline void refuses(const char *line, const char *wanted)
 }
 
 /* And these events, in this order. */
-static inline void tells(const char *line, const char *wanted, const char *events)
+static inline void expect_reply_and_events(const char *line, const char *wanted, const char *events)
 {
     size_t before = strlen(world_events(&world.world));
     says(line, wanted);
-    const char *told = world_events(&world.world) + before;
-    ck_assert_msg(strcmp(told, events) == 0, "%s: %s, not %s", line, told, events);
+    const char *reported = world_events(&world.world) + before;
+    ck_assert_msg(strcmp(reported, events) == 0, "%s: %s, not %s", line, reported, events);
 }
 
 struct step {

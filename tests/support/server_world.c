@@ -2,7 +2,7 @@
  * its commit hooks.
  *
  * The hooks arm a store of their own, which is never used: its mask and its listener say what they
- * want to be told. The store with the data is listened to here, from beginning to end, and each
+ * want to be reported. The store with the data is listened to here, from beginning to end, and each
  * effect goes on to the hooks exactly if they want it. */
 #include "tests/support/server_world.h"
 

@@ -11,7 +11,7 @@
 enum { SERVER_WORLD_CALLERS = 5, SERVER_WORLD_START = 1000000 };
 
 enum server_world_listening {
-    SERVER_WORLD_KEEPS, /* every effect, for world_replay; the server's commit hooks are told as
+    SERVER_WORLD_KEEPS, /* every effect, for world_replay; the server's commit hooks are reported as
                            well */
     SERVER_WORLD_PLAIN, /* the commit hooks alone, as in the daemon */
 };

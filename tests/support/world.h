@@ -1,5 +1,5 @@
-/* world: a store, a clock that only moves when told, and every effect and event that came of it.
- * For tests of the store: no sockets, no text, no real time. server_world puts a server around
+/* world: a store, a clock that only moves when reported, and every effect and event that came of
+ * it. For tests of the store: no sockets, no text, no real time. server_world puts a server around
  * it. */
 #ifndef TESTS_SUPPORT_WORLD_H
 #define TESTS_SUPPORT_WORLD_H

@@ -144,7 +144,7 @@ static void flush(struct bare *bare, int fd)
         else if (errno == EAGAIN)
             poll(&room, 1, -1);
         else if (errno != EINTR)
-            break; /* it is gone, as the next read will tell */
+            break; /* it is gone, as the next read will show */
     }
     bare->out_len = 0;
 }

@@ -36,7 +36,7 @@ def cpu_seconds(pid):
 
 
 def ping(port, pid, core, pipe):
-    """PINGs one behind the other until told to stop; sends the longest, and the most work of the
+    """PINGs one behind the other until reported to stop; sends the longest, and the most work of the
     server during one, in seconds."""
     os.sched_setaffinity(0, {core})
     with contextlib.suppress(PermissionError):  # else it may be the pinger that waits

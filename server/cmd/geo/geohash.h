@@ -16,7 +16,7 @@ struct place {
     double longitude, latitude; /* degrees */
 };
 
-/* Can it be told as a number? Longitude within 180 degrees, latitude within 85.05112878. */
+/* Can it be encoded as a number? Longitude within 180 degrees, latitude within 85.05112878. */
 bool geohash_has(struct place place);
 /* Of a place that it has. */
 uint64_t geohash_encode(struct place place);

@@ -1,8 +1,8 @@
 /* hash_ex: HSETEX, HGETEX, HGETDEL: commands that write, read or remove fields together with their
  * deadlines.
  *
- * HSETEX has two forms, told apart by the arguments before the fields: FIELDS and their number, as
- * in Redis 8.0, or seconds, as in Dragonfly. */
+ * HSETEX has two forms, distinguished by the arguments before the fields: FIELDS and their number,
+ * as in Redis 8.0, or seconds, as in Dragonfly. */
 #include "server/call/args.h"
 #include "server/call/call.h"
 #include "server/cmd/cmd.h"

@@ -83,7 +83,7 @@ static int64_t in_unit(msec at, enum ttl_unit unit, msec now)
     return unit == TTL_MSEC || unit == TTL_UNIX_MSEC ? at : instant_to_seconds(at);
 }
 
-static void tell(struct call *call, const struct family *family, enum ttl_unit unit)
+static void reply_ttl(struct call *call, const struct family *family, enum ttl_unit unit)
 {
     struct entry *entry;
     msec at;
@@ -128,10 +128,10 @@ static void persist(struct call *call, const struct family *family)
     COMMAND(x, pexpire, expire(call, &x, TTL_MSEC))                                                \
     COMMAND(x, expireat, expire(call, &x, TTL_UNIX_SECONDS))                                       \
     COMMAND(x, pexpireat, expire(call, &x, TTL_UNIX_MSEC))                                         \
-    COMMAND(x, ttl, tell(call, &x, TTL_SECONDS))                                                   \
-    COMMAND(x, pttl, tell(call, &x, TTL_MSEC))                                                     \
-    COMMAND(x, expiretime, tell(call, &x, TTL_UNIX_SECONDS))                                       \
-    COMMAND(x, pexpiretime, tell(call, &x, TTL_UNIX_MSEC))                                         \
+    COMMAND(x, ttl, reply_ttl(call, &x, TTL_SECONDS))                                              \
+    COMMAND(x, pttl, reply_ttl(call, &x, TTL_MSEC))                                                \
+    COMMAND(x, expiretime, reply_ttl(call, &x, TTL_UNIX_SECONDS))                                  \
+    COMMAND(x, pexpiretime, reply_ttl(call, &x, TTL_UNIX_MSEC))                                    \
     COMMAND(x, persist, persist(call, &x))
 
 COMMANDS(h)

@@ -1,6 +1,6 @@
 /* set_ex: SADDEX: adds members with a deadline to a set.
  *
- * It has two forms, told apart by the arguments before the members: MEMBERS and their number, or
+ * It has two forms, distinguished by the arguments before the members: MEMBERS and their number, or
  * seconds, as in Dragonfly. */
 #include "server/call/args.h"
 #include "server/call/call.h"

@@ -5,7 +5,7 @@
 
 enum { DEFAULT_STRING_MAX = 512 << 20 };
 
-/* What SET and GETEX may be told; both know the time units, the rest is of one of them. */
+/* Options of SET and GETEX. Both know the time units; each of the others belongs to one of them. */
 struct options {
     bool only_new, only_present, give_old, keep_ttl; /* NX XX GET KEEPTTL: SET */
     bool persist;                                    /* GETEX */

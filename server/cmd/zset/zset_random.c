@@ -112,7 +112,7 @@ static void give_distinct(const struct lots *lots)
         give_by_walk(lots);
 }
 
-/* All of them come highest first, as Redis tells them. */
+/* All of them come highest first, as in Redis. */
 static void give_all(const struct lots *lots)
 {
     struct span span = span_all(lots->zset);

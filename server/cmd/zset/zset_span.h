@@ -9,7 +9,7 @@
 #include "server/call/call.h"
 #include "store/type/zset.h"
 
-/* Ranks [from, to), and in which order they are told. */
+/* Ranks [from, to), and in which order they are replied. */
 struct span {
     size_t from, to;
     bool reverse;
@@ -22,7 +22,7 @@ static inline size_t span_count(const struct span *span)
 
 /* All members, lowest first. */
 struct span span_all(const struct zset *zset);
-/* Without the first `skip`, and at most `limit`, in the order they are told. limit < 0: all; skip <
+/* Without the first `skip`, and at most `limit`, in the order of the reply. limit < 0: all; skip <
  * 0: none. */
 struct span span_limited(struct span span, int64_t skip, int64_t limit);
 

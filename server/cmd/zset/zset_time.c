@@ -101,7 +101,7 @@ static void cmd_bztspop(struct call *call)
     remove_taken(call, &take);
 }
 
-/* To the tail of the list, in their order; each is told. */
+/* To the tail of the list, in their order; each is replied. */
 static void push_taken(struct call *call, const struct take *take, struct entry *to)
 {
     struct zset_iter iter;

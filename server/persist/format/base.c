@@ -132,11 +132,11 @@ static bool apply(struct replay *replay, struct carry *carry, uint64_t offset,
     return true;
 }
 
-static void tell(const struct base_load *load, uint64_t done, uint64_t *told)
+static void report_progress(const struct base_load *load, uint64_t done, uint64_t *reported)
 {
-    if (load->progress.tell == NULL || done < *told + PROGRESS) return;
-    *told = done;
-    load->progress.tell(load->progress.ctx, done);
+    if (load->progress.report == NULL || done < *reported + PROGRESS) return;
+    *reported = done;
+    load->progress.report(load->progress.ctx, done);
 }
 
 static bool load_blocks(struct snapshot_reader *file, struct replay *replay, struct carry *carry,
@@ -145,7 +145,7 @@ static bool load_blocks(struct snapshot_reader *file, struct replay *replay, str
     struct snapshot_fault fault;
     const char *data;
     size_t len;
-    uint64_t told = 0;
+    uint64_t reported = 0;
     for (;;) {
         uint64_t offset = snapshot_offset(file);
         enum snapshot_got got = snapshot_read(file, &data, &len, &fault);
@@ -153,7 +153,7 @@ static bool load_blocks(struct snapshot_reader *file, struct replay *replay, str
         if (got == SNAPSHOT_END) break;
         carry_add(carry, data, len);
         if (!apply(replay, carry, offset, load)) return false;
-        tell(load, snapshot_offset(file), &told);
+        report_progress(load, snapshot_offset(file), &reported);
     }
     return carry->len == 0 || failed(load, snapshot_offset(file), "the last command is incomplete");
 }

@@ -20,7 +20,7 @@ int base_write(const struct store *store, const char *path, const struct snapsho
                struct base_size *size);
 
 struct base_load {
-    struct replay_progress progress; /* in bytes of the file; tell may be NULL */
+    struct replay_progress progress; /* in bytes of the file; report may be NULL */
     struct base_size size;
     uint64_t commands, effects; /* applied so far */
     uint64_t bad;               /* the offset of the error in the file */

@@ -72,7 +72,7 @@ struct replay_file {
 
 /* Called with the number of bytes done, after each MiB or more. */
 struct replay_progress {
-    void (*tell)(void *ctx, uint64_t done);
+    void (*report)(void *ctx, uint64_t done);
     void *ctx;
 };
 

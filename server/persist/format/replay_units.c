@@ -23,7 +23,7 @@ struct reading {
     char *buffer;
     size_t cap;
     size_t start, end; /* the bytes in the buffer, from the file's `good` on */
-    uint64_t told;
+    uint64_t reported;
 };
 
 /* ---- verdicts -------------------------------------------------------------------------------- */
@@ -259,10 +259,10 @@ static bool find_end(struct reading *in, size_t *len, uint32_t *sum)
     }
 }
 
-static void tell_progress(struct reading *in)
+static void report_progress(struct reading *in)
 {
-    in->told = in->file->good;
-    if (in->progress != NULL) in->progress->tell(in->progress->ctx, in->told);
+    in->reported = in->file->good;
+    if (in->progress != NULL) in->progress->report(in->progress->ctx, in->reported);
 }
 
 /* Accepts the first `len` bytes in the buffer as good. */
@@ -271,7 +271,7 @@ static void pass(struct reading *in, size_t len, uint32_t sum)
     in->file->sum = sum;
     in->file->good += len;
     in->start += len;
-    if (in->file->good - in->told >= PROGRESS_STEP) tell_progress(in);
+    if (in->file->good - in->reported >= PROGRESS_STEP) report_progress(in);
 }
 
 static bool read_first_line(struct reading *in)

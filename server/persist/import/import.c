@@ -24,7 +24,7 @@ struct reading {
     struct txn txn;
     struct rdb_key key; /* the key of the value */
     int fd, error;
-    uint64_t read, told;
+    uint64_t read, reported;
 };
 
 /* ---- what is said of it ---------------------------------------------------------------------- */
@@ -162,9 +162,9 @@ static ssize_t read_file(void *ctx, void *to, size_t size)
     in->error = disk_read(in->fd, to, size, in->read, &got);
     if (in->error != 0) return -1;
     in->read += got;
-    if (in->read - in->told >= PROGRESS_STEP && in->import->progress.tell != NULL) {
-        in->told = in->read;
-        in->import->progress.tell(in->import->progress.ctx, in->told);
+    if (in->read - in->reported >= PROGRESS_STEP && in->import->progress.report != NULL) {
+        in->reported = in->read;
+        in->import->progress.report(in->import->progress.ctx, in->reported);
     }
     return (ssize_t)got;
 }

@@ -20,9 +20,9 @@ struct reading {
     struct request request;
     int fd;
     unsigned db;
-    uint64_t size;     /* of the file */
-    uint64_t at, told; /* offset in the file of the bytes at `start` */
-    size_t part;       /* offset from there of the current command */
+    uint64_t size;         /* of the file */
+    uint64_t at, reported; /* offset in the file of the bytes at `start` */
+    size_t part;           /* offset from there of the current command */
     char *buffer;
     size_t cap, start, end;
 };
@@ -76,9 +76,9 @@ static void pass(struct reading *in, size_t len)
 {
     in->start += len;
     in->at += len;
-    if (in->at - in->told < PROGRESS_STEP || in->import->progress.tell == NULL) return;
-    in->told = in->at;
-    in->import->progress.tell(in->import->progress.ctx, in->told);
+    if (in->at - in->reported < PROGRESS_STEP || in->import->progress.report == NULL) return;
+    in->reported = in->at;
+    in->import->progress.report(in->import->progress.ctx, in->reported);
 }
 
 /* ---- parts ----------------------------------------------------------------------------------- */
@@ -240,7 +240,7 @@ static enum step judge_short(struct reading *in)
 
 bool import_aof(struct import *import, int fd, uint64_t from, uint64_t size)
 {
-    struct reading in = { .import = import, .fd = fd, .at = from, .told = from, .size = size };
+    struct reading in = { .import = import, .fd = fd, .at = from, .reported = from, .size = size };
     enum step step = STEP_GOOD;
     request_init(&in.request);
     make_room(&in);

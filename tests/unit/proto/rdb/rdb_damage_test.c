@@ -8,9 +8,9 @@
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 #include "tests/unit/proto/rdb/samples.h"
-#include "tests/unit/proto/rdb/told.h"
+#include "tests/unit/proto/rdb/visited.h"
 
-static struct told told;
+static struct invalidation visited;
 static struct rdb_error error;
 
 /* From a block of its own size. */
@@ -29,13 +29,13 @@ static enum rdb_status read_bytes(const struct rdb_visitor *visitor, struct rdb_
         rdb_source_drop(&source);
     }
     free(block);
-    told_check(&told, status, &error);
+    visited_check(&visited, status, &error);
     return status;
 }
 
 static enum rdb_status read_again(struct rdb_bytes bytes, bool is_payload)
 {
-    struct rdb_visitor visitor = told_visitor(&told);
+    struct rdb_visitor visitor = visited_visitor(&visited);
     visitor.max_string = 1 << 20;
     return read_bytes(&visitor, bytes, is_payload);
 }
@@ -136,15 +136,15 @@ END_TEST
 START_TEST(a_visitor_stops_the_reading_at_any_call)
 {
     struct made *made = file_of_everything();
-    struct rdb_visitor visitor = told_visitor(&told);
+    struct rdb_visitor visitor = visited_visitor(&visited);
     ck_assert_int_eq(read_bytes(&visitor, made_bytes(made), false), RDB_OK);
-    int calls = told.calls;
+    int calls = visited.calls;
     for (int left = 0; left < calls; left++) {
-        visitor = told_visitor(&told);
-        told.left = left;
+        visitor = visited_visitor(&visited);
+        visited.left = left;
         ck_assert_int_eq(read_bytes(&visitor, made_bytes(made), false), RDB_STOPPED);
         ck_assert_str_eq(error.text, "stopped");
-        ck_assert_int_eq(told.calls, left + 1);
+        ck_assert_int_eq(visited.calls, left + 1);
     }
     free(made);
 }
@@ -175,14 +175,14 @@ static ssize_t read_stream(void *ctx, void *to, size_t size)
 
 static enum rdb_status read_in_pieces(struct made *made)
 {
-    struct rdb_visitor visitor = told_visitor(&told);
+    struct rdb_visitor visitor = visited_visitor(&visited);
     struct rdb_source source;
     FILE *stream = fmemopen(made->at, made->len, "r");
     rdb_source_of_reader(&source, read_stream, stream);
     enum rdb_status status = rdb_read(&source, &visitor, &error);
     rdb_source_drop(&source);
     fclose(stream);
-    told_check(&told, status, &error);
+    visited_check(&visited, status, &error);
     return status;
 }
 

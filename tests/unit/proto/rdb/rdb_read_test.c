@@ -2,15 +2,15 @@
 #include "proto/rdb/rdb_read.h"
 #include "tests/support/suite.h"
 #include "tests/unit/proto/rdb/samples.h"
-#include "tests/unit/proto/rdb/told.h"
+#include "tests/unit/proto/rdb/visited.h"
 
-static struct told told;
+static struct invalidation visited;
 static struct rdb_error error;
 
 /* From a block of its own size, and consumed. */
 static enum rdb_status read_made(struct made *made, bool is_payload)
 {
-    struct rdb_visitor visitor = told_visitor(&told);
+    struct rdb_visitor visitor = visited_visitor(&visited);
     struct rdb_source source;
     enum rdb_status status;
     char *block = malloc(made->len + 1);
@@ -23,7 +23,7 @@ static enum rdb_status read_made(struct made *made, bool is_payload)
         if (status == RDB_OK) ck_assert_uint_eq(rdb_source_offset(&source), made->len);
         rdb_source_drop(&source);
     }
-    told_check(&told, status, &error);
+    visited_check(&visited, status, &error);
     free(block);
     free(made);
     return status;
@@ -49,8 +49,9 @@ START_TEST(every_type_is_read_from_a_file)
 {
     for (int i = 0; i < SAMPLES; i++) {
         struct made *made = samples[i].add(key(file("0011"), samples[i].type, "k"));
-        ck_assert_msg(read_file(file_end(made)) == RDB_OK, "%s: %s", samples[i].told, error.text);
-        ck_assert_str_eq(told.text, samples[i].told);
+        ck_assert_msg(read_file(file_end(made)) == RDB_OK, "%s: %s", samples[i].visited,
+                      error.text);
+        ck_assert_str_eq(visited.text, samples[i].visited);
     }
 }
 END_TEST
@@ -58,13 +59,13 @@ END_TEST
 START_TEST(every_type_is_read_from_a_payload)
 {
     for (int i = 0; i < SAMPLES; i++) {
-        char *key = strstr(samples[i].told, " k") + 1, text[200] = "";
+        char *key = strstr(samples[i].visited, " k") + 1, text[200] = "";
         ck_assert_msg(read_payload(samples[i].add(payload(samples[i].type))) == RDB_OK, "%s: %s",
-                      samples[i].told, error.text);
+                      samples[i].visited, error.text);
         /* There the key has no name. */
-        strncat(text, samples[i].told, (size_t)(key - samples[i].told));
+        strncat(text, samples[i].visited, (size_t)(key - samples[i].visited));
         strcat(text, key + 1);
-        ck_assert_str_eq(told.text, text);
+        ck_assert_str_eq(visited.text, text);
     }
 }
 END_TEST
@@ -76,8 +77,8 @@ START_TEST(records_between_keys_are_reported_or_skipped)
                        "function code; function more; db 3; sizes 30 2; "
                        "string k at 1700000000001 freq 200: value; string k: -128; ";
     const char *tail = "db 15; string last at 1700000000000 idle 60: end; ";
-    ck_assert_msg(strncmp(told.text, head, strlen(head)) == 0, "%s", told.text);
-    ck_assert_str_eq(told.text + told.len - strlen(tail), tail);
+    ck_assert_msg(strncmp(visited.text, head, strlen(head)) == 0, "%s", visited.text);
+    ck_assert_str_eq(visited.text + visited.len - strlen(tail), tail);
 }
 END_TEST
 
@@ -89,7 +90,7 @@ static ssize_t read_piece(void *ctx, void *to, size_t size)
 START_TEST(file_may_arrive_in_pieces_with_bytes_behind)
 {
     struct made *made = file_of_everything();
-    struct rdb_visitor visitor = told_visitor(&told);
+    struct rdb_visitor visitor = visited_visitor(&visited);
     struct rdb_source source;
     size_t len = made->len;
     text(made, "behind");
@@ -99,10 +100,10 @@ START_TEST(file_may_arrive_in_pieces_with_bytes_behind)
     ck_assert_uint_eq(rdb_source_offset(&source), len);
     rdb_source_drop(&source);
     fclose(stream);
-    char *all = strdup(told.text);
+    char *all = strdup(visited.text);
     made->len = len;
     ck_assert_int_eq(read_file(made), RDB_OK);
-    ck_assert_str_eq(told.text, all);
+    ck_assert_str_eq(visited.text, all);
     free(all);
 }
 END_TEST
@@ -116,7 +117,7 @@ START_TEST(versions_1_to_12_are_known)
         struct made *made = add_text(key(file(digits), 0, "k"));
         /* Before version 5 there was no checksum. */
         ck_assert_int_eq(read_file(version < 5 ? byte(made, 255) : file_end(made)), RDB_OK);
-        ck_assert_str_eq(told.text, "string k: value; ");
+        ck_assert_str_eq(visited.text, "string k: value; ");
     }
     for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++)
         ck_assert_int_eq(read_file(file_end(file(foreign[i]))), RDB_FOREIGN);
@@ -150,7 +151,7 @@ START_TEST(a_payload_needs_a_right_footer)
         made->at[at] ^= 0x10;
         ck_assert_int_eq(read_made(made, true), RDB_FOREIGN);
         ck_assert_str_eq(error.text, why);
-        ck_assert_str_eq(told.text, "");
+        ck_assert_str_eq(visited.text, "");
     }
     ck_assert_int_eq(read_made(made_new(), true), RDB_FOREIGN);
     ck_assert_int_eq(read_made(payload_end(made_new(), 9), true), RDB_DAMAGED);
@@ -160,7 +161,7 @@ END_TEST
 START_TEST(bytes_behind_a_payloads_value_fail_the_key)
 {
     assert_damaged(byte(add_text(payload(0)), 0), "bytes behind the value");
-    ck_assert_str_eq(told.text, "string : value failed; ");
+    ck_assert_str_eq(visited.text, "string : value failed; ");
 }
 END_TEST
 
@@ -206,7 +207,7 @@ START_TEST(a_part_that_comes_twice_is_refused)
     assert_damaged(add_texts(text(text(text(length(payload(4), 3), "a"), "1"), "a")), why);
     assert_damaged(score(text(score(text(length(payload(5), 2), "a"), 1), "a"), 2), why);
     assert_damaged(blob(payload(20), lp_end(lp, 2)), why);
-    ck_assert_str_eq(told.text, "set : failed; ");
+    ck_assert_str_eq(visited.text, "set : failed; ");
     assert_damaged(blob(payload(16), LISTPACK("f", "v", "f", "w")), why);
     assert_damaged(blob(payload(17), LISTPACK("a", "1", "a", "2")), why);
     assert_damaged(blob(payload(13), ZIPLIST("f", "v", "f", "w")), why);
@@ -225,7 +226,7 @@ START_TEST(a_score_that_is_no_number_is_refused)
     const char *why = "a score that is no number";
     for (size_t i = 0; i < sizeof(scores) / sizeof(scores[0]); i++) {
         assert_damaged(blob(payload(17), LISTPACK("a", "1", "b", scores[i])), why);
-        ck_assert_str_eq(told.text, "zset : failed; ");
+        ck_assert_str_eq(visited.text, "zset : failed; ");
         assert_damaged(blob(payload(12), ZIPLIST("a", scores[i])), why);
         assert_damaged(text(text(length(payload(3), 1), "a"), scores[i]), why);
     }
@@ -251,7 +252,7 @@ START_TEST(packing_with_incomplete_pair_is_refused)
 {
     const char *why = "a packing whose last part is not whole";
     assert_damaged(blob(payload(16), LISTPACK("f", "v", "g")), why);
-    ck_assert_str_eq(told.text, "hash : failed; ");
+    ck_assert_str_eq(visited.text, "hash : failed; ");
     assert_damaged(blob(payload(17), LISTPACK("a")), why);
     assert_damaged(blob(payload(23), LISTPACK("f", "v")), why);
     assert_damaged(blob(payload(12), ZIPLIST("a")), why);
@@ -263,13 +264,13 @@ START_TEST(broken_packing_reports_no_items)
     struct made *lp = LISTPACK("a", "b");
     lp->at[lp->len - 2] = 9;
     assert_damaged(blob(payload(20), lp), "an item of a listpack has another length backwards");
-    ck_assert_str_eq(told.text, "set : failed; ");
+    ck_assert_str_eq(visited.text, "set : failed; ");
     /* But the whole nodes in front of it are. */
     lp = LISTPACK("b");
     made_set(lp, 4, 2, 7);
     assert_damaged(blob(length(blob(length(length(payload(18), 2), 2), LISTPACK("a")), 2), lp),
                    "another number of items than its header says");
-    ck_assert_str_eq(told.text, "list : a failed; ");
+    ck_assert_str_eq(visited.text, "list : a failed; ");
 }
 END_TEST
 
@@ -294,7 +295,7 @@ END_TEST
 
 START_TEST(a_string_longer_than_allowed_is_too_large)
 {
-    struct rdb_visitor visitor = told_visitor(&told);
+    struct rdb_visitor visitor = visited_visitor(&visited);
     struct made *plain = payload_end(text(payload(0), "123456"), 9);
     struct made *packed = payload_end(add_lzf(payload(0)), 9);
     visitor.max_string = 5;
@@ -326,7 +327,7 @@ START_TEST(unexpected_module_parts_are_refused)
     /* Another version of it is nothing that is known here. */
     made = byte(module_text(module_id(payload(7), "dehy-type", 1), "name"), 0);
     ck_assert_int_eq(read_payload(made), RDB_OK);
-    ck_assert_str_eq(told.text, "unsupported  module dehy-type 1; ");
+    ck_assert_str_eq(visited.text, "unsupported  module dehy-type 1; ");
     made = module_number(module_text(module_id(payload(7), "dehy-type", 0), "name"), 1);
     module_number(module_number(made, 100), 2);
     module_text(module_text(module_number(made, 1), "id"), "x");
@@ -340,7 +341,7 @@ START_TEST(only_dehydrators_are_read_without_annotations)
     struct made *made = text(module_id(payload(6), "dehy-type", 0), "name");
     length(length(length(made, 1), 100), 1);
     ck_assert_int_eq(read_payload(text(text(length(made, 9), "id"), "x")), RDB_OK);
-    ck_assert_str_eq(told.text, "dehydrator : id=x ttl 100 at 9; ");
+    ck_assert_str_eq(visited.text, "dehydrator : id=x ttl 100 at 9; ");
     ck_assert_int_eq(read_payload(module_id(payload(6), "Other-_09", 0)), RDB_FOREIGN);
 }
 END_TEST
@@ -351,7 +352,7 @@ START_TEST(a_queue_may_have_a_ttl_below_zero)
     raw(byte(made, 2), "\x81\xff\xff\xff\xff\xff\xff\xff\xff", 9);
     module_text(module_text(module_number(module_number(made, 1), 5), "id"), "x");
     ck_assert_int_eq(read_payload(byte(made, 0)), RDB_OK);
-    ck_assert_str_eq(told.text, "dehydrator : id=x ttl -1 at 5; ");
+    ck_assert_str_eq(visited.text, "dehydrator : id=x ttl -1 at 5; ");
 }
 END_TEST
 

@@ -3,13 +3,13 @@
 #include "proto/rdb/rdb_write.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
-#include "tests/unit/proto/rdb/told.h"
+#include "tests/unit/proto/rdb/visited.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static struct told told;
+static struct invalidation visited;
 
 static struct rdb_bytes of(const char *text)
 {
@@ -26,11 +26,11 @@ static struct rdb_bytes end(struct rdb_writer *writer)
 static const char *read_back(struct rdb_bytes payload)
 {
     struct rdb_error error;
-    struct rdb_visitor visitor = told_visitor(&told);
+    struct rdb_visitor visitor = visited_visitor(&visited);
     enum rdb_status status = rdb_read_payload(payload, &visitor, &error);
-    told_check(&told, status, &error);
+    visited_check(&visited, status, &error);
     ck_assert_msg(status == RDB_OK, "%s", error.text);
-    return told.text;
+    return visited.text;
 }
 
 static void assert_bytes(struct rdb_writer *writer, const void *expected, size_t len)
@@ -287,7 +287,7 @@ START_TEST(own_body_is_sealed_and_opened)
     struct rdb_writer writer;
     struct rdb_bytes payload, body;
     struct rdb_error error;
-    struct rdb_visitor visitor = told_visitor(&told);
+    struct rdb_visitor visitor = visited_visitor(&visited);
     char bytes[] = "?something else";
     int version;
     bytes[0] = (char)RDB_OWN_TYPE;

@@ -1,4 +1,4 @@
-/* samples: a value of every type and encoding, and what a visitor is told of it.
+/* samples: a value of every type and encoding, and what a visitor is visited of it.
  * Knows the types by their numbers. For the tests of reading and of damage, and for the fuzzer. */
 #ifndef TESTS_UNIT_PROTO_RDB_SAMPLES_H
 #define TESTS_UNIT_PROTO_RDB_SAMPLES_H
@@ -7,7 +7,7 @@
 
 struct sample {
     int type;
-    const char *told; /* of a key named k */
+    const char *visited; /* of a key named k */
     struct made *(*add)(struct made *to);
 };
 

@@ -125,7 +125,7 @@ END_TEST
 
 enum { SPAN_USEC = 30 * 1000, OFF_USEC = 3 * 1000 };
 
-START_TEST(the_counter_tells_spans_as_the_clock_does)
+START_TEST(the_counter_measures_spans_as_the_clock_does)
 {
     struct clock clock = new_clock();
     clock_mark(&clock);
@@ -155,7 +155,7 @@ Suite *test_suite(void)
         a_step_too_far_stops_at_the_last_instant,
         a_released_clock_shows_the_wall_time_again,
         monotonic_time_never_goes_back_and_ignores_a_held_clock,
-        the_counter_tells_spans_as_the_clock_does,
+        the_counter_measures_spans_as_the_clock_does,
         NULL,
     };
     return suite_of("clock", tests);

@@ -19,7 +19,7 @@ struct wire {
 
 static char story[64]; /* what happened, a letter each */
 
-static void tell(char letter)
+static void note(char letter)
 {
     size_t len = strlen(story);
     ck_assert_uint_lt(len + 1, sizeof(story));
@@ -182,30 +182,30 @@ START_TEST(an_io_may_free_another_that_is_ready_in_the_same_turn)
 }
 END_TEST
 
-static void tell_a(void *ctx)
+static void note_a(void *ctx)
 {
     (void)ctx;
-    tell('a');
+    note('a');
 }
 
-static void tell_b(void *ctx)
+static void note_b(void *ctx)
 {
     (void)ctx;
-    tell('b');
+    note('b');
 }
 
-static void tell_c_and_stop(void *loop)
+static void note_c_and_stop(void *loop)
 {
-    tell('c');
+    note('c');
     loop_stop(loop);
 }
 
 START_TEST(hooks_run_in_order_after_what_was_ready)
 {
     struct loop *loop = loop_new();
-    loop_on_turn_end(loop, tell_a, NULL);
-    loop_on_turn_end(loop, tell_b, NULL);
-    struct loop_timer *timer = loop_timer_new(loop, tell_c_and_stop, loop);
+    loop_on_turn_end(loop, note_a, NULL);
+    loop_on_turn_end(loop, note_b, NULL);
+    struct loop_timer *timer = loop_timer_new(loop, note_c_and_stop, loop);
     story[0] = '\0';
 
     loop_timer_set(timer, 0);
@@ -220,7 +220,7 @@ END_TEST
 START_TEST(a_timer_fires_once_and_not_early)
 {
     struct loop *loop = loop_new();
-    struct loop_timer *timer = loop_timer_new(loop, tell_c_and_stop, loop);
+    struct loop_timer *timer = loop_timer_new(loop, note_c_and_stop, loop);
     story[0] = '\0';
 
     int64_t before = clock_mono_usec();
@@ -239,9 +239,9 @@ END_TEST
 START_TEST(timers_fire_in_the_order_of_their_times)
 {
     struct loop *loop = loop_new();
-    struct loop_timer *a = loop_timer_new(loop, tell_a, NULL);
-    struct loop_timer *b = loop_timer_new(loop, tell_b, NULL);
-    struct loop_timer *c = loop_timer_new(loop, tell_c_and_stop, loop);
+    struct loop_timer *a = loop_timer_new(loop, note_a, NULL);
+    struct loop_timer *b = loop_timer_new(loop, note_b, NULL);
+    struct loop_timer *c = loop_timer_new(loop, note_c_and_stop, loop);
     story[0] = '\0';
 
     loop_timer_set(c, 900);
@@ -260,9 +260,9 @@ END_TEST
 START_TEST(a_cancelled_timer_does_not_fire_and_a_moved_one_fires_once)
 {
     struct loop *loop = loop_new();
-    struct loop_timer *a = loop_timer_new(loop, tell_a, NULL);
-    struct loop_timer *b = loop_timer_new(loop, tell_b, NULL);
-    struct loop_timer *c = loop_timer_new(loop, tell_c_and_stop, loop);
+    struct loop_timer *a = loop_timer_new(loop, note_a, NULL);
+    struct loop_timer *b = loop_timer_new(loop, note_b, NULL);
+    struct loop_timer *c = loop_timer_new(loop, note_c_and_stop, loop);
     story[0] = '\0';
 
     loop_timer_set(a, 0);
@@ -289,7 +289,7 @@ struct rearming {
 static void rearm(void *ctx)
 {
     struct rearming *again = ctx;
-    tell('r');
+    note('r');
     if (--again->left > 0)
         loop_timer_set(again->timer, 0);
     else
@@ -301,7 +301,7 @@ START_TEST(a_zero_timer_set_by_its_own_callback_comes_in_the_next_turn)
     struct loop *loop = loop_new();
     struct rearming again = { .loop = loop, .left = 3 };
     again.timer = loop_timer_new(loop, rearm, &again);
-    loop_on_turn_end(loop, tell_a, NULL);
+    loop_on_turn_end(loop, note_a, NULL);
     story[0] = '\0';
 
     loop_timer_set(again.timer, 0);
@@ -337,8 +337,8 @@ END_TEST
 START_TEST(a_signal_calls_its_own_callback_in_a_turn)
 {
     struct loop *loop = loop_new();
-    loop_on_signal(loop, SIGUSR1, tell_c_and_stop, loop);
-    loop_on_signal(loop, SIGUSR2, tell_a, NULL);
+    loop_on_signal(loop, SIGUSR1, note_c_and_stop, loop);
+    loop_on_signal(loop, SIGUSR2, note_a, NULL);
     story[0] = '\0';
 
     raise(SIGUSR1);

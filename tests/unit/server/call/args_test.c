@@ -203,7 +203,7 @@ START_TEST(a_deadline_of_zero_or_less_is_an_error_where_asked)
 }
 END_TEST
 
-START_TEST(a_typed_lookup_tells_missing_right_and_wrong_type)
+START_TEST(a_typed_lookup_distinguishes_missing_right_and_wrong_type)
 {
     struct entry *entry;
     begin();
@@ -337,7 +337,7 @@ Suite *test_suite(void)
         a_deadline_is_absolute_in_msec_whatever_the_unit,
         a_deadline_that_overflows_is_an_error,
         a_deadline_of_zero_or_less_is_an_error_where_asked,
-        a_typed_lookup_tells_missing_right_and_wrong_type,
+        a_typed_lookup_distinguishes_missing_right_and_wrong_type,
         only_reads_count_as_hits_and_misses,
         a_peek_leaves_the_access_time_and_a_read_moves_it,
         an_expired_key_is_not_found,

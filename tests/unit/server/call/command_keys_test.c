@@ -97,7 +97,7 @@ START_TEST(a_command_without_keys_has_none)
 }
 END_TEST
 
-START_TEST(several_specs_are_told_apart)
+START_TEST(several_specs_are_distinguished)
 {
     const struct command store = { .name = "SINTERSTORE",
                                    .run = nothing,
@@ -205,7 +205,7 @@ Suite *test_suite(void)
     const TTest *const tests[] = {
         a_range_of_keys_is_one_spec_made_from_the_flags,
         a_command_without_keys_has_none,
-        several_specs_are_told_apart,
+        several_specs_are_distinguished,
         counted_keys_follow_their_number,
         a_key_may_stand_behind_a_word,
         keys_that_no_other_spec_covers_may_be_anywhere,

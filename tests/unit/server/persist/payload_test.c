@@ -78,7 +78,7 @@ START_TEST(payloads_of_redis_are_restored_and_dumped_again)
     for (size_t i = 0; i < SAMPLES; i++) {
         struct store *store = store_new(1);
         struct made *made = payload_end(samples[i].add(payload(samples[i].type)), 12);
-        bool unsupported = strncmp(samples[i].told, "unsupported", 11) == 0;
+        bool unsupported = strncmp(samples[i].visited, "unsupported", 11) == 0;
         bool empty = samples[i].add == add_empty_dehydrator;
         ck_assert_int_eq(restore(store, made_view(made)),
                          unsupported || empty ? PAYLOAD_DAMAGED : PAYLOAD_WHOLE);

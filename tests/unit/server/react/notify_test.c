@@ -54,11 +54,11 @@ static void listen(const char *flags, struct bytes pattern)
     pubsub_subscribe(pubsub, &listener.session, PUBSUB_PATTERN, pattern);
 }
 
-/* What it was told since the last time: each message as "channel message", one a line, without the
+/* The messages it got since the last time: each message as "channel message", one a line, without the
  * lengths of RESP. Valid until the next call. */
 static const char *messages(void)
 {
-    static char raw[1 << 21], told[1 << 21];
+    static char raw[1 << 21], received[1 << 21];
     ck_assert_uint_lt(listener.out.len, sizeof(raw));
     size_t len = listener.out.len, to = 0;
     outbuf_copy(&listener.out, raw);
@@ -70,18 +70,18 @@ static const char *messages(void)
             size_t size = strtoul(at + 1, NULL, 10);
             at = strchr(at, '\n') + 1;
             if (i + 2 >= elements) {
-                memcpy(told + to, at, size);
+                memcpy(received + to, at, size);
                 to += size;
-                told[to++] = i + 1 < elements ? ' ' : '\n';
+                received[to++] = i + 1 < elements ? ' ' : '\n';
             }
             at += size + 2;
         }
     }
-    told[to] = '\0';
-    return told;
+    received[to] = '\0';
+    return received;
 }
 
-#define tells(text)                                                                                \
+#define expect_messages(text)                                                                      \
     do {                                                                                           \
         notify_flush(notify);                                                                      \
         ck_assert_str_eq(messages(), text);                                                        \
@@ -202,12 +202,12 @@ START_TEST(the_members_of_one_event_are_one_message_on_each_channel)
     member(EVENT_ZADD, false, LIT("a"));
     member(EVENT_ZADD, true, LIT("bcd"));
     hears(&listener, "");
-    tells("__subkeyspace@0__:k zadd|1:a,3:bcd\n"
-          "__subkeyevent@0__:zadd 1:k|1:a,3:bcd\n"
-          "__subkeyspaceitem@0__:k\na zadd\n"
-          "__subkeyspaceitem@0__:k\nbcd zadd\n"
-          "__subkeyspaceevent@0__:zadd|k 1:a,3:bcd\n");
-    tells("");
+    expect_messages("__subkeyspace@0__:k zadd|1:a,3:bcd\n"
+                    "__subkeyevent@0__:zadd 1:k|1:a,3:bcd\n"
+                    "__subkeyspaceitem@0__:k\na zadd\n"
+                    "__subkeyspaceitem@0__:k\nbcd zadd\n"
+                    "__subkeyspaceevent@0__:zadd|k 1:a,3:bcd\n");
+    expect_messages("");
 }
 END_TEST
 
@@ -226,7 +226,7 @@ START_TEST(each_letter_is_a_channel_of_its_own)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         listen(cases[i][0], LIT("*"));
         member(EVENT_SADD, false, LIT("a"));
-        tells(cases[i][1]);
+        expect_messages(cases[i][1]);
     }
 }
 END_TEST
@@ -240,11 +240,11 @@ START_TEST(members_follow_their_event_and_the_key_is_sent_once)
     member(EVENT_SEXPIRE, true, LIT("b"));
     happens(EVENT_DEL, 0, LIT("k"));
     member(EVENT_SEXPIRE, true, LIT("c"));
-    tells("__keyspace@0__:k sadd\n"
-          "__subkeyspace@0__:k sadd|1:a,1:b\n"
-          "__keyspace@0__:k sexpire\n"
-          "__subkeyspace@0__:k sexpire|1:a,1:b,1:c\n"
-          "__keyspace@0__:k del\n");
+    expect_messages("__keyspace@0__:k sadd\n"
+                    "__subkeyspace@0__:k sadd|1:a,1:b\n"
+                    "__keyspace@0__:k sexpire\n"
+                    "__subkeyspace@0__:k sexpire|1:a,1:b,1:c\n"
+                    "__keyspace@0__:k del\n");
 }
 END_TEST
 
@@ -253,8 +253,8 @@ START_TEST(without_subkey_channels_an_event_is_sent_once)
     listen("KEA", LIT("*"));
     member(EVENT_SADD, false, LIT("a"));
     member(EVENT_SADD, true, LIT("b"));
-    tells("__keyspace@0__:k sadd\n"
-          "__keyevent@0__:sadd k\n");
+    expect_messages("__keyspace@0__:k sadd\n"
+                    "__keyevent@0__:sadd k\n");
 }
 END_TEST
 
@@ -264,8 +264,8 @@ START_TEST(a_repeated_event_begins_a_new_message)
     member(EVENT_SADD, false, LIT("a"));
     member(EVENT_SADD, false, LIT("b"));
     member(EVENT_SADD, true, LIT("c"));
-    tells("__subkeyspace@0__:k sadd|1:a\n"
-          "__subkeyspace@0__:k sadd|1:b,1:c\n");
+    expect_messages("__subkeyspace@0__:k sadd|1:a\n"
+                    "__subkeyspace@0__:k sadd|1:b,1:c\n");
 }
 END_TEST
 
@@ -273,11 +273,11 @@ START_TEST(a_flush_begins_new_messages)
 {
     listen("KSA", LIT("*"));
     member(EVENT_SADD, false, LIT("a"));
-    tells("__keyspace@0__:k sadd\n"
-          "__subkeyspace@0__:k sadd|1:a\n");
+    expect_messages("__keyspace@0__:k sadd\n"
+                    "__subkeyspace@0__:k sadd|1:a\n");
     member(EVENT_SADD, true, LIT("b"));
     member(EVENT_SADD, true, LIT("c"));
-    tells("__subkeyspace@0__:k sadd|1:b,1:c\n");
+    expect_messages("__subkeyspace@0__:k sadd|1:b,1:c\n");
 }
 END_TEST
 
@@ -298,10 +298,10 @@ START_TEST(members_of_another_key_or_database_are_another_message)
         notify_effect(notify, &effect);
         notify_effect(notify, &effect);
     }
-    tells("__subkeyspace@0__:k hset|1:f,1:f\n"
-          "__subkeyspace@0__:kk hset|1:f,1:f\n"
-          "__subkeyspace@7__:kk hset|1:f,1:f\n"
-          "__subkeyspace@0__:k hset|1:f,1:f\n");
+    expect_messages("__subkeyspace@0__:k hset|1:f,1:f\n"
+                    "__subkeyspace@0__:kk hset|1:f,1:f\n"
+                    "__subkeyspace@7__:kk hset|1:f,1:f\n"
+                    "__subkeyspace@0__:k hset|1:f,1:f\n");
 }
 END_TEST
 
@@ -319,15 +319,15 @@ START_TEST(removing_a_range_publishes_all_its_members)
     notify_effect(notify, &cut);
     notify_effect(notify, &gone);
     notify_effect(notify, &gone);
-    tells("__keyspace@0__:k zremrangebyrank\n"
-          "__subkeyspace@0__:k zremrangebyrank|1:m,1:m\n");
+    expect_messages("__keyspace@0__:k zremrangebyrank\n"
+                    "__subkeyspace@0__:k zremrangebyrank|1:m,1:m\n");
     gone.again = false;
     notify_effect(notify, &gone);
     gone.again = cut.again = true;
     notify_effect(notify, &gone);
     notify_effect(notify, &cut);
-    tells("__keyspace@0__:k zremrangebyrank\n"
-          "__subkeyspace@0__:k zremrangebyrank|1:m,1:m\n");
+    expect_messages("__keyspace@0__:k zremrangebyrank\n"
+                    "__subkeyspace@0__:k zremrangebyrank|1:m,1:m\n");
 }
 END_TEST
 
@@ -337,7 +337,7 @@ START_TEST(events_of_whole_keys_have_no_channels_of_members)
     happens(EVENT_DEL, 0, LIT("k"));
     struct effect miss = { .kind = EFFECT_NONE, .event = EVENT_SUNIONSTORE, .key = LIT("k") };
     notify_effect(notify, &miss);
-    tells("");
+    expect_messages("");
 }
 END_TEST
 
@@ -347,9 +347,9 @@ START_TEST(names_may_hold_any_bytes)
     member(EVENT_HSET, false, LIT("a|b,1:c"));
     member(EVENT_HSET, true, LIT(""));
     member(EVENT_HSET, true, LIT("x\ny"));
-    tells("__subkeyspace@0__:k hset|7:a|b,1:c,0:,3:x\ny\n"
-          "__subkeyevent@0__:hset 1:k|7:a|b,1:c,0:,3:x\ny\n"
-          "__subkeyspaceevent@0__:hset|k 7:a|b,1:c,0:,3:x\ny\n");
+    expect_messages("__subkeyspace@0__:k hset|7:a|b,1:c,0:,3:x\ny\n"
+                    "__subkeyevent@0__:hset 1:k|7:a|b,1:c,0:,3:x\ny\n"
+                    "__subkeyspaceevent@0__:hset|k 7:a|b,1:c,0:,3:x\ny\n");
     struct effect binary = {
         .kind = EFFECT_HASH_PUT, .event = EVENT_HSET, .key = LIT("\0|"), .a = LIT("\0\xff")
     };
@@ -373,9 +373,9 @@ START_TEST(a_key_with_a_newline_has_no_channel_for_each_member)
     };
     notify_effect(notify, &effect);
     member(EVENT_SREM, false, LIT("a\n"));
-    tells("__subkeyspace@0__:k\n sadd|1:a\n"
-          "__subkeyspace@0__:k srem|2:a\n\n"
-          "__subkeyspaceitem@0__:k\na\n srem\n");
+    expect_messages("__subkeyspace@0__:k\n sadd|1:a\n"
+                    "__subkeyspace@0__:k srem|2:a\n\n"
+                    "__subkeyspaceitem@0__:k\na\n srem\n");
 }
 END_TEST
 
@@ -388,7 +388,7 @@ END_TEST
 
 /* The message at *text; *text moves behind it. How many members it names, counted up from *next in
  * decimal. */
-static unsigned members_told(const char **text, const char *channel, unsigned *next)
+static unsigned members_notified(const char **text, const char *channel, unsigned *next)
 {
     ck_assert_msg(strncmp(*text, channel, strlen(channel)) == 0, "%.60s", *text);
     const char *at = *text + strlen(channel);
@@ -421,7 +421,8 @@ START_TEST(a_message_ends_with_its_thousandth_member)
     text += strlen(first);
     unsigned next = 0;
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
-        ck_assert_uint_eq(members_told(&text, "__subkeyspace@0__:k sexpired|", &next), sizes[i]);
+        ck_assert_uint_eq(members_notified(&text, "__subkeyspace@0__:k sexpired|", &next),
+                          sizes[i]);
     ck_assert_str_eq(text, "");
 }
 END_TEST
@@ -456,20 +457,20 @@ START_TEST(any_order_of_members_gives_each_event_its_own)
     rng_init(&rng, test_seed());
     listen("VA", LIT("*"));
     for (int round = 0; round < ROUNDS; round++) {
-        char told[EVENTS][EFFECTS_MAX * 6], wanted[EVENTS * sizeof(told[0])];
+        char received[EVENTS][EFFECTS_MAX * 6], wanted[EVENTS * sizeof(received[0])];
         size_t len[EVENTS] = { 0 }, order[EVENTS], seen = 0, end = 0;
         for (uint64_t i = 1 + rng_below(&rng, EFFECTS_MAX - 1); i > 0; i--) {
             size_t which = rng_below(&rng, EVENTS);
             char name = (char)('a' + rng_below(&rng, 26));
             member(events[which], len[which] > 0, bytes_of(&name, 1));
             if (len[which] == 0) order[seen++] = which;
-            len[which] += (size_t)sprintf(told[which] + len[which], "%s1:%c",
+            len[which] += (size_t)sprintf(received[which] + len[which], "%s1:%c",
                                           len[which] > 0 ? "," : "", name);
         }
         for (size_t i = 0; i < seen; i++)
             end += (size_t)sprintf(wanted + end, "__subkeyspaceevent@0__:%s|k %s\n",
-                                   event_name(events[order[i]]), told[order[i]]);
-        tells(wanted);
+                                   event_name(events[order[i]]), received[order[i]]);
+        expect_messages(wanted);
     }
 }
 END_TEST
@@ -481,7 +482,7 @@ START_TEST(members_are_not_collected_without_subscribers)
     ck_assert_uint_eq(notify_wants(notify), LISTEN_EVENTS);
     member(EVENT_SADD, false, LIT("a"));
     pubsub_subscribe(pubsub, &listener.session, PUBSUB_PATTERN, LIT("*"));
-    tells("");
+    expect_messages("");
 }
 END_TEST
 

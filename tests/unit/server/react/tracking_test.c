@@ -279,7 +279,7 @@ static struct {
     bool wants[CALLERS][PREFIXES];
     bool read[CALLERS][NAMES];
     int changed_by[NAMES]; /* in this turn: -1 nobody, CALLERS the server */
-    bool told[CALLERS][NAMES], told_all[CALLERS];
+    bool notified[CALLERS][NAMES], notified_all[CALLERS];
 } model;
 
 static struct bytes key_of(size_t name)
@@ -295,7 +295,7 @@ static void model_change(size_t name, size_t by)
     model.changed_by[name] = (int)by;
     for (size_t i = 0; i < CALLERS; i++) {
         bool spared = model.broadcast[i] || (model.no_loop[i] && i == by);
-        model.told[i][name] = model.on[i] && model.read[i][name] && !spared;
+        model.notified[i][name] = model.on[i] && model.read[i][name] && !spared;
         model.read[i][name] = false;
     }
 }
@@ -312,25 +312,25 @@ static void model_turn(void)
         for (size_t name = 0; name < NAMES; name++) {
             int by = model.changed_by[name];
             bool spared = by < 0 || (model.no_loop[i] && by == (int)i);
-            if (model.wants[i][name % PREFIXES] && !spared) model.told[i][name] = true;
+            if (model.wants[i][name % PREFIXES] && !spared) model.notified[i][name] = true;
         }
     for (size_t name = 0; name < NAMES; name++)
         model.changed_by[name] = -1;
 }
 
-static void expect_told(void)
+static void expect_notified(void)
 {
     for (size_t i = 0; i < CALLERS; i++) {
         const char *heard = caller_heard(&callers[i]);
-        ck_assert((strstr(heard, "invalidate|_|") != NULL) == model.told_all[i]);
+        ck_assert((strstr(heard, "invalidate|_|") != NULL) == model.notified_all[i]);
         for (size_t name = 0; name < NAMES; name++) {
             char part[16];
             snprintf(part, sizeof(part), "$3|%.3s|", key_of(name).data);
-            ck_assert((strstr(heard, part) != NULL) == model.told[i][name]);
+            ck_assert((strstr(heard, part) != NULL) == model.notified[i][name]);
         }
     }
-    memset(model.told, 0, sizeof(model.told));
-    memset(model.told_all, 0, sizeof(model.told_all));
+    memset(model.notified, 0, sizeof(model.notified));
+    memset(model.notified_all, 0, sizeof(model.notified_all));
 }
 
 static void random_mode(struct rng *rng, size_t i)
@@ -346,7 +346,7 @@ static void random_mode(struct rng *rng, size_t i)
     track(&callers[i].session,
           (struct tracking_mode){ .broadcast = model.broadcast[i], .no_loop = model.no_loop[i] });
     if (!model.broadcast[i]) return;
-    /* Changes from before somebody asked for the prefix may be told, or not. */
+    /* Changes from before somebody asked for the prefix may be notified, or not. */
     tracking_turn(tracking);
     model_turn();
     size_t prefix = rng_below(rng, PREFIXES);
@@ -366,7 +366,7 @@ static void flush_all(void)
 {
     change(anna, (struct effect){ .kind = EFFECT_FLUSH });
     for (size_t i = 0; i < CALLERS; i++)
-        model.told_all[i] = model.on[i];
+        model.notified_all[i] = model.on[i];
     memset(model.read, 0, sizeof(model.read));
 }
 
@@ -390,7 +390,7 @@ static void random_step(struct rng *rng)
         tracking_note_read(tracking, &callers[i].session, key_of(name));
         model.read[i][name] = true;
     }
-    expect_told();
+    expect_notified();
 }
 
 START_TEST(random_steps_send_the_messages_that_a_model_predicts)

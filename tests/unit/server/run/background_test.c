@@ -10,7 +10,7 @@ struct job {
     int64_t unit_usec;
     size_t left, done, largest;
     const size_t *waits_for; /* NULL, or nothing can be done before this is 0 */
-    int64_t told_usec;
+    int64_t reported_usec;
 };
 
 static struct clock wall;
@@ -39,7 +39,7 @@ static bool run(void *ctx, size_t amount)
 
 static void took(void *ctx, int64_t usec)
 {
-    ((struct job *)ctx)->told_usec += usec;
+    ((struct job *)ctx)->reported_usec += usec;
 }
 
 static void begin(void)
@@ -65,7 +65,7 @@ START_TEST(without_work_a_turn_does_nothing)
     begin();
     ck_assert(!background_turn(background));
     for (int i = 0; i < WORKS; i++)
-        ck_assert_int_eq(jobs[i].told_usec, 0);
+        ck_assert_int_eq(jobs[i].reported_usec, 0);
     end();
 }
 END_TEST
@@ -95,7 +95,7 @@ START_TEST(all_slices_share_one_short_budget)
     size_t all = 0;
     for (int i = 0; i < WORKS; i++) {
         ck_assert_uint_gt(jobs[i].done, 0);
-        ck_assert_int_gt(jobs[i].told_usec, 0);
+        ck_assert_int_gt(jobs[i].reported_usec, 0);
         all += jobs[i].done;
     }
     ck_assert_uint_lt(all, 11 * 1000);

@@ -187,8 +187,8 @@ static void check_pushes(struct run *run)
     count_replies(pushed, version, "a notification");
     if (!run->has_plain) return;
     struct bytes other = server_world_heard(&run->plain, LISTENER);
-    ensure(bytes_equal(pushed, other), "told %.*s, unobserved %.*s", (int)pushed.len, pushed.data,
-           (int)other.len, other.data);
+    ensure(bytes_equal(pushed, other), "observed %.*s, unobserved %.*s", (int)pushed.len,
+           pushed.data, (int)other.len, other.data);
 }
 
 static void check_replay(struct run *run)

@@ -139,7 +139,7 @@ START_TEST(expire_in_the_past_drops_the_key)
 }
 END_TEST
 
-START_TEST(set_replaces_type_and_deadline_unless_told_to_keep_it)
+START_TEST(set_replaces_type_and_deadline_unless_asked_to_keep_it)
 {
     begin();
     world_zadd(&world, "k", 1, "a");
@@ -414,7 +414,7 @@ Suite *test_suite(void)
         a_collection_that_is_filled_again_in_the_same_call_stays,
         a_key_dropped_after_it_was_emptied_is_dropped_once,
         expire_in_the_past_drops_the_key,
-        set_replaces_type_and_deadline_unless_told_to_keep_it,
+        set_replaces_type_and_deadline_unless_asked_to_keep_it,
         a_new_value_may_point_into_the_old_one,
         rename_keeps_the_deadline_and_overwrites,
         a_miss_records_keymiss_and_is_counted,

@@ -102,7 +102,7 @@ static void assert_same(const struct dehydrator *dehydrator)
     assert_walk(dehydrator, &walk, 0, count);
 }
 
-/* What is told of an instant: sorted[] is fresh. */
+/* Checks all that is known of an instant: sorted[] is fresh. */
 static void assert_at(const struct dehydrator *dehydrator, size_t count, msec now)
 {
     struct dehydrator_walk walk;

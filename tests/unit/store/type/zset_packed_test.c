@@ -19,7 +19,7 @@ static void assert_same_double(double found, double score)
     ck_assert_msg(memcmp(&found, &score, sizeof(score)) == 0, "%.17g became %.17g", score, found);
 }
 
-/* The bytes of this score; it is told as it was put. */
+/* The bytes of this score; it is replied as it was put. */
 static size_t bytes_of_score(double score)
 {
     struct packed packed;

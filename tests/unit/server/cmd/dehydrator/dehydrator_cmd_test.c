@@ -600,27 +600,27 @@ END_TEST
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-START_TEST(each_command_tells_its_event_once)
+START_TEST(each_command_sends_its_event_once)
 {
     begin();
-    tells("REDE.MPUSH d 0 p a 0 p b 0 p c 0 p e", ":4|", "new:d rede.push:d ");
-    tells("REDE.PUSHAT d 1000500 p w", OK, "rede.due:d rede.push:d ");
-    tells("REDE.CLAIM d 100 COUNT 3", "*3|*3|$1|a|$1|p|:1|*3|$1|b|$1|p|:1|*3|$1|c|$1|p|:1|",
-          "rede.claim:d ");
-    tells("REDE.NACK d 0 a b", ":2|", "rede.nack:d ");
-    tells("REDE.NACK d 0 a b", ":0|", "rede.due:d ");
-    tells("REDE.RESCHEDULE d 100 a b none", ":2|", "rede.reschedule:d ");
-    tells("REDE.RESCHEDULE d 100 none", ":0|", "");
-    tells("REDE.XACK d c w", "*2|$1|p|$-1|", "rede.ack:d ");
-    tells("REDE.UPDATE d a q", "$1|p|", "rede.update:d ");
-    tells("REDE.XPOLL d", "*1|$1|e|", "");
-    tells("REDE.BPOLL d 0", "*1|$1|p|", "rede.poll:d ");
-    tells("REDE.CLAIM d 5", NONE, "");
-    tells("REDE.POLL d", NONE, "");
-    tells("REDE.LEN d DUE", ":0|", "");
-    tells("REDE.PULL d a", "$1|q|", "rede.pull:d ");
-    tells("REDE.PULL d b", "$1|p|", "rede.pull:d ");
-    tells("REDE.PULL d w", "$1|p|", "rede.pull:d del:d ");
+    expect_reply_and_events("REDE.MPUSH d 0 p a 0 p b 0 p c 0 p e", ":4|", "new:d rede.push:d ");
+    expect_reply_and_events("REDE.PUSHAT d 1000500 p w", OK, "rede.due:d rede.push:d ");
+    expect_reply_and_events("REDE.CLAIM d 100 COUNT 3",
+                            "*3|*3|$1|a|$1|p|:1|*3|$1|b|$1|p|:1|*3|$1|c|$1|p|:1|", "rede.claim:d ");
+    expect_reply_and_events("REDE.NACK d 0 a b", ":2|", "rede.nack:d ");
+    expect_reply_and_events("REDE.NACK d 0 a b", ":0|", "rede.due:d ");
+    expect_reply_and_events("REDE.RESCHEDULE d 100 a b none", ":2|", "rede.reschedule:d ");
+    expect_reply_and_events("REDE.RESCHEDULE d 100 none", ":0|", "");
+    expect_reply_and_events("REDE.XACK d c w", "*2|$1|p|$-1|", "rede.ack:d ");
+    expect_reply_and_events("REDE.UPDATE d a q", "$1|p|", "rede.update:d ");
+    expect_reply_and_events("REDE.XPOLL d", "*1|$1|e|", "");
+    expect_reply_and_events("REDE.BPOLL d 0", "*1|$1|p|", "rede.poll:d ");
+    expect_reply_and_events("REDE.CLAIM d 5", NONE, "");
+    expect_reply_and_events("REDE.POLL d", NONE, "");
+    expect_reply_and_events("REDE.LEN d DUE", ":0|", "");
+    expect_reply_and_events("REDE.PULL d a", "$1|q|", "rede.pull:d ");
+    expect_reply_and_events("REDE.PULL d b", "$1|p|", "rede.pull:d ");
+    expect_reply_and_events("REDE.PULL d w", "$1|p|", "rede.pull:d del:d ");
     finish();
 }
 END_TEST
@@ -789,7 +789,7 @@ Suite *test_suite(void)
         a_range_takes_both_ends_in,
         a_scan_lists_ids_and_payloads_that_match,
         info_counts_every_stage,
-        each_command_tells_its_event_once,
+        each_command_sends_its_event_once,
         an_event_is_sent_when_an_element_falls_due,
         a_due_element_is_taken_without_blocking,
         a_blocked_client_gets_its_element_at_the_deadline,

@@ -126,11 +126,11 @@ START_TEST(hsetex_with_a_deadline_in_the_past_sets_and_removes)
 {
     begin();
     answer("HSET h a 1 b 2");
-    tells("HSETEX h EX 10 FIELDS 1 a 2", ":1|", "hset:h hexpire:h ");
-    tells("HSETEX h KEEPTTL FIELDS 1 a 3", ":1|", "hset:h ");
-    tells("HSETEX h EXAT 1 FIELDS 2 a 1 c 1", ":1|", "hset:h hdel:h ");
+    expect_reply_and_events("HSETEX h EX 10 FIELDS 1 a 2", ":1|", "hset:h hexpire:h ");
+    expect_reply_and_events("HSETEX h KEEPTTL FIELDS 1 a 3", ":1|", "hset:h ");
+    expect_reply_and_events("HSETEX h EXAT 1 FIELDS 2 a 1 c 1", ":1|", "hset:h hdel:h ");
     says("HKEYS h", "*1|$1|b|");
-    tells("HSETEX h PX 0 FIELDS 1 b 1", ":1|", "hset:h hdel:h del:h ");
+    expect_reply_and_events("HSETEX h PX 0 FIELDS 1 b 1", ":1|", "hset:h hdel:h del:h ");
     says("EXISTS h", ":0|");
     says("HSETEX h FNX EX 0 FIELDS 1 a 1", ":1|");
     says("EXISTS h", ":0|");
@@ -256,10 +256,10 @@ START_TEST(hgetex_returns_values_and_sets_or_takes_deadlines)
     answer("SET string v");
     answer("HSET h a 1 b 2");
     REFUSED(wrong);
-    tells("HGETEX h PERSIST FIELDS 1 a", "*1|$1|1|", "");
-    tells("HGETEX h PX 5 FIELDS 2 a b", "*2|$1|1|$1|2|", "hexpire:h ");
-    tells("HGETEX h PERSIST FIELDS 1 a", "*1|$1|1|", "hpersist:h ");
-    tells("HGETEX h EX 0 FIELDS 2 a b", "*2|$1|1|$1|2|", "hdel:h del:h ");
+    expect_reply_and_events("HGETEX h PERSIST FIELDS 1 a", "*1|$1|1|", "");
+    expect_reply_and_events("HGETEX h PX 5 FIELDS 2 a b", "*2|$1|1|$1|2|", "hexpire:h ");
+    expect_reply_and_events("HGETEX h PERSIST FIELDS 1 a", "*1|$1|1|", "hpersist:h ");
+    expect_reply_and_events("HGETEX h EX 0 FIELDS 2 a b", "*2|$1|1|$1|2|", "hdel:h del:h ");
     end();
 }
 END_TEST
@@ -269,10 +269,10 @@ START_TEST(hgetdel_drops_the_key_with_its_last_field)
     begin();
     answer("SET string v");
     answer("HSET h a 1 b 2 c 3");
-    tells("HGETDEL h FIELDS 3 a x a", "*3|$1|1|$-1|$-1|", "hdel:h ");
-    tells("HGETDEL h FIELDS 1 x", "*1|$-1|", "");
-    tells("HGETDEL h FIELDS 3 b c b", "*3|$1|2|$1|3|$-1|", "hdel:h del:h ");
-    tells("HGETDEL h FIELDS 1 a", "*1|$-1|", "");
+    expect_reply_and_events("HGETDEL h FIELDS 3 a x a", "*3|$1|1|$-1|$-1|", "hdel:h ");
+    expect_reply_and_events("HGETDEL h FIELDS 1 x", "*1|$-1|", "");
+    expect_reply_and_events("HGETDEL h FIELDS 3 b c b", "*3|$1|2|$1|3|$-1|", "hdel:h del:h ");
+    expect_reply_and_events("HGETDEL h FIELDS 1 a", "*1|$-1|", "");
     refuses("HGETDEL h FIELDS 1", ARITY("hgetdel"));
     refuses("HGETDEL string y 0 a", WRONGTYPE);
     refuses("HGETDEL h y 1 a",
@@ -314,13 +314,13 @@ START_TEST(saddex_with_a_deadline_in_the_past_adds_nothing_and_removes)
 {
     begin();
     answer("SADD s a b c");
-    tells("SADDEX s EX 10 MEMBERS 1 d", ":1|", "sadd:s sexpire:s ");
-    tells("SADDEX s EXAT 1 MEMBERS 2 a x", ":0|", "srem:s sadd:s ");
-    tells("SADDEX s PXAT 1 KEEPTTL MEMBERS 2 b x", ":0|", "sadd:s srem:s ");
+    expect_reply_and_events("SADDEX s EX 10 MEMBERS 1 d", ":1|", "sadd:s sexpire:s ");
+    expect_reply_and_events("SADDEX s EXAT 1 MEMBERS 2 a x", ":0|", "srem:s sadd:s ");
+    expect_reply_and_events("SADDEX s PXAT 1 KEEPTTL MEMBERS 2 b x", ":0|", "sadd:s srem:s ");
     says("SCARD s", ":3|");
     says("SADDEX none EX 0 MEMBERS 2 a b", ":0|");
     says("EXISTS none", ":0|");
-    tells("SADDEX s PX 0 MEMBERS 3 b c d", ":0|", "srem:s del:s ");
+    expect_reply_and_events("SADDEX s PX 0 MEMBERS 3 b c d", ":0|", "srem:s del:s ");
     end();
 }
 END_TEST
@@ -392,16 +392,16 @@ START_TEST(zaddex_with_a_deadline_in_the_past_adds_nothing_and_removes)
 {
     begin();
     answer("ZADD z 1 a 2 b 3 c 4 d");
-    tells("ZADDEX z EX 10 5 e", ":1|", "zadd:z zexpire:z ");
-    tells("ZADDEX z EX 10 5 e", ":0|", "");
-    tells("ZADDEX z EX 0 1 x", ":0|", "zadd:z zrem:z ");
-    tells("ZADDEX z EX 0 CH 1 a 9 y", ":1|", "zrem:z zadd:z ");
-    tells("ZADDEX z EX 0 NX CH 9 b 9 y", ":0|", "zadd:z zrem:z ");
-    tells("ZADDEX z EX 0 KEEPTTL CH 7 b 9 y", ":1|", "zadd:z zrem:z ");
+    expect_reply_and_events("ZADDEX z EX 10 5 e", ":1|", "zadd:z zexpire:z ");
+    expect_reply_and_events("ZADDEX z EX 10 5 e", ":0|", "");
+    expect_reply_and_events("ZADDEX z EX 0 1 x", ":0|", "zadd:z zrem:z ");
+    expect_reply_and_events("ZADDEX z EX 0 CH 1 a 9 y", ":1|", "zrem:z zadd:z ");
+    expect_reply_and_events("ZADDEX z EX 0 NX CH 9 b 9 y", ":0|", "zadd:z zrem:z ");
+    expect_reply_and_events("ZADDEX z EX 0 KEEPTTL CH 7 b 9 y", ":1|", "zadd:z zrem:z ");
     says("ZRANGE z 0 -1 WITHSCORES", "*8|$1|c|$1|3|$1|d|$1|4|$1|e|$1|5|$1|b|$1|7|");
     says("ZADDEX none PXAT 1 1 a", ":0|");
     says("EXISTS none", ":0|");
-    tells("ZADDEX z EX 0 1 b 1 c 4 d 5 e", ":0|", "zadd:z zrem:z del:z ");
+    expect_reply_and_events("ZADDEX z EX 0 1 b 1 c 4 d 5 e", ":0|", "zadd:z zrem:z del:z ");
     end();
 }
 END_TEST

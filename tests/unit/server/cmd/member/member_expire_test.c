@@ -285,14 +285,14 @@ START_TEST(events_name_what_happened_to_the_members)
     static const char *const events[] = {
         "$xexpire:k ", "$xpersist:k ", "", "", "$r:k ", "$r:k del:k ",
     };
-    char line[TEXT_SIZE], told[TEXT_SIZE];
+    char line[TEXT_SIZE], expected[TEXT_SIZE];
     for (int t = 0; t < TYPES; t++) {
         begin();
         answer(types[t].fill);
         for (size_t i = 0; i < COUNT(steps); i++) {
             expand(line, &types[t], steps[i].line);
-            expand(told, &types[t], events[i]);
-            tells(line, steps[i].wanted, told);
+            expand(expected, &types[t], events[i]);
+            expect_reply_and_events(line, steps[i].wanted, expected);
         }
         end();
     }

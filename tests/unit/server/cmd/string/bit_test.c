@@ -62,7 +62,7 @@ static bool bit_of(const char *data, size_t len, size_t at)
     return at / 8 < len && ((unsigned char)data[at / 8] >> (7 - at % 8) & 1);
 }
 
-START_TEST(setbit_changes_that_bit_and_tells_what_it_was)
+START_TEST(setbit_changes_that_bit_and_replies_what_it_was)
 {
     char model[LEN_MAX] = { 0 }, got[LEN_MAX];
     size_t len = 0;
@@ -215,7 +215,7 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        setbit_changes_that_bit_and_tells_what_it_was,
+        setbit_changes_that_bit_and_replies_what_it_was,
         bitcount_counts_the_bits_of_any_range,
         bitpos_finds_the_first_bit_of_any_range,
         behind_a_string_there_are_zeros_for_a_search_without_end,

@@ -81,7 +81,7 @@ START_TEST(due_members_are_popped_lowest_first)
 }
 END_TEST
 
-START_TEST(pairs_are_told_as_zpopmin_tells_them)
+START_TEST(pairs_are_replied_as_by_zpopmin)
 {
     begin();
     server_world_session(&world, 0)->out.version = 3;
@@ -107,11 +107,11 @@ START_TEST(popped_and_moved_members_are_published_as_events)
 {
     begin();
     says("ZADD z 900 b 800 a 2000 c", ":3|");
-    tells("BZTSMOVE z l 10 0", "*2|$1|a|$1|b|", "new:l rpush:l zpopmin:z ");
-    tells("BZTSPOP z 10 0.1", "", "");
+    expect_reply_and_events("BZTSMOVE z l 10 0", "*2|$1|a|$1|b|", "new:l rpush:l zpopmin:z ");
+    expect_reply_and_events("BZTSPOP z 10 0.1", "", "");
     server_world_step(&world, 2000000);
     ck_assert_str_eq(shown(server_world_heard(&world, 0)), "*-1|");
-    tells("BZTSPOP z 10 0", "*2|$1|c|$4|2000|", "zpopmin:z del:z ");
+    expect_reply_and_events("BZTSPOP z 10 0", "*2|$1|c|$4|2000|", "zpopmin:z del:z ");
     end();
 }
 END_TEST
@@ -530,7 +530,7 @@ Suite *test_suite(void)
 {
     const TTest *const tests[] = {
         due_members_are_popped_lowest_first,
-        pairs_are_told_as_zpopmin_tells_them,
+        pairs_are_replied_as_by_zpopmin,
         moved_members_go_to_the_tail_in_their_order,
         popped_and_moved_members_are_published_as_events,
         arguments_are_refused_in_redis_words,

@@ -12,7 +12,7 @@
 #include "tests/support/disk_world.h"
 #include "tests/support/suite.h"
 
-START_TEST(first_bytes_tell_the_kind)
+START_TEST(first_bytes_identify_the_kind)
 {
     static const struct {
         const char *text;
@@ -81,7 +81,7 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        first_bytes_tell_the_kind,
+        first_bytes_identify_the_kind,
         only_regular_files_can_be_ours,
         NULL,
     };

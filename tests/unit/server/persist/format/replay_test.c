@@ -648,17 +648,17 @@ END_TEST
 
 /* ---- size and remarks ------------------------------------------------------------------------ */
 
-struct told {
+struct invalidation {
     uint64_t last;
     unsigned times;
 };
 
-static void tell(void *ctx, uint64_t done)
+static void report_progress(void *ctx, uint64_t done)
 {
-    struct told *told = ctx;
-    ck_assert_uint_ge(done, told->last + 1024 * 1024);
-    told->last = done;
-    told->times++;
+    struct invalidation *reported = ctx;
+    ck_assert_uint_ge(done, reported->last + 1024 * 1024);
+    reported->last = done;
+    reported->times++;
 }
 
 START_TEST(records_of_any_size_are_applied_with_progress_reports)
@@ -678,13 +678,14 @@ START_TEST(records_of_any_size_are_applied_with_progress_reports)
     }
     struct store *store = store_new(1);
     struct replay replay;
-    struct told told = { 0 };
+    struct invalidation reported = { 0 };
     replay_init(&replay, store, 1);
-    replay_units(&replay, journal.fd, &(struct replay_progress){ tell, &told }, &result);
+    replay_units(&replay, journal.fd, &(struct replay_progress){ report_progress, &reported },
+                 &result);
     ck_assert_msg(result.end == REPLAY_WHOLE, "%s", result.reason);
     ck_assert_uint_eq(result.units, journal.units);
     ck_assert_uint_eq(replay.effects, 1001 + MANY);
-    ck_assert_uint_gt(told.times, 3);
+    ck_assert_uint_gt(reported.times, 3);
     struct entry *entry = keyspace_find(&store->databases[0], LIT("l"));
     ck_assert_uint_eq(list_count(entry->object.list), MANY);
     replay_drop(&replay);

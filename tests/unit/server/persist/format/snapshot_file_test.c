@@ -92,7 +92,7 @@ START_TEST(a_written_file_reads_back)
 }
 END_TEST
 
-START_TEST(the_header_tells_what_is_in_the_file)
+START_TEST(the_header_says_what_is_in_the_file)
 {
     disk_world_begin();
     char *text = some_text(SNAPSHOT_BLOCK + 10, false);
@@ -457,7 +457,7 @@ Suite *test_suite(void)
 {
     const TTest *const tests[] = {
         a_written_file_reads_back,
-        the_header_tells_what_is_in_the_file,
+        the_header_says_what_is_in_the_file,
         blocks_are_packed_where_that_makes_them_smaller,
         a_file_cut_or_lengthened_anywhere_is_refused,
         a_bit_flipped_anywhere_is_an_error,

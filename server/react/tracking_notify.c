@@ -1,4 +1,4 @@
-/* tracking_tell: sends tracking's messages: those queued until a commit, and the changes below
+/* tracking_notify: sends tracking's messages: those queued until a commit, and the changes below
  * prefixes that are collected until the end of a turn. */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@ enum { KEPT_QUEUE = 64 * 1024 };
 static const char CHANNEL[] = "__redis__:invalidate";
 
 /* The content of a message. No views: all keys changed. */
-struct told {
+struct invalidation {
     struct bytes *keys;
     size_t count;
 };
@@ -31,7 +31,7 @@ static void wake(struct session *session)
     if (session->wake != NULL) session->wake(session);
 }
 
-static void tell_broken(struct tracker *tracker)
+static void notify_broken(struct tracker *tracker)
 {
     tracker->broken = true;
     struct resp_writer out = writer_of(tracker->session);
@@ -59,20 +59,20 @@ static bool begin_message(struct resp_writer *out, bool redirected, const struct
 
 /* DIFFERS: Redis sends "all keys" as a null in the protocol version of the tracking session, which
  * can differ from that of the session it redirects to. (doc/differs.md) */
-static void tell(struct tracker *tracker, const struct told *told)
+static void notify(struct tracker *tracker, const struct invalidation *message)
 {
     bool redirected = tracker->target != NULL;
     struct session *to = redirected ? tracker->target->session : tracker->session;
     if (redirected && to == NULL) {
-        tell_broken(tracker);
+        notify_broken(tracker);
         return;
     }
     struct resp_writer out = writer_of(to);
     if (!begin_message(&out, redirected, to)) return;
-    if (told->keys == NULL) resp_null(&out);
-    if (told->keys != NULL) resp_array(&out, told->count);
-    for (size_t i = 0; i < told->count; i++)
-        resp_bulk(&out, told->keys[i].data, told->keys[i].len);
+    if (message->keys == NULL) resp_null(&out);
+    if (message->keys != NULL) resp_array(&out, message->count);
+    for (size_t i = 0; i < message->count; i++)
+        resp_bulk(&out, message->keys[i].data, message->keys[i].len);
     wake(to);
 }
 
@@ -114,9 +114,9 @@ void tracking_flush(struct tracking *tracking)
         at += record.key_len;
         struct tracker *tracker = dict_find(&tracking->trackers, tracking_id(&record.id));
         if (tracker == NULL) continue;
-        struct told told = { 0 };
-        if (!record.everything) told = (struct told){ .keys = &key, .count = 1 };
-        tell(tracker, &told);
+        struct invalidation message = { 0 };
+        if (!record.everything) message = (struct invalidation){ .keys = &key, .count = 1 };
+        notify(tracker, &message);
     }
     tracking->queue.len = 0;
     if (tracking->queue.cap <= KEPT_QUEUE) return;
@@ -171,29 +171,29 @@ static const struct change **sorted_changes(const struct prefix *prefix)
     return changes;
 }
 
-static void tell_prefix(struct prefix *prefix)
+static void notify_prefix(struct prefix *prefix)
 {
     size_t count = dict_count(&prefix->changes);
     const struct change **changes = sorted_changes(prefix);
-    struct told told = { .keys = mem_alloc(count * sizeof(*told.keys)) };
+    struct invalidation message = { .keys = mem_alloc(count * sizeof(*message.keys)) };
     struct membership *membership;
     LIST_FOREACH(membership, &prefix->memberships, of_prefix)
     {
         struct tracker *tracker = membership->tracker;
-        told.count = 0;
+        message.count = 0;
         for (size_t i = 0; i < count; i++)
             if (!tracker->mode.no_loop || changes[i]->by != tracker->id)
-                told.keys[told.count++] = bytes_of(changes[i]->key, changes[i]->key_len);
-        if (told.count > 0) tell(tracker, &told);
+                message.keys[message.count++] = bytes_of(changes[i]->key, changes[i]->key_len);
+        if (message.count > 0) notify(tracker, &message);
     }
-    mem_free(told.keys);
+    mem_free(message.keys);
     mem_free(changes);
     tracking_forget_changes(prefix);
 }
 
-void tracking_tell_prefixes(struct tracking *tracking)
+void tracking_notify_prefixes(struct tracking *tracking)
 {
     struct prefix *prefix;
     TAILQ_FOREACH(prefix, &tracking->prefixes, next)
-    if (dict_count(&prefix->changes) > 0) tell_prefix(prefix);
+    if (dict_count(&prefix->changes) > 0) notify_prefix(prefix);
 }

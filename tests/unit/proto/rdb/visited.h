@@ -1,0 +1,181 @@
+/* visited: a visitor that writes down what it is visited, for the tests.
+ * Knows the visitor's contract, and that it is kept: a key that was begun ends exactly once. */
+#ifndef TESTS_UNIT_PROTO_RDB_VISITED_H
+#define TESTS_UNIT_PROTO_RDB_VISITED_H
+
+#include <check.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "proto/rdb/rdb_read.h"
+
+enum { VISITED_ROOM = 16 * 1024 };
+
+struct invalidation {
+    char text[VISITED_ROOM]; /* cut when it is full */
+    size_t len;
+    bool in_key;
+    int left; /* calls until one answers false; -1: none does */
+    int calls, keys, failures;
+};
+
+static inline void note_args(struct invalidation *visited, const char *format, va_list args)
+{
+    int len = vsnprintf(visited->text + visited->len, VISITED_ROOM - visited->len, format, args);
+    visited->len += (size_t)len;
+    if (visited->len >= VISITED_ROOM) visited->len = VISITED_ROOM - 1;
+}
+
+__attribute__((format(printf, 2, 3))) static inline void note(struct invalidation *visited,
+                                                              const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    note_args(visited, format, args);
+    va_end(args);
+}
+
+/* Writes it down, and answers. */
+__attribute__((format(printf, 2, 3))) static inline bool note_call(struct invalidation *visited,
+                                                                   const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    note_args(visited, format, args);
+    va_end(args);
+    visited->calls++;
+    return visited->left < 0 || visited->left-- > 0;
+}
+
+#define TEXT(bytes) (int)(bytes).len, (bytes).data
+
+static inline bool visit_database(void *ctx, uint64_t number)
+{
+    return note_call(ctx, "db %d; ", (int)number);
+}
+
+static inline bool visit_sizes(void *ctx, uint64_t keys, uint64_t with_deadline)
+{
+    return note_call(ctx, "sizes %d %d; ", (int)keys, (int)with_deadline);
+}
+
+static inline bool visit_aux(void *ctx, struct rdb_bytes name, struct rdb_bytes value)
+{
+    return note_call(ctx, "aux %.*s=%.*s; ", TEXT(name), TEXT(value));
+}
+
+static inline bool visit_function(void *ctx, struct rdb_bytes code)
+{
+    return note_call(ctx, "function %.*s; ", TEXT(code));
+}
+
+static inline bool visit_module_aux(void *ctx, const char *module, int version)
+{
+    return note_call(ctx, "module aux %s %d; ", module, version);
+}
+
+static inline bool visit_unsupported(void *ctx, const struct rdb_unsupported *what)
+{
+    struct invalidation *visited = ctx;
+    ck_assert(!visited->in_key);
+    return note_call(visited, "unsupported %.*s %s %s %d; ", TEXT(what->key), what->type,
+                     what->module, what->encoding_version);
+}
+
+static inline bool visit_begin(void *ctx, const struct rdb_key *key)
+{
+    static const char *const names[] = { "string", "list", "set", "zset", "hash", "dehydrator" };
+    struct invalidation *visited = ctx;
+    ck_assert(!visited->in_key);
+    note(visited, "%s %.*s", names[key->type], TEXT(key->name));
+    if (key->expire_at != RDB_NEVER) note(visited, " at %lld", (long long)key->expire_at);
+    if (key->idle >= 0) note(visited, " idle %lld", (long long)key->idle);
+    if (key->freq >= 0) note(visited, " freq %d", key->freq);
+    return visited->in_key = note_call(visited, ":");
+}
+
+static inline bool visit_text(void *ctx, struct rdb_bytes value)
+{
+    ck_assert(((struct invalidation *)ctx)->in_key);
+    return note_call(ctx, " %.*s", TEXT(value));
+}
+
+static inline bool visit_field(void *ctx, struct rdb_bytes field, struct rdb_bytes value,
+                               int64_t at)
+{
+    ck_assert(((struct invalidation *)ctx)->in_key);
+    note(ctx, " %.*s=%.*s", TEXT(field), TEXT(value));
+    if (at != RDB_NEVER) note(ctx, "@%lld", (long long)at);
+    return note_call(ctx, "%s", "");
+}
+
+static inline bool visit_scored(void *ctx, struct rdb_bytes member, double score)
+{
+    ck_assert(((struct invalidation *)ctx)->in_key);
+    ck_assert(score == score);
+    return note_call(ctx, " %.*s=%.17g", TEXT(member), score);
+}
+
+static inline bool visit_element(void *ctx, const struct rdb_element *element)
+{
+    ck_assert(((struct invalidation *)ctx)->in_key);
+    return note_call(ctx, " %.*s=%.*s ttl %lld at %lld", TEXT(element->id), TEXT(element->payload),
+                     (long long)element->ttl, (long long)element->at);
+}
+
+static inline bool visit_end(void *ctx)
+{
+    struct invalidation *visited = ctx;
+    ck_assert(visited->in_key);
+    visited->in_key = false;
+    visited->keys++;
+    return note_call(visited, "; ");
+}
+
+static inline void visit_failed(void *ctx)
+{
+    struct invalidation *visited = ctx;
+    ck_assert(visited->in_key);
+    visited->in_key = false;
+    visited->failures++;
+    note(visited, " failed; ");
+}
+
+static inline struct rdb_visitor visited_visitor(struct invalidation *visited)
+{
+    /* Not the whole room: this runs once for every damaged sample. */
+    visited->text[0] = '\0';
+    visited->len = 0;
+    visited->in_key = false;
+    visited->left = -1;
+    visited->calls = visited->keys = visited->failures = 0;
+    return (struct rdb_visitor){ .ctx = visited,
+                                 .database = visit_database,
+                                 .sizes = visit_sizes,
+                                 .aux = visit_aux,
+                                 .function = visit_function,
+                                 .module_aux = visit_module_aux,
+                                 .unsupported = visit_unsupported,
+                                 .key_begin = visit_begin,
+                                 .string = visit_text,
+                                 .list_element = visit_text,
+                                 .set_member = visit_text,
+                                 .hash_field = visit_field,
+                                 .zset_member = visit_scored,
+                                 .dehydrator_element = visit_element,
+                                 .key_end = visit_end,
+                                 .key_failed = visit_failed };
+}
+
+/* After a reading: nothing is left open, and the error says what the status is. */
+static inline void visited_check(const struct invalidation *visited, enum rdb_status status,
+                                 const struct rdb_error *error)
+{
+    ck_assert(!visited->in_key);
+    ck_assert_int_eq(error->status, status);
+    ck_assert((status == RDB_OK) == (error->text[0] == '\0'));
+    ck_assert(status != RDB_OK || visited->failures == 0);
+    ck_assert_int_le(visited->failures, 1);
+}
+
+#endif
