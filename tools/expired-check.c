@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "server/persist/format/unit.h"
+#include "server/persist/format/record.h"
 #include "store/mem/mem.h"
 #include "tools/files/cut.h"
 #include "tools/files/judge.h"
@@ -28,7 +28,7 @@ struct check {
     bool cut_set;  /* a journal of this set was cut: those after it do not continue it any more */
     bool unjudged; /* a file of this set could not be loaded: print no totals of its keys */
     enum verdict worst;
-    uint64_t files, bytes, commands, units, counts[UNREADABLE + 1], fixed;
+    uint64_t files, bytes, commands, records, counts[UNREADABLE + 1], fixed;
 };
 
 static const char usage_text[] =
@@ -89,7 +89,7 @@ static void print_journal(const struct judgement *found)
     printf("journal");
     if (found->journal.good > 0) printf(", version 1");
     printf(", %" PRIu64 " bytes: %" PRIu64 " records, %" PRIu64 " commands\n", found->size,
-           found->journal.units, found->commands);
+           found->journal.records, found->commands);
 }
 
 static void print_kind(const struct data_file *file, const struct judgement *found)
@@ -157,7 +157,7 @@ static bool report_cut(int error, uint64_t at, const struct cut *cut)
         return false;
     }
     printf("  cut at byte %" PRIu64 ": %" PRIu64 " bytes with about %" PRIu64 " records are lost",
-           at, cut->bytes, cut->units);
+           at, cut->bytes, cut->records);
     if (cut->kept[0] != '\0') {
         fputs("; the bytes are kept in ", stdout);
         show_path(stdout, cut->kept);
@@ -170,7 +170,7 @@ static bool mend_torn(const struct data_file *file, const struct judgement *foun
 {
     struct cut cut;
     int error = cut_check_unused(file->path);
-    if (error == 0) error = cut_tail(file->path, found->journal.good, &cut);
+    if (error == 0) error = cut_segment(file->path, found->journal.good, &cut);
     return report_cut(error, found->journal.good, &cut);
 }
 
@@ -199,7 +199,7 @@ static bool mend(struct check *check, const struct data_file *file, const struct
 /* A journal that continues one that was cut has to go, because it does not fit any more. */
 static bool mend_follower(const struct data_file *file, const struct judgement *found)
 {
-    uint64_t first_line = strlen(UNIT_FIRST_LINE);
+    uint64_t first_line = strlen(RECORD_FIRST_LINE);
     puts("  continues the file before it, which was cut");
     if (found->journal.good >= first_line) return mend_damaged(file, first_line);
     puts("  not cut: no record of it can be read");
@@ -244,7 +244,7 @@ static void check_file(struct check *check, const struct data_file *file)
                                                                  : mend(check, file, &found);
     check->files++;
     check->bytes += found.size;
-    check->units += found.journal.units;
+    check->records += found.journal.records;
     check->commands += found.commands;
     check->fixed += is_fixed;
     if (is_fixed) found.verdict = WHOLE;
@@ -256,7 +256,7 @@ static void print_totals(const struct check *check)
 {
     printf("%" PRIu64 " files, %" PRIu64 " bytes, %" PRIu64 " records, %" PRIu64 " commands: "
            "%" PRIu64 " whole, %" PRIu64 " torn, %" PRIu64 " damaged, %" PRIu64 " unreadable",
-           check->files, check->bytes, check->units, check->commands, check->counts[WHOLE],
+           check->files, check->bytes, check->records, check->commands, check->counts[WHOLE],
            check->counts[TORN], check->counts[DAMAGED], check->counts[UNREADABLE]);
     if (check->fixed > 0) printf("; %" PRIu64 " cut", check->fixed);
     putchar('\n');

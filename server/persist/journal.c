@@ -12,7 +12,7 @@
 #include "server/persist/format/disk.h"
 #include "server/persist/format/file_kind.h"
 #include "server/persist/syncer.h"
-#include "server/persist/format/unit.h"
+#include "server/persist/format/record.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 
@@ -20,7 +20,7 @@ enum {
     RETRY_USEC = 100 * 1000,
     SYNC_USEC = 1000 * 1000,
     PIECES = 256, /* of at most 64 KiB each, so that one system call usually writes all of a turn */
-    HEADER_LENGTH = sizeof(UNIT_FIRST_LINE) - 1,
+    HEADER_LENGTH = sizeof(RECORD_FIRST_LINE) - 1,
 };
 
 struct journal {
@@ -48,7 +48,7 @@ struct journal {
 
 static uint32_t header_sum(void)
 {
-    return crc32c(0, UNIT_FIRST_LINE, HEADER_LENGTH);
+    return crc32c(0, RECORD_FIRST_LINE, HEADER_LENGTH);
 }
 
 int journal_create(const char *path, int *fd)
@@ -56,7 +56,7 @@ int journal_create(const char *path, int *fd)
     int made, error = file_check(path, FILE_SET_OURS);
     if (error == 0) error = disk_create(path, &made);
     if (error != 0) return error;
-    error = disk_write_bytes(made, UNIT_FIRST_LINE, HEADER_LENGTH, 0);
+    error = disk_write_bytes(made, RECORD_FIRST_LINE, HEADER_LENGTH, 0);
     if (error == 0) error = disk_sync(made);
     if (error == 0) {
         *fd = made;
@@ -98,7 +98,7 @@ static void empty_buffer(struct journal *journal)
     journal->whole_len = 0;
 }
 
-static void take_tail(struct journal *journal, int fd, const struct journal_end *end)
+static void take_segment(struct journal *journal, int fd, const struct journal_end *end)
 {
     journal->fd = fd;
     journal->length = end->length;
@@ -120,12 +120,12 @@ int journal_open(struct journal *journal, int fd, const struct journal_end *end)
         int error = disk_cut(fd, end->length);
         if (error != 0) return error;
     }
-    take_tail(journal, fd, end != NULL ? end : &fresh);
+    take_segment(journal, fd, end != NULL ? end : &fresh);
     journal->state = JOURNAL_WELL;
     return 0;
 }
 
-/* ---- units ---- */
+/* ---- records ---- */
 
 struct outbuf *journal_buffer(struct journal *journal)
 {
@@ -134,13 +134,13 @@ struct outbuf *journal_buffer(struct journal *journal)
 
 static void put_sum_line(struct journal *journal)
 {
-    char *line = outbuf_reserve(&journal->waiting, UNIT_SUM_LINE);
-    unit_print_sum(line, journal->sum);
-    journal->sum = crc32c(journal->sum, line, UNIT_SUM_LINE);
-    outbuf_commit(&journal->waiting, UNIT_SUM_LINE);
+    char *line = outbuf_reserve(&journal->waiting, RECORD_SUM_LINE);
+    record_print_sum(line, journal->sum);
+    journal->sum = crc32c(journal->sum, line, RECORD_SUM_LINE);
+    outbuf_commit(&journal->waiting, RECORD_SUM_LINE);
 }
 
-void journal_end_unit(struct journal *journal)
+void journal_end_record(struct journal *journal)
 {
     struct iovec piece;
     size_t left = journal->waiting.len - journal->whole_len;
@@ -274,7 +274,7 @@ static int64_t next_wish(const struct journal *journal, int64_t now)
 
 int64_t journal_flush(struct journal *journal, int64_t now)
 {
-    ensure(journal->waiting.len == journal->whole_len, "%zu of %zu bytes are whole units",
+    ensure(journal->waiting.len == journal->whole_len, "%zu of %zu bytes are whole records",
            journal->whole_len, journal->waiting.len);
     if (may_write(journal, now)) write_waiting(journal, now);
     /* A base that begins later will hold these changes. */
@@ -303,7 +303,7 @@ void journal_sync_done(struct journal *journal)
     need_base(journal, report.error);
 }
 
-/* ---- one tail after another ---- */
+/* ---- one segment after another ---- */
 
 int journal_rotate(struct journal *journal, int fd)
 {
@@ -317,14 +317,14 @@ int journal_rotate(struct journal *journal, int fd)
     journal->retiring = unsynced;
     journal->asked = journal->written;
     struct journal_end fresh = journal_begun();
-    take_tail(journal, fd, &fresh);
+    take_segment(journal, fd, &fresh);
     return 0;
 }
 
 void journal_restart_begin(struct journal *journal)
 {
     ensure(journal->state == JOURNAL_NEEDS_BASE, "state %d", journal->state);
-    ensure(journal->waiting.len == journal->whole_len, "%zu of %zu bytes are whole units",
+    ensure(journal->waiting.len == journal->whole_len, "%zu of %zu bytes are whole records",
            journal->whole_len, journal->waiting.len);
     empty_buffer(journal);
     journal->restarting = true;
@@ -343,7 +343,7 @@ int journal_restart_end(struct journal *journal, int fd)
     if (journal->fd >= 0 && !syncer_retire(journal->syncer, journal->fd, 0, SYNCER_JUST_CLOSE))
         return EBUSY;
     struct journal_end fresh = { .length = HEADER_LENGTH, .sum = journal->sum };
-    take_tail(journal, fd, &fresh);
+    take_segment(journal, fd, &fresh);
     journal->written = journal->synced = journal->asked = journal->restart_from;
     journal->restarting = false;
     journal->state = JOURNAL_WELL;
@@ -351,7 +351,7 @@ int journal_restart_end(struct journal *journal, int fd)
     return 0;
 }
 
-void journal_give_up_tail(struct journal *journal)
+void journal_give_up_segment(struct journal *journal)
 {
     if (journal->state == JOURNAL_CANNOT_WRITE) need_base(journal, journal->error);
 }
@@ -409,7 +409,7 @@ void journal_set_policy(struct journal *journal, enum journal_policy policy)
 struct journal_report journal_report(const struct journal *journal)
 {
     struct journal_report report = journal->counts;
-    report.tail_length = journal->length;
+    report.segment_length = journal->length;
     report.waiting = journal->whole_len;
     report.unsynced = journal->written - journal->synced;
     report.sync_running = sync_running(journal) || journal->retiring;

@@ -1,7 +1,7 @@
 /* journal: appends transactions, in order, to the last file of the journal, the current segment.
  * Depends on files and a syncer thread; does not know what the bytes mean, and reads no clock.
  *
- * Layout of a segment: the line UNIT_FIRST_LINE, then records. A record is the text of one
+ * Layout of a segment: the line RECORD_FIRST_LINE, then records. A record is the text of one
  * transaction and a line "#xxxxxxxx\r\n": eight hex digits, the CRC-32C of every byte of the file
  * before that line. So not only a changed record is detected, but also one that is missing,
  * repeated or misplaced. A record without its last line was torn by a crash, and so was a file
@@ -32,7 +32,7 @@
 #include <stdint.h>
 
 #include "proto/base/outbuf.h"
-#include "server/persist/format/unit.h"
+#include "server/persist/format/record.h"
 
 struct journal;
 
@@ -67,10 +67,11 @@ int journal_open(struct journal *journal, int fd, const struct journal_end *end)
  * not on the medium. */
 int journal_close(struct journal *journal);
 
-/* Append the text of a record here; journal_end_unit completes it. Without text there is no record.
+/* Append the text of a record here; journal_end_record completes it. Without text there is no
+ * record.
  */
 struct outbuf *journal_buffer(struct journal *journal);
-void journal_end_unit(struct journal *journal);
+void journal_end_record(struct journal *journal);
 
 /* Call at the end of each turn, between records: writes everything, and orders a sync if one is
  * due. `now` is monotonic, in microseconds. Returns after how many microseconds it has to be called
@@ -111,14 +112,14 @@ void journal_restart_cancel(
 int journal_restart_end(struct journal *journal, int fd);
 /* Changes JOURNAL_CANNOT_WRITE to JOURNAL_NEEDS_BASE: on a full disk a base may be smaller than the
  * files it replaces. Does nothing in another state. */
-void journal_give_up_tail(struct journal *journal);
+void journal_give_up_segment(struct journal *journal);
 
 /* For INFO. */
 struct journal_report {
-    uint64_t tail_length; /* of the current segment */
-    uint64_t waiting;     /* bytes not written */
-    uint64_t unsynced;    /* bytes written and not synced */
-    uint64_t late_syncs;  /* syncs that were due while the one before still ran */
+    uint64_t segment_length; /* of the current segment */
+    uint64_t waiting;        /* bytes not written */
+    uint64_t unsynced;       /* bytes written and not synced */
+    uint64_t late_syncs;     /* syncs that were due while the one before still ran */
     uint64_t writes, syncs, failed_writes, failed_syncs;
     bool sync_running;
 };

@@ -39,7 +39,7 @@ struct persist *persist_new(const struct persist_wiring *wiring)
     struct persist *persist = mem_zalloc(sizeof(*persist));
     persist->w = *wiring;
     persist->child = child;
-    persist->pending_tail = persist->folder = -1;
+    persist->pending_segment = persist->folder = -1;
     persist->safe_at_end = UINT64_MAX;
     persist->again = loop_timer_new(wiring->loop, on_again, persist);
     loop_on_signal(wiring->loop, SIGCHLD, on_child, persist);
@@ -118,7 +118,7 @@ void persist_effect(struct persist *persist, const struct effect *effect)
 void persist_commit(struct persist *persist)
 {
     effect_writer_end(&persist->writer);
-    journal_end_unit(persist->journal);
+    journal_end_record(persist->journal);
 }
 
 uint64_t persist_position(const struct persist *persist)
@@ -178,7 +178,7 @@ static void note_load(struct persist *persist)
 {
     struct journal_report report = journal_report(persist->journal);
     persist->report.journal_bytes =
-        persist->tails_bytes + report.tail_length + persist->report.base_bytes;
+        persist->segments_bytes + report.segment_length + persist->report.base_bytes;
     persist->report.journal_waiting = report.waiting;
     persist->report.late_syncs = report.late_syncs;
     persist->report.sync_running = report.sync_running;
@@ -192,7 +192,7 @@ void persist_turn(void *ctx)
         int64_t again = journal_flush(persist->journal, clock_mono_usec());
         if (again >= 0) loop_timer_set(persist->again, again);
         if (journal_report(persist->journal).waiting > WAITING_MAX)
-            journal_give_up_tail(persist->journal);
+            journal_give_up_segment(persist->journal);
     }
     if (persist->w.store->flushed_at != persist->flush_seen) persist_save_flushed(persist);
     persist_begin_tasks(persist);

@@ -12,7 +12,7 @@
 #include "server/persist/format/file_kind.h"
 #include "server/persist/import/import.h"
 #include "server/persist/persist_state.h"
-#include "server/persist/format/unit.h"
+#include "server/persist/format/record.h"
 #include "store/mem/mem.h"
 
 struct loading {
@@ -64,7 +64,7 @@ static bool load_base(struct loading *loading, const char *path)
 
 /* Cuts off a torn end also in the file: later records may go to another file, and this one must
  * then end with a complete record. */
-static bool mend_tail(struct loading *loading, const char *path, uint64_t length)
+static bool mend_segment(struct loading *loading, const char *path, uint64_t length)
 {
     int fd = -1, error;
     if (length == 0) {
@@ -80,8 +80,8 @@ static bool mend_tail(struct loading *loading, const char *path, uint64_t length
     return true;
 }
 
-static bool judge_tail(struct loading *loading, const char *path, bool is_last,
-                       const struct replay_file *file)
+static bool judge_segment(struct loading *loading, const char *path, bool is_last,
+                          const struct replay_file *file)
 {
     switch (file->end) {
     case REPLAY_WHOLE: return true;
@@ -106,10 +106,10 @@ static bool judge_tail(struct loading *loading, const char *path, bool is_last,
              " bytes are %s",
              path, file->good, file->reason, file->size - file->good,
              loading->mends ? "cut off" : "ignored");
-    return !loading->mends || mend_tail(loading, path, file->good);
+    return !loading->mends || mend_segment(loading, path, file->good);
 }
 
-static bool load_tail(struct loading *loading, const char *path, bool is_last)
+static bool load_segment(struct loading *loading, const char *path, bool is_last)
 {
     const struct persist *persist = loading->persist;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -118,12 +118,12 @@ static bool load_tail(struct loading *loading, const char *path, bool is_last)
     struct replay_file file;
     struct replay *replay = mem_alloc(sizeof(*replay));
     replay_init(replay, loading->store, clock_now(persist->w.clock));
-    replay_units(replay, fd, &progress, &file);
+    replay_records(replay, fd, &progress, &file);
     replay_drop(replay);
     mem_free(replay);
     close(fd);
     loading->end = (struct journal_end){ file.good, file.sum };
-    return judge_tail(loading, path, is_last, &file);
+    return judge_segment(loading, path, is_last, &file);
 }
 
 static void log_kinds(const struct import *import)
@@ -191,8 +191,8 @@ static bool load_file(struct loading *loading, const char *path, bool is_last)
     case FILE_SNAPSHOT: good = load_base(loading, path); break;
     /* An empty file is an AOF of Redis without commands, or a segment of ours whose first line
      * never reached the disk. */
-    case FILE_EMPTY: good = loading->imports || load_tail(loading, path, is_last); break;
-    case FILE_JOURNAL: good = load_tail(loading, path, is_last); break;
+    case FILE_EMPTY: good = loading->imports || load_segment(loading, path, is_last); break;
+    case FILE_JOURNAL: good = load_segment(loading, path, is_last); break;
     case FILE_REDIS_RDB:
     case FILE_REDIS_AOF:
         good = loading->imports ? load_foreign(loading, path, is_last)
@@ -227,17 +227,17 @@ static void count_total(const struct manifest *manifest, struct persist_report *
 
 /* A crash after a new segment was listed and before its first record was written can tear the
  * segment before it. */
-static size_t last_with_units(const struct manifest *manifest)
+static size_t last_with_records(const struct manifest *manifest)
 {
     char path[DISK_PATH_MAX];
     struct stat stat_of;
     size_t last = manifest->count;
     for (size_t i = 0; i < manifest->count; i++) {
-        if (manifest->files[i].type != MANIFEST_TAIL) continue;
-        bool has_units = manifest_file_path(manifest, &manifest->files[i], path) == 0 &&
-                         stat(path, &stat_of) == 0 &&
-                         stat_of.st_size > (off_t)(sizeof(UNIT_FIRST_LINE) - 1);
-        if (has_units || last == manifest->count) last = i;
+        if (manifest->files[i].type != MANIFEST_SEGMENT) continue;
+        bool has_records = manifest_file_path(manifest, &manifest->files[i], path) == 0 &&
+                           stat(path, &stat_of) == 0 &&
+                           stat_of.st_size > (off_t)(sizeof(RECORD_FIRST_LINE) - 1);
+        if (has_records || last == manifest->count) last = i;
     }
     return last;
 }
@@ -248,7 +248,7 @@ static bool load_manifest(struct loading *loading, const struct manifest *manife
     char path[DISK_PATH_MAX];
     bool starts = loading->store == persist->w.store;
     if (starts) count_total(manifest, &persist->report);
-    size_t last = last_with_units(manifest);
+    size_t last = last_with_records(manifest);
     for (size_t i = 0; i < manifest->count; i++) {
         if (manifest->files[i].type == MANIFEST_HISTORY) continue;
         int error = manifest_file_path(manifest, &manifest->files[i], path);
@@ -262,7 +262,7 @@ static bool load_manifest(struct loading *loading, const struct manifest *manife
         if (manifest->files[i].type == MANIFEST_BASE)
             persist->report.base_bytes = loading->before;
         else if (i + 1 < manifest->count)
-            persist->tails_bytes = loading->before - persist->report.base_bytes;
+            persist->segments_bytes = loading->before - persist->report.base_bytes;
     }
     return true;
 }
@@ -335,12 +335,12 @@ static bool is_blank(const struct persist *persist)
     const struct manifest *manifest = &persist->manifest;
     char path[DISK_PATH_MAX];
     struct stat stat_of;
-    if (!manifest->blank || manifest_last_tail(manifest) == 0 ||
+    if (!manifest->blank || manifest_last_segment(manifest) == 0 ||
         file_kind(persist->w.conf->dbfilename) == FILE_SNAPSHOT)
         return false;
-    const struct manifest_file *tail = &manifest->files[manifest->count - 1];
-    return manifest_file_path(manifest, tail, path) == 0 && stat(path, &stat_of) == 0 &&
-           stat_of.st_size <= (off_t)(sizeof(UNIT_FIRST_LINE) - 1);
+    const struct manifest_file *segment = &manifest->files[manifest->count - 1];
+    return manifest_file_path(manifest, segment, path) == 0 && stat(path, &stat_of) == 0 &&
+           stat_of.st_size <= (off_t)(sizeof(RECORD_FIRST_LINE) - 1);
 }
 
 /* Continues the last segment; without one, starts a journal with a base. */
@@ -350,8 +350,8 @@ static bool open_journal(struct loading *loading, bool go_on)
     char path[DISK_PATH_MAX];
     int fd = -1, error = persist_new_journal(persist);
     if (error == 0 && go_on) {
-        const struct manifest_file *tail = &persist->manifest.files[persist->manifest.count - 1];
-        error = manifest_file_path(&persist->manifest, tail, path);
+        const struct manifest_file *segment = &persist->manifest.files[persist->manifest.count - 1];
+        error = manifest_file_path(&persist->manifest, segment, path);
         if (error == 0) error = disk_open(path, &fd);
         if (error == 0) error = journal_open(persist->journal, fd, &loading->end);
     } else if (error == 0) {
@@ -392,7 +392,7 @@ static bool load_all(struct loading *loading)
         return load_alone(loading) && open_journal(loading, false);
     if (blank) persist_note_redis(persist);
     note_no_import(persist);
-    bool go_on = manifest_last_tail(manifest) != 0;
+    bool go_on = manifest_last_segment(manifest) != 0;
     return load_manifest(loading, manifest) && open_journal(loading, go_on);
 }
 

@@ -33,8 +33,8 @@ struct persist {
     bool base_named; /* ... and the manifest lists it, but the journal has not switched to its new
                         segment yet */
     struct base_size base_size;
-    uint64_t base_seq, tail_seq; /* of the running rewrite */
-    int pending_tail;            /* created, but not used yet; -1: none */
+    uint64_t base_seq, segment_seq; /* of the running rewrite */
+    int pending_segment;            /* created, but not used yet; -1: none */
     uint64_t changes_at_task;
     bool save_scheduled, rewrite_scheduled;
     int64_t rewritten_usec, rewrite_took_usec; /* end and duration of the last rewrite */
@@ -43,9 +43,9 @@ struct persist {
     int64_t retry_usec; /* a failed task is not tried again before this time */
     int64_t retry_delay;
 
-    uint64_t changes_saved; /* store->changes as of the last snapshot */
-    uint64_t flush_seen;    /* store->flushed_at as of the last turn */
-    uint64_t tails_bytes;   /* of the segments before the current one */
+    uint64_t changes_saved;  /* store->changes as of the last snapshot */
+    uint64_t flush_seen;     /* store->flushed_at as of the last turn */
+    uint64_t segments_bytes; /* of the segments before the current one */
     struct persist_report report;
 };
 

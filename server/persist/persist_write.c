@@ -127,53 +127,53 @@ enum persist_outcome persist_begin_save(struct persist *persist, bool or_schedul
 /* ---- rewriting the journal ------------------------------------------------------------------- */
 
 /* Creates a segment, unless one is left from an earlier attempt. */
-static int make_tail(struct persist *persist)
+static int make_segment(struct persist *persist)
 {
-    if (persist->pending_tail >= 0) return 0;
-    return manifest_make_tail(&persist->manifest, journal_create, &persist->tail_seq,
-                              &persist->pending_tail);
+    if (persist->pending_segment >= 0) return 0;
+    return manifest_make_segment(&persist->manifest, journal_create, &persist->segment_seq,
+                                 &persist->pending_segment);
 }
 
 int persist_try_folder(struct persist *persist)
 {
     int error = manifest_make_folder(&persist->manifest);
-    return error != 0 ? error : make_tail(persist);
+    return error != 0 ? error : make_segment(persist);
 }
 
-static void drop_tail(struct persist *persist)
+static void drop_segment(struct persist *persist)
 {
-    if (persist->pending_tail >= 0) disk_close(persist->pending_tail);
-    persist->pending_tail = -1;
+    if (persist->pending_segment >= 0) disk_close(persist->pending_segment);
+    persist->pending_segment = -1;
 }
 
 /* Creates a segment, lists it in the manifest, and switches the journal to it. EBUSY: try again
  * later. Uses a segment that is already listed from an earlier attempt. */
-static int change_tail(struct persist *persist)
+static int change_segment(struct persist *persist)
 {
     /* Syncing the new files may take long; order a sync of the written records first. */
     journal_sync_now(persist->journal, clock_mono_usec());
-    int error = make_tail(persist);
-    if (error == 0 && manifest_last_tail(&persist->manifest) < persist->tail_seq)
-        error = manifest_add_tail(&persist->manifest, persist->tail_seq);
+    int error = make_segment(persist);
+    if (error == 0 && manifest_last_segment(&persist->manifest) < persist->segment_seq)
+        error = manifest_add_segment(&persist->manifest, persist->segment_seq);
     else if (error == 0)
         error = manifest_settle(&persist->manifest);
     if (error != 0) return error;
-    uint64_t length = journal_report(persist->journal).tail_length;
-    error = journal_rotate(persist->journal, persist->pending_tail);
+    uint64_t length = journal_report(persist->journal).segment_length;
+    error = journal_rotate(persist->journal, persist->pending_segment);
     if (error != 0) return error;
-    persist->pending_tail = -1;
-    persist->tails_bytes += length;
+    persist->pending_segment = -1;
+    persist->segments_bytes += length;
     effect_writer_restart(&persist->writer);
     return 0;
 }
 
 /* Separates the changes that the base will hold from those that go to the segment. */
-static int part_base_from_tail(struct persist *persist)
+static int part_base_from_segment(struct persist *persist)
 {
     if (journal_state(persist->journal) == JOURNAL_CANNOT_WRITE)
-        journal_give_up_tail(persist->journal);
+        journal_give_up_segment(persist->journal);
     persist->restarts = journal_state(persist->journal) == JOURNAL_NEEDS_BASE;
-    if (!persist->restarts) return change_tail(persist);
+    if (!persist->restarts) return change_segment(persist);
     journal_restart_begin(persist->journal);
     effect_writer_restart(&persist->writer);
     return manifest_make_folder(&persist->manifest);
@@ -191,7 +191,7 @@ static void fail_rewrite(struct persist *persist, const char *step, int error)
 static void begin_rewrite(struct persist *persist)
 {
     char path[DISK_PATH_MAX];
-    int error = part_base_from_tail(persist);
+    int error = part_base_from_segment(persist);
     if (error == EBUSY) {
         persist->rewrite_scheduled = true;
         return;
@@ -225,7 +225,7 @@ static void note_rewritten(struct persist *persist, const struct base_size *size
     persist->opened = true;
     persist->base_error = 0;
     persist->retry_delay = 0;
-    persist->tails_bytes = 0;
+    persist->segments_bytes = 0;
     persist->report.base_bytes = size->bytes;
     persist->report.rewrite_failed = false;
     log_line(LOG_NOTICE, "Journal rewritten: %" PRIu64 " keys, %" PRIu64 " bytes", size->keys,
@@ -238,9 +238,9 @@ static void note_rewritten(struct persist *persist, const struct base_size *size
 /* Lists the base, which is synced, in the manifest. */
 static int put_base(struct persist *persist)
 {
-    int error = persist->restarts ? make_tail(persist) : 0;
+    int error = persist->restarts ? make_segment(persist) : 0;
     if (error == 0)
-        error = manifest_put_base(&persist->manifest, persist->base_seq, persist->tail_seq);
+        error = manifest_put_base(&persist->manifest, persist->base_seq, persist->segment_seq);
     return error;
 }
 
@@ -248,8 +248,8 @@ static int put_base(struct persist *persist)
  * while the segment before is being synced; called again later. */
 static void restart_journal(struct persist *persist)
 {
-    if (journal_restart_end(persist->journal, persist->pending_tail) == EBUSY) return;
-    persist->pending_tail = -1;
+    if (journal_restart_end(persist->journal, persist->pending_segment) == EBUSY) return;
+    persist->pending_segment = -1;
     persist->base_named = false;
     note_rewritten(persist, &persist->base_size);
 }
@@ -279,7 +279,7 @@ void persist_drop_rewrite(struct persist *persist)
         child_cancel(persist->child);
         persist->task_void = true;
     }
-    drop_tail(persist);
+    drop_segment(persist);
     persist->base_named = persist->rewrite_scheduled = false;
 }
 
@@ -347,11 +347,12 @@ int persist_begin_journal(struct persist *persist)
     if (error == 0) error = base_write(persist->w.store, path, &options, &size);
     int fd = -1;
     if (error == 0)
-        error = manifest_make_tail(&persist->manifest, journal_create, &persist->tail_seq, &fd);
+        error =
+            manifest_make_segment(&persist->manifest, journal_create, &persist->segment_seq, &fd);
     bool blank = size.keys == 0 && persist->w.store->policies.count == 0;
     if (error == 0)
         error = (blank ? manifest_begin : manifest_put_base)(&persist->manifest, persist->base_seq,
-                                                             persist->tail_seq);
+                                                             persist->segment_seq);
     if (error == 0) error = journal_open(persist->journal, fd, NULL);
     if (error != 0) {
         if (fd >= 0) close(fd);

@@ -276,7 +276,7 @@ class Kept(Daemon):
             found += [os.path.relpath(os.path.join(folder, name), self.data) for name in names]
         return sorted(found)
 
-    def tail(self):
+    def segment(self):
         """The path of the journal's last tail."""
         with open(os.path.join(self.journal_dir, "appendonly.aof.manifest"),
                   encoding="ascii") as manifest:

@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -B
 """Files that were cut, or changed: the end of the journal may be torn, and is cut at its last whole
-unit; anything else is refused, with the file's name and the place."""
+record; anything else is refused, with the file's name and the place."""
 import os
 import shutil
 
@@ -17,9 +17,9 @@ def one_record(program):
 
 
 class Recorded:
-    """A journal of a random program, and what the data were after each of its units."""
+    """A journal of a random program, and what the data were after each of its records."""
 
-    def __init__(self, daemon, seed, units):
+    def __init__(self, daemon, seed, records):
         self.daemon = daemon
         daemon.hold()
         self.rng = seeded("damage", seed)
@@ -28,11 +28,11 @@ class Recorded:
             for _ in range(60):
                 raw.call(*program.command())
             assert daemon.rewrite(), daemon.log()
-            self.name = daemon.tail()
+            self.name = daemon.segment()
             self.base = self.name.replace(".2.incr.aof", ".2.base.exp")
             self.ends, self.digests = [], []
             self.note(raw)
-            while len(self.ends) <= units:
+            while len(self.ends) <= records:
                 raw.call("SELECT", self.rng.randrange(DATABASES))
                 if self.rng.randrange(8) > 0:
                     raw.call(*one_record(program))
@@ -71,12 +71,12 @@ class Recorded:
             file.seek(offset)
             file.write(bytes((byte,)))
 
-    def starts_with(self, units, what):
-        """After so many units, and goes on from there."""
+    def starts_with(self, records, what):
+        """After so many records, and goes on from there."""
         daemon = self.daemon
         daemon.start()
         daemon.hold()
-        equal(daemon.digest(), self.digests[units], what)
+        equal(daemon.digest(), self.digests[records], what)
         equal(daemon.call("SET", "more", what), b"+OK\r\n")
         after = daemon.digest()
         daemon.again()
@@ -85,7 +85,7 @@ class Recorded:
         daemon.kill()
 
 
-def each(daemon, least, units=40):
+def each(daemon, least, records=40):
     """Journals, one after another while there is time."""
     budget = Budget(0.2)
     while budget.more(least):
@@ -93,11 +93,11 @@ def each(daemon, least, units=40):
             shutil.rmtree(daemon.data)
             shutil.rmtree(os.path.join(daemon.dir, "pristine"))
             daemon.start()
-        yield Recorded(daemon, budget.done, units), budget
+        yield Recorded(daemon, budget.done, records), budget
 
 
 @test
-def journal_cut_at_any_byte_of_its_last_units_has_the_whole_ones_before():
+def journal_cut_at_any_byte_of_its_last_records_has_the_complete_ones_before():
     with Kept(fsync="no") as daemon:
         for recorded, budget in each(daemon, 1):
             whole = range(recorded.ends[-4], recorded.ends[-1] + 1)
@@ -110,7 +110,7 @@ def journal_cut_at_any_byte_of_its_last_units_has_the_whole_ones_before():
 @test
 def journal_cut_in_its_first_line_is_an_empty_one():
     with Kept(fsync="no") as daemon:
-        for recorded, _ in each(daemon, 1, units=3):
+        for recorded, _ in each(daemon, 1, records=3):
             for length in range(recorded.ends[0] + 1):
                 recorded.cut(length)
                 recorded.starts_with(0, f"cut at byte {length}")
@@ -119,7 +119,7 @@ def journal_cut_in_its_first_line_is_an_empty_one():
 @test
 def what_stands_behind_the_last_unit_and_is_none_is_cut_off():
     with Kept(fsync="no") as daemon:
-        for recorded, _ in each(daemon, 1, units=10):
+        for recorded, _ in each(daemon, 1, records=10):
             for junk in (bytes(5000), b"*1\r\n", b"#01234567\r\n", recorded.rng.randbytes(3000)):
                 recorded.restore()
                 with open(recorded.name, "ab") as file:
@@ -128,11 +128,11 @@ def what_stands_behind_the_last_unit_and_is_none_is_cut_off():
                 assert f"torn at byte {recorded.ends[-1]}" in daemon.log(), daemon.log()
 
 
-def add_tail(recorded, units):
-    """A third tail behind the second, as a rewrite that has just begun; with so many units."""
+def add_segment(recorded, records):
+    """A third segment behind the second, as a rewrite that has just begun; with so many records."""
     name = recorded.name.replace(".2.incr.", ".3.incr.")
     with open(recorded.name, "rb") as file:
-        text = file.read(recorded.ends[units])
+        text = file.read(recorded.ends[records])
     with open(name, "wb") as file:
         file.write(text)
     with open(os.path.join(recorded.daemon.journal_dir, "appendonly.aof.manifest"), "a",
@@ -141,15 +141,15 @@ def add_tail(recorded, units):
 
 
 @test
-def tail_may_be_torn_before_one_without_units_and_not_before_others():
+def segment_may_be_torn_before_one_without_records_and_not_before_others():
     with Kept(fsync="no") as daemon:
-        for recorded, _ in each(daemon, 1, units=10):
+        for recorded, _ in each(daemon, 1, records=10):
             for length in (5, recorded.ends[0] + 3, recorded.ends[-1] - 1, recorded.ends[-1]):
                 recorded.cut(length)
-                add_tail(recorded, 0)
+                add_segment(recorded, 0)
                 recorded.starts_with(max(0, recorded.units_at(length)), f"cut at byte {length}")
             recorded.cut(recorded.ends[-1] - 1)
-            add_tail(recorded, 1)
+            add_segment(recorded, 1)
             daemon.refuses("appendonly.aof.2.incr.aof", f"byte {recorded.ends[-2]}")
 
 
@@ -167,7 +167,7 @@ def journal_that_was_changed_in_its_middle_is_refused():
 @test
 def base_that_was_changed_anywhere_is_refused():
     with Kept(fsync="no") as daemon:
-        for recorded, _ in each(daemon, 1, units=3):
+        for recorded, _ in each(daemon, 1, records=3):
             size = os.path.getsize(recorded.base)
             offsets = [0, 17, 21, 25, 33, 41, 49, 57, 65, 69, 73, 77, 81, size - 1]
             offsets += [recorded.rng.randrange(size) for _ in range(20)]
@@ -183,7 +183,7 @@ def base_that_was_changed_anywhere_is_refused():
 @test
 def file_that_is_missing_is_refused():
     with Kept(fsync="no") as daemon:
-        for recorded, _ in each(daemon, 1, units=3):
+        for recorded, _ in each(daemon, 1, records=3):
             for name in (recorded.base, recorded.name):
                 recorded.restore()
                 os.remove(name)
@@ -196,7 +196,7 @@ def file_that_is_missing_is_refused():
 @test
 def torn_end_is_refused_where_the_options_say_so():
     with Kept("--aof-load-truncated", "no", fsync="no") as daemon:
-        for recorded, _ in each(daemon, 1, units=5):
+        for recorded, _ in each(daemon, 1, records=5):
             recorded.cut(recorded.ends[-1] - 1)
             daemon.refuses(os.path.basename(recorded.name), f"byte {recorded.ends[-2]}",
                            "aof-load-truncated")

@@ -410,14 +410,14 @@ def failed_reload_changes_nothing():
             assert reply.startswith(b"-ERR"), reply
             equal(daemon.digest(), live, how)
         daemon.plan.heal()
-        with open(daemon.tail(), "r+b") as file:
+        with open(daemon.segment(), "r+b") as file:
             whole = file.read()
             file.seek(len(whole) // 2)
             file.write(b"x")
         reply = raw.call("DEBUG", "LOADAOF")
         assert b"is damaged" in reply, reply
         equal(daemon.digest(), live)
-        with open(daemon.tail(), "r+b") as file:
+        with open(daemon.segment(), "r+b") as file:
             file.write(whole)
         for name in ("aof_base_size", "loading", "rdb_changes_since_last_save"):
             equal(daemon.info()[name], info[name], name)

@@ -211,7 +211,7 @@ def bad_words_are_named_and_nothing_changes():
 
 
 @own
-def durations_take_units():
+def durations_take_records():
     units = {"": 1, "ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "D": 86_400_000,
              "MS": 1}
     with Policies() as po:

@@ -73,7 +73,7 @@ def write(path, content):
 
 
 def hundred(client):
-    """A hundred units."""
+    """A hundred records."""
     for i in range(100):
         client.set(f"key:{i}", f"value {i}")
 
@@ -94,7 +94,7 @@ def everything(client):
     return client.execute_command("DEBUG", "DIGEST").decode()
 
 
-def ends_of_units(content):
+def ends_of_records(content):
     return [match.end() for match in re.finditer(rb"#[0-9a-f]{8}\r\n", content)]
 
 
@@ -126,7 +126,7 @@ def a_torn_journal_is_reported_and_cut():
     with data(hundred) as (folder, _):
         path = part(folder, TAIL)
         content = read(path)
-        ends = ends_of_units(content)
+        ends = ends_of_records(content)
         equal(len(ends), 100)
         for size in (ends[-2] + 1, ends[-1] - 1, ends[0] - 1, 20, 19, 0):
             write(path, content[:size])
@@ -149,7 +149,7 @@ def damage_in_the_middle_is_reported_with_its_place_and_shown_harmlessly():
     with data(hundred) as (folder, _):
         path = part(folder, TAIL)
         content = read(path)
-        ends = ends_of_units(content)
+        ends = ends_of_records(content)
         write(path, with_a_wrong_byte(content, 50))
         status, said = check(folder)
         equal(status, DAMAGED, said)
@@ -181,7 +181,7 @@ def only_cut_at_damage_cuts_a_damaged_journal_and_keeps_what_it_cuts():
     with data(hundred) as (folder, _):
         path = part(folder, TAIL)
         content = read(path)
-        good = ends_of_units(content)[49]
+        good = ends_of_records(content)[49]
         bad = with_a_wrong_byte(content, 50)
         write(path, bad)
         equal(check("--cut-at-damage", folder)[0], UNREADABLE, "without --fix")

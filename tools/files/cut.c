@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "server/persist/format/unit.h"
+#include "server/persist/format/record.h"
 
 enum { PIECE = 256 * 1024 };
 
@@ -24,19 +24,19 @@ int cut_check_unused(const char *path)
     return is_used ? EBUSY : 0;
 }
 
-/* Ends of units, each on a line of its own. The last few bytes are looked at again with the next
+/* Counts ends of records, each on a line of its own. The last few bytes are looked at again with the next
  * piece. */
-static size_t count_units(const char *data, size_t len, struct cut *cut)
+static size_t count_records(const char *data, size_t len, struct cut *cut)
 {
     size_t at = 0;
     uint32_t sum;
-    while (at + UNIT_SUM_LINE <= len) {
-        const char *hash = memchr(data + at, '#', len - at - UNIT_SUM_LINE + 1);
-        if (hash == NULL) return len - UNIT_SUM_LINE + 1;
+    while (at + RECORD_SUM_LINE <= len) {
+        const char *hash = memchr(data + at, '#', len - at - RECORD_SUM_LINE + 1);
+        if (hash == NULL) return len - RECORD_SUM_LINE + 1;
         at = (size_t)(hash - data) + 1;
-        if (!unit_parse_sum(hash, &sum)) continue;
-        cut->units++;
-        at += UNIT_SUM_LINE - 1;
+        if (!record_parse_sum(hash, &sum)) continue;
+        cut->records++;
+        at += RECORD_SUM_LINE - 1;
     }
     return at;
 }
@@ -46,13 +46,13 @@ static int pass(int fd, uint64_t at, int to, struct cut *cut)
 {
     static char piece[PIECE];
     size_t held = 0, got;
-    for (cut->bytes = cut->units = 0;; cut->bytes += got) {
+    for (cut->bytes = cut->records = 0;; cut->bytes += got) {
         int error = disk_read(fd, piece + held, sizeof(piece) - held, at + cut->bytes, &got);
         if (error != 0) return error;
         if (got == 0) return 0;
         if (to >= 0) error = disk_write_bytes(to, piece + held, got, cut->bytes);
         if (error != 0) return error;
-        size_t done = count_units(piece, held + got, cut);
+        size_t done = count_records(piece, held + got, cut);
         held = held + got - done;
         memmove(piece, piece + done, held);
     }
@@ -62,11 +62,11 @@ static int cut_file(int fd, uint64_t at)
 {
     int error = disk_cut(fd, at);
     if (error == 0 && at == 0)
-        error = disk_write_bytes(fd, UNIT_FIRST_LINE, strlen(UNIT_FIRST_LINE), 0);
+        error = disk_write_bytes(fd, RECORD_FIRST_LINE, strlen(RECORD_FIRST_LINE), 0);
     return error == 0 ? disk_sync(fd) : error;
 }
 
-int cut_tail(const char *path, uint64_t at, struct cut *cut)
+int cut_segment(const char *path, uint64_t at, struct cut *cut)
 {
     *cut = (struct cut){ 0 };
     int fd, error = disk_open(path, &fd);

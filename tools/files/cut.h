@@ -11,7 +11,7 @@
 
 struct cut {
     uint64_t bytes;           /* behind the cut */
-    uint64_t units;           /* lines among them that look like the end of a unit */
+    uint64_t records;           /* lines among them that look like the end of a record */
     char kept[DISK_PATH_MAX]; /* where the bytes are now: FILE.cut-AT */
 };
 
@@ -20,7 +20,7 @@ struct cut {
 int cut_check_unused(const char *path);
 
 /* Cuts a file at `at`; of one cut at 0 the first line of a journal is written anew. */
-int cut_tail(const char *path, uint64_t at, struct cut *cut);
+int cut_segment(const char *path, uint64_t at, struct cut *cut);
 /* The same, and the bytes go into a file of their own before; EEXIST: there is one already. */
 int cut_and_keep(const char *path, uint64_t at, struct cut *cut);
 

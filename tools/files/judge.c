@@ -43,7 +43,7 @@ static void judge_journal(const struct data_file *data, struct store *store, mse
     }
     struct replay *replay = mem_alloc(sizeof(*replay));
     replay_init(replay, store, now);
-    replay_units(replay, fd, NULL, &found->journal);
+    replay_records(replay, fd, NULL, &found->journal);
     found->commands = replay->commands;
     found->effects = replay->effects;
     replay_drop(replay);

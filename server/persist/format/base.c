@@ -68,7 +68,7 @@ static int write_all(const struct store *store, struct writing *writing)
         snapshot_abort(writing->file);
         return writing->error;
     }
-    struct snapshot_counts counts = { .keys = writing->keys, .units = 1 };
+    struct snapshot_counts counts = { .keys = writing->keys, .records = 1 };
     return snapshot_finish(writing->file, &counts);
 }
 

@@ -1,5 +1,5 @@
 /* effect_text: effects as commands, and back: the one text that journal, snapshot and replicas use.
- * Knows effects and their words; refuses to know files, units, the store and what an effect does.
+ * Knows effects and their words; refuses to know files, records, the store and what an effect does.
  *
  * What is on disk: RESP arrays of bulk strings, times absolute. Up to EFFECT_RUN_MAX effects in a
  * row of the same kind, key, database and deadline are one command, in their order; [..] is what

@@ -11,7 +11,7 @@
 
 #include "server/persist/format/manifest.h"
 #include "server/persist/format/snapshot_file.h"
-#include "server/persist/format/unit.h"
+#include "server/persist/format/record.h"
 
 static bool begins(const char *head, size_t len, const char *text)
 {
@@ -43,9 +43,9 @@ enum file_kind file_kind_of_head(const char *head, size_t len)
 {
     if (len == 0) return FILE_EMPTY;
     if (begins(head, len, SNAPSHOT_MAGIC)) return FILE_SNAPSHOT;
-    if (begins(head, len, UNIT_FIRST_LINE)) return FILE_JOURNAL;
+    if (begins(head, len, RECORD_FIRST_LINE)) return FILE_JOURNAL;
     if (begins(head, len, MANIFEST_FIRST_LINE)) return FILE_MANIFEST;
-    if (is_cut(head, len, UNIT_FIRST_LINE)) return FILE_JOURNAL;
+    if (is_cut(head, len, RECORD_FIRST_LINE)) return FILE_JOURNAL;
     /* The header of a snapshot is written last. */
     if (is_blank(head, len) || is_cut(head, len, SNAPSHOT_MAGIC) ||
         is_cut(head, len, MANIFEST_FIRST_LINE))

@@ -15,7 +15,7 @@
 #include "server/persist/format/crc32c.h"
 #include "server/persist/format/file_kind.h"
 #include "server/persist/format/snapshot_file.h"
-#include "server/persist/format/unit.h"
+#include "server/persist/format/record.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 
@@ -70,18 +70,18 @@ const struct manifest_file *manifest_base(const struct manifest *manifest)
     return NULL;
 }
 
-uint64_t manifest_last_tail(const struct manifest *manifest)
+uint64_t manifest_last_segment(const struct manifest *manifest)
 {
     uint64_t last = 0;
     for (size_t i = 0; i < manifest->count; i++)
-        if (manifest->files[i].type == MANIFEST_TAIL) last = manifest->files[i].seq;
+        if (manifest->files[i].type == MANIFEST_SEGMENT) last = manifest->files[i].seq;
     return last;
 }
 
 /* ---- names ---- */
 
 #define BASE_END     ".base.exp"
-#define TAIL_END     ".incr.aof"
+#define SEGMENT_END  ".incr.aof"
 #define MANIFEST_END ".manifest"
 #define FIRST_END    ".first" /* exists until the first start has written its manifest */
 #define TEMPORARY    "temp-"
@@ -138,14 +138,14 @@ int manifest_base_path(const struct manifest *manifest, char path[DISK_PATH_MAX]
     return error;
 }
 
-int manifest_make_tail(const struct manifest *manifest, manifest_create *create, uint64_t *seq,
-                       int *fd)
+int manifest_make_segment(const struct manifest *manifest, manifest_create *create, uint64_t *seq,
+                          int *fd)
 {
     char path[DISK_PATH_MAX];
     int error;
-    *seq = next_seq(manifest, MANIFEST_TAIL);
+    *seq = next_seq(manifest, MANIFEST_SEGMENT);
     do {
-        error = make_path(manifest, *seq, TAIL_END, path);
+        error = make_path(manifest, *seq, SEGMENT_END, path);
         if (error == 0) error = create(path, fd);
     } while (error == EEXIST && ++*seq < SEQ_MAX);
     return error;
@@ -242,7 +242,7 @@ static bool take_claim(struct reading *reading, const struct claim *claim)
     enum manifest_type type = (enum manifest_type)claim->type[0];
     if (type == MANIFEST_BASE && manifest_base(manifest) != NULL)
         return refuse(reading, "second base file '%s'", claim->name);
-    if (type == MANIFEST_TAIL && claim->seq <= manifest_last_tail(manifest))
+    if (type == MANIFEST_SEGMENT && claim->seq <= manifest_last_segment(manifest))
         return refuse(reading, "'%s' is out of order", claim->name);
     if (names(manifest, claim->name)) return refuse(reading, "duplicate file '%s'", claim->name);
     add(manifest, claim->name, claim->seq, type);
@@ -330,9 +330,9 @@ static bool holds_data(const struct manifest *manifest, const char *name)
     if (strncmp(end, ".base.", sizeof(".base.") - 1) == 0) return true;
     char path[DISK_PATH_MAX];
     struct stat what;
-    if (strcmp(end, TAIL_END) != 0 || disk_path(path, manifest->dir, name) != 0) return false;
+    if (strcmp(end, SEGMENT_END) != 0 || disk_path(path, manifest->dir, name) != 0) return false;
     return file_check(path, FILE_SET_OURS) != 0 ||
-           (stat(path, &what) == 0 && what.st_size > (off_t)(sizeof(UNIT_FIRST_LINE) - 1));
+           (stat(path, &what) == 0 && what.st_size > (off_t)(sizeof(RECORD_FIRST_LINE) - 1));
 }
 
 /* The path of the manifest, or of its temporary file. */
@@ -424,7 +424,7 @@ static int write_temporary(const struct manifest *manifest, const char *path)
     if (manifest->blank) fputs(BLANK_LINE "\n", to);
     write_files(to, manifest, MANIFEST_BASE);
     write_files(to, manifest, MANIFEST_HISTORY);
-    write_files(to, manifest, MANIFEST_TAIL);
+    write_files(to, manifest, MANIFEST_SEGMENT);
     fflush(to);
     fprintf(to, SUM_MARK "%08" PRIx32 "\n", crc32c(0, text, len));
     fclose(to);
@@ -508,43 +508,43 @@ static int add_new(struct manifest *next, uint64_t seq, const char *end, enum ma
     return error;
 }
 
-int manifest_add_tail(struct manifest *manifest, uint64_t tail)
+int manifest_add_segment(struct manifest *manifest, uint64_t segment)
 {
-    ensure(tail > manifest_last_tail(manifest), "%" PRIu64, tail);
+    ensure(segment > manifest_last_segment(manifest), "%" PRIu64, segment);
     struct manifest next = without_files(manifest);
     for (size_t i = 0; i < manifest->count; i++)
         add(&next, manifest->files[i].name, manifest->files[i].seq, manifest->files[i].type);
-    int error = add_new(&next, tail, TAIL_END, MANIFEST_TAIL);
+    int error = add_new(&next, segment, SEGMENT_END, MANIFEST_SEGMENT);
     if (error == 0) return commit(manifest, &next);
     drop_files(&next);
     return error;
 }
 
-static int put_base(struct manifest *manifest, uint64_t base, uint64_t tail, bool blank)
+static int put_base(struct manifest *manifest, uint64_t base, uint64_t segment, bool blank)
 {
     struct manifest next = without_files(manifest);
     next.blank = blank;
     int error = add_new(&next, base, BASE_END, MANIFEST_BASE);
     for (size_t i = 0; i < manifest->count; i++) {
         const struct manifest_file *file = &manifest->files[i];
-        bool stays = file->type == MANIFEST_TAIL && file->seq >= tail;
-        add(&next, file->name, file->seq, stays ? MANIFEST_TAIL : MANIFEST_HISTORY);
+        bool stays = file->type == MANIFEST_SEGMENT && file->seq >= segment;
+        add(&next, file->name, file->seq, stays ? MANIFEST_SEGMENT : MANIFEST_HISTORY);
     }
-    if (error == 0 && manifest_last_tail(&next) == 0)
-        error = add_new(&next, tail, TAIL_END, MANIFEST_TAIL);
+    if (error == 0 && manifest_last_segment(&next) == 0)
+        error = add_new(&next, segment, SEGMENT_END, MANIFEST_SEGMENT);
     if (error == 0) return commit(manifest, &next);
     drop_files(&next);
     return error;
 }
 
-int manifest_put_base(struct manifest *manifest, uint64_t base, uint64_t tail)
+int manifest_put_base(struct manifest *manifest, uint64_t base, uint64_t segment)
 {
-    return put_base(manifest, base, tail, false);
+    return put_base(manifest, base, segment, false);
 }
 
-int manifest_begin(struct manifest *manifest, uint64_t base, uint64_t tail)
+int manifest_begin(struct manifest *manifest, uint64_t base, uint64_t segment)
 {
-    return put_base(manifest, base, tail, true);
+    return put_base(manifest, base, segment, true);
 }
 
 /* ---- deleting ---- */
@@ -558,7 +558,7 @@ static bool is_own_name(const struct manifest *manifest, const char *name)
 {
     const char *end = end_of_name(manifest, name);
     return is_temporary(manifest, name) ||
-           (end != NULL && (strcmp(end, BASE_END) == 0 || strcmp(end, TAIL_END) == 0));
+           (end != NULL && (strcmp(end, BASE_END) == 0 || strcmp(end, SEGMENT_END) == 0));
 }
 
 /* Removes the file if it is ours; otherwise leaves it and returns 0. An empty file has no data to

@@ -14,7 +14,7 @@
  * change although an errno is returned. A crash may then leave either set, so nothing is deleted
  * until manifest_settle has made up for that sync.
  *
- * A rewrite calls manifest_make_tail, manifest_add_tail, journal_rotate; writes the base to
+ * A rewrite calls manifest_make_segment, manifest_add_segment, journal_rotate; writes the base to
  * manifest_base_path; then calls manifest_put_base with that segment, and manifest_sweep.
  *
  * Only our own files are replaced or removed, judged by their contents (file_kind.h): if a file of
@@ -28,7 +28,7 @@
 
 #include "server/persist/format/disk.h"
 
-enum manifest_type { MANIFEST_BASE = 'b', MANIFEST_TAIL = 'i', MANIFEST_HISTORY = 'h' };
+enum manifest_type { MANIFEST_BASE = 'b', MANIFEST_SEGMENT = 'i', MANIFEST_HISTORY = 'h' };
 
 #define MANIFEST_FIRST_LINE "# expired manifest 1\n"
 
@@ -60,7 +60,7 @@ enum manifest_found {
 enum manifest_found manifest_load(struct manifest *manifest, char why[MANIFEST_WHY_MAX]);
 
 const struct manifest_file *manifest_base(const struct manifest *manifest); /* or NULL */
-uint64_t manifest_last_tail(const struct manifest *manifest);               /* its seq, or 0 */
+uint64_t manifest_last_segment(const struct manifest *manifest);            /* its seq, or 0 */
 int manifest_file_path(const struct manifest *manifest, const struct manifest_file *file,
                        char path[DISK_PATH_MAX]);
 
@@ -69,8 +69,8 @@ int manifest_base_path(const struct manifest *manifest, char path[DISK_PATH_MAX]
 /* Creates a segment with its header and syncs it: journal_create. */
 typedef int manifest_create(const char *path, int *fd);
 /* Creates the next segment, open and synced; the manifest does not list it yet. */
-int manifest_make_tail(const struct manifest *manifest, manifest_create *create, uint64_t *seq,
-                       int *fd);
+int manifest_make_segment(const struct manifest *manifest, manifest_create *create, uint64_t *seq,
+                          int *fd);
 
 /* Creates the folder if it is missing. While there is no manifest, marks the files in it as left
  * over from an unfinished first start, so that they are not taken for data. */
@@ -79,12 +79,12 @@ int manifest_make_folder(const struct manifest *manifest);
 int manifest_settle(struct manifest *manifest);
 
 /* Adds a segment at the end of the data. */
-int manifest_add_tail(struct manifest *manifest, uint64_t tail);
-/* Replaces the data by this base and the segments from `tail` on, which is added if it is new. All
- * other files become history. */
-int manifest_put_base(struct manifest *manifest, uint64_t base, uint64_t tail);
+int manifest_add_segment(struct manifest *manifest, uint64_t segment);
+/* Replaces the data by this base and the segments from `segment` on, which is added if it is new.
+ * All other files become history. */
+int manifest_put_base(struct manifest *manifest, uint64_t base, uint64_t segment);
 /* The same for a start that found no data; a comment in the manifest notes this. */
-int manifest_begin(struct manifest *manifest, uint64_t base, uint64_t tail);
+int manifest_begin(struct manifest *manifest, uint64_t base, uint64_t segment);
 
 /* Deletes history and files left by a crash: temporary files, and bases and segments with our names
  * that the manifest does not list. Never deletes files that are not ours. Do not call while a base

@@ -41,7 +41,8 @@ void replay_restart(struct replay *replay);
  * applied. */
 bool replay_feed(struct replay *replay, const char *data, size_t len, size_t *consumed);
 
-/* ---- a journal's file (unit.h) -----------------------------------------------------------------
+/* ---- a journal's file (record.h)
+ * -----------------------------------------------------------------
  *
  * A record is checked first and then applied as a whole. If reading ends before the end of the
  * file, the file is one of:
@@ -62,11 +63,11 @@ enum replay_end {
 
 struct replay_file {
     enum replay_end end;
-    uint64_t size;  /* of the file */
-    uint64_t good;  /* end of the last good record: all before it was applied */
-    uint32_t sum;   /* of all bytes before `good`; the next record continues it */
-    uint64_t units; /* good ones */
-    uint64_t bad;   /* where the error is: at a command, or at a checksum line */
+    uint64_t size;    /* of the file */
+    uint64_t good;    /* end of the last good record: all before it was applied */
+    uint32_t sum;     /* of all bytes before `good`; the next record continues it */
+    uint64_t records; /* good ones */
+    uint64_t bad;     /* where the error is: at a command, or at a checksum line */
     char reason[REPLAY_ERROR_MAX];
 };
 
@@ -78,7 +79,7 @@ struct replay_progress {
 
 /* Replays the regular file fd from its beginning. progress may be NULL. Allocates a buffer of 1
  * MiB, or of twice the largest record. */
-void replay_units(struct replay *replay, int fd, const struct replay_progress *progress,
-                  struct replay_file *file);
+void replay_records(struct replay *replay, int fd, const struct replay_progress *progress,
+                    struct replay_file *file);
 
 #endif

@@ -130,7 +130,7 @@ static int write_header(struct snapshot_writer *writer)
     put_u64(header + 32, writer->info.length);
     put_u64(header + 40, writer->info.raw);
     put_u64(header + 48, writer->info.keys);
-    put_u64(header + 56, writer->info.units);
+    put_u64(header + 56, writer->info.records);
     put_u32(header + 64, writer->info.blocks);
     put_u32(header + 68, crc32c(0, header, 68));
     return disk_write_bytes(writer->fd, header, sizeof(header), 0);
@@ -146,7 +146,7 @@ static int write_rest(struct snapshot_writer *writer)
 int snapshot_finish(struct snapshot_writer *writer, const struct snapshot_counts *counts)
 {
     writer->info.keys = counts->keys;
-    writer->info.units = counts->units;
+    writer->info.records = counts->records;
     int error = write_rest(writer);
     if (error == 0) error = disk_sync(writer->fd);
     /* Another program may have created a file of that name meanwhile. */

@@ -45,7 +45,7 @@ enum {
 
 struct snapshot_info {
     int64_t created;
-    uint64_t length, raw, keys, units;
+    uint64_t length, raw, keys, records;
     uint32_t blocks;
 };
 
@@ -58,7 +58,7 @@ struct snapshot_options {
     bool plain;      /* no LZ4 */
 };
 struct snapshot_counts {
-    uint64_t keys, units;
+    uint64_t keys, records;
 };
 
 /* The name of the writer's temporary file: "temp-NAME" beside the path. 0, or ENAMETOOLONG. */

@@ -91,7 +91,7 @@ static bool read_header(struct snapshot_reader *reader, struct snapshot_fault *f
         .length = get_u64(header + 32),
         .raw = get_u64(header + 40),
         .keys = get_u64(header + 48),
-        .units = get_u64(header + 56),
+        .records = get_u64(header + 56),
         .blocks = get_u32(header + 64),
     };
     return check_length((uint64_t)what.st_size, &reader->info, fault);

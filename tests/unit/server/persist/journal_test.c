@@ -1,5 +1,5 @@
-/* journal: units get to the file whole and in order, whatever the disk does, and nothing is called
- * safe that is not. */
+/* journal: records get to the file whole and in order, whatever the disk does, and nothing is
+ * called safe that is not. */
 #include "server/persist/journal.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 #include "tests/support/disk_world.h"
 #include "tests/support/suite.h"
-#include "tests/support/tail_text.h"
+#include "tests/support/segment_text.h"
 
 enum { SECOND = 1000 * 1000, RETRY = 100 * 1000 };
 
@@ -19,7 +19,7 @@ static struct journal *begin(enum journal_policy policy)
 {
     int fd;
     disk_world_begin();
-    ck_assert_int_eq(journal_create(disk_world_path("tail"), &fd), 0);
+    ck_assert_int_eq(journal_create(disk_world_path("segment"), &fd), 0);
     struct journal *journal = journal_new(policy);
     ck_assert_ptr_nonnull(journal);
     ck_assert_int_eq(journal_state(journal), JOURNAL_NEEDS_BASE);
@@ -37,7 +37,7 @@ static void end(struct journal *journal)
 static void say(struct journal *journal, const char *text)
 {
     outbuf_append(journal_buffer(journal), text, strlen(text));
-    journal_end_unit(journal);
+    journal_end_record(journal);
 }
 
 /* Waits for the thread's word. */
@@ -54,15 +54,15 @@ static bool silent(struct journal *journal)
     return poll(&fd, 1, 0) == 0;
 }
 
-static void assert_tail(const char *name, const char *text)
+static void assert_segment(const char *name, const char *text)
 {
-    struct tail_text tail = tail_text_read(name);
-    ck_assert_str_eq(tail.text, text);
-    ck_assert(!tail.torn);
-    free(tail.text);
+    struct segment_text segment = segment_text_read(name);
+    ck_assert_str_eq(segment.text, text);
+    ck_assert(!segment.torn);
+    free(segment.text);
 }
 
-static int new_tail(const char *name)
+static int new_segment(const char *name)
 {
     int fd;
     ck_assert_int_eq(journal_create(disk_world_path(name), &fd), 0);
@@ -77,11 +77,11 @@ START_TEST(records_are_written_with_the_running_checksum)
     ck_assert_int_eq(journal_flush(journal, 0), -1);
     say(journal, "three\n");
     journal_flush(journal, 0);
-    assert_tail("tail", "one\ntwo\nand two\nthree\n");
-    struct tail_text tail = tail_text_read("tail");
-    ck_assert_uint_eq(tail.units, 3);
-    free(tail.text);
-    ck_assert_uint_eq(journal_report(journal).tail_length, disk_world_size("tail"));
+    assert_segment("segment", "one\ntwo\nand two\nthree\n");
+    struct segment_text segment = segment_text_read("segment");
+    ck_assert_uint_eq(segment.records, 3);
+    free(segment.text);
+    ck_assert_uint_eq(journal_report(journal).segment_length, disk_world_size("segment"));
     end(journal);
 }
 END_TEST
@@ -108,10 +108,10 @@ END_TEST
 START_TEST(a_record_without_text_is_not_written)
 {
     struct journal *journal = begin(JOURNAL_SYNC_NEVER);
-    journal_end_unit(journal);
+    journal_end_record(journal);
     ck_assert_uint_eq(journal_position(journal), 0);
     journal_flush(journal, 0);
-    assert_tail("tail", "");
+    assert_segment("segment", "");
     ck_assert_uint_eq(disk_world_calls(DISK_WRITE), 1); /* the header's */
     end(journal);
 }
@@ -121,14 +121,15 @@ START_TEST(a_turn_is_written_at_its_end_with_one_call)
 {
     struct journal *journal = begin(JOURNAL_SYNC_NEVER);
     for (int i = 0; i < 10000; i++)
-        say(journal, "a unit of some bytes that are of no interest\n");
-    ck_assert_uint_eq(disk_world_size("tail"), strlen(UNIT_FIRST_LINE));
+        say(journal, "a record of some bytes that are of no interest\n");
+    ck_assert_uint_eq(disk_world_size("segment"), strlen(RECORD_FIRST_LINE));
     ck_assert_uint_eq(journal_safe_position(journal), 0);
     unsigned calls = disk_world_calls(DISK_WRITE);
     journal_flush(journal, 0);
     ck_assert_uint_eq(disk_world_calls(DISK_WRITE), calls + 1);
     ck_assert_uint_eq(journal_safe_position(journal), journal_position(journal));
-    ck_assert_uint_eq(disk_world_size("tail"), strlen(UNIT_FIRST_LINE) + journal_position(journal));
+    ck_assert_uint_eq(disk_world_size("segment"),
+                      strlen(RECORD_FIRST_LINE) + journal_position(journal));
     end(journal);
 }
 END_TEST
@@ -143,14 +144,14 @@ START_TEST(a_record_larger_than_any_chunk_is_written)
     say(journal, "before\n");
     for (int i = 0; i < BIG; i += BIG / 1024) /* in pieces, as a big key comes */
         outbuf_append(journal_buffer(journal), big + i, BIG / 1024);
-    journal_end_unit(journal);
+    journal_end_record(journal);
     say(journal, "after\n");
     journal_flush(journal, 0);
-    struct tail_text tail = tail_text_read("tail");
-    ck_assert_uint_eq(tail.units, 3);
-    ck_assert_uint_eq(strlen(tail.text), 7 + BIG + 6);
-    ck_assert(!tail.torn);
-    free(tail.text);
+    struct segment_text segment = segment_text_read("segment");
+    ck_assert_uint_eq(segment.records, 3);
+    ck_assert_uint_eq(strlen(segment.text), 7 + BIG + 6);
+    ck_assert(!segment.torn);
+    free(segment.text);
     free(big);
     end(journal);
 }
@@ -255,14 +256,14 @@ START_TEST(a_new_policy_applies_to_bytes_already_written)
 }
 END_TEST
 
-/* Ten units in three turns, with so many bytes that a turn takes several chunks. */
+/* Ten records in three turns, with so many bytes that a turn takes several chunks. */
 static void speak(struct journal *journal, int turn, char *all)
 {
     char text[3000];
     for (int i = 0; i < 3 + turn % 2; i++) {
-        int len = snprintf(text, sizeof(text), "turn %d unit %d %*s\n", turn, i, 700 * i, "x");
+        int len = snprintf(text, sizeof(text), "turn %d record %d %*s\n", turn, i, 700 * i, "x");
         outbuf_append(journal_buffer(journal), text, (size_t)len);
-        journal_end_unit(journal);
+        journal_end_record(journal);
         strcat(all, text);
     }
 }
@@ -282,25 +283,25 @@ START_TEST(a_failing_write_loses_nothing_and_repeats_nothing)
                 uint64_t written = journal_written(journal);
                 speak(journal, turn, all);
                 int64_t wish = journal_flush(journal, now);
-                struct tail_text tail = tail_text_read("tail");
+                struct segment_text segment = segment_text_read("segment");
                 if (journal_state(journal) == JOURNAL_WELL) {
-                    ck_assert_uint_eq(strlen(tail.text), strlen(all));
-                    ck_assert(strcmp(tail.text, all) == 0);
+                    ck_assert_uint_eq(strlen(segment.text), strlen(all));
+                    ck_assert(strcmp(segment.text, all) == 0);
                     ck_assert_int_eq(wish, -1);
                 } else {
                     ck_assert_int_eq(journal_state(journal), JOURNAL_CANNOT_WRITE);
                     ck_assert_int_eq(journal_error(journal), ENOSPC);
                     ck_assert_int_eq(wish, RETRY);
                     ck_assert_uint_eq(journal_safe_position(journal), written);
-                    ck_assert(!tail.torn);
+                    ck_assert(!segment.torn);
                 }
-                free(tail.text);
+                free(segment.text);
             }
             disk_world_heal();
             journal_flush(journal, now);
-            struct tail_text tail = tail_text_read("tail");
-            ck_assert(strcmp(tail.text, all) == 0);
-            free(tail.text);
+            struct segment_text segment = segment_text_read("segment");
+            ck_assert(strcmp(segment.text, all) == 0);
+            free(segment.text);
             ck_assert_int_eq(journal_error(journal), 0);
             end(journal);
         }
@@ -320,7 +321,7 @@ START_TEST(a_failing_write_is_tried_again_after_100_ms_and_not_before)
     ck_assert_int_eq(journal_state(journal), JOURNAL_CANNOT_WRITE);
     journal_flush(journal, SECOND + RETRY);
     ck_assert_int_eq(journal_state(journal), JOURNAL_WELL);
-    assert_tail("tail", "one\ntwo\n");
+    assert_segment("segment", "one\ntwo\n");
     end(journal);
 }
 END_TEST
@@ -333,15 +334,15 @@ START_TEST(a_file_that_cannot_be_cut_back_is_cut_before_the_next_write)
         .nth = 1, .calls = calls, .forever = true, .keep = 3, .error = EIO });
     say(journal, "one\n");
     journal_flush(journal, 0);
-    ck_assert_uint_eq(disk_world_size("tail"), strlen(UNIT_FIRST_LINE) + 3);
+    ck_assert_uint_eq(disk_world_size("segment"), strlen(RECORD_FIRST_LINE) + 3);
     /* Neither is a write tried while the cut fails. */
     journal_flush(journal, RETRY);
-    ck_assert_uint_eq(disk_world_size("tail"), strlen(UNIT_FIRST_LINE) + 3);
+    ck_assert_uint_eq(disk_world_size("segment"), strlen(RECORD_FIRST_LINE) + 3);
     ck_assert_int_eq(journal_error(journal), EIO);
     disk_world_heal();
     journal_flush(journal, 2 * RETRY);
     ck_assert_uint_eq(disk_world_calls(DISK_CUT), 1);
-    assert_tail("tail", "one\n");
+    assert_segment("segment", "one\n");
     end(journal);
 }
 END_TEST
@@ -377,7 +378,7 @@ START_TEST(after_a_failed_sync_nothing_is_written_or_synced_any_more)
     ck_assert_uint_eq(disk_world_calls(DISK_SYNC), syncs);
     ck_assert_uint_eq(journal_safe_position(journal), safe);
     ck_assert_uint_eq(journal_report(journal).waiting, 0); /* the base will have it */
-    assert_tail("tail", "one\ntwo\n");
+    assert_segment("segment", "one\ntwo\n");
     ck_assert_int_eq(journal_close(journal), EIO);
     disk_world_end();
 }
@@ -398,7 +399,7 @@ START_TEST(a_base_and_a_new_segment_repair_a_journal)
         say(journal, "five\n");
         journal_flush(journal, 2 * SECOND);
         ck_assert_uint_eq(journal_safe_position(journal), safe);
-        ck_assert_int_eq(journal_restart_end(journal, new_tail("new")), 0);
+        ck_assert_int_eq(journal_restart_end(journal, new_segment("new")), 0);
         ck_assert_int_eq(journal_state(journal), JOURNAL_WELL);
         ck_assert_int_eq(journal_error(journal), 0);
         ck_assert_uint_eq(journal_safe_position(journal), base);
@@ -406,8 +407,8 @@ START_TEST(a_base_and_a_new_segment_repair_a_journal)
         journal_flush(journal, 3 * SECOND);
         while (journal_synced(journal) < journal_position(journal))
             hear(journal);
-        assert_tail("new", "five\nsix\n");
-        assert_tail("tail", "one\ntwo\n");
+        assert_segment("new", "five\nsix\n");
+        assert_segment("segment", "one\ntwo\n");
         end(journal);
     }
 }
@@ -426,7 +427,7 @@ static struct journal *begin_given_up(void)
     say(journal, "two\n");
     journal_flush(journal, 1);
     ck_assert_int_eq(journal_state(journal), JOURNAL_CANNOT_WRITE);
-    journal_give_up_tail(journal);
+    journal_give_up_segment(journal);
     ck_assert_int_eq(journal_state(journal), JOURNAL_NEEDS_BASE);
     disk_world_fail((struct disk_failure){ .nth = 1, .calls = 1u << DISK_SYNC, .error = EIO });
     journal_restart_begin(journal);
@@ -441,7 +442,7 @@ static void assert_well_with_three(struct journal *journal)
         hear(journal);
     ck_assert_int_eq(journal_state(journal), JOURNAL_WELL);
     ck_assert_uint_eq(journal_safe_position(journal), journal_position(journal));
-    assert_tail("new", "three\n");
+    assert_segment("new", "three\n");
 }
 
 START_TEST(a_journal_that_cannot_write_can_restart_with_a_base)
@@ -450,7 +451,7 @@ START_TEST(a_journal_that_cannot_write_can_restart_with_a_base)
     disk_world_release_syncs();
     hear(journal);
     ck_assert(disk_world_failed());
-    ck_assert_int_eq(journal_restart_end(journal, new_tail("new")), 0);
+    ck_assert_int_eq(journal_restart_end(journal, new_segment("new")), 0);
     assert_well_with_three(journal);
     end(journal);
 }
@@ -462,7 +463,7 @@ START_TEST(a_late_sync_error_of_the_old_segment_is_ignored)
     int fd;
     /* By hand: a sync of this thread's would wait as well. */
     ck_assert_int_eq(disk_create(disk_world_path("new"), &fd), 0);
-    ck_assert_int_eq(disk_write_bytes(fd, UNIT_FIRST_LINE, strlen(UNIT_FIRST_LINE), 0), 0);
+    ck_assert_int_eq(disk_write_bytes(fd, RECORD_FIRST_LINE, strlen(RECORD_FIRST_LINE), 0), 0);
     ck_assert_int_eq(journal_restart_end(journal, fd), 0);
     disk_world_release_syncs();
     hear(journal);
@@ -498,28 +499,28 @@ START_TEST(a_new_segment_waits_until_the_old_one_is_synced)
                                                     JOURNAL_SYNC_ALWAYS };
     for (int i = 0; i < 3; i++) {
         struct journal *journal = begin(policies[i]);
-        int fd = new_tail("new"), other = new_tail("other");
+        int fd = new_segment("new"), other = new_segment("other");
         disk_world_hold_syncs();
         say(journal, "one\n");
         ck_assert_int_eq(journal_rotate(journal, fd), 0);
-        assert_tail("tail", "one\n");
+        assert_segment("segment", "one\n");
         uint64_t old = journal_position(journal);
         say(journal, "two\n");
         ck_assert_int_eq(journal_flush(journal, SECOND), -1);
-        assert_tail("new", "");
+        assert_segment("new", "");
         ck_assert_uint_le(journal_safe_position(journal), old);
         ck_assert_int_eq(journal_rotate(journal, other), EBUSY);
         disk_world_release_syncs();
         hear(journal);
         ck_assert_uint_eq(journal_synced(journal), old);
         journal_flush(journal, SECOND);
-        assert_tail("new", "two\n");
+        assert_segment("new", "two\n");
         ck_assert_int_eq(journal_rotate(journal, other), 0);
         say(journal, "three\n");
         while (journal_report(journal).sync_running)
             hear(journal);
         journal_flush(journal, 3 * SECOND);
-        assert_tail("other", "three\n");
+        assert_segment("other", "three\n");
         end(journal);
     }
 }
@@ -528,7 +529,7 @@ END_TEST
 START_TEST(a_failed_last_sync_of_a_segment_requires_a_base)
 {
     struct journal *journal = begin(JOURNAL_SYNC_EVERY_SECOND);
-    int fd = new_tail("new");
+    int fd = new_segment("new");
     say(journal, "one\n");
     disk_world_fail((struct disk_failure){ .nth = 1, .calls = 1u << DISK_SYNC, .error = EIO });
     ck_assert_int_eq(journal_rotate(journal, fd), 0);
@@ -536,12 +537,12 @@ START_TEST(a_failed_last_sync_of_a_segment_requires_a_base)
     hear(journal);
     ck_assert_int_eq(journal_state(journal), JOURNAL_NEEDS_BASE);
     journal_flush(journal, SECOND);
-    assert_tail("new", "");
+    assert_segment("new", "");
     journal_restart_begin(journal);
     say(journal, "three\n");
-    ck_assert_int_eq(journal_restart_end(journal, new_tail("newer")), 0);
+    ck_assert_int_eq(journal_restart_end(journal, new_segment("newer")), 0);
     journal_flush(journal, SECOND);
-    assert_tail("newer", "three\n");
+    assert_segment("newer", "three\n");
     end(journal);
 }
 END_TEST
@@ -549,7 +550,7 @@ END_TEST
 START_TEST(a_segment_that_cannot_be_finished_stays_current)
 {
     struct journal *journal = begin(JOURNAL_SYNC_EVERY_SECOND);
-    int fd = new_tail("new");
+    int fd = new_segment("new");
     say(journal, "one\n");
     disk_world_fail((struct disk_failure){ .nth = 1, .calls = 1u << DISK_WRITE, .keep = 2 });
     ck_assert_int_eq(journal_rotate(journal, fd), ENOSPC);
@@ -557,8 +558,8 @@ START_TEST(a_segment_that_cannot_be_finished_stays_current)
     ck_assert_int_eq(journal_state(journal), JOURNAL_CANNOT_WRITE);
     say(journal, "two\n");
     journal_flush(journal, RETRY);
-    assert_tail("tail", "one\ntwo\n");
-    assert_tail("new", "");
+    assert_segment("segment", "one\ntwo\n");
+    assert_segment("new", "");
     end(journal);
 }
 END_TEST
@@ -570,7 +571,7 @@ START_TEST(close_writes_and_syncs_everything)
     say(journal, "one\n");
     ck_assert_int_eq(journal_close(journal), 0);
     ck_assert_uint_eq(disk_world_calls(DISK_SYNC), syncs + 1);
-    assert_tail("tail", "one\n");
+    assert_segment("segment", "one\n");
     disk_world_end();
 }
 END_TEST
@@ -591,13 +592,13 @@ END_TEST
 START_TEST(close_during_a_rotation_finishes_both_segments)
 {
     struct journal *journal = begin(JOURNAL_SYNC_EVERY_SECOND);
-    int fd = new_tail("new");
+    int fd = new_segment("new");
     say(journal, "one\n");
     ck_assert_int_eq(journal_rotate(journal, fd), 0);
     say(journal, "two\n");
     ck_assert_int_eq(journal_close(journal), 0);
-    assert_tail("tail", "one\n");
-    assert_tail("new", "two\n");
+    assert_segment("segment", "one\n");
+    assert_segment("new", "two\n");
     disk_world_end();
 }
 END_TEST
@@ -610,20 +611,20 @@ START_TEST(a_cut_segment_continues_after_its_last_complete_record)
     say(journal, "three\n");
     ck_assert_int_eq(journal_close(journal), 0);
     size_t len;
-    char *data = disk_world_read("tail", &len);
-    for (size_t cut = strlen(UNIT_FIRST_LINE); cut <= len; cut++) {
+    char *data = disk_world_read("segment", &len);
+    for (size_t cut = strlen(RECORD_FIRST_LINE); cut <= len; cut++) {
         int fd;
         disk_world_write("cut", data, cut);
-        struct tail_text before = tail_text_read("cut");
+        struct segment_text before = segment_text_read("cut");
         ck_assert_int_eq(disk_open(disk_world_path("cut"), &fd), 0);
         journal = journal_new(JOURNAL_SYNC_NEVER);
         ck_assert_int_eq(journal_open(journal, fd, &before.end), 0);
         ck_assert_uint_eq(disk_world_size("cut"), before.end.length);
         say(journal, "more\n");
         ck_assert_int_eq(journal_close(journal), 0);
-        struct tail_text after = tail_text_read("cut");
+        struct segment_text after = segment_text_read("cut");
         ck_assert(!after.torn);
-        ck_assert_uint_eq(after.units, before.units + 1);
+        ck_assert_uint_eq(after.records, before.records + 1);
         ck_assert_int_eq(strncmp(after.text, before.text, strlen(before.text)), 0);
         ck_assert_str_eq(after.text + strlen(before.text), "more\n");
         free(before.text);
@@ -640,8 +641,8 @@ START_TEST(a_segment_that_cannot_be_created_leaves_no_file)
         int fd;
         disk_world_begin();
         disk_world_fail((struct disk_failure){ .nth = nth, .keep = 5 });
-        ck_assert_int_eq(journal_create(disk_world_path("tail"), &fd), ENOSPC);
-        ck_assert(!disk_world_has("tail"));
+        ck_assert_int_eq(journal_create(disk_world_path("segment"), &fd), ENOSPC);
+        ck_assert(!disk_world_has("segment"));
         disk_world_end();
     }
 }

@@ -1,7 +1,7 @@
 /* Journal, manifest and snapshot together, as a rewrite uses them: whatever fails, and wherever a
  * crash comes, the manifest names files that make up all that was acknowledged.
  *
- * The data are numbers, counted up: a unit is the next one, a base says up to which it goes. */
+ * The data are numbers, counted up: a record is the next one, a base says up to which it goes. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "server/persist/format/snapshot_file.h"
 #include "tests/support/disk_world.h"
 #include "tests/support/suite.h"
-#include "tests/support/tail_text.h"
+#include "tests/support/segment_text.h"
 
 enum { STEP = 200 * 1000, ROUNDS = 12, SAID_MAX = 1000 };
 
@@ -30,7 +30,7 @@ static void say(void)
     char text[32];
     int len = snprintf(text, sizeof(text), "%u\n", ++world.last);
     outbuf_append(journal_buffer(world.journal), text, (size_t)len);
-    journal_end_unit(world.journal);
+    journal_end_record(world.journal);
     ck_assert_uint_lt(world.last, SAID_MAX);
     world.position[world.last] = journal_position(world.journal);
 }
@@ -67,8 +67,9 @@ static bool start(enum journal_policy policy)
     int fd;
     manifest_init(&world.manifest, disk_world_dir(), "j");
     world.journal = journal_new(policy);
-    if (manifest_make_tail(&world.manifest, journal_create, &seq, &fd) != 0) return false;
-    if (manifest_add_tail(&world.manifest, seq) == 0 && journal_open(world.journal, fd, NULL) == 0)
+    if (manifest_make_segment(&world.manifest, journal_create, &seq, &fd) != 0) return false;
+    if (manifest_add_segment(&world.manifest, seq) == 0 &&
+        journal_open(world.journal, fd, NULL) == 0)
         return true;
     disk_close(fd);
     return false;
@@ -79,7 +80,7 @@ static bool write_base(unsigned last, uint64_t *seq)
     char path[DISK_PATH_MAX], text[32];
     struct snapshot_writer *writer;
     struct snapshot_options options = { .created = 1 };
-    struct snapshot_counts counts = { .keys = 1, .units = 1 };
+    struct snapshot_counts counts = { .keys = 1, .records = 1 };
     int len = snprintf(text, sizeof(text), "%u\n", last);
     if (manifest_base_path(&world.manifest, path, seq) != 0) return false;
     if (snapshot_create(path, &options, &writer) != 0) return false;
@@ -87,14 +88,15 @@ static bool write_base(unsigned last, uint64_t *seq)
     return snapshot_finish(writer, &counts) == 0;
 }
 
-/* Into a new tail, and then a base of what was before it. */
+/* Into a new segment, and then a base of what was before it. */
 static void rewrite(void)
 {
-    uint64_t tail, base;
+    uint64_t segment, base;
     int fd;
     if (journal_state(world.journal) != JOURNAL_WELL) return;
-    if (manifest_make_tail(&world.manifest, journal_create, &tail, &fd) != 0) return;
-    if (manifest_add_tail(&world.manifest, tail) != 0 || journal_rotate(world.journal, fd) != 0) {
+    if (manifest_make_segment(&world.manifest, journal_create, &segment, &fd) != 0) return;
+    if (manifest_add_segment(&world.manifest, segment) != 0 ||
+        journal_rotate(world.journal, fd) != 0) {
         disk_close(fd);
         return;
     }
@@ -104,7 +106,7 @@ static void rewrite(void)
     say();
     if (!write_base(last, &base)) return;
     turn();
-    if (manifest_put_base(&world.manifest, base, tail) == 0) manifest_sweep(&world.manifest);
+    if (manifest_put_base(&world.manifest, base, segment) == 0) manifest_sweep(&world.manifest);
 }
 
 static int end_restart(int fd)
@@ -115,20 +117,21 @@ static int end_restart(int fd)
     return error;
 }
 
-/* The base first, then a tail. */
+/* The base first, then a segment. */
 static void restart(void)
 {
-    uint64_t tail, base;
+    uint64_t segment, base;
     int fd;
-    if (journal_state(world.journal) == JOURNAL_CANNOT_WRITE) journal_give_up_tail(world.journal);
+    if (journal_state(world.journal) == JOURNAL_CANNOT_WRITE)
+        journal_give_up_segment(world.journal);
     if (journal_state(world.journal) != JOURNAL_NEEDS_BASE) return;
     journal_restart_begin(world.journal);
     unsigned last = world.last;
     say();
     turn();
     if (!write_base(last, &base)) return;
-    if (manifest_make_tail(&world.manifest, journal_create, &tail, &fd) != 0) return;
-    if (manifest_put_base(&world.manifest, base, tail) != 0 || end_restart(fd) != 0) {
+    if (manifest_make_segment(&world.manifest, journal_create, &segment, &fd) != 0) return;
+    if (manifest_put_base(&world.manifest, base, segment) != 0 || end_restart(fd) != 0) {
         disk_close(fd);
         return;
     }
@@ -170,12 +173,12 @@ static unsigned read_all(const struct manifest *manifest)
         const struct manifest_file *file = &manifest->files[i];
         manifest_file_path(manifest, file, path);
         if (file->type == MANIFEST_BASE) last = read_base(path);
-        if (file->type != MANIFEST_TAIL) continue;
-        struct tail_text tail = tail_text_read(strrchr(path, '/') + 1);
-        ck_assert(!torn || tail.units == 0);
-        torn = torn || tail.torn;
-        count_on(tail.text, &last);
-        free(tail.text);
+        if (file->type != MANIFEST_SEGMENT) continue;
+        struct segment_text segment = segment_text_read(strrchr(path, '/') + 1);
+        ck_assert(!torn || segment.records == 0);
+        torn = torn || segment.torn;
+        count_on(segment.text, &last);
+        free(segment.text);
     }
     return last;
 }

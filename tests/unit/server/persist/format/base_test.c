@@ -96,7 +96,7 @@ static struct store *load_base(void)
     return store;
 }
 
-/* The effects from the n-th on, as a tail has them. */
+/* The effects from the n-th on, as a segment has them. */
 static void replay_from(const struct run *run, size_t from, struct store *store)
 {
     const struct world *world = &run->world.world;

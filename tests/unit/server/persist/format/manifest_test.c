@@ -58,38 +58,38 @@ static enum manifest_found load(const char *text)
     return manifest_load(&manifest, why);
 }
 
-static void make_tail(uint64_t expected)
+static void make_segment(uint64_t expected)
 {
     uint64_t seq;
     int fd;
-    ck_assert_int_eq(manifest_make_tail(&manifest, journal_create, &seq, &fd), 0);
+    ck_assert_int_eq(manifest_make_segment(&manifest, journal_create, &seq, &fd), 0);
     ck_assert_uint_eq(seq, expected);
     disk_close(fd);
 }
 
-static void add_tail(uint64_t expected)
+static void add_segment(uint64_t expected)
 {
-    make_tail(expected);
-    ck_assert_int_eq(manifest_add_tail(&manifest, expected), 0);
+    make_segment(expected);
+    ck_assert_int_eq(manifest_add_segment(&manifest, expected), 0);
 }
 
-static void put_base(uint64_t expected, uint64_t tail)
+static void put_base(uint64_t expected, uint64_t segment)
 {
     char path[DISK_PATH_MAX];
     uint64_t seq;
     ck_assert_int_eq(manifest_base_path(&manifest, path, &seq), 0);
     ck_assert_uint_eq(seq, expected);
     ck_assert_int_eq(disk_write_file(path, SNAPSHOT_MAGIC, strlen(SNAPSHOT_MAGIC)), 0);
-    ck_assert_int_eq(manifest_put_base(&manifest, seq, tail), 0);
+    ck_assert_int_eq(manifest_put_base(&manifest, seq, segment), 0);
 }
 
-START_TEST(a_first_start_finds_nothing_and_begins_with_a_tail)
+START_TEST(a_first_start_finds_nothing_and_begins_with_a_segment)
 {
     begin(PREFIX);
     ck_assert_int_eq(manifest_load(&manifest, why), MANIFEST_NONE);
-    ck_assert_uint_eq(manifest_last_tail(&manifest), 0);
+    ck_assert_uint_eq(manifest_last_segment(&manifest), 0);
     ck_assert_ptr_null(manifest_base(&manifest));
-    add_tail(1);
+    add_segment(1);
     ck_assert_str_eq(shown(), "i1");
     ck_assert(disk_world_has(PREFIX ".1.incr.aof"));
     ck_assert(!disk_world_has("temp-" MANIFEST));
@@ -108,18 +108,18 @@ START_TEST(a_folder_that_is_not_there_is_a_first_start)
 }
 END_TEST
 
-START_TEST(a_rewrite_leaves_the_new_base_and_the_tails_from_its_own_on)
+START_TEST(a_rewrite_leaves_the_new_base_and_the_segments_from_its_own_on)
 {
     begin(PREFIX);
-    add_tail(1);
-    add_tail(2);
+    add_segment(1);
+    add_segment(2);
     put_base(1, 2);
     ck_assert_str_eq(shown(), "b1 h1 i2");
     ck_assert(disk_world_has(PREFIX ".1.incr.aof"));
     ck_assert_int_eq(manifest_sweep(&manifest), 0);
     ck_assert_str_eq(shown(), "b1 i2");
     ck_assert(!disk_world_has(PREFIX ".1.incr.aof"));
-    add_tail(3);
+    add_segment(3);
     put_base(2, 3);
     ck_assert_str_eq(shown(), "b2 h1 h2 i3");
     ck_assert_int_eq(manifest_sweep(&manifest), 0);
@@ -130,11 +130,11 @@ START_TEST(a_rewrite_leaves_the_new_base_and_the_tails_from_its_own_on)
 }
 END_TEST
 
-START_TEST(a_base_may_come_with_a_tail_of_its_own)
+START_TEST(a_base_may_come_with_a_segment_of_its_own)
 {
     begin(PREFIX);
-    add_tail(1);
-    make_tail(2);
+    add_segment(1);
+    make_segment(2);
     put_base(1, 2);
     ck_assert_str_eq(shown(), "b1 h1 i2");
     end();
@@ -147,8 +147,8 @@ START_TEST(names_with_spaces_and_quotes_come_back)
                                             "#x",          "caf\xc3\xa9", "\xff\x01" };
     for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++) {
         begin(prefixes[i]);
-        add_tail(1);
-        add_tail(2);
+        add_segment(1);
+        add_segment(2);
         put_base(1, 2);
         ck_assert_int_eq(manifest_sweep(&manifest), 0);
         ck_assert_str_eq(shown(), "b1 i2");
@@ -173,9 +173,9 @@ START_TEST(a_manifest_of_redis_is_read)
                           "file \"my \\\"fi le.3.incr.aof\" seq 7 type i\n"),
                      MANIFEST_FOREIGN);
     ck_assert_str_eq(manifest_base(&manifest)->name, "appendonly.aof.2.base.rdb");
-    ck_assert_uint_eq(manifest_last_tail(&manifest), 7);
+    ck_assert_uint_eq(manifest_last_segment(&manifest), 7);
     ck_assert_str_eq(manifest.files[3].name, "my \"fi le.3.incr.aof");
-    make_tail(8);
+    make_segment(8);
     end();
 }
 END_TEST
@@ -260,7 +260,7 @@ START_TEST(our_manifest_is_refused_after_any_change)
 {
     begin(PREFIX);
     put_base(1, 1);
-    add_tail(2);
+    add_segment(2);
     char files[64];
     snprintf(files, sizeof(files), "%s", shown());
     size_t len;
@@ -299,7 +299,7 @@ START_TEST(data_files_without_a_manifest_are_an_error)
     begin(PREFIX);
     for (size_t i = 0; i < sizeof(none) / sizeof(*none); i++)
         disk_world_write(none[i], "some data that are not ours to know", 34);
-    make_tail(1); /* where a first start ended */
+    make_segment(1); /* where a first start ended */
     ck_assert_int_eq(manifest_load(&manifest, why), MANIFEST_NONE);
     end();
 }
@@ -309,8 +309,8 @@ START_TEST(a_failed_change_leaves_the_old_or_the_new_manifest)
 {
     for (unsigned nth = 1; nth < 7; nth++) {
         begin(PREFIX);
-        add_tail(1);
-        add_tail(2);
+        add_segment(1);
+        add_segment(2);
         unsigned syncs = disk_world_calls(DISK_SYNC_DIR);
         disk_world_fail((struct disk_failure){ .nth = nth, .forever = true, .keep = 20 });
         int error = manifest_put_base(&manifest, 1, 2);
@@ -334,8 +334,8 @@ END_TEST
 START_TEST(nothing_is_deleted_before_the_folder_is_synced)
 {
     begin(PREFIX);
-    add_tail(1);
-    add_tail(2);
+    add_segment(1);
+    add_segment(2);
     disk_world_fail(
         (struct disk_failure){ .nth = 1, .calls = 1u << DISK_SYNC_DIR, .forever = true });
     ck_assert_int_eq(manifest_put_base(&manifest, 1, 2), ENOSPC);
@@ -377,13 +377,13 @@ START_TEST(a_sweep_takes_leftovers_of_ours_and_nothing_else)
         "appendonly.aof2.1.incr.aof",
         ".hidden",
     };
-    static const char *const contents[] = { SNAPSHOT_MAGIC, UNIT_FIRST_LINE, "",
+    static const char *const contents[] = { SNAPSHOT_MAGIC, RECORD_FIRST_LINE, "",
                                             MANIFEST_FIRST_LINE, "EXPIR" };
     enum { CONTENTS = sizeof(contents) / sizeof(*contents) };
     enum { OURS = sizeof(ours) / sizeof(*ours), OTHERS = sizeof(others) / sizeof(*others) };
     begin(PREFIX);
-    add_tail(1);
-    add_tail(2);
+    add_segment(1);
+    add_segment(2);
     put_base(1, 2);
     ck_assert_int_eq(manifest_sweep(&manifest), 0);
     for (int i = 0; i < OURS; i++)
@@ -447,14 +447,14 @@ START_TEST(manifest_of_redis_is_never_replaced)
     static const char *const contents[] = { redis_list, "", "text" };
     for (size_t i = 0; i < sizeof(contents) / sizeof(*contents); i++) {
         begin(PREFIX);
-        add_tail(1); /* then Redis comes into the folder */
+        add_segment(1); /* then Redis comes into the folder */
         disk_world_write(MANIFEST, contents[i], strlen(contents[i]));
-        make_tail(2);
-        ck_assert_int_eq(manifest_add_tail(&manifest, 2), EEXIST);
+        make_segment(2);
+        ck_assert_int_eq(manifest_add_segment(&manifest, 2), EEXIST);
         ck_assert_uint_eq(disk_world_size(MANIFEST), strlen(contents[i]));
         disk_world_write("temp-" MANIFEST, redis_list, strlen(redis_list));
         ck_assert_int_eq(unlink(disk_world_path(MANIFEST)), 0);
-        ck_assert_int_eq(manifest_add_tail(&manifest, 2), EEXIST);
+        ck_assert_int_eq(manifest_add_segment(&manifest, 2), EEXIST);
         ck_assert_uint_eq(disk_world_size("temp-" MANIFEST), strlen(redis_list));
         end();
     }
@@ -470,7 +470,7 @@ START_TEST(new_files_get_numbers_that_nobody_uses)
     disk_world_write(PREFIX ".2.incr.aof", "text", 4);
     disk_world_write(PREFIX ".1.base.exp", "text", 4);
     disk_world_write("temp-" PREFIX ".2.base.exp", redis_aof, strlen(redis_aof));
-    make_tail(3);
+    make_segment(3);
     ck_assert_int_eq(manifest_base_path(&manifest, path, &seq), 0);
     ck_assert_uint_eq(seq, 3);
     ck_assert_uint_eq(disk_world_size(PREFIX ".1.incr.aof"), strlen(redis_aof));
@@ -482,14 +482,14 @@ END_TEST
 START_TEST(manifest_is_ours_by_its_first_line_its_sum_or_its_files)
 {
     static const char list[] = "file a seq 1 type b\nfile b seq 1 type i\n";
-    static const char tails[] = "file b seq 1 type i\n";
+    static const char segments[] = "file b seq 1 type i\n";
     begin(PREFIX);
     ck_assert_int_eq(load(list), MANIFEST_FOREIGN);
     ck_assert_int_eq(load("# expired manifest 1\nfile a seq 1 type b\n"), MANIFEST_LOADED);
     disk_world_write("b", redis_aof, strlen(redis_aof));
-    ck_assert_int_eq(load(tails), MANIFEST_FOREIGN);
-    disk_world_write("b", UNIT_FIRST_LINE, strlen(UNIT_FIRST_LINE));
-    ck_assert_int_eq(load(tails), MANIFEST_LOADED);
+    ck_assert_int_eq(load(segments), MANIFEST_FOREIGN);
+    disk_world_write("b", RECORD_FIRST_LINE, strlen(RECORD_FIRST_LINE));
+    ck_assert_int_eq(load(segments), MANIFEST_LOADED);
     ck_assert_int_eq(load(list), MANIFEST_FOREIGN);
     disk_world_write("a", SNAPSHOT_MAGIC, strlen(SNAPSHOT_MAGIC));
     ck_assert_int_eq(load(list), MANIFEST_LOADED);
@@ -501,8 +501,8 @@ START_TEST(a_sweep_that_fails_is_made_good_by_the_next)
 {
     for (unsigned nth = 1; nth < 9; nth++) {
         begin(PREFIX);
-        add_tail(1);
-        add_tail(2);
+        add_segment(1);
+        add_segment(2);
         put_base(1, 2);
         disk_world_write(PREFIX ".5.base.exp", SNAPSHOT_MAGIC, strlen(SNAPSHOT_MAGIC));
         disk_world_fail((struct disk_failure){ .nth = nth });
@@ -521,10 +521,10 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        a_first_start_finds_nothing_and_begins_with_a_tail,
+        a_first_start_finds_nothing_and_begins_with_a_segment,
         a_folder_that_is_not_there_is_a_first_start,
-        a_rewrite_leaves_the_new_base_and_the_tails_from_its_own_on,
-        a_base_may_come_with_a_tail_of_its_own,
+        a_rewrite_leaves_the_new_base_and_the_segments_from_its_own_on,
+        a_base_may_come_with_a_segment_of_its_own,
         names_with_spaces_and_quotes_come_back,
         a_manifest_of_redis_is_read,
         comments_other_pairs_and_any_order_of_words_are_read,

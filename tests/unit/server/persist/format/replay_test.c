@@ -1,5 +1,5 @@
 /* Tests of replay: random programs become journals, and journals the same data again; cut, flipped
- * or overwritten, they never become anything but what some whole units had made. */
+ * or overwritten, they never become anything but what some whole records had made. */
 #include "server/persist/format/replay.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "server/persist/format/crc32c.h"
-#include "server/persist/format/unit.h"
+#include "server/persist/format/record.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 #include "tests/support/program.h"
@@ -17,15 +17,15 @@
 
 enum { UNITS_MAX = 4096, DATABASES = 16 };
 
-/* A journal in memory, as a file, and what the data was behind each of its units. */
+/* A journal in memory, as a file, and what the data was behind each of its records. */
 struct journal {
     int fd;
     uint64_t size;
     uint32_t sum;
     struct outbuf out;
     struct effect_writer writer;
-    size_t units;
-    uint64_t ends[UNITS_MAX + 1];         /* of the first line, and of each unit */
+    size_t records;
+    uint64_t ends[UNITS_MAX + 1];         /* of the first line, and of each record */
     struct digest digests[UNITS_MAX + 1]; /* there */
 };
 
@@ -54,10 +54,10 @@ static void journal_begin(void)
     journal.fd = memfd_create("journal", 0);
     ensure(journal.fd >= 0, "no file");
     journal.size = journal.sum = 0;
-    journal.units = 0;
+    journal.records = 0;
     outbuf_init(&journal.out);
     effect_writer_init(&journal.writer, &journal.out);
-    append(UNIT_FIRST_LINE, strlen(UNIT_FIRST_LINE));
+    append(RECORD_FIRST_LINE, strlen(RECORD_FIRST_LINE));
     journal.ends[0] = journal.size;
     journal.digests[0] = (struct digest){ 0, 0 };
 }
@@ -68,29 +68,29 @@ static void journal_end(void)
     close(journal.fd);
 }
 
-static void end_unit(const struct store *store)
+static void end_record(const struct store *store)
 {
-    char line[UNIT_SUM_LINE];
+    char line[RECORD_SUM_LINE];
     effect_writer_end(&journal.writer);
     append_waiting();
-    unit_print_sum(line, journal.sum);
+    record_print_sum(line, journal.sum);
     append(line, sizeof(line));
-    ensure(journal.units < UNITS_MAX, "%zu units", journal.units);
-    journal.ends[++journal.units] = journal.size;
-    if (store != NULL) journal.digests[journal.units] = store_digest(store, INT64_MIN);
+    ensure(journal.records < UNITS_MAX, "%zu records", journal.records);
+    journal.ends[++journal.records] = journal.size;
+    if (store != NULL) journal.digests[journal.records] = store_digest(store, INT64_MIN);
 }
 
-/* One unit of these bytes, whatever they are. */
+/* One record of these bytes, whatever they are. */
 static void add_text(const char *text)
 {
     outbuf_append(&journal.out, text, strlen(text));
-    end_unit(NULL);
+    end_record(NULL);
 }
 
 static void add_effect(const struct effect *effect)
 {
     effect_writer_put(&journal.writer, effect);
-    end_unit(NULL);
+    end_record(NULL);
 }
 
 /* ---- replaying ------------------------------------------------------------------------------- */
@@ -100,7 +100,7 @@ static struct store *replayed(void)
     struct store *store = store_new(DATABASES);
     struct replay replay;
     replay_init(&replay, store, 1);
-    replay_units(&replay, journal.fd, NULL, &result);
+    replay_records(&replay, journal.fd, NULL, &result);
     replay_drop(&replay);
     store_check(store);
     return store;
@@ -111,26 +111,26 @@ static bool same(struct digest a, struct digest b)
     return a.high == b.high && a.low == b.low;
 }
 
-/* Whatever the file is now: it is replayed up to some unit's end, and the data is what it was
+/* Whatever the file is now: it is replayed up to some record's end, and the data is what it was
  * there.
  */
-static void assert_whole_units(void)
+static void assert_whole_records(void)
 {
     struct store *store = replayed();
-    ck_assert_uint_le(result.units, journal.units);
-    if (result.good > 0) ck_assert_uint_eq(result.good, journal.ends[result.units]);
-    ck_assert_msg(same(store_digest(store, INT64_MIN), journal.digests[result.units]),
-                  "after %zu units: %s", (size_t)result.units, result.reason);
+    ck_assert_uint_le(result.records, journal.records);
+    if (result.good > 0) ck_assert_uint_eq(result.good, journal.ends[result.records]);
+    ck_assert_msg(same(store_digest(store, INT64_MIN), journal.digests[result.records]),
+                  "after %zu records: %s", (size_t)result.records, result.reason);
     store_free(store);
 }
 
-static void assert_ends(enum replay_end end, size_t units)
+static void assert_ends(enum replay_end end, size_t records)
 {
     struct store *store = replayed();
     store_free(store);
     ck_assert_msg(result.end == end, "%d: %s", (int)result.end, result.reason);
-    ck_assert_uint_eq(result.units, units);
-    ck_assert_uint_eq(result.good, journal.ends[units]);
+    ck_assert_uint_eq(result.records, records);
+    ck_assert_uint_eq(result.good, journal.ends[records]);
 }
 
 /* ---- random programs ------------------------------------------------------------------------- */
@@ -149,14 +149,14 @@ static unsigned draw(void *ctx, unsigned limit)
     return (unsigned)rng_below(ctx, limit);
 }
 
-/* What the last step has changed is a unit. */
-static void keep_unit(struct run *run)
+/* What the last step has changed is a record. */
+static void keep_record(struct run *run)
 {
     const struct world *world = &run->world.world;
     for (; run->kept < world->effect_count; run->kept++)
         effect_writer_put(&journal.writer, &world->effects[run->kept].effect);
     effect_writer_end(&journal.writer);
-    if (journal.out.len > 0) end_unit(world->store);
+    if (journal.out.len > 0) end_record(world->store);
 }
 
 static void step(struct run *run)
@@ -185,7 +185,7 @@ static void step(struct run *run)
     } else {
         server_world_send(world, 0, lines[rng_below(&run->rng, LINES)]);
     }
-    keep_unit(run);
+    keep_record(run);
 }
 
 /* The journal of a random program; the world is the caller's to drop. */
@@ -216,7 +216,7 @@ START_TEST(random_programs_come_back_from_their_journals)
         struct store *store = replayed(), *live = run->world.world.store;
         msec now = run->world.world.now;
         ck_assert_msg(result.end == REPLAY_WHOLE, "%s", result.reason);
-        ck_assert_uint_eq(result.units, journal.units);
+        ck_assert_uint_eq(result.records, journal.records);
         ck_assert_uint_eq(result.good, journal.size);
         ck_assert_uint_eq(result.sum, journal.sum);
         ck_assert(same(store_digest(store, INT64_MIN), store_digest(live, INT64_MIN)));
@@ -233,14 +233,14 @@ START_TEST(a_cut_journal_loads_as_a_prefix_of_complete_records)
 {
     for (unsigned i = 0; i < 4; i++) {
         struct run *run = random_program(test_seed() + i, 150);
-        uint64_t least = journal.ends[journal.units > 12 ? journal.units - 12 : 0];
+        uint64_t least = journal.ends[journal.records > 12 ? journal.records - 12 : 0];
         for (uint64_t size = journal.size; size-- > least;) {
             ensure(ftruncate(journal.fd, (off_t)size) == 0, "a cut");
-            assert_whole_units();
-            bool at_end = size == journal.ends[result.units];
+            assert_whole_records();
+            bool at_end = size == journal.ends[result.records];
             ck_assert_msg(result.end == (at_end ? REPLAY_WHOLE : REPLAY_TORN), "at %zu: %s",
                           (size_t)size, result.reason);
-            ck_assert_uint_gt(journal.ends[result.units + 1], size);
+            ck_assert_uint_gt(journal.ends[result.records + 1], size);
         }
         drop_program(run);
     }
@@ -286,7 +286,7 @@ START_TEST(a_journal_continues_after_its_cut)
     assert_ends(REPLAY_TORN, 1);
     journal.size = result.good;
     journal.sum = result.sum;
-    journal.units = 1;
+    journal.records = 1;
     ensure(ftruncate(journal.fd, (off_t)result.good) == 0, "a cut");
     effect_writer_restart(&journal.writer);
     add_effect(&push);
@@ -305,7 +305,7 @@ START_TEST(a_bad_last_record_is_torn)
     add_effect(&push);
     ensure(pwrite(journal.fd, "E", 1, (off_t)journal.ends[2] - 20) == 1, "a write");
     assert_ends(REPLAY_TORN, 1);
-    ck_assert_uint_eq(result.bad, journal.ends[2] - UNIT_SUM_LINE);
+    ck_assert_uint_eq(result.bad, journal.ends[2] - RECORD_SUM_LINE);
     /* And with the beginning of one more, or nothing but zeros, behind it. */
     append("*2\r\n$6\r\nSEL", 11);
     assert_ends(REPLAY_TORN, 1);
@@ -324,8 +324,8 @@ START_TEST(checksum_lines_inside_a_torn_record_are_ignored)
     char text[2048];
     size_t len = 0;
     for (unsigned i = 0; i < 100; i++) {
-        unit_print_sum(text + len, i * 0x9e3779b1u);
-        len += UNIT_SUM_LINE;
+        record_print_sum(text + len, i * 0x9e3779b1u);
+        len += RECORD_SUM_LINE;
     }
     struct effect set = { EFFECT_SET, .key = LIT("k"), .a = bytes_of(text, len), .at = NEVER };
     journal_begin();
@@ -338,8 +338,8 @@ START_TEST(checksum_lines_inside_a_torn_record_are_ignored)
     assert_ends(REPLAY_TORN, 1);
     /* And they don't hide what is behind them. */
     journal.size = journal.ends[2];
-    ensure(pwrite(journal.fd, "#", 1, (off_t)journal.ends[2] - UNIT_SUM_LINE) == 1, "a write");
-    unit_print_sum(text, crc32c(0, "", 0));
+    ensure(pwrite(journal.fd, "#", 1, (off_t)journal.ends[2] - RECORD_SUM_LINE) == 1, "a write");
+    record_print_sum(text, crc32c(0, "", 0));
     add_effect(&push);
     add_effect(&push);
     assert_ends(REPLAY_DAMAGED, 1);
@@ -349,7 +349,7 @@ END_TEST
 
 enum { PAGE = 4096, LONG_UNITS = 6 };
 
-/* Of a journal of long units, this much is zeros, or ones. */
+/* Of a journal of long records, this much is zeros, or ones. */
 static void write_over(uint64_t from, uint64_t size, char with)
 {
     char text[4 * PAGE];
@@ -358,7 +358,7 @@ static void write_over(uint64_t from, uint64_t size, char with)
     ensure(pwrite(journal.fd, text, size, (off_t)from) == (ssize_t)size, "a write");
 }
 
-static void begin_long_units(void)
+static void begin_long_records(void)
 {
     char text[3 * PAGE];
     memset(text, 'x', sizeof(text));
@@ -369,17 +369,17 @@ static void begin_long_units(void)
         add_effect(&set);
 }
 
-static uint64_t page_in_unit(size_t unit)
+static uint64_t page_in_record(size_t record)
 {
-    return (journal.ends[unit - 1] + PAGE - 1) / PAGE * PAGE;
+    return (journal.ends[record - 1] + PAGE - 1) / PAGE * PAGE;
 }
 
 START_TEST(a_page_of_zeros_tears_the_journal)
 {
-    for (size_t unit = 1; unit <= LONG_UNITS; unit++) {
-        begin_long_units();
-        write_over(page_in_unit(unit), PAGE, '\0');
-        assert_ends(REPLAY_TORN, unit - 1);
+    for (size_t record = 1; record <= LONG_UNITS; record++) {
+        begin_long_records();
+        write_over(page_in_record(record), PAGE, '\0');
+        assert_ends(REPLAY_TORN, record - 1);
         journal_end();
     }
 }
@@ -387,13 +387,13 @@ END_TEST
 
 START_TEST(less_than_a_page_of_zeros_is_damage)
 {
-    begin_long_units();
-    write_over(page_in_unit(2), PAGE - 1, '\0');
+    begin_long_records();
+    write_over(page_in_record(2), PAGE - 1, '\0');
     assert_ends(REPLAY_DAMAGED, 1);
-    write_over(page_in_unit(2), PAGE, 'y');
+    write_over(page_in_record(2), PAGE, 'y');
     assert_ends(REPLAY_DAMAGED, 1);
-    /* A hole behind the next good unit says nothing of this one. */
-    write_over(page_in_unit(5), PAGE, '\0');
+    /* A hole behind the next good record says nothing of this one. */
+    write_over(page_in_record(5), PAGE, '\0');
     assert_ends(REPLAY_DAMAGED, 1);
     journal_end();
 }
@@ -401,12 +401,12 @@ END_TEST
 
 /* ---- damage ---------------------------------------------------------------------------------- */
 
-static size_t unit_at(uint64_t offset)
+static size_t record_at(uint64_t offset)
 {
-    size_t unit = 0;
-    while (journal.ends[unit] <= offset)
-        unit++;
-    return unit;
+    size_t record = 0;
+    while (journal.ends[record] <= offset)
+        record++;
+    return record;
 }
 
 START_TEST(a_flipped_bit_is_damage_and_applies_no_partial_record)
@@ -419,12 +419,12 @@ START_TEST(a_flipped_bit_is_damage_and_applies_no_partial_record)
         ensure(pread(journal.fd, &byte, 1, (off_t)at) == 1, "a read");
         flipped = (char)(byte ^ 1 << rng_below(&run->rng, 8));
         ensure(pwrite(journal.fd, &flipped, 1, (off_t)at) == 1, "a write");
-        assert_whole_units();
-        size_t unit = unit_at(at);
-        ck_assert_uint_eq(result.units, unit > 0 ? unit - 1 : 0);
+        assert_whole_records();
+        size_t record = record_at(at);
+        ck_assert_uint_eq(result.records, record > 0 ? record - 1 : 0);
         ck_assert(result.end == REPLAY_DAMAGED || result.end == REPLAY_TORN);
-        if (unit + 2 <= journal.units) ck_assert_int_eq(result.end, REPLAY_DAMAGED);
-        if (unit == journal.units) ck_assert_int_eq(result.end, REPLAY_TORN);
+        if (record + 2 <= journal.records) ck_assert_int_eq(result.end, REPLAY_DAMAGED);
+        if (record == journal.records) ck_assert_int_eq(result.end, REPLAY_TORN);
         ck_assert_uint_ge(result.bad, result.good);
         ensure(pwrite(journal.fd, &byte, 1, (off_t)at) == 1, "a write");
     }
@@ -457,7 +457,7 @@ START_TEST(random_bytes_neither_crash_nor_apply_a_partial_record)
         }
         ensure(ftruncate(journal.fd, 0) == 0, "a cut");
         ensure(pwrite(journal.fd, bad, size, 0) == (ssize_t)size, "a write");
-        assert_whole_units();
+        assert_whole_records();
     }
     mem_free(good);
     mem_free(bad);
@@ -531,7 +531,7 @@ START_TEST(a_read_error_is_not_reported_as_damage)
     ensure(pipe(ends) == 0, "no pipe");
     replay_init(&replay, NULL, 1);
     close(ends[0]);
-    replay_units(&replay, ends[0], NULL, &result);
+    replay_records(&replay, ends[0], NULL, &result);
     ck_assert_int_eq(result.end, REPLAY_UNREADABLE);
     ck_assert_str_eq(result.reason, "Bad file descriptor");
     close(ends[1]);
@@ -671,7 +671,7 @@ START_TEST(records_of_any_size_are_applied_with_progress_reports)
     add_effect(&set);
     for (int i = 0; i < MANY; i++)
         effect_writer_put(&journal.writer, &push);
-    end_unit(NULL);
+    end_record(NULL);
     for (int i = 0; i < 1000; i++) {
         set.a.len = (size_t)(i * 8);
         add_effect(&set);
@@ -680,10 +680,10 @@ START_TEST(records_of_any_size_are_applied_with_progress_reports)
     struct replay replay;
     struct invalidation reported = { 0 };
     replay_init(&replay, store, 1);
-    replay_units(&replay, journal.fd, &(struct replay_progress){ report_progress, &reported },
-                 &result);
+    replay_records(&replay, journal.fd, &(struct replay_progress){ report_progress, &reported },
+                   &result);
     ck_assert_msg(result.end == REPLAY_WHOLE, "%s", result.reason);
-    ck_assert_uint_eq(result.units, journal.units);
+    ck_assert_uint_eq(result.records, journal.records);
     ck_assert_uint_eq(replay.effects, 1001 + MANY);
     ck_assert_uint_gt(reported.times, 3);
     struct entry *entry = keyspace_find(&store->databases[0], LIT("l"));
@@ -719,18 +719,19 @@ START_TEST(without_a_store_a_journal_is_only_checked)
     add_text("*3\r\n$4\r\nLPOP\r\n$1\r\nl\r\n$1\r\n5\r\n");
     struct replay replay;
     replay_init(&replay, NULL, 1);
-    replay_units(&replay, journal.fd, NULL, &result);
+    replay_records(&replay, journal.fd, NULL, &result);
     ck_assert_int_eq(result.end, REPLAY_WHOLE);
-    ck_assert_uint_eq(result.units, 2);
+    ck_assert_uint_eq(result.records, 2);
     add_text("*2\r\n$3\r\nGET\r\n$1\r\nk\r\n");
-    replay_units(&replay, journal.fd, NULL, &result);
+    replay_records(&replay, journal.fd, NULL, &result);
     ck_assert_int_eq(result.end, REPLAY_DAMAGED);
     replay_drop(&replay);
     journal_end();
 }
 END_TEST
 
-/* ---- a stream without units ------------------------------------------------------------------ */
+/* ---- a stream without records ------------------------------------------------------------------
+ */
 
 START_TEST(a_stream_is_fed_in_pieces_of_any_size)
 {

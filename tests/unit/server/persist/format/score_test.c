@@ -104,9 +104,9 @@ START_TEST(random_scores_return_to_the_bit)
     for (int i = 0; i < 200000; i++) {
         double any = of_bits(rng_next(&rng));
         if (!isnan(any)) assert_returns(any);
-        double unit = (double)(rng_next(&rng) >> 11) * 0x1p-53;
-        assert_returns(unit);
-        assert_returns(ldexp(unit, (int)rng_between(&rng, -30, 60)));
+        double record = (double)(rng_next(&rng) >> 11) * 0x1p-53;
+        assert_returns(record);
+        assert_returns(ldexp(record, (int)rng_between(&rng, -30, 60)));
         assert_returns((double)rng_between(&rng, -1000000000000, 1000000000000) /
                        (double)rng_between(&rng, 1, 1000000));
     }

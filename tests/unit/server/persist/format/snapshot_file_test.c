@@ -14,7 +14,7 @@
 
 static const struct snapshot_options usual = { .created = 1700000000123 };
 static const struct snapshot_options plain = { .created = 1700000000123, .plain = true };
-static const struct snapshot_counts counts = { .keys = 12345, .units = 678 };
+static const struct snapshot_counts counts = { .keys = 12345, .records = 678 };
 
 static void write_snapshot(const char *name, const struct snapshot_options *options,
                            const char *data, size_t len, size_t at_once)
@@ -103,7 +103,7 @@ START_TEST(the_header_says_what_is_in_the_file)
     const struct snapshot_info *info = snapshot_info(reader);
     ck_assert_int_eq(info->created, usual.created);
     ck_assert_uint_eq(info->keys, counts.keys);
-    ck_assert_uint_eq(info->units, counts.units);
+    ck_assert_uint_eq(info->records, counts.records);
     ck_assert_uint_eq(info->raw, SNAPSHOT_BLOCK + 10);
     ck_assert_uint_eq(info->blocks, 3);
     ck_assert_uint_eq(info->length, disk_world_size("a"));

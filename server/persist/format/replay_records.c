@@ -1,4 +1,4 @@
-/* replay_units: reads a journal file record by record, and decides whether a bad end is torn or
+/* replay_records: reads a journal file record by record, and decides whether a bad end is torn or
  * damaged. Reads into one buffer, in which a record stays until its checksum is known. */
 #include <errno.h>
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 
 #include "server/persist/format/crc32c.h"
 #include "server/persist/format/replay.h"
-#include "server/persist/format/unit.h"
+#include "server/persist/format/record.h"
 #include "store/mem/mem.h"
 
 enum { BUFFER = 1024 * 1024, PROGRESS_STEP = 1024 * 1024 };
@@ -122,7 +122,7 @@ static bool follows(struct search *search, uint32_t sum)
     }
     unsigned next = search->count++ % CANDIDATES;
     search->sums[next] = sum;
-    search->ends[next] = search->summed + UNIT_SUM_LINE;
+    search->ends[next] = search->summed + RECORD_SUM_LINE;
     return false;
 }
 
@@ -131,17 +131,17 @@ static bool follows(struct search *search, uint32_t sum)
 static bool search_in(struct search *search, const char *data, size_t len, size_t *done)
 {
     *done = 0;
-    for (size_t at = 0; at + UNIT_SUM_LINE <= len; at++) {
+    for (size_t at = 0; at + RECORD_SUM_LINE <= len; at++) {
         const char *hash = memchr(data + at, '#', len - at);
         if (hash == NULL) break;
         at = (size_t)(hash - data);
         uint32_t sum;
-        if (len - at < UNIT_SUM_LINE || !unit_parse_sum(hash, &sum)) continue;
+        if (len - at < RECORD_SUM_LINE || !record_parse_sum(hash, &sum)) continue;
         sum_up(search, data + *done, at - *done);
         *done = at;
         if (follows(search, sum)) return true;
     }
-    size_t rest = len >= UNIT_SUM_LINE ? len - UNIT_SUM_LINE + 1 : 0;
+    size_t rest = len >= RECORD_SUM_LINE ? len - RECORD_SUM_LINE + 1 : 0;
     if (rest > *done) {
         sum_up(search, data + *done, rest - *done);
         *done = rest;
@@ -208,9 +208,10 @@ static bool stop_short(struct reading *in, enum fill why)
     return stop_bad(in, in->file->good, "record has no end");
 }
 
-/* ---- units ----------------------------------------------------------------------------------- */
+/* ---- records -----------------------------------------------------------------------------------
+ */
 
-/* The length of the line at `from`, including its line end, of at most UNIT_REMARK_MAX bytes; 0:
+/* The length of the line at `from`, including its line end, of at most RECORD_REMARK_MAX bytes; 0:
  * reading has stopped. */
 static size_t measure_line(struct reading *in, size_t from)
 {
@@ -219,7 +220,7 @@ static size_t measure_line(struct reading *in, size_t from)
         size_t here = in->end - in->start - from;
         const char *end = memchr(line + looked, '\n', here - looked);
         size_t len = end != NULL ? (size_t)(end + 1 - line) : here;
-        if (len > UNIT_REMARK_MAX) break;
+        if (len > RECORD_REMARK_MAX) break;
         if (end != NULL) return len;
         looked = here;
         enum fill more = fill(in, from + here + 1);
@@ -227,7 +228,7 @@ static size_t measure_line(struct reading *in, size_t from)
         stop_short(in, more);
         return 0;
     }
-    stop_bad(in, in->file->good + from, "line is longer than %d bytes", UNIT_REMARK_MAX);
+    stop_bad(in, in->file->good + from, "line is longer than %d bytes", RECORD_REMARK_MAX);
     return 0;
 }
 
@@ -243,7 +244,7 @@ static bool find_end(struct reading *in, size_t *len, uint32_t *sum)
             size = measure_line(in, *len);
             if (size == 0) return false;
             at = in->buffer + in->start + *len;
-            if (size == UNIT_SUM_LINE && unit_parse_sum(at, sum)) return true;
+            if (size == RECORD_SUM_LINE && record_parse_sum(at, sum)) return true;
             status = REQUEST_WHOLE;
         } else if (here > 0) {
             status = request_measure(at, here, &size);
@@ -276,7 +277,7 @@ static void pass(struct reading *in, size_t len, uint32_t sum)
 
 static bool read_first_line(struct reading *in)
 {
-    const struct bytes line = LIT(UNIT_FIRST_LINE);
+    const struct bytes line = LIT(RECORD_FIRST_LINE);
     uint64_t size = in->file->size;
     if (fill(in, size < line.len ? size : line.len) == FAILED) return stop_unreadable(in, 0);
     size_t here = in->end < line.len ? in->end : line.len;
@@ -288,27 +289,27 @@ static bool read_first_line(struct reading *in)
 }
 
 /* False: reading has stopped. */
-static bool read_unit(struct reading *in)
+static bool read_record(struct reading *in)
 {
     size_t len, applied;
     uint32_t written = 0;
     if (in->file->good == in->file->size) return false;
     if (!find_end(in, &len, &written)) return false;
-    const char *unit = in->buffer + in->start;
-    uint32_t sum = crc32c(in->file->sum, unit, len);
+    const char *record = in->buffer + in->start;
+    uint32_t sum = crc32c(in->file->sum, record, len);
     if (sum != written)
         return stop_bad(in, in->file->good + len,
                         "checksum of the record is %08" PRIx32 ", but it says %08" PRIx32, sum,
                         written);
-    if (!replay_feed(in->replay, unit, len, &applied))
+    if (!replay_feed(in->replay, record, len, &applied))
         return stop(in, REPLAY_DAMAGED, in->file->good + applied, "%s", in->replay->error);
-    pass(in, len + UNIT_SUM_LINE, crc32c(sum, unit + len, UNIT_SUM_LINE));
-    in->file->units++;
+    pass(in, len + RECORD_SUM_LINE, crc32c(sum, record + len, RECORD_SUM_LINE));
+    in->file->records++;
     return true;
 }
 
-void replay_units(struct replay *replay, int fd, const struct replay_progress *progress,
-                  struct replay_file *file)
+void replay_records(struct replay *replay, int fd, const struct replay_progress *progress,
+                    struct replay_file *file)
 {
     struct reading in = { .replay = replay, .file = file, .progress = progress, .fd = fd };
     struct stat status;
@@ -321,7 +322,7 @@ void replay_units(struct replay *replay, int fd, const struct replay_progress *p
     make_room(&in);
     replay_restart(replay);
     if (read_first_line(&in))
-        while (read_unit(&in))
+        while (read_record(&in))
             continue;
     mem_free(in.buffer);
 }

@@ -1,4 +1,4 @@
-/* unit: the layout of a journal segment:
+/* record: the layout of a journal segment:
  *
  *     #EXPIRED-JOURNAL 1\r\n       the first line, with the version of the layout
  *     *3\r\n$3\r\nSET\r\n...          commands of effect_text.h: the changes of one transaction
@@ -11,8 +11,8 @@
  *
  * To change the layout: use a new number in the first line; readers refuse unknown numbers.
  * effect_text.h defines the commands. */
-#ifndef SERVER_PERSIST_FORMAT_UNIT_H
-#define SERVER_PERSIST_FORMAT_UNIT_H
+#ifndef SERVER_PERSIST_FORMAT_RECORD_H
+#define SERVER_PERSIST_FORMAT_RECORD_H
 
 #include <endian.h>
 #include <stdbool.h>
@@ -20,16 +20,16 @@
 #include <stdint.h>
 #include <string.h>
 
-#define UNIT_FIRST_LINE "#EXPIRED-JOURNAL 1\r\n"
+#define RECORD_FIRST_LINE "#EXPIRED-JOURNAL 1\r\n"
 
 enum {
-    UNIT_SUM_DIGITS = 8,
-    UNIT_SUM_LINE = 1 + UNIT_SUM_DIGITS + 2, /* bytes */
-    UNIT_REMARK_MAX = 1024,                  /* bytes of any other # line */
+    RECORD_SUM_DIGITS = 8,
+    RECORD_SUM_LINE = 1 + RECORD_SUM_DIGITS + 2, /* bytes */
+    RECORD_REMARK_MAX = 1024,                    /* bytes of any other # line */
 };
 
-/* Writes the line that ends a record: UNIT_SUM_LINE bytes. */
-static inline void unit_print_sum(char *to, uint32_t sum)
+/* Writes the line that ends a record: RECORD_SUM_LINE bytes. */
+static inline void record_print_sum(char *to, uint32_t sum)
 {
     /* All digits at once: spread the nibbles over the bytes, the highest first. */
     uint64_t digits = sum;
@@ -43,17 +43,18 @@ static inline void unit_print_sum(char *to, uint32_t sum)
      * bytes at once, finds it complete. */
     uint64_t tail = htobe64(digits << 16 | '\r' << 8 | '\n');
     uint64_t head = htobe64((uint64_t)'#' << 56 | digits >> 8);
-    memcpy(to + UNIT_SUM_LINE - sizeof(tail), &tail, sizeof(tail));
+    memcpy(to + RECORD_SUM_LINE - sizeof(tail), &tail, sizeof(tail));
     memcpy(to, &head, sizeof(head));
 }
 
-/* Parses such a line of UNIT_SUM_LINE bytes; false if it is something else. */
-static inline bool unit_parse_sum(const char *line, uint32_t *sum)
+/* Parses such a line of RECORD_SUM_LINE bytes; false if it is something else. */
+static inline bool record_parse_sum(const char *line, uint32_t *sum)
 {
-    if (line[0] != '#' || line[1 + UNIT_SUM_DIGITS] != '\r' || line[2 + UNIT_SUM_DIGITS] != '\n')
+    if (line[0] != '#' || line[1 + RECORD_SUM_DIGITS] != '\r' ||
+        line[2 + RECORD_SUM_DIGITS] != '\n')
         return false;
     *sum = 0;
-    for (int i = 1; i <= UNIT_SUM_DIGITS; i++) {
+    for (int i = 1; i <= RECORD_SUM_DIGITS; i++) {
         char c = line[i];
         if (!(c >= '0' && c <= '9') && !(c >= 'a' && c <= 'f')) return false;
         *sum = *sum << 4 | (uint32_t)(c <= '9' ? c - '0' : c - 'a' + 10);
