@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "conf/text.h"
+#include "conf/words.h"
 
 /* A value that was parsed, not stored yet. Limits start as copies, because a text may set only
  * some.

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "conf/text.h"
+#include "conf/words.h"
 
 enum { INCLUDE_DEPTH = 8 };
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "conf/conf.h"
-#include "conf/text.h"
+#include "conf/words.h"
 #include "proto/base/alloc.h"
 #include "server/admin/admin.h"
 #include "server/run/background.h"
@@ -32,7 +32,7 @@
 #include "server/run/replay_call.h"
 #include "server/run/settle.h"
 #include "server/react/commit_hooks.h"
-#include "server/run/survey.h"
+#include "server/run/long_queries.h"
 #include "server/react/tracking.h"
 #include "server/base/version.h"
 #include "server/react/blocked.h"
@@ -65,7 +65,7 @@ struct parts {
     struct background *background;
     struct expire_timer *expire_timer;
     struct defrag_timer *defrag_timer;
-    struct survey *survey;
+    struct long_queries *queries;
     struct settle *settle;
     struct persist *persist;
     struct loop_timer *housekeeping;
@@ -253,7 +253,7 @@ static void add_commands(struct parts *parts)
                                          .pubsub = parts->pubsub,
                                          .notify = parts->notify,
                                          .observer = &parts->observer,
-                                         .survey = parts->survey,
+                                         .queries = parts->queries,
                                          .defrag = defrag_timer_state(parts->defrag_timer),
                                          .run_id = parts->run_id,
                                          .changed = on_config,
@@ -335,9 +335,10 @@ static bool make_event_side(struct parts *parts)
         expire_timer_new(parts->loop, &parts->clock, &parts->dispatch, parts->background);
     if (parts->expire_timer == NULL)
         return failed(parts, "can't create a timer: %s", strerror(errno));
-    parts->survey = survey_new(&parts->clock, parts->blocked);
-    background_add(parts->background,
-                   &(struct background_work){ .run = survey_run, .ctx = parts->survey, .most = 1 });
+    parts->queries = long_queries_new(&parts->clock, parts->blocked);
+    background_add(
+        parts->background,
+        &(struct background_work){ .run = long_queries_run, .ctx = parts->queries, .most = 1 });
     parts->defrag_timer = defrag_timer_new(parts->loop, &parts->clock, &parts->dispatch);
     struct background_work defrag = defrag_timer_work(parts->defrag_timer);
     background_add(parts->background, &defrag);
@@ -374,7 +375,7 @@ static void free_parts(struct parts *parts)
     expire_timer_free(parts->expire_timer);
     background_free(parts->background);
     defrag_timer_free(parts->defrag_timer);
-    survey_free(parts->survey);
+    long_queries_free(parts->queries);
     settle_free(parts->settle);
     loop_timer_free(parts->housekeeping);
     loop_free(parts->loop);

@@ -2,7 +2,7 @@
 #include "store/walk.h"
 
 #include "store/base/ensure.h"
-#include "store/type/text.h"
+#include "store/type/string.h"
 
 struct visitor {
     void (*visit)(void *ctx, struct effect *effect);
@@ -103,7 +103,7 @@ static void put_into(void *ctx, struct effect *effect)
 
 static struct object copy_string(const struct object *object)
 {
-    struct object copy = text_new(object_text(object));
+    struct object copy = string_new(object_text(object));
     copy.raw = object->raw;
     copy.text = object->text;
     return copy;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "proto/rdb/text.h"
+#include "proto/rdb/number_text.h"
 
 bool rdb_put_byte(struct rdb_buffer *to, unsigned byte)
 {

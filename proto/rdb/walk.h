@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "proto/rdb/bytes.h"
-#include "proto/rdb/text.h"
+#include "proto/rdb/number_text.h"
 
 enum rdb_packing {
     RDB_LISTPACK,

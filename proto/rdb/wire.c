@@ -11,7 +11,7 @@
 
 #include "proto/rdb/lzf.h"
 #include "proto/rdb/reader.h"
-#include "proto/rdb/text.h"
+#include "proto/rdb/number_text.h"
 
 enum {
     LENGTH_32 = 0x80,

@@ -55,7 +55,7 @@ void admin_add_all(struct admin *admin, const struct admin_parts *parts)
     commands_add(commands, &persistence_commands, parts->dispatch->persist);
     commands_add(commands, &debug_commands, &admin->debug);
     commands_add(commands, &command_commands, commands);
-    commands_add(commands, &expiry_commands, parts->survey);
+    commands_add(commands, &expiry_commands, parts->queries);
     commands_add(commands, &slowlog_commands, parts->observer);
     commands_add(commands, &latency_commands, &admin->latency);
     commands_add(commands, &memory_commands, &admin->memory);

@@ -13,7 +13,7 @@
 #include "server/observe/observe.h"
 #include "server/react/pubsub.h"
 #include "server/observe/stats.h"
-#include "server/run/survey.h"
+#include "server/run/long_queries.h"
 #include "server/react/tracking.h"
 #include "server/react/blocked.h"
 #include "server/react/watch.h"
@@ -80,7 +80,7 @@ extern const struct command_group server_commands;
 /* SAVE BGSAVE BGREWRITEAOF LASTSAVE; context: struct persist, or NULL if there is none. */
 extern const struct command_group persistence_commands;
 
-/* EXPIRY; context: struct survey, or NULL. */
+/* EXPIRY; context: struct long_queries, or NULL. */
 extern const struct command_group expiry_commands;
 
 /* SLOWLOG MONITOR; context: struct observer. */
@@ -124,8 +124,8 @@ struct admin_parts {
     struct pubsub *pubsub;
     struct notify *notify;
     struct observer *observer;
-    struct survey *survey;       /* NULL: no call blocks for a survey */
-    const struct defrag *defrag; /* NULL: no defragmentation */
+    struct long_queries *queries; /* NULL: no call blocks for a long query */
+    const struct defrag *defrag;  /* NULL: no defragmentation */
     const char *run_id;
     bool (*changed)(void *ctx);
     void *ctx;

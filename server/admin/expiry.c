@@ -1,7 +1,7 @@
 /* expiry: EXPIRY: the next deadlines, how many are due when, and how late expiry was. Context:
- * struct survey, for queries that take longer than a turn; NULL: all are answered at once. */
+ * struct long_queries, for queries that take longer than a turn; NULL: all are answered at once. */
 #include "server/admin/admin.h"
-#include "server/admin/text.h"
+#include "server/admin/reply_text.h"
 #include "server/call/args.h"
 #include "store/mem/mem.h"
 #include "store/sweep/outlook.h"
@@ -46,10 +46,10 @@ static void reply_next(struct resp_writer *out, const struct next_question *ques
 }
 
 /* The expire timer does the work. */
-static enum survey_state next_work(void *ctx, msec now)
+static enum long_query_state next_work(void *ctx, msec now)
 {
     const struct next_question *question = ctx;
-    return due_at_come(keyspace_next_due(question->ks), now) ? SURVEY_IDLE : SURVEY_DONE;
+    return due_at_come(keyspace_next_due(question->ks), now) ? LONG_QUERY_IDLE : LONG_QUERY_DONE;
 }
 
 static void next_answer(void *ctx, msec now, struct resp_writer *out)
@@ -57,7 +57,7 @@ static void next_answer(void *ctx, msec now, struct resp_writer *out)
     reply_next(out, ctx, now);
 }
 
-static const struct survey_kind next_kind = { next_work, next_answer, mem_free };
+static const struct long_query_kind next_kind = { next_work, next_answer, mem_free };
 
 static void cmd_expiry_next(struct call *call)
 {
@@ -75,7 +75,7 @@ static void cmd_expiry_next(struct call *call)
     }
     struct next_question *asked = mem_alloc(sizeof(*asked));
     *asked = question;
-    survey_ask(call->context, call->session, &next_kind, asked);
+    long_queries_ask(call->context, call->session, &next_kind, asked);
 }
 
 /* ---- FORECAST ----------------------------------------------------------------------------------
@@ -94,10 +94,10 @@ static void reply_forecast(struct resp_writer *out, const struct outlook *outloo
     }
 }
 
-static enum survey_state forecast_work(void *ctx, msec now)
+static enum long_query_state forecast_work(void *ctx, msec now)
 {
     (void)now;
-    return outlook_run(ctx, COUNTED_AT_A_TIME) ? SURVEY_DONE : SURVEY_BUSY;
+    return outlook_run(ctx, COUNTED_AT_A_TIME) ? LONG_QUERY_DONE : LONG_QUERY_BUSY;
 }
 
 static void forecast_answer(void *ctx, msec now, struct resp_writer *out)
@@ -110,13 +110,14 @@ static void forecast_free(void *ctx)
     outlook_free(ctx);
 }
 
-static const struct survey_kind forecast_kind = { forecast_work, forecast_answer, forecast_free };
+static const struct long_query_kind forecast_kind = { forecast_work, forecast_answer,
+                                                      forecast_free };
 
 static void cmd_expiry_forecast(struct call *call)
 {
     struct outlook *outlook = outlook_new(call->txn->ks, call->txn->now);
     if (!outlook_run(outlook, may_wait(call) ? COUNTED_AT_ONCE : SIZE_MAX)) {
-        survey_ask(call->context, call->session, &forecast_kind, outlook);
+        long_queries_ask(call->context, call->session, &forecast_kind, outlook);
         return;
     }
     reply_forecast(call->out, outlook, call->txn->now);

@@ -1,6 +1,6 @@
 /* slowlog_commands: SLOWLOG and MONITOR. Context: struct observer. */
 #include "server/admin/admin.h"
-#include "server/admin/text.h"
+#include "server/admin/reply_text.h"
 #include "server/call/args.h"
 #include "store/mem/blob.h"
 

@@ -41,7 +41,7 @@ void cmd_add_all(struct commands *commands, const int64_t *longest_string)
         &member_expire_commands,
         &hash_ex_commands,
         &set_ex_commands,
-        &foreign_commands,
+        &other_servers_commands,
         &policy_commands,
         &zset_time_commands,
     };

@@ -57,7 +57,7 @@ extern const struct command_group hash_ex_commands;
 /* HEXPIRE SEXPIRE ZEXPIRE and their families. */
 extern const struct command_group member_expire_commands;
 /* EXPIREMEMBER, FIELDEXPIRE and others. */
-extern const struct command_group foreign_commands;
+extern const struct command_group other_servers_commands;
 /* SSCAN HSCAN ZSCAN. */
 extern const struct command_group collection_scan_commands;
 extern const struct command_group zset_commands;

@@ -34,7 +34,7 @@ struct journal {
     bool uncut;
     bool retiring; /* the segment before is being synced: do not write to this one yet */
 
-    enum journal_policy policy;
+    enum journal_sync_mode mode;
     enum journal_state state;
     int error;
     bool restarting;
@@ -67,14 +67,14 @@ int journal_create(const char *path, int *fd)
     return error;
 }
 
-struct journal *journal_new(enum journal_policy policy)
+struct journal *journal_new(enum journal_sync_mode mode)
 {
     struct syncer *syncer = syncer_new();
     if (syncer == NULL) return NULL;
     struct journal *journal = mem_zalloc(sizeof(*journal));
     journal->syncer = syncer;
     outbuf_init(&journal->waiting);
-    journal->policy = policy;
+    journal->mode = mode;
     journal->state = JOURNAL_NEEDS_BASE;
     journal->fd = -1;
     journal->asked_at = -SYNC_USEC;
@@ -240,8 +240,8 @@ static bool sync_running(const struct journal *journal)
 static bool sync_due(struct journal *journal, int64_t now)
 {
     if (journal->written == journal->asked || journal->state == JOURNAL_NEEDS_BASE) return false;
-    if (journal->policy == JOURNAL_SYNC_ALWAYS) return true;
-    if (journal->policy == JOURNAL_SYNC_NEVER) return false;
+    if (journal->mode == JOURNAL_SYNC_ALWAYS) return true;
+    if (journal->mode == JOURNAL_SYNC_NEVER) return false;
     if (now - journal->asked_at < SYNC_USEC) return false;
     if (!sync_running(journal)) return true;
     if (!journal->counted_late) journal->counts.late_syncs++;
@@ -251,7 +251,7 @@ static bool sync_due(struct journal *journal, int64_t now)
 
 void journal_sync_now(struct journal *journal, int64_t now)
 {
-    if (journal->state != JOURNAL_WELL || journal->policy == JOURNAL_SYNC_NEVER) return;
+    if (journal->state != JOURNAL_WELL || journal->mode == JOURNAL_SYNC_NEVER) return;
     if (journal->written > journal->asked) order_sync(journal, now);
 }
 
@@ -266,7 +266,7 @@ static int64_t next_wish(const struct journal *journal, int64_t now)
     if (journal->state == JOURNAL_NEEDS_BASE || journal->retiring) return -1;
     if (journal->state == JOURNAL_CANNOT_WRITE)
         return wait_until(journal->tried_at + RETRY_USEC, now);
-    if (journal->policy == JOURNAL_SYNC_EVERY_SECOND && journal->written > journal->asked &&
+    if (journal->mode == JOURNAL_SYNC_EVERY_SECOND && journal->written > journal->asked &&
         !sync_running(journal))
         return wait_until(journal->asked_at + SYNC_USEC, now);
     return -1;
@@ -388,7 +388,7 @@ uint64_t journal_synced(const struct journal *journal)
 
 uint64_t journal_safe_position(const struct journal *journal)
 {
-    return journal->policy == JOURNAL_SYNC_ALWAYS ? journal->synced : journal->written;
+    return journal->mode == JOURNAL_SYNC_ALWAYS ? journal->synced : journal->written;
 }
 
 enum journal_state journal_state(const struct journal *journal)
@@ -401,9 +401,9 @@ int journal_error(const struct journal *journal)
     return journal->error;
 }
 
-void journal_set_policy(struct journal *journal, enum journal_policy policy)
+void journal_set_sync_mode(struct journal *journal, enum journal_sync_mode mode)
 {
-    journal->policy = policy;
+    journal->mode = mode;
 }
 
 struct journal_report journal_report(const struct journal *journal)

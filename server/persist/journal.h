@@ -36,7 +36,7 @@
 
 struct journal;
 
-enum journal_policy { JOURNAL_SYNC_NEVER, JOURNAL_SYNC_EVERY_SECOND, JOURNAL_SYNC_ALWAYS };
+enum journal_sync_mode { JOURNAL_SYNC_NEVER, JOURNAL_SYNC_EVERY_SECOND, JOURNAL_SYNC_ALWAYS };
 enum journal_state {
     JOURNAL_WELL,
     JOURNAL_CANNOT_WRITE, /* journal_flush tries again */
@@ -56,7 +56,7 @@ int journal_create(const char *path, int *fd);
 struct journal_end journal_begun(void); /* the end of such a segment */
 
 /* A journal without a file. NULL with errno. */
-struct journal *journal_new(enum journal_policy policy);
+struct journal *journal_new(enum journal_sync_mode mode);
 void journal_free(struct journal *journal); /* without writing anything */
 
 /* Sets the first segment: continues at `end` and cuts off what follows; NULL: it was just created.
@@ -94,7 +94,7 @@ uint64_t journal_safe_position(const struct journal *journal);
 
 enum journal_state journal_state(const struct journal *journal);
 int journal_error(const struct journal *journal); /* the last error; 0: none */
-void journal_set_policy(struct journal *journal, enum journal_policy policy);
+void journal_set_sync_mode(struct journal *journal, enum journal_sync_mode mode);
 
 /* Directs records to a new segment, just created and listed in the manifest. First writes what is
  * left to the old one, and has the thread sync it under any policy, because files with a gap

@@ -63,7 +63,7 @@ void persist_free(struct persist *persist)
 
 /* ---- the journal ----------------------------------------------------------------------------- */
 
-static enum journal_policy policy_of(const struct conf *conf)
+static enum journal_sync_mode mode_of(const struct conf *conf)
 {
     switch ((enum conf_fsync)conf->appendfsync) {
     case CONF_FSYNC_NO: return JOURNAL_SYNC_NEVER;
@@ -81,7 +81,7 @@ static void on_synced(void *ctx, unsigned what)
 
 int persist_new_journal(struct persist *persist)
 {
-    persist->journal = journal_new(policy_of(persist->w.conf));
+    persist->journal = journal_new(mode_of(persist->w.conf));
     if (persist->journal == NULL) return errno;
     effect_writer_init(&persist->writer, journal_buffer(persist->journal));
     persist->synced =
@@ -260,7 +260,7 @@ bool persist_configure(struct persist *persist)
 {
     const struct conf *conf = persist->w.conf;
     if (persist->report.loading) return true;
-    if (persist->journal != NULL) journal_set_policy(persist->journal, policy_of(conf));
+    if (persist->journal != NULL) journal_set_sync_mode(persist->journal, mode_of(conf));
     if (conf->appendonly == persist->listens) return true;
     if (!conf->appendonly) {
         int error = persist_close_journal(persist);

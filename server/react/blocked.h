@@ -25,12 +25,12 @@ struct blocked;
 struct blocked *blocked_new(void);
 void blocked_free(struct blocked *blocked); /* no client may be blocked */
 
-/* Blocks the call's session on the keys that `request` names, in its database; it must not be blocked
- * yet. False: no memory for a copy of the call. */
+/* Blocks the call's session on the keys that `request` names, in its database; it must not be
+ * blocked yet. False: no memory for a copy of the call. */
 bool blocked_block(struct blocked *blocked, const struct call *call,
                    const struct block_request *request);
-/* Blocks the session without a key, until survey has its answer; it must not be blocked yet. Calls
- * `gone` when it is unblocked, with or without an answer. */
+/* Blocks the session without a key, until long_queries has its answer; it must not be blocked yet.
+ * Calls `gone` when it is unblocked, with or without an answer. */
 void blocked_hold(struct blocked *blocked, struct session *session, void (*gone)(void *ctx),
                   void *ctx);
 /* Unblocks the session: it was served, timed out, or ended. Does nothing if it is not blocked. */

@@ -1,7 +1,7 @@
 /* txn_string: mutators of strings. */
 #include "store/access.h"
 #include "store/base/ensure.h"
-#include "store/type/text.h"
+#include "store/type/string.h"
 #include "store/txn/txn_internal.h"
 
 static enum policy_cause string_cause(const struct string_set *how)
@@ -20,9 +20,9 @@ void txn_string_set(struct txn *txn, struct bytes key, struct bytes value,
 static struct entry *put_text(struct txn *txn, struct bytes key, struct entry *entry,
                               struct bytes value)
 {
-    if (entry == NULL) return txn_key_add(txn, key, text_new(value));
-    if (entry->object.type != TYPE_STRING) return txn_key_put(txn, key, text_new(value));
-    text_set(&entry->object, value);
+    if (entry == NULL) return txn_key_add(txn, key, string_new(value));
+    if (entry->object.type != TYPE_STRING) return txn_key_put(txn, key, string_new(value));
+    string_set(&entry->object, value);
     return entry;
 }
 
@@ -59,7 +59,7 @@ void txn_string_put(struct txn *txn, struct bytes key, struct entry *entry, stru
 /* Writes into the string in place and grows it; false without memory. */
 static bool overwrite(struct entry *entry, size_t offset, struct bytes data)
 {
-    if (!text_write(&entry->object, offset, data)) return false;
+    if (!string_overwrite(&entry->object, offset, data)) return false;
     entry->object.raw = true;
     return true;
 }
@@ -84,7 +84,7 @@ static int64_t write_at(struct txn *txn, struct bytes key, struct entry *entry,
                         struct effect *effect)
 {
     bool is_new = entry == NULL;
-    if (is_new) entry = txn_key_add(txn, key, text_new(LIT("")));
+    if (is_new) entry = txn_key_add(txn, key, string_new(LIT("")));
     if (!overwrite(entry, (size_t)effect->from, effect->a)) {
         if (is_new) txn_key_drop(txn, entry, EVENT_DEL);
         return -1;

@@ -2,7 +2,7 @@
 #include "store/type/object.h"
 
 #include "store/base/ensure.h"
-#include "store/type/text.h"
+#include "store/type/string.h"
 
 struct type_ops {
     const char *name;
@@ -103,7 +103,7 @@ struct member_ops {
         .remove = any_##noun##_remove,                                                             \
         .first = any_##noun##_first,                                                               \
         .count_expiring = any_##noun##_count_expiring,                                             \
-        .all_expired = any_##noun##_all_expired,                                                      \
+        .all_expired = any_##noun##_all_expired,                                                   \
         .agenda = any_##noun##_agenda,                                                             \
         .each_until = any_##noun##_each_until,                                                     \
     };
@@ -131,7 +131,7 @@ static msec any_dehydrator_next_due(const struct object *object)
 
 static bool string_free_some(struct object *object, size_t *work)
 {
-    text_free(object);
+    string_free(object);
     if (*work > 0) --*work;
     return true;
 }
@@ -146,9 +146,9 @@ static const struct type_ops types[TYPE_COUNT] = {
     [TYPE_STRING] = { .name = "string",
                       .free_some = string_free_some,
                       .count = string_count,
-                      .bytes = text_bytes,
-                      .encoding = text_encoding,
-                      .check = text_check },
+                      .bytes = string_bytes,
+                      .encoding = string_encoding,
+                      .check = string_check },
     [TYPE_LIST] = COLLECTION_OPS("list", list),
     [TYPE_SET] = COLLECTION_WITH_MEMBERS_OPS("set", set),
     [TYPE_HASH] = COLLECTION_WITH_MEMBERS_OPS("hash", hash),

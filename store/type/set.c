@@ -9,7 +9,7 @@
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 #include "store/struct/packed.h"
-#include "store/type/whole.h"
+#include "store/type/canonical_integer.h"
 
 enum { INTSET_MAX = 512 };
 
@@ -269,7 +269,7 @@ bool set_add(struct set *set, struct bytes member, msec at)
         table_add(set->table, member, at);
     else
         packed_insert(&set->packed, set->packed.len, &record);
-    if (!set->hashtable) set->hashtable = !fits_intset(set) || !whole_number(member);
+    if (!set->hashtable) set->hashtable = !fits_intset(set) || !is_canonical_integer(member);
     return true;
 }
 
@@ -487,6 +487,6 @@ void set_check(const struct set *set)
     struct bytes member;
     set_iter_begin(&iter, set);
     while (set_iter_next(&iter, &member))
-        ensure(set->hashtable || whole_number(member), "intset with member %.*s", (int)member.len,
-               member.data);
+        ensure(set->hashtable || is_canonical_integer(member), "intset with member %.*s",
+               (int)member.len, member.data);
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "conf/conf.h"
-#include "conf/text.h"
+#include "conf/words.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

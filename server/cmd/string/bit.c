@@ -6,7 +6,7 @@
 #include "server/cmd/cmd.h"
 #include "server/cmd/string/string_range.h"
 #include "store/mem/mem.h"
-#include "store/type/text.h"
+#include "store/type/string.h"
 
 bool arg_bit_offset(struct call *call, int i, unsigned width, uint64_t *offset)
 {
@@ -316,7 +316,7 @@ static void cmd_bitop(struct call *call)
     }
     result->len = (uint32_t)len;
     fill_result(call, op, result);
-    struct object object = text_of_blob(result);
+    struct object object = string_of_blob(result);
     object.raw = true;
     txn_key_store(call->txn, call->argv[2], object, EVENT_SET);
     resp_integer(call->out, (int64_t)len);

@@ -11,7 +11,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-#include "conf/text.h"
+#include "conf/words.h"
 #include "server/persist/format/crc32c.h"
 #include "server/persist/format/file_kind.h"
 #include "server/persist/format/snapshot_file.h"

@@ -2,7 +2,7 @@
 #include "server/persist/import/rdb_object.h"
 
 #include "store/base/ensure.h"
-#include "store/type/text.h"
+#include "store/type/string.h"
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
@@ -32,14 +32,14 @@ void rdb_object_begin(struct rdb_object *value, enum rdb_type type)
 {
     ensure(!value->begun, "a value of type %u within another", (unsigned)type);
     bool is_string = type == RDB_STRING;
-    value->object = is_string ? text_new(bytes_of("", 0)) : object_new(types[type]);
+    value->object = is_string ? string_new(bytes_of("", 0)) : object_new(types[type]);
     value->begun = true;
 }
 
 static bool take_string(void *ctx, struct rdb_bytes text)
 {
     struct rdb_object *value = ctx;
-    text_set(&value->object, ours(text));
+    string_set(&value->object, ours(text));
     return true;
 }
 

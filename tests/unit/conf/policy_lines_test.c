@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "conf/conf.h"
-#include "conf/text.h"
+#include "conf/words.h"
 #include "tests/support/suite.h"
 
 static struct conf conf;

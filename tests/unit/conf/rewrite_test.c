@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "conf/conf.h"
-#include "conf/text.h"
+#include "conf/words.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "store/mem/mem.h"
-#include "store/type/text.h"
+#include "store/type/string.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 
@@ -30,7 +30,7 @@ static void end(void)
 /* With a member whose deadline is `inside`, if the type has members. */
 static struct object value_of(enum type type, msec inside)
 {
-    if (type == TYPE_STRING) return text_new(LIT("value"));
+    if (type == TYPE_STRING) return string_new(LIT("value"));
     struct object object = object_new(type);
     switch (type) {
     case TYPE_LIST: list_push(object.list, LIST_TAIL, LIT("element")); break;
@@ -58,7 +58,7 @@ START_TEST(short_string_key_takes_24_bytes_plus_key)
     void *as_large = mem_alloc(24 + 16);
     size_t wanted = mem_used() - base;
     mem_free(as_large);
-    struct entry *entry = keyspace_add(&keys, LIT("sixteen byte key"), text_new(LIT("12345678")));
+    struct entry *entry = keyspace_add(&keys, LIT("sixteen byte key"), string_new(LIT("12345678")));
     ck_assert_uint_eq(sizeof(struct entry), 24);
     ck_assert_uint_eq(entry_bytes(entry), wanted);
     end();
@@ -106,7 +106,7 @@ static void replace(enum type from, enum type to, msec at)
 {
     begin();
     struct entry *entry = add(from, 500);
-    keyspace_add(&keys, LIT("another"), text_new(LIT("value")));
+    keyspace_add(&keys, LIT("another"), string_new(LIT("value")));
     keyspace_set_deadline(&keys, entry, at);
     entry->accessed = 42;
     struct object old = entry->object;

@@ -15,12 +15,12 @@
 
 enum { SECOND = 1000 * 1000, RETRY = 100 * 1000 };
 
-static struct journal *begin(enum journal_policy policy)
+static struct journal *begin(enum journal_sync_mode mode)
 {
     int fd;
     disk_world_begin();
     ck_assert_int_eq(journal_create(disk_world_path("segment"), &fd), 0);
-    struct journal *journal = journal_new(policy);
+    struct journal *journal = journal_new(mode);
     ck_assert_ptr_nonnull(journal);
     ck_assert_int_eq(journal_state(journal), JOURNAL_NEEDS_BASE);
     ck_assert_int_eq(journal_open(journal, fd, NULL), 0);
@@ -247,7 +247,7 @@ START_TEST(a_new_policy_applies_to_bytes_already_written)
     say(journal, "one\n");
     journal_flush(journal, 0);
     ck_assert_uint_eq(journal_safe_position(journal), journal_position(journal));
-    journal_set_policy(journal, JOURNAL_SYNC_ALWAYS);
+    journal_set_sync_mode(journal, JOURNAL_SYNC_ALWAYS);
     ck_assert_uint_eq(journal_safe_position(journal), 0);
     journal_flush(journal, 1);
     hear(journal);
@@ -349,9 +349,9 @@ END_TEST
 
 /* A journal whose sync has just failed; "one" was synced, "two" was written since, "three" came
  * while it failed. */
-static struct journal *begin_unsynced(enum journal_policy policy)
+static struct journal *begin_unsynced(enum journal_sync_mode mode)
 {
-    struct journal *journal = begin(policy);
+    struct journal *journal = begin(mode);
     say(journal, "one\n");
     journal_flush(journal, 0);
     hear(journal);
@@ -386,8 +386,8 @@ END_TEST
 
 START_TEST(a_base_and_a_new_segment_repair_a_journal)
 {
-    static const enum journal_policy policies[] = { JOURNAL_SYNC_ALWAYS,
-                                                    JOURNAL_SYNC_EVERY_SECOND };
+    static const enum journal_sync_mode policies[] = { JOURNAL_SYNC_ALWAYS,
+                                                       JOURNAL_SYNC_EVERY_SECOND };
     for (int i = 0; i < 2; i++) {
         struct journal *journal = begin_unsynced(policies[i]);
         uint64_t safe = journal_safe_position(journal);
@@ -495,8 +495,9 @@ END_TEST
 
 START_TEST(a_new_segment_waits_until_the_old_one_is_synced)
 {
-    static const enum journal_policy policies[] = { JOURNAL_SYNC_NEVER, JOURNAL_SYNC_EVERY_SECOND,
-                                                    JOURNAL_SYNC_ALWAYS };
+    static const enum journal_sync_mode policies[] = { JOURNAL_SYNC_NEVER,
+                                                       JOURNAL_SYNC_EVERY_SECOND,
+                                                       JOURNAL_SYNC_ALWAYS };
     for (int i = 0; i < 3; i++) {
         struct journal *journal = begin(policies[i]);
         int fd = new_segment("new"), other = new_segment("other");

@@ -61,12 +61,12 @@ static unsigned acknowledged(void)
     return number;
 }
 
-static bool start(enum journal_policy policy)
+static bool start(enum journal_sync_mode mode)
 {
     uint64_t seq;
     int fd;
     manifest_init(&world.manifest, disk_world_dir(), "j");
-    world.journal = journal_new(policy);
+    world.journal = journal_new(mode);
     if (manifest_make_segment(&world.manifest, journal_create, &seq, &fd) != 0) return false;
     if (manifest_add_segment(&world.manifest, seq) == 0 &&
         journal_open(world.journal, fd, NULL) == 0)
@@ -200,12 +200,12 @@ static void assert_loads(unsigned at_least)
 
 /* A life of the server, in which one thing or everything after it fails. The files are looked at
  * after every round, as if there had been a crash. False when it went through without a failure. */
-static bool live(enum journal_policy policy, struct disk_failure failure)
+static bool live(enum journal_sync_mode mode, struct disk_failure failure)
 {
     disk_world_begin();
     memset(&world, 0, sizeof(world));
     disk_world_fail(failure);
-    bool started = start(policy);
+    bool started = start(mode);
     for (int round = 0; started && round < ROUNDS; round++) {
         say();
         turn();
@@ -232,9 +232,9 @@ static bool live(enum journal_policy policy, struct disk_failure failure)
     return failed;
 }
 
-static void fail_everywhere(enum journal_policy policy, struct disk_failure failure)
+static void fail_everywhere(enum journal_sync_mode mode, struct disk_failure failure)
 {
-    for (failure.nth = 1; live(policy, failure); failure.nth++)
+    for (failure.nth = 1; live(mode, failure); failure.nth++)
         ck_assert_uint_lt(failure.nth, 1000);
     ck_assert_uint_gt(failure.nth, 60); /* so many calls there are, or it proves nothing */
 }

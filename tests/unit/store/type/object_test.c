@@ -5,7 +5,7 @@
 
 #include "store/mem/mem.h"
 #include "store/base/random.h"
-#include "store/type/text.h"
+#include "store/type/string.h"
 #include "store/walk.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
@@ -103,7 +103,7 @@ END_TEST
 START_TEST(string_counts_as_one_element)
 {
     size_t base = mem_used(), work = 5;
-    struct object object = text_new(LIT("hello"));
+    struct object object = string_new(LIT("hello"));
     ck_assert_uint_eq(object_count(&object), 1);
     ck_assert_uint_eq(object_bytes(&object), mem_used() - base);
     object_check(&object);
@@ -140,7 +140,7 @@ END_TEST
 
 static void assert_encoding(struct bytes text, bool raw, const char *name)
 {
-    struct object object = text_new(text);
+    struct object object = string_new(text);
     object.raw = raw;
     ck_assert_msg(strcmp(object_encoding(&object), name) == 0, "%.*s is %s", (int)text.len,
                   text.data, object_encoding(&object));
@@ -169,7 +169,7 @@ END_TEST
 
 START_TEST(text_flag_prevents_int_encoding)
 {
-    struct object object = text_new(LIT("12"));
+    struct object object = string_new(LIT("12"));
     object.text = true;
     ck_assert_str_eq(object_encoding(&object), "embstr");
     object_free(&object);
@@ -205,7 +205,7 @@ START_TEST(copy_keeps_encoding)
 {
     for (int raw = 0; raw < 2; raw++)
         for (int text = 0; text < 2; text++) {
-            struct object string = text_new(LIT("12"));
+            struct object string = string_new(LIT("12"));
             string.raw = raw;
             string.text = text;
             assert_copy_keeps_encoding(&string);

@@ -1,5 +1,5 @@
 /* The value of a string key, in the object or in a block of its own. */
-#include "store/type/text.h"
+#include "store/type/string.h"
 
 #include "store/mem/mem.h"
 #include "tests/support/rng.h"
@@ -8,7 +8,7 @@
 
 static void assert_text(const struct object *object, struct bytes text)
 {
-    text_check(object);
+    string_check(object);
     struct bytes got = object_text(object);
     ck_assert_msg(bytes_equal(got, text), "'%.*s', not '%.*s'", (int)got.len, got.data,
                   (int)text.len, text.data);
@@ -17,18 +17,18 @@ static void assert_text(const struct object *object, struct bytes text)
 START_TEST(eight_bytes_are_stored_in_the_object)
 {
     size_t base = mem_used();
-    struct object object = text_new(LIT("12345678"));
+    struct object object = string_new(LIT("12345678"));
     assert_text(&object, LIT("12345678"));
     ck_assert_uint_eq(mem_used(), base);
-    ck_assert_uint_eq(text_bytes(&object), 0);
-    text_set(&object, LIT("123456789"));
+    ck_assert_uint_eq(string_bytes(&object), 0);
+    string_set(&object, LIT("123456789"));
     assert_text(&object, LIT("123456789"));
-    ck_assert_uint_eq(mem_used() - base, text_bytes(&object));
-    ck_assert_uint_gt(text_bytes(&object), 9);
-    text_set(&object, LIT(""));
+    ck_assert_uint_eq(mem_used() - base, string_bytes(&object));
+    ck_assert_uint_gt(string_bytes(&object), 9);
+    string_set(&object, LIT(""));
     assert_text(&object, LIT(""));
     ck_assert_uint_eq(mem_used(), base);
-    text_free(&object);
+    string_free(&object);
 }
 END_TEST
 
@@ -36,22 +36,22 @@ START_TEST(similar_size_reuses_the_block)
 {
     char longer[100];
     memset(longer, 'x', sizeof(longer));
-    struct object object = text_new(LIT("a value that has 27 bytes.."));
+    struct object object = string_new(LIT("a value that has 27 bytes.."));
     const struct blob *blob = object.string;
-    text_set(&object, LIT("another value with 26 bytes"));
+    string_set(&object, LIT("another value with 26 bytes"));
     ck_assert_ptr_eq(object.string, blob);
     assert_text(&object, LIT("another value with 26 bytes"));
-    text_set(&object, LIT("and one that has 25 bytes"));
+    string_set(&object, LIT("and one that has 25 bytes"));
     ck_assert_ptr_eq(object.string, blob);
     assert_text(&object, LIT("and one that has 25 bytes"));
 
-    text_set(&object, bytes_of(longer, sizeof(longer)));
+    string_set(&object, bytes_of(longer, sizeof(longer)));
     assert_text(&object, bytes_of(longer, sizeof(longer)));
-    size_t large = text_bytes(&object);
-    text_set(&object, LIT("one of 19 bytes ..."));
+    size_t large = string_bytes(&object);
+    string_set(&object, LIT("one of 19 bytes ..."));
     assert_text(&object, LIT("one of 19 bytes ..."));
-    ck_assert_uint_lt(text_bytes(&object), large / 2);
-    text_free(&object);
+    ck_assert_uint_lt(string_bytes(&object), large / 2);
+    string_free(&object);
 }
 END_TEST
 
@@ -62,10 +62,10 @@ START_TEST(new_value_may_be_part_of_old_one)
     for (size_t had = 0; had < sizeof(lens) / sizeof(lens[0]); had++)
         for (size_t from = 0; from <= lens[had]; from++)
             for (size_t len = 0; len <= lens[had] - from; len++) {
-                struct object object = text_new(bytes_of(old.data, lens[had]));
-                text_set(&object, bytes_of(object_text(&object).data + from, len));
+                struct object object = string_new(bytes_of(old.data, lens[had]));
+                string_set(&object, bytes_of(object_text(&object).data + from, len));
                 assert_text(&object, bytes_of(old.data + from, len));
-                text_free(&object);
+                string_free(&object);
             }
 }
 END_TEST
@@ -74,56 +74,56 @@ START_TEST(blob_is_kept_unless_short)
 {
     size_t base = mem_used();
     struct blob *blob = blob_new(LIT("a text that is long"));
-    struct object object = text_of_blob(blob);
+    struct object object = string_of_blob(blob);
     ck_assert_ptr_eq(object.string, blob);
     assert_text(&object, LIT("a text that is long"));
-    text_free(&object);
-    object = text_of_blob(blob_new(LIT("short")));
+    string_free(&object);
+    object = string_of_blob(blob_new(LIT("short")));
     assert_text(&object, LIT("short"));
     ck_assert_uint_eq(mem_used(), base);
-    text_free(&object);
+    string_free(&object);
 }
 END_TEST
 
 START_TEST(write_past_end_pads_with_zeros)
 {
-    struct object object = text_new(LIT("ab"));
-    ck_assert(text_write(&object, 4, LIT("c")));
+    struct object object = string_new(LIT("ab"));
+    ck_assert(string_overwrite(&object, 4, LIT("c")));
     assert_text(&object, LIT("ab\0\0c"));
-    ck_assert(text_write(&object, 7, LIT("de")));
+    ck_assert(string_overwrite(&object, 7, LIT("de")));
     assert_text(&object, LIT("ab\0\0c\0\0de"));
-    ck_assert(text_write(&object, 11, LIT("f")));
+    ck_assert(string_overwrite(&object, 11, LIT("f")));
     assert_text(&object, LIT("ab\0\0c\0\0de\0\0f"));
-    ck_assert(text_write(&object, 0, LIT("x")));
+    ck_assert(string_overwrite(&object, 0, LIT("x")));
     assert_text(&object, LIT("xb\0\0c\0\0de\0\0f"));
-    text_free(&object);
+    string_free(&object);
 }
 END_TEST
 
 START_TEST(regrown_text_is_padded_with_zeros)
 {
-    struct object object = text_new(LIT("12345678"));
-    text_set(&object, LIT("1"));
-    ck_assert(text_write(&object, 6, LIT("7")));
+    struct object object = string_new(LIT("12345678"));
+    string_set(&object, LIT("1"));
+    ck_assert(string_overwrite(&object, 6, LIT("7")));
     assert_text(&object, LIT("1\0\0\0\0\0"
                              "7"));
-    text_free(&object);
+    string_free(&object);
 }
 END_TEST
 
 START_TEST(failed_allocation_writes_nothing)
 {
-    struct object object = text_new(LIT("short"));
+    struct object object = string_new(LIT("short"));
     mem_fail_try(1);
-    ck_assert(!text_write(&object, 5, LIT("and long")));
+    ck_assert(!string_overwrite(&object, 5, LIT("and long")));
     assert_text(&object, LIT("short"));
-    ck_assert(!text_write(&object, UINT32_MAX, LIT("x")));
+    ck_assert(!string_overwrite(&object, UINT32_MAX, LIT("x")));
     assert_text(&object, LIT("short"));
-    ck_assert(text_write(&object, 5, LIT("and long")));
+    ck_assert(string_overwrite(&object, 5, LIT("and long")));
     mem_fail_try(1);
-    ck_assert(!text_write(&object, 40, LIT("and longer still")));
+    ck_assert(!string_overwrite(&object, 40, LIT("and longer still")));
     assert_text(&object, LIT("shortand long"));
-    text_free(&object);
+    string_free(&object);
 }
 END_TEST
 
@@ -134,7 +134,7 @@ START_TEST(random_writes_match_model)
     rng_init(&rng, test_seed());
     char model[2 * LONGEST] = { 0 };
     size_t len = 0, base = mem_used();
-    struct object object = text_new(LIT(""));
+    struct object object = string_new(LIT(""));
     for (int step = 0; step < STEPS; step++) {
         char data[LONGEST];
         size_t count = rng_below(&rng, rng_chance(&rng, 50) ? 10 : LONGEST);
@@ -142,10 +142,10 @@ START_TEST(random_writes_match_model)
         for (size_t i = 0; i < count; i++)
             data[i] = (char)rng_below(&rng, 256);
         if (rng_chance(&rng, 30)) {
-            text_set(&object, bytes_of(data, count));
+            string_set(&object, bytes_of(data, count));
             memcpy(model, data, len = count);
         } else {
-            ck_assert(text_write(&object, offset, bytes_of(data, count)));
+            ck_assert(string_overwrite(&object, offset, bytes_of(data, count)));
             if (count > 0 || offset > len) {
                 if (offset > len) memset(model + len, 0, offset - len);
                 memcpy(model + offset, data, count);
@@ -153,9 +153,9 @@ START_TEST(random_writes_match_model)
             if (offset + count > len) len = offset + count;
         }
         assert_text(&object, bytes_of(model, len));
-        ck_assert_uint_eq(mem_used() - base, text_bytes(&object));
+        ck_assert_uint_eq(mem_used() - base, string_bytes(&object));
     }
-    text_free(&object);
+    string_free(&object);
 }
 END_TEST
 

@@ -1,11 +1,11 @@
-/* text: see text.h. Invariant: a text that fits into the object is stored there. */
-#include "store/type/text.h"
+/* string: see string.h. Invariant: a text that fits into the object is stored there. */
+#include "store/type/string.h"
 
 #include <string.h>
 
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
-#include "store/type/whole.h"
+#include "store/type/canonical_integer.h"
 #include "store/mem/blob.h"
 
 enum { EMBSTR_MAX = 44, SIZE_CLASS = 8 };
@@ -18,7 +18,7 @@ static void put_small(struct object *object, struct bytes text)
     object->is_small = true;
 }
 
-struct object text_new(struct bytes text)
+struct object string_new(struct bytes text)
 {
     struct object object = { .type = TYPE_STRING };
     if (text.len <= OBJECT_SMALL)
@@ -28,10 +28,10 @@ struct object text_new(struct bytes text)
     return object;
 }
 
-struct object text_of_blob(struct blob *blob)
+struct object string_of_blob(struct blob *blob)
 {
     if (blob->len > OBJECT_SMALL) return (struct object){ .string = blob, .type = TYPE_STRING };
-    struct object object = text_new(blob_view(blob));
+    struct object object = string_new(blob_view(blob));
     blob_free(blob);
     return object;
 }
@@ -43,7 +43,7 @@ static bool fits(const struct blob *blob, size_t len)
     return needs <= has && (has - needs < SIZE_CLASS || has - needs <= has / 8);
 }
 
-void text_set(struct object *object, struct bytes text)
+void string_set(struct object *object, struct bytes text)
 {
     struct blob *old = object->is_small ? NULL : object->string;
     if (text.len <= OBJECT_SMALL) {
@@ -82,7 +82,7 @@ static bool grow(struct object *object, size_t len)
     return true;
 }
 
-bool text_write(struct object *object, size_t offset, struct bytes data)
+bool string_overwrite(struct object *object, size_t offset, struct bytes data)
 {
     size_t len = object_text(object).len, end = offset + data.len;
     if (end > len) {
@@ -93,29 +93,29 @@ bool text_write(struct object *object, size_t offset, struct bytes data)
     return true;
 }
 
-void text_free(struct object *object)
+void string_free(struct object *object)
 {
     if (!object->is_small) blob_free(object->string);
 }
 
-size_t text_bytes(const struct object *object)
+size_t string_bytes(const struct object *object)
 {
     return object->is_small ? 0 : mem_size(object->string);
 }
 
-const char *text_encoding(const struct object *object)
+const char *string_encoding(const struct object *object)
 {
     struct bytes text = object_text(object);
     if (object->raw) return "raw";
-    if (!object->text && whole_number(text)) return "int";
+    if (!object->text && is_canonical_integer(text)) return "int";
     return text.len <= EMBSTR_MAX ? "embstr" : "raw";
 }
 
-void text_check(const struct object *object)
+void string_check(const struct object *object)
 {
     size_t len = object_text(object).len;
     ensure(object->is_small == (len <= OBJECT_SMALL), "%zu bytes, but is_small is %d", len,
            object->is_small);
-    size_t has = text_bytes(object), needs = sizeof(*object->string) + len;
+    size_t has = string_bytes(object), needs = sizeof(*object->string) + len;
     ensure(object->is_small || has >= needs, "%zu bytes in a block of %zu bytes", needs, has);
 }

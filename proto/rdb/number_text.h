@@ -1,7 +1,7 @@
-/* text: numbers as Redis' encodings hold them, to text and back.
+/* number_text: numbers as Redis' encodings hold them, to text and back.
  * Knows decimal text; refuses to know locale settings other than the decimal point of C's. */
-#ifndef PROTO_RDB_TEXT_H
-#define PROTO_RDB_TEXT_H
+#ifndef PROTO_RDB_NUMBER_TEXT_H
+#define PROTO_RDB_NUMBER_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>

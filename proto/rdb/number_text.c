@@ -1,6 +1,6 @@
-/* text: numbers to text and back.
+/* number_text: numbers to text and back.
  * Knows the spellings that Redis writes; refuses everything else. */
-#include "proto/rdb/text.h"
+#include "proto/rdb/number_text.h"
 
 #include <math.h>
 #include <stdio.h>

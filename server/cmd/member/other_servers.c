@@ -1,5 +1,5 @@
-/* foreign: other servers' commands for deadlines of members: KeyDB's EXPIREMEMBER, for sets, hashes
- * and sorted sets, and Dragonfly's FIELDEXPIRE, for sets and hashes. */
+/* other_servers: other servers' commands for deadlines of members: KeyDB's EXPIREMEMBER, for sets,
+ * hashes and sorted sets, and Dragonfly's FIELDEXPIRE, for sets and hashes. */
 #include "server/call/args.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/member/member_args.h"
@@ -167,4 +167,4 @@ static const struct command rows[] = {
       .summary = "Tells the seconds that a field of a hash or a member of a set has left." },
 };
 
-const struct command_group foreign_commands = COMMAND_GROUP(rows);
+const struct command_group other_servers_commands = COMMAND_GROUP(rows);

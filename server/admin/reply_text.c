@@ -1,5 +1,5 @@
-/* text: see text.h. */
-#include "server/admin/text.h"
+/* reply_text: see reply_text.h. */
+#include "server/admin/reply_text.h"
 
 #include "store/mem/mem.h"
 

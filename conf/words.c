@@ -1,5 +1,5 @@
-/* text: see text.h. */
-#include "conf/text.h"
+/* words: see words.h. */
+#include "conf/words.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* survey: whose question is worked on when, who is answered, and what becomes of the others. */
-#include "server/run/survey.h"
+/* queries: whose question is worked on when, who is answered, and what becomes of the others. */
+#include "server/run/long_queries.h"
 
 #include "server/react/pubsub.h"
 #include "server/run/dispatch.h"
@@ -19,19 +19,19 @@ struct question {
 
 static struct clock wall;
 static struct blocked *blocked;
-static struct survey *survey;
+static struct long_queries *queries;
 static struct watch *watch;
 static struct pubsub *pubsub;
 static struct caller callers[CALLERS];
 static struct question questions[CALLERS];
 
-static enum survey_state work(void *ctx, msec now)
+static enum long_query_state work(void *ctx, msec now)
 {
     struct question *question = ctx;
     ck_assert_int_eq(now, NOW);
     question->worked++;
-    if (question->pieces < 0) return SURVEY_IDLE;
-    return question->worked < question->pieces ? SURVEY_BUSY : SURVEY_DONE;
+    if (question->pieces < 0) return LONG_QUERY_IDLE;
+    return question->worked < question->pieces ? LONG_QUERY_BUSY : LONG_QUERY_DONE;
 }
 
 static void answer(void *ctx, msec now, struct resp_writer *out)
@@ -46,7 +46,7 @@ static void forget(void *ctx)
     ((struct question *)ctx)->freed = true;
 }
 
-static const struct survey_kind quick = { work, answer, forget };
+static const struct long_query_kind quick = { work, answer, forget };
 
 static void begin(void)
 {
@@ -54,7 +54,7 @@ static void begin(void)
     blocked = blocked_new();
     watch = watch_new();
     pubsub = pubsub_new();
-    survey = survey_new(&wall, blocked);
+    queries = long_queries_new(&wall, blocked);
     for (int i = 0; i < CALLERS; i++)
         caller_init(&callers[i]);
     memset(questions, 0, sizeof(questions));
@@ -65,16 +65,16 @@ static void end(void)
     blocked_check(blocked);
     for (int i = 0; i < CALLERS; i++)
         caller_drop(&callers[i], watch, pubsub);
-    survey_free(survey);
+    long_queries_free(queries);
     blocked_free(blocked);
     watch_free(watch);
     pubsub_free(pubsub);
 }
 
-static void ask(int i, const struct survey_kind *kind, int pieces)
+static void ask(int i, const struct long_query_kind *kind, int pieces)
 {
     questions[i].pieces = pieces;
-    survey_ask(survey, &callers[i].session, kind, &questions[i]);
+    long_queries_ask(queries, &callers[i].session, kind, &questions[i]);
     ck_assert(callers[i].session.blocked != NULL);
 }
 
@@ -86,9 +86,9 @@ START_TEST(a_session_is_answered_when_its_query_is_done)
     ask(0, &quick, 3);
     for (int i = 0; i < 3; i++) {
         hears(&callers[0], "");
-        ck_assert(survey_run(survey, 1));
+        ck_assert(long_queries_run(queries, 1));
     }
-    ck_assert(!survey_run(survey, 1));
+    ck_assert(!long_queries_run(queries, 1));
     hears(&callers[0], ":3|");
     ck_assert(!waits(0));
     ck_assert(questions[0].freed);
@@ -103,13 +103,13 @@ START_TEST(queries_are_worked_on_in_order_of_arrival)
     begin();
     ask(0, &quick, 2);
     ask(1, &quick, 1);
-    survey_run(survey, 1);
+    long_queries_run(queries, 1);
     ck_assert_int_eq(questions[0].worked, 1);
     ck_assert_int_eq(questions[1].worked, 0);
-    survey_run(survey, 1);
+    long_queries_run(queries, 1);
     ck_assert(!waits(0));
     ck_assert(waits(1));
-    survey_run(survey, 1);
+    long_queries_run(queries, 1);
     hears(&callers[0], ":2|");
     hears(&callers[1], ":1|");
     end();
@@ -122,14 +122,14 @@ START_TEST(a_query_that_has_to_wait_delays_no_other)
     ask(0, &quick, -1);
     ask(1, &quick, 1);
     ask(2, &quick, 1);
-    ck_assert(survey_run(survey, 1));
-    ck_assert(survey_run(survey, 1));
-    ck_assert(!survey_run(survey, 1));
+    ck_assert(long_queries_run(queries, 1));
+    ck_assert(long_queries_run(queries, 1));
+    ck_assert(!long_queries_run(queries, 1));
     ck_assert(waits(0));
     hears(&callers[1], ":1|");
     hears(&callers[2], ":1|");
     questions[0].pieces = questions[0].worked = 1;
-    survey_run(survey, 1);
+    long_queries_run(queries, 1);
     hears(&callers[0], ":2|");
     end();
 }
@@ -146,7 +146,7 @@ START_TEST(unblocking_or_closing_a_session_drops_its_query)
     session_drop(&callers[1].session, watch, pubsub);
     ck_assert(questions[0].freed);
     ck_assert(questions[1].freed);
-    survey_run(survey, 1);
+    long_queries_run(queries, 1);
     hears(&callers[0], "*-1|");
     hears(&callers[1], "");
     hears(&callers[2], ":1|");
@@ -164,5 +164,5 @@ Suite *test_suite(void)
         unblocking_or_closing_a_session_drops_its_query,
         NULL,
     };
-    return suite_of("survey", tests);
+    return suite_of("queries", tests);
 }

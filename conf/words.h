@@ -1,7 +1,7 @@
-/* text: splits a configuration text into lines and words, with redis.conf's quoting, and quotes
+/* words: splits a configuration text into lines and words, with redis.conf's quoting, and quotes
  * words again. */
-#ifndef CONF_TEXT_H
-#define CONF_TEXT_H
+#ifndef CONF_WORDS_H
+#define CONF_WORDS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
-/* text: replies in prose. */
-#ifndef SERVER_ADMIN_TEXT_H
-#define SERVER_ADMIN_TEXT_H
+/* reply_text: replies in prose. */
+#ifndef SERVER_ADMIN_REPLY_TEXT_H
+#define SERVER_ADMIN_REPLY_TEXT_H
 
 #include <stddef.h>
 

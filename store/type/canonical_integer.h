@@ -1,7 +1,8 @@
-/* whole: is a text the canonical form of an integer? Redis' encodings int and intset depend on it.
+/* canonical_integer: is a text the canonical form of an integer? Redis' encodings int and intset
+ * depend on it.
  */
-#ifndef STORE_TYPE_WHOLE_H
-#define STORE_TYPE_WHOLE_H
+#ifndef STORE_TYPE_CANONICAL_INTEGER_H
+#define STORE_TYPE_CANONICAL_INTEGER_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -9,7 +10,7 @@
 #include "store/base/bytes.h"
 
 /* Is it the canonical decimal of an int64: no plus, no leading zeros, no "-0"? */
-static inline bool whole_number(struct bytes text)
+static inline bool is_canonical_integer(struct bytes text)
 {
     bool negative = text.len > 0 && text.data[0] == '-';
     size_t i = negative ? 1 : 0;

@@ -1,0 +1,28 @@
+/* string: the value of a string key. Up to OBJECT_SMALL bytes are stored in the object, longer ones
+ * in a blob. Read it with object_text. */
+#ifndef STORE_TYPE_STRING_H
+#define STORE_TYPE_STRING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "store/base/bytes.h"
+#include "store/type/object.h"
+
+struct object string_new(struct bytes text);
+struct object string_of_blob(struct blob *blob); /* takes ownership */
+/* Sets another value, in the same block if its size fits well. `text` may be part of the old value.
+ */
+void string_set(struct object *object, struct bytes text);
+/* Overwrites from `offset` on, padding with zeros if the text is shorter. `data` must not point
+ * into the object. False, and no change, if there is no memory. */
+bool string_overwrite(struct object *object, size_t offset, struct bytes data);
+
+/* ---- for object.c --------------------------------------------------------------------------- */
+
+void string_free(struct object *object);
+size_t string_bytes(const struct object *object); /* memory, without the object */
+const char *string_encoding(const struct object *object);
+void string_check(const struct object *object);
+
+#endif
