@@ -24,8 +24,8 @@ int cut_check_unused(const char *path)
     return is_used ? EBUSY : 0;
 }
 
-/* Counts ends of records, each on a line of its own. The last few bytes are looked at again with the next
- * piece. */
+/* Counts ends of records, each on a line of its own. The last few bytes are looked at again with
+ * the next piece. */
 static size_t count_records(const char *data, size_t len, struct cut *cut)
 {
     size_t at = 0;

@@ -11,7 +11,7 @@
 
 struct cut {
     uint64_t bytes;           /* behind the cut */
-    uint64_t records;           /* lines among them that look like the end of a record */
+    uint64_t records;         /* lines among them that look like the end of a record */
     char kept[DISK_PATH_MAX]; /* where the bytes are now: FILE.cut-AT */
 };
 

@@ -54,8 +54,8 @@ static void listen(const char *flags, struct bytes pattern)
     pubsub_subscribe(pubsub, &listener.session, PUBSUB_PATTERN, pattern);
 }
 
-/* The messages it got since the last time: each message as "channel message", one a line, without the
- * lengths of RESP. Valid until the next call. */
+/* The messages it got since the last time: each message as "channel message", one a line, without
+ * the lengths of RESP. Valid until the next call. */
 static const char *messages(void)
 {
     static char raw[1 << 21], received[1 << 21];
