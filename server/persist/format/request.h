@@ -1,6 +1,10 @@
-/* request: splits the next command of a file into its arguments. Accepts only the form that our
- * writers use: a RESP array of bulk strings, with lengths without leading zeros. For requests of
- * clients see proto/resp/resp_read.h. */
+/* request: splits the next command of a file into its arguments.
+ *
+ * Clients' requests have another reader, proto/resp/resp_read.h. It accepts what Redis accepts:
+ * inline requests, a count of 0 or less, any byte in place of LF, any two after an argument. In a
+ * file these are damage, so this reader accepts one form only, that of our writers: a RESP array of
+ * bulk strings. It keeps no state, and says where damage begins or how many bytes there must be.
+ * tests/unit/server/agreement_test.c checks that both read its commands alike. */
 #ifndef SERVER_PERSIST_FORMAT_REQUEST_H
 #define SERVER_PERSIST_FORMAT_REQUEST_H
 

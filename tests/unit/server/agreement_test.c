@@ -1,0 +1,85 @@
+/* agreement: checks that definitions which stand in two libraries, because neither may include the
+ * other, agree. */
+#include <stdio.h>
+#include <string.h>
+
+#include "proto/resp/resp_read.h"
+#include "server/persist/format/request.h"
+#include "tests/support/rng.h"
+#include "tests/support/suite.h"
+
+enum { ROUNDS = 20000, TEXT_SIZE = 256, ARGS_MAX = 4 };
+
+static struct rng rng;
+
+static size_t make_text(char *text, size_t most, const char *alphabet)
+{
+    size_t len = rng_below(&rng, most + 1);
+    for (size_t i = 0; i < len; i++)
+        text[i] = alphabet[rng_below(&rng, strlen(alphabet))];
+    return len;
+}
+
+/* Reads a request as the daemon reads it from a client. */
+static enum resp_status read_as_client(struct resp_reader *reader, const char *text, size_t len)
+{
+    const struct resp_limits limits = {
+        .max_bulk = 1 << 20, .max_args = 1 << 20, .max_line = 1 << 16, .max_bulk_anon = 1 << 14
+    };
+    resp_reader_init(reader);
+    return resp_read(reader, text, len, &limits);
+}
+
+static void ensure_argument(const struct resp_reader *reader, const char *text, int i,
+                            const char *wanted, size_t len)
+{
+    ck_assert_uint_eq(reader->args[i].len, len);
+    ck_assert_mem_eq(resp_reader_arg(reader, text, i), wanted, len);
+}
+
+/* ---- commands -------------------------------------------------------------------------------- */
+
+static size_t make_command(char *text)
+{
+    size_t argc = 1 + rng_below(&rng, ARGS_MAX), len;
+    len = (size_t)sprintf(text, "*%zu\r\n", argc);
+    for (; argc > 0; argc--) {
+        char argument[20];
+        size_t size = make_text(argument, sizeof(argument), "ab\r\n$*1");
+        len += (size_t)sprintf(text + len, "$%zu\r\n%.*s\r\n", size, (int)size, argument);
+    }
+    return len;
+}
+
+START_TEST(command_of_a_file_is_the_same_request_of_a_client)
+{
+    struct request request;
+    struct resp_reader reader;
+    unsigned whole = 0;
+    rng_init(&rng, test_seed());
+    request_init(&request);
+    for (int round = 0; round < ROUNDS; round++) {
+        char text[TEXT_SIZE];
+        size_t len = make_command(text), size;
+        if (rng_chance(&rng, 50)) text[rng_below(&rng, len)] = "0123*$\r\n"[rng_below(&rng, 8)];
+        if (request_read(&request, text, len, &size) != REQUEST_WHOLE) continue;
+
+        ck_assert_int_eq(read_as_client(&reader, text, len), RESP_REQUEST);
+
+        ck_assert_uint_eq(reader.consumed, size);
+        ck_assert_int_eq(reader.argc, request.argc);
+        for (int i = 0; i < request.argc; i++)
+            ensure_argument(&reader, text, i, request.argv[i].data, request.argv[i].len);
+        resp_reader_drop(&reader);
+        whole++;
+    }
+    request_drop(&request);
+    ck_assert_uint_gt(whole, ROUNDS / 4);
+}
+END_TEST
+
+Suite *test_suite(void)
+{
+    const TTest *const tests[] = { command_of_a_file_is_the_same_request_of_a_client, NULL };
+    return suite_of("agreement", tests);
+}
