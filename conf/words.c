@@ -73,6 +73,11 @@ bool conf_next_line(const char **at, const char *end, const char **line, size_t 
     return true;
 }
 
+/* The quoting is that of inline requests (split_with_quotes in proto/resp/resp_read.c), which is a
+ * library of its own. The rest differs: here VT and FF end a word, as all white space does, and a
+ * zero byte is an error; there VT and FF are part of a word, and words are slices of one buffer.
+ * tests/unit/server/agreement_test.c compares the two. */
+
 /* State of a split. Writes to `to`, which never passes `from`: removing quotes shortens a word. */
 struct split {
     const char *from, *end;
