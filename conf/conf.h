@@ -14,6 +14,11 @@ enum conf_supervised { CONF_SUPERVISED_NO, CONF_SUPERVISED_SYSTEMD, CONF_SUPERVI
 enum conf_fsync { CONF_FSYNC_NO, CONF_FSYNC_EVERYSEC, CONF_FSYNC_ALWAYS };
 enum { CONF_BIND_MAX = 16, CONF_LIMIT_NORMAL = 0, CONF_LIMIT_REPLICA = 1, CONF_LIMIT_PUBSUB = 2 };
 
+/* The letters of notify-keyspace-events, in the order in which CONFIG GET shows them; "A" means the
+ * first CONF_EVENTS_OF_ALL of them. server/react/notify.c says what each one turns on. */
+#define CONF_EVENT_LETTERS "g$lshzxetdnKEmSTIV"
+enum { CONF_EVENTS_OF_ALL = 10 };
+
 struct conf_output_limit {
     int64_t hard, soft; /* bytes; 0: none */
     int64_t soft_seconds;

@@ -28,14 +28,11 @@ static const struct conf_choice allowed[] = {
     { "no", CONF_ALLOW_NO }, { "yes", CONF_ALLOW_YES }, { "local", CONF_ALLOW_LOCAL }, { NULL, 0 }
 };
 
-/* The event classes, in the order in which CONFIG GET shows them; "A" means the first EVENTS_OF_ALL
- * of them. */
-#define EVENT_LETTERS "g$lshzxetdnKEmSTIV"
-enum { EVENTS_OF_ALL = 10, EVENT_KINDS = sizeof(EVENT_LETTERS) - 1 };
+enum { EVENT_KINDS = sizeof(CONF_EVENT_LETTERS) - 1 };
 
 static const char *check_events(const char *value)
 {
-    return value[strspn(value, "A" EVENT_LETTERS)] != '\0'
+    return value[strspn(value, "A" CONF_EVENT_LETTERS)] != '\0'
                ? "Invalid event class character. Use 'Ag$lshzxeKEtmdnSTIV'."
                : NULL;
 }
@@ -48,13 +45,14 @@ static void tidy_events(char *value)
     int count = 0;
     for (const char *at = value; *at != '\0'; at++)
         for (int i = 0; i < EVENT_KINDS; i++)
-            if (EVENT_LETTERS[i] == *at || (*at == 'A' && i < EVENTS_OF_ALL)) on[i] = true;
-    while (count < EVENTS_OF_ALL && on[count])
+            if (CONF_EVENT_LETTERS[i] == *at || (*at == 'A' && i < CONF_EVENTS_OF_ALL))
+                on[i] = true;
+    while (count < CONF_EVENTS_OF_ALL && on[count])
         count++;
-    bool all = count == EVENTS_OF_ALL;
+    bool all = count == CONF_EVENTS_OF_ALL;
     if (all) *value++ = 'A';
-    for (int i = all ? EVENTS_OF_ALL : 0; i < EVENT_KINDS; i++)
-        if (on[i]) *value++ = EVENT_LETTERS[i];
+    for (int i = all ? CONF_EVENTS_OF_ALL : 0; i < EVENT_KINDS; i++)
+        if (on[i]) *value++ = CONF_EVENT_LETTERS[i];
     *value = '\0';
 }
 

@@ -4,16 +4,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "conf/conf.h"
 #include "proto/base/number.h"
 #include "store/mem/mem.h"
 
-/* 'A' means the first ones. */
-static const char letters[] = "g$lshzxetdnKEmSTIV";
+static const char letters[] = CONF_EVENT_LETTERS;
 
+/* A bit for each letter, in their order; those of the classes in "A" come first. */
 enum {
-    ALIAS_LETTERS = 10,
-    ALIAS = (1 << ALIAS_LETTERS) - 1,
-    NEW_KEYS = 1 << ALIAS_LETTERS,
+    ALIAS = (1 << CONF_EVENTS_OF_ALL) - 1,
+    NEW_KEYS = ALIAS + 1,
     ON_KEYSPACE = NEW_KEYS << 1,
     ON_KEYEVENT = ON_KEYSPACE << 1,
     KEY_MISSES = ON_KEYEVENT << 1,
@@ -31,6 +31,8 @@ enum {
     SUBKEYS_MAX = 1000,         /* in one message */
     SUBKEYS_ENOUGH = 64 * 1024, /* bytes in one message; the subkey that reaches this is its last */
 };
+
+_Static_assert(ON_SUBKEYSPACEEVENT == 1 << (sizeof(letters) - 2), "each letter has its bit");
 
 #define NOWHERE SIZE_MAX
 

@@ -45,7 +45,7 @@ ROOMS = (
     ("server/persist", "when what is written, and by whom",
      "conf proto/base server/base server/persist/format server/persist/import store/*"),
     ("server/react", "what follows a commit: WATCH, blocked clients, tracking, events",
-     "proto/base proto/resp server/base server/call server/persist store/*"),
+     "conf proto/base proto/resp server/base server/call server/persist store/*"),
     ("server/run", "a request from the gates to its commit; background work of a turn",
      "conf proto/resp server/base server/call server/observe server/persist server/react store/*"),
     ("server/net", "sockets, connections, reading ahead",

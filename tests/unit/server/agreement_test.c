@@ -3,9 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "conf/conf.h"
 #include "conf/words.h"
 #include "proto/resp/resp_read.h"
 #include "server/persist/format/request.h"
+#include "store/event.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 
@@ -110,11 +112,25 @@ START_TEST(option_lines_and_inline_requests_quote_alike)
 }
 END_TEST
 
+/* ---- lists ----------------------------------------------------------------------------------- */
+
+START_TEST(option_has_the_letter_of_each_event)
+{
+    for (int event = EVENT_NONE + 1; event < EVENT_COUNT; event++) {
+        char letter = event_class((enum event)event);
+
+        ck_assert_msg(letter != '\0' && strchr(CONF_EVENT_LETTERS, letter) != NULL, "%s: '%c'",
+                      event_name((enum event)event), letter);
+    }
+}
+END_TEST
+
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
         command_of_a_file_is_the_same_request_of_a_client,
         option_lines_and_inline_requests_quote_alike,
+        option_has_the_letter_of_each_event,
         NULL,
     };
     return suite_of("agreement", tests);
