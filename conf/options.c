@@ -11,7 +11,8 @@
 #define AT(member) offsetof(struct conf, member)
 #define MEGABYTE   (INT64_C(1) << 20)
 
-/* In Redis' order; the numbers are those of enum evict_policy in store/sweep/evict.h. */
+/* In Redis' order; the numbers are those of enum evict_policy in store/sweep/evict.h, which
+ * tests/unit/server/agreement_test.c checks. */
 static const struct conf_choice policies[] = {
     { "volatile-lru", 4 },   { "volatile-lfu", 5 }, { "volatile-random", 6 },
     { "volatile-ttl", 7 },   { "allkeys-lru", 1 },  { "allkeys-lfu", 2 },

@@ -8,6 +8,7 @@
 #include "proto/resp/resp_read.h"
 #include "server/persist/format/request.h"
 #include "store/event.h"
+#include "store/sweep/evict.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 
@@ -125,12 +126,37 @@ START_TEST(option_has_the_letter_of_each_event)
 }
 END_TEST
 
+START_TEST(option_has_the_number_of_each_eviction_policy)
+{
+    static const char *const names[] = {
+        [EVICT_NONE] = "noeviction",
+        [EVICT_ALL_LRU] = "allkeys-lru",
+        [EVICT_ALL_LFU] = "allkeys-lfu",
+        [EVICT_ALL_RANDOM] = "allkeys-random",
+        [EVICT_VOLATILE_LRU] = "volatile-lru",
+        [EVICT_VOLATILE_LFU] = "volatile-lfu",
+        [EVICT_VOLATILE_RANDOM] = "volatile-random",
+        [EVICT_VOLATILE_TTL] = "volatile-ttl",
+    };
+    enum { POLICIES = sizeof(names) / sizeof(names[0]) };
+    const struct conf_choice *choices = conf_find("maxmemory-policy")->choices;
+    int count = 0;
+
+    for (; choices[count].name != NULL; count++) {
+        ck_assert_int_lt(choices[count].value, POLICIES);
+        ck_assert_str_eq(choices[count].name, names[choices[count].value]);
+    }
+    ck_assert_int_eq(count, POLICIES);
+}
+END_TEST
+
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
         command_of_a_file_is_the_same_request_of_a_client,
         option_lines_and_inline_requests_quote_alike,
         option_has_the_letter_of_each_event,
+        option_has_the_number_of_each_eviction_policy,
         NULL,
     };
     return suite_of("agreement", tests);
