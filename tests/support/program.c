@@ -1,13 +1,12 @@
-/* program: a walk over a syntax line that writes arguments instead of a tree.
- * It reads the same notation as server/admin/command/syntax.c, by itself, so that each checks the
- * other. */
+/* program: see program.h. A walk over the tree of a syntax line that writes arguments. It is the
+ * tree that COMMAND DOCS replies, so the calls check that, too. */
 #include "tests/support/program.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "server/admin/command/syntax.h"
 #include "store/base/ensure.h"
 #include "tests/support/payloads.h"
 
@@ -16,6 +15,7 @@ enum { FEW = 3, MANY = 20, NUMBERED = 200 };
 struct maker {
     struct program_call *call;
     const struct program_source *source;
+    const struct syntax_node *nodes;
     const char *group;
     msec now;
 };
@@ -150,25 +150,28 @@ static const struct pool *pool_of(const struct maker *maker, struct bytes name)
     return &texts;
 }
 
-/* How many words stand before the next bracket: "field value [field value ...]" has two. */
-static unsigned words_at(const char *at, const char *end)
+/* How many arguments each field or member behind a count has: "field value [field value ...]" has
+ * two. */
+static unsigned arguments_each(const struct maker *maker, int next)
 {
-    unsigned words = 0;
-    for (; at < end && *at != '['; at++)
-        words += *at != ' ' && at[-1] == ' ';
-    return words;
+    if (next == SYNTAX_NONE) return 0;
+    const struct syntax_node *node = &maker->nodes[next];
+    if (node->kind != SYNTAX_BLOCK) return 1;
+    unsigned count = 0;
+    for (int i = node->child; i != SYNTAX_NONE; i = maker->nodes[i].next)
+        count++;
+    return count;
 }
 
-/* `behind` is what comes after it in the syntax, up to `end`. */
-static void add_value(const struct maker *maker, struct bytes name, const char *behind,
-                      const char *end)
+static void add_value(const struct maker *maker, const struct syntax_node *node)
 {
+    struct bytes name = node->name;
     if (is_word(name, "numkeys")) {
         add_number(maker->call, 1); /* see count_keys */
         maker->call->counts_keys[maker->call->argc - 1] = true;
     } else if (is_word(name, "numfields") || is_word(name, "nummembers")) {
         add_number(maker->call, 1); /* see count_rest */
-        maker->call->counts_rest[maker->call->argc - 1] = words_at(behind, end);
+        maker->call->counts_rest[maker->call->argc - 1] = arguments_each(maker, node->next);
     } else if (is_word(name, "unix-time-milliseconds")) {
         add_number(maker->call, near_now(maker));
     } else if (is_word(name, "unix-time-seconds")) {
@@ -188,92 +191,45 @@ static void add_value(const struct maker *maker, struct bytes name, const char *
 
 /* ---- the walk -------------------------------------------------------------------------------- */
 
-static const char *closing(const char *open, const char *end)
-{
-    int depth = 0;
-    for (const char *p = open; p < end; p++) {
-        depth += *p == '[' || *p == '<';
-        depth -= *p == ']' || *p == '>';
-        if (depth == 0) return p;
-    }
-    ensure(false, "no end to '%s'", open);
-    return NULL;
-}
+static void add_node(const struct maker *maker, const struct syntax_node *node);
 
-static const char *next_bar(const char *at, const char *end)
+static void add_choice(const struct maker *maker, const struct syntax_node *node)
 {
-    int depth = 0;
-    for (; at < end; at++) {
-        depth += *at == '[' || *at == '<';
-        depth -= *at == ']' || *at == '>';
-        if (depth == 0 && *at == '|') return at;
-    }
-    return NULL;
-}
-
-static void walk(const struct maker *maker, const char *at, const char *end);
-
-static void walk_choice(const struct maker *maker, const char *at, const char *end)
-{
+    const struct syntax_node *first = &maker->nodes[node->child], *chosen = first;
     unsigned ways = 1;
-    for (const char *p = at; (p = next_bar(p, end)) != NULL; p++)
+    int before = maker->call->argc;
+    for (int i = first->next; i != SYNTAX_NONE; i = maker->nodes[i].next)
         ways++;
-    for (unsigned skip = ways > 1 ? below(maker, ways) : 0; skip > 0; skip--)
-        at = next_bar(at, end) + 1;
-    const char *bar = next_bar(at, end);
-    walk(maker, at, bar != NULL ? bar : end);
+    for (unsigned skip = below(maker, ways); skip > 0; skip--)
+        chosen = &maker->nodes[chosen->next];
+    add_node(maker, chosen);
+    /* One that is not optional is never empty, even if all of one alternative is optional. */
+    if (!node->optional && maker->call->argc == before) add_node(maker, first);
 }
 
-static void walk_option(const struct maker *maker, const char *at, const char *end)
+static void add_chain(const struct maker *maker, int first)
 {
-    static const char dots[] = "...";
-    size_t dots_len = sizeof(dots) - 1;
-    bool repeats = (size_t)(end - at) > dots_len && memcmp(end - dots_len, dots, dots_len) == 0;
-    unsigned times = below(maker, repeats ? FEW + 1 : 2);
+    for (int i = first; i != SYNTAX_NONE; i = maker->nodes[i].next)
+        add_node(maker, &maker->nodes[i]);
+}
+
+static void add_once(const struct maker *maker, const struct syntax_node *node, bool with_token)
+{
+    if (with_token && node->token.len > 0) add(maker->call, node->token);
+    if (node->kind == SYNTAX_VALUE) add_value(maker, node);
+    if (node->kind == SYNTAX_ONEOF) add_choice(maker, node);
+    if (node->kind == SYNTAX_BLOCK) add_chain(maker, node->child);
+}
+
+static void add_node(const struct maker *maker, const struct syntax_node *node)
+{
+    if (node->optional && below(maker, 2) == 0) return;
+    add_once(maker, node, true);
+    if (!node->multiple) return;
+    unsigned times = below(maker, FEW + 1);
     if (times == FEW && below(maker, 4) == 3) times = MANY;
     for (; times > 0; times--)
-        walk_choice(maker, at, repeats ? end - dots_len : end);
-}
-
-/* One that is not optional is never empty, even if all of one alternative is optional. */
-static void walk_must(const struct maker *maker, const char *at, const char *end)
-{
-    int before = maker->call->argc;
-    walk_choice(maker, at, end);
-    const char *bar = next_bar(at, end);
-    if (maker->call->argc == before) walk(maker, at, bar != NULL ? bar : end);
-}
-
-static bool is_token(struct bytes word)
-{
-    bool letters = false;
-    for (size_t i = 0; i < word.len; i++) {
-        if (islower((unsigned char)word.data[i])) return false;
-        letters |= isupper((unsigned char)word.data[i]) != 0;
-    }
-    return letters;
-}
-
-static void walk(const struct maker *maker, const char *at, const char *end)
-{
-    while (at < end) {
-        if (*at == ' ') {
-            at++;
-        } else if (*at == '[' || *at == '<') {
-            const char *close = closing(at, end);
-            (*at == '[' ? walk_option : walk_must)(maker, at + 1, close);
-            at = close + 1;
-        } else {
-            struct bytes word = bytes_of(at, 0);
-            while (at < end && strchr(" [<", *at) == NULL)
-                at++;
-            word.len = (size_t)(at - word.data);
-            if (is_token(word))
-                add(maker->call, word);
-            else
-                add_value(maker, word, at, end);
-        }
-    }
+        add_once(maker, node, node->repeats_token);
 }
 
 static void change_number(struct program_call *call, int i, int64_t number)
@@ -312,13 +268,15 @@ static void count_keys(const struct maker *maker)
 void program_make(struct program_call *call, struct command_ref ref, msec now,
                   const struct program_source *source)
 {
-    struct maker maker = { call, source, ref.row->group, now };
+    struct syntax syntax;
+    struct maker maker = { call, source, syntax.nodes, ref.row->group, now };
+    syntax_parse(&syntax, ref.row->syntax);
     call->argc = 0;
     call->text_len = 0;
     call->overflowed = false;
     if (ref.parent != NULL) add_text(call, ref.parent->name);
     add_text(call, ref.row->name);
-    walk(&maker, ref.row->syntax, ref.row->syntax + strlen(ref.row->syntax));
+    add_chain(&maker, syntax.first);
     count_keys(&maker);
     count_rest(&maker);
 }

@@ -5,33 +5,19 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "store/base/bytes.h"
 #include "store/base/ensure.h"
-
-enum kind { VALUE, TOKEN, ONEOF, BLOCK };
-
-enum { NODES_MAX = 96, NONE = -1 };
-
-struct node {
-    enum kind kind;
-    struct bytes name;  /* of a value */
-    struct bytes token; /* TOKEN itself, or the one before a value or block */
-    bool optional, multiple;
-    bool repeats_token; /* of a repeated one: the token is repeated, too */
-    int child, next;    /* indexes; NONE */
-};
 
 struct parse {
     const char *at;
-    struct node nodes[NODES_MAX];
+    struct syntax_node *nodes;
     int count;
-    int key_spec, key_specs; /* of the next key; of the row */
 };
 
-static int new_node(struct parse *parse, enum kind kind)
+static int new_node(struct parse *parse, enum syntax_kind kind)
 {
-    ensure(parse->count < NODES_MAX, "a syntax of more than %d parts", NODES_MAX);
-    parse->nodes[parse->count] = (struct node){ .kind = kind, .child = NONE, .next = NONE };
+    ensure(parse->count < SYNTAX_NODES_MAX, "a syntax of more than %d parts", SYNTAX_NODES_MAX);
+    parse->nodes[parse->count] =
+        (struct syntax_node){ .kind = kind, .child = SYNTAX_NONE, .next = SYNTAX_NONE };
     return parse->count++;
 }
 
@@ -67,7 +53,7 @@ static int wrap_sequence(struct parse *parse, int first);
 static void repeat_with_token(struct parse *parse, int first)
 {
     int whole = wrap_sequence(parse, first);
-    struct node copy = parse->nodes[whole];
+    struct syntax_node copy = parse->nodes[whole];
     copy.multiple = copy.repeats_token = true;
     parse->nodes[first] = copy;
 }
@@ -79,28 +65,28 @@ static bool take_repetition(struct parse *parse, int first)
     if (close == NULL || (inner != NULL && inner < close)) return false;
     if (close - parse->at < 4 || strncmp(close - 3, "...", 3) != 0) return false;
     parse->at = close + 1;
-    if (first == NONE) return true;
+    if (first == SYNTAX_NONE) return true;
 
     int words = 0;
-    for (int i = first; i != NONE; i = parse->nodes[i].next)
+    for (int i = first; i != SYNTAX_NONE; i = parse->nodes[i].next)
         words++;
     if (words == 1) {
         parse->nodes[first].multiple = true;
         return true;
     }
-    if (parse->nodes[first].kind == TOKEN) {
+    if (parse->nodes[first].kind == SYNTAX_TOKEN) {
         repeat_with_token(parse, first);
         return true;
     }
     /* Several words repeat together, so they become a block in place of the first. */
-    struct node copy = parse->nodes[first];
+    struct syntax_node copy = parse->nodes[first];
     int moved = new_node(parse, copy.kind);
     parse->nodes[moved] = copy;
-    parse->nodes[first] = (struct node){ .kind = BLOCK,
-                                         .name = copy.name.len > 0 ? copy.name : copy.token,
-                                         .child = moved,
-                                         .next = NONE,
-                                         .multiple = true };
+    parse->nodes[first] = (struct syntax_node){ .kind = SYNTAX_BLOCK,
+                                                .name = copy.name.len > 0 ? copy.name : copy.token,
+                                                .child = moved,
+                                                .next = SYNTAX_NONE,
+                                                .multiple = true };
     return true;
 }
 
@@ -116,17 +102,17 @@ static int repeated_words(const struct parse *parse)
 static int back_from_end(const struct parse *parse, int first, int steps)
 {
     int length = 0;
-    for (int i = first; i != NONE; i = parse->nodes[i].next)
+    for (int i = first; i != SYNTAX_NONE; i = parse->nodes[i].next)
         length++;
     int at = first;
-    for (int skip = length - steps; skip > 0 && at != NONE; skip--)
+    for (int skip = length - steps; skip > 0 && at != SYNTAX_NONE; skip--)
         at = parse->nodes[at].next;
     return at;
 }
 
 static int last_of(const struct parse *parse, int first)
 {
-    while (first != NONE && parse->nodes[first].next != NONE)
+    while (first != SYNTAX_NONE && parse->nodes[first].next != SYNTAX_NONE)
         first = parse->nodes[first].next;
     return first;
 }
@@ -141,8 +127,8 @@ static int parse_item(struct parse *parse)
         return group;
     }
     struct bytes word = read_word(parse);
-    int node = new_node(parse, is_token(word) ? TOKEN : VALUE);
-    if (parse->nodes[node].kind == TOKEN)
+    int node = new_node(parse, is_token(word) ? SYNTAX_TOKEN : SYNTAX_VALUE);
+    if (parse->nodes[node].kind == SYNTAX_TOKEN)
         parse->nodes[node].token = word;
     else
         parse->nodes[node].name = word;
@@ -152,7 +138,7 @@ static int parse_item(struct parse *parse)
 /* Parses a chain of nodes up to `end` or '|'. */
 static int parse_sequence(struct parse *parse, char end)
 {
-    int first = NONE;
+    int first = SYNTAX_NONE;
     for (;;) {
         skip_spaces(parse);
         if (*parse->at == end || *parse->at == '|' || *parse->at == '\0') return first;
@@ -161,7 +147,7 @@ static int parse_sequence(struct parse *parse, char end)
             continue;
         int node = parse_item(parse);
         int last = last_of(parse, first);
-        if (last == NONE)
+        if (last == SYNTAX_NONE)
             first = node;
         else
             parse->nodes[last].next = node;
@@ -171,21 +157,21 @@ static int parse_sequence(struct parse *parse, char end)
 /* Makes one node of a sequence: itself, a value with its token, or a block. */
 static int wrap_sequence(struct parse *parse, int first)
 {
-    ensure(first != NONE, "an empty group before '%s' in a syntax", parse->at);
-    struct node *head = &parse->nodes[first];
-    if (head->next == NONE) return first;
-    if (head->kind == TOKEN && parse->nodes[head->next].next == NONE) {
+    ensure(first != SYNTAX_NONE, "an empty group before '%s' in a syntax", parse->at);
+    struct syntax_node *head = &parse->nodes[first];
+    if (head->next == SYNTAX_NONE) return first;
+    if (head->kind == SYNTAX_TOKEN && parse->nodes[head->next].next == SYNTAX_NONE) {
         int value = head->next;
-        bool choice = parse->nodes[value].kind == ONEOF && !parse->nodes[value].optional;
-        if (parse->nodes[value].kind == VALUE || choice) {
+        bool choice = parse->nodes[value].kind == SYNTAX_ONEOF && !parse->nodes[value].optional;
+        if (parse->nodes[value].kind == SYNTAX_VALUE || choice) {
             parse->nodes[value].token = head->token;
             return value;
         }
     }
-    int block = new_node(parse, BLOCK);
-    parse->nodes[block].name = head->kind == TOKEN ? head->token : head->name;
+    int block = new_node(parse, SYNTAX_BLOCK);
+    parse->nodes[block].name = head->kind == SYNTAX_TOKEN ? head->token : head->name;
     parse->nodes[block].child = first;
-    if (head->kind == TOKEN) {
+    if (head->kind == SYNTAX_TOKEN) {
         parse->nodes[block].token = head->token;
         parse->nodes[block].child = head->next;
     }
@@ -196,7 +182,7 @@ static int parse_alternatives(struct parse *parse, char end)
 {
     int first = wrap_sequence(parse, parse_sequence(parse, end)), last = first;
     if (*parse->at == '|') {
-        int choice = new_node(parse, ONEOF);
+        int choice = new_node(parse, SYNTAX_ONEOF);
         parse->nodes[choice].child = first;
         while (*parse->at == '|') {
             parse->at++;
@@ -209,6 +195,13 @@ static int parse_alternatives(struct parse *parse, char end)
     ensure(*parse->at == end, "a group without its '%c' in a syntax", end);
     parse->at++;
     return first;
+}
+
+void syntax_parse(struct syntax *syntax, const char *line)
+{
+    struct parse parse = { .at = line, .nodes = syntax->nodes };
+    syntax->first = parse_sequence(&parse, '\0');
+    ensure(*parse.at == '\0', "'%s' left over in a syntax", parse.at);
 }
 
 /* ---- the reply --------------------------------------------------------------------------------
@@ -253,35 +246,41 @@ static const char *type_of_value(struct bytes name)
     return bytes_equal(name, LIT("pattern")) ? "pattern" : "string";
 }
 
-static const char *type_of(const struct node *node)
+static const char *type_of(const struct syntax_node *node)
 {
     switch (node->kind) {
-    case TOKEN: return "pure-token";
-    case ONEOF: return "oneof";
-    case BLOCK: return "block";
+    case SYNTAX_TOKEN: return "pure-token";
+    case SYNTAX_ONEOF: return "oneof";
+    case SYNTAX_BLOCK: return "block";
     default: return type_of_value(node->name);
     }
 }
 
-static void reply_chain(struct resp_writer *out, struct parse *parse, int first);
+struct replying {
+    const struct syntax_node *nodes;
+    int key_spec, key_specs; /* of the next key; of the row */
+};
 
-static void reply_node(struct resp_writer *out, struct parse *parse, const struct node *node)
+static void reply_chain(struct resp_writer *out, struct replying *reply, int first);
+
+static void reply_node(struct resp_writer *out, struct replying *reply,
+                       const struct syntax_node *node)
 {
     const char *type = type_of(node);
-    bool is_key = parse->key_specs > 0 && strcmp(type, "key") == 0,
+    bool is_key = reply->key_specs > 0 && strcmp(type, "key") == 0,
          has_flags = node->optional || node->multiple;
     bool has_token = node->token.len > 0;
-    size_t fields = 2u + is_key + has_token + has_flags + (node->child != NONE);
+    size_t fields = 2u + is_key + has_token + has_flags + (node->child != SYNTAX_NONE);
     struct bytes name = node->name.len > 0 ? node->name : node->token;
     resp_map(out, fields);
     resp_bulk_text(out, "name");
-    reply_lower(out, node->kind == ONEOF ? LIT("option") : name);
+    reply_lower(out, node->kind == SYNTAX_ONEOF ? LIT("option") : name);
     resp_bulk_text(out, "type");
     resp_bulk_text(out, type);
     if (is_key) {
         resp_bulk_text(out, "key_spec_index");
-        resp_integer(out, parse->key_spec);
-        if (parse->key_spec + 1 < parse->key_specs) parse->key_spec++;
+        resp_integer(out, reply->key_spec);
+        if (reply->key_spec + 1 < reply->key_specs) reply->key_spec++;
     }
     if (has_token) {
         resp_bulk_text(out, "token");
@@ -294,26 +293,26 @@ static void reply_node(struct resp_writer *out, struct parse *parse, const struc
         if (node->multiple) resp_status(out, "multiple");
         if (node->repeats_token) resp_status(out, "multiple_token");
     }
-    if (node->child != NONE) {
+    if (node->child != SYNTAX_NONE) {
         resp_bulk_text(out, "arguments");
-        reply_chain(out, parse, node->child);
+        reply_chain(out, reply, node->child);
     }
 }
 
-static void reply_chain(struct resp_writer *out, struct parse *parse, int first)
+static void reply_chain(struct resp_writer *out, struct replying *reply, int first)
 {
     size_t count = 0;
-    for (int i = first; i != NONE; i = parse->nodes[i].next)
+    for (int i = first; i != SYNTAX_NONE; i = reply->nodes[i].next)
         count++;
     resp_array(out, count);
-    for (int i = first; i != NONE; i = parse->nodes[i].next)
-        reply_node(out, parse, &parse->nodes[i]);
+    for (int i = first; i != SYNTAX_NONE; i = reply->nodes[i].next)
+        reply_node(out, reply, &reply->nodes[i]);
 }
 
-void syntax_reply_arguments(struct resp_writer *out, const char *syntax, int key_specs)
+void syntax_reply_arguments(struct resp_writer *out, const char *line, int key_specs)
 {
-    struct parse parse = { .at = syntax, .key_specs = key_specs };
-    int first = parse_sequence(&parse, '\0');
-    ensure(*parse.at == '\0', "'%s' left over in a syntax", parse.at);
-    reply_chain(out, &parse, first);
+    struct syntax syntax;
+    syntax_parse(&syntax, line);
+    struct replying reply = { .nodes = syntax.nodes, .key_specs = key_specs };
+    reply_chain(out, &reply, syntax.first);
 }
