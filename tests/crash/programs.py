@@ -3,6 +3,7 @@
 Knows commands and their arguments; refuses to know what they answer. What a command does depends
 only on the data and the clock, so that two servers that ran the same have the same: no SPOP, no
 random ids. Everything is below a prefix, so that programs of several connections do not meet.
+For these reasons it is apart from the other generators (tests/README.md).
 """
 
 DATABASES = 4

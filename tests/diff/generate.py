@@ -3,6 +3,9 @@
 Knows kinds of arguments, and which mistakes are worth making; refuses to know what a server holds.
 A program is a list of steps: ("a", [arguments], options) on connection a, b or c, or
 ("clock", msec, ()), which moves the time of both servers on.
+
+It is apart from the other generators (tests/README.md) because it makes only what two servers can be
+compared in: commands of Redis, without values on which they differ on purpose.
 """
 import random
 import re

@@ -21,6 +21,9 @@ Rules, for what Redis itself leaves open (compare.py has them):
     big         an argument decides about memory: none between thousands and what is refused
     jumbled     what it looks at, and so what it tells of misses, comes in any order
     dies        a deadline may lie in the past: both servers drop what is dead right after
+
+The grammar is not that of the rows' syntax lines, which neither name kinds of values that suit one
+another nor say how replies compare. coverage.py checks it against redis-server's COMMAND DOCS.
 """
 import re
 

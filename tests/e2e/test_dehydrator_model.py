@@ -4,6 +4,8 @@ programs of several clients, some of whom wait, under a clock that only the prog
 back now and then. After each step every client must have received exactly what the model says, and each key's events too.
 
 TEST_SEED chooses the programs, PROGRAMS how many. One that fails is made small and printed.
+Their generator is apart from the others (tests/README.md) because it looks at the model while it
+writes, to name elements that are there, and lets clients wait.
 """
 import os
 import random

@@ -3,6 +3,9 @@
 A program is a list of steps as tests/diff/case.py writes them: commands of the connection "a", and
 clock steps. Words that begin with "@" are the runner's: "@p5" and "@s5" stand for the instants five
 milliseconds or seconds from now; commands that begin with one are listed in runner.py.
+
+It is apart from the other generators (tests/README.md) because it makes only calls that the model
+answers, and its values let deadlines of members and policies meet.
 """
 import random
 

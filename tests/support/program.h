@@ -1,5 +1,6 @@
 /* program: calls made up from a command's row: its syntax line says what arguments there are, small
- * pools what they may be, and a source of numbers which it shall be.
+ * pools what they may be, and a source of numbers which it shall be. tests/README.md lists the
+ * generators that choose their commands by hand.
  * Knows syntax lines and texts; refuses to know what a command does. */
 #ifndef TESTS_SUPPORT_PROGRAM_H
 #define TESTS_SUPPORT_PROGRAM_H
