@@ -360,7 +360,7 @@ static const struct command rows[] = {
       .run = cmd_spublish,
       .arity = 3,
       .flags = PUBSUB | LOADING | STALE | FAST | MAY_REPLICATE,
-      .keys = { .first = 1, .last = 1, .step = 1 },
+      .keys = KEY_FIRST,
       .key_flags = KEY_NOT,
       .group = "pubsub",
       .since = "7.0.0",

@@ -132,6 +132,11 @@ enum { KEY_SPECS_MAX = 3 };
     {                                                                                              \
         __VA_ARGS__, NULL                                                                          \
     }
+/* A struct key_range: the first argument is the only key. */
+#define KEY_FIRST                                                                                  \
+    {                                                                                              \
+        .first = 1, .last = 1, .step = 1                                                           \
+    }
 /* Of enum error; needs server/call/error.h. */
 #define ERRORS(...)                                                                                \
     (const uint8_t[])                                                                              \

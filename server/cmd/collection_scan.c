@@ -82,11 +82,6 @@ static void cmd_zscan(struct call *call)
     scan_key(call, TYPE_ZSET, step_zset);
 }
 
-#define KEY_FIRST                                                                                  \
-    {                                                                                              \
-        .first = 1, .last = 1, .step = 1                                                           \
-    }
-
 static const struct command rows[] = {
     { .name = "SSCAN",
       .run = cmd_sscan,

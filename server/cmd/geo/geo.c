@@ -139,11 +139,6 @@ static void cmd_geodist(struct call *call)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-#define KEY_FIRST                                                                                  \
-    {                                                                                              \
-        .first = 1, .last = 1, .step = 1                                                           \
-    }
-
 static const struct command rows[] = {
     { .name = "GEOADD",
       .run = cmd_geoadd,

@@ -277,10 +277,6 @@ static void cmd_geosearchstore(struct call *call)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-#define KEY_FIRST                                                                                  \
-    {                                                                                              \
-        .first = 1, .last = 1, .step = 1                                                           \
-    }
 #define COST                                                                                       \
     "O(log(N)+M+K*log(K)), N members of the sorted set, M in the cells that the shape touches, K " \
     "found"

@@ -218,11 +218,6 @@ static void cmd_hvals(struct call *call)
     reply_all(call, entry, false, true);
 }
 
-#define KEY_FIRST                                                                                  \
-    {                                                                                              \
-        .first = 1, .last = 1, .step = 1                                                           \
-    }
-
 static const struct command rows[] = {
     { .name = "HSET",
       .run = cmd_hset,

@@ -215,10 +215,6 @@ static void cmd_hgetdel(struct call *call)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-#define KEY_FIRST                                                                                  \
-    {                                                                                              \
-        .first = 1, .last = 1, .step = 1                                                           \
-    }
 #define TIMES "EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT unix-time-milliseconds"
 
 static const struct command rows[] = {

@@ -53,7 +53,7 @@ static const struct command rows[] = {
       .run = cmd_hrandfield,
       .arity = -2,
       .flags = READONLY,
-      .keys = { .first = 1, .last = 1, .step = 1 },
+      .keys = KEY_FIRST,
       .tips = "nondeterministic_output",
       .group = "hash",
       .since = "6.2.0",

@@ -132,7 +132,7 @@ static const struct command rows[] = {
       .arity = 2,
       .flags = READONLY | FAST,
       .acl = ACL_KEYSPACE,
-      .keys = { .first = 1, .last = 1, .step = 1 },
+      .keys = KEY_FIRST,
       .key_flags = KEY_RO,
       .group = "generic",
       .since = "1.0.0",

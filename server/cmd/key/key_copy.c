@@ -100,7 +100,7 @@ static const struct command rows[] = {
       .arity = 3,
       .flags = WRITE | FAST | OTHER_DATABASES,
       .acl = ACL_KEYSPACE,
-      .keys = { .first = 1, .last = 1, .step = 1 },
+      .keys = KEY_FIRST,
       .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE,
       .group = "generic",
       .since = "1.0.0",

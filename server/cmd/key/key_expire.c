@@ -164,7 +164,7 @@ static const struct command rows[] = {
       .arity = -3,
       .flags = WRITE | FAST,
       .acl = ACL_KEYSPACE,
-      .keys = { .first = 1, .last = 1, .step = 1 },
+      .keys = KEY_FIRST,
       .group = "generic",
       .since = "1.0.0",
       .replies =
@@ -180,7 +180,7 @@ static const struct command rows[] = {
       .arity = -3,
       .flags = WRITE | FAST,
       .acl = ACL_KEYSPACE,
-      .keys = { .first = 1, .last = 1, .step = 1 },
+      .keys = KEY_FIRST,
       .group = "generic",
       .since = "2.6.0",
       .replies =
@@ -196,7 +196,7 @@ static const struct command rows[] = {
       .arity = -3,
       .flags = WRITE | FAST,
       .acl = ACL_KEYSPACE,
-      .keys = { .first = 1, .last = 1, .step = 1 },
+      .keys = KEY_FIRST,
       .group = "generic",
       .since = "1.2.0",
       .replies =
@@ -212,7 +212,7 @@ static const struct command rows[] = {
       .arity = -3,
       .flags = WRITE | FAST,
       .acl = ACL_KEYSPACE,
-      .keys = { .first = 1, .last = 1, .step = 1 },
+      .keys = KEY_FIRST,
       .group = "generic",
       .since = "2.6.0",
       .replies =
@@ -228,7 +228,7 @@ static const struct command rows[] = {
       .arity = -2,
       .flags = WRITE | FAST,
       .acl = ACL_KEYSPACE,
-      .keys = { .first = 1, .last = 1, .step = 1 },
+      .keys = KEY_FIRST,
       .group = "generic",
       .since = "2.2.0",
       .replies = REPLIES("integer: 1 if a deadline was removed, 0 if there was none; with member "
@@ -241,7 +241,7 @@ static const struct command rows[] = {
       .arity = -2,
       .flags = READONLY | FAST,
       .acl = ACL_KEYSPACE,
-      .keys = { .first = 1, .last = 1, .step = 1 },
+      .keys = KEY_FIRST,
       .tips = "nondeterministic_output",
       .group = "generic",
       .since = "1.0.0",
@@ -257,7 +257,7 @@ static const struct command rows[] = {
       .arity = -2,
       .flags = READONLY | FAST,
       .acl = ACL_KEYSPACE,
-      .keys = { .first = 1, .last = 1, .step = 1 },
+      .keys = KEY_FIRST,
       .tips = "nondeterministic_output",
       .group = "generic",
       .since = "2.6.0",
@@ -271,7 +271,7 @@ static const struct command rows[] = {
       .arity = 2,
       .flags = READONLY | FAST,
       .acl = ACL_KEYSPACE,
-      .keys = { .first = 1, .last = 1, .step = 1 },
+      .keys = KEY_FIRST,
       .group = "generic",
       .since = "7.0.0",
       .replies = REPLIES("integer: the deadline as Unix time in seconds, rounded; -1 without one, "
@@ -284,7 +284,7 @@ static const struct command rows[] = {
       .arity = 2,
       .flags = READONLY | FAST,
       .acl = ACL_KEYSPACE,
-      .keys = { .first = 1, .last = 1, .step = 1 },
+      .keys = KEY_FIRST,
       .group = "generic",
       .since = "7.0.0",
       .replies = REPLIES("integer: the deadline as Unix time in milliseconds; -1 without one, -2 "

@@ -141,8 +141,7 @@ COMMANDS(z)
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 #define ROW_COMMON                                                                                 \
-    .keys = { .first = 1, .last = 1, .step = 1 },                                                  \
-    .complexity = "O(M*log(N)), M members given, N members that have a deadline"
+    .complexity = "O(M*log(N)), M members given, N members that have a deadline", .keys = KEY_FIRST
 #define EXPIRE_ROW(NAME, function, time, how, OF)                                                  \
     {                                                                                              \
         .name = NAME, .run = function, .arity = -6, .flags = WRITE | GROWS | FAST,                 \
@@ -158,7 +157,7 @@ COMMANDS(z)
     {                                                                                              \
         .name = NAME, .run = function, .arity = -5, .flags = READONLY | FAST,                      \
         .syntax = "key " OF##_BLOCK, .summary = "Tells of " OF##_WHAT " " how ".", OF##_ROW,       \
-        .keys = { .first = 1, .last = 1, .step = 1 }, .complexity = "O(M), M members given",       \
+        .keys = KEY_FIRST, .complexity = "O(M), M members given",                                  \
         .replies = REPLIES("[integer ...]: for each " reply                                        \
                            "; -1 without a deadline, -2 if there is no such key or " OF##_ONE),    \
         .errors =                                                                                  \

@@ -101,9 +101,7 @@ static void cmd_fieldttl(struct call *call)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-#define ROW_COMMON                                                                                 \
-    .acl = ACL_KEYSPACE, .keys = { .first = 1, .last = 1, .step = 1 }, .group = "generic",         \
-    .since = "0.1.0"
+#define ROW_COMMON  .acl = ACL_KEYSPACE, .keys = KEY_FIRST, .group = "generic", .since = "0.1.0"
 #define COST_EXPIRE "O(M*log(N)), M members given, N members that have a deadline"
 
 static const struct command rows[] = {

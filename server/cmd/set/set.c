@@ -69,11 +69,6 @@ static void cmd_scard(struct call *call)
     resp_integer(call->out, entry == NULL ? 0 : (int64_t)set_count(entry->object.set));
 }
 
-#define KEY_FIRST                                                                                  \
-    {                                                                                              \
-        .first = 1, .last = 1, .step = 1                                                           \
-    }
-
 static const struct command rows[] = {
     { .name = "SADD",
       .run = cmd_sadd,

@@ -81,7 +81,7 @@ static const struct command rows[] = {
       .run = cmd_saddex,
       .arity = -4,
       .flags = WRITE | GROWS | FAST,
-      .keys = { .first = 1, .last = 1, .step = 1 },
+      .keys = KEY_FIRST,
       .group = "set",
       .since = "0.1.0",
       .origin = "Dragonfly",

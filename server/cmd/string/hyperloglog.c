@@ -292,7 +292,7 @@ static const struct command rows[] = {
       .run = cmd_pfadd,
       .arity = -2,
       .flags = WRITE | GROWS | FAST,
-      .keys = { .first = 1, .last = 1, .step = 1 },
+      .keys = KEY_FIRST,
       .key_flags = KEY_RW | KEY_INSERT,
       .group = "hyperloglog",
       .since = "2.8.9",

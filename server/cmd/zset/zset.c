@@ -267,11 +267,6 @@ static void cmd_zrevrank(struct call *call)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-#define KEY_FIRST                                                                                  \
-    {                                                                                              \
-        .first = 1, .last = 1, .step = 1                                                           \
-    }
-
 static const struct command rows[] = {
     { .name = "ZADD",
       .run = cmd_zadd,

@@ -387,7 +387,7 @@ static void cmd_zintercard(struct call *call)
 #define READ_KEYS                                                                                  \
     .flags = READONLY | MOVABLE_KEYS | COPIES, .specs = { KEYS_COUNTED_AT(1, KEY_RO | KEY_ACCESS) }
 #define STORE_KEYS                                                                                 \
-    .flags = WRITE | GROWS | MOVABLE_KEYS | COPIES, .keys = { .first = 1, .last = 1, .step = 1 },  \
+    .flags = WRITE | GROWS | MOVABLE_KEYS | COPIES, .keys = KEY_FIRST,                             \
     .specs = { KEY_AT(1, KEY_OW | KEY_UPDATE), KEYS_COUNTED_AT(2, KEY_RO | KEY_ACCESS) }
 #define COST_UNION "O(N+M*log(M)), N members of all the sets, M in the result"
 #define COST_INTER "O(N*K+M*log(M)), N members of the smallest of K sorted sets, M in the result"

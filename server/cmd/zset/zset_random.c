@@ -182,7 +182,7 @@ static const struct command rows[] = {
       .run = cmd_zrandmember,
       .arity = -2,
       .flags = READONLY,
-      .keys = { .first = 1, .last = 1, .step = 1 },
+      .keys = KEY_FIRST,
       .tips = "nondeterministic_output",
       .group = "sorted-set",
       .since = "6.2.0",

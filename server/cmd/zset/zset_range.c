@@ -174,10 +174,6 @@ static void cmd_zpopmax(struct call *call)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-#define KEY_FIRST                                                                                  \
-    {                                                                                              \
-        .first = 1, .last = 1, .step = 1                                                           \
-    }
 #define COST_SEARCH  "O(log(N)), N members of the sorted set"
 #define COST_RANGE   "O(log(N)+M), N members of the sorted set, M returned"
 #define COST_REMOVAL "O(log(N)+M), N members of the sorted set, M removed"

@@ -136,7 +136,7 @@ static const struct command rows[] = {
       .run = cmd_bztspop,
       .arity = 4,
       .flags = WRITE | NOSCRIPT | BLOCKING | FAST,
-      .keys = { .first = 1, .last = 1, .step = 1 },
+      .keys = KEY_FIRST,
       .key_flags = KEY_RW | KEY_ACCESS | KEY_DELETE,
       .group = "sorted-set",
       .since = "0.1.0",
