@@ -158,6 +158,14 @@ static void cmd_pexpiretime(struct call *call)
     if (read_deadline(call, &at)) resp_integer(call->out, at);
 }
 
+/* Of EXPIRE, PEXPIRE, EXPIREAT and PEXPIREAT. */
+#define EXPIRE_REPLIES                                                                             \
+    REPLIES("integer: 1 if the deadline was set or the key was deleted because the deadline is "   \
+            "past, 0 if there is no such key or the condition did not hold")
+#define EXPIRE_ERRORS                                                                              \
+    ERRORS(ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_NX_XX_GT_LT, ERR_EXPIRE_GT_LT, ERR_EXPIRE_OPTION)
+#define COST_DEADLINE "O(log N) where N is the number of keys that have a deadline."
+
 static const struct command rows[] = {
     { .name = "EXPIRE",
       .run = cmd_expire,
@@ -167,12 +175,9 @@ static const struct command rows[] = {
       .keys = KEY_FIRST,
       .group = "generic",
       .since = "1.0.0",
-      .replies =
-          REPLIES("integer: 1 if the deadline was set or the key was deleted because the deadline "
-                  "is past, 0 if there is no such key or the condition did not hold"),
-      .errors = ERRORS(ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_NX_XX_GT_LT, ERR_EXPIRE_GT_LT,
-                       ERR_EXPIRE_OPTION),
-      .complexity = "O(log N) where N is the number of keys that have a deadline.",
+      .replies = EXPIRE_REPLIES,
+      .errors = EXPIRE_ERRORS,
+      .complexity = COST_DEADLINE,
       .syntax = "key seconds [NX|XX|GT|LT]",
       .summary = "Lets a key end in so many seconds." },
     { .name = "PEXPIRE",
@@ -183,12 +188,9 @@ static const struct command rows[] = {
       .keys = KEY_FIRST,
       .group = "generic",
       .since = "2.6.0",
-      .replies =
-          REPLIES("integer: 1 if the deadline was set or the key was deleted because the deadline "
-                  "is past, 0 if there is no such key or the condition did not hold"),
-      .errors = ERRORS(ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_NX_XX_GT_LT, ERR_EXPIRE_GT_LT,
-                       ERR_EXPIRE_OPTION),
-      .complexity = "O(log N) where N is the number of keys that have a deadline.",
+      .replies = EXPIRE_REPLIES,
+      .errors = EXPIRE_ERRORS,
+      .complexity = COST_DEADLINE,
       .syntax = "key milliseconds [NX|XX|GT|LT]",
       .summary = "Lets a key end in so many milliseconds." },
     { .name = "EXPIREAT",
@@ -199,12 +201,9 @@ static const struct command rows[] = {
       .keys = KEY_FIRST,
       .group = "generic",
       .since = "1.2.0",
-      .replies =
-          REPLIES("integer: 1 if the deadline was set or the key was deleted because the deadline "
-                  "is past, 0 if there is no such key or the condition did not hold"),
-      .errors = ERRORS(ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_NX_XX_GT_LT, ERR_EXPIRE_GT_LT,
-                       ERR_EXPIRE_OPTION),
-      .complexity = "O(log N) where N is the number of keys that have a deadline.",
+      .replies = EXPIRE_REPLIES,
+      .errors = EXPIRE_ERRORS,
+      .complexity = COST_DEADLINE,
       .syntax = "key unix-time-seconds [NX|XX|GT|LT]",
       .summary = "Lets a key end at a Unix time in seconds." },
     { .name = "PEXPIREAT",
@@ -215,12 +214,9 @@ static const struct command rows[] = {
       .keys = KEY_FIRST,
       .group = "generic",
       .since = "2.6.0",
-      .replies =
-          REPLIES("integer: 1 if the deadline was set or the key was deleted because the deadline "
-                  "is past, 0 if there is no such key or the condition did not hold"),
-      .errors = ERRORS(ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_NX_XX_GT_LT, ERR_EXPIRE_GT_LT,
-                       ERR_EXPIRE_OPTION),
-      .complexity = "O(log N) where N is the number of keys that have a deadline.",
+      .replies = EXPIRE_REPLIES,
+      .errors = EXPIRE_ERRORS,
+      .complexity = COST_DEADLINE,
       .syntax = "key unix-time-milliseconds [NX|XX|GT|LT]",
       .summary = "Lets a key end at a Unix time in milliseconds." },
     { .name = "PERSIST",
@@ -233,7 +229,7 @@ static const struct command rows[] = {
       .since = "2.2.0",
       .replies = REPLIES("integer: 1 if a deadline was removed, 0 if there was none; with member "
                          "(as KeyDB) of that member"),
-      .complexity = "O(log N) where N is the number of keys that have a deadline.",
+      .complexity = COST_DEADLINE,
       .syntax = "key [member]",
       .summary = "Takes away the deadline of a key, or of one of its members." },
     { .name = "TTL",
