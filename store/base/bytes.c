@@ -1,4 +1,4 @@
-/* bytes: see bytes.h. */
+/* bytes: see bytes.h. The matcher accepts the patterns that Redis' stringmatchlen accepts. */
 #include "store/base/bytes.h"
 
 int bytes_compare(struct bytes a, struct bytes b)

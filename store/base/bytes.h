@@ -29,8 +29,7 @@ static inline bool bytes_equal(struct bytes a, struct bytes b)
 int bytes_compare(struct bytes a, struct bytes b);
 
 /* Glob patterns as in Redis' KEYS: * ? [a-c] [^x] \x. O(pattern * text), no exponential
- * backtracking.
- */
+ * backtracking. */
 bool bytes_match(struct bytes pattern, struct bytes text);
 
 #endif

@@ -57,8 +57,8 @@ struct due_at {
 
 #define DUE_AT_NEVER ((struct due_at){ NEVER })
 
-/* When a key or member with this deadline has expired. Exact from INT64_MIN to INSTANT_MAX, and for
- * NEVER; so is the way back. */
+/* The first instant at which a key or member with this deadline has expired. This conversion and
+ * its reverse are exact from INT64_MIN to INSTANT_MAX, and for NEVER. */
 static inline struct due_at due_at_expiry(msec deadline)
 {
     return (struct due_at){ deadline == NEVER ? NEVER : deadline + 1 };
@@ -69,7 +69,7 @@ static inline msec due_at_deadline(struct due_at due)
     return due.at == NEVER ? NEVER : due.at - 1;
 }
 
-/* Of an element, which is due at its deadline. */
+/* The same for an element of a dehydrator, which is due at its deadline. */
 static inline struct due_at due_at_instant(msec at)
 {
     return (struct due_at){ at };
@@ -101,8 +101,8 @@ static inline bool instant_due(msec at, msec now)
     return at <= now;
 }
 
-/* *at = now + ttl; false if it overflows or passes INSTANT_MAX. A negative span may lead to before
- * INSTANT_MIN. The one place where a span becomes an instant. */
+/* *at = now + ttl; false if it overflows or passes INSTANT_MAX. A negative span may give an
+ * instant before INSTANT_MIN. Every conversion of a span to an instant uses this function. */
 static inline bool instant_after(msec now, msec ttl, msec *at)
 {
     return !__builtin_add_overflow(now, ttl, at) && *at <= INSTANT_MAX;
@@ -114,7 +114,7 @@ static inline bool instant_from_seconds(int64_t seconds, msec *at)
     return !__builtin_mul_overflow(seconds, (int64_t)1000, at);
 }
 
-/* And back: seconds that have begun count. */
+/* Milliseconds to seconds, rounded up. */
 static inline int64_t instant_to_seconds(msec at)
 {
     return at / 1000 + (at % 1000 > 0);

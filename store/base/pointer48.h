@@ -19,7 +19,7 @@ static inline bool pointer48_fits(const void *p)
     return (uint64_t)(uintptr_t)p >> POINTER48_BITS == 0;
 }
 
-/* Two moves each, because bytes beyond the six must not be touched. */
+/* Load and store copy 4 and 2 bytes, because bytes after the six must not be touched. */
 static inline void *pointer48_load(const struct pointer48 *from)
 {
     uint32_t low;

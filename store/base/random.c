@@ -7,7 +7,7 @@
 
 #include "store/base/ensure.h"
 
-static void refill(struct random *random)
+static void refill_pool(struct random *random)
 {
     char *at = (char *)random->pool;
     size_t wanted = sizeof(random->pool);
@@ -29,6 +29,6 @@ void random_init(struct random *random)
 uint64_t random_next(void *random)
 {
     struct random *from = random;
-    if (from->left == 0) refill(from);
+    if (from->left == 0) refill_pool(from);
     return from->pool[--from->left];
 }

@@ -11,7 +11,7 @@ struct random {
 };
 
 void random_init(struct random *random);
-uint64_t
-random_next(void *random); /* takes a struct random; has the signature of dict_random's next */
+/* The next number. Takes a struct random as void *, so that it can be dict_random's `next`. */
+uint64_t random_next(void *random);
 
 #endif

@@ -13,10 +13,10 @@ uint64_t siphash(const void *data, size_t len);
  * not apply. */
 uint64_t siphash_keyed(const uint8_t key[16], const void *data, size_t len);
 
-/* A memo for a caller who has hashed some bytes that other code is about to hash again: until
+/* A memo, for a caller that has hashed bytes which other code is about to hash again: until
  * siphash_forget(), siphash() of the same address and length returns this hash without reading the
- * bytes. Until then the bytes must not change, and the hash must be theirs. Keeps the last two: a
- * key and a member. */
+ * bytes. `hash` must be siphash(data, len), and the bytes must not change until then. Keeps the
+ * last two: a key and a member. */
 void siphash_remember(const void *data, size_t len, uint64_t hash);
 void siphash_forget(void);
 
