@@ -18,7 +18,7 @@ enum {
     FIRST_ROOM = 8,
 };
 
-/* Keeps rare cases out of line, so that the common path stays short. */
+/* Not inlined: rare cases, so that the common path stays short. */
 #define RARE __attribute__((noinline))
 
 static inline struct agenda_slot *slot_at(const struct agenda *ag, uint32_t i)
@@ -29,7 +29,7 @@ static inline struct agenda_slot *slot_at(const struct agenda *ag, uint32_t i)
 
 static inline number number_at(const struct agenda *ag, uint32_t i)
 {
-    return slot_at(ag, i)->is;
+    return slot_at(ag, i)->bits;
 }
 
 static inline uint32_t parent_of(uint32_t i)
@@ -66,11 +66,11 @@ static RARE number number_new_far(struct agenda *ag, struct deadline *d, msec at
     struct far *far = mem_alloc(sizeof(*far));
     *far = (struct far){ at, d };
     ag->far_count++;
-    return number_make(nearest(at), ag->arrivals++, far) | FAR;
+    return number_make(nearest_storable(at), ag->arrivals++, far) | FAR;
 }
 
-/* Numbers all slots anew from 0 in their order. In place: a walk does not read slots that it has
- * passed, and the order does not change. */
+/* Gives all slots new arrival numbers, from 0 in their order. This can be done during a walk, which
+ * reads no slot twice, because the order does not change. */
 static RARE void renumber(struct agenda *ag)
 {
     struct agenda_walk walk;
@@ -80,8 +80,8 @@ static RARE void renumber(struct agenda *ag)
     agenda_walk_begin(&walk, ag);
     while ((d = agenda_walk_next(&walk, &at)) != NULL) {
         struct agenda_slot *slot = slot_at(ag, d->slot);
-        number n = number_make(field_of(slot->is), ag->arrivals++, pointer_of(slot->is));
-        slot->is = n | (slot->is & FAR);
+        number n = number_make(stored_instant(slot->bits), ag->arrivals++, pointer_of(slot->bits));
+        slot->bits = n | (slot->bits & FAR);
     }
     agenda_walk_end(&walk);
 }
@@ -106,9 +106,9 @@ static inline size_t places(const struct agenda *ag)
     return ag->segment_count * (size_t)SEGMENT - ag->last_missing;
 }
 
-/* How much a last segment with so many places grows: by at most a quarter, and by at most an eighth
- * once there is a full segment; rounded to sizes that allocators have. */
-static uint32_t step(size_t all)
+/* The number of places by which an agenda with `all` places grows: at most a quarter of them, at
+ * most an eighth once a segment is full; rounded to sizes that allocators have. */
+static uint32_t growth_step(size_t all)
 {
     if (all < FIRST_ROOM) return FIRST_ROOM;
     if (all >= 8 * SEGMENT) return SEGMENT;
@@ -129,9 +129,9 @@ static void last_segment_resize(struct agenda *ag, uint32_t cap)
     ag->last_missing = SEGMENT - cap;
 }
 
-static RARE void grow(struct agenda *ag)
+static RARE void heap_grow(struct agenda *ag)
 {
-    uint32_t more = step(places(ag));
+    uint32_t more = growth_step(places(ag));
     if (ag->last_missing > 0) {
         last_segment_resize(ag, SEGMENT - ag->last_missing + more);
         return;
@@ -177,8 +177,9 @@ void agenda_drop(struct agenda *ag)
     agenda_drop_some(ag, &work);
 }
 
-/* Frees memory with hysteresis, so that alternating add and cancel do not allocate each time. */
-static void shrink(struct agenda *ag)
+/* Frees memory with hysteresis, so that a sequence of add, cancel, add ... does not allocate each
+ * time. */
+static void heap_shrink(struct agenda *ag)
 {
     size_t all = places(ag), taken = (size_t)ag->count + SKIPPED;
     if (ag->count == 0) {
@@ -202,8 +203,8 @@ size_t agenda_bytes(const struct agenda *ag)
 
 static inline void place(const struct agenda *ag, uint32_t i, number n)
 {
-    slot_at(ag, i)->is = n;
-    what_of(n)->slot = i;
+    slot_at(ag, i)->bits = n;
+    deadline_in(n)->slot = i;
 }
 
 static void sift_up(const struct agenda *ag, uint32_t hole, number moving)
@@ -247,8 +248,8 @@ static void sift_down(const struct agenda *ag, uint32_t hole, number moving)
     place(ag, hole, moving);
 }
 
-/* Puts a number into hole i, or moves the hole up or down to where the number belongs. */
-static void settle(const struct agenda *ag, uint32_t i, number n)
+/* Places a number at hole i, or at the place above or below where the heap order puts it. */
+static void heap_sift(const struct agenda *ag, uint32_t i, number n)
 {
     if (i > 0 && before(n, number_at(ag, parent_of(i))))
         sift_up(ag, i, n);
@@ -256,28 +257,28 @@ static void settle(const struct agenda *ag, uint32_t i, number n)
         sift_down(ag, i, n);
 }
 
-static void remove_at(struct agenda *ag, uint32_t i)
+static void heap_remove(struct agenda *ag, uint32_t i)
 {
     number gone = number_at(ag, i);
-    what_of(gone)->slot = DEADLINE_IDLE;
+    deadline_in(gone)->slot = DEADLINE_IDLE;
     number_drop(ag, gone);
     uint32_t last = --ag->count;
-    if (i != last) settle(ag, i, number_at(ag, last));
-    shrink(ag);
+    if (i != last) heap_sift(ag, i, number_at(ag, last));
+    heap_shrink(ag);
 }
 
-static number number_of(const struct agenda *ag, const struct deadline *d)
+static number armed_number(const struct agenda *ag, const struct deadline *d)
 {
     ensure(d->slot < ag->count, "slot %u of %u", d->slot, ag->count);
     number n = number_at(ag, d->slot);
-    ensure(what_of(n) == d, "slot %u holds another deadline", d->slot);
+    ensure(deadline_in(n) == d, "slot %u holds another deadline", d->slot);
     return n;
 }
 
 void agenda_add(struct agenda *ag, struct deadline *d, msec at)
 {
     ensure(!deadline_armed(d), "already armed in slot %u", d->slot);
-    if (ag->count + SKIPPED >= places(ag)) grow(ag);
+    if (ag->count + SKIPPED >= places(ag)) heap_grow(ag);
     number n = number_new(ag, d, at);
     sift_up(ag, ag->count++, n);
 }
@@ -290,22 +291,22 @@ void agenda_move(struct agenda *ag, struct deadline *d, msec at)
     }
     /* Make the new number before dropping the old one: it may renumber all slots. */
     number n = number_new(ag, d, at);
-    number_drop(ag, number_of(ag, d));
-    settle(ag, d->slot, n);
+    number_drop(ag, armed_number(ag, d));
+    heap_sift(ag, d->slot, n);
 }
 
 void agenda_cancel(struct agenda *ag, struct deadline *d)
 {
     if (!deadline_armed(d)) return;
-    number_of(ag, d);
-    remove_at(ag, d->slot);
+    armed_number(ag, d);
+    heap_remove(ag, d->slot);
 }
 
 struct deadline *agenda_pop_due(struct agenda *ag, msec now)
 {
     if (ag->count == 0 || !instant_due(agenda_next(ag), now)) return NULL;
     struct deadline *d = agenda_first(ag);
-    remove_at(ag, 0);
+    heap_remove(ag, 0);
     return d;
 }
 
@@ -314,9 +315,9 @@ void agenda_moved(struct agenda *ag, struct deadline *d)
     ensure(d->slot < ag->count, "slot %u of %u", d->slot, ag->count);
     number n = number_at(ag, d->slot);
     if (is_far(n))
-        ((struct far *)pointer_of(n))->what = d;
+        ((struct far *)pointer_of(n))->deadline = d;
     else
-        slot_at(ag, d->slot)->is = number_make(field_of(n), arrival_of(n), d);
+        slot_at(ag, d->slot)->bits = number_make(stored_instant(n), arrival_of(n), d);
 }
 
 /* Relocates the far blocks of one segment. */
@@ -328,7 +329,7 @@ static void far_relocate(struct agenda *ag, uint32_t segment, struct relocation 
         number n = number_at(ag, i);
         if (!is_far(n)) continue;
         struct far *far = relocation_block(relocation, pointer_of(n));
-        slot_at(ag, i)->is = number_make(field_of(n), arrival_of(n), far) | FAR;
+        slot_at(ag, i)->bits = number_make(stored_instant(n), arrival_of(n), far) | FAR;
     }
 }
 
@@ -353,13 +354,13 @@ msec agenda_next(const struct agenda *ag)
 
 struct deadline *agenda_first(const struct agenda *ag)
 {
-    return ag->count == 0 ? NULL : what_of(number_at(ag, 0));
+    return ag->count == 0 ? NULL : deadline_in(number_at(ag, 0));
 }
 
 struct deadline *agenda_nth(const struct agenda *ag, uint32_t i)
 {
     ensure(i < ag->count, "slot %u of %u", i, ag->count);
-    return what_of(number_at(ag, i));
+    return deadline_in(number_at(ag, i));
 }
 
 msec agenda_nth_at(const struct agenda *ag, uint32_t i)
@@ -370,12 +371,12 @@ msec agenda_nth_at(const struct agenda *ag, uint32_t i)
 
 msec agenda_at(const struct agenda *ag, const struct deadline *d)
 {
-    return at_of(number_of(ag, d));
+    return at_of(armed_number(ag, d));
 }
 
 bool agenda_has(const struct agenda *ag, const struct deadline *d)
 {
-    return d->slot < ag->count && what_of(number_at(ag, d->slot)) == d;
+    return d->slot < ag->count && deadline_in(number_at(ag, d->slot)) == d;
 }
 
 /* --- visiting without removing --- */
@@ -393,7 +394,7 @@ static bool visit_below(const struct search *search, uint64_t i)
     if (i >= search->ag->count) return true;
     number n = number_at(search->ag, (uint32_t)i);
     if (at_of(n) > search->until) return true;
-    if (!search->visit(search->ctx, what_of(n), at_of(n))) return false;
+    if (!search->visit(search->ctx, deadline_in(n), at_of(n))) return false;
     for (unsigned c = 0; c < ARITY; c++)
         if (!visit_below(search, first_child(i) + c)) return false;
     return true;
@@ -406,7 +407,8 @@ void agenda_each_until(const struct agenda *ag, msec until,
     visit_below(&search, 0);
 }
 
-/* A walk holds the slots whose parents it has passed in a binary heap of slot indexes. */
+/* The frontier of a walk: the slots not yet visited whose parents were, in a binary heap of slot
+ * indexes. */
 static bool frontier_before(const struct agenda_walk *walk, uint32_t a, uint32_t b)
 {
     return before(number_at(walk->ag, walk->frontier[a]), number_at(walk->ag, walk->frontier[b]));
@@ -460,7 +462,7 @@ struct deadline *agenda_walk_next(struct agenda_walk *walk, msec *at)
         frontier_push(walk, (uint32_t)(child + c));
     number n = number_at(walk->ag, i);
     *at = at_of(n);
-    return what_of(n);
+    return deadline_in(n);
 }
 
 void agenda_walk_end(struct agenda_walk *walk)
@@ -473,9 +475,9 @@ static void check_number(const struct agenda *ag, uint32_t i)
 {
     number n = number_at(ag, i);
     msec at = at_of(n);
-    ensure(what_of(n)->slot == i, "deadline of slot %u says slot %u", i, what_of(n)->slot);
-    ensure(is_far(n) != is_near(at) && field_of(n) == nearest(at), "slot %u: %lld stored as %lld",
-           i, (long long)at, (long long)field_of(n));
+    ensure(deadline_in(n)->slot == i, "deadline of slot %u says slot %u", i, deadline_in(n)->slot);
+    ensure(is_far(n) != is_near(at) && stored_instant(n) == nearest_storable(at),
+           "slot %u: %lld stored as %lld", i, (long long)at, (long long)stored_instant(n));
     ensure(arrival_of(n) < ag->arrivals, "slot %u: arrival %llu, next is %llu", i,
            (unsigned long long)arrival_of(n), (unsigned long long)ag->arrivals);
     ensure(i == 0 || before(number_at(ag, parent_of(i)), n), "slot %u is before its parent", i);

@@ -1,5 +1,5 @@
-/* agenda: a priority queue of deadlines; equal ones keep the order of arrival. Does not know keys
- * or clocks.
+/* agenda: a priority queue of deadlines; equal ones keep the order of arrival. Used for the
+ * deadlines of keys and of members.
  *
  * A 4-ary min-heap with back positions: each deadline stores its slot, so that it can be moved and
  * cancelled in O(log n). The heap lies in segments, so that growth never copies more than one small
@@ -59,7 +59,7 @@ void agenda_move(struct agenda *ag, struct deadline *d, msec at);
 void agenda_cancel(struct agenda *ag, struct deadline *d); /* d may be idle. O(log n) */
 /* Removes and returns the first deadline with at <= now, or NULL. O(log n) */
 struct deadline *agenda_pop_due(struct agenda *ag, msec now);
-/* The owner was copied to new memory: `d` is its deadline there, armed, slot included. O(1) */
+/* Call after the owner was copied to new memory. `d` is the copy of an armed deadline. O(1) */
 void agenda_moved(struct agenda *ag, struct deadline *d);
 
 /* Relocates the agenda's own blocks, not the owners of deadlines. */
@@ -72,14 +72,15 @@ static inline uint32_t agenda_count(const struct agenda *ag)
 }
 msec agenda_next(const struct agenda *ag); /* the earliest deadline; NEVER if empty. O(1) */
 struct deadline *agenda_first(const struct agenda *ag); /* or NULL. O(1) */
-/* The deadline in slot i < count, for random choice: in no order. O(1) */
+/* The deadline in slot i < count, for a random choice. Slots are in heap order. O(1) */
 struct deadline *agenda_nth(const struct agenda *ag, uint32_t i);
 msec agenda_nth_at(const struct agenda *ag, uint32_t i);           /* the instant of slot i. O(1) */
-msec agenda_at(const struct agenda *ag, const struct deadline *d); /* of an armed one. O(1) */
+msec agenda_at(const struct agenda *ag, const struct deadline *d); /* d must be armed. O(1) */
 /* Is d armed in this agenda? d may be idle, or armed in another one. O(1) */
 bool agenda_has(const struct agenda *ag, const struct deadline *d);
 
-/* Visits the deadlines with at <= until, in no order. Return false to stop. O(visited) */
+/* Visits the deadlines with at <= until, in no particular order. Return false to stop.
+ * O(visited) */
 void agenda_each_until(const struct agenda *ag, msec until,
                        bool (*visit)(void *ctx, struct deadline *d, msec at), void *ctx);
 

@@ -1,5 +1,5 @@
-/* agenda_slot: the layout of an agenda's slot, a number of 128 bits. Only for agenda.c and its
- * test.
+/* agenda_slot: the layout of an agenda's slot, a number of 128 bits. For agenda.c and its test
+ * only.
  *
  * From high to low: 46 bits instant, 35 bits arrival, 46 bits pointer (without the two lowest,
  * which are zero), 1 bit "far". So comparing two numbers compares instants, then arrivals.
@@ -24,13 +24,13 @@ enum {
 typedef unsigned __int128 number;
 
 struct agenda_slot {
-    number is __attribute__((packed, aligned(8))); /* mem_alloc guarantees only 8 */
+    number bits __attribute__((packed, aligned(8))); /* mem_alloc guarantees only 8 */
 };
 
 /* For an instant outside 46 bits: the slot holds the nearest one that fits, and points here. */
 struct far {
     msec at;
-    struct deadline *what;
+    struct deadline *deadline;
 };
 
 #define NEAR_MAX     (((msec)1 << INSTANT_BITS) - 1)
@@ -43,20 +43,20 @@ static inline bool is_near(msec at)
     return at >= 0 && at <= NEAR_MAX;
 }
 
-static inline msec nearest(msec at)
+static inline msec nearest_storable(msec at)
 {
     return at < 0 ? 0 : at > NEAR_MAX ? NEAR_MAX : at;
 }
 
-static inline number number_make(msec field, uint64_t arrival, const void *pointer)
+static inline number number_make(msec instant, uint64_t arrival, const void *pointer)
 {
     uintptr_t address = (uintptr_t)pointer;
     ensure((address & ~POINTER_MASK) == 0, "pointer %p is not aligned or above 2^48", pointer);
-    uint64_t high = (uint64_t)field << (64 - INSTANT_BITS) | arrival >> (63 - POINTER_BITS);
+    uint64_t high = (uint64_t)instant << (64 - INSTANT_BITS) | arrival >> (63 - POINTER_BITS);
     return (number)high << 64 | (arrival << (POINTER_BITS + 1) | address >> 1);
 }
 
-static inline msec field_of(number n)
+static inline msec stored_instant(number n)
 {
     return (msec)(n >> (128 - INSTANT_BITS));
 }
@@ -76,14 +76,14 @@ static inline bool is_far(number n)
     return __builtin_expect((n & FAR) != 0, false);
 }
 
-static inline struct deadline *what_of(number n)
+static inline struct deadline *deadline_in(number n)
 {
-    return is_far(n) ? ((struct far *)pointer_of(n))->what : pointer_of(n);
+    return is_far(n) ? ((struct far *)pointer_of(n))->deadline : pointer_of(n);
 }
 
 static inline msec at_of(number n)
 {
-    return is_far(n) ? ((struct far *)pointer_of(n))->at : field_of(n);
+    return is_far(n) ? ((struct far *)pointer_of(n))->at : stored_instant(n);
 }
 
 #endif

@@ -41,7 +41,7 @@ void deadlines_moved(struct deadlines *deadlines, struct deadline *d)
 {
     if (!deadline_armed(d)) return;
     agenda_moved(&deadlines->agenda, d);
-    /* `last` may point to the old address. If it pointed to an equal one, d serves as well. */
+    /* `last` may point to the old copy. If it pointed to an equal deadline, d serves as well. */
     if (agenda_at(&deadlines->agenda, d) == deadlines->latest) deadlines->last = d;
 }
 
@@ -78,16 +78,16 @@ msec deadlines_latest(const struct deadlines *deadlines)
     return deadlines == NULL ? INT64_MIN : deadlines->latest;
 }
 
-enum { LOOKS = 256 }; /* passed deadlines to look at before looking for the latest of all */
+enum { COUNT_LIMIT = 256 }; /* expired deadlines to count before searching for the latest one */
 
-static bool count_to_looks(void *count, struct deadline *d, msec at)
+static bool count_to_limit(void *count, struct deadline *d, msec at)
 {
     (void)d;
     (void)at;
-    return ++*(uint32_t *)count < LOOKS;
+    return ++*(uint32_t *)count < COUNT_LIMIT;
 }
 
-static void find_last(struct deadlines *deadlines)
+static void find_latest(struct deadlines *deadlines)
 {
     const struct agenda *agenda = &deadlines->agenda;
     deadlines->latest = INT64_MIN;
@@ -104,9 +104,9 @@ bool deadlines_all_expired(struct deadlines *deadlines, msec now)
     if (deadlines == NULL || instant_expired(deadlines->latest, now)) return true;
     if (deadlines->last != NULL || now == INT64_MIN) return false;
     uint32_t count = 0;
-    agenda_each_until(&deadlines->agenda, instant_last_expired(now), count_to_looks, &count);
-    if (count < LOOKS) return count == agenda_count(&deadlines->agenda);
-    find_last(deadlines);
+    agenda_each_until(&deadlines->agenda, instant_last_expired(now), count_to_limit, &count);
+    if (count < COUNT_LIMIT) return count == agenda_count(&deadlines->agenda);
+    find_latest(deadlines);
     return instant_expired(deadlines->latest, now);
 }
 
@@ -121,7 +121,7 @@ size_t deadlines_bytes(const struct deadlines *deadlines)
     return deadlines == NULL ? 0 : mem_size(deadlines) + agenda_bytes(&deadlines->agenda);
 }
 
-static bool check_one(void *latest, struct deadline *d, msec at)
+static bool check_not_after_latest(void *latest, struct deadline *d, msec at)
 {
     ensure(at <= *(const msec *)latest, "slot %u at %lld is after the latest, %lld", d->slot,
            (long long)at, (long long)*(const msec *)latest);
@@ -138,7 +138,7 @@ void deadlines_check(const struct deadlines *deadlines)
     if (deadlines->last != NULL)
         ensure(agenda_at(&deadlines->agenda, deadlines->last) == latest,
                "slot %u is not at the latest deadline", deadlines->last->slot);
-    agenda_each_until(&deadlines->agenda, NEVER, check_one, &latest);
+    agenda_each_until(&deadlines->agenda, NEVER, check_not_after_latest, &latest);
 }
 
 bool deadlines_free_some(struct deadlines **deadlines, size_t *work)

@@ -1,8 +1,8 @@
 /* deadlines: the deadlines of the members of one large collection: an agenda, allocated only while
- * some member has a deadline. The owner embeds a struct deadline in each member that has one, and
- * gets from its address back to the member.
+ * some member has a deadline. The collection embeds a struct deadline in each member that has one,
+ * and computes the member's address from that of the deadline.
  *
- * A collection holds a pointer, NULL while no member has a deadline. So a collection without
+ * The collection holds a pointer, NULL while no member has a deadline. So a collection without
  * deadlines pays for that pointer alone. */
 #ifndef STORE_STRUCT_DEADLINES_H
 #define STORE_STRUCT_DEADLINES_H
@@ -14,15 +14,16 @@
 
 struct deadlines {
     struct agenda agenda;
-    msec latest;           /* no armed deadline is later; may be later than all */
-    struct deadline *last; /* a deadline at `latest`; NULL: there may be none */
+    msec latest;           /* upper bound of all armed deadlines */
+    struct deadline *last; /* a deadline at `latest`; NULL: unknown, all may be earlier */
 };
 
 /* Sets d's deadline to `at` (not NEVER), arming it if idle. O(log n) */
 void deadlines_set(struct deadlines **deadlines, struct deadline *d, msec at);
 /* Removes d's deadline; d may be idle. O(log n) */
 void deadlines_cancel(struct deadlines **deadlines, struct deadline *d);
-/* The member was copied to new memory: d is its deadline there, slot included; may be idle. O(1) */
+/* Call after the member was copied to new memory. d is the copy of its deadline; may be idle.
+ * O(1) */
 void deadlines_moved(struct deadlines *deadlines, struct deadline *d);
 
 /* As agenda_relocate; *deadlines may be NULL. */
@@ -35,8 +36,7 @@ struct deadline *deadlines_first(const struct deadlines *deadlines, msec *at);  
 size_t deadlines_count(const struct deadlines *deadlines);
 msec deadlines_latest(const struct deadlines *deadlines); /* upper bound; INT64_MIN without any */
 /* Have all deadlines passed by now? O(1), but O(n) once after the latest one was cancelled or
- * moved.
- */
+ * moved. */
 bool deadlines_all_expired(struct deadlines *deadlines, msec now);
 void deadlines_each_until(const struct deadlines *deadlines, msec until,
                           bool (*visit)(void *ctx, struct deadline *d, msec at), void *ctx);

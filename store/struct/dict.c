@@ -161,8 +161,8 @@ static inline uint32_t half_at(const char *p)
     return half;
 }
 
-/* Keys with equal tags are nearly always equal, and mostly short: two overlapping loads of a word
- * save the call of memcmp. */
+/* Compares by overlapping words, because keys with equal tags are nearly always equal and mostly
+ * short: that is faster than a call of memcmp. */
 static inline bool same_text(const char *a, const char *b, size_t len)
 {
     enum { WORD = 8, HALF = 4, WORDS = 4 };
@@ -181,8 +181,8 @@ static inline bool same_text(const char *a, const char *b, size_t len)
 
 static inline bool has_key(const struct dict *dict, const void *element, struct bytes key)
 {
-    struct bytes its = dict->type->key(element);
-    return its.len == key.len && same_text(its.data, key.data, key.len);
+    struct bytes own = dict->type->key(element);
+    return own.len == key.len && same_text(own.data, key.data, key.len);
 }
 
 static void *overflow_find(const struct dict *dict, const struct dict_bucket *bucket,
@@ -197,9 +197,9 @@ static void *overflow_find(const struct dict *dict, const struct dict_bucket *bu
     return NULL;
 }
 
-/* Looks at the elements in the line whose tags are equal, then in the overflow. */
-static void *equal_find(const struct dict *dict, const struct dict_bucket *bucket, struct bytes key,
-                        uint64_t equal, uint8_t tag)
+/* Compares the elements in the line whose tags are equal, then those in the overflow. */
+static void *find_among_equal_tags(const struct dict *dict, const struct dict_bucket *bucket,
+                                   struct bytes key, uint64_t equal, uint8_t tag)
 {
     for (; equal != 0; equal &= equal - 1) {
         void *element = line_element(bucket, first_position(equal));
@@ -215,7 +215,7 @@ static inline void *bucket_find(const struct dict *dict, const struct dict_bucke
     uint8_t tag = tag_of(hash);
     uint64_t equal = tags_equal(bucket->tags, tag);
     if (equal == 0 && !overflow_may_have(bucket, tag)) return NULL;
-    return equal_find(dict, bucket, key, equal, tag);
+    return find_among_equal_tags(dict, bucket, key, equal, tag);
 }
 
 /* The element's position; the bucket's count if it is not there. */
@@ -232,7 +232,7 @@ static inline struct dict_bucket *bucket_for(const struct dict *dict, uint64_t h
     return bucket_at(dict, bucket_index(dict, hash));
 }
 
-static void add_to(struct dict *dict, struct dict_bucket *bucket, struct slot slot)
+static void bucket_add(struct dict *dict, struct dict_bucket *bucket, struct slot slot)
 {
     bucket_append(bucket, slot, &dict->overflow_bytes);
     uint32_t count = bucket_count(bucket);
@@ -241,7 +241,7 @@ static void add_to(struct dict *dict, struct dict_bucket *bucket, struct slot sl
 
 /* --- growing and shrinking by one bucket --- */
 
-static void split_one(struct dict *dict)
+static void split_bucket(struct dict *dict)
 {
     size_t bit = round_size(dict); /* before table_append, which may begin the next round */
     size_t from = dict->buckets - bit;
@@ -250,25 +250,25 @@ static void split_one(struct dict *dict)
     struct dict_bucket old = *low;
     memset(low, 0, sizeof(*low));
     unsigned count = bucket_count(&old);
-    /* All keys will be read: prefetch, so that the cache misses overlap. */
+    /* Prefetch all keys, which are read below, so that the cache misses overlap. */
     for (unsigned i = 0; i < count; i++)
         prefetch(bucket_get(&old, i).element);
     for (unsigned i = 0; i < count; i++) {
         struct slot slot = bucket_get(&old, i);
         uint64_t hash = hash_of(dict->type->key(slot.element));
-        add_to(dict, (hash & bit) != 0 ? high : low, slot);
+        bucket_add(dict, (hash & bit) != 0 ? high : low, slot);
     }
     bucket_clear(&old, &dict->overflow_bytes);
 }
 
-static void merge_one(struct dict *dict)
+static void merge_last_bucket(struct dict *dict)
 {
     size_t last = dict->buckets - 1;
     struct dict_bucket *high = bucket_at(dict, last);
     size_t bit = last >= round_size(dict) ? round_size(dict) : round_size(dict) / 2;
     struct dict_bucket *low = bucket_at(dict, last - bit);
     for (unsigned i = 0, count = bucket_count(high); i < count; i++)
-        add_to(dict, low, bucket_get(high, i));
+        bucket_add(dict, low, bucket_get(high, i));
     bucket_clear(high, &dict->overflow_bytes); /* its line stays allocated for the next split */
     table_drop_last(dict);
     /* Prefetch the buckets of the next merge. */
@@ -298,7 +298,7 @@ uint64_t dict_hint_bucket(const struct dict *dict, struct bytes key)
     return hash;
 }
 
-static void *hint(void *element)
+static void *prefetched(void *element)
 {
     prefetch(element);
     return element;
@@ -312,7 +312,7 @@ void *dict_hint_element(const struct dict *dict, uint64_t hash)
         if (overflow_may_have(bucket, tag_of(hash))) prefetch(overflow_of(bucket));
         return NULL;
     }
-    return hint(line_element(bucket, first_position(equal)));
+    return prefetched(line_element(bucket, first_position(equal)));
 }
 
 void *dict_hint_overflow(const struct dict *dict, uint64_t hash)
@@ -322,7 +322,7 @@ void *dict_hint_overflow(const struct dict *dict, uint64_t hash)
     const struct overflow *overflow = overflow_of(bucket);
     for (unsigned i = 0; i < overflow->count; i++)
         if (overflow->slots[i].tag == tag_of(hash))
-            return hint(pointer48_load(&overflow->slots[i].element));
+            return prefetched(pointer48_load(&overflow->slots[i].element));
     return NULL;
 }
 
@@ -335,17 +335,9 @@ void dict_add_hashed(struct dict *dict, void *element, uint64_t hash)
 {
     ensure(element != NULL && pointer48_fits(element), "pointer %p does not fit 48 bits", element);
     if (dict->buckets == 0) table_append(dict);
-    add_to(dict, bucket_for(dict, hash), slot_for(element, hash));
+    bucket_add(dict, bucket_for(dict, hash), slot_for(element, hash));
     dict->count++;
-    if (2 * dict->count > dict->buckets * GROW_LOAD) split_one(dict);
-}
-
-static void shrink_after_removal(struct dict *dict)
-{
-    if (dict->count == 0)
-        table_free(dict);
-    else if (2 * dict->count < (dict->buckets - 1) * SHRINK_LOAD)
-        merge_one(dict);
+    if (2 * dict->count > dict->buckets * GROW_LOAD) split_bucket(dict);
 }
 
 void *dict_remove(struct dict *dict, struct bytes key)
@@ -359,26 +351,28 @@ void *dict_remove(struct dict *dict, struct bytes key)
     unsigned position = position_of(bucket, element);
     struct slot last = bucket_pop(bucket, &dict->overflow_bytes);
     if (last.element != element) bucket_put(bucket, position, last);
-    dict->count--;
-    shrink_after_removal(dict);
+    if (--dict->count == 0)
+        table_free(dict);
+    else if (2 * dict->count < (dict->buckets - 1) * SHRINK_LOAD)
+        merge_last_bucket(dict);
     return element;
 }
 
-void dict_moved(struct dict *dict, const void *old, void *now)
+void dict_moved(struct dict *dict, const void *old, void *moved)
 {
     ensure(dict->count > 0, "moved element %p, but the dict is empty", old);
-    ensure(pointer48_fits(now), "pointer %p does not fit 48 bits", now);
-    uint64_t hash = hash_of(dict->type->key(now));
+    ensure(pointer48_fits(moved), "pointer %p does not fit 48 bits", moved);
+    uint64_t hash = hash_of(dict->type->key(moved));
     struct dict_bucket *bucket = bucket_for(dict, hash);
     unsigned position = position_of(bucket, old);
     ensure(position < bucket_count(bucket), "moved element %p is not in the dict", old);
-    bucket_put(bucket, position, slot_for(now, hash));
+    bucket_put(bucket, position, slot_for(moved, hash));
 }
 
 void *dict_take(struct dict *dict)
 {
     if (dict->count == 0) return NULL;
-    /* Drops empty buckets from the end, without moving or hashing any element. */
+    /* Drop empty buckets from the end, without moving or hashing any element. */
     while (bucket_count(bucket_at(dict, dict->buckets - 1)) == 0)
         table_drop_last(dict);
     struct slot last = bucket_pop(bucket_at(dict, dict->buckets - 1), &dict->overflow_bytes);
@@ -389,7 +383,7 @@ void *dict_take(struct dict *dict)
 void *dict_random(const struct dict *dict, uint64_t (*next)(void *ctx), void *ctx)
 {
     if (dict->count == 0) return NULL;
-    /* Draws (bucket, position) uniformly, with positions below `longest`, until one is in use. */
+    /* Draw (bucket, position) uniformly, with positions below `longest`, until one is in use. */
     for (;;) {
         const struct dict_bucket *bucket = bucket_at(dict, next(ctx) % dict->buckets);
         unsigned position = (unsigned)(next(ctx) % dict->longest);
@@ -441,10 +435,10 @@ static void elements_move(struct dict_bucket *bucket, void *(*move)(void *ctx, v
     unsigned count = bucket_count(bucket);
     for (unsigned position = 0; position < count; position++) {
         struct slot slot = bucket_get(bucket, position);
-        void *now = move(ctx, slot.element);
-        if (now == slot.element) continue;
-        ensure(pointer48_fits(now), "pointer %p does not fit 48 bits", now);
-        slot.element = now;
+        void *moved = move(ctx, slot.element);
+        if (moved == slot.element) continue;
+        ensure(pointer48_fits(moved), "pointer %p does not fit 48 bits", moved);
+        slot.element = moved;
         bucket_put(bucket, position, slot);
     }
 }

@@ -32,7 +32,7 @@ struct dict {
     uint32_t level;
     uint32_t segment_cap;
     size_t overflow_bytes;
-    uint32_t longest; /* at least as long as the fullest bucket; for dict_random */
+    uint32_t longest; /* no bucket has ever held more elements; for dict_random */
 };
 
 void dict_init(struct dict *dict, const struct dict_type *type);
@@ -47,7 +47,7 @@ void *dict_find(const struct dict *dict, struct bytes key); /* NULL if absent. O
 void dict_add(struct dict *dict, void *element);            /* its key must be absent. O(1) */
 void *dict_remove(struct dict *dict, struct bytes key);     /* the element, or NULL. O(1) */
 
-/* The same for a caller who knows the key's hash, from siphash() or a hint. */
+/* The same with the key's hash, from siphash() or dict_hint_bucket(). */
 void *dict_find_hashed(const struct dict *dict, struct bytes key, uint64_t hash);
 void dict_add_hashed(struct dict *dict, void *element, uint64_t hash);
 
@@ -59,16 +59,16 @@ void *dict_hint_element(const struct dict *dict, uint64_t hash);
 /* Last, if dict_hint_element found nothing: looks in the bucket's overflow. */
 void *dict_hint_overflow(const struct dict *dict, uint64_t hash);
 
-/* An element, key unchanged, was moved in memory from `old` to `now`. `old` may already be freed:
- * only its address is used. */
-void dict_moved(struct dict *dict, const void *old, void *now);
+/* Call after an element was moved in memory from `old` to `moved`, its key unchanged. `old` may be
+ * freed already: only its address is used. */
+void dict_moved(struct dict *dict, const void *old, void *moved);
 
 /* A uniformly random element, or NULL if empty. `next` must return uniformly random 64-bit numbers
  * and is called as often as needed. Expected O(1). */
 void *dict_random(const struct dict *dict, uint64_t (*next)(void *ctx), void *ctx);
 
-/* Visits the elements of one bucket, and of those it was or will be split into, and returns the
- * next cursor; a scan begins and ends with cursor 0. The visitor must not change the dict. */
+/* Visits the elements of one bucket, and of the bucket split from it, and returns the next cursor;
+ * a scan begins and ends with cursor 0. The visitor must not change the dict. */
 uint64_t dict_scan(const struct dict *dict, uint64_t cursor,
                    void (*visit)(void *ctx, void *element), void *ctx);
 

@@ -4,7 +4,7 @@
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 
-enum { STEP = 16 }; /* overflow sizes are multiples, so that few changes reallocate */
+enum { STEP = 16 }; /* overflow sizes are multiples of it, so that few changes reallocate */
 
 _Static_assert(sizeof(struct dict_bucket) == 64, "a bucket is a cache line");
 
@@ -19,8 +19,8 @@ size_t bucket_overflow_bytes(const struct dict_bucket *bucket)
     return bucket->more == 0 ? 0 : overflow_size(overflow_of(bucket)->count);
 }
 
-/* Reallocates for another count, which the caller sets. Copies by hand: for so few bytes that is
- * faster than realloc. */
+/* Reallocates for another count, which the caller sets. Copies itself, which is faster than realloc
+ * for so few bytes. */
 static struct overflow *overflow_resize(struct overflow *overflow, unsigned from, unsigned to,
                                         size_t *bytes)
 {

@@ -1,5 +1,5 @@
-/* dict_bucket: a bucket of a dict: elements, each with a tag of 8 bits of its hash. Only for
- * dict.c.
+/* dict_bucket: a bucket of a dict: elements, each with a tag of 8 bits of its hash. For dict.c and
+ * the test only.
  *
  * A bucket is one cache line: eight tags in a word, which are compared at once, eight pointers, and
  * the address of the overflow, a block that holds all further elements. The line has a filter of 16
@@ -81,7 +81,7 @@ static inline uint64_t filter_bit(uint8_t tag)
     return UINT64_C(1) << (POINTER48_BITS + tag % FILTER_BITS);
 }
 
-/* False: the overflow has no element with this tag. */
+/* Does the filter admit this tag? False: the overflow has no such element. */
 static inline bool overflow_may_have(const struct dict_bucket *bucket, uint8_t tag)
 {
     return (bucket->more & filter_bit(tag)) != 0;

@@ -40,8 +40,8 @@ static bool is_brief(const struct packed_record *record)
            !has_expiry(record);
 }
 
-/* Of a record whose parts are within PACKED_MAX_PART. */
-static uint32_t size_of(const struct packed_record *record)
+/* The parts must be within PACKED_MAX_PART. */
+static uint32_t record_size(const struct packed_record *record)
 {
     uint32_t texts = (uint32_t)(record->member.len + record->value.len);
     if (is_brief(record)) return 1 + texts;
@@ -90,7 +90,7 @@ static void resize(struct packed *packed, uint32_t size)
     packed->room = room < UINT16_MAX ? (uint16_t)room : UINT16_MAX;
 }
 
-static void trim(struct packed *packed)
+static void shrink_if_sparse(struct packed *packed)
 {
     if (packed->len == 0)
         packed_drop(packed);
@@ -98,7 +98,7 @@ static void trim(struct packed *packed)
         resize(packed, packed->len);
 }
 
-/* Resizes the `from` bytes at a place to `to` bytes, moving what follows. */
+/* Resizes the `from` bytes at a place to `to` bytes, and moves the bytes after them. */
 static void resize_at(struct packed *packed, uint32_t place, uint32_t from, uint32_t to)
 {
     ensure(place + from <= packed->len, "%u bytes at %u of %u", from, place, packed->len);
@@ -130,7 +130,7 @@ void packed_hint(const struct packed *packed)
 bool packed_fits(const struct packed *packed, const struct packed_record *record)
 {
     return packed->count < PACKED_MAX_COUNT && is_small(record) &&
-           packed->len + size_of(record) <= PACKED_MAX_BYTES;
+           packed->len + record_size(record) <= PACKED_MAX_BYTES;
 }
 
 bool packed_fits_instead(const struct packed *packed, uint32_t place,
@@ -138,18 +138,18 @@ bool packed_fits_instead(const struct packed *packed, uint32_t place,
 {
     if (!is_small(record)) return false;
     uint32_t old = next_place(packed, place) - place;
-    return packed->len - old + size_of(record) <= PACKED_MAX_BYTES;
+    return packed->len - old + record_size(record) <= PACKED_MAX_BYTES;
 }
 
-/* Do two records have equal heads, and so equal sizes? They mostly do; then the next place is known
- * before the record has been read. */
+/* Do two records have equal heads, and so equal sizes? For most neighbours this is true, and then
+ * the place of the next record does not depend on a load of this one. */
 static inline bool is_alike(const char *record, const char *other)
 {
     return record[0] == other[0] && ((record[0] & 0x80) == 0 || record[1] == other[1]);
 }
 
-/* The last eight bytes of a text, or all of a shorter one. They distinguish most texts of equal
- * length apart. */
+/* The last eight bytes of a text, or all of a shorter one. They differ in most
+ * texts of equal length. */
 static inline uint64_t tail_of(const char *text, size_t len)
 {
     uint64_t tail = 0;
@@ -180,9 +180,9 @@ uint32_t packed_find(const struct packed *packed, struct bytes member)
         uint32_t size = packed_size_of_head(head);
         bool is_of_length = head.member_len == member.len;
         do {
-            const char *its = p + head.member_at;
-            if (is_of_length && tail_of(its, member.len) == tail &&
-                (ahead == 0 || memcmp(its, member.data, ahead) == 0))
+            const char *own = p + head.member_at;
+            if (is_of_length && tail_of(own, member.len) == tail &&
+                (ahead == 0 || memcmp(own, member.data, ahead) == 0))
                 return (uint32_t)(p - packed->data);
             p += size;
         } while (p < end && is_alike(p, alike));
@@ -228,7 +228,7 @@ void packed_insert(struct packed *packed, uint32_t place, const struct packed_re
 {
     ensure(packed_fits(packed, record), "%zu + %zu bytes do not fit with %u bytes, %u records",
            record->member.len, record->value.len, packed->len, packed->count);
-    uint32_t size = size_of(record);
+    uint32_t size = record_size(record);
     packed->last = (uint16_t)(place == packed->len ? place : packed->last + size);
     resize_at(packed, place, 0, size);
     encode(packed->data + place, record);
@@ -255,7 +255,7 @@ void packed_remove_some(struct packed *packed, uint32_t place, unsigned count)
     packed->last = (uint16_t)(with_last ? 0 : packed->last - (end - place));
     if (with_last && packed->count > 0)
         packed->last = (uint16_t)packed_nth(packed, packed->count - 1u);
-    trim(packed);
+    shrink_if_sparse(packed);
 }
 
 void packed_replace(struct packed *packed, uint32_t place, const struct packed_record *record)
@@ -265,13 +265,13 @@ void packed_replace(struct packed *packed, uint32_t place, const struct packed_r
     char text[RECORD_MAX]; /* encode first: the new record's texts may lie in the old one */
     encode(text, record);
     struct packed_head old = head_at(packed, place);
-    uint32_t from = packed_size_of_head(old), to = size_of(record);
+    uint32_t from = packed_size_of_head(old), to = record_size(record);
     packed->count_expiring =
         (uint8_t)(packed->count_expiring - old.has_expiry + has_expiry(record));
     if (place != packed->last) packed->last = (uint16_t)(packed->last - from + to);
     resize_at(packed, place, from, to);
     memcpy(packed->data + place, text, to);
-    trim(packed);
+    shrink_if_sparse(packed);
 }
 
 /* ---- deadlines ---- */
@@ -335,8 +335,8 @@ static uint32_t check_record(const struct packed *packed, uint32_t place,
     ensure(is_small(record), "record at %u has %zu and %zu bytes", place, record->member.len,
            record->value.len);
     ensure(next <= packed->len, "record from %u to %u of %u", place, next, packed->len);
-    ensure(size_of(record) == next - place, "%u bytes at %u, not %u", next - place, place,
-           size_of(record));
+    ensure(record_size(record) == next - place, "%u bytes at %u, not %u", next - place, place,
+           record_size(record));
     encode(text, record);
     ensure(memcmp(text, packed->data + place, next - place) == 0, "record at %u is not canonical",
            place);

@@ -1,5 +1,5 @@
 /* packed: a few records, one after another in one allocation: the form of small collections. The
- * caller decides what a value means and how records are ordered.
+ * caller decides about the meaning of values and the order of records.
  *
  * A record is a member, a value (may be empty) and an optional deadline. Its head is one byte if
  * the member has at most 15 bytes, the value at most 7, and there is no deadline; else two bytes:
@@ -8,7 +8,7 @@
  *     1 (1 bit)   member length (7 bits)   has a deadline (1 bit)   value length (7 bits)
  *
  * Then follow the deadline (8 bytes, little endian, if there is one), the member and the value. To
- * change the layout, change this comment, packed_head_at() here, and size_of() and encode() in
+ * change the layout, change this comment, packed_head_at() here, and record_size() and encode() in
  * packed.c; no other code depends on it.
  *
  * A place is a record's offset. It stays valid when only later records change; views into records
@@ -50,11 +50,11 @@ static inline void packed_init(struct packed *packed)
 {
     *packed = (struct packed){ .data = NULL };
 }
-void packed_drop(struct packed *packed); /* frees; the packed is empty afterwards */
+void packed_drop(struct packed *packed); /* frees the records; it is empty afterwards */
 
 /* Would the records stay within the limits with this one added? packed_insert requires it. */
 bool packed_fits(const struct packed *packed, const struct packed_record *record);
-/* The same with this record replacing the one at `place`. */
+/* Would they, with this record in place of the one at `place`? */
 bool packed_fits_instead(const struct packed *packed, uint32_t place,
                          const struct packed_record *record);
 

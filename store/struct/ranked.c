@@ -2,8 +2,8 @@
  *
  * Each branch of an inner node stores its subtree's count and exact first item. A change first
  * walks down once, reading only, and then writes along that path. If the leaf is full, or has too
- * few items to lose one, another walk comes first, which levels out, splits or merges each such
- * node before it enters it, so that nothing has to be propagated upwards.
+ * few items to lose one, another walk comes first: it balances, splits or merges each such node
+ * before entering it, so that nothing has to be propagated upwards.
  *
  * Invariants: all leaves have the same depth; an inner root has at least two branches; other nodes
  * hold at least ranked_node_min items. On the right edge they may hold fewer, but at least one,
@@ -17,7 +17,7 @@
 
 /* --- searching --- */
 
-/* What to search for: a (score, member) pair, or only one of the two. */
+/* The target of a search: a (score, member) pair, or only one of the two. */
 struct probe {
     enum { BY_BOTH, BY_SCORE, BY_MEMBER } by;
     bool or_equal;
@@ -30,8 +30,8 @@ static struct probe probe_of(const struct ranked_member *m, bool or_equal)
     return (struct probe){ BY_BOTH, or_equal, m->score, ranked_bytes(m) };
 }
 
-/* The number of scores below `score` (or equal, if or_equal): searches every eighth score, then the
- * eight found. Branchless on scores, and no load depends on another. */
+/* The number of scores below `score` (or equal, if or_equal): compares every eighth score, then the
+ * eight between two of them. No branch depends on a score, and no load on another. */
 static inline unsigned scores_below(const struct ranked_node *node, double score, bool or_equal)
 {
     enum { BLOCK = 8 };
@@ -43,7 +43,7 @@ static inline unsigned scores_below(const struct ranked_node *node, double score
             double head = scores[i < count ? i : count - 1];
             begin += or_equal ? head <= score : head < score;
         }
-        /* Heads beyond the count repeat the last score: if that is below, all scores are. */
+        /* Heads past the count repeat the last score: if it is below, all scores are. */
         begin = begin * BLOCK < last ? begin * BLOCK : last;
         end = begin + BLOCK;
     }
@@ -81,7 +81,7 @@ static unsigned branch_for(const struct ranked_node *inner, const struct probe *
     return below > 0 ? below - 1 : 0;
 }
 
-/* Goes to a child and prefetches all of it, because a search would wait for it line by line. */
+/* Returns a child and prefetches all of it, because a search would wait for it line by line. */
 static inline struct ranked_node *enter(const struct ranked_node *inner, unsigned i)
 {
     struct ranked_node *child = ranked_node_child(inner, i);
@@ -102,9 +102,9 @@ static unsigned index_of(const struct ranked_node *leaf, const struct ranked_mem
     return i;
 }
 
-/* The leaf that a probe leads to; *before is the number of members before that leaf. */
-static const struct ranked_node *leaf_for(const struct ranked *ranked, const struct probe *probe,
-                                          size_t *before)
+/* The leaf where a probe belongs; *before is the number of members before that leaf. */
+static const struct ranked_node *leaf_for_probe(const struct ranked *ranked,
+                                                const struct probe *probe, size_t *before)
 {
     const struct ranked_node *node = ranked->root;
     *before = 0;
@@ -123,7 +123,7 @@ size_t ranked_rank(const struct ranked *ranked, const struct ranked_member *m)
     struct probe probe = probe_of(m, true);
     size_t before;
     ensure(ranked->root != NULL, "member of %u bytes is not in the tree: it is empty", m->len);
-    const struct ranked_node *leaf = leaf_for(ranked, &probe, &before);
+    const struct ranked_node *leaf = leaf_for_probe(ranked, &probe, &before);
     return before + index_of(leaf, m, m->score);
 }
 
@@ -131,7 +131,7 @@ static size_t count_below(const struct ranked *ranked, const struct probe *probe
 {
     size_t before;
     if (ranked->root == NULL) return 0;
-    const struct ranked_node *leaf = leaf_for(ranked, probe, &before);
+    const struct ranked_node *leaf = leaf_for_probe(ranked, probe, &before);
     return before + items_below(leaf, probe);
 }
 
@@ -172,7 +172,7 @@ struct ranked_member *ranked_at(const struct ranked *ranked, size_t rank)
 
 enum { AHEAD = 8 }; /* how many members ahead to prefetch */
 
-static void stand_at(struct ranked_iter *iter, size_t rank)
+static void iter_seek(struct ranked_iter *iter, size_t rank)
 {
     size_t index = rank;
     iter->leaf = NULL;
@@ -185,7 +185,7 @@ static void stand_at(struct ranked_iter *iter, size_t rank)
 void ranked_iter_at(struct ranked_iter *iter, const struct ranked *ranked, size_t rank)
 {
     *iter = (struct ranked_iter){ .ranked = ranked };
-    stand_at(iter, rank);
+    iter_seek(iter, rank);
 }
 
 struct ranked_member *ranked_iter_next(struct ranked_iter *iter)
@@ -194,7 +194,7 @@ struct ranked_member *ranked_iter_next(struct ranked_iter *iter)
     struct ranked_member *m = ranked_node_member(iter->leaf, iter->index++);
     if (iter->index + AHEAD < iter->leaf->count)
         prefetch(ranked_node_member(iter->leaf, iter->index + AHEAD));
-    if (iter->index == iter->leaf->count) stand_at(iter, iter->before + iter->index);
+    if (iter->index == iter->leaf->count) iter_seek(iter, iter->before + iter->index);
     return m;
 }
 
@@ -203,14 +203,14 @@ struct ranked_member *ranked_iter_prev(struct ranked_iter *iter)
     if (iter->leaf == NULL) return NULL;
     struct ranked_member *m = ranked_node_member(iter->leaf, iter->index);
     if (iter->index >= AHEAD) prefetch(ranked_node_member(iter->leaf, iter->index - AHEAD));
-    /* Before rank 0, SIZE_MAX is past the end. */
-    if (iter->index-- == 0) stand_at(iter, iter->before - 1);
+    /* Before rank 0 this seeks SIZE_MAX, which is past the end. */
+    if (iter->index-- == 0) iter_seek(iter, iter->before - 1);
     return m;
 }
 
 /* --- splitting and merging on the way down --- */
 
-/* Makes the root not full, with spare room. */
+/* Makes sure that the root is not full and has spare room. */
 static void root_make_room(struct ranked *ranked)
 {
     struct ranked_node *old = ranked->root;
@@ -237,24 +237,25 @@ static void root_lower(struct ranked *ranked)
     }
 }
 
-/* Child i is full: makes room in it or beside it. The parent has room for a branch. On the right
+/* Makes room in or beside child i, which is full. The parent has room for a branch. On the right
  * edge, where members are appended, a full child stays full. */
-static void make_room(struct ranked *ranked, struct ranked_node *parent, unsigned i, bool edge)
+static void make_room_in_child(struct ranked *ranked, struct ranked_node *parent, unsigned i,
+                               bool edge)
 {
     const struct ranked_node *child = ranked_node_child(parent, i);
-    unsigned roomy = ranked_node_roomy(child);
+    unsigned roomy = ranked_node_merge_max(child);
     if (edge)
         ranked_node_split(ranked, parent, i, child->count - 1U);
     else if (i > 0 && ranked_node_child(parent, i - 1)->count <= roomy)
-        ranked_node_level_out(ranked, parent, i - 1);
+        ranked_node_balance(ranked, parent, i - 1);
     else if (i + 1 < parent->count && ranked_node_child(parent, i + 1)->count <= roomy)
-        ranked_node_level_out(ranked, parent, i);
+        ranked_node_balance(ranked, parent, i);
     else
         ranked_node_split(ranked, parent, i, child->count / 2U);
 }
 
-/* Makes room in all nodes on the way to the probe. */
-static void make_room_down(struct ranked *ranked, const struct probe *probe)
+/* Makes room in all nodes on the path to the probe. */
+static void make_room_on_path(struct ranked *ranked, const struct probe *probe)
 {
     root_make_room(ranked);
     struct ranked_node *node = ranked->root;
@@ -263,7 +264,7 @@ static void make_room_down(struct ranked *ranked, const struct probe *probe)
         unsigned i = branch_for(node, probe);
         const struct ranked_node *child = ranked_node_child(node, i);
         if (child->count == ranked_node_max(child)) {
-            make_room(ranked, node, i, edge && i + 1 == node->count);
+            make_room_in_child(ranked, node, i, edge && i + 1 == node->count);
             i = branch_for(node, probe);
             child = ranked_node_child(node, i);
         }
@@ -274,27 +275,28 @@ static void make_room_down(struct ranked *ranked, const struct probe *probe)
     }
 }
 
-/* Child i may not lose an item: merges it with a neighbour, or moves items from there. */
-static void fill_up(struct ranked *ranked, struct ranked_node *parent, unsigned i)
+/* Merges child i, which has too few items to lose one, with a neighbour, or moves items from
+ * there. */
+static void refill_child(struct ranked *ranked, struct ranked_node *parent, unsigned i)
 {
     unsigned left = i + 1 < parent->count ? i : i - 1;
     const struct ranked_node *one = ranked_node_child(parent, left);
     const struct ranked_node *other = ranked_node_child(parent, left + 1);
-    if (one->count + other->count > ranked_node_roomy(one))
-        ranked_node_level_out(ranked, parent, left);
+    if (one->count + other->count > ranked_node_merge_max(one))
+        ranked_node_balance(ranked, parent, left);
     else
         ranked_node_merge(ranked, parent, left);
 }
 
-/* Makes all nodes on the way to the probe large enough to lose an item. */
-static void fill_up_down(struct ranked *ranked, const struct probe *probe)
+/* Makes all nodes on the path to the probe large enough to lose an item. */
+static void refill_path(struct ranked *ranked, const struct probe *probe)
 {
     struct ranked_node *node = ranked->root;
     while (node->height > 0) {
         unsigned i = branch_for(node, probe);
         const struct ranked_node *child = ranked_node_child(node, i);
         if (child->count <= ranked_node_min(child)) {
-            fill_up(ranked, node, i);
+            refill_child(ranked, node, i);
             i = branch_for(node, probe);
         }
         node = ranked_node_child(node, i);
@@ -324,7 +326,7 @@ void ranked_drop(struct ranked *ranked)
 
 enum { DEPTH_MAX = 16 };
 
-/* The way from the root down to a leaf. */
+/* The path from the root down to a leaf. */
 struct path {
     struct probe probe;
     unsigned length; /* inner nodes, the root first */
@@ -342,8 +344,8 @@ static void path_start(const struct ranked *ranked, struct path *path)
     path->leaf = ranked->root;
 }
 
-/* Goes down one node. The leaf is prefetched, but not read. */
-static inline void path_go_on(struct path *path, unsigned step)
+/* Descends to the next node. Prefetches a leaf, but does not read it. */
+static inline void path_descend(struct path *path, unsigned step)
 {
     struct ranked_node *inner = path->leaf;
     unsigned i = branch_for(inner, &path->probe);
@@ -352,21 +354,21 @@ static inline void path_go_on(struct path *path, unsigned step)
     path->leaf = enter(inner, i);
 }
 
-static void go_down(const struct ranked *ranked, struct path *path)
+static void descend(const struct ranked *ranked, struct path *path)
 {
     path_start(ranked, path);
     for (unsigned step = 0; step < path->length; step++)
-        path_go_on(path, step);
+        path_descend(path, step);
 }
 
-/* Two descents step by step, so that their cache misses overlap. */
-static void go_down_both(const struct ranked *ranked, struct path *one, struct path *other)
+/* Descends both paths step by step, so that their cache misses overlap. */
+static void descend_both(const struct ranked *ranked, struct path *one, struct path *other)
 {
     path_start(ranked, one);
     path_start(ranked, other);
     for (unsigned step = 0; step < one->length; step++) {
-        path_go_on(one, step);
-        path_go_on(other, step);
+        path_descend(one, step);
+        path_descend(other, step);
     }
 }
 
@@ -382,7 +384,7 @@ static void leaf_fit(struct ranked *ranked, struct path *path, unsigned count)
 }
 
 /* Updates the counts after the leaf has gained or lost an item. */
-static void path_count(struct ranked *ranked, const struct path *path, int by)
+static void path_add_to_counts(struct ranked *ranked, const struct path *path, int by)
 {
     for (unsigned i = 0; i < path->length; i++)
         ranked_node_counts(path->steps[i].node)[path->steps[i].branch] += (uint32_t)by;
@@ -390,7 +392,7 @@ static void path_count(struct ranked *ranked, const struct path *path, int by)
 }
 
 /* Updates the branches after the leaf's first item has changed. */
-static void path_begin(const struct path *path)
+static void path_update_first(const struct path *path)
 {
     unsigned i = path->length;
     while (i > 0) {
@@ -401,14 +403,14 @@ static void path_begin(const struct path *path)
 }
 
 /* Inserts m into the leaf, which is not full. */
-static void put_in(struct ranked *ranked, struct path *path, const struct ranked_member *m)
+static void leaf_insert(struct ranked *ranked, struct path *path, const struct ranked_member *m)
 {
     if (path->leaf->count == path->leaf->cap) leaf_fit(ranked, path, path->leaf->count + 1U);
     unsigned i = items_below(path->leaf, &path->probe);
     ranked_node_open_gap(path->leaf, i);
     ranked_node_set(path->leaf, i, m->score, m);
-    path_count(ranked, path, 1);
-    if (i == 0) path_begin(path);
+    path_add_to_counts(ranked, path, 1);
+    if (i == 0) path_update_first(path);
 }
 
 void ranked_add(struct ranked *ranked, struct ranked_member *m)
@@ -420,30 +422,30 @@ void ranked_add(struct ranked *ranked, struct ranked_member *m)
         ranked->depth = 1;
     }
     path.probe = probe_of(m, false);
-    go_down(ranked, &path);
+    descend(ranked, &path);
     if (path.leaf->count == RANKED_LEAF_MAX) {
-        make_room_down(ranked, &path.probe);
-        go_down(ranked, &path);
+        make_room_on_path(ranked, &path.probe);
+        descend(ranked, &path);
     }
-    put_in(ranked, &path, m);
+    leaf_insert(ranked, &path, m);
 }
 
-static bool is_thin(const struct path *path)
+static bool leaf_is_at_minimum(const struct path *path)
 {
     return path->length > 0 && path->leaf->count <= ranked_node_min(path->leaf);
 }
 
 /* Removes m from the leaf, which may lose an item. */
-static void take_out(struct ranked *ranked, struct path *path, const struct ranked_member *m)
+static void leaf_remove(struct ranked *ranked, struct path *path, const struct ranked_member *m)
 {
     unsigned i = index_of(path->leaf, m, m->score);
     ranked_node_close_gap(path->leaf, i);
-    path_count(ranked, path, -1);
+    path_add_to_counts(ranked, path, -1);
     if (ranked->count == 0) {
         ranked_drop(ranked);
         return;
     }
-    if (i == 0) path_begin(path);
+    if (i == 0) path_update_first(path);
     if (path->leaf->cap >= path->leaf->count + RANKED_SPARE)
         leaf_fit(ranked, path, path->leaf->count + 1U);
 }
@@ -452,16 +454,16 @@ void ranked_remove(struct ranked *ranked, struct ranked_member *m)
 {
     struct path path;
     path.probe = probe_of(m, true);
-    go_down(ranked, &path);
-    if (is_thin(&path)) {
-        fill_up_down(ranked, &path.probe);
-        go_down(ranked, &path);
+    descend(ranked, &path);
+    if (leaf_is_at_minimum(&path)) {
+        refill_path(ranked, &path.probe);
+        descend(ranked, &path);
     }
-    take_out(ranked, &path, m);
+    leaf_remove(ranked, &path, m);
 }
 
 /* Moves m to another place in the same leaf. */
-static void move_within(const struct path *to, struct ranked_member *m)
+static void leaf_move(const struct path *to, struct ranked_member *m)
 {
     struct ranked_node *leaf = to->leaf;
     unsigned from = index_of(leaf, m, m->score), at = items_below(leaf, &to->probe);
@@ -473,7 +475,7 @@ static void move_within(const struct path *to, struct ranked_member *m)
     }
     m->score = to->probe.score;
     ranked_node_set(leaf, at, m->score, m);
-    if (at == 0 || from == 0) path_begin(to);
+    if (at == 0 || from == 0) path_update_first(to);
 }
 
 void ranked_move(struct ranked *ranked, struct ranked_member *m, double score)
@@ -482,35 +484,36 @@ void ranked_move(struct ranked *ranked, struct ranked_member *m, double score)
     out.probe = probe_of(m, true);
     in.probe = probe_of(m, false);
     in.probe.score = score;
-    go_down_both(ranked, &out, &in);
+    descend_both(ranked, &out, &in);
     if (in.leaf == out.leaf) {
-        move_within(&in, m);
-    } else if (is_thin(&out) || in.leaf->count == RANKED_LEAF_MAX) {
+        leaf_move(&in, m);
+    } else if (leaf_is_at_minimum(&out) || in.leaf->count == RANKED_LEAF_MAX) {
         ranked_remove(ranked, m);
         m->score = score;
         ranked_add(ranked, m);
     } else {
-        /* On the path `in` this changes only counts and first items, so that it still leads to the
-         * right place. */
-        take_out(ranked, &out, m);
+        /* leaf_remove changes only counts and first items on the path `in`, so that the path stays
+         * valid. */
+        leaf_remove(ranked, &out, m);
         m->score = score;
-        put_in(ranked, &in, m);
+        leaf_insert(ranked, &in, m);
     }
 }
 
-void ranked_moved(struct ranked *ranked, const struct ranked_member *old, struct ranked_member *now)
+void ranked_moved(struct ranked *ranked, const struct ranked_member *old,
+                  struct ranked_member *moved)
 {
     struct path path;
-    path.probe = probe_of(now, true);
-    go_down(ranked, &path);
+    path.probe = probe_of(moved, true);
+    descend(ranked, &path);
     for (unsigned i = 0; i < path.length; i++)
         if (ranked_node_member(path.steps[i].node, path.steps[i].branch) == old)
-            ranked_node_set(path.steps[i].node, path.steps[i].branch, now->score, now);
-    ranked_node_set(path.leaf, index_of(path.leaf, old, now->score), now->score, now);
+            ranked_node_set(path.steps[i].node, path.steps[i].branch, moved->score, moved);
+    ranked_node_set(path.leaf, index_of(path.leaf, old, moved->score), moved->score, moved);
 }
 
-/* Goes down to a rank, which becomes the index in the leaf; relocates nodes that begin with it. */
-static void go_down_relocating(struct ranked *ranked, size_t *rank, struct path *path,
+/* Descends to a rank, which becomes the index in the leaf; relocates nodes that begin with it. */
+static void descend_relocating(struct ranked *ranked, size_t *rank, struct path *path,
                                struct relocation *relocation)
 {
     if (*rank == 0) ranked->root = relocation_block(relocation, ranked->root);
@@ -537,12 +540,12 @@ size_t ranked_relocate(struct ranked *ranked, size_t rank, struct relocation *re
     struct path path;
     size_t index = rank;
     if (rank >= ranked->count) return 0;
-    go_down_relocating(ranked, &index, &path, relocation);
+    descend_relocating(ranked, &index, &path, relocation);
     for (unsigned i = 0; i < path.leaf->count; i++) {
-        struct ranked_member *m = ranked_node_member(path.leaf, i), *now = move(ctx, m);
-        if (now != m) ranked_node_set(path.leaf, i, path.leaf->scores[i], now);
+        struct ranked_member *m = ranked_node_member(path.leaf, i), *moved = move(ctx, m);
+        if (moved != m) ranked_node_set(path.leaf, i, path.leaf->scores[i], moved);
     }
-    path_begin(&path);
+    path_update_first(&path);
     size_t next = rank - index + path.leaf->count;
     return next < ranked->count ? next : 0;
 }

@@ -1,5 +1,4 @@
-/* ranked: members ordered by (score, member bytes), with ranks. Does not own members, and does not
- * know keys or deadlines.
+/* ranked: members ordered by (score, member bytes), with ranks. Does not own members.
  *
  * A B+ tree whose inner nodes store the count of each subtree (an order-statistics tree, Cormen et
  * al.): finding by score, by member or by rank, and the rank of a member, each cost O(log n). A
@@ -64,22 +63,21 @@ void ranked_add(struct ranked *ranked, struct ranked_member *m);    /* must be a
 void ranked_remove(struct ranked *ranked, struct ranked_member *m); /* must be in. O(log n) */
 /* Changes the score of a member of the tree. O(log n) */
 void ranked_move(struct ranked *ranked, struct ranked_member *m, double score);
-/* A member was copied from `old` to `now`, and `old` has not been freed yet. O(log n) */
+/* Call after a member was copied from `old` to `moved`, before `old` is freed. O(log n) */
 void ranked_moved(struct ranked *ranked, const struct ranked_member *old,
-                  struct ranked_member *now);
+                  struct ranked_member *moved);
 
 size_t ranked_rank(const struct ranked *ranked, const struct ranked_member *m); /* from 0 */
 struct ranked_member *ranked_at(const struct ranked *ranked, size_t rank); /* NULL past the end */
 
-/* The number of members with a score below `score` (or equal, if or_equal): the
- * rank at which a range begins or ends. O(log n) */
+/* The number of members with a score below `score` (or equal, if or_equal): the rank at which a
+ * range begins or ends. O(log n) */
 size_t ranked_below_score(const struct ranked *ranked, double score, bool or_equal);
-/* The same by member bytes, for BYLEX ranges; all scores must be equal. O(log n)
- */
+/* The same by member bytes, for BYLEX ranges; all scores must be equal. O(log n) */
 size_t ranked_below_member(const struct ranked *ranked, struct bytes member, bool or_equal);
 
-/* A position that moves in either direction. At a rank past the end, and after a
- * step past either end, it gives NULL. The tree must not change meanwhile. */
+/* A position that moves in either direction. At a rank past the end, and after a step past either
+ * end, it returns NULL. The tree must not change meanwhile. */
 struct ranked_iter {
     const struct ranked *ranked;
     const struct ranked_node *leaf; /* NULL: past an end */
@@ -87,19 +85,18 @@ struct ranked_iter {
     size_t before; /* members before this leaf */
 };
 void ranked_iter_at(struct ranked_iter *iter, const struct ranked *ranked, size_t rank);
-struct ranked_member *ranked_iter_next(struct ranked_iter *iter); /* returns one, moves forward */
-struct ranked_member *ranked_iter_prev(struct ranked_iter *iter); /* returns one, moves back */
+struct ranked_member *ranked_iter_next(struct ranked_iter *iter); /* then moves forward */
+struct ranked_member *ranked_iter_prev(struct ranked_iter *iter); /* then moves back */
 
-/* Relocates the leaf that holds this rank, and inner nodes that begin with it.
- * `move` may copy a member to new memory and free the old one; it returns the
- * member's address. Returns the rank after the leaf; 0: it was the last leaf.
- * O(log n) */
+/* Relocates the leaf that holds this rank, and inner nodes that begin with it. `move` may copy a
+ * member to new memory and free the old one; it returns the member's address. Returns the rank
+ * after the leaf; 0: it was the last leaf. O(log n) */
 size_t ranked_relocate(struct ranked *ranked, size_t rank, struct relocation *relocation,
                        struct ranked_member *(*move)(void *ctx, struct ranked_member *m),
                        void *ctx);
 
-/* Removes and returns the highest member without rebalancing, for freeing in
- * slices. NULL if empty. */
+/* Removes and returns the highest member without rebalancing, for freeing in slices. NULL if
+ * empty. */
 struct ranked_member *ranked_take(struct ranked *ranked);
 
 size_t ranked_bytes_used(const struct ranked *ranked); /* memory of the tree, without members */

@@ -1,4 +1,4 @@
-/* ranked_check: verifies the invariants of ranked.c. */
+/* ranked_check: ranked_check() of ranked.h, which verifies the invariants of ranked.c. */
 #include "store/base/ensure.h"
 #include "store/struct/ranked_node.h"
 
@@ -7,7 +7,7 @@ struct checking {
     size_t bytes;
 };
 
-static void check_leaf(const struct ranked_node *leaf, struct checking *so_far)
+static void check_leaf_order(const struct ranked_node *leaf, struct checking *so_far)
 {
     for (unsigned i = 0; i < leaf->count; i++) {
         const struct ranked_member *m = ranked_node_member(leaf, i), *last = so_far->last;
@@ -22,14 +22,14 @@ static void check_leaf(const struct ranked_node *leaf, struct checking *so_far)
 }
 
 /* Returns the number of members below a node; `edge`: the node is on the right edge. */
-static size_t check_node(const struct ranked_node *node, bool edge, struct checking *so_far)
+static size_t check_subtree(const struct ranked_node *node, bool edge, struct checking *so_far)
 {
     so_far->bytes += ranked_node_size(node->height, node->cap);
     ensure(node->count >= (edge ? 1 : ranked_node_min(node)) && node->count <= node->cap &&
                node->cap <= ranked_node_max(node),
            "%u of %u items at height %u", node->count, node->cap, node->height);
     if (node->height == 0) {
-        check_leaf(node, so_far);
+        check_leaf_order(node, so_far);
         return node->count;
     }
     size_t total = 0;
@@ -40,7 +40,7 @@ static size_t check_node(const struct ranked_node *node, bool edge, struct check
         ensure(ranked_node_member(node, i) == ranked_node_member(child, 0) &&
                    node->scores[i] == child->scores[0],
                "branch %u differs from the first item of its child", i);
-        size_t count = check_node(child, edge && i + 1 == node->count, so_far);
+        size_t count = check_subtree(child, edge && i + 1 == node->count, so_far);
         ensure(count == ranked_node_counts(node)[i], "%zu members, but the branch says %u", count,
                ranked_node_counts(node)[i]);
         total += count;
@@ -56,7 +56,7 @@ void ranked_check(const struct ranked *ranked)
         return;
     }
     struct checking so_far = { 0 };
-    size_t count = check_node(ranked->root, true, &so_far);
+    size_t count = check_subtree(ranked->root, true, &so_far);
     ensure(count == ranked->count, "%zu members, count %zu", count, ranked->count);
     ensure(so_far.bytes == ranked->bytes, "%zu bytes, counted %zu", so_far.bytes, ranked->bytes);
     ensure(ranked->root->height + 1U == ranked->depth, "height %u, depth %u", ranked->root->height,

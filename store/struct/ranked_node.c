@@ -81,8 +81,8 @@ struct ranked_node *ranked_node_fit_child(struct ranked *ranked, struct ranked_n
 
 /* --- neighbours --- */
 
-/* The number of members below n items, from item i on. */
-static uint32_t weight(const struct ranked_node *node, unsigned i, unsigned n)
+/* The number of members below items i to i + n - 1. */
+static uint32_t members_below(const struct ranked_node *node, unsigned i, unsigned n)
 {
     if (node->height == 0) return n;
     uint32_t total = 0;
@@ -96,7 +96,7 @@ static void shift_left(struct ranked *ranked, struct ranked_node *parent, unsign
 {
     struct ranked_node *left = ranked_node_child(parent, i);
     struct ranked_node *right = ranked_node_child(parent, i + 1);
-    uint32_t moved = weight(right, 0, n);
+    uint32_t moved = members_below(right, 0, n);
     left = ranked_node_fit_child(ranked, parent, i, left->count + n);
     ranked_node_copy(left, left->count, right, 0, n);
     left->count = (uint16_t)(left->count + n);
@@ -116,7 +116,7 @@ static void shift_right(struct ranked *ranked, struct ranked_node *parent, unsig
     struct ranked_node *right = ranked_node_child(parent, i + 1);
     right = ranked_node_fit_child(ranked, parent, i + 1, right->count + n);
     left->count = (uint16_t)(left->count - n);
-    uint32_t moved = weight(left, left->count, n);
+    uint32_t moved = members_below(left, left->count, n);
     ranked_node_copy(right, n, right, 0, right->count);
     ranked_node_copy(right, 0, left, left->count, n);
     right->count = (uint16_t)(right->count + n);
@@ -126,7 +126,7 @@ static void shift_right(struct ranked *ranked, struct ranked_node *parent, unsig
     ranked_node_set_first(parent, i + 1);
 }
 
-void ranked_node_level_out(struct ranked *ranked, struct ranked_node *parent, unsigned i)
+void ranked_node_balance(struct ranked *ranked, struct ranked_node *parent, unsigned i)
 {
     unsigned left = ranked_node_child(parent, i)->count;
     unsigned right = ranked_node_child(parent, i + 1)->count;

@@ -1,10 +1,10 @@
-/* ranked_node: the nodes of a ranked tree, and moving items between neighbours. Only for ranked*.c.
- * Does not decide when a tree must be changed.
+/* ranked_node: the nodes of a ranked tree, and moving items between neighbours. For ranked*.c and
+ * the test only; ranked.c decides when nodes are split, merged or balanced.
  *
  * A leaf's item is a score and a member. An inner node's item is a branch: the first score and
- * member of its subtree, the child, and the number of members in the subtree. Each part stands in
- * an array of its own, so that a search reads only scores. A node is allocated little larger than
- * it needs. */
+ * member of its subtree, the child, and the number of members in the subtree. Each part has an
+ * array of its own, so that a search reads only scores. A node has room for few more items than it
+ * holds. */
 #ifndef STORE_STRUCT_RANKED_NODE_H
 #define STORE_STRUCT_RANKED_NODE_H
 
@@ -44,8 +44,9 @@ static inline unsigned ranked_node_min(const struct ranked_node *node)
     return ranked_node_max(node) / 4;
 }
 
-/* A node of at most so many items can take items from a neighbour, and is the limit for a merge. */
-static inline unsigned ranked_node_roomy(const struct ranked_node *node)
+/* The most items of a merged node, so that it has room for more. A node with at most so many can
+ * take items from a full neighbour. */
+static inline unsigned ranked_node_merge_max(const struct ranked_node *node)
 {
     return ranked_node_max(node) / 4 * 3;
 }
@@ -130,7 +131,7 @@ static inline void ranked_node_prefetch(const struct ranked_node *node, size_t s
 /* ---- neighbours: children i and i + 1 of a parent -------------------------------------------- */
 
 /* Moves items so that both have about equally many. */
-void ranked_node_level_out(struct ranked *ranked, struct ranked_node *parent, unsigned i);
+void ranked_node_balance(struct ranked *ranked, struct ranked_node *parent, unsigned i);
 /* Child i keeps `keep` items; the rest go to a new child after it. The parent has room for it. */
 void ranked_node_split(struct ranked *ranked, struct ranked_node *parent, unsigned i,
                        unsigned keep);

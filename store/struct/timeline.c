@@ -1,7 +1,7 @@
 /* timeline: see timeline.h. Finds, inserts and removes slots; timeline_tree.c splits and merges
  * nodes.
  *
- * An instant goes, behind its equals, into the last child whose bound is not after it. */
+ * An instant belongs after its equals, in the last child whose bound is not after it. */
 #include "store/struct/timeline.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "store/struct/timeline_tree.h"
 
 enum {
-    AHEAD = 8, /* pop_due prefetches the owner of the slot so many pops ahead */
+    AHEAD = 8, /* timeline_pop_due prefetches the owner that is so many pops ahead */
 };
 
 void timeline_init(struct timeline *tl)
@@ -51,7 +51,7 @@ void timeline_drop(struct timeline *tl)
 /* --- finding --- */
 
 /* Prefetches all slots of a leaf, because most will be read or moved. */
-static inline void leaf_fetch(const struct timeline_leaf *leaf)
+static inline void leaf_prefetch(const struct timeline_leaf *leaf)
 {
     const char *end = (const char *)(timeline_slots(leaf) + leaf->count);
     for (const char *line = (const char *)timeline_slots(leaf); line < end; line += 64)
@@ -64,7 +64,7 @@ static unsigned slot_after(const struct timeline_leaf *leaf, msec at)
 {
     const struct timeline_slot *slots = timeline_slots(leaf);
     unsigned low = 0, left = leaf->count;
-    for (leaf_fetch(leaf); left > 0;) {
+    for (leaf_prefetch(leaf); left > 0;) {
         unsigned half = (left + 1) / 2;
         low += half * (slots[low + half - 1].at <= at);
         left -= half;
@@ -84,8 +84,8 @@ static inline unsigned child_for(const struct timeline_inner *inner, msec at)
     return low;
 }
 
-/* The leaf into which `at` goes. *before (if not NULL): the number of slots in earlier leaves. */
-static uint32_t leaf_for(const struct timeline *tl, msec at, size_t *before)
+/* The leaf where `at` belongs. *before (if not NULL): the number of slots in earlier leaves. */
+static uint32_t leaf_for_instant(const struct timeline *tl, msec at, size_t *before)
 {
     if (tl->root == NULL) return tl->first;
     for (const struct timeline_inner *inner = tl->root;;) {
@@ -97,15 +97,15 @@ static uint32_t leaf_for(const struct timeline *tl, msec at, size_t *before)
     }
 }
 
-static unsigned slot_index(const struct timeline *tl, const struct timeline_node *m)
+static unsigned slot_index(const struct timeline *tl, const struct timeline_node *node)
 {
-    ensure(m->leaf < tl->numbers, "leaf %u of %u", m->leaf, tl->numbers);
-    const struct timeline_leaf *leaf = timeline_leaf_of(tl, m->leaf);
+    ensure(node->leaf < tl->numbers, "leaf %u of %u", node->leaf, tl->numbers);
+    const struct timeline_leaf *leaf = timeline_leaf_of(tl, node->leaf);
     const struct timeline_slot *slots = timeline_slots(leaf);
-    leaf_fetch(leaf);
+    leaf_prefetch(leaf);
     for (unsigned i = 0; i < leaf->count; i++)
-        if (slots[i].what == m) return i;
-    ensure(false, "not found in leaf %u", m->leaf);
+        if (slots[i].node == node) return i;
+    ensure(false, "not found in leaf %u", node->leaf);
 }
 
 /* --- changing --- */
@@ -140,70 +140,70 @@ static void slot_close(struct timeline_leaf *leaf, unsigned i)
     }
 }
 
-void timeline_add(struct timeline *tl, struct timeline_node *m, msec at)
+void timeline_add(struct timeline *tl, struct timeline_node *node, msec at)
 {
-    ensure(!timeline_node_armed(m), "already armed in leaf %u", m->leaf);
+    ensure(!timeline_node_armed(node), "already armed in leaf %u", node->leaf);
     ensure(tl->count < TIMELINE_NODE_IDLE - 1, "timeline is full: %u slots", tl->count);
     if (tl->count == 0) timeline_leaf_insert(tl, TIMELINE_NONE, TIMELINE_LEAF_MIN, at);
     uint32_t number = tl->last;
     const struct timeline_leaf *last = timeline_leaf_of(tl, number);
     unsigned slot = last->count;
     if (slot > 0 && timeline_slots(last)[slot - 1].at > at) {
-        number = leaf_for(tl, at, NULL);
+        number = leaf_for_instant(tl, at, NULL);
         slot = slot_after(timeline_leaf_of(tl, number), at);
     }
     timeline_leaf_make_room(tl, &number, &slot, at);
     struct timeline_leaf *leaf = timeline_leaf_of(tl, number);
-    *slot_open(leaf, slot) = (struct timeline_slot){ at, m };
-    m->leaf = number;
+    *slot_open(leaf, slot) = (struct timeline_slot){ at, node };
+    node->leaf = number;
     tl->count++;
     timeline_total_change(leaf->parent, 1);
 }
 
-static void remove_at(struct timeline *tl, uint32_t number, unsigned i)
+static void slot_remove(struct timeline *tl, uint32_t number, unsigned i)
 {
     struct timeline_leaf *leaf = timeline_leaf_of(tl, number);
-    timeline_slots(leaf)[i].what->leaf = TIMELINE_NODE_IDLE;
+    timeline_slots(leaf)[i].node->leaf = TIMELINE_NODE_IDLE;
     slot_close(leaf, i);
     tl->count--;
     timeline_total_change(leaf->parent, UINT32_MAX);
     if (leaf->count > 0)
-        timeline_leaf_thin(tl, number);
+        timeline_leaf_shrink(tl, number);
     else if (tl->count > 0)
         timeline_leaf_remove(tl, number);
     else
         timeline_drop(tl);
 }
 
-void timeline_move(struct timeline *tl, struct timeline_node *m, msec at)
+void timeline_move(struct timeline *tl, struct timeline_node *node, msec at)
 {
-    if (!timeline_node_armed(m)) {
-        timeline_add(tl, m, at);
+    if (!timeline_node_armed(node)) {
+        timeline_add(tl, node, at);
         return;
     }
-    unsigned i = slot_index(tl, m);
+    unsigned i = slot_index(tl, node);
     if (tl->count == 1) {
-        timeline_slots(timeline_leaf_of(tl, m->leaf))->at = at;
+        timeline_slots(timeline_leaf_of(tl, node->leaf))->at = at;
         return;
     }
-    remove_at(tl, m->leaf, i);
-    timeline_add(tl, m, at);
+    slot_remove(tl, node->leaf, i);
+    timeline_add(tl, node, at);
 }
 
-void timeline_cancel(struct timeline *tl, struct timeline_node *m)
+void timeline_cancel(struct timeline *tl, struct timeline_node *node)
 {
-    if (timeline_node_armed(m)) remove_at(tl, m->leaf, slot_index(tl, m));
+    if (timeline_node_armed(node)) slot_remove(tl, node->leaf, slot_index(tl, node));
 }
 
-/* Prefetches the owners that the next pops will touch. */
-static inline void fetch_ahead(const struct timeline *tl, const struct timeline_leaf *leaf)
+/* Prefetches the owner that the pop AHEAD pops later will touch. */
+static inline void prefetch_owners(const struct timeline *tl, const struct timeline_leaf *leaf)
 {
     if (leaf->count > AHEAD) {
-        __builtin_prefetch(timeline_slots(leaf)[AHEAD].what, 1);
+        __builtin_prefetch(timeline_slots(leaf)[AHEAD].node, 1);
     } else if (leaf->next != TIMELINE_NONE) {
         const struct timeline_leaf *next = timeline_leaf_of(tl, leaf->next);
         unsigned i = AHEAD - leaf->count;
-        if (i < next->count) __builtin_prefetch(timeline_slots(next)[i].what, 1);
+        if (i < next->count) __builtin_prefetch(timeline_slots(next)[i].node, 1);
     }
 }
 
@@ -213,16 +213,17 @@ struct timeline_node *timeline_pop_due(struct timeline *tl, msec now)
     const struct timeline_leaf *leaf = timeline_leaf_of(tl, tl->first);
     const struct timeline_slot *first = timeline_slots(leaf);
     if (!instant_due(first->at, now)) return NULL;
-    struct timeline_node *m = first->what;
-    fetch_ahead(tl, leaf);
-    remove_at(tl, tl->first, 0);
-    return m;
+    struct timeline_node *node = first->node;
+    prefetch_owners(tl, leaf);
+    slot_remove(tl, tl->first, 0);
+    return node;
 }
 
-void timeline_moved(struct timeline *tl, const struct timeline_node *old, struct timeline_node *m)
+void timeline_moved(struct timeline *tl, const struct timeline_node *old,
+                    struct timeline_node *node)
 {
-    timeline_slots(timeline_leaf_of(tl, old->leaf))[slot_index(tl, old)].what = m;
-    m->leaf = old->leaf;
+    timeline_slots(timeline_leaf_of(tl, old->leaf))[slot_index(tl, old)].node = node;
+    node->leaf = old->leaf;
 }
 
 /* --- reading --- */
@@ -234,7 +235,7 @@ msec timeline_next(const struct timeline *tl)
 
 struct timeline_node *timeline_first(const struct timeline *tl)
 {
-    return tl->count == 0 ? NULL : timeline_slots(timeline_leaf_of(tl, tl->first))->what;
+    return tl->count == 0 ? NULL : timeline_slots(timeline_leaf_of(tl, tl->first))->node;
 }
 
 struct timeline_node *timeline_nth(const struct timeline *tl, uint32_t i)
@@ -248,20 +249,20 @@ struct timeline_node *timeline_nth(const struct timeline *tl, uint32_t i)
         number = (uint32_t)inner->child[child];
         inner = inner->level == 0 ? NULL : timeline_inner_at(inner, child);
     }
-    return timeline_slots(timeline_leaf_of(tl, number))[i].what;
+    return timeline_slots(timeline_leaf_of(tl, number))[i].node;
 }
 
-msec timeline_at(const struct timeline *tl, const struct timeline_node *m)
+msec timeline_at(const struct timeline *tl, const struct timeline_node *node)
 {
-    unsigned i = slot_index(tl, m);
-    return timeline_slots(timeline_leaf_of(tl, m->leaf))[i].at;
+    unsigned i = slot_index(tl, node);
+    return timeline_slots(timeline_leaf_of(tl, node->leaf))[i].at;
 }
 
 size_t timeline_count_until(const struct timeline *tl, msec until)
 {
     size_t count = 0;
     if (tl->count == 0) return 0;
-    const struct timeline_leaf *leaf = timeline_leaf_of(tl, leaf_for(tl, until, &count));
+    const struct timeline_leaf *leaf = timeline_leaf_of(tl, leaf_for_instant(tl, until, &count));
     return count + slot_after(leaf, until);
 }
 
@@ -274,13 +275,13 @@ struct timeline_node *timeline_after(const struct timeline *tl, msec at, msec *f
 }
 
 void timeline_each_until(const struct timeline *tl, msec until,
-                         bool (*visit)(void *ctx, struct timeline_node *m, msec at), void *ctx)
+                         bool (*visit)(void *ctx, struct timeline_node *node, msec at), void *ctx)
 {
     for (uint32_t number = tl->first; number != TIMELINE_NONE;) {
         const struct timeline_leaf *leaf = timeline_leaf_of(tl, number);
         const struct timeline_slot *slots = timeline_slots(leaf);
         for (unsigned i = 0; i < leaf->count; i++)
-            if (slots[i].at > until || !visit(ctx, slots[i].what, slots[i].at)) return;
+            if (slots[i].at > until || !visit(ctx, slots[i].node, slots[i].at)) return;
         number = leaf->next;
     }
 }
@@ -294,7 +295,7 @@ void timeline_walk_from(struct timeline_walk *walk, const struct timeline *tl, m
 {
     timeline_walk_begin(walk, tl);
     if (tl->count == 0 || at == INT64_MIN) return;
-    walk->leaf = leaf_for(tl, at - 1, NULL);
+    walk->leaf = leaf_for_instant(tl, at - 1, NULL);
     walk->slot = slot_after(timeline_leaf_of(tl, walk->leaf), at - 1);
 }
 
@@ -310,7 +311,7 @@ struct timeline_node *timeline_walk_next(struct timeline_walk *walk, msec *at)
     }
     const struct timeline_slot *slot = &timeline_slots(leaf)[walk->slot++];
     *at = slot->at;
-    return slot->what;
+    return slot->node;
 }
 
 void timeline_walk_end(struct timeline_walk *walk)
@@ -341,7 +342,7 @@ static uint32_t check_leaf(struct tally *tally, uint32_t number,
            "leaf %u: %u slots from %u of %u", number, leaf->count, leaf->begin, leaf->cap);
     for (unsigned i = 0; i < leaf->count; i++) {
         const struct timeline_slot *slot = &timeline_slots(leaf)[i];
-        ensure(slot->what->leaf == number, "owner in leaf %u says %u", number, slot->what->leaf);
+        ensure(slot->node->leaf == number, "owner in leaf %u says %u", number, slot->node->leaf);
         ensure(slot->at >= tally->last, "%lld comes after %lld", (long long)slot->at,
                (long long)tally->last);
         tally->last = slot->at;

@@ -1,11 +1,11 @@
-/* timeline: instants in order, for callers that ask about the order; equal instants keep the order
- * of arrival. Does not know ids or clocks.
+/* timeline: a queue ordered by instant, in which one can also count, search and walk; equal
+ * instants keep the order of arrival. Used for the elements of dehydrators.
  *
  * A counted B+ tree over instants. A leaf's slots (instant and pointer) are ordered; a new one goes
- * behind its equals, so that no arrival number is needed. The embedded struct stores only its
+ * after its equals, so that no arrival number is needed. The embedded struct stores only its
  * leaf's number; its slot is found by searching the leaf. So moving slots within a leaf does not
  * touch the owners, and no operation moves more than a few leaves of slots. A slot takes 16 bytes,
- * with unused ones and the tree 17 to 19; more after many in between were cancelled.
+ * with unused slots and the tree 17 to 19; more after many cancellations in the middle.
  *
  * Compared with the agenda (a heap): draining takes a third of the time or less, counting up to an
  * instant and finding the next after one cost O(log n), and it can be walked in order; but adding,
@@ -29,13 +29,13 @@ struct timeline_node {
 
 #define TIMELINE_NODE_IDLE UINT32_MAX
 
-static inline void timeline_node_init(struct timeline_node *m)
+static inline void timeline_node_init(struct timeline_node *node)
 {
-    m->leaf = TIMELINE_NODE_IDLE;
+    node->leaf = TIMELINE_NODE_IDLE;
 }
-static inline bool timeline_node_armed(const struct timeline_node *m)
+static inline bool timeline_node_armed(const struct timeline_node *node)
 {
-    return m->leaf != TIMELINE_NODE_IDLE;
+    return node->leaf != TIMELINE_NODE_IDLE;
 }
 
 struct timeline_leaf;
@@ -59,15 +59,18 @@ void timeline_drop(struct timeline *tl); /* frees the tree; does not touch the o
  * timeline must not be used between slices. */
 bool timeline_drop_some(struct timeline *tl, size_t *work);
 
-void timeline_add(struct timeline *tl, struct timeline_node *m,
-                  msec at); /* m must be idle. O(log n) */
-/* Adds or moves m to `at`, behind its equals. O(log n) */
-void timeline_move(struct timeline *tl, struct timeline_node *m, msec at);
-void timeline_cancel(struct timeline *tl, struct timeline_node *m); /* m may be idle. O(log n) */
+void timeline_add(struct timeline *tl, struct timeline_node *node,
+                  msec at); /* node must be idle. O(log n) */
+/* Adds or moves node to `at`, after its equals. O(log n) */
+void timeline_move(struct timeline *tl, struct timeline_node *node, msec at);
+void timeline_cancel(struct timeline *tl,
+                     struct timeline_node *node); /* node may be idle. O(log n) */
 /* Removes and returns the first with at <= now, or NULL. O(log n) */
 struct timeline_node *timeline_pop_due(struct timeline *tl, msec now);
-/* The owner was copied to new memory: `old` is in the old copy, `m` in the new one. O(1) */
-void timeline_moved(struct timeline *tl, const struct timeline_node *old, struct timeline_node *m);
+/* Call after the owner was copied to new memory. `old` is in the old copy, `node` in the new one.
+ * O(1) */
+void timeline_moved(struct timeline *tl, const struct timeline_node *old,
+                    struct timeline_node *node);
 
 static inline uint32_t timeline_count(const struct timeline *tl)
 {
@@ -78,17 +81,17 @@ struct timeline_node *timeline_first(const struct timeline *tl); /* or NULL. O(1
 /* The i-th in order, i < count. O(log n) */
 struct timeline_node *timeline_nth(const struct timeline *tl, uint32_t i);
 msec timeline_at(const struct timeline *tl,
-                 const struct timeline_node *m);                    /* m must be armed. O(1) */
+                 const struct timeline_node *node);                 /* node must be armed. O(1) */
 size_t timeline_count_until(const struct timeline *tl, msec until); /* at <= until. O(log n) */
-/* The first one later than `at`, and its instant; NULL: there is none. O(log n) */
+/* The first node later than `at`, and its instant; NULL: there is none. O(log n) */
 struct timeline_node *timeline_after(const struct timeline *tl, msec at, msec *found);
 
-/* Visits those with at <= until, in order. Return false to stop. O(visited) */
+/* Visits nodes with at <= until, in order. Return false to stop. O(visited) */
 void timeline_each_until(const struct timeline *tl, msec until,
-                         bool (*visit)(void *ctx, struct timeline_node *m, msec at), void *ctx);
+                         bool (*visit)(void *ctx, struct timeline_node *node, msec at), void *ctx);
 
-/* Relocates the next of its own blocks from `place` on (0: the first); owners stay. Returns the
- * next place; 0: it was the last block. */
+/* Relocates the timeline's own blocks at `place` (0: the first place), not the owners. Returns the
+ * next place; 0: it was the last one. */
 uint32_t timeline_relocate(struct timeline *tl, uint32_t place, struct relocation *relocation);
 
 /* Walks in order; the timeline must not change meanwhile. O(1) per step. */
@@ -97,7 +100,7 @@ struct timeline_walk {
     uint32_t leaf, slot;
 };
 void timeline_walk_begin(struct timeline_walk *walk, const struct timeline *tl);
-/* Begins at the first one that is not before `at`. O(log n) */
+/* Begins at the first node that is not before `at`. O(log n) */
 void timeline_walk_from(struct timeline_walk *walk, const struct timeline *tl, msec at);
 struct timeline_node *timeline_walk_next(struct timeline_walk *walk,
                                          msec *at); /* NULL at the end */

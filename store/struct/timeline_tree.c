@@ -141,7 +141,7 @@ static struct timeline_inner *root_add(struct timeline *tl, uintptr_t only, unsi
     return tl->root = root;
 }
 
-/* Inserts a child, with no slots below it yet, behind child i. */
+/* Inserts a child, with no slots below it yet, after child i. */
 static void child_insert(struct timeline *tl, struct timeline_inner *inner, unsigned i,
                          uintptr_t child, msec at)
 {
@@ -273,7 +273,7 @@ static void slots_shift(struct timeline *tl, struct timeline_leaf *leaf, unsigne
     struct timeline_slot *end = timeline_slots(to) + to->count;
     memcpy(end, timeline_slots(leaf) + from, moved * sizeof(struct timeline_slot));
     for (unsigned i = 0; i < moved; i++)
-        end[i].what->leaf = number;
+        end[i].node->leaf = number;
     leaf->count = (uint16_t)from;
     to->count = (uint16_t)(to->count + moved);
     if (leaf->parent == to->parent) return;
@@ -311,7 +311,7 @@ static bool leaf_merge(struct timeline *tl, const struct timeline_inner *parent,
     return true;
 }
 
-void timeline_leaf_thin(struct timeline *tl, uint32_t number)
+void timeline_leaf_shrink(struct timeline *tl, uint32_t number)
 {
     struct timeline_leaf *leaf = timeline_leaf_of(tl, number);
     if (leaf->parent == NULL) {
@@ -358,16 +358,16 @@ static void inner_relocate(struct timeline *tl, struct timeline_inner *inner, ui
 {
     while (inner != NULL && inner->child[0] == child) {
         child = (uintptr_t)inner;
-        struct timeline_inner *now = relocation_copy(relocation, inner), *parent = inner->parent;
-        if (now != NULL) {
-            for (unsigned i = 0; i < now->count; i++)
-                child_adopt(tl, now, now->child[i]);
+        struct timeline_inner *moved = relocation_copy(relocation, inner), *parent = inner->parent;
+        if (moved != NULL) {
+            for (unsigned i = 0; i < moved->count; i++)
+                child_adopt(tl, moved, moved->child[i]);
             if (parent == NULL)
-                tl->root = now;
+                tl->root = moved;
             else
-                parent->child[child_index(parent, child)] = (uintptr_t)now;
+                parent->child[child_index(parent, child)] = (uintptr_t)moved;
             mem_free(inner);
-            child = (uintptr_t)now;
+            child = (uintptr_t)moved;
         }
         inner = parent;
     }

@@ -1,5 +1,5 @@
-/* timeline_tree: the nodes of a timeline: allocating, splitting, merging and freeing them. Only for
- * timeline.c and its test, which decide where an instant goes.
+/* timeline_tree: the nodes of a timeline: allocating, splitting, merging and freeing them. For
+ * timeline.c, which finds the place of an instant, and the test only.
  *
  * A leaf holds slots; an inner node holds the number of slots below it; leaves are linked in order.
  * Leaves are addressed by number, so that an owner needs only 4 bytes to store its leaf. Numbers
@@ -7,8 +7,8 @@
  * keeps its number; while there is only one, still growing segment, its address may change. So a
  * pointer to a leaf is valid until the next leaf is inserted.
  *
- * Bounds: what is in child i of an inner node is not before at[i] (i > 0), and what is in child
- * i - 1 is not after it. Bounds may be loose: removals do not change them.
+ * Bounds: no instant in child i of an inner node is before at[i] (i > 0), and none in child i - 1
+ * is after it. Bounds may be loose: removals do not change them.
  *
  * Memory: when a slot is appended to a full leaf, the leaf stays full and gets a new one after it;
  * other full leaves are split in halves. Leaves are allocated in steps, so that a half-full one
@@ -33,7 +33,7 @@ enum {
 
 struct timeline_slot {
     msec at;
-    struct timeline_node *what;
+    struct timeline_node *node;
 };
 
 struct timeline_leaf {
@@ -83,16 +83,17 @@ static inline void timeline_total_change(struct timeline_inner *inner, uint32_t 
         inner->total += by;
 }
 
-/* Inserts an empty leaf behind `prev`, or as the only one if TIMELINE_NONE; nothing in it will be
+/* Inserts an empty leaf after `prev`, or as the only one if TIMELINE_NONE; its instants must not be
  * before `at`. The caller must put a slot into it before anything else. */
 uint32_t timeline_leaf_insert(struct timeline *tl, uint32_t prev, unsigned cap, msec at);
 /* Removes an empty leaf that is not the only one. */
 void timeline_leaf_remove(struct timeline *tl, uint32_t number);
 /* Makes room for one more slot at *slot of a leaf. *number and *slot may change. */
 void timeline_leaf_make_room(struct timeline *tl, uint32_t *number, unsigned *slot, msec at);
-/* After a removal: frees unused memory, with hysteresis, so that alternating add and cancel do not
- * pay for it. Leaves the first of several leaves alone, because draining will soon empty it. */
-void timeline_leaf_thin(struct timeline *tl, uint32_t number);
+/* Call after a removal: frees unused memory, with hysteresis, so that a sequence of add, cancel,
+ * add ... does not reallocate each time. Leaves the first of several leaves alone, because draining
+ * will soon empty it. */
+void timeline_leaf_shrink(struct timeline *tl, uint32_t number);
 
 /* For dropping in slices; afterwards only these two may be called. Frees the first leaf, and inner
  * nodes that it leaves empty; then, when no leaf is left, the last segment. */
