@@ -1,6 +1,5 @@
 /* canonical_integer: is a text the canonical form of an integer? Redis' encodings int and intset
- * depend on it.
- */
+ * depend on it. */
 #ifndef STORE_TYPE_CANONICAL_INTEGER_H
 #define STORE_TYPE_CANONICAL_INTEGER_H
 

@@ -8,12 +8,12 @@
 #include "store/mem/mem.h"
 
 enum {
-    SHORT_ID = (1 << 12) - 1, /* the longest lengths that fit into the head */
+    SHORT_ID = (1 << 12) - 1, /* the longest lengths that fit in the head */
     SHORT_PAYLOAD = (1 << 16) - 1,
-    EXACT_DEADLINES = 1000, /* dehydrator_count_deadlines counts so many one by one */
+    EXACT_DEADLINES = 1000, /* dehydrator_count_deadlines estimates when there are more */
 };
 
-/* Behind the head follow: the lengths as two uint32_t if the element is long; a struct claim if it
+/* After the head follow: the lengths as two uint32_t if the element is long; a struct claim if it
  * was ever claimed; the id; the payload. A short element that was never claimed takes 8 bytes
  * besides id and payload. */
 struct element {
@@ -50,7 +50,7 @@ static void word_put(char *at, uint32_t word)
     memcpy(at, &word, sizeof(word));
 }
 
-/* Offset of the struct claim behind the head. */
+/* The offset of the struct claim in element.data. */
 static size_t lengths_size(bool is_long)
 {
     return is_long ? 2 * sizeof(uint32_t) : 0;
@@ -137,24 +137,24 @@ static void element_free(struct dehydrator *dehydrator, struct element *element)
 }
 
 /* Reallocates an element with this payload and stage; its place in the timelines stays. */
-static struct element *element_remade(struct dehydrator *dehydrator, struct element *old,
-                                      struct bytes payload, const struct stage *stage)
+static struct element *element_rebuild(struct dehydrator *dehydrator, struct element *old,
+                                       struct bytes payload, const struct stage *stage)
 {
-    struct element *now = element_new(dehydrator, element_id(old), payload, stage);
-    now->deadline = old->deadline;
-    dict_moved(&dehydrator->elements, old, now);
-    timeline_moved(&dehydrator->timeline, &old->deadline, &now->deadline);
+    struct element *moved = element_new(dehydrator, element_id(old), payload, stage);
+    moved->deadline = old->deadline;
+    dict_moved(&dehydrator->elements, old, moved);
+    timeline_moved(&dehydrator->timeline, &old->deadline, &moved->deadline);
     if (is_claimed(old)) {
-        claim_of(now)->lease = claim_of(old)->lease;
-        timeline_moved(&dehydrator->leases, &claim_of(old)->lease, &claim_of(now)->lease);
+        claim_of(moved)->lease = claim_of(old)->lease;
+        timeline_moved(&dehydrator->leases, &claim_of(old)->lease, &claim_of(moved)->lease);
     }
     element_free(dehydrator, old);
-    return now;
+    return moved;
 }
 
-/* Updates the claim from the stage. An element that is not and was never claimed has none. */
-static void set_claim(struct dehydrator *dehydrator, struct element *element,
-                      const struct stage *stage)
+/* Updates the claim from the stage; does nothing for an element that was never claimed. */
+static void update_claim(struct dehydrator *dehydrator, struct element *element,
+                         const struct stage *stage)
 {
     struct claim *claim = claim_of(element);
     if (claim == NULL) return;
@@ -249,8 +249,8 @@ struct stage dehydrator_stage(const struct dehydrator *dehydrator, const struct 
 
 /* ---- changing -------------------------------------------------------------------------------- */
 
-/* An element is set to this deadline: it must not count as announced. */
-static void expect(struct dehydrator *dehydrator, msec at)
+/* Call when an element gets this deadline, so that it does not count as announced. */
+static void unannounce(struct dehydrator *dehydrator, msec at)
 {
     if (at <= dehydrator->announced) dehydrator->announced = at - 1;
 }
@@ -261,24 +261,24 @@ void dehydrator_push(struct dehydrator *dehydrator, struct bytes id, struct byte
     struct element *element = element_new(dehydrator, id, payload, stage);
     dict_add(&dehydrator->elements, element);
     timeline_add(&dehydrator->timeline, &element->deadline, stage->at);
-    set_claim(dehydrator, element, stage);
-    expect(dehydrator, stage->at);
+    update_claim(dehydrator, element, stage);
+    unannounce(dehydrator, stage->at);
 }
 
 void dehydrator_update(struct dehydrator *dehydrator, struct element *element, struct bytes payload)
 {
     struct stage stage = dehydrator_stage(dehydrator, element);
-    element_remade(dehydrator, element, payload, &stage);
+    element_rebuild(dehydrator, element, payload, &stage);
 }
 
 struct element *dehydrator_move(struct dehydrator *dehydrator, struct element *element,
                                 const struct stage *stage)
 {
     if (!element->was_claimed && (stage->claimed || stage->deliveries > 0))
-        element = element_remade(dehydrator, element, element_payload(element), stage);
-    set_claim(dehydrator, element, stage);
+        element = element_rebuild(dehydrator, element, element_payload(element), stage);
+    update_claim(dehydrator, element, stage);
     timeline_move(&dehydrator->timeline, &element->deadline, stage->at);
-    expect(dehydrator, stage->at);
+    unannounce(dehydrator, stage->at);
     return element;
 }
 
@@ -366,13 +366,13 @@ static void *element_relocate(void *ctx, void *element)
 {
     const struct mover *mover = ctx;
     struct dehydrator *dehydrator = mover->dehydrator;
-    struct element *old = element, *now = relocation_copy(mover->relocation, old);
-    if (now == NULL) return old;
-    timeline_moved(&dehydrator->timeline, &old->deadline, &now->deadline);
-    if (is_claimed(now))
-        timeline_moved(&dehydrator->leases, &claim_of(old)->lease, &claim_of(now)->lease);
+    struct element *old = element, *moved = relocation_copy(mover->relocation, old);
+    if (moved == NULL) return old;
+    timeline_moved(&dehydrator->timeline, &old->deadline, &moved->deadline);
+    if (is_claimed(moved))
+        timeline_moved(&dehydrator->leases, &claim_of(old)->lease, &claim_of(moved)->lease);
     mem_free(old);
-    return now;
+    return moved;
 }
 
 struct dehydrator *dehydrator_relocate(struct dehydrator *dehydrator,

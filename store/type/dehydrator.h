@@ -1,7 +1,7 @@
-/* dehydrator: elements ordered by (deadline, arrival), to be taken when they are due. After ReDe,
- * the Redis Dehydrator module (2016). Does not know keys or commands; now is an argument.
+/* dehydrator: elements ordered by (deadline, arrival), to be taken when they are due. Modelled on
+ * ReDe, the Redis Dehydrator module (2016).
  *
- * An element waits until its deadline and is then due until somebody takes it. A claim moves the
+ * An element waits until its deadline and is then due until a consumer takes it. A claim moves the
  * deadline of a due element to the end of a lease: until then it is hidden, afterwards it is due
  * again. The mark "claimed" stays when the lease has ended, until the element is given back or
  * moved. So whether a lease has ended follows from comparing with now, and setting the clock back
@@ -97,8 +97,8 @@ uint64_t dehydrator_scan(const struct dehydrator *dehydrator, uint64_t cursor,
 
 /* "raw", as Redis reports for a module's value. */
 const char *dehydrator_encoding(const struct dehydrator *dehydrator);
-/* Relocates at least one block, and more while there is work left. Returns the dehydrator's
- * address; elements and borrowed bytes become invalid. */
+/* Relocates at least one block, and more while the relocation has work left. Returns the
+ * dehydrator's address; invalidates elements and borrowed bytes. */
 struct dehydrator *dehydrator_relocate(struct dehydrator *dehydrator,
                                        struct relocation_place *place,
                                        struct relocation *relocation);

@@ -15,19 +15,18 @@ enum { LISTPACK_FIELDS = 512, LISTPACK_LEN = 64 };
 #define FIELD_LEN_MAX ((UINT32_C(1) << 31) - 1)
 
 enum {
-    BRIEF_BITS =
-        15, /* of the field's length in a pair with expiry's word; 16 more are the value's */
+    BRIEF_BITS = 15, /* of pair.word for the field's length; the other 16 are for the value's */
     BRIEF_FIELD = (1 << BRIEF_BITS) - 2,
     BRIEF_VALUE = (1 << 16) - 1,
 };
 #define NOT_BRIEF FIELD_LEN_MAX
 
-/* A pair with expiry holds its deadline where another holds the value's length, and both lengths in
- * the word before it. So a deadline does not enlarge a short pair. In a longer one the word is
- * NOT_BRIEF, and the lengths are two uint32_t before the field. */
+/* A pair with expiry has its deadline in place of the value's length, and both lengths in the word
+ * before it. So a deadline does not enlarge a short pair. In a longer one the word is NOT_BRIEF,
+ * and the lengths are two uint32_t before the field. */
 struct pair {
     uint32_t word : 31;      /* the field's length, or both lengths */
-    uint32_t has_expiry : 1; /* it holds a deadline, which may be idle */
+    uint32_t has_expiry : 1; /* there is a deadline, which may be idle */
     union {
         uint32_t value_len;
         struct deadline deadline;
@@ -36,7 +35,7 @@ struct pair {
 };
 
 /* The large form. */
-struct table {
+struct hash_table {
     struct dict pairs;
     struct deadlines *deadlines;
     size_t bytes; /* memory of the pairs and this struct */
@@ -45,7 +44,7 @@ struct table {
 struct hash {
     union {
         struct packed packed; /* if small */
-        struct table *table;
+        struct hash_table *table;
     };
     bool is_large;
     bool hashtable; /* the encoding is "hashtable"; never reset */
@@ -83,7 +82,7 @@ static inline struct bytes value_of(const struct pair *pair)
 }
 
 /* From a pair with expiry to its deadline, and back. */
-static inline struct deadline *deadline_of(const struct pair *pair)
+static inline struct deadline *pair_deadline(const struct pair *pair)
 {
     return &((struct pair *)(uintptr_t)pair)->deadline;
 }
@@ -100,7 +99,7 @@ static struct bytes pair_key(const void *pair)
 
 static const struct dict_type pairs_type = { .key = pair_key };
 
-static struct pair *pair_new(struct table *table, struct bytes field, struct bytes value,
+static struct pair *pair_new(struct hash_table *table, struct bytes field, struct bytes value,
                              bool has_expiry)
 {
     ensure(field.len <= FIELD_LEN_MAX && value.len <= UINT32_MAX,
@@ -123,29 +122,29 @@ static struct pair *pair_new(struct table *table, struct bytes field, struct byt
     return pair;
 }
 
-static void pair_free(struct table *table, struct pair *pair)
+static void pair_free(struct hash_table *table, struct pair *pair)
 {
     /* Cancel before freeing: the agenda points into this pair. */
-    if (pair->has_expiry) deadlines_cancel(&table->deadlines, deadline_of(pair));
+    if (pair->has_expiry) deadlines_cancel(&table->deadlines, pair_deadline(pair));
     table->bytes -= mem_size(pair);
     mem_free(pair);
 }
 
-static msec pair_at(const struct table *table, const struct pair *pair)
+static msec pair_at(const struct hash_table *table, const struct pair *pair)
 {
-    return pair->has_expiry ? deadlines_at(table->deadlines, deadline_of(pair)) : NEVER;
+    return pair->has_expiry ? deadlines_at(table->deadlines, pair_deadline(pair)) : NEVER;
 }
 
 /* Replaces a pair by one with the same field and another value, or with room for a deadline; frees
  * the old one. The value may point into the old one. */
-static struct pair *pair_remade(struct table *table, struct pair *old, struct bytes value,
-                                bool has_expiry)
+static struct pair *pair_rebuild(struct hash_table *table, struct pair *old, struct bytes value,
+                                 bool has_expiry)
 {
     struct pair *pair = pair_new(table, field_of(old), value, has_expiry);
     if (old->has_expiry && has_expiry) {
-        *deadline_of(pair) = *deadline_of(old);
-        deadlines_moved(table->deadlines, deadline_of(pair));
-        deadline_init(deadline_of(old)); /* the new pair has it now */
+        *pair_deadline(pair) = *pair_deadline(old);
+        deadlines_moved(table->deadlines, pair_deadline(pair));
+        deadline_init(pair_deadline(old)); /* it belongs to the new pair now */
     }
     dict_moved(&table->pairs, old, pair);
     pair_free(table, old);
@@ -154,17 +153,17 @@ static struct pair *pair_remade(struct table *table, struct pair *old, struct by
 
 /* ---- large --------------------------------------------------------------------------------- */
 
-static struct table *table_new(void)
+static struct hash_table *hash_table_new(void)
 {
-    struct table *table = mem_alloc(sizeof(*table));
+    struct hash_table *table = mem_alloc(sizeof(*table));
     dict_init(&table->pairs, &pairs_type);
     table->deadlines = NULL;
     table->bytes = mem_size(table);
     return table;
 }
 
-/* Frees pairs first, then the agenda, which does not look at them. */
-static bool table_free_some(struct table *table, size_t *work)
+/* Frees pairs first, then the agenda, because freeing the agenda does not access pairs. */
+static bool hash_table_free_some(struct hash_table *table, size_t *work)
 {
     for (; *work > 0 && dict_count(&table->pairs) > 0; --*work)
         mem_free(dict_take(&table->pairs));
@@ -175,25 +174,25 @@ static bool table_free_some(struct table *table, size_t *work)
     return true;
 }
 
-static void table_expire(struct table *table, struct pair *pair, msec at)
+static void hash_table_expire(struct hash_table *table, struct pair *pair, msec at)
 {
     if (at != NEVER) {
-        if (!pair->has_expiry) pair = pair_remade(table, pair, value_of(pair), true);
-        deadlines_set(&table->deadlines, deadline_of(pair), at);
+        if (!pair->has_expiry) pair = pair_rebuild(table, pair, value_of(pair), true);
+        deadlines_set(&table->deadlines, pair_deadline(pair), at);
     } else if (pair->has_expiry) {
-        deadlines_cancel(&table->deadlines, deadline_of(pair));
+        deadlines_cancel(&table->deadlines, pair_deadline(pair));
     }
 }
 
-static struct pair *table_replace(struct table *table, struct pair *pair, struct bytes value,
-                                  msec at)
+static struct pair *hash_table_replace(struct hash_table *table, struct pair *pair,
+                                       struct bytes value, msec at)
 {
-    if (value.len != value_of(pair).len) return pair_remade(table, pair, value, at != NEVER);
+    if (value.len != value_of(pair).len) return pair_rebuild(table, pair, value, at != NEVER);
     if (value.len > 0) memmove((char *)(uintptr_t)value_of(pair).data, value.data, value.len);
     return pair;
 }
 
-static bool table_set(struct table *table, const struct packed_record *record)
+static bool hash_table_set(struct hash_table *table, const struct packed_record *record)
 {
     struct pair *pair = dict_find(&table->pairs, record->member);
     bool is_new = pair == NULL;
@@ -201,9 +200,9 @@ static bool table_set(struct table *table, const struct packed_record *record)
         pair = pair_new(table, record->member, record->value, record->at != NEVER);
         dict_add(&table->pairs, pair);
     } else {
-        pair = table_replace(table, pair, record->value, record->at);
+        pair = hash_table_replace(table, pair, record->value, record->at);
     }
-    table_expire(table, pair, record->at);
+    hash_table_expire(table, pair, record->at);
     return is_new;
 }
 
@@ -212,22 +211,22 @@ static bool table_set(struct table *table, const struct packed_record *record)
 enum { PART_PAIRS, PART_DEADLINES };
 
 struct mover {
-    struct table *table;
+    struct hash_table *table;
     struct relocation *relocation;
 };
 
 static void *pair_relocate(void *ctx, void *old)
 {
     const struct mover *mover = ctx;
-    struct pair *now = relocation_copy(mover->relocation, old);
-    if (now == NULL) return old;
-    if (now->has_expiry) deadlines_moved(mover->table->deadlines, deadline_of(now));
+    struct pair *moved = relocation_copy(mover->relocation, old);
+    if (moved == NULL) return old;
+    if (moved->has_expiry) deadlines_moved(mover->table->deadlines, pair_deadline(moved));
     mem_free(old);
-    return now;
+    return moved;
 }
 
-static void table_relocate(struct table *table, struct relocation_place *place,
-                           struct relocation *relocation)
+static void hash_table_relocate(struct hash_table *table, struct relocation_place *place,
+                                struct relocation *relocation)
 {
     struct mover mover = { table, relocation };
     if (place->part == PART_DEADLINES) {
@@ -252,25 +251,25 @@ struct hash *hash_relocate(struct hash *hash, struct relocation_place *place,
         return hash;
     }
     if (begins) hash->table = relocation_block(relocation, hash->table);
-    table_relocate(hash->table, place, relocation);
+    hash_table_relocate(hash->table, place, relocation);
     return hash;
 }
 
 /* ---- small, and from small to large -------------------------------------------------------- */
 
-/* Becomes large and sets a record that did not fit. Its texts may point into the packed records,
- * which are freed last. */
-static void set_growing(struct hash *hash, const struct packed_record *last)
+/* Makes the hash large and sets a record that did not fit. The record may point into the packed
+ * records, which are freed last. */
+static void set_and_enlarge(struct hash *hash, const struct packed_record *last)
 {
     struct packed records = hash->packed;
     struct packed_record record;
-    hash->table = table_new();
+    hash->table = hash_table_new();
     hash->is_large = true;
     for (uint32_t place = 0; place < records.len;) {
         place = packed_get(&records, place, &record);
-        table_set(hash->table, &record);
+        hash_table_set(hash->table, &record);
     }
-    table_set(hash->table, last);
+    hash_table_set(hash->table, last);
     packed_drop(&records);
 }
 
@@ -284,7 +283,7 @@ static bool small_set(struct hash *hash, const struct packed_record *record)
     else if (!is_new && packed_fits_instead(packed, place, record))
         packed_replace(packed, place, record);
     else
-        set_growing(hash, record);
+        set_and_enlarge(hash, record);
     return is_new;
 }
 
@@ -296,7 +295,7 @@ static bool small_expire(struct hash *hash, struct bytes field, msec at)
     if (packed_expire(&hash->packed, place, at)) return true;
     packed_get(&hash->packed, place, &record);
     record.at = at;
-    set_growing(hash, &record);
+    set_and_enlarge(hash, &record);
     return true;
 }
 
@@ -320,7 +319,7 @@ void hash_free(struct hash *hash)
 bool hash_free_some(struct hash *hash, size_t *work)
 {
     if (hash->is_large) {
-        if (!table_free_some(hash->table, work)) return false;
+        if (!hash_table_free_some(hash->table, work)) return false;
     } else if (hash->packed.count > 0) {
         if (*work == 0) return false;
         packed_drop(&hash->packed);
@@ -349,7 +348,7 @@ bool hash_get(const struct hash *hash, struct bytes field, struct bytes *value)
     return true;
 }
 
-static bool fits_listpack(const struct hash *hash, size_t field_len, size_t value_len)
+static bool fields_fit_listpack(const struct hash *hash, size_t field_len, size_t value_len)
 {
     return hash_count(hash) <= LISTPACK_FIELDS && field_len <= LISTPACK_LEN &&
            value_len <= LISTPACK_LEN;
@@ -358,8 +357,8 @@ static bool fits_listpack(const struct hash *hash, size_t field_len, size_t valu
 bool hash_set(struct hash *hash, struct bytes field, struct bytes value, msec at)
 {
     const struct packed_record record = { field, value, at };
-    bool is_new = hash->is_large ? table_set(hash->table, &record) : small_set(hash, &record);
-    if (!fits_listpack(hash, field.len, value.len)) hash->hashtable = true;
+    bool is_new = hash->is_large ? hash_table_set(hash->table, &record) : small_set(hash, &record);
+    if (!fields_fit_listpack(hash, field.len, value.len)) hash->hashtable = true;
     return is_new;
 }
 
@@ -407,22 +406,17 @@ static void visit_pair(void *ctx, void *pair)
     visitor->visit(visitor->ctx, field_of(pair), value_of(pair));
 }
 
-static uint64_t visit_all(const struct hash *hash,
-                          void (*visit)(void *ctx, struct bytes field, struct bytes value),
-                          void *ctx)
-{
-    struct hash_iter iter;
-    struct bytes field, value;
-    hash_iter_begin(&iter, hash);
-    while (hash_iter_next(&iter, &field, &value))
-        visit(ctx, field, value);
-    return 0;
-}
-
 uint64_t hash_scan(const struct hash *hash, uint64_t cursor,
                    void (*visit)(void *ctx, struct bytes field, struct bytes value), void *ctx)
 {
-    if (!hash->is_large || !hash->hashtable) return visit_all(hash, visit, ctx);
+    if (!hash->is_large || !hash->hashtable) {
+        struct hash_iter iter;
+        struct bytes field, value;
+        hash_iter_begin(&iter, hash);
+        while (hash_iter_next(&iter, &field, &value))
+            visit(ctx, field, value);
+        return 0;
+    }
     struct visitor visitor = { visit, ctx };
     return dict_scan(&hash->table->pairs, cursor, visit_pair, &visitor);
 }
@@ -478,7 +472,7 @@ bool hash_expire(struct hash *hash, struct bytes field, msec at)
     if (!hash->is_large) return small_expire(hash, field, at);
     struct pair *pair = dict_find(&hash->table->pairs, field);
     if (pair == NULL) return false;
-    table_expire(hash->table, pair, at);
+    hash_table_expire(hash->table, pair, at);
     return true;
 }
 
@@ -517,7 +511,7 @@ struct deadline_visitor {
     void *ctx;
 };
 
-static bool visit_deadline(void *ctx, struct deadline *d, msec at)
+static bool visit_field_deadline(void *ctx, struct deadline *d, msec at)
 {
     const struct deadline_visitor *visitor = ctx;
     return visitor->visit(visitor->ctx, field_of(pair_of(d)), at);
@@ -528,7 +522,7 @@ void hash_each_until(const struct hash *hash, msec until,
 {
     struct deadline_visitor visitor = { visit, ctx };
     if (hash->is_large)
-        deadlines_each_until(hash->table->deadlines, until, visit_deadline, &visitor);
+        deadlines_each_until(hash->table->deadlines, until, visit_field_deadline, &visitor);
     else
         packed_each_until(&hash->packed, until, visit, ctx);
 }
@@ -555,12 +549,12 @@ void hash_widen(struct hash *hash)
 size_t hash_bytes(const struct hash *hash)
 {
     if (!hash->is_large) return mem_size(hash) + packed_bytes(&hash->packed);
-    const struct table *table = hash->table;
+    const struct hash_table *table = hash->table;
     return mem_size(hash) + table->bytes + dict_bytes(&table->pairs) +
            deadlines_bytes(table->deadlines);
 }
 
-static void check_table(const struct table *table)
+static void hash_table_check(const struct hash_table *table)
 {
     size_t bytes = mem_size(table), expiring = 0;
     struct dict_iter iter;
@@ -582,12 +576,12 @@ void hash_check(const struct hash *hash)
     struct hash_iter iter;
     struct bytes field, value;
     if (hash->is_large)
-        check_table(hash->table);
+        hash_table_check(hash->table);
     else
         packed_check(&hash->packed);
     hash_iter_begin(&iter, hash);
     while (hash_iter_next(&iter, &field, &value))
-        ensure(hash->hashtable || fits_listpack(hash, field.len, value.len),
+        ensure(hash->hashtable || fields_fit_listpack(hash, field.len, value.len),
                "listpack of %zu with a field of %zu and a value of %zu bytes", hash_count(hash),
                field.len, value.len);
 }

@@ -1,9 +1,9 @@
-/* hash: fields with values and optional deadlines. Does not know keys or commands; now is an
- * argument.
+/* hash: fields with values and optional deadlines. An expired field stays until the caller removes
+ * it.
  *
  * A small hash is packed in one allocation; a large one is a table. Borrowed fields and values are
- * valid until the next change of the hash. Cost: O(1) unless stated, with a small hash counting as
- * O(1). */
+ * valid until the next change of the hash. Cost: O(1) unless stated; the size of a small hash
+ * counts as constant. */
 #ifndef STORE_TYPE_HASH_H
 #define STORE_TYPE_HASH_H
 
@@ -59,11 +59,12 @@ size_t hash_count_expiring(const struct hash *hash); /* fields with a deadline. 
 msec hash_latest(const struct hash *hash);
 /* Have all deadlines in it passed by now? Costs as deadlines_all_expired. */
 bool hash_all_expired(const struct hash *hash, msec now);
-/* Visits fields with a deadline <= until, in no order. Return false to stop. O(visited) if large */
+/* Visits fields with a deadline <= until, in no particular order. Return false to stop. O(visited)
+ * if large */
 void hash_each_until(const struct hash *hash, msec until,
                      bool (*visit)(void *ctx, struct bytes field, msec at), void *ctx);
 
-/* The agenda of a large hash, for visiting in parts; NULL: it is small or has no deadlines. */
+/* The agenda of a large hash, for visiting it in parts; NULL: it is small or has no deadlines. */
 const struct agenda *hash_agenda(const struct hash *hash);
 
 /* For prefetching: the table of a large hash. If small, prefetches the records and returns NULL. */
@@ -73,8 +74,8 @@ const struct dict *hash_hint(const struct hash *hash);
  * the actual form. */
 const char *hash_encoding(const struct hash *hash);
 void hash_widen(struct hash *hash); /* makes the encoding "hashtable" for good */
-/* Relocates at least one block, and more while there is work left. Returns the hash's address;
- * everything borrowed from it becomes invalid. */
+/* Relocates at least one block, and more while the relocation has work left. Returns the hash's
+ * address; invalidates everything borrowed from it. */
 struct hash *hash_relocate(struct hash *hash, struct relocation_place *place,
                            struct relocation *relocation);
 size_t hash_bytes(const struct hash *hash);

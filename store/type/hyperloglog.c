@@ -3,7 +3,7 @@
  * Flajolet, Fusy, Gandouet, Meunier: "HyperLogLog" (2007). 64-bit hash and sparse representation:
  * Heule, Nunkesser, Hall: "HyperLogLog in Practice" (2013). The hash is Austin Appleby's
  * MurmurHash64A, read little-endian. Different sparse bodies can stand for the same registers; this
- * file makes the same as Redis: it splits a run where a register rises and then joins neighbours
+ * file writes the same as Redis: it splits a run where a register rises and then joins neighbours
  * within JOIN_STEPS runs. */
 #include "store/type/hyperloglog.h"
 
@@ -48,7 +48,7 @@ static uint64_t load_little(const char *from, size_t len)
     return value;
 }
 
-static uint64_t hash_of(struct bytes text)
+static uint64_t murmur_hash(struct bytes text)
 {
     const uint64_t m = UINT64_C(0xc6a4a7935bd1e995), seed = 0xadc83b19;
     const unsigned r = 47;
@@ -65,8 +65,8 @@ static uint64_t hash_of(struct bytes text)
 
 struct hll_place hll_place(struct bytes element)
 {
-    uint64_t hash = hash_of(element);
-    /* The bit above the highest one ends the run of zeros in any case. */
+    uint64_t hash = murmur_hash(element);
+    /* A bit above the highest one ends the run of zeros if all others are zero. */
     uint64_t rest = hash >> INDEX_BITS | UINT64_C(1) << RANK_BITS;
     return (struct hll_place){ .index = (unsigned)(hash % HLL_REGISTERS),
                                .rank = (unsigned)__builtin_ctzll(rest) + 1 };
@@ -111,39 +111,39 @@ void hll_outdate(struct hll *hll)
 
 /* ---- dense ----------------------------------------------------------------------------------- */
 
-/* Position of a register, which ends in this byte or the next. */
-struct slot {
-    size_t at;
-    unsigned shift;
-    bool spills;
+/* The position of a register in a dense body. */
+struct register_place {
+    size_t at;      /* the byte in which it begins */
+    unsigned shift; /* and the bit */
+    bool spills;    /* it ends in the next byte */
 };
 
-static struct slot slot_of(unsigned index)
+static struct register_place register_at(unsigned index)
 {
     unsigned bit = index * REGISTER_BITS;
-    return (struct slot){ .at = HLL_HEADER + bit / 8,
-                          .shift = bit % 8,
-                          .spills = bit % 8 + REGISTER_BITS > 8 };
+    return (struct register_place){ .at = HLL_HEADER + bit / 8,
+                                    .shift = bit % 8,
+                                    .spills = bit % 8 + REGISTER_BITS > 8 };
 }
 
-static unsigned load_slot(struct bytes text, struct slot slot)
+static unsigned load_register(struct bytes text, struct register_place reg)
 {
-    return byte_at(text, slot.at) | (slot.spills ? byte_at(text, slot.at + 1) << 8 : 0);
+    return byte_at(text, reg.at) | (reg.spills ? byte_at(text, reg.at + 1) << 8 : 0);
 }
 
 size_t hll_dense_patch(struct bytes text, struct hll_place place, size_t *offset, char patch[2])
 {
     ensure(text.len == HLL_DENSE_BYTES && place.index < HLL_REGISTERS,
            "register %u of a dense text of %zu bytes", place.index, text.len);
-    struct slot slot = slot_of(place.index);
-    unsigned around = load_slot(text, slot);
-    if ((around >> slot.shift & REGISTER_MASK) >= place.rank) return 0;
-    around &= ~((unsigned)REGISTER_MASK << slot.shift);
-    around |= place.rank << slot.shift;
+    struct register_place reg = register_at(place.index);
+    unsigned around = load_register(text, reg);
+    if ((around >> reg.shift & REGISTER_MASK) >= place.rank) return 0;
+    around &= ~((unsigned)REGISTER_MASK << reg.shift);
+    around |= place.rank << reg.shift;
     patch[0] = (char)(around & 0xff);
     patch[1] = (char)(around >> 8 & 0xff);
-    *offset = slot.at;
-    return slot.spills ? 2 : 1;
+    *offset = reg.at;
+    return reg.spills ? 2 : 1;
 }
 
 static enum hll_change raise_dense(struct hll *hll, struct hll_place place)
@@ -159,8 +159,8 @@ static enum hll_change raise_dense(struct hll *hll, struct hll_place place)
 static void merge_dense(uint8_t *registers, struct bytes text)
 {
     for (unsigned i = 0; i < HLL_REGISTERS; i++) {
-        struct slot slot = slot_of(i);
-        unsigned rank = load_slot(text, slot) >> slot.shift & REGISTER_MASK;
+        struct register_place reg = register_at(i);
+        unsigned rank = load_register(text, reg) >> reg.shift & REGISTER_MASK;
         if (rank > registers[i]) registers[i] = (uint8_t)rank;
     }
 }
@@ -173,7 +173,7 @@ struct hll_run hll_run_at(struct bytes text, size_t at)
     if (head & RUN_VALUE)
         return (struct hll_run){ .rank = (head >> 2 & 31) + 1, .len = (head & 3) + 1, .bytes = 1 };
     if (!(head & RUN_LONG)) return (struct hll_run){ .len = (head & 63) + 1, .bytes = 1 };
-    /* If the text is cut here, Redis reads the NUL that ends its strings. */
+    /* If the text ends here, Redis reads the NUL that ends its strings. */
     unsigned low = at + 1 < text.len ? byte_at(text, at + 1) : 0;
     return (struct hll_run){ .len = ((head & 63) << 8 | low) + 1, .bytes = 2 };
 }

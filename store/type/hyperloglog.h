@@ -1,5 +1,5 @@
 /* hyperloglog: strings in Redis' "HYLL" format, byte for byte: sketches that estimate how many
- * distinct elements were added, in at most 12 KiB + 16 bytes. Does not know keys.
+ * distinct elements were added, in at most 12 KiB + 16 bytes.
  *
  *     "HYLL"  representation (0 dense, 1 sparse)  3 bytes 0  count, 8 bytes little-endian  body
  *

@@ -1,4 +1,5 @@
-/* hyperloglog_count: the estimate from the number of registers of each rank.
+/* hyperloglog_count: the estimate of hyperloglog.h, from the number of registers of each rank (the
+ * histogram).
  *
  * Otmar Ertl: "New cardinality estimation algorithms for HyperLogLog sketches" (2017,
  * arXiv:1702.01284), algorithm 6. The sums end when they no longer change in double arithmetic, so
@@ -43,54 +44,54 @@ static double tau(double x)
     return z / 3;
 }
 
-static uint64_t estimate(const unsigned *having)
+static uint64_t estimate(const unsigned *histogram)
 {
     const double m = HLL_REGISTERS;
-    double z = m * tau((m - having[RANK_MAX]) / m);
+    double z = m * tau((m - histogram[RANK_MAX]) / m);
     for (unsigned rank = RANK_MAX - 1; rank >= 1; rank--) {
-        z += having[rank];
+        z += histogram[rank];
         z *= 0.5;
     }
-    z += m * sigma(having[0] / m);
+    z += m * sigma(histogram[0] / m);
     return (uint64_t)llroundl(alpha * m * m / z);
 }
 
 uint64_t hll_count_registers(const uint8_t *registers)
 {
-    unsigned having[RANKS] = { 0 };
+    unsigned histogram[RANKS] = { 0 };
     for (unsigned i = 0; i < HLL_REGISTERS; i++)
-        having[registers[i] % RANKS]++;
-    return estimate(having);
+        histogram[registers[i] % RANKS]++;
+    return estimate(histogram);
 }
 
-static void tally_dense(struct bytes text, unsigned *having)
+static void histogram_of_dense(struct bytes text, unsigned *histogram)
 {
     for (size_t at = HLL_HEADER; at < text.len; at += GROUP_BYTES) {
         const unsigned char *three = (const unsigned char *)text.data + at;
         unsigned group = three[0] | (unsigned)three[1] << 8 | (unsigned)three[2] << 16;
         for (int i = 0; i < GROUP; i++, group >>= 6)
-            having[group % RANKS]++;
+            histogram[group % RANKS]++;
     }
 }
 
-static bool tally_sparse(struct bytes text, unsigned *having)
+static bool histogram_of_sparse(struct bytes text, unsigned *histogram)
 {
     size_t registers = 0;
     struct hll_run run;
     for (size_t at = HLL_HEADER; at < text.len; at += run.bytes, registers += run.len) {
         run = hll_run_at(text, at);
-        having[run.rank] += run.len;
+        histogram[run.rank] += run.len;
     }
     return registers == HLL_REGISTERS;
 }
 
 bool hll_count(struct bytes text, uint64_t *count)
 {
-    unsigned having[RANKS] = { 0 };
+    unsigned histogram[RANKS] = { 0 };
     if (!hll_is_sparse(text))
-        tally_dense(text, having);
-    else if (!tally_sparse(text, having))
+        histogram_of_dense(text, histogram);
+    else if (!histogram_of_sparse(text, histogram))
         return false;
-    *count = estimate(having);
+    *count = estimate(histogram);
     return true;
 }

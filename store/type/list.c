@@ -1,8 +1,8 @@
 /* list: see list.h. Packing is in list_node.h.
  *
- * Pushing is amortised O(1): a block that is at most half full moves its free space to both ends; a
- * fuller one doubles, with the new space at the end that needs it; one that cannot double gets a
- * neighbour. */
+ * Pushing is amortised O(1). If there is no room at the end, a block that is at most half full
+ * moves its free space to both ends; a fuller one doubles, with the new space at the end that needs
+ * it; beside one that cannot double a new node is added. */
 #include "store/type/list.h"
 
 #include "store/base/ensure.h"
@@ -12,16 +12,16 @@
 
 /* ---- push ----------------------------------------------------------------------------------- */
 
-static uint32_t room(const struct list_node *node, enum list_end end)
+static uint32_t room_at(const struct list_node *node, enum list_end end)
 {
     return end == LIST_HEAD ? node->begin : node->cap - node->end;
 }
 
 /* The node with room for `size` more bytes at that end; NULL: a new node is needed. */
-static struct list_node *make_room(struct list *list, struct list_node *node, enum list_end end,
-                                   uint32_t size)
+static struct list_node *arrange_room(struct list *list, struct list_node *node, enum list_end end,
+                                      uint32_t size)
 {
-    if (room(node, end) >= size) return node;
+    if (room_at(node, end) >= size) return node;
     uint32_t have = list_node_used(node);
     if (size > LIST_CAP_MAX || have + size > LIST_CAP_MAX) return NULL;
     if (have <= node->cap / 2 && have + size <= node->cap) {
@@ -47,18 +47,17 @@ static struct list_node *add_end_node(struct list *list, enum list_end end, uint
     return node;
 }
 
-/* The node to push to. `element` may point into this list: it is copied first if its node may move.
- */
+/* The node to push to. `element` may point into this list; it is copied if its node may move. */
 static struct list_node *end_node(struct list *list, enum list_end end, uint32_t size,
                                   struct bytes *element, struct blob **copy)
 {
     struct list_node *node = end == LIST_HEAD ? list->head : list->tail;
-    if (node != NULL && room(node, end) >= size) return node;
+    if (node != NULL && room_at(node, end) >= size) return node;
     if (node != NULL && element->data >= node->data && element->data < node->data + node->cap) {
         *copy = blob_new(*element);
         *element = blob_view(*copy);
     }
-    if (node != NULL) node = make_room(list, node, end, size);
+    if (node != NULL) node = arrange_room(list, node, end, size);
     return node != NULL ? node : add_end_node(list, end, size);
 }
 
@@ -120,7 +119,7 @@ void list_keep(struct list *list, size_t from, size_t to)
 /* ---- remove --------------------------------------------------------------------------------- */
 
 /* Removes up to `limit` matches from the head of a node, in one pass. */
-static uint32_t strip_forward(struct list_node *node, uint64_t limit, struct bytes element)
+static uint32_t remove_forward(struct list_node *node, uint64_t limit, struct bytes element)
 {
     uint32_t gone = 0, to = node->begin, from = node->begin;
     while (from < node->end && gone < limit) {
@@ -141,7 +140,7 @@ static uint32_t strip_forward(struct list_node *node, uint64_t limit, struct byt
 }
 
 /* The same from the tail. */
-static uint32_t strip_backward(struct list_node *node, uint64_t limit, struct bytes element)
+static uint32_t remove_backward(struct list_node *node, uint64_t limit, struct bytes element)
 {
     uint32_t gone = 0, to = node->end, from = node->end;
     while (from > node->begin && gone < limit) {
@@ -163,14 +162,14 @@ static uint32_t strip_backward(struct list_node *node, uint64_t limit, struct by
 }
 
 /* Merges the next node into this one, if both fit in one block. */
-static void absorb_next(struct list *list, struct list_node *node)
+static void merge_next(struct list *list, struct list_node *node)
 {
     if (node == NULL || node->next == NULL) return;
     uint32_t size = list_node_used(node->next);
     if (size > LIST_CAP_MAX || list_node_used(node) > LIST_CAP_MAX ||
         list_node_used(node) + size > LIST_CAP_MAX)
         return;
-    if (room(node, LIST_TAIL) < size)
+    if (room_at(node, LIST_TAIL) < size)
         node = list_node_arrange(list, node, list_node_used(node) + size, 0);
     memcpy(node->data + node->end, node->next->data + node->next->begin, size);
     node->end += size;
@@ -178,15 +177,15 @@ static void absorb_next(struct list *list, struct list_node *node)
     list_node_unlink(list, node->next);
 }
 
-/* After a strip: removes the node if it is empty, merges it if it is sparse. Invalidates it. */
-static void tidy(struct list *list, struct list_node *node, bool backward)
+/* After a removal: unlinks the node if it is empty, merges it if it is sparse. Invalidates it. */
+static void unlink_or_merge(struct list *list, struct list_node *node, bool backward)
 {
     if (node->count == 0) {
         list_node_unlink(list, node);
         return;
     }
     node = list_node_trim(list, node);
-    absorb_next(list, backward ? node : node->prev);
+    merge_next(list, backward ? node : node->prev);
 }
 
 size_t list_remove(struct list *list, int64_t count, struct bytes element)
@@ -198,10 +197,10 @@ size_t list_remove(struct list *list, int64_t count, struct bytes element)
     struct list_node *node = backward ? list->tail : list->head;
     while (node != NULL && removed < limit) {
         struct list_node *following = backward ? node->prev : node->next;
-        uint32_t gone = backward ? strip_backward(node, limit - removed, element)
-                                 : strip_forward(node, limit - removed, element);
+        uint32_t gone = backward ? remove_backward(node, limit - removed, element)
+                                 : remove_forward(node, limit - removed, element);
         removed += gone;
-        if (gone > 0) tidy(list, node, backward);
+        if (gone > 0) unlink_or_merge(list, node, backward);
         node = following;
     }
     list->count -= removed;
@@ -288,25 +287,26 @@ struct bytes list_at(const struct list *list, size_t index)
 /* ---- changing in the middle ----------------------------------------------------------------- */
 
 /* Makes room for `size` bytes at the end of a node, in which they fit. */
-static struct list_node *widen(struct list *list, struct list_node *node, uint32_t size)
+static struct list_node *make_tail_room(struct list *list, struct list_node *node, uint32_t size)
 {
-    if (room(node, LIST_TAIL) >= size) return node;
+    if (room_at(node, LIST_TAIL) >= size) return node;
     uint32_t needed = list_node_used(node) + size, cap = node->cap;
     while (cap < needed)
         cap = 2 * cap < LIST_CAP_MAX ? 2 * cap : LIST_CAP_MAX;
     return list_node_arrange(list, node, cap, 0);
 }
 
-static bool fits(const struct list_node *node, uint32_t size)
+static bool node_fits(const struct list_node *node, uint32_t size)
 {
     return list_node_used(node) <= LIST_CAP_MAX && list_node_used(node) + size <= LIST_CAP_MAX;
 }
 
-/* `at` is an offset from node->begin. */
-static void put_at(struct list *list, struct list_node *node, uint32_t at, struct bytes element)
+/* Inserts at offset `at` from node->begin. The element must fit. */
+static void node_insert(struct list *list, struct list_node *node, uint32_t at,
+                        struct bytes element)
 {
     uint32_t size = list_packed_size(element.len);
-    node = widen(list, node, size);
+    node = make_tail_room(list, node, size);
     char *to = node->data + node->begin + at;
     memmove(to + size, to, list_node_used(node) - at);
     list_pack(to, size, element);
@@ -314,7 +314,7 @@ static void put_at(struct list *list, struct list_node *node, uint32_t at, struc
     node->count++;
 }
 
-/* Inserts a new node behind `prev` (NULL: at the head). */
+/* Inserts a new node after `prev` (NULL: at the head). */
 static struct list_node *node_after(struct list *list, struct list_node *prev, uint32_t cap)
 {
     struct list_node *node = list_node_new(list, cap > LIST_CAP_MIN ? cap : LIST_CAP_MIN);
@@ -325,7 +325,7 @@ static struct list_node *node_after(struct list *list, struct list_node *prev, u
 }
 
 /* Moves the elements from number `index` on, which begin at offset `at`, into a new node. */
-static void split(struct list *list, struct list_node *node, uint32_t at, size_t index)
+static void node_split(struct list *list, struct list_node *node, uint32_t at, size_t index)
 {
     uint32_t size = list_node_used(node) - at;
     struct list_node *tail = node_after(list, node, size);
@@ -347,17 +347,17 @@ void list_insert(struct list *list, size_t index, struct bytes element)
     struct list_node *node = (struct list_node *)find_node(list, &index);
     list->count++;
     uint32_t at = find_offset(node, index) - node->begin;
-    if (fits(node, size)) {
-        put_at(list, node, at, element);
+    if (node_fits(node, size)) {
+        node_insert(list, node, at, element);
         return;
     }
     if (at > 0) {
-        split(list, node, at, index);
+        node_split(list, node, at, index);
     } else {
         node = node->prev;
     }
-    if (node == NULL || !fits(node, size)) node = node_after(list, node, size);
-    put_at(list, node, list_node_used(node), element);
+    if (node == NULL || !node_fits(node, size)) node = node_after(list, node, size);
+    node_insert(list, node, list_node_used(node), element);
 }
 
 void list_put(struct list *list, size_t index, struct bytes element)
@@ -413,7 +413,9 @@ size_t list_count(const struct list *list)
 
 /* ---- relocating ----------------------------------------------------------------------------- */
 
-enum { NODES_MAX = 1024 }; /* relocate only so many, because reaching the others costs too much */
+enum {
+    NODES_MAX = 1024
+}; /* nodes to relocate at most, because reaching later ones costs too much */
 
 struct list *list_relocate(struct list *list, struct relocation_place *place,
                            struct relocation *relocation)

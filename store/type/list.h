@@ -1,4 +1,4 @@
-/* list: a sequence of byte strings, efficient at both ends. Does not know keys or commands.
+/* list: a sequence of byte strings, efficient at both ends.
  *
  * A doubly linked chain of nodes. A node packs elements one after another in a block of at most 8
  * KiB (a larger element has its own node), readable in both directions. Work at the ends: O(1). By
@@ -19,8 +19,8 @@ enum list_end { LIST_HEAD, LIST_TAIL };
 
 struct list *list_new(void);
 void list_free(struct list *list);
-/* Frees in slices: about *work elements, which it subtracts from *work; true when all is freed,
- * including the list. */
+/* Frees in slices: frees about *work elements and subtracts them from *work; true when all is
+ * freed, including the list. */
 bool list_free_some(struct list *list, size_t *work);
 
 size_t list_count(const struct list *list);
@@ -36,7 +36,7 @@ void list_insert(struct list *list, size_t index, struct bytes element);
 /* As LREM: count > 0: the first, < 0: the last, 0: all. Returns the number removed. */
 size_t list_remove(struct list *list, int64_t count, struct bytes element);
 
-/* Gives borrowed elements; the list must not change meanwhile. */
+/* Returns borrowed elements; the list must not change meanwhile. */
 struct list_iter {
     const void *node;
     size_t offset;
@@ -46,8 +46,9 @@ bool list_iter_next(struct list_iter *iter, struct bytes *element); /* then move
 bool list_iter_prev(struct list_iter *iter, struct bytes *element); /* then moves to the head */
 
 const char *list_encoding(const struct list *list); /* as Redis names it */
-/* Returns the list's address; everything borrowed from it becomes invalid. Of a list of many MiB it
- * relocates only nodes near the head: blocks are large there, so that little memory is lost. */
+/* Returns the list's address; invalidates everything borrowed from it. In a list of many MiB
+ * only nodes near the head are relocated: the blocks of such a list are large and waste little
+ * memory. */
 struct list *list_relocate(struct list *list, struct relocation_place *place,
                            struct relocation *relocation);
 size_t list_bytes(const struct list *list); /* all memory. O(1) */

@@ -11,7 +11,7 @@ struct list_node *list_node_new(struct list *list, uint32_t cap)
     return node;
 }
 
-static void node_free(struct list *list, struct list_node *node)
+static void list_node_free(struct list *list, struct list_node *node)
 {
     list->bytes -= mem_size(node);
     mem_free(node);
@@ -27,7 +27,7 @@ void list_node_unlink(struct list *list, struct list_node *node)
 {
     *(node->prev != NULL ? &node->prev->next : &list->head) = node->next;
     *(node->next != NULL ? &node->next->prev : &list->tail) = node->prev;
-    node_free(list, node);
+    list_node_free(list, node);
 }
 
 struct list_node *list_node_arrange(struct list *list, struct list_node *node, uint32_t cap,
@@ -35,29 +35,29 @@ struct list_node *list_node_arrange(struct list *list, struct list_node *node, u
 {
     uint32_t size = list_node_used(node);
     ensure(front + size <= cap, "%u bytes at %u exceed cap %u", size, front, cap);
-    struct list_node *now = node;
+    struct list_node *moved = node;
     if (cap != node->cap) {
-        now = list_node_new(list, cap);
-        now->prev = node->prev;
-        now->next = node->next;
-        now->count = node->count;
-        list_node_link(list, now);
+        moved = list_node_new(list, cap);
+        moved->prev = node->prev;
+        moved->next = node->next;
+        moved->count = node->count;
+        list_node_link(list, moved);
     }
-    memmove(now->data + front, node->data + node->begin, size);
-    now->begin = front;
-    now->end = front + size;
-    if (now != node) node_free(list, node);
-    return now;
+    memmove(moved->data + front, node->data + node->begin, size);
+    moved->begin = front;
+    moved->end = front + size;
+    if (moved != node) list_node_free(list, node);
+    return moved;
 }
 
 struct list_node *list_node_relocate(struct list *list, struct list_node *node,
                                      struct relocation *relocation)
 {
-    struct list_node *now = relocation_copy(relocation, node);
-    if (now == NULL) return node;
-    list_node_link(list, now);
+    struct list_node *moved = relocation_copy(relocation, node);
+    if (moved == NULL) return node;
+    list_node_link(list, moved);
     mem_free(node);
-    return now;
+    return moved;
 }
 
 uint32_t list_node_cap_for(uint32_t size)

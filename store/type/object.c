@@ -294,7 +294,7 @@ struct expired_count {
     size_t count, most;
 };
 
-static bool count_one(void *ctx, struct bytes member, msec at)
+static bool count_up_to_most(void *ctx, struct bytes member, msec at)
 {
     (void)member;
     (void)at;
@@ -306,7 +306,7 @@ size_t object_count_expired(const struct object *object, msec now, size_t most)
 {
     struct expired_count expired = { 0, most };
     if (now == INT64_MIN || most == 0) return 0;
-    object_each_until(object, instant_last_expired(now), count_one, &expired);
+    object_each_until(object, instant_last_expired(now), count_up_to_most, &expired);
     return expired.count;
 }
 

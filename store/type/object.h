@@ -1,5 +1,5 @@
-/* object: a tagged value of any type, and the functions that all types have. Does not know keys. To
- * add a type, add one row in object.c. */
+/* object: a tagged value of any type, and the functions that all types have. Depends on all types.
+ * To add a type, add one row in object.c. */
 #ifndef STORE_TYPE_OBJECT_H
 #define STORE_TYPE_OBJECT_H
 
@@ -50,12 +50,13 @@ static inline struct bytes object_text(const struct object *object)
     return blob_view(object->string);
 }
 
-struct object object_new(enum type type); /* an empty collection; for strings see text.h */
+struct object object_new(enum type type); /* an empty collection; for strings see string.h */
 void object_free(struct object *object);
-/* Frees in slices: about *work elements, which it subtracts from *work; true when done. */
+/* Frees in slices: frees about *work elements and subtracts them from *work; true when done. */
 bool object_free_some(struct object *object, size_t *work);
-/* Relocates blocks of the value from *place on: at least one step, and more while there is work
- * left. Done when *place is at the beginning again. Everything borrowed from it becomes invalid. */
+/* Relocates blocks of the value from *place on: at least one step, and more while the relocation
+ * has work left. Done when *place is at the beginning again. Invalidates everything borrowed from
+ * the value. */
 void object_relocate(struct object *object, struct relocation_place *place,
                      struct relocation *relocation);
 size_t object_count(const struct object *object);         /* elements; 1 for a string */
@@ -76,8 +77,8 @@ static inline bool type_has_members(enum type type)
 {
     return type == TYPE_SET || type == TYPE_HASH || type == TYPE_ZSET;
 }
-/* When something inside is next due by itself: the first instant at which a member has expired, or
- * the first element of a dehydrator that has not been announced. NEVER: nothing. O(1); for a
+/* The next instant at which something inside is due: the first at which a member has expired, or
+ * that of the first element of a dehydrator that has not been announced. NEVER: none. O(1); for a
  * dehydrator O(log n) */
 struct due_at object_next_due(const struct object *object);
 /* The member's (or field's) deadline, NEVER if it has none; false: no such member. O(1) */
@@ -88,10 +89,11 @@ bool object_member_remove(const struct object *object, struct bytes member);
 /* The member with the earliest deadline; false: none has one. O(1) */
 bool object_member_first(const struct object *object, struct bytes *member, msec *at);
 size_t object_count_expiring(const struct object *object); /* members with a deadline. O(1) */
-/* The agenda of a large collection, for visiting in parts; NULL: it is small or has no deadlines.
- */
+/* The agenda of a large collection, for visiting it in parts; NULL: it is small or has no
+ * deadlines. */
 const struct agenda *object_agenda(const struct object *object);
-/* Visits members with a deadline <= until, in no order. Return false to stop. O(visited) */
+/* Visits members with a deadline <= until, in no particular order. Return false to stop.
+ * O(visited) */
 void object_each_until(const struct object *object, msec until,
                        bool (*visit)(void *ctx, struct bytes member, msec at), void *ctx);
 /* Have all members expired by now? O(1), but O(n) once after the member with the latest deadline

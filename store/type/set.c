@@ -1,8 +1,8 @@
 /* set: see set.h. Members are packed in one allocation while they are few and small, else each is
  * an allocation in a table.
  *
- * The form saves memory; the name of the encoding follows Redis' rules, independently. A table
- * stays a table, so that a scan's cursor keeps its meaning. */
+ * The name of the encoding is independent of the form: it follows Redis' rules. A table stays a
+ * table, so that a scan's cursor keeps its meaning. */
 #include "store/type/set.h"
 
 #include "store/struct/deadlines.h"
@@ -13,15 +13,15 @@
 
 enum { INTSET_MAX = 512 };
 
-/* A member of a table. Timed: a struct deadline stands before the bytes. It stays there, idle, when
+/* A member of a table. If it has_expiry, a struct deadline precedes the bytes; it stays, idle, when
  * the deadline is removed. */
-struct member {
+struct set_member {
     uint32_t len : 31, has_expiry : 1;
     char data[];
 };
 
-struct table {
-    struct dict members;         /* of struct member */
+struct set_table {
+    struct dict members;         /* of struct set_member */
     struct deadlines *deadlines; /* NULL: no member has one */
     size_t bytes;                /* memory of the members */
 };
@@ -29,7 +29,7 @@ struct table {
 struct set {
     union {
         struct packed packed; /* if small; without values */
-        struct table *table;
+        struct set_table *table;
     };
     bool is_large;
     bool hashtable; /* the encoding is "hashtable"; never reset */
@@ -37,99 +37,100 @@ struct set {
 
 /* ---- a member of a table ---- */
 
-static inline struct bytes member_view(const struct member *member)
+static inline struct bytes set_member_view(const struct set_member *member)
 {
     return bytes_of(member->data + member->has_expiry * sizeof(struct deadline), member->len);
 }
 
-static struct bytes member_key(const void *member)
+static struct bytes set_member_key(const void *member)
 {
-    return member_view(member);
+    return set_member_view(member);
 }
 
-static const struct dict_type members_type = { .key = member_key };
+static const struct dict_type members_type = { .key = set_member_key };
 
-static inline struct deadline *deadline_of(struct member *member)
+static inline struct deadline *deadline_of_set_member(struct set_member *member)
 {
     return (struct deadline *)(void *)member->data;
 }
 
-static struct member *member_of(struct deadline *d)
+static struct set_member *set_member_of(struct deadline *d)
 {
-    return (struct member *)(void *)((char *)d - offsetof(struct member, data));
+    return (struct set_member *)(void *)((char *)d - offsetof(struct set_member, data));
 }
 
-static struct member *member_new(struct bytes content, bool has_expiry)
+static struct set_member *set_member_new(struct bytes content, bool has_expiry)
 {
     ensure(content.len <= INT32_MAX, "set member of %zu bytes", content.len);
     size_t slot = has_expiry ? sizeof(struct deadline) : 0;
-    struct member *member = mem_alloc(sizeof(*member) + slot + content.len);
+    struct set_member *member = mem_alloc(sizeof(*member) + slot + content.len);
     member->len = (uint32_t)content.len & INT32_MAX;
     member->has_expiry = has_expiry;
-    if (has_expiry) deadline_init(deadline_of(member));
+    if (has_expiry) deadline_init(deadline_of_set_member(member));
     if (content.len > 0) memcpy(member->data + slot, content.data, content.len);
     return member;
 }
 
-static msec member_at(const struct table *table, struct member *member)
+static msec set_member_at(const struct set_table *table, struct set_member *member)
 {
-    return member->has_expiry ? deadlines_at(table->deadlines, deadline_of(member)) : NEVER;
+    return member->has_expiry ? deadlines_at(table->deadlines, deadline_of_set_member(member))
+                              : NEVER;
 }
 
 /* ---- the table ---- */
 
-static void table_add(struct table *table, struct bytes content, msec at)
+static void set_table_add(struct set_table *table, struct bytes content, msec at)
 {
-    struct member *member = member_new(content, at != NEVER);
+    struct set_member *member = set_member_new(content, at != NEVER);
     table->bytes += mem_size(member);
     dict_add(&table->members, member);
-    if (at != NEVER) deadlines_set(&table->deadlines, deadline_of(member), at);
+    if (at != NEVER) deadlines_set(&table->deadlines, deadline_of_set_member(member), at);
 }
 
-static bool table_remove(struct table *table, struct bytes content)
+static bool set_table_remove(struct set_table *table, struct bytes content)
 {
-    struct member *member = dict_remove(&table->members, content);
+    struct set_member *member = dict_remove(&table->members, content);
     if (member == NULL) return false;
     /* Cancel before freeing: the agenda points into this member. */
-    if (member->has_expiry) deadlines_cancel(&table->deadlines, deadline_of(member));
+    if (member->has_expiry) deadlines_cancel(&table->deadlines, deadline_of_set_member(member));
     table->bytes -= mem_size(member);
     mem_free(member);
     return true;
 }
 
 /* Reallocates a member with room for its first deadline. */
-static struct member *table_make_expiring(struct table *table, struct member *old)
+static struct set_member *set_table_make_expiring(struct set_table *table, struct set_member *old)
 {
-    struct member *member = member_new(member_view(old), true);
+    struct set_member *member = set_member_new(set_member_view(old), true);
     table->bytes += mem_size(member) - mem_size(old);
     dict_moved(&table->members, old, member);
     mem_free(old);
     return member;
 }
 
-static bool table_expire(struct table *table, struct bytes content, msec at)
+static bool set_table_expire(struct set_table *table, struct bytes content, msec at)
 {
-    struct member *member = dict_find(&table->members, content);
+    struct set_member *member = dict_find(&table->members, content);
     if (member == NULL) return false;
     if (at == NEVER) {
-        if (member->has_expiry) deadlines_cancel(&table->deadlines, deadline_of(member));
+        if (member->has_expiry) deadlines_cancel(&table->deadlines, deadline_of_set_member(member));
         return true;
     }
-    if (!member->has_expiry) member = table_make_expiring(table, member);
-    deadlines_set(&table->deadlines, deadline_of(member), at);
+    if (!member->has_expiry) member = set_table_make_expiring(table, member);
+    deadlines_set(&table->deadlines, deadline_of_set_member(member), at);
     return true;
 }
 
-static struct table *table_new(void)
+static struct set_table *set_table_new(void)
 {
-    struct table *table = mem_alloc(sizeof(*table));
+    struct set_table *table = mem_alloc(sizeof(*table));
     dict_init(&table->members, &members_type);
     table->deadlines = NULL;
     table->bytes = 0;
     return table;
 }
 
-static bool table_free_some(struct table *table, size_t *work)
+static bool set_table_free_some(struct set_table *table, size_t *work)
 {
     while (dict_count(&table->members) > 0) {
         if (*work == 0) return false;
@@ -142,33 +143,27 @@ static bool table_free_some(struct table *table, size_t *work)
     return true;
 }
 
-static size_t table_bytes(const struct table *table)
-{
-    return mem_size(table) + table->bytes + dict_bytes(&table->members) +
-           deadlines_bytes(table->deadlines);
-}
-
 /* ---- relocating ---- */
 
 enum { PART_MEMBERS, PART_DEADLINES };
 
 struct mover {
-    struct table *table;
+    struct set_table *table;
     struct relocation *relocation;
 };
 
-static void *member_relocate(void *ctx, void *old)
+static void *set_member_relocate(void *ctx, void *old)
 {
     const struct mover *mover = ctx;
-    struct member *now = relocation_copy(mover->relocation, old);
-    if (now == NULL) return old;
-    if (now->has_expiry) deadlines_moved(mover->table->deadlines, deadline_of(now));
+    struct set_member *moved = relocation_copy(mover->relocation, old);
+    if (moved == NULL) return old;
+    if (moved->has_expiry) deadlines_moved(mover->table->deadlines, deadline_of_set_member(moved));
     mem_free(old);
-    return now;
+    return moved;
 }
 
-static void table_relocate(struct table *table, struct relocation_place *place,
-                           struct relocation *relocation)
+static void set_table_relocate(struct set_table *table, struct relocation_place *place,
+                               struct relocation *relocation)
 {
     struct mover mover = { table, relocation };
     if (place->part == PART_DEADLINES) {
@@ -177,7 +172,8 @@ static void table_relocate(struct table *table, struct relocation_place *place,
         return;
     }
     do
-        place->at = dict_relocate(&table->members, place->at, relocation, member_relocate, &mover);
+        place->at =
+            dict_relocate(&table->members, place->at, relocation, set_member_relocate, &mover);
     while (place->at != 0 && relocation->left > 0);
     if (place->at == 0) place->part = PART_DEADLINES;
 }
@@ -193,7 +189,7 @@ struct set *set_relocate(struct set *set, struct relocation_place *place,
         return set;
     }
     if (begins) set->table = relocation_block(relocation, set->table);
-    table_relocate(set->table, place, relocation);
+    set_table_relocate(set->table, place, relocation);
     return set;
 }
 
@@ -217,7 +213,7 @@ void set_free(struct set *set)
 bool set_free_some(struct set *set, size_t *work)
 {
     if (set->is_large) {
-        if (!table_free_some(set->table, work)) return false;
+        if (!set_table_free_some(set->table, work)) return false;
     } else if (set->packed.count > 0) {
         if (*work == 0) return false;
         packed_drop(&set->packed);
@@ -243,16 +239,17 @@ static bool fits_intset(const struct set *set)
     return set_count(set) <= INTSET_MAX;
 }
 
-/* Becomes large. The caller frees the returned records, because his member may point into them. */
-static struct packed grow(struct set *set)
+/* Makes the set large. Returns the packed records, because the caller's member may point into them;
+ * the caller frees them. */
+static struct packed enlarge(struct set *set)
 {
     struct packed records = set->packed;
     struct packed_record record;
-    set->table = table_new();
+    set->table = set_table_new();
     set->is_large = true;
     for (uint32_t place = 0; place < records.len;) {
         place = packed_get(&records, place, &record);
-        table_add(set->table, record.member, record.at);
+        set_table_add(set->table, record.member, record.at);
     }
     return records;
 }
@@ -262,11 +259,11 @@ bool set_add(struct set *set, struct bytes member, msec at)
     if (set_has(set, member)) return false;
     const struct packed_record record = { .member = member, .at = at };
     if (!set->is_large && !packed_fits(&set->packed, &record)) {
-        struct packed records = grow(set);
+        struct packed records = enlarge(set);
         packed_drop(&records);
     }
     if (set->is_large)
-        table_add(set->table, member, at);
+        set_table_add(set->table, member, at);
     else
         packed_insert(&set->packed, set->packed.len, &record);
     if (!set->hashtable) set->hashtable = !fits_intset(set) || !is_canonical_integer(member);
@@ -275,7 +272,7 @@ bool set_add(struct set *set, struct bytes member, msec at)
 
 bool set_remove(struct set *set, struct bytes member)
 {
-    if (set->is_large) return table_remove(set->table, member);
+    if (set->is_large) return set_table_remove(set->table, member);
     uint32_t place = packed_find(&set->packed, member);
     if (place == set->packed.len) return false;
     packed_remove(&set->packed, place);
@@ -285,7 +282,7 @@ bool set_remove(struct set *set, struct bytes member)
 struct bytes set_random(const struct set *set, uint64_t (*next)(void *ctx), void *ctx)
 {
     ensure(set_count(set) > 0, "random member of an empty set: %zu members", set_count(set));
-    if (set->is_large) return member_view(dict_random(&set->table->members, next, ctx));
+    if (set->is_large) return set_member_view(dict_random(&set->table->members, next, ctx));
     struct packed_record record;
     unsigned n = (unsigned)(next(ctx) % set->packed.count);
     packed_get(&set->packed, packed_nth(&set->packed, n), &record);
@@ -299,29 +296,25 @@ struct scan_visitor {
     void *ctx;
 };
 
-static void visit_scanned(void *ctx, void *member)
+static void visit_scanned_member(void *ctx, void *member)
 {
     const struct scan_visitor *visitor = ctx;
-    visitor->visit(visitor->ctx, member_view(member));
-}
-
-static uint64_t visit_all(const struct set *set, void (*visit)(void *ctx, struct bytes member),
-                          void *ctx)
-{
-    struct set_iter iter;
-    struct bytes member;
-    set_iter_begin(&iter, set);
-    while (set_iter_next(&iter, &member))
-        visit(ctx, member);
-    return 0;
+    visitor->visit(visitor->ctx, set_member_view(member));
 }
 
 uint64_t set_scan(const struct set *set, uint64_t cursor,
                   void (*visit)(void *ctx, struct bytes member), void *ctx)
 {
-    if (!set->is_large || !set->hashtable) return visit_all(set, visit, ctx);
+    if (!set->is_large || !set->hashtable) {
+        struct set_iter iter;
+        struct bytes member;
+        set_iter_begin(&iter, set);
+        while (set_iter_next(&iter, &member))
+            visit(ctx, member);
+        return 0;
+    }
     struct scan_visitor visitor = { visit, ctx };
-    return dict_scan(&set->table->members, cursor, visit_scanned, &visitor);
+    return dict_scan(&set->table->members, cursor, visit_scanned_member, &visitor);
 }
 
 void set_iter_begin(struct set_iter *iter, const struct set *set)
@@ -346,10 +339,10 @@ static bool packed_next(struct set_iter *iter, struct bytes *member)
 bool set_iter_next(struct set_iter *iter, struct bytes *member)
 {
     if (!iter->set->is_large) return packed_next(iter, member);
-    struct member *next = dict_iter_next(&iter->in);
+    struct set_member *next = dict_iter_next(&iter->in);
     if (next == NULL) return false;
-    *member = member_view(next);
-    iter->at = member_at(iter->set->table, next);
+    *member = set_member_view(next);
+    iter->at = set_member_at(iter->set->table, next);
     return true;
 }
 
@@ -358,8 +351,8 @@ bool set_iter_next(struct set_iter *iter, struct bytes *member)
 bool set_deadline(const struct set *set, struct bytes member, msec *at)
 {
     if (set->is_large) {
-        struct member *found = dict_find(&set->table->members, member);
-        if (found != NULL) *at = member_at(set->table, found);
+        struct set_member *found = dict_find(&set->table->members, member);
+        if (found != NULL) *at = set_member_at(set->table, found);
         return found != NULL;
     }
     struct packed_record record;
@@ -370,12 +363,12 @@ bool set_deadline(const struct set *set, struct bytes member, msec *at)
 
 bool set_expire(struct set *set, struct bytes member, msec at)
 {
-    if (set->is_large) return table_expire(set->table, member, at);
+    if (set->is_large) return set_table_expire(set->table, member, at);
     uint32_t place = packed_find(&set->packed, member);
     if (place == set->packed.len) return false;
     if (packed_expire(&set->packed, place, at)) return true;
-    struct packed records = grow(set);
-    table_expire(set->table, member, at);
+    struct packed records = enlarge(set);
+    set_table_expire(set->table, member, at);
     packed_drop(&records);
     return true;
 }
@@ -384,7 +377,7 @@ bool set_first(const struct set *set, struct bytes *member, msec *at)
 {
     if (!set->is_large) return packed_first(&set->packed, member, at);
     struct deadline *first = deadlines_first(set->table->deadlines, at);
-    if (first != NULL) *member = member_view(member_of(first));
+    if (first != NULL) *member = set_member_view(set_member_of(first));
     return first != NULL;
 }
 
@@ -414,10 +407,10 @@ struct until_visitor {
     void *ctx;
 };
 
-static bool visit_until(void *ctx, struct deadline *d, msec at)
+static bool visit_member_deadline(void *ctx, struct deadline *d, msec at)
 {
     const struct until_visitor *visitor = ctx;
-    return visitor->visit(visitor->ctx, member_view(member_of(d)), at);
+    return visitor->visit(visitor->ctx, set_member_view(set_member_of(d)), at);
 }
 
 void set_each_until(const struct set *set, msec until,
@@ -425,7 +418,7 @@ void set_each_until(const struct set *set, msec until,
 {
     struct until_visitor visitor = { visit, ctx };
     if (set->is_large)
-        deadlines_each_until(set->table->deadlines, until, visit_until, &visitor);
+        deadlines_each_until(set->table->deadlines, until, visit_member_deadline, &visitor);
     else
         packed_each_until(&set->packed, until, visit, ctx);
 }
@@ -451,24 +444,27 @@ void set_widen(struct set *set)
 
 size_t set_bytes(const struct set *set)
 {
-    return mem_size(set) + (set->is_large ? table_bytes(set->table) : packed_bytes(&set->packed));
+    if (!set->is_large) return mem_size(set) + packed_bytes(&set->packed);
+    const struct set_table *table = set->table;
+    return mem_size(set) + mem_size(table) + table->bytes + dict_bytes(&table->members) +
+           deadlines_bytes(table->deadlines);
 }
 
-static void check_table(const struct table *table)
+static void set_table_check(const struct set_table *table)
 {
     size_t bytes = 0, armed = 0;
     struct dict_iter iter;
-    struct member *member;
+    struct set_member *member;
     dict_check(&table->members);
     deadlines_check(table->deadlines);
     dict_iter_begin(&iter, &table->members);
     while ((member = dict_iter_next(&iter)) != NULL) {
         bytes += mem_size(member);
-        if (!member->has_expiry || !deadline_armed(deadline_of(member))) continue;
+        if (!member->has_expiry || !deadline_armed(deadline_of_set_member(member))) continue;
         armed++;
-        uint32_t slot = deadline_of(member)->slot;
+        uint32_t slot = deadline_of_set_member(member)->slot;
         ensure(table->deadlines != NULL && slot < deadlines_count(table->deadlines) &&
-                   agenda_nth(&table->deadlines->agenda, slot) == deadline_of(member),
+                   agenda_nth(&table->deadlines->agenda, slot) == deadline_of_set_member(member),
                "slot %u of %zu belongs to another member", slot, deadlines_count(table->deadlines));
     }
     ensure(bytes == table->bytes, "%zu bytes, counted %zu", bytes, table->bytes);
@@ -479,7 +475,7 @@ static void check_table(const struct table *table)
 void set_check(const struct set *set)
 {
     if (set->is_large)
-        check_table(set->table);
+        set_table_check(set->table);
     else
         packed_check(&set->packed);
     ensure(set->hashtable || fits_intset(set), "intset of %zu members", set_count(set));

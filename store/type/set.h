@@ -1,8 +1,9 @@
-/* set: distinct byte strings with optional deadlines. Does not know keys or commands; now is an
- * argument.
+/* set: distinct byte strings with optional deadlines. An expired member stays until the caller
+ * removes it.
  *
  * A small set is packed in one allocation; a large one is a table. Borrowed members are valid until
- * the next change of the set. Cost: O(1) unless stated, with a small set counting as O(1). */
+ * the next change of the set. Cost: O(1) unless stated; the size of a small set counts as constant.
+ */
 #ifndef STORE_TYPE_SET_H
 #define STORE_TYPE_SET_H
 
@@ -57,23 +58,23 @@ size_t set_count_expiring(const struct set *set); /* members with a deadline. O(
 msec set_latest(const struct set *set);
 /* Have all deadlines in it passed by now? Costs as deadlines_all_expired. */
 bool set_all_expired(const struct set *set, msec now);
-/* Visits members with a deadline <= until, in no order. Return false to stop. O(visited) if large
- */
+/* Visits members with a deadline <= until, in no particular order. Return false to stop. O(visited)
+ * if large */
 void set_each_until(const struct set *set, msec until,
                     bool (*visit)(void *ctx, struct bytes member, msec at), void *ctx);
 
-/* The agenda of a large set, for visiting in parts; NULL: it is small or has no deadlines. */
+/* The agenda of a large set, for visiting it in parts; NULL: it is small or has no deadlines. */
 const struct agenda *set_agenda(const struct set *set);
 
 /* For prefetching: the table of a large set. If small, prefetches the records and returns NULL. */
 const struct dict *set_hint(const struct set *set);
 
-/* "intset" (integers only, at most 512) or "hashtable". Follows Redis' rules, not the actual form.
- */
+/* "intset" (integers only, at most 512) or "hashtable". Follows Redis' rules, not the
+ * actual form. */
 const char *set_encoding(const struct set *set);
 void set_widen(struct set *set); /* makes the encoding "hashtable" for good */
-/* Relocates at least one block, and more while there is work left. Returns the set's address;
- * everything borrowed from it becomes invalid. */
+/* Relocates at least one block, and more while the relocation has work left. Returns the set's
+ * address; invalidates everything borrowed from it. */
 struct set *set_relocate(struct set *set, struct relocation_place *place,
                          struct relocation *relocation);
 size_t set_bytes(const struct set *set);

@@ -1,4 +1,4 @@
-/* string: see string.h. Invariant: a text that fits into the object is stored there. */
+/* string: see string.h. Invariant: a text that fits in the object is stored there. */
 #include "store/type/string.h"
 
 #include <string.h>
@@ -37,7 +37,7 @@ struct object string_of_blob(struct blob *blob)
 }
 
 /* Would a block allocated for a text of `len` bytes have about the size of this one? */
-static bool fits(const struct blob *blob, size_t len)
+static bool block_fits(const struct blob *blob, size_t len)
 {
     size_t has = mem_size(blob), needs = sizeof(*blob) + len;
     return needs <= has && (has - needs < SIZE_CLASS || has - needs <= has / 8);
@@ -48,7 +48,7 @@ void string_set(struct object *object, struct bytes text)
     struct blob *old = object->is_small ? NULL : object->string;
     if (text.len <= OBJECT_SMALL) {
         put_small(object, text);
-    } else if (old != NULL && fits(old, text.len)) {
+    } else if (old != NULL && block_fits(old, text.len)) {
         memmove(old->data, text.data, text.len);
         old->len = (uint32_t)text.len;
         return;
@@ -65,7 +65,7 @@ static char *data_of(struct object *object)
 }
 
 /* Lengthens a text to `len` bytes; leaves the new bytes unset. */
-static bool grow(struct object *object, size_t len)
+static bool text_extend(struct object *object, size_t len)
 {
     if (len <= OBJECT_SMALL) {
         object->small_len = (uint8_t)len;
@@ -86,7 +86,7 @@ bool string_overwrite(struct object *object, size_t offset, struct bytes data)
 {
     size_t len = object_text(object).len, end = offset + data.len;
     if (end > len) {
-        if (!grow(object, end)) return false;
+        if (!text_extend(object, end)) return false;
         if (offset > len) memset(data_of(object) + len, 0, offset - len);
     }
     if (data.len > 0) memcpy(data_of(object) + offset, data.data, data.len);

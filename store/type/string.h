@@ -11,8 +11,8 @@
 
 struct object string_new(struct bytes text);
 struct object string_of_blob(struct blob *blob); /* takes ownership */
-/* Sets another value, in the same block if its size fits well. `text` may be part of the old value.
- */
+/* Sets another value, in the same block if its size fits well. `text` may be part of the old
+ * value. */
 void string_set(struct object *object, struct bytes text);
 /* Overwrites from `offset` on, padding with zeros if the text is shorter. `data` must not point
  * into the object. False, and no change, if there is no memory. */

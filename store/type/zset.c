@@ -12,7 +12,7 @@
 
 enum { LISTPACK_MEMBERS = 128, LISTPACK_LEN = 64 };
 
-#define APART __attribute__((noinline))
+#define NOINLINE __attribute__((noinline))
 
 struct zset {
     union {
@@ -25,9 +25,9 @@ struct zset {
 
 /* ---- from small to large ------------------------------------------------------------------- */
 
-/* Becomes large and puts a member that did not fit. It may point into the packed records, which are
- * freed last. */
-static void put_growing(struct zset *zset, struct bytes member, double score, msec at)
+/* Makes the set large and puts a member that did not fit. The member may point into the packed
+ * records, which are freed last. */
+static void put_and_enlarge(struct zset *zset, struct bytes member, double score, msec at)
 {
     struct packed records = zset->packed;
     struct packed_record record;
@@ -111,7 +111,7 @@ size_t zset_below_member(const struct zset *zset, struct bytes member, bool or_e
     return ranked_below_member(&zset->table->ranked, member, or_equal);
 }
 
-static bool fits_listpack(const struct zset *zset, size_t member_len)
+static bool members_fit_listpack(const struct zset *zset, size_t member_len)
 {
     return zset_count(zset) <= LISTPACK_MEMBERS && member_len <= LISTPACK_LEN;
 }
@@ -121,8 +121,8 @@ void zset_put(struct zset *zset, struct bytes member, double score, msec at)
     if (zset->is_large)
         zset_table_put(zset->table, member, score, at);
     else if (!zset_packed_put(&zset->packed, member, score, at))
-        put_growing(zset, member, score, at);
-    if (!fits_listpack(zset, member.len)) zset->skiplist = true;
+        put_and_enlarge(zset, member, score, at);
+    if (!members_fit_listpack(zset, member.len)) zset->skiplist = true;
 }
 
 void zset_add(struct zset *zset, struct bytes member, double score, msec at)
@@ -130,8 +130,8 @@ void zset_add(struct zset *zset, struct bytes member, double score, msec at)
     if (zset->is_large)
         zset_table_put(zset->table, member, score, at);
     else if (!zset_packed_add(&zset->packed, member, score, at))
-        put_growing(zset, member, score, at);
-    if (!fits_listpack(zset, member.len)) zset->skiplist = true;
+        put_and_enlarge(zset, member, score, at);
+    if (!members_fit_listpack(zset, member.len)) zset->skiplist = true;
 }
 
 bool zset_remove(struct zset *zset, struct bytes member)
@@ -165,31 +165,27 @@ struct visitor {
     void *ctx;
 };
 
-static void visit_member(void *ctx, void *member)
+static void visit_ranked_member(void *ctx, void *member)
 {
     const struct visitor *visitor = ctx;
     const struct ranked_member *m = member;
     visitor->visit(visitor->ctx, ranked_bytes(m), m->score);
 }
 
-static uint64_t visit_all(const struct zset *zset,
-                          void (*visit)(void *ctx, struct bytes member, double score), void *ctx)
-{
-    struct zset_iter iter;
-    struct bytes member;
-    double score;
-    zset_iter_at(&iter, zset, 0);
-    while (zset_iter_next(&iter, &member, &score))
-        visit(ctx, member, score);
-    return 0;
-}
-
 uint64_t zset_scan(const struct zset *zset, uint64_t cursor,
                    void (*visit)(void *ctx, struct bytes member, double score), void *ctx)
 {
-    if (!zset->is_large || !zset->skiplist) return visit_all(zset, visit, ctx);
+    if (!zset->is_large || !zset->skiplist) {
+        struct zset_iter iter;
+        struct bytes member;
+        double score;
+        zset_iter_at(&iter, zset, 0);
+        while (zset_iter_next(&iter, &member, &score))
+            visit(ctx, member, score);
+        return 0;
+    }
     struct visitor visitor = { visit, ctx };
-    return dict_scan(&zset->table->members, cursor, visit_member, &visitor);
+    return dict_scan(&zset->table->members, cursor, visit_ranked_member, &visitor);
 }
 
 void zset_iter_at(struct zset_iter *iter, const struct zset *zset, size_t rank)
@@ -202,7 +198,7 @@ void zset_iter_at(struct zset_iter *iter, const struct zset *zset, size_t rank)
         ranked_iter_at(&iter->in, &zset->table->ranked, rank);
 }
 
-static bool give_member(struct zset_iter *iter, const struct ranked_member *m, struct bytes *member,
+static bool read_member(struct zset_iter *iter, const struct ranked_member *m, struct bytes *member,
                         double *score)
 {
     if (m == NULL) return false;
@@ -212,19 +208,19 @@ static bool give_member(struct zset_iter *iter, const struct ranked_member *m, s
     return true;
 }
 
-/* A function of its own, so that iterating a small set saves no registers. */
-APART static bool large_next(struct zset_iter *iter, struct bytes *member, double *score)
+/* Not inlined, so that zset_iter_next saves no registers for a small set. */
+NOINLINE static bool large_next(struct zset_iter *iter, struct bytes *member, double *score)
 {
-    return give_member(iter, ranked_iter_next(&iter->in), member, score);
+    return read_member(iter, ranked_iter_next(&iter->in), member, score);
 }
 
-APART static bool large_prev(struct zset_iter *iter, struct bytes *member, double *score)
+NOINLINE static bool large_prev(struct zset_iter *iter, struct bytes *member, double *score)
 {
-    return give_member(iter, ranked_iter_prev(&iter->in), member, score);
+    return read_member(iter, ranked_iter_prev(&iter->in), member, score);
 }
 
-/* Returns the record at the iterator's rank. */
-static inline bool give_record(struct zset_iter *iter, struct bytes *member, double *score)
+/* Reads the record at the iterator's rank; false past either end. */
+static inline bool read_record(struct zset_iter *iter, struct bytes *member, double *score)
 {
     const struct packed *packed = &iter->zset->packed;
     struct packed_record record;
@@ -239,7 +235,7 @@ static inline bool give_record(struct zset_iter *iter, struct bytes *member, dou
 bool zset_iter_next(struct zset_iter *iter, struct bytes *member, double *score)
 {
     if (iter->zset->is_large) return large_next(iter, member, score);
-    if (!give_record(iter, member, score)) return false;
+    if (!read_record(iter, member, score)) return false;
     iter->rank++;
     return true;
 }
@@ -247,7 +243,7 @@ bool zset_iter_next(struct zset_iter *iter, struct bytes *member, double *score)
 bool zset_iter_prev(struct zset_iter *iter, struct bytes *member, double *score)
 {
     if (iter->zset->is_large) return large_prev(iter, member, score);
-    if (!give_record(iter, member, score)) return false;
+    if (!read_record(iter, member, score)) return false;
     iter->rank--; /* after 0 the rank stays past the end */
     return true;
 }
@@ -276,7 +272,7 @@ bool zset_expire(struct zset *zset, struct bytes member, msec at)
         if (place == zset->packed.len) return false;
         if (packed_expire(&zset->packed, place, at)) return true;
         packed_get(&zset->packed, place, &record);
-        put_growing(zset, member, zset_packed_score(&record), at);
+        put_and_enlarge(zset, member, zset_packed_score(&record), at);
         return true;
     }
     struct ranked_member *m = zset_table_find(zset->table, member);
@@ -320,7 +316,7 @@ struct deadline_visitor {
     void *ctx;
 };
 
-static bool visit_deadline(void *ctx, struct deadline *d, msec at)
+static bool visit_ranked_deadline(void *ctx, struct deadline *d, msec at)
 {
     const struct deadline_visitor *visitor = ctx;
     return visitor->visit(visitor->ctx, ranked_bytes(ranked_of_deadline(d)), at);
@@ -331,7 +327,7 @@ void zset_each_until(const struct zset *zset, msec until,
 {
     struct deadline_visitor visitor = { visit, ctx };
     if (zset->is_large)
-        deadlines_each_until(zset->table->deadlines, until, visit_deadline, &visitor);
+        deadlines_each_until(zset->table->deadlines, until, visit_ranked_deadline, &visitor);
     else
         packed_each_until(&zset->packed, until, visit, ctx);
 }
@@ -389,6 +385,6 @@ void zset_check(const struct zset *zset)
         zset_packed_check(&zset->packed);
     zset_iter_at(&iter, zset, 0);
     while (zset_iter_next(&iter, &member, &score))
-        ensure(zset->skiplist || fits_listpack(zset, member.len),
+        ensure(zset->skiplist || members_fit_listpack(zset, member.len),
                "listpack of %zu with a member of %zu bytes", zset_count(zset), member.len);
 }

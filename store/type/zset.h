@@ -1,5 +1,5 @@
-/* zset: members with scores and optional deadlines, found by member, by score and by rank. Does not
- * know keys or commands; now is an argument. A range is a pair of ranks [from, to).
+/* zset: members with scores and optional deadlines, found by member, by score and by rank. A range
+ * is a pair of ranks [from, to). An expired member stays until the caller removes it.
  *
  * A small sorted set is packed in one allocation, in order; a large one is a table and a tree.
  * Borrowed members are valid until the next change of the set. */
@@ -70,12 +70,12 @@ size_t zset_count_expiring(const struct zset *zset); /* members with a deadline.
 msec zset_latest(const struct zset *zset);
 /* Have all deadlines in it passed by now? Costs as deadlines_all_expired. */
 bool zset_all_expired(const struct zset *zset, msec now);
-/* Visits members with a deadline <= until, in no order. Return false to stop. O(visited) if large
- */
+/* Visits members with a deadline <= until, in no particular order. Return false to stop. O(visited)
+ * if large */
 void zset_each_until(const struct zset *zset, msec until,
                      bool (*visit)(void *ctx, struct bytes member, msec at), void *ctx);
 
-/* The agenda of a large set, for visiting in parts; NULL: it is small or has no deadlines. */
+/* The agenda of a large set, for visiting it in parts; NULL: it is small or has no deadlines. */
 const struct agenda *zset_agenda(const struct zset *zset);
 
 /* For prefetching: the table of a large set. If small, prefetches the records and returns NULL. */
@@ -85,8 +85,8 @@ const struct dict *zset_hint(const struct zset *zset);
  * the actual form. */
 const char *zset_encoding(const struct zset *zset);
 void zset_widen(struct zset *zset); /* makes the encoding "skiplist" for good */
-/* Relocates at least one block, and more while there is work left. Returns the set's address;
- * everything borrowed from it becomes invalid. */
+/* Relocates at least one block, and more while the relocation has work left. Returns the set's
+ * address; invalidates everything borrowed from it. */
 struct zset *zset_relocate(struct zset *zset, struct relocation_place *place,
                            struct relocation *relocation);
 size_t zset_bytes(const struct zset *zset);

@@ -22,7 +22,7 @@ static bool is_whole(double score)
     return (double)(int64_t)score == score && !(score == 0 && signbit(score));
 }
 
-/* The number of bytes for its bits and the sign. */
+/* The number of bytes that hold the bits of the number and its sign. */
 static uint32_t size_of_whole(int64_t number)
 {
     uint64_t size = (uint64_t)(number < 0 ? ~number : number);
@@ -45,7 +45,7 @@ static struct score_text text_of(double score)
 
 /* ---- order ---------------------------------------------------------------------------------- */
 
-/* What to search for: a (score, member) pair, or only one of the two. */
+/* The target of a search: a (score, member) pair, or only one of the two. */
 struct probe {
     enum { BY_BOTH, BY_SCORE, BY_MEMBER } by;
     bool or_equal;
@@ -66,14 +66,14 @@ static inline bool is_below(const struct packed_record *record, const struct pro
 }
 
 /* The number of records below the probe, and the place of the first that is not. */
-static inline unsigned count_below(const struct packed *packed, const struct probe *probe,
-                                   uint32_t *place)
+static inline unsigned records_below(const struct packed *packed, const struct probe *probe,
+                                     uint32_t *place)
 {
     struct packed_record record;
     unsigned below = 0;
     *place = packed->len;
     if (packed->count == 0) return 0;
-    /* Often all are below: a new score is the highest, or a range ends above all. */
+    /* Check the last record first: often all are below, as with a new highest score. */
     packed_get(packed, packed->last, &record);
     if (is_below(&record, probe)) return packed->count;
     for (uint32_t next = 0;; below++) {
@@ -87,14 +87,14 @@ size_t zset_packed_below_score(const struct packed *packed, double score, bool o
 {
     uint32_t place;
     const struct probe probe = { .by = BY_SCORE, .or_equal = or_equal, .score = score };
-    return count_below(packed, &probe, &place);
+    return records_below(packed, &probe, &place);
 }
 
 size_t zset_packed_below_member(const struct packed *packed, struct bytes member, bool or_equal)
 {
     uint32_t place;
     const struct probe probe = { .by = BY_MEMBER, .or_equal = or_equal, .member = member };
-    return count_below(packed, &probe, &place);
+    return records_below(packed, &probe, &place);
 }
 
 bool zset_packed_rank(const struct packed *packed, struct bytes member, size_t *rank)
@@ -110,11 +110,11 @@ bool zset_packed_rank(const struct packed *packed, struct bytes member, size_t *
 
 /* ---- changes -------------------------------------------------------------------------------- */
 
-static void insert(struct packed *packed, const struct packed_record *record, double score)
+static void insert_in_order(struct packed *packed, const struct packed_record *record, double score)
 {
     uint32_t place;
     const struct probe probe = { .by = BY_BOTH, .score = score, .member = record->member };
-    count_below(packed, &probe, &place);
+    records_below(packed, &probe, &place);
     packed_insert(packed, place, record);
 }
 
@@ -123,12 +123,13 @@ bool zset_packed_add(struct packed *packed, struct bytes member, double score, m
     struct score_text text = text_of(score);
     const struct packed_record record = { member, bytes_of(text.data, text.len), at };
     if (!packed_fits(packed, &record)) return false;
-    insert(packed, &record, score);
+    insert_in_order(packed, &record, score);
     return true;
 }
 
-/* Moves a record to where its new score belongs. The member may point into the packed. */
-static bool move(struct packed *packed, uint32_t place, struct bytes member, double score, msec at)
+/* Moves a record to the place of its new score. `member` may point into the packed records. */
+static bool move_record(struct packed *packed, uint32_t place, struct bytes member, double score,
+                        msec at)
 {
     char kept[PACKED_MAX_PART];
     struct score_text text = text_of(score);
@@ -136,7 +137,7 @@ static bool move(struct packed *packed, uint32_t place, struct bytes member, dou
     if (!packed_fits_instead(packed, place, &record)) return false;
     if (member.len > 0) record.member.data = memcpy(kept, member.data, member.len);
     packed_remove(packed, place);
-    insert(packed, &record, score);
+    insert_in_order(packed, &record, score);
     return true;
 }
 
@@ -146,7 +147,7 @@ bool zset_packed_put(struct packed *packed, struct bytes member, double score, m
     uint32_t place = packed_find(packed, member);
     if (place == packed->len) return zset_packed_add(packed, member, score, at);
     packed_get(packed, place, &old);
-    if (zset_packed_score(&old) != score) return move(packed, place, member, score, at);
+    if (zset_packed_score(&old) != score) return move_record(packed, place, member, score, at);
     return packed_expire(packed, place, at); /* equal scores: 0 stays 0 if -0 is put, as in Redis */
 }
 

@@ -37,8 +37,8 @@ static inline double zset_packed_score(const struct packed_record *record)
                     (unsigned char)p[len / 2] << 8 * (len / 2) | (unsigned char)p[0]);
 }
 
-/* As zset_put, zset_rank and zset_below_... zset_packed_put returns false, and changes nothing, if
- * the record does not fit. */
+/* As zset_put, zset_rank and zset_below_score or _member. zset_packed_put returns false, and
+ * changes nothing, if the record does not fit. */
 bool zset_packed_put(struct packed *packed, struct bytes member, double score, msec at);
 bool zset_packed_rank(const struct packed *packed, struct bytes member, size_t *rank);
 size_t zset_packed_below_score(const struct packed *packed, double score, bool or_equal);

@@ -21,8 +21,8 @@ struct zset_table *zset_table_new(void)
     return table;
 }
 
-/* Frees the tree first, then the members one by one out of the table; last the agenda, which does
- * not look at members. */
+/* Frees the tree first, then the members one by one from the table, and last the agenda, because
+ * freeing it does not access members. */
 bool zset_table_free_some(struct zset_table *table, size_t *work)
 {
     for (; *work > 0 && ranked_take(&table->ranked) != NULL; --*work) {
@@ -62,19 +62,13 @@ static void member_free(struct zset_table *table, struct ranked_member *m)
 }
 
 /* Reallocates a member with room for a deadline. */
-static struct ranked_member *member_with_room(struct zset_table *table, struct ranked_member *old)
+static struct ranked_member *member_add_room(struct zset_table *table, struct ranked_member *old)
 {
     struct ranked_member *m = member_new(table, ranked_bytes(old), old->score, true);
     dict_moved(&table->members, old, m);
     ranked_moved(&table->ranked, old, m);
     member_free(table, old);
     return m;
-}
-
-static void member_move(struct zset_table *table, struct ranked_member *m, double score)
-{
-    /* -0 and 0 are equal scores, as in Redis. */
-    if (m->score != score) ranked_move(&table->ranked, m, score);
 }
 
 /* ---- the table ---- */
@@ -87,7 +81,7 @@ void zset_table_expire(struct zset_table *table, struct ranked_member *m, msec a
         deadlines_cancel(&table->deadlines, ranked_deadline(m));
         return;
     }
-    if (!m->has_expiry) m = member_with_room(table, m);
+    if (!m->has_expiry) m = member_add_room(table, m);
     deadlines_set(&table->deadlines, ranked_deadline(m), at);
 }
 
@@ -95,7 +89,8 @@ void zset_table_put(struct zset_table *table, struct bytes member, double score,
 {
     struct ranked_member *m = zset_table_find(table, member);
     if (m != NULL) {
-        member_move(table, m, score);
+        /* -0 and 0 are equal scores, as in Redis. */
+        if (m->score != score) ranked_move(&table->ranked, m, score);
     } else {
         m = member_new(table, member, score, at != NEVER);
         dict_add(&table->members, m);
@@ -133,12 +128,12 @@ struct mover {
 static struct ranked_member *member_relocate(void *ctx, struct ranked_member *old)
 {
     const struct mover *mover = ctx;
-    struct ranked_member *now = relocation_copy(mover->relocation, old);
-    if (now == NULL) return old;
-    dict_moved(&mover->table->members, old, now);
-    if (now->has_expiry) deadlines_moved(mover->table->deadlines, ranked_deadline(now));
+    struct ranked_member *moved = relocation_copy(mover->relocation, old);
+    if (moved == NULL) return old;
+    dict_moved(&mover->table->members, old, moved);
+    if (moved->has_expiry) deadlines_moved(mover->table->deadlines, ranked_deadline(moved));
     mem_free(old);
-    return now;
+    return moved;
 }
 
 void zset_table_relocate(struct zset_table *table, struct relocation_place *place,
