@@ -29,7 +29,8 @@ static bool apply_set(struct txn *txn, const struct effect *effect)
 
 #define POSSIBLE_TEXT ((size_t)1 << 30)
 
-/* Ends the process without memory. False: the record is damaged, as no string can be so long. */
+/* Ends the process if memory is short. False: the record is damaged, because no string is so
+ * long. */
 static bool grew(int64_t len, size_t wanted)
 {
     if (len < 0 && wanted <= POSSIBLE_TEXT) mem_exhausted(wanted);
@@ -56,7 +57,7 @@ static bool apply_write(struct txn *txn, const struct effect *effect)
 static bool apply_drop(struct txn *txn, const struct effect *effect)
 {
     struct entry *entry = txn_find(txn, effect->key);
-    /* The effect before may have emptied and so dropped it: each effect is a call of its own. */
+    /* Each effect is a call of its own, so the previous one may have dropped the key: emptied. */
     if (entry != NULL) txn_key_drop(txn, entry, EVENT_NONE);
     return true;
 }

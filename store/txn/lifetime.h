@@ -1,10 +1,10 @@
-/* lifetime: what adding or changing a member does to its deadline. */
+/* lifetime: rules for the deadline of a member that is added or changed. */
 #ifndef STORE_TXN_LIFETIME_H
 #define STORE_TXN_LIFETIME_H
 
 #include "store/base/instant.h"
 
-/* What a put does to the member's deadline. A policy's MEMBERTTL applies where the rule leaves a
+/* The deadline of a member after a put. A policy's MEMBERTTL applies where the rule leaves a
  * member without a deadline, and with LIFE_ADD to an existing member as well. */
 enum life_rule {
     LIFE_ADD,     /* SADD, ZADD: an existing member keeps its deadline, a new one has none */

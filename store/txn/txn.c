@@ -1,4 +1,4 @@
-/* txn: begins, calls and commits of a transaction; passes effects to the listener. */
+/* txn: the begin, calls and commit of a transaction; passes effects to the listener. */
 #include "store/txn/txn_internal.h"
 
 #include "store/access.h"
@@ -10,7 +10,7 @@ void txn_begin(struct txn *txn, struct store *store, msec now, enum origin origi
     *txn = (struct txn){ .store = store, .ks = &store->databases[0], .now = now, .origin = origin };
 }
 
-/* No effect in the journal: replay drops the key by the same rule. */
+/* The journal has no record of it: replay drops empty collections as well. */
 void txn_drop_emptied(struct txn *txn, struct entry *entry)
 {
     struct effect effect = { .kind = EFFECT_NONE, .event = EVENT_DEL };

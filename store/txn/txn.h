@@ -60,7 +60,8 @@ struct txn {
 void txn_begin(struct txn *txn, struct store *store, msec now, enum origin origin);
 /* Ends the previous call and begins the next one, in this database. */
 void txn_call(struct txn *txn, unsigned db);
-void txn_call_failed(struct txn *txn); /* and changed nothing: no use of its keys for policies */
+/* The call failed and changed nothing: policies do not count it as a use of its keys. */
+void txn_call_failed(struct txn *txn);
 void txn_commit(struct txn *txn);
 
 /* ---- keys: txn_key.c ---- */
@@ -148,7 +149,7 @@ int64_t txn_string_write(struct txn *txn, struct bytes key, struct entry *entry,
  * count as one change. False without memory. */
 bool txn_string_grow(struct txn *txn, struct bytes key, struct entry *entry, size_t len,
                      bool is_part);
-/* OBJECT ENCODING reports "raw" from now on, as after any command that may write in place. */
+/* OBJECT ENCODING reports "raw" from now on, as after commands that may write in place. */
 void txn_string_unshare(struct txn *txn, struct entry *entry);
 
 /* ---- lists: txn_list.c ---- */

@@ -1,5 +1,5 @@
-/* txn_internal: what mutators, apply and background work in store/ need besides txn.h.
- * No file outside store/ includes this (tools/lint/tree.py). */
+/* txn_internal: functions for mutators, apply and background work in store/, besides txn.h. Files
+ * outside store/ must not include this (tools/lint/tree.py). */
 #ifndef STORE_TXN_TXN_INTERNAL_H
 #define STORE_TXN_TXN_INTERNAL_H
 
@@ -11,15 +11,15 @@
  * event is recorded once per key and call: later ones are marked `again`, so ZADD with three
  * members is one "zadd". */
 void txn_record(struct txn *txn, struct entry *entry, struct effect *effect);
-/* The same for what is no use of the key, such as an expired member. */
+/* The same for a change that does not count as a use of the key, such as an expired member. */
 void txn_notify(struct txn *txn, struct entry *entry, struct effect *effect);
 /* The same without marking repeated events (MSET k a k b is two "set"). */
 void txn_record_each(struct txn *txn, struct bytes key, struct effect *effect);
-/* To be called after a removal: if the collection is empty, drops its key when the call ends. */
+/* Call after a removal: if the collection is empty, drops its key when the call ends. */
 void txn_note_emptied(struct txn *txn, struct entry *entry);
 /* Drops the key of an empty collection now, with "del". */
 void txn_drop_emptied(struct txn *txn, struct entry *entry);
-/* Call before freeing an entry: removes it from what the call remembers. */
+/* Call before freeing an entry: removes the call's references to it. */
 void txn_forget(struct txn *txn, const struct entry *entry);
 
 /* ---- keys: txn_key.c ---- */
@@ -43,8 +43,8 @@ void txn_member_notify_expired(struct txn *txn, struct entry *entry);
  * deadlines; drops the key with the last one (*entry becomes NULL). Returns how many. */
 size_t txn_member_purge(struct txn *txn, struct entry **entry, msec by, size_t limit);
 
-/* Does a put need the member's old deadline? Not where the rule ignores it, nor in a collection
- * without deadlines and policies. */
+/* Does a put need the member's old deadline? Not if the rule ignores it, nor in a collection
+ * without deadlines if there are no policies. */
 static inline bool txn_life_matters(const struct txn *txn, const struct entry *entry,
                                     struct lifetime life)
 {
@@ -63,7 +63,7 @@ void txn_rede_announce(struct txn *txn, struct entry *entry);
 
 /* ---- policies: txn_policy.c ---- */
 
-/* What a call did to a key. The key's policy is applied when the call ends. */
+/* A change by which a call makes the key's policy apply when the call ends. */
 enum policy_cause {
     POLICY_CREATED, /* or replaced */
     POLICY_WRITTEN,
@@ -81,7 +81,7 @@ static inline void txn_note(struct txn *txn, struct entry *entry, enum policy_ca
 }
 /* Call before freeing the entry; NULL: before freeing all of them. */
 void txn_policy_forget(struct txn *txn, const struct entry *entry);
-/* Applies the policies of all noted keys; when a call ends. */
+/* Call at the end of a call: applies the policies of all noted keys. */
 void txn_policy_end(struct txn *txn);
 /* Gives the members of a new value the deadlines of added members, by the policy of key. O(n) */
 void txn_policy_time_members(struct txn *txn, struct bytes key, struct object *object);

@@ -25,8 +25,9 @@ static struct entry *settle_inside(struct txn *txn, struct entry *entry)
     return entry;
 }
 
-/* Before a key is dropped: records that members expired which had expired at the instant `by`. They
- * are removed one by one only if a listener wants each name. NULL: the key went with them. */
+/* Call before a key is dropped: records the event of members that had expired at the instant `by`.
+ * They are removed one by one only if a listener wants each name. NULL: the key was dropped with
+ * them. */
 static struct entry *settle_before_drop(struct txn *txn, struct entry *entry, msec by)
 {
     const struct object *object = &entry->object;
@@ -42,7 +43,7 @@ static struct entry *settle_before_drop(struct txn *txn, struct entry *entry, ms
     return entry;
 }
 
-/* Members that died before their key are recorded first, as if each had been removed on time. */
+/* Members that expired before their key are recorded first, as if each had been removed on time. */
 static void drop_expired(struct txn *txn, struct entry *entry)
 {
     entry = settle_before_drop(txn, entry, entry_expires_at(txn->ks, entry));
@@ -183,8 +184,8 @@ bool txn_key_persist(struct txn *txn, struct entry *entry)
     return true;
 }
 
-/* Removes the key without an event of its own, since another one replaces it. False: no such key.
- */
+/* Removes the key without an event of its own, since another one replaces it. False: no such
+ * key. */
 static bool vacate(struct txn *txn, struct bytes key)
 {
     struct entry *old = keyspace_find(txn->ks, key);
@@ -217,7 +218,7 @@ void txn_key_rename(struct txn *txn, struct entry *entry, struct bytes to)
     keyspace_remove(txn->ks, entry);
 }
 
-/* Records an effect in another database than the call's. */
+/* Records an effect in a database that may not be the call's. */
 static void record_in(struct txn *txn, unsigned db, struct bytes key, struct effect *effect)
 {
     struct keyspace *before = txn->ks;
@@ -250,7 +251,7 @@ bool txn_key_move(struct txn *txn, struct entry *entry, unsigned db)
     if (txn_exists_in(txn, db, key)) return false;
     rewind_entry(&txn->store->rewind, from, entry);
     txn->ks = &txn->store->databases[db];
-    vacate(txn, key); /* an expired one */
+    vacate(txn, key); /* there may be an expired key */
     keyspace_set_deadline(txn->ks, txn_key_add(txn, key, entry->object), at);
     txn->ks = from;
 
@@ -339,7 +340,7 @@ static void swap_keyspaces(struct store *store, unsigned a, unsigned b)
 void txn_swap(struct txn *txn, unsigned a, unsigned b)
 {
     if (a == b) return;
-    txn_call(txn, txn->ks->db); /* the call remembers entries of the old databases */
+    txn_call(txn, txn->ks->db); /* because the call has references to entries of both databases */
     swap_keyspaces(txn->store, a, b);
     rewind_swapped(&txn->store->rewind);
     struct effect effect = { .kind = EFFECT_SWAP, .to = b };

@@ -7,8 +7,8 @@
 enum { NOTES_MIN = 8 };
 
 /* The notes of a call are an array in the order of the first cause, and at the same time a hash
- * table of chains: `head` belongs to the chain that the array's place stands for, all else to the
- * note. Numbers are indexes + 1; 0: none. */
+ * table: notes[i].head is the first note of chain i; all other fields belong to note i. Links are
+ * indexes + 1; 0: none. */
 struct policy_note {
     struct entry *entry; /* NULL: it was freed */
     struct keyspace *ks;
@@ -22,7 +22,7 @@ struct policy_note {
 
 /* ---- the policies themselves ---------------------------------------------------------------- */
 
-/* Notes and the last policy found point into the table. */
+/* Call before the table changes, because notes and the last policy found point into it. */
 static void end_before_change(struct txn *txn)
 {
     if (txn->note_count > 0) txn_policy_end(txn);
@@ -72,7 +72,7 @@ bool txn_policy_drop(struct txn *txn, struct bytes name)
     return true;
 }
 
-/* Remembers the last answer: many members of one key need one lookup. */
+/* Caches the last result, so that many members of one key need one lookup. */
 static const struct policy *policy_of(struct txn *txn, const struct entry *entry)
 {
     if (txn->ruled_entry != entry) {

@@ -3,10 +3,9 @@
 
 #include "store/txn/txn_internal.h"
 
-/* ---- expired members ----------------------------------------------------------------------------
- */
+/* ---- expired members ---- */
 
-/* Members that died after their key get no event: they leave with it. */
+/* The latest `by` for a purge. Members that expired after their key get no event of their own. */
 static msec purged_by(const struct txn *txn, const struct entry *entry)
 {
     msec at = entry_expires_at(txn->ks, entry);
@@ -53,7 +52,7 @@ static const struct policy *exceeded(const struct txn *txn, const struct entry *
     return exceeds ? policy : NULL;
 }
 
-/* Where few members stay, these are copied instead of removing the others one by one. */
+/* If few members stay, they are copied instead of removing the others one by one. */
 static size_t work_of(const struct txn *txn, size_t excess, size_t stay)
 {
     bool notifies = txn->store->event_mask & LISTEN_MEMBERS;

@@ -26,7 +26,7 @@ static struct entry *put_text(struct txn *txn, struct bytes key, struct entry *e
     return entry;
 }
 
-/* The effect has a deadline that was kept as well; look it up only for a listener. */
+/* The deadline in the effect, also if it was kept. A kept one is looked up only for a listener. */
 static msec deadline_given(const struct txn *txn, const struct entry *entry,
                            const struct string_set *how)
 {
@@ -79,7 +79,7 @@ int64_t txn_string_append(struct txn *txn, struct entry *entry, struct bytes tai
     return length(entry);
 }
 
-/* The effect has the offset, the bytes and the event. */
+/* Writes the effect's bytes at its offset and records it. */
 static int64_t write_at(struct txn *txn, struct bytes key, struct entry *entry,
                         struct effect *effect)
 {
@@ -117,7 +117,7 @@ bool txn_string_grow(struct txn *txn, struct bytes key, struct entry *entry, siz
     return write_at(txn, key, entry, &effect) >= 0;
 }
 
-/* An encoding is in no journal: no effect. */
+/* No effect, because the journal does not record encodings. */
 void txn_string_unshare(struct txn *txn, struct entry *entry)
 {
     (void)txn;
