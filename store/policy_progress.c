@@ -31,11 +31,11 @@ void policy_walk_free(struct policy_walk *walk)
 
 void policy_walk_swap(struct policy_walk *walk, unsigned a, unsigned b)
 {
-    struct place kept = walk->places[a];
+    struct policy_walk_place kept = walk->places[a];
     walk->places[a] = walk->places[b];
     walk->places[b] = kept;
     for (size_t i = 0; i < walk->rest_count; i++) {
-        struct rest *rest = &walk->rests[i];
+        struct policy_walk_rest *rest = &walk->rests[i];
         if (rest->db == a)
             rest->db = b;
         else if (rest->db == b)

@@ -11,13 +11,13 @@
 #include "store/mem/blob.h"
 
 /* Position of the scan in one database. */
-struct place {
+struct policy_walk_place {
     uint64_t cursor;
     bool done;
 };
 
-/* A key of which some members remain to be done; it may no longer exist. */
-struct rest {
+/* A key with members to which the policy is not yet applied; it may no longer exist. */
+struct policy_walk_rest {
     struct blob *key; /* owned */
     unsigned db;
     uint64_t cursor; /* of the scan of its members */
@@ -26,18 +26,18 @@ struct rest {
 struct policy_walk {
     bool running; /* a pass has begun and not ended */
     unsigned database_count;
-    struct place *places; /* one per database */
-    struct rest *rests;
+    struct policy_walk_place *places; /* one per database */
+    struct policy_walk_rest *rests;
     size_t rest_count, rest_cap;
-    struct entry **found; /* entries of the bucket visited last */
+    struct entry **found; /* entries found in the bucket visited last */
     size_t found_count, found_cap;
 };
 
 struct policy_walk *policy_walk_new(unsigned databases);
 void policy_walk_free(struct policy_walk *walk);
-/* Drops the list of keys that remain to be done. */
+/* Empties the list of unfinished keys. */
 void policy_walk_forget_rests(struct policy_walk *walk);
-/* Databases a and b have been exchanged. O(keys that remain to be done) */
+/* Call after databases a and b were exchanged. O(unfinished keys) */
 void policy_walk_swap(struct policy_walk *walk, unsigned a, unsigned b);
 
 #endif

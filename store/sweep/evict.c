@@ -32,7 +32,8 @@ static uint64_t worth_of(const struct keyspace *ks, const struct entry *entry,
     }
 }
 
-static struct entry *draw(struct txn *txn, const struct keyspace *ks, enum evict_policy policy)
+static struct entry *draw_entry(struct txn *txn, const struct keyspace *ks,
+                                enum evict_policy policy)
 {
     struct random *random = &txn->store->random;
     if (policy == EVICT_VOLATILE_TTL) return keyspace_first_volatile(ks);
@@ -40,10 +41,10 @@ static struct entry *draw(struct txn *txn, const struct keyspace *ks, enum evict
     return keyspace_random(ks, random_next, random);
 }
 
-static void consider(struct txn *txn, struct keyspace *ks, enum evict_policy policy,
-                     struct candidate *best)
+static void consider_sample(struct txn *txn, struct keyspace *ks, enum evict_policy policy,
+                            struct candidate *best)
 {
-    struct entry *entry = draw(txn, ks, policy);
+    struct entry *entry = draw_entry(txn, ks, policy);
     if (entry == NULL) return;
     uint64_t worth = worth_of(ks, entry, policy, txn->now);
     if (best->entry == NULL || worth < best->worth) *best = (struct candidate){ ks, entry, worth };
@@ -56,7 +57,7 @@ bool evict_one(struct txn *txn, enum evict_policy policy, unsigned samples)
     struct candidate best = { 0 };
     for (unsigned db = 0; db < txn->store->database_count; db++)
         for (unsigned i = 0; i < samples; i++)
-            consider(txn, &txn->store->databases[db], policy, &best);
+            consider_sample(txn, &txn->store->databases[db], policy, &best);
     if (best.entry == NULL) return false;
     txn_call(txn, best.ks->db);
     txn_key_drop(txn, best.entry, EVENT_EVICTED);

@@ -1,5 +1,4 @@
-/* evict: chooses and drops a key when memory is short. The caller knows how much memory there is.
- */
+/* evict: chooses a key and drops it, to free memory. The caller decides when memory is short. */
 #ifndef STORE_SWEEP_EVICT_H
 #define STORE_SWEEP_EVICT_H
 

@@ -4,10 +4,11 @@
 #include "store/base/ensure.h"
 #include "store/txn/txn_internal.h"
 
-/* So many members with equal deadlines expire together, with one event, whatever the budget. */
-enum { GROUP = 64 };
+/* Up to so many members with equal deadlines expire together, with one event, even if the budget is
+ * smaller. */
+enum { GROUP_MIN = 64 };
 
-static struct keyspace *earliest(struct store *store, msec now)
+static struct keyspace *earliest_due_database(struct store *store, msec now)
 {
     struct keyspace *first = NULL;
     struct due_at next = DUE_AT_NEVER;
@@ -38,14 +39,14 @@ size_t expiry_first(struct txn *txn, size_t budget)
 
 size_t expiry_run(struct store *store, msec now, size_t budget)
 {
-    struct keyspace *ks = earliest(store, now);
+    struct keyspace *ks = earliest_due_database(store, now);
     if (ks == NULL) return 0;
     struct txn txn;
     txn_begin(&txn, store, now, FROM_EXPIRY);
     size_t done = 0;
-    for (; ks != NULL && done < budget; ks = earliest(store, now)) {
+    for (; ks != NULL && done < budget; ks = earliest_due_database(store, now)) {
         txn_call(&txn, ks->db);
-        done += expiry_first(&txn, budget > GROUP ? budget : GROUP);
+        done += expiry_first(&txn, budget > GROUP_MIN ? budget : GROUP_MIN);
     }
     txn_commit(&txn);
     return done;

@@ -1,6 +1,6 @@
 /* outlook: see outlook.h. The next deadlines come from the keyspace's agendas, the forecast from a
- * walk in the order of SCAN. A forecast cannot walk the agenda's slots: removing one slot moves
- * others from where the walk has not been to where it has been. */
+ * walk in the order of SCAN. A forecast cannot walk the slots of the agenda between slices: a
+ * removal moves later slots to earlier places, where the walk would miss them. */
 #include "store/sweep/outlook.h"
 
 #include <string.h>
@@ -23,7 +23,8 @@ bool outlook_settle(struct txn *txn, size_t budget)
     return true;
 }
 
-/* What is due first in the entry; `next_due` is when it is next due. */
+/* The first deadline of the entry: its own, or one inside. `next_due` is the instant of its
+ * node. */
 static struct due due_of(const struct keyspace *ks, const struct entry *entry,
                          struct due_at next_due)
 {
@@ -116,8 +117,8 @@ struct outlook {
     bool scanned; /* all databases have been scanned */
     struct entry *batch[BATCH];
     size_t batch_count;
-    /* Keys of large collections whose members remain to be counted, and the position in the last
-     * one. Owned; looked up again in each step, because a key may be gone. */
+    /* Keys of large collections whose members are not yet counted, and the position in the last
+     * one. Owned; looked up again in each step, because the key may no longer exist. */
     struct blob **large;
     size_t large_count, large_cap;
     uint32_t counted;
@@ -155,7 +156,7 @@ void outlook_free(struct outlook *outlook)
 
 /* --- counting --- */
 
-static void count_at(struct outlook *outlook, enum kind kind, msec at)
+static void count_deadline(struct outlook *outlook, enum kind kind, msec at)
 {
     msec left;
     if (instant_expired(at, outlook->began)) return;
@@ -169,7 +170,7 @@ static void count_at(struct outlook *outlook, enum kind kind, msec at)
 static bool count_member(void *ctx, struct bytes member, msec at)
 {
     (void)member;
-    count_at(ctx, MEMBERS, at);
+    count_deadline(ctx, MEMBERS, at);
     return true;
 }
 
@@ -191,7 +192,7 @@ static size_t count_entry(struct outlook *outlook, const struct entry *entry)
     if (at == NEVER)
         outlook->never[KEYS]++;
     else
-        count_at(outlook, KEYS, at);
+        count_deadline(outlook, KEYS, at);
     if (!type_has_members(object->type)) return 1;
     size_t expiring = object->has_expiry ? object_count_expiring(object) : 0;
     outlook->never[MEMBERS] += object_count(object) - expiring;
@@ -216,7 +217,7 @@ static size_t count_batch(struct outlook *outlook)
     return steps;
 }
 
-static void take_entry(void *ctx, struct entry *entry)
+static void add_to_batch(void *ctx, struct entry *entry)
 {
     struct outlook *outlook = ctx;
     if (outlook->batch_count == BATCH) count_batch(outlook);
@@ -227,23 +228,23 @@ static void take_entry(void *ctx, struct entry *entry)
 static size_t scan_some(struct outlook *outlook)
 {
     do {
-        outlook->cursor = keyspace_scan(outlook->ks, outlook->cursor, take_entry, outlook);
+        outlook->cursor = keyspace_scan(outlook->ks, outlook->cursor, add_to_batch, outlook);
         outlook->scanned = outlook->cursor == 0;
     } while (!outlook->scanned && outlook->batch_count < BATCH / 2);
     return 1 + count_batch(outlook);
 }
 
-/* Counts some more members of a large collection; true: all are counted. */
+/* Counts more members of a large collection; true: all are counted. */
 static bool count_members(struct outlook *outlook, const struct object *object, size_t *steps,
                           size_t budget)
 {
     const struct agenda *agenda = object_agenda(object);
-    if (agenda == NULL) { /* it has become small */
+    if (agenda == NULL) { /* the key was replaced by a small collection */
         object_each_until(object, NEVER, count_member, outlook);
         return true;
     }
     for (; *steps < budget && outlook->counted < agenda_count(agenda); ++*steps)
-        count_at(outlook, MEMBERS, agenda_nth_at(agenda, outlook->counted++));
+        count_deadline(outlook, MEMBERS, agenda_nth_at(agenda, outlook->counted++));
     return outlook->counted >= agenda_count(agenda);
 }
 
@@ -274,7 +275,7 @@ bool outlook_run(struct outlook *outlook, size_t budget)
 
 /* --- results --- */
 
-/* How many deadlines were at most `left` ms away when the forecast began. */
+/* The number of deadlines that were at most `left` ms away when the forecast began. */
 static uint64_t count_within(const struct outlook *outlook, enum kind kind, msec left)
 {
     uint64_t count = 0;

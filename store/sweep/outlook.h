@@ -1,5 +1,5 @@
-/* outlook: what will expire or fall due: the next deadlines of a keyspace in order, and how many
- * keys and members have their deadlines within which time. */
+/* outlook: coming deadlines: the next ones of a keyspace in order, and a forecast that counts keys
+ * and members by the time left. */
 #ifndef STORE_SWEEP_OUTLOOK_H
 #define STORE_SWEEP_OUTLOOK_H
 
@@ -16,7 +16,7 @@
 
 enum due_what { DUE_KEY, DUE_MEMBER, DUE_FIELD, DUE_ELEMENT };
 
-/* What happens next to a key by itself: it expires, or something inside expires or falls due. */
+/* The next deadline of a key: its own, or that of a member, field or element. */
 struct due {
     struct bytes key; /* borrowed; valid until the key changes */
     msec at;          /* the deadline */
@@ -24,7 +24,8 @@ struct due {
 };
 
 /* Removes about `budget` overdue keys and members of the transaction's database. True: nothing is
- * overdue any more. Always false while nothing may expire (txn->no_expiry). */
+ * overdue any more. With txn->no_expiry it removes nothing, and returns false if anything is
+ * overdue. */
 bool outlook_settle(struct txn *txn, size_t budget);
 /* Fills in up to `count` entries, one per key, in the order in which they are due after now;
  * returns how many. Leaves out keys with anything overdue: call outlook_settle first. O((overdue +
@@ -45,7 +46,7 @@ void outlook_overdue(const struct keyspace *ks, msec now, size_t most, struct ov
  * Counts all keys, and all members of sets, hashes and sorted sets, by the time left until their
  * own deadlines, in steps. Between steps time may pass and data may change: each key and member
  * that stays is counted once (a key may be counted twice if the table of keys shrinks meanwhile);
- * one that is added, removed or changed is counted as before or as after the change. */
+ * for one that is added, removed or changed, the count is that of before or of after the change. */
 
 /* A band counts deadlines up to its end and after the end of the band before. */
 enum outlook_band {

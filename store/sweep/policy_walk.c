@@ -1,7 +1,7 @@
-/* policy_walk: see policy_walk.h. Follows the order of SCAN, so that it reaches every key that
- * stays, whatever changes between two slices. What a slice could not finish (the rest of a bucket,
- * or a large collection, which is walked in the same way by its own scan cursor) is found again by
- * its key. */
+/* policy_walk: see policy_walk.h. Visits keys in the order of SCAN, so that it misses no key that
+ * stays, even if keys are added and removed between two slices. Keys that a slice could not finish
+ * are looked up again by name: those left of a bucket, and large collections, whose members are
+ * visited in the order of their own scan. */
 #include "store/sweep/policy_walk.h"
 
 #include "store/mem/mem.h"
@@ -11,7 +11,7 @@
 
 enum {
     VISIT_COST = 1,  /* of each bucket, and of each key to which a policy of the pass applies */
-    PACKED_SHARE = 8 /* so many records of a packed collection cost as much as one key */
+    PACKED_SHARE = 8 /* records of a packed collection that cost as much as one key */
 };
 
 /* One call of policy_walk_run. */
@@ -21,7 +21,7 @@ struct slice {
     size_t left; /* remaining budget */
 };
 
-static void spend(struct slice *slice, size_t cost)
+static void spend_budget(struct slice *slice, size_t cost)
 {
     slice->left -= cost < slice->left ? cost : slice->left;
 }
@@ -42,7 +42,7 @@ struct seek {
     bool found;
 };
 
-static void seek_record(void *ctx, struct effect *effect)
+static void seek_in_record(void *ctx, struct effect *effect)
 {
     struct seek *seek = ctx;
     if (seek->found || effect->at != NEVER) return;
@@ -50,7 +50,7 @@ static void seek_record(void *ctx, struct effect *effect)
     seek->found = true;
 }
 
-static void seek_element(void *ctx, void *element)
+static void seek_in_element(void *ctx, void *element)
 {
     struct seek *seek = ctx;
     if (seek->found) return;
@@ -59,29 +59,29 @@ static void seek_element(void *ctx, void *element)
     seek->found = object_member_deadline(seek->object, seek->member, &at) && at == NEVER;
 }
 
-/* Finds the next such member from *cursor on. *cursor stays at a bucket until that has no more of
- * them. Spends budget for looking. */
+/* Finds the next member without a deadline from *cursor on, and spends budget for the search.
+ * *cursor moves on when its bucket has no such member left. */
 static bool seek_member(struct slice *slice, const struct object *object, uint64_t *cursor,
                         struct bytes *member)
 {
     struct seek seek = { .object = object };
     const struct dict *table = object_hint(object);
     if (table == NULL) {
-        walk_object(object, seek_record, &seek);
-        spend(slice, 1 + object_count(object) / PACKED_SHARE);
+        walk_object(object, seek_in_record, &seek);
+        spend_budget(slice, 1 + object_count(object) / PACKED_SHARE);
         *cursor = 0;
     } else {
-        uint64_t next = dict_scan(table, *cursor, seek_element, &seek);
-        spend(slice, 1);
+        uint64_t next = dict_scan(table, *cursor, seek_in_element, &seek);
+        spend_budget(slice, 1);
         if (!seek.found) *cursor = next;
     }
     *member = seek.member;
     return seek.found;
 }
 
-/* Gives members their deadlines; true when all members have been looked at. */
-static bool time_members(struct slice *slice, struct entry *entry, const struct policy *policy,
-                         uint64_t *cursor)
+/* Sets the deadlines of members by MEMBERTTL; true when all members have been checked. */
+static bool set_member_deadlines(struct slice *slice, struct entry *entry,
+                                 const struct policy *policy, uint64_t *cursor)
 {
     if (policy->member_ttl == 0 || !type_has_members(entry->object.type)) return true;
     if (object_count_expiring(&entry->object) == object_count(&entry->object)) return true;
@@ -97,46 +97,48 @@ static bool time_members(struct slice *slice, struct entry *entry, const struct 
 }
 
 /* Applies the policy inside the value; true when that is done. */
-static bool go_on_inside(struct slice *slice, struct entry *entry, const struct policy *policy,
+static bool apply_inside(struct slice *slice, struct entry *entry, const struct policy *policy,
                          uint64_t *cursor)
 {
     if (entry->object.type == TYPE_ZSET)
-        spend(slice, txn_policy_cut(&slice->txn, entry, policy, slice->left));
+        spend_budget(slice, txn_policy_cut(&slice->txn, entry, policy, slice->left));
     bool too_long = entry->object.type == TYPE_ZSET && policy->max_len > 0 &&
                     object_count(&entry->object) > policy->max_len;
-    return !too_long && time_members(slice, entry, policy, cursor);
+    return !too_long && set_member_deadlines(slice, entry, policy, cursor);
 }
 
 /* ---- keys ----------------------------------------------------------------------------------- */
 
-static void remember(struct policy_walk *walk, const struct entry *entry, unsigned db,
-                     uint64_t cursor)
+static void remember_rest(struct policy_walk *walk, const struct entry *entry, unsigned db,
+                          uint64_t cursor)
 {
     if (walk->rest_count == walk->rest_cap) {
         walk->rest_cap = walk->rest_cap == 0 ? 8 : 2 * walk->rest_cap;
         walk->rests = mem_realloc(walk->rests, walk->rest_cap * sizeof(*walk->rests));
     }
     struct blob *key = blob_new(entry_key(entry));
-    walk->rests[walk->rest_count++] = (struct rest){ .key = key, .db = db, .cursor = cursor };
+    walk->rests[walk->rest_count++] =
+        (struct policy_walk_rest){ .key = key, .db = db, .cursor = cursor };
 }
 
-/* Keeps entry->accessed, because a policy walk is not a use of the key. */
+/* Applies the policy inside the value, from *cursor on; true when done. Keeps entry->accessed,
+ * because a policy walk is not a use of the key. */
 static bool look_inside(struct slice *slice, struct entry *entry, uint64_t *cursor)
 {
     const struct policy *policy = policy_for(slice->txn.store, entry);
     if (policy == NULL) return true;
     uint32_t accessed = entry->accessed;
-    bool done = go_on_inside(slice, entry, policy, cursor);
+    bool done = apply_inside(slice, entry, policy, cursor);
     entry->accessed = accessed;
     return done;
 }
 
-static void rest_go_on(struct slice *slice)
+static void continue_rest(struct slice *slice)
 {
     struct policy_walk *walk = slice->walk;
-    struct rest *rest = &walk->rests[walk->rest_count - 1];
+    struct policy_walk_rest *rest = &walk->rests[walk->rest_count - 1];
     txn_call(&slice->txn, rest->db);
-    spend(slice, VISIT_COST);
+    spend_budget(slice, VISIT_COST);
     struct entry *entry = keyspace_find(slice->txn.ks, blob_view(rest->key));
     if (entry != NULL && !look_inside(slice, entry, &rest->cursor)) return;
     blob_free(rest->key);
@@ -148,14 +150,14 @@ static void key_begin(struct slice *slice, struct entry *entry)
     txn_policy_limit(&slice->txn, entry, policy_for(slice->txn.store, entry));
     uint64_t cursor = 0;
     if (slice->left == 0 || !look_inside(slice, entry, &cursor))
-        remember(slice->walk, entry, slice->txn.ks->db, cursor);
+        remember_rest(slice->walk, entry, slice->txn.ks->db, cursor);
 }
 
-static void find(void *ctx, struct entry *entry)
+static void collect_entry(void *ctx, struct entry *entry)
 {
     struct slice *slice = ctx;
     struct policy_walk *walk = slice->walk;
-    spend(slice, VISIT_COST);
+    spend_budget(slice, VISIT_COST);
     if (policy_for(slice->txn.store, entry) == NULL) return;
     if (walk->found_count == walk->found_cap) {
         walk->found_cap = walk->found_cap == 0 ? 16 : 2 * walk->found_cap;
@@ -165,14 +167,14 @@ static void find(void *ctx, struct entry *entry)
 }
 
 /* Visits one bucket. Changing one entry found in it leaves the others in place. */
-static void database_go_on(struct slice *slice, unsigned db)
+static void walk_bucket(struct slice *slice, unsigned db)
 {
     struct policy_walk *walk = slice->walk;
-    struct place *place = &walk->places[db];
+    struct policy_walk_place *place = &walk->places[db];
     txn_call(&slice->txn, db);
-    spend(slice, VISIT_COST);
+    spend_budget(slice, VISIT_COST);
     walk->found_count = 0;
-    place->cursor = keyspace_scan(slice->txn.ks, place->cursor, find, slice);
+    place->cursor = keyspace_scan(slice->txn.ks, place->cursor, collect_entry, slice);
     place->done = place->cursor == 0;
     for (size_t i = 0; i < walk->found_count; i++)
         key_begin(slice, walk->found[i]);
@@ -201,7 +203,7 @@ static unsigned next_database(const struct policy_walk *walk)
     return db;
 }
 
-static void go_on(struct slice *slice)
+static void walk_step(struct slice *slice)
 {
     struct policy_walk *walk = slice->walk;
     struct policies *policies = &slice->txn.store->policies;
@@ -213,11 +215,11 @@ static void go_on(struct slice *slice)
     } else if (policy == NULL) { /* all done, or replaced or removed meanwhile */
         pass_end(walk);
     } else if (walk->rest_count > 0) {
-        rest_go_on(slice);
+        continue_rest(slice);
     } else if (db < walk->database_count) {
-        database_go_on(slice, db);
+        walk_bucket(slice, db);
     } else {
-        spend(slice, VISIT_COST);
+        spend_budget(slice, VISIT_COST);
         txn_policy_applied(&slice->txn, name);
     }
 }
@@ -229,7 +231,7 @@ bool policy_walk_run(struct store *store, msec now, size_t budget)
     struct slice slice = { .walk = store->policy_walk, .left = budget };
     txn_begin(&slice.txn, store, now, FROM_POLICY);
     while (slice.left > 0 && policy_walk_pending(store))
-        go_on(&slice);
+        walk_step(&slice);
     txn_commit(&slice.txn);
     if (policy_walk_pending(store)) return true;
     pass_end(store->policy_walk);

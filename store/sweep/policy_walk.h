@@ -1,5 +1,5 @@
-/* policy_walk: applies new and changed policies to existing keys, in slices. Uses the keyspace's
- * scan and the mutators. The caller decides when there is time for it.
+/* policy_walk: applies new and changed policies to existing keys, in slices. Depends on the
+ * keyspace's scan and the mutators.
  *
  * A pass visits all keys of all databases and applies every policy that was pending when it began;
  * a policy set meanwhile waits for the next pass. Each key is handled by the policy that applies to
