@@ -15,7 +15,8 @@ static uint32_t minutes_of(msec now)
     return (uint32_t)(now / MINUTE) & MINUTES_MASK;
 }
 
-static uint32_t counted(msec now, unsigned counter)
+/* The field's value for a counter: minutes and counter. */
+static uint32_t counter_at(msec now, unsigned counter)
 {
     return minutes_of(now) << COUNTER_BITS | counter;
 }
@@ -27,8 +28,9 @@ unsigned access_frequency(const struct entry *entry, msec now)
     return passed < counter ? counter - passed : 0;
 }
 
-/* A counter rises with probability 1 / ((counter - COUNTER_START) * LOG_FACTOR + 1). */
-static bool rises(struct store *store, unsigned counter)
+/* Draws whether the counter rises. The probability is 1 / ((counter - COUNTER_START) * LOG_FACTOR +
+ * 1). */
+static bool counter_rises(struct store *store, unsigned counter)
 {
     if (counter == COUNTER_MAX) return false;
     unsigned above = counter > COUNTER_START ? counter - COUNTER_START : 0;
@@ -37,7 +39,8 @@ static bool rises(struct store *store, unsigned counter)
 
 void access_begin(const struct store *store, struct entry *entry, msec now)
 {
-    entry->accessed = store->counts_access ? counted(now, COUNTER_START) : (uint32_t)(now / 1000);
+    entry->accessed =
+        store->counts_access ? counter_at(now, COUNTER_START) : (uint32_t)(now / 1000);
 }
 
 void access_note(struct store *store, struct entry *entry, msec now)
@@ -47,14 +50,14 @@ void access_note(struct store *store, struct entry *entry, msec now)
         return;
     }
     unsigned counter = access_frequency(entry, now);
-    entry->accessed = counted(now, counter + rises(store, counter));
+    entry->accessed = counter_at(now, counter + counter_rises(store, counter));
 }
 
 void access_set(const struct store *store, struct entry *entry, msec now, int64_t idle_seconds,
                 int frequency)
 {
     if (store->counts_access && frequency >= 0) {
-        entry->accessed = counted(now, (unsigned)frequency);
+        entry->accessed = counter_at(now, (unsigned)frequency);
     } else if (!store->counts_access && idle_seconds >= 0) {
         int64_t seconds = now / 1000;
         entry->accessed = idle_seconds < seconds ? (uint32_t)(seconds - idle_seconds) : 0;

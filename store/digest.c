@@ -1,6 +1,6 @@
-/* digest: a hash of the data set that does not depend on the order of tables.
- * The hashes of keys (with value and deadline) are added up, as are those of the elements of
- * unordered types; elements of ordered types are chained. Expired data is left out. */
+/* digest: store_digest() of store.h, a hash of the data set that does not depend on the order of
+ * tables. The hashes of keys (with value and deadline) are added up, as are those of the elements
+ * of unordered types; elements of ordered types are chained. Expired data is left out. */
 #include "store/mem/mem.h"
 #include "store/base/siphash.h"
 #include "store/store.h"
@@ -11,7 +11,7 @@ static const uint8_t lane_keys[2][16] = {
     { 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32 },
 };
 
-static uint64_t hash_of(unsigned lane, struct bytes text)
+static uint64_t lane_hash(unsigned lane, struct bytes text)
 {
     return siphash_keyed(lane_keys[lane], text.data, text.len);
 }
@@ -21,7 +21,7 @@ static uint64_t hash_words(unsigned lane, const uint64_t *words, size_t count)
     return siphash_keyed(lane_keys[lane], words, count * sizeof(*words));
 }
 
-static uint64_t pair(unsigned lane, uint64_t a, uint64_t b)
+static uint64_t lane_hash_pair(unsigned lane, uint64_t a, uint64_t b)
 {
     return hash_words(lane, (const uint64_t[]){ a, b }, 2);
 }
@@ -29,7 +29,7 @@ static uint64_t pair(unsigned lane, uint64_t a, uint64_t b)
 /* Combines a member's hash with its deadline. */
 static uint64_t with_deadline(unsigned lane, uint64_t hash, msec at)
 {
-    return at == NEVER ? hash : pair(lane, hash, (uint64_t)at);
+    return at == NEVER ? hash : lane_hash_pair(lane, hash, (uint64_t)at);
 }
 
 static uint64_t double_bits(double value)
@@ -43,7 +43,7 @@ static uint64_t double_bits(double value)
 static uint64_t digest_string(unsigned lane, const struct object *object, msec now)
 {
     (void)now;
-    return hash_of(lane, object_text(object));
+    return lane_hash(lane, object_text(object));
 }
 
 static uint64_t digest_list(unsigned lane, const struct object *object, msec now)
@@ -54,7 +54,7 @@ static uint64_t digest_list(unsigned lane, const struct object *object, msec now
     struct bytes element;
     list_iter_at(&iter, object->list, 0);
     while (list_iter_next(&iter, &element))
-        chain = pair(lane, chain, hash_of(lane, element));
+        chain = lane_hash_pair(lane, chain, lane_hash(lane, element));
     return chain;
 }
 
@@ -66,7 +66,7 @@ static uint64_t digest_set(unsigned lane, const struct object *object, msec now)
     set_iter_begin(&iter, object->set);
     while (set_iter_next(&iter, &member))
         if (!instant_expired(iter.at, now))
-            sum += with_deadline(lane, hash_of(lane, member), iter.at);
+            sum += with_deadline(lane, lane_hash(lane, member), iter.at);
     return sum;
 }
 
@@ -78,7 +78,8 @@ static uint64_t digest_hash(unsigned lane, const struct object *object, msec now
     hash_iter_begin(&iter, object->hash);
     while (hash_iter_next(&iter, &field, &value)) {
         if (instant_expired(iter.at, now)) continue;
-        sum += with_deadline(lane, pair(lane, hash_of(lane, field), hash_of(lane, value)), iter.at);
+        sum += with_deadline(
+            lane, lane_hash_pair(lane, lane_hash(lane, field), lane_hash(lane, value)), iter.at);
     }
     return sum;
 }
@@ -92,8 +93,8 @@ static uint64_t digest_zset(unsigned lane, const struct object *object, msec now
     zset_iter_at(&iter, object->zset, 0);
     while (zset_iter_next(&iter, &member, &score)) {
         if (instant_expired(iter.at, now)) continue;
-        uint64_t placed = pair(lane, hash_of(lane, member), double_bits(score));
-        chain = pair(lane, chain, with_deadline(lane, placed, iter.at));
+        uint64_t placed = lane_hash_pair(lane, lane_hash(lane, member), double_bits(score));
+        chain = lane_hash_pair(lane, chain, with_deadline(lane, placed, iter.at));
     }
     return chain;
 }
@@ -109,8 +110,8 @@ static uint64_t digest_dehydrator(unsigned lane, const struct object *object, ms
         struct stage stage = dehydrator_stage(object->dehydrator, element);
         const uint64_t words[] = {
             chain,
-            hash_of(lane, element_id(element)),
-            hash_of(lane, element_payload(element)),
+            lane_hash(lane, element_id(element)),
+            lane_hash(lane, element_payload(element)),
             (uint64_t)at,
             stage.deliveries,
             stage.claimed,
@@ -132,7 +133,7 @@ static uint64_t digest_entry(unsigned lane, const struct keyspace *ks, const str
 {
     const uint64_t words[] = {
         ks->db,
-        hash_of(lane, entry_key(entry)),
+        lane_hash(lane, entry_key(entry)),
         entry->object.type,
         digesters[entry->object.type](lane, &entry->object, now),
         (uint64_t)entry_expires_at(ks, entry),
@@ -145,7 +146,7 @@ static void digest_policy(void *ctx, struct bytes name, const struct policy *pol
     struct digest *digest = ctx;
     for (unsigned lane = 0; lane < 2; lane++) {
         const uint64_t words[] = {
-            hash_of(lane, name),
+            lane_hash(lane, name),
             (uint64_t)policy->ttl,
             (uint64_t)policy->max_ttl,
             (uint64_t)policy->member_ttl,

@@ -62,7 +62,7 @@ struct effect {
     enum event event; /* the keyspace event, or EVENT_NONE */
     bool again;       /* this call has already notified this event for this key */
     bool is_part;     /* counts as one change together with the next effect */
-    bool by_read;     /* a read renewed a deadline (policy refresh); values are unchanged */
+    bool by_read;     /* a read moved a deadline (REFRESH of a policy); the value is unchanged */
     unsigned db;
     struct bytes key;
     struct bytes a, b; /* see enum effect_kind; EFFECT_NONE: a is the event's member, if any */

@@ -9,14 +9,14 @@
 #include "store/mem/mem.h"
 #include "store/base/prefetch.h"
 
-enum { LOOKS = 64 }; /* nodes of KEY_CHANGES that keyspace_first_volatile looks at */
+enum { VOLATILE_LOOKS = 64 }; /* nodes of KEY_INNER_FIRST that keyspace_first_volatile checks */
 
-static struct bytes key_of(const void *element)
+static struct bytes entry_dict_key(const void *element)
 {
     return entry_key(element);
 }
 
-static const struct dict_type entries = { .key = key_of };
+static const struct dict_type entries = { .key = entry_dict_key };
 
 static_assert(sizeof(struct entry) == 24, "struct entry has padding");
 
@@ -51,7 +51,7 @@ msec entry_expires_at(const struct keyspace *ks, const struct entry *entry)
 {
     if (type_may_have_expiry(entry->object.type)) return own_deadline(entry);
     if (!deadline_armed(&entry->deadline)) return NEVER;
-    return due_at_deadline(due_in(&ks->agendas[KEY_ENDS], &entry->deadline));
+    return due_at_deadline(due_in(&ks->agendas[KEY_OWN_FIRST], &entry->deadline));
 }
 
 static bool is_volatile(const struct keyspace *ks, const struct entry *entry)
@@ -59,7 +59,7 @@ static bool is_volatile(const struct keyspace *ks, const struct entry *entry)
     return entry_expires_at(ks, entry) != NEVER;
 }
 
-/* When the entry, with this deadline of its own, is next due. */
+/* The next instant at which the entry is due, if its own deadline is `expires_at`. */
 static struct due_at next_due_of(const struct entry *entry, msec expires_at)
 {
     struct due_at own = due_at_expiry(expires_at);
@@ -70,21 +70,21 @@ static struct due_at next_due_of(const struct entry *entry, msec expires_at)
 
 static enum key_kind kind_of(msec expires_at, struct due_at next_due)
 {
-    if (expires_at == NEVER) return KEY_LASTS;
-    return due_at_before(next_due, due_at_expiry(expires_at)) ? KEY_CHANGES : KEY_ENDS;
+    if (expires_at == NEVER) return KEY_INNER_ONLY;
+    return due_at_before(next_due, due_at_expiry(expires_at)) ? KEY_INNER_FIRST : KEY_OWN_FIRST;
 }
 
-/* The agenda that the entry's node is in, if armed. Call it before the own deadline changes; the
- * value's deadlines may have changed already. */
+/* The agenda that holds the entry's node, if armed. Call it before the key's own deadline changes;
+ * the value's deadlines may have changed already. */
 static struct agenda *agenda_of(struct keyspace *ks, const struct entry *entry)
 {
-    if (!type_may_have_expiry(entry->object.type)) return &ks->agendas[KEY_ENDS];
-    if (own_deadline(entry) == NEVER) return &ks->agendas[KEY_LASTS];
-    struct agenda *changes = &ks->agendas[KEY_CHANGES];
-    return agenda_has(changes, &entry->deadline) ? changes : &ks->agendas[KEY_ENDS];
+    if (!type_may_have_expiry(entry->object.type)) return &ks->agendas[KEY_OWN_FIRST];
+    if (own_deadline(entry) == NEVER) return &ks->agendas[KEY_INNER_ONLY];
+    struct agenda *changes = &ks->agendas[KEY_INNER_FIRST];
+    return agenda_has(changes, &entry->deadline) ? changes : &ks->agendas[KEY_OWN_FIRST];
 }
 
-static struct due_at first_of_all(const struct keyspace *ks)
+static struct due_at earliest_due(const struct keyspace *ks)
 {
     struct due_at first = DUE_AT_NEVER;
     for (unsigned kind = 0; kind < KEY_KINDS; kind++) {
@@ -94,7 +94,7 @@ static struct due_at first_of_all(const struct keyspace *ks)
     return first;
 }
 
-/* Moves the node, which is in `from` if armed, to the right agenda and time. */
+/* Moves the node, which is in `from` if armed, to the agenda and the instant where it belongs. */
 static void arm(struct keyspace *ks, struct entry *entry, struct agenda *from, msec expires_at)
 {
     struct deadline *node = &entry->deadline;
@@ -104,7 +104,7 @@ static void arm(struct keyspace *ks, struct entry *entry, struct agenda *from, m
     if (to != from || is_never) agenda_cancel(from, node);
     if (!is_never && !(deadline_armed(node) && due_at_equal(due_in(to, node), next_due)))
         agenda_move(to, node, next_due.at);
-    ks->next_due = first_of_all(ks);
+    ks->next_due = earliest_due(ks);
 }
 
 /* ---- entries --------------------------------------------------------------------------------- */
@@ -186,15 +186,15 @@ struct object keyspace_remove(struct keyspace *ks, struct entry *entry)
 {
     struct object object = entry->object;
     agenda_cancel(agenda_of(ks, entry), &entry->deadline);
-    ks->next_due = first_of_all(ks);
+    ks->next_due = earliest_due(ks);
     dict_remove(&ks->dict, entry_key(entry));
     mem_free(entry);
     return object;
 }
 
 /* Reallocates an entry for an object of another type; key, deadline and node stay. */
-static struct entry *reshape(struct keyspace *ks, struct entry *old, struct agenda *agenda,
-                             struct object object)
+static struct entry *entry_change_type(struct keyspace *ks, struct entry *old,
+                                       struct agenda *agenda, struct object object)
 {
     struct entry *entry = entry_new(entry_key(old), object);
     entry->accessed = old->accessed;
@@ -210,7 +210,7 @@ struct entry *keyspace_replace(struct keyspace *ks, struct entry *entry, struct 
     msec at = entry_expires_at(ks, entry);
     struct agenda *agenda = agenda_of(ks, entry);
     if (type_may_have_expiry(object.type) != type_may_have_expiry(entry->object.type))
-        entry = reshape(ks, entry, agenda, object);
+        entry = entry_change_type(ks, entry, agenda, object);
     entry->object = object;
     put_own_deadline(entry, at);
     arm(ks, entry, agenda, at);
@@ -253,12 +253,12 @@ struct entry *keyspace_first_due(const struct keyspace *ks, msec now)
  * found so far, no later node can have an earlier one. */
 struct entry *keyspace_first_volatile(const struct keyspace *ks)
 {
-    struct deadline *node = agenda_first(&ks->agendas[KEY_ENDS]);
+    struct deadline *node = agenda_first(&ks->agendas[KEY_OWN_FIRST]);
     struct entry *first = node != NULL ? entry_of(node) : NULL;
     struct agenda_walk walk;
     msec due;
-    agenda_walk_begin(&walk, &ks->agendas[KEY_CHANGES]);
-    for (unsigned looks = 0; looks < LOOKS; looks++) {
+    agenda_walk_begin(&walk, &ks->agendas[KEY_INNER_FIRST]);
+    for (unsigned looks = 0; looks < VOLATILE_LOOKS; looks++) {
         node = agenda_walk_next(&walk, &due);
         if (node == NULL || (first != NULL && due >= entry_expires_at(ks, first))) break;
         struct entry *entry = entry_of(node);
@@ -276,7 +276,7 @@ struct visits {
     bool stopped;
 };
 
-static bool visit_one(void *ctx, struct deadline *d, msec at)
+static bool visit_due_node(void *ctx, struct deadline *d, msec at)
 {
     struct visits *visits = ctx;
     visits->stopped = !visits->visit(visits->ctx, entry_of(d), due_at_instant(at));
@@ -289,10 +289,10 @@ void keyspace_each_until(const struct keyspace *ks, msec until,
 {
     struct visits visits = { visit, ctx, false };
     for (unsigned kind = 0; kind < KEY_KINDS && !visits.stopped; kind++)
-        agenda_each_until(&ks->agendas[kind], until, visit_one, &visits);
+        agenda_each_until(&ks->agendas[kind], until, visit_due_node, &visits);
 }
 
-static void step(struct keyspace_walk *walk, unsigned kind)
+static void walk_advance(struct keyspace_walk *walk, unsigned kind)
 {
     msec at = NEVER;
     walk->next[kind] = agenda_walk_next(&walk->walks[kind], &at);
@@ -303,7 +303,7 @@ void keyspace_walk_begin(struct keyspace_walk *walk, const struct keyspace *ks)
 {
     for (unsigned kind = 0; kind < KEY_KINDS; kind++) {
         agenda_walk_begin(&walk->walks[kind], &ks->agendas[kind]);
-        step(walk, kind);
+        walk_advance(walk, kind);
     }
 }
 
@@ -319,7 +319,7 @@ const struct entry *keyspace_walk_next(struct keyspace_walk *walk, struct due_at
         from = kind;
     }
     if (first == NULL) return NULL;
-    step(walk, from);
+    walk_advance(walk, from);
     return entry_of(first);
 }
 
@@ -367,7 +367,7 @@ static bool count_expired_one(void *ctx, const struct entry *entry, struct due_a
     return true;
 }
 
-static struct expired_count count_expired(const struct keyspace *ks, msec now)
+static struct expired_count expired_counts(const struct keyspace *ks, msec now)
 {
     struct expired_count expired = { .ks = ks, .now = now };
     keyspace_each_until(ks, now, count_expired_one, &expired);
@@ -376,12 +376,12 @@ static struct expired_count count_expired(const struct keyspace *ks, msec now)
 
 size_t keyspace_count_alive(const struct keyspace *ks, msec now)
 {
-    return dict_count(&ks->dict) - count_expired(ks, now).keys;
+    return dict_count(&ks->dict) - expired_counts(ks, now).keys;
 }
 
 size_t keyspace_count_volatile(const struct keyspace *ks, msec now)
 {
-    return keyspace_volatile(ks) - count_expired(ks, now).volatile_keys;
+    return keyspace_volatile(ks) - expired_counts(ks, now).volatile_keys;
 }
 
 struct entry *keyspace_random(const struct keyspace *ks, uint64_t (*next)(void *ctx), void *ctx)
@@ -394,9 +394,9 @@ struct entry *keyspace_random_volatile(const struct keyspace *ks, uint64_t (*nex
 {
     size_t count = keyspace_volatile(ks);
     if (count == 0) return NULL;
-    uint32_t ends = agenda_count(&ks->agendas[KEY_ENDS]), i = (uint32_t)(next(ctx) % count);
-    return entry_of(i < ends ? agenda_nth(&ks->agendas[KEY_ENDS], i)
-                             : agenda_nth(&ks->agendas[KEY_CHANGES], i - ends));
+    uint32_t ends = agenda_count(&ks->agendas[KEY_OWN_FIRST]), i = (uint32_t)(next(ctx) % count);
+    return entry_of(i < ends ? agenda_nth(&ks->agendas[KEY_OWN_FIRST], i)
+                             : agenda_nth(&ks->agendas[KEY_INNER_FIRST], i - ends));
 }
 
 size_t keyspace_table_bytes(const struct keyspace *ks)
@@ -417,7 +417,7 @@ struct scan {
     void *ctx;
 };
 
-static void scan_one(void *ctx, void *element)
+static void visit_scanned_entry(void *ctx, void *element)
 {
     struct scan *scan = ctx;
     scan->visit(scan->ctx, element);
@@ -427,7 +427,7 @@ uint64_t keyspace_scan(const struct keyspace *ks, uint64_t cursor,
                        void (*visit)(void *ctx, struct entry *entry), void *ctx)
 {
     struct scan scan = { visit, ctx };
-    return dict_scan(&ks->dict, cursor, scan_one, &scan);
+    return dict_scan(&ks->dict, cursor, visit_scanned_entry, &scan);
 }
 
 struct relocating {
@@ -497,8 +497,8 @@ void keyspace_check(const struct keyspace *ks)
     dict_check(&ks->dict);
     for (unsigned kind = 0; kind < KEY_KINDS; kind++)
         agenda_check(&ks->agendas[kind]);
-    ensure(due_at_equal(ks->next_due, first_of_all(ks)), "next due at %lld, not %lld",
-           (long long)first_of_all(ks).at, (long long)ks->next_due.at);
+    ensure(due_at_equal(ks->next_due, earliest_due(ks)), "next due at %lld, not %lld",
+           (long long)earliest_due(ks).at, (long long)ks->next_due.at);
     size_t volatile_keys = 0, armed = 0;
     struct dict_iter iter;
     dict_iter_begin(&iter, &ks->dict);

@@ -1,8 +1,9 @@
-/* keyspace: the keys of one database with their values and deadlines. Does not know effects, events
- * or the inside of values.
+/* keyspace: the keys of one database with their values and deadlines. Depends on type/object.h for
+ * values.
  *
- * Only code in store/ changes a keyspace: the mutators in txn/, defragmentation in sweep/,
- * rewind.c, reclaim.c and store.c. server/ reads sizes, due times and cache hints from it.
+ * These functions record no effects, so only code in store/ may change a keyspace: the mutators in
+ * txn/, defragmentation in sweep/, rewind.c, reclaim.c and store.c. server/ reads sizes, due times
+ * and cache hints from it.
  *
  * Each key that has a deadline of its own or inside its value has exactly one agenda node, armed at
  * the earlier of the two. The node's agenda depends on the kind (enum key_kind), so that volatile
@@ -38,18 +39,18 @@ static inline struct bytes entry_key(const struct entry *entry)
 }
 size_t entry_bytes(const struct entry *entry); /* memory of key and value, in bytes */
 
-/* What an entry's agenda node is armed for. */
+/* The deadline for which an entry's agenda node is armed. */
 enum key_kind {
-    KEY_ENDS,    /* the key's own deadline; none inside is earlier */
-    KEY_CHANGES, /* a deadline inside; the key's own is later */
-    KEY_LASTS,   /* a deadline inside; the key has none of its own */
+    KEY_OWN_FIRST,   /* the key's own deadline; none inside the value is earlier */
+    KEY_INNER_FIRST, /* a deadline inside the value; the key's own is later */
+    KEY_INNER_ONLY,  /* a deadline inside the value; the key has none of its own */
     KEY_KINDS
 };
 
 struct keyspace {
     struct dict dict;
     struct agenda agendas[KEY_KINDS];
-    struct due_at next_due; /* the earliest of all agendas, cached */
+    struct due_at next_due; /* cached: the earliest instant of all agendas */
     unsigned db;
 };
 
@@ -96,19 +97,20 @@ size_t keyspace_count_volatile(const struct keyspace *ks, msec now);
 /* Number of keys with a deadline of their own, including expired ones. O(1) */
 static inline size_t keyspace_volatile(const struct keyspace *ks)
 {
-    return (size_t)agenda_count(&ks->agendas[KEY_ENDS]) + agenda_count(&ks->agendas[KEY_CHANGES]);
+    return (size_t)agenda_count(&ks->agendas[KEY_OWN_FIRST]) +
+           agenda_count(&ks->agendas[KEY_INNER_FIRST]);
 }
 /* Number of keys with a deadline of their own or inside, including expired ones. O(1) */
 static inline size_t keyspace_count_expiring(const struct keyspace *ks)
 {
-    return keyspace_volatile(ks) + agenda_count(&ks->agendas[KEY_LASTS]);
+    return keyspace_volatile(ks) + agenda_count(&ks->agendas[KEY_INNER_ONLY]);
 }
 /* Keys, expired or not. O(1) */
 static inline size_t keyspace_count(const struct keyspace *ks)
 {
     return dict_count(&ks->dict);
 }
-/* Memory beside the keys and values themselves. */
+/* Memory of the table and of the agendas, without keys and values. */
 size_t keyspace_table_bytes(const struct keyspace *ks);
 size_t keyspace_agenda_bytes(const struct keyspace *ks);
 /* A uniformly random entry, or NULL if there is none; see dict_random. Expected O(1) */
@@ -119,7 +121,7 @@ struct entry *keyspace_first_volatile(const struct keyspace *ks);
 /* A random entry with a deadline of its own, or NULL. O(1) */
 struct entry *keyspace_random_volatile(const struct keyspace *ks, uint64_t (*next)(void *ctx),
                                        void *ctx);
-/* Visits the entries due by `until`, in no order. Return false to stop. O(visited) */
+/* Visits the entries due by `until`, in no particular order. Return false to stop. O(visited) */
 void keyspace_each_until(const struct keyspace *ks, msec until,
                          bool (*visit)(void *ctx, const struct entry *entry, struct due_at due),
                          void *ctx);

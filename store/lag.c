@@ -47,7 +47,8 @@ uint64_t lag_below(const struct lag *lag, msec span)
     return below;
 }
 
-/* Rounds up. The factor cancels the rounding error of the product: 99.9% of 1000 is 999. */
+/* `percent` of `total`, rounded up; at least 1. The factor cancels the rounding error of the
+ * product: 99.9% of 1000 is 999. */
 static uint64_t part_of(uint64_t total, double percent)
 {
     double part = (double)total * percent / 100 * (1 - 1e-12);

@@ -1,6 +1,6 @@
-/* policy: a radix tree of names. A node stands where names differ or one ends. The '*' of a prefix
- * is stored as an ordinary byte, always the last of its name, so that one walk down the tree for a
- * key meets every prefix of it. */
+/* policy: a radix tree of names. There is a node wherever names differ or a name ends. The '*' of a
+ * prefix is stored as an ordinary byte, always the last of its name, so that one walk down the tree
+ * for a key visits every prefix of it. */
 #include "store/policy.h"
 
 #include "store/base/ensure.h"
@@ -107,13 +107,14 @@ const struct policy *policies_first_in_pass(const struct policies *policies, str
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
-static void *take(struct policies *policies, void *block)
+/* Adds the block to policies->bytes. */
+static void *counted_block(struct policies *policies, void *block)
 {
     policies->bytes += mem_size(block);
     return block;
 }
 
-static void give_back(struct policies *policies, void *block)
+static void free_block(struct policies *policies, void *block)
 {
     policies->bytes -= mem_size(block);
     mem_free(block);
@@ -121,7 +122,7 @@ static void give_back(struct policies *policies, void *block)
 
 static struct rule *rule_new(struct policies *policies, struct bytes name)
 {
-    struct rule *rule = take(policies, mem_zalloc(sizeof(*rule) + name.len));
+    struct rule *rule = counted_block(policies, mem_zalloc(sizeof(*rule) + name.len));
     rule->name_len = (uint32_t)name.len;
     memcpy(rule->name, name.data, name.len);
     policies->count++;
@@ -133,7 +134,7 @@ static void rule_free(struct policies *policies, struct rule *rule)
     if (rule->policy.pending) pending_remove(policies, rule);
     policies->count--;
     policies->limits -= rule->policy.max_len > 0;
-    give_back(policies, rule);
+    free_block(policies, rule);
 }
 
 /* A node whose label is `above` followed by `label`. */
@@ -141,7 +142,7 @@ static struct policy_node *node_new(struct policies *policies, struct bytes abov
                                     struct bytes label)
 {
     size_t len = above.len + label.len;
-    struct policy_node *node = take(policies, mem_zalloc(sizeof(*node) + len));
+    struct policy_node *node = counted_block(policies, mem_zalloc(sizeof(*node) + len));
     node->label_len = (uint32_t)len;
     if (above.len > 0) memcpy(node->label, above.data, above.len);
     if (label.len > 0) memcpy(node->label + above.len, label.data, label.len);
@@ -158,29 +159,29 @@ static void resize_children(struct policies *policies, struct policy_node *node,
         node->children = NULL;
     }
     node->child_count = count;
-    take(policies, node->children);
+    counted_block(policies, node->children);
 }
 
 /* Recursive: at most as deep as the longest name. */
-static void node_free(struct policies *policies, struct policy_node *node)
+static void free_subtree(struct policies *policies, struct policy_node *node)
 {
     for (uint32_t i = 0; i < node->child_count; i++)
-        node_free(policies, node->children[i]);
+        free_subtree(policies, node->children[i]);
     resize_children(policies, node, 0);
     if (node->rule != NULL) rule_free(policies, node->rule);
-    give_back(policies, node);
+    free_block(policies, node);
 }
 
 void policies_drop(struct policies *policies)
 {
-    if (policies->root != NULL) node_free(policies, policies->root);
+    if (policies->root != NULL) free_subtree(policies, policies->root);
     *policies = (struct policies){ .root = NULL };
 }
 
 /* ---- children ------------------------------------------------------------------------------- */
 
 /* Finds the child whose label begins with this byte, or the index to insert it at. */
-static bool child_index(const struct policy_node *node, char first, uint32_t *index)
+static bool find_child(const struct policy_node *node, char first, uint32_t *index)
 {
     uint32_t low = 0, high = node->child_count;
     while (low < high) {
@@ -202,21 +203,21 @@ static bool child_index(const struct policy_node *node, char first, uint32_t *in
 static struct policy_node *child_of(const struct policy_node *node, char first)
 {
     uint32_t index;
-    return child_index(node, first, &index) ? node->children[index] : NULL;
+    return find_child(node, first, &index) ? node->children[index] : NULL;
 }
 
-static void child_add(struct policies *policies, struct policy_node *node, uint32_t index,
-                      struct policy_node *child)
+static void insert_child(struct policies *policies, struct policy_node *node, uint32_t index,
+                         struct policy_node *child)
 {
-    uint32_t behind = node->child_count - index;
+    uint32_t after = node->child_count - index;
     resize_children(policies, node, node->child_count + 1);
     ensure(node->children != NULL, "%u children without room", node->child_count);
     struct policy_node **at = &node->children[index];
-    memmove(at + 1, at, behind * sizeof(*at));
+    memmove(at + 1, at, after * sizeof(*at));
     *at = child;
 }
 
-static void child_remove(struct policies *policies, struct policy_node *node, uint32_t index)
+static void delete_child(struct policies *policies, struct policy_node *node, uint32_t index)
 {
     struct policy_node **at = &node->children[index];
     memmove(at, at + 1, (node->child_count - index - 1) * sizeof(*at));
@@ -232,7 +233,7 @@ static void move_contents(struct policy_node *to, struct policy_node *from)
 }
 
 /* Splits a node: the first `len` bytes of its label become a new parent. */
-static void split(struct policies *policies, struct policy_node **place, size_t len)
+static void split_label(struct policies *policies, struct policy_node **place, size_t len)
 {
     struct policy_node *old = *place;
     struct bytes label = label_of(old), none = { NULL, 0 };
@@ -240,13 +241,13 @@ static void split(struct policies *policies, struct policy_node **place, size_t 
     struct policy_node *lower =
         node_new(policies, none, bytes_of(label.data + len, label.len - len));
     move_contents(lower, old);
-    give_back(policies, old);
-    child_add(policies, upper, 0, lower);
+    free_block(policies, old);
+    insert_child(policies, upper, 0, lower);
     *place = upper;
 }
 
 /* Merges a node that has no rule and one child with that child. */
-static void join(struct policies *policies, struct policy_node **place)
+static void join_only_child(struct policies *policies, struct policy_node **place)
 {
     struct policy_node *upper = *place;
     if (upper == policies->root || upper->rule != NULL || upper->child_count != 1) return;
@@ -254,8 +255,8 @@ static void join(struct policies *policies, struct policy_node **place)
     *place = node_new(policies, label_of(upper), label_of(lower));
     move_contents(*place, lower);
     resize_children(policies, upper, 0);
-    give_back(policies, upper);
-    give_back(policies, lower);
+    free_block(policies, upper);
+    free_block(policies, lower);
 }
 
 /* ---- names ---------------------------------------------------------------------------------- */
@@ -273,7 +274,7 @@ static bool begins_with(struct bytes text, struct bytes start)
     return text.len >= start.len && memcmp(text.data, start.data, start.len) == 0;
 }
 
-static struct bytes behind(struct bytes text, size_t len)
+static struct bytes without_first(struct bytes text, size_t len)
 {
     return bytes_of(text.data + len, text.len - len);
 }
@@ -286,15 +287,15 @@ static struct policy_node *node_for(struct policies *policies, struct bytes name
     struct policy_node **place = &policies->root;
     while (name.len > 0) {
         uint32_t index;
-        if (!child_index(*place, name.data[0], &index)) {
+        if (!find_child(*place, name.data[0], &index)) {
             struct policy_node *child = node_new(policies, none, name);
-            child_add(policies, *place, index, child);
+            insert_child(policies, *place, index, child);
             return child;
         }
         place = &(*place)->children[index];
         size_t len = common_length(label_of(*place), name);
-        if (len < (*place)->label_len) split(policies, place, len);
-        name = behind(name, len);
+        if (len < (*place)->label_len) split_label(policies, place, len);
+        name = without_first(name, len);
     }
     return *place;
 }
@@ -318,7 +319,7 @@ const struct policy *policies_get(const struct policies *policies, struct bytes 
     while (node != NULL && name.len > 0) {
         node = child_of(node, name.data[0]);
         if (node == NULL || !begins_with(name, label_of(node))) return NULL;
-        name = behind(name, node->label_len);
+        name = without_first(name, node->label_len);
     }
     return node != NULL && node->rule != NULL ? &node->rule->policy : NULL;
 }
@@ -328,11 +329,11 @@ bool policies_remove(struct policies *policies, struct bytes name)
     struct policy_node **place = &policies->root, **above = NULL;
     uint32_t index = 0;
     while (*place != NULL && name.len > 0) {
-        if (!child_index(*place, name.data[0], &index)) return false;
+        if (!find_child(*place, name.data[0], &index)) return false;
         above = place;
         place = &(*place)->children[index];
         if (!begins_with(name, label_of(*place))) return false;
-        name = behind(name, (*place)->label_len);
+        name = without_first(name, (*place)->label_len);
     }
     struct policy_node *node = *place;
     if (node == NULL || node->rule == NULL) return false;
@@ -340,12 +341,12 @@ bool policies_remove(struct policies *policies, struct bytes name)
     rule_free(policies, node->rule);
     node->rule = NULL;
     if (node->child_count > 0) {
-        join(policies, place);
+        join_only_child(policies, place);
     } else {
         ensure(above != NULL, "a rule without a name");
-        child_remove(policies, *above, index);
-        node_free(policies, node);
-        join(policies, above);
+        delete_child(policies, *above, index);
+        free_subtree(policies, node);
+        join_only_child(policies, above);
     }
     if (policies->count == 0) policies_drop(policies);
     return true;
@@ -376,7 +377,7 @@ static const struct rule *rule_for(const struct policies *policies, struct bytes
         const struct rule *prefix = prefix_in(node, key);
         if (prefix != NULL) return prefix;
         if (!begins_with(key, label_of(node))) return best;
-        key = behind(key, node->label_len);
+        key = without_first(key, node->label_len);
     }
     return best;
 }
@@ -394,16 +395,16 @@ const struct policy *policies_of(const struct policies *policies, struct bytes k
 
 typedef void visitor(void *ctx, struct bytes name, const struct policy *policy);
 
-static void each(const struct policy_node *node, visitor *visit, void *ctx)
+static void visit_rules(const struct policy_node *node, visitor *visit, void *ctx)
 {
     if (node->rule != NULL) visit(ctx, name_of(node->rule), &node->rule->policy);
     for (uint32_t i = 0; i < node->child_count; i++)
-        each(node->children[i], visit, ctx);
+        visit_rules(node->children[i], visit, ctx);
 }
 
 void policies_each(const struct policies *policies, visitor *visit, void *ctx)
 {
-    if (policies->root != NULL) each(policies->root, visit, ctx);
+    if (policies->root != NULL) visit_rules(policies->root, visit, ctx);
 }
 
 /* ---- self-check ----------------------------------------------------------------------------- */
@@ -436,8 +437,8 @@ static void check_rule(const struct policies *policies, const struct policy_node
            (int)name.len, name.data);
 }
 
-static void check_node(const struct policies *policies, const struct policy_node *node,
-                       size_t depth, struct totals *totals)
+static void check_policy_node(const struct policies *policies, const struct policy_node *node,
+                              size_t depth, struct totals *totals)
 {
     depth += node->label_len;
     totals->bytes += mem_size(node) + mem_size(node->children) + mem_size(node->rule);
@@ -449,7 +450,7 @@ static void check_node(const struct policies *policies, const struct policy_node
     if (node->rule != NULL) check_rule(policies, node, depth);
     check_children(node);
     for (uint32_t i = 0; i < node->child_count; i++)
-        check_node(policies, node->children[i], depth, totals);
+        check_policy_node(policies, node->children[i], depth, totals);
 }
 
 static void check_pending(const struct policies *policies, size_t pending)
@@ -472,7 +473,7 @@ static void check_pending(const struct policies *policies, size_t pending)
 void policies_check(const struct policies *policies)
 {
     struct totals totals = { 0 };
-    if (policies->root != NULL) check_node(policies, policies->root, 0, &totals);
+    if (policies->root != NULL) check_policy_node(policies, policies->root, 0, &totals);
     check_pending(policies, totals.pending);
     ensure(totals.count == policies->count, "%zu policies, count %zu", totals.count,
            policies->count);

@@ -1,5 +1,5 @@
-/* policy: rules (TTL, length limits, ...) for all keys with a prefix, and the table that finds the
- * rule of a key. txn/txn_policy.c applies rules to keys.
+/* policy: policies (TTL, length limits, ...) for all keys with a prefix, and the table that finds
+ * the policy of a key. txn/txn_policy.c applies policies to keys.
  *
  * A policy's name is a key, or a prefix followed by '*'. Of the names that match a key, an exact
  * name wins, then the longest prefix. */

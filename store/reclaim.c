@@ -60,7 +60,7 @@ static bool drop_agendas_some(struct keyspace *ks, size_t *work)
     return true;
 }
 
-/* Queues large values of entries, so that each entry is one unit of work. */
+/* Frees some entries. Large values are queued, so that each entry is one unit of work. */
 static bool free_keyspace_some(struct reclaim *reclaim, struct keyspace *ks, size_t *work)
 {
     while (*work > 0) {
@@ -77,17 +77,13 @@ static bool free_keyspace_some(struct reclaim *reclaim, struct keyspace *ks, siz
     return false;
 }
 
-static bool free_some(struct reclaim *reclaim, struct reclaim_item *item, size_t *work)
-{
-    if (item->is_keyspace) return free_keyspace_some(reclaim, &item->ks, work);
-    return object_free_some(&item->object, work);
-}
-
 bool reclaim_run(struct reclaim *reclaim, size_t work)
 {
     while (work > 0 && reclaim->first != NULL) {
         struct reclaim_item *item = reclaim->first;
-        if (!free_some(reclaim, item, &work)) break;
+        bool done = item->is_keyspace ? free_keyspace_some(reclaim, &item->ks, &work)
+                                      : object_free_some(&item->object, &work);
+        if (!done) break;
         reclaim->first = item->next;
         if (reclaim->first == NULL) reclaim->last = NULL;
         mem_free(item);

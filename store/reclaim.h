@@ -1,6 +1,6 @@
 /* reclaim: a queue of values and keyspaces that have been removed and remain to be freed. Small
- * values are freed at once, large ones in slices, so that no DEL and no FLUSHALL blocks the loop.
- */
+ * values are freed at once, large ones in slices, so that DEL and FLUSHALL do not block the
+ * loop. */
 #ifndef STORE_RECLAIM_H
 #define STORE_RECLAIM_H
 

@@ -8,8 +8,8 @@ struct visit {
     struct keyspace *ks;
 };
 
-/* This may announce again what was announced correctly since the walk began. */
-static void visit_entry(void *ctx, struct entry *entry)
+/* Elements that were announced after the walk began may be announced a second time. */
+static void rewind_dehydrator(void *ctx, struct entry *entry)
 {
     const struct visit *visit = ctx;
     if (entry->object.type != TYPE_DEHYDRATOR) return;
@@ -17,19 +17,16 @@ static void visit_entry(void *ctx, struct entry *entry)
         keyspace_rearm(visit->ks, entry);
 }
 
-static void begin(struct rewind *rewind, msec now)
-{
-    msec since = rewind->running && rewind->since < now ? rewind->since : now;
-    *rewind = (struct rewind){ .announced = now, .since = since, .running = true };
-}
-
 bool rewind_run(struct store *store, msec now, unsigned budget)
 {
     struct rewind *rewind = &store->rewind;
-    if (now < rewind->announced) begin(rewind, now);
+    if (now < rewind->announced) {
+        msec since = rewind->running && rewind->since < now ? rewind->since : now;
+        *rewind = (struct rewind){ .announced = now, .since = since, .running = true };
+    }
     for (; rewind->running && budget > 0; budget--) {
         struct visit visit = { rewind, &store->databases[rewind->db] };
-        rewind->cursor = keyspace_scan(visit.ks, rewind->cursor, visit_entry, &visit);
+        rewind->cursor = keyspace_scan(visit.ks, rewind->cursor, rewind_dehydrator, &visit);
         if (rewind->cursor == 0 && ++rewind->db == store->database_count) rewind->running = false;
     }
     return rewind->running;
@@ -44,5 +41,5 @@ void rewind_swapped(struct rewind *rewind)
 void rewind_entry(const struct rewind *rewind, struct keyspace *ks, struct entry *entry)
 {
     struct visit visit = { rewind, ks };
-    if (rewind->running) visit_entry(&visit, entry);
+    if (rewind->running) rewind_dehydrator(&visit, entry);
 }

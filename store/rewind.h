@@ -1,8 +1,9 @@
-/* rewind: work to do after the clock is set back.
+/* rewind: background work after the clock is set back.
  *
- * Deadlines are instants, so keys and members need nothing. But a dehydrator remembers up to which
- * instant it has notified "rede.due" for its elements; elements that are no longer due must be
- * notified again at their deadlines. A walk over all keys, in slices, resets these marks. */
+ * The deadlines of keys and members are instants and stay valid. But a dehydrator stores the
+ * instant up to which "rede.due" has been notified for its elements; elements that are no longer
+ * due must be notified again at their deadlines. A walk over all keys, in slices, sets this instant
+ * back. */
 #ifndef STORE_REWIND_H
 #define STORE_REWIND_H
 
@@ -32,9 +33,9 @@ static inline void rewind_note(struct rewind *rewind, msec now)
 /* Starts a walk if the clock was set back behind the last announcement, and makes up to `budget`
  * steps (of dict_scan) of it. True while there is more to do. Call it in every turn. */
 bool rewind_run(struct store *store, msec now, unsigned budget);
-/* Two databases were exchanged: restarts a running walk. */
+/* Call after two databases were exchanged: restarts a running walk. */
 void rewind_swapped(struct rewind *rewind);
-/* Handles one key that is about to move to a place that a running walk may have passed. */
+/* Call before a key moves to a place that a running walk may have passed: handles this key now. */
 void rewind_entry(const struct rewind *rewind, struct keyspace *ks, struct entry *entry);
 
 #endif

@@ -55,7 +55,7 @@ void store_replace(struct store *store, struct store *other);
 /* Sets the listener and its event mask (LISTEN_*; 0: no listener), replacing the previous one. */
 void store_listen(struct store *store, unsigned mask, const struct effect_listener *listener);
 
-/* A database, to look at: changes go through txn.h. */
+/* A database, for reading; changes go through txn.h. */
 static inline const struct keyspace *store_database(const struct store *store, unsigned db)
 {
     return &store->databases[db];

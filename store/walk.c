@@ -9,14 +9,14 @@ struct visitor {
     void *ctx;
 };
 
-static void give(const struct visitor *to, struct effect effect)
+static void visit_effect(const struct visitor *to, struct effect effect)
 {
     to->visit(to->ctx, &effect);
 }
 
 static void walk_string(const struct object *object, const struct visitor *to)
 {
-    give(to, (struct effect){ .kind = EFFECT_SET, .a = object_text(object), .at = NEVER });
+    visit_effect(to, (struct effect){ .kind = EFFECT_SET, .a = object_text(object), .at = NEVER });
 }
 
 static void walk_list(const struct object *object, const struct visitor *to)
@@ -25,7 +25,7 @@ static void walk_list(const struct object *object, const struct visitor *to)
     struct bytes element;
     list_iter_at(&iter, object->list, 0);
     while (list_iter_next(&iter, &element))
-        give(to, (struct effect){ .kind = EFFECT_PUSH_TAIL, .a = element });
+        visit_effect(to, (struct effect){ .kind = EFFECT_PUSH_TAIL, .a = element });
 }
 
 static void walk_set(const struct object *object, const struct visitor *to)
@@ -34,7 +34,7 @@ static void walk_set(const struct object *object, const struct visitor *to)
     struct bytes member;
     set_iter_begin(&iter, object->set);
     while (set_iter_next(&iter, &member))
-        give(to, (struct effect){ .kind = EFFECT_SET_ADD, .a = member, .at = iter.at });
+        visit_effect(to, (struct effect){ .kind = EFFECT_SET_ADD, .a = member, .at = iter.at });
 }
 
 static void walk_hash(const struct object *object, const struct visitor *to)
@@ -43,7 +43,8 @@ static void walk_hash(const struct object *object, const struct visitor *to)
     struct bytes field, value;
     hash_iter_begin(&iter, object->hash);
     while (hash_iter_next(&iter, &field, &value))
-        give(to, (struct effect){ .kind = EFFECT_HASH_PUT, .a = field, .b = value, .at = iter.at });
+        visit_effect(
+            to, (struct effect){ .kind = EFFECT_HASH_PUT, .a = field, .b = value, .at = iter.at });
 }
 
 static void walk_zset(const struct object *object, const struct visitor *to)
@@ -53,8 +54,8 @@ static void walk_zset(const struct object *object, const struct visitor *to)
     double score;
     zset_iter_at(&iter, object->zset, 0);
     while (zset_iter_next(&iter, &member, &score))
-        give(to, (struct effect){
-                     .kind = EFFECT_ZSET_PUT, .a = member, .score = score, .at = iter.at });
+        visit_effect(to, (struct effect){
+                             .kind = EFFECT_ZSET_PUT, .a = member, .score = score, .at = iter.at });
 }
 
 static void walk_dehydrator(const struct object *object, const struct visitor *to)
@@ -63,10 +64,10 @@ static void walk_dehydrator(const struct object *object, const struct visitor *t
     msec at;
     dehydrator_walk_begin(&walk, object->dehydrator);
     for (struct element *element; (element = dehydrator_walk_next(&walk, &at)) != NULL;)
-        give(to, (struct effect){ .kind = EFFECT_REDE_PUSH,
-                                  .a = element_id(element),
-                                  .b = element_payload(element),
-                                  .stage = dehydrator_stage(object->dehydrator, element) });
+        visit_effect(to, (struct effect){ .kind = EFFECT_REDE_PUSH,
+                                          .a = element_id(element),
+                                          .b = element_payload(element),
+                                          .stage = dehydrator_stage(object->dehydrator, element) });
     dehydrator_walk_end(&walk);
 }
 
@@ -101,18 +102,16 @@ static void put_into(void *ctx, struct effect *effect)
     walk_put(ctx, effect);
 }
 
-static struct object copy_string(const struct object *object)
-{
-    struct object copy = string_new(object_text(object));
-    copy.raw = object->raw;
-    copy.text = object->text;
-    return copy;
-}
-
 struct object walk_copy(const struct object *object)
 {
-    if (object->type == TYPE_STRING) return copy_string(object);
-    struct object copy = object_new(object->type);
+    struct object copy;
+    if (object->type == TYPE_STRING) {
+        copy = string_new(object_text(object));
+        copy.raw = object->raw;
+        copy.text = object->text;
+        return copy;
+    }
+    copy = object_new(object->type);
     walk_object(object, put_into, &copy);
     copy.has_expiry = !due_at_is_never(object_next_due(&copy));
     /* A collection that once was large keeps that encoding, even if its elements would fit. */

@@ -9,7 +9,7 @@ struct key_walk {
     const struct entry *entry;
 };
 
-static void give_policy(void *ctx, struct bytes name, const struct policy *policy)
+static void visit_policy(void *ctx, struct bytes name, const struct policy *policy)
 {
     const struct store_visitor *to = ctx;
     struct effect effect = { .kind = EFFECT_POLICY_SET, .key = name, .policy = policy };
@@ -17,7 +17,7 @@ static void give_policy(void *ctx, struct bytes name, const struct policy *polic
 }
 
 /* The EFFECT_SET of a string includes its deadline. */
-static void give_part(void *ctx, struct effect *effect)
+static void visit_value_effect(void *ctx, struct effect *effect)
 {
     const struct key_walk *walk = ctx;
     effect->db = walk->ks->db;
@@ -26,9 +26,9 @@ static void give_part(void *ctx, struct effect *effect)
     walk->to->effect(walk->to->ctx, effect);
 }
 
-static void give_key(const struct key_walk *walk)
+static void visit_key(const struct key_walk *walk)
 {
-    walk_object(&walk->entry->object, give_part, (void *)(uintptr_t)walk);
+    walk_object(&walk->entry->object, visit_value_effect, (void *)(uintptr_t)walk);
     msec at = entry_expires_at(walk->ks, walk->entry);
     if (at == NEVER || walk->entry->object.type == TYPE_STRING) return;
     struct effect effect = {
@@ -42,7 +42,7 @@ static bool walk_keys(const struct keyspace *ks, const struct store_visitor *to)
     struct dict_iter iter;
     dict_iter_begin(&iter, &ks->dict);
     for (const struct entry *entry; (entry = dict_iter_next(&iter)) != NULL;) {
-        give_key(&(struct key_walk){ to, ks, entry });
+        visit_key(&(struct key_walk){ to, ks, entry });
         if (!to->key_done(to->ctx)) return false;
     }
     return true;
@@ -50,7 +50,7 @@ static bool walk_keys(const struct keyspace *ks, const struct store_visitor *to)
 
 void walk_store(const struct store *store, const struct store_visitor *to)
 {
-    policies_each(&store->policies, give_policy, (void *)(uintptr_t)to);
+    policies_each(&store->policies, visit_policy, (void *)(uintptr_t)to);
     for (unsigned db = 0; db < store->database_count; db++)
         if (!walk_keys(&store->databases[db], to)) return;
 }
