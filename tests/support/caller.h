@@ -1,4 +1,4 @@
-/* caller: a session with an output of its own, for tests of what the server says to whom. */
+/* caller: a session with its own output, for tests of the messages that each session receives. */
 #ifndef TESTS_SUPPORT_CALLER_H
 #define TESTS_SUPPORT_CALLER_H
 
@@ -9,7 +9,7 @@
 #include "server/run/session_drop.h"
 
 struct caller {
-    struct session session; /* first: wake finds the caller by it */
+    struct session session; /* first, because caller_wake casts its address */
     struct outbuf out;
     unsigned wakes;
 };
@@ -33,7 +33,7 @@ static inline void caller_drop(struct caller *caller, struct watch *watch, struc
     outbuf_drop(&caller->out);
 }
 
-/* What it was reported since the last time, "\r\n" shown as "|"; valid until the next call. */
+/* The output since the last call, with "\r\n" shown as "|"; valid until the next call. */
 static inline const char *caller_heard(struct caller *caller)
 {
     static char text[16 * 1024];

@@ -1,4 +1,5 @@
-/* disk_world: a temporary folder and a hook in server/persist/format/disk.c behind disk_world.h. */
+/* disk_world: see disk_world.h. A hook in server/persist/format/disk.c counts, checks,
+ * fails and holds disk calls. */
 #include "tests/support/disk_world.h"
 
 #include <check.h>
@@ -19,29 +20,29 @@ static struct {
     char paths[PATHS][DISK_PATH_MAX];
     unsigned path;
 
-    pthread_mutex_t lock;   /* calls come from the thread that syncs as well */
-    pthread_cond_t changed; /* `held` or `waiting` */
+    pthread_mutex_t lock;   /* the thread that syncs makes calls too */
+    pthread_cond_t changed; /* signalled when `held` or `waiting` changes */
     bool held, looking;
     unsigned waiting;
 
     struct disk_failure failure;
-    unsigned seen; /* calls of the failure's kinds since it was asked for */
+    unsigned seen; /* calls of the failure's kinds since disk_world_fail */
     bool failed;
-    size_t kept; /* the write that fails has written so much: the rest fails now */
+    size_t kept; /* bytes that the failing write has written so far */
     unsigned calls[CALLS];
 
-    ino_t dirty[FILES]; /* 0: nobody */
-    bool renamed;       /* and the folder was not synced since */
+    ino_t dirty[FILES]; /* files that are not synced; 0: unused */
+    bool renamed;       /* a file, and the folder has not been synced since */
 } world;
 
 static ino_t inode_of(const struct disk_step *step)
 {
-    struct stat what;
-    int rc = step->fd >= 0 ? fstat(step->fd, &what) : stat(step->from, &what);
-    return rc == 0 ? what.st_ino : 0;
+    struct stat status;
+    int rc = step->fd >= 0 ? fstat(step->fd, &status) : stat(step->from, &status);
+    return rc == 0 ? status.st_ino : 0;
 }
 
-static void mark(ino_t inode, bool dirty)
+static void set_dirty(ino_t inode, bool dirty)
 {
     int free_at = -1;
     for (int i = 0; i < FILES; i++) {
@@ -65,12 +66,12 @@ static bool is_temporary(const char *path)
     return strncmp(slash != NULL ? slash + 1 : path, "temp-", 5) == 0;
 }
 
-/* What is about to be done is in order. */
-static void watch(const struct disk_step *step)
+/* Checks the order of writes, syncs, renames and removals. */
+static void check_order(const struct disk_step *step)
 {
     switch (step->call) {
-    case DISK_WRITE: mark(inode_of(step), true); break;
-    case DISK_SYNC: mark(inode_of(step), false); break;
+    case DISK_WRITE: set_dirty(inode_of(step), true); break;
+    case DISK_SYNC: set_dirty(inode_of(step), false); break;
     case DISK_RENAME:
         ck_assert_msg(!is_dirty(inode_of(step)), "%s is not synced", step->from);
         world.renamed = true;
@@ -83,7 +84,7 @@ static void watch(const struct disk_step *step)
     }
 }
 
-static int fail_now(struct disk_step *step)
+static int fail_call(struct disk_step *step)
 {
     const struct disk_failure *failure = &world.failure;
     if (step->call == DISK_WRITE && failure->keep > world.kept) {
@@ -97,15 +98,15 @@ static int fail_now(struct disk_step *step)
     return failure->error != 0 ? failure->error : ENOSPC;
 }
 
-static int decide(struct disk_step *step)
+static int decide_failure(struct disk_step *step)
 {
     const struct disk_failure *failure = &world.failure;
     if (failure->nth == 0) return 0;
     if (failure->calls != 0 && (failure->calls & 1u << step->call) == 0) return 0;
-    if (world.kept > 0) return fail_now(step);
+    if (world.kept > 0) return fail_call(step);
     world.seen++;
     bool now = world.seen == failure->nth || (failure->forever && world.seen > failure->nth);
-    return now ? fail_now(step) : 0;
+    return now ? fail_call(step) : 0;
 }
 
 static void wait_while_held(void)
@@ -117,15 +118,15 @@ static void wait_while_held(void)
     world.waiting--;
 }
 
-static int hook(void *ctx, struct disk_step *step)
+static int on_disk_call(void *ctx, struct disk_step *step)
 {
     (void)ctx;
     pthread_mutex_lock(&world.lock);
     if (step->call == DISK_SYNC) wait_while_held();
-    int error = world.looking ? 0 : decide(step);
+    int error = world.looking ? 0 : decide_failure(step);
     if (error == 0 && !world.looking) {
         world.calls[step->call]++;
-        watch(step);
+        check_order(step);
     }
     pthread_mutex_unlock(&world.lock);
     return error;
@@ -136,11 +137,11 @@ void disk_world_begin(void)
     memset(&world, 0, sizeof(world));
     pthread_mutex_init(&world.lock, NULL);
     pthread_cond_init(&world.changed, NULL);
-    /* In memory, where there is such a folder: thousands of syncs take their time elsewhere. */
+    /* Use a folder in memory if there is one, because thousands of syncs take long on a disk. */
     const char *parent = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
     snprintf(world.dir, sizeof(world.dir), "%s/expired-disk-XXXXXX", parent);
     ck_assert_ptr_nonnull(mkdtemp(world.dir));
-    disk_set_hook(hook, NULL);
+    disk_set_hook(on_disk_call, NULL);
 }
 
 void disk_world_end(void)
@@ -178,9 +179,9 @@ bool disk_world_has(const char *name)
 
 size_t disk_world_size(const char *name)
 {
-    struct stat what;
-    ck_assert_int_eq(stat(disk_world_path(name), &what), 0);
-    return (size_t)what.st_size;
+    struct stat status;
+    ck_assert_int_eq(stat(disk_world_path(name), &status), 0);
+    return (size_t)status.st_size;
 }
 
 char *disk_world_read(const char *name, size_t *len)
@@ -197,7 +198,8 @@ char *disk_world_read(const char *name, size_t *len)
 
 void disk_world_write(const char *name, const void *data, size_t len)
 {
-    /* A file that is truncated and written again is flushed when it is closed, says ext4. */
+    /* Remove it first: ext4 flushes a file that was truncated and written again when it is
+     * closed. */
     unlink(disk_world_path(name));
     FILE *to = fopen(disk_world_path(name), "we");
     ck_assert_ptr_nonnull(to);

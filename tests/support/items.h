@@ -1,4 +1,4 @@
-/* items: what a reply is made of, flat: for tests that count and compare elements. */
+/* items: the bulk strings of a reply as a flat array, for tests that count and compare elements. */
 #ifndef TESTS_SUPPORT_ITEMS_H
 #define TESTS_SUPPORT_ITEMS_H
 
@@ -8,7 +8,7 @@
 
 #include "store/base/bytes.h"
 
-/* The bulk strings of a reply, in order, whatever they are nested in; returns how many. */
+/* The bulk strings of a reply, in order, at any depth; returns how many. */
 static inline size_t items_of(struct bytes reply, struct bytes *items, size_t room)
 {
     size_t count = 0, at = 0;
@@ -26,7 +26,7 @@ static inline size_t items_of(struct bytes reply, struct bytes *items, size_t ro
     return count;
 }
 
-/* The number behind the one letter of an item's name. */
+/* The number after the first letter of an item such as "m12". */
 static inline unsigned item_number(struct bytes item)
 {
     char text[16] = { 0 };

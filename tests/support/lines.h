@@ -1,5 +1,5 @@
-/* lines: requests as lines, and the replies, events and errors that they must get, in one world.
- * For tests that are mostly tables of such lines. */
+/* lines: tests written as tables: a request line, and the reply, error or events that it must have,
+ * in one server_world. */
 #ifndef TESTS_SUPPORT_LINES_H
 #define TESTS_SUPPORT_LINES_H
 
@@ -19,7 +19,7 @@ static inline void begin(void)
     server_world_init(&world, SERVER_WORLD_KEEPS);
 }
 
-/* Whatever was done can be replayed. */
+/* Ends a test: a replay of all effects must give the same data. */
 static inline void end(void)
 {
     struct store *copy = world_replay(&world.world);
@@ -32,7 +32,7 @@ static inline void end(void)
     server_world_drop(&world);
 }
 
-/* What the call says, "\r\n" shown as "|". */
+/* The reply to a request line, with "\r\n" shown as "|". */
 static inline const char *answer(const char *line)
 {
     static char shown[TEXT_SIZE];
@@ -61,7 +61,7 @@ static inline size_t changes(void)
     return count;
 }
 
-/* An error, and nothing happened. */
+/* Expects this error and no change of data. */
 static inline void refuses(const char *line, const char *wanted)
 {
     char error[TEXT_SIZE];
@@ -71,7 +71,7 @@ static inline void refuses(const char *line, const char *wanted)
     ck_assert_msg(changes() == before, "%s changed something", line);
 }
 
-/* And these events, in this order. */
+/* Expects this reply and these events, in this order. */
 static inline void expect_reply_and_events(const char *line, const char *wanted, const char *events)
 {
     size_t before = strlen(world_events(&world.world));
@@ -86,6 +86,7 @@ struct step {
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
+/* Runs the steps. One with an empty line moves the clock on by `wanted` ms. */
 static inline void run(const struct step *steps, size_t count)
 {
     for (size_t i = 0; i < count; i++)

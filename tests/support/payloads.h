@@ -1,5 +1,5 @@
-/* payloads: what DUMP has given of small values, for random programs to RESTORE. Members' deadlines
- * are just behind the instant at which a server_world begins. */
+/* payloads: DUMP payloads of small values, for RESTORE in random programs. The deadlines of members
+ * are a few milliseconds after the instant at which a server_world begins. */
 #ifndef TESTS_SUPPORT_PAYLOADS_H
 #define TESTS_SUPPORT_PAYLOADS_H
 

@@ -8,7 +8,7 @@
 
 static struct rng rng;
 
-static struct bytes some(const char *prefix, unsigned range)
+static struct bytes random_text(const char *prefix, unsigned range)
 {
     static char texts[8][32];
     static unsigned next;
@@ -17,10 +17,10 @@ static struct bytes some(const char *prefix, unsigned range)
     return bytes_of(to, (size_t)len);
 }
 
-/* The entry at a random key if it is of this type; made if absent. NULL: another type. */
-static struct entry *some_entry(struct txn *txn, enum type type)
+/* The entry at a random key, created if absent. NULL: it has another type. */
+static struct entry *random_entry(struct txn *txn, enum type type)
 {
-    struct bytes key = some("k", 12);
+    struct bytes key = random_text("k", 12);
     struct entry *entry = txn_find(txn, key);
     if (entry == NULL) return txn_create(txn, key, type);
     return entry->object.type == type ? entry : NULL;
@@ -28,8 +28,8 @@ static struct entry *some_entry(struct txn *txn, enum type type)
 
 static void step_string(struct txn *txn)
 {
-    struct bytes key = some("k", 12);
-    struct bytes value = some(rng_chance(&rng, 50) ? "v" : "no short value ", 1000);
+    struct bytes key = random_text("k", 12);
+    struct bytes value = random_text(rng_chance(&rng, 50) ? "v" : "no short value ", 1000);
     struct entry *entry = txn_find(txn, key);
     if (entry != NULL && entry->object.type == TYPE_STRING && rng_chance(&rng, 40)) {
         txn_string_append(txn, entry, value);
@@ -46,26 +46,26 @@ static void step_string(struct txn *txn)
 
 static void step_list(struct txn *txn)
 {
-    struct entry *entry = some_entry(txn, TYPE_LIST);
+    struct entry *entry = random_entry(txn, TYPE_LIST);
     if (entry == NULL) return;
     enum list_end end = rng_chance(&rng, 50) ? LIST_HEAD : LIST_TAIL;
-    txn_list_push(txn, entry, end, some("e", 5));
+    txn_list_push(txn, entry, end, random_text("e", 5));
     size_t count = list_count(entry->object.list);
     size_t from = rng_below(&rng, count), to = from + rng_below(&rng, count - from) + 1;
     switch (rng_below(&rng, 7)) {
     case 0: txn_list_pop(txn, entry, end, rng_below(&rng, count) + 1); break;
     case 1: txn_list_keep(txn, entry, from, to); break;
-    case 3: txn_list_put(txn, entry, from, some("changed", 1000)); break;
-    case 4: txn_list_insert(txn, entry, from, some("inserted", 1000)); break;
-    case 2: txn_list_remove(txn, entry, rng_between(&rng, -2, 2), some("e", 5)); break;
+    case 3: txn_list_put(txn, entry, from, random_text("changed", 1000)); break;
+    case 4: txn_list_insert(txn, entry, from, random_text("inserted", 1000)); break;
+    case 2: txn_list_remove(txn, entry, rng_between(&rng, -2, 2), random_text("e", 5)); break;
     default: break;
     }
 }
 
-/* More than a small collection holds: it becomes a large one on the way. */
+/* More members than a small collection holds, so that collections become large. */
 enum { MEMBERS = 100 };
 
-static struct lifetime some_life(const struct txn *txn)
+static struct lifetime random_life(const struct txn *txn)
 {
     static const enum life_rule rules[] = { LIFE_ADD, LIFE_KEEP, LIFE_CLEAR, LIFE_SET,
                                             LIFE_SET_NEW };
@@ -77,41 +77,42 @@ static void step_members(struct txn *txn, struct entry *entry, const char *prefi
     if (object_count(&entry->object) == 0) return;
     switch (rng_below(&rng, 4)) {
     case 0:
-        txn_member_expire(txn, entry, some(prefix, MEMBERS), txn->now + rng_between(&rng, -2, 40));
+        txn_member_expire(txn, entry, random_text(prefix, MEMBERS),
+                          txn->now + rng_between(&rng, -2, 40));
         break;
-    case 1: txn_member_persist(txn, entry, some(prefix, MEMBERS)); break;
+    case 1: txn_member_persist(txn, entry, random_text(prefix, MEMBERS)); break;
     default: break;
     }
 }
 
 static void step_set(struct txn *txn)
 {
-    struct entry *entry = some_entry(txn, TYPE_SET);
+    struct entry *entry = random_entry(txn, TYPE_SET);
     if (entry == NULL) return;
     for (uint64_t n = rng_below(&rng, 8); n > 0; n--)
-        txn_set_add(txn, entry, some("m", MEMBERS), some_life(txn));
-    txn_set_add(txn, entry, some("m", MEMBERS), LIFE(ADD));
+        txn_set_add(txn, entry, random_text("m", MEMBERS), random_life(txn));
+    txn_set_add(txn, entry, random_text("m", MEMBERS), LIFE(ADD));
     step_members(txn, entry, "m");
-    if (rng_chance(&rng, 50)) txn_set_remove(txn, entry, some("m", MEMBERS), EVENT_SREM);
+    if (rng_chance(&rng, 50)) txn_set_remove(txn, entry, random_text("m", MEMBERS), EVENT_SREM);
     if (set_count(entry->object.set) > 0 && rng_chance(&rng, 2))
         txn_set_remove_all(txn, entry, EVENT_SPOP);
 }
 
 static void step_hash(struct txn *txn)
 {
-    struct entry *entry = some_entry(txn, TYPE_HASH);
+    struct entry *entry = random_entry(txn, TYPE_HASH);
     if (entry == NULL) return;
     for (uint64_t n = 1 + rng_below(&rng, 8); n > 0; n--) {
-        struct hput how = { EVENT_HSET, some_life(txn) };
-        txn_hash_put(txn, entry, some("f", MEMBERS), some("v", 100), &how);
+        struct hput how = { EVENT_HSET, random_life(txn) };
+        txn_hash_put(txn, entry, random_text("f", MEMBERS), random_text("v", 100), &how);
     }
     step_members(txn, entry, "f");
-    if (rng_chance(&rng, 50)) txn_hash_remove(txn, entry, some("f", MEMBERS));
+    if (rng_chance(&rng, 50)) txn_hash_remove(txn, entry, random_text("f", MEMBERS));
 }
 
 static void step_zset(struct txn *txn)
 {
-    struct entry *entry = some_entry(txn, TYPE_ZSET);
+    struct entry *entry = random_entry(txn, TYPE_ZSET);
     if (entry == NULL) return;
     struct zput how = {
         .only_greater = rng_chance(&rng, 10),
@@ -120,14 +121,14 @@ static void step_zset(struct txn *txn)
     };
     for (uint64_t n = 1 + rng_below(&rng, 8); n > 0; n--) {
         double score = (double)rng_between(&rng, -5, 5);
-        how.life = some_life(txn);
-        txn_zset_put(txn, entry, some("m", MEMBERS), &score, &how);
+        how.life = random_life(txn);
+        txn_zset_put(txn, entry, random_text("m", MEMBERS), &score, &how);
     }
     step_members(txn, entry, "m");
     if (zset_count(entry->object.zset) == 0) return;
     size_t count = zset_count(entry->object.zset), from = rng_below(&rng, count);
     if (rng_chance(&rng, 20))
-        txn_zset_remove(txn, entry, some("m", MEMBERS));
+        txn_zset_remove(txn, entry, random_text("m", MEMBERS));
     else if (rng_chance(&rng, 20))
         txn_zset_remove_ranks(txn, entry, from, from + rng_below(&rng, count - from) + 1,
                               EVENT_ZREMRANGEBYRANK);
@@ -135,11 +136,11 @@ static void step_zset(struct txn *txn)
 
 static void step_dehydrator(struct txn *txn)
 {
-    struct entry *entry = some_entry(txn, TYPE_DEHYDRATOR);
+    struct entry *entry = random_entry(txn, TYPE_DEHYDRATOR);
     if (entry == NULL) return;
     struct stage stage = { .at = txn->now + rng_between(&rng, -10, 10) };
-    txn_rede_push(txn, entry, some("id", 20), some("p", 100), &stage);
-    struct element *element = dehydrator_find(entry->object.dehydrator, some("id", 20));
+    txn_rede_push(txn, entry, random_text("id", 20), random_text("p", 100), &stage);
+    struct element *element = dehydrator_find(entry->object.dehydrator, random_text("id", 20));
     if (element == NULL) return;
     stage = dehydrator_stage(entry->object.dehydrator, element);
     stage.at = txn->now + rng_between(&rng, 1, 20);
@@ -148,15 +149,15 @@ static void step_dehydrator(struct txn *txn)
     if (rng_chance(&rng, 40))
         txn_rede_move(txn, entry, element, &stage, EVENT_REDE_CLAIM);
     else if (rng_chance(&rng, 50))
-        txn_rede_update(txn, entry, element, some("payload", 1000));
+        txn_rede_update(txn, entry, element, random_text("payload", 1000));
     else
         txn_rede_remove(txn, entry, element, EVENT_REDE_PULL);
 }
 
 static void step_key(struct txn *txn)
 {
-    struct entry *entry = txn_find(txn, some("k", 12));
-    struct bytes to = some("k", 12);
+    struct entry *entry = txn_find(txn, random_text("k", 12));
+    struct bytes to = random_text("k", 12);
     if (entry == NULL) return;
     unsigned db = (unsigned)rng_below(&rng, 3);
     switch (rng_below(&rng, 9)) {

@@ -12,7 +12,7 @@ struct walk {
 
 /* ---- forms ----------------------------------------------------------------------------------- */
 
-/* Where a form ends that begins at `at`: at a space, a bar, a bracket, a colon or the end. */
+/* The end of the form that begins at `at`: a space, a bar, a bracket, a colon or the end. */
 static const char *end_of_atom(const char *at)
 {
     int depth = 0;
@@ -76,7 +76,7 @@ static bool is_aggregate(const struct resp_node *node)
            node->type == REPLY_PUSH;
 }
 
-/* The node behind this one and all that is in it. */
+/* The node after this one and all nodes inside it. */
 static const struct resp_node *skip(const struct resp_node *node)
 {
     int64_t left = 1;
@@ -91,7 +91,7 @@ static enum resp_reply_type aggregate_type(const struct walk *walk, const char *
     if (at == bracket || walk->version == 2) return REPLY_ARRAY;
     if (is_word(at, bracket, "map")) return REPLY_MAP;
     if (is_word(at, bracket, "set")) return REPLY_SET;
-    ensure(is_word(at, bracket, "push"), "what is '%s'?", at);
+    ensure(is_word(at, bracket, "push"), "unknown aggregate '%s'", at);
     return REPLY_PUSH;
 }
 
@@ -112,7 +112,7 @@ static bool match_items(const struct walk *walk, const struct resp_node *node, c
             at = items;
         } else {
             const char *item_end = end_of_choice(at);
-            /* No more of what repeats: at its beginning alone. */
+            /* Repeated items may end only before the first of them. */
             if (node == behind) return at == items && strncmp(end - 3, "...", 3) == 0;
             node = match(walk, node, at, item_end);
             if (node == NULL) return false;
@@ -122,7 +122,7 @@ static bool match_items(const struct walk *walk, const struct resp_node *node, c
     return node == behind;
 }
 
-/* The node behind those that match, or NULL. */
+/* The node after the matching ones, or NULL. */
 static const struct resp_node *match_atom(const struct walk *walk, const struct resp_node *node,
                                           const char *at, const char *end)
 {

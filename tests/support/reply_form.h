@@ -1,5 +1,5 @@
-/* reply_form: does a reply look as a row of the command table declares it?
- * The notation stands in server/call/command.h, at `replies`. */
+/* reply_form: does a reply have the form that a row of the command table declares?
+ * The notation is described in server/call/command.h, at `replies`. */
 #ifndef TESTS_SUPPORT_REPLY_FORM_H
 #define TESTS_SUPPORT_REPLY_FORM_H
 
@@ -7,7 +7,7 @@
 
 #include "proto/resp/resp_reply.h"
 
-/* `declared` is one line of a row's replies: a form, perhaps with ": when" behind it. */
+/* `declared` is one line of a row's replies: a form, which ": when" may follow. */
 bool reply_form_matches(const char *declared, const struct resp_reply *reply, int version);
 
 #endif

@@ -1,3 +1,4 @@
+/* rng: see rng.h. */
 #include "tests/support/rng.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* segment_text: the plainest reader of segments, behind segment_text.h. */
+/* segment_text: see segment_text.h. A simple reader, independent of the server's. */
 #include "tests/support/segment_text.h"
 
 #include <check.h>

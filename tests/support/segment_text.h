@@ -1,6 +1,5 @@
-/* segment_text: what the whole records of a segment say, read by the letter of
- * server/persist/journal.h.
- */
+/* segment_text: the text of the complete records of a segment. Reads the format that
+ * server/persist/journal.h describes. */
 #ifndef TESTS_SUPPORT_SEGMENT_TEXT_H
 #define TESTS_SUPPORT_SEGMENT_TEXT_H
 
@@ -10,13 +9,13 @@
 #include "server/persist/journal.h"
 
 struct segment_text {
-    char *text; /* of all whole records, without their sums; of the test to free */
+    char *text; /* of all complete records, without checksums; the test frees it */
     size_t records;
-    struct journal_end end; /* behind the last whole record */
-    bool torn;              /* something stands behind it */
+    struct journal_end end; /* of the last complete record */
+    bool torn;              /* bytes follow the last complete record */
 };
 
-/* A sum that is wrong ends the test. */
+/* A wrong checksum fails the test. */
 struct segment_text segment_text_of(const char *data, size_t len);
 struct segment_text segment_text_read(const char *name); /* in the disk_world's folder */
 

@@ -1,9 +1,9 @@
 /* server_world: the wiring of server/main.c without sockets, and a listener between the store and
  * its commit hooks.
  *
- * The hooks arm a store of their own, which is never used: its mask and its listener say what they
- * want to be reported. The store with the data is listened to here, from beginning to end, and each
- * effect goes on to the hooks exactly if they want it. */
+ * The commit hooks set the event mask and the listener of an empty store. The store with the data
+ * always has the listener below, which keeps each effect and passes it to the hooks if their mask
+ * includes it. */
 #include "tests/support/server_world.h"
 
 #include <stdlib.h>
@@ -52,7 +52,7 @@ static void listen(struct server_world *world, enum server_world_listening liste
 
 /* ---- wiring ---------------------------------------------------------------------------------- */
 
-static bool ignore(void *ctx)
+static bool accept_change(void *ctx)
 {
     (void)ctx;
     return true;
@@ -71,7 +71,7 @@ static void add_commands(struct server_world *world)
                                                         .notify = world->hooks.notify,
                                                         .observer = &world->observer,
                                                         .run_id = "0",
-                                                        .changed = ignore });
+                                                        .changed = accept_change });
 }
 
 static void make_server(struct server_world *world)
@@ -151,17 +151,18 @@ struct session *server_world_session(struct server_world *world, unsigned caller
 
 struct bytes server_world_heard(struct server_world *world, unsigned caller)
 {
-    struct server_world_caller *who = &world->callers[caller];
-    size_t len = who->out.len;
-    mem_free(who->heard);
-    who->heard = mem_alloc(len + 1);
-    outbuf_copy(&who->out, who->heard);
-    who->heard[len] = '\0';
-    outbuf_consume(&who->out, len);
-    return bytes_of(who->heard, len);
+    struct server_world_caller *from = &world->callers[caller];
+    size_t len = from->out.len;
+    mem_free(from->heard);
+    from->heard = mem_alloc(len + 1);
+    outbuf_copy(&from->out, from->heard);
+    from->heard[len] = '\0';
+    outbuf_consume(&from->out, len);
+    return bytes_of(from->heard, len);
 }
 
-/* What the store would take from the kernel, so that a program can be run again. */
+/* Fills the store's pool of random numbers, which would come from the kernel, so that a program can
+ * be repeated. */
 static void give_random(struct server_world *world)
 {
     struct random *random = &world->world.store->random;

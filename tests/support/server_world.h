@@ -1,6 +1,6 @@
-/* server_world: everything of the daemon but its loop's turns and its sockets: all commands, a
- * world of data, a clock that is held, and a few callers whose replies stay here.
- * For tests of whole programs; commands that need a connection find none. */
+/* server_world: the daemon without sockets and without the turns of its loop: all commands, a world
+ * with data, a stepped clock, and a few callers whose replies are kept. For tests of whole
+ * programs. Commands that need a connection find none. */
 #ifndef TESTS_SUPPORT_SERVER_WORLD_H
 #define TESTS_SUPPORT_SERVER_WORLD_H
 
@@ -11,21 +11,20 @@
 enum { SERVER_WORLD_CALLERS = 5, SERVER_WORLD_START = 1000000 };
 
 enum server_world_listening {
-    SERVER_WORLD_KEEPS, /* every effect, for world_replay; the server's commit hooks are reported as
-                           well */
-    SERVER_WORLD_PLAIN, /* the commit hooks alone, as in the daemon */
+    SERVER_WORLD_KEEPS, /* keeps every effect for world_replay, and calls the commit hooks */
+    SERVER_WORLD_PLAIN, /* calls the commit hooks only, as the daemon does */
 };
 
 struct server_world_caller {
-    struct session session; /* first: waking finds the caller by it */
+    struct session session; /* first: its address is the caller's */
     struct outbuf out;
-    char *heard; /* what server_world_heard gave last */
+    char *heard; /* the last result of server_world_heard */
 };
 
 struct server_world {
-    struct world world;      /* the data; now is the clock's business */
-    struct store *listeners; /* empty; holds what the hooks want to listen to */
-    struct rng rng;          /* what the store draws random numbers from */
+    struct world world;      /* the data; its `now` follows the clock */
+    struct store *listeners; /* empty; holds the event mask and listener of the hooks */
+    struct rng rng;          /* the source of the store's random numbers */
     struct conf conf;
     struct clock clock;
     struct stats stats;
@@ -45,19 +44,19 @@ void server_world_drop(struct server_world *world);
 
 struct session *server_world_session(struct server_world *world, unsigned caller);
 
-/* Runs one request and returns all that the caller has heard since it was last asked; valid until
- * the next time. Of a caller that waits nothing is run. */
+/* Runs one request, unless the caller is blocked, and returns the caller's output since the last
+ * call; valid until the next call. */
 struct bytes server_world_call(struct server_world *world, unsigned caller, int argc,
                                const struct bytes *argv);
 struct bytes server_world_send(struct server_world *world, unsigned caller,
-                               const char *line); /* words at single spaces */
+                               const char *line); /* words between single spaces */
 struct bytes server_world_heard(struct server_world *world, unsigned caller);
 
-/* The clock stands at this instant; what has expired by then is still there. */
+/* Sets the clock. Expired data is not removed yet. */
 void server_world_hold(struct server_world *world, msec at);
-/* What the daemon's timer does until nothing is left. */
+/* Does the work of the daemon's timer until nothing is due. */
 void server_world_expire(struct server_world *world);
-/* Both. */
+/* server_world_hold, then server_world_expire. */
 void server_world_step(struct server_world *world, msec at);
 
 #endif

@@ -1,5 +1,4 @@
-/* store_text: what is in a store, as lines of its walk in the order of their bytes.
- * For tests that ask for all of it. */
+/* store_text: the whole content of a store as sorted lines, one for each effect of walk_store. */
 #ifndef TESTS_SUPPORT_STORE_TEXT_H
 #define TESTS_SUPPORT_STORE_TEXT_H
 
@@ -23,7 +22,7 @@ static inline int store_text_compare(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* "3 SET key value": each effect is a line of its own. Bytes that do not print are ?. */
+/* Adds a line "3 SET key value": the database and the command. Control characters become '?'. */
 static inline void store_text_effect(void *ctx, const struct effect *effect)
 {
     struct store_text *text = ctx;
@@ -60,7 +59,7 @@ static inline bool store_text_key_done(void *ctx)
     return true;
 }
 
-/* "line; line; ", valid until the next time. */
+/* "line; line; ", valid until the next call. */
 static inline const char *store_text(const struct store *store)
 {
     static char all[64 * 1024];

@@ -1,5 +1,5 @@
 /* The main of every unit test: runs the one suite that the test file defines.
- * The last lines are for tests/run, which adds them up. */
+ * tests/run adds up the counts of the last line. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* suite: what a unit test file gives to tests/support/suite.c. */
+/* suite: the interface of a unit test file to tests/support/suite.c. */
 #ifndef TESTS_SUPPORT_SUITE_H
 #define TESTS_SUPPORT_SUITE_H
 
@@ -6,7 +6,7 @@
 
 Suite *test_suite(void);
 
-/* A suite with one case, for the common file. The tests are listed up to a NULL. */
+/* A suite with one test case. NULL ends the list of tests. */
 static inline Suite *suite_of(const char *name, const TTest *const *tests)
 {
     Suite *suite = suite_create(name);

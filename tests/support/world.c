@@ -1,3 +1,4 @@
+/* world: see world.h. */
 #include "tests/support/world.h"
 
 #include <stdio.h>

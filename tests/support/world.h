@@ -1,6 +1,5 @@
-/* world: a store, a clock that only moves when reported, and every effect and event that came of
- * it. For tests of the store: no sockets, no text, no real time. server_world puts a server around
- * it. */
+/* world: a store, an instant `now` that tests step, and the list of recorded effects. For tests of
+ * the store; server_world adds a server to it. */
 #ifndef TESTS_SUPPORT_WORLD_H
 #define TESTS_SUPPORT_WORLD_H
 
@@ -10,7 +9,7 @@
 #include "store/txn/txn.h"
 
 struct world_effect {
-    struct effect effect; /* its texts are owned by the world */
+    struct effect effect; /* its bytes and policy are owned by the world */
 };
 
 struct world {
@@ -24,12 +23,12 @@ struct world {
 
 void world_init(struct world *world); /* 16 databases, 1000000 ms, listening to everything */
 void world_drop(struct world *world);
-/* What the world's listener does, for another listener in its place. */
+/* Appends a copy of the effect; for a listener that replaces the world's. */
 void world_keep(struct world *world, const struct effect *effect);
 
 struct txn *world_begin(struct world *world); /* a transaction with one call in database 0 */
-void world_commit(struct world *world);       /* and checks the whole store */
-void world_forget(struct world *world);       /* the effects so far */
+void world_commit(struct world *world);       /* also checks the whole store */
+void world_forget(struct world *world);       /* removes the effects recorded so far */
 
 /* "set:k expire:k ": event names with keys, in order; valid until the next call. */
 const char *world_events(struct world *world);
