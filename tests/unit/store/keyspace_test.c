@@ -1,4 +1,4 @@
-/* keyspace: memory of entries, and deadlines wherever they are stored. */
+/* keyspace: memory of entries, and deadlines in every place where they are stored. */
 #include "store/keyspace.h"
 
 #include <stdio.h>
@@ -27,7 +27,7 @@ static void end(void)
     keyspace_drop(&keys);
 }
 
-/* With a member whose deadline is `inside`, if the type has members. */
+/* A value with one element; if the type has members, its deadline is `inside`. */
 static struct object value_of(enum type type, msec inside)
 {
     if (type == TYPE_STRING) return string_new(LIT("value"));
@@ -213,7 +213,7 @@ START_TEST(first_volatile_has_earliest_own_deadline)
 }
 END_TEST
 
-/* Its own deadline and those inside come and go in any order. */
+/* Sets or removes the key's own deadline or one inside, at random. */
 static void change_one(struct rng *rng, struct entry *entry)
 {
     msec at = rng_chance(rng, 30) ? NEVER : (msec)rng_below(rng, 50);

@@ -1,4 +1,4 @@
-/* The table of policies, against a plain list of names. */
+/* policy: the table of policies, compared with a plain list of names. */
 #include <stdlib.h>
 
 #include "store/mem/mem.h"
@@ -172,8 +172,7 @@ START_TEST(nested_names_of_maximum_length_are_kept)
 }
 END_TEST
 
-/* ---- against a list ---------------------------------------------------------------------------
- */
+/* ---- against a list ---- */
 
 enum { NAMES_MAX = 40, LONGEST = 6, ROUNDS = 30000 };
 
@@ -214,7 +213,7 @@ static bool model_remove(struct bytes name)
     return true;
 }
 
-/* How well a name matches a key; 0: not at all. */
+/* The rank of a name among the names that match a key; 0: it does not match. */
 static size_t fit(struct bytes name, struct bytes key)
 {
     if (bytes_equal(name, key) && name.data[name.len - 1] != '*') return SIZE_MAX;

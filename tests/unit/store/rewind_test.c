@@ -64,7 +64,7 @@ START_TEST(clock_set_back_announces_elements_again)
 }
 END_TEST
 
-/* All of them in database 1, announced in an hour that has not come. */
+/* Announces the elements of all keys, in database 1, an hour too early. */
 static void announce_early(struct world *world)
 {
     world_init(world);

@@ -118,7 +118,7 @@ START_TEST(many_stars_take_bounded_time)
 }
 END_TEST
 
-/* The definition, without cleverness, for patterns of letters, '?' and '*'. */
+/* A simple recursive matcher for patterns of letters, '?' and '*'. */
 static bool match_naively(const char *p, const char *t)
 {
     if (*p == '\0') return *t == '\0';

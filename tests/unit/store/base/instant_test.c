@@ -42,7 +42,7 @@ START_TEST(element_is_due_at_its_deadline)
 }
 END_TEST
 
-START_TEST(last_dead_deadline_is_before_now)
+START_TEST(last_expired_deadline_is_before_now)
 {
     for (int i = 1; i < EDGES; i++) {
         ck_assert(instant_expired(instant_last_expired(edges[i]), edges[i]));
@@ -65,7 +65,7 @@ Suite *test_suite(void)
         due_instant_converts_back_to_its_deadline,
         no_deadline_is_never_due,
         element_is_due_at_its_deadline,
-        last_dead_deadline_is_before_now,
+        last_expired_deadline_is_before_now,
         due_instants_take_no_more_memory,
         NULL,
     };

@@ -1,4 +1,4 @@
-/* pointer48: what is stored comes back, and the bytes beside it stay. */
+/* pointer48: pointers round trip, and bytes beside them stay unchanged. */
 #include "store/base/pointer48.h"
 #include "tests/support/suite.h"
 

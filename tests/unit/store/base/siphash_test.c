@@ -1,5 +1,5 @@
-/* siphash: the known answers of SipHash-1-3. Those with the zero key are what CPython 3.11 answers
- * for the hash of the same bytes with PYTHONHASHSEED=0. */
+/* siphash: known answers of SipHash-1-3. Those for the zero key are the hashes that CPython 3.11
+ * computes for the same bytes with PYTHONHASHSEED=0. */
 #include <string.h>
 #include <sys/mman.h>
 
@@ -58,7 +58,7 @@ START_TEST(bytes_are_read_at_any_alignment)
 }
 END_TEST
 
-/* --- against the paper, step by step and byte by byte --- */
+/* --- a reference implementation, written after the paper --- */
 
 static uint64_t rotated(uint64_t x, unsigned bits)
 {
@@ -91,7 +91,7 @@ static uint64_t little_endian(const uint8_t *bytes)
     return word;
 }
 
-static uint64_t by_the_paper(const uint8_t key[16], const uint8_t *data, size_t len)
+static uint64_t reference_hash(const uint8_t key[16], const uint8_t *data, size_t len)
 {
     uint64_t k0 = little_endian(key), k1 = little_endian(key + 8);
     uint64_t v[4] = { k0 ^ UINT64_C(0x736f6d6570736575), k1 ^ UINT64_C(0x646f72616e646f6d),
@@ -122,7 +122,7 @@ START_TEST(random_bytes_hash_as_reference)
             key[i] = (uint8_t)rng_next(&rng);
         for (size_t i = 0; i < len; i++)
             data[i] = (uint8_t)rng_next(&rng);
-        ck_assert_uint_eq(siphash_keyed(key, data, len), by_the_paper(key, data, len));
+        ck_assert_uint_eq(siphash_keyed(key, data, len), reference_hash(key, data, len));
     }
 }
 END_TEST

@@ -10,7 +10,7 @@
 struct thing {
     struct deadline deadline;
     msec at;
-    uint64_t arrival; /* the model's own count */
+    uint64_t arrival; /* order of arrival */
 };
 
 static struct thing *thing_of(struct deadline *d)
@@ -188,7 +188,7 @@ START_TEST(renumbering_arrivals_keeps_order)
     }
     ck_assert_uint_eq(ag.arrivals, COUNT);
     agenda_check(&ag);
-    /* And by a move of one that is among those. */
+    /* A move renumbers too. */
     ag.arrivals = ARRIVALS_MAX;
     things[7].arrival = COUNT;
     agenda_move(&ag, &things[7].deadline, things[7].at);
@@ -216,7 +216,7 @@ START_TEST(empty_agenda_restarts_arrival_numbers)
 }
 END_TEST
 
-/* Many equal ones, and some near the ends of what a slot can hold and beyond. */
+/* Many equal instants, and some near and beyond the limits of a slot. */
 static msec draw_instant(struct rng *rng)
 {
     static const msec ends[] = { INT64_MIN + 10, 0, NEAR_MAX, INT64_MAX - 10 };
@@ -370,12 +370,12 @@ START_TEST(memory_is_proportional_to_count)
 }
 END_TEST
 
-/* Of these there are three segments. */
+/* Deadlines that fill three segments. */
 enum { DROPPED = 1500 };
 
 static void fill_to_drop(struct agenda *ag, msec at)
 {
-    /* The owners may be gone when their agenda goes. */
+    /* The owners may be freed before their agenda. */
     struct thing *things = malloc(DROPPED * sizeof(*things));
     agenda_init(ag);
     things_init(things, DROPPED);

@@ -1,4 +1,4 @@
-/* deadlines: an agenda that is there only while something is in it, against a plain array. */
+/* deadlines: compared with a plain array; memory only while there is a deadline. */
 #include "store/struct/deadlines.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 struct member {
     struct deadline deadline;
     msec at;          /* NEVER: none */
-    uint64_t arrival; /* the model's own count */
+    uint64_t arrival; /* order of arrival */
 };
 
 /* Each member is a block of its own, so that it can move. */
@@ -19,7 +19,7 @@ struct model {
     size_t count;
     uint64_t arrivals;
     msec latest;
-    struct member **sorted; /* those with a deadline, as they end */
+    struct member **sorted; /* members with a deadline, in its order */
     size_t expiring;
 };
 
@@ -112,7 +112,7 @@ static void compare(struct deadlines *deadlines, struct model *model, msec until
     model_sort(model);
     ck_assert(model->expiring > 0 || deadlines == NULL);
     ck_assert_uint_eq(deadlines_count(deadlines), model->expiring);
-    ck_assert_int_le(deadlines_latest(deadlines), model->latest); /* tightened, perhaps */
+    ck_assert_int_le(deadlines_latest(deadlines), model->latest); /* it may be exact */
     msec last = model->expiring > 0 ? model->sorted[model->expiring - 1]->at : INT64_MIN;
     ck_assert_int_ge(deadlines_latest(deadlines), last);
     ck_assert_int_eq(deadlines_all_expired(deadlines, until), model->expiring == 0 || last < until);
@@ -178,7 +178,7 @@ START_TEST(cancelling_last_deadline_frees_all)
 }
 END_TEST
 
-START_TEST(all_dead_is_known_from_latest_deadline)
+START_TEST(all_expired_follows_from_latest_deadline)
 {
     enum { COUNT = 1000 };
     struct deadlines *deadlines = NULL;
@@ -194,7 +194,7 @@ START_TEST(all_dead_is_known_from_latest_deadline)
     ck_assert(!deadlines_all_expired(deadlines, 11));
     deadlines_cancel(&deadlines, &later);
     ck_assert_int_eq(deadlines_latest(deadlines), 30);
-    ck_assert(!deadlines_all_expired(deadlines, 11)); /* and finds the last one again */
+    ck_assert(!deadlines_all_expired(deadlines, 11)); /* searches for the latest one again */
     ck_assert_int_eq(deadlines_latest(deadlines), 20);
     ck_assert_ptr_eq(deadlines->last, &last);
     deadlines_set(&deadlines, &last, 5);
@@ -219,7 +219,7 @@ START_TEST(random_programs_match_model)
     model_init(&model, COUNT);
     for (int i = 0; i < STEPS; i++) {
         size_t which = rng_below(&rng, COUNT);
-        /* In turns they become more and fewer, down to none. */
+        /* The number of deadlines rises, then falls to 0, in turns. */
         if (rng_chance(&rng, 10))
             move(deadlines, &model, which);
         else if (rng_chance(&rng, i / 500 % 2 == 0 ? 60 : 5))
@@ -267,7 +267,7 @@ START_TEST(deadline_costs_at_most_24_bytes)
     for (size_t i = 0; i < COUNT; i++) {
         deadline_init(&members[i]);
         deadlines_set(&deadlines, &members[i], (msec)(i * 7919 % COUNT));
-        /* The struct itself still weighs something while there are few. */
+        /* With few deadlines the struct itself adds to the average. */
         size_t bytes = deadlines_bytes(deadlines) + (i + 1) * sizeof(struct deadline);
         if (i >= 64) ck_assert_uint_le(bytes, 24 * (i + 1) + 120);
         if (i >= 512) ck_assert_uint_le(bytes, 23 * (i + 1));
@@ -305,7 +305,7 @@ Suite *test_suite(void)
     const TTest *const tests[] = {
         no_deadline_no_allocation,
         cancelling_last_deadline_frees_all,
-        all_dead_is_known_from_latest_deadline,
+        all_expired_follows_from_latest_deadline,
         random_programs_match_model,
         deadlines_pop_in_model_order,
         deadline_costs_at_most_24_bytes,

@@ -67,7 +67,7 @@ START_TEST(tags_equal_compares_all_tags_exactly)
         uint64_t tags = 0, wanted = 0;
         uint8_t tag = (uint8_t)rng_below(&rng, 256);
         for (unsigned at = 0; at < LINE_SLOTS; at++) {
-            /* Near ones too: a carry from a neighbour would show. */
+            /* Near tags too, to detect a carry from a neighbour. */
             uint8_t other = (uint8_t)(rng_chance(&rng, 50) ? tag + rng_below(&rng, 3) - 1
                                                            : rng_below(&rng, 256));
             tags |= (uint64_t)other << 8 * at;

@@ -112,7 +112,7 @@ START_TEST(random_programs_match_model)
     size_t in = 0;
     begin(&rng, &dict);
     for (int i = 0; i < STEPS; i++) {
-        /* Drifts between full and empty. */
+        /* Alternate between filling and emptying. */
         struct thing *thing = &things[rng_below(&rng, COUNT)];
         bool growing = (i / 2000) % 2 == 0;
         ck_assert_ptr_eq(dict_find(&dict, key_of(thing)), thing->in ? thing : NULL);
@@ -207,7 +207,7 @@ START_TEST(moved_element_is_found_at_new_address)
     begin(&rng, &dict);
     for (size_t i = 0; i < COUNT; i++)
         dict_add(&dict, &things[i]);
-    /* The old ones must not be read. */
+    /* The old elements must not be read. */
     for (size_t i = 0; i < COUNT; i++) {
         memset(&things[i], 0xff, sizeof(things[i]));
         dict_moved(&dict, &things[i], &others[i]);
@@ -281,7 +281,7 @@ START_TEST(keys_are_compared_to_their_last_byte)
 }
 END_TEST
 
-START_TEST(iteration_sees_everything_once)
+START_TEST(iteration_visits_every_element_once)
 {
     struct thing *things = things_new(5000);
     for (size_t count = 1; count <= 5000; count = count * 3 / 2 + 1) {
@@ -368,7 +368,7 @@ END_TEST
 
 enum { LASTING = 60, PASSING = 3000 };
 
-/* Adds or removes some of those that need not last: `drift` says which way, in percent of adds. */
+/* Adds and removes some of the passing elements; `drift` percent of the steps add. */
 static void churn(struct dict *dict, struct thing *passing, struct rng *rng, unsigned drift)
 {
     for (uint64_t steps = rng_below(rng, 400); steps > 0; steps--) {
@@ -412,7 +412,7 @@ START_TEST(scan_misses_no_lasting_element)
 }
 END_TEST
 
-/* Between any two calls the table is as large or as small as it can get. */
+/* Between two calls the table grows or shrinks as far as possible. */
 START_TEST(scan_misses_nothing_when_table_size_jumps)
 {
     struct thing *things = things_new(LASTING + PASSING);
@@ -519,7 +519,7 @@ Suite *test_suite(void)
         moved_element_is_found_at_new_address,
         hashed_find_and_add_equal_plain_ones,
         keys_are_compared_to_their_last_byte,
-        iteration_sees_everything_once,
+        iteration_visits_every_element_once,
         take_returns_every_element_once,
         scan_of_unchanged_table_visits_all_once,
         scan_misses_no_lasting_element,

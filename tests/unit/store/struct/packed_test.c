@@ -1,4 +1,4 @@
-/* packed: against a plain array of records. */
+/* packed: compared with a plain array of records. */
 #include "store/struct/packed.h"
 
 #include <stdio.h>
@@ -61,10 +61,10 @@ static void assert_record(const struct packed_record *record, const struct item 
 struct visits {
     const struct model *model;
     msec until;
-    unsigned next, left; /* the item where to look on; how often until it is enough */
+    unsigned next, left; /* the first item to search; visits until the visitor stops */
 };
 
-/* Each that ends by then is visited, in order. */
+/* Expects each record whose deadline has come by then, in order. */
 static bool visit_next(void *ctx, struct bytes member, msec at)
 {
     struct visits *visits = ctx;
@@ -172,7 +172,7 @@ static void step_remove(struct rng *rng, struct packed *packed, struct model *mo
     memmove(&model->items[i], &model->items[i + 1], (model->count - i) * sizeof(model->items[i]));
 }
 
-/* Often with parts of what is there. */
+/* Often replaces a record by parts of itself. */
 static void step_replace(struct rng *rng, struct packed *packed, struct model *model)
 {
     if (model->count == 0) return;
@@ -339,7 +339,7 @@ START_TEST(head_takes_one_byte_if_short_else_two)
 }
 END_TEST
 
-/* One byte differs from what is looked for: at each place of a member of each length. */
+/* Members of each length that differ in one byte, at each position. */
 START_TEST(find_distinguishes_members_by_one_byte)
 {
     for (size_t len = 1; len <= PACKED_MAX_PART; len++) {
@@ -409,7 +409,7 @@ START_TEST(places_lists_records_with_equal_heads)
     struct packed packed;
     packed_init(&packed);
     assert_places(&packed);
-    /* The lengths of the longest members begin alike, and their values' lengths stand behind. */
+    /* The heads of long members have equal first bytes; only the second bytes differ. */
     for (size_t i = 0; i < 3; i++) {
         char member[PACKED_MAX_PART] = { (char)i };
         append(&packed, bytes_of(member, sizeof(member)), bytes_of(text, 10 * i), NEVER);

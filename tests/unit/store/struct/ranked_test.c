@@ -9,14 +9,14 @@
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 
-static struct ranked_member *member_made(double score, struct bytes data, bool timed)
+static struct ranked_member *member_made(double score, struct bytes data, bool has_expiry)
 {
-    struct ranked_member *m = malloc(sizeof(*m) + ranked_size(data.len, timed));
+    struct ranked_member *m = malloc(sizeof(*m) + ranked_size(data.len, has_expiry));
     m->score = score;
     m->len = (uint32_t)data.len & RANKED_LEN_MAX;
-    m->has_expiry = timed;
-    if (timed) deadline_init(ranked_deadline(m));
-    memcpy((char *)m + ranked_size(0, timed), data.data, data.len);
+    m->has_expiry = has_expiry;
+    if (has_expiry) deadline_init(ranked_deadline(m));
+    memcpy((char *)m + ranked_size(0, has_expiry), data.data, data.len);
     return m;
 }
 
@@ -45,7 +45,7 @@ struct model {
     size_t count;
 };
 
-/* Where a member stands, or would. */
+/* The index of a member, or the index to insert it at. */
 static size_t model_place(const struct model *model, const struct ranked_member *m)
 {
     size_t i = 0;
@@ -85,7 +85,7 @@ static void remove_both(struct ranked *ranked, struct model *model, size_t place
 {
     struct ranked_member *m = model_remove(model, place);
     ranked_remove(ranked, m);
-    free(m); /* and so the tree must not look at it again */
+    free(m); /* the tree must not access it any more */
 }
 
 static void drop_both(struct ranked *ranked, struct model *model)
@@ -256,14 +256,14 @@ START_TEST(expiring_member_holds_deadline_before_bytes)
 }
 END_TEST
 
-/* Any member becomes one with a deadline or one without, elsewhere in memory. */
+/* Reallocates a member, with or without room for a deadline. */
 static void move_both(struct ranked *ranked, struct model *model, size_t place)
 {
     struct ranked_member *old = model->members[place];
     struct ranked_member *now = member_made(old->score, ranked_bytes(old), !old->has_expiry);
     ranked_moved(ranked, old, now);
     model->members[place] = now;
-    free(old); /* and so the tree must not look at it again */
+    free(old); /* the tree must not access it any more */
 }
 
 START_TEST(moved_member_keeps_rank)
@@ -289,19 +289,19 @@ START_TEST(moved_member_keeps_rank)
 }
 END_TEST
 
-/* A member gets another score: near its own, or anywhere. */
+/* Changes a member's score, to one near its own or to any. */
 static void rescore_both(struct ranked *ranked, struct model *model, size_t place, double score)
 {
     struct ranked_member *m = model_remove(model, place);
     ranked_move(ranked, m, score);
     ck_assert_double_eq(m->score, score);
-    /* It is out of the model, where only its own score could mislead the search. */
+    /* Search the model without m, because it is out of order at its old place. */
     size_t to = model_place(model, m);
     model_insert(model, to, m);
     ck_assert_uint_eq(ranked_rank(ranked, m), to);
 }
 
-/* Adds so many members, moves them about, and takes them out. */
+/* Adds `count` members, changes scores, and removes the members. */
 static void moving_program(uint64_t scores, size_t count, int steps)
 {
     static struct model model;
@@ -353,7 +353,7 @@ START_TEST(below_member_works_with_equal_scores)
         snprintf(text, sizeof(text), "%03zu", i);
         ck_assert_uint_eq(ranked_below_member(&ranked, bytes_of(text, 3), false), i);
         ck_assert_uint_eq(ranked_below_member(&ranked, bytes_of(text, 3), true), i + 1);
-        text[3] = '0'; /* behind it, before the next */
+        text[3] = '0'; /* a member between this one and the next */
         ck_assert_uint_eq(ranked_below_member(&ranked, bytes_of(text, 4), false), i + 1);
     }
     ck_assert_uint_eq(ranked_below_member(&ranked, LIT(""), true), 0);
@@ -400,7 +400,7 @@ START_TEST(take_removes_highest_first)
         ck_assert_ptr_eq(m, model_remove(&model, model.count - 1));
         free(m);
         if (model.count % 10 == 0) ranked_check(&ranked);
-        /* Other uses in between, most of all at the thin right edge. */
+        /* Also change the tree in other ways, mainly at the thin right edge. */
         if (rng_chance(&rng, 5) && model.count > 0) remove_both(&ranked, &model, model.count - 1);
         if (rng_chance(&rng, 5) && model.count > 0)
             remove_both(&ranked, &model, rng_below(&rng, model.count));
@@ -432,7 +432,7 @@ START_TEST(small_tree_takes_little_memory)
 }
 END_TEST
 
-/* Many get another score; the tree stays as lean as it was. */
+/* Changes many scores; the tree must not need more memory. */
 static void move_many(struct ranked *ranked, char *block, size_t count, struct rng *rng)
 {
     for (size_t n = 0; n < count; n++) {

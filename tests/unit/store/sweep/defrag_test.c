@@ -1,4 +1,4 @@
-/* What is copied together stays what it was, and memory comes back. */
+/* defrag: moving blocks keeps the data and frees memory. */
 #include "store/sweep/defrag.h"
 
 #include <stdio.h>
@@ -205,18 +205,19 @@ START_TEST(memory_is_freed_after_random_deletes)
 {
     begin();
     rng_init(&rng, test_seed());
-    store_listen(world.store, 0, NULL); /* what the world keeps of effects is not the store's */
+    store_listen(world.store, 0,
+                 NULL); /* effects that the world keeps would count as used memory */
     put_many();
     remove_half();
-    if (mem_pool_waste() > 0) { /* else each block is the allocator's */
+    if (mem_pool_waste() > 0) { /* 0: there is no pool */
         ck_assert_uint_gt(mem_pool_waste(), 10 << 20);
-        defrag_begin(&defrag); /* it sees first that there was growth */
+        defrag_begin(&defrag); /* the first call only sees that the data grew */
         ck_assert(defrag_begin(&defrag));
         size_t steps = 0;
         while (defrag_run(&defrag, 1000))
             ck_assert_uint_lt(steps++, 100000);
         ck_assert_uint_lt(mem_pool_waste(), UNUSED_MAX);
-        ck_assert(!defrag_begin(&defrag)); /* what is left is not worth it */
+        ck_assert(!defrag_begin(&defrag)); /* too little is unused now */
     }
     store_check(world.store);
     end();

@@ -1,4 +1,4 @@
-/* Which key is evicted, and how accesses are counted. */
+/* evict: the choice of a key, and the counting of accesses. */
 #include <stdio.h>
 
 #include "store/access.h"
@@ -6,7 +6,7 @@
 #include "tests/support/suite.h"
 #include "tests/support/world.h"
 
-enum { EVERY = 64 }; /* draws enough to see all of a few keys */
+enum { EVERY = 64 }; /* samples: enough to draw each of a few keys */
 
 static struct world world;
 

@@ -14,86 +14,85 @@ enum { BEGAN = 1000000000, SECOND = 1000, MINUTE = 60 * SECOND, HOUR = 60 * MINU
 
 #define DAY (24 * (msec)HOUR)
 
-/* A store to which nobody listens, and a transaction that stays open. */
-struct sight {
+/* A store without a listener, and a transaction that stays open. */
+struct fixture {
     struct store *store;
     struct txn txn;
 };
 
-static void move_to(struct sight *sight, msec now)
+static void move_to(struct fixture *fixture, msec now)
 {
-    txn_commit(&sight->txn);
-    txn_begin(&sight->txn, sight->store, now, FROM_CLIENT);
-    txn_call(&sight->txn, 0);
+    txn_commit(&fixture->txn);
+    txn_begin(&fixture->txn, fixture->store, now, FROM_CLIENT);
+    txn_call(&fixture->txn, 0);
 }
 
-static void begin(struct sight *sight)
+static void begin(struct fixture *fixture)
 {
-    sight->store = store_new(1);
-    txn_begin(&sight->txn, sight->store, BEGAN, FROM_CLIENT);
-    txn_call(&sight->txn, 0);
+    fixture->store = store_new(1);
+    txn_begin(&fixture->txn, fixture->store, BEGAN, FROM_CLIENT);
+    txn_call(&fixture->txn, 0);
 }
 
-static void end(struct sight *sight)
+static void end(struct fixture *fixture)
 {
-    txn_commit(&sight->txn);
-    store_check(sight->store);
-    store_free(sight->store);
+    txn_commit(&fixture->txn);
+    store_check(fixture->store);
+    store_free(fixture->store);
 }
 
-static const struct keyspace *keys_of(const struct sight *sight)
+static const struct keyspace *keys_of(const struct fixture *fixture)
 {
-    return &sight->store->databases[0];
+    return &fixture->store->databases[0];
 }
 
-/* ---- filling ----------------------------------------------------------------------------------
- */
+/* ---- filling ---- */
 
-static void put_key(struct sight *sight, const char *key, msec at)
+static void put_key(struct fixture *fixture, const char *key, msec at)
 {
     struct string_set how = { .at = at, .event = EVENT_SET };
-    txn_string_set(&sight->txn, text(key), text("v"), &how);
+    txn_string_set(&fixture->txn, text(key), text("v"), &how);
 }
 
-static void put_member(struct sight *sight, enum type type, const char *key, const char *member,
+static void put_member(struct fixture *fixture, enum type type, const char *key, const char *member,
                        msec at)
 {
-    struct entry *entry = txn_find(&sight->txn, text(key));
+    struct entry *entry = txn_find(&fixture->txn, text(key));
     struct lifetime life = { .rule = at == NEVER ? LIFE_CLEAR : LIFE_SET, .at = at };
     struct hput hput = { .event = EVENT_HSET, .life = life };
     struct zput zput = { .event = EVENT_ZADD, .life = life };
     double score = 1;
-    if (entry == NULL) entry = txn_create(&sight->txn, text(key), type);
+    if (entry == NULL) entry = txn_create(&fixture->txn, text(key), type);
     if (type == TYPE_SET)
-        txn_set_add(&sight->txn, entry, text(member), life);
+        txn_set_add(&fixture->txn, entry, text(member), life);
     else if (type == TYPE_HASH)
-        txn_hash_put(&sight->txn, entry, text(member), text("v"), &hput);
+        txn_hash_put(&fixture->txn, entry, text(member), text("v"), &hput);
     else
-        txn_zset_put(&sight->txn, entry, text(member), &score, &zput);
+        txn_zset_put(&fixture->txn, entry, text(member), &score, &zput);
 }
 
-static void end_key(struct sight *sight, const char *key, msec at)
+static void end_key(struct fixture *fixture, const char *key, msec at)
 {
-    txn_key_expire(&sight->txn, txn_find(&sight->txn, text(key)), at);
+    txn_key_expire(&fixture->txn, txn_find(&fixture->txn, text(key)), at);
 }
 
-static void drop_key(struct sight *sight, const char *key)
+static void drop_key(struct fixture *fixture, const char *key)
 {
-    struct entry *entry = txn_find(&sight->txn, text(key));
-    if (entry != NULL) txn_key_drop(&sight->txn, entry, EVENT_DEL);
+    struct entry *entry = txn_find(&fixture->txn, text(key));
+    if (entry != NULL) txn_key_drop(&fixture->txn, entry, EVENT_DEL);
 }
 
-static void put_members(struct sight *sight, enum type type, const char *key, int count, msec at)
+static void put_members(struct fixture *fixture, enum type type, const char *key, int count,
+                        msec at)
 {
     char member[16];
     for (int i = 0; i < count; i++) {
         snprintf(member, sizeof(member), "%d", i);
-        put_member(sight, type, key, member, at);
+        put_member(fixture, type, key, member, at);
     }
 }
 
-/* ---- the truth --------------------------------------------------------------------------------
- */
+/* ---- the expected counts ---- */
 
 static const msec ends[DUE_NEVER] = { SECOND,     10 * SECOND, MINUTE,   10 * MINUTE,
                                       (msec)HOUR, DAY,         NEVER - 1 };
@@ -107,34 +106,34 @@ static unsigned band_of(msec at, msec now)
     return band;
 }
 
-struct truth {
+struct expected {
     msec now;
     struct outlook_count counts[OUTLOOK_BANDS];
 };
 
 static bool count_member(void *ctx, struct bytes member, msec at)
 {
-    struct truth *truth = ctx;
+    struct expected *expected = ctx;
     (void)member;
-    if (at >= truth->now) truth->counts[band_of(at, truth->now)].members++;
+    if (at >= expected->now) expected->counts[band_of(at, expected->now)].members++;
     return true;
 }
 
-static struct truth truth_of(const struct sight *sight)
+static struct expected expected_of(const struct fixture *fixture)
 {
-    const struct keyspace *ks = keys_of(sight);
-    struct truth truth = { .now = sight->txn.now };
+    const struct keyspace *ks = keys_of(fixture);
+    struct expected expected = { .now = fixture->txn.now };
     struct dict_iter iter;
     dict_iter_begin(&iter, &ks->dict);
     for (const struct entry *entry; (entry = dict_iter_next(&iter)) != NULL;) {
-        if (entry_expired(ks, entry, truth.now)) continue;
-        truth.counts[band_of(entry_expires_at(ks, entry), truth.now)].keys++;
+        if (entry_expired(ks, entry, expected.now)) continue;
+        expected.counts[band_of(entry_expires_at(ks, entry), expected.now)].keys++;
         if (!type_has_members(entry->object.type)) continue;
-        object_each_until(&entry->object, NEVER - 1, count_member, &truth);
-        truth.counts[DUE_NEVER].members +=
+        object_each_until(&entry->object, NEVER - 1, count_member, &expected);
+        expected.counts[DUE_NEVER].members +=
             object_count(&entry->object) - object_count_expiring(&entry->object);
     }
-    return truth;
+    return expected;
 }
 
 static bool is_near(uint64_t got, uint64_t wanted, uint64_t by)
@@ -142,14 +141,14 @@ static bool is_near(uint64_t got, uint64_t wanted, uint64_t by)
     return got + by >= wanted && wanted + by >= got;
 }
 
-/* Is what was counted the truth, but for so many in each band? */
-static void check(const struct outlook *outlook, const struct sight *sight, uint64_t by)
+/* Compares the counts with the expected ones; each band may differ by `by`. */
+static void check(const struct outlook *outlook, const struct fixture *fixture, uint64_t by)
 {
     struct outlook_count counts[OUTLOOK_BANDS];
-    struct truth truth = truth_of(sight);
-    outlook_counts(outlook, truth.now, counts);
+    struct expected expected = expected_of(fixture);
+    outlook_counts(outlook, expected.now, counts);
     for (unsigned band = 0; band < OUTLOOK_BANDS; band++) {
-        struct outlook_count wanted = truth.counts[band];
+        struct outlook_count wanted = expected.counts[band];
         ck_assert_msg(is_near(counts[band].keys, wanted.keys, by), "%s: %llu keys, not %llu",
                       outlook_band_name(band), (unsigned long long)counts[band].keys,
                       (unsigned long long)wanted.keys);
@@ -159,15 +158,15 @@ static void check(const struct outlook *outlook, const struct sight *sight, uint
     }
 }
 
-static void check_at_once(const struct sight *sight)
+static void check_at_once(const struct fixture *fixture)
 {
-    struct outlook *outlook = outlook_new(keys_of(sight), sight->txn.now);
+    struct outlook *outlook = outlook_new(keys_of(fixture), fixture->txn.now);
     ck_assert(outlook_run(outlook, SIZE_MAX));
-    check(outlook, sight, 0);
+    check(outlook, fixture, 0);
     outlook_free(outlook);
 }
 
-/* Any deadline that is not past: in each band as often as in the others, some at its edges. */
+/* A random deadline that is not past: all bands equally often, sometimes at an edge of one. */
 static msec some_deadline(struct rng *rng, msec now)
 {
     unsigned band = (unsigned)rng_below(rng, DUE_NEVER + 1);
@@ -185,13 +184,13 @@ static enum type some_type(struct rng *rng)
 }
 
 /* Strings and collections, of which a few are large; keys 0 to count - 1. */
-static void fill(struct sight *sight, struct rng *rng, int count)
+static void fill(struct fixture *fixture, struct rng *rng, int count)
 {
     char key[16];
     for (int i = 0; i < count; i++) {
         snprintf(key, sizeof(key), "%d", i);
         if (rng_chance(rng, 60)) {
-            put_key(sight, key, some_deadline(rng, sight->txn.now));
+            put_key(fixture, key, some_deadline(rng, fixture->txn.now));
             continue;
         }
         enum type type = some_type(rng);
@@ -199,35 +198,34 @@ static void fill(struct sight *sight, struct rng *rng, int count)
         for (uint64_t m = 0; m < members; m++) {
             char member[24];
             snprintf(member, sizeof(member), "%llu", (unsigned long long)m);
-            put_member(sight, type, key, member, some_deadline(rng, sight->txn.now));
+            put_member(fixture, type, key, member, some_deadline(rng, fixture->txn.now));
         }
-        if (rng_chance(rng, 30)) end_key(sight, key, some_deadline(rng, sight->txn.now));
+        if (rng_chance(rng, 30)) end_key(fixture, key, some_deadline(rng, fixture->txn.now));
     }
 }
 
-/* ---- the forecast -----------------------------------------------------------------------------
- */
+/* ---- the forecast ---- */
 
 START_TEST(forecast_of_empty_keyspace_is_zero)
 {
-    struct sight sight;
-    begin(&sight);
-    check_at_once(&sight);
-    end(&sight);
+    struct fixture fixture;
+    begin(&fixture);
+    check_at_once(&fixture);
+    end(&fixture);
 }
 END_TEST
 
 START_TEST(deadline_at_end_of_band_belongs_to_it)
 {
-    struct sight sight;
-    begin(&sight);
+    struct fixture fixture;
+    begin(&fixture);
     char key[16];
     for (unsigned band = 0; band < DUE_LATER; band++) {
         snprintf(key, sizeof(key), "%u", band);
-        put_key(&sight, key, BEGAN + ends[band]);
-        put_member(&sight, TYPE_ZSET, "z", key, BEGAN + ends[band] + 1);
+        put_key(&fixture, key, BEGAN + ends[band]);
+        put_member(&fixture, TYPE_ZSET, "z", key, BEGAN + ends[band] + 1);
     }
-    struct outlook *outlook = outlook_new(keys_of(&sight), BEGAN);
+    struct outlook *outlook = outlook_new(keys_of(&fixture), BEGAN);
     struct outlook_count counts[OUTLOOK_BANDS];
     ck_assert(outlook_run(outlook, SIZE_MAX));
     outlook_counts(outlook, BEGAN, counts);
@@ -238,21 +236,21 @@ START_TEST(deadline_at_end_of_band_belongs_to_it)
     ck_assert_uint_eq(counts[DUE_NEVER].keys, 1);
     ck_assert_uint_eq(counts[DUE_NEVER].members, 0);
     outlook_free(outlook);
-    end(&sight);
+    end(&fixture);
 }
 END_TEST
 
 START_TEST(forecast_excludes_expired_keys)
 {
-    struct sight sight;
-    begin(&sight);
-    put_key(&sight, "now", BEGAN + 5);
-    put_key(&sight, "past", BEGAN + 4);
-    put_member(&sight, TYPE_SET, "s", "now", BEGAN + 5);
-    put_member(&sight, TYPE_SET, "s", "past", BEGAN + 4);
-    put_member(&sight, TYPE_HASH, "all past", "f", BEGAN + 4);
-    move_to(&sight, BEGAN + 5);
-    struct outlook *outlook = outlook_new(keys_of(&sight), BEGAN + 5);
+    struct fixture fixture;
+    begin(&fixture);
+    put_key(&fixture, "now", BEGAN + 5);
+    put_key(&fixture, "past", BEGAN + 4);
+    put_member(&fixture, TYPE_SET, "s", "now", BEGAN + 5);
+    put_member(&fixture, TYPE_SET, "s", "past", BEGAN + 4);
+    put_member(&fixture, TYPE_HASH, "all past", "f", BEGAN + 4);
+    move_to(&fixture, BEGAN + 5);
+    struct outlook *outlook = outlook_new(keys_of(&fixture), BEGAN + 5);
     struct outlook_count counts[OUTLOOK_BANDS];
     ck_assert(outlook_run(outlook, SIZE_MAX));
     outlook_counts(outlook, BEGAN + 5, counts);
@@ -261,156 +259,156 @@ START_TEST(forecast_excludes_expired_keys)
     ck_assert_uint_eq(counts[DUE_NEVER].keys, 1);
     ck_assert_uint_eq(counts[DUE_NEVER].members, 0);
     outlook_free(outlook);
-    end(&sight);
+    end(&fixture);
 }
 END_TEST
 
 START_TEST(extreme_deadlines_are_counted)
 {
-    struct sight sight;
-    begin(&sight);
-    put_key(&sight, "last", INSTANT_MAX);
-    put_member(&sight, TYPE_SET, "s", "last", INSTANT_MAX);
-    check_at_once(&sight);
-    struct outlook *outlook = outlook_new(keys_of(&sight), -BEGAN);
+    struct fixture fixture;
+    begin(&fixture);
+    put_key(&fixture, "last", INSTANT_MAX);
+    put_member(&fixture, TYPE_SET, "s", "last", INSTANT_MAX);
+    check_at_once(&fixture);
+    struct outlook *outlook = outlook_new(keys_of(&fixture), -BEGAN);
     struct outlook_count counts[OUTLOOK_BANDS];
     ck_assert(outlook_run(outlook, SIZE_MAX));
     outlook_counts(outlook, -BEGAN, counts);
     ck_assert_uint_eq(counts[DUE_LATER].keys, 1);
     ck_assert_uint_eq(counts[DUE_LATER].members, 1);
     outlook_free(outlook);
-    end(&sight);
+    end(&fixture);
 }
 END_TEST
 
 START_TEST(forecast_is_exact_for_any_step_size)
 {
-    struct sight sight;
+    struct fixture fixture;
     struct rng rng;
-    begin(&sight);
+    begin(&fixture);
     rng_init(&rng, test_seed());
-    fill(&sight, &rng, 3000);
-    check_at_once(&sight);
-    struct outlook *outlook = outlook_new(keys_of(&sight), BEGAN);
+    fill(&fixture, &rng, 3000);
+    check_at_once(&fixture);
+    struct outlook *outlook = outlook_new(keys_of(&fixture), BEGAN);
     size_t slices = 1;
     while (!outlook_run(outlook, rng_below(&rng, 40)))
         slices++;
     ck_assert_uint_gt(slices, 20);
-    check(outlook, &sight, 0);
+    check(outlook, &fixture, 0);
     outlook_free(outlook);
-    end(&sight);
+    end(&fixture);
 }
 END_TEST
 
 START_TEST(step_respects_its_budget)
 {
-    struct sight sight;
-    begin(&sight);
-    put_members(&sight, TYPE_SET, "s", 20000, BEGAN + HOUR);
-    struct outlook *outlook = outlook_new(keys_of(&sight), BEGAN);
+    struct fixture fixture;
+    begin(&fixture);
+    put_members(&fixture, TYPE_SET, "s", 20000, BEGAN + HOUR);
+    struct outlook *outlook = outlook_new(keys_of(&fixture), BEGAN);
     int slices = 1;
     while (!outlook_run(outlook, 100))
         slices++;
     ck_assert_int_ge(slices, 190);
-    check(outlook, &sight, 0);
+    check(outlook, &fixture, 0);
     outlook_free(outlook);
-    end(&sight);
+    end(&fixture);
 }
 END_TEST
 
-/* Up to 63 ms later it is exact for that very instant. */
+/* Up to 63 ms after outlook_new the counts are exact. */
 START_TEST(forecast_excludes_keys_that_expire_meanwhile)
 {
-    struct sight sight;
-    begin(&sight);
+    struct fixture fixture;
+    begin(&fixture);
     char key[16];
     for (int i = 0; i < 4000; i++) {
         snprintf(key, sizeof(key), "%d", i);
-        put_key(&sight, key, BEGAN + 1 + i % 2000);
+        put_key(&fixture, key, BEGAN + 1 + i % 2000);
         snprintf(key, sizeof(key), "set %d", i % 10);
         snprintf(key, sizeof(key), "%d", i);
-        put_member(&sight, TYPE_SET, i % 2 ? "one" : "other", key, BEGAN + 1 + i % 3000);
+        put_member(&fixture, TYPE_SET, i % 2 ? "one" : "other", key, BEGAN + 1 + i % 3000);
     }
-    struct outlook *outlook = outlook_new(keys_of(&sight), BEGAN);
+    struct outlook *outlook = outlook_new(keys_of(&fixture), BEGAN);
     msec now = BEGAN;
     while (!outlook_run(outlook, 150)) {
-        move_to(&sight, ++now);
-        expiry_run(sight.store, now, SIZE_MAX);
+        move_to(&fixture, ++now);
+        expiry_run(fixture.store, now, SIZE_MAX);
     }
     ck_assert_int_gt(now, BEGAN + 20);
     ck_assert_int_lt(now, BEGAN + 64);
-    /* The agenda's slots, by which members are counted, move when some of them leave. */
-    check(outlook, &sight, 80);
+    /* Members are counted by agenda slot, and slots move when members are removed. */
+    check(outlook, &fixture, 80);
     outlook_free(outlook);
-    end(&sight);
+    end(&fixture);
 }
 END_TEST
 
 START_TEST(slow_forecast_is_within_one_percent)
 {
     enum { COUNT = 40000 };
-    struct sight sight;
-    begin(&sight);
+    struct fixture fixture;
+    begin(&fixture);
     char key[16];
     for (int i = 0; i < COUNT; i++) {
         snprintf(key, sizeof(key), "%d", i);
-        put_key(&sight, key, BEGAN + 1 + i % 30000);
+        put_key(&fixture, key, BEGAN + 1 + i % 30000);
     }
-    struct outlook *outlook = outlook_new(keys_of(&sight), BEGAN);
+    struct outlook *outlook = outlook_new(keys_of(&fixture), BEGAN);
     msec now = BEGAN;
     while (!outlook_run(outlook, 100)) {
         now += 4;
-        move_to(&sight, now);
-        expiry_run(sight.store, now, SIZE_MAX);
+        move_to(&fixture, now);
+        expiry_run(fixture.store, now, SIZE_MAX);
     }
     ck_assert_int_gt(now, BEGAN + SECOND);
-    check(outlook, &sight, COUNT / 100);
+    check(outlook, &fixture, COUNT / 100);
     outlook_free(outlook);
-    end(&sight);
+    end(&fixture);
 }
 END_TEST
 
 START_TEST(changes_during_forecast_count_as_before_or_after)
 {
-    struct sight sight;
+    struct fixture fixture;
     struct rng rng;
-    begin(&sight);
+    begin(&fixture);
     rng_init(&rng, test_seed());
-    fill(&sight, &rng, 5000);
-    struct outlook *outlook = outlook_new(keys_of(&sight), BEGAN);
+    fill(&fixture, &rng, 5000);
+    struct outlook *outlook = outlook_new(keys_of(&fixture), BEGAN);
     uint64_t changes = 0;
     while (!outlook_run(outlook, 50)) {
         char key[24];
         snprintf(key, sizeof(key), "%llu", (unsigned long long)rng_below(&rng, 6000));
-        const struct entry *entry = txn_find(&sight.txn, text(key));
+        const struct entry *entry = txn_find(&fixture.txn, text(key));
         if (entry != NULL && type_has_members(entry->object.type)) continue;
         if (rng_chance(&rng, 50))
-            put_key(&sight, key, some_deadline(&rng, BEGAN));
+            put_key(&fixture, key, some_deadline(&rng, BEGAN));
         else
-            drop_key(&sight, key);
+            drop_key(&fixture, key);
         changes++;
     }
     ck_assert_uint_gt(changes, 20);
-    check(outlook, &sight, changes);
+    check(outlook, &fixture, changes);
     outlook_free(outlook);
-    end(&sight);
+    end(&fixture);
 }
 END_TEST
 
 START_TEST(collection_may_be_replaced_while_counted)
 {
-    struct sight sight;
-    begin(&sight);
-    put_members(&sight, TYPE_SET, "goes", 1000, BEGAN + HOUR);
-    put_members(&sight, TYPE_SET, "shrinks", 1000, BEGAN + HOUR);
-    put_members(&sight, TYPE_HASH, "is another", 1000, BEGAN + HOUR);
-    put_members(&sight, TYPE_ZSET, "stays", 1000, BEGAN + HOUR);
-    struct outlook *outlook = outlook_new(keys_of(&sight), BEGAN);
-    ck_assert(!outlook_run(outlook, 10)); /* all four are noticed, for there is one bucket */
-    drop_key(&sight, "goes");
-    put_key(&sight, "is another", NEVER);
-    drop_key(&sight, "shrinks");
-    put_members(&sight, TYPE_SET, "shrinks", 10, BEGAN + HOUR);
+    struct fixture fixture;
+    begin(&fixture);
+    put_members(&fixture, TYPE_SET, "goes", 1000, BEGAN + HOUR);
+    put_members(&fixture, TYPE_SET, "shrinks", 1000, BEGAN + HOUR);
+    put_members(&fixture, TYPE_HASH, "is another", 1000, BEGAN + HOUR);
+    put_members(&fixture, TYPE_ZSET, "stays", 1000, BEGAN + HOUR);
+    struct outlook *outlook = outlook_new(keys_of(&fixture), BEGAN);
+    ck_assert(!outlook_run(outlook, 10)); /* finds all four keys, which share one bucket */
+    drop_key(&fixture, "goes");
+    put_key(&fixture, "is another", NEVER);
+    drop_key(&fixture, "shrinks");
+    put_members(&fixture, TYPE_SET, "shrinks", 10, BEGAN + HOUR);
     while (!outlook_run(outlook, 10))
         continue;
     struct outlook_count counts[OUTLOOK_BANDS];
@@ -418,43 +416,42 @@ START_TEST(collection_may_be_replaced_while_counted)
     ck_assert_uint_ge(counts[DUE_IN_1H].members, 1010);
     ck_assert_uint_le(counts[DUE_IN_1H].members, 1010 + 20);
     outlook_free(outlook);
-    end(&sight);
+    end(&fixture);
 }
 END_TEST
 
 START_TEST(abandoned_forecast_frees_its_memory)
 {
-    struct sight sight;
-    begin(&sight);
-    put_members(&sight, TYPE_SET, "one", 1000, BEGAN + HOUR);
-    put_members(&sight, TYPE_HASH, "other", 1000, BEGAN + HOUR);
+    struct fixture fixture;
+    begin(&fixture);
+    put_members(&fixture, TYPE_SET, "one", 1000, BEGAN + HOUR);
+    put_members(&fixture, TYPE_HASH, "other", 1000, BEGAN + HOUR);
     size_t before = mem_used();
-    struct outlook *outlook = outlook_new(keys_of(&sight), BEGAN);
+    struct outlook *outlook = outlook_new(keys_of(&fixture), BEGAN);
     ck_assert(!outlook_run(outlook, 10));
     outlook_free(outlook);
     outlook_free(NULL);
     ck_assert_uint_eq(mem_used(), before);
-    end(&sight);
+    end(&fixture);
 }
 END_TEST
 
-/* ---- the next ones ----------------------------------------------------------------------------
- */
+/* ---- the next deadlines ---- */
 
 START_TEST(outlook_next_lists_keys_in_due_order)
 {
-    struct sight sight;
+    struct fixture fixture;
     struct due due[8];
-    begin(&sight);
-    put_key(&sight, "string", BEGAN + 30);
-    put_member(&sight, TYPE_HASH, "hash", "late", BEGAN + 90);
-    put_member(&sight, TYPE_HASH, "hash", "soon", BEGAN + 20);
-    put_member(&sight, TYPE_SET, "set", "m", BEGAN + 50);
-    end_key(&sight, "set", BEGAN + 40);
-    put_member(&sight, TYPE_ZSET, "zset", "m", BEGAN + 60);
-    end_key(&sight, "zset", BEGAN + 60);
-    put_key(&sight, "for ever", NEVER);
-    ck_assert_uint_eq(outlook_next(keys_of(&sight), BEGAN, due, 8), 4);
+    begin(&fixture);
+    put_key(&fixture, "string", BEGAN + 30);
+    put_member(&fixture, TYPE_HASH, "hash", "late", BEGAN + 90);
+    put_member(&fixture, TYPE_HASH, "hash", "soon", BEGAN + 20);
+    put_member(&fixture, TYPE_SET, "set", "m", BEGAN + 50);
+    end_key(&fixture, "set", BEGAN + 40);
+    put_member(&fixture, TYPE_ZSET, "zset", "m", BEGAN + 60);
+    end_key(&fixture, "zset", BEGAN + 60);
+    put_key(&fixture, "for ever", NEVER);
+    ck_assert_uint_eq(outlook_next(keys_of(&fixture), BEGAN, due, 8), 4);
     static const struct {
         const char *key;
         msec at;
@@ -468,81 +465,81 @@ START_TEST(outlook_next_lists_keys_in_due_order)
         ck_assert_int_eq(due[i].at, wanted[i].at);
         ck_assert_int_eq(due[i].what, wanted[i].what);
     }
-    end_key(&sight, "set", BEGAN + 70);
-    ck_assert_uint_eq(outlook_next(keys_of(&sight), BEGAN, due, 3), 3);
+    end_key(&fixture, "set", BEGAN + 70);
+    ck_assert_uint_eq(outlook_next(keys_of(&fixture), BEGAN, due, 3), 3);
     ck_assert(bytes_equal(due[2].key, text("set")));
     ck_assert_int_eq(due[2].at, BEGAN + 50);
     ck_assert_int_eq(due[2].what, DUE_MEMBER);
-    ck_assert_uint_eq(outlook_next(keys_of(&sight), BEGAN, due, 0), 0);
-    end(&sight);
+    ck_assert_uint_eq(outlook_next(keys_of(&fixture), BEGAN, due, 0), 0);
+    end(&fixture);
 }
 END_TEST
 
 START_TEST(overdue_keys_are_settled_and_not_listed)
 {
-    struct sight sight;
+    struct fixture fixture;
     struct due due[8];
-    begin(&sight);
+    begin(&fixture);
     char key[16];
     for (int i = 0; i < 100; i++) {
         snprintf(key, sizeof(key), "%d", i);
-        put_key(&sight, key, BEGAN + 1 + i % 5);
-        put_member(&sight, TYPE_SET, "set", key, BEGAN + 1 + i % 10);
+        put_key(&fixture, key, BEGAN + 1 + i % 5);
+        put_member(&fixture, TYPE_SET, "set", key, BEGAN + 1 + i % 10);
     }
-    put_key(&sight, "later", BEGAN + 100);
-    move_to(&sight, BEGAN + 6);
-    ck_assert_uint_eq(outlook_next(keys_of(&sight), BEGAN + 6, due, 8), 1);
-    ck_assert(!outlook_settle(&sight.txn, 30));
-    ck_assert_uint_gt(dict_count(&keys_of(&sight)->dict), 50);
-    ck_assert(outlook_settle(&sight.txn, 1000));
-    ck_assert_uint_eq(sight.store->stats.expired_keys, 100);
-    ck_assert_uint_eq(sight.store->stats.expired_members, 50);
-    ck_assert_uint_eq(outlook_next(keys_of(&sight), BEGAN + 6, due, 8), 2);
+    put_key(&fixture, "later", BEGAN + 100);
+    move_to(&fixture, BEGAN + 6);
+    ck_assert_uint_eq(outlook_next(keys_of(&fixture), BEGAN + 6, due, 8), 1);
+    ck_assert(!outlook_settle(&fixture.txn, 30));
+    ck_assert_uint_gt(dict_count(&keys_of(&fixture)->dict), 50);
+    ck_assert(outlook_settle(&fixture.txn, 1000));
+    ck_assert_uint_eq(fixture.store->stats.expired_keys, 100);
+    ck_assert_uint_eq(fixture.store->stats.expired_members, 50);
+    ck_assert_uint_eq(outlook_next(keys_of(&fixture), BEGAN + 6, due, 8), 2);
     ck_assert(bytes_equal(due[0].key, text("set")));
     ck_assert_int_eq(due[0].at, BEGAN + 6);
-    end(&sight);
+    end(&fixture);
 }
 END_TEST
 
 START_TEST(no_expiry_settles_nothing)
 {
-    struct sight sight;
-    begin(&sight);
-    put_key(&sight, "k", BEGAN + 1);
-    move_to(&sight, BEGAN + 2);
-    sight.txn.no_expiry = true;
-    ck_assert(!outlook_settle(&sight.txn, 10));
-    ck_assert_uint_eq(dict_count(&keys_of(&sight)->dict), 1);
-    sight.txn.no_expiry = false;
-    ck_assert(outlook_settle(&sight.txn, 10));
-    ck_assert(outlook_settle(&sight.txn, 0));
-    end(&sight);
+    struct fixture fixture;
+    begin(&fixture);
+    put_key(&fixture, "k", BEGAN + 1);
+    move_to(&fixture, BEGAN + 2);
+    fixture.txn.no_expiry = true;
+    ck_assert(!outlook_settle(&fixture.txn, 10));
+    ck_assert_uint_eq(dict_count(&keys_of(&fixture)->dict), 1);
+    fixture.txn.no_expiry = false;
+    ck_assert(outlook_settle(&fixture.txn, 10));
+    ck_assert(outlook_settle(&fixture.txn, 0));
+    end(&fixture);
 }
 END_TEST
 
 START_TEST(overdue_count_stops_at_limit)
 {
-    struct sight sight;
-    begin(&sight);
+    struct fixture fixture;
+    begin(&fixture);
     char key[16];
     for (int i = 0; i < 20; i++) {
         snprintf(key, sizeof(key), "%d", i);
-        put_key(&sight, key, BEGAN + 1 + i);
-        put_member(&sight, TYPE_HASH, "hash", key, BEGAN + 1 + i);
-        put_member(&sight, TYPE_SET, "dead", key, BEGAN + 1 + i);
+        put_key(&fixture, key, BEGAN + 1 + i);
+        put_member(&fixture, TYPE_HASH, "hash", key, BEGAN + 1 + i);
+        put_member(&fixture, TYPE_SET, "dead", key, BEGAN + 1 + i);
     }
-    end_key(&sight, "dead", BEGAN + 3);
-    move_to(&sight, BEGAN + 11);
+    end_key(&fixture, "dead", BEGAN + 3);
+    move_to(&fixture, BEGAN + 11);
     struct overdue overdue = { 0 };
-    outlook_overdue(keys_of(&sight), BEGAN + 11, SIZE_MAX, &overdue);
+    outlook_overdue(keys_of(&fixture), BEGAN + 11, SIZE_MAX, &overdue);
     ck_assert_uint_eq(overdue.keys, 10 + 1);
     ck_assert_uint_eq(overdue.members, 10);
     struct overdue few = { 0 };
-    outlook_overdue(keys_of(&sight), BEGAN + 11, 5, &few);
+    outlook_overdue(keys_of(&fixture), BEGAN + 11, 5, &few);
     ck_assert_uint_eq(few.keys + few.members, 5);
-    outlook_overdue(keys_of(&sight), BEGAN + 11, 5, &few);
+    outlook_overdue(keys_of(&fixture), BEGAN + 11, 5, &few);
     ck_assert_uint_eq(few.keys + few.members, 5);
-    end(&sight);
+    end(&fixture);
 }
 END_TEST
 

@@ -1,4 +1,4 @@
-/* Policies applied to the keys that were there before them. */
+/* policy_walk: policies are applied to existing keys. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -12,12 +12,7 @@ enum { ALL = 1 << 20, LARGE = 3000 };
 
 static struct world world;
 
-static void setup(void)
-{
-    world_init(&world);
-}
-
-/* Replay knows the effects alone, and comes to the same, with the same policies pending. */
+/* Ends a test: a replay of the effects must give the same data and the same pending policies. */
 static void done(void)
 {
     struct store *copy = world_replay(&world);
@@ -88,7 +83,7 @@ static void make_keys(const char *format, int count)
         world_set(&world, numbered(format, i), "v", NEVER);
 }
 
-/* A collection of so many members m0, m1 ... in database 0. */
+/* Makes a collection of `count` members m0, m1 ... in database 0. */
 static void make(const char *key, enum type type, int count)
 {
     struct txn *txn = world_begin(&world);
@@ -129,7 +124,7 @@ static void persist(const char *key)
 
 START_TEST(keys_without_a_deadline_get_the_ttl)
 {
-    setup();
+    world_init(&world);
     make_keys("s:%d", 200);
     world_set(&world, "s:own", "v", world.now + 7);
     world_set(&world, "other", "v", NEVER);
@@ -147,7 +142,7 @@ END_TEST
 
 START_TEST(jitter_spreads_existing_keys)
 {
-    setup();
+    world_init(&world);
     make_keys("s:%d", 300);
     RULE("s:*", .ttl = 1000, .jitter = 20);
     walk();
@@ -166,7 +161,7 @@ END_TEST
 
 START_TEST(max_ttl_shortens_and_sets_deadlines)
 {
-    setup();
+    world_init(&world);
     world_set(&world, "s:none", "v", NEVER);
     world_set(&world, "s:late", "v", world.now + 5000);
     world_set(&world, "s:early", "v", world.now + 10);
@@ -181,7 +176,7 @@ END_TEST
 
 START_TEST(key_under_longer_prefix_is_unchanged)
 {
-    setup();
+    world_init(&world);
     RULE("a:b:*", .max_len = 5);
     RULE("a:x", .max_len = 5);
     walk();
@@ -199,7 +194,7 @@ END_TEST
 
 START_TEST(every_database_is_walked)
 {
-    setup();
+    world_init(&world);
     for (unsigned db = 0; db < 16; db += 5) {
         struct txn *txn = world_begin(&world);
         txn_call(txn, db);
@@ -216,7 +211,7 @@ END_TEST
 
 START_TEST(walk_does_not_count_as_access)
 {
-    setup();
+    world_init(&world);
     make("z", TYPE_ZSET, 20);
     make("s", TYPE_SET, 20);
     uint32_t accessed = entry_in(0, "z")->accessed;
@@ -233,7 +228,7 @@ END_TEST
 
 START_TEST(a_finished_walk_is_not_repeated)
 {
-    setup();
+    world_init(&world);
     world_set(&world, "s:1", "v", NEVER);
     RULE("s:*", .ttl = 500);
     walk();
@@ -248,7 +243,7 @@ END_TEST
 
 START_TEST(only_options_that_change_keys_start_a_walk)
 {
-    setup();
+    world_init(&world);
     world_set(&world, "s:1", "v", NEVER);
     RULE("s:*", .ttl = 500);
     walk();
@@ -267,7 +262,7 @@ END_TEST
 
 START_TEST(policy_on_empty_store_starts_no_walk)
 {
-    setup();
+    world_init(&world);
     RULE("s:*", .ttl = 500);
     ck_assert(!policy_walk_pending(world.store));
     done();
@@ -276,7 +271,7 @@ END_TEST
 
 START_TEST(replayed_store_resumes_the_walk)
 {
-    setup();
+    world_init(&world);
     make_keys("s:%d", 500);
     RULE("s:*", .ttl = 500);
     for (int i = 0; i < 5; i++)
@@ -301,7 +296,7 @@ END_TEST
 
 START_TEST(overdue_keys_expire_before_the_walk)
 {
-    setup();
+    world_init(&world);
     make("z", TYPE_ZSET, 10);
     struct txn *txn = world_begin(&world);
     for (int i = 0; i < 10; i += 2)
@@ -323,12 +318,11 @@ START_TEST(overdue_keys_expire_before_the_walk)
 }
 END_TEST
 
-/* ---- several, and changes meanwhile -----------------------------------------------------------
- */
+/* ---- several, and changes meanwhile ---- */
 
 START_TEST(several_policies_are_applied_in_one_pass)
 {
-    setup();
+    world_init(&world);
     make_keys("a:%d", 100);
     make_keys("b:%d", 100);
     RULE("a:*", .ttl = 100);
@@ -346,7 +340,7 @@ END_TEST
 
 START_TEST(policy_set_during_a_pass_waits_for_the_next)
 {
-    setup();
+    world_init(&world);
     make_keys("a:%d", 200);
     make_keys("b:%d", 200);
     RULE("a:*", .ttl = 100);
@@ -364,7 +358,7 @@ END_TEST
 
 START_TEST(policy_changed_during_a_pass_applies_as_changed)
 {
-    setup();
+    world_init(&world);
     make_keys("a:%d", 200);
     RULE("a:*", .max_ttl = 1000);
     for (int i = 0; i < 10; i++)
@@ -379,7 +373,7 @@ END_TEST
 
 START_TEST(policy_dropped_during_a_pass_has_no_effect)
 {
-    setup();
+    world_init(&world);
     make_keys("a:%d", 400);
     make("a:set", TYPE_SET, LARGE);
     RULE("a:*", .ttl = 100, .member_ttl = 50);
@@ -401,7 +395,7 @@ END_TEST
 
 START_TEST(flush_during_a_pass_ends_it)
 {
-    setup();
+    world_init(&world);
     make_keys("a:%d", 400);
     make("a:set", TYPE_SET, LARGE);
     RULE("a:*", .ttl = 100, .member_ttl = 50);
@@ -420,7 +414,7 @@ END_TEST
 START_TEST(swapped_databases_are_both_walked)
 {
     for (int slices = 0; slices < 60; slices += 3) {
-        setup();
+        world_init(&world);
         make_keys("a:%d", 100);
         make("a:set", TYPE_SET, 200);
         txn_swap(world_begin(&world), 0, 1);
@@ -443,8 +437,7 @@ START_TEST(swapped_databases_are_both_walked)
 }
 END_TEST
 
-/* ---- members ----------------------------------------------------------------------------------
- */
+/* ---- members ---- */
 
 START_TEST(members_without_a_deadline_get_the_member_ttl)
 {
@@ -452,7 +445,7 @@ START_TEST(members_without_a_deadline_get_the_member_ttl)
     static const int sizes[] = { 1, 10, 64, 65, 500, LARGE };
     for (size_t i = 0; i < 3; i++) {
         for (size_t j = 0; j < sizeof(sizes) / sizeof(sizes[0]); j++) {
-            setup();
+            world_init(&world);
             make("c", types[i], sizes[j]);
             struct txn *txn = world_begin(&world);
             txn_member_expire(txn, txn_find(txn, text("c")), text("m0"), world.now + 7);
@@ -477,7 +470,7 @@ END_TEST
 
 START_TEST(members_of_intset_get_deadlines)
 {
-    setup();
+    world_init(&world);
     struct txn *txn = world_begin(&world);
     struct entry *entry = txn_create(txn, text("s"), TYPE_SET);
     for (int i = 0; i < 300; i++)
@@ -491,13 +484,12 @@ START_TEST(members_of_intset_get_deadlines)
 }
 END_TEST
 
-/* ---- lengths ----------------------------------------------------------------------------------
- */
+/* ---- lengths ---- */
 
 START_TEST(sorted_set_is_trimmed_in_slices)
 {
     for (int low = 0; low < 2; low++) {
-        setup();
+        world_init(&world);
         make("z", TYPE_ZSET, LARGE);
         RULE("z", .max_len = 10, .keep_low = low == 1);
         size_t before = count("z");
@@ -516,7 +508,7 @@ END_TEST
 
 START_TEST(list_is_trimmed_at_next_push_only)
 {
-    setup();
+    world_init(&world);
     make("l", TYPE_LIST, 20);
     make("s", TYPE_SET, 20);
     RULE("*", .max_len = 5);
@@ -531,8 +523,7 @@ START_TEST(list_is_trimmed_at_next_push_only)
 }
 END_TEST
 
-/* ---- at random --------------------------------------------------------------------------------
- */
+/* ---- at random ---- */
 
 static void random_step(struct rng *rng)
 {
@@ -551,13 +542,13 @@ static void random_step(struct rng *rng)
     world_commit(&world);
 }
 
-/* MAXTTL leaves nothing without a deadline, whatever comes between the slices. */
+/* With MAXTTL every key must get a deadline, whatever changes between the slices. */
 START_TEST(pass_misses_no_key_under_random_changes)
 {
     struct rng rng;
     rng_init(&rng, test_seed());
     for (int round = 0; round < 60; round++) {
-        setup();
+        world_init(&world);
         make_keys("k%d", 300);
         RULE("k*", .max_ttl = 1000);
         for (int i = 0; walk_some(1 + rng_below(&rng, 40)) || i <= 5; i++) {

@@ -1,4 +1,4 @@
-/* Random programs of mutators: the effects they leave build the same store again. */
+/* apply: the effects of random mutator calls rebuild the same store. */
 #include "store/sweep/expiry.h"
 #include "tests/support/random_call.h"
 #include "tests/support/suite.h"
@@ -37,7 +37,7 @@ START_TEST(replayed_effects_build_the_same_store)
 }
 END_TEST
 
-START_TEST(the_digest_sees_values_scores_deadlines_and_order)
+START_TEST(digest_depends_on_values_scores_deadlines_and_order)
 {
     world_init(&world);
     world_set(&world, "a", "1", NEVER);
@@ -62,7 +62,7 @@ Suite *test_suite(void)
 {
     const TTest *const tests[] = {
         replayed_effects_build_the_same_store,
-        the_digest_sees_values_scores_deadlines_and_order,
+        digest_depends_on_values_scores_deadlines_and_order,
         NULL,
     };
     return suite_of("apply", tests);

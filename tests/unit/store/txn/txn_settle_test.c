@@ -1,4 +1,4 @@
-/* What is overdue inside one key: whether it is much, and that it goes in parts. */
+/* txn_settle: which keys have many overdue members, and their removal in slices. */
 #include "store/txn/txn_settle.h"
 
 #include <stdio.h>
@@ -79,7 +79,7 @@ static bool is_slow_in_pause(const char *key)
     return txn_settles_slowly(txn, at_key(key));
 }
 
-/* As the server does it. */
+/* Settles in slices of `limit` members, as server/run/settle.c does. */
 static size_t settle(const char *key, size_t limit)
 {
     txn_begin(&world.txn, world.store, world.now, FROM_EXPIRY);
@@ -98,7 +98,7 @@ static void listen_to_members(void)
                                             world.store->listener.commit, &world });
 }
 
-/* Replay knows the effects alone, and comes to the same. */
+/* Ends a test: a replay of the effects must give the same data. */
 static void done(void)
 {
     struct store *copy = world_replay(&world);
@@ -110,7 +110,7 @@ static void done(void)
     world_drop(&world);
 }
 
-/* ---- expired members ------------------------------------------------------------------------  */
+/* ---- expired members ---- */
 
 START_TEST(many_expired_members_beside_a_live_one_settle_slowly)
 {
@@ -121,7 +121,7 @@ START_TEST(many_expired_members_beside_a_live_one_settle_slowly)
     ck_assert(!is_slow("s"));
     world.now++;
     ck_assert(is_slow("s"));
-    ck_assert(is_slow_in_pause("s")); /* a reader must not meet them */
+    ck_assert(is_slow_in_pause("s")); /* a read must not return them */
     done();
 }
 END_TEST
@@ -151,7 +151,7 @@ START_TEST(a_fully_expired_set_is_slow_only_with_member_events)
     listen_to_members();
     ck_assert(is_slow("s"));
     ck_assert(is_slow("t"));
-    ck_assert(!is_slow_in_pause("s")); /* it is not found, and stays */
+    ck_assert(!is_slow_in_pause("s")); /* it is hidden, but not removed */
     done();
 }
 END_TEST
@@ -290,12 +290,12 @@ START_TEST(far_beyond_maxlen_is_slow_only_if_many_members_move)
     zadd("z", 0, 2 * MANY, NEVER);
     ck_assert(!is_slow("z"));
     max_len(30, false);
-    ck_assert(!is_slow("z")); /* the 30 that stay are little work */
+    ck_assert(!is_slow("z")); /* copying the 30 that stay is little work */
     max_len(2 * MANY - 10, false);
     ck_assert(!is_slow("z"));
     max_len(MANY, false);
     ck_assert(is_slow("z"));
-    ck_assert(!is_slow_in_pause("z")); /* the data stay as they are */
+    ck_assert(!is_slow_in_pause("z")); /* because nothing may be changed */
     done();
 }
 END_TEST

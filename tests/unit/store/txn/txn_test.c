@@ -1,4 +1,4 @@
-/* What a transaction promises: settled look-ups, one event per call and key, emptied keys go. */
+/* txn: expiry on access, one event per call and key, and emptied keys. */
 #include <stdio.h>
 
 #include "store/access.h"
@@ -203,7 +203,7 @@ START_TEST(a_miss_records_keymiss_and_is_counted)
 }
 END_TEST
 
-/* The access time of k after a minute and a look. */
+/* The access time of k after a minute and one call of `look`. */
 static uint32_t accessed_after(struct entry *(*look)(struct txn *, struct bytes), bool no_touch)
 {
     world.now += 60 * 1000;

@@ -1,4 +1,4 @@
-/* dehydrator: against a plain array of elements, the earliest found by looking at all. */
+/* dehydrator: compared with a plain array of elements, sorted before each comparison. */
 #include "store/type/dehydrator.h"
 
 #include <stdio.h>
@@ -55,8 +55,8 @@ static size_t sort_model(void)
     return count;
 }
 
-/* Elements are counted by what the allocator gave, the table and the agenda by what was asked for.
- */
+/* Elements count with the sizes that the allocator gave, table and timelines with those
+ * requested. */
 static void assert_bytes(size_t bytes, size_t held)
 {
     ck_assert_uint_le(bytes, held);
@@ -102,7 +102,7 @@ static void assert_same(const struct dehydrator *dehydrator)
     assert_walk(dehydrator, &walk, 0, count);
 }
 
-/* Checks all that is known of an instant: sorted[] is fresh. */
+/* Compares all results that depend on `now`. sorted[] must be up to date. */
 static void assert_at(const struct dehydrator *dehydrator, size_t count, msec now)
 {
     struct dehydrator_walk walk;
@@ -141,7 +141,7 @@ static void model_place(int n, const struct stage *stage)
     if (stage->at <= announced) announced = stage->at - 1;
 }
 
-/* Time moves, and is set back now and then. */
+/* Steps the clock, and sets it back now and then. */
 static void announce(struct rng *rng, struct dehydrator *dehydrator)
 {
     msec now = rng_between(rng, -21, 21);
@@ -163,7 +163,7 @@ static void push_or_move(struct rng *rng, struct dehydrator *dehydrator, int n)
         model[n] = (struct row){ .in = true, .id = n, .payload = (int)rng_below(rng, 40) };
         dehydrator_push(dehydrator, id_of(&id, n), payload_of(&payload, model[n].payload), &stage);
     } else {
-        /* At its old instant too it is behind its equals afterwards. */
+        /* It goes after its equals, even at its old instant. */
         if (rng_chance(rng, 30)) stage.at = model[n].stage.at;
         element = dehydrator_move(dehydrator, element, &stage);
         ck_assert_ptr_eq(element, dehydrator_find(dehydrator, id_of(&id, n)));

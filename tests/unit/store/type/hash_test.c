@@ -1,223 +1,21 @@
-/* hash: against a plain array that says which value and which deadline each of a few fields has. */
+/* hash: values, scans, encodings, deadlines, growth from small to large, and memory. */
 #include "store/type/hash.h"
 
 #include <stdio.h>
 
+#include "store/mem/blob.h"
 #include "store/mem/mem.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
-#include "store/mem/blob.h"
-
-enum { FIELDS = 1000, ABSENT = -1 };
+#include "tests/unit/store/type/hash_visits.h"
 
 struct text {
     char data[160];
 };
 
-/* Every hundredth is too long for a small hash. */
-static struct bytes field_of(struct text *text, int n)
-{
-    int len = snprintf(text->data, sizeof(text->data), "%0*d", n % 100 == 99 ? 90 : n % 12, n);
-    return bytes_of(text->data, (size_t)len);
-}
-
-/* Value 0 is empty; several have the same length; the last is too long for a small hash. */
-enum { VALUES = 50 };
-static struct bytes value_of(struct text *text, int v)
-{
-    if (v == 0) return bytes_of(NULL, 0);
-    int len =
-        snprintf(text->data, sizeof(text->data), "=%0*d", v == VALUES - 1 ? 100 : v % 7 * 4, v);
-    return bytes_of(text->data, (size_t)len);
-}
-
-/* Fields are counted by what the allocator gave, the table by what was asked for. */
-static void assert_bytes(size_t bytes, size_t held)
-{
-    ck_assert_uint_le(bytes, held);
-    ck_assert_uint_le(held, bytes + bytes / 16 + 256);
-}
-
-/* ---- against a model ------------------------------------------------------------------------ */
-
-struct model {
-    int fields; /* that may be in, from 0 */
-    int values[FIELDS];
-    msec ats[FIELDS];
-};
-
-static void model_init(struct model *model, int fields)
-{
-    model->fields = fields;
-    for (int n = 0; n < fields; n++)
-        model->values[n] = ABSENT;
-}
-
-static void model_set(struct model *model, int n, int v, msec at)
-{
-    model->values[n] = v;
-    model->ats[n] = v == ABSENT ? NEVER : at;
-}
-
-static bool model_has_expiry(const struct model *model, int n)
-{
-    return model->values[n] != ABSENT && model->ats[n] != NEVER;
-}
-
-static void assert_field(const struct hash *hash, const struct model *model, int n)
-{
-    struct text field, value;
-    struct bytes found;
-    msec at;
-    bool has = model->values[n] != ABSENT;
-    ck_assert_msg(hash_get(hash, field_of(&field, n), &found) == has, "field %d", n);
-    ck_assert(hash_deadline(hash, field_of(&field, n), &at) == has);
-    if (!has) return;
-    ck_assert_msg(bytes_equal(found, value_of(&value, model->values[n])), "field %d", n);
-    ck_assert_int_eq(at, model->ats[n]);
-}
-
-/* What is counted and who is first, and that the latest is none too early. */
-static void assert_sums(const struct hash *hash, const struct model *model)
-{
-    size_t count = 0, expiring = 0;
-    msec first = NEVER, latest = INT64_MIN, at, its;
-    struct bytes field;
-    hash_check(hash);
-    for (int n = 0; n < model->fields; n++) {
-        count += model->values[n] != ABSENT;
-        if (!model_has_expiry(model, n)) continue;
-        expiring++;
-        if (model->ats[n] < first) first = model->ats[n];
-        if (model->ats[n] > latest) latest = model->ats[n];
-    }
-    ck_assert_uint_eq(hash_count(hash), count);
-    ck_assert_uint_eq(hash_count_expiring(hash), expiring);
-    ck_assert_int_ge(hash_latest(hash), latest);
-    ck_assert(hash_first(hash, &field, &at) == (expiring > 0));
-    if (expiring == 0) {
-        ck_assert_int_eq(hash_latest(hash), INT64_MIN);
-    } else {
-        ck_assert_int_eq(at, first);
-        ck_assert(hash_deadline(hash, field, &its));
-        ck_assert_int_eq(its, first);
-    }
-}
-
-struct until {
-    const struct hash *hash;
-    msec until;
-    size_t seen, stop;
-};
-
-static bool count_until(void *ctx, struct bytes field, msec at)
-{
-    struct until *until = ctx;
-    msec its;
-    ck_assert(hash_deadline(until->hash, field, &its));
-    ck_assert_int_eq(its, at);
-    ck_assert_int_le(at, until->until);
-    return ++until->seen < until->stop;
-}
-
-static size_t seen_until(const struct hash *hash, msec at, size_t stop)
-{
-    struct until until = { hash, at, 0, stop };
-    hash_each_until(hash, at, count_until, &until);
-    return until.seen;
-}
-
-/* Every field, by key, by iterator and by deadline. */
-static void assert_same(const struct hash *hash, const struct model *model, msec until)
-{
-    size_t seen = 0, due = 0;
-    struct hash_iter iter;
-    struct bytes field, value, its;
-    msec at;
-    for (int n = 0; n < model->fields; n++) {
-        assert_field(hash, model, n);
-        due += model_has_expiry(model, n) && model->ats[n] <= until;
-    }
-    ck_assert_uint_eq(seen_until(hash, until, SIZE_MAX), due);
-    ck_assert_uint_eq(seen_until(hash, NEVER, SIZE_MAX), hash_count_expiring(hash));
-    hash_iter_begin(&iter, hash);
-    for (; hash_iter_next(&iter, &field, &value); seen++) {
-        ck_assert(hash_get(hash, field, &its) && bytes_equal(its, value));
-        ck_assert(hash_deadline(hash, field, &at));
-        ck_assert_int_eq(iter.at, at);
-    }
-    ck_assert_uint_eq(seen, hash_count(hash));
-}
-
-static msec some_at(struct rng *rng)
-{
-    return rng_chance(rng, 40) ? NEVER : rng_between(rng, -100, 100);
-}
-
-static void step(struct hash *hash, struct model *model, struct rng *rng, unsigned grow)
-{
-    struct text field, value;
-    int n = (int)rng_below(rng, (uint64_t)model->fields), v = (int)rng_below(rng, VALUES);
-    /* Mostly no value that makes the hash large by itself. */
-    if (v == VALUES - 1 && rng_chance(rng, 90)) v = 1;
-    msec at = some_at(rng);
-    bool absent = model->values[n] == ABSENT;
-    if (rng_chance(rng, 30)) {
-        ck_assert(hash_expire(hash, field_of(&field, n), at) == !absent);
-        model_set(model, n, model->values[n], at);
-    } else if (rng_chance(rng, grow)) {
-        ck_assert(hash_set(hash, field_of(&field, n), value_of(&value, v), at) == absent);
-        model_set(model, n, v, at);
-    } else {
-        ck_assert(hash_remove(hash, field_of(&field, n)) == !absent);
-        model_set(model, n, ABSENT, NEVER);
-    }
-    assert_field(hash, model, n);
-}
-
-START_TEST(random_steps_match_array)
-{
-    struct rng rng;
-    struct model model;
-    size_t base = mem_used();
-    rng_init(&rng, test_seed());
-    model_init(&model, FIELDS);
-    struct hash *hash = hash_new();
-    for (int i = 0; i < 6000; i++) {
-        step(hash, &model, &rng, i / 1500 % 2 == 0 ? 80 : 20);
-        assert_sums(hash, &model);
-        assert_bytes(hash_bytes(hash), mem_used() - base);
-        if (i % 200 == 0) assert_same(hash, &model, rng_between(&rng, -110, 110));
-    }
-    hash_free(hash);
-    ck_assert_uint_eq(mem_used(), base);
-}
-END_TEST
-
-START_TEST(growing_hash_matches_array)
-{
-    struct rng rng;
-    struct model model;
-    size_t base = mem_used();
-    rng_init(&rng, test_seed() + 1);
-    for (int round = 0; round < 40; round++) {
-        struct hash *hash = hash_new();
-        model_init(&model, (int)rng_between(&rng, 1, 99));
-        for (int i = 0; i < 200; i++) {
-            step(hash, &model, &rng, 90);
-            assert_sums(hash, &model);
-            assert_bytes(hash_bytes(hash), mem_used() - base);
-            if (i % 20 == 0) assert_same(hash, &model, rng_between(&rng, -110, 110));
-        }
-        hash_free(hash);
-        ck_assert_uint_eq(mem_used(), base);
-    }
-}
-END_TEST
-
 /* ---- values, and walking -------------------------------------------------------------------- */
 
-/* A field too long for a small hash makes it large, and goes again. */
+/* Makes the hash large by a field that is too long for a small one, and removes the field. */
 static void enlarge(struct hash *hash)
 {
     char text[65];
@@ -226,7 +24,7 @@ static void enlarge(struct hash *hash)
     ck_assert(hash_remove(hash, bytes_of(text, 65)));
 }
 
-/* Small once and large once, for what must hold of both. */
+/* A small or a large hash, for tests of both forms. */
 static struct hash *hash_small_or_large(int large)
 {
     struct hash *hash = hash_new();
@@ -485,7 +283,7 @@ static struct bytes number(struct text *text, int n, int width)
     return bytes_of(text->data, (size_t)snprintf(text->data, sizeof(text->data), "%0*d", width, n));
 }
 
-/* Field n has the value n, and every second one ends at n. */
+/* Field n has the value n, and every second field the deadline n. */
 static void assert_numbers(const struct hash *hash, int count, int width)
 {
     struct text text;
@@ -736,8 +534,6 @@ Suite *test_suite(void)
 {
     const TTest *const tests[] = {
         fields_and_values_of_any_length_have_deadlines,
-        random_steps_match_array,
-        growing_hash_matches_array,
         new_value_may_be_part_of_old_one,
         scan_and_iterator_give_every_field,
         scan_of_listpack_ignores_cursor,

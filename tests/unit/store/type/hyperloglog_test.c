@@ -1,4 +1,4 @@
-/* HyperLogLogs: registers against a plain array of them, in both representations. */
+/* hyperloglog: registers, compared with a plain array, in both representations. */
 #include "store/type/hyperloglog.h"
 
 #include <stdio.h>
@@ -30,7 +30,7 @@ static void ck_registers(const struct hll *hll, const uint8_t *model)
     ck_assert_uint_eq(count, hll_count_registers(model));
 }
 
-/* Raises places at random, with so many indexes; looks at all registers now and then. */
+/* Raises random places below `indexes`; checks all registers now and then. */
 static void raise_some(struct hll *hll, unsigned indexes, unsigned rank_max, int times)
 {
     uint8_t model[HLL_REGISTERS] = { 0 };
@@ -61,7 +61,7 @@ START_TEST(new_sketch_is_one_zero_run_and_counts_zero)
 }
 END_TEST
 
-/* As GET gives it after PFADD k a "" redis in Redis. */
+/* The reply of GET after PFADD k a "" redis in Redis. */
 START_TEST(bytes_equal_those_of_redis)
 {
     static const char bytes[] = "HYLL\1\0\0\0\0\0\0\0\0\0\0\x80"
@@ -245,7 +245,7 @@ START_TEST(invalid_header_is_detected)
 }
 END_TEST
 
-/* Random bytes in a block of just their size, so that a sanitizer sees a step beyond. */
+/* Random bytes in a block of exactly their size, so that a sanitizer detects reads past the end. */
 START_TEST(damaged_body_is_detected_or_harmless)
 {
     begin();

@@ -1,4 +1,4 @@
-/* list: against a plain array of numbers, each of which stands for one fixed text. */
+/* list: compared with a plain array of numbers; each number stands for a fixed text. */
 #include "store/type/list.h"
 
 #include <stdio.h>
@@ -140,7 +140,7 @@ static void step_keep(struct rng *rng, struct list *list, struct model *model)
     model_cut(model, 0, from);
 }
 
-/* Often around one place, as somebody who keeps a list sorted does. */
+/* Often near the same index, as in a list that is kept sorted. */
 static int draw_index(struct rng *rng, int count)
 {
     int middle = count / 3 + (int)rng_below(rng, 3);

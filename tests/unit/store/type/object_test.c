@@ -34,7 +34,7 @@ static struct object filled(enum type type, int count)
     return object;
 }
 
-/* Elements are counted by what the allocator gave, the tables by what was asked for. */
+/* Elements count with the sizes that the allocator gave, tables with the sizes requested. */
 static void assert_bytes(size_t bytes, size_t held)
 {
     ck_assert_uint_le(bytes, held);

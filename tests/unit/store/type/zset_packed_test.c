@@ -1,4 +1,4 @@
-/* zset_packed: scores in as few bytes as they need, and exactly as they were. */
+/* zset_packed: scores take as few bytes as possible and keep their exact values. */
 #include "store/type/zset_packed.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@ static void assert_same_double(double found, double score)
     ck_assert_msg(memcmp(&found, &score, sizeof(score)) == 0, "%.17g became %.17g", score, found);
 }
 
-/* The bytes of this score; it is replied as it was put. */
+/* The number of bytes that this score takes. Checks that it is read back exactly. */
 static size_t bytes_of_score(double score)
 {
     struct packed packed;
@@ -74,7 +74,7 @@ static double draw_score(struct rng *rng)
     }
 }
 
-/* Each width beside each other one. */
+/* Scores of all widths beside each other. */
 START_TEST(scores_of_all_widths_round_trip_in_order)
 {
     struct rng rng;
