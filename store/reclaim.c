@@ -53,20 +53,14 @@ void reclaim_keyspace(struct reclaim *reclaim, struct keyspace ks)
     item->ks = ks;
 }
 
-static bool drop_agendas_some(struct keyspace *ks, size_t *work)
-{
-    for (unsigned kind = 0; kind < KEY_KINDS; kind++)
-        if (!agenda_drop_some(&ks->agendas[kind], work)) return false;
-    return true;
-}
-
 /* Frees some entries. Large values are queued, so that each entry is one unit of work. */
 static bool free_keyspace_some(struct reclaim *reclaim, struct keyspace *ks, size_t *work)
 {
     while (*work > 0) {
         struct entry *entry = dict_take(&ks->dict);
         if (entry == NULL) {
-            if (!drop_agendas_some(ks, work)) return false;
+            for (unsigned kind = 0; kind < KEY_KINDS; kind++)
+                if (!agenda_drop_some(&ks->agendas[kind], work)) return false;
             keyspace_drop(ks);
             return true;
         }

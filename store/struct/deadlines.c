@@ -4,19 +4,15 @@
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 
-static struct deadlines *deadlines_new(void)
-{
-    struct deadlines *deadlines = mem_alloc(sizeof(*deadlines));
-    agenda_init(&deadlines->agenda);
-    deadlines->latest = INT64_MIN;
-    deadlines->last = NULL;
-    return deadlines;
-}
-
 void deadlines_set(struct deadlines **deadlines, struct deadline *d, msec at)
 {
     ensure(at != NEVER, "deadline %lld: use deadlines_cancel", (long long)at);
-    if (*deadlines == NULL) *deadlines = deadlines_new();
+    if (*deadlines == NULL) {
+        *deadlines = mem_alloc(sizeof(**deadlines));
+        agenda_init(&(*deadlines)->agenda);
+        (*deadlines)->latest = INT64_MIN;
+        (*deadlines)->last = NULL;
+    }
     agenda_move(&(*deadlines)->agenda, d, at);
     if (at >= (*deadlines)->latest) {
         (*deadlines)->latest = at;

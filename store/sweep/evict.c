@@ -14,11 +14,6 @@ bool evict_counts_access(enum evict_policy policy)
     return policy == EVICT_ALL_LFU || policy == EVICT_VOLATILE_LFU;
 }
 
-static bool is_volatile_only(enum evict_policy policy)
-{
-    return policy >= EVICT_VOLATILE_LRU;
-}
-
 static uint64_t worth_of(const struct keyspace *ks, const struct entry *entry,
                          enum evict_policy policy, msec now)
 {
@@ -37,17 +32,8 @@ static struct entry *draw_entry(struct txn *txn, const struct keyspace *ks,
 {
     struct random *random = &txn->store->random;
     if (policy == EVICT_VOLATILE_TTL) return keyspace_first_volatile(ks);
-    if (is_volatile_only(policy)) return keyspace_random_volatile(ks, random_next, random);
+    if (policy >= EVICT_VOLATILE_LRU) return keyspace_random_volatile(ks, random_next, random);
     return keyspace_random(ks, random_next, random);
-}
-
-static void consider_sample(struct txn *txn, struct keyspace *ks, enum evict_policy policy,
-                            struct candidate *best)
-{
-    struct entry *entry = draw_entry(txn, ks, policy);
-    if (entry == NULL) return;
-    uint64_t worth = worth_of(ks, entry, policy, txn->now);
-    if (best->entry == NULL || worth < best->worth) *best = (struct candidate){ ks, entry, worth };
 }
 
 bool evict_one(struct txn *txn, enum evict_policy policy, unsigned samples)
@@ -55,9 +41,16 @@ bool evict_one(struct txn *txn, enum evict_policy policy, unsigned samples)
     if (policy == EVICT_NONE) return false;
     if (policy == EVICT_VOLATILE_TTL) samples = 1;
     struct candidate best = { 0 };
-    for (unsigned db = 0; db < txn->store->database_count; db++)
-        for (unsigned i = 0; i < samples; i++)
-            consider_sample(txn, &txn->store->databases[db], policy, &best);
+    for (unsigned db = 0; db < txn->store->database_count; db++) {
+        struct keyspace *ks = &txn->store->databases[db];
+        for (unsigned i = 0; i < samples; i++) {
+            struct entry *entry = draw_entry(txn, ks, policy);
+            if (entry == NULL) break;
+            uint64_t worth = worth_of(ks, entry, policy, txn->now);
+            if (best.entry == NULL || worth < best.worth)
+                best = (struct candidate){ ks, entry, worth };
+        }
+    }
     if (best.entry == NULL) return false;
     txn_call(txn, best.ks->db);
     txn_key_drop(txn, best.entry, EVENT_EVICTED);

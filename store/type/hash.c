@@ -184,23 +184,19 @@ static void hash_table_expire(struct hash_table *table, struct pair *pair, msec 
     }
 }
 
-static struct pair *hash_table_replace(struct hash_table *table, struct pair *pair,
-                                       struct bytes value, msec at)
-{
-    if (value.len != value_of(pair).len) return pair_rebuild(table, pair, value, at != NEVER);
-    if (value.len > 0) memmove((char *)(uintptr_t)value_of(pair).data, value.data, value.len);
-    return pair;
-}
-
 static bool hash_table_set(struct hash_table *table, const struct packed_record *record)
 {
+    struct bytes value = record->value;
+    bool has_expiry = record->at != NEVER;
     struct pair *pair = dict_find(&table->pairs, record->member);
     bool is_new = pair == NULL;
     if (is_new) {
-        pair = pair_new(table, record->member, record->value, record->at != NEVER);
+        pair = pair_new(table, record->member, value, has_expiry);
         dict_add(&table->pairs, pair);
-    } else {
-        pair = hash_table_replace(table, pair, record->value, record->at);
+    } else if (value.len != value_of(pair).len) {
+        pair = pair_rebuild(table, pair, value, has_expiry);
+    } else if (value.len > 0) {
+        memmove((char *)(uintptr_t)value_of(pair).data, value.data, value.len);
     }
     hash_table_expire(table, pair, record->at);
     return is_new;

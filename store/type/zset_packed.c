@@ -153,15 +153,6 @@ bool zset_packed_put(struct packed *packed, struct bytes member, double score, m
 
 /* ---- self-check ----------------------------------------------------------------------------- */
 
-static void check_score(const struct packed_record *record)
-{
-    double score = zset_packed_score(record);
-    struct score_text text = text_of(score);
-    ensure(!isnan(score), "score of %zu bytes is NaN", record->value.len);
-    ensure(bytes_equal(record->value, bytes_of(text.data, text.len)),
-           "score %g is not canonical in %zu bytes", score, record->value.len);
-}
-
 void zset_packed_check(const struct packed *packed)
 {
     struct packed_record record, last = { .at = NEVER };
@@ -170,9 +161,13 @@ void zset_packed_check(const struct packed *packed)
         next = packed_get(packed, place, &record);
         ensure(record.value.len >= 1 && record.value.len <= sizeof(double), "score of %zu bytes",
                record.value.len);
-        check_score(&record);
+        double score = zset_packed_score(&record);
+        struct score_text text = text_of(score);
+        ensure(!isnan(score), "score of %zu bytes is NaN", record.value.len);
+        ensure(bytes_equal(record.value, bytes_of(text.data, text.len)),
+               "score %g is not canonical in %zu bytes", score, record.value.len);
         if (place == 0) continue;
-        double score = zset_packed_score(&record), below = zset_packed_score(&last);
+        double below = zset_packed_score(&last);
         ensure(below < score || (below == score && bytes_compare(last.member, record.member) < 0),
                "score %g comes after %g at %u", score, below, place);
     }
