@@ -10,7 +10,7 @@
 
 #define INT64_END 0x1p63L
 
-/* As Redis reads it: a timeout too large for milliseconds counts as negative. */
+/* A timeout that milliseconds can't hold is an error like a negative one, as in Redis. */
 static bool parse_timeout(struct call *call, int i, msec *ttl)
 {
     long double seconds;
@@ -63,17 +63,9 @@ void block_on(struct call *call, const struct block_request *request)
         resp_null_array(call->out);
 }
 
-/* ---- numkeys key [key ...] <front | back> [COUNT count] ---------------------------------------
- */
+/* ---- numkeys key [key ...] <front | back> [COUNT count] -------------------------------------- */
 
-static bool is_either(const struct call *call, int i, const char *front, const char *back,
-                      bool *is_back)
-{
-    *is_back = arg_is(call, i, back);
-    return *is_back || arg_is(call, i, front);
-}
-
-static bool parse_count(struct call *call, int i, int64_t *wanted)
+static bool parse_pop_count(struct call *call, int i, int64_t *wanted)
 {
     *wanted = 1;
     if (i == call->argc) return true;
@@ -97,11 +89,12 @@ bool arg_multi_pop(struct call *call, int i, const char *front, const char *back
     }
     pop->count = (int)keys;
     int end = pop->first + pop->count;
-    if (!is_either(call, end, front, back, &pop->back)) {
+    pop->back = arg_is(call, end, back);
+    if (!pop->back && !arg_is(call, end, front)) {
         fail(call, ERR_SYNTAX);
         return false;
     }
-    return parse_count(call, end + 1, &pop->wanted);
+    return parse_pop_count(call, end + 1, &pop->wanted);
 }
 
 static int find_counted(int i, int argc, const struct bytes *argv, int *positions)

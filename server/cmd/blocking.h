@@ -13,8 +13,8 @@
 
 #include "server/call/call.h"
 
-/* The timeout in seconds at argument i, fractions allowed, as the instant at which it passes; 0:
- * NEVER. */
+/* Parses the timeout in seconds at argument i, fractions allowed, as the instant at which it ends.
+ * 0 means NEVER. False: an error was replied. */
 bool arg_timeout(struct call *call, int i, msec *until);
 
 struct source {
@@ -22,17 +22,19 @@ struct source {
     struct entry *entry; /* NULL: no key has elements */
 };
 
-/* Finds the first of `count` keys from argument `first` on that exists. False: it has another type,
- * and the error is replied. A call that runs again looks only at the key that became ready. */
+/* Finds the first existing key among `count` keys from argument `first` on. False: it has another
+ * type, and the error was replied. A call that runs again looks only at the key that became ready.
+ */
 bool find_source(struct call *call, enum type type, int first, int count, struct source *source);
 
-/* Blocks a call that found nothing; if it must not block, replies that there is nothing. */
+/* Blocks the call. If it must not block, as in a transaction, replies a null array, or an empty one
+ * if request->is_array. */
 void block_on(struct call *call, const struct block_request *request);
 
 /* numkeys key [key ...] <front | back> [COUNT count] */
 struct multi_pop {
     int first, count; /* the keys' arguments */
-    bool back;        /* the second of the two words: RIGHT, MAX */
+    bool back;        /* RIGHT or MAX, the second of the two words, was given */
     int64_t wanted;   /* elements; 1 or more */
 };
 /* Parses from argument i to the last. */

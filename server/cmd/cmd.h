@@ -1,4 +1,5 @@
-/* cmd: the groups of data commands. A new group is declared here and listed in cmd.c. */
+/* cmd: the groups of commands that read and write data. Declare a new group here and list it in
+ * cmd.c. */
 #ifndef SERVER_CMD_CMD_H
 #define SERVER_CMD_CMD_H
 
@@ -23,18 +24,22 @@ extern const struct command_group object_commands;
 /* POLICY. */
 extern const struct command_group policy_commands;
 
-/* SET GET MSET APPEND and others. Context: const int64_t *, the longest string that APPEND may make
+/* SET GET MSET APPEND and others. Context: const int64_t *, the maximum length of a string
  * (proto-max-bulk-len); NULL: 512 MiB. */
 extern const struct command_group string_commands;
 /* INCR DECR INCRBY DECRBY INCRBYFLOAT. */
 extern const struct command_group string_number_commands;
 
-/* SETRANGE GETRANGE SUBSTR; LCS; SETBIT GETBIT BITCOUNT BITPOS BITOP; BITFIELD. Context: as of
- * string_commands. */
+/* The context of the next four groups is that of string_commands. */
+/* SETRANGE GETRANGE SUBSTR. */
 extern const struct command_group string_range_commands;
+/* LCS. */
 extern const struct command_group lcs_commands;
+/* SETBIT GETBIT BITCOUNT BITPOS BITOP. */
 extern const struct command_group bit_commands;
+/* BITFIELD BITFIELD_RO. */
 extern const struct command_group bitfield_commands;
+/* PFADD PFCOUNT PFMERGE PFDEBUG PFSELFTEST. */
 extern const struct command_group hyperloglog_commands;
 
 extern const struct command_group list_commands;
@@ -65,7 +70,7 @@ extern const struct command_group zset_commands;
 extern const struct command_group zset_pop_commands;
 /* BZTSPOP BZTSMOVE. */
 extern const struct command_group zset_time_commands;
-/* The commands of sorted sets that name a range; ZPOPMIN and ZPOPMAX among them. */
+/* The commands of sorted sets that take a range; ZPOPMIN and ZPOPMAX. */
 extern const struct command_group zset_range_commands;
 /* ZUNION ZINTER ZDIFF, ...STORE, ZINTERCARD. */
 extern const struct command_group zset_algebra_commands;
@@ -82,8 +87,8 @@ extern const struct command_group dehydrator_due_commands;
 /* REDE.TTN LEN RANGE SCAN INFO. */
 extern const struct command_group dehydrator_look_commands;
 
-/* Adds all groups to the table, with longest_string as context: no string may become longer
- * (proto-max-bulk-len). It must outlive the table. */
+/* Adds all groups to the table. longest_string is the maximum length of a string
+ * (proto-max-bulk-len), the context of the groups; it must outlive the table. */
 void cmd_add_all(struct commands *commands, const int64_t *longest_string);
 
 #endif

@@ -93,10 +93,11 @@ static const struct command rows[] = {
       .since = "2.8.0",
       .replies = REPLIES("[bulk [bulk ...]]: the next cursor, 0 at the end; the members"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_INVALID_CURSOR),
-      .complexity = "O(1) for each call, O(N) for a whole walk over N members.",
+      .complexity =
+          "O(1) for each call. O(N) for a complete iteration, where N is the number of members.",
       .syntax = "key cursor [MATCH pattern] [COUNT count]",
-      .summary = "Lists some members of a set, and a cursor to go on from; 0 begins and ends the "
-                 "walk." },
+      .summary = "Returns some members of a set and the cursor for the next call. The first call "
+                 "takes cursor 0." },
     { .name = "HSCAN",
       .run = cmd_hscan,
       .arity = -3,
@@ -108,10 +109,11 @@ static const struct command rows[] = {
       .replies = REPLIES(
           "[bulk [bulk bulk ...]]: the next cursor, 0 at the end; fields, each with its value"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_INVALID_CURSOR),
-      .complexity = "O(1) for each call, O(N) for a whole walk over N fields.",
+      .complexity =
+          "O(1) for each call. O(N) for a complete iteration, where N is the number of fields.",
       .syntax = "key cursor [MATCH pattern] [COUNT count]",
-      .summary = "Lists some fields of a hash with their values, and a cursor to go on from; 0 "
-                 "begins and ends the walk." },
+      .summary = "Returns some fields and values of a hash and the cursor for the next call. The "
+                 "first call takes cursor 0." },
     { .name = "ZSCAN",
       .run = cmd_zscan,
       .arity = -3,
@@ -123,11 +125,11 @@ static const struct command rows[] = {
       .replies = REPLIES(
           "[bulk [bulk bulk ...]]: the next cursor, 0 at the end; members, each with its score"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_INVALID_CURSOR),
-      .complexity = "O(1) for each call, O(N) for a whole walk over N members.",
+      .complexity =
+          "O(1) for each call. O(N) for a complete iteration, where N is the number of members.",
       .syntax = "key cursor [MATCH pattern] [COUNT count]",
-      .summary =
-          "Lists some members of a sorted set with their scores, and a cursor to go on from; "
-          "0 begins and ends the walk." },
+      .summary = "Returns some members and scores of a sorted set and the cursor for the next "
+                 "call. The first call takes cursor 0." },
 };
 
 const struct command_group collection_scan_commands = COMMAND_GROUP(rows);

@@ -1,12 +1,12 @@
-/* numkeys: finds the keys of commands that are given their number. */
+/* numkeys: finds the keys of commands that have a numkeys argument. */
 #ifndef SERVER_CMD_NUMKEYS_H
 #define SERVER_CMD_NUMKEYS_H
 
 #include "store/base/bytes.h"
 
-/* For find_keys: stores the positions of the keys that follow their number at argument i; returns
- * how many there are, or -1. The number is read as by atoi, as in Redis, less strictly than the
- * command itself reads it. */
+/* For find_keys of a command: argument i is the number of the keys that follow. Stores their
+ * positions and returns their number, or -1 if it is wrong. Parses the number like atoi, as Redis
+ * does, so it accepts texts that the command itself refuses. */
 int numkeys_find(int argc, const struct bytes *argv, int i, int *positions);
 
 #endif

@@ -4,8 +4,8 @@
 #include "server/call/args.h"
 #include "store/mem/mem.h"
 
-/* A sample of at least this share of all elements is chosen in one walk; a smaller one by draws,
- * which rarely repeat an element. */
+/* A sample of at least 1/3 of the elements is chosen in one walk over all of them. A smaller one is
+ * drawn, because few draws then repeat an element. */
 enum { DENSE_PART = 3 };
 
 struct sampling {
@@ -15,12 +15,13 @@ struct sampling {
     size_t left;   /* elements still to be chosen */
     size_t unseen; /* elements that the walk has not reached yet */
     bool with_values;
-    /* Elements drawn so far, by the address of their name: open addressing. */
+    /* The elements drawn so far: a hash table with open addressing of the addresses of their
+     * names. */
     const char **drawn;
     size_t room; /* a power of two */
 };
 
-static void draw(const struct sampling *s, struct bytes *name, struct bytes *value)
+static void draw_element(const struct sampling *s, struct bytes *name, struct bytes *value)
 {
     if (s->object->type == TYPE_HASH)
         hash_random(s->object->hash, random_next, s->random, name, value);
@@ -28,20 +29,12 @@ static void draw(const struct sampling *s, struct bytes *name, struct bytes *val
         *name = *value = set_random(s->object->set, random_next, s->random);
 }
 
-static void give(struct sampling *s, struct bytes name, struct bytes value)
+static void reply_element(struct sampling *s, struct bytes name, struct bytes value)
 {
     if (s->with_values) resp_pair(s->call->out);
     reply_bytes(s->call, name);
     if (s->with_values) reply_bytes(s->call, value);
     s->left--;
-}
-
-static void announce(const struct sampling *s)
-{
-    if (s->with_values)
-        resp_pairs(s->call->out, s->left);
-    else
-        resp_array(s->call->out, s->left);
 }
 
 /* ---- draws ----------------------------------------------------------------------------------- */
@@ -56,7 +49,7 @@ static bool is_first_draw(struct sampling *s, struct bytes name)
     return true;
 }
 
-static void give_distinct(struct sampling *s)
+static void reply_distinct_draws(struct sampling *s)
 {
     struct bytes name, value;
     s->room = 4;
@@ -64,18 +57,18 @@ static void give_distinct(struct sampling *s)
         s->room *= 2;
     s->drawn = mem_zalloc(s->room * sizeof(*s->drawn));
     while (s->left > 0) {
-        draw(s, &name, &value);
-        if (is_first_draw(s, name)) give(s, name, value);
+        draw_element(s, &name, &value);
+        if (is_first_draw(s, name)) reply_element(s, name, value);
     }
     mem_free(s->drawn);
 }
 
-static void give_any(struct sampling *s)
+static void reply_draws(struct sampling *s)
 {
     struct bytes name, value;
     while (s->left > 0) {
-        draw(s, &name, &value);
-        give(s, name, value);
+        draw_element(s, &name, &value);
+        reply_element(s, name, value);
     }
 }
 
@@ -95,7 +88,7 @@ static void walk_set(struct sampling *s)
     struct bytes member;
     set_iter_begin(&iter, s->object->set);
     while (s->left > 0 && set_iter_next(&iter, &member))
-        if (is_chosen(s)) give(s, member, member);
+        if (is_chosen(s)) reply_element(s, member, member);
 }
 
 static void walk_hash(struct sampling *s)
@@ -104,10 +97,10 @@ static void walk_hash(struct sampling *s)
     struct bytes field, value;
     hash_iter_begin(&iter, s->object->hash);
     while (s->left > 0 && hash_iter_next(&iter, &field, &value))
-        if (is_chosen(s)) give(s, field, value);
+        if (is_chosen(s)) reply_element(s, field, value);
 }
 
-/* ---- both ------------------------------------------------------------------------------------ */
+/* ---- sample.h -------------------------------------------------------------------------------- */
 
 bool sample_read_count(struct call *call, int i, int64_t *count)
 {
@@ -126,11 +119,14 @@ void sample_reply(struct call *call, const struct object *object, int64_t count,
                           .with_values = with_values };
     uint64_t wanted = count < 0 ? 0 - (uint64_t)count : (uint64_t)count;
     s.left = count > 0 && wanted > s.unseen ? s.unseen : wanted;
-    announce(&s);
+    if (with_values)
+        resp_pairs(call->out, s.left);
+    else
+        resp_array(call->out, s.left);
     if (count < 0)
-        give_any(&s);
+        reply_draws(&s);
     else if (s.left < s.unseen / DENSE_PART)
-        give_distinct(&s);
+        reply_distinct_draws(&s);
     else if (object->type == TYPE_HASH)
         walk_hash(&s);
     else

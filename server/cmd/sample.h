@@ -4,15 +4,15 @@
 
 #include "server/call/call.h"
 
-/* The count at argument i; false: an error was replied. */
+/* Parses the count at argument i. False: an error was replied. */
 bool sample_read_count(struct call *call, int i, int64_t *count);
 
 /* DIFFERS: Redis draws as often as asked, until it is out of memory. (doc/differs.md) */
 enum { SAMPLE_DRAWS_MAX = 1 << 24 };
 
-/* Replies count distinct elements, each combination equally likely, or all if there are fewer; or
- * -count independent draws. With values (of a hash) as pairs. The object must not be empty; -count
- * is at most SAMPLE_DRAWS_MAX. Expected O(|count|). */
+/* Replies `count` distinct elements, each combination equally likely, or all if there are fewer. If
+ * count is negative, replies -count independent draws. with_values: replies pairs (of a hash). The
+ * object must not be empty; -count is at most SAMPLE_DRAWS_MAX. Expected O(|count|). */
 void sample_reply(struct call *call, const struct object *object, int64_t count, bool with_values);
 
 #endif

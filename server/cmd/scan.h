@@ -16,25 +16,26 @@ struct scan {
     struct resp_writer out; /* into aside */
 };
 
-/* After this, the scan must end with scan_reply or scan_reply_items. */
+/* A scan that succeeds ends with scan_reply or scan_reply_items. */
 void scan_begin(struct scan *scan, struct call *call);
 
-/* The cursor at argument i, or ERR_INVALID_CURSOR. */
+/* Parses the cursor at argument i. False: an error was replied. */
 bool scan_read_cursor(struct scan *scan, int i);
-/* Parses MATCH and COUNT from argument i on, and, if type_at is not NULL, TYPE: sets it to the
- * position of its argument, or 0. */
+/* Parses MATCH and COUNT from argument i on. If type_at is not NULL, parses TYPE as well and sets
+ * *type_at to the position of its value, or 0. False: an error was replied. */
 bool scan_read_options(struct scan *scan, int i, int *type_at);
 
 /* Takes steps (as dict_scan does) until count elements were visited, or the scan is over, or after
  * ten times as many steps, because many steps may find nothing. */
 void scan_run(struct scan *scan, uint64_t (*step)(void *ctx, uint64_t cursor), void *ctx);
 
-/* Call for each visited element: does its name match? */
+/* Counts a visited element; call it for each one. Returns whether the name matches. */
 bool scan_visit(struct scan *scan, struct bytes name);
+/* Adds an item to the reply. */
 void scan_give(struct scan *scan, struct bytes item);
 void scan_give_double(struct scan *scan, double item);
 
-void scan_reply(struct scan *scan); /* the cursor and the items */
-void scan_reply_items(struct scan *scan);
+void scan_reply(struct scan *scan);       /* replies the cursor and the items */
+void scan_reply_items(struct scan *scan); /* replies the items */
 
 #endif
