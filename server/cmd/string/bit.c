@@ -1,4 +1,4 @@
-/* bit: commands on strings as arrays of bits. Integers in them are in bitfield.c. */
+/* bit: commands that use a string as an array of bits. BITFIELD is in bitfield.c. */
 #include "server/cmd/string/bit.h"
 
 #include "proto/base/number.h"
@@ -65,7 +65,7 @@ static void cmd_getbit(struct call *call)
     resp_integer(call->out, entry != NULL && has_bit(object_text(&entry->object), offset));
 }
 
-/* ---- many ------------------------------------------------------------------------------------ */
+/* ---- ranges of bits -------------------------------------------------------------------------- */
 
 static uint64_t load_word(const char *from)
 {
@@ -84,7 +84,7 @@ static size_t count_bytes(const char *data, size_t len)
     return count;
 }
 
-/* The bits set in [from, to). */
+/* Counts the set bits in [from, to). */
 static size_t count_bits(struct bytes text, size_t from, size_t to)
 {
     size_t count = 0;
@@ -95,19 +95,19 @@ static size_t count_bits(struct bytes text, size_t from, size_t to)
     return count + (from < to ? count_bytes(text.data + from / 8, (to - from) / 8) : 0);
 }
 
-/* The first byte in [at, to) that is not `dull`, or to. */
-static size_t skip_bytes(struct bytes text, size_t at, size_t to, unsigned char dull)
+/* Returns the first byte in [at, to) that differs from `skipped`, or to. */
+static size_t skip_bytes(struct bytes text, size_t at, size_t to, unsigned char skipped)
 {
-    uint64_t dull_word;
-    memset(&dull_word, dull, sizeof(dull_word));
-    while (to - at >= sizeof(dull_word) && load_word(text.data + at) == dull_word)
-        at += sizeof(dull_word);
-    while (at < to && (unsigned char)text.data[at] == dull)
+    uint64_t skipped_word;
+    memset(&skipped_word, skipped, sizeof(skipped_word));
+    while (to - at >= sizeof(skipped_word) && load_word(text.data + at) == skipped_word)
+        at += sizeof(skipped_word);
+    while (at < to && (unsigned char)text.data[at] == skipped)
         at++;
     return at;
 }
 
-/* The first bit in [from, to) that is on, or off; `to` if there is none. */
+/* Returns the first bit in [from, to) that is on, or off; `to` if there is none. */
 static size_t find_bit(struct bytes text, size_t from, size_t to, bool on)
 {
     for (size_t at = from; at < to; at++) {
@@ -120,7 +120,7 @@ static size_t find_bit(struct bytes text, size_t from, size_t to, bool on)
     return to;
 }
 
-/* BYTE or BIT at argument i, where it may be left out. */
+/* Parses BYTE or BIT at argument i, by default BYTE. False: an error was replied. */
 static bool arg_is_bits(struct call *call, int i, bool *in_bits)
 {
     *in_bits = arg_is(call, i, "BIT");
@@ -129,7 +129,7 @@ static bool arg_is_bits(struct call *call, int i, bool *in_bits)
     return false;
 }
 
-/* The range in bits; in bytes as it was given. */
+/* Clips a range that is given in bytes or bits; the result is in bits. */
 static void clip_to_bits(int64_t start, int64_t end, bool in_bits, size_t len, size_t *from,
                          size_t *to)
 {
@@ -146,7 +146,7 @@ static void cmd_bitcount(struct call *call)
     bool in_bits = false;
     if (!read_typed(call, 1, TYPE_STRING, &entry)) return;
     if (entry == NULL) {
-        resp_integer(call->out, 0); /* whatever the range is worth */
+        resp_integer(call->out, 0); /* even if the range is invalid */
         return;
     }
     struct bytes text = object_text(&entry->object);
@@ -154,7 +154,7 @@ static void cmd_bitcount(struct call *call)
     if (call->argc == 4 || call->argc == 5) {
         if (!arg_int64(call, 2, &start) || !arg_int64(call, 3, &end)) return;
         if (start < 0 && end < 0 && start > end) {
-            resp_integer(call->out, 0); /* whatever the unit is */
+            resp_integer(call->out, 0); /* even if the unit is invalid */
             return;
         }
         if (!arg_is_bits(call, 4, &in_bits)) return;
@@ -166,7 +166,8 @@ static void cmd_bitcount(struct call *call)
     resp_integer(call->out, (int64_t)count_bits(text, from, to));
 }
 
-/* The range behind BITPOS key bit, in bits; all of the string without one. */
+/* Parses the range after BITPOS key bit, in bits; by default the whole string. False: an error was
+ * replied. */
 static bool arg_bitpos_range(struct call *call, size_t len, size_t *from, size_t *to)
 {
     int64_t start = 0, end = INT64_MAX;
@@ -193,14 +194,14 @@ static void cmd_bitpos(struct call *call)
     }
     if (!read_typed(call, 1, TYPE_STRING, &entry)) return;
     if (entry == NULL) {
-        resp_integer(call->out, bit == 1 ? -1 : 0); /* whatever the range is worth */
+        resp_integer(call->out, bit == 1 ? -1 : 0); /* even if the range is invalid */
         return;
     }
     struct bytes text = object_text(&entry->object);
     size_t from, to;
     if (!arg_bitpos_range(call, text.len, &from, &to)) return;
     size_t at = find_bit(text, from, to, bit == 1);
-    /* Behind a string there are zeros, unless the range has an end of its own. */
+    /* Without an end of the range, the string counts as followed by zeros. */
     bool found = at < to || (from < to && bit == 0 && call->argc < 5);
     resp_integer(call->out, found ? (int64_t)at : -1);
 }
@@ -237,7 +238,7 @@ static inline uint64_t combine_word(enum bitop op, uint64_t a, uint64_t b)
     return ~b;
 }
 
-/* Inlined for each operation, so that none is chosen within the loops. */
+/* Inlined for each operation, so that the loops do not switch on it. */
 __attribute__((always_inline)) static inline void combine_with(enum bitop op, char *to,
                                                                struct bytes text)
 {
@@ -250,8 +251,8 @@ __attribute__((always_inline)) static inline void combine_with(enum bitop op, ch
         to[at] = (char)combine_word(op, (unsigned char)to[at], (unsigned char)text.data[at]);
 }
 
-/* `to` and the text, which has zeros behind it up to len. */
-static void combine(enum bitop op, char *to, size_t len, struct bytes text)
+/* Combines the len bytes at `to` with the text, which counts as padded with zeros to len. */
+static void combine_padded(enum bitop op, char *to, size_t len, struct bytes text)
 {
     switch (op) {
     case BITOP_AND:
@@ -264,14 +265,14 @@ static void combine(enum bitop op, char *to, size_t len, struct bytes text)
     }
 }
 
-static struct bytes source(struct call *call, int i)
+static struct bytes source_text(struct call *call, int i)
 {
     const struct entry *entry = txn_find(call->txn, call->argv[i]);
     return entry != NULL ? object_text(&entry->object) : LIT("");
 }
 
-/* The length of the longest source. */
-static bool read_sources(struct call *call, size_t *len)
+/* Sets *len to the length of the longest source. False: an error was replied. */
+static bool find_longest_source(struct call *call, size_t *len)
 {
     *len = 0;
     for (int i = 3; i < call->argc; i++) {
@@ -285,12 +286,12 @@ static bool read_sources(struct call *call, size_t *len)
 
 static void fill_result(struct call *call, enum bitop op, struct blob *result)
 {
-    struct bytes first = source(call, 3);
+    struct bytes first = source_text(call, 3);
     if (first.len > 0) memcpy(result->data, first.data, first.len);
     memset(result->data + first.len, 0, result->len - first.len);
-    if (op == BITOP_NOT) combine(op, result->data, result->len, first);
+    if (op == BITOP_NOT) combine_padded(op, result->data, result->len, first);
     for (int i = 4; i < call->argc; i++)
-        combine(op, result->data, result->len, source(call, i));
+        combine_padded(op, result->data, result->len, source_text(call, i));
 }
 
 static void cmd_bitop(struct call *call)
@@ -302,7 +303,7 @@ static void cmd_bitop(struct call *call)
         fail(call, ERR_BITOP_NOT);
         return;
     }
-    if (!read_sources(call, &len)) return;
+    if (!find_longest_source(call, &len)) return;
     if (len == 0) {
         struct entry *entry = txn_find(call->txn, call->argv[2]);
         if (entry != NULL) txn_key_drop(call->txn, entry, EVENT_DEL);
@@ -333,9 +334,9 @@ static const struct command rows[] = {
       .since = "2.2.0",
       .replies = REPLIES("integer: the old bit"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_BIT_OFFSET, ERR_BIT_VALUE),
-      .complexity = "O(1), or O(N) where N is the number of bytes that the string grows by.",
+      .complexity = "O(1), or O(N) where N is the number of bytes by which the string grows.",
       .syntax = "key offset value",
-      .summary = "Sets or clears a bit of a string and replies the old value." },
+      .summary = "Sets or clears the bit at an offset of a string value and returns the old bit." },
     { .name = "GETBIT",
       .run = cmd_getbit,
       .arity = 3,
@@ -347,7 +348,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE, ERR_BIT_OFFSET),
       .complexity = "O(1)",
       .syntax = "key offset",
-      .summary = "Tells a bit of a string." },
+      .summary = "Returns the bit at an offset of a string value." },
     { .name = "BITCOUNT",
       .run = cmd_bitcount,
       .arity = -2,
@@ -359,7 +360,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER),
       .complexity = "O(N) where N is the number of bytes in the range.",
       .syntax = "key [start end [BYTE | BIT]]",
-      .summary = "Counts the bits that are set in a string, or in a part of it." },
+      .summary = "Counts the set bits in a string value, or in a range of it." },
     { .name = "BITPOS",
       .run = cmd_bitpos,
       .arity = -3,
@@ -369,9 +370,9 @@ static const struct command rows[] = {
       .since = "2.8.7",
       .replies = REPLIES("integer: the position of the first such bit, -1 if there is none"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_BIT_SOUGHT),
-      .complexity = "O(N) where N is the number of bytes passed.",
+      .complexity = "O(N) where N is the number of bytes searched.",
       .syntax = "key bit [start [end [BYTE | BIT]]]",
-      .summary = "Finds the first bit of a string that is set, or clear." },
+      .summary = "Returns the position of the first set or clear bit in a string value." },
     { .name = "BITOP",
       .run = cmd_bitop,
       .arity = -4,
@@ -382,9 +383,9 @@ static const struct command rows[] = {
       .since = "2.6.0",
       .replies = REPLIES("integer: the length of the result in bytes"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_BITOP_NOT),
-      .complexity = "O(N) where N is the number of bytes of all strings.",
+      .complexity = "O(N) where N is the total length of the strings in bytes.",
       .syntax = "<AND | OR | XOR | NOT> destination key [key ...]",
-      .summary = "Combines strings bit by bit and stores the result." },
+      .summary = "Performs a bitwise operation on string values and stores the result." },
 };
 
 const struct command_group bit_commands = COMMAND_GROUP(rows);

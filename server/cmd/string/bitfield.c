@@ -1,4 +1,5 @@
-/* bitfield: BITFIELD: integers of 1 to 64 bits anywhere in a string. */
+/* bitfield: BITFIELD and BITFIELD_RO: read and write integers of 1 to 64 bits at any bit offset of
+ * a string. */
 #include "proto/base/number.h"
 #include "server/call/args.h"
 #include "server/cmd/string/bit.h"
@@ -7,7 +8,8 @@
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 
-enum { SIGNED_BITS_MAX = 64, UNSIGNED_BITS_MAX = 63, WINDOW = 9 };
+enum { SIGNED_BITS_MAX = 64, UNSIGNED_BITS_MAX = 63 };
+enum { WINDOW = 9 }; /* bytes that 64 bits at any offset may touch */
 
 enum overflow { OVERFLOW_WRAP, OVERFLOW_SAT, OVERFLOW_FAIL };
 
@@ -28,7 +30,7 @@ struct step {
 
 /* ---- arithmetic ------------------------------------------------------------------------------ */
 
-/* A value is the field's bits, with the sign in all bits above if it has one. */
+/* Sign-extends or zero-extends the field's bits to 64 bits. */
 static uint64_t extend(uint64_t value, const struct field *field)
 {
     ensure(field->bits > 0 && field->bits <= 64, "a field of %u bits", field->bits);
@@ -51,13 +53,13 @@ static int side_of_signed_sum(int64_t value, int64_t by, const struct field *fie
 {
     int64_t sum, room, max = (int64_t)max_of(field), min = (int64_t)min_of(field);
     if (__builtin_add_overflow(value, by, &sum)) return by > 0 ? 1 : -1;
-    /* As in Redis: what is farther below the maximum than a number can say, counts as above it. */
+    /* As in Redis, a value so far below the maximum that the distance overflows counts as above. */
     if (field->bits < SIGNED_BITS_MAX && __builtin_sub_overflow(max, value, &room)) return 1;
     return (sum > max) - (sum < min);
 }
 
-/* -1, 1: the sum is below, above what the field can hold. A value that is to be set comes with 0 to
- * add, and may be anything; an unsigned one is then taken for what its bits say. */
+/* Returns -1 if the sum is below the field's minimum, 1 if it is above the maximum, else 0. SET
+ * passes any value with `by` 0; an unsigned field reads it as unsigned. */
 static int side_of_sum(uint64_t value, int64_t by, const struct field *field)
 {
     if (field->is_signed) return side_of_signed_sum((int64_t)value, by, field);
@@ -65,8 +67,9 @@ static int side_of_sum(uint64_t value, int64_t by, const struct field *field)
     return value + (uint64_t)by > max_of(field);
 }
 
-/* False: it does not fit, and shall fail then. */
-static bool add(uint64_t *value, int64_t by, const struct step *step)
+/* Adds to the value and applies the step's rule for overflows. False: the sum does not fit and the
+ * rule is FAIL; the value is unchanged. */
+static bool add_with_overflow(uint64_t *value, int64_t by, const struct step *step)
 {
     int side = side_of_sum(*value, by, &step->field);
     if (side != 0 && step->overflow == OVERFLOW_FAIL) return false;
@@ -79,7 +82,7 @@ static bool add(uint64_t *value, int64_t by, const struct step *step)
 
 /* ---- bits in bytes --------------------------------------------------------------------------- */
 
-/* So many bits behind the offset; zeros behind the text. */
+/* Reads `bits` bits from the offset on. Bits after the end of the text are 0. */
 static uint64_t load_bits(struct bytes text, uint64_t offset, unsigned bits)
 {
     uint64_t value = 0;
@@ -117,7 +120,7 @@ static size_t last_byte(const struct field *field)
     return (size_t)((field->offset + field->bits - 1) / 8);
 }
 
-/* The field lies within the string. */
+/* The field must lie within the string. */
 static void store_field(struct call *call, struct entry *entry, const struct field *field,
                         uint64_t value)
 {
@@ -161,7 +164,8 @@ static bool arg_overflow(struct call *call, int i, enum overflow *overflow)
     return true;
 }
 
-/* The step that begins at *i, which is left at its last argument. */
+/* Parses the step that begins at *i and moves *i to its last argument. False: an error was replied.
+ */
 static bool read_step(struct call *call, int *i, struct step *step)
 {
     int left = call->argc - *i - 1;
@@ -180,7 +184,7 @@ static bool read_step(struct call *call, int *i, struct step *step)
     return step->action == ACTION_GET || arg_int64(call, ++*i, &step->value);
 }
 
-/* Returns how many there are, or -1. */
+/* Returns the number of steps, or -1 if an error was replied. */
 static int read_steps(struct call *call, struct step *steps)
 {
     enum overflow overflow = OVERFLOW_WRAP;
@@ -198,13 +202,13 @@ static int read_steps(struct call *call, struct step *steps)
 
 /* ---- the commands ---------------------------------------------------------------------------- */
 
-/* What the steps that write have in common. */
+/* The string that the steps work on. */
 struct target {
     struct entry *entry;
-    bool grown; /* by this call: then whatever is put is a change */
+    bool grown; /* this call made the string longer: every write then counts as a change */
 };
 
-/* The bytes that the string must have; 0: no step writes. */
+/* Returns the length that the string must have for the steps that write; 0: no step writes. */
 static size_t bytes_needed(const struct step *steps, int count)
 {
     size_t needed = 0;
@@ -214,7 +218,8 @@ static size_t bytes_needed(const struct step *steps, int count)
     return needed;
 }
 
-static uint64_t wanted_value(const struct step *step, uint64_t old)
+/* A step that writes stores base_value + increment. */
+static uint64_t base_value(const struct step *step, uint64_t old)
 {
     return step->action == ACTION_INCRBY ? old : (uint64_t)step->value;
 }
@@ -224,19 +229,23 @@ static int64_t increment(const struct step *step)
     return step->action == ACTION_INCRBY ? step->value : 0;
 }
 
-/* Does any step fit into its field? Before the first one that does nothing is written. */
+/* Returns whether the value of any step fits into its field. The check uses the old values, because
+ * nothing is written before the first step that fits. */
 static bool any_fits(const struct entry *entry, const struct step *steps, int count)
 {
     for (int s = 0; s < count; s++) {
-        uint64_t value = wanted_value(&steps[s], load_field(entry, &steps[s].field));
-        if (steps[s].action != ACTION_GET && add(&value, increment(&steps[s]), &steps[s]))
+        uint64_t value = base_value(&steps[s], load_field(entry, &steps[s].field));
+        if (steps[s].action != ACTION_GET &&
+            add_with_overflow(&value, increment(&steps[s]), &steps[s]))
             return true;
     }
     return false;
 }
 
-/* Redis makes the string as long as the steps need even if they all fail. */
-static bool grow(struct call *call, struct target *target, const struct step *steps, int count)
+/* Makes the string as long as the steps need, even if they all fail, as in Redis. False: an error
+ * was replied. */
+static bool grow_target(struct call *call, struct target *target, const struct step *steps,
+                        int count)
 {
     size_t needed = bytes_needed(steps, count);
     if (target->entry != NULL) txn_string_unshare(call->txn, target->entry);
@@ -252,14 +261,14 @@ static bool grow(struct call *call, struct target *target, const struct step *st
     return true;
 }
 
-static void run_step(struct call *call, const struct target *target, const struct step *step)
+static void run_field_step(struct call *call, const struct target *target, const struct step *step)
 {
-    uint64_t old = load_field(target->entry, &step->field), value = wanted_value(step, old);
+    uint64_t old = load_field(target->entry, &step->field), value = base_value(step, old);
     if (step->action == ACTION_GET) {
         resp_integer(call->out, (int64_t)old);
         return;
     }
-    if (!add(&value, increment(step), step)) {
+    if (!add_with_overflow(&value, increment(step), step)) {
         resp_null(call->out);
         return;
     }
@@ -267,7 +276,7 @@ static void run_step(struct call *call, const struct target *target, const struc
     if (target->grown || value != old) store_field(call, target->entry, &step->field, value);
 }
 
-static void run_steps(struct call *call, const struct step *steps, int count)
+static void run_field_steps(struct call *call, const struct step *steps, int count)
 {
     struct target target = { .grown = false };
     if (bytes_needed(steps, count) == 0) {
@@ -277,22 +286,22 @@ static void run_steps(struct call *call, const struct step *steps, int count)
         return;
     } else {
         if (!find_typed(call, 1, TYPE_STRING, &target.entry)) return;
-        if (!grow(call, &target, steps, count)) return;
+        if (!grow_target(call, &target, steps, count)) return;
     }
     resp_array(call->out, (size_t)count);
     for (int s = 0; s < count; s++)
-        run_step(call, &target, &steps[s]);
+        run_field_step(call, &target, &steps[s]);
 }
 
 static void cmd_bitfield(struct call *call)
 {
     struct step *steps = mem_alloc((size_t)call->argc * sizeof(*steps));
     int count = read_steps(call, steps);
-    if (count >= 0) run_steps(call, steps, count);
+    if (count >= 0) run_field_steps(call, steps, count);
     mem_free(steps);
 }
 
-/* Read, if all its steps do. */
+/* The key is only read if all steps are GET. */
 static unsigned vary_bitfield_key(int argc, const struct bytes *argv)
 {
     const struct call call = { .argc = argc, .argv = argv };
@@ -323,10 +332,10 @@ static const struct command rows[] = {
                   "INCRBY the new one; null where OVERFLOW FAIL kept the value from changing"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_BIT_OFFSET,
                        ERR_BITFIELD_TYPE, ERR_BITFIELD_OVERFLOW),
-      .complexity = "O(1) for each step",
+      .complexity = "O(1) for each operation.",
       .syntax = "key [GET encoding offset | OVERFLOW <WRAP | SAT | FAIL> | SET encoding offset "
                 "value | INCRBY encoding offset increment] [operation ...]",
-      .summary = "Reads and writes integers of any width in a string." },
+      .summary = "Reads and writes integers of any width in a string value." },
     { .name = "BITFIELD_RO",
       .run = cmd_bitfield,
       .arity = -2,
@@ -337,9 +346,9 @@ static const struct command rows[] = {
       .replies = REPLIES("[integer ...]: the values"),
       .errors =
           ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_BIT_OFFSET, ERR_BITFIELD_TYPE, ERR_BITFIELD_RO),
-      .complexity = "O(1) for each step",
+      .complexity = "O(1) for each operation.",
       .syntax = "key [GET encoding offset [GET encoding offset ...]]",
-      .summary = "Reads integers of any width in a string." },
+      .summary = "Reads integers of any width in a string value." },
 };
 
 const struct command_group bitfield_commands = COMMAND_GROUP(rows);

@@ -1,6 +1,5 @@
-/* hyperloglog: the commands of HyperLogLogs, which are strings that anyone can GET and SET.
- * Knows replies and which bytes change; refuses to know what they mean (store/type/hyperloglog.h).
- */
+/* hyperloglog: the PF commands. A HyperLogLog is a string, so clients can GET and SET its bytes;
+ * store/type/hyperloglog interprets them. */
 #include "store/type/hyperloglog.h"
 
 #include <stdio.h>
@@ -9,7 +8,7 @@
 #include "server/cmd/cmd.h"
 #include "store/mem/mem.h"
 
-/* Is what was found a HyperLogLog, or nothing? False: replied. */
+/* Checks that the string, if there is one, is a HyperLogLog. False: an error was replied. */
 static bool is_hll(struct call *call, const struct entry *entry)
 {
     if (entry == NULL || hll_is_valid(object_text(&entry->object))) return true;
@@ -27,9 +26,10 @@ static bool read_hll(struct call *call, int i, struct entry **entry)
     return read_typed(call, i, TYPE_STRING, entry) && is_hll(call, *entry);
 }
 
-/* ---- putting what changed -------------------------------------------------------------------- */
+/* ---- writing the changed bytes --------------------------------------------------------------- */
 
-/* The part of `now` that differs from `old`, which is no longer; at least a byte. */
+/* Returns the part of `now` from the first to the last byte that differ from `old`, at least one
+ * byte. `old` must not be longer. */
 static struct bytes changed_part(struct bytes old, struct bytes now, size_t *from)
 {
     size_t to = now.len;
@@ -40,9 +40,10 @@ static struct bytes changed_part(struct bytes old, struct bytes now, size_t *fro
     return bytes_of(now.data + *from, to - *from);
 }
 
-/* The string at argument i becomes this; its deadline stays. False without memory: replied. */
-static bool put(struct call *call, int i, struct entry *entry, const struct hll *hll,
-                enum event event)
+/* Sets the string at argument i to the HyperLogLog and keeps its deadline. False: out of memory,
+ * and the error was replied. */
+static bool put_hll(struct call *call, int i, struct entry *entry, const struct hll *hll,
+                    enum event event)
 {
     struct bytes now = hll_view(hll), key = call->argv[i];
     struct bytes old = entry != NULL ? object_text(&entry->object) : LIT("");
@@ -61,7 +62,7 @@ static bool put(struct call *call, int i, struct entry *entry, const struct hll 
 
 /* ---- PFADD ----------------------------------------------------------------------------------- */
 
-/* In place, with a byte or two for each register that rises. */
+/* Adds the elements in place: each register that rises changes one or two bytes. */
 static void add_to_dense(struct call *call, struct entry *entry)
 {
     bool changed = false;
@@ -85,7 +86,7 @@ static void add_to_dense(struct call *call, struct entry *entry)
     resp_integer(call->out, changed);
 }
 
-/* In a copy: a sparse one may become longer, shorter or dense. */
+/* Adds the elements in a copy, because a sparse encoding may become longer, shorter or dense. */
 static void add_to_copy(struct call *call, struct entry *entry, struct hll *hll)
 {
     bool changed = entry == NULL;
@@ -99,7 +100,7 @@ static void add_to_copy(struct call *call, struct entry *entry, struct hll *hll)
     }
     if (changed) {
         hll_outdate(hll);
-        if (!put(call, 1, entry, hll, EVENT_PFADD)) return;
+        if (!put_hll(call, 1, entry, hll, EVENT_PFADD)) return;
     }
     resp_integer(call->out, changed);
 }
@@ -121,7 +122,7 @@ static void cmd_pfadd(struct call *call)
 
 /* ---- PFCOUNT, PFMERGE ------------------------------------------------------------------------ */
 
-/* Raises the registers to those of all keys from argument 1 on; false: replied. */
+/* Merges the registers of all keys from argument 1 on. False: an error was replied. */
 static bool merge_all(struct call *call, uint8_t *registers, bool *any_dense)
 {
     *any_dense = false;
@@ -138,7 +139,7 @@ static bool merge_all(struct call *call, uint8_t *registers, bool *any_dense)
     return true;
 }
 
-/* A count that had to be made is kept in the string: a change that makes no event. */
+/* Caches a new count in the string, a change without a keyspace event. */
 static void count_one(struct call *call)
 {
     struct entry *entry;
@@ -180,11 +181,11 @@ static void cmd_pfmerge(struct call *call)
     struct entry *entry = txn_find(call->txn, call->argv[1]);
     struct hll hll;
     hll_init(&hll, entry != NULL ? object_text(&entry->object) : LIT(""));
-    if (any_dense) hll_make_dense(&hll); /* that is not corrupt: it was merged */
+    if (any_dense) hll_make_dense(&hll); /* succeeds: merge_all has found no corruption */
     for (unsigned i = 0; i < HLL_REGISTERS; i++)
         if (registers[i] > 0) hll_raise(&hll, (struct hll_place){ i, registers[i] });
     hll_outdate(&hll);
-    if (put(call, 1, entry, &hll, EVENT_PFADD)) reply_ok(call);
+    if (put_hll(call, 1, entry, &hll, EVENT_PFADD)) reply_ok(call);
     hll_drop(&hll);
 }
 
@@ -198,12 +199,12 @@ static bool make_dense(struct call *call, struct entry *entry)
     if (!good)
         fail(call, ERR_HLL_CORRUPT);
     else
-        good = put(call, 2, entry, &hll, EVENT_NONE);
+        good = put_hll(call, 2, entry, &hll, EVENT_NONE);
     hll_drop(&hll);
     return good;
 }
 
-/* Making it dense is a part of looking at registers, in Redis too. */
+/* Converts the encoding to dense first, as Redis does. */
 static void debug_getreg(struct call *call, struct entry *entry)
 {
     uint8_t registers[HLL_REGISTERS] = { 0 };
@@ -264,7 +265,7 @@ static void cmd_pfdebug(struct call *call)
         failf(call, ERR_PFDEBUG_SUBCOMMAND, arg_width(call, 1), call->argv[1].data);
 }
 
-/* Adds the numbers from 1 on, and looks at the estimate each time that they are twice as many. */
+/* Adds the numbers from 1 on and checks the estimate at each power of two. */
 static void cmd_pfselftest(struct call *call)
 {
     enum { NUMBERS = 1 << 14 };
@@ -298,9 +299,9 @@ static const struct command rows[] = {
       .since = "2.8.9",
       .replies = REPLIES("integer: 1 if the key was created or a register changed, else 0"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_HLL_INVALID, ERR_HLL_CORRUPT),
-      .complexity = "O(1) for each element",
+      .complexity = "O(1) for each element.",
       .syntax = "key [element [element ...]]",
-      .summary = "Adds elements to a HyperLogLog, which counts the distinct ones." },
+      .summary = "Adds elements to a HyperLogLog. Creates the key if it does not exist." },
     { .name = "PFCOUNT",
       .run = cmd_pfcount,
       .arity = -2,
@@ -311,9 +312,11 @@ static const struct command rows[] = {
       .since = "2.8.9",
       .replies = REPLIES("integer: the estimated number of distinct elements"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_HLL_INVALID, ERR_HLL_CORRUPT),
-      .complexity = "O(1) for one key that did not change; O(N) for N keys, with 12 KiB each.",
+      .complexity = "O(1) for one key that has not changed since the last count. Otherwise O(N) "
+                    "where N is the number of keys, with up to 12 KiB to read for each.",
       .syntax = "key [key ...]",
-      .summary = "Tells about how many distinct elements HyperLogLogs have seen, together." },
+      .summary =
+          "Returns the approximate number of distinct elements in the union of HyperLogLogs." },
     { .name = "PFMERGE",
       .run = cmd_pfmerge,
       .arity = -2,
@@ -324,9 +327,9 @@ static const struct command rows[] = {
       .since = "2.8.9",
       .replies = REPLIES("OK: the keys were merged"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_HLL_INVALID, ERR_HLL_CORRUPT),
-      .complexity = "O(N) for N keys, with 12 KiB each.",
+      .complexity = "O(N) where N is the number of keys, with up to 12 KiB to read for each.",
       .syntax = "destination [key [key ...]]",
-      .summary = "Merges HyperLogLogs into one." },
+      .summary = "Merges one or more HyperLogLogs into a destination key." },
     { .name = "PFDEBUG",
       .run = cmd_pfdebug,
       .arity = 3,
@@ -341,9 +344,10 @@ static const struct command rows[] = {
                          "integer: TODENSE: 1 if the encoding changed, else 0"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_HLL_INVALID, ERR_HLL_CORRUPT, ERR_HLL_NOT_SPARSE,
                        ERR_PFDEBUG_NO_KEY, ERR_PFDEBUG_SUBCOMMAND),
-      .complexity = "O(1), with 12 KiB.",
+      .complexity = "O(1), with up to 12 KiB to read.",
       .syntax = "<GETREG | DECODE | ENCODING | TODENSE> key",
-      .summary = "Shows how a HyperLogLog is represented, or makes it dense." },
+      .summary = "Shows the internal representation of a HyperLogLog, or converts it to the dense "
+                 "encoding." },
     { .name = "PFSELFTEST",
       .run = cmd_pfselftest,
       .arity = 1,
@@ -352,9 +356,9 @@ static const struct command rows[] = {
       .since = "2.8.9",
       .replies = REPLIES("OK: the test passed"),
       .errors = ERRORS(ERR_HLL_SELFTEST),
-      .complexity = "O(1), about a millisecond.",
+      .complexity = "O(1)",
       .syntax = "",
-      .summary = "Tests the estimates of HyperLogLogs." },
+      .summary = "Checks the accuracy of the HyperLogLog estimates." },
 };
 
 const struct command_group hyperloglog_commands = COMMAND_GROUP(rows);

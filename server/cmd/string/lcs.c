@@ -1,10 +1,10 @@
-/* lcs: the longest common subsequence of two strings: itself, its length, or where it lies.
+/* lcs: LCS: the longest common subsequence of two strings, its length or the matching ranges.
  *
- * The table of lengths L(i, j) of all prefixes grows by 0 or 1 from one cell to the next in its
- * row, so a row is kept as bits: bit j of row i is clear where L(i, j) > L(i, j - 1), and 64 cells
- * are made at once (Crochemore et al. 2001; the form here is Hyyro's of 2004). At a mismatch the
- * way back goes up exactly where the bit is clear: that is the way that Redis takes, and which of
- * several longest ones is found depends on it. */
+ * L(i, j) is the length for the first i bytes of a and the first j bytes of b. Within a row, L
+ * grows by 0 or 1 from one cell to the next, so a row is stored as bits: bit j of row i is clear
+ * where L(i, j) > L(i, j - 1). 64 cells are computed at once (Crochemore et al. 2001, in Hyyro's
+ * form of 2004). The traceback goes up at a mismatch exactly where the bit is clear. Redis does the
+ * same; this decides which of several longest subsequences is found. */
 #include "server/call/args.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/string/string_range.h"
@@ -16,12 +16,12 @@ enum { WORD_BITS = 64, BYTE_VALUES = 256 };
 struct table {
     struct bytes a, b; /* a row for each byte of a, a bit for each byte of b */
     size_t words;      /* of a row */
-    size_t row_count;  /* one, used again and again, when only the length is wanted */
+    size_t row_count;  /* 1 if only the length is wanted: the row is then overwritten */
     uint64_t *rows;
     size_t length; /* of the subsequence */
 };
 
-/* A byte of a as bits over b, where b has it. Only the bytes that are in a have such a mask. */
+/* of[c] has bit j set where b[j] is c. It is NULL for bytes that are not in a. */
 struct masks {
     uint64_t *bits;
     uint64_t *of[BYTE_VALUES];
@@ -72,7 +72,7 @@ static size_t count_clear(const uint64_t *row, size_t bits)
     return clear;
 }
 
-/* False without memory. a and b are not empty. */
+/* False: out of memory. a and b must not be empty. */
 static bool fill_table(struct table *table)
 {
     struct masks masks;
@@ -107,48 +107,48 @@ static void table_drop(struct table *table)
     mem_free(table->rows);
 }
 
-/* Goes up at a mismatch in the cell of a[i - 1] and b[j - 1], else to the left. */
+/* Returns whether the traceback goes up, not left, at a mismatch of a[i - 1] and b[j - 1]. */
 static bool goes_up(const struct table *table, size_t i, size_t j)
 {
     const uint64_t *row = table->rows + (i - 1) * table->words;
     return !(row[(j - 1) / WORD_BITS] >> (j - 1) % WORD_BITS & 1);
 }
 
-/* A part of the subsequence that is contiguous in both, as long as can be. */
+/* A maximal part of the subsequence that is contiguous in both strings. */
 struct match {
     size_t a_at, b_at, len;
 };
 
-/* The way back through the table, from its last cell. */
-struct way {
+/* A walk through the table from its last cell to the first. */
+struct traceback {
     const struct table *table;
     size_t i, j;
 };
 
-static struct way way_back(const struct table *table)
+static struct traceback traceback_begin(const struct table *table)
 {
-    return (struct way){ table, table->a.len, table->b.len };
+    return (struct traceback){ table, table->a.len, table->b.len };
 }
 
-/* The last match comes first; false: there are no more. */
-static bool next_match(struct way *way, struct match *match)
+/* Finds the next match, the last one in the strings first. False: there are no more. */
+static bool traceback_next(struct traceback *back, struct match *match)
 {
-    const struct table *table = way->table;
+    const struct table *table = back->table;
     const char *a = table->a.data, *b = table->b.data;
-    while (way->i > 0 && way->j > 0 && a[way->i - 1] != b[way->j - 1]) {
-        if (goes_up(table, way->i, way->j))
-            way->i--;
+    while (back->i > 0 && back->j > 0 && a[back->i - 1] != b[back->j - 1]) {
+        if (goes_up(table, back->i, back->j))
+            back->i--;
         else
-            way->j--;
+            back->j--;
     }
     match->len = 0;
-    while (way->i > 0 && way->j > 0 && a[way->i - 1] == b[way->j - 1]) {
-        way->i--;
-        way->j--;
+    while (back->i > 0 && back->j > 0 && a[back->i - 1] == b[back->j - 1]) {
+        back->i--;
+        back->j--;
         match->len++;
     }
-    match->a_at = way->i;
-    match->b_at = way->j;
+    match->a_at = back->i;
+    match->b_at = back->j;
     return match->len > 0;
 }
 
@@ -159,17 +159,17 @@ struct options {
     int64_t min_match_len;
 };
 
-static void reply_text(struct call *call, const struct table *table)
+static void reply_lcs_text(struct call *call, const struct table *table)
 {
     char *text = mem_try_alloc(table->length);
     if (text == NULL && table->length > 0) {
         fail(call, ERR_LCS_NO_MEMORY);
         return;
     }
-    struct way way = way_back(table);
+    struct traceback back = traceback_begin(table);
     struct match match;
     size_t at = table->length;
-    while (next_match(&way, &match)) {
+    while (traceback_next(&back, &match)) {
         ensure(text != NULL && match.len <= at, "a match of %zu bytes before %zu", match.len, at);
         at -= match.len;
         memcpy(text + at, table->a.data + match.a_at, match.len);
@@ -185,7 +185,8 @@ static void reply_span(struct call *call, size_t at, size_t len)
     resp_integer(call->out, (int64_t)(at + len - 1));
 }
 
-static void reply_match(struct call *call, const struct match *match, const struct options *options)
+static void reply_lcs_match(struct call *call, const struct match *match,
+                            const struct options *options)
 {
     resp_array(call->out, options->with_match_len ? 3 : 2);
     reply_span(call, match->a_at, match->len);
@@ -193,23 +194,23 @@ static void reply_match(struct call *call, const struct match *match, const stru
     if (options->with_match_len) resp_integer(call->out, (int64_t)match->len);
 }
 
-static void reply_matches(struct call *call, const struct table *table,
-                          const struct options *options)
+static void reply_lcs_matches(struct call *call, const struct table *table,
+                              const struct options *options)
 {
     struct match match;
     size_t min = options->min_match_len > 0 ? (size_t)options->min_match_len : 0, count = 0;
-    for (struct way way = way_back(table); next_match(&way, &match);)
+    for (struct traceback back = traceback_begin(table); traceback_next(&back, &match);)
         count += match.len >= min;
     resp_map(call->out, 2);
     resp_bulk_text(call->out, "matches");
     resp_array(call->out, count);
-    for (struct way way = way_back(table); next_match(&way, &match);)
-        if (match.len >= min) reply_match(call, &match, options);
+    for (struct traceback back = traceback_begin(table); traceback_next(&back, &match);)
+        if (match.len >= min) reply_lcs_match(call, &match, options);
     resp_bulk_text(call->out, "len");
     resp_integer(call->out, (int64_t)table->length);
 }
 
-static bool read_options(struct call *call, struct options *options)
+static bool read_lcs_options(struct call *call, struct options *options)
 {
     *options = (struct options){ .len = false };
     for (int i = 3; i < call->argc; i++) {
@@ -230,7 +231,8 @@ static bool read_options(struct call *call, struct options *options)
     return !(options->idx && options->len);
 }
 
-/* The strings at both keys, empty where there is none; false: another type. */
+/* Reads the strings at both keys; a missing key counts as empty. False: a key has another type, and
+ * the error was replied. */
 static bool read_strings(struct call *call, struct bytes text[2])
 {
     bool good = true;
@@ -244,8 +246,8 @@ static bool read_strings(struct call *call, struct bytes text[2])
     return good;
 }
 
-/* Redis' table has four bytes a cell, and must be no larger than a string may be. Ours is smaller,
- * but the work is bounded alike. */
+/* Redis' table takes four bytes for each cell and must not be larger than a string may be. This
+ * table is smaller, but the same limit bounds the work. False: an error was replied. */
 static bool is_small_enough(struct call *call, struct bytes a, struct bytes b)
 {
     if (a.len >= UINT32_MAX - 1 || b.len >= UINT32_MAX - 1) {
@@ -263,18 +265,18 @@ static void cmd_lcs(struct call *call)
     struct options options;
     struct bytes text[2];
     struct table table;
-    if (!read_strings(call, text) || !read_options(call, &options)) return;
+    if (!read_strings(call, text) || !read_lcs_options(call, &options)) return;
     if (!is_small_enough(call, text[0], text[1])) return;
     if (!table_init(&table, text[0], text[1], options.len)) {
         fail(call, ERR_LCS_NO_MEMORY);
         return;
     }
     if (options.idx)
-        reply_matches(call, &table, &options);
+        reply_lcs_matches(call, &table, &options);
     else if (options.len)
         resp_integer(call->out, (int64_t)table.length);
     else
-        reply_text(call, &table);
+        reply_lcs_text(call, &table);
     table_drop(&table);
 }
 
@@ -296,7 +298,8 @@ static const struct command rows[] = {
                        ERR_LCS_TOO_BIG, ERR_LCS_NO_MEMORY),
       .complexity = "O(N*M/64) where N and M are the lengths of the strings.",
       .syntax = "key key [LEN] [IDX] [MINMATCHLEN len] [WITHMATCHLEN]",
-      .summary = "Gives the longest common subsequence of two strings, its length or its parts." },
+      .summary = "Returns the longest common subsequence of two strings, its length or its "
+                 "matching ranges." },
 };
 
 const struct command_group lcs_commands = COMMAND_GROUP(rows);

@@ -1,19 +1,19 @@
-/* string: commands that set, read and append to strings. Numbers in strings are in string_number.c.
- */
+/* string: commands that set, read and append to strings. string_number.c has those on numbers,
+ * string_range.c those on parts of a string. */
 #include "server/call/args.h"
 #include "server/cmd/cmd.h"
+#include "server/cmd/string/string_range.h"
 
-enum { DEFAULT_STRING_MAX = 512 << 20 };
-
-/* Options of SET and GETEX. Both know the time units; each of the others belongs to one of them. */
+/* The options of SET and GETEX. Both accept time units; each other option belongs to one of them.
+ */
 struct options {
     bool only_new, only_present, give_old, keep_ttl; /* NX XX GET KEEPTTL: SET */
     bool persist;                                    /* GETEX */
-    int ttl_arg;                                     /* where the number is; 0: no unit given */
+    int ttl_arg;                                     /* argument of the time; 0: none given */
     enum ttl_unit unit;
 };
 
-/* The same unit twice is fine: the last one counts. */
+/* As in Redis, a unit may be given twice; the last one counts. */
 static bool take_ttl(const struct call *call, int *i, struct options *options)
 {
     enum ttl_unit unit;
@@ -55,9 +55,10 @@ static bool take_getex_option(const struct call *call, int *i, struct options *o
     return take_ttl(call, i, options);
 }
 
-typedef bool take_option(const struct call *call, int *i, struct options *options);
+typedef bool take_string_option(const struct call *call, int *i, struct options *options);
 
-static bool read_options(struct call *call, int first, take_option *take, struct options *options)
+static bool read_string_options(struct call *call, int first, take_string_option *take,
+                                struct options *options)
 {
     *options = (struct options){ .ttl_arg = 0 };
     for (int i = first; i < call->argc; i++) {
@@ -68,7 +69,7 @@ static bool read_options(struct call *call, int first, take_option *take, struct
     return true;
 }
 
-static void reply_value(struct call *call, const struct entry *entry)
+static void reply_string(struct call *call, const struct entry *entry)
 {
     if (entry == NULL)
         resp_null(call->out);
@@ -76,8 +77,8 @@ static void reply_value(struct call *call, const struct entry *entry)
         reply_bytes(call, object_text(&entry->object));
 }
 
-/* The entry is what was found at the key. */
-static void set_plain(struct call *call, int key, struct entry *entry, int value)
+/* Sets the key of argument `key`, whose entry was found (NULL: none), to argument `value`. */
+static void set_string(struct call *call, int key, struct entry *entry, int value)
 {
     const struct string_set how = { .at = NEVER, .event = EVENT_SET };
     txn_string_put(call->txn, call->argv[key], entry, call->argv[value], &how);
@@ -87,7 +88,7 @@ static void cmd_set(struct call *call)
 {
     struct options options;
     struct string_set how = { .at = NEVER, .event = EVENT_SET };
-    if (!read_options(call, 3, take_set_option, &options)) return;
+    if (!read_string_options(call, 3, take_set_option, &options)) return;
     if (options.ttl_arg != 0 && !arg_deadline(call, options.ttl_arg, options.unit, true, &how.at))
         return;
     how.keep_ttl = options.keep_ttl;
@@ -95,7 +96,7 @@ static void cmd_set(struct call *call)
     struct entry *entry;
     if (options.give_old) {
         if (!read_typed(call, 1, TYPE_STRING, &entry)) return;
-        reply_value(call, entry); /* before the mutator overwrites it */
+        reply_string(call, entry); /* before the mutator overwrites it */
     } else {
         entry = txn_find(call->txn, call->argv[1]);
     }
@@ -108,7 +109,7 @@ static void cmd_set(struct call *call)
         reply_ok(call);
 }
 
-/* Only GET looks at the old value. */
+/* SET reads the old value only with the option GET. */
 static unsigned vary_set_key(int argc, const struct bytes *argv)
 {
     const struct call call = { .argc = argc, .argv = argv };
@@ -120,7 +121,7 @@ static unsigned vary_set_key(int argc, const struct bytes *argv)
 static void cmd_setnx(struct call *call)
 {
     bool taken = txn_find(call->txn, call->argv[1]) != NULL;
-    if (!taken) set_plain(call, 1, NULL, 2);
+    if (!taken) set_string(call, 1, NULL, 2);
     resp_integer(call->out, !taken);
 }
 
@@ -145,22 +146,22 @@ static void cmd_psetex(struct call *call)
 static void cmd_get(struct call *call)
 {
     struct entry *entry;
-    if (read_typed(call, 1, TYPE_STRING, &entry)) reply_value(call, entry);
+    if (read_typed(call, 1, TYPE_STRING, &entry)) reply_string(call, entry);
 }
 
 static void cmd_getset(struct call *call)
 {
     struct entry *entry;
     if (!read_typed(call, 1, TYPE_STRING, &entry)) return;
-    reply_value(call, entry);
-    set_plain(call, 1, entry, 2);
+    reply_string(call, entry);
+    set_string(call, 1, entry, 2);
 }
 
 static void cmd_getdel(struct call *call)
 {
     struct entry *entry;
     if (!read_typed(call, 1, TYPE_STRING, &entry)) return;
-    reply_value(call, entry);
+    reply_string(call, entry);
     if (entry != NULL) txn_key_drop(call->txn, entry, EVENT_DEL);
 }
 
@@ -169,16 +170,16 @@ static void cmd_getex(struct call *call)
     struct options options;
     struct entry *entry;
     msec at;
-    if (!read_options(call, 2, take_getex_option, &options)) return;
+    if (!read_string_options(call, 2, take_getex_option, &options)) return;
     if (!read_typed(call, 1, TYPE_STRING, &entry)) return;
     if (entry == NULL) {
-        resp_null(call->out); /* whether the number is valid or not */
+        resp_null(call->out); /* even if the number is invalid */
         return;
     }
     if (options.ttl_arg != 0 && !arg_deadline(call, options.ttl_arg, options.unit, true, &at))
         return;
 
-    reply_value(call, entry);
+    reply_string(call, entry);
     if (options.ttl_arg != 0)
         txn_key_expire(call->txn, entry, at);
     else if (options.persist)
@@ -191,11 +192,11 @@ static void cmd_mget(struct call *call)
     for (int i = 1; i < call->argc; i++) {
         const struct entry *entry = txn_read(call->txn, call->argv[i]);
         bool is_string = entry != NULL && entry->object.type == TYPE_STRING;
-        reply_value(call, is_string ? entry : NULL);
+        reply_string(call, is_string ? entry : NULL);
     }
 }
 
-/* False: a key is without its value. */
+/* Every key must have a value. False: an error was replied. */
 static bool has_pairs(struct call *call)
 {
     if (call->argc % 2 == 1) return true;
@@ -207,7 +208,7 @@ static void cmd_mset(struct call *call)
 {
     if (!has_pairs(call)) return;
     for (int i = 1; i < call->argc; i += 2)
-        set_plain(call, i, txn_find(call->txn, call->argv[i]), i + 1);
+        set_string(call, i, txn_find(call->txn, call->argv[i]), i + 1);
     reply_ok(call);
 }
 
@@ -218,14 +219,8 @@ static void cmd_msetnx(struct call *call)
     for (int i = 1; i < call->argc && !taken; i += 2)
         taken = txn_find(call->txn, call->argv[i]) != NULL;
     for (int i = 1; i < call->argc && !taken; i += 2)
-        set_plain(call, i, txn_find(call->txn, call->argv[i]), i + 1);
+        set_string(call, i, txn_find(call->txn, call->argv[i]), i + 1);
     resp_integer(call->out, !taken);
-}
-
-static size_t string_max(const struct call *call)
-{
-    const int64_t *limit = call->context;
-    return limit != NULL ? (size_t)*limit : DEFAULT_STRING_MAX;
 }
 
 static void cmd_append(struct call *call)
@@ -238,7 +233,7 @@ static void cmd_append(struct call *call)
         resp_integer(call->out, (int64_t)call->argv[2].len);
         return;
     }
-    if (object_text(&entry->object).len + call->argv[2].len > string_max(call)) {
+    if (object_text(&entry->object).len + call->argv[2].len > string_limit(call)) {
         fail(call, ERR_STRING_TOO_BIG);
         return;
     }
@@ -272,7 +267,8 @@ static const struct command rows[] = {
       .complexity = "O(1)",
       .syntax = "key value [NX|XX] [GET] [EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT "
                 "unix-time-milliseconds|KEEPTTL]",
-      .summary = "Sets a key to a string, whatever it was, with a deadline if one is given." },
+      .summary =
+          "Sets the string value of a key, whatever its type was, and optionally its expiration." },
     { .name = "GET",
       .run = cmd_get,
       .arity = 2,
@@ -284,7 +280,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE),
       .complexity = "O(1)",
       .syntax = "key",
-      .summary = "Gives the string at a key." },
+      .summary = "Returns the string value of a key." },
     { .name = "GETSET",
       .run = cmd_getset,
       .arity = 3,
@@ -297,7 +293,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE),
       .complexity = "O(1)",
       .syntax = "key value",
-      .summary = "Sets a key to a string and gives the one that was there." },
+      .summary = "Sets the string value of a key and returns its previous value." },
     { .name = "GETDEL",
       .run = cmd_getdel,
       .arity = 2,
@@ -310,7 +306,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE),
       .complexity = "O(1)",
       .syntax = "key",
-      .summary = "Gives the string at a key and deletes it." },
+      .summary = "Returns the string value of a key and deletes the key." },
     { .name = "GETEX",
       .run = cmd_getex,
       .arity = -2,
@@ -324,7 +320,7 @@ static const struct command rows[] = {
       .complexity = "O(1)",
       .syntax = "key [EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT "
                 "unix-time-milliseconds|PERSIST]",
-      .summary = "Gives the string at a key and moves its deadline." },
+      .summary = "Returns the string value of a key and sets or removes its expiration." },
     { .name = "MGET",
       .run = cmd_mget,
       .arity = -2,
@@ -337,7 +333,7 @@ static const struct command rows[] = {
                          "key has another type"),
       .complexity = "O(N) where N is the number of keys.",
       .syntax = "key [key ...]",
-      .summary = "Gives the strings at several keys." },
+      .summary = "Returns the string values of one or more keys." },
     { .name = "MSET",
       .run = cmd_mset,
       .arity = -3,
@@ -350,7 +346,7 @@ static const struct command rows[] = {
       .replies = REPLIES("OK: all keys were set"),
       .complexity = "O(N) where N is the number of keys.",
       .syntax = "key value [key value ...]",
-      .summary = "Sets several keys to strings at once." },
+      .summary = "Sets the string values of one or more keys atomically." },
     { .name = "MSETNX",
       .run = cmd_msetnx,
       .arity = -3,
@@ -364,7 +360,7 @@ static const struct command rows[] = {
           REPLIES("integer: 1 if all keys were set, 0 if one of them existed and none was set"),
       .complexity = "O(N) where N is the number of keys.",
       .syntax = "key value [key value ...]",
-      .summary = "Sets several keys to strings at once, unless one of them exists." },
+      .summary = "Sets the string values of one or more keys, only if none of the keys exists." },
     { .name = "SETNX",
       .run = cmd_setnx,
       .arity = 3,
@@ -376,7 +372,7 @@ static const struct command rows[] = {
       .replies = REPLIES("integer: 1 if the key was set, 0 if it existed"),
       .complexity = "O(1)",
       .syntax = "key value",
-      .summary = "Sets a key to a string, unless it exists." },
+      .summary = "Sets the string value of a key, only if the key does not exist." },
     { .name = "SETEX",
       .run = cmd_setex,
       .arity = 4,
@@ -389,7 +385,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_NOT_INTEGER, ERR_BAD_EXPIRE),
       .complexity = "O(1)",
       .syntax = "key seconds value",
-      .summary = "Sets a key to a string that ends in so many seconds." },
+      .summary = "Sets the string value of a key and its time to live in seconds." },
     { .name = "PSETEX",
       .run = cmd_psetex,
       .arity = 4,
@@ -402,7 +398,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_NOT_INTEGER, ERR_BAD_EXPIRE),
       .complexity = "O(1)",
       .syntax = "key milliseconds value",
-      .summary = "Sets a key to a string that ends in so many milliseconds." },
+      .summary = "Sets the string value of a key and its time to live in milliseconds." },
     { .name = "APPEND",
       .run = cmd_append,
       .arity = 3,
@@ -415,7 +411,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE, ERR_STRING_TOO_BIG),
       .complexity = "O(1), amortized over many appends.",
       .syntax = "key value",
-      .summary = "Makes a string longer, from nothing if there is none." },
+      .summary = "Appends a string to the value of a key. Creates the key if it does not exist." },
     { .name = "STRLEN",
       .run = cmd_strlen,
       .arity = 2,
@@ -428,7 +424,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE),
       .complexity = "O(1)",
       .syntax = "key",
-      .summary = "Tells the length of a string in bytes." },
+      .summary = "Returns the length of a string value in bytes." },
 };
 
 const struct command_group string_commands = COMMAND_GROUP(rows);

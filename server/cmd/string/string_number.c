@@ -1,5 +1,5 @@
-/* string_number: strings that hold a number, counted up and down. The deadline stays.
- * Knows integers and long doubles; refuses to know how they are written (proto/number). */
+/* string_number: commands that increment and decrement the number in a string. The key's deadline
+ * does not change. proto/base/number parses and prints the numbers. */
 #include <math.h>
 
 #include "proto/base/number.h"
@@ -17,7 +17,7 @@ static void put_number(struct call *call, struct entry *entry, struct bytes text
     txn_string_put(call->txn, call->argv[1], entry, text, &how);
 }
 
-static void add(struct call *call, int64_t by)
+static void add_to_integer(struct call *call, int64_t by)
 {
     struct entry *entry;
     int64_t value = 0;
@@ -40,18 +40,18 @@ static void add(struct call *call, int64_t by)
 
 static void cmd_incr(struct call *call)
 {
-    add(call, 1);
+    add_to_integer(call, 1);
 }
 
 static void cmd_decr(struct call *call)
 {
-    add(call, -1);
+    add_to_integer(call, -1);
 }
 
 static void cmd_incrby(struct call *call)
 {
     int64_t by;
-    if (arg_int64(call, 2, &by)) add(call, by);
+    if (arg_int64(call, 2, &by)) add_to_integer(call, by);
 }
 
 static void cmd_decrby(struct call *call)
@@ -62,7 +62,7 @@ static void cmd_decrby(struct call *call)
         fail(call, ERR_DECR_OVERFLOW);
         return;
     }
-    add(call, -by);
+    add_to_integer(call, -by);
 }
 
 static void cmd_incrbyfloat(struct call *call)
@@ -100,7 +100,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_INCR_OVERFLOW),
       .complexity = "O(1)",
       .syntax = "key",
-      .summary = "Adds one to the integer at a key, from 0 if there is none." },
+      .summary = "Increments the integer value of a key by one. A missing key counts as 0." },
     { .name = "DECR",
       .run = cmd_decr,
       .arity = 2,
@@ -113,7 +113,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_INCR_OVERFLOW),
       .complexity = "O(1)",
       .syntax = "key",
-      .summary = "Takes one from the integer at a key, from 0 if there is none." },
+      .summary = "Decrements the integer value of a key by one. A missing key counts as 0." },
     { .name = "INCRBY",
       .run = cmd_incrby,
       .arity = 3,
@@ -126,7 +126,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_INCR_OVERFLOW),
       .complexity = "O(1)",
       .syntax = "key increment",
-      .summary = "Adds to the integer at a key, from 0 if there is none." },
+      .summary = "Increments the integer value of a key by a number. A missing key counts as 0." },
     { .name = "DECRBY",
       .run = cmd_decrby,
       .arity = 3,
@@ -139,7 +139,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_INCR_OVERFLOW, ERR_DECR_OVERFLOW),
       .complexity = "O(1)",
       .syntax = "key decrement",
-      .summary = "Takes from the integer at a key, from 0 if there is none." },
+      .summary = "Decrements the integer value of a key by a number. A missing key counts as 0." },
     { .name = "INCRBYFLOAT",
       .run = cmd_incrbyfloat,
       .arity = 3,
@@ -152,7 +152,8 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_FLOAT, ERR_INCR_NAN),
       .complexity = "O(1)",
       .syntax = "key increment",
-      .summary = "Adds to the number at a key, from 0 if there is none." },
+      .summary =
+          "Increments the floating-point value of a key by a number. A missing key counts as 0." },
 };
 
 const struct command_group string_number_commands = COMMAND_GROUP(rows);

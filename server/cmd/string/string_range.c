@@ -1,5 +1,5 @@
-/* string_range: a part of a string given, and written over.
- * Knows offsets in bytes; those in bits are bit.c's. */
+/* string_range: see string_range.h. SETRANGE and GETRANGE address bytes; bit.c has the commands
+ * that address bits. */
 #include "server/cmd/string/string_range.h"
 
 #include "server/call/args.h"
@@ -82,9 +82,10 @@ static const struct command rows[] = {
       .since = "2.2.0",
       .replies = REPLIES("integer: the length of the string, in bytes"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_STRING_TOO_BIG, ERR_OFFSET),
-      .complexity = "O(M) where M is the length of the value, and of the gap before it.",
+      .complexity = "O(M) where M is the length of the value and of the padding before it.",
       .syntax = "key offset value",
-      .summary = "Writes over a part of a string, with zero bytes where it was shorter." },
+      .summary = "Overwrites a part of a string value, starting at an offset. Pads a shorter "
+                 "string with zero bytes." },
     { .name = "GETRANGE",
       .run = cmd_getrange,
       .arity = 4,
@@ -94,9 +95,9 @@ static const struct command rows[] = {
       .since = "2.4.0",
       .replies = REPLIES("bulk: this part of the string, empty if there is none"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER),
-      .complexity = "O(N) where N is the number of bytes given.",
+      .complexity = "O(N) where N is the number of bytes returned.",
       .syntax = "key start end",
-      .summary = "Gives the bytes of a string from one offset to another." },
+      .summary = "Returns the part of a string value between two offsets." },
     { .name = "SUBSTR",
       .run = cmd_getrange,
       .arity = 4,
@@ -106,9 +107,9 @@ static const struct command rows[] = {
       .since = "1.0.0",
       .replies = REPLIES("bulk: this part of the string, empty if there is none"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER),
-      .complexity = "O(N) where N is the number of bytes given.",
+      .complexity = "O(N) where N is the number of bytes returned.",
       .syntax = "key start end",
-      .summary = "Gives the bytes of a string from one offset to another, as GETRANGE does." },
+      .summary = "Returns the part of a string value between two offsets, as GETRANGE does." },
 };
 
 const struct command_group string_range_commands = COMMAND_GROUP(rows);
