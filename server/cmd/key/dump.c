@@ -1,4 +1,4 @@
-/* dump: DUMP and RESTORE. */
+/* dump: DUMP and RESTORE. server/persist/payload has the format. */
 #include "server/call/args.h"
 #include "server/cmd/cmd.h"
 #include "server/persist/payload.h"
@@ -20,12 +20,12 @@ static void cmd_dump(struct call *call)
 }
 
 struct restore {
-    int64_t ttl, idle, frequency; /* the latter two: -1 means not given */
+    int64_t ttl, idle, frequency; /* idle, frequency: -1 if not given */
     bool replace, is_instant;
 };
 
-/* Only one of IDLETIME and FREQ may be given, followed by its value. */
-static bool restore_option(struct call *call, int *i, struct restore *how)
+/* Only one of IDLETIME and FREQ may be given. */
+static bool take_restore_option(struct call *call, int *i, struct restore *how)
 {
     bool has_value = *i + 1 < call->argc;
     if (arg_is(call, *i, "REPLACE")) {
@@ -48,11 +48,11 @@ static bool restore_option(struct call *call, int *i, struct restore *how)
     return true;
 }
 
-static bool restore_options(struct call *call, struct restore *how)
+static bool read_restore_options(struct call *call, struct restore *how)
 {
     *how = (struct restore){ .idle = -1, .frequency = -1 };
     for (int i = 4; i < call->argc; i++)
-        if (!restore_option(call, &i, how)) return false;
+        if (!take_restore_option(call, &i, how)) return false;
     if (!how->replace && txn_find(call->txn, call->argv[1]) != NULL) {
         fail(call, ERR_BUSYKEY);
         return false;
@@ -62,8 +62,8 @@ static bool restore_options(struct call *call, struct restore *how)
     return how->ttl >= 0;
 }
 
-/* DIFFERS: in Redis a TTL beyond all times overflows, and the key is lost. (doc/differs.md) */
-static bool restore_deadline(struct call *call, const struct restore *how, msec *at)
+/* DIFFERS: in Redis a TTL that is too large overflows, and the key is lost. (doc/differs.md) */
+static bool read_restore_deadline(struct call *call, const struct restore *how, msec *at)
 {
     *at = NEVER;
     if (how->ttl == 0) return true;
@@ -82,7 +82,7 @@ static bool read_payload(struct call *call, struct object *object)
     return status == PAYLOAD_WHOLE;
 }
 
-/* A key that would be expired at once is not created, but the key that it replaces is deleted.
+/* If the deadline has passed, the key is not created, but the key that it replaces is deleted.
  * During a replay nothing counts as expired. */
 static void put_restored(struct call *call, const struct restore *how, struct object object,
                          msec at)
@@ -103,8 +103,8 @@ static void cmd_restore(struct call *call)
     struct restore how;
     struct object object;
     msec at;
-    if (!restore_options(call, &how) || !read_payload(call, &object)) return;
-    if (!restore_deadline(call, &how, &at)) {
+    if (!read_restore_options(call, &how) || !read_payload(call, &object)) return;
+    if (!read_restore_deadline(call, &how, &at)) {
         object_free(&object);
         return;
     }
@@ -127,8 +127,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_PAYLOAD_MEMORY),
       .complexity = "O(N) where N is the size of the value.",
       .syntax = "key",
-      .summary = "Gives a key's value as bytes that RESTORE takes, its members' deadlines "
-                 "included." },
+      .summary = "Returns the serialized value of a key, with the deadlines of its members." },
     { .name = "RESTORE",
       .run = cmd_restore,
       .arity = -4,
@@ -142,9 +141,10 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_SYNTAX, ERR_NOT_INTEGER, ERR_BUSYKEY, ERR_RESTORE_TTL, ERR_RESTORE_IDLE,
                        ERR_RESTORE_FREQ, ERR_PAYLOAD_FOREIGN, ERR_PAYLOAD_DAMAGED,
                        ERR_PAYLOAD_MEMORY, ERR_BAD_EXPIRE),
-      .complexity = "O(N) where N is the size of the value; of a sorted set O(N*log(N)).",
+      .complexity = "O(N) where N is the size of the value; O(N*log(N)) for a sorted set.",
       .syntax = "key ttl serialized-value [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency]",
-      .summary = "Makes a key of what DUMP gave, here or on a Redis server." },
+      .summary =
+          "Creates a key from a value that was serialized by DUMP, here or on a Redis server." },
 };
 
 const struct command_group dump_commands = COMMAND_GROUP(rows);

@@ -2,7 +2,7 @@
 #include "server/call/args.h"
 #include "server/cmd/cmd.h"
 
-/* UNLINK does the same: big values are always freed in slices. */
+/* DEL and UNLINK: large values are always freed in slices. */
 static void cmd_del(struct call *call)
 {
     int64_t dropped = 0;
@@ -41,8 +41,8 @@ static void cmd_type(struct call *call)
     resp_status(call->out, entry == NULL ? "none" : type_name(entry->object.type));
 }
 
-/* Finds the key of argument 1 and the key with the new name; false: the error is replied. */
-static bool find_pair(struct call *call, struct entry **entry, struct entry **target)
+/* Finds the keys of arguments 1 and 2; the second may be missing. False: an error was replied. */
+static bool find_rename_keys(struct call *call, struct entry **entry, struct entry **target)
 {
     *entry = txn_find(call->txn, call->argv[1]);
     if (*entry == NULL) {
@@ -56,7 +56,7 @@ static bool find_pair(struct call *call, struct entry **entry, struct entry **ta
 static void cmd_rename(struct call *call)
 {
     struct entry *entry, *target;
-    if (!find_pair(call, &entry, &target)) return;
+    if (!find_rename_keys(call, &entry, &target)) return;
     if (entry != target) txn_key_rename(call->txn, entry, call->argv[2]);
     reply_ok(call);
 }
@@ -64,7 +64,7 @@ static void cmd_rename(struct call *call)
 static void cmd_renamenx(struct call *call)
 {
     struct entry *entry, *target;
-    if (!find_pair(call, &entry, &target)) return;
+    if (!find_rename_keys(call, &entry, &target)) return;
     if (target == NULL) txn_key_rename(call->txn, entry, call->argv[2]);
     resp_integer(call->out, target == NULL);
 }
@@ -81,9 +81,9 @@ static const struct command rows[] = {
       .group = "generic",
       .since = "1.0.0",
       .replies = REPLIES("integer: the number of keys deleted"),
-      .complexity = "O(1) for each key; a large value's memory is given back in the background.",
+      .complexity = "O(1) for each key; the memory of a large value is freed in the background.",
       .syntax = "key [key ...]",
-      .summary = "Deletes keys." },
+      .summary = "Deletes one or more keys." },
     { .name = "UNLINK",
       .run = cmd_del,
       .arity = -2,
@@ -95,9 +95,9 @@ static const struct command rows[] = {
       .group = "generic",
       .since = "4.0.0",
       .replies = REPLIES("integer: the number of keys deleted"),
-      .complexity = "O(1) for each key; a large value's memory is given back in the background.",
+      .complexity = "O(1) for each key; the memory of a large value is freed in the background.",
       .syntax = "key [key ...]",
-      .summary = "Deletes keys, as DEL does." },
+      .summary = "Deletes one or more keys, as DEL does." },
     { .name = "EXISTS",
       .run = cmd_exists,
       .arity = -2,
@@ -110,9 +110,10 @@ static const struct command rows[] = {
       .since = "1.0.0",
       .replies =
           REPLIES("integer: how many of the keys exist; one that is given twice counts twice"),
-      .complexity = "O(N) where N is the number of keys that are named.",
+      .complexity = "O(N) where N is the number of keys given.",
       .syntax = "key [key ...]",
-      .summary = "Counts how many of the named keys exist; one named twice counts twice." },
+      .summary =
+          "Returns how many of the given keys exist. A key that is given twice counts twice." },
     { .name = "TOUCH",
       .run = cmd_touch,
       .arity = -2,
@@ -124,9 +125,9 @@ static const struct command rows[] = {
       .group = "generic",
       .since = "3.2.1",
       .replies = REPLIES("integer: how many of the keys exist"),
-      .complexity = "O(N) where N is the number of keys that are named.",
+      .complexity = "O(N) where N is the number of keys given.",
       .syntax = "key [key ...]",
-      .summary = "Counts the named keys that exist and notes an access to each." },
+      .summary = "Updates the access time of the given keys and returns how many of them exist." },
     { .name = "TYPE",
       .run = cmd_type,
       .arity = 2,
@@ -140,7 +141,7 @@ static const struct command rows[] = {
           "simple: string, list, set, hash, zset or dehydrator; none if there is no such key"),
       .complexity = "O(1)",
       .syntax = "key",
-      .summary = "Tells the type of a key's value, or none." },
+      .summary = "Returns the type of the value at a key." },
     { .name = "RENAME",
       .run = cmd_rename,
       .arity = 3,
@@ -154,7 +155,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_NO_KEY),
       .complexity = "O(1)",
       .syntax = "key newkey",
-      .summary = "Gives a key another name; what had that name is gone." },
+      .summary = "Renames a key and overwrites the destination." },
     { .name = "RENAMENX",
       .run = cmd_renamenx,
       .arity = 3,
@@ -168,7 +169,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_NO_KEY),
       .complexity = "O(1)",
       .syntax = "key newkey",
-      .summary = "Gives a key another name, unless a key has that name." },
+      .summary = "Renames a key, only if the new name does not exist." },
 };
 
 const struct command_group key_commands = COMMAND_GROUP(rows);

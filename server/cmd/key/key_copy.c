@@ -1,4 +1,4 @@
-/* key_copy: COPY, MOVE and SWAPDB. Deadlines are copied and moved with their keys. */
+/* key_copy: COPY, MOVE and SWAPDB. Keys and members keep their deadlines. */
 #include <limits.h>
 
 #include "server/call/args.h"
@@ -11,7 +11,7 @@ static bool is_database(struct call *call, int64_t db)
     return false;
 }
 
-/* The number of a database in argument i. */
+/* Parses the number of a database at argument i. False: an error was replied. */
 static bool arg_database(struct call *call, int i, unsigned *db)
 {
     int number;
@@ -25,7 +25,7 @@ struct copy_options {
     bool replace;
 };
 
-static bool copy_options(struct call *call, struct copy_options *options)
+static bool read_copy_options(struct call *call, struct copy_options *options)
 {
     *options = (struct copy_options){ .db = call->txn->ks->db };
     for (int i = 3; i < call->argc; i++) {
@@ -45,7 +45,7 @@ static void cmd_copy(struct call *call)
 {
     struct copy_options options;
     struct bytes from = call->argv[1], to = call->argv[2];
-    if (!copy_options(call, &options)) return;
+    if (!read_copy_options(call, &options)) return;
     if (options.db == call->txn->ks->db && bytes_equal(from, to)) {
         fail(call, ERR_SAME_OBJECT);
         return;
@@ -93,8 +93,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_SYNTAX, ERR_NOT_INTEGER, ERR_SAME_OBJECT, ERR_INT_RANGE, ERR_DB_INDEX),
       .complexity = "O(N) where N is the number of elements in the value.",
       .syntax = "source destination [DB destination-db] [REPLACE]",
-      .summary =
-          "Copies a key, its deadline included, if the new name is free or REPLACE is said." },
+      .summary = "Copies a key, with its deadlines, to another name or database." },
     { .name = "MOVE",
       .run = cmd_move,
       .arity = 3,
@@ -109,7 +108,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_NOT_INTEGER, ERR_SAME_OBJECT, ERR_INT_RANGE, ERR_DB_INDEX),
       .complexity = "O(1)",
       .syntax = "key db",
-      .summary = "Moves a key to another database, unless it is there." },
+      .summary = "Moves a key to another database, only if it does not exist there." },
     { .name = "SWAPDB",
       .run = cmd_swapdb,
       .arity = 3,

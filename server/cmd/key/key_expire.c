@@ -1,5 +1,5 @@
 /* key_expire: commands that set, read and remove the deadlines of keys. TTL, PTTL and PERSIST also
- * accept a member. */
+ * take a member. */
 #include "server/call/args.h"
 #include "server/cmd/cmd.h"
 
@@ -8,7 +8,7 @@ struct conditions {
     bool later, earlier;    /* GT, LT */
 };
 
-static bool read_conditions(struct call *call, int first, struct conditions *when)
+static bool read_expire_conditions(struct call *call, int first, struct conditions *when)
 {
     *when = (struct conditions){ .none_yet = false };
     for (int i = first; i < call->argc; i++) {
@@ -37,7 +37,7 @@ static bool read_conditions(struct call *call, int first, struct conditions *whe
 }
 
 /* NEVER is the latest instant, so a missing deadline compares as infinite. */
-static bool hold(const struct conditions *when, msec old, msec at)
+static bool conditions_hold(const struct conditions *when, msec old, msec at)
 {
     if (when->none_yet && old != NEVER) return false;
     if (when->present && old == NEVER) return false;
@@ -46,52 +46,53 @@ static bool hold(const struct conditions *when, msec old, msec at)
     return true;
 }
 
-static void expire(struct call *call, enum ttl_unit unit)
+static void expire_key(struct call *call, enum ttl_unit unit)
 {
     struct conditions when;
     msec at;
-    if (!read_conditions(call, 3, &when)) return;
+    if (!read_expire_conditions(call, 3, &when)) return;
     if (!arg_deadline(call, 2, unit, false, &at)) return;
-    if (at < INSTANT_MIN) at = INSTANT_MIN; /* both are past */
+    if (at < INSTANT_MIN) at = INSTANT_MIN; /* both have passed */
 
     struct entry *entry = txn_find(call->txn, call->argv[1]);
-    bool moves = entry != NULL && hold(&when, entry_expires_at(call->txn->ks, entry), at);
+    bool moves =
+        entry != NULL && conditions_hold(&when, entry_expires_at(call->txn->ks, entry), at);
     if (moves) txn_key_expire(call->txn, entry, at);
     resp_integer(call->out, moves);
 }
 
 static void cmd_expire(struct call *call)
 {
-    expire(call, TTL_SECONDS);
+    expire_key(call, TTL_SECONDS);
 }
 
 static void cmd_pexpire(struct call *call)
 {
-    expire(call, TTL_MSEC);
+    expire_key(call, TTL_MSEC);
 }
 
 static void cmd_expireat(struct call *call)
 {
-    expire(call, TTL_UNIX_SECONDS);
+    expire_key(call, TTL_UNIX_SECONDS);
 }
 
 static void cmd_pexpireat(struct call *call)
 {
-    expire(call, TTL_UNIX_MSEC);
+    expire_key(call, TTL_UNIX_MSEC);
 }
 
 /* ---- of a key, or of one of its members ------------------------------------------------------ */
 
-/* "key [member]", as in KeyDB; false: an error was replied.
- * DIFFERS: Redis knows no member. (doc/differs.md) */
-static bool names_one(struct call *call)
+/* Checks that the arguments are "key [member]", as in KeyDB. False: an error was replied.
+ * DIFFERS: in Redis these commands take no member. (doc/differs.md) */
+static bool has_key_or_member(struct call *call)
 {
     if (call->argc <= 3) return true;
     fail_named(call, ERR_ARITY);
     return false;
 }
 
-static bool persist(struct call *call, struct entry *entry)
+static bool persist_key_or_member(struct call *call, struct entry *entry)
 {
     if (entry == NULL) return false;
     if (call->argc == 2) return txn_key_persist(call->txn, entry);
@@ -101,12 +102,12 @@ static bool persist(struct call *call, struct entry *entry)
 
 static void cmd_persist(struct call *call)
 {
-    if (!names_one(call)) return;
+    if (!has_key_or_member(call)) return;
     struct entry *entry = txn_find(call->txn, call->argv[1]);
-    resp_integer(call->out, persist(call, entry));
+    resp_integer(call->out, persist_key_or_member(call, entry));
 }
 
-/* NEVER: the key is missing or has no deadline. */
+/* Returns the deadline of the key, or of the member if one is given. NEVER: there is none. */
 static msec deadline_of(const struct call *call, const struct entry *entry)
 {
     msec at;
@@ -116,11 +117,11 @@ static msec deadline_of(const struct call *call, const struct entry *entry)
     return found ? at : NEVER;
 }
 
-/* False: there is no deadline, and the reply says why. */
+/* Reads the deadline. False: there is none, and -1, -2 or an error was replied. */
 static bool read_deadline(struct call *call, msec *at)
 {
     enum { NO_KEY = -2, NO_DEADLINE = -1 };
-    if (!names_one(call)) return false;
+    if (!has_key_or_member(call)) return false;
     const struct entry *entry = peek_key(call, 1);
     *at = entry == NULL ? NEVER : deadline_of(call, entry);
     if (*at != NEVER) return true;
@@ -128,8 +129,8 @@ static bool read_deadline(struct call *call, msec *at)
     return false;
 }
 
-/* Rounds to the nearest second, without the overflow of value + 500. */
-static int64_t in_seconds(msec value)
+/* Rounds to the nearest second. value + 500 could overflow. */
+static int64_t to_nearest_second(msec value)
 {
     return value / 1000 + (value % 1000 >= 500);
 }
@@ -137,7 +138,7 @@ static int64_t in_seconds(msec value)
 static void cmd_ttl(struct call *call)
 {
     msec at;
-    if (read_deadline(call, &at)) resp_integer(call->out, in_seconds(at - call->txn->now));
+    if (read_deadline(call, &at)) resp_integer(call->out, to_nearest_second(at - call->txn->now));
 }
 
 static void cmd_pttl(struct call *call)
@@ -149,7 +150,7 @@ static void cmd_pttl(struct call *call)
 static void cmd_expiretime(struct call *call)
 {
     msec at;
-    if (read_deadline(call, &at)) resp_integer(call->out, in_seconds(at));
+    if (read_deadline(call, &at)) resp_integer(call->out, to_nearest_second(at));
 }
 
 static void cmd_pexpiretime(struct call *call)
@@ -164,7 +165,7 @@ static void cmd_pexpiretime(struct call *call)
             "past, 0 if there is no such key or the condition did not hold")
 #define EXPIRE_ERRORS                                                                              \
     ERRORS(ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_NX_XX_GT_LT, ERR_EXPIRE_GT_LT, ERR_EXPIRE_OPTION)
-#define COST_DEADLINE "O(log N) where N is the number of keys that have a deadline."
+#define COST_DEADLINE "O(log(N)) where N is the number of keys that have a deadline."
 
 static const struct command rows[] = {
     { .name = "EXPIRE",
@@ -179,7 +180,7 @@ static const struct command rows[] = {
       .errors = EXPIRE_ERRORS,
       .complexity = COST_DEADLINE,
       .syntax = "key seconds [NX|XX|GT|LT]",
-      .summary = "Lets a key end in so many seconds." },
+      .summary = "Sets the time to live of a key in seconds." },
     { .name = "PEXPIRE",
       .run = cmd_pexpire,
       .arity = -3,
@@ -192,7 +193,7 @@ static const struct command rows[] = {
       .errors = EXPIRE_ERRORS,
       .complexity = COST_DEADLINE,
       .syntax = "key milliseconds [NX|XX|GT|LT]",
-      .summary = "Lets a key end in so many milliseconds." },
+      .summary = "Sets the time to live of a key in milliseconds." },
     { .name = "EXPIREAT",
       .run = cmd_expireat,
       .arity = -3,
@@ -205,7 +206,7 @@ static const struct command rows[] = {
       .errors = EXPIRE_ERRORS,
       .complexity = COST_DEADLINE,
       .syntax = "key unix-time-seconds [NX|XX|GT|LT]",
-      .summary = "Lets a key end at a Unix time in seconds." },
+      .summary = "Sets the deadline of a key to a Unix time in seconds." },
     { .name = "PEXPIREAT",
       .run = cmd_pexpireat,
       .arity = -3,
@@ -218,7 +219,7 @@ static const struct command rows[] = {
       .errors = EXPIRE_ERRORS,
       .complexity = COST_DEADLINE,
       .syntax = "key unix-time-milliseconds [NX|XX|GT|LT]",
-      .summary = "Lets a key end at a Unix time in milliseconds." },
+      .summary = "Sets the deadline of a key to a Unix time in milliseconds." },
     { .name = "PERSIST",
       .run = cmd_persist,
       .arity = -2,
@@ -231,7 +232,7 @@ static const struct command rows[] = {
                          "(as KeyDB) of that member"),
       .complexity = COST_DEADLINE,
       .syntax = "key [member]",
-      .summary = "Takes away the deadline of a key, or of one of its members." },
+      .summary = "Removes the deadline of a key, or of one of its members." },
     { .name = "TTL",
       .run = cmd_ttl,
       .arity = -2,
@@ -246,8 +247,8 @@ static const struct command rows[] = {
                   "such key; with member (as KeyDB) of that member, -1 if there is none"),
       .complexity = "O(1)",
       .syntax = "key [member]",
-      .summary = "Tells the seconds that a key, or one of its members, has left; -1 without a "
-                 "deadline, -2 without a key." },
+      .summary =
+          "Returns the remaining time to live of a key, or of one of its members, in seconds." },
     { .name = "PTTL",
       .run = cmd_pttl,
       .arity = -2,
@@ -261,7 +262,8 @@ static const struct command rows[] = {
                          "such key; with member (as KeyDB) of that member, -1 if there is none"),
       .complexity = "O(1)",
       .syntax = "key [member]",
-      .summary = "Tells the milliseconds that a key, or one of its members, has left." },
+      .summary = "Returns the remaining time to live of a key, or of one of its members, in "
+                 "milliseconds." },
     { .name = "EXPIRETIME",
       .run = cmd_expiretime,
       .arity = 2,
@@ -274,7 +276,7 @@ static const struct command rows[] = {
                          "-2 if there is no such key"),
       .complexity = "O(1)",
       .syntax = "key",
-      .summary = "Tells a key's deadline as a Unix time in seconds." },
+      .summary = "Returns the deadline of a key as a Unix time in seconds." },
     { .name = "PEXPIRETIME",
       .run = cmd_pexpiretime,
       .arity = 2,
@@ -287,7 +289,7 @@ static const struct command rows[] = {
                          "if there is no such key"),
       .complexity = "O(1)",
       .syntax = "key",
-      .summary = "Tells a key's deadline as a Unix time in milliseconds." },
+      .summary = "Returns the deadline of a key as a Unix time in milliseconds." },
 };
 
 const struct command_group key_expire_commands = COMMAND_GROUP(rows);

@@ -1,16 +1,16 @@
-/* key_scan: commands on whole databases: listing keys, counting, flushing. */
+/* key_scan: commands on whole databases: listing, counting and deleting all keys. */
 #include "server/call/args.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/scan.h"
 
-/* A scan of keys, perhaps of one type only. */
+/* A scan of the keys of a database. */
 struct listing {
     struct scan scan;
-    enum type type; /* TYPE_COUNT: any */
-    bool no_type;   /* the name after TYPE is unknown */
+    enum type type; /* list only keys of this type; TYPE_COUNT: all */
+    bool no_type;   /* the type's name is unknown: list no keys */
 };
 
-static void visit(void *ctx, struct entry *entry)
+static void visit_key(void *ctx, struct entry *entry)
 {
     struct listing *listing = ctx;
     bool matches = scan_visit(&listing->scan, entry_key(entry));
@@ -19,10 +19,10 @@ static void visit(void *ctx, struct entry *entry)
         scan_give(&listing->scan, entry_key(entry));
 }
 
-static uint64_t step(void *ctx, uint64_t cursor)
+static uint64_t step_keys(void *ctx, uint64_t cursor)
 {
     struct listing *listing = ctx;
-    return txn_scan(listing->scan.call->txn, cursor, visit, listing);
+    return txn_scan(listing->scan.call->txn, cursor, visit_key, listing);
 }
 
 static void cmd_keys(struct call *call)
@@ -31,12 +31,12 @@ static void cmd_keys(struct call *call)
     scan_begin(&listing.scan, call);
     listing.scan.pattern = call->argv[1];
     listing.scan.count = INT64_MAX;
-    scan_run(&listing.scan, step, &listing);
+    scan_run(&listing.scan, step_keys, &listing);
     scan_reply_items(&listing.scan);
 }
 
-/* ReDe's clients know dehydrators by the type name of its module. */
-static void read_type(struct listing *listing, int i)
+/* Also accepts "dehy-type", the type's name in the ReDe module. */
+static void read_type_filter(struct listing *listing, int i)
 {
     if (arg_is(listing->scan.call, i, "dehy-type")) listing->type = TYPE_DEHYDRATOR;
     for (unsigned t = 0; t < TYPE_COUNT; t++)
@@ -51,8 +51,8 @@ static void cmd_scan(struct call *call)
     scan_begin(&listing.scan, call);
     if (!scan_read_cursor(&listing.scan, 1)) return;
     if (!scan_read_options(&listing.scan, 2, &type_at)) return;
-    if (type_at > 0) read_type(&listing, type_at);
-    scan_run(&listing.scan, step, &listing);
+    if (type_at > 0) read_type_filter(&listing, type_at);
+    scan_run(&listing.scan, step_keys, &listing);
     scan_reply(&listing.scan);
 }
 
@@ -70,7 +70,7 @@ static void cmd_dbsize(struct call *call)
     resp_integer(call->out, (int64_t)txn_count(call->txn));
 }
 
-/* ASYNC and SYNC make no difference: the memory is always given back in slices. */
+/* ASYNC and SYNC make no difference: the memory is always freed in slices. */
 static bool read_flush_option(struct call *call)
 {
     if (call->argc == 1) return true;
@@ -105,7 +105,7 @@ static const struct command rows[] = {
       .replies = REPLIES("[bulk ...]: the names of the keys"),
       .complexity = "O(N) where N is the number of keys in the database.",
       .syntax = "pattern",
-      .summary = "Lists every key whose name matches a pattern." },
+      .summary = "Returns the names of all keys that match a pattern." },
     { .name = "SCAN",
       .run = cmd_scan,
       .arity = -2,
@@ -116,9 +116,11 @@ static const struct command rows[] = {
       .since = "2.8.0",
       .replies = REPLIES("[bulk [bulk ...]]: the next cursor, 0 at the end; names of keys"),
       .errors = ERRORS(ERR_SYNTAX, ERR_NOT_INTEGER, ERR_INVALID_CURSOR),
-      .complexity = "O(1) for each call, O(N) for a whole walk over N keys.",
+      .complexity =
+          "O(1) for each call. O(N) for a complete iteration, where N is the number of keys.",
       .syntax = "cursor [MATCH pattern] [COUNT count] [TYPE type]",
-      .summary = "Lists some keys, and a cursor to go on from; 0 begins and ends the walk." },
+      .summary = "Returns some key names of the database and the cursor for the next call. The "
+                 "first call takes cursor 0." },
     { .name = "RANDOMKEY",
       .run = cmd_randomkey,
       .arity = 1,
@@ -130,7 +132,7 @@ static const struct command rows[] = {
       .replies = REPLIES("bulk: the name of a key", "null: the database is empty"),
       .complexity = "O(1)",
       .syntax = "",
-      .summary = "Names a key drawn by lot." },
+      .summary = "Returns the name of a random key of the database." },
     { .name = "DBSIZE",
       .run = cmd_dbsize,
       .arity = 1,
@@ -142,7 +144,7 @@ static const struct command rows[] = {
       .replies = REPLIES("integer: the number of keys"),
       .complexity = "O(1)",
       .syntax = "",
-      .summary = "Counts the keys of the database." },
+      .summary = "Returns the number of keys in the database." },
     { .name = "FLUSHDB",
       .run = cmd_flushdb,
       .arity = -1,
@@ -153,9 +155,9 @@ static const struct command rows[] = {
       .since = "1.0.0",
       .replies = REPLIES("OK: the keys were deleted"),
       .errors = ERRORS(ERR_SYNTAX),
-      .complexity = "O(1); the memory is given back in the background.",
+      .complexity = "O(1); the memory is freed in the background.",
       .syntax = "[ASYNC|SYNC]",
-      .summary = "Deletes every key of the database." },
+      .summary = "Deletes all keys of the current database." },
     { .name = "FLUSHALL",
       .run = cmd_flushall,
       .arity = -1,
@@ -166,9 +168,9 @@ static const struct command rows[] = {
       .since = "1.0.0",
       .replies = REPLIES("OK: the keys were deleted"),
       .errors = ERRORS(ERR_SYNTAX),
-      .complexity = "O(1) for each database; the memory is given back in the background.",
+      .complexity = "O(1) for each database; the memory is freed in the background.",
       .syntax = "[ASYNC|SYNC]",
-      .summary = "Deletes every key of every database." },
+      .summary = "Deletes all keys of all databases." },
 };
 
 const struct command_group key_scan_commands = COMMAND_GROUP(rows);

@@ -1,9 +1,9 @@
-/* object: OBJECT. Does not count as a hit or an access. */
+/* object: OBJECT, which inspects keys without counting a hit or an access. */
 #include "server/call/args.h"
 #include "server/cmd/cmd.h"
 #include "store/access.h"
 
-/* The entry under argument 2; NULL: null was replied. */
+/* Finds the key of argument 2. NULL: it is missing, and null was replied. */
 static struct entry *find_or_null(struct call *call)
 {
     struct entry *entry = txn_peek(call->txn, call->argv[2]);
@@ -43,13 +43,6 @@ static void cmd_object_refcount(struct call *call)
     if (find_or_null(call) != NULL) resp_integer(call->out, 1);
 }
 
-static void reply_lines(struct call *call, const char *const *lines, size_t count)
-{
-    resp_array(call->out, count);
-    for (size_t i = 0; i < count; i++)
-        resp_status(call->out, lines[i]);
-}
-
 static void cmd_object_help(struct call *call)
 {
     static const char *const lines[] = {
@@ -65,7 +58,9 @@ static void cmd_object_help(struct call *call)
         "HELP",
         "    Prints this help.",
     };
-    reply_lines(call, lines, sizeof(lines) / sizeof(lines[0]));
+    resp_array(call->out, sizeof(lines) / sizeof(lines[0]));
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+        resp_status(call->out, lines[i]);
 }
 
 static const struct command object_rows[] = {
@@ -82,7 +77,7 @@ static const struct command object_rows[] = {
       .replies = REPLIES("bulk: the encoding, in Redis' words", "null: there is no such key"),
       .complexity = "O(1)",
       .syntax = "key",
-      .summary = "Names the encoding of a key's value." },
+      .summary = "Returns the encoding of the value of a key, with Redis' names." },
     { .name = "FREQ",
       .run = cmd_object_freq,
       .arity = 3,
@@ -97,7 +92,7 @@ static const struct command object_rows[] = {
       .errors = ERRORS(ERR_NO_LFU),
       .complexity = "O(1)",
       .syntax = "key",
-      .summary = "Tells how often a key is used, where that is counted." },
+      .summary = "Returns the logarithmic access counter of a key. Needs an LFU policy." },
     { .name = "IDLETIME",
       .run = cmd_object_idletime,
       .arity = 3,
@@ -113,7 +108,7 @@ static const struct command object_rows[] = {
       .errors = ERRORS(ERR_NO_LRU),
       .complexity = "O(1)",
       .syntax = "key",
-      .summary = "Tells the seconds since a key was last used." },
+      .summary = "Returns the seconds since the last access to a key." },
     { .name = "REFCOUNT",
       .run = cmd_object_refcount,
       .arity = 3,
@@ -127,7 +122,7 @@ static const struct command object_rows[] = {
       .replies = REPLIES("integer: 1", "null: there is no such key"),
       .complexity = "O(1)",
       .syntax = "key",
-      .summary = "Tells how many hold a key's value: always 1." },
+      .summary = "Returns the reference count of the value of a key: always 1." },
     { .name = "HELP",
       .run = cmd_object_help,
       .arity = 2,
@@ -138,7 +133,7 @@ static const struct command object_rows[] = {
       .replies = REPLIES("[simple ...]: lines of text"),
       .complexity = "O(1)",
       .syntax = "",
-      .summary = "Lists the subcommands." },
+      .summary = "Returns a list of the subcommands." },
     { .name = NULL },
 };
 
@@ -147,9 +142,9 @@ static const struct command rows[] = {
       .arity = -2,
       .group = "generic",
       .since = "2.2.3",
-      .complexity = "Depends on subcommand.",
+      .complexity = "Depends on the subcommand.",
       .syntax = "",
-      .summary = "Tells about the value of a key.",
+      .summary = "Container of commands that inspect the value of a key.",
       .subcommands = object_rows },
 };
 

@@ -1,4 +1,5 @@
-/* policy: POLICY: rules for the expiry and length of keys, by their names. */
+/* policy: POLICY, which manages the rules for the expiry and length of keys. policy_args parses
+ * them and store/policy applies them. */
 #include "server/call/args.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/key/policy_args.h"
@@ -20,7 +21,7 @@ static void cmd_policy_del(struct call *call)
     resp_integer(call->out, txn_policy_drop(call->txn, call->argv[2]));
 }
 
-/* ---- what there is -------------------------------------------------------------------------- */
+/* ---- GET, LIST, OF --------------------------------------------------------------------------- */
 
 static void reply_number(struct call *call, const char *option, int64_t value)
 {
@@ -36,7 +37,7 @@ static void reply_word(struct call *call, const char *option, const char *value)
     resp_bulk_text(call->out, value);
 }
 
-/* The options that differ from the defaults, in the order of the syntax. */
+/* Replies the options that differ from the defaults, in the order of the syntax. */
 static void reply_policy(struct call *call, const struct policy *policy)
 {
     static const char *const refresh[] = {
@@ -140,13 +141,13 @@ static const struct command subcommands[] = {
       .errors = ERRORS(ERR_POLICY_NAME, ERR_POLICY_EMPTY, ERR_POLICY_OPTION, ERR_POLICY_TWICE,
                        ERR_POLICY_NO_VALUE, ERR_POLICY_NUMBER, ERR_POLICY_SPAN, ERR_POLICY_REFRESH,
                        ERR_POLICY_KEEP, ERR_POLICY_ALONE, ERR_POLICY_TTL_MAXTTL),
-      .complexity = "O(L), L the length of the name",
+      .complexity = "O(L) where L is the length of the name.",
       .syntax = "name [TTL duration] [MAXTTL duration] [JITTER percent] "
                 "[REFRESH <NEVER | WRITE | ACCESS>] [MEMBERTTL duration] "
                 "[MAXLEN count] [KEEP <HIGH | LOW>]",
-      .summary = "Sets the rules of expiry and length for the keys of a prefix, or for one key. "
-                 "Durations: 5000, 5000ms, 5s, 5m, 5h, 5d. MEMBERTTL applies to sets, sorted sets "
-                 "and hashes, MAXLEN to sorted sets and lists." },
+      .summary = "Sets the policy of expiration and length for the keys with a prefix, or for one "
+                 "key. Durations: 5000, 5000ms, 5s, 5m, 5h, 5d. MEMBERTTL applies to sets, sorted "
+                 "sets and hashes, MAXLEN to sorted sets and lists." },
     { .name = "GET",
       .run = cmd_policy_get,
       .arity = 3,
@@ -157,7 +158,7 @@ static const struct command subcommands[] = {
       .replies = REPLIES("map[bulk integer|bulk ...]: the options that are not at their defaults, "
                          "and their values",
                          "null: there is no policy of this name"),
-      .complexity = "O(L), L the length of the name",
+      .complexity = "O(L) where L is the length of the name.",
       .syntax = "name",
       .summary = "Returns the options of a policy." },
     { .name = "LIST",
@@ -169,9 +170,9 @@ static const struct command subcommands[] = {
       .since = "0.1.0",
       .replies =
           REPLIES("map[bulk map[bulk integer|bulk ...] ...]: each policy's name and options"),
-      .complexity = "O(N), N policies",
+      .complexity = "O(N) where N is the number of policies.",
       .syntax = "",
-      .summary = "Returns all policies, by name." },
+      .summary = "Returns all policies, sorted by name." },
     { .name = "DEL",
       .run = cmd_policy_del,
       .arity = 3,
@@ -180,9 +181,9 @@ static const struct command subcommands[] = {
       .group = "generic",
       .since = "0.1.0",
       .replies = REPLIES("integer: 1 if the policy was removed, 0 if there is none of this name"),
-      .complexity = "O(L), L the length of the name",
+      .complexity = "O(L) where L is the length of the name.",
       .syntax = "name",
-      .summary = "Removes a policy; the deadlines that it gave stay." },
+      .summary = "Deletes a policy. Deadlines that it set do not change." },
     { .name = "OF",
       .run = cmd_policy_of,
       .arity = 3,
@@ -193,9 +194,10 @@ static const struct command subcommands[] = {
       .group = "generic",
       .since = "0.1.0",
       .replies = REPLIES("bulk: the name of the policy that applies to the key", "null: none does"),
-      .complexity = "O(L), L the length of the key",
+      .complexity = "O(L) where L is the length of the key.",
       .syntax = "key",
-      .summary = "Names the policy that holds for a key, whether it exists or not." },
+      .summary =
+          "Returns the name of the policy that applies to a key, whether the key exists or not." },
     { .name = "HELP",
       .run = cmd_policy_help,
       .arity = 2,
@@ -206,7 +208,7 @@ static const struct command subcommands[] = {
       .replies = REPLIES("[simple ...]: lines of text"),
       .complexity = "O(1)",
       .syntax = "",
-      .summary = "Lists the subcommands." },
+      .summary = "Returns a list of the subcommands." },
     { .name = NULL },
 };
 
@@ -215,9 +217,10 @@ static const struct command rows[] = {
       .arity = -2,
       .group = "generic",
       .since = "0.1.0",
-      .complexity = "Depends on subcommand.",
+      .complexity = "Depends on the subcommand.",
       .syntax = "",
-      .summary = "Rules of expiry for keys, by their names.",
+      .summary = "Container of commands that manage policies: rules of expiration and length for "
+                 "keys, by prefix or name.",
       .subcommands = subcommands },
 };
 

@@ -1,4 +1,4 @@
-/* policy_args: see policy_args.h. A table of options with their types; then checks for
+/* policy_args: see policy_args.h. Parses the options by a table of their types, then checks for
  * contradictions. */
 #include "server/cmd/key/policy_args.h"
 
@@ -12,7 +12,7 @@
 #include "store/mem/mem.h"
 #include "store/txn/txn.h"
 
-enum { SHOWN_MAX = 128 }; /* bytes of a wrong word that an error repeats */
+enum { SHOWN_MAX = 128 }; /* an error quotes this many bytes of a wrong word */
 
 enum option {
     OPTION_TTL,
@@ -30,8 +30,8 @@ enum value { VALUE_NUMBER, VALUE_SPAN, VALUE_WORD };
 static const struct {
     const char *name;
     enum value value;
-    int64_t most;               /* of a number, from 1 */
-    const char *const *choices; /* the words, each as its number */
+    int64_t most;               /* maximum of a number or span; the minimum is 1 */
+    const char *const *choices; /* valid words; the value is the index */
 } options[OPTION_COUNT] = {
     [OPTION_TTL] = { "TTL", VALUE_SPAN, POLICY_SPAN_MAX, NULL },
     [OPTION_MAXTTL] = { "MAXTTL", VALUE_SPAN, POLICY_SPAN_MAX, NULL },
@@ -60,8 +60,8 @@ struct reading {
     struct policy_fault *fault;
 };
 
-/* Returns false, for the caller to return. */
-static bool find_fault(struct policy_fault *fault, enum error error, ...)
+/* Writes the error. Returns false, which the caller returns as well. */
+static bool set_fault(struct policy_fault *fault, enum error error, ...)
 {
     va_list values;
     va_start(values, error);
@@ -95,12 +95,12 @@ static bool read_choice(struct reading *reading, enum option option, struct byte
         reading->values[option] = i;
         return true;
     }
-    return find_fault(reading->fault, option == OPTION_KEEP ? ERR_POLICY_KEEP : ERR_POLICY_REFRESH,
-                      shown(word), word.data);
+    return set_fault(reading->fault, option == OPTION_KEEP ? ERR_POLICY_KEEP : ERR_POLICY_REFRESH,
+                     shown(word), word.data);
 }
 
 /* Removes the unit from the word; returns its milliseconds, or 0 if the unit is unknown. */
-static int64_t take_unit(struct bytes *word)
+static int64_t split_unit(struct bytes *word)
 {
     size_t digits = 0;
     while (digits < word->len && word->data[digits] >= '0' && word->data[digits] <= '9')
@@ -115,7 +115,7 @@ static int64_t take_unit(struct bytes *word)
 
 static bool read_span(struct bytes word, int64_t *span)
 {
-    int64_t unit = take_unit(&word);
+    int64_t unit = split_unit(&word);
     return unit > 0 && number_parse_int64(word.data, word.len, span) &&
            !__builtin_mul_overflow(*span, unit, span);
 }
@@ -127,38 +127,38 @@ static bool read_value(struct reading *reading, enum option option, struct bytes
     bool is_span = options[option].value == VALUE_SPAN;
     bool good = is_span ? read_span(word, value) : number_parse_int64(word.data, word.len, value);
     if (good && *value >= 1 && *value <= most) return true;
-    return find_fault(reading->fault, is_span ? ERR_POLICY_SPAN : ERR_POLICY_NUMBER,
-                      options[option].name, shown(word), word.data, (long long)most);
+    return set_fault(reading->fault, is_span ? ERR_POLICY_SPAN : ERR_POLICY_NUMBER,
+                     options[option].name, shown(word), word.data, (long long)most);
 }
 
-static bool read_options(struct reading *reading, const struct bytes *words, size_t count)
+static bool read_policy_options(struct reading *reading, const struct bytes *words, size_t count)
 {
     for (size_t i = 0; i < count; i += 2) {
         enum option option;
         if (!find_option(words[i], &option))
-            return find_fault(reading->fault, ERR_POLICY_OPTION, shown(words[i]), words[i].data);
+            return set_fault(reading->fault, ERR_POLICY_OPTION, shown(words[i]), words[i].data);
         if (reading->given[option])
-            return find_fault(reading->fault, ERR_POLICY_TWICE, options[option].name);
+            return set_fault(reading->fault, ERR_POLICY_TWICE, options[option].name);
         if (i + 1 == count)
-            return find_fault(reading->fault, ERR_POLICY_NO_VALUE, options[option].name);
+            return set_fault(reading->fault, ERR_POLICY_NO_VALUE, options[option].name);
         if (!read_value(reading, option, words[i + 1])) return false;
         reading->given[option] = true;
     }
     return true;
 }
 
-static bool fits_together(const struct reading *reading)
+static bool is_consistent(const struct reading *reading)
 {
     const bool *given = reading->given;
     const int64_t *values = reading->values;
     if (given[OPTION_REFRESH] && !given[OPTION_TTL])
-        return find_fault(reading->fault, ERR_POLICY_ALONE, "REFRESH", "TTL");
+        return set_fault(reading->fault, ERR_POLICY_ALONE, "REFRESH", "TTL");
     if (given[OPTION_JITTER] && !given[OPTION_TTL] && !given[OPTION_MEMBERTTL])
-        return find_fault(reading->fault, ERR_POLICY_ALONE, "JITTER", "TTL or MEMBERTTL");
+        return set_fault(reading->fault, ERR_POLICY_ALONE, "JITTER", "TTL or MEMBERTTL");
     if (given[OPTION_KEEP] && !given[OPTION_MAXLEN])
-        return find_fault(reading->fault, ERR_POLICY_ALONE, "KEEP", "MAXLEN");
+        return set_fault(reading->fault, ERR_POLICY_ALONE, "KEEP", "MAXLEN");
     if (given[OPTION_MAXTTL] && values[OPTION_TTL] > values[OPTION_MAXTTL])
-        return find_fault(reading->fault, ERR_POLICY_TTL_MAXTTL);
+        return set_fault(reading->fault, ERR_POLICY_TTL_MAXTTL);
     return true;
 }
 
@@ -166,10 +166,11 @@ bool policy_args_read(const struct bytes *words, size_t count, struct policy *po
                       struct policy_fault *fault)
 {
     if (!policy_name_ok(words[0]))
-        return find_fault(fault, ERR_POLICY_NAME, shown(words[0]), words[0].data, POLICY_NAME_MAX);
-    if (count == 1) return find_fault(fault, ERR_POLICY_EMPTY);
+        return set_fault(fault, ERR_POLICY_NAME, shown(words[0]), words[0].data, POLICY_NAME_MAX);
+    if (count == 1) return set_fault(fault, ERR_POLICY_EMPTY);
     struct reading reading = { .fault = fault };
-    if (!read_options(&reading, words + 1, count - 1) || !fits_together(&reading)) return false;
+    if (!read_policy_options(&reading, words + 1, count - 1) || !is_consistent(&reading))
+        return false;
     *policy = (struct policy){
         .ttl = reading.values[OPTION_TTL],
         .max_ttl = reading.values[OPTION_MAXTTL],
@@ -182,8 +183,7 @@ bool policy_args_read(const struct bytes *words, size_t count, struct policy *po
     return true;
 }
 
-/* ---- words of the configuration ---------------------------------------------------------------
- */
+/* ---- words of the configuration -------------------------------------------------------------- */
 
 static bool read_words(char *const *words, size_t count, struct policy *policy,
                        struct policy_fault *fault)

@@ -1,5 +1,5 @@
-/* policy_args: parses the words of a policy, "rv:* MAXLEN 30 TTL 7d", for POLICY SET and for the
- * configuration file. */
+/* policy_args: parses the words of a policy, such as "rv:* MAXLEN 30 TTL 7d", for POLICY SET and
+ * for the configuration file. */
 #ifndef SERVER_CMD_KEY_POLICY_ARGS_H
 #define SERVER_CMD_KEY_POLICY_ARGS_H
 
@@ -14,11 +14,11 @@ struct policy_fault {
     char text[512]; /* as an error reply: "ERR policy option TTL: ..." */
 };
 
-/* words[0] is the name. On failure the fault says which word is wrong, and why. */
+/* Parses the words; words[0] is the name. False: the fault says which word is wrong, and why. */
 bool policy_args_read(const struct bytes *words, size_t count, struct policy *policy,
                       struct policy_fault *fault);
 
-/* For the configuration: the error in these words (in a static buffer), or NULL. */
+/* For the configuration: returns the error in these words, in a static buffer, or NULL. */
 const char *policy_words_fault(char *const *words, size_t count);
 /* Sets the policy, unless one of its name exists; the words must be valid. */
 void policy_words_set(struct txn *txn, char *const *words, size_t count);

@@ -14,19 +14,19 @@ struct row {
     struct bytes element; /* borrowed from the value that is sorted */
     size_t place;         /* its position before sorting */
     double score;
-    struct bytes text; /* owned, with a NUL behind; data NULL: none */
+    struct bytes text; /* owned, followed by a NUL; data NULL: none */
 };
 
 struct sort {
     struct call *call;
     bool descending, alpha, unsorted;
-    int by, store; /* arguments; 0: none */
+    int by, store; /* argument of the value; 0: not given */
     int *gets;     /* arguments of the GET patterns; owned */
     int get_count;
     int64_t limit_from, limit_count;
     struct row *rows; /* owned */
     size_t count;
-    size_t from, to; /* of the wanted rows */
+    size_t from, to; /* the range of rows to reply or store */
 };
 
 /* ---- arguments ------------------------------------------------------------------------------- */
@@ -42,8 +42,8 @@ static bool has_star(struct bytes pattern)
     return memchr(pattern.data, '*', strnlen(pattern.data, pattern.len)) != NULL;
 }
 
-/* Takes the option at i; returns how many arguments it took, or 0 after an error. */
-static int take_option(struct sort *sort, int i, bool may_store)
+/* Parses the option at i. Returns the number of its arguments, or 0 after an error. */
+static int take_sort_option(struct sort *sort, int i, bool may_store)
 {
     struct call *call = sort->call;
     int left = call->argc - i - 1;
@@ -73,10 +73,10 @@ static int take_option(struct sort *sort, int i, bool may_store)
     return 0;
 }
 
-static bool take_options(struct sort *sort, bool may_store)
+static bool take_sort_options(struct sort *sort, bool may_store)
 {
     for (int i = 2, took; i < sort->call->argc; i += took)
-        if ((took = take_option(sort, i, may_store)) == 0) return false;
+        if ((took = take_sort_option(sort, i, may_store)) == 0) return false;
     return true;
 }
 
@@ -115,7 +115,7 @@ static bool parse_pattern(struct bytes text, struct pattern *pattern)
     return true;
 }
 
-static size_t append(char *to, size_t at, struct bytes part)
+static size_t append_bytes(char *to, size_t at, struct bytes part)
 {
     if (part.len > 0) memcpy(to + at, part.data, part.len);
     return at + part.len;
@@ -125,16 +125,16 @@ static struct entry *read_substituted(struct call *call, const struct pattern *p
                                       struct bytes element)
 {
     char *key = mem_alloc(pattern->prefix.len + element.len + pattern->suffix.len + 1);
-    size_t len = append(key, 0, pattern->prefix);
-    len = append(key, len, element);
-    len = append(key, len, pattern->suffix);
+    size_t len = append_bytes(key, 0, pattern->prefix);
+    len = append_bytes(key, len, element);
+    len = append_bytes(key, len, pattern->suffix);
     struct entry *entry = txn_glance(call->txn, bytes_of(key, len));
     mem_free(key);
     return entry;
 }
 
-/* Looks up the pattern in argument i for the element; false: nothing found. The value is borrowed:
- * later look-ups do not change a key that has not expired. */
+/* Looks up the value that the pattern in argument i gives for the element. False: there is none.
+ * The value is borrowed; it stays valid, because later look-ups only remove expired keys. */
 static bool look_up(struct call *call, int i, struct bytes element, struct bytes *value)
 {
     struct bytes text = call->argv[i];
@@ -157,7 +157,7 @@ static bool look_up(struct call *call, int i, struct bytes element, struct bytes
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static void clip(struct sort *sort, size_t count)
+static void clip_limit(struct sort *sort, size_t count)
 {
     int64_t n = (int64_t)count;
     int64_t from = sort->limit_from < 0 ? 0 : sort->limit_from > n ? n : sort->limit_from;
@@ -205,11 +205,11 @@ static void load_set(struct sort *sort, const struct set *set, size_t from, size
         if (i >= from) add_row(sort, member);
 }
 
-/* All elements, or without sorting only the wanted ones. */
-static void load(struct sort *sort, const struct object *object)
+/* Loads all elements as rows, or without sorting only the wanted ones. */
+static void load_rows(struct sort *sort, const struct object *object)
 {
     size_t count = object_count(object), from = 0;
-    clip(sort, count);
+    clip_limit(sort, count);
     if (sort->unsorted) {
         from = sort->from;
         count = sort->to - sort->from;
@@ -228,16 +228,16 @@ static void load(struct sort *sort, const struct object *object)
 static struct bytes copy_terminated(struct bytes text)
 {
     char *copy = mem_alloc(text.len + 1);
-    copy[append(copy, 0, text)] = '\0';
+    copy[append_bytes(copy, 0, text)] = '\0';
     return bytes_of(copy, text.len);
 }
 
-/* As Redis reads a weight: strtod must consume all of it; an empty text is 0. */
-static bool parse_score(struct bytes text, double *score)
+/* Parses a weight as Redis does: strtod must consume all of it; an empty text is 0. */
+static bool parse_weight(struct bytes text, double *score)
 {
     char brief[64], *end;
     char *copy = text.len < sizeof(brief) ? brief : mem_alloc(text.len + 1);
-    copy[append(copy, 0, text)] = '\0';
+    copy[append_bytes(copy, 0, text)] = '\0';
     errno = 0;
     *score = strtod(copy, &end);
     bool good = *end == '\0' && errno != ERANGE && !isnan(*score);
@@ -245,8 +245,9 @@ static bool parse_score(struct bytes text, double *score)
     return good;
 }
 
-/* A row without a weight gets the number 0, or a text before all others. */
-static bool weigh(struct sort *sort)
+/* Sets the weight of each row. A missing weight is the number 0, or a text that sorts before all
+ * others. False: an error was replied. */
+static bool load_weights(struct sort *sort)
 {
     bool good = true;
     for (size_t i = 0; i < sort->count; i++) {
@@ -256,7 +257,7 @@ static bool weigh(struct sort *sort)
         if (sort->alpha)
             row->text = copy_terminated(weight);
         else
-            good &= parse_score(weight, &row->score);
+            good &= parse_weight(weight, &row->score);
     }
     if (!good) fail(sort->call, ERR_SORT_SCORE);
     return good;
@@ -268,7 +269,7 @@ static int compare_texts(const struct sort *sort, const struct row *a, const str
 {
     if (a->text.data == NULL || b->text.data == NULL)
         return (a->text.data != NULL) - (b->text.data != NULL);
-    /* Stored results must not depend on the locale. */
+    /* A stored result must not depend on the locale. */
     return sort->store != 0 ? bytes_compare(a->text, b->text) : strcoll(a->text.data, b->text.data);
 }
 
@@ -330,18 +331,18 @@ static void order_stored_set(struct sort *sort, const struct object *object)
     sort->by = 0;
 }
 
-static void run(struct sort *sort, bool may_store)
+static void run_sort(struct sort *sort, bool may_store)
 {
     struct entry *entry;
-    if (!take_options(sort, may_store) || !find_sortable(sort->call, &entry)) return;
+    if (!take_sort_options(sort, may_store) || !find_sortable(sort->call, &entry)) return;
     if (entry != NULL) {
         order_stored_set(sort, &entry->object);
         /* Redis turns a sorted set into its large encoding before it sorts it. */
         if (entry->object.type == TYPE_ZSET) txn_zset_widen(sort->call->txn, entry);
-        load(sort, &entry->object);
+        load_rows(sort, &entry->object);
     }
     if (!sort->unsorted) {
-        if (!weigh(sort)) return;
+        if (!load_weights(sort)) return;
         if (sort->count > 1)
             qsort_r(sort->rows, sort->count, sizeof(*sort->rows), compare_rows, sort);
     }
@@ -355,7 +356,7 @@ static void sort_call(struct call *call, bool may_store)
 {
     struct sort sort = { .call = call, .limit_count = -1 };
     sort.gets = mem_alloc((size_t)call->argc * sizeof(*sort.gets));
-    run(&sort, may_store);
+    run_sort(&sort, may_store);
     for (size_t i = 0; i < sort.count; i++)
         mem_free((char *)sort.rows[i].text.data);
     mem_free(sort.rows);
@@ -372,21 +373,17 @@ static void cmd_sort_ro(struct call *call)
     sort_call(call, false);
 }
 
-static bool is_word(struct bytes arg, const char *word)
-{
-    return arg.len == strlen(word) && strncasecmp(arg.data, word, arg.len) == 0;
-}
-
-/* The key, and what the last STORE names. */
+/* Finds argument 1 and the destination of the last STORE. */
 static int find_sort_keys(int argc, const struct bytes *argv, int *positions)
 {
+    const struct call call = { .argc = argc, .argv = argv };
     int store = 0;
     for (int i = 2; i < argc; i++) {
-        if (is_word(argv[i], "LIMIT"))
+        if (arg_is(&call, i, "LIMIT"))
             i += 2;
-        else if (is_word(argv[i], "GET") || is_word(argv[i], "BY"))
+        else if (arg_is(&call, i, "GET") || arg_is(&call, i, "BY"))
             i++;
-        else if (is_word(argv[i], "STORE") && i + 1 < argc)
+        else if (arg_is(&call, i, "STORE") && i + 1 < argc)
             store = i + 1;
     }
     positions[0] = 1;
@@ -411,11 +408,12 @@ static const struct command rows[] = {
           "[bulk|null ...]: the elements, or what GET found for each; null where it found nothing",
           "integer: with STORE: the length of the stored list"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_SORT_SCORE),
-      .complexity = "O(N log N) where N is the number of elements; O(N) where BY has no *.",
+      .complexity =
+          "O(N*log(N)) where N is the number of elements; O(N) if the BY pattern has no *.",
       .syntax = "key [BY pattern] [LIMIT offset count] [GET pattern [GET pattern ...]] [ASC|DESC] "
                 "[ALPHA] [STORE destination]",
-      .summary = "Sorts a list, set or sorted set, by its elements or by what other keys say of "
-                 "them; replies or stores the result." },
+      .summary = "Sorts the elements of a list, set or sorted set, by their values or by the "
+                 "values of other keys, and returns or stores the result." },
     { .name = "SORT_RO",
       .run = cmd_sort_ro,
       .arity = -2,
@@ -428,10 +426,12 @@ static const struct command rows[] = {
       .replies = REPLIES(
           "[bulk|null ...]: the elements, or what GET found for each; null where it found nothing"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_SORT_SCORE),
-      .complexity = "O(N log N) where N is the number of elements; O(N) where BY has no *.",
+      .complexity =
+          "O(N*log(N)) where N is the number of elements; O(N) if the BY pattern has no *.",
       .syntax = "key [BY pattern] [LIMIT offset count] [GET pattern [GET pattern ...]] [ASC|DESC] "
                 "[ALPHA]",
-      .summary = "As SORT, but never stores." },
+      .summary =
+          "Sorts the elements of a list, set or sorted set as SORT does, and returns the result." },
 };
 
 const struct command_group sort_commands = COMMAND_GROUP(rows);

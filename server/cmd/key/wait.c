@@ -1,4 +1,4 @@
-/* wait: WAIT: how many replicas have what this client wrote. There are no replicas. */
+/* wait: WAIT. There are no replicas to wait for. */
 #include "server/call/args.h"
 #include "server/cmd/cmd.h"
 
@@ -29,7 +29,8 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_NOT_INTEGER, ERR_TIMEOUT, ERR_TIMEOUT_NEGATIVE),
       .complexity = "O(1)",
       .syntax = "numreplicas timeout",
-      .summary = "Tells how many replicas have what this client wrote: 0, for there are none." },
+      .summary = "Returns the number of replicas that acknowledged the writes of the client: "
+                 "always 0, because there are no replicas." },
 };
 
 const struct command_group wait_commands = COMMAND_GROUP(rows);
