@@ -1,50 +1,50 @@
-/* list: commands that push, read, search, change and cut lists. list_pop.c and list_move.c take
- * elements. */
+/* list: commands that push elements, and that read, search and change lists. list_pop.c has the
+ * commands that pop elements, list_move.c those that move them. */
 #include "server/call/args.h"
 #include "server/cmd/cmd.h"
 
-static void push_all(struct call *call, struct entry *entry, enum list_end end)
+static void push_arguments(struct call *call, struct entry *entry, enum list_end end)
 {
     for (int i = 2; i < call->argc; i++)
         txn_list_push(call->txn, entry, end, call->argv[i]);
     resp_integer(call->out, (int64_t)list_count(entry->object.list));
 }
 
-static void push(struct call *call, enum list_end end)
+static void push_list(struct call *call, enum list_end end)
 {
     struct entry *entry;
     if (!find_typed(call, 1, TYPE_LIST, &entry)) return;
-    push_all(call, entry_or_new(call, 1, entry, TYPE_LIST), end);
+    push_arguments(call, entry_or_new(call, 1, entry, TYPE_LIST), end);
 }
 
 static void cmd_lpush(struct call *call)
 {
-    push(call, LIST_HEAD);
+    push_list(call, LIST_HEAD);
 }
 
 static void cmd_rpush(struct call *call)
 {
-    push(call, LIST_TAIL);
+    push_list(call, LIST_TAIL);
 }
 
-static void push_if_exists(struct call *call, enum list_end end)
+static void push_existing_list(struct call *call, enum list_end end)
 {
     struct entry *entry;
     if (!find_typed(call, 1, TYPE_LIST, &entry)) return;
     if (entry == NULL)
         resp_integer(call->out, 0);
     else
-        push_all(call, entry, end);
+        push_arguments(call, entry, end);
 }
 
 static void cmd_lpushx(struct call *call)
 {
-    push_if_exists(call, LIST_HEAD);
+    push_existing_list(call, LIST_HEAD);
 }
 
 static void cmd_rpushx(struct call *call)
 {
-    push_if_exists(call, LIST_TAIL);
+    push_existing_list(call, LIST_TAIL);
 }
 
 /* ---- read ------------------------------------------------------------------------------------ */
@@ -62,7 +62,7 @@ static void cmd_lindex(struct call *call)
     int64_t index;
     if (!read_typed(call, 1, TYPE_LIST, &entry)) return;
     if (entry == NULL) {
-        resp_null(call->out); /* whether the index is valid or not */
+        resp_null(call->out); /* even if the index is invalid */
         return;
     }
     if (!arg_int64(call, 2, &index)) return;
@@ -94,16 +94,17 @@ static void cmd_lrange(struct call *call)
 
 /* ---- search ---------------------------------------------------------------------------------- */
 
-/* Searches for equal elements, from either end. */
+/* A search for equal elements from either end of a list. */
 struct matches {
     struct bytes element;
     struct list_iter iter;
-    size_t length, seen, limit; /* of the list; passed by; to be passed by at most */
-    int64_t skip;               /* matches to be passed by */
+    size_t length;      /* of the list */
+    size_t seen, limit; /* elements compared so far, and at most */
+    int64_t skip;       /* matches to skip */
     bool backward;
 };
 
-static bool next_match(struct matches *matches, size_t *index)
+static bool next_equal(struct matches *matches, size_t *index)
 {
     struct bytes element;
     while (matches->seen < matches->limit) {
@@ -121,17 +122,18 @@ static bool next_match(struct matches *matches, size_t *index)
 }
 
 struct search {
-    int64_t rank, count,
-        limit; /* count -1: one, not in an array; 0: all. limit 0: the whole list */
+    int64_t rank;
+    int64_t count; /* -1: one, not in an array; 0: all */
+    int64_t limit; /* MAXLEN; 0: the whole list */
 };
 
-static bool parse_search(struct call *call, struct search *search)
+static bool read_lpos_options(struct call *call, struct search *search)
 {
     for (int i = 3; i < call->argc; i += 2) {
         bool has_value = i + 1 < call->argc;
         if (has_value && arg_is(call, i, "RANK")) {
             if (!arg_int64(call, i + 1, &search->rank)) return false;
-            /* It has no negative; Redis comes to find all from the tail. */
+            /* It can't be negated. Redis then finds all matches from the tail. */
             if (search->rank == INT64_MIN) search->rank = -1;
             if (search->rank == 0) {
                 fail(call, ERR_RANK_ZERO);
@@ -151,8 +153,8 @@ static bool parse_search(struct call *call, struct search *search)
     return true;
 }
 
-static void search_begin(struct matches *matches, const struct list *list,
-                         const struct search *search, struct bytes element)
+static void matches_begin(struct matches *matches, const struct list *list,
+                          const struct search *search, struct bytes element)
 {
     size_t length = list_count(list);
     bool backward = search->rank < 0;
@@ -167,14 +169,14 @@ static void search_begin(struct matches *matches, const struct list *list,
 }
 
 /* Walks the list twice, because the number of elements is replied first. */
-static void reply_matches(struct call *call, struct matches matches, int64_t wanted)
+static void reply_match_indexes(struct call *call, struct matches matches, int64_t wanted)
 {
     struct matches counted = matches;
     size_t index, count = 0;
-    while ((wanted == 0 || count < (uint64_t)wanted) && next_match(&counted, &index))
+    while ((wanted == 0 || count < (uint64_t)wanted) && next_equal(&counted, &index))
         count++;
     resp_array(call->out, count);
-    while (count-- > 0 && next_match(&matches, &index))
+    while (count-- > 0 && next_equal(&matches, &index))
         resp_integer(call->out, (int64_t)index);
 }
 
@@ -184,15 +186,15 @@ static void cmd_lpos(struct call *call)
     struct matches matches;
     struct entry *entry;
     size_t index;
-    if (!parse_search(call, &search)) return;
+    if (!read_lpos_options(call, &search)) return;
     if (!read_typed(call, 1, TYPE_LIST, &entry)) return;
-    if (entry != NULL) search_begin(&matches, entry->object.list, &search, call->argv[2]);
+    if (entry != NULL) matches_begin(&matches, entry->object.list, &search, call->argv[2]);
 
     if (search.count >= 0 && entry == NULL)
         resp_array(call->out, 0);
     else if (search.count >= 0)
-        reply_matches(call, matches, search.count);
-    else if (entry != NULL && next_match(&matches, &index))
+        reply_match_indexes(call, matches, search.count);
+    else if (entry != NULL && next_equal(&matches, &index))
         resp_integer(call->out, (int64_t)index);
     else
         resp_null(call->out);
@@ -220,11 +222,11 @@ static void cmd_lset(struct call *call)
     reply_ok(call);
 }
 
-static bool find_element(const struct list *list, struct bytes element, size_t *index)
+static bool find_first_equal(const struct list *list, struct bytes element, size_t *index)
 {
     struct matches matches;
-    search_begin(&matches, list, &(struct search){ .rank = 1 }, element);
-    return next_match(&matches, index);
+    matches_begin(&matches, list, &(struct search){ .rank = 1 }, element);
+    return next_equal(&matches, index);
 }
 
 static void cmd_linsert(struct call *call)
@@ -242,7 +244,7 @@ static void cmd_linsert(struct call *call)
         return;
     }
     const struct list *list = entry->object.list;
-    if (!find_element(list, call->argv[3], &index)) {
+    if (!find_first_equal(list, call->argv[3], &index)) {
         resp_integer(call->out, -1);
         return;
     }
@@ -288,8 +290,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE),
       .complexity = "O(1) for each element.",
       .syntax = "key element [element ...]",
-      .summary = "Puts elements before the head of a list, one after another; makes the list if "
-                 "there is none." },
+      .summary = "Prepends one or more elements to a list. Creates the key if it does not exist." },
     { .name = "RPUSH",
       .run = cmd_rpush,
       .arity = -3,
@@ -302,8 +303,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE),
       .complexity = "O(1) for each element.",
       .syntax = "key element [element ...]",
-      .summary = "Puts elements behind the tail of a list, one after another; makes the list if "
-                 "there is none." },
+      .summary = "Appends one or more elements to a list. Creates the key if it does not exist." },
     { .name = "LPUSHX",
       .run = cmd_lpushx,
       .arity = -3,
@@ -317,7 +317,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE),
       .complexity = "O(1) for each element.",
       .syntax = "key element [element ...]",
-      .summary = "Puts elements before the head of a list that exists." },
+      .summary = "Prepends one or more elements to a list, only if the list exists." },
     { .name = "RPUSHX",
       .run = cmd_rpushx,
       .arity = -3,
@@ -331,7 +331,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE),
       .complexity = "O(1) for each element.",
       .syntax = "key element [element ...]",
-      .summary = "Puts elements behind the tail of a list that exists." },
+      .summary = "Appends one or more elements to a list, only if the list exists." },
     { .name = "LLEN",
       .run = cmd_llen,
       .arity = 2,
@@ -344,7 +344,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE),
       .complexity = "O(1)",
       .syntax = "key",
-      .summary = "Tells the length of a list." },
+      .summary = "Returns the length of a list." },
     { .name = "LINDEX",
       .run = cmd_lindex,
       .arity = 3,
@@ -354,9 +354,11 @@ static const struct command rows[] = {
       .since = "1.0.0",
       .replies = REPLIES("bulk: the element", "null: there is no such key or index"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER),
-      .complexity = "O(N) where N is the number of nodes passed; O(1) at both ends.",
+      .complexity = "O(N) where N is the number of nodes between the index and the nearer end; "
+                    "O(1) at both ends.",
       .syntax = "key index",
-      .summary = "Gives the element at an index, negative ones from the tail." },
+      .summary =
+          "Returns the element at an index of a list. A negative index counts from the end." },
     { .name = "LRANGE",
       .run = cmd_lrange,
       .arity = 4,
@@ -366,9 +368,10 @@ static const struct command rows[] = {
       .since = "1.0.0",
       .replies = REPLIES("[bulk ...]: the elements"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER),
-      .complexity = "O(S+N) where S is the way to the start and N the number of elements given.",
+      .complexity = "O(S+N) where S is the distance of the start from the nearer end and N the "
+                    "number of elements returned.",
       .syntax = "key start stop",
-      .summary = "Gives the elements from one index to another." },
+      .summary = "Returns the elements of a list between two indexes." },
     { .name = "LPOS",
       .run = cmd_lpos,
       .arity = -3,
@@ -382,7 +385,7 @@ static const struct command rows[] = {
                        ERR_COUNT_NEGATIVE, ERR_MAXLEN_NEGATIVE),
       .complexity = "O(N) where N is the length of the list.",
       .syntax = "key element [RANK rank] [COUNT num-matches] [MAXLEN len]",
-      .summary = "Tells at which indexes an element stands." },
+      .summary = "Returns the index of an element in a list, or the indexes of several matches." },
     { .name = "LSET",
       .run = cmd_lset,
       .arity = 4,
@@ -392,9 +395,10 @@ static const struct command rows[] = {
       .since = "1.0.0",
       .replies = REPLIES("OK: the element was set"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_NO_KEY, ERR_INDEX),
-      .complexity = "O(N) where N is the number of nodes passed; O(1) at both ends.",
+      .complexity = "O(N) where N is the number of nodes between the index and the nearer end; "
+                    "O(1) at both ends.",
       .syntax = "key index element",
-      .summary = "Puts an element in the place of the one at an index." },
+      .summary = "Sets the element at an index of a list." },
     { .name = "LINSERT",
       .run = cmd_linsert,
       .arity = 5,
@@ -408,7 +412,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX),
       .complexity = "O(N) where N is the length of the list up to the pivot.",
       .syntax = "key <BEFORE | AFTER> pivot element",
-      .summary = "Puts an element before or behind another one." },
+      .summary = "Inserts an element before or after another element of a list." },
     { .name = "LTRIM",
       .run = cmd_ltrim,
       .arity = 4,
@@ -421,7 +425,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER),
       .complexity = "O(N) where N is the number of elements removed.",
       .syntax = "key start stop",
-      .summary = "Keeps the elements from one index to another and drops the rest." },
+      .summary = "Trims a list to the elements between two indexes." },
     { .name = "LREM",
       .run = cmd_lrem,
       .arity = 4,
@@ -434,7 +438,8 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER),
       .complexity = "O(N) where N is the length of the list.",
       .syntax = "key count element",
-      .summary = "Drops equal elements: count from the head, -count from the tail, all at 0." },
+      .summary = "Removes equal elements from a list: count from the head, -count from the tail, "
+                 "or all if count is 0." },
 };
 
 const struct command_group list_commands = COMMAND_GROUP(rows);

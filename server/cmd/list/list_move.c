@@ -1,5 +1,5 @@
-/* list_move: commands that move an element from an end of one list to an end of another, or of the
- * same; some block until there is one. */
+/* list_move: commands that move an element from an end of a list to an end of another or the same
+ * list. BLMOVE and BRPOPLPUSH block until there is an element. */
 #include "server/call/args.h"
 #include "server/cmd/blocking.h"
 #include "server/cmd/cmd.h"
@@ -8,7 +8,7 @@ struct ends {
     enum list_end from, to;
 };
 
-static bool arg_end(struct call *call, int i, enum list_end *end)
+static bool arg_list_end(struct call *call, int i, enum list_end *end)
 {
     *end = arg_is(call, i, "LEFT") ? LIST_HEAD : LIST_TAIL;
     if (*end == LIST_HEAD || arg_is(call, i, "RIGHT")) return true;
@@ -16,13 +16,14 @@ static bool arg_end(struct call *call, int i, enum list_end *end)
     return false;
 }
 
-static bool arg_ends(struct call *call, struct ends *ends)
+static bool arg_list_ends(struct call *call, struct ends *ends)
 {
-    return arg_end(call, 3, &ends->from) && arg_end(call, 4, &ends->to);
+    return arg_list_end(call, 3, &ends->from) && arg_list_end(call, 4, &ends->to);
 }
 
-/* Push before popping, so that a list that gives its only element to itself never becomes empty. */
-static void move_one(struct call *call, struct entry *from, struct ends ends)
+/* Pushes before it pops, so that a list never becomes empty while its only element moves within it.
+ */
+static void move_element(struct call *call, struct entry *from, struct ends ends)
 {
     struct entry *to;
     if (!find_typed(call, 2, TYPE_LIST, &to)) return;
@@ -34,12 +35,12 @@ static void move_one(struct call *call, struct entry *from, struct ends ends)
     txn_list_pop(call->txn, from, ends.from, 1);
 }
 
-static void move_now(struct call *call, struct ends ends)
+static void move_or_reply_null(struct call *call, struct ends ends)
 {
     struct entry *from;
     if (!find_typed(call, 1, TYPE_LIST, &from)) return;
     if (from != NULL)
-        move_one(call, from, ends);
+        move_element(call, from, ends);
     else
         resp_null(call->out);
 }
@@ -47,38 +48,38 @@ static void move_now(struct call *call, struct ends ends)
 static void cmd_lmove(struct call *call)
 {
     struct ends ends;
-    if (arg_ends(call, &ends)) move_now(call, ends);
+    if (arg_list_ends(call, &ends)) move_or_reply_null(call, ends);
 }
 
 static void cmd_rpoplpush(struct call *call)
 {
-    move_now(call, (struct ends){ LIST_TAIL, LIST_HEAD });
+    move_or_reply_null(call, (struct ends){ LIST_TAIL, LIST_HEAD });
 }
 
-static void move_or_wait(struct call *call, struct ends ends)
+static void move_or_block(struct call *call, struct ends ends)
 {
     struct source source;
     msec until;
     if (!arg_timeout(call, call->argc - 1, &until)) return;
     if (!find_source(call, TYPE_LIST, 1, 1, &source)) return;
     if (source.entry != NULL)
-        move_one(call, source.entry, ends);
+        move_element(call, source.entry, ends);
     else if (call->block != NULL)
         block_on(call, &(struct block_request){
                            .first = 1, .count = 1, .type = TYPE_LIST, .until = until });
     else
-        resp_null(call->out); /* no array, unlike the others */
+        resp_null(call->out); /* not a null array, as in Redis */
 }
 
 static void cmd_blmove(struct call *call)
 {
     struct ends ends;
-    if (arg_ends(call, &ends)) move_or_wait(call, ends);
+    if (arg_list_ends(call, &ends)) move_or_block(call, ends);
 }
 
 static void cmd_brpoplpush(struct call *call)
 {
-    move_or_wait(call, (struct ends){ LIST_TAIL, LIST_HEAD });
+    move_or_block(call, (struct ends){ LIST_TAIL, LIST_HEAD });
 }
 
 static const struct command rows[] = {
@@ -94,7 +95,8 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX),
       .complexity = "O(1)",
       .syntax = "source destination <LEFT | RIGHT> <LEFT | RIGHT>",
-      .summary = "Moves an element from an end of one list to an end of another." },
+      .summary = "Removes an element from an end of a list, pushes it to an end of another list "
+                 "and returns it." },
     { .name = "RPOPLPUSH",
       .run = cmd_rpoplpush,
       .arity = 3,
@@ -107,7 +109,8 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE),
       .complexity = "O(1)",
       .syntax = "source destination",
-      .summary = "Moves the tail of one list to the head of another." },
+      .summary =
+          "Removes the last element of a list, prepends it to another list and returns it." },
     { .name = "BLMOVE",
       .run = cmd_blmove,
       .arity = 6,
@@ -121,8 +124,8 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_TIMEOUT_NEGATIVE, ERR_TIMEOUT_FLOAT),
       .complexity = "O(1)",
       .syntax = "source destination <LEFT | RIGHT> <LEFT | RIGHT> timeout",
-      .summary =
-          "Moves an element from an end of one list to an end of another, or waits for one." },
+      .summary = "Removes an element from an end of a list, pushes it to an end of another list "
+                 "and returns it. Blocks until an element is available." },
     { .name = "BRPOPLPUSH",
       .run = cmd_brpoplpush,
       .arity = 4,
@@ -136,7 +139,8 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE, ERR_TIMEOUT_NEGATIVE, ERR_TIMEOUT_FLOAT),
       .complexity = "O(1)",
       .syntax = "source destination timeout",
-      .summary = "Moves the tail of one list to the head of another, or waits for one." },
+      .summary = "Removes the last element of a list, prepends it to another list and returns it. "
+                 "Blocks until an element is available." },
 };
 
 const struct command_group list_move_commands = COMMAND_GROUP(rows);

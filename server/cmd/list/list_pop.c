@@ -1,12 +1,14 @@
-/* list_pop: commands that take elements from an end of a list; some block until there are some. */
+/* list_pop: commands that pop elements from an end of a list. BLPOP, BRPOP and BLMPOP block until a
+ * list has elements. */
 #include "server/call/args.h"
 #include "server/cmd/blocking.h"
 #include "server/cmd/cmd.h"
 
-/* ---- one key, at once ------------------------------------------------------------------------ */
+/* ---- LPOP, RPOP ------------------------------------------------------------------------------ */
 
-/* The elements that a pop takes, in the order in which it takes them. */
-static void reply_end(struct call *call, const struct list *list, enum list_end end, size_t count)
+/* Replies the first `count` elements from this end on. */
+static void reply_elements(struct call *call, const struct list *list, enum list_end end,
+                           size_t count)
 {
     struct list_iter iter;
     struct bytes element;
@@ -20,7 +22,7 @@ static void reply_end(struct call *call, const struct list *list, enum list_end 
     }
 }
 
-static void pop_some(struct call *call, enum list_end end)
+static void pop_list_count(struct call *call, enum list_end end)
 {
     struct entry *entry;
     int64_t wanted;
@@ -34,11 +36,11 @@ static void pop_some(struct call *call, enum list_end end)
     if ((uint64_t)wanted < count) count = (size_t)wanted;
     resp_array(call->out, count);
     if (count == 0) return;
-    reply_end(call, entry->object.list, end, count); /* before the mutator frees them */
+    reply_elements(call, entry->object.list, end, count); /* before the mutator frees them */
     txn_list_pop(call->txn, entry, end, count);
 }
 
-static void pop(struct call *call, enum list_end end)
+static void pop_list(struct call *call, enum list_end end)
 {
     struct entry *entry;
     if (call->argc > 3) {
@@ -46,7 +48,7 @@ static void pop(struct call *call, enum list_end end)
         return;
     }
     if (call->argc == 3) {
-        pop_some(call, end);
+        pop_list_count(call, end);
         return;
     }
     if (!find_typed(call, 1, TYPE_LIST, &entry)) return;
@@ -54,24 +56,25 @@ static void pop(struct call *call, enum list_end end)
         resp_null(call->out);
         return;
     }
-    reply_end(call, entry->object.list, end, 1);
+    reply_elements(call, entry->object.list, end, 1);
     txn_list_pop(call->txn, entry, end, 1);
 }
 
 static void cmd_lpop(struct call *call)
 {
-    pop(call, LIST_HEAD);
+    pop_list(call, LIST_HEAD);
 }
 
 static void cmd_rpop(struct call *call)
 {
-    pop(call, LIST_TAIL);
+    pop_list(call, LIST_TAIL);
 }
 
-/* ---- the first of several keys --------------------------------------------------------------- */
+/* ---- the first non-empty list of several keys ------------------------------------------------ */
 
 /* [key, [element ...]] */
-static void take_many(struct call *call, const struct source *source, const struct multi_pop *pop)
+static void pop_list_to_array(struct call *call, const struct source *source,
+                              const struct multi_pop *pop)
 {
     const struct list *list = source->entry->object.list;
     enum list_end end = pop->back ? LIST_TAIL : LIST_HEAD;
@@ -80,7 +83,7 @@ static void take_many(struct call *call, const struct source *source, const stru
     resp_array(call->out, 2);
     reply_bytes(call, source->key);
     resp_array(call->out, count);
-    reply_end(call, list, end, count);
+    reply_elements(call, list, end, count);
     txn_list_pop(call->txn, source->entry, end, count);
 }
 
@@ -91,7 +94,7 @@ static void cmd_lmpop(struct call *call)
     if (!arg_multi_pop(call, 1, "LEFT", "RIGHT", &pop)) return;
     if (!find_source(call, TYPE_LIST, pop.first, pop.count, &source)) return;
     if (source.entry != NULL)
-        take_many(call, &source, &pop);
+        pop_list_to_array(call, &source, &pop);
     else
         resp_null_array(call->out);
 }
@@ -105,7 +108,7 @@ static void cmd_blmpop(struct call *call)
     if (!arg_timeout(call, 1, &until)) return;
     if (!find_source(call, TYPE_LIST, pop.first, pop.count, &source)) return;
     if (source.entry != NULL)
-        take_many(call, &source, &pop);
+        pop_list_to_array(call, &source, &pop);
     else
         block_on(call,
                  &(struct block_request){
@@ -113,7 +116,7 @@ static void cmd_blmpop(struct call *call)
 }
 
 /* [key, element] */
-static void blocking_pop(struct call *call, enum list_end end)
+static void blocking_list_pop(struct call *call, enum list_end end)
 {
     struct source source;
     msec until;
@@ -127,18 +130,18 @@ static void blocking_pop(struct call *call, enum list_end end)
     }
     resp_array(call->out, 2);
     reply_bytes(call, source.key);
-    reply_end(call, source.entry->object.list, end, 1);
+    reply_elements(call, source.entry->object.list, end, 1);
     txn_list_pop(call->txn, source.entry, end, 1);
 }
 
 static void cmd_blpop(struct call *call)
 {
-    blocking_pop(call, LIST_HEAD);
+    blocking_list_pop(call, LIST_HEAD);
 }
 
 static void cmd_brpop(struct call *call)
 {
-    blocking_pop(call, LIST_TAIL);
+    blocking_list_pop(call, LIST_TAIL);
 }
 
 static const struct command rows[] = {
@@ -156,7 +159,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_POSITIVE),
       .complexity = "O(N) where N is the number of elements returned.",
       .syntax = "key [count]",
-      .summary = "Takes elements from the head of a list and gives them." },
+      .summary = "Removes and returns the first elements of a list." },
     { .name = "RPOP",
       .run = cmd_rpop,
       .arity = -2,
@@ -171,7 +174,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_POSITIVE),
       .complexity = "O(N) where N is the number of elements returned.",
       .syntax = "key [count]",
-      .summary = "Takes elements from the tail of a list and gives them." },
+      .summary = "Removes and returns the last elements of a list." },
     { .name = "LMPOP",
       .run = cmd_lmpop,
       .arity = -4,
@@ -185,7 +188,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NUMKEYS, ERR_COUNT_POSITIVE),
       .complexity = "O(N+M) where N is the number of keys and M the number of elements returned.",
       .syntax = "numkeys key [key ...] <LEFT | RIGHT> [COUNT count]",
-      .summary = "Takes elements from an end of the first list that there is." },
+      .summary = "Removes and returns elements from an end of the first non-empty list." },
     { .name = "BLPOP",
       .run = cmd_blpop,
       .arity = -3,
@@ -198,7 +201,8 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE, ERR_TIMEOUT_NEGATIVE, ERR_TIMEOUT_FLOAT),
       .complexity = "O(N) where N is the number of keys.",
       .syntax = "key [key ...] timeout",
-      .summary = "Takes the head of the first list that there is, or waits for one." },
+      .summary = "Removes and returns the first element of the first non-empty list, or blocks "
+                 "until one is available." },
     { .name = "BRPOP",
       .run = cmd_brpop,
       .arity = -3,
@@ -211,7 +215,8 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE, ERR_TIMEOUT_NEGATIVE, ERR_TIMEOUT_FLOAT),
       .complexity = "O(N) where N is the number of keys.",
       .syntax = "key [key ...] timeout",
-      .summary = "Takes the tail of the first list that there is, or waits for one." },
+      .summary = "Removes and returns the last element of the first non-empty list, or blocks "
+                 "until one is available." },
     { .name = "BLMPOP",
       .run = cmd_blmpop,
       .arity = -5,
@@ -226,7 +231,8 @@ static const struct command rows[] = {
                        ERR_TIMEOUT_FLOAT, ERR_COUNT_POSITIVE),
       .complexity = "O(N+M) where N is the number of keys and M the number of elements returned.",
       .syntax = "timeout numkeys key [key ...] <LEFT | RIGHT> [COUNT count]",
-      .summary = "Takes elements from an end of the first list that there is, or waits for one." },
+      .summary = "Removes and returns elements from an end of the first non-empty list, or blocks "
+                 "until one is available." },
 };
 
 const struct command_group list_pop_commands = COMMAND_GROUP(rows);
