@@ -1,4 +1,5 @@
-/* set: the commands of sets. */
+/* set: commands that add, remove and read members of one set. set_algebra.c, set_random.c and
+ * set_ex.c have the other commands of sets. */
 #include "server/call/args.h"
 #include "server/call/call.h"
 #include "server/cmd/cmd.h"
@@ -80,9 +81,9 @@ static const struct command rows[] = {
       .since = "1.0.0",
       .replies = REPLIES("integer: the number of members added"),
       .errors = ERRORS(ERR_WRONGTYPE),
-      .complexity = "O(N), N members given",
+      .complexity = "O(N) where N is the number of members given.",
       .syntax = "key member [member ...]",
-      .summary = "Adds members to a set." },
+      .summary = "Adds one or more members to a set. Creates the key if it does not exist." },
     { .name = "SREM",
       .run = cmd_srem,
       .arity = -3,
@@ -93,9 +94,9 @@ static const struct command rows[] = {
       .since = "1.0.0",
       .replies = REPLIES("integer: the number of members removed"),
       .errors = ERRORS(ERR_WRONGTYPE),
-      .complexity = "O(N), N members given",
+      .complexity = "O(N) where N is the number of members given.",
       .syntax = "key member [member ...]",
-      .summary = "Removes members from a set." },
+      .summary = "Removes one or more members from a set." },
     { .name = "SMEMBERS",
       .run = cmd_smembers,
       .arity = 2,
@@ -106,9 +107,9 @@ static const struct command rows[] = {
       .since = "1.0.0",
       .replies = REPLIES("set[bulk ...]: the members"),
       .errors = ERRORS(ERR_WRONGTYPE),
-      .complexity = "O(N), N members of the set",
+      .complexity = "O(N) where N is the number of members in the set.",
       .syntax = "key",
-      .summary = "Lists every member of a set." },
+      .summary = "Returns all members of a set." },
     { .name = "SISMEMBER",
       .run = cmd_sismember,
       .arity = 3,
@@ -121,7 +122,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE),
       .complexity = "O(1)",
       .syntax = "key member",
-      .summary = "Tells whether a set has a member." },
+      .summary = "Returns whether a value is a member of a set." },
     { .name = "SMISMEMBER",
       .run = cmd_smismember,
       .arity = -3,
@@ -131,9 +132,9 @@ static const struct command rows[] = {
       .since = "6.2.0",
       .replies = REPLIES("[integer ...]: for each 1 if it is a member, else 0"),
       .errors = ERRORS(ERR_WRONGTYPE),
-      .complexity = "O(N), N members given",
+      .complexity = "O(N) where N is the number of members given.",
       .syntax = "key member [member ...]",
-      .summary = "Tells of each given member whether a set has it." },
+      .summary = "Returns for each of several values whether it is a member of a set." },
     { .name = "SCARD",
       .run = cmd_scard,
       .arity = 2,
@@ -146,7 +147,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE),
       .complexity = "O(1)",
       .syntax = "key",
-      .summary = "Counts the members of a set." },
+      .summary = "Returns the number of members in a set." },
 };
 
 const struct command_group set_commands = COMMAND_GROUP(rows);

@@ -1,8 +1,7 @@
-/* set_algebra: intersections, unions and differences of sets: replied, counted or stored. Chooses
- * the order that needs the fewest look-ups.
+/* set_algebra: SINTER, SUNION, SDIFF, their STORE forms, SINTERCARD and SMOVE.
  *
- * Members are read in place: a reply is written while members are found. Members are copied only to
- * be stored, or if look-ups would be many more than members. */
+ * Sets are ordered so that few look-ups are needed. The reply is written while members are found,
+ * so they are copied only to be stored, or if look-ups would far outnumber the members. */
 #include <stdlib.h>
 
 #include "server/call/args.h"
@@ -13,18 +12,19 @@
 enum operation { INTERSECTION, UNION, DIFFERENCE };
 
 struct operands {
-    const struct set **sets; /* those that there are, in the order of the call */
+    const struct set **sets; /* the existing ones, at first in the order of the arguments */
     size_t count;
     size_t missing;
-    bool has_first; /* the first key of the call is there */
+    bool has_first; /* the first key exists */
 };
 
-/* Where members go: into a reply, into a set, or nowhere but the count. */
+/* The members of the result are counted and, unless they are only counted, replied or added to a
+ * set. */
 struct result {
     struct call *call;
-    struct resp_writer *reply; /* written aside; NULL: none */
+    struct resp_writer *reply; /* of a buffer aside; NULL: none */
     struct set *set;           /* NULL: none */
-    size_t count, limit;
+    size_t count, limit;       /* limit 0: none */
 };
 
 /* ---- operands -------------------------------------------------------------------------------- */
@@ -66,9 +66,10 @@ static void sort_sets(const struct set **sets, size_t count,
     qsort(sets, count, sizeof(*sets), order);
 }
 
-/* ---- members found where they are ------------------------------------------------------------ */
+/* ---- results without copies of members ------------------------------------------------------- */
 
-static bool give(struct result *result, struct bytes member)
+/* Returns false if the limit is reached. */
+static bool add_to_result(struct result *result, struct bytes member)
 {
     if (result->reply != NULL) resp_bulk(result->reply, member.data, member.len);
     if (result->set != NULL) set_add(result->set, member, NEVER);
@@ -90,8 +91,9 @@ static bool is_in_all(const struct set *const *sets, size_t count, struct bytes 
     return true;
 }
 
-/* Out of the smallest, looked up in the smaller ones first, which are likelier not to have it. */
-static void intersect(const struct operands *in, struct result *result)
+/* Looks up the members of the smallest set in the others, smaller ones first, because those are
+ * more likely to miss a member. */
+static void intersect_sets(const struct operands *in, struct result *result)
 {
     if (in->missing > 0) return;
     struct set_iter iter;
@@ -99,32 +101,34 @@ static void intersect(const struct operands *in, struct result *result)
     sort_sets(in->sets, in->count, by_count);
     set_iter_begin(&iter, in->sets[0]);
     while (set_iter_next(&iter, &member))
-        if (is_in_all(in->sets + 1, in->count - 1, member) && !give(result, member)) return;
+        if (is_in_all(in->sets + 1, in->count - 1, member) && !add_to_result(result, member))
+            return;
 }
 
-/* From the largest, whose members need no lookup, down. */
-static void unite(const struct operands *in, struct result *result)
+/* Starts with the largest set, whose members need no look-ups. */
+static void unite_sets(const struct operands *in, struct result *result)
 {
     struct set_iter iter;
     struct bytes member;
     for (size_t i = 0; i < in->count; i++) {
         set_iter_begin(&iter, in->sets[i]);
         while (set_iter_next(&iter, &member))
-            if (!is_in_any(in->sets, i, member)) give(result, member);
+            if (!is_in_any(in->sets, i, member)) add_to_result(result, member);
     }
 }
 
-/* Looked up in the larger ones first, which are likelier to have it. */
-static void subtract(const struct operands *in, struct result *result)
+/* Looks up the members of the first set in the others, larger ones first, because those are more
+ * likely to have a member. */
+static void subtract_sets(const struct operands *in, struct result *result)
 {
     struct set_iter iter;
     struct bytes member;
     set_iter_begin(&iter, in->sets[0]);
     while (set_iter_next(&iter, &member))
-        if (!is_in_any(in->sets + 1, in->count - 1, member)) give(result, member);
+        if (!is_in_any(in->sets + 1, in->count - 1, member)) add_to_result(result, member);
 }
 
-/* ---- members copied -------------------------------------------------------------------------- */
+/* ---- results with copies of members ---------------------------------------------------------- */
 
 static void add_all(struct set *to, const struct set *from)
 {
@@ -144,14 +148,15 @@ static void remove_all(struct set *to, const struct set *from)
         set_remove(to, member);
 }
 
-static void gather(enum operation operation, const struct operands *in, struct set *to)
+static void copy_result(enum operation operation, const struct operands *in, struct set *to)
 {
     add_all(to, in->sets[0]);
     for (size_t i = 1; i < in->count; i++)
         (operation == UNION ? add_all : remove_all)(to, in->sets[i]);
 }
 
-/* A difference is decided by Redis' rule: what is stored keeps the encoding of its way. */
+/* Returns whether look-ups are cheaper than copies. A difference uses Redis' rule, because the
+ * encoding of a stored result depends on the algorithm. */
 static bool has_few_lookups(enum operation operation, const struct operands *in)
 {
     enum { LOOKUPS_PER_MEMBER = 8 };
@@ -164,43 +169,39 @@ static bool has_few_lookups(enum operation operation, const struct operands *in)
     return lookups <= LOOKUPS_PER_MEMBER * members;
 }
 
-static void dispose(struct call *call, struct set *set)
-{
-    struct object object = { .set = set, .type = TYPE_SET };
-    reclaim_object(&call->txn->store->reclaim, object);
-}
-
-static void give_gathered(enum operation operation, const struct operands *in,
-                          struct result *result)
+static void give_copied_result(enum operation operation, const struct operands *in,
+                               struct result *result)
 {
     struct set_iter iter;
     struct bytes member;
     struct set *set = set_new();
-    gather(operation, in, set);
+    copy_result(operation, in, set);
     set_iter_begin(&iter, set);
     while (set_iter_next(&iter, &member))
-        give(result, member);
-    dispose(result->call, set);
+        add_to_result(result, member);
+    struct object object = { .set = set, .type = TYPE_SET };
+    reclaim_object(&result->call->txn->store->reclaim, object);
 }
 
 /* ---- operations ------------------------------------------------------------------------------ */
 
-static void compute(enum operation operation, const struct operands *in, struct result *result)
+static void compute_set_operation(enum operation operation, const struct operands *in,
+                                  struct result *result)
 {
     if (in->count == 0 || (operation == DIFFERENCE && !in->has_first)) return;
     if (operation == UNION) sort_sets(in->sets, in->count, by_count_down);
     if (operation == DIFFERENCE) sort_sets(in->sets + 1, in->count - 1, by_count_down);
     if (operation == INTERSECTION)
-        intersect(in, result);
+        intersect_sets(in, result);
     else if (result->set != NULL && (operation == UNION || !has_few_lookups(operation, in)))
-        gather(operation, in, result->set);
+        copy_result(operation, in, result->set);
     else if (!has_few_lookups(operation, in))
-        give_gathered(operation, in, result);
+        give_copied_result(operation, in, result);
     else
-        (operation == UNION ? unite : subtract)(in, result);
+        (operation == UNION ? unite_sets : subtract_sets)(in, result);
 }
 
-static void reply_operation(struct call *call, enum operation operation)
+static void reply_set_operation(struct call *call, enum operation operation)
 {
     struct operands in;
     if (!read_operands(call, 1, call->argc - 1, &in)) return;
@@ -209,19 +210,19 @@ static void reply_operation(struct call *call, enum operation operation)
     outbuf_init(&aside);
     reply.out = &aside;
     struct result result = { .call = call, .reply = &reply };
-    compute(operation, &in, &result);
+    compute_set_operation(operation, &in, &result);
     mem_free(in.sets);
     resp_set(call->out, result.count);
     resp_splice(call->out, &aside);
 }
 
-static void store_operation(struct call *call, enum operation operation, enum event event)
+static void store_set_operation(struct call *call, enum operation operation, enum event event)
 {
     struct operands in;
     if (!read_operands(call, 2, call->argc - 2, &in)) return;
     struct object object = object_new(TYPE_SET);
     struct result result = { .call = call, .set = object.set };
-    compute(operation, &in, &result);
+    compute_set_operation(operation, &in, &result);
     mem_free(in.sets);
     resp_integer(call->out, (int64_t)set_count(object.set));
     txn_key_store(call->txn, call->argv[1], object, event);
@@ -229,42 +230,42 @@ static void store_operation(struct call *call, enum operation operation, enum ev
 
 static void cmd_sinter(struct call *call)
 {
-    reply_operation(call, INTERSECTION);
+    reply_set_operation(call, INTERSECTION);
 }
 
 static void cmd_sunion(struct call *call)
 {
-    reply_operation(call, UNION);
+    reply_set_operation(call, UNION);
 }
 
 static void cmd_sdiff(struct call *call)
 {
-    reply_operation(call, DIFFERENCE);
+    reply_set_operation(call, DIFFERENCE);
 }
 
 static void cmd_sinterstore(struct call *call)
 {
-    store_operation(call, INTERSECTION, EVENT_SINTERSTORE);
+    store_set_operation(call, INTERSECTION, EVENT_SINTERSTORE);
 }
 
 static void cmd_sunionstore(struct call *call)
 {
-    store_operation(call, UNION, EVENT_SUNIONSTORE);
+    store_set_operation(call, UNION, EVENT_SUNIONSTORE);
 }
 
 static void cmd_sdiffstore(struct call *call)
 {
-    store_operation(call, DIFFERENCE, EVENT_SDIFFSTORE);
+    store_set_operation(call, DIFFERENCE, EVENT_SDIFFSTORE);
 }
 
 /* ---- SINTERCARD ------------------------------------------------------------------------------ */
 
-static int find_keys(int argc, const struct bytes *argv, int *positions)
+static int find_sintercard_keys(int argc, const struct bytes *argv, int *positions)
 {
     return numkeys_find(argc, argv, 1, positions);
 }
 
-static bool read_limit(struct call *call, int first, int64_t *limit)
+static bool read_sintercard_limit(struct call *call, int first, int64_t *limit)
 {
     for (int i = first; i < call->argc; i += 2) {
         if (!arg_is(call, i, "LIMIT") || i + 1 == call->argc) {
@@ -285,18 +286,18 @@ static void cmd_sintercard(struct call *call)
         fail(call, ERR_NUMKEYS_ARGS);
         return;
     }
-    if (!read_limit(call, 2 + (int)keys, &limit)) return;
+    if (!read_sintercard_limit(call, 2 + (int)keys, &limit)) return;
     if (!read_operands(call, 2, (int)keys, &in)) return;
     struct result result = { .call = call, .limit = (size_t)limit };
-    compute(INTERSECTION, &in, &result);
+    compute_set_operation(INTERSECTION, &in, &result);
     mem_free(in.sets);
     resp_integer(call->out, (int64_t)result.count);
 }
 
 /* ---- SMOVE ----------------------------------------------------------------------------------- */
 
-/* The member brings its deadline along; without one it is added as SADD does.
- * Types are not looked at when there is nothing to move, as in Redis. */
+/* The member keeps its deadline. Without one it is added as by SADD. As in Redis, the types are not
+ * checked if the source is missing. */
 static void cmd_smove(struct call *call)
 {
     struct bytes member = call->argv[3];
@@ -313,7 +314,7 @@ static void cmd_smove(struct call *call)
     if (!moves || from == to) return;
     if (set_count(from->object.set) > 1)
         txn_set_remove(call->txn, from, member, EVENT_SREM);
-    else /* now, not when the call ends: "del" comes before the other's "sadd" */
+    else /* removes the key now, so that its "del" event comes before the "sadd" event */
         txn_set_remove_all(call->txn, from, EVENT_SREM);
     to = entry_or_new(call, 2, to, TYPE_SET);
     struct lifetime life = { at == NEVER ? LIFE_ADD : LIFE_SET_NEW, at };
@@ -336,9 +337,10 @@ static const struct command rows[] = {
       .since = "1.0.0",
       .replies = REPLIES("set[bulk ...]: the members of the result"),
       .errors = ERRORS(ERR_WRONGTYPE),
-      .complexity = "O(N*M), N members of the smallest set, M sets",
+      .complexity =
+          "O(N*M) where N is the number of members in the smallest set and M the number of sets.",
       .syntax = "key [key ...]",
-      .summary = "Lists the members that are in every one of some sets." },
+      .summary = "Returns the intersection of sets." },
     { .name = "SINTERSTORE",
       .run = cmd_sinterstore,
       .arity = -3,
@@ -349,23 +351,25 @@ static const struct command rows[] = {
       .since = "1.0.0",
       .replies = REPLIES("integer: the number of members of the result"),
       .errors = ERRORS(ERR_WRONGTYPE),
-      .complexity = "O(N*M), N members of the smallest set, M sets",
+      .complexity =
+          "O(N*M) where N is the number of members in the smallest set and M the number of sets.",
       .syntax = "destination key [key ...]",
-      .summary = "Stores the members that are in every one of some sets." },
+      .summary = "Stores the intersection of sets in a key." },
     { .name = "SINTERCARD",
       .run = cmd_sintercard,
       .arity = -3,
       .flags = READONLY | MOVABLE_KEYS,
-      .find_keys = find_keys,
+      .find_keys = find_sintercard_keys,
       .specs = { KEYS_COUNTED_AT(1, KEY_RO | KEY_ACCESS) },
       .group = "set",
       .since = "7.0.0",
       .replies = REPLIES("integer: the number of members in all of the sets, at most LIMIT"),
       .errors =
           ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NUMKEYS, ERR_NUMKEYS_ARGS, ERR_LIMIT_NEGATIVE),
-      .complexity = "O(N*M), N members of the smallest set, M sets",
+      .complexity =
+          "O(N*M) where N is the number of members in the smallest set and M the number of sets.",
       .syntax = "numkeys key [key ...] [LIMIT limit]",
-      .summary = "Counts the members that are in every one of some sets, up to a limit." },
+      .summary = "Returns the number of members in the intersection of sets, up to a limit." },
     { .name = "SUNION",
       .run = cmd_sunion,
       .arity = -2,
@@ -376,9 +380,9 @@ static const struct command rows[] = {
       .since = "1.0.0",
       .replies = REPLIES("set[bulk ...]: the members of the result"),
       .errors = ERRORS(ERR_WRONGTYPE),
-      .complexity = "O(N), N members of all sets",
+      .complexity = "O(N) where N is the total number of members in all sets.",
       .syntax = "key [key ...]",
-      .summary = "Lists the members that are in any of some sets." },
+      .summary = "Returns the union of sets." },
     { .name = "SUNIONSTORE",
       .run = cmd_sunionstore,
       .arity = -3,
@@ -389,9 +393,9 @@ static const struct command rows[] = {
       .since = "1.0.0",
       .replies = REPLIES("integer: the number of members of the result"),
       .errors = ERRORS(ERR_WRONGTYPE),
-      .complexity = "O(N), N members of all sets",
+      .complexity = "O(N) where N is the total number of members in all sets.",
       .syntax = "destination key [key ...]",
-      .summary = "Stores the members that are in any of some sets." },
+      .summary = "Stores the union of sets in a key." },
     { .name = "SDIFF",
       .run = cmd_sdiff,
       .arity = -2,
@@ -402,9 +406,9 @@ static const struct command rows[] = {
       .since = "1.0.0",
       .replies = REPLIES("set[bulk ...]: the members of the result"),
       .errors = ERRORS(ERR_WRONGTYPE),
-      .complexity = "O(N), N members of all sets",
+      .complexity = "O(N) where N is the total number of members in all sets.",
       .syntax = "key [key ...]",
-      .summary = "Lists the members of the first set that are in none of the others." },
+      .summary = "Returns the members of the first set that are in none of the others." },
     { .name = "SDIFFSTORE",
       .run = cmd_sdiffstore,
       .arity = -3,
@@ -415,9 +419,9 @@ static const struct command rows[] = {
       .since = "1.0.0",
       .replies = REPLIES("integer: the number of members of the result"),
       .errors = ERRORS(ERR_WRONGTYPE),
-      .complexity = "O(N), N members of all sets",
+      .complexity = "O(N) where N is the total number of members in all sets.",
       .syntax = "destination key [key ...]",
-      .summary = "Stores the members of the first set that are in none of the others." },
+      .summary = "Stores the members of the first set that are in none of the others in a key." },
     { .name = "SMOVE",
       .run = cmd_smove,
       .arity = 4,

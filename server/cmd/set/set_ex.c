@@ -1,7 +1,7 @@
 /* set_ex: SADDEX: adds members with a deadline to a set.
  *
- * It has two forms, distinguished by the arguments before the members: MEMBERS and their number, or
- * seconds, as in Dragonfly. */
+ * It has two forms. Before the members stand either MEMBERS and their number, or seconds, as in
+ * Dragonfly. */
 #include "server/call/args.h"
 #include "server/call/call.h"
 #include "server/cmd/cmd.h"
@@ -16,7 +16,7 @@ struct saddex {
 };
 
 /* "[KEEPTTL] seconds member ..." */
-static bool parse_dragonfly(struct call *call, int seconds, struct saddex *how)
+static bool parse_saddex_seconds(struct call *call, int seconds, struct saddex *how)
 {
     how->life.keeps = seconds > 2;
     how->first = seconds + 1;
@@ -27,7 +27,7 @@ static bool parse_dragonfly(struct call *call, int seconds, struct saddex *how)
 }
 
 /* "EX seconds [KEEPTTL] MEMBERS nummembers member ...", the options in any order */
-static bool parse_options(struct call *call, struct saddex *how)
+static bool parse_saddex_members(struct call *call, struct saddex *how)
 {
     int i = 2;
     while (i < call->argc && !arg_is(call, i, member_words.keyword)) {
@@ -43,11 +43,11 @@ static bool parse_options(struct call *call, struct saddex *how)
     return false;
 }
 
-static bool parse(struct call *call, struct saddex *how)
+static bool parse_saddex(struct call *call, struct saddex *how)
 {
     int seconds = arg_is(call, 2, "KEEPTTL") ? 3 : 2;
-    return arg_looks_like_number(call, seconds) ? parse_dragonfly(call, seconds, how)
-                                                : parse_options(call, how);
+    return arg_looks_like_number(call, seconds) ? parse_saddex_seconds(call, seconds, how)
+                                                : parse_saddex_members(call, how);
 }
 
 /* Returns the number of new members. If the deadline has passed, all of the given members are
@@ -70,7 +70,7 @@ static void cmd_saddex(struct call *call)
 {
     struct saddex how = { .first = 0 };
     struct entry *entry;
-    if (!parse(call, &how)) return;
+    if (!parse_saddex(call, &how)) return;
     if (!find_typed(call, 1, TYPE_SET, &entry)) return;
     entry = entry_or_new(call, 1, entry, TYPE_SET);
     resp_integer(call->out, add_members(call, entry, &how));
@@ -89,12 +89,13 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_EXPIRE_NEGATIVE,
                        ERR_MEMBERS_POSITIVE, ERR_MEMBERS_COUNT, ERR_ONE_DEADLINE, ERR_NO_DEADLINE,
                        ERR_SADDEX_ARGUMENT),
-      .complexity = "O(M*log(N)), M members given, N members that have a deadline",
+      .complexity = "O(M*log(N)) where M is the number of members given and N the number that have "
+                    "a deadline.",
       .syntax = "key [EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT "
                 "unix-time-milliseconds] [KEEPTTL] <seconds member [member ...]|MEMBERS nummembers "
                 "member [member ...]>",
-      .summary = "Adds members to a set that end at a deadline; those that are there get it too, "
-                 "without KEEPTTL." },
+      .summary = "Adds members with a deadline to a set. Existing members get it too, unless "
+                 "KEEPTTL is given." },
 };
 
 const struct command_group set_ex_commands = COMMAND_GROUP(rows);

@@ -1,10 +1,10 @@
-/* set_random: random members of sets, read or removed. Removals are recorded by name, so that they
- * can be replayed. */
+/* set_random: SPOP and SRANDMEMBER. The recorded effects name the members that were removed, so
+ * that a replay removes the same ones. */
 #include "server/call/args.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/sample.h"
 
-static void pop_one(struct call *call, struct entry *entry)
+static void pop_random_member(struct call *call, struct entry *entry)
 {
     struct bytes member = set_random(entry->object.set, random_next, &call->txn->store->random);
     reply_bytes(call, member); /* before the mutator frees it */
@@ -21,7 +21,7 @@ static void reply_whole_set(struct call *call, const struct set *set)
         reply_bytes(call, member);
 }
 
-static void pop_some(struct call *call)
+static void pop_random_members(struct call *call)
 {
     struct entry *entry;
     int64_t wanted;
@@ -35,7 +35,7 @@ static void pop_some(struct call *call)
     } else {
         resp_set(call->out, (size_t)wanted);
         for (; wanted > 0; wanted--)
-            pop_one(call, entry);
+            pop_random_member(call, entry);
     }
 }
 
@@ -47,17 +47,17 @@ static void cmd_spop(struct call *call)
         return;
     }
     if (call->argc == 3) {
-        pop_some(call);
+        pop_random_members(call);
         return;
     }
     if (!find_typed(call, 1, TYPE_SET, &entry)) return;
     if (entry == NULL)
         resp_null(call->out);
     else
-        pop_one(call, entry);
+        pop_random_member(call, entry);
 }
 
-static void show_some(struct call *call)
+static void reply_random_members(struct call *call)
 {
     struct entry *entry;
     int64_t count;
@@ -79,7 +79,7 @@ static void cmd_srandmember(struct call *call)
         return;
     }
     if (call->argc == 3) {
-        show_some(call);
+        reply_random_members(call);
         return;
     }
     if (!read_typed(call, 1, TYPE_SET, &entry)) return;
@@ -102,9 +102,9 @@ static const struct command rows[] = {
       .replies = REPLIES("bulk: the member", "null: there is no such key",
                          "set[bulk ...]: with count: the members"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_POSITIVE),
-      .complexity = "O(N), N members taken",
+      .complexity = "O(N) where N is the number of members removed.",
       .syntax = "key [count]",
-      .summary = "Takes members drawn by lot out of a set and gives them." },
+      .summary = "Removes and returns one or more random members of a set." },
     { .name = "SRANDMEMBER",
       .run = cmd_srandmember,
       .arity = -2,
@@ -117,9 +117,10 @@ static const struct command rows[] = {
           REPLIES("bulk: a member", "null: there is no such key",
                   "[bulk ...]: with count: members; a negative count may name one repeatedly"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NOT_BETWEEN),
-      .complexity = "O(N), N members given",
+      .complexity = "O(N) where N is the number of members given.",
       .syntax = "key [count]",
-      .summary = "Gives members of a set drawn by lot: count different ones, or -count draws." },
+      .summary =
+          "Returns random members of a set: count distinct ones, or -count independent draws." },
 };
 
 const struct command_group set_random_commands = COMMAND_GROUP(rows);
