@@ -1,4 +1,5 @@
-/* zset: the commands of sorted sets that name members; zset_range.c has those that name ranges. */
+/* zset: commands that add, remove and read given members of sorted sets. zset_range.c has the
+ * commands that take ranges. */
 #include "proto/base/number.h"
 #include "server/call/args.h"
 #include "server/call/call.h"
@@ -23,12 +24,12 @@ struct zadd {
 
 struct tally {
     int64_t added, moved;
-    double score; /* that the last member has, */
-    bool refused; /* unless a condition kept it from being put */
+    double score; /* the new score of the last member */
+    bool refused; /* the condition did not hold for the last member */
     bool not_a_number;
 };
 
-static enum arg_taken take_option(struct call *call, int *i, struct zadd *how)
+static enum arg_taken take_zadd_option(struct call *call, int *i, struct zadd *how)
 {
     const struct {
         const char *word;
@@ -52,8 +53,8 @@ static enum arg_taken take_option(struct call *call, int *i, struct zadd *how)
     return how->has_expiry ? arg_member_life(call, i, &how->life) : ARG_OTHER;
 }
 
-/* What a ZADD must not ask for; ERROR_COUNT if it is fine. */
-static enum error contradiction(const struct zadd *how)
+/* Returns the error for options that contradict each other, or ERROR_COUNT if there is none. */
+static enum error find_contradiction(const struct zadd *how)
 {
     const struct zput *put = &how->put;
     bool only_beyond = put->only_greater || put->only_less;
@@ -65,15 +66,15 @@ static enum error contradiction(const struct zadd *how)
     return ERROR_COUNT;
 }
 
-/* As nearly all scores do, and no option does. */
+/* Nearly all scores begin with a digit or a minus, and no option does. */
 static bool is_surely_score(const struct call *call, int i)
 {
     struct bytes arg = i < call->argc ? call->argv[i] : LIT("");
     return arg.len > 0 && ((arg.data[0] >= '0' && arg.data[0] <= '9') || arg.data[0] == '-');
 }
 
-/* ZADDEX's errors name what belongs at the place; ZADD has Redis'. */
-static bool expects_pairs(struct call *call, const struct zadd *how)
+/* Replies ZADDEX's own errors, which say what is missing. ZADD replies Redis' errors. */
+static bool check_zaddex_pairs(struct call *call, const struct zadd *how)
 {
     double score;
     int i = how->first, rest = call->argc - i;
@@ -93,10 +94,11 @@ static bool parse_zadd(struct call *call, struct zadd *how)
     enum arg_taken taken;
     how->first = 2;
     do
-        taken = is_surely_score(call, how->first) ? ARG_OTHER : take_option(call, &how->first, how);
+        taken = is_surely_score(call, how->first) ? ARG_OTHER
+                                                  : take_zadd_option(call, &how->first, how);
     while (taken == ARG_TAKEN);
     if (taken == ARG_FAILED) return false;
-    if (how->has_expiry && !expects_pairs(call, how)) return false;
+    if (how->has_expiry && !check_zaddex_pairs(call, how)) return false;
     int rest = call->argc - how->first;
     if (rest == 0 || rest % 2 != 0) {
         fail(call, ERR_SYNTAX);
@@ -106,15 +108,15 @@ static bool parse_zadd(struct call *call, struct zadd *how)
     how->put.event = how->put.add ? EVENT_ZINCR : EVENT_ZADD;
     how->put.life =
         member_lifetime(call, &how->life, how->put.add || how->has_expiry ? LIFE(KEEP) : LIFE(ADD));
-    enum error error = contradiction(how);
+    enum error error = find_contradiction(how);
     if (error != ERROR_COUNT) fail(call, error);
     return error == ERROR_COUNT;
 }
 
-/* What was put with a deadline that is past goes again: nothing is new, and what was there has
- * changed. */
-static enum zput_result end_at_once(struct call *call, struct entry *entry, struct bytes member,
-                                    const struct zadd *how, enum zput_result result)
+/* Removes a member that was put with a deadline that has passed. A new member then does not count
+ * as added, and an existing one counts as moved. */
+static enum zput_result expire_at_once(struct call *call, struct entry *entry, struct bytes member,
+                                       const struct zadd *how, enum zput_result result)
 {
     bool gone =
         result == ZPUT_ADDED || (!how->life.keeps && (result == ZPUT_MOVED || result == ZPUT_SAME));
@@ -123,8 +125,8 @@ static enum zput_result end_at_once(struct call *call, struct entry *entry, stru
     return result == ZPUT_ADDED ? ZPUT_SAME : ZPUT_MOVED;
 }
 
-static struct tally put_all(struct call *call, struct entry *entry, const struct zadd *how,
-                            const double *scores)
+static struct tally put_scored_members(struct call *call, struct entry *entry,
+                                       const struct zadd *how, const double *scores)
 {
     struct tally tally = { 0 };
     bool past = member_life_is_past(call, &how->life);
@@ -132,7 +134,7 @@ static struct tally put_all(struct call *call, struct entry *entry, const struct
         struct bytes member = call->argv[how->first + 2 * i + 1];
         tally.score = scores[i];
         enum zput_result result = txn_zset_put(call->txn, entry, member, &tally.score, &how->put);
-        if (past) result = end_at_once(call, entry, member, how, result);
+        if (past) result = expire_at_once(call, entry, member, how, result);
         tally.added += result == ZPUT_ADDED;
         tally.moved += result == ZPUT_MOVED;
         tally.refused = result == ZPUT_REFUSED;
@@ -167,7 +169,7 @@ static void zadd_scored(struct call *call, const struct zadd *how, double *score
     struct tally tally = { .refused = true };
     if (entry != NULL || !how->put.only_present) {
         entry = entry_or_new(call, 1, entry, TYPE_ZSET);
-        tally = put_all(call, entry, how, scores);
+        tally = put_scored_members(call, entry, how, scores);
     }
     reply_zadd(call, how, &tally);
 }
@@ -192,13 +194,13 @@ static void cmd_zaddex(struct call *call)
     zadd(call, &(struct zadd){ .has_expiry = true });
 }
 
-/* ZADD INCR under another name: Redis reads ZADD's options here too. */
+/* The same as ZADD INCR. As in Redis, it also accepts the options of ZADD. */
 static void cmd_zincrby(struct call *call)
 {
     zadd(call, &(struct zadd){ .put.add = true });
 }
 
-/* ---- one member and another ------------------------------------------------------------------ */
+/* ---- ZREM, ZCARD, ZSCORE, ZRANK -------------------------------------------------------------- */
 
 static void cmd_zrem(struct call *call)
 {
@@ -280,9 +282,11 @@ static const struct command rows[] = {
                          "null: with INCR: the condition did not hold"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_FLOAT, ERR_SCORE_NAN, ERR_ZADD_XX_NX,
                        ERR_ZADD_GT_LT_NX, ERR_ZADD_INCR_PAIR),
-      .complexity = "O(M*log(N)), M members given, N in the sorted set",
+      .complexity =
+          "O(M*log(N)) where M is the number of members given and N the number in the sorted set.",
       .syntax = "key [NX|XX] [GT|LT] [CH] [INCR] score member [score member ...]",
-      .summary = "Adds members to a sorted set, or moves them to a new score." },
+      .summary = "Adds one or more members to a sorted set, or updates their scores. Creates the "
+                 "key if it does not exist." },
     { .name = "ZADDEX",
       .run = cmd_zaddex,
       .arity = -6,
@@ -294,12 +298,13 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_NOT_FLOAT, ERR_BAD_EXPIRE,
                        ERR_EXPIRE_NEGATIVE, ERR_ONE_DEADLINE, ERR_NO_DEADLINE, ERR_ZADDEX_ARGUMENT,
                        ERR_ZADDEX_PAIRS, ERR_ZADD_XX_NX, ERR_ZADD_GT_LT_NX),
-      .complexity = "O(M*log(N)), M members given, N in the sorted set",
+      .complexity =
+          "O(M*log(N)) where M is the number of members given and N the number in the sorted set.",
       .syntax = "key <EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT "
                 "unix-time-milliseconds> [KEEPTTL] [NX|XX] [GT|LT] [CH] score member [score member "
                 "...]",
-      .summary = "Adds members to a sorted set that end at a deadline; those that are there get it "
-                 "too, without KEEPTTL." },
+      .summary = "Adds members with a deadline to a sorted set, or updates their scores. Existing "
+                 "members get the deadline too, unless KEEPTTL is given." },
     { .name = "ZINCRBY",
       .run = cmd_zincrby,
       .arity = 4,
@@ -310,9 +315,10 @@ static const struct command rows[] = {
       .since = "1.2.0",
       .replies = REPLIES("double: the new score"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_FLOAT, ERR_SCORE_NAN),
-      .complexity = "O(log(N)), N members of the sorted set",
+      .complexity = "O(log(N)) where N is the number of members in the sorted set.",
       .syntax = "key increment member",
-      .summary = "Adds to the score of a member; an absent one counts as 0." },
+      .summary =
+          "Increments the score of a member of a sorted set. A missing member counts as 0." },
     { .name = "ZREM",
       .run = cmd_zrem,
       .arity = -3,
@@ -323,9 +329,10 @@ static const struct command rows[] = {
       .since = "1.2.0",
       .replies = REPLIES("integer: the number of members removed"),
       .errors = ERRORS(ERR_WRONGTYPE),
-      .complexity = "O(M*log(N)), M members given, N in the sorted set",
+      .complexity =
+          "O(M*log(N)) where M is the number of members given and N the number in the sorted set.",
       .syntax = "key member [member ...]",
-      .summary = "Removes members from a sorted set." },
+      .summary = "Removes one or more members from a sorted set." },
     { .name = "ZCARD",
       .run = cmd_zcard,
       .arity = 2,
@@ -338,7 +345,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE),
       .complexity = "O(1)",
       .syntax = "key",
-      .summary = "Counts the members of a sorted set." },
+      .summary = "Returns the number of members in a sorted set." },
     { .name = "ZSCORE",
       .run = cmd_zscore,
       .arity = 3,
@@ -350,7 +357,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE),
       .complexity = "O(1)",
       .syntax = "key member",
-      .summary = "Returns the score of a member." },
+      .summary = "Returns the score of a member of a sorted set." },
     { .name = "ZMSCORE",
       .run = cmd_zmscore,
       .arity = -3,
@@ -360,9 +367,9 @@ static const struct command rows[] = {
       .since = "6.2.0",
       .replies = REPLIES("[double|null ...]: the scores; null where there is no such member"),
       .errors = ERRORS(ERR_WRONGTYPE),
-      .complexity = "O(M), M members given",
+      .complexity = "O(M) where M is the number of members given.",
       .syntax = "key member [member ...]",
-      .summary = "Returns the scores of several members." },
+      .summary = "Returns the scores of one or more members of a sorted set." },
     { .name = "ZRANK",
       .run = cmd_zrank,
       .arity = 3,
@@ -372,9 +379,9 @@ static const struct command rows[] = {
       .since = "2.0.0",
       .replies = REPLIES("integer: the rank, from 0", "null: there is no such key or member"),
       .errors = ERRORS(ERR_WRONGTYPE),
-      .complexity = "O(log(N)), N members of the sorted set",
+      .complexity = "O(log(N)) where N is the number of members in the sorted set.",
       .syntax = "key member",
-      .summary = "Returns how many members stand before a member." },
+      .summary = "Returns the rank of a member of a sorted set, by ascending score." },
     { .name = "ZREVRANK",
       .run = cmd_zrevrank,
       .arity = 3,
@@ -384,9 +391,9 @@ static const struct command rows[] = {
       .since = "2.0.0",
       .replies = REPLIES("integer: the rank, from 0", "null: there is no such key or member"),
       .errors = ERRORS(ERR_WRONGTYPE),
-      .complexity = "O(log(N)), N members of the sorted set",
+      .complexity = "O(log(N)) where N is the number of members in the sorted set.",
       .syntax = "key member",
-      .summary = "Returns how many members stand behind a member." },
+      .summary = "Returns the rank of a member of a sorted set, by descending score." },
 };
 
 const struct command_group zset_commands = COMMAND_GROUP(rows);

@@ -1,7 +1,5 @@
-/* zset_algebra: unions, intersections and differences of sorted sets, and of sets, whose members
- * count as 1.
- * Knows sources, weights and how scores become one; refuses to know how either type keeps its
- * members. */
+/* zset_algebra: ZUNION, ZINTER, ZDIFF, their STORE forms and ZINTERCARD. They take sets as well,
+ * whose members have the score 1; zset_source reads both types. */
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -19,16 +17,16 @@
 #include "store/txn/txn.h"
 
 struct source {
-    const struct object *object; /* a set or a sorted set; NULL: there is none */
+    const struct object *object; /* a set or a sorted set; NULL: the key is missing */
     size_t count;
     double weight;
-    size_t place; /* among the arguments */
+    size_t place; /* its index among the keys of the call */
 };
 
 enum aggregate { AGGREGATE_SUM, AGGREGATE_MIN, AGGREGATE_MAX };
 enum operation { UNION, INTER, DIFF };
 
-/* What was asked for. */
+/* The operation with its sources and options. */
 struct algebra {
     enum operation operation;
     bool is_stored;  /* under argument 1 */
@@ -56,8 +54,8 @@ static int compare_counts(const void *a, const void *b)
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-/* Looks the sources up; false: one is of another type. */
-static bool read_sources(struct call *call, struct algebra *a, int first)
+/* Looks up the sources. False: one has another type, and the error was replied. */
+static bool read_zset_sources(struct call *call, struct algebra *a, int first)
 {
     for (size_t i = 0; i < a->count; i++) {
         struct bytes key = call->argv[first + (int)i];
@@ -98,8 +96,8 @@ static bool read_aggregate(struct call *call, struct algebra *a, int i)
     return false;
 }
 
-/* Takes the option at *i, which moves behind it; false: an error was replied. */
-static bool take_option(struct call *call, struct algebra *a, int *i)
+/* Parses the option at *i and moves *i to the argument after it. False: an error was replied. */
+static bool take_algebra_option(struct call *call, struct algebra *a, int *i)
 {
     int at = *i;
     size_t behind = (size_t)(call->argc - at - 1);
@@ -122,35 +120,36 @@ static bool take_option(struct call *call, struct algebra *a, int *i)
     return false;
 }
 
-static bool parse(struct call *call, struct algebra *a, int first)
+static bool parse_algebra(struct call *call, struct algebra *a, int first)
 {
-    if (!read_sources(call, a, first)) return false;
+    if (!read_zset_sources(call, a, first)) return false;
     int i = first + (int)a->count;
     while (i < call->argc)
-        if (!take_option(call, a, &i)) return false;
+        if (!take_algebra_option(call, a, &i)) return false;
     return true;
 }
 
 /* ---- scores ---------------------------------------------------------------------------------- */
 
-/* An infinity times 0, and an infinity less itself, count as 0. */
-static double number_or_0(double score)
+/* As in Redis, infinity * 0 and infinity - infinity count as 0. */
+static double nan_to_0(double score)
 {
     return isnan(score) ? 0 : score;
 }
 
-static double joined(enum aggregate aggregate, double score, double other)
+static double aggregate_scores(enum aggregate aggregate, double score, double other)
 {
     switch (aggregate) {
-    case AGGREGATE_SUM: return number_or_0(score + other);
+    case AGGREGATE_SUM: return nan_to_0(score + other);
     case AGGREGATE_MIN: return other < score ? other : score;
     case AGGREGATE_MAX: return other > score ? other : score;
     }
     return score;
 }
 
-/* A stored score has one zero, as everywhere; a reply shows the -0 that a weight may make. */
-static void keep(const struct algebra *a, struct zset *result, struct bytes member, double score)
+/* Stores -0 as 0, as all commands do. A reply shows the -0 that a weight may give. */
+static void add_to_zset(const struct algebra *a, struct zset *result, struct bytes member,
+                        double score)
 {
     zset_put(result, member, a->is_stored && score == 0 ? 0 : score, NEVER);
 }
@@ -169,7 +168,8 @@ static struct bytes sum_key(const void *sum)
 
 static const struct dict_type sums_type = { .key = sum_key };
 
-/* Adds the source's members to the sums; `last` is the first free one, and afterwards again. */
+/* Adds the members of the source to the sums. `last` is the first unused sum; returns the new one.
+ */
 static struct sum *add_up(const struct algebra *a, const struct source *source, struct dict *found,
                           struct sum *last)
 {
@@ -178,10 +178,10 @@ static struct sum *add_up(const struct algebra *a, const struct source *source, 
     double score;
     source_iter_begin(&iter, source->object);
     while (source_iter_next(&iter, &member, &score)) {
-        score = number_or_0(source->weight * score);
+        score = nan_to_0(source->weight * score);
         struct sum *sum = dict_find(found, member);
         if (sum != NULL) {
-            sum->score = joined(a->aggregate, sum->score, score);
+            sum->score = aggregate_scores(a->aggregate, sum->score, score);
             continue;
         }
         *last = (struct sum){ member, score };
@@ -190,7 +190,7 @@ static struct sum *add_up(const struct algebra *a, const struct source *source, 
     return last;
 }
 
-static void unite(const struct algebra *a, struct zset *result)
+static void unite_zsets(const struct algebra *a, struct zset *result)
 {
     size_t room = 0;
     for (size_t i = 0; i < a->count; i++)
@@ -204,26 +204,26 @@ static void unite(const struct algebra *a, struct zset *result)
         if (a->sources[i].count > 0) last = add_up(a, &a->sources[i], &found, last);
     dict_drop(&found);
     for (const struct sum *sum = sums; sum < last; sum++)
-        keep(a, result, sum->member, sum->score);
+        add_to_zset(a, result, sum->member, sum->score);
     mem_free(sums);
 }
 
 /* ---- intersection ---------------------------------------------------------------------------- */
 
-/* The member's score over all sources; false: one has it not. */
+/* Aggregates the member's scores in all sources. False: a source does not have it. */
 static bool score_in_all(const struct algebra *a, struct bytes member, double *score)
 {
-    *score = number_or_0(a->sources[0].weight * *score);
+    *score = nan_to_0(a->sources[0].weight * *score);
     for (size_t i = 1; i < a->count; i++) {
         double other;
         if (!find_score(&a->sources[i], member, &other)) return false;
-        *score = joined(a->aggregate, *score, other * a->sources[i].weight);
+        *score = aggregate_scores(a->aggregate, *score, other * a->sources[i].weight);
     }
     return true;
 }
 
-/* Returns how many there are; of only_count, no more than the limit. */
-static int64_t intersect(const struct algebra *a, struct zset *result)
+/* Returns the number of members; with only_count, at most the limit. */
+static int64_t intersect_zsets(const struct algebra *a, struct zset *result)
 {
     struct source_iter iter;
     struct bytes member;
@@ -235,14 +235,14 @@ static int64_t intersect(const struct algebra *a, struct zset *result)
         if (!score_in_all(a, member, &score)) continue;
         count++;
         if (a->only_count && count == a->limit) break;
-        if (!a->only_count) keep(a, result, member, score);
+        if (!a->only_count) add_to_zset(a, result, member, score);
     }
     return count;
 }
 
 /* ---- difference ------------------------------------------------------------------------------ */
 
-static bool is_elsewhere(const struct algebra *a, struct bytes member)
+static bool is_in_other_source(const struct algebra *a, struct bytes member)
 {
     double score;
     for (size_t i = 1; i < a->count; i++)
@@ -250,7 +250,7 @@ static bool is_elsewhere(const struct algebra *a, struct bytes member)
     return false;
 }
 
-/* The members of the first source that the others have. */
+/* Returns the members of the first source that another one has; owned by the caller. */
 static struct set *shared_members(const struct algebra *a)
 {
     struct source_iter iter;
@@ -266,35 +266,36 @@ static struct set *shared_members(const struct algebra *a)
     return shared;
 }
 
-/* With `shared`, if it is there, instead of looks at every source. */
-static void keep_unique(const struct algebra *a, const struct set *shared, struct zset *result)
+/* Adds the members of the first source that no other one has. Uses `shared`, unless it is NULL,
+ * instead of look-ups in every source. */
+static void add_unique(const struct algebra *a, const struct set *shared, struct zset *result)
 {
     struct source_iter iter;
     struct bytes member;
     double score;
     source_iter_begin(&iter, a->sources[0].object);
     while (source_iter_next(&iter, &member, &score))
-        if (shared != NULL ? !set_has(shared, member) : !is_elsewhere(a, member))
-            keep(a, result, member, score);
+        if (shared != NULL ? !set_has(shared, member) : !is_in_other_source(a, member))
+            add_to_zset(a, result, member, score);
 }
 
-/* Looks up each member of the first source in the others or, where those are small, all of theirs
- * in the first. */
-static void subtract(const struct algebra *a, struct zset *result)
+/* Looks up the members of the first source in the others or, if those are small, their members in
+ * the first. */
+static void subtract_zsets(const struct algebra *a, struct zset *result)
 {
-    size_t others = 0, looks = a->sources[0].count;
-    if (looks == 0) return;
-    if (__builtin_mul_overflow(looks, a->count - 1, &looks)) looks = SIZE_MAX;
+    size_t others = 0, lookups = a->sources[0].count;
+    if (lookups == 0) return;
+    if (__builtin_mul_overflow(lookups, a->count - 1, &lookups)) lookups = SIZE_MAX;
     for (size_t i = 1; i < a->count; i++)
         others += a->sources[i].count;
-    struct set *shared = others < looks / 2 ? shared_members(a) : NULL;
-    keep_unique(a, shared, result);
+    struct set *shared = others < lookups / 2 ? shared_members(a) : NULL;
+    add_unique(a, shared, result);
     if (shared != NULL) set_free(shared);
 }
 
 /* ---- the commands ---------------------------------------------------------------------------- */
 
-static void reply(struct call *call, const struct algebra *a, struct object result)
+static void reply_zset_result(struct call *call, const struct algebra *a, struct object result)
 {
     size_t count = object_count(&result);
     if (a->is_stored) {
@@ -312,23 +313,23 @@ static void reply(struct call *call, const struct algebra *a, struct object resu
     object_free(&result);
 }
 
-static void compute(struct call *call, struct algebra *a)
+static void compute_zset_operation(struct call *call, struct algebra *a)
 {
     if (a->operation != DIFF) qsort(a->sources, a->count, sizeof(*a->sources), compare_counts);
     if (a->only_count) {
-        resp_integer(call->out, intersect(a, NULL));
+        resp_integer(call->out, intersect_zsets(a, NULL));
         return;
     }
     struct object result = object_new(TYPE_ZSET);
     switch (a->operation) {
-    case UNION: unite(a, result.zset); break;
-    case INTER: intersect(a, result.zset); break;
-    case DIFF: subtract(a, result.zset); break;
+    case UNION: unite_zsets(a, result.zset); break;
+    case INTER: intersect_zsets(a, result.zset); break;
+    case DIFF: subtract_zsets(a, result.zset); break;
     }
-    reply(call, a, result);
+    reply_zset_result(call, a, result);
 }
 
-static void run(struct call *call, struct algebra a)
+static void run_zset_operation(struct call *call, struct algebra a)
 {
     int at = a.is_stored ? 2 : 1;
     int64_t count;
@@ -343,43 +344,43 @@ static void run(struct call *call, struct algebra a)
     }
     a.count = (size_t)count;
     a.sources = mem_alloc(a.count * sizeof(*a.sources));
-    if (parse(call, &a, at + 1)) compute(call, &a);
+    if (parse_algebra(call, &a, at + 1)) compute_zset_operation(call, &a);
     mem_free(a.sources);
 }
 
 static void cmd_zunion(struct call *call)
 {
-    run(call, (struct algebra){ .operation = UNION });
+    run_zset_operation(call, (struct algebra){ .operation = UNION });
 }
 
 static void cmd_zinter(struct call *call)
 {
-    run(call, (struct algebra){ .operation = INTER });
+    run_zset_operation(call, (struct algebra){ .operation = INTER });
 }
 
 static void cmd_zdiff(struct call *call)
 {
-    run(call, (struct algebra){ .operation = DIFF });
+    run_zset_operation(call, (struct algebra){ .operation = DIFF });
 }
 
 static void cmd_zunionstore(struct call *call)
 {
-    run(call, (struct algebra){ .operation = UNION, .is_stored = true });
+    run_zset_operation(call, (struct algebra){ .operation = UNION, .is_stored = true });
 }
 
 static void cmd_zinterstore(struct call *call)
 {
-    run(call, (struct algebra){ .operation = INTER, .is_stored = true });
+    run_zset_operation(call, (struct algebra){ .operation = INTER, .is_stored = true });
 }
 
 static void cmd_zdiffstore(struct call *call)
 {
-    run(call, (struct algebra){ .operation = DIFF, .is_stored = true });
+    run_zset_operation(call, (struct algebra){ .operation = DIFF, .is_stored = true });
 }
 
 static void cmd_zintercard(struct call *call)
 {
-    run(call, (struct algebra){ .operation = INTER, .only_count = true });
+    run_zset_operation(call, (struct algebra){ .operation = INTER, .only_count = true });
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -389,10 +390,16 @@ static void cmd_zintercard(struct call *call)
 #define STORE_KEYS                                                                                 \
     .flags = WRITE | GROWS | MOVABLE_KEYS | COPIES, .keys = KEY_FIRST,                             \
     .specs = { KEY_AT(1, KEY_OW | KEY_UPDATE), KEYS_COUNTED_AT(2, KEY_RO | KEY_ACCESS) }
-#define COST_UNION "O(N+M*log(M)), N members of all the sets, M in the result"
-#define COST_INTER "O(N*K+M*log(M)), N members of the smallest of K sorted sets, M in the result"
-#define COST_DIFF  "O(N*K+M*log(M)) at worst, N members of the first of K sets, M in the result"
-#define JOINED     "numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM|MIN|MAX>]"
+#define COST_UNION                                                                                 \
+    "O(N+M*log(M)) where N is the total number of members in all sets and M the number in the "    \
+    "result."
+#define COST_INTER                                                                                 \
+    "O(N*K+M*log(M)) where N is the number of members in the smallest sorted set, K the number "   \
+    "of sorted sets and M the number of members in the result."
+#define COST_DIFF                                                                                  \
+    "O(N*K+M*log(M)) in the worst case, where N is the number of members in the first sorted "     \
+    "set, K the number of sorted sets and M the number of members in the result."
+#define JOINED "numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM|MIN|MAX>]"
 
 static const struct command rows[] = {
     { .name = "ZUNION",
@@ -408,7 +415,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NO_INPUT_KEY, ERR_WEIGHT),
       .complexity = COST_UNION,
       .syntax = JOINED " [WITHSCORES]",
-      .summary = "Lists the members of any of several sorted sets." },
+      .summary = "Returns the union of sorted sets." },
     { .name = "ZINTER",
       .run = cmd_zinter,
       .arity = -3,
@@ -422,7 +429,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NO_INPUT_KEY, ERR_WEIGHT),
       .complexity = COST_INTER,
       .syntax = JOINED " [WITHSCORES]",
-      .summary = "Lists the members that all of several sorted sets have." },
+      .summary = "Returns the intersection of sorted sets." },
     { .name = "ZDIFF",
       .run = cmd_zdiff,
       .arity = -3,
@@ -436,7 +443,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NO_INPUT_KEY),
       .complexity = COST_DIFF,
       .syntax = "numkeys key [key ...] [WITHSCORES]",
-      .summary = "Lists the members of the first sorted set that no other one has." },
+      .summary = "Returns the members of the first sorted set that are in none of the others." },
     { .name = "ZUNIONSTORE",
       .run = cmd_zunionstore,
       .arity = -4,
@@ -447,7 +454,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NO_INPUT_KEY, ERR_WEIGHT),
       .complexity = COST_UNION,
       .syntax = "destination " JOINED,
-      .summary = "Stores the members of any of several sorted sets." },
+      .summary = "Stores the union of sorted sets in a key." },
     { .name = "ZINTERSTORE",
       .run = cmd_zinterstore,
       .arity = -4,
@@ -458,7 +465,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NO_INPUT_KEY, ERR_WEIGHT),
       .complexity = COST_INTER,
       .syntax = "destination " JOINED,
-      .summary = "Stores the members that all of several sorted sets have." },
+      .summary = "Stores the intersection of sorted sets in a key." },
     { .name = "ZDIFFSTORE",
       .run = cmd_zdiffstore,
       .arity = -4,
@@ -469,7 +476,8 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NO_INPUT_KEY),
       .complexity = COST_DIFF,
       .syntax = "destination numkeys key [key ...]",
-      .summary = "Stores the members of the first sorted set that no other one has." },
+      .summary =
+          "Stores the members of the first sorted set that are in none of the others in a key." },
     { .name = "ZINTERCARD",
       .run = cmd_zintercard,
       .arity = -3,
@@ -479,9 +487,11 @@ static const struct command rows[] = {
       .replies = REPLIES("integer: the number of members in all of the sorted sets, at most LIMIT"),
       .errors =
           ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NO_INPUT_KEY, ERR_LIMIT_NEGATIVE),
-      .complexity = "O(N*K), N members of the smallest of K sorted sets",
+      .complexity = "O(N*K) where N is the number of members in the smallest sorted set and K the "
+                    "number of sorted sets.",
       .syntax = "numkeys key [key ...] [LIMIT limit]",
-      .summary = "Counts the members that all of several sorted sets have." },
+      .summary =
+          "Returns the number of members in the intersection of sorted sets, up to a limit." },
 };
 
 const struct command_group zset_algebra_commands = COMMAND_GROUP(rows);

@@ -1,10 +1,11 @@
-/* zset_pop: commands that take the lowest or highest members of the first of several sorted sets;
- * some block until there are some. ZPOPMIN and ZPOPMAX, for one key, are in zset_range.c. */
+/* zset_pop: commands that pop the lowest or highest members of the first non-empty sorted set of
+ * several keys. The BZ... forms block until there are members. ZPOPMIN and ZPOPMAX, for one key,
+ * are in zset_range.c. */
 #include "server/call/args.h"
 #include "server/cmd/blocking.h"
 #include "server/cmd/cmd.h"
 
-static void reply_next(struct call *call, struct zset_iter *iter, bool highest)
+static void reply_popped(struct call *call, struct zset_iter *iter, bool highest)
 {
     struct bytes member;
     double score;
@@ -16,13 +17,13 @@ static void reply_next(struct call *call, struct zset_iter *iter, bool highest)
     resp_double(call->out, score);
 }
 
-/* Begins with the first one that is to be taken. */
-static void begin(struct zset_iter *iter, const struct zset *zset, bool highest)
+/* Begins at the first member to pop. */
+static void iter_begin_at_end(struct zset_iter *iter, const struct zset *zset, bool highest)
 {
     zset_iter_at(iter, zset, highest ? zset_count(zset) - 1 : 0);
 }
 
-static void remove_end(struct call *call, struct entry *entry, bool highest, size_t count)
+static void remove_popped(struct call *call, struct entry *entry, bool highest, size_t count)
 {
     size_t all = zset_count(entry->object.zset);
     txn_zset_remove_ranks(call->txn, entry, highest ? all - count : 0, highest ? all : count,
@@ -30,7 +31,8 @@ static void remove_end(struct call *call, struct entry *entry, bool highest, siz
 }
 
 /* [key, [[member, score] ...]], in both protocols */
-static void take_many(struct call *call, const struct source *source, const struct multi_pop *pop)
+static void pop_zset_to_array(struct call *call, const struct source *source,
+                              const struct multi_pop *pop)
 {
     const struct zset *zset = source->entry->object.zset;
     struct zset_iter iter;
@@ -39,12 +41,12 @@ static void take_many(struct call *call, const struct source *source, const stru
     resp_array(call->out, 2);
     reply_bytes(call, source->key);
     resp_array(call->out, count);
-    begin(&iter, zset, pop->back);
+    iter_begin_at_end(&iter, zset, pop->back);
     for (size_t i = 0; i < count; i++) {
         resp_array(call->out, 2);
-        reply_next(call, &iter, pop->back);
+        reply_popped(call, &iter, pop->back);
     }
-    remove_end(call, source->entry, pop->back, count);
+    remove_popped(call, source->entry, pop->back, count);
 }
 
 static void cmd_zmpop(struct call *call)
@@ -54,7 +56,7 @@ static void cmd_zmpop(struct call *call)
     if (!arg_multi_pop(call, 1, "MIN", "MAX", &pop)) return;
     if (!find_source(call, TYPE_ZSET, pop.first, pop.count, &source)) return;
     if (source.entry != NULL)
-        take_many(call, &source, &pop);
+        pop_zset_to_array(call, &source, &pop);
     else
         resp_null_array(call->out);
 }
@@ -68,7 +70,7 @@ static void cmd_bzmpop(struct call *call)
     if (!arg_timeout(call, 1, &until)) return;
     if (!find_source(call, TYPE_ZSET, pop.first, pop.count, &source)) return;
     if (source.entry != NULL)
-        take_many(call, &source, &pop);
+        pop_zset_to_array(call, &source, &pop);
     else
         block_on(call,
                  &(struct block_request){
@@ -76,7 +78,7 @@ static void cmd_bzmpop(struct call *call)
 }
 
 /* [key, member, score] */
-static void blocking_pop(struct call *call, bool highest)
+static void blocking_zset_pop(struct call *call, bool highest)
 {
     struct source source;
     struct zset_iter iter;
@@ -91,19 +93,19 @@ static void blocking_pop(struct call *call, bool highest)
     }
     resp_array(call->out, 3);
     reply_bytes(call, source.key);
-    begin(&iter, source.entry->object.zset, highest);
-    reply_next(call, &iter, highest);
-    remove_end(call, source.entry, highest, 1);
+    iter_begin_at_end(&iter, source.entry->object.zset, highest);
+    reply_popped(call, &iter, highest);
+    remove_popped(call, source.entry, highest, 1);
 }
 
 static void cmd_bzpopmin(struct call *call)
 {
-    blocking_pop(call, false);
+    blocking_zset_pop(call, false);
 }
 
 static void cmd_bzpopmax(struct call *call)
 {
-    blocking_pop(call, true);
+    blocking_zset_pop(call, true);
 }
 
 static const struct command rows[] = {
@@ -118,9 +120,11 @@ static const struct command rows[] = {
       .replies = REPLIES("[bulk [[bulk double] ...]]: the key, and members with their scores",
                          "null-array: all the sorted sets are empty"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NUMKEYS, ERR_COUNT_POSITIVE),
-      .complexity = "O(K+M*log(N)), K keys, N members of the sorted set, M removed",
+      .complexity = "O(K+M*log(N)) where K is the number of keys, N the number of members in the "
+                    "sorted set and M the number removed.",
       .syntax = "numkeys key [key ...] <MIN | MAX> [COUNT count]",
-      .summary = "Takes the lowest or highest members of the first sorted set that there is." },
+      .summary = "Removes and returns the members with the lowest or highest scores of the first "
+                 "non-empty sorted set." },
     { .name = "BZPOPMIN",
       .run = cmd_bzpopmin,
       .arity = -3,
@@ -132,10 +136,10 @@ static const struct command rows[] = {
       .replies = REPLIES("[bulk bulk double]: the key, the member and its score",
                          "null-array: the timeout ended"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_TIMEOUT_NEGATIVE, ERR_TIMEOUT_FLOAT),
-      .complexity = "O(log(N)), N members of the sorted set",
+      .complexity = "O(log(N)) where N is the number of members in the sorted set.",
       .syntax = "key [key ...] timeout",
-      .summary =
-          "Takes the lowest member of the first sorted set that there is, or waits for one." },
+      .summary = "Removes and returns the member with the lowest score of the first non-empty "
+                 "sorted set, or blocks until one is available." },
     { .name = "BZPOPMAX",
       .run = cmd_bzpopmax,
       .arity = -3,
@@ -147,10 +151,10 @@ static const struct command rows[] = {
       .replies = REPLIES("[bulk bulk double]: the key, the member and its score",
                          "null-array: the timeout ended"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_TIMEOUT_NEGATIVE, ERR_TIMEOUT_FLOAT),
-      .complexity = "O(log(N)), N members of the sorted set",
+      .complexity = "O(log(N)) where N is the number of members in the sorted set.",
       .syntax = "key [key ...] timeout",
-      .summary =
-          "Takes the highest member of the first sorted set that there is, or waits for one." },
+      .summary = "Removes and returns the member with the highest score of the first non-empty "
+                 "sorted set, or blocks until one is available." },
     { .name = "BZMPOP",
       .run = cmd_bzmpop,
       .arity = -5,
@@ -163,10 +167,11 @@ static const struct command rows[] = {
                          "null-array: the timeout ended"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_TIMEOUT_NEGATIVE, ERR_NUMKEYS,
                        ERR_TIMEOUT_FLOAT, ERR_COUNT_POSITIVE),
-      .complexity = "O(K+M*log(N)), K keys, N members of the sorted set, M removed",
+      .complexity = "O(K+M*log(N)) where K is the number of keys, N the number of members in the "
+                    "sorted set and M the number removed.",
       .syntax = "timeout numkeys key [key ...] <MIN | MAX> [COUNT count]",
-      .summary = "Takes the lowest or highest members of the first sorted set that there is, or "
-                 "waits for one." },
+      .summary = "Removes and returns the members with the lowest or highest scores of the first "
+                 "non-empty sorted set, or blocks until one is available." },
 };
 
 const struct command_group zset_pop_commands = COMMAND_GROUP(rows);

@@ -1,5 +1,4 @@
-/* zset_random: members of sorted sets drawn by lot.
- * Knows ranks and lots; refuses to know how a rank is found. */
+/* zset_random: ZRANDMEMBER. */
 #include <stdlib.h>
 
 #include "server/call/args.h"
@@ -12,64 +11,64 @@
 #include "store/mem/mem.h"
 #include "store/txn/txn.h"
 
-/* A sample of at least this part of all is chosen in one walk over all of them; a smaller one by
- * draws, of which few come twice. */
+/* A sample of at least 1/3 of the members is chosen in one walk over all of them. A smaller one is
+ * drawn, because few draws then repeat a member. */
 enum { DENSE_PART = 3 };
 
-struct lots {
+struct zset_sample {
     struct call *call;
     const struct zset *zset;
     size_t wanted;
     bool with_scores;
 };
 
-static size_t draw(const struct lots *lots)
+static size_t draw_rank(const struct zset_sample *sample)
 {
-    return (size_t)(random_next(&lots->call->txn->store->random) % zset_count(lots->zset));
+    return (size_t)(random_next(&sample->call->txn->store->random) % zset_count(sample->zset));
 }
 
-static void announce(const struct lots *lots)
+static void begin_zset_sample(const struct zset_sample *sample)
 {
-    if (lots->with_scores)
-        resp_pairs(lots->call->out, lots->wanted);
+    if (sample->with_scores)
+        resp_pairs(sample->call->out, sample->wanted);
     else
-        resp_array(lots->call->out, lots->wanted);
+        resp_array(sample->call->out, sample->wanted);
 }
 
-static void give(const struct lots *lots, struct bytes member, double score)
+static void reply_sampled(const struct zset_sample *sample, struct bytes member, double score)
 {
-    if (lots->with_scores) resp_pair(lots->call->out);
-    reply_bytes(lots->call, member);
-    if (lots->with_scores) resp_double(lots->call->out, score);
+    if (sample->with_scores) resp_pair(sample->call->out);
+    reply_bytes(sample->call, member);
+    if (sample->with_scores) resp_double(sample->call->out, score);
 }
 
-static void give_rank(const struct lots *lots, size_t rank)
+static void reply_at_rank(const struct zset_sample *sample, size_t rank)
 {
     struct zset_iter iter;
     struct bytes member;
     double score;
-    zset_iter_at(&iter, lots->zset, rank);
+    zset_iter_at(&iter, sample->zset, rank);
     zset_iter_next(&iter, &member, &score);
-    give(lots, member, score);
+    reply_sampled(sample, member, score);
 }
 
-static void give_any(const struct lots *lots)
+static void reply_any_ranks(const struct zset_sample *sample)
 {
-    for (size_t i = 0; i < lots->wanted; i++)
-        give_rank(lots, draw(lots));
+    for (size_t i = 0; i < sample->wanted; i++)
+        reply_at_rank(sample, draw_rank(sample));
 }
 
 /* Selection sampling (Knuth, The Art of Computer Programming 3.4.2, algorithm S). */
-static void give_by_walk(const struct lots *lots)
+static void reply_by_walk(const struct zset_sample *sample)
 {
     struct zset_iter iter;
     struct bytes member;
     double score;
-    size_t left = lots->wanted, unseen = zset_count(lots->zset);
-    zset_iter_at(&iter, lots->zset, 0);
+    size_t left = sample->wanted, unseen = zset_count(sample->zset);
+    zset_iter_at(&iter, sample->zset, 0);
     while (left > 0 && zset_iter_next(&iter, &member, &score)) {
-        if (random_next(&lots->call->txn->store->random) % unseen-- >= left) continue;
-        give(lots, member, score);
+        if (random_next(&sample->call->txn->store->random) % unseen-- >= left) continue;
+        reply_sampled(sample, member, score);
         left--;
     }
 }
@@ -80,7 +79,7 @@ static int compare_ranks(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-static size_t without_twins(size_t *ranks, size_t count)
+static size_t remove_repeated(size_t *ranks, size_t count)
 {
     size_t kept = 0;
     qsort(ranks, count, sizeof(*ranks), compare_ranks);
@@ -89,38 +88,39 @@ static size_t without_twins(size_t *ranks, size_t count)
     return kept;
 }
 
-/* What was drawn twice is drawn anew, until all are different. */
-static void give_by_draws(const struct lots *lots)
+/* Draws again for each repeated rank, until all are different. */
+static void reply_by_draws(const struct zset_sample *sample)
 {
-    size_t *ranks = mem_alloc(lots->wanted * sizeof(*ranks));
-    for (size_t drawn = 0; drawn < lots->wanted;) {
-        while (drawn < lots->wanted)
-            ranks[drawn++] = draw(lots);
-        drawn = without_twins(ranks, drawn);
+    size_t *ranks = mem_alloc(sample->wanted * sizeof(*ranks));
+    for (size_t drawn = 0; drawn < sample->wanted;) {
+        while (drawn < sample->wanted)
+            ranks[drawn++] = draw_rank(sample);
+        drawn = remove_repeated(ranks, drawn);
     }
-    for (size_t i = 0; i < lots->wanted; i++)
-        give_rank(lots, ranks[i]);
+    for (size_t i = 0; i < sample->wanted; i++)
+        reply_at_rank(sample, ranks[i]);
     mem_free(ranks);
 }
 
-static void give_distinct(const struct lots *lots)
+static void reply_distinct_ranks(const struct zset_sample *sample)
 {
-    announce(lots);
-    if (lots->wanted < zset_count(lots->zset) / DENSE_PART)
-        give_by_draws(lots);
+    begin_zset_sample(sample);
+    if (sample->wanted < zset_count(sample->zset) / DENSE_PART)
+        reply_by_draws(sample);
     else
-        give_by_walk(lots);
+        reply_by_walk(sample);
 }
 
-/* All of them come highest first, as in Redis. */
-static void give_all(const struct lots *lots)
+/* Replies all members highest first, as Redis does. */
+static void reply_all_reversed(const struct zset_sample *sample)
 {
-    struct span span = span_all(lots->zset);
+    struct span span = span_all(sample->zset);
     span.reverse = true;
-    span_reply(lots->call, lots->zset, &span, lots->with_scores ? SCORES_PAIRED : SCORES_NONE);
+    span_reply(sample->call, sample->zset, &span,
+               sample->with_scores ? SCORES_PAIRED : SCORES_NONE);
 }
 
-static void show_one(struct call *call)
+static void reply_random_zset_member(struct call *call)
 {
     struct entry *entry;
     if (!read_typed(call, 1, TYPE_ZSET, &entry)) return;
@@ -128,11 +128,11 @@ static void show_one(struct call *call)
         resp_null(call->out);
         return;
     }
-    struct lots lots = { .call = call, .zset = entry->object.zset, .wanted = 1 };
-    give_any(&lots);
+    struct zset_sample sample = { .call = call, .zset = entry->object.zset, .wanted = 1 };
+    reply_any_ranks(&sample);
 }
 
-static void show_some(struct call *call, int64_t count, bool with_scores)
+static void reply_random_zset_members(struct call *call, int64_t count, bool with_scores)
 {
     struct entry *entry;
     if (!read_typed(call, 1, TYPE_ZSET, &entry)) return;
@@ -140,20 +140,22 @@ static void show_some(struct call *call, int64_t count, bool with_scores)
         resp_array(call->out, 0);
         return;
     }
-    /* DIFFERS: Redis draws until its memory ends. (doc/differs.md) */
+    /* DIFFERS: Redis draws as often as asked, until it is out of memory. (doc/differs.md) */
     if (count < -SAMPLE_DRAWS_MAX) {
         fail(call, ERR_OUT_OF_RANGE);
         return;
     }
-    struct lots lots = { .call = call, .zset = entry->object.zset, .with_scores = with_scores };
-    lots.wanted = (size_t)(count < 0 ? -count : count);
+    struct zset_sample sample = { .call = call,
+                                  .zset = entry->object.zset,
+                                  .with_scores = with_scores };
+    sample.wanted = (size_t)(count < 0 ? -count : count);
     if (count < 0) {
-        announce(&lots);
-        give_any(&lots);
-    } else if (count > 1 && lots.wanted >= zset_count(lots.zset)) {
-        give_all(&lots);
+        begin_zset_sample(&sample);
+        reply_any_ranks(&sample);
+    } else if (count > 1 && sample.wanted >= zset_count(sample.zset)) {
+        reply_all_reversed(&sample);
     } else {
-        give_distinct(&lots);
+        reply_distinct_ranks(&sample);
     }
 }
 
@@ -162,7 +164,7 @@ static void cmd_zrandmember(struct call *call)
     int64_t count;
     bool with_scores = call->argc > 3;
     if (call->argc == 2) {
-        show_one(call);
+        reply_random_zset_member(call);
         return;
     }
     if (!sample_read_count(call, 2, &count)) return;
@@ -174,7 +176,7 @@ static void cmd_zrandmember(struct call *call)
         fail(call, ERR_OUT_OF_RANGE);
         return;
     }
-    show_some(call, count, with_scores);
+    reply_random_zset_members(call, count, with_scores);
 }
 
 static const struct command rows[] = {
@@ -193,10 +195,11 @@ static const struct command rows[] = {
                   "RESP3 [[bulk double] ...]: with WITHSCORES: members with their scores"),
       .errors =
           ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_OUT_OF_RANGE, ERR_NOT_BETWEEN),
-      .complexity = "O(M*log(N)), N members of the sorted set, M given",
+      .complexity = "O(M*log(N)) where N is the number of members in the sorted set and M the "
+                    "number returned.",
       .syntax = "key [count [WITHSCORES]]",
-      .summary = "Gives members of a sorted set drawn by lot: count different ones, or -count "
-                 "draws." },
+      .summary = "Returns random members of a sorted set: count distinct ones, or -count "
+                 "independent draws." },
 };
 
 const struct command_group zset_random_commands = COMMAND_GROUP(rows);

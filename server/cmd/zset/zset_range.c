@@ -1,5 +1,5 @@
-/* zset_range: commands on a range of a sorted set, by rank, score or member bytes: read, count,
- * remove, store or pop it. */
+/* zset_range: commands that read, count, remove, store or pop a range of a sorted set, by rank,
+ * score or lexicographical order. */
 #include "server/call/args.h"
 #include "server/call/call.h"
 #include "server/cmd/cmd.h"
@@ -140,7 +140,7 @@ static void cmd_zremrangebylex(struct call *call)
 
 /* ---- pop ------------------------------------------------------------------------------------- */
 
-static void pop(struct call *call, bool highest, enum event event)
+static void pop_zset(struct call *call, bool highest, enum event event)
 {
     int64_t wanted = 1;
     struct entry *entry;
@@ -164,20 +164,23 @@ static void pop(struct call *call, bool highest, enum event event)
 
 static void cmd_zpopmin(struct call *call)
 {
-    pop(call, false, EVENT_ZPOPMIN);
+    pop_zset(call, false, EVENT_ZPOPMIN);
 }
 
 static void cmd_zpopmax(struct call *call)
 {
-    pop(call, true, EVENT_ZPOPMAX);
+    pop_zset(call, true, EVENT_ZPOPMAX);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-#define COST_SEARCH  "O(log(N)), N members of the sorted set"
-#define COST_RANGE   "O(log(N)+M), N members of the sorted set, M returned"
-#define COST_REMOVAL "O(log(N)+M), N members of the sorted set, M removed"
-#define COST_POP     "O(M*log(N)), N members of the sorted set, M removed"
+#define COST_SEARCH "O(log(N)) where N is the number of members in the sorted set."
+#define COST_RANGE                                                                                 \
+    "O(log(N)+M) where N is the number of members in the sorted set and M the number returned."
+#define COST_REMOVAL                                                                               \
+    "O(log(N)+M) where N is the number of members in the sorted set and M the number removed."
+#define COST_POP                                                                                   \
+    "O(M*log(N)) where N is the number of members in the sorted set and M the number removed."
 
 static const struct command rows[] = {
     { .name = "ZRANGE",
@@ -195,7 +198,8 @@ static const struct command rows[] = {
                        ERR_MIN_MAX_LEX, ERR_LIMIT_ALONE, ERR_WITHSCORES_LEX),
       .complexity = COST_RANGE,
       .syntax = "key start stop [BYSCORE|BYLEX] [REV] [LIMIT offset count] [WITHSCORES]",
-      .summary = "Lists the members in a range of ranks, scores or member bytes." },
+      .summary = "Returns the members of a sorted set in a range of ranks, scores or "
+                 "lexicographical order." },
     { .name = "ZREVRANGE",
       .run = cmd_zrevrange,
       .arity = -4,
@@ -210,7 +214,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER),
       .complexity = COST_RANGE,
       .syntax = "key start stop [WITHSCORES]",
-      .summary = "Lists the members in a range of ranks, counted from the highest." },
+      .summary = "Returns the members of a sorted set in a range of ranks, by descending score." },
     { .name = "ZRANGEBYSCORE",
       .run = cmd_zrangebyscore,
       .arity = -4,
@@ -225,7 +229,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_MIN_MAX_FLOAT),
       .complexity = COST_RANGE,
       .syntax = "key min max [WITHSCORES] [LIMIT offset count]",
-      .summary = "Lists the members in a range of scores." },
+      .summary = "Returns the members of a sorted set in a range of scores." },
     { .name = "ZREVRANGEBYSCORE",
       .run = cmd_zrevrangebyscore,
       .arity = -4,
@@ -240,7 +244,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_MIN_MAX_FLOAT),
       .complexity = COST_RANGE,
       .syntax = "key max min [WITHSCORES] [LIMIT offset count]",
-      .summary = "Lists the members in a range of scores, highest first." },
+      .summary = "Returns the members of a sorted set in a range of scores, by descending score." },
     { .name = "ZRANGEBYLEX",
       .run = cmd_zrangebylex,
       .arity = -4,
@@ -252,7 +256,8 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_MIN_MAX_LEX),
       .complexity = COST_RANGE,
       .syntax = "key min max [LIMIT offset count]",
-      .summary = "Lists the members in a range of bytes, where all scores are equal." },
+      .summary = "Returns the members of a sorted set in a lexicographical range. All scores must "
+                 "be equal." },
     { .name = "ZREVRANGEBYLEX",
       .run = cmd_zrevrangebylex,
       .arity = -4,
@@ -264,7 +269,8 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_MIN_MAX_LEX),
       .complexity = COST_RANGE,
       .syntax = "key max min [LIMIT offset count]",
-      .summary = "Lists the members in a range of bytes, last first, where all scores are equal." },
+      .summary = "Returns the members of a sorted set in a lexicographical range, in reverse "
+                 "order. All scores must be equal." },
     { .name = "ZRANGESTORE",
       .run = cmd_zrangestore,
       .arity = -5,
@@ -276,9 +282,11 @@ static const struct command rows[] = {
       .replies = REPLIES("integer: the number of members stored"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_MIN_MAX_FLOAT,
                        ERR_MIN_MAX_LEX, ERR_LIMIT_ALONE),
-      .complexity = "O(log(N)+M*log(M)), N members of the source, M stored",
+      .complexity = "O(log(N)+M*log(M)) where N is the number of members in the source and M the "
+                    "number stored.",
       .syntax = "destination source min max [BYSCORE|BYLEX] [REV] [LIMIT offset count]",
-      .summary = "Stores the members in a range as another sorted set." },
+      .summary = "Stores the members of a sorted set in a range of ranks, scores or "
+                 "lexicographical order in another sorted set." },
     { .name = "ZCOUNT",
       .run = cmd_zcount,
       .arity = 4,
@@ -290,7 +298,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE, ERR_MIN_MAX_FLOAT),
       .complexity = COST_SEARCH,
       .syntax = "key min max",
-      .summary = "Counts the members in a range of scores." },
+      .summary = "Returns the number of members of a sorted set in a range of scores." },
     { .name = "ZLEXCOUNT",
       .run = cmd_zlexcount,
       .arity = 4,
@@ -302,7 +310,8 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE, ERR_MIN_MAX_LEX),
       .complexity = COST_SEARCH,
       .syntax = "key min max",
-      .summary = "Counts the members in a range of bytes, where all scores are equal." },
+      .summary = "Returns the number of members of a sorted set in a lexicographical range. All "
+                 "scores must be equal." },
     { .name = "ZREMRANGEBYRANK",
       .run = cmd_zremrangebyrank,
       .arity = 4,
@@ -315,7 +324,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER),
       .complexity = COST_REMOVAL,
       .syntax = "key start stop",
-      .summary = "Removes the members in a range of ranks." },
+      .summary = "Removes the members of a sorted set in a range of ranks." },
     { .name = "ZREMRANGEBYSCORE",
       .run = cmd_zremrangebyscore,
       .arity = 4,
@@ -328,7 +337,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE, ERR_MIN_MAX_FLOAT),
       .complexity = COST_REMOVAL,
       .syntax = "key min max",
-      .summary = "Removes the members in a range of scores." },
+      .summary = "Removes the members of a sorted set in a range of scores." },
     { .name = "ZREMRANGEBYLEX",
       .run = cmd_zremrangebylex,
       .arity = 4,
@@ -341,7 +350,8 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE, ERR_MIN_MAX_LEX),
       .complexity = COST_REMOVAL,
       .syntax = "key min max",
-      .summary = "Removes the members in a range of bytes, where all scores are equal." },
+      .summary = "Removes the members of a sorted set in a lexicographical range. All scores must "
+                 "be equal." },
     { .name = "ZPOPMIN",
       .run = cmd_zpopmin,
       .arity = -2,
@@ -356,7 +366,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_POSITIVE),
       .complexity = COST_POP,
       .syntax = "key [count]",
-      .summary = "Removes and returns the members with the lowest scores." },
+      .summary = "Removes and returns the members of a sorted set with the lowest scores." },
     { .name = "ZPOPMAX",
       .run = cmd_zpopmax,
       .arity = -2,
@@ -371,7 +381,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_POSITIVE),
       .complexity = COST_POP,
       .syntax = "key [count]",
-      .summary = "Removes and returns the members with the highest scores." },
+      .summary = "Removes and returns the members of a sorted set with the highest scores." },
 };
 
 const struct command_group zset_range_commands = COMMAND_GROUP(rows);

@@ -1,5 +1,4 @@
-/* zset_range_args: see zset_range_args.h. Knows bounds, options and ranks; refuses to know what a
- * command does with them. */
+/* zset_range_args: see zset_range_args.h. */
 #include "server/cmd/zset/zset_range_args.h"
 
 #include <math.h>
@@ -10,10 +9,10 @@
 #include "server/call/error.h"
 #include "store/mem/mem.h"
 
-/* ---- a range as it is asked for -------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
-/* As strtod takes the text of a C string: unlike a score's, it may be empty, begin with spaces, lie
- * beyond what a double holds, and whatever stands behind a NUL does not count. */
+/* Parses like strtod, as Redis does. Unlike a score, a bound may be empty, begin with spaces or
+ * exceed the range of a double, and a NUL ends it. */
 static bool parse_limit_score(struct bytes text, double *score)
 {
     if (number_parse_double(text.data, text.len, score)) return true;
@@ -70,7 +69,7 @@ bool range_parse_bounds(struct call *call, struct range *range, int low, int hig
 
 enum option { OPTION_TAKEN, OPTION_UNKNOWN, OPTION_FAILED };
 
-static enum option take_option(struct call *call, int *i, struct range *range)
+static enum option take_range_option(struct call *call, int *i, struct range *range)
 {
     if (!range->is_stored && arg_is(call, *i, "WITHSCORES")) {
         range->with_scores = true;
@@ -90,10 +89,10 @@ static enum option take_option(struct call *call, int *i, struct range *range)
     return OPTION_TAKEN;
 }
 
-static bool parse_options(struct call *call, int first, struct range *range)
+static bool parse_range_options(struct call *call, int first, struct range *range)
 {
     for (int i = first; i < call->argc; i++) {
-        enum option option = take_option(call, &i, range);
+        enum option option = take_range_option(call, &i, range);
         if (option == OPTION_UNKNOWN) fail(call, ERR_SYNTAX);
         if (option != OPTION_TAKEN) return false;
     }
@@ -109,16 +108,16 @@ static bool parse_options(struct call *call, int first, struct range *range)
     return true;
 }
 
-/* A reverse range of scores or members names its high end first. */
+/* In a reverse range of scores or members the high bound comes first. */
 bool range_parse(struct call *call, struct range *range, int first)
 {
     range->limit = -1;
-    if (!parse_options(call, first + 2, range)) return false;
+    if (!parse_range_options(call, first + 2, range)) return false;
     bool high_first = range->way == WAY_REVERSE && range->by != BY_RANK;
     return range_parse_bounds(call, range, first + high_first, first + !high_first);
 }
 
-/* ---- the ranks that it means ----------------------------------------------------------------- */
+/* ---- ranks ----------------------------------------------------------------------------------- */
 
 static size_t below_lex(const struct zset *zset, const struct bound *bound, bool or_equal)
 {

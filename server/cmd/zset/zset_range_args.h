@@ -1,5 +1,5 @@
-/* zset_range_args: a range of a sorted set as it is asked for, and the ranks that it means.
- * What ZRANGE, its older forms, ZRANGESTORE, ZCOUNT and ZREMRANGEBY... share. */
+/* zset_range_args: parses a range of ranks, scores or members, and finds its ranks in a sorted set.
+ * Shared by ZRANGE, its older forms, ZRANGESTORE, ZCOUNT and ZREMRANGEBY... */
 #ifndef SERVER_CMD_ZSET_ZSET_RANGE_ARGS_H
 #define SERVER_CMD_ZSET_ZSET_RANGE_ARGS_H
 
@@ -11,8 +11,8 @@
 #include "store/base/bytes.h"
 #include "store/type/zset.h"
 
-enum range_by { BY_OPEN, BY_RANK, BY_SCORE, BY_LEX };  /* OPEN: the arguments may say; else RANK */
-enum range_way { WAY_OPEN, WAY_FORWARD, WAY_REVERSE }; /* OPEN: they may say; else FORWARD */
+enum range_by { BY_OPEN, BY_RANK, BY_SCORE, BY_LEX };  /* OPEN: by an option; default RANK */
+enum range_way { WAY_OPEN, WAY_FORWARD, WAY_REVERSE }; /* OPEN: by an option; default FORWARD */
 enum lex_kind { LEX_MEMBER, LEX_LOWEST, LEX_HIGHEST }; /* "[a" and "(a", "-", "+" */
 
 struct bound {
@@ -26,23 +26,23 @@ struct bound {
 struct range {
     enum range_by by;
     enum range_way way;
-    bool is_stored; /* WITHSCORES means nothing then */
+    bool is_stored; /* the option WITHSCORES is refused */
     struct bound low, high;
-    int64_t skip, limit; /* limit < 0: all; skip < 0: none */
+    int64_t skip, limit; /* limit < 0: no limit; skip < 0: the range is empty */
     bool with_scores;
 };
 
-/* Both return false after replying the error. */
+/* Both functions return false after replying the error. */
 
-/* The bounds at `first` and behind it, then the options to the end. by and way are as the command
- * has them. */
+/* Parses the two bounds from `first` on, then the options up to the last argument. The caller sets
+ * by, way and is_stored. */
 bool range_parse(struct call *call, struct range *range, int first);
-/* The bounds alone, for a command without options. */
+/* Parses only the bounds, for a command without options. */
 bool range_parse_bounds(struct call *call, struct range *range, int low, int high);
 
-/* The members in the range. O(log n) */
+/* Finds the members in the range. O(log n) */
 struct span range_find(const struct zset *zset, const struct range *range);
-/* The same without what skip and limit leave out: for a range that range_parse has read. */
+/* The same, with skip and limit applied, for a range that range_parse has parsed. */
 struct span range_find_limited(const struct zset *zset, const struct range *range);
 
 #endif

@@ -1,4 +1,4 @@
-/* zset_source: see zset_source.h. Knows the two types; refuses to know what is made of them. */
+/* zset_source: see zset_source.h. */
 #include "server/cmd/zset/zset_source.h"
 
 bool source_is_possible(const struct object *object)

@@ -1,4 +1,5 @@
-/* zset_source: reads a set or a sorted set as members with scores; those of a set are 1. */
+/* zset_source: reads a set or a sorted set as members with scores, for the operations of
+ * zset_algebra.c. The score of a member of a set is 1. */
 #ifndef SERVER_CMD_ZSET_ZSET_SOURCE_H
 #define SERVER_CMD_ZSET_ZSET_SOURCE_H
 
@@ -6,10 +7,10 @@
 
 #include "store/type/object.h"
 
-bool source_is_possible(const struct object *object); /* is it either? */
+bool source_is_possible(const struct object *object); /* is it a set or a sorted set? */
 
-/* Of such an object; sorted sets are walked lowest first, sets in no order. The object must not
- * change meanwhile. */
+/* Iterates over such an object: a sorted set lowest score first, a set in no order. The object must
+ * not change meanwhile. */
 struct source_iter {
     bool is_set;
     struct set_iter set;
@@ -18,6 +19,7 @@ struct source_iter {
 void source_iter_begin(struct source_iter *iter, const struct object *object);
 bool source_iter_next(struct source_iter *iter, struct bytes *member, double *score);
 
-bool source_score(const struct object *object, struct bytes member, double *score); /* O(1) */
+/* Finds the score of a member. O(1) */
+bool source_score(const struct object *object, struct bytes member, double *score);
 
 #endif

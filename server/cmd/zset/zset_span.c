@@ -1,5 +1,4 @@
-/* zset_span: see zset_span.h. Knows ranks and replies; refuses to know how a range was asked for.
- */
+/* zset_span: see zset_span.h. */
 #include "server/cmd/zset/zset_span.h"
 
 struct span span_all(const struct zset *zset)

@@ -1,4 +1,5 @@
-/* zset_span: a range of ranks of a sorted set, and its reply. Every kind of range becomes one. */
+/* zset_span: a range of ranks of a sorted set, and its reply. zset_range_args finds the span of a
+ * range of scores or members. */
 #ifndef SERVER_CMD_ZSET_ZSET_SPAN_H
 #define SERVER_CMD_ZSET_ZSET_SPAN_H
 
@@ -9,10 +10,10 @@
 #include "server/call/call.h"
 #include "store/type/zset.h"
 
-/* Ranks [from, to), and in which order they are replied. */
+/* The ranks [from, to). */
 struct span {
     size_t from, to;
-    bool reverse;
+    bool reverse; /* reply the highest rank first */
 };
 
 static inline size_t span_count(const struct span *span)
@@ -22,14 +23,14 @@ static inline size_t span_count(const struct span *span)
 
 /* All members, lowest first. */
 struct span span_all(const struct zset *zset);
-/* Without the first `skip`, and at most `limit`, in the order of the reply. limit < 0: all; skip <
- * 0: none. */
+/* Leaves out the first `skip` members, in the order of the reply, and keeps at most `limit` of the
+ * rest. limit < 0: no limit. skip < 0: the result is empty. */
 struct span span_limited(struct span span, int64_t skip, int64_t limit);
 
 /* FLAT: member, score, member, score; PAIRED: the same in RESP2, pairs in RESP3. */
 enum span_scores { SCORES_NONE, SCORES_FLAT, SCORES_PAIRED };
 
-/* One array of the members. O(log n + members) */
+/* Replies the members as one array. O(log n + members) */
 void span_reply(struct call *call, const struct zset *zset, const struct span *span,
                 enum span_scores scores);
 

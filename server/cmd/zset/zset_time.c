@@ -1,5 +1,6 @@
-/* zset_time: commands that take members whose scores, Unix times in seconds with fractions, have
- * come, and block until one has. */
+/* zset_time: BZTSPOP and BZTSMOVE. The scores are Unix times in seconds, fractions allowed. The
+ * commands take members that are due, that is with a score of at most the current time, and block
+ * until there is one. */
 #include <math.h>
 
 #include "server/call/args.h"
@@ -9,15 +10,15 @@
 
 /* ---- scores as instants ---------------------------------------------------------------------- */
 
-/* As the double that a client has for this instant: one that is written with milliseconds has come
- * in just that millisecond, though few of them are exact. */
+/* Converts an instant to the double that a client gets for it, so that a score with milliseconds is
+ * due exactly in its millisecond, although few such doubles are exact. */
 static double seconds_of(msec at)
 {
     return (double)at / 1000;
 }
 
-/* The first instant at which a score that is not past at `now` is; NEVER where none can be. */
-static msec instant_of(double score, msec now)
+/* Returns the first instant after `now` at which the score is due, or NEVER. */
+static msec due_instant(double score, msec now)
 {
     double about = ceil(score * 1000);
     if (about >= (double)INSTANT_MAX) return NEVER;
@@ -27,8 +28,8 @@ static msec instant_of(double score, msec now)
     return instant_past(at, now) ? instant_next(now) : at;
 }
 
-/* The members that have come, lowest first, at most so many. O(log n) */
-static struct span span_past(const struct zset *zset, msec now, int64_t most)
+/* Returns the due members, lowest first, at most `most`. O(log n) */
+static struct span due_span(const struct zset *zset, msec now, int64_t most)
 {
     struct span span = { .to = zset_below_score(zset, seconds_of(now), true) };
     return span_limited(span, 0, most);
@@ -50,11 +51,11 @@ struct take {
     int64_t most;
     msec until;
     struct entry *from;
-    struct span span; /* of it: what is taken; empty: nothing has come yet */
+    struct span span; /* the members to take; empty: none is due */
 };
 
 /* key ... count timeout */
-static bool arg_take(struct call *call, struct take *take)
+static bool read_take(struct call *call, struct take *take)
 {
     struct source source;
     int count = call->argc - 2;
@@ -64,23 +65,23 @@ static bool arg_take(struct call *call, struct take *take)
     if (!find_source(call, TYPE_ZSET, 1, 1, &source)) return false;
     take->from = source.entry;
     if (take->from != NULL)
-        take->span = span_past(take->from->object.zset, call->txn->now, take->most);
+        take->span = due_span(take->from->object.zset, call->txn->now, take->most);
     return true;
 }
 
-static bool has_come(const struct take *take)
+static bool has_due(const struct take *take)
 {
     return span_count(&take->span) > 0;
 }
 
-static void wait_for_time(struct call *call, const struct take *take)
+static void block_until_due(struct call *call, const struct take *take)
 {
     struct block_request block = {
         .first = 1, .count = 1, .type = TYPE_ZSET, .until = take->until
     };
     block.again = take->from == NULL
                       ? NEVER
-                      : instant_of(first_score(take->from->object.zset), call->txn->now);
+                      : due_instant(first_score(take->from->object.zset), call->txn->now);
     block_on(call, &block);
 }
 
@@ -92,16 +93,16 @@ static void remove_taken(struct call *call, const struct take *take)
 static void cmd_bztspop(struct call *call)
 {
     struct take take;
-    if (!arg_take(call, &take)) return;
-    if (!has_come(&take)) {
-        wait_for_time(call, &take);
+    if (!read_take(call, &take)) return;
+    if (!has_due(&take)) {
+        block_until_due(call, &take);
         return;
     }
     span_reply(call, take.from->object.zset, &take.span, SCORES_PAIRED);
     remove_taken(call, &take);
 }
 
-/* To the tail of the list, in their order; each is replied. */
+/* Pushes the members to the tail of the list, lowest first, and replies them. */
 static void push_taken(struct call *call, const struct take *take, struct entry *to)
 {
     struct zset_iter iter;
@@ -121,9 +122,9 @@ static void cmd_bztsmove(struct call *call)
 {
     struct take take;
     struct entry *to;
-    if (!arg_take(call, &take)) return;
-    if (!has_come(&take)) {
-        wait_for_time(call, &take);
+    if (!read_take(call, &take)) return;
+    if (!has_due(&take)) {
+        block_until_due(call, &take);
         return;
     }
     if (!find_typed(call, 2, TYPE_LIST, &to)) return;
@@ -144,10 +145,11 @@ static const struct command rows[] = {
                          "RESP3 [[bulk double] ...]: members with their scores",
                          "null-array: the timeout ended"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_TIMEOUT_NEGATIVE, ERR_TIMEOUT_FLOAT, ERR_COUNT_POSITIVE),
-      .complexity = "O(log(N)+M), N members of the sorted set, M removed",
+      .complexity = "O(log(N)+M) where N is the number of members in the sorted set and M the "
+                    "number removed.",
       .syntax = "key count timeout",
-      .summary = "Takes the lowest members whose scores are times that have come, or waits until "
-                 "the first one's has." },
+      .summary = "Removes and returns the members whose scores are at most the current Unix time "
+                 "in seconds, lowest first, or blocks until there is one." },
     { .name = "BZTSMOVE",
       .run = cmd_bztsmove,
       .arity = 5,
@@ -159,10 +161,11 @@ static const struct command rows[] = {
       .replies =
           REPLIES("[bulk ...]: the members that were moved", "null-array: the timeout ended"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_TIMEOUT_NEGATIVE, ERR_TIMEOUT_FLOAT, ERR_COUNT_POSITIVE),
-      .complexity = "O(log(N)+M), N members of the sorted set, M moved",
+      .complexity =
+          "O(log(N)+M) where N is the number of members in the sorted set and M the number moved.",
       .syntax = "key destination count timeout",
-      .summary = "Moves the lowest members whose scores are times that have come to the tail of a "
-                 "list, or waits until the first one's has." },
+      .summary = "Moves the members whose scores are at most the current Unix time in seconds to "
+                 "the tail of a list, lowest first, or blocks until there is one." },
 };
 
 const struct command_group zset_time_commands = COMMAND_GROUP(rows);
