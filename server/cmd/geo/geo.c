@@ -1,5 +1,5 @@
-/* geo: places as members of a sorted set: added and looked at; geo_search.c finds them.
- * Knows arguments and replies; refuses to know how a place becomes a score. */
+/* geo: GEOADD, GEOPOS, GEODIST and GEOHASH. Places are members of a sorted set; geohash converts
+ * them to scores and back. geo_search.c has the searches. */
 #include "server/call/args.h"
 #include "server/call/call.h"
 #include "server/cmd/cmd.h"
@@ -20,7 +20,7 @@ struct geoadd {
     int count;        /* of places */
 };
 
-static bool take_option(const struct call *call, int i, struct geoadd *how)
+static bool take_geoadd_option(const struct call *call, int i, struct geoadd *how)
 {
     if (arg_is(call, i, "NX"))
         how->put.only_new = true;
@@ -36,7 +36,7 @@ static bool take_option(const struct call *call, int i, struct geoadd *how)
 static bool parse_geoadd(struct call *call, struct geoadd *how)
 {
     how->first = 2;
-    while (take_option(call, how->first, how))
+    while (take_geoadd_option(call, how->first, how))
         how->first++;
     int rest = call->argc - how->first;
     how->count = rest / 3;
@@ -45,8 +45,8 @@ static bool parse_geoadd(struct call *call, struct geoadd *how)
     return false;
 }
 
-static int64_t put_all(struct call *call, struct entry *entry, const struct geoadd *how,
-                       double *scores)
+static int64_t put_places(struct call *call, struct entry *entry, const struct geoadd *how,
+                          double *scores)
 {
     int64_t counted = 0;
     for (int i = 0; i < how->count; i++) {
@@ -69,7 +69,7 @@ static void geoadd_scored(struct call *call, const struct geoadd *how, double *s
     int64_t counted = 0;
     if (entry != NULL || !how->put.only_present) {
         entry = entry_or_new(call, 1, entry, TYPE_ZSET);
-        counted = put_all(call, entry, how, scores);
+        counted = put_places(call, entry, how, scores);
     }
     resp_integer(call->out, counted);
 }
@@ -83,9 +83,9 @@ static void cmd_geoadd(struct call *call)
     mem_free(scores);
 }
 
-/* ---- looking --------------------------------------------------------------------------------- */
+/* ---- GEOPOS, GEOHASH, GEODIST ---------------------------------------------------------------- */
 
-static bool find_member(const struct entry *entry, struct bytes member, double *score)
+static bool find_place_score(const struct entry *entry, struct bytes member, double *score)
 {
     return entry != NULL && zset_score(entry->object.zset, member, score);
 }
@@ -97,7 +97,7 @@ static void cmd_geopos(struct call *call)
     if (!read_typed(call, 1, TYPE_ZSET, &entry)) return;
     resp_array(call->out, (size_t)call->argc - 2);
     for (int i = 2; i < call->argc; i++)
-        if (find_member(entry, call->argv[i], &score))
+        if (find_place_score(entry, call->argv[i], &score))
             reply_place(call, geohash_decode(score));
         else
             resp_null_array(call->out);
@@ -111,7 +111,7 @@ static void cmd_geohash(struct call *call)
     if (!read_typed(call, 1, TYPE_ZSET, &entry)) return;
     resp_array(call->out, (size_t)call->argc - 2);
     for (int i = 2; i < call->argc; i++) {
-        if (!find_member(entry, call->argv[i], &score)) {
+        if (!find_place_score(entry, call->argv[i], &score)) {
             resp_null(call->out);
             continue;
         }
@@ -130,7 +130,8 @@ static void cmd_geodist(struct call *call)
         return;
     }
     if (!read_typed(call, 1, TYPE_ZSET, &entry)) return;
-    if (!find_member(entry, call->argv[2], &from) || !find_member(entry, call->argv[3], &to)) {
+    if (!find_place_score(entry, call->argv[2], &from) ||
+        !find_place_score(entry, call->argv[3], &to)) {
         resp_null(call->out);
         return;
     }
@@ -149,9 +150,11 @@ static const struct command rows[] = {
       .since = "3.2.0",
       .replies = REPLIES("integer: the number of members added; with CH of those added or moved"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_FLOAT, ERR_GEO_PAIR),
-      .complexity = "O(M*log(N)), M places given, N in the sorted set",
+      .complexity =
+          "O(M*log(N)) where M is the number of members given and N the number in the sorted set.",
       .syntax = "key [NX|XX] [CH] longitude latitude member [longitude latitude member ...]",
-      .summary = "Adds places to a sorted set, or moves them." },
+      .summary = "Adds members with their longitude and latitude to a sorted set, or updates their "
+                 "positions." },
     { .name = "GEOPOS",
       .run = cmd_geopos,
       .arity = -2,
@@ -162,9 +165,9 @@ static const struct command rows[] = {
       .replies = REPLIES("[[double double]|null-array ...]: longitude and latitude; null where "
                          "there is no such member"),
       .errors = ERRORS(ERR_WRONGTYPE),
-      .complexity = "O(M), M members given",
+      .complexity = "O(M) where M is the number of members given.",
       .syntax = "key [member [member ...]]",
-      .summary = "Returns the coordinates of members." },
+      .summary = "Returns the longitudes and latitudes of members." },
     { .name = "GEODIST",
       .run = cmd_geodist,
       .arity = -4,
@@ -177,7 +180,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_GEO_UNIT),
       .complexity = "O(1)",
       .syntax = "key member1 member2 [M|KM|FT|MI]",
-      .summary = "Returns how far two members are apart." },
+      .summary = "Returns the distance between two members." },
     { .name = "GEOHASH",
       .run = cmd_geohash,
       .arity = -2,
@@ -188,9 +191,9 @@ static const struct command rows[] = {
       .replies = REPLIES(
           "[bulk|null ...]: the hashes, 11 characters each; null where there is no such member"),
       .errors = ERRORS(ERR_WRONGTYPE),
-      .complexity = "O(M), M members given",
+      .complexity = "O(M) where M is the number of members given.",
       .syntax = "key [member [member ...]]",
-      .summary = "Returns the places of members as geohash texts." },
+      .summary = "Returns the geohash strings of members." },
 };
 
 const struct command_group geo_commands = COMMAND_GROUP(rows);

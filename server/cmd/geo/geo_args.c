@@ -1,4 +1,4 @@
-/* geo_args: see geo_args.h. Knows texts; refuses to know what is done with places. */
+/* geo_args: see geo_args.h. */
 #include "server/cmd/geo/geo_args.h"
 
 #include <stdio.h>
@@ -70,7 +70,7 @@ void reply_place(struct call *call, struct place place)
 
 void reply_distance(struct call *call, double distance)
 {
-    char text[64]; /* half the earth in feet has eight digits */
+    char text[64]; /* the longest distance, half the earth's circumference in feet, has 8 digits */
     int len = snprintf(text, sizeof(text), "%.4f", distance);
     resp_bulk(call->out, text, (size_t)len);
 }

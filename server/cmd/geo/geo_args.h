@@ -1,4 +1,4 @@
-/* geo_args: arguments that only the commands of places have. Each function that returns false has
+/* geo_args: arguments and replies shared by the geo commands. A function that returns false has
  * replied the error. */
 #ifndef SERVER_CMD_GEO_GEO_ARGS_H
 #define SERVER_CMD_GEO_GEO_ARGS_H
@@ -8,17 +8,18 @@
 #include "server/call/call.h"
 #include "server/cmd/geo/geohash.h"
 
-/* A longitude at i and a latitude behind it. */
+/* Parses a longitude at i and a latitude at i + 1. */
 bool arg_place(struct call *call, int i, struct place *place);
-/* m, km, ft or mi, as metres. */
+/* Parses the unit m, km, ft or mi; *metres is its length. */
 bool arg_unit(struct call *call, int i, double *metres);
-/* A radius at i and its unit. */
+/* Parses a radius at i and its unit. */
 bool arg_radius(struct call *call, int i, struct geo_shape *shape);
-/* A width at i, a height and their unit. */
+/* Parses a width at i, a height and their unit. */
 bool arg_box(struct call *call, int i, struct geo_shape *shape);
 
-/* The replies they share. */
+/* Replies [longitude, latitude]. */
 void reply_place(struct call *call, struct place place);
-void reply_distance(struct call *call, double distance); /* four decimals */
+/* Replies the distance as text with four decimals. */
+void reply_distance(struct call *call, double distance);
 
 #endif

@@ -1,5 +1,4 @@
-/* geo_found: see geo_found.h. Knows members, cells and distances; refuses to know what they are
- * wanted for. */
+/* geo_found: see geo_found.h. */
 #include "server/cmd/geo/geo_found.h"
 
 #include <stdlib.h>
@@ -8,7 +7,7 @@
 
 /* ---- finding --------------------------------------------------------------------------------- */
 
-static void note(struct geo_found *found, struct geo_place place)
+static void add_place(struct geo_found *found, struct geo_place place)
 {
     if (found->count == found->room) {
         found->room = found->room == 0 ? 16 : 2 * found->room;
@@ -27,7 +26,7 @@ static void find_in_cell(struct geo_found *found, const struct zset *zset,
     while (found->count < limit && zset_iter_next(&iter, &place.member, &place.score)) {
         if (place.score >= cell.max) return;
         place.place = geohash_decode(place.score);
-        if (geo_shape_has(shape, place.place, &place.distance)) note(found, place);
+        if (geo_shape_has(shape, place.place, &place.distance)) add_place(found, place);
     }
 }
 
@@ -72,45 +71,46 @@ static int farthest_first(const void *a, const void *b)
 
 /* ---- sorting the first ones ------------------------------------------------------------------ */
 
-/* Quicksort as Bentley and McIlroy, "Engineering a sort function" (1993), have it, without the
- * parts that nobody wants: as Redis sorts here, so that places at the same distance come in its
- * order. */
+/* The quicksort of Bentley and McIlroy, "Engineering a sort function" (1993), which skips parts
+ * outside of the wanted range. Redis sorts the same way, so places at the same distance come in the
+ * same order. */
 enum { SMALL = 7, MEDIUM = 40 };
 
-static int compare(const struct geo_place *a, const struct geo_place *b, bool farthest)
+static int compare_in_order(const struct geo_place *a, const struct geo_place *b, bool farthest)
 {
     return farthest ? compare_distances(b, a) : compare_distances(a, b);
 }
 
-static void swap(struct geo_place *a, struct geo_place *b)
+static void swap_places(struct geo_place *a, struct geo_place *b)
 {
     struct geo_place kept = *a;
     *a = *b;
     *b = kept;
 }
 
-static void swap_runs(struct geo_place *a, struct geo_place *b, size_t count)
+static void swap_place_runs(struct geo_place *a, struct geo_place *b, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        swap(&a[i], &b[i]);
+        swap_places(&a[i], &b[i]);
 }
 
 static void sort_by_insertion(struct geo_place *places, size_t count, bool farthest)
 {
     for (size_t i = 1; i < count; i++)
-        for (size_t at = i; at > 0 && compare(&places[at - 1], &places[at], farthest) > 0; at--)
-            swap(&places[at - 1], &places[at]);
+        for (size_t at = i; at > 0 && compare_in_order(&places[at - 1], &places[at], farthest) > 0;
+             at--)
+            swap_places(&places[at - 1], &places[at]);
 }
 
-static struct geo_place *median(struct geo_place *a, struct geo_place *b, struct geo_place *c,
-                                bool farthest)
+static struct geo_place *median_of_3(struct geo_place *a, struct geo_place *b, struct geo_place *c,
+                                     bool farthest)
 {
-    if (compare(a, b, farthest) < 0) {
-        if (compare(b, c, farthest) < 0) return b;
-        return compare(a, c, farthest) < 0 ? c : a;
+    if (compare_in_order(a, b, farthest) < 0) {
+        if (compare_in_order(b, c, farthest) < 0) return b;
+        return compare_in_order(a, c, farthest) < 0 ? c : a;
     }
-    if (compare(b, c, farthest) > 0) return b;
-    return compare(a, c, farthest) < 0 ? a : c;
+    if (compare_in_order(b, c, farthest) > 0) return b;
+    return compare_in_order(a, c, farthest) < 0 ? a : c;
 }
 
 static struct geo_place *choose_pivot(struct geo_place *places, size_t count, bool farthest)
@@ -119,42 +119,44 @@ static struct geo_place *choose_pivot(struct geo_place *places, size_t count, bo
     if (count == SMALL) return middle;
     if (count > MEDIUM) {
         size_t step = count / 8;
-        low = median(low, low + step, low + 2 * step, farthest);
-        middle = median(middle - step, middle, middle + step, farthest);
-        high = median(high - 2 * step, high - step, high, farthest);
+        low = median_of_3(low, low + step, low + 2 * step, farthest);
+        middle = median_of_3(middle - step, middle, middle + step, farthest);
+        high = median_of_3(high - 2 * step, high - step, high, farthest);
     }
-    return median(low, middle, high, farthest);
+    return median_of_3(low, middle, high, farthest);
 }
 
-/* Around the pivot at places[0]: `before` come before it, `behind` behind it, at either end; equal
- * ones stand between. */
+/* The result of a partition: the first `before` places sort before the pivot, the last `behind`
+ * after it, and the places in between are equal to it. */
 struct parts {
     size_t before, behind;
 };
 
+/* Partitions around the pivot places[0]. */
 static struct parts partition(struct geo_place *places, size_t count, bool farthest)
 {
-    /* Equal ones gather at both ends first: in [0, low_end) and [high_end, count). */
+    /* Collect equal places at both ends first: in [0, low_end) and [high_end, count). */
     size_t low_end = 1, low = 1, high = count, high_end = count;
     for (;;) {
         int order;
-        for (; low < high && (order = compare(&places[low], places, farthest)) <= 0; low++)
-            if (order == 0) swap(&places[low_end++], &places[low]);
-        for (; low < high && (order = compare(&places[high - 1], places, farthest)) >= 0; high--)
-            if (order == 0) swap(&places[high - 1], &places[--high_end]);
+        for (; low < high && (order = compare_in_order(&places[low], places, farthest)) <= 0; low++)
+            if (order == 0) swap_places(&places[low_end++], &places[low]);
+        for (; low < high && (order = compare_in_order(&places[high - 1], places, farthest)) >= 0;
+             high--)
+            if (order == 0) swap_places(&places[high - 1], &places[--high_end]);
         if (low >= high) break;
-        swap(&places[low++], &places[--high]);
+        swap_places(&places[low++], &places[--high]);
     }
     struct parts parts = { low - low_end, high_end - high };
     size_t equal = count - high_end;
     size_t run = low_end < parts.before ? low_end : parts.before;
-    swap_runs(places, places + low - run, run);
+    swap_place_runs(places, places + low - run, run);
     run = parts.behind < equal ? parts.behind : equal;
-    swap_runs(places + low, places + count - run, run);
+    swap_place_runs(places + low, places + count - run, run);
     return parts;
 }
 
-/* patience: rounds after which bad luck, or an ill-meaning caller, is met with another sort. */
+/* After `patience` rounds it falls back to qsort, which bounds the cost for adverse input. */
 static void sort_first(struct geo_place *places, size_t count, size_t wanted, bool farthest,
                        unsigned patience)
 {
@@ -163,7 +165,7 @@ static void sort_first(struct geo_place *places, size_t count, size_t wanted, bo
             qsort(places, count, sizeof(*places), farthest ? farthest_first : nearest_first);
             return;
         }
-        swap(places, choose_pivot(places, count, farthest));
+        swap_places(places, choose_pivot(places, count, farthest));
         struct parts parts = partition(places, count, farthest);
         sort_first(places, parts.before, wanted, farthest, patience);
         size_t done = count - parts.behind;

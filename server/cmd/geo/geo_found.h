@@ -1,4 +1,4 @@
-/* geo_found: the places that a search has found, and their order by distance. */
+/* geo_found: finds the members of a sorted set within a shape and sorts them by distance. */
 #ifndef SERVER_CMD_GEO_GEO_FOUND_H
 #define SERVER_CMD_GEO_GEO_FOUND_H
 
@@ -14,7 +14,7 @@ struct geo_place {
     double score;
     struct place place;
     double distance; /* metres from the centre */
-    size_t turn;     /* when it was found */
+    size_t turn;     /* its index in the order of discovery */
 };
 
 struct geo_found {
@@ -22,13 +22,13 @@ struct geo_found {
     size_t count, room;
 };
 
-/* Finds the members within the shape, cell by cell, and no more than `limit` (0: all). Ends with
+/* Finds the members within the shape, cell by cell, at most `limit` (0: all). Free the result with
  * geo_found_drop. O(log n + members of the cells) */
 void geo_find(struct geo_found *found, const struct zset *zset, const struct geo_shape *shape,
               size_t limit);
 void geo_found_drop(struct geo_found *found);
 
-/* Brings the `wanted` nearest (or farthest) to the front, in order; what lies behind has none.
+/* Sorts the `wanted` nearest (or farthest) places to the front; the rest is in no order.
  * O(count + wanted * log(wanted)) expected */
 void geo_found_sort(struct geo_found *found, size_t wanted, bool farthest_first);
 

@@ -1,5 +1,5 @@
-/* geo_search: GEOSEARCH, GEORADIUS and their forms: the places within a shape, replied or stored.
- * Knows options and replies; refuses to know how places are found. */
+/* geo_search: GEOSEARCH, GEORADIUS and their forms, which reply or store the members within a
+ * shape. geo_found finds and sorts them. */
 #include "server/call/args.h"
 #include "server/call/call.h"
 #include "server/cmd/cmd.h"
@@ -11,7 +11,7 @@
 #include "store/txn/txn.h"
 #include "store/type/zset.h"
 
-/* The four ways to ask. */
+/* The four forms of arguments. */
 enum form {
     RADIUS,        /* key longitude latitude radius unit ... */
     RADIUS_MEMBER, /* key member radius unit ... */
@@ -24,14 +24,14 @@ enum order { AS_FOUND, NEAREST_FIRST, FARTHEST_FIRST };
 struct search {
     enum form form;
     bool may_store;        /* STORE and STOREDIST are options */
-    const struct zset *in; /* NULL: there is none */
+    const struct zset *in; /* NULL: the key is missing */
     struct geo_shape shape;
     bool from_member, from_place, by_radius, by_box;
     bool with_distance, with_hash, with_place;
     enum order order;
     int64_t count; /* 0: all */
     bool any;
-    int destination; /* its argument; 0: reply */
+    int destination; /* argument of the key to store in; 0: reply */
     bool store_distance;
 };
 
@@ -39,7 +39,7 @@ enum option { OPTION_TAKEN, OPTION_UNKNOWN, OPTION_FAILED };
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-static bool from_member(struct call *call, struct search *s, int i)
+static bool set_center_member(struct call *call, struct search *s, int i)
 {
     double score;
     s->from_member = true;
@@ -52,7 +52,7 @@ static bool from_member(struct call *call, struct search *s, int i)
     return true;
 }
 
-static bool take_flag(const struct call *call, int i, struct search *s)
+static bool take_search_flag(const struct call *call, int i, struct search *s)
 {
     const struct {
         const char *word;
@@ -77,12 +77,12 @@ static bool take_flag(const struct call *call, int i, struct search *s)
     return true;
 }
 
-static enum option taken(bool well)
+static enum option taken_or_failed(bool well)
 {
     return well ? OPTION_TAKEN : OPTION_FAILED;
 }
 
-static enum option take_count(struct call *call, int *i, struct search *s)
+static enum option take_search_count(struct call *call, int *i, struct search *s)
 {
     if (!arg_int64(call, ++*i, &s->count)) return OPTION_FAILED;
     if (s->count > 0) return OPTION_TAKEN;
@@ -90,33 +90,33 @@ static enum option take_count(struct call *call, int *i, struct search *s)
     return OPTION_FAILED;
 }
 
-/* Of GEOSEARCH: where, and what shape. */
+/* Parses GEOSEARCH's options for the centre and the shape. */
 static enum option take_shape(struct call *call, int *i, struct search *s)
 {
     int at = *i, behind = call->argc - at - 1;
     if (behind >= 1 && !s->from_place && arg_is(call, at, "FROMMEMBER")) {
         *i += 1;
-        return taken(from_member(call, s, at + 1));
+        return taken_or_failed(set_center_member(call, s, at + 1));
     }
     if (behind >= 2 && !s->from_member && arg_is(call, at, "FROMLONLAT")) {
         *i += 2;
         s->from_place = true;
-        return taken(arg_place(call, at + 1, &s->shape.center));
+        return taken_or_failed(arg_place(call, at + 1, &s->shape.center));
     }
     if (behind >= 2 && !s->by_box && arg_is(call, at, "BYRADIUS")) {
         *i += 2;
         s->by_radius = true;
-        return taken(arg_radius(call, at + 1, &s->shape));
+        return taken_or_failed(arg_radius(call, at + 1, &s->shape));
     }
     if (behind >= 3 && !s->by_radius && arg_is(call, at, "BYBOX")) {
         *i += 3;
         s->by_box = true;
-        return taken(arg_box(call, at + 1, &s->shape));
+        return taken_or_failed(arg_box(call, at + 1, &s->shape));
     }
     return OPTION_UNKNOWN;
 }
 
-/* Of GEORADIUS: the last one counts. */
+/* Parses GEORADIUS' options STORE and STOREDIST, of which the last one counts. */
 static enum option take_destination(struct call *call, int *i, struct search *s)
 {
     bool distance = arg_is(call, *i, "STOREDIST");
@@ -126,10 +126,10 @@ static enum option take_destination(struct call *call, int *i, struct search *s)
     return OPTION_TAKEN;
 }
 
-static enum option take_option(struct call *call, int *i, struct search *s)
+static enum option take_search_option(struct call *call, int *i, struct search *s)
 {
-    if (take_flag(call, *i, s)) return OPTION_TAKEN;
-    if (call->argc - *i > 1 && arg_is(call, *i, "COUNT")) return take_count(call, i, s);
+    if (take_search_flag(call, *i, s)) return OPTION_TAKEN;
+    if (call->argc - *i > 1 && arg_is(call, *i, "COUNT")) return take_search_count(call, i, s);
     if (s->may_store) return take_destination(call, i, s);
     if (s->form == SEARCH_STORE && arg_is(call, *i, "STOREDIST")) {
         s->store_distance = true;
@@ -138,8 +138,8 @@ static enum option take_option(struct call *call, int *i, struct search *s)
     return s->form == SEARCH || s->form == SEARCH_STORE ? take_shape(call, i, s) : OPTION_UNKNOWN;
 }
 
-/* What the options must not ask for together. */
-static bool check(struct call *call, const struct search *s)
+/* Checks that the options fit together. False: an error was replied. */
+static bool check_search_options(struct call *call, const struct search *s)
 {
     bool is_search = s->form == SEARCH || s->form == SEARCH_STORE;
     if (s->destination != 0 && (s->with_distance || s->with_hash || s->with_place))
@@ -156,8 +156,9 @@ static bool check(struct call *call, const struct search *s)
     return false;
 }
 
-/* The arguments before the options; their first is returned, or 0 when an error was replied. */
-static int parse_fixed(struct call *call, struct search *s)
+/* Parses the arguments before the options. Returns the first option's argument, or 0 if an error
+ * was replied. */
+static int parse_fixed_arguments(struct call *call, struct search *s)
 {
     switch (s->form) {
     case RADIUS:
@@ -165,23 +166,23 @@ static int parse_fixed(struct call *call, struct search *s)
         return arg_radius(call, 4, &s->shape) ? 6 : 0;
     case RADIUS_MEMBER:
         if (s->in == NULL) return 5;
-        return from_member(call, s, 2) && arg_radius(call, 3, &s->shape) ? 5 : 0;
+        return set_center_member(call, s, 2) && arg_radius(call, 3, &s->shape) ? 5 : 0;
     case SEARCH: return 2;
     case SEARCH_STORE: s->destination = 1; return 3;
     }
     return 0;
 }
 
-static bool parse(struct call *call, struct search *s)
+static bool parse_search(struct call *call, struct search *s)
 {
-    int i = parse_fixed(call, s);
+    int i = parse_fixed_arguments(call, s);
     if (i == 0) return false;
     for (; i < call->argc; i++) {
-        enum option option = take_option(call, &i, s);
+        enum option option = take_search_option(call, &i, s);
         if (option == OPTION_UNKNOWN) fail(call, ERR_SYNTAX);
         if (option != OPTION_TAKEN) return false;
     }
-    return check(call, s);
+    return check_search_options(call, s);
 }
 
 /* ---- results --------------------------------------------------------------------------------- */
@@ -215,7 +216,7 @@ static void store_found(struct call *call, const struct search *s, const struct 
     resp_integer(call->out, (int64_t)count);
 }
 
-static void run_search(struct call *call, const struct search *s)
+static void find_and_reply(struct call *call, const struct search *s)
 {
     struct geo_found found = { 0 };
     if (s->in != NULL) geo_find(&found, s->in, &s->shape, s->any ? (size_t)s->count : 0);
@@ -223,7 +224,7 @@ static void run_search(struct call *call, const struct search *s)
     size_t count = found.count;
     if (s->count > 0 && (uint64_t)s->count < count) count = (size_t)s->count;
     enum order order = s->order;
-    /* The first few of many mean the nearest. */
+    /* COUNT without ANY or an order means the nearest places. */
     if (s->count > 0 && order == AS_FOUND && !s->any) order = NEAREST_FIRST;
     if (order != AS_FOUND) geo_found_sort(&found, count, order == FARTHEST_FIRST);
 
@@ -236,50 +237,50 @@ static void run_search(struct call *call, const struct search *s)
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
-static void search(struct call *call, enum form form, bool may_store)
+static void run_geo_search(struct call *call, enum form form, bool may_store)
 {
     struct search s = { .form = form, .may_store = may_store };
     struct entry *entry;
     if (!read_typed(call, form == SEARCH_STORE ? 2 : 1, TYPE_ZSET, &entry)) return;
     if (entry != NULL) s.in = entry->object.zset;
-    if (parse(call, &s)) run_search(call, &s);
+    if (parse_search(call, &s)) find_and_reply(call, &s);
 }
 
 static void cmd_georadius(struct call *call)
 {
-    search(call, RADIUS, true);
+    run_geo_search(call, RADIUS, true);
 }
 
 static void cmd_georadius_ro(struct call *call)
 {
-    search(call, RADIUS, false);
+    run_geo_search(call, RADIUS, false);
 }
 
 static void cmd_georadiusbymember(struct call *call)
 {
-    search(call, RADIUS_MEMBER, true);
+    run_geo_search(call, RADIUS_MEMBER, true);
 }
 
 static void cmd_georadiusbymember_ro(struct call *call)
 {
-    search(call, RADIUS_MEMBER, false);
+    run_geo_search(call, RADIUS_MEMBER, false);
 }
 
 static void cmd_geosearch(struct call *call)
 {
-    search(call, SEARCH, false);
+    run_geo_search(call, SEARCH, false);
 }
 
 static void cmd_geosearchstore(struct call *call)
 {
-    search(call, SEARCH_STORE, false);
+    run_geo_search(call, SEARCH_STORE, false);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 #define COST                                                                                       \
-    "O(log(N)+M+K*log(K)), N members of the sorted set, M in the cells that the shape touches, K " \
-    "found"
+    "O(log(N)+M+K*log(K)) where N is the number of members in the sorted set, M the number in "    \
+    "the geohash cells that the area touches and K the number found."
 #define UNIT   "<M|KM|FT|MI>"
 #define CHOICE "[COUNT count [ANY]] [ASC|DESC]"
 #define WITH   "[WITHCOORD] [WITHDIST] [WITHHASH]"
@@ -310,7 +311,7 @@ static const struct command rows[] = {
                        ERR_GEO_ANY, ERR_GEO_STORE_WITH),
       .complexity = COST,
       .syntax = CIRCLE STORE,
-      .summary = "Lists or stores the members within a circle." },
+      .summary = "Returns or stores the members within a radius around a position." },
     { .name = "GEORADIUS_RO",
       .run = cmd_georadius_ro,
       .arity = -6,
@@ -328,7 +329,7 @@ static const struct command rows[] = {
                  ERR_GEO_UNIT, ERR_GEO_RADIUS, ERR_GEO_RADIUS_NEGATIVE, ERR_GEO_COUNT, ERR_GEO_ANY),
       .complexity = COST,
       .syntax = CIRCLE,
-      .summary = "Lists the members within a circle." },
+      .summary = "Returns the members within a radius around a position." },
     { .name = "GEORADIUSBYMEMBER",
       .run = cmd_georadiusbymember,
       .arity = -5,
@@ -349,7 +350,7 @@ static const struct command rows[] = {
                        ERR_GEO_STORE_WITH),
       .complexity = COST,
       .syntax = AROUND STORE,
-      .summary = "Lists or stores the members within a circle around one of them." },
+      .summary = "Returns or stores the members within a radius around another member." },
     { .name = "GEORADIUSBYMEMBER_RO",
       .run = cmd_georadiusbymember_ro,
       .arity = -5,
@@ -366,7 +367,7 @@ static const struct command rows[] = {
                        ERR_GEO_RADIUS_NEGATIVE, ERR_GEO_MEMBER, ERR_GEO_COUNT, ERR_GEO_ANY),
       .complexity = COST,
       .syntax = AROUND,
-      .summary = "Lists the members within a circle around one of them." },
+      .summary = "Returns the members within a radius around another member." },
     { .name = "GEOSEARCH",
       .run = cmd_geosearch,
       .arity = -7,
@@ -385,7 +386,7 @@ static const struct command rows[] = {
                        ERR_GEO_ANY, ERR_GEO_FROM, ERR_GEO_BY),
       .complexity = COST,
       .syntax = "key " FROM " " BY " [ASC|DESC] [COUNT count [ANY]] " WITH,
-      .summary = "Lists the members within a circle or a box." },
+      .summary = "Returns the members within a circle or a box." },
     { .name = "GEOSEARCHSTORE",
       .run = cmd_geosearchstore,
       .arity = -8,
@@ -401,7 +402,7 @@ static const struct command rows[] = {
                        ERR_GEO_ANY, ERR_GEO_STORE_WITH, ERR_GEO_FROM, ERR_GEO_BY),
       .complexity = COST,
       .syntax = "destination source " FROM " " BY " [ASC|DESC] [COUNT count [ANY]] [STOREDIST]",
-      .summary = "Stores the members within a circle or a box." },
+      .summary = "Stores the members within a circle or a box in a sorted set." },
 };
 
 const struct command_group geo_search_commands = COMMAND_GROUP(rows);

@@ -1,18 +1,18 @@
-/* geohash: see geohash.h. Each step is the one Redis takes, in its order, so that replies are equal
- * to the last digit. */
+/* geohash: see geohash.h. The floating-point operations and their order are those of Redis, so that
+ * replies are equal to the last digit. */
 #include "server/cmd/geo/geohash.h"
 
 #include <math.h>
 
-/* EPSG:3857's square: beyond it the projection ends. */
+/* The limits of Web Mercator (EPSG:3857), whose area is a square. */
 #define LONGITUDE_LIMIT 180.0
 #define LATITUDE_LIMIT  85.05112878
 
-#define EARTH_RADIUS 6372797.560856 /* metres: the quadratic mean of WGS84's */
+#define EARTH_RADIUS 6372797.560856 /* metres: the quadratic mean radius of WGS84 */
 #define HALF_EQUATOR 20037726.37    /* metres: half of Web Mercator's width */
-#define RADIAN       (M_PI / 180.0) /* of a degree */
+#define RADIAN       (M_PI / 180.0) /* radians in a degree */
 
-enum { STEPS = 26 }; /* halvings of each axis in a whole number */
+enum { STEPS = 26 }; /* halvings of each axis in a full geohash */
 
 struct axis {
     double min, max;
@@ -22,7 +22,7 @@ static const struct axis latitudes = { -LATITUDE_LIMIT, LATITUDE_LIMIT };
 
 /* ---- offsets and bits ------------------------------------------------------------------------ */
 
-/* Puts each bit of `half` at twice its place (Sean Eron Anderson, Bit Twiddling Hacks: "Interleave
+/* Moves bit i of `half` to bit 2 * i (Sean Eron Anderson, Bit Twiddling Hacks: "Interleave
  * bits by Binary Magic Numbers"). */
 static uint64_t spread(uint32_t half)
 {
@@ -34,8 +34,8 @@ static uint64_t spread(uint32_t half)
     return (bits | bits << 1) & UINT64_C(0x5555555555555555);
 }
 
-/* The even bits, moved together again. */
-static uint32_t gathered(uint64_t bits)
+/* The inverse of spread: collects the even bits. */
+static uint32_t gather_even(uint64_t bits)
 {
     bits &= UINT64_C(0x5555555555555555);
     bits = (bits | bits >> 1) & UINT64_C(0x3333333333333333);
@@ -47,7 +47,7 @@ static uint32_t gathered(uint64_t bits)
 
 /* One of the 4^steps rectangles that the halvings make. */
 struct cell {
-    uint32_t x, y; /* from the west, from the south; the very limit has an offset of its own */
+    uint32_t x, y; /* from the west, from the south; 2^steps at the limit itself */
     unsigned steps;
 };
 
@@ -73,7 +73,7 @@ static uint64_t bits_of(struct cell cell)
     return spread(cell.x) << 1 | spread(cell.y);
 }
 
-/* The neighbour so many columns east and rows north; around the earth at the edges. */
+/* Returns the neighbour `east` columns and `north` rows away. Offsets wrap around at the edges. */
 static struct cell beside(struct cell cell, int east, int north)
 {
     uint32_t mask = (UINT32_C(1) << cell.steps) - 1;
@@ -95,7 +95,7 @@ uint64_t geohash_encode(struct place place)
     return bits_of(cell_of(place, STEPS));
 }
 
-/* As x86-64 converts a double to 64 bits, whatever the processor: a score need not be a place. */
+/* Converts any double as x86-64 does, on all processors, because a score may be out of range. */
 static uint64_t bits_of_score(double score)
 {
     const double two_63 = 9223372036854775808.0;
@@ -105,7 +105,7 @@ static uint64_t bits_of_score(double score)
     return UINT64_C(1) << 63;
 }
 
-static double middle(uint32_t offset, struct axis axis)
+static double middle_of(uint32_t offset, struct axis axis)
 {
     double degrees = (edge(offset, axis, STEPS) + edge(offset + 1, axis, STEPS)) / 2;
     if (degrees > axis.max) return axis.max;
@@ -115,12 +115,12 @@ static double middle(uint32_t offset, struct axis axis)
 struct place geohash_decode(double score)
 {
     uint64_t bits = bits_of_score(score);
-    return (struct place){ middle(gathered(bits >> 1), longitudes),
-                           middle(gathered(bits), latitudes) };
+    return (struct place){ middle_of(gather_even(bits >> 1), longitudes),
+                           middle_of(gather_even(bits), latitudes) };
 }
 
-/* The standard's latitudes reach the poles, so the place is encoded anew. Its 52 bits make ten
- * letters; the eleventh is always the first of the alphabet. */
+/* Encodes the place again, because latitudes of the standard geohash reach the poles. The 52 bits
+ * give ten characters; as in Redis, the eleventh is always the first of the alphabet. */
 void geohash_text(double score, char text[GEOHASH_TEXT_LEN])
 {
     static const char alphabet[] = "0123456789bcdefghjkmnpqrstuvwxyz";
@@ -156,14 +156,14 @@ bool geo_shape_has(const struct geo_shape *shape, struct place place, double *di
     return shape->is_box || !(*distance > shape->radius * shape->unit);
 }
 
-/* Metres from the centre to the farthest point. */
-static double reach(const struct geo_shape *shape)
+/* Returns the metres from the centre to the farthest point of the shape. */
+static double farthest_reach(const struct geo_shape *shape)
 {
     double x = shape->width / 2, y = shape->height / 2;
     return (shape->is_box ? sqrt(x * x + y * y) : shape->radius) * shape->unit;
 }
 
-/* Degrees that the shape spans to each side. */
+/* The bounding box of a shape in degrees. */
 struct box {
     double west, east, south, north;
 };
@@ -174,15 +174,15 @@ static struct box box_around(const struct geo_shape *shape)
     double half_height = shape->unit * (shape->is_box ? shape->height / 2 : shape->radius);
     double half_width = shape->unit * (shape->is_box ? shape->width / 2 : shape->radius);
     double rows = half_height / EARTH_RADIUS / RADIAN;
-    /* Widest on the parallel that is nearest to a pole. */
+    /* A width spans most degrees on the parallel that is nearest to a pole. */
     double parallel = center.latitude < 0 ? center.latitude - rows : center.latitude + rows;
     double columns = half_width / EARTH_RADIUS / cos(parallel * RADIAN) / RADIAN;
     return (struct box){ center.longitude - columns, center.longitude + columns,
                          center.latitude - rows, center.latitude + rows };
 }
 
-/* Halvings after which a cell and its neighbours still cover so many metres around this latitude,
- * mostly; cells are narrow near the poles. */
+/* Estimates the number of halvings after which a cell and its neighbours still cover `metres` in
+ * each direction. Cells are narrower near the poles. */
 static unsigned steps_for(double metres, double latitude)
 {
     int steps = -1;
@@ -197,7 +197,7 @@ static unsigned steps_for(double metres, double latitude)
     return steps > STEPS ? STEPS : (unsigned)steps;
 }
 
-/* Does the box reach beyond the far edge of a neighbour? */
+/* Returns whether the box reaches beyond the far edge of a neighbour of the cell. */
 static bool is_too_small(struct cell cell, const struct box *box)
 {
     struct cell north = beside(cell, 0, 1), south = beside(cell, 0, -1);
@@ -210,14 +210,15 @@ static bool is_too_small(struct cell cell, const struct box *box)
 
 static struct cell center_cell(const struct geo_shape *shape, const struct box *box)
 {
-    unsigned steps = steps_for(reach(shape), shape->center.latitude);
+    unsigned steps = steps_for(farthest_reach(shape), shape->center.latitude);
     struct cell cell = cell_of(shape->center, steps);
     if (steps > 1 && is_too_small(cell, box)) cell = cell_of(shape->center, steps - 1);
     return cell;
 }
 
-/* Where the centre's cell alone reaches over the box's edge, what lies behind does not matter. */
-static bool is_useless(struct cell cell, const struct box *box, int east, int north)
+/* Returns whether the neighbour in this direction lies outside the box, because the cell itself
+ * reaches beyond the box's edge. */
+static bool is_outside(struct cell cell, const struct box *box, int east, int north)
 {
     if (cell.steps < 2) return false;
     return (north < 0 && edge(cell.y, latitudes, cell.steps) < box->south) ||
@@ -243,9 +244,10 @@ size_t geo_shape_cells(const struct geo_shape *shape, struct score_range cells[G
     struct cell center = center_cell(shape, &box);
     size_t count = 0;
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
-        if (is_useless(center, &box, ways[i].east, ways[i].north)) continue;
+        if (is_outside(center, &box, ways[i].east, ways[i].north)) continue;
         struct score_range cell = scores_in(beside(center, ways[i].east, ways[i].north));
-        /* Of the four largest cells, those north and south are the same one; east and west too. */
+        /* With one halving there are four cells: the northern and southern neighbours are the same
+         * cell, as are the eastern and western ones. */
         if (count > 1 && cells[count - 1].min == cell.min) continue;
         cells[count++] = cell;
     }

@@ -1,10 +1,10 @@
-/* geohash: places on the earth as 52-bit numbers, and which of those may lie within a shape.
- * Knows WGS84 coordinates and arithmetic; refuses to know sorted sets, arguments and replies.
+/* geohash: encodes places on the earth as 52-bit numbers, and finds the ranges of numbers that
+ * cover a shape. Depends on arithmetic only.
  *
- * The number interleaves the bits of two 26-bit offsets, longitude's being the odd (higher) ones,
- * in the ranges of Web Mercator (EPSG:3857): so that near places mostly have near numbers, and a
- * cell of any size is one range of them. The idea is Gustavo Niemeyer's geohash (2008) and G. M.
- * Morton's order (1966); distances follow the haversine formula on a sphere. */
+ * The number interleaves the bits of two 26-bit offsets in the ranges of Web Mercator (EPSG:3857),
+ * those of the longitude being the odd (higher) ones. Near places mostly have near numbers, and a
+ * cell of any size is one range of numbers. The idea is Gustavo Niemeyer's geohash (2008) and G. M.
+ * Morton's order (1966). Distances use the haversine formula on a sphere. */
 #ifndef SERVER_CMD_GEO_GEOHASH_H
 #define SERVER_CMD_GEO_GEOHASH_H
 
@@ -16,11 +16,13 @@ struct place {
     double longitude, latitude; /* degrees */
 };
 
-/* Can it be encoded as a number? Longitude within 180 degrees, latitude within 85.05112878. */
+/* Returns whether the place can be encoded: longitude within 180 degrees, latitude within
+ * 85.05112878 degrees. */
 bool geohash_has(struct place place);
-/* Of a place that it has. */
+/* Encodes a place that geohash_has accepts. */
 uint64_t geohash_encode(struct place place);
-/* The middle of the smallest cell. Any score has one; what no encoding gave lies somewhere. */
+/* Returns the centre of the score's smallest cell. Every score decodes to some place, also one that
+ * geohash_encode never returns. */
 struct place geohash_decode(double score);
 
 /* The standard geohash text (geohash.org) of a score's place. */
@@ -38,7 +40,8 @@ struct geo_shape {
     double unit;          /* metres in one of the above */
 };
 
-/* Does the place lie within? *distance is its way to the centre, in metres, if so. */
+/* Returns whether the place lies within the shape; *distance is then its distance from the centre
+ * in metres. */
 bool geo_shape_has(const struct geo_shape *shape, struct place place, double *distance);
 
 /* Scores from min to below max. */
@@ -46,9 +49,9 @@ struct score_range {
     double min, max;
 };
 
-/* The cells that cover the shape: the centre's own, then those north, south, east and west of it,
- * then north-east, north-west, south-east and south-west, without those that cannot matter.
- * Returns how many. */
+/* Finds the cells that cover the shape: the centre's cell, then its neighbours to the north, south,
+ * east, west, north-east, north-west, south-east and south-west, without those outside of the
+ * shape. Returns their number. */
 enum { GEO_CELLS_MAX = 9 };
 size_t geo_shape_cells(const struct geo_shape *shape, struct score_range cells[GEO_CELLS_MAX]);
 
