@@ -1,5 +1,5 @@
-/* dehydrator: commands that put elements into dehydrators, or access one by its id. The commands
- * have the names of ReDe's. */
+/* dehydrator: commands that add elements to dehydrators, or access one by its id. The names of the
+ * commands are those of the ReDe module. */
 #include "server/cmd/cmd.h"
 #include "server/cmd/dehydrator/dehydrator_args.h"
 #include "store/struct/dict.h"
@@ -10,14 +10,15 @@ enum { GENERATED_ID_CHARS = 31 };
 
 /* ---- push ------------------------------------------------------------------------------------ */
 
-static void push(struct call *call, struct entry *entry, int i, msec at)
+/* Pushes the element at argument i, whose id is argument i + 1. */
+static void push_element(struct call *call, struct entry *entry, int i, msec at)
 {
     const struct stage stage = { .at = at };
     txn_rede_push(call->txn, entry, call->argv[i + 1], call->argv[i], &stage);
 }
 
-/* The element at argument 3, its id behind it. */
-static void push_one(struct call *call, msec at)
+/* Pushes the element at argument 3, whose id is argument 4. */
+static void push_new_element(struct call *call, msec at)
 {
     struct entry *entry;
     if (!find_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
@@ -25,24 +26,24 @@ static void push_one(struct call *call, msec at)
         fail(call, ERR_DEHYDRATING);
         return;
     }
-    push(call, entry_or_new(call, 1, entry, TYPE_DEHYDRATOR), 3, at);
+    push_element(call, entry_or_new(call, 1, entry, TYPE_DEHYDRATOR), 3, at);
     reply_ok(call);
 }
 
-static void cmd_push(struct call *call)
+static void cmd_rede_push(struct call *call)
 {
     msec at;
-    if (arg_from_now(call, 2, "ttl", &at)) push_one(call, at);
+    if (arg_from_now(call, 2, "ttl", &at)) push_new_element(call, at);
 }
 
-static void cmd_pushat(struct call *call)
+static void cmd_rede_pushat(struct call *call)
 {
     msec at;
-    if (arg_instant(call, 2, &at)) push_one(call, at);
+    if (arg_instant(call, 2, &at)) push_new_element(call, at);
 }
 
-/* Each random byte below the greatest multiple of the alphabet's size gives a character. Others are
- * dropped, because they would make some characters more frequent. */
+/* A random byte below the greatest multiple of the alphabet's size gives a character. Other bytes
+ * are dropped, because they would make some characters more frequent. */
 static struct bytes generate_id(struct random *random, char id[GENERATED_ID_CHARS])
 {
     static const char alphabet[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -58,7 +59,7 @@ static struct bytes generate_id(struct random *random, char id[GENERATED_ID_CHAR
     return bytes_of(id, GENERATED_ID_CHARS);
 }
 
-static void cmd_gidpush(struct call *call)
+static void cmd_rede_gidpush(struct call *call)
 {
     msec at;
     struct entry *entry;
@@ -75,7 +76,7 @@ static void cmd_gidpush(struct call *call)
     reply_bytes(call, id);
 }
 
-/* ---- many at once ---------------------------------------------------------------------------- */
+/* ---- REDE.MPUSH ------------------------------------------------------------------------------ */
 
 enum { TRIPLE = 3 }; /* ttl element id */
 
@@ -92,7 +93,7 @@ static struct bytes argument_key(const void *argument)
     return *(const struct bytes *)argument;
 }
 
-/* Are all ids new, and is none given twice? */
+/* Returns whether all ids are new and none is given twice. */
 static bool has_new_ids(const struct call *call, const struct entry *entry)
 {
     static const struct dict_type type = { .key = argument_key };
@@ -108,7 +109,7 @@ static bool has_new_ids(const struct call *call, const struct entry *entry)
     return all_new;
 }
 
-static void cmd_mpush(struct call *call)
+static void cmd_rede_mpush(struct call *call)
 {
     struct entry *entry;
     if ((call->argc - 2) % TRIPLE != 0) {
@@ -124,12 +125,12 @@ static void cmd_mpush(struct call *call)
     entry = entry_or_new(call, 1, entry, TYPE_DEHYDRATOR);
     for (int i = 2; i < call->argc; i += TRIPLE) {
         msec at;
-        if (arg_from_now(call, i, "ttl", &at)) push(call, entry, i + 1, at);
+        if (arg_from_now(call, i, "ttl", &at)) push_element(call, entry, i + 1, at);
     }
     resp_integer(call->out, (call->argc - 2) / TRIPLE);
 }
 
-/* ---- one by its id --------------------------------------------------------------------------- */
+/* ---- one element by its id ------------------------------------------------------------------- */
 
 static void reply_payload(struct call *call, const struct element *element)
 {
@@ -139,7 +140,7 @@ static void reply_payload(struct call *call, const struct element *element)
         reply_bytes(call, element_payload(element));
 }
 
-static void cmd_pull(struct call *call)
+static void cmd_rede_pull(struct call *call)
 {
     struct entry *entry;
     if (!find_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
@@ -148,14 +149,14 @@ static void cmd_pull(struct call *call)
     if (element != NULL) txn_rede_remove(call->txn, entry, element, EVENT_REDE_PULL);
 }
 
-static void cmd_look(struct call *call)
+static void cmd_rede_look(struct call *call)
 {
     struct entry *entry;
     if (!read_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
     reply_payload(call, find_element(entry, call->argv[2]));
 }
 
-static void cmd_update(struct call *call)
+static void cmd_rede_update(struct call *call)
 {
     struct entry *entry;
     if (!find_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
@@ -172,7 +173,7 @@ static void cmd_update(struct call *call)
 
 static const struct command rows[] = {
     { .name = "REDE.PUSH",
-      .run = cmd_push,
+      .run = cmd_rede_push,
       .arity = 5,
       .flags = WRITE | GROWS | FAST,
       .keys = KEY_FIRST,
@@ -182,11 +183,11 @@ static const struct command rows[] = {
       .origin = "ReDe",
       .replies = REPLIES("OK: the element was added"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_DEHYDRATING, ERR_BAD_MSEC),
-      .complexity = "O(log(N)), N elements",
+      .complexity = "O(log(N)) where N is the number of elements.",
       .syntax = "key ttl element id",
-      .summary = "Puts an element into a dehydrator, due in ttl milliseconds." },
+      .summary = "Adds an element to a dehydrator, due in ttl milliseconds." },
     { .name = "REDE.PUSHAT",
-      .run = cmd_pushat,
+      .run = cmd_rede_pushat,
       .arity = 5,
       .flags = WRITE | GROWS | FAST,
       .keys = KEY_FIRST,
@@ -195,11 +196,11 @@ static const struct command rows[] = {
       .since = "0.1.0",
       .replies = REPLIES("OK: the element was added"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_DEHYDRATING, ERR_BAD_MSEC),
-      .complexity = "O(log(N)), N elements",
+      .complexity = "O(log(N)) where N is the number of elements.",
       .syntax = "key unix-time-milliseconds element id",
-      .summary = "Puts an element into a dehydrator, due at an instant." },
+      .summary = "Adds an element to a dehydrator, due at a Unix time in milliseconds." },
     { .name = "REDE.GIDPUSH",
-      .run = cmd_gidpush,
+      .run = cmd_rede_gidpush,
       .arity = 4,
       .flags = WRITE | GROWS | FAST,
       .keys = KEY_FIRST,
@@ -209,11 +210,11 @@ static const struct command rows[] = {
       .origin = "ReDe",
       .replies = REPLIES("bulk: the new id: 31 characters of 0-9 and A-Z"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_BAD_MSEC),
-      .complexity = "O(log(N)), N elements",
+      .complexity = "O(log(N)) where N is the number of elements.",
       .syntax = "key ttl element",
-      .summary = "Puts an element into a dehydrator under a new id, and returns the id." },
+      .summary = "Adds an element to a dehydrator under a generated id and returns the id." },
     { .name = "REDE.MPUSH",
-      .run = cmd_mpush,
+      .run = cmd_rede_mpush,
       .arity = -5,
       .flags = WRITE | GROWS | FAST,
       .keys = KEY_FIRST,
@@ -222,11 +223,12 @@ static const struct command rows[] = {
       .since = "0.1.0",
       .replies = REPLIES("integer: the number of elements added"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_DEHYDRATING, ERR_BAD_MSEC),
-      .complexity = "O(K*log(N)), N elements, K pushed",
+      .complexity =
+          "O(K*log(N)) where K is the number of elements given and N the number in the dehydrator.",
       .syntax = "key ttl element id [ttl element id ...]",
-      .summary = "Puts all of the given elements into a dehydrator, or none of them." },
+      .summary = "Adds several elements to a dehydrator, or none of them if an id is not new." },
     { .name = "REDE.PULL",
-      .run = cmd_pull,
+      .run = cmd_rede_pull,
       .arity = 3,
       .flags = WRITE | FAST,
       .keys = KEY_FIRST,
@@ -236,11 +238,11 @@ static const struct command rows[] = {
       .origin = "ReDe",
       .replies = REPLIES("bulk: the payload", "null: there is no such key or id"),
       .errors = ERRORS(ERR_WRONGTYPE),
-      .complexity = "O(log(N)), N elements",
+      .complexity = "O(log(N)) where N is the number of elements.",
       .syntax = "key id",
-      .summary = "Removes and returns an element, due or not." },
+      .summary = "Removes and returns an element by its id, whether it is due or not." },
     { .name = "REDE.LOOK",
-      .run = cmd_look,
+      .run = cmd_rede_look,
       .arity = 3,
       .flags = READONLY | FAST,
       .keys = KEY_FIRST,
@@ -252,9 +254,9 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE),
       .complexity = "O(1)",
       .syntax = "key id",
-      .summary = "Returns an element and leaves it where it is." },
+      .summary = "Returns an element by its id without removing it." },
     { .name = "REDE.UPDATE",
-      .run = cmd_update,
+      .run = cmd_rede_update,
       .arity = 4,
       .flags = WRITE | GROWS | FAST,
       .keys = KEY_FIRST,
@@ -266,7 +268,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE, ERR_NO_DEHYDRATOR, ERR_NO_ELEMENT),
       .complexity = "O(1)",
       .syntax = "key id element",
-      .summary = "Replaces an element and returns the old one; its deadline stays." },
+      .summary = "Replaces an element and returns the old one. The deadline does not change." },
 };
 
 const struct command_group dehydrator_commands = COMMAND_GROUP(rows);

@@ -1,13 +1,14 @@
-/* dehydrator_due: commands that take the due elements of a dehydrator, or claim them.
+/* dehydrator_due: commands that take or claim the due elements of a dehydrator, and that end claims
+ * or move deadlines.
  *
- * A claimed element is hidden until its lease ends, and then due again; no background work is
- * needed for that. */
+ * A claimed element is hidden until its lease ends. Then it is due again, without background work.
+ */
 #include "server/cmd/blocking.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/dehydrator/dehydrator_args.h"
 #include "store/txn/txn_dehydrator.h"
 
-/* ---- which, and how -------------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 enum { COUNT_0 = 1 << 0, WITHIDS = 1 << 1, BLOCK = 1 << 2 }; /* options that a command accepts */
 
@@ -17,21 +18,21 @@ struct take {
     msec until; /* the timeout of a blocking call */
 };
 
-/* A blocking call can't ask for 0 elements. */
-static bool parse_count(struct call *call, int i, unsigned known, struct take *take)
+/* A command without COUNT_0 may block, so it can't take 0 elements. */
+static bool parse_take_count(struct call *call, int i, unsigned known, struct take *take)
 {
     if (known & COUNT_0) return arg_range(call, i, 0, INT64_MAX, &take->limit, ERR_NOT_POSITIVE);
     return arg_range(call, i, 1, INT64_MAX, &take->limit, ERR_COUNT_POSITIVE);
 }
 
-/* From argument i to the last. */
+/* Parses the options from argument i to the last. False: an error was replied. */
 static bool parse_take(struct call *call, int i, unsigned known, struct take *take)
 {
     take->limit = INT64_MAX;
     for (; i < call->argc; i++) {
         bool valued = i + 1 < call->argc;
         if (valued && arg_is(call, i, "COUNT")) {
-            if (!parse_count(call, ++i, known, take)) return false;
+            if (!parse_take_count(call, ++i, known, take)) return false;
         } else if ((known & WITHIDS) && arg_is(call, i, "WITHIDS")) {
             take->with_ids = true;
         } else if ((known & BLOCK) && valued && arg_is(call, i, "BLOCK")) {
@@ -45,8 +46,8 @@ static bool parse_take(struct call *call, int i, unsigned known, struct take *ta
     return true;
 }
 
-/* Replies that nothing is due at the key of argument 1. */
-static void wait_until_due(struct call *call, const struct entry *entry, msec until, bool is_array)
+/* Blocks until an element of the key of argument 1 is due. */
+static void block_until_due(struct call *call, const struct entry *entry, msec until, bool is_array)
 {
     block_on(call, &(struct block_request){
                        .first = 1,
@@ -74,7 +75,7 @@ static void poll_some(struct call *call, struct entry *entry, size_t count, bool
     }
 }
 
-static void cmd_poll(struct call *call)
+static void cmd_rede_poll(struct call *call)
 {
     struct take take = { 0 };
     struct entry *entry;
@@ -83,7 +84,7 @@ static void cmd_poll(struct call *call)
     poll_some(call, entry, count_due(call, entry, take.limit), take.with_ids);
 }
 
-static void cmd_bpoll(struct call *call)
+static void cmd_rede_bpoll(struct call *call)
 {
     struct take take = { 0 };
     struct source source;
@@ -94,10 +95,10 @@ static void cmd_bpoll(struct call *call)
     if (due > 0)
         poll_some(call, source.entry, due, take.with_ids);
     else
-        wait_until_due(call, source.entry, take.until, false);
+        block_until_due(call, source.entry, take.until, false);
 }
 
-static void cmd_xpoll(struct call *call)
+static void cmd_rede_xpoll(struct call *call)
 {
     struct take take = { 0 };
     struct entry *entry;
@@ -116,8 +117,8 @@ static void cmd_xpoll(struct call *call)
 
 /* ---- claim ----------------------------------------------------------------------------------- */
 
-/* [id, payload, deliveries], including this delivery. Claiming moves the element, so the next one
- * is first. */
+/* Claims the first element and replies [id, payload, deliveries], this delivery included. The
+ * element moves to the end of its lease, so the next one becomes the first. */
 static void claim_first(struct call *call, struct entry *entry, msec lease_end)
 {
     struct dehydrator *dehydrator = entry->object.dehydrator;
@@ -133,7 +134,7 @@ static void claim_first(struct call *call, struct entry *entry, msec lease_end)
     txn_rede_move(call->txn, entry, element, &stage, EVENT_REDE_CLAIM);
 }
 
-static void cmd_claim(struct call *call)
+static void cmd_rede_claim(struct call *call)
 {
     struct take take = { 0 };
     struct source source;
@@ -143,7 +144,7 @@ static void cmd_claim(struct call *call)
     if (!find_source(call, TYPE_DEHYDRATOR, 1, 1, &source)) return;
     size_t due = count_due(call, source.entry, take.limit);
     if (due == 0 && take.waits) {
-        wait_until_due(call, source.entry, take.until, true);
+        block_until_due(call, source.entry, take.until, true);
         return;
     }
     resp_array(call->out, due);
@@ -151,9 +152,9 @@ static void cmd_claim(struct call *call)
         claim_first(call, source.entry, lease_end);
 }
 
-/* ---- claims that end ------------------------------------------------------------------------- */
+/* ---- the end of claims ----------------------------------------------------------------------- */
 
-static void cmd_xack(struct call *call)
+static void cmd_rede_xack(struct call *call)
 {
     struct entry *entry;
     if (!find_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
@@ -176,7 +177,7 @@ static void cmd_xack(struct call *call)
     }
 }
 
-static void cmd_nack(struct call *call)
+static void cmd_rede_nack(struct call *call)
 {
     msec at, now = call->txn->now;
     struct entry *entry;
@@ -199,7 +200,7 @@ static void cmd_nack(struct call *call)
 
 /* A claimed element stays claimed until the new end of its lease, also if the lease has just ended
  * and no other worker has claimed it. */
-static void cmd_reschedule(struct call *call)
+static void cmd_rede_reschedule(struct call *call)
 {
     msec at;
     struct entry *entry;
@@ -221,7 +222,7 @@ static void cmd_reschedule(struct call *call)
 
 static const struct command rows[] = {
     { .name = "REDE.POLL",
-      .run = cmd_poll,
+      .run = cmd_rede_poll,
       .arity = -2,
       .flags = WRITE,
       .keys = KEY_FIRST,
@@ -232,11 +233,12 @@ static const struct command rows[] = {
       .replies = REPLIES("[bulk ...]: the payloads that were due, in order",
                          "[[bulk bulk] ...]: with WITHIDS: ids and payloads"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_POSITIVE),
-      .complexity = "O(K*log(N)), N elements, K returned",
+      .complexity = "O(K*log(N)) where K is the number of elements returned and N the number in "
+                    "the dehydrator.",
       .syntax = "key [COUNT count] [WITHIDS]",
       .summary = "Removes and returns the elements that are due, earliest first." },
     { .name = "REDE.BPOLL",
-      .run = cmd_bpoll,
+      .run = cmd_rede_bpoll,
       .arity = -3,
       .flags = WRITE | NOSCRIPT | BLOCKING,
       .keys = KEY_FIRST,
@@ -248,11 +250,13 @@ static const struct command rows[] = {
                          "null-array: the timeout ended"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_TIMEOUT_NEGATIVE, ERR_TIMEOUT_FLOAT,
                        ERR_COUNT_POSITIVE),
-      .complexity = "O(K*log(N)), N elements, K returned",
+      .complexity = "O(K*log(N)) where K is the number of elements returned and N the number in "
+                    "the dehydrator.",
       .syntax = "key timeout [COUNT count] [WITHIDS]",
-      .summary = "Removes and returns the elements that are due, or waits for one." },
+      .summary = "Removes and returns the elements that are due, earliest first, or blocks until "
+                 "one is due." },
     { .name = "REDE.XPOLL",
-      .run = cmd_xpoll,
+      .run = cmd_rede_xpoll,
       .arity = -2,
       .flags = READONLY,
       .keys = KEY_FIRST,
@@ -262,11 +266,11 @@ static const struct command rows[] = {
       .origin = "ReDe",
       .replies = REPLIES("[bulk ...]: the ids of the elements that are due, in order"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_POSITIVE),
-      .complexity = "O(log(N)+K), N elements, K returned",
+      .complexity = "O(log(N)+K) where N is the number of elements and K the number returned.",
       .syntax = "key [COUNT count]",
-      .summary = "Lists the ids of the elements that are due, earliest first." },
+      .summary = "Returns the ids of the elements that are due, earliest first." },
     { .name = "REDE.CLAIM",
-      .run = cmd_claim,
+      .run = cmd_rede_claim,
       .arity = -3,
       .flags = WRITE | BLOCKING,
       .keys = KEY_FIRST,
@@ -278,11 +282,12 @@ static const struct command rows[] = {
                   "element; empty if none is due, also when the timeout of BLOCK ended"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_TIMEOUT_NEGATIVE, ERR_TIMEOUT_FLOAT,
                        ERR_COUNT_POSITIVE, ERR_BAD_MSEC),
-      .complexity = "O(K*log(N)), N elements, K returned",
+      .complexity = "O(K*log(N)) where K is the number of elements returned and N the number in "
+                    "the dehydrator.",
       .syntax = "key lease [COUNT count] [BLOCK timeout]",
       .summary = "Returns the elements that are due and hides them for lease milliseconds." },
     { .name = "REDE.XACK",
-      .run = cmd_xack,
+      .run = cmd_rede_xack,
       .arity = -3,
       .flags = WRITE | FAST,
       .keys = KEY_FIRST,
@@ -293,11 +298,11 @@ static const struct command rows[] = {
       .replies = REPLIES("[bulk|null ...]: the payloads of the elements removed; null for an id "
                          "that is absent or not yet due"),
       .errors = ERRORS(ERR_WRONGTYPE),
-      .complexity = "O(K*log(N)), N elements, K ids given",
+      .complexity = "O(K*log(N)) where K is the number of ids given and N the number of elements.",
       .syntax = "key id [id ...]",
       .summary = "Removes and returns those of the given elements that are due or claimed." },
     { .name = "REDE.NACK",
-      .run = cmd_nack,
+      .run = cmd_rede_nack,
       .arity = -4,
       .flags = WRITE | FAST,
       .keys = KEY_FIRST,
@@ -306,11 +311,12 @@ static const struct command rows[] = {
       .since = "0.1.0",
       .replies = REPLIES("integer: the number of claims given back"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_BAD_MSEC),
-      .complexity = "O(K*log(N)), N elements, K ids given",
+      .complexity = "O(K*log(N)) where K is the number of ids given and N the number of elements.",
       .syntax = "key delay id [id ...]",
-      .summary = "Gives claims back: the elements are due in delay milliseconds." },
+      .summary =
+          "Ends the claims of the given elements, which are due again in delay milliseconds." },
     { .name = "REDE.RESCHEDULE",
-      .run = cmd_reschedule,
+      .run = cmd_rede_reschedule,
       .arity = -4,
       .flags = WRITE | FAST,
       .keys = KEY_FIRST,
@@ -319,9 +325,9 @@ static const struct command rows[] = {
       .since = "0.1.0",
       .replies = REPLIES("integer: the number of elements whose deadline was moved"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_BAD_MSEC),
-      .complexity = "O(K*log(N)), N elements, K ids given",
+      .complexity = "O(K*log(N)) where K is the number of ids given and N the number of elements.",
       .syntax = "key ttl id [id ...]",
-      .summary = "Gives elements another deadline, in ttl milliseconds." },
+      .summary = "Sets the deadlines of the given elements to ttl milliseconds from now." },
 };
 
 const struct command_group dehydrator_due_commands = COMMAND_GROUP(rows);

@@ -1,14 +1,14 @@
-/* dehydrator_look: commands that read dehydrators: when elements are due, and how many there are.
- */
+/* dehydrator_look: commands that read dehydrators without changing them: counts, deadlines, ranges
+ * and scans. */
 #include "proto/base/number.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/dehydrator/dehydrator_args.h"
 #include "server/cmd/scan.h"
 
-/* ---- how many, and when ---------------------------------------------------------------------- */
+/* ---- counts and the next deadline ------------------------------------------------------------ */
 
 /* A claimed element is due at the end of its lease. */
-static void cmd_ttn(struct call *call)
+static void cmd_rede_ttn(struct call *call)
 {
     struct entry *entry;
     if (!read_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
@@ -20,7 +20,7 @@ static void cmd_ttn(struct call *call)
     resp_integer(call->out, instant_due(at, now) ? 0 : at - now);
 }
 
-static void cmd_len(struct call *call)
+static void cmd_rede_len(struct call *call)
 {
     struct entry *entry;
     bool due = arg_is(call, 2, "DUE"), claimed = arg_is(call, 2, "CLAIMED");
@@ -40,46 +40,46 @@ static void cmd_len(struct call *call)
     resp_integer(call->out, (int64_t)count);
 }
 
-static void reply_field(struct call *call, const char *name, int64_t value)
+static void reply_info_field(struct call *call, const char *name, int64_t value)
 {
     resp_bulk_text(call->out, name);
     resp_integer(call->out, value);
 }
 
-/* A missing key is an empty dehydrator: nothing is due next. */
-static void reply_no_info(struct call *call)
+/* A missing key counts as an empty dehydrator. */
+static void reply_empty_info(struct call *call)
 {
-    reply_field(call, "length", 0);
-    reply_field(call, "due", 0);
-    reply_field(call, "claimed", 0);
+    reply_info_field(call, "length", 0);
+    reply_info_field(call, "due", 0);
+    reply_info_field(call, "claimed", 0);
     resp_bulk_text(call->out, "next-deadline");
     resp_null(call->out);
-    reply_field(call, "distinct-ttls", 0);
-    reply_field(call, "bytes", 0);
+    reply_info_field(call, "distinct-ttls", 0);
+    reply_info_field(call, "bytes", 0);
 }
 
-static void cmd_info(struct call *call)
+static void cmd_rede_info(struct call *call)
 {
     struct entry *entry;
     if (!read_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
     resp_map(call->out, 6);
     if (entry == NULL) {
-        reply_no_info(call);
+        reply_empty_info(call);
         return;
     }
     const struct dehydrator *dehydrator = entry->object.dehydrator;
     msec now = call->txn->now;
-    reply_field(call, "length", (int64_t)dehydrator_count(dehydrator));
-    reply_field(call, "due", (int64_t)dehydrator_count_due(dehydrator, now));
-    reply_field(call, "claimed", (int64_t)dehydrator_count_claimed(dehydrator, now));
-    reply_field(call, "next-deadline", dehydrator_next(dehydrator));
-    reply_field(call, "distinct-ttls", (int64_t)dehydrator_count_deadlines(dehydrator));
-    reply_field(call, "bytes", (int64_t)dehydrator_bytes(dehydrator));
+    reply_info_field(call, "length", (int64_t)dehydrator_count(dehydrator));
+    reply_info_field(call, "due", (int64_t)dehydrator_count_due(dehydrator, now));
+    reply_info_field(call, "claimed", (int64_t)dehydrator_count_claimed(dehydrator, now));
+    reply_info_field(call, "next-deadline", dehydrator_next(dehydrator));
+    reply_info_field(call, "distinct-ttls", (int64_t)dehydrator_count_deadlines(dehydrator));
+    reply_info_field(call, "bytes", (int64_t)dehydrator_bytes(dehydrator));
 }
 
-/* ---- what is coming -------------------------------------------------------------------------- */
+/* ---- ranges of deadlines --------------------------------------------------------------------- */
 
-/* An instant, or "-" or "+" for the earliest and latest. */
+/* Parses an instant, or "-" or "+" for the earliest or latest one. False: an error was replied. */
 static bool arg_bound(struct call *call, int i, msec *at)
 {
     struct bytes arg = call->argv[i];
@@ -97,8 +97,8 @@ static size_t count_between(const struct dehydrator *dehydrator, msec min, msec 
     return dehydrator_count_due(dehydrator, max) - before;
 }
 
-static void reply_from(struct call *call, const struct dehydrator *dehydrator, msec min,
-                       size_t count)
+static void reply_range(struct call *call, const struct dehydrator *dehydrator, msec min,
+                        size_t count)
 {
     struct dehydrator_walk walk;
     resp_array(call->out, count);
@@ -114,7 +114,7 @@ static void reply_from(struct call *call, const struct dehydrator *dehydrator, m
     dehydrator_walk_end(&walk);
 }
 
-static bool parse_count(struct call *call, int i, int64_t *limit)
+static bool parse_range_count(struct call *call, int i, int64_t *limit)
 {
     *limit = INT64_MAX;
     if (i == call->argc) return true;
@@ -124,13 +124,13 @@ static bool parse_count(struct call *call, int i, int64_t *limit)
     return false;
 }
 
-static void cmd_range(struct call *call)
+static void cmd_rede_range(struct call *call)
 {
     msec min, max;
     int64_t limit;
     struct entry *entry;
     if (!arg_bound(call, 2, &min) || !arg_bound(call, 3, &max)) return;
-    if (!parse_count(call, 4, &limit)) return;
+    if (!parse_range_count(call, 4, &limit)) return;
     if (!read_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
     if (entry == NULL) {
         resp_array(call->out, 0);
@@ -138,10 +138,10 @@ static void cmd_range(struct call *call)
     }
     size_t count = count_between(entry->object.dehydrator, min, max);
     if ((uint64_t)limit < count) count = (size_t)limit;
-    reply_from(call, entry->object.dehydrator, min, count);
+    reply_range(call, entry->object.dehydrator, min, count);
 }
 
-/* ---- all of it, piece by piece --------------------------------------------------------------- */
+/* ---- scan ------------------------------------------------------------------------------------ */
 
 struct scanned {
     struct scan scan;
@@ -162,8 +162,8 @@ static uint64_t step_scan(void *ctx, uint64_t cursor)
     return dehydrator_scan(scanned->dehydrator, cursor, visit_element, &scanned->scan);
 }
 
-/* Like HSCAN, which checks the options only if the key exists. */
-static void cmd_scan(struct call *call)
+/* Like HSCAN, it checks the options only if the key exists. */
+static void cmd_rede_scan(struct call *call)
 {
     struct scanned scanned;
     struct scan *scan = &scanned.scan;
@@ -184,7 +184,7 @@ static void cmd_scan(struct call *call)
 
 static const struct command rows[] = {
     { .name = "REDE.TTN",
-      .run = cmd_ttn,
+      .run = cmd_rede_ttn,
       .arity = 2,
       .flags = READONLY | FAST,
       .keys = KEY_FIRST,
@@ -199,7 +199,7 @@ static const struct command rows[] = {
       .syntax = "key",
       .summary = "Returns the milliseconds until the next element is due." },
     { .name = "REDE.LEN",
-      .run = cmd_len,
+      .run = cmd_rede_len,
       .arity = -2,
       .flags = READONLY | FAST,
       .keys = KEY_FIRST,
@@ -208,11 +208,11 @@ static const struct command rows[] = {
       .since = "0.1.0",
       .replies = REPLIES("integer: the number of elements; with DUE or CLAIMED of those alone"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX),
-      .complexity = "O(log(N)), N elements",
+      .complexity = "O(log(N)) where N is the number of elements.",
       .syntax = "key [DUE | CLAIMED]",
-      .summary = "Counts the elements, or those that are due or claimed." },
+      .summary = "Returns the number of elements, or of those that are due or claimed." },
     { .name = "REDE.RANGE",
-      .run = cmd_range,
+      .run = cmd_rede_range,
       .arity = -4,
       .flags = READONLY,
       .keys = KEY_FIRST,
@@ -222,11 +222,12 @@ static const struct command rows[] = {
       .replies = REPLIES(
           "[[bulk integer] ...]: ids and deadlines as Unix times in milliseconds, in order"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_POSITIVE, ERR_BAD_MSEC),
-      .complexity = "O(log(N)+K), N elements, K returned",
+      .complexity = "O(log(N)+K) where N is the number of elements and K the number returned.",
       .syntax = "key min max [COUNT count]",
-      .summary = "Lists ids and deadlines of the elements that are due between two instants." },
+      .summary = "Returns the ids and deadlines of the elements that are due between two Unix "
+                 "times in milliseconds." },
     { .name = "REDE.SCAN",
-      .run = cmd_scan,
+      .run = cmd_rede_scan,
       .arity = -3,
       .flags = READONLY,
       .keys = KEY_FIRST,
@@ -237,12 +238,13 @@ static const struct command rows[] = {
       .replies = REPLIES(
           "[bulk [bulk bulk ...]]: the next cursor, 0 at the end; ids, each with its payload"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_INVALID_CURSOR),
-      .complexity = "O(1) for each call, O(N) for a whole walk over N elements",
+      .complexity =
+          "O(1) for each call. O(N) for a complete iteration, where N is the number of elements.",
       .syntax = "key cursor [MATCH pattern] [COUNT count]",
-      .summary = "Lists some elements with their ids, and a cursor to go on from; 0 begins and "
-                 "ends the walk." },
+      .summary = "Returns some elements with their ids and the cursor for the next call. The first "
+                 "call takes cursor 0." },
     { .name = "REDE.INFO",
-      .run = cmd_info,
+      .run = cmd_rede_info,
       .arity = 2,
       .flags = READONLY,
       .keys = KEY_FIRST,
@@ -253,10 +255,11 @@ static const struct command rows[] = {
                          "integer|null 'distinct-ttls' integer 'bytes' integer]: figures; all 0, "
                          "and no next deadline, if there is no such key"),
       .errors = ERRORS(ERR_WRONGTYPE),
-      .complexity = "O(log(N)), N elements; the distinct TTLs are counted up to 10,000",
+      .complexity =
+          "O(log(N)) where N is the number of elements. Distinct TTLs are counted up to 10,000.",
       .syntax = "key",
-      .summary = "Tells how many elements there are, due and claimed, when the next is due, and "
-                 "their memory." },
+      .summary = "Returns the number of elements, of due and of claimed ones, the next deadline "
+                 "and the memory used." },
 };
 
 const struct command_group dehydrator_look_commands = COMMAND_GROUP(rows);
