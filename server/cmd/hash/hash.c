@@ -1,10 +1,12 @@
-/* hash: the commands of hashes. */
+/* hash: commands that set, read and remove fields of hashes. hash_ex.c has those that set deadlines
+ * with fields, hash_random.c has HRANDFIELD. */
 #include <math.h>
 
 #include "proto/base/number.h"
 #include "server/call/args.h"
 #include "server/call/call.h"
 #include "server/cmd/cmd.h"
+#include "server/cmd/hash/hash_field.h"
 #include "server/call/command.h"
 #include "server/call/error.h"
 #include "store/type/hash.h"
@@ -42,12 +44,6 @@ static void cmd_hmset(struct call *call)
     if (put_pairs(call, &added)) reply_ok(call);
 }
 
-static bool has_field(const struct entry *entry, struct bytes field)
-{
-    struct bytes value;
-    return entry != NULL && hash_get(entry->object.hash, field, &value);
-}
-
 static void cmd_hsetnx(struct call *call)
 {
     struct entry *entry;
@@ -59,20 +55,11 @@ static void cmd_hsetnx(struct call *call)
     txn_hash_put(call->txn, entry, call->argv[2], call->argv[3], &set_put);
 }
 
-static void reply_value(struct call *call, const struct entry *entry, struct bytes field)
-{
-    struct bytes value;
-    if (entry != NULL && hash_get(entry->object.hash, field, &value))
-        reply_bytes(call, value);
-    else
-        resp_null(call->out);
-}
-
 static void cmd_hget(struct call *call)
 {
     struct entry *entry;
     if (!read_typed(call, 1, TYPE_HASH, &entry)) return;
-    reply_value(call, entry, call->argv[2]);
+    reply_field_value(call, entry, call->argv[2]);
 }
 
 static void cmd_hmget(struct call *call)
@@ -81,7 +68,7 @@ static void cmd_hmget(struct call *call)
     if (!read_typed(call, 1, TYPE_HASH, &entry)) return;
     resp_array(call->out, (size_t)call->argc - 2);
     for (int i = 2; i < call->argc; i++)
-        reply_value(call, entry, call->argv[i]);
+        reply_field_value(call, entry, call->argv[i]);
 }
 
 static void cmd_hdel(struct call *call)
@@ -182,7 +169,7 @@ static void cmd_hincrbyfloat(struct call *call)
     reply_bytes(call, sum);
 }
 
-static void reply_all(struct call *call, const struct entry *entry, bool fields, bool values)
+static void reply_fields(struct call *call, const struct entry *entry, bool fields, bool values)
 {
     if (entry == NULL) return;
     struct hash_iter iter;
@@ -199,7 +186,7 @@ static void cmd_hgetall(struct call *call)
     struct entry *entry;
     if (!read_typed(call, 1, TYPE_HASH, &entry)) return;
     resp_map(call->out, count_fields(entry));
-    reply_all(call, entry, true, true);
+    reply_fields(call, entry, true, true);
 }
 
 static void cmd_hkeys(struct call *call)
@@ -207,7 +194,7 @@ static void cmd_hkeys(struct call *call)
     struct entry *entry;
     if (!read_typed(call, 1, TYPE_HASH, &entry)) return;
     resp_array(call->out, count_fields(entry));
-    reply_all(call, entry, true, false);
+    reply_fields(call, entry, true, false);
 }
 
 static void cmd_hvals(struct call *call)
@@ -215,7 +202,7 @@ static void cmd_hvals(struct call *call)
     struct entry *entry;
     if (!read_typed(call, 1, TYPE_HASH, &entry)) return;
     resp_array(call->out, count_fields(entry));
-    reply_all(call, entry, false, true);
+    reply_fields(call, entry, false, true);
 }
 
 static const struct command rows[] = {
@@ -228,9 +215,10 @@ static const struct command rows[] = {
       .since = "2.0.0",
       .replies = REPLIES("integer: the number of fields added"),
       .errors = ERRORS(ERR_WRONGTYPE),
-      .complexity = "O(N), N fields given",
+      .complexity = "O(N) where N is the number of fields given.",
       .syntax = "key field value [field value ...]",
-      .summary = "Sets fields of a hash; counts those that are new." },
+      .summary = "Sets the values of one or more fields of a hash. Creates the key if it does not "
+                 "exist." },
     { .name = "HMSET",
       .run = cmd_hmset,
       .arity = -4,
@@ -240,9 +228,9 @@ static const struct command rows[] = {
       .since = "2.0.0",
       .replies = REPLIES("OK: the fields were set"),
       .errors = ERRORS(ERR_WRONGTYPE),
-      .complexity = "O(N), N fields given",
+      .complexity = "O(N) where N is the number of fields given.",
       .syntax = "key field value [field value ...]",
-      .summary = "Sets fields of a hash." },
+      .summary = "Sets the values of one or more fields of a hash, as HSET does, but returns OK." },
     { .name = "HSETNX",
       .run = cmd_hsetnx,
       .arity = 4,
@@ -255,7 +243,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE),
       .complexity = "O(1)",
       .syntax = "key field value",
-      .summary = "Sets a field of a hash unless it is there." },
+      .summary = "Sets the value of a field of a hash, only if the field does not exist." },
     { .name = "HGET",
       .run = cmd_hget,
       .arity = 3,
@@ -267,7 +255,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE),
       .complexity = "O(1)",
       .syntax = "key field",
-      .summary = "Returns the value of a hash's field." },
+      .summary = "Returns the value of a field of a hash." },
     { .name = "HMGET",
       .run = cmd_hmget,
       .arity = -3,
@@ -277,9 +265,9 @@ static const struct command rows[] = {
       .since = "2.0.0",
       .replies = REPLIES("[bulk|null ...]: the values; null where there is no such field"),
       .errors = ERRORS(ERR_WRONGTYPE),
-      .complexity = "O(N), N fields given",
+      .complexity = "O(N) where N is the number of fields given.",
       .syntax = "key field [field ...]",
-      .summary = "Returns the values of several fields of a hash." },
+      .summary = "Returns the values of one or more fields of a hash." },
     { .name = "HDEL",
       .run = cmd_hdel,
       .arity = -3,
@@ -290,9 +278,9 @@ static const struct command rows[] = {
       .since = "2.0.0",
       .replies = REPLIES("integer: the number of fields removed"),
       .errors = ERRORS(ERR_WRONGTYPE),
-      .complexity = "O(N), N fields given",
+      .complexity = "O(N) where N is the number of fields given.",
       .syntax = "key field [field ...]",
-      .summary = "Removes fields from a hash." },
+      .summary = "Removes one or more fields from a hash." },
     { .name = "HGETALL",
       .run = cmd_hgetall,
       .arity = 2,
@@ -303,9 +291,9 @@ static const struct command rows[] = {
       .since = "2.0.0",
       .replies = REPLIES("map[bulk bulk ...]: fields and their values"),
       .errors = ERRORS(ERR_WRONGTYPE),
-      .complexity = "O(N), N fields of the hash",
+      .complexity = "O(N) where N is the number of fields in the hash.",
       .syntax = "key",
-      .summary = "Lists every field of a hash with its value." },
+      .summary = "Returns all fields of a hash and their values." },
     { .name = "HLEN",
       .run = cmd_hlen,
       .arity = 2,
@@ -318,7 +306,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE),
       .complexity = "O(1)",
       .syntax = "key",
-      .summary = "Counts the fields of a hash." },
+      .summary = "Returns the number of fields in a hash." },
     { .name = "HEXISTS",
       .run = cmd_hexists,
       .arity = 3,
@@ -331,7 +319,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE),
       .complexity = "O(1)",
       .syntax = "key field",
-      .summary = "Tells whether a hash has a field." },
+      .summary = "Returns whether a field exists in a hash." },
     { .name = "HINCRBY",
       .run = cmd_hincrby,
       .arity = 4,
@@ -344,7 +332,8 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_INCR_OVERFLOW, ERR_HASH_NOT_INTEGER),
       .complexity = "O(1)",
       .syntax = "key field increment",
-      .summary = "Adds to the whole number in a hash's field; an absent field counts as 0." },
+      .summary = "Increments the integer value of a field of a hash by a number. A missing field "
+                 "counts as 0." },
     { .name = "HINCRBYFLOAT",
       .run = cmd_hincrbyfloat,
       .arity = 4,
@@ -358,7 +347,8 @@ static const struct command rows[] = {
                        ERR_NAN_OR_INFINITY),
       .complexity = "O(1)",
       .syntax = "key field increment",
-      .summary = "Adds to the number in a hash's field; an absent field counts as 0." },
+      .summary = "Increments the floating-point value of a field of a hash by a number. A missing "
+                 "field counts as 0." },
     { .name = "HSTRLEN",
       .run = cmd_hstrlen,
       .arity = 3,
@@ -371,7 +361,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE),
       .complexity = "O(1)",
       .syntax = "key field",
-      .summary = "Tells the length of the value of a hash's field." },
+      .summary = "Returns the length of the value of a field of a hash in bytes." },
     { .name = "HKEYS",
       .run = cmd_hkeys,
       .arity = 2,
@@ -382,9 +372,9 @@ static const struct command rows[] = {
       .since = "2.0.0",
       .replies = REPLIES("[bulk ...]: the fields"),
       .errors = ERRORS(ERR_WRONGTYPE),
-      .complexity = "O(N), N fields of the hash",
+      .complexity = "O(N) where N is the number of fields in the hash.",
       .syntax = "key",
-      .summary = "Lists every field of a hash." },
+      .summary = "Returns all fields of a hash." },
     { .name = "HVALS",
       .run = cmd_hvals,
       .arity = 2,
@@ -395,9 +385,9 @@ static const struct command rows[] = {
       .since = "2.0.0",
       .replies = REPLIES("[bulk ...]: the values"),
       .errors = ERRORS(ERR_WRONGTYPE),
-      .complexity = "O(N), N fields of the hash",
+      .complexity = "O(N) where N is the number of fields in the hash.",
       .syntax = "key",
-      .summary = "Lists every value of a hash." },
+      .summary = "Returns all values of a hash." },
 };
 
 const struct command_group hash_commands = COMMAND_GROUP(rows);

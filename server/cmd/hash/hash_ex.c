@@ -1,43 +1,28 @@
-/* hash_ex: HSETEX, HGETEX, HGETDEL: commands that write, read or remove fields together with their
- * deadlines.
+/* hash_ex: HSETEX, HGETEX and HGETDEL, which write, read or remove fields and their deadlines.
  *
- * HSETEX has two forms, distinguished by the arguments before the fields: FIELDS and their number,
- * as in Redis 8.0, or seconds, as in Dragonfly. */
+ * HSETEX has two forms. Before the fields stand either FIELDS and their number, as in Redis 8.0, or
+ * seconds, as in Dragonfly. */
 #include "server/call/args.h"
 #include "server/call/call.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/member/member_args.h"
+#include "server/cmd/hash/hash_field.h"
 #include "server/call/command.h"
 #include "server/call/error.h"
 #include "store/type/hash.h"
 #include "store/txn/txn.h"
 
-static bool has_field(const struct entry *entry, struct bytes field)
-{
-    struct bytes value;
-    return entry != NULL && hash_get(entry->object.hash, field, &value);
-}
-
-static void reply_value(struct call *call, const struct entry *entry, struct bytes field)
-{
-    struct bytes value;
-    if (entry != NULL && hash_get(entry->object.hash, field, &value))
-        reply_bytes(call, value);
-    else
-        resp_null(call->out);
-}
-
 /* ---- HSETEX ---------------------------------------------------------------------------------- */
 
 struct hsetex {
-    bool is_dragonfly;         /* the form */
+    bool is_dragonfly;         /* Dragonfly's form, else Redis' */
     bool all_new, all_present; /* FNX, FXX */
-    bool each_new;             /* NX, of Dragonfly's form: of each field for itself */
+    bool each_new;             /* NX, in Dragonfly's form: sets only the new fields */
     struct member_life life;
     int first; /* argument of the first field; pairs to the end */
 };
 
-static enum arg_taken take_condition(struct call *call, int *i, struct hsetex *how)
+static enum arg_taken take_hsetex_condition(struct call *call, int *i, struct hsetex *how)
 {
     bool all_new = arg_is(call, *i, "FNX"), all_present = arg_is(call, *i, "FXX"),
          each_new = how->is_dragonfly && arg_is(call, *i, "NX");
@@ -53,14 +38,14 @@ static enum arg_taken take_condition(struct call *call, int *i, struct hsetex *h
     return ARG_TAKEN;
 }
 
-static enum arg_taken take_option(struct call *call, int *i, struct hsetex *how)
+static enum arg_taken take_hsetex_option(struct call *call, int *i, struct hsetex *how)
 {
-    enum arg_taken taken = take_condition(call, i, how);
+    enum arg_taken taken = take_hsetex_condition(call, i, how);
     return taken == ARG_OTHER ? arg_member_life(call, i, &how->life) : taken;
 }
 
 /* "FIELDS numfields field value ..." */
-static bool read_fields(struct call *call, int i, struct hsetex *how)
+static bool read_hsetex_fields(struct call *call, int i, struct hsetex *how)
 {
     int64_t count;
     how->first = i + 2;
@@ -71,13 +56,13 @@ static bool read_fields(struct call *call, int i, struct hsetex *how)
     return false;
 }
 
-static bool parse_redis(struct call *call, struct hsetex *how)
+static bool parse_hsetex_fields(struct call *call, struct hsetex *how)
 {
     enum { ARGC_MIN = 6 };
     how->life.either_or = true;
     for (int i = 2; call->argc >= ARGC_MIN && i < call->argc;) {
-        if (arg_is(call, i, "FIELDS")) return read_fields(call, i, how);
-        enum arg_taken taken = take_option(call, &i, how);
+        if (arg_is(call, i, "FIELDS")) return read_hsetex_fields(call, i, how);
+        enum arg_taken taken = take_hsetex_option(call, &i, how);
         if (taken == ARG_OTHER)
             failf(call, ERR_UNKNOWN_ARGUMENT, arg_width(call, i), call->argv[i].data);
         if (taken != ARG_TAKEN) return false;
@@ -87,10 +72,10 @@ static bool parse_redis(struct call *call, struct hsetex *how)
 }
 
 /* "[NX|FNX|FXX] [KEEPTTL] seconds field value ..." */
-static bool parse_dragonfly(struct call *call, int seconds, struct hsetex *how)
+static bool parse_hsetex_seconds(struct call *call, int seconds, struct hsetex *how)
 {
     for (int i = 2; i < seconds;)
-        if (take_option(call, &i, how) != ARG_TAKEN) return false;
+        if (take_hsetex_option(call, &i, how) != ARG_TAKEN) return false;
     if (!arg_member_seconds(call, seconds, &how->life)) return false;
     how->first = seconds + 1;
     int left = call->argc - how->first;
@@ -99,8 +84,8 @@ static bool parse_dragonfly(struct call *call, int seconds, struct hsetex *how)
     return false;
 }
 
-/* The argument of the seconds, or 0: it is Redis' form. */
-static int find_seconds(const struct call *call)
+/* Returns the argument of the seconds, or 0 in Redis' form. */
+static int find_hsetex_seconds(const struct call *call)
 {
     int i = 2;
     while (arg_is(call, i, "NX") || arg_is(call, i, "FNX") || arg_is(call, i, "FXX") ||
@@ -111,13 +96,15 @@ static int find_seconds(const struct call *call)
 
 static bool parse_hsetex(struct call *call, struct hsetex *how)
 {
-    int seconds = find_seconds(call);
+    int seconds = find_hsetex_seconds(call);
     how->is_dragonfly = seconds > 0;
-    return how->is_dragonfly ? parse_dragonfly(call, seconds, how) : parse_redis(call, how);
+    return how->is_dragonfly ? parse_hsetex_seconds(call, seconds, how)
+                             : parse_hsetex_fields(call, how);
 }
 
-/* All or nothing. */
-static bool holds(const struct call *call, const struct entry *entry, const struct hsetex *how)
+/* Returns whether FNX or FXX holds for all fields. */
+static bool hsetex_condition_holds(const struct call *call, const struct entry *entry,
+                                   const struct hsetex *how)
 {
     for (int i = how->first; i < call->argc; i += 2) {
         bool present = has_field(entry, call->argv[i]);
@@ -147,7 +134,7 @@ static void cmd_hsetex(struct call *call)
     struct entry *entry;
     if (!parse_hsetex(call, &how)) return;
     if (!find_typed(call, 1, TYPE_HASH, &entry)) return;
-    if (!holds(call, entry, &how)) {
+    if (!hsetex_condition_holds(call, entry, &how)) {
         resp_integer(call->out, 0);
         return;
     }
@@ -163,7 +150,8 @@ struct hgetex {
     msec at;
 };
 
-/* The options before FIELDS, whose argument is *block. */
+/* Parses the options; *block is the argument of FIELDS, which follows. False: an error was replied.
+ */
 static bool parse_hgetex(struct call *call, struct hgetex *how, int *block)
 {
     enum ttl_unit unit;
@@ -191,7 +179,7 @@ static void cmd_hgetex(struct call *call)
     resp_array(call->out, (size_t)(call->argc - first));
     for (int i = first; i < call->argc; i++) {
         struct bytes field = call->argv[i];
-        reply_value(call, entry, field);
+        reply_field_value(call, entry, field);
         if (entry == NULL) continue;
         if (how.sets) txn_member_expire(call->txn, entry, field, how.at);
         if (how.persists) txn_member_persist(call->txn, entry, field);
@@ -208,7 +196,7 @@ static void cmd_hgetdel(struct call *call)
     if (!arg_member_block(call, BLOCK, &field_words, ERR_MEMBERS_POSITIVE)) return;
     resp_array(call->out, (size_t)(call->argc - FIRST));
     for (int i = FIRST; i < call->argc; i++) {
-        reply_value(call, entry, call->argv[i]); /* before the mutator frees it */
+        reply_field_value(call, entry, call->argv[i]); /* before the mutator frees it */
         if (entry != NULL) txn_hash_remove(call->txn, entry, call->argv[i]);
     }
 }
@@ -230,10 +218,11 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_EXPIRE_NEGATIVE,
                        ERR_FIELDS_NUMBER, ERR_FNX_FXX, ERR_NX_FNX_FXX, ERR_ONE_LIFE,
                        ERR_UNKNOWN_ARGUMENT),
-      .complexity = "O(M*log(N)), M fields given, N fields that have a deadline",
+      .complexity = "O(M*log(N)) where M is the number of fields given and N the number that have "
+                    "a deadline.",
       .syntax = "key [FNX|FXX] [" TIMES "|KEEPTTL] <seconds field value [field value ...]|FIELDS "
                 "numfields field value [field value ...]>",
-      .summary = "Sets fields of a hash and their deadlines." },
+      .summary = "Sets the values and the deadlines of one or more fields of a hash." },
     { .name = "HGETEX",
       .run = cmd_hgetex,
       .arity = -5,
@@ -245,10 +234,11 @@ static const struct command rows[] = {
       .replies = REPLIES("[bulk|null ...]: the values; null where there is no such field"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_EXPIRE_NEGATIVE,
                        ERR_MEMBERS_KEYWORD, ERR_MEMBERS_POSITIVE, ERR_MEMBERS_COUNT),
-      .complexity = "O(M*log(N)), M fields given, N fields that have a deadline",
+      .complexity = "O(M*log(N)) where M is the number of fields given and N the number that have "
+                    "a deadline.",
       .syntax = "key [" TIMES "|PERSIST] FIELDS numfields field [field ...]",
-      .summary = "Returns the values of fields of a hash, and sets their deadlines or takes them "
-                 "away." },
+      .summary = "Returns the values of one or more fields of a hash and sets or removes their "
+                 "deadlines." },
     { .name = "HGETDEL",
       .run = cmd_hgetdel,
       .arity = -5,
@@ -260,9 +250,9 @@ static const struct command rows[] = {
       .replies = REPLIES(
           "[bulk|null ...]: the values that were removed; null where there is no such field"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_MEMBERS_KEYWORD, ERR_MEMBERS_POSITIVE, ERR_MEMBERS_COUNT),
-      .complexity = "O(N), N fields given",
+      .complexity = "O(N) where N is the number of fields given.",
       .syntax = "key FIELDS numfields field [field ...]",
-      .summary = "Returns the values of fields of a hash and removes them." },
+      .summary = "Removes one or more fields from a hash and returns their values." },
 };
 
 const struct command_group hash_ex_commands = COMMAND_GROUP(rows);

@@ -1,9 +1,9 @@
-/* hash_random: random fields of hashes. */
+/* hash_random: HRANDFIELD. */
 #include "server/call/args.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/sample.h"
 
-static void show_one(struct call *call)
+static void reply_random_field(struct call *call)
 {
     struct entry *entry;
     struct bytes field, value;
@@ -16,7 +16,7 @@ static void show_one(struct call *call)
     reply_bytes(call, field);
 }
 
-static void show_some(struct call *call, int64_t count, bool with_values)
+static void reply_random_fields(struct call *call, int64_t count, bool with_values)
 {
     struct entry *entry;
     if (!read_typed(call, 1, TYPE_HASH, &entry)) return;
@@ -33,7 +33,7 @@ static void cmd_hrandfield(struct call *call)
     int64_t count;
     bool with_values = call->argc > 3;
     if (call->argc == 2) {
-        show_one(call);
+        reply_random_field(call);
         return;
     }
     if (!sample_read_count(call, 2, &count)) return;
@@ -45,7 +45,7 @@ static void cmd_hrandfield(struct call *call)
         fail(call, ERR_OUT_OF_RANGE);
         return;
     }
-    show_some(call, count, with_values);
+    reply_random_fields(call, count, with_values);
 }
 
 static const struct command rows[] = {
@@ -64,9 +64,10 @@ static const struct command rows[] = {
                   "RESP3 [[bulk bulk] ...]: with WITHVALUES: fields with their values"),
       .errors =
           ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_OUT_OF_RANGE, ERR_NOT_BETWEEN),
-      .complexity = "O(N), N fields given",
+      .complexity = "O(N) where N is the number of fields given.",
       .syntax = "key [count [WITHVALUES]]",
-      .summary = "Gives fields of a hash drawn by lot: count different ones, or -count draws." },
+      .summary =
+          "Returns random fields of a hash: count distinct ones, or -count independent draws." },
 };
 
 const struct command_group hash_random_commands = COMMAND_GROUP(rows);

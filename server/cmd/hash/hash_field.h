@@ -1,0 +1,28 @@
+/* hash_field: look-up and reply of a field, shared by the commands of hashes. */
+#ifndef SERVER_CMD_HASH_HASH_FIELD_H
+#define SERVER_CMD_HASH_HASH_FIELD_H
+
+#include <stdbool.h>
+
+#include "server/call/args.h"
+#include "store/type/hash.h"
+
+/* entry is a hash, or NULL: it has no fields. */
+static inline bool has_field(const struct entry *entry, struct bytes field)
+{
+    struct bytes value;
+    return entry != NULL && hash_get(entry->object.hash, field, &value);
+}
+
+/* Replies the value of the field, or null. */
+static inline void reply_field_value(struct call *call, const struct entry *entry,
+                                     struct bytes field)
+{
+    struct bytes value;
+    if (entry != NULL && hash_get(entry->object.hash, field, &value))
+        reply_bytes(call, value);
+    else
+        resp_null(call->out);
+}
+
+#endif
