@@ -34,11 +34,6 @@ bool arg_looks_like_number(const struct call *call, int i)
     return at < arg.len && arg.data[at] >= '0' && arg.data[at] <= '9';
 }
 
-static bool is_positive(struct bytes text, int64_t *number)
-{
-    return number_parse_int64(text.data, text.len, number) && *number > 0;
-}
-
 bool arg_member_block(struct call *call, int i, const struct member_words *words,
                       enum error bad_count)
 {
@@ -47,7 +42,8 @@ bool arg_member_block(struct call *call, int i, const struct member_words *words
         failf(call, ERR_MEMBERS_KEYWORD, words->keyword);
     else if (i + 1 == call->argc)
         fail_named(call, ERR_ARITY);
-    else if (!is_positive(call->argv[i + 1], &count))
+    else if (!number_parse_int64(call->argv[i + 1].data, call->argv[i + 1].len, &count) ||
+             count < 1)
         failf(call, bad_count, bad_count == ERR_MEMBERS_NONE ? words->counted : words->plural);
     else if (count != call->argc - i - 2)
         failf(call, ERR_MEMBERS_COUNT, words->count);
@@ -56,9 +52,9 @@ bool arg_member_block(struct call *call, int i, const struct member_words *words
     return false;
 }
 
-/* ---- EX and the like ------------------------------------------------------------------------- */
+/* ---- EX, PX, EXAT, PXAT and KEEPTTL ---------------------------------------------------------- */
 
-static enum arg_taken contradict(struct call *call, const struct member_life *life)
+static enum arg_taken fail_contradiction(struct call *call, const struct member_life *life)
 {
     fail(call, life->either_or ? ERR_ONE_LIFE : ERR_ONE_DEADLINE);
     return ARG_FAILED;
@@ -68,13 +64,14 @@ enum arg_taken arg_member_life(struct call *call, int *i, struct member_life *li
 {
     enum ttl_unit unit;
     if (arg_is(call, *i, "KEEPTTL")) {
-        if (life->either_or && (life->is_given || life->keeps)) return contradict(call, life);
+        if (life->either_or && (life->is_given || life->keeps))
+            return fail_contradiction(call, life);
         life->keeps = true;
         *i += 1;
         return ARG_TAKEN;
     }
     if (!arg_ttl_unit(call, *i, &unit)) return ARG_OTHER;
-    if (life->is_given || (life->either_or && life->keeps)) return contradict(call, life);
+    if (life->is_given || (life->either_or && life->keeps)) return fail_contradiction(call, life);
     if (!arg_member_deadline(call, *i + 1, unit, &life->at)) return ARG_FAILED;
     life->is_given = true;
     *i += 2;

@@ -1,6 +1,6 @@
 /* member_expire: commands that set, read and remove the deadlines of members of hashes, sets and
- * sorted sets. HEXPIRE and its family reply as in Redis 7.4; SEXPIRE and ZEXPIRE are the same with
- * MEMBERS instead of FIELDS. */
+ * sorted sets. HEXPIRE and its family reply as in Redis 7.4. SEXPIRE and ZEXPIRE have MEMBERS
+ * instead of FIELDS. */
 #include "server/call/args.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/member/member_args.h"
@@ -22,11 +22,11 @@ static bool find_deadline(const struct entry *entry, struct bytes member, msec *
     return entry != NULL && object_member_deadline(&entry->object, member, at);
 }
 
-/* ---- set and moved --------------------------------------------------------------------------- */
+/* ---- EXPIRE and its forms -------------------------------------------------------------------- */
 
 enum condition { ALWAYS, NX, XX, GT, LT };
 
-static enum condition read_condition(const struct call *call, int i)
+static enum condition read_member_condition(const struct call *call, int i)
 {
     static const char *const words[] = { [NX] = "NX", [XX] = "XX", [GT] = "GT", [LT] = "LT" };
     for (unsigned when = NX; when <= LT; when++)
@@ -35,7 +35,7 @@ static enum condition read_condition(const struct call *call, int i)
 }
 
 /* NEVER is the latest instant, so a missing deadline compares as infinite. */
-static bool holds(enum condition when, msec old, msec at)
+static bool member_condition_holds(enum condition when, msec old, msec at)
 {
     switch (when) {
     case ALWAYS: return true;
@@ -52,17 +52,17 @@ static int expire_one(struct call *call, struct entry *entry, struct bytes membe
 {
     msec old;
     if (!find_deadline(entry, member, &old)) return NO_MEMBER;
-    if (!holds(when, old, at)) return NOT_MET;
+    if (!member_condition_holds(when, old, at)) return NOT_MET;
     return txn_member_expire(call->txn, entry, member, at) == MEMBER_REMOVED ? REMOVED : DONE;
 }
 
-static void expire(struct call *call, const struct family *family, enum ttl_unit unit)
+static void expire_members(struct call *call, const struct family *family, enum ttl_unit unit)
 {
     struct entry *entry;
     msec at;
     if (!find_typed(call, 1, family->type, &entry)) return;
     if (!arg_member_deadline(call, 2, unit, &at)) return;
-    enum condition when = read_condition(call, 3);
+    enum condition when = read_member_condition(call, 3);
     int block = when == ALWAYS ? 3 : 4;
     if (!arg_member_block(call, block, family->words, ERR_MEMBERS_NONE)) return;
 
@@ -72,12 +72,12 @@ static void expire(struct call *call, const struct family *family, enum ttl_unit
         resp_integer(call->out, expire_one(call, entry, call->argv[i], at, when));
 }
 
-/* ---- asked for ------------------------------------------------------------------------------- */
+/* ---- TTL and its forms ----------------------------------------------------------------------- */
 
-enum { BLOCK = 2, FIRST = BLOCK + 2 }; /* of what has no argument before the members */
+enum { BLOCK = 2, FIRST = BLOCK + 2 }; /* of TTL and PERSIST: arguments of FIELDS and a member */
 
-/* Rounds up, so that a member has at least one second until it expires. */
-static int64_t in_unit(msec at, enum ttl_unit unit, msec now)
+/* Seconds are rounded up, so that a member has at least one until it expires. */
+static int64_t to_unit(msec at, enum ttl_unit unit, msec now)
 {
     if (unit == TTL_SECONDS || unit == TTL_MSEC) at -= now;
     return unit == TTL_MSEC || unit == TTL_UNIX_MSEC ? at : instant_to_seconds(at);
@@ -94,10 +94,10 @@ static void reply_ttl(struct call *call, const struct family *family, enum ttl_u
         if (!find_deadline(entry, call->argv[i], &at))
             resp_integer(call->out, NO_MEMBER);
         else
-            resp_integer(call->out, at == NEVER ? NO_DEADLINE : in_unit(at, unit, call->txn->now));
+            resp_integer(call->out, at == NEVER ? NO_DEADLINE : to_unit(at, unit, call->txn->now));
 }
 
-/* ---- taken away ------------------------------------------------------------------------------ */
+/* ---- PERSIST --------------------------------------------------------------------------------- */
 
 static int persist_one(struct call *call, struct entry *entry, struct bytes member)
 {
@@ -106,7 +106,7 @@ static int persist_one(struct call *call, struct entry *entry, struct bytes memb
     return txn_member_persist(call->txn, entry, member) ? DONE : NO_DEADLINE;
 }
 
-static void persist(struct call *call, const struct family *family)
+static void persist_members(struct call *call, const struct family *family)
 {
     struct entry *entry;
     if (!find_typed(call, 1, family->type, &entry)) return;
@@ -124,15 +124,15 @@ static void persist(struct call *call, const struct family *family)
         body;                                                                                      \
     }
 #define COMMANDS(x)                                                                                \
-    COMMAND(x, expire, expire(call, &x, TTL_SECONDS))                                              \
-    COMMAND(x, pexpire, expire(call, &x, TTL_MSEC))                                                \
-    COMMAND(x, expireat, expire(call, &x, TTL_UNIX_SECONDS))                                       \
-    COMMAND(x, pexpireat, expire(call, &x, TTL_UNIX_MSEC))                                         \
+    COMMAND(x, expire, expire_members(call, &x, TTL_SECONDS))                                      \
+    COMMAND(x, pexpire, expire_members(call, &x, TTL_MSEC))                                        \
+    COMMAND(x, expireat, expire_members(call, &x, TTL_UNIX_SECONDS))                               \
+    COMMAND(x, pexpireat, expire_members(call, &x, TTL_UNIX_MSEC))                                 \
     COMMAND(x, ttl, reply_ttl(call, &x, TTL_SECONDS))                                              \
     COMMAND(x, pttl, reply_ttl(call, &x, TTL_MSEC))                                                \
     COMMAND(x, expiretime, reply_ttl(call, &x, TTL_UNIX_SECONDS))                                  \
     COMMAND(x, pexpiretime, reply_ttl(call, &x, TTL_UNIX_MSEC))                                    \
-    COMMAND(x, persist, persist(call, &x))
+    COMMAND(x, persist, persist_members(call, &x))
 
 COMMANDS(h)
 COMMANDS(s)
@@ -141,23 +141,25 @@ COMMANDS(z)
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 #define ROW_COMMON                                                                                 \
-    .complexity = "O(M*log(N)), M members given, N members that have a deadline", .keys = KEY_FIRST
-#define EXPIRE_ROW(NAME, function, time, how, OF)                                                  \
+    .keys = KEY_FIRST,                                                                             \
+    .complexity = "O(M*log(N)) where M is the number of members given and N the number that have " \
+                  "a deadline."
+#define EXPIRE_ROW(NAME, function, time, how, unit, OF)                                            \
     {                                                                                              \
         .name = NAME, .run = function, .arity = -6, .flags = WRITE | GROWS | FAST,                 \
         .syntax = "key " time " [NX|XX|GT|LT] " OF##_BLOCK,                                        \
-        .summary = "Lets " OF##_WHAT " end " how ".", OF##_ROW, ROW_COMMON,                        \
+        .summary = "Sets the " how " of " OF##_WHAT " " unit ".", OF##_ROW, ROW_COMMON,            \
         .replies = REPLIES("[integer ...]: for each 1 if the deadline was set, 2 if it is past "   \
                            "and the " OF##_ONE " was removed, 0 if the condition did not hold, "   \
                                                "-2 if there is no such key or " OF##_ONE),         \
         .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_EXPIRE_NEGATIVE,      \
                          ERR_MEMBERS_KEYWORD, ERR_MEMBERS_NONE, ERR_MEMBERS_COUNT)                 \
     }
-#define TELL_ROW(NAME, function, how, reply, OF)                                                   \
+#define TTL_ROW(NAME, function, how, unit, reply, OF)                                              \
     {                                                                                              \
         .name = NAME, .run = function, .arity = -5, .flags = READONLY | FAST,                      \
-        .syntax = "key " OF##_BLOCK, .summary = "Tells of " OF##_WHAT " " how ".", OF##_ROW,       \
-        .keys = KEY_FIRST, .complexity = "O(M), M members given",                                  \
+        .syntax = "key " OF##_BLOCK, .summary = "Returns the " how " of " OF##_WHAT " " unit ".",  \
+        OF##_ROW, .keys = KEY_FIRST, .complexity = "O(M) where M is the number of members given.", \
         .replies = REPLIES("[integer ...]: for each " reply                                        \
                            "; -1 without a deadline, -2 if there is no such key or " OF##_ONE),    \
         .errors =                                                                                  \
@@ -166,7 +168,7 @@ COMMANDS(z)
 #define PERSIST_ROW(NAME, function, OF)                                                            \
     {                                                                                              \
         .name = NAME, .run = function, .arity = -5, .flags = WRITE | FAST,                         \
-        .syntax = "key " OF##_BLOCK, .summary = "Takes away the deadlines of " OF##_WHAT ".",      \
+        .syntax = "key " OF##_BLOCK, .summary = "Removes the deadlines of " OF##_WHAT ".",         \
         OF##_ROW, ROW_COMMON,                                                                      \
         .replies = REPLIES("[integer ...]: for each 1 if a deadline was removed, -1 if there was " \
                            "none, -2 if there is no such key or " OF##_ONE),                       \
@@ -174,21 +176,21 @@ COMMANDS(z)
             ERRORS(ERR_WRONGTYPE, ERR_MEMBERS_KEYWORD, ERR_MEMBERS_POSITIVE, ERR_MEMBERS_COUNT)    \
     }
 #define ROWS(X, x, OF)                                                                             \
-    EXPIRE_ROW(X "EXPIRE", cmd_##x##expire, "seconds", "in so many seconds", OF),                  \
-        EXPIRE_ROW(X "PEXPIRE", cmd_##x##pexpire, "milliseconds", "in so many milliseconds", OF),  \
-        EXPIRE_ROW(X "EXPIREAT", cmd_##x##expireat, "unix-time-seconds",                           \
-                   "at a Unix time in seconds", OF),                                               \
-        EXPIRE_ROW(X "PEXPIREAT", cmd_##x##pexpireat, "unix-time-milliseconds",                    \
-                   "at a Unix time in milliseconds", OF),                                          \
-        TELL_ROW(X "TTL", cmd_##x##ttl, "the seconds that they have left",                         \
-                 "the seconds left, rounded up", OF),                                              \
-        TELL_ROW(X "PTTL", cmd_##x##pttl, "the milliseconds that they have left",                  \
-                 "the milliseconds left", OF),                                                     \
-        TELL_ROW(X "EXPIRETIME", cmd_##x##expiretime, "their deadlines as Unix times in seconds",  \
-                 "the deadline as Unix time in seconds, rounded up", OF),                          \
-        TELL_ROW(X "PEXPIRETIME", cmd_##x##pexpiretime,                                            \
-                 "their deadlines as Unix times in milliseconds",                                  \
-                 "the deadline as Unix time in milliseconds", OF),                                 \
+    EXPIRE_ROW(X "EXPIRE", cmd_##x##expire, "seconds", "time to live", "in seconds", OF),          \
+        EXPIRE_ROW(X "PEXPIRE", cmd_##x##pexpire, "milliseconds", "time to live",                  \
+                   "in milliseconds", OF),                                                         \
+        EXPIRE_ROW(X "EXPIREAT", cmd_##x##expireat, "unix-time-seconds", "deadline",               \
+                   "to a Unix time in seconds", OF),                                               \
+        EXPIRE_ROW(X "PEXPIREAT", cmd_##x##pexpireat, "unix-time-milliseconds", "deadline",        \
+                   "to a Unix time in milliseconds", OF),                                          \
+        TTL_ROW(X "TTL", cmd_##x##ttl, "remaining time to live", "in seconds",                     \
+                "the seconds left, rounded up", OF),                                               \
+        TTL_ROW(X "PTTL", cmd_##x##pttl, "remaining time to live", "in milliseconds",              \
+                "the milliseconds left", OF),                                                      \
+        TTL_ROW(X "EXPIRETIME", cmd_##x##expiretime, "deadlines", "as Unix times in seconds",      \
+                "the deadline as Unix time in seconds, rounded up", OF),                           \
+        TTL_ROW(X "PEXPIRETIME", cmd_##x##pexpiretime, "deadlines",                                \
+                "as Unix times in milliseconds", "the deadline as Unix time in milliseconds", OF), \
         PERSIST_ROW(X "PERSIST", cmd_##x##persist, OF)
 
 #define HASH_ROW   .group = "hash", .since = "7.4.0"

@@ -1,13 +1,14 @@
-/* other_servers: other servers' commands for deadlines of members: KeyDB's EXPIREMEMBER, for sets,
- * hashes and sorted sets, and Dragonfly's FIELDEXPIRE, for sets and hashes. */
+/* other_servers: commands of other servers that set and read deadlines of members: KeyDB's
+ * EXPIREMEMBER, for sets, hashes and sorted sets, and Dragonfly's FIELDEXPIRE, for sets and hashes.
+ */
 #include "server/call/args.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/member/member_args.h"
 
 /* ---- KeyDB ----------------------------------------------------------------------------------- */
 
-/* The instant that a number of this unit means. A time before 1970 is refused, but a span may be
- * negative: the member expires at once. */
+/* Parses a number of this unit as an instant. Instants before 1970 are refused. A negative span is
+ * accepted: the member expires at once. */
 static bool read_instant(struct call *call, int i, enum ttl_unit unit, msec *at)
 {
     if (!arg_deadline(call, i, unit, false, at)) return false;
@@ -101,8 +102,9 @@ static void cmd_fieldttl(struct call *call)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-#define ROW_COMMON  .acl = ACL_KEYSPACE, .keys = KEY_FIRST, .group = "generic", .since = "0.1.0"
-#define COST_EXPIRE "O(M*log(N)), M members given, N members that have a deadline"
+#define ROW_COMMON .acl = ACL_KEYSPACE, .keys = KEY_FIRST, .group = "generic", .since = "0.1.0"
+#define COST_EXPIRE                                                                                \
+    "O(M*log(N)) where M is the number of members given and N the number that have a deadline."
 
 static const struct command rows[] = {
     { .name = "EXPIREMEMBER",
@@ -115,8 +117,8 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_MEMBER_UNIT),
       .complexity = COST_EXPIRE,
       .syntax = "key member delay [unit]",
-      .summary = "Lets a member of a set, hash or sorted set end in so many seconds (unit s) or "
-                 "milliseconds (ms)." },
+      .summary = "Sets the time to live of a member of a set, hash or sorted set, in seconds (unit "
+                 "s) or milliseconds (ms)." },
     { .name = "EXPIREMEMBERAT",
       .run = cmd_expirememberat,
       .arity = 4,
@@ -127,7 +129,8 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_BAD_EXPIRE),
       .complexity = COST_EXPIRE,
       .syntax = "key member unix-time-seconds",
-      .summary = "Lets a member of a set, hash or sorted set end at a Unix time in seconds." },
+      .summary =
+          "Sets the deadline of a member of a set, hash or sorted set to a Unix time in seconds." },
     { .name = "PEXPIREMEMBERAT",
       .run = cmd_pexpirememberat,
       .arity = 4,
@@ -138,7 +141,8 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_BAD_EXPIRE),
       .complexity = COST_EXPIRE,
       .syntax = "key member unix-time-milliseconds",
-      .summary = "Lets a member of a set, hash or sorted set end at a Unix time in milliseconds." },
+      .summary = "Sets the deadline of a member of a set, hash or sorted set to a Unix time in "
+                 "milliseconds." },
     { .name = "FIELDEXPIRE",
       .run = cmd_fieldexpire,
       .arity = -4,
@@ -150,7 +154,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_EXPIRE_NEGATIVE),
       .complexity = COST_EXPIRE,
       .syntax = "key seconds field [field ...]",
-      .summary = "Lets fields of a hash or members of a set end in so many seconds." },
+      .summary = "Sets the time to live of fields of a hash or members of a set in seconds." },
     { .name = "FIELDTTL",
       .run = cmd_fieldttl,
       .arity = 3,
@@ -162,7 +166,8 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WRONGTYPE),
       .complexity = "O(1)",
       .syntax = "key field",
-      .summary = "Tells the seconds that a field of a hash or a member of a set has left." },
+      .summary = "Returns the remaining time to live of a field of a hash or a member of a set in "
+                 "seconds." },
 };
 
 const struct command_group other_servers_commands = COMMAND_GROUP(rows);
