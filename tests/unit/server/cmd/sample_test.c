@@ -1,4 +1,5 @@
-/* Lots: every choice comes about equally often, and none holds an element twice. */
+/* SRANDMEMBER, HRANDFIELD and SPOP: all choices are about equally frequent, and none has an element
+ * twice. */
 #include <stdio.h>
 
 #include "store/mem/mem.h"
@@ -21,7 +22,7 @@ static void world_free(struct server_world *world)
     mem_free(world);
 }
 
-/* Members m0 and so on; fields with values v0 and so on. */
+/* Adds members m0, m1, ...; fields have the values v0, v1, ... */
 static void fill(struct server_world *world, unsigned size)
 {
     char line[64];
@@ -129,7 +130,7 @@ END_TEST
 
 /* ---- fairness -------------------------------------------------------------------------------- */
 
-/* Within about six standard deviations of what is expected. */
+/* Checks that the count is within about six standard deviations of the expected one. */
 static void expect_even(const unsigned *tally, size_t choices, const char *what)
 {
     for (size_t i = 0; i < choices; i++)
@@ -137,7 +138,7 @@ static void expect_even(const unsigned *tally, size_t choices, const char *what)
                       what, i, tally[i]);
 }
 
-/* Each pair of `size` elements, as often as every other. */
+/* Checks that all pairs of `size` elements are about equally frequent. */
 static void expect_even_pairs(struct server_world *world, const char *command, unsigned size)
 {
     unsigned tally[MOST * MOST] = { 0 }, pairs[MOST * MOST], count = 0;

@@ -1,5 +1,5 @@
-/* The SCAN family as a caller sees it: what is there throughout is returned, what is not never is,
- * however the table grows and shrinks meanwhile. */
+/* The SCAN family: an iteration returns all elements that exist throughout and no deleted ones,
+ * while the table grows and shrinks. */
 #include <stdio.h>
 
 #include "store/mem/mem.h"
@@ -9,7 +9,7 @@
 
 enum { STAY = 600, NAMES = 5000, CHANGES = 2500, ROUNDS = 4, ITEMS = 4 * NAMES };
 
-/* How a kind of collection is walked and changed. The numbers in add and drop are the element's. */
+/* The commands that scan and change a collection. The number in add and drop names the element. */
 struct kind {
     const char *scan, *add, *drop;
     size_t width;  /* items of a reply for one element */
@@ -69,7 +69,7 @@ static void check_value(const struct run *run, struct bytes name, struct bytes v
     ck_assert(bytes_equal(value, bytes_of(text, (size_t)len)));
 }
 
-/* One call; returns how many elements it gave. */
+/* Makes one call. Returns the number of elements in the reply. */
 static size_t scan_once(struct run *run, unsigned count)
 {
     char line[64];
@@ -90,7 +90,8 @@ static size_t scan_once(struct run *run, unsigned count)
     return (items - 1) / width;
 }
 
-/* Towards a size that is drawn anew now and then, so that the table grows and shrinks far. */
+/* Changes the size towards a random one, which changes now and then, so that the table grows and
+ * shrinks much. */
 static void change_some(struct run *run, unsigned *wanted)
 {
     static const unsigned sizes[] = { 0, 0, 1000, 3000, NAMES, NAMES };
@@ -184,7 +185,7 @@ static void expect_whole(struct server_world *world, const char *scan, size_t el
     }
 }
 
-START_TEST(a_small_collection_is_returned_whole_whatever_is_asked)
+START_TEST(a_small_collection_is_returned_in_one_call)
 {
     struct server_world *world = mem_zalloc(sizeof(*world));
     char line[64];
@@ -212,7 +213,7 @@ Suite *test_suite(void)
         a_scan_returns_what_exists_throughout_and_no_deleted_element,
         an_undisturbed_scan_returns_each_element_once,
         a_shrunk_collection_is_still_scanned_in_several_calls,
-        a_small_collection_is_returned_whole_whatever_is_asked,
+        a_small_collection_is_returned_in_one_call,
         NULL,
     };
     return suite_of("scan", tests);

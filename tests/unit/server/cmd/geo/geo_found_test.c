@@ -1,4 +1,4 @@
-/* What a search finds, and the order it is brought into. */
+/* geo_found: the members that a search finds, and their order. */
 #include "server/cmd/geo/geo_found.h"
 
 #include <check.h>
@@ -37,7 +37,7 @@ static void has_each_turn_once(const struct geo_found *found)
     mem_free(seen);
 }
 
-/* Sorts the values, which are put in order too. */
+/* Sorts places with these distances, and the distances themselves. */
 static void check_sort(double *values, size_t count, size_t wanted, bool farthest_first)
 {
     struct geo_found found = distances(values, count);

@@ -1,4 +1,4 @@
-/* Places as numbers and back, their distances, and the cells that cover a shape. */
+/* geohash: encoding and decoding, distances, and the cells that cover a shape. */
 #include "server/cmd/geo/geohash.h"
 
 #include <check.h>
@@ -97,7 +97,7 @@ static void has_text(struct place place, const char *wanted)
 }
 
 /* redis.io/commands/geohash; and en.wikipedia.org/wiki/Geohash, whose u4pruydqqvj ends with the
- * letter that 52 bits have no room for. */
+ * letter that 52 bits can't hold. */
 START_TEST(texts_are_standard_geohashes)
 {
     has_text(palermo, "sqc8b49rny0");
@@ -142,7 +142,7 @@ static struct geo_shape random_shape(struct rng *rng)
     return shape;
 }
 
-/* Mostly not far outside the shape, around the earth where need be. */
+/* Returns a random place in or near the shape, wrapped around the earth. */
 static struct place place_near(struct rng *rng, const struct geo_shape *shape)
 {
     double span = shape->is_box ? fmax(shape->width, shape->height) : 2 * shape->radius;

@@ -1,12 +1,12 @@
-/* Members and their deadlines at once: HSETEX, HGETEX, HGETDEL, SADDEX, ZADDEX; and what the other
- * commands do to the deadlines of what they write. */
+/* HSETEX, HGETEX, HGETDEL, SADDEX and ZADDEX, and whether other commands keep or clear the
+ * deadlines of the members that they write. */
 #include "tests/support/suite.h"
 #include "tests/support/items.h"
 #include "tests/support/lines.h"
 
 /* ---- what else there is between members and deadlines ---------------------------------------- */
 
-START_TEST(writing_over_clears_or_keeps_a_deadline_by_the_command)
+START_TEST(each_command_clears_or_keeps_the_deadline_it_overwrites)
 {
     begin();
     static const struct step steps[] = {
@@ -45,7 +45,7 @@ START_TEST(writing_over_clears_or_keeps_a_deadline_by_the_command)
 }
 END_TEST
 
-START_TEST(smove_carries_the_deadline)
+START_TEST(smove_keeps_the_deadline)
 {
     begin();
     static const struct step steps[] = {
@@ -72,7 +72,7 @@ START_TEST(smove_carries_the_deadline)
 }
 END_TEST
 
-START_TEST(results_that_are_stored_have_no_deadlines)
+START_TEST(stored_results_have_no_deadlines)
 {
     begin();
     static const struct step steps[] = {
@@ -180,7 +180,7 @@ START_TEST(hsetex_refuses_what_redis_refuses)
 }
 END_TEST
 
-START_TEST(hsetex_knows_the_form_of_dragonfly)
+START_TEST(hsetex_accepts_the_form_of_dragonfly)
 {
     begin();
     static const struct step steps[] = {
@@ -216,7 +216,7 @@ START_TEST(hsetex_knows_the_form_of_dragonfly)
 }
 END_TEST
 
-START_TEST(hgetex_returns_values_and_sets_or_takes_deadlines)
+START_TEST(hgetex_returns_values_and_sets_or_removes_deadlines)
 {
     begin();
     answer("HSET h a 1 b 2 c 3");
@@ -264,7 +264,7 @@ START_TEST(hgetex_returns_values_and_sets_or_takes_deadlines)
 }
 END_TEST
 
-START_TEST(hgetdel_drops_the_key_with_its_last_field)
+START_TEST(hgetdel_of_the_last_field_deletes_the_key)
 {
     begin();
     answer("SET string v");
@@ -286,7 +286,7 @@ END_TEST
 
 /* ---- sets and sorted sets -------------------------------------------------------------------- */
 
-START_TEST(saddex_counts_the_new_and_gives_all_the_deadline)
+START_TEST(saddex_counts_new_members_and_sets_all_deadlines)
 {
     begin();
     static const struct step steps[] = {
@@ -328,7 +328,7 @@ END_TEST
 #define SADDEX_EXPECTS(word)                                                                       \
     "ERR unknown argument: " word ", expected EX, PX, EXAT, PXAT, KEEPTTL or MEMBERS"
 
-START_TEST(saddex_names_what_is_wrong)
+START_TEST(saddex_errors_name_the_wrong_argument)
 {
     begin();
     answer("SADD s a");
@@ -411,7 +411,7 @@ END_TEST
     ", expected EX, PX, EXAT, PXAT, KEEPTTL, NX, XX, GT, LT, CH or score member [score member "    \
     "...]"
 
-START_TEST(zaddex_names_what_is_wrong)
+START_TEST(zaddex_errors_name_the_wrong_argument)
 {
     begin();
     answer("ZADD z 1 a");
@@ -449,7 +449,7 @@ END_TEST
 
 /* ---- members that are borrowed while the collection changes ---------------------------------- */
 
-START_TEST(what_a_pop_replies_is_what_leaves_small_or_large)
+START_TEST(a_pop_removes_the_members_that_it_replies)
 {
     static const char *const pops[] = { "SPOP s", "SPOP s 3", "SPOP s 8" };
     char line[TEXT_SIZE];
@@ -481,7 +481,7 @@ START_TEST(what_a_pop_replies_is_what_leaves_small_or_large)
 }
 END_TEST
 
-START_TEST(a_count_on_a_fields_own_value_keeps_its_deadline)
+START_TEST(incrementing_a_field_keeps_its_deadline)
 {
     char line[TEXT_SIZE], wanted[TEXT_SIZE];
     begin();
@@ -501,23 +501,23 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        writing_over_clears_or_keeps_a_deadline_by_the_command,
-        smove_carries_the_deadline,
-        results_that_are_stored_have_no_deadlines,
+        each_command_clears_or_keeps_the_deadline_it_overwrites,
+        smove_keeps_the_deadline,
+        stored_results_have_no_deadlines,
         hsetex_sets_all_fields_or_none,
         hsetex_with_a_deadline_in_the_past_sets_and_removes,
         hsetex_refuses_what_redis_refuses,
-        hsetex_knows_the_form_of_dragonfly,
-        hgetex_returns_values_and_sets_or_takes_deadlines,
-        hgetdel_drops_the_key_with_its_last_field,
-        saddex_counts_the_new_and_gives_all_the_deadline,
+        hsetex_accepts_the_form_of_dragonfly,
+        hgetex_returns_values_and_sets_or_removes_deadlines,
+        hgetdel_of_the_last_field_deletes_the_key,
+        saddex_counts_new_members_and_sets_all_deadlines,
         saddex_with_a_deadline_in_the_past_adds_nothing_and_removes,
-        saddex_names_what_is_wrong,
+        saddex_errors_name_the_wrong_argument,
         zaddex_is_zadd_with_a_deadline,
         zaddex_with_a_deadline_in_the_past_adds_nothing_and_removes,
-        zaddex_names_what_is_wrong,
-        what_a_pop_replies_is_what_leaves_small_or_large,
-        a_count_on_a_fields_own_value_keeps_its_deadline,
+        zaddex_errors_name_the_wrong_argument,
+        a_pop_removes_the_members_that_it_replies,
+        incrementing_a_field_keeps_its_deadline,
         NULL,
     };
     return suite_of("members added with a deadline", tests);

@@ -1,5 +1,5 @@
-/* The deadlines of members: every code and every error of each family, on hashes, sets and sorted
- * sets alike, and the spellings of KeyDB and Dragonfly. */
+/* Commands for deadlines of members: every reply and error of each family, on hashes, sets and
+ * sorted sets, and the commands of KeyDB and Dragonfly. */
 #include "tests/support/suite.h"
 #include "tests/support/lines.h"
 
@@ -29,7 +29,7 @@ static const char *word_for(const struct type_words *type, char letter)
     return NULL;
 }
 
-/* "$XEXPIRE k 1 $B 1 a" as this type says it. */
+/* Expands a line such as "$XEXPIRE k 1 $B 1 a" with the words of the type. */
 static void expand(char to[TEXT_SIZE], const struct type_words *type, const char *line)
 {
     size_t len = 0;
@@ -43,7 +43,7 @@ static void expand(char to[TEXT_SIZE], const struct type_words *type, const char
     to[len] = '\0';
 }
 
-/* The steps on a fresh key of each type. An empty line: the clock moves on by `wanted` ms. */
+/* Runs the steps on a new key of each type. An empty line advances the clock by `wanted` ms. */
 static void first_types(int type_count, const struct step *steps, size_t count,
                         void (*check)(const char *line, const char *wanted))
 {
@@ -70,7 +70,7 @@ static void first_types(int type_count, const struct step *steps, size_t count,
 
 /* ---- the families ---------------------------------------------------------------------------- */
 
-START_TEST(each_member_is_answered_by_a_code)
+START_TEST(each_member_gets_a_reply_code)
 {
     static const struct step steps[] = {
         { "$XEXPIRE k 10 $B 3 a nobody b", "*3|:1|:-2|:1|" },
@@ -129,7 +129,7 @@ START_TEST(no_deadline_counts_as_infinite_for_the_conditions)
 }
 END_TEST
 
-START_TEST(repeated_members_are_answered_repeatedly)
+START_TEST(a_repeated_member_gets_a_reply_each_time)
 {
     static const struct step steps[] = {
         { "$XPEXPIRE k 5 NX $B 3 a a b", "*3|:1|:0|:1|" },
@@ -248,7 +248,7 @@ START_TEST(argument_errors_come_in_redis_order)
 }
 END_TEST
 
-START_TEST(a_type_does_not_know_the_families_of_the_others)
+START_TEST(a_family_refuses_keys_of_other_types)
 {
     begin();
     answer("HSET hash a 1");
@@ -320,7 +320,7 @@ END_TEST
 
 /* ---- other spellings ------------------------------------------------------------------------- */
 
-START_TEST(keydb_spells_it_for_one_member_of_any_type)
+START_TEST(keydb_commands_set_and_read_the_deadline_of_one_member)
 {
     static const struct step steps[] = {
         { "EXPIREMEMBER k a 10", ":1|" },
@@ -355,6 +355,12 @@ START_TEST(keydb_spells_it_for_one_member_of_any_type)
         { "PEXPIREMEMBERAT k c 1000000", ":1|" },
         { "EXISTS k", ":0|" },
     };
+    EACH_TYPE(steps, says);
+}
+END_TEST
+
+START_TEST(keydb_commands_refuse_wrong_arguments_and_types)
+{
     static const struct step wrong[] = {
         { "EXPIREMEMBER k a", ARITY("expiremember") },
         { "EXPIREMEMBER k a 1 s s", ARITY("expiremember") },
@@ -378,12 +384,11 @@ START_TEST(keydb_spells_it_for_one_member_of_any_type)
         { "EXPIRETIME k a", ARITY("expiretime") },
         { "TTL", ARITY("ttl") },
     };
-    EACH_TYPE(steps, says);
     EACH_TYPE(wrong, refuses);
 }
 END_TEST
 
-START_TEST(dragonfly_spells_it_for_sets_and_hashes)
+START_TEST(dragonfly_commands_set_deadlines_in_sets_and_hashes)
 {
     static const struct step steps[] = {
         { "FIELDEXPIRE k 10 a nobody b", "*3|:1|:-2|:1|" },
@@ -418,18 +423,19 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        each_member_is_answered_by_a_code,
+        each_member_gets_a_reply_code,
         a_missing_key_has_no_members,
         no_deadline_counts_as_infinite_for_the_conditions,
-        repeated_members_are_answered_repeatedly,
+        a_repeated_member_gets_a_reply_each_time,
         a_member_expires_1_ms_after_its_deadline,
         the_latest_deadline_has_46_bits,
         argument_errors_come_in_redis_order,
-        a_type_does_not_know_the_families_of_the_others,
+        a_family_refuses_keys_of_other_types,
         events_name_what_happened_to_the_members,
         replies_are_the_same_in_both_protocols,
-        keydb_spells_it_for_one_member_of_any_type,
-        dragonfly_spells_it_for_sets_and_hashes,
+        keydb_commands_set_and_read_the_deadline_of_one_member,
+        keydb_commands_refuse_wrong_arguments_and_types,
+        dragonfly_commands_set_deadlines_in_sets_and_hashes,
         NULL,
     };
     return suite_of("deadlines of members", tests);

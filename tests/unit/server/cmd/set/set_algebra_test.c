@@ -1,5 +1,5 @@
-/* Intersections, unions and differences of sets of all sizes and numbers, against arrays that say
- * who is in; whatever way the lookups are done, the answer is the same. */
+/* Intersections, unions and differences of random numbers of sets of random sizes, compared with
+ * arrays of membership. Both algorithms must give the same result. */
 #include <stdio.h>
 
 #include "store/mem/mem.h"
@@ -19,7 +19,7 @@ struct run {
     unsigned wanted_count;
 };
 
-/* Few members or many, so that both ways come up. */
+/* Adds few or many members, so that both algorithms are used. */
 static void fill(struct run *run, unsigned set)
 {
     unsigned share = rng_chance(&run->rng, 50) ? 3 : (unsigned)rng_below(&run->rng, 100);

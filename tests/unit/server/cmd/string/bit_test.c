@@ -1,4 +1,4 @@
-/* The bit commands, against loops over single bits. */
+/* The bit commands, compared with loops over single bits. */
 #include "tests/support/server_world.h"
 
 #include <stdio.h>
@@ -35,7 +35,7 @@ static void set(const char *key, struct bytes value)
     server_world_call(&world, 0, 3, argv);
 }
 
-/* What GET gives, copied; its length. */
+/* Copies the value that GET returns. Returns its length. */
 static size_t get(const char *key, char *to, size_t size)
 {
     const struct bytes argv[] = { LIT("GET"), text(key) };
@@ -47,7 +47,7 @@ static size_t get(const char *key, char *to, size_t size)
     return (size_t)len;
 }
 
-/* Bytes that are all alike, for long skips, but for a few. */
+/* Makes equal bytes except for a few, so that searches skip long runs. */
 static size_t some_bytes(char *to, size_t max)
 {
     size_t len = rng_below(&rng, max + 1);
@@ -62,7 +62,7 @@ static bool bit_of(const char *data, size_t len, size_t at)
     return at / 8 < len && ((unsigned char)data[at / 8] >> (7 - at % 8) & 1);
 }
 
-START_TEST(setbit_changes_that_bit_and_replies_what_it_was)
+START_TEST(setbit_changes_one_bit_and_replies_the_old_one)
 {
     char model[LEN_MAX] = { 0 }, got[LEN_MAX];
     size_t len = 0;
@@ -84,7 +84,7 @@ START_TEST(setbit_changes_that_bit_and_replies_what_it_was)
 }
 END_TEST
 
-/* A range as BITCOUNT and BITPOS read it, as the bits [*from, *to). */
+/* The arguments of a range of BITCOUNT and BITPOS. */
 struct range {
     int64_t start, end;
     bool in_bits;
@@ -156,7 +156,7 @@ START_TEST(bitpos_finds_the_first_bit_of_any_range)
 }
 END_TEST
 
-START_TEST(behind_a_string_there_are_zeros_for_a_search_without_end)
+START_TEST(bitpos_without_end_finds_a_zero_after_the_string)
 {
     begin();
     set("k", LIT("\xff\xff\xff"));
@@ -181,7 +181,7 @@ static char combined(int operation, char a, char b)
     }
 }
 
-START_TEST(bitop_combines_strings_with_zeros_behind_the_shorter)
+START_TEST(bitop_pads_shorter_strings_with_zeros)
 {
     static const char *const lines[OPERATIONS] = { "BITOP AND d a b c", "BITOP OR d a b c",
                                                    "BITOP XOR d a b c", "BITOP NOT d a" };
@@ -215,11 +215,11 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        setbit_changes_that_bit_and_replies_what_it_was,
+        setbit_changes_one_bit_and_replies_the_old_one,
         bitcount_counts_the_bits_of_any_range,
         bitpos_finds_the_first_bit_of_any_range,
-        behind_a_string_there_are_zeros_for_a_search_without_end,
-        bitop_combines_strings_with_zeros_behind_the_shorter,
+        bitpos_without_end_finds_a_zero_after_the_string,
+        bitop_pads_shorter_strings_with_zeros,
         NULL,
     };
     return suite_of("bit", tests);

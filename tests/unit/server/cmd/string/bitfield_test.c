@@ -1,4 +1,4 @@
-/* BITFIELD: integers of any width and place, against single bits and wide arithmetic. */
+/* BITFIELD, compared with a model that uses single bits and 128-bit arithmetic. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -47,7 +47,7 @@ static struct field some_field(void)
     return field;
 }
 
-/* Near a power of two, or anything. */
+/* Returns a value near a power of two, or any value. */
 static int64_t some_value(void)
 {
     if (rng_chance(&rng, 30)) return (int64_t)rng_next(&rng);
@@ -79,7 +79,7 @@ static void store(bool *bits, const struct field *field, wide value)
         bits[field->offset + i] = value & 1;
 }
 
-/* False: it fails. */
+/* Applies the rule for overflows. False: the operation fails. */
 static bool fit(wide *value, const struct field *field, enum beyond beyond)
 {
     wide max = max_of(field), min = min_of(field), size = (wide)1 << field->bits;
@@ -95,7 +95,7 @@ static bool fit(wide *value, const struct field *field, enum beyond beyond)
     return true;
 }
 
-START_TEST(fields_count_up_as_wide_arithmetic_says)
+START_TEST(incremented_fields_equal_128_bit_arithmetic)
 {
     bool bits[LEN * 8] = { false };
     char line[160], wanted[64];
@@ -185,7 +185,7 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        fields_count_up_as_wide_arithmetic_says,
+        incremented_fields_equal_128_bit_arithmetic,
         a_set_field_reads_back_and_leaves_its_neighbours,
         a_value_that_does_not_fit_wraps_saturates_or_fails,
         a_numbered_offset_counts_fields,

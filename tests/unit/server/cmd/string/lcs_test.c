@@ -1,4 +1,4 @@
-/* LCS against the plain table of lengths, with the way back that Redis takes through it. */
+/* LCS, compared with a plain table of lengths and the traceback of Redis. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -38,7 +38,7 @@ static void fill(struct bytes a, struct bytes b)
     }
 }
 
-/* The subsequence, and its parts as IDX WITHMATCHLEN lists them. */
+/* The expected subsequence, and its matches as IDX WITHMATCHLEN replies them. */
 struct wanted {
     char text[LEN_MAX], parts[REPLY_MAX];
     size_t parts_len;
@@ -125,7 +125,7 @@ START_TEST(every_form_of_the_reply_follows_the_table)
 }
 END_TEST
 
-START_TEST(rows_of_whole_words_and_one_bit_more_carry_as_they_should)
+START_TEST(carries_are_right_for_rows_of_whole_words_and_one_bit_more)
 {
     static const size_t lens[] = { 1, 63, 64, 65, 127, 128, 129, 192, 193 };
     char same[LEN_MAX], mixed[LEN_MAX];
@@ -142,7 +142,7 @@ START_TEST(rows_of_whole_words_and_one_bit_more_carry_as_they_should)
 }
 END_TEST
 
-START_TEST(short_matches_can_be_left_out)
+START_TEST(minmatchlen_leaves_out_short_matches)
 {
     begin();
     server_world_send(&world, 0, "MSET a ohmytext b mynewtext");
@@ -158,8 +158,8 @@ Suite *test_suite(void)
 {
     const TTest *const tests[] = {
         every_form_of_the_reply_follows_the_table,
-        rows_of_whole_words_and_one_bit_more_carry_as_they_should,
-        short_matches_can_be_left_out,
+        carries_are_right_for_rows_of_whole_words_and_one_bit_more,
+        minmatchlen_leaves_out_short_matches,
         NULL,
     };
     return suite_of("lcs", tests);

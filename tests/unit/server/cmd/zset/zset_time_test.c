@@ -1,5 +1,5 @@
-/* Sorted sets whose scores are times: BZTSPOP and BZTSMOVE, what they take, and when those who wait
- * for a time are served. The clock stands at 1000 s and is stepped by milliseconds. */
+/* BZTSPOP and BZTSMOVE: which members they take, and when blocked clients get theirs. The clock
+ * starts at 1000 s and is stepped by milliseconds. */
 #include "proto/base/number.h"
 #include "server/call/pause.h"
 #include "server/run/serve.h"
@@ -26,8 +26,8 @@ static const char *shown(struct bytes reply)
     return text;
 }
 
-/* Who says what and hears what. Without a line it has heard that since. A line "+5" lets 5 ms pass:
- * "-" hears nothing. */
+/* Caller `who` sends the line and gets the wanted reply. NULL: it has got that reply since. "+5"
+ * advances the clock by 5 ms. */
 struct act {
     char who;
     const char *line, *wanted;
@@ -50,7 +50,7 @@ static void play(const struct act *acts, size_t count)
     }
 }
 
-/* The others end up without anything that they were not to hear. */
+/* Also checks that no caller has got any further reply. */
 static void play_whole(const struct act *acts, size_t count)
 {
     begin();
@@ -150,9 +150,10 @@ START_TEST(commands_do_not_block_in_a_transaction)
 }
 END_TEST
 
-/* ---- when ------------------------------------------------------------------------------------ */
+/* ---- the time of wake-ups
+ * ------------------------------------------------------------------------------------ */
 
-/* Of a score as a client would write it, with so many decimals. */
+/* Returns the instant at which a client that waits for a member with this score gets it. */
 static msec wakes_at(const char *score)
 {
     char line[64];
@@ -170,7 +171,7 @@ static void take_at(msec at)
     ck_assert_str_ne(shown(server_world_heard(&world, 0)), "");
 }
 
-START_TEST(a_score_in_milliseconds_comes_in_just_that_millisecond)
+START_TEST(a_score_in_milliseconds_is_due_in_that_millisecond)
 {
     struct rng rng;
     rng_init(&rng, test_seed());
@@ -190,7 +191,7 @@ START_TEST(a_score_in_milliseconds_comes_in_just_that_millisecond)
 }
 END_TEST
 
-START_TEST(a_finer_score_comes_in_the_millisecond_after_it)
+START_TEST(a_finer_score_is_due_in_the_next_millisecond)
 {
     begin();
     ck_assert_int_eq(wakes_at("1000.0001"), START + 1);
@@ -203,7 +204,7 @@ START_TEST(a_finer_score_comes_in_the_millisecond_after_it)
 }
 END_TEST
 
-START_TEST(a_score_beyond_all_times_wakes_no_client)
+START_TEST(a_score_beyond_the_last_instant_wakes_no_client)
 {
     static const char *const scores[] = { "inf", "1e300", "9223372036854775807" };
     for (size_t i = 0; i < COUNT(scores); i++) {
@@ -215,7 +216,7 @@ START_TEST(a_score_beyond_all_times_wakes_no_client)
 }
 END_TEST
 
-START_TEST(a_time_that_comes_with_the_end_of_the_wait_is_in_time)
+START_TEST(a_member_due_at_the_timeout_is_popped)
 {
     SCENE({ 'e', "ZADD z 1000.005 a", ":1|" }, { 'a', "BZTSPOP z 1 0.004", "" },
           { 'b', "BZTSPOP z 1 0.005", "" }, { 'c', "BZTSPOP z 1 0.005", "" }, { PASS("5") },
@@ -225,7 +226,7 @@ END_TEST
 
 /* ---- earlier and later ----------------------------------------------------------------------- */
 
-START_TEST(an_earlier_member_is_waited_for_instead)
+START_TEST(a_new_earlier_member_wakes_clients_earlier)
 {
     SCENE({ 'e', "ZADD z 1000.050 late", ":1|" }, { 'a', "BZTSPOP z 1 0", "" },
           { 'e', "ZADD z 1000.010 early", ":1|" }, { PASS("9") }, { 'a', NULL, "" }, { PASS("1") },
@@ -237,7 +238,7 @@ START_TEST(an_earlier_member_is_waited_for_instead)
 }
 END_TEST
 
-START_TEST(a_member_that_moves_or_goes_is_not_waited_for)
+START_TEST(moved_and_removed_members_wake_no_client_at_the_old_time)
 {
     SCENE({ 'e', "ZADD z 1000.010 a 1000.020 b", ":2|" }, { 'a', "BZTSPOP z 1 0", "" },
           { 'e', "ZADD z 1000.040 a", ":0|" }, { PASS("19") }, { 'a', NULL, "" },
@@ -295,7 +296,7 @@ START_TEST(a_client_that_timed_out_takes_nothing)
 }
 END_TEST
 
-START_TEST(in_a_pause_nothing_is_taken_but_waits_end)
+START_TEST(a_pause_delays_pops_but_not_timeouts)
 {
     begin();
     static const struct act acts[] = {
@@ -317,7 +318,7 @@ END_TEST
 
 /* ---- several --------------------------------------------------------------------------------- */
 
-START_TEST(first_come_is_first_served_across_commands)
+START_TEST(clients_are_served_in_order_across_commands)
 {
     SCENE({ 'e', "ZADD z 1000.010 m 1000.020 n 1000.030 o 1000.040 p", ":4|" },
           { 'a', "BZTSPOP z 1 0", "" }, { 'b', "BZTSMOVE z l 1 0", "" },
@@ -396,13 +397,12 @@ START_TEST(of_a_hundred_blocked_clients_the_first_is_served)
 }
 END_TEST
 
-/* ---- against a model --------------------------------------------------------------------------
- */
+/* ---- against a model ------------------------------------------------------------------------- */
 
 enum { KEYS = 3, MEMBERS = 6, WAITERS = SERVER_WORLD_CALLERS - 1, STEPS = 4000 };
 
 struct model {
-    msec scores[KEYS][MEMBERS]; /* 0: not there */
+    msec scores[KEYS][MEMBERS]; /* 0: no such member */
     struct {
         bool waits;
         int key;
@@ -535,16 +535,16 @@ Suite *test_suite(void)
         popped_and_moved_members_are_published_as_events,
         arguments_are_refused_in_redis_words,
         commands_do_not_block_in_a_transaction,
-        a_score_in_milliseconds_comes_in_just_that_millisecond,
-        a_finer_score_comes_in_the_millisecond_after_it,
-        a_score_beyond_all_times_wakes_no_client,
-        a_time_that_comes_with_the_end_of_the_wait_is_in_time,
-        an_earlier_member_is_waited_for_instead,
-        a_member_that_moves_or_goes_is_not_waited_for,
+        a_score_in_milliseconds_is_due_in_that_millisecond,
+        a_finer_score_is_due_in_the_next_millisecond,
+        a_score_beyond_the_last_instant_wakes_no_client,
+        a_member_due_at_the_timeout_is_popped,
+        a_new_earlier_member_wakes_clients_earlier,
+        moved_and_removed_members_wake_no_client_at_the_old_time,
         a_recreated_key_wakes_clients_at_its_new_time,
         a_client_that_timed_out_takes_nothing,
-        in_a_pause_nothing_is_taken_but_waits_end,
-        first_come_is_first_served_across_commands,
+        a_pause_delays_pops_but_not_timeouts,
+        clients_are_served_in_order_across_commands,
         a_destination_that_changed_type_is_an_error_when_due,
         a_key_that_is_moved_from_can_be_the_next_ones_destination,
         of_a_hundred_blocked_clients_the_first_is_served,
