@@ -74,7 +74,7 @@ static bool has_due(const struct take *take)
     return span_count(&take->span) > 0;
 }
 
-static void block_until_due(struct call *call, const struct take *take)
+static void block_until_score_due(struct call *call, const struct take *take)
 {
     struct block_request block = {
         .first = 1, .count = 1, .type = TYPE_ZSET, .until = take->until
@@ -95,7 +95,7 @@ static void cmd_bztspop(struct call *call)
     struct take take;
     if (!read_take(call, &take)) return;
     if (!has_due(&take)) {
-        block_until_due(call, &take);
+        block_until_score_due(call, &take);
         return;
     }
     span_reply(call, take.from->object.zset, &take.span, SCORES_PAIRED);
@@ -124,7 +124,7 @@ static void cmd_bztsmove(struct call *call)
     struct entry *to;
     if (!read_take(call, &take)) return;
     if (!has_due(&take)) {
-        block_until_due(call, &take);
+        block_until_score_due(call, &take);
         return;
     }
     if (!find_typed(call, 2, TYPE_LIST, &to)) return;
