@@ -1,4 +1,4 @@
-/* clock: see clock.h. Reads the kernel's clocks and the processor's counter. */
+/* clock: see clock.h. Reads the kernel's clocks and the CPU's time stamp counter. */
 #include "server/base/clock.h"
 
 #include <time.h>
@@ -41,7 +41,7 @@ void clock_init(struct clock *clock)
     clock_tick(clock);
 }
 
-static void look_whether_set(struct clock *clock, int64_t wall)
+static void check_whether_set(struct clock *clock, int64_t wall)
 {
     int64_t ahead = wall - clock_mono_usec(), by = ahead - clock->ahead_usec;
     if (by > -SET_USEC && by < SET_USEC) return;
@@ -55,7 +55,7 @@ msec clock_tick(struct clock *clock)
     if (clock->stepped) return clock->now;
     int64_t wall = read_usec(CLOCK_REALTIME);
     clock->now = wall / 1000;
-    look_whether_set(clock, wall);
+    check_whether_set(clock, wall);
     return clock->now;
 }
 
@@ -101,7 +101,7 @@ int64_t clock_quick_usec(const struct clock *clock)
     return clock->counter_usec + (int64_t)(counts * clock->usec_per_count >> 32);
 }
 
-static void learn_rate(struct clock *clock, uint64_t counter, int64_t now)
+static void measure_rate(struct clock *clock, uint64_t counter, int64_t now)
 {
     int64_t span = now - clock->rated_usec;
     if (clock->rated_usec != 0 && span < RATED_USEC) return;
@@ -117,6 +117,6 @@ int64_t clock_mark(struct clock *clock)
 {
     clock->counter = read_counter();
     clock->counter_usec = clock_mono_usec();
-    learn_rate(clock, clock->counter, clock->counter_usec);
+    measure_rate(clock, clock->counter, clock->counter_usec);
     return clock->counter_usec;
 }

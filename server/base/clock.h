@@ -16,9 +16,9 @@ struct clock {
      * by their end. Small corrections are added up and reported together. */
     void (*on_set)(void *ctx, msec by);
     void *ctx;
-    int64_t ahead_usec; /* of the monotonic clock, as last reported; 0: unknown */
-    /* The processor's counter, for spans within a turn: its value and the monotonic time when they
-     * were last compared. */
+    int64_t ahead_usec; /* wall time minus monotonic time, as last reported; 0: unknown */
+    /* The CPU's counter, for spans within a turn: its value and the monotonic time when they were
+     * last compared. */
     uint64_t counter;
     int64_t counter_usec;
     uint64_t usec_per_count; /* times 2^32; 0: unknown */
@@ -27,7 +27,8 @@ struct clock {
 };
 
 void clock_init(struct clock *clock);
-msec clock_tick(struct clock *clock); /* reads the wall clock, unless it is held */
+/* Reads the wall clock, unless it is held. */
+msec clock_tick(struct clock *clock);
 static inline msec clock_now(const struct clock *clock)
 {
     return clock->now;
@@ -41,7 +42,7 @@ int64_t clock_mono_usec(void);
 /* The monotonic time by the counter since the last clock_mark. Costs a third of reading the clock;
  * exact enough for spans of some milliseconds. */
 int64_t clock_quick_usec(const struct clock *clock);
-int64_t
-clock_mark(struct clock *clock); /* compares counter and clock; returns the monotonic time */
+/* Compares the counter with the clock. Returns the monotonic time. */
+int64_t clock_mark(struct clock *clock);
 
 #endif

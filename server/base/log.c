@@ -68,7 +68,7 @@ static size_t put_head(char *line, size_t size, enum log_level level)
 }
 
 /* Names and addresses come from clients, so replace control characters: a line stays one line. */
-static void clean(char *text, size_t len)
+static void blank_control_bytes(char *text, size_t len)
 {
     for (size_t i = 0; i < len; i++)
         if ((unsigned char)text[i] < ' ' || text[i] == 0x7f) text[i] = ' ';
@@ -87,9 +87,9 @@ void log_line(enum log_level level, const char *format, ...)
     int wrote = vsnprintf(line + head, room, format, args);
     va_end(args);
     size_t len = wrote < 0 ? 0 : (size_t)wrote < room ? (size_t)wrote : room - 1;
-    clean(line + head, len);
+    blank_control_bytes(line + head, len);
     line[head + len] = '\n';
-    /* If the log can't be written, there is nowhere to report it. */
+    /* Ignore errors: there is no other place to report them. */
     ssize_t ignored = write(descriptor, line, head + len + 1);
     (void)ignored;
     errno = saved;

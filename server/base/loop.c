@@ -68,8 +68,8 @@ void loop_free(struct loop *loop)
     mem_free(loop);
 }
 
-/* False: there is nothing left to wait for, so no turn would ever come. */
-static bool turn(struct loop *loop, int flags)
+/* False: no event is registered, so a further turn would never end. */
+static bool run_turn(struct loop *loop, int flags)
 {
     int rc = event_base_loop(loop->base, flags);
     ensure(rc >= 0, "event_base_loop: %d", rc);
@@ -81,14 +81,14 @@ static bool turn(struct loop *loop, int flags)
 void loop_run(struct loop *loop)
 {
     loop->stopped = false;
-    while (!loop->stopped && turn(loop, EVLOOP_ONCE))
+    while (!loop->stopped && run_turn(loop, EVLOOP_ONCE))
         continue;
 }
 
 void loop_poll(struct loop *loop)
 {
     /* ONCE: a condition that stays until the turn's end, like end of file, is reported once. */
-    turn(loop, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+    run_turn(loop, EVLOOP_ONCE | EVLOOP_NONBLOCK);
 }
 
 bool loop_stopped(const struct loop *loop)

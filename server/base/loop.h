@@ -19,17 +19,19 @@ void loop_free(struct loop *loop);
 void loop_run(struct loop *loop);  /* until loop_stop */
 void loop_stop(struct loop *loop); /* after this turn */
 bool loop_stopped(const struct loop *loop);
-/* Runs one turn with what is ready now, without waiting. For code that keeps the loop for long. */
+/* Runs one turn with what is ready now, without waiting. For work that takes long, such as loading,
+ * to serve connections meanwhile. */
 void loop_poll(struct loop *loop);
 const char *loop_backend(const struct loop *loop);
 
-/* Readiness of a descriptor, level-triggered. `want` is LOOP_READ | LOOP_WRITE, 0 to pause. */
+/* Readiness of a descriptor, level-triggered. `want` is any of LOOP_READ | LOOP_WRITE; 0 pauses it.
+ * `ready` gets one of them per call, and may free the io. */
 struct loop_io *loop_io_new(struct loop *loop, int fd, void (*ready)(void *ctx, unsigned what),
                             void *ctx);
 void loop_io_want(struct loop_io *io, unsigned want);
 void loop_io_free(struct loop_io *io); /* does not close the descriptor */
 
-/* One-shot, relative, monotonic. */
+/* A timer fires once, after a span of the monotonic clock. */
 struct loop_timer *loop_timer_new(struct loop *loop, void (*fire)(void *ctx), void *ctx);
 void loop_timer_set(struct loop_timer *timer, int64_t usec); /* < 0 cancels */
 void loop_timer_free(struct loop_timer *timer);

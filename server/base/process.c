@@ -1,4 +1,4 @@
-/* process: see process.h. */
+/* process: see process.h. Depends on Linux system calls only. */
 #include "server/base/process.h"
 
 #include <errno.h>

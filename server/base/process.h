@@ -1,5 +1,5 @@
-/* process: the daemon's duties as a Unix process: limit of open files, background, pid file,
- * readiness. */
+/* process: the limit of open files, running in the background, the pid file, and messages to
+ * systemd. */
 #ifndef SERVER_BASE_PROCESS_H
 #define SERVER_BASE_PROCESS_H
 

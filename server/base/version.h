@@ -3,6 +3,6 @@
 #define SERVER_BASE_VERSION_H
 
 #define EXPIRED_VERSION "0.2.0"
-#define REDIS_VERSION   "7.0.15" /* clients gate features on it */
+#define REDIS_VERSION   "7.0.15" /* clients enable features by it */
 
 #endif
