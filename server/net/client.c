@@ -1,4 +1,5 @@
-/* client: see client.h. Accepting, limits, idle connections and closing. */
+/* client: see client.h. Accepts, limits and closes connections. client_io.c reads and writes,
+ * client_run.c runs requests. */
 #include "server/net/client_state.h"
 
 #include <errno.h>
@@ -15,7 +16,7 @@
 #include "server/run/session_drop.h"
 
 enum {
-    CHECKED_PER_SECOND = 10000, /* connections that each housekeeping visits */
+    CHECKED_PER_SECOND = 10000, /* connections that each clients_housekeeping visits */
 };
 
 #define USEC 1000000
@@ -80,17 +81,17 @@ void clients_free(struct clients *all)
     mem_free(all);
 }
 
-/* --- one connection's beginning and end --- */
+/* --- opening and closing a connection --- */
 
-/* A session made by a test has no client. */
-static void wake(struct session *session);
+static void wake_client(struct session *session);
 
+/* NULL for a session without a client, which tests create. */
 static struct client *client_of(struct session *session)
 {
-    return session->wake == wake ? (struct client *)session : NULL;
+    return session->wake == wake_client ? (struct client *)session : NULL;
 }
 
-static void wake(struct session *session)
+static void wake_client(struct session *session)
 {
     struct client *client = client_of(session);
     client_check_output(client);
@@ -107,7 +108,7 @@ static bool is_loopback(const char *peer)
 bool clients_is_local(struct clients *all, const struct session *session)
 {
     (void)all;
-    if (session->wake != wake) return false;
+    if (session->wake != wake_client) return false;
     const struct client *client = (const struct client *)session;
     return client->unix_socket || is_loopback(client->peer);
 }
@@ -149,7 +150,7 @@ void client_count_memory(struct client *client)
     count_as(client, client_is_anon(client) ? memory_of(client) : 0);
 }
 
-static void turn_away(struct clients *all, int fd, const char *line)
+static void refuse_connection(struct clients *all, int fd, const char *line)
 {
     /* A new socket's buffer has room for the line; if the peer has closed already, the failure does
      * not matter. */
@@ -170,7 +171,7 @@ void clients_accept(struct clients *all, int fd, const char *peer, const char *l
 {
     const char *line = refusal(all, peer, unix_socket);
     if (line != NULL) {
-        turn_away(all, fd, line);
+        refuse_connection(all, fd, line);
         return;
     }
     struct client *client = mem_zalloc(sizeof(*client));
@@ -188,7 +189,7 @@ void clients_accept(struct clients *all, int fd, const char *peer, const char *l
     client->session.id = ++all->last_id;
     client->session.authenticated = all->w.conf->requirepass[0] == '\0';
     client->session.peer = client->peer;
-    client->session.wake = wake;
+    client->session.wake = wake_client;
     client->io = loop_io_new(all->w.loop, fd, client_ready, client);
     loop_io_want(client->io, LOOP_READ);
     TAILQ_INSERT_TAIL(&all->by_age, client, by_age);
@@ -283,7 +284,7 @@ void clients_kill(struct clients *all, struct session *victim, const struct sess
         victim->close_after_reply = true;
         return;
     }
-    /* It gets no further messages or elements, though it is closed only at the end of the turn. */
+    /* It is closed at the end of the turn. Until then it must not get messages or elements. */
     pubsub_forget(all->w.pubsub, victim);
     blocked_end(victim);
     client_doom(client);
@@ -313,8 +314,8 @@ void client_bound_output(struct client *client)
     client->session.out.limit = (size_t)output_limit(client)->hard;
 }
 
-/* When the soft limit will have been exceeded for too long, rounded up to a millisecond; NEVER
- * while it is not exceeded. */
+/* The time at which the soft limit will have been exceeded for soft_seconds, rounded up to a
+ * millisecond; NEVER while it is not exceeded. */
 static msec soft_end(struct client *client)
 {
     const struct conf_output_limit *limit = output_limit(client);
@@ -360,7 +361,7 @@ static void close_over(struct client *client, const char *limit)
     client_doom(client);
 }
 
-/* The limits may have changed since the timer was set. */
+/* Computes each end again, because CONFIG SET may have changed the limits. */
 static void close_lagging(void *ctx)
 {
     struct clients *all = ctx;
@@ -381,7 +382,7 @@ static void close_lagging(void *ctx)
 void client_check_output(struct client *client)
 {
     if (client->doomed) {
-        outbuf_drop(&client->out); /* anything appended after the client's end */
+        outbuf_drop(&client->out); /* drop what was appended after client_doom */
         return;
     }
     if (client->out.lost) {
@@ -437,14 +438,14 @@ size_t clients_paused(const struct clients *all)
     return all->paused_count + settle_count(all->w.dispatch->settle);
 }
 
-/* Bytes of its requests in the turn's buffer, including the running one. */
-static size_t being_run(const struct client *client)
+/* Bytes of the client's requests in the turn's buffer, including the running one. */
+static size_t bytes_being_run(const struct client *client)
 {
     const struct arrival *arrival = &client->arrival;
     return arrival->waits && arrival->data != NULL ? arrival->len : 0;
 }
 
-static void describe(struct client *client, int64_t now, struct client_info *info)
+static void fill_info(struct client *client, int64_t now, struct client_info *info)
 {
     const struct client_input *input = &client->input;
     *info = (struct client_info){
@@ -457,7 +458,7 @@ static void describe(struct client *client, int64_t now, struct client_info *inf
         .idle_sec = (now - client->active_usec) / USEC,
         .unix_socket = client->unix_socket,
         .is_paused = client->is_paused || client->session.delayed != NULL,
-        .query_used = input->len + being_run(client),
+        .query_used = input->len + bytes_being_run(client),
         .query_free = input->cap - input->len,
         .out_pending = client->out.len,
         .memory = memory_of(client),
@@ -473,7 +474,7 @@ void clients_each(struct clients *all, void (*visit)(void *ctx, const struct cli
     {
         if (client->doomed) continue;
         struct client_info info;
-        describe(client, now, &info);
+        fill_info(client, now, &info);
         visit(ctx, &info);
     }
 }
@@ -506,7 +507,7 @@ size_t clients_uncounted(const struct clients *all)
 bool clients_info(struct clients *all, struct session *session, struct client_info *info)
 {
     (void)all;
-    if (session->wake != wake) return false;
-    describe((struct client *)session, clock_mono_usec(), info);
+    if (session->wake != wake_client) return false;
+    fill_info((struct client *)session, clock_mono_usec(), info);
     return true;
 }

@@ -1,8 +1,8 @@
-/* client: connections: reads bytes, runs requests, writes replies. Depends on sockets, buffers,
- * limits and dispatch_request; knows no command.
+/* client: connections: reads bytes, runs requests, writes replies. Depends on sockets, the RESP
+ * parser, dispatch_request and persist (replies wait for the journal).
  *
- * For each connection and turn: read a fair share, run the complete requests among it, and send the
- * replies with one writev at the end of the turn. */
+ * For each connection and turn: read a bounded number of bytes, run the complete requests in them,
+ * and send the replies with one system call at the end of the turn. */
 #ifndef SERVER_NET_CLIENT_H
 #define SERVER_NET_CLIENT_H
 
@@ -32,8 +32,8 @@ struct clients_wiring {
 };
 
 struct clients *clients_new(const struct clients_wiring *wiring);
-void clients_free(struct clients *clients); /* closes all connections, after one attempt to write
-                                               their pending replies */
+/* Closes all connections, after one attempt to write their pending replies. */
+void clients_free(struct clients *clients);
 /* Takes over a connected, non-blocking socket. Over maxclients it replies an error and closes. */
 void clients_accept(struct clients *clients, int fd, const char *peer, const char *local,
                     bool unix_socket);
@@ -41,15 +41,15 @@ void clients_accept(struct clients *clients, int fd, const char *peer, const cha
 void clients_run(void *clients);
 /* End of turn, last hook: writes replies, frees closed connections. */
 void clients_turn(void *clients);
-/* Call about once a second: closes idle connections, shrinks buffers. */
+/* Call about once a second: closes idle connections and those over an output limit. */
 void clients_housekeeping(struct clients *clients);
 
 size_t clients_count(const struct clients *clients);
 /* Number of clients whose next request is delayed, by a pause or by settle. */
 size_t clients_paused(const struct clients *clients);
 size_t clients_bytes(struct clients *clients); /* memory of all connections. O(N) */
-size_t
-clients_uncounted(const struct clients *clients); /* part of it, of unauthenticated clients */
+/* The memory of unauthenticated connections, which does not count for eviction. */
+size_t clients_uncounted(const struct clients *clients);
 
 /* For CLIENT and INFO. */
 struct client_info {
@@ -63,6 +63,7 @@ struct client_info {
 };
 void clients_each(struct clients *clients, void (*visit)(void *ctx, const struct client_info *info),
                   void *ctx);
+/* False: the session has no connection. */
 bool clients_info(struct clients *clients, struct session *session, struct client_info *info);
 struct session *clients_find(struct clients *clients, uint64_t id); /* NULL: none. O(n) */
 /* Is the client connected through a unix socket or from a loopback address? */

@@ -22,7 +22,7 @@ enum {
     BIG_READ = 256 * 1024,   /* bytes of a big argument per turn */
     WRITE_CHUNKS = 64,       /* iovecs of one writev */
     SMALL_INPUT = 64 * 1024, /* a buffer up to this size is not shrunk */
-    LAST_READS = 4,          /* before closing; see part() */
+    LAST_READS = 4,          /* before closing; see shut_down_gently() */
 };
 
 /* libc's recv and send are thread cancellation points, which costs two locked instructions each and
@@ -48,7 +48,8 @@ static bool input_grow(struct client_input *input, size_t cap)
     return true;
 }
 
-/* Makes room for `room` bytes at the end, and for `ahead` more that are known to come. */
+/* Makes room for `room` bytes at the end, or more if `ahead` bytes are expected. False: out of
+ * memory, and the client is doomed. */
 static bool input_reserve(struct client *client, size_t room, size_t ahead)
 {
     struct client_input *input = &client->input;
@@ -97,7 +98,7 @@ void client_drop_input(struct client *client, size_t used)
 
 /* Handles the result of a read: false if there is nothing to run. After end of file, requests that
  * came before are still answered. */
-static bool took(struct client *client, ssize_t got)
+static bool check_received(struct client *client, ssize_t got)
 {
     if (got > 0) {
         client->active_usec = client->all->turn_usec;
@@ -115,7 +116,8 @@ static bool took(struct client *client, ssize_t got)
     return false;
 }
 
-/* Makes room for one more read after the bytes that wait to run; these may have to run now. */
+/* Returns room for one read after the bytes that wait to run. If the buffer is full, runs these
+ * first. */
 static char *shared_room(struct clients *all)
 {
     if (all->scratch_used + CLIENT_READ > CLIENT_SCRATCH) clients_run(all);
@@ -127,7 +129,7 @@ static void read_shared(struct client *client)
     struct clients *all = client->all;
     char *room = shared_room(all);
     ssize_t got = receive(client, room, client_is_anon(client) ? ANON_READ : CLIENT_READ);
-    if (!took(client, got)) return;
+    if (!check_received(client, got)) return;
     if (client->input.len > 0) {
         client_keep_input(client, room, (size_t)got);
         client_arrived(client, NULL, 0);
@@ -143,7 +145,7 @@ static void read_big(struct client *client, size_t wants)
     size_t most = wants < BIG_READ ? wants : BIG_READ;
     if (!input_reserve(client, most, wants)) return;
     ssize_t got = receive(client, input->data + input->start + input->len, most);
-    if (!took(client, got)) return;
+    if (!check_received(client, got)) return;
     input->len += (size_t)got;
     client_arrived(client, NULL, 0);
 }
@@ -170,9 +172,9 @@ void client_ready(void *ctx, unsigned what)
 
 /* --- writing --- */
 
-/* Call when the last reply is sent. Closing with unread input would make the kernel reset the
- * connection, and the peer might lose the reply: so shut down writing, and read what is there. */
-static void part(struct client *client)
+/* Call when the last reply is sent. Closing a socket with unread input makes the kernel reset the
+ * connection, and the peer may lose the reply. So shut down writing, and read the input first. */
+static void shut_down_gently(struct client *client)
 {
     shutdown(client->fd, SHUT_WR);
     for (int i = 0; i < LAST_READS; i++)
@@ -180,7 +182,7 @@ static void part(struct client *client)
     client_doom(client);
 }
 
-/* Does an unauthenticated client leave more replies unread than allowed? */
+/* Does an unauthenticated client leave more than ANON_UNREAD bytes of replies unread? */
 static bool leaves_too_much_unread(const struct client *client)
 {
     return client->write_blocked && client->out.len > ANON_UNREAD && client_is_anon(client);
@@ -196,7 +198,7 @@ static ssize_t send_some(struct client *client)
     return sent;
 }
 
-static void want(struct client *client)
+static void update_readiness(struct client *client)
 {
     unsigned reading = client_may_read(client) ? LOOP_READ : 0;
     loop_io_want(client->io, reading | (client->write_blocked ? LOOP_WRITE : 0));
@@ -226,12 +228,12 @@ void client_write(struct client *client)
     client_count_memory(client);
     if (client->over_soft_usec != 0) client_watch_soft(client);
     if (!client->write_blocked && client->session.close_after_reply) {
-        part(client);
+        shut_down_gently(client);
         return;
     }
     if (client->stalled && client->out.len <= CLIENT_STALL_BYTES / 2) {
         client->stalled = false;
         if (client->input.len > 0) client_list_to_run(client);
     }
-    want(client);
+    update_readiness(client);
 }

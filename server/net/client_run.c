@@ -1,6 +1,6 @@
 /* client_run: runs the requests that arrived in a turn. Parses a window of requests at a time, over
  * all connections, prefetches their keys, then runs them in order of arrival. Depends on the parser
- * and dispatch; knows no sockets and no command.
+ * and dispatch. Sockets are in client_io.c.
  *
  * A request that can't run now stays in its connection's input buffer, with everything that came
  * after it, and is parsed again later. */
@@ -23,16 +23,15 @@ enum {
     PAUSE_LOOK = 60 * 1000,  /* milliseconds after which a pause is checked again */
 };
 
-/* ---- what may be done with a connection ----------------------------------------------------- */
+/* ---- whether a connection may be read and run ------------------------------------------------ */
 
 bool client_may_read(const struct client *client)
 {
     return !client->doomed && !client->stalled && !client->session.close_after_reply;
 }
 
-/* A blocked client is read from, so that its closing is noticed; its requests are kept for later.
- */
-static bool may_run(const struct client *client)
+/* A blocked client is read from, so that its end of file is noticed; its requests run later. */
+static bool may_run_requests(const struct client *client)
 {
     const struct session *session = &client->session;
     return client_may_read(client) && session->blocked == NULL && session->delayed == NULL &&
@@ -134,7 +133,7 @@ static struct bytes *argv_room(struct window *window, size_t argc)
     return window->argv + window->args;
 }
 
-/* Pipelines often repeat one command. */
+/* Tries the command of the request before it first, because pipelines often repeat one command. */
 static struct command_ref command_of(struct clients *all, int argc, const struct bytes *argv)
 {
     const struct window *window = &all->window;
@@ -190,13 +189,13 @@ static void parse_one(struct client *client)
 }
 
 /* Parses requests into the window, as many as fit. */
-static void parse(struct client *client)
+static void parse_requests(struct client *client)
 {
     struct arrival *arrival = &client->arrival;
     arrival->holds = false;
     while (!arrival->ended && !arrival->holds && client->all->window.count < WINDOW) {
         if (arrival->left == 0) client_list_to_run(client);
-        if (!may_run(client))
+        if (!may_run_requests(client))
             arrival->cut = true; /* the rest is parsed again when the client may run */
         if (arrival->left == 0 || arrival->parsed == arrival->len || arrival->cut)
             arrival->ended = true;
@@ -212,7 +211,7 @@ static void fill_window(struct clients *all)
     all->window.args = 0;
     TAILQ_FOREACH(client, &all->arrived, arrived)
     {
-        parse(client);
+        parse_requests(client);
         if (all->window.count == WINDOW) return;
     }
 }
@@ -235,8 +234,8 @@ static void look_ahead(struct clients *all)
     lookahead(window->looks, window->count);
 }
 
-/* Read the clock at the beginning of a turn's requests, and again only after slow requests. */
-static void tick(struct clients *all)
+/* Reads the clock. Called at the beginning of a turn's requests, and again only after slow ones. */
+static void tick_turn(struct clients *all)
 {
     clock_tick(all->w.clock);
     all->turn_usec = clock_mark(all->w.clock);
@@ -249,7 +248,8 @@ static void look_at_output(struct client *client)
     if (client->out.len > CLIENT_STALL_BYTES) client->stalled = true;
 }
 
-static bool dispatch(struct client *client, const struct request *request, const struct bytes *argv)
+static bool dispatch_parsed(struct client *client, const struct request *request,
+                            const struct bytes *argv)
 {
     if (request->argc == 0) return true;
     bool done = dispatch_request(client->all->w.dispatch, &client->session, request->command,
@@ -258,14 +258,14 @@ static bool dispatch(struct client *client, const struct request *request, const
     return done;
 }
 
-static void run(const struct window *window, const struct request *request)
+static void run_request(const struct window *window, const struct request *request)
 {
     struct client *client = request->client;
     struct arrival *arrival = &client->arrival;
     if (arrival->cut) return;
-    arrival->cut = !may_run(client);
+    arrival->cut = !may_run_requests(client);
     if (arrival->cut) return;
-    if (!dispatch(client, request, window->argv + request->first)) {
+    if (!dispatch_parsed(client, request, window->argv + request->first)) {
         /* Parse the request again later: when the session is woken, or when the pause is over. */
         if (client->session.delayed == NULL) pause_client(client);
         arrival->cut = true;
@@ -284,15 +284,15 @@ static void run_window(struct clients *all)
         if (client != before) client_bound_output(client);
         before = client;
         look_remember(&all->window.looks[i]);
-        run(&all->window, &all->window.requests[i]);
+        run_request(&all->window, &all->window.requests[i]);
         look_forget();
-        if (observer->last_usec - all->turn_usec >= TICK_USEC) tick(all);
+        if (observer->last_usec - all->turn_usec >= TICK_USEC) tick_turn(all);
     }
 }
 
-/* ---- after it -------------------------------------------------------------------------------- */
+/* ---- after running --------------------------------------------------------------------------- */
 
-static void refuse(struct client *client)
+static void refuse_malformed(struct client *client)
 {
     char line[sizeof(client->reader.error) + 8];
     int len = snprintf(line, sizeof(line), "ERR %s", client->reader.error);
@@ -309,7 +309,7 @@ static void check_input(struct client *client)
     bool anon = len > ANON_QUERY && client_is_anon(client);
     bool over = len > (size_t)client->all->w.conf->client_query_buffer_limit || anon;
     if (!over || client->doomed) return;
-    /* An unauthenticated client must not fill the log. */
+    /* VERBOSE, so that unauthenticated clients can't fill the log. */
     log_line(anon ? LOG_VERBOSE : LOG_WARNING,
              "Client %s closed: %zu bytes of unanswered input exceed the limit",
              client_label(client).text, len);
@@ -326,16 +326,17 @@ static void keep_rest(struct client *client)
         client_keep_input(client, arrival->data + arrival->used, arrival->len - arrival->used);
 }
 
-static void finish(struct client *client)
+static void finish_arrival(struct client *client)
 {
     struct arrival *arrival = &client->arrival;
     bool behind = arrival->used < arrival->parsed;
     if (client->out.len > 0 || client->out.lost) look_at_output(client);
-    if (arrival->malformed && !behind && may_run(client)) refuse(client);
+    if (arrival->malformed && !behind && may_run_requests(client)) refuse_malformed(client);
     keep_rest(client);
     check_input(client);
     /* The pause or delay may have ended in the same turn. */
-    if (arrival->cut && client->input.len > 0 && may_run(client)) client_list_to_run(client);
+    if (arrival->cut && client->input.len > 0 && may_run_requests(client))
+        client_list_to_run(client);
     if (behind || (client->input.len == 0 && client->reader.args_cap > KEPT_ARGS))
         reset_reader(client);
     client_count_memory(client);
@@ -352,7 +353,7 @@ static void finish_ended(struct clients *all)
     struct client *client;
     while ((client = TAILQ_FIRST(&all->arrived)) != NULL) {
         if (!client->arrival.ended && !client->arrival.cut) return;
-        finish(client);
+        finish_arrival(client);
     }
 }
 
@@ -373,7 +374,7 @@ void clients_run(void *ctx)
 {
     struct clients *all = ctx;
     if (TAILQ_EMPTY(&all->arrived)) return;
-    tick(all);
+    tick_turn(all);
     struct client *client;
     TAILQ_FOREACH(client, &all->arrived, arrived)
     client->active_usec = all->turn_usec;

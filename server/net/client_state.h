@@ -1,5 +1,5 @@
-/* client_state: shared by client.c (connections), client_io.c (bytes in and out) and client_run.c
- * (requests) only. */
+/* client_state: the structs of connections. Only for client.c (connections), client_io.c (bytes in
+ * and out) and client_run.c (requests). */
 #ifndef SERVER_NET_CLIENT_STATE_H
 #define SERVER_NET_CLIENT_STATE_H
 
@@ -66,8 +66,8 @@ struct client {
     int fd;
     char *peer, *local;
     int64_t born_usec, active_usec; /* monotonic */
-    int64_t over_soft_usec;   /* since when its output exceeds the soft limit; 0: it does not */
-    struct deadline soft_end; /* when that has lasted too long; in clients.soft_ends */
+    int64_t over_soft_usec;   /* when its output began to exceed the soft limit; 0: it does not */
+    struct deadline soft_end; /* when it is closed for that; in clients.soft_ends */
     struct resp_reader reader;
     struct client_input input;
     struct arrival arrival;
@@ -77,10 +77,10 @@ struct client {
     bool listed_to_write; /* client_write is due at the end of this turn */
     bool held;            /* ... once the journal has what its replies acknowledge */
     bool listed_to_run;   /* complete requests may be in its input */
-    bool write_blocked;   /* the socket took only a part */
+    bool write_blocked;   /* the socket accepted only a part of the replies */
     bool stalled;         /* too many unread replies: reading stops until some are sent */
     bool is_paused;       /* CLIENT PAUSE delays its next request */
-    bool doomed;          /* closed at the end of this turn, whatever waits */
+    bool doomed;          /* closed at the end of this turn, without further replies */
 };
 
 struct clients {
@@ -99,22 +99,22 @@ struct clients {
     char *scratch;
     size_t scratch_used;
     struct window window;
-    int64_t turn_usec; /* monotonic, near the present */
+    int64_t turn_usec; /* monotonic; read at the beginning of the turn and after slow requests */
 };
 
 /* client.c */
+/* Closes the connection at the end of the turn. */
 void client_doom(struct client *client);
 void client_free(struct client *client);
 void client_list_to_write(struct client *client);
-/* True: it has to authenticate first. */
+/* Must the client authenticate first? */
 bool client_is_anon(const struct client *client);
 /* Updates dispatch.uncounted. Call when the client's memory or authentication has changed. */
 void client_count_memory(struct client *client);
-/* Call before a request runs: bounds its replies by the hard limit; beyond it a reply is cut off.
- */
+/* Call before a request runs: bounds its replies by the hard limit, where a reply is cut off. */
 void client_bound_output(struct client *client);
-/* Dooms the client and logs it if its unread replies exceed the hard limit of its class. Over the
- * soft limit, a timer does so when that has lasted too long. */
+/* Dooms the client and logs it if its unread replies exceed the hard limit of its class. If they
+ * exceed the soft limit, arms the timer that does so later. */
 void client_check_output(struct client *client);
 void client_watch_soft(struct client *client); /* checks the soft limit only */
 /* "id=7 addr=127.0.0.1:50312 name=worker" for the log. */

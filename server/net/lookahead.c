@@ -1,14 +1,14 @@
 /* lookahead: see lookahead.h. A look-up in a table that is larger than the CPU caches waits for
  * memory three times: for the bucket, the key and the value; and again for a member of a large
- * collection. Here the look-ups of a window wait together: each step is done for all of them before
- * the next step. */
+ * collection. Here the look-ups of a window wait at the same time: each step is done for all of
+ * them before the next step begins. */
 #include "server/net/lookahead.h"
 
 #include "store/base/siphash.h"
 
-enum { FEW = 4096 }; /* smaller tables are in the cache already */
+enum { LARGE_TABLE = 4096 }; /* elements; smaller tables are usually in the CPU cache */
 
-static void find_buckets(struct look *looks, unsigned count)
+static void prefetch_buckets(struct look *looks, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
         struct look *look = &looks[i];
@@ -18,7 +18,7 @@ static void find_buckets(struct look *looks, unsigned count)
     }
 }
 
-static void find_entries(struct look *looks, unsigned count)
+static void prefetch_entries(struct look *looks, unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
         if (looks[i].hashed) looks[i].entry = keyspace_hint_entry(looks[i].ks, looks[i].hash);
@@ -29,21 +29,22 @@ static void find_entries(struct look *looks, unsigned count)
         if (looks[i].entry != NULL) keyspace_hint_value(looks[i].entry);
 }
 
-/* Commands of sorted sets have the score before the member, or no argument after it. */
-static struct bytes member_of(const struct look *look)
+/* The argument that is probably the member: commands of sorted sets have the score before it, or no
+ * argument after it. */
+static struct bytes guess_member(const struct look *look)
 {
     bool behind = look->entry->object.type == TYPE_ZSET && look->count > 2;
     return look->args[behind ? 2 : 1];
 }
 
-static void find_members(struct look *looks, unsigned count)
+static void prefetch_members(struct look *looks, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
         struct look *look = &looks[i];
         if (look->entry == NULL || look->count < 2) continue;
         look->table = object_hint(&look->entry->object);
-        if (look->table == NULL || dict_count(look->table) < FEW) continue;
-        look->member = member_of(look);
+        if (look->table == NULL || dict_count(look->table) < LARGE_TABLE) continue;
+        look->member = guess_member(look);
         look->member_hash = dict_hint_bucket(look->table, look->member);
         look->member_hashed = true;
     }
@@ -58,10 +59,10 @@ static void find_members(struct look *looks, unsigned count)
 
 void lookahead(struct look *looks, unsigned count)
 {
-    find_buckets(looks, count);
+    prefetch_buckets(looks, count);
     if (count < 2) return;
-    find_entries(looks, count);
-    find_members(looks, count);
+    prefetch_entries(looks, count);
+    prefetch_members(looks, count);
 }
 
 void look_remember(const struct look *look)

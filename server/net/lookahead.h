@@ -1,6 +1,6 @@
-/* lookahead: prefetches what the next requests will touch into the CPU cache before the first of
- * them runs. Guesses where a request's key is; knows no commands. A wrong guess costs a little time
- * and has no other effect. */
+/* lookahead: prefetches the keys and members of the next requests into the CPU cache before the
+ * first of them runs. Guesses which argument is a member; a wrong guess costs a little time and has
+ * no other effect. Depends on the keyspace. */
 #ifndef SERVER_NET_LOOKAHEAD_H
 #define SERVER_NET_LOOKAHEAD_H
 
@@ -22,7 +22,8 @@ struct look {
 
 void lookahead(struct look *looks, unsigned count); /* at most LOOKS_MAX */
 
-/* Call before and after the prefetched request runs: its hashes are then not computed again. */
+/* Call before and after the request runs: between these calls, the hashes computed here are used
+ * again. */
 void look_remember(const struct look *look);
 void look_forget(void);
 

@@ -22,7 +22,7 @@ enum {
     MAX_LISTENERS = CONF_BIND_MAX + 1,
     ACCEPTS_PER_TURN = 128,  /* the others are accepted in the next turn */
     RETRY_USEC = 100 * 1000, /* pause after accept() failed for lack of descriptors or memory */
-    COMPLAIN_USEC = 1000 * 1000,
+    LOG_USEC = 1000 * 1000,  /* such failures are logged at most this often */
     PEER_SIZE = 128,
 };
 
@@ -38,8 +38,8 @@ struct net {
     const struct conf *conf;
     struct clients *clients;
     struct loop_timer *retry;
-    int64_t complained_usec;
-    char *unix_path; /* to be removed at the end; NULL: none */
+    int64_t logged_usec; /* when a failure was last logged; 0: never */
+    char *unix_path;     /* to be removed at the end; NULL: none */
     size_t count;
     struct listener listeners[MAX_LISTENERS];
 };
@@ -49,8 +49,9 @@ struct reason {
     size_t size;
 };
 
-__attribute__((format(printf, 2, 3))) static bool no(const struct reason *why, const char *format,
-                                                     ...)
+/* Returns false, for the caller to return. */
+__attribute__((format(printf, 2, 3))) static bool fail_open(const struct reason *why,
+                                                            const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -82,7 +83,7 @@ static void name_address(const struct net *net, const struct sockaddr_storage *a
 static void set_int(int fd, int level, int name, int64_t value)
 {
     int as_int = (int)value;
-    /* If this fails, the connection still works. */
+    /* Ignore errors: the connection works without it. */
     (void)setsockopt(fd, level, name, &as_int, sizeof(as_int));
 }
 
@@ -98,7 +99,8 @@ static void tune_tcp(int fd, int64_t keepalive)
     set_int(fd, IPPROTO_TCP, TCP_KEEPCNT, 3);
 }
 
-static void welcome(const struct listener *listener, int fd, const struct sockaddr_storage *from)
+static void take_connection(const struct listener *listener, int fd,
+                            const struct sockaddr_storage *from)
 {
     const struct net *net = listener->net;
     char peer[PEER_SIZE], local[PEER_SIZE];
@@ -117,19 +119,21 @@ static void want_all(struct net *net, unsigned want)
         loop_io_want(net->listeners[i].io, want);
 }
 
-static void retry(void *ctx)
+static void resume_accepting(void *ctx)
 {
     want_all(ctx, LOOP_READ);
 }
 
-/* Out of descriptors or memory: clients stay in the backlog. Trying again at once would spin. */
+/* Call when descriptors or memory ran out. Clients stay in the kernel's backlog; trying again at
+ * once would keep the CPU busy. */
 static void pause_accepting(struct net *net)
 {
     int error = errno;
     int64_t now = clock_mono_usec();
-    if (net->complained_usec == 0 || now - net->complained_usec >= COMPLAIN_USEC) {
-        log_line(LOG_WARNING, "Can't accept connections: %s. Trying again", strerror(error));
-        net->complained_usec = now;
+    if (net->logged_usec == 0 || now - net->logged_usec >= LOG_USEC) {
+        log_line(LOG_WARNING, "Can't accept connections: %s. Trying again every 100 ms",
+                 strerror(error));
+        net->logged_usec = now;
     }
     want_all(net, 0);
     loop_timer_set(net->retry, RETRY_USEC);
@@ -145,14 +149,14 @@ static void accept_ready(void *ctx, unsigned what)
         int fd =
             accept4(listener->fd, (struct sockaddr *)&from, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd >= 0) {
-            welcome(listener, fd, &from);
+            take_connection(listener, fd, &from);
         } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
             pause_accepting(listener->net);
             return;
         } else if (errno == EAGAIN) {
             return;
         }
-        /* Other errors concern one peer, which has gone: continue with the next. */
+        /* Other errors concern one peer, which has disconnected: continue with the next. */
     }
 }
 
@@ -212,8 +216,8 @@ static bool listen_tcp(struct net *net, const char *word, const struct reason *w
     struct addrinfo *found;
     int rc = getaddrinfo(node, port, &hints, &found);
     if (rc != 0)
-        return optional || no(why, "Could not create server TCP listening socket %s:%s: %s", host,
-                              port, gai_strerror(rc));
+        return optional || fail_open(why, "Could not create server TCP listening socket %s:%s: %s",
+                                     host, port, gai_strerror(rc));
     const char *step = "socket";
     int fd = -1;
     for (struct addrinfo *at = found; at != NULL && fd < 0; at = at->ai_next)
@@ -222,8 +226,8 @@ static bool listen_tcp(struct net *net, const char *word, const struct reason *w
     freeaddrinfo(found);
     if (fd >= 0) add_listener(net, fd, false);
     if (fd >= 0 || (optional && may_be_missing(error))) return true;
-    return no(why, "Could not create server TCP listening socket %s:%s: %s: %s", host, port, step,
-              strerror(error));
+    return fail_open(why, "Could not create server TCP listening socket %s:%s: %s: %s", host, port,
+                     step, strerror(error));
 }
 
 static bool listen_all_tcp(struct net *net, const struct reason *why)
@@ -233,10 +237,11 @@ static bool listen_all_tcp(struct net *net, const struct reason *why)
     while (*rest != '\0') {
         char word[256];
         size_t len = strcspn(rest, " ");
-        if (len >= sizeof(word)) return no(why, "bind: address is too long (%zu characters)", len);
+        if (len >= sizeof(word))
+            return fail_open(why, "bind: address is too long (%zu characters)", len);
         if (len > 0) {
             if (net->count == CONF_BIND_MAX)
-                return no(why, "bind: more than %d addresses", (int)CONF_BIND_MAX);
+                return fail_open(why, "bind: more than %d addresses", (int)CONF_BIND_MAX);
             memcpy(word, rest, len);
             word[len] = '\0';
             if (!listen_tcp(net, word, why)) return false;
@@ -266,18 +271,19 @@ static bool listen_unix(struct net *net, const struct reason *why)
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     size_t size = strlen(path) + 1;
     if (size > sizeof(address.sun_path))
-        return no(why, "Failed opening Unix socket: %s: path longer than %zu bytes", path,
-                  sizeof(address.sun_path) - 1);
+        return fail_open(why, "Failed opening Unix socket: %s: path longer than %zu bytes", path,
+                         sizeof(address.sun_path) - 1);
     memcpy(address.sun_path, path, size);
     remove_stale(&address);
     const char *step;
     int fd = listen_at((struct sockaddr *)&address, sizeof(address), net->conf->tcp_backlog, &step);
     if (fd < 0)
-        return no(why, "Failed opening Unix socket: %s: %s: %s", path, step, strerror(errno));
+        return fail_open(why, "Failed opening Unix socket: %s: %s: %s", path, step,
+                         strerror(errno));
     net->unix_path = memcpy(mem_alloc(size), path, size);
     add_listener(net, fd, true);
     if (net->conf->unixsocketperm != 0 && chmod(path, (mode_t)net->conf->unixsocketperm) != 0)
-        return no(why, "Failed opening Unix socket: %s: chmod: %s", path, strerror(errno));
+        return fail_open(why, "Failed opening Unix socket: %s: chmod: %s", path, strerror(errno));
     return true;
 }
 
@@ -286,10 +292,10 @@ static bool open_all(struct net *net, const struct reason *why)
     if (!listen_all_tcp(net, why) || !listen_unix(net, why)) return false;
     if (net->count > 0) return true;
     if (net->conf->port != 0 && net->conf->bind[0] != '\0')
-        return no(why,
-                  "Failed listening on port %d (TCP): this machine has none of the addresses '%s'",
-                  (int)net->conf->port, net->conf->bind);
-    return no(why, "Configured to not listen anywhere");
+        return fail_open(
+            why, "Failed listening on port %d (TCP): this machine has none of the addresses '%s'",
+            (int)net->conf->port, net->conf->bind);
+    return fail_open(why, "Configured to not listen anywhere");
 }
 
 struct net *net_open(struct loop *loop, const struct conf *conf, struct clients *clients, char *why,
@@ -299,7 +305,7 @@ struct net *net_open(struct loop *loop, const struct conf *conf, struct clients 
     net->loop = loop;
     net->conf = conf;
     net->clients = clients;
-    net->retry = loop_timer_new(loop, retry, net);
+    net->retry = loop_timer_new(loop, resume_accepting, net);
     struct reason reason = { why, why_size };
     if (open_all(net, &reason)) return net;
     net_close(net);

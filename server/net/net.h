@@ -1,4 +1,5 @@
-/* net: listening sockets: opens them and accepts connections. */
+/* net: opens listening sockets, accepts connections and passes them to client.h. Depends on sockets
+ * and the loop. */
 #ifndef SERVER_NET_NET_H
 #define SERVER_NET_NET_H
 
@@ -11,8 +12,8 @@
 
 struct net;
 
-/* Opens what conf says: bind addresses with port (a leading '-' may fail), the unix socket. NULL
- * with the reason in `why` when none opens or one that must does not. */
+/* Listens on the addresses of `bind` and on the unix socket. NULL, with the reason in `why`: none
+ * could be opened, or one without a leading '-' could not. */
 struct net *net_open(struct loop *loop, const struct conf *conf, struct clients *clients, char *why,
                      size_t why_size);
 void net_close(struct net *net); /* stops listening, removes the unix socket */
