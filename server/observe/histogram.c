@@ -1,9 +1,9 @@
-/* histogram: see histogram.h. */
+/* histogram: see histogram.h. A bucket's number is computed from the highest bits of the value. */
 #include "server/observe/histogram.h"
 
 enum { FIRST_OCTAVE = 4, STEP_BITS = 3 };
 
-static unsigned bucket_of(uint64_t value)
+static unsigned histogram_bucket(uint64_t value)
 {
     if (value < HISTOGRAM_EXACT) return (unsigned)value;
     unsigned octave = 63u - (unsigned)__builtin_clzll(value);
@@ -13,7 +13,7 @@ static unsigned bucket_of(uint64_t value)
 }
 
 /* The highest value in the bucket. */
-static uint64_t top_of(unsigned bucket)
+static uint64_t histogram_bucket_top(unsigned bucket)
 {
     if (bucket < HISTOGRAM_EXACT) return bucket;
     unsigned octave = FIRST_OCTAVE + (bucket - HISTOGRAM_EXACT) / HISTOGRAM_STEPS;
@@ -24,7 +24,7 @@ static uint64_t top_of(unsigned bucket)
 void histogram_add(struct histogram *histogram, uint64_t value)
 {
     histogram->count++;
-    histogram->seen[bucket_of(value)]++;
+    histogram->seen[histogram_bucket(value)]++;
 }
 
 uint64_t histogram_at(const struct histogram *histogram, double share)
@@ -34,15 +34,15 @@ uint64_t histogram_at(const struct histogram *histogram, double share)
     uint64_t passed = 0;
     for (unsigned bucket = 0; bucket < HISTOGRAM_BUCKETS; bucket++) {
         passed += histogram->seen[bucket];
-        if (passed > 0 && (double)passed >= wanted) return top_of(bucket);
+        if (passed > 0 && (double)passed >= wanted) return histogram_bucket_top(bucket);
     }
-    return top_of(HISTOGRAM_BUCKETS - 1);
+    return histogram_bucket_top(HISTOGRAM_BUCKETS - 1);
 }
 
 uint64_t histogram_up_to(const struct histogram *histogram, uint64_t value)
 {
     uint64_t passed = 0;
-    for (unsigned bucket = 0, last = bucket_of(value); bucket <= last; bucket++)
+    for (unsigned bucket = 0, last = histogram_bucket(value); bucket <= last; bucket++)
         passed += histogram->seen[bucket];
     return passed;
 }

@@ -1,5 +1,5 @@
-/* latency: slow events, by kind: "command", "fast-command", "expire-cycle", "command-unblocking" (a
- * blocked client's command runs again). Keeps the last 160 samples of each. */
+/* latency: the last 160 slow events of each kind, for LATENCY: "command", "fast-command",
+ * "expire-cycle" and "command-unblocking" (a blocked client's command runs again). */
 #ifndef SERVER_OBSERVE_LATENCY_H
 #define SERVER_OBSERVE_LATENCY_H
 

@@ -1,5 +1,5 @@
-/* monitor: MONITOR: sends every command to the sessions that asked for it. Without such sessions a
- * command costs one test. */
+/* monitor: sends every command to the sessions that called MONITOR. Depends on sessions. Without
+ * such sessions it costs one test per command. */
 #ifndef SERVER_OBSERVE_MONITOR_H
 #define SERVER_OBSERVE_MONITOR_H
 
@@ -14,12 +14,12 @@ struct monitor;
 struct monitor *monitor_new(void);
 void monitor_free(struct monitor *monitor);
 
-void monitor_add(struct monitor *monitor,
-                 struct session *session); /* adding it again does nothing */
+/* Does nothing if the session was added before. */
+void monitor_add(struct monitor *monitor, struct session *session);
 void monitor_forget(struct monitor *monitor, struct session *session);
 bool monitor_active(const struct monitor *monitor);
 
-/* +1339518083.107412 [0 127.0.0.1:60866] "keys" "*" */
+/* Sends a line such as: +1339518083.107412 [0 127.0.0.1:60866] "keys" "*" */
 void monitor_send(struct monitor *monitor, const struct session *caller, int64_t wall_usec,
                   int argc, const struct bytes *argv);
 

@@ -1,4 +1,4 @@
-/* observe: see observe.h. */
+/* observe: see observe.h. Passes each call on to the histogram, slowlog, latency and monitor. */
 #include "server/observe/observe.h"
 
 #include "server/call/session.h"
@@ -7,8 +7,7 @@
 
 enum { USEC_PER_MSEC = 1000 };
 
-/* A bound for the case that clients cause many different error codes. */
-enum { ERRORS_MAX = 128 };
+enum { ERRORS_MAX = 128 }; /* error codes; further ones are not counted */
 
 static struct bytes code_of(const void *element)
 {
@@ -101,8 +100,8 @@ static void note_slow(struct observer *observer, const struct call *call, const 
     slowlog_note(observer->slowlog, &slow, (size_t)observer->conf->slowlog_max_len);
 }
 
-/* The arguments to show, with secrets hidden; to be freed if they are a copy. */
-static const struct bytes *shown(const struct call *call)
+/* The arguments without secrets: call->argv, or a copy. Free with free_visible_arguments. */
+static const struct bytes *visible_arguments(const struct call *call)
 {
     if (call->secrets == 0) return call->argv;
     struct bytes *copy = mem_alloc((size_t)call->argc * sizeof(*copy));
@@ -111,23 +110,23 @@ static const struct bytes *shown(const struct call *call)
     return copy;
 }
 
-static void free_shown(const struct bytes *argv, const struct call *call)
+static void free_visible_arguments(const struct bytes *argv, const struct call *call)
 {
     if (argv != call->argv) mem_free((void *)argv);
 }
 
 /* Call after the call has run, so that EXEC comes after its commands. */
-static void show(struct observer *observer, const struct call *call)
+static void send_to_monitors(struct observer *observer, const struct call *call)
 {
     if (!monitor_active(observer->monitor)) return;
     if (call->command.row->flags & (SKIP_MONITOR | ADMIN)) return;
-    const struct bytes *argv = shown(call);
+    const struct bytes *argv = visible_arguments(call);
     monitor_send(observer->monitor, call->session, clock_wall_usec(observer->clock), call->argc,
                  argv);
-    free_shown(argv, call);
+    free_visible_arguments(argv, call);
 }
 
-/* Records a call that is answered in its histogram and in the slow log. */
+/* Records the duration of an answered call in its command's histogram and in the slow log. */
 static void note_span(struct observer *observer, const struct call *call, int64_t usec)
 {
     struct command_stats *stats = call->command.stats;
@@ -137,9 +136,9 @@ static void note_span(struct observer *observer, const struct call *call, int64_
     }
     int64_t slow_usec = observer->conf->slowlog_log_slower_than;
     if (slow_usec < 0 || usec < slow_usec || (call->command.row->flags & SKIP_SLOWLOG)) return;
-    const struct bytes *argv = shown(call);
+    const struct bytes *argv = visible_arguments(call);
     note_slow(observer, call, argv, usec);
-    free_shown(argv, call);
+    free_visible_arguments(argv, call);
 }
 
 static void note_latency(struct observer *observer, enum latency_event event, int64_t usec)
@@ -161,7 +160,7 @@ static int64_t count_run(struct observer *observer, const struct call *call, int
     return usec;
 }
 
-static bool waits(const struct call *call)
+static bool is_waiting(const struct call *call)
 {
     return call->block != NULL && call->block->count > 0;
 }
@@ -170,11 +169,11 @@ void observe_end(struct observer *observer, const struct call *call, int64_t beg
 {
     int64_t usec = count_run(observer, call, began);
     call->command.stats->calls++;
-    if (waits(call))
+    if (is_waiting(call))
         call->block->usec = usec;
     else
         note_span(observer, call, usec);
-    show(observer, call);
+    send_to_monitors(observer, call);
     bool fast = call->command.row->flags & FAST;
     note_latency(observer, fast ? LATENCY_FAST_COMMAND : LATENCY_COMMAND, usec);
 }
@@ -188,7 +187,7 @@ void observe_again(struct observer *observer, const struct call *call, int64_t b
 {
     int64_t taken = count_run(observer, call, began);
     *usec += taken;
-    if (!waits(call)) note_span(observer, call, *usec);
+    if (!is_waiting(call)) note_span(observer, call, *usec);
     note_latency(observer, LATENCY_UNBLOCKING, taken);
 }
 

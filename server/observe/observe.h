@@ -1,5 +1,5 @@
 /* observe: statistics about calls: counts and times by command, errors by code, slow calls, and
- * MONITOR. Sees calls from outside; knows no command. */
+ * MONITOR. Depends on calls and the clock; treats all commands alike. */
 #ifndef SERVER_OBSERVE_OBSERVE_H
 #define SERVER_OBSERVE_OBSERVE_H
 
@@ -33,10 +33,10 @@ void observer_init(struct observer *observer, const struct conf *conf, const str
 void observer_drop(struct observer *observer);
 void observer_reset(struct observer *observer, struct commands *commands); /* CONFIG RESETSTAT */
 
-/* Call when requests begin to run: the time of the first one counts from here (monotonic). */
+/* Call when a turn begins to run requests, with the monotonic time: its first call begins then. */
 void observe_turn(struct observer *observer, int64_t usec);
-/* Call before and after a call runs; end takes the result of begin. A call counts as begun when the
- * one before it in its turn has ended, so that the clock is read once for each. */
+/* Call before and after a call runs; pass the result of begin to end. A call is taken to begin when
+ * the call before it in its turn ended, so that the clock is read only once for each. */
 int64_t observe_begin(const struct observer *observer);
 void observe_end(struct observer *observer, const struct call *call, int64_t began);
 /* A blocked call is recorded in the slow log and the histogram when it is answered, with the time

@@ -30,7 +30,7 @@ static void call_free(struct slow_call *call)
 }
 
 /* Drops all but the newest `keep`. */
-static void cut(struct slowlog *slowlog, size_t keep)
+static void keep_newest(struct slowlog *slowlog, size_t keep)
 {
     struct slow_call **link = &slowlog->newest;
     for (size_t i = 0; i < keep && *link != NULL; i++)
@@ -47,16 +47,16 @@ static void cut(struct slowlog *slowlog, size_t keep)
 
 void slowlog_reset(struct slowlog *slowlog)
 {
-    cut(slowlog, 0);
+    keep_newest(slowlog, 0);
 }
 
 void slowlog_free(struct slowlog *slowlog)
 {
-    cut(slowlog, 0);
+    keep_newest(slowlog, 0);
     mem_free(slowlog);
 }
 
-static struct blob *cut_text(struct bytes text)
+static struct blob *shorten_argument(struct bytes text)
 {
     enum { REST_MAX = 48 };
     char line[ARG_MAX_LEN + REST_MAX];
@@ -72,7 +72,7 @@ static void keep_arguments(struct slow_call *kept, int argc, const struct bytes 
     kept->argc = argc < ARGS_MAX ? argc : ARGS_MAX;
     kept->argv = mem_alloc((size_t)kept->argc * sizeof(struct blob *));
     for (int i = 0; i < kept->argc; i++)
-        kept->argv[i] = cut_text(argv[i]);
+        kept->argv[i] = shorten_argument(argv[i]);
     if (argc <= ARGS_MAX) return;
     char rest[64];
     int len = snprintf(rest, sizeof(rest), "... (%d more arguments)", argc - ARGS_MAX + 1);
@@ -91,7 +91,7 @@ void slowlog_note(struct slowlog *slowlog, const struct slow *slow, size_t max)
     kept->older = slowlog->newest;
     slowlog->newest = kept;
     slowlog->count++;
-    cut(slowlog, max);
+    keep_newest(slowlog, max);
 }
 
 size_t slowlog_count(const struct slowlog *slowlog)

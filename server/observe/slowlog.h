@@ -1,4 +1,4 @@
-/* slowlog: the last slow calls, newest first. */
+/* slowlog: a list of the last slow calls, newest first. The caller decides which calls are slow. */
 #ifndef SERVER_OBSERVE_SLOWLOG_H
 #define SERVER_OBSERVE_SLOWLOG_H
 
@@ -22,7 +22,7 @@ struct slow_call {
     uint64_t id; /* counts up from 0, also across resets */
     int64_t at_sec, usec;
     int argc;           /* at most 32 */
-    struct blob **argv; /* long ones are cut, and end with how much was cut */
+    struct blob **argv; /* long arguments are cut, and end with the number of bytes cut */
     struct blob *peer, *name;
     struct slow_call *older;
 };

@@ -1,7 +1,7 @@
-/* stats: see stats.h. */
+/* stats: see stats.h. Computes rates; others count. */
 #include "server/observe/stats.h"
 
-/* A counter that was reset since the last sample has no rate. */
+/* 0 if the counter was reset since the last sample. */
 static double rate(uint64_t now, uint64_t before, double seconds)
 {
     return now >= before && seconds > 0 ? (double)(now - before) / seconds : 0;

@@ -1,4 +1,5 @@
-/* stats: counters for INFO beside those of the store and of calls. CONFIG RESETSTAT zeroes them. */
+/* stats: the counters of INFO that concern connections and all commands together. The store and
+ * observe.h have further ones. CONFIG RESETSTAT zeroes them. */
 #ifndef SERVER_OBSERVE_STATS_H
 #define SERVER_OBSERVE_STATS_H
 
