@@ -1,5 +1,5 @@
-/* child: see child.h. The result is in a page that both processes share; the exit status says
- * whether the child ended normally. */
+/* child: see child.h. The child writes its result to a shared page; the exit status shows whether
+ * it ended normally. */
 #include "server/persist/child.h"
 
 #include <errno.h>

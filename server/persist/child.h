@@ -1,5 +1,5 @@
-/* child: a forked process that writes the store, as it is at the fork, into a file. One at a time.
- */
+/* child: a forked process that writes the store, as it is at the fork, to a file, while the parent
+ * continues. Depends on base.h. There is at most one child at a time. */
 #ifndef SERVER_PERSIST_CHILD_H
 #define SERVER_PERSIST_CHILD_H
 
@@ -13,11 +13,11 @@ struct child;
 struct child *child_new(void);        /* NULL with errno */
 void child_free(struct child *child); /* kills a running child */
 
-/* Forks. 0 or an errno. O(pages of the process) */
+/* Forks. 0 or an errno. O(N), N pages of the process */
 int child_begin(struct child *child, const struct store *store, const char *path,
                 const struct snapshot_options *options);
 bool child_runs(const struct child *child);
-/* Kills the child; it will end as failed. */
+/* Kills the child; child_ended then reports an error. */
 void child_cancel(struct child *child);
 /* Waits until the child has ended. */
 void child_await(struct child *child);

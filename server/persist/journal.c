@@ -32,14 +32,14 @@ struct journal {
     int fd; /* -1: no file */
     uint64_t length;
     bool uncut;
-    bool retiring; /* the segment before is being synced: do not write to this one yet */
+    bool retiring; /* the previous segment is being synced: do not write to this one yet */
 
     enum journal_sync_mode mode;
     enum journal_state state;
     int error;
     bool restarting;
     uint64_t restart_from; /* the base being written holds everything up to here */
-    uint64_t position, written, synced, asked; /* `asked`: a sync up to here is ordered */
+    uint64_t position, written, synced, asked; /* `asked`: a sync up to here was ordered */
     int64_t asked_at, tried_at;
     bool counted_late;
     struct syncer *syncer;
@@ -90,7 +90,7 @@ void journal_free(struct journal *journal)
     mem_free(journal);
 }
 
-/* Empties the buffer, whose records are written or dropped. */
+/* Removes all complete records from the buffer: they are written, or not needed. */
 static void empty_buffer(struct journal *journal)
 {
     outbuf_consume(&journal->waiting, journal->whole_len);
@@ -121,7 +121,7 @@ int journal_open(struct journal *journal, int fd, const struct journal_end *end)
         if (error != 0) return error;
     }
     take_segment(journal, fd, end != NULL ? end : &fresh);
-    journal->state = JOURNAL_WELL;
+    journal->state = JOURNAL_OK;
     return 0;
 }
 
@@ -190,7 +190,7 @@ static int write_pieces(struct journal *journal)
     }
 }
 
-static int write_all(struct journal *journal)
+static int write_buffer(struct journal *journal)
 {
     int error = cut_back(journal);
     if (error == 0) error = write_pieces(journal);
@@ -210,8 +210,8 @@ static int write_all(struct journal *journal)
 static int write_waiting(struct journal *journal, int64_t now)
 {
     if (journal->whole_len == 0) return 0;
-    journal->error = write_all(journal);
-    journal->state = journal->error == 0 ? JOURNAL_WELL : JOURNAL_CANNOT_WRITE;
+    journal->error = write_buffer(journal);
+    journal->state = journal->error == 0 ? JOURNAL_OK : JOURNAL_CANNOT_WRITE;
     journal->tried_at = now;
     return journal->error;
 }
@@ -219,7 +219,7 @@ static int write_waiting(struct journal *journal, int64_t now)
 static bool may_write(const struct journal *journal, int64_t now)
 {
     if (journal->retiring || journal->state == JOURNAL_NEEDS_BASE) return false;
-    return journal->state == JOURNAL_WELL || now - journal->tried_at >= RETRY_USEC;
+    return journal->state == JOURNAL_OK || now - journal->tried_at >= RETRY_USEC;
 }
 
 /* ---- syncing ---- */
@@ -251,7 +251,7 @@ static bool sync_due(struct journal *journal, int64_t now)
 
 void journal_sync_now(struct journal *journal, int64_t now)
 {
-    if (journal->state != JOURNAL_WELL || journal->mode == JOURNAL_SYNC_NEVER) return;
+    if (journal->state != JOURNAL_OK || journal->mode == JOURNAL_SYNC_NEVER) return;
     if (journal->written > journal->asked) order_sync(journal, now);
 }
 
@@ -260,8 +260,9 @@ static int64_t wait_until(int64_t at, int64_t now)
     return at > now ? at - now : 0;
 }
 
-/* When a sync ends, the thread's report starts a turn, so no timer is needed for that. */
-static int64_t next_wish(const struct journal *journal, int64_t now)
+/* After how many microseconds journal_flush must be called again; -1: not needed. When a sync ends,
+ * the thread's report starts a turn, so that needs no timer. */
+static int64_t next_call_due(const struct journal *journal, int64_t now)
 {
     if (journal->state == JOURNAL_NEEDS_BASE || journal->retiring) return -1;
     if (journal->state == JOURNAL_CANNOT_WRITE)
@@ -277,10 +278,10 @@ int64_t journal_flush(struct journal *journal, int64_t now)
     ensure(journal->waiting.len == journal->whole_len, "%zu of %zu bytes are whole records",
            journal->whole_len, journal->waiting.len);
     if (may_write(journal, now)) write_waiting(journal, now);
-    /* A base that begins later will hold these changes. */
+    /* Drop records that are not needed: the next base will hold their changes. */
     if (journal->state == JOURNAL_NEEDS_BASE && !journal->restarting) empty_buffer(journal);
     if (sync_due(journal, now)) order_sync(journal, now);
-    return next_wish(journal, now);
+    return next_call_due(journal, now);
 }
 
 int journal_sync_fd(const struct journal *journal)
@@ -346,7 +347,7 @@ int journal_restart_end(struct journal *journal, int fd)
     take_segment(journal, fd, &fresh);
     journal->written = journal->synced = journal->asked = journal->restart_from;
     journal->restarting = false;
-    journal->state = JOURNAL_WELL;
+    journal->state = JOURNAL_OK;
     journal->error = 0;
     return 0;
 }
@@ -369,7 +370,7 @@ int journal_close(struct journal *journal)
     return error;
 }
 
-/* ---- questions ---- */
+/* ---- state ---- */
 
 uint64_t journal_position(const struct journal *journal)
 {

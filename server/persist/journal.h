@@ -1,12 +1,6 @@
 /* journal: appends transactions, in order, to the last file of the journal, the current segment.
- * Depends on files and a syncer thread; does not know what the bytes mean, and reads no clock.
- *
- * Layout of a segment: the line RECORD_FIRST_LINE, then records. A record is the text of one
- * transaction and a line "#xxxxxxxx\r\n": eight hex digits, the CRC-32C of every byte of the file
- * before that line. So not only a changed record is detected, but also one that is missing,
- * repeated or misplaced. A record without its last line was torn by a crash, and so was a file
- * shorter than its header. To change the layout: a new number in the header; replay keeps reading
- * the old ones.
+ * Depends on disk.h and a syncer thread. record.h defines the layout of a segment. The caller
+ * passes the text of each record and the time.
  *
  * Positions count the bytes of complete records ever appended, across files. A session remembers
  * the position after its last write, and holds its replies until journal_safe_position() reaches
@@ -14,16 +8,16 @@
  *
  * When a write fails, the file is cut back to its last complete record, the bytes stay in memory,
  * and journal_flush tries again every 100 ms. When a sync fails, it is unknown which bytes since
- * the sync before are on the medium: the kernel may have marked the pages clean, so that a second
- * sync succeeds although bytes were lost. Keeping all bytes in memory until they are synced would
- * cost memory all the time for a rare case. So the journal is restarted from the data in memory: it
- * needs a base with all data, and a new segment, and writes nothing until then. The old segment is
- * left unchanged, since it may be complete.
+ * the last good sync are on the medium: the kernel may have marked the pages clean, so that a
+ * second sync succeeds although bytes were lost. Keeping all bytes in memory until they are synced
+ * would cost memory all the time for a rare case. So the journal is restarted from the data in
+ * memory: it needs a base with all data, and a new segment, and writes nothing until then. The old
+ * segment is left unchanged, since it may be complete.
  *
  * Bytes are written also while a sync runs. Redis delays such a write for up to two seconds,
  * because some file systems make it wait. Here replies wait for the write, so a delay would make
- * every writer wait for every sync (6 ms at 5 MB/s, 30 ms at 50 MB/s), while writing makes few of
- * them wait (ext4: 99.9% of the writes end within 0.3 ms at 50 MB/s, with syncs or without). */
+ * every writer wait for every sync (6 ms at 5 MB/s, 30 ms at 50 MB/s). Without the delay few writes
+ * take long (ext4: 99.9% end within 0.3 ms at 50 MB/s, with syncs or without). */
 #ifndef SERVER_PERSIST_JOURNAL_H
 #define SERVER_PERSIST_JOURNAL_H
 
@@ -38,7 +32,7 @@ struct journal;
 
 enum journal_sync_mode { JOURNAL_SYNC_NEVER, JOURNAL_SYNC_EVERY_SECOND, JOURNAL_SYNC_ALWAYS };
 enum journal_state {
-    JOURNAL_WELL,
+    JOURNAL_OK,
     JOURNAL_CANNOT_WRITE, /* journal_flush tries again */
     JOURNAL_NEEDS_BASE,   /* a sync failed, or there is no file yet: call journal_restart_begin */
 };
@@ -67,8 +61,7 @@ int journal_open(struct journal *journal, int fd, const struct journal_end *end)
  * not on the medium. */
 int journal_close(struct journal *journal);
 
-/* Append the text of a record here; journal_end_record completes it. Without text there is no
- * record.
+/* Append the text of a record here; journal_end_record completes it, or does nothing without text.
  */
 struct outbuf *journal_buffer(struct journal *journal);
 void journal_end_record(struct journal *journal);
@@ -107,8 +100,8 @@ int journal_rotate(struct journal *journal, int fd);
  * again after the base failed. Call end when the manifest lists the new base and this segment, just
  * created: 0, and `fd` is taken; EBUSY: try again after the next journal_sync_done. */
 void journal_restart_begin(struct journal *journal);
-void journal_restart_cancel(
-    struct journal *journal); /* the base failed: drops the records that were kept */
+/* Call when the base has failed: the next flush drops the records that were kept. */
+void journal_restart_cancel(struct journal *journal);
 int journal_restart_end(struct journal *journal, int fd);
 /* Changes JOURNAL_CANNOT_WRITE to JOURNAL_NEEDS_BASE: on a full disk a base may be smaller than the
  * files it replaces. Does nothing in another state. */
@@ -119,7 +112,7 @@ struct journal_report {
     uint64_t segment_length; /* of the current segment */
     uint64_t waiting;        /* bytes not written */
     uint64_t unsynced;       /* bytes written and not synced */
-    uint64_t late_syncs;     /* syncs that were due while the one before still ran */
+    uint64_t late_syncs;     /* syncs that were due while the previous one still ran */
     uint64_t writes, syncs, failed_writes, failed_syncs;
     bool sync_running;
 };

@@ -1,4 +1,4 @@
-/* payload: see payload.h. */
+/* payload: see payload.h. Uses the RDB reader and writer, and the effects' text. */
 #include "server/persist/payload.h"
 
 #include "proto/base/outbuf.h"
@@ -21,7 +21,7 @@ static void put_effect(void *ctx, struct effect *effect)
     effect_writer_put(ctx, effect);
 }
 
-/* Builds the commands after RDB_OWN_TYPE. */
+/* Sets the body: RDB_OWN_TYPE and the commands. Returns its memory, to be freed. */
 static char *take_body(struct outbuf *text, struct rdb_bytes *body)
 {
     char *data = mem_alloc(text->len + 1);
@@ -74,7 +74,7 @@ struct bytes payload_bytes(const struct payload *payload)
 
 /* ---- reading Redis' form --------------------------------------------------------------------- */
 
-static bool begin(void *ctx, const struct rdb_key *key)
+static bool begin_value(void *ctx, const struct rdb_key *key)
 {
     rdb_object_begin(ctx, key->type);
     return true;
@@ -83,7 +83,7 @@ static bool begin(void *ctx, const struct rdb_key *key)
 static bool read_redis(struct bytes payload, struct object *object)
 {
     struct rdb_object value = { .begun = false };
-    struct rdb_visitor visitor = { .ctx = &value, .key_begin = begin };
+    struct rdb_visitor visitor = { .ctx = &value, .key_begin = begin_value };
     struct rdb_error error;
     rdb_object_listen(&visitor);
     enum rdb_status status =
@@ -96,7 +96,7 @@ static bool read_redis(struct bytes payload, struct object *object)
     return false;
 }
 
-/* ---- reading ours ---------------------------------------------------------------------------- */
+/* ---- reading our own form -------------------------------------------------------------------- */
 
 struct rebuilding {
     struct object object;
@@ -114,21 +114,21 @@ static bool type_built_by(enum effect_kind kind, enum type *type)
     }
 }
 
-static bool has(const struct object *object, struct bytes member)
+static bool has_element(const struct object *object, struct bytes member)
 {
     msec at;
     if (object->type == TYPE_DEHYDRATOR) return dehydrator_find(object->dehydrator, member) != NULL;
     return object_member_deadline(object, member, &at);
 }
 
-static bool take_effect(void *ctx, const struct effect *effect)
+static bool rebuild_with_effect(void *ctx, const struct effect *effect)
 {
     struct rebuilding *in = ctx;
     enum type type;
     if (!type_built_by(effect->kind, &type) || effect->key.len > 0) return false;
     if (!in->begun) in->object = object_new(type);
     in->begun = true;
-    if (in->object.type != type || has(&in->object, effect->a)) return false;
+    if (in->object.type != type || has_element(&in->object, effect->a)) return false;
     walk_put(&in->object, effect);
     return true;
 }
@@ -142,7 +142,7 @@ static bool read_commands(struct rebuilding *in, const char *text, size_t len)
     request_init(&request);
     for (size_t at = 0, size; at < len && good; at += size)
         good = request_read(&request, text + at, len - at, &size) == REQUEST_WHOLE &&
-               effect_text_read(request.argc, request.argv, &reader, take_effect, in) &&
+               effect_text_read(request.argc, request.argv, &reader, rebuild_with_effect, in) &&
                reader.db == 0;
     request_drop(&request);
     return good && in->begun;
@@ -160,9 +160,9 @@ static bool read_own(struct rdb_bytes body, struct object *object)
     return false;
 }
 
-/* ---- either ---------------------------------------------------------------------------------- */
+/* ---- reading either form --------------------------------------------------------------------- */
 
-static bool is_sound(struct bytes payload, struct rdb_bytes *body)
+static bool is_intact(struct bytes payload, struct rdb_bytes *body)
 {
     int version;
     struct rdb_bytes whole = { payload.data, payload.len };
@@ -174,8 +174,8 @@ enum payload_status payload_read(struct bytes payload, struct object *object)
     struct rdb_bytes body;
     bool is_own = payload.len > RDB_FOOTER && (unsigned char)payload.data[0] == RDB_OWN_TYPE;
     bool good =
-        is_own ? is_sound(payload, &body) && read_own(body, object) : read_redis(payload, object);
+        is_own ? is_intact(payload, &body) && read_own(body, object) : read_redis(payload, object);
     if (good && object_count(object) > 0) return PAYLOAD_WHOLE;
     if (good) object_free(object);
-    return is_sound(payload, &body) ? PAYLOAD_DAMAGED : PAYLOAD_FOREIGN;
+    return is_intact(payload, &body) ? PAYLOAD_DAMAGED : PAYLOAD_FOREIGN;
 }

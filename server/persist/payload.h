@@ -1,7 +1,8 @@
-/* payload: a value as a byte string, for DUMP and RESTORE.
+/* payload: a value as a byte string, for DUMP and RESTORE. Depends on proto/rdb/ and the effects'
+ * text.
  *
  * A value that Redis can hold is in Redis' format (proto/rdb/rdb_write.h). A value with deadlines
- * inside is in ours, which RESTORE of a Redis server refuses with "Bad data format":
+ * inside is in our own format, which RESTORE of a Redis server refuses with "Bad data format":
  *
  *     RDB_OWN_TYPE      one byte
  *     commands          the effects that build the value (persist/format/effect_text.h), for the
@@ -17,7 +18,7 @@
 
 struct payload;
 
-/* Of a value that is not empty. Owned by the caller; NULL: no memory. O(n) */
+/* The payload of a value that is not empty, owned by the caller. NULL: no memory. O(n) */
 struct payload *payload_new(const struct object *object);
 void payload_free(struct payload *payload);
 struct bytes payload_bytes(const struct payload *payload); /* borrowed */
@@ -29,7 +30,7 @@ enum payload_status {
                         type */
 };
 
-/* The value, owned by the caller and not empty, if the result is PAYLOAD_WHOLE. O(n) */
+/* Sets *object, owned by the caller and not empty, if the result is PAYLOAD_WHOLE. O(n) */
 enum payload_status payload_read(struct bytes payload, struct object *object);
 
 #endif

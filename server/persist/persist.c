@@ -1,4 +1,5 @@
-/* persist: see persist.h. The work of each turn. */
+/* persist: see persist.h. The journal of each turn, the state that INFO shows, and turning the
+ * journal on and off. */
 #include "server/persist/persist_state.h"
 
 #include <errno.h>
@@ -20,14 +21,14 @@ enum {
     WAITING_MAX = 32 << 20,
 };
 
-/* ---- the beginning and the end --------------------------------------------------------------- */
+/* ---- creating and freeing -------------------------------------------------------------------- */
 
 static void on_child(void *ctx)
 {
     persist_end_tasks(ctx);
 }
 
-static void on_again(void *ctx)
+static void on_retry_timer(void *ctx)
 {
     (void)ctx; /* the timer only has to start a turn */
 }
@@ -41,7 +42,7 @@ struct persist *persist_new(const struct persist_wiring *wiring)
     persist->child = child;
     persist->pending_segment = persist->folder = -1;
     persist->safe_at_end = UINT64_MAX;
-    persist->again = loop_timer_new(wiring->loop, on_again, persist);
+    persist->again = loop_timer_new(wiring->loop, on_retry_timer, persist);
     loop_on_signal(wiring->loop, SIGCHLD, on_child, persist);
     manifest_init(&persist->manifest, wiring->conf->appenddirname, wiring->conf->appendfilename);
     persist->report.last_save_sec = clock_now(wiring->clock) / MSEC_PER_SEC;
@@ -63,7 +64,7 @@ void persist_free(struct persist *persist)
 
 /* ---- the journal ----------------------------------------------------------------------------- */
 
-static enum journal_sync_mode mode_of(const struct conf *conf)
+static enum journal_sync_mode sync_mode_of(const struct conf *conf)
 {
     switch ((enum conf_fsync)conf->appendfsync) {
     case CONF_FSYNC_NO: return JOURNAL_SYNC_NEVER;
@@ -81,7 +82,7 @@ static void on_synced(void *ctx, unsigned what)
 
 int persist_new_journal(struct persist *persist)
 {
-    persist->journal = journal_new(mode_of(persist->w.conf));
+    persist->journal = journal_new(sync_mode_of(persist->w.conf));
     if (persist->journal == NULL) return errno;
     effect_writer_init(&persist->writer, journal_buffer(persist->journal));
     persist->synced =
@@ -148,21 +149,21 @@ const char *persist_refusal(const struct persist *persist)
 
 /* The errno that prevents changes from being stored; 0: they are stored, or the first base is still
  * being written. */
-static int health(const struct persist *persist)
+static int current_error(const struct persist *persist)
 {
     if (!persist->opened) return persist->base_error;
-    if (journal_state(persist->journal) == JOURNAL_WELL) return 0;
+    if (journal_state(persist->journal) == JOURNAL_OK) return 0;
     int error = journal_error(persist->journal);
     return error != 0 ? error : EIO;
 }
 
 /* Sets the error text for clients, and logs the beginning and end of a failure. */
-static void note_health(struct persist *persist)
+static void update_write_error(struct persist *persist)
 {
     static char text[160];
-    int error = health(persist);
-    bool was_ill = persist->report.write_error != NULL;
-    if ((error != 0) == was_ill) return;
+    int error = current_error(persist);
+    bool had_error = persist->report.write_error != NULL;
+    if ((error != 0) == had_error) return;
     persist->report.write_error = error != 0 ? text : NULL;
     if (error == 0) {
         log_line(LOG_NOTICE, "The journal can be written again: writes are accepted");
@@ -174,7 +175,7 @@ static void note_health(struct persist *persist)
              what);
 }
 
-static void note_load(struct persist *persist)
+static void update_journal_report(struct persist *persist)
 {
     struct journal_report report = journal_report(persist->journal);
     persist->report.journal_bytes =
@@ -196,11 +197,12 @@ void persist_turn(void *ctx)
     }
     if (persist->w.store->flushed_at != persist->flush_seen) persist_save_flushed(persist);
     persist_begin_tasks(persist);
-    if (persist->listens) note_health(persist); /* after starting tasks, whose errors count */
+    if (persist->listens)
+        update_write_error(persist); /* after starting tasks, whose errors count */
 }
 
 /* Rewriting takes at most a tenth of the time, however fast the journal grows. */
-static bool rests(const struct persist *persist)
+static bool rewrote_recently(const struct persist *persist)
 {
     return clock_mono_usec() - persist->rewritten_usec < REST_SHARE * persist->rewrite_took_usec;
 }
@@ -233,15 +235,16 @@ static bool save_is_due(const struct persist *persist)
 void persist_second(struct persist *persist)
 {
     if (persist->report.loading) return;
-    if (persist->listens) note_load(persist);
+    if (persist->listens) update_journal_report(persist);
     if (clock_mono_usec() < persist->retry_usec) return;
     if (save_is_due(persist)) persist->save_scheduled = true;
-    if (persist->listens && persist->task == TASK_NONE && grew_enough(persist) && !rests(persist))
+    if (persist->listens && persist->task == TASK_NONE && grew_enough(persist) &&
+        !rewrote_recently(persist))
         persist->rewrite_scheduled = true;
 }
 
 /* Finds the files of an earlier journal, so that new files get other names. */
-static bool knows_files(struct persist *persist)
+static bool find_earlier_files(struct persist *persist)
 {
     char why[MANIFEST_WHY_MAX];
     if (persist->manifest.count > 0) return true;
@@ -260,11 +263,16 @@ bool persist_configure(struct persist *persist)
 {
     const struct conf *conf = persist->w.conf;
     if (persist->report.loading) return true;
-    if (persist->journal != NULL) journal_set_sync_mode(persist->journal, mode_of(conf));
+    if (persist->journal != NULL) journal_set_sync_mode(persist->journal, sync_mode_of(conf));
     if (conf->appendonly == persist->listens) return true;
     if (!conf->appendonly) {
         int error = persist_close_journal(persist);
-        if (error != 0) log_line(LOG_WARNING, "Can't close the journal: %s", strerror(error));
+        if (error != 0)
+            log_line(LOG_WARNING,
+                     "Can't write the end of the journal before turning it off: %s. Its last "
+                     "changes may be "
+                     "missing on disk",
+                     strerror(error));
         persist->report.write_error = NULL;
         persist->safe_at_end = UINT64_MAX; /* after turning it off, replies do not wait for it */
         return true;
@@ -274,7 +282,7 @@ bool persist_configure(struct persist *persist)
                  conf->dir);
         return false;
     }
-    if (!knows_files(persist)) return false;
+    if (!find_earlier_files(persist)) return false;
     int error = persist_try_folder(persist);
     if (error == 0) error = persist_new_journal(persist);
     if (error != 0) {

@@ -1,5 +1,5 @@
 /* persist: durability: the journal, bases and snapshots, and loading at the start. Depends on the
- * store's effects and on files; knows no clients and no commands.
+ * store's effects, files and the loop.
  *
  * The effects of each transaction become a record of the journal. The records are written at the
  * end of the turn, before the replies that acknowledge them are sent: a session remembers the
@@ -30,7 +30,7 @@ struct persist_wiring {
     struct clock *clock;
     const struct conf *conf;
     struct store *store;
-    /* Called now and then during a load, to serve connections. */
+    /* Called after each MiB or so of a load, to serve connections. */
     void (*progress)(void *ctx);
     /* Runs a command of a Redis AOF, which may be any command. False: it failed. */
     bool (*command)(void *ctx, unsigned *db, int argc, const struct bytes *argv);
@@ -59,13 +59,14 @@ bool persist_configure(
 
 /* NULL: writes are accepted. Else the reason for refusing them, as an error text. */
 const char *persist_refusal(const struct persist *persist);
+/* The position after the last change: the journal is written or synced up to the safe position. */
 uint64_t persist_position(const struct persist *persist);
 uint64_t persist_safe_position(const struct persist *persist);
 
 /* ---- on demand ---- */
 
 enum persist_outcome {
-    PERSIST_DONE,      /* or started in the background */
+    PERSIST_DONE,      /* or it starts in the background at the end of the turn */
     PERSIST_SCHEDULED, /* will start as soon as possible */
     PERSIST_SAVING,    /* not started: a snapshot is being written */
     PERSIST_REWRITING, /* not started: the journal is being rewritten */
@@ -73,7 +74,7 @@ enum persist_outcome {
     PERSIST_FOREIGN, /* not started: dbfilename is a file of another program */
 };
 enum persist_outcome persist_save(struct persist *persist); /* at once, blocking; O(n) */
-/* The same, also if a child is writing a snapshot, which is cancelled. Does nothing while data are
+/* Like persist_save, but cancels a child that is writing a snapshot. Does nothing while data are
  * being loaded. */
 enum persist_outcome persist_save_at_end(struct persist *persist);
 enum persist_outcome persist_begin_save(struct persist *persist, bool or_schedule);
@@ -87,7 +88,7 @@ struct persist_report {
     bool loading, journal, saving, rewriting, rewrite_scheduled;
     uint64_t load_total, load_done; /* bytes */
     int64_t load_began_sec;
-    int64_t last_save_sec; /* unix time; of the start until there is one */
+    int64_t last_save_sec; /* unix time; without a snapshot, the time of the start */
     bool save_failed, rewrite_failed;
     const char *write_error; /* of the journal; NULL: none */
     int64_t save_sec, rewrite_sec, current_save_sec, current_rewrite_sec; /* -1: none */

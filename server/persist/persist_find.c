@@ -1,8 +1,8 @@
-/* persist_find: finds the journal, and Redis' files in `dir`.
+/* persist_find: finds the journal, and Redis' files in `dir`, by file_kind.h and manifest.h.
  *
  * The journal is in the folder appenddirname. If that contains a manifest of Redis, the journal is
  * in the folder of that name with BESIDE appended, and stays there even if Redis' files are
- * removed. So the journal's folder, which is swept, never contains files of Redis. */
+ * removed. So manifest_sweep never runs in a folder with files of Redis. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@
 
 enum { NAMES_SHOWN = 4 };
 
-/* ---- a folder of Redis ----------------------------------------------------------------------- */
+/* ---- manifests in a folder ------------------------------------------------------------------- */
 
 static bool ends_with(const char *text, const char *end)
 {
@@ -27,8 +27,8 @@ static bool ends_with(const char *text, const char *end)
     return len > size && strcmp(text + len - size, end) == 0;
 }
 
-bool persist_load_list(struct manifest *manifest, const char *path, enum manifest_found *found,
-                       char why[MANIFEST_WHY_MAX])
+bool persist_load_manifest(struct manifest *manifest, const char *path, enum manifest_found *found,
+                           char why[MANIFEST_WHY_MAX])
 {
     char dir[DISK_PATH_MAX], prefix[DISK_PATH_MAX];
     const char *slash = strrchr(path, '/');
@@ -42,20 +42,20 @@ bool persist_load_list(struct manifest *manifest, const char *path, enum manifes
     return true;
 }
 
-static bool is_redis_list(const char *path)
+static bool is_redis_manifest(const char *path)
 {
     struct manifest manifest;
     enum manifest_found found;
     char why[MANIFEST_WHY_MAX];
-    if (file_kind(path) != FILE_LIST || !persist_load_list(&manifest, path, &found, why))
+    if (file_kind(path) != FILE_LIST || !persist_load_manifest(&manifest, path, &found, why))
         return false;
     manifest_drop(&manifest);
     return found == MANIFEST_FOREIGN;
 }
 
 /* Counts the manifests in the folder that `fits` accepts, and stores the path of one. */
-static unsigned find_lists(const char *folder, bool (*fits)(const char *path),
-                           char path[DISK_PATH_MAX])
+static unsigned find_manifests(const char *folder, bool (*fits)(const char *path),
+                               char path[DISK_PATH_MAX])
 {
     DIR *dir = opendir(folder);
     char candidate[DISK_PATH_MAX];
@@ -93,8 +93,8 @@ static enum manifest_found load_folder(struct persist *persist, const char *dir,
     return found;
 }
 
-__attribute__((format(printf, 2, 3))) static enum manifest_found bad(char *why, const char *format,
-                                                                     ...)
+__attribute__((format(printf, 2, 3))) static enum manifest_found fail_find(char *why,
+                                                                           const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -104,7 +104,7 @@ __attribute__((format(printf, 2, 3))) static enum manifest_found bad(char *why, 
 }
 
 /* Is there a manifest, perhaps damaged, that is ours by its first line? */
-static bool has_own_list(const struct persist *persist, const char *dir)
+static bool has_own_manifest(const struct persist *persist, const char *dir)
 {
     char path[DISK_PATH_MAX];
     int len =
@@ -117,34 +117,34 @@ enum manifest_found persist_find_journal(struct persist *persist, char why[MANIF
     const char *plain = persist->w.conf->appenddirname, *dir = persist->w.conf->dir;
     char beside[DISK_PATH_MAX], path[DISK_PATH_MAX], reason[MANIFEST_WHY_MAX];
     if (snprintf(beside, sizeof(beside), "%s" BESIDE, plain) >= (int)sizeof(beside))
-        return bad(why, "appenddirname: %s", strerror(ENAMETOOLONG));
+        return fail_find(why, "appenddirname: %s", strerror(ENAMETOOLONG));
     enum manifest_found there = load_folder(persist, plain, why);
     bool is_redis = there == MANIFEST_FOREIGN ||
-                    (there == MANIFEST_NONE && find_lists(plain, is_redis_list, path) > 0);
+                    (there == MANIFEST_NONE && find_manifests(plain, is_redis_manifest, path) > 0);
     enum manifest_found found = load_folder(persist, beside, reason);
-    if (there == MANIFEST_BAD && (found != MANIFEST_LOADED || has_own_list(persist, plain)))
+    if (there == MANIFEST_BAD && (found != MANIFEST_LOADED || has_own_manifest(persist, plain)))
         return there;
     if (found == MANIFEST_FOREIGN) {
         if (is_redis)
-            return bad(why, "%s/%s and %s/%s both belong to Redis. Set another appenddirname", dir,
-                       plain, dir, beside);
+            return fail_find(why, "%s/%s and %s/%s both belong to Redis. Set another appenddirname",
+                             dir, plain, dir, beside);
         found = MANIFEST_NONE;
     }
-    if (found == MANIFEST_BAD) return bad(why, "%s", reason);
+    if (found == MANIFEST_BAD) return fail_find(why, "%s", reason);
     if (found == MANIFEST_LOADED && there == MANIFEST_LOADED)
-        return bad(why,
-                   "%s/%s and %s/%s both hold a journal of this server. Move the older one away",
-                   dir, plain, dir, beside);
+        return fail_find(
+            why, "%s/%s and %s/%s both hold a journal of this server. Move the older one away", dir,
+            plain, dir, beside);
     if (found == MANIFEST_LOADED || is_redis) return found;
     return load_folder(persist, plain, why);
 }
 
-/* ---- what Redis left in dir ------------------------------------------------------------------ */
+/* ---- files of Redis in dir ------------------------------------------------------------------- */
 
 /* Finds an append-only file of Redis where Redis would look for it with these options. */
 static bool find_aof(const struct conf *conf, char path[DISK_PATH_MAX])
 {
-    if (find_lists(conf->appenddirname, is_redis_list, path) > 0) return true;
+    if (find_manifests(conf->appenddirname, is_redis_manifest, path) > 0) return true;
     enum file_kind kind = file_kind(conf->appendfilename);
     snprintf(path, DISK_PATH_MAX, "%s", conf->appendfilename);
     return kind == FILE_REDIS_AOF || kind == FILE_REDIS_RDB;
@@ -161,13 +161,13 @@ static bool find_rdb(const struct conf *conf, char path[DISK_PATH_MAX])
 }
 
 /* Formats the files that the manifest lists: " (with a, b, c)". */
-static void name_parts(const char *path, char *text, size_t size)
+static void print_listed_files(const char *path, char *text, size_t size)
 {
     struct manifest manifest;
     enum manifest_found found;
     char why[MANIFEST_WHY_MAX];
     text[0] = '\0';
-    if (!persist_load_list(&manifest, path, &found, why)) return;
+    if (!persist_load_manifest(&manifest, path, &found, why)) return;
     int len = 0;
     for (size_t i = 0; i < manifest.count && i <= NAMES_SHOWN && len >= 0 && (size_t)len < size;
          i++)
@@ -182,7 +182,7 @@ bool persist_refuse_redis(const struct persist *persist, char *why, size_t size)
     const struct conf *conf = persist->w.conf;
     char path[DISK_PATH_MAX], parts[512];
     if (!conf->appendonly || !find_aof(conf, path)) return false;
-    name_parts(path, parts, sizeof(parts));
+    print_listed_files(path, parts, sizeof(parts));
     snprintf(why, size,
              "%s/%s%s is an append-only file of Redis, which is neither loaded nor replaced. Start "
              "with --import %s/%s to import its data (Redis' files stay unchanged), or set another "
@@ -202,9 +202,9 @@ void persist_note_redis(const struct persist *persist)
              conf->dir, path, conf->dir, path);
 }
 
-/* ---- what is to be imported ------------------------------------------------------------------ */
+/* ---- the file to import ---------------------------------------------------------------------- */
 
-static bool any_list(const char *path)
+static bool is_manifest(const char *path)
 {
     enum file_kind kind = file_kind(path);
     return kind == FILE_LIST || kind == FILE_MANIFEST;
@@ -216,17 +216,18 @@ static bool is_file_of_redis(const char *path)
     return kind == FILE_REDIS_AOF || kind == FILE_REDIS_RDB;
 }
 
-/* In Redis' order: an append-only file before a snapshot, which may be older. */
-static bool look_into(const struct conf *conf, const char *folder, char path[DISK_PATH_MAX],
-                      const char **why)
+/* Looks for files in Redis' order: an append-only file before a snapshot, which may be older. */
+static bool find_in_folder(const struct conf *conf, const char *folder, char path[DISK_PATH_MAX],
+                           const char **why)
 {
     const char *const folders[] = { ".", conf->appenddirname, "appendonlydir" };
     const char *const files[] = { conf->appendfilename, "appendonly.aof", conf->dbfilename,
                                   "dump.rdb" };
     char inner[DISK_PATH_MAX];
     for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
-        unsigned count =
-            disk_path(inner, folder, folders[i]) == 0 ? find_lists(inner, any_list, path) : 0;
+        unsigned count = disk_path(inner, folder, folders[i]) == 0
+                             ? find_manifests(inner, is_manifest, path)
+                             : 0;
         *why = "the folder has several manifests. Give the path of one";
         if (count > 0) return count == 1;
     }
@@ -249,5 +250,5 @@ bool persist_find_import(const struct conf *conf, char path[DISK_PATH_MAX], cons
         snprintf(path, DISK_PATH_MAX, "%s", conf->import);
     if (file_kind(path) != FILE_FOLDER) return true;
     snprintf(folder, sizeof(folder), "%s", path);
-    return look_into(conf, folder, path, why);
+    return find_in_folder(conf, folder, path, why);
 }

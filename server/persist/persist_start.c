@@ -1,4 +1,5 @@
-/* persist_start: decides which files hold the data, and loads them. */
+/* persist_start: decides which files hold the data, and loads them: the journal, a snapshot, or
+ * files of Redis to import. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -22,13 +23,13 @@ struct loading {
     size_t size;
     uint64_t before;        /* size of the files loaded so far */
     bool imports;           /* an import: files may be Redis', and are not changed */
-    bool mends;             /* cut off a torn end in the file, too */
+    bool cuts_torn_end;     /* cut off a torn end in the file, too */
     struct journal_end end; /* of the last segment */
     int64_t began_usec;
 };
 
-__attribute__((format(printf, 2, 3))) static bool failed(struct loading *loading,
-                                                         const char *format, ...)
+__attribute__((format(printf, 2, 3))) static bool fail_load(struct loading *loading,
+                                                            const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -37,11 +38,11 @@ __attribute__((format(printf, 2, 3))) static bool failed(struct loading *loading
     return false;
 }
 
-static void report_progress(void *ctx, uint64_t done)
+static void report_load_progress(void *ctx, uint64_t done)
 {
     struct loading *loading = ctx;
     struct persist *persist = loading->persist;
-    /* A reload runs within a command, so no other turn may run. */
+    /* A reload runs within a command, which must not run another turn. */
     if (!persist->report.loading) return;
     persist->report.load_done = loading->before + done;
     persist->w.progress(persist->w.ctx);
@@ -49,22 +50,22 @@ static void report_progress(void *ctx, uint64_t done)
 
 static struct replay_progress progress_of(struct loading *loading)
 {
-    return (struct replay_progress){ report_progress, loading };
+    return (struct replay_progress){ report_load_progress, loading };
 }
 
-/* ---- a file ---------------------------------------------------------------------------------- */
+/* ---- one file -------------------------------------------------------------------------------- */
 
 static bool load_base(struct loading *loading, const char *path)
 {
     const struct persist *persist = loading->persist;
     struct base_load load = { .progress = progress_of(loading) };
     bool good = base_load(loading->store, path, clock_now(persist->w.clock), &load);
-    return good || failed(loading, "%s is damaged %s. Run expired-check on it", path, load.why);
+    return good || fail_load(loading, "%s is damaged %s. Run expired-check on it", path, load.why);
 }
 
 /* Cuts off a torn end also in the file: later records may go to another file, and this one must
  * then end with a complete record. */
-static bool mend_segment(struct loading *loading, const char *path, uint64_t length)
+static bool cut_torn_end(struct loading *loading, const char *path, uint64_t length)
 {
     int fd = -1, error;
     if (length == 0) {
@@ -76,44 +77,45 @@ static bool mend_segment(struct loading *loading, const char *path, uint64_t len
         if (error == 0) error = disk_sync(fd);
     }
     if (fd >= 0) disk_close(fd);
-    if (error != 0) return failed(loading, "%s can't be cut: %s", path, strerror(error));
+    if (error != 0) return fail_load(loading, "%s can't be cut: %s", path, strerror(error));
     return true;
 }
 
-static bool judge_segment(struct loading *loading, const char *path, bool is_last,
-                          const struct replay_file *file)
+static bool check_segment_end(struct loading *loading, const char *path, bool is_last,
+                              const struct replay_file *file)
 {
     switch (file->end) {
     case REPLAY_WHOLE: return true;
-    case REPLAY_UNREADABLE: return failed(loading, "%s can't be read: %s", path, file->reason);
+    case REPLAY_UNREADABLE: return fail_load(loading, "%s can't be read: %s", path, file->reason);
     case REPLAY_DAMAGED:
-        return failed(loading, "%s is damaged at byte %" PRIu64 ": %s. Run expired-check on it",
-                      path, file->bad, file->reason);
+        return fail_load(loading, "%s is damaged at byte %" PRIu64 ": %s. Run expired-check on it",
+                         path, file->bad, file->reason);
     case REPLAY_TORN: break;
     }
     if (!is_last)
-        return failed(loading,
-                      "%s is damaged: it ends at byte %" PRIu64 " within a record, and the journal "
-                      "continues in another file. Run expired-check on it",
-                      path, file->good);
+        return fail_load(loading,
+                         "%s is damaged: it ends at byte %" PRIu64
+                         " within a record, and the journal "
+                         "continues in another file. Run expired-check on it",
+                         path, file->good);
     if (!loading->persist->w.conf->aof_load_truncated)
-        return failed(loading,
-                      "%s is torn at byte %" PRIu64 " (%s), and aof-load-truncated is no. Run "
-                      "expired-check --fix on it",
-                      path, file->good, file->reason);
+        return fail_load(loading,
+                         "%s is torn at byte %" PRIu64 " (%s), and aof-load-truncated is no. Run "
+                         "expired-check --fix on it",
+                         path, file->good, file->reason);
     log_line(LOG_WARNING,
              "%s is torn at byte %" PRIu64 " (%s), as a crash leaves it: the last %" PRIu64
              " bytes are %s",
              path, file->good, file->reason, file->size - file->good,
-             loading->mends ? "cut off" : "ignored");
-    return !loading->mends || mend_segment(loading, path, file->good);
+             loading->cuts_torn_end ? "cut off" : "ignored");
+    return !loading->cuts_torn_end || cut_torn_end(loading, path, file->good);
 }
 
 static bool load_segment(struct loading *loading, const char *path, bool is_last)
 {
     const struct persist *persist = loading->persist;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return failed(loading, "%s can't be opened: %s", path, strerror(errno));
+    if (fd < 0) return fail_load(loading, "%s can't be opened: %s", path, strerror(errno));
     struct replay_progress progress = progress_of(loading);
     struct replay_file file;
     struct replay *replay = mem_alloc(sizeof(*replay));
@@ -123,10 +125,10 @@ static bool load_segment(struct loading *loading, const char *path, bool is_last
     mem_free(replay);
     close(fd);
     loading->end = (struct journal_end){ file.good, file.sum };
-    return judge_segment(loading, path, is_last, &file);
+    return check_segment_end(loading, path, is_last, &file);
 }
 
-static void log_kinds(const struct import *import)
+static void log_unsupported(const struct import *import)
 {
     const char *what = import->skip_unsupported ? "skipped" : "found";
     for (unsigned i = 0; i < import->kind_count; i++)
@@ -139,26 +141,27 @@ static void log_kinds(const struct import *import)
 }
 
 /* As in Redis, only the last file may be torn. */
-static bool judge_import(struct loading *loading, const char *path, bool is_last,
-                         const struct import *import)
+static bool check_import_end(struct loading *loading, const char *path, bool is_last,
+                             const struct import *import)
 {
     if (!import->torn) return true;
     if (!is_last)
-        return failed(loading,
-                      "%s is damaged: it ends at byte %" PRIu64 " within a command, and the "
-                      "append-only file continues in another file",
-                      path, import->good);
+        return fail_load(loading,
+                         "%s is damaged: it ends at byte %" PRIu64 " within a command, and the "
+                         "append-only file continues in another file",
+                         path, import->good);
     if (!loading->persist->w.conf->aof_load_truncated)
-        return failed(loading,
-                      "%s is torn at byte %" PRIu64 ", and aof-load-truncated is no. Set it to yes "
-                      "to import the data before that byte",
-                      path, import->good);
+        return fail_load(loading,
+                         "%s is torn at byte %" PRIu64
+                         ", and aof-load-truncated is no. Set it to yes "
+                         "to import the data before that byte",
+                         path, import->good);
     log_line(LOG_WARNING, "%s is torn at byte %" PRIu64 ": its last %" PRIu64 " bytes are ignored",
              path, import->good, import->torn_size);
     return true;
 }
 
-static bool load_foreign(struct loading *loading, const char *path, bool is_last)
+static bool import_redis_file(struct loading *loading, const char *path, bool is_last)
 {
     const struct persist *persist = loading->persist;
     struct import *import = mem_zalloc(sizeof(*import));
@@ -169,11 +172,11 @@ static bool load_foreign(struct loading *loading, const char *path, bool is_last
                                .command = persist->w.command,
                                .ctx = persist->w.ctx };
     bool good = import_file(import, path);
-    log_kinds(import);
+    log_unsupported(import);
     if (!good)
-        failed(loading, "%s can't be imported: %s", path, import->why);
+        fail_load(loading, "%s can't be imported: %s", path, import->why);
     else
-        good = judge_import(loading, path, is_last, import);
+        good = check_import_end(loading, path, is_last, import);
     if (good)
         log_line(LOG_NOTICE, "Imported %s: %" PRIu64 " keys, %" PRIu64 " commands", path,
                  import->keys, import->commands);
@@ -195,18 +198,19 @@ static bool load_file(struct loading *loading, const char *path, bool is_last)
     case FILE_JOURNAL: good = load_segment(loading, path, is_last); break;
     case FILE_REDIS_RDB:
     case FILE_REDIS_AOF:
-        good = loading->imports ? load_foreign(loading, path, is_last)
-                                : failed(loading, "%s is %s. Use --import to load it", path,
-                                         file_kind_text(kind));
+        good = loading->imports ? import_redis_file(loading, path, is_last)
+                                : fail_load(loading, "%s is %s. Use --import to load it", path,
+                                            file_kind_text(kind));
         break;
-    case FILE_MISSING: good = failed(loading, "%s is missing", path); break;
+    case FILE_MISSING: good = fail_load(loading, "%s is missing", path); break;
     case FILE_LIST:
-        good = failed(loading, "%s is a manifest, but its name does not end with .manifest", path);
+        good =
+            fail_load(loading, "%s is a manifest, but its name does not end with .manifest", path);
         break;
     case FILE_UNREADABLE:
-        good = failed(loading, "%s can't be read: %s", path, strerror(errno));
+        good = fail_load(loading, "%s can't be read: %s", path, strerror(errno));
         break;
-    default: good = failed(loading, "%s is not a data file of expired or Redis", path); break;
+    default: good = fail_load(loading, "%s is not a data file of expired or Redis", path); break;
     }
     if (stat(path, &stat_of) == 0) loading->before += (uint64_t)stat_of.st_size;
     return good;
@@ -252,11 +256,12 @@ static bool load_manifest(struct loading *loading, const struct manifest *manife
     for (size_t i = 0; i < manifest->count; i++) {
         if (manifest->files[i].type == MANIFEST_HISTORY) continue;
         int error = manifest_file_path(manifest, &manifest->files[i], path);
-        if (error != 0) return failed(loading, "%s: %s", manifest->files[i].name, strerror(error));
-        /* Our bases always have a header; a base of Redis in AOF format may be empty. */
+        if (error != 0)
+            return fail_load(loading, "%s: %s", manifest->files[i].name, strerror(error));
+        /* A base of this server always has a header; a base of Redis in AOF format may be empty. */
         if (manifest->files[i].type == MANIFEST_BASE && !loading->imports &&
             file_kind(path) == FILE_EMPTY)
-            return failed(loading, "%s is damaged at byte 0: it is empty", path);
+            return fail_load(loading, "%s is damaged at byte 0: it is empty", path);
         if (!load_file(loading, path, i >= last)) return false;
         if (!starts) continue;
         if (manifest->files[i].type == MANIFEST_BASE)
@@ -277,17 +282,17 @@ static bool load_import(struct loading *loading)
     enum manifest_found found;
     struct stat stat_of;
     if (!persist_find_import(persist->w.conf, path, &why))
-        return failed(loading, "%s can't be imported: %s", persist->w.conf->import, why);
+        return fail_load(loading, "%s can't be imported: %s", persist->w.conf->import, why);
     enum file_kind kind = file_kind(path);
-    if (kind == FILE_EMPTY) return failed(loading, "%s is empty: nothing to import", path);
+    if (kind == FILE_EMPTY) return fail_load(loading, "%s is empty: nothing to import", path);
     loading->imports = true;
-    loading->mends = false;
+    loading->cuts_torn_end = false;
     bool may_be_list = kind == FILE_LIST || kind == FILE_MANIFEST || kind == FILE_UNKNOWN;
-    if (!may_be_list || !persist_load_list(&manifest, path, &found, reason)) {
+    if (!may_be_list || !persist_load_manifest(&manifest, path, &found, reason)) {
         if (stat(path, &stat_of) == 0) persist->report.load_total = (uint64_t)stat_of.st_size;
         return load_file(loading, path, true);
     }
-    bool good = found == MANIFEST_BAD ? failed(loading, "%s can't be imported: %s", path, reason)
+    bool good = found == MANIFEST_BAD ? fail_load(loading, "%s can't be imported: %s", path, reason)
                                       : load_manifest(loading, &manifest);
     manifest_drop(&manifest);
     return good;
@@ -302,7 +307,7 @@ static void note_no_import(const struct persist *persist)
 }
 
 /* Without a journal: loads the snapshot, or imports. */
-static bool load_alone(struct loading *loading)
+static bool load_without_journal(struct loading *loading)
 {
     struct persist *persist = loading->persist;
     const struct conf *conf = persist->w.conf;
@@ -318,9 +323,9 @@ static bool load_alone(struct loading *loading)
     case FILE_REDIS_RDB:
     case FILE_REDIS_AOF: break;
     default:
-        return failed(loading,
-                      "%s/%s is not a snapshot of this server but %s. Set another dbfilename",
-                      conf->dir, conf->dbfilename, file_kind_text(kind));
+        return fail_load(loading,
+                         "%s/%s is not a snapshot of this server but %s. Set another dbfilename",
+                         conf->dir, conf->dbfilename, file_kind_text(kind));
     }
     if (conf->import[0] != '\0') return load_import(loading);
     if (persist_refuse_redis(persist, loading->why, loading->size)) return false;
@@ -330,7 +335,7 @@ static bool load_alone(struct loading *loading)
 
 /* A journal that was started without data and never written to counts as no data, so that an import
  * is still possible. */
-static bool is_blank(const struct persist *persist)
+static bool is_blank_journal(const struct persist *persist)
 {
     const struct manifest *manifest = &persist->manifest;
     char path[DISK_PATH_MAX];
@@ -358,12 +363,14 @@ static bool open_journal(struct loading *loading, bool go_on)
         error = persist_begin_journal(persist);
     }
     if (error != 0)
-        return failed(loading, "can't open the journal in %s/%s: %s", persist->w.conf->dir,
-                      persist->manifest.dir, file_error_text(error));
+        return fail_load(loading, "can't open the journal in %s/%s: %s", persist->w.conf->dir,
+                         persist->manifest.dir, file_error_text(error));
     persist->listens = persist->opened = true;
     error = manifest_sweep(&persist->manifest);
     if (error != 0)
-        log_line(LOG_WARNING, "Can't remove files of the old journal: %s", strerror(error));
+        log_line(LOG_WARNING,
+                 "Can't remove files of the old journal: %s. The next rewrite tries again",
+                 strerror(error));
     return true;
 }
 
@@ -375,7 +382,8 @@ static void sweep_snapshot(const struct conf *conf)
     if (error == 0) error = file_check(path, FILE_SET_OURS);
     if (error == 0) error = disk_remove(path);
     if (error != 0)
-        log_line(LOG_WARNING, "Can't remove the unfinished snapshot %s: %s", path,
+        log_line(LOG_WARNING,
+                 "Can't remove the unfinished snapshot %s: %s. The next snapshot replaces it", path,
                  file_error_text(error));
 }
 
@@ -384,12 +392,12 @@ static bool load_all(struct loading *loading)
     struct persist *persist = loading->persist;
     const struct manifest *manifest = &persist->manifest;
     char why[MANIFEST_WHY_MAX];
-    if (!persist->w.conf->appendonly) return load_alone(loading);
+    if (!persist->w.conf->appendonly) return load_without_journal(loading);
     enum manifest_found found = persist_find_journal(persist, why);
-    if (found == MANIFEST_BAD) return failed(loading, "%s", why);
-    bool blank = found == MANIFEST_LOADED && is_blank(persist);
+    if (found == MANIFEST_BAD) return fail_load(loading, "%s", why);
+    bool blank = found == MANIFEST_LOADED && is_blank_journal(persist);
     if (found == MANIFEST_NONE || (blank && persist->w.conf->import[0] != '\0'))
-        return load_alone(loading) && open_journal(loading, false);
+        return load_without_journal(loading) && open_journal(loading, false);
     if (blank) persist_note_redis(persist);
     note_no_import(persist);
     bool go_on = manifest_last_segment(manifest) != 0;
@@ -416,12 +424,12 @@ bool persist_start(struct persist *persist, char *why, size_t size)
         .why = why,
         .size = size,
         .began_usec = clock_mono_usec(),
-        .mends = true,
+        .cuts_torn_end = true,
     };
     if (!persist_own_folder(persist)) {
         if (persist->w.conf->appendonly)
-            return failed(&loading, "another expired uses %s. Set another dir",
-                          persist->w.conf->dir);
+            return fail_load(&loading, "another expired uses %s. Set another dir",
+                             persist->w.conf->dir);
         log_line(LOG_WARNING,
                  "Another expired uses %s too: each overwrites the other's snapshot. "
                  "Set another dir",
@@ -444,13 +452,14 @@ bool persist_reload(struct persist *persist, bool as_is, char *why, size_t size)
         .persist = persist, .why = why, .size = size, .began_usec = clock_mono_usec()
     };
     struct store *store = persist->w.store;
-    if (as_is && !persist->listens) return failed(&loading, "the journal is off (appendonly no)");
+    if (as_is && !persist->listens)
+        return fail_load(&loading, "the journal is off (appendonly no)");
     if (as_is) journal_flush(persist->journal, clock_mono_usec());
-    if (as_is && (journal_state(persist->journal) != JOURNAL_WELL ||
+    if (as_is && (journal_state(persist->journal) != JOURNAL_OK ||
                   journal_report(persist->journal).waiting > 0))
-        return failed(&loading, "can't write the end of the journal");
+        return fail_load(&loading, "can't write the end of the journal");
     if (!as_is && persist_save(persist) != PERSIST_DONE)
-        return failed(&loading, "can't write the snapshot");
+        return fail_load(&loading, "can't write the snapshot");
     loading.store = store_new(store->database_count);
     loading.store->counts_access = store->counts_access;
     bool good = as_is ? load_manifest(&loading, &persist->manifest)

@@ -1,5 +1,5 @@
-/* persist_state: shared by persist.c (every turn), persist_write.c (bases and snapshots),
- * persist_find.c (where files are) and persist_start.c (loading) only. */
+/* persist_state: struct persist. Only for persist.c (every turn), persist_write.c (bases and
+ * snapshots), persist_find.c (finding files) and persist_start.c (loading). */
 #ifndef SERVER_PERSIST_PERSIST_STATE_H
 #define SERVER_PERSIST_PERSIST_STATE_H
 
@@ -20,16 +20,17 @@ struct persist {
     bool listens; /* effects go to the journal */
     bool opened;  /* the journal has had a file since appendonly was turned on */
 
-    uint64_t before;      /* positions of the journals before this one */
-    uint64_t safe_at_end; /* without a journal; less than all only if its end went wrong */
+    uint64_t before; /* sum of the last positions of earlier journals */
+    /* The safe position without a journal: UINT64_MAX, or less if closing the last one failed. */
+    uint64_t safe_at_end;
 
-    int folder; /* locked: no other daemon writes here; -1: not ours */
+    int folder; /* the working directory, locked for this daemon; -1: not locked */
 
     struct child *child;
     enum persist_task task;
     int64_t task_began_usec;
     bool task_void;  /* its result will be ignored */
-    bool restarts;   /* the rewrite's base is one that the journal needs to restart */
+    bool restarts;   /* the journal needs the rewrite's base to restart */
     bool base_named; /* ... and the manifest lists it, but the journal has not switched to its new
                         segment yet */
     struct base_size base_size;
@@ -38,8 +39,7 @@ struct persist {
     uint64_t changes_at_task;
     bool save_scheduled, rewrite_scheduled;
     int64_t rewritten_usec, rewrite_took_usec; /* end and duration of the last rewrite */
-    int base_error; /* why the last attempt at a base that the journal needs failed; 0: it did not
-                     */
+    int base_error;     /* of the last attempt at a base that the journal needs; 0: none */
     int64_t retry_usec; /* a failed task is not tried again before this time */
     int64_t retry_delay;
 
@@ -71,8 +71,8 @@ void persist_note_redis(const struct persist *persist);
 bool persist_find_import(const struct conf *conf, char path[DISK_PATH_MAX], const char **why);
 /* Loads the manifest at this path; the caller drops it. False: the file is not named like a
  * manifest. */
-bool persist_load_list(struct manifest *manifest, const char *path, enum manifest_found *found,
-                       char why[MANIFEST_WHY_MAX]);
+bool persist_load_manifest(struct manifest *manifest, const char *path, enum manifest_found *found,
+                           char why[MANIFEST_WHY_MAX]);
 
 /* persist_write.c */
 struct snapshot_options persist_options(const struct persist *persist);
@@ -81,7 +81,7 @@ struct snapshot_options persist_options(const struct persist *persist);
 int persist_begin_journal(struct persist *persist);
 /* After FLUSHALL: with save points, writes a snapshot at once, as Redis does. */
 void persist_save_flushed(struct persist *persist);
-/* Can files be created in the journal's folder? 0 or an errno. */
+/* Creates the journal's folder and a segment, to see whether that is possible. 0 or an errno. */
 int persist_try_folder(struct persist *persist);
 /* True: the journal needs a base, and none is being written; it will be tried again. */
 bool persist_waits_for_base(const struct persist *persist);

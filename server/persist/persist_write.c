@@ -1,5 +1,5 @@
 /* persist_write: writes bases and snapshots, at once or in a child process, and handles the
- * results. */
+ * results: the manifest, the segments and the report. */
 #include "server/persist/persist_state.h"
 
 #include <errno.h>
@@ -69,7 +69,7 @@ void persist_save_flushed(struct persist *persist)
     if (persist->w.conf->save[0] != '\0') persist_save_at_end(persist);
 }
 
-/* ---- a child --------------------------------------------------------------------------------- */
+/* ---- the child process ----------------------------------------------------------------------- */
 
 static int begin_task(struct persist *persist, enum persist_task task, const char *path)
 {
@@ -168,7 +168,7 @@ static int change_segment(struct persist *persist)
 }
 
 /* Separates the changes that the base will hold from those that go to the segment. */
-static int part_base_from_segment(struct persist *persist)
+static int switch_segment_for_base(struct persist *persist)
 {
     if (journal_state(persist->journal) == JOURNAL_CANNOT_WRITE)
         journal_give_up_segment(persist->journal);
@@ -191,7 +191,7 @@ static void fail_rewrite(struct persist *persist, const char *step, int error)
 static void begin_rewrite(struct persist *persist)
 {
     char path[DISK_PATH_MAX];
-    int error = part_base_from_segment(persist);
+    int error = switch_segment_for_base(persist);
     if (error == EBUSY) {
         persist->rewrite_scheduled = true;
         return;
@@ -232,11 +232,13 @@ static void note_rewritten(struct persist *persist, const struct base_size *size
              size->bytes);
     int error = manifest_sweep(&persist->manifest);
     if (error != 0)
-        log_line(LOG_WARNING, "Can't remove files of the old journal: %s", strerror(error));
+        log_line(LOG_WARNING,
+                 "Can't remove files of the old journal: %s. The next rewrite tries again",
+                 strerror(error));
 }
 
 /* Lists the base, which is synced, in the manifest. */
-static int put_base(struct persist *persist)
+static int list_base(struct persist *persist)
 {
     int error = persist->restarts ? make_segment(persist) : 0;
     if (error == 0)
@@ -260,7 +262,7 @@ static void end_rewrite(struct persist *persist, const struct child_outcome *out
     const char *step = "child process";
     if (error == 0) {
         step = "manifest";
-        error = put_base(persist);
+        error = list_base(persist);
     }
     if (error != 0) {
         fail_rewrite(persist, step, error);

@@ -27,7 +27,7 @@ struct syncer {
     struct order sync, retire;
     enum syncer_last last; /* of `retire` */
     bool retiring;         /* `retire` waits, is running, or its report was not taken yet */
-    bool disowned;         /* ignore the result of the running sync */
+    bool ignored;          /* ignore the result of the running sync */
     bool stop;
     struct syncer_report report;
 };
@@ -62,9 +62,9 @@ static void run_sync(struct syncer *syncer)
     struct order order = syncer->sync;
     syncer->sync.waits = false;
     if (syncer->report.error != 0) return;
-    syncer->disowned = false;
+    syncer->ignored = false;
     int error = sync_unlocked(syncer, order.fd);
-    if (!syncer->disowned) report_sync(syncer, error, order.position);
+    if (!syncer->ignored) report_sync(syncer, error, order.position);
 }
 
 static void run_retire(struct syncer *syncer)
@@ -77,7 +77,7 @@ static void run_retire(struct syncer *syncer)
     syncer->report.retired = true;
 }
 
-static void *run(void *ctx)
+static void *syncer_main(void *ctx)
 {
     struct syncer *syncer = ctx;
     pthread_mutex_lock(&syncer->lock);
@@ -99,12 +99,12 @@ static void *run(void *ctx)
     return NULL;
 }
 
-static int start(struct syncer *syncer)
+static int start_thread(struct syncer *syncer)
 {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&syncer->thread, NULL, run, syncer);
+    int error = pthread_create(&syncer->thread, NULL, syncer_main, syncer);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return error;
 }
@@ -117,7 +117,7 @@ struct syncer *syncer_new(void)
     syncer->event = event;
     pthread_mutex_init(&syncer->lock, NULL);
     pthread_cond_init(&syncer->wake, NULL);
-    int error = start(syncer);
+    int error = start_thread(syncer);
     if (error == 0) return syncer;
     close(event);
     mem_free(syncer);
@@ -161,20 +161,20 @@ void syncer_ask(struct syncer *syncer, int fd, uint64_t position)
 bool syncer_retire(struct syncer *syncer, int fd, uint64_t position, enum syncer_last last)
 {
     pthread_mutex_lock(&syncer->lock);
-    bool free_to = !syncer->retiring;
-    if (free_to) {
+    bool is_free = !syncer->retiring;
+    if (is_free) {
         syncer->retiring = true;
         syncer->retire = (struct order){ .waits = true, .fd = fd, .position = position };
         syncer->last = last;
         syncer->sync.waits = false; /* it was for the retired file */
         if (last == SYNCER_JUST_CLOSE) {
-            syncer->disowned = true;
+            syncer->ignored = true;
             syncer->report = (struct syncer_report){ 0 };
         }
         pthread_cond_signal(&syncer->wake);
     }
     pthread_mutex_unlock(&syncer->lock);
-    return free_to;
+    return is_free;
 }
 
 struct syncer_report syncer_take(struct syncer *syncer)

@@ -1,5 +1,5 @@
-/* syncer: a thread that syncs files, so that the loop never waits for the medium. Depends on
- * descriptors; positions are opaque numbers.
+/* syncer: a thread that syncs files, so that the loop never waits for the medium. Depends on disk.h
+ * and pthreads. Positions are numbers of the caller.
  *
  * The thread does one thing at a time. An order waits while it is busy, and a later order for the
  * same file replaces it, because a sync covers everything written before it begins. The thread does

@@ -1,4 +1,4 @@
-/* base: see base.h. */
+/* base: see base.h. A base is one stream of commands, compressed in blocks by snapshot_file. */
 #include "server/persist/format/base.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ struct writing {
     int error;
 };
 
-static void drain(struct writing *writing)
+static void write_out(struct writing *writing)
 {
     struct iovec chunks[DRAIN_CHUNKS];
     while (writing->text.len > 0) {
@@ -43,7 +43,7 @@ static void write_effect(void *ctx, const struct effect *effect)
 {
     struct writing *writing = ctx;
     effect_writer_put(&writing->effects, effect);
-    if (writing->text.len >= DRAIN) drain(writing);
+    if (writing->text.len >= DRAIN) write_out(writing);
 }
 
 static bool count_key(void *ctx)
@@ -59,11 +59,11 @@ static uint64_t length_of(const char *path)
     return stat(path, &status) == 0 ? (uint64_t)status.st_size : 0;
 }
 
-static int write_all(const struct store *store, struct writing *writing)
+static int write_store(const struct store *store, struct writing *writing)
 {
     walk_store(store, &(struct store_visitor){ write_effect, count_key, writing });
     effect_writer_end(&writing->effects);
-    drain(writing);
+    write_out(writing);
     if (writing->error != 0) {
         snapshot_abort(writing->file);
         return writing->error;
@@ -80,7 +80,7 @@ int base_write(const struct store *store, const char *path, const struct snapsho
     if (error == 0) {
         outbuf_init(&writing->text);
         effect_writer_init(&writing->effects, &writing->text);
-        error = write_all(store, writing);
+        error = write_store(store, writing);
         *size = (struct base_size){ writing->keys, length_of(path) };
         outbuf_drop(&writing->text);
     }
@@ -90,7 +90,7 @@ int base_write(const struct store *store, const char *path, const struct snapsho
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* Bytes that are read but not applied yet: the beginning of a command. */
+/* Bytes that were read but not applied yet: the beginning of a command. */
 struct carry {
     char *data;
     size_t len, cap;
@@ -107,32 +107,32 @@ static void carry_add(struct carry *carry, const char *data, size_t len)
     carry->len += len;
 }
 
-static bool failed(struct base_load *load, uint64_t offset, const char *reason)
+static bool fail_load_at(struct base_load *load, uint64_t offset, const char *reason)
 {
     load->bad = offset;
     snprintf(load->why, sizeof(load->why), "at byte %" PRIu64 ": %s", offset, reason);
     return false;
 }
 
-static bool failed_reading(struct base_load *load, const struct snapshot_fault *fault)
+static bool fail_load_reading(struct base_load *load, const struct snapshot_fault *fault)
 {
     load->unreadable = fault->error != 0;
-    return failed(load, fault->offset, fault->reason);
+    return fail_load_at(load, fault->offset, fault->reason);
 }
 
-static bool apply(struct replay *replay, struct carry *carry, uint64_t offset,
-                  struct base_load *load)
+static bool apply_carried(struct replay *replay, struct carry *carry, uint64_t offset,
+                          struct base_load *load)
 {
     size_t consumed;
     if (carry->data == NULL) return true; /* no bytes yet */
     if (!replay_feed(replay, carry->data, carry->len, &consumed))
-        return failed(load, offset, replay->error);
+        return fail_load_at(load, offset, replay->error);
     carry->len -= consumed;
     memmove(carry->data, carry->data + consumed, carry->len);
     return true;
 }
 
-static void report_progress(const struct base_load *load, uint64_t done, uint64_t *reported)
+static void report_base_progress(const struct base_load *load, uint64_t done, uint64_t *reported)
 {
     if (load->progress.report == NULL || done < *reported + PROGRESS) return;
     *reported = done;
@@ -149,20 +149,21 @@ static bool load_blocks(struct snapshot_reader *file, struct replay *replay, str
     for (;;) {
         uint64_t offset = snapshot_offset(file);
         enum snapshot_got got = snapshot_read(file, &data, &len, &fault);
-        if (got == SNAPSHOT_FAULT) return failed_reading(load, &fault);
+        if (got == SNAPSHOT_FAULT) return fail_load_reading(load, &fault);
         if (got == SNAPSHOT_END) break;
         carry_add(carry, data, len);
-        if (!apply(replay, carry, offset, load)) return false;
-        report_progress(load, snapshot_offset(file), &reported);
+        if (!apply_carried(replay, carry, offset, load)) return false;
+        report_base_progress(load, snapshot_offset(file), &reported);
     }
-    return carry->len == 0 || failed(load, snapshot_offset(file), "the last command is incomplete");
+    return carry->len == 0 ||
+           fail_load_at(load, snapshot_offset(file), "the last command is incomplete");
 }
 
 bool base_load(struct store *store, const char *path, msec now, struct base_load *load)
 {
     struct snapshot_fault fault;
     struct snapshot_reader *file = snapshot_open(path, &fault);
-    if (file == NULL) return failed_reading(load, &fault);
+    if (file == NULL) return fail_load_reading(load, &fault);
     load->size = (struct base_size){ snapshot_info(file)->keys, snapshot_info(file)->length };
     struct replay *replay = mem_alloc(sizeof(*replay));
     struct carry carry = { 0 };

@@ -13,33 +13,33 @@
 #include "store/base/ensure.h"
 
 /* Set by tests only, while no operation runs. */
-static disk_hook *asked;
-static void *asked_ctx;
+static disk_hook *test_hook;
+static void *test_hook_ctx;
 
 void disk_set_hook(disk_hook *hook, void *ctx)
 {
-    asked = hook;
-    asked_ctx = ctx;
+    test_hook = hook;
+    test_hook_ctx = ctx;
 }
 
-static int ask(struct disk_step *step)
+static int call_hook(struct disk_step *step)
 {
-    return asked == NULL ? 0 : asked(asked_ctx, step);
+    return test_hook == NULL ? 0 : test_hook(test_hook_ctx, step);
 }
 
-static int ask_path(enum disk_call call, const char *path)
+static int call_path_hook(enum disk_call call, const char *path)
 {
-    return ask(&(struct disk_step){ .call = call, .fd = -1, .path = path });
+    return call_hook(&(struct disk_step){ .call = call, .fd = -1, .path = path });
 }
 
-static int ask_file(enum disk_call call, int fd)
+static int call_file_hook(enum disk_call call, int fd)
 {
-    return ask(&(struct disk_step){ .call = call, .fd = fd });
+    return call_hook(&(struct disk_step){ .call = call, .fd = fd });
 }
 
 static int open_with(const char *path, int flags, int *fd)
 {
-    int error = ask_path(DISK_OPEN, path);
+    int error = call_path_hook(DISK_OPEN, path);
     if (error != 0) return error;
     do {
         *fd = open(path, flags | O_CLOEXEC, 0644);
@@ -47,7 +47,7 @@ static int open_with(const char *path, int flags, int *fd)
     return *fd < 0 ? errno : 0;
 }
 
-/* Always starts with a new file: a sync of the old one may have failed. */
+/* Removes an old file instead of truncating it, because a sync of that one may have failed. */
 int disk_create(const char *path, int *fd)
 {
     int error = open_with(path, O_RDWR | O_CREAT | O_EXCL, fd);
@@ -96,7 +96,7 @@ static int write_some(int fd, const struct iovec *iov, int count, uint64_t at, s
     for (int i = 0; i < count; i++)
         step.len += iov[i].iov_len;
     size_t all = step.len;
-    int error = ask(&step);
+    int error = call_hook(&step);
     if (error != 0) return error;
     ssize_t put;
     if (step.len < all) {
@@ -154,7 +154,7 @@ int disk_read(int fd, void *to, size_t len, uint64_t at, size_t *got)
 
 int disk_sync(int fd)
 {
-    int error = ask_file(DISK_SYNC, fd);
+    int error = call_file_hook(DISK_SYNC, fd);
     if (error != 0) return error;
     int rc;
     do {
@@ -165,7 +165,7 @@ int disk_sync(int fd)
 
 int disk_sync_dir(const char *path)
 {
-    int error = ask_path(DISK_SYNC_DIR, path);
+    int error = call_path_hook(DISK_SYNC_DIR, path);
     if (error != 0) return error;
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) return errno;
@@ -177,7 +177,7 @@ int disk_sync_dir(const char *path)
 
 int disk_cut(int fd, uint64_t length)
 {
-    int error = ask_file(DISK_CUT, fd);
+    int error = call_file_hook(DISK_CUT, fd);
     if (error != 0) return error;
     return ftruncate(fd, (off_t)length) < 0 ? errno : 0;
 }
@@ -209,21 +209,21 @@ int disk_write_file(const char *path, const void *data, size_t len)
 int disk_rename(const char *from, const char *to)
 {
     struct disk_step step = { .call = DISK_RENAME, .fd = -1, .path = to, .from = from };
-    int error = ask(&step);
+    int error = call_hook(&step);
     if (error != 0) return error;
     return rename(from, to) < 0 ? errno : 0;
 }
 
 int disk_remove(const char *path)
 {
-    int error = ask_path(DISK_REMOVE, path);
+    int error = call_path_hook(DISK_REMOVE, path);
     if (error != 0) return error;
     return unlink(path) < 0 && errno != ENOENT ? errno : 0;
 }
 
 int disk_make_dir(const char *path)
 {
-    int error = ask_path(DISK_MAKE_DIR, path);
+    int error = call_path_hook(DISK_MAKE_DIR, path);
     if (error != 0) return error;
     if (mkdir(path, 0755) == 0) return disk_sync_parent(path);
     struct stat what;

@@ -1,4 +1,4 @@
-/* disk: the few file operations that durability needs. Knows nothing about the contents of files.
+/* disk: the few file operations that durability needs. Depends on system calls only.
  *
  * Each call returns 0 or an errno, which the caller must check. Nothing else under server/persist/
  * writes, syncs, cuts, renames or removes files, so tests can make every such operation fail here.
@@ -26,8 +26,9 @@ int disk_write_bytes(int fd, const void *data, size_t len, uint64_t at);
 /* Reads up to `len` bytes at an offset; fewer only at the file's end. */
 int disk_read(int fd, void *to, size_t len, uint64_t at, size_t *got);
 
-/* Waits until the file's bytes and length are on the medium. After an error they may never get
- * there, whatever a second call returns: Linux may have marked the pages clean. */
+/* Waits until the file's bytes and length are on the medium. After an error, do not rely on a
+ * second call: Linux may have marked the pages clean, so that it succeeds although bytes are lost.
+ */
 int disk_sync(int fd);
 int disk_sync_dir(const char *path);
 int disk_sync_parent(const char *path); /* syncs the folder that contains the path */

@@ -1,5 +1,5 @@
-/* effect_form: the table of the commands of effect_text.h and their operands. For effect_text.c
- * (writing) and effect_read.c (reading) only. */
+/* effect_form: the table of the commands of effect_text.h and their operands. Only for
+ * effect_text.c (writing) and effect_read.c (reading). */
 #ifndef SERVER_PERSIST_FORMAT_EFFECT_FORM_H
 #define SERVER_PERSIST_FORMAT_EFFECT_FORM_H
 

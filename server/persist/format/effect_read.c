@@ -1,5 +1,5 @@
-/* effect_read: the reader of effect_text.h. The row of a command's name describes its operands;
- * everything that the writer would not write is refused. */
+/* effect_read: the reader of effect_text.h. The row of a command's name (effect_form.h) describes
+ * its operands. Commands that the writer would not write are refused. */
 #include <string.h>
 
 #include "proto/base/number.h"
@@ -15,7 +15,7 @@ _Static_assert(EFFECT_FORMS < 255, "a slot is a byte");
 /* ---- names ----------------------------------------------------------------------------------- */
 
 /* Hashes the first and last bytes; all names have at least three. */
-static unsigned slot_of(struct bytes name)
+static unsigned first_slot(struct bytes name)
 {
     uint32_t first = 0, last = 0;
     if (name.len >= 4) {
@@ -32,7 +32,7 @@ _Static_assert(EFFECT_READER_SLOTS == 1 << (32 - 25), "a slot's number has 7 bit
 
 static void add_name(struct effect_reader *reader, struct bytes name, unsigned form)
 {
-    unsigned slot = slot_of(name);
+    unsigned slot = first_slot(name);
     while (reader->slots[slot] != 0)
         slot = (slot + 1) & SLOT_MASK;
     reader->slots[slot] = (uint8_t)(form + 1);
@@ -61,7 +61,8 @@ static bool find_form(struct effect_reader *reader, struct bytes name)
     /* Try the last command's row first, because equal commands often follow one another. */
     if (has_name(reader->last, name)) return true;
     if (name.len < NAME_MIN) return false;
-    for (unsigned slot = slot_of(name); reader->slots[slot] != 0; slot = (slot + 1) & SLOT_MASK) {
+    for (unsigned slot = first_slot(name); reader->slots[slot] != 0;
+         slot = (slot + 1) & SLOT_MASK) {
         unsigned form = reader->slots[slot] - 1u;
         if (!has_name(form, name)) continue;
         reader->last = form;
@@ -77,23 +78,23 @@ struct cursor {
     struct policy *policy; /* filled by the operand P */
 };
 
-static bool take(struct cursor *cursor, struct bytes *text)
+static bool take_argument(struct cursor *cursor, struct bytes *text)
 {
     if (cursor->next == cursor->end) return false;
     *text = *cursor->next++;
     return text->len <= UINT32_MAX;
 }
 
-static bool take_word(struct cursor *cursor, struct bytes word)
+static bool take_literal(struct cursor *cursor, struct bytes word)
 {
     struct bytes text;
-    return take(cursor, &text) && bytes_equal(text, word);
+    return take_argument(cursor, &text) && bytes_equal(text, word);
 }
 
 static bool take_number(struct cursor *cursor, int64_t *number)
 {
     struct bytes text;
-    return take(cursor, &text) && number_parse_int64(text.data, text.len, number);
+    return take_argument(cursor, &text) && number_parse_int64(text.data, text.len, number);
 }
 
 static bool take_within(struct cursor *cursor, int64_t least, int64_t most, int64_t *number)
@@ -108,7 +109,7 @@ static bool take_instant(struct cursor *cursor, msec *at)
 
 static bool take_deadline(struct cursor *cursor, msec *at)
 {
-    return take_word(cursor, LIT("PXAT")) && take_instant(cursor, at);
+    return take_literal(cursor, LIT("PXAT")) && take_instant(cursor, at);
 }
 
 static bool take_db(struct cursor *cursor, unsigned *db)
@@ -135,7 +136,8 @@ static bool take_stage(struct cursor *cursor, struct stage *stage)
     int64_t deliveries;
     struct bytes word;
     if (!take_instant(cursor, &stage->at)) return false;
-    if (!take_within(cursor, 0, UINT32_MAX, &deliveries) || !take(cursor, &word)) return false;
+    if (!take_within(cursor, 0, UINT32_MAX, &deliveries) || !take_argument(cursor, &word))
+        return false;
     stage->deliveries = (uint32_t)deliveries;
     stage->claimed = bytes_equal(word, LIT("CLAIMED"));
     return stage->claimed || bytes_equal(word, LIT("WAITING"));
@@ -144,18 +146,18 @@ static bool take_stage(struct cursor *cursor, struct stage *stage)
 static bool take_score(struct cursor *cursor, double *score)
 {
     struct bytes text;
-    return take(cursor, &text) && score_parse(text.data, text.len, score);
+    return take_argument(cursor, &text) && score_parse(text.data, text.len, score);
 }
 
 static bool take_refresh(struct cursor *cursor, struct policy *policy)
 {
     struct bytes word;
-    if (!take(cursor, &word)) return false;
+    if (!take_argument(cursor, &word)) return false;
     policy->refresh = bytes_equal(word, LIT("WRITE")) ? REFRESH_WRITE : REFRESH_ACCESS;
     return policy->refresh == REFRESH_WRITE || bytes_equal(word, LIT("ACCESS"));
 }
 
-static bool take_option(struct cursor *cursor, struct bytes name, struct policy *policy)
+static bool take_policy_option(struct cursor *cursor, struct bytes name, struct policy *policy)
 {
     int64_t number;
     if (bytes_equal(name, LIT("TTL"))) return take_within(cursor, 1, POLICY_SPAN_MAX, &policy->ttl);
@@ -166,11 +168,11 @@ static bool take_option(struct cursor *cursor, struct bytes name, struct policy 
     if (bytes_equal(name, LIT("REFRESH"))) return take_refresh(cursor, policy);
     if (bytes_equal(name, LIT("KEEP"))) {
         policy->keep_low = true;
-        return take_word(cursor, LIT("LOW"));
+        return take_literal(cursor, LIT("LOW"));
     }
     if (bytes_equal(name, LIT("PENDING"))) {
         policy->pending = true;
-        return take_word(cursor, LIT("1"));
+        return take_literal(cursor, LIT("1"));
     }
     if (bytes_equal(name, LIT("JITTER"))) {
         if (!take_within(cursor, 1, 100, &number)) return false;
@@ -189,16 +191,17 @@ static bool take_policy(struct cursor *cursor, struct effect *effect)
     effect->policy = cursor->policy;
     struct bytes name;
     while (cursor->next < cursor->end)
-        if (!take(cursor, &name) || !take_option(cursor, name, cursor->policy)) return false;
+        if (!take_argument(cursor, &name) || !take_policy_option(cursor, name, cursor->policy))
+            return false;
     return true;
 }
 
 static bool take_operand(struct cursor *cursor, char letter, struct effect *effect)
 {
     switch (letter) {
-    case 'k': return take(cursor, &effect->key);
-    case 'a': return take(cursor, &effect->a);
-    case 'b': return take(cursor, &effect->b);
+    case 'k': return take_argument(cursor, &effect->key);
+    case 'a': return take_argument(cursor, &effect->a);
+    case 'b': return take_argument(cursor, &effect->b);
     case 'd': return take_db(cursor, &effect->db);
     case 's': return take_score(cursor, &effect->score);
     case 'f': return take_number(cursor, &effect->from);
@@ -210,10 +213,10 @@ static bool take_operand(struct cursor *cursor, char letter, struct effect *effe
     case 'r': return take_range(cursor, effect);
     case 'g': return take_stage(cursor, &effect->stage);
     case 'c':
-        return take_word(cursor, LIT("DB")) && take_within(cursor, 0, INT32_MAX, &effect->to) &&
-               take_word(cursor, LIT("REPLACE"));
-    case 'S': return take_word(cursor, LIT("SET"));
-    case 'D': return take_word(cursor, LIT("DEL"));
+        return take_literal(cursor, LIT("DB")) && take_within(cursor, 0, INT32_MAX, &effect->to) &&
+               take_literal(cursor, LIT("REPLACE"));
+    case 'S': return take_literal(cursor, LIT("SET"));
+    case 'D': return take_literal(cursor, LIT("DEL"));
     case 'P': return take_policy(cursor, effect);
     default: return false;
     }
@@ -229,7 +232,7 @@ static bool take_operands(struct cursor *cursor, const char *letters, struct eff
 /* ---- commands -------------------------------------------------------------------------------- */
 
 /* Refuse longer member names than a collection can hold, which would abort the process. */
-static bool fits(const struct effect *effect)
+static bool member_fits(const struct effect *effect)
 {
     return effect->a.len <= INT32_MAX || !effect_names_member(effect);
 }
@@ -240,11 +243,11 @@ static bool take_elements(struct cursor *cursor, const struct effect_form *form,
 {
     int64_t counted = -1, count = 0;
     if (form->counts.len > 0 &&
-        (!take_word(cursor, form->counts) || !take_number(cursor, &counted)))
+        (!take_literal(cursor, form->counts) || !take_number(cursor, &counted)))
         return false;
     do {
         if (!take_operands(cursor, form->element, effect)) return false;
-        if (!fits(effect) || !visit(ctx, effect)) return false;
+        if (!member_fits(effect) || !visit(ctx, effect)) return false;
         count++;
     } while (cursor->next < cursor->end);
     return counted < 0 ? form->counts.len == 0 : counted == count;

@@ -1,6 +1,6 @@
-/* effect_text: the writer of effect_text.h. Writes operands directly to their destination: the
- * run's text, bytes reserved in the output, or, if too large for that, the output piece by piece.
- */
+/* effect_text: the writer of effect_text.h. Writes operands directly to their destination: the text
+ * of the run, or bytes reserved in the output. Operands too large to reserve are appended piece by
+ * piece. */
 #include "server/persist/format/effect_text.h"
 
 #include <string.h>
@@ -27,7 +27,7 @@ struct pen {
 /* ---- pieces ---------------------------------------------------------------------------------- */
 
 /* Most texts are short: copying two overlapping halves is cheaper than a call. */
-static inline char *copy(char *to, const char *from, size_t len)
+static inline char *copy_short(char *to, const char *from, size_t len)
 {
     if (len > 64 || len < 8) {
         if (len > 0) memcpy(to, from, len);
@@ -50,7 +50,7 @@ static inline char *end_line(char *to)
     return to + 2;
 }
 
-static inline char *print_header(char *to, char type, size_t value)
+static inline char *print_resp_header(char *to, char type, size_t value)
 {
     *to++ = type;
     if (value >= 100) {
@@ -62,51 +62,51 @@ static inline char *print_header(char *to, char type, size_t value)
     return end_line(to);
 }
 
-static void put_header(struct pen *pen, char type, size_t value)
+static void put_resp_header(struct pen *pen, char type, size_t value)
 {
     if (pen->to != NULL) {
-        pen->to = print_header(pen->to, type, value);
+        pen->to = print_resp_header(pen->to, type, value);
         return;
     }
     char *start = outbuf_reserve(pen->out, HEADER_MAX);
-    outbuf_commit(pen->out, (size_t)(print_header(start, type, value) - start));
+    outbuf_commit(pen->out, (size_t)(print_resp_header(start, type, value) - start));
 }
 
 static void put_raw(struct pen *pen, const char *data, size_t len)
 {
     if (len == 0) return;
     if (pen->to != NULL)
-        pen->to = copy(pen->to, data, len);
+        pen->to = copy_short(pen->to, data, len);
     else
         outbuf_append(pen->out, data, len);
 }
 
-static inline char *print_text(char *to, struct bytes text)
+static inline char *print_bulk(char *to, struct bytes text)
 {
-    return end_line(copy(print_header(to, '$', text.len), text.data, text.len));
+    return end_line(copy_short(print_resp_header(to, '$', text.len), text.data, text.len));
 }
 
-static inline void put(struct pen *pen, struct bytes text)
+static inline void put_argument(struct pen *pen, struct bytes text)
 {
     if (pen->to != NULL) {
-        pen->to = print_text(pen->to, text);
+        pen->to = print_bulk(pen->to, text);
         return;
     }
-    put_header(pen, '$', text.len);
+    put_resp_header(pen, '$', text.len);
     put_raw(pen, text.data, text.len);
     outbuf_append(pen->out, "\r\n", 2);
 }
 
-static void put_number(struct pen *pen, int64_t number)
+static void put_int64(struct pen *pen, int64_t number)
 {
     char text[NUMBER_INT64_MAX_CHARS];
-    put(pen, bytes_of(text, number_print_int64(text, number)));
+    put_argument(pen, bytes_of(text, number_print_int64(text, number)));
 }
 
 static void put_score(struct pen *pen, double score)
 {
     char text[SCORE_MAX_CHARS];
-    put(pen, bytes_of(text, score_print(text, score)));
+    put_argument(pen, bytes_of(text, score_print(text, score)));
 }
 
 /* ---- operands -------------------------------------------------------------------------------- */
@@ -137,11 +137,11 @@ static unsigned put_policy(struct pen *pen, const struct policy *policy)
         if (options[i].number == 0 && options[i].word == NULL) continue;
         count += 2;
         if (pen == NULL) continue;
-        put(pen, options[i].name);
+        put_argument(pen, options[i].name);
         if (options[i].word != NULL)
-            put(pen, bytes_of(options[i].word, strlen(options[i].word)));
+            put_argument(pen, bytes_of(options[i].word, strlen(options[i].word)));
         else
-            put_number(pen, (int64_t)options[i].number);
+            put_int64(pen, (int64_t)options[i].number);
     }
     return count;
 }
@@ -150,42 +150,42 @@ static unsigned put_policy(struct pen *pen, const struct policy *policy)
 static void put_range(struct pen *pen, const struct effect *effect)
 {
     bool is_empty = effect->from >= effect->to;
-    put_number(pen, is_empty ? 1 : effect->from);
-    put_number(pen, is_empty ? 0 : effect->to - 1);
+    put_int64(pen, is_empty ? 1 : effect->from);
+    put_int64(pen, is_empty ? 0 : effect->to - 1);
 }
 
 static void put_stage(struct pen *pen, const struct stage *stage)
 {
-    put_number(pen, stage->at);
-    put_number(pen, stage->deliveries);
-    put(pen, stage->claimed ? LIT("CLAIMED") : LIT("WAITING"));
+    put_int64(pen, stage->at);
+    put_int64(pen, stage->deliveries);
+    put_argument(pen, stage->claimed ? LIT("CLAIMED") : LIT("WAITING"));
 }
 
 static void put_deadline(struct pen *pen, msec at)
 {
-    put(pen, LIT("PXAT"));
-    put_number(pen, at);
+    put_argument(pen, LIT("PXAT"));
+    put_int64(pen, at);
 }
 
 static void put_target(struct pen *pen, int64_t db)
 {
-    put(pen, LIT("DB"));
-    put_number(pen, db);
-    put(pen, LIT("REPLACE"));
+    put_argument(pen, LIT("DB"));
+    put_int64(pen, db);
+    put_argument(pen, LIT("REPLACE"));
 }
 
 static void put_operand(struct pen *pen, char letter, const struct effect *effect)
 {
     switch (letter) {
-    case 'k': put(pen, effect->key); break;
-    case 'a': put(pen, effect->a); break;
-    case 'b': put(pen, effect->b); break;
-    case 'd': put_number(pen, effect->db); break;
+    case 'k': put_argument(pen, effect->key); break;
+    case 'a': put_argument(pen, effect->a); break;
+    case 'b': put_argument(pen, effect->b); break;
+    case 'd': put_int64(pen, effect->db); break;
     case 's': put_score(pen, effect->score); break;
-    case 'f': put_number(pen, effect->from); break;
-    case 'n': put_number(pen, effect->to); break;
-    case 't': put_number(pen, effect->at); break;
-    case 'e': put_number(pen, effect->stage.at); break;
+    case 'f': put_int64(pen, effect->from); break;
+    case 'n': put_int64(pen, effect->to); break;
+    case 't': put_int64(pen, effect->at); break;
+    case 'e': put_int64(pen, effect->stage.at); break;
     case 'p': put_deadline(pen, effect->at); break;
     case 'o':
         if (effect->at != NEVER) put_deadline(pen, effect->at);
@@ -193,8 +193,8 @@ static void put_operand(struct pen *pen, char letter, const struct effect *effec
     case 'r': put_range(pen, effect); break;
     case 'g': put_stage(pen, &effect->stage); break;
     case 'c': put_target(pen, effect->to); break;
-    case 'S': put(pen, LIT("SET")); break;
-    case 'D': put(pen, LIT("DEL")); break;
+    case 'S': put_argument(pen, LIT("SET")); break;
+    case 'D': put_argument(pen, LIT("DEL")); break;
     case 'P': put_policy(pen, effect->policy); break;
     default: break;
     }
@@ -252,26 +252,26 @@ static void write_alone(struct outbuf *out, const struct effect_form *form,
     size_t text = effect->key.len + effect->a.len + effect->b.len;
     struct pen pen = pen_for(out, text + (argc + 1) * ARG_SPARE);
     char *start = pen.to;
-    put_header(&pen, '*', argc);
-    put(&pen, form->name);
+    put_resp_header(&pen, '*', argc);
+    put_argument(&pen, form->name);
     put_operands(&pen, form->head, effect);
     if (form->counts.len > 0) {
-        put(&pen, form->counts);
-        put_number(&pen, 1);
+        put_argument(&pen, form->counts);
+        put_int64(&pen, 1);
     }
     if (form->element != NULL) put_operands(&pen, form->element, effect);
     pen_done(&pen, start);
 }
 
 /* A fast path for the most frequent command, SET without a deadline. False: it is too large. */
-static inline bool write_set(struct outbuf *out, const struct effect *effect)
+static inline bool write_plain_set(struct outbuf *out, const struct effect *effect)
 {
     const struct bytes head = LIT("*3\r\n$3\r\nSET\r\n");
     size_t bound = head.len + effect->key.len + effect->a.len + 2 * ARG_SPARE;
     if (bound > RESERVE_MAX) return false;
     char *start = outbuf_reserve(out, bound);
-    char *to = copy(start, head.data, head.len);
-    to = print_text(print_text(to, effect->key), effect->a);
+    char *to = copy_short(start, head.data, head.len);
+    to = print_bulk(print_bulk(to, effect->key), effect->a);
     outbuf_commit(out, (size_t)(to - start));
     return true;
 }
@@ -279,7 +279,7 @@ static inline bool write_set(struct outbuf *out, const struct effect *effect)
 static void select_database(struct effect_writer *writer, const struct effect *effect)
 {
     if (writer->db == effect->db) return;
-    /* These commands contain the name of their database or key. */
+    /* SWAPDB names its databases, and policies apply to all of them. */
     if (effect->kind == EFFECT_SWAP || effect->kind >= EFFECT_POLICY_SET) return;
     writer->db = effect->db;
     struct effect change = { .kind = EFFECT_NONE, .db = effect->db };
@@ -288,14 +288,14 @@ static void select_database(struct effect_writer *writer, const struct effect *e
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
-static bool has_key(const struct effect_form *form)
+static bool form_has_key(const struct effect_form *form)
 {
     return form->head[0] == 'k';
 }
 
-static bool has_stage(const struct effect_form *form)
+static bool form_has_stage(const struct effect_form *form)
 {
-    return has_key(form) && form->head[1] == 'g';
+    return form_has_key(form) && form->head[1] == 'g';
 }
 
 static bool stages_equal(const struct stage *a, const struct stage *b)
@@ -305,16 +305,16 @@ static bool stages_equal(const struct stage *a, const struct stage *b)
 
 static size_t element_bound(const struct effect_form *form, const struct effect *effect)
 {
-    return (has_key(form) ? 0 : effect->key.len) + effect->a.len + effect->b.len + RUN_SPARE;
+    return (form_has_key(form) ? 0 : effect->key.len) + effect->a.len + effect->b.len + RUN_SPARE;
 }
 
-static bool goes_on(const struct effect_writer *writer, const struct effect_form *form,
-                    const struct effect *effect)
+static bool continues_run(const struct effect_writer *writer, const struct effect_form *form,
+                          const struct effect *effect)
 {
     if (writer->form != form || writer->db != effect->db) return false;
     if (writer->count == EFFECT_RUN_MAX || writer->at != effect->at) return false;
-    if (has_key(form) && !bytes_equal(writer->key, effect->key)) return false;
-    if (has_stage(form) && !stages_equal(&writer->stage, &effect->stage)) return false;
+    if (form_has_key(form) && !bytes_equal(writer->key, effect->key)) return false;
+    if (form_has_stage(form) && !stages_equal(&writer->stage, &effect->stage)) return false;
     return writer->len + element_bound(form, effect) <= EFFECT_RUN_BYTES;
 }
 
@@ -337,9 +337,9 @@ static void begin_run(struct effect_writer *writer, const struct effect_form *fo
     writer->at = effect->at;
     writer->stage = effect->stage;
     /* The key is the first operand; its bytes follow its length. */
-    if (!has_key(form)) return;
+    if (!form_has_key(form)) return;
     char header[HEADER_MAX];
-    size_t header_len = (size_t)(print_header(header, '$', effect->key.len) - header);
+    size_t header_len = (size_t)(print_resp_header(header, '$', effect->key.len) - header);
     writer->key = bytes_of(writer->text + header_len, effect->key.len);
 }
 
@@ -350,14 +350,14 @@ static void end_run(struct effect_writer *writer)
     bool is_many = writer->count > 1 && form->many.len > 0;
     struct pen pen = pen_for(writer->out, writer->len + RUN_SPARE);
     char *start = pen.to;
-    put_header(&pen, '*', argc_of(form, &example, writer->count));
-    put(&pen, is_many ? form->many : form->name);
+    put_resp_header(&pen, '*', argc_of(form, &example, writer->count));
+    put_argument(&pen, is_many ? form->many : form->name);
     uint32_t from = 0;
     if (form->counts.len > 0) {
         from = writer->head;
         put_raw(&pen, writer->text, from);
-        put(&pen, form->counts);
-        put_number(&pen, writer->count);
+        put_argument(&pen, form->counts);
+        put_int64(&pen, writer->count);
     }
     put_raw(&pen, writer->text + from, writer->len - from);
     pen_done(&pen, start);
@@ -388,14 +388,15 @@ void effect_writer_put(struct effect_writer *writer, const struct effect *effect
 {
     if (effect->kind == EFFECT_NONE) return;
     const struct effect_form *form = effect_form_of(effect);
-    if (form->element != NULL && goes_on(writer, form, effect)) {
+    if (form->element != NULL && continues_run(writer, form, effect)) {
         add_element(writer, effect);
         return;
     }
     effect_writer_end(writer);
     select_database(writer, effect);
-    if (effect->kind == EFFECT_SET && effect->at == NEVER && write_set(writer->out, effect)) return;
-    size_t head = (has_key(form) ? effect->key.len : 0) + RUN_SPARE;
+    if (effect->kind == EFFECT_SET && effect->at == NEVER && write_plain_set(writer->out, effect))
+        return;
+    size_t head = (form_has_key(form) ? effect->key.len : 0) + RUN_SPARE;
     if (form->element == NULL || head + element_bound(form, effect) > EFFECT_RUN_BYTES) {
         write_alone(writer->out, form, effect);
         return;

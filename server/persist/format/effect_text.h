@@ -1,11 +1,11 @@
-/* effect_text: effects as commands, and back: the one text that journal, snapshot and replicas use.
- * Knows effects and their words; refuses to know files, records, the store and what an effect does.
+/* effect_text: converts effects to commands and back, for the journal, snapshots and DUMP. Depends
+ * on struct effect and RESP; record.h and snapshot_file.h define the files.
  *
- * What is on disk: RESP arrays of bulk strings, times absolute. Up to EFFECT_RUN_MAX effects in a
- * row of the same kind, key, database and deadline are one command, in their order; [..] is what
- * repeats. A number is decimal, a score reads back to the bit. Where Redis 7.0 has a command that
- * means exactly the effect, it is that one; else one of ours; and where even we have none, a name
- * with X., which nobody but the replay understands.
+ * On disk a command is a RESP array of bulk strings; times are absolute. Up to EFFECT_RUN_MAX
+ * consecutive effects of the same kind, key, database and deadline become one command, in their
+ * order; [..] marks the part that is repeated. Numbers are decimal, and scores are read back
+ * exactly. If Redis 7.0 has a command with exactly the meaning of the effect, that is used; else a
+ * command of this server; else a name that begins with X., which only replay accepts.
  *
  *     (another database follows)      SELECT db
  *     EFFECT_SET                      SET key a                     or  SET key a PXAT at
@@ -49,15 +49,15 @@
  *     EFFECT_REDE_MOVE                X.REDE.MOVE key at deliveries WAITING|CLAIMED [a]
  *     EFFECT_REDE_DROP                REDE.PULL key a               or  X.REDE.PULL key [a]
  *     EFFECT_POLICY_SET               POLICY SET key [option value] (PENDING 1: not yet applied to
- *                                     all keys that were there)
+ *                                     all existing keys)
  *     EFFECT_POLICY_DROP              POLICY DEL key
  *
- * ZADD says more here than to a client: the member has no deadline afterwards. It never stands for
- * a member that keeps one: that is ZADDEX.
+ * Unlike the client's command, ZADD removes the deadline of a member. ZADDEX is written for a
+ * member that has one.
  *
- * To change what is on disk: add a row (effect_form.c) under a new name and leave the old one for
- * reading; what a name means never changes. A reader that does not know a name refuses the file, so
- * the journal's and the snapshot's version need not grow with it. */
+ * To change the commands: add a row with a new name (effect_form.c), and keep the old row for
+ * reading. Never change the meaning of a name. A reader refuses a file with an unknown name, so the
+ * versions of the journal and the snapshot stay as they are. */
 #ifndef SERVER_PERSIST_FORMAT_EFFECT_TEXT_H
 #define SERVER_PERSIST_FORMAT_EFFECT_TEXT_H
 
@@ -69,8 +69,8 @@
 #include "store/effect.h"
 
 enum {
-    EFFECT_RUN_MAX = 64,          /* in one command */
-    EFFECT_RUN_BYTES = 16 * 1024, /* bytes of them; a larger element gets its own command */
+    EFFECT_RUN_MAX = 64,          /* effects in one command */
+    EFFECT_RUN_BYTES = 16 * 1024, /* their bytes; a larger element gets its own command */
     EFFECT_READER_SLOTS = 128,
 };
 

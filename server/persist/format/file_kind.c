@@ -1,4 +1,5 @@
-/* file_kind: see file_kind.h. */
+/* file_kind: see file_kind.h. Compares the first bytes of the file with the magic of each format.
+ */
 #include "server/persist/format/file_kind.h"
 
 #include <ctype.h>
@@ -13,19 +14,19 @@
 #include "server/persist/format/snapshot_file.h"
 #include "server/persist/format/record.h"
 
-static bool begins(const char *head, size_t len, const char *text)
+static bool head_begins_with(const char *head, size_t len, const char *text)
 {
     size_t size = strlen(text);
     return len >= size && memcmp(head, text, size) == 0;
 }
 
 /* Does the file end within the text? */
-static bool is_cut(const char *head, size_t len, const char *text)
+static bool head_is_cut_off(const char *head, size_t len, const char *text)
 {
     return len < strlen(text) && memcmp(head, text, len) == 0;
 }
 
-static bool is_blank(const char *head, size_t len)
+static bool is_all_zeros(const char *head, size_t len)
 {
     for (size_t i = 0; i < len; i++)
         if (head[i] != '\0') return false;
@@ -36,23 +37,24 @@ static bool is_blank(const char *head, size_t len)
 static bool is_redis_aof(const char *head, size_t len)
 {
     return (len >= 2 && head[0] == '*' && isdigit((unsigned char)head[1])) ||
-           begins(head, len, "#TS:");
+           head_begins_with(head, len, "#TS:");
 }
 
 enum file_kind file_kind_of_head(const char *head, size_t len)
 {
     if (len == 0) return FILE_EMPTY;
-    if (begins(head, len, SNAPSHOT_MAGIC)) return FILE_SNAPSHOT;
-    if (begins(head, len, RECORD_FIRST_LINE)) return FILE_JOURNAL;
-    if (begins(head, len, MANIFEST_FIRST_LINE)) return FILE_MANIFEST;
-    if (is_cut(head, len, RECORD_FIRST_LINE)) return FILE_JOURNAL;
+    if (head_begins_with(head, len, SNAPSHOT_MAGIC)) return FILE_SNAPSHOT;
+    if (head_begins_with(head, len, RECORD_FIRST_LINE)) return FILE_JOURNAL;
+    if (head_begins_with(head, len, MANIFEST_FIRST_LINE)) return FILE_MANIFEST;
+    if (head_is_cut_off(head, len, RECORD_FIRST_LINE)) return FILE_JOURNAL;
     /* The header of a snapshot is written last. */
-    if (is_blank(head, len) || is_cut(head, len, SNAPSHOT_MAGIC) ||
-        is_cut(head, len, MANIFEST_FIRST_LINE))
+    if (is_all_zeros(head, len) || head_is_cut_off(head, len, SNAPSHOT_MAGIC) ||
+        head_is_cut_off(head, len, MANIFEST_FIRST_LINE))
         return FILE_UNFINISHED;
-    if (begins(head, len, "REDIS") || begins(head, len, "VALKEY")) return FILE_REDIS_RDB;
+    if (head_begins_with(head, len, "REDIS") || head_begins_with(head, len, "VALKEY"))
+        return FILE_REDIS_RDB;
     if (is_redis_aof(head, len)) return FILE_REDIS_AOF;
-    return begins(head, len, "file ") ? FILE_LIST : FILE_UNKNOWN;
+    return head_begins_with(head, len, "file ") ? FILE_LIST : FILE_UNKNOWN;
 }
 
 static enum file_kind kind_of_open(int fd)

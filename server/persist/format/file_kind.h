@@ -1,5 +1,6 @@
-/* file_kind: recognizes a file by its first bytes, and decides whether it may be replaced. Nothing
- * under server/persist/ replaces or removes a file without asking here. */
+/* file_kind: recognizes a file by its first bytes, and decides whether it may be replaced. All code
+ * under server/persist/ calls it before it replaces or removes a file, so that files of other
+ * programs are kept. */
 #ifndef SERVER_PERSIST_FORMAT_FILE_KIND_H
 #define SERVER_PERSIST_FORMAT_FILE_KIND_H
 

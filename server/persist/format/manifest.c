@@ -19,7 +19,7 @@
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 
-static char *copy(const char *text)
+static char *copy_text(const char *text)
 {
     size_t size = strlen(text) + 1;
     return memcpy(mem_alloc(size), text, size);
@@ -27,7 +27,7 @@ static char *copy(const char *text)
 
 void manifest_init(struct manifest *manifest, const char *dir, const char *prefix)
 {
-    *manifest = (struct manifest){ .dir = copy(dir), .prefix = copy(prefix) };
+    *manifest = (struct manifest){ .dir = copy_text(dir), .prefix = copy_text(prefix) };
 }
 
 static void drop_files(struct manifest *manifest)
@@ -48,15 +48,16 @@ void manifest_drop(struct manifest *manifest)
     *manifest = (struct manifest){ 0 };
 }
 
-static void add(struct manifest *manifest, const char *name, uint64_t seq, enum manifest_type type)
+static void add_file(struct manifest *manifest, const char *name, uint64_t seq,
+                     enum manifest_type type)
 {
     size_t size = (manifest->count + 1) * sizeof(*manifest->files);
     manifest->files = mem_realloc(manifest->files, size);
     manifest->files[manifest->count++] =
-        (struct manifest_file){ .name = copy(name), .seq = seq, .type = type };
+        (struct manifest_file){ .name = copy_text(name), .seq = seq, .type = type };
 }
 
-static bool names(const struct manifest *manifest, const char *name)
+static bool lists_file(const struct manifest *manifest, const char *name)
 {
     for (size_t i = 0; i < manifest->count; i++)
         if (strcmp(manifest->files[i].name, name) == 0) return true;
@@ -151,7 +152,7 @@ int manifest_make_segment(const struct manifest *manifest, manifest_create *crea
     return error;
 }
 
-/* Returns what follows the number in "PREFIX.N"; NULL if the name has another form. */
+/* Returns the text after the number in "PREFIX.N"; NULL if the name has another form. */
 static const char *end_of_name(const struct manifest *manifest, const char *name)
 {
     size_t len = strlen(manifest->prefix);
@@ -184,8 +185,8 @@ struct reading {
     char *why;
 };
 
-__attribute__((format(printf, 2, 3))) static bool refuse(struct reading *reading,
-                                                         const char *format, ...)
+__attribute__((format(printf, 2, 3))) static bool fail_manifest(struct reading *reading,
+                                                                const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -212,61 +213,63 @@ static bool parse_seq(const char *text, uint64_t *seq)
     return *seq > 0;
 }
 
-/* The contents of a line, before they are checked. */
-struct claim {
+/* The fields of a line, before they are checked. */
+struct fields {
     const char *name, *type;
     uint64_t seq;
 };
 
-static bool take_pair(struct reading *reading, struct claim *claim, const char *key,
-                      const char *value)
+static bool parse_pair(struct reading *reading, struct fields *fields, const char *key,
+                       const char *value)
 {
     if (strcasecmp(key, "file") == 0) {
-        if (!good_name(value)) return refuse(reading, "'%s' is not a file name", value);
-        claim->name = value;
+        if (!good_name(value)) return fail_manifest(reading, "'%s' is not a file name", value);
+        fields->name = value;
     } else if (strcasecmp(key, "seq") == 0) {
-        if (!parse_seq(value, &claim->seq)) return refuse(reading, "'%s' is not a number", value);
+        if (!parse_seq(value, &fields->seq))
+            return fail_manifest(reading, "'%s' is not a number", value);
     } else if (strcasecmp(key, "type") == 0) {
         bool known = strlen(value) == 1 && strchr("bih", value[0]) != NULL;
-        if (!known) return refuse(reading, "'%s' is not a file type", value);
-        claim->type = value;
+        if (!known) return fail_manifest(reading, "'%s' is not a file type", value);
+        fields->type = value;
     }
     return true;
 }
 
-static bool take_claim(struct reading *reading, const struct claim *claim)
+static bool add_parsed_file(struct reading *reading, const struct fields *fields)
 {
     struct manifest *manifest = reading->manifest;
-    if (claim->name == NULL || claim->seq == 0 || claim->type == NULL)
-        return refuse(reading, "expected 'file NAME seq N type T'");
-    enum manifest_type type = (enum manifest_type)claim->type[0];
+    if (fields->name == NULL || fields->seq == 0 || fields->type == NULL)
+        return fail_manifest(reading, "expected 'file NAME seq N type T'");
+    enum manifest_type type = (enum manifest_type)fields->type[0];
     if (type == MANIFEST_BASE && manifest_base(manifest) != NULL)
-        return refuse(reading, "second base file '%s'", claim->name);
-    if (type == MANIFEST_SEGMENT && claim->seq <= manifest_last_segment(manifest))
-        return refuse(reading, "'%s' is out of order", claim->name);
-    if (names(manifest, claim->name)) return refuse(reading, "duplicate file '%s'", claim->name);
-    add(manifest, claim->name, claim->seq, type);
+        return fail_manifest(reading, "second base file '%s'", fields->name);
+    if (type == MANIFEST_SEGMENT && fields->seq <= manifest_last_segment(manifest))
+        return fail_manifest(reading, "'%s' is out of order", fields->name);
+    if (lists_file(manifest, fields->name))
+        return fail_manifest(reading, "duplicate file '%s'", fields->name);
+    add_file(manifest, fields->name, fields->seq, type);
     return true;
 }
 
-static bool take_words(struct reading *reading, const struct conf_words *words)
+static bool parse_words(struct reading *reading, const struct conf_words *words)
 {
-    struct claim claim = { 0 };
-    if (words->count % 2 != 0) return refuse(reading, "expected 'file NAME seq N type T'");
+    struct fields fields = { 0 };
+    if (words->count % 2 != 0) return fail_manifest(reading, "expected 'file NAME seq N type T'");
     for (size_t i = 0; i < words->count; i += 2)
-        if (!take_pair(reading, &claim, words->at[i], words->at[i + 1])) return false;
-    return take_claim(reading, &claim);
+        if (!parse_pair(reading, &fields, words->at[i], words->at[i + 1])) return false;
+    return add_parsed_file(reading, &fields);
 }
 
-static bool take_line(struct reading *reading, const char *line, size_t len)
+static bool parse_line(struct reading *reading, const char *line, size_t len)
 {
     if (len == strlen(BLANK_LINE) && memcmp(line, BLANK_LINE, len) == 0)
         reading->manifest->blank = true;
     if (len > 0 && line[0] == '#') return true;
     struct conf_words words;
     const char *why;
-    if (!conf_words_split(line, len, &words, &why)) return refuse(reading, "%s", why);
-    bool good = take_words(reading, &words);
+    if (!conf_words_split(line, len, &words, &why)) return fail_manifest(reading, "%s", why);
+    bool good = parse_words(reading, &words);
     conf_words_drop(&words);
     return good;
 }
@@ -278,7 +281,7 @@ static const char *sum_line(const char *text, size_t len)
     return text + len - line;
 }
 
-/* The last line of our manifests has the checksum of the lines before it; Redis' have none. */
+/* Our manifests end with a line that has the checksum of the lines before it; Redis' do not. */
 static bool check_sum(struct reading *reading, const char *text, size_t len)
 {
     size_t line = strlen(SUM_MARK) + SUM_DIGITS + 1;
@@ -286,25 +289,26 @@ static bool check_sum(struct reading *reading, const char *text, size_t len)
     if (sum_line(text, len) == NULL) return true;
     snprintf(wanted, sizeof(wanted), "%08" PRIx32, crc32c(0, text, len - line));
     return memcmp(text + len - SUM_DIGITS - 1, wanted, SUM_DIGITS) == 0 ||
-           refuse(reading, "wrong checksum: the file is damaged. If it was edited by hand, remove "
-                           "its last line");
+           fail_manifest(reading,
+                         "wrong checksum: the file is damaged. If it was edited by hand, remove "
+                         "its last line");
 }
 
-static bool take_text(struct reading *reading, const char *text, size_t len)
+static bool parse_manifest(struct reading *reading, const char *text, size_t len)
 {
     if (!check_sum(reading, text, len)) return false;
     const char *at = text, *line;
     size_t line_len;
     while (conf_next_line(&at, text + len, &line, &line_len)) {
         reading->line++;
-        if (!take_line(reading, line, line_len)) return false;
+        if (!parse_line(reading, line, line_len)) return false;
     }
     reading->line = 0;
-    if (reading->manifest->count == 0) return refuse(reading, "it lists no files");
+    if (reading->manifest->count == 0) return fail_manifest(reading, "it lists no files");
     return true;
 }
 
-static enum file_kind kind_of_part(const struct manifest *manifest, const char *name)
+static enum file_kind kind_of_file(const struct manifest *manifest, const char *name)
 {
     char path[DISK_PATH_MAX];
     return disk_path(path, manifest->dir, name) == 0 ? file_kind(path) : FILE_UNREADABLE;
@@ -316,9 +320,9 @@ static bool is_ours(const struct manifest *manifest, const char *text, size_t le
 {
     if (file_kind_of_head(text, len) == FILE_MANIFEST || sum_line(text, len) != NULL) return true;
     const struct manifest_file *base = manifest_base(manifest);
-    if (base != NULL) return kind_of_part(manifest, base->name) == FILE_SNAPSHOT;
+    if (base != NULL) return kind_of_file(manifest, base->name) == FILE_SNAPSHOT;
     for (size_t i = 0; i < manifest->count; i++)
-        if (kind_of_part(manifest, manifest->files[i].name) == FILE_JOURNAL) return true;
+        if (kind_of_file(manifest, manifest->files[i].name) == FILE_JOURNAL) return true;
     return false;
 }
 
@@ -358,22 +362,22 @@ static bool is_first_start(const struct manifest *manifest)
 
 /* Files with data but without a manifest are an error: the user should know before new data are
  * added. */
-static enum manifest_found find_none(struct reading *reading)
+static enum manifest_found check_without_manifest(struct reading *reading)
 {
     if (is_first_start(reading->manifest)) return MANIFEST_NONE;
     DIR *dir = opendir(reading->manifest->dir);
     if (dir == NULL && errno == ENOENT) return MANIFEST_NONE;
     if (dir == NULL) {
-        refuse(reading, "%s", strerror(errno));
+        fail_manifest(reading, "%s", strerror(errno));
         return MANIFEST_BAD;
     }
     enum manifest_found found = MANIFEST_NONE;
     for (struct dirent *entry; found == MANIFEST_NONE && (entry = readdir(dir)) != NULL;) {
         if (!holds_data(reading->manifest, entry->d_name)) continue;
-        refuse(reading,
-               "the manifest is missing, but '%s' exists. Restore the manifest, or move the "
-               "file away",
-               entry->d_name);
+        fail_manifest(reading,
+                      "the manifest is missing, but '%s' exists. Restore the manifest, or move the "
+                      "file away",
+                      entry->d_name);
         found = MANIFEST_BAD;
     }
     closedir(dir);
@@ -388,12 +392,12 @@ enum manifest_found manifest_load(struct manifest *manifest, char why[MANIFEST_W
     size_t len;
     char *text = error == 0 ? conf_read_file(path, &len) : NULL;
     if (text == NULL && error == 0) error = errno;
-    if (error == ENOENT) return find_none(&reading);
+    if (error == ENOENT) return check_without_manifest(&reading);
     if (error != 0) {
-        refuse(&reading, "%s", strerror(error));
+        fail_manifest(&reading, "%s", strerror(error));
         return MANIFEST_BAD;
     }
-    bool good = take_text(&reading, text, len);
+    bool good = parse_manifest(&reading, text, len);
     bool foreign = good && !is_ours(manifest, text, len);
     free(text);
     if (!good) drop_files(manifest);
@@ -477,8 +481,8 @@ int manifest_settle(struct manifest *manifest)
     return error;
 }
 
-/* Saves `next` and makes it the current list. Frees what is not used. */
-static int commit(struct manifest *manifest, struct manifest *next)
+/* Saves `next`. Then it is the current list; if that fails, the old list stays. Frees the other. */
+static int save_manifest(struct manifest *manifest, struct manifest *next)
 {
     int error = put_in_place(next);
     if (error != 0) {
@@ -504,7 +508,7 @@ static int add_new(struct manifest *next, uint64_t seq, const char *end, enum ma
 {
     char name[DISK_PATH_MAX];
     int error = make_name(next, seq, end, name);
-    if (error == 0) add(next, name, seq, type);
+    if (error == 0) add_file(next, name, seq, type);
     return error;
 }
 
@@ -513,14 +517,14 @@ int manifest_add_segment(struct manifest *manifest, uint64_t segment)
     ensure(segment > manifest_last_segment(manifest), "%" PRIu64, segment);
     struct manifest next = without_files(manifest);
     for (size_t i = 0; i < manifest->count; i++)
-        add(&next, manifest->files[i].name, manifest->files[i].seq, manifest->files[i].type);
+        add_file(&next, manifest->files[i].name, manifest->files[i].seq, manifest->files[i].type);
     int error = add_new(&next, segment, SEGMENT_END, MANIFEST_SEGMENT);
-    if (error == 0) return commit(manifest, &next);
+    if (error == 0) return save_manifest(manifest, &next);
     drop_files(&next);
     return error;
 }
 
-static int put_base(struct manifest *manifest, uint64_t base, uint64_t segment, bool blank)
+static int replace_base(struct manifest *manifest, uint64_t base, uint64_t segment, bool blank)
 {
     struct manifest next = without_files(manifest);
     next.blank = blank;
@@ -528,28 +532,28 @@ static int put_base(struct manifest *manifest, uint64_t base, uint64_t segment, 
     for (size_t i = 0; i < manifest->count; i++) {
         const struct manifest_file *file = &manifest->files[i];
         bool stays = file->type == MANIFEST_SEGMENT && file->seq >= segment;
-        add(&next, file->name, file->seq, stays ? MANIFEST_SEGMENT : MANIFEST_HISTORY);
+        add_file(&next, file->name, file->seq, stays ? MANIFEST_SEGMENT : MANIFEST_HISTORY);
     }
     if (error == 0 && manifest_last_segment(&next) == 0)
         error = add_new(&next, segment, SEGMENT_END, MANIFEST_SEGMENT);
-    if (error == 0) return commit(manifest, &next);
+    if (error == 0) return save_manifest(manifest, &next);
     drop_files(&next);
     return error;
 }
 
 int manifest_put_base(struct manifest *manifest, uint64_t base, uint64_t segment)
 {
-    return put_base(manifest, base, segment, false);
+    return replace_base(manifest, base, segment, false);
 }
 
 int manifest_begin(struct manifest *manifest, uint64_t base, uint64_t segment)
 {
-    return put_base(manifest, base, segment, true);
+    return replace_base(manifest, base, segment, true);
 }
 
 /* ---- deleting ---- */
 
-static int first(int error, int later)
+static int first_error(int error, int later)
 {
     return error != 0 ? error : later;
 }
@@ -576,7 +580,7 @@ static int remove_file(const struct manifest *manifest, const char *name)
 
 static bool is_leftover(const struct manifest *manifest, const char *name)
 {
-    return is_own_name(manifest, name) && !names(manifest, name);
+    return is_own_name(manifest, name) && !lists_file(manifest, name);
 }
 
 static int remove_leftovers(const struct manifest *manifest)
@@ -586,7 +590,7 @@ static int remove_leftovers(const struct manifest *manifest)
     int error = 0;
     for (struct dirent *entry; (entry = readdir(dir)) != NULL;)
         if (is_leftover(manifest, entry->d_name))
-            error = first(error, remove_file(manifest, entry->d_name));
+            error = first_error(error, remove_file(manifest, entry->d_name));
     closedir(dir);
     return error;
 }
@@ -600,11 +604,11 @@ static int remove_history(struct manifest *manifest)
     for (size_t i = 0; i < manifest->count; i++) {
         const struct manifest_file *file = &manifest->files[i];
         int failed = file->type == MANIFEST_HISTORY ? remove_file(manifest, file->name) : 0;
-        error = first(error, failed);
+        error = first_error(error, failed);
         if (file->type != MANIFEST_HISTORY || failed != 0)
-            add(&next, file->name, file->seq, file->type);
+            add_file(&next, file->name, file->seq, file->type);
     }
-    if (next.count < manifest->count) return first(error, commit(manifest, &next));
+    if (next.count < manifest->count) return first_error(error, save_manifest(manifest, &next));
     drop_files(&next);
     return error;
 }
@@ -614,5 +618,5 @@ int manifest_sweep(struct manifest *manifest)
     int error = manifest_settle(manifest);
     if (error != 0) return error;
     error = remove_history(manifest);
-    return first(error, manifest->unsynced ? 0 : remove_leftovers(manifest));
+    return first_error(error, manifest->unsynced ? 0 : remove_leftovers(manifest));
 }

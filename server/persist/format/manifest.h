@@ -1,5 +1,5 @@
 /* manifest: the list of the files that hold the data: a base, and the journal segments that
- * continue it. Knows names, numbers and the folder, not the contents of the files.
+ * continue it. Depends on disk.h and file_kind.h.
  *
  * Layout, as in Redis 7: a line "file NAME seq N type T" for each file; T is b, the base (at most
  * one); i, a segment, in order of growing N; or h, history: no longer needed, to be deleted. A name
@@ -12,7 +12,7 @@
  * or the new set of files, both complete. The struct equals the manifest on disk: when a change
  * fails, it stays as it was. Only if the last step failed, the sync of the folder, it has the
  * change although an errno is returned. A crash may then leave either set, so nothing is deleted
- * until manifest_settle has made up for that sync.
+ * until manifest_settle has repeated that sync.
  *
  * A rewrite calls manifest_make_segment, manifest_add_segment, journal_rotate; writes the base to
  * manifest_base_path; then calls manifest_put_base with that segment, and manifest_sweep.

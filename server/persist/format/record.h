@@ -1,4 +1,4 @@
-/* record: the layout of a journal segment:
+/* record: the layout of a journal segment, for its writer (journal.h) and reader (replay.h):
  *
  *     #EXPIRED-JOURNAL 1\r\n       the first line, with the version of the layout
  *     *3\r\n$3\r\nSET\r\n...          commands of effect_text.h: the changes of one transaction
@@ -41,10 +41,10 @@ static inline void record_print_sum(char *to, uint32_t sum)
     digits += 0x3030303030303030 + letters * ('a' - '0' - 10);
     /* Write two overlapping words, the first one last, so that the checksum, which reads eight
      * bytes at once, finds it complete. */
-    uint64_t tail = htobe64(digits << 16 | '\r' << 8 | '\n');
-    uint64_t head = htobe64((uint64_t)'#' << 56 | digits >> 8);
-    memcpy(to + RECORD_SUM_LINE - sizeof(tail), &tail, sizeof(tail));
-    memcpy(to, &head, sizeof(head));
+    uint64_t last = htobe64(digits << 16 | '\r' << 8 | '\n');
+    uint64_t first = htobe64((uint64_t)'#' << 56 | digits >> 8);
+    memcpy(to + RECORD_SUM_LINE - sizeof(last), &last, sizeof(last));
+    memcpy(to, &first, sizeof(first));
 }
 
 /* Parses such a line of RECORD_SUM_LINE bytes; false if it is something else. */

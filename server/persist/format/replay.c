@@ -1,4 +1,4 @@
-/* replay: see replay.h. Applies commands to the store. */
+/* replay: see replay.h. Applies commands to the store; replay_records.c reads a journal's file. */
 #include "server/persist/format/replay.h"
 
 #include <stdio.h>
@@ -27,7 +27,7 @@ void replay_restart(struct replay *replay)
 
 /* ---- one command ----------------------------------------------------------------------------- */
 
-static bool apply(void *ctx, const struct effect *effect)
+static bool count_and_apply(void *ctx, const struct effect *effect)
 {
     struct replay *replay = ctx;
     replay->effects++;
@@ -43,11 +43,11 @@ static void show_name(char to[static NAME_SHOWN + 1], struct bytes name)
     to[len] = '\0';
 }
 
-static bool run(struct replay *replay)
+static bool apply_command(struct replay *replay)
 {
     const struct request *request = &replay->request;
     uint64_t before = replay->effects;
-    if (effect_text_read(request->argc, request->argv, &replay->reader, apply, replay)) {
+    if (effect_text_read(request->argc, request->argv, &replay->reader, count_and_apply, replay)) {
         replay->commands++;
         return true;
     }
@@ -61,14 +61,14 @@ static bool run(struct replay *replay)
     return false;
 }
 
-/* ---- a stretch of them ----------------------------------------------------------------------- */
+/* ---- several commands ------------------------------------------------------------------------ */
 
-static void begin(struct replay *replay)
+static void begin_txn(struct replay *replay)
 {
     if (replay->store != NULL) txn_begin(&replay->txn, replay->store, replay->now, FROM_REPLAY);
 }
 
-static void commit(struct replay *replay)
+static void commit_txn(struct replay *replay)
 {
     if (replay->store == NULL) return;
     txn_commit(&replay->txn);
@@ -85,25 +85,25 @@ static bool fail_malformed(struct replay *replay, size_t at)
 }
 
 /* The length of a comment line; 0: it is incomplete. */
-static size_t remark_len(const char *data, size_t len)
+static size_t comment_length(const char *data, size_t len)
 {
     const char *end = memchr(data, '\n', len);
     return end != NULL ? (size_t)(end + 1 - data) : 0;
 }
 
-static bool feed(struct replay *replay, const char *data, size_t len, size_t *consumed)
+static bool apply_commands(struct replay *replay, const char *data, size_t len, size_t *consumed)
 {
     for (size_t at = 0, size; at < len; at += size) {
         *consumed = at;
         if (data[at] == '#') {
-            size = remark_len(data + at, len - at);
+            size = comment_length(data + at, len - at);
             if (size == 0) return true;
             continue;
         }
         enum request_status status = request_read(&replay->request, data + at, len - at, &size);
         if (status == REQUEST_PARTIAL) return true;
         if (status == REQUEST_MALFORMED) return fail_malformed(replay, size);
-        if (!run(replay)) return false;
+        if (!apply_command(replay)) return false;
     }
     *consumed = len;
     return true;
@@ -111,8 +111,8 @@ static bool feed(struct replay *replay, const char *data, size_t len, size_t *co
 
 bool replay_feed(struct replay *replay, const char *data, size_t len, size_t *consumed)
 {
-    begin(replay);
-    bool good = feed(replay, data, len, consumed);
-    commit(replay);
+    begin_txn(replay);
+    bool good = apply_commands(replay, data, len, consumed);
+    commit_txn(replay);
     return good;
 }

@@ -1,6 +1,6 @@
 /* replay: applies commands to a store: a stream of them, or a journal file record by record.
- * Reports errors with their place; does not know which files there are or what to do about a bad
- * one.
+ * Depends on effect_text.h, record.h and the store's transactions. Reports where an error is; the
+ * caller decides what to do about it.
  *
  * Effects are applied FROM_REPLAY: without lazy expiry and without notifications. */
 #ifndef SERVER_PERSIST_FORMAT_REPLAY_H
@@ -41,8 +41,7 @@ void replay_restart(struct replay *replay);
  * applied. */
 bool replay_feed(struct replay *replay, const char *data, size_t len, size_t *consumed);
 
-/* ---- a journal's file (record.h)
- * -----------------------------------------------------------------
+/* ---- a journal's file (record.h) ----
  *
  * A record is checked first and then applied as a whole. If reading ends before the end of the
  * file, the file is one of:

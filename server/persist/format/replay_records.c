@@ -26,11 +26,11 @@ struct reading {
     uint64_t reported;
 };
 
-/* ---- verdicts -------------------------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 /* Returns false, for the caller to return. */
-__attribute__((format(printf, 4, 5))) static bool stop(struct reading *in, enum replay_end end,
-                                                       uint64_t bad, const char *format, ...)
+__attribute__((format(printf, 4, 5))) static bool
+stop_reading(struct reading *in, enum replay_end end, uint64_t bad, const char *format, ...)
 {
     va_list values;
     va_start(values, format);
@@ -43,7 +43,7 @@ __attribute__((format(printf, 4, 5))) static bool stop(struct reading *in, enum 
 
 static bool stop_unreadable(struct reading *in, uint64_t at)
 {
-    return stop(in, REPLAY_UNREADABLE, at, "%s", strerror(errno));
+    return stop_reading(in, REPLAY_UNREADABLE, at, "%s", strerror(errno));
 }
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
@@ -58,7 +58,7 @@ static ssize_t read_at(const struct reading *in, char *to, size_t len, uint64_t 
     return got;
 }
 
-static void make_room(struct reading *in)
+static void make_buffer_room(struct reading *in)
 {
     if (in->start > 0) {
         memmove(in->buffer, in->buffer + in->start, in->end - in->start);
@@ -74,11 +74,11 @@ enum fill { FILLED, AT_END, FAILED };
 
 /* Reads until `wanted` bytes follow the start. Never allocates for more bytes than the file has, so
  * an absurd length costs no memory. */
-static enum fill fill(struct reading *in, uint64_t wanted)
+static enum fill fill_buffer(struct reading *in, uint64_t wanted)
 {
     if (in->file->good + wanted > in->file->size) return AT_END;
     while (in->end - in->start < wanted) {
-        make_room(in);
+        make_buffer_room(in);
         uint64_t at = in->file->good + (in->end - in->start);
         ssize_t got = read_at(in, in->buffer + in->end, in->cap - in->end, at);
         if (got < 0) return FAILED;
@@ -103,7 +103,7 @@ struct search {
     uint64_t found;            /* where a good record begins */
 };
 
-static void sum_up(struct search *search, const char *data, size_t len)
+static void sum_bytes(struct search *search, const char *data, size_t len)
 {
     unsigned kept = search->count < CANDIDATES ? search->count : CANDIDATES;
     for (unsigned i = 0; i < kept; i++)
@@ -112,7 +112,7 @@ static void sum_up(struct search *search, const char *data, size_t len)
 }
 
 /* Is the line with this checksum the end of a good record? */
-static bool follows(struct search *search, uint32_t sum)
+static bool ends_good_record(struct search *search, uint32_t sum)
 {
     unsigned kept = search->count < CANDIDATES ? search->count : CANDIDATES;
     for (unsigned i = 0; i < kept; i++) {
@@ -128,7 +128,7 @@ static bool follows(struct search *search, uint32_t sum)
 
 /* Searches data, which follows the bytes summed so far, and adds everything to the sums that can't
  * be the beginning of a line. */
-static bool search_in(struct search *search, const char *data, size_t len, size_t *done)
+static bool search_bytes(struct search *search, const char *data, size_t len, size_t *done)
 {
     *done = 0;
     for (size_t at = 0; at + RECORD_SUM_LINE <= len; at++) {
@@ -137,13 +137,13 @@ static bool search_in(struct search *search, const char *data, size_t len, size_
         at = (size_t)(hash - data);
         uint32_t sum;
         if (len - at < RECORD_SUM_LINE || !record_parse_sum(hash, &sum)) continue;
-        sum_up(search, data + *done, at - *done);
+        sum_bytes(search, data + *done, at - *done);
         *done = at;
-        if (follows(search, sum)) return true;
+        if (ends_good_record(search, sum)) return true;
     }
     size_t rest = len >= RECORD_SUM_LINE ? len - RECORD_SUM_LINE + 1 : 0;
     if (rest > *done) {
-        sum_up(search, data + *done, rest - *done);
+        sum_bytes(search, data + *done, rest - *done);
         *done = rest;
     }
     return false;
@@ -167,20 +167,21 @@ static bool has_hole(const struct reading *in, uint64_t until)
     return false;
 }
 
-/* Is a good record found anywhere after the bad one, with no page of zeros between? */
-static enum replay_end judge(struct reading *in)
+/* Searches the rest of the file for a good record: REPLAY_DAMAGED if there is one, and no page of
+ * zeros before it; else REPLAY_TORN. */
+static enum replay_end search_good_record(struct reading *in)
 {
     struct search search = { .summed = in->file->good };
     in->start = in->end = 0;
     for (;;) {
-        make_room(in);
+        make_buffer_room(in);
         ssize_t got = read_at(in, in->buffer + in->end, in->cap - in->end,
                               search.summed + (in->end - in->start));
         if (got < 0) return REPLAY_UNREADABLE;
         if (got == 0) return REPLAY_TORN;
         in->end += (size_t)got;
         size_t done;
-        if (search_in(&search, in->buffer, in->end, &done))
+        if (search_bytes(&search, in->buffer, in->end, &done))
             return has_hole(in, search.found) ? REPLAY_TORN : REPLAY_DAMAGED;
         in->start += done;
     }
@@ -195,9 +196,9 @@ __attribute__((format(printf, 3, 4))) static bool stop_bad(struct reading *in, u
     va_start(values, format);
     vsnprintf(reason, sizeof(reason), format, values);
     va_end(values);
-    enum replay_end end = judge(in);
+    enum replay_end end = search_good_record(in);
     if (end == REPLAY_UNREADABLE) return stop_unreadable(in, bad);
-    return stop(in, end, bad, "%s", reason);
+    return stop_reading(in, end, bad, "%s", reason);
 }
 
 /* Stops because the file has ended, or can't be read. */
@@ -208,8 +209,7 @@ static bool stop_short(struct reading *in, enum fill why)
     return stop_bad(in, in->file->good, "record has no end");
 }
 
-/* ---- records -----------------------------------------------------------------------------------
- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 /* The length of the line at `from`, including its line end, of at most RECORD_REMARK_MAX bytes; 0:
  * reading has stopped. */
@@ -223,7 +223,7 @@ static size_t measure_line(struct reading *in, size_t from)
         if (len > RECORD_REMARK_MAX) break;
         if (end != NULL) return len;
         looked = here;
-        enum fill more = fill(in, from + here + 1);
+        enum fill more = fill_buffer(in, from + here + 1);
         if (more == FILLED) continue;
         stop_short(in, more);
         return 0;
@@ -255,41 +255,41 @@ static bool find_end(struct reading *in, size_t *len, uint32_t *sum)
             *len += size;
             continue;
         }
-        enum fill more = fill(in, *len + size);
+        enum fill more = fill_buffer(in, *len + size);
         if (more != FILLED) return stop_short(in, more);
     }
 }
 
-static void report_progress(struct reading *in)
+static void report_segment_progress(struct reading *in)
 {
     in->reported = in->file->good;
     if (in->progress != NULL) in->progress->report(in->progress->ctx, in->reported);
 }
 
 /* Accepts the first `len` bytes in the buffer as good. */
-static void pass(struct reading *in, size_t len, uint32_t sum)
+static void accept_bytes(struct reading *in, size_t len, uint32_t sum)
 {
     in->file->sum = sum;
     in->file->good += len;
     in->start += len;
-    if (in->file->good - in->reported >= PROGRESS_STEP) report_progress(in);
+    if (in->file->good - in->reported >= PROGRESS_STEP) report_segment_progress(in);
 }
 
 static bool read_first_line(struct reading *in)
 {
     const struct bytes line = LIT(RECORD_FIRST_LINE);
     uint64_t size = in->file->size;
-    if (fill(in, size < line.len ? size : line.len) == FAILED) return stop_unreadable(in, 0);
+    if (fill_buffer(in, size < line.len ? size : line.len) == FAILED) return stop_unreadable(in, 0);
     size_t here = in->end < line.len ? in->end : line.len;
     if (memcmp(in->buffer, line.data, here) != 0)
-        return stop(in, REPLAY_DAMAGED, 0, "not a journal of version 1");
-    if (here < line.len) return stop(in, REPLAY_TORN, 0, "first line is incomplete");
-    pass(in, line.len, crc32c(0, line.data, line.len));
+        return stop_reading(in, REPLAY_DAMAGED, 0, "not a journal of version 1");
+    if (here < line.len) return stop_reading(in, REPLAY_TORN, 0, "first line is incomplete");
+    accept_bytes(in, line.len, crc32c(0, line.data, line.len));
     return true;
 }
 
 /* False: reading has stopped. */
-static bool read_record(struct reading *in)
+static bool replay_record(struct reading *in)
 {
     size_t len, applied;
     uint32_t written = 0;
@@ -302,8 +302,8 @@ static bool read_record(struct reading *in)
                         "checksum of the record is %08" PRIx32 ", but it says %08" PRIx32, sum,
                         written);
     if (!replay_feed(in->replay, record, len, &applied))
-        return stop(in, REPLAY_DAMAGED, in->file->good + applied, "%s", in->replay->error);
-    pass(in, len + RECORD_SUM_LINE, crc32c(sum, record + len, RECORD_SUM_LINE));
+        return stop_reading(in, REPLAY_DAMAGED, in->file->good + applied, "%s", in->replay->error);
+    accept_bytes(in, len + RECORD_SUM_LINE, crc32c(sum, record + len, RECORD_SUM_LINE));
     in->file->records++;
     return true;
 }
@@ -319,10 +319,10 @@ void replay_records(struct replay *replay, int fd, const struct replay_progress 
         return;
     }
     file->size = (uint64_t)status.st_size;
-    make_room(&in);
+    make_buffer_room(&in);
     replay_restart(replay);
     if (read_first_line(&in))
-        while (read_record(&in))
+        while (replay_record(&in))
             continue;
     mem_free(in.buffer);
 }

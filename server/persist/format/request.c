@@ -1,4 +1,4 @@
-/* request: see request.h. */
+/* request: see request.h. One parser serves request_read and request_measure. */
 #include "server/persist/format/request.h"
 
 #include "store/mem/mem.h"
@@ -23,8 +23,8 @@ struct cursor {
 };
 
 /* Parses a type byte, a number up to `most` and a line end. */
-static inline enum request_status read_header(struct cursor *cursor, char type, uint64_t most,
-                                              uint64_t *value)
+static inline enum request_status read_count(struct cursor *cursor, char type, uint64_t most,
+                                             uint64_t *value)
 {
     const char *p = cursor->data + cursor->at, *end = cursor->data + cursor->len;
     if (p == end) return REQUEST_PARTIAL;
@@ -51,7 +51,7 @@ static inline enum request_status read_header(struct cursor *cursor, char type, 
 static inline enum request_status read_argument(struct cursor *cursor, struct bytes *argument)
 {
     uint64_t len;
-    enum request_status status = read_header(cursor, '$', UINT32_MAX, &len);
+    enum request_status status = read_count(cursor, '$', UINT32_MAX, &len);
     if (status != REQUEST_WHOLE) return status;
     const char *text = cursor->data + cursor->at;
     size_t left = cursor->len - cursor->at;
@@ -66,7 +66,7 @@ static inline enum request_status read_argument(struct cursor *cursor, struct by
     return REQUEST_WHOLE;
 }
 
-static void keep(struct request *request, struct bytes argument)
+static void add_argument(struct request *request, struct bytes argument)
 {
     if (request->argc == request->cap) {
         request->cap = request->cap > 0 ? 2 * request->cap : FIRST_CAP;
@@ -75,18 +75,18 @@ static void keep(struct request *request, struct bytes argument)
     request->argv[request->argc++] = argument;
 }
 
-/* request NULL: stores nothing. */
-static inline enum request_status read(struct request *request, const char *data, size_t len,
-                                       size_t *size)
+/* If `request` is NULL, stores no arguments. */
+static inline enum request_status read_request(struct request *request, const char *data,
+                                               size_t len, size_t *size)
 {
     struct cursor cursor = { data, 0, len };
     uint64_t argc = 0;
     struct bytes argument;
-    enum request_status status = read_header(&cursor, '*', REQUEST_ARGS_MAX, &argc);
+    enum request_status status = read_count(&cursor, '*', REQUEST_ARGS_MAX, &argc);
     if (status == REQUEST_WHOLE && argc == 0) status = REQUEST_MALFORMED;
     for (; argc > 0 && status == REQUEST_WHOLE; argc--) {
         status = read_argument(&cursor, &argument);
-        if (status == REQUEST_WHOLE && request != NULL) keep(request, argument);
+        if (status == REQUEST_WHOLE && request != NULL) add_argument(request, argument);
     }
     bool is_unknown = status == REQUEST_PARTIAL && cursor.at <= len;
     *size = is_unknown ? len + 1 : cursor.at;
@@ -97,10 +97,10 @@ enum request_status request_read(struct request *request, const char *data, size
                                  size_t *size)
 {
     request->argc = 0;
-    return read(request, data, len, size);
+    return read_request(request, data, len, size);
 }
 
 enum request_status request_measure(const char *data, size_t len, size_t *size)
 {
-    return read(NULL, data, len, size);
+    return read_request(NULL, data, len, size);
 }

@@ -1,5 +1,5 @@
-/* score: see score.h. Numbers with few decimals are printed with these, others with 17 digits
- * (which always suffice: Steele and White, 1990); both by exact integer arithmetic.
+/* score: see score.h. Prints a number of at most 9 decimals with these, and others with 17 digits,
+ * which are always enough (Steele and White, 1990). Both use exact integer arithmetic.
  * proto/base/number prints very large and very small numbers. */
 #include "server/persist/format/score.h"
 
@@ -147,7 +147,7 @@ static double quotient(uint64_t digits, unsigned places)
 }
 
 /* Parses decimals in the form that score_print writes. False: another form. */
-static bool parse_fixed(const char *text, size_t len, double *score)
+static bool parse_decimals(const char *text, size_t len, double *score)
 {
     size_t at = len > 0 && text[0] == '-', digits = 0, dot = len;
     uint64_t sum = 0;
@@ -172,6 +172,6 @@ static bool parse_fixed(const char *text, size_t len, double *score)
 
 bool score_parse(const char *text, size_t len, double *score)
 {
-    if (len > 16 && parse_fixed(text, len, score)) return true;
+    if (len > 16 && parse_decimals(text, len, score)) return true;
     return number_parse_double(text, len, score);
 }

@@ -12,8 +12,8 @@
 #include "server/persist/format/little_endian.h"
 #include "store/mem/mem.h"
 
-/* Sync the file after each such number of bytes. That takes no longer in total, leaves little for
- * the last sync, and the journal's syncs need not wait for a gigabyte. */
+/* The file is synced each time it has grown by this much. This takes no longer in total than one
+ * sync at the end, and the journal's syncs do not have to wait for a gigabyte. */
 enum { SYNC_BYTES = 8 << 20 };
 
 struct snapshot_writer {
@@ -26,7 +26,7 @@ struct snapshot_writer {
     size_t filled; /* bytes in raw */
     char path[DISK_PATH_MAX], temporary[DISK_PATH_MAX];
     char raw[SNAPSHOT_BLOCK];
-    /* The output block. LZ4 gives up if it can't make the bytes smaller. */
+    /* The output block. Blocks that LZ4 can't make smaller are stored uncompressed. */
     char block[SNAPSHOT_BLOCK_HEADER + SNAPSHOT_BLOCK];
 };
 
@@ -56,7 +56,7 @@ int snapshot_create(const char *path, const struct snapshot_options *options,
     made->synced = 0;
     made->sum = 0;
     made->filled = 0;
-    /* Shorter than the temporary name, which fits. */
+    /* The path fits, because the temporary name is longer and fits. */
     memcpy(made->path, path, strlen(path) + 1);
     memcpy(made->temporary, temporary, strlen(temporary) + 1);
     *writer = made;

@@ -1,5 +1,5 @@
-/* snapshot_file: a file that holds a stream of bytes, with checksums that detect every change. Does
- * not know what the bytes mean.
+/* snapshot_file: a file that holds a stream of bytes (for base.h: commands), with checksums.
+ * Depends on disk.h and LZ4.
  *
  * Layout, all numbers little-endian. The header:
  *
@@ -72,8 +72,8 @@ uint64_t snapshot_written(const struct snapshot_writer *writer); /* bytes writte
 /* Completes the file, syncs it and gives it its name. 0; or an errno, and the old file of that name
  * stays (if only the sync of the folder failed, a crash may bring it back). Frees the writer. */
 int snapshot_finish(struct snapshot_writer *writer, const struct snapshot_counts *counts);
-void snapshot_abort(struct snapshot_writer *
-                        writer); /* frees the writer and removes the temporary file; NULL is fine */
+/* Frees the writer and removes the temporary file. Does nothing for NULL. */
+void snapshot_abort(struct snapshot_writer *writer);
 
 /* ---- reading ---- */
 
@@ -85,7 +85,7 @@ struct snapshot_fault {
     char reason[160];
 };
 
-/* NULL: see the fault. */
+/* NULL: `fault` has the error. */
 struct snapshot_reader *snapshot_open(const char *path, struct snapshot_fault *fault);
 void snapshot_close(struct snapshot_reader *reader);
 const struct snapshot_info *snapshot_info(const struct snapshot_reader *reader);

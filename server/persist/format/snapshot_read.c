@@ -1,4 +1,5 @@
-/* snapshot_read: see snapshot_file.h. The reader, which checks everything before it uses it. */
+/* snapshot_read: the reader of snapshot_file.h. Checks sizes and checksums before it uses a block.
+ */
 #include <errno.h>
 #include <lz4.h>
 #include <stdarg.h>
@@ -28,8 +29,8 @@ struct block {
     uint32_t stored, raw, sum;
 };
 
-__attribute__((format(printf, 3, 4))) static bool refuse(struct snapshot_fault *fault, uint64_t at,
-                                                         const char *format, ...)
+__attribute__((format(printf, 3, 4))) static bool fail_reading(struct snapshot_fault *fault,
+                                                               uint64_t at, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -40,9 +41,9 @@ __attribute__((format(printf, 3, 4))) static bool refuse(struct snapshot_fault *
     return false;
 }
 
-static bool refuse_error(struct snapshot_fault *fault, uint64_t at, int error)
+static bool fail_with_errno(struct snapshot_fault *fault, uint64_t at, int error)
 {
-    refuse(fault, at, "%s", strerror(error));
+    fail_reading(fault, at, "%s", strerror(error));
     fault->error = error;
     return false;
 }
@@ -51,12 +52,13 @@ static bool check_length(uint64_t length, const struct snapshot_info *info,
                          struct snapshot_fault *fault)
 {
     if (length < info->length)
-        return refuse(fault, length, "file is shorter than its header says: %llu of %llu bytes",
-                      (unsigned long long)length, (unsigned long long)info->length);
+        return fail_reading(fault, length,
+                            "file is shorter than its header says: %llu of %llu bytes",
+                            (unsigned long long)length, (unsigned long long)info->length);
     if (length > info->length)
-        return refuse(fault, info->length,
-                      "file is longer than its header says: %llu instead of %llu bytes",
-                      (unsigned long long)length, (unsigned long long)info->length);
+        return fail_reading(fault, info->length,
+                            "file is longer than its header says: %llu instead of %llu bytes",
+                            (unsigned long long)length, (unsigned long long)info->length);
     return true;
 }
 
@@ -64,27 +66,27 @@ static bool check_header(const char *header, size_t got, struct snapshot_fault *
 {
     size_t magic = sizeof(SNAPSHOT_MAGIC) - 1;
     if (memcmp(header, SNAPSHOT_MAGIC, got < magic ? got : magic) != 0 || got == 0)
-        return refuse(fault, 0, "not a snapshot");
-    if (got < SNAPSHOT_HEADER) return refuse(fault, got, "file ends in its header");
+        return fail_reading(fault, 0, "not a snapshot");
+    if (got < SNAPSHOT_HEADER) return fail_reading(fault, got, "file ends in its header");
     uint32_t version = get_u32(header + 16);
     if (version != SNAPSHOT_VERSION)
-        return refuse(fault, 16, "unsupported version %u (supported: %d)", version,
-                      SNAPSHOT_VERSION);
+        return fail_reading(fault, 16, "unsupported version %u (supported: %d)", version,
+                            SNAPSHOT_VERSION);
     if (get_u32(header + 68) != crc32c(0, header, 68))
-        return refuse(fault, 68, "wrong checksum of the header");
+        return fail_reading(fault, 68, "wrong checksum of the header");
     if (get_u32(header + 20) != 0)
-        return refuse(fault, 20, "unsupported flags %x", get_u32(header + 20));
+        return fail_reading(fault, 20, "unsupported flags %x", get_u32(header + 20));
     return true;
 }
 
-static bool read_header(struct snapshot_reader *reader, struct snapshot_fault *fault)
+static bool read_file_header(struct snapshot_reader *reader, struct snapshot_fault *fault)
 {
     char header[SNAPSHOT_HEADER];
     size_t got;
     struct stat what;
     int error = disk_read(reader->fd, header, sizeof(header), 0, &got);
     if (error == 0 && fstat(reader->fd, &what) < 0) error = errno;
-    if (error != 0) return refuse_error(fault, 0, error);
+    if (error != 0) return fail_with_errno(fault, 0, error);
     if (!check_header(header, got, fault)) return false;
     reader->info = (struct snapshot_info){
         .created = (int64_t)get_u64(header + 24),
@@ -102,7 +104,7 @@ struct snapshot_reader *snapshot_open(const char *path, struct snapshot_fault *f
     int fd;
     int error = disk_open_to_read(path, &fd);
     if (error != 0) {
-        refuse_error(fault, 0, error);
+        fail_with_errno(fault, 0, error);
         return NULL;
     }
     struct snapshot_reader *reader = mem_alloc(sizeof(*reader));
@@ -112,7 +114,7 @@ struct snapshot_reader *snapshot_open(const char *path, struct snapshot_fault *f
     reader->blocks = 0;
     reader->sum = 0;
     reader->ended = false;
-    if (read_header(reader, fault)) return reader;
+    if (read_file_header(reader, fault)) return reader;
     snapshot_close(reader);
     return NULL;
 }
@@ -140,8 +142,8 @@ static bool read_all(struct snapshot_reader *reader, char *to, size_t len, uint6
 {
     size_t got;
     int error = disk_read(reader->fd, to, len, at, &got);
-    if (error != 0) return refuse_error(fault, at, error);
-    if (got < len) return refuse(fault, reader->at, "file ends in a block");
+    if (error != 0) return fail_with_errno(fault, at, error);
+    if (got < len) return fail_reading(fault, reader->at, "file ends in a block");
     return true;
 }
 
@@ -152,8 +154,8 @@ static bool check_sizes(const struct snapshot_reader *reader, const struct block
     bool whole = block->raw == 0 && block->stored == 0;
     whole = whole || (block->raw <= SNAPSHOT_BLOCK && block->stored > 0);
     if (!whole || block->stored > block->raw || block->stored > left)
-        return refuse(fault, reader->at, "impossible block size: %u stored, %u raw", block->stored,
-                      block->raw);
+        return fail_reading(fault, reader->at, "impossible block size: %u stored, %u raw",
+                            block->stored, block->raw);
     return true;
 }
 
@@ -162,7 +164,7 @@ static bool read_block(struct snapshot_reader *reader, struct block *block,
                        struct snapshot_fault *fault)
 {
     if (reader->info.length - reader->at < SNAPSHOT_BLOCK_HEADER)
-        return refuse(fault, reader->at, "file ends without its last block");
+        return fail_reading(fault, reader->at, "file ends without its last block");
     if (!read_all(reader, reader->block, SNAPSHOT_BLOCK_HEADER, reader->at, fault)) return false;
     *block = (struct block){ get_u32(reader->block), get_u32(reader->block + 4),
                              get_u32(reader->block + 8) };
@@ -172,7 +174,8 @@ static bool read_block(struct snapshot_reader *reader, struct block *block,
         return false;
     uint32_t sum = crc32c(reader->sum, reader->block, 8);
     reader->sum = crc32c(sum, stored, block->stored);
-    if (reader->sum != block->sum) return refuse(fault, reader->at, "wrong checksum of the block");
+    if (reader->sum != block->sum)
+        return fail_reading(fault, reader->at, "wrong checksum of the block");
     return true;
 }
 
@@ -184,17 +187,18 @@ static const char *unpack(struct snapshot_reader *reader, const struct block *bl
     if (block->stored == block->raw) return stored;
     int raw = LZ4_decompress_safe(stored, reader->text, (int)block->stored, SNAPSHOT_BLOCK);
     if (raw == (int)block->raw) return reader->text;
-    refuse(fault, reader->at, "block is not valid LZ4");
+    fail_reading(fault, reader->at, "block is not valid LZ4");
     return NULL;
 }
 
-static enum snapshot_got end(struct snapshot_reader *reader, struct snapshot_fault *fault)
+static enum snapshot_got check_last_block(struct snapshot_reader *reader,
+                                          struct snapshot_fault *fault)
 {
     const struct snapshot_info *info = &reader->info;
     uint64_t end = reader->at + SNAPSHOT_BLOCK_HEADER;
     if (end != info->length || reader->raw != info->raw || reader->blocks != info->blocks) {
-        refuse(fault, reader->at, "last block comes too early or too late: %u of %u blocks",
-               reader->blocks, info->blocks);
+        fail_reading(fault, reader->at, "last block comes too early or too late: %u of %u blocks",
+                     reader->blocks, info->blocks);
         return SNAPSHOT_FAULT;
     }
     reader->ended = true;
@@ -209,7 +213,7 @@ enum snapshot_got snapshot_read(struct snapshot_reader *reader, const char **dat
     if (reader->ended) return SNAPSHOT_END;
     if (!read_block(reader, &block, fault)) return SNAPSHOT_FAULT;
     reader->blocks++;
-    if (block.raw == 0) return end(reader, fault);
+    if (block.raw == 0) return check_last_block(reader, fault);
     *data = unpack(reader, &block, fault);
     if (*data == NULL) return SNAPSHOT_FAULT;
     *len = block.raw;

@@ -1,4 +1,4 @@
-/* import: see import.h. Opens files, and reads RDB. */
+/* import: see import.h. Opens files and reads RDB; import_aof.c reads AOF. */
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -27,7 +27,7 @@ struct reading {
     uint64_t read, reported;
 };
 
-/* ---- what is said of it ---------------------------------------------------------------------- */
+/* ---- errors and unsupported types ------------------------------------------------------------ */
 
 bool import_fail(struct import *import, const char *format, ...)
 {
@@ -48,7 +48,7 @@ void import_show(char *to, size_t size, struct bytes text)
     memcpy(to + len, len < text.len ? cut : "", len < text.len ? sizeof(cut) : 1);
 }
 
-static struct import_kind *kind_of(struct import *import, const char *name)
+static struct import_kind *find_or_add_kind(struct import *import, const char *name)
 {
     for (unsigned i = 0; i < import->kind_count; i++)
         if (strcmp(import->kinds[i].name, name) == 0) return &import->kinds[i];
@@ -65,7 +65,7 @@ bool import_pass_over(struct import *import, const char *kind, const char *which
     char name[IMPORT_KIND_NAME], shown[IMPORT_KEY_SHOWN];
     snprintf(name, sizeof(name), "%s%s%s", kind, *which != '\0' ? " " : "", which);
     import_show(shown, sizeof(shown), key);
-    struct import_kind *counted = kind_of(import, name);
+    struct import_kind *counted = find_or_add_kind(import, name);
     if (counted->keys++ == 0) memcpy(counted->first_key, shown, sizeof(shown));
     return import->skip_unsupported ||
            import_fail(import,
@@ -76,12 +76,7 @@ bool import_pass_over(struct import *import, const char *kind, const char *which
 
 /* ---- an RDB's keys --------------------------------------------------------------------------- */
 
-static struct bytes ours(struct rdb_bytes text)
-{
-    return bytes_of(text.data, text.len);
-}
-
-static uint64_t here(const struct reading *in)
+static uint64_t offset_read(const struct reading *in)
 {
     return rdb_source_offset(in->source);
 }
@@ -93,7 +88,7 @@ static bool take_database(void *ctx, uint64_t number)
            import_fail(in->import,
                        "at byte %" PRIu64 ": database %" PRIu64
                        " is out of range. Set a higher number of databases",
-                       here(in), number);
+                       offset_read(in), number);
 }
 
 static bool take_function(void *ctx, struct rdb_bytes code)
@@ -108,13 +103,14 @@ static bool take_module_aux(void *ctx, const char *module, int encoding_version)
 {
     struct reading *in = ctx;
     (void)encoding_version;
-    return import_pass_over(in->import, "data of module", module, bytes_of("", 0), here(in));
+    return import_pass_over(in->import, "data of module", module, bytes_of("", 0), offset_read(in));
 }
 
 static bool take_unsupported(void *ctx, const struct rdb_unsupported *what)
 {
     struct reading *in = ctx;
-    return import_pass_over(in->import, what->type, what->module, ours(what->key), here(in));
+    return import_pass_over(in->import, what->type, what->module, bytes_of_rdb(what->key),
+                            offset_read(in));
 }
 
 static bool begin_key(void *ctx, const struct rdb_key *key)
@@ -125,23 +121,23 @@ static bool begin_key(void *ctx, const struct rdb_key *key)
     return true;
 }
 
-static bool refuse_twice(struct reading *in)
+static bool refuse_duplicate_key(struct reading *in)
 {
     char shown[IMPORT_KEY_SHOWN];
     rdb_object_drop(&in->value);
-    import_show(shown, sizeof(shown), ours(in->key.name));
+    import_show(shown, sizeof(shown), bytes_of_rdb(in->key.name));
     return import_fail(in->import, "at byte %" PRIu64 ": duplicate key '%s' in database %" PRIu64,
-                       here(in), shown, in->key.database);
+                       offset_read(in), shown, in->key.database);
 }
 
 static bool end_key(void *ctx)
 {
     struct reading *in = ctx;
-    struct bytes name = ours(in->key.name);
+    struct bytes name = bytes_of_rdb(in->key.name);
     txn_call(&in->txn, (unsigned)in->key.database);
-    if (txn_peek(&in->txn, name) != NULL) return refuse_twice(in);
+    if (txn_peek(&in->txn, name) != NULL) return refuse_duplicate_key(in);
     struct object object = rdb_object_take(&in->value);
-    /* ReDe keeps an empty dehydrator; here a key without elements does not exist. */
+    /* The ReDe module keeps empty dehydrators; here a key without elements does not exist. */
     if (object_count(&object) == 0) {
         object_free(&object);
         return true;
@@ -155,7 +151,7 @@ static bool end_key(void *ctx)
 
 /* ---- an RDB's bytes -------------------------------------------------------------------------- */
 
-static ssize_t read_file(void *ctx, void *to, size_t size)
+static ssize_t read_rdb_bytes(void *ctx, void *to, size_t size)
 {
     struct reading *in = ctx;
     size_t got;
@@ -169,7 +165,7 @@ static ssize_t read_file(void *ctx, void *to, size_t size)
     return (ssize_t)got;
 }
 
-static bool judge_rdb(struct reading *in, const struct rdb_error *error)
+static bool report_rdb_error(struct reading *in, const struct rdb_error *error)
 {
     if (error->status == RDB_OK) return true;
     if (error->status == RDB_UNREADABLE)
@@ -192,14 +188,14 @@ static bool import_rdb(struct import *import, int fd, uint64_t *end)
                                    .key_begin = begin_key,
                                    .key_end = end_key };
     rdb_object_listen(&visitor);
-    rdb_source_of_reader(&source, read_file, &in);
+    rdb_source_of_reader(&source, read_rdb_bytes, &in);
     txn_begin(&in.txn, import->store, import->now, FROM_REPLAY);
     rdb_read(&source, &visitor, &error);
     txn_commit(&in.txn);
     rdb_object_drop(&in.value);
     *end = rdb_source_offset(&source);
     rdb_source_drop(&source);
-    return judge_rdb(&in, &error);
+    return report_rdb_error(&in, &error);
 }
 
 /* ---- a file ---------------------------------------------------------------------------------- */

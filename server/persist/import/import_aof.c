@@ -1,5 +1,6 @@
-/* import_aof: runs the commands of an AOF; a transaction only when it is complete. Reads into one
- * buffer, which holds the current command or transaction. */
+/* import_aof: runs the commands of an AOF, and a transaction only if it is complete. Depends on
+ * request.h and import.command. Reads into one buffer, which holds the current command or
+ * transaction. */
 #include <inttypes.h>
 #include <string.h>
 #include <strings.h>
@@ -35,7 +36,7 @@ static const char *bytes_at(const struct reading *in, size_t offset)
     return in->buffer + in->start + offset;
 }
 
-static enum step bad(struct reading *in, size_t offset, const char *what)
+static enum step fail_aof(struct reading *in, size_t offset, const char *what)
 {
     import_fail(in->import, "at byte %" PRIu64 ": %s", in->at + offset, what);
     return STEP_BAD;
@@ -43,7 +44,7 @@ static enum step bad(struct reading *in, size_t offset, const char *what)
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
 
-static void make_room(struct reading *in)
+static void make_aof_room(struct reading *in)
 {
     if (in->start > 0) {
         memmove(in->buffer, in->buffer + in->start, in->end - in->start);
@@ -57,22 +58,22 @@ static void make_room(struct reading *in)
 
 /* Reads until `wanted` bytes are in the buffer. Never allocates for more bytes than the file has,
  * so an absurd length costs no memory. */
-static enum step fill(struct reading *in, uint64_t wanted)
+static enum step fill_aof(struct reading *in, uint64_t wanted)
 {
     if (in->at + wanted > in->size) return STEP_SHORT;
     while (in->end - in->start < wanted) {
         size_t got;
-        make_room(in);
+        make_aof_room(in);
         int error = disk_read(in->fd, in->buffer + in->end, in->cap - in->end,
                               in->at + (in->end - in->start), &got);
-        if (error != 0) return bad(in, in->end - in->start, strerror(error));
+        if (error != 0) return fail_aof(in, in->end - in->start, strerror(error));
         if (got == 0) return STEP_SHORT;
         in->end += got;
     }
     return STEP_GOOD;
 }
 
-static void pass(struct reading *in, size_t len)
+static void skip_aof(struct reading *in, size_t len)
 {
     in->start += len;
     in->at += len;
@@ -83,8 +84,8 @@ static void pass(struct reading *in, size_t len)
 
 /* ---- parts ----------------------------------------------------------------------------------- */
 
-/* A line that begins with #, with which Redis notes times. */
-static enum step measure_note(struct reading *in, size_t offset, size_t *size)
+/* Measures a line that begins with #. Redis writes times in such lines. */
+static enum step measure_comment(struct reading *in, size_t offset, size_t *size)
 {
     for (size_t looked = 0;;) {
         size_t here = in->end - in->start - offset;
@@ -92,21 +93,21 @@ static enum step measure_note(struct reading *in, size_t offset, size_t *size)
         const char *end = memchr(line + looked, '\n', here - looked);
         *size = end != NULL ? (size_t)(end + 1 - line) : here;
         if (end != NULL) return STEP_GOOD;
-        if (here > LINE_MAX_BYTES) return bad(in, offset, "line is too long");
+        if (here > LINE_MAX_BYTES) return fail_aof(in, offset, "line is too long");
         looked = here;
-        enum step more = fill(in, offset + here + 1);
+        enum step more = fill_aof(in, offset + here + 1);
         if (more != STEP_GOOD) return more;
     }
 }
 
-static enum step read_request(struct reading *in, size_t offset, size_t *size)
+static enum step read_command(struct reading *in, size_t offset, size_t *size)
 {
     for (;;) {
         size_t here = in->end - in->start - offset;
         enum request_status status = request_read(&in->request, bytes_at(in, offset), here, size);
         if (status == REQUEST_WHOLE) return STEP_GOOD;
-        if (status == REQUEST_MALFORMED) return bad(in, offset + *size, "malformed command");
-        enum step more = fill(in, offset + *size);
+        if (status == REQUEST_MALFORMED) return fail_aof(in, offset + *size, "malformed command");
+        enum step more = fill_aof(in, offset + *size);
         if (more != STEP_GOOD) return more;
     }
 }
@@ -116,22 +117,22 @@ static enum step read_part(struct reading *in, size_t offset, size_t *size)
 {
     in->part = offset;
     in->request.argc = 0;
-    enum step more = fill(in, offset + 1);
+    enum step more = fill_aof(in, offset + 1);
     if (more != STEP_GOOD) return more;
-    if (*bytes_at(in, offset) == '#') return measure_note(in, offset, size);
-    return read_request(in, offset, size);
+    if (*bytes_at(in, offset) == '#') return measure_comment(in, offset, size);
+    return read_command(in, offset, size);
 }
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
-static bool is_word(struct bytes text, const char *word)
+static bool equals_word(struct bytes text, const char *word)
 {
     return text.len == strlen(word) && strncasecmp(text.data, word, text.len) == 0;
 }
 
-static bool is_named(const struct reading *in, const char *word)
+static bool is_named_command(const struct reading *in, const char *word)
 {
-    return in->request.argc > 0 && is_word(in->request.argv[0], word);
+    return in->request.argc > 0 && equals_word(in->request.argv[0], word);
 }
 
 /* The position of the key in those stream commands that a file may contain; 0: another command. */
@@ -145,7 +146,8 @@ static int stream_key(const struct reading *in)
         { "XCLAIM", 1 }, { "XAUTOCLAIM", 1 }, { "XSETID", 1 }, { "XGROUP", 2 },
     };
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (is_named(in, names[i].name) && in->request.argc > names[i].key) return names[i].key;
+        if (is_named_command(in, names[i].name) && in->request.argc > names[i].key)
+            return names[i].key;
     return 0;
 }
 
@@ -156,7 +158,7 @@ static bool is_of_module(struct bytes name)
            !(name.len >= 5 && strncasecmp(name.data, "REDE.", 5) == 0);
 }
 
-static bool run(struct reading *in, size_t offset)
+static bool run_aof_command(struct reading *in, size_t offset)
 {
     const struct bytes *argv = in->request.argv;
     struct import *import = in->import;
@@ -165,7 +167,7 @@ static bool run(struct reading *in, size_t offset)
     int key = stream_key(in);
     import_show(name, sizeof(name), argv[0]);
     if (key > 0) return import_pass_over(import, "stream", "", argv[key], at);
-    if (is_named(in, "FUNCTION")) {
+    if (is_named_command(in, "FUNCTION")) {
         import->functions++;
         return true;
     }
@@ -186,9 +188,9 @@ static enum step find_exec(struct reading *in, size_t from, size_t *len)
         size_t size;
         enum step step = read_part(in, *len, &size);
         if (step != STEP_GOOD) return step;
-        if (is_named(in, "MULTI")) return bad(in, *len, "MULTI within a transaction");
+        if (is_named_command(in, "MULTI")) return fail_aof(in, *len, "MULTI within a transaction");
         *len += size;
-        if (is_named(in, "EXEC")) return STEP_GOOD;
+        if (is_named_command(in, "EXEC")) return STEP_GOOD;
     }
 }
 
@@ -199,8 +201,8 @@ static enum step run_transaction(struct reading *in, size_t from, size_t *len)
     for (size_t offset = from, size; offset < *len; offset += size) {
         step = read_part(in, offset, &size);
         if (step != STEP_GOOD) return step;
-        bool is_command = in->request.argc > 0 && !is_named(in, "EXEC");
-        if (is_command && !run(in, offset)) return STEP_BAD;
+        bool is_command = in->request.argc > 0 && !is_named_command(in, "EXEC");
+        if (is_command && !run_aof_command(in, offset)) return STEP_BAD;
     }
     return STEP_GOOD;
 }
@@ -210,13 +212,13 @@ static enum step run_next(struct reading *in)
     size_t len;
     enum step step = read_part(in, 0, &len);
     if (step != STEP_GOOD) return step;
-    if (is_named(in, "MULTI"))
+    if (is_named_command(in, "MULTI"))
         step = run_transaction(in, len, &len);
-    else if (is_named(in, "EXEC"))
-        step = bad(in, 0, "EXEC without MULTI");
-    else if (in->request.argc > 0 && !run(in, 0))
+    else if (is_named_command(in, "EXEC"))
+        step = fail_aof(in, 0, "EXEC without MULTI");
+    else if (in->request.argc > 0 && !run_aof_command(in, 0))
         step = STEP_BAD;
-    if (step == STEP_GOOD) pass(in, len);
+    if (step == STEP_GOOD) skip_aof(in, len);
     return step;
 }
 
@@ -226,14 +228,14 @@ static enum step judge_short(struct reading *in)
 {
     uint64_t rest = in->size - in->at;
     if (rest > in->part + SEARCH) rest = in->part + SEARCH;
-    enum step more = fill(in, rest);
+    enum step more = fill_aof(in, rest);
     if (more != STEP_GOOD) return more;
     const char *at = bytes_at(in, in->part), *end = bytes_at(in, rest);
     while ((at = memmem(at, (size_t)(end - at), "\r\n*", 3)) != NULL) {
         size_t first, second, len = (size_t)(end - (at += 2));
         if (request_measure(at, len, &first) == REQUEST_WHOLE && first < len &&
             request_measure(at + first, len - first, &second) == REQUEST_WHOLE)
-            return bad(in, in->part, "wrong length: it spans other commands");
+            return fail_aof(in, in->part, "wrong length: it spans other commands");
     }
     return STEP_SHORT;
 }
@@ -243,7 +245,7 @@ bool import_aof(struct import *import, int fd, uint64_t from, uint64_t size)
     struct reading in = { .import = import, .fd = fd, .at = from, .reported = from, .size = size };
     enum step step = STEP_GOOD;
     request_init(&in.request);
-    make_room(&in);
+    make_aof_room(&in);
     while (step == STEP_GOOD && in.at < size)
         step = run_next(&in);
     if (step == STEP_SHORT) step = judge_short(&in);

@@ -1,4 +1,4 @@
-/* import_state: shared by import.c (files and RDB) and import_aof.c only. */
+/* import_state: functions that import.c (files and RDB) and import_aof.c share. */
 #ifndef SERVER_PERSIST_IMPORT_IMPORT_STATE_H
 #define SERVER_PERSIST_IMPORT_IMPORT_STATE_H
 

@@ -1,5 +1,5 @@
-/* rdb_object: builds an object of the store from what proto/rdb/ reads, and writes one in Redis'
- * format. */
+/* rdb_object: builds an object of the store from the values that proto/rdb/ reads, and writes an
+ * object in Redis' format. Depends on the store's types. */
 #ifndef SERVER_PERSIST_IMPORT_RDB_OBJECT_H
 #define SERVER_PERSIST_IMPORT_RDB_OBJECT_H
 
@@ -9,10 +9,15 @@
 #include "proto/rdb/rdb_write.h"
 #include "store/type/object.h"
 
+static inline struct bytes bytes_of_rdb(struct rdb_bytes text)
+{
+    return bytes_of(text.data, text.len);
+}
+
 /* A value being read; it is in no keyspace yet. */
 struct rdb_object {
     struct object object;
-    bool begun; /* there is one, to be taken or dropped */
+    bool begun; /* the object exists, and must be taken or dropped */
 };
 
 /* Sets the callbacks for the contents of a value, and key_failed, which drops it. Their ctx must be
@@ -28,7 +33,7 @@ void rdb_object_drop(struct rdb_object *value);
  * stored. */
 msec rdb_object_instant(int64_t at);
 
-/* Can Redis hold all of it? Not if it has deadlines inside. */
+/* Can Redis hold the value? Not if it has deadlines inside. */
 bool rdb_object_is_plain(const struct object *object);
 /* Writes a plain object as Redis 7.0 DUMPs it; borrowed from the writer. False: no memory. O(n) */
 bool rdb_object_write(const struct object *object, struct rdb_writer *writer,

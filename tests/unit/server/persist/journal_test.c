@@ -24,7 +24,7 @@ static struct journal *begin(enum journal_sync_mode mode)
     ck_assert_ptr_nonnull(journal);
     ck_assert_int_eq(journal_state(journal), JOURNAL_NEEDS_BASE);
     ck_assert_int_eq(journal_open(journal, fd, NULL), 0);
-    ck_assert_int_eq(journal_state(journal), JOURNAL_WELL);
+    ck_assert_int_eq(journal_state(journal), JOURNAL_OK);
     return journal;
 }
 
@@ -284,7 +284,7 @@ START_TEST(a_failing_write_loses_nothing_and_repeats_nothing)
                 speak(journal, turn, all);
                 int64_t wish = journal_flush(journal, now);
                 struct segment_text segment = segment_text_read("segment");
-                if (journal_state(journal) == JOURNAL_WELL) {
+                if (journal_state(journal) == JOURNAL_OK) {
                     ck_assert_uint_eq(strlen(segment.text), strlen(all));
                     ck_assert(strcmp(segment.text, all) == 0);
                     ck_assert_int_eq(wish, -1);
@@ -320,7 +320,7 @@ START_TEST(a_failing_write_is_tried_again_after_100_ms_and_not_before)
     ck_assert_int_eq(journal_flush(journal, SECOND + RETRY - 1), 1);
     ck_assert_int_eq(journal_state(journal), JOURNAL_CANNOT_WRITE);
     journal_flush(journal, SECOND + RETRY);
-    ck_assert_int_eq(journal_state(journal), JOURNAL_WELL);
+    ck_assert_int_eq(journal_state(journal), JOURNAL_OK);
     assert_segment("segment", "one\ntwo\n");
     end(journal);
 }
@@ -400,7 +400,7 @@ START_TEST(a_base_and_a_new_segment_repair_a_journal)
         journal_flush(journal, 2 * SECOND);
         ck_assert_uint_eq(journal_safe_position(journal), safe);
         ck_assert_int_eq(journal_restart_end(journal, new_segment("new")), 0);
-        ck_assert_int_eq(journal_state(journal), JOURNAL_WELL);
+        ck_assert_int_eq(journal_state(journal), JOURNAL_OK);
         ck_assert_int_eq(journal_error(journal), 0);
         ck_assert_uint_eq(journal_safe_position(journal), base);
         say(journal, "six\n");
@@ -440,7 +440,7 @@ static void assert_well_with_three(struct journal *journal)
     journal_flush(journal, 2);
     while (journal_report(journal).sync_running)
         hear(journal);
-    ck_assert_int_eq(journal_state(journal), JOURNAL_WELL);
+    ck_assert_int_eq(journal_state(journal), JOURNAL_OK);
     ck_assert_uint_eq(journal_safe_position(journal), journal_position(journal));
     assert_segment("new", "three\n");
 }

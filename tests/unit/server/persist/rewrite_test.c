@@ -93,7 +93,7 @@ static void rewrite(void)
 {
     uint64_t segment, base;
     int fd;
-    if (journal_state(world.journal) != JOURNAL_WELL) return;
+    if (journal_state(world.journal) != JOURNAL_OK) return;
     if (manifest_make_segment(&world.manifest, journal_create, &segment, &fd) != 0) return;
     if (manifest_add_segment(&world.manifest, segment) != 0 ||
         journal_rotate(world.journal, fd) != 0) {
@@ -220,7 +220,7 @@ static bool live(enum journal_sync_mode mode, struct disk_failure failure)
     if (started && !failure.forever) {
         restart();
         turn();
-        ck_assert_int_eq(journal_state(world.journal), JOURNAL_WELL);
+        ck_assert_int_eq(journal_state(world.journal), JOURNAL_OK);
         ck_assert_uint_eq(acknowledged(), world.last);
         ck_assert_int_eq(journal_close(world.journal), 0);
         assert_loads(world.last);
