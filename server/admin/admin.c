@@ -1,4 +1,5 @@
-/* admin: gives each group of commands its context and adds it to the table. */
+/* admin: see admin.h. Fills the context of each group of commands, and adds the groups to the
+ * table. */
 #include "server/admin/admin.h"
 
 #include "store/mem/mem.h"

@@ -1,5 +1,5 @@
-/* config: CONFIG: reads and changes options. Depends on the option table; `changed` applies the
- * changes. */
+/* config: CONFIG: reads and changes options. Depends on the table of options (conf/). The callback
+ * `changed` applies the changes. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 enum { PATTERN_MAX = 128 };
 
 /* Option names are in lower case, so the pattern is folded before matching. */
-static bool matches(struct bytes pattern, const char *name)
+static bool matches_in_lower_case(struct bytes pattern, const char *name)
 {
     char folded[PATTERN_MAX];
     if (pattern.len > sizeof(folded)) return false;
@@ -23,10 +23,10 @@ static bool matches(struct bytes pattern, const char *name)
     return bytes_match(bytes_of(folded, pattern.len), bytes_of(name, strlen(name)));
 }
 
-static bool is_wanted(const struct call *call, const struct conf_option *option)
+static bool matches_any_pattern(const struct call *call, const struct conf_option *option)
 {
     for (int i = 2; i < call->argc; i++)
-        if (matches(call->argv[i], option->name)) return true;
+        if (matches_in_lower_case(call->argv[i], option->name)) return true;
     return false;
 }
 
@@ -34,7 +34,8 @@ static bool is_wanted(const struct call *call, const struct conf_option *option)
 static void reply_name(struct call *call, const struct conf_option *option)
 {
     for (int i = 2; i < call->argc; i++) {
-        if (call->argv[i].len != strlen(option->name) || !matches(call->argv[i], option->name))
+        if (call->argv[i].len != strlen(option->name) ||
+            !matches_in_lower_case(call->argv[i], option->name))
             continue;
         reply_bytes(call, call->argv[i]);
         return;
@@ -47,11 +48,11 @@ static void cmd_config_get(struct call *call)
     const struct config_context *context = call->context;
     size_t wanted = 0;
     for (size_t i = 0; i < conf_option_count(); i++)
-        wanted += is_wanted(call, conf_option_at(i));
+        wanted += matches_any_pattern(call, conf_option_at(i));
     resp_map(call->out, wanted);
     for (size_t i = 0; i < conf_option_count(); i++) {
         const struct conf_option *option = conf_option_at(i);
-        if (!is_wanted(call, option)) continue;
+        if (!matches_any_pattern(call, option)) continue;
         char *value = conf_get(context->conf, option);
         reply_name(call, option);
         resp_bulk_text(call->out, value);
@@ -59,7 +60,7 @@ static void cmd_config_get(struct call *call)
     }
 }
 
-/* ---- SET: all or nothing ----------------------------------------------------------------------
+/* ---- SET: sets all options or none ------------------------------------------------------------
  */
 
 enum { PAIRS_MAX = 64 };
@@ -69,7 +70,7 @@ struct change {
     char *value; /* the new one; after it is set, the old one */
 };
 
-static char *text_of(struct bytes bytes)
+static char *c_string_of(struct bytes bytes)
 {
     char *text = mem_alloc(bytes.len + 1);
     memcpy(text, bytes.data, bytes.len);
@@ -86,7 +87,7 @@ static bool has_zero_byte(struct bytes text)
 static const struct conf_option *option_named(struct bytes word)
 {
     if (has_zero_byte(word)) return NULL;
-    char *name = text_of(word);
+    char *name = c_string_of(word);
     const struct conf_option *option = conf_find(name);
     mem_free(name);
     return option;
@@ -154,7 +155,7 @@ static bool set_one(struct conf *conf, const struct conf_option *option, struct 
 {
     *why = "a zero byte in a value";
     if (has_zero_byte(word)) return false;
-    char *value = text_of(word);
+    char *value = c_string_of(word);
     bool done = conf_set(conf, option, value, why);
     mem_free(value);
     return done;
@@ -201,7 +202,7 @@ static void cmd_config_set(struct call *call)
         fail(call, ERR_NO_JOURNAL);
 }
 
-/* ---- the rest -----------------------------------------------------------------------------------
+/* ---- RESETSTAT, REWRITE and HELP --------------------------------------------------------------
  */
 
 static void cmd_config_resetstat(struct call *call)
@@ -254,7 +255,7 @@ static const struct command subcommands[] = {
       .replies = REPLIES("map[bulk bulk ...]: options and their values"),
       .complexity = "O(N), N options",
       .syntax = "parameter [parameter ...]",
-      .summary = "The values of options." },
+      .summary = "Returns the values of options." },
     { .name = "SET",
       .run = cmd_config_set,
       .arity = -4,
@@ -273,10 +274,10 @@ static const struct command subcommands[] = {
       .flags = SYSTEM,
       .group = "server",
       .since = "2.0.0",
-      .replies = REPLIES("OK: the statistics start anew"),
+      .replies = REPLIES("OK: the statistics were reset"),
       .complexity = "O(1)",
       .syntax = "",
-      .summary = "Begins the statistics anew." },
+      .summary = "Resets the statistics of INFO." },
     { .name = "REWRITE",
       .run = cmd_config_rewrite,
       .arity = 2,
@@ -297,7 +298,7 @@ static const struct command subcommands[] = {
       .replies = REPLIES("[simple ...]: lines of text"),
       .complexity = "O(1)",
       .syntax = "",
-      .summary = "What CONFIG can do." },
+      .summary = "Lists the subcommands of CONFIG." },
     { .name = NULL },
 };
 
@@ -308,7 +309,7 @@ static const struct command rows[] = {
       .since = "2.0.0",
       .complexity = "depends on the subcommand",
       .syntax = "",
-      .summary = "The server's options.",
+      .summary = "Reads and changes the server's options.",
       .subcommands = subcommands },
 };
 

@@ -1,4 +1,5 @@
-/* debug: DEBUG: tools for tests, if enable-debug-command allows them. */
+/* debug: DEBUG: tools for tests, if enable-debug-command allows them: the clock, checks, reloading.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -69,7 +70,7 @@ static void debug_digest(struct call *call)
     resp_status(call->out, text);
 }
 
-/* Replaces the data set by what the files contain. */
+/* Replaces the data set by the contents of the data files. */
 static void reload(struct call *call, bool as_is)
 {
     const struct debug_context *context = call->context;

@@ -20,7 +20,7 @@ static bool may_wait(const struct call *call)
     return call->block != NULL && call->context != NULL;
 }
 
-/* ---- NEXT: waits while more is overdue than can leave at once ----------------------------------
+/* ---- NEXT: waits until overdue keys and members are removed ------------------------------------
  */
 
 struct next_question {
@@ -28,7 +28,8 @@ struct next_question {
     size_t count;
 };
 
-static void reply_next(struct resp_writer *out, const struct next_question *question, msec now)
+static void reply_next_deadlines(struct resp_writer *out, const struct next_question *question,
+                                 msec now)
 {
     static const char *const names[] = {
         [DUE_KEY] = "key", [DUE_MEMBER] = "member", [DUE_FIELD] = "field", [DUE_ELEMENT] = "element"
@@ -45,7 +46,7 @@ static void reply_next(struct resp_writer *out, const struct next_question *ques
     mem_free(due);
 }
 
-/* The expire timer does the work. */
+/* Waits; the expire timer removes what is overdue. */
 static enum long_query_state next_work(void *ctx, msec now)
 {
     const struct next_question *question = ctx;
@@ -54,7 +55,7 @@ static enum long_query_state next_work(void *ctx, msec now)
 
 static void next_answer(void *ctx, msec now, struct resp_writer *out)
 {
-    reply_next(out, ctx, now);
+    reply_next_deadlines(out, ctx, now);
 }
 
 static const struct long_query_kind next_kind = { next_work, next_answer, mem_free };
@@ -70,7 +71,7 @@ static void cmd_expiry_next(struct call *call)
     struct next_question question = { call->txn->ks, (size_t)count };
     bool waits = may_wait(call) && !call->txn->no_expiry; /* a pause may last long */
     if (outlook_settle(call->txn, waits ? SETTLED_AT_ONCE : SIZE_MAX) || !waits) {
-        reply_next(call->out, &question, call->txn->now);
+        reply_next_deadlines(call->out, &question, call->txn->now);
         return;
     }
     struct next_question *asked = mem_alloc(sizeof(*asked));
@@ -181,8 +182,7 @@ static const struct command subcommands[] = {
       .errors = ERRORS(ERR_SUBCOMMAND_OR_ARITY, ERR_EXPIRY_COUNT),
       .complexity = "O(N log N), N deadlines returned",
       .syntax = "[count]",
-      .summary =
-          "The next deadlines of the selected database, one for each key: key, when, what." },
+      .summary = "Returns the next deadlines of the selected database, one for each key." },
     { .name = "FORECAST",
       .run = cmd_expiry_forecast,
       .arity = 2,
@@ -195,8 +195,8 @@ static const struct command subcommands[] = {
                          "never), and how many keys and members are due in it"),
       .complexity = "O(N), N keys and members with deadlines, in slices between other calls",
       .syntax = "",
-      .summary = "How many keys and members are due within a second, from there to ten seconds "
-                 "... to a day, later, and never: each counts once." },
+      .summary = "Counts the keys and members of the selected database by the time left to their "
+                 "deadlines." },
     { .name = "LAG",
       .run = cmd_expiry_lag,
       .arity = 2,
@@ -219,7 +219,7 @@ static const struct command subcommands[] = {
       .replies = REPLIES("[simple ...]: lines of text"),
       .complexity = "O(1)",
       .syntax = "",
-      .summary = "What EXPIRY can do." },
+      .summary = "Lists the subcommands of EXPIRY." },
     { .name = NULL },
 };
 
@@ -230,7 +230,7 @@ static const struct command rows[] = {
       .since = "0.1.0",
       .complexity = "depends on the subcommand",
       .syntax = "",
-      .summary = "Reports the next deadlines, and how punctual expiry was.",
+      .summary = "Reports the next deadlines, and how late expiry was.",
       .subcommands = subcommands },
 };
 

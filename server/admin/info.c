@@ -1,5 +1,5 @@
-/* info: INFO, with the sections and field names that monitoring tools know from Redis. Our own
- * fields are in our own sections. */
+/* info: INFO, with the sections and field names that monitoring tools expect from Redis. Most
+ * fields of this server alone are in the sections Expired and Expiry. */
 #include "server/admin/info.h"
 
 #include <inttypes.h>
@@ -62,8 +62,8 @@ static void bytes_line(struct report *report, const char *field, uint64_t bytes)
     line(report, "%s_human:%s", field, human(bytes, text, sizeof(text)));
 }
 
-/* Fields that monitoring tools expect of features that do not exist here, with their idle values.
- */
+/* Fields of features that do not exist here, with the values of an idle Redis. Monitoring tools
+ * expect them. */
 static void idle_lines(struct report *report, const char *const *fields)
 {
     for (; *fields != NULL; fields++)
@@ -252,7 +252,7 @@ static void section_stats(struct report *report)
     const struct stats *stats = context->stats;
     const struct store_stats *store = &context->store->stats;
     static const char *const idle[] = {
-        "expired_stale_perc:0.00", /* expired data are never kept */
+        "expired_stale_perc:0.00", /* in Redis: an estimate by sampling */
         "expired_time_cap_reached_count:0",
         "evicted_clients:0",
         "sync_full:0",

@@ -1,4 +1,4 @@
-/* info: the text of INFO. */
+/* info: INFO, and which of its calls count all keys. */
 #ifndef SERVER_ADMIN_INFO_H
 #define SERVER_ADMIN_INFO_H
 

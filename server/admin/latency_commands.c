@@ -1,4 +1,4 @@
-/* latency_commands: LATENCY: slow events, and the histograms of commands. */
+/* latency_commands: LATENCY: slow events, and the histograms of commands. Depends on observe.h. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -69,7 +69,7 @@ static void cmd_latency_reset(struct call *call)
     resp_integer(call->out, reset);
 }
 
-/* ---- GRAPH and DOCTOR: for people --------------------------------------------------------------
+/* ---- GRAPH and DOCTOR: text for people ----------------------------------------------------------
  */
 
 enum { GRAPH_ROWS = 8, GRAPH_COLUMNS = 78 };
@@ -183,7 +183,7 @@ static void cmd_latency_doctor(struct call *call)
 enum { BUCKETS_MAX = 40 };
 
 /* The powers of two at which the cumulative count grows. */
-static unsigned find_buckets(const struct histogram *spans, uint64_t *bounds)
+static unsigned find_bounds(const struct histogram *spans, uint64_t *bounds)
 {
     unsigned count = 0;
     uint64_t seen = 0;
@@ -206,7 +206,7 @@ static void reply_histogram(struct call *call, struct command_ref ref)
     resp_integer(call->out, (int64_t)ref.stats->calls);
     resp_bulk_text(call->out, "histogram_usec");
     uint64_t bounds[BUCKETS_MAX];
-    unsigned count = find_buckets(spans, bounds);
+    unsigned count = find_bounds(spans, bounds);
     resp_map(call->out, count);
     for (unsigned i = 0; i < count; i++) {
         resp_integer(call->out, (int64_t)bounds[i]);
@@ -220,8 +220,8 @@ struct histograms {
     bool reply; /* else only count */
 };
 
-/* A requested command brings its subcommands. */
-static bool is_wanted(const struct call *call, struct command_ref ref)
+/* A command that is requested by name includes its subcommands. */
+static bool is_requested(const struct call *call, struct command_ref ref)
 {
     char name[COMMAND_NAME_MAX];
     struct bytes full = bytes_of(name, command_full_name(ref, name, sizeof(name)));
@@ -236,7 +236,7 @@ static bool is_wanted(const struct call *call, struct command_ref ref)
 static void visit_histogram(void *ctx, struct command_ref ref)
 {
     struct histograms *all = ctx;
-    if (ref.stats->spans == NULL || !is_wanted(all->call, ref)) return;
+    if (ref.stats->spans == NULL || !is_requested(all->call, ref)) return;
     all->count++;
     if (all->reply) reply_histogram(all->call, ref);
 }
@@ -296,7 +296,7 @@ static const struct command subcommands[] = {
       .errors = ERRORS(ERR_LATENCY_NO_SAMPLES),
       .complexity = "O(1)",
       .syntax = "event",
-      .summary = "The samples of an event as bars." },
+      .summary = "Draws the samples of an event as bars." },
     { .name = "HISTORY",
       .run = cmd_latency_history,
       .arity = 3,
@@ -308,7 +308,7 @@ static const struct command subcommands[] = {
                          "latency of each sample"),
       .complexity = "O(1)",
       .syntax = "event",
-      .summary = "The samples of an event." },
+      .summary = "Returns the samples of an event." },
     { .name = "LATEST",
       .run = cmd_latency_latest,
       .arity = 2,
@@ -320,7 +320,7 @@ static const struct command subcommands[] = {
                          "latency and the worst one in milliseconds"),
       .complexity = "O(1)",
       .syntax = "",
-      .summary = "The last sample of each event." },
+      .summary = "Returns the last and the worst sample of each event." },
     { .name = "RESET",
       .run = cmd_latency_reset,
       .arity = -2,
@@ -331,7 +331,7 @@ static const struct command subcommands[] = {
       .replies = REPLIES("integer: the number of events reset"),
       .complexity = "O(1)",
       .syntax = "[event [event ...]]",
-      .summary = "Forgets samples." },
+      .summary = "Deletes the samples of some or all events." },
     { .name = "HISTOGRAM",
       .run = cmd_latency_histogram,
       .arity = -2,
@@ -344,7 +344,7 @@ static const struct command subcommands[] = {
                   "by command: its calls, and how many took at most so many microseconds"),
       .complexity = "O(N), N commands",
       .syntax = "[command [command ...]]",
-      .summary = "How long calls took, by command." },
+      .summary = "Returns a histogram of the durations of calls, by command." },
     { .name = "HELP",
       .run = cmd_latency_help,
       .arity = 2,
@@ -354,7 +354,7 @@ static const struct command subcommands[] = {
       .replies = REPLIES("[simple ...]: lines of text"),
       .complexity = "O(1)",
       .syntax = "",
-      .summary = "What LATENCY can do." },
+      .summary = "Lists the subcommands of LATENCY." },
     { .name = NULL },
 };
 

@@ -1,5 +1,5 @@
-/* lolwut: LOLWUT: a small picture of the next deadlines: a row for each span of time from now, with
- * a mark for each key that expires in it. */
+/* lolwut: LOLWUT: draws the next deadlines: a row for each span of time from now, with a mark for
+ * each key that expires in it. Depends on the keyspace. */
 #include "server/admin/lolwut.h"
 
 #include <stdio.h>
@@ -31,7 +31,7 @@ struct picture {
     size_t looked_at;
 };
 
-static bool look_at(void *ctx, const struct entry *entry, struct due_at due)
+static bool count_deadline(void *ctx, const struct entry *entry, struct due_at due)
 {
     struct picture *picture = ctx;
     (void)entry;
@@ -42,7 +42,7 @@ static bool look_at(void *ctx, const struct entry *entry, struct due_at due)
     return ++picture->looked_at < LOOKED_AT_MAX;
 }
 
-static size_t most(const struct picture *picture)
+static size_t highest_count(const struct picture *picture)
 {
     size_t high = 1;
     for (unsigned row = 0; row < ROWS; row++)
@@ -50,10 +50,10 @@ static size_t most(const struct picture *picture)
     return high;
 }
 
-static void draw(const struct picture *picture, struct outbuf *text)
+static void draw_deadlines(const struct picture *picture, struct outbuf *text)
 {
     static const char marks[] = "................................................";
-    size_t high = most(picture);
+    size_t high = highest_count(picture);
     for (unsigned row = 0; row < ROWS; row++) {
         size_t count = picture->counts[row];
         size_t width = high <= WIDTH ? count : (count * WIDTH + high - 1) / high;
@@ -80,10 +80,10 @@ void cmd_lolwut(struct call *call)
 {
     if (!check_arguments(call)) return;
     struct picture picture = { .now = call->txn->now };
-    keyspace_each_until(call->txn->ks, INSTANT_MAX, look_at, &picture);
+    keyspace_each_until(call->txn->ks, INSTANT_MAX, count_deadline, &picture);
     struct outbuf text;
     outbuf_init(&text);
-    draw(&picture, &text);
+    draw_deadlines(&picture, &text);
     static const char title[] =
         "\nThe next deadlines. expired ver. " EXPIRED_VERSION ", as Redis ver. " REDIS_VERSION "\n";
     outbuf_append(&text, title, sizeof(title) - 1);

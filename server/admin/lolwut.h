@@ -1,4 +1,4 @@
-/* lolwut: the picture that LOLWUT draws. */
+/* lolwut: LOLWUT, for the table of server_commands.c. */
 #ifndef SERVER_ADMIN_LOLWUT_H
 #define SERVER_ADMIN_LOLWUT_H
 

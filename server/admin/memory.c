@@ -106,7 +106,7 @@ static void cmd_memory_stats(struct call *call)
     reply_ratio(call, "fragmentation", used > 0 ? (double)mem_resident() / (double)used : 0);
 }
 
-/* Below these values a figure means nothing; above them it is a problem. */
+/* Ratios are reported above HIGH_RATIO, and not at all if less than SMALL_BYTES are in use. */
 #define SMALL_BYTES ((size_t)5 << 20)
 #define HIGH_RATIO  1.4
 
@@ -201,17 +201,17 @@ static const struct command subcommands[] = {
       .replies = REPLIES("verbatim: the allocator's report"),
       .complexity = "depends on the allocator",
       .syntax = "",
-      .summary = "The allocator's own report." },
+      .summary = "Returns the allocator's own statistics." },
     { .name = "PURGE",
       .run = cmd_memory_purge,
       .arity = 2,
       .tips = "request_policy:all_shards response_policy:all_succeeded",
       .group = "server",
       .since = "4.0.0",
-      .replies = REPLIES("OK: free pages were given back"),
+      .replies = REPLIES("OK: unused pages were returned"),
       .complexity = "depends on the allocator",
       .syntax = "",
-      .summary = "Asks the allocator to give back what it holds unused." },
+      .summary = "Asks the allocator to return unused memory to the system." },
     { .name = "STATS",
       .run = cmd_memory_stats,
       .arity = 2,
@@ -221,7 +221,7 @@ static const struct command subcommands[] = {
       .replies = REPLIES("map[bulk any ...]: figures by name; those of a database are a map"),
       .complexity = "O(N), N connections",
       .syntax = "",
-      .summary = "Where the memory is." },
+      .summary = "Returns how much memory each part uses." },
     { .name = "USAGE",
       .run = cmd_memory_usage,
       .arity = -3,
@@ -235,7 +235,7 @@ static const struct command subcommands[] = {
       .errors = ERRORS(ERR_SYNTAX, ERR_NOT_INTEGER),
       .complexity = "O(1)",
       .syntax = "key [SAMPLES count]",
-      .summary = "The bytes that a key and its value take." },
+      .summary = "Returns the bytes of a key and its value." },
     { .name = "HELP",
       .run = cmd_memory_help,
       .arity = 2,
@@ -245,7 +245,7 @@ static const struct command subcommands[] = {
       .replies = REPLIES("[simple ...]: lines of text"),
       .complexity = "O(1)",
       .syntax = "",
-      .summary = "What MEMORY can do." },
+      .summary = "Lists the subcommands of MEMORY." },
     { .name = NULL },
 };
 
@@ -256,7 +256,7 @@ static const struct command rows[] = {
       .since = "4.0.0",
       .complexity = "depends on the subcommand",
       .syntax = "",
-      .summary = "What takes how much memory.",
+      .summary = "Reports the use of memory.",
       .subcommands = subcommands },
 };
 

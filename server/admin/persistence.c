@@ -1,4 +1,5 @@
-/* persistence: SAVE, BGSAVE, BGREWRITEAOF, LASTSAVE. */
+/* persistence: SAVE, BGSAVE, BGREWRITEAOF and LASTSAVE. Depends on persist.h, which does the work.
+ */
 #include "server/admin/admin.h"
 #include "server/call/args.h"
 #include "server/persist/persist.h"
@@ -83,7 +84,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_REWRITE_RUNS, ERR_REWRITE_FAILED),
       .complexity = "O(1)",
       .syntax = "",
-      .summary = "Rewrites the journal in the background, as short as it can be." },
+      .summary = "Rewrites the journal in the background, to make it short." },
     { .name = "LASTSAVE",
       .run = cmd_lastsave,
       .arity = 1,
@@ -95,7 +96,7 @@ static const struct command rows[] = {
       .replies = REPLIES("integer: Unix time in seconds"),
       .complexity = "O(1)",
       .syntax = "",
-      .summary = "When the last snapshot was made, in unix seconds." },
+      .summary = "Returns the Unix time of the last snapshot, in seconds." },
 };
 
 const struct command_group persistence_commands = COMMAND_GROUP(rows);

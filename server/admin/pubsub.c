@@ -1,4 +1,5 @@
-/* pubsub: SUBSCRIBE PSUBSCRIBE SSUBSCRIBE, their opposites, PUBLISH SPUBLISH PUBSUB. */
+/* pubsub: SUBSCRIBE, PSUBSCRIBE, SSUBSCRIBE, UNSUBSCRIBE and so on, PUBLISH, SPUBLISH and PUBSUB.
+ * Depends on react/pubsub.h. */
 #include "server/react/pubsub.h"
 
 #include "server/admin/admin.h"
@@ -13,7 +14,8 @@ struct confirmation {
     unsigned count;           /* of channels and patterns, afterwards */
 };
 
-/* One for each name, as pushes. Like messages, they are sent also with CLIENT REPLY OFF. */
+/* Sends a confirmation, once for each name. Like messages, they are pushes and are sent also with
+ * CLIENT REPLY OFF. */
 static void confirm(const struct call *call, const struct confirmation *what)
 {
     struct resp_writer out = *call->out;
@@ -115,8 +117,7 @@ static void cmd_spublish(struct call *call)
 /* ---- PUBSUB --------------------------------------------------------------------------------- */
 
 struct channel_list {
-    struct resp_writer
-        out; /* a separate buffer, because the number of items is known only afterwards */
+    struct resp_writer out; /* a separate buffer: their number is sent first */
     const struct bytes *pattern;
     size_t count;
 };
@@ -215,7 +216,7 @@ static const struct command pubsub_rows[] = {
       .errors = ERRORS(ERR_SUBCOMMAND_OR_ARITY),
       .complexity = "O(N), N active channels",
       .syntax = "[pattern]",
-      .summary = "Lists the channels that somebody listens to." },
+      .summary = "Lists the channels that have subscribers." },
     { .name = "NUMSUB",
       .run = cmd_pubsub_numsub,
       .arity = -2,
@@ -226,7 +227,7 @@ static const struct command pubsub_rows[] = {
           REPLIES("[bulk integer ...]: channels, each followed by its number of subscribers"),
       .complexity = "O(N), N channels given",
       .syntax = "[channel [channel ...]]",
-      .summary = "Counts the listeners of each channel, patterns aside." },
+      .summary = "Counts the subscribers of each channel, without patterns." },
     { .name = "NUMPAT",
       .run = cmd_pubsub_numpat,
       .arity = 2,
@@ -236,7 +237,7 @@ static const struct command pubsub_rows[] = {
       .replies = REPLIES("integer: the number of distinct patterns"),
       .complexity = "O(1)",
       .syntax = "",
-      .summary = "Counts the patterns that somebody listens to." },
+      .summary = "Counts the patterns that have subscribers." },
     { .name = "SHARDCHANNELS",
       .run = cmd_pubsub_shardchannels,
       .arity = -2,
@@ -247,7 +248,7 @@ static const struct command pubsub_rows[] = {
       .errors = ERRORS(ERR_SUBCOMMAND_OR_ARITY),
       .complexity = "O(N), N active shard channels",
       .syntax = "[pattern]",
-      .summary = "Lists the shard channels that somebody listens to." },
+      .summary = "Lists the shard channels that have subscribers." },
     { .name = "SHARDNUMSUB",
       .run = cmd_pubsub_shardnumsub,
       .arity = -2,
@@ -258,7 +259,7 @@ static const struct command pubsub_rows[] = {
           REPLIES("[bulk integer ...]: channels, each followed by its number of subscribers"),
       .complexity = "O(N), N shard channels given",
       .syntax = "[shardchannel [shardchannel ...]]",
-      .summary = "Counts the listeners of each shard channel." },
+      .summary = "Counts the subscribers of each shard channel." },
     { .name = "HELP",
       .run = cmd_pubsub_help,
       .arity = 2,
@@ -268,7 +269,7 @@ static const struct command pubsub_rows[] = {
       .replies = REPLIES("[simple ...]: lines of text"),
       .complexity = "O(1)",
       .syntax = "",
-      .summary = "Explains the subcommands." },
+      .summary = "Lists the subcommands of PUBSUB." },
     { .name = NULL },
 };
 
@@ -285,7 +286,7 @@ static const struct command rows[] = {
                          "subscriptions there are"),
       .complexity = "O(N), N channels given",
       .syntax = "channel [channel ...]",
-      .summary = "Listens to channels." },
+      .summary = "Subscribes to channels." },
     { .name = "PSUBSCRIBE",
       .run = cmd_psubscribe,
       .arity = -2,
@@ -296,7 +297,7 @@ static const struct command rows[] = {
                          "subscriptions there are"),
       .complexity = "O(N), N patterns given",
       .syntax = "pattern [pattern ...]",
-      .summary = "Listens to all channels whose names match a pattern." },
+      .summary = "Subscribes to all channels whose names match a pattern." },
     { .name = "UNSUBSCRIBE",
       .run = cmd_unsubscribe,
       .arity = -1,
@@ -307,7 +308,7 @@ static const struct command rows[] = {
                          "if there was none, and how many subscriptions are left"),
       .complexity = "O(N), N channels left",
       .syntax = "[channel [channel ...]]",
-      .summary = "Stops listening to channels, or to every channel." },
+      .summary = "Unsubscribes from some or all channels." },
     { .name = "PUNSUBSCRIBE",
       .run = cmd_punsubscribe,
       .arity = -1,
@@ -318,7 +319,7 @@ static const struct command rows[] = {
                          "there was none, and how many subscriptions are left"),
       .complexity = "O(N), N patterns left",
       .syntax = "[pattern [pattern ...]]",
-      .summary = "Stops listening to patterns, or to every pattern." },
+      .summary = "Unsubscribes from some or all patterns." },
     { .name = "PUBLISH",
       .run = cmd_publish,
       .arity = 3,
@@ -328,7 +329,7 @@ static const struct command rows[] = {
       .replies = REPLIES("integer: the number of receivers"),
       .complexity = "O(N+M), N listeners of the channel, M patterns",
       .syntax = "channel message",
-      .summary = "Sends a message to all who listen to a channel." },
+      .summary = "Sends a message to the subscribers of a channel." },
     { .name = "SSUBSCRIBE",
       .run = cmd_ssubscribe,
       .arity = -2,
@@ -342,7 +343,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_SSUBSCRIBE_IN_MULTI),
       .complexity = "O(N), N shard channels given",
       .syntax = "shardchannel [shardchannel ...]",
-      .summary = "Listens to shard channels." },
+      .summary = "Subscribes to shard channels." },
     { .name = "SUNSUBSCRIBE",
       .run = cmd_sunsubscribe,
       .arity = -1,
@@ -355,7 +356,7 @@ static const struct command rows[] = {
                          "if there was none, and how many shard subscriptions are left"),
       .complexity = "O(N), N shard channels left",
       .syntax = "[shardchannel [shardchannel ...]]",
-      .summary = "Stops listening to shard channels, or to every one." },
+      .summary = "Unsubscribes from some or all shard channels." },
     { .name = "SPUBLISH",
       .run = cmd_spublish,
       .arity = 3,
@@ -367,14 +368,14 @@ static const struct command rows[] = {
       .replies = REPLIES("integer: the number of receivers"),
       .complexity = "O(N), N listeners",
       .syntax = "shardchannel message",
-      .summary = "Sends a message to all who listen to a shard channel." },
+      .summary = "Sends a message to the subscribers of a shard channel." },
     { .name = "PUBSUB",
       .arity = -2,
       .group = "pubsub",
       .since = "2.8.0",
-      .complexity = "that of the subcommand",
+      .complexity = "depends on the subcommand",
       .syntax = "subcommand [argument [argument ...]]",
-      .summary = "Looks at channels, patterns and their listeners.",
+      .summary = "Reports channels, patterns and their subscribers.",
       .subcommands = pubsub_rows },
 };
 

@@ -1,4 +1,4 @@
-/* reply_text: see reply_text.h. */
+/* reply_text: see reply_text.h. Writes RESP. */
 #include "server/admin/reply_text.h"
 
 #include "store/mem/mem.h"

@@ -1,4 +1,4 @@
-/* reply_text: replies in prose. */
+/* reply_text: replies that are text for people: HELP, and verbatim strings. */
 #ifndef SERVER_ADMIN_REPLY_TEXT_H
 #define SERVER_ADMIN_REPLY_TEXT_H
 

@@ -1,4 +1,5 @@
-/* server_commands: INFO, TIME, SHUTDOWN. */
+/* server_commands: the rows of INFO, TIME, LOLWUT and SHUTDOWN, and the commands TIME and SHUTDOWN.
+ */
 #include <stdio.h>
 
 #include "server/admin/admin.h"
@@ -83,7 +84,7 @@ static const struct command rows[] = {
       .replies = REPLIES("[bulk bulk]: Unix time in seconds, and microseconds"),
       .complexity = "O(1)",
       .syntax = "",
-      .summary = "The server's clock: unix seconds and microseconds." },
+      .summary = "Returns the server's time: Unix seconds and microseconds." },
     { .name = "LOLWUT",
       .run = cmd_lolwut,
       .arity = -1,
@@ -105,7 +106,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_SYNTAX, ERR_SHUTDOWN_FAILED, ERR_NO_SHUTDOWN),
       .complexity = "O(1)",
       .syntax = "[NOSAVE | SAVE] [NOW] [FORCE] [ABORT]",
-      .summary = "Ends the server." },
+      .summary = "Stops the server." },
 };
 
 const struct command_group server_commands = COMMAND_GROUP(rows);

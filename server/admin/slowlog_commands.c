@@ -1,4 +1,4 @@
-/* slowlog_commands: SLOWLOG and MONITOR. Context: struct observer. */
+/* slowlog_commands: SLOWLOG and MONITOR. Depends on observe.h; the context is struct observer. */
 #include "server/admin/admin.h"
 #include "server/admin/reply_text.h"
 #include "server/call/args.h"
@@ -90,7 +90,7 @@ static const struct command subcommands[] = {
       .errors = ERRORS(ERR_SLOWLOG_COUNT, ERR_SUBCOMMAND_OR_ARITY),
       .complexity = "O(N), N entries",
       .syntax = "[count]",
-      .summary = "The newest slow calls." },
+      .summary = "Returns the newest slow calls." },
     { .name = "LEN",
       .run = cmd_slowlog_len,
       .arity = 2,
@@ -101,7 +101,7 @@ static const struct command subcommands[] = {
       .replies = REPLIES("integer: the number of entries"),
       .complexity = "O(1)",
       .syntax = "",
-      .summary = "How many slow calls are kept." },
+      .summary = "Returns the number of slow calls in the log." },
     { .name = "RESET",
       .run = cmd_slowlog_reset,
       .arity = 2,
@@ -112,7 +112,7 @@ static const struct command subcommands[] = {
       .replies = REPLIES("OK: the log is empty"),
       .complexity = "O(N), N entries",
       .syntax = "",
-      .summary = "Forgets the slow calls." },
+      .summary = "Deletes all entries of the log." },
     { .name = "HELP",
       .run = cmd_slowlog_help,
       .arity = 2,
@@ -122,7 +122,7 @@ static const struct command subcommands[] = {
       .replies = REPLIES("[simple ...]: lines of text"),
       .complexity = "O(1)",
       .syntax = "",
-      .summary = "What SLOWLOG can do." },
+      .summary = "Lists the subcommands of SLOWLOG." },
     { .name = NULL },
 };
 
@@ -145,7 +145,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_MONITOR_IN_MULTI),
       .complexity = "O(1)",
       .syntax = "",
-      .summary = "Shows every command that the server runs." },
+      .summary = "Sends every command that the server runs to this connection." },
 };
 
 const struct command_group slowlog_commands = COMMAND_GROUP(rows);

@@ -1,4 +1,5 @@
-/* transactions: MULTI EXEC DISCARD WATCH UNWATCH. */
+/* transactions: MULTI, EXEC, DISCARD, WATCH and UNWATCH. Depends on run/multi.h, which has the
+ * queue, and react/watch.h. */
 #include "server/admin/admin.h"
 #include "server/call/call.h"
 #include "server/call/error.h"
@@ -15,7 +16,7 @@ static void cmd_multi(struct call *call)
 }
 
 /* MULTI and the watched keys end together. */
-static void forget_both(struct dispatch *dispatch, struct session *session)
+static void end_transaction(struct dispatch *dispatch, struct session *session)
 {
     multi_drop(session);
     watch_forget(dispatch->watch, session);
@@ -27,12 +28,12 @@ static void cmd_discard(struct call *call)
         fail(call, ERR_DISCARD_ALONE);
         return;
     }
-    forget_both(call->context, call->session);
+    end_transaction(call->context, call->session);
     reply_ok(call);
 }
 
 /* Looking up a watched key that has expired since WATCH removes it, which marks the session. */
-static void settle(void *ctx, unsigned db, struct bytes key)
+static void remove_if_expired(void *ctx, unsigned db, struct bytes key)
 {
     struct txn *txn = ctx;
     txn_call(txn, db);
@@ -47,13 +48,13 @@ static void cmd_exec(struct call *call)
         fail(call, ERR_EXEC_ALONE);
         return;
     }
-    watch_each(session, settle, call->txn);
+    watch_each(session, remove_if_expired, call->txn);
     if (multi_broken(session)) {
         fail(call, ERR_EXECABORT);
-        forget_both(dispatch, session);
+        end_transaction(dispatch, session);
     } else if (session->watch_touched) {
         resp_null_array(call->out);
-        forget_both(dispatch, session);
+        end_transaction(dispatch, session);
     } else {
         /* Before the queue runs: its own changes must not mark the session. */
         watch_forget(dispatch->watch, session);
@@ -108,7 +109,7 @@ static const struct command rows[] = {
       .replies = REPLIES("[any ...]: the replies of the queued commands",
                          "null-array: a watched key was changed, nothing ran"),
       .errors = ERRORS(ERR_EXEC_ALONE, ERR_EXECABORT, ERR_EXEC_REFUSED),
-      .complexity = "that of the queued commands",
+      .complexity = "depends on the queued commands",
       .syntax = "",
       .summary = "Runs all queued commands as one, unless a watched key has changed." },
     { .name = "DISCARD",
@@ -122,7 +123,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_DISCARD_ALONE),
       .complexity = "O(N), N commands queued",
       .syntax = "",
-      .summary = "Ends a transaction and forgets what was queued." },
+      .summary = "Ends a transaction without running the queued commands." },
     { .name = "WATCH",
       .run = cmd_watch,
       .arity = -2,
@@ -136,7 +137,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_WATCH_IN_MULTI),
       .complexity = "O(1) for every key",
       .syntax = "key [key ...]",
-      .summary = "Makes the next EXEC fail if one of the keys changes before it." },
+      .summary = "Makes the next EXEC fail if one of the keys is changed before it." },
     { .name = "UNWATCH",
       .run = cmd_unwatch,
       .arity = 1,
@@ -147,7 +148,7 @@ static const struct command rows[] = {
       .replies = REPLIES("OK: no key is watched"),
       .complexity = "O(N), N keys watched",
       .syntax = "",
-      .summary = "Forgets all watched keys." },
+      .summary = "Stops watching all keys." },
 };
 
 const struct command_group transaction_commands = COMMAND_GROUP(rows);

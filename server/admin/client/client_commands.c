@@ -1,4 +1,5 @@
-/* client_commands: CLIENT: the rows, and what concerns only the caller's own connection. */
+/* client_commands: the rows of CLIENT, and its subcommands that concern one connection: names,
+ * NO-EVICT, NO-TOUCH, REPLY and UNBLOCK. */
 #include "server/admin/admin.h"
 #include "server/admin/client/client_list.h"
 #include "server/admin/client/client_pause.h"
@@ -8,11 +9,6 @@
 #include "server/call/args.h"
 #include "server/run/serve.h"
 #include "store/mem/blob.h"
-
-static struct clients *clients_of(struct call *call)
-{
-    return ((const struct connection_context *)call->context)->clients;
-}
 
 static void cmd_client_id(struct call *call)
 {
@@ -104,8 +100,8 @@ static void cmd_client_unblock(struct call *call)
         return;
     }
     if (!arg_int64(call, 2, &id)) return;
-    struct session *found = clients_find(clients_of(call), (uint64_t)id);
     const struct connection_context *context = call->context;
+    struct session *found = clients_find(context->clients, (uint64_t)id);
     resp_integer(call->out, found != NULL && serve_unblock(context->dispatch, found, with_error));
 }
 
@@ -176,7 +172,7 @@ static const struct command subcommands[] = {
       .replies = REPLIES("integer: the connection's number"),
       .complexity = "O(1)",
       .syntax = "",
-      .summary = "The id of this connection." },
+      .summary = "Returns the id of this connection." },
     { .name = "GETNAME",
       .run = cmd_client_getname,
       .arity = 2,
@@ -187,7 +183,7 @@ static const struct command subcommands[] = {
       .replies = REPLIES("bulk: the name", "null: there is none"),
       .complexity = "O(1)",
       .syntax = "",
-      .summary = "The name of this connection." },
+      .summary = "Returns the name of this connection." },
     { .name = "SETNAME",
       .run = cmd_client_setname,
       .arity = 3,
@@ -199,7 +195,7 @@ static const struct command subcommands[] = {
       .errors = ERRORS(ERR_CLIENT_NAME),
       .complexity = "O(1)",
       .syntax = "connection-name",
-      .summary = "Names this connection." },
+      .summary = "Sets the name of this connection." },
     { .name = "SETINFO",
       .run = cmd_client_setinfo,
       .arity = 4,
@@ -211,7 +207,7 @@ static const struct command subcommands[] = {
       .errors = ERRORS(ERR_SETINFO_OPTION, ERR_SETINFO_VALUE),
       .complexity = "O(1)",
       .syntax = "<LIB-NAME libname | LIB-VER libver>",
-      .summary = "Says what client library this is." },
+      .summary = "Sets the name or version of the client library." },
     { .name = "INFO",
       .run = cmd_client_info,
       .arity = 2,
@@ -223,7 +219,7 @@ static const struct command subcommands[] = {
       .replies = REPLIES("verbatim: one line of field=value"),
       .complexity = "O(1)",
       .syntax = "",
-      .summary = "One line about this connection." },
+      .summary = "Returns one line about this connection." },
     { .name = "LIST",
       .run = cmd_client_list,
       .arity = -2,
@@ -236,7 +232,7 @@ static const struct command subcommands[] = {
       .errors = ERRORS(ERR_SYNTAX, ERR_CLIENT_TYPE, ERR_CLIENT_ID),
       .complexity = "O(N), N connections",
       .syntax = "[TYPE <NORMAL | MASTER | REPLICA | PUBSUB>] [ID client-id [client-id ...]]",
-      .summary = "One line about each connection." },
+      .summary = "Returns one line about each connection." },
     { .name = "KILL",
       .run = cmd_client_kill,
       .arity = -3,
@@ -275,7 +271,7 @@ static const struct command subcommands[] = {
       .errors = ERRORS(ERR_SYNTAX),
       .complexity = "O(1)",
       .syntax = "<ON | OFF>",
-      .summary = "Leaves access times alone when this connection reads." },
+      .summary = "Turns updates of access times by reads of this connection on or off." },
     { .name = "PAUSE",
       .run = cmd_client_pause,
       .arity = -3,
@@ -283,11 +279,11 @@ static const struct command subcommands[] = {
       .acl = ACL_CONNECTION,
       .group = "connection",
       .since = "2.9.50",
-      .replies = REPLIES("OK: commands are held up from now on"),
+      .replies = REPLIES("OK: requests are delayed from now on"),
       .errors = ERRORS(ERR_TIMEOUT, ERR_TIMEOUT_NEGATIVE, ERR_SUBCOMMAND_OR_ARITY, ERR_PAUSE_MODE),
       .complexity = "O(1)",
       .syntax = "timeout [WRITE | ALL]",
-      .summary = "Holds up all requests, or those that write, for so many milliseconds." },
+      .summary = "Delays all requests, or those that write, for so many milliseconds." },
     { .name = "UNPAUSE",
       .run = cmd_client_unpause,
       .arity = 2,
@@ -295,8 +291,8 @@ static const struct command subcommands[] = {
       .acl = ACL_CONNECTION,
       .group = "connection",
       .since = "6.2.0",
-      .replies = REPLIES("OK: commands go on"),
-      .complexity = "O(N), N connections that wait",
+      .replies = REPLIES("OK: the pause has ended"),
+      .complexity = "O(N), N paused connections",
       .syntax = "",
       .summary = "Ends a pause." },
     { .name = "REPLY",
@@ -310,7 +306,7 @@ static const struct command subcommands[] = {
       .errors = ERRORS(ERR_SYNTAX),
       .complexity = "O(1)",
       .syntax = "<ON | OFF | SKIP>",
-      .summary = "Chooses which replies are sent." },
+      .summary = "Turns replies to this connection on or off, or skips the next one." },
     { .name = "TRACKING",
       .run = cmd_client_tracking,
       .arity = -3,
@@ -338,7 +334,7 @@ static const struct command subcommands[] = {
       .errors = ERRORS(ERR_SYNTAX, ERR_CACHING_OFF, ERR_CACHING_MODE),
       .complexity = "O(1)",
       .syntax = "<YES | NO>",
-      .summary = "Whether the reads of the next command are tracked." },
+      .summary = "Turns tracking of the next command's reads on or off." },
     { .name = "GETREDIR",
       .run = cmd_client_getredir,
       .arity = 2,
@@ -362,7 +358,7 @@ static const struct command subcommands[] = {
                          "CLIENT TRACKING set it"),
       .complexity = "O(1)",
       .syntax = "",
-      .summary = "How the reads of this connection are tracked." },
+      .summary = "Returns how the reads of this connection are tracked." },
     { .name = "UNBLOCK",
       .run = cmd_client_unblock,
       .arity = -3,
@@ -370,11 +366,11 @@ static const struct command subcommands[] = {
       .acl = ACL_CONNECTION,
       .group = "connection",
       .since = "5.0.0",
-      .replies = REPLIES("integer: 1 if the connection was blocked and goes on, else 0"),
+      .replies = REPLIES("integer: 1 if the connection was blocked, else 0"),
       .errors = ERRORS(ERR_NOT_INTEGER, ERR_UNBLOCK_REASON, ERR_SUBCOMMAND_OR_ARITY),
       .complexity = "O(N), N connections",
       .syntax = "client-id [TIMEOUT | ERROR]",
-      .summary = "Ends the wait of a connection." },
+      .summary = "Unblocks a blocked connection." },
     { .name = "HELP",
       .run = cmd_client_help,
       .arity = 2,
@@ -385,7 +381,7 @@ static const struct command subcommands[] = {
       .replies = REPLIES("[simple ...]: lines of text"),
       .complexity = "O(1)",
       .syntax = "",
-      .summary = "What CLIENT can do." },
+      .summary = "Lists the subcommands of CLIENT." },
     { .name = NULL },
 };
 
@@ -396,7 +392,7 @@ static const struct command rows[] = {
       .since = "2.4.0",
       .complexity = "depends on the subcommand",
       .syntax = "",
-      .summary = "About connections.",
+      .summary = "Reports and changes connections.",
       .subcommands = subcommands },
 };
 

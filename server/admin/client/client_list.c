@@ -1,4 +1,5 @@
-/* client_list: CLIENT INFO LIST KILL: lines about connections, and filters that select them. */
+/* client_list: CLIENT INFO, LIST and KILL: lines about connections, and filters that select them.
+ * Depends on net/client.h. */
 #include "server/admin/client/client_list.h"
 
 #include <inttypes.h>
@@ -12,19 +13,19 @@
 #include "store/mem/mem.h"
 #include "store/mem/blob.h"
 
-static struct clients *clients_of(struct call *call)
+static struct clients *all_clients(struct call *call)
 {
     return ((const struct connection_context *)call->context)->clients;
 }
 
-/* ---- one line about a connection ---------------------------------------------------------- */
+/* ---- the line about a connection ----------------------------------------------------------- */
 
-static struct bytes text_of(const struct blob *blob)
+static struct bytes view_or_empty(const struct blob *blob)
 {
     return blob != NULL ? blob_view(blob) : LIT("");
 }
 
-static const char *flags_of(const struct client_info *info, char *to)
+static const char *client_flags(const struct client_info *info, char *to)
 {
     char *p = to;
     const struct session *session = info->session;
@@ -56,11 +57,12 @@ static const char *last_command_of(const struct session *session, char *to, size
 }
 
 /* Fields in Redis' order; those of missing features have Redis' idle values. */
-static void append_line(struct outbuf *out, const struct client_info *info)
+static void append_client_line(struct outbuf *out, const struct client_info *info)
 {
     const struct session *session = info->session;
-    struct bytes name = text_of(session->name);
-    struct bytes lib = text_of(session->lib_name), version = text_of(session->lib_version);
+    struct bytes name = view_or_empty(session->name);
+    struct bytes lib = view_or_empty(session->lib_name),
+                 version = view_or_empty(session->lib_version);
     struct tracking_view tracking;
     int64_t redirect = tracking_view(session, &tracking) ? (int64_t)tracking.redirect_id : -1;
     char flags[16], command[64], line[2048];
@@ -71,7 +73,7 @@ static void append_line(struct outbuf *out, const struct client_info *info)
         " multi-mem=%zu rbs=0 rbp=0 obl=%zu oll=0 omem=%zu tot-mem=%zu events=r cmd=%s"
         " user=default redir=%" PRId64 " resp=%d lib-name=%.*s lib-ver=%.*s\n",
         info->id, info->peer, info->local, info->fd, (int)(name.len < 512 ? name.len : 512),
-        name.data, info->age_sec, info->idle_sec, flags_of(info, flags), session->db,
+        name.data, info->age_sec, info->idle_sec, client_flags(info, flags), session->db,
         session_subscription_count(session, PUBSUB_CHANNEL),
         session_subscription_count(session, PUBSUB_PATTERN),
         session_subscription_count(session, PUBSUB_SHARD), multi_count(session), info->query_used,
@@ -88,7 +90,7 @@ void cmd_client_info(struct call *call)
     struct client_info info;
     struct outbuf text;
     outbuf_init(&text);
-    if (clients_info(clients_of(call), call->session, &info)) append_line(&text, &info);
+    if (clients_info(all_clients(call), call->session, &info)) append_client_line(&text, &info);
     reply_text(call, &text);
 }
 
@@ -135,7 +137,7 @@ static bool id_matches(const struct filter *filter, uint64_t id)
     return false;
 }
 
-static bool is_text(struct bytes wanted, const char *text)
+static bool matches_address(struct bytes wanted, const char *text)
 {
     return wanted.data == NULL || bytes_equal(wanted, bytes_of(text, strlen(text)));
 }
@@ -144,14 +146,15 @@ static bool filter_matches(const struct filter *filter, const struct client_info
 {
     enum client_type type = session_subscriptions(info->session) > 0 ? PUBSUB_TYPE : NORMAL;
     return id_matches(filter, info->id) && (filter->type == ANY_TYPE || filter->type == type) &&
-           is_text(filter->address, info->peer) && is_text(filter->local_address, info->local) &&
+           matches_address(filter->address, info->peer) &&
+           matches_address(filter->local_address, info->local) &&
            !(filter->skip_me && info->session == filter->call->session);
 }
 
-static void list_one(void *ctx, const struct client_info *info)
+static void append_if_matching(void *ctx, const struct client_info *info)
 {
     struct filter *filter = ctx;
-    if (filter_matches(filter, info)) append_line(filter->text, info);
+    if (filter_matches(filter, info)) append_client_line(filter->text, info);
 }
 
 void cmd_client_list(struct call *call)
@@ -173,7 +176,7 @@ void cmd_client_list(struct call *call)
     struct outbuf text;
     outbuf_init(&text);
     filter.text = &text;
-    clients_each(clients_of(call), list_one, &filter);
+    clients_each(all_clients(call), append_if_matching, &filter);
     reply_text(call, &text);
 }
 
@@ -236,9 +239,9 @@ void cmd_client_kill(struct call *call)
 {
     struct filter filter = { .call = call };
     if (!parse_kill(call, &filter)) return;
-    clients_each(clients_of(call), choose_victim, &filter);
+    clients_each(all_clients(call), choose_victim, &filter);
     for (size_t i = 0; i < filter.victim_count; i++)
-        clients_kill(clients_of(call), filter.victims[i], call->session);
+        clients_kill(all_clients(call), filter.victims[i], call->session);
     mem_free(filter.victims);
 
     if (call->argc > 3)

@@ -1,4 +1,4 @@
-/* client_list: the subcommands of CLIENT that look at connections and close them. */
+/* client_list: the subcommands of CLIENT that describe and close connections. */
 #ifndef SERVER_ADMIN_CLIENT_CLIENT_LIST_H
 #define SERVER_ADMIN_CLIENT_CLIENT_LIST_H
 

@@ -1,4 +1,4 @@
-/* client_pause: see client_pause.h. */
+/* client_pause: see client_pause.h. Sets the pause (call/pause.h), which dispatch obeys. */
 #include "server/admin/client/client_pause.h"
 
 #include "server/admin/admin.h"

@@ -1,4 +1,5 @@
-/* client_tracking: CLIENT TRACKING CACHING GETREDIR TRACKINGINFO. */
+/* client_tracking: CLIENT TRACKING, CACHING, GETREDIR and TRACKINGINFO. Depends on
+ * react/tracking.h. */
 #include "server/admin/client/client_tracking.h"
 
 #include <limits.h>
@@ -31,7 +32,7 @@ static bool parse_redirect(struct call *call, int i, struct options *options)
     return false;
 }
 
-static bool parse_options(struct call *call, struct options *options)
+static bool parse_tracking_options(struct call *call, struct options *options)
 {
     struct tracking_mode *mode = &options->mode;
     for (int i = 3; i < call->argc; i++) {
@@ -88,7 +89,7 @@ static bool fail_overlap(struct call *call, struct bytes prefix, const char *whi
     return false;
 }
 
-static bool begins_alike(struct bytes a, struct bytes b)
+static bool prefixes_overlap(struct bytes a, struct bytes b)
 {
     size_t len = a.len < b.len ? a.len : b.len;
     return bytes_equal(bytes_of(a.data, len), bytes_of(b.data, len));
@@ -104,7 +105,7 @@ static bool prefixes_fit(struct call *call, const struct options *options)
             return fail_overlap(call, prefix, "an existing", other);
         for (int j = i + 1; j < options->prefix_count; j++) {
             other = call->argv[options->prefixes[j]];
-            if (begins_alike(prefix, other))
+            if (prefixes_overlap(prefix, other))
                 return fail_overlap(call, prefix, "another provided", other);
         }
     }
@@ -140,7 +141,7 @@ void cmd_client_tracking(struct call *call)
 {
     struct options options = { .prefixes =
                                    mem_alloc((size_t)call->argc * sizeof(*options.prefixes)) };
-    if (parse_options(call, &options) && switch_tracking(call, &options)) reply_ok(call);
+    if (parse_tracking_options(call, &options) && switch_tracking(call, &options)) reply_ok(call);
     mem_free(options.prefixes);
 }
 
@@ -166,7 +167,7 @@ void cmd_client_caching(struct call *call)
     reply_ok(call);
 }
 
-/* ---- looking -------------------------------------------------------------------------------- */
+/* ---- GETREDIR and TRACKINGINFO --------------------------------------------------------------- */
 
 static int64_t redirection_of(const struct session *session)
 {
@@ -181,7 +182,7 @@ void cmd_client_getredir(struct call *call)
 
 enum { FLAGS_MAX = 8 };
 
-static size_t flags_of(const struct session *session, const char **flags)
+static size_t tracking_flags(const struct session *session, const char **flags)
 {
     struct tracking_view now;
     size_t count = 0;
@@ -210,7 +211,7 @@ static void reply_prefix(void *ctx, struct bytes prefix)
 void cmd_client_trackinginfo(struct call *call)
 {
     const char *flags[FLAGS_MAX];
-    size_t count = flags_of(call->session, flags), prefixes = 0;
+    size_t count = tracking_flags(call->session, flags), prefixes = 0;
     resp_map(call->out, 3);
     resp_bulk_text(call->out, "flags");
     resp_set(call->out, count);

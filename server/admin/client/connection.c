@@ -84,8 +84,8 @@ static bool read_version(struct call *call, int *version)
     return true;
 }
 
-/* As in Redis, each option takes effect when it is read, whatever follows. */
-static bool take_options(struct call *call)
+/* As in Redis, an option takes effect when it is read, even if a later one is an error. */
+static bool take_hello_options(struct call *call)
 {
     for (int i = 2; i < call->argc; i++) {
         int more = call->argc - 1 - i;
@@ -126,7 +126,7 @@ static void reply_hello(struct call *call)
 static void cmd_hello(struct call *call)
 {
     int version = call->out->version;
-    if (!read_version(call, &version) || !take_options(call)) return;
+    if (!read_version(call, &version) || !take_hello_options(call)) return;
     if (!call->session->authenticated) {
         fail(call, ERR_HELLO_NOAUTH);
         return;
@@ -185,7 +185,7 @@ static const struct command rows[] = {
                          "RESP2 ['pong' bulk]: while subscribed"),
       .complexity = "O(1)",
       .syntax = "[message]",
-      .summary = "Answers PONG, or the message." },
+      .summary = "Returns PONG, or the message." },
     { .name = "ECHO",
       .run = cmd_echo,
       .arity = 2,
@@ -196,7 +196,7 @@ static const struct command rows[] = {
       .replies = REPLIES("bulk: the message"),
       .complexity = "O(1)",
       .syntax = "message",
-      .summary = "Answers the message." },
+      .summary = "Returns the message." },
     { .name = "AUTH",
       .run = cmd_auth,
       .arity = -2,
@@ -208,7 +208,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_SYNTAX, ERR_WRONGPASS, ERR_NO_PASSWORD),
       .complexity = "O(1)",
       .syntax = "[username] password",
-      .summary = "Identifies the caller by a password." },
+      .summary = "Authenticates the connection with a password." },
     { .name = "HELLO",
       .run = cmd_hello,
       .arity = -1,
@@ -223,7 +223,7 @@ static const struct command rows[] = {
                        ERR_HELLO_OPTION),
       .complexity = "O(1)",
       .syntax = "[protover [AUTH username password] [SETNAME clientname]]",
-      .summary = "Chooses RESP2 or RESP3, and says who is calling." },
+      .summary = "Selects RESP2 or RESP3, and optionally authenticates and names the connection." },
     { .name = "SELECT",
       .run = cmd_select,
       .arity = 2,
@@ -235,7 +235,7 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_NOT_INTEGER, ERR_INT_RANGE, ERR_DB_INDEX),
       .complexity = "O(1)",
       .syntax = "index",
-      .summary = "Changes to another database." },
+      .summary = "Selects another database." },
     { .name = "QUIT",
       .run = cmd_quit,
       .arity = -1,
@@ -256,10 +256,10 @@ static const struct command rows[] = {
       .acl = ACL_CONNECTION,
       .group = "connection",
       .since = "6.2.0",
-      .replies = REPLIES("RESET: the connection is as it was when it was opened, in RESP2"),
+      .replies = REPLIES("RESET: the connection is in the state of a new one, in RESP2"),
       .complexity = "O(1)",
       .syntax = "",
-      .summary = "Puts the connection back into the state of a new one." },
+      .summary = "Resets the connection to the state of a new one." },
 };
 
 const struct command_group connection_commands = COMMAND_GROUP(rows);

@@ -1,10 +1,10 @@
-/* identity: see identity.h. */
+/* identity: see identity.h. Compares with requirepass. */
 #include "server/admin/client/identity.h"
 #include "store/mem/blob.h"
 
 #include <string.h>
 
-/* Compares every byte, so that the time does not reveal how many were right. */
+/* Compares every byte, so that the time does not show how many are right. */
 static bool same_secret(struct bytes given, const char *secret)
 {
     size_t len = strlen(secret);

@@ -1,4 +1,5 @@
-/* command_commands: COMMAND: replies made from the rows of commands. */
+/* command_commands: COMMAND and its subcommands. Their replies are made from the rows of commands.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,10 +12,10 @@
 
 enum { NAME_MAX_LEN = 64 };
 
-/* ---- which rows -------------------------------------------------------------------------------
+/* ---- COUNT, INFO and DOCS ---------------------------------------------------------------------
  */
 
-/* "get", "config|get". */
+/* Finds the row with a full name: "get", "config|get". */
 static struct command_ref find_full(const struct commands *commands, struct bytes name)
 {
     struct bytes words[2] = { name, { NULL, 0 } };
@@ -111,12 +112,12 @@ static void cmd_command_docs(struct call *call)
     }
 }
 
-/* ---- LIST
- * ---------------------------------------------------------------------------------------- */
+/* ---- LIST and GETKEYS --------------------------------------------------------------------------
+ */
 
 struct list_filter {
     struct bytes pattern, category; /* data NULL: any */
-    bool none;                      /* of a module: there are none */
+    bool none;                      /* list no commands: the filter is a module */
 };
 
 static bool is_listed(const struct list_filter *filter, struct command_ref ref)
@@ -136,7 +137,7 @@ struct listing {
     bool reply; /* else only count */
 };
 
-static void list_one(void *ctx, struct command_ref ref)
+static void list_command(void *ctx, struct command_ref ref)
 {
     struct listing *listing = ctx;
     if (!is_listed(listing->filter, ref)) return;
@@ -158,10 +159,10 @@ static void cmd_command_list(struct call *call)
         return;
     }
     struct listing listing = { .call = call, .filter = &filter };
-    commands_each_stats(call->context, list_one, &listing);
+    commands_each_stats(call->context, list_command, &listing);
     resp_array(call->out, listing.count);
     listing.reply = true;
-    commands_each_stats(call->context, list_one, &listing);
+    commands_each_stats(call->context, list_command, &listing);
 }
 
 /* The row of the command given to GETKEYS, or NULL: the error is replied. */
@@ -249,7 +250,7 @@ static const struct command subcommands[] = {
       .replies = REPLIES("integer: the number of commands"),
       .complexity = "O(1)",
       .syntax = "",
-      .summary = "How many commands there are." },
+      .summary = "Returns the number of commands." },
     { .name = "INFO",
       .run = cmd_command_info,
       .arity = -2,
@@ -264,7 +265,7 @@ static const struct command subcommands[] = {
           "ACL categories, tips, key specifications, subcommands; null for an unknown command"),
       .complexity = "O(N), N commands",
       .syntax = "[command-name [command-name ...]]",
-      .summary = "Arity, flags and key positions of commands." },
+      .summary = "Returns arity, flags and key positions of commands." },
     { .name = "DOCS",
       .run = cmd_command_docs,
       .arity = -2,
@@ -290,7 +291,7 @@ static const struct command subcommands[] = {
       .errors = ERRORS(ERR_SYNTAX),
       .complexity = "O(N), N commands",
       .syntax = "[FILTERBY <MODULE module-name | ACLCAT category | PATTERN pattern>]",
-      .summary = "The names of commands." },
+      .summary = "Returns the names of commands." },
     { .name = "GETKEYS",
       .run = cmd_command_getkeys,
       .arity = -4,
@@ -303,7 +304,7 @@ static const struct command subcommands[] = {
           ERRORS(ERR_COMMAND_INVALID, ERR_COMMAND_ARITY, ERR_COMMAND_NO_KEYS, ERR_COMMAND_KEYS),
       .complexity = "O(N), N arguments",
       .syntax = "command arg [arg ...]",
-      .summary = "The keys in a full command." },
+      .summary = "Returns the keys of a full command." },
     { .name = "GETKEYSANDFLAGS",
       .run = cmd_command_getkeysandflags,
       .arity = -4,
@@ -311,12 +312,12 @@ static const struct command subcommands[] = {
       .acl = ACL_CONNECTION,
       .group = "server",
       .since = "7.0.0",
-      .replies = REPLIES("[[bulk set[simple ...]] ...]: each key, and what is done with it"),
+      .replies = REPLIES("[[bulk set[simple ...]] ...]: each key, and how the command accesses it"),
       .errors =
           ERRORS(ERR_COMMAND_INVALID, ERR_COMMAND_ARITY, ERR_COMMAND_NO_KEYS, ERR_COMMAND_KEYS),
       .complexity = "O(N), N arguments",
       .syntax = "command arg [arg ...]",
-      .summary = "The keys in a full command, and what it does with each." },
+      .summary = "Returns the keys of a full command, and how it accesses each." },
     { .name = "HELP",
       .run = cmd_command_help,
       .arity = 2,
@@ -327,7 +328,7 @@ static const struct command subcommands[] = {
       .replies = REPLIES("[simple ...]: lines of text"),
       .complexity = "O(1)",
       .syntax = "",
-      .summary = "What COMMAND can do." },
+      .summary = "Lists the subcommands of COMMAND." },
     { .name = NULL },
 };
 
@@ -346,7 +347,7 @@ static const struct command rows[] = {
           "ACL categories, tips, key specifications, subcommands; null for an unknown command"),
       .complexity = "O(N), N commands",
       .syntax = "",
-      .summary = "Arity, flags and key positions of all commands.",
+      .summary = "Returns arity, flags and key positions of all commands.",
       .subcommands = subcommands },
 };
 

@@ -1,4 +1,4 @@
-/* command_info: see command_info.h. Has the names of flags, categories and key specs. */
+/* command_info: see command_info.h. Has the names of flags, ACL categories and key flags. */
 #include "server/admin/command/command_info.h"
 
 #include <string.h>
@@ -30,8 +30,8 @@ static const struct label flag_names[] = {
     { ALLOW_BUSY, "allow_busy" },
 };
 
-/* What puts a command into a category: one of these flags, its group, or its row. In Redis' order.
- */
+/* A command is in a category by one of these flags, by its row's `acl`, or by its group. In Redis'
+ * order. */
 static const struct {
     const char *name;
     unsigned flags, acl;
@@ -115,7 +115,7 @@ void command_info_reply_key_flags(struct call *call, unsigned flags)
     reply_labels(call, flags, names, sizeof(names) / sizeof(names[0]));
 }
 
-static void reply_number(struct call *call, const char *name, int number)
+static void reply_named_number(struct call *call, const char *name, int number)
 {
     resp_bulk_text(call->out, name);
     resp_integer(call->out, number);
@@ -137,12 +137,12 @@ static void reply_begin_search(struct call *call, const struct key_spec *spec)
         begin_spec(call, "unknown", 0);
     } else if (spec->keyword == NULL) {
         begin_spec(call, "index", 1);
-        reply_number(call, "index", spec->first);
+        reply_named_number(call, "index", spec->first);
     } else {
         begin_spec(call, "keyword", 2);
         resp_bulk_text(call->out, "keyword");
         resp_bulk_text(call->out, spec->keyword);
-        reply_number(call, "startfrom", spec->first);
+        reply_named_number(call, "startfrom", spec->first);
     }
 }
 
@@ -152,14 +152,14 @@ static void reply_find_keys(struct call *call, const struct key_spec *spec)
         begin_spec(call, "unknown", 0);
     } else if (spec->find == KEYS_RANGE) {
         begin_spec(call, "range", 3);
-        reply_number(call, "lastkey", spec->last);
-        reply_number(call, "keystep", spec->step);
-        reply_number(call, "limit", 0);
+        reply_named_number(call, "lastkey", spec->last);
+        reply_named_number(call, "keystep", spec->step);
+        reply_named_number(call, "limit", 0);
     } else {
         begin_spec(call, "keynum", 3);
-        reply_number(call, "keynumidx", 0);
-        reply_number(call, "firstkey", 1);
-        reply_number(call, "keystep", spec->step);
+        reply_named_number(call, "keynumidx", 0);
+        reply_named_number(call, "firstkey", 1);
+        reply_named_number(call, "keystep", spec->step);
     }
 }
 
@@ -238,7 +238,7 @@ void command_info_reply(struct call *call, struct command_ref ref)
     reply_tips(call, row->tips);
     reply_key_specs(call, row);
     size_t count = command_info_subcommand_count(row);
-    /* As Redis: an empty set, but an array of some. */
+    /* As in Redis: an empty set, or an array of subcommands. */
     (count == 0 ? resp_set : resp_array)(call->out, count);
     for (size_t i = 0; i < count; i++)
         command_info_reply(call, command_info_subcommand(ref, i));

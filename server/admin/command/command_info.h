@@ -1,4 +1,4 @@
-/* command_info: the reply of COMMAND INFO for a row. */
+/* command_info: the reply of COMMAND INFO for a row, and helpers for other replies about rows. */
 #ifndef SERVER_ADMIN_COMMAND_COMMAND_INFO_H
 #define SERVER_ADMIN_COMMAND_COMMAND_INFO_H
 
@@ -7,7 +7,7 @@
 
 #include "server/call/call.h"
 
-/* The row as COMMAND INFO shows it, its subcommands' rows included. */
+/* Replies the row as COMMAND INFO does, with the rows of its subcommands. */
 void command_info_reply(struct call *call, struct command_ref ref);
 void command_info_reply_name(struct call *call, struct command_ref ref); /* "config|get" */
 void command_info_reply_key_flags(struct call *call, unsigned flags);    /* KEY_* */

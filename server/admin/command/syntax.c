@@ -1,4 +1,4 @@
-/* syntax: see syntax.h. A recursive-descent parser into a small tree, and the reply made from it.
+/* syntax: see syntax.h. A recursive-descent parser builds a small tree; the reply is made from it.
  */
 #include "server/admin/command/syntax.h"
 
@@ -223,7 +223,7 @@ static bool is_among(struct bytes name, const char *const *names)
     return false;
 }
 
-static const char *type_of_value(struct bytes name)
+static const char *value_type(struct bytes name)
 {
     static const char *const keys[] = { "key",         "key1",      "key2", "newkey",
                                         "destination", "source",    "src",  "dst",
@@ -246,13 +246,13 @@ static const char *type_of_value(struct bytes name)
     return bytes_equal(name, LIT("pattern")) ? "pattern" : "string";
 }
 
-static const char *type_of(const struct syntax_node *node)
+static const char *argument_type(const struct syntax_node *node)
 {
     switch (node->kind) {
     case SYNTAX_TOKEN: return "pure-token";
     case SYNTAX_ONEOF: return "oneof";
     case SYNTAX_BLOCK: return "block";
-    default: return type_of_value(node->name);
+    default: return value_type(node->name);
     }
 }
 
@@ -266,7 +266,7 @@ static void reply_chain(struct resp_writer *out, struct replying *reply, int fir
 static void reply_node(struct resp_writer *out, struct replying *reply,
                        const struct syntax_node *node)
 {
-    const char *type = type_of(node);
+    const char *type = argument_type(node);
     bool is_key = reply->key_specs > 0 && strcmp(type, "key") == 0,
          has_flags = node->optional || node->multiple;
     bool has_token = node->token.len > 0;
