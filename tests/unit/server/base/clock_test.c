@@ -1,3 +1,4 @@
+/* Tests of clock: real, held and stepped time, and the counter. */
 #include "server/base/clock.h"
 
 #include "tests/support/suite.h"

@@ -1,3 +1,4 @@
+/* Tests of loop: readiness, timers, signals and the end of a turn. */
 #include "server/base/loop.h"
 
 #include <signal.h>
@@ -8,16 +9,16 @@
 #include "server/base/clock.h"
 #include "tests/support/suite.h"
 
-/* Two connected sockets whose first end the loop watches, and what it said of that end. */
+/* Two connected sockets. The loop watches the first, and the events of it are recorded. */
 struct wire {
     struct loop *loop;
-    struct loop_io *io, *other; /* `other` is freed along with the own one, if set */
+    struct loop_io *io, *other; /* `other` is freed together with `io`, unless it is NULL */
     int ends[2];
     unsigned reads, writes;
     bool drain, stop, free_self;
 };
 
-static char story[64]; /* what happened, a letter each */
+static char story[64]; /* one letter for each event */
 
 static void note(char letter)
 {
@@ -65,7 +66,7 @@ static void stop(void *loop)
     loop_stop(loop);
 }
 
-/* One turn that never waits. */
+/* Runs one turn without waiting. */
 static void turn(struct loop *loop)
 {
     struct loop_timer *timer = loop_timer_new(loop, stop, loop);
@@ -163,7 +164,7 @@ START_TEST(an_io_may_free_another_that_is_ready_in_the_same_turn)
     struct wire a, b;
     wire_init(&a, loop);
     wire_init(&b, loop);
-    /* Whichever comes first frees both. */
+    /* The first of them frees both. */
     a.other = b.io;
     b.other = a.io;
     a.free_self = b.free_self = true;

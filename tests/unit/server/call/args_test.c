@@ -1,4 +1,4 @@
-/* args and error: what is accepted, what comes out, and the line that is replied otherwise. */
+/* Tests of args and error: accepted arguments and their values, and the errors of others. */
 #include "server/call/args.h"
 
 #include <stdarg.h>
@@ -40,7 +40,7 @@ static void end(void)
     outbuf_drop(&world.out);
 }
 
-/* A new call with these words, up to a NULL. */
+/* A new call with these arguments; NULL ends them. */
 static struct call *call_with(const char *first, ...)
 {
     int argc = 0;
@@ -59,7 +59,7 @@ static struct call *call_with(const char *first, ...)
     return &world.call;
 }
 
-/* What was replied since the last look. */
+/* The replies since the last call of this function. */
 static const char *reply(void)
 {
     ck_assert_uint_lt(world.out.len, REPLY_MAX);

@@ -1,3 +1,4 @@
+/* Tests of the keys of a call and their flags. */
 #include "server/call/command.h"
 
 #include <stdio.h>
@@ -26,7 +27,7 @@ static unsigned by_last(int argc, const struct bytes *argv)
     return bytes_equal(argv[argc - 1], LIT("GET")) ? KEY_RW | KEY_ACCESS : KEY_OW | KEY_UPDATE;
 }
 
-/* The keys of a call and what is done with them: "1:RO+ 3:OW+"; "none" where it makes no sense. */
+/* The keys of a call and their flags: "1:RO+ 3:OW+"; "none" if the arguments are invalid. */
 static const char *keys_of(const struct command *row, const char *line)
 {
     static const char *const names[] = { "RO",     "RW",     "OW",     "RM", "access",

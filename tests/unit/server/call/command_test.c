@@ -1,3 +1,4 @@
+/* Tests of the table of commands. */
 #include "server/call/command.h"
 
 #include "tests/support/suite.h"

@@ -1,5 +1,5 @@
-/* journal: records get to the file whole and in order, whatever the disk does, and nothing is
- * called safe that is not. */
+/* Tests of journal: records are written completely and in order, also after errors of the disk, and
+ * the safe position is never too high. */
 #include "server/persist/journal.h"
 
 #include <errno.h>
@@ -40,7 +40,7 @@ static void say(struct journal *journal, const char *text)
     journal_end_record(journal);
 }
 
-/* Waits for the thread's word. */
+/* Waits for a report of the thread. */
 static void hear(struct journal *journal)
 {
     struct pollfd fd = { .fd = journal_sync_fd(journal), .events = POLLIN };
@@ -112,7 +112,7 @@ START_TEST(a_record_without_text_is_not_written)
     ck_assert_uint_eq(journal_position(journal), 0);
     journal_flush(journal, 0);
     assert_segment("segment", "");
-    ck_assert_uint_eq(disk_world_calls(DISK_WRITE), 1); /* the header's */
+    ck_assert_uint_eq(disk_world_calls(DISK_WRITE), 1); /* of the header */
     end(journal);
 }
 END_TEST
@@ -142,7 +142,7 @@ START_TEST(a_record_larger_than_any_chunk_is_written)
     memset(big, 'x', BIG);
     big[BIG - 1] = '\n';
     say(journal, "before\n");
-    for (int i = 0; i < BIG; i += BIG / 1024) /* in pieces, as a big key comes */
+    for (int i = 0; i < BIG; i += BIG / 1024) /* in pieces, as a big key is received */
         outbuf_append(journal_buffer(journal), big + i, BIG / 1024);
     journal_end_record(journal);
     say(journal, "after\n");
@@ -163,7 +163,8 @@ START_TEST(every_second_syncs_once_a_second_and_only_what_is_new)
     unsigned before = disk_world_calls(DISK_SYNC);
     int64_t now = 17 * SECOND;
     say(journal, "one\n");
-    ck_assert_int_eq(journal_flush(journal, now), -1); /* ordered at once; its end is a turn */
+    ck_assert_int_eq(journal_flush(journal, now),
+                     -1); /* ordered at once; when it ends, a turn starts */
     ck_assert_uint_eq(journal_safe_position(journal), journal_position(journal));
     hear(journal);
     ck_assert_uint_eq(journal_synced(journal), journal_position(journal));
@@ -192,7 +193,7 @@ START_TEST(a_sync_that_is_late_is_not_ordered_twice_and_is_counted_once)
     ck_assert_int_eq(journal_flush(journal, 2 * SECOND), -1);
     ck_assert_uint_eq(journal_report(journal).late_syncs, 1);
     ck_assert(journal_report(journal).sync_running);
-    ck_assert_uint_eq(journal_written(journal), journal_position(journal)); /* not put off */
+    ck_assert_uint_eq(journal_written(journal), journal_position(journal)); /* not delayed */
     disk_world_release_syncs();
     hear(journal);
     ck_assert_uint_lt(journal_synced(journal), journal_position(journal));
@@ -234,7 +235,7 @@ START_TEST(with_always_one_sync_makes_all_waiting_replies_safe)
     while (journal_safe_position(journal) < journal_position(journal))
         hear(journal);
     ck_assert_uint_gt(journal_position(journal), first);
-    /* One if the thread had not begun when the last order came, else two. */
+    /* One sync if the thread began after the last order, else two. */
     ck_assert_uint_ge(disk_world_calls(DISK_SYNC), before + 1);
     ck_assert_uint_le(disk_world_calls(DISK_SYNC), before + 2);
     end(journal);
@@ -256,7 +257,7 @@ START_TEST(a_new_policy_applies_to_bytes_already_written)
 }
 END_TEST
 
-/* Ten records in three turns, with so many bytes that a turn takes several chunks. */
+/* Ten records in three turns. A turn has so many bytes that they fill several chunks. */
 static void speak(struct journal *journal, int turn, char *all)
 {
     char text[3000];
@@ -316,7 +317,7 @@ START_TEST(a_failing_write_is_tried_again_after_100_ms_and_not_before)
     say(journal, "one\n");
     ck_assert_int_eq(journal_flush(journal, SECOND), RETRY);
     disk_world_heal();
-    say(journal, "two\n"); /* a deadline has passed, say */
+    say(journal, "two\n"); /* such as an expired key */
     ck_assert_int_eq(journal_flush(journal, SECOND + RETRY - 1), 1);
     ck_assert_int_eq(journal_state(journal), JOURNAL_CANNOT_WRITE);
     journal_flush(journal, SECOND + RETRY);
@@ -335,7 +336,7 @@ START_TEST(a_file_that_cannot_be_cut_back_is_cut_before_the_next_write)
     say(journal, "one\n");
     journal_flush(journal, 0);
     ck_assert_uint_eq(disk_world_size("segment"), strlen(RECORD_FIRST_LINE) + 3);
-    /* Neither is a write tried while the cut fails. */
+    /* While the cut fails, no write is tried. */
     journal_flush(journal, RETRY);
     ck_assert_uint_eq(disk_world_size("segment"), strlen(RECORD_FIRST_LINE) + 3);
     ck_assert_int_eq(journal_error(journal), EIO);
@@ -377,7 +378,7 @@ START_TEST(after_a_failed_sync_nothing_is_written_or_synced_any_more)
     ck_assert_uint_eq(disk_world_calls(DISK_WRITE), writes);
     ck_assert_uint_eq(disk_world_calls(DISK_SYNC), syncs);
     ck_assert_uint_eq(journal_safe_position(journal), safe);
-    ck_assert_uint_eq(journal_report(journal).waiting, 0); /* the base will have it */
+    ck_assert_uint_eq(journal_report(journal).waiting, 0); /* the base will contain it */
     assert_segment("segment", "one\ntwo\n");
     ck_assert_int_eq(journal_close(journal), EIO);
     disk_world_end();
@@ -392,7 +393,7 @@ START_TEST(a_base_and_a_new_segment_repair_a_journal)
         struct journal *journal = begin_unsynced(policies[i]);
         uint64_t safe = journal_safe_position(journal);
         journal_flush(journal, SECOND);
-        journal_restart_begin(journal); /* whose base fails */
+        journal_restart_begin(journal); /* the base fails */
         say(journal, "four\n");
         journal_restart_begin(journal);
         uint64_t base = journal_position(journal);
@@ -461,7 +462,7 @@ START_TEST(a_late_sync_error_of_the_old_segment_is_ignored)
 {
     struct journal *journal = begin_given_up();
     int fd;
-    /* By hand: a sync of this thread's would wait as well. */
+    /* Not by the journal: its sync would wait, too. */
     ck_assert_int_eq(disk_create(disk_world_path("new"), &fd), 0);
     ck_assert_int_eq(disk_write_bytes(fd, RECORD_FIRST_LINE, strlen(RECORD_FIRST_LINE), 0), 0);
     ck_assert_int_eq(journal_restart_end(journal, fd), 0);

@@ -1,5 +1,5 @@
-/* Tests of payload: values become bytes and values again, and bytes that were changed become a
- * value or nothing. */
+/* Tests of payload: values are restored from their payloads, and changed payloads give a value or
+ * an error. */
 #include "server/persist/payload.h"
 
 #include "proto/rdb/rdb_write.h"
@@ -13,7 +13,7 @@
 
 enum { NOW = 1000000, OWN_SAMPLES = 4, MUTATIONS = 100000 };
 
-/* A value that Redis has no words for, of each type that may be one. */
+/* A value that Redis can not hold, of each type that has such values. */
 static struct object own_sample(int which)
 {
     static const enum type types[] = { TYPE_SET, TYPE_HASH, TYPE_ZSET, TYPE_DEHYDRATOR };
@@ -41,7 +41,7 @@ static struct object own_sample(int which)
     return object;
 }
 
-/* The payload becomes key k of a store, or nothing at all. */
+/* Restores the payload as key k of a store. */
 static enum payload_status restore(struct store *store, struct bytes payload)
 {
     struct object object;
@@ -54,7 +54,7 @@ static enum payload_status restore(struct store *store, struct bytes payload)
     return status;
 }
 
-/* Of the key k in a store: its payload, restored in another store, is the same. */
+/* Asserts that key k of a store, restored from its payload in another store, is the same. */
 static void check_round(const struct store *store)
 {
     struct store *other = store_new(1);
@@ -190,7 +190,7 @@ START_TEST(our_own_format_is_read_only_as_it_is_written)
 }
 END_TEST
 
-/* A byte changed, dropped or put in; the checksum, which anybody can compute, is right again. */
+/* Changes, removes or inserts a byte, and corrects the checksum. */
 static void change(struct rng *rng, struct made *made)
 {
     static const unsigned char odd[] = {

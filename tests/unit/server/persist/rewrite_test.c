@@ -1,7 +1,8 @@
-/* Journal, manifest and snapshot together, as a rewrite uses them: whatever fails, and wherever a
- * crash comes, the manifest names files that make up all that was acknowledged.
+/* Tests of journal, manifest and snapshot together, as a rewrite uses them: after any failure or
+ * crash, the manifest lists files that contain everything that was acknowledged.
  *
- * The data are numbers, counted up: a record is the next one, a base says up to which it goes. */
+ * The data are increasing numbers: a record is the next number, a base is the last one it includes.
+ */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -21,8 +22,8 @@ static struct {
     struct manifest manifest;
     struct journal *journal;
     int64_t now;
-    unsigned last;               /* number said */
-    uint64_t position[SAID_MAX]; /* behind each */
+    unsigned last;               /* the last number appended */
+    uint64_t position[SAID_MAX]; /* after each */
 } world;
 
 static void say(void)
@@ -42,7 +43,7 @@ static void hear(void)
     journal_sync_done(world.journal);
 }
 
-/* The end of a turn, and all that the thread has to say before the next one. */
+/* Ends a turn, and takes all reports of the thread before the next one. */
 static void turn(void)
 {
     world.now += STEP;
@@ -88,7 +89,7 @@ static bool write_base(unsigned last, uint64_t *seq)
     return snapshot_finish(writer, &counts) == 0;
 }
 
-/* Into a new segment, and then a base of what was before it. */
+/* Rewrites: switches to a new segment, then writes a base of the data before it. */
 static void rewrite(void)
 {
     uint64_t segment, base;
@@ -117,7 +118,7 @@ static int end_restart(int fd)
     return error;
 }
 
-/* The base first, then a segment. */
+/* Restarts: writes the base first, then switches to a new segment. */
 static void restart(void)
 {
     uint64_t segment, base;
@@ -163,7 +164,7 @@ static unsigned read_base(const char *path)
     return last;
 }
 
-/* The last number of all the files that the folder's manifest names. */
+/* The last number in the files that the manifest lists. */
 static unsigned read_all(const struct manifest *manifest)
 {
     unsigned last = 0;
@@ -236,7 +237,7 @@ static void fail_everywhere(enum journal_sync_mode mode, struct disk_failure fai
 {
     for (failure.nth = 1; live(mode, failure); failure.nth++)
         ck_assert_uint_lt(failure.nth, 1000);
-    ck_assert_uint_gt(failure.nth, 60); /* so many calls there are, or it proves nothing */
+    ck_assert_uint_gt(failure.nth, 60); /* fewer calls would mean that the test does not rewrite */
 }
 
 START_TEST(a_failing_call_loses_no_acknowledged_change)

@@ -1,5 +1,4 @@
-/* blocked, and serve with them: who waits for what, whose turn comes when, and whose time is over.
- */
+/* Tests of blocked and serve: waiting, the order of serving, and timeouts. */
 #include "server/react/blocked.h"
 
 #include <stdio.h>
@@ -65,7 +64,8 @@ static void end(void)
     store_free(hooks.store);
 }
 
-/* Words at single spaces; the text is gone when the request has run, as a client's would be. */
+/* Sends a request: words separated by single spaces. Its text is freed when it has run, as a
+ * client's is. */
 static void ask(struct caller *caller, const char *line)
 {
     struct bytes argv[64];
@@ -516,7 +516,7 @@ END_TEST
 
 enum { KEYS = 4, NAMED_MAX = 3, ELEMENTS_MAX = 64 };
 
-/* What should be: a line for each key, and who stands in it. */
+/* The expected state: the elements of each key, and the keys that each caller waits for. */
 struct model {
     int elements[KEYS][ELEMENTS_MAX];
     int counts[KEYS];
@@ -598,7 +598,7 @@ static void step_pop(struct rng *rng, struct model *model, int caller)
     model->who[caller].until = ttl > 0 ? wall.now + ttl : NEVER;
 }
 
-/* Several keys at once, in a MULTI. */
+/* Pushes to several keys in one MULTI. */
 static void step_push(struct rng *rng, struct model *model)
 {
     int order[KEYS * 2], pushes = (int)rng_between(rng, 1, KEYS * 2);
@@ -645,7 +645,7 @@ static void step_one(struct rng *rng, struct model *model)
     } else if (!model->who[caller].waits) {
         step_pop(rng, model, caller);
     } else if (die < 43) {
-        blocked_end(&callers[caller].session); /* it has gone */
+        blocked_end(&callers[caller].session); /* it has disconnected */
         model->who[caller].waits = false;
     } else if (die < 46) {
         ck_assert(serve_unblock(&dispatch, &callers[caller].session, false));

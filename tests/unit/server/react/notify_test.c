@@ -1,3 +1,4 @@
+/* Tests of keyspace notifications. */
 #include "server/react/notify.h"
 
 #include <stdio.h>
@@ -37,7 +38,7 @@ static void happens(enum event event, unsigned db, struct bytes key)
     notify_effect(notify, &effect);
 }
 
-/* What the store sends for a call that gives the event to this member of key k. */
+/* Reports this event of a member of key k, as the store does within a call. */
 static void member(enum event event, bool again, struct bytes name)
 {
     struct effect effect = {
@@ -46,7 +47,7 @@ static void member(enum event event, bool again, struct bytes name)
     notify_effect(notify, &effect);
 }
 
-/* Flags on, and the listener hears nothing but this pattern. */
+/* Sets the flags, and subscribes the listener to this pattern only. */
 static void listen(const char *flags, struct bytes pattern)
 {
     notify_set_flags(notify, flags);

@@ -1,3 +1,4 @@
+/* Tests of pubsub. */
 #include "server/react/pubsub.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Tests of client-side caching. */
 #include "server/react/tracking.h"
 
 #include <stdio.h>
@@ -178,7 +179,7 @@ START_TEST(redirected_messages_use_the_target_sessions_protocol)
     bert->out.version = 2;
     tracking_note_read(tracking, anna, LIT("k"));
     set(NULL, LIT("k"));
-    hears(&callers[1], ""); /* it is no subscriber */
+    hears(&callers[1], ""); /* it has not subscribed */
     pubsub_subscribe(pubsub, bert, PUBSUB_CHANNEL, LIT("any"));
     tracking_note_read(tracking, anna, LIT("k"));
     set(NULL, LIT("k"));

@@ -1,3 +1,4 @@
+/* Tests of watch. */
 #include "server/react/watch.h"
 
 #include <stdio.h>

@@ -1,11 +1,11 @@
-/* background: all slices of a turn share one budget, and none keeps others from their part. */
+/* Tests of background: all slices of a turn share one budget, and each gets its part. */
 #include "server/run/background.h"
 
 #include "tests/support/suite.h"
 
 enum { WORKS = 3 };
 
-/* Takes so long for each unit, until nothing is left. */
+/* A slice that takes a fixed time for each piece of its work, until none is left. */
 struct job {
     int64_t unit_usec;
     size_t left, done, largest;
@@ -81,7 +81,7 @@ START_TEST(a_little_work_is_done_in_one_turn)
 }
 END_TEST
 
-/* A second's work each; a turn may take 0.1 ms and the batch that was begun. */
+/* Each has work for a second. A turn may take 0.1 ms, and the time of the last batch. */
 START_TEST(all_slices_share_one_short_budget)
 {
     begin();

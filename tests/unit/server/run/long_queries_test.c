@@ -1,4 +1,4 @@
-/* queries: whose question is worked on when, who is answered, and what becomes of the others. */
+/* Tests of long_queries: the order of work, answers, and queries that are cancelled. */
 #include "server/run/long_queries.h"
 
 #include "server/react/pubsub.h"
@@ -11,7 +11,7 @@
 
 enum { CALLERS = 3, NOW = 1000000 };
 
-/* It needs so many pieces of work; -1: nothing can be done for it. */
+/* The number of pieces of work that the query needs; -1: it waits. */
 struct question {
     int pieces, worked;
     bool freed;

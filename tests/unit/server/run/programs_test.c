@@ -27,7 +27,7 @@ static unsigned draw(void *ctx, unsigned limit)
     return (unsigned)rng_below(ctx, limit);
 }
 
-/* What an allocation takes is not the same in two worlds. */
+/* Sizes of allocations differ between two worlds. */
 static bool is_repeatable(struct command_ref ref)
 {
     return program_is_data(ref) && strcmp(ref.row->name, "USAGE") != 0;
@@ -50,7 +50,7 @@ static bool speaks(const struct resp_node *node, int version)
     }
 }
 
-/* How many whole replies of this version the text is. */
+/* The number of complete replies of this version in the text. */
 static size_t count_replies(struct bytes text, int version, const char *what)
 {
     struct resp_reply reply;
@@ -179,7 +179,7 @@ static void move_clock(struct run *run)
     if (run->has_plain) check_counts(&run->plain);
 }
 
-/* What reached the listener by way of notifications. */
+/* The notifications that the listener has received. */
 static void check_pushes(struct run *run)
 {
     int version = server_world_session(&run->world, LISTENER)->out.version;
@@ -194,7 +194,7 @@ static void check_pushes(struct run *run)
 static void check_replay(struct run *run)
 {
     struct store *copy = world_replay(&run->world.world);
-    /* Before all time, so that expired data count that nobody has found yet. */
+    /* The first instant, so that expired data that are not removed yet are included. */
     struct digest live = store_digest(run->world.world.store, INT64_MIN);
     struct digest replayed = store_digest(copy, INT64_MIN);
     ck_assert_uint_eq(live.high, replayed.high);
@@ -290,7 +290,7 @@ static void keep_group(struct program_rows *rows, const char *group)
     ck_assert_uint_gt(rows->count, 0);
 }
 
-/* On few keys, so that values grow large. */
+/* Uses few keys, so that values grow large. */
 START_TEST(programs_of_one_type_can_be_replayed)
 {
     static const char *const groups[] = { "string",     "list",       "set",    "hash",

@@ -1,5 +1,4 @@
-/* settle: whose request is delayed, who is woken when, and that it is little work for all of them.
- */
+/* Tests of settle: delayed requests, the order of waking, and the amount of work. */
 #include "server/run/settle.h"
 
 #include <stdio.h>
@@ -48,7 +47,7 @@ static bool is_delayed(unsigned caller)
     return world.callers[caller].session.delayed != NULL;
 }
 
-/* Sends it; it is delayed, and nothing is said. */
+/* Sends a request and asserts that it is delayed without a reply. */
 #define delays(caller, line)                                                                       \
     do {                                                                                           \
         ck_assert_uint_eq(server_world_send(&world, caller, line).len, 0);                         \
@@ -62,7 +61,7 @@ static bool is_delayed(unsigned caller)
         ck_assert(!is_delayed(caller));                                                            \
     } while (0)
 
-/* Many members that die at START + LATER, and one that stays. */
+/* Many members that expire after START + LATER, and one without a deadline. */
 static void fill(const char *how, const char *key, const char *rest)
 {
     char line[128];
@@ -95,7 +94,7 @@ static void die(void)
     server_world_hold(&world, SERVER_WORLD_START + LATER + 1);
 }
 
-/* As the loop does it, until nothing is left. */
+/* Runs slices, as the loop does, until no work is left. */
 static unsigned run_slices(void)
 {
     unsigned slices = 1;

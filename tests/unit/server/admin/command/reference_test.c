@@ -1,5 +1,5 @@
-/* The replies and errors that rows declare, against those of random calls in both protocols.
- * REFERENCE_REPORT=1 prints what was declared and not seen, and everything undeclared. */
+/* Compares the replies and errors that rows declare with those of random calls, in RESP2 and RESP3.
+ * With REFERENCE_REPORT=1 it prints declared ones that were not seen, and all undeclared ones. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static struct server_world world;
 static struct program_rows rows;
 static struct rng rng;
 static bool reports;
-/* By row: which of its declared replies and errors were seen. */
+/* For each row: the declared replies and errors that were seen. */
 static bool seen_reply[PROGRAM_ROWS_MAX][ALTERNATIVES_MAX];
 static bool seen_error[PROGRAM_ROWS_MAX][ERROR_COUNT];
 
@@ -49,7 +49,7 @@ static bool is_text(const char *format, const char *line, size_t len)
     return line == end;
 }
 
-/* Those that the gates in front of every command give. */
+/* The errors that dispatch gives for every command. */
 static bool is_common(const char *line, size_t len)
 {
     static const enum error common[] = { ERR_ARITY, ERR_UNKNOWN_SUBCOMMAND };
@@ -93,7 +93,7 @@ static void call_row(unsigned i, int version)
     program_make(&call, rows.refs[i], world.world.now, &source);
     if (rng_chance(&rng, SPOILED_PERCENT)) program_spoil(&call, &source);
     if (commands_match(world.dispatch.commands, call.argc, call.argv).row != rows.refs[i].row)
-        return; /* spoiled so that it is another subcommand */
+        return; /* the change made it another subcommand */
     server_world_session(&world, 0)->out.version = version;
     struct bytes text = server_world_call(&world, 0, call.argc, call.argv);
     struct resp_reply reply;

@@ -1,5 +1,4 @@
-/* The rows of the table, and what is made of them: their syntax lines as trees, COMMAND INFO and
- * COMMAND DOCS. */
+/* Tests of the table of commands: syntax lines as trees, COMMAND INFO and COMMAND DOCS. */
 #include "server/admin/command/syntax.h"
 
 #include <ctype.h>
@@ -29,7 +28,7 @@ static void end(void)
     server_world_drop(&world);
 }
 
-/* Of a row, for messages. */
+/* The name of a row, for messages. */
 static const char *name_of(struct command_ref ref)
 {
     static char name[NAME_SIZE];
@@ -111,7 +110,7 @@ static void show_arguments(struct shown *shown)
     }
 }
 
-/* One whole reply, or the test fails. */
+/* Asserts that there is exactly one complete reply. */
 static void parse(struct resp_reply *reply, struct bytes text, const char *what)
 {
     resp_reply_init(reply);
@@ -221,7 +220,7 @@ static bool is_version(const char *text)
     return sscanf(text, "%u.%u.%u%n", &major, &minor, &patch, &len) == 3 && text[len] == '\0';
 }
 
-/* A row that only has subcommands is a row too. */
+/* Includes rows that only have subcommands. */
 static void each_row(void (*visit)(struct command_ref ref))
 {
     begin();
@@ -309,7 +308,7 @@ static void check_tree(struct command_ref ref)
 {
     const char *tree = tree_of(ref.row->syntax);
     says(ref, (tree[0] == '\0') == (ref.row->syntax[0] == '\0'));
-    /* Brackets and dots are all understood, none is part of a name. */
+    /* No bracket or dot is part of a name. */
     says(ref, strpbrk(tree, "[]<>|") == NULL && strstr(tree, "...") == NULL);
 }
 
@@ -339,7 +338,7 @@ static void check_keys(struct command_ref ref, const struct program_call *call)
     int positions[PROGRAM_ARGS_MAX], expected[PROGRAM_ARGS_MAX], count = 0;
     for (int i = 0; i < call->argc; i++)
         if (call->is_key[i]) expected[count++] = i;
-    /* Shard channels stand where a cluster would look for keys, and are none. */
+    /* Shard channels are listed like keys, for clusters, but are not keys. */
     if (strcmp(ref.row->group, "pubsub") == 0) return;
     int found = command_keys(ref.row, call->argc, call->argv, positions);
     /* As Redis answers where a second sort of keys is optional and absent: PFMERGE a. */

@@ -1,5 +1,5 @@
-/* Tests of base: the data of random programs come back from a snapshot, and from one that was made
- * on the way with what came behind it; a damaged one says so. */
+/* Tests of base: the data of random programs is restored from a snapshot, and from a snapshot in
+ * the middle of a program and the effects after it. Damage is reported. */
 #include "server/persist/format/base.h"
 
 #include <stdio.h>
@@ -96,7 +96,7 @@ static struct store *load_base(void)
     return store;
 }
 
-/* The effects from the n-th on, as a segment has them. */
+/* Applies the effects from the n-th on, as a segment would. */
 static void replay_from(const struct run *run, size_t from, struct store *store)
 {
     const struct world *world = &run->world.world;
@@ -121,7 +121,7 @@ static void replay_from(const struct run *run, size_t from, struct store *store)
     store_check(store);
 }
 
-/* With what is overdue, and without. */
+/* With overdue data, and without. */
 static void assert_same(const struct run *run, const struct store *store)
 {
     const msec instants[] = { INT64_MIN, run->world.world.now };

@@ -1,4 +1,4 @@
-/* Tests of crc32c: published values, and the two ways against each other. */
+/* Tests of crc32c: published values, and both implementations give the same sums. */
 #include "server/persist/format/crc32c.h"
 
 #include "tests/support/rng.h"

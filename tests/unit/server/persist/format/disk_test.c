@@ -1,4 +1,4 @@
-/* disk: everything is written or there is an errno, and nobody is left with half a file. */
+/* Tests of disk: a call does everything or returns an errno, and leaves no incomplete file. */
 #include "server/persist/format/disk.h"
 
 #include <errno.h>
@@ -40,7 +40,7 @@ static struct iovec piece(const char *text)
     return (struct iovec){ .iov_base = (char *)(uintptr_t)text, .iov_len = strlen(text) };
 }
 
-/* A disk that takes only so many bytes at once, and is interrupted before each. */
+/* Limits the bytes of each write, and interrupts every write once. */
 struct slow {
     size_t at_once;
     unsigned calls;

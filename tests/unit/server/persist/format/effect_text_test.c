@@ -1,4 +1,4 @@
-/* Tests of effect_text: the words on disk, and that every effect comes back as it was. */
+/* Tests of effect_text: the commands on disk, and that every effect is read back unchanged. */
 #include "server/persist/format/effect_text.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@
 
 enum { READ_MAX = 4096 };
 
-/* What was read back; its texts point into `text`. */
+/* The effects read back; they point into `text`. */
 static struct {
     struct outbuf out;
     struct effect_writer writer;
@@ -53,7 +53,7 @@ static bool keep(void *ctx, const struct effect *effect)
     return true;
 }
 
-/* What was written so far, as text and read back. */
+/* Reads back everything that was written so far. */
 static void desk_read(void)
 {
     effect_writer_end(&desk.writer);
@@ -79,7 +79,7 @@ static void desk_read(void)
     request_drop(&request);
 }
 
-/* The words of all commands, with spaces between them and / behind each. */
+/* The arguments of all commands, separated by spaces, with / after each command. */
 static const char *desk_words(void)
 {
     static char words[4096];
@@ -138,7 +138,7 @@ static bool has_stage(enum effect_kind kind)
     return kind == EFFECT_REDE_PUSH || kind == EFFECT_REDE_MOVE;
 }
 
-/* In all that the kind says something by. */
+/* Compares the members of the struct that the kind uses. */
 static bool same_effect(const struct effect *a, const struct effect *b)
 {
     return a->kind == b->kind && (a->db == b->db || a->kind >= EFFECT_POLICY_SET) &&
@@ -377,7 +377,7 @@ static struct bytes some_bytes(struct rng *rng)
 static struct effect some_effect(struct rng *rng, const struct effect *before)
 {
     struct effect effect = samples[rng_below(rng, SAMPLES)].effect;
-    /* Mostly one that may go on with the run before. */
+    /* Mostly an effect that can continue the current run. */
     if (before != NULL && rng_chance(rng, 60)) effect = *before;
     if (rng_chance(rng, 10)) effect.db = (unsigned)rng_below(rng, 16);
     if (effect.kind != EFFECT_FLUSH && rng_chance(rng, 10)) effect.key = some_bytes(rng);
@@ -438,83 +438,85 @@ static bool reads(const char *line)
     return effect_text_read(argc, argv, &reader, ignore, NULL);
 }
 
-START_TEST(what_the_writer_does_not_write_is_refused)
+/* Commands that the writer never writes. */
+static const char *const malformed[] = {
+    "",
+    "X",
+    "GET k",
+    "set k v",
+    "SET",
+    "SET k",
+    "SET k v PX 100",
+    "SET k v PXAT",
+    "SET k v PXAT x",
+    "SET k v PXAT 9223372036854775807",
+    "SET k v PXAT 9223372036854775806",
+    "SET k v PXAT -1",
+    "SET k v PXAT -9223372036854775808",
+    "PEXPIREAT k -1",
+    "PEXPIREAT k 9223372036854775807",
+    "SADDEX k PXAT -1 MEMBERS 1 a",
+    "SADDEX k PXAT 9223372036854775807 MEMBERS 1 a",
+    "HPEXPIREAT k -9223372036854775807 FIELDS 1 a",
+    "REDE.PUSHAT k -1 a b",
+    "REDE.PUSHAT k 9223372036854775807 a b",
+    "X.REDE.MOVE k -9223372036854775808 1 CLAIMED a",
+    "SET k v PXAT 1 2",
+    "SELECT",
+    "SELECT -1",
+    "SELECT x",
+    "SELECT 1 2",
+    "SELECT 99999999999",
+    "DEL",
+    "LPUSH k",
+    "LPOP k",
+    "LPOP k 1 2",
+    "LPOP k 1.5",
+    "LTRIM k 0 -1",
+    "LTRIM k 5 2",
+    "ZREMRANGEBYRANK k 0 9223372036854775807",
+    "HSET k f",
+    "HSET k f v g",
+    "ZADD k 1",
+    "ZADD k nan m",
+    "ZADD k x m",
+    "ZADD k NX 1 m",
+    "ZADDEX k PXAT 1 m",
+    "SADDEX k PXAT 1 MEMBERS 2 a",
+    "SADDEX k PXAT 1 MEMBERS 0 a",
+    "SADDEX k PXAT 1 MEMBERS 1",
+    "SADDEX k PXAT 1 MEMBERS -1 a",
+    "SADDEX k PXAT 1 FIELDS 1 a",
+    "SADDEX k 1 a",
+    "HPERSIST k FIELDS 1",
+    "COPY k a DB 1",
+    "COPY k a",
+    "MOVE k -1",
+    "SWAPDB 1",
+    "REDE.PUSHAT k 1 a",
+    "X.REDE.PUSH k 1 1 MAYBE a b",
+    "X.REDE.PUSH k 1 4294967296 CLAIMED a b",
+    "X.REDE.MOVE k 1 1 CLAIMED",
+    "POLICY",
+    "POLICY GET k",
+    "POLICY SET",
+    "POLICY SET k TTL 0",
+    "POLICY SET k TTL 4611686018427387904",
+    "POLICY SET k JITTER 101",
+    "POLICY SET k REFRESH NEVER",
+    "POLICY SET k KEEP HIGH",
+    "POLICY SET k TTL",
+    "POLICY DEL",
+    "POLICY DEL k x",
+    "X.LINSERT k x a",
+    "REDE.PUL",
+    "REDE.PULLL k a",
+};
+
+START_TEST(malformed_commands_are_refused)
 {
-    static const char *const bad[] = {
-        "",
-        "X",
-        "GET k",
-        "set k v",
-        "SET",
-        "SET k",
-        "SET k v PX 100",
-        "SET k v PXAT",
-        "SET k v PXAT x",
-        "SET k v PXAT 9223372036854775807",
-        "SET k v PXAT 9223372036854775806",
-        "SET k v PXAT -1",
-        "SET k v PXAT -9223372036854775808",
-        "PEXPIREAT k -1",
-        "PEXPIREAT k 9223372036854775807",
-        "SADDEX k PXAT -1 MEMBERS 1 a",
-        "SADDEX k PXAT 9223372036854775807 MEMBERS 1 a",
-        "HPEXPIREAT k -9223372036854775807 FIELDS 1 a",
-        "REDE.PUSHAT k -1 a b",
-        "REDE.PUSHAT k 9223372036854775807 a b",
-        "X.REDE.MOVE k -9223372036854775808 1 CLAIMED a",
-        "SET k v PXAT 1 2",
-        "SELECT",
-        "SELECT -1",
-        "SELECT x",
-        "SELECT 1 2",
-        "SELECT 99999999999",
-        "DEL",
-        "LPUSH k",
-        "LPOP k",
-        "LPOP k 1 2",
-        "LPOP k 1.5",
-        "LTRIM k 0 -1",
-        "LTRIM k 5 2",
-        "ZREMRANGEBYRANK k 0 9223372036854775807",
-        "HSET k f",
-        "HSET k f v g",
-        "ZADD k 1",
-        "ZADD k nan m",
-        "ZADD k x m",
-        "ZADD k NX 1 m",
-        "ZADDEX k PXAT 1 m",
-        "SADDEX k PXAT 1 MEMBERS 2 a",
-        "SADDEX k PXAT 1 MEMBERS 0 a",
-        "SADDEX k PXAT 1 MEMBERS 1",
-        "SADDEX k PXAT 1 MEMBERS -1 a",
-        "SADDEX k PXAT 1 FIELDS 1 a",
-        "SADDEX k 1 a",
-        "HPERSIST k FIELDS 1",
-        "COPY k a DB 1",
-        "COPY k a",
-        "MOVE k -1",
-        "SWAPDB 1",
-        "REDE.PUSHAT k 1 a",
-        "X.REDE.PUSH k 1 1 MAYBE a b",
-        "X.REDE.PUSH k 1 4294967296 CLAIMED a b",
-        "X.REDE.MOVE k 1 1 CLAIMED",
-        "POLICY",
-        "POLICY GET k",
-        "POLICY SET",
-        "POLICY SET k TTL 0",
-        "POLICY SET k TTL 4611686018427387904",
-        "POLICY SET k JITTER 101",
-        "POLICY SET k REFRESH NEVER",
-        "POLICY SET k KEEP HIGH",
-        "POLICY SET k TTL",
-        "POLICY DEL",
-        "POLICY DEL k x",
-        "X.LINSERT k x a",
-        "REDE.PUL",
-        "REDE.PULLL k a",
-    };
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-        ck_assert_msg(!reads(bad[i]), "%s", bad[i]);
+    for (size_t i = 0; i < sizeof(malformed) / sizeof(malformed[0]); i++)
+        ck_assert_msg(!reads(malformed[i]), "%s", malformed[i]);
     for (size_t i = 0; i < SAMPLES; i++)
         ck_assert_msg(reads(samples[i].words), "%s", samples[i].words);
 }
@@ -546,7 +548,7 @@ Suite *test_suite(void)
         neighbours_of_one_key_kind_and_deadline_are_one_command,
         a_run_ends_with_its_record_at_64_elements_and_at_16_kib,
         random_effects_of_any_bytes_come_back_in_their_order,
-        what_the_writer_does_not_write_is_refused,
+        malformed_commands_are_refused,
         a_visitor_that_refuses_ends_the_reading,
         NULL,
     };

@@ -1,4 +1,4 @@
-/* file_kind: what a file is by its first bytes, and which ones may be replaced. */
+/* Tests of file_kind: kinds of files by their first bytes, and which may be replaced. */
 #include "server/persist/format/file_kind.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* manifest: what is read is what was meant, what is saved is whole, and only what is ours goes. */
+/* Tests of manifest: reading, saving all or nothing, and removing only our own files. */
 #include "server/persist/format/manifest.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ static void end(void)
     disk_world_end();
 }
 
-/* What the folder says now, in short: "b2 h1 i4 i5". */
+/* The manifest on disk, abbreviated: "b2 h1 i4 i5". */
 static const char *shown(void)
 {
     static char text[MANIFEST_WHY_MAX + 64];
@@ -108,7 +108,7 @@ START_TEST(a_folder_that_is_not_there_is_a_first_start)
 }
 END_TEST
 
-START_TEST(a_rewrite_leaves_the_new_base_and_the_segments_from_its_own_on)
+START_TEST(a_rewrite_keeps_the_new_base_and_segments_since_it_began)
 {
     begin(PREFIX);
     add_segment(1);
@@ -253,7 +253,7 @@ START_TEST(a_damaged_manifest_is_refused_or_read_without_crash)
 }
 END_TEST
 
-/* "# crc32c xxxxxxxx\n": a change of the mark makes a comment of it, and says nothing else. */
+/* "# crc32c xxxxxxxx\n": if the mark is changed, the line is a comment without meaning. */
 enum { MARK = 9, SUM = 8 + 1 };
 
 START_TEST(our_manifest_is_refused_after_any_change)
@@ -299,7 +299,7 @@ START_TEST(data_files_without_a_manifest_are_an_error)
     begin(PREFIX);
     for (size_t i = 0; i < sizeof(none) / sizeof(*none); i++)
         disk_world_write(none[i], "some data that are not ours to know", 34);
-    make_segment(1); /* where a first start ended */
+    make_segment(1); /* as after a first start that was interrupted */
     ck_assert_int_eq(manifest_load(&manifest, why), MANIFEST_NONE);
     end();
 }
@@ -316,7 +316,7 @@ START_TEST(a_failed_change_leaves_the_old_or_the_new_manifest)
         int error = manifest_put_base(&manifest, 1, 2);
         ck_assert_int_eq(error, nth <= 5 ? ENOSPC : 0);
         disk_world_heal();
-        /* Opened, written, synced, renamed; then it is there, but for the folder's sync. */
+        /* Calls: open, write, sync, rename; then the folder's sync. */
         const char *now = nth <= 4 ? "i1 i2" : "b1 h1 i2";
         ck_assert_str_eq(shown(), now);
         ck_assert_uint_eq(manifest.count, nth <= 4 ? 2 : 3);
@@ -447,7 +447,7 @@ START_TEST(manifest_of_redis_is_never_replaced)
     static const char *const contents[] = { redis_list, "", "text" };
     for (size_t i = 0; i < sizeof(contents) / sizeof(*contents); i++) {
         begin(PREFIX);
-        add_segment(1); /* then Redis comes into the folder */
+        add_segment(1); /* then Redis writes into the folder */
         disk_world_write(MANIFEST, contents[i], strlen(contents[i]));
         make_segment(2);
         ck_assert_int_eq(manifest_add_segment(&manifest, 2), EEXIST);
@@ -523,7 +523,7 @@ Suite *test_suite(void)
     const TTest *const tests[] = {
         a_first_start_finds_nothing_and_begins_with_a_segment,
         a_folder_that_is_not_there_is_a_first_start,
-        a_rewrite_leaves_the_new_base_and_the_segments_from_its_own_on,
+        a_rewrite_keeps_the_new_base_and_segments_since_it_began,
         a_base_may_come_with_a_segment_of_its_own,
         names_with_spaces_and_quotes_come_back,
         a_manifest_of_redis_is_read,

@@ -1,4 +1,4 @@
-/* Tests of score: whatever is printed reads back to the bit, by us and by libc. */
+/* Tests of score: printed numbers are read back exactly, by score_parse and by libc. */
 #include "server/persist/format/score.h"
 
 #include <float.h>
@@ -113,7 +113,7 @@ START_TEST(random_scores_return_to_the_bit)
 }
 END_TEST
 
-/* Texts of people, and of other programs. */
+/* Numbers as people and other programs write them. */
 START_TEST(any_decimal_is_read_as_strtod_reads_it)
 {
     struct rng rng;

@@ -1,4 +1,5 @@
-/* snapshot_file: what went in comes out, and any change to the file is an error that says where. */
+/* Tests of snapshot_file: bytes are read back unchanged, and any change of the file is an error
+ * with its place. */
 #include "server/persist/format/snapshot_file.h"
 
 #include <errno.h>
@@ -27,7 +28,7 @@ static void write_snapshot(const char *name, const struct snapshot_options *opti
     ck_assert_int_eq(snapshot_finish(writer, &counts), 0);
 }
 
-/* True when the whole file is good, and then with `len` bytes that are these. */
+/* True if the file is complete and holds exactly these bytes. */
 static bool read_snapshot(const char *name, const char *expected, size_t len,
                           struct snapshot_fault *fault)
 {
@@ -130,7 +131,7 @@ START_TEST(blocks_are_packed_where_that_makes_them_smaller)
 }
 END_TEST
 
-/* A file of two blocks, the first one packed; all of it in *file. */
+/* Makes a file of two blocks, the first one compressed, and reads it into *file. */
 static size_t small_snapshot(char **file, char **text, size_t *text_len)
 {
     size_t len;
@@ -185,7 +186,7 @@ START_TEST(a_bit_flipped_anywhere_is_an_error)
 }
 END_TEST
 
-/* The same, with a header that has the right sum. */
+/* The same, with the right checksum in the header. */
 static void write_forged(const char *name, char *file, size_t len)
 {
     put_u32(file + 68, crc32c(0, file, 68));
@@ -272,7 +273,7 @@ START_TEST(a_block_that_is_missing_repeated_or_out_of_order_shows)
 }
 END_TEST
 
-/* A file of one block of these sizes, and a last one, all sums right. */
+/* Makes a file of a block with these sizes and the last block, with right checksums. */
 static void forge_block(uint32_t stored, uint32_t raw, const char *data, size_t data_len)
 {
     size_t len = SNAPSHOT_HEADER + 2 * SNAPSHOT_BLOCK_HEADER + data_len;
@@ -329,7 +330,7 @@ START_TEST(invalid_lz4_is_refused_even_with_right_checksums)
         const char *bytes;
         size_t got;
         if (snapshot_read(reader, &bytes, &got, &fault) == SNAPSHOT_BYTES)
-            ck_assert_uint_eq(got, raw); /* so it is LZ4, by chance */
+            ck_assert_uint_eq(got, raw); /* by chance, it is valid LZ4 */
         snapshot_close(reader);
     }
     disk_world_end();
@@ -355,7 +356,8 @@ START_TEST(a_failed_snapshot_leaves_the_old_one)
         disk_world_heal();
         ck_assert_int_eq(error, ever_failed ? ENOSPC : 0);
         ck_assert(!disk_world_has("temp-a"));
-        /* Open, three blocks, the last one, the header, sync, rename; then it is there. */
+        /* Calls: open, three blocks, the last one, the header, sync, rename. Then the file exists.
+         */
         bool good = nth <= 8 ? read_snapshot("a", "before", 6, &fault)
                              : read_snapshot("a", text, 3 * SNAPSHOT_BLOCK, &fault);
         ck_assert_msg(good, "call %u: %s", nth, fault.reason);
@@ -413,7 +415,7 @@ START_TEST(snapshot_never_replaces_a_file_that_is_none)
         disk_world_write("a", contents[i], len);
         ck_assert_int_eq(snapshot_create(disk_world_path("a"), &usual, &writer), EEXIST);
         ck_assert_uint_eq(disk_world_size("a"), len);
-        /* Also where it comes while the snapshot is being written. */
+        /* Also if the file appears while the snapshot is being written. */
         ck_assert_int_eq(snapshot_create(disk_world_path("b"), &usual, &writer), 0);
         disk_world_write("b", contents[i], len);
         ck_assert_int_eq(snapshot_finish(writer, &counts), EEXIST);
@@ -431,7 +433,8 @@ START_TEST(snapshot_never_replaces_a_foreign_temporary)
     disk_world_write("temp-a", "REDIS0010", 9);
     ck_assert_int_eq(snapshot_create(disk_world_path("a"), &usual, &writer), EEXIST);
     ck_assert_uint_eq(disk_world_size("temp-a"), 9);
-    disk_world_write("temp-a", "\0\0\0\0\0\0\0\0\0", 9); /* a crash's: its head comes last */
+    disk_world_write("temp-a", "\0\0\0\0\0\0\0\0\0",
+                     9); /* left by a crash: the header is written last */
     ck_assert_int_eq(snapshot_create(disk_world_path("a"), &usual, &writer), 0);
     snapshot_abort(writer);
     disk_world_end();

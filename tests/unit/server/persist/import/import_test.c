@@ -1,5 +1,5 @@
-/* Tests of import: files of Redis', made by hand, become the contents of a store, or an error that
- * says where. */
+/* Tests of import: handmade files of Redis are loaded into a store, or give an error with its
+ * place. */
 #include "server/persist/import/import.h"
 
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 enum { NOW = 1000000, DATABASES = 16 };
 
-/* The one import of a test, and the commands that it ran. */
+/* The import of a test, and the commands that it has run. */
 static struct import import;
 static char ran[4096];
 static const char *refused; /* a command that fails */
@@ -67,7 +67,7 @@ static bool import_text(const char *text)
     return import_bytes(text, strlen(text));
 }
 
-/* "SET k v" as an AOF has it. */
+/* Converts "SET k v" to the text of an AOF. */
 static struct made *command(struct made *to, const char *line)
 {
     char head[32], copy[256];
