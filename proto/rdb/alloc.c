@@ -1,5 +1,4 @@
-/* alloc: the library's two memory functions; libc's unless the program named others.
- * Knows no sizes and no limits; refuses to decide what happens when memory runs out. */
+/* alloc: calls the memory functions that the program has set, or libc's. */
 #include "proto/rdb/alloc.h"
 
 #include <stdlib.h>

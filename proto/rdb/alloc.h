@@ -5,15 +5,15 @@
 #include <stddef.h>
 
 struct rdb_allocator {
-    void *(*resize)(void *old, size_t size); /* as realloc; NULL: not that much, see below */
+    void *(*resize)(void *old, size_t size); /* as realloc; may return NULL */
     void (*release)(void *p);                /* as free; never called with NULL */
 };
 
 /* Call once, before the first allocation. */
 void rdb_use_allocator(const struct rdb_allocator *allocator);
 
-/* For the library's own files. NULL: no memory, and the old block stays as it is; callers must
- * expect it, because a file or a client may announce any length. */
+/* For the library's own files. NULL: no memory, and the old block is unchanged. Callers must handle
+ * it, because a file or a client may announce any length. */
 void *rdb_resize(void *old, size_t size);
 void rdb_release(void *p);
 

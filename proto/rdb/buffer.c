@@ -1,5 +1,4 @@
-/* buffer: a block that doubles.
- * Knows its length and its room; refuses to shrink while it is in use. */
+/* buffer: one block, doubled when it is full. */
 #include "proto/rdb/buffer.h"
 
 #include <stdint.h>

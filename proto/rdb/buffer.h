@@ -1,6 +1,5 @@
-/* buffer: bytes that grow at their end.
- * Knows memory; refuses to know what is in it. Zeroed it is empty; it may run out of memory, and
- * says so. */
+/* buffer: a byte array that grows at its end, in memory of alloc.h. A zeroed buffer is empty.
+ * Functions that return false have run out of memory and left the contents unchanged. */
 #ifndef PROTO_RDB_BUFFER_H
 #define PROTO_RDB_BUFFER_H
 
@@ -16,12 +15,12 @@ struct rdb_buffer {
 
 void rdb_buffer_drop(struct rdb_buffer *buffer);
 
-/* Room for `more` bytes behind what is there: false without memory. Amortised O(more). */
+/* Makes room for `more` bytes behind the contents. Amortised O(more). */
 bool rdb_buffer_reserve(struct rdb_buffer *buffer, size_t more);
 
 bool rdb_buffer_append(struct rdb_buffer *buffer, const void *data, size_t len);
 
-/* Empties it, and gives memory back beyond what small values need. */
+/* Empties it; frees the memory if it is more than 1 MiB. */
 void rdb_buffer_clear(struct rdb_buffer *buffer);
 
 static inline struct rdb_bytes rdb_buffer_bytes(const struct rdb_buffer *buffer)

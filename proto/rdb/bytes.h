@@ -1,5 +1,4 @@
-/* bytes: a borrowed run of bytes, and the numbers that stand in one, least significant first.
- * Knows their places; refuses to know what they mean. */
+/* bytes: a borrowed byte string, and integers of 1 to 8 bytes in little-endian order. */
 #ifndef PROTO_RDB_BYTES_H
 #define PROTO_RDB_BYTES_H
 
@@ -12,7 +11,7 @@ struct rdb_bytes {
     size_t len;
 };
 
-/* `size` bytes (1 to 8) at `at`, as an unsigned number. */
+/* The unsigned integer of `size` bytes at `at`. */
 static inline uint64_t rdb_unsigned_at(const unsigned char *at, size_t size)
 {
     uint64_t value = 0;
@@ -21,7 +20,7 @@ static inline uint64_t rdb_unsigned_at(const unsigned char *at, size_t size)
     return value;
 }
 
-/* The same as a number with a sign, in two's complement. */
+/* The same as a signed integer, in two's complement. */
 static inline int64_t rdb_signed_at(const unsigned char *at, size_t size)
 {
     assert(size >= 1 && size <= sizeof(uint64_t));

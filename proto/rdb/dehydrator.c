@@ -1,8 +1,9 @@
-/* dehydrator: what the ReDe module (2016) has written, type "dehy-type", version 0.
- * Knows its order; refuses ids that come twice, as ReDe does.
+/* dehydrator: reads values of the ReDe module (2016), type "dehy-type", version 0. Duplicate ids
+ * are damage, as in ReDe.
  *
- * Name, number of queues; for each its TTL, its length, and for each element the instant at which
- * it is due, its id, its payload. A TTL is an int there, and written as an unsigned number. */
+ * Layout: name, number of queues; for each queue its TTL, its length, and for each element the
+ * instant at which it is due, its id, its payload. A TTL is an int, written as an unsigned number.
+ */
 #include "proto/rdb/reader.h"
 
 static bool read_element(struct rdb_reader *reader, bool annotated, int64_t ttl)
@@ -34,7 +35,7 @@ bool rdb_read_dehydrator(struct rdb_reader *reader, bool annotated)
 {
     uint64_t queues;
     struct rdb_bytes name;
-    /* The name is the key at which it was made; a renamed one keeps it, so it says nothing. */
+    /* The name is the key at which it was created; RENAME does not change it. Ignored. */
     if (!rdb_begin_key(reader, RDB_DEHYDRATOR) ||
         !rdb_get_module_string(reader, annotated, &reader->first, &name) ||
         !rdb_get_module_number(reader, annotated, &queues))

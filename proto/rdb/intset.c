@@ -1,5 +1,4 @@
-/* intset: integers in ascending order.
- * Knows their width; refuses to know why they are a set. */
+/* intset: the steps that walk.c calls, and the writer. */
 #include "proto/rdb/intset.h"
 
 #include <stdlib.h>
@@ -37,7 +36,7 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The first and the last of a sorted row decide. */
+/* `integers` are sorted, so the first and the last have the extreme values. */
 static size_t width_for(const int64_t *integers, size_t count)
 {
     int64_t low = count > 0 ? integers[0] : 0, high = count > 0 ? integers[count - 1] : 0;

@@ -1,5 +1,5 @@
-/* listpack: items forwards, and building at the end of a buffer.
- * Knows the encodings; refuses items whose backward length is not what their size asks for.
+/* listpack: the steps that walk.c calls, and the writer. An item whose backward length does not
+ * match its size is reported as damage.
  *
  * First byte: 0xxxxxxx number 0..127 · 10llllll text · 110xxxxx +1 number of 13 bits · 1110llll +1
  * text · f0 +4 text (length least significant first) · f1 f2 f3 f4: number of 2, 3, 4, 8 bytes. */
@@ -18,10 +18,9 @@ enum {
     INTEGER_64 = 0xf4,
 };
 
-/* An item's first part: how long it is, and what follows it. */
 struct head {
-    size_t size; /* of the encoding itself */
-    size_t len;  /* of the text or the number behind it */
+    size_t size; /* bytes of the encoding */
+    size_t len;  /* bytes of the text or number behind it */
     bool is_text;
 };
 
@@ -67,8 +66,8 @@ static int64_t integer_of(const unsigned char *at, const struct head *head)
     return value < 4096 ? value : value - 8192;
 }
 
-/* How many bytes encode the length of an item backwards. 16383 would fit into two, and takes three:
- * Redis compares that way. */
+/* The bytes of a backward length. 16383 would fit into two bytes and takes three, because Redis
+ * compares with `<`; so do the next two limits. */
 static size_t backlen_size(size_t len)
 {
     if (len <= 127) return 1;
@@ -115,12 +114,12 @@ bool rdb_listpack_start(struct rdb_buffer *to)
     return rdb_buffer_append(to, header, HEADER);
 }
 
-/* The whole item: encoding and number. Returns its size. */
+/* Writes encoding and number; returns their size. */
 static size_t put_integer(unsigned char *to, int64_t value)
 {
     static const struct {
         size_t width;
-        int64_t beyond; /* it takes what is below, and not less than minus this */
+        int64_t limit; /* holds -limit to limit - 1 */
     } widths[] = { { 2, 1 << 15 }, { 3, 1 << 23 }, { 4, INT64_C(1) << 31 } };
     if (value >= 0 && value <= 127) {
         *to = (unsigned char)value;
@@ -133,7 +132,7 @@ static size_t put_integer(unsigned char *to, int64_t value)
         return 2;
     }
     unsigned i = 0;
-    while (i < 3 && (value < -widths[i].beyond || value >= widths[i].beyond))
+    while (i < 3 && (value < -widths[i].limit || value >= widths[i].limit))
         i++;
     size_t width = i < 3 ? widths[i].width : 8;
     *to = (unsigned char)(INTEGER_16 + i);

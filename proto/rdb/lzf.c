@@ -1,6 +1,4 @@
-/* lzf: unpacking.
- * Knows the two kinds of instruction; refuses streams that end early, reach in front of the first
- * byte or give another length than was said.
+/* lzf: unpacking. A stream has two kinds of instruction.
  *
  * 000lllll: l + 1 literal bytes follow. lllooooo oooooooo: l + 2 bytes from o + 1 bytes ago, where
  * l = 7 adds a byte between the two. */
@@ -35,7 +33,7 @@ static bool copy_reference(struct unpacking *u, unsigned control)
     size_t back = ((size_t)(control & 31) << 8 | *u->at++) + 1;
     len += 2;
     if ((size_t)(u->to - u->from) < back || (size_t)(u->to_end - u->to) < len) return false;
-    /* Byte by byte: the two may overlap, which repeats a pattern. */
+    /* Byte by byte: source and target may overlap, which repeats a pattern. */
     for (; len > 0; len--, u->to++)
         *u->to = *(u->to - back);
     return true;

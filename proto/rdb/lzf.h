@@ -1,6 +1,5 @@
-/* lzf: what LZF has packed, unpacked again.
- * Knows LZF's stream (Marc Lehmann's LibLZF): literal runs and references back into what has been
- * unpacked so far. Refuses to write or read beyond what it was given. */
+/* lzf: unpacks strings that Redis has compressed with LZF (Marc Lehmann's LibLZF). Any input is
+ * safe: nothing outside the two buffers is read or written. */
 #ifndef PROTO_RDB_LZF_H
 #define PROTO_RDB_LZF_H
 
@@ -9,11 +8,11 @@
 
 #include "proto/rdb/bytes.h"
 
-/* What one byte of the stream can become at most: more than this many times its length it is not.
- */
+/* The unpacked length is at most this many times the packed length. */
 enum { RDB_LZF_MAX_RATIO = 88 };
 
-/* True when the stream is whole and gives exactly `len` bytes; `to` may be written on otherwise. */
+/* True if the stream is complete and unpacks to exactly `len` bytes. If false, `to` is undefined.
+ */
 bool rdb_lzf_unpack(struct rdb_bytes packed, char *to, size_t len);
 
 #endif

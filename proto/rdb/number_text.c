@@ -1,5 +1,5 @@
-/* number_text: numbers to text and back.
- * Knows the spellings that Redis writes; refuses everything else. */
+/* number_text: conversions without allocation; only scores that are not integers go through libc.
+ */
 #include "proto/rdb/number_text.h"
 
 #include <math.h>
@@ -44,8 +44,8 @@ bool rdb_parse_integer(struct rdb_bytes text, int64_t *value)
 
 size_t rdb_print_score(char *to, double value)
 {
-    /* Half the range: so far a double that is whole converts without doubt. Minus zero would lose
-     * its sign, and is written as the others are. */
+    /* Half the range of int64, so that the conversion cannot overflow. Minus zero would lose its
+     * sign as an integer. */
     bool minus_zero = value == 0 && signbit(value);
     if (!minus_zero && value > -4611686018427387904.0 && value < 4611686018427387904.0 &&
         value == trunc(value))
@@ -64,7 +64,7 @@ bool rdb_parse_score(struct rdb_bytes text, double *value)
     if (text.len == 0 || text.len > MAX_SCORE_TEXT) return false;
     memcpy(copy, text.data, text.len);
     copy[text.len] = '\0';
-    /* strtod passes over spaces in front. */
+    /* strtod would skip leading spaces. */
     if (strchr("+-.0123456789iI", copy[0]) == NULL || copy[0] == '\0') return false;
     *value = strtod(copy, &end);
     return end == copy + text.len && !isnan(*value);

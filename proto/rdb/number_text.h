@@ -1,5 +1,5 @@
-/* number_text: numbers as Redis' encodings hold them, to text and back.
- * Knows decimal text; refuses to know locale settings other than the decimal point of C's. */
+/* number_text: converts integers and scores of Redis' encodings to text and back. Assumes a locale
+ * with C's decimal point. */
 #ifndef PROTO_RDB_NUMBER_TEXT_H
 #define PROTO_RDB_NUMBER_TEXT_H
 
@@ -10,20 +10,21 @@
 #include "proto/rdb/bytes.h"
 
 enum {
-    RDB_INTEGER_CHARS = 20, /* the longest int64, without a NUL */
+    RDB_INTEGER_CHARS = 20, /* of the longest int64, without a NUL */
     RDB_SCORE_CHARS = 32,   /* the longest that rdb_print_score writes */
 };
 
 /* Writes the number (no NUL); returns its length. */
 size_t rdb_print_integer(char *to, int64_t value);
 
-/* Only what rdb_print_integer would write: no spaces, no plus sign, no leading zeros, no -0. */
+/* Accepts only what rdb_print_integer writes: no spaces, plus sign, leading zeros or -0. */
 bool rdb_parse_integer(struct rdb_bytes text, int64_t *value);
 
-/* A score in a compact sorted set: whole numbers as such, else 17 digits; inf, -inf. */
+/* A score in a packed sorted set: integers as such, else 17 digits; inf, -inf. `to` has room for
+ * RDB_SCORE_CHARS. */
 size_t rdb_print_score(char *to, double value);
 
-/* The whole text is one number, and a number it is (no NaN). */
+/* False: not a number, NaN, or something follows the number. */
 bool rdb_parse_score(struct rdb_bytes text, double *value);
 
 #endif

@@ -1,6 +1,5 @@
-/* packed: values whose parts stand in one packing.
- * Knows what each shape asks of its items; refuses to tell anything of a packing that is not right
- * to its end. */
+/* packed: reads values whose parts are in one packing. A packing is checked to its end before the
+ * visitor gets its first item. */
 #include <stdint.h>
 
 #include "proto/rdb/reader.h"
@@ -8,8 +7,8 @@
 enum { MAX_PART = 3 };
 
 static const struct {
-    unsigned items; /* in one part */
-    bool unique;    /* the first of them comes once */
+    unsigned items; /* of one part */
+    bool unique;    /* the first item must not repeat */
 } shapes[] = {
     [RDB_ITEMS_LIST] = { 1, false },       [RDB_ITEMS_SET] = { 1, true },
     [RDB_ITEMS_HASH] = { 2, true },        [RDB_ITEMS_ZSET] = { 2, true },
@@ -22,8 +21,8 @@ static bool score_of(const struct rdb_item *item, double *score)
     return item->is_integer || rdb_parse_score(item->text, score);
 }
 
-/* The instant of a hash's field; 0 in the file means none. */
-static bool at_of(const struct rdb_item *item, int64_t *at)
+/* A field's deadline; 0 in the file means none. */
+static bool deadline_of(const struct rdb_item *item, int64_t *at)
 {
     *at = item->integer == 0 ? RDB_NEVER : item->integer;
     return item->is_integer && item->integer >= 0 && (uint64_t)item->integer <= RDB_LATEST_FIELD;
@@ -35,18 +34,18 @@ static bool check_item(struct rdb_reader *reader, const struct rdb_walk *walk,
     uint64_t place = (walk->count - 1) % shapes[shape].items;
     double score;
     int64_t at;
-    /* The integers of an intset ascend, so none is there twice. */
+    /* The integers of an intset ascend, so they are unique. */
     if (place == 0 && shapes[shape].unique && walk->packing != RDB_INTSET)
         return rdb_unique(reader, item->text);
     if (place == 1 && shape == RDB_ITEMS_ZSET && !score_of(item, &score))
         return rdb_damaged(reader, "a score that is no number");
-    if (place == 2 && !at_of(item, &at))
+    if (place == 2 && !deadline_of(item, &at))
         return rdb_damaged(reader, "a field's deadline that is no time");
     return true;
 }
 
-static bool check(struct rdb_reader *reader, struct rdb_bytes packed, enum rdb_packing packing,
-                  enum rdb_shape shape)
+static bool check_packed(struct rdb_reader *reader, struct rdb_bytes packed,
+                         enum rdb_packing packing, enum rdb_shape shape)
 {
     struct rdb_walk walk;
     struct rdb_item item;
@@ -60,7 +59,7 @@ static bool check(struct rdb_reader *reader, struct rdb_bytes packed, enum rdb_p
            rdb_damaged(reader, "a packing whose last part is not whole");
 }
 
-static bool visit(struct rdb_reader *reader, const struct rdb_item *part, enum rdb_shape shape)
+static bool visit_part(struct rdb_reader *reader, const struct rdb_item *part, enum rdb_shape shape)
 {
     double score;
     int64_t at = RDB_NEVER;
@@ -71,7 +70,7 @@ static bool visit(struct rdb_reader *reader, const struct rdb_item *part, enum r
         score_of(&part[1], &score);
         return RDB_VISIT(reader, zset_member, part[0].text, score);
     case RDB_ITEMS_WITH_EXPIRY:
-        at_of(&part[2], &at);
+        deadline_of(&part[2], &at);
         return RDB_VISIT(reader, hash_field, part[0].text, part[1].text, at);
     default: return RDB_VISIT(reader, hash_field, part[0].text, part[1].text, at);
     }
@@ -82,11 +81,11 @@ bool rdb_visit_packed(struct rdb_reader *reader, struct rdb_bytes packed, enum r
 {
     struct rdb_walk walk;
     struct rdb_item part[MAX_PART];
-    if (!check(reader, packed, packing, shape)) return false;
+    if (!check_packed(reader, packed, packing, shape)) return false;
     rdb_walk_begin(&walk, packing, packed);
     unsigned items = shapes[shape].items;
     while (rdb_walk_next(&walk, &part[walk.count % items]) == RDB_ITEM)
-        if (walk.count % items == 0 && !visit(reader, part, shape)) return false;
+        if (walk.count % items == 0 && !visit_part(reader, part, shape)) return false;
     return true;
 }
 

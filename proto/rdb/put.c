@@ -1,5 +1,4 @@
-/* put: bytes, lengths, strings and scores at the end of a buffer.
- * Knows how wire.c reads them. */
+/* put: see wire.c for the layout of each part. */
 #include "proto/rdb/put.h"
 
 #include <string.h>
@@ -18,7 +17,7 @@ bool rdb_put_length(struct rdb_buffer *to, uint64_t len)
     size_t behind = len < 64 ? 0 : len < 16384 ? 1 : len <= UINT32_MAX ? 4 : 8;
     for (size_t i = behind; i > 0; i--, len >>= 8)
         bytes[i] = (unsigned char)len;
-    /* What is left of a short one stands in the first byte. */
+    /* A short length keeps its high bits in the first byte. */
     if (behind <= 1)
         bytes[0] = (unsigned char)(behind << 6 | len);
     else

@@ -1,6 +1,5 @@
-/* rdb_read: a file from its head to its checksum, and a payload.
- * Knows the opcodes between the keys, and how a key is begun and ended; refuses to know how values
- * are encoded. */
+/* rdb_read: reads a file from its header to its checksum, and payloads. Handles everything except
+ * the values of keys, which value.c reads. */
 #include "proto/rdb/rdb_read.h"
 
 #include <string.h>
@@ -12,7 +11,7 @@ enum {
     MAGIC = 5,
     HEAD = 9,
     CHECKSUM = 8,
-    FIRST_WITH_CHECKSUM = 5, /* version */
+    FIRST_WITH_CHECKSUM = 5, /* RDB version */
 };
 
 enum opcode {
@@ -69,8 +68,8 @@ bool rdb_begin_key(struct rdb_reader *reader, enum rdb_type type)
     return reader->key_begun;
 }
 
-/* The key's part in the reader is over: attributes belong to one key only. */
-static void forget_key(struct rdb_reader *reader)
+/* Resets all attributes: they belong to one key only. */
+static void reset_key(struct rdb_reader *reader)
 {
     reader->key.expire_at = RDB_NEVER;
     reader->key.idle = -1;
@@ -82,8 +81,7 @@ static void forget_key(struct rdb_reader *reader)
     rdb_buffer_clear(&reader->packed);
 }
 
-/* Of a payload the value is all. */
-static bool at_end(struct rdb_reader *reader)
+static bool check_payload_end(struct rdb_reader *reader)
 {
     reader->part_at = rdb_source_offset(reader->source);
     return reader->source->at == reader->source->end ||
@@ -93,13 +91,13 @@ static bool at_end(struct rdb_reader *reader)
 static bool read_whole_value(struct rdb_reader *reader, unsigned type)
 {
     const struct rdb_visitor *visitor = reader->visitor;
-    bool ok = rdb_read_value(reader, type) && (!reader->is_payload || at_end(reader));
+    bool ok = rdb_read_value(reader, type) && (!reader->is_payload || check_payload_end(reader));
     if (reader->key_begun) {
         if (!ok && visitor->key_failed != NULL) visitor->key_failed(visitor->ctx);
         if (ok && visitor->key_end != NULL)
             ok = rdb_visited(reader, visitor->key_end(visitor->ctx));
     }
-    forget_key(reader);
+    reset_key(reader);
     return ok;
 }
 
@@ -162,7 +160,7 @@ static bool read_function(struct rdb_reader *reader)
     return rdb_get_string(reader, &reader->first, &code) && RDB_VISIT(reader, function, code);
 }
 
-/* Name, engine, perhaps a description, code. */
+/* Name, engine, an optional description, code. */
 static bool read_old_function(struct rdb_reader *reader)
 {
     uint64_t described;
@@ -177,7 +175,7 @@ static bool has_attributes(const struct rdb_key *key)
     return key->expire_at != RDB_NEVER || key->idle != -1 || key->freq != -1;
 }
 
-/* What stands between keys; `code` is none of the attributes of a key. */
+/* A record that is neither a key nor an attribute of one. */
 static bool read_record(struct rdb_reader *reader, unsigned code)
 {
     if (has_attributes(&reader->key)) return rdb_damaged(reader, "a deadline without a key");
@@ -219,7 +217,7 @@ static bool read_head(struct rdb_reader *reader)
                     reader->file_version, RDB_MAX_VERSION);
 }
 
-/* A sum of 0 means that whoever wrote the file was configured to leave it out. */
+/* A checksum of 0 means that the writer was configured to leave it out. */
 static bool read_end(struct rdb_reader *reader)
 {
     uint64_t sum = rdb_source_crc(reader->source), expected;
@@ -247,7 +245,7 @@ enum rdb_status rdb_read(struct rdb_source *source, const struct rdb_visitor *vi
 {
     struct rdb_reader reader;
     reader_init(&reader, source, visitor, error);
-    forget_key(&reader);
+    reset_key(&reader);
     read_file(&reader);
     reader_drop(&reader);
     return error->status;
@@ -283,7 +281,7 @@ enum rdb_status rdb_read_payload(struct rdb_bytes payload, const struct rdb_visi
     bool sound = rdb_payload_open(payload, &body, &version);
     rdb_source_of_memory(&source, body.data, body.len);
     reader_init(&reader, &source, visitor, error);
-    forget_key(&reader);
+    reset_key(&reader);
     reader.is_payload = true;
     reader.file_version = version;
     reader.key.name = (struct rdb_bytes){ "", 0 };

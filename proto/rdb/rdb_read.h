@@ -34,8 +34,8 @@ struct rdb_key {
 
 struct rdb_element {
     struct rdb_bytes id, payload;
-    int64_t ttl; /* of the queue in which it waits */
-    int64_t at;  /* due then */
+    int64_t ttl; /* of its queue */
+    int64_t at;  /* when it is due */
 };
 
 /* A key that was skipped. */
@@ -51,24 +51,24 @@ struct rdb_unsupported {
  * returning false stops the reading.
  *
  * After a key_begin that returned true comes exactly one of key_end and key_failed; on key_failed
- * discard what was built. Parts of a value come in the order of the file, none twice, and each only
- * after its string or packing was checked completely. But later parts, and the file's checksum, are
- * checked later: to get all or nothing of a file, wait for RDB_OK. Duplicate keys in a database are
- * not detected. */
+ * discard what was built. Parts of a value come in the order of the file, without duplicates, and
+ * each only after its string or packing was checked completely. Later parts, and the file's
+ * checksum, are checked later: to take all or nothing of a file, wait for RDB_OK. Duplicate keys in
+ * a database are not detected. */
 struct rdb_visitor {
     void *ctx;
-    uint64_t max_string; /* longer strings and packings are refused; 0: none is too long */
+    uint64_t max_string; /* longer strings and packings are RDB_TOO_LARGE; 0: no limit */
 
-    bool (*database)(void *ctx, uint64_t number); /* of the keys that follow; 0 without this */
+    bool (*database)(void *ctx, uint64_t number); /* of the keys that follow; 0 until called */
     bool (*sizes)(void *ctx, uint64_t keys, uint64_t with_deadline); /* a hint, not to be trusted */
     bool (*aux)(void *ctx, struct rdb_bytes name, struct rdb_bytes value);
     bool (*function)(void *ctx, struct rdb_bytes code);
-    bool (*module_aux)(void *ctx, const char *module, int encoding_version); /* was skipped */
+    bool (*module_aux)(void *ctx, const char *module, int encoding_version); /* skipped */
     bool (*unsupported)(void *ctx, const struct rdb_unsupported *what);
 
     bool (*key_begin)(void *ctx, const struct rdb_key *key);
     bool (*string)(void *ctx, struct rdb_bytes value);
-    bool (*list_element)(void *ctx, struct rdb_bytes element); /* from the head on */
+    bool (*list_element)(void *ctx, struct rdb_bytes element); /* from the head */
     bool (*set_member)(void *ctx, struct rdb_bytes member);
     bool (*hash_field)(void *ctx, struct rdb_bytes field, struct rdb_bytes value, int64_t at);
     bool (*zset_member)(void *ctx, struct rdb_bytes member, double score); /* in any order */
@@ -93,17 +93,18 @@ struct rdb_error {
     char text[160];  /* one printable line; empty without an error */
 };
 
-/* Reads a whole file up to its checksum. What follows (as in an AOF with an RDB preamble), from
- * rdb_source_offset on, is left to the caller. */
+/* Reads a whole file up to its checksum. Bytes after it (as in an AOF with an RDB preamble) stay in
+ * the source, at rdb_source_offset. */
 enum rdb_status rdb_read(struct rdb_source *source, const struct rdb_visitor *visitor,
                          struct rdb_error *error);
 
 /* A payload of DUMP: one value, as a key without a name. RDB_FOREIGN: its footer's version or
- * checksum is wrong. RDB_DAMAGED: they are right, and the value is not, or of an unknown type. */
+ * checksum is wrong. RDB_DAMAGED: they are right, but the value is damaged or of an unknown type.
+ */
 enum rdb_status rdb_read_payload(struct rdb_bytes payload, const struct rdb_visitor *visitor,
                                  struct rdb_error *error);
 
-/* Checks only the footer: true, and *body is the payload without it. */
+/* Checks only the footer. If it is correct, *body is the payload without it. */
 bool rdb_payload_open(struct rdb_bytes payload, struct rdb_bytes *body, int *version);
 
 #endif

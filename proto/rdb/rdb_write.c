@@ -1,9 +1,8 @@
-/* rdb_write: a value's parts to a payload.
- * Knows when Redis 7.0 packs a value and when it does not; refuses to know where parts come from.
+/* rdb_write: builds a payload from the parts of a value.
  *
- * A value with few parts is staged: they wait until the last has come and shown that none is too
- * long for a packing. A list goes into its nodes at once; their number, which stands in front of
- * them, comes at the end. */
+ * A set, hash or sorted set with few parts is staged: whether it is packed depends on the longest
+ * part, which is known at the end. A list is written to nodes at once; their number, which comes
+ * before them, is added at the end. */
 #include "proto/rdb/rdb_write.h"
 
 #include <stdlib.h>
@@ -14,16 +13,16 @@
 #include "proto/rdb/listpack.h"
 #include "proto/rdb/put.h"
 
-/* Redis' defaults, and what it adds to an element when it looks whether a node has room for it. */
+/* Redis' default limits. */
 enum {
     MAX_FIELDS = 512,     /* hash-max-listpack-entries */
     MAX_SCORED = 128,     /* zset-max-listpack-entries */
     MAX_PACKED_TEXT = 64, /* hash- and zset-max-listpack-value */
     MAX_INTSET = 512,     /* set-max-intset-entries */
     MAX_NODE = 8192,      /* list-max-listpack-size -2 */
-    NODE_OVERHEAD = 8,
+    NODE_OVERHEAD = 8,    /* what Redis adds to an element's size when it compares with MAX_NODE */
     NODE_END = 1,
-    PLAIN_ELEMENT = 1 << 30, /* from here on an element is a node */
+    PLAIN_ELEMENT = 1 << 30, /* an element of this length gets a node of its own */
     PLAIN_NODE = 1,
     PACKED_NODE = 2,
 };
@@ -45,10 +44,10 @@ static const unsigned char plain_types[] = {
     [RDB_ZSET] = WIRE_ZSET_2,   [RDB_HASH] = WIRE_HASH,
 };
 
-/* A part that waits: its two texts stand behind one another in the staged bytes, which move. */
+/* A staged part: its two texts are adjacent in the staged bytes, which may still move. */
 struct part {
     size_t at, first_len, second_len;
-    const char *texts; /* set when all have come */
+    const char *texts; /* set when all parts are staged */
     double score;
     int64_t integer;
 };
@@ -67,7 +66,8 @@ void rdb_writer_drop(struct rdb_writer *writer)
     rdb_buffer_drop(&writer->parts);
 }
 
-static void check(struct rdb_writer *writer, bool ok)
+/* Errors are kept until rdb_writer_end. */
+static void note_result(struct rdb_writer *writer, bool ok)
 {
     if (!ok) writer->failed = true;
 }
@@ -89,8 +89,9 @@ static bool may_pack(const struct rdb_writer *writer)
 
 static void put_plain_head(struct rdb_writer *writer)
 {
-    check(writer, rdb_put_byte(&writer->out, plain_types[writer->type]));
-    if (writer->type != RDB_STRING) check(writer, rdb_put_length(&writer->out, writer->count));
+    note_result(writer, rdb_put_byte(&writer->out, plain_types[writer->type]));
+    if (writer->type != RDB_STRING)
+        note_result(writer, rdb_put_length(&writer->out, writer->count));
 }
 
 void rdb_writer_begin(struct rdb_writer *writer, enum rdb_type type, uint64_t count)
@@ -108,63 +109,64 @@ void rdb_writer_begin(struct rdb_writer *writer, enum rdb_type type, uint64_t co
 
 /* ---- parts ---- */
 
-static bool accept(struct rdb_writer *writer, enum rdb_type type)
+static bool accept_part(struct rdb_writer *writer, enum rdb_type type)
 {
-    check(writer, writer->type == type && writer->given < writer->count);
+    note_result(writer, writer->type == type && writer->given < writer->count);
     writer->given++;
     return !writer->failed;
 }
 
-static void stage(struct rdb_writer *writer, struct part *part, struct rdb_bytes first,
-                  struct rdb_bytes second)
+static void stage_part(struct rdb_writer *writer, struct part *part, struct rdb_bytes first,
+                       struct rdb_bytes second)
 {
     part->at = writer->staged.len;
     part->first_len = first.len;
     part->second_len = second.len;
-    check(writer, rdb_buffer_append(&writer->staged, first.data, first.len) &&
-                      rdb_buffer_append(&writer->staged, second.data, second.len) &&
-                      rdb_buffer_append(&writer->parts, part, sizeof(*part)));
+    note_result(writer, rdb_buffer_append(&writer->staged, first.data, first.len) &&
+                            rdb_buffer_append(&writer->staged, second.data, second.len) &&
+                            rdb_buffer_append(&writer->parts, part, sizeof(*part)));
 }
 
 void rdb_writer_string(struct rdb_writer *writer, struct rdb_bytes value)
 {
-    if (accept(writer, RDB_STRING)) check(writer, rdb_put_text(&writer->out, value));
+    if (accept_part(writer, RDB_STRING)) note_result(writer, rdb_put_text(&writer->out, value));
 }
 
 void rdb_writer_member(struct rdb_writer *writer, struct rdb_bytes member)
 {
     struct part part = { 0 };
-    if (!accept(writer, RDB_SET)) return;
+    if (!accept_part(writer, RDB_SET)) return;
     if (!writer->staging) {
-        check(writer, rdb_put_text(&writer->out, member));
+        note_result(writer, rdb_put_text(&writer->out, member));
         return;
     }
     if (!rdb_parse_integer(member, &part.integer)) writer->packs = false;
-    stage(writer, &part, member, nothing);
+    stage_part(writer, &part, member, nothing);
 }
 
 void rdb_writer_field(struct rdb_writer *writer, struct rdb_bytes field, struct rdb_bytes value)
 {
     struct part part = { 0 };
-    if (!accept(writer, RDB_HASH)) return;
+    if (!accept_part(writer, RDB_HASH)) return;
     if (!writer->staging) {
-        check(writer, rdb_put_text(&writer->out, field) && rdb_put_text(&writer->out, value));
+        note_result(writer, rdb_put_text(&writer->out, field) && rdb_put_text(&writer->out, value));
         return;
     }
     if (field.len > MAX_PACKED_TEXT || value.len > MAX_PACKED_TEXT) writer->packs = false;
-    stage(writer, &part, field, value);
+    stage_part(writer, &part, field, value);
 }
 
 void rdb_writer_scored(struct rdb_writer *writer, struct rdb_bytes member, double score)
 {
     struct part part = { .score = score };
-    if (!accept(writer, RDB_ZSET)) return;
+    if (!accept_part(writer, RDB_ZSET)) return;
     if (!writer->staging) {
-        check(writer, rdb_put_text(&writer->out, member) && rdb_put_score(&writer->out, score));
+        note_result(writer,
+                    rdb_put_text(&writer->out, member) && rdb_put_score(&writer->out, score));
         return;
     }
     if (member.len > MAX_PACKED_TEXT) writer->packs = false;
-    stage(writer, &part, member, nothing);
+    stage_part(writer, &part, member, nothing);
 }
 
 /* ---- a list's nodes ---- */
@@ -172,13 +174,13 @@ void rdb_writer_scored(struct rdb_writer *writer, struct rdb_bytes member, doubl
 static void put_node(struct rdb_writer *writer, unsigned kind, struct rdb_bytes bytes)
 {
     writer->nodes++;
-    check(writer, rdb_put_length(&writer->out, kind) && rdb_put_raw(&writer->out, bytes));
+    note_result(writer, rdb_put_length(&writer->out, kind) && rdb_put_raw(&writer->out, bytes));
 }
 
 static void finish_node(struct rdb_writer *writer)
 {
     if (writer->in_node == 0) return;
-    check(writer, rdb_listpack_finish(&writer->staged, 0, writer->in_node));
+    note_result(writer, rdb_listpack_finish(&writer->staged, 0, writer->in_node));
     put_node(writer, PACKED_NODE, rdb_buffer_bytes(&writer->staged));
     writer->staged.len = 0;
     writer->in_node = 0;
@@ -193,18 +195,18 @@ static void add_to_node(struct rdb_writer *writer, struct rdb_bytes element)
         return;
     }
     if (size + element.len + NODE_OVERHEAD > MAX_NODE) finish_node(writer);
-    if (writer->in_node == 0) check(writer, rdb_listpack_start(&writer->staged));
-    check(writer, rdb_listpack_append(&writer->staged, element));
+    if (writer->in_node == 0) note_result(writer, rdb_listpack_start(&writer->staged));
+    note_result(writer, rdb_listpack_append(&writer->staged, element));
     writer->in_node++;
 }
 
 void rdb_writer_element(struct rdb_writer *writer, struct rdb_bytes element)
 {
-    if (!accept(writer, RDB_LIST)) return;
+    if (!accept_part(writer, RDB_LIST)) return;
     if (has_nodes(writer))
         add_to_node(writer, element);
     else
-        check(writer, rdb_put_text(&writer->out, element));
+        note_result(writer, rdb_put_text(&writer->out, element));
 }
 
 /* ---- end ---- */
@@ -219,8 +221,8 @@ static struct rdb_bytes second_of(const struct part *part)
     return (struct rdb_bytes){ part->texts + part->first_len, part->second_len };
 }
 
-/* Lowest score first, and among equals by the members' bytes. */
-static int compare(const void *a, const void *b)
+/* By score, equal scores by the members' bytes. */
+static int compare_scored(const void *a, const void *b)
 {
     const struct part *x = a, *y = b;
     if (x->score != y->score) return x->score < y->score ? -1 : 1;
@@ -278,23 +280,23 @@ static void put_staged(struct rdb_writer *writer)
     if (!writer->packs) {
         put_plain_head(writer);
         for (size_t i = 0; i < count; i++)
-            check(writer, put_plain_part(writer, &parts[i]));
+            note_result(writer, put_plain_part(writer, &parts[i]));
     } else if (writer->type == RDB_SET) {
-        check(writer, put_intset(writer, parts, count));
+        note_result(writer, put_intset(writer, parts, count));
     } else {
-        if (writer->type == RDB_ZSET) qsort(parts, count, sizeof(*parts), compare);
-        check(writer, put_listpack(writer, parts, count));
+        if (writer->type == RDB_ZSET) qsort(parts, count, sizeof(*parts), compare_scored);
+        note_result(writer, put_listpack(writer, parts, count));
     }
 }
 
-/* The nodes are written: their number goes in front of them. */
+/* Writes type and number of nodes in front of the nodes. */
 static void put_list_head(struct rdb_writer *writer)
 {
     finish_node(writer);
     rdb_buffer_clear(&writer->staged);
-    check(writer, rdb_put_byte(&writer->staged, WIRE_QUICKLIST_2) &&
-                      rdb_put_length(&writer->staged, writer->nodes) &&
-                      rdb_buffer_append(&writer->staged, writer->out.data, writer->out.len));
+    note_result(writer, rdb_put_byte(&writer->staged, WIRE_QUICKLIST_2) &&
+                            rdb_put_length(&writer->staged, writer->nodes) &&
+                            rdb_buffer_append(&writer->staged, writer->out.data, writer->out.len));
     struct rdb_buffer whole = writer->staged;
     writer->staged = writer->out;
     writer->out = whole;
@@ -314,7 +316,7 @@ static bool put_footer(struct rdb_writer *writer, struct rdb_bytes *payload)
 
 bool rdb_writer_end(struct rdb_writer *writer, struct rdb_bytes *payload)
 {
-    check(writer, writer->given == writer->count);
+    note_result(writer, writer->given == writer->count);
     if (!writer->failed && writer->staging) put_staged(writer);
     if (!writer->failed && has_nodes(writer)) put_list_head(writer);
     return !writer->failed && put_footer(writer, payload);

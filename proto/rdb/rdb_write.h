@@ -17,18 +17,19 @@ enum { RDB_VERSION_5 = 9 /* Redis 5 and 6 */, RDB_VERSION_7 = 10 /* Redis 7.0 */
 
 struct rdb_writer {
     struct rdb_buffer out;    /* the payload so far; of a list: its nodes */
-    struct rdb_buffer staged; /* bytes of parts that wait; of a list: the node that grows */
-    struct rdb_buffer parts;  /* where each of those that wait stands in `staged` */
+    struct rdb_buffer staged; /* bytes of staged parts; of a list: the current node */
+    struct rdb_buffer parts;  /* the place of each staged part in `staged` */
     enum rdb_type type;
     int version;
-    uint64_t count, given;   /* parts announced, and come */
+    uint64_t count, given;   /* parts announced, and given so far */
     uint64_t nodes, in_node; /* of a list */
-    bool staging;            /* few enough parts for a packing ... */
-    bool packs;              /* ... and none of them too long */
+    bool staging;            /* few enough parts for a packing */
+    bool packs;              /* and none of them is too long so far */
     bool failed;
 };
 
-/* Payloads of this version. An unused writer owns no memory; a used one keeps some for the next. */
+/* `version`: RDB_VERSION_5 or RDB_VERSION_7. A new writer owns no memory; a used one keeps some
+ * for the next payload. */
 void rdb_writer_init(struct rdb_writer *writer, int version);
 void rdb_writer_drop(struct rdb_writer *writer);
 
@@ -41,16 +42,16 @@ void rdb_writer_member(struct rdb_writer *writer, struct rdb_bytes member);   /*
 void rdb_writer_field(struct rdb_writer *writer, struct rdb_bytes field, struct rdb_bytes value);
 /* In any order; Redis loads big sorted sets fastest from the highest score down. */
 void rdb_writer_scored(struct rdb_writer *writer, struct rdb_bytes member, double score);
-/* The payload, borrowed until the next begin. False: no memory, or not exactly `count` parts came.
- */
+/* The payload is borrowed until the next begin. False: no memory, or the number of parts is not
+ * `count`. */
 bool rdb_writer_end(struct rdb_writer *writer, struct rdb_bytes *payload);
 
-/* Makes a payload of another body, to be opened by rdb_payload_open. If its first byte is not a
- * type of Redis', Redis' RESTORE replies "Bad data format". False: no memory. */
+/* Adds the footer to a body of another format; rdb_payload_open checks and removes it. If the first
+ * byte is not a type of Redis', Redis' RESTORE replies "Bad data format". False: no memory. */
 bool rdb_writer_seal(struct rdb_writer *writer, struct rdb_bytes body, struct rdb_bytes *payload);
 
-/* A first byte for such bodies: Redis' and Valkey's types are numbered from 0 on, their other
- * records from 255 down. */
+/* A first byte for such bodies: Redis and Valkey number types from 0 upwards and other records from
+ * 255 downwards. */
 enum { RDB_OWN_TYPE = 0x80 };
 
 #endif

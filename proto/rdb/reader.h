@@ -1,5 +1,5 @@
-/* reader: what the parts of the reader share. Only for this library. Functions that return false
- * have set status and error. */
+/* reader: the state and the functions that the files of the reader share. Only for this library.
+ * Functions that return false have set status and error. */
 #ifndef PROTO_RDB_READER_H
 #define PROTO_RDB_READER_H
 
@@ -11,17 +11,17 @@ struct rdb_reader {
     struct rdb_source *source;
     const struct rdb_visitor *visitor;
     struct rdb_error *error;
-    uint64_t part_at;   /* where the part began that was taken last */
-    int file_version;   /* as the file's head says, or the payload's footer */
-    struct rdb_key key; /* what is known of the key at hand */
+    uint64_t part_at;   /* offset of the current part, for errors */
+    int file_version;   /* of the file's header or the payload's footer */
+    struct rdb_key key; /* the current key */
     bool is_payload;
-    bool key_begun; /* the visitor has been called for it */
+    bool key_begun; /* key_begin returned true */
     struct rdb_seen seen;
-    /* Rooms for strings that have to be held at once. */
+    /* For strings that are needed at the same time. */
     struct rdb_buffer name, first, second, packed;
 };
 
-/* The unpacked time of the newest hashes is one of 48 bits; this is the latest. */
+/* The latest deadline of a hash field: Redis stores 48 bits. */
 #define RDB_LATEST_FIELD ((UINT64_C(1) << 48) - 1)
 
 /* ---- wire ---- */
@@ -29,7 +29,7 @@ struct rdb_reader {
 bool rdb_fail(struct rdb_reader *reader, enum rdb_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 bool rdb_damaged(struct rdb_reader *reader, const char *what);
-bool rdb_no_bytes(struct rdb_reader *reader); /* why the source gave nothing */
+bool rdb_no_bytes(struct rdb_reader *reader); /* fails with the state of the source */
 
 bool rdb_get_number(struct rdb_reader *reader, size_t size, uint64_t *value);
 bool rdb_get_length(struct rdb_reader *reader, uint64_t *length);
@@ -44,9 +44,9 @@ bool rdb_skip_string(struct rdb_reader *reader);
 /* ---- calling the visitor ---- */
 
 bool rdb_begin_key(struct rdb_reader *reader, enum rdb_type type);
-/* False, with the error, when the visitor did not want to go on. */
+/* Fails with RDB_STOPPED if `answer`, the visitor's, is false. */
 bool rdb_visited(struct rdb_reader *reader, bool answer);
-/* False when this member has come before in this value. */
+/* Fails if this value already had this member. */
 bool rdb_unique(struct rdb_reader *reader, struct rdb_bytes member);
 
 #define RDB_VISIT(reader, callback, ...)                                                           \
@@ -55,7 +55,7 @@ bool rdb_unique(struct rdb_reader *reader, struct rdb_bytes member);
 
 /* ---- values ---- */
 
-/* How the items of a packing make up the parts of a value. */
+/* How the items of a packing form the parts of a value. */
 enum rdb_shape {
     RDB_ITEMS_LIST,
     RDB_ITEMS_SET,
@@ -64,8 +64,7 @@ enum rdb_shape {
     RDB_ITEMS_WITH_EXPIRY
 };
 
-/* Checks a packing to its end, then visits its items. If it may be empty, an empty one is skipped.
- */
+/* Checks a packing to its end, then visits its items. An empty one is damage. */
 bool rdb_visit_packed(struct rdb_reader *reader, struct rdb_bytes packed, enum rdb_packing packing,
                       enum rdb_shape shape);
 bool rdb_packing_is_empty(struct rdb_bytes packed, enum rdb_packing packing);
@@ -76,9 +75,9 @@ bool rdb_skip_module_aux(struct rdb_reader *reader);
 bool rdb_skip_stream(struct rdb_reader *reader, unsigned type);
 bool rdb_read_dehydrator(struct rdb_reader *reader, bool annotated);
 
-/* ---- what a module has written ---- */
+/* ---- values of modules ---- */
 
-/* A module's value is annotated: a number says of what kind the next part is. */
+/* In an annotated value (since Redis 4.0) a number before each part says of what kind it is. */
 bool rdb_get_module_number(struct rdb_reader *reader, bool annotated, uint64_t *value);
 bool rdb_get_module_string(struct rdb_reader *reader, bool annotated, struct rdb_buffer *room,
                            struct rdb_bytes *text);

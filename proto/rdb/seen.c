@@ -1,6 +1,5 @@
-/* seen: fingerprints in an open table.
- * Knows SipHash (Aumasson and Bernstein 2012) with one round a word and three at the end, and its
- * form of 128 bits; refuses to remove a single one. */
+/* seen: an open-addressing table of fingerprints. The hash is SipHash (Aumasson and Bernstein 2012)
+ * with 128 bits, one round for each word and three at the end. */
 #include "proto/rdb/seen.h"
 
 #include <string.h>
@@ -39,7 +38,7 @@ static void add_word(struct sip *s, uint64_t word)
     s->v0 ^= word;
 }
 
-static uint64_t finish(struct sip *s)
+static uint64_t finish_hash(struct sip *s)
 {
     for (int i = 0; i < 3; i++)
         mix(s);
@@ -58,9 +57,9 @@ static struct rdb_print print_of(const struct rdb_seen *seen, struct rdb_bytes m
     add_word(&s, (uint64_t)member.len << 56 | rdb_unsigned_at(at, left));
     struct rdb_print print;
     s.v2 ^= 0xee;
-    print.low = finish(&s) | 1;
+    print.low = finish_hash(&s) | 1;
     s.v1 ^= 0xdd;
-    print.high = finish(&s);
+    print.high = finish_hash(&s);
     return print;
 }
 
@@ -90,7 +89,7 @@ static bool grow(struct rdb_seen *seen)
     return true;
 }
 
-/* Without randomness the key is an address, which is a secret of sorts. */
+/* If the kernel has no random bytes yet, the key is an address, which is hard to guess. */
 static void choose_key(struct rdb_seen *seen)
 {
     if (getrandom(seen->key, sizeof(seen->key), GRND_NONBLOCK) != (ssize_t)sizeof(seen->key))

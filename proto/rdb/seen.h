@@ -1,6 +1,6 @@
-/* seen: has a member of a value come before? Stores 128-bit fingerprints (SipHash-1-3 under a
- * random key, so that collisions cannot be prepared), not the members. Two
- * different members are confused about once in 2^64 values of billions of members. All zero: empty.
+/* seen: finds duplicate members of a value. Stores 128-bit fingerprints (SipHash-1-3 with a random
+ * key, so that collisions cannot be prepared), not the members. Among a billion members, two
+ * different ones are taken for the same with a probability of about 2^-68. A zeroed table is empty.
  */
 #ifndef PROTO_RDB_SEEN_H
 #define PROTO_RDB_SEEN_H
@@ -12,7 +12,7 @@
 #include "proto/rdb/bytes.h"
 
 struct rdb_print {
-    uint64_t low, high; /* low is 0 where there is none */
+    uint64_t low, high; /* low is 0 in a free slot */
 };
 
 struct rdb_seen {

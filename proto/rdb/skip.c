@@ -1,19 +1,20 @@
-/* skip: values that have no counterpart here: streams and what modules have written.
- * Knows their outlines, to get to their end; refuses to know their contents, and reports them. */
+/* skip: skips values that are not supported, streams and values of modules, and reports them to the
+ * visitor. Also reads the parts of a module's value for dehydrator.c. */
 #include "proto/rdb/reader.h"
 
 #include <string.h>
 
 enum {
-    STREAM_2 = 19, /* with the first id, the greatest deleted one and the number ever added */
-    STREAM_3 = 21, /* with the time at which each consumer was active */
+    STREAM_2 =
+        19, /* adds the first id, the greatest deleted id and the number of entries ever added */
+    STREAM_3 = 21, /* adds when each consumer was last active */
     STREAM_ID = 16,
     INSTANT = 8,
     MODULE_NAME = 9,
     ENCODING_VERSION_BITS = 10,
 };
 
-/* What stands in front of a part that a module has written. */
+/* The kind that precedes each part of a module's value. */
 enum module_part {
     PART_END,
     PART_SIGNED,
@@ -23,7 +24,8 @@ enum module_part {
     PART_STRING,
 };
 
-static bool report(struct rdb_reader *reader, const char *type, const char *module, int version)
+static bool report_unsupported(struct rdb_reader *reader, const char *type, const char *module,
+                               int version)
 {
     struct rdb_unsupported what = { .key = reader->key.name,
                                     .database = reader->key.database,
@@ -35,15 +37,10 @@ static bool report(struct rdb_reader *reader, const char *type, const char *modu
 
 /* ---- streams ---- */
 
-static bool skip_count(struct rdb_reader *reader, uint64_t *count)
-{
-    return rdb_get_length(reader, count);
-}
-
 static bool skip_entries(struct rdb_reader *reader)
 {
     uint64_t count;
-    if (!skip_count(reader, &count)) return false;
+    if (!rdb_get_length(reader, &count)) return false;
     for (; count > 0; count--)
         if (!rdb_skip_string(reader) || !rdb_skip_string(reader)) return false;
     return true;
@@ -53,7 +50,7 @@ static bool skip_consumer(struct rdb_reader *reader, unsigned type)
 {
     uint64_t count;
     if (!rdb_skip_string(reader) || !rdb_skip(reader, type >= STREAM_3 ? 2 * INSTANT : INSTANT) ||
-        !skip_count(reader, &count))
+        !rdb_get_length(reader, &count))
         return false;
     for (; count > 0; count--)
         if (!rdb_skip(reader, STREAM_ID)) return false;
@@ -63,13 +60,13 @@ static bool skip_consumer(struct rdb_reader *reader, unsigned type)
 static bool skip_group(struct rdb_reader *reader, unsigned type)
 {
     uint64_t count;
-    /* The id delivered last, and how many entries have been read. */
+    /* The last delivered id, and the number of entries read. */
     if (!rdb_skip_string(reader) || !rdb_skip_lengths(reader, type >= STREAM_2 ? 3 : 2) ||
-        !skip_count(reader, &count))
+        !rdb_get_length(reader, &count))
         return false;
     for (; count > 0; count--)
         if (!rdb_skip(reader, STREAM_ID + INSTANT) || !rdb_skip_lengths(reader, 1)) return false;
-    if (!skip_count(reader, &count)) return false;
+    if (!rdb_get_length(reader, &count)) return false;
     for (; count > 0; count--)
         if (!skip_consumer(reader, type)) return false;
     return true;
@@ -78,18 +75,18 @@ static bool skip_group(struct rdb_reader *reader, unsigned type)
 bool rdb_skip_stream(struct rdb_reader *reader, unsigned type)
 {
     uint64_t groups;
-    /* The length and the last id; and then the first, the greatest deleted, the number added. */
+    /* Length and last id; since STREAM_2 also first id, greatest deleted id and entries added. */
     if (!skip_entries(reader) || !rdb_skip_lengths(reader, type >= STREAM_2 ? 8 : 3) ||
-        !skip_count(reader, &groups))
+        !rdb_get_length(reader, &groups))
         return false;
     for (; groups > 0; groups--)
         if (!skip_group(reader, type)) return false;
-    return report(reader, "stream", "", 0);
+    return report_unsupported(reader, "stream", "", 0);
 }
 
 /* ---- modules ---- */
 
-/* A module type's id: nine characters of six bits, and a version. */
+/* A module type's id: nine characters of six bits, and a version, which is returned. */
 static int parse_module_id(uint64_t id, char name[MODULE_NAME + 1])
 {
     static const char characters[] =
@@ -131,17 +128,17 @@ bool rdb_read_module(struct rdb_reader *reader, bool annotated)
     int version = parse_module_id(id, name);
     if (strcmp(name, "dehy-type") == 0 && version == 0)
         return rdb_read_dehydrator(reader, annotated);
-    /* Before Redis 4.0 was released, only a module itself knew where its value ends. */
+    /* Pre-releases of Redis 4.0 wrote no kinds: only the module itself finds the end. */
     if (!annotated)
         return rdb_fail(reader, RDB_FOREIGN, "a value of the module type %s that has no end", name);
-    return skip_parts(reader) && report(reader, "module", name, version);
+    return skip_parts(reader) && report_unsupported(reader, "module", name, version);
 }
 
 bool rdb_skip_module_aux(struct rdb_reader *reader)
 {
     char name[MODULE_NAME + 1];
     uint64_t id, part;
-    /* When to load it: annotated as well, as an unsigned number. */
+    /* The first part says when to load the data, before or after the keys. */
     if (!rdb_get_length(reader, &id) || !rdb_get_length(reader, &part)) return false;
     if (part != PART_UNSIGNED) return rdb_damaged(reader, "an unknown part of a module's data");
     if (!rdb_skip_lengths(reader, 1) || !skip_parts(reader)) return false;

@@ -1,5 +1,5 @@
-/* source: a window over the bytes.
- * Knows the window's ends and how far the checksum has come; refuses to go back. */
+/* source: a window over the bytes. With a read function the window is a buffer of 64 KiB. The
+ * checksum is computed in pieces, when the window moves or when it is asked for. */
 #include "proto/rdb/source.h"
 
 #include <string.h>
@@ -28,7 +28,7 @@ void rdb_source_drop(struct rdb_source *source)
     *source = (struct rdb_source){ 0 };
 }
 
-static size_t here(const struct rdb_source *source)
+static size_t bytes_left(const struct rdb_source *source)
 {
     return (size_t)(source->end - source->at);
 }
@@ -47,8 +47,8 @@ uint64_t rdb_source_crc(struct rdb_source *source)
     return source->crc;
 }
 
-/* Some more bytes straight from the reader; 0 with the state set. */
-static size_t pull(struct rdb_source *source, void *to, size_t size)
+/* Calls the read function once. Returns 0 with the state set if it gave nothing. */
+static size_t read_once(struct rdb_source *source, void *to, size_t size)
 {
     ssize_t got = source->read(source->ctx, to, size);
     if (got > 0 && (size_t)got <= size) return (size_t)got;
@@ -56,19 +56,19 @@ static size_t pull(struct rdb_source *source, void *to, size_t size)
     return 0;
 }
 
-/* The window moves on until `len` bytes are in it. */
-static bool fill(struct rdb_source *source, size_t len)
+/* Moves the window until it has `len` bytes. */
+static bool fill_window(struct rdb_source *source, size_t len)
 {
     if (source->read == NULL) return fail(source, RDB_SOURCE_ENDED);
     if (source->buffer == NULL) source->buffer = rdb_resize(NULL, WINDOW);
     if (source->buffer == NULL) return fail(source, RDB_SOURCE_NO_MEMORY);
     rdb_source_crc(source);
-    size_t left = here(source);
+    size_t left = bytes_left(source);
     if (left > 0) memmove(source->buffer, source->at, left);
     source->at = source->summed = source->buffer;
     source->end = source->buffer + left;
     while (left < len) {
-        size_t got = pull(source, source->buffer + left, WINDOW - left);
+        size_t got = read_once(source, source->buffer + left, WINDOW - left);
         if (got == 0) return false;
         left += got;
         source->end += got;
@@ -79,16 +79,16 @@ static bool fill(struct rdb_source *source, size_t len)
 
 const unsigned char *rdb_source_take(struct rdb_source *source, size_t len)
 {
-    if (here(source) < len && !fill(source, len)) return NULL;
+    if (bytes_left(source) < len && !fill_window(source, len)) return NULL;
     const unsigned char *at = source->at;
     source->at += len;
     return at;
 }
 
-/* What the window holds of `len` bytes goes behind what `room` has. */
-static size_t drain(struct rdb_source *source, size_t len, struct rdb_buffer *room)
+/* Moves at most `len` bytes from the window to the end of `room`. */
+static size_t drain_window(struct rdb_source *source, size_t len, struct rdb_buffer *room)
 {
-    size_t part = here(source) < len ? here(source) : len;
+    size_t part = bytes_left(source) < len ? bytes_left(source) : len;
     if (part == 0) return 0;
     memcpy(room->data + room->len, source->at, part);
     room->len += part;
@@ -96,18 +96,18 @@ static size_t drain(struct rdb_source *source, size_t len, struct rdb_buffer *ro
     return part;
 }
 
-/* Beyond the window, which is empty: the bytes go straight to their place. */
-static size_t pull_into(struct rdb_source *source, size_t len, struct rdb_buffer *room)
+/* Reads without the window, which is empty. */
+static size_t read_into_room(struct rdb_source *source, size_t len, struct rdb_buffer *room)
 {
     rdb_source_crc(source);
-    size_t got = pull(source, room->data + room->len, len);
+    size_t got = read_once(source, room->data + room->len, len);
     source->crc = rdb_crc64(source->crc, room->data + room->len, got);
     source->end_offset += got;
     room->len += got;
     return got;
 }
 
-/* Room grows with what has come: an announced length costs nothing. */
+/* Room grows as bytes arrive, so that a false length does not allocate memory. */
 static bool fetch_copy(struct rdb_source *source, uint64_t len, struct rdb_buffer *room)
 {
     room->len = 0;
@@ -115,11 +115,11 @@ static bool fetch_copy(struct rdb_source *source, uint64_t len, struct rdb_buffe
         size_t piece = room->len < FIRST_PIECE ? FIRST_PIECE : room->len, got;
         if (piece > len - room->len) piece = (size_t)(len - room->len);
         if (!rdb_buffer_reserve(room, piece)) return fail(source, RDB_SOURCE_NO_MEMORY);
-        got = drain(source, piece, room);
+        got = drain_window(source, piece, room);
         if (got > 0) continue;
         if (source->read == NULL) return fail(source, RDB_SOURCE_ENDED);
-        got = piece < WINDOW ? 0 : pull_into(source, piece, room);
-        if (got == 0 && (piece >= WINDOW || !fill(source, 1))) return false;
+        got = piece < WINDOW ? 0 : read_into_room(source, piece, room);
+        if (got == 0 && (piece >= WINDOW || !fill_window(source, 1))) return false;
     }
     return true;
 }
@@ -128,7 +128,7 @@ bool rdb_source_fetch(struct rdb_source *source, uint64_t len, struct rdb_buffer
                       struct rdb_bytes *bytes)
 {
     if (source->read == NULL) {
-        if (len > here(source)) return fail(source, RDB_SOURCE_ENDED);
+        if (len > bytes_left(source)) return fail(source, RDB_SOURCE_ENDED);
         *bytes = (struct rdb_bytes){ (const char *)source->at, (size_t)len };
         source->at += len;
         return true;
@@ -140,10 +140,10 @@ bool rdb_source_fetch(struct rdb_source *source, uint64_t len, struct rdb_buffer
 
 bool rdb_source_skip(struct rdb_source *source, uint64_t len)
 {
-    while (len > here(source)) {
-        len -= here(source);
+    while (len > bytes_left(source)) {
+        len -= bytes_left(source);
         source->at = source->end;
-        if (!fill(source, 1)) return false;
+        if (!fill_window(source, 1)) return false;
     }
     source->at += len;
     return true;

@@ -12,25 +12,25 @@
 
 enum { RDB_SOURCE_MAX_TAKE = 64 };
 
-/* Fills at most `size` bytes at `to`. Returns how many; 0: there are no more; -1: it failed. */
+/* Writes at most `size` bytes to `to`. Returns their number; 0: end of file; -1: failed. */
 typedef ssize_t rdb_read_fn(void *ctx, void *to, size_t size);
 
 enum rdb_source_state {
     RDB_SOURCE_GOOD,
     RDB_SOURCE_ENDED,     /* fewer bytes than were wanted */
     RDB_SOURCE_FAILED,    /* the read function failed */
-    RDB_SOURCE_NO_MEMORY, /* the bytes are there, the room is not */
+    RDB_SOURCE_NO_MEMORY, /* no memory for bytes that are there */
 };
 
 struct rdb_source {
     rdb_read_fn *read; /* NULL: everything is in memory */
     void *ctx;
-    const unsigned char *at, *end; /* here, and not taken yet */
-    const unsigned char *summed;   /* what lies before is in `crc` */
-    uint64_t end_offset;           /* where `end` is, counted from the first byte of all */
+    const unsigned char *at, *end; /* in memory and not taken yet */
+    const unsigned char *summed;   /* `crc` covers everything before this */
+    uint64_t end_offset;           /* of `end`, from the first byte of the source */
     uint64_t crc;
     unsigned char *buffer;
-    enum rdb_source_state state; /* why the last call answered false */
+    enum rdb_source_state state; /* why the last call failed */
 };
 
 /* The bytes are borrowed until drop. */
@@ -38,20 +38,20 @@ void rdb_source_of_memory(struct rdb_source *source, const void *data, size_t le
 void rdb_source_of_reader(struct rdb_source *source, rdb_read_fn *read, void *ctx);
 void rdb_source_drop(struct rdb_source *source);
 
-/* How many bytes have been taken. A source with a reader has read further than that. */
+/* The number of bytes taken. A source with a read function has read more than that. */
 static inline uint64_t rdb_source_offset(const struct rdb_source *source)
 {
     return source->end_offset - (uint64_t)(source->end - source->at);
 }
 
-/* The checksum of everything that was taken so far. */
+/* The checksum of all bytes taken so far. */
 uint64_t rdb_source_crc(struct rdb_source *source);
 
 /* The next `len` (at most RDB_SOURCE_MAX_TAKE) bytes, valid until the next call; NULL: see state.
  */
 const unsigned char *rdb_source_take(struct rdb_source *source, size_t len);
 
-/* The next `len` bytes: where they are, when all is in memory; else copied to `room`, whose
+/* The next `len` bytes: borrowed from the source if all is in memory, else copied to `room`, whose
  * contents they replace. */
 bool rdb_source_fetch(struct rdb_source *source, uint64_t len, struct rdb_buffer *room,
                       struct rdb_bytes *bytes);

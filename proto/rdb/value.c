@@ -1,11 +1,10 @@
-/* value: the value of a key, by the type that stands in front of it.
- * Knows the types and what their parts are; refuses types that it does not know, empty collections
- * and parts that come twice. */
+/* value: reads the value of a key, whose type comes first. Unknown types, empty collections and
+ * duplicate members are damage. */
 #include "proto/rdb/reader.h"
 
 enum {
-    PLAIN_NODE = 1, /* of a quicklist: one element */
-    PACKED_NODE = 2,
+    PLAIN_NODE = 1,  /* of a quicklist: one element */
+    PACKED_NODE = 2, /* a ziplist or listpack of elements */
 };
 
 struct kind {
@@ -13,7 +12,7 @@ struct kind {
     bool (*read)(struct rdb_reader *reader, const struct kind *kind); /* NULL: no such type */
     enum rdb_packing packing;
     enum rdb_shape shape;
-    bool has_earliest; /* the earliest deadline of a field stands in front */
+    bool has_earliest; /* the earliest deadline of a field comes first */
     bool binary_scores;
 };
 
@@ -96,13 +95,13 @@ static bool get_earliest(struct rdb_reader *reader, const struct kind *kind, uin
     *earliest = 1;
     if (!kind->has_earliest) return true;
     if (!rdb_get_number(reader, 8, earliest)) return false;
-    /* One beyond the latest is how "none" is written. */
+    /* One more than the latest means none. */
     return *earliest <= RDB_LATEST_FIELD + 1 ||
            rdb_damaged(reader, "a field's deadline that is no time");
 }
 
-/* The field's deadline: 0 is none, else one more than its distance from the earliest. Where no
- * earliest is told it is the time itself, which is its distance from 1 and one more. */
+/* A field's deadline is stored as 0 for none, else as its distance from the earliest plus 1.
+ * Without an earliest it is stored as it is, which is the same as with an earliest of 1. */
 static bool get_field_deadline(struct rdb_reader *reader, uint64_t earliest, int64_t *at)
 {
     uint64_t distance;
@@ -134,7 +133,7 @@ static bool read_packed(struct rdb_reader *reader, const struct kind *kind)
            rdb_visit_packed(reader, packed, kind->packing, kind->shape);
 }
 
-/* Nodes without items are what a bug of Redis 5 and 6 left behind: Redis passes over them. */
+/* A bug of Redis 5 and 6 left nodes without items; Redis skips them. */
 static bool read_packed_node(struct rdb_reader *reader, const struct kind *kind, bool *empty)
 {
     struct rdb_bytes packed;
@@ -166,7 +165,7 @@ static bool read_quicklist(struct rdb_reader *reader, const struct kind *kind)
     return !empty || rdb_damaged(reader, "an empty collection");
 }
 
-/* By the numbers of rdb.h. Streams (15, 19, 21) and modules (6, 7) have ways of their own. */
+/* By the numbers of rdb.h. rdb_read_value handles streams (15, 19, 21) and modules (6, 7). */
 static const struct kind kinds[] = {
     [0] = { RDB_STRING, read_string, 0, 0, 0, 0 },
     [1] = { RDB_LIST, read_list, 0, 0, 0, 0 },

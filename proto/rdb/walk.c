@@ -1,5 +1,4 @@
-/* walk: the common part of the packings.
- * Knows which file knows which packing, and counts; refuses to know their layouts. */
+/* walk: the common part of the packings: calls the packing's own steps and compares counts. */
 #include "proto/rdb/walk.h"
 
 #include "proto/rdb/intset.h"

@@ -30,17 +30,18 @@ struct rdb_item {
 struct rdb_walk {
     enum rdb_packing packing;
     const unsigned char *start, *at, *end;
-    uint64_t announced; /* items, by the header; RDB_NOT_ANNOUNCED when it does not say */
+    uint64_t announced; /* number of items in the header, or RDB_NOT_ANNOUNCED */
     uint64_t count;     /* items so far */
-    size_t previous;    /* ziplist: bytes of the item before */
+    size_t previous;    /* ziplist: bytes of the last item */
     size_t width;       /* intset: bytes of an item */
-    int64_t last;       /* intset: the item before */
-    const char *wrong;  /* after RDB_BROKEN, for people */
+    int64_t last;       /* intset: the last item */
+    const char *wrong;  /* after RDB_BROKEN, for the error message */
 };
 
 #define RDB_NOT_ANNOUNCED UINT64_MAX
 
-/* The bytes are borrowed until the walk is over. A broken header shows at the first step. O(1) */
+/* The bytes are borrowed until the walk is over. A broken header is reported by the first step.
+ * O(1) */
 void rdb_walk_begin(struct rdb_walk *walk, enum rdb_packing packing, struct rdb_bytes packed);
 enum rdb_step rdb_walk_next(struct rdb_walk *walk, struct rdb_item *item);
 

@@ -1,7 +1,6 @@
-/* wire: the smallest parts of the format: numbers, lengths, strings.
- * Knows how they are spelt; refuses to know what they belong to.
+/* wire: reads the smallest parts of the format from a source: numbers, lengths, strings, scores.
  *
- * A length: 00llllll · 01llllll +1 · 80 +4 · 81 +8 (all most significant first). A string is its
+ * A length: 00llllll · 01llllll +1 · 80 +4 · 81 +8 (most significant byte first). A string is its
  * length and its bytes, or c0 c1 c2: a number of 1, 2, 4 bytes, least significant first; c3: the
  * packed length, the length, and LZF's stream. */
 #include <math.h>
@@ -48,7 +47,7 @@ bool rdb_no_bytes(struct rdb_reader *reader)
     }
 }
 
-static const unsigned char *take(struct rdb_reader *reader, size_t len)
+static const unsigned char *take_bytes(struct rdb_reader *reader, size_t len)
 {
     const unsigned char *at = rdb_source_take(reader->source, len);
     if (at == NULL) rdb_no_bytes(reader);
@@ -58,16 +57,15 @@ static const unsigned char *take(struct rdb_reader *reader, size_t len)
 bool rdb_get_number(struct rdb_reader *reader, size_t size, uint64_t *value)
 {
     reader->part_at = rdb_source_offset(reader->source);
-    const unsigned char *at = take(reader, size);
+    const unsigned char *at = take_bytes(reader, size);
     if (at == NULL) return false;
     *value = rdb_unsigned_at(at, size);
     return true;
 }
 
-/* The number behind a first byte that says it has so many bytes, most significant first. */
 static bool get_big_endian(struct rdb_reader *reader, size_t size, uint64_t *value)
 {
-    const unsigned char *at = take(reader, size);
+    const unsigned char *at = take_bytes(reader, size);
     if (at == NULL) return false;
     *value = 0;
     for (size_t i = 0; i < size; i++)
@@ -75,11 +73,11 @@ static bool get_big_endian(struct rdb_reader *reader, size_t size, uint64_t *val
     return true;
 }
 
-/* A length, or the number of an encoding. */
+/* Reads a length, or the number of a string encoding. */
 static bool get_length_or_encoding(struct rdb_reader *reader, uint64_t *value, bool *is_encoding)
 {
     reader->part_at = rdb_source_offset(reader->source);
-    const unsigned char *at = take(reader, 1);
+    const unsigned char *at = take_bytes(reader, 1);
     if (at == NULL) return false;
     unsigned first = *at;
     *is_encoding = first >= ENCODED;
@@ -88,7 +86,7 @@ static bool get_length_or_encoding(struct rdb_reader *reader, uint64_t *value, b
     if (first == LENGTH_32) return get_big_endian(reader, 4, value);
     if (first == LENGTH_64) return get_big_endian(reader, 8, value);
     if (first >= LENGTH_32) return rdb_damaged(reader, "broken length");
-    at = take(reader, 1);
+    at = take_bytes(reader, 1);
     if (at == NULL) return false;
     *value = *value << 8 | *at;
     return true;
@@ -101,7 +99,7 @@ bool rdb_get_length(struct rdb_reader *reader, uint64_t *length)
     return !is_encoding || rdb_damaged(reader, "an encoding where a length should be");
 }
 
-static bool may_be_as_long(struct rdb_reader *reader, uint64_t len)
+static bool check_max_string(struct rdb_reader *reader, uint64_t len)
 {
     uint64_t max = reader->visitor->max_string;
     if (max == 0 || len <= max) return true;
@@ -113,7 +111,7 @@ static bool get_integer_text(struct rdb_reader *reader, unsigned encoding, struc
                              struct rdb_bytes *text)
 {
     size_t size = (size_t)1 << encoding;
-    const unsigned char *at = take(reader, size);
+    const unsigned char *at = take_bytes(reader, size);
     if (at == NULL) return false;
     room->len = 0;
     if (!rdb_buffer_reserve(room, RDB_INTEGER_CHARS))
@@ -129,7 +127,7 @@ static bool get_lzf_lengths(struct rdb_reader *reader, uint64_t *packed, uint64_
     bool ok = rdb_get_length(reader, packed) && rdb_get_length(reader, len);
     if (!ok) return false;
     reader->part_at = part_at;
-    if (!may_be_as_long(reader, *len) || !may_be_as_long(reader, *packed)) return false;
+    if (!check_max_string(reader, *len) || !check_max_string(reader, *packed)) return false;
     if (*packed > 0 && *len > 0 && *len / RDB_LZF_MAX_RATIO <= *packed) return true;
     return rdb_damaged(reader, "a packed string that cannot be as long as it says");
 }
@@ -157,7 +155,7 @@ bool rdb_get_string(struct rdb_reader *reader, struct rdb_buffer *room, struct r
     bool is_encoding;
     if (!get_length_or_encoding(reader, &len, &is_encoding)) return false;
     if (!is_encoding) {
-        if (!may_be_as_long(reader, len)) return false;
+        if (!check_max_string(reader, len)) return false;
         return rdb_source_fetch(reader->source, len, room, text) || rdb_no_bytes(reader);
     }
     if (len < ENCODED_LZF) return get_integer_text(reader, (unsigned)len, room, text);

@@ -1,10 +1,9 @@
-/* ziplist: items forwards.
- * Knows the encodings; refuses items with another length of the one before, and a header that
- * points elsewhere than to the last.
+/* ziplist: the steps that walk.c calls. An item with a wrong length of the item before, or a header
+ * with a wrong offset of the last item, is reported as damage.
  *
- * Length before: one byte below 254, or 254 and 4 bytes. Encoding: 00llllll text · 01llllll +1 text
- * · 10...... +4 text (lengths most significant first) · c0 d0 e0: number of 2, 4, 8 bytes · f0: of
- * 3 · fe: of 1 · f1 to fd: the numbers 0 to 12. */
+ * Length of the item before: one byte below 254, or 254 and 4 bytes. Encoding: 00llllll text ·
+ * 01llllll +1 text · 10...... +4 text (lengths most significant first) · c0 d0 e0: number of 2, 4,
+ * 8 bytes · f0: of 3 · fe: of 1 · f1 to fd: the numbers 0 to 12. */
 #include "proto/rdb/ziplist.h"
 
 enum {
@@ -16,9 +15,9 @@ enum {
     LONG_LENGTH = 254,
 };
 
-/* An item's parts behind the length of the one before. */
+/* The encoding of an item. */
 struct head {
-    size_t size, len;
+    size_t size, len; /* bytes of the encoding, and of the text or number behind it */
     bool is_text;
 };
 
@@ -32,7 +31,7 @@ bool rdb_ziplist_begin(struct rdb_walk *walk)
     return true;
 }
 
-static enum rdb_step finish(struct rdb_walk *walk)
+static enum rdb_step finish_ziplist(struct rdb_walk *walk)
 {
     uint64_t tail = rdb_unsigned_at(walk->start + TAIL_AT, 4);
     size_t last = (size_t)(walk->at - walk->start) - walk->previous;
@@ -41,7 +40,7 @@ static enum rdb_step finish(struct rdb_walk *walk)
     return RDB_END;
 }
 
-/* The length of the item before; returns the bytes that encode it, 0 when they are not there. */
+/* Reads the length of the item before. Returns the bytes that encode it; 0: they are missing. */
 static size_t parse_previous(const unsigned char *at, size_t left, size_t *previous)
 {
     *previous = *at;
@@ -88,7 +87,7 @@ enum rdb_step rdb_ziplist_next(struct rdb_walk *walk, struct rdb_item *item)
     struct head head;
     size_t left = rdb_walk_left(walk), previous;
     if (left == 0) return rdb_walk_broken(walk, "ziplist without an end");
-    if (*walk->at == END_BYTE) return finish(walk);
+    if (*walk->at == END_BYTE) return finish_ziplist(walk);
     size_t skip = parse_previous(walk->at, left, &previous);
     if (skip == 0 || !parse_head(walk->at + skip, left - skip, &head))
         return rdb_walk_broken(walk, "broken item in a ziplist");

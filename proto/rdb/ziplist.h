@@ -1,8 +1,8 @@
-/* ziplist: Redis' packing of lists, hashes and sorted sets up to version 6, read.
- * Knows the layout; refuses to know what the items are for.
+/* ziplist: Redis' packing of lists, hashes and sorted sets up to version 6: iterates.
  *
- * total bytes (4), offset of the last item (4), number of items (2; 65535: count them), items,
- * 0xff. An item is the length of the item before, its own encoding, and its bytes. */
+ * Layout: total bytes (4), offset of the last item (4), number of items (2; 65535: not stored,
+ * count them), items, 0xff. An item is the length of the item before, its own encoding, and its
+ * bytes. */
 #ifndef PROTO_RDB_ZIPLIST_H
 #define PROTO_RDB_ZIPLIST_H
 

@@ -1,5 +1,5 @@
-/* zipmap: fields and values in turn.
- * Knows whose turn it is by the count; refuses lengths spelt longer than they need to be. */
+/* zipmap: the steps that walk.c calls. Items with an odd index are values. A length in a longer
+ * form than it needs is reported as damage. */
 #include "proto/rdb/zipmap.h"
 
 enum { LONG_LENGTH = 254, END_BYTE = 0xff };
@@ -12,7 +12,7 @@ bool rdb_zipmap_begin(struct rdb_walk *walk)
     return true;
 }
 
-/* One byte below 254, or 254 and 4 bytes. Returns the bytes that it takes, 0 when it is broken. */
+/* A length is one byte below 254, or 254 and 4 bytes. Returns the bytes it takes; 0: damaged. */
 static size_t parse_length(const unsigned char *at, size_t left, size_t *len)
 {
     *len = *at;

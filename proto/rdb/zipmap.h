@@ -1,8 +1,8 @@
-/* zipmap: Redis' packing of hashes before version 2.6, read.
- * Knows the layout; refuses to know what the pairs are for.
+/* zipmap: Redis' packing of hashes before version 2.6: iterates.
  *
- * number of pairs (1; 254 and more: count them), pairs, 0xff. A pair is the field's length and
- * bytes, the value's length, a number of unused bytes, the value's bytes, and the unused ones. */
+ * Layout: number of pairs (1; 254 and more: not stored, count them), pairs, 0xff. A pair is the
+ * field's length and bytes, the value's length, a number of unused bytes, the value's bytes, and
+ * the unused bytes. */
 #ifndef PROTO_RDB_ZIPMAP_H
 #define PROTO_RDB_ZIPMAP_H
 
