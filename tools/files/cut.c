@@ -17,15 +17,15 @@ int cut_check_unused(const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return errno;
-    /* A lease to write is given only to who has the file for himself. */
+    /* The kernel grants a write lease only if nobody else has the file open. */
     bool is_used = fcntl(fd, F_SETLEASE, F_WRLCK) != 0 && errno == EAGAIN;
     fcntl(fd, F_SETLEASE, F_UNLCK);
     close(fd);
     return is_used ? EBUSY : 0;
 }
 
-/* Counts ends of records, each on a line of its own. The last few bytes are looked at again with
- * the next piece. */
+/* Counts sum lines, which end records. Returns the number of bytes done; the caller passes the rest
+ * again, followed by the next piece. */
 static size_t count_records(const char *data, size_t len, struct cut *cut)
 {
     size_t at = 0;
@@ -41,8 +41,8 @@ static size_t count_records(const char *data, size_t len, struct cut *cut)
     return at;
 }
 
-/* Counts what is behind `at`, and copies it, if there is a descriptor to copy to. */
-static int pass(int fd, uint64_t at, int to, struct cut *cut)
+/* Counts the bytes and records behind `at`, and copies them to `to` unless that is negative. */
+static int count_and_copy(int fd, uint64_t at, int to, struct cut *cut)
 {
     static char piece[PIECE];
     size_t held = 0, got;
@@ -71,20 +71,20 @@ int cut_segment(const char *path, uint64_t at, struct cut *cut)
     *cut = (struct cut){ 0 };
     int fd, error = disk_open(path, &fd);
     if (error != 0) return error;
-    error = pass(fd, at, -1, cut);
+    error = count_and_copy(fd, at, -1, cut);
     if (error == 0) error = cut_file(fd, at);
     disk_close(fd);
     return error;
 }
 
-static int keep(int fd, uint64_t at, struct cut *cut)
+static int keep_tail(int fd, uint64_t at, struct cut *cut)
 {
     int to;
     struct stat status;
     if (lstat(cut->kept, &status) == 0) return EEXIST;
     int error = disk_create(cut->kept, &to);
     if (error != 0) return error;
-    error = pass(fd, at, to, cut);
+    error = count_and_copy(fd, at, to, cut);
     if (error == 0) error = disk_sync(to);
     disk_close(to);
     return error == 0 ? disk_sync_parent(cut->kept) : error;
@@ -97,7 +97,7 @@ int cut_and_keep(const char *path, uint64_t at, struct cut *cut)
     if (len < 0 || (size_t)len >= sizeof(cut->kept)) return ENAMETOOLONG;
     int fd, error = disk_open(path, &fd);
     if (error != 0) return error;
-    error = keep(fd, at, cut);
+    error = keep_tail(fd, at, cut);
     if (error == 0) error = cut_file(fd, at);
     disk_close(fd);
     return error;

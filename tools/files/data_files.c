@@ -14,17 +14,17 @@
 #define MANIFEST_SUFFIX ".manifest"
 #define TEMPORARY       "temp-"
 
-static char *copy(const char *text)
+static char *copy_text(const char *text)
 {
     size_t size = strlen(text) + 1;
     return memcpy(mem_alloc(size), text, size);
 }
 
-static struct data_file *add(struct data_files *all, const char *path, enum data_kind kind)
+static struct data_file *append_file(struct data_files *all, const char *path, enum data_kind kind)
 {
     all->files = mem_realloc(all->files, (all->count + 1) * sizeof(*all->files));
     struct data_file *file = &all->files[all->count++];
-    *file = (struct data_file){ .path = copy(path), .kind = kind, .set = all->sets };
+    *file = (struct data_file){ .path = copy_text(path), .kind = kind, .set = all->sets };
     return file;
 }
 
@@ -40,7 +40,7 @@ void data_files_drop(struct data_files *all)
 
 /* ---- one file -------------------------------------------------------------------------------- */
 
-/* Sets errno where it answers DATA_UNREADABLE. */
+/* Sets errno with DATA_UNREADABLE. */
 static enum data_kind kind_of(const char *path)
 {
     switch (file_kind(path)) {
@@ -58,8 +58,8 @@ static enum data_kind kind_of(const char *path)
 static struct data_file *add_file(struct data_files *all, const char *path)
 {
     enum data_kind kind = kind_of(path);
-    struct data_file *file = add(all, path, kind);
-    if (kind == DATA_UNREADABLE) file->why = copy(strerror(errno));
+    struct data_file *file = append_file(all, path, kind);
+    if (kind == DATA_UNREADABLE) file->why = copy_text(strerror(errno));
     return file;
 }
 
@@ -88,20 +88,20 @@ static void add_parts(struct data_files *all, const struct manifest *manifest)
 static void add_manifest(struct data_files *all, const char *path)
 {
     const char *slash = strrchr(path, '/');
-    char *dir = slash == NULL ? copy(".") : copy(path);
+    char *dir = slash == NULL ? copy_text(".") : copy_text(path);
     if (slash != NULL) dir[slash > path ? slash - path : 1] = '\0';
-    char *prefix = copy(slash != NULL ? slash + 1 : path);
+    char *prefix = copy_text(slash != NULL ? slash + 1 : path);
     prefix[strlen(prefix) - strlen(MANIFEST_SUFFIX)] = '\0';
     struct manifest manifest;
     char why[MANIFEST_WHY_MAX];
     manifest_init(&manifest, dir, prefix);
     all->sets++;
-    struct data_file *file = add(all, path, DATA_MANIFEST);
+    struct data_file *file = append_file(all, path, DATA_MANIFEST);
     switch (manifest_load(&manifest, why)) {
     case MANIFEST_FOREIGN: file->kind = DATA_AOF; break;
     case MANIFEST_LOADED: add_parts(all, &manifest); break;
-    case MANIFEST_BAD: file->why = copy(why); break;
-    case MANIFEST_NONE: file->why = copy("No such file"); break;
+    case MANIFEST_BAD: file->why = copy_text(why); break;
+    case MANIFEST_NONE: file->why = copy_text("No such file"); break;
     }
     manifest_drop(&manifest);
     mem_free(dir);
@@ -116,7 +116,7 @@ static bool is_folder(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-static void add_alone(struct data_files *all, const char *path)
+static void add_single_file(struct data_files *all, const char *path)
 {
     all->sets++;
     add_file(all, path)->is_last = true;
@@ -132,7 +132,7 @@ static void add_entry(struct data_files *all, const char *path, const char *name
     if (ends_with(name, MANIFEST_SUFFIX))
         add_manifest(all, path);
     else if (!is_inner && kind_of(path) == DATA_SNAPSHOT)
-        add_alone(all, path);
+        add_single_file(all, path);
 }
 
 static bool add_folder(struct data_files *all, const char *dir, bool is_inner)
@@ -164,6 +164,6 @@ bool data_files_find(struct data_files *all, const char *path)
     if (ends_with(path, MANIFEST_SUFFIX))
         add_manifest(all, path);
     else
-        add_alone(all, path);
+        add_single_file(all, path);
     return true;
 }

@@ -1,5 +1,5 @@
-/* data_files: which files are meant by a folder's or a file's name, and what each of them is.
- * Knows names, manifests and first bytes; refuses to judge what the files hold. */
+/* data_files: finds the data files that a path stands for, and their kinds, by names, manifests and
+ * first bytes. judge.h checks their contents. */
 #ifndef TOOLS_FILES_DATA_FILES_H
 #define TOOLS_FILES_DATA_FILES_H
 
@@ -9,32 +9,32 @@
 enum data_kind {
     DATA_MANIFEST,
     DATA_SNAPSHOT,
-    DATA_JOURNAL, /* also an empty one: its first line never reached the disk */
+    DATA_JOURNAL, /* also an empty file: the first line was not written yet */
     DATA_RDB,     /* Redis' */
     DATA_AOF,     /* Redis' */
     DATA_UNKNOWN,
-    DATA_UNREADABLE, /* `why` is the system's word */
+    DATA_UNREADABLE, /* `why` is the system's message */
 };
 
 struct data_file {
     char *path;
     enum data_kind kind;
-    unsigned set;  /* files of the same number are one set of data, in order, its manifest first */
+    unsigned set;  /* files with the same number are one data set, the manifest first, in order */
     bool is_named; /* by a manifest */
-    bool is_last;  /* nothing goes on from it: it may be torn and yet be good */
-    char *why;     /* what is wrong with it already: it can't be read, or a bad manifest */
+    bool is_last;  /* no file continues it, so a torn end is no damage */
+    char *why;     /* why it can't be read or is a bad manifest; else NULL */
 };
 
-/* Zeroed: empty. */
+/* All zero: empty. */
 struct data_files {
     struct data_file *files;
     size_t count;
     unsigned sets;
 };
 
-/* Adds what the path means: a manifest is itself and the files that it names; a folder is every
- * manifest in it and in the folders in it, and every snapshot in it; another file is itself. False:
- * it can't be looked at, and errno says why. A folder without data adds nothing. */
+/* Adds the files of a path: of a manifest, itself and the files that it names; of a folder, every
+ * manifest in it and in its subfolders, and every snapshot in it; of another file, the file itself.
+ * A folder without data adds nothing. False: the path can't be read; see errno. */
 bool data_files_find(struct data_files *all, const char *path);
 void data_files_drop(struct data_files *all);
 

@@ -10,7 +10,8 @@
 #include "server/persist/format/disk.h"
 #include "store/mem/mem.h"
 
-static void find(struct judgement *found, enum verdict verdict, uint64_t bad, const char *reason)
+static void set_verdict(struct judgement *found, enum verdict verdict, uint64_t bad,
+                        const char *reason)
 {
     found->verdict = verdict;
     found->bad = bad;
@@ -22,13 +23,13 @@ static void judge_replay(struct judgement *found, bool is_last)
     const struct replay_file *file = &found->journal;
     switch (file->end) {
     case REPLAY_WHOLE: break;
-    case REPLAY_UNREADABLE: find(found, UNREADABLE, file->bad, file->reason); break;
-    case REPLAY_DAMAGED: find(found, DAMAGED, file->bad, file->reason); break;
+    case REPLAY_UNREADABLE: set_verdict(found, UNREADABLE, file->bad, file->reason); break;
+    case REPLAY_DAMAGED: set_verdict(found, DAMAGED, file->bad, file->reason); break;
     case REPLAY_TORN:
-        find(found, TORN, file->bad, file->reason);
+        set_verdict(found, TORN, file->bad, file->reason);
         if (!is_last)
-            find(found, DAMAGED, file->bad,
-                 "record has no end, but another file continues the journal");
+            set_verdict(found, DAMAGED, file->bad,
+                        "record has no end, but another file continues the journal");
         break;
     }
 }
@@ -38,7 +39,7 @@ static void judge_journal(const struct data_file *data, struct store *store, mse
 {
     int fd, error = disk_open_to_read(data->path, &fd);
     if (error != 0) {
-        find(found, UNREADABLE, 0, strerror(error));
+        set_verdict(found, UNREADABLE, 0, strerror(error));
         return;
     }
     struct replay *replay = mem_alloc(sizeof(*replay));
@@ -52,13 +53,13 @@ static void judge_journal(const struct data_file *data, struct store *store, mse
     judge_replay(found, data->is_last);
 }
 
-/* True: there is more to judge. */
+/* False: the header is bad, and `found` says why. */
 static bool judge_header(const char *path, struct judgement *found)
 {
     struct snapshot_fault fault;
     struct snapshot_reader *reader = snapshot_open(path, &fault);
     if (reader == NULL) {
-        find(found, fault.error != 0 ? UNREADABLE : DAMAGED, fault.offset, fault.reason);
+        set_verdict(found, fault.error != 0 ? UNREADABLE : DAMAGED, fault.offset, fault.reason);
         return false;
     }
     found->info = *snapshot_info(reader);
@@ -73,8 +74,8 @@ static void judge_snapshot(const struct data_file *data, struct store *store, ms
     struct base_load load = { 0 };
     if (!base_load(store, data->path, now, &load)) {
         const char *reason = strstr(load.why, ": "); /* behind the offset */
-        find(found, load.unreadable ? UNREADABLE : DAMAGED, load.bad,
-             reason != NULL ? reason + 2 : load.why);
+        set_verdict(found, load.unreadable ? UNREADABLE : DAMAGED, load.bad,
+                    reason != NULL ? reason + 2 : load.why);
     }
     found->commands = load.commands;
     found->effects = load.effects;
@@ -89,13 +90,13 @@ void judge_file(const struct data_file *file, struct store *store, msec now,
     switch (file->kind) {
     case DATA_SNAPSHOT: judge_snapshot(file, store, now, found); break;
     case DATA_JOURNAL: judge_journal(file, store, now, found); break;
-    case DATA_UNREADABLE: find(found, UNREADABLE, 0, file->why); break;
+    case DATA_UNREADABLE: set_verdict(found, UNREADABLE, 0, file->why); break;
     case DATA_UNKNOWN:
-        find(found, file->is_named ? DAMAGED : UNREADABLE, 0,
-             "not a data file of expired or Redis");
+        set_verdict(found, file->is_named ? DAMAGED : UNREADABLE, 0,
+                    "not a data file of expired or Redis");
         break;
     case DATA_MANIFEST:
-        if (file->why != NULL) find(found, DAMAGED, 0, file->why);
+        if (file->why != NULL) set_verdict(found, DAMAGED, 0, file->why);
         break;
     case DATA_RDB:
     case DATA_AOF: break;

@@ -1,5 +1,5 @@
-/* judge: what is to be thought of a data file.
- * Knows how journals and snapshots are read; changes no file. */
+/* judge: checks whether a data file is whole, torn or damaged, with the daemon's own readers.
+ * Changes no file. */
 #ifndef TOOLS_FILES_JUDGE_H
 #define TOOLS_FILES_JUDGE_H
 
@@ -8,20 +8,20 @@
 #include "store/store.h"
 #include "tools/files/data_files.h"
 
-enum verdict { WHOLE, TORN, DAMAGED, UNREADABLE }; /* from good to bad */
+enum verdict { WHOLE, TORN, DAMAGED, UNREADABLE }; /* in rising severity */
 
 struct judgement {
     enum verdict verdict;
     uint64_t size;              /* of the file */
-    uint64_t commands, effects; /* good ones */
-    uint64_t bad;               /* the byte where it goes wrong */
-    char reason[256];           /* why */
+    uint64_t commands, effects; /* that were read without error */
+    uint64_t bad;               /* offset of the first bad byte */
+    char reason[256];
     struct replay_file journal; /* of a journal */
-    struct snapshot_info info;  /* of a snapshot; zero where its header is bad */
+    struct snapshot_info info;  /* of a snapshot; zero if its header is bad */
 };
 
-/* Reads the whole file. Its commands go into the store; NULL: they are only read. `now` is when the
- * keys were used last. Of Redis' own files it answers WHOLE, unread. */
+/* Reads the whole file and loads it into the store, unless that is NULL. `now` becomes the keys'
+ * time of last use. Redis' own files are not read and count as WHOLE. */
 void judge_file(const struct data_file *file, struct store *store, msec now,
                 struct judgement *found);
 

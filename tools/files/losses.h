@@ -1,5 +1,5 @@
-/* losses: what of the data has no counterpart in Redis 7.0, by kind: how much, and where.
- * Knows counts and a few names; refuses to know what is done about it. */
+/* losses: counts the data that have no counterpart in Redis 7.0, by kind, and keeps the names of
+ * the first few keys for a report. */
 #ifndef TOOLS_FILES_LOSSES_H
 #define TOOLS_FILES_LOSSES_H
 
@@ -21,17 +21,17 @@ enum { LOSS_NAMES = 3, LOSS_NAME_SHOWN = 48 };
 
 struct losses {
     struct {
-        uint64_t count, keys; /* of a dehydrator: elements */
+        uint64_t count, keys; /* LOSS_DEHYDRATOR counts elements */
         char names[LOSS_NAMES][LOSS_NAME_SHOWN];
-        uint32_t lens[LOSS_NAMES]; /* of the whole names */
+        uint32_t lens[LOSS_NAMES]; /* of the names before they were cut */
         unsigned named;
     } kinds[LOSS_KINDS];
 };
 
-/* One more in a key, or policy; `first` of that key? */
+/* Counts one loss in a key or policy; `first`: the first one in that key. */
 void losses_add(struct losses *losses, enum loss loss, struct bytes key, bool first);
 bool losses_any(const struct losses *losses);
-/* A line for each kind that there is: `done` says what became of each. */
+/* Prints a line for each kind found; `done` says what was done about each kind. */
 void losses_print(const struct losses *losses, const char *const done[LOSS_KINDS], FILE *to);
 
 #endif
