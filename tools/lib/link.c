@@ -124,7 +124,7 @@ void link_wait(struct link *link, int64_t until_usec)
     ppoll(&wait, 1, &timeout, NULL);
 }
 
-/* False when nothing came in time. */
+/* False: timeout. */
 static bool read_more(struct link *link, int timeout_msec)
 {
     struct pollfd wait = { .fd = link->fd, .events = POLLIN };

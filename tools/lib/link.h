@@ -1,5 +1,5 @@
-/* link: one blocking connection of a tool to a RESP server.
- * Knows a socket, an output buffer and replies; whatever fails ends the program with a message. */
+/* link: a blocking connection of a tool to a RESP server. Any failure ends the program with a
+ * message. */
 #ifndef TOOLS_LIB_LINK_H
 #define TOOLS_LIB_LINK_H
 
@@ -10,7 +10,7 @@
 #include "proto/resp/resp_reply.h"
 
 struct link_target {
-    const char *host, *port; /* TCP; host also an address */
+    const char *host, *port; /* TCP; host is a name or an address */
     const char *unix_path;   /* NULL: TCP */
     const char *password;    /* NULL: none */
 };
@@ -34,12 +34,13 @@ void link_flush(struct link *link);
 void link_wait(struct link *link, int64_t until_usec);
 /* Waits for the next reply; NULL when timeout_msec (-1: none) has passed without one. */
 const struct resp_node *link_reply(struct link *link, int timeout_msec);
-/* The same, and ends the program with `what` when it is an error or does not come. */
+/* Waits for the next reply. Ends the program with `what` in the message if it is an error or
+ * missing. */
 const struct resp_node *link_expect(struct link *link, const char *what);
 
 /* Wall clock, microseconds since 1970. */
 int64_t wall_usec(void);
-/* How far the server's clock is ahead of ours, from the quickest of several TIME exchanges. */
+/* How far the server's clock is ahead of ours, from the fastest of several TIME requests. */
 int64_t link_clock_offset_usec(struct link *link);
 
 #endif

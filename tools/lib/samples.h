@@ -1,12 +1,11 @@
-/* samples: spans of time that were measured, and their percentiles.
- * Knows numbers; refuses to know what they mean. */
+/* samples: measured times and their percentiles. */
 #ifndef TOOLS_LIB_SAMPLES_H
 #define TOOLS_LIB_SAMPLES_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Zeroed: empty. */
+/* All zero: empty. */
 struct samples {
     int64_t *usec; /* in order of arrival; sorted by samples_sort */
     size_t count, cap;
@@ -16,11 +15,11 @@ void samples_drop(struct samples *samples);
 void samples_add(struct samples *samples, int64_t usec);
 void samples_sort(struct samples *samples);
 
-/* Of sorted samples: the rank among `of`, which may be more than there are: those that never came
- * are later than all. SIZE_MAX: there are as many as came. INT64_MAX: it is one that did not come.
- */
+/* The percentile `share` (0 to 1) of sorted samples, out of `of` events. Events without a sample
+ * count as later than all others; if the rank is one of them, returns INT64_MAX. SIZE_MAX: `of` is
+ * the number of samples. */
 int64_t samples_at(const struct samples *samples, double share, size_t of);
-/* How many are at most so long. */
+/* The number of samples that are at most `usec`. */
 size_t samples_within(const struct samples *samples, int64_t usec);
 
 #endif
