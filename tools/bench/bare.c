@@ -1,8 +1,8 @@
-/* bare: a responder that stores nothing, to see what a load generator can do at most.
+/* bare: a server that stores nothing, to measure the limit of a load generator.
  *
- * One epoll loop parses every request whole, looks its command up and answers with what a server
- * full of data would say, as long and of the same kind. One read and one write per connection and
- * turn. What is between its figures and a server's is the server's own work. */
+ * One epoll loop parses each request completely, looks up its command and sends a constant reply of
+ * the type and length that a server full of data would send. One read and one write per connection
+ * and turn. The difference between its figures and a server's is the server's own work. */
 #include <errno.h>
 #include <getopt.h>
 #include <netinet/in.h>
@@ -38,7 +38,7 @@ struct answer {
 
 struct conn {
     int fd;
-    size_t len; /* of input that is not a whole request yet */
+    size_t len; /* of the incomplete request in `input` */
     char input[INPUT_SIZE];
 };
 
@@ -91,7 +91,7 @@ static void add_same(struct bare *bare, const char *const *names, const char *re
         add_answer(bare, *names, reply);
 }
 
-/* An array of `items` texts; -1: the text alone. */
+/* An array of `items` bulks; -1: one bulk without an array. */
 static void add_texts(struct bare *bare, const char *name, int items, int text_len)
 {
     char *reply = malloc((size_t)(items > 1 ? items : 1) * ((size_t)text_len + 16) + 16);
@@ -144,7 +144,7 @@ static void flush(struct bare *bare, int fd)
         else if (errno == EAGAIN)
             poll(&room, 1, -1);
         else if (errno != EINTR)
-            break; /* it is gone, as the next read will show */
+            break; /* closed: the next read reports it */
     }
     bare->out_len = 0;
 }
@@ -159,7 +159,8 @@ static void answer(struct bare *bare, int fd, const char *name, size_t len)
     bare->out_len += reply_len;
 }
 
-/* "<mark><number>\r\n": the end of the line; NULL when it is not there yet. -1: not a number. */
+/* Reads "<mark><number>\r\n"; returns its end, NULL if incomplete. *number is -1 if
+ * the line is malformed. */
 static const char *take_header(const char *at, const char *end, char mark, long *number)
 {
     if (at == end) return NULL;
@@ -171,7 +172,7 @@ static const char *take_header(const char *at, const char *end, char mark, long 
     return at + 2;
 }
 
-/* The end of the request; NULL when it is not there yet, or broken. */
+/* Answers one request and returns its end. NULL: it is incomplete, or malformed if *broken. */
 static const char *take_request(struct bare *bare, int fd, const char *at, const char *end,
                                 bool *broken)
 {
@@ -196,7 +197,7 @@ static const char *take_request(struct bare *bare, int fd, const char *at, const
     return at;
 }
 
-/* False: the connection is to be closed. */
+/* False: close the connection. */
 static bool serve(struct bare *bare, struct conn *conn)
 {
     ssize_t got = recv(conn->fd, conn->input + conn->len, INPUT_SIZE - conn->len, 0);

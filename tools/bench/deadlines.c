@@ -1,9 +1,8 @@
-/* deadlines: what do the two structures for deadlines cost, the agenda and the timeline?
+/* deadlines: compares the costs of the two structures for deadlines, the agenda and the timeline.
  *
- * Both do the same work: n things are armed with TTLs of which there are so many different ones,
- * some are cancelled, some moved, the next instant is asked for, things are taken out and armed
- * again, and at last all are taken out. Needs no server; uses store/ as a library. The table is
- * Markdown, nanoseconds for each operation; the best of some rounds counts. */
+ * Both do the same work: arm n things with TTLs from a set of chosen size, cancel some, move some,
+ * read the next deadline, pop and arm again, and pop all. Needs no server; links store/. Prints a
+ * Markdown table with nanoseconds per operation, the best of several rounds. */
 #include <getopt.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,12 +14,12 @@
 
 enum {
     SIZES_MAX = 8,
-    WORK = 3000000,  /* things in all rounds of one row, at least one round */
-    ROUNDS_MAX = 20, /* of which the best counts */
-    START = 1000000, /* the clock before the first is armed */
+    WORK = 3000000, /* things in all rounds of a row; at least one round */
+    ROUNDS_MAX = 20,
+    START = 1000000, /* the clock at the start */
 };
 
-/* About as large as a small key or element. The one structure's part is first. */
+/* About as large as a small key or element. `armed` is first, so that pop can cast. */
 struct thing {
     union {
         struct deadline deadline;
@@ -35,14 +34,14 @@ union any {
     struct timeline timeline;
 };
 
-/* What is compared, in one shape. The loops below are copied for each by inlining, so that none of
- * these costs a call. */
+/* The operations of one structure. The loops below are inlined for each structure, so that no
+ * operation costs an indirect call. */
 struct kind {
     const char *name;
-    void (*prepare)(struct thing *thing); /* not armed */
+    void (*prepare)(struct thing *thing); /* makes it unarmed */
     void (*init)(union any *any);
     void (*drop)(union any *any);
-    void (*arm)(union any *any, struct thing *thing, msec at); /* again, if it is armed */
+    void (*arm)(union any *any, struct thing *thing, msec at); /* moves it if it is armed */
     void (*cancel)(union any *any, struct thing *thing);
     msec (*next)(const union any *any);
     struct thing *(*pop)(union any *any); /* NULL when empty */
@@ -139,10 +138,10 @@ static const struct kind tree = {
     .bytes = tree_bytes,
 };
 
-/* What to arm with which TTL, the same for both. */
+/* The things and their order, the same for both structures. */
 struct load {
-    struct thing *things;   /* in memory in another order than in time */
-    uint32_t *arm, *change; /* orders in which they are armed, and cancelled and moved */
+    struct thing *things;   /* memory order differs from the order of deadlines */
+    uint32_t *arm, *change; /* the orders of arming, and of cancelling and moving */
     msec *ttls;
     uint32_t count, different;
     uint64_t seed;
@@ -175,8 +174,8 @@ static uint32_t *shuffled(struct load *load)
     return order;
 }
 
-/* The TTLs are spread over as many milliseconds as there are things; four things are armed in each
- * millisecond. */
+/* TTLs range over as many milliseconds as there are things; four things are armed per millisecond.
+ */
 static void load_make(struct load *load, uint32_t count, uint32_t different)
 {
     *load = (struct load){ .count = count, .different = different, .seed = 88172645463325252 };
@@ -212,7 +211,7 @@ static double now_ns(void)
     return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
-/* Ends one column's time and begins the next one's. */
+/* Ends the time of one column and begins that of the next. */
 static void take(struct figures *figures, enum column column, uint32_t operations, double *since)
 {
     figures->ns[column] = (now_ns() - *since) / operations;
@@ -245,7 +244,8 @@ FOR_EACH_KIND msec fill(const struct kind *kind, union any *any, const struct lo
     return clock;
 }
 
-/* Asks, takes out and arms again, takes all out. What came out has been looked at: `sum`. */
+/* Reads the next deadline, pops and arms again, pops all. `sum` uses the results, so that no work
+ * is optimized away. */
 FOR_EACH_KIND void empty(const struct kind *kind, union any *any, const struct load *load,
                          msec clock, struct figures *figures)
 {
@@ -253,7 +253,7 @@ FOR_EACH_KIND void empty(const struct kind *kind, union any *any, const struct l
     double since = now_ns();
     for (uint32_t i = 0; i < load->count; i++) {
         sum += (uint64_t)kind->next(any);
-        __asm__ volatile("" : : : "memory"); /* each one is asked for */
+        __asm__ volatile("" : : : "memory"); /* keeps the loop from being optimized away */
     }
     take(figures, POLL, load->count, &since);
     for (uint32_t i = 0; i < load->count / 2; i++) {
@@ -295,7 +295,7 @@ static void print_row(const struct load *load, const char *name, const struct fi
     fflush(stdout);
 }
 
-/* In turns, so that both meet the same neighbours. */
+/* In turns, so that other load on the machine affects both alike. */
 static void compare(uint32_t count, uint32_t different)
 {
     struct load load;

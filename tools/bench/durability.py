@@ -16,7 +16,7 @@ MIXES = ("set", "zadd")
 PIPELINE = 16
 POLICIES = ("everysec", "always")
 JOURNAL = ["--appendonly", "yes", "--auto-aof-rewrite-percentage", "0", "--appendfsync"]
-# (what, mix, how it is on disk)
+# (title, mix, form on disk)
 LOADS = (("strings", "set", "snapshot"), ("strings with a TTL", "setex", "snapshot"),
          ("members of a sorted set", "zadd", "snapshot"), ("fields of a hash", "hset", "snapshot"),
          ("strings", "set", "journal"))
@@ -162,7 +162,7 @@ def written_under(bench, settings, server, seconds):
 
 
 def save_under_load(bench, settings, server, seconds):
-    """(load's figures, seconds of the snapshot): it begins a little after the load."""
+    """(load's figures, seconds of the snapshot). The snapshot begins a little after the load."""
     took = []
 
     def later():

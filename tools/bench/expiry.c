@@ -1,13 +1,12 @@
-/* expiry: what happens when very many keys die, in their seconds or all at one instant?
+/* expiry: measures a RESP server while very many keys expire.
  *
- * Fills a RESP server with keys that carry their deadline in their name.
- * - Spread over some seconds: times the arrival of each one's "expired" event against the deadline,
- *   and looks every 10 ms at how many the server has counted as expired and how many should be.
- * - With -d 0, all at one instant: looks when all of them are counted as expired, and when
- *   used_memory is back. Nobody listens for events then.
- * All the while another connection sends PINGs at a steady pace, not waiting for answers; with -1
- * one after the other, each when the one before has been answered. Works on any server with PXAT,
- * keyspace notifications and INFO's expired_keys. */
+ * Fills the server with keys whose names contain their deadlines.
+ * - Deadlines spread over some seconds: measures how late each "expired" event arrives, and
+ * compares every 10 ms how many keys the server has counted as expired with how many should be.
+ * - With -d 0, one deadline for all: measures when all are counted as expired, and when used_memory
+ * is back to what it was. Subscribes to no events. Meanwhile another connection sends PINGs at a
+ * steady pace without waiting for replies; with -1 it sends the next PING after the reply to the
+ * last one. Works on any server with PXAT, keyspace notifications and INFO's expired_keys. */
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -27,13 +26,13 @@ enum {
     LOOK_USEC = 10000,
     SPREAD_PING_USEC = 1000,
     INSTANT_PING_USEC = 100,
-    QUIET_USEC = 1000000, /* PINGs before, to compare with */
+    QUIET_USEC = 1000000, /* PINGs before the first deadline, for comparison */
     PATIENCE_USEC = 20000000,
     MESSAGES_AT_ONCE = 32,
-    MEMORY_BACK_PERCENT = 5, /* of what the keys took may stay in tables and buffers */
+    MEMORY_BACK_PERCENT = 5, /* of the keys' memory may stay in tables and buffers */
 };
 
-/* A prime: deadlines do not follow the order of arrival. */
+/* A prime, so that the order of deadlines is not the order of SETs. */
 #define STRIDE 2654435761LL
 
 struct plan {
@@ -42,19 +41,19 @@ struct plan {
     bool one_by_one, json;
 };
 
-/* PINGs go out at their times, whether the earlier ones have been answered or not: a server that
- * does not answer for a while holds all of them. */
+/* PINGs are sent at fixed times, whether or not earlier ones were answered, so that a stall of the
+ * server counts for every PING sent during it. */
 struct pinger {
     struct link link;
-    struct samples sent; /* when, and in order */
+    struct samples sent; /* send times in order */
     size_t answered;
-    int64_t next, pace_usec; /* 0: the next one when the last one is answered */
+    int64_t next, pace_usec; /* pace 0: wait for the reply to the last one */
 };
 
 struct figures {
     struct samples late, quiet_pings, pings;
     long long early, overdue_max;
-    int64_t gone_usec, memory_usec; /* from the last deadline on; -1: never */
+    int64_t gone_usec, memory_usec; /* since the last deadline; -1: never */
     double memory_base, memory_full, expired_before;
 };
 
@@ -62,10 +61,10 @@ struct run {
     struct plan plan;
     struct link commands, looks, events;
     struct pinger pinger;
-    bool looking;         /* a question is under way, */
-    int64_t asked_usec;   /* since */
-    int64_t offset_usec;  /* the server's clock is ahead of ours by */
-    long long first_msec; /* deadline, in the server's clock */
+    bool looking;         /* an INFO is under way */
+    int64_t asked_usec;   /* when the last INFO was sent */
+    int64_t offset_usec;  /* the server's clock minus ours */
+    long long first_msec; /* first deadline, by the server's clock */
     struct figures figures;
 };
 
@@ -77,7 +76,7 @@ static long long deadline_of(const struct run *run, long long i)
     return run->first_msec + slot * run->plan.spread_msec / run->plan.keys;
 }
 
-/* In our clock, and behind the millisecond in which the first key is alive for the last time. */
+/* By our clock, the end of the millisecond in which the first key is alive for the last time. */
 static int64_t first_usec(const struct run *run)
 {
     return (run->first_msec + 1) * 1000 - run->offset_usec;
@@ -133,7 +132,7 @@ static void note_overdue(struct run *run, long long expired)
     if (due - expired > run->figures.overdue_max) run->figures.overdue_max = due - expired;
 }
 
-/* Once the last one should have expired. */
+/* Notes when all keys are counted as expired and when memory is back. */
 static void note_end(struct run *run, long long expired, double memory)
 {
     struct figures *figures = &run->figures;
@@ -144,8 +143,8 @@ static void note_end(struct run *run, long long expired, double memory)
         figures->memory_usec = since;
 }
 
-/* Takes the answer to the last question if it is there, and asks again when it is time. */
-static void look(struct run *run)
+/* Reads the reply to the last INFO if it is there, and sends the next one when it is time. */
+static void poll_info(struct run *run)
 {
     if (run->looking) {
         if (link_reply(&run->looks, 0) == NULL) return;
@@ -186,7 +185,7 @@ static void take_event(struct run *run)
     samples_add(&run->figures.late, late);
 }
 
-static void listen_awhile(struct run *run)
+static void take_events(struct run *run)
 {
     for (int i = 0; i < MESSAGES_AT_ONCE && link_reply(&run->events, 0) != NULL; i++)
         take_event(run);
@@ -223,8 +222,8 @@ static void measure(struct run *run)
         ping(pinger, &figures->quiet_pings);
     while (!is_over(run, listening)) {
         if (figures->gone_usec < 0) ping(pinger, &figures->pings);
-        if (listening) listen_awhile(run);
-        look(run);
+        if (listening) take_events(run);
+        poll_info(run);
     }
     take_answers(pinger, &figures->pings, (int)(PATIENCE_USEC / 1000));
     if (old_flags != NULL) server_restore_events(&run->commands, old_flags);
@@ -235,7 +234,7 @@ static void measure(struct run *run)
 
 /* ---- reporting ------------------------------------------------------------------------------- */
 
-/* In milliseconds; JSON's null, or "never", for what did not come. */
+/* In milliseconds; null or "never" if negative or INT64_MAX. */
 static void print_msec(const struct run *run, const char *name, int64_t usec)
 {
     bool came = usec >= 0 && usec != INT64_MAX;

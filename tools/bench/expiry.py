@@ -1,4 +1,4 @@
-"""expiry: a million keys expire, over ten seconds and at one instant, by the tool of that name."""
+"""expiry: runs the tool expiry with a million keys, over ten seconds and at one instant."""
 
 MODES = ("spread", "instant", "one by one")
 

@@ -1,8 +1,8 @@
-"""growth: the cost of an operation against how much there is, and the longest stall on the way.
+"""growth: the cost of an operation by the size of the data, and the longest stall while it grows.
 
-Filling, shrinking and deleting as a whole are watched over one connection: a stall is how long the
-server worked, in CPU time, while one batch of 16 requests waited for it, so that other processes'
-work does not lengthen it.
+Stalls are measured over one connection during filling, shrinking and deleting as a whole. A stall is
+the CPU time of the server while one batch of 16 requests waits, so that other processes do not
+lengthen it.
 """
 import resource
 import time
@@ -10,7 +10,7 @@ from statistics import median
 
 from throughput import SUBSTITUTES
 
-# (what, mix, the key that holds it all)
+# (title, mix, the key that holds all data)
 STRUCTURES = [
     ("string", "set", None),
     ("string with a TTL", "setex", None),
@@ -29,8 +29,8 @@ def preemptions():
 
 
 def stall_of(server, *words):
-    """Microseconds, and whether this process had its core all the while. It asks for the reply
-    again and again, for who sleeps is woken late by others' work, and that would count."""
+    """(microseconds, whether this process kept its core). Polls for the reply, because a sleeping
+    process may be woken late, which would count as a stall."""
     had, before, sent = preemptions(), server.cpu_seconds(), time.monotonic()
     server.link.spin(*words)
     waited = time.monotonic() - sent
@@ -38,8 +38,8 @@ def stall_of(server, *words):
 
 
 def stall_of_delete(server, key):
-    """Of DEL, and of PINGs after it while memory may still be given back; and whether DEL was
-    undisturbed."""
+    """The longest stall of DEL and of PINGs after it, while memory may still be freed; and whether
+    DEL was undisturbed."""
     longest, undisturbed = stall_of(server, "DEL", key)
     until = time.monotonic() + WATCH_SECONDS
     while time.monotonic() < until:
@@ -54,7 +54,7 @@ def watch(bench, server, mix, size, first, phase):
 
 
 def cost(bench, settings, server, mix, size, first):
-    """(CPU time per operation, the next round's number): the median of short glances."""
+    """(CPU time per operation, the next round's number): the median of short runs."""
     seen = []
     for _ in range(GLANCES):
         found = bench.load(server, "-n", size, "-P", PIPELINE, "-t", settings.glance, "-w", 0.05,

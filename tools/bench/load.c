@@ -1,9 +1,9 @@
-/* load: keeps a RESP server busy, and says how quick it was.
+/* load: loads a RESP server and prints its throughput, latency and CPU time.
  *
- * Requests are made once and get new digits in their place, replies are only counted, and a batch
- * is one write and mostly one read, so that it costs much less than a server does. How much less
- * shows against `bare`, which answers without storing anything, and in `idle`: the share of its
- * time in which it found nothing to read. An error in a reply makes the run a failure. */
+ * Requests are compiled once and only get new digits, replies are only counted, and a batch is one
+ * write and mostly one read, so that the tool costs much less than a server. Two figures show how
+ * much: a run against `bare`, which stores nothing, and `idle`, the share of time in which there
+ * was nothing to read. The exit status is 1 if a reply is an error. */
 #include <getopt.h>
 #include <inttypes.h>
 #include <math.h>
@@ -26,12 +26,12 @@ struct plan {
     bool in_turn, sleeps, stalls, json;
 };
 
-/* A part of the work that can be asked for. */
+/* A phase of a mix, chosen on the command line. */
 struct phase {
     const char *name;
     const char *text;
     unsigned pipeline;
-    uint64_t requests; /* 0: as the plan says */
+    uint64_t requests; /* 0: plan.requests or plan.seconds */
     bool in_turn;
 };
 
@@ -61,7 +61,7 @@ static double seconds_option(const char *text)
     exit(2);
 }
 
-static void take_option(struct plan *plan, int option)
+static void apply_option(struct plan *plan, int option)
 {
     if (server_option(&plan->target, option, optarg)) return;
     switch (option) {
@@ -82,7 +82,7 @@ static void take_option(struct plan *plan, int option)
     }
 }
 
-static struct plan parse(int argc, char **argv)
+static struct plan parse_arguments(int argc, char **argv)
 {
     struct plan plan = { .connections = 50,
                          .pipeline = 1,
@@ -93,7 +93,7 @@ static struct plan parse(int argc, char **argv)
                          .warm_up_seconds = 0.2 };
     server_default(&plan.target);
     for (int option; (option = getopt(argc, argv, SERVER_OPTIONS "c:P:n:d:t:w:r:F:i:qzSj")) != -1;)
-        take_option(&plan, option);
+        apply_option(&plan, option);
     if (plan.stalls) plan.connections = 1;
     plan.mix = optind < argc ? mix_find(argv[optind]) : NULL;
     if (plan.mix != NULL && plan.connections <= CONNECTIONS_MAX && plan.pipeline <= PIPELINE_MAX)
@@ -112,7 +112,7 @@ static struct phase phase_of(const struct plan *plan, const char *name)
     const struct phase phases[] = {
         { "fill", mix->fill, FILL_PIPELINE, fill_left, true },
         { "run", mix->recipe, (unsigned)plan->pipeline, 0, plan->in_turn },
-        /* So many draws leave half of the keys where they were. */
+        /* After this many random draws about half of the keys are left. */
         { "halve", mix->shrink, FILL_PIPELINE, (uint64_t)((double)keys * M_LN2), false },
         { "shrink", mix->shrink, FILL_PIPELINE, keys, true },
     };
@@ -220,7 +220,7 @@ static bool run_phase(const struct plan *plan, const char *name, struct numbers 
 int main(int argc, char **argv)
 {
     static const char *const only_run[] = { "run", NULL };
-    struct plan plan = parse(argc, argv);
+    struct plan plan = parse_arguments(argc, argv);
     prctl(PR_SET_TIMERSLACK, 1);
     const char *const *phase =
         optind + 1 < argc ? (const char *const *)argv + optind + 1 : only_run;

@@ -1,13 +1,13 @@
-/* members: what do a million members that expire cost, and how late are their events?
+/* members: measures what a million expiring members cost, and how late their events are.
  *
  * Fills sets, hashes or sorted sets with members that have deadlines of their own.
- * - Spread over some seconds: times the arrival of each member's event against the deadline, which
- *   its name carries, looks every 10 ms at how many expired members the server still holds, and
- *   divides the server's CPU time by the members. With -q nobody listens and nobody looks.
- * - With -i, all at one instant: PINGs at a steady pace meanwhile, not waiting for answers, until
- *   used_memory is back where it was before.
- * Works on a server with SADDEX, HSETEX, ZADDEX and INFO expiry. Leaves it as it was: the keys
- * carry a prefix of their own, and what has not expired is deleted. */
+ * - Deadlines spread over some seconds: measures how late each member's event arrives (the member's
+ *   name contains its deadline), reads every 10 ms how many expired members the server still holds,
+ *   and divides the server's CPU time by the members. With -q it neither subscribes nor polls.
+ * - With -i, one deadline for all: sends PINGs at a steady pace without waiting for replies, until
+ *   used_memory is back to what it was.
+ * Works on a server with SADDEX, HSETEX, ZADDEX and INFO expiry. At the end it deletes its keys,
+ * which have a prefix of their own. */
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,12 +26,12 @@ enum {
     BATCH = 1000,
     LOOK_USEC = 10000,
     PING_USEC = 100,
-    QUIET_USEC = 1000000, /* PINGs before the instant, to compare with */
+    QUIET_USEC = 1000000, /* PINGs before the deadline, for comparison */
     PATIENCE_MSEC = 20000,
-    MEMORY_SLACK = 64 << 10, /* buffers of the connections come and go */
+    MEMORY_SLACK = 64 << 10, /* for buffers of the connections */
 };
 
-/* Any prime well above the number of members: deadlines do not follow the order of arrival. */
+/* A prime above the number of members, so that deadlines do not follow the order of insertion. */
 #define STRIDE 2654435761LL
 
 enum family { SET, HASH, ZSET };
@@ -48,15 +48,15 @@ struct figures {
     struct samples late, quiet_pings, pings;
     double cpu_seconds;
     long long looks, overdue_sum, overdue_max;
-    int64_t memory_after_usec;       /* from the instant until memory was back; -1: it was not */
+    int64_t memory_after_usec;       /* from the deadline until memory was back; -1: never */
     double memory_full, memory_left; /* above the base */
 };
 
 struct run {
     const struct plan *plan;
     struct link commands, looks, events;
-    int64_t offset_usec;  /* the server's clock is ahead of ours by */
-    long long first_msec; /* deadline, in the server's clock */
+    int64_t offset_usec;  /* the server's clock minus ours */
+    long long first_msec; /* first deadline, by the server's clock */
     double base_memory;
     struct figures figures;
 };
@@ -189,7 +189,7 @@ static int64_t server_usec(const struct run *run)
 
 static int64_t first_usec(const struct run *run)
 {
-    return run->first_msec * 1000 - run->offset_usec; /* in our clock */
+    return run->first_msec * 1000 - run->offset_usec; /* by our clock */
 }
 
 static double memory_used(struct run *run)
@@ -198,7 +198,7 @@ static double memory_used(struct run *run)
     return server_info_field(&run->looks, "used_memory");
 }
 
-/* The base is what a collection holds on to that was as large before. */
+/* The members are added and removed once, so that the base includes tables of their size. */
 static void fill_others(struct run *run)
 {
     send_all(run, run->plan->others, write_other, "a member without a deadline");
@@ -291,7 +291,7 @@ static void collect(struct run *run)
     }
 }
 
-/* Nobody listens, and nobody asks before the last one has expired. */
+/* Polls only after the last deadline, so that nothing disturbs the expiry. */
 static void wait_for_all(struct run *run)
 {
     int64_t last = first_usec(run) + run->plan->spread_msec * 1000;
@@ -329,11 +329,11 @@ static void measure_spread(struct run *run)
 
 /* ---- one instant ----------------------------------------------------------------------------- */
 
-/* PINGs go out at their times, whether the earlier ones have been answered or not: a server that
- * does not answer for a while holds all of them. */
+/* PINGs are sent at fixed times, whether or not earlier ones were answered, so that a stall of the
+ * server counts for every PING sent during it. */
 struct pinger {
     struct link *link;
-    struct samples sent; /* when, and in order */
+    struct samples sent; /* send times in order */
     size_t answered;
     int64_t next;
 };
@@ -344,7 +344,7 @@ static void take_answers(struct pinger *pinger, struct samples *pings, int timeo
         samples_add(pings, wall_usec() - pinger->sent.usec[pinger->answered++]);
 }
 
-/* One more PING, and the answers that have come when the next is to go. */
+/* Sends a PING and reads replies until the next one is due. */
 static void ping(struct pinger *pinger, struct samples *pings)
 {
     link_command(pinger->link, "PING");
@@ -357,8 +357,7 @@ static void ping(struct pinger *pinger, struct samples *pings)
     } while (wall_usec() < pinger->next);
 }
 
-/* The question of the last look has been answered: is memory back? Asks again, waiting for nothing.
- */
+/* Reads the reply to the last INFO if it is there, and sends the next one. Does not wait. */
 static bool memory_is_back(struct run *run, int64_t *next_look)
 {
     if (wall_usec() < *next_look || link_reply(&run->looks, 0) == NULL) return false;
@@ -373,7 +372,7 @@ static bool memory_is_back(struct run *run, int64_t *next_look)
 static void measure_instant(struct run *run)
 {
     struct figures *figures = &run->figures;
-    int64_t due = first_usec(run) + 1000; /* alive at its deadline */
+    int64_t due = first_usec(run) + 1000; /* members are alive at their deadline */
     sleep_until(due - QUIET_USEC);
     struct pinger pinger = { .link = &run->commands, .next = wall_usec() };
     while (pinger.next < due)
@@ -408,7 +407,8 @@ static struct shown msec_shown(int64_t usec)
     return shown;
 }
 
-/* "p50 ..., p99 ..., p99.9 ..., max ...", or as cells of a row. Sorted samples; `of` as above. */
+/* "p50 ..., p99 ..., p99.9 ..., max ...", or cells of a row. Sorted samples; `of` as in samples_at.
+ */
 static void print_percentiles(const struct samples *samples, size_t of, bool cells)
 {
     struct shown p50 = msec_shown(samples_at(samples, 0.5, of));
@@ -472,7 +472,7 @@ int main(int argc, char **argv)
 {
     struct plan plan = parse(argc, argv);
     struct run run = { .plan = &plan };
-    prctl(PR_SET_TIMERSLACK, 1); /* wakes up when it is time, not 50 us later */
+    prctl(PR_SET_TIMERSLACK, 1); /* wake up on time, not 50 us later */
     link_open(&run.commands, &plan.target);
     link_open(&run.looks, &plan.target);
     link_open(&run.events, &plan.target);
@@ -485,7 +485,7 @@ int main(int argc, char **argv)
         measure_spread(&run);
         report_spread(&run);
     }
-    link_close(&run.looks); /* with what it may have been asked last */
+    link_close(&run.looks); /* a reply may still be under way */
     send_all(&run, plan.keys, write_delete, "UNLINK");
     link_close(&run.events);
     link_close(&run.commands);

@@ -1,8 +1,8 @@
-"""memory: what one item costs, and how much of it the process really holds.
+"""memory: the memory of one item, and the resident memory of the process.
 
-Bytes are the growth of INFO's used_memory over the number of items; `rss` is the growth of the
-process's resident memory over that of used_memory, full and after half of the items went at random
-and the server had its time to give pages back.
+Bytes are the growth of INFO's used_memory divided by the number of items. `rss` is the growth of the
+resident memory divided by that of used_memory, both when full and after half of the items, chosen at
+random, were removed and the server had time to return pages.
 """
 import contextlib
 import time
@@ -10,7 +10,7 @@ from collections import namedtuple
 
 Row = namedtuple("Row", "what short mix per_key command")
 
-# per_key: items for each key of the mix. command: the one that the server must have.
+# per_key: items for each key of the mix. command: a command that the server must have.
 ROWS = [Row(*row) for row in (
     ("string, key of 16 bytes, value of 8", "string", "set", 1, None),
     ("the same with a TTL", "string, TTL", "setex", 1, None),

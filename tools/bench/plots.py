@@ -1,4 +1,4 @@
-"""plots: the pictures of the page, drawn by gnuplot as SVG."""
+"""plots: draws the pictures of doc/performance/ with gnuplot, as SVG."""
 import os
 import shutil
 import subprocess
@@ -33,7 +33,7 @@ def or_nan(value):
 
 
 def bars_script(rows, series, label):
-    """Columns of the rows as bars beside each other; what to set and what to plot."""
+    """Bars side by side, one per column: gnuplot's settings and plot command."""
     width = 0.8 / len(series)
     names = ", ".join(f'"{row[0]}" {i}' for i, row in enumerate(rows))
     script = block("data", rows)

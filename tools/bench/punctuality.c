@@ -1,9 +1,9 @@
-/* punctuality: how late is the event of a key's death?
+/* punctuality: measures how late a server sends the "expired" events of keys.
  *
- * Fills a RESP server with keys that live for an hour, gives some others one common deadline, and
- * times the arrival of each one's "expired" event. Works on any server with PXAT and keyspace
- * notifications; the server's clock is compared with ours first, so it may be another machine's.
- * Leaves the server as it was: its keys carry a prefix of their own and are deleted. */
+ * Fills a RESP server with keys that live for an hour, gives some more keys one common deadline,
+ * and measures when the event of each arrives. Works on any server with PXAT and keyspace
+ * notifications, also on another machine: the clocks are compared first. At the end it deletes its
+ * keys, which have a prefix of their own. */
 #include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -97,7 +97,7 @@ static bool is_ours(const struct resp_reply *reply)
     return key->len >= strlen(prefix) && memcmp(key->text, prefix, strlen(prefix)) == 0;
 }
 
-/* deadline_usec is in our clock. */
+/* deadline_usec is by our clock. */
 static void collect(struct link *events, const struct plan *plan, int64_t deadline_usec,
                     struct samples *late)
 {
@@ -110,7 +110,7 @@ static void collect(struct link *events, const struct plan *plan, int64_t deadli
     }
 }
 
-/* In milliseconds; the events that never came count as later than all. */
+/* In milliseconds; missing events count as later than all others. */
 static const char *percentile(const struct samples *late, const struct plan *plan, double share,
                               char *to, size_t size)
 {

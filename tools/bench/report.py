@@ -10,7 +10,7 @@ import throughput
 
 
 def table(heads, rows):
-    """The first column to the left, the others to the right."""
+    """A Markdown table: the first column is aligned left, the others right."""
     lines = ["| " + " | ".join(heads) + " |",
              "|---|" + "---:|" * (len(heads) - 1)]
     lines += ["| " + " | ".join(row) + " |" for row in rows]
@@ -39,7 +39,7 @@ def work_name(mix, row, ours, theirs):
 # ---- throughput -------------------------------------------------------------------------------
 
 def one_line(mix, pipeline, row, names):
-    """For the terminal, as soon as it is known."""
+    """A row for the terminal, printed as soon as it is measured."""
     ours, theirs = names[0], names[1] if len(names) > 1 else None
     parts = [f"{mix:11} pipeline {pipeline:<3}"]
     for name in names:
@@ -51,7 +51,7 @@ def one_line(mix, pipeline, row, names):
 
 
 def ratios(results, names):
-    """CPU time at all pipelines, for it is what noise disturbs least; throughput above 1."""
+    """CPU time at all pipelines, because noise disturbs it least; throughput only above 1."""
     ours, theirs = names[:2]
     pipelines = list(next(iter(results.values())))
     heads = ["work"]
@@ -76,7 +76,7 @@ def figures_table(results, names, cell, what):
 
 
 def rates(results, names):
-    """Operations and CPU time; with the bare responder, as far as it was asked."""
+    """Operations and CPU time; also of `bare`, if it was measured."""
     def cell(row):
         return f"{count(row['ops'])}, {row['cpu_ns']:.0f} ns"
     with_bare = names + ["bare"] if any("bare" in row for found in results.values()
@@ -245,7 +245,7 @@ def conditions(bench, settings, versions):
 
 
 def sections(results, names):
-    """{name of a place in the page: text}"""
+    """{name of a placeholder in the page: text}"""
     mixes = results.get("throughput")
     found = {"conditions": results["conditions"]}
     if mixes and len(names) > 1:

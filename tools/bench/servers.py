@@ -1,7 +1,6 @@
-"""servers: the servers that are measured, each on a core of its own, and the tools on another.
+"""servers: starts, watches and stops the measured servers on one core, and runs the tools on another.
 
-Knows how to start, reach, watch and stop them; refuses to know what is measured. Every server lives
-in a session of its own with a directory of its own, and dies with this process.
+Each server has a process group and a directory of its own, and ends with this process.
 """
 import contextlib
 import ctypes
@@ -23,7 +22,7 @@ START_SECONDS = 60
 REPLY_SECONDS = 120
 TOOL_SECONDS = 300
 TRIES = 3
-# What a server is started with whose command names neither {port} nor {socket}.
+# Options for servers whose command contains neither {port} nor {socket}.
 OPTIONS = ["--port", "{port}", "--unixsocket", "{socket}", "--dir", "{dir}",
            "--save", "", "--appendonly", "no"]
 DISTURBED = 0.03  # of the server's core, by others
@@ -45,7 +44,7 @@ def siblings(core):
 
 
 def choose_cores():
-    """(server's, tools'): the last core, and the first that shares nothing with it."""
+    """(server's core, tools' core): the last one, and the first that is no hyperthread of it."""
     allowed = sorted(os.sched_getaffinity(0))
     server = allowed[-1]
     others = [core for core in allowed if core not in siblings(server) and core != server]
@@ -54,7 +53,7 @@ def choose_cores():
 
 
 def busy_seconds(core):
-    """What a core has worked, and what the machine below has taken from it."""
+    """CPU time that a core has worked, and that the hypervisor has taken from it."""
     with open("/proc/stat", encoding="ascii") as file:
         for line in file:
             if line.startswith(f"cpu{core} "):
@@ -102,7 +101,7 @@ class Link:
         return self.reply()
 
     def spin(self, *words):
-        """The same without sleeping, for a reply of one line."""
+        """As call, but polls instead of sleeping; for replies of one line."""
         self.send(*words)
         line = b""
         while not line.endswith(b"\n"):
@@ -130,7 +129,7 @@ class Link:
 
 
 class Server:
-    """From `with` to its end."""
+    """Runs from `with` to its end."""
 
     def __init__(self, name, command, bench):
         self.name, self.bench = name, bench
@@ -153,7 +152,7 @@ class Server:
         self.clean()
 
     def start(self, nap=0.01):
-        """Until it answers, its data loaded."""
+        """Waits until it answers, with its data loaded."""
         self.port, self.socket = free_port(), os.path.join(self.dir, "socket")
         has_port = any("{port}" in word for word in self.command)
         has_socket = any("{socket}" in word for word in self.command)
@@ -181,7 +180,7 @@ class Server:
             raise Failed(f"{self.name} did not start:\n{log.read()}")
 
     def end(self):
-        """As by kill -9; its files stay."""
+        """Kills it with SIGKILL; its files stay."""
         try:
             if self.link is not None:
                 self.link.close()
@@ -234,7 +233,7 @@ class Server:
 
 
 class Bench:
-    """Where things run, and what disturbs them."""
+    """The cores that servers and tools run on, and what disturbs them."""
 
     def __init__(self, unix=False, server_core=None, load_core=None):
         chosen = choose_cores()
@@ -247,7 +246,7 @@ class Bench:
         return Server(name, command, self)
 
     def tool(self, server, name, *arguments):
-        """Runs a tool on the tools' core; the JSON of its last line."""
+        """Runs a tool on the tools' core; returns the JSON of its last line."""
         command = [os.path.join(TOOLS, name), *server.where, "-j", *map(str, arguments)]
         before = self.work()
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -266,7 +265,7 @@ class Bench:
         return json.loads(out.splitlines()[-1])
 
     def load(self, server, *arguments):
-        """Once more when the machine stood still for the whole time."""
+        """Runs load; tries again if the machine stood still and nothing was answered."""
         for _ in range(TRIES):
             result = self.tool(server, "load", "-i", server.process.pid, *arguments)
             if result["requests"] > 0:

@@ -1,9 +1,8 @@
-"""stalls: what other clients feel while much has to be removed at once: counts in the middle of a
-burst, a crowd at one collection, paths that read a key without naming it first, a policy that cuts.
+"""stalls: the delays of other clients while much is removed at once: counts during a burst of expired
+keys, many clients at one collection, commands that read keys of others, a policy that shortens.
 
-Each scenario ends with the longest PING of a client that does nothing else, with the most that the
-server worked while one of them waited, which other work on the machine does not disturb, and with
-the time that it took in all."""
+Each scenario measures the longest PING of a client that does nothing else, the longest CPU time of the
+server during one PING (which other work on the machine does not lengthen), and the time in all."""
 import contextlib
 import multiprocessing
 import os
@@ -36,10 +35,10 @@ def cpu_seconds(pid):
 
 
 def ping(port, pid, core, pipe):
-    """PINGs one behind the other until reported to stop; sends the longest, and the most work of the
-    server during one, in seconds."""
+    """Sends PINGs one after the other until the pipe has data; sends back the longest, and the most
+    CPU time of the server during one, in seconds."""
     os.sched_setaffinity(0, {core})
-    with contextlib.suppress(PermissionError):  # else it may be the pinger that waits
+    with contextlib.suppress(PermissionError):  # else a delay may be this process waiting for its core
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
     link = Link(("127.0.0.1", port), socket.AF_INET)
     pipe.send(None)
@@ -54,7 +53,7 @@ def ping(port, pid, core, pipe):
 
 
 class Pinger:
-    """With it, another client measures; `figures` afterwards."""
+    """Runs the PINGs in another process during `with`; `figures` has the result afterwards."""
 
     def __init__(self, bench, server):
         self.pipe, theirs = multiprocessing.Pipe()
@@ -82,7 +81,7 @@ class Pinger:
 # ---- filling ---------------------------------------------------------------------------------------
 
 def send_all(link, commands):
-    """As a pipeline, a batch at a time."""
+    """Sends commands as a pipeline, in batches."""
     def text(words):
         words = [str(word).encode() for word in words]
         return b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%b\r\n" % (len(w), w) for w in words)
@@ -127,7 +126,7 @@ def fill_zset(link, key, count, at=None, first=0):
 
 
 def deadline(fill, count):
-    """Fills with a deadline that the filling does not reach; returns it."""
+    """Calls `fill` with a deadline that is later than its end; returns the deadline."""
     guess_msec = 500 + count // 50
     while True:
         at = int(time.time() * 1000) + guess_msec
@@ -141,7 +140,7 @@ def sleep_until(msec):
     time.sleep(max(0.0, msec / 1000 - time.time()))
 
 
-# ---- scenarios: what to fill, then what to do, timed from an instant on (None: now) ---------------
+# ---- scenarios: fill, then an action, timed from a deadline on (None: from now) -------------------
 
 def counts(server, settings, act):
     link, keys = server.link, settings.dying
@@ -151,7 +150,7 @@ def counts(server, settings, act):
     at = deadline(fill, keys)
 
     def count():
-        """Until the first answer that counts none, and on for a while."""
+        """Counts until a reply is 0, and for a while longer."""
         begin, right = time.monotonic(), None
         while right is None or time.monotonic() < begin + COUNT_SECONDS:
             if link.call("DBSIZE") == 0 and right is None:
@@ -181,7 +180,7 @@ def crowd(server, settings, act):
 
 
 def overdue(fill, ask):
-    """A scenario: when all that `fill` has written has expired, `ask` needs what is left."""
+    """A scenario: `ask` needs a key when everything that `fill` wrote has expired."""
     def scenario(server, settings, act):
         at = deadline(lambda at: fill(server.link, settings.dying // 2, at),
                       settings.dying // 4)
@@ -212,7 +211,7 @@ def ask_copy(link):
 
 
 def blocked(server, settings, act):
-    """One member is left, which is due by its score when all others expire."""
+    """One member is left, whose score is due when all others expire."""
     waiter = server.connect()
 
     def fill(at):
@@ -227,7 +226,7 @@ def blocked(server, settings, act):
 
 
 def trim_to(share):
-    """A scenario: a policy comes that lets this share of a sorted set live, then a ZADD."""
+    """A scenario: a policy that leaves this share of a sorted set, then a ZADD."""
     def scenario(server, settings, act):
         count = settings.dying // 2
         fill_zset(server.link, "z", count)

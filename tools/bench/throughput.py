@@ -1,16 +1,16 @@
-"""throughput: requests a second, latency and CPU time of each mix, servers in turns A B A B.
+"""throughput: requests per second, latency and CPU time of each mix, servers in turns A B A B.
 
 A row's figures are medians over the rounds. An operation is one round of a mix's commands, so that
-a mix can be held against another that does the same with more commands.
+mixes that do the same with different numbers of commands can be compared.
 """
 import contextlib
 from statistics import median
 
 ORDER = ["get", "set", "setex", "incr", "expire", "sadd", "hset", "zadd", "recency", "window",
          "rede-push", "rede-cycle"]
-# What stands in where there is no dehydrator.
+# The mixes for servers without dehydrators.
 SUBSTITUTES = {"rede-push": "job-zadd-hset", "rede-cycle": "job-cycle"}
-# Mixes that leave more behind than they found: so many operations a round, instead of a time.
+# Mixes that add data: a number of operations per round instead of a time.
 GROWING = {"rede-push": {1: 50_000, 16: 200_000, 64: 200_000}}
 FIGURES = ("p50_us", "p99_us", "p999_us", "max_us")
 
@@ -32,7 +32,7 @@ def summary(rounds):
 
 
 class Side:
-    """A server under one mix, and how far its rounds have come."""
+    """A server under one mix, and the results of its rounds so far."""
 
     def __init__(self, bench, server, mix, settings):
         self.bench, self.server, self.settings, self.asked = bench, server, settings, mix

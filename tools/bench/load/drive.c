@@ -15,14 +15,14 @@
 
 enum {
     READ_SIZE = 1 << 18,
-    CARRY_MAX = 1024, /* a line of a reply that has not come whole */
+    CARRY_MAX = 1024, /* the incomplete last line of a reply */
     EVENTS_MAX = 64,
     STALL_NSEC = 1000000,
 };
 
 struct conn {
     struct link link;
-    char *bytes; /* its own copy of the script's */
+    char *bytes; /* a copy of the script's */
     struct draw draw;
     struct replies replies;
     uint64_t awaited; /* replies.whole when the batch is answered */
@@ -41,12 +41,12 @@ struct drive {
     struct conn *conns;
     int epoll;
     enum phase phase;
-    int64_t begin, until; /* of the time measured */
+    int64_t begin, until; /* of the measurement */
     int64_t idle_nsec;
     uint64_t to_send; /* requests */
     unsigned open;    /* connections with a batch under way */
     int64_t last_cpu_nsec;
-    long preempted; /* so often has another process been given our core */
+    long preempted; /* how often the kernel preempted us: ru_nivcsw */
     struct reading before;
     char read_buffer[CARRY_MAX + READ_SIZE];
 };
@@ -86,7 +86,7 @@ static void send_rest(struct drive *drive, struct conn *conn)
     watch_for(drive, conn, sent < (ssize_t)left);
 }
 
-/* The next batch, if there is one to be sent. */
+/* Sends the next batch, if any requests are left. */
 static void send_batch(struct drive *drive, struct conn *conn, int64_t now)
 {
     const struct script *script = drive->plan->script;
@@ -111,9 +111,9 @@ static long preemptions(void)
     return usage.ru_nivcsw;
 }
 
-/* CPU time leaves out what other processes took from the server; waiting time leaves out what it
- * did for itself while nobody waited. What held this batch up is in both. A batch whose answer may
- * have lain there while others had our core tells nothing. */
+/* CPU time excludes other processes on the server's core; waiting time excludes the server's work
+ * between batches. The smaller of both is the work that held up this batch. If we were preempted,
+ * the reply may have been there earlier, so the batch does not count. */
 static void look_for_stall(struct drive *drive, int64_t waited)
 {
     struct drive_result *result = drive->result;
@@ -207,7 +207,7 @@ static void take_turn(struct drive *drive, int64_t *now)
     *now = now_nsec();
 }
 
-static void loop(struct drive *drive)
+static void run_load(struct drive *drive)
 {
     int64_t now = now_nsec();
     drive->until = now + (int64_t)(drive->plan->warm_up_seconds * 1e9);
@@ -263,7 +263,7 @@ void drive_run(const struct drive_plan *plan, struct drive_result *result)
     if (drive->epoll < 0) die("epoll");
     for (unsigned i = 0; i < plan->connections; i++)
         open_conn(drive, &conns[i]);
-    loop(drive);
+    run_load(drive);
     for (unsigned i = 0; i < plan->connections; i++)
         close_conn(drive, &conns[i]);
     close(drive->epoll);

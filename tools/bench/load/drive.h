@@ -1,6 +1,6 @@
-/* drive: keeps a number of connections busy with a script, and measures.
- * Every connection has one batch under way: it is sent with one write, and when its replies are
- * there the next one goes. Knows sockets, time and counts; refuses to know what commands mean. */
+/* drive: sends a script over a number of connections and measures. Each connection has one batch
+ * under way: it is sent with one write, and the next one follows when all its replies have arrived.
+ */
 #ifndef TOOLS_BENCH_LOAD_DRIVE_H
 #define TOOLS_BENCH_LOAD_DRIVE_H
 
@@ -19,21 +19,21 @@ struct drive_plan {
     const struct meter *meter;
     unsigned connections;
     double seconds, warm_up_seconds;
-    uint64_t requests; /* 0: by time; else rounded up to whole batches, and no warm-up */
-    bool sleeps;       /* waits in the kernel instead of asking again and again */
-    bool stalls;       /* one connection: what the server did while a batch waited */
+    uint64_t requests; /* 0: run for `seconds`; else rounded up to whole batches, no warm-up */
+    bool sleeps;       /* waits in the kernel instead of polling */
+    bool stalls;       /* with one connection: measure the server's work while a batch waits */
 };
 
 struct drive_result {
     uint64_t requests; /* answered in the time measured */
     double seconds;
-    double idle; /* share of it in which nothing was there to be read */
+    double idle; /* share of `seconds` in which there was nothing to read */
     struct histogram latency;
     struct reading spent; /* by the server */
     uint64_t errors;
     char error[120]; /* the first one */
-    /* With `stalls`: the longest time that the server worked while a batch waited for it, after how
-     * many requests, and how many batches waited for more than a millisecond of work. */
+    /* With `stalls`: the longest time that the server worked while a batch waited, the number of
+     * requests before it, and the number of batches that waited for more than 1 ms of work. */
     int64_t stall_nsec;
     uint64_t stall_at, stalls_over_msec;
 };

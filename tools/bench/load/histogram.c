@@ -2,7 +2,7 @@
 
 enum { STEPS = 1 << HISTOGRAM_BITS };
 
-/* The first 2 * STEPS spans have a slot each; above, a slot is 2^shift wide. */
+/* Durations below 2 * STEPS have a slot each; above, a slot is 2^shift wide. */
 static unsigned slot_of(uint64_t nsec)
 {
     if (nsec < 2 * STEPS) return (unsigned)nsec;

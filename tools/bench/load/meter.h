@@ -1,5 +1,4 @@
-/* meter: what another process of this machine spends.
- * Knows the kernel's clocks and counters of a process; refuses to know what it is doing. */
+/* meter: CPU time and instructions of another process on this machine, from the kernel. */
 #ifndef TOOLS_BENCH_LOAD_METER_H
 #define TOOLS_BENCH_LOAD_METER_H
 
@@ -10,16 +9,16 @@
 
 enum { METER_THREADS_MAX = 64 };
 
-/* Zeroed: of no process; all readings are 0. */
+/* All zero: no process; all readings are 0. */
 struct meter {
     pid_t pid;
     clockid_t clock;
     int counters[METER_THREADS_MAX]; /* instructions outside the kernel, per thread */
-    unsigned counter_count;          /* 0: the machine does not count them for us */
+    unsigned counter_count;          /* 0: the kernel offers no such counter */
 };
 
 struct reading {
-    int64_t cpu_nsec; /* exact, also in the middle of a slice */
+    int64_t cpu_nsec; /* exact, also within a time slice */
     uint64_t user_ticks, system_ticks;
     uint64_t instructions;
 };

@@ -21,7 +21,7 @@ static const struct mix mixes[] = {
       .recipe = "SETEX " STRING " {s4} {v}",
       .fill = "SETEX " STRING " {s4} {v}",
       .shrink = "DEL " STRING },
-    /* With -q and many keys, each expires after a second: as many as are set. */
+    /* Keys expire after a second, so that with -q as many keys expire as are set. */
     { .name = "short-lived",
       .recipe = "SET " STRING " {v} PX 1000",
       .fill = "SET " STRING " {v} PX 1000",
@@ -63,7 +63,7 @@ static const struct mix mixes[] = {
       .recipe = "RPUSH queue {v}\nLPOP queue",
       .fill = "RPUSH queue {v}",
       .shrink = "LPOP queue" },
-    /* Each list holds its 30 latest; every round lets a new item in and the oldest out. */
+    /* Each list holds its latest 30; every round adds one item and removes the oldest. */
     { .name = "recency",
       .recipe = "ZADD recent:{k9} {t13} item:{n9}\n"
                 "ZREMRANGEBYRANK recent:{k9} 0 -31\n"
@@ -73,14 +73,14 @@ static const struct mix mixes[] = {
       .shrink = "DEL recent:{k9}",
       .fill_per_key = 30,
       .keys_divisor = 10 },
-    /* The same lists, small: items are numbers, times are seconds. For figures of memory. */
+    /* The same lists with short items: numbers, and times in seconds. To measure memory. */
     { .name = "recent",
       .recipe = "ZADD recent:{k9} {t10} {s6}\nZREMRANGEBYRANK recent:{k9} 0 -31",
       .fill = "ZADD recent:{k9} {t10} {s6}",
       .shrink = "DEL recent:{k9}",
       .fill_per_key = 30,
       .keys_divisor = 10 },
-    /* Ten hits stand in each window; every round lets one in, and those that are too old out. */
+    /* Each window holds ten hits; every round adds one and removes those that are too old. */
     { .name = "window",
       .recipe = "ZADD window:{k9} {t13} hit:{n9}\n"
                 "ZREMRANGEBYSCORE window:{k9} 0 {o13}\n"
@@ -91,7 +91,7 @@ static const struct mix mixes[] = {
       .fill_per_key = 10,
       .keys_divisor = 10,
       .behind_per_key = 10 },
-    /* Jobs that wait, and what takes the place of REDE.PUSH where there is none. */
+    /* Waiting jobs, and the same with a sorted set for servers without REDE.PUSH. */
     { .name = "rede-push",
       .recipe = "REDE.PUSH jobs {s7} {v} job:{n12}",
       .fill = "REDE.PUSH jobs {s7} {v} job:{n12}",
@@ -100,7 +100,7 @@ static const struct mix mixes[] = {
       .recipe = "ZADD jobs:at {s10} job:{n12}\nHSET jobs:data job:{n12} {v}",
       .fill = "ZADD jobs:at {s10} job:{n12}\nHSET jobs:data job:{n12} {v}",
       .shrink = "ZREM jobs:at job:{k12}\nHDEL jobs:data job:{k12}" },
-    /* A job that is due at once goes in and comes out, beside those that wait. */
+    /* A job that is due at once is pushed and popped, beside those that wait. */
     { .name = "rede-cycle",
       .recipe = "REDE.PUSH jobs 0 {v} job:{n12}\nREDE.POLL jobs COUNT 1",
       .fill = "REDE.PUSH jobs {s7} {v} job:{n12}",

@@ -1,30 +1,28 @@
-/* mix: the named kinds of work that the load generator knows.
- * Knows commands as text with holes; refuses to know how they are sent. */
+/* mix: the named workloads of the load generator, as command templates. script.h compiles them. */
 #ifndef TOOLS_BENCH_LOAD_MIX_H
 #define TOOLS_BENCH_LOAD_MIX_H
 
 #include <stdint.h>
 
-/* Commands stand one per line, their words apart by one space. A hole is a letter and how many
- * digits wide it is: {k12}. One round through a text draws each number once, but for scores.
- *   k, m   a key and a member of 0 to keys - 1: random, or in turn while filling
- *   s      a score: random, no zero in front
- *   n      the number of the round: no two are the same
- *   t, o   round n as a time, and as the time `behind` rounds ago
- *   v      a value of as many bytes as the plan says */
+/* A template has one command per line, with single spaces between words. A placeholder is a letter
+ * and a number of digits: {k12}. Each round through a template draws new numbers; within a round,
+ * all placeholders of a letter have the same number, except scores. k, m   a key and a member from
+ * 0 to keys - 1: random, or in turn while filling s      a random score without leading zeros n the
+ * number of the round, which never repeats t, o   round n as a time, and the time of `behind`
+ * rounds ago v      a value; its size is the option of the load generator */
 struct mix {
     const char *name;
-    const char *recipe;      /* what is measured, round after round */
-    const char *fill;        /* what the server holds before */
-    const char *shrink;      /* takes away what has key or member number k; NULL: there is none */
+    const char *recipe;      /* the measured commands */
+    const char *fill;        /* loads the data before the measurement */
+    const char *shrink;      /* removes the data of key or member k; NULL: none */
     unsigned fill_per_key;   /* rounds of fill for each key */
-    unsigned keys_divisor;   /* one key for so many of the key space */
-    unsigned behind_per_key; /* how far o is behind t, times the keys */
+    unsigned keys_divisor;   /* number of keys: key space / this */
+    unsigned behind_per_key; /* `behind` is this times the keys */
 };
 
-/* NULL when there is none of that name. */
+/* NULL: unknown name. */
 const struct mix *mix_find(const char *name);
-/* The names, in order; NULL at the end. */
+/* The i-th name; NULL after the last. */
 const char *mix_name(unsigned i);
 
 uint64_t mix_keys(const struct mix *mix, uint64_t key_space);

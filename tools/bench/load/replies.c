@@ -71,7 +71,7 @@ size_t replies_scan(struct replies *replies, const char *data, size_t len)
             if (replies->skip == 0) end_element(replies);
             continue;
         }
-        /* Nearly always a few bytes away: a loop is quicker than memchr. */
+        /* The end is nearly always a few bytes away, where a loop is faster than memchr. */
         const char *line_end = at + 1;
         while (line_end < end && *line_end != '\n')
             line_end++;

@@ -6,7 +6,7 @@
 
 enum { WIDTH_MAX = 19, ROUND_MARK = '*' };
 
-/* 17 and zeros: times that look like today's, whatever their unit. */
+/* The first time, in seconds (10 digits) or milliseconds (13). */
 static const uint64_t times[] = { [10] = 1700000000u, [13] = 1700000000000u };
 
 __attribute__((noreturn)) static void die(const char *text, const char *why)
@@ -15,8 +15,8 @@ __attribute__((noreturn)) static void die(const char *text, const char *why)
     exit(2);
 }
 
-/* An array that held `count` and is to hold `more` in addition: twice as large when it was full at
- * a power of two. */
+/* Makes room in an array of `count` for `more`. Capacities are powers of two, so they need not be
+ * stored. */
 static void *grown(void *array, size_t count, size_t more, size_t size)
 {
     size_t cap = 16, had = count > 0 ? 16 : 0;
@@ -44,7 +44,6 @@ static void add_bytes(struct script *script, const char *bytes, size_t len)
     script->len += len;
 }
 
-/* To be written over, or a value. */
 static void add_filler(struct script *script, char filler, size_t len)
 {
     script->bytes = grown(script->bytes, script->len, len, 1);
@@ -59,7 +58,7 @@ static void add_header(struct script *script, char mark, size_t count)
     add_bytes(script, header, (size_t)len);
 }
 
-/* The width of the hole at `text`, which ends behind *end. */
+/* The width of the placeholder at `text`; sets *end behind it. */
 static size_t hole_width(const char *text, const char **end, size_t value_size)
 {
     char *close = (char *)(uintptr_t)(text + 2);
@@ -102,7 +101,7 @@ static void add_word(struct script *script, const char *word, const char *end, s
     add_bytes(script, "\r\n", 2);
 }
 
-/* Appends the command and returns where the next one begins; the text begins anew at its end. */
+/* Appends the command at `at` and returns the next one; after the last, the first one again. */
 static const char *add_command(struct script *script, const char *text, const char *at,
                                size_t value_size)
 {

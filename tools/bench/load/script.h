@@ -1,6 +1,5 @@
-/* script: a text of commands as the bytes that are sent, made once.
- * Sending a batch again means writing new digits over the old ones. Knows RESP's requests and
- * where numbers stand in them; refuses to know sockets. */
+/* script: compiles a template of mix.h into the bytes of RESP requests. To send a batch again, only
+ * the digits of its numbers are overwritten. */
 #ifndef TOOLS_BENCH_LOAD_SCRIPT_H
 #define TOOLS_BENCH_LOAD_SCRIPT_H
 
@@ -11,11 +10,11 @@
 struct field {
     uint32_t at;
     uint8_t width;
-    char kind; /* a letter of mix.h */
+    char kind; /* letter of the placeholder */
 };
 
-/* A batch is `pipeline` commands. The batches go round a ring in which the text stands as often as
- * it takes for both to end together. */
+/* A batch is `pipeline` commands. The script repeats the template until its end is also the end of
+ * a batch, and then begins again. */
 struct batch {
     uint32_t begin, end; /* bytes */
     uint32_t field_begin, field_end;
@@ -30,18 +29,18 @@ struct script {
     unsigned pipeline, commands; /* commands of the text */
 };
 
-/* Where numbers come from; all connections share one. */
+/* The source of numbers, shared by all connections. */
 struct numbers {
     uint64_t next, keys, behind, random;
-    bool in_turn; /* keys and members one after the other */
+    bool in_turn; /* keys and members in ascending order instead of random */
 };
 
-/* The numbers of a round, which may go on from one batch to the next. */
+/* The numbers of a round, which may span several batches. */
 struct draw {
     uint64_t n, k, m;
 };
 
-/* Ends the program with a message when the text is wrong. */
+/* Ends the program with a message if the template is wrong. */
 void script_compile(struct script *script, const char *text, unsigned pipeline, size_t value_size);
 void script_drop(struct script *script);
 
