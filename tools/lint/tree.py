@@ -76,7 +76,7 @@ ROOMS = (
 
 # Single files that may include more than their folder.
 EXCEPTIONS = (
-    # main is the wiring: it alone knows every part.
+    # main is the wiring: only it includes every part.
     (r"server/main\.c", r"(server|proto|conf|store)/"),
     # DUMP and RESTORE carry a payload in Redis' format.
     (r"server/cmd/key/dump\.c", r"server/persist/payload\.h"),
@@ -101,10 +101,10 @@ SLEEPS = r"\b(sleep|usleep|nanosleep|clock_nanosleep)\s*\("
 
 OUTSIDE = ("server/", "proto/", "conf/", "tools/")  # tests look inside
 
-# (files, pattern, files it is allowed in, what is wrong)
+# (files, pattern, files in which it is allowed, message)
 SMELLS = (
     (CODE, CLOCKS, r"server/base/clock\.c", "only server/base/clock.c reads a clock"),
-    (CODE, r"event2/", r"server/base/loop\.c", "only server/base/loop.c knows libevent"),
+    (CODE, r"event2/", r"server/base/loop\.c", "only server/base/loop.c includes libevent"),
     (CODE, r"\bout(->|\.)version\s*[=!<>]=?\s*[23]\b(?!;)", r"proto/resp/resp_write\.c",
      "only proto/resp/resp_write.c tells RESP2 from RESP3"),
     (CODE, r"\bstruct server\b", None, "no struct server"),
@@ -113,7 +113,7 @@ SMELLS = (
     (("store/",), r"\b(malloc|calloc|realloc|free|strdup)\s*\(", r"store/mem/mem\.c",
      "only store/mem/mem.c allocates"),
     (OUTSIDE, r"(?<!conf)(->|\.)databases\b|\bks(->|\.)dict\b", None,
-     "only store/ knows what a database is made of; ask store_database, keyspace_count ..."),
+     "struct database is private to store/; use store_database, keyspace_count ..."),
     (OUTSIDE, r"\btxn(->|\.)ks\s*=[^=]", None, "txn_call changes the database of a transaction"),
     (OUTSIDE, r"\b(keyspace_(init|drop|add|remove|replace|set_deadline|rearm|relocate)"
      r"|policies_(set|remove|drop|begin_pass)|access_(begin|note|set)"
@@ -131,7 +131,7 @@ SCRIPT_SMELLS = (
 DATA_FILES = r"(^|/)(appendonlydir|data|build)/|\.(aof|exp|rdb|o|so|a)$"
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
-# Comments and literals, which may say anything. Newlines inside are kept for the line numbers.
+# Comments and literals are not checked. Their newlines are kept for the line numbers.
 NOISE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 
 problems = []
@@ -144,7 +144,7 @@ def complain(path, line, text):
 # ---- layers ----
 
 def allowed_folders(names):
-    """The folders that a row's last column means."""
+    """The folders that a row's last column stands for."""
     found = set()
     for name in names.split():
         base = name.removesuffix("/*")
@@ -210,7 +210,7 @@ def without_noise(text):
         found = match.group()
         return '""' if found[0] in "\"'" else "\n" * found.count("\n")
     kept = []
-    # An include's name is no noise: hide only what is not on an #include line.
+    # Keep the names on #include lines, which look like literals.
     for part in re.split(r"(^\s*#\s*include[^\n]*$)", text, flags=re.M):
         kept.append(part if re.match(r"\s*#\s*include", part) else NOISE.sub(blank, part))
     return "".join(kept)
