@@ -30,7 +30,7 @@ enum rdb_step rdb_intset_next(struct rdb_walk *walk, struct rdb_item *item)
     return RDB_ITEM;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_integers(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
     return (x > y) - (x < y);
@@ -46,7 +46,7 @@ static size_t width_for(const int64_t *integers, size_t count)
 
 bool rdb_intset_append(struct rdb_buffer *to, int64_t *integers, size_t count)
 {
-    if (count > 1) qsort(integers, count, sizeof(*integers), compare);
+    if (count > 1) qsort(integers, count, sizeof(*integers), compare_integers);
     size_t width = width_for(integers, count), size = HEADER + count * width;
     if (!rdb_buffer_reserve(to, size)) return false;
     unsigned char *at = (unsigned char *)to->data + to->len;

@@ -22,7 +22,7 @@ static bool score_of(const struct rdb_item *item, double *score)
 }
 
 /* A field's deadline; 0 in the file means none. */
-static bool deadline_of(const struct rdb_item *item, int64_t *at)
+static bool field_deadline(const struct rdb_item *item, int64_t *at)
 {
     *at = item->integer == 0 ? RDB_NEVER : item->integer;
     return item->is_integer && item->integer >= 0 && (uint64_t)item->integer <= RDB_LATEST_FIELD;
@@ -39,7 +39,7 @@ static bool check_item(struct rdb_reader *reader, const struct rdb_walk *walk,
         return rdb_unique(reader, item->text);
     if (place == 1 && shape == RDB_ITEMS_ZSET && !score_of(item, &score))
         return rdb_damaged(reader, "a score that is no number");
-    if (place == 2 && !deadline_of(item, &at))
+    if (place == 2 && !field_deadline(item, &at))
         return rdb_damaged(reader, "a field's deadline that is no time");
     return true;
 }
@@ -70,7 +70,7 @@ static bool visit_part(struct rdb_reader *reader, const struct rdb_item *part, e
         score_of(&part[1], &score);
         return RDB_VISIT(reader, zset_member, part[0].text, score);
     case RDB_ITEMS_WITH_EXPIRY:
-        deadline_of(&part[2], &at);
+        field_deadline(&part[2], &at);
         return RDB_VISIT(reader, hash_field, part[0].text, part[1].text, at);
     default: return RDB_VISIT(reader, hash_field, part[0].text, part[1].text, at);
     }

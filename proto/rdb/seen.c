@@ -64,7 +64,7 @@ static struct rdb_print print_of(const struct rdb_seen *seen, struct rdb_bytes m
 }
 
 /* The slot of this fingerprint, or the free one where it belongs. */
-static struct rdb_print *find(const struct rdb_seen *seen, const struct rdb_print *print)
+static struct rdb_print *find_slot(const struct rdb_seen *seen, const struct rdb_print *print)
 {
     size_t at = (size_t)print->high & (seen->size - 1);
     struct rdb_print *slot = &seen->slots[at];
@@ -75,7 +75,7 @@ static struct rdb_print *find(const struct rdb_seen *seen, const struct rdb_prin
     return slot;
 }
 
-static bool grow(struct rdb_seen *seen)
+static bool grow_table(struct rdb_seen *seen)
 {
     struct rdb_seen bigger = *seen;
     bigger.size = seen->size == 0 ? MIN_SIZE : 2 * seen->size;
@@ -83,7 +83,7 @@ static bool grow(struct rdb_seen *seen)
     if (bigger.slots == NULL) return false;
     memset(bigger.slots, 0, bigger.size * sizeof(*bigger.slots));
     for (size_t i = 0; i < seen->size; i++)
-        if (seen->slots[i].low != 0) *find(&bigger, &seen->slots[i]) = seen->slots[i];
+        if (seen->slots[i].low != 0) *find_slot(&bigger, &seen->slots[i]) = seen->slots[i];
     rdb_release(seen->slots);
     *seen = bigger;
     return true;
@@ -100,8 +100,8 @@ static void choose_key(struct rdb_seen *seen)
 enum rdb_seen_result rdb_seen_add(struct rdb_seen *seen, struct rdb_bytes member)
 {
     if (!seen->keyed) choose_key(seen);
-    if (2 * (seen->count + 1) > seen->size && !grow(seen)) return RDB_SEEN_NO_MEMORY;
-    struct rdb_print print = print_of(seen, member), *slot = find(seen, &print);
+    if (2 * (seen->count + 1) > seen->size && !grow_table(seen)) return RDB_SEEN_NO_MEMORY;
+    struct rdb_print print = print_of(seen, member), *slot = find_slot(seen, &print);
     if (slot->low != 0) return RDB_SEEN_BEFORE;
     *slot = print;
     seen->count++;

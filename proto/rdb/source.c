@@ -33,7 +33,7 @@ static size_t bytes_left(const struct rdb_source *source)
     return (size_t)(source->end - source->at);
 }
 
-static bool fail(struct rdb_source *source, enum rdb_source_state state)
+static bool fail_source(struct rdb_source *source, enum rdb_source_state state)
 {
     source->state = state;
     return false;
@@ -59,9 +59,9 @@ static size_t read_once(struct rdb_source *source, void *to, size_t size)
 /* Moves the window until it has `len` bytes. */
 static bool fill_window(struct rdb_source *source, size_t len)
 {
-    if (source->read == NULL) return fail(source, RDB_SOURCE_ENDED);
+    if (source->read == NULL) return fail_source(source, RDB_SOURCE_ENDED);
     if (source->buffer == NULL) source->buffer = rdb_resize(NULL, WINDOW);
-    if (source->buffer == NULL) return fail(source, RDB_SOURCE_NO_MEMORY);
+    if (source->buffer == NULL) return fail_source(source, RDB_SOURCE_NO_MEMORY);
     rdb_source_crc(source);
     size_t left = bytes_left(source);
     if (left > 0) memmove(source->buffer, source->at, left);
@@ -114,10 +114,10 @@ static bool fetch_copy(struct rdb_source *source, uint64_t len, struct rdb_buffe
     while (room->len < len) {
         size_t piece = room->len < FIRST_PIECE ? FIRST_PIECE : room->len, got;
         if (piece > len - room->len) piece = (size_t)(len - room->len);
-        if (!rdb_buffer_reserve(room, piece)) return fail(source, RDB_SOURCE_NO_MEMORY);
+        if (!rdb_buffer_reserve(room, piece)) return fail_source(source, RDB_SOURCE_NO_MEMORY);
         got = drain_window(source, piece, room);
         if (got > 0) continue;
-        if (source->read == NULL) return fail(source, RDB_SOURCE_ENDED);
+        if (source->read == NULL) return fail_source(source, RDB_SOURCE_ENDED);
         got = piece < WINDOW ? 0 : read_into_room(source, piece, room);
         if (got == 0 && (piece >= WINDOW || !fill_window(source, 1))) return false;
     }
@@ -128,7 +128,7 @@ bool rdb_source_fetch(struct rdb_source *source, uint64_t len, struct rdb_buffer
                       struct rdb_bytes *bytes)
 {
     if (source->read == NULL) {
-        if (len > bytes_left(source)) return fail(source, RDB_SOURCE_ENDED);
+        if (len > bytes_left(source)) return fail_source(source, RDB_SOURCE_ENDED);
         *bytes = (struct rdb_bytes){ (const char *)source->at, (size_t)len };
         source->at += len;
         return true;
