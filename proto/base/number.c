@@ -83,7 +83,7 @@ size_t number_print_int64(char *to, int64_t value)
     return 1 + number_print_uint64(to + 1, 0 - (uint64_t)value);
 }
 
-static size_t print_text(char *to, const char *text)
+static size_t copy_word(char *to, const char *text)
 {
     size_t len = strlen(text);
     memcpy(to, text, len);
@@ -93,7 +93,7 @@ static size_t print_text(char *to, const char *text)
 static size_t print_special(char *to, bool is_nan, bool negative)
 {
     /* DIFFERS: Redis prints the sign of a NaN. (doc/differs.md) */
-    return print_text(to, is_nan ? "nan" : negative ? "-inf" : "inf");
+    return copy_word(to, is_nan ? "nan" : negative ? "-inf" : "inf");
 }
 
 size_t number_print_double(char *to, double value)
@@ -114,7 +114,7 @@ size_t number_print_long_double(char *to, long double value)
     while (to[len - 1] == '0')
         len--;
     if (to[len - 1] == '.') len--;
-    if (len == 2 && memcmp(to, "-0", 2) == 0) return print_text(to, "0");
+    if (len == 2 && memcmp(to, "-0", 2) == 0) return copy_word(to, "0");
     return len;
 }
 

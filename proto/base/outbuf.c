@@ -28,7 +28,7 @@ enum {
     MAX_RESERVE = 4096,
 };
 
-static void fail(const struct outbuf *out, const char *what, size_t a, size_t b)
+static void fail_check(const struct outbuf *out, const char *what, size_t a, size_t b)
 {
     fprintf(stderr, "outbuf: %s: %zu against %zu (len %zu, bytes %zu)\n", what, a, b, out->len,
             out->bytes);
@@ -91,7 +91,7 @@ static bool add_chunk(struct outbuf *out, size_t size)
 }
 
 /* Appends a chunk with at least `room` bytes. False: no memory, output is lost. */
-static bool grow(struct outbuf *out, size_t room)
+static bool add_chunk_for(struct outbuf *out, size_t room)
 {
     size_t size = next_size(out);
     size_t needed = sizeof(struct outbuf_chunk) + room;
@@ -102,7 +102,7 @@ static bool grow(struct outbuf *out, size_t room)
     return add_chunk(out, size);
 }
 
-static void put(struct outbuf *out, const char *data, size_t len)
+static void put_in_chunk(struct outbuf *out, const char *data, size_t len)
 {
     memcpy(out->last->data + out->last->end, data, len);
     out->last->end += len;
@@ -115,24 +115,24 @@ void outbuf_append(struct outbuf *out, const void *data, size_t len)
     const char *from = data;
     size_t head = tail_room(out);
     if (head > len) head = len;
-    if (head > 0) put(out, from, head);
+    if (head > 0) put_in_chunk(out, from, head);
     if (head == len) return;
-    if (grow(out, len - head)) put(out, from + head, len - head);
+    if (add_chunk_for(out, len - head)) put_in_chunk(out, from + head, len - head);
 }
 
 char *outbuf_reserve(struct outbuf *out, size_t size)
 {
     static char nowhere[MAX_RESERVE];
-    if (size > MAX_RESERVE) fail(out, "reserve", size, MAX_RESERVE);
+    if (size > MAX_RESERVE) fail_check(out, "reserve", size, MAX_RESERVE);
     if (out->lost) return nowhere;
-    if ((tail_room(out) < size || out->last == NULL) && !grow(out, size)) return nowhere;
+    if ((tail_room(out) < size || out->last == NULL) && !add_chunk_for(out, size)) return nowhere;
     return out->last->data + out->last->end;
 }
 
 void outbuf_commit(struct outbuf *out, size_t used)
 {
     if (out->lost) return;
-    if (used > tail_room(out)) fail(out, "commit", used, tail_room(out));
+    if (used > tail_room(out)) fail_check(out, "commit", used, tail_room(out));
     if (used > 0) {
         out->last->end += used;
         out->len += used;
@@ -144,7 +144,7 @@ void outbuf_commit(struct outbuf *out, size_t used)
 static void copy_all(struct outbuf *out, const struct outbuf *from)
 {
     for (const struct outbuf_chunk *chunk = from->first; chunk != NULL; chunk = chunk->next)
-        put(out, chunk->data + chunk->start, chunk->end - chunk->start);
+        put_in_chunk(out, chunk->data + chunk->start, chunk->end - chunk->start);
 }
 
 void outbuf_splice(struct outbuf *out, struct outbuf *from)
@@ -217,7 +217,7 @@ static void drop_first(struct outbuf *out)
 
 void outbuf_consume(struct outbuf *out, size_t len)
 {
-    if (len > out->len) fail(out, "consume", len, out->len);
+    if (len > out->len) fail_check(out, "consume", len, out->len);
     out->len -= len;
     if (out->len == 0) {
         outbuf_drop(out);
@@ -249,14 +249,14 @@ void outbuf_check(const struct outbuf *out)
     size_t len = 0, bytes = 0;
     const struct outbuf_chunk *last = NULL;
     for (const struct outbuf_chunk *chunk = out->first; chunk != NULL; chunk = chunk->next) {
-        if (chunk->start > chunk->end) fail(out, "chunk start", chunk->start, chunk->end);
-        if (chunk->end > chunk->room) fail(out, "chunk end", chunk->end, chunk->room);
+        if (chunk->start > chunk->end) fail_check(out, "chunk start", chunk->start, chunk->end);
+        if (chunk->end > chunk->room) fail_check(out, "chunk end", chunk->end, chunk->room);
         len += chunk->end - chunk->start;
         bytes += chunk_size(chunk);
         last = chunk;
     }
-    if (last != out->last) fail(out, "last chunk", (uintptr_t)last, (uintptr_t)out->last);
-    if (len != out->len) fail(out, "waiting bytes", len, out->len);
-    if (bytes != out->bytes) fail(out, "owned bytes", bytes, out->bytes);
-    if (len == 0 && bytes != 0) fail(out, "memory without bytes", bytes, len);
+    if (last != out->last) fail_check(out, "last chunk", (uintptr_t)last, (uintptr_t)out->last);
+    if (len != out->len) fail_check(out, "waiting bytes", len, out->len);
+    if (bytes != out->bytes) fail_check(out, "owned bytes", bytes, out->bytes);
+    if (len == 0 && bytes != 0) fail_check(out, "memory without bytes", bytes, len);
 }

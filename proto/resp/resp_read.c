@@ -350,7 +350,7 @@ static int hex_digit(char c)
     return -1;
 }
 
-static char escaped(char c)
+static char unescape(char c)
 {
     switch (c) {
     case 'n': return '\n';
@@ -370,7 +370,7 @@ struct splitter {
     size_t used;
 };
 
-static void keep(struct splitter *split, char c)
+static void keep_char(struct splitter *split, char c)
 {
     split->to[split->used++] = c;
 }
@@ -381,13 +381,13 @@ static void split_escape(struct splitter *split)
     const char *p = split->line + split->at;
     size_t left = split->len - split->at;
     if (left >= 4 && p[1] == 'x' && hex_digit(p[2]) >= 0 && hex_digit(p[3]) >= 0) {
-        keep(split, (char)(hex_digit(p[2]) * 16 + hex_digit(p[3])));
+        keep_char(split, (char)(hex_digit(p[2]) * 16 + hex_digit(p[3])));
         split->at += 4;
     } else if (left >= 2) {
-        keep(split, escaped(p[1]));
+        keep_char(split, unescape(p[1]));
         split->at += 2;
     } else {
-        keep(split, '\\');
+        keep_char(split, '\\');
         split->at++;
     }
 }
@@ -406,10 +406,10 @@ static bool split_quoted(struct splitter *split, char quote)
         if (quote == '"' && c == '\\') {
             split_escape(split);
         } else if (quote == '\'' && escaped_quote) {
-            keep(split, '\'');
+            keep_char(split, '\'');
             split->at += 2;
         } else {
-            keep(split, c);
+            keep_char(split, c);
             split->at++;
         }
     }
@@ -424,7 +424,7 @@ static bool split_word(struct splitter *split)
         if (ends_word(c)) return true;
         split->at++;
         if (c == '"' || c == '\'') return split_quoted(split, c);
-        keep(split, c);
+        keep_char(split, c);
     }
     return true;
 }
