@@ -105,7 +105,7 @@ static bool read_choice(const struct conf_choice *choices, const char *text, int
     return false;
 }
 
-static int limit_class(const char *word)
+static int parse_limit_class(const char *word)
 {
     if (strcasecmp(word, "replica") == 0) return CONF_LIMIT_REPLICA;
     for (int i = 0; i < 3; i++)
@@ -120,7 +120,7 @@ static const char *read_limits(const char *text, struct conf_output_limit *limit
     if (!conf_words_split(text, strlen(text), &words, &why)) return why;
     if (words.count % 4 != 0) why = "Wrong number of arguments in buffer limit configuration.";
     for (size_t i = 0; i < words.count && why == NULL; i += 4) {
-        int which = limit_class(words.at[i]);
+        int which = parse_limit_class(words.at[i]);
         struct conf_output_limit limit;
         if (which < 0)
             why = "Invalid client class specified in buffer limit configuration.";
@@ -167,8 +167,8 @@ static const char *read_value(const struct conf_option *option, const char *text
     return fits ? NULL : out_of_range(option);
 }
 
-static void keep(struct conf *conf, const struct conf_option *option, const struct value *value,
-                 const char *text)
+static void store_value(struct conf *conf, const struct conf_option *option,
+                        const struct value *value, const char *text)
 {
     void *at = place(conf, option);
     switch (option->type) {
@@ -212,7 +212,7 @@ bool conf_set(struct conf *conf, const struct conf_option *option, const char *v
         option->tidy(text);
         read_value(option, text, &read);
     }
-    keep(conf, option, &read, text);
+    store_value(conf, option, &read, text);
     free(text);
     return true;
 }

@@ -153,7 +153,7 @@ static bool says_so(const struct rewriting *all, const struct conf_option *optio
     return same;
 }
 
-static int limit_class(const char *word)
+static int limit_class_of(const char *word)
 {
     if (strcasecmp(word, "normal") == 0) return CONF_LIMIT_NORMAL;
     return strcasecmp(word, "pubsub") == 0 ? CONF_LIMIT_PUBSUB : CONF_LIMIT_REPLICA;
@@ -163,7 +163,7 @@ static void rewrite_limits(struct rewriting *all, const struct conf_option *opti
                            const struct conf_words *words)
 {
     for (size_t i = 1; i < words->count; i += 4) {
-        int which = limit_class(words->at[i]);
+        int which = limit_class_of(words->at[i]);
         if (!all->limit_done[which]) write_limit(all->to, option, all->conf, which);
         all->limit_done[which] = true;
     }
@@ -285,7 +285,7 @@ static bool take_over_mode(int fd, const char *path)
     return fchmod(fd, old.st_mode & 07777) == 0;
 }
 
-static bool write_all(int fd, const char *text, size_t len)
+static bool write_bytes(int fd, const char *text, size_t len)
 {
     while (len > 0) {
         ssize_t put = write(fd, text, len);
@@ -319,7 +319,7 @@ static bool replace_file(const char *path, const char *text, size_t len)
     char *beside = conf_resize(NULL, strlen(path) + sizeof ".XXXXXX");
     stpcpy(stpcpy(beside, path), ".XXXXXX");
     int fd = mkostemp(beside, O_CLOEXEC);
-    bool ok = fd >= 0 && take_over_mode(fd, path) && write_all(fd, text, len) &&
+    bool ok = fd >= 0 && take_over_mode(fd, path) && write_bytes(fd, text, len) &&
               rename(beside, path) == 0;
     int why = errno;
     if (fd >= 0) close(fd);

@@ -98,14 +98,14 @@ static int hex_digit(char c)
     return -1;
 }
 
-static void put(struct split *split, char c)
+static void put_char(struct split *split, char c)
 {
     /* Values are C strings: a zero byte would cut them. */
     if (c == '\0') split->why = "a zero byte in a value";
     *split->to++ = c;
 }
 
-static char escaped(char c)
+static char unescape_char(char c)
 {
     switch (c) {
     case 'n': return '\n';
@@ -122,10 +122,10 @@ static void take_escape(struct split *split)
 {
     const char *at = split->from;
     if (split->end - at >= 3 && at[0] == 'x' && hex_digit(at[1]) >= 0 && hex_digit(at[2]) >= 0) {
-        put(split, (char)(hex_digit(at[1]) * 16 + hex_digit(at[2])));
+        put_char(split, (char)(hex_digit(at[1]) * 16 + hex_digit(at[2])));
         split->from += 3;
     } else {
-        put(split, escaped(*at));
+        put_char(split, unescape_char(*at));
         split->from++;
     }
 }
@@ -139,12 +139,12 @@ static void take_quoted(struct split *split, char quote)
         if (c == '\\' && quote == '"' && more) {
             take_escape(split);
         } else if (c == '\\' && quote == '\'' && more && *split->from == '\'') {
-            put(split, *split->from++);
+            put_char(split, *split->from++);
         } else if (c == quote) {
             if (more && !is_space(*split->from)) break;
             return;
         } else {
-            put(split, c);
+            put_char(split, c);
         }
     }
     split->why = "unbalanced quotes";
@@ -157,7 +157,7 @@ static void take_word(struct split *split)
         if (c == '"' || c == '\'')
             take_quoted(split, c);
         else
-            put(split, c);
+            put_char(split, c);
     }
     *split->to = '\0';
 }
