@@ -104,7 +104,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct item *)a)->name, ((const struct item *)b)->name);
 }
 
-static void collect(void)
+static void collect_commands(void)
 {
     static struct commit_hooks hooks;
     static struct admin admin;
@@ -120,7 +120,7 @@ static void collect(void)
 
 /* ---- whose they are -------------------------------------------------------------------------- */
 
-static bool is_ours(const struct command *row)
+static bool is_own_command(const struct command *row)
 {
     return row->since[0] == '0';
 }
@@ -129,14 +129,14 @@ static bool is_ours(const struct command *row)
 static bool is_in_redis_7_0(const struct command *row)
 {
     int major = atoi(row->since), minor = atoi(strchr(row->since, '.') + 1);
-    return !is_ours(row) && (major < 7 || (major == 7 && minor == 0));
+    return !is_own_command(row) && (major < 7 || (major == 7 && minor == 0));
 }
 
 static const char *origin_of(const struct command *row)
 {
     static char text[NAME_SIZE];
     if (row->origin != NULL) return row->origin;
-    if (is_ours(row)) return "expired";
+    if (is_own_command(row)) return "expired";
     snprintf(text, sizeof(text), "Redis %s", row->since);
     return text;
 }
@@ -145,7 +145,7 @@ static void print_origin(FILE *to, const struct command *row)
 {
     if (row->origin != NULL)
         fprintf(to, "- From %s; Redis does not have it.\n", row->origin);
-    else if (is_ours(row))
+    else if (is_own_command(row))
         fprintf(to, "- expired's own, since %s; Redis does not have it.\n", row->since);
     else if (is_in_redis_7_0(row))
         fprintf(to, "- Redis has it since %s.\n", row->since);
@@ -155,7 +155,7 @@ static void print_origin(FILE *to, const struct command *row)
 
 /* ---- one command ----------------------------------------------------------------------------- */
 
-static void print_kind(FILE *to, const struct command *row)
+static void print_flags(FILE *to, const struct command *row)
 {
     static const struct {
         unsigned flag;
@@ -261,7 +261,7 @@ static void print_item(FILE *to, const struct item *item)
     fprintf(to, "\n## %s\n\n```\n%s%s%s\n```\n\n%s\n\n", item->name, item->name,
             row->syntax[0] != '\0' ? " " : "", row->syntax, row->summary);
     print_origin(to, row);
-    print_kind(to, row);
+    print_flags(to, row);
     size_t len = strlen(row->complexity);
     fprintf(to, "- Complexity: %.*s.\n",
             (int)(len > 0 && row->complexity[len - 1] == '.' ? len - 1 : len), row->complexity);
@@ -431,7 +431,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: command_reference folder|--forms\n");
         return 2;
     }
-    collect();
+    collect_commands();
     if (strcmp(argv[1], "--forms") == 0) {
         print_forms();
         return fflush(stdout) == 0 ? 0 : 1;

@@ -92,7 +92,7 @@ static void print_journal(const struct judgement *found)
            found->journal.records, found->commands);
 }
 
-static void print_kind(const struct data_file *file, const struct judgement *found)
+static void print_file_kind(const struct data_file *file, const struct judgement *found)
 {
     show_path(stdout, file->path);
     fputs("\n  ", stdout);
@@ -236,7 +236,7 @@ static void check_file(struct check *check, const struct data_file *file)
     if (check->files == 0 || file->set != check->set) begin_set(check, file->set);
     struct judgement found;
     judge_file(file, check->unjudged ? NULL : check->store, check->now, &found);
-    print_kind(file, &found);
+    print_file_kind(file, &found);
     print_verdict(file, &found);
     bool is_foreign = file->kind == DATA_RDB || file->kind == DATA_AOF;
     if (is_foreign || found.verdict > TORN) check->unjudged = true;
@@ -286,7 +286,7 @@ static bool find_all(struct data_files *all, int count, char **paths)
     return true;
 }
 
-static void parse(struct check *check, int argc, char **argv)
+static void parse_arguments(struct check *check, int argc, char **argv)
 {
     static const struct option options[] = { { "deep", no_argument, NULL, 'd' },
                                              { "fix", no_argument, NULL, 'f' },
@@ -311,7 +311,7 @@ int main(int argc, char **argv)
 {
     struct check check = { .now = (msec)time(NULL) * 1000 };
     struct data_files all = { 0 };
-    parse(&check, argc, argv);
+    parse_arguments(&check, argc, argv);
     int status = EXIT_USAGE;
     if (find_all(&all, argc - optind, argv + optind)) status = check_all(&check, &all);
     data_files_drop(&all);

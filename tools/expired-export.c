@@ -255,7 +255,7 @@ static void walk(struct export *export, bool writes)
     walk_store(export->store, &(struct store_visitor){ take_effect, take_key, export });
 }
 
-static void write_all(struct export *export)
+static void write_databases(struct export *export)
 {
     static char buffer[OUTPUT];
     setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
@@ -287,7 +287,7 @@ static void report_losses(const struct export *export)
         fprintf(stderr, "start redis-server with --databases %u or more\n", export->last_db + 1);
 }
 
-static const char *parse(struct export *export, int argc, char **argv)
+static const char *parse_arguments(struct export *export, int argc, char **argv)
 {
     static const struct option options[] = {
         { "text", no_argument, NULL, 't' },         { "strict", no_argument, NULL, 's' },
@@ -326,11 +326,11 @@ int main(int argc, char **argv)
     export->now = (msec)time(NULL) * 1000;
     export->store = store_new(DATABASES_MAX);
     atexit(end);
-    const char *path = parse(export, argc, argv);
+    const char *path = parse_arguments(export, argc, argv);
     int status = load(export, path);
     walk(export, false);
     report_losses(export);
-    write_all(export);
+    write_databases(export);
     fprintf(stderr, "%" PRIu64 " keys written, %" PRIu64 " left out\n", export->keys,
             export->passed_keys);
     return status;

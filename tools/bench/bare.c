@@ -59,7 +59,7 @@ __attribute__((noreturn)) static void die(const char *what)
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-static unsigned slot_of(const char *name, size_t len)
+static unsigned answer_slot(const char *name, size_t len)
 {
     unsigned hash = (unsigned)len;
     for (size_t i = 0; i < len; i++)
@@ -67,9 +67,9 @@ static unsigned slot_of(const char *name, size_t len)
     return hash & (ANSWERS_SIZE - 1);
 }
 
-static struct answer *find(struct bare *bare, const char *name, size_t len)
+static struct answer *find_answer(struct bare *bare, const char *name, size_t len)
 {
-    for (unsigned slot = slot_of(name, len);; slot = (slot + 1) & (ANSWERS_SIZE - 1)) {
+    for (unsigned slot = answer_slot(name, len);; slot = (slot + 1) & (ANSWERS_SIZE - 1)) {
         struct answer *answer = &bare->answers[slot];
         if (answer->name == NULL) return answer;
         if (answer->name_len == len && memcmp(answer->name, name, len) == 0) return answer;
@@ -78,7 +78,7 @@ static struct answer *find(struct bare *bare, const char *name, size_t len)
 
 static void add_answer(struct bare *bare, const char *name, const char *reply)
 {
-    struct answer *answer = find(bare, name, strlen(name));
+    struct answer *answer = find_answer(bare, name, strlen(name));
     *answer = (struct answer){
         .name = name, .name_len = strlen(name), .reply = strdup(reply), .reply_len = strlen(reply)
     };
@@ -149,9 +149,9 @@ static void flush(struct bare *bare, int fd)
     bare->out_len = 0;
 }
 
-static void answer(struct bare *bare, int fd, const char *name, size_t len)
+static void append_answer(struct bare *bare, int fd, const char *name, size_t len)
 {
-    const struct answer *found = find(bare, name, len);
+    const struct answer *found = find_answer(bare, name, len);
     const char *reply = found->name != NULL ? found->reply : "+OK\r\n";
     size_t reply_len = found->name != NULL ? found->reply_len : 5;
     if (bare->out_len + reply_len > OUTPUT_SIZE) flush(bare, fd);
@@ -193,12 +193,12 @@ static const char *take_request(struct bare *bare, int fd, const char *at, const
         at += len + 2;
     }
     if (*broken) return NULL;
-    answer(bare, fd, name, name_len);
+    append_answer(bare, fd, name, name_len);
     return at;
 }
 
 /* False: close the connection. */
-static bool serve(struct bare *bare, struct conn *conn)
+static bool serve_conn(struct bare *bare, struct conn *conn)
 {
     ssize_t got = recv(conn->fd, conn->input + conn->len, INPUT_SIZE - conn->len, 0);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return true;
@@ -248,7 +248,7 @@ static void add_conn(struct bare *bare)
     if (epoll_ctl(bare->epoll, EPOLL_CTL_ADD, fd, &event) != 0) die("epoll");
 } // NOLINT(clang-analyzer-unix.Malloc): epoll has the pointer to conn
 
-static void loop(struct bare *bare)
+static void serve_all(struct bare *bare)
 {
     struct epoll_event events[EVENTS_MAX], first = { .events = EPOLLIN };
     if (epoll_ctl(bare->epoll, EPOLL_CTL_ADD, bare->listener, &first) != 0) die("epoll");
@@ -258,7 +258,7 @@ static void loop(struct bare *bare)
             struct conn *conn = events[i].data.ptr;
             if (conn == NULL) {
                 add_conn(bare);
-            } else if (!serve(bare, conn)) {
+            } else if (!serve_conn(bare, conn)) {
                 close(conn->fd);
                 free(conn);
             }
@@ -266,7 +266,7 @@ static void loop(struct bare *bare)
     }
 }
 
-static void end(int signal_number)
+static void on_signal(int signal_number)
 {
     (void)signal_number;
     ended = 1;
@@ -287,12 +287,12 @@ int main(int argc, char **argv)
         }
     }
     add_answers(&bare, (int)(value_size < VALUE_MAX ? value_size : VALUE_MAX));
-    struct sigaction on_end = { .sa_handler = end };
+    struct sigaction on_end = { .sa_handler = on_signal };
     sigaction(SIGINT, &on_end, NULL);
     sigaction(SIGTERM, &on_end, NULL);
     bare.epoll = epoll_create1(EPOLL_CLOEXEC);
     bare.listener = listen_at(&target);
-    loop(&bare);
+    serve_all(&bare);
     if (target.unix_path != NULL) unlink(target.unix_path);
     return EXIT_SUCCESS;
 }

@@ -212,7 +212,8 @@ static double now_ns(void)
 }
 
 /* Ends the time of one column and begins that of the next. */
-static void take(struct figures *figures, enum column column, uint32_t operations, double *since)
+static void end_column(struct figures *figures, enum column column, uint32_t operations,
+                       double *since)
 {
     figures->ns[column] = (now_ns() - *since) / operations;
     *since = now_ns();
@@ -231,16 +232,16 @@ FOR_EACH_KIND msec fill(const struct kind *kind, union any *any, const struct lo
         clock += i % 4 == 0;
         kind->arm(any, &load->things[load->arm[i]], clock + load->ttls[i]);
     }
-    take(figures, ARM, load->count, &since);
+    end_column(figures, ARM, load->count, &since);
     figures->bytes = (double)kind->bytes(any) / load->count;
     for (uint32_t i = 0; i < tenth; i++)
         kind->cancel(any, &load->things[load->change[i]]);
-    take(figures, CANCEL, tenth, &since);
+    end_column(figures, CANCEL, tenth, &since);
     for (uint32_t i = 0; i < tenth; i++) {
         clock += i % 4 == 0;
         kind->arm(any, &load->things[load->change[tenth + i]], clock + load->ttls[i]);
     }
-    take(figures, MOVE, tenth, &since);
+    end_column(figures, MOVE, tenth, &since);
     return clock;
 }
 
@@ -255,22 +256,22 @@ FOR_EACH_KIND void empty(const struct kind *kind, union any *any, const struct l
         sum += (uint64_t)kind->next(any);
         __asm__ volatile("" : : : "memory"); /* keeps the loop from being optimized away */
     }
-    take(figures, POLL, load->count, &since);
+    end_column(figures, POLL, load->count, &since);
     for (uint32_t i = 0; i < load->count / 2; i++) {
         struct thing *thing = kind->pop(any);
         sum += thing->number;
         clock += i % 4 == 0;
         kind->arm(any, thing, clock + load->ttls[i]);
     }
-    take(figures, TURN, load->count / 2, &since);
+    end_column(figures, TURN, load->count / 2, &since);
     uint32_t popped = 0;
     for (struct thing *thing; (thing = kind->pop(any)) != NULL; popped++)
         sum += thing->number;
-    take(figures, POP, popped, &since);
+    end_column(figures, POP, popped, &since);
     __asm__ volatile("" : : "r"(sum));
 }
 
-FOR_EACH_KIND void run(const struct kind *kind, const struct load *load, struct figures *best)
+FOR_EACH_KIND void run_round(const struct kind *kind, const struct load *load, struct figures *best)
 {
     union any any;
     struct figures figures;
@@ -296,15 +297,15 @@ static void print_row(const struct load *load, const char *name, const struct fi
 }
 
 /* In turns, so that other load on the machine affects both alike. */
-static void compare(uint32_t count, uint32_t different)
+static void compare_structures(uint32_t count, uint32_t different)
 {
     struct load load;
     struct figures heaps = { .bytes = 0 }, trees = { .bytes = 0 };
     uint32_t rounds = WORK / count < 1 ? 1 : WORK / count;
     load_make(&load, count, different);
     for (uint32_t i = 0; i < rounds && i < ROUNDS_MAX; i++) {
-        run(&heap, &load, &heaps);
-        run(&tree, &load, &trees);
+        run_round(&heap, &load, &heaps);
+        run_round(&tree, &load, &trees);
     }
     print_row(&load, heap.name, &heaps);
     print_row(&load, tree.name, &trees);
@@ -349,7 +350,7 @@ int main(int argc, char **argv)
     for (unsigned i = 0; i < sizes; i++) {
         const uint32_t different[] = { 1, 10, 1000, counts[i] };
         for (int j = 0; j < 4; j++)
-            if (j == 3 || different[j] < counts[i]) compare(counts[i], different[j]);
+            if (j == 3 || different[j] < counts[i]) compare_structures(counts[i], different[j]);
     }
     return 0;
 }

@@ -70,32 +70,32 @@ struct run {
 
 /* ---- filling --------------------------------------------------------------------------------- */
 
-static long long deadline_of(const struct run *run, long long i)
+static long long key_deadline(const struct run *run, long long i)
 {
     long long slot = i * STRIDE % run->plan.keys;
     return run->first_msec + slot * run->plan.spread_msec / run->plan.keys;
 }
 
 /* By our clock, the end of the millisecond in which the first key is alive for the last time. */
-static int64_t first_usec(const struct run *run)
+static int64_t first_deadline_usec(const struct run *run)
 {
     return (run->first_msec + 1) * 1000 - run->offset_usec;
 }
 
-static void fill(struct run *run)
+static void fill_keys(struct run *run)
 {
     struct link *to = &run->commands;
     run->first_msec = (wall_usec() + run->offset_usec) / 1000 + run->plan.lead_msec;
     for (long long from = 0; from < run->plan.keys; from += BATCH) {
         long long end = from + BATCH < run->plan.keys ? from + BATCH : run->plan.keys;
         for (long long i = from; i < end; i++) {
-            long long at = deadline_of(run, i);
+            long long at = key_deadline(run, i);
             link_command(to, "SET " PREFIX "%lld:%lld x PXAT %lld", at, i, at);
         }
         for (long long i = from; i < end; i++)
             link_expect(to, "SET");
     }
-    if (wall_usec() + QUIET_USEC < first_usec(run)) return;
+    if (wall_usec() + QUIET_USEC < first_deadline_usec(run)) return;
     fputs("expiry: the first deadline came before the server was full: a larger -w is wanted\n",
           stderr);
     exit(EXIT_FAILURE);
@@ -103,15 +103,15 @@ static void fill(struct run *run)
 
 /* ---- PINGs ----------------------------------------------------------------------------------- */
 
-static void take_answers(struct pinger *pinger, struct samples *pings, int timeout_msec)
+static void read_pongs(struct pinger *pinger, struct samples *pings, int timeout_msec)
 {
     while (pinger->answered < pinger->sent.count && link_reply(&pinger->link, timeout_msec) != NULL)
         samples_add(pings, wall_usec() - pinger->sent.usec[pinger->answered++]);
 }
 
-static void ping(struct pinger *pinger, struct samples *pings)
+static void ping_when_due(struct pinger *pinger, struct samples *pings)
 {
-    take_answers(pinger, pings, 0);
+    read_pongs(pinger, pings, 0);
     int64_t now = wall_usec();
     if (pinger->pace_usec == 0 && pinger->answered < pinger->sent.count) return;
     if (now < pinger->next) return;
@@ -126,7 +126,7 @@ static void ping(struct pinger *pinger, struct samples *pings)
 static void note_overdue(struct run *run, long long expired)
 {
     const struct plan *plan = &run->plan;
-    int64_t since = run->asked_usec - first_usec(run), spread = plan->spread_msec * 1000;
+    int64_t since = run->asked_usec - first_deadline_usec(run), spread = plan->spread_msec * 1000;
     if (since < 0) return;
     long long due = since >= spread ? plan->keys : plan->keys * since / spread;
     if (due - expired > run->figures.overdue_max) run->figures.overdue_max = due - expired;
@@ -136,7 +136,7 @@ static void note_overdue(struct run *run, long long expired)
 static void note_end(struct run *run, long long expired, double memory)
 {
     struct figures *figures = &run->figures;
-    int64_t since = wall_usec() - first_usec(run) - run->plan.spread_msec * 1000;
+    int64_t since = wall_usec() - first_deadline_usec(run) - run->plan.spread_msec * 1000;
     double left = memory - figures->memory_base, full = figures->memory_full - figures->memory_base;
     if (figures->gone_usec < 0 && expired >= run->plan.keys) figures->gone_usec = since;
     if (figures->memory_usec < 0 && since >= 0 && left <= full * MEMORY_BACK_PERCENT / 100)
@@ -162,7 +162,7 @@ static void poll_info(struct run *run)
     run->asked_usec = now;
 }
 
-static double info(struct run *run, const char *section, const char *field)
+static double info_field(struct run *run, const char *section, const char *field)
 {
     server_ask_info(&run->commands, section);
     return server_info_field(&run->commands, field);
@@ -196,7 +196,8 @@ static void take_events(struct run *run)
 static bool is_over(const struct run *run, bool listening)
 {
     const struct figures *figures = &run->figures;
-    if (wall_usec() > first_usec(run) + run->plan.spread_msec * 1000 + PATIENCE_USEC) return true;
+    if (wall_usec() > first_deadline_usec(run) + run->plan.spread_msec * 1000 + PATIENCE_USEC)
+        return true;
     if (listening) return figures->late.count >= (size_t)run->plan.keys && figures->gone_usec >= 0;
     return figures->gone_usec >= 0 && figures->memory_usec >= 0;
 }
@@ -205,7 +206,7 @@ static void measure(struct run *run)
 {
     struct figures *figures = &run->figures;
     bool listening = run->plan.spread_msec > 0;
-    int64_t begin = first_usec(run);
+    int64_t begin = first_deadline_usec(run);
     struct pinger *pinger = &run->pinger;
     char *old_flags = NULL;
     if (listening) {
@@ -219,13 +220,13 @@ static void measure(struct run *run)
     if (run->plan.one_by_one) pinger->pace_usec = 0;
     pinger->next = wall_usec();
     while (wall_usec() < begin)
-        ping(pinger, &figures->quiet_pings);
+        ping_when_due(pinger, &figures->quiet_pings);
     while (!is_over(run, listening)) {
-        if (figures->gone_usec < 0) ping(pinger, &figures->pings);
+        if (figures->gone_usec < 0) ping_when_due(pinger, &figures->pings);
         if (listening) take_events(run);
         poll_info(run);
     }
-    take_answers(pinger, &figures->pings, (int)(PATIENCE_USEC / 1000));
+    read_pongs(pinger, &figures->pings, (int)(PATIENCE_USEC / 1000));
     if (old_flags != NULL) server_restore_events(&run->commands, old_flags);
     samples_sort(&figures->late);
     samples_sort(&figures->pings);
@@ -248,7 +249,7 @@ static void print_msec(const struct run *run, const char *name, int64_t usec)
         printf("  %-18s never\n", name);
 }
 
-static void report(const struct run *run)
+static void print_figures(const struct run *run)
 {
     const struct figures *figures = &run->figures;
     const struct plan *plan = &run->plan;
@@ -283,7 +284,7 @@ static void usage(FILE *to)
         to);
 }
 
-static struct plan parse(int argc, char **argv)
+static struct plan parse_arguments(int argc, char **argv)
 {
     struct plan plan = { .keys = 1000000, .spread_msec = 10000, .lead_msec = 6000 };
     server_default(&plan.target);
@@ -306,7 +307,7 @@ static struct plan parse(int argc, char **argv)
 int main(int argc, char **argv)
 {
     static struct run run;
-    run.plan = parse(argc, argv);
+    run.plan = parse_arguments(argc, argv);
     prctl(PR_SET_TIMERSLACK, 1);
     link_open(&run.commands, &run.plan.target);
     link_open(&run.looks, &run.plan.target);
@@ -314,12 +315,12 @@ int main(int argc, char **argv)
     link_open(&run.pinger.link, &run.plan.target);
     run.offset_usec = link_clock_offset_usec(&run.commands);
     run.figures.gone_usec = run.figures.memory_usec = -1;
-    run.figures.expired_before = info(&run, "stats", "expired_keys");
-    run.figures.memory_base = info(&run, "memory", "used_memory");
-    fill(&run);
-    run.figures.memory_full = info(&run, "memory", "used_memory");
+    run.figures.expired_before = info_field(&run, "stats", "expired_keys");
+    run.figures.memory_base = info_field(&run, "memory", "used_memory");
+    fill_keys(&run);
+    run.figures.memory_full = info_field(&run, "memory", "used_memory");
     measure(&run);
-    report(&run);
+    print_figures(&run);
     link_close(&run.commands);
     link_close(&run.looks);
     link_close(&run.events);

@@ -102,7 +102,7 @@ static void take_option(struct plan *plan, int option)
     }
 }
 
-static struct plan parse(int argc, char **argv)
+static struct plan parse_arguments(int argc, char **argv)
 {
     struct plan plan = {
         .members = 1000000, .keys = 1, .spread_msec = 10000, .lead_msec = 10000, .label = "server"
@@ -122,7 +122,7 @@ static struct plan parse(int argc, char **argv)
 
 typedef void write_command(struct run *run, long long i);
 
-static long long deadline_of(const struct run *run, long long i)
+static long long member_deadline(const struct run *run, long long i)
 {
     long long slot = i * STRIDE % run->plan->members;
     return run->first_msec + slot * run->plan->spread_msec / run->plan->members;
@@ -132,7 +132,7 @@ static void write_member(struct run *run, long long i)
 {
     const struct plan *plan = run->plan;
     struct link *to = &run->commands;
-    long long key = i % plan->keys, at = deadline_of(run, i);
+    long long key = i % plan->keys, at = member_deadline(run, i);
     switch (plan->family) {
     case SET:
         link_command(to, "SADDEX " PREFIX "%lld PXAT %lld MEMBERS 1 %lld:%lld", key, at, at, i);
@@ -162,16 +162,16 @@ static void write_removal(struct run *run, long long i)
     static const char *const words[] = { [SET] = "SREM", [HASH] = "HDEL", [ZSET] = "ZREM" };
     long long key = i % run->plan->keys;
     link_command(&run->commands, "%s " PREFIX "%lld %lld:%lld", words[run->plan->family], key,
-                 deadline_of(run, i), i);
+                 member_deadline(run, i), i);
 }
 
-static void write_delete(struct run *run, long long i)
+static void write_unlink(struct run *run, long long i)
 {
     link_command(&run->commands, "UNLINK " PREFIX "%lld", i);
 }
 
 /* `count` commands, a batch at a time. */
-static void send_all(struct run *run, long long count, write_command *write, const char *what)
+static void send_commands(struct run *run, long long count, write_command *write, const char *what)
 {
     for (long long from = 0; from < count; from += BATCH) {
         long long to = from + BATCH < count ? from + BATCH : count;
@@ -201,21 +201,21 @@ static double memory_used(struct run *run)
 /* The members are added and removed once, so that the base includes tables of their size. */
 static void fill_others(struct run *run)
 {
-    send_all(run, run->plan->others, write_other, "a member without a deadline");
+    send_commands(run, run->plan->others, write_other, "a member without a deadline");
     run->first_msec = server_usec(run) / 1000 + 24 * 3600 * 1000;
-    send_all(run, run->plan->members, write_member, "a member with a deadline");
-    send_all(run, run->plan->members, write_removal, "its removal");
+    send_commands(run, run->plan->members, write_member, "a member with a deadline");
+    send_commands(run, run->plan->members, write_removal, "its removal");
 }
 
-static void fill(struct run *run)
+static void fill_members(struct run *run)
 {
     if (run->plan->others > 0) fill_others(run);
     run->base_memory = memory_used(run);
     run->first_msec = server_usec(run) / 1000 + run->plan->lead_msec;
-    send_all(run, run->plan->members, write_member, "a member with a deadline");
+    send_commands(run, run->plan->members, write_member, "a member with a deadline");
     run->figures.memory_full = memory_used(run) - run->base_memory;
     if (server_usec(run) / 1000 + QUIET_USEC / 1000 < run->first_msec) return;
-    send_all(run, run->plan->keys, write_delete, "UNLINK");
+    send_commands(run, run->plan->keys, write_unlink, "UNLINK");
     fputs("members: the first deadline came before the server was full: a larger -w is wanted\n",
           stderr);
     exit(EXIT_FAILURE);
@@ -273,7 +273,7 @@ static void take_message(struct run *run, const struct resp_node *message, int64
     }
 }
 
-static void collect(struct run *run)
+static void collect_events(struct run *run)
 {
     int64_t next_look = first_usec(run);
     int64_t until = next_look + run->plan->spread_msec * 1000 + PATIENCE_MSEC * 1000LL;
@@ -321,7 +321,7 @@ static void measure_spread(struct run *run)
     if (run->plan->quiet)
         wait_for_all(run);
     else
-        collect(run);
+        collect_events(run);
     run->figures.cpu_seconds = cpu_seconds(run) - before;
     if (old_flags != NULL) server_restore_events(&run->commands, old_flags);
     samples_sort(&run->figures.late);
@@ -338,14 +338,14 @@ struct pinger {
     int64_t next;
 };
 
-static void take_answers(struct pinger *pinger, struct samples *pings, int timeout_msec)
+static void take_pongs(struct pinger *pinger, struct samples *pings, int timeout_msec)
 {
     while (pinger->answered < pinger->sent.count && link_reply(pinger->link, timeout_msec) != NULL)
         samples_add(pings, wall_usec() - pinger->sent.usec[pinger->answered++]);
 }
 
 /* Sends a PING and reads replies until the next one is due. */
-static void ping(struct pinger *pinger, struct samples *pings)
+static void ping_until_next(struct pinger *pinger, struct samples *pings)
 {
     link_command(pinger->link, "PING");
     samples_add(&pinger->sent, wall_usec());
@@ -353,7 +353,7 @@ static void ping(struct pinger *pinger, struct samples *pings)
     pinger->next += PING_USEC;
     do {
         link_wait(pinger->link, pinger->next);
-        take_answers(pinger, pings, 0);
+        take_pongs(pinger, pings, 0);
     } while (wall_usec() < pinger->next);
 }
 
@@ -376,18 +376,18 @@ static void measure_instant(struct run *run)
     sleep_until(due - QUIET_USEC);
     struct pinger pinger = { .link = &run->commands, .next = wall_usec() };
     while (pinger.next < due)
-        ping(&pinger, &figures->quiet_pings);
-    take_answers(&pinger, &figures->quiet_pings, PATIENCE_MSEC);
+        ping_until_next(&pinger, &figures->quiet_pings);
+    take_pongs(&pinger, &figures->quiet_pings, PATIENCE_MSEC);
     int64_t next_look = due;
     link_command(&run->looks, "INFO memory");
     link_flush(&run->looks);
     bool back = false;
     while (!back && pinger.next < due + PATIENCE_MSEC * 1000LL) {
-        ping(&pinger, &figures->pings);
+        ping_until_next(&pinger, &figures->pings);
         back = memory_is_back(run, &next_look);
     }
     figures->memory_after_usec = back ? wall_usec() - due : -1;
-    take_answers(&pinger, &figures->pings, PATIENCE_MSEC);
+    take_pongs(&pinger, &figures->pings, PATIENCE_MSEC);
     samples_drop(&pinger.sent);
     samples_sort(&figures->quiet_pings);
     samples_sort(&figures->pings);
@@ -470,14 +470,14 @@ static void report_instant(const struct run *run)
 
 int main(int argc, char **argv)
 {
-    struct plan plan = parse(argc, argv);
+    struct plan plan = parse_arguments(argc, argv);
     struct run run = { .plan = &plan };
     prctl(PR_SET_TIMERSLACK, 1); /* wake up on time, not 50 us later */
     link_open(&run.commands, &plan.target);
     link_open(&run.looks, &plan.target);
     link_open(&run.events, &plan.target);
     run.offset_usec = link_clock_offset_usec(&run.commands);
-    fill(&run);
+    fill_members(&run);
     if (plan.instant) {
         measure_instant(&run);
         report_instant(&run);
@@ -486,7 +486,7 @@ int main(int argc, char **argv)
         report_spread(&run);
     }
     link_close(&run.looks); /* a reply may still be under way */
-    send_all(&run, plan.keys, write_delete, "UNLINK");
+    send_commands(&run, plan.keys, write_unlink, "UNLINK");
     link_close(&run.events);
     link_close(&run.commands);
     samples_drop(&run.figures.late);

@@ -34,7 +34,7 @@ static void usage(FILE *to)
         to);
 }
 
-static struct plan parse(int argc, char **argv)
+static struct plan parse_arguments(int argc, char **argv)
 {
     struct plan plan = {
         .background = 1000000, .keys = 1000, .wait_seconds = 180, .label = "server"
@@ -78,7 +78,8 @@ static void write_delete(struct link *link, long long i, long long argument)
 }
 
 /* `count` commands, a batch at a time. */
-static void send_all(struct link *link, long long count, write_command *write, long long argument)
+static void send_batches(struct link *link, long long count, write_command *write,
+                         long long argument)
 {
     for (long long from = 0; from < count; from += BATCH) {
         long long to = from + BATCH < count ? from + BATCH : count;
@@ -89,7 +90,7 @@ static void send_all(struct link *link, long long count, write_command *write, l
     }
 }
 
-static bool is_ours(const struct resp_reply *reply)
+static bool is_timer_event(const struct resp_reply *reply)
 {
     static const char prefix[] = PREFIX "key:";
     if (reply->count != 4) return false;
@@ -98,15 +99,15 @@ static bool is_ours(const struct resp_reply *reply)
 }
 
 /* deadline_usec is by our clock. */
-static void collect(struct link *events, const struct plan *plan, int64_t deadline_usec,
-                    struct samples *late)
+static void time_events(struct link *events, const struct plan *plan, int64_t deadline_usec,
+                        struct samples *late)
 {
     int64_t until = deadline_usec + plan->wait_seconds * 1000000;
     while (late->count < (size_t)plan->keys) {
         int64_t left = (until - wall_usec()) / 1000;
         if (left <= 0 || link_reply(events, (int)left) == NULL) return;
         int64_t now = wall_usec();
-        if (is_ours(&events->reply)) samples_add(late, now - deadline_usec);
+        if (is_timer_event(&events->reply)) samples_add(late, now - deadline_usec);
     }
 }
 
@@ -122,7 +123,7 @@ static const char *percentile(const struct samples *late, const struct plan *pla
     return to;
 }
 
-static void report(const struct plan *plan, struct samples *late)
+static void print_lateness(const struct plan *plan, struct samples *late)
 {
     samples_sort(late);
     char p50[32], p99[32], max[32];
@@ -148,25 +149,25 @@ static void report(const struct plan *plan, struct samples *late)
 
 int main(int argc, char **argv)
 {
-    struct plan plan = parse(argc, argv);
+    struct plan plan = parse_arguments(argc, argv);
     struct link commands, events;
     link_open(&commands, &plan.target);
     link_open(&events, &plan.target);
     char *old_flags = server_add_events(&commands, "Ex");
 
-    send_all(&commands, plan.background, write_background, 0);
+    send_batches(&commands, plan.background, write_background, 0);
     link_command(&events, "SUBSCRIBE __keyevent@0__:expired");
     link_expect(&events, "SUBSCRIBE");
 
     int64_t offset = link_clock_offset_usec(&commands);
     long long deadline_msec = (wall_usec() + offset) / 1000 + LEAD_MSEC;
-    send_all(&commands, plan.keys, write_key, deadline_msec);
+    send_batches(&commands, plan.keys, write_key, deadline_msec);
 
     struct samples late = { 0 };
-    collect(&events, &plan, deadline_msec * 1000 - offset, &late);
-    report(&plan, &late);
+    time_events(&events, &plan, deadline_msec * 1000 - offset, &late);
+    print_lateness(&plan, &late);
 
-    send_all(&commands, plan.background, write_delete, 0);
+    send_batches(&commands, plan.background, write_delete, 0);
     server_restore_events(&commands, old_flags);
     link_close(&events);
     link_close(&commands);

@@ -24,7 +24,7 @@ void samples_add(struct samples *samples, int64_t usec)
     samples->usec[samples->count++] = usec;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_usec(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
     return (x > y) - (x < y);
@@ -32,7 +32,8 @@ static int compare(const void *a, const void *b)
 
 void samples_sort(struct samples *samples)
 {
-    if (samples->count > 0) qsort(samples->usec, samples->count, sizeof(*samples->usec), compare);
+    if (samples->count > 0)
+        qsort(samples->usec, samples->count, sizeof(*samples->usec), compare_usec);
 }
 
 int64_t samples_at(const struct samples *samples, double share, size_t of)
