@@ -1,6 +1,7 @@
 #!/usr/bin/python3 -B
-"""What `make` says on a machine without the libraries."""
+"""tools/deps: its groups, and what `make` says on a machine without the libraries."""
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -32,6 +33,14 @@ def make_without_the_libraries_says_what_to_install():
     said = [line for line in done.stderr.splitlines() if not line.startswith("make")]
     equal(said, ["Can't build: missing (Debian's package names) libc6-dev libevent-dev liblz4-dev. "
                  "`make run` installs them."])
+
+
+@own
+def every_group_of_packages_is_defined():
+    with open(os.path.join(ROOT, "tools", "deps"), encoding="utf-8") as file:
+        text = file.read()
+    groups = re.search(r"case \$group in\n\s+([a-z |]+)\)", text).group(1).split(" | ")
+    equal([name for name in groups if f"\ngroup_{name}() {{" not in text], [])
 
 
 main()
