@@ -1,4 +1,4 @@
-/* Values set and shown: every type, Redis' words for what is wrong, and the table itself. */
+/* Tests of conf: setting and showing values of every type, Redis' error messages, the table. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* The configuration at start-up: files, includes, the command line, and the errors they end in. */
+/* Tests of loading at start: files, includes, the command line, and errors. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* An option of many lines: policies, each with what is wrong with it. */
+/* Tests of options with several lines: policies, and their errors. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 static struct conf conf;
 static struct conf_error error;
 
-/* What knows policies would say more; here the second word alone is wrong or right. */
+/* A check for the tests: only the second word "bad" is an error. */
 static const char *fault(char *const *words, size_t count)
 {
     return count > 1 && strcmp(words[1], "bad") == 0 ? "bad is no option" : NULL;

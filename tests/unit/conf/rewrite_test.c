@@ -1,5 +1,4 @@
-/* Configuration files written: what is read back is what was there, and a reader's file stays his.
- */
+/* Tests of rewrite: a rewritten file gives the same values, and keeps comments and order. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

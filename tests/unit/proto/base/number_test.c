@@ -1,5 +1,4 @@
-/* Tests of number: text as Redis 7.0.15 prints and accepts it. The tables were made by asking it.
- */
+/* Tests of number: text as Redis 7.0.15 prints and accepts it. The tables are its replies. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>

@@ -239,7 +239,7 @@ START_TEST(mark_gives_bytes_appended_since)
         mark = outbuf_mark(&out);
     }
     ck_assert_mem_eq(got, text, end);
-    /* And from the head, which is no chunk's beginning. */
+    /* And from a head that is in the middle of a chunk. */
     outbuf_consume(&out, 100);
     mark = (struct outbuf_mark){ 0 };
     ck_assert(outbuf_next(&out, &mark, &piece));
@@ -314,7 +314,7 @@ START_TEST(check_ends_the_process_when_the_counters_are_wrong)
 }
 END_TEST
 
-/* The same bytes as an outbuf holds, flat. */
+/* A model: the same bytes in one array. */
 struct model {
     char *text;
     size_t start, end;
@@ -415,7 +415,7 @@ static void release(void *p)
     free(p);
 }
 
-/* For whatever is optional there are so many chunks. */
+/* How many chunks an optional outbuf may still allocate. */
 static void limit_chunks(unsigned count)
 {
     static const struct proto_allocator few = { realloc, try_few, release };

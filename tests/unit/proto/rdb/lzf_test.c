@@ -1,4 +1,4 @@
-/* Tests of lzf: what unpacks, and that nothing else does. */
+/* Tests of lzf: valid streams unpack, all others are refused. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 
-/* Both in blocks of their own size, so that a byte too far is seen. */
+/* Both in blocks of their exact size, so that ASan sees any access outside. */
 static bool unpack(const void *packed, size_t packed_len, char *to, size_t len)
 {
     char *from = malloc(packed_len + (packed_len == 0)), *room = malloc(len + (len == 0));

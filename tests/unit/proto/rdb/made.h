@@ -1,6 +1,5 @@
-/* made: RDB files, payloads and packings, written by hand for the tests.
- * Knows the format once more, independently of the library, and the wrong ways to spell it as well:
- * it checks nothing. */
+/* made: builds RDB files, payloads and packings for the tests, independently of the library. Checks
+ * nothing, so that it can build damaged ones too. */
 #ifndef TESTS_UNIT_PROTO_RDB_MADE_H
 #define TESTS_UNIT_PROTO_RDB_MADE_H
 
@@ -38,7 +37,7 @@ static inline struct made *raw(struct made *to, const void *data, size_t len)
     return to;
 }
 
-/* A number of so many bytes, least significant first; negative ones in two's complement. */
+/* A number of `size` bytes, least significant first; negative ones in two's complement. */
 static inline struct made *number(struct made *to, size_t size, int64_t value)
 {
     uint64_t rest = (uint64_t)value;
@@ -52,7 +51,7 @@ static inline struct made *byte(struct made *to, int value)
     return number(to, 1, value);
 }
 
-/* A length as RDB spells it, up to 16383. */
+/* A length in RDB's form, up to 16383. */
 static inline struct made *length(struct made *to, size_t len)
 {
     if (len < 64) return byte(to, (int)len);
@@ -70,7 +69,7 @@ static inline struct made *text(struct made *to, const char *string)
     return text_of(to, string, strlen(string));
 }
 
-/* Moves what was made as a string of RDB behind `to`. */
+/* Appends another made value to `to` as a string of RDB. */
 static inline struct made *blob(struct made *to, struct made *part)
 {
     text_of(to, part->at, part->len);

@@ -10,10 +10,10 @@
 #include "tests/unit/proto/rdb/samples.h"
 #include "tests/unit/proto/rdb/visited.h"
 
-static struct invalidation visited;
+static struct visited visited;
 static struct rdb_error error;
 
-/* From a block of its own size. */
+/* Reads from a block of the exact size. */
 static enum rdb_status read_bytes(const struct rdb_visitor *visitor, struct rdb_bytes bytes,
                                   bool is_payload)
 {

@@ -1,10 +1,10 @@
-/* Tests of rdb_read: every type, what stands between keys, and everything that is refused. */
+/* Tests of rdb_read: every type, the records between keys, and everything that is refused. */
 #include "proto/rdb/rdb_read.h"
 #include "tests/support/suite.h"
 #include "tests/unit/proto/rdb/samples.h"
 #include "tests/unit/proto/rdb/visited.h"
 
-static struct invalidation visited;
+static struct visited visited;
 static struct rdb_error error;
 
 /* From a block of its own size, and consumed. */
@@ -265,7 +265,7 @@ START_TEST(broken_packing_reports_no_items)
     lp->at[lp->len - 2] = 9;
     assert_damaged(blob(payload(20), lp), "an item of a listpack has another length backwards");
     ck_assert_str_eq(visited.text, "set : failed; ");
-    /* But the whole nodes in front of it are. */
+    /* But the complete nodes before it are. */
     lp = LISTPACK("b");
     made_set(lp, 4, 2, 7);
     assert_damaged(blob(length(blob(length(length(payload(18), 2), 2), LISTPACK("a")), 2), lp),
@@ -324,7 +324,7 @@ START_TEST(unexpected_module_parts_are_refused)
     assert_damaged(made, "another part of a module's value than expected");
     made = module_id(payload(7), "Other-_09", 0);
     assert_damaged(byte(made, 6), "an unknown part of a module's value");
-    /* Another version of it is nothing that is known here. */
+    /* Another version of the module's type is not supported. */
     made = byte(module_text(module_id(payload(7), "dehy-type", 1), "name"), 0);
     ck_assert_int_eq(read_payload(made), RDB_OK);
     ck_assert_str_eq(visited.text, "unsupported  module dehy-type 1; ");

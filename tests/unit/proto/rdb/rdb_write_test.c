@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct invalidation visited;
+static struct visited visited;
 
 static struct rdb_bytes of(const char *text)
 {

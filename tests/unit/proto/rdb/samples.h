@@ -1,5 +1,5 @@
-/* samples: a value of every type and encoding, and what a visitor is visited of it.
- * Knows the types by their numbers. For the tests of reading and of damage, and for the fuzzer. */
+/* samples: a value of every type and encoding, and the visitor's calls for it. For the tests of
+ * reading and of damage, and for the fuzzer. */
 #ifndef TESTS_UNIT_PROTO_RDB_SAMPLES_H
 #define TESTS_UNIT_PROTO_RDB_SAMPLES_H
 
@@ -7,7 +7,7 @@
 
 struct sample {
     int type;
-    const char *visited; /* of a key named k */
+    const char *visited; /* the calls for a key named k */
     struct made *(*add)(struct made *to);
 };
 
@@ -179,7 +179,7 @@ static inline struct made *add_module(struct made *to)
     return byte(module_text(to, "text"), 0);
 }
 
-/* One block of entries, two groups, of which the first has an entry that waits for its consumer. */
+/* One block of entries, and two groups; the first has a pending entry. */
 static inline struct made *add_stream_of(struct made *to, int type)
 {
     const char *id = "0123456789abcdef";
@@ -250,7 +250,7 @@ static const struct sample samples[] = {
 
 enum { SAMPLES = sizeof(samples) / sizeof(samples[0]) };
 
-/* All of them in one file, with everything else that a file may hold. */
+/* All samples in one file, with every other kind of record. */
 static inline struct made *file_of_everything(void)
 {
     struct made *to = file("0012");

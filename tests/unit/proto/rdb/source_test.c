@@ -1,4 +1,5 @@
-/* Tests of source: the same bytes however they come, and no memory for bytes that do not. */
+/* Tests of source: the same bytes for any pieces of input, and no memory for announced bytes that
+ * are missing. */
 #include <stdlib.h>
 
 #include "proto/rdb/alloc.h"
@@ -39,7 +40,7 @@ static struct reader reader_new(void)
     return reader;
 }
 
-/* Takes, fetches and skips at random, and compares with the bytes themselves. */
+/* Takes, fetches and skips at random, and compares with the input. */
 static void walk_over(struct rdb_source *source, struct rng *rng)
 {
     struct rdb_buffer room = { 0 };

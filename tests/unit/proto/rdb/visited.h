@@ -1,5 +1,5 @@
-/* visited: a visitor that writes down what it is visited, for the tests.
- * Knows the visitor's contract, and that it is kept: a key that was begun ends exactly once. */
+/* visited: a visitor for the tests that records its calls as text, and checks the reader's side of
+ * the contract in rdb_read.h: each begun key ends exactly once. */
 #ifndef TESTS_UNIT_PROTO_RDB_VISITED_H
 #define TESTS_UNIT_PROTO_RDB_VISITED_H
 
@@ -11,22 +11,22 @@
 
 enum { VISITED_ROOM = 16 * 1024 };
 
-struct invalidation {
-    char text[VISITED_ROOM]; /* cut when it is full */
+struct visited {
+    char text[VISITED_ROOM]; /* the calls; cut when full */
     size_t len;
     bool in_key;
-    int left; /* calls until one answers false; -1: none does */
+    int left; /* calls until one returns false; -1: none does */
     int calls, keys, failures;
 };
 
-static inline void note_args(struct invalidation *visited, const char *format, va_list args)
+static inline void note_args(struct visited *visited, const char *format, va_list args)
 {
     int len = vsnprintf(visited->text + visited->len, VISITED_ROOM - visited->len, format, args);
     visited->len += (size_t)len;
     if (visited->len >= VISITED_ROOM) visited->len = VISITED_ROOM - 1;
 }
 
-__attribute__((format(printf, 2, 3))) static inline void note(struct invalidation *visited,
+__attribute__((format(printf, 2, 3))) static inline void note(struct visited *visited,
                                                               const char *format, ...)
 {
     va_list args;
@@ -35,8 +35,8 @@ __attribute__((format(printf, 2, 3))) static inline void note(struct invalidatio
     va_end(args);
 }
 
-/* Writes it down, and answers. */
-__attribute__((format(printf, 2, 3))) static inline bool note_call(struct invalidation *visited,
+/* Records a call and returns its result. */
+__attribute__((format(printf, 2, 3))) static inline bool note_call(struct visited *visited,
                                                                    const char *format, ...)
 {
     va_list args;
@@ -76,7 +76,7 @@ static inline bool visit_module_aux(void *ctx, const char *module, int version)
 
 static inline bool visit_unsupported(void *ctx, const struct rdb_unsupported *what)
 {
-    struct invalidation *visited = ctx;
+    struct visited *visited = ctx;
     ck_assert(!visited->in_key);
     return note_call(visited, "unsupported %.*s %s %s %d; ", TEXT(what->key), what->type,
                      what->module, what->encoding_version);
@@ -85,7 +85,7 @@ static inline bool visit_unsupported(void *ctx, const struct rdb_unsupported *wh
 static inline bool visit_begin(void *ctx, const struct rdb_key *key)
 {
     static const char *const names[] = { "string", "list", "set", "zset", "hash", "dehydrator" };
-    struct invalidation *visited = ctx;
+    struct visited *visited = ctx;
     ck_assert(!visited->in_key);
     note(visited, "%s %.*s", names[key->type], TEXT(key->name));
     if (key->expire_at != RDB_NEVER) note(visited, " at %lld", (long long)key->expire_at);
@@ -96,14 +96,14 @@ static inline bool visit_begin(void *ctx, const struct rdb_key *key)
 
 static inline bool visit_text(void *ctx, struct rdb_bytes value)
 {
-    ck_assert(((struct invalidation *)ctx)->in_key);
+    ck_assert(((struct visited *)ctx)->in_key);
     return note_call(ctx, " %.*s", TEXT(value));
 }
 
 static inline bool visit_field(void *ctx, struct rdb_bytes field, struct rdb_bytes value,
                                int64_t at)
 {
-    ck_assert(((struct invalidation *)ctx)->in_key);
+    ck_assert(((struct visited *)ctx)->in_key);
     note(ctx, " %.*s=%.*s", TEXT(field), TEXT(value));
     if (at != RDB_NEVER) note(ctx, "@%lld", (long long)at);
     return note_call(ctx, "%s", "");
@@ -111,21 +111,21 @@ static inline bool visit_field(void *ctx, struct rdb_bytes field, struct rdb_byt
 
 static inline bool visit_scored(void *ctx, struct rdb_bytes member, double score)
 {
-    ck_assert(((struct invalidation *)ctx)->in_key);
+    ck_assert(((struct visited *)ctx)->in_key);
     ck_assert(score == score);
     return note_call(ctx, " %.*s=%.17g", TEXT(member), score);
 }
 
 static inline bool visit_element(void *ctx, const struct rdb_element *element)
 {
-    ck_assert(((struct invalidation *)ctx)->in_key);
+    ck_assert(((struct visited *)ctx)->in_key);
     return note_call(ctx, " %.*s=%.*s ttl %lld at %lld", TEXT(element->id), TEXT(element->payload),
                      (long long)element->ttl, (long long)element->at);
 }
 
 static inline bool visit_end(void *ctx)
 {
-    struct invalidation *visited = ctx;
+    struct visited *visited = ctx;
     ck_assert(visited->in_key);
     visited->in_key = false;
     visited->keys++;
@@ -134,14 +134,14 @@ static inline bool visit_end(void *ctx)
 
 static inline void visit_failed(void *ctx)
 {
-    struct invalidation *visited = ctx;
+    struct visited *visited = ctx;
     ck_assert(visited->in_key);
     visited->in_key = false;
     visited->failures++;
     note(visited, " failed; ");
 }
 
-static inline struct rdb_visitor visited_visitor(struct invalidation *visited)
+static inline struct rdb_visitor visited_visitor(struct visited *visited)
 {
     /* Not the whole room: this runs once for every damaged sample. */
     visited->text[0] = '\0';
@@ -167,8 +167,8 @@ static inline struct rdb_visitor visited_visitor(struct invalidation *visited)
                                  .key_failed = visit_failed };
 }
 
-/* After a reading: nothing is left open, and the error says what the status is. */
-static inline void visited_check(const struct invalidation *visited, enum rdb_status status,
+/* After a reading: no key is open, and the error agrees with the status. */
+static inline void visited_check(const struct visited *visited, enum rdb_status status,
                                  const struct rdb_error *error)
 {
     ck_assert(!visited->in_key);

@@ -1,4 +1,5 @@
-/* Tests of walk: the four packings, every encoding of their items, and every lie in them. */
+/* Tests of walk: the four packings, every encoding of their items, and every wrong length or count.
+ */
 #include <stdio.h>
 
 #include "proto/rdb/intset.h"
@@ -9,7 +10,7 @@
 
 enum { ROOM = 4096 };
 
-/* The items with a space between, or what is wrong. The packing lies in a block of its own size. */
+/* The items separated by spaces, or the error. The packing is in a block of its exact size. */
 static const char *items_of(enum rdb_packing packing, struct rdb_bytes packed)
 {
     static char text[ROOM];

@@ -1,5 +1,5 @@
-/* Tests of resp_read: the grammar as Redis 7.0.15 has it (the tables were made by asking it), and
- * that neither the outcome nor the work depends on how the bytes are cut. */
+/* Tests of resp_read: the grammar of Redis 7.0.15 (the tables are its replies), and that neither
+ * result nor work depends on how the input is split. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static const struct resp_limits usual = { .max_bulk = 512 * 1024 * 1024,
                                           .max_line = MAX_LINE,
                                           .max_bulk_anon = 16384 };
 
-/* What a reader made of some bytes, as text: "[a|b][]" and then why it stopped. */
+/* The requests that a reader found, as text: "[a|b][]" and then why it stopped. */
 struct transcript {
     char *text;
     size_t len, cap;
