@@ -1,7 +1,7 @@
 """growth: the cost of an operation by the size of the data, and the longest stall while it grows.
 
-Stalls are measured over one connection during filling, shrinking and deleting as a whole. A stall is
-the CPU time of the server while one batch of 16 requests waits, so that other processes do not
+Stalls are measured over one connection during filling, shrinking and deleting as a whole. A stall
+is the CPU time of the server while one batch of 16 requests waits, so that other processes do not
 lengthen it.
 """
 import resource

@@ -1,8 +1,8 @@
 """memory: the memory of one item, and the resident memory of the process.
 
-Bytes are the growth of INFO's used_memory divided by the number of items. `rss` is the growth of the
-resident memory divided by that of used_memory, both when full and after half of the items, chosen at
-random, were removed and the server had time to return pages.
+Bytes are the growth of INFO's used_memory divided by the number of items. `rss` is the growth of
+the resident memory divided by that of used_memory, both when full and after half of the items,
+chosen at random, were removed and the server had time to return pages.
 """
 import contextlib
 import time

@@ -1,4 +1,4 @@
-"""servers: starts, watches and stops the measured servers on one core, and runs the tools on another.
+"""servers: starts, watches and stops the measured servers on one core, runs the tools on another.
 
 Each server has a process group and a directory of its own, and ends with this process.
 """

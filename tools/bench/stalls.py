@@ -1,8 +1,10 @@
-"""stalls: the delays of other clients while much is removed at once: counts during a burst of expired
-keys, many clients at one collection, commands that read keys of others, a policy that shortens.
+"""stalls: the delays of other clients while much is removed at once: counts during a burst of
+expired keys, many clients at one collection, commands that read keys of others, a policy that
+shortens.
 
-Each scenario measures the longest PING of a client that does nothing else, the longest CPU time of the
-server during one PING (which other work on the machine does not lengthen), and the time in all."""
+Each scenario measures the longest PING of a client that does nothing else, the longest CPU time of
+the server during one PING (which other work on the machine does not lengthen), and the time in all.
+"""
 import contextlib
 import multiprocessing
 import os
@@ -38,7 +40,7 @@ def ping(port, pid, core, pipe):
     """Sends PINGs one after the other until the pipe has data; sends back the longest, and the most
     CPU time of the server during one, in seconds."""
     os.sched_setaffinity(0, {core})
-    with contextlib.suppress(PermissionError):  # else a delay may be this process waiting for its core
+    with contextlib.suppress(PermissionError):  # else this process may wait for its core
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
     link = Link(("127.0.0.1", port), socket.AF_INET)
     pipe.send(None)
