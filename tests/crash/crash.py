@@ -18,8 +18,8 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
 
 # pylint: disable=wrong-import-position,unused-import
-from daemon import (BINARY, NOON, ROOT, START_SECONDS, Daemon, Raw, die_with_parent, encode, equal,
-                    main, own, read_reply, test, wait_for)
+from daemon import (BINARY, NOON, ROOT, Daemon, Raw, Skipped, die_with_parent, encode, equal, fork,
+                    kill_child, main, own, read_reply, test, wait_for)
 
 FAULT = os.path.join(os.environ.get("BUILD") or os.path.join(ROOT, "build"), "tests", "crash",
                      "fault.so")
@@ -149,12 +149,6 @@ class Kept(Daemon):
         with self.raw() as raw:
             assert wait_for(lambda: raw.call("PING") == b"+PONG\r\n"), self.log()
 
-    def kill(self):
-        """kill -9. What it has said before can still be read."""
-        process, self.process = self.process, None
-        process.kill()
-        process.wait()
-
     def lose_power(self, rng=None):
         """After its death: of its files no more lasts than was synced; with `rng`, of the rest any
         part, as it is with a disk that was busy."""
@@ -216,15 +210,14 @@ class Kept(Daemon):
         """It ends by the plan's hand."""
         process, self.process = self.process, None
         try:
-            equal(process.wait(timeout=START_SECONDS), KILLED, "the end")
+            equal(process.wait(timeout=self.START_SECONDS), KILLED, "the end")
         finally:
             process.kill()
             process.wait()
 
     def again(self, *options):
         """Killed, if that did not happen yet, and started in the same folder."""
-        if self.process is not None:
-            self.kill()
+        self.kill()
         if options:
             self.options = list(options)
         self.start()
@@ -232,7 +225,7 @@ class Kept(Daemon):
     def refuses(self, *words, options=()):
         """Does not start; says these words."""
         done = subprocess.run([*self.arguments(), *options], capture_output=True, text=True,
-                              env=self.env, cwd=self.dir, timeout=START_SECONDS,
+                              env=self.env, cwd=self.dir, timeout=self.START_SECONDS,
                               preexec_fn=die_with_parent)
         said = done.stdout + done.stderr
         assert done.returncode > 0, f"it ended with {done.returncode}:\n{said}"
@@ -253,14 +246,14 @@ class Kept(Daemon):
             equal(raw.call("DEBUG", "CHECK"), b"+OK\r\n")
             return raw.call("DEBUG", "DIGEST")
 
-    def await_quiet(self):
-        """No rewrite and no snapshot is under way or wanted."""
+    def await_quiet(self, seconds=10):
+        """Waits until no rewrite and no snapshot is under way or scheduled."""
         def quiet():
             info = self.info()
             return all(info[name] == "0" for name in ("aof_rewrite_in_progress",
                                                       "rdb_bgsave_in_progress",
                                                       "aof_rewrite_scheduled"))
-        assert wait_for(quiet), self.info()
+        assert wait_for(quiet, seconds), self.info()
 
     def rewrite(self):
         """BGREWRITEAOF, to its end; did it go well?"""

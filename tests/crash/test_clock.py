@@ -61,11 +61,8 @@ class Listener:
         self.heard = set()
 
     def hear(self):
-        while select.select([self.raw.socket], [], [], 0)[0] or self.raw.pending:
-            found = read_reply(self.raw.pending) if self.raw.pending else None
-            if found is None and not select.select([self.raw.socket], [], [], 0)[0]:
-                return
-            message = read_reply(self.raw.reply())[0][1]
+        for reply in self.raw.heard_replies():
+            message = read_reply(reply)[0][1]
             if message[2][1].split(b":")[1] in (b"expired", b"del"):
                 self.heard.add(message[3][1].decode())
 

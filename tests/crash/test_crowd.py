@@ -38,15 +38,12 @@ class Client:
 
     def take(self):
         """A reply, None while there is none; ConnectionError when the connection is over."""
-        found = read_reply(self.raw.pending) if self.raw.pending else None
+        self.raw.take()
+        found = read_reply(self.raw.pending)
         if found is None:
-            if not select.select([self.raw.socket], [], [], 0)[0]:
-                return None
-            more = self.raw.socket.recv(1 << 16)
-            if not more:
+            if self.raw.closed:
                 raise ConnectionError
-            self.raw.pending += more
-            return self.take()
+            return None
         self.raw.pending = self.raw.pending[found[1]:]
         return found[0][1]
 

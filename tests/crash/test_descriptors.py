@@ -33,11 +33,6 @@ class Scarce(Kept):
         hard = resource.prlimit(self.process.pid, resource.RLIMIT_NOFILE)[1]
         resource.prlimit(self.process.pid, resource.RLIMIT_NOFILE, (min(hard, 4096), hard))
 
-    def cpu_seconds(self):
-        with open(f"/proc/{self.process.pid}/stat", encoding="ascii") as file:
-            user, system = file.read().rsplit(")", 1)[1].split()[11:13]
-        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
-
 
 class Bound(Kept):
     """May not raise its limit, as if it were not started by root."""

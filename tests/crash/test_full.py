@@ -74,10 +74,7 @@ class OnDisk(Kept):
             super().start()
 
     def clean(self):
-        if self.process is not None:
-            self.process.kill()
-            self.process.wait()
-            self.process = None
+        self.kill()
         self.disk.end()
         super().clean()
 

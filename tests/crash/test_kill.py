@@ -12,7 +12,7 @@ import select
 
 from crash import NOON, Budget, Daemon, Kept, encode, equal, run, seeded, test
 from programs import DATABASES, Program
-from workers import Worker, digest, same, settle, take
+from workers import Worker, digest, same, settle
 
 CONNECTIONS = 4
 STEPS = 60  # of each connection, sent at once
@@ -35,7 +35,7 @@ def load_and_kill(daemon, workers, rng):
             break
     daemon.kill()
     for index, (worker, raw) in enumerate(zip(workers, raws)):
-        heard[index] += take(raw)
+        heard[index] += raw.heard()
         raw.close()
         worker.acknowledged = worker.hear(heard[index], before[index])
 

@@ -5,12 +5,11 @@ longest PING of another client took."""
 import hashlib
 import mmap
 import os
-import signal
 import socket
 import struct
 import time
 
-from crash import SECONDS, Kept, die_with_parent, encode, equal, run, test
+from crash import NOON, SECONDS, Kept, Raw, encode, equal, fork, kill_child, run, test, wait_for
 
 MB = 1 << 20
 SIZE = (512 if SECONDS else 64) * MB
@@ -25,24 +24,16 @@ class Pinger:
 
     def __init__(self, daemon):
         self.page = mmap.mmap(-1, 8)  # microseconds, shared
-        self.pid = os.fork()
-        if self.pid == 0:
-            die_with_parent()
-            signal.signal(signal.SIGALRM, signal.SIG_DFL)
-            try:
-                self.run(daemon.raw())
-            finally:
-                os._exit(0)
+        self.pid = fork(lambda: self.run(Raw(daemon.path, LONG)))
 
     def run(self, raw):
-        raw.socket.settimeout(LONG)
         while True:
             began = time.monotonic()
             raw.call("PING")
             took = int((time.monotonic() - began) * 1e6)
             if took > struct.unpack("q", self.page[:])[0]:
                 self.page[:] = struct.pack("q", took)
-            time.sleep(0.001)  # between two PINGs
+            time.sleep(0.001)  # not to keep the daemon busy; nothing depends on its length
 
     def say(self, what):
         print(f"longest PING while {what}: {struct.unpack('q', self.page[:])[0] / 1000:.1f} ms",
@@ -50,21 +41,17 @@ class Pinger:
         self.page[:] = bytes(8)
 
     def end(self):
-        os.kill(self.pid, signal.SIGKILL)
-        os.waitpid(self.pid, 0)
+        kill_child(self.pid)
 
 
 class Large(Kept):
     def await_loaded(self):
         with self.raw() as raw:
-            end = time.monotonic() + LONG
-            while raw.call("PING") != b"+PONG\r\n":
-                assert time.monotonic() < end and self.is_running(), self.log()
-                time.sleep(0.05)  # between two looks
+            assert wait_for(lambda: raw.call("PING") == b"+PONG\r\n", LONG), self.log()
 
 
 class Patient:
-    """A connection for replies of hundreds of megabytes."""
+    """A connection for replies of hundreds of megabytes, which Raw would copy."""
 
     def __init__(self, daemon):
         self.socket = socket.socket(socket.AF_UNIX)
@@ -161,11 +148,7 @@ def come_back(daemon, client, pinger, whole):
 
 
 def assert_quiet(daemon):
-    end = time.monotonic() + LONG
-    while daemon.info()["aof_rewrite_in_progress"] == "1" or \
-            daemon.info()["aof_rewrite_scheduled"] == "1":
-        assert time.monotonic() < end, daemon.log()
-        time.sleep(0.05)  # between two looks
+    daemon.await_quiet(LONG)
     equal(daemon.info()["aof_last_bgrewrite_status"], "ok")
 
 
@@ -190,24 +173,14 @@ def large_values_are_dumped_and_restored():
         client.close()
 
 
-def until(done):
-    end = time.monotonic() + LONG
-    while not done():
-        assert time.monotonic() < end
-        time.sleep(0.05)  # between two looks
-
-
 def load(daemon, count, at=None):
     """Keys with small values; with `at`, all of them end then."""
-    with daemon.raw() as raw:
-        raw.socket.settimeout(LONG)
+    with Raw(daemon.path, LONG) as raw:
         for first in range(0, count, 5000):
             ending = ("PXAT", at) if at else ()
             raw.send(b"".join(encode("SET", f"key:{number}", f"value {number}", *ending)
                               for number in range(first, min(first + 5000, count))))
-            left = min(5000, count - first) * len(OK)
-            while left > 0:
-                left -= len(raw.socket.recv(left))
+            equal(set(raw.replies(min(5000, count - first))), {OK})
 
 
 @test
@@ -225,15 +198,16 @@ def many_keys_are_loaded_flushed_and_end_at_one_instant():
         pinger = Pinger(daemon)
         equal(daemon.call("FLUSHALL"), OK)
         equal(daemon.call("DBSIZE"), b":0\r\n")
-        until(lambda: daemon.info("memory")["lazyfree_pending_objects"] == "0")
+        assert wait_for(lambda: daemon.info("memory")["lazyfree_pending_objects"] == "0", LONG)
         pinger.say("FLUSHALL")
-        at = time.time_ns() // 1_000_000 + 1000 + KEYS // 40
-        load(daemon, KEYS, at)
+        daemon.hold(NOON)
+        load(daemon, KEYS, NOON)
         pinger.say(f"{KEYS} keys with one deadline are set")
-        equal(daemon.call("EXISTS", "key:0"), b":1\r\n", "before the deadline")
-        until(lambda: daemon.call("GET", "key:1") == b"$-1\r\n")
+        equal(daemon.call("EXISTS", "key:0"), b":1\r\n", "at the deadline")
+        daemon.step(1)
+        equal(daemon.call("GET", "key:1"), b"$-1\r\n")
         equal(daemon.call("DBSIZE"), b":0\r\n")
-        until(lambda: daemon.info("stats")["expired_keys"] == str(KEYS))
+        assert wait_for(lambda: daemon.info("stats")["expired_keys"] == str(KEYS), LONG)
         pinger.say(f"{KEYS} keys end")
         pinger.end()
         equal(daemon.call("DEBUG", "CHECK"), OK)

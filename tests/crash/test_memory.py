@@ -196,7 +196,7 @@ def start_without_memory_for_the_data_says_so_and_leaves_them():
             raise AssertionError("it did start")
         except AssertionError as error:
             assert "Out of memory" in str(error), error
-        daemon.clean_process()
+        daemon.kill()
         daemon.arguments = arguments
         daemon.start()
         equal(daemon.digest(), live)

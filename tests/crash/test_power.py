@@ -10,9 +10,8 @@ ends; so what was written just after one began waits for its end, or a second, a
 import select
 import time
 
-from crash import (CHANGING, COME_LATE, EVER, NOON, SYNC, Budget, Daemon, Kept, calls, encode, run,
-                   seeded, test)
-from workers import Worker, same, settle, take
+from crash import COME_LATE, EVER, NOON, SYNC, Budget, Daemon, Kept, calls, run, seeded, test
+from workers import Worker, same, settle
 
 CONNECTIONS = 3
 STEPS = 4  # of each connection, sent at once
@@ -34,7 +33,7 @@ class Teller:
         self.worker.send(self.raw, sent)
 
     def hear(self):
-        self.data += take(self.raw)
+        self.data += self.raw.heard()
         count = self.worker.hear(self.data, self.since) - self.since
         self.heard += [time.monotonic()] * (count - len(self.heard))
 

@@ -5,8 +5,6 @@ Each step of a worker is one transaction that counts itself, and all steps toget
 say how many steps there are, and a second server that keeps nothing says what the data are after so
 many. Knows programs and replies; refuses to know how the daemon ends.
 """
-import select
-
 from crash import encode, equal, read_reply, seeded
 from programs import DATABASES, Program
 
@@ -48,20 +46,6 @@ class Worker:
                 at = found[1]
             self.places.append(int(found[0][1][-1][1]))
         return len(self.steps)
-
-
-def take(raw):
-    """What is there by now."""
-    data = b""
-    while select.select([raw.socket], [], [], 0)[0]:
-        try:
-            more = raw.socket.recv(1 << 16)
-        except ConnectionResetError:
-            break
-        if not more:
-            break
-        data += more
-    return data
 
 
 def count_of(raw, key):

@@ -18,10 +18,10 @@ def until_mark(server):
     server.connection("control").call(b"PUBLISH", MARK, b"")
     connection = server.connection("events")
     while True:
-        at = connection.data.find(MARK_HEAD)
-        end = resp.end_of(connection.data, at) if at >= 0 else -1
+        at = connection.pending.find(MARK_HEAD)
+        end = resp.end_of(connection.pending, at) if at >= 0 else -1
         if end >= 0:
-            events, connection.data = connection.data[:at], connection.data[end:]
+            events, connection.pending = connection.pending[:at], connection.pending[end:]
             return events
         connection.more()
 

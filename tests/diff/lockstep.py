@@ -63,12 +63,12 @@ class Pair:
 
     def start(self):
         for server in self.both:
-            server.start()
+            server.open()
             events.listen(server)
 
     def stop(self):
         for server in self.both:
-            server.stop()
+            server.clean()
 
     def restart(self):
         self.stop()
@@ -257,7 +257,7 @@ class Pair:
             if ID_OF % name.encode() in arguments:
                 own = server.connection(name).id
                 arguments = [own if arg == ID_OF % name.encode() else arg for arg in arguments]
-        return resp.encode(arguments)
+        return resp.encode(*arguments)
 
     def send_to_both(self, where, steps):
         for server in self.both:
@@ -404,7 +404,7 @@ class Pair:
         for name, state in self.states.items():
             if not state.loose and not state.waiting:
                 continue
-            ours, theirs = [server.connection(name).at_hand() for server in self.both]
+            ours, theirs = [server.connection(name).heard_replies() for server in self.both]
             self.compare_loose(state, name, ours, theirs)
             for step in state.waiting:
                 self.note_timeout(self.words(step))
@@ -492,7 +492,7 @@ class Pair:
             self.settle()
         self.mark()
         for name in set(self.used) - set(loose):
-            ours, theirs = [b"".join(server.connection(name).at_hand()) for server in self.both]
+            ours, theirs = [b"".join(server.connection(name).heard_replies()) for server in self.both]
             if ours or theirs:
                 raise Difference("unasked", self.at, ours, theirs)
         self.drop_connections(loose)
@@ -500,7 +500,7 @@ class Pair:
 
     def ask_both(self, commands):
         for server in self.both:
-            server.connection("control").send(b"".join([resp.encode(c) for c in commands]))
+            server.connection("control").send(b"".join([resp.encode(*c) for c in commands]))
         return [server.connection("control").replies(len(commands)) for server in self.both]
 
     def compare_all(self, commands):

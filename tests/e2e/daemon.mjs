@@ -29,7 +29,7 @@ const running = new Set();
 export class Daemon {
     static async start(...options) {
         const daemon = new Daemon();
-        daemon.dir = fs.mkdtempSync(path.join(os.tmpdir(), 'expired-e2e-'));
+        daemon.dir = fs.mkdtempSync(path.join(os.tmpdir(), 'expired-test-'));
         daemon.path = path.join(daemon.dir, 'socket');
         const log = fs.openSync(path.join(daemon.dir, 'output'), 'a');
         running.add(daemon);

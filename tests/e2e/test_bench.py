@@ -4,12 +4,11 @@ import contextlib
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
-import tempfile
 
-from daemon import BINARY, IS_REDIS, ROOT, Daemon, die_with_parent, equal, main, test, wait_for
+from daemon import (BINARY, IS_REDIS, ROOT, Daemon, die_with_parent, equal, folder, main, test,
+                    wait_for)
 
 TOOLS = os.path.join(os.environ.get("BUILD") or os.path.join(ROOT, "build"), "tools", "bench")
 RUN = os.path.join(ROOT, "tools", "bench", "run")
@@ -30,20 +29,19 @@ def mixes():
 
 @contextlib.contextmanager
 def bare(*options):
-    folder = tempfile.mkdtemp(prefix="expired-e2e-")
-    path = os.path.join(folder, "socket")
-    process = subprocess.Popen([os.path.join(TOOLS, "bare"), "-s", path, *options],
-                               preexec_fn=die_with_parent)
-    try:
-        assert wait_for(lambda: os.path.exists(path))
-        yield path
-        process.terminate()
-        equal(process.wait(timeout=20), 0)
-        equal(os.listdir(folder), [], "its socket is left")
-    finally:
-        process.kill()
-        process.wait()
-        shutil.rmtree(folder)
+    with folder() as where:
+        path = os.path.join(where, "socket")
+        process = subprocess.Popen([os.path.join(TOOLS, "bare"), "-s", path, *options],
+                                   preexec_fn=die_with_parent)
+        try:
+            assert wait_for(lambda: os.path.exists(path))
+            yield path
+            process.terminate()
+            equal(process.wait(timeout=20), 0)
+            equal(os.listdir(where), [], "its socket is left")
+        finally:
+            process.kill()
+            process.wait()
 
 
 @test
@@ -131,18 +129,17 @@ def the_pages_have_the_words_of_their_templates():
 @contextlib.contextmanager
 def driver(*arguments):
     """A driver that has this daemon in redis-server's place; its folder is empty in the end."""
-    folder = tempfile.mkdtemp(prefix="expired-e2e-")
-    process = subprocess.Popen([RUN, "--redis", BINARY, "--ours", BINARY, "--keys", "1000",
-                                *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                               text=True, env={**os.environ, "TMPDIR": folder},
-                               preexec_fn=die_with_parent)
-    try:
-        yield process
-        equal(os.listdir(folder), [], "left behind")
-    finally:
-        process.kill()
-        process.communicate()
-        shutil.rmtree(folder)
+    with folder() as where:
+        process = subprocess.Popen([RUN, "--redis", BINARY, "--ours", BINARY, "--keys", "1000",
+                                    *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   text=True, env={**os.environ, "TMPDIR": where},
+                                   preexec_fn=die_with_parent)
+        try:
+            yield process
+            equal(os.listdir(where), [], "left behind")
+        finally:
+            process.kill()
+            process.communicate()
 
 
 @test

@@ -22,35 +22,23 @@ TURNS = 10  # a chain of clients that wake one another takes a turn for each
 
 
 class Client(Raw):
-    """A connection that takes what has come, without waiting for it."""
+    """A connection that may be closed by the server at any time."""
 
     def __init__(self, address, version):
         super().__init__(address)
         self.id = int(self.call("CLIENT", "ID")[1:])
         if version == 3:
             self.call("HELLO", "3")
-        self.gone = False
 
     def say(self, data):
         try:
             self.send(data)
         except OSError:
-            self.gone = True
+            self.closed = True
 
     def heard(self):
-        data, self.pending = self.pending, b""
-        self.socket.setblocking(False)
-        try:
-            while not self.gone:
-                more = self.socket.recv(1 << 16)
-                self.gone = more == b""
-                data += more or b"<closed>"
-        except BlockingIOError:
-            pass
-        except OSError:
-            self.gone = True
-        self.socket.settimeout(20)
-        return data
+        was_closed = self.closed
+        return super().heard() + (b"<closed>" if self.closed and not was_closed else b"")
 
 
 class Crowd:
@@ -94,7 +82,7 @@ class Crowd:
     def do(self, name, lines):
         """Runs lines (lists of words; @b is b's id); "-" leaves, and KILL has another closed."""
         client = self.clients[name]
-        if client.gone or lines == ["-"]:
+        if client.closed or lines == ["-"]:
             self.leave(name)
         elif lines[0][0] == "KILL":
             self.keeper.call("CLIENT", "KILL", "ID", self.id_of(lines[0][1][1:]))

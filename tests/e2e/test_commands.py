@@ -11,24 +11,13 @@ import struct
 import subprocess
 import termios
 
-from daemon import BINARY, Daemon, beside_redis, encode, equal, main, oracle, own, read_reply
-
-
-def plain(value):
-    """Lists, dicts of maps, text and numbers."""
-    kind, payload = value
-    if kind == b"%":
-        items = [plain(item) for item in payload]
-        return dict(zip(items[::2], items[1::2]))
-    if isinstance(payload, list):
-        return [plain(item) for item in payload]
-    return int(payload) if kind == b":" else payload.decode("latin-1")
+from daemon import BINARY, Daemon, beside_redis, encode, equal, main, oracle, own, plain, read_reply
 
 
 def ask(daemon, *arguments):
     with daemon.raw() as raw:
         raw.call("HELLO", "3")
-        return plain(read_reply(raw.call(*arguments))[0])
+        return plain(read_reply(raw.call(*arguments))[0], "latin-1")
 
 
 def rows_of(daemon):

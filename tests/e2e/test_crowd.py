@@ -25,13 +25,9 @@ class Client(Raw):
 
     def heard(self):
         """The id that it was given, or None if it waits still."""
-        self.socket.setblocking(False)
-        try:
-            self.pending += self.socket.recv(1 << 16)
-        except BlockingIOError:
+        self.take()
+        if not self.pending:
             return None
-        finally:
-            self.socket.settimeout(20)
         ((_, items), _) = read_reply(self.reply())
         equal(len(items), 1)
         return int(items[0][1][0][1])

@@ -176,9 +176,7 @@ class Writer:
 def send_all(raw, lines, reply):
     for first in range(0, len(lines), 2000):
         raw.send(b"".join(lines[first:first + 2000]))
-        left = len(reply) * len(lines[first:first + 2000])
-        while left > 0:
-            left -= len(raw.socket.recv(left))
+        equal(set(raw.replies(len(lines[first:first + 2000]))), {reply})
 
 
 def fill_and_halve(daemon):

@@ -64,19 +64,10 @@ class Client(Raw):
         self.call("HELLO", version)
         self.call("SELECT", db)
 
-    def heard(self):
-        """The replies that have come; of one that has begun, the rest too."""
-        replies = []
-        self.socket.setblocking(False)
-        try:
-            while more := self.socket.recv(1 << 20):
-                self.pending += more
-            raise ConnectionError("closed by the server")
-        except BlockingIOError:
-            self.socket.settimeout(20)
-        while self.pending:
-            replies.append(read_reply(self.reply())[0])
-        return replies
+    def heard_values(self):
+        values = [read_reply(reply)[0] for reply in self.heard_replies()]
+        assert not self.closed, "closed by the server"
+        return values
 
 
 WHO = {"a": (2, 0), "b": (3, 0), "c": (2, 0), "d": (3, 0), "e": (2, 1)}  # version, database
@@ -178,7 +169,7 @@ class Crowd:
 
     def differs(self):
         for name, client in self.clients.items():
-            wanted, got = self.model.heard.get(name, []), client.heard()
+            wanted, got = self.model.heard.get(name, []), client.heard_values()
             if len(wanted) != len(got) or not all(
                     agrees(one, other, client.version) for one, other in zip(wanted, got)):
                 return f"{name} has {show(got)}, the model says {show(wanted)}"
@@ -187,7 +178,7 @@ class Crowd:
 
     def events_differ(self):
         got, due = {}, set()
-        for _, (_, channel), (_, key) in (parts[-3:] for _, parts in self.listener.heard()):
+        for _, (_, channel), (_, key) in (parts[-3:] for _, parts in self.listener.heard_values()):
             db, event = re.fullmatch(rb"__keyevent@(\d)__:(.*)", channel).groups()
             where, event = (int(db), key), event.decode()
             if event == "rede.due":

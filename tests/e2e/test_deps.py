@@ -4,9 +4,8 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 
-from daemon import ROOT, equal, main, own
+from daemon import ROOT, equal, folder, main, own
 
 PROGRAMS = ("sh", "make", "mkdir", "touch", "rm")
 
@@ -27,8 +26,8 @@ def make_without_libraries(folder):
 
 @own
 def make_without_the_libraries_says_what_to_install():
-    with tempfile.TemporaryDirectory(prefix="expired-deps-") as folder:
-        done = make_without_libraries(folder)
+    with folder() as where:
+        done = make_without_libraries(where)
     assert done.returncode != 0
     said = [line for line in done.stderr.splitlines() if not line.startswith("make")]
     equal(said, ["Can't build: missing (Debian's package names) libc6-dev libevent-dev liblz4-dev. "

@@ -1,6 +1,5 @@
 #!/usr/bin/python3 -B
 """Under maxmemory, keys give way by maxmemory-policy, or commands are refused."""
-import os
 
 from daemon import IS_REDIS, Daemon, equal, main, test, wait_for
 
@@ -117,12 +116,6 @@ def evictions_after_a_lower_limit_are_in_the_journal():
             equal(redis.dbsize(), left)
 
 
-def cpu_seconds(daemon):
-    with open(f"/proc/{daemon.process.pid}/stat", encoding="utf-8") as file:
-        fields = file.read().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
 @test
 def the_daemon_rests_when_nothing_may_be_evicted():
     with Daemon("--maxmemory-policy", "volatile-lru") as daemon, daemon.redis() as redis:
@@ -130,9 +123,9 @@ def the_daemon_rests_when_nothing_may_be_evicted():
         redis.set("mortal", "x", ex=1000)
         redis.config_set("maxmemory", 1_000_000)
         assert wait_for(lambda: redis.exists("mortal") == 0)
-        before = cpu_seconds(daemon)
+        before = daemon.cpu_seconds()
         redis.blpop("nothing", timeout=0.6)
-        assert cpu_seconds(daemon) - before < 0.3, "it goes on trying"
+        assert daemon.cpu_seconds() - before < 0.3, "it goes on trying"
         equal(redis.dbsize(), 20_000)
 
 

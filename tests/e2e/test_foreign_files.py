@@ -6,20 +6,11 @@ import hashlib
 import os
 import shutil
 import subprocess
-import tempfile
 
-from daemon import BINARY, ORACLE, Daemon, beside_redis, die_with_parent, equal, main, own, wait_for
+from daemon import (BINARY, ORACLE, Daemon, beside_redis, die_with_parent, equal, folder, main, own,
+                    wait_for)
 
 OK = b"+OK\r\n"
-
-
-@contextlib.contextmanager
-def folder():
-    path = tempfile.mkdtemp(prefix="expired-e2e-")
-    try:
-        yield path
-    finally:
-        shutil.rmtree(path, ignore_errors=True)
 
 
 @contextlib.contextmanager

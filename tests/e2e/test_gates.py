@@ -5,9 +5,8 @@ import os
 import stat
 import subprocess
 import sys
-import tempfile
 
-from daemon import ROOT, equal, main, test
+from daemon import ROOT, equal, folder, main, test
 
 RUN = os.path.join(ROOT, "tests", "run")
 NO_ORACLE = "/nonexistent/redis-server"
@@ -15,15 +14,15 @@ NO_ORACLE = "/nonexistent/redis-server"
 
 def run_of(*scripts, **env):
     """(status, output) of tests/run over programs that are these shell scripts."""
-    with tempfile.TemporaryDirectory(prefix="expired-e2e-") as folder:
-        paths = [os.path.join(folder, str(number)) for number in range(len(scripts))]
+    with folder() as where:
+        paths = [os.path.join(where, str(number)) for number in range(len(scripts))]
         for path, script in zip(paths, scripts):
             with open(path, "w", encoding="utf-8") as file:
                 file.write("#!/bin/sh\n" + script + "\n")
             os.chmod(path, stat.S_IRWXU)
         done = subprocess.run([RUN, *paths], capture_output=True, text=True, timeout=50,
-                              env={**os.environ, **env}, cwd=folder)
-        return done.returncode, done.stdout.replace(folder + "/", "")
+                              env={**os.environ, **env}, cwd=where)
+        return done.returncode, done.stdout.replace(where + "/", "")
 
 
 def last_line(*scripts, **env):

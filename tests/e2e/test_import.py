@@ -6,12 +6,11 @@ import os
 import random
 import shutil
 import subprocess
-import tempfile
 
 import redis
 
-from daemon import (BINARY, NOON, ORACLE, Daemon, beside_redis, die_with_parent, equal, main,
-                    own, wait_for)
+from daemon import (BINARY, NOON, ORACLE, Daemon, beside_redis, die_with_parent, equal, folder,
+                    main, own, wait_for)
 
 DATABASES = 16
 
@@ -109,15 +108,6 @@ def ours(*options):
     return Daemon("--appendonly", "yes", *options)
 
 
-class Folder:
-    def __enter__(self):
-        self.path = tempfile.mkdtemp(prefix="expired-e2e-")
-        return self.path
-
-    def __exit__(self, *_):
-        shutil.rmtree(self.path, ignore_errors=True)
-
-
 def refused(directory, *options):
     """The daemon does not start there: what it says, and the folder has no more files than
     before."""
@@ -174,7 +164,7 @@ def add_shape(name, options):
             path = os.path.join(source.dir, "dump.rdb")
             wanted = contents(source)
             # What Redis calls the encodings where nothing is forced.
-            with Folder() as directory:
+            with folder() as directory:
                 shutil.copy(path, directory)
                 with theirs("--dir", directory) as plain:
                     names = contents(plain, encodings=True)
@@ -212,7 +202,7 @@ def saved(directory, fill_it, *options):
 
 @beside_redis
 def what_is_overdue_comes_in_and_dies_in_the_normal_way():
-    with Folder() as directory:
+    with folder() as directory:
         path = os.path.join(directory, "made.rdb")
         # The file is written before they die, so that all of them are in it.
         with theirs() as source, source.redis() as server:
@@ -245,7 +235,7 @@ def fill_streams(server):
 
 @beside_redis
 def streams_are_refused_by_name_and_nothing_is_left_behind():
-    with Folder() as directory:
+    with folder() as directory:
         path = saved(directory, fill_streams)
         said = refused(directory, "--import", path)
         for word in ("stream", path, "import-skip-unsupported", "at byte"):
@@ -255,7 +245,7 @@ def streams_are_refused_by_name_and_nothing_is_left_behind():
 
 @beside_redis
 def streams_are_passed_over_and_counted_where_that_is_asked_for():
-    with Folder() as directory:
+    with folder() as directory:
         path = saved(directory, fill_streams)
         for words in (["--import-skip-unsupported"], ["--import-skip-unsupported", "yes"]):
             with ours("--import", path, *words) as daemon, daemon.redis() as server:
@@ -268,7 +258,7 @@ def functions_are_passed_over_with_a_word():
     def fill_functions(server):
         server.function_load("#!lua name=lib\nredis.register_function('f', function() end)")
         server.set("k", "v")
-    with Folder() as directory:
+    with folder() as directory:
         path = saved(directory, fill_functions)
         with ours("--import", path) as daemon, daemon.redis() as server:
             equal(server.get("k"), b"v")
@@ -278,7 +268,7 @@ def functions_are_passed_over_with_a_word():
 @beside_redis
 def a_damaged_rdb_is_refused_with_the_byte_and_nothing_is_left_behind():
     generator = random.Random(3)
-    with Folder() as directory:
+    with folder() as directory:
         with open(saved(directory, lambda server: fill_collections(server, generator, 60, 30)),
                   "rb") as file:
             whole = file.read()
@@ -298,7 +288,7 @@ def a_damaged_rdb_is_refused_with_the_byte_and_nothing_is_left_behind():
 
 @own
 def files_that_are_none_of_redis_are_refused():
-    with Folder() as directory:
+    with folder() as directory:
         path = os.path.join(directory, "file")
         for text, wanted in (("REDIS9999", "RDB version 9999 is not known"),
                              ("SET k v\n", "is not a data file of expired or Redis"),
@@ -314,7 +304,7 @@ def files_that_are_none_of_redis_are_refused():
 
 @beside_redis
 def an_import_is_for_the_first_start_only():
-    with Folder() as directory:
+    with folder() as directory:
         path = saved(directory, lambda server: server.set("k", "theirs"))
         for options in (["--appendonly", "yes"], ["--appendonly", "no"]):
             with Daemon(*options, "--import", path) as daemon:
@@ -332,9 +322,9 @@ def an_import_is_for_the_first_start_only():
 
 @beside_redis
 def a_file_is_named_as_it_is_seen_from_where_the_daemon_starts():
-    with Folder() as directory:
+    with folder() as directory:
         saved(directory, lambda server: server.set("k", "v"))
-        with Folder() as data:
+        with folder() as data:
             process = subprocess.Popen(
                 [BINARY, "--port", "0", "--unixsocket", data + "/socket", "--dir", data,
                  "--import", "made.rdb"], cwd=directory, preexec_fn=die_with_parent,
@@ -418,7 +408,7 @@ def add_log(preamble):
             wanted = written(source)
             files = glob.glob(source.dir + "/appendonlydir/*.base." + suffix)
             equal(len(files), 1, os.listdir(source.dir + "/appendonlydir"))
-            with Folder() as directory:
+            with folder() as directory:
                 shutil.copytree(source.dir + "/appendonlydir", directory + "/appendonlydir")
                 before = sorted(os.listdir(directory + "/appendonlydir"))
                 with ours("--dir", directory, "--import", "appendonly.aof.manifest") as daemon:
@@ -435,7 +425,7 @@ def add_log(preamble):
                     same(contents(daemon), wanted)
 
     def single():
-        with theirs(*options) as source, Folder() as directory:
+        with theirs(*options) as source, folder() as directory:
             wanted = written(source)
             path = os.path.join(directory, "appendonly.aof")
             base, = glob.glob(source.dir + "/appendonlydir/*.base." + suffix)
@@ -452,7 +442,7 @@ def add_log(preamble):
     def empty():
         with theirs(*options) as source:
             source.stop()
-            with Folder() as directory:
+            with folder() as directory:
                 shutil.copytree(source.dir + "/appendonlydir", directory + "/appendonlydir")
                 with ours("--dir", directory, "--import", directory) as daemon:
                     same(contents(daemon), {})
@@ -492,7 +482,7 @@ def write_bytes(path, data):
 @own
 def a_torn_end_of_a_log_is_left_out_or_refused():
     whole = log_of("SELECT 0", "SET a 1", "MULTI", "SET b 2")
-    with Folder() as directory:
+    with folder() as directory:
         path = write_bytes(directory + "/file.aof", whole)
         with ours("--import", path) as daemon, daemon.redis() as server:
             equal(server.keys(), [b"a"])
@@ -511,7 +501,7 @@ def a_torn_end_of_a_log_is_left_out_or_refused():
 
 @own
 def a_log_with_commands_of_streams_is_refused_or_read_without_them():
-    with Folder() as directory:
+    with folder() as directory:
         path = write_bytes(directory + "/file.aof",
                            log_of("SET a 1", "XADD s 1-1 f v", "XDEL s 1-1", "SET b 2"))
         assert "'s' is of the unsupported type stream" in refused(directory, "--import", path)
@@ -522,7 +512,7 @@ def a_log_with_commands_of_streams_is_refused_or_read_without_them():
 
 @own
 def a_log_with_an_error_in_it_is_refused():
-    with Folder() as directory:
+    with folder() as directory:
         for commands, wanted in (
                 (["SET a 1", "LPUSH a x", "SET b 2"], "at byte 27: the command LPUSH"),
                 (["SET a 1", "EVAL x 0"], "at byte 27: the command EVAL"),

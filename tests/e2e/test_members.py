@@ -3,7 +3,7 @@
 is stepped. What every error says is in tests/unit/server/cmd/member/member_expire_test.c."""
 import subprocess
 
-from daemon import Daemon, NOON, equal, main, own
+from daemon import NOON, Daemon, equal, main, own
 
 SECOND = 1000
 

@@ -1,10 +1,8 @@
 #!/usr/bin/python3 -B
 """Passwords, and option values with a zero byte."""
 import os
-import shutil
-import tempfile
 
-from daemon import Daemon, equal, main, own, test
+from daemon import Daemon, equal, folder, main, own, test
 
 NOAUTH = b"-NOAUTH Authentication required.\r\n"
 WRONGPASS = b"-WRONGPASS invalid username-password pair or user is disabled.\r\n"
@@ -63,11 +61,9 @@ def a_refused_password_leaves_the_old_one_in_force():
 
 @own
 def a_configuration_file_with_a_zero_byte_is_refused():
-    folder = tempfile.mkdtemp(prefix="expired-e2e-")
-    try:
-        for text in (b'requirepass "\\x00abc"\n', b"requirepass abc\0def\n",
-                     b"requirepass '\0'\n"):
-            path = os.path.join(folder, "my.conf")
+    for text in (b'requirepass "\\x00abc"\n', b"requirepass abc\0def\n", b"requirepass '\0'\n"):
+        with folder() as where:
+            path = os.path.join(where, "my.conf")
             with open(path, "wb") as file:
                 file.write(text)
             try:
@@ -77,17 +73,14 @@ def a_configuration_file_with_a_zero_byte_is_refused():
                 assert "a zero byte in a value" in str(error), error
             else:
                 raise AssertionError(f"it started with {text!r}")
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 @test
 def odd_passwords_survive_rewrite_and_restart():
-    folder = tempfile.mkdtemp(prefix="expired-e2e-")
-    try:
-        path = os.path.join(folder, "my.conf")
-        for password in (b"a b", b'q"uo\\te\'s', b"\x01\xff\n\r\t", b"#no comment", b" ", b"--x",
-                         b"x" * 500):
+    for password in (b"a b", b'q"uo\\te\'s', b"\x01\xff\n\r\t", b"#no comment", b" ", b"--x",
+                     b"x" * 500):
+        with folder() as where:
+            path = os.path.join(where, "my.conf")
             with open(path, "w", encoding="ascii") as file:
                 file.write("hz 10\n")
             with Daemon(before=[path]) as daemon:
@@ -102,8 +95,6 @@ def odd_passwords_survive_rewrite_and_restart():
                     equal(raw.call("AUTH", password), b"+OK\r\n", repr(password))
                     equal(raw.call("CONFIG", "GET", "requirepass"),
                           b"*2\r\n$11\r\nrequirepass\r\n$%d\r\n%s\r\n" % (len(password), password))
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 @own

@@ -5,7 +5,7 @@ import subprocess
 import tempfile
 import time
 
-from daemon import BINARY, Daemon, encode, equal, main, own, read_reply
+from daemon import BINARY, Daemon, encode, equal, main, own, plain, read_reply
 
 WEEK = 604_800_000
 SPAN_MAX = 2**62 - 1
@@ -20,14 +20,7 @@ def value_of(reply):
     kind, payload = reply
     if kind == b"-":
         raise Refused(payload.decode())
-    if kind == b":":
-        return int(payload)
-    if kind == b"_":
-        return None
-    if kind == b"%":
-        items = [value_of(item) for item in payload]
-        return dict(zip(items[::2], items[1::2]))
-    return [value_of(item) for item in payload] if kind in b"*~" else payload
+    return plain(reply)
 
 
 class Policies:

@@ -3,25 +3,14 @@
 import contextlib
 import os
 import re
-import shutil
 import signal
 import socket
 import stat
 import subprocess
-import tempfile
 import time
 
-from daemon import (BINARY, IS_REDIS, Daemon, die_with_parent, equal, free_port, main, own, test,
-                    version_of, wait_for)
-
-
-@contextlib.contextmanager
-def folder():
-    path = tempfile.mkdtemp(prefix="expired-e2e-")
-    try:
-        yield path
-    finally:
-        shutil.rmtree(path, ignore_errors=True)
+from daemon import (BINARY, IS_REDIS, Daemon, die_with_parent, equal, folder, free_port, main, own,
+                    test, version_of, wait_for)
 
 
 def run(*arguments, given="", cwd=None, env=None):

@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 
-from daemon import (BINARY, ORACLE, ROOT, Daemon, equal, main, oracle, read_reply, test)
+from daemon import BINARY, ORACLE, ROOT, Daemon, equal, main, oracle, read_reply, test
 
 sys.path.insert(0, os.path.join(ROOT, "tests", "diff"))
 

@@ -8,10 +8,8 @@ import re
 import shutil
 import signal
 import subprocess
-import tempfile
 
-from daemon import (NOON, ROOT, Daemon, die_with_parent, equal, main, oracle, own,
-                    wait_for)
+from daemon import NOON, ROOT, Daemon, die_with_parent, equal, folder, main, oracle, own, wait_for
 
 TOOLS = os.path.join(os.environ.get("BUILD") or os.path.join(ROOT, "build"), "tools")
 WHOLE, TORN, DAMAGED, UNREADABLE, LOSSES = range(5)
@@ -42,18 +40,15 @@ def data(work, *options):
         daemon = stack.enter_context(Daemon("--appendonly", "yes", *options))
         with daemon.redis() as client:
             found = work(client)
-        process, daemon.process = daemon.process, None
-        process.kill()
-        process.wait()
-        folder = tempfile.mkdtemp(prefix="expired-e2e-")
-        stack.callback(shutil.rmtree, folder)
+        daemon.kill()
+        where = stack.enter_context(folder())
         for name in ("appendonlydir", "dump.exp"):
             path = os.path.join(daemon.dir, name)
             if os.path.isdir(path):
-                shutil.copytree(path, os.path.join(folder, name))
+                shutil.copytree(path, os.path.join(where, name))
             elif os.path.exists(path):
-                shutil.copy(path, folder)
-        yield folder, found
+                shutil.copy(path, where)
+        yield where, found
 
 
 def part(folder, ending):
@@ -255,10 +250,10 @@ def what_is_open_elsewhere_is_not_cut():
 
 @own
 def what_is_no_data_has_a_status_of_its_own():
-    with tempfile.TemporaryDirectory(prefix="expired-e2e-") as folder:
-        other = os.path.join(folder, "other")
+    with folder() as where:
+        other = os.path.join(where, "other")
         write(other, b"something else")
-        for arguments in ([], [folder], [os.path.join(folder, "none")], [other], ["--what"]):
+        for arguments in ([], [where], [os.path.join(where, "none")], [other], ["--what"]):
             equal(check(*arguments)[0], UNREADABLE, arguments)
             equal(tool("expired-export", *arguments)[0], UNREADABLE, arguments)
     for name in ("expired-check", "expired-export"):

@@ -1,8 +1,69 @@
-"""process: what every test that starts servers needs of the system."""
+"""process: what every test that starts processes needs of the system. Depends on nothing else here."""
 import ctypes
+import os
 import signal
+import socket
+import sys
+import tempfile
+import time
+import traceback
+
+FOLDER_PREFIX = "expired-test-"
 
 
 def die_with_parent():
-    """In the child: a test that is killed leaves no daemon behind."""
+    """In a child: the kernel kills it when the parent ends, so that no test leaves it behind."""
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def folder():
+    """A temporary folder; its path from `with` to its end."""
+    return tempfile.TemporaryDirectory(prefix=FOLDER_PREFIX, ignore_cleanup_errors=True)
+
+
+def wait_for(condition, seconds=10, nap=0.005):
+    """The condition's first true value, or its last one after so many seconds."""
+    limit = time.monotonic() + seconds
+    while not (found := condition()) and time.monotonic() < limit:
+        time.sleep(nap)  # between two looks; the condition ends the wait
+    return found
+
+
+def cpu_seconds(pid):
+    """Of all threads of a process, exact to the nanosecond."""
+    return time.clock_gettime((~pid << 3) | 2)  # the kernel's clock of a process
+
+
+def fork(run):
+    """Runs a function in a child process until somebody kills it; the child's id. If the function
+    ends or raises, the child ends with status 1, which check_killed reports."""
+    sys.stdout.flush()  # or the child would print it a second time
+    pid = os.fork()
+    if pid == 0:
+        try:
+            die_with_parent()
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            run()
+        except BaseException:  # pylint: disable=broad-except
+            traceback.print_exc(file=sys.stdout)
+            sys.stdout.flush()
+        finally:
+            os._exit(1)
+    return pid
+
+
+def check_killed(status):
+    """Of os.waitpid: a child of fork must not end in another way."""
+    code = os.waitstatus_to_exitcode(status)
+    assert code == -signal.SIGKILL, f"a helper process ended with status {code}"
+
+
+def kill_child(pid):
+    os.kill(pid, signal.SIGKILL)
+    check_killed(os.waitpid(pid, 0)[1])

@@ -201,7 +201,7 @@ class Runner:
         if not batch:
             return
         connection = self.connection("a")
-        connection.send(b"".join(map(resp.encode, batch)))
+        connection.send(b"".join(resp.encode(*words) for words in batch))
         replies = connection.replies(len(batch))
         names = {words[0] for words in batch}
         for words, reply in zip(batch, replies):

@@ -1,4 +1,4 @@
-"""resp: requests as bytes, and replies cut out of a stream and read as values.
+"""resp: encodes requests, finds the end of a reply in a stream, and parses replies. Depends on nothing.
 
 A value is (type character, payload): bytes, None, or a list of values (a map's is flat).
 """
@@ -7,13 +7,18 @@ BULKS = frozenset(b"$=!")
 LISTS = {ord("*"): 1, ord("~"): 1, ord(">"): 1, ord("%"): 2}
 
 
-def encode(arguments):
-    return b"*%d\r\n%s" % (len(arguments),
-                           b"".join([b"$%d\r\n%s\r\n" % (len(arg), arg) for arg in arguments]))
+def encode(*arguments):
+    """A request; arguments that are not bytes are written as text."""
+    parts = [b"*%d\r\n" % len(arguments)]
+    for argument in arguments:
+        if not isinstance(argument, bytes):
+            argument = str(argument).encode()
+        parts.append(b"$%d\r\n%s\r\n" % (len(argument), argument))
+    return b"".join(parts)
 
 
 def end_of(data, at):
-    """Behind the reply that begins at `at`; -1 where it is not all there."""
+    """The end of the reply that begins at `at`; -1 if the reply is incomplete."""
     left = 1
     while left:
         line = data.find(b"\r\n", at)
@@ -24,18 +29,20 @@ def end_of(data, at):
         left -= 1
         if kind in LINES:
             continue
+        assert kind in BULKS or kind in LISTS, f"not a reply: {data[first - 1:first + 60]!r}"
         length = int(data[first:line])
         if kind in BULKS:
             at += length + 2 if length >= 0 else 0
             if at > len(data):
                 return -1
+            assert length < 0 or data[at - 2:at] == b"\r\n", data[first - 1:at]
         else:
             left += length * LISTS[kind] if length > 0 else 0
     return at
 
 
 def value_of(data, at=0):
-    """(value, end) of a whole reply."""
+    """(value, end) of the complete reply that begins at `at`."""
     line = data.index(b"\r\n", at)
     kind, payload, at = data[at:at + 1], data[at + 1:line], line + 2
     if kind[0] in LINES:
@@ -52,8 +59,26 @@ def value_of(data, at=0):
     return (kind, items), at
 
 
+def read_reply(data, at=0):
+    """(value, end) of the reply that begins at `at`, or None if it is incomplete."""
+    return value_of(data, at) if end_of(data, at) >= 0 else None
+
+
+def plain(value, encoding=None):
+    """A value without its types: int, None, list, dict, or bytes, decoded if there is an encoding."""
+    kind, payload = value
+    if kind == b"_" or payload is None:
+        return None
+    if isinstance(payload, list):
+        items = [plain(item, encoding) for item in payload]
+        return dict(zip(items[::2], items[1::2])) if kind == b"%" else items
+    if kind == b":":
+        return int(payload)
+    return payload.decode(encoding) if encoding else payload
+
+
 def children_of(data):
-    """The bytes of each item of an array, or None for what is no array."""
+    """The bytes of each item of an array; None if the reply is not an array."""
     if data[:1] not in (b"*", b"~", b">", b"%") or data[1:2] == b"-":
         return None
     at, found = data.index(b"\r\n") + 2, []
@@ -65,7 +90,7 @@ def children_of(data):
 
 
 def class_of(data):
-    """A reply's class, for what was covered: an error's first word, null, empty, or the type."""
+    """A reply's class, for coverage: an error's first word, null, empty, or the type."""
     kind = data[:1]
     if kind == b"-":
         return data[:data.find(b" ")].decode("latin-1")

@@ -1,0 +1,190 @@
+"""server: starts and stops server processes, and connects to them. Depends on process and resp."""
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+
+from process import FOLDER_PREFIX, cpu_seconds, die_with_parent, wait_for
+from resp import encode, end_of
+
+REPLY_SECONDS = 20
+
+
+class Raw:
+    """A connection whose replies are bytes. `pending` has been received and not returned yet."""
+
+    def __init__(self, address, timeout=REPLY_SECONDS):
+        self.socket = socket.socket(socket.AF_UNIX if isinstance(address, str) else socket.AF_INET)
+        self.timeout, self.pending, self.closed = timeout, b"", False
+        self.socket.connect(address)  # without a time limit: it waits while the backlog is full
+        self.socket.settimeout(timeout)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        self.socket.close()
+
+    def send(self, data):
+        self.socket.sendall(data)
+
+    def more(self):
+        """Waits for further bytes. ConnectionError if the server closes instead."""
+        data = self.socket.recv(1 << 18)
+        if not data:
+            raise ConnectionError(f"closed by the server after {self.pending[:200]!r}")
+        self.pending += data
+
+    def replies(self, count):
+        """The bytes of each of the next replies."""
+        found, at = [], 0
+        while len(found) < count:
+            end = end_of(self.pending, at)
+            if end < 0:
+                self.pending, at = self.pending[at:], 0
+                self.more()
+                continue
+            found.append(self.pending[at:end])
+            at = end
+        self.pending = self.pending[at:]
+        return found
+
+    def reply(self):
+        return self.replies(1)[0]
+
+    def call(self, *arguments):
+        self.send(encode(*arguments))
+        return self.reply()
+
+    def calls(self, commands):
+        """The replies to commands that are sent at once."""
+        self.send(b"".join(encode(*command) for command in commands))
+        return self.replies(len(commands))
+
+    def take(self):
+        """Adds to `pending` what has come, without waiting; sets `closed` if the server has closed."""
+        self.socket.setblocking(False)
+        try:
+            while data := self.socket.recv(1 << 18):
+                self.pending += data
+            self.closed = True
+        except BlockingIOError:
+            pass
+        except OSError:
+            self.closed = True
+        self.socket.settimeout(self.timeout)
+
+    def heard(self):
+        """The bytes that have come, without waiting."""
+        self.take()
+        data, self.pending = self.pending, b""
+        return data
+
+    def heard_replies(self):
+        """The replies that have come; waits only for the rest of one that has begun."""
+        self.take()
+        found = []
+        while self.pending and not (self.closed and end_of(self.pending, 0) < 0):
+            found.append(self.reply())
+        return found
+
+    def rest(self):
+        """Everything up to the server's closing of the connection."""
+        try:
+            while True:
+                self.more()
+        except ConnectionError:
+            data, self.pending = self.pending, b""
+            return data
+
+
+class Server:
+    """A server process with a folder of its own, from `with`, or from open to clean. `arguments`
+    is the command line; it uses `path`, the Unix socket."""
+
+    START_SECONDS = 20
+    start_nap = 0.005  # seconds between two tries to connect
+    env = stdin = process = None
+    prepare = staticmethod(die_with_parent)  # runs in the child before exec
+
+    def arguments(self):
+        raise NotImplementedError
+
+    def __enter__(self):
+        self.open()
+        return self
+
+    def __exit__(self, *_):
+        self.clean()
+
+    def open(self):
+        self.dir = tempfile.mkdtemp(prefix=FOLDER_PREFIX)
+        self.path = os.path.join(self.dir, "socket")
+        self.log_path = os.path.join(self.dir, "output")
+        try:
+            self.start()
+        except BaseException:
+            self.clean()
+            raise
+
+    def clean(self):
+        """Kills it if it runs, and removes its folder."""
+        self.kill()
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+    def start(self):
+        self.launch()
+        assert self.is_ready(), "the server did not start:\n" + self.log()
+
+    def launch(self):
+        with open(self.log_path, "ab") as log:
+            self.process = subprocess.Popen(
+                self.arguments(), stdin=self.stdin or subprocess.DEVNULL, stdout=log, stderr=log,
+                env=self.env, cwd=self.dir, preexec_fn=self.prepare)
+
+    def is_ready(self):
+        """Waits until it answers or ends."""
+        wait_for(lambda: not self.is_running() or self.answers(),
+                 self.START_SECONDS, self.start_nap)
+        return self.is_running()
+
+    def answers(self):
+        try:
+            with Raw(self.path, self.START_SECONDS) as raw:
+                return raw.call("PING") != b""
+        except OSError:
+            return False
+
+    def is_running(self):
+        return self.process is not None and self.process.poll() is None
+
+    def log(self):
+        with open(self.log_path, encoding="utf-8", errors="replace") as log:
+            return log.read()
+
+    def kill(self):
+        """As by kill -9; its files stay, and replies that it has sent can still be read."""
+        process, self.process = self.process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+
+    def stop(self, with_signal=signal.SIGTERM):
+        """The server must end with status 0."""
+        process, self.process = self.process, None
+        process.send_signal(with_signal)
+        try:
+            status = process.wait(timeout=self.START_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            raise AssertionError("the server did not stop:\n" + self.log()) from None
+        assert status == 0, f"the server ended with status {status}:\n{self.log()}"
+
+    def cpu_seconds(self):
+        return cpu_seconds(self.process.pid)
