@@ -99,9 +99,10 @@ def load_options(how):
 
 def restart(server):
     """(seconds, CPU seconds) from the start of a process to its first answer."""
-    server.end()
+    server.kill()
+    server.start_nap = NAP
     begin = time.monotonic()
-    server.start(NAP)
+    server.start()
     return time.monotonic() - begin, server.cpu_seconds()
 
 

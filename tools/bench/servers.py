@@ -1,24 +1,25 @@
-"""servers: starts, watches and stops the measured servers on one core, runs the tools on another.
-
-Each server has a process group and a directory of its own, and ends with this process.
+"""servers: starts the servers that are measured on one core, and the tools on another. Depends on
+tests/lib. A server runs in a session and a folder of its own, and is killed when this process ends.
 """
 import contextlib
-import ctypes
 import json
 import os
-import shutil
-import signal
-import socket
 import subprocess
-import tempfile
+import sys
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tests", "lib"))
+
+# pylint: disable=wrong-import-position,unused-import
+from process import cpu_seconds, die_with_parent, free_port  # noqa: E402,F401
+from resp import encode, plain, read_reply  # noqa: E402
+from server import Raw, Server  # noqa: E402
+
 BUILD = os.path.abspath(os.environ.get("BUILD") or os.path.join(ROOT, "build"))
 OURS = os.path.abspath(os.environ.get("EXPIRED") or os.path.join(BUILD, "expired"))
 REDIS = "/usr/bin/redis-server"
 TOOLS = os.path.join(BUILD, "tools", "bench")
-START_SECONDS = 60
 REPLY_SECONDS = 120
 TOOL_SECONDS = 300
 TRIES = 3
@@ -65,36 +66,22 @@ def busy_seconds(core):
 
 # ---- servers ----------------------------------------------------------------------------------
 
-def child(core):
-    parent = os.getpid()
-
+def on_core(core):
+    """For preexec_fn."""
     def prepare():
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
-        if os.getppid() != parent:
-            os._exit(1)
+        die_with_parent()
         os.sched_setaffinity(0, {core})
     return prepare
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-class Link:
+class Link(Raw):
     """One connection; replies are bytes, int, None or a list, errors are raised."""
 
-    def __init__(self, address, family):
-        self.socket = socket.socket(family)
-        self.socket.settimeout(REPLY_SECONDS)
-        self.socket.connect(address)
-        self.file = self.socket.makefile("rb")
+    def __init__(self, address):
+        super().__init__(address, REPLY_SECONDS)
 
     def send(self, *words):
-        words = [str(word).encode() for word in words]
-        self.socket.sendall(b"*%d\r\n" % len(words) +
-                            b"".join(b"$%d\r\n%b\r\n" % (len(word), word) for word in words))
+        super().send(encode(*words))
 
     def call(self, *words):
         self.send(*words)
@@ -109,41 +96,25 @@ class Link:
                 line += os.read(self.socket.fileno(), 64)  # not blocking: it has a timeout
 
     def reply(self):
-        line = self.file.readline()
-        if not line:
-            raise Failed("a server closed the connection")
-        kind, rest = line[:1], line[1:-2]
-        if kind == b"-":
-            raise Failed(rest.decode())
-        if kind == b":":
-            return int(rest)
-        if kind == b"$":
-            return None if rest == b"-1" else self.file.read(int(rest) + 2)[:-2]
-        if kind == b"*":
-            return None if rest == b"-1" else [self.reply() for _ in range(int(rest))]
-        return rest
-
-    def close(self):
-        self.file.close()
-        self.socket.close()
+        value, _ = read_reply(super().reply())
+        if value[0] == b"-":
+            raise Failed(value[1].decode())
+        return plain(value)
 
 
-class Server:
-    """Runs from `with` to its end."""
+class Measured(Server):
+    """A server on the servers' core, in a session of its own."""
+
+    START_SECONDS = 60
 
     def __init__(self, name, command, bench):
         self.name, self.bench = name, bench
         self.command = command if any("{port}" in word or "{socket}" in word for word in command) \
             else command + OPTIONS
-        self.process, self.link, self.dir = None, None, None
+        self.link = None
 
     def __enter__(self):
-        self.dir = tempfile.mkdtemp(prefix="expired-bench-")
-        try:
-            self.start()
-        except BaseException:
-            self.clean()
-            raise
+        super().__enter__()
         self.bench.running.append(self)
         return self
 
@@ -151,55 +122,44 @@ class Server:
         self.bench.running.remove(self)
         self.clean()
 
-    def start(self, nap=0.01):
-        """Waits until it answers, with its data loaded."""
-        self.port, self.socket = free_port(), os.path.join(self.dir, "socket")
+    def arguments(self):
+        return [word.format(port=self.port, socket=self.path, dir=self.dir)
+                for word in self.command]
+
+    def prepare(self):
+        os.setsid()
+        on_core(self.bench.server_core)()
+
+    def start(self):
+        """Returns when it has loaded its data."""
+        self.port = free_port()
         has_port = any("{port}" in word for word in self.command)
         has_socket = any("{socket}" in word for word in self.command)
-        self.where = ["-s", self.socket] if has_socket and (self.bench.unix or not has_port) \
+        self.where = ["-s", self.path] if has_socket and (self.bench.unix or not has_port) \
             else ["-p", str(self.port)]
-        command = [word.format(port=self.port, socket=self.socket, dir=self.dir)
-                   for word in self.command]
-        with open(os.path.join(self.dir, "output"), "wb") as log:
-            self.process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.dir,
-                start_new_session=True, preexec_fn=child(self.bench.server_core))
-        limit = time.monotonic() + START_SECONDS
-        while time.monotonic() < limit and self.process.poll() is None:
-            try:
-                self.link = self.link or self.connect()
-                self.link.call("PING")
-                return
-            except OSError:
-                time.sleep(nap)
-            except Failed as said:
-                if not str(said).startswith("LOADING"):
-                    raise
-                time.sleep(nap)
-        with open(os.path.join(self.dir, "output"), encoding="utf-8", errors="replace") as log:
-            raise Failed(f"{self.name} did not start:\n{log.read()}")
+        self.launch()
+        if not self.is_ready():
+            raise Failed(f"{self.name} did not start:\n{self.log()}")
 
-    def end(self):
-        """Kills it with SIGKILL; its files stay."""
+    def answers(self):
         try:
-            if self.link is not None:
-                self.link.close()
-            if self.process is not None:
-                self.process.kill()
-                self.process.wait()
-        finally:
-            self.process = self.link = None
+            self.link = self.link or self.connect()
+            return self.link.call("PING") == b"PONG"
+        except OSError:
+            return False
+        except Failed as said:
+            if not str(said).startswith("LOADING"):
+                raise
+            return False
 
-    def clean(self):
-        try:
-            self.end()
-        finally:
-            shutil.rmtree(self.dir, ignore_errors=True)
+    def kill(self):
+        if self.link is not None:
+            self.link.close()
+            self.link = None
+        super().kill()
 
     def connect(self):
-        if self.where[0] == "-s":
-            return Link(self.socket, socket.AF_UNIX)
-        return Link(("127.0.0.1", self.port), socket.AF_INET)
+        return Link(self.path if self.where[0] == "-s" else ("127.0.0.1", self.port))
 
     def call(self, *words):
         return self.link.call(*words)
@@ -227,10 +187,6 @@ class Server:
                     return int(line.split()[1]) * 1024
         return 0
 
-    def cpu_seconds(self):
-        """Exact to the nanosecond: the kernel's clock of the process."""
-        return time.clock_gettime((~self.process.pid << 3) | 2)
-
 
 class Bench:
     """The cores that servers and tools run on, and what disturbs them."""
@@ -243,14 +199,14 @@ class Bench:
         self.running, self.runs, self.disturbed, self.stolen = [], 0, 0, 0.0
 
     def server(self, name, command):
-        return Server(name, command, self)
+        return Measured(name, command, self)
 
     def tool(self, server, name, *arguments):
         """Runs a tool on the tools' core; returns the JSON of its last line."""
         command = [os.path.join(TOOLS, name), *server.where, "-j", *map(str, arguments)]
         before = self.work()
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                   text=True, preexec_fn=child(self.load_core))
+                                   text=True, preexec_fn=on_core(self.load_core))
         try:
             out, err = process.communicate(timeout=TOOL_SECONDS)
         except BaseException as stop:

@@ -8,10 +8,9 @@ the server during one PING (which other work on the machine does not lengthen), 
 import contextlib
 import multiprocessing
 import os
-import socket
 import time
 
-from servers import Failed, Link
+from servers import Failed, Link, cpu_seconds, encode
 
 BATCH = 1000
 CROWD = 1000
@@ -32,17 +31,13 @@ NAMES = {
 
 # ---- the other client ------------------------------------------------------------------------------
 
-def cpu_seconds(pid):
-    return time.clock_gettime((~pid << 3) | 2)
-
-
 def ping(port, pid, core, pipe):
     """Sends PINGs one after the other until the pipe has data; sends back the longest, and the most
     CPU time of the server during one, in seconds."""
     os.sched_setaffinity(0, {core})
     with contextlib.suppress(PermissionError):  # else this process may wait for its core
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
-    link = Link(("127.0.0.1", port), socket.AF_INET)
+    link = Link(("127.0.0.1", port))
     pipe.send(None)
     longest = work = 0.0
     while not pipe.poll():
@@ -83,13 +78,10 @@ class Pinger:
 # ---- filling ---------------------------------------------------------------------------------------
 
 def send_all(link, commands):
-    """Sends commands as a pipeline, in batches."""
-    def text(words):
-        words = [str(word).encode() for word in words]
-        return b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%b\r\n" % (len(w), w) for w in words)
+    """As a pipeline, a batch at a time."""
     batch = []
     for command in commands:
-        batch.append(text(command))
+        batch.append(encode(*command))
         if len(batch) == BATCH:
             flush(link, batch)
     flush(link, batch)
