@@ -43,6 +43,14 @@ def calls(*which):
 CHANGING = calls(WRITE, SYNC, RENAME, CUT, OPEN, REMOVE, MAKE_DIR)
 
 
+def preload(library, **variables):
+    """The environment for a daemon with this library. Without the file ld.so would only warn, and
+    the tests would pass with nothing failing."""
+    assert os.path.exists(library), f"there is no {library}: run make tests-built"
+    asan = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
+    return dict(os.environ, LD_PRELOAD=library, ASAN_OPTIONS=asan, **variables)
+
+
 class Plan:
     """What fault.c is to do, changed while the daemon runs."""
 
@@ -129,17 +137,12 @@ class Kept(Daemon):
         os.makedirs(self.data, exist_ok=True)
         if self.fault and self.plan is None:
             self.plan = Plan(os.path.join(self.dir, "plan"))
-            self.env = self.environment()
+            self.env = preload(FAULT, FAULT_DIR=self.data, FAULT_PLAN=os.path.join(self.dir, "plan"))
             if self.power:
                 self.env["FAULT_SHADOW"] = self.shadow = os.path.join(self.dir, "shadow")
                 os.mkdir(self.shadow)
         super().start()
         self.await_loaded()
-
-    def environment(self):
-        asan = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
-        return dict(os.environ, LD_PRELOAD=FAULT, FAULT_DIR=self.data, ASAN_OPTIONS=asan,
-                    FAULT_PLAN=os.path.join(self.dir, "plan"))
 
     def arguments(self):
         return [*super().arguments(), "--dir", self.data, "--appendonly", self.appendonly,

@@ -53,7 +53,7 @@ def load_for(daemon, workers, seconds, rng, now):
             rewrite = end
             with daemon.raw() as raw:
                 raw.call("BGREWRITEAOF")
-        select.select([], [], [], PACE)
+        select.select([], [], [], PACE)  # real time: the test is about a sync each second
         for teller in tellers:
             teller.hear()
     daemon.kill()

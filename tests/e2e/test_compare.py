@@ -359,7 +359,9 @@ def run():
         main()
     with Daemon(binary=BINARY) as daemon, Daemon(binary=reference_binary) as reference:
         add_info_tests(daemon, reference)
-        for path in sorted(glob.glob(os.path.join(HERE, "compare", "*.txt"))):
+        paths = sorted(glob.glob(os.path.join(HERE, "compare", "*.txt")))
+        assert paths, "no programs in compare/"
+        for path in paths:
             for name, steps in sections_of(path):
                 add_section(name, steps, daemon, reference)
         if BINARY != reference_binary:

@@ -5,7 +5,7 @@ import os
 import random
 import time
 
-from daemon import Daemon, encode, equal, main, test
+from daemon import Daemon, Skipped, encode, equal, main, test
 
 KEYS = 200_000
 MEMBERS = 100_000
@@ -59,14 +59,19 @@ def serve_until(redis, done):
     return longest
 
 
+def skip_without_slabs(unused):
+    """Builds for sanitizers take each block from the allocator, and defragment nothing."""
+    if unused == 0:
+        raise Skipped("this build has no slabs")
+
+
 @test
 def memory_comes_back_while_clients_are_served():
     with Daemon("--activedefrag", "no") as daemon, daemon.redis() as redis:
         fill(redis)
         halve(redis)
         before, resident = wasted(redis), redis.info("memory")["used_memory_rss"]
-        if before == 0:  # built to be watched: each block is the allocator's
-            return
+        skip_without_slabs(before)
         assert before > 10_000_000, before
         digest = redis.execute_command("DEBUG", "DIGEST")
         redis.config_set("activedefrag", "yes")
@@ -85,8 +90,7 @@ def it_stops_when_it_is_turned_off():
     with Daemon("--activedefrag", "no") as daemon, daemon.redis() as redis:
         fill(redis)
         halve(redis)
-        if wasted(redis) == 0:
-            return
+        skip_without_slabs(wasted(redis))
         redis.config_set("activedefrag", "yes")
         serve_until(redis, lambda: redis.info("stats")["active_defrag_misses"] > 0)
         redis.config_set("activedefrag", "no")
@@ -197,8 +201,7 @@ def data_that_are_moved_under_load_are_what_was_written():
         writer.burst(0, 3000, 0)
         fill_and_halve(daemon)
         before = wasted(redis)
-        if before == 0:
-            return
+        skip_without_slabs(before)
         assert before > 10_000_000, before
         hits = redis.info("stats")["active_defrag_hits"]
         equal(hits, 0, "moved before it was turned on")

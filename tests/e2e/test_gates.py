@@ -6,7 +6,7 @@ import stat
 import subprocess
 import sys
 
-from daemon import ROOT, equal, folder, main, test
+from daemon import ROOT, check_killed, equal, folder, fork, main, test
 
 RUN = os.path.join(ROOT, "tests", "run")
 NO_ORACLE = "/nonexistent/redis-server"
@@ -51,6 +51,38 @@ def a_program_that_runs_no_test_fails():
     status, output = run_of(GOOD, "echo 0 passed, 0 failed")
     equal(status, 1)
     assert "FAIL 1: 0 passed, 1 failed (ran no test)\n2 passed, 1 failed\n" in output, output
+
+
+@test
+def a_test_file_without_a_test_fails():
+    where = os.path.join(ROOT, "tests", "e2e")
+    done = subprocess.run([sys.executable, "-B", "-c", "import daemon; daemon.main()"], cwd=where,
+                          capture_output=True, text=True, timeout=50)
+    equal((done.returncode, done.stdout), (1, "no test ran\n0 passed, 1 failed\n"), done.stderr)
+
+
+@test
+def a_helper_process_that_crashes_is_noticed():
+    def crash():
+        raise RuntimeError("on purpose")
+    pid = fork(crash)
+    status = os.waitpid(pid, 0)[1]
+    try:
+        check_killed(status)
+    except AssertionError as error:
+        equal(str(error), "a helper process ended with status 1")
+    else:
+        raise AssertionError("nobody noticed")
+
+
+@test
+def a_library_to_preload_that_is_missing_fails():
+    env = {**os.environ, "BUILD": "/nonexistent"}
+    for name in ("test_faults.py", "test_clock.py"):
+        done = subprocess.run([sys.executable, "-B", os.path.join(ROOT, "tests", "crash", name)],
+                              capture_output=True, text=True, timeout=50, env=env)
+        equal(done.returncode, 1, name)
+        assert "run make tests-built" in done.stdout and "\n0 passed" in done.stdout, done.stdout
 
 
 @test
