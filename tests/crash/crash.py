@@ -280,6 +280,22 @@ class Kept(Daemon):
         return os.path.join(self.journal_dir, names[-1])
 
 
+LOADING = b"-LOADING Redis is loading the dataset in memory\r\n"
+
+
+def start_slowly(daemon, late=60_000):
+    """Each read from a file takes so many microseconds, so that a test can look at the loading."""
+    daemon.plan.set(1, COME_LATE, calls(READ), last=EVER, late=late)
+    Daemon.start(daemon)
+
+
+def await_rewritten(daemon):
+    """Waits until the journal is on and has its base."""
+    assert wait_for(lambda: daemon.info()["aof_enabled"] == "1"), daemon.log()
+    daemon.await_quiet()
+    assert wait_for(lambda: daemon.info()["aof_base_size"] != "0"), daemon.log()
+
+
 class Budget:
     """How often a test does its thing: `least` times, and while there is time in `make crash`."""
 

@@ -1,6 +1,8 @@
 #!/usr/bin/python3 -B
 """What makes `make test` fail: tests/run with programs made for the purpose, and tests that need the
 oracle where it is missing."""
+import ast
+import glob
 import os
 import stat
 import subprocess
@@ -59,6 +61,30 @@ def a_test_file_without_a_test_fails():
     done = subprocess.run([sys.executable, "-B", "-c", "import daemon; daemon.main()"], cwd=where,
                           capture_output=True, text=True, timeout=50)
     equal((done.returncode, done.stdout), (1, "no test ran\n0 passed, 1 failed\n"), done.stderr)
+
+
+def names_in(tree):
+    """The names that a file's code uses."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            yield node.id
+        elif isinstance(node, ast.Attribute):
+            yield node.attr
+        elif isinstance(node, ast.ImportFrom):
+            yield from (one.name for one in node.names)
+
+
+@test
+def no_test_lacks_its_decorator():
+    trees = {}
+    for path in glob.glob(os.path.join(ROOT, "tests", "*", "*.py")):
+        with open(path, encoding="utf-8") as file:
+            trees[os.path.relpath(path, ROOT)] = ast.parse(file.read())
+    used = {name for tree in trees.values() for name in names_in(tree)}
+    unused = [f"{path}:{node.name}" for path, tree in trees.items() for node in tree.body
+              if isinstance(node, ast.FunctionDef) and not node.decorator_list
+              and path.startswith(("tests/e2e/test_", "tests/crash/test_")) and node.name not in used]
+    equal(unused, [], "functions that nothing calls")
 
 
 @test
