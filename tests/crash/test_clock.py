@@ -133,7 +133,7 @@ STEPS = (HOUR, -HOUR, HOUR, -HOUR, 1, -1, 20, -20, 300, -300, 90_000, -90_000)
 
 
 @test
-def keys_and_members_end_by_the_clock_and_never_before():
+def keys_and_members_never_expire_before_the_clock_says():
     rng, budget = seeded("keys"), Budget(0.4)
     with Shifted() as daemon:
         keys = Keys(daemon, rng)
@@ -153,7 +153,7 @@ def keys_and_members_end_by_the_clock_and_never_before():
 
 
 @test
-def what_is_due_ends_by_itself_when_the_clock_is_set_ahead():
+def due_keys_expire_when_the_clock_is_set_ahead():
     with Shifted() as daemon:
         keys = Keys(daemon, seeded("ahead"))
         for _ in range(50):
@@ -167,7 +167,7 @@ def what_is_due_ends_by_itself_when_the_clock_is_set_ahead():
 
 
 @test
-def what_is_set_behind_ends_in_its_time_after_the_clock_was_set_back():
+def key_set_after_the_clock_went_back_expires_in_time():
     with Shifted() as daemon:
         keys = Keys(daemon, seeded("back"))
         keys.raw.call("SET", "before", "v", "PX", 100)
@@ -182,7 +182,7 @@ def what_is_set_behind_ends_in_its_time_after_the_clock_was_set_back():
 
 
 @test
-def blocked_clients_wait_as_long_as_they_said():
+def timeouts_of_blocked_clients_ignore_clock_changes():
     blocking = (("BLPOP", "list", 0.6), ("BZPOPMIN", "zset", 0.6), ("REDE.BPOLL", "rede", 0.6),
                 ("BZTSPOP", "zset", 1, 0.6), ("REDE.CLAIM", "rede", 1000, "BLOCK", 0.6))
     for by in (HOUR, -HOUR, -300):
@@ -208,7 +208,7 @@ def blocked_clients_wait_as_long_as_they_said():
 
 
 @test
-def blocked_clients_are_served_when_their_element_is_due_by_the_clock():
+def blocked_client_gets_an_element_due_after_a_clock_change():
     with Shifted() as daemon, daemon.raw() as waiter, daemon.raw() as writer:
         for by in (HOUR, -HOUR, HOUR):
             equal(writer.call("REDE.PUSH", "rede", HOUR if by > 0 else 200, "p", "id"), OK)

@@ -97,7 +97,7 @@ def each(daemon, least, records=40):
 
 
 @test
-def journal_cut_at_any_byte_of_its_last_records_has_the_complete_ones_before():
+def journal_cut_at_any_byte_keeps_its_complete_records():
     with Kept(fsync="no") as daemon:
         for recorded, budget in each(daemon, 1):
             whole = range(recorded.ends[-4], recorded.ends[-1] + 1)
@@ -141,7 +141,7 @@ def add_segment(recorded, records):
 
 
 @test
-def segment_may_be_torn_before_one_without_records_and_not_before_others():
+def torn_segment_is_accepted_only_if_all_later_ones_are_empty():
     with Kept(fsync="no") as daemon:
         for recorded, _ in each(daemon, 1, records=10):
             for length in (5, recorded.ends[0] + 3, recorded.ends[-1] - 1, recorded.ends[-1]):

@@ -47,7 +47,7 @@ def is_served(raw):
 
 
 @test
-def who_connects_waits_for_a_descriptor_without_the_daemon_spinning():
+def new_client_waits_for_a_descriptor_and_nothing_spins():
     rng = seeded("accept")
     with Scarce(fsync="no") as daemon, daemon.raw() as known:
         equal(known.call("PING"), b"+PONG\r\n")

@@ -43,7 +43,7 @@ def connections_live_on_while_the_journal_is_turned_off_and_on():
 
 
 @test
-def journal_turned_off_and_on_amid_a_rewrite_is_whole():
+def journal_turned_off_and_on_during_a_rewrite_is_complete():
     with Kept(fault=True) as daemon, daemon.raw() as raw:
         raw.call("SET", "a", "1")
         daemon.plan.set(1, COME_LATE, calls(WRITE), last=EVER, late=50_000, whose=CHILDREN)

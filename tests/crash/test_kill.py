@@ -74,17 +74,17 @@ def kill_again_and_again(fsync, least, power=False):
 
 
 @test
-def what_was_acknowledged_is_there_after_kill_9_with_a_sync_for_each_reply():
+def kill_9_loses_nothing_acknowledged_with_fsync_always():
     kill_again_and_again("always", 5)
 
 
 @test
-def what_was_acknowledged_is_there_after_kill_9_with_a_sync_a_second():
+def kill_9_loses_nothing_acknowledged_with_fsync_everysec():
     kill_again_and_again("everysec", 5)
 
 
 @test
-def what_was_acknowledged_survives_a_loss_of_power_with_a_sync_for_each_reply():
+def power_loss_loses_nothing_acknowledged_with_fsync_always():
     kill_again_and_again("always", 5, power=True)
 
 

@@ -66,7 +66,7 @@ def fill(daemon, value):
 
 
 @test
-def small_values_are_refused_when_memory_ends_and_taken_when_some_is_free():
+def writes_are_refused_only_while_memory_is_exhausted():
     skip_under_asan()
     rng, budget = seeded("small"), Budget(0.3)
     while budget.more(1):
@@ -164,7 +164,7 @@ GREEDY = (large_value, large_append, large_gap, large_reply, large_list, copies,
 
 
 @test
-def greedy_requests_are_refused_and_others_are_served():
+def requests_for_too_much_memory_are_refused_and_others_served():
     skip_under_asan()
     rng, budget = seeded("greedy"), Budget(0.6)
     while budget.more(1):
@@ -182,7 +182,7 @@ def greedy_requests_are_refused_and_others_are_served():
 
 
 @test
-def start_without_memory_for_the_data_says_so_and_leaves_them():
+def start_without_enough_memory_fails_and_keeps_the_files():
     skip_under_asan()
     with Limited(fsync="no") as daemon:
         for number in range(12):

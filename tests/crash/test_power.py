@@ -96,7 +96,7 @@ def loss_of_power_loses_a_second_at_most():
 
 
 @test
-def loss_of_power_with_slow_syncs_loses_a_second_and_a_sync_at_most():
+def power_loss_with_slow_syncs_loses_at_most_a_second_and_a_sync():
     lose_power_again_and_again(1, late=0.4)
 
 

@@ -52,7 +52,7 @@ def save_points_make_snapshots():
 
 
 @test
-def flushall_writes_the_snapshot_anew_where_there_are_save_points():
+def flushall_rewrites_the_snapshot_if_save_points_are_set():
     for words in (("FLUSHALL",), ("FLUSHALL", "ASYNC")):
         with Kept("--save", "3600 100", appendonly="no") as daemon, daemon.raw() as raw:
             equal(raw.call("SET", "a", "1"), OK)
@@ -163,7 +163,7 @@ def shutdown_does_not_rely_on_a_snapshot_that_is_being_written():
 
 
 @test
-def nobody_ends_it_without_the_snapshot_that_was_asked_for():
+def shutdown_fails_if_its_snapshot_fails():
     with Kept("--save", "3600 1", appendonly="no", fault=True) as daemon:
         daemon.call("SET", "a", "1")
         daemon.plan.set(1, EIO, calls(WRITE), last=EVER)

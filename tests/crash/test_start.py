@@ -11,7 +11,7 @@ MANY = 20_000
 
 
 @test
-def clients_are_told_of_the_loading_while_it_lasts():
+def clients_get_LOADING_while_the_daemon_loads():
     with Kept(fsync="no", fault=True) as daemon:
         with daemon.raw() as raw:
             for number in range(80):
@@ -37,7 +37,7 @@ def clients_are_told_of_the_loading_while_it_lasts():
 
 
 @test
-def daemon_that_is_asked_to_stop_while_it_loads_leaves_its_files_alone():
+def daemon_stopped_while_loading_leaves_its_files_alone():
     for way in ("signal", "command"):
         with Kept("--save", "3600 1", fsync="no", fault=True) as daemon:
             with daemon.raw() as raw:
@@ -64,7 +64,7 @@ def daemon_that_is_asked_to_stop_while_it_loads_leaves_its_files_alone():
 
 
 @test
-def overdue_keys_die_after_loading_with_events_and_records():
+def overdue_keys_expire_after_loading_with_events_and_records():
     with Kept("--notify-keyspace-events", "Ex", fsync="no", fault=True) as daemon:
         at = daemon.hold() + 1000
         with daemon.raw() as raw:
@@ -93,7 +93,7 @@ def overdue_keys_die_after_loading_with_events_and_records():
 
 
 @test
-def keys_that_are_overdue_at_the_start_die_in_the_first_turns():
+def keys_overdue_at_the_start_expire_in_the_first_turns():
     with Kept("--notify-keyspace-events", "Ex", fsync="no", fault=True) as daemon:
         at = int(time.time() * 1000) + 1500
         with daemon.raw() as raw:
@@ -118,7 +118,7 @@ def keys_that_are_overdue_at_the_start_die_in_the_first_turns():
 
 
 @test
-def downtime_lengthens_no_life():
+def downtime_does_not_extend_deadlines():
     with Kept(fsync="no") as daemon:
         daemon.hold()
         with daemon.raw() as raw:
@@ -154,7 +154,7 @@ def downtime_lengthens_no_life():
 
 
 @test
-def what_a_crash_left_behind_is_swept_at_the_start():
+def start_removes_files_that_a_crash_left():
     with Kept(fsync="no") as daemon:
         daemon.call("SET", "a", "1")
         daemon.kill()

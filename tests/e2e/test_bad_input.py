@@ -122,7 +122,7 @@ add_comparison("malformed requests in pieces of three are answered as Redis does
 
 
 @test
-def an_http_request_is_cut_off_before_its_body_is_taken_for_commands():
+def an_http_request_is_closed_before_its_body_runs_as_commands():
     with served() as daemon:
         for start in (b"GET / HTTP/1.1\r\n", b"POST / HTTP/1.1\r\n"):
             got = finished(daemon, start + b"Host: x\r\n\r\nSET a b\r\n", None)
@@ -208,7 +208,7 @@ def control_bytes_are_cleaned_in_error_lines():
 
 
 @test
-def a_request_is_the_same_whole_and_byte_by_byte_while_another_client_works():
+def split_requests_get_equal_replies_beside_a_busy_client():
     data = b"".join(encode("SET", f"k{i}", b"\r\n$*" * i) + encode("GET", f"k{i}")
                     for i in range(20)) + b"PING inline\r\n"
     with served() as daemon:
@@ -327,7 +327,7 @@ def a_reply_beyond_the_output_limit_is_not_even_made():
 
 
 @test
-def a_subscriber_that_does_not_read_is_closed_at_the_output_limit():
+def a_subscriber_that_never_reads_is_closed_at_the_limit():
     with served("--client-output-buffer-limit", "pubsub 1mb 0 0") as daemon:
         with daemon.raw() as lazy, daemon.raw() as publisher:
             lazy.call("SUBSCRIBE", "c")
@@ -452,7 +452,7 @@ def poll_until(raw, condition):
 
 
 @test
-def an_idle_client_is_closed_after_the_timeout_and_a_subscriber_is_not():
+def the_idle_timeout_closes_clients_but_not_subscribers():
     with Daemon("--timeout", "1") as daemon:
         with daemon.raw() as idle, daemon.raw() as listener, daemon.raw() as busy:
             listener.call("SUBSCRIBE", "c")
@@ -479,7 +479,7 @@ def a_half_closed_connection_still_gets_its_replies():
 
 
 @test
-def a_client_that_vanishes_in_the_middle_of_a_request_hurts_nobody():
+def a_client_that_vanishes_mid_request_affects_no_other():
     with served(tcp=True) as daemon:
         request = encode("SET", "half", "value")
         for cut in range(1, len(request)):
@@ -550,7 +550,7 @@ def protected_mode_lets_local_clients_in():
 
 
 @test
-def a_pipeline_of_a_hundred_thousand_commands_is_answered_in_order():
+def a_pipeline_of_100000_commands_is_answered_in_order():
     with served() as daemon, daemon.raw() as raw:
         count = 100_000
         data = b"".join(b"ECHO %d\r\n" % i for i in range(count))
@@ -570,7 +570,7 @@ def a_pipeline_of_a_hundred_thousand_commands_is_answered_in_order():
 
 
 @own
-def the_store_is_sound_after_all_this():
+def the_store_is_consistent_after_bad_input():
     with served() as daemon:
         for data in REQUESTS:
             finished(daemon, data, None)

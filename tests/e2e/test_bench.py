@@ -68,7 +68,7 @@ def the_bare_responder_answers_every_mix():
 
 
 @test
-def a_fill_stores_as_many_keys_as_were_asked_for_and_a_shrink_takes_them_away():
+def fill_stores_the_requested_keys_and_shrink_removes_them():
     with Daemon() as daemon, daemon.raw() as raw:
         load(daemon.path, "-n", 3200, "set", "fill")
         equal(raw.call("DBSIZE"), b":3200\r\n")

@@ -480,7 +480,7 @@ def five_hundred_are_served_in_the_order_in_which_they_came():
 
 
 @own
-def what_is_sent_while_waiting_is_kept_in_order_however_much_it_is():
+def input_sent_while_blocked_is_kept_in_order():
     with Daemon() as daemon, daemon.raw() as raw, daemon.raw() as pusher:
         big = "v" * 300_000
         raw.send(encode("BLPOP", "k", "0") + encode("SET", "big", big) +
@@ -518,7 +518,7 @@ def what_follows_a_wait_that_ends_in_the_same_turn_is_run():
 
 
 @own
-def a_wait_anywhere_in_a_pipeline_that_ends_in_the_same_turn_holds_nothing_up():
+def a_block_that_ends_in_the_same_turn_delays_no_pipeline():
     with Daemon() as daemon:
         for before in [*range(28, 34), 63]:
             for how in ("served", "unblocked"):

@@ -87,7 +87,7 @@ def reschedule_moves_a_deadline_or_the_end_of_a_lease():
 
 
 @own
-def a_range_is_what_is_coming():
+def rede_range_lists_elements_by_deadline():
     with Dehydrators() as de:
         now = de.daemon.clock()
         equal(de.run("REDE.RANGE", "d", "-", "+"), [])
@@ -192,7 +192,7 @@ def each_of_a_hundred_that_wait_has_one_element_in_turn():
 
 
 @own
-def a_wait_ends_at_its_timeout_or_when_unblocked_with_null_or_without_claims():
+def a_blocked_poll_or_claim_ends_by_timeout_or_unblock():
     with Dehydrators() as de:
         de.run("REDE.PUSH", "d", 10_000, "p", "a")
         for call, nothing in ((("REDE.BPOLL", "d", "0.5"), b"*-1\r\n"),

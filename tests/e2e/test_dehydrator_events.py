@@ -78,7 +78,7 @@ def events_name_what_happened_to_a_dehydrator():
 
 
 @own
-def the_key_s_end_is_told_after_the_event_that_emptied_it():
+def the_del_event_follows_the_event_that_emptied_the_key():
     with Dehydrators("--notify-keyspace-events", "EAd") as de:
         de.run("REDE.PUSH", "d", 0, "p", "a")
         equal(events_of(de, ("REDE.POLL", "d")), [["rede.poll", "d"], ["del", "d"]])
@@ -126,7 +126,7 @@ def each_new_event_is_told_once_for_a_command():
 
 
 @own
-def what_falls_due_is_told_of_at_its_deadline():
+def a_due_event_comes_at_the_deadline():
     with Dehydrators("--notify-keyspace-events", "Ed") as de, de.daemon.raw() as listener:
         listener.call("SUBSCRIBE", "__keyevent@0__:rede.due", "end")
         listener.reply()

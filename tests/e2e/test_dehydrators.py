@@ -5,7 +5,7 @@ from dehydrators import BAD_TTL, DEHYDRATING, WRONGTYPE, Dehydrators
 
 
 @own
-def an_element_is_due_at_its_deadline_and_not_a_millisecond_earlier():
+def an_element_is_due_exactly_at_its_deadline():
     with Dehydrators() as de:
         equal(de.run("REDE.PUSH", "d", 1000, "payload", "id"), b"OK")
         de.step(999)

@@ -100,7 +100,7 @@ def a_job_that_succeeds_is_done_once_and_gone():
 
 
 @own
-def a_job_that_fails_comes_back_later_each_time_and_is_given_up_in_the_end():
+def a_failing_job_is_retried_with_backoff_then_given_up():
     example = Example("work_once")
     with Daemon() as daemon, daemon.redis() as client:
         daemon.hold()
@@ -117,7 +117,7 @@ def a_job_that_fails_comes_back_later_each_time_and_is_given_up_in_the_end():
 
 
 @own
-def a_job_that_kills_its_workers_is_given_up_before_another_tries():
+def a_job_that_kills_its_workers_is_given_up():
     example = Example("work_once")
     with Daemon() as daemon, daemon.redis() as client:
         daemon.hold()
@@ -262,7 +262,7 @@ def many_workers_join_every_pair_once():
 
 
 @own
-def a_session_lives_on_with_each_use_and_its_value_is_there_at_its_end():
+def use_extends_a_session_and_its_value_is_there_at_its_end():
     example, ended = Example("use_session"), []
     note = lambda *session: ended.append(session)
     with Daemon() as daemon, daemon.redis() as client:
@@ -380,7 +380,7 @@ def clients_that_ask_at_once_are_admitted_up_to_the_limit():
 
 
 @own
-def a_scheduler_runs_each_task_at_its_time_and_recurring_ones_without_drift():
+def a_scheduler_runs_tasks_on_time_and_without_drift():
     example = Example("run_next")
     with Daemon() as daemon, daemon.redis() as client:
         daemon.hold()
@@ -402,7 +402,7 @@ def a_scheduler_runs_each_task_at_its_time_and_recurring_ones_without_drift():
 
 
 @own
-def a_task_that_is_scheduled_sooner_than_all_others_wakes_the_scheduler():
+def a_task_due_before_all_others_wakes_the_scheduler():
     example, ran = Example("run_next"), []
     with Daemon() as daemon, daemon.redis() as client:
         daemon.hold()

@@ -234,7 +234,7 @@ def two_hundred_thousand_keys_of_all_kinds_are_forecast_exactly():
 
 
 @stepped
-def what_others_write_meanwhile_is_told_as_before_or_as_after():
+def a_forecast_counts_each_concurrent_write_once_or_not_at_all():
     with Expiry() as ex, ex.daemon.raw() as writer:
         truth, rng = Truth(), random.Random(2)
         ex.load(mixed(rng, truth, 100_000, 3000, 3000))
@@ -259,7 +259,7 @@ def what_others_write_meanwhile_is_told_as_before_or_as_after():
 
 
 @test
-def others_are_answered_while_a_forecast_is_made():
+def clients_are_served_during_a_forecast():
     with Expiry(held=False) as ex, ex.daemon.raw() as other:
         ex.load(["SET", f"k{i}", "v", "EX", 600] for i in range(300_000))
         spans = []
@@ -277,7 +277,7 @@ def others_are_answered_while_a_forecast_is_made():
 
 
 @stepped
-def a_pause_keeps_nobody_waiting_and_who_waits_may_leave():
+def expiry_next_and_forecast_run_during_a_pause():
     with Expiry() as ex, ex.daemon.raw() as other:
         ex.load(["SET", f"k{i}", "v", "EX", 1 + i % 60] for i in range(100_000))
         other.call("CLIENT", "PAUSE", 1000, "WRITE")  # what is overdue stays until it is over

@@ -67,7 +67,7 @@ def saved(directory, fill_it, *options):
 
 
 @beside_redis
-def what_is_overdue_comes_in_and_dies_in_the_normal_way():
+def overdue_keys_are_imported_and_then_expire():
     with folder() as directory:
         path = os.path.join(directory, "made.rdb")
         # The file is written before they die, so that all of them are in it.
@@ -100,7 +100,7 @@ def fill_streams(server):
 
 
 @beside_redis
-def streams_are_refused_by_name_and_nothing_is_left_behind():
+def streams_are_refused_by_name_and_no_file_is_left():
     with folder() as directory:
         path = saved(directory, fill_streams)
         said = refused(directory, "--import", path)
@@ -110,7 +110,7 @@ def streams_are_refused_by_name_and_nothing_is_left_behind():
 
 
 @beside_redis
-def streams_are_passed_over_and_counted_where_that_is_asked_for():
+def import_skip_unsupported_skips_and_counts_streams():
     with folder() as directory:
         path = saved(directory, fill_streams)
         for words in (["--import-skip-unsupported"], ["--import-skip-unsupported", "yes"]):
@@ -120,7 +120,7 @@ def streams_are_passed_over_and_counted_where_that_is_asked_for():
 
 
 @beside_redis
-def functions_are_passed_over_with_a_word():
+def functions_are_skipped_with_a_log_line():
     def fill_functions(server):
         server.function_load("#!lua name=lib\nredis.register_function('f', function() end)")
         server.set("k", "v")
@@ -132,7 +132,7 @@ def functions_are_passed_over_with_a_word():
 
 
 @beside_redis
-def a_damaged_rdb_is_refused_with_the_byte_and_nothing_is_left_behind():
+def a_damaged_rdb_is_refused_with_the_byte_and_leaves_no_file():
     generator = random.Random(3)
     with folder() as directory:
         with open(saved(directory, lambda server: fill_collections(server, generator, 60, 30)),
@@ -153,7 +153,7 @@ def a_damaged_rdb_is_refused_with_the_byte_and_nothing_is_left_behind():
 
 
 @own
-def files_that_are_none_of_redis_are_refused():
+def files_that_redis_did_not_write_are_refused():
     with folder() as directory:
         path = os.path.join(directory, "file")
         for text, wanted in (("REDIS9999", "RDB version 9999 is not known"),

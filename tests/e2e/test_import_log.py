@@ -171,7 +171,7 @@ def a_torn_end_of_a_log_is_left_out_or_refused():
 
 
 @own
-def a_log_with_commands_of_streams_is_refused_or_read_without_them():
+def stream_commands_in_a_log_are_refused_or_skipped():
     with folder() as directory:
         path = write_bytes(directory + "/file.aof",
                            log_of("SET a 1", "XADD s 1-1 f v", "XDEL s 1-1", "SET b 2"))

@@ -29,7 +29,7 @@ def flags_that_change_inside_a_transaction_hold_from_there_on():
 
 
 @test
-def events_and_messages_of_a_transaction_come_in_the_order_of_its_commands():
+def a_transaction_s_events_follow_the_order_of_its_commands():
     same("CONFIG SET notify-keyspace-events E$g", "MULTI", "SET a 1", "PUBLISH ready a", "DEL a",
          "PUBLISH gone a", "EXEC")
 

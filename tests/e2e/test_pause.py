@@ -131,7 +131,7 @@ def a_pause_gets_neither_shorter_nor_weaker():
 
 
 @stepped
-def nothing_expires_while_clients_are_paused_and_nothing_dead_is_seen():
+def during_a_pause_nothing_expires_and_no_expired_key_is_seen():
     for kind in ("WRITE", "ALL"):
         with Paused() as (world, a, b, c):
             a.call("CONFIG", "SET", "notify-keyspace-events", "Ex")

@@ -81,7 +81,7 @@ def redis_refuses_our_own_payloads_cleanly():
 
 
 @beside_redis
-def streams_and_ttls_beyond_all_times_are_refused():
+def restore_refuses_streams_and_overflowing_ttls():
     with Daemon() as daemon, theirs() as source:
         with source.redis() as server, daemon.redis() as taker:
             server.xadd("s", {"a": 1})
@@ -136,7 +136,7 @@ def member_deadlines_and_leases_travel_between_ours():
 
 
 @own
-def what_is_restored_is_journaled():
+def restored_keys_are_journaled():
     with ours() as daemon, Daemon() as other:
         daemon.hold(NOON)
         other.hold(NOON)

@@ -85,7 +85,7 @@ def a_list_keeps_those_pushed_last():
 
 
 @own
-def old_activities_go_without_a_clean_up_job():
+def memberttl_expires_old_members():
     with Policies() as po:
         po.rule("activities", "MEMBERTTL", 5000)
         for i in range(10):

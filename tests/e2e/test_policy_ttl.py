@@ -200,7 +200,7 @@ def a_policy_s_name_is_no_watched_key():
 
 
 @own
-def nothing_outlives_max_ttl():
+def maxttl_bounds_every_deadline():
     with Policies() as po:
         po.rule("k*", "MAXTTL", 1000)
         for i, way in enumerate((("SET", "k0", "v"), ("SET", "k1", "v", "EX", 1000),
@@ -220,7 +220,7 @@ def nothing_outlives_max_ttl():
 
 
 @own
-def jitter_spreads_a_batch():
+def jitter_spreads_the_deadlines_of_a_batch():
     with Policies() as po:
         po.rule("k:*", "TTL", 10_000, "JITTER", 10, "MEMBERTTL", 10_000)
         pipe = po.client.pipeline(transaction=False)

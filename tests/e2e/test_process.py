@@ -158,7 +158,7 @@ def a_port_in_use_is_an_error_that_names_it():
 
 
 @test
-def an_address_that_the_machine_lacks_is_an_error_unless_it_is_optional():
+def a_missing_bind_address_is_an_error_unless_optional():
     status, out, err = run("--port", str(free_port()), "--bind", "192.0.2.1", "--save", "")
     equal(status, 1)
     assert "192.0.2.1" in out + err, out + err

@@ -355,7 +355,7 @@ def dead_keys_are_neither_counted_nor_listed():
 
 
 @stepped
-def a_transaction_sees_one_moment_and_a_watched_key_that_expires_stops_it():
+def a_transaction_has_one_time_and_expiry_touches_its_watch():
     with Daemon() as daemon, daemon.redis() as client, daemon.redis() as other:
         daemon.hold()
         client.set("k", "v", px=100)
@@ -555,7 +555,7 @@ def a_subscriber_hears_which_member_has_ended():
 
 
 @stepped
-def what_falls_due_next_is_told():
+def expiry_next_lists_the_next_deadlines():
     with Daemon() as daemon, daemon.redis() as client:
         daemon.hold()
         client.set("job:7", "mail", px=90_000)

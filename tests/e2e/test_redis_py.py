@@ -13,7 +13,7 @@ def raises(kind, function, *arguments):
     raise AssertionError(f"{function} did not raise {kind.__name__}")
 
 @test
-def redis_py_connects_over_tcp_and_unix_sockets_with_a_name_and_a_database():
+def redis_py_connects_by_tcp_and_unix_with_name_and_database():
     with Daemon(tcp=True) as daemon:
         with redis.Redis(port=daemon.port, db=3, client_name="shop") as client:
             equal(client.ping(), True)

@@ -365,7 +365,7 @@ def every_command_is_called_by_a_test():
 
 
 @test
-def what_redis_has_is_what_redis_has():
+def the_reference_marks_exactly_the_commands_of_redis():
     reference = Reference()
     with Daemon(binary=oracle()) as daemon, daemon.redis(decode_responses=True) as client:
         has = {name.upper().replace("|", " ") for name in client.execute_command("COMMAND LIST")}

@@ -129,7 +129,7 @@ def a_served_call_is_counted_and_logged_once_as_by_redis():
 
 
 @test
-def a_call_ended_by_unblock_with_an_error_is_an_error_in_the_counts():
+def unblock_with_error_counts_as_a_failed_call():
     with Daemon("--slowlog-log-slower-than", "0") as daemon:
         at = Observed(daemon)
         at.wait("BLPOP k 0")
@@ -143,7 +143,7 @@ def a_call_ended_by_unblock_with_an_error_is_an_error_in_the_counts():
 
 
 @own
-def a_call_ended_by_unblock_is_no_error_and_is_logged_with_its_words():
+def unblock_is_no_error_and_slowlog_has_the_arguments():
     with Daemon("--slowlog-log-slower-than", "0") as daemon:
         at = Observed(daemon)
         at.wait("BLPOP k 0")
@@ -159,7 +159,7 @@ MANY = 200_000
 
 
 @test
-def the_time_of_a_served_call_is_seen_by_slowlog_latency_and_commandstats():
+def slowlog_latency_and_commandstats_time_a_served_call():
     with Daemon("--slowlog-log-slower-than", "1000", "--latency-monitor-threshold",
                 "1") as daemon:
         at = Observed(daemon)
@@ -179,7 +179,7 @@ def the_time_of_a_served_call_is_seen_by_slowlog_latency_and_commandstats():
 
 
 @own
-def every_run_of_a_dehydrator_call_that_waits_is_counted_as_one_call():
+def a_dehydrator_call_that_blocks_counts_as_one_call():
     with Daemon("--slowlog-log-slower-than", "0") as daemon:
         at = Observed(daemon)
         daemon.hold()

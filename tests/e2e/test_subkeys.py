@@ -274,7 +274,7 @@ def deadlines_of_members_are_told_with_their_names():
 
 
 @own
-def members_that_expire_are_told_with_their_names_and_then_the_key():
+def expired_members_are_notified_by_name_before_the_key():
     for fill, expire, event, left in (
             ("SADD k a b", "SPEXPIRE k 1000 MEMBERS 2 a b", "sexpired", "SCARD k"),
             ("HSET k a 1 b 2", "HPEXPIRE k 1000 FIELDS 2 a b", "hexpired", "HLEN k"),

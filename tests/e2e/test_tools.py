@@ -140,7 +140,7 @@ def a_torn_journal_is_reported_and_cut():
 
 
 @own
-def damage_in_the_middle_is_reported_with_its_place_and_shown_harmlessly():
+def damage_inside_is_reported_with_its_offset_and_escaped():
     with data(hundred) as (folder, _):
         path = part(folder, TAIL)
         content = read(path)
@@ -172,7 +172,7 @@ def a_file_of_the_data_that_begins_otherwise_is_damaged():
 
 
 @own
-def only_cut_at_damage_cuts_a_damaged_journal_and_keeps_what_it_cuts():
+def cut_at_damage_cuts_the_journal_and_keeps_the_rest():
     with data(hundred) as (folder, _):
         path = part(folder, TAIL)
         content = read(path)
@@ -249,7 +249,7 @@ def what_is_open_elsewhere_is_not_cut():
 
 
 @own
-def what_is_no_data_has_a_status_of_its_own():
+def files_that_are_not_data_have_their_own_exit_status():
     with folder() as where:
         other = os.path.join(where, "other")
         write(other, b"something else")
@@ -397,7 +397,7 @@ def what_redis_does_not_have_is_listed_and_left_out():
 
 
 @own
-def a_torn_journal_is_exported_as_far_as_it_goes_and_a_damaged_one_is_not():
+def a_torn_journal_is_exported_and_a_damaged_one_is_not():
     with data(hundred) as (folder, _):
         path = part(folder, TAIL)
         content = read(path)

@@ -272,7 +272,7 @@ def now_usec():
 
 
 @own
-def in_real_time_a_member_comes_soon_after_its_score_and_never_before():
+def in_real_time_a_member_is_popped_soon_after_its_score():
     with Daemon() as daemon, daemon.raw() as waiter, daemon.raw() as writer:
         for ahead in (3, 8, 15, 21, 34, 5, 12):
             at = now_usec() // 1000 + ahead
@@ -286,7 +286,7 @@ def in_real_time_a_member_comes_soon_after_its_score_and_never_before():
 
 
 @own
-def in_real_time_an_element_comes_soon_after_its_deadline_and_never_before():
+def in_real_time_an_element_is_polled_soon_after_its_deadline():
     with Daemon() as daemon, daemon.raw() as waiter, daemon.raw() as writer:
         for ahead in (3, 8, 15, 21, 34, 5, 12):
             waiter.send(encode("REDE.BPOLL", "d", 5))
