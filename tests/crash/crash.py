@@ -1,8 +1,7 @@
-"""crash: a daemon that keeps its data and is made to fail: killed, or with a disk that does.
+"""crash: a daemon with a journal that a test kills, or whose system calls fail. Depends on e2e/daemon
+and on fault.c, the library that makes calls fail.
 
-Knows where its files are, how to end it without a word, and the plan of the library that makes its
-calls fail (tests/crash/fault.c); refuses to know what should be there afterwards. SEED chooses the
-random programs, CRASH_SECONDS how long a test may go on with new ones; without it each is short.
+SEED chooses the random programs; CRASH_SECONDS is how long a test repeats with new ones.
 """
 import errno
 import mmap

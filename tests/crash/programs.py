@@ -1,9 +1,9 @@
 """programs: random changes to data of every type, the same for the same seed.
 
-Knows commands and their arguments; refuses to know what they answer. What a command does depends
-only on the data and the clock, so that two servers that ran the same have the same: no SPOP, no
-random ids. Everything is below a prefix, so that programs of several connections do not meet.
-For these reasons it is apart from the other generators (tests/README.md).
+What a command does depends only on the data and the clock, so that two servers that ran the same
+programs hold the same data: no SPOP, no random ids. All keys begin with a prefix, so that programs
+of several connections do not meet. Must not depend on what commands answer;
+therefore apart from the other generators (tests/README.md).
 """
 
 DATABASES = 4

@@ -1,10 +1,10 @@
 #!/usr/bin/python3 -B
-"""The machine's clock is set while the daemon runs: an hour ahead, an hour back, a little to and fro.
-Nothing ends before its deadline by the daemon's own clock, and what is due by it ends without
-anybody asking; spans, as those of blocked clients, are as long as they were.
+"""Changes of the machine's clock while the daemon runs: nothing expires before its deadline by the
+daemon's clock, overdue data expires without a request, and timeouts of blocked clients keep their
+length.
 
-tests/crash/shifted_clock.c adds to what the daemon reads, and wakes its timers as the kernel does
-when the clock is set."""
+shifted_clock.c shifts the clock that the daemon reads, and wakes its timers as the kernel does.
+"""
 import mmap
 import os
 import select

@@ -1,9 +1,9 @@
 #!/usr/bin/python3 -B
-"""A thousand clients at one dehydrator, closed at any moment, and a daemon that is killed: BPOLL gives
-no element twice, CLAIM loses none.
+"""A thousand clients of one dehydrator that disconnect at random, and a daemon that is killed: BPOLL
+delivers no element twice, CLAIM loses none.
 
-Elements have deadlines in real time. What BPOLL gave to a connection that was closed meanwhile is
-lost, as it says; so those alone may be missing that were due before the last end of a connection.
+Deadlines are in real time. An element that BPOLL sent to a connection that closed is lost, as
+documented; so only elements that were due before the last disconnection may be missing.
 """
 import collections
 import resource

@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -B
-"""Files that were cut, or changed: the end of the journal may be torn, and is cut at its last whole
-record; anything else is refused, with the file's name and the place."""
+"""Truncated and damaged files: a torn end of the journal is cut at its last complete record; other
+damage is refused with the file's name and the offset."""
 import os
 import shutil
 

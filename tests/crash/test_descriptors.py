@@ -1,7 +1,6 @@
 #!/usr/bin/python3 -B
-"""No free descriptors: who connects waits without the daemon spinning, who is connected is served,
-rewrites and snapshots fail and leave the data as they are, and all goes on by itself when some are
-free again."""
+"""No free file descriptors: new clients wait while the daemon stays idle, connected clients are served,
+rewrites and snapshots fail without changing data, and all recovers when descriptors are free."""
 import os
 import resource
 import select

@@ -1,12 +1,12 @@
 #!/usr/bin/python3 -B
-"""A disk whose n-th call fails, for every n of a run with rewrites and snapshots in it: nothing that
-was acknowledged is lost, what was refused is not there, reads go on, and it recovers by itself. And
-the same run dying at its n-th call: what was acknowledged is there at the next start.
+"""Fails each system call of a run with rewrites and snapshots in turn: nothing acknowledged is lost,
+nothing refused is there, reads go on, and the daemon recovers by itself. The same run is also killed
+at each call: everything acknowledged is there at the next start.
 
-Where every reply waits for its sync, the power goes with the process: of the files no more is left
-than was synced, and what a sync failed to bring there never comes, whatever later ones say.
+With fsync always, the power fails too: the files keep only what was synced, and data that a failed
+sync did not write stays lost, whatever later syncs report.
 
-The data are a list that grows by one: each number was acknowledged, refused, or neither, when the
+The data is a list that grows by one number. Each number was acknowledged, refused, or neither if its
 reply was held back or the connection broke.
 """
 import concurrent.futures

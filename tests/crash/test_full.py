@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -B
-"""A full disk: a small file system, where one may be mounted, and a limit to the size of files. What
-was acknowledged stays, what can't be kept is refused, reads go on, and room is all it takes."""
+"""A full disk, as a small file system or as a limit to file sizes: acknowledged data stays, writes are
+refused, reads go on, and writes succeed again when there is space."""
 import contextlib
 import os
 import resource

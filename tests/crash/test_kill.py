@@ -1,12 +1,9 @@
 #!/usr/bin/python3 -B
-"""kill -9 under load: what was acknowledged is there, and of the rest whole transactions in order.
+"""kill -9 under load: everything acknowledged is there, and of the rest complete transactions in order.
 
-Under `always` and under `everysec` alike: a reply leaves when its record was written, so that the
-system has it, whatever becomes of the process. The two differ when the system itself goes, with the
-power: then everysec may lose a second, and always nothing. That is tried as well: what was not
-synced is taken away from the files before the next start (tests/crash/fault.c).
-
-Each connection runs a program of its own (tests/crash/workers.py).
+A reply leaves after its record was written, with fsync always and everysec alike. They differ when
+the power fails: everysec may lose a second, always loses nothing. The tests of power loss remove what
+was not synced from the files before the next start (fault.c). workers.py has the programs.
 """
 import select
 

@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
-"""Large values, and many keys: they are stored, changed, dumped, journaled and come back; others are
-served meanwhile. `make crash` has values of 512 MB and five million keys, and says how long the
-longest PING of another client took."""
+"""Large values and many keys: stored, changed, dumped, journaled and loaded while others are served.
+`make crash` uses values of 512 MB and five million keys. Prints the longest PING of another client.
+"""
 import hashlib
 import mmap
 import os

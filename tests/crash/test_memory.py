@@ -1,11 +1,9 @@
 #!/usr/bin/python3 -B
-"""No more memory: a limit to the daemon's address space, and clients who ask for more. Whoever asks
-for too much is refused or closed, others are served, and when memory is free again changes are
-taken. What was acknowledged is there after kill -9.
+"""A limited address space: a request that needs too much memory is refused or closed, others are served,
+and writes succeed again when memory is free. Acknowledged data is there after kill -9.
 
-What is promised is doc/durability.md's: a single request that needs too much is refused, and when
-small ones have used all memory up, what needs more of it is. Values here are large enough, and the
-limits far enough above the start, that the daemon itself has to survive.
+doc/durability.md has the promise. The values are so large, and the limits so far above the memory
+after a start, that the daemon itself survives.
 """
 import os
 import resource

@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -B
-"""A policy that is being applied to the keys that are there, when the daemon ends."""
+"""The daemon ends while a policy is being applied to existing keys."""
 import os
 import signal
 

@@ -1,11 +1,10 @@
 #!/usr/bin/python3 -B
-"""Loss of power with a sync a second: what was acknowledged more than a second and two syncs before
-is there, and of the rest whole transactions in order, whichever bytes behind the last sync came to
-the medium.
+"""Power loss with fsync everysec: data acknowledged more than a second and two syncs before is there,
+and of the rest complete transactions in order, whichever unsynced bytes reached the disk.
 
-fault.c keeps what each sync brought there; crash.py makes up what else may be left of the files. The
-promise is doc/durability.md's: a sync begins a second after the one before began, or when that one
-ends; so what was written just after one began waits for its end, or a second, and for the next one.
+fault.c keeps what each sync wrote; crash.py chooses what else is left of the files. The promise is
+doc/durability.md's: a sync begins a second after the last one began, or when that one ends. So data
+written just after one began waits for its end, or a second, and then for the next sync.
 """
 import select
 import time

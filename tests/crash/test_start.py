@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -B
-"""Starting with data: what clients are told while it lasts, what expires, what is cleaned up."""
+"""Start with data: replies while the daemon loads, expiry of overdue keys, removal of leftover files."""
 import os
 import time
 

@@ -1,9 +1,7 @@
-"""workers: connections that each run a program of random transactions, and a model of what came of
-them.
+"""workers: connections that each run a program of random transactions, and a model of the result.
 
-Each step of a worker is one transaction that counts itself, and all steps together. So the counts
-say how many steps there are, and a second server that keeps nothing says what the data are after so
-many. Knows programs and replies; refuses to know how the daemon ends.
+Each step is one transaction that increments its worker's counter and a common one. So the counters
+tell how many steps are there, and a second server without a journal computes the data after them.
 """
 from crash import encode, equal, read_reply, seeded
 from programs import DATABASES, Program

@@ -1,9 +1,9 @@
-"""choices: commands whose reply is open: what chance chose, and pages of a scan.
+"""choices: compares replies that may differ: random members, and pages of a scan.
 
-Compared is what must hold: whatever was chosen is there, once where it may be there once only; a
-whole iteration meets what the other one meets. Where a choice changes data, the oracle is told to
-make the same. All of these ask further questions on the command's own connection, so that nothing
-else may be on its way there.
+Random members must exist, and be distinct where the command says so; a complete scan must return what
+the other server's scan returns. Where a random choice changes data, the oracle is told to make the
+same choice. All this sends further commands on the same connection, so no other reply may be on its
+way there.
 """
 import re
 

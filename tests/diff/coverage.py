@@ -1,4 +1,4 @@
-"""coverage: does the table know every command and option, and was each of them exercised?"""
+"""coverage: checks that the table has every command and option, and that programs exercised each."""
 import resp
 from table import EXCLUDED, WORDS_ELSEWHERE
 

@@ -1,4 +1,4 @@
-"""difference: where the two servers part; what stops a program."""
+"""difference: the exception that stops a program when the two servers differ."""
 import resp
 
 

@@ -1,10 +1,10 @@
-"""lockstep: runs a program on the daemon and on the oracle, and says where they part.
+"""lockstep: runs a program on the daemon and on the oracle, and raises their first difference.
 
-Compared: each reply, each keyspace notification, and at the end what can be read of all databases.
-Commands of one connection go out together; whoever takes turns waits for the other's replies.
-A connection that may get replies late (blocking commands, subscriptions) is loose: nothing is
-counted there, but after each command both servers are asked twice for a PONG, by which time they
-have said whatever they had to say, and what has come is compared.
+Compares each reply, each keyspace notification, and at the end all data that can be read. Commands of
+one connection are sent together; before another connection's turn all replies are read. A connection
+that may get replies late (blocking commands, subscriptions) is "loose": its replies are not counted.
+After each command both servers answer two PINGs, by when they have written all replies; then what
+has come is compared.
 """
 import itertools
 import math

@@ -1,7 +1,7 @@
-"""normal: when two replies that are not the same bytes are the same answer.
+"""normal: decides when two replies with different bytes are equal.
 
-Two kinds of rules: what Redis leaves open (an order, a choice), by the marks of table.py; and what
-differs on purpose, each rule with the line of doc/differs.md that it stands for.
+Two kinds of rules: for what Redis leaves open (order, random choice), by the marks of table.py; and
+for deliberate differences, each with its line of doc/differs.md.
 """
 import os
 import re

@@ -1,7 +1,6 @@
-"""servers: the daemon and redis-server 7.0.15 as a pair, each with a clock that is moved by hand.
+"""servers: the daemon and redis-server 7.0.15, each with a clock that tests set. Depends on tests/lib.
 
-Knows how to start, reach, clock and stop them; refuses to know what they should answer. EXPIRED
-names the daemon's binary, BUILD the folder that what is compiled here goes into.
+EXPIRED names the daemon's binary; the oracle's clock is compiled into the folder BUILD.
 """
 import mmap
 import os

@@ -1,5 +1,4 @@
-"""shrink: the shortest program that still fails in the same way: first fewer steps, then simpler ones.
-"""
+"""shrink: finds a shorter program that fails in the same way: first fewer steps, then simpler ones."""
 
 class Shrinker:
     """fails(program) tells the signature of how it fails, or None."""

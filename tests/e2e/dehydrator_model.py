@@ -1,7 +1,7 @@
-"""dehydrator_model: what the daemon's dehydrators, and its sorted sets of times, should do.
+"""dehydrator_model: a model of dehydrators, and of sorted sets of times.
 
-Knows two databases of keys, the clients that wait, and an instant that it is told; refuses to know
-sockets and how replies are written. As plain as can be: dictionaries, sorted when asked.
+Holds two databases of keys and the blocked clients; the time is an argument. Plain dictionaries that
+are sorted on demand. Must not depend on sockets or on how replies are encoded.
 """
 import math
 import re

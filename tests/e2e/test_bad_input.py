@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
-"""What a broken, slow, greedy or hostile client sends; everybody else must be served meanwhile.
+"""Broken, slow, greedy and hostile clients; all others must be served meanwhile.
 
-Where the same bytes can be sent to redis-server 7.0.15, its reply bytes are the wanted ones.
+Where redis-server 7.0.15 can be sent the same bytes, the replies must be equal.
 """
 import contextlib
 import re

@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -B
-"""The measuring tools, small: every mix is understood, an error is no success, nothing is left."""
+"""The benchmark tools with small numbers: every mix runs, errors fail, nothing is left behind."""
 import contextlib
 import json
 import os

@@ -1,9 +1,9 @@
 #!/usr/bin/python3 -B
-"""Clients that wait: for whom, in which order, until when, and what becomes of those who leave.
+"""Blocked clients: which keys, which order, timeouts, and clients that disconnect.
 
-Where no clock is needed the same steps run on redis-server 7.0.15 in lock-step, and what each client
-has received after each step must be equal: written-out scenes first, then random programs. What
-timeouts do is asked of the daemon alone, whose clock stands still until a test moves it.
+Where no clock is needed, the same steps run on redis-server 7.0.15 in lock-step, and what each client
+received after each step must be equal: first written scenes, then random programs. Timeouts are
+tested on the daemon alone, whose clock is held and stepped.
 """
 import os
 import random

@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -B
-"""What the daemon says about its commands: COMMAND INFO and GETKEYSANDFLAGS as redis-server 7.0.15
-says them, COMMAND DOCS as clients read it, and redis-cli's hints for every command."""
+"""COMMAND INFO and GETKEYSANDFLAGS, equal to redis-server 7.0.15's; COMMAND DOCS as clients read it; and
+redis-cli's hints for every command."""
 import fcntl
 import os
 import pty

@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
-"""A thousand clients wait at one dehydrator, some for good (BPOLL) and some with a lease (CLAIM), and
-many of them vanish at any moment. No element is given to two at the same time, none is lost that was
-claimed, and nobody waits while something is due. TEST_SEED chooses who vanishes when."""
+"""A thousand clients block on one dehydrator, some with BPOLL and some with CLAIM, and many disconnect at
+random. No element is delivered to two clients at once, no claimed element is lost, and no client
+blocks while an element is due. TEST_SEED chooses the disconnections."""
 import os
 import random
 

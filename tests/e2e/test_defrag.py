@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -B
-"""After half of the data was deleted at random, memory is given back while clients are served, those
-who change the data included. TEST_SEED chooses what they change; SECONDS=60 is for longer."""
+"""Active defragmentation: after half of the data was deleted at random, memory is freed while clients
+read and write. TEST_SEED chooses the writes; SECONDS=60 runs longer."""
 import os
 import random
 import time

@@ -1,11 +1,11 @@
 #!/usr/bin/python3 -B
-"""Dehydrators, and sorted sets of times, against a model that one can read in an evening: random
-programs of several clients, some of whom wait, under a clock that only the program moves, and sets
-back now and then. After each step every client must have received exactly what the model says, and each key's events too.
+"""Dehydrators and sorted sets of times against a model: random programs of several clients, some of
+which block, under a held clock that is also set back. After each step every client must have received
+what the model says, and so must a subscriber to key events.
 
-TEST_SEED chooses the programs, PROGRAMS how many. One that fails is made small and printed.
-Their generator is apart from the others (tests/README.md) because it looks at the model while it
-writes, to name elements that are there, and lets clients wait.
+TEST_SEED chooses the programs, PROGRAMS how many. One that fails is shrunk and printed.
+The generator looks at the model to name elements that exist, and lets clients block; therefore it
+is apart from the others (tests/README.md).
 """
 import os
 import random

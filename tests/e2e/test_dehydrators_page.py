@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -B
-"""The examples of doc/dehydrators.md do what the page says that they do, each as it stands there.
+"""The examples of doc/dehydrators.md, run as they stand there, do what the page says.
 
 A block that defines functions is an example; one that begins with "client = redis.Redis()" is the
 program around the example above it.

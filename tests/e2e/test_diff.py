@@ -1,7 +1,6 @@
 #!/usr/bin/python3 -B
-"""Random programs in lock-step against redis-server 7.0.15 (tests/diff): the saved cases, a fixed
-seed, on which everyone sees the same, and a fresh one, which is printed. DIFF_N is how many of each.
-"""
+"""Random programs in lock-step against redis-server 7.0.15 (tests/diff): the saved cases, then a fixed
+seed and a random one, which is printed. DIFF_N is how many programs of each."""
 import os
 import re
 import subprocess

@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -B
-"""Under maxmemory, keys give way by maxmemory-policy, or commands are refused."""
+"""maxmemory: keys are evicted by maxmemory-policy, or commands are refused."""
 
 from daemon import IS_REDIS, Daemon, equal, main, test, wait_for
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -B
-"""EXPIRY: what falls due next, how much falls due when, how late things went; INFO's figures."""
+"""EXPIRY NEXT, FORECAST and LAG, and INFO's section on expiry."""
 import random
 import time
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -B
-"""The example of doc/first-command.md is code that compiles where it says that it belongs."""
+"""The example of doc/first-command.md compiles in the files that the page names."""
 import os
 import re
 import subprocess

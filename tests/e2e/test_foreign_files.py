@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -B
-"""A dir with files of Redis, or of any other program: none of them is deleted, replaced or changed,
-and the start says how to bring Redis' data over."""
+"""Files of Redis or another program in the data folder: none is deleted, replaced or changed, and the
+start says how to import Redis' data."""
 import contextlib
 import hashlib
 import os

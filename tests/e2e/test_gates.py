@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -B
-"""What makes `make test` fail: tests/run with programs made for the purpose, and tests that need the
-oracle where it is missing."""
+"""Causes that must make `make test` fail: crashes, hangs, a missing oracle or library, files without
+tests."""
 import ast
 import glob
 import os

@@ -1,7 +1,6 @@
 #!/usr/bin/python3 -B
-"""Deadlines at the ends of what a number can be. RESTORE refuses what is no instant; what it takes
-is then asked for in every way there is, under clocks at the ends too. `make asan` runs this with
-every overflow an error."""
+"""Deadlines at the limits of int64. RESTORE refuses invalid ones; accepted ones are read by every
+command, with the clock at its limits too. `make asan` runs this with every overflow an error."""
 import struct
 
 from daemon import Daemon, equal, main, own, test

@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -B
-"""Files that released versions wrote are read by this one, down to each deadline."""
+"""Files that released versions wrote are loaded with all data and deadlines."""
 import os
 import shutil
 

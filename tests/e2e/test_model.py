@@ -1,8 +1,7 @@
 #!/usr/bin/python3 -B
-"""Random programs against a model that never held the dead (tests/model): a fixed seed, on which
-everyone sees the same, and a fresh one, which is printed. MODEL_N is how many of each (N as well),
-TEST_SEED (or SEED) takes the place of the fresh one.
-"""
+"""Random programs against a model without expired data (tests/model): a fixed seed and a random one,
+which is printed. MODEL_N (or N) is how many programs of each; TEST_SEED (or SEED) replaces the random
+seed."""
 import os
 import re
 import subprocess

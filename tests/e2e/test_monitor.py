@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -B
-"""MONITOR: what is shown of others' commands, in which order, and what is not."""
+"""MONITOR: which commands of other clients it shows, and in which order."""
 import re
 
 from daemon import Daemon, encode, equal, main, test

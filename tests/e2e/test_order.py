@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -B
-"""The order of what one connection is told while others act: the daemon and redis-server alike."""
+"""The order of replies, messages and events on one connection, equal to redis-server's."""
 import contextlib
 
 from daemon import BINARY, Daemon, encode, equal, main, oracle, test

@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -B
-"""The pages: every link leads somewhere, and the map doc/README.md names every page of doc/."""
+"""Documentation: every link has a target, and doc/README.md lists every page of doc/."""
 import glob
 import os
 import re

@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -B
-"""doc/policies.md: its table of what counts as a read or a write is what the commands do."""
+"""The table of doc/policies.md says which commands count as reads and writes; each must behave so."""
 import os
 
 from daemon import ROOT, Daemon, equal, main, own, read_reply

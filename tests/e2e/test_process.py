@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -B
-"""The daemon as a Unix process: its command line, files, signals, and what it says and returns."""
+"""The daemon as a Unix process: command line, files, signals, output and exit status."""
 import contextlib
 import os
 import re

@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -B
-"""The recipes as people write them, with redis-py, unmodified."""
+"""Recipes for expiring data as users write them with redis-py."""
 import multiprocessing
 import time
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -B
-"""redis-cli as people use it: one command, a pipe, bulk loading, scans, RESP3."""
+"""redis-cli without a terminal: one command, a pipe, bulk loading, scans, RESP3."""
 import subprocess
 
 from daemon import Daemon, encode, equal, main, test

@@ -1,6 +1,5 @@
 #!/usr/bin/python3 -B
-"""redis-cli's modes: what it finds in a keyspace, what it measures, what it shows in a terminal,
-and how it prints replies. Says nothing about the commands themselves."""
+"""redis-cli's modes: key statistics, latency, its terminal, and its output formats."""
 import contextlib
 import fcntl
 import json

@@ -1,8 +1,7 @@
 #!/usr/bin/python3 -B
-"""The command reference is right: replies have the forms that the command table declares, here and
-on redis-server, in both protocols. tests/unit/server/admin/command/reference_test.c does the same with
-random calls of the commands that Redis 7.0 does not have.
-"""
+"""Replies have the forms that the command table declares, here and on redis-server, in both protocols.
+tests/unit/server/admin/command/reference_test.c does the same with random calls of the commands that
+Redis 7.0 does not have."""
 import os
 import re
 import subprocess

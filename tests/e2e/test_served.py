@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -B
-"""What SLOWLOG, LATENCY, INFO and CLIENT LIST say of calls that wait, beside redis-server 7.0.15."""
+"""SLOWLOG, LATENCY, INFO and CLIENT LIST of calls that block, beside redis-server 7.0.15."""
 import re
 
 from daemon import Daemon, encode, equal, main, oracle, own, read_reply, test, wait_for

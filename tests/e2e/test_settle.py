@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -B
-"""Keys with very much to remove at once: who needs one is delayed, nobody sees what has expired, all
-others go on, and a crowd costs no more than one."""
+"""Keys with very many expired members: requests for them are delayed, no request sees expired members,
+other requests are served, and many waiting clients cost no more than one."""
 import select
 import time
 

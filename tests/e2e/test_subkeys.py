@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -B
-"""The four channels of members (subkeys): which member of a set, hash or sorted set it was."""
+"""The four kinds of subkey notifications, which name members of sets, hashes and sorted sets."""
 import redis
 
 from daemon import Daemon, equal, main, own

@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -B
-"""expired-check and expired-export: what they say of data files, what they mend, and that
-redis-server has the same data afterwards."""
+"""expired-check and expired-export: their reports on data files, repairs, and exports that a
+redis-server loads."""
 import contextlib
 import os
 import random

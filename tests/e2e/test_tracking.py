@@ -1,8 +1,8 @@
 #!/usr/bin/python3 -B
-"""Client-side caching: what invalidates, who is told, and in which form.
+"""Client-side caching: which commands invalidate, which clients get the message, and its form.
 
-Every test but those of the stepped clock asks for what Redis does. The last one runs random
-programs in lock-step with redis-server 7.0.15; SEED chooses them.
+Only the tests with a stepped clock are special to the daemon. The last test runs random programs in
+lock-step with redis-server 7.0.15; SEED chooses them.
 """
 import os
 import random

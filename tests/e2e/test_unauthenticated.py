@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -B
-"""Clients that have not authenticated: what they may do, and what they may hold."""
+"""Limits of clients that have not authenticated: commands, input and memory."""
 import contextlib
 import re
 import socket

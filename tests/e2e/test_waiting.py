@@ -1,9 +1,8 @@
 #!/usr/bin/python3 -B
-"""Clients that wait for a time: BZTSPOP, BZTSMOVE, REDE.BPOLL and REDE.CLAIM through the daemon, its
-clock and its sockets.
+"""Clients that block until an instant: BZTSPOP, BZTSMOVE, REDE.BPOLL and REDE.CLAIM.
 
-What is served when is asked with a clock that is stepped; real time passes only where the point is
-that the daemon wakes by itself, soon after the instant and never before it.
+The clock is stepped, except where the test is that the daemon wakes by itself, soon after the instant
+and never before it.
 """
 import select
 import time

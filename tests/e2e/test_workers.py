@@ -1,9 +1,9 @@
 #!/usr/bin/python3 -B
-"""Worker processes that claim elements and are killed at any moment, in real time: nothing is lost,
-nothing comes early, nothing is done twice that was acknowledged once.
+"""Worker processes that claim elements and are killed at random, in real time: no element is lost,
+delivered early, or delivered again after it was acknowledged.
 
-What workers have seen stands in a file that outlives them; what the daemon counted comes from its
-events. WORKER_N is how many elements there are, TEST_SEED chooses delays and moments.
+Workers write what they saw to a file that outlives them; the daemon's events are counted too.
+WORKER_N is how many elements there are; TEST_SEED chooses delays and kills.
 """
 import os
 import random

@@ -1,7 +1,7 @@
 """oracle: the redis-server whose answers are the reference of the tests.
 
-A test that needs it fails where it is missing, and is counted as skipped if ALLOW_NO_ORACLE=1. The
-variable ORACLE names another path.
+A test that needs it fails if it is missing, and is counted as skipped with ALLOW_NO_ORACLE=1. ORACLE
+names another path.
 """
 import os
 import subprocess

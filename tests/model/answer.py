@@ -1,4 +1,4 @@
-"""answer: what a command should answer, and whether a reply is that."""
+"""answer: the forms of expected replies, and whether a reply has one."""
 
 
 class Status(bytes):

@@ -1,7 +1,7 @@
-"""dataset: keys and members with deadlines, as plain Python keeps them: what is dead is not there.
+"""dataset: keys and members with deadlines in plain Python; expired data is absent.
 
-Knows what becomes of data as time passes and as they are changed, which events that gives, and what
-policies add; refuses to know commands. Everything dies one millisecond after its deadline.
+Says how data changes with time and by mutations, which events follow, and what policies add. Must not
+depend on commands. Everything expires one millisecond after its deadline.
 """
 import math
 

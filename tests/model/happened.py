@@ -1,9 +1,9 @@
-"""happened: events as a subscriber heard them, held against those of the model.
+"""happened: compares the events that a subscriber received with those of the model.
 
-Of a command: exactly these, in order. Of time that passed while nobody read: in the order of the
-deadlines, over all keys and databases; what happens at one instant to different keys is in any
-order. More than a slice of deaths may tell one key's event more than once, with other members each
-time: `SLICE` is how many leave at one go.
+A command's events must be exactly the model's, in order. Events of expiry while no client read come
+in the order of deadlines, over all keys and databases; at one instant, different keys come in any
+order. If more than SLICE members of a key expire at once, one event may come more than once, with
+other members each time.
 """
 import re
 

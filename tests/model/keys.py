@@ -1,5 +1,4 @@
-"""keys: the commands of keys, strings, lists, of several sets at once, and of policies in the model;
-see members.py."""
+"""keys: the model's commands of keys, strings, lists, several sets at once, and policies; see members.py."""
 import dataset as ds
 from answer import AnyOrder, Check, OK, Pairs, Status, WRONGTYPE, number
 from dataset import NEVER, Refused

@@ -1,8 +1,8 @@
-"""members: the commands of sets and hashes in the model, and of the deadlines of all members;
-zsets.py has the rest of sorted sets.
+"""members: the model's commands of sets and hashes, and of members' deadlines; zsets.py has the rest of
+sorted sets.
 
-Each takes the data set, its arguments, and the daemon's reply where that decides (who was drawn); it
-returns what should be answered.
+A command takes the data set, its arguments, and the daemon's reply where that decides (random
+members); it returns the expected reply.
 """
 import dataset as ds
 from answer import Check, Error, AnyOrder, OK, Pairs, WRONGTYPE, number

@@ -1,4 +1,4 @@
-"""questions: reading commands about what there is, and about some of what is not there."""
+"""questions: random reading commands about data that exists and data that does not."""
 from generate import ALL, LEX, MANY, SCORES, SMALL, WHOLE
 
 ENOUGH = [b"COUNT", b"100000"]

@@ -1,9 +1,9 @@
-"""runner: runs a program on the daemon and on the model, and says where they part.
+"""runner: runs a program on the daemon and on the model, and raises their first difference.
 
-The daemon's clock is held and stepped. Compared: each reply, each event, and at the end the digest
-of the daemon's data with that of a second daemon which was only told what is left. When the clock
-has stepped, the runner lets the daemon turn as often as it may need to bury the dead, without
-reading anything.
+The daemon's clock is held and stepped. Compares each reply, each event, and at the end the digest of
+the daemon's data with that of a second daemon, which was given only the data that the model has left.
+After a step of the clock the runner gives the daemon as many turns as it may need to remove expired
+data, without reading any.
 
 Commands of programs that are the runner's own: @FLAGS sets notify-keyspace-events; @DUE n steps to
 the next deadline and n ms beyond; @END steps behind the last one; @LATE ms (or due0, due1) seed n
