@@ -79,6 +79,12 @@ class Daemon(Server):
         return self.clock("STEP", msec)
 
 
+def authenticated(daemon, password="secret"):
+    raw = daemon.raw()
+    equal(raw.call("AUTH", password), b"+OK\r\n")
+    return raw
+
+
 def own(function):
     """A test of what only the daemon has; skipped when the server is Redis."""
     @functools.wraps(function)

@@ -1,16 +1,11 @@
 #!/usr/bin/python3 -B
 """COMMAND INFO and GETKEYSANDFLAGS, equal to redis-server 7.0.15's; COMMAND DOCS as clients read it; and
 redis-cli's hints for every command."""
-import fcntl
 import os
-import pty
 import random
 import re
-import select
-import struct
-import subprocess
-import termios
 
+from redis_cli import Terminal
 from daemon import BINARY, Daemon, beside_redis, encode, equal, main, oracle, own, plain, read_reply
 
 
@@ -175,51 +170,31 @@ def docs_of_some_commands_are_those_alone():
 
 # --- hints -------------------------------------------------------------------------------------
 
-class Terminal:
-    """redis-cli in a terminal of 300 columns."""
+class Hints(Terminal):
+    """redis-cli at an empty prompt."""
 
     def __init__(self, daemon):
-        self.prompt = f"redis {daemon.path}> "
-        self.screen, end = pty.openpty()
-        fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 300, 0, 0))
-        self.process = subprocess.Popen(["redis-cli", "-s", daemon.path], stdin=end, stdout=end,
-                                        stderr=end, env={**os.environ, "TERM": "xterm"})
-        os.close(end)
-        self.read_to(self.prompt.encode())
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        os.close(self.screen)
-        self.process.kill()
-        self.process.wait()
-
-    def read_to(self, end):
-        """What is shown, up to these bytes."""
-        shown = b""
-        while not shown.endswith(end):
-            assert select.select([self.screen], [], [], 20)[0], f"{end!r}: {shown[-200:]!r}"
-            shown += os.read(self.screen, 1 << 16)
-        return shown
+        super().__init__(daemon)
+        self.prompt += "> "
+        self.wait(re.escape(self.prompt) + r"\Z")
 
     def read_until(self, typed):
         """What is shown until the cursor stands behind these characters."""
-        return self.read_to(b"\r\x1b[%dC" % (len(self.prompt) + len(typed)))
+        return self.wait(r"\r\x1b\[%dC\Z" % (len(self.prompt) + len(typed))).string
 
     def hint(self, typed):
         os.write(self.screen, typed.encode())
         shown = self.read_until(typed)
         os.write(self.screen, b"\x15")  # Ctrl-U
         self.read_until("")
-        last = shown[shown.rindex(b"\x1b[0K"):]
-        found = re.search(rb"\x1b\[0;90;49m(.*?)\x1b\[0m", last)
-        return found.group(1).decode().strip() if found else ""
+        last = shown[shown.rindex("\x1b[0K"):]
+        found = re.search("\x1b\\[0;90;49m(.*?)\x1b\\[0m", last)
+        return found.group(1).strip() if found else ""
 
 
 @own
 def redis_cli_shows_a_hint_for_every_command():
-    with Daemon() as daemon, Terminal(daemon) as terminal:
+    with Daemon() as daemon, Hints(daemon) as terminal:
         docs = ask(daemon, "COMMAND", "DOCS")
         for about in list(docs.values()):
             docs.update(about.get("subcommands", {}))
@@ -230,7 +205,7 @@ def redis_cli_shows_a_hint_for_every_command():
 
 @own
 def hints_follow_what_is_typed():
-    with Daemon() as daemon, Terminal(daemon) as terminal:
+    with Daemon() as daemon, Hints(daemon) as terminal:
         for typed, wanted in (
                 ("get ", "key"),
                 ("REDE.PUSH ", "key ttl element id"),

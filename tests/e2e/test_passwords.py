@@ -2,17 +2,11 @@
 """Passwords, and option values with a zero byte."""
 import os
 
-from daemon import Daemon, equal, folder, main, own, test
+from daemon import Daemon, authenticated, equal, folder, main, own, test
 
 NOAUTH = b"-NOAUTH Authentication required.\r\n"
 WRONGPASS = b"-WRONGPASS invalid username-password pair or user is disabled.\r\n"
 SECRET = ("--requirepass", "secret")
-
-
-def admin_of(daemon, password="secret"):
-    raw = daemon.raw()
-    equal(raw.call("AUTH", password), b"+OK\r\n")
-    return raw
 
 
 TEXTS = ["requirepass", "dbfilename", "notify-keyspace-events", "save", "appendfsync", "maxmemory",
@@ -46,7 +40,7 @@ def an_option_name_with_a_zero_byte_is_unknown():
 
 @own
 def a_refused_password_leaves_the_old_one_in_force():
-    with Daemon(*SECRET) as daemon, admin_of(daemon) as admin:
+    with Daemon(*SECRET) as daemon, authenticated(daemon) as admin:
         for value in (b"\0abc", b"abc\0def", b"\0"):
             equal(admin.call("CONFIG", "SET", "requirepass", value)[:1], b"-")
             for given in (b"", b"abc", b"\0abc", value, b"secret\0", b"secret\0x"):

@@ -3,7 +3,6 @@
 
 The clock is held: a step of it ends a pause. DEBUG runs in every pause, so that it can be stepped.
 """
-import select
 
 from daemon import Daemon, encode, equal, main, own, stepped, test
 
@@ -31,7 +30,7 @@ def is_silent(daemon, raw):
     """The server has had a turn since, and has said nothing."""
     with daemon.raw() as other:
         other.call("DEBUG", "CLOCK")
-    return not select.select([raw.socket], [], [], 0)[0] and not raw.pending
+    return not raw.has_more()
 
 
 @stepped

@@ -1,18 +1,12 @@
 #!/usr/bin/python3 -B
 """redis-cli without a terminal: one command, a pipe, bulk loading, scans, RESP3."""
-import subprocess
 
+from redis_cli import run
 from daemon import Daemon, encode, equal, main, test
 
 
-def cli(daemon, *arguments, given="", tcp=False):
-    """What redis-cli prints."""
-    where = ["-p", str(daemon.port)] if tcp else ["-s", daemon.path]
-    if isinstance(given, str):
-        given = given.encode()
-    done = subprocess.run(["redis-cli", *where, *arguments], input=given, capture_output=True,
-                          timeout=60)
-    return (done.stdout + done.stderr).decode("utf-8", "replace")
+def cli(daemon, *arguments, **how):
+    return run(daemon, *arguments, status=None, **how)
 
 
 @test

@@ -1,100 +1,13 @@
 #!/usr/bin/python3 -B
 """redis-cli's modes: key statistics, latency, its terminal, and its output formats."""
 import contextlib
-import fcntl
 import json
-import os
-import pty
 import re
-import select
-import signal
-import struct
-import subprocess
-import termios
 
+from redis_cli import SECONDS, Terminal, run
 from daemon import Daemon, encode, equal, main, own, read_reply, test, wait_for
 
-SECONDS = 20
-# No history and no settings of whoever runs the tests.
-ENVIRONMENT = {**os.environ, "TERM": "xterm", "REDISCLI_HISTFILE": "/dev/null",
-               "REDISCLI_RCFILE": "/dev/null"}
 LFU = ("--maxmemory-policy", "allkeys-lfu")
-
-
-def run(daemon, *arguments, given=b"", status=0):
-    """What redis-cli prints where its output is no terminal."""
-    done = subprocess.run(["redis-cli", "-s", daemon.path, *arguments], input=given,
-                          capture_output=True, timeout=SECONDS, env=ENVIRONMENT)
-    out = (done.stdout + done.stderr).decode("utf-8", "replace")
-    equal(done.returncode, status, f"status of {arguments}: {out}")
-    return out
-
-
-def own_the_terminal():
-    """In the child, whose session is new: Ctrl-C in this terminal is for it."""
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-
-
-class Terminal:
-    """redis-cli in a terminal of 200 columns."""
-
-    def __init__(self, daemon, *arguments):
-        self.prompt = "redis " + daemon.path
-        self.shown = ""
-        self.screen, end = pty.openpty()
-        fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 200, 0, 0))
-        self.process = subprocess.Popen(
-            ["redis-cli", "-s", daemon.path, *arguments], stdin=end, stdout=end, stderr=end,
-            env=ENVIRONMENT, start_new_session=True, preexec_fn=own_the_terminal)
-        os.close(end)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.kill()
-        self.process.wait()
-        os.close(self.screen)
-
-    def more(self):
-        assert select.select([self.screen], [], [], SECONDS)[0], f"nothing after {self.shown!r}"
-        try:
-            data = os.read(self.screen, 1 << 16)
-        except OSError:  # EIO: the other end is closed
-            data = b""
-        self.shown += data.decode("utf-8", "replace")
-        return data
-
-    def wait(self, pattern):
-        """The match of what is shown sooner or later; what stands before and in it is used up."""
-        while True:
-            match = re.search(pattern, self.shown, re.M)
-            if match:
-                self.shown = self.shown[match.end():]
-                return match
-            assert self.more(), f"redis-cli ended before {pattern!r}: {self.shown!r}"
-
-    def type(self, line, state=""):
-        """Types the line at the next prompt: what is typed before it is shown is dropped."""
-        self.wait("(?:%s|not connected)> " % re.escape(self.prompt + state))
-        os.write(self.screen, line.encode() + b"\r")
-        # The line is drawn again with each key; the reply stands below it.
-        self.wait(r"\x1b\[\d+C\r\n")
-
-    def interrupt(self):
-        os.write(self.screen, b"\x03")
-
-    def rest(self):
-        """Everything up to redis-cli's end."""
-        while self.more():
-            pass
-        return self.shown
-
-    def end(self):
-        """Ends with Ctrl-C a mode that goes on for ever."""
-        self.interrupt()
-        self.rest()
-        equal(self.process.wait(SECONDS), -signal.SIGINT)
 
 
 def kinds(client):

@@ -5,17 +5,11 @@ import re
 import socket
 import time
 
-from daemon import Daemon, encode, equal, main, own, test, wait_for
+from daemon import Daemon, authenticated, encode, equal, main, own, test, wait_for
 
 NOAUTH = b"-NOAUTH Authentication required.\r\n"
 WRONGPASS = b"-WRONGPASS invalid username-password pair or user is disabled.\r\n"
 SECRET = ("--requirepass", "secret")
-
-
-def admin_of(daemon, password="secret"):
-    raw = daemon.raw()
-    equal(raw.call("AUTH", password), b"+OK\r\n")
-    return raw
 
 
 def field_of(raw, section, name):
@@ -53,7 +47,7 @@ FLOODS = {
 
 @test
 def an_unauthenticated_client_that_reads_nothing_is_closed():
-    with Daemon(*SECRET) as daemon, admin_of(daemon) as admin:
+    with Daemon(*SECRET) as daemon, authenticated(daemon) as admin:
         for name, data in FLOODS.items():
             with daemon.raw() as raw:
                 assert push(raw, data), f"{name}: still open"
@@ -64,7 +58,7 @@ def an_unauthenticated_client_that_reads_nothing_is_closed():
 
 @test
 def a_slow_sender_that_reads_nothing_before_auth_is_closed():
-    with Daemon(*SECRET) as daemon, admin_of(daemon) as admin, daemon.raw() as raw:
+    with Daemon(*SECRET) as daemon, authenticated(daemon) as admin, daemon.raw() as raw:
         with contextlib.suppress(ConnectionError):
             for _ in range(3000):
                 raw.send(b"PING\r\n")
@@ -74,7 +68,7 @@ def a_slow_sender_that_reads_nothing_before_auth_is_closed():
 
 @own
 def unauthenticated_clients_that_read_nothing_evict_no_key():
-    with Daemon(*SECRET) as daemon, admin_of(daemon) as admin:
+    with Daemon(*SECRET) as daemon, authenticated(daemon) as admin:
         for i in range(2000):
             admin.send(encode("SET", f"k{i}", "x" * 100))
         for i in range(2000):
@@ -98,7 +92,7 @@ def unauthenticated_clients_that_read_nothing_evict_no_key():
 @own
 def memory_of_unauthenticated_clients_evicts_no_key():
     size = 400
-    with Daemon(*SECRET, "--maxclients", "1000") as daemon, admin_of(daemon) as admin:
+    with Daemon(*SECRET, "--maxclients", "1000") as daemon, authenticated(daemon) as admin:
         admin.call("SET", "k", "v")
         before = field_of(admin, "memory", "used_memory")
         equal(field_of(admin, "memory", "mem_not_counted_for_evict"), 0)
@@ -170,7 +164,7 @@ def auth_in_a_pipeline_lifts_the_limits_for_what_follows():
 @test
 def unread_replies_from_before_a_reset_close_the_connection():
     big = b"x" * 3_000_000
-    with Daemon(*SECRET) as daemon, admin_of(daemon) as admin, admin_of(daemon) as raw:
+    with Daemon(*SECRET) as daemon, authenticated(daemon) as admin, authenticated(daemon) as raw:
         equal(admin.call("SET", "k", big), b"+OK\r\n")
         raw.send(encode("GET", "k") * 10 + encode("RESET") + encode("PING") * 5)
         wait_for(lambda: field_of(admin, "clients", "connected_clients") == 1)
@@ -179,7 +173,7 @@ def unread_replies_from_before_a_reset_close_the_connection():
 
 @test
 def the_limits_end_when_the_password_is_taken_away():
-    with Daemon(*SECRET) as daemon, admin_of(daemon) as admin, daemon.raw() as raw:
+    with Daemon(*SECRET) as daemon, authenticated(daemon) as admin, daemon.raw() as raw:
         equal(raw.call("GET", "k"), NOAUTH)
         equal(admin.call("CONFIG", "SET", "requirepass", ""), b"+OK\r\n")
         equal(raw.call("MSET", *range(20)), b"+OK\r\n")

@@ -4,7 +4,6 @@
 The clock is stepped, except where the test is that the daemon wakes by itself, soon after the instant
 and never before it.
 """
-import select
 import time
 
 from daemon import NOON, Daemon, encode, equal, main, own
@@ -55,10 +54,6 @@ def pop_of(member, msec):
     return b"*2\r\n$%d\r\n%s\r\n$%d\r\n%s\r\n" % (len(member), member, len(text), text)
 
 
-def is_silent(raw):
-    return not raw.pending and not select.select([raw.socket], [], [], 0)[0]
-
-
 @own
 def a_hundred_wait_and_one_is_served():
     with Waiting(100) as world:
@@ -67,13 +62,13 @@ def a_hundred_wait_and_one_is_served():
         world.wait("BZTSPOP", "z", 1, 0)
         first, second, *others = world.waiters
         world.step(9)
-        assert all(is_silent(raw) for raw in world.waiters)
+        assert all(not raw.has_more() for raw in world.waiters)
         world.step(1)
         equal(first.reply(), pop_of(b"first", 10))
-        assert all(is_silent(raw) for raw in (second, *others))
+        assert all(not raw.has_more() for raw in (second, *others))
         world.step(10)
         equal(second.reply(), pop_of(b"second", 20))
-        assert all(is_silent(raw) for raw in others)
+        assert all(not raw.has_more() for raw in others)
         equal(world.writer.call("EXISTS", "z"), b":0\r\n")
 
 
@@ -85,11 +80,11 @@ def an_earlier_member_wakes_and_a_later_one_does_not():
         world.add("z", 20, b"early")
         world.add("z", 30, b"gone")
         world.step(19)
-        assert is_silent(world.waiters[0])
+        assert not world.waiters[0].has_more()
         equal(world.writer.call("ZREM", "z", "early"), b":1\r\n")
         equal(world.writer.call("ZADD", "z", score(NOON + 90), "gone"), b":0\r\n")
         world.step(30)
-        assert is_silent(world.waiters[0])
+        assert not world.waiters[0].has_more()
         world.step(1)
         equal(world.waiters[0].reply(), pop_of(b"late", 50))
 
@@ -124,12 +119,12 @@ def a_pause_puts_off_what_comes_in_it():
         world.writer.call("PING")
         equal(world.writer.call("CLIENT", "PAUSE", 20, "WRITE"), b"+OK\r\n")
         world.step(14)
-        assert is_silent(world.waiters[0])
+        assert not world.waiters[0].has_more()
         world.step(1)
         for raw in world.waiters:
             equal(raw.reply(), b"*-1\r\n")
         world.step(5)
-        assert is_silent(late)
+        assert not late.has_more()
         world.step(1)
         equal(late.reply(), pop_of(b"m", 10))
         late.close()
@@ -142,7 +137,7 @@ def a_pause_that_is_called_off_serves_at_once():
         world.wait("BZTSPOP", "z", 1, 0)
         equal(world.writer.call("CLIENT", "PAUSE", 1000, "WRITE"), b"+OK\r\n")
         world.step(100)
-        assert is_silent(world.waiters[0])
+        assert not world.waiters[0].has_more()
         equal(world.writer.call("CLIENT", "UNPAUSE"), b"+OK\r\n")
         equal(world.waiters[0].reply(), pop_of(b"m", 10))
 
@@ -171,7 +166,7 @@ def what_is_sent_behind_a_wait_runs_after_it():
         world.waiters[0].send(one + one + encode("PING"))
         world.step(10)
         equal(world.waiters[0].reply(), pop_of(b"a", 10))
-        assert is_silent(world.waiters[0])
+        assert not world.waiters[0].has_more()
         world.step(10)
         equal(world.waiters[0].reply(), pop_of(b"b", 20))
         equal(world.waiters[0].reply(), b"+PONG\r\n")
@@ -197,10 +192,10 @@ def a_hundred_poll_and_each_element_goes_to_one():
             world.writer.call("REDE.PUSH", "d", 10 * i + 10, f"p{i}", f"id{i}")
         for i in range(3):
             world.step(9)
-            assert all(is_silent(raw) for raw in world.waiters[i:])
+            assert all(not raw.has_more() for raw in world.waiters[i:])
             world.step(1)
             equal(world.waiters[i].reply(), payload(b"p%d" % i))
-            assert all(is_silent(raw) for raw in world.waiters[i + 1:])
+            assert all(not raw.has_more() for raw in world.waiters[i + 1:])
 
 
 @own
@@ -223,10 +218,10 @@ def an_earlier_element_wakes_however_it_came_to_be_earlier():
                 reply = world.writer.call(*line)
                 assert reply[:1] != b"-", reply
             world.step(4)
-            assert all(is_silent(raw) for raw in world.waiters), how
+            assert all(not raw.has_more() for raw in world.waiters), how
             world.step(1)
             equal(world.waiters[0].reply(), payload(b"p"), how)
-            assert is_silent(world.waiters[1]), how
+            assert not world.waiters[1].has_more(), how
 
 
 @own
@@ -240,9 +235,9 @@ def who_claims_and_who_polls_are_served_in_one_line():
         world.step(10)
         equal(world.waiters[0].reply(), claimed(b"a", b"p", 1))
         equal(world.waiters[1].reply(), payload(b"q"))
-        assert is_silent(world.waiters[2]) and is_silent(world.waiters[3])
+        assert not world.waiters[2].has_more() and not world.waiters[3].has_more()
         world.step(19)
-        assert is_silent(world.waiters[2])
+        assert not world.waiters[2].has_more()
         world.step(1)  # the lease ends
         equal(world.waiters[2].reply(), claimed(b"a", b"p", 2))
         world.waiters[2].close()
@@ -258,7 +253,7 @@ def elements_that_go_with_their_key_serve_nobody():
         world.writer.call("PEXPIRE", "d", 5)
         world.wait("REDE.BPOLL", "d", 0.03)
         world.step(29)
-        assert is_silent(world.waiters[0])
+        assert not world.waiters[0].has_more()
         world.step(1)
         equal(world.waiters[0].reply(), b"*-1\r\n")
 

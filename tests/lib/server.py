@@ -79,6 +79,11 @@ class Raw:
             self.closed = True
         self.socket.settimeout(self.timeout)
 
+    def has_more(self):
+        """Has something come, without waiting?"""
+        self.take()
+        return self.pending != b"" or self.closed
+
     def heard(self):
         """The bytes that have come, without waiting."""
         self.take()
