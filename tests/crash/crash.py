@@ -51,7 +51,7 @@ def preload(library, **variables):
 
 
 class Plan:
-    """What fault.c is to do, changed while the daemon runs."""
+    """Tells fault.c which calls fail; may be changed while the daemon runs."""
 
     def __init__(self, path):
         with open(path, "wb") as file:
@@ -66,7 +66,7 @@ class Plan:
         struct.pack_into("q", self.page, 8 * index, value)
 
     def set(self, first, what, which=CHANGING, last=None, late=0, whose=EVERYONE):
-        """The calls from the first-th on, counted anew; one alone unless `last` says more."""
+        """Acts on the first-th call from now, or on all from the first-th to the last-th."""
         self.put(1, 0)
         self.put(0, 0)
         self.put(6, 0)
@@ -75,7 +75,7 @@ class Plan:
             self.put(index, value)
 
     def count(self, which=CHANGING, whose=EVERYONE):
-        """Nothing fails, all are counted."""
+        """Counts the calls; none fails."""
         self.set(0, 0, which, whose=whose)
 
     def heal(self):
@@ -95,8 +95,7 @@ def inodes(folder):
 
 
 def some_names(synced, last, rng):
-    """Of what was done to a folder since its sync some lasts: each name is as it was, or as it
-    became."""
+    """Keeps a random part of the changes to a folder since its sync: each name is old or new."""
     names = {}
     for name in sorted(set(synced) | set(last)):
         inode = rng.choice((synced, last)).get(name)
@@ -106,8 +105,8 @@ def some_names(synced, last, rng):
 
 
 def some_of_it(synced, last, rng):
-    """What was written behind the synced bytes lasts up to anywhere; of that, pages of zeros are
-    what had been given room for and never came, and so may be the end."""
+    """Keeps a random prefix of the bytes behind the synced ones. Some of its pages, and its end, may be
+    zeros: space that was allocated and not written."""
     if not last.startswith(synced):
         return rng.choice((synced, last))
     data = bytearray(last[:rng.randrange(len(synced), len(last) + 1)])
@@ -121,8 +120,8 @@ def some_of_it(synced, last, rng):
 
 
 class Kept(Daemon):
-    """Keeps a journal in `data`, beside its log; with `fault`, every call there can be made to
-    fail. It may be killed, looked at, and started again in the same folder."""
+    """A daemon with a journal in `data`; with `fault`, system calls there can be made to fail. It can
+    be killed and started again in the same folder."""
 
     def __init__(self, *options, fsync="always", fault=False, power=False, appendonly="yes"):
         super().__init__(*options)
@@ -136,7 +135,8 @@ class Kept(Daemon):
         os.makedirs(self.data, exist_ok=True)
         if self.fault and self.plan is None:
             self.plan = Plan(os.path.join(self.dir, "plan"))
-            self.env = preload(FAULT, FAULT_DIR=self.data, FAULT_PLAN=os.path.join(self.dir, "plan"))
+            self.env = preload(FAULT, FAULT_DIR=self.data,
+                               FAULT_PLAN=os.path.join(self.dir, "plan"))
             if self.power:
                 self.env["FAULT_SHADOW"] = self.shadow = os.path.join(self.dir, "shadow")
                 os.mkdir(self.shadow)
@@ -152,19 +152,19 @@ class Kept(Daemon):
             assert wait_for(lambda: raw.call("PING") == b"+PONG\r\n"), self.log()
 
     def lose_power(self, rng=None):
-        """After its death: of its files no more lasts than was synced; with `rng`, of the rest any
-        part, as it is with a disk that was busy."""
+        """After its end: keeps of its files only what was synced; with `rng`, also random parts of
+        the rest, as a busy disk may."""
         number = os.stat(self.data).st_ino
         os.rename(self.data, self.data + ".lost")
         self.rebuild(number, self.data, rng)
         shutil.rmtree(self.data + ".lost")
         shutil.rmtree(self.shadow)
         os.mkdir(self.shadow)
-        for folder, _, _ in os.walk(self.data):  # what is there now, lasts
+        for folder, _, _ in os.walk(self.data):  # the rebuilt files count as synced
             self.note(folder)
 
     def names(self, number):
-        """Of a folder, as they were synced: its files by name."""
+        """{name: inode} of a folder at its last sync."""
         try:
             with open(os.path.join(self.shadow, f"d{number}"), encoding="ascii") as file:
                 lines = [line.rstrip("\n").split(" ", 1) for line in file]
@@ -190,7 +190,7 @@ class Kept(Daemon):
                 file.write(data)
 
     def synced(self, name):
-        """What lasts of a file; nothing, where its name lasted and nothing else did."""
+        """The synced bytes of a file; none if only its name was synced."""
         try:
             with open(os.path.join(self.shadow, name), "rb") as file:
                 return file.read()
@@ -209,7 +209,7 @@ class Kept(Daemon):
                 os.link(entry.path, os.path.join(self.shadow, f"h{number}"))
 
     def await_death(self):
-        """It ends by the plan's hand."""
+        """Waits until the plan has killed it."""
         process, self.process = self.process, None
         try:
             equal(process.wait(timeout=self.START_SECONDS), KILLED, "the end")
@@ -218,14 +218,14 @@ class Kept(Daemon):
             process.wait()
 
     def again(self, *options):
-        """Killed, if that did not happen yet, and started in the same folder."""
+        """Kills it if it runs, and starts it in the same folder."""
         self.kill()
         if options:
             self.options = list(options)
         self.start()
 
     def refuses(self, *words, options=()):
-        """Does not start; says these words."""
+        """Expects that it does not start, and that its output has these words."""
         done = subprocess.run([*self.arguments(), *options], capture_output=True, text=True,
                               env=self.env, cwd=self.dir, timeout=self.START_SECONDS,
                               preexec_fn=die_with_parent)
@@ -258,21 +258,21 @@ class Kept(Daemon):
         assert wait_for(quiet, seconds), self.info()
 
     def rewrite(self):
-        """BGREWRITEAOF, to its end; did it go well?"""
+        """Runs BGREWRITEAOF to its end; whether it succeeded."""
         reply = self.call("BGREWRITEAOF")
         assert reply.startswith(b"+Background append only"), reply
         self.await_quiet()
         return self.info()["aof_last_bgrewrite_status"] == "ok"
 
     def files(self):
-        """Names of all there is, from data on."""
+        """The paths of all files, relative to data."""
         found = []
         for folder, _, names in os.walk(self.data):
             found += [os.path.relpath(os.path.join(folder, name), self.data) for name in names]
         return sorted(found)
 
     def segment(self):
-        """The path of the journal's last tail."""
+        """The path of the journal's last segment."""
         with open(os.path.join(self.journal_dir, "appendonly.aof.manifest"),
                   encoding="ascii") as manifest:
             names = [line.split()[1] for line in manifest if line.rstrip().endswith("type i")]
@@ -296,7 +296,7 @@ def await_rewritten(daemon):
 
 
 class Budget:
-    """How often a test does its thing: `least` times, and while there is time in `make crash`."""
+    """Repeats a test: `least` times, and under `make crash` until its share of the time is over."""
 
     def __init__(self, share=1.0):
         self.end = time.monotonic() + SECONDS * share

@@ -32,7 +32,7 @@ class Program:
         return f"m{self.rng.randrange(12)}"
 
     def ttl(self):
-        """Milliseconds; some are over when the clock is next moved, some never."""
+        """Milliseconds; some end before the next step of the clock, some never."""
         return self.rng.choice((5, 50, 500, 5000, 10 ** 9))
 
     def at(self):
@@ -114,8 +114,8 @@ class Program:
             ["REDE.UPDATE", key, name, self.word()], ["REDE.RESCHEDULE", key, self.ttl(), name]))
 
     def on_policy(self):
-        """Seldom. Without JITTER, which is random, and for keys that are not there yet: when those
-        that are there are adapted depends on the load."""
+        """Rarely a policy. Without JITTER, which is random, and only for new keys: when existing keys
+        are adapted depends on the load."""
         if self.rng.randrange(4) > 0:
             return self.on_zset()
         kind = self.rng.choice(("set", "zset", "list", "hash"))

@@ -21,7 +21,7 @@ LATE = 1500  # milliseconds: this machine has other things to do
 
 
 class Shifted(Daemon):
-    """Its clock is this one's, and so many milliseconds more."""
+    """A daemon whose clock is the machine's plus `shift` milliseconds."""
 
     def __init__(self, *options):
         super().__init__(*options)
@@ -53,7 +53,7 @@ def pass_time(msec):
 
 
 class Listener:
-    """Hears of all that expires."""
+    """Subscribes to expired events."""
 
     def __init__(self, daemon):
         self.raw = daemon.raw()
@@ -69,7 +69,7 @@ class Listener:
 
 
 class Keys:
-    """Keys with deadlines, and what has to have become of them."""
+    """Keys with deadlines, and whether each must have expired."""
 
     def __init__(self, daemon, rng):
         self.daemon, self.rng, self.raw = daemon, rng, daemon.raw()
@@ -96,7 +96,7 @@ class Keys:
                 del self.deadlines[key]
 
     def look(self):
-        """Which of them are there: none early, none late for whoever asks."""
+        """Checks with EXISTS that no key expired early and no expired key is there."""
         self.note()
         keys = sorted(self.deadlines)
         before = self.daemon.now()
@@ -117,7 +117,7 @@ class Keys:
         self.latest = max(self.latest, self.daemon.now())
 
     def await_due(self):
-        """All that are due go by themselves."""
+        """Waits until all due keys have expired without being read."""
         end = time.monotonic() + LATE / 1000
         while True:
             self.note()

@@ -84,7 +84,7 @@ class Crowd:
             self.join()
 
     def hear(self, seconds):
-        """What comes in so many seconds."""
+        """Handles replies for so many seconds."""
         end = time.monotonic() + seconds
         while True:
             for number, _ in self.poll.poll(max(0, end - time.monotonic())):
@@ -104,7 +104,7 @@ class Crowd:
                 self.join()
 
     def kill_daemon(self):
-        """What it had said before is still heard."""
+        """Kills the daemon; replies that it sent before are still read."""
         self.daemon.kill()
         for client in list(self.clients.values()):
             self.hear_one(client)

@@ -43,7 +43,7 @@ class Fault:
 
 
 class Writer:
-    """Makes the list longer and notes what it is told."""
+    """Appends numbers to the list, and notes which were acknowledged or refused."""
 
     def __init__(self, daemon):
         self.daemon, self.raw = daemon, daemon.raw()
@@ -59,7 +59,7 @@ class Writer:
         return b"aof_last_write_status:err" in self.look.call("INFO", "persistence")
 
     def put(self):
-        """One more. Where its reply is held back others go on over another connection."""
+        """Appends a number. If its reply is held back, continues on a new connection."""
         self.next += 1
         self.unsure.append(self.next)
         self.raw.send(encode("RPUSH", "log", self.next))
@@ -108,7 +108,7 @@ class Writer:
         equal(self.acknowledged[-1], self.next, self.daemon.log())
 
     def check(self):
-        """What is there is what was acknowledged, and what may be."""
+        """The list holds every acknowledged number, and else only unsure ones."""
         reply = self.daemon.redis().lrange("log", 0, -1)
         there = [int(number) for number in reply]
         equal(there, sorted(set(there)), "the order")

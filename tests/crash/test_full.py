@@ -38,7 +38,7 @@ class SmallDisk:
 
 
 class SmallFiles:
-    """The daemon's files may not grow beyond a size. A limit, it is told by a signal as well."""
+    """A limit to the size of the daemon's files; the kernel also sends a signal."""
 
     def __init__(self, daemon):
         self.daemon = daemon
@@ -62,7 +62,7 @@ class SmallFiles:
 
 
 class OnDisk(Kept):
-    """Begins with the disk."""
+    """A daemon whose data is on the small disk."""
 
     def __init__(self, kind, *options, **how):
         super().__init__(*options, **how)
@@ -81,7 +81,7 @@ class OnDisk(Kept):
 
 
 def fill(daemon, rng, acknowledged):
-    """Until nothing more is taken. The connection that got no answer, and what it asked for."""
+    """Writes until the disk is full. Returns the connection without a reply, and its request."""
     raw, size = daemon.raw(), rng.choice((1500, 3000, 30_000))
     number = len(acknowledged)
     while True:

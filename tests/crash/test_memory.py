@@ -20,7 +20,7 @@ def skip_under_asan():
 
 
 class Limited(Kept):
-    """May take so many bytes of addresses beyond what it has."""
+    """A daemon with a limit to its address space."""
 
     def limit(self, more):
         pid = self.process.pid
@@ -47,7 +47,7 @@ def is_refused(reply):
 
 
 def fill(daemon, value):
-    """Small values until one is not taken: how many were."""
+    """Writes small values until one is refused; how many were accepted."""
     count = 0
     with daemon.raw() as raw:
         while True:
@@ -113,7 +113,7 @@ def unread(daemon, times, *words):
 
 
 def large_reply(daemon, size, rng):
-    """Of many values, which nobody reads."""
+    """Replies with many values that the client does not read."""
     daemon.ask("SETRANGE", "read", MB, "x")
     return unread(daemon, size // MB + rng.randrange(3), "GET", "read")
 

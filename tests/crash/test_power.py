@@ -19,7 +19,7 @@ SLACK = 0.8  # seconds: this machine has other things to do
 
 
 class Teller:
-    """A worker's connection, and when it heard of each step."""
+    """A worker's connection, and when each step was acknowledged."""
 
     def __init__(self, daemon, worker):
         self.raw, self.worker = daemon.raw(), worker
@@ -41,7 +41,7 @@ class Teller:
 
 
 def load_for(daemon, workers, seconds, rng, now):
-    """Loads the daemon for a while and kills it: the tellers."""
+    """Loads the daemon for a while and kills it; returns the tellers."""
     tellers = [Teller(daemon, worker) for worker in workers]
     end = time.monotonic() + seconds
     rewrite = time.monotonic() + rng.uniform(0, 1.5 * seconds)

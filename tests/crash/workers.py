@@ -10,7 +10,7 @@ ALL = "all"  # counts the steps of all workers
 
 
 class Worker:
-    """A connection's program, and how far it got for sure."""
+    """A connection's program, and how many steps were acknowledged."""
 
     def __init__(self, seed, number):
         self.seed, self.number, self.prefix = seed, number, f"c{number}"
@@ -18,7 +18,7 @@ class Worker:
         self.steps, self.places = [], []
 
     def make(self, count, now):
-        """Further steps, as the bytes of each."""
+        """Generates further steps, as bytes."""
         rng = seeded(self.seed, self.number, self.sent)
         program = Program(rng, self.prefix, now)
         for _ in range(count):
@@ -33,7 +33,7 @@ class Worker:
         raw.send(b"".join(step for step, _ in self.steps[since:]))
 
     def hear(self, data, since):
-        """How many steps these replies acknowledge. Notes which of all steps each was."""
+        """How many steps these replies acknowledge. Notes each step's place among all steps."""
         at = 0
         del self.places[since:]
         for index, (_, replies) in enumerate(self.steps[since:], since):
@@ -52,8 +52,8 @@ def count_of(raw, key):
 
 
 def settle(daemon, model, workers):
-    """Each worker has gone as far as it must, and no further than it could, and of all steps the
-    first ones are there: the model goes there as well."""
+    """Checks that each worker's steps are there at least up to the acknowledged ones, and that the
+    steps of all workers are a prefix. Runs the same steps on the model."""
     with daemon.raw() as raw, model.raw() as copy:
         everyone = count_of(raw, ALL)
         for worker in workers:

@@ -19,7 +19,7 @@ from normal import by_pattern, same, same_anyhow, without_ids
 from servers import Daemon, Gone, Oracle
 
 LEX_NAMES = (b"ZLEXCOUNT", b"ZRANGEBYLEX", b"ZREVRANGEBYLEX", b"ZREMRANGEBYLEX")
-# Those that must stand alone in a round trip: their rule asks more, or something has to follow.
+# Commands that need a round trip of their own: their rule sends further commands.
 ALONE = {"random", "choice", "scan", "dies", "jumbled"}
 READ = {b"string": [b"GET"], b"list": [b"LRANGE", b"0", b"-1"], b"set": [b"SMEMBERS"],
         b"hash": [b"HGETALL"], b"zset": [b"ZRANGE", b"0", b"-1", b"WITHSCORES"]}
@@ -102,7 +102,7 @@ class Pair:
             self.drop_connections(CONNECTIONS)
             raise
         except Exception:  # pylint: disable=broad-except
-            self.restart()  # a reply that nobody thought of; the program is worth seeing, too
+            self.restart()  # the runner did not expect this reply; report the program
             raise Difference("the runner failed", self.at, traceback.format_exc().encode(),
                              b"") from None
 
@@ -202,22 +202,22 @@ class Pair:
         if asked[:1] and asked[0] in (b"TTL", b"PTTL", b"PERSIST") and len(asked) == 3:
             return True  # of a member, as KeyDB takes it
         if state.multi and state.dies and words[0] == b"DBSIZE":
-            return True  # Redis counts what has died there
+            return True  # Redis counts keys that have expired in the transaction
         if state.multi and state.dies and is_overwriting(words[0]):
-            return True  # Redis does not look whether what it overwrites is dead
+            return True  # Redis overwrites an expired key without expiring it first
         if words[:2] == [b"CLIENT", b"TRACKING"] and b"REDIRECT" in words:
             target = arguments[words.index(b"REDIRECT") + 1:][:1]
             if target and target[0].isdigit():
                 return True  # an id that only one of the two may have given
         if state.waiting and any(other.waiting for name, other in self.states.items()
                                  if name != where):
-            return True  # it is open which of two blocked connections goes on first
+            return True  # either of two blocked connections may go on first
         if words[0] == b"SPOP" and cannot_ask:
             return len(words) == 2 or len(words) == 3 and len(words[2]) < 5
-        if words[0] == b"PSUBSCRIBE":  # who hears of its own changes hears of them elsewhere
+        if words[0] == b"PSUBSCRIBE":  # events of a client's own changes come at another place in the stream
             return any(pattern[:1] in (b"*", b"?", b"_", b"[", b"\\") for pattern in arguments[1:])
         if "kind" in self.rules(words) and state.multi and state.loose:
-            return True  # EXEC's replies may be more than its commands, and cannot be told apart
+            return True  # EXEC may have more replies than commands, so they can't be matched
         if words[:2] == [b"CLIENT", b"REPLY"]:  # Redis would begin EXEC's reply, and not end it
             return state.multi
         if words[0] == b"SORT" and b"ALPHA" in words and b"STORE" in words:
@@ -362,7 +362,7 @@ class Pair:
         return ours == theirs or same(words, rules, ours, theirs)
 
     def is_same_anyhow(self, ours, theirs):
-        """Of replies that cannot be told whose they are."""
+        """Compares replies that can't be matched to commands."""
         return ours == theirs or same_anyhow(*self.without_ids(ours, theirs))
 
     def without_ids(self, *replies):
@@ -398,7 +398,7 @@ class Pair:
         control.call(b"PING")
 
     def settle(self):
-        """Until both servers have nothing more to say; then compares what loose connections got."""
+        """Waits until both servers have written all; then compares what loose connections got."""
         for server in self.both:
             self.let_speak(server)
         for name, state in self.states.items():
@@ -446,7 +446,7 @@ class Pair:
             [frame[2] for frame in frames[0]] == [frame[2] for frame in frames[1]]
 
     def compare_pushes(self, state, ours, theirs):
-        """Compares the messages of RESP3, whose place is not fixed; what is left are replies."""
+        """Compares RESP3 push messages, whose place may differ; returns the remaining replies."""
         pushes = [[frame for frame in frames if frame[:1] == b">"] for frames in (ours, theirs)]
         if not self.is_same_anyhow(*map(b"".join, pushes)):
             return ours, theirs
@@ -467,7 +467,7 @@ class Pair:
         self.sweep()
 
     def sweep(self):
-        """What is dead goes, on both sides; the notifications of that come in any order."""
+        """Expires overdue data on both sides; the order of those events may differ."""
         loose = self.is_loose()
         for server in self.both:
             if loose:

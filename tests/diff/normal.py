@@ -129,7 +129,7 @@ ON_PURPOSE = [
     ("ZSCAN of whole scores from 1e17 on in small sorted sets", zscan_whole),
 ]
 
-# What is not sent where it would differ on purpose: the same, for lockstep.py.
+# Commands that lockstep.py does not send, because their replies differ deliberately.
 NOT_SENT = [
     "WATCH and SWAPDB",
     "BYLEX ranges over members with different scores",
@@ -176,5 +176,5 @@ def same(words, rules, ours, theirs):
 
 
 def same_anyhow(ours, theirs):
-    """Of replies that cannot be told whose they are: the same lines in any order."""
+    """Replies that can't be matched to commands are equal if their lines are, in any order."""
     return ours == theirs or sorted(ours.split(b"\r\n")) == sorted(theirs.split(b"\r\n"))

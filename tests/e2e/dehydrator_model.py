@@ -52,7 +52,7 @@ class Waiter:
 
 
 class Model:
-    """Two databases, what the clients have received, and what was told of each key."""
+    """Two databases, what the clients have received, and each key's events."""
 
     def __init__(self):
         self.now, self.arrivals = NOON, 0
@@ -98,7 +98,7 @@ class Model:
         self.forget_new()
 
     def forget_new(self):
-        """At a step's end nothing has to be told of them: it was, or was under another name."""
+        """At the end of a step: due events of new elements have been sent, maybe for another name."""
         for _, key in self.dehydrators():
             for element in key.value.values():
                 element.is_new_here = False
@@ -197,7 +197,7 @@ class Model:
         return element
 
     def due(self, key, count=None):
-        """Ids of those that are due, in order."""
+        """Ids of due elements, in order."""
         return [i for i in in_order(key.value) if key.value[i].at <= self.now][:count]
 
     def take(self, db, name, ident, event):
@@ -250,7 +250,7 @@ class Model:
         return made
 
     def learn(self):
-        """Replies have told the ids that the daemon made."""
+        """Takes the ids that the daemon generated from its replies."""
         for _, key in self.dehydrators():
             for made in [i for i in key.value if isinstance(i, Made) and i.text is not None]:
                 key.value[made.text] = key.value.pop(made)

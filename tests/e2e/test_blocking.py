@@ -42,7 +42,7 @@ class Client(Raw):
 
 
 class Crowd:
-    """Clients of one daemon by name, one who listens to its events, and one who keeps time."""
+    """Clients of one daemon by name, a subscriber to its events, and one that waits for its turns."""
 
     def __init__(self, daemon, names, version=2):
         self.daemon, self.version = daemon, version

@@ -179,7 +179,7 @@ class Hints(Terminal):
         self.wait(re.escape(self.prompt) + r"\Z")
 
     def read_until(self, typed):
-        """What is shown until the cursor stands behind these characters."""
+        """The output until the cursor is behind these characters."""
         return self.wait(r"\r\x1b\[%dC\Z" % (len(self.prompt) + len(typed))).string
 
     def hint(self, typed):

@@ -46,7 +46,7 @@ DIFFERS = {
         "Redis puts the message among EXEC's replies, one more than it announced; here it follows",
 }
 
-seen = set()  # those of DIFFERS that a run has met
+seen = set()  # entries of DIFFERS that were needed
 
 ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "a": "\a"}
 

@@ -112,7 +112,7 @@ def no_element_is_lost_or_given_twice_in_a_crowd_that_vanishes():
             crowd.settle()
             crowd.hear()
             crowd.check()
-        # Nobody acknowledges what is left, so it comes back to those that poll.
+        # Unacknowledged elements become due again, and are polled.
         crowd.vanish(len(crowd.clients))
         crowd.settle()
         daemon.step(LEASE_MSEC)

@@ -74,7 +74,7 @@ WHO = {"a": (2, 0), "b": (3, 0), "c": (2, 0), "d": (3, 0), "e": (2, 1)}  # versi
 
 
 class Crowd:
-    """Clients of one daemon by name, one who listens, and one who keeps time, beside the model."""
+    """Clients of one daemon by name, a subscriber, one that waits for turns, and the model."""
 
     def __init__(self, daemon):
         self.daemon, self.keeper = daemon, daemon.raw()
@@ -97,8 +97,7 @@ class Crowd:
         return all(waiter.client != name for waiter in self.model.waiting)
 
     def is_open(self, name, words):
-        """Who has nothing to move may hear of a wrong destination now, or when there is something.
-        """
+        """Whether BZTSMOVE may report a destination of the wrong type now or only once it moves."""
         there = self.model.dbs[WHO[name][1]].get(words[2] if words[0] == "BZTSMOVE" else None)
         return there is not None and there.kind != "list"
 
@@ -110,7 +109,7 @@ class Crowd:
         return ["DEL", *words[1:]] if words[0] == "delete" else words
 
     def do(self, op):
-        """Runs one step on both sides; what is wrong, or None."""
+        """Runs one step on both sides; the difference, or None."""
         kind, *rest = op
         if kind in ("do", "multi", "scan") and not self.is_free(rest[0]):
             return None  # in a program that was made small
@@ -360,7 +359,7 @@ def show(value):
 
 
 def replay(daemon, operations):
-    """What is wrong at the last step, or None."""
+    """The difference at the last step, or None."""
     crowd = Crowd(daemon)
     try:
         return next((wrong for op in operations if (wrong := attempt(crowd, op))), None)

@@ -12,7 +12,7 @@ NAMES = [name for name, _ in ENDS] + ["never"]
 
 
 class Expiry:
-    """A daemon whose clock stands still at NOON, and one who asks it."""
+    """A daemon whose clock is held at NOON, and a connection."""
 
     def __init__(self, *options, held=True):
         self.daemon, self.held = Daemon(*options), held
@@ -46,7 +46,7 @@ class Expiry:
         return dict(line.split(":", 1) for line in lines if ":" in line)
 
     def load(self, requests):
-        """Many requests whose replies nobody reads."""
+        """Sends many requests, and drops their replies."""
         with self.daemon.raw() as raw:
             batch = [encode("CLIENT", "REPLY", "OFF")]
             for request in requests:
@@ -67,7 +67,7 @@ def forecast_of(rows):
 
 
 class Truth:
-    """How many keys and members are to be told of, by the deadlines they were given."""
+    """The expected forecast, from the deadlines that were set."""
 
     def __init__(self, now=NOON):
         self.now, self.counts = now, {name: [0, 0] for name in NAMES}
@@ -280,13 +280,13 @@ def clients_are_served_during_a_forecast():
 def expiry_next_and_forecast_run_during_a_pause():
     with Expiry() as ex, ex.daemon.raw() as other:
         ex.load(["SET", f"k{i}", "v", "EX", 1 + i % 60] for i in range(100_000))
-        other.call("CLIENT", "PAUSE", 1000, "WRITE")  # what is overdue stays until it is over
+        other.call("CLIENT", "PAUSE", 1000, "WRITE")  # overdue keys stay until the pause ends
         ex.daemon.step(500)
         ex.daemon.step(499)
         equal(ex.next(1), [["k0", NOON + SECOND, "key"]])
         other.call("CLIENT", "PAUSE", 1000, "WRITE")
         ex.daemon.step(2)
-        told = ex.next(1)  # those that are overdue are left out
+        told = ex.next(1)  # without overdue keys
         equal((told[0][1], told[0][2]), (NOON + 2 * SECOND, "key"))
         with ex.daemon.raw() as gone:
             gone.send(encode("EXPIRY", "FORECAST"))
@@ -312,7 +312,7 @@ def lag_tells_how_late_things_went_since_resetstat():
         ex.run("SPEXPIRE", "set", 50, "MEMBERS", 10, *range(10))
         ex.run("SPEXPIRE", "set", 80, "MEMBERS", 1, 10)
         ex.daemon.step(101)
-        equal(ex.next(), [])  # which is told when nothing is overdue any more
+        equal(ex.next(), [])  # reported once nothing is overdue
         lag = ex.lag()
         equal((lag["count"], lag["p50"], lag["p90"]), (1000, 1, 1))
         assert lag["max"] >= 21, lag

@@ -70,7 +70,7 @@ def saved(directory, fill_it, *options):
 def overdue_keys_are_imported_and_then_expire():
     with folder() as directory:
         path = os.path.join(directory, "made.rdb")
-        # The file is written before they die, so that all of them are in it.
+        # The file is written before they expire, so that it has all of them.
         with theirs() as source, source.redis() as server:
             server.set("stays", 1)
             for number in range(10):

@@ -6,7 +6,7 @@ from daemon import Daemon, encode, equal, main, test
 
 
 class Monitored:
-    """A daemon, who watches it, and who is watched."""
+    """A daemon, a client in MONITOR, and one whose commands are shown."""
 
     def __init__(self, *options, tcp=False):
         self.daemon, self.tcp = Daemon(*options, tcp=tcp), tcp

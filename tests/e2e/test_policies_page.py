@@ -156,7 +156,7 @@ def table_of(daemon, raw):
 
 
 def keyed_commands(raw):
-    """Those that take keys of the data set."""
+    """Commands that take keys of the data set."""
     for row in read_reply(raw.call("COMMAND"))[0][1]:
         name, _, flags, first, *_ = [cell[1] for cell in row[1]]
         flags = {flag[1] for flag in flags}

@@ -345,7 +345,7 @@ def other_commands_reply_as_declared():
 
 @test
 def every_command_is_called_by_a_test():
-    """Those that neither random program calls, which are: without data, or blocking."""
+    """Calls commands that no random program calls: those without data, and blocking ones."""
     reference = Reference()
     called = {reference.name_of([word.encode() for word in steps[-1]]) for steps in calls()}
     with Daemon() as daemon, daemon.redis(decode_responses=True) as client:

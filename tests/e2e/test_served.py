@@ -67,7 +67,7 @@ class Observed:
 
 
 def on_both(*scenes):
-    """Each scene's facts must be those of Redis."""
+    """Each scene's facts must equal Redis'."""
     options = ("--slowlog-log-slower-than", "0", "--slowlog-max-len", "1000")
     found = []
     with Daemon(*options) as here, Daemon(*options, binary=oracle()) as there:

@@ -45,7 +45,7 @@ class Heard:
         return self.until_mark()
 
     def later(self, count):
-        """That many messages, which nobody's command caused, and no more."""
+        """That many messages, caused by no command, and no more."""
         return [self.message() for _ in range(count)] + self.until_mark()
 
 

@@ -28,7 +28,7 @@ def as_message(*keys):
 
 
 class Caller:
-    """A connection, and what it is told besides its replies."""
+    """A connection, and its invalidation messages."""
 
     def __init__(self, daemon, *tracking, version=3):
         self.raw = daemon.raw()
@@ -422,8 +422,8 @@ class Server:
             caller.raw.close()
 
     def normal(self, data):
-        """Ids in order of the callers. Redis sends a null of the wrong protocol where the one who
-        tracks and the one who is told do not speak the same."""
+        """Replaces ids by the callers' order. Redis sends a null of the wrong protocol if the tracking
+        client and the redirected one use different protocols."""
         for number, caller in enumerate(self.callers.values()):
             data = re.sub(rb"(redirect|broken|id)\r\n:%d\r" % caller.id,
                           rb"\1\r\n:-%d\r" % number, data)

@@ -38,7 +38,7 @@ class Link(Raw):
         return plain(read_reply([self.reply() for _ in lines][-1])[0])
 
     def pass_time(self, seconds):
-        """Waits for what nobody pushes."""
+        """Waits by blocking on a key that stays empty: the test is about real time."""
         equal(self.ask("REDE.BPOLL", "nothing", f"{seconds:.3f}"), None)
 
 
@@ -46,7 +46,7 @@ class Link(Raw):
 
 
 class Worker:
-    """Claims, sometimes dies, acknowledges or gives back, and writes down what it saw."""
+    """Claims, sometimes kills itself, acknowledges or returns elements, and writes a log."""
 
     def __init__(self, path, log, rng):
         self.link, self.log, self.rng = Link(path), log, rng
@@ -147,7 +147,7 @@ class Producer:
 
 
 def events_of(listener):
-    """How often each was told, up to now."""
+    """How often each event came, up to now."""
     with_end = listener.call("PING", "end")  # the listener's own reply comes last
     told = {}
     while True:
@@ -160,7 +160,7 @@ def events_of(listener):
 
 
 def work(daemon, log):
-    """Until every element is gone: the events that were told."""
+    """Runs until every element is gone; returns the events."""
     with Raw(daemon.path) as listener, Gang(daemon, log) as gang:
         listener.call("PSUBSCRIBE", "__keyevent@0__:*")
         producer, limit = Producer(daemon), time.monotonic() + AT_MOST

@@ -43,7 +43,7 @@ class Record:
     def __init__(self, key, event, anyhow=False):
         self.db, self.key, self.event, self.names = key.db, key.name, event, []
         self.anyhow = anyhow  # the members' order is left open
-        self.by_read = False  # to who watches the key nothing has happened
+        self.by_read = False  # WATCH does not see it
 
     def messages(self, flags):
         """[(channel, message)] as they are published, with names where a message lists some."""

@@ -174,7 +174,7 @@ class Generator:
                   b"%d" % self.random.randint(0, 10 ** 6), self.some(b"0", b"2", b"10"))
 
     def watch(self):
-        """Who dies before EXEC has changed."""
+        """A watched key that expires before EXEC has changed."""
         self.call(b"WATCH", self.random.choice(ALL))
         if self.chance(0.5):
             self.late()

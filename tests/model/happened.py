@@ -75,7 +75,7 @@ def shown(messages):
 # --- of commands -----------------------------------------------------------------------------------
 
 def of_commands(heard, records, flags):
-    """What is wrong, or None."""
+    """The difference, or None."""
     at = 0
     for record in records:
         wanted = record.messages(flags)
@@ -106,7 +106,7 @@ def of_policy(heard, records, flags):
 # --- of time ---------------------------------------------------------------------------------------
 
 class Group:
-    """What happens to one key at one instant: stages, each a set of what is said in any order."""
+    """Events of one key at one instant: stages, each a set of events in any order."""
 
     def __init__(self, records, flags, sliced):
         self.stages = []
@@ -169,8 +169,8 @@ def instant_of(instants, place):
 # --- of commands that come before the timer ------------------------------------------------------------
 
 def of_both(heard, groups, records, flags, is_known):
-    """Keys that commands touch die when they are touched: the commands' own events in order, and the
-    same deaths."""
+    """Overdue keys expire when a command touches them: checks the commands' events in order, and the
+    same expirations."""
     wanted = told_of([record for group in groups for record in group[3]] + records, flags)
     heard, wanted = ([Message(*one) for one in messages] for messages in (heard, wanted))
     own = [[message.anyhow() for message in messages if not message.is_death()]
@@ -189,8 +189,8 @@ def of_both(heard, groups, records, flags, is_known):
 
 
 def gone_as_a_whole(heard, groups):
-    """A key whose own deadline is over when it is touched is told of as a whole, and its members,
-    whose time came before, are not."""
+    """A key that has expired as a whole when it is touched has one event; its members, which were due
+    before, have none."""
     ends = {(b"%d" % db, name) for _, db, name, records in groups
             if records[-1].event in (b"expired", b"del")}
     return {(message.db, message.key) for message in heard if message.event == b"expired"} & ends

@@ -54,7 +54,7 @@ def _(data, _a, __):
 
 @command(b"INFO")
 def _(data, _a, __):
-    """Keys, and those with a deadline, of each database."""
+    """The counts of keys, and of keys with a deadline, of each database."""
     wanted = {db: (len(held), sum(key.at != NEVER for key in held.values()))
               for db, held in enumerate(data.dbs) if held}
 

@@ -28,7 +28,7 @@ MARK = b"__mark"
 PACKED = 64      # members of a small collection, at most
 IN_TABLES = 200  # bytes for each member more, where it is not packed
 LEX = (b"ZREMRANGEBYLEX", b"ZLEXCOUNT")
-SPREADS = (b"FLUSHALL", b"FLUSHDB", b"SWAPDB")  # what they do to the dead is left open
+SPREADS = (b"FLUSHALL", b"FLUSHDB", b"SWAPDB")  # these need not send events of expired keys
 
 
 class Difference(Exception):
@@ -66,7 +66,7 @@ class Runner:
         except Gone:
             raise
         except Exception as error:  # pylint: disable=broad-except
-            self.again()  # a program that nobody would have written, while one is shrunk
+            self.again()  # shrinking made an invalid program
             raise Difference(("the runner failed", str(error)), traceback.format_exc()) from None
 
     def again(self):
@@ -81,7 +81,7 @@ class Runner:
         self.batch, self.groups, self.late = [], [], False
         self.queue = None  # in MULTI
         self.unwatch()
-        self.count = 0     # of deaths
+        self.count = 0     # expirations
         self.flags = b"KEA"
         control = self.connection("control")
         for policy in self.ask(b"POLICY", b"LIST")[::2]:
@@ -345,8 +345,8 @@ class Runner:
         self.data.end_call()
 
     def ask_memory(self, name):
-        """A collection is about as large as a copy, which never held the dead; tables shrink in
-        steps. The copy of a few is packed, and what has once been large stays in tables."""
+        """A collection is about as large as a copy, which never held expired members; tables shrink in
+        steps. The copy of a small one is packed; one that was large stays a table."""
         key = self.data.find(name)
         if self.data.policies or key is None or key.kind not in COLLECTIONS:
             return
@@ -376,7 +376,7 @@ class Runner:
             self.differ("digest", got, wanted)
 
     def digest_of_rebuilt(self):
-        # A millisecond earlier, when what is at its deadline now had it still ahead.
+        # A millisecond earlier, when data at its deadline could still be set.
         calls = [[b"FLUSHALL"], self.step_command(self.data.now - 1)]
         for db in range(DATABASES):
             calls.append([b"SELECT", b"%d" % db])
