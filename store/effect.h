@@ -96,7 +96,7 @@ enum {
 };
 
 struct effect_listener {
-    void (*effect)(void *ctx, const struct effect *effect);
+    void (*effect)(void *ctx, const struct txn *txn, const struct effect *effect);
     void (*commit)(void *ctx, const struct txn *txn);
     void *ctx;
 };

@@ -5,14 +5,15 @@
 #include "server/call/session.h"
 #include "store/txn/txn.h"
 
-static void take_effect(void *ctx, const struct effect *effect)
+static void take_effect(void *ctx, const struct txn *txn, const struct effect *effect)
 {
     struct commit_hooks *hooks = ctx;
+    const struct session *caller = txn->caller;
     if (hooks->keeps) persist_effect(hooks->persist, effect);
     if (effect_is_seen(effect)) {
         if (hooks->watches) watch_effect(hooks->watch, effect);
         if (hooks->waits) blocked_effect(hooks->blocked, effect);
-        if (hooks->tracks) tracking_effect(hooks->tracking, effect);
+        if (hooks->tracks) tracking_effect(hooks->tracking, effect, caller);
     }
     if (effect->event != EVENT_NONE) notify_effect(hooks->notify, effect);
 }
@@ -20,21 +21,14 @@ static void take_effect(void *ctx, const struct effect *effect)
 static void take_commit(void *ctx, const struct txn *txn)
 {
     struct commit_hooks *hooks = ctx;
+    struct session *caller = txn->caller;
     /* The call may have turned the journal off. */
     if (hooks->keeps && txn->changes > 0 && persist_listens(hooks->persist)) {
         persist_commit(hooks->persist);
-        if (hooks->caller != NULL) hooks->caller->durable_at = persist_position(hooks->persist);
+        if (caller != NULL) caller->durable_at = persist_position(hooks->persist);
     }
     if (hooks->tracks) tracking_flush(hooks->tracking);
     notify_flush(hooks->notify);
-}
-
-/* Publishes the events of earlier calls of the transaction before this call. */
-void commit_hooks_call(struct commit_hooks *hooks, struct session *session)
-{
-    hooks->caller = session;
-    notify_flush(hooks->notify);
-    if (hooks->tracks) tracking_begin_call(hooks->tracking, session);
 }
 
 void commit_hooks_arm(struct commit_hooks *hooks)
@@ -44,7 +38,8 @@ void commit_hooks_arm(struct commit_hooks *hooks)
     hooks->waits = blocked_count(hooks->blocked) > 0;
     hooks->tracks = hooks->tracking != NULL && tracking_active(hooks->tracking);
     hooks->keeps = hooks->persist != NULL && persist_listens(hooks->persist);
-    commit_hooks_call(hooks, NULL);
+    notify_flush(hooks->notify); /* the events of the transaction's earlier calls */
+    if (hooks->tracks) tracking_begin_call(hooks->tracking);
     if (hooks->keeps || hooks->tracks || hooks->watches || hooks->waits) mask |= LISTEN_CHANGES;
     mask |= notify_wants(hooks->notify);
     struct store *store = hooks->store;

@@ -1,5 +1,6 @@
 /* commit_hooks: passes a transaction's effects to the journal, watch, blocked, tracking
- * and notify, in this order. The only listener of the store. */
+ * and notify, in this order. The only listener of the store. txn->caller is the session that runs
+ * the call, or NULL: the server itself. */
 #ifndef SERVER_REACT_COMMIT_HOOKS_H
 #define SERVER_REACT_COMMIT_HOOKS_H
 
@@ -18,14 +19,10 @@ struct commit_hooks {
     struct tracking *tracking;          /* NULL: no client-side caching */
     struct persist *persist;            /* NULL: no journal */
     bool tracks, keeps, watches, waits; /* set by commit_hooks_arm: which hooks are in use */
-    struct session *caller; /* the session that runs the call; NULL: the server itself */
 };
 
-/* Call before each transaction. Turns on exactly the hooks that are in use, so that effects cost
- * nothing otherwise. */
+/* Call before each transaction, and before each call of an EXEC. Turns on exactly the hooks that
+ * are in use, so that effects cost nothing otherwise. */
 void commit_hooks_arm(struct commit_hooks *hooks);
-/* Sets the session that causes the following effects; commit_hooks_arm resets it to the server
- * itself. */
-void commit_hooks_call(struct commit_hooks *hooks, struct session *session);
 
 #endif

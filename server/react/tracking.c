@@ -284,9 +284,8 @@ bool tracking_active(const struct tracking *tracking)
     return dict_count(&tracking->trackers) > 0 || dict_count(&tracking->keys) > 0;
 }
 
-void tracking_begin_call(struct tracking *tracking, const struct session *session)
+void tracking_begin_call(struct tracking *tracking)
 {
-    tracking->caller = session != NULL ? session->id : 0;
     tracking->flushed = false;
 }
 
@@ -371,25 +370,28 @@ static void all_changed(struct tracking *tracking)
     forget_keys(tracking);
 }
 
-static void key_changed(struct tracking *tracking, struct bytes key, enum event event)
+/* `by`: the session that changed it, or 0. */
+static void key_changed(struct tracking *tracking, struct bytes key, enum event event, uint64_t by)
 {
-    tracking_note_change(tracking, key, event == EVENT_EXPIRED ? 0 : tracking->caller);
-    notify_readers(tracking, key, tracking->caller);
+    tracking_note_change(tracking, key, event == EVENT_EXPIRED ? 0 : by);
+    notify_readers(tracking, key, by);
 }
 
-void tracking_effect(struct tracking *tracking, const struct effect *effect)
+void tracking_effect(struct tracking *tracking, const struct effect *effect,
+                     const struct session *caller)
 {
+    uint64_t by = caller != NULL ? caller->id : 0;
     switch (effect->kind) {
     case EFFECT_NONE: return;
     case EFFECT_FLUSH:
     /* DIFFERS: Redis sends nothing for SWAPDB, which leaves caches wrong. (doc/differs.md) */
     case EFFECT_SWAP: all_changed(tracking); return;
-    case EFFECT_COPY: key_changed(tracking, effect->a, effect->event); return;
+    case EFFECT_COPY: key_changed(tracking, effect->a, effect->event, by); return;
     case EFFECT_RENAME:
-        key_changed(tracking, effect->key, effect->event);
-        key_changed(tracking, effect->a, effect->event);
+        key_changed(tracking, effect->key, effect->event, by);
+        key_changed(tracking, effect->a, effect->event, by);
         return;
-    default: key_changed(tracking, effect->key, effect->event); return;
+    default: key_changed(tracking, effect->key, effect->event, by); return;
     }
 }
 

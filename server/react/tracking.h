@@ -60,13 +60,15 @@ void tracking_each_prefix(const struct session *session, /* sorted by bytes */
 
 /* Does any session track, or are there remembered keys? */
 bool tracking_active(const struct tracking *tracking);
-/* Sets the session that causes the following changes; NULL: the server. */
-void tracking_begin_call(struct tracking *tracking, const struct session *session);
+/* A call invalidates all keys at most once, however many databases it empties. */
+void tracking_begin_call(struct tracking *tracking);
 /* Are the keys that the session reads now to be remembered? */
 bool tracking_wants_reads(const struct session *session);
 void tracking_note_read(struct tracking *tracking, const struct session *session, struct bytes key);
 
-void tracking_effect(struct tracking *tracking, const struct effect *effect);
+/* `caller`: the session that caused it; NULL: the server. */
+void tracking_effect(struct tracking *tracking, const struct effect *effect,
+                     const struct session *caller);
 void tracking_flush(struct tracking *tracking); /* call after a commit: sends the messages */
 /* Call at the end of the turn: sends the messages for prefixes. */
 void tracking_turn(void *tracking);

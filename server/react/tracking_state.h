@@ -73,9 +73,8 @@ struct tracking {
     size_t items;         /* ids in all keys */
     TAILQ_HEAD(, prefix) prefixes;
     SLIST_HEAD(, forgotten) forgotten;
-    uint64_t caller; /* the session that runs the call; 0: the server */
-    bool flushed;    /* this call has already invalidated all keys */
-    unsigned late;   /* calls in a row that found too many keys */
+    bool flushed;  /* this call has already invalidated all keys */
+    unsigned late; /* calls in a row that found too many keys */
     struct {
         char *data;
         size_t len, cap;

@@ -263,7 +263,7 @@ static bool lacks_room(struct dispatch *dispatch, const struct call *call)
 /* commit_hooks_arm must have been called. */
 static void run_call(struct dispatch *dispatch, struct call *call)
 {
-    commit_hooks_call(dispatch->hooks, call->session);
+    call->txn->caller = call->session;
     call->txn->no_touch = call->session->no_touch;
     call->txn->no_expiry = dispatch->pause.kind != PAUSE_NONE &&
                            (call->command.row->flags & READONLY) &&

@@ -33,8 +33,8 @@ static bool is_answered(struct dispatch *dispatch, struct txn *txn, const struct
     call.txn = txn;
     call.block = &block;
     call.ready = &try->key;
+    txn->caller = try->session;
     txn->no_touch = try->session->no_touch;
-    commit_hooks_call(dispatch->hooks, try->session);
     struct observer *observer = dispatch->observer;
     int64_t began = observer != NULL ? observe_now(observer) : 0;
     call.command.row->run(&call);

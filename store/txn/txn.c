@@ -59,7 +59,7 @@ static void notify(struct txn *txn, const struct effect *effect)
 {
     unsigned wants = txn->store->event_mask;
     if (wants == 0 || txn->origin == FROM_REPLAY || !is_wanted(wants, effect)) return;
-    txn->store->listener.effect(txn->store->listener.ctx, effect);
+    txn->store->listener.effect(txn->store->listener.ctx, txn, effect);
 }
 
 void txn_record_each(struct txn *txn, struct bytes key, struct effect *effect)

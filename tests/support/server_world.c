@@ -20,14 +20,14 @@ enum { WORDS_MAX = 64, BATCH = 64 };
 
 /* ---- listening ------------------------------------------------------------------------------- */
 
-static void take_effect(void *ctx, const struct effect *effect)
+static void take_effect(void *ctx, const struct txn *txn, const struct effect *effect)
 {
     struct server_world *world = ctx;
     const struct store *hooks = world->listeners;
     world_keep(&world->world, effect);
     if (((hooks->event_mask & LISTEN_CHANGES) && effect->kind != EFFECT_NONE) ||
         ((hooks->event_mask & LISTEN_EVENTS) && effect->event != EVENT_NONE))
-        hooks->listener.effect(hooks->listener.ctx, effect);
+        hooks->listener.effect(hooks->listener.ctx, txn, effect);
 }
 
 static void take_commit(void *ctx, const struct txn *txn)

@@ -38,8 +38,9 @@ void world_keep(struct world *world, const struct effect *effect)
     world->effects[world->effect_count++].effect = kept;
 }
 
-static void keep(void *world, const struct effect *effect)
+static void keep(void *world, const struct txn *txn, const struct effect *effect)
 {
+    (void)txn;
     world_keep(world, effect);
 }
 

@@ -47,8 +47,8 @@ static void track(struct session *session, struct tracking_mode mode)
 
 static void change(const struct session *by, struct effect effect)
 {
-    tracking_begin_call(tracking, by);
-    tracking_effect(tracking, &effect);
+    tracking_begin_call(tracking);
+    tracking_effect(tracking, &effect, by);
     tracking_flush(tracking);
 }
 
@@ -62,8 +62,8 @@ START_TEST(a_change_is_sent_once_after_the_commit)
     track(anna, (struct tracking_mode){ 0 });
     tracking_note_read(tracking, anna, LIT("k"));
     tracking_note_read(tracking, anna, LIT("k"));
-    tracking_begin_call(tracking, bert);
-    tracking_effect(tracking, &(struct effect){ .kind = EFFECT_DROP, .key = LIT("k") });
+    tracking_begin_call(tracking);
+    tracking_effect(tracking, &(struct effect){ .kind = EFFECT_DROP, .key = LIT("k") }, bert);
     hears(&callers[0], "");
     tracking_flush(tracking);
     hears(&callers[0], ">2|$10|invalidate|*1|$1|k|");
@@ -100,11 +100,11 @@ START_TEST(a_flush_of_many_databases_is_sent_once)
     track(anna, (struct tracking_mode){ 0 });
     track(bert, (struct tracking_mode){ .broadcast = true });
     tracking_note_read(tracking, anna, LIT("k"));
-    tracking_begin_call(tracking, NULL);
+    tracking_begin_call(tracking);
     for (unsigned db = 0; db < 16; db++)
-        tracking_effect(tracking, &(struct effect){ .kind = EFFECT_FLUSH, .db = db });
-    tracking_begin_call(tracking, NULL);
-    tracking_effect(tracking, &(struct effect){ .kind = EFFECT_FLUSH });
+        tracking_effect(tracking, &(struct effect){ .kind = EFFECT_FLUSH, .db = db }, NULL);
+    tracking_begin_call(tracking);
+    tracking_effect(tracking, &(struct effect){ .kind = EFFECT_FLUSH }, NULL);
     tracking_flush(tracking);
     hears(&callers[0], ">2|$10|invalidate|_|>2|$10|invalidate|_|");
     hears(&callers[1], ">2|$10|invalidate|_|>2|$10|invalidate|_|");
