@@ -115,15 +115,24 @@ static void send_all(struct parts *parts)
     clients_turn(parts->clients);
 }
 
-/* No reply waits for background work; what that has to say leaves behind it. */
-static void on_turn_end(void *ctx)
+/* Runs what arrived, sends, then works in the background: no reply waits for background work, whose
+ * own messages are sent after it. Returns when the next turn has to begin. */
+static msec run_turn(struct parts *parts)
 {
-    struct parts *parts = ctx;
     clients_run(parts->clients);
     send_all(parts);
     if (background_turn(parts->background)) send_all(parts);
-    /* A timer for what is overdue would only cost an interrupt. */
-    if (!background_is_left(parts->background)) expire_timer_turn(parts->expire_timer);
+    return background_is_left(parts->background) ? AT_ONCE : expire_timer_next(parts->expire_timer);
+}
+
+/* Only deadlines of data and of blocked clients are instants of the wall clock, which may be set.
+ * All other timers (the journal's syncs and retries, housekeeping, rests of defragmentation, limits
+ * of connections) are spans of the monotonic clock. Their owners set them once, when they begin;
+ * here each turn would have to ask for them again. */
+static void on_turn_end(void *ctx)
+{
+    struct parts *parts = ctx;
+    expire_timer_set(parts->expire_timer, run_turn(parts));
 }
 
 static void on_term(void *ctx)
@@ -330,7 +339,7 @@ static bool make_event_side(struct parts *parts)
                                                            .pubsub = parts->pubsub,
                                                            .stats = &parts->stats,
                                                            .persist = parts->persist });
-    parts->background = background_new(parts->loop, &parts->clock);
+    parts->background = background_new(&parts->clock);
     parts->expire_timer =
         expire_timer_new(parts->loop, &parts->clock, &parts->dispatch, parts->background);
     if (parts->expire_timer == NULL)

@@ -31,7 +31,6 @@ struct slice {
 
 struct background {
     struct clock *clock;
-    struct loop_timer *again; /* fires at once, when work is left */
     struct slice slices[WORKS_MAX];
     unsigned count, next; /* `next`: the slice that runs first in the next turn */
     bool worked;          /* in this turn */
@@ -40,26 +39,15 @@ struct background {
     int64_t since;        /* since when each turn has left work */
 };
 
-/* The timer only has to start a turn. */
-static void on_again(void *ctx)
-{
-    (void)ctx;
-}
-
-struct background *background_new(struct loop *loop, struct clock *clock)
+struct background *background_new(struct clock *clock)
 {
     struct background *background = mem_zalloc(sizeof(*background));
     background->clock = clock;
-    background->again = loop_timer_new(loop, on_again, background);
-    /* The first turn works on what the store contains already. */
-    loop_timer_set(background->again, 0);
     return background;
 }
 
 void background_free(struct background *background)
 {
-    if (background == NULL) return;
-    loop_timer_free(background->again);
     mem_free(background);
 }
 
@@ -129,7 +117,6 @@ bool background_turn(struct background *background)
     bool left = work_until(background, now, now + budget(background, now));
     if (left && !background->left) background->since = now;
     background->left = left;
-    if (left) loop_timer_set(background->again, 0);
     if (!background->worked) return false;
     for (unsigned i = 0; i < background->count; i++)
         end_slice(&background->slices[i], left);

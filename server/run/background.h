@@ -11,7 +11,6 @@
 #include <stdint.h>
 
 #include "server/base/clock.h"
-#include "server/base/loop.h"
 
 struct background;
 
@@ -24,14 +23,14 @@ struct background_work {
     size_t most;
 };
 
-struct background *background_new(struct loop *loop, struct clock *clock);
+struct background *background_new(struct clock *clock);
 void background_free(struct background *background);
 void background_add(struct background *background, const struct background_work *work);
 /* Call at the end of each turn, after its replies are sent. Reads the clock and works until nothing
- * is left or the budget is spent; in the latter case the next turn starts without waiting. True:
- * something was done, so there may be replies or messages to send. */
+ * is left or the budget is spent. True: something was done, so there may be replies or messages to
+ * send. */
 bool background_turn(struct background *background);
-/* Is work left, so that the next turn starts without waiting? */
+/* Is work left, so that the next turn must start without waiting? */
 bool background_is_left(const struct background *background);
 
 #endif

@@ -28,6 +28,7 @@ struct expire_timer {
     struct clock *clock;
     struct dispatch *dispatch;
     struct loop_io *io;
+    struct loop_timer *at_once; /* starts a turn, while `fd` stays as it is */
     msec armed;
     int fd;
 };
@@ -42,6 +43,11 @@ static void on_wake(void *ctx, unsigned what)
     ssize_t got = read(timer->fd, &fired, sizeof(fired));
     if (got < 0 && errno == EAGAIN) return;
     timer->armed = UNKNOWN;
+}
+
+static void on_at_once(void *ctx)
+{
+    (void)ctx; /* the timer only has to start a turn */
 }
 
 static void on_step(void *ctx)
@@ -166,8 +172,9 @@ static msec earlier(msec a, msec b)
 }
 
 /* A pause delays changes of data, but not the timeouts of blocked clients. */
-static msec next_due(const struct expire_timer *timer)
+msec expire_timer_next(const struct expire_timer *timer)
 {
+    if (timer->clock->stepped) return NEVER;
     const struct pause *pause = &timer->dispatch->pause;
     const struct blocked *blocked = timer->dispatch->blocked;
     const struct store *store = timer->dispatch->store;
@@ -179,9 +186,12 @@ static msec next_due(const struct expire_timer *timer)
     return earlier(change, blocked_next_timeout(blocked));
 }
 
-static void arm(struct expire_timer *timer)
+void expire_timer_set(struct expire_timer *timer, msec due)
 {
-    msec due = timer->clock->stepped ? NEVER : next_due(timer);
+    if (due == AT_ONCE) {
+        loop_timer_set(timer->at_once, 0); /* cheaper than the timerfd and its interrupt */
+        return;
+    }
     if (due == timer->armed) return;
     struct itimerspec when = { 0 };
     if (due != NEVER) {
@@ -199,11 +209,6 @@ static void arm(struct expire_timer *timer)
     timer->armed = due;
 }
 
-void expire_timer_turn(struct expire_timer *timer)
-{
-    arm(timer);
-}
-
 /* ---- its beginning and end --------------------------------------------------------------------
  */
 
@@ -219,6 +224,8 @@ struct expire_timer *expire_timer_new(struct loop *loop, struct clock *clock,
     timer->armed = UNKNOWN;
     timer->io = loop_io_new(loop, fd, on_wake, timer);
     loop_io_want(timer->io, LOOP_READ);
+    timer->at_once = loop_timer_new(loop, on_at_once, timer);
+    expire_timer_set(timer, AT_ONCE); /* the first turn works on what the store contains already */
     clock->on_step = on_step;
     clock->on_set = on_set;
     clock->ctx = timer;
@@ -233,6 +240,7 @@ void expire_timer_free(struct expire_timer *timer)
     timer->clock->on_set = NULL;
     timer->clock->ctx = NULL;
     loop_io_free(timer->io);
+    loop_timer_free(timer->at_once);
     close(timer->fd);
     mem_free(timer);
 }

@@ -17,8 +17,11 @@ struct expire_timer;
 struct expire_timer *expire_timer_new(struct loop *loop, struct clock *clock,
                                       struct dispatch *dispatch, struct background *background);
 void expire_timer_free(struct expire_timer *timer);
-/* Call at the end of each turn after which the loop may sleep. Arms the timer for the next
- * deadline. */
-void expire_timer_turn(struct expire_timer *timer);
+/* The next deadline, an instant of the wall clock; NEVER: there is none, or the clock is held. */
+msec expire_timer_next(const struct expire_timer *timer);
+/* Call at the end of each turn: the next turn begins at this instant, or earlier if something else
+ * causes one. AT_ONCE: the loop does not sleep. */
+#define AT_ONCE INT64_MIN
+void expire_timer_set(struct expire_timer *timer, msec due);
 
 #endif

@@ -14,7 +14,6 @@ struct job {
 };
 
 static struct clock wall;
-static struct loop *loop;
 static struct background *background;
 static struct job jobs[WORKS];
 
@@ -45,8 +44,7 @@ static void took(void *ctx, int64_t usec)
 static void begin(void)
 {
     clock_init(&wall);
-    loop = loop_new();
-    background = background_new(loop, &wall);
+    background = background_new(&wall);
     for (int i = 0; i < WORKS; i++) {
         jobs[i] = (struct job){ 0 };
         background_add(background, &(struct background_work){
@@ -57,7 +55,6 @@ static void begin(void)
 static void end(void)
 {
     background_free(background);
-    loop_free(loop);
 }
 
 START_TEST(without_work_a_turn_does_nothing)
