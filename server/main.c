@@ -229,7 +229,7 @@ static bool on_redis_command(void *ctx, unsigned *db, int argc, const struct byt
     return replay_call(&parts->dispatch, db, argc, argv);
 }
 
-static bool load(struct parts *parts)
+static bool load_data(struct parts *parts)
 {
     char why[1024];
     parts->dispatch.loading = true;
@@ -371,7 +371,7 @@ static bool make_parts(struct parts *parts)
     char why[512];
     parts->net = net_open(parts->loop, &parts->conf, parts->clients, why, sizeof(why));
     if (parts->net == NULL) return failed(parts, "%s", why);
-    if (!load(parts)) return false;
+    if (!load_data(parts)) return false;
     make_policies(parts);
     return true;
 }
@@ -469,7 +469,7 @@ static void report_ready(struct parts *parts)
 }
 
 /* False: something is not on the medium. */
-static bool serve(struct parts *parts)
+static bool serve_clients(struct parts *parts)
 {
     loop_run(parts->loop);
     char why[256];
@@ -480,7 +480,7 @@ static bool serve(struct parts *parts)
     return good;
 }
 
-static int run(struct parts *parts)
+static int run_process(struct parts *parts)
 {
     int parent = -1;
     if (parts->conf.daemonize && parts->conf.supervised == CONF_SUPERVISED_NO) {
@@ -495,7 +495,7 @@ static int run(struct parts *parts)
     if (good) {
         report_ready(parts);
         if (parent >= 0) process_detached(parent);
-        good = serve(parts);
+        good = serve_clients(parts);
     }
     free_parts(parts);
     if (good) log_line(LOG_NOTICE, "Stopped");
@@ -538,7 +538,7 @@ int main(int argc, char **argv)
     conf_init(&parts.conf);
     parts.conf.policy_fault = policy_words_fault;
     if (conf_load_args(&parts.conf, argc, argv, &error))
-        status = run(&parts);
+        status = run_process(&parts);
     else
         fprintf(stderr, "expired: %s\n", error.text);
     conf_drop(&parts.conf);

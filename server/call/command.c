@@ -114,7 +114,7 @@ static void make_places(struct commands *commands, size_t places)
         take_place(commands, commands->slots[i]);
 }
 
-static void add(struct commands *commands, const struct command *row, void *context)
+static void add_row(struct commands *commands, const struct command *row, void *context)
 {
     struct bytes name = bytes_of(row->name, strlen(row->name));
     ensure(name.len <= NAME_MAX_LEN, "the name %s is too long", row->name);
@@ -135,7 +135,7 @@ static void add(struct commands *commands, const struct command *row, void *cont
 void commands_add(struct commands *commands, const struct command_group *group, void *context)
 {
     for (size_t i = 0; i < group->count; i++)
-        add(commands, &group->rows[i], context);
+        add_row(commands, &group->rows[i], context);
 }
 
 static struct command_ref ref_of(const struct slot *slot)

@@ -98,7 +98,8 @@ int command_keys(const struct command *row, int argc, const struct bytes *argv, 
 
 /* ---- flags ---------------------------------------------------------------------------------- */
 
-static bool covers(const struct key_spec *spec, int argc, const struct bytes *argv, int position)
+static bool covers_position(const struct key_spec *spec, int argc, const struct bytes *argv,
+                            int position)
 {
     int first = first_of(spec, argc, argv);
     if (first == 0) return false;
@@ -115,7 +116,7 @@ static unsigned flags_at(const struct key_spec *specs, int count, int argc,
     for (int i = 0; i < count; i++) {
         if (specs[i].find == KEYS_ANYWHERE)
             anywhere = specs[i].flags;
-        else if (covers(&specs[i], argc, argv, position))
+        else if (covers_position(&specs[i], argc, argv, position))
             return specs[i].flags;
     }
     return anywhere;

@@ -202,7 +202,7 @@ void blocked_hold(struct blocked *blocked, struct session *session, void (*gone)
 
 /* ---- going ----------------------------------------------------------------------------------- */
 
-static void leave(struct blocked *blocked, struct place *place)
+static void leave_queue(struct blocked *blocked, struct place *place)
 {
     struct key_queue *queue = place->queue;
     if (blocked->next == place) blocked->next = TAILQ_NEXT(place, of_key);
@@ -228,7 +228,7 @@ void blocked_end(struct session *session)
     if (client == NULL) return;
     struct blocked *blocked = client->all;
     for (size_t i = 0; i < client->count; i++)
-        leave(blocked, &client->places[i]);
+        leave_queue(blocked, &client->places[i]);
     agenda_cancel(&blocked->deadlines, &client->deadline);
     blocked->count--;
     session->blocked = NULL;
@@ -254,7 +254,7 @@ static const struct dict *queue_in(const struct blocked *blocked, int64_t db)
     return dict_count(table) > 0 ? table : NULL;
 }
 
-static struct key_queue *find(const struct blocked *blocked, int64_t db, struct bytes key)
+static struct key_queue *find_queue(const struct blocked *blocked, int64_t db, struct bytes key)
 {
     const struct dict *table = queue_in(blocked, db);
     return table != NULL ? dict_find(table, key) : NULL;
@@ -262,7 +262,7 @@ static struct key_queue *find(const struct blocked *blocked, int64_t db, struct 
 
 static void ready_for(struct blocked *blocked, int64_t db, struct bytes key, unsigned types)
 {
-    struct key_queue *queue = find(blocked, db, key);
+    struct key_queue *queue = find_queue(blocked, db, key);
     if (queue != NULL && (queue->types & types)) make_ready(blocked, queue);
 }
 
@@ -308,7 +308,7 @@ void blocked_effect(struct blocked *blocked, const struct effect *effect)
 
 void blocked_wake_at(struct blocked *blocked, unsigned db, struct bytes key, msec at)
 {
-    struct key_queue *queue = find(blocked, db, key);
+    struct key_queue *queue = find_queue(blocked, db, key);
     if (queue != NULL) wake_at(blocked, queue, at);
 }
 
@@ -375,7 +375,7 @@ void blocked_skip_key(struct blocked *blocked)
 
 void blocked_skip_command(struct blocked *blocked, const struct blocked_try *try, msec again)
 {
-    struct key_queue *queue = find(blocked, try->db, try->key);
+    struct key_queue *queue = find_queue(blocked, try->db, try->key);
     ensure(queue != NULL, "session %llu does not wait", (unsigned long long)try->session->id);
     wake_at(blocked, queue, again);
     if (queue->row != NULL)

@@ -124,7 +124,7 @@ unsigned notify_wants(const struct notify *notify)
 
 /* ---- buffers -------------------------------------------------------------------------------- */
 
-static void append(struct buffer *buffer, const void *data, size_t len)
+static void append_data(struct buffer *buffer, const void *data, size_t len)
 {
     if (len == 0) return;
     if (buffer->room - buffer->len < len) {
@@ -138,19 +138,19 @@ static void append(struct buffer *buffer, const void *data, size_t len)
 
 static void append_bytes(struct buffer *buffer, struct bytes bytes)
 {
-    append(buffer, bytes.data, bytes.len);
+    append_data(buffer, bytes.data, bytes.len);
 }
 
 /* <length>:<bytes> */
 static void append_measured(struct buffer *buffer, struct bytes bytes)
 {
     char digits[NUMBER_INT64_MAX_CHARS];
-    append(buffer, digits, number_print_uint64(digits, bytes.len));
-    append(buffer, ":", 1);
+    append_data(buffer, digits, number_print_uint64(digits, bytes.len));
+    append_data(buffer, ":", 1);
     append_bytes(buffer, bytes);
 }
 
-static void empty(struct buffer *buffer)
+static void empty_buffer(struct buffer *buffer)
 {
     buffer->len = 0;
     if (buffer->room <= KEPT_BUFFER) return;
@@ -158,7 +158,7 @@ static void empty(struct buffer *buffer)
     *buffer = (struct buffer){ 0 };
 }
 
-static struct bytes view(const struct buffer *buffer)
+static struct bytes buffer_view(const struct buffer *buffer)
 {
     return bytes_of(buffer->data, buffer->len);
 }
@@ -192,7 +192,7 @@ static size_t add_record(struct notify *notify, const struct effect *effect)
                              .key_len = effect->key.len,
                              .first = NOWHERE,
                              .last = NOWHERE };
-    append(&notify->queue, &record, sizeof(record));
+    append_data(&notify->queue, &record, sizeof(record));
     append_bytes(&notify->queue, effect->key);
     notify->latest[effect->event] = at;
     return at;
@@ -214,7 +214,7 @@ static void add_subkey(struct notify *notify, size_t record_place, struct bytes 
     struct record record = record_at(notify, record_place, &key);
     struct subkey subkey = { .next = NOWHERE, .len = name.len };
     size_t at = notify->subkeys.len;
-    append(&notify->subkeys, &subkey, sizeof(subkey));
+    append_data(&notify->subkeys, &subkey, sizeof(subkey));
     append_bytes(&notify->subkeys, name);
     if (record.first == NOWHERE)
         record.first = at;
@@ -250,24 +250,24 @@ static void open_channel(struct notify *notify, const char *kind, const struct s
     char prefix[PREFIX_SIZE];
     int len = snprintf(prefix, sizeof(prefix), "__%s@%u__:", kind, story->record.db);
     notify->channel.len = 0;
-    append(&notify->channel, prefix, (size_t)len);
+    append_data(&notify->channel, prefix, (size_t)len);
     append_bytes(&notify->channel, topic);
 }
 
-static void publish(struct notify *notify, struct bytes message)
+static void publish_message(struct notify *notify, struct bytes message)
 {
-    pubsub_publish(notify->pubsub, view(&notify->channel), message);
+    pubsub_publish(notify->pubsub, buffer_view(&notify->channel), message);
 }
 
 static void publish_key(struct notify *notify, const struct story *story)
 {
     if (story->record.flags & ON_KEYSPACE) {
         open_channel(notify, "keyspace", story, story->key);
-        publish(notify, story->event);
+        publish_message(notify, story->event);
     }
     if (story->record.flags & ON_KEYEVENT) {
         open_channel(notify, "keyevent", story, story->event);
-        publish(notify, story->key);
+        publish_message(notify, story->key);
     }
 }
 
@@ -280,7 +280,7 @@ static size_t list_subkeys(struct notify *notify, size_t at)
         if (count == SUBKEYS_MAX || notify->list.len >= SUBKEYS_ENOUGH) break;
         struct bytes name;
         struct subkey subkey = subkey_at(notify, at, &name);
-        if (count > 0) append(&notify->list, ",", 1);
+        if (count > 0) append_data(&notify->list, ",", 1);
         append_measured(&notify->list, name);
         at = subkey.next;
     }
@@ -292,9 +292,9 @@ static void publish_subkeyspace(struct notify *notify, const struct story *story
     open_channel(notify, "subkeyspace", story, story->key);
     notify->message.len = 0;
     append_bytes(&notify->message, story->event);
-    append(&notify->message, "|", 1);
-    append_bytes(&notify->message, view(&notify->list));
-    publish(notify, view(&notify->message));
+    append_data(&notify->message, "|", 1);
+    append_bytes(&notify->message, buffer_view(&notify->list));
+    publish_message(notify, buffer_view(&notify->message));
 }
 
 static void publish_subkeyevent(struct notify *notify, const struct story *story)
@@ -302,23 +302,23 @@ static void publish_subkeyevent(struct notify *notify, const struct story *story
     open_channel(notify, "subkeyevent", story, story->event);
     notify->message.len = 0;
     append_measured(&notify->message, story->key);
-    append(&notify->message, "|", 1);
-    append_bytes(&notify->message, view(&notify->list));
-    publish(notify, view(&notify->message));
+    append_data(&notify->message, "|", 1);
+    append_bytes(&notify->message, buffer_view(&notify->list));
+    publish_message(notify, buffer_view(&notify->message));
 }
 
 static void publish_items(struct notify *notify, const struct story *story, size_t from, size_t to)
 {
     if (memchr(story->key.data, '\n', story->key.len) != NULL) return;
     open_channel(notify, "subkeyspaceitem", story, story->key);
-    append(&notify->channel, "\n", 1);
+    append_data(&notify->channel, "\n", 1);
     size_t stem = notify->channel.len;
     while (from != to) {
         struct bytes name;
         struct subkey subkey = subkey_at(notify, from, &name);
         notify->channel.len = stem;
         append_bytes(&notify->channel, name);
-        publish(notify, story->event);
+        publish_message(notify, story->event);
         from = subkey.next;
     }
 }
@@ -326,9 +326,9 @@ static void publish_items(struct notify *notify, const struct story *story, size
 static void publish_subkeyspaceevent(struct notify *notify, const struct story *story)
 {
     open_channel(notify, "subkeyspaceevent", story, story->event);
-    append(&notify->channel, "|", 1);
+    append_data(&notify->channel, "|", 1);
     append_bytes(&notify->channel, story->key);
-    publish(notify, view(&notify->list));
+    publish_message(notify, buffer_view(&notify->list));
 }
 
 /* Redis leaves out S and V for events with "|" in the name; none of our events has one. */
@@ -360,9 +360,9 @@ void notify_flush(struct notify *notify)
         notify->latest[story.record.event] = NOWHERE;
         at += sizeof(story.record) + story.key.len;
     }
-    empty(&notify->queue);
-    empty(&notify->subkeys);
-    empty(&notify->channel);
-    empty(&notify->message);
-    empty(&notify->list);
+    empty_buffer(&notify->queue);
+    empty_buffer(&notify->subkeys);
+    empty_buffer(&notify->channel);
+    empty_buffer(&notify->message);
+    empty_buffer(&notify->list);
 }

@@ -129,7 +129,8 @@ bool pubsub_subscribe(struct pubsub *pubsub, struct session *session, enum pubsu
 }
 
 /* Removes the subscription from topic and session, frees it, and frees both if they are empty. */
-static void drop(struct pubsub *pubsub, enum pubsub_kind kind, struct subscription *subscription)
+static void drop_subscription(struct pubsub *pubsub, enum pubsub_kind kind,
+                              struct subscription *subscription)
 {
     struct session *session = subscription->session;
     struct subscriptions *own = &session->subscriber->kinds[kind];
@@ -150,7 +151,7 @@ bool pubsub_unsubscribe(struct pubsub *pubsub, struct session *session, enum pub
     if (session->subscriber == NULL) return false;
     struct subscription *subscription = dict_find(&session->subscriber->kinds[kind].by_name, name);
     if (subscription == NULL) return false;
-    drop(pubsub, kind, subscription);
+    drop_subscription(pubsub, kind, subscription);
     return true;
 }
 
@@ -165,7 +166,7 @@ void pubsub_forget(struct pubsub *pubsub, struct session *session)
     for (enum pubsub_kind kind = 0; kind < PUBSUB_KINDS; kind++) {
         struct subscription *subscription;
         while ((subscription = first_of(session, kind)) != NULL)
-            drop(pubsub, kind, subscription);
+            drop_subscription(pubsub, kind, subscription);
     }
 }
 
@@ -182,8 +183,8 @@ struct message {
 };
 
 /* Messages are sent also with CLIENT REPLY OFF, which suppresses replies only. */
-static void deliver(struct session *session, const struct topic *pattern,
-                    const struct message *message)
+static void deliver_message(struct session *session, const struct topic *pattern,
+                            const struct message *message)
 {
     struct resp_writer out = { .limit = session->out.limit,
                                .out = session->pushes != NULL ? session->pushes : session->out.out,
@@ -203,7 +204,7 @@ static size_t publish_to_channel(struct pubsub *pubsub, enum pubsub_kind kind,
     if (topic == NULL) return 0;
     const struct subscription *subscription;
     TAILQ_FOREACH(subscription, &topic->subscriptions, of_topic)
-    deliver(subscription->session, NULL, message);
+    deliver_message(subscription->session, NULL, message);
     return topic->listeners;
 }
 
@@ -218,7 +219,7 @@ size_t pubsub_publish(struct pubsub *pubsub, struct bytes channel, struct bytes 
         if (!bytes_match(topic_name(topic), channel)) continue;
         const struct subscription *subscription;
         TAILQ_FOREACH(subscription, &topic->subscriptions, of_topic)
-        deliver(subscription->session, topic, &sent);
+        deliver_message(subscription->session, topic, &sent);
         receivers += topic->listeners;
     }
     return receivers;

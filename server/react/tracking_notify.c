@@ -26,7 +26,7 @@ static struct resp_writer writer_of(struct session *session)
                                  .version = session->out.version };
 }
 
-static void wake(struct session *session)
+static void wake_session(struct session *session)
 {
     if (session->wake != NULL) session->wake(session);
 }
@@ -39,7 +39,7 @@ static void notify_broken(struct tracker *tracker)
     resp_push(&out, 2);
     resp_bulk_text(&out, "tracking-redir-broken");
     resp_integer(&out, (int64_t)tracker->target->id);
-    wake(tracker->session);
+    wake_session(tracker->session);
 }
 
 /* RESP2 has no pushes: only a subscriber can be notified, with a pub/sub message. */
@@ -59,7 +59,7 @@ static bool begin_message(struct resp_writer *out, bool redirected, const struct
 
 /* DIFFERS: Redis sends "all keys" as a null in the protocol version of the tracking session, which
  * can differ from that of the session it redirects to. (doc/differs.md) */
-static void notify(struct tracker *tracker, const struct invalidation *message)
+static void notify_tracker(struct tracker *tracker, const struct invalidation *message)
 {
     bool redirected = tracker->target != NULL;
     struct session *to = redirected ? tracker->target->session : tracker->session;
@@ -73,7 +73,7 @@ static void notify(struct tracker *tracker, const struct invalidation *message)
     if (message->keys != NULL) resp_array(&out, message->count);
     for (size_t i = 0; i < message->count; i++)
         resp_bulk(&out, message->keys[i].data, message->keys[i].len);
-    wake(to);
+    wake_session(to);
 }
 
 /* ---- after a commit ------------------------------------------------------------------------- */
@@ -85,7 +85,7 @@ struct record {
     size_t key_len;
 };
 
-static void append(struct tracking *tracking, const void *data, size_t len)
+static void append_to_queue(struct tracking *tracking, const void *data, size_t len)
 {
     size_t needed = tracking->queue.len + len;
     if (needed > tracking->queue.cap) {
@@ -100,8 +100,8 @@ static void append(struct tracking *tracking, const void *data, size_t len)
 void tracking_queue(struct tracking *tracking, uint64_t id, struct bytes key)
 {
     struct record record = { .id = id, .everything = key.data == NULL, .key_len = key.len };
-    append(tracking, &record, sizeof(record));
-    if (key.data != NULL) append(tracking, key.data, key.len);
+    append_to_queue(tracking, &record, sizeof(record));
+    if (key.data != NULL) append_to_queue(tracking, key.data, key.len);
 }
 
 void tracking_flush(struct tracking *tracking)
@@ -116,7 +116,7 @@ void tracking_flush(struct tracking *tracking)
         if (tracker == NULL) continue;
         struct invalidation message = { 0 };
         if (!record.everything) message = (struct invalidation){ .keys = &key, .count = 1 };
-        notify(tracker, &message);
+        notify_tracker(tracker, &message);
     }
     tracking->queue.len = 0;
     if (tracking->queue.cap <= KEPT_QUEUE) return;
@@ -184,7 +184,7 @@ static void notify_prefix(struct prefix *prefix)
         for (size_t i = 0; i < count; i++)
             if (!tracker->mode.no_loop || changes[i]->by != tracker->id)
                 message.keys[message.count++] = bytes_of(changes[i]->key, changes[i]->key_len);
-        if (message.count > 0) notify(tracker, &message);
+        if (message.count > 0) notify_tracker(tracker, &message);
     }
     mem_free(message.keys);
     mem_free(changes);

@@ -140,7 +140,7 @@ bool watch_active(const struct watch *watch)
     return watch->watchers > 0;
 }
 
-static void touch(const struct watched *watched)
+static void touch_watchers(const struct watched *watched)
 {
     struct watcher *watcher;
     LIST_FOREACH(watcher, &watched->watchers, of_key)
@@ -159,7 +159,7 @@ static void touch_key(const struct watch *watch, int64_t db, struct bytes key)
 {
     const struct dict *table = watched_in(watch, db);
     const struct watched *watched = table != NULL ? dict_find(table, key) : NULL;
-    if (watched != NULL) touch(watched);
+    if (watched != NULL) touch_watchers(watched);
 }
 
 /* A key that was missing at WATCH and was created later has marked its session then. */
@@ -187,7 +187,7 @@ static void touch_all(const struct watch *watch, int64_t db)
     const struct watched *watched;
     dict_iter_begin(&iter, table);
     while ((watched = dict_iter_next(&iter)) != NULL)
-        touch(watched);
+        touch_watchers(watched);
 }
 
 void watch_effect(struct watch *watch, const struct effect *effect)

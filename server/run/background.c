@@ -73,7 +73,7 @@ static int64_t budget(const struct background *background, int64_t now)
     return behind > usec ? behind : usec;
 }
 
-static void learn(struct slice *slice, int64_t usec)
+static void adapt_amount(struct slice *slice, int64_t usec)
 {
     slice->used += usec;
     if (usec > BATCH_USEC && slice->amount > 1)
@@ -94,7 +94,7 @@ static bool work_until(struct background *background, int64_t now, int64_t end)
         idle = 0;
         background->worked = true;
         int64_t at = clock_quick_usec(background->clock);
-        learn(slice, at - now);
+        adapt_amount(slice, at - now);
         now = at;
         if (now >= end) return true;
     }

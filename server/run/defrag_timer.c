@@ -54,7 +54,7 @@ const struct defrag *defrag_timer_state(const struct defrag_timer *timer)
     return &timer->defrag;
 }
 
-static void rest(struct defrag_timer *timer, int64_t usec)
+static void rest_for(struct defrag_timer *timer, int64_t usec)
 {
     timer->due = false;
     loop_timer_set(timer->rest, usec);
@@ -63,7 +63,7 @@ static void rest(struct defrag_timer *timer, int64_t usec)
 void defrag_timer_second(struct defrag_timer *timer)
 {
     bool wanted = timer->dispatch->conf->activedefrag && !timer->dispatch->loading;
-    if (wanted && !timer->defrag.running && defrag_begin(&timer->defrag)) rest(timer, 0);
+    if (wanted && !timer->defrag.running && defrag_begin(&timer->defrag)) rest_for(timer, 0);
 }
 
 /* While a child writes a snapshot, each page that is copied takes memory twice. */
@@ -88,13 +88,13 @@ static bool is_wanted(struct defrag_timer *timer)
     if (timer->dispatch->conf->activedefrag && may_run(timer)) return true;
     timer->due = false;
     if (timer->dispatch->conf->activedefrag)
-        rest(timer, WAIT_USEC);
+        rest_for(timer, WAIT_USEC);
     else
         defrag_stop(&timer->defrag);
     return false;
 }
 
-static bool run(void *ctx, size_t amount)
+static bool defrag_slice(void *ctx, size_t amount)
 {
     struct defrag_timer *timer = ctx;
     if (!is_wanted(timer)) return false;
@@ -102,7 +102,7 @@ static bool run(void *ctx, size_t amount)
     return true;
 }
 
-static void took(void *ctx, int64_t usec)
+static void defrag_took(void *ctx, int64_t usec)
 {
     struct defrag_timer *timer = ctx;
     timer->used += usec;
@@ -110,11 +110,13 @@ static void took(void *ctx, int64_t usec)
     uint64_t commands = timer->dispatch->stats->commands;
     bool idle = commands == timer->commands;
     timer->commands = commands;
-    if (timer->defrag.running) rest(timer, timer->used * (idle ? IDLE_REST : BUSY_REST));
+    if (timer->defrag.running) rest_for(timer, timer->used * (idle ? IDLE_REST : BUSY_REST));
     timer->used = 0;
 }
 
 struct background_work defrag_timer_work(struct defrag_timer *timer)
 {
-    return (struct background_work){ .run = run, .took = took, .ctx = timer, .most = BATCH };
+    return (struct background_work){
+        .run = defrag_slice, .took = defrag_took, .ctx = timer, .most = BATCH
+    };
 }

@@ -65,7 +65,7 @@ static void abort_exec(struct dispatch *dispatch, struct call *call, enum error 
     failf(call, ERR_EXEC_REFUSED, reason + skip);
 }
 
-static bool refuse(struct dispatch *dispatch, struct call *call, enum error error)
+static bool refuse_call(struct dispatch *dispatch, struct call *call, enum error error)
 {
     if (call->command.row->flags & RUNS_QUEUE)
         abort_exec(dispatch, call, error);
@@ -111,7 +111,7 @@ static bool is_over_limit(const struct dispatch *dispatch)
 }
 
 /* Evicts up to `most` keys. False: no key may be evicted. */
-static bool make_room(struct dispatch *dispatch, size_t most)
+static bool evict_keys(struct dispatch *dispatch, size_t most)
 {
     enum evict_policy policy = (enum evict_policy)dispatch->conf->maxmemory_policy;
     struct txn txn;
@@ -133,7 +133,7 @@ static bool out_of_memory(struct dispatch *dispatch)
 {
     if (mem_is_short()) return true; /* the system has no more */
     if (!is_over_limit(dispatch)) return false;
-    dispatch->evicting = make_room(dispatch, EVICTIONS_PER_CALL);
+    dispatch->evicting = evict_keys(dispatch, EVICTIONS_PER_CALL);
     return !dispatch->evicting;
 }
 
@@ -141,7 +141,7 @@ bool dispatch_evict(struct dispatch *dispatch, size_t most)
 {
     if (!dispatch->evicting || dispatch->loading) return false;
     if (pause_now(&dispatch->pause, clock_now(dispatch->clock)) != PAUSE_NONE) return false;
-    if (is_over_limit(dispatch) && make_room(dispatch, most)) return true;
+    if (is_over_limit(dispatch) && evict_keys(dispatch, most)) return true;
     dispatch->evicting = false;
     return false;
 }
@@ -173,19 +173,20 @@ static bool is_refused(struct dispatch *dispatch, struct call *call)
 {
     if (is_unknown(call)) return true;
     const struct command *row = call->command.row;
-    if (!fits_arity(row, call->argc)) return refuse(dispatch, call, ERR_ARITY);
+    if (!fits_arity(row, call->argc)) return refuse_call(dispatch, call, ERR_ARITY);
     if (!(row->flags & NO_AUTH) && dispatch_needs_auth(dispatch, call->session))
-        return refuse(dispatch, call, ERR_NOAUTH);
+        return refuse_call(dispatch, call, ERR_NOAUTH);
     if (call->session->multi != NULL && (row->flags & NO_MULTI))
-        return refuse(dispatch, call, ERR_NO_MULTI);
+        return refuse_call(dispatch, call, ERR_NO_MULTI);
     if (wants_memory(call, row->flags) && out_of_memory(dispatch))
-        return refuse(dispatch, call, ERR_OOM);
+        return refuse_call(dispatch, call, ERR_OOM);
     if (is_unsafe_to_write(dispatch, call)) return true;
     if (!(row->flags & WHILE_SUBSCRIBED) && is_subscribed_only(call->session))
-        return refuse(dispatch, call, ERR_SUBSCRIBED);
+        return refuse_call(dispatch, call, ERR_SUBSCRIBED);
     if (call->session->monitoring && (row->flags & (WRITE | READONLY | MAY_REPLICATE)))
-        return refuse(dispatch, call, ERR_MONITOR_KEYS);
-    if (dispatch->loading && !(row->flags & LOADING)) return refuse(dispatch, call, ERR_LOADING);
+        return refuse_call(dispatch, call, ERR_MONITOR_KEYS);
+    if (dispatch->loading && !(row->flags & LOADING))
+        return refuse_call(dispatch, call, ERR_LOADING);
     return false;
 }
 
@@ -319,7 +320,7 @@ static void run_alone(struct dispatch *dispatch, struct call *call)
     if (blocked_pending(dispatch->blocked)) serve_ready(dispatch);
 }
 
-static void queue(struct dispatch *dispatch, struct call *call)
+static void queue_call(struct dispatch *dispatch, struct call *call)
 {
     if (multi_queue(call->session, call)) {
         resp_status(call->out, "QUEUED");
@@ -377,7 +378,7 @@ bool dispatch_request(struct dispatch *dispatch, struct session *session,
                settle_delays(dispatch, &call)) {
         return false;
     } else if (session->multi != NULL && !(call.command.row->flags & NOT_QUEUED)) {
-        queue(dispatch, &call);
+        queue_call(dispatch, &call);
     } else {
         run_alone(dispatch, &call);
     }

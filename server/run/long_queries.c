@@ -39,7 +39,7 @@ void long_queries_free(struct long_queries *queries)
 }
 
 /* The session has its answer, or is gone. */
-static void forget(void *ctx)
+static void forget_asked(void *ctx)
 {
     struct asked *asked = ctx;
     TAILQ_REMOVE(&asked->queries->asked, asked, in_order);
@@ -55,10 +55,10 @@ void long_queries_ask(struct long_queries *queries, struct session *session,
         .queries = queries, .session = session, .kind = kind, .question = question
     };
     TAILQ_INSERT_TAIL(&queries->asked, asked, in_order);
-    blocked_hold(queries->blocked, session, forget, asked);
+    blocked_hold(queries->blocked, session, forget_asked, asked);
 }
 
-static void answer(struct asked *asked)
+static void answer_asked(struct asked *asked)
 {
     struct session *session = asked->session;
     asked->kind->answer(asked->question, clock_now(asked->queries->clock), &session->out);
@@ -74,7 +74,7 @@ bool long_queries_run(void *ctx, size_t amount)
     {
         enum long_query_state state = asked->kind->work(asked->question, clock_now(queries->clock));
         if (state == LONG_QUERY_IDLE) continue;
-        if (state == LONG_QUERY_DONE) answer(asked);
+        if (state == LONG_QUERY_DONE) answer_asked(asked);
         return true;
     }
     return false;

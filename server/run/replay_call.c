@@ -11,12 +11,12 @@ static bool is_word(struct bytes arg, const char *word)
     return arg.len == strlen(word) && strncasecmp(arg.data, word, arg.len) == 0;
 }
 
-static bool fits(const struct command *row, int argc)
+static bool fits_arity(const struct command *row, int argc)
 {
     return row != NULL && (row->arity < 0 ? argc >= -row->arity : argc == row->arity);
 }
 
-static bool run(struct dispatch *dispatch, struct call *call)
+static bool run_replayed(struct dispatch *dispatch, struct call *call)
 {
     struct txn txn;
     txn_begin(&txn, dispatch->store, clock_now(dispatch->clock), FROM_REPLAY);
@@ -33,7 +33,7 @@ bool replay_call(struct dispatch *dispatch, unsigned *db, int argc, const struct
     struct command_ref command = commands_match(dispatch->commands, argc, argv);
     bool is_data =
         command.row != NULL && ((command.row->flags & WRITE) || is_word(argv[0], "SELECT"));
-    if (!is_data || !fits(command.row, argc)) return false;
+    if (!is_data || !fits_arity(command.row, argc)) return false;
     struct outbuf out;
     struct session session;
     outbuf_init(&out);
@@ -47,7 +47,7 @@ bool replay_call(struct dispatch *dispatch, unsigned *db, int argc, const struct
                          .out = &session.out,
                          .session = &session,
                          .context = command.context };
-    bool good = run(dispatch, &call);
+    bool good = run_replayed(dispatch, &call);
     *db = session.db;
     outbuf_drop(&out);
     return good;

@@ -233,7 +233,8 @@ static bool may_need_work(const struct dispatch *dispatch, unsigned db)
 
 /* ---- delaying -------------------------------------------------------------------------------- */
 
-static void delay(struct settle *settle, struct delayed_queue *queue, struct session *session)
+static void delay_session(struct settle *settle, struct delayed_queue *queue,
+                          struct session *session)
 {
     ensure(session->delayed == NULL, "session %llu is delayed already",
            (unsigned long long)session->id);
@@ -281,13 +282,13 @@ bool settle_delays(struct dispatch *dispatch, const struct call *call)
     else
         look_at_call(&look, call);
     if (look.found != NULL)
-        delay(settle, &look.found->delayed, session);
+        delay_session(settle, &look.found->delayed, session);
     else if (look.counts && counts_slowly(dispatch, &dispatch->pause))
-        delay(settle, &settle->counting, session);
+        delay_session(settle, &settle->counting, session);
     return session->delayed != NULL;
 }
 
-static void postpone(struct settling *settling, unsigned db, struct bytes key)
+static void postpone_key(struct settling *settling, unsigned db, struct bytes key)
 {
     struct postponed *postponed;
     STAILQ_FOREACH(postponed, &settling->postponed, next)
@@ -306,7 +307,7 @@ bool settle_postpones(struct dispatch *dispatch, const struct blocked_try *try)
     look_begin(&look, dispatch, try->db);
     struct call call = saved_call_again(try->call, try->session);
     look_at_call(&look, &call);
-    if (look.found != NULL) postpone(look.found, try->db, try->key);
+    if (look.found != NULL) postpone_key(look.found, try->db, try->key);
     return look.found != NULL;
 }
 
@@ -327,7 +328,7 @@ static bool work_on(struct settle *settle, const struct settling *settling, size
 }
 
 /* The keys take turns. */
-static void work(struct settle *settle, size_t amount)
+static void work_on_first(struct settle *settle, size_t amount)
 {
     struct settling *first = TAILQ_FIRST(&settle->keys);
     if (work_on(settle, first, amount)) {
@@ -358,7 +359,7 @@ bool settle_slice(struct settle *settle, size_t amount)
     if (!TAILQ_EMPTY(&settle->counting) && !still_counts_slowly(settle))
         make_ready(settle, &settle->counting);
     bool worked = !TAILQ_EMPTY(&settle->keys);
-    if (worked) work(settle, amount);
+    if (worked) work_on_first(settle, amount);
     return wake_some(settle, amount) || worked;
 }
 

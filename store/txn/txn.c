@@ -55,7 +55,7 @@ static bool is_wanted(unsigned wants, const struct effect *effect)
     return (wants & LISTEN_MEMBERS) && effect_names_member(effect);
 }
 
-static void notify(struct txn *txn, const struct effect *effect)
+static void notify_listener(struct txn *txn, const struct effect *effect)
 {
     unsigned wants = txn->store->event_mask;
     if (wants == 0 || txn->origin == FROM_REPLAY || !is_wanted(wants, effect)) return;
@@ -67,7 +67,7 @@ void txn_record_each(struct txn *txn, struct bytes key, struct effect *effect)
     effect->db = txn->ks->db;
     effect->key = key;
     txn->changes += effect->kind != EFFECT_NONE && !effect->is_part;
-    notify(txn, effect);
+    notify_listener(txn, effect);
 }
 
 /* Was the event already recorded for this key in this call? Marks it as recorded. */

@@ -50,7 +50,7 @@ static void drop_expired(struct txn *txn, struct entry *entry)
     if (entry != NULL) txn_key_drop(txn, entry, EVENT_EXPIRED);
 }
 
-static struct entry *settle(struct txn *txn, struct entry *entry)
+static struct entry *settle_entry(struct txn *txn, struct entry *entry)
 {
     if (instant_expired(entry_expires_at(txn->ks, entry), txn->now)) {
         if (!txn->no_expiry) drop_expired(txn, entry);
@@ -64,7 +64,7 @@ struct entry *txn_peek(struct txn *txn, struct bytes key)
     struct entry *entry = keyspace_find(txn->ks, key);
     bool has_expired =
         due_at_come(keyspace_next_due(txn->ks), txn->now) && txn->origin != FROM_REPLAY;
-    return entry != NULL && has_expired ? settle(txn, entry) : entry;
+    return entry != NULL && has_expired ? settle_entry(txn, entry) : entry;
 }
 
 static void note_access(const struct txn *txn, struct entry *entry)
@@ -184,16 +184,16 @@ bool txn_key_persist(struct txn *txn, struct entry *entry)
     return true;
 }
 
-/* Removes the key without an event of its own, since another one replaces it. False: no such
- * key. */
-static bool vacate(struct txn *txn, struct bytes key)
+/* Removes the key without an event of its own, since another one replaces it. False: no such key.
+ */
+static bool vacate_key(struct txn *txn, struct bytes key)
 {
     struct entry *old = keyspace_find(txn->ks, key);
     if (old != NULL && due_at_come(keyspace_next_due(txn->ks), txn->now) &&
         txn->origin != FROM_REPLAY) {
         bool is_expired = instant_expired(entry_expires_at(txn->ks, old), txn->now);
         if (is_expired || !type_has_members(old->object.type))
-            old = settle(txn, old);
+            old = settle_entry(txn, old);
         else
             old = settle_before_drop(txn, old, txn->now);
     }
@@ -205,7 +205,7 @@ static bool vacate(struct txn *txn, struct bytes key)
 
 void txn_key_rename(struct txn *txn, struct entry *entry, struct bytes to)
 {
-    vacate(txn, to);
+    vacate_key(txn, to);
     rewind_entry(&txn->store->rewind, txn->ks, entry);
     struct entry *moved = txn_key_add(txn, to, entry->object);
     keyspace_set_deadline(txn->ks, moved, entry_expires_at(txn->ks, entry));
@@ -233,7 +233,7 @@ void txn_key_copy(struct txn *txn, struct entry *entry, unsigned db, struct byte
     struct object copy = walk_copy(&entry->object);
     msec at = entry_expires_at(txn->ks, entry);
     txn->ks = &txn->store->databases[db];
-    vacate(txn, to);
+    vacate_key(txn, to);
     keyspace_set_deadline(txn->ks, txn_key_add(txn, to, copy), at);
     txn->ks = before;
 
@@ -251,7 +251,7 @@ bool txn_key_move(struct txn *txn, struct entry *entry, unsigned db)
     if (txn_exists_in(txn, db, key)) return false;
     rewind_entry(&txn->store->rewind, from, entry);
     txn->ks = &txn->store->databases[db];
-    vacate(txn, key); /* there may be an expired key */
+    vacate_key(txn, key); /* an expired one */
     keyspace_set_deadline(txn->ks, txn_key_add(txn, key, entry->object), at);
     txn->ks = from;
 
@@ -314,7 +314,7 @@ struct entry *txn_key_store(struct txn *txn, struct bytes key, struct object obj
 struct entry *txn_key_restore(struct txn *txn, struct bytes key, struct object object, msec at)
 {
     struct effect drop = { .kind = EFFECT_DROP };
-    if (vacate(txn, key)) txn_record_each(txn, key, &drop);
+    if (vacate_key(txn, key)) txn_record_each(txn, key, &drop);
     struct entry *entry = txn_key_add(txn, key, object);
     keyspace_set_deadline(txn->ks, entry, at);
     if (at != NEVER) txn_note(txn, entry, POLICY_EXPIRY_SET);

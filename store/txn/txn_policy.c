@@ -29,7 +29,7 @@ static void end_before_change(struct txn *txn)
     txn->ruled_entry = NULL;
 }
 
-static void set(struct txn *txn, struct bytes name, struct policy policy)
+static void put_policy(struct txn *txn, struct bytes name, struct policy policy)
 {
     policies_set(&txn->store->policies, name, &policy);
     struct effect effect = { .kind = EFFECT_POLICY_SET, .policy = &policy };
@@ -53,14 +53,14 @@ void txn_policy_set(struct txn *txn, struct bytes name, const struct policy *pol
         bool was_pending = old != NULL && old->pending;
         next.pending = has_keys(txn->store) && (was_pending || policy_changes_keys(policy, old));
     }
-    set(txn, name, next);
+    put_policy(txn, name, next);
 }
 
 void txn_policy_applied(struct txn *txn, struct bytes name)
 {
     struct policy policy = *policies_get(&txn->store->policies, name);
     policy.pending = false;
-    set(txn, name, policy);
+    put_policy(txn, name, policy);
 }
 
 bool txn_policy_drop(struct txn *txn, struct bytes name)
@@ -91,7 +91,7 @@ static msec after(msec now, msec span)
 }
 
 /* now + span, ± the policy's jitter; always in the future. */
-static msec spread(struct txn *txn, msec span, unsigned percent)
+static msec spread_deadline(struct txn *txn, msec span, unsigned percent)
 {
     uint64_t reach = (uint64_t)(span / 100 * percent + span % 100 * percent / 100);
     if (reach == 0) return after(txn->now, span);
@@ -104,7 +104,7 @@ static msec spread(struct txn *txn, msec span, unsigned percent)
 msec txn_policy_member_at(struct txn *txn, const struct policy *policy)
 {
     if (policy == NULL || policy->member_ttl == 0) return NEVER;
-    return spread(txn, policy->member_ttl, policy->jitter);
+    return spread_deadline(txn, policy->member_ttl, policy->jitter);
 }
 
 static bool has_policies(const struct txn *txn)
@@ -165,7 +165,7 @@ static struct policy_note *note_of(const struct txn *txn, const struct entry *en
     return number != 0 ? &txn->notes[number - 1] : NULL;
 }
 
-static void hang_up(struct txn *txn, uint32_t index)
+static void link_note(struct txn *txn, uint32_t index)
 {
     struct policy_note *note = &txn->notes[index];
     note->chain = chain_of(txn, note->entry);
@@ -173,7 +173,7 @@ static void hang_up(struct txn *txn, uint32_t index)
     txn->notes[note->chain].head = index + 1;
 }
 
-static void make_room(struct txn *txn)
+static void make_note_room(struct txn *txn)
 {
     if (txn->note_count < txn->note_cap) return;
     size_t cap = txn->note_cap > 0 ? 2 * txn->note_cap : NOTES_MIN;
@@ -182,25 +182,25 @@ static void make_room(struct txn *txn)
     for (size_t i = 0; i < cap; i++)
         txn->notes[i].head = 0;
     for (uint32_t i = 0; i < txn->note_count; i++)
-        if (txn->notes[i].entry != NULL) hang_up(txn, i);
+        if (txn->notes[i].entry != NULL) link_note(txn, i);
 }
 
 static struct policy_note *note_new(struct txn *txn, struct entry *entry,
                                     const struct policy *policy)
 {
-    make_room(txn);
+    make_note_room(txn);
     struct policy_note *note = &txn->notes[txn->note_count];
     note->entry = entry;
     note->ks = txn->ks;
     note->policy = policy;
     note->causes = 0;
     note->end = LIST_TAIL;
-    hang_up(txn, (uint32_t)txn->note_count++);
+    link_note(txn, (uint32_t)txn->note_count++);
     return note;
 }
 
 /* Does the policy react to this cause? */
-static bool heeds(const struct policy *policy, enum policy_cause cause)
+static bool policy_heeds(const struct policy *policy, enum policy_cause cause)
 {
     switch (cause) {
     case POLICY_CREATED: return policy->ttl > 0 || policy->max_ttl > 0 || policy->max_len > 0;
@@ -228,7 +228,7 @@ void txn_policy_note(struct txn *txn, struct entry *entry, enum policy_cause cau
     struct policy_note *note = note_of(txn, entry);
     if (note == NULL) {
         const struct policy *policy = policy_of(txn, entry);
-        if (policy == NULL || !heeds(policy, cause)) return;
+        if (policy == NULL || !policy_heeds(policy, cause)) return;
         note = note_new(txn, entry, policy);
     }
     note->causes |= 1u << cause;
@@ -284,7 +284,7 @@ size_t txn_policy_cut(struct txn *txn, struct entry *entry, const struct policy 
     return excess;
 }
 
-static void cut(struct txn *txn, const struct policy_note *note)
+static void cut_value(struct txn *txn, const struct policy_note *note)
 {
     enum { GREW = CAUSE(CREATED) | CAUSE(GROWN) | CAUSE(PUSHED_HEAD) | CAUSE(PUSHED_TAIL) };
     const struct object *object = &note->entry->object;
@@ -310,11 +310,11 @@ static msec ttl_deadline(struct txn *txn, const struct policy_note *note)
     if (policy->ttl == 0 || (note->causes & CAUSE(EXPIRY_SET))) return at;
     bool created = note->causes & CAUSE(CREATED);
     if (created ? at != NEVER : at == NEVER || !is_refreshed(note)) return at;
-    msec anew = spread(txn, policy->ttl, policy->jitter);
+    msec anew = spread_deadline(txn, policy->ttl, policy->jitter);
     return created || anew > at ? anew : at;
 }
 
-static msec limited(const struct txn *txn, const struct policy *policy, msec at)
+static msec limit_deadline(const struct txn *txn, const struct policy *policy, msec at)
 {
     if (policy->max_ttl == 0) return at;
     msec latest = after(txn->now, policy->max_ttl);
@@ -326,14 +326,14 @@ static msec deadline_of(struct txn *txn, const struct policy_note *note)
 {
     msec at = ttl_deadline(txn, note);
     if (note->causes == CAUSE(READ) && at == entry_expires_at(note->ks, note->entry)) return at;
-    return limited(txn, note->policy, at);
+    return limit_deadline(txn, note->policy, at);
 }
 
 void txn_policy_limit(struct txn *txn, struct entry *entry, const struct policy *policy)
 {
     msec old = entry_expires_at(txn->ks, entry), at = old;
-    if (at == NEVER && policy->ttl > 0) at = spread(txn, policy->ttl, policy->jitter);
-    at = limited(txn, policy, at);
+    if (at == NEVER && policy->ttl > 0) at = spread_deadline(txn, policy->ttl, policy->jitter);
+    at = limit_deadline(txn, policy, at);
     if (at != old) txn_key_expire(txn, entry, at);
 }
 
@@ -347,9 +347,9 @@ static void expire_by_read(struct txn *txn, struct entry *entry, msec at)
     txn_record_each(txn, entry_key(entry), &effect);
 }
 
-static void follow(struct txn *txn, const struct policy_note *note)
+static void follow_policy(struct txn *txn, const struct policy_note *note)
 {
-    cut(txn, note);
+    cut_value(txn, note);
     msec at = deadline_of(txn, note);
     if (at == entry_expires_at(note->ks, note->entry)) return;
     if (note->causes == CAUSE(READ))
@@ -366,7 +366,7 @@ void txn_policy_end(struct txn *txn)
         const struct policy_note note = txn->notes[i];
         if (note.entry == NULL || object_count(&note.entry->object) == 0) continue;
         txn->ks = note.ks;
-        follow(txn, &note);
+        follow_policy(txn, &note);
     }
     txn->ks = ks;
     forget_all(txn);

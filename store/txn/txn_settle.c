@@ -41,7 +41,7 @@ static size_t purge_some(struct txn *txn, struct entry **entry, size_t limit)
 /* ---- members beyond MAXLEN ---- */
 
 /* The policy whose MAXLEN the entry exceeds, or NULL. */
-static const struct policy *exceeded(const struct txn *txn, const struct entry *entry)
+static const struct policy *exceeded_policy(const struct txn *txn, const struct entry *entry)
 {
     const struct policies *policies = &txn->store->policies;
     if (policies->limits == 0 || txn->no_expiry || txn->origin == FROM_REPLAY) return NULL;
@@ -62,7 +62,7 @@ static size_t work_of(const struct txn *txn, size_t excess, size_t stay)
 static bool trims_slowly(const struct txn *txn, const struct entry *entry)
 {
     if (object_count(&entry->object) <= SETTLE_AT_ONCE) return false;
-    const struct policy *policy = exceeded(txn, entry);
+    const struct policy *policy = exceeded_policy(txn, entry);
     if (policy == NULL) return false;
     size_t most = (size_t)policy->max_len, excess = object_count(&entry->object) - most;
     return work_of(txn, excess, most) > SETTLE_AT_ONCE;
@@ -70,7 +70,7 @@ static bool trims_slowly(const struct txn *txn, const struct entry *entry)
 
 static size_t trim_some(struct txn *txn, struct entry *entry, size_t limit)
 {
-    const struct policy *policy = exceeded(txn, entry);
+    const struct policy *policy = exceeded_policy(txn, entry);
     if (policy == NULL) return 0;
     size_t count = object_count(&entry->object), most = (size_t)policy->max_len;
     size_t excess = count - most, work = work_of(txn, excess, most);
