@@ -230,5 +230,9 @@ void command_key_flags(const struct command *row, int argc, const struct bytes *
 int command_specs(const struct command *row, struct key_spec *specs);
 /* Can any of its arguments be a key? */
 bool command_has_keys(const struct command *row);
+static inline bool command_fits_arity(const struct command *row, int argc)
+{
+    return row->arity < 0 ? argc >= -row->arity : argc == row->arity;
+}
 
 #endif

@@ -86,11 +86,6 @@ static bool is_unknown(struct call *call)
     return true;
 }
 
-static bool fits_arity(const struct command *row, int argc)
-{
-    return row->arity < 0 ? argc >= -row->arity : argc == row->arity;
-}
-
 bool dispatch_needs_auth(const struct dispatch *dispatch, const struct session *session)
 {
     const char *password = dispatch->conf->requirepass;
@@ -173,7 +168,7 @@ static bool is_refused(struct dispatch *dispatch, struct call *call)
 {
     if (is_unknown(call)) return true;
     const struct command *row = call->command.row;
-    if (!fits_arity(row, call->argc)) return refuse_call(dispatch, call, ERR_ARITY);
+    if (!command_fits_arity(row, call->argc)) return refuse_call(dispatch, call, ERR_ARITY);
     if (!(row->flags & NO_AUTH) && dispatch_needs_auth(dispatch, call->session))
         return refuse_call(dispatch, call, ERR_NOAUTH);
     if (call->session->multi != NULL && (row->flags & NO_MULTI))

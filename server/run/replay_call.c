@@ -11,31 +11,16 @@ static bool is_word(struct bytes arg, const char *word)
     return arg.len == strlen(word) && strncasecmp(arg.data, word, arg.len) == 0;
 }
 
-static bool fits_arity(const struct command *row, int argc)
-{
-    return row != NULL && (row->arity < 0 ? argc >= -row->arity : argc == row->arity);
-}
-
-static bool run_replayed(struct dispatch *dispatch, struct call *call)
-{
-    struct txn txn;
-    txn_begin(&txn, dispatch->store, clock_now(dispatch->clock), FROM_REPLAY);
-    txn_call(&txn, call->session->db);
-    call->txn = &txn;
-    call->command.row->run(call);
-    txn_commit(&txn);
-    return !call->failed;
-}
-
 bool replay_call(struct dispatch *dispatch, unsigned *db, int argc, const struct bytes *argv)
 {
     if (is_word(argv[0], "MULTI") || is_word(argv[0], "EXEC")) return true;
     struct command_ref command = commands_match(dispatch->commands, argc, argv);
     bool is_data =
         command.row != NULL && ((command.row->flags & WRITE) || is_word(argv[0], "SELECT"));
-    if (!is_data || !fits_arity(command.row, argc)) return false;
+    if (!is_data || !command_fits_arity(command.row, argc)) return false;
     struct outbuf out;
     struct session session;
+    struct txn txn;
     outbuf_init(&out);
     session_init(&session, &out);
     session.authenticated = true;
@@ -44,11 +29,15 @@ bool replay_call(struct dispatch *dispatch, unsigned *db, int argc, const struct
     struct call call = { .command = command,
                          .argc = argc,
                          .argv = argv,
+                         .txn = &txn,
                          .out = &session.out,
                          .session = &session,
                          .context = command.context };
-    bool good = run_replayed(dispatch, &call);
+    txn_begin(&txn, dispatch->store, clock_now(dispatch->clock), FROM_REPLAY);
+    txn_call(&txn, *db);
+    command.row->run(&call);
+    txn_commit(&txn);
     *db = session.db;
     outbuf_drop(&out);
-    return good;
+    return !call.failed;
 }

@@ -73,12 +73,6 @@ static void reply_nothing(struct session *session)
         resp_null_array(&session->out);
 }
 
-static void answer_late(struct session *session)
-{
-    reply_nothing(session);
-    serve_answered(session);
-}
-
 bool serve_unblock(struct dispatch *dispatch, struct session *session, bool with_error)
 {
     if (session->blocked == NULL) return false;
@@ -114,12 +108,14 @@ size_t serve_due(struct dispatch *dispatch, size_t most)
     size_t count = 0;
     for (; count < most; count++) {
         struct session *late = blocked_first_timed_out(dispatch->blocked, now);
-        if (wake_first(dispatch, now))
+        if (wake_first(dispatch, now)) {
             serve_ready(dispatch);
-        else if (late != NULL)
-            answer_late(late);
-        else
+        } else if (late != NULL) {
+            reply_nothing(late);
+            serve_answered(late);
+        } else {
             break;
+        }
     }
     return count;
 }
