@@ -1,5 +1,5 @@
 /* main: the command line, and the wiring of the parts into a daemon.
- * Knows every part's constructor; refuses to know what any of them does. */
+ * Depends on every part's constructor, and on nothing that a part does inside. */
 #include <errno.h>
 #include <locale.h>
 #include <signal.h>
@@ -78,7 +78,7 @@ struct parts {
 
 /* --- failing to start --- */
 
-/* To the terminal always, and to the log when that is elsewhere. */
+/* Reports to the terminal, and also to the log if that is a file. */
 __attribute__((format(printf, 2, 3))) static bool failed(const struct parts *parts,
                                                          const char *format, ...)
 {
@@ -149,11 +149,11 @@ static void on_term(void *ctx)
 
 static void on_interrupt(void *ctx)
 {
-    signal(SIGINT, SIG_DFL); /* a second one does not wait for an orderly end */
+    signal(SIGINT, SIG_DFL); /* a second SIGINT ends the process at once */
     on_term(ctx);
 }
 
-/* A log file that was moved away is begun anew. */
+/* Log rotation: the old file was renamed, so create and open a new one. */
 static void on_hangup(void *ctx)
 {
     const struct parts *parts = ctx;
@@ -208,8 +208,8 @@ static bool on_config(void *ctx)
 
 enum { LOADING_TURN_USEC = 20 * 1000 };
 
-/* Connections are answered that the data are being loaded; whoever wants it to end need not wait.
- */
+/* Loading calls this often. Every 20 ms it runs a turn, so that connections get an answer (LOADING)
+ * and a signal can stop the server. */
 static void on_progress(void *ctx)
 {
     struct parts *parts = ctx;
@@ -299,7 +299,7 @@ static void make_data_side(struct parts *parts)
     observer_init(&parts->observer, &parts->conf, &parts->clock);
 }
 
-/* The configuration's, where the data set has none of their names. */
+/* Sets the policies of the configuration, except those whose names the data set already has. */
 static void make_policies(struct parts *parts)
 {
     struct txn txn;
@@ -408,7 +408,7 @@ static bool seed_hash(void)
     return true;
 }
 
-/* CONFIG GET dir names the place whatever it was called on the command line. */
+/* Makes `dir` absolute, so that CONFIG GET dir shows where the files are. */
 static bool keep_absolute_dir(struct conf *conf)
 {
     char *path = getcwd(NULL, 0);
@@ -418,9 +418,8 @@ static bool keep_absolute_dir(struct conf *conf)
     return kept;
 }
 
-/* A file that is named as it is seen from where the daemon is started; else it is looked for in
- * dir.
- */
+/* Makes `import` absolute if the file exists relative to the folder that the daemon is started in.
+ * Otherwise it is looked for in `dir`. */
 static bool keep_absolute_import(struct conf *conf)
 {
     const char *why;
@@ -468,7 +467,7 @@ static void report_ready(struct parts *parts)
         log_line(LOG_WARNING, "supervised: can't notify systemd: NOTIFY_SOCKET does not work");
 }
 
-/* False: something is not on the medium. */
+/* False: some changes could not be written to the disk. */
 static bool serve_clients(struct parts *parts)
 {
     loop_run(parts->loop);

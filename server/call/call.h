@@ -12,7 +12,7 @@
 
 struct session;
 
-/* What a command that found nothing blocks on: a type of value at one of its keys. */
+/* A command that found nothing asks to block until one of its keys has a value of this type. */
 struct block_request {
     int first, count; /* arguments that are the keys; count 0: it does not block */
     enum type type;
@@ -34,7 +34,7 @@ struct call {
     void *context;               /* the context that the command's group was added with */
     struct block_request *block; /* filled by a call that blocks; NULL: it must not block (MULTI) */
     /* The call was blocked and runs again because this key is ready and has the right type. If it
-     * still finds nothing, it replies nothing and fills `wait`. NULL: the first run. */
+     * still finds nothing, it replies nothing and fills `block`. NULL: the first run. */
     const struct bytes *ready;
     uint64_t secrets;    /* arguments hidden by call_hide, one bit each */
     bool failed;         /* an error has been replied */

@@ -1,6 +1,6 @@
-/* session: what the server remembers of a client between its commands: plain fields, and opaque
- * pointers that the named modules own. Knows no sockets. A connection embeds one; a test makes one
- * by hand. */
+/* session: the state of a client between its commands: plain fields, and opaque pointers that the
+ * named modules own. Depends on no sockets: a connection embeds one, and a test makes one by hand.
+ */
 #ifndef SERVER_CALL_SESSION_H
 #define SERVER_CALL_SESSION_H
 

@@ -97,7 +97,7 @@ size_t blocked_count(const struct blocked *blocked)
     return blocked->count;
 }
 
-/* ---- coming ---------------------------------------------------------------------------------- */
+/* ---- blocking -------------------------------------------------------------------------------- */
 
 static struct dict *table_of(struct blocked *blocked, unsigned db)
 {
@@ -200,7 +200,7 @@ void blocked_hold(struct blocked *blocked, struct session *session, void (*gone)
     blocked->count++;
 }
 
-/* ---- going ----------------------------------------------------------------------------------- */
+/* ---- unblocking ------------------------------------------------------------------------------ */
 
 static void leave_queue(struct blocked *blocked, struct place *place)
 {
@@ -339,7 +339,7 @@ static bool is_skipped(const struct blocked *blocked, const struct place *place)
     return false;
 }
 
-/* Skips the clients whose command the key has nothing for. */
+/* Skips clients whose command was already tried on this key and found nothing. */
 static void find_next(struct blocked *blocked)
 {
     while (blocked->next != NULL && is_skipped(blocked, blocked->next))

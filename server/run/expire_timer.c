@@ -209,8 +209,7 @@ void expire_timer_set(struct expire_timer *timer, msec due)
     timer->armed = due;
 }
 
-/* ---- its beginning and end --------------------------------------------------------------------
- */
+/* ---- creating and freeing -------------------------------------------------------------------- */
 
 struct expire_timer *expire_timer_new(struct loop *loop, struct clock *clock,
                                       struct dispatch *dispatch, struct background *background)

@@ -14,7 +14,7 @@ void serve_answered(struct session *session)
     if (session->wake != NULL) session->wake(session);
 }
 
-/* ---- served ---------------------------------------------------------------------------------- */
+/* ---- serving ready keys ---------------------------------------------------------------------- */
 
 /* Does the key hold the type that the client waits for? If the key is missing, skip all its
  * clients. */
@@ -62,7 +62,7 @@ void serve_ready(struct dispatch *dispatch)
     }
 }
 
-/* ---- not served ------------------------------------------------------------------------------ */
+/* ---- timeouts and CLIENT UNBLOCK ------------------------------------------------------------- */
 
 /* The reply to a client that times out. */
 static void reply_nothing(struct session *session)
@@ -91,7 +91,7 @@ bool serve_unblock(struct dispatch *dispatch, struct session *session, bool with
     return true;
 }
 
-/* ---- by themselves --------------------------------------------------------------------------- */
+/* ---- due by time ----------------------------------------------------------------------------- */
 
 /* Serves the first key that becomes ready by time, unless a client's timeout passes earlier. */
 static bool wake_first(struct dispatch *dispatch, msec now)

@@ -1,4 +1,4 @@
-/* session_drop: the end of a session: removes it from every part that refers to it. */
+/* session_drop: ends a session: removes it from every part that refers to it. */
 #ifndef SERVER_RUN_SESSION_DROP_H
 #define SERVER_RUN_SESSION_DROP_H
 

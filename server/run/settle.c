@@ -26,7 +26,7 @@ struct delayed {
     struct session *session;
 };
 
-/* A ready key of blocked clients, who are served when the settling key is done. */
+/* A ready key whose blocked clients are served when the settling key is done. */
 struct postponed {
     STAILQ_ENTRY(postponed) next;
     unsigned db;
@@ -156,7 +156,7 @@ void settle_free(struct settle *settle)
     mem_free(settle);
 }
 
-/* ---- looking --------------------------------------------------------------------------------- */
+/* ---- finding keys that settle slowly --------------------------------------------------------- */
 
 struct look {
     struct settle *settle;

@@ -44,7 +44,7 @@ struct txn {
     struct keyspace *ks; /* the database of the call; txn_call sets it */
     msec now;            /* constant from begin to commit */
     enum origin origin;
-    void *caller;     /* for the listener: who runs the call, or NULL. The store never reads it */
+    void *caller;     /* the listener's: who runs the call, or NULL. Unused in store/ */
     bool no_touch;    /* reads do not change the access time (CLIENT NO-TOUCH) */
     bool no_expiry;   /* expired data is hidden, not removed (CLIENT PAUSE); for reads only */
     uint64_t changes; /* effects so far that changed data */
