@@ -186,9 +186,8 @@ static void stay(void)
 
 static struct slab *slab_new(size_t class)
 {
-    bool lasting = class > POOL_TABLES;
-    if (!lasting) stay();
-    uint32_t number = slabs_take(lasting ? SLAB_LASTING : SLAB_MOVING);
+    stay();
+    uint32_t number = slabs_take();
     if (number == SLAB_NONE) return NULL;
     struct slab *slab = slab_at(number);
     slab->class = (uint8_t) class;

@@ -6,7 +6,7 @@
  * another mapping is in the way.
  *
  * Invariants: a step is in the ring of its place; a taken slab has memory; `partial` counts the
- * steps of moving slabs in the rings 1 to 31, and `room` the free slabs in them. */
+ * steps in the rings 1 to 31, and `room` the free slabs in them. */
 #include "store/mem/slabs.h"
 
 #include <errno.h>
@@ -21,9 +21,8 @@ enum {
     FULL = STEP_SLABS, /* has no ring */
     CLEAN,             /* without memory */
     VACATED,           /* being emptied: some slabs are taken, no more may be */
-    KINDS = 2,
-    PLAIN_STEPS = 4, /* the first steps use small pages */
-    SPARE_SHIFT = 5, /* one in 2^SPARE_SHIFT steps may be free and keep its memory */
+    PLAIN_STEPS = 4,   /* the first steps use small pages */
+    SPARE_SHIFT = 5,   /* one in 2^SPARE_SHIFT steps may be free and keep its memory */
     IDLE_FACTOR =
         4, /* trim steps, breaking up huge pages, if memory exceeds so many times `taken` */
     SMALL_LIMIT = 4096,
@@ -37,7 +36,6 @@ struct step {
     struct ring_link link;
     uint32_t taken, backed; /* bit per slab: is taken; has memory */
     uint8_t place;
-    uint8_t kind; /* of its slabs, if any are taken */
     bool vacated;
     bool small; /* a part was given back, so it must not become a huge page again */
 };
@@ -59,10 +57,10 @@ struct slab_range slab_range;
 static struct {
     bool tried;
     struct table steps, rows, slabs;
-    uint32_t entered;           /* number of steps */
-    uint32_t trimmed;           /* the step trimmed last */
-    struct rings places[KINDS]; /* rings 1 to 31 by kind; all others in places[0] */
-    size_t taken, backed;       /* slabs */
+    uint32_t entered; /* number of steps */
+    uint32_t trimmed; /* the step trimmed last */
+    struct rings places;
+    size_t taken, backed; /* slabs */
     size_t partial, room;
     size_t spare, small; /* steps */
     size_t leaving;      /* taken slabs in vacated steps */
@@ -155,7 +153,7 @@ static bool enter_step(void)
     if (number >= PLAIN_STEPS)
         madvise(all.slabs.at + (size_t)number * STEP_BYTES, STEP_BYTES, MADV_HUGEPAGE);
     step_at(number)->place = CLEAN;
-    ring_append(all.places, CLEAN, all.steps.at, number);
+    ring_append(&all.places, CLEAN, all.steps.at, number);
     all.entered++;
     return true;
 }
@@ -173,32 +171,21 @@ static bool is_partial(unsigned place)
     return place >= 1 && place < STEP_SLABS;
 }
 
-static struct rings *rings_of(const struct step *step, unsigned place)
-{
-    return &all.places[is_partial(place) ? step->kind : 0];
-}
-
-/* Does the step count in `partial` and `room`? */
-static bool has_room(const struct step *step, unsigned place)
-{
-    return step->kind == SLAB_MOVING && is_partial(place);
-}
-
 /* Call after any change of `taken`, `backed` or `vacated`. */
 static void step_replace(struct step *step, unsigned had)
 {
     unsigned old = step->place, new = place_of(step), has = count_bits(step->taken);
-    all.room += has_room(step, new) ? STEP_SLABS - has : 0;
-    all.room -= has_room(step, old) ? STEP_SLABS - had : 0;
+    all.room += is_partial(new) ? STEP_SLABS - has : 0;
+    all.room -= is_partial(old) ? STEP_SLABS - had : 0;
     all.leaving += new == VACATED ? has : 0;
     all.leaving -= old == VACATED ? had : 0;
     if (new == old) return;
-    all.partial += has_room(step, new);
-    all.partial -= has_room(step, old);
+    all.partial += is_partial(new);
+    all.partial -= is_partial(old);
     all.spare += new == 0;
     all.spare -= old == 0;
-    if (old != FULL) ring_remove(rings_of(step, old), old, all.steps.at, number_of(step));
-    if (new != FULL) ring_append(rings_of(step, new), new, all.steps.at, number_of(step));
+    if (old != FULL) ring_remove(&all.places, old, all.steps.at, number_of(step));
+    if (new != FULL) ring_append(&all.places, new, all.steps.at, number_of(step));
     step->place = (uint8_t) new;
 }
 
@@ -267,20 +254,19 @@ static size_t spare_limit(void)
 
 /* --- slabs --- */
 
-static struct step *step_with_room(enum slab_kind kind)
+static struct step *step_with_room(void)
 {
-    uint64_t partial = all.places[kind].filled & (ALL_TAKEN - 1); /* the rings 1 to 31 */
-    if (partial != 0) return step_at(all.places[kind].first[63 - __builtin_clzll(partial)]);
-    if (ring_filled(all.places, 0)) return step_at(all.places->first[0]);
-    if (!ring_filled(all.places, CLEAN) && !enter_step()) return NULL;
-    return step_at(all.places->first[CLEAN]);
+    uint64_t partial = all.places.filled & (ALL_TAKEN - 1); /* the rings 1 to 31 */
+    if (partial != 0) return step_at(all.places.first[63 - __builtin_clzll(partial)]);
+    if (ring_filled(&all.places, 0)) return step_at(all.places.first[0]);
+    if (!ring_filled(&all.places, CLEAN) && !enter_step()) return NULL;
+    return step_at(all.places.first[CLEAN]);
 }
 
-uint32_t slabs_take(enum slab_kind kind)
+uint32_t slabs_take(void)
 {
-    struct step *step = step_with_room(kind);
+    struct step *step = step_with_room();
     if (step == NULL) return SLAB_NONE;
-    if (step->taken == 0) step->kind = (uint8_t)kind;
     uint32_t with_memory = step->backed & ~step->taken;
     unsigned i = (unsigned)__builtin_ctz(with_memory != 0 ? with_memory : ~step->taken);
     step_set(step, step->taken | UINT32_C(1) << i);
@@ -297,7 +283,7 @@ void slabs_give(uint32_t slab)
     if (vacated && step->taken == 0)
         step_release(step);
     else if (all.spare > spare_limit())
-        step_release(step_at(all.places->first[0]));
+        step_release(step_at(all.places.first[0]));
     else if (all.backed > IDLE_FACTOR * all.taken + STEP_SLABS)
         slabs_trim();
 }
@@ -333,7 +319,7 @@ static struct slab_set taken_in(const struct step *step)
 bool slabs_vacate(uint32_t slab, struct slab_set *leaving)
 {
     struct step *step = step_at(slab / STEP_SLABS);
-    if (!has_room(step, step->place)) return false;
+    if (!is_partial(step->place)) return false;
     size_t count = count_bits(step->taken);
     size_t elsewhere = all.room - (STEP_SLABS - count);
     size_t taken = STEP_SLABS * all.partial - all.room;
@@ -346,8 +332,8 @@ bool slabs_vacate(uint32_t slab, struct slab_set *leaving)
 
 bool slabs_stay(struct slab_set *staying)
 {
-    if (all.partial > 0 || all.spare > 0 || !ring_filled(all.places, VACATED)) return false;
-    struct step *step = step_at(all.places->first[VACATED]);
+    if (all.partial > 0 || all.spare > 0 || !ring_filled(&all.places, VACATED)) return false;
+    struct step *step = step_at(all.places.first[VACATED]);
     *staying = taken_in(step);
     step->vacated = false;
     step_replace(step, count_bits(step->taken));
@@ -384,12 +370,10 @@ static void check_step(uint32_t number)
            step->taken, step->backed);
     if (step->place == FULL) return;
     const struct ring_link *link = &step->link;
-    ensure(ring_filled(rings_of(step, step->place), step->place), "step %u in %u", number,
-           step->place);
+    ensure(ring_filled(&all.places, step->place), "step %u in %u", number, step->place);
     ensure(ring_link_at(all.steps.at, link->next)->prev == number, "step %u", number);
     ensure(ring_link_at(all.steps.at, link->prev)->next == number, "step %u", number);
     ensure(step_at(link->next)->place == step->place, "step %u", number);
-    ensure(!is_partial(step->place) || step_at(link->next)->kind == step->kind, "step %u", number);
 }
 
 void slabs_check(void)
@@ -400,8 +384,8 @@ void slabs_check(void)
         check_step(number);
         taken += count_bits(step->taken);
         backed += count_bits(step->backed);
-        partial += has_room(step, step->place);
-        room += has_room(step, step->place) ? STEP_SLABS - count_bits(step->taken) : 0;
+        partial += is_partial(step->place);
+        room += is_partial(step->place) ? STEP_SLABS - count_bits(step->taken) : 0;
         spare += step->place == 0;
         small += step->small;
         leaving += step->vacated ? count_bits(step->taken) : 0;

@@ -28,11 +28,7 @@ struct slab_range {
 };
 extern struct slab_range slab_range;
 
-/* The two kinds lie in different steps, so that long-lived slabs do not keep steps from emptying.
- */
-enum slab_kind { SLAB_MOVING, SLAB_LASTING };
-
-uint32_t slabs_take(enum slab_kind kind); /* SLAB_NONE: no memory or no addresses left */
+uint32_t slabs_take(void); /* SLAB_NONE: no memory or no addresses left */
 void slabs_give(uint32_t slab);
 
 /* --- emptying steps --- */

@@ -285,25 +285,18 @@ START_TEST(steps_are_emptied_when_slabs_are_free)
 }
 END_TEST
 
-/* As above, with tables in the freed slabs' stead: they stay where they are. */
-START_TEST(tables_do_not_block_emptying_of_steps)
+START_TEST(tables_are_moved_out_of_emptied_steps)
 {
-    enum { BLOCKS = 200000, TABLES = 100 };
+    enum { BLOCKS = 200000, EACH = 2000 };
     struct block *blocks = blocks_new(BLOCKS);
-    void *tables[TABLES];
     struct rng rng;
     rng_init(&rng, test_seed());
-    for (size_t i = 0; i < BLOCKS; i++) {
-        blocks[i] = block_new(12);
-        if (i % (BLOCKS / TABLES) == 0)
-            tables[i / (BLOCKS / TABLES)] = pool_alloc(pool_table_class(POOL_TABLE));
-    }
+    for (size_t i = 0; i < BLOCKS; i++)
+        blocks[i] = block_new(i % EACH == 0 ? POOL_TABLE / POOL_WORD : 12);
     free_some(&rng, blocks, BLOCKS, 70);
     move_all(blocks, BLOCKS);
     pool_check();
     ck_little_is_unused(3);
-    for (size_t i = 0; i < TABLES; i++)
-        pool_free(tables[i]);
     ck_nothing_is_left(blocks, BLOCKS);
 }
 END_TEST
@@ -433,7 +426,7 @@ Suite *test_suite(void)
         moving_sparse_blocks_leaves_little_unused,
         moving_ends_while_others_allocate_and_free,
         steps_are_emptied_when_slabs_are_free,
-        tables_do_not_block_emptying_of_steps,
+        tables_are_moved_out_of_emptied_steps,
         no_block_is_sparse_without_gain,
         an_empty_slab_serves_another_class,
         freed_memory_returns_without_trim,
