@@ -7,11 +7,11 @@
 #include "store/reclaim.h"
 
 enum {
-    SLICE_USEC = 100,      /* of work, then it rests */
-    BATCH = 128,           /* blocks: some 20 us */
-    BUSY_REST = 19,        /* it rests this many times a slice's duration, */
-    IDLE_REST = 4,         /* or this many when no client sent a command since the last slice */
-    WAIT_USEC = 20 * 1000, /* until it checks again whether other background work is done */
+    SLICE_USEC = 100,      /* a slice of work ends after this time */
+    BATCH = 128,           /* blocks per call: about 20 us */
+    BUSY_REST = 19,        /* a rest after a slice lasts so many times the slice, */
+    IDLE_REST = 4,         /* or so many times if no client sent a command since the last slice */
+    WAIT_USEC = 20 * 1000, /* between checks whether other background work is done */
 };
 
 struct defrag_timer {

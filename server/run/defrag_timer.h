@@ -15,10 +15,10 @@ struct defrag_timer;
 struct defrag_timer *defrag_timer_new(struct loop *loop, const struct clock *clock,
                                       const struct dispatch *dispatch);
 void defrag_timer_free(struct defrag_timer *timer);
-void defrag_timer_second(
-    struct defrag_timer *timer); /* about once a second: decides whether defragmentation pays */
-struct background_work
-defrag_timer_work(struct defrag_timer *timer); /* to be added to the background */
+/* Starts defragmentation if it would gain enough memory. Call it about once a second. */
+void defrag_timer_second(struct defrag_timer *timer);
+/* The work to add to the background. */
+struct background_work defrag_timer_work(struct defrag_timer *timer);
 const struct defrag *defrag_timer_state(const struct defrag_timer *timer);
 
 #endif

@@ -1,9 +1,10 @@
 /* pool: see pool.h.
  *
- * A slab's place: it is its class's current one, or full, or in the class's ring for its sixteenth
- * of fullness, or being emptied: for its class's sake (leaving) or for its step's (vacated).
- * Invariant: if only blocks of slabs that are being emptied move, there is room for all of them: in
- * the class's other slabs, or in free slabs of other steps. */
+ * A slab's place is NOWHERE (it has no class), CURRENT (new blocks come from it), FULL, or one of
+ * its class's rings, which sort slabs by fullness in sixteenths. A slab that is being emptied is
+ * LEAVING if its class has room for its blocks in other slabs, and VACATED if its whole step is
+ * being emptied. Invariant: the class's other slabs and the free slabs of other steps have room for
+ * all blocks of the slabs that are being emptied. */
 #include "store/mem/pool.h"
 
 #include "store/base/ensure.h"
@@ -102,7 +103,8 @@ static void flush_recent(size_t class)
     }
 }
 
-/* May dissolve the slab: if its only blocks were recent ones, which must leave the recent list. */
+/* May dissolve the slab: a slab that stops recycling has its class's recent blocks freed, and these
+ * may have been its last ones. */
 static void slab_put(struct slab *slab, unsigned place)
 {
     struct pool_class *class = class_of(slab);
@@ -256,7 +258,8 @@ void pool_free_slab(struct slab *slab, void *block)
 
 /* --- emptying --- */
 
-/* Lets the emptier half of a class leave, as long as the rest has room for its blocks. */
+/* Begins to empty the slab if it is less full than the average of its class, and the class's other
+ * slabs have room for its blocks. */
 static bool leaves_class(struct slab *slab)
 {
     struct pool_class *class = class_of(slab);

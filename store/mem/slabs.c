@@ -1,9 +1,9 @@
 /* slabs: see slabs.h.
  *
- * Nothing is reserved: the range begins where a large part of the address space is free, and each
- * step is mapped right behind the one before. So it works where address space is limited or counts
- * as memory: under RLIMIT_AS, strict overcommit, qemu-user and valgrind. The range ends where
- * another mapping is in the way.
+ * No address space is reserved, because it may be limited or count as memory: under RLIMIT_AS,
+ * strict overcommit, qemu-user and valgrind. The range begins where a large part of the address
+ * space is free, and each step is mapped right after the one before. The range ends at the first
+ * address that another mapping uses.
  *
  * Invariants: a step is in the ring of its place; a taken slab has memory; `partial` counts the
  * steps in the rings 1 to 31, and `room` the free slabs in them. */
@@ -23,8 +23,9 @@ enum {
     VACATED,           /* being emptied: some slabs are taken, no more may be */
     PLAIN_STEPS = 4,   /* the first steps use small pages */
     SPARE_SHIFT = 5,   /* one in 2^SPARE_SHIFT steps may be free and keep its memory */
-    IDLE_FACTOR =
-        4, /* trim steps, breaking up huge pages, if memory exceeds so many times `taken` */
+    /* Give back single slabs, which splits huge pages, if slabs with memory outnumber taken ones by
+     * this factor. */
+    IDLE_FACTOR = 4,
     SMALL_LIMIT = 4096,
     TABLE_PAGE = 65536, /* tables grow by this much, a multiple of any page size */
 };

@@ -115,7 +115,7 @@ START_TEST(moving_sparse_blocks_frees_memory)
         }
     }
     mem_purge();
-    /* Without a pool nobody knows, and nothing is sparse. */
+    /* Without a pool no block is sparse. */
     ck_assert_uint_le(mem_pool_waste(), waste / 10);
     ck_assert(moved == 0 || moved > BLOCKS / 8);
     for (size_t i = 1; i < BLOCKS; i += 2)

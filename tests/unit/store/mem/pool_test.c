@@ -32,7 +32,7 @@ static struct block block_new(size_t words)
     return block;
 }
 
-/* What is written in a block, at both ends, so that blocks that overlap are found. */
+/* Writes a mark at both ends of a block, so that overlapping blocks are found. */
 static void block_sign(const struct block *block, uint32_t mark)
 {
     memcpy(block->p, &mark, sizeof(mark));
@@ -62,7 +62,7 @@ static struct block *blocks_new(size_t count)
     return blocks;
 }
 
-/* Answers how many it has moved. */
+/* Returns the number of blocks moved. */
 static size_t walk_and_move(struct block *blocks, size_t count)
 {
     size_t moved = 0;
