@@ -171,9 +171,11 @@ crash:
 	@$(LOCKED) $(VARIANT) $(B)/expired $(FAULT)
 	@$(TEST_ENV) tests/crash/run $(CRASH_SECONDS) $(SEED)
 
+# The second build, whose blocks all come from malloc, is for the part allocator.
 bench:
 	@tools/deps build bench
 	@$(LOCKED) $(VARIANT) $(B)/expired tools
+	@$(LOCKED) $(VARIANT) B=$(B)/plain CPPFLAGS="$(CPPFLAGS) -DNO_POOL" $(B)/plain/expired
 	@$(TEST_ENV) tools/bench/run $(BENCH) $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(QUICK),--quick) \
 	    $(if $(BENCH)$(QUICK),,--write) $(BENCH_ARGS)
 

@@ -23,12 +23,13 @@ enum {
     SHORT_TRY = 32 * 1024, /* the largest block that mem_try_* gives while memory is short */
 };
 
-/* Blocks up to this size come from the pool; 0 (no pool) with a sanitizer, which watches malloc. */
+/* Blocks up to this size come from the pool; 0 (no pool) with a sanitizer, which watches malloc,
+ * and with -DNO_POOL, for measuring what the pool gains. */
 #ifndef __has_feature
 #define __has_feature(name) 0
 #endif
 #if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer) ||                           \
-    __has_feature(memory_sanitizer)
+    __has_feature(memory_sanitizer) || defined(NO_POOL)
 enum { SMALL = 0 };
 #else
 enum { SMALL = POOL_SMALL };
@@ -53,21 +54,27 @@ static size_t small = SMALL; /* 0 with a foreign allocator */
 static bool all_sparse;
 static uint64_t tries_to_failure; /* 0: no fault is injected */
 
+/* Constant in builds without a pool, as are the next two. */
+static bool in_pool(const void *p)
+{
+    return SMALL != 0 && pool_owns(p);
+}
+
 static bool is_small(size_t size)
 {
-    return size - 1 < small; /* false for 0 bytes, which the pool has no class for */
+    return SMALL != 0 && size - 1 < small; /* false for 0 bytes: the pool has no class for them */
 }
 
 /* The pool's class; 0: the block does not come from the pool. */
 static size_t class_for(size_t size)
 {
     if (is_small(size)) return pool_small_class(size);
-    return small != 0 ? pool_table_class(size) : 0;
+    return SMALL != 0 && small != 0 ? pool_table_class(size) : 0;
 }
 
 static size_t block_size(const void *p)
 {
-    if (pool_owns(p)) return pool_block_size(p);
+    if (in_pool(p)) return pool_block_size(p);
     if (foreign.size != NULL) return foreign.size(p);
     return malloc_usable_size((void *)(uintptr_t)p);
 }
@@ -143,7 +150,7 @@ static void *block_resize(void *old, size_t size)
 {
     if (old == NULL) return block_new(size);
     size_t class = class_for(size);
-    if (!pool_owns(old)) return class != 0 ? block_move(old, size) : large_resize(old, size);
+    if (!in_pool(old)) return class != 0 ? block_move(old, size) : large_resize(old, size);
     return class == pool_slab_of(old)->class ? old : block_move(old, size);
 }
 
@@ -199,7 +206,7 @@ void *mem_realloc(void *old, size_t size)
 
 void mem_free(void *p)
 {
-    if (!pool_owns(p)) {
+    if (!in_pool(p)) {
         large_free(p);
         return;
     }
@@ -279,7 +286,7 @@ size_t mem_size(const void *p)
 
 bool mem_sparse(const void *p)
 {
-    return all_sparse || (pool_owns(p) && pool_sparse(p));
+    return all_sparse || (in_pool(p) && pool_sparse(p));
 }
 
 void *mem_alloc_like(const void *p)

@@ -5,6 +5,7 @@ The first server is ours; ratios are to the second one.
 import platform
 import re
 
+import allocator
 import durability
 import throughput
 
@@ -114,6 +115,26 @@ def memory_table(rows, names):
         cells += [f"{f['rss']:.2f}, {f['half_rss']:.2f}" if f else "-" for f in found]
         lines.append([row["what"]] + cells)
     return table(heads, lines)
+
+
+def allocator_tables(results):
+    """Memory by data set, then CPU time by command, the latter as ratios to malloc too."""
+    variants = list(next(iter(results.values())))
+    heads = ["item"] + [f"{name}: used, RSS" for name in variants if name != allocator.NO_DEFRAG] + \
+        [f"{name}: RSS at once, later" for name in variants]
+    lines = []
+    for what, found in results.items():
+        memory = {name: found[name]["memory"] for name in variants}
+        cells = [f"{m['full']['used']:.1f}, {m['full']['rss']:.1f}" for name, m in memory.items()
+                 if name != allocator.NO_DEFRAG]
+        cells += [f"{m['after']['rss']:.1f}, {m['later']['rss']:.1f}" for m in memory.values()]
+        lines.append([what] + cells)
+    costs = {what: {name: found[name]["cpu"][what] for name in variants}
+             for found in results.values() for what in found[variants[0]]["cpu"]}
+    rows = [[what] + [f"{costs[what][name]:.0f} ns, "
+                      f"{costs[what][name] / costs[what][allocator.NO_POOL]:.2f}"
+                      for name in variants] for what in allocator.COSTS if what in costs]
+    return table(heads, lines) + "\n\n" + table(["CPU time"] + variants, rows)
 
 
 def expiry_table(results, names):
@@ -255,6 +276,8 @@ def sections(results, names):
                      instructions=instructions(mixes, names))
     if results.get("memory"):
         found["memory"] = memory_table(results["memory"], names)
+    if results.get("allocator"):
+        found["allocator"] = allocator_tables(results["allocator"])
     if results.get("expiry"):
         found["expiry"] = expiry_table(results["expiry"], names)
     if results.get("stalls"):
