@@ -2,7 +2,8 @@
  * the bytes in use, by usable size.
  *
  * Blocks of up to 1 KiB, and powers of two up to 32 KiB, come from the pool (pool.h), except in
- * builds with a sanitizer that watches malloc. Single-threaded: helper threads must not call it. */
+ * builds with a sanitizer that watches malloc, or with -DNO_POOL. pool.h says what the pool gains.
+ * Single-threaded: helper threads must not call it. */
 #ifndef STORE_MEM_MEM_H
 #define STORE_MEM_MEM_H
 

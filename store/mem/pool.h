@@ -5,6 +5,9 @@
  * When that is full, the fullest other slab with room becomes current. So sparse slabs become
  * empty, and an empty slab can hold another class or go back to the system.
  *
+ * Gains against malloc: 6 to 10 % of the bytes per item, and with huge pages (slabs.h) 9 to 20 % of
+ * the CPU time of reads and writes. doc/performance.md, "what the allocator layers gain".
+ *
  * A block is aligned to the largest power of two that divides its class size: 8 for 40, 64 for 192.
  * Single-threaded. */
 #ifndef STORE_MEM_POOL_H

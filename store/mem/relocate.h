@@ -1,4 +1,6 @@
-/* relocate: moving blocks together, so that the memory between them can be given back.
+/* relocate: copies blocks out of sparse slabs, so that these become empty (mem_sparse in mem.h).
+ *
+ * Only defragmentation uses it; store/sweep/defrag.h says what that gains.
  *
  * Each owner of blocks has a function `..._relocate`, which looks at some of its blocks and stores
  * the place where to continue. Contents do not change, and no effect is recorded. */

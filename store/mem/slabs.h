@@ -3,7 +3,10 @@
  * The range grows in steps of 2 MiB, which are huge pages if the system gives them on request; the
  * first few steps use small pages, so that a small process stays small. Slabs are taken from the
  * fullest step, so that others become empty. An empty step goes back to the system, except for a
- * few kept as spare. No call gives back more than one step. */
+ * few kept as spare. No call gives back more than one step.
+ *
+ * Huge pages gain 4 to 14 % of a request's CPU time; emptying whole steps keeps them after many
+ * deletes, which gains 12 % of GET (doc/performance.md, "Which optimizations helped"). */
 #ifndef STORE_MEM_SLABS_H
 #define STORE_MEM_SLABS_H
 

@@ -1,6 +1,9 @@
 /* defrag: after scattered deletes, moves blocks of the data together, so that the memory between
  * them can be given back to the system. The caller decides when there is time for it.
  *
+ * After a random 90 % of the items are deleted, RSS falls to 10 to 17 %; with malloc it stays at 68
+ * to 97 % (doc/performance.md, "what the allocator layers gain").
+ *
  * defrag_run invalidates every pointer into the data: callers must not keep one across it. */
 #ifndef STORE_SWEEP_DEFRAG_H
 #define STORE_SWEEP_DEFRAG_H
