@@ -356,6 +356,24 @@ START_TEST(a_queue_may_have_a_ttl_below_zero)
 }
 END_TEST
 
+/* A payload of one element with this deadline: 8 bytes, the highest first. */
+static struct made *element_due(const char *at)
+{
+    struct made *made = module_number(module_text(module_id(payload(7), "dehy-type", 0), ""), 1);
+    module_number(module_number(made, 100), 1);
+    raw(raw(byte(made, 2), "\x81", 1), at, 8);
+    return byte(module_text(module_text(made, "id"), "x"), 0);
+}
+
+START_TEST(the_latest_deadline_of_an_element_is_read_and_no_later_one)
+{
+    ck_assert_int_eq(read_payload(element_due("\x7f\xff\xff\xff\xff\xff\xff\xfd")), RDB_OK);
+    ck_assert_str_eq(visited.text, "dehydrator : id=x ttl 100 at 9223372036854775805; ");
+    assert_damaged(element_due("\x7f\xff\xff\xff\xff\xff\xff\xfe"),
+                   "an element's deadline that is no time");
+}
+END_TEST
+
 START_TEST(visitor_callbacks_are_optional)
 {
     struct rdb_visitor visitor = { .ctx = NULL };
@@ -392,6 +410,7 @@ Suite *test_suite(void)
         unexpected_module_parts_are_refused,
         only_dehydrators_are_read_without_annotations,
         a_queue_may_have_a_ttl_below_zero,
+        the_latest_deadline_of_an_element_is_read_and_no_later_one,
         visitor_callbacks_are_optional,
         NULL,
     };
