@@ -6,10 +6,14 @@
 
 /* A template has one command per line, with single spaces between words. A placeholder is a letter
  * and a number of digits: {k12}. Each round through a template draws new numbers; within a round,
- * all placeholders of a letter have the same number, except scores. k, m   a key and a member from
- * 0 to keys - 1: random, or in turn while filling s      a random score without leading zeros n the
- * number of the round, which never repeats t, o   round n as a time, and the time of `behind`
- * rounds ago v      a value; its size is the option of the load generator */
+ * all placeholders of a letter have the same number, except scores.
+ *
+ *     k, m   a key and a member from 0 to keys - 1: random, or in turn while filling
+ *     s      a random score without leading zeros
+ *     n      the number of the round, which never repeats
+ *     t, o   round n as a time, and the time of `behind` rounds ago
+ *     v      a value; its size is the option of the load generator
+ */
 struct mix {
     const char *name;
     const char *recipe;      /* the measured commands */

@@ -1,6 +1,7 @@
 /* Tests of the child process that writes a base, with real processes and files. */
 #include "server/persist/child.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 #include "store/txn/txn.h"
 #include "tests/support/suite.h"
 
-enum { KEYS = 200000, NAPS = 20000, NAP_USEC = 1000 };
+enum { KEYS = 200000, NAPS = 20000, NAP_MSEC = 1 };
 
 static char folder[] = "/tmp/child_test.XXXXXX";
 static char path[sizeof(folder) + 8];
@@ -62,7 +63,7 @@ static bool ends_within_bound(struct child_outcome *outcome)
 {
     for (int i = 0; i < NAPS; i++) {
         if (child_ended(child, outcome)) return true;
-        usleep(NAP_USEC); /* real time: another process works */
+        poll(NULL, 0, NAP_MSEC); /* real time: another process works */
     }
     return false;
 }
