@@ -55,7 +55,7 @@ FUZZ_SRC := $(wildcard tests/fuzz/*_fuzz.c)
 LIB_SRC := $(call sources,proto conf store)
 OTHER_SRC := $(UNIT_SRC) $(wildcard tests/*/*.c tools/*/*.c)
 ALL_SRC := $(sort $(LIB_SRC) $(SERVER_SRC) $(TOOL_SRC) $(TOOL_LIB_SRC) $(OTHER_SRC))
-ALL_C := $(ALL_SRC) $(wildcard */*.h */*/*.h */*/*/*.h */*/*/*/*.h */*/*/*/*/*.h)
+ALL_C := $(ALL_SRC) $(filter-out build/%,$(wildcard */*.h */*/*.h */*/*/*.h */*/*/*/*.h */*/*/*/*/*.h))
 E2E := $(sort $(wildcard tests/e2e/test_* tests/crash/test_*))
 
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
