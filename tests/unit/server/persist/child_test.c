@@ -22,7 +22,7 @@ static struct child *child;
 static void begin(void)
 {
     struct txn txn;
-    strcpy(folder + sizeof(folder) - 7, "XXXXXX");
+    memcpy(folder + sizeof(folder) - 7, "XXXXXX", 6);
     ck_assert_ptr_nonnull(mkdtemp(folder));
     snprintf(path, sizeof(path), "%s/base", folder);
     store = store_new(1);
