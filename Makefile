@@ -36,7 +36,10 @@ BASE = -std=c11 -D_GNU_SOURCE -I. -pthread -fno-omit-frame-pointer $(LTO) $(SANI
 COMPILE = $(CC) $(BASE) $(WARNINGS) $(CPPFLAGS) $(CFLAGS) -MMD -MP
 LINK = $(call say,LD )$(CC) $(BASE) $(CFLAGS) $(LDFLAGS) $(PARTS) -o $@ $(filter %.o,$^)
 MALLOC_LIBS = $(if $(filter jemalloc,$(MALLOC)),-ljemalloc)
-DAEMON_LIBS = $(MALLOC_LIBS) -levent_core -llz4 -lm
+# Debian builds cjson for Lua 5.1; it finds Lua's functions in LuaJIT, which has the same interface.
+SCRIPT_LIBS = -llua5.1-cjson -lluajit-5.1
+SERVER_LIBS = -levent_core -llz4 $(SCRIPT_LIBS)
+DAEMON_LIBS = $(MALLOC_LIBS) $(SERVER_LIBS) -lm
 CHECK_LIBS := $(shell pkg-config --libs check 2>/dev/null || echo -lcheck)
 SANITIZERS = address,undefined
 # One short line per file, none under -s; the commands themselves with V=1.
@@ -102,7 +105,7 @@ $(PROTO) $(CONF) $(STORE) $(PERSIST) $(SUPPORT) $(TOOL_LIB):
 # A unit test sees the library it is about, and no other.
 $(foreach l,proto conf store,$(eval $(call unit_of,$l): $(B)/lib$l.a))
 $(call unit_of,server): $(SERVER) $(PROTO) $(CONF) $(STORE)
-$(call unit_of,server): UNIT_LIBS = -levent_core -llz4
+$(call unit_of,server): UNIT_LIBS = $(SERVER_LIBS)
 $(UNIT): $(B)/%: $(B)/obj/%.o $(SUPPORT)
 	@mkdir -p $(@D)
 	$(LINK) $(SUPPORT) $(filter-out $(SUPPORT),$(filter %.a,$^)) $(MALLOC_LIBS) $(UNIT_LIBS) \
@@ -111,7 +114,7 @@ $(UNIT): $(B)/%: $(B)/obj/%.o $(SUPPORT)
 $(B)/tools/bench/deadlines: $(STORE)
 $(addprefix $(B)/tools/,$(INSTALLED_TOOLS)): $(PERSIST) $(STORE)
 $(B)/tools/command_reference: $(SERVER) $(STORE)
-$(B)/tools/command_reference: TOOL_LIBS = $(MALLOC_LIBS) -levent_core -llz4
+$(B)/tools/command_reference: TOOL_LIBS = $(MALLOC_LIBS) $(SERVER_LIBS)
 $(addprefix $(B)/tools/,$(INSTALLED_TOOLS)): TOOL_LIBS = $(MALLOC_LIBS) -llz4
 $(TOOLS): $(B)/%: $(B)/obj/%.o $(TOOL_LIB) $(PROTO) $(CONF)
 	@mkdir -p $(@D)
@@ -124,7 +127,7 @@ $(B)/tests/fuzz/restore_fuzz: $(SERVER)
 $(B)/tests/fuzz/program_fuzz: $(SERVER) $(call obj,$(filter-out %/suite.c,$(SUPPORT_SRC)))
 $(FUZZERS): $(B)/%: $(B)/obj/%.o $(PROTO) $(CONF) $(STORE)
 	@mkdir -p $(@D)
-	$(LINK) $(filter %.a,$^) -fsanitize=fuzzer,$(SANITIZERS) -levent_core -llz4 -lm
+	$(LINK) $(filter %.a,$^) -fsanitize=fuzzer,$(SANITIZERS) $(SERVER_LIBS) -lm
 
 FAULT = $(B)/tests/crash/fault.so $(B)/tests/crash/shifted_clock.so
 $(FAULT): $(B)/%.so: %.c
