@@ -4,7 +4,9 @@
 
 #include <string.h>
 
+#include "proto/base/alloc.h"
 #include "proto/base/number.h"
+#include "proto/resp/resp_reply.h"
 
 enum {
     HEADER_ROOM = 32, /* a type byte, an integer and two line ends */
@@ -14,6 +16,26 @@ enum {
 };
 
 static const char line_end[2] = { '\r', '\n' };
+
+/* ---- to a sink ---- */
+
+static void put_text(struct resp_writer *w, enum resp_reply_type type, const char *text, size_t len)
+{
+    w->sink->put(w->sink, &(struct resp_node){ .type = type, .text = text, .len = len });
+}
+
+static void put_number(struct resp_writer *w, enum resp_reply_type type, int64_t number)
+{
+    w->sink->put(w->sink, &(struct resp_node){ .type = type, .number = number });
+}
+
+static void put_double(struct resp_writer *w, const char *text, size_t len, double real)
+{
+    w->sink->put(w->sink, &(struct resp_node){
+                              .type = REPLY_DOUBLE, .text = text, .len = len, .real = real });
+}
+
+/* ---- to an outbuf ---- */
 
 /* Beyond its limit a reply is not continued: the owner of the output checks whether it is exceeded.
  */
@@ -59,6 +81,8 @@ static void append_line(struct resp_writer *w, char type, const char *text, size
     outbuf_append(w->out, line_end, sizeof(line_end));
 }
 
+/* ---- replies ---- */
+
 bool resp_has_push(const struct resp_writer *w)
 {
     return w->version >= 3;
@@ -66,7 +90,11 @@ bool resp_has_push(const struct resp_writer *w)
 
 void resp_status(struct resp_writer *w, const char *text)
 {
-    append_line(w, '+', text, strlen(text));
+    size_t len = strlen(text);
+    if (w->sink != NULL)
+        put_text(w, REPLY_STATUS, text, len);
+    else
+        append_line(w, '+', text, len);
 }
 
 /* DIFFERS: Redis replaces CR and LF only and passes other controls. (doc/differs.md) */
@@ -76,12 +104,10 @@ static char cleaned(char c)
     return byte < ' ' || byte == 0x7f ? ' ' : c;
 }
 
-void resp_error(struct resp_writer *w, const char *line, size_t len)
+static void append_cleaned_line(struct resp_writer *w, char type, const char *line, size_t len)
 {
     if (is_silent(w)) return;
-    while (len > 0 && (line[len - 1] == '\r' || line[len - 1] == '\n'))
-        len--;
-    outbuf_append(w->out, "-", 1);
+    outbuf_append(w->out, &type, 1);
     while (len > 0) {
         size_t piece = len < ERROR_PIECE ? len : ERROR_PIECE;
         char *to = outbuf_reserve(w->out, piece);
@@ -94,8 +120,30 @@ void resp_error(struct resp_writer *w, const char *line, size_t len)
     outbuf_append(w->out, line_end, sizeof(line_end));
 }
 
+void resp_error(struct resp_writer *w, const char *line, size_t len)
+{
+    while (len > 0 && (line[len - 1] == '\r' || line[len - 1] == '\n'))
+        len--;
+    if (w->sink != NULL)
+        put_text(w, REPLY_ERROR, line, len);
+    else
+        append_cleaned_line(w, '-', line, len);
+}
+
+void resp_status_bytes(struct resp_writer *w, const char *text, size_t len)
+{
+    if (w->sink != NULL)
+        put_text(w, REPLY_STATUS, text, len);
+    else
+        append_cleaned_line(w, '+', text, len);
+}
+
 void resp_integer(struct resp_writer *w, int64_t value)
 {
+    if (w->sink != NULL) {
+        put_number(w, REPLY_INTEGER, value);
+        return;
+    }
     if (is_silent(w)) return;
     char *start = outbuf_reserve(w->out, HEADER_ROOM), *p = start;
     *p++ = ':';
@@ -115,6 +163,10 @@ static void append_small_bulk(struct outbuf *out, const void *data, size_t len)
 
 void resp_bulk(struct resp_writer *w, const void *data, size_t len)
 {
+    if (w->sink != NULL) {
+        put_text(w, REPLY_BULK, data, len);
+        return;
+    }
     if (is_silent(w)) return;
     if (len <= SMALL) {
         append_small_bulk(w->out, data, len);
@@ -149,10 +201,12 @@ void resp_bulk_long_double(struct resp_writer *w, long double value)
     resp_bulk(w, text, number_print_long_double(text, value));
 }
 
-static void append_double(struct resp_writer *w, const char *text, size_t len)
+static void write_double(struct resp_writer *w, const char *text, size_t len, double value)
 {
     if (w->version < 3)
         resp_bulk(w, text, len);
+    else if (w->sink != NULL)
+        put_double(w, text, len, value);
     else
         append_line(w, ',', text, len);
 }
@@ -161,27 +215,31 @@ void resp_double(struct resp_writer *w, double value)
 {
     if (is_silent(w)) return;
     char text[NUMBER_DOUBLE_MAX_CHARS];
-    append_double(w, text, number_print_double(text, value));
+    write_double(w, text, number_print_double(text, value), value);
 }
 
 void resp_long_double(struct resp_writer *w, long double value)
 {
     if (is_silent(w)) return;
     char text[NUMBER_FIXED_MAX_CHARS];
-    append_double(w, text, number_print_long_double(text, value));
+    write_double(w, text, number_print_long_double(text, value), (double)value);
 }
 
 void resp_bool(struct resp_writer *w, bool value)
 {
     if (w->version < 3)
         resp_integer(w, value);
+    else if (w->sink != NULL)
+        put_number(w, REPLY_BOOL, value);
     else
         append_line(w, '#', value ? "t" : "f", 1);
 }
 
 void resp_null(struct resp_writer *w)
 {
-    if (w->version < 3)
+    if (w->sink != NULL)
+        put_number(w, REPLY_NULL, 0);
+    else if (w->version < 3)
         append_line(w, '$', "-1", 2);
     else
         append_line(w, '_', "", 0);
@@ -189,10 +247,32 @@ void resp_null(struct resp_writer *w)
 
 void resp_null_array(struct resp_writer *w)
 {
-    if (w->version < 3)
+    if (w->sink != NULL)
+        put_number(w, REPLY_NULL, 0);
+    else if (w->version < 3)
         append_line(w, '*', "-1", 2);
     else
         append_line(w, '_', "", 0);
+}
+
+void resp_big_number(struct resp_writer *w, const char *digits, size_t len)
+{
+    if (w->version < 3)
+        resp_bulk(w, digits, len);
+    else if (w->sink != NULL)
+        put_text(w, REPLY_BIGNUM, digits, len);
+    else
+        append_cleaned_line(w, '(', digits, len);
+}
+
+/* The text of a verbatim string begins with its format. */
+static void put_verbatim(struct resp_writer *w, const char *prefix, const char *text, size_t len)
+{
+    char *whole = proto_resize(NULL, FORMAT_CHARS + 1 + len);
+    memcpy(whole, prefix, FORMAT_CHARS + 1);
+    if (len > 0) memcpy(whole + FORMAT_CHARS + 1, text, len);
+    put_text(w, REPLY_VERBATIM, whole, FORMAT_CHARS + 1 + len);
+    proto_release(whole);
 }
 
 void resp_verbatim(struct resp_writer *w, const char *format, const char *text, size_t len)
@@ -201,37 +281,62 @@ void resp_verbatim(struct resp_writer *w, const char *format, const char *text, 
         resp_bulk(w, text, len);
         return;
     }
-    if (is_silent(w)) return;
     char prefix[FORMAT_CHARS + 1] = { ' ', ' ', ' ', ':' };
     for (int i = 0; i < FORMAT_CHARS && format[i] != '\0'; i++)
         prefix[i] = format[i];
+    if (w->sink != NULL) {
+        put_verbatim(w, prefix, text, len);
+        return;
+    }
+    if (is_silent(w)) return;
     append_header(w, '=', len + sizeof(prefix));
     outbuf_append(w->out, prefix, sizeof(prefix));
     outbuf_append(w->out, text, len);
     outbuf_append(w->out, line_end, sizeof(line_end));
 }
 
+/* `children`: a map counts keys and values. */
+static void put_aggregate(struct resp_writer *w, enum resp_reply_type type, size_t children)
+{
+    put_number(w, type, (int64_t)children);
+}
+
 void resp_array(struct resp_writer *w, size_t count)
 {
-    append_header(w, '*', count);
+    if (w->sink != NULL)
+        put_aggregate(w, REPLY_ARRAY, count);
+    else
+        append_header(w, '*', count);
 }
 
 void resp_set(struct resp_writer *w, size_t count)
 {
-    append_header(w, w->version < 3 ? '*' : '~', count);
+    if (w->version < 3)
+        resp_array(w, count);
+    else if (w->sink != NULL)
+        put_aggregate(w, REPLY_SET, count);
+    else
+        append_header(w, '~', count);
 }
 
 void resp_map(struct resp_writer *w, size_t pairs)
 {
     if (w->version < 3)
-        append_header(w, '*', 2 * pairs);
+        resp_array(w, 2 * pairs);
+    else if (w->sink != NULL)
+        put_aggregate(w, REPLY_MAP, 2 * pairs);
     else
         append_header(w, '%', pairs);
 }
 
 void resp_push(struct resp_writer *w, size_t count)
 {
-    append_header(w, w->version < 3 ? '*' : '>', count);
+    if (w->version < 3)
+        resp_array(w, count);
+    else if (w->sink != NULL)
+        put_aggregate(w, REPLY_PUSH, count);
+    else
+        append_header(w, '>', count);
 }
 
 void resp_pairs(struct resp_writer *w, size_t count)
@@ -244,9 +349,35 @@ void resp_pair(struct resp_writer *w)
     if (w->version >= 3) resp_array(w, 2);
 }
 
+/* ---- replies written aside ---- */
+
+struct resp_writer resp_aside(const struct resp_writer *w, struct outbuf *aside)
+{
+    struct resp_writer writer = *w;
+    writer.out = aside;
+    writer.sink = NULL;
+    return writer;
+}
+
+static void put_replies(struct resp_writer *w, const struct outbuf *aside)
+{
+    struct resp_reply reply;
+    char *text = proto_resize(NULL, aside->len + 1);
+    outbuf_copy(aside, text);
+    resp_reply_init(&reply);
+    for (size_t at = 0; at < aside->len; at += reply.consumed) {
+        if (resp_reply_parse(&reply, text + at, aside->len - at) != REPLY_WHOLE) break;
+        for (size_t i = 0; i < reply.count; i++)
+            w->sink->put(w->sink, &reply.nodes[i]);
+    }
+    resp_reply_drop(&reply);
+    proto_release(text);
+}
+
 void resp_splice(struct resp_writer *w, struct outbuf *aside)
 {
-    if (is_silent(w))
+    if (w->sink != NULL) put_replies(w, aside);
+    if (w->sink != NULL || is_silent(w))
         outbuf_drop(aside);
     else
         outbuf_splice(w->out, aside);

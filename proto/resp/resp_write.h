@@ -1,6 +1,6 @@
 /* resp_write: writes replies by meaning; the only file that distinguishes RESP2 from RESP3. Every
- * function appends to an outbuf, and none fails. Aggregates announce the number of elements that
- * must follow. */
+ * function appends to an outbuf, or passes the reply to a sink, and none fails. Aggregates announce
+ * the number of elements that must follow. */
 #ifndef PROTO_RESP_RESP_WRITE_H
 #define PROTO_RESP_RESP_WRITE_H
 
@@ -10,11 +10,20 @@
 
 #include "proto/base/outbuf.h"
 
+struct resp_node;
+
+/* Takes replies inside the server, node by node in the order on the wire. A node's text is valid
+ * during the call only. */
+struct resp_sink {
+    void (*put)(struct resp_sink *sink, const struct resp_node *node);
+};
+
 struct resp_writer {
     struct outbuf *out;
-    int version;  /* 2 or 3 */
-    bool mute;    /* CLIENT REPLY OFF or SKIP: append nothing */
-    size_t limit; /* append nothing while `out` holds more bytes; 0: no limit */
+    struct resp_sink *sink; /* NULL: replies go to `out` */
+    int version;            /* 2 or 3 */
+    bool mute;              /* CLIENT REPLY OFF or SKIP: append nothing */
+    size_t limit;           /* append nothing while `out` holds more bytes; 0: no limit */
 };
 
 /* Can push messages come between replies (RESP3)? In RESP2 a subscriber can run no other command.
@@ -22,6 +31,8 @@ struct resp_writer {
 bool resp_has_push(const struct resp_writer *w);
 
 void resp_status(struct resp_writer *w, const char *text); /* +OK */
+/* The same for any bytes; replaces CR, LF and other controls by spaces. */
+void resp_status_bytes(struct resp_writer *w, const char *text, size_t len);
 /* "-line": code and text; replaces CR, LF and other controls by spaces. */
 void resp_error(struct resp_writer *w, const char *line, size_t len);
 void resp_integer(struct resp_writer *w, int64_t value);
@@ -36,6 +47,8 @@ void resp_long_double(struct resp_writer *w, long double value);
 void resp_bool(struct resp_writer *w, bool value); /* 2: 0 or 1; 3: #t #f */
 void resp_null(struct resp_writer *w);             /* 2: $-1; 3: _ */
 void resp_null_array(struct resp_writer *w);       /* 2: *-1; 3: _ */
+/* 2: bulk; 3: `(`. Replaces controls by spaces. */
+void resp_big_number(struct resp_writer *w, const char *digits, size_t len);
 void resp_verbatim(struct resp_writer *w, const char *format, const char *text, size_t len);
 
 void resp_array(struct resp_writer *w, size_t count);
@@ -46,7 +59,10 @@ void resp_push(struct resp_writer *w, size_t count); /* 2: an array */
 void resp_pairs(struct resp_writer *w, size_t count);
 void resp_pair(struct resp_writer *w);
 
-/* Appends replies that were written to another outbuf, with the same version. */
+/* For replies that must be written before those in front of them, such as elements before their
+ * number: a writer of the same version into `aside`, which must be empty. */
+struct resp_writer resp_aside(const struct resp_writer *w, struct outbuf *aside);
+/* Appends the replies that were written aside, and empties `aside`. */
 void resp_splice(struct resp_writer *w, struct outbuf *aside);
 
 #endif

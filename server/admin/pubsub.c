@@ -143,7 +143,7 @@ static void reply_channels(struct call *call, enum pubsub_kind kind)
     }
     struct outbuf aside;
     outbuf_init(&aside);
-    struct channel_list list = { .out = { .out = &aside, .version = call->out->version },
+    struct channel_list list = { .out = resp_aside(call->out, &aside),
                                  .pattern = call->argc == 3 ? &call->argv[2] : NULL };
     pubsub_each(call->context, kind, list_channel, &list);
     resp_array(call->out, list.count);

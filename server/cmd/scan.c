@@ -9,9 +9,9 @@
 
 void scan_begin(struct scan *scan, struct call *call)
 {
-    *scan = (struct scan){ .call = call, .pattern = LIT("*"), .count = 10, .out = *call->out };
+    *scan = (struct scan){ .call = call, .pattern = LIT("*"), .count = 10 };
     outbuf_init(&scan->aside);
-    scan->out.out = &scan->aside;
+    scan->out = resp_aside(call->out, &scan->aside);
 }
 
 /* Like strtoul, which Redis uses: an empty text is 0, a sign may come first, a NUL ends it. */

@@ -206,9 +206,8 @@ static void reply_set_operation(struct call *call, enum operation operation)
     struct operands in;
     if (!read_operands(call, 1, call->argc - 1, &in)) return;
     struct outbuf aside;
-    struct resp_writer reply = *call->out;
     outbuf_init(&aside);
-    reply.out = &aside;
+    struct resp_writer reply = resp_aside(call->out, &aside);
     struct result result = { .call = call, .reply = &reply };
     compute_set_operation(operation, &in, &result);
     mem_free(in.sets);
