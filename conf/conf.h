@@ -36,6 +36,8 @@ struct conf {
     int64_t proto_max_bulk_len, client_query_buffer_limit, maxmemory;
     int64_t maxmemory_policy, maxmemory_samples;
     bool activedefrag;
+    int64_t busy_reply_threshold; /* milliseconds; 0 and less: no limit */
+    int64_t script_memory_limit;  /* bytes; 0: no limit */
     struct conf_output_limit output_limits[3];
     /* observation */
     int64_t slowlog_log_slower_than; /* microseconds; -1: off */
@@ -106,6 +108,8 @@ struct conf_option {
     const char *(*check)(const char *value);
     /* Normalizes an allowed value, in place; never lengthens it. */
     void (*tidy)(char *value);
+    /* Another name of this option, which has the same offset; not in the example file. */
+    const char *alias_of;
     const char *section; /* of the example file */
     const char *help;    /* one or a few lines, separated by \n */
 };

@@ -107,6 +107,7 @@ void conf_write_example(FILE *to)
     const char *section = "";
     for (size_t i = 0; i < conf_option_count(); i++) {
         const struct conf_option *option = conf_option_at(i);
+        if (option->alias_of != NULL) continue;
         if (strcmp(section, option->section) != 0) write_heading(to, section = option->section);
         write_help(to, option->help, option->live);
         write_option(to, &defaults, option);
@@ -237,7 +238,7 @@ static void append_limits(struct rewriting *all, const struct conf *defaults,
 static void append_option(struct rewriting *all, const struct conf *defaults,
                           const struct conf_option *option)
 {
-    if (all->done & bit_of(option)) return;
+    if ((all->done & bit_of(option)) || option->alias_of != NULL) return;
     char *is = conf_get(all->conf, option), *preset = conf_get(defaults, option);
     if (strcmp(is, preset) != 0 || (all->conf->by_include & bit_of(option))) {
         sign(all);

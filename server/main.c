@@ -34,6 +34,7 @@
 #include "server/react/commit_hooks.h"
 #include "server/run/long_queries.h"
 #include "server/react/tracking.h"
+#include "server/script/script.h"
 #include "server/base/version.h"
 #include "server/react/blocked.h"
 #include "server/react/watch.h"
@@ -67,6 +68,7 @@ struct parts {
     struct defrag_timer *defrag_timer;
     struct long_queries *queries;
     struct settle *settle;
+    struct scripting *scripting;
     struct persist *persist;
     struct loop_timer *housekeeping;
     int64_t loading_turn_usec;
@@ -252,6 +254,7 @@ static bool make_run_id(char *run_id, size_t size)
 static void add_commands(struct parts *parts)
 {
     cmd_add_all(parts->commands, &parts->conf.proto_max_bulk_len);
+    scripting_add_commands(parts->scripting, parts->commands);
     admin_add_all(&parts->admin,
                   &(struct admin_parts){ .commands = parts->commands,
                                          .dispatch = &parts->dispatch,
@@ -297,6 +300,7 @@ static void make_data_side(struct parts *parts)
                                          .observer = &parts->observer };
     parts->settle = parts->dispatch.settle = settle_new(&parts->dispatch);
     observer_init(&parts->observer, &parts->conf, &parts->clock);
+    parts->scripting = scripting_new(&parts->dispatch);
 }
 
 /* Sets the policies of the configuration, except those whose names the data set already has. */
@@ -351,6 +355,9 @@ static bool make_event_side(struct parts *parts)
     parts->defrag_timer = defrag_timer_new(parts->loop, &parts->clock, &parts->dispatch);
     struct background_work defrag = defrag_timer_work(parts->defrag_timer);
     background_add(parts->background, &defrag);
+    background_add(parts->background, &(struct background_work){ .run = engine_collect,
+                                                                 .ctx = parts->scripting->engine,
+                                                                 .most = 64 });
     parts->housekeeping = loop_timer_new(parts->loop, on_second, parts);
     loop_timer_set(parts->housekeeping, HOUSEKEEPING_USEC);
     loop_on_signal(parts->loop, SIGTERM, on_term, parts);
@@ -386,6 +393,7 @@ static void free_parts(struct parts *parts)
     defrag_timer_free(parts->defrag_timer);
     long_queries_free(parts->queries);
     settle_free(parts->settle);
+    scripting_free(parts->scripting);
     loop_timer_free(parts->housekeeping);
     loop_free(parts->loop);
     commands_free(parts->commands);

@@ -104,10 +104,9 @@ static char cleaned(char c)
     return byte < ' ' || byte == 0x7f ? ' ' : c;
 }
 
-static void append_cleaned_line(struct resp_writer *w, char type, const char *line, size_t len)
+/* Controls become spaces, then the line ends. */
+static void append_cleaned(struct resp_writer *w, const char *line, size_t len)
 {
-    if (is_silent(w)) return;
-    outbuf_append(w->out, &type, 1);
     while (len > 0) {
         size_t piece = len < ERROR_PIECE ? len : ERROR_PIECE;
         char *to = outbuf_reserve(w->out, piece);
@@ -118,6 +117,13 @@ static void append_cleaned_line(struct resp_writer *w, char type, const char *li
         len -= piece;
     }
     outbuf_append(w->out, line_end, sizeof(line_end));
+}
+
+static void append_cleaned_line(struct resp_writer *w, char type, const char *line, size_t len)
+{
+    if (is_silent(w)) return;
+    outbuf_append(w->out, &type, 1);
+    append_cleaned(w, line, len);
 }
 
 void resp_error(struct resp_writer *w, const char *line, size_t len)
@@ -257,12 +263,14 @@ void resp_null_array(struct resp_writer *w)
 
 void resp_big_number(struct resp_writer *w, const char *digits, size_t len)
 {
-    if (w->version < 3)
-        resp_bulk(w, digits, len);
-    else if (w->sink != NULL)
-        put_text(w, REPLY_BIGNUM, digits, len);
-    else
+    if (w->sink != NULL) {
+        put_text(w, w->version < 3 ? REPLY_BULK : REPLY_BIGNUM, digits, len);
+    } else if (w->version >= 3) {
         append_cleaned_line(w, '(', digits, len);
+    } else if (!is_silent(w)) {
+        append_header(w, '$', len);
+        append_cleaned(w, digits, len);
+    }
 }
 
 /* The text of a verbatim string begins with its format. */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "server/admin/admin.h"
-#include "server/admin/reply_text.h"
+#include "server/call/reply_text.h"
 #include "server/call/args.h"
 #include "store/mem/mem.h"
 

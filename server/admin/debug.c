@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "server/admin/admin.h"
-#include "server/admin/reply_text.h"
+#include "server/call/reply_text.h"
 #include "server/call/args.h"
 #include "server/persist/persist.h"
 

@@ -1,7 +1,7 @@
 /* expiry: EXPIRY: the next deadlines, how many are due when, and how late expiry was. Context:
  * struct long_queries, for queries that take longer than a turn; NULL: all are answered at once. */
 #include "server/admin/admin.h"
-#include "server/admin/reply_text.h"
+#include "server/call/reply_text.h"
 #include "server/call/args.h"
 #include "store/mem/mem.h"
 #include "store/sweep/outlook.h"

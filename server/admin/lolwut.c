@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "server/admin/reply_text.h"
+#include "server/call/reply_text.h"
 #include "server/call/args.h"
 #include "server/base/version.h"
 

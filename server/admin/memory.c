@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "server/admin/admin.h"
-#include "server/admin/reply_text.h"
+#include "server/call/reply_text.h"
 #include "server/call/args.h"
 #include "store/mem/mem.h"
 

@@ -3,7 +3,7 @@
 #include "server/react/pubsub.h"
 
 #include "server/admin/admin.h"
-#include "server/admin/reply_text.h"
+#include "server/call/reply_text.h"
 #include "server/call/args.h"
 
 /* ---- subscribing ---------------------------------------------------------------------------- */

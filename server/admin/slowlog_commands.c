@@ -1,6 +1,6 @@
 /* slowlog_commands: SLOWLOG and MONITOR. Depends on observe.h; the context is struct observer. */
 #include "server/admin/admin.h"
-#include "server/admin/reply_text.h"
+#include "server/call/reply_text.h"
 #include "server/call/args.h"
 #include "store/mem/blob.h"
 

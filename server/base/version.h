@@ -4,5 +4,6 @@
 
 #define EXPIRED_VERSION "0.2.0"
 #define REDIS_VERSION   "7.0.15" /* clients enable features by it */
+#define REDIS_VERSION_NUM 0x07000f
 
 #endif

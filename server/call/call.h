@@ -36,6 +36,7 @@ struct call {
     /* The call was blocked and runs again because this key is ready and has the right type. If it
      * still finds nothing, it replies nothing and fills `block`. NULL: the first run. */
     const struct bytes *ready;
+    bool from_script;    /* a script calls it, for the session that runs the script */
     uint64_t secrets;    /* arguments hidden by call_hide, one bit each */
     bool failed;         /* an error has been replied */
     char error_code[16]; /* the error's first word: "ERR", "WRONGTYPE"; "" without an error */

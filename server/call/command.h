@@ -36,6 +36,7 @@ enum {
     MOVABLE_KEYS = 1 << 15,
     ALLOW_BUSY = 1 << 16,
     MAY_REPLICATE = 1 << 17, /* not shown to clients, as in Redis */
+    NO_MANDATORY_KEYS = 1 << 18,
     /* Own flags, not shown to clients: */
     WHILE_SUBSCRIBED = 1 << 24, /* allowed in RESP2's subscribed mode */
     NOT_QUEUED = 1 << 25,       /* runs at once inside MULTI: EXEC DISCARD MULTI WATCH QUIT RESET */
@@ -45,6 +46,7 @@ enum {
     COPIES = 1 << 30,           /* needs memory to copy the values at its keys */
     KEEPS_CACHING = 1 << 27,    /* does not end the effect of CLIENT CACHING */
     OTHER_DATABASES = 1 << 23,  /* names another database, or selects one */
+    RUNS_SCRIPT = 1 << 21,      /* the script's commands need to know if memory is left */
     COUNTS_KEYS = 1 << 22,      /* delayed while very many expired keys are left: see counts_keys */
 };
 

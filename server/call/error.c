@@ -48,6 +48,12 @@ void failf(struct call *call, enum error error, ...)
     reply_error(call, line, (size_t)len < sizeof(line) ? (size_t)len : sizeof(line) - 1);
 }
 
+void fail_line(struct call *call, const char *line, size_t len, bool counted)
+{
+    reply_error(call, line, len);
+    if (counted) call->error_code[0] = '\0';
+}
+
 void fail_named(struct call *call, enum error error)
 {
     char name[NAME_MAX_CHARS];

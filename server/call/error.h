@@ -3,6 +3,9 @@
 #ifndef SERVER_CALL_ERROR_H
 #define SERVER_CALL_ERROR_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #define ERROR_LIST(E)                                                                              \
     E(ERR_WRONGTYPE, "WRONGTYPE Operation against a key holding the wrong kind of value")          \
     E(ERR_SYNTAX, "ERR syntax error")                                                              \
@@ -65,6 +68,19 @@
     E(ERR_NX_XX_GT_LT, "ERR NX and XX, GT or LT options at the same time are not compatible")      \
     E(ERR_EXPIRE_GT_LT, "ERR GT and LT options at the same time are not compatible")               \
     E(ERR_EXPIRE_OPTION, "ERR Unsupported option %.*s")                                            \
+    E(ERR_KEYS_NEGATIVE, "ERR Number of keys can't be negative")                                   \
+    E(ERR_NO_SCRIPT, "NOSCRIPT No matching script. Please use EVAL.")                              \
+    E(ERR_SCRIPT_FLUSH, "ERR SCRIPT FLUSH only support SYNC|ASYNC option")                         \
+    E(ERR_SCRIPT_DEBUG, "ERR Use SCRIPT DEBUG YES/SYNC/NO")                                        \
+    E(ERR_NO_DEBUGGER, "ERR there is no debugger: SCRIPT DEBUG accepts only NO")                   \
+    E(ERR_NOT_BUSY, "NOTBUSY No scripts in execution right now.")                                  \
+    E(ERR_SCRIPT_UNKNOWN, "ERR Unknown Redis command called from script")                          \
+    E(ERR_SCRIPT_ARITY, "ERR Wrong number of args calling Redis command from script")              \
+    E(ERR_NOT_FROM_SCRIPT, "ERR This Redis command is not allowed from script")                    \
+    E(ERR_SCRIPT_NO_WRITES, "ERR Write commands are not allowed from read-only scripts.")          \
+    E(ERR_SCRIPT_RO_COMMAND, "ERR Can not execute a script with write flag using *_ro command.")   \
+    E(ERR_SCRIPT_OOM, "OOM allow-oom flag is not set on the script, can not run it when used "     \
+                      "memory > 'maxmemory'")                                                      \
     E(ERR_EXPIRE_NEGATIVE, "ERR invalid expire time, must be >= 0")                                \
     E(ERR_MEMBERS_KEYWORD, "ERR Mandatory argument %s is missing or not at the right position")    \
     E(ERR_MEMBERS_NONE, "ERR Parameter `%s` should be greater than 0")                             \
@@ -250,5 +266,8 @@ void fail(struct call *call, enum error error);
 void failf(struct call *call, enum error error, ...);
 /* Fills the text's only %s with the command's name: "invalid expire time in 'set' command". */
 void fail_named(struct call *call, enum error error);
+/* With a text of another origin, such as a script; its first word is the code. `counted`: the
+ * statistics have it already. */
+void fail_line(struct call *call, const char *line, size_t len, bool counted);
 
 #endif

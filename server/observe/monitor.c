@@ -69,38 +69,40 @@ static void append_quoted(struct outbuf *line, struct bytes text)
 }
 
 /* For a unix socket: "unix:" and its path, which is the peer without ":0". */
-static void write_peer(const struct session *caller, char *to, size_t size)
+static void write_source(const struct call *call, char *to, size_t size)
 {
     static const char port[] = ":0";
-    const char *peer = caller->peer != NULL ? caller->peer : "";
+    const char *peer = call->session->peer != NULL ? call->session->peer : "";
     size_t len = strlen(peer), port_len = strlen(port);
-    if (len > port_len && strcmp(peer + len - port_len, port) == 0)
+    if (call->from_script)
+        snprintf(to, size, "lua");
+    else if (len > port_len && strcmp(peer + len - port_len, port) == 0)
         snprintf(to, size, "unix:%.*s", (int)(len - port_len), peer);
     else
         snprintf(to, size, "%s", peer);
 }
 
-static void write_line(struct outbuf *line, const struct session *caller, int64_t wall_usec,
-                       int argc, const struct bytes *argv)
+static void write_line(struct outbuf *line, const struct call *call, int64_t wall_usec,
+                       const struct bytes *argv)
 {
-    char head[256], peer[160];
-    write_peer(caller, peer, sizeof(peer));
+    char head[256], source[160];
+    write_source(call, source, sizeof(source));
     int len = snprintf(head, sizeof(head), "+%" PRId64 ".%06" PRId64 " [%u %s]",
-                       wall_usec / 1000000, wall_usec % 1000000, caller->db, peer);
+                       wall_usec / 1000000, wall_usec % 1000000, call->session->db, source);
     outbuf_append(line, head, len < (int)sizeof(head) ? (size_t)len : sizeof(head) - 1);
-    for (int i = 0; i < argc; i++) {
+    for (int i = 0; i < call->argc; i++) {
         outbuf_append(line, " ", 1);
         append_quoted(line, argv[i]);
     }
     outbuf_append(line, "\r\n", 2);
 }
 
-void monitor_send(struct monitor *monitor, const struct session *caller, int64_t wall_usec,
-                  int argc, const struct bytes *argv)
+void monitor_send(struct monitor *monitor, const struct call *call, int64_t wall_usec,
+                  const struct bytes *argv)
 {
     struct outbuf line;
     outbuf_init(&line);
-    write_line(&line, caller, wall_usec, argc, argv);
+    write_line(&line, call, wall_usec, argv);
     char *text = mem_alloc(line.len);
     outbuf_copy(&line, text);
     for (size_t i = 0; i < monitor->count; i++) {

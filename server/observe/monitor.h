@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "server/call/call.h"
 #include "server/call/session.h"
 #include "store/base/bytes.h"
 
@@ -20,7 +21,8 @@ void monitor_forget(struct monitor *monitor, struct session *session);
 bool monitor_active(const struct monitor *monitor);
 
 /* Sends a line such as: +1339518083.107412 [0 127.0.0.1:60866] "keys" "*" */
-void monitor_send(struct monitor *monitor, const struct session *caller, int64_t wall_usec,
-                  int argc, const struct bytes *argv);
+/* In place of the address, "lua" for a command of a script. `argv` without secrets. */
+void monitor_send(struct monitor *monitor, const struct call *call, int64_t wall_usec,
+                  const struct bytes *argv);
 
 #endif

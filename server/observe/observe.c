@@ -115,15 +115,20 @@ static void free_visible_arguments(const struct bytes *argv, const struct call *
     if (argv != call->argv) mem_free((void *)argv);
 }
 
+void observe_monitor(struct observer *observer, const struct call *call)
+{
+    if (!monitor_active(observer->monitor)) return;
+    const struct bytes *argv = visible_arguments(call);
+    monitor_send(observer->monitor, call, clock_wall_usec(observer->clock), argv);
+    free_visible_arguments(argv, call);
+}
+
 /* Call after the call has run, so that EXEC comes after its commands. */
 static void send_to_monitors(struct observer *observer, const struct call *call)
 {
     if (!monitor_active(observer->monitor)) return;
     if (call->command.row->flags & (SKIP_MONITOR | ADMIN)) return;
-    const struct bytes *argv = visible_arguments(call);
-    monitor_send(observer->monitor, call->session, clock_wall_usec(observer->clock), call->argc,
-                 argv);
-    free_visible_arguments(argv, call);
+    observe_monitor(observer, call);
 }
 
 /* Records the duration of an answered call in its command's histogram and in the slow log. */

@@ -49,6 +49,8 @@ void observe_again(struct observer *observer, const struct call *call, int64_t b
 void observe_ended(struct observer *observer, const struct call *call, int64_t usec);
 /* Records the duration of a slice of expiry. */
 void observe_expiry(struct observer *observer, int64_t usec);
+/* Shows the call to monitors: for a row with SKIP_MONITOR, such as EVAL, before its own calls. */
+void observe_monitor(struct observer *observer, const struct call *call);
 /* Counts a call that dispatch has refused. */
 void observe_rejected(struct observer *observer, const struct call *call);
 

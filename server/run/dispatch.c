@@ -99,6 +99,14 @@ static bool wants_memory(const struct call *call, unsigned flags)
     return (flags & GROWS) || (call->session->multi != NULL && !(flags & NOT_QUEUED));
 }
 
+/* Keys are evicted before a script runs, not between its commands. */
+static bool runs_script(const struct call *call)
+{
+    unsigned flags = call->command.row->flags;
+    if (flags & RUNS_QUEUE) flags |= multi_flags(call->session);
+    return flags & RUNS_SCRIPT;
+}
+
 static bool is_over_limit(const struct dispatch *dispatch)
 {
     int64_t limit = dispatch->conf->maxmemory;
@@ -141,11 +149,16 @@ bool dispatch_evict(struct dispatch *dispatch, size_t most)
     return false;
 }
 
+const char *dispatch_write_refusal(const struct dispatch *dispatch)
+{
+    return dispatch->persist != NULL ? persist_refusal(dispatch->persist) : NULL;
+}
+
 /* Refuse writes while persistence fails. PING is refused too, so that monitors notice, as in Redis.
  */
 static bool is_unsafe_to_write(struct dispatch *dispatch, struct call *call)
 {
-    const char *why = dispatch->persist != NULL ? persist_refusal(dispatch->persist) : NULL;
+    const char *why = dispatch_write_refusal(dispatch);
     if (why == NULL) return false;
     unsigned flags = call->command.row->flags;
     if (flags & RUNS_QUEUE) flags |= multi_flags(call->session);
@@ -175,6 +188,7 @@ static bool is_refused(struct dispatch *dispatch, struct call *call)
         return refuse_call(dispatch, call, ERR_NO_MULTI);
     if (wants_memory(call, row->flags) && out_of_memory(dispatch))
         return refuse_call(dispatch, call, ERR_OOM);
+    if (runs_script(call)) dispatch->script_lacks_memory = out_of_memory(dispatch);
     if (is_unsafe_to_write(dispatch, call)) return true;
     if (!(row->flags & WHILE_SUBSCRIBED) && is_subscribed_only(call->session))
         return refuse_call(dispatch, call, ERR_SUBSCRIBED);

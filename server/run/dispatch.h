@@ -33,6 +33,7 @@ struct dispatch {
     bool loading;            /* the data set is not complete yet */
     /* Bytes of memory of unauthenticated connections. No key is evicted because of them. */
     size_t uncounted;
+    bool script_lacks_memory; /* it was above maxmemory when the script began */
     bool evicting; /* memory use may exceed maxmemory: dispatch_evict runs in the background */
 };
 
@@ -48,6 +49,9 @@ bool dispatch_needs_auth(const struct dispatch *dispatch, const struct session *
 bool dispatch_request(struct dispatch *dispatch, struct session *session,
                       struct command_ref command, int argc, const struct bytes *argv);
 
+/* Why writes are refused while persistence fails; NULL: they are not. */
+const char *dispatch_write_refusal(const struct dispatch *dispatch);
+
 /* Call when a request of the session has its complete reply, at once or after blocking. */
 void dispatch_answered(struct session *session);
 
@@ -55,7 +59,8 @@ void dispatch_answered(struct session *session);
  * maxmemory. False: there was nothing to do, no key may be evicted, or a pause forbids it. */
 bool dispatch_evict(struct dispatch *dispatch, size_t most);
 
-/* Runs a call of an EXEC inside its open transaction, in its session's database, and counts it. */
+/* Runs a call of an EXEC or a script inside its open transaction, in its session's database, and
+ * counts it. */
 struct call;
 void dispatch_call(struct dispatch *dispatch, struct call *call);
 

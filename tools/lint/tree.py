@@ -63,9 +63,12 @@ ROOMS = (
     ("server/cmd/dehydrator", "dehydrators", "proto/base proto/resp server/call server/cmd store/*"),
     ("server/cmd/key", "keys of any type, SORT, DUMP, POLICY",
      "proto/base proto/resp server/call server/cmd store/*"),
+    ("server/script", "scripts in Lua, functions",
+     "conf proto/base proto/resp server/base server/call server/cmd server/observe server/react"
+     " server/run store/*"),
     ("server/admin", "CONFIG, INFO, DEBUG, MEMORY and other commands about the server",
      "conf proto/base proto/resp server/base server/call server/net server/observe"
-     " server/persist server/react server/run store/*"),
+     " server/persist server/react server/run server/script store/*"),
     ("server/admin/client", "CLIENT, HELLO, AUTH",
      "conf proto/base proto/resp server/admin server/base server/call server/net"
      " server/observe server/persist server/react server/run store/*"),

@@ -5,7 +5,7 @@
 #include "server/admin/client/client_pause.h"
 #include "server/admin/client/client_tracking.h"
 #include "server/admin/client/identity.h"
-#include "server/admin/reply_text.h"
+#include "server/call/reply_text.h"
 #include "server/call/args.h"
 #include "server/run/serve.h"
 #include "store/mem/blob.h"

@@ -8,7 +8,7 @@
 
 #include "proto/base/number.h"
 #include "server/admin/admin.h"
-#include "server/admin/reply_text.h"
+#include "server/call/reply_text.h"
 #include "server/call/args.h"
 #include "store/mem/mem.h"
 #include "store/mem/blob.h"

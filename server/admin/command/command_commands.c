@@ -6,7 +6,7 @@
 #include "server/admin/admin.h"
 #include "server/admin/command/command_info.h"
 #include "server/admin/command/syntax.h"
-#include "server/admin/reply_text.h"
+#include "server/call/reply_text.h"
 #include "server/call/args.h"
 #include "store/mem/mem.h"
 
@@ -190,7 +190,7 @@ static void reply_keys(struct call *call, bool with_flags)
     int *positions = mem_alloc((size_t)argc * sizeof(*positions));
     unsigned *flags = mem_alloc((size_t)argc * sizeof(*flags));
     int count = command_keys(row, argc, argv, positions);
-    if (count <= 0) {
+    if (count < 0 || (count == 0 && !(row->flags & NO_MANDATORY_KEYS))) {
         fail(call, ERR_COMMAND_KEYS);
     } else {
         command_key_flags(row, argc, argv, positions, count, flags);

@@ -24,6 +24,7 @@ static const struct label flag_names[] = {
     { SKIP_SLOWLOG, "skip_slowlog" },
     { FAST, "fast" },
     { NO_AUTH, "no_auth" },
+    { NO_MANDATORY_KEYS, "no_mandatory_keys" },
     { NO_ASYNC_LOADING, "no_async_loading" },
     { NO_MULTI, "no_multi" },
     { MOVABLE_KEYS, "movablekeys" },
@@ -57,6 +58,7 @@ static const struct {
     { "@dangerous", ADMIN, ACL_DANGEROUS, "" },
     { "@connection", 0, ACL_CONNECTION, "" },
     { "@transaction", 0, ACL_TRANSACTION, "" },
+    { "@scripting", 0, 0, "scripting" },
 };
 
 enum { CATEGORIES_MAX = sizeof(categories) / sizeof(categories[0]) };

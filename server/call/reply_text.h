@@ -1,6 +1,6 @@
 /* reply_text: replies that are text for people: HELP, and verbatim strings. */
-#ifndef SERVER_ADMIN_REPLY_TEXT_H
-#define SERVER_ADMIN_REPLY_TEXT_H
+#ifndef SERVER_CALL_REPLY_TEXT_H
+#define SERVER_CALL_REPLY_TEXT_H
 
 #include <stddef.h>
 

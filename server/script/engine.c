@@ -1,0 +1,118 @@
+/* engine: see engine.h. */
+#include "server/script/engine.h"
+
+#include <stdint.h>
+
+#include <luajit-2.1/lauxlib.h>
+#include <luajit-2.1/luajit.h>
+
+#include "store/base/ensure.h"
+#include "store/mem/mem.h"
+
+enum {
+    GARBAGE_MIN = 1 << 20, /* bytes; less is left to Lua's own collector */
+    STEP_KIB = 16,         /* about 20 us of collection */
+};
+
+static void *take_beyond_limit(struct engine *engine, void *old, size_t size)
+{
+    engine->exceeded = true;
+    return mem_realloc(old, size);
+}
+
+/* Lua requires that shrinking never fails. */
+static void *allocate_block(void *ctx, void *old, size_t old_size, size_t size)
+{
+    struct engine *engine = ctx;
+    if (size == 0) {
+        mem_free(old);
+        engine->used -= old_size;
+        return NULL;
+    }
+    if (old == NULL) old_size = 0;
+    void *block;
+    if (size <= old_size)
+        block = mem_realloc(old, size);
+    else if (engine->limit == SIZE_MAX ||
+             (engine->used < engine->limit && size - old_size <= engine->limit - engine->used))
+        block = mem_try_realloc(old, size);
+    else
+        block = NULL;
+    if (block == NULL && engine->holds) block = take_beyond_limit(engine, old, size);
+    if (block != NULL) engine->used += size - old_size;
+    return block;
+}
+
+static struct engine *engine_of(lua_State *lua)
+{
+    void *engine;
+    lua_getallocf(lua, &engine);
+    return engine;
+}
+
+static void after_steps(lua_State *lua, lua_Debug *where)
+{
+    (void)where;
+    struct engine *engine = engine_of(lua);
+    if (engine->on_steps != NULL) engine->on_steps(engine->ctx, lua);
+}
+
+/* Nothing of ours calls Lua unprotected where it may fail. */
+static int die_of_error(lua_State *lua)
+{
+    const char *text = lua_tostring(lua, -1);
+    ensure(false, "unprotected Lua error: %s", text != NULL ? text : "?");
+    return 0;
+}
+
+struct engine *engine_new(void)
+{
+    struct engine *engine = mem_zalloc(sizeof(*engine));
+    engine->limit = SIZE_MAX;
+    engine->lua = lua_newstate(allocate_block, engine);
+    ensure(engine->lua != NULL, "no Lua state");
+    lua_atpanic(engine->lua, die_of_error);
+    luaJIT_setmode(engine->lua, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);
+    engine_resume(engine);
+    engine->live = engine->used;
+    return engine;
+}
+
+void engine_free(struct engine *engine)
+{
+    lua_close(engine->lua);
+    mem_free(engine);
+}
+
+void engine_limit(struct engine *engine, size_t bytes)
+{
+    engine->exceeded = false;
+    engine->limit = bytes == 0 || bytes > SIZE_MAX - engine->used ? SIZE_MAX : engine->used + bytes;
+}
+
+void engine_unlimit(struct engine *engine)
+{
+    engine->limit = SIZE_MAX;
+}
+
+void engine_hurry(struct engine *engine)
+{
+    lua_sethook(engine->lua, after_steps, LUA_MASKLINE | LUA_MASKCOUNT, 1);
+}
+
+void engine_resume(struct engine *engine)
+{
+    lua_sethook(engine->lua, after_steps, LUA_MASKCOUNT, ENGINE_HOOK_STEPS);
+}
+
+bool engine_collect(void *ctx, size_t amount)
+{
+    struct engine *engine = ctx;
+    if (engine->used < 2 * engine->live + GARBAGE_MIN) return false;
+    for (; amount > 0; amount--)
+        if (lua_gc(engine->lua, LUA_GCSTEP, STEP_KIB) != 0) {
+            engine->live = engine->used;
+            break;
+        }
+    return true;
+}

@@ -1,0 +1,50 @@
+/* engine: a Lua interpreter whose memory is counted and limited, and which calls back while a
+ * script runs. Depends on LuaJIT and store/mem; knows neither commands nor scripts.
+ *
+ * LuaJIT's compiler is off: in a compiled loop the hook would never be called, so that nothing
+ * could stop it, and compiled code needs pages that are writable and executable. */
+#ifndef SERVER_SCRIPT_ENGINE_H
+#define SERVER_SCRIPT_ENGINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <luajit-2.1/lua.h>
+
+struct engine {
+    lua_State *lua;
+    size_t used;  /* bytes of all Lua blocks */
+    size_t limit; /* no more while a script runs; SIZE_MAX: no limit */
+    /* Replies are being made from within a command, which an error must not interrupt: allocations
+     * succeed beyond the limit, and `exceeded` is set. */
+    bool holds;
+    bool exceeded;
+    size_t live; /* bytes in use after the last complete collection */
+    /* Called after each ENGINE_HOOK_STEPS instructions; may raise a Lua error. */
+    void (*on_steps)(void *ctx, lua_State *lua);
+    void *ctx;
+};
+
+enum { ENGINE_HOOK_STEPS = 100000 };
+
+struct engine *engine_new(void);
+void engine_free(struct engine *engine);
+
+/* While a script runs, Lua may allocate so many bytes more; an allocation beyond fails with Lua's
+ * error "not enough memory". 0: no limit. */
+void engine_limit(struct engine *engine, size_t bytes);
+void engine_unlimit(struct engine *engine);
+static inline bool engine_is_full(const struct engine *engine)
+{
+    return engine->used > engine->limit;
+}
+
+/* From now on the hook is called at each line, so that a script cannot go on by catching the
+ * errors that on_steps raises. engine_resume ends that. */
+void engine_hurry(struct engine *engine);
+void engine_resume(struct engine *engine);
+
+/* Background work after scripts that left much garbage: collects a piece. False: nothing to do. */
+bool engine_collect(void *engine, size_t amount);
+
+#endif

@@ -1,0 +1,90 @@
+/* host: see host.h. */
+#include "server/script/host.h"
+
+#include "server/call/error.h"
+#include "store/base/ensure.h"
+
+/* DIFFERS: scripts without a shebang are checked at each command, as in Redis; the texts are Redis'
+ * own. */
+static bool may_begin(const struct host *host, struct call *caller, unsigned flags, bool read_only)
+{
+    if (flags & SCRIPT_PLAIN) return true;
+    if (!(flags & SCRIPT_NO_WRITES)) {
+        const char *why = dispatch_write_refusal(host->dispatch);
+        if (why != NULL) {
+            failf(caller, ERR_MISCONF, why);
+            return false;
+        }
+        if (read_only) {
+            fail(caller, ERR_SCRIPT_RO_COMMAND);
+            return false;
+        }
+    }
+    if (!(flags & (SCRIPT_ALLOW_OOM | SCRIPT_NO_WRITES)) && host->dispatch->script_lacks_memory) {
+        fail(caller, ERR_SCRIPT_OOM);
+        return false;
+    }
+    return true;
+}
+
+bool host_begin(struct host *host, struct call *caller, unsigned flags, bool read_only)
+{
+    ensure(host->caller == NULL, "a script runs inside a script");
+    if (!may_begin(host, caller, flags, read_only)) return false;
+    if (read_only) flags |= SCRIPT_NO_WRITES;
+    host->caller = caller;
+    host->flags = flags;
+    host->called_write = host->wrote = false;
+    return true;
+}
+
+void host_end(struct host *host)
+{
+    host->caller = NULL;
+}
+
+static bool is_refused(struct host *host, struct call *call)
+{
+    const struct command *row = call->command.row;
+    if (row == NULL && call->command.parent != NULL && call->argc < 2)
+        fail(call, ERR_SCRIPT_ARITY);
+    else if (row == NULL)
+        fail(call, ERR_SCRIPT_UNKNOWN);
+    else if (!command_fits_arity(row, call->argc))
+        fail(call, ERR_SCRIPT_ARITY);
+    else if (row->flags & NOSCRIPT)
+        fail(call, ERR_NOT_FROM_SCRIPT);
+    else if ((row->flags & WRITE) && (host->flags & SCRIPT_NO_WRITES))
+        fail(call, ERR_SCRIPT_NO_WRITES);
+    else if ((row->flags & WRITE) && dispatch_write_refusal(host->dispatch) != NULL)
+        failf(call, ERR_MISCONF, dispatch_write_refusal(host->dispatch));
+    else if ((row->flags & GROWS) && !host->called_write && !(host->flags & SCRIPT_ALLOW_OOM) &&
+             host->dispatch->script_lacks_memory)
+        fail(call, ERR_OOM);
+    return call->failed;
+}
+
+bool host_call(struct host *host, int argc, const struct bytes *argv, struct resp_writer *out)
+{
+    struct dispatch *dispatch = host->dispatch;
+    struct session *session = host->caller->session;
+    struct call call = { .command = commands_match(dispatch->commands, argc, argv),
+                         .argc = argc,
+                         .argv = argv,
+                         .txn = host->caller->txn,
+                         .out = out,
+                         .session = session,
+                         .from_script = true };
+    call.context = call.command.context;
+    if (is_refused(host, &call)) {
+        dispatch->stats->errors++;
+        if (dispatch->observer != NULL) observe_rejected(dispatch->observer, &call);
+        return false;
+    }
+    bool writes = call.command.row->flags & WRITE;
+    uint64_t changes = call.txn->changes;
+    host->called_write |= writes;
+    dispatch_call(dispatch, &call);
+    host->wrote |= writes && call.txn->changes != changes;
+    return !call.failed;
+}

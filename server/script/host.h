@@ -1,0 +1,39 @@
+/* host: runs the commands of a script inside the transaction of the call that runs it. Each command
+ * passes the same checks here, in Redis' order. Depends on dispatch; knows no Lua.
+ *
+ * While no script runs, `caller` is NULL. */
+#ifndef SERVER_SCRIPT_HOST_H
+#define SERVER_SCRIPT_HOST_H
+
+#include <stdbool.h>
+
+#include "server/call/call.h"
+#include "server/run/dispatch.h"
+
+/* What a script may do. */
+enum {
+    SCRIPT_NO_WRITES = 1 << 0,
+    SCRIPT_ALLOW_OOM = 1 << 1,
+    SCRIPT_ALLOW_STALE = 1 << 2,
+    SCRIPT_NO_CLUSTER = 1 << 3,
+    SCRIPT_CROSS_SLOT = 1 << 4,
+    SCRIPT_PLAIN = 1 << 5, /* it has no shebang: flags do not apply, and checks are made later */
+};
+
+struct host {
+    struct dispatch *dispatch;
+    struct call *caller; /* EVAL, FCALL ... */
+    unsigned flags;
+    bool called_write; /* a command that may write has been called */
+    bool wrote;        /* and changed data: the script can't be stopped any more */
+};
+
+/* Refuses the call if its script must not run now. `read_only`: EVAL_RO and its like. */
+bool host_begin(struct host *host, struct call *caller, unsigned flags, bool read_only);
+void host_end(struct host *host);
+
+/* Runs one command of the script; its reply goes to `out`. False: the reply is an error. argc >= 1.
+ */
+bool host_call(struct host *host, int argc, const struct bytes *argv, struct resp_writer *out);
+
+#endif

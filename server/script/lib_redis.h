@@ -1,0 +1,21 @@
+/* lib_redis: the table `redis` that scripts see. Depends on host for commands and on lua_reply for
+ * their replies. */
+#ifndef SERVER_SCRIPT_LIB_REDIS_H
+#define SERVER_SCRIPT_LIB_REDIS_H
+
+#include "server/script/engine.h"
+#include "server/script/host.h"
+
+struct lib_redis {
+    struct engine *engine;
+    struct host *host;
+    int version; /* RESP inside the script: redis.setresp */
+    char *room;  /* for the arguments of a call; owned */
+    size_t room_size;
+};
+
+/* Pushes the table; `lib` must live as long as the state. */
+void lib_redis_open(struct lib_redis *lib);
+void lib_redis_drop(struct lib_redis *lib);
+
+#endif

@@ -1,0 +1,339 @@
+/* lua_reply: see lua_reply.h. */
+#include "server/script/lua_reply.h"
+
+#include <string.h>
+
+#include "proto/resp/resp_reply.h"
+#include "store/base/ensure.h"
+
+/* ---- replies as values ---- */
+
+enum {
+    FIELDS_MAX = 1 << 26,     /* of one table: LuaJIT refuses larger ones with an error */
+    TABLE_HINT_MAX = 1 << 16, /* places reserved before the elements have come */
+    FORMAT_CHARS = 3,
+};
+
+static void push_field(lua_State *lua, const char *field, const char *text, size_t len)
+{
+    lua_createtable(lua, 0, 2);
+    lua_pushlstring(lua, text, len);
+    lua_setfield(lua, -2, field);
+}
+
+static void push_command_error(lua_State *lua, const struct resp_node *node)
+{
+    push_field(lua, "err", node->text, node->len);
+    lua_pushboolean(lua, true);
+    lua_setfield(lua, -2, "ignore_error_stats_update");
+}
+
+/* "txt:" comes before the text. */
+static void push_verbatim(lua_State *lua, const struct resp_node *node)
+{
+    lua_createtable(lua, 0, 1);
+    lua_createtable(lua, 0, 2);
+    lua_pushlstring(lua, node->text + FORMAT_CHARS + 1, node->len - FORMAT_CHARS - 1);
+    lua_setfield(lua, -2, "string");
+    lua_pushlstring(lua, node->text, FORMAT_CHARS);
+    lua_setfield(lua, -2, "format");
+    lua_setfield(lua, -2, "verbatim_string");
+}
+
+static void push_scalar(struct lua_reply *reply, const struct resp_node *node)
+{
+    lua_State *lua = reply->lua;
+    switch (node->type) {
+    case REPLY_STATUS: push_field(lua, "ok", node->text, node->len); break;
+    case REPLY_ERROR: push_command_error(lua, node); break;
+    case REPLY_INTEGER: lua_pushnumber(lua, (lua_Number)node->number); break;
+    case REPLY_BOOL: lua_pushboolean(lua, node->number != 0); break;
+    case REPLY_DOUBLE:
+        lua_createtable(lua, 0, 1);
+        lua_pushnumber(lua, node->real);
+        lua_setfield(lua, -2, "double");
+        break;
+    case REPLY_BIGNUM: push_field(lua, "big_number", node->text, node->len); break;
+    case REPLY_VERBATIM: push_verbatim(lua, node); break;
+    case REPLY_NULL:
+        if (reply->version < 3)
+            lua_pushboolean(lua, false);
+        else
+            lua_pushnil(lua);
+        break;
+    default: lua_pushlstring(lua, node->text, node->len); break;
+    }
+}
+
+/* Maps and sets are in a field of a table of their own. */
+static void open_table(struct lua_reply *reply, const struct resp_node *node)
+{
+    ensure(reply->depth < LUA_REPLY_DEPTH, "a reply nested deeper than %d", reply->depth);
+    int hint = node->number < TABLE_HINT_MAX ? (int)node->number : TABLE_HINT_MAX;
+    bool hashed = node->type == REPLY_MAP || node->type == REPLY_SET;
+    if (hashed) lua_createtable(reply->lua, 0, 1);
+    lua_createtable(reply->lua, hashed ? 0 : hint, hashed ? hint : 0);
+    reply->open[reply->depth++] =
+        (struct open_table){ .kind = (int)node->type, .left = node->number, .index = 1 };
+}
+
+/* Puts the value at the top into the innermost table. A map's key stays until its value comes. */
+static void put_in_table(struct lua_reply *reply)
+{
+    struct open_table *table = &reply->open[reply->depth - 1];
+    table->left--;
+    switch (table->kind) {
+    case REPLY_MAP:
+        if (table->left % 2 == 0) lua_rawset(reply->lua, -3);
+        break;
+    case REPLY_SET:
+        lua_pushboolean(reply->lua, true);
+        lua_rawset(reply->lua, -3);
+        break;
+    default: lua_rawseti(reply->lua, -2, (int)table->index++); break;
+    }
+}
+
+/* The innermost table is complete. */
+static void close_table(struct lua_reply *reply)
+{
+    const struct open_table *table = &reply->open[--reply->depth];
+    if (table->kind == REPLY_MAP || table->kind == REPLY_SET)
+        lua_setfield(reply->lua, -2, table->kind == REPLY_MAP ? "map" : "set");
+}
+
+static bool fits(const struct lua_reply *reply, const struct resp_node *node)
+{
+    if (reply->engine->exceeded || node->len > (size_t)INT32_MAX / 2) return false;
+    return reply->depth == 0 || reply->open[reply->depth - 1].index < FIELDS_MAX;
+}
+
+static bool is_aggregate(const struct resp_node *node)
+{
+    return node->type == REPLY_ARRAY || node->type == REPLY_MAP || node->type == REPLY_SET ||
+           node->type == REPLY_PUSH;
+}
+
+static void put_node(struct resp_sink *sink, const struct resp_node *node)
+{
+    struct lua_reply *reply = (struct lua_reply *)sink;
+    if (!fits(reply, node)) {
+        reply->engine->exceeded = true;
+        return;
+    }
+    if (is_aggregate(node))
+        open_table(reply, node);
+    else
+        push_scalar(reply, node);
+    if (is_aggregate(node) && node->number > 0) return;
+    if (is_aggregate(node)) close_table(reply);
+    while (reply->depth > 0) {
+        put_in_table(reply);
+        if (reply->open[reply->depth - 1].left > 0) break;
+        close_table(reply);
+    }
+}
+
+struct resp_writer lua_reply_begin(struct lua_reply *reply, struct engine *engine, lua_State *lua,
+                                   int version)
+{
+    reply->sink.put = put_node;
+    reply->engine = engine;
+    reply->lua = lua;
+    reply->version = version;
+    reply->depth = 0;
+    engine->holds = true;
+    return (struct resp_writer){ .sink = &reply->sink, .version = version };
+}
+
+void lua_reply_end(struct lua_reply *reply)
+{
+    reply->engine->holds = false;
+}
+
+void lua_push_error(lua_State *lua, const char *text)
+{
+    const char *space = text[0] == '-' ? strchr(text, ' ') : NULL;
+    if (text[0] == '-') text++;
+    lua_createtable(lua, 0, 1);
+    if (space != NULL)
+        lua_pushstring(lua, text);
+    else
+        lua_pushfstring(lua, "ERR %s", text);
+    lua_setfield(lua, -2, "err");
+}
+
+/* ---- values as replies ---- */
+
+struct writing {
+    lua_State *lua;
+    struct resp_writer *out;
+    int version; /* RESP inside the script */
+};
+
+static void write_value(struct writing *writing);
+
+/* Pushes the field without metamethods; its type. */
+static int push_raw(lua_State *lua, const char *field)
+{
+    lua_pushstring(lua, field);
+    lua_rawget(lua, -2);
+    return lua_type(lua, -1);
+}
+
+static int64_t as_integer(lua_Number number)
+{
+    if (!(number >= -0x1p63 && number < 0x1p63)) return INT64_MIN; /* as x86-64 converts */
+    return (int64_t)number;
+}
+
+static size_t count_fields(lua_State *lua)
+{
+    size_t count = 0;
+    for (lua_pushnil(lua); lua_next(lua, -2); lua_pop(lua, 1))
+        count++;
+    return count;
+}
+
+static void write_map(struct writing *writing)
+{
+    lua_State *lua = writing->lua;
+    resp_map(writing->out, count_fields(lua));
+    lua_pushnil(lua);
+    while (lua_next(lua, -2)) {
+        lua_pushvalue(lua, -2);
+        write_value(writing);
+        write_value(writing);
+    }
+}
+
+static void write_set(struct writing *writing)
+{
+    lua_State *lua = writing->lua;
+    resp_set(writing->out, count_fields(lua));
+    lua_pushnil(lua);
+    while (lua_next(lua, -2)) {
+        lua_pop(lua, 1);
+        lua_pushvalue(lua, -1);
+        write_value(writing);
+    }
+}
+
+/* Up to the first nil. */
+static void write_array(struct writing *writing)
+{
+    lua_State *lua = writing->lua;
+    int count = 0;
+    for (;; lua_pop(lua, 1)) {
+        lua_rawgeti(lua, -1, count + 1);
+        if (lua_isnil(lua, -1)) break;
+        count++;
+    }
+    lua_pop(lua, 1);
+    resp_array(writing->out, (size_t)count);
+    for (int i = 1; i <= count; i++) {
+        lua_rawgeti(lua, -1, i);
+        write_value(writing);
+    }
+}
+
+/* The table {format=, string=} is at the top. */
+static bool write_verbatim(struct writing *writing)
+{
+    lua_State *lua = writing->lua;
+    bool good = push_raw(lua, "format") == LUA_TSTRING;
+    const char *format = good ? lua_tostring(lua, -1) : NULL;
+    lua_insert(lua, -2);
+    good = good && push_raw(lua, "string") == LUA_TSTRING;
+    if (good) {
+        size_t len;
+        const char *text = lua_tolstring(lua, -1, &len);
+        resp_verbatim(writing->out, format, text, len);
+        lua_pop(lua, 1);
+    }
+    return good;
+}
+
+/* Fields by which a table is a reply of its own kind, in the order in which Redis looks. */
+static bool write_special(struct writing *writing)
+{
+    lua_State *lua = writing->lua;
+    int base = lua_gettop(lua);
+    size_t len;
+    const char *text;
+    bool done = true;
+    if (push_raw(lua, "err") == LUA_TSTRING) {
+        text = lua_tolstring(lua, -1, &len);
+        resp_error(writing->out, text, len);
+    } else if (lua_settop(lua, base), push_raw(lua, "ok") == LUA_TSTRING) {
+        text = lua_tolstring(lua, -1, &len);
+        resp_status_bytes(writing->out, text, len);
+    } else if (lua_settop(lua, base), push_raw(lua, "double") == LUA_TNUMBER) {
+        resp_double(writing->out, lua_tonumber(lua, -1));
+    } else if (lua_settop(lua, base), push_raw(lua, "big_number") == LUA_TSTRING) {
+        text = lua_tolstring(lua, -1, &len);
+        resp_big_number(writing->out, text, len);
+    } else if (lua_settop(lua, base), push_raw(lua, "verbatim_string") == LUA_TTABLE) {
+        done = write_verbatim(writing);
+    } else if (lua_settop(lua, base), push_raw(lua, "map") == LUA_TTABLE) {
+        write_map(writing);
+    } else if (lua_settop(lua, base), push_raw(lua, "set") == LUA_TTABLE) {
+        write_set(writing);
+    } else {
+        done = false;
+    }
+    lua_settop(lua, base);
+    return done;
+}
+
+static void write_table(struct writing *writing)
+{
+    if (!write_special(writing)) write_array(writing);
+}
+
+/* Writes the value at the top, and pops it. */
+static void write_value(struct writing *writing)
+{
+    static const char too_deep[] = "ERR reached lua stack limit";
+    enum { PLACES = 4 };
+    lua_State *lua = writing->lua;
+    size_t len;
+    const char *text;
+    if (!lua_checkstack(lua, PLACES)) {
+        resp_error(writing->out, too_deep, sizeof(too_deep) - 1);
+        lua_pop(lua, 1);
+        return;
+    }
+    switch (lua_type(lua, -1)) {
+    case LUA_TSTRING:
+        text = lua_tolstring(lua, -1, &len);
+        resp_bulk(writing->out, text, len);
+        break;
+    case LUA_TNUMBER: resp_integer(writing->out, as_integer(lua_tonumber(lua, -1))); break;
+    case LUA_TBOOLEAN:
+        if (writing->version >= 3)
+            resp_bool(writing->out, lua_toboolean(lua, -1));
+        else if (lua_toboolean(lua, -1))
+            resp_integer(writing->out, 1);
+        else
+            resp_null(writing->out);
+        break;
+    case LUA_TTABLE: write_table(writing); break;
+    default: resp_null(writing->out); break;
+    }
+    lua_pop(lua, 1);
+}
+
+bool lua_write_reply(lua_State *lua, struct resp_writer *out, int version)
+{
+    struct writing writing = { .lua = lua, .out = out, .version = version };
+    if (lua_istable(lua, -1)) {
+        if (push_raw(lua, "err") == LUA_TSTRING) {
+            lua_remove(lua, -2);
+            return true;
+        }
+        lua_pop(lua, 1);
+    }
+    write_value(&writing);
+    return false;
+}

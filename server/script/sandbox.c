@@ -1,0 +1,540 @@
+/* sandbox: see sandbox.h. */
+#include "server/script/sandbox.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <luajit-2.1/lauxlib.h>
+#include <luajit-2.1/lualib.h>
+
+#include "server/script/lib_cjson.h"
+#include "server/script/lib_cmsgpack.h"
+#include "server/script/lib_struct.h"
+
+/* Keys in the registry. */
+static const char guards_key, globals_key;
+
+static void push_registered(lua_State *lua, const char *key)
+{
+    lua_pushlightuserdata(lua, (void *)(uintptr_t)key);
+    lua_rawget(lua, LUA_REGISTRYINDEX);
+}
+
+static void register_value(lua_State *lua, const char *key)
+{
+    lua_pushlightuserdata(lua, (void *)(uintptr_t)key);
+    lua_insert(lua, -2);
+    lua_rawset(lua, LUA_REGISTRYINDEX);
+}
+
+/* ---- guards ---- */
+
+static int refuse_change(lua_State *lua)
+{
+    return luaL_error(lua, "Attempt to modify a readonly table");
+}
+
+/* The real table of the guard at `index` is pushed; nothing is, if the value is not a guard. */
+static bool push_guarded(lua_State *lua, int index)
+{
+    if (!lua_istable(lua, index)) return false;
+    lua_pushvalue(lua, index);
+    push_registered(lua, &guards_key);
+    lua_insert(lua, -2);
+    lua_rawget(lua, -2);
+    lua_remove(lua, -2);
+    if (!lua_isnil(lua, -1)) return true;
+    lua_pop(lua, 1);
+    return false;
+}
+
+/* For functions in C, whose errors have no position in Lua 5.1. */
+static void refuse_guard(lua_State *lua, int index)
+{
+    if (!push_guarded(lua, index)) return;
+    lua_pushliteral(lua, "Attempt to modify a readonly table");
+    lua_error(lua);
+}
+
+/* The value at `index` becomes the real table, if it is a guard. */
+static void see_through(lua_State *lua, int index)
+{
+    if (push_guarded(lua, index)) lua_replace(lua, index);
+}
+
+void sandbox_guard(lua_State *lua)
+{
+    int real = lua_gettop(lua);
+    lua_newtable(lua);
+    lua_createtable(lua, 0, 3);
+    lua_pushvalue(lua, real);
+    lua_setfield(lua, -2, "__index");
+    lua_pushcfunction(lua, refuse_change);
+    lua_setfield(lua, -2, "__newindex");
+    lua_pushboolean(lua, false);
+    lua_setfield(lua, -2, "__metatable");
+    lua_setmetatable(lua, -2);
+    push_registered(lua, &guards_key);
+    lua_pushvalue(lua, -2);
+    lua_pushvalue(lua, real);
+    lua_rawset(lua, -3);
+    lua_pop(lua, 1);
+    lua_remove(lua, real);
+}
+
+/* ---- functions that know guards ---- */
+
+/* The C function in the first upvalue does the work. */
+static int call_original(lua_State *lua)
+{
+    int count = lua_gettop(lua);
+    lua_pushvalue(lua, lua_upvalueindex(1));
+    lua_insert(lua, 1);
+    lua_call(lua, count, LUA_MULTRET);
+    return lua_gettop(lua);
+}
+
+/* For functions that change their first argument. */
+static int change_unguarded(lua_State *lua)
+{
+    refuse_guard(lua, 1);
+    return call_original(lua);
+}
+
+/* For functions that only read it and give none of it away but its fields. */
+static int read_guarded(lua_State *lua)
+{
+    see_through(lua, 1);
+    return call_original(lua);
+}
+
+/* Upvalues: Lua's next, and next for guards. A loop over a guard must not get the real table. */
+static int pairs_of(lua_State *lua)
+{
+    luaL_checktype(lua, 1, LUA_TTABLE);
+    bool guarded = push_guarded(lua, 1);
+    lua_pushvalue(lua, lua_upvalueindex(guarded ? 2 : 1));
+    lua_pushvalue(lua, 1);
+    lua_pushnil(lua);
+    return 3;
+}
+
+static void wrap_field(lua_State *lua, const char *name, lua_CFunction wrapper)
+{
+    lua_getfield(lua, -1, name);
+    lua_pushcclosure(lua, wrapper, 1);
+    lua_setfield(lua, -2, name);
+}
+
+static void wrap_pairs(lua_State *lua)
+{
+    lua_getfield(lua, -1, "next");
+    lua_pushvalue(lua, -1);
+    lua_pushcclosure(lua, read_guarded, 1);
+    lua_pushvalue(lua, -1);
+    lua_setfield(lua, -4, "next");
+    lua_pushcclosure(lua, pairs_of, 2);
+    lua_setfield(lua, -2, "pairs");
+}
+
+/* In Redis the metatable of the globals is the only one of its tables that scripts see. */
+static int getmetatable_of(lua_State *lua)
+{
+    luaL_checkany(lua, 1);
+    if (!push_guarded(lua, 1)) return call_original(lua);
+    push_registered(lua, &globals_key);
+    if (!lua_rawequal(lua, -1, 1)) return 0;
+    lua_createtable(lua, 0, 1);
+    lua_getmetatable(lua, -3);
+    lua_getfield(lua, -1, "__index");
+    lua_setfield(lua, -3, "__index");
+    lua_pop(lua, 1);
+    sandbox_guard(lua);
+    return 1;
+}
+
+static void wrap_basics(lua_State *lua)
+{
+    wrap_pairs(lua);
+    wrap_field(lua, "rawget", read_guarded);
+    wrap_field(lua, "unpack", read_guarded);
+    wrap_field(lua, "rawset", change_unguarded);
+    wrap_field(lua, "setmetatable", change_unguarded);
+    wrap_field(lua, "getmetatable", getmetatable_of);
+}
+
+static void wrap_table_functions(lua_State *lua)
+{
+    static const char *const changing[] = { "insert", "remove", "sort" };
+    static const char *const reading[] = { "foreach", "foreachi", "concat", "getn", "maxn" };
+    for (size_t i = 0; i < sizeof(changing) / sizeof(changing[0]); i++)
+        wrap_field(lua, changing[i], change_unguarded);
+    for (size_t i = 0; i < sizeof(reading) / sizeof(reading[0]); i++)
+        wrap_field(lua, reading[i], read_guarded);
+}
+
+/* ---- functions that differ between LuaJIT and Lua 5.1 as Redis has it ---- */
+
+static int assert_true(lua_State *lua)
+{
+    luaL_checkany(lua, 1);
+    if (lua_toboolean(lua, 1)) return lua_gettop(lua);
+    return luaL_error(lua, "%s", luaL_optstring(lua, 2, "assertion failed!"));
+}
+
+/* An error of redis.call is a table; scripts get its text, as before Redis 7. */
+static int pcall_text(lua_State *lua)
+{
+    luaL_checkany(lua, 1);
+    bool good = lua_pcall(lua, lua_gettop(lua) - 1, LUA_MULTRET, 0) == 0;
+    if (!good && lua_istable(lua, -1)) {
+        lua_getfield(lua, -1, "err");
+        if (lua_isstring(lua, -1))
+            lua_replace(lua, -2);
+        else
+            lua_pop(lua, 1);
+    }
+    lua_pushboolean(lua, good);
+    lua_insert(lua, 1);
+    return lua_gettop(lua);
+}
+
+/* LuaJIT passes further arguments to the function. */
+static int xpcall_plain(lua_State *lua)
+{
+    lua_settop(lua, 2);
+    return call_original(lua);
+}
+
+/* Scripts can't stop the collector, because it keeps them below their memory limit. */
+static int collect_garbage(lua_State *lua)
+{
+    static const char *const words[] = { "collect", "stop",     "restart",    "count",
+                                         "step",    "setpause", "setstepmul", NULL };
+    switch (luaL_checkoption(lua, 1, "collect", words)) {
+    case 0: lua_gc(lua, LUA_GCCOLLECT, 0); break;
+    case 3:
+        lua_pushnumber(lua, lua_gc(lua, LUA_GCCOUNT, 0) + lua_gc(lua, LUA_GCCOUNTB, 0) / 1024.0);
+        return 1;
+    case 4: lua_pushboolean(lua, lua_gc(lua, LUA_GCSTEP, 0)); return 1;
+    default: break;
+    }
+    lua_pushinteger(lua, 0);
+    return 1;
+}
+
+static int fail_obsolete(lua_State *lua)
+{
+    return luaL_error(lua, "'setn' is obsolete");
+}
+
+/* ---- math.random ---- */
+
+struct random {
+    unsigned short state[3];
+};
+
+enum { SEED_LOW = 0x330e, RANDOM_MAX = INT32_MAX };
+
+static void set_seed(struct random *random, int32_t seed)
+{
+    random->state[0] = SEED_LOW;
+    random->state[1] = (unsigned short)(uint32_t)seed;
+    random->state[2] = (unsigned short)((uint32_t)seed >> 16);
+}
+
+/* The numbers of Redis: nrand48, divided by the largest int32. */
+static int random_number(lua_State *lua)
+{
+    struct random *random = lua_touserdata(lua, lua_upvalueindex(1));
+    lua_Number part = (lua_Number)(nrand48(random->state) % RANDOM_MAX) / RANDOM_MAX;
+    int count = lua_gettop(lua);
+    if (count == 0) {
+        lua_pushnumber(lua, part);
+        return 1;
+    }
+    if (count > 2) return luaL_error(lua, "wrong number of arguments");
+    int low = count == 2 ? luaL_checkint(lua, 1) : 1, high = luaL_checkint(lua, count);
+    luaL_argcheck(lua, low <= high, count, "interval is empty");
+    lua_Number span = (lua_Number)high - low + 1;
+    lua_pushnumber(lua, floor(part * span) + low);
+    return 1;
+}
+
+static int random_seed(lua_State *lua)
+{
+    set_seed(lua_touserdata(lua, lua_upvalueindex(1)), luaL_checkint(lua, 1));
+    return 0;
+}
+
+/* For the library table at the top. */
+static void add_random(lua_State *lua)
+{
+    struct random *random = lua_newuserdata(lua, sizeof(*random));
+    getentropy(random->state, sizeof(random->state));
+    lua_pushvalue(lua, -1);
+    lua_pushcclosure(lua, random_number, 1);
+    lua_setfield(lua, -3, "random");
+    lua_pushcclosure(lua, random_seed, 1);
+    lua_setfield(lua, -2, "randomseed");
+}
+
+/* ---- compiling ---- */
+
+struct text {
+    const char *data;
+    size_t len;
+    bool begun;
+};
+
+/* The space in front makes LuaJIT treat the text as a text: not as byte code, and without skipping
+ * a mark of the encoding or a first line that begins with '#'. */
+static const char *read_text(lua_State *lua, void *ctx, size_t *len)
+{
+    (void)lua;
+    struct text *text = ctx;
+    const char *piece = text->begun ? text->data : " ";
+    *len = text->begun ? text->len : 1;
+    if (text->begun) text->len = 0;
+    text->begun = true;
+    return piece;
+}
+
+bool sandbox_compile(lua_State *lua, const char *text, size_t len, const char *chunk_name)
+{
+    struct text whole = { .data = text, .len = len };
+    return lua_loadx(lua, read_text, &whole, chunk_name, "t") == 0;
+}
+
+static int reply_compiled(lua_State *lua, const char *text, size_t len, const char *chunk_name)
+{
+    if (sandbox_compile(lua, text, len, chunk_name)) return 1;
+    lua_pushnil(lua);
+    lua_insert(lua, -2);
+    return 2;
+}
+
+static int load_string(lua_State *lua)
+{
+    size_t len;
+    const char *text = luaL_checklstring(lua, 1, &len);
+    return reply_compiled(lua, text, len, luaL_optstring(lua, 2, text));
+}
+
+/* Collects the pieces that the function returns until it returns nil or an empty string. */
+static int load_pieces(lua_State *lua)
+{
+    luaL_Buffer pieces;
+    luaL_checktype(lua, 1, LUA_TFUNCTION);
+    const char *chunk_name = luaL_optstring(lua, 2, "=(load)");
+    lua_settop(lua, 2);
+    luaL_buffinit(lua, &pieces);
+    for (;;) {
+        lua_pushvalue(lua, 1);
+        if (lua_pcall(lua, 0, 1, 0) != 0) {
+            lua_pushnil(lua);
+            lua_insert(lua, -2);
+            return 2;
+        }
+        if (lua_isnil(lua, -1)) break;
+        if (!lua_isstring(lua, -1)) return luaL_error(lua, "reader function must return a string");
+        if (lua_objlen(lua, -1) == 0) break;
+        luaL_addvalue(&pieces);
+    }
+    lua_pop(lua, 1);
+    luaL_pushresult(&pieces);
+    size_t len;
+    const char *text = lua_tolstring(lua, -1, &len);
+    return reply_compiled(lua, text, len, chunk_name);
+}
+
+/* ---- the world ---- */
+
+struct library {
+    const char *name;
+    const char *const *fields; /* the ones that scripts may use; ends with NULL */
+};
+
+static const char *const basic_fields[] = {
+    "assert", "collectgarbage", "error",  "gcinfo",       "getmetatable", "ipairs",
+    "load",   "loadstring",     "next",   "pairs",        "pcall",        "rawequal",
+    "rawget", "rawset",         "select", "setmetatable", "tonumber",     "tostring",
+    "type",   "unpack",         "xpcall", "_VERSION",     NULL,
+};
+static const char *const string_fields[] = {
+    "byte",  "char",  "find", "format",  "gfind", "gmatch", "gsub", "len",
+    "lower", "match", "rep",  "reverse", "sub",   "upper",  NULL,
+};
+static const char *const table_fields[] = {
+    "concat", "foreach", "foreachi", "getn", "insert", "maxn", "remove", "setn", "sort", NULL,
+};
+static const char *const math_fields[] = {
+    "abs",    "acos",       "asin",  "atan", "atan2", "ceil", "cos",   "cosh",
+    "deg",    "exp",        "floor", "fmod", "frexp", "huge", "ldexp", "log",
+    "log10",  "max",        "min",   "mod",  "modf",  "pi",   "pow",   "rad",
+    "random", "randomseed", "sin",   "sinh", "sqrt",  "tan",  "tanh",  NULL,
+};
+static const char *const coroutine_fields[] = {
+    "create", "resume", "running", "status", "wrap", "yield", NULL,
+};
+static const char *const bit_fields[] = {
+    "arshift", "band", "bnot",   "bor",   "bswap", "bxor", "lshift",
+    "rol",     "ror",  "rshift", "tobit", "tohex", NULL,
+};
+static const char *const os_fields[] = { "clock", NULL };
+
+static const struct library libraries[] = {
+    { "string", string_fields }, { "table", table_fields },         { "math", math_fields },
+    { "bit", bit_fields },       { "coroutine", coroutine_fields }, { "os", os_fields },
+};
+
+/* Sets fields of the table below the top to those of the table at the top, which is popped. */
+static void copy_fields(lua_State *lua, const char *const *fields)
+{
+    for (; *fields != NULL; fields++) {
+        lua_getfield(lua, -1, *fields);
+        lua_setfield(lua, -3, *fields);
+    }
+    lua_pop(lua, 1);
+}
+
+static void rename_field(lua_State *lua, const char *library, const char *from, const char *to)
+{
+    lua_getglobal(lua, library);
+    lua_getfield(lua, -1, from);
+    lua_setfield(lua, -2, to);
+    lua_pop(lua, 1);
+}
+
+/* Changes Lua's own libraries, before the allowed fields are copied. */
+static void adapt_libraries(lua_State *lua)
+{
+    static const luaL_Reg basics[] = {
+        { "assert", assert_true },
+        { "pcall", pcall_text },
+        { "collectgarbage", collect_garbage },
+        { "loadstring", load_string },
+        { "load", load_pieces },
+        { NULL, NULL },
+    };
+    lua_pushvalue(lua, LUA_GLOBALSINDEX);
+    luaL_register(lua, NULL, basics);
+    wrap_field(lua, "xpcall", xpcall_plain);
+    wrap_basics(lua);
+    lua_getfield(lua, -1, "table");
+    wrap_table_functions(lua);
+    lua_pushcfunction(lua, fail_obsolete);
+    lua_setfield(lua, -2, "setn");
+    lua_getfield(lua, -2, "math");
+    add_random(lua);
+    lua_pop(lua, 3);
+    rename_field(lua, "string", "gmatch", "gfind");
+    rename_field(lua, "math", "fmod", "mod");
+}
+
+static void open_lua_libraries(lua_State *lua)
+{
+    static const luaL_Reg openers[] = {
+        { "", luaopen_base },
+        { LUA_TABLIBNAME, luaopen_table },
+        { LUA_STRLIBNAME, luaopen_string },
+        { LUA_MATHLIBNAME, luaopen_math },
+        { LUA_BITLIBNAME, luaopen_bit },
+        { LUA_OSLIBNAME, luaopen_os },
+    };
+    for (size_t i = 0; i < sizeof(openers) / sizeof(openers[0]); i++) {
+        lua_pushcfunction(lua, openers[i].func);
+        lua_pushstring(lua, openers[i].name);
+        lua_call(lua, 1, 0);
+    }
+}
+
+static int read_missing_global(lua_State *lua)
+{
+    return luaL_error(lua, "Script attempted to access nonexistent global variable '%s'",
+                      luaL_checkstring(lua, 2));
+}
+
+/* All strings share a metatable, whose fields scripts must not change. */
+static void guard_strings(lua_State *lua, int globals)
+{
+    lua_pushliteral(lua, "");
+    lua_getmetatable(lua, -1);
+    lua_createtable(lua, 0, 1);
+    lua_getfield(lua, globals, "string");
+    push_guarded(lua, lua_gettop(lua));
+    lua_setfield(lua, -4, "__index");
+    lua_setfield(lua, -2, "__index");
+    sandbox_guard(lua);
+    lua_setfield(lua, -2, "__metatable");
+    lua_pop(lua, 2);
+}
+
+static void add_libraries(lua_State *lua, int globals)
+{
+    for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++) {
+        lua_newtable(lua);
+        lua_getglobal(lua, libraries[i].name);
+        copy_fields(lua, libraries[i].fields);
+        sandbox_guard(lua);
+        lua_setfield(lua, globals, libraries[i].name);
+    }
+    static void (*const openers[])(lua_State * lua) = { script_open_cjson, script_open_cmsgpack,
+                                                        script_open_struct };
+    static const char *const names[] = { "cjson", "cmsgpack", "struct" };
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        openers[i](lua);
+        sandbox_guard(lua);
+        lua_setfield(lua, globals, names[i]);
+    }
+}
+
+static void open_guards(lua_State *lua)
+{
+    lua_newtable(lua);
+    lua_createtable(lua, 0, 1);
+    lua_pushliteral(lua, "k");
+    lua_setfield(lua, -2, "__mode");
+    lua_setmetatable(lua, -2);
+    register_value(lua, &guards_key);
+}
+
+void sandbox_open(lua_State *lua)
+{
+    open_guards(lua);
+    open_lua_libraries(lua);
+    adapt_libraries(lua);
+
+    lua_newtable(lua);
+    int globals = lua_gettop(lua);
+    lua_pushvalue(lua, LUA_GLOBALSINDEX);
+    copy_fields(lua, basic_fields);
+    add_libraries(lua, globals);
+    guard_strings(lua, globals);
+
+    lua_createtable(lua, 0, 1);
+    lua_pushcfunction(lua, read_missing_global);
+    lua_setfield(lua, -2, "__index");
+    lua_setmetatable(lua, globals);
+
+    lua_pushvalue(lua, globals);
+    sandbox_guard(lua);
+    lua_pushvalue(lua, -1);
+    lua_setfield(lua, globals, "_G");
+    lua_pushvalue(lua, -1);
+    register_value(lua, &globals_key);
+    lua_replace(lua, LUA_GLOBALSINDEX);
+}
+
+void sandbox_set(lua_State *lua, const char *name)
+{
+    push_registered(lua, &globals_key);
+    push_guarded(lua, lua_gettop(lua));
+    lua_pushstring(lua, name);
+    lua_pushvalue(lua, -4);
+    lua_rawset(lua, -3);
+    lua_pop(lua, 3);
+}

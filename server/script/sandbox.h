@@ -1,0 +1,27 @@
+/* sandbox: the world that scripts see: the functions of Lua 5.1 that are safe, in tables that
+ * cannot be changed. Depends on LuaJIT's libraries and ours; knows no command.
+ *
+ * A table that scripts may read but not change is an empty table, its guard, whose metatable finds
+ * the fields in the real one. Functions that would reach around the metatable (next, pairs, rawget,
+ * rawset, setmetatable, table.insert ...) are replaced by ones that know guards. */
+#ifndef SERVER_SCRIPT_SANDBOX_H
+#define SERVER_SCRIPT_SANDBOX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <luajit-2.1/lua.h>
+
+/* Makes the world in a new state: the globals of scripts and of chunks that they load. The real
+ * table of the globals is then at the top of the stack; add fields to it, and then pop it. */
+void sandbox_open(lua_State *lua);
+/* Replaces the table at the top of the stack by a guard for it. */
+void sandbox_guard(lua_State *lua);
+/* Sets a global variable to the value at the top of the stack, and pops it. */
+void sandbox_set(lua_State *lua, const char *name);
+
+/* Compiles a text, never byte code: pushes the function and returns true, or pushes the error. The
+ * functions that it defines see the sandbox's globals. */
+bool sandbox_compile(lua_State *lua, const char *text, size_t len, const char *chunk_name);
+
+#endif

@@ -1,0 +1,231 @@
+/* script: see script.h. */
+#include "server/script/script.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <luajit-2.1/lauxlib.h>
+
+#include "server/call/args.h"
+#include "server/call/error.h"
+#include "server/run/dispatch.h"
+#include "server/script/lua_reply.h"
+#include "server/script/sandbox.h"
+#include "store/mem/mem.h"
+
+enum { ERROR_LINE_MAX = 1024, RUN_PLACES = 16 };
+
+/* ---- errors ---- */
+
+/* Makes a table {err=, source=, line=} of an error. Where it happened: in the innermost function
+ * that is written in Lua, one level above a function in C. */
+static int describe_error(lua_State *lua)
+{
+    lua_Debug where;
+    bool known = lua_getstack(lua, 1, &where) && lua_getinfo(lua, "Sl", &where);
+    if (known && where.what[0] == 'C')
+        known = lua_getstack(lua, 2, &where) && lua_getinfo(lua, "Sl", &where);
+    lua_settop(lua, 1);
+    if (!lua_istable(lua, 1)) {
+        lua_getglobal(lua, "tostring");
+        lua_insert(lua, 1);
+        lua_call(lua, 1, 1);
+        lua_pushliteral(lua, "ERR ");
+        lua_insert(lua, 1);
+        lua_concat(lua, 2);
+        lua_createtable(lua, 0, 3);
+        lua_insert(lua, 1);
+        lua_setfield(lua, 1, "err");
+    }
+    if (known) {
+        lua_pushstring(lua, where.source);
+        lua_setfield(lua, 1, "source");
+        lua_pushinteger(lua, where.currentline);
+        lua_setfield(lua, 1, "line");
+    }
+    return 1;
+}
+
+static const char *text_field(lua_State *lua, int table, const char *field)
+{
+    lua_pushstring(lua, field);
+    lua_rawget(lua, table);
+    return lua_tostring(lua, -1);
+}
+
+/* Replies the error at the top of the stack. */
+static void reply_error(struct call *call, lua_State *lua, const char *name)
+{
+    char line[ERROR_LINE_MAX];
+    int error = lua_gettop(lua), len;
+    bool is_table = lua_istable(lua, error);
+    const char *text = is_table ? text_field(lua, error, "err") : lua_tostring(lua, error);
+    const char *source = is_table ? text_field(lua, error, "source") : NULL;
+    const char *at = is_table ? text_field(lua, error, "line") : NULL;
+    bool counted =
+        is_table && (text_field(lua, error, "ignore_error_stats_update"), lua_toboolean(lua, -1));
+    const char *code = is_table ? "" : "ERR ";
+    if (text == NULL) text = "ERR the script raised an error without a text";
+    if (source != NULL && at != NULL)
+        len = snprintf(line, sizeof(line), "%s%s script: %s, on %s:%s.", code, text, name, source,
+                       at);
+    else
+        len = snprintf(line, sizeof(line), "%s%s script: %s.", code, text, name);
+    if (len >= (int)sizeof(line)) len = (int)sizeof(line) - 1;
+    fail_line(call, line, (size_t)len, counted);
+}
+
+/* ---- one run ---- */
+
+static void push_arguments(lua_State *lua, const struct bytes *argv, int count)
+{
+    lua_createtable(lua, count, 0);
+    for (int i = 0; i < count; i++) {
+        lua_pushlstring(lua, argv[i].data, argv[i].len);
+        lua_rawseti(lua, -2, i + 1);
+    }
+}
+
+struct start {
+    const struct script_run *run;
+    struct call *call;
+};
+
+/* Runs protected, because making the arguments may pass the memory limit. */
+static int start_script(lua_State *lua)
+{
+    const struct start *start = lua_touserdata(lua, 1);
+    const struct script_run *run = start->run;
+    const struct bytes *keys = start->call->argv + run->keys_at;
+    lua_settop(lua, 0);
+    lua_rawgeti(lua, LUA_REGISTRYINDEX, run->function);
+    push_arguments(lua, keys, run->keys);
+    push_arguments(lua, keys + run->keys, start->call->argc - run->keys_at - run->keys);
+    if (run->with_globals) {
+        sandbox_set(lua, "ARGV");
+        sandbox_set(lua, "KEYS");
+        lua_call(lua, 0, 1);
+    } else {
+        lua_call(lua, 2, 1);
+    }
+    return 1;
+}
+
+static void clear_globals(lua_State *lua)
+{
+    lua_pushnil(lua);
+    sandbox_set(lua, "KEYS");
+    lua_pushnil(lua);
+    sandbox_set(lua, "ARGV");
+}
+
+static bool call_protected(struct scripting *scripting, struct start *start)
+{
+    struct engine *engine = scripting->engine;
+    lua_State *lua = engine->lua;
+    lua_rawgeti(lua, LUA_REGISTRYINDEX, scripting->on_error);
+    lua_pushcfunction(lua, start_script);
+    lua_pushlightuserdata(lua, start);
+    engine_limit(engine, (size_t)scripting->conf->script_memory_limit);
+    bool good = lua_pcall(lua, 1, 1, 1) == 0;
+    engine_unlimit(engine);
+    if (scripting->stopping) engine_resume(engine);
+    return good;
+}
+
+static void reply_value(struct scripting *scripting, struct call *call, const char *name)
+{
+    lua_State *lua = scripting->engine->lua;
+    bool is_error = lua_write_reply(lua, call->out, scripting->redis.version);
+    if (!is_error) return;
+    size_t len;
+    const char *text = lua_tolstring(lua, -1, &len);
+    (void)name;
+    fail_line(call, text, len, false);
+}
+
+void script_run(struct scripting *scripting, struct call *call, const struct script_run *run)
+{
+    struct engine *engine = scripting->engine;
+    lua_State *lua = engine->lua;
+    struct start start = { .run = run, .call = call };
+    unsigned db = call->session->db;
+    if (!host_begin(&scripting->host, call, run->flags, run->read_only)) return;
+    scripting->name = run->name;
+    scripting->redis.version = 2;
+    scripting->stopping = false;
+    bool good = call_protected(scripting, &start);
+    call->session->db = db;
+    engine->holds = true;
+    if (good)
+        reply_value(scripting, call, run->name);
+    else
+        reply_error(call, lua, run->name);
+    lua_settop(lua, 0);
+    if (run->with_globals) clear_globals(lua);
+    engine->holds = false;
+    scripting->name = NULL;
+    host_end(&scripting->host);
+}
+
+bool script_read_numkeys(struct call *call, int i, int *keys)
+{
+    int64_t count;
+    if (!arg_int64(call, i, &count)) return false;
+    if (count > call->argc - i - 1) {
+        fail(call, ERR_NUMKEYS_ARGS);
+        return false;
+    }
+    if (count < 0) {
+        fail(call, ERR_KEYS_NEGATIVE);
+        return false;
+    }
+    *keys = (int)count;
+    return true;
+}
+
+/* ---- all of it ---- */
+
+static void make_world(struct scripting *scripting)
+{
+    lua_State *lua = scripting->engine->lua;
+    sandbox_open(lua);
+    lib_redis_open(&scripting->redis);
+    sandbox_guard(lua);
+    sandbox_set(lua, "redis");
+    lua_settop(lua, 0);
+    lua_pushcfunction(lua, describe_error);
+    scripting->on_error = luaL_ref(lua, LUA_REGISTRYINDEX);
+}
+
+struct scripting *scripting_new(struct dispatch *dispatch)
+{
+    struct scripting *scripting = mem_zalloc(sizeof(*scripting));
+    scripting->engine = engine_new();
+    scripting->host.dispatch = dispatch;
+    scripting->conf = dispatch->conf;
+    scripting->clock = dispatch->clock;
+    scripting->redis = (struct lib_redis){ .engine = scripting->engine, .host = &scripting->host };
+    scripts_init(&scripting->scripts, scripting->engine->lua);
+    make_world(scripting);
+    scripting->engine->live = scripting->engine->used;
+    return scripting;
+}
+
+void scripting_free(struct scripting *scripting)
+{
+    scripts_drop(&scripting->scripts);
+    lib_redis_drop(&scripting->redis);
+    engine_free(scripting->engine);
+    mem_free(scripting);
+}
+
+void scripting_add_commands(struct scripting *scripting, struct commands *commands)
+{
+    commands_add(commands, &script_commands, scripting);
+}
+
+size_t scripting_bytes(const struct scripting *scripting)
+{
+    return scripting->engine->used + scripts_bytes(&scripting->scripts);
+}

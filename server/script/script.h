@@ -1,0 +1,59 @@
+/* script: everything that scripts and functions share: the interpreter, its world, the commands
+ * that a script may call, and one run of a script. Depends on dispatch; added to the commands by
+ * main. */
+#ifndef SERVER_SCRIPT_SCRIPT_H
+#define SERVER_SCRIPT_SCRIPT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "conf/conf.h"
+#include "server/call/command.h"
+#include "server/script/engine.h"
+#include "server/script/host.h"
+#include "server/script/lib_redis.h"
+#include "server/script/scripts.h"
+
+struct scripting {
+    struct engine *engine;
+    struct host host;
+    struct lib_redis redis;
+    struct scripts scripts;
+    const struct conf *conf;
+    const struct clock *clock;
+    int on_error;       /* Lua's reference to the function that describes an error */
+    const char *name;   /* of what runs: a SHA-1, or a function's name; NULL: nothing runs */
+    int64_t began_usec; /* monotonic */
+    bool stopping;      /* SCRIPT KILL or FUNCTION KILL */
+};
+
+struct scripting *scripting_new(struct dispatch *dispatch);
+void scripting_free(struct scripting *scripting);
+/* Adds EVAL, SCRIPT and their like. */
+void scripting_add_commands(struct scripting *scripting, struct commands *commands);
+
+/* One run. The function gets the keys and the other arguments as globals, or as its own arguments.
+ */
+struct script_run {
+    const char *name;
+    int function;      /* Lua's reference */
+    unsigned flags;    /* SCRIPT_* */
+    bool read_only;    /* EVAL_RO, FCALL_RO */
+    bool with_globals; /* KEYS and ARGV are globals: EVAL */
+    int keys_at, keys; /* argv[keys_at] is the first key; behind the keys come the arguments */
+};
+
+/* Runs it, and replies what it returns, or its error. */
+void script_run(struct scripting *scripting, struct call *call, const struct script_run *run);
+
+/* Memory of all scripts and functions, with Lua's. */
+size_t scripting_bytes(const struct scripting *scripting);
+
+/* ---- shared by the files of script/ ---- */
+
+/* The argument `i` is the number of keys that follow. False: an error is replied. */
+bool script_read_numkeys(struct call *call, int i, int *keys);
+
+extern const struct command_group script_commands; /* context: struct scripting */
+
+#endif

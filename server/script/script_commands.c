@@ -1,0 +1,290 @@
+/* script_commands: EVAL and its like, and SCRIPT. Context: struct scripting. */
+#include <string.h>
+
+#include "server/call/args.h"
+#include "server/cmd/numkeys.h"
+#include "server/call/reply_text.h"
+#include "server/script/script.h"
+
+enum { WHY_MAX = 512, KEYS_AT = 3 };
+
+/* A wrong number of keys counts as none, because a script may have none. */
+static int find_keys(int argc, const struct bytes *argv, int *positions)
+{
+    int count = numkeys_find(argc, argv, 2, positions);
+    return count < 0 ? 0 : count;
+}
+
+static void run_script(struct call *call, struct script *script, int keys, bool read_only)
+{
+    struct scripting *scripting = call->context;
+    struct script_run run = { .name = script->sha,
+                              .function = script->function,
+                              .flags = script->flags,
+                              .read_only = read_only,
+                              .with_globals = true,
+                              .keys_at = KEYS_AT,
+                              .keys = keys };
+    scripts_begin(&scripting->scripts, script);
+    script_run(scripting, call, &run);
+    scripts_end(&scripting->scripts, script);
+}
+
+/* MONITOR shows the script before the commands that it calls. */
+static void show_to_monitors(struct call *call)
+{
+    struct scripting *scripting = call->context;
+    struct observer *observer = scripting->host.dispatch->observer;
+    if (observer != NULL) observe_monitor(observer, call);
+}
+
+static void eval_text(struct call *call, bool read_only)
+{
+    struct scripting *scripting = call->context;
+    char why[WHY_MAX];
+    int keys;
+    show_to_monitors(call);
+    if (!script_read_numkeys(call, 2, &keys)) return;
+    struct script *script = scripts_get(&scripting->scripts, call->argv[1], why, sizeof(why));
+    if (script == NULL)
+        fail_line(call, why, strlen(why), false);
+    else
+        run_script(call, script, keys, read_only);
+}
+
+static void eval_sha(struct call *call, bool read_only)
+{
+    struct scripting *scripting = call->context;
+    int keys;
+    show_to_monitors(call);
+    struct script *script = scripts_find(&scripting->scripts, call->argv[1]);
+    if (call->argv[1].len != SHA1_HEX_LEN) {
+        fail(call, ERR_NO_SCRIPT);
+        return;
+    }
+    if (!script_read_numkeys(call, 2, &keys)) return;
+    if (script == NULL)
+        fail(call, ERR_NO_SCRIPT);
+    else
+        run_script(call, script, keys, read_only);
+}
+
+static void cmd_eval(struct call *call)
+{
+    eval_text(call, false);
+}
+
+static void cmd_eval_ro(struct call *call)
+{
+    eval_text(call, true);
+}
+
+static void cmd_evalsha(struct call *call)
+{
+    eval_sha(call, false);
+}
+
+static void cmd_evalsha_ro(struct call *call)
+{
+    eval_sha(call, true);
+}
+
+/* ---- SCRIPT ---- */
+
+static void cmd_script_load(struct call *call)
+{
+    struct scripting *scripting = call->context;
+    char why[WHY_MAX];
+    struct script *script = scripts_get(&scripting->scripts, call->argv[2], why, sizeof(why));
+    if (script == NULL) {
+        fail_line(call, why, strlen(why), false);
+        return;
+    }
+    scripts_keep(&scripting->scripts, script);
+    reply_bytes(call, bytes_of(script->sha, SHA1_HEX_LEN));
+}
+
+static void cmd_script_exists(struct call *call)
+{
+    struct scripting *scripting = call->context;
+    resp_array(call->out, (size_t)call->argc - 2);
+    for (int i = 2; i < call->argc; i++)
+        resp_integer(call->out, scripts_find(&scripting->scripts, call->argv[i]) != NULL);
+}
+
+static void cmd_script_flush(struct call *call)
+{
+    struct scripting *scripting = call->context;
+    bool valid = call->argc == 2 ||
+                 (call->argc == 3 && (arg_is(call, 2, "SYNC") || arg_is(call, 2, "ASYNC")));
+    if (!valid) {
+        fail(call, ERR_SCRIPT_FLUSH);
+        return;
+    }
+    scripts_flush(&scripting->scripts);
+    reply_ok(call);
+}
+
+static void cmd_script_kill(struct call *call)
+{
+    fail(call, ERR_NOT_BUSY);
+}
+
+/* DIFFERS: there is no debugger. (doc/differs.md) */
+static void cmd_script_debug(struct call *call)
+{
+    if (arg_is(call, 2, "NO"))
+        reply_ok(call);
+    else if (arg_is(call, 2, "YES") || arg_is(call, 2, "SYNC"))
+        fail(call, ERR_NO_DEBUGGER);
+    else
+        fail(call, ERR_SCRIPT_DEBUG);
+}
+
+static const char *const script_help[] = {
+    "DEBUG (YES|SYNC|NO)",
+    "    There is no debugger: only NO is accepted.",
+    "EXISTS <sha1> [<sha1> ...]",
+    "    Return for each script whether it is in the cache.",
+    "FLUSH [ASYNC|SYNC]",
+    "    Remove all scripts from the cache.",
+    "KILL",
+    "    Stop the script that runs, unless it has written data.",
+    "LOAD <script>",
+    "    Add a script to the cache without running it.",
+};
+
+static void cmd_script_help(struct call *call)
+{
+    reply_help(call, script_help, sizeof(script_help) / sizeof(script_help[0]));
+}
+
+static const struct command script_subcommands[] = {
+    { .name = "DEBUG",
+      .run = cmd_script_debug,
+      .arity = 3,
+      .flags = NOSCRIPT,
+      .group = "scripting",
+      .since = "3.2.0",
+      .complexity = "O(1)",
+      .syntax = "YES|SYNC|NO",
+      .summary = "Accepts NO: there is no debugger.",
+      .replies = REPLIES("OK: NO"),
+      .errors = ERRORS(ERR_NO_DEBUGGER, ERR_SCRIPT_DEBUG) },
+    { .name = "EXISTS",
+      .run = cmd_script_exists,
+      .arity = -3,
+      .flags = NOSCRIPT,
+      .tips = "request_policy:all_shards response_policy:agg_logical_and",
+      .group = "scripting",
+      .since = "2.6.0",
+      .complexity = "O(N) for N names",
+      .syntax = "sha1 [sha1 ...]",
+      .summary = "Says which scripts are in the cache.",
+      .replies = REPLIES("[integer ...]: 1 or 0 for each script") },
+    { .name = "FLUSH",
+      .run = cmd_script_flush,
+      .arity = -2,
+      .flags = NOSCRIPT,
+      .tips = "request_policy:all_nodes response_policy:all_succeeded",
+      .group = "scripting",
+      .since = "2.6.0",
+      .complexity = "O(N) for N scripts",
+      .syntax = "[ASYNC|SYNC]",
+      .summary = "Removes all scripts from the cache.",
+      .replies = REPLIES("OK"),
+      .errors = ERRORS(ERR_SCRIPT_FLUSH) },
+    { .name = "HELP",
+      .run = cmd_script_help,
+      .arity = 2,
+      .flags = LOADING | STALE,
+      .group = "scripting",
+      .since = "5.0.0",
+      .complexity = "O(1)",
+      .syntax = "",
+      .summary = "Lists the subcommands.",
+      .replies = REPLIES("[simple ...]") },
+    { .name = "KILL",
+      .run = cmd_script_kill,
+      .arity = 2,
+      .flags = NOSCRIPT | ALLOW_BUSY,
+      .tips = "request_policy:all_shards response_policy:one_succeeded",
+      .group = "scripting",
+      .since = "2.6.0",
+      .complexity = "O(1)",
+      .syntax = "",
+      .summary = "Stops the script that runs, unless it has written data.",
+      .replies = REPLIES("OK"),
+      .errors = ERRORS(ERR_NOT_BUSY) },
+    { .name = "LOAD",
+      .run = cmd_script_load,
+      .arity = 3,
+      .flags = NOSCRIPT | STALE,
+      .tips = "request_policy:all_nodes response_policy:all_succeeded",
+      .group = "scripting",
+      .since = "2.6.0",
+      .complexity = "O(N) for a script of N bytes",
+      .syntax = "script",
+      .summary = "Adds a script to the cache, and replies its SHA-1.",
+      .replies = REPLIES("bulk: the SHA-1 in hexadecimal") },
+    { .name = NULL },
+};
+
+enum {
+    SCRIPT_FLAGS = NOSCRIPT | STALE | SKIP_MONITOR | NO_MANDATORY_KEYS | MOVABLE_KEYS |
+                   MAY_REPLICATE | RUNS_SCRIPT
+};
+
+#define SCRIPT_ROW                                                                                 \
+    .arity = -3, .find_keys = find_keys, .group = "scripting",                                     \
+    .complexity = "Depends on the script", .replies = REPLIES("any: what the script returns")
+
+static const struct command rows[] = {
+    { .name = "EVAL",
+      .run = cmd_eval,
+      SCRIPT_ROW,
+      .flags = SCRIPT_FLAGS,
+      .specs = { KEYS_COUNTED_AT(2, KEY_RW | KEY_ACCESS | KEY_UPDATE) },
+      .since = "2.6.0",
+      .syntax = "script numkeys [key [key ...]] [arg [arg ...]]",
+      .summary = "Runs a script in Lua as one transaction.",
+      .errors = ERRORS(ERR_NUMKEYS_ARGS, ERR_KEYS_NEGATIVE) },
+    { .name = "EVALSHA",
+      .run = cmd_evalsha,
+      SCRIPT_ROW,
+      .flags = SCRIPT_FLAGS,
+      .specs = { KEYS_COUNTED_AT(2, KEY_RW | KEY_ACCESS | KEY_UPDATE) },
+      .since = "2.6.0",
+      .syntax = "sha1 numkeys [key [key ...]] [arg [arg ...]]",
+      .summary = "Runs a script of the cache, named by its SHA-1.",
+      .errors = ERRORS(ERR_NO_SCRIPT, ERR_NUMKEYS_ARGS, ERR_KEYS_NEGATIVE) },
+    { .name = "EVALSHA_RO",
+      .run = cmd_evalsha_ro,
+      SCRIPT_ROW,
+      .flags = (SCRIPT_FLAGS & ~MAY_REPLICATE) | READONLY,
+      .specs = { KEYS_COUNTED_AT(2, KEY_RO | KEY_ACCESS) },
+      .since = "7.0.0",
+      .syntax = "sha1 numkeys [key [key ...]] [arg [arg ...]]",
+      .summary = "Runs a script of the cache that only reads.",
+      .errors = ERRORS(ERR_NO_SCRIPT, ERR_NUMKEYS_ARGS, ERR_KEYS_NEGATIVE, ERR_SCRIPT_RO_COMMAND) },
+    { .name = "EVAL_RO",
+      .run = cmd_eval_ro,
+      SCRIPT_ROW,
+      .flags = (SCRIPT_FLAGS & ~MAY_REPLICATE) | READONLY,
+      .specs = { KEYS_COUNTED_AT(2, KEY_RO | KEY_ACCESS) },
+      .since = "7.0.0",
+      .syntax = "script numkeys [key [key ...]] [arg [arg ...]]",
+      .summary = "Runs a script in Lua that only reads.",
+      .errors = ERRORS(ERR_NUMKEYS_ARGS, ERR_KEYS_NEGATIVE, ERR_SCRIPT_RO_COMMAND) },
+    { .name = "SCRIPT",
+      .arity = -2,
+      .group = "scripting",
+      .since = "2.6.0",
+      .complexity = "Depends on the subcommand",
+      .syntax = "subcommand [argument ...]",
+      .summary = "Manages the cache of scripts.",
+      .replies = REPLIES("any: see the subcommands"),
+      .subcommands = script_subcommands },
+};
+
+const struct command_group script_commands = COMMAND_GROUP(rows);
