@@ -1,0 +1,176 @@
+/* json_bounds: see json_bounds.h. */
+#include "server/script/json_bounds.h"
+
+#include <limits.h>
+#include <luajit-2.1/lauxlib.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* ---- encoding ---- */
+
+enum {
+    NUMBER_BYTES = 26,      /* with quotes, as a key */
+    LAST_BYTES = 64,        /* encode makes room for 32 bytes before it writes a number */
+    WORD_BYTES = 8,         /* true, false, null */
+    ESCAPED_BYTES = 6,      /* of one byte: \u0001 */
+    BETWEEN_BYTES = 2,      /* a comma, and a colon or a bracket */
+    NULL_BYTES = 5,         /* a missing element of an array */
+    UNASKED_DEPTH = 8,      /* limits are asked for only beyond this depth */
+    SLOTS_PER_LEVEL = 3,    /* of Lua's stack, as encode needs */
+    UNASKED_MISSING = 1000, /* and beyond so many missing elements */
+};
+
+struct walk {
+    lua_State *L;
+    const struct json_limits *limits;
+    size_t bytes;
+    int depth;
+    int max_depth;
+};
+
+static void add_bytes(struct walk *walk, size_t bytes)
+{
+    walk->bytes += bytes;
+}
+
+static void add_text(struct walk *walk, int index)
+{
+    size_t len = lua_objlen(walk->L, index);
+    if (len > JSON_MAX_BYTES) len = JSON_MAX_BYTES;
+    add_bytes(walk, len * ESCAPED_BYTES + 2);
+}
+
+static int ask_max_depth(const struct walk *walk)
+{
+    lua_pushvalue(walk->L, walk->limits->max_depth);
+    lua_call(walk->L, 0, 1);
+    int depth = (int)lua_tointeger(walk->L, -1);
+    lua_pop(walk->L, 1);
+    return depth;
+}
+
+static void enter_table(struct walk *walk)
+{
+    walk->depth++;
+    if (walk->depth > UNASKED_DEPTH && walk->max_depth == 0) walk->max_depth = ask_max_depth(walk);
+    bool too_deep = walk->max_depth > 0 && walk->depth > walk->max_depth;
+    if (too_deep || lua_checkstack(walk->L, SLOTS_PER_LEVEL) == 0)
+        luaL_error(walk->L, "Cannot serialise, excessive nesting (%d)",
+                   too_deep ? walk->max_depth + 1 : walk->depth);
+}
+
+/* Does encode write an array with the last index `last` and `count` elements? It may refuse it, or
+ * write an object. */
+static bool fills_gaps(const struct walk *walk, double last, double count)
+{
+    lua_State *L = walk->L;
+    if (last - count <= UNASKED_MISSING) return true;
+    lua_pushvalue(L, walk->limits->sparse_array);
+    lua_call(L, 0, 3);
+    double ratio = lua_tonumber(L, -2), safe = lua_tonumber(L, -1);
+    lua_pop(L, 3);
+    return ratio <= 0 || last <= count * ratio || last <= safe;
+}
+
+/* The elements that are missing in an array are written too. */
+static void add_gaps(struct walk *walk, double last, size_t count)
+{
+    if (last > (double)count) add_bytes(walk, (size_t)(last - (double)count) * NULL_BYTES);
+}
+
+static void add_value(struct walk *walk);
+
+static void check_bytes(const struct walk *walk)
+{
+    if (walk->bytes > JSON_MAX_BYTES)
+        luaL_error(walk->L, "Cannot serialise, the text would be too long");
+}
+
+/* Adds the table on top. */
+static void add_table(struct walk *walk)
+{
+    lua_State *L = walk->L;
+    double last = 0;
+    size_t count = 0, numbers = 0;
+    enter_table(walk);
+    add_bytes(walk, BETWEEN_BYTES);
+    for (lua_pushnil(L); lua_next(L, -2) != 0; lua_pop(L, 1)) {
+        double key = lua_type(L, -2) == LUA_TNUMBER ? lua_tonumber(L, -2) : 0;
+        if (lua_type(L, -2) == LUA_TSTRING) add_text(walk, -2);
+        if (key >= 1 && key == floor(key)) numbers++;
+        if (key > last && key <= INT_MAX) last = floor(key);
+        count++;
+        add_bytes(walk, BETWEEN_BYTES);
+        add_value(walk);
+        check_bytes(walk);
+    }
+    if (numbers == count && fills_gaps(walk, last, (double)count))
+        add_gaps(walk, last, count);
+    else
+        add_bytes(walk, count * NUMBER_BYTES);
+    check_bytes(walk);
+    walk->depth--;
+}
+
+/* Adds the value on top; encode refuses other types. */
+static void add_value(struct walk *walk)
+{
+    switch (lua_type(walk->L, -1)) {
+    case LUA_TTABLE: add_table(walk); break;
+    case LUA_TSTRING: add_text(walk, -1); break;
+    case LUA_TNUMBER: add_bytes(walk, NUMBER_BYTES); break;
+    default: add_bytes(walk, WORD_BYTES); break;
+    }
+}
+
+size_t json_bound_encoded(lua_State *L, const struct json_limits *limits)
+{
+    struct walk walk = { .L = L, .limits = limits, .bytes = LAST_BYTES };
+    add_value(&walk);
+    check_bytes(&walk);
+    return walk.bytes;
+}
+
+/* ---- decoding ---- */
+
+/* Bytes of LuaJIT's memory, with room for a table that grows while its old part is still there. */
+enum {
+    PER_TABLE = 192, /* and its part of Lua's stack */
+    PER_ENTRY = 96,
+    PER_TEXT = 80,
+    AT_LEAST = 4096,
+};
+
+/* The quote that ends a string, or the end of the text. */
+static const char *skip_string(const char *at, const char *end)
+{
+    while (at < end && *at != '"')
+        at += *at == '\\' ? 2 : 1;
+    return at < end ? at : end;
+}
+
+struct json_decoded json_bound_decoded(const char *text, size_t len)
+{
+    struct json_decoded need = { .bytes = AT_LEAST + len };
+    const char *end = text + len;
+    size_t depth = 0;
+    for (const char *at = text; at < end; at++) {
+        switch (*at) {
+        case '[':
+        case '{':
+            need.bytes += PER_TABLE + PER_ENTRY;
+            if (++depth > need.depth) need.depth = depth;
+            break;
+        case ']':
+        case '}': depth -= depth > 0; break;
+        case ',': need.bytes += PER_ENTRY; break;
+        case '"':
+            at = skip_string(at + 1, end);
+            need.bytes += PER_TEXT;
+            break;
+        default: break;
+        }
+    }
+    return need;
+}

@@ -1,0 +1,162 @@
+/* lib_cjson: see lib_cjson.h. Depends on lua-cjson 2.1.0, which Redis 7.0 has too, and on mem to
+ * see whether there is room for its buffers.
+ *
+ * lua-cjson allocates with malloc and exits if that fails, so room is looked for before. It always
+ * keeps encode's buffer here, and so does not lose it to an error; a large one is freed after each
+ * call. decode frees its buffer unless Lua raises an error, so Lua's memory is looked for too. */
+#include "server/script/lib_cjson.h"
+
+#include <luajit-2.1/lauxlib.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "server/script/json_bounds.h"
+#include "store/mem/mem.h"
+
+int luaopen_cjson(lua_State *L); /* Debian's header does not include Lua's */
+
+enum {
+    SMALL_NEED = 256 * 1024, /* the buffer of such a call is kept */
+    ROOM_FROM = 1024 * 1024, /* smaller needs are not looked for: mem's reserve is larger */
+    SLOTS_PER_LEVEL = 3,     /* of Lua's stack */
+    RESERVED_LEVELS = 2600,  /* a function may have 8000 slots */
+};
+
+/* Upvalues of encode: lua-cjson's functions, and up to which need the buffer is kept; of decode. */
+enum { ENCODE = 1, KEEP_BUFFER, MAX_DEPTH, SPARSE_ARRAY, KEPT_NEED };
+enum { DECODE = 1 };
+
+static void raise_no_memory(lua_State *L)
+{
+    lua_pushliteral(L, "not enough memory"); /* as Lua's own */
+    lua_error(L);
+}
+
+static void require_room(lua_State *L, size_t bytes)
+{
+    if (bytes > ROOM_FROM && !mem_has_room(bytes)) raise_no_memory(L);
+}
+
+/* Raises an error unless Lua's allocator gives so many bytes at once, and besides a third of what
+ * Lua has in use: if that is nearly all strings, doubling the table of strings needs so much. */
+static void require_lua_memory(lua_State *L, size_t bytes)
+{
+    void *ctx;
+    bytes += (size_t)lua_gc(L, LUA_GCCOUNT, 0) * 1024 / 3;
+    lua_Alloc allocate = lua_getallocf(L, &ctx);
+    void *block = allocate(ctx, NULL, 0, bytes);
+    if (block == NULL) raise_no_memory(L);
+    allocate(ctx, block, bytes, 0);
+}
+
+/* Raises the error on top with the place of the script's call in front, which lua-cjson could not
+ * see. */
+static int raise_from_script(lua_State *L)
+{
+    const char *text = lua_tostring(L, -1);
+    if (text != NULL && strcmp(text, "not enough memory") != 0) {
+        luaL_where(L, 1);
+        lua_insert(L, -2);
+        lua_concat(L, 2);
+    }
+    return lua_error(L);
+}
+
+static void set_keep_buffer(lua_State *L, bool keep)
+{
+    lua_pushvalue(L, lua_upvalueindex(KEEP_BUFFER));
+    lua_pushboolean(L, keep);
+    lua_call(L, 1, 0);
+}
+
+static int cjson_encode(lua_State *L)
+{
+    static const struct json_limits limits = { .max_depth = lua_upvalueindex(MAX_DEPTH),
+                                               .sparse_array = lua_upvalueindex(SPARSE_ARRAY) };
+    luaL_argcheck(L, lua_gettop(L) == 1, 1, "expected 1 argument");
+    size_t need = json_bound_encoded(L, &limits);
+    require_room(L, 2 * need); /* the buffer doubles its size */
+    luaL_checkstack(L, 3 * LUA_MINSTACK, "too many nested calls");
+    lua_pushvalue(L, lua_upvalueindex(ENCODE));
+    lua_insert(L, 1);
+    int status = lua_pcall(L, 1, 1, 0);
+    if (need > (size_t)lua_tointeger(L, lua_upvalueindex(KEPT_NEED))) {
+        set_keep_buffer(L, false); /* frees the buffer */
+        set_keep_buffer(L, true);
+    }
+    return status == 0 ? 1 : raise_from_script(L);
+}
+
+static int cjson_decode(lua_State *L)
+{
+    size_t len;
+    luaL_argcheck(L, lua_gettop(L) == 1, 1, "expected 1 argument");
+    const char *text = luaL_checklstring(L, 1, &len);
+    if (len > JSON_MAX_BYTES) raise_no_memory(L);
+    struct json_decoded need = json_bound_decoded(text, len);
+    require_room(L, len);
+    /* So that the stack does not grow while lua-cjson runs; what is too deep is its error. */
+    size_t levels = need.depth < RESERVED_LEVELS ? need.depth : RESERVED_LEVELS;
+    lua_checkstack(L, (int)levels * SLOTS_PER_LEVEL + 2 * LUA_MINSTACK);
+    require_lua_memory(L, need.bytes);
+    lua_pushvalue(L, lua_upvalueindex(DECODE));
+    lua_insert(L, 1);
+    return lua_pcall(L, 1, 1, 0) == 0 ? 1 : raise_from_script(L);
+}
+
+/* Scripts see what they set, but the buffer is always kept. The upvalue is the setting. */
+static int cjson_encode_keep_buffer(lua_State *L)
+{
+    static const char *const words[] = { "off", "on", NULL };
+    luaL_argcheck(L, lua_gettop(L) <= 1, 2, "found too many arguments");
+    if (!lua_isnoneornil(L, 1)) {
+        bool keep = lua_isboolean(L, 1) ? lua_toboolean(L, 1) != 0
+                                        : luaL_checkoption(L, 1, NULL, words) == 1;
+        lua_pushboolean(L, keep);
+        lua_replace(L, lua_upvalueindex(1));
+    }
+    lua_pushvalue(L, lua_upvalueindex(1));
+    return 1;
+}
+
+static int cjson_new(lua_State *L);
+
+/* Pushes a module of lua-cjson with settings of its own. */
+static void push_module(lua_State *L, size_t kept_need)
+{
+    lua_pushcfunction(L, luaopen_cjson);
+    lua_call(L, 0, 1);
+    int module = lua_gettop(L);
+
+    lua_getfield(L, module, "encode");
+    lua_getfield(L, module, "encode_keep_buffer");
+    lua_getfield(L, module, "encode_max_depth");
+    lua_getfield(L, module, "encode_sparse_array");
+    lua_pushinteger(L, (lua_Integer)kept_need);
+    lua_pushcclosure(L, cjson_encode, KEPT_NEED);
+    lua_setfield(L, module, "encode");
+
+    lua_getfield(L, module, "decode");
+    lua_pushcclosure(L, cjson_decode, DECODE);
+    lua_setfield(L, module, "decode");
+
+    lua_pushboolean(L, true);
+    lua_pushcclosure(L, cjson_encode_keep_buffer, 1);
+    lua_setfield(L, module, "encode_keep_buffer");
+
+    lua_pushcfunction(L, cjson_new);
+    lua_setfield(L, module, "new");
+}
+
+/* A script may make many modules, so these keep no buffer. */
+static int cjson_new(lua_State *L)
+{
+    lua_settop(L, 0);
+    push_module(L, 0);
+    return 1;
+}
+
+void script_open_cjson(lua_State *L)
+{
+    push_module(L, SMALL_NEED);
+}

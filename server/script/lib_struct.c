@@ -1,0 +1,335 @@
+/* lib_struct: see lib_struct.h. Results and errors are those of Redis 7.0.15.
+ *
+ * A format is a row of options, each for one value:
+ *   b B h H l L T  integers of C's types, in upper case unsigned (T: size_t)
+ *   iN IN          integers of N bytes, at most 32; 4 without N
+ *   f d            float, double
+ *   s cN c0        a string with a final zero; N characters, 1 without N; c0 as many as there are,
+ *                  or, when unpacking, as the number before says
+ *   x              one byte of padding
+ * and of settings: > < byte order, !N alignment (8 without N), spaces. */
+#include "server/script/lib_struct.h"
+
+#include <limits.h>
+#include <luajit-2.1/lauxlib.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "server/script/lua_number.h"
+#include "server/script/lua_output.h"
+
+enum { MAX_INTEGER = 32, MAX_ALIGNMENT = 8 };
+
+struct format {
+    lua_State *L;
+    const char *at; /* the next option */
+    bool big_endian;
+    size_t alignment; /* a power of two */
+};
+
+struct option {
+    char letter;
+    size_t size;
+    size_t gap; /* bytes to leave out before it */
+};
+
+static struct format first_option(lua_State *L)
+{
+    return (struct format){ .L = L, .at = luaL_checkstring(L, 1), .alignment = 1 };
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static size_t read_number(struct format *format, size_t missing)
+{
+    if (!is_digit(*format->at)) return missing;
+    int value = 0;
+    while (is_digit(*format->at)) {
+        int digit = *format->at++ - '0';
+        if (value > (INT_MAX - digit) / 10) luaL_error(format->L, "integral size overflow");
+        value = value * 10 + digit;
+    }
+    return (size_t)value;
+}
+
+static size_t read_integer_size(struct format *format)
+{
+    size_t size = read_number(format, sizeof(int));
+    if (size > MAX_INTEGER)
+        luaL_error(format->L, "integral size %d is larger than limit of %d", (int)size,
+                   MAX_INTEGER);
+    return size;
+}
+
+/* 0: for values whose size their data say, and for settings. */
+static size_t read_size(struct format *format, char letter)
+{
+    switch (letter) {
+    case 'b':
+    case 'B':
+    case 'x': return sizeof(char);
+    case 'h':
+    case 'H': return sizeof(short);
+    case 'l':
+    case 'L': return sizeof(long);
+    case 'T': return sizeof(size_t);
+    case 'f': return sizeof(float);
+    case 'd': return sizeof(double);
+    case 'c': return read_number(format, 1);
+    case 'i':
+    case 'I': return read_integer_size(format);
+    default: return 0;
+    }
+}
+
+/* A size that is no power of two is aligned in this way by Redis too. */
+static size_t gap_before(const struct format *format, const struct option *option, size_t pos)
+{
+    size_t alignment = option->size < format->alignment ? option->size : format->alignment;
+    if (alignment <= 1 || option->letter == 'c') return 0;
+    return (alignment - (pos & (alignment - 1))) & (alignment - 1);
+}
+
+/* Reads the next option; its value stands at pos or behind a gap. */
+static struct option next_option(struct format *format, size_t pos)
+{
+    struct option option = { .letter = *format->at++ };
+    option.size = read_size(format, option.letter);
+    option.gap = gap_before(format, &option, pos);
+    return option;
+}
+
+static void set_alignment(struct format *format)
+{
+    size_t alignment = read_number(format, MAX_ALIGNMENT);
+    if (alignment == 0 || (alignment & (alignment - 1)) != 0)
+        luaL_error(format->L, "alignment %d is not a power of 2", (int)alignment);
+    format->alignment = alignment;
+}
+
+/* Applies an option that stands for no value. */
+static void apply_setting(struct format *format, char letter)
+{
+    switch (letter) {
+    case ' ': break;
+    case '>': format->big_endian = true; break;
+    case '<': format->big_endian = false; break;
+    case '!': set_alignment(format); break;
+    default:
+        luaL_argerror(format->L, 1,
+                      lua_pushfstring(format->L, "invalid format option '%c'", letter));
+    }
+}
+
+/* ---- packing ---- */
+
+static void pack_double(struct lua_output *out, const struct format *format, size_t size,
+                        double number)
+{
+    union {
+        float single;
+        uint32_t bits;
+    } narrow = { .single = (float)number };
+    union {
+        double number;
+        uint64_t bits;
+    } wide = { .number = number };
+    lua_number_put(lua_output_extend(out, size), size == sizeof(float) ? narrow.bits : wide.bits,
+                   size, format->big_endian);
+}
+
+static void pack_string(struct lua_output *out, const struct option *option, int arg)
+{
+    size_t len;
+    const char *text = luaL_checklstring(out->L, arg, &len);
+    size_t size = option->letter == 's' || option->size == 0 ? len : option->size;
+    /* Redis' error names the argument behind. */
+    luaL_argcheck(out->L, len >= size, arg + 1, "string too short");
+    lua_output_add(out, text, size);
+    if (option->letter == 's') lua_output_add_byte(out, 0);
+}
+
+/* Returns how many arguments it took. */
+static int pack_option(struct lua_output *out, struct format *format, const struct option *option,
+                       int arg)
+{
+    switch (option->letter) {
+    case 'x': lua_output_add_byte(out, 0); return 0;
+    case 'b':
+    case 'B':
+    case 'h':
+    case 'H':
+    case 'l':
+    case 'L':
+    case 'T':
+    case 'i':
+    case 'I': {
+        uint64_t value = lua_number_to_uint64(luaL_checknumber(out->L, arg));
+        lua_number_put(lua_output_extend(out, option->size), value, option->size,
+                       format->big_endian);
+        return 1;
+    }
+    case 'f':
+    case 'd': pack_double(out, format, option->size, luaL_checknumber(out->L, arg)); return 1;
+    case 's':
+    case 'c': pack_string(out, option, arg); return 1;
+    default: apply_setting(format, option->letter); return 0;
+    }
+}
+
+static int struct_pack(lua_State *L)
+{
+    struct format format = first_option(L);
+    struct lua_output out;
+    int arg = 2;
+    lua_pushnil(L); /* an argument that is missing reads as nil */
+    lua_output_begin(&out, L);
+    while (*format.at != '\0') {
+        struct option option = next_option(&format, out.len);
+        if (option.gap > 0) memset(lua_output_extend(&out, option.gap), 0, option.gap);
+        arg += pack_option(&out, &format, &option, arg);
+    }
+    lua_output_push(&out);
+    return 1;
+}
+
+/* ---- unpacking ---- */
+
+struct input {
+    const char *data;
+    size_t len, pos;
+    int results; /* on Lua's stack */
+};
+
+static void push_integer(lua_State *L, uint64_t value, const struct option *option)
+{
+    if (option->letter < 'a') {
+        lua_pushnumber(L, (lua_Number)value);
+        return;
+    }
+    /* For sizes beyond 8 Redis takes another bit for the sign. */
+    uint64_t signs = UINT64_MAX << ((option->size * CHAR_BIT - 1) & 63);
+    if ((value & signs) != 0) value |= signs;
+    lua_pushnumber(L, (lua_Number)(int64_t)value);
+}
+
+static void push_double(lua_State *L, uint64_t bits, size_t size)
+{
+    union {
+        uint32_t bits;
+        float single;
+    } narrow = { .bits = (uint32_t)bits };
+    union {
+        uint64_t bits;
+        double number;
+    } wide = { .bits = bits };
+    lua_pushnumber(L, size == sizeof(float) ? (lua_Number)narrow.single : wide.number);
+}
+
+/* The size of c0's value is the result before it, which goes. */
+static size_t take_length(lua_State *L, struct input *input)
+{
+    if (input->results == 0 || !lua_isnumber(L, -1))
+        luaL_error(L, "format 'c0' needs a previous size");
+    size_t size = lua_number_to_uint64(lua_tonumber(L, -1));
+    lua_pop(L, 1);
+    input->results--;
+    luaL_argcheck(L, size <= input->len - input->pos, 2, "data string too short");
+    return size;
+}
+
+/* Pushes a string; returns how many bytes it had. */
+static size_t unpack_string(lua_State *L, struct input *input, const struct option *option)
+{
+    const char *text = input->data + input->pos;
+    if (option->letter == 'c') {
+        size_t size = option->size > 0 ? option->size : take_length(L, input);
+        lua_pushlstring(L, text, size);
+        return size;
+    }
+    const char *end = memchr(text, '\0', input->len - input->pos);
+    if (end == NULL) luaL_error(L, "unfinished string in data");
+    lua_pushlstring(L, text, (size_t)(end - text));
+    return (size_t)(end - text) + 1;
+}
+
+/* Pushes the value; returns how many bytes it had. */
+static size_t unpack_value(lua_State *L, struct input *input, const struct format *format,
+                           const struct option *option)
+{
+    if (option->letter == 's' || option->letter == 'c') {
+        size_t size = unpack_string(L, input, option);
+        input->results++;
+        return size;
+    }
+    input->results++;
+    uint64_t bits = lua_number_get(input->data + input->pos, option->size, format->big_endian);
+    if (option->letter == 'f' || option->letter == 'd')
+        push_double(L, bits, option->size);
+    else
+        push_integer(L, bits, option);
+    return option->size;
+}
+
+static int struct_unpack(lua_State *L)
+{
+    struct format format = first_option(L);
+    struct input input = { 0 };
+    input.data = luaL_checklstring(L, 2, &input.len);
+    input.pos = (size_t)lua_number_to_int64(luaL_optnumber(L, 3, 1));
+    luaL_argcheck(L, input.pos != 0, 3, "offset must be 1 or greater");
+    input.pos--;
+    while (*format.at != '\0') {
+        struct option option = next_option(&format, input.pos);
+        luaL_argcheck(L,
+                      input.pos <= input.len && option.gap + option.size <= input.len - input.pos,
+                      2, "data string too short");
+        input.pos += option.gap;
+        luaL_checkstack(L, 2, "too many results");
+        if (option.letter == 'x')
+            input.pos += option.size;
+        else if (strchr("bBhHlLTiIfdsc", option.letter) != NULL)
+            input.pos += unpack_value(L, &input, &format, &option);
+        else
+            apply_setting(&format, option.letter);
+    }
+    lua_pushinteger(L, (lua_Integer)(input.pos + 1));
+    return input.results + 1;
+}
+
+/* ---- sizes ---- */
+
+static bool is_letter_or_digit(char c)
+{
+    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* Letters that are no options have the size 0, as in Redis. */
+static int struct_size(lua_State *L)
+{
+    struct format format = first_option(L);
+    size_t pos = 0;
+    while (*format.at != '\0') {
+        struct option option = next_option(&format, pos);
+        luaL_argcheck(L, option.letter != 's', 1, "option 's' has no fixed size");
+        luaL_argcheck(L, option.letter != 'c' || option.size > 0, 1,
+                      "option 'c0' has no fixed size");
+        pos += option.gap + option.size;
+        if (!is_letter_or_digit(option.letter)) apply_setting(&format, option.letter);
+    }
+    lua_pushinteger(L, (lua_Integer)pos);
+    return 1;
+}
+
+void script_open_struct(lua_State *L)
+{
+    static const luaL_Reg functions[] = { { "pack", struct_pack },
+                                          { "unpack", struct_unpack },
+                                          { "size", struct_size },
+                                          { NULL, NULL } };
+    lua_createtable(L, 0, 3);
+    luaL_register(L, NULL, functions);
+}

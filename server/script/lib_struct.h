@@ -1,0 +1,11 @@
+/* lib_struct: the library `struct` of scripts, which packs values into bytes as C would lay them
+ * out: pack, unpack, size. */
+#ifndef SERVER_SCRIPT_LIB_STRUCT_H
+#define SERVER_SCRIPT_LIB_STRUCT_H
+
+#include <luajit-2.1/lua.h>
+
+/* Pushes the library's table. */
+void script_open_struct(lua_State *L);
+
+#endif

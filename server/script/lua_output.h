@@ -1,0 +1,30 @@
+/* lua_output: bytes that grow, for a C function that builds a string for Lua. A large output lies
+ * in a userdata, so that Lua's allocator counts it, and the collector frees it after an error. */
+#ifndef SERVER_SCRIPT_LUA_OUTPUT_H
+#define SERVER_SCRIPT_LUA_OUTPUT_H
+
+#include <luajit-2.1/lua.h>
+#include <stddef.h>
+
+enum { LUA_OUTPUT_SMALL = 512 };
+
+struct lua_output {
+    lua_State *L;
+    int slot; /* of the userdata, or of nil while the bytes fit into `small` */
+    char *data;
+    size_t len, room;
+    char small[LUA_OUTPUT_SMALL];
+};
+
+/* Starts an empty output; pushes one value, which must stay where it is while the output is used.
+ */
+void lua_output_begin(struct lua_output *out, lua_State *L);
+/* Makes the output `len` bytes longer; returns where they begin. Needs one free slot of Lua's
+ * stack; raises an error if there is no memory. */
+char *lua_output_extend(struct lua_output *out, size_t len);
+void lua_output_add(struct lua_output *out, const void *data, size_t len);
+void lua_output_add_byte(struct lua_output *out, unsigned char byte);
+/* Pushes the bytes as a string. */
+void lua_output_push(const struct lua_output *out);
+
+#endif
