@@ -54,7 +54,7 @@ static bool is_refused(struct host *host, struct call *call)
         fail(call, ERR_SCRIPT_ARITY);
     else if (row->flags & NOSCRIPT)
         fail(call, ERR_NOT_FROM_SCRIPT);
-    else if ((row->flags & WRITE) && (host->flags & SCRIPT_NO_WRITES))
+    else if ((row->flags & (WRITE | MAY_REPLICATE)) && (host->flags & SCRIPT_NO_WRITES))
         fail(call, ERR_SCRIPT_NO_WRITES);
     else if ((row->flags & WRITE) && dispatch_write_refusal(host->dispatch) != NULL)
         failf(call, ERR_MISCONF, dispatch_write_refusal(host->dispatch));
