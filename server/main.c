@@ -267,6 +267,7 @@ static void add_commands(struct parts *parts)
                                          .observer = &parts->observer,
                                          .queries = parts->queries,
                                          .defrag = defrag_timer_state(parts->defrag_timer),
+                                         .scripting = parts->scripting,
                                          .run_id = parts->run_id,
                                          .changed = on_config,
                                          .ctx = parts });

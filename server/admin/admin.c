@@ -38,13 +38,17 @@ void admin_add_all(struct admin *admin, const struct admin_parts *parts)
                                              .commands = commands,
                                              .persist = parts->dispatch->persist,
                                              .defrag = parts->defrag,
+                                             .scripting = parts->scripting,
                                              .started_mono_usec = clock_mono_usec(),
                                              .run_id = parts->run_id };
     admin->debug = (struct debug_context){ .conf = parts->conf,
                                            .clock = parts->clock,
                                            .clients = parts->clients,
                                            .persist = parts->dispatch->persist };
-    admin->memory = (struct memory_context){ parts->dispatch->store, parts->clients, mem_used() };
+    admin->memory = (struct memory_context){ .store = parts->dispatch->store,
+                                             .clients = parts->clients,
+                                             .scripting = parts->scripting,
+                                             .bytes_at_start = mem_used() };
     admin->latency = (struct latency_context){ parts->observer, commands };
 
     commands_add(commands, &connection_commands, &admin->connection);

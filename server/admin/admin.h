@@ -14,6 +14,7 @@
 #include "server/react/pubsub.h"
 #include "server/observe/stats.h"
 #include "server/run/long_queries.h"
+#include "server/script/script.h"
 #include "server/react/tracking.h"
 #include "server/react/blocked.h"
 #include "server/react/watch.h"
@@ -70,8 +71,9 @@ struct server_context {
     struct stats *stats;
     struct observer *observer;
     struct commands *commands;
-    struct persist *persist;     /* NULL: no persistence */
-    const struct defrag *defrag; /* NULL: no defragmentation */
+    struct persist *persist;           /* NULL: no persistence */
+    const struct defrag *defrag;       /* NULL: no defragmentation */
+    const struct scripting *scripting; /* NULL: no scripts */
     int64_t started_mono_usec;
     const char *run_id;
 };
@@ -97,6 +99,7 @@ extern const struct command_group latency_commands;
 struct memory_context {
     const struct store *store;
     struct clients *clients;
+    const struct scripting *scripting; /* NULL: no scripts */
     size_t bytes_at_start;
 };
 extern const struct command_group memory_commands;
@@ -124,8 +127,9 @@ struct admin_parts {
     struct pubsub *pubsub;
     struct notify *notify;
     struct observer *observer;
-    struct long_queries *queries; /* NULL: no call blocks for a long query */
-    const struct defrag *defrag;  /* NULL: no defragmentation */
+    struct long_queries *queries;      /* NULL: no call blocks for a long query */
+    const struct defrag *defrag;       /* NULL: no defragmentation */
+    const struct scripting *scripting; /* NULL: no scripts */
     const char *run_id;
     bool (*changed)(void *ctx);
     void *ctx;

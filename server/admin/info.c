@@ -145,6 +145,25 @@ static void section_clients(struct report *report)
     line(report, "tracking_clients:%zu", tracking_totals(context->tracking).sessions);
 }
 
+static struct script_report scripts_of(const struct report *report)
+{
+    const struct scripting *scripting = report->context->scripting;
+    return scripting != NULL ? script_report(scripting) : (struct script_report){ 0 };
+}
+
+/* Scripts and functions share one interpreter, whose memory counts as that of scripts. */
+static void script_lines(struct report *report)
+{
+    struct script_report scripts = scripts_of(report);
+    bytes_line(report, "used_memory_lua", scripts.lua_bytes);
+    line(report, "used_memory_vm_eval:%zu", scripts.lua_bytes);
+    line(report, "used_memory_scripts_eval:%zu", scripts.script_bytes);
+    line(report, "number_of_cached_scripts:%zu", scripts.scripts);
+    line(report, "used_memory_vm_functions:0");
+    bytes_line(report, "used_memory_vm_total", scripts.lua_bytes);
+    bytes_line(report, "used_memory_scripts", scripts.script_bytes);
+}
+
 static void section_memory(struct report *report)
 {
     const struct conf *conf = report->context->conf;
@@ -155,6 +174,7 @@ static void section_memory(struct report *report)
     bytes_line(report, "used_memory_peak", peak);
     line(report, "used_memory_peak_perc:%.2f%%", 100.0 * (double)used / (double)(peak ? peak : 1));
     bytes_line(report, "total_system_memory", total);
+    script_lines(report);
     bytes_line(report, "maxmemory", (uint64_t)conf->maxmemory);
     char *policy = conf_get(conf, conf_find("maxmemory-policy"));
     line(report, "maxmemory_policy:%s", policy);

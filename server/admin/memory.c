@@ -88,14 +88,18 @@ static void cmd_memory_stats(struct call *call)
     const struct store *store = context->store;
     struct overhead total = total_overhead(store);
     size_t used = mem_used(), peak = mem_peak(), clients = clients_bytes(context->clients);
-    size_t overhead = total.tables + total.deadlines + clients;
+    struct script_report scripts = context->scripting != NULL ? script_report(context->scripting)
+                                                              : (struct script_report){ 0 };
+    size_t lua = scripts.lua_bytes + scripts.script_bytes;
+    size_t overhead = total.tables + total.deadlines + clients + lua;
     size_t data = used > overhead ? used - overhead : 0;
-    enum { PLAIN_FIELDS = 11 };
+    enum { PLAIN_FIELDS = 12 };
     resp_map(call->out, PLAIN_FIELDS + databases_in_use(store));
     reply_count(call, "peak.allocated", peak);
     reply_count(call, "total.allocated", used);
     reply_count(call, "startup.allocated", context->bytes_at_start);
     reply_count(call, "clients.normal", clients);
+    reply_count(call, "lua.caches", lua);
     reply_databases(call, store);
     reply_count(call, "overhead.total", overhead);
     reply_count(call, "keys.count", total.keys);

@@ -225,7 +225,9 @@ void scripting_add_commands(struct scripting *scripting, struct commands *comman
     commands_add(commands, &script_commands, scripting);
 }
 
-size_t scripting_bytes(const struct scripting *scripting)
+struct script_report script_report(const struct scripting *scripting)
 {
-    return scripting->engine->used + scripts_bytes(&scripting->scripts);
+    return (struct script_report){ .lua_bytes = scripting->engine->used,
+                                   .scripts = dict_count(&scripting->scripts.by_sha),
+                                   .script_bytes = scripts_bytes(&scripting->scripts) };
 }

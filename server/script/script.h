@@ -46,8 +46,11 @@ struct script_run {
 /* Runs it, and replies what it returns, or its error. */
 void script_run(struct scripting *scripting, struct call *call, const struct script_run *run);
 
-/* Memory of all scripts and functions, with Lua's. */
-size_t scripting_bytes(const struct scripting *scripting);
+struct script_report {
+    size_t lua_bytes; /* of the interpreter, with all that scripts keep in it */
+    size_t scripts, script_bytes;
+};
+struct script_report script_report(const struct scripting *scripting);
 
 /* ---- shared by the files of script/ ---- */
 

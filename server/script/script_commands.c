@@ -281,9 +281,8 @@ static const struct command rows[] = {
       .group = "scripting",
       .since = "2.6.0",
       .complexity = "Depends on the subcommand",
-      .syntax = "subcommand [argument ...]",
+      .syntax = "",
       .summary = "Manages the cache of scripts.",
-      .replies = REPLIES("any: see the subcommands"),
       .subcommands = script_subcommands },
 };
 

@@ -65,6 +65,24 @@ START_TEST(every_option_accepts_its_own_output)
 }
 END_TEST
 
+START_TEST(an_alias_reads_and_writes_its_option)
+{
+    conf_init(&conf);
+    for (size_t i = 0; i < conf_option_count(); i++) {
+        const struct conf_option *alias = conf_option_at(i);
+        if (alias->alias_of == NULL) continue;
+        const struct conf_option *option = conf_find(alias->alias_of);
+        ck_assert_ptr_nonnull(option);
+        ck_assert_uint_eq(alias->offset, option->offset);
+        ck_assert_int_eq(alias->type, option->type);
+        ck_assert_str_eq(alias->preset, option->preset);
+    }
+    ck_assert_str_eq(set("lua-time-limit", "77"), "ok");
+    ck_assert_str_eq(get("busy-reply-threshold"), "77");
+    conf_drop(&conf);
+}
+END_TEST
+
 START_TEST(option_names_ignore_case)
 {
     ck_assert_ptr_eq(conf_find("TimeOut"), conf_find("timeout"));
@@ -332,6 +350,7 @@ Suite *test_suite(void)
     const TTest *const tests[] = {
         defaults_match_redis_except_bind_and_save,
         every_option_accepts_its_own_output,
+        an_alias_reads_and_writes_its_option,
         option_names_ignore_case,
         bool_accepts_only_yes_and_no,
         an_integer_is_plain_decimal_in_its_range,
