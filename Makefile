@@ -123,7 +123,7 @@ $(TOOLS): $(B)/%: $(B)/obj/%.o $(TOOL_LIB) $(PROTO) $(CONF)
 $(UNIT) $(TOOLS) $(FUZZERS): PARTS = -fno-lto
 
 # Whole programs need a server to run in, payloads a part of it.
-$(B)/tests/fuzz/restore_fuzz: $(SERVER)
+$(addprefix $(B)/tests/fuzz/,restore_fuzz script_formats_fuzz): $(SERVER)
 $(B)/tests/fuzz/program_fuzz: $(SERVER) $(call obj,$(filter-out %/suite.c,$(SUPPORT_SRC)))
 $(FUZZERS): $(B)/%: $(B)/obj/%.o $(PROTO) $(CONF) $(STORE)
 	@mkdir -p $(@D)

@@ -134,11 +134,15 @@ size_t json_bound_encoded(lua_State *L, const struct json_limits *limits)
 
 /* ---- decoding ---- */
 
-/* Bytes of LuaJIT's memory, with room for a table that grows while its old part is still there. */
+/* Bytes of LuaJIT's memory. A table that doubles still has its old part: an element of an array
+ * needs up to 24 bytes, an entry of a hash 72, a string 25 bytes besides its own and 24 in the
+ * table of strings. */
 enum {
-    PER_TABLE = 192, /* and its part of Lua's stack */
-    PER_ENTRY = 96,
-    PER_TEXT = 80,
+    PER_TABLE = 128, /* and its first element */
+    PER_COMMA = 28,
+    PER_COLON = 56, /* besides a comma's */
+    PER_TEXT = 60,
+    PER_LEVEL = 96, /* of Lua's stack, which doubles too */
     AT_LEAST = 4096,
 };
 
@@ -159,12 +163,13 @@ struct json_decoded json_bound_decoded(const char *text, size_t len)
         switch (*at) {
         case '[':
         case '{':
-            need.bytes += PER_TABLE + PER_ENTRY;
+            need.bytes += PER_TABLE;
             if (++depth > need.depth) need.depth = depth;
             break;
         case ']':
         case '}': depth -= depth > 0; break;
-        case ',': need.bytes += PER_ENTRY; break;
+        case ',': need.bytes += PER_COMMA; break;
+        case ':': need.bytes += PER_COLON; break;
         case '"':
             at = skip_string(at + 1, end);
             need.bytes += PER_TEXT;
@@ -172,5 +177,6 @@ struct json_decoded json_bound_decoded(const char *text, size_t len)
         default: break;
         }
     }
+    need.bytes += need.depth * PER_LEVEL;
     return need;
 }

@@ -259,22 +259,25 @@ static void check_every_limit(const char *text)
         ck_assert_msg(!memory.refused, "%s: refused with %zu bytes", text, room);
     }
     ck_assert_int_gt(rounds, 5);
+    ck_assert(memory.asked);
     lua_close(L);
 }
 
 START_TEST(decode_fails_before_it_starts_or_not_at_all)
 {
-    check_every_limit("text = '[' .. string.rep('1,', 30000) .. '1]'");
+    check_every_limit("text = '[' .. string.rep('1,', 66000) .. '1]'");
     check_every_limit("text = '[' .. string.rep('[],', 5000) .. '1]'");
     check_every_limit("text = '[' .. string.rep('{\"a\":{}},', 5000) .. '1]'");
     check_every_limit("text = '[' .. string.rep('[1],', 5000) .. '1]'");
+    check_every_limit("text = '[' .. string.rep('[1,2,3,4,5],', 5000) .. '1]'");
+    check_every_limit("text = '[' .. string.rep('{\"a\":1,\"b\":2,\"c\":3},', 5000) .. '1]'");
     check_every_limit("text = string.rep('[', 1000) .. string.rep(']', 1000)");
     check_every_limit("text = string.rep('{\"a\":', 999) .. '1' .. string.rep('}', 999)");
     check_every_limit("text = '\"' .. string.rep('\\\\n', 100000) .. '\"'");
     check_every_limit("text = string.rep(' ', 100000) .. '\"new\"'");
-    check_every_limit("local t = {} for i = 1, 20000 do t[i] = '\"s' .. i .. '\"' end "
+    check_every_limit("local t = {} for i = 1, 33000 do t[i] = '\"s' .. i .. '\"' end "
                       "text = '[' .. table.concat(t, ',') .. ']'");
-    check_every_limit("local t = {} for i = 1, 9000 do t[i] = '\"k' .. i .. '\":1' end "
+    check_every_limit("local t = {} for i = 1, 8300 do t[i] = '\"k' .. i .. '\":1' end "
                       "text = '{' .. table.concat(t, ',') .. '}'");
     check_every_limit("kept = {} for i = 1, 65000 do kept[i] = 'other' .. i end "
                       "local t = {} for i = 1, 1000 do t[i] = '\"s' .. i .. '\"' end "
