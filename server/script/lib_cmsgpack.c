@@ -308,20 +308,15 @@ static bool unpack_short(struct input *input, unsigned first)
 
 static void unpack_number(struct input *input, unsigned first)
 {
+    size_t size = (size_t)1 << (first & 3); /* of the integers */
     switch (first) {
     case FLOAT32: lua_pushnumber(input->L, take_float(input)); break;
     case FLOAT64: lua_pushnumber(input->L, take_double(input)); break;
     case UINT8:
     case UINT16:
-    case UINT32:
-        lua_pushnumber(input->L, (lua_Number)take_unsigned(input, (size_t)1 << (first - UINT8)));
-        break;
-    case UINT64: /* Redis reads it as signed */
-        lua_pushnumber(input->L, (lua_Number)take_signed(input, sizeof(int64_t)));
-        break;
-    default:
-        lua_pushnumber(input->L, (lua_Number)take_signed(input, (size_t)1 << (first - INT8)));
-        break;
+    case UINT32: lua_pushnumber(input->L, (lua_Number)take_unsigned(input, size)); break;
+    /* Redis reads UINT64 as signed too. */
+    default: lua_pushnumber(input->L, (lua_Number)take_signed(input, size)); break;
     }
 }
 
