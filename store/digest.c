@@ -160,10 +160,21 @@ static void digest_policy(void *ctx, struct bytes name, const struct policy *pol
     }
 }
 
+static void digest_library(void *ctx, const struct library *library)
+{
+    struct digest *digest = ctx;
+    for (unsigned lane = 0; lane < 2; lane++) {
+        uint64_t hash = lane_hash_pair(lane, lane_hash(lane, library_name(library)),
+                                       lane_hash(lane, library_code(library)));
+        *(lane == 0 ? &digest->high : &digest->low) += hash;
+    }
+}
+
 struct digest store_digest(const struct store *store, msec now)
 {
     struct digest digest = { 0, 0 };
     policies_each(&store->policies, digest_policy, &digest);
+    libraries_each(&store->libraries, digest_library, &digest);
     for (unsigned db = 0; db < store->database_count; db++) {
         const struct keyspace *ks = &store->databases[db];
         struct dict_iter iter;

@@ -37,24 +37,26 @@ enum effect_kind {
     EFFECT_POP_TAIL,  /* `from` elements are popped from the tail */
     EFFECT_KEEP,      /* the list is trimmed to [from, to) */
     EFFECT_LIST_PUT,  /* the element at index `from` becomes a */
-    EFFECT_LIST_INSERT, /* a is inserted at index `from` */
-    EFFECT_LIST_DROP,   /* LREM key from a */
-    EFFECT_SET_ADD,     /* a is added to set key with deadline `at` (NEVER: none) */
-    EFFECT_SET_EXPIRE,  /* its member a gets deadline `at` (NEVER: none) */
-    EFFECT_SET_DROP,    /* its member a is removed */
-    EFFECT_HASH_PUT,    /* field a of hash key is set to b with deadline `at` (NEVER: none) */
-    EFFECT_HASH_EXPIRE, /* its field a gets deadline `at` (NEVER: none) */
-    EFFECT_HASH_DROP,   /* its field a is removed */
-    EFFECT_ZSET_PUT,    /* member a of zset key gets `score` and deadline `at` (NEVER: none) */
-    EFFECT_ZSET_EXPIRE, /* its member a gets deadline `at` (NEVER: none) */
-    EFFECT_ZSET_DROP,   /* its member a is removed */
-    EFFECT_ZSET_CUT,    /* its ranks [from, to) are removed */
-    EFFECT_REDE_PUSH,   /* element a with payload b and `stage` is added to dehydrator key */
-    EFFECT_REDE_PUT,    /* its element a gets payload b */
-    EFFECT_REDE_MOVE,   /* its element a gets `stage` */
-    EFFECT_REDE_DROP,   /* its element a is removed */
-    EFFECT_POLICY_SET,  /* `policy` is set under the name `key` (a prefix and '*', or a key) */
-    EFFECT_POLICY_DROP, /* the policy named `key` is removed */
+    EFFECT_LIST_INSERT,  /* a is inserted at index `from` */
+    EFFECT_LIST_DROP,    /* LREM key from a */
+    EFFECT_SET_ADD,      /* a is added to set key with deadline `at` (NEVER: none) */
+    EFFECT_SET_EXPIRE,   /* its member a gets deadline `at` (NEVER: none) */
+    EFFECT_SET_DROP,     /* its member a is removed */
+    EFFECT_HASH_PUT,     /* field a of hash key is set to b with deadline `at` (NEVER: none) */
+    EFFECT_HASH_EXPIRE,  /* its field a gets deadline `at` (NEVER: none) */
+    EFFECT_HASH_DROP,    /* its field a is removed */
+    EFFECT_ZSET_PUT,     /* member a of zset key gets `score` and deadline `at` (NEVER: none) */
+    EFFECT_ZSET_EXPIRE,  /* its member a gets deadline `at` (NEVER: none) */
+    EFFECT_ZSET_DROP,    /* its member a is removed */
+    EFFECT_ZSET_CUT,     /* its ranks [from, to) are removed */
+    EFFECT_REDE_PUSH,    /* element a with payload b and `stage` is added to dehydrator key */
+    EFFECT_REDE_PUT,     /* its element a gets payload b */
+    EFFECT_REDE_MOVE,    /* its element a gets `stage` */
+    EFFECT_REDE_DROP,    /* its element a is removed */
+    EFFECT_POLICY_SET,   /* `policy` is set under the name `key` (a prefix and '*', or a key) */
+    EFFECT_POLICY_DROP,  /* the policy named `key` is removed */
+    EFFECT_LIBRARY_SET,  /* the library of functions named `key` gets the code a */
+    EFFECT_LIBRARY_DROP, /* the library named `key` is removed */
 };
 
 struct effect {

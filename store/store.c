@@ -13,6 +13,7 @@ struct store *store_new(unsigned databases)
     store->databases = mem_alloc(databases * sizeof(*store->databases));
     for (unsigned db = 0; db < databases; db++)
         keyspace_init(&store->databases[db], db);
+    libraries_init(&store->libraries);
     reclaim_init(&store->reclaim);
     random_init(&store->random);
     store->policy_walk = policy_walk_new(databases);
@@ -25,6 +26,7 @@ void store_free(struct store *store)
         keyspace_drop(&store->databases[db]);
     reclaim_drop(&store->reclaim);
     policies_drop(&store->policies);
+    libraries_drop(&store->libraries);
     policy_walk_free(store->policy_walk);
     mem_free(store->databases);
     mem_free(store);
@@ -42,6 +44,7 @@ void store_replace(struct store *store, struct store *other)
     policies_drop(&store->policies);
     store->policies = other->policies;
     other->policies = (struct policies){ 0 };
+    libraries_replace(&store->libraries, &other->libraries);
     store_free(other);
 }
 
@@ -85,4 +88,5 @@ void store_check(const struct store *store)
         keyspace_check(&store->databases[db]);
     }
     policies_check(&store->policies);
+    libraries_check(&store->libraries);
 }

@@ -1,5 +1,5 @@
-/* store: the data set: databases, policies and counters. Does not depend on sockets, RESP, files or
- * clocks. How to use the library:
+/* store: the data set: databases, policies, libraries and counters. Does not depend on sockets,
+ * RESP, files or clocks. How to use the library:
  *
  *     struct store *store = store_new(16);
  *     ... read and change it through txn/txn.h ...
@@ -16,6 +16,7 @@
 #include "store/effect.h"
 #include "store/keyspace.h"
 #include "store/lag.h"
+#include "store/library.h"
 #include "store/policy.h"
 #include "store/base/random.h"
 #include "store/reclaim.h"
@@ -37,6 +38,7 @@ struct store {
     struct reclaim reclaim;
     struct random random;
     struct policies policies;
+    struct libraries libraries;
     struct policy_walk *policy_walk; /* applies pending policies to existing keys; owned */
     struct rewind rewind;
     bool counts_access; /* entry->accessed counts uses (LFU) instead of the last use (LRU) */
@@ -48,8 +50,8 @@ struct store {
 struct store *store_new(unsigned databases);
 void store_free(struct store *store);
 
-/* Replaces the store's data and policies by those of `other`, without any effect. Frees `other`,
- * and the old data in slices. Both must have the same number of databases. O(databases) */
+/* Replaces the store's data, policies and libraries by those of `other`, without any effect. Frees
+ * `other`, and the old data in slices. Both must have the same number of databases. O(databases) */
 void store_replace(struct store *store, struct store *other);
 
 /* Sets the listener and its event mask (LISTEN_*; 0: no listener), replacing the previous one. */
@@ -71,8 +73,8 @@ msec store_next_due(const struct store *store);
 /* Checks every invariant of every structure; ends the process if one does not hold. O(n) */
 void store_check(const struct store *store);
 
-/* A 128-bit hash of all keys that have not expired, their values and deadlines, and the policies,
- * independent of the order in tables. O(n) */
+/* A 128-bit hash of all keys that have not expired, their values and deadlines, the policies and
+ * the libraries, independent of the order in tables. O(n) */
 struct digest {
     uint64_t high, low;
 };

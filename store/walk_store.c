@@ -9,6 +9,15 @@ struct key_walk {
     const struct entry *entry;
 };
 
+static void visit_library(void *ctx, const struct library *library)
+{
+    const struct store_visitor *to = ctx;
+    struct effect effect = { .kind = EFFECT_LIBRARY_SET,
+                             .key = library_name(library),
+                             .a = library_code(library) };
+    to->effect(to->ctx, &effect);
+}
+
 static void visit_policy(void *ctx, struct bytes name, const struct policy *policy)
 {
     const struct store_visitor *to = ctx;
@@ -50,6 +59,7 @@ static bool walk_keys(const struct keyspace *ks, const struct store_visitor *to)
 
 void walk_store(const struct store *store, const struct store_visitor *to)
 {
+    libraries_each(&store->libraries, visit_library, (void *)(uintptr_t)to);
     policies_each(&store->policies, visit_policy, (void *)(uintptr_t)to);
     for (unsigned db = 0; db < store->database_count; db++)
         if (!walk_keys(&store->databases[db], to)) return;

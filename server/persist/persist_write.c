@@ -351,7 +351,8 @@ int persist_begin_journal(struct persist *persist)
     if (error == 0)
         error =
             manifest_make_segment(&persist->manifest, journal_create, &persist->segment_seq, &fd);
-    bool blank = size.keys == 0 && persist->w.store->policies.count == 0;
+    bool blank = size.keys == 0 && persist->w.store->policies.count == 0 &&
+                 libraries_count(&persist->w.store->libraries) == 0;
     if (error == 0)
         error = (blank ? manifest_begin : manifest_put_base)(&persist->manifest, persist->base_seq,
                                                              persist->segment_seq);

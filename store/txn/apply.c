@@ -301,6 +301,18 @@ static bool apply_policy_drop(struct txn *txn, const struct effect *effect)
     return txn_policy_drop(txn, effect->key);
 }
 
+static bool apply_library_set(struct txn *txn, const struct effect *effect)
+{
+    if (!library_name_ok(effect->key)) return false;
+    txn_library_set(txn, effect->key, effect->a);
+    return true;
+}
+
+static bool apply_library_drop(struct txn *txn, const struct effect *effect)
+{
+    return txn_library_drop(txn, effect->key);
+}
+
 static bool (*const appliers[])(struct txn *txn, const struct effect *effect) = {
     [EFFECT_NONE] = apply_nothing,
     [EFFECT_SET] = apply_set,
@@ -338,6 +350,8 @@ static bool (*const appliers[])(struct txn *txn, const struct effect *effect) = 
     [EFFECT_REDE_DROP] = apply_rede_drop,
     [EFFECT_POLICY_SET] = apply_policy_set,
     [EFFECT_POLICY_DROP] = apply_policy_drop,
+    [EFFECT_LIBRARY_SET] = apply_library_set,
+    [EFFECT_LIBRARY_DROP] = apply_library_drop,
 };
 
 bool apply_effect(struct txn *txn, const struct effect *effect)

@@ -125,6 +125,11 @@ bool txn_member_persist(struct txn *txn, struct entry *entry, struct bytes membe
 void txn_policy_set(struct txn *txn, struct bytes name, const struct policy *policy);
 bool txn_policy_drop(struct txn *txn, struct bytes name); /* false: no such policy */
 
+/* ---- libraries of functions: txn_library.c ---- */
+/* Adds or replaces the library; the name satisfies library_name_ok. O(length of the code) */
+void txn_library_set(struct txn *txn, struct bytes name, struct bytes code);
+bool txn_library_drop(struct txn *txn, struct bytes name); /* false: no such library */
+
 /* ---- strings: txn_string.c ---- */
 struct string_set {
     msec at;          /* the new deadline or NEVER; one in the past lets the key expire at once */

@@ -182,6 +182,15 @@ static void step_key(struct txn *txn)
     }
 }
 
+static void step_library(struct txn *txn)
+{
+    struct bytes name = random_text("lib", 4);
+    if (rng_chance(&rng, 40))
+        txn_library_drop(txn, name);
+    else
+        txn_library_set(txn, name, random_text("code", 1000));
+}
+
 void random_call(struct txn *txn, struct rng *source)
 {
     rng = *source;
@@ -193,6 +202,8 @@ void random_call(struct txn *txn, struct rng *source)
         txn_flush(txn, (unsigned)rng_below(&rng, 3));
     else if (rng_chance(&rng, 1))
         txn_swap(txn, (unsigned)rng_below(&rng, 3), (unsigned)rng_below(&rng, 3));
+    else if (rng_chance(&rng, 1))
+        step_library(txn);
     else
         steps[rng_below(&rng, sizeof(steps) / sizeof(steps[0]))](txn);
     *source = rng;

@@ -28,7 +28,7 @@ ROOMS = (
     ("store/mem", "the allocator and its pools", "store/base"),
     ("store/struct", "tables, trees, agendas; no Redis type", "store/base store/mem"),
     ("store/type", "string, list, set, hash, sorted set, dehydrator", "store/base store/mem store/struct"),
-    ("store", "the data set: keys, values, deadlines, policies",
+    ("store", "the data set: keys, values, deadlines, policies, libraries",
      "store/base store/mem store/struct store/type"),
     ("store/txn", "the write path", "store store/base store/mem store/struct store/type"),
     ("store/sweep", "background work on the data: expiry, eviction, defragmentation",

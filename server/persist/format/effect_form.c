@@ -50,8 +50,10 @@ static const struct effect_form forms[EFFECT_FORMS] = {
     FIRST(REDE_PUT) = { LIT("REDE.UPDATE"), .head = "kab" },
     FIRST(REDE_MOVE) = { LIT("X.REDE.MOVE"), .head = "kg", .element = "a" },
     FIRST(REDE_DROP) = { LIT("REDE.PULL"), LIT("X.REDE.PULL"), .head = "k", .element = "a" },
-    FIRST(POLICY_SET) = { LIT("POLICY"), .head = "SkP" },
-    FIRST(POLICY_DROP) = { LIT("POLICY"), .head = "Dk" },
+    FIRST(POLICY_SET) = { LIT("POLICY"), .word = LIT("SET"), .head = "kP" },
+    FIRST(POLICY_DROP) = { LIT("POLICY"), .word = LIT("DEL"), .head = "k" },
+    FIRST(LIBRARY_SET) = { LIT("FUNCTION"), .word = LIT("LOAD"), .head = "l" },
+    FIRST(LIBRARY_DROP) = { LIT("FUNCTION"), .word = LIT("DELETE"), .head = "k" },
 };
 
 const struct effect_form *effect_form_at(unsigned index)

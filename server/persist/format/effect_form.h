@@ -13,18 +13,19 @@
  *     a  a              f  from                o  PXAT at, unless NEVER  g  at, deliveries, WAITING
  *     b  b              n  to                  t  at                        or CLAIMED
  *     d  db             c  DB to REPLACE       e  at, of a stage         P  a policy's options
- *     S  the word SET   D  the word DEL
+ *     l  REPLACE a, where a begins with a header that names the library
  */
 struct effect_form {
     struct bytes name;
     struct bytes many;   /* another name for several elements, if there is one */
+    struct bytes word;   /* the subcommand; or empty. The next kind's form may have the same name */
     const char *head;    /* operands before the elements */
     struct bytes counts; /* a word after the head, followed by the number of elements; or empty */
     const char *element; /* operands of each element; NULL: the command has none */
 };
 
 enum {
-    EFFECT_KINDS = EFFECT_POLICY_DROP + 1,
+    EFFECT_KINDS = EFFECT_LIBRARY_DROP + 1,
     EFFECT_FORMS = 2 * EFFECT_KINDS, /* some kinds have two forms: see effect_form_of */
 };
 

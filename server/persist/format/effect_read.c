@@ -5,6 +5,7 @@
 #include "proto/base/number.h"
 #include "server/persist/format/effect_form.h"
 #include "server/persist/format/effect_text.h"
+#include "server/persist/format/library_header.h"
 #include "server/persist/format/score.h"
 #include "store/policy.h"
 
@@ -38,13 +39,19 @@ static void add_name(struct effect_reader *reader, struct bytes name, unsigned f
     reader->slots[slot] = (uint8_t)(form + 1);
 }
 
+/* Forms of one name with different subcommands follow one another: the first one has the slot. */
+static bool has_slot(unsigned form)
+{
+    struct bytes name = effect_form_at(form)->name;
+    return name.len > 0 && (form < 2 || !bytes_equal(effect_form_at(form - 2)->name, name));
+}
+
 void effect_reader_init(struct effect_reader *reader)
 {
     *reader = (struct effect_reader){ 0 };
     for (unsigned i = 0; i < EFFECT_FORMS; i++) {
         const struct effect_form *form = effect_form_at(i);
-        /* POLICY DEL is stored with POLICY's row. */
-        if (form->name.len == 0 || i == 2 * EFFECT_POLICY_DROP) continue;
+        if (!has_slot(i)) continue;
         add_name(reader, form->name, i);
         if (form->many.len > 0) add_name(reader, form->many, i);
     }
@@ -75,7 +82,9 @@ static bool find_form(struct effect_reader *reader, struct bytes name)
 
 struct cursor {
     const struct bytes *next, *end;
-    struct policy *policy; /* filled by the operand P */
+    struct policy *policy;         /* filled by the operand P */
+    struct library_header *header; /* filled by the operand l; has the library's name, ... */
+    bool has_header;               /* ... and must be dropped */
 };
 
 static bool take_argument(struct cursor *cursor, struct bytes *text)
@@ -196,6 +205,15 @@ static bool take_policy(struct cursor *cursor, struct effect *effect)
     return true;
 }
 
+static bool take_library(struct cursor *cursor, struct effect *effect)
+{
+    if (!take_literal(cursor, LIT("REPLACE")) || !take_argument(cursor, &effect->a)) return false;
+    cursor->has_header = true;
+    bool good = library_header_read(cursor->header, effect->a);
+    effect->key = cursor->header->name;
+    return good;
+}
+
 static bool take_operand(struct cursor *cursor, char letter, struct effect *effect)
 {
     switch (letter) {
@@ -215,8 +233,7 @@ static bool take_operand(struct cursor *cursor, char letter, struct effect *effe
     case 'c':
         return take_literal(cursor, LIT("DB")) && take_within(cursor, 0, INT32_MAX, &effect->to) &&
                take_literal(cursor, LIT("REPLACE"));
-    case 'S': return take_literal(cursor, LIT("SET"));
-    case 'D': return take_literal(cursor, LIT("DEL"));
+    case 'l': return take_library(cursor, effect);
     case 'P': return take_policy(cursor, effect);
     default: return false;
     }
@@ -253,21 +270,42 @@ static bool take_elements(struct cursor *cursor, const struct effect_form *form,
     return counted < 0 ? form->counts.len == 0 : counted == count;
 }
 
+/* Takes the subcommand, if the form has one, and finds its form. False: there is no such one. */
+static bool take_subcommand(struct cursor *cursor, unsigned *index)
+{
+    const struct effect_form *form = effect_form_at(*index);
+    struct bytes word;
+    if (form->word.len == 0) return true;
+    if (!take_argument(cursor, &word)) return false;
+    if (bytes_equal(form->word, word)) return true;
+    *index += 2;
+    return *index < EFFECT_FORMS && bytes_equal(effect_form_at(*index)->name, form->name) &&
+           bytes_equal(effect_form_at(*index)->word, word);
+}
+
+static bool read_command(struct cursor *cursor, struct effect_reader *reader,
+                         bool (*visit)(void *ctx, const struct effect *effect), void *ctx)
+{
+    unsigned index = reader->last;
+    if (!take_subcommand(cursor, &index)) return false;
+    const struct effect_form *form = effect_form_at(index);
+    struct effect effect = { .kind = index / 2, .db = reader->db, .at = NEVER };
+    if (!take_operands(cursor, form->head, &effect)) return false;
+    if (form->element != NULL) return take_elements(cursor, form, &effect, visit, ctx);
+    if (cursor->next < cursor->end) return false;
+    if (effect.kind != EFFECT_NONE) return visit(ctx, &effect);
+    reader->db = effect.db;
+    return true;
+}
+
 bool effect_text_read(int argc, const struct bytes *argv, struct effect_reader *reader,
                       bool (*visit)(void *ctx, const struct effect *effect), void *ctx)
 {
     if (argc < 1 || !find_form(reader, argv[0])) return false;
-    unsigned index = reader->last;
-    if (index == 2 * EFFECT_POLICY_SET && argc > 1 && bytes_equal(argv[1], LIT("DEL")))
-        index = 2 * EFFECT_POLICY_DROP;
-    const struct effect_form *form = effect_form_at(index);
     struct policy policy;
-    struct cursor cursor = { argv + 1, argv + argc, &policy };
-    struct effect effect = { .kind = index / 2, .db = reader->db, .at = NEVER };
-    if (!take_operands(&cursor, form->head, &effect)) return false;
-    if (form->element != NULL) return take_elements(&cursor, form, &effect, visit, ctx);
-    if (cursor.next < cursor.end) return false;
-    if (effect.kind != EFFECT_NONE) return visit(ctx, &effect);
-    reader->db = effect.db;
-    return true;
+    struct library_header header;
+    struct cursor cursor = { argv + 1, argv + argc, &policy, &header, false };
+    bool good = read_command(&cursor, reader, visit, ctx);
+    if (cursor.has_header) library_header_drop(&header);
+    return good;
 }

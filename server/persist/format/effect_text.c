@@ -174,6 +174,12 @@ static void put_target(struct pen *pen, int64_t db)
     put_argument(pen, LIT("REPLACE"));
 }
 
+static void put_library(struct pen *pen, struct bytes code)
+{
+    put_argument(pen, LIT("REPLACE"));
+    put_argument(pen, code);
+}
+
 static void put_operand(struct pen *pen, char letter, const struct effect *effect)
 {
     switch (letter) {
@@ -193,8 +199,7 @@ static void put_operand(struct pen *pen, char letter, const struct effect *effec
     case 'r': put_range(pen, effect); break;
     case 'g': put_stage(pen, &effect->stage); break;
     case 'c': put_target(pen, effect->to); break;
-    case 'S': put_argument(pen, LIT("SET")); break;
-    case 'D': put_argument(pen, LIT("DEL")); break;
+    case 'l': put_library(pen, effect->a); break;
     case 'P': put_policy(pen, effect->policy); break;
     default: break;
     }
@@ -212,6 +217,7 @@ static unsigned count_operands(const char *letters, const struct effect *effect)
     for (; *letters != '\0'; letters++) {
         switch (*letters) {
         case 'p':
+        case 'l':
         case 'r': count += 2; break;
         case 'o': count += effect->at != NEVER ? 2 : 0; break;
         case 'g':
@@ -239,6 +245,7 @@ static void pen_done(const struct pen *pen, const char *start)
 static unsigned argc_of(const struct effect_form *form, const struct effect *effect, unsigned count)
 {
     unsigned argc = 1 + count_operands(form->head, effect);
+    if (form->word.len > 0) argc++;
     if (form->counts.len > 0) argc += 2;
     if (form->element != NULL) argc += count * count_operands(form->element, effect);
     return argc;
@@ -254,6 +261,7 @@ static void write_alone(struct outbuf *out, const struct effect_form *form,
     char *start = pen.to;
     put_resp_header(&pen, '*', argc);
     put_argument(&pen, form->name);
+    if (form->word.len > 0) put_argument(&pen, form->word);
     put_operands(&pen, form->head, effect);
     if (form->counts.len > 0) {
         put_argument(&pen, form->counts);
@@ -279,7 +287,7 @@ static inline bool write_plain_set(struct outbuf *out, const struct effect *effe
 static void select_database(struct effect_writer *writer, const struct effect *effect)
 {
     if (writer->db == effect->db) return;
-    /* SWAPDB names its databases, and policies apply to all of them. */
+    /* SWAPDB names its databases; policies and libraries apply to all of them. */
     if (effect->kind == EFFECT_SWAP || effect->kind >= EFFECT_POLICY_SET) return;
     writer->db = effect->db;
     struct effect change = { .kind = EFFECT_NONE, .db = effect->db };

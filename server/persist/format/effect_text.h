@@ -51,6 +51,8 @@
  *     EFFECT_POLICY_SET               POLICY SET key [option value] (PENDING 1: not yet applied to
  *                                     all existing keys)
  *     EFFECT_POLICY_DROP              POLICY DEL key
+ *     EFFECT_LIBRARY_SET              FUNCTION LOAD REPLACE a       (a's first line has the name)
+ *     EFFECT_LIBRARY_DROP             FUNCTION DELETE key
  *
  * Unlike the client's command, ZADD removes the deadline of a member. ZADDEX is written for a
  * member that has one.

@@ -275,6 +275,26 @@ START_TEST(databases_swap_and_policies_need_no_database_of_their_own)
 }
 END_TEST
 
+#define CODE "#!lua name=lib\nreturn"
+
+START_TEST(libraries_are_written_with_the_name_in_their_code)
+{
+    const struct effect effects[] = {
+        { EFFECT_LIBRARY_SET, .db = 3, .key = LIT("lib"), .a = LIT(CODE) },
+        { EFFECT_LIBRARY_SET, .key = LIT("two"), .a = LIT("#!js name=two\n") },
+        { EFFECT_LIBRARY_DROP, .db = 4, .key = LIT("lib") },
+    };
+    assert_returns(effects, 3);
+    desk_begin();
+    for (int i = 0; i < 3; i++)
+        effect_writer_put(&desk.writer, &effects[i]);
+    desk_read();
+    ck_assert_str_eq(desk_words(), "FUNCTION LOAD REPLACE " CODE "/FUNCTION LOAD REPLACE #!js "
+                                   "name=two\n/FUNCTION DELETE lib/");
+    desk_end();
+}
+END_TEST
+
 START_TEST(select_is_written_when_the_database_or_the_file_changes)
 {
     struct effect drop = { EFFECT_DROP, .key = LIT("k") };
@@ -452,6 +472,17 @@ static const char *const malformed[] = {
     "SET k v PXAT 9223372036854775807",
     "SET k v PXAT 9223372036854775806",
     "SET k v PXAT -1",
+    "POLICY",
+    "POLICY GET k",
+    "FUNCTION",
+    "FUNCTION LOAD",
+    "FUNCTION LOAD REPLACE",
+    "FUNCTION LOAD REPLACE code",
+    "FUNCTION LOAD REPLACE #!lua\n",
+    "FUNCTION LOAD APPEND code",
+    "FUNCTION DELETE",
+    "FUNCTION DELETE a b",
+    "FUNCTION FLUSH",
     "SET k v PXAT -9223372036854775808",
     "PEXPIREAT k -1",
     "PEXPIREAT k 9223372036854775807",
@@ -544,6 +575,7 @@ Suite *test_suite(void)
     const TTest *const tests[] = {
         every_kind_of_effect_is_written_and_read_back,
         databases_swap_and_policies_need_no_database_of_their_own,
+        libraries_are_written_with_the_name_in_their_code,
         select_is_written_when_the_database_or_the_file_changes,
         neighbours_of_one_key_kind_and_deadline_are_one_command,
         a_run_ends_with_its_record_at_64_elements_and_at_16_kib,

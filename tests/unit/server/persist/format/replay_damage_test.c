@@ -156,6 +156,7 @@ static struct bytes any_key(struct rng *rng, enum effect_kind kind)
     static const char *const others[] = { "", "*", "l", "s", "h", "z", "d", "t", "new" };
     if (rng_chance(rng, 10)) return text(others[rng_below(rng, 9)]);
     if (kind <= EFFECT_WRITE) return text("t");
+    if (kind >= EFFECT_LIBRARY_SET) return text("lib");
     if (kind >= EFFECT_POLICY_SET) return text("l*");
     if (kind < EFFECT_PUSH_HEAD) return text(others[rng_below(rng, 9)]);
     return text(kind < EFFECT_SET_ADD     ? "l"
@@ -170,7 +171,7 @@ static struct effect any_effect(struct rng *rng)
     static const char *const texts[] = { "a", "b", "c", "e", "f", "" };
     static const struct policy policy = { .ttl = 1, .max_len = 2 };
     struct effect effect = {
-        .kind = (enum effect_kind)rng_between(rng, EFFECT_SET, EFFECT_POLICY_DROP),
+        .kind = (enum effect_kind)rng_between(rng, EFFECT_SET, EFFECT_LIBRARY_DROP),
         .db = (unsigned)rng_below(rng, 20) / 19,
         .a = text(texts[rng_below(rng, 6)]),
         .b = text(texts[rng_below(rng, 6)]),
@@ -181,6 +182,8 @@ static struct effect any_effect(struct rng *rng)
         .policy = &policy,
     };
     effect.key = any_key(rng, effect.kind);
+    if (effect.kind == EFFECT_LIBRARY_SET && rng_chance(rng, 80))
+        effect.a = text("#!lua name=lib\n");
     effect.stage =
         (struct stage){ any_number(rng), (uint32_t)any_number(rng), rng_chance(rng, 50) };
     /* Such an offset is valid, and would allocate zeros up to it. */
