@@ -160,14 +160,19 @@ static bool read_function(struct rdb_reader *reader)
     return rdb_get_string(reader, &reader->first, &code) && RDB_VISIT(reader, function, code);
 }
 
-/* Name, engine, an optional description, code. */
+/* Name, engine, an optional description, code. Redis 7.0 refuses it. */
 static bool read_old_function(struct rdb_reader *reader)
 {
     uint64_t described;
-    if (!rdb_skip_string(reader) || !rdb_skip_string(reader) || !rdb_get_length(reader, &described))
+    struct rdb_unsupported what = { .database = reader->key.database,
+                                    .type = "pre-release function",
+                                    .module = "" };
+    if (!rdb_get_string(reader, &reader->first, &what.key) || !rdb_skip_string(reader) ||
+        !rdb_get_length(reader, &described))
         return false;
     if (described > 1) return rdb_damaged(reader, "a broken function");
-    return (described == 0 || rdb_skip_string(reader)) && read_function(reader);
+    return (described == 0 || rdb_skip_string(reader)) && rdb_skip_string(reader) &&
+           RDB_VISIT(reader, unsupported, &what);
 }
 
 static bool has_attributes(const struct rdb_key *key)
@@ -263,16 +268,30 @@ bool rdb_payload_open(struct rdb_bytes payload, struct rdb_bytes *body, int *ver
     return rdb_crc64(0, at, summed) == rdb_unsigned_at(at + summed, CHECKSUM);
 }
 
-static bool read_payload(struct rdb_reader *reader, bool sound)
+static bool read_value_payload(struct rdb_reader *reader)
 {
     uint64_t type;
-    if (!sound || reader->file_version > RDB_MAX_VERSION)
-        return rdb_fail(reader, RDB_FOREIGN, "DUMP payload version or checksum are wrong");
     return rdb_get_number(reader, 1, &type) && read_whole_value(reader, (unsigned)type);
 }
 
-enum rdb_status rdb_read_payload(struct rdb_bytes payload, const struct rdb_visitor *visitor,
-                                 struct rdb_error *error)
+static bool read_functions_payload(struct rdb_reader *reader)
+{
+    while (reader->source->at < reader->source->end) {
+        uint64_t type;
+        if (!rdb_get_number(reader, 1, &type)) return false;
+        if (type == FUNCTION_OF_CANDIDATES)
+            return rdb_damaged(reader, "Pre-GA function format not supported");
+        if (type != FUNCTION) return rdb_damaged(reader, "given type is not a function");
+        if (read_function(reader)) continue;
+        if (reader->error->status == RDB_DAMAGED)
+            rdb_damaged(reader, "Failed loading library payload");
+        return false;
+    }
+    return true;
+}
+
+static enum rdb_status read_payload(struct rdb_bytes payload, const struct rdb_visitor *visitor,
+                                    struct rdb_error *error, bool (*read)(struct rdb_reader *))
 {
     struct rdb_source source;
     struct rdb_reader reader;
@@ -285,8 +304,23 @@ enum rdb_status rdb_read_payload(struct rdb_bytes payload, const struct rdb_visi
     reader.is_payload = true;
     reader.file_version = version;
     reader.key.name = (struct rdb_bytes){ "", 0 };
-    read_payload(&reader, sound);
+    if (!sound || version > RDB_MAX_VERSION)
+        rdb_fail(&reader, RDB_FOREIGN, "DUMP payload version or checksum are wrong");
+    else
+        read(&reader);
     reader_drop(&reader);
     rdb_source_drop(&source);
     return error->status;
+}
+
+enum rdb_status rdb_read_payload(struct rdb_bytes payload, const struct rdb_visitor *visitor,
+                                 struct rdb_error *error)
+{
+    return read_payload(payload, visitor, error, read_value_payload);
+}
+
+enum rdb_status rdb_read_functions(struct rdb_bytes payload, const struct rdb_visitor *visitor,
+                                   struct rdb_error *error)
+{
+    return read_payload(payload, visitor, error, read_functions_payload);
 }

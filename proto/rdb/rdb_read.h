@@ -42,7 +42,7 @@ struct rdb_element {
 struct rdb_unsupported {
     struct rdb_bytes key;
     uint64_t database;
-    const char *type;   /* "stream" or "module" */
+    const char *type;   /* "stream", "module", or "pre-release function" (the key is its name) */
     const char *module; /* of a module: its type's name (9 characters) and version; else "" */
     int encoding_version;
 };
@@ -62,7 +62,7 @@ struct rdb_visitor {
     bool (*database)(void *ctx, uint64_t number); /* of the keys that follow; 0 until called */
     bool (*sizes)(void *ctx, uint64_t keys, uint64_t with_deadline); /* a hint, not to be trusted */
     bool (*aux)(void *ctx, struct rdb_bytes name, struct rdb_bytes value);
-    bool (*function)(void *ctx, struct rdb_bytes code);
+    bool (*function)(void *ctx, struct rdb_bytes code); /* the source of a library */
     bool (*module_aux)(void *ctx, const char *module, int encoding_version); /* skipped */
     bool (*unsupported)(void *ctx, const struct rdb_unsupported *what);
 
@@ -103,6 +103,12 @@ enum rdb_status rdb_read(struct rdb_source *source, const struct rdb_visitor *vi
  */
 enum rdb_status rdb_read_payload(struct rdb_bytes payload, const struct rdb_visitor *visitor,
                                  struct rdb_error *error);
+
+/* A payload of FUNCTION DUMP: calls visitor->function for each library. RDB_FOREIGN: as above.
+ * RDB_DAMAGED: they are right, but the rest is damaged, or something else than libraries; the text
+ * is Redis' message. */
+enum rdb_status rdb_read_functions(struct rdb_bytes payload, const struct rdb_visitor *visitor,
+                                   struct rdb_error *error);
 
 /* Checks only the footer. If it is correct, *body is the payload without it. */
 bool rdb_payload_open(struct rdb_bytes payload, struct rdb_bytes *body, int *version);

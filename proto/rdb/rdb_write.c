@@ -37,6 +37,7 @@ enum wire_type {
     WIRE_HASH_LISTPACK = 16,
     WIRE_ZSET_LISTPACK = 17,
     WIRE_QUICKLIST_2 = 18,
+    WIRE_FUNCTION = 245,
 };
 
 static const unsigned char plain_types[] = {
@@ -207,6 +208,22 @@ void rdb_writer_element(struct rdb_writer *writer, struct rdb_bytes element)
         add_to_node(writer, element);
     else
         note_result(writer, rdb_put_text(&writer->out, element));
+}
+
+/* ---- libraries of functions ---- */
+
+void rdb_writer_begin_functions(struct rdb_writer *writer)
+{
+    rdb_buffer_clear(&writer->out);
+    writer->type = RDB_STRING;
+    writer->count = writer->given = 0;
+    writer->staging = writer->failed = false;
+}
+
+void rdb_writer_function(struct rdb_writer *writer, struct rdb_bytes code)
+{
+    note_result(writer,
+                rdb_put_byte(&writer->out, WIRE_FUNCTION) && rdb_put_raw(&writer->out, code));
 }
 
 /* ---- end ---- */

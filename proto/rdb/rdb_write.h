@@ -46,6 +46,11 @@ void rdb_writer_scored(struct rdb_writer *writer, struct rdb_bytes member, doubl
  * `count`. */
 bool rdb_writer_end(struct rdb_writer *writer, struct rdb_bytes *payload);
 
+/* The payload of FUNCTION DUMP: begin, each library's code, end as above, which adds the footer. A
+ * payload without libraries is valid. */
+void rdb_writer_begin_functions(struct rdb_writer *writer);
+void rdb_writer_function(struct rdb_writer *writer, struct rdb_bytes code);
+
 /* Adds the footer to a body of another format; rdb_payload_open checks and removes it. If the first
  * byte is not a type of Redis', Redis' RESTORE replies "Bad data format". False: no memory. */
 bool rdb_writer_seal(struct rdb_writer *writer, struct rdb_bytes body, struct rdb_bytes *payload);

@@ -74,7 +74,8 @@ START_TEST(records_between_keys_are_reported_or_skipped)
 {
     ck_assert_int_eq(read_file(file_of_everything()), RDB_OK);
     const char *head = "aux redis-ver=7.4.0; module aux aux-types 3; function #!lua; "
-                       "function code; function more; db 3; sizes 30 2; "
+                       "unsupported name pre-release function  0; "
+                       "unsupported name pre-release function  0; db 3; sizes 30 2; "
                        "string k at 1700000000001 freq 200: value; string k: -128; ";
     const char *tail = "db 15; string last at 1700000000000 idle 60: end; ";
     ck_assert_msg(strncmp(visited.text, head, strlen(head)) == 0, "%s", visited.text);
@@ -386,6 +387,30 @@ START_TEST(visitor_callbacks_are_optional)
 }
 END_TEST
 
+static enum rdb_status read_functions(struct made *made)
+{
+    struct rdb_visitor visitor = visited_visitor(&visited);
+    struct made *sealed = payload_end(made, 10);
+    enum rdb_status status = rdb_read_functions(made_bytes(sealed), &visitor, &error);
+    free(sealed);
+    return status;
+}
+
+START_TEST(payloads_of_functions_have_nothing_else)
+{
+    ck_assert_int_eq(read_functions(text(byte(made_new(), 245), "code")), RDB_OK);
+    ck_assert_str_eq(visited.text, "function code; ");
+    ck_assert_int_eq(read_functions(text(byte(made_new(), 246), "name")), RDB_DAMAGED);
+    ck_assert_str_eq(error.text, "Pre-GA function format not supported");
+    ck_assert_int_eq(read_functions(text(byte(made_new(), 0), "value")), RDB_DAMAGED);
+    ck_assert_str_eq(error.text, "given type is not a function");
+    ck_assert_int_eq(read_functions(length(byte(made_new(), 245), 60)), RDB_DAMAGED);
+    ck_assert_str_eq(error.text, "Failed loading library payload");
+    ck_assert_int_eq(read_functions(byte(made_new(), 245)), RDB_DAMAGED);
+    ck_assert_str_eq(error.text, "Failed loading library payload");
+}
+END_TEST
+
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
@@ -412,6 +437,7 @@ Suite *test_suite(void)
         a_queue_may_have_a_ttl_below_zero,
         the_latest_deadline_of_an_element_is_read_and_no_later_one,
         visitor_callbacks_are_optional,
+        payloads_of_functions_have_nothing_else,
         NULL,
     };
     return suite_of("rdb_read", tests);

@@ -304,6 +304,47 @@ START_TEST(own_body_is_sealed_and_opened)
 }
 END_TEST
 
+/* ---- libraries of functions ---- */
+
+static struct rdb_bytes libraries_of(struct rdb_writer *writer, unsigned count)
+{
+    rdb_writer_init(writer, RDB_VERSION_7);
+    rdb_writer_begin_functions(writer);
+    while (count-- > 0)
+        rdb_writer_function(writer, of("#!lua name=l\nredis.register_function(\"f\", function() "
+                                       "return 1 end)"));
+    return end(writer);
+}
+
+START_TEST(libraries_are_written_as_by_redis_and_read_back)
+{
+    static const char none[] = "\x0a\x00\x5d\x9b\x5c\x40\x0f\x7f\xa2\xda";
+    static const char one[] =
+        "\xf5@B#!lua name=l\nredis.register_function(\"f\", function() return "
+        "1 end)\n\x00\xf4{\x83\xdep\xdd\x05\xb6";
+    struct rdb_writer writer;
+    struct rdb_visitor visitor = visited_visitor(&visited);
+    struct rdb_error error;
+    struct rdb_bytes payload = libraries_of(&writer, 0);
+    ck_assert_uint_eq(payload.len, sizeof(none) - 1);
+    ck_assert_mem_eq(payload.data, none, payload.len);
+    ck_assert_int_eq(rdb_read_functions(payload, &visitor, &error), RDB_OK);
+    ck_assert_str_eq(visited.text, "");
+    rdb_writer_drop(&writer);
+
+    payload = libraries_of(&writer, 1);
+    ck_assert_uint_eq(payload.len, sizeof(one) - 1);
+    ck_assert_mem_eq(payload.data, one, payload.len);
+    rdb_writer_drop(&writer);
+
+    payload = libraries_of(&writer, 2);
+    ck_assert_int_eq(rdb_read_functions(payload, &visitor, &error), RDB_OK);
+    const char *second = strstr(visited.text + 1, "function #!lua");
+    ck_assert(second != NULL && strncmp(visited.text, second, strlen(second)) == 0);
+    rdb_writer_drop(&writer);
+}
+END_TEST
+
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
@@ -317,6 +358,7 @@ Suite *test_suite(void)
         wrong_number_of_parts_gives_no_payload,
         random_values_round_trip,
         own_body_is_sealed_and_opened,
+        libraries_are_written_as_by_redis_and_read_back,
         NULL,
     };
     return suite_of("rdb_write", tests);
