@@ -57,7 +57,8 @@ static const char usage_text[] =
     "  expired-export data | redis-cli --pipe\n"
     "\n"
     "The target server must have none of these keys. Deadlines of keys are absolute; expired data\n"
-    "are left out. Redis can't hold these data, so they are listed on standard error:\n"
+    "are left out. A library of functions replaces one of the same name. Redis can't hold these\n"
+    "data, so they are listed on standard error:\n"
     "\n"
     "  deadlines of members and fields   the member is written without its deadline\n"
     "  dehydrators, with their claims    left out\n"
@@ -224,16 +225,22 @@ static bool fits(struct export *export, struct effect *effect)
     return true;
 }
 
+static void write_effect(struct export *export, const struct effect *effect)
+{
+    if (!export->writes) return;
+    effect_writer_put(&export->effects, effect);
+    if (export->out.len >= DRAIN) drain(export);
+}
+
 static void take_effect(void *ctx, const struct effect *effect)
 {
     struct export *export = ctx;
     struct effect plain = *effect;
     if (!fits(export, &plain)) return;
-    export->key.any = true;
+    /* A library belongs to no key. */
+    if (effect->kind != EFFECT_LIBRARY_SET) export->key.any = true;
     if (effect->db > export->last_db) export->last_db = effect->db;
-    if (!export->writes) return;
-    effect_writer_put(&export->effects, &plain);
-    if (export->out.len >= DRAIN) drain(export);
+    write_effect(export, &plain);
 }
 
 static bool take_key(void *ctx)

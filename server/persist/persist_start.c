@@ -136,8 +136,7 @@ static void log_unsupported(const struct import *import)
                  "Import: %s %" PRIu64 " of the unsupported type %s, the first is '%s'", what,
                  import->kinds[i].keys, import->kinds[i].name, import->kinds[i].first_key);
     if (import->functions > 0)
-        log_line(LOG_WARNING, "Import: skipped %" PRIu64 " libraries of functions",
-                 import->functions);
+        log_line(LOG_WARNING, "Import: skipped %" PRIu64 " commands FUNCTION", import->functions);
 }
 
 /* As in Redis, only the last file may be torn. */

@@ -120,18 +120,6 @@ def import_skip_unsupported_skips_and_counts_streams():
 
 
 @beside_redis
-def functions_are_skipped_with_a_log_line():
-    def fill_functions(server):
-        server.function_load("#!lua name=lib\nredis.register_function('f', function() end)")
-        server.set("k", "v")
-    with folder() as directory:
-        path = saved(directory, fill_functions)
-        with ours("--import", path) as daemon, daemon.redis() as server:
-            equal(server.get("k"), b"v")
-            assert "skipped 1 libraries of functions" in daemon.log(), daemon.log()
-
-
-@beside_redis
 def a_damaged_rdb_is_refused_with_the_byte_and_leaves_no_file():
     generator = random.Random(3)
     with folder() as directory:

@@ -9,6 +9,7 @@
 
 #include "server/persist/format/disk.h"
 #include "server/persist/format/file_kind.h"
+#include "server/persist/format/library_header.h"
 #include "server/persist/import/import_state.h"
 #include "server/persist/import/rdb_object.h"
 
@@ -94,9 +95,21 @@ static bool take_database(void *ctx, uint64_t number)
 static bool take_function(void *ctx, struct rdb_bytes code)
 {
     struct reading *in = ctx;
-    (void)code;
-    in->import->functions++;
-    return true;
+    struct import *import = in->import;
+    struct library_header header;
+    bool good = library_header_read(&header, bytes_of_rdb(code));
+    if (!good) {
+        import_fail(import, "at byte %" PRIu64 ": a library of functions can't be loaded: %s",
+                    offset_read(in), header.error);
+    } else if (libraries_find(&import->store->libraries, header.name) != NULL) {
+        good = import_fail(import, "at byte %" PRIu64 ": duplicate library '%.*s'", offset_read(in),
+                           (int)header.name.len, header.name.data);
+    } else {
+        txn_library_set(&in->txn, header.name, bytes_of_rdb(code));
+        import->libraries++;
+    }
+    library_header_drop(&header);
+    return good;
 }
 
 static bool take_module_aux(void *ctx, const char *module, int encoding_version)

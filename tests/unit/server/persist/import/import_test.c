@@ -153,15 +153,59 @@ START_TEST(deadlines_databases_and_expired_keys_are_imported)
 }
 END_TEST
 
-START_TEST(aux_fields_and_functions_are_skipped)
+START_TEST(aux_fields_are_skipped)
 {
     begin();
     struct made *made = text(text(byte(file("0010"), 250), "redis-ver"), "7.0.15");
-    text(byte(made, 245), "#!lua");
     text(key(made, 0, "k"), "v");
     ck_assert(import_made(file_end(made)));
-    ck_assert_uint_eq(import.functions, 1);
     ck_assert_str_eq(store_text(import.store), "0 SET k v; ");
+    end();
+}
+END_TEST
+
+/* ---- libraries of functions ------------------------------------------------------------------ */
+
+START_TEST(libraries_of_functions_arrive)
+{
+    begin();
+    struct made *made = text(byte(file("0010"), 245), "#!lua name=one\nreturn 1");
+    text(byte(made, 245), "#!lua name=two\n");
+    text(key(made, 0, "k"), "v");
+    ck_assert(import_made(file_end(made)));
+    ck_assert_uint_eq(import.libraries, 2);
+    ck_assert_uint_eq(import.keys, 1);
+    const struct library *one = libraries_find(&import.store->libraries, LIT("one"));
+    ck_assert_ptr_nonnull(one);
+    ck_assert(bytes_equal(library_code(one), LIT("#!lua name=one\nreturn 1")));
+    ck_assert_ptr_nonnull(libraries_find(&import.store->libraries, LIT("two")));
+    end();
+}
+END_TEST
+
+START_TEST(a_library_without_a_name_or_with_a_known_one_is_an_error)
+{
+    begin();
+    ck_assert(!import_made(file_end(text(byte(file("0010"), 245), "#!lua\n"))));
+    ck_assert_str_eq(import.why, "at byte 17: a library of functions can't be loaded: Library name "
+                                 "was not given");
+    end();
+    begin();
+    struct made *made = text(byte(file("0010"), 245), "#!lua name=one\n");
+    ck_assert(!import_made(file_end(text(byte(made, 245), "#!lua name=one\n"))));
+    ck_assert_str_eq(import.why, "at byte 43: duplicate library 'one'");
+    end();
+}
+END_TEST
+
+START_TEST(functions_of_a_release_candidate_are_unsupported)
+{
+    begin();
+    struct made *made = text(text(byte(file("0010"), 246), "old"), "lua");
+    text(byte(made, 0), "code");
+    ck_assert(!import_made(file_end(made)));
+    ck_assert_ptr_nonnull(
+        strstr(import.why, "'old' is of the unsupported type pre-release function"));
     end();
 }
 END_TEST
@@ -488,7 +532,10 @@ Suite *test_suite(void)
     const TTest *const tests[] = {
         a_value_of_every_type_and_encoding_arrives,
         deadlines_databases_and_expired_keys_are_imported,
-        aux_fields_and_functions_are_skipped,
+        aux_fields_are_skipped,
+        libraries_of_functions_arrive,
+        a_library_without_a_name_or_with_a_known_one_is_an_error,
+        functions_of_a_release_candidate_are_unsupported,
         streams_and_modules_end_the_import_with_an_error,
         streams_and_modules_are_counted_where_they_are_to_be_skipped,
         more_kinds_than_are_counted_are_others,
