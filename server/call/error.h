@@ -70,6 +70,18 @@
     E(ERR_EXPIRE_OPTION, "ERR Unsupported option %.*s")                                            \
     E(ERR_KEYS_NEGATIVE, "ERR Number of keys can't be negative")                                   \
     E(ERR_NO_SCRIPT, "NOSCRIPT No matching script. Please use EVAL.")                              \
+    E(ERR_KEYS_BAD, "ERR Bad number of keys provided")                                             \
+    E(ERR_FUNCTION_MISSING, "ERR Function not found")                                              \
+    E(ERR_FUNCTION_OPTION, "ERR Unknown option given: %.*s")                                       \
+    E(ERR_FUNCTION_ARGUMENT, "ERR Unknown argument %.*s")                                          \
+    E(ERR_FUNCTION_ARGUMENTS,                                                                      \
+      "ERR unknown subcommand or wrong number of arguments for '%.*s'. Try FUNCTION HELP.")        \
+    E(ERR_FUNCTION_NO_PATTERN, "ERR library name argument was not given")                          \
+    E(ERR_FUNCTION_FLUSH, "ERR FUNCTION FLUSH only supports SYNC|ASYNC option")                    \
+    E(ERR_FUNCTION_POLICY,                                                                         \
+      "ERR Wrong restore policy given, value should be either FLUSH, APPEND or REPLACE.")          \
+    E(ERR_LIBRARY_MISSING, "ERR Library not found")                                                \
+    E(ERR_PAYLOAD_WORDED, "ERR %s")                                                                \
     E(ERR_SCRIPT_FLUSH, "ERR SCRIPT FLUSH only support SYNC|ASYNC option")                         \
     E(ERR_SCRIPT_DEBUG, "ERR Use SCRIPT DEBUG YES/SYNC/NO")                                        \
     E(ERR_NO_DEBUGGER, "ERR there is no debugger: SCRIPT DEBUG accepts only NO")                   \
@@ -79,8 +91,6 @@
     E(ERR_NOT_FROM_SCRIPT, "ERR This Redis command is not allowed from script")                    \
     E(ERR_SCRIPT_NO_WRITES, "ERR Write commands are not allowed from read-only scripts.")          \
     E(ERR_SCRIPT_RO_COMMAND, "ERR Can not execute a script with write flag using *_ro command.")   \
-    E(ERR_SCRIPT_OOM, "OOM allow-oom flag is not set on the script, can not run it when used "     \
-                      "memory > 'maxmemory'")                                                      \
     E(ERR_EXPIRE_NEGATIVE, "ERR invalid expire time, must be >= 0")                                \
     E(ERR_MEMBERS_KEYWORD, "ERR Mandatory argument %s is missing or not at the right position")    \
     E(ERR_MEMBERS_NONE, "ERR Parameter `%s` should be greater than 0")                             \

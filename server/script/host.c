@@ -9,6 +9,10 @@
 static bool may_begin(const struct host *host, struct call *caller, unsigned flags, bool read_only)
 {
     if (flags & SCRIPT_PLAIN) return true;
+    if (!(flags & (SCRIPT_ALLOW_OOM | SCRIPT_NO_WRITES)) && host->dispatch->script_lacks_memory) {
+        fail(caller, ERR_OOM);
+        return false;
+    }
     if (!(flags & SCRIPT_NO_WRITES)) {
         const char *why = dispatch_write_refusal(host->dispatch);
         if (why != NULL) {
@@ -19,10 +23,6 @@ static bool may_begin(const struct host *host, struct call *caller, unsigned fla
             fail(caller, ERR_SCRIPT_RO_COMMAND);
             return false;
         }
-    }
-    if (!(flags & (SCRIPT_ALLOW_OOM | SCRIPT_NO_WRITES)) && host->dispatch->script_lacks_memory) {
-        fail(caller, ERR_SCRIPT_OOM);
-        return false;
     }
     return true;
 }
