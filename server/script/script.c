@@ -168,6 +168,13 @@ void script_run(struct scripting *scripting, struct call *call, const struct scr
     host_end(&scripting->host);
 }
 
+void script_show_to_monitors(struct call *call)
+{
+    struct scripting *scripting = call->context;
+    struct observer *observer = scripting->host.dispatch->observer;
+    if (observer != NULL) observe_monitor(observer, call);
+}
+
 bool script_read_numkeys(struct call *call, int i, int *keys)
 {
     int64_t count;
@@ -208,6 +215,7 @@ struct scripting *scripting_new(struct dispatch *dispatch)
     scripting->redis = (struct lib_redis){ .engine = scripting->engine, .host = &scripting->host };
     scripts_init(&scripting->scripts, scripting->engine->lua);
     make_world(scripting);
+    functions_init(&scripting->functions, scripting->engine, scripting->conf);
     scripting->engine->live = scripting->engine->used;
     return scripting;
 }
@@ -215,6 +223,7 @@ struct scripting *scripting_new(struct dispatch *dispatch)
 void scripting_free(struct scripting *scripting)
 {
     scripts_drop(&scripting->scripts);
+    functions_drop(&scripting->functions);
     lib_redis_drop(&scripting->redis);
     engine_free(scripting->engine);
     mem_free(scripting);
@@ -223,6 +232,8 @@ void scripting_free(struct scripting *scripting)
 void scripting_add_commands(struct scripting *scripting, struct commands *commands)
 {
     commands_add(commands, &script_commands, scripting);
+    commands_add(commands, &fcall_commands, scripting);
+    commands_add(commands, &function_commands, scripting);
 }
 
 struct script_report script_report(const struct scripting *scripting)

@@ -10,6 +10,7 @@
 #include "conf/conf.h"
 #include "server/call/command.h"
 #include "server/script/engine.h"
+#include "server/script/functions.h"
 #include "server/script/host.h"
 #include "server/script/lib_redis.h"
 #include "server/script/scripts.h"
@@ -19,6 +20,7 @@ struct scripting {
     struct host host;
     struct lib_redis redis;
     struct scripts scripts;
+    struct functions functions;
     const struct conf *conf;
     const struct clock *clock;
     int on_error;       /* Lua's reference to the function that describes an error */
@@ -29,7 +31,7 @@ struct scripting {
 
 struct scripting *scripting_new(struct dispatch *dispatch);
 void scripting_free(struct scripting *scripting);
-/* Adds EVAL, SCRIPT and their like. */
+/* Adds EVAL, SCRIPT, FCALL, FUNCTION and their like. */
 void scripting_add_commands(struct scripting *scripting, struct commands *commands);
 
 /* One run. The function gets the keys and the other arguments as globals, or as its own arguments.
@@ -57,6 +59,10 @@ struct script_report script_report(const struct scripting *scripting);
 /* The argument `i` is the number of keys that follow. False: an error is replied. */
 bool script_read_numkeys(struct call *call, int i, int *keys);
 
-extern const struct command_group script_commands; /* context: struct scripting */
+/* MONITOR shows the call before the commands that the script calls. */
+void script_show_to_monitors(struct call *call);
+
+/* Context: struct scripting. */
+extern const struct command_group script_commands, fcall_commands, function_commands;
 
 #endif

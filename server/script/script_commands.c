@@ -30,20 +30,12 @@ static void run_script(struct call *call, struct script *script, int keys, bool 
     scripts_end(&scripting->scripts, script);
 }
 
-/* MONITOR shows the script before the commands that it calls. */
-static void show_to_monitors(struct call *call)
-{
-    struct scripting *scripting = call->context;
-    struct observer *observer = scripting->host.dispatch->observer;
-    if (observer != NULL) observe_monitor(observer, call);
-}
-
 static void eval_text(struct call *call, bool read_only)
 {
     struct scripting *scripting = call->context;
     char why[WHY_MAX];
     int keys;
-    show_to_monitors(call);
+    script_show_to_monitors(call);
     if (!script_read_numkeys(call, 2, &keys)) return;
     struct script *script = scripts_get(&scripting->scripts, call->argv[1], why, sizeof(why));
     if (script == NULL)
@@ -56,7 +48,7 @@ static void eval_sha(struct call *call, bool read_only)
 {
     struct scripting *scripting = call->context;
     int keys;
-    show_to_monitors(call);
+    script_show_to_monitors(call);
     struct script *script = scripts_find(&scripting->scripts, call->argv[1]);
     if (call->argv[1].len != SHA1_HEX_LEN) {
         fail(call, ERR_NO_SCRIPT);

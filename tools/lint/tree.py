@@ -64,8 +64,8 @@ ROOMS = (
     ("server/cmd/key", "keys of any type, SORT, DUMP, POLICY",
      "proto/base proto/resp server/call server/cmd store/*"),
     ("server/script", "scripts in Lua, functions",
-     "conf proto/base proto/resp server/base server/call server/cmd server/observe server/react"
-     " server/run store/*"),
+     "conf proto/base proto/rdb proto/resp server/base server/call server/cmd server/observe"
+     " server/persist/format server/react server/run store/*"),
     ("server/admin", "CONFIG, INFO, DEBUG, MEMORY and other commands about the server",
      "conf proto/base proto/resp server/base server/call server/net server/observe"
      " server/persist server/react server/run server/script store/*"),

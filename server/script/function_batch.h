@@ -1,0 +1,31 @@
+/* function_batch: libraries that are added to the data set together, all or none: one by FUNCTION
+ * LOAD, any number by FUNCTION RESTORE. Depends on functions and on the store's write path. */
+#ifndef SERVER_SCRIPT_FUNCTION_BATCH_H
+#define SERVER_SCRIPT_FUNCTION_BATCH_H
+
+#include "server/script/functions.h"
+#include "store/txn/txn.h"
+
+struct function_batch {
+    struct functions *functions;
+    struct libraries codes;         /* of the batch */
+    struct function_table table;    /* the same, compiled */
+    struct bytes last;              /* the name of the library added last; borrowed from `codes` */
+    char error[FUNCTION_ERROR_MAX]; /* Redis' message, if a function here returns false */
+};
+
+void function_batch_init(struct function_batch *batch, struct functions *functions);
+void function_batch_drop(struct function_batch *batch);
+
+/* Compiles a library for the batch. Its name must be new to it, and to `taken` unless that is NULL.
+ */
+bool function_batch_add(struct function_batch *batch, struct bytes code,
+                        const struct libraries *taken);
+/* May the batch be added to these libraries? With `replace`, in place of those of the same names.
+ */
+bool function_batch_fits(struct function_batch *batch, const struct libraries *libraries,
+                         bool replace);
+/* Changes the data set. The batch must fit; afterwards only its codes are left. */
+void function_batch_apply(struct function_batch *batch, struct txn *txn);
+
+#endif

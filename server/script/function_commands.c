@@ -1,0 +1,458 @@
+/* function_commands: FUNCTION, without its DUMP and RESTORE, and FCALL. Context: struct scripting.
+ */
+#include <ctype.h>
+#include <string.h>
+
+#include "proto/rdb/rdb_write.h"
+#include "server/base/clock.h"
+#include "server/call/args.h"
+#include "server/call/reply_text.h"
+#include "server/script/function_batch.h"
+#include "server/script/script.h"
+#include "server/script/shebang.h"
+#include "store/mem/mem.h"
+
+static const struct libraries *libraries_of(const struct call *call)
+{
+    return &call->txn->store->libraries;
+}
+
+/* The functions, compiled from the libraries as they are now. */
+static struct functions *functions_of(struct call *call)
+{
+    struct scripting *scripting = call->context;
+    functions_sync(&scripting->functions, libraries_of(call));
+    return &scripting->functions;
+}
+
+/* ---- changing ------------------------------------------------------------------------------- */
+
+static void fail_batch(struct call *call, const struct function_batch *batch)
+{
+    fail_line(call, batch->error, strlen(batch->error), false);
+}
+
+static void cmd_function_load(struct call *call)
+{
+    bool replace = false;
+    for (int i = 2; i + 1 < call->argc; i++) {
+        if (!arg_is(call, i, "REPLACE")) {
+            failf(call, ERR_FUNCTION_OPTION, arg_width(call, i), call->argv[i].data);
+            return;
+        }
+        replace = true;
+    }
+    const struct libraries *libraries = libraries_of(call);
+    struct function_batch batch;
+    function_batch_init(&batch, functions_of(call));
+    if (function_batch_add(&batch, call->argv[call->argc - 1], replace ? NULL : libraries) &&
+        function_batch_fits(&batch, libraries, true)) {
+        function_batch_apply(&batch, call->txn);
+        reply_bytes(call, batch.last);
+    } else {
+        fail_batch(call, &batch);
+    }
+    function_batch_drop(&batch);
+}
+
+static void cmd_function_delete(struct call *call)
+{
+    if (!txn_library_drop(call->txn, call->argv[2])) {
+        fail(call, ERR_LIBRARY_MISSING);
+        return;
+    }
+    functions_of(call);
+    reply_ok(call);
+}
+
+static void drop_all(struct call *call)
+{
+    const struct libraries *libraries = libraries_of(call);
+    struct dict_iter iter;
+    for (;;) {
+        dict_iter_begin(&iter, &libraries->dict);
+        const struct library *library = dict_iter_next(&iter);
+        if (library == NULL) break;
+        txn_library_drop(call->txn, library_name(library));
+    }
+    functions_of(call);
+}
+
+static void cmd_function_flush(struct call *call)
+{
+    if (call->argc > 3)
+        failf(call, ERR_FUNCTION_ARGUMENTS, arg_width(call, 1), call->argv[1].data);
+    else if (call->argc == 3 && !arg_is(call, 2, "SYNC") && !arg_is(call, 2, "ASYNC"))
+        fail(call, ERR_FUNCTION_FLUSH);
+    if (call->failed) return;
+    drop_all(call);
+    reply_ok(call);
+}
+
+/* ---- DUMP and RESTORE ----------------------------------------------------------------------- */
+
+static void dump_library(void *ctx, const struct library *library)
+{
+    struct bytes code = library_code(library);
+    rdb_writer_function(ctx, (struct rdb_bytes){ code.data, code.len });
+}
+
+static void cmd_function_dump(struct call *call)
+{
+    struct rdb_writer writer;
+    struct rdb_bytes payload;
+    rdb_writer_init(&writer, RDB_VERSION_7);
+    rdb_writer_begin_functions(&writer);
+    libraries_each(libraries_of(call), dump_library, &writer);
+    if (rdb_writer_end(&writer, &payload))
+        resp_bulk(call->out, payload.data, payload.len);
+    else
+        fail(call, ERR_PAYLOAD_MEMORY);
+    rdb_writer_drop(&writer);
+}
+
+enum restore_policy { RESTORE_APPEND, RESTORE_REPLACE, RESTORE_FLUSH };
+
+static bool read_restore_policy(struct call *call, enum restore_policy *policy)
+{
+    *policy = RESTORE_APPEND;
+    if (call->argc > 4) {
+        failf(call, ERR_FUNCTION_ARGUMENTS, arg_width(call, 1), call->argv[1].data);
+        return false;
+    }
+    if (call->argc < 4 || arg_is(call, 3, "APPEND")) return true;
+    *policy = arg_is(call, 3, "REPLACE") ? RESTORE_REPLACE : RESTORE_FLUSH;
+    if (*policy == RESTORE_REPLACE || arg_is(call, 3, "FLUSH")) return true;
+    fail(call, ERR_FUNCTION_POLICY);
+    return false;
+}
+
+static bool take_library(void *ctx, struct rdb_bytes code)
+{
+    return function_batch_add(ctx, bytes_of(code.data, code.len), NULL);
+}
+
+/* False: an error is replied. */
+static bool read_libraries(struct call *call, struct function_batch *batch)
+{
+    struct rdb_visitor visitor = { .ctx = batch, .function = take_library };
+    struct rdb_error error;
+    struct rdb_bytes payload = { call->argv[2].data, call->argv[2].len };
+    enum rdb_status status = rdb_read_functions(payload, &visitor, &error);
+    if (status == RDB_STOPPED)
+        fail_batch(call, batch);
+    else if (status != RDB_OK)
+        failf(call, ERR_PAYLOAD_WORDED, error.text);
+    return status == RDB_OK;
+}
+
+static void cmd_function_restore(struct call *call)
+{
+    enum restore_policy policy;
+    struct function_batch batch;
+    if (!read_restore_policy(call, &policy)) return;
+    function_batch_init(&batch, functions_of(call));
+    if (read_libraries(call, &batch)) {
+        if (policy == RESTORE_FLUSH) drop_all(call);
+        if (function_batch_fits(&batch, libraries_of(call), policy == RESTORE_REPLACE)) {
+            function_batch_apply(&batch, call->txn);
+            reply_ok(call);
+        } else {
+            fail_batch(call, &batch);
+        }
+    }
+    function_batch_drop(&batch);
+}
+
+/* ---- LIST ----------------------------------------------------------------------------------- */
+
+struct listing {
+    struct call *call;
+    const struct function_table *table;
+    struct bytes pattern; /* without data: all libraries */
+    bool with_code;
+    bool counts; /* counts the libraries instead of replying them */
+    size_t count;
+};
+
+static void reply_function(struct call *call, const struct function *function)
+{
+    unsigned flags = 0;
+    resp_map(call->out, 3);
+    resp_bulk_text(call->out, "name");
+    reply_bytes(call, function_name(function));
+    resp_bulk_text(call->out, "description");
+    if (function->described)
+        reply_bytes(call, function_description(function));
+    else
+        resp_null(call->out);
+    resp_bulk_text(call->out, "flags");
+    for (const struct script_flag_name *known = script_flag_names; known->name != NULL; known++)
+        flags += (function->flags & known->flag) != 0;
+    resp_set(call->out, flags);
+    for (const struct script_flag_name *known = script_flag_names; known->name != NULL; known++)
+        if (function->flags & known->flag) resp_status(call->out, known->name);
+}
+
+static void reply_library(const struct listing *listing, const struct library *library)
+{
+    struct call *call = listing->call;
+    const struct function_library *compiled =
+        function_table_library(listing->table, library_name(library));
+    resp_map(call->out, listing->with_code ? 4 : 3);
+    resp_bulk_text(call->out, "library_name");
+    reply_bytes(call, library_name(library));
+    resp_bulk_text(call->out, "engine");
+    resp_bulk_text(call->out, "LUA");
+    resp_bulk_text(call->out, "functions");
+    resp_array(call->out, dict_count(&compiled->functions));
+    for (const struct function *function = compiled->first; function != NULL;
+         function = function->next)
+        reply_function(call, function);
+    if (!listing->with_code) return;
+    resp_bulk_text(call->out, "library_code");
+    reply_bytes(call, library_code(library));
+}
+
+static struct bytes lower_copy(struct bytes text)
+{
+    char *copy = mem_alloc(text.len + 1);
+    for (size_t i = 0; i < text.len; i++)
+        copy[i] = (char)tolower((unsigned char)text.data[i]);
+    return bytes_of(copy, text.len);
+}
+
+static bool is_listed(const struct listing *listing, const struct library *library)
+{
+    if (listing->pattern.data == NULL) return true;
+    struct bytes name = lower_copy(library_name(library));
+    bool matches = bytes_match(listing->pattern, name);
+    mem_free((char *)(uintptr_t)name.data);
+    return matches;
+}
+
+static void list_library(void *ctx, const struct library *library)
+{
+    struct listing *listing = ctx;
+    if (!is_listed(listing, library)) return;
+    if (listing->counts)
+        listing->count++;
+    else
+        reply_library(listing, library);
+}
+
+/* The pattern is made lower case, as names are for the comparison. */
+static bool read_list_options(struct call *call, struct listing *listing)
+{
+    int pattern = 0;
+    for (int i = 2; i < call->argc; i++) {
+        if (!listing->with_code && arg_is(call, i, "WITHCODE")) {
+            listing->with_code = true;
+        } else if (pattern == 0 && arg_is(call, i, "LIBRARYNAME")) {
+            pattern = ++i;
+            if (i < call->argc) continue;
+            fail(call, ERR_FUNCTION_NO_PATTERN);
+            return false;
+        } else {
+            failf(call, ERR_FUNCTION_ARGUMENT, arg_width(call, i), call->argv[i].data);
+            return false;
+        }
+    }
+    if (pattern > 0) listing->pattern = lower_copy(call->argv[pattern]);
+    return true;
+}
+
+static void cmd_function_list(struct call *call)
+{
+    struct listing listing = { .call = call, .table = &functions_of(call)->table, .counts = true };
+    if (!read_list_options(call, &listing)) return;
+    libraries_each(libraries_of(call), list_library, &listing);
+    resp_array(call->out, listing.count);
+    listing.counts = false;
+    libraries_each(libraries_of(call), list_library, &listing);
+    mem_free((char *)(uintptr_t)listing.pattern.data);
+}
+
+/* ---- the function that runs ----------------------------------------------------------------- */
+
+static void reply_running(struct call *call, const struct scripting *scripting)
+{
+    const struct call *caller = scripting->host.caller;
+    if (caller == NULL) {
+        resp_null(call->out);
+        return;
+    }
+    resp_map(call->out, 3);
+    resp_bulk_text(call->out, "name");
+    resp_bulk_text(call->out, scripting->name);
+    resp_bulk_text(call->out, "command");
+    resp_array(call->out, (size_t)caller->argc);
+    for (int i = 0; i < caller->argc; i++)
+        reply_bytes(call, caller->argv[i]);
+    resp_bulk_text(call->out, "duration_ms");
+    resp_integer(call->out, (clock_mono_usec() - scripting->began_usec) / 1000);
+}
+
+static void cmd_function_stats(struct call *call)
+{
+    const struct scripting *scripting = call->context;
+    resp_map(call->out, 2);
+    resp_bulk_text(call->out, "running_script");
+    reply_running(call, scripting);
+    resp_bulk_text(call->out, "engines");
+    resp_map(call->out, 1);
+    resp_bulk_text(call->out, "LUA");
+    resp_map(call->out, 2);
+    resp_bulk_text(call->out, "libraries_count");
+    resp_integer(call->out, (int64_t)libraries_count(libraries_of(call)));
+    resp_bulk_text(call->out, "functions_count");
+    resp_integer(call->out, (int64_t)dict_count(&scripting->functions.table.functions));
+}
+
+static void cmd_function_kill(struct call *call)
+{
+    fail(call, ERR_NOT_BUSY);
+}
+
+static void cmd_function_help(struct call *call)
+{
+    static const char *const lines[] = {
+        "FUNCTION <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+        "DELETE <name>",
+        "    Remove a library with all its functions.",
+        "DUMP",
+        "    Return all libraries as one payload, for RESTORE here or in Redis.",
+        "FLUSH [ASYNC|SYNC]",
+        "    Remove all libraries.",
+        "KILL",
+        "    Stop the function that runs, unless it has written data.",
+        "LIST [LIBRARYNAME <pattern>] [WITHCODE]",
+        "    Return the libraries, those whose names match the pattern, with their functions.",
+        "LOAD [REPLACE] <code>",
+        "    Add a library. Its first line has its name: #!lua name=<name>",
+        "RESTORE <payload> [APPEND|FLUSH|REPLACE]",
+        "    Add the libraries of a payload: to those that are here, unless they have one of its",
+        "    names; in place of all of them; or in place of those with its names.",
+        "STATS",
+        "    Return the function that runs, and the numbers of libraries and functions.",
+    };
+    reply_help(call, lines, sizeof(lines) / sizeof(lines[0]));
+}
+
+/* ---- rows ----------------------------------------------------------------------------------- */
+
+#define CHANGE_TIPS .tips = "request_policy:all_shards response_policy:all_succeeded"
+#define SCRIPTING   .group = "scripting", .since = "7.0.0"
+
+static const struct command subcommands[] = {
+    { .name = "DELETE",
+      .run = cmd_function_delete,
+      .arity = 3,
+      .flags = WRITE | NOSCRIPT,
+      SCRIPTING,
+      CHANGE_TIPS,
+      .complexity = "O(1)",
+      .syntax = "library-name",
+      .summary = "Removes a library with all its functions.",
+      .replies = REPLIES("OK: it was removed"),
+      .errors = ERRORS(ERR_LIBRARY_MISSING) },
+    { .name = "DUMP",
+      .run = cmd_function_dump,
+      .arity = 2,
+      .flags = NOSCRIPT,
+      SCRIPTING,
+      .complexity = "O(N) for N bytes of code",
+      .syntax = "",
+      .summary = "Returns all libraries as one payload, for FUNCTION RESTORE here or in Redis.",
+      .replies = REPLIES("bulk: the payload"),
+      .errors = ERRORS(ERR_PAYLOAD_MEMORY) },
+    { .name = "FLUSH",
+      .run = cmd_function_flush,
+      .arity = -2,
+      .flags = WRITE | NOSCRIPT,
+      SCRIPTING,
+      CHANGE_TIPS,
+      .complexity = "O(N) for N functions",
+      .syntax = "[ASYNC|SYNC]",
+      .summary = "Removes all libraries.",
+      .replies = REPLIES("OK"),
+      .errors = ERRORS(ERR_FUNCTION_FLUSH, ERR_FUNCTION_ARGUMENTS) },
+    { .name = "HELP",
+      .run = cmd_function_help,
+      .arity = 2,
+      .flags = LOADING | STALE,
+      SCRIPTING,
+      .complexity = "O(1)",
+      .syntax = "",
+      .summary = "Lists the subcommands.",
+      .replies = REPLIES("[simple ...]: lines of text") },
+    { .name = "KILL",
+      .run = cmd_function_kill,
+      .arity = 2,
+      .flags = NOSCRIPT | ALLOW_BUSY,
+      SCRIPTING,
+      .tips = "request_policy:all_shards response_policy:one_succeeded",
+      .complexity = "O(1)",
+      .syntax = "",
+      .summary = "Stops the function that runs, unless it has written data.",
+      .replies = REPLIES("OK"),
+      .errors = ERRORS(ERR_NOT_BUSY) },
+    { .name = "LIST",
+      .run = cmd_function_list,
+      .arity = -2,
+      .flags = NOSCRIPT,
+      SCRIPTING,
+      .tips = "nondeterministic_output_order",
+      .complexity = "O(N) for N functions",
+      .syntax = "[LIBRARYNAME library-name-pattern] [WITHCODE]",
+      .summary = "Returns the libraries and their functions.",
+      .replies = REPLIES("[map[bulk any ...] ...]: each library's name, engine and functions, and "
+                         "its code with WITHCODE"),
+      .errors = ERRORS(ERR_FUNCTION_ARGUMENT, ERR_FUNCTION_NO_PATTERN) },
+    { .name = "LOAD",
+      .run = cmd_function_load,
+      .arity = -3,
+      .flags = WRITE | GROWS | NOSCRIPT,
+      SCRIPTING,
+      CHANGE_TIPS,
+      .complexity = "O(N) for N bytes of code, and what the library does while it loads",
+      .syntax = "[REPLACE] function-code",
+      .summary = "Adds a library, whose first line has its name: #!lua name=<name>.",
+      .replies = REPLIES("bulk: the name of the library"),
+      .errors = ERRORS(ERR_FUNCTION_OPTION) },
+    { .name = "RESTORE",
+      .run = cmd_function_restore,
+      .arity = -3,
+      .flags = WRITE | GROWS | NOSCRIPT,
+      SCRIPTING,
+      CHANGE_TIPS,
+      .complexity = "O(N) for N bytes of code, and what the libraries do while they load",
+      .syntax = "serialized-value [FLUSH|APPEND|REPLACE]",
+      .summary = "Adds the libraries of a payload of FUNCTION DUMP.",
+      .replies = REPLIES("OK: all were added"),
+      .errors = ERRORS(ERR_FUNCTION_POLICY, ERR_FUNCTION_ARGUMENTS, ERR_PAYLOAD_WORDED) },
+    { .name = "STATS",
+      .run = cmd_function_stats,
+      .arity = 2,
+      .flags = NOSCRIPT | ALLOW_BUSY,
+      SCRIPTING,
+      .tips = "nondeterministic_output request_policy:all_shards response_policy:special",
+      .complexity = "O(1)",
+      .syntax = "",
+      .summary = "Returns the function that runs, and the numbers of libraries and functions.",
+      .replies = REPLIES("map[bulk any ...]: running_script and engines") },
+    { .name = NULL },
+};
+
+static const struct command rows[] = {
+    { .name = "FUNCTION",
+      .arity = -2,
+      SCRIPTING,
+      .complexity = "Depends on the subcommand",
+      .syntax = "subcommand [argument ...]",
+      .summary = "Manages libraries of functions.",
+      .replies = REPLIES("any: see the subcommands"),
+      .subcommands = subcommands },
+};
+
+const struct command_group function_commands = COMMAND_GROUP(rows);

@@ -1,0 +1,79 @@
+/* function_table: the functions that compiled libraries have registered, by name. Knows callbacks
+ * as numbers, not how to call them. As in Redis 7.0, names of functions are unique among all
+ * libraries and case does not matter; that of libraries' names does. */
+#ifndef SERVER_SCRIPT_FUNCTION_TABLE_H
+#define SERVER_SCRIPT_FUNCTION_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/base/bytes.h"
+#include "store/struct/dict.h"
+
+struct function_library;
+
+struct function {
+    struct function_library *library;
+    struct function *next; /* of the library, in the order of registration */
+    unsigned flags;
+    int callback;
+    bool described;
+    size_t name_len, description_len;
+    char text[]; /* the name in lower case; the name and a zero byte; the description */
+};
+
+struct function_library {
+    uint64_t stamp; /* library_stamp of the code that was compiled */
+    size_t bytes;   /* memory of this and the functions */
+    struct function *first, *last;
+    struct dict functions; /* the same, by name in lower case */
+    size_t name_len;
+    char name[];
+};
+
+struct function_table {
+    struct dict libraries; /* struct function_library by name */
+    struct dict functions; /* struct function by name in lower case */
+    size_t bytes;          /* memory of its libraries, without the tables */
+    /* Called for the callback of each function that is freed. */
+    void (*release)(void *ctx, int callback);
+    void *ctx;
+};
+
+struct function_spec {
+    struct bytes name, description; /* a description without data: there is none */
+    unsigned flags;
+    int callback; /* ownership passes */
+};
+
+struct bytes function_name(const struct function *function);        /* a zero byte follows */
+struct bytes function_description(const struct function *function); /* if `described` */
+struct bytes function_library_name(const struct function_library *library);
+
+void function_table_init(struct function_table *table, void (*release)(void *ctx, int callback),
+                         void *ctx);
+void function_table_drop(struct function_table *table);
+
+/* A library that is in no table: add it or free it. */
+struct function_library *function_library_new(struct bytes name);
+/* Adds a function. False: the library has one of that name; the callback is still the caller's.
+ * O(1)
+ */
+bool function_library_register(struct function_library *library, const struct function_spec *spec);
+/* `table`: any that can release its callbacks. */
+void function_library_free(const struct function_table *table, struct function_library *library);
+
+struct function_library *function_table_library(const struct function_table *table,
+                                                struct bytes name); /* or NULL */
+struct function *function_table_find(const struct function_table *table,
+                                     struct bytes name); /* or NULL */
+/* Adds a library whose name and functions are not in the table; ownership passes. */
+void function_table_add(struct function_table *table, struct function_library *library);
+/* Removes a library of the table; ownership passes to the caller. */
+void function_table_take(struct function_table *table, struct function_library *library);
+/* Removes a library of the table and frees it. */
+void function_table_remove(struct function_table *table, struct function_library *library);
+void function_table_clear(struct function_table *table);
+
+#endif

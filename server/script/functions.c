@@ -1,0 +1,325 @@
+/* functions: see functions.h.
+ *
+ * All libraries share one environment, an empty table whose metatable finds variables elsewhere: in
+ * the few that Redis gives to a library that loads, or in all of the sandbox for a function that is
+ * called. */
+#include "server/script/functions.h"
+
+#include <stdio.h>
+
+#include <luajit-2.1/lauxlib.h>
+
+#include "server/base/clock.h"
+#include "server/base/log.h"
+#include "server/script/lua_reply.h"
+#include "server/script/sandbox.h"
+
+enum { LOAD_USEC = 500 * 1000 };
+
+#define CHUNK_NAME "@user_function"
+
+/* Keys in Lua's registry: of the environment, and of the two worlds. */
+static const char environment_key, loading_key, running_key;
+
+static void register_value(lua_State *lua, const char *key)
+{
+    lua_pushlightuserdata(lua, (void *)(uintptr_t)key);
+    lua_insert(lua, -2);
+    lua_rawset(lua, LUA_REGISTRYINDEX);
+}
+
+static void push_registered(lua_State *lua, const char *key)
+{
+    lua_pushlightuserdata(lua, (void *)(uintptr_t)key);
+    lua_rawget(lua, LUA_REGISTRYINDEX);
+}
+
+/* ---- the world of libraries ----------------------------------------------------------------- */
+
+static int refuse_change(lua_State *lua)
+{
+    return luaL_error(lua, "Attempt to modify a readonly table");
+}
+
+static int fail_missing(lua_State *lua)
+{
+    return luaL_error(lua, "Script attempted to access nonexistent global variable '%s'",
+                      luaL_optstring(lua, 2, "?"));
+}
+
+/* Reading a field that the table at the top does not have becomes an error. */
+static void make_strict(lua_State *lua)
+{
+    lua_createtable(lua, 0, 1);
+    lua_pushcfunction(lua, fail_missing);
+    lua_setfield(lua, -2, "__index");
+    lua_setmetatable(lua, -2);
+    sandbox_guard(lua);
+}
+
+/* Copies fields of the table `redis` of scripts to the table at the top. */
+static void copy_redis_fields(lua_State *lua, const char *const *fields)
+{
+    lua_getglobal(lua, "redis");
+    for (; *fields != NULL; fields++) {
+        lua_getfield(lua, -1, *fields);
+        lua_setfield(lua, -3, *fields);
+    }
+    lua_pop(lua, 1);
+}
+
+/* The variables while a library loads: only `redis`, with a few of its fields. */
+static void make_loading_world(struct functions *functions)
+{
+    static const char *const fields[] = {
+        "log",         "LOG_DEBUG",     "LOG_VERBOSE",       "LOG_NOTICE",
+        "LOG_WARNING", "REDIS_VERSION", "REDIS_VERSION_NUM", NULL
+    };
+    lua_State *lua = functions->engine->lua;
+    lua_newtable(lua);
+    lua_newtable(lua);
+    copy_redis_fields(lua, fields);
+    function_register_push(lua, &functions->loading);
+    lua_setfield(lua, -2, "register_function");
+    make_strict(lua);
+    lua_setfield(lua, -2, "redis");
+    make_strict(lua);
+    register_value(lua, &loading_key);
+}
+
+/* The variables of a function that is called: those of scripts, with a smaller `redis`. */
+static void make_running_world(lua_State *lua)
+{
+    static const char *const fields[] = {
+        "call",        "pcall",        "error_reply", "status_reply",  "sha1hex",
+        "log",         "setresp",      "set_repl",    "acl_check_cmd", "LOG_DEBUG",
+        "LOG_VERBOSE", "LOG_NOTICE",   "LOG_WARNING", "REPL_NONE",     "REPL_AOF",
+        "REPL_SLAVE",  "REPL_REPLICA", "REPL_ALL",    "REDIS_VERSION", "REDIS_VERSION_NUM",
+        NULL
+    };
+    lua_newtable(lua);
+    lua_newtable(lua);
+    copy_redis_fields(lua, fields);
+    sandbox_guard(lua);
+    lua_setfield(lua, -2, "redis");
+    lua_createtable(lua, 0, 1);
+    lua_pushvalue(lua, LUA_GLOBALSINDEX);
+    lua_setfield(lua, -2, "__index");
+    lua_setmetatable(lua, -2);
+    register_value(lua, &running_key);
+}
+
+static void make_environment(lua_State *lua)
+{
+    lua_newtable(lua);
+    lua_createtable(lua, 0, 3);
+    lua_pushcfunction(lua, refuse_change);
+    lua_setfield(lua, -2, "__newindex");
+    lua_pushboolean(lua, false);
+    lua_setfield(lua, -2, "__metatable");
+    lua_setmetatable(lua, -2);
+    register_value(lua, &environment_key);
+}
+
+/* Variables of libraries are found in this world. */
+static void set_world(lua_State *lua, const char *world)
+{
+    push_registered(lua, &environment_key);
+    lua_getmetatable(lua, -1);
+    push_registered(lua, world);
+    lua_setfield(lua, -2, "__index");
+    lua_pop(lua, 2);
+}
+
+static void release_callback(void *ctx, int callback)
+{
+    const struct functions *functions = ctx;
+    luaL_unref(functions->engine->lua, LUA_REGISTRYINDEX, callback);
+}
+
+void functions_table_init(struct functions *functions, struct function_table *table)
+{
+    function_table_init(table, release_callback, functions);
+}
+
+/* ---- compiling ------------------------------------------------------------------------------ */
+
+static void stop_late_library(void *ctx, lua_State *lua)
+{
+    const struct functions *functions = ctx;
+    if (clock_mono_usec() < functions->load_until) return;
+    engine_hurry(functions->engine);
+    lua_push_error(lua, "FUNCTION LOAD timeout");
+    lua_error(lua);
+}
+
+/* Redis' message for the error at the top of the stack, which is popped. */
+static void describe_load_error(lua_State *lua, const char *doing, const char *code,
+                                char error[FUNCTION_ERROR_MAX])
+{
+    if (lua_istable(lua, -1)) {
+        lua_getfield(lua, -1, "err");
+        lua_replace(lua, -2);
+        code = "";
+    }
+    const char *text = lua_isstring(lua, -1) ? lua_tostring(lua, -1) : "unknown error";
+    snprintf(error, FUNCTION_ERROR_MAX, "ERR %s: %s%s", doing, code, text);
+    lua_pop(lua, 1);
+}
+
+/* Runs the function at the top of the stack, which registers functions. */
+static bool run_loading(struct functions *functions)
+{
+    struct engine *engine = functions->engine;
+    lua_State *lua = engine->lua;
+    void (*on_steps)(void *, lua_State *) = engine->on_steps;
+    void *ctx = engine->ctx;
+    engine->on_steps = stop_late_library;
+    engine->ctx = functions;
+    functions->load_until = clock_mono_usec() + LOAD_USEC;
+    set_world(lua, &loading_key);
+    engine_limit(engine, (size_t)functions->conf->script_memory_limit);
+    bool good = lua_pcall(lua, 0, 0, 0) == 0;
+    engine_unlimit(engine);
+    set_world(lua, &running_key);
+    engine_resume(engine);
+    engine->on_steps = on_steps;
+    engine->ctx = ctx;
+    return good;
+}
+
+/* The first line is left out, but not its end, so that the lines of errors are right. */
+static struct bytes without_header(struct bytes code)
+{
+    const char *end = memchr(code.data, '\n', code.len);
+    return bytes_of(end, code.len - (size_t)(end - code.data));
+}
+
+static bool compile_text(lua_State *lua, struct bytes code, char error[FUNCTION_ERROR_MAX])
+{
+    struct bytes text = without_header(code);
+    if (!sandbox_compile(lua, text.data, text.len, CHUNK_NAME)) {
+        describe_load_error(lua, "Error compiling function", "", error);
+        return false;
+    }
+    push_registered(lua, &environment_key);
+    lua_setfenv(lua, -2);
+    return true;
+}
+
+struct function_library *functions_compile(struct functions *functions, struct bytes name,
+                                           struct bytes code, char error[FUNCTION_ERROR_MAX])
+{
+    lua_State *lua = functions->engine->lua;
+    if (!compile_text(lua, code, error)) return NULL;
+    struct function_library *library = functions->loading = function_library_new(name);
+    bool good = run_loading(functions);
+    functions->loading = NULL;
+    if (!good)
+        describe_load_error(lua, "Error registering functions", "ERR ", error);
+    else if (library->first == NULL)
+        snprintf(error, FUNCTION_ERROR_MAX, "ERR No functions registered");
+    if (good && library->first != NULL) return library;
+    function_library_free(&functions->table, library);
+    return NULL;
+}
+
+/* ---- keeping up with the store -------------------------------------------------------------- */
+
+void functions_install(struct functions *functions, struct function_library *library,
+                       const struct libraries *libraries, const struct library *stored)
+{
+    struct function_table *table = &functions->table;
+    struct function_library *old = function_table_library(table, function_library_name(library));
+    if (old != NULL) function_table_remove(table, old);
+    library->stamp = library_stamp(stored);
+    function_table_add(table, library);
+    functions->version = libraries->version;
+}
+
+struct syncing {
+    struct functions *functions;
+    const struct libraries *libraries;
+};
+
+static bool is_current(const struct function_library *library, const struct libraries *libraries)
+{
+    const struct library *stored = libraries_find(libraries, function_library_name(library));
+    return stored != NULL && library_stamp(stored) == library->stamp;
+}
+
+/* Removing changes the table, so each search begins anew only after a removal. */
+static void remove_stale(struct functions *functions, const struct libraries *libraries)
+{
+    struct function_table *table = &functions->table;
+    struct dict_iter iter;
+    struct function_library *library;
+    dict_iter_begin(&iter, &table->libraries);
+    while ((library = dict_iter_next(&iter)) != NULL) {
+        if (is_current(library, libraries)) continue;
+        function_table_remove(table, library);
+        dict_iter_begin(&iter, &table->libraries);
+    }
+}
+
+static bool clashes(const struct function_table *table, const struct function_library *library)
+{
+    const struct function *function = library->first;
+    while (function != NULL && function_table_find(table, function_name(function)) == NULL)
+        function = function->next;
+    return function != NULL;
+}
+
+/* A library that can't be used has an entry without functions, so that it is tried once only. */
+static void compile_stored(void *ctx, const struct library *stored)
+{
+    const struct syncing *syncing = ctx;
+    struct functions *functions = syncing->functions;
+    struct function_table *table = &functions->table;
+    struct bytes name = library_name(stored);
+    char error[FUNCTION_ERROR_MAX] = "ERR a function of this name already exists";
+    if (function_table_library(table, name) != NULL) return;
+    struct function_library *library =
+        functions_compile(functions, name, library_code(stored), error);
+    if (library != NULL && clashes(table, library)) {
+        function_library_free(table, library);
+        library = NULL;
+    }
+    if (library == NULL) {
+        log_line(LOG_WARNING, "The library %.*s of functions can't be used: %s", (int)name.len,
+                 name.data, error);
+        library = function_library_new(name);
+    }
+    functions_install(functions, library, syncing->libraries, stored);
+}
+
+void functions_sync(struct functions *functions, const struct libraries *libraries)
+{
+    if (functions->version == libraries->version) return;
+    remove_stale(functions, libraries);
+    libraries_each(libraries, compile_stored, &(struct syncing){ functions, libraries });
+    functions->version = libraries->version;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------ */
+
+void functions_init(struct functions *functions, struct engine *engine, const struct conf *conf)
+{
+    *functions = (struct functions){ .engine = engine, .conf = conf };
+    functions_table_init(functions, &functions->table);
+    make_loading_world(functions);
+    make_running_world(engine->lua);
+    make_environment(engine->lua);
+    set_world(engine->lua, &running_key);
+}
+
+void functions_drop(struct functions *functions)
+{
+    function_table_drop(&functions->table);
+}
+
+size_t functions_bytes(const struct functions *functions)
+{
+    const struct function_table *table = &functions->table;
+    return table->bytes + dict_bytes(&table->libraries) + dict_bytes(&table->functions);
+}

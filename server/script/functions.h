@@ -1,0 +1,52 @@
+/* functions: compiles the libraries of the store and has their functions ready to be called.
+ * Depends on the store's libraries, which it only reads, and on Lua; knows no command.
+ *
+ * Libraries change in the store first, by commands, by loading or by replay; functions_sync then
+ * compiles what has changed. A library whose code is not set again keeps the values of its
+ * variables. */
+#ifndef SERVER_SCRIPT_FUNCTIONS_H
+#define SERVER_SCRIPT_FUNCTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "conf/conf.h"
+#include "server/script/engine.h"
+#include "server/script/function_register.h"
+#include "store/library.h"
+
+enum { FUNCTION_ERROR_MAX = 1024 };
+
+struct functions {
+    struct engine *engine;
+    const struct conf *conf;
+    struct function_table table; /* of the libraries in the store */
+    uint64_t version;            /* of the store's libraries that are compiled */
+    struct function_library *loading;
+    int64_t load_until; /* clock_mono_usec() at which the library that loads is stopped */
+};
+
+/* The world of scripts, with the table `redis`, must be complete. */
+void functions_init(struct functions *functions, struct engine *engine, const struct conf *conf);
+void functions_drop(struct functions *functions);
+
+/* Compiles the libraries that have changed since the last call, and drops those that are gone. A
+ * library that does not compile is logged, and has no functions. O(1) without a change */
+void functions_sync(struct functions *functions, const struct libraries *libraries);
+
+/* Compiles a library, to be installed or freed (with functions->table). NULL: `error` has Redis'
+ * message. */
+struct function_library *functions_compile(struct functions *functions, struct bytes name,
+                                           struct bytes code, char error[FUNCTION_ERROR_MAX]);
+/* Replaces the library of this name, after functions_sync and after the store has the new code as
+ * `stored`. Ownership passes. Its functions must not clash. */
+void functions_install(struct functions *functions, struct function_library *library,
+                       const struct libraries *libraries, const struct library *stored);
+
+/* Inits another table, whose libraries may be installed later. */
+void functions_table_init(struct functions *functions, struct function_table *table);
+
+size_t functions_bytes(const struct functions *functions); /* without what Lua holds */
+
+#endif
