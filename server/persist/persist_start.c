@@ -135,8 +135,6 @@ static void log_unsupported(const struct import *import)
         log_line(LOG_WARNING,
                  "Import: %s %" PRIu64 " of the unsupported type %s, the first is '%s'", what,
                  import->kinds[i].keys, import->kinds[i].name, import->kinds[i].first_key);
-    if (import->functions > 0)
-        log_line(LOG_WARNING, "Import: skipped %" PRIu64 " commands FUNCTION", import->functions);
 }
 
 /* As in Redis, only the last file may be torn. */

@@ -33,8 +33,7 @@ struct import {
 
     /* Results. */
     uint64_t keys, commands;
-    uint64_t libraries; /* of functions */
-    uint64_t functions; /* commands FUNCTION in an AOF, which are skipped */
+    uint64_t libraries; /* of functions, in an RDB */
     struct import_kind kinds[IMPORT_KINDS];
     unsigned kind_count;      /* further types are counted in the last one, "other" */
     bool torn;                /* an AOF whose last command or transaction is incomplete ... */

@@ -167,10 +167,6 @@ static bool run_aof_command(struct reading *in, size_t offset)
     int key = stream_key(in);
     import_show(name, sizeof(name), argv[0]);
     if (key > 0) return import_pass_over(import, "stream", "", argv[key], at);
-    if (is_named_command(in, "FUNCTION")) {
-        import->functions++;
-        return true;
-    }
     if (is_of_module(argv[0])) {
         struct bytes what = in->request.argc > 1 ? argv[1] : argv[0];
         return import_pass_over(import, "module command", name, what, at);
