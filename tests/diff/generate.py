@@ -10,6 +10,8 @@ compared in: commands of Redis, without values on which they differ on purpose.
 import random
 import re
 
+import scripts
+
 LAST_INSTANT = 9223372036854775805  # doc/differs.md: deadlines in the last 2 ms of int64
 NOON = 1_900_000_000_000  # where the clock stands when a program begins, in ms
 CONNECTIONS = ("a", "b", "c")
@@ -114,6 +116,11 @@ PLAIN = {
     "zero": ([b"0"], [b"-1", b"abc", b""], 4),
     "waits": ([b"1", b"0"], [b"-1", b"abc"], 4),
     "huge": ([b"1000000"], [b"0", b"-1"], 8),
+    "body": (list(scripts.BODIES.values()), scripts.OTHERS, 4),
+    "sha": ([scripts.sha_of(body) for body in scripts.BODIES.values()],
+            [b"", b"x", scripts.sha_of(b"return 1").upper(), b"g" * 40], 4),
+    "library": (scripts.LIBRARIES[:3], scripts.LIBRARIES, 3),
+    "libname": ([b"lib", b"other"], [b"third", b"", b"*", b"l*"], 3),
 }
 
 
@@ -128,6 +135,8 @@ class Generator:
             self.groups.setdefault(row.group, []).append(row)
         self.by_name = {row.name: row for row in rows}
         self.words = sorted({word.encode() for row in rows for word in row.options()})
+        self.known = {row.name.encode() for row in rows}
+        self.scripts = [row for row in rows if "script" in row.rules]
 
     # --- arguments ---
 
@@ -185,6 +194,8 @@ class Generator:
             return [self.ttl(1000 if kind == "sec" else 1)]
         if kind in ("sec-at", "ms-at"):
             return [self.instant(1000 if kind == "sec-at" else 1)]
+        if kind in ("script", "script-sha", "function"):
+            return self.script(kind)
         assert kind == "call", kind
         return self.command(self.rng.choice(self.rows))[0]
 
@@ -231,7 +242,7 @@ class Generator:
         if row.name in MANY and self.rng.random() < 0.03:
             return out + self.many(row.name), used
         self.expand(row.grammar, out, used)
-        if self.rng.random() < 0.06:
+        if self.rng.random() < 0.06 and "script" not in row.rules:
             used = set()
             self.spoil(out)
         if self.rng.random() < 0.1:
@@ -240,6 +251,29 @@ class Generator:
             out = [arg.lower() if arg in self.words else arg for arg in out]
         guard(row, out)
         return out, used
+
+    def script(self, kind):
+        """A script, a hash or a function that runs one or more commands, and its arguments."""
+        rng = self.rng
+        if rng.random() < 0.08:
+            body = rng.choice(scripts.OTHERS)
+            said = body if kind == "script" else rng.choice((b"", b"nosuch", b"nothing"))
+            return [said, rng.choice((b"0", b"1", b"2", b"-1", b"x")), b"x1", b"x2"]
+        name = rng.choice(scripts.FUNCTIONS if kind == "function" else list(scripts.BODIES))
+        count = rng.choice((1, 2, 3, 5)) if name in scripts.SEVERAL else 1
+        commands = [self.command(self.row(*self.focus))[0] for _ in range(count)]
+        if name == "key" and len(commands[0]) < 2:
+            name = "call"
+        said = name.encode() if kind == "function" else scripts.BODIES[name]
+        if kind == "script-sha":
+            said = scripts.sha_of(said)
+        return [said, *scripts.arguments_for(name, commands)]
+
+    def load(self):
+        """What calls of hashes and functions need."""
+        bodies = list(scripts.BODIES.values())
+        found = [[b"SCRIPT", b"LOAD", body] for body in self.rng.sample(bodies, len(bodies) - 2)]
+        return found + [[b"FUNCTION", b"LOAD", scripts.LIBRARY]] * (b"FUNCTION|LOAD" in self.known)
 
     def many(self, name):
         """So many items that Redis changes the encoding."""
@@ -272,7 +306,7 @@ class Generator:
     # --- programs ---
 
     def program(self):
-        """One program: a few groups of commands, two connections, a clock."""
+        """One program: a few groups of commands, two connections, a clock, and scripts."""
         rng = self.rng
         self.now, self.deadlines, self.multi = NOON, [], dict.fromkeys(CONNECTIONS, False)
         self.same_score = rng.random() < 0.4  # what lexical ranges ask for
@@ -285,7 +319,9 @@ class Generator:
         clock = rng.choice((0, 0.05, 0.15, 0.25))
         if clock and rng.random() < 0.6:
             focus.append("expiry")
-        steps = []
+        self.focus = focus, others
+        scripted = self.scripts and rng.choice((0, 0, 0, 0.1, 0.3, 0.7))
+        steps = [("a", call, ()) for call in self.load()] if scripted else []
         second = rng.choice((0, 0.1, 0.3))
         waiting = set()  # connections that may be blocked, or can only hear
         for _ in range(rng.choice((4, 8, 12, 20, 30))):
@@ -298,7 +334,8 @@ class Generator:
             elif fluent and rng.random() < 0.2:
                 steps.append((where, *self.transaction(where)))
             else:
-                row = self.row(focus, others)
+                row = self.row(focus, others) if rng.random() >= scripted else \
+                    rng.choice(self.scripts)
                 if "async" in row.rules and row.group not in ("connection", "tracking"):
                     where = where if rng.random() < 0.15 else rng.choice("bc")
                     waiting.add(where)
@@ -336,7 +373,7 @@ class Generator:
         return by
 
 
-RARE = ("transactions", "pubsub", "connection", "tracking")  # only where they are wanted
+RARE = ("transactions", "pubsub", "connection", "tracking", "scripts", "functions")  # only where they are wanted
 MANY = {"SADD": "tkey", "HSET": "hkey", "ZADD": "zkey", "RPUSH": "lkey", "PFADD": "pkey"}
 DATA_GROUPS = ("string", "bitmap", "list", "set", "hash", "sorted-set", "hyperloglog", "geo",
                "generic", "expiry")

@@ -12,6 +12,7 @@ import traceback
 
 import events
 import resp
+import scripts
 from choices import check_random, choose, compare_scans, members_to_choose_from
 from difference import Difference
 from generate import CONNECTIONS, ID_OF, NOON
@@ -32,6 +33,10 @@ BLOCKING = {b"BLPOP", b"BRPOP", b"BLMOVE", b"BRPOPLPUSH", b"BLMPOP", b"BZPOPMIN"
 def is_overwriting(name):
     return name.endswith(b"STORE") or name.startswith((b"GEORADIUS", b"RENAME")) or \
         name in (b"BITOP", b"SORT", b"COPY", b"PFMERGE")
+
+
+def upper(arguments):
+    return [arg.upper() for arg in arguments]
 
 
 def is_lexical(words):
@@ -123,7 +128,8 @@ class Pair:
             server.set_clock(NOON)
             for name in self.used:
                 server.connection(name).calls([[b"RESET"], hello])
-            server.connection("control").call(b"FLUSHALL")
+            for command in ([b"FLUSHALL"], [b"SCRIPT", b"FLUSH"], [b"FUNCTION", b"FLUSH"]):
+                server.connection("control").call(*command)
             events.until_mark(server)
 
     def steps(self):
@@ -136,12 +142,14 @@ class Pair:
                 self.move_clock(step[1])
                 continue
             words = self.words(step)
-            if batch and is_lexical(words):
+            commands = scripts.commands_of(step[1])
+            if batch and any(is_lexical(upper(command)) for command in commands or [step[1]]):
                 self.send(where, batch)
                 batch = []
-            if self.is_left_out(step[0], words, step[1]):
+            if self.is_left_out(step[0], words, step[1]) or \
+                    commands and self.is_script_left_out(step, commands):
                 continue
-            rules = self.rules(words)
+            rules = self.rules(words) | self.rules_inside(commands)
             if self.may_kill(step[0], words, rules):
                 rules |= {"dies"}
             alone = ALONE & rules or self.is_loose() or "async" in rules
@@ -158,7 +166,7 @@ class Pair:
 
     @staticmethod
     def words(step):
-        return [arg.upper() for arg in step[1]]
+        return upper(step[1])
 
     def row(self, words):
         return self.rows.get(tuple(words[:2])) or self.rows.get(tuple(words[:1]))
@@ -194,16 +202,37 @@ class Pair:
         elif name == b"UNWATCH" and not state.multi:
             state.watching = False
 
-    def is_left_out(self, where, words, arguments):
-        """Commands that are not sent: their outcome is left open, or differs on purpose."""
+    def rules_inside(self, commands):
+        """Rules of a script's commands. These never block, and nothing is asked about random ones."""
+        rules = set().union(*(self.rules(upper(command)) for command in commands or ()))
+        return rules & {"dies", "jumbled"}
+
+    def is_script_left_out(self, step, commands):
+        """Whether one of the commands is left out, behind those that run before it."""
+        died = False
+        for command in commands:
+            words = upper(command)
+            rules = self.rules(words)
+            name = scripts.name_of(step[1])
+            if "choice" in rules or name in scripts.SHOWN and (rules or words[0] == b"OBJECT") or \
+                    is_lexical(words) and len(commands) > 1 or \
+                    self.is_left_out(step[0], words, command, died):
+                return True
+            died = died or "dies" in rules
+        return False
+
+    def is_left_out(self, where, words, arguments, died=False):
+        """Commands that are not sent: their outcome is left open, or differs on purpose. died: in the
+        same transaction a key may have expired before."""
         state = self.states[where]
+        died = died or state.multi and state.dies
         cannot_ask = state.multi or state.loose
         asked = words[2:] if words[:1] == [b"COMMAND"] else words  # COMMAND GETKEYS of it
         if asked[:1] and asked[0] in (b"TTL", b"PTTL", b"PERSIST") and len(asked) == 3:
             return True  # of a member, as KeyDB takes it
-        if state.multi and state.dies and words[0] == b"DBSIZE":
+        if died and words[0] == b"DBSIZE":
             return True  # Redis counts keys that have expired in the transaction
-        if state.multi and state.dies and is_overwriting(words[0]):
+        if died and is_overwriting(words[0]):
             return True  # Redis overwrites an expired key without expiring it first
         if words[:2] == [b"CLIENT", b"TRACKING"] and b"REDIRECT" in words:
             target = arguments[words.index(b"REDIRECT") + 1:][:1]
@@ -352,8 +381,20 @@ class Pair:
         for child, our, their in zip(queued, our_items, their_items):
             words = self.words(child)
             self.count(child, words, their)
-            if our != their and not self.is_same(words, our, their):
+            if our != their and not self.is_same_step(child, our, their):
                 raise Difference(words[0].decode("latin-1"), child, our, their)
+
+    def is_same_step(self, step, ours, theirs):
+        """As is_same; of a script, whether the replies of the commands that it ran are the same."""
+        commands = scripts.commands_of(step[1])
+        if commands is None:
+            return self.is_same(self.words(step), ours, theirs)
+        parts = [scripts.parts_of(step[1], commands, reply) for reply in (ours, theirs)]
+        if None in parts:
+            return self.is_same(self.words(step), ours, theirs)
+        return all(our == their or self.is_same(upper(command), our, their) or
+                   scripts.same_in_order(our, their)
+                   for (command, our), (_, their) in zip(*parts))
 
     def is_same(self, words, ours, theirs):
         rules = self.rules(words)
@@ -370,7 +411,7 @@ class Pair:
                 for server, reply in zip(self.both, replies)]
 
     def compare_unequal(self, where, step, words, ours, theirs):
-        if self.is_same(words, ours, theirs):
+        if self.is_same_step(step, ours, theirs):
             state = self.states[where]
             if state.multi or state.loose:
                 return

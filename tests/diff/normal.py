@@ -33,6 +33,13 @@ def same_pairs(ours, theirs):
             and pairs_of(ours[1]) == pairs_of(theirs[1]))
 
 
+def in_any_order(value):
+    kind, payload = value
+    if not isinstance(payload, list):
+        return value
+    return kind, sorted(map(in_any_order, payload), key=repr)
+
+
 def same_shape(ours, theirs):
     return shape(ours) == shape(theirs)
 
@@ -66,6 +73,7 @@ def same_nosort(words, ours, theirs):
 OPEN = {
     "sorted": lambda _, ours, theirs: same_sorted(ours, theirs),
     "pairs": lambda _, ours, theirs: same_pairs(ours, theirs),
+    "anyorder": lambda _, ours, theirs: in_any_order(ours) == in_any_order(theirs),
     "kind": lambda _, ours, theirs: same_kind(ours, theirs),
     "random": lambda _, ours, theirs: same_shape(ours, theirs),
     "choice": lambda _, ours, theirs: same_sorted(ours, theirs),

@@ -19,6 +19,8 @@ Rules, for what Redis itself leaves open (compare.py has them):
     ids         ids of connections stand in it
     unordered   as sorted, without ASC or DESC; with ANY random
     big         an argument decides about memory: none between thousands and what is refused
+    script      its arguments name a script and what it runs: the rules of those commands hold
+    anyorder    items of all its arrays come in any order
     jumbled     what it looks at, and so what it tells of misses, comes in any order
     dies        a deadline may lie in the past: both servers drop what is dead right after
 
@@ -222,6 +224,28 @@ EXEC
 DISCARD
 WATCH key...
 UNWATCH
+== scripts
+EVAL script ; script
+EVAL script ; script
+EVAL_RO script ; script
+EVALSHA script-sha ; script
+EVALSHA_RO script-sha ; script
+SCRIPT|LOAD body
+SCRIPT|EXISTS sha...
+SCRIPT|FLUSH [ASYNC|SYNC]
+SCRIPT|KILL
+== functions
+FUNCTION|LOAD [REPLACE] library
+FUNCTION|LOAD REPLACE library
+FUNCTION|DELETE libname
+FUNCTION|FLUSH [ASYNC|SYNC]
+FUNCTION|LIST [LIBRARYNAME libname] [WITHCODE] ; anyorder
+FUNCTION|KILL
+FUNCTION|STATS
+FUNCTION|DUMP ; kind
+FCALL function ; script
+FCALL function ; script
+FCALL_RO function ; script
 == pubsub
 PUBLISH channel value
 SPUBLISH channel value
@@ -306,6 +330,8 @@ EXCLUDED = {
     "LATENCY|DOCTOR": "prose about this process", "LATENCY|GRAPH": "a drawing of real time",
     "LATENCY|HISTOGRAM": "real time",
     "SAVE": "writes a file", "BGSAVE": "writes a file", "BGREWRITEAOF": "writes a file",
+    "SCRIPT|DEBUG": "there is no debugger here",
+    "FUNCTION|RESTORE": "payloads of FUNCTION DUMP are not the same bytes: tests/e2e",
     "RESTORE": "payloads of DUMP are not the same bytes: tests/e2e",
 }
 

@@ -3,7 +3,7 @@
 
 The programs stand in compare/*.txt. A line that begins with == opens a section, which runs on an
 empty server, once in RESP2 and once in RESP3. Every other line is a command, with quotes and
-escapes as in redis-cli, behind marks:
+escapes as in redis-cli, behind marks. An indented line continues the one before it.
 
     @b              on connection b instead of a
     [sorted]        the reply's items come in any order
@@ -17,6 +17,8 @@ escapes as in redis-cli, behind marks:
     [id]            the client's id in HELLO's reply may differ
     [until r]       the command is repeated until the reply begins with r
     [each a b]      the line is run for each word in the place of %
+    [lua]           the line is a script, which EVAL runs; quotes and escapes are Lua's own
+    [lua 1 k a]     the same with a number of keys, keys and arguments
     <               no command: waits for one more reply (a message)
     [messages w]    with <: all messages up to the one that contains w
     !               no command: the server must close the connection
@@ -47,6 +49,8 @@ DIFFERS = {
 }
 
 seen = set()  # entries of DIFFERS that were needed
+
+CONTINUED = "\x1e"  # stands for the start of an indented line while a file is read
 
 ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "a": "\a"}
 
@@ -92,20 +96,26 @@ class Step:
     def count(self):
         return int(self.marks.get("replies", 1))
 
+    def words(self):
+        if "lua" not in self.marks:
+            return words_of(self.line)
+        return [b"EVAL", self.line.encode(), *words_of(self.marks["lua"] or "0")]
+
 
 def sections_of(path):
     """[(name, [Step])]"""
     sections = []
     with open(path, encoding="utf-8") as file:
-        for line in file:
-            line = line.rstrip("\n")
-            if line.startswith("=="):
-                sections.append((line[2:].strip(), []))
-            elif line and not line.startswith("#"):
-                step = Step(line)
-                for word in step.marks.get("each", "%").split():
-                    sections[-1][1].append(Step(line.replace("%", word)
-                                                if "each" in step.marks else line))
+        lines = file.read().replace("\n ", CONTINUED).split("\n")
+    for line in lines:
+        line = line.replace(CONTINUED, "\n ")
+        if line.startswith("=="):
+            sections.append((line[2:].strip(), []))
+        elif line and not line.startswith("#"):
+            step = Step(line)
+            for word in step.marks.get("each", "%").split():
+                sections[-1][1].append(Step(line.replace("%", word)
+                                            if "each" in step.marks else line))
     return sections
 
 
@@ -131,7 +141,7 @@ class Side:
 
     def send(self, step):
         if step.line not in ("<", "!"):
-            self.connection(step.connection).send(encode(*words_of(step.line)))
+            self.connection(step.connection).send(encode(*step.words()))
 
     def receive(self, step):
         raw = self.connection(step.connection)

@@ -114,7 +114,7 @@ static void add_answers(struct bare *bare, int value_size)
     static const char *const zero[] = { "SADD", "HSET", "ZADD", "SADDEX", "ZADDEX", NULL };
     static const char *const one[] = {
         "EXPIRE",          "HSETEX",           "DEL", "UNLINK", "SREM", "HDEL", "ZREM",
-        "ZREMRANGEBYRANK", "ZREMRANGEBYSCORE", NULL
+        "ZREMRANGEBYRANK", "ZREMRANGEBYSCORE", "EVALSHA", NULL
     };
     static const char *const many[] = { "ZCARD", "DBSIZE", NULL };
     add_same(bare, zero, ":0\r\n");
@@ -127,6 +127,8 @@ static void add_answers(struct bare *bare, int value_size)
     add_texts(bare, "LPOP", -1, value_size);
     add_texts(bare, "ZREVRANGE", RANGE_ITEMS, (int)strlen("item:000000000"));
     add_texts(bare, "ZRANGEBYSCORE", 1, (int)strlen("job:000000000000"));
+    add_texts(bare, "EVAL", -1, (int)strlen("job:000000000"));
+    add_texts(bare, "FCALL", -1, (int)strlen("job:000000000"));
     add_texts(bare, "REDE.POLL", 1, value_size);
     add_texts(bare, "REDE.PULL", -1, value_size);
 }

@@ -217,6 +217,27 @@ static bool run_phase(const struct plan *plan, const char *name, struct numbers 
     return false;
 }
 
+static void prepare(const struct plan *plan)
+{
+    static struct drive_result result;
+    struct script script;
+    struct meter meter = { 0 };
+    struct numbers numbers = { .keys = 1 };
+    if (plan->mix->setup == NULL) return;
+    script_compile(&script, plan->mix->setup, 1, (size_t)plan->value_size);
+    struct drive_plan drive = { .target = &plan->target,
+                                .script = &script,
+                                .numbers = &numbers,
+                                .meter = &meter,
+                                .connections = 1,
+                                .requests = script.commands };
+    drive_run(&drive, &result);
+    script_drop(&script);
+    if (result.errors == 0) return;
+    fprintf(stderr, "load: can't prepare %s: %s\n", plan->mix->name, result.error);
+    exit(EXIT_FAILURE);
+}
+
 int main(int argc, char **argv)
 {
     static const char *const only_run[] = { "run", NULL };
@@ -234,6 +255,7 @@ int main(int argc, char **argv)
                                .next = plan.first >= 0 ? (uint64_t)plan.first
                                        : begins_empty  ? 0
                                                        : filled };
+    prepare(&plan);
     for (; *phase != NULL; phase++)
         if (!run_phase(&plan, *phase, &numbers)) return EXIT_FAILURE;
     return EXIT_SUCCESS;

@@ -7,7 +7,7 @@ import contextlib
 from statistics import median
 
 ORDER = ["get", "set", "setex", "incr", "expire", "sadd", "hset", "zadd", "recency", "window",
-         "rede-push", "rede-cycle"]
+         "rede-push", "rede-cycle", "eval-nothing", "eval", "fcall", "lock"]
 # The mixes for servers without dehydrators.
 SUBSTITUTES = {"rede-push": "job-zadd-hset", "rede-cycle": "job-cycle"}
 # Mixes that add data: a number of operations per round instead of a time.

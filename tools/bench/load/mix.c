@@ -7,6 +7,17 @@
 #define MEMBER "member:{m9}"
 #define FIELD  "field:{m10}"
 
+/* Takes the job with the lowest score that is past, and puts it back behind all others. */
+#define TAKE_JOB(keys, args)                                                                       \
+    "local job = redis.call('ZRANGEBYSCORE', " keys "[1], 0, " args "[1], 'LIMIT', 0, 1)[1]\n"     \
+    "if not job then return false end\n"                                                           \
+    "redis.call('ZREM', " keys "[1], job)\n"                                                       \
+    "redis.call('ZADD', " keys "[1], " args "[2], job)\n"                                          \
+    "return job"
+#define RELEASE_LOCK                                                                               \
+    "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0"
+#define RELEASE_LOCK_SHA "6fbe84d1140fd2047394924af9d845b83c070bec"
+
 static const struct mix mixes[] = {
     { .name = "ping", .recipe = "PING", .fill = "PING" },
     { .name = "get",
@@ -113,6 +124,29 @@ static const struct mix mixes[] = {
                 "HDEL jobs:data job:{n12}",
       .fill = "ZADD jobs:at {s10} job:{n12}\nHSET jobs:data job:{n12} {v}",
       .shrink = "ZREM jobs:at job:{k12}\nHDEL jobs:data job:{k12}" },
+    { .name = "eval-nothing", .recipe = "EVAL `return 1` 0", .fill = "PING" },
+    /* A million jobs, half of which are due; the same ones are due again after half a million
+     * rounds. */
+    { .name = "eval",
+      .recipe = "EVAL `" TAKE_JOB("KEYS", "ARGV") "` 1 jobs {o13} {t13}",
+      .fill = "ZADD jobs {t13} job:{n9}",
+      .fill_per_key = 2,
+      .keys_divisor = 2,
+      .behind_per_key = 1 },
+    { .name = "fcall",
+      .setup = "FUNCTION LOAD REPLACE `#!lua name=bench\n"
+               "redis.register_function('take', function(keys, args)\n" TAKE_JOB("keys", "args")
+               "\nend)`",
+      .recipe = "FCALL take 1 jobs {o13} {t13}",
+      .fill = "ZADD jobs {t13} job:{n9}",
+      .fill_per_key = 2,
+      .keys_divisor = 2,
+      .behind_per_key = 1 },
+    { .name = "lock",
+      .setup = "SCRIPT LOAD `" RELEASE_LOCK "`",
+      .recipe = "SET lock:{k9} {n12} NX PX 30000\n"
+                "EVALSHA " RELEASE_LOCK_SHA " 1 lock:{k9} {n12}",
+      .fill = "DEL lock:{k9}" },
 };
 
 enum { MIX_COUNT = sizeof(mixes) / sizeof(mixes[0]) };

@@ -4,7 +4,8 @@
 
 #include <stdint.h>
 
-/* A template has one command per line, with single spaces between words. A placeholder is a letter
+/* A template has one command per line, with single spaces between words. A word between backquotes
+ * is taken as it stands, with its spaces and newlines. A placeholder is a letter
  * and a number of digits: {k12}. Each round through a template draws new numbers; within a round,
  * all placeholders of a letter have the same number, except scores.
  *
@@ -16,6 +17,7 @@
  */
 struct mix {
     const char *name;
+    const char *setup;       /* commands that are sent once before; NULL: none */
     const char *recipe;      /* the measured commands */
     const char *fill;        /* loads the data before the measurement */
     const char *shrink;      /* removes the data of key or member k; NULL: none */

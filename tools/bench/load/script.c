@@ -72,8 +72,17 @@ static size_t hole_width(const char *text, const char **end, size_t value_size)
     return width;
 }
 
+/* The end of the word at `at`: behind its closing backquote, or at the next space or newline. */
+static const char *word_end(const char *at)
+{
+    const char *close = *at == '`' ? strchr(at + 1, '`') : NULL;
+    if (*at == '`' && close == NULL) die(at, "no closing backquote");
+    return close != NULL ? close + 1 : at + strcspn(at, " \n");
+}
+
 static size_t word_len(const char *word, const char *end, size_t value_size)
 {
+    if (*word == '`') return (size_t)(end - word) - 2;
     size_t len = 0;
     while (word < end) {
         if (*word != '{') {
@@ -87,7 +96,12 @@ static size_t word_len(const char *word, const char *end, size_t value_size)
 
 static void add_word(struct script *script, const char *word, const char *end, size_t value_size)
 {
-    add_header(script, '$', word_len(word, end, value_size));
+    size_t len = word_len(word, end, value_size);
+    add_header(script, '$', len);
+    if (*word == '`') {
+        add_bytes(script, word + 1, len);
+        word = end;
+    }
     while (word < end) {
         char kind = word[1];
         if (*word != '{') {
@@ -105,16 +119,15 @@ static void add_word(struct script *script, const char *word, const char *end, s
 static const char *add_command(struct script *script, const char *text, const char *at,
                                size_t value_size)
 {
-    const char *end = at + strcspn(at, "\n");
     size_t words = 1;
-    for (const char *p = at; p < end; p++)
-        words += *p == ' ';
+    const char *end = word_end(at);
+    for (; *end == ' '; end = word_end(end + 1))
+        words++;
     if (at == text) add_field(script, script->len, 1, ROUND_MARK);
     add_header(script, '*', words);
     for (; words > 0; words--) {
-        const char *word_end = at + strcspn(at, " \n");
-        add_word(script, at, word_end, value_size);
-        at = word_end + 1;
+        add_word(script, at, word_end(at), value_size);
+        at = word_end(at) + 1;
     }
     return *end == '\0' ? text : end + 1;
 }
@@ -122,8 +135,8 @@ static const char *add_command(struct script *script, const char *text, const ch
 static unsigned count_commands(const char *text)
 {
     unsigned count = 1;
-    for (; *text != '\0'; text++)
-        count += *text == '\n';
+    for (const char *end = word_end(text); *end != '\0'; end = word_end(end + 1))
+        count += *end == '\n';
     return count;
 }
 
