@@ -1,7 +1,7 @@
 """scripts: the scripts of random programs, and the commands that a call of one runs.
 
-A script runs the commands that stand in its arguments, so the runner can judge its reply by the rules
-of these commands. Depends on resp.
+A script runs the commands that stand in its arguments, so the runner can judge its reply by the
+rules of these commands. Depends on resp.
 """
 import hashlib
 import re
@@ -33,11 +33,11 @@ BODIES = {
     "until_error": MANY % b"call",
 }
 # Scripts that run no command.
-OTHERS = [b"return 1", b"return", b"return {1, {'a', false, {err = 'ERR mine'}}, {ok = 'fine'}, 3.99}",
-          b"error('stop')", b"return +", b"return nosuch", b"nosuch = 1", b"return {KEYS, ARGV}",
-          b"return {double = 1.5}", b"return {map = {a = true}}", b"return true",
-          b"return {math.random(100), math.random(100)}", b"#!lua flags=no-writes\nreturn 1",
-          b"#!lua flags=nosuch\nreturn 1"]
+OTHERS = [b"return 1", b"return", b"return true", b"return {KEYS, ARGV}", b"error('stop')", b"return +",
+          b"return {1, {'a', false, {err = 'ERR mine'}}, {ok = 'fine'}, 3.99}",
+          b"return nosuch", b"nosuch = 1", b"return {double = 1.5}", b"return {map = {a = true}}",
+          b"math.randomseed(7) return {math.random(100), math.random(100)}",
+          b"#!lua flags=no-writes\nreturn 1", b"#!lua flags=nosuch\nreturn 1"]
 SHOWN = ("show", "show3")
 SEVERAL = ("many", "until_error")
 
@@ -56,7 +56,8 @@ READ_ONLY = (b"redis.register_function{function_name='read', flags={'no-writes'}
              b"callback=function(keys, args) return redis.call(unpack(args)) end}\n")
 LIBRARY = HEAD + b"".join(function_of(name, body) for name, body in BODIES.items()) + READ_ONLY
 # The first one has all functions; the last ones are refused.
-LIBRARIES = [LIBRARY, HEAD + READ_ONLY, b"#!lua name=other\n" + function_of("call", b"return 'other'"),
+LIBRARIES = [LIBRARY, HEAD + READ_ONLY,
+             b"#!lua name=other\n" + function_of("call", b"return 'other'"),
              b"#!lua name=third\n" + function_of("nothing", b"return #keys"),
              HEAD, HEAD + b"redis.call('ping')", b"#!lua name=bad name\n" + READ_ONLY, b"#!lua\n",
              b"return 1", b"#!js name=lib\n", HEAD + b"nosuch = 1", HEAD + READ_ONLY + READ_ONLY]
@@ -83,8 +84,8 @@ def name_of(arguments):
     """The name of the script that a call of EVAL or its family runs, or None."""
     if len(arguments) < 3 or arguments[0].upper() not in CALLS:
         return None
-    body = arguments[1]
-    return NAMES.get(body.lower() if arguments[0].upper().startswith(b"EVALSHA") else body)
+    is_text = arguments[0].upper() in (b"EVAL", b"EVAL_RO")
+    return NAMES.get(arguments[1] if is_text else arguments[1].lower())
 
 
 def commands_of(arguments):

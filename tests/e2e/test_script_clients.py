@@ -7,7 +7,7 @@ from redis.exceptions import (
     LockError, LockNotOwnedError, NoScriptError, ReadOnlyError, ResponseError)
 from redis.lock import Lock
 
-from daemon import Daemon, equal, main, stepped, test, wait_for
+from daemon import Daemon, equal, main, own, stepped, test, wait_for
 
 ADD = "return redis.call('INCRBY', KEYS[1], ARGV[1])"
 LIBRARY = """#!lua name=shop
@@ -224,6 +224,16 @@ def scripts_return_values_and_errors_as_python_has_them():
             assert words in said, said
         raises(ResponseError, client.eval_ro, "return redis.call('SET', 'k', 1)", 0)
         equal(client.eval_ro("return redis.call('GET', 'k')", 1, "k"), b"v")
+
+
+@own
+def scripts_that_end_redis_server_get_an_error():
+    with Daemon() as daemon, daemon.redis() as client:
+        for script in ("error({})", "error({1, 2})", "error({ok = 'x'})",
+                       "error(redis.status_reply('x'))", "error(setmetatable({}, {}))",
+                       "return pcall(error, {}) and error({err = {}})"):
+            assert str(raises(ResponseError, client.eval, script, 0)), script
+            equal(client.eval("return 1", 0), 1)
 
 
 # --- functions ---------------------------------------------------------------------------------
