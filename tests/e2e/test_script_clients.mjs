@@ -6,6 +6,7 @@ import { Redis } from 'ioredis';
 import { RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import { createClient, defineScript } from 'redis';
 import Redlock, { ResourceLockedError } from 'redlock';
+import Redlock4 from 'redlock-4';
 
 import { Daemon, main, stepped, test } from './daemon.mjs';
 
@@ -112,6 +113,20 @@ withDaemon(stepped, 'a lock of redlock ends at its deadline', async (daemon) => 
     await daemon.step(MINUTE + 1);
     const second = await redlock.acquire(['a'], MINUTE);
     assert.equal(await client.get('a'), second.value);
+    await client.quit();
+});
+
+inBoth(test, 'redlock 4 acquires, extends and releases', async (daemon, protocol) => {
+    const client = await ioredis(daemon, { protocol });
+    const redlock = new Redlock4([client], { retryCount: 0 });
+    let lock = await redlock.lock(['a', 'b'], MINUTE);
+    assert.equal(await client.get('b'), lock.value);
+    await assert.rejects(redlock.lock('a', MINUTE), /Exceeded 0 attempts to lock/);
+    lock = await lock.extend(10 * MINUTE);
+    assert.ok(await client.pttl('a') > 9 * MINUTE);
+    await lock.unlock();
+    assert.equal(await client.exists('a', 'b'), 0);
+    await assert.rejects(lock.unlock(), /Unable to fully release/);
     await client.quit();
 });
 

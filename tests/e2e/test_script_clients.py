@@ -251,14 +251,14 @@ def functions_are_loaded_listed_called_and_deleted():
         listed = client.function_list(library="shop", withcode=True)[0]
         assert LIBRARY.encode() in listed and b"shop" in listed, listed
         payload = client.function_dump()
-        equal(client.function_delete("shop"), b"OK")
+        equal(client.function_delete("shop"), True)
         equal(client.function_list(), [])
-        equal(client.function_restore(payload), b"OK")
+        equal(client.function_restore(payload), True)
         with client.pipeline() as pipe:
             pipe.fcall("add", 1, "n", 1)
             pipe.fcall_ro("get", 1, "n")
             equal(pipe.execute(), [6, b"6"])
-        equal(client.function_flush(), b"OK")
+        equal(client.function_flush(), True)
         raises(ResponseError, client.fcall, "add", 1, "n", 5)
 
 

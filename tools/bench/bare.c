@@ -113,7 +113,7 @@ static void add_answers(struct bare *bare, int value_size)
 {
     static const char *const zero[] = { "SADD", "HSET", "ZADD", "SADDEX", "ZADDEX", NULL };
     static const char *const one[] = {
-        "EXPIRE",          "HSETEX",           "DEL", "UNLINK", "SREM", "HDEL", "ZREM",
+        "EXPIRE",          "HSETEX",           "DEL",     "UNLINK", "SREM", "HDEL", "ZREM",
         "ZREMRANGEBYRANK", "ZREMRANGEBYSCORE", "EVALSHA", NULL
     };
     static const char *const many[] = { "ZCARD", "DBSIZE", NULL };

@@ -135,8 +135,8 @@ static const struct mix mixes[] = {
       .behind_per_key = 1 },
     { .name = "fcall",
       .setup = "FUNCTION LOAD REPLACE `#!lua name=bench\n"
-               "redis.register_function('take', function(keys, args)\n" TAKE_JOB("keys", "args")
-               "\nend)`",
+               "redis.register_function('take', function(keys, args)\n" TAKE_JOB("keys",
+                                                                                 "args") "\nend)`",
       .recipe = "FCALL take 1 jobs {o13} {t13}",
       .fill = "ZADD jobs {t13} job:{n9}",
       .fill_per_key = 2,
