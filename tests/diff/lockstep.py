@@ -393,7 +393,7 @@ class Pair:
         if None in parts:
             return self.is_same(self.words(step), ours, theirs)
         return all(our == their or self.is_same(upper(command), our, their) or
-                   scripts.same_in_order(our, their)
+                   scripts.same_in_any_order(step[1], our, their)
                    for (command, our), (_, their) in zip(*parts))
 
     def is_same(self, words, ours, theirs):

@@ -7,6 +7,7 @@ import os
 import re
 
 import resp
+import scripts
 from servers import ROOT
 
 
@@ -31,13 +32,6 @@ def same_sorted(ours, theirs):
 def same_pairs(ours, theirs):
     return (is_array(ours) and is_array(theirs) and ours[0] == theirs[0]
             and pairs_of(ours[1]) == pairs_of(theirs[1]))
-
-
-def in_any_order(value):
-    kind, payload = value
-    if not isinstance(payload, list):
-        return value
-    return kind, sorted(map(in_any_order, payload), key=repr)
 
 
 def same_shape(ours, theirs):
@@ -73,7 +67,7 @@ def same_nosort(words, ours, theirs):
 OPEN = {
     "sorted": lambda _, ours, theirs: same_sorted(ours, theirs),
     "pairs": lambda _, ours, theirs: same_pairs(ours, theirs),
-    "anyorder": lambda _, ours, theirs: in_any_order(ours) == in_any_order(theirs),
+    "anyorder": lambda _, ours, theirs: scripts.in_any_order(ours) == scripts.in_any_order(theirs),
     "kind": lambda _, ours, theirs: same_kind(ours, theirs),
     "random": lambda _, ours, theirs: same_shape(ours, theirs),
     "choice": lambda _, ours, theirs: same_sorted(ours, theirs),

@@ -119,18 +119,16 @@ def parts_of(arguments, commands, reply):
     return list(zip(commands, items)) if items is not None and len(items) == len(commands) else None
 
 
-def in_order(value):
-    """Lua's tables have no order: sets and maps with their items sorted."""
+def in_any_order(value):
+    """Lua's tables have no order, and so neither have a script's sets and maps, which are arrays in
+    RESP2."""
     kind, items = value
     if not isinstance(items, list):
         return value
-    items = [in_order(item) for item in items]
-    if kind == b"%":
-        items = sorted((items[at:at + 2] for at in range(0, len(items), 2)), key=repr)
-    elif kind == b"~":
-        items = sorted(items, key=repr)
-    return kind, items
+    return kind, sorted(map(in_any_order, items), key=repr)
 
 
-def same_in_order(ours, theirs):
-    return in_order(resp.value_of(ours)[0]) == in_order(resp.value_of(theirs)[0])
+def same_in_any_order(arguments, ours, theirs):
+    """Whether the replies have the same items, of a script that gets sets and maps."""
+    return name_of(arguments) == "resp3" and \
+        in_any_order(resp.value_of(ours)[0]) == in_any_order(resp.value_of(theirs)[0])
