@@ -1,0 +1,33 @@
+/* returns: finds the tail calls in a Lua text that parentheses can make plain calls.
+ *
+ * LuaJIT drops the frame of a function that ends with `return f()` before it calls f, also where f
+ * is a C function, so an error of f has no line. Lua 5.1 keeps the frame, and Redis' errors have
+ * the line. `return (f())` is no tail call; it has one value, so only these returns get
+ * parentheses:
+ * - `return redis.name(...)` and `return error(...)`, which have one value or none
+ * - those of the chunk itself, if its caller uses the first value only */
+#ifndef SERVER_SCRIPT_RETURNS_H
+#define SERVER_SCRIPT_RETURNS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "store/base/bytes.h"
+
+/* A parenthesis to insert before the byte `at`; 0: none. */
+struct return_mark {
+    size_t at;
+    char paren;
+};
+
+struct returns {
+    struct return_mark *marks; /* in the order of the text */
+    size_t count;
+};
+
+/* Finds none if the text is no Lua, or is nested too deeply. A text that it misunderstands does not
+ * compile with its marks: compile it without them then. O(text). */
+void returns_find(struct returns *returns, struct bytes text, bool first_only);
+void returns_drop(struct returns *returns);
+
+#endif
