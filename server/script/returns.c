@@ -289,3 +289,19 @@ void returns_drop(struct returns *returns)
     mem_free(returns->marks);
     *returns = (struct returns){ 0 };
 }
+
+struct bytes returns_read(struct returns_reader *reader)
+{
+    const struct returns *returns = reader->returns;
+    while (returns != NULL && reader->next < returns->count) {
+        const struct return_mark *mark = &returns->marks[reader->next];
+        size_t from = reader->at;
+        reader->at = mark->at;
+        if (from < mark->at) return bytes_of(reader->text.data + from, mark->at - from);
+        reader->next++;
+        if (mark->paren != 0) return bytes_of(&mark->paren, 1);
+    }
+    size_t from = reader->at;
+    reader->at = reader->text.len;
+    return bytes_of(reader->text.data + from, reader->text.len - from);
+}

@@ -30,4 +30,14 @@ struct returns {
 void returns_find(struct returns *returns, struct bytes text, bool first_only);
 void returns_drop(struct returns *returns);
 
+/* Reads a text piece by piece, with its parentheses. Begin with text and returns, which are
+ * borrowed, and the rest 0. */
+struct returns_reader {
+    struct bytes text;
+    const struct returns *returns; /* NULL: no parentheses */
+    size_t at, next;
+};
+/* An empty piece is the end. */
+struct bytes returns_read(struct returns_reader *reader);
+
 #endif

@@ -13,6 +13,7 @@
 #include "server/script/lib_cjson.h"
 #include "server/script/lib_cmsgpack.h"
 #include "server/script/lib_struct.h"
+#include "server/script/returns.h"
 
 /* Keys in the registry. */
 static const char guards_key, globals_key;
@@ -284,34 +285,45 @@ static void add_random(lua_State *lua)
 
 /* ---- compiling ---- */
 
-struct text {
-    const char *data;
-    size_t len;
+struct source {
+    struct returns_reader text;
     bool begun;
 };
 
 /* The space in front makes LuaJIT treat the text as a text: not as byte code, and without skipping
  * a mark of the encoding or a first line that begins with '#'. */
-static const char *read_text(lua_State *lua, void *ctx, size_t *len)
+static const char *read_source(lua_State *lua, void *ctx, size_t *len)
 {
     (void)lua;
-    struct text *text = ctx;
-    const char *piece = text->begun ? text->data : " ";
-    *len = text->begun ? text->len : 1;
-    if (text->begun) text->len = 0;
-    text->begun = true;
-    return piece;
+    struct source *source = ctx;
+    struct bytes piece = source->begun ? returns_read(&source->text) : LIT(" ");
+    source->begun = true;
+    *len = piece.len;
+    return piece.data;
 }
 
-bool sandbox_compile(lua_State *lua, const char *text, size_t len, const char *chunk_name)
+static bool load_source(lua_State *lua, struct bytes text, const struct returns *returns,
+                        const char *chunk_name)
 {
-    struct text whole = { .data = text, .len = len };
-    return lua_loadx(lua, read_text, &whole, chunk_name, "t") == 0;
+    struct source source = { .text = { .text = text, .returns = returns } };
+    return lua_loadx(lua, read_source, &source, chunk_name, "t") == 0;
+}
+
+bool sandbox_compile(lua_State *lua, struct bytes text, const char *chunk_name, bool first_only)
+{
+    struct returns returns;
+    returns_find(&returns, text, first_only);
+    bool loaded = load_source(lua, text, &returns, chunk_name);
+    bool may_be_ours = !loaded && returns.count > 0;
+    returns_drop(&returns);
+    if (!may_be_ours) return loaded;
+    lua_pop(lua, 1);
+    return load_source(lua, text, NULL, chunk_name);
 }
 
 static int reply_compiled(lua_State *lua, const char *text, size_t len, const char *chunk_name)
 {
-    if (sandbox_compile(lua, text, len, chunk_name)) return 1;
+    if (sandbox_compile(lua, bytes_of(text, len), chunk_name, false)) return 1;
     lua_pushnil(lua);
     lua_insert(lua, -2);
     return 2;

@@ -8,9 +8,10 @@
 #define SERVER_SCRIPT_SANDBOX_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include <luajit-2.1/lua.h>
+
+#include "store/base/bytes.h"
 
 /* Makes the world in a new state: the globals of scripts and of chunks that they load. The real
  * table of the globals is then at the top of the stack; add fields to it, and then pop it. */
@@ -21,7 +22,8 @@ void sandbox_guard(lua_State *lua);
 void sandbox_set(lua_State *lua, const char *name);
 
 /* Compiles a text, never byte code: pushes the function and returns true, or pushes the error. The
- * functions that it defines see the sandbox's globals. */
-bool sandbox_compile(lua_State *lua, const char *text, size_t len, const char *chunk_name);
+ * functions that it defines see the sandbox's globals. first_only: nobody uses more than the first
+ * value that the chunk returns, so that errors in its returns have a line (returns.h). */
+bool sandbox_compile(lua_State *lua, struct bytes text, const char *chunk_name, bool first_only);
 
 #endif

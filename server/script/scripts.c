@@ -94,8 +94,8 @@ struct script *scripts_get(struct scripts *scripts, struct bytes text, char *why
     if (script != NULL) return script;
     struct shebang shebang;
     if (!shebang_read(text, &shebang, why, size)) return NULL;
-    if (!sandbox_compile(scripts->lua, text.data + shebang.len, text.len - shebang.len,
-                         "@user_script")) {
+    struct bytes code = bytes_of(text.data + shebang.len, text.len - shebang.len);
+    if (!sandbox_compile(scripts->lua, code, "@user_script", true)) {
         snprintf(why, size, "ERR Error compiling script (new function): %s",
                  lua_tostring(scripts->lua, -1));
         lua_pop(scripts->lua, 1);

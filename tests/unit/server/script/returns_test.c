@@ -1,7 +1,6 @@
 /* Tests of returns: which returns of a Lua text get parentheses. */
 #include "server/script/returns.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "store/mem/mem.h"
@@ -13,17 +12,12 @@ static const char *marked(const char *text, bool first_only)
     static char out[1024];
     struct returns returns;
     returns_find(&returns, bytes_of(text, strlen(text)), first_only);
-    size_t len = 0, at = 0;
-    for (size_t i = 0; i < returns.count; i++) {
-        if (returns.marks[i].paren == 0) continue;
-        ck_assert_uint_le(at, returns.marks[i].at);
-        memcpy(out + len, text + at, returns.marks[i].at - at);
-        len += returns.marks[i].at - at;
-        at = returns.marks[i].at;
-        out[len++] = returns.marks[i].paren;
-    }
+    struct returns_reader reader = { .text = bytes_of(text, strlen(text)), .returns = &returns };
+    size_t len = 0;
+    for (struct bytes piece; (piece = returns_read(&reader)).len > 0; len += piece.len)
+        memcpy(out + len, piece.data, piece.len);
+    out[len] = '\0';
     returns_drop(&returns);
-    snprintf(out + len, sizeof(out) - len, "%s", text + at);
     return out;
 }
 
