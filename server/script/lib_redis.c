@@ -187,7 +187,7 @@ static int redis_log(lua_State *lua)
 static int redis_setresp(lua_State *lua)
 {
     if (lua_gettop(lua) != 1) return raise_error(lua, "redis.setresp() requires one argument.");
-    lua_Number version = lua_tonumber(lua, 1);
+    lua_Integer version = lua_tointeger(lua, 1); /* cut, as in Redis */
     if (version != 2 && version != 3) return raise_error(lua, "RESP version must be 2 or 3.");
     lib_of(lua)->version = (int)version;
     return 0;

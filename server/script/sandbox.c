@@ -88,9 +88,12 @@ void sandbox_guard(lua_State *lua)
 
 /* ---- functions that know guards ---- */
 
-/* The C function in the first upvalue does the work. */
+/* The C function in the first upvalue does the work; most can run in this frame, so that their
+ * errors name the function and the script's line. */
 static int call_original(lua_State *lua)
 {
+    lua_CFunction original = lua_tocfunction(lua, lua_upvalueindex(1));
+    if (original != NULL) return original(lua);
     int count = lua_gettop(lua);
     lua_pushvalue(lua, lua_upvalueindex(1));
     lua_insert(lua, 1);
@@ -141,13 +144,29 @@ static void wrap_pairs(lua_State *lua)
     lua_setfield(lua, -2, "pairs");
 }
 
+static int setmetatable_of(lua_State *lua)
+{
+    luaL_checktype(lua, 1, LUA_TTABLE);
+    refuse_guard(lua, 1);
+    int kind = lua_type(lua, 2);
+    luaL_argcheck(lua, kind == LUA_TNIL || kind == LUA_TTABLE, 2, "nil or table expected");
+    if (luaL_getmetafield(lua, 1, "__metatable"))
+        return luaL_error(lua, "cannot change a protected metatable");
+    lua_settop(lua, 2);
+    lua_setmetatable(lua, 1);
+    return 1;
+}
+
 /* In Redis the metatable of the globals is the only one of its tables that scripts see. */
 static int getmetatable_of(lua_State *lua)
 {
     luaL_checkany(lua, 1);
     if (!push_guarded(lua, 1)) return call_original(lua);
     push_registered(lua, &globals_key);
-    if (!lua_rawequal(lua, -1, 1)) return 0;
+    if (!lua_rawequal(lua, -1, 1)) {
+        lua_pushnil(lua);
+        return 1;
+    }
     lua_createtable(lua, 0, 1);
     lua_getmetatable(lua, -3);
     lua_getfield(lua, -1, "__index");
@@ -163,7 +182,7 @@ static void wrap_basics(lua_State *lua)
     wrap_field(lua, "rawget", read_guarded);
     wrap_field(lua, "unpack", read_guarded);
     wrap_field(lua, "rawset", change_unguarded);
-    wrap_field(lua, "setmetatable", change_unguarded);
+    wrap_field(lua, "setmetatable", setmetatable_of);
     wrap_field(lua, "getmetatable", getmetatable_of);
 }
 
