@@ -159,9 +159,12 @@ static void script_lines(struct report *report)
     line(report, "used_memory_vm_eval:%zu", scripts.lua_bytes);
     line(report, "used_memory_scripts_eval:%zu", scripts.script_bytes);
     line(report, "number_of_cached_scripts:%zu", scripts.scripts);
+    line(report, "number_of_functions:%zu", scripts.functions);
+    line(report, "number_of_libraries:%zu", scripts.libraries);
     line(report, "used_memory_vm_functions:0");
     bytes_line(report, "used_memory_vm_total", scripts.lua_bytes);
-    bytes_line(report, "used_memory_scripts", scripts.script_bytes);
+    line(report, "used_memory_functions:%zu", scripts.function_bytes);
+    bytes_line(report, "used_memory_scripts", scripts.script_bytes + scripts.function_bytes);
 }
 
 static void section_memory(struct report *report)

@@ -91,15 +91,16 @@ static void cmd_memory_stats(struct call *call)
     struct script_report scripts = context->scripting != NULL ? script_report(context->scripting)
                                                               : (struct script_report){ 0 };
     size_t lua = scripts.lua_bytes + scripts.script_bytes;
-    size_t overhead = total.tables + total.deadlines + clients + lua;
+    size_t overhead = total.tables + total.deadlines + clients + lua + scripts.function_bytes;
     size_t data = used > overhead ? used - overhead : 0;
-    enum { PLAIN_FIELDS = 12 };
+    enum { PLAIN_FIELDS = 13 };
     resp_map(call->out, PLAIN_FIELDS + databases_in_use(store));
     reply_count(call, "peak.allocated", peak);
     reply_count(call, "total.allocated", used);
     reply_count(call, "startup.allocated", context->bytes_at_start);
     reply_count(call, "clients.normal", clients);
     reply_count(call, "lua.caches", lua);
+    reply_count(call, "functions.caches", scripts.function_bytes);
     reply_databases(call, store);
     reply_count(call, "overhead.total", overhead);
     reply_count(call, "keys.count", total.keys);

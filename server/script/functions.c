@@ -198,7 +198,7 @@ static struct bytes without_header(struct bytes code)
 static bool compile_text(lua_State *lua, struct bytes code, char error[FUNCTION_ERROR_MAX])
 {
     struct bytes text = without_header(code);
-    if (!sandbox_compile(lua, text.data, text.len, CHUNK_NAME)) {
+    if (!sandbox_compile(lua, text, CHUNK_NAME, false)) {
         describe_load_error(lua, "Error compiling function", "", error);
         return false;
     }

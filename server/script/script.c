@@ -238,7 +238,11 @@ void scripting_add_commands(struct scripting *scripting, struct commands *comman
 
 struct script_report script_report(const struct scripting *scripting)
 {
+    const struct function_table *table = &scripting->functions.table;
     return (struct script_report){ .lua_bytes = scripting->engine->used,
+                                   .libraries = dict_count(&table->libraries),
+                                   .functions = dict_count(&table->functions),
+                                   .function_bytes = functions_bytes(&scripting->functions),
                                    .scripts = dict_count(&scripting->scripts.by_sha),
                                    .script_bytes = scripts_bytes(&scripting->scripts) };
 }
