@@ -86,61 +86,71 @@ static void push_arguments(lua_State *lua, const struct bytes *argv, int count)
     }
 }
 
-struct start {
-    const struct script_run *run;
-    struct call *call;
-};
+/* More arguments than this, or longer ones, do not stay in memory until the next script. */
+enum { KEPT_ARGS = 64, KEPT_BYTES = 16 * 1024 };
 
-/* Runs protected, because making the arguments may pass the memory limit. */
-static int start_script(lua_State *lua)
+static bool are_small(const struct call *call)
 {
-    const struct start *start = lua_touserdata(lua, 1);
-    const struct script_run *run = start->run;
-    const struct bytes *keys = start->call->argv + run->keys_at;
-    lua_settop(lua, 0);
-    lua_rawgeti(lua, LUA_REGISTRYINDEX, run->function);
+    size_t bytes = 0;
+    for (int i = 0; i < call->argc && i <= KEPT_ARGS; i++)
+        bytes += call->argv[i].len;
+    return call->argc <= KEPT_ARGS && bytes <= KEPT_BYTES;
+}
+
+static void clear_globals(struct scripting *scripting)
+{
+    lua_State *lua = scripting->engine->lua;
+    lua_rawgeti(lua, LUA_REGISTRYINDEX, scripting->globals);
+    lua_pushnil(lua);
+    lua_setfield(lua, -2, "KEYS");
+    lua_pushnil(lua);
+    lua_setfield(lua, -2, "ARGV");
+    lua_pop(lua, 1);
+}
+
+/* Pushes the function's arguments, or sets the globals. */
+static int pass_arguments(struct scripting *scripting, const struct call *call,
+                          const struct script_run *run)
+{
+    lua_State *lua = scripting->engine->lua;
+    const struct bytes *keys = call->argv + run->keys_at, *args = keys + run->keys;
+    int arg_count = call->argc - run->keys_at - run->keys;
+    if (run->with_globals) lua_rawgeti(lua, LUA_REGISTRYINDEX, scripting->globals);
     push_arguments(lua, keys, run->keys);
-    push_arguments(lua, keys + run->keys, start->call->argc - run->keys_at - run->keys);
-    if (run->with_globals) {
-        sandbox_set(lua, "ARGV");
-        sandbox_set(lua, "KEYS");
-        lua_call(lua, 0, 1);
-    } else {
-        lua_call(lua, 2, 1);
-    }
-    return 1;
+    if (run->with_globals) lua_setfield(lua, -2, "KEYS");
+    push_arguments(lua, args, arg_count);
+    if (!run->with_globals) return 2;
+    lua_setfield(lua, -2, "ARGV");
+    lua_pop(lua, 1);
+    return 0;
 }
 
-static void clear_globals(lua_State *lua)
-{
-    lua_pushnil(lua);
-    sandbox_set(lua, "KEYS");
-    lua_pushnil(lua);
-    sandbox_set(lua, "ARGV");
-}
-
-static bool call_protected(struct scripting *scripting, struct start *start)
+/* Leaves what the function returns at the top of the stack, or the error. */
+static bool call_function(struct scripting *scripting, const struct call *call,
+                          const struct script_run *run)
 {
     struct engine *engine = scripting->engine;
     lua_State *lua = engine->lua;
     lua_rawgeti(lua, LUA_REGISTRYINDEX, scripting->on_error);
-    lua_pushcfunction(lua, start_script);
-    lua_pushlightuserdata(lua, start);
+    lua_rawgeti(lua, LUA_REGISTRYINDEX, run->function);
     engine_limit(engine, (size_t)scripting->conf->script_memory_limit);
-    bool good = lua_pcall(lua, 1, 1, 1) == 0;
+    engine->holds = true;
+    int count = pass_arguments(scripting, call, run);
+    engine->holds = false;
+    bool fits = !engine->exceeded, good = fits && lua_pcall(lua, count, 1, 1) == 0;
+    if (!fits) lua_pushliteral(lua, "not enough memory: the arguments pass script-memory-limit");
     engine_unlimit(engine);
     if (scripting->stopping) engine_resume(engine);
     return good;
 }
 
-static void reply_value(struct scripting *scripting, struct call *call, const char *name)
+static void reply_value(struct scripting *scripting, struct call *call)
 {
     lua_State *lua = scripting->engine->lua;
     bool is_error = lua_write_reply(lua, call->out, scripting->redis.version);
     if (!is_error) return;
     size_t len;
     const char *text = lua_tolstring(lua, -1, &len);
-    (void)name;
     fail_line(call, text, len, false);
 }
 
@@ -148,21 +158,20 @@ void script_run(struct scripting *scripting, struct call *call, const struct scr
 {
     struct engine *engine = scripting->engine;
     lua_State *lua = engine->lua;
-    struct start start = { .run = run, .call = call };
     unsigned db = call->session->db;
     if (!host_begin(&scripting->host, call, run->flags, run->read_only)) return;
     scripting->name = run->name;
     scripting->redis.version = 2;
     scripting->stopping = false;
-    bool good = call_protected(scripting, &start);
+    bool good = call_function(scripting, call, run);
     call->session->db = db;
     engine->holds = true;
     if (good)
-        reply_value(scripting, call, run->name);
+        reply_value(scripting, call);
     else
         reply_error(call, lua, run->name);
     lua_settop(lua, 0);
-    if (run->with_globals) clear_globals(lua);
+    if (run->with_globals && !are_small(call)) clear_globals(scripting);
     engine->holds = false;
     scripting->name = NULL;
     host_end(&scripting->host);
@@ -197,6 +206,7 @@ static void make_world(struct scripting *scripting)
 {
     lua_State *lua = scripting->engine->lua;
     sandbox_open(lua);
+    scripting->globals = luaL_ref(lua, LUA_REGISTRYINDEX);
     lib_redis_open(&scripting->redis);
     sandbox_guard(lua);
     sandbox_set(lua, "redis");
