@@ -37,16 +37,24 @@ static void require_room(lua_State *L, size_t bytes)
     if (bytes > ROOM_FROM && !mem_has_room(bytes)) raise_no_memory(L);
 }
 
-/* Raises an error unless Lua's allocator gives so many bytes at once, and besides a third of what
- * Lua has in use: if that is nearly all strings, doubling the table of strings needs so much. */
-static void require_lua_memory(lua_State *L, size_t bytes)
+/* Would Lua's allocator give so many bytes at once, and besides a third of what Lua has in use? If
+ * that is nearly all strings, doubling the table of strings needs so much. */
+static bool has_lua_memory(lua_State *L, size_t bytes)
 {
     void *ctx;
     bytes += (size_t)lua_gc(L, LUA_GCCOUNT, 0) * 1024 / 3;
     lua_Alloc allocate = lua_getallocf(L, &ctx);
     void *block = allocate(ctx, NULL, 0, bytes);
-    if (block == NULL) raise_no_memory(L);
+    if (block == NULL) return false;
     allocate(ctx, block, bytes, 0);
+    return true;
+}
+
+static void require_lua_memory(lua_State *L, size_t bytes)
+{
+    if (has_lua_memory(L, bytes)) return;
+    lua_gc(L, LUA_GCCOLLECT, 0);
+    if (!has_lua_memory(L, bytes)) raise_no_memory(L);
 }
 
 /* Raises the error on top with the place of the script's call in front, which lua-cjson could not
