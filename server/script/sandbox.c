@@ -12,6 +12,7 @@
 
 #include "server/script/lib_cjson.h"
 #include "server/script/lib_cmsgpack.h"
+#include "server/script/lib_format.h"
 #include "server/script/lib_struct.h"
 #include "server/script/returns.h"
 
@@ -461,7 +462,10 @@ static void adapt_libraries(lua_State *lua)
     lua_setfield(lua, -2, "setn");
     lua_getfield(lua, -2, "math");
     add_random(lua);
-    lua_pop(lua, 3);
+    lua_getfield(lua, -3, "string");
+    lua_pushcfunction(lua, lib_format_string);
+    lua_setfield(lua, -2, "format");
+    lua_pop(lua, 4);
     rename_field(lua, "string", "gmatch", "gfind");
     rename_field(lua, "math", "fmod", "mod");
 }
