@@ -17,6 +17,7 @@ escapes as in redis-cli, behind marks. An indented line continues the one before
     [id]            the client's id in HELLO's reply may differ
     [until r]       the command is repeated until the reply begins with r
     [each a b]      the line is run for each word in the place of %
+    [differs]       the replies differ deliberately (doc/differs.md); they must not be equal
     [lua]           the line is a script, which EVAL runs; quotes and escapes are Lua's own
     [lua 1 k a]     the same with a number of keys, keys and arguments
     <               no command: waits for one more reply (a message)
@@ -255,8 +256,11 @@ def compare_section(name, steps, daemon, reference, version):
                 ours.send(step)
                 theirs.send(step)
                 got, wanted = ours.receive(step), theirs.receive(step)
-            if all(is_same(a, b, step.marks) for a, b in zip(got, wanted)) and \
-                    len(got) == len(wanted):
+            same = len(got) == len(wanted) and \
+                all(is_same(a, b, step.marks) for a, b in zip(got, wanted))
+            if "differs" in step.marks and same and daemon.binary != reference.binary:
+                found.append(f"RESP{version} {step.text}\n      is no longer different: {got!r}")
+            if same or "differs" in step.marks and b"(" not in (got[0][:1], wanted[0][:1]):
                 continue
             if step.line in DIFFERS or f"{name}: {step.line}" in DIFFERS:
                 seen.update((step.line, f"{name}: {step.line}"))
