@@ -63,13 +63,20 @@ static const struct {
 
 enum { CATEGORIES_MAX = sizeof(categories) / sizeof(categories[0]) };
 
+static bool is_in_group(const struct command *row, const char *group)
+{
+    if (group == NULL) return !(row->flags & FAST);
+    return row->run != NULL && strcmp(row->group, group) == 0;
+}
+
 static size_t categories_of(const struct command *row, const char **labels)
 {
+    /* Scripts that only read are not in @read, as in Redis. */
+    unsigned flags = row->flags & ~(strcmp(row->group, "scripting") == 0 ? READONLY : 0U);
     size_t count = 0;
     for (size_t i = 0; i < sizeof(categories) / sizeof(categories[0]); i++) {
-        const char *group = categories[i].group;
-        bool fits = group == NULL ? !(row->flags & FAST) : strcmp(row->group, group) == 0;
-        if (fits || (row->flags & categories[i].flags) || (row->acl & categories[i].acl))
+        bool fits = is_in_group(row, categories[i].group);
+        if (fits || (flags & categories[i].flags) || (row->acl & categories[i].acl))
             labels[count++] = categories[i].name;
     }
     return count;
