@@ -2,6 +2,7 @@
  * there value by value. */
 #include "server/script/lib_redis.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -51,7 +52,8 @@ static bool take_room(struct lib_redis *lib, size_t count)
 /* Whole numbers as integers, others with 17 digits, as Redis prints them. */
 static struct bytes number_argument(lua_Number number, char *to)
 {
-    if (number >= -EXACT_MAX && number <= EXACT_MAX && number == (int)number && number != 0)
+    bool is_small = number >= -EXACT_MAX && number <= EXACT_MAX;
+    if (is_small && number == (int)number && (number != 0 || !signbit(number)))
         return bytes_of(to, number_print_int64(to, (int64_t)number));
     return bytes_of(to, (size_t)snprintf(to, NUMBER_ROOM, "%.17g", number));
 }
