@@ -1,7 +1,7 @@
 """normal: decides when two replies with different bytes are equal.
 
-Two kinds of rules: for what Redis leaves open (order, random choice), by the marks of table.py; and
-for deliberate differences, each with its line of doc/differs.md.
+There are two kinds of rules: for what Redis leaves unspecified (order, random choice), by the rules of
+table.py; and for deliberate differences, each with its line in doc/differs.md.
 """
 import os
 import re
@@ -54,8 +54,8 @@ def by_pattern(words):
 
 
 def same_nosort(words, ours, theirs):
-    """Without an order, or of equal weight: as they come, which for a list is its own order, unless
-    a LIMIT cuts it: Redis then sorts no more than it has to."""
+    """Replies of SORT without a defined order: BY nosort, or equal weights. A list keeps its own order,
+    unless there is a LIMIT, with which Redis sorts only a part."""
     if b"BY" not in words or by_pattern(words) and b"ALPHA" not in words:
         return False
     if words[1][:1] == b"L":
@@ -63,7 +63,7 @@ def same_nosort(words, ours, theirs):
     return same_sorted(ours, theirs) or b"LIMIT" in words and same_shape(ours, theirs)
 
 
-# Marks of the table, for what may be compared reply by reply.
+# Rules of the table that compare two replies without further commands.
 OPEN = {
     "sorted": lambda _, ours, theirs: same_sorted(ours, theirs),
     "pairs": lambda _, ours, theirs: same_pairs(ours, theirs),
@@ -108,12 +108,12 @@ def zscan_whole(words, ours, theirs):
 
 
 def without_scan_misses(theirs, ours):
-    """Of notifications (channel, payload): without misses of keys that died just now."""
-    died = {key for channel, key in theirs if channel.endswith(b":expired")}
+    """Removes the keymiss events of keys that expired at the same time, which SCAN with TYPE sends."""
+    expired = {key for channel, key in theirs if channel.endswith(b":expired")}
 
     def is_scan_miss(channel, payload):
-        return channel.endswith(b":keymiss") and payload in died or \
-            payload == b"keymiss" and channel.partition(b":")[2] in died
+        return channel.endswith(b":keymiss") and payload in expired or \
+            payload == b"keymiss" and channel.partition(b":")[2] in expired
     kept, left = [], list(ours)
     for event in theirs if ours != theirs else ():
         if event in left:
@@ -138,7 +138,7 @@ NOT_SENT = [
     "deadlines in the last 2 ms of int64",
     "the end of a blocked command's wait",  # note_timeout
     "SCAN with TYPE",  # without_scan_misses
-    "a key that died in its own transaction and is overwritten there",
+    "a key that expires in its own transaction and is overwritten there",
     "SWAPDB and client-side caching",
     "FLUSHALL's null through REDIRECT",
     "PFDEBUG GETREG, TODENSE",
@@ -150,7 +150,7 @@ NOT_SENT = [
 
 
 def unlisted():
-    """Rules that doc/differs.md does not know."""
+    """Rules that have no line in doc/differs.md."""
     with open(os.path.join(ROOT, "doc/differs.md"), encoding="utf-8") as file:
         listed = set(re.findall(r"^\| (.*?) \|", file.read(), re.M))
     return [line for line, _ in ON_PURPOSE if line not in listed] + \
@@ -160,7 +160,7 @@ def unlisted():
 # --- one reply -----------------------------------------------------------------------------------
 
 def without_ids(data, ids):
-    """Ids of connections as their places in the list."""
+    """Replaces each connection's id by its index in the list."""
     for number, own in enumerate(ids):
         data = data.replace(b":%s\r\n" % own, b":<%d>\r\n" % number)
         data = data.replace(b"'%s'" % own, b"'<%d>'" % number)
@@ -168,7 +168,7 @@ def without_ids(data, ids):
 
 
 def same(words, rules, ours, theirs):
-    """words: the command, in capitals. Both replies whole, as bytes, and not equal."""
+    """Are these two different replies (bytes) equivalent? words: the command, in capitals."""
     if any(rule(words, ours, theirs) for _, rule in ON_PURPOSE):
         return True
     marks = [mark for mark in rules if mark in OPEN]
@@ -178,6 +178,6 @@ def same(words, rules, ours, theirs):
     return any(OPEN[mark](words, ours, theirs) for mark in marks)
 
 
-def same_anyhow(ours, theirs):
+def same_lines(ours, theirs):
     """Replies that can't be matched to commands are equal if their lines are, in any order."""
     return ours == theirs or sorted(ours.split(b"\r\n")) == sorted(theirs.split(b"\r\n"))

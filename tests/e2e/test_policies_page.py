@@ -151,7 +151,7 @@ def table_of(daemon, raw):
         cells = [cell(cells.get(word, [])) for word in ("read", "write", "neither")]
         lines.append(f"| {group} | {' | '.join(cells)} |")
     lines += ["", f"Set the key's deadline themselves: {cell(rest['deadline'])}.", "",
-              f"Take the key away: {cell(rest['gone'])}."]
+              f"Remove the key: {cell(rest['gone'])}."]
     return "\n".join(lines) + "\n"
 
 

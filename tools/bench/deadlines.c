@@ -345,7 +345,7 @@ int main(int argc, char **argv)
         return 2;
     }
     if (sizes == 0) sizes = 3;
-    puts("| things | TTLs | structure | arm | cancel | move | next | pop and arm | pop | bytes |\n"
+    puts("| items | TTLs | structure | add | cancel | move | next | pop and add | pop | bytes |\n"
          "|--:|--:|---|--:|--:|--:|--:|--:|--:|--:|");
     for (unsigned i = 0; i < sizes; i++) {
         const uint32_t different[] = { 1, 10, 1000, counts[i] };
