@@ -10,21 +10,21 @@ class Error(bytes):
 
 
 class AnyOrder(list):
-    """An array whose items may stand in any order."""
+    """An array whose items may be in any order."""
 
 
 class Pairs(list):
-    """A flat array of pairs that may stand in any order."""
+    """A flat array of pairs that may be in any order."""
 
 
 class Check:
-    """A reply that is one of many: `fine(reply)`."""
+    """Accepts more than one reply: those for which `accepts(reply)` is true."""
 
-    def __init__(self, said, fine):
-        self.said, self.fine = said, fine
+    def __init__(self, text, accepts):
+        self.text, self.accepts = text, accepts
 
     def __repr__(self):
-        return f"<{self.said}>"
+        return f"<{self.text}>"
 
 
 OK = Status(b"OK")
@@ -33,7 +33,7 @@ WRONGTYPE = b"WRONGTYPE Operation against a key holding the wrong kind of value"
 
 
 def read(value):
-    """A value of tests/diff/resp.py as Python has it; sets and maps are lists, doubles are text."""
+    """The Python value of a value of tests/lib/resp.py; sets and maps become lists, doubles text."""
     kind, payload = value
     if kind == b":":
         return int(payload)
@@ -49,7 +49,7 @@ PAIRED = (b"ZRANGE", b"ZPOPMIN", b"ZPOPMAX", b"ZUNION", b"ZINTER", b"ZDIFF", b"H
 
 
 def flat(name, reply):
-    """What RESP3 gives as a list of pairs, as RESP2 does."""
+    """Flattens a list of pairs, as RESP3 replies it, into the list that RESP2 replies."""
     if name not in PAIRED or not isinstance(reply, list) or \
             not all(isinstance(item, list) and len(item) == 2 for item in reply):
         return reply
@@ -62,7 +62,7 @@ def pairs_of(words):
 
 def matches(reply, wanted):
     if isinstance(wanted, Check):
-        return not isinstance(reply, Error) and wanted.fine(reply)
+        return not isinstance(reply, Error) and wanted.accepts(reply)
     if isinstance(wanted, AnyOrder):
         return isinstance(reply, list) and sorted(reply) == sorted(wanted)
     if isinstance(wanted, Pairs):
@@ -77,5 +77,5 @@ def matches(reply, wanted):
 
 
 def number(value):
-    """A score as it is printed."""
+    """The text of a score."""
     return b"%d" % value if value == int(value) else repr(value).encode()

@@ -1,7 +1,7 @@
 """dataset: keys and members with deadlines in plain Python; expired data is absent.
 
-Says how data changes with time and by mutations, which events follow, and what policies add. Must not
-depend on commands. Everything expires one millisecond after its deadline.
+Computes how data changes with time and by mutations, which events are sent, and what policies add. Does not
+depend on commands. Data expires one millisecond after its deadline.
 """
 import math
 
@@ -11,12 +11,12 @@ COLLECTIONS = ("set", "hash", "zset")
 LETTER = {"set": b"s", "hash": b"h", "zset": b"z"}
 REMOVED = {"set": b"srem", "hash": b"hdel", "zset": b"zrem"}
 
-# What a put does to a member's deadline; a deadline for "set" and "set new" goes with it.
+# What a put does to a member's deadline; "set" and "set new" have a deadline as an argument.
 ADD, KEEP, CLEAR, SET, SET_NEW = "add", "keep", "clear", "set", "set new"
 
-# Why a policy looks at a key.
-CREATED, WRITTEN, TIMED, GROWN, HEAD, TAIL, READ = \
-    "created", "written", "timed", "grown", "head", "tail", "read"
+# Reasons to apply a policy to a key.
+CREATED, WRITTEN, DEADLINE_SET, GROWN, HEAD, TAIL, READ = \
+    "created", "written", "deadline set", "grown", "head", "tail", "read"
 
 
 class Refused(Exception):
@@ -40,25 +40,26 @@ class Key:
 class Record:
     """An event; `names` are the members that it is about."""
 
-    def __init__(self, key, event, anyhow=False):
+    def __init__(self, key, event, any_order=False):
         self.db, self.key, self.event, self.names = key.db, key.name, event, []
-        self.anyhow = anyhow  # the members' order is left open
-        self.by_read = False  # WATCH does not see it
+        self.any_order = any_order  # members may be listed in any order
+        self.by_read = False  # does not affect WATCH
 
     def messages(self, flags):
-        """[(channel, message)] as they are published, with names where a message lists some."""
+        """[(channel, message)] as published; messages of the S, T, I and V channels list the members."""
         on = lambda kind, topic: b"__%s@%d__:%s" % (kind, self.db, topic)
-        told = []
+        messages = []
         if b"K" in flags:
-            told += [(on(b"keyspace", self.key), self.event), (on(b"keyevent", self.event), self.key)]
+            messages += [(on(b"keyspace", self.key), self.event),
+                         (on(b"keyevent", self.event), self.key)]
         if b"S" not in flags or not self.names:
-            return told
+            return messages
         names = self.names
-        told += [(on(b"subkeyspace", self.key), self.event + b"|" + listed(names)),
-                 (on(b"subkeyevent", self.event), listed([self.key]) + b"|" + listed(names))]
-        told += [(on(b"subkeyspaceitem", self.key + b"\n" + name), self.event) for name in names]
-        told.append((on(b"subkeyspaceevent", self.event + b"|" + self.key), listed(names)))
-        return told
+        messages += [(on(b"subkeyspace", self.key), self.event + b"|" + listed(names)),
+                     (on(b"subkeyevent", self.event), listed([self.key]) + b"|" + listed(names))]
+        messages += [(on(b"subkeyspaceitem", self.key + b"\n" + name), self.event) for name in names]
+        messages.append((on(b"subkeyspaceevent", self.event + b"|" + self.key), listed(names)))
+        return messages
 
 
 def listed(names):
@@ -71,7 +72,7 @@ class Policy:
         self.member_ttl, self.max_len, self.keep_low = member_ttl, max_len, keep_low
 
     def changes_keys(self, old):
-        """Keys that are there already, when it takes the place of the old one?"""
+        """Does it change existing keys when it replaces the policy `old`?"""
         return any(new and new != before for new, before in (
             (self.ttl, old.ttl), (self.max_ttl, old.max_ttl),
             (self.member_ttl, old.member_ttl), (self.max_len, old.max_len)))
@@ -89,38 +90,38 @@ class Dataset:
     # --- time ---
 
     def step(self, to):
-        """Time passes: [(instant, db, key, [Record])], in the order of death, and how many died."""
-        deaths = []
+        """Time passes: [(instant, db, key, [Record])], in the order of removal, and how many expired."""
+        removals = []
         for db in self.dbs:
             for key in db.values():
                 if key.at < to:
-                    deaths.append((key.at, key, None))
+                    removals.append((key.at, key, None))
                 if key.kind in COLLECTIONS:
                     for name, (_, at) in key.value.items():
                         if at < to and at < key.at:
-                            deaths.append((at, key, name))
-        deaths.sort(key=lambda death: death[0])
+                            removals.append((at, key, name))
+        removals.sort(key=lambda removal: removal[0])
         self.now = to
         groups = {}
-        for at, key, name in deaths:
+        for at, key, name in removals:
             if not self.lives(key):
-                continue  # its last member was before it
+                continue  # removed with its last member, which expired earlier
             records = groups.setdefault((at, key.db, key.name), [])
             if name is None:
                 records.append(Record(key, b"expired"))
                 self.drop(key)
                 continue
             if not records:
-                records.append(Record(key, LETTER[key.kind] + b"expired", anyhow=True))
+                records.append(Record(key, LETTER[key.kind] + b"expired", any_order=True))
             records[0].names.append(name)
             del key.value[name]
             if not key.value:
                 records.append(Record(key, b"del"))
                 self.drop(key)
-        return [(at, db, name, records) for (at, db, name), records in groups.items()], len(deaths)
+        return [(at, db, name, records) for (at, db, name), records in groups.items()], len(removals)
 
     def next_deadline(self):
-        """Of anything in any database; NEVER."""
+        """The earliest of all databases, or NEVER."""
         return min((at for db in self.dbs for key in db.values() for at in self.deadlines(key)),
                    default=NEVER)
 
@@ -134,7 +135,7 @@ class Dataset:
     # --- a call ---
 
     def begin_call(self):
-        self.told_key, self.told = None, {}
+        self.event_key, self.call_events = None, {}
         self.notes = {}    # id of a key: (key, [causes])
         self.emptied = []
 
@@ -142,11 +143,11 @@ class Dataset:
         notes, self.notes = self.notes, {}
         for key, causes in notes.values():
             if self.lives(key) and not key.is_emptied():
-                self.follow(key, causes)
+                self.apply_policy(key, causes)
         while self.emptied:
             key = self.emptied.pop()
             if self.lives(key) and key.is_emptied():
-                self.drop_told(key, b"del")
+                self.drop_with_event(key, b"del")
         self.begin_call()
 
     def take_records(self):
@@ -155,24 +156,24 @@ class Dataset:
 
     # --- events ---
 
-    def tell(self, key, event, name=None, anyhow=False):
-        """One call tells one event of a key once, with all members that it is about."""
-        if self.told_key is not key:
-            self.told_key, self.told = key, {}
-        record = self.told.get(event)
+    def notify(self, key, event, name=None, any_order=False):
+        """Adds an event; a call's further events of the same key and name only add their members to it."""
+        if self.event_key is not key:
+            self.event_key, self.call_events = key, {}
+        record = self.call_events.get(event)
         if record is None:
-            record = self.told[event] = self.tell_each(key, event)
-        record.anyhow = record.anyhow or anyhow
+            record = self.call_events[event] = self.notify_each(key, event)
+        record.any_order = record.any_order or any_order
         if name is not None:
             record.names.append(name)
 
-    def tell_each(self, key, event):
+    def notify_each(self, key, event):
         self.records.append(Record(key, event))
         return self.records[-1]
 
-    def write(self, key, event, name=None, anyhow=False):
+    def write(self, key, event, name=None, any_order=False):
         self.note(key, WRITTEN)
-        self.tell(key, event, name, anyhow)
+        self.notify(key, event, name, any_order)
 
     # --- keys ---
 
@@ -183,7 +184,7 @@ class Dataset:
         return self.dbs[self.db if db is None else db].get(name)
 
     def read(self, name):
-        """A client's use, which a policy may heed."""
+        """Finds a key and notes the read, for policies with REFRESH ACCESS."""
         key = self.find(name)
         if key is not None:
             self.note(key, READ)
@@ -200,27 +201,27 @@ class Dataset:
     def drop(self, key):
         del self.dbs[key.db][key.name]
         self.notes.pop(id(key), None)
-        if self.told_key is key:
-            self.told_key = None
+        if self.event_key is key:
+            self.event_key = None
 
-    def drop_told(self, key, event):
-        self.tell_each(key, event)
+    def drop_with_event(self, key, event):
+        self.notify_each(key, event)
         self.drop(key)
 
     def expire(self, key, at):
         if at <= self.now:
-            self.drop_told(key, b"del")
+            self.drop_with_event(key, b"del")
             return
         key.at = at
-        self.note(key, TIMED)
-        self.tell_each(key, b"expire")
+        self.note(key, DEADLINE_SET)
+        self.notify_each(key, b"expire")
 
     def persist(self, key):
         if key.at == NEVER:
             return False
         key.at = NEVER
-        self.note(key, TIMED)
-        self.tell_each(key, b"persist")
+        self.note(key, DEADLINE_SET)
+        self.notify_each(key, b"persist")
         return True
 
     def vacate(self, name, db):
@@ -237,14 +238,14 @@ class Dataset:
         self.vacate(name, db)
         made = self.create(name, key.kind, value, db)
         made.at = key.at
-        self.tell_each(made, b"copy_to")
+        self.notify_each(made, b"copy_to")
 
     def rename(self, key, name):
         self.vacate(name, key.db)
         moved = self.create(name, key.kind, key.value)
         moved.at = key.at
-        self.tell_each(key, b"rename_from")
-        self.tell_each(moved, b"rename_to")
+        self.notify_each(key, b"rename_from")
+        self.notify_each(moved, b"rename_to")
         self.drop(key)
 
     def move(self, key, db):
@@ -252,8 +253,8 @@ class Dataset:
             return False
         moved = self.create(key.name, key.kind, key.value, db)
         moved.at = key.at
-        self.tell_each(key, b"move_from")
-        self.tell_each(moved, b"move_to")
+        self.notify_each(key, b"move_from")
+        self.notify_each(moved, b"move_to")
         self.drop(key)
         return True
 
@@ -264,11 +265,11 @@ class Dataset:
                 key.db = db
 
     def store(self, name, kind, value, event):
-        """What a ...STORE command leaves at name."""
+        """Stores the result of a ...STORE command at name."""
         key = self.find(name)
         if not value:
             if key is not None:
-                self.drop_told(key, b"del")
+                self.drop_with_event(key, b"del")
             return
         policy = self.policy_of(name)
         if kind in COLLECTIONS and policy and policy.member_ttl:
@@ -278,7 +279,7 @@ class Dataset:
             key = self.create(name, kind, value)
         key.kind, key.value, key.at = kind, value, NEVER
         self.note(key, CREATED)
-        self.tell_each(key, event)
+        self.notify_each(key, event)
 
     # --- members ---
 
@@ -295,7 +296,7 @@ class Dataset:
         return old if present and rule == ADD else NEVER
 
     def put(self, key, name, payload, event, rule, at=NEVER, same=False):
-        """`same`: the payload is what it was, and no event. Returns whether the member is new."""
+        """Returns whether the member is new. `same`: the payload does not change, so it has no event."""
         held = key.value.get(name)
         old = NEVER if held is None else held[1]
         at = self.life_at(key, rule, at, held is not None, old)
@@ -304,14 +305,14 @@ class Dataset:
             self.write(key, event, name)
             key.value[name] = [payload, at]
             if at not in (old, NEVER):
-                self.tell(key, letter + b"expire", name)
+                self.notify(key, letter + b"expire", name)
         elif at != old:
             self.write(key, letter + (b"persist" if at == NEVER else b"expire"), name)
             held[1] = at
         return held is None
 
-    def remove(self, key, name, event=None, anyhow=False):
-        self.write(key, event or REMOVED[key.kind], name, anyhow)
+    def remove(self, key, name, event=None, any_order=False):
+        self.write(key, event or REMOVED[key.kind], name, any_order)
         del key.value[name]
         self.left(key)
 
@@ -320,7 +321,7 @@ class Dataset:
             self.emptied.append(key)
 
     def expire_member(self, key, name, at):
-        """False: it has gone at once."""
+        """False: the deadline has passed, so the member was removed."""
         if at <= self.now:
             self.remove(key, name)
             return False
@@ -346,32 +347,32 @@ class Dataset:
         return None
 
     def note(self, key, cause):
-        """Keys are followed in the order of the first cause that their policy heeds."""
-        if id(key) in self.notes or self.heeds(self.policy_of(key.name), cause):
+        """Policies are applied to keys in the order of the first cause to which the key's policy reacts."""
+        if id(key) in self.notes or self.reacts_to(self.policy_of(key.name), cause):
             self.notes.setdefault(id(key), (key, []))[1].append(cause)
 
     @staticmethod
-    def heeds(policy, cause):
+    def reacts_to(policy, cause):
         if policy is None:
             return False
         if cause == CREATED:
             return bool(policy.ttl or policy.max_ttl or policy.max_len)
         if cause == WRITTEN:
             return bool(policy.max_ttl or (policy.ttl and policy.refresh != "NEVER"))
-        if cause == TIMED:
+        if cause == DEADLINE_SET:
             return bool(policy.ttl or policy.max_ttl)
         if cause == READ:
             return bool(policy.ttl and policy.refresh == "ACCESS")
         return bool(policy.max_len)
 
-    def follow(self, key, causes):
-        """What the policy of a key makes of what the call did to it."""
+    def apply_policy(self, key, causes):
+        """Applies the key's policy after a call that had these causes."""
         policy = self.policy_of(key.name)
         if policy is None:
             return
         self.cut(key, causes, policy)
         at = key.at
-        anew = self.begins_anew(key, causes, policy)
+        anew = self.renews_ttl(key, causes, policy)
         only_read = all(cause == READ for cause in causes)
         if anew:
             at = self.now + policy.ttl
@@ -379,44 +380,44 @@ class Dataset:
             at = min(at, self.now + policy.max_ttl)
         if at != key.at:
             key.at = at
-            self.tell_each(key, b"expire").by_read = only_read
+            self.notify_each(key, b"expire").by_read = only_read
 
-    def begins_anew(self, key, causes, policy):
-        if not policy.ttl or TIMED in causes:
+    def renews_ttl(self, key, causes, policy):
+        if not policy.ttl or DEADLINE_SET in causes:
             return False
         if CREATED in causes:
             return key.at == NEVER
-        if key.at >= self.now + policy.ttl:  # never nearer, and none where there is none
+        if key.at >= self.now + policy.ttl:  # no earlier deadline, and none for a key without one
             return False
         if all(cause == READ for cause in causes):
             return policy.refresh == "ACCESS"
         return policy.refresh != "NEVER"
 
     def set_policy(self, name, policy):
-        """With what it does to the keys that are there."""
+        """Sets a policy and applies it to existing keys."""
         old = self.policies.get(name, Policy())
         self.policies[name] = policy
         if policy.changes_keys(old):
             for db in self.dbs:
                 for key in db.values():
                     if self.policy_of(key.name) is policy:
-                        self.adapt(key, policy)
+                        self.apply_to_existing(key, policy)
 
-    def adapt(self, key, policy):
+    def apply_to_existing(self, key, policy):
         at = self.now + policy.ttl if key.at == NEVER and policy.ttl else key.at
         if policy.max_ttl:
             at = min(at, self.now + policy.max_ttl)
         if at != key.at:
             key.at = at
-            self.tell_each(key, b"expire")
+            self.notify_each(key, b"expire")
         if key.kind == "zset" and policy.max_len:
             for name in beyond(key, policy):
-                self.tell(key, b"zremrangebyrank", name)
+                self.notify(key, b"zremrangebyrank", name)
                 del key.value[name]
         if key.kind in COLLECTIONS and policy.member_ttl:
             for name, held in key.value.items():
                 if held[1] == NEVER:
-                    self.tell(key, LETTER[key.kind] + b"expire", name)
+                    self.notify(key, LETTER[key.kind] + b"expire", name)
                     held[1] = self.now + policy.member_ttl
 
     def cut(self, key, causes, policy):
@@ -435,7 +436,7 @@ class Dataset:
 
 
 def beyond(key, policy):
-    """Members of a sorted set that its policy's length leaves no room for."""
+    """Members of a sorted set beyond its policy's MAXLEN."""
     names = ranked(key)
     return names[policy.max_len:] if policy.keep_low else names[:-policy.max_len]
 

@@ -1,4 +1,4 @@
-"""happened: compares the events that a subscriber received with those of the model.
+"""event_diff: compares the events that a subscriber received with those of the model.
 
 A command's events must be exactly the model's, in order. Events of expiry while no client read come
 in the order of deadlines, over all keys and databases; at one instant, different keys come in any
@@ -9,11 +9,11 @@ import re
 
 SLICE = 64
 EXPIRED = re.compile(rb"^[shz]expired$")
-DEATHS = (b"expired", b"sexpired", b"hexpired", b"zexpired", b"del")
+REMOVALS = (b"expired", b"sexpired", b"hexpired", b"zexpired", b"del")
 
 
 class Message:
-    """A message taken apart: what kind of channel, database, event, key, and members."""
+    """The parts of a message: kind of channel, database, event, key, and members."""
 
     def __init__(self, channel, text):
         self.channel, self.text = channel, text
@@ -41,20 +41,20 @@ class Message:
             self.names = names_of(text)
 
     def atoms(self):
-        """What it says, member by member."""
+        """One tuple for each member."""
         about = (self.kind, self.db, self.event, self.key)
         return {about + (name,) for name in self.names} if self.names else {about}
 
-    def anyhow(self):
-        """The same for two messages whose members stand in another order."""
+    def sorted_form(self):
+        """Equal for messages that differ only in the order of members."""
         return (self.kind, self.db, self.event, self.key, *sorted(self.names))
 
-    def is_death(self):
-        return self.event in DEATHS
+    def is_removal(self):
+        return self.event in REMOVALS
 
 
 def names_of(text, most=None):
-    """Of <length>:<name>[,...]; the lengths decide."""
+    """Parses <length>:<name>[,...]; names may contain any bytes."""
     names = []
     while text and (most is None or len(names) < most):
         length, _, rest = text.partition(b":")
@@ -63,7 +63,7 @@ def names_of(text, most=None):
     return names
 
 
-def told_of(records, flags):
+def messages_of(records, flags):
     return [message for record in records for message in record.messages(flags)]
 
 
@@ -83,21 +83,21 @@ def of_commands(heard, records, flags):
         at += len(wanted)
         if got == wanted:
             continue
-        if record.anyhow and [Message(*one).kind for one in got] == \
+        if record.any_order and [Message(*one).kind for one in got] == \
                 [Message(*one).kind for one in wanted] and \
-                sorted(Message(*one).anyhow() for one in got) == \
-                sorted(Message(*one).anyhow() for one in wanted):
+                sorted(Message(*one).sorted_form() for one in got) == \
+                sorted(Message(*one).sorted_form() for one in wanted):
             continue
         return f"heard {shown(got)}, wanted {shown(wanted)}"
     return f"heard too much: {shown(heard[at:])}" if heard[at:] else None
 
 
-# --- of a policy that is applied to the keys that are there ------------------------------------------
+# --- of a policy that is applied to existing keys ----------------------------------------------------
 
 def of_policy(heard, records, flags):
-    """Each of these, in any order, and perhaps a key's event several times."""
+    """The difference, or None. Events may be in any order, and one of a key may come several times."""
     heard, wanted = ({atom for one in messages for atom in Message(*one).atoms()}
-                     for messages in (heard, told_of(records, flags)))
+                     for messages in (heard, messages_of(records, flags)))
     if heard != wanted:
         return f"heard too {heard - wanted}, wanted too {wanted - heard}"
     return None
@@ -115,10 +115,11 @@ class Group:
             if sliced and EXPIRED.match(record.event):
                 self.stages.append({atom for message in messages for atom in message.atoms()})
                 continue
-            items = {message.anyhow() for message in messages if message.kind == b"subkeyspaceitem"}
+            items = {message.sorted_form() for message in messages
+                     if message.kind == b"subkeyspaceitem"}
             for message in messages:
                 if message.kind != b"subkeyspaceitem":
-                    self.stages.append({message.anyhow()})
+                    self.stages.append({message.sorted_form()})
                 elif items:
                     self.stages.append(items)
                     items = None
@@ -126,19 +127,20 @@ class Group:
     def takes(self, message, sliced):
         if not self.stages:
             return False
-        said = message.atoms() if sliced and EXPIRED.match(message.event) else {message.anyhow()}
-        if not said <= self.stages[0]:
+        parts = message.atoms() if sliced and EXPIRED.match(message.event) \
+            else {message.sorted_form()}
+        if not parts <= self.stages[0]:
             return False
-        self.stages[0] -= said
+        self.stages[0] -= parts
         if not self.stages[0]:
             self.stages.pop(0)
         return True
 
 
 def of_time(heard, groups, count, flags):
-    """groups and count as Dataset.step gives them."""
+    """The difference, or None. groups and count are results of Dataset.step."""
     sliced = count >= SLICE
-    instants, said = [], set()
+    instants, seen = [], set()
     for at, _, _, records in groups:
         if not instants or instants[-1][0] != at:
             instants.append((at, []))
@@ -149,10 +151,10 @@ def of_time(heard, groups, count, flags):
             place += 1
         if place < len(instants) and any(group.takes(message, sliced)
                                          for group in instants[place][1]):
-            said |= message.atoms()
+            seen |= message.atoms()
             continue
         if sliced and not message.names and EXPIRED.match(message.event) and \
-                message.atoms() <= said:
+                message.atoms() <= seen:
             continue
         return f"heard {shown([(message.channel, message.text)])}, wanted at {instant_of(instants, place)}"
     left = [group.stages for _, groups in instants[place:] for group in groups if group.stages]
@@ -161,7 +163,7 @@ def of_time(heard, groups, count, flags):
 
 def instant_of(instants, place):
     if place == len(instants):
-        return "the end nothing more"
+        return "the end: nothing more"
     at, groups = instants[place]
     return f"{at} one of {[sorted(group.stages[0]) for group in groups if group.stages]}"
 
@@ -169,28 +171,28 @@ def instant_of(instants, place):
 # --- of commands that come before the timer ------------------------------------------------------------
 
 def of_both(heard, groups, records, flags, is_known):
-    """Overdue keys expire when a command touches them: checks the commands' events in order, and the
-    same expirations."""
-    wanted = told_of([record for group in groups for record in group[3]] + records, flags)
+    """The difference, or None. Overdue keys expire when a command accesses them: the commands' own
+    events must be in order; those of expiry are compared as a set."""
+    wanted = messages_of([record for group in groups for record in group[3]] + records, flags)
     heard, wanted = ([Message(*one) for one in messages] for messages in (heard, wanted))
-    own = [[message.anyhow() for message in messages if not message.is_death()]
+    own = [[message.sorted_form() for message in messages if not message.is_removal()]
            for messages in (heard, wanted)]
     if own[0] != own[1]:
         return f"heard {own[0]}, wanted {own[1]}"
     if not is_known:
         return None
-    whole = gone_as_a_whole(heard, groups)
-    deaths = [{atom for message in messages if message.is_death()
-               and (message.db, message.key) not in whole for atom in message.atoms()}
-              for messages in (heard, wanted)]
-    if deaths[0] != deaths[1]:
-        return f"deaths: heard too {deaths[0] - deaths[1]}, wanted too {deaths[1] - deaths[0]}"
+    whole = expired_keys(heard, groups)
+    removals = [{atom for message in messages if message.is_removal()
+                 and (message.db, message.key) not in whole for atom in message.atoms()}
+                for messages in (heard, wanted)]
+    if removals[0] != removals[1]:
+        return f"removals: heard too {removals[0] - removals[1]}, wanted too {removals[1] - removals[0]}"
     return None
 
 
-def gone_as_a_whole(heard, groups):
-    """A key that has expired as a whole when it is touched has one event; its members, which were due
-    before, have none."""
+def expired_keys(heard, groups):
+    """Keys that had expired when a command accessed them. Each has one event, and its members, which
+    expired before it, have none."""
     ends = {(b"%d" % db, name) for _, db, name, records in groups
             if records[-1].event in (b"expired", b"del")}
     return {(message.db, message.key) for message in heard if message.event == b"expired"} & ends

@@ -1,17 +1,17 @@
-"""generate: random programs over few keys and members, so that most commands meet something.
+"""generate: random programs over few keys and members, so that most commands find data.
 
 A program is a list of steps as tests/diff/case.py writes them: commands of the connection "a", and
 clock steps. Words that begin with "@" are the runner's: "@p5" and "@s5" stand for the instants five
 milliseconds or seconds from now; commands that begin with one are listed in runner.py.
 
-It is apart from the other generators (tests/README.md) because it makes only calls that the model
-answers, and its values let deadlines of members and policies meet.
+It is separate from the other generators (tests/README.md) because it makes only calls that the model
+implements, with values that make deadlines of members and policies interact.
 """
 import random
 
 SMALL = [b"m%d" % number for number in range(9)] + [b"long" * 17]
 MANY = [b"x%03d" % number for number in range(300)]
-WHOLE = [b"%d" % number for number in range(90)]  # what an intset may hold
+WHOLE = [b"%d" % number for number in range(90)]  # integers, which fit in an intset
 KEYS = {
     "set": [b"s0", b"s1", b"s2", b"sb", b"si"],
     "hash": [b"h0", b"h1", b"h2", b"hb"],
@@ -33,7 +33,7 @@ class Generator:
         self.random = random.Random(seed)
         self.policies = self.random.random() < 0.3
         self.steps = []
-        self.filled = {kind: [] for kind in KEYS}  # keys that something was put into
+        self.filled = {kind: [] for kind in KEYS}  # keys that were written
 
     # --- words ---
 
@@ -44,7 +44,7 @@ class Generator:
         return self.random.random() < share
 
     def key(self, kind):
-        """One that may hold something, mostly."""
+        """Usually a key that was written before."""
         if self.filled[kind] and self.chance(0.8):
             return self.random.choice(self.filled[kind])
         return self.random.choice(ALL if self.chance(0.1) else KEYS[kind])

@@ -19,7 +19,7 @@ def _(data, a, __):
     for name in a[1:]:
         key = data.find(name)
         if key is not None:
-            data.drop_told(key, b"del")
+            data.drop_with_event(key, b"del")
             gone += 1
     return gone
 
@@ -58,7 +58,7 @@ def _(data, _a, __):
     wanted = {db: (len(held), sum(key.at != NEVER for key in held.values()))
               for db, held in enumerate(data.dbs) if held}
 
-    def fine(reply):
+    def accepts(reply):
         found = {}
         for line in reply.decode().split("\r\n"):
             if line[:2] == "db":
@@ -66,12 +66,12 @@ def _(data, _a, __):
                 figures = dict(pair.split("=") for pair in rest.split(","))
                 found[int(name[2:])] = (int(figures["keys"]), int(figures["expires"]))
         return found == wanted
-    return Check(f"keys, expires: {wanted}", fine)
+    return Check(f"keys, expires: {wanted}", accepts)
 
 
 @command(b"SCAN", b"SSCAN", b"HSCAN", b"ZSCAN")
 def _(data, a, __):
-    """With a count that is enough for everything."""
+    """COUNT is large enough that one call returns everything."""
     if a[0] == b"SCAN":
         return [b"0", AnyOrder(data.dbs[data.db])]
     held = value_of(look(data, a[1], KINDS[a[0][:1]]))
@@ -194,11 +194,11 @@ def _(data, a, __):
     key.kind, key.value = "string", a[2]
     if b"KEEPTTL" not in words:
         key.at = at
-        data.note(key, ds.CREATED if at == NEVER else ds.TIMED)
+        data.note(key, ds.CREATED if at == NEVER else ds.DEADLINE_SET)
     data.note(key, ds.WRITTEN)
-    data.tell_each(key, b"set")
+    data.notify_each(key, b"set")
     if at != NEVER:
-        data.tell_each(key, b"expire")
+        data.notify_each(key, b"expire")
     return OK
 
 
@@ -334,7 +334,7 @@ def forecast(data):
 
 
 def next_of(data, key):
-    """The next that happens to a key by itself."""
+    """The earliest deadline of a key and its members, as EXPIRY NEXT shows it."""
     at = min(data.deadlines(key))
     what = b"key" if at == key.at else b"field" if key.kind == "hash" else b"member"
     return [key.name, at, what]
@@ -369,14 +369,14 @@ def _(data, a, __):
 
 
 def run(data, arguments, reply):
-    """Answers a command and tells its events; the connection's MULTI is in runner.py."""
+    """Runs a command and records its events; runner.py handles MULTI."""
     data.begin_call()
     before = len(data.records)
     try:
         return COMMANDS[arguments[0]](data, arguments, reply)
     except Refused:
         if len(data.records) == before:
-            data.notes = {}  # a call that fails and changes nothing is no use of its keys
+            data.notes = {}  # a failed call that changed nothing does not count as access to its keys
         raise
     finally:
         data.end_call()

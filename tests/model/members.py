@@ -1,8 +1,8 @@
 """members: the model's commands of sets and hashes, and of members' deadlines; zsets.py has the rest of
 sorted sets.
 
-A command takes the data set, its arguments, and the daemon's reply where that decides (random
-members); it returns the expected reply.
+A command takes the data set, its arguments, and the daemon's reply, which is used where the daemon chooses at
+random; it returns the expected reply.
 """
 import dataset as ds
 from answer import Check, Error, AnyOrder, OK, Pairs, WRONGTYPE, number
@@ -119,7 +119,7 @@ def family(letter, kind, word):
             return codes
         return run
 
-    def tell(shown):
+    def deadline(shown):
         def run(data, a, _):
             held = value_of(look(data, a[1], kind))
             return [-2 if name not in held else -1 if held[name][1] == NEVER
@@ -134,10 +134,10 @@ def family(letter, kind, word):
     for name, unit in ((b"EXPIRE", b"EX"), (b"PEXPIRE", b"PX"), (b"EXPIREAT", b"EXAT"),
                        (b"PEXPIREAT", b"PXAT")):
         COMMANDS[letter + name] = expire(UNITS[unit])
-    COMMANDS[letter + b"TTL"] = tell(lambda at, now: (at - now + 999) // 1000)
-    COMMANDS[letter + b"PTTL"] = tell(lambda at, now: at - now)
-    COMMANDS[letter + b"EXPIRETIME"] = tell(lambda at, now: (at + 999) // 1000)
-    COMMANDS[letter + b"PEXPIRETIME"] = tell(lambda at, now: at)
+    COMMANDS[letter + b"TTL"] = deadline(lambda at, now: (at - now + 999) // 1000)
+    COMMANDS[letter + b"PTTL"] = deadline(lambda at, now: at - now)
+    COMMANDS[letter + b"EXPIRETIME"] = deadline(lambda at, now: (at + 999) // 1000)
+    COMMANDS[letter + b"PEXPIRETIME"] = deadline(lambda at, now: at)
     COMMANDS[letter + b"PERSIST"] = persist
 
 
@@ -378,12 +378,12 @@ def _(data, a, reply):
     if len(a) == 2:
         reply = [reply]
     count = min(size, int(a[2])) if len(a) > 2 else 1
-    fine = not isinstance(reply, Error) and isinstance(reply, list) and \
+    is_choice = not isinstance(reply, Error) and isinstance(reply, list) and \
         len(set(map(bytes, reply))) == len(reply) == count and set(reply) <= set(names)
-    if not fine:
+    if not is_choice:
         return Check(f"{count} of {names}", lambda _: False)
     for name in reply:
-        data.remove(key, name, b"spop", anyhow=True)
+        data.remove(key, name, b"spop", any_order=True)
     return Check("drawn", lambda _: True)
 
 
@@ -402,13 +402,13 @@ def _(data, a, __):
     data.remove(source, a[3])
     if not source.value:
         data.emptied.pop()
-        data.drop_told(source, b"del")
+        data.drop_with_event(source, b"del")
     target = or_new(data, target, a[2], "set")
     data.put(target, a[3], None, b"sadd", ADD if at == NEVER else SET_NEW, at, same=a[3] in target.value)
     return 1
 
 
-# --- drawn by lot -----------------------------------------------------------------------------------
+# --- random members -----------------------------------------------------------------------------------
 
 @command(b"SRANDMEMBER", b"HRANDFIELD", b"ZRANDMEMBER")
 def _(data, a, __):
@@ -425,9 +425,9 @@ def _(data, a, __):
         else lambda name: key.value[name][0]
     held = {name: value(name) if shown else None for name in key.value}
 
-    def fine(reply):
+    def accepts(reply):
         pairs = list(zip(reply[::2], reply[1::2])) if shown else [(name, None) for name in reply]
         return len(pairs) == size and all(name in held and held[name] == value
                                           for name, value in pairs) and \
             (count < 0 or len({name for name, _ in pairs}) == size)
-    return Check(f"{size} of {held}", fine)
+    return Check(f"{size} of {held}", accepts)

@@ -16,7 +16,7 @@ class Questions:
         return self.data.dbs[self.data.db]
 
     def key(self, *kinds):
-        """Mostly one that there is, of one of these types; sometimes one that is not."""
+        """Usually an existing key of one of these types; sometimes any key."""
         fitting = [name for name, key in self.held().items() if not kinds or key.kind in kinds]
         if fitting and self.random.random() < 0.9:
             return self.random.choice(fitting)
@@ -29,7 +29,7 @@ class Questions:
         return found + self.random.sample(NAMES, self.random.randint(0 if found else 1, 2))
 
     def plain(self):
-        """One that is a single command."""
+        """A question that is a single command."""
         while True:
             words = self.one()
             if words[0][:1] != b"@":

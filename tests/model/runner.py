@@ -1,21 +1,20 @@
 """runner: runs a program on the daemon and on the model, and raises their first difference.
 
 The daemon's clock is held and stepped. Compares each reply, each event, and at the end the digest of
-the daemon's data with that of a second daemon, which was given only the data that the model has left.
-After a step of the clock the runner gives the daemon as many turns as it may need to remove expired
-data, without reading any.
+the daemon's data with that of a second daemon, which is filled with the model's final data. After a step of
+the clock the runner lets the daemon run as many turns as it needs to remove expired data, without reading
+any data.
 
-Commands of programs that are the runner's own: @FLAGS sets notify-keyspace-events; @DUE n steps to
-the next deadline and n ms beyond; @END steps behind the last one; @LATE ms (or due0, due1) seed n
-steps, and sends n questions and the commands that follow in the same packet, so that they come before
-the timer; @READ seed n asks n questions. Of these, two are the runner's own:
-@SCAN letter count [key], @MEMORY key.
+Commands that begin with @ are for the runner. @FLAGS sets notify-keyspace-events. @DUE n steps the clock to n
+ms after the next deadline, @END to after the last one. @LATE ms (or due0, due1) seed n steps the clock and
+sends n questions and the following commands in the same packet, so that they run before the timer. @READ seed
+n asks n questions. Two questions are not commands of the daemon: @SCAN letter count [key], @MEMORY key.
 """
 import random
 import traceback
 
 import answer
-import happened
+import event_diff
 import keys
 import resp
 from answer import Error, OK, QUEUED, matches
@@ -26,7 +25,7 @@ from servers import Gone
 NOON = 1_900_000_000_000
 MARK = b"__mark"
 PACKED = 64      # members of a small collection, at most
-IN_TABLES = 200  # bytes for each member more, where it is not packed
+IN_TABLES = 200  # further bytes of a member that is not packed
 LEX = (b"ZREMRANGEBYLEX", b"ZLEXCOUNT")
 SPREADS = (b"FLUSHALL", b"FLUSHDB", b"SWAPDB")  # these need not send events of expired keys
 
@@ -38,7 +37,7 @@ class Difference(Exception):
 
 
 class Runner:
-    """Over two daemons (tests/diff/servers.py): one that is tested, one to rebuild data in."""
+    """Uses two daemons (tests/diff/servers.py): one is tested, one is filled with the model's data."""
 
     def __init__(self, tested, rebuilt):
         self.tested, self.rebuilt = tested, rebuilt
@@ -52,7 +51,7 @@ class Runner:
     # --- a program ---
 
     def run(self, program):
-        """Raises Difference."""
+        """Raises Difference if the daemon and the model differ."""
         self.at = None
         try:
             self.begin()
@@ -70,7 +69,7 @@ class Runner:
             raise Difference(("the runner failed", str(error)), traceback.format_exc()) from None
 
     def again(self):
-        """With new connections."""
+        """Opens new connections."""
         for server in (self.tested, self.rebuilt):
             for name in list(server.connections):
                 server.forget(name)
@@ -125,26 +124,26 @@ class Runner:
             self.add(words)
 
     def add(self, words):
-        """To the commands that go out together."""
+        """Adds a command to those that are sent together."""
         if words[0] in LEX:
             self.flush()
             key = self.data.find(words[1])
             if key is not None and key.kind == "zset" and \
                     len({score for score, _ in key.value.values()}) > 1:
-                return  # what that gives is unspecified
+                return  # the result is unspecified
         if words[:2] == [b"POLICY", b"SET"]:
             self.set_policy(words)
             return
         self.batch.append([self.word(word) for word in words])
 
     def set_policy(self, words):
-        """And waits until it is applied to the keys that are there."""
+        """Sets a policy and waits until it is applied to existing keys."""
         self.flush()
         reply = answer.read(resp.value_of(self.connection("a").call(*words))[0])
         self.compare(words, reply)
         while b"policies_pending:0" not in self.connection("control").call(b"INFO", b"expiry"):
             pass
-        wrong = happened.of_policy(self.until_mark(), self.data.take_records(), self.flags)
+        wrong = event_diff.of_policy(self.until_mark(), self.data.take_records(), self.flags)
         if wrong:
             raise Difference(("events", *words[:2]), wrong)
 
@@ -163,8 +162,8 @@ class Runner:
     def move_clock(self, to):
         self.ask(b"DEBUG", b"CLOCK", b"STEP", b"%d" % (to - self.data.now))
         groups, count = self.step_model(to)
-        self.let_die(count)
-        wrong = happened.of_time(self.until_mark(), groups, count, self.flags)
+        self.let_expire(count)
+        wrong = event_diff.of_time(self.until_mark(), groups, count, self.flags)
         if wrong:
             raise Difference(("events", "clock"), wrong)
 
@@ -176,10 +175,10 @@ class Runner:
     def touch(self, *places):
         self.touched = self.touched or not self.watched.isdisjoint(places)
 
-    def let_die(self, count):
-        """Each turn buries a slice: at its end, before the next command is read."""
+    def let_expire(self, count):
+        """Each turn removes a slice at its end, before the next command is read."""
         control = self.connection("control")
-        for _ in range(count // happened.SLICE + 1):
+        for _ in range(count // event_diff.SLICE + 1):
             control.call(b"PING")
 
     def step_late(self, how, seed, count):
@@ -212,10 +211,10 @@ class Runner:
     def compare_events(self, names):
         records = self.data.take_records()
         if not self.late:
-            wrong = happened.of_commands(self.until_mark(), records, self.flags)
+            wrong = event_diff.of_commands(self.until_mark(), records, self.flags)
         else:
-            self.let_die(self.count)
-            wrong = happened.of_both(self.until_mark(), self.groups, records, self.flags,
+            self.let_expire(self.count)
+            wrong = event_diff.of_both(self.until_mark(), self.groups, records, self.flags,
                                      not names.intersection(SPREADS))
         self.late, self.groups, self.count = False, [], 0
         if wrong:
@@ -277,12 +276,12 @@ class Runner:
                              f"{words}: {reply}\n{traceback.format_exc()}") from None
 
     def call(self, *words):
-        """A command by itself, compared."""
+        """Sends one command and compares its reply and events."""
         self.add(list(words))
         self.flush()
 
     def until_mark(self):
-        """[(channel, message)] of what was heard up to now."""
+        """The [(channel, message)] received so far."""
         self.connection("control").call(b"PUBLISH", MARK, b"")
         connection, heard = self.connection("events"), []
         while True:
@@ -295,8 +294,8 @@ class Runner:
 
     # --- questions ---
 
-    def read(self, lots, count):
-        questions = Questions(self.data, lots)
+    def read(self, rng, count):
+        questions = Questions(self.data, rng)
         for _ in range(count):
             words = questions.one()
             self.at = words
@@ -309,7 +308,7 @@ class Runner:
         raise Difference(("question", what), f"{what}: got {got}, wanted {wanted}")
 
     def ask_scan(self, letter, size, *key):
-        """A whole scan, each member at least once, and nothing else."""
+        """A complete scan returns each member at least once, and nothing else."""
         held = self.data.dbs[self.data.db]
         if key:
             held = self.data.find(key[0])
@@ -338,15 +337,16 @@ class Runner:
             self.differ("scan", sorted(found), sorted(wanted))
 
     def scanned(self, *key):
-        """A use of the key, which a policy may heed."""
+        """Notes the read in the model, for policies with REFRESH ACCESS."""
         self.data.begin_call()
         if key:
             self.data.read(key[0])
         self.data.end_call()
 
     def ask_memory(self, name):
-        """A collection is about as large as a copy, which never held expired members; tables shrink in
-        steps. The copy of a small one is packed; one that was large stays a table."""
+        """A collection uses not much more memory than a copy of it, which never held expired members.
+        Tables shrink in steps. The copy of a small collection is packed, while one that was large
+        before stays a table."""
         key = self.data.find(name)
         if self.data.policies or key is None or key.kind not in COLLECTIONS:
             return
@@ -376,7 +376,7 @@ class Runner:
             self.differ("digest", got, wanted)
 
     def digest_of_rebuilt(self):
-        # A millisecond earlier, when data at its deadline could still be set.
+        # One millisecond earlier, so that deadlines equal to the current time can be set.
         calls = [[b"FLUSHALL"], self.step_command(self.data.now - 1)]
         for db in range(DATABASES):
             calls.append([b"SELECT", b"%d" % db])
@@ -388,7 +388,7 @@ class Runner:
 
     @staticmethod
     def made(key):
-        """The commands that make a key as it is."""
+        """The commands that create this key."""
         name, value = key.name, key.value
         if key.kind == "string":
             yield [b"SET", name, value]
@@ -404,11 +404,11 @@ class Runner:
         if key.kind in COLLECTIONS:
             letter, word = {"set": (b"S", b"MEMBERS"), "hash": (b"H", b"FIELDS"),
                             "zset": (b"Z", b"MEMBERS")}[key.kind]
-            moments = {}
+            by_deadline = {}
             for member, (_, at) in value.items():
                 if at != NEVER:
-                    moments.setdefault(at, []).append(member)
-            for at, members in moments.items():
+                    by_deadline.setdefault(at, []).append(member)
+            for at, members in by_deadline.items():
                 yield [letter + b"PEXPIREAT", name, b"%d" % at, word, b"%d" % len(members), *members]
         if key.at != NEVER:
             yield [b"PEXPIREAT", name, b"%d" % key.at]
