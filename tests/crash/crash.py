@@ -51,7 +51,7 @@ def preload(library, **variables):
 
 
 class Plan:
-    """Tells fault.c which calls fail; may be changed while the daemon runs."""
+    """Says which calls fault.c makes fail; may be changed while the daemon runs."""
 
     def __init__(self, path):
         with open(path, "wb") as file:
@@ -66,7 +66,7 @@ class Plan:
         struct.pack_into("q", self.page, 8 * index, value)
 
     def set(self, first, what, which=CHANGING, last=None, late=0, whose=EVERYONE):
-        """Acts on the first-th call from now, or on all from the first-th to the last-th."""
+        """Acts on call number `first` from now, or on calls `first` to `last`."""
         self.put(1, 0)
         self.put(0, 0)
         self.put(6, 0)
@@ -104,8 +104,8 @@ def some_names(synced, last, rng):
     return names
 
 
-def some_of_it(synced, last, rng):
-    """Keeps a random prefix of the bytes behind the synced ones. Some of its pages, and its end, may be
+def some_bytes(synced, last, rng):
+    """Keeps a random part of a file's bytes after the synced ones. Some of its pages, and its end, may be
     zeros: space that was allocated and not written."""
     if not last.startswith(synced):
         return rng.choice((synced, last))
@@ -152,8 +152,8 @@ class Kept(Daemon):
             assert wait_for(lambda: raw.call("PING") == b"+PONG\r\n"), self.log()
 
     def lose_power(self, rng=None):
-        """After its end: keeps of its files only what was synced; with `rng`, also random parts of
-        the rest, as a busy disk may."""
+        """Call after the process has ended. Keeps only synced data of its files; with `rng`, also
+        random parts of the rest, as a disk may."""
         number = os.stat(self.data).st_ino
         os.rename(self.data, self.data + ".lost")
         self.rebuild(number, self.data, rng)
@@ -185,7 +185,7 @@ class Kept(Daemon):
                 continue
             data = self.synced(f"f{inode}")
             if rng is not None:
-                data = some_of_it(data, self.synced(f"h{inode}") or data, rng)
+                data = some_bytes(data, self.synced(f"h{inode}") or data, rng)
             with open(to, "wb") as file:
                 file.write(data)
 
@@ -209,28 +209,28 @@ class Kept(Daemon):
                 os.link(entry.path, os.path.join(self.shadow, f"h{number}"))
 
     def await_death(self):
-        """Waits until the plan has killed it."""
+        """Waits until the plan has killed the daemon."""
         process, self.process = self.process, None
         try:
-            equal(process.wait(timeout=self.START_SECONDS), KILLED, "the end")
+            equal(process.wait(timeout=self.START_SECONDS), KILLED, "exit status")
         finally:
             process.kill()
             process.wait()
 
     def again(self, *options):
-        """Kills it if it runs, and starts it in the same folder."""
+        """Kills the daemon if it runs, and starts it in the same folder."""
         self.kill()
         if options:
             self.options = list(options)
         self.start()
 
     def refuses(self, *words, options=()):
-        """Expects that it does not start, and that its output has these words."""
+        """The daemon must not start, and its output must contain these words."""
         done = subprocess.run([*self.arguments(), *options], capture_output=True, text=True,
                               env=self.env, cwd=self.dir, timeout=self.START_SECONDS,
                               preexec_fn=die_with_parent)
         said = done.stdout + done.stderr
-        assert done.returncode > 0, f"it ended with {done.returncode}:\n{said}"
+        assert done.returncode > 0, f"it ended with status {done.returncode}:\n{said}"
         for word in words:
             assert word in said, f"no '{word}' in:\n{said}"
 
@@ -258,7 +258,7 @@ class Kept(Daemon):
         assert wait_for(quiet, seconds), self.info()
 
     def rewrite(self):
-        """Runs BGREWRITEAOF to its end; whether it succeeded."""
+        """Runs BGREWRITEAOF to its end; returns whether it succeeded."""
         reply = self.call("BGREWRITEAOF")
         assert reply.startswith(b"+Background append only"), reply
         self.await_quiet()
@@ -283,7 +283,7 @@ LOADING = b"-LOADING Redis is loading the dataset in memory\r\n"
 
 
 def start_slowly(daemon, late=60_000):
-    """Each read from a file takes so many microseconds, so that a test can look at the loading."""
+    """Delays each read from a file by `late` microseconds, so that a test can run while data are loaded."""
     daemon.plan.set(1, COME_LATE, calls(READ), last=EVER, late=late)
     Daemon.start(daemon)
 
@@ -296,7 +296,7 @@ def await_rewritten(daemon):
 
 
 class Budget:
-    """Repeats a test: `least` times, and under `make crash` until its share of the time is over."""
+    """Repeats a test `least` times, and in `make crash` until its share of the time is used."""
 
     def __init__(self, share=1.0):
         self.end = time.monotonic() + SECONDS * share
@@ -308,7 +308,7 @@ class Budget:
 
 
 def seeded(*what):
-    """A generator of its own for each use."""
+    """A random generator that depends on SEED and on `what` only."""
     return random.Random(f"{SEED} {what}")
 
 

@@ -1,28 +1,26 @@
-/* fault: a library to preload, which makes calls on files below one folder fail, fall short, come
- * late, or be the process's last.
- * Knows calls, paths and a plan; refuses to know what the program is about. Sockets, and files
- * elsewhere, are left alone.
+/* fault: a library to preload. It makes system calls on files below one folder fail, write less
+ * than asked, take longer, or kill the process. Calls on sockets and on files elsewhere are
+ * unchanged.
  *
- * FAULT_PLAN names a file of eight 64-bit numbers, shared with whoever runs the program, who may
- * change it at any time:
+ * FAULT_DIR is the folder. FAULT_PLAN names a file of eight 64-bit numbers, shared with the test,
+ * which may change it at any time:
  *
- *     0  calls so far that the plan is about: counted here
- *     1  the first of them to be acted on, from 1; 0: none
+ *     0  number of calls so far that match 4 and 7; counted here
+ *     1  the first of these calls to act on, from 1; 0: none
  *     2  the last one
- *     3  what: an errno; -1 it dies before the call, -2 behind it; -3 half of a write is made, and
- *        the rest fails with ENOSPC; -4 it comes late
+ *     3  the action: an errno; -1 kill before the call, -2 kill after it; -3 write one half, and
+ *        fail with ENOSPC for the rest; -4 delay
  *     4  which calls, as a sum of 1 << enum call
- *     5  microseconds it comes late by
- *     6  how many were acted on: counted here
- *     7  of children too (1), of children alone (2), or of the first process alone (0)
+ *     5  the delay in microseconds
+ *     6  number of calls acted on; counted here
+ *     7  calls of the first process only (0), also of its children (1), of children only (2)
  *
- * FAULT_SHADOW, if it is there, names a folder for what a loss of power would leave, if nothing
- * lasted but what was synced: "f" and the inode's number, a file as it last was; "d" and its
- * number, a folder's names, with an inode's number before each. What a failed sync was to bring to
- * the medium never gets there, whatever a later one says, as it is with Linux's page cache.
+ * FAULT_SHADOW, if set, names a folder with all that was synced, which is what remains after a loss
+ * of power: "f" and an inode number is the contents of a file at its last sync; "d" and an inode
+ * number is the names in a folder, with the inode number before each. Data of a failed sync never
+ * get there, whatever later syncs return, as with Linux's page cache.
  *
- * FAULT_DIR is the folder. Who dies takes the first process along, as a crash of the machine would;
- * in a child that is the parent's death too. */
+ * Killing also kills the first process, as a crash of the machine would. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -72,7 +70,7 @@ __attribute__((constructor)) static void begin(void)
     plan = page;
 }
 
-/* ---- is it meant? ---------------------------------------------------------------------------- */
+/* ---- does the plan apply? -------------------------------------------------------------------- */
 
 static bool is_below(const char *path)
 {
@@ -106,7 +104,8 @@ static void die(void)
         pause();
 }
 
-/* What is to be done about a call of the plan's: 0 nothing. It may not come back. */
+/* Counts a call, and kills or delays if the plan says so. Returns the error to fail with, or SHORT
+ * or DIE_BEHIND, which the caller acts on; else 0. */
 static int64_t act(enum call call)
 {
     if ((plan[CALLS] >> call & 1) == 0 || !is_whose(plan[WHOSE])) return 0;
@@ -141,9 +140,10 @@ static void after(int64_t what)
     if (what == DIE_BEHIND) die();
 }
 
-/* ---- what lasts ------------------------------------------------------------------------------ */
+/* ---- the shadow: synced data ----------------------------------------------------------------- */
 
-/* The path of what is kept of an inode; `end` is for what is not complete. */
+/* The path of a file of the shadow; `end` marks one that is not complete. Kinds: f and d as in the
+ * first comment; h, a second link to the file; p, a file of which a sync has failed. */
 static void shadow_path(char path[PATH_MAX], char kind, ino_t inode, const char *end)
 {
     snprintf(path, PATH_MAX, "%s/%c%llu%s", shadow, kind, (unsigned long long)inode, end);
@@ -166,8 +166,8 @@ static void copy_names(int from, FILE *to)
     if (dir != NULL) closedir(dir);
 }
 
-/* As it is before the sync: what is written during one may come too late for it. Its number is not
- * given to another file, for there is one name more. */
+/* Copies the file or folder as it is before the sync: bytes written during a sync may miss it. The
+ * link of kind h keeps the inode's number from being used again. False: nothing to copy. */
 static bool shadow_begin(int fd, struct stat *status)
 {
     char path[PATH_MAX], link[64];
@@ -245,7 +245,8 @@ REPLACE(int, mkdir, (const char *path, mode_t mode), MAKE_DIR, act_on_path(MAKE_
 REPLACE(ssize_t, pread, (int fd, void *to, size_t len, off_t at), READ, act_on_file(READ, fd),
         (fd, to, len, at))
 
-/* Half of it the first time; the next one finds the disk full, as it goes with real ones. */
+/* Writes one half; a write of 1 byte or none fails with ENOSPC. So the caller's attempt to write the
+ * rest fails in the end, as on a full disk. */
 static ssize_t write_half(int fd, const struct iovec *iov, int count, off_t at)
 {
     size_t all = 0, done = 0;

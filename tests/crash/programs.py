@@ -1,9 +1,9 @@
 """programs: random changes to data of every type, the same for the same seed.
 
-What a command does depends only on the data and the clock, so that two servers that ran the same
-programs hold the same data: no SPOP, no random ids. All keys begin with a prefix, so that programs
-of several connections do not meet. Must not depend on what commands answer;
-therefore apart from the other generators (tests/README.md).
+The effect of a command depends only on the data and the clock, so that two servers that ran the same
+programs hold the same data: no SPOP, no random ids. All keys begin with a prefix, so that connections
+use different keys. Programs do not depend on replies; therefore this generator is separate from the
+others (tests/README.md).
 """
 
 DATABASES = 4
@@ -12,7 +12,7 @@ DATABASES = 4
 class Program:
     def __init__(self, rng, prefix, now):
         self.rng, self.prefix, self.now = rng, prefix, now
-        self.ruled = {}  # kind: a key of which a policy was made
+        self.ruled = {}  # kind: a key for which a policy was set
 
     def key(self, kind, count=4):
         if kind in self.ruled and self.rng.randrange(2) == 0:
@@ -20,8 +20,8 @@ class Program:
         return self.plain_key(kind, count)
 
     def plain_key(self, kind, count=4):
-        """One without a policy. What leaves a key or member without a deadline takes it: a policy
-        that is still being applied may give it one."""
+        """A key without a policy, for commands that leave a key or member without a deadline: a
+        policy that is still being applied could give it one."""
         return f"{self.prefix}:{kind}{self.rng.randrange(count)}"
 
     def word(self):
@@ -32,7 +32,7 @@ class Program:
         return f"m{self.rng.randrange(12)}"
 
     def ttl(self):
-        """Milliseconds; some end before the next step of the clock, some never."""
+        """Milliseconds. Some deadlines come before the next step of the clock, some are never reached."""
         return self.rng.choice((5, 50, 500, 5000, 10 ** 9))
 
     def at(self):
@@ -114,8 +114,8 @@ class Program:
             ["REDE.UPDATE", key, name, self.word()], ["REDE.RESCHEDULE", key, self.ttl(), name]))
 
     def on_policy(self):
-        """Rarely a policy. Without JITTER, which is random, and only for new keys: when existing keys
-        are adapted depends on the load."""
+        """Rarely sets a policy. Without JITTER, which is random, and only for new keys, because the
+        time when it is applied to existing keys depends on the load."""
         if self.rng.randrange(4) > 0:
             return self.on_zset()
         kind = self.rng.choice(("set", "zset", "list", "hash"))

@@ -1,12 +1,11 @@
-/* shifted_clock: a library to preload, whose wall clock is the machine's and so much more as a
- * shared page says. It changes at any time, as if somebody set the clock.
+/* shifted_clock: a library to preload that adds an offset to the wall clock. A test changes the
+ * offset at any time, as if the clock was set.
  *
  * CLOCK_SHIFT names a file of two 64-bit numbers: nanoseconds that are added to CLOCK_REALTIME, and
- * how often they have changed. timerfds of that clock are moved along: an absolute time is
- * translated when it is armed, and who asked to be notified when the clock is set
- * (TFD_TIMER_CANCEL_ON_ SET) is: a thread looks at the count every millisecond, makes each timer
- * readable, and the read says ECANCELED once, as the kernel's would. The monotonic clock is left
- * alone. */
+ * how often this offset has changed. An absolute time of a timerfd of that clock is converted when
+ * it is armed. Timers with TFD_TIMER_CANCEL_ON_SET are notified of changes: a thread looks at the
+ * count every millisecond and makes each timer readable, and the next read fails once with
+ * ECANCELED, as the kernel's does. The monotonic clock is unchanged. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -158,7 +157,7 @@ ssize_t read(int fd, void *to, size_t len)
     return syscall(SYS_read, fd, to, len);
 }
 
-/* The clock was set: whoever wants to know is woken. */
+/* The clock was set: makes timers that are to be notified readable. */
 static void cancel_all(void)
 {
     struct itimerspec now = { .it_value = { .tv_nsec = 1 } };

@@ -17,7 +17,7 @@ from crash import (FAULT, Budget, Daemon, encode, equal, preload, read_reply, ru
 SHIM = os.path.join(os.path.dirname(FAULT), "shifted_clock.so")
 HOUR = 3_600_000
 OK = b"+OK\r\n"
-LATE = 1500  # milliseconds: this machine has other things to do
+LATE = 1500  # milliseconds, because other processes use this machine too
 
 
 class Shifted(Daemon):
@@ -225,7 +225,7 @@ def blocked_client_gets_an_element_due_after_a_clock_change():
 
 
 @test
-def others_are_served_while_the_clock_trembles():
+def clients_are_served_while_the_clock_is_set_often():
     rng = seeded("tremble")
     with Shifted() as daemon, daemon.raw() as raw:
         for number in range(300):

@@ -18,7 +18,7 @@ SPREAD = 1.5  # seconds of deadlines
 LEASE = 400  # milliseconds
 KEY = "crowd"
 AT_MOST = 30 + SECONDS  # seconds
-LATE = 1000  # milliseconds: the machine has other things to do
+LATE = 1000  # milliseconds, because other processes use this machine too
 
 
 def msec():
@@ -26,7 +26,7 @@ def msec():
 
 
 class Client:
-    """A connection; `asked` is what it waits for."""
+    """A connection; `asked` is the command whose reply it waits for."""
 
     def __init__(self, daemon):
         self.raw = daemon.raw()
@@ -37,7 +37,7 @@ class Client:
         self.raw.send(encode(*words))
 
     def take(self):
-        """A reply, None while there is none; ConnectionError when the connection is over."""
+        """A reply, or None if there is none yet; ConnectionError if the connection is closed."""
         self.raw.take()
         found = read_reply(self.raw.pending)
         if found is None:
@@ -49,7 +49,7 @@ class Client:
 
 
 class Crowd:
-    """So many clients, each of which asks again when it is answered."""
+    """Clients that each send a request again when they get a reply."""
 
     def __init__(self, daemon, rng):
         self.daemon, self.rng = daemon, rng
@@ -84,7 +84,7 @@ class Crowd:
             self.join()
 
     def hear(self, seconds):
-        """Handles replies for so many seconds."""
+        """Handles replies for `seconds`."""
         end = time.monotonic() + seconds
         while True:
             for number, _ in self.poll.poll(max(0, end - time.monotonic())):
@@ -104,7 +104,7 @@ class Crowd:
                 self.join()
 
     def kill_daemon(self):
-        """Kills the daemon; replies that it sent before are still read."""
+        """Kills the daemon, and reads the replies that it sent before."""
         self.daemon.kill()
         for client in list(self.clients.values()):
             self.hear_one(client)

@@ -9,7 +9,7 @@ from programs import DATABASES, Program
 
 
 def one_record(program):
-    """A command whose effects are one record: a new policy has a second one when it is applied."""
+    """A command whose effects are one record. (A new policy writes a second one when it is applied.)"""
     while True:
         command = program.command()
         if command[:2] != ["POLICY", "SET"]:
@@ -17,7 +17,7 @@ def one_record(program):
 
 
 class Recorded:
-    """A journal of a random program, and what the data were after each of its records."""
+    """A journal of a random program, and the digest of the data after each of its records."""
 
     def __init__(self, daemon, seed, records):
         self.daemon = daemon
@@ -72,7 +72,7 @@ class Recorded:
             file.write(bytes((byte,)))
 
     def starts_with(self, records, what):
-        """After so many records, and goes on from there."""
+        """The daemon must have the data after `count` records, and accept writes."""
         daemon = self.daemon
         daemon.start()
         daemon.hold()
@@ -86,7 +86,7 @@ class Recorded:
 
 
 def each(daemon, least, records=40):
-    """Journals, one after another while there is time."""
+    """Recorded journals, one after another while there is time."""
     budget = Budget(0.2)
     while budget.more(least):
         if daemon.process is None:
@@ -117,7 +117,7 @@ def journal_cut_in_its_first_line_is_an_empty_one():
 
 
 @test
-def what_stands_behind_the_last_unit_and_is_none_is_cut_off():
+def bytes_after_the_last_complete_record_are_cut_off():
     with Kept(fsync="no") as daemon:
         for recorded, _ in each(daemon, 1, records=10):
             for junk in (bytes(5000), b"*1\r\n", b"#01234567\r\n", recorded.rng.randbytes(3000)):
@@ -129,7 +129,7 @@ def what_stands_behind_the_last_unit_and_is_none_is_cut_off():
 
 
 def add_segment(recorded, records):
-    """A third segment behind the second, as a rewrite that has just begun; with so many records."""
+    """Adds a third segment with `records` records, as if a rewrite had just begun."""
     name = recorded.name.replace(".2.incr.", ".3.incr.")
     with open(recorded.name, "rb") as file:
         text = file.read(recorded.ends[records])

@@ -19,19 +19,19 @@ from crash import (CALL_NAMES, CHANGING, CUT, DIE_BEFORE, DIE_BEHIND, EIO, ENOSP
                    RENAME, SECONDS, SHORT, SYNC, WRITE, Budget, Kept, calls, encode, equal, run,
                    seeded, test, wait_for)
 
-AT_ONCE = 4  # most of the time is spent in waiting for the next try
+AT_ONCE = 4  # runs in parallel; most of their time they wait for the next attempt
 OK_STATUS = "ok"
 
 
 class Fault:
-    """What happens to which calls."""
+    """The calls that fail, and how."""
 
     def __init__(self, nth, what, which=CHANGING, last=None, fsync="always"):
         self.nth, self.what, self.which, self.last = nth, what, which, last
         self.fsync = fsync
 
     def __str__(self):
-        what = {DIE_BEFORE: "death before", DIE_BEHIND: "death behind", SHORT: "half a write at",
+        what = {DIE_BEFORE: "killed before", DIE_BEHIND: "killed after", SHORT: "half a write at",
                 ENOSPC: "ENOSPC at", EIO: "EIO at"}[self.what]
         names = [name for call, name in enumerate(CALL_NAMES) if self.which >> call & 1]
         return (f"{what} call {self.nth}{' and all later ones' if self.last else ''} of "
@@ -92,7 +92,7 @@ class Writer:
         wait_for(lambda: all(word in self.look.call("INFO", "persistence") for word in quiet))
 
     def go(self):
-        """The run."""
+        """Writes numbers between rewrites and snapshots."""
         for words in (("BGREWRITEAOF",), ("BGSAVE",), ("SAVE",), ("BGREWRITEAOF",),
                       ("BGREWRITEAOF",), ("PING",)):
             self.ask(*words)
@@ -100,7 +100,8 @@ class Writer:
             self.put()
 
     def await_recovery(self):
-        """By itself: it says so, takes changes, and has kept its promises."""
+        """The daemon must recover by itself: INFO shows no error, and held-back and new writes are
+        acknowledged."""
         assert wait_for(lambda: not self.says_err()), self.daemon.log()
         for raw, number in self.held:
             self.note(raw.reply(), number)
@@ -108,7 +109,7 @@ class Writer:
         equal(self.acknowledged[-1], self.next, self.daemon.log())
 
     def check(self):
-        """The list holds every acknowledged number, and else only unsure ones."""
+        """The list must have every acknowledged number, and no refused one."""
         reply = self.daemon.redis().lrange("log", 0, -1)
         there = [int(number) for number in reply]
         equal(there, sorted(set(there)), "the order")
@@ -118,16 +119,16 @@ class Writer:
         assert not extra, f"refused, and yet there: {sorted(extra)}"
 
 
-def swept(daemon):
-    """After a rewrite nothing is left of what went wrong before."""
+def check_no_leftovers(daemon):
+    """After a rewrite no file is left from failed attempts."""
     assert wait_for(daemon.rewrite), daemon.log()
     names = [name for name in daemon.files() if name.startswith("appendonlydir/")]
     equal(len(names), 3, f"{names}")
     assert not any("temp-" in name for name in names), names
 
 
-def after(daemon, writer):
-    """Started again without faults."""
+def check_after_restart(daemon, writer):
+    """Starts the daemon again without faults, and checks the data."""
     daemon.plan.heal()
     daemon.again()
     writer.daemon = daemon
@@ -137,11 +138,11 @@ def after(daemon, writer):
     equal(daemon.digest(), live, "DEBUG LOADAOF")
     equal(daemon.call("DEBUG", "RELOAD"), b"+OK\r\n", "DEBUG RELOAD")
     equal(daemon.digest(), live, "DEBUG RELOAD")
-    swept(daemon)
+    check_no_leftovers(daemon)
 
 
-def suffer(fault):
-    """A run with the fault."""
+def run_with(fault):
+    """Runs the daemon with the fault; returns whether a call failed."""
     power = fault.fsync == "always"
     with Kept(fsync=fault.fsync, fault=True, power=power) as daemon:
         writer = Writer(daemon)
@@ -163,13 +164,13 @@ def suffer(fault):
         if power:
             daemon.plan.heal()
             daemon.lose_power()
-        after(daemon, writer)
+        check_after_restart(daemon, writer)
         writer.close()
         return acted
 
 
-def suffer_at_start(fault):
-    """A start with the fault: in a folder that has data, or a snapshot alone, or nothing."""
+def start_with(fault):
+    """Starts the daemon with the fault: in a folder with a journal, with a snapshot only, or empty."""
     for left in ("journal", "snapshot", "nothing"):
         with Kept(fsync=fault.fsync, fault=True) as daemon:
             writer = Writer(daemon)
@@ -189,12 +190,12 @@ def suffer_at_start(fault):
                 daemon.start()
             except (AssertionError, OSError):
                 daemon.process = None
-            after(daemon, writer)
+            check_after_restart(daemon, writer)
             writer.close()
 
 
-def each(faults, how=suffer):
-    """All of these; how many of them happened."""
+def run_all(faults, how=run_with):
+    """Runs all of these; returns in how many a call failed."""
     def one(fault):
         try:
             return how(fault)
@@ -211,30 +212,30 @@ def each(faults, how=suffer):
 
 
 def length_of_run(which, fsync):
-    """How many calls the run makes when all is well."""
+    """How many calls a run without faults makes."""
     with Kept(fsync=fsync, fault=True) as daemon:
         writer = Writer(daemon)
         daemon.plan.count(which)
         writer.go()
         equal(writer.acknowledged, list(range(1, writer.next + 1)))
         made = daemon.plan.calls
-        after(daemon, writer)
+        check_after_restart(daemon, writer)
         writer.close()
     return made
 
 
-def sample(faults, seed, least, how=suffer):
-    """So many of them, at random; all in `make crash`, in random order, while there is time."""
+def sample(faults, seed, least, how=run_with):
+    """Runs `least` of them, chosen at random. `make crash` runs all while there is time."""
     rng = seeded(seed)
     faults = list(faults)
     rng.shuffle(faults)
     budget = Budget(0.12)
-    happened = 0
+    failed = 0
     while faults and budget.more(1):
         most = AT_ONCE * 4 if SECONDS else least
-        happened += each(faults[:most], how)
+        failed += run_all(faults[:most], how)
         faults = faults[most:]
-    return happened
+    return failed
 
 
 def nths(which=CHANGING, fsync="always"):
@@ -248,14 +249,14 @@ def one_call_fails():
 
 
 @test
-def all_calls_fail_from_the_nth_on_until_it_is_over():
+def all_calls_fail_from_the_nth_on():
     assert sample((Fault(nth, what, last=EVER, fsync=fsync) for nth, what, fsync in
                    itertools.product(nths(), (ENOSPC, EIO), ("always", "everysec"))),
                   "ever", 16) > 0
 
 
 @test
-def one_kind_of_call_fails_from_the_nth_on_until_it_is_over():
+def one_kind_of_call_fails_from_the_nth_on():
     faults = []
     for kind in (WRITE, SYNC, RENAME, OPEN, CUT):
         faults += [Fault(nth, EIO, calls(kind), last=EVER) for nth in nths(calls(kind))]
@@ -270,23 +271,23 @@ def writes_fall_short():
 
 
 @test
-def it_dies_at_any_call():
+def daemon_is_killed_at_any_call():
     assert sample((Fault(nth, what, fsync=fsync) for nth, what, fsync in
                    itertools.product(nths(), (DIE_BEFORE, DIE_BEHIND), ("always", "everysec"))),
                   "death", 30) > 0
 
 
 @test
-def start_fails_or_dies_at_any_call():
+def start_fails_or_is_killed_at_any_call():
     whats = (ENOSPC, EIO, DIE_BEFORE, DIE_BEHIND)
     sample((Fault(nth, what, last=last) for nth, what, last in
             itertools.product(range(1, 30), whats, (None, EVER))
-            if last is None or what in (ENOSPC, EIO)), "start", 16, suffer_at_start)
+            if last is None or what in (ENOSPC, EIO)), "start", 16, start_with)
 
 
 @test
-def a_rewrite_that_fails_is_tried_again_ever_later():
-    """After 100, 200 and 400 ms. Only least times are asserted, which a slow machine keeps."""
+def failed_rewrite_is_retried_at_growing_intervals():
+    """After 100, 200 and 400 ms. Only lower bounds are asserted, which hold on a slow machine too."""
     with Kept(fault=True) as daemon:
         with daemon.raw() as writer:
             daemon.plan.set(1, EIO, calls(SYNC), last=EVER)

@@ -38,7 +38,7 @@ class SmallDisk:
 
 
 class SmallFiles:
-    """A limit to the size of the daemon's files; the kernel also sends a signal."""
+    """A limit to the size of the daemon's files. Beyond it the kernel also sends a signal."""
 
     def __init__(self, daemon):
         self.daemon = daemon
@@ -81,7 +81,7 @@ class OnDisk(Kept):
 
 
 def fill(daemon, rng, acknowledged):
-    """Writes until the disk is full. Returns the connection without a reply, and its request."""
+    """Writes until the disk is full. Returns the connection that got no reply, and its request."""
     raw, size = daemon.raw(), rng.choice((1500, 3000, 30_000))
     number = len(acknowledged)
     while True:

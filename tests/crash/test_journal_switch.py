@@ -26,7 +26,7 @@ def journal_is_turned_on_and_off_while_it_runs():
 
 
 @test
-def connections_live_on_while_the_journal_is_turned_off_and_on():
+def connections_stay_open_while_the_journal_is_turned_off_and_on():
     for fsync in ("always", "everysec"):
         with Kept(fsync=fsync) as daemon, daemon.raw() as raw:
             for number in range(6):
@@ -63,7 +63,7 @@ def journal_turned_off_and_on_during_a_rewrite_is_complete():
 
 
 @test
-def transaction_may_end_the_journal_or_rewrite_it():
+def transaction_may_turn_off_the_journal_or_rewrite_it():
     with Kept() as daemon, daemon.raw() as raw:
         for words in (("MULTI",), ("SET", "a", "1"), ("RPUSH", "l", "x"), ("BGREWRITEAOF",),
                       ("RPUSH", "l", "y"), ("BGSAVE",), ("SET", "b", "1"), ("EXEC",)):
@@ -87,7 +87,7 @@ def transaction_may_end_the_journal_or_rewrite_it():
 
 
 @test
-def journal_that_can_not_be_written_may_be_turned_off():
+def journal_that_cannot_be_written_may_be_turned_off():
     with Kept(fault=True) as daemon, daemon.raw() as raw:
         raw.call("SET", "a", "1")
         daemon.plan.set(1, EIO, calls(WRITE), last=EVER)
@@ -127,7 +127,7 @@ def expiry_does_not_fill_the_memory_while_the_disk_is_full():
 
 
 @test
-def journal_is_not_turned_on_where_its_folder_can_not_be_written():
+def journal_is_not_turned_on_if_its_folder_cannot_be_written():
     for which in (OPEN, MAKE_DIR, SYNC):
         with Kept(appendonly="no", fault=True) as daemon, daemon.raw() as raw:
             equal(raw.call("SET", "a", "1"), OK)
@@ -147,7 +147,7 @@ def journal_is_not_turned_on_where_its_folder_can_not_be_written():
 
 
 @test
-def writes_are_refused_while_the_first_base_can_not_be_written():
+def writes_are_refused_while_the_first_base_cannot_be_written():
     for which in (OPEN, WRITE, SYNC, RENAME):
         with Kept(appendonly="no", fault=True) as daemon, daemon.raw() as raw:
             equal(raw.call("SET", "a", "1"), OK)
@@ -181,7 +181,7 @@ def journal_whose_first_base_fails_may_be_turned_off():
 
 
 @test
-def appendonly_can_not_be_changed_while_data_are_loading():
+def appendonly_cannot_be_changed_while_data_are_loading():
     with Kept(fsync="no", fault=True) as daemon:
         with daemon.raw() as raw:
             for number in range(80):

@@ -1,9 +1,9 @@
 #!/usr/bin/python3 -B
-"""kill -9 under load: everything acknowledged is there, and of the rest complete transactions in order.
+"""kill -9 under load: all acknowledged transactions are there; of the others a prefix is, each complete.
 
-A reply leaves after its record was written, with fsync always and everysec alike. They differ when
-the power fails: everysec may lose a second, always loses nothing. The tests of power loss remove what
-was not synced from the files before the next start (fault.c). workers.py has the programs.
+With fsync always and everysec, a reply is sent after its record was written. They differ when the
+power fails: everysec may lose a second, always loses nothing. The tests of power loss remove unsynced
+data from the files before the next start (fault.c). workers.py has the programs.
 """
 import select
 
@@ -16,7 +16,7 @@ STEPS = 60  # of each connection, sent at once
 
 
 def load_and_kill(daemon, workers, rng):
-    """Sends the workers' new steps, kills the daemon amid them, and notes what it had said."""
+    """Sends the workers' new steps, kills the daemon meanwhile, and counts the replies until then."""
     raws = [daemon.raw() for _ in workers]
     heard = [b"" for _ in workers]
     before = [worker.acknowledged for worker in workers]
@@ -38,7 +38,7 @@ def load_and_kill(daemon, workers, rng):
 
 
 def interfere(daemon, rng):
-    """What goes on beside the load."""
+    """Work that runs besides the load."""
     with daemon.raw() as raw:
         for _ in range(rng.randrange(3)):
             raw.send(encode(rng.choice(("BGREWRITEAOF", "BGREWRITEAOF", "BGSAVE"))))

@@ -19,8 +19,8 @@ LONG = 600  # seconds for one reply
 
 
 class Pinger:
-    """Another client, a process of its own: the longest that it waited for its PING since it was
-    asked before."""
+    """Another client, in a process of its own: measures the longest wait for a PING since the last
+    question."""
 
     def __init__(self, daemon):
         self.page = mmap.mmap(-1, 8)  # microseconds, shared
@@ -33,7 +33,7 @@ class Pinger:
             took = int((time.monotonic() - began) * 1e6)
             if took > struct.unpack("q", self.page[:])[0]:
                 self.page[:] = struct.pack("q", took)
-            time.sleep(0.001)  # not to keep the daemon busy; nothing depends on its length
+            time.sleep(0.001)  # so that PINGs do not keep the daemon busy; results do not depend on it
 
     def say(self, what):
         print(f"longest PING while {what}: {struct.unpack('q', self.page[:])[0] / 1000:.1f} ms",
@@ -64,7 +64,7 @@ class Patient:
         self.socket.close()
 
     def send(self, *words):
-        """Without a copy of the large ones."""
+        """Encodes without copying large arguments."""
         head = b"*%d\r\n" % len(words)
         for word in words:
             word = word if isinstance(word, (bytes, bytearray)) else str(word).encode()
@@ -90,7 +90,7 @@ class Patient:
 
 
 def value_of(size):
-    """Not to be compressed, quickly made."""
+    """Bytes that do not compress, quickly generated."""
     block = os.urandom(MB)
     return bytearray(block * (size // MB))
 
@@ -100,7 +100,7 @@ def begin(daemon):
 
 
 @test
-def large_values_are_kept_changed_and_given():
+def large_values_are_stored_changed_and_read():
     value = value_of(SIZE)
     whole = hashlib.sha1(value).hexdigest()
     with Large("--auto-aof-rewrite-percentage", "0", fsync="everysec") as daemon:
@@ -174,7 +174,7 @@ def large_values_are_dumped_and_restored():
 
 
 def load(daemon, count, at=None):
-    """Keys with small values; with `at`, all of them end then."""
+    """Keys with small values; with `at`, all expire at that time."""
     with Raw(daemon.path, LONG) as raw:
         for first in range(0, count, 5000):
             ending = ("PXAT", at) if at else ()
@@ -184,7 +184,7 @@ def load(daemon, count, at=None):
 
 
 @test
-def many_keys_are_loaded_flushed_and_end_at_one_instant():
+def many_keys_are_loaded_flushed_and_expire_at_one_instant():
     with Large(fsync="everysec") as daemon:
         pinger = Pinger(daemon)
         load(daemon, KEYS)

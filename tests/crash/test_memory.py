@@ -2,8 +2,8 @@
 """A limited address space: a request that needs too much memory is refused or closed, others are served,
 and writes succeed again when memory is free. Acknowledged data is there after kill -9.
 
-doc/durability.md has the promise. The values are so large, and the limits so far above the memory
-after a start, that the daemon itself survives.
+doc/durability.md describes this. The values are so large, and the limits so far above the memory use
+after a start, that the daemon does not end.
 """
 import os
 import resource
@@ -33,7 +33,7 @@ class Limited(Kept):
         equal(self.call("PING"), b"+PONG\r\n", what)
 
     def ask(self, *words, times=1):
-        """A reply's beginning; None where the connection was closed instead."""
+        """The beginning of a reply; None if the connection was closed instead."""
         with self.raw() as raw:
             try:
                 raw.send(encode(*words) * times)
@@ -47,7 +47,7 @@ def is_refused(reply):
 
 
 def fill(daemon, value):
-    """Writes small values until one is refused; how many were accepted."""
+    """Writes small values until one is refused; returns how many were accepted."""
     count = 0
     with daemon.raw() as raw:
         while True:
@@ -101,7 +101,7 @@ def large_gap(daemon, size, rng):
 
 
 def unread(daemon, times, *words):
-    """Asks so many times; None where the connection was closed meanwhile."""
+    """Sends the request `count` times; None if the connection was closed meanwhile."""
     with daemon.raw() as raw:
         try:
             for _ in range(times):

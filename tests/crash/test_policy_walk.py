@@ -44,7 +44,7 @@ def all_is_applied(daemon):
 
 
 @test
-def an_unfinished_walk_goes_on_after_a_crash_or_a_stop():
+def unfinished_walk_continues_after_a_crash_or_a_stop():
     for way in ("kill", "stop", "rewrite", "wait"):
         with Kept(fsync="no") as daemon:
             fill(daemon)
@@ -68,7 +68,7 @@ def an_unfinished_walk_goes_on_after_a_crash_or_a_stop():
 
 
 @test
-def a_snapshot_in_the_middle_of_a_walk_lets_it_go_on():
+def walk_continues_after_a_snapshot_in_its_middle():
     with Kept(appendonly="no") as daemon:
         fill(daemon)
         with daemon.raw() as raw:

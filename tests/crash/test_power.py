@@ -1,10 +1,10 @@
 #!/usr/bin/python3 -B
-"""Power loss with fsync everysec: data acknowledged more than a second and two syncs before is there,
-and of the rest complete transactions in order, whichever unsynced bytes reached the disk.
+"""Power loss with fsync everysec: transactions acknowledged more than a second and two syncs before are
+there; of the others a prefix is, each complete, whichever unsynced bytes reached the disk.
 
-fault.c keeps what each sync wrote; crash.py chooses what else is left of the files. The promise is
-doc/durability.md's: a sync begins a second after the last one began, or when that one ends. So data
-written just after one began waits for its end, or a second, and then for the next sync.
+fault.c keeps the synced data; crash.py chooses which other parts of the files remain. doc/durability.md
+describes it: a sync begins a second after the last one began, or when that one ends. So data written
+just after one began waits for its end, or a second, and then for the next sync.
 """
 import select
 import time
@@ -15,10 +15,10 @@ from workers import Worker, same, settle
 CONNECTIONS = 3
 STEPS = 4  # of each connection, sent at once
 PACE = 0.02  # seconds from one such load to the next
-SLACK = 0.8  # seconds: this machine has other things to do
+SLACK = 0.8  # seconds, because other processes use this machine too
 
 
-class Teller:
+class Recorder:
     """A worker's connection, and when each step was acknowledged."""
 
     def __init__(self, daemon, worker):
@@ -41,22 +41,22 @@ class Teller:
 
 
 def load_for(daemon, workers, seconds, rng, now):
-    """Loads the daemon for a while and kills it; returns the tellers."""
-    tellers = [Teller(daemon, worker) for worker in workers]
+    """Loads the daemon for a while and kills it; returns the recorders."""
+    recorders = [Recorder(daemon, worker) for worker in workers]
     end = time.monotonic() + seconds
     rewrite = time.monotonic() + rng.uniform(0, 1.5 * seconds)
     while time.monotonic() < end:
-        for teller in tellers:
-            teller.send(now)
+        for recorder in recorders:
+            recorder.send(now)
         if time.monotonic() > rewrite:
             rewrite = end
             with daemon.raw() as raw:
                 raw.call("BGREWRITEAOF")
         select.select([], [], [], PACE)  # real time: the test is about a sync each second
-        for teller in tellers:
-            teller.hear()
+        for recorder in recorders:
+            recorder.hear()
     daemon.kill()
-    return tellers
+    return recorders
 
 
 def lose_power_again_and_again(least, late=0.0):
@@ -70,13 +70,13 @@ def lose_power_again_and_again(least, late=0.0):
             daemon.hold(now)
             if late:
                 daemon.plan.set(1, COME_LATE, calls(SYNC), last=EVER, late=int(late * 1e6))
-            tellers = load_for(daemon, workers, rng.uniform(2, 3.5) + 2 * late, rng, now)
+            recorders = load_for(daemon, workers, rng.uniform(2, 3.5) + 2 * late, rng, now)
             lost = time.monotonic()
             daemon.plan.heal()
-            for teller in tellers:
-                teller.hear()
-                teller.worker.acknowledged = teller.done_by(lost - max(1, late) - late - SLACK)
-                teller.raw.close()
+            for recorder in recorders:
+                recorder.hear()
+                recorder.worker.acknowledged = recorder.done_by(lost - max(1, late) - late - SLACK)
+                recorder.raw.close()
             kept_least = sum(worker.acknowledged for worker in workers)
             daemon.lose_power(rng)
             daemon.start()

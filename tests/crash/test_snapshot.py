@@ -9,7 +9,7 @@ OK = b"+OK\r\n"
 
 
 @test
-def snapshot_is_what_is_loaded_where_no_journal_is_kept():
+def snapshot_is_loaded_if_there_is_no_journal():
     with Kept(appendonly="no") as daemon:
         daemon.hold()
         daemon.call("SET", "a", "1")
@@ -121,7 +121,7 @@ def shut_down(daemon, *how):
 
 
 @test
-def shutdown_saves_as_it_is_told():
+def shutdown_saves_as_its_option_says():
     with Kept(appendonly="no") as daemon:
         for how, wanted in (((), 0), (("SAVE",), 1), (("NOSAVE",), 1)):
             daemon.call("SET", f"k{how}", "1")

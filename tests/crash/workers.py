@@ -1,7 +1,7 @@
 """workers: connections that each run a program of random transactions, and a model of the result.
 
 Each step is one transaction that increments its worker's counter and a common one. So the counters
-tell how many steps are there, and a second server without a journal computes the data after them.
+show how many steps are there, and a second server without a journal computes the data after them.
 """
 from crash import encode, equal, read_reply, seeded
 from programs import DATABASES, Program
@@ -33,7 +33,7 @@ class Worker:
         raw.send(b"".join(step for step, _ in self.steps[since:]))
 
     def hear(self, data, since):
-        """How many steps these replies acknowledge. Notes each step's place among all steps."""
+        """Returns how many steps these replies acknowledge, and stores each step's position among all."""
         at = 0
         del self.places[since:]
         for index, (_, replies) in enumerate(self.steps[since:], since):
