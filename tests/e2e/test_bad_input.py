@@ -309,7 +309,7 @@ def a_client_that_does_not_read_is_closed_at_the_output_limit():
 
 
 @test
-def a_reply_beyond_the_output_limit_is_not_even_made():
+def a_reply_beyond_the_output_limit_is_not_built():
     with served("--client-output-buffer-limit", "normal 1mb 0 0") as daemon:
         with daemon.raw() as raw, daemon.redis() as other:
             raw.call("SET", "big", b"x" * 100_000)
@@ -479,7 +479,7 @@ def a_half_closed_connection_still_gets_its_replies():
 
 
 @test
-def a_client_that_vanishes_mid_request_affects_no_other():
+def a_client_that_disconnects_in_a_request_affects_no_other():
     with served(tcp=True) as daemon:
         request = encode("SET", "half", "value")
         for cut in range(1, len(request)):
@@ -493,7 +493,7 @@ def a_client_that_vanishes_mid_request_affects_no_other():
 
 
 @test
-def a_client_that_vanishes_before_its_reply_has_been_served():
+def a_client_that_disconnects_before_its_reply_was_served():
     with served(tcp=True) as daemon, daemon.raw() as watcher:
         for i in range(50):
             with daemon.raw(tcp=True) as raw:
@@ -527,7 +527,7 @@ def thousands_of_connections_are_served():
 
 
 @test
-def one_client_too_many_is_told_so():
+def one_client_too_many_gets_an_error():
     with served("--maxclients", "10") as daemon:
         clients = [daemon.raw() for _ in range(9)]
         for raw in clients:

@@ -83,7 +83,7 @@ def fill_stores_the_requested_keys_and_shrink_removes_them():
 
 
 @test
-def large_values_go_through_small_sockets_whole():
+def large_values_are_complete_through_small_sockets():
     with Daemon() as daemon, daemon.raw() as raw:
         status, found, said = load(daemon.path, "-n", 64, "-d", 30000, "-c", 2, "-P", 64, "-r", 256,
                                    "get", "fill", "run")
@@ -101,7 +101,7 @@ def an_error_in_a_reply_fails_the_run():
 
 
 @test
-def the_expiry_tool_hears_of_every_key():
+def the_expiry_tool_gets_an_event_of_every_key():
     with Daemon() as daemon:
         done = subprocess.run([os.path.join(TOOLS, "expiry"), "-s", daemon.path, "-j", "-n", "1000",
                                "-d", "50", "-w", "1050"], capture_output=True, text=True,

@@ -66,7 +66,7 @@ def skip_without_slabs(unused):
 
 
 @test
-def memory_comes_back_while_clients_are_served():
+def memory_is_freed_while_clients_are_served():
     with Daemon("--activedefrag", "no") as daemon, daemon.redis() as redis:
         fill(redis)
         halve(redis)
@@ -86,7 +86,7 @@ def memory_comes_back_while_clients_are_served():
 
 
 @test
-def it_stops_when_it_is_turned_off():
+def defragmentation_stops_when_it_is_turned_off():
     with Daemon("--activedefrag", "no") as daemon, daemon.redis() as redis:
         fill(redis)
         halve(redis)
@@ -194,7 +194,7 @@ def fill_and_halve(daemon):
 
 
 @test
-def data_that_are_moved_under_load_are_what_was_written():
+def data_moved_under_load_are_unchanged():
     print(f"TEST_SEED={SEED}", flush=True)
     with Daemon("--activedefrag", "no") as daemon, daemon.redis() as redis:
         writer = Writer(redis, random.Random(SEED))

@@ -61,7 +61,7 @@ def a_watched_dehydrator_that_changes_stops_a_transaction():
                     pass
 
 @own
-def events_name_what_happened_to_a_dehydrator():
+def events_name_the_change_of_a_dehydrator():
     with Dehydrators("--notify-keyspace-events", "Ed") as de:
         equal(events_of(de, ("REDE.PUSH", "d", 0, "p", "a"), ("REDE.PUSH", "d", 0, "p", "a")),
               [["rede.push", "d"]])
@@ -115,7 +115,7 @@ def requests_in_pieces_are_the_same_requests():
 
 
 @own
-def each_new_event_is_told_once_for_a_command():
+def each_new_event_is_sent_once_for_a_command():
     with Dehydrators("--notify-keyspace-events", "Ed") as de:
         equal(events_of(de, ("REDE.MPUSH", "d", 0, "p", "a", 0, "p", "b")), [["rede.push", "d"]])
         equal(events_of(de, ("REDE.CLAIM", "d", 10), ("REDE.CLAIM", "d", 10)), [["rede.claim", "d"]])

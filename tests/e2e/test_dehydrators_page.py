@@ -195,7 +195,7 @@ def a_half_that_comes_twice_is_not_its_own_partner():
 
 
 @own
-def a_half_without_a_partner_is_told_of_when_it_is_due():
+def a_half_without_a_partner_is_returned_when_it_is_due():
     example = Example("arrive")
     with Daemon() as daemon, daemon.redis() as client:
         daemon.hold()
@@ -322,7 +322,7 @@ def a_session_that_ends_while_the_daemon_is_down_is_not_missed():
 
 
 @own
-def a_user_who_comes_before_any_worker_goes_on():
+def a_session_used_before_any_worker_claims_it_continues():
     example = Example("use_session")
     with Daemon() as daemon, daemon.redis() as client:
         daemon.hold()
@@ -505,7 +505,7 @@ def nothing_waits_in_a_transaction():
 
 
 @own
-def every_event_on_the_page_is_told():
+def every_event_on_the_page_is_sent():
     told = re.findall(r"`(rede\.[a-z]+)`", page())
     with Daemon("--notify-keyspace-events", "Kgd") as daemon, daemon.redis() as client:
         daemon.hold()

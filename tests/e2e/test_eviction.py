@@ -27,7 +27,7 @@ def memory_stays_at_its_limit_and_no_write_is_refused():
 
 
 @test
-def evictions_are_told():
+def evictions_send_events():
     with under("allkeys-random") as daemon, daemon.redis() as redis:
         redis.config_set("notify-keyspace-events", "Ee")
         events = redis.pubsub()
@@ -39,7 +39,7 @@ def evictions_are_told():
 
 
 @test
-def volatile_policies_spare_what_has_no_deadline_and_then_refuse():
+def volatile_policies_keep_keys_without_a_deadline_and_refuse():
     with under("volatile-ttl") as daemon, daemon.redis() as redis:
         redis.set("mortal", "x", px=100_000)
         replies = fill(redis, 50_000)
@@ -88,7 +88,7 @@ def lowering_maxmemory_evicts_at_once_with_events():
 
 
 @test
-def a_policy_that_may_evict_begins_at_once():
+def a_policy_that_may_evict_does_so_at_once():
     with Daemon() as daemon, daemon.redis() as redis:
         fill(redis, 50_000)
         redis.config_set("maxmemory", LIMIT)
@@ -117,7 +117,7 @@ def evictions_after_a_lower_limit_are_in_the_journal():
 
 
 @test
-def the_daemon_rests_when_nothing_may_be_evicted():
+def the_daemon_is_idle_when_nothing_may_be_evicted():
     with Daemon("--maxmemory-policy", "volatile-lru") as daemon, daemon.redis() as redis:
         fill(redis, 20_000)
         redis.set("mortal", "x", ex=1000)

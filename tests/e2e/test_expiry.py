@@ -129,7 +129,7 @@ def mixed(rng, truth, strings, collections, large):
 
 
 @stepped
-def the_next_deadlines_are_told_in_order_with_what_is_due():
+def the_next_deadlines_are_listed_in_order_with_their_kind():
     with Expiry() as ex:
         equal(ex.next(), [])
         ex.run("SET", "string", "v", "PX", 300)
@@ -167,7 +167,7 @@ def next_takes_counts_from_1_to_1000_and_10_without():
 
 
 @stepped
-def what_is_overdue_is_never_told_however_much_it_is():
+def overdue_keys_are_never_listed_however_many_there_are():
     for overdue in (10, 30_000):
         with Expiry() as ex:
             ex.load(["SET", f"k{i}", "v", "PX", 5] for i in range(overdue))

@@ -150,7 +150,7 @@ def import_reads_a_manifest_a_file_or_a_folder_and_changes_none():
 
 
 @beside_redis
-def redis_goes_on_with_its_files_after_the_import():
+def redis_can_use_its_files_after_the_import():
     with redis_folder() as path:
         with on(path, "--import", path) as daemon, daemon.redis() as server:
             server.set("a", "ours")
@@ -348,7 +348,7 @@ def folder_or_pipe_or_link_to_nowhere_is_not_replaced():
 
 
 @own
-def start_refuses_files_it_can_not_tell_in_its_own_places():
+def start_refuses_unknown_files_in_the_places_of_its_own():
     for name, content in (("dump.exp", b""), ("dump.exp", b"text"), ("dump.exp", b"file a seq 1"),
                           ("appendonlydir/appendonly.aof.manifest", b""),
                           ("appendonlydir/appendonly.aof.manifest", b"text"),

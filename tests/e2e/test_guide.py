@@ -112,7 +112,7 @@ def every_page_is_tested_and_in_the_map():
 
 
 @own
-def every_link_leads_to_a_file_and_a_heading():
+def every_link_has_a_file_and_a_heading():
     for page in (*PAGES, "README"):
         for target in re.findall(r"\]\(([^)]+)\)", text_of(page)):
             path, _, anchor = target.partition("#")

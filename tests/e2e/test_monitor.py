@@ -51,7 +51,7 @@ def commands_are_shown_when_they_have_run():
 
 
 @test
-def a_transaction_is_shown_behind_its_commands():
+def exec_is_shown_after_its_commands():
     with Monitored() as world:
         world.monitor.call("MONITOR")
         world.shows(["MULTI", "SET k 1", "SELECT 2", "INCR k", "EXEC"],
@@ -59,7 +59,7 @@ def a_transaction_is_shown_behind_its_commands():
 
 
 @test
-def neither_passwords_nor_administration_nor_refusals_are_shown():
+def passwords_admin_commands_and_refused_ones_are_not_shown():
     with Monitored("--requirepass", "secret") as world:
         world.monitor.call("AUTH", "secret")
         world.monitor.call("MONITOR")
@@ -73,7 +73,7 @@ def neither_passwords_nor_administration_nor_refusals_are_shown():
 
 
 @test
-def who_monitors_keeps_off_the_keys():
+def a_monitoring_client_cannot_use_keys():
     with Monitored() as world:
         monitor = world.monitor
         monitor.call("MONITOR")

@@ -22,7 +22,7 @@ def same(*conversation):
 
 
 @test
-def flags_that_change_inside_a_transaction_hold_from_there_on():
+def flags_changed_in_a_transaction_apply_from_there_on():
     same("MULTI", "CONFIG SET notify-keyspace-events KEA", "SET a 1", "EXEC")
     same("CONFIG SET notify-keyspace-events KEA", "MULTI", "SET a 1",
          "CONFIG SET notify-keyspace-events E", "SET b 1", "EXEC")

@@ -35,7 +35,7 @@ def anchors(path):
 
 
 @test
-def every_link_leads_to_a_file_and_a_heading():
+def every_link_has_a_file_and_a_heading():
     broken = [f"{os.path.relpath(page, ROOT)}: {os.path.relpath(file, ROOT)}#{anchor}"
               for page in pages() for file, anchor in links(page)
               if not os.path.exists(file) or anchor and anchor not in anchors(file)]
@@ -43,7 +43,7 @@ def every_link_leads_to_a_file_and_a_heading():
 
 
 @test
-def the_map_leads_to_every_page():
+def the_map_lists_every_page():
     """Directly, or by the README of the page's folder."""
     known = {file for file, _ in links(MAP)}
     for file in [page for page in pages() if page in known and page.endswith("/README.md")]:

@@ -103,7 +103,7 @@ def options_come_from_standard_input_too():
 
 
 @test
-def a_file_gives_options_and_the_command_line_has_the_last_word():
+def options_of_the_command_line_override_those_of_a_file():
     with folder() as where:
         path = write(os.path.join(where, "good.conf"),
                      "timeout 77\ntcp-keepalive 99\n# comment\nnotify-keyspace-events \"Ex\"\n"
@@ -220,7 +220,7 @@ def a_file_that_is_no_socket_is_not_removed():
 
 
 @test
-def requirepass_asks_for_the_password():
+def requirepass_requires_the_password():
     with Daemon("--requirepass", "secret", tcp=True) as daemon, daemon.raw(tcp=True) as raw:
         equal(raw.call("GET", "k"), b"-NOAUTH Authentication required.\r\n")
         equal(raw.call("AUTH", "wrong"),
@@ -246,7 +246,7 @@ def own_address():
 
 
 @test
-def protected_mode_refuses_others_where_there_is_no_password():
+def protected_mode_refuses_remote_clients_without_a_password():
     address = own_address()
     if address is None:
         raise Skipped("this machine has no address besides loopback")
@@ -371,7 +371,7 @@ def the_pidfile_is_there_while_the_daemon_runs():
 
 
 @test
-def the_log_goes_where_it_was_sent():
+def the_log_is_written_to_the_logfile():
     with folder() as where:
         path = os.path.join(where, "log")
         with Daemon("--logfile", path, "--loglevel", "notice") as daemon:
@@ -388,7 +388,7 @@ def the_log_goes_where_it_was_sent():
 
 
 @test
-def dir_is_where_relative_paths_are():
+def relative_paths_are_in_dir():
     with folder() as where:
         with Daemon("--dir", where, "--pidfile", "here.pid", "--logfile", "here.log") as daemon:
             with daemon.raw() as raw:
@@ -431,7 +431,7 @@ def is_alive(pid):
 
 
 @test
-def systemd_is_told_when_the_daemon_is_ready():
+def systemd_is_notified_when_the_daemon_is_ready():
     for abstract in (False, True):
         with folder() as where, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
             systemd.settimeout(20)
@@ -464,14 +464,14 @@ def supervised_no_tells_nobody():
 
 
 @test
-def two_daemons_do_not_know_each_other():
+def two_daemons_are_independent():
     with Daemon() as one, Daemon() as two, one.raw() as first, two.raw() as second:
         equal(first.call("SET", "k", "one"), b"+OK\r\n")
         equal(second.call("EXISTS", "k"), b":0\r\n")
 
 
 @test
-def nothing_is_kept_over_a_restart_without_persistence():
+def a_restart_without_persistence_has_no_data():
     with Daemon() as daemon:
         with daemon.raw() as raw:
             raw.call("SET", "k", "v")

@@ -4,7 +4,7 @@ from daemon import Daemon, encode, equal, main, test
 
 
 @test
-def redis_py_hears_channels_patterns_and_shard_channels():
+def redis_py_receives_channels_patterns_and_shard_channels():
     with Daemon() as daemon, daemon.redis() as client:
         listener = client.pubsub(ignore_subscribe_messages=True)
         listener.subscribe("news")
@@ -39,7 +39,7 @@ def commands_run_between_messages_in_resp3():
 
 
 @test
-def a_subscriber_in_resp2_is_bound_to_its_messages():
+def a_subscriber_in_resp2_may_not_run_other_commands():
     with Daemon() as daemon, daemon.raw() as a:
         a.call("SSUBSCRIBE", "s")
         assert a.call("GET", "k").startswith(b"-ERR Can't execute 'get'")
@@ -49,7 +49,7 @@ def a_subscriber_in_resp2_is_bound_to_its_messages():
 
 
 @test
-def clients_and_info_count_the_kinds_apart():
+def client_list_and_info_count_each_kind_of_subscription():
     with Daemon() as daemon, daemon.raw() as a, daemon.raw() as b:
         number = int(a.call("CLIENT", "ID")[1:])
         for line in ("SUBSCRIBE a", "SSUBSCRIBE x", "SSUBSCRIBE y", "PSUBSCRIBE p*"):
@@ -66,7 +66,7 @@ def clients_and_info_count_the_kinds_apart():
 
 
 @test
-def messages_come_although_replies_are_off():
+def messages_are_sent_although_replies_are_off():
     with Daemon() as daemon, daemon.raw() as a, daemon.raw() as b:
         a.call("HELLO", "3")
         a.call("SSUBSCRIBE", "s")

@@ -32,7 +32,7 @@ class ExpiringSet:
 
 
 @test
-def an_expiring_set_holds_what_was_pushed_in_order():
+def an_expiring_set_has_the_pushed_elements_in_order():
     with Daemon() as daemon, daemon.redis() as client:
         recent = ExpiringSet(client, "recent", 10)
         equal(recent.push("one"), [0, 1])
@@ -43,7 +43,7 @@ def an_expiring_set_holds_what_was_pushed_in_order():
 
 
 @test
-def an_expiring_set_drops_what_is_older_than_its_ttl():
+def an_expiring_set_drops_elements_older_than_its_ttl():
     now = [1000.5]
     with Daemon() as daemon, daemon.redis() as client:
         recent = ExpiringSet(client, "recent", 10, now=lambda: now[0])
@@ -63,7 +63,7 @@ def an_expiring_set_drops_what_is_older_than_its_ttl():
 
 
 @test
-def a_unique_push_replaces_what_has_its_score():
+def a_unique_push_replaces_elements_with_its_score():
     with Daemon() as daemon, daemon.redis() as client:
         recent = ExpiringSet(client, "recent", 10, now=lambda: 100)
         equal(recent.push("a", score=95.5, unique=True), [0, 0, 1])

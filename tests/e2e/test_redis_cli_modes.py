@@ -74,7 +74,7 @@ def bigkeys_counts_dehydrators():
 
 
 @test
-def memkeys_says_what_memory_usage_says():
+def memkeys_shows_the_figures_of_memory_usage():
     with Daemon() as daemon, daemon.redis() as client:
         kinds(client)
         for arguments, samples in ((["--memkeys"], None), (["--memkeys-samples", "0"], 0),
@@ -88,7 +88,7 @@ def memkeys_says_what_memory_usage_says():
 
 
 @test
-def hotkeys_names_what_is_read_most():
+def hotkeys_names_the_keys_read_most():
     with Daemon(*LFU) as daemon, daemon.redis() as client:
         client.mset({f"cold:{i}": "v" for i in range(40)})
         client.hset("hot:hash", "f", "v")
@@ -106,7 +106,7 @@ def hotkeys_names_what_is_read_most():
 
 
 @test
-def hotkeys_tells_that_no_frequencies_are_kept():
+def hotkeys_reports_that_no_frequencies_are_kept():
     with Daemon() as daemon:
         run(daemon, "set", "k", "v")
         assert "Error: ERR An LFU maxmemory policy is not selected" in run(
@@ -163,7 +163,7 @@ def stat_shows_keys_clients_and_requests_line_by_line():
 
 
 @test
-def latency_is_measured_once_where_there_is_no_terminal():
+def latency_is_measured_once_without_a_terminal():
     with Daemon() as daemon:
         for option, separator in (("--raw", " "), ("--csv", ",")):
             out = run(daemon, option, "--latency", "-i", "0.05")
@@ -173,7 +173,7 @@ def latency_is_measured_once_where_there_is_no_terminal():
 
 
 @test
-def latency_goes_on_in_a_terminal():
+def latency_is_measured_repeatedly_in_a_terminal():
     with Daemon() as daemon, Terminal(daemon, "--latency") as terminal:
         last = 0
         for _ in range(5):
@@ -230,7 +230,7 @@ def pipe_loads_commands_of_every_kind():
 
 
 @test
-def pipe_goes_on_behind_errors_and_says_which():
+def pipe_continues_after_errors_and_prints_them():
     with Daemon() as daemon:
         load = b"".join(encode("INCR", "n" if i % 5 else "text") for i in range(2000))
         out = run(daemon, "--pipe", given=encode("SET", "text", "x") + load, status=1)
@@ -281,7 +281,7 @@ def csv_prints_one_line_of_quoted_values():
 
 
 @test
-def json_tells_maps_numbers_and_nulls_apart():
+def json_distinguishes_maps_numbers_and_nulls():
     with few_keys() as daemon:
         for arguments, wanted in (
                 ("hgetall hash", {"f": "v", "g": "1"}),
@@ -352,7 +352,7 @@ def the_prompt_shows_database_transaction_and_repeats():
 
 
 @test
-def repeats_with_an_interval_go_on_until_interrupted():
+def repeats_with_an_interval_run_until_interrupted():
     with Daemon() as daemon, Terminal(daemon, "-r", "-1", "-i", "0.01", "incr", "n") as terminal:
         for i in range(1, 6):
             terminal.wait(r"^\(integer\) %d\r\n" % i)
@@ -427,7 +427,7 @@ def invalidations_are_shown_between_commands():
 
 
 @test
-def a_session_goes_on_where_the_server_closed_its_connection():
+def redis_cli_connects_again_after_the_server_closed():
     with Daemon() as daemon, Terminal(daemon) as terminal, daemon.raw() as other:
         terminal.type("set k v")
         terminal.wait(r"^OK\r\n")

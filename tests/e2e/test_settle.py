@@ -71,7 +71,7 @@ def a_thousand_clients_at_one_set_wait_as_long_as_one():
 
 
 @test
-def others_go_on_and_a_delayed_pipeline_keeps_its_order():
+def others_are_served_and_a_delayed_pipeline_keeps_its_order():
     with Burst() as (daemon, raw), daemon.raw() as other, daemon.raw() as gone:
         fill_set(raw, "s", 300_000, NOON + 1000)
         raw.call("SET", "n", "0")
@@ -117,7 +117,7 @@ def a_transaction_runs_when_all_its_keys_are_settled():
 
 
 @test
-def reads_in_a_pause_see_no_dead_member():
+def reads_in_a_pause_see_no_expired_member():
     with Burst() as (daemon, raw):
         fill_set(raw, "s", 100_000, NOON + 1000)
         raw.call("CLIENT", "PAUSE", "100000", "WRITE")
@@ -177,7 +177,7 @@ def a_hundred_sorted_sets_far_over_a_new_maxlen_are_cut():
 
 
 @test
-def what_was_settled_in_slices_is_the_same_after_a_restart():
+def data_settled_in_slices_are_the_same_after_a_restart():
     with Burst("--appendonly", "yes") as (daemon, raw):
         fill_set(raw, "s", 20_000, NOON + 1000)
         for begin in range(0, 10_000, BATCH):

@@ -234,7 +234,7 @@ def names_of_any_bytes_are_measured():
 
 
 @own
-def many_members_are_told_a_thousand_at_a_time():
+def many_members_are_listed_a_thousand_at_a_time():
     with listening("VIA") as daemon, Heard(daemon, pattern="__subkeyspaceevent@*") as heard:
         heard.run(["ZADD", "k"] + [word for i in range(2500) for word in (i, f"m{i}")])
         heard.until_mark()
@@ -248,7 +248,7 @@ def many_members_are_told_a_thousand_at_a_time():
 
 
 @own
-def deadlines_of_members_are_told_with_their_names():
+def events_of_members_deadlines_name_the_members():
     with listening("SA") as daemon, Heard(daemon) as heard:
         each_tells(heard, [
             ("SADD k a b c", "sadd|1:a,1:b,1:c"),
@@ -294,7 +294,7 @@ def expired_members_are_notified_by_name_before_the_key():
 
 
 @own
-def members_that_expire_are_told_in_the_order_of_their_deadlines():
+def expired_members_are_listed_in_the_order_of_their_deadlines():
     with listening("IA") as daemon, Heard(daemon) as heard:
         daemon.hold()
         ttls = [(i * 37) % 100 + 1 for i in range(100)]

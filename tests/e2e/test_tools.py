@@ -196,7 +196,7 @@ def cut_at_damage_cuts_the_journal_and_keeps_the_rest():
 
 
 @own
-def a_journal_that_goes_on_from_a_damaged_one_is_emptied_with_it():
+def a_journal_that_continues_from_a_damaged_one_is_emptied():
     with data(hundred) as (folder, _):
         path = part(folder, TAIL)
         content = read(path)

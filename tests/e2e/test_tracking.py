@@ -65,7 +65,7 @@ class Caller:
 
 
 @test
-def a_key_that_was_read_is_told_once():
+def a_key_that_was_read_is_invalidated_once():
     with Daemon() as daemon, Caller(daemon, "NOLOOP") as a, Caller(daemon) as b:
         b.call("SET", "k", "1")
         b.call("SET", "other", "1")
@@ -93,7 +93,7 @@ def a_missing_key_is_read_too_and_a_write_reads_nothing():
 
 
 @test
-def databases_share_their_names():
+def tracking_ignores_the_database_of_a_key():
     with Daemon() as daemon, Caller(daemon, "NOLOOP") as a, Caller(daemon) as b:
         a.call("GET", "k")
         b.call("SELECT", "3")
@@ -102,7 +102,7 @@ def databases_share_their_names():
 
 
 @test
-def every_way_to_change_a_key_is_told():
+def every_way_to_change_a_key_invalidates_it():
     changes = (("RENAME k n", "k", "n"), ("COPY k n REPLACE", "n"), ("MOVE k 1", "k"),
                ("EXPIRE k 100", "k"), ("PERSIST k", "k"), ("APPEND k x", "k"), ("GETDEL k", "k"),
                ("GETEX k EX 9", "k"), ("EXPIRE k -1", "k"), ("SETRANGE k 9 x", "k"))
@@ -117,7 +117,7 @@ def every_way_to_change_a_key_is_told():
 
 
 @test
-def flushing_tells_everybody_who_tracks():
+def flushing_invalidates_all_keys_of_tracking_clients():
     with Daemon() as daemon, Caller(daemon, "NOLOOP") as a, Caller(daemon, "BCAST") as b:
         with Caller(daemon) as c:
             c.call("FLUSHALL")
@@ -141,7 +141,7 @@ def swapping_databases_tells_everybody():
 
 
 @test
-def ones_own_change_is_told_after_the_reply():
+def invalidations_by_own_changes_come_after_the_reply():
     with Daemon() as daemon, Caller(daemon, "OPTOUT") as a:
         a.call("GET", "k")
         a.says(b"+OK\r\n", "SET", "k", "1")
@@ -149,7 +149,7 @@ def ones_own_change_is_told_after_the_reply():
 
 
 @test
-def a_transaction_is_told_behind_its_array():
+def invalidations_of_a_transaction_come_after_its_array():
     with Daemon() as daemon, Caller(daemon, "OPTOUT") as a, Caller(daemon, "NOLOOP") as b:
         b.call("GET", "k")
         for line in ("MULTI", "GET k", "SET k 1", "GET k", "SET k 2", "FLUSHDB"):
@@ -169,7 +169,7 @@ def tracking_may_begin_inside_a_transaction():
 
 
 @test
-def optin_tracks_only_what_follows_caching_yes():
+def optin_tracks_only_commands_after_caching_yes():
     with Daemon() as daemon, Caller(daemon, "OPTIN") as a, Caller(daemon) as b:
         a.call("GET", "k")
         b.call("SET", "k", "1")
@@ -188,7 +188,7 @@ def optin_tracks_only_what_follows_caching_yes():
 
 
 @test
-def optout_tracks_all_but_what_follows_caching_no():
+def optout_tracks_all_but_commands_after_caching_no():
     with Daemon() as daemon, Caller(daemon, "OPTOUT") as a, Caller(daemon) as b:
         a.call("CLIENT", "CACHING", "NO")
         a.call("GET", "k")
@@ -198,7 +198,7 @@ def optout_tracks_all_but_what_follows_caching_no():
 
 
 @test
-def broadcast_tells_the_changes_of_a_turn_at_once_in_order():
+def broadcast_sends_all_changes_of_a_turn_together_in_order():
     with Daemon() as daemon, Caller(daemon, "BCAST", "PREFIX", "y", "PREFIX", "x") as a:
         with Caller(daemon) as b:
             b.raw.send(b"".join(encode(*line.split()) for line in
@@ -211,7 +211,7 @@ def broadcast_tells_the_changes_of_a_turn_at_once_in_order():
 
 
 @test
-def broadcast_without_a_prefix_is_of_all_keys():
+def broadcast_without_a_prefix_covers_all_keys():
     with Daemon() as daemon, Caller(daemon, "BCAST") as a, Caller(daemon) as b:
         b.call("SET", "", "1")
         a.hears(push(""))
@@ -220,7 +220,7 @@ def broadcast_without_a_prefix_is_of_all_keys():
 
 
 @test
-def noloop_leaves_out_ones_own_changes():
+def noloop_leaves_out_own_changes():
     with Daemon() as daemon, Caller(daemon, "BCAST", "NOLOOP") as a, Caller(daemon) as b:
         a.call("SET", "own", "1")
         a.hears()
@@ -229,7 +229,7 @@ def noloop_leaves_out_ones_own_changes():
 
 
 @test
-def a_subscriber_in_resp2_is_told_in_place_of_another():
+def a_redirection_sends_invalidations_to_a_resp2_subscriber():
     with Daemon() as daemon, Caller(daemon, version=2) as s, Caller(daemon) as b:
         s.call("SUBSCRIBE", CHANNEL)
         with Caller(daemon, "REDIRECT", str(s.id), version=2) as a:
@@ -244,7 +244,7 @@ def a_subscriber_in_resp2_is_told_in_place_of_another():
 
 
 @test
-def a_redirection_that_breaks_is_told():
+def a_broken_redirection_is_reported():
     with Daemon() as daemon, Caller(daemon) as b, Caller(daemon, version=2) as s:
         with Caller(daemon, "REDIRECT", str(s.id)) as a:
             a.call("GET", "k")
@@ -257,7 +257,7 @@ def a_redirection_that_breaks_is_told():
 
 
 @test
-def resp2_without_a_redirection_is_told_nothing():
+def resp2_without_a_redirection_gets_no_invalidations():
     with Daemon() as daemon, Caller(daemon, "OPTOUT", version=2) as a, Caller(daemon) as b:
         a.call("GET", "k")
         b.call("SET", "k", "1")
@@ -268,7 +268,7 @@ def resp2_without_a_redirection_is_told_nothing():
 
 
 @test
-def what_was_read_stays_across_off_and_on():
+def tracked_keys_stay_while_tracking_is_off_and_on():
     with Daemon() as daemon, Caller(daemon, "NOLOOP") as a, Caller(daemon, "NOLOOP") as b:
         a.call("GET", "k")
         a.call("CLIENT", "TRACKING", "OFF")
@@ -311,7 +311,7 @@ def lowering_the_limit_forgets_keys_without_a_further_command():
 
 
 @test
-def keys_beyond_the_limit_are_forgotten_and_told():
+def keys_beyond_the_limit_are_forgotten_and_invalidated():
     with Daemon("--tracking-table-max-keys", "10") as daemon, Caller(daemon, "OPTOUT") as a:
         for i in range(30):
             a.raw.send(encode("GET", f"k{i}"))
@@ -354,7 +354,7 @@ def info_counts_sessions_keys_readers_and_prefixes():
 
 
 @stepped
-def a_key_that_expires_is_told():
+def a_key_that_expires_is_invalidated():
     with Daemon() as daemon:
         daemon.hold()
         with Caller(daemon, "NOLOOP") as a, Caller(daemon, "BCAST", "NOLOOP") as b:

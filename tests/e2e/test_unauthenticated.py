@@ -152,7 +152,7 @@ def an_unauthenticated_client_that_reads_gets_all_replies():
 
 
 @test
-def auth_in_a_pipeline_lifts_the_limits_for_what_follows():
+def auth_in_a_pipeline_lifts_the_limits_for_later_requests():
     big = b"x" * 3_000_000
     with Daemon(*SECRET) as daemon, daemon.raw() as raw:
         raw.send(encode("AUTH", "secret") + encode("SET", "k", big) + encode("GET", "k"))

@@ -143,7 +143,7 @@ def a_pause_that_is_called_off_serves_at_once():
 
 
 @own
-def a_wrong_destination_is_told_when_the_time_comes():
+def a_wrong_destination_is_reported_when_members_are_due():
     with Waiting(2) as world:
         world.add("z", 10, b"m")
         first, second = world.waiters

@@ -235,7 +235,7 @@ START_TEST(malformed_doubles_are_refused)
 }
 END_TEST
 
-START_TEST(long_texts_of_doubles_are_read_whole)
+START_TEST(long_texts_of_doubles_are_read_completely)
 {
     char text[2000];
     double value;
@@ -351,7 +351,7 @@ Suite *test_suite(void)
         random_doubles_print_as_printf_and_round_trip,
         doubles_are_accepted_in_every_form_that_strtod_knows,
         malformed_doubles_are_refused,
-        long_texts_of_doubles_are_read_whole,
+        long_texts_of_doubles_are_read_completely,
         random_texts_of_doubles_are_read_as_strtod_does,
         long_doubles_are_printed_as_incrbyfloat_does,
         the_longest_long_double_fits_its_room,

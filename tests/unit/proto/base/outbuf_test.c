@@ -112,7 +112,7 @@ START_TEST(a_big_append_gets_a_chunk_of_its_own_size)
 }
 END_TEST
 
-START_TEST(growth_does_not_move_what_is_there)
+START_TEST(growth_does_not_move_existing_bytes)
 {
     struct outbuf out;
     outbuf_init(&out);
@@ -485,7 +485,7 @@ Suite *test_suite(void)
         small_appends_cost_little_more_than_their_bytes,
         the_first_chunk_is_1_kib_and_the_biggest_64_kib,
         a_big_append_gets_a_chunk_of_its_own_size,
-        growth_does_not_move_what_is_there,
+        growth_does_not_move_existing_bytes,
         a_reserve_that_is_not_used_leaves_nothing,
         a_reserve_is_contiguous_even_where_the_tail_is_short,
         a_splice_moves_everything_and_empties_its_source,

@@ -91,7 +91,7 @@ static void mutate(struct made *made, size_t head, struct rng *rng)
     }
 }
 
-START_TEST(changed_payloads_are_read_whole_or_rejected)
+START_TEST(changed_payloads_are_read_completely_or_rejected)
 {
     struct rng rng;
     int whole = 0;
@@ -248,7 +248,7 @@ Suite *test_suite(void)
     const TTest *const tests[] = {
         truncated_file_is_damaged,
         truncated_value_is_damaged,
-        changed_payloads_are_read_whole_or_rejected,
+        changed_payloads_are_read_completely_or_rejected,
         changed_files_have_an_outcome,
         a_visitor_stops_the_reading_at_any_call,
         without_memory_reading_fails_and_keeps_none,

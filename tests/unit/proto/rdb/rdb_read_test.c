@@ -88,7 +88,7 @@ static ssize_t read_piece(void *ctx, void *to, size_t size)
     return (ssize_t)fread(to, 1, size < 7 ? size : 7, ctx);
 }
 
-START_TEST(file_may_arrive_in_pieces_with_bytes_behind)
+START_TEST(file_may_arrive_in_pieces_with_bytes_after_it)
 {
     struct made *made = file_of_everything();
     struct rdb_visitor visitor = visited_visitor(&visited);
@@ -159,7 +159,7 @@ START_TEST(a_payload_needs_a_right_footer)
 }
 END_TEST
 
-START_TEST(bytes_behind_a_payloads_value_fail_the_key)
+START_TEST(bytes_after_a_payloads_value_fail_the_key)
 {
     assert_damaged(byte(add_text(payload(0)), 0), "bytes behind the value");
     ck_assert_str_eq(visited.text, "string : value failed; ");
@@ -236,7 +236,7 @@ START_TEST(a_score_that_is_no_number_is_refused)
 }
 END_TEST
 
-START_TEST(a_fields_deadline_that_is_no_time_is_refused)
+START_TEST(an_invalid_deadline_of_a_field_is_refused)
 {
     const char *why = "a field's deadline that is no time";
     struct made *lp = lp_int64(lp_text(lp_text(listpack(), "f"), "v"), INT64_C(1) << 48);
@@ -417,16 +417,16 @@ Suite *test_suite(void)
         every_type_is_read_from_a_file,
         every_type_is_read_from_a_payload,
         records_between_keys_are_reported_or_skipped,
-        file_may_arrive_in_pieces_with_bytes_behind,
+        file_may_arrive_in_pieces_with_bytes_after_it,
         versions_1_to_12_are_known,
         wrong_checksum_is_damage_missing_one_is_not,
         a_payload_needs_a_right_footer,
-        bytes_behind_a_payloads_value_fail_the_key,
+        bytes_after_a_payloads_value_fail_the_key,
         an_unknown_type_is_refused,
         an_empty_collection_is_refused,
         a_part_that_comes_twice_is_refused,
         a_score_that_is_no_number_is_refused,
-        a_fields_deadline_that_is_no_time_is_refused,
+        an_invalid_deadline_of_a_field_is_refused,
         packing_with_incomplete_pair_is_refused,
         broken_packing_reports_no_items,
         wrong_lengths_are_refused,

@@ -220,7 +220,7 @@ START_TEST(line_end_bytes_are_not_checked_as_in_redis)
 }
 END_TEST
 
-START_TEST(a_nul_hides_the_line_end_behind_it)
+START_TEST(a_nul_hides_the_line_end_after_it)
 {
     READS("*1\0\r\nPING\r\n", "");
     READS("*1\r\n\0A\r\nPING\r\n", "");
@@ -577,7 +577,7 @@ Suite *test_suite(void)
         a_length_is_a_strict_integer_within_its_limit,
         error_names_unexpected_byte_without_controls,
         line_end_bytes_are_not_checked_as_in_redis,
-        a_nul_hides_the_line_end_behind_it,
+        a_nul_hides_the_line_end_after_it,
         an_unauthenticated_peer_has_smaller_limits,
         smaller_argument_limit_is_enforced,
         a_header_line_longer_than_64_kib_is_malformed,

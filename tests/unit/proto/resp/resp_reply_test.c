@@ -82,7 +82,7 @@ START_TEST(children_follow_their_aggregate)
 }
 END_TEST
 
-START_TEST(an_attribute_stands_before_its_value)
+START_TEST(an_attribute_comes_before_its_value)
 {
     ck_assert_int_eq(parse("|1\r\n+ttl\r\n:3\r\n"), REPLY_PARTIAL);
     ck_assert_int_eq(parse("|1\r\n+ttl\r\n:3\r\n*1\r\n|0\r\n:5\r\n"), REPLY_WHOLE);
@@ -188,7 +188,7 @@ Suite *test_suite(void)
         numbers_are_converted,
         null_has_three_forms,
         children_follow_their_aggregate,
-        an_attribute_stands_before_its_value,
+        an_attribute_comes_before_its_value,
         replies_redis_never_sends_are_malformed,
         replies_nest_128_deep_and_no_deeper,
         random_reply_is_partial_until_complete,

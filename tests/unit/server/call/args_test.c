@@ -75,7 +75,7 @@ static void add_string(const char *key, msec at)
     txn_string_set(&world.txn, bytes_of(key, strlen(key)), LIT("v"), &how);
 }
 
-START_TEST(a_word_is_recognised_in_any_case_and_only_whole)
+START_TEST(a_word_is_recognised_in_any_case_but_not_in_part)
 {
     struct call *call = call_with("SET", "nX", "n", "nxx", "", NULL);
     ck_assert(arg_is(call, 1, "NX"));
@@ -138,7 +138,7 @@ START_TEST(floats_and_unsigned_numbers_reply_their_error)
 }
 END_TEST
 
-START_TEST(a_ttl_unit_needs_a_number_behind_it)
+START_TEST(a_ttl_unit_needs_a_number_after_it)
 {
     enum ttl_unit unit;
     struct call *call = call_with("SET", "k", "v", "pxAt", "1", "EX", NULL);
@@ -329,11 +329,11 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        a_word_is_recognised_in_any_case_and_only_whole,
+        a_word_is_recognised_in_any_case_but_not_in_part,
         integers_are_strict,
         a_number_outside_its_range_is_the_given_error,
         floats_and_unsigned_numbers_reply_their_error,
-        a_ttl_unit_needs_a_number_behind_it,
+        a_ttl_unit_needs_a_number_after_it,
         a_deadline_is_absolute_in_msec_whatever_the_unit,
         a_deadline_that_overflows_is_an_error,
         a_deadline_of_zero_or_less_is_an_error_where_asked,

@@ -123,7 +123,7 @@ START_TEST(counted_keys_follow_their_number)
 }
 END_TEST
 
-START_TEST(a_key_may_stand_behind_a_word)
+START_TEST(a_key_may_follow_a_word)
 {
     const struct command radius = { .name = "GEORADIUS",
                                     .run = nothing,
@@ -208,7 +208,7 @@ Suite *test_suite(void)
         a_command_without_keys_has_none,
         several_specs_are_distinguished,
         counted_keys_follow_their_number,
-        a_key_may_stand_behind_a_word,
+        a_key_may_follow_a_word,
         keys_that_no_other_spec_covers_may_be_anywhere,
         a_call_may_decide_what_it_does,
         positions_are_arguments_whatever_the_specs_and_the_call,

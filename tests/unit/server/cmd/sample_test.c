@@ -75,7 +75,7 @@ START_TEST(a_count_gives_so_many_different_elements_or_all)
 }
 END_TEST
 
-START_TEST(popped_members_are_gone_and_the_rest_stays)
+START_TEST(popped_members_are_removed_and_the_others_stay)
 {
     struct server_world *world = world_new();
     for (int count = 1; count < 12; count++) {
@@ -97,7 +97,7 @@ START_TEST(popped_members_are_gone_and_the_rest_stays)
 }
 END_TEST
 
-START_TEST(what_was_popped_is_popped_again_in_a_replay)
+START_TEST(a_replay_pops_the_same_members)
 {
     struct server_world *world = world_new();
     fill(world, 50);
@@ -204,8 +204,8 @@ Suite *test_suite(void)
 {
     const TTest *const tests[] = {
         a_count_gives_so_many_different_elements_or_all,
-        popped_members_are_gone_and_the_rest_stays,
-        what_was_popped_is_popped_again_in_a_replay,
+        popped_members_are_removed_and_the_others_stay,
+        a_replay_pops_the_same_members,
         too_many_draws_are_refused,
         every_pair_is_drawn_about_equally_often,
         every_pair_is_popped_about_equally_often,

@@ -157,7 +157,7 @@ START_TEST(a_record_larger_than_any_chunk_is_written)
 }
 END_TEST
 
-START_TEST(every_second_syncs_once_a_second_and_only_what_is_new)
+START_TEST(everysec_syncs_once_a_second_and_only_new_bytes)
 {
     struct journal *journal = begin(JOURNAL_SYNC_EVERY_SECOND);
     unsigned before = disk_world_calls(DISK_SYNC);
@@ -658,7 +658,7 @@ Suite *test_suite(void)
         a_record_without_text_is_not_written,
         a_turn_is_written_at_its_end_with_one_call,
         a_record_larger_than_any_chunk_is_written,
-        every_second_syncs_once_a_second_and_only_what_is_new,
+        everysec_syncs_once_a_second_and_only_new_bytes,
         a_sync_that_is_late_is_not_ordered_twice_and_is_counted_once,
         never_syncs_never,
         with_always_one_sync_makes_all_waiting_replies_safe,

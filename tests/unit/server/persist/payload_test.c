@@ -89,7 +89,7 @@ START_TEST(payloads_of_redis_are_restored_and_dumped_again)
 }
 END_TEST
 
-START_TEST(deadlines_inside_and_leases_survive_dump_and_restore)
+START_TEST(member_deadlines_and_leases_survive_dump_and_restore)
 {
     static const char *const wanted[OWN_SAMPLES] = {
         "0 SADD k a; 0 SADDEX k PXAT 1000005 MEMBERS 1 b; ",
@@ -112,7 +112,7 @@ START_TEST(deadlines_inside_and_leases_survive_dump_and_restore)
 }
 END_TEST
 
-START_TEST(large_values_come_back)
+START_TEST(large_values_survive_dump_and_restore)
 {
     for (enum type type = TYPE_LIST; type <= TYPE_DEHYDRATOR; type++) {
         struct store *store = store_new(1);
@@ -275,8 +275,8 @@ Suite *test_suite(void)
 {
     const TTest *const tests[] = {
         payloads_of_redis_are_restored_and_dumped_again,
-        deadlines_inside_and_leases_survive_dump_and_restore,
-        large_values_come_back,
+        member_deadlines_and_leases_survive_dump_and_restore,
+        large_values_survive_dump_and_restore,
         versions_beyond_the_known_are_foreign,
         our_own_format_is_read_only_as_it_is_written,
         a_changed_payload_becomes_a_value_or_is_refused,

@@ -417,7 +417,7 @@ START_TEST(a_skipped_reply_is_skipped_after_the_wait_too)
 }
 END_TEST
 
-START_TEST(a_key_that_is_gone_again_serves_no_client)
+START_TEST(a_key_removed_again_serves_no_client)
 {
     answers(anna, "BLPOP k 0", "");
     ask(pusher, "MULTI");
@@ -697,7 +697,7 @@ Suite *test_suite(void)
         a_destination_of_wrong_type_is_an_error_and_takes_nothing,
         commands_do_not_block_inside_a_transaction,
         a_skipped_reply_is_skipped_after_the_wait_too,
-        a_key_that_is_gone_again_serves_no_client,
+        a_key_removed_again_serves_no_client,
         a_timeout_passes_at_its_time_and_not_before,
         many_timeouts_are_answered_in_portions_and_in_order,
         client_unblock_answers_as_a_timeout_or_with_an_error,

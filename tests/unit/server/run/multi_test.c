@@ -163,7 +163,7 @@ START_TEST(own_changes_abort_exec_only_if_made_before_multi)
 }
 END_TEST
 
-START_TEST(unwatch_discard_and_reset_forget_what_is_watched)
+START_TEST(unwatch_discard_and_reset_end_watching)
 {
     static const char *const ways[] = { "unwatch", "discard", "reset" };
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
@@ -283,7 +283,7 @@ Suite *test_suite(void)
         a_command_too_big_to_queue_breaks_the_transaction,
         a_changed_watched_key_aborts_exec_once,
         own_changes_abort_exec_only_if_made_before_multi,
-        unwatch_discard_and_reset_forget_what_is_watched,
+        unwatch_discard_and_reset_end_watching,
         unwatch_inside_a_transaction_is_queued,
         an_expired_watched_key_aborts_exec,
         a_watched_key_is_untouched_at_its_deadline,

@@ -252,7 +252,7 @@ static struct run *run_new(void)
 
 /* ---- tests ----------------------------------------------------------------------------------- */
 
-START_TEST(random_programs_get_whole_replies_and_can_be_replayed)
+START_TEST(random_programs_get_complete_replies_and_can_be_replayed)
 {
     struct run *run = run_new();
     for (unsigned i = 0; i < PROGRAMS; i++) {
@@ -354,7 +354,7 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        random_programs_get_whole_replies_and_can_be_replayed,
+        random_programs_get_complete_replies_and_can_be_replayed,
         listeners_do_not_change_how_a_program_runs,
         programs_of_one_type_can_be_replayed,
         key_expires_1_ms_after_its_deadline_whether_looked_up_or_not,

@@ -406,7 +406,7 @@ START_TEST(range_ends_at_foreign_mapping)
 }
 END_TEST
 
-START_TEST(free_after_slab_is_gone_ends_process)
+START_TEST(free_after_slab_was_released_ends_process)
 {
     void *block = pool_alloc(77);
     pool_free(block);
@@ -437,7 +437,7 @@ Suite *test_suite(void)
     };
     Suite *suite = suite_of("pool", tests);
     TCase *dying = tcase_create("dying");
-    tcase_add_test_raise_signal(dying, free_after_slab_is_gone_ends_process, 6);
+    tcase_add_test_raise_signal(dying, free_after_slab_was_released_ends_process, 6);
     suite_add_tcase(suite, dying);
     return suite;
 }

@@ -380,7 +380,7 @@ START_TEST(first_of_equal_deadlines_is_first_in_memory)
 }
 END_TEST
 
-START_TEST(place_survives_changes_behind_it)
+START_TEST(place_survives_changes_after_it)
 {
     struct packed packed;
     packed_init(&packed);
@@ -463,7 +463,7 @@ Suite *test_suite(void)
         head_takes_one_byte_if_short_else_two,
         find_distinguishes_members_by_one_byte,
         first_of_equal_deadlines_is_first_in_memory,
-        place_survives_changes_behind_it,
+        place_survives_changes_after_it,
         places_lists_records_with_equal_heads,
         several_records_are_removed_at_once,
         memory_shrinks_with_records,

@@ -140,7 +140,7 @@ START_TEST(a_deadline_set_by_the_command_overrides_the_ttl)
 }
 END_TEST
 
-START_TEST(a_refresh_never_brings_a_deadline_nearer)
+START_TEST(a_refresh_never_makes_a_deadline_earlier)
 {
     setup();
     RULE("s:*", .ttl = 500, .refresh = REFRESH_ACCESS);
@@ -157,7 +157,7 @@ START_TEST(a_refresh_never_brings_a_deadline_nearer)
 }
 END_TEST
 
-START_TEST(a_refresh_with_jitter_never_brings_a_deadline_nearer)
+START_TEST(a_refresh_with_jitter_never_makes_a_deadline_earlier)
 {
     setup();
     RULE("s:*", .ttl = 500, .jitter = 50, .refresh = REFRESH_ACCESS);
@@ -388,8 +388,8 @@ Suite *test_suite(void)
         a_read_refreshes_without_a_change_that_watchers_see,
         ttl_and_exists_do_not_refresh,
         a_deadline_set_by_the_command_overrides_the_ttl,
-        a_refresh_never_brings_a_deadline_nearer,
-        a_refresh_with_jitter_never_brings_a_deadline_nearer,
+        a_refresh_never_makes_a_deadline_earlier,
+        a_refresh_with_jitter_never_makes_a_deadline_earlier,
         a_refresh_that_changes_nothing_records_nothing,
         no_deadline_is_later_than_max_ttl,
         max_ttl_holds_for_old_keys_from_their_next_write_on,

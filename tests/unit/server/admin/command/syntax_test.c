@@ -171,7 +171,7 @@ START_TEST(bars_are_choices)
 }
 END_TEST
 
-START_TEST(dots_repeat_what_stands_before_them)
+START_TEST(dots_repeat_the_previous_item)
 {
     reads("key [key ...]", "key:key*");
     reads("key member [member ...]", "key:key member:string*");
@@ -253,7 +253,7 @@ static void check_texts(struct command_ref ref)
     says(ref, ref.parent == NULL || row->subcommands == NULL);
 }
 
-START_TEST(every_row_says_what_it_is)
+START_TEST(every_row_has_all_its_texts)
 {
     each_row(check_texts);
 }
@@ -437,9 +437,9 @@ Suite *test_suite(void)
         words_are_values_and_capitals_are_tokens,
         brackets_are_optional_and_keep_a_token_with_its_value,
         bars_are_choices,
-        dots_repeat_what_stands_before_them,
+        dots_repeat_the_previous_item,
         groups_nest,
-        every_row_says_what_it_is,
+        every_row_has_all_its_texts,
         arities_and_key_ranges_make_sense,
         flags_do_not_contradict_one_another,
         every_syntax_line_is_a_tree,

@@ -40,7 +40,7 @@ START_TEST(longitude_has_the_higher_bit_of_each_pair)
 }
 END_TEST
 
-START_TEST(a_place_comes_back_from_its_number_within_a_cell)
+START_TEST(a_position_is_decoded_within_its_cell)
 {
     struct rng rng;
     rng_init(&rng, test_seed());
@@ -245,7 +245,7 @@ Suite *test_suite(void)
     const TTest *const tests[] = {
         documented_places_have_their_documented_numbers,
         longitude_has_the_higher_bit_of_each_pair,
-        a_place_comes_back_from_its_number_within_a_cell,
+        a_position_is_decoded_within_its_cell,
         the_middle_of_a_cell_has_the_cells_number,
         the_limits_are_those_of_web_mercator,
         any_score_decodes_to_a_place_within_the_limits,

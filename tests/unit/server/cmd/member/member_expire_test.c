@@ -272,7 +272,7 @@ START_TEST(a_family_refuses_keys_of_other_types)
 }
 END_TEST
 
-START_TEST(events_name_what_happened_to_the_members)
+START_TEST(events_name_the_change_of_members)
 {
     static const struct step steps[] = {
         { "$XEXPIRE k 10 $B 3 a b nobody", "*3|:1|:1|:-2|" },
@@ -431,7 +431,7 @@ Suite *test_suite(void)
         the_latest_deadline_has_46_bits,
         argument_errors_come_in_redis_order,
         a_family_refuses_keys_of_other_types,
-        events_name_what_happened_to_the_members,
+        events_name_the_change_of_members,
         replies_are_the_same_in_both_protocols,
         keydb_commands_set_and_read_the_deadline_of_one_member,
         keydb_commands_refuse_wrong_arguments_and_types,

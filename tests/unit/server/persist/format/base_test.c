@@ -133,7 +133,7 @@ static void assert_same(const struct run *run, const struct store *store)
     }
 }
 
-START_TEST(data_of_random_programs_come_back_from_a_base)
+START_TEST(data_of_random_programs_are_restored_from_a_base)
 {
     disk_world_begin();
     for (unsigned i = 0; i < 40; i++) {
@@ -194,7 +194,7 @@ START_TEST(base_with_a_flipped_bit_is_refused_with_its_offset)
 }
 END_TEST
 
-START_TEST(base_that_can_not_be_written_leaves_the_one_before)
+START_TEST(failed_base_leaves_the_previous_one)
 {
     disk_world_begin();
     struct run *run = run_new(test_seed());
@@ -219,9 +219,9 @@ END_TEST
 
 Suite *test_suite(void)
 {
-    const TTest *const tests[] = { data_of_random_programs_come_back_from_a_base,
+    const TTest *const tests[] = { data_of_random_programs_are_restored_from_a_base,
                                    a_base_and_the_segment_after_it_are_the_data,
                                    base_with_a_flipped_bit_is_refused_with_its_offset,
-                                   base_that_can_not_be_written_leaves_the_one_before, NULL };
+                                   failed_base_leaves_the_previous_one, NULL };
     return suite_of("base", tests);
 }

@@ -123,7 +123,7 @@ START_TEST(a_full_device_is_an_error)
 }
 END_TEST
 
-START_TEST(a_file_at_its_limit_takes_what_fits)
+START_TEST(a_file_at_its_limit_is_written_as_far_as_it_fits)
 {
     int fd = begin("file");
     signal(SIGXFSZ, SIG_IGN);
@@ -139,7 +139,7 @@ START_TEST(a_file_at_its_limit_takes_what_fits)
 }
 END_TEST
 
-START_TEST(a_file_that_could_not_be_written_whole_is_not_there)
+START_TEST(a_file_that_was_not_completely_written_is_removed)
 {
     for (unsigned nth = 1; nth <= 3; nth++) {
         disk_world_begin();
@@ -207,8 +207,8 @@ Suite *test_suite(void)
         a_write_goes_to_its_offset,
         more_pieces_than_one_system_call_takes_are_written,
         a_full_device_is_an_error,
-        a_file_at_its_limit_takes_what_fits,
-        a_file_that_could_not_be_written_whole_is_not_there,
+        a_file_at_its_limit_is_written_as_far_as_it_fits,
+        a_file_that_was_not_completely_written_is_removed,
         a_read_is_short_only_at_the_end_of_the_file,
         existing_folders_and_missing_files_are_no_error,
         a_path_that_is_too_long_is_an_error,

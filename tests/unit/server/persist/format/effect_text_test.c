@@ -313,7 +313,7 @@ END_TEST
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
-START_TEST(neighbours_of_one_key_kind_and_deadline_are_one_command)
+START_TEST(adjacent_effects_of_one_key_and_kind_are_one_command)
 {
     const struct effect effects[] = {
         { EFFECT_PUSH_HEAD, .key = LIT("l"), .a = LIT("a") },
@@ -419,7 +419,7 @@ static struct effect some_effect(struct rng *rng, const struct effect *before)
     return effect;
 }
 
-START_TEST(random_effects_of_any_bytes_come_back_in_their_order)
+START_TEST(random_effects_of_any_bytes_are_read_back_in_order)
 {
     struct rng rng;
     rng_init(&rng, test_seed());
@@ -577,9 +577,9 @@ Suite *test_suite(void)
         databases_swap_and_policies_need_no_database_of_their_own,
         libraries_are_written_with_the_name_in_their_code,
         select_is_written_when_the_database_or_the_file_changes,
-        neighbours_of_one_key_kind_and_deadline_are_one_command,
+        adjacent_effects_of_one_key_and_kind_are_one_command,
         a_run_ends_with_its_record_at_64_elements_and_at_16_kib,
-        random_effects_of_any_bytes_come_back_in_their_order,
+        random_effects_of_any_bytes_are_read_back_in_order,
         malformed_commands_are_refused,
         a_visitor_that_refuses_ends_the_reading,
         NULL,

@@ -141,7 +141,7 @@ START_TEST(a_base_may_come_with_a_segment_of_its_own)
 }
 END_TEST
 
-START_TEST(names_with_spaces_and_quotes_come_back)
+START_TEST(names_with_spaces_and_quotes_are_read_back)
 {
     static const char *const prefixes[] = { "my file.aof", "a\"b\\c",     "tab\there", "'",
                                             "#x",          "caf\xc3\xa9", "\xff\x01" };
@@ -461,7 +461,7 @@ START_TEST(manifest_of_redis_is_never_replaced)
 }
 END_TEST
 
-START_TEST(new_files_get_numbers_that_nobody_uses)
+START_TEST(new_files_get_unused_numbers)
 {
     char path[DISK_PATH_MAX];
     uint64_t seq;
@@ -525,7 +525,7 @@ Suite *test_suite(void)
         a_folder_that_is_not_there_is_a_first_start,
         a_rewrite_keeps_the_new_base_and_segments_since_it_began,
         a_base_may_come_with_a_segment_of_its_own,
-        names_with_spaces_and_quotes_come_back,
+        names_with_spaces_and_quotes_are_read_back,
         a_manifest_of_redis_is_read,
         comments_other_pairs_and_any_order_of_words_are_read,
         an_invalid_manifest_is_refused_with_its_line,
@@ -539,7 +539,7 @@ Suite *test_suite(void)
         sweep_leaves_files_of_others_under_our_names,
         history_of_another_program_is_forgotten_and_stays,
         manifest_of_redis_is_never_replaced,
-        new_files_get_numbers_that_nobody_uses,
+        new_files_get_unused_numbers,
         manifest_is_ours_by_its_first_line_its_sum_or_its_files,
         NULL,
     };

@@ -2,7 +2,7 @@
  * and a stream may be fed in pieces. Damage is in replay_damage_test.c. */
 #include "tests/unit/server/persist/format/journal_file.h"
 
-START_TEST(random_programs_come_back_from_their_journals)
+START_TEST(random_programs_are_restored_from_their_journals)
 {
     for (unsigned i = 0; i < 60; i++) {
         struct random_run *run = random_program(test_seed() + i, 500);
@@ -327,7 +327,7 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        random_programs_come_back_from_their_journals,
+        random_programs_are_restored_from_their_journals,
         a_cut_journal_loads_as_a_prefix_of_complete_records,
         a_torn_first_line_is_torn_and_another_one_is_damage,
         a_journal_continues_after_its_cut,

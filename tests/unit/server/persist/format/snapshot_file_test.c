@@ -93,7 +93,7 @@ START_TEST(a_written_file_reads_back)
 }
 END_TEST
 
-START_TEST(the_header_says_what_is_in_the_file)
+START_TEST(the_header_describes_the_contents)
 {
     disk_world_begin();
     char *text = some_text(SNAPSHOT_BLOCK + 10, false);
@@ -193,7 +193,7 @@ static void write_forged(const char *name, char *file, size_t len)
     disk_world_write(name, file, len);
 }
 
-START_TEST(an_error_says_what_is_wrong_and_where)
+START_TEST(an_error_names_the_fault_and_its_place)
 {
     char *file, *text;
     size_t text_len;
@@ -460,11 +460,11 @@ Suite *test_suite(void)
 {
     const TTest *const tests[] = {
         a_written_file_reads_back,
-        the_header_says_what_is_in_the_file,
+        the_header_describes_the_contents,
         blocks_are_packed_where_that_makes_them_smaller,
         a_file_cut_or_lengthened_anywhere_is_refused,
         a_bit_flipped_anywhere_is_an_error,
-        an_error_says_what_is_wrong_and_where,
+        an_error_names_the_fault_and_its_place,
         a_file_that_is_not_there_is_an_error_of_the_system,
         a_block_that_is_missing_repeated_or_out_of_order_shows,
         impossible_sizes_are_refused_even_with_right_checksums,
