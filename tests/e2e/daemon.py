@@ -1,7 +1,7 @@
-"""daemon: the daemon under test. Re-exports what test programs need of tests/lib.
+"""daemon: the daemon under test. Re-exports the parts of tests/lib that test programs need.
 
-EXPIRED names the binary. It may be a redis-server, which shows that a test asks for what Redis does;
-tests that need what only the daemon has, such as its stepped clock, are skipped then.
+EXPIRED names the binary. It may be a redis-server, to see whether a test agrees with Redis; tests of
+features that only the daemon has, such as its stepped clock, are skipped then.
 """
 import functools
 import os
@@ -66,7 +66,7 @@ class Daemon(Server):
         return redis.Redis(unix_socket_path=self.path, socket_timeout=REPLY_SECONDS, **options)
 
     def clock(self, *arguments):
-        """DEBUG CLOCK; the time in force."""
+        """Sends DEBUG CLOCK; returns the current time."""
         with self.raw() as raw:
             reply = raw.call("DEBUG", "CLOCK", *arguments)
         assert reply[:1] == b":", reply
@@ -86,7 +86,7 @@ def authenticated(daemon, password="secret"):
 
 
 def own(function):
-    """A test of what only the daemon has; skipped when the server is Redis."""
+    """A test of a feature that only the daemon has; skipped if the server is Redis."""
     @functools.wraps(function)
     def run():
         if IS_REDIS:
@@ -100,7 +100,7 @@ stepped = own  # a test that steps the daemon's clock
 
 
 def beside_redis(function):
-    """A test that needs the oracle beside the daemon."""
+    """A test that needs the oracle too."""
     @functools.wraps(function)
     def run():
         oracle()

@@ -25,7 +25,7 @@ class Element:
     def __init__(self, payload, at=0, arrival=0, deliveries=0, claimed=False):
         self.payload, self.at, self.arrival = payload, at, arrival
         self.deliveries, self.claimed = deliveries, claimed
-        self.is_new_here = False  # it was put where it is by the step that runs
+        self.is_new_here = False  # stored by the current step
 
     def copy(self):
         return Element(self.payload, self.at, self.arrival, self.deliveries, self.claimed)
@@ -58,12 +58,12 @@ class Model:
         self.now, self.arrivals = NOON, 0
         self.dbs = [{}, {}]
         self.waiting, self.heard = [], {}
-        self.events, self.told, self.allowed, self.demanded = {}, set(), set(), set()
+        self.events, self.notified, self.allowed, self.demanded = {}, set(), set(), set()
 
     # -- what the programs do --
 
     def do(self, client, db, commands, in_multi):
-        """None: the command waits; else what it replies now."""
+        """Runs a command; returns its reply, or None if it blocks."""
         self.begin()
         replies = [self.reply(client, db, words, in_multi) for words in commands]
         self.serve()
@@ -72,8 +72,8 @@ class Model:
         return replies
 
     def step(self, now):
-        """The clock says so now, which may be less than before: what has expired stays gone, what was
-        due waits again."""
+        """Sets the time, which may be earlier than before: then expired keys stay removed, and due
+        elements wait again."""
         old, self.now = self.now, now
         self.begin()
         for number, db in enumerate(self.dbs):
@@ -93,12 +93,13 @@ class Model:
             self.say(waiter.client, nothing_came(waiter.words))
 
     def begin(self):
-        self.events, self.told, self.allowed, self.demanded = {}, set(), set(), set()
+        self.events, self.notified, self.allowed, self.demanded = {}, set(), set(), set()
         self.note_due()
         self.forget_new()
 
     def forget_new(self):
-        """At the end of a step: due events of new elements have been sent, maybe for another name."""
+        """At the end of a step: notes that due events of new elements have been sent, which may be under
+        another key."""
         for _, key in self.dehydrators():
             for element in key.value.values():
                 element.is_new_here = False
@@ -129,7 +130,7 @@ class Model:
         return WAITS
 
     def serve(self):
-        """First come, first served; what one takes is never more for another."""
+        """Serves clients in the order of arrival."""
         for waiter in list(self.waiting):
             key = self.dbs[waiter.db].get(waiter.words[1])
             wanted = "dehydrator" if waiter.words[0].startswith("REDE") else "zset"
@@ -145,7 +146,7 @@ class Model:
         self.note_due()
 
     def instants(self):
-        """Everything that will happen by itself."""
+        """All instants at which something happens without a command."""
         found = {w.until for w in self.waiting if w.until}
         for db in self.dbs:
             for key in db.values():
@@ -160,17 +161,17 @@ class Model:
     def has_timeouts(self):
         return any(w.until for w in self.waiting)
 
-    # -- what commands are made of --
+    # -- parts of commands --
 
     def run(self, db, words):
         name, *arguments = words
-        self.told = set()
+        self.notified = set()
         return getattr(self, name.lower().replace(".", "_"))(db, *arguments)
 
     def tell(self, db, name, event):
-        """A command tells of a key once, however many elements it was about."""
-        if (db, name, event) not in self.told:
-            self.told.add((db, name, event))
+        """Records one event of a command and key, for any number of elements."""
+        if (db, name, event) not in self.notified:
+            self.notified.add((db, name, event))
             self.events.setdefault((db, name), []).append(event)
 
     def find(self, db, name, kind="dehydrator"):
@@ -300,7 +301,7 @@ class Model:
                 if (e := self.elements(db, name).get(ident)) and (e.claimed or e.at <= self.now)
                 else None for ident in ids]
 
-    # -- those that are due --
+    # -- due elements --
 
     def rede_poll(self, db, name, *options):
         key = self.find(db, name)
@@ -330,7 +331,7 @@ class Model:
             self.tell(db, name, "rede.claim")
         return claims or (WAITS if "BLOCK" in options else [])
 
-    # -- looking --
+    # -- reading --
 
     def rede_ttn(self, db, name):
         there = self.elements(db, name)
@@ -354,7 +355,7 @@ class Model:
                 b"distinct-ttls": len({e.at for e in there.values()}),
                 b"bytes": lambda text: int(text) >= 8 * len(there)}
 
-    # -- sorted sets of times, and where their members go --
+    # -- sorted sets of times, and the destinations of their members --
 
     def zadd(self, db, name, score, member):
         key = self.find_or_new(db, name, "zset")
@@ -434,7 +435,7 @@ class Model:
         return Status(b"OK")
 
     def move(self, db, name):
-        """To the other database."""
+        """Moves a key to the other database."""
         to = 1 - db
         if name not in self.dbs[db] or name in self.dbs[to]:
             return 0
@@ -456,12 +457,12 @@ class Model:
 
 
 def nothing_came(words):
-    """At the end of a wait."""
+    """The reply at a timeout."""
     return [] if words[0] == "REDE.CLAIM" else NO_ARRAY
 
 
 class Made:
-    """An id that the daemon makes; the first reply with it tells which."""
+    """An id that the daemon generates; the first reply that contains it sets it."""
     text = None
 
     def __call__(self, text):

@@ -6,7 +6,7 @@ BAD_TTL = b"-ERR ttl is not an integer or out of range\r\n"
 DEHYDRATING = b"-ERROR: Element already dehydrating.\r\n"
 
 class Dehydrators:
-    """A daemon whose clock stands still, a client, and a raw connection."""
+    """A daemon whose clock is held, a client, and a raw connection."""
 
     def __init__(self, *options):
         self.daemon = Daemon(*options)
@@ -32,7 +32,7 @@ class Dehydrators:
         equal(self.raw.call(*arguments), wanted, " ".join(map(str, arguments)))
 
 def events_of(de, *calls):
-    """The events that the calls give: [event, key]. That something is due comes when it comes."""
+    """The events of the calls: [event, key]. Without rede.due, whose place is not fixed."""
     listener = de.daemon.raw()
     listener.call("PSUBSCRIBE", "__keyevent@0__:*")
     for call in calls:

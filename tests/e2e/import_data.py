@@ -102,8 +102,7 @@ def ours(*options):
 
 
 def refused(directory, *options):
-    """The daemon does not start there: what it says, and the folder has no more files than
-    before."""
+    """The daemon must not start in this folder, and leave no new files there. Returns its output."""
     before = sorted(glob.glob(directory + "/**", recursive=True))
     done = subprocess.run(
         [BINARY, "--port", "0", "--unixsocket", directory + "/socket", "--dir", directory,

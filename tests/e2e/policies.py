@@ -10,7 +10,7 @@ class Refused(Exception):
 
 
 def value_of(reply):
-    """What a reply in RESP3 says, as Python has it."""
+    """The Python value of a RESP3 reply."""
     kind, payload = reply
     if kind == b"-":
         raise Refused(payload.decode())
@@ -18,7 +18,7 @@ def value_of(reply):
 
 
 class Policies:
-    """A daemon whose clock stands still, a client, and raw connections in RESP2 and RESP3."""
+    """A daemon whose clock is held, a client, and raw connections in RESP2 and RESP3."""
 
     def __init__(self, *options, **more):
         self.daemon = Daemon(*options, **more)

@@ -12,13 +12,13 @@ import termios
 from daemon import die_with_parent, equal
 
 SECONDS = 20
-# No history and no settings of whoever runs the tests.
+# No history and no settings of the user who runs the tests.
 ENVIRONMENT = {**os.environ, "TERM": "xterm", "REDISCLI_HISTFILE": "/dev/null",
                "REDISCLI_RCFILE": "/dev/null"}
 
 
 def run(daemon, *arguments, given=b"", status=0, tcp=False):
-    """What redis-cli prints if its output is not a terminal. No status: any is accepted."""
+    """The output of redis-cli if it is not a terminal. Without `status` any exit status is accepted."""
     where = ["-p", str(daemon.port)] if tcp else ["-s", daemon.path]
     done = subprocess.run(["redis-cli", *where, *arguments], capture_output=True, timeout=SECONDS,
                           input=given.encode() if isinstance(given, str) else given, env=ENVIRONMENT)
@@ -28,7 +28,7 @@ def run(daemon, *arguments, given=b"", status=0, tcp=False):
 
 
 def own_the_terminal():
-    """In the child, whose session is new: Ctrl-C in this terminal is for it."""
+    """In the child, which has a new session: makes Ctrl-C in this terminal a signal to it."""
     die_with_parent()
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
@@ -64,7 +64,7 @@ class Terminal:
         return data
 
     def wait(self, pattern):
-        """The match of what is shown sooner or later; what stands before and in it is used up."""
+        """Waits for output that matches; removes everything up to the end of the match."""
         while True:
             match = re.search(pattern, self.shown, re.M)
             if match:
@@ -73,23 +73,23 @@ class Terminal:
             assert self.more(), f"redis-cli ended before {pattern!r}: {self.shown!r}"
 
     def type(self, line, state=""):
-        """Types the line at the next prompt: what is typed before it is shown is dropped."""
+        """Types the line at the next prompt, because redis-cli drops what is typed earlier."""
         self.wait("(?:%s|not connected)> " % re.escape(self.prompt + state))
         os.write(self.screen, line.encode() + b"\r")
-        # The line is drawn again with each key; the reply stands below it.
+        # The line is drawn again with each key; the reply is below it.
         self.wait(r"\x1b\[\d+C\r\n")
 
     def interrupt(self):
         os.write(self.screen, b"\x03")
 
     def rest(self):
-        """Everything up to redis-cli's end."""
+        """All output until redis-cli ends."""
         while self.more():
             pass
         return self.shown
 
     def end(self):
-        """Ends with Ctrl-C a mode that goes on for ever."""
+        """Sends Ctrl-C, which ends modes that otherwise run forever."""
         self.interrupt()
         self.rest()
         equal(self.process.wait(SECONDS), -signal.SIGINT)

@@ -18,7 +18,7 @@ MANY = 3000
 
 @contextlib.contextmanager
 def served(*options, tcp=False):
-    """A daemon, and a healthy client that must have been answered before and after."""
+    """A daemon, and a client that must get replies before and after."""
     with Daemon(*options, tcp=tcp) as daemon, daemon.raw() as healthy:
         equal(healthy.call("SET", "healthy", "yes"), b"+OK\r\n")
         yield daemon
@@ -28,7 +28,7 @@ def served(*options, tcp=False):
 
 
 def everything(daemon, data, pieces=None):
-    """All bytes that come back for these, until the daemon closes or has answered a mark."""
+    """All reply bytes, until the daemon closes the connection or has replied to a mark."""
     raw, mark = daemon.raw(), b"$4\r\nmark\r\n"
     try:
         with contextlib.suppress(ConnectionError):
@@ -49,7 +49,7 @@ def everything(daemon, data, pieces=None):
         raw.close()
 
 
-# Requests that must be answered alike, whole and byte by byte. After each comes an ECHO.
+# Requests that must have equal replies, sent at once and byte by byte. An ECHO follows each.
 REQUESTS = [
     b"", b"\r\n", b"\n", b"\r\n\r\n", b"PING\r\n", b"PING\n", b"  PING  \r\n", b"\tPING\r\n",
     b"PING hello\r\n", b'PING "a b"\r\n', b"PING 'a b'\r\n", b'PING "a\\x41\\n\\"b"\r\n',
@@ -77,7 +77,7 @@ REQUESTS = [
     b"*1\r\n$" + b"1" * 40 + b"\r\n", b"*" + b"1" * 40 + b"\r\n",
 ]
 
-# Bytes that are no complete request, whose ECHO is thus swallowed; the end is a closed connection.
+# Incomplete requests, which include the ECHO; in the end the connection is closed.
 BEHIND = b"\r\n" * 4
 
 
@@ -103,7 +103,7 @@ def cleaned(replies):
 
 
 def finished(daemon, data, pieces):
-    """The reply bytes for a request behind which the client closes its side."""
+    """The reply bytes of a request after which the client closes its side."""
     raw = daemon.raw()
     try:
         with contextlib.suppress(ConnectionError):
@@ -340,7 +340,7 @@ def a_subscriber_that_never_reads_is_closed_at_the_limit():
 
 
 def seconds_until_closed(watcher, name):
-    """From now until no client of that name is there."""
+    """The time until no client has this name."""
     began = time.monotonic()
     assert wait_for(lambda: b" name=" + name not in watcher.call("CLIENT", "LIST"))
     return time.monotonic() - began
@@ -367,7 +367,7 @@ def a_stalled_reader_is_closed_at_the_second_of_the_soft_limit():
 
 
 def let_time_pass(watcher, seconds):
-    """Of the monotonic clock, which can't be stepped; the daemon has its turns meanwhile."""
+    """Lets time of the monotonic clock pass, which can't be stepped; the daemon runs meanwhile."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         watcher.call("DEBUG", "SLEEP", "0.005")
@@ -443,7 +443,7 @@ def clients_of(raw):
 
 
 def poll_until(raw, condition):
-    """Asks until it is so; DEBUG SLEEP lets the daemon have its turns between."""
+    """Waits for the condition; DEBUG SLEEP lets the daemon run turns meanwhile."""
     for _ in range(1000):
         if condition():
             return
@@ -485,7 +485,7 @@ def a_client_that_disconnects_in_a_request_affects_no_other():
         for cut in range(1, len(request)):
             with daemon.raw(tcp=True) as raw:
                 raw.send(request[:cut])
-                # A reset instead of an orderly end.
+                # Close with a reset.
                 raw.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         with daemon.raw() as raw:
             equal(raw.call("EXISTS", "half"), b":0\r\n")

@@ -128,7 +128,7 @@ def the_pages_have_the_words_of_their_templates():
 
 @contextlib.contextmanager
 def driver(*arguments):
-    """A driver that has this daemon in redis-server's place; its folder is empty in the end."""
+    """The driver, with this daemon in redis-server's place; it must leave no files."""
     with folder() as where:
         process = subprocess.Popen([RUN, "--redis", BINARY, "--ours", BINARY, "--keys", "1000",
                                     *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,

@@ -42,7 +42,7 @@ class Client(Raw):
 
 
 class Crowd:
-    """Clients of one daemon by name, a subscriber to its events, and one that waits for its turns."""
+    """Named clients of one daemon, a subscriber to its events, and a client that waits for turns."""
 
     def __init__(self, daemon, names, version=2):
         self.daemon, self.version = daemon, version
@@ -80,7 +80,7 @@ class Crowd:
         return encode(*[self.id_of(w[1:]) if w[:1] == "@" else w for w in words])
 
     def do(self, name, lines):
-        """Runs lines (lists of words; @b is b's id); "-" leaves, and KILL has another closed."""
+        """Runs lines (lists of words; @b is b's id); "-" disconnects, and KILL closes another client."""
         client = self.clients[name]
         if client.closed or lines == ["-"]:
             self.leave(name)
@@ -103,7 +103,7 @@ def words_of(text):
 
 
 def compare(ours, theirs, program):
-    """What differs first, or None."""
+    """The first difference, or None."""
     for step, (name, lines) in enumerate(program):
         for crowd in (theirs, ours):
             crowd.do(name, lines)
@@ -211,8 +211,8 @@ NAMES = "abcdef"
 
 
 class Writer:
-    """Makes up programs over a few keys. Left out is what differs on purpose or has no one order:
-    storing over a key that exists (Redis wakes nobody then), SWAPDB (whose keys come in any)."""
+    """Makes programs over a few keys. Without commands that differ on purpose or whose order is not
+    defined: storing over an existing key (Redis then wakes no client), and SWAPDB."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)
@@ -314,7 +314,7 @@ def fails(servers, program):
 
 
 def shrunk(servers, program, found):
-    """Fewer steps that still differ."""
+    """Removes steps while the two servers still differ."""
     size = len(program) // 2
     while size > 0:
         at = 0
@@ -353,7 +353,7 @@ def add_programs(servers):
 
 
 class Servers:
-    """Ours and the reference, which live as long as the tests."""
+    """The daemon and the oracle, which run until the tests end."""
 
     def __init__(self, ours, theirs):
         self.ours, self.theirs = ours, theirs
@@ -422,7 +422,7 @@ def a_timer_of_real_time_ends_waits():
             began = usec()
             equal(raw.reply(), b"*-1\r\n", line)
             spans.append(usec() - began)
-        # Not with the housekeeping of the next second. Most will do, on a busy machine.
+        # At once, not in the housekeeping of the next second. Most of them is enough, on a busy machine.
         assert min(spans) >= 4_000 and sorted(spans)[len(spans) // 2] < 500_000, spans
 
 
@@ -441,13 +441,13 @@ def a_key_that_dies_while_another_is_waited_for_serves_nobody():
             equal(crowd.heard()["a"], b"*2\r\n$1\r\nl\r\n$1\r\nx\r\n")
 
 
-# --- what is told of those who wait --------------------------------------------------------------
+# --- information about blocked clients -----------------------------------------------------------
 
 
 @own
 def lists_and_counts_tell_who_waits():
     with Daemon() as daemon, Crowd(daemon, "abp") as crowd:
-        def told():
+        def shown():
             info = crowd.keeper.call("INFO", "clients")
             lines = crowd.keeper.call("CLIENT", "LIST", "ID", crowd.id_of("a"), crowd.id_of("b"))
             return (re.search(rb"blocked_clients:(\d+)", info)[1].decode(),
@@ -455,11 +455,11 @@ def lists_and_counts_tell_who_waits():
                     b"".join(re.findall(rb"cmd=(\w+)", lines)).decode())
         crowd.do("a", [["BLPOP", "k", "0"]])
         crowd.do("b", [["BZPOPMIN", "k", "0"]])
-        equal(told(), ("2", "bUbU", "blpopbzpopmin"))
+        equal(shown(), ("2", "bUbU", "blpopbzpopmin"))
         crowd.do("p", [["RPUSH", "k", "x"]])
-        equal(told(), ("1", "UbU", "blpopbzpopmin"))
+        equal(shown(), ("1", "UbU", "blpopbzpopmin"))
         crowd.leave("b")
-        equal(told()[0], "0")
+        equal(shown()[0], "0")
 
 
 @own

@@ -2,7 +2,7 @@
 """rdb_changes_since_last_save counts what Debian's redis-server counts."""
 from daemon import Daemon, equal, main, oracle, own
 
-# Each line is a program of its own: commands that count, after what goes ahead of "|".
+# Each line is a program: preparing commands, "|", and commands whose changes are counted.
 LINES = """
 BITFIELD k SET u8 0 1
 BITFIELD k SET u8 0 0

@@ -43,7 +43,7 @@ class Both:
 
 # --- rows --------------------------------------------------------------------------------------
 
-OF_MEMBERS_TOO = ("ttl", "pttl", "persist")  # a second argument is a member, as KeyDB takes it
+OF_MEMBERS_TOO = ("ttl", "pttl", "persist")  # a second argument is a member, as in KeyDB
 
 FIELDS = ("name", "arity", "flags", "first key", "last key", "step", "ACL categories", "tips")
 
@@ -72,7 +72,7 @@ def key_specs_are_equal():
         for name in both.shared:
             got, wanted = both.ours[name][8], both.theirs[name][8]
             for spec in wanted:
-                spec.pop("notes", None)  # for people
+                spec.pop("notes", None)  # texts, which differ
             if got != wanted:
                 found.append(f"{name}:\n    redis {wanted}\n    here  {got}")
         assert not found, "\n".join(found)

@@ -121,7 +121,7 @@ def sections_of(path):
 
 
 class Side:
-    """One of the two servers in a section: its connections by name."""
+    """One of the two servers in a section, with named connections."""
 
     def __init__(self, daemon, version):
         self.daemon, self.version, self.connections = daemon, version, {}
@@ -193,7 +193,7 @@ def sorted_items(value, index, pairs):
 
 
 def normal_form(reply, marks):
-    """What of a reply must be equal."""
+    """The part of a reply that must be equal."""
     if reply.startswith(b"("):
         return reply
     value = read_reply(reply)[0]
@@ -305,7 +305,7 @@ def compare_infos(ours, theirs):
         for index, field in enumerate(INFO_FIELDS):
             got, wanted = ours[name][index], theirs[name][index]
             if field == "arity" and name in (b"ttl", b"pttl", b"persist"):
-                continue  # they take a member too
+                continue  # they also take a member
             if got != wanted:
                 found.append(f"{name.decode()}: {field}\n      redis {wanted!r}\n"
                              f"      here  {got!r}")

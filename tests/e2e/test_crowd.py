@@ -12,7 +12,7 @@ CLIENTS, ROUNDS, LEASE_MSEC = 1000, 12, 1000
 
 
 class Client(Raw):
-    """One that waits; what it has received when somebody looks."""
+    """A blocked client, and what it has received so far."""
 
     def __init__(self, daemon, claims):
         super().__init__(daemon.path)
@@ -24,7 +24,7 @@ class Client(Raw):
                   else encode("REDE.BPOLL", "d", 0, "COUNT", 1, "WITHIDS"))
 
     def heard(self):
-        """The id that it was given, or None if it waits still."""
+        """The id that it received, or None if it still waits."""
         self.take()
         if not self.pending:
             return None
@@ -39,15 +39,15 @@ class Crowd:
         self.admin = daemon.redis()
         self.clients = [Client(daemon, rng.random() < 0.5) for _ in range(CLIENTS)]
         self.pushed, self.polled, self.acknowledged, self.claimed = 0, set(), set(), {}
-        self.gone = 0  # BPOLL clients that vanished, each of which may have taken one along
+        self.gone = 0  # BPOLL clients that disconnected; each may have received one element
 
     def settle(self):
-        """Every request that was sent has been read, and every reply written."""
+        """Waits until every request has been read and every reply written."""
         for _ in range(4):
             equal(self.admin.execute_command("DEBUG", "CHECK"), b"OK")
 
     def push(self, many):
-        """Some are due at once, some at one instant, some later."""
+        """Stores elements: some are due at once, some at one instant, some later."""
         words = []
         for ident in range(self.pushed, self.pushed + many):
             words += [self.rng.choice([0, 5, 5, 5, 7]), "payload", ident]

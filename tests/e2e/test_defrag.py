@@ -12,7 +12,7 @@ MEMBERS = 100_000
 LIMIT_SECONDS = 30
 SECONDS = float(os.environ.get("SECONDS") or 2)
 SEED = os.environ.get("TEST_SEED") or str(random.SystemRandom().getrandbits(32))
-STALL_SECONDS = 1  # generous: the machine has other things to do
+STALL_SECONDS = 1  # generous, because other processes use the machine too
 
 
 def fill(redis):
@@ -48,7 +48,7 @@ def wasted(redis):
 
 
 def serve_until(redis, done):
-    """The longest that a client waited for an answer."""
+    """The longest wait of a client for a reply."""
     longest, end = 0, time.monotonic() + LIMIT_SECONDS
     while not done():
         assert time.monotonic() < end, redis.info()
@@ -60,7 +60,7 @@ def serve_until(redis, done):
 
 
 def skip_without_slabs(unused):
-    """Builds for sanitizers take each block from the allocator, and defragment nothing."""
+    """Builds with sanitizers have no pool and do not defragment."""
     if unused == 0:
         raise Skipped("this build has no slabs")
 
@@ -102,8 +102,8 @@ def defragmentation_stops_when_it_is_turned_off():
 
 
 class Writer:
-    """Changes values of every type, and knows what they should be. What it makes and removes again
-    leaves holes everywhere."""
+    """Changes values of every type and remembers them. Creating and deleting leaves free blocks
+    everywhere."""
 
     def __init__(self, redis, rng):
         self.redis, self.rng = redis, rng
@@ -145,7 +145,7 @@ class Writer:
         pipe.execute_command("REDE.PULL", "w:rede", f"e{number}")
 
     def go(self, first, seconds):
-        """As many are made as are removed: the next free number."""
+        """The number of the next new value; as many are created as are deleted."""
         end, number = time.monotonic() + seconds, first
         while time.monotonic() < end:
             self.burst(number, number + 50, 50)
@@ -184,7 +184,7 @@ def send_all(raw, lines, reply):
 
 
 def fill_and_halve(daemon):
-    """Strings, of which each second one goes, in any order."""
+    """Stores strings and deletes every second one, in random order."""
     gone = list(range(0, KEYS, 2))
     random.Random(SEED).shuffle(gone)
     with daemon.raw() as raw:

@@ -139,7 +139,7 @@ def a_due_event_comes_at_the_deadline():
         de.step(1)
         equal(listener.reply(), due)
         de.run("PUBLISH", "end", "")
-        equal(listener.reply(), end, "told once")
+        equal(listener.reply(), end, "sent once")
         de.run("REDE.CLAIM", "d", 5, "COUNT", 1)
         de.step(5)
         equal(listener.reply(), due, "a lease that has ended")

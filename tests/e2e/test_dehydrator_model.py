@@ -19,10 +19,10 @@ SEED = os.environ.get("TEST_SEED") or str(random.SystemRandom().getrandbits(32))
 STEPS = 100
 TOLD = {"del", "expired", *("rede." + what for what in (
     "push", "pull", "poll", "ack", "claim", "nack", "reschedule"))}
-TURNS = 8  # of the daemon, in which clients that wake have their replies
+TURNS = 8  # of the daemon, in which served clients get their replies
 
 
-# --- what a reply is on the wire ---------------------------------------------------------------
+# --- replies as bytes --------------------------------------------------------------------------
 
 
 def agrees(wanted, got, version):
@@ -74,7 +74,7 @@ WHO = {"a": (2, 0), "b": (3, 0), "c": (2, 0), "d": (3, 0), "e": (2, 1)}  # versi
 
 
 class Crowd:
-    """Clients of one daemon by name, a subscriber, one that waits for turns, and the model."""
+    """Named clients of one daemon, a subscriber, a client that waits for turns, and the model."""
 
     def __init__(self, daemon):
         self.daemon, self.keeper = daemon, daemon.raw()
@@ -97,7 +97,7 @@ class Crowd:
         return all(waiter.client != name for waiter in self.model.waiting)
 
     def is_open(self, name, words):
-        """Whether BZTSMOVE may report a destination of the wrong type now or only once it moves."""
+        """May BZTSMOVE report a destination of the wrong type at once? Otherwise when it moves members."""
         there = self.model.dbs[WHO[name][1]].get(words[2] if words[0] == "BZTSMOVE" else None)
         return there is not None and there.kind != "list"
 
@@ -112,14 +112,14 @@ class Crowd:
         """Runs one step on both sides; the difference, or None."""
         kind, *rest = op
         if kind in ("do", "multi", "scan") and not self.is_free(rest[0]):
-            return None  # in a program that was made small
+            return None  # in a program that was shrunk
         if kind == "do" and self.is_open(*rest):
             return None
         self.model.heard = {}
         if kind == "step":
             now = self.model.now + rest[0]
             if self.model.has_timeouts() and sum(at <= now for at in self.model.instants()) > 1:
-                return None  # which of them the daemon sees first is its own affair
+                return None  # the daemon may notice either of them first
             self.daemon.step(rest[0])
             self.model.step(now)
         elif kind == "leave":
@@ -151,7 +151,7 @@ class Crowd:
         served[name] = [r for r in replies if r is not WAITS] + served.get(name, [])
 
     def scan(self, name, key, count):
-        """A walk gives everything, and nothing else."""
+        """A complete scan returns everything, and nothing else."""
         client, found, cursor = self.clients[name], set(), b"0"
         keys = self.model.dbs[client.db]
         if key in keys and keys[key].kind != "dehydrator":
@@ -205,13 +205,13 @@ TTLS = [-3, 0, 0, 1, 2, 5, 5, 10, 10, 20, 50, 100, 1000, 2**40]
 
 
 class Author:
-    """Makes programs up; what has become of the keys is for the model to say."""
+    """Makes random programs; asks the model for the keys that exist."""
 
     def __init__(self, rng, model):
         self.rng, self.model = rng, model
         self.ids = rng.choice([FEW, FEW, MANY])
         self.payload = 0
-        self.ahead = 0  # by how much the clock is wrong
+        self.ahead = 0  # the error of the clock
 
     def ttl(self):
         return self.rng.choice(TTLS) if self.rng.random() < 0.97 else self.rng.choice(
@@ -223,7 +223,7 @@ class Author:
         return self.rng.choice([text] * 100 + [b""] * 3 + [b"\0" + text, text * 7000])
 
     def some(self, claimed=False):
-        """A key and ids, most of which are there."""
+        """A key and ids, most of which exist."""
         rng, many = self.rng, self.rng.choice([1, 1, 1, 2, 3, 7])
         is_claimed = self.model.is_claimed
         there = [(name, [i for i, e in key.value.items() if not claimed or is_claimed(e)])
@@ -238,7 +238,7 @@ class Author:
         return self.rng.choice([0, 0, 0, 0, 0, 0.001, 0.005, 0.01, 0.02, 1, 30, 30])
 
     def jump(self):
-        """The clock is set, and later set right again; or it is set back by a little."""
+        """Sets the clock, and later corrects it; or sets it back by a little."""
         if self.ahead == 0 and self.rng.random() < 0.3:
             return "step", -self.rng.choice([1, 2, 10, 50])
         by = -self.ahead or self.rng.choice([20, 100, HOUR, HOUR, -HOUR])
@@ -377,7 +377,7 @@ def attempt(crowd, operation):
 
 
 def made_small(daemon, operations):
-    """The same failure, or another, in fewer steps."""
+    """Returns a failing program with fewer steps."""
     size = len(operations) // 2
     while size > 0:
         for start in range(len(operations) - size, -1, -size):

@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -B
-"""The examples of doc/dehydrators.md, run as they stand there, do what the page says.
+"""The examples of doc/dehydrators.md run unchanged and do what the page says.
 
 A block that defines functions is an example; one that begins with "client = redis.Redis()" is the
 program around the example above it.
@@ -24,8 +24,7 @@ def blocks():
 
 
 class Example:
-    """The names that the page's block defines in which this function is; `program`: with the loop
-    around it."""
+    """The names that the page's block with this function defines; `program`: also its loop."""
 
     def __init__(self, function):
         found = blocks()
@@ -40,7 +39,7 @@ class Example:
         return self.names[name]
 
     def start(self, path, **replaced):
-        """The example as a process of its own, connected there."""
+        """Runs the example in a process of its own, connected to the daemon."""
         loop = self.loop.replace(CONNECT, f"client = redis.Redis(unix_socket_path={path!r})")
         for old, new in replaced.items():
             assert f"={old}" in loop, old
@@ -52,7 +51,7 @@ class Example:
 
 
 class Later(threading.Thread):
-    """A call that waits in a connection of its own."""
+    """A blocking call with a connection of its own."""
 
     def __init__(self, daemon, function, *arguments):
         super().__init__(daemon=True)
@@ -76,7 +75,7 @@ class Later(threading.Thread):
 
 
 def waiting(client, count=1):
-    """Until so many clients wait."""
+    """Waits until so many clients are blocked."""
     wait_for(lambda: client.info("clients")["blocked_clients"] == count)
     equal(client.info("clients")["blocked_clients"], count)
 
@@ -214,7 +213,7 @@ def a_half_without_a_partner_is_returned_when_it_is_due():
 
 
 class Interrupted:
-    """A client before whose next such command others do something."""
+    """A client that calls a function before its next command of this name."""
 
     def __init__(self, client, command, interruption):
         self.client, self.command, self.interruption = client, command, interruption
@@ -347,7 +346,7 @@ def rejected_requests_do_not_count_and_the_wait_is_exact():
         equal([ask(), ask()], [0, 0])
         daemon.step(20_000)
         equal(ask(), 0)
-        for second in range(20, 60):  # one that keeps trying
+        for second in range(20, 60):  # one that tries again
             equal(ask(), (60 - second) * 1000)
             daemon.step(1000)
         equal([ask(), ask(), ask()], [0, 0, 20_000])
@@ -460,7 +459,7 @@ def members_are_taken_when_their_time_has_come():
         equal(example.enqueue_due(client, 0.01), [])
 
 
-# --- what the page says ------------------------------------------------------------------------
+# --- statements of the page --------------------------------------------------------------------
 
 
 def page():
@@ -506,7 +505,7 @@ def nothing_waits_in_a_transaction():
 
 @own
 def every_event_on_the_page_is_sent():
-    told = re.findall(r"`(rede\.[a-z]+)`", page())
+    listed = re.findall(r"`(rede\.[a-z]+)`", page())
     with Daemon("--notify-keyspace-events", "Kgd") as daemon, daemon.redis() as client:
         daemon.hold()
         listener = client.pubsub(ignore_subscribe_messages=True)
@@ -530,7 +529,7 @@ def every_event_on_the_page_is_sent():
             message = listener.get_message(timeout=10)
             assert message, seen
             seen.add(message["data"].decode())
-        equal(sorted(seen - {"del"}), sorted(told))
+        equal(sorted(seen - {"del"}), sorted(listed))
         listener.close()
 
 

@@ -11,7 +11,7 @@ PROGRAMS = ("sh", "make", "mkdir", "touch", "rm")
 
 
 def make_without_libraries(folder):
-    """Neither headers nor pkg-config nor a compiler that finds any."""
+    """A machine without headers, pkg-config and a compiler that finds libraries."""
     programs = os.path.join(folder, "bin")
     os.mkdir(programs)
     for name in PROGRAMS:

@@ -64,7 +64,7 @@ def used(redis):
 
 
 def is_kept(redis):
-    """The reply that says so takes some memory too."""
+    """Allows for the memory of the reply with the figure."""
     return used(redis) <= LIMIT * 1.01
 
 

@@ -88,7 +88,7 @@ class Truth:
 
 
 def some_deadline(rng, now=NOON):
-    """In each band as often as in the others; sometimes none."""
+    """A random deadline, equally often in each band; sometimes none."""
     band = rng.randrange(8)
     if band == 7:
         return None
@@ -175,7 +175,7 @@ def overdue_keys_are_never_listed_however_many_there_are():
             ex.run("SPEXPIRE", "set", 4, "MEMBERS", 1, "old")
             ex.run("SPEXPIRE", "set", 400, "MEMBERS", 1, "new")
             rest = [["set", NOON + 400, "member"]]
-            # In one turn, so that nothing has left yet when it asks.
+            # In one turn, so that nothing has been removed before the question.
             ex.raw.send(encode("DEBUG", "CLOCK", "STEP", 6) + encode("EXPIRY", "NEXT") +
                         encode("DBSIZE") + encode("INFO", "stats"))
             ex.raw.reply()
@@ -193,8 +193,8 @@ def in_a_transaction_nobody_waits():
                     encode("DBSIZE") + encode("EXEC"))
         for _ in range(5):
             ex.raw.reply()
-        told, forecast, size = said(ex.raw.reply())
-        equal(told, [["k0", NOON + 5000, "key"]])
+        reply, forecast, size = said(ex.raw.reply())
+        equal(reply, [["k0", NOON + 5000, "key"]])
         equal(forecast_of(forecast)["10s"], (15_000, 0))
         equal(forecast_of(forecast)["1s"], (0, 0))
         equal(size, 15_000)
@@ -270,7 +270,7 @@ def clients_are_served_during_a_forecast():
             spans.append(time.monotonic() - began)
             ex.raw.take()
         equal(forecast_of(said(ex.raw.reply()))["10m"], (300_000, 0))
-        # How long one of them took is also the machine's business; not how long most did.
+        # One of them may take long because of other processes, but not most of them.
         spans.sort()
         assert len(spans) >= 10, spans
         assert spans[len(spans) * 8 // 10] < 0.005, spans
@@ -286,14 +286,14 @@ def expiry_next_and_forecast_run_during_a_pause():
         equal(ex.next(1), [["k0", NOON + SECOND, "key"]])
         other.call("CLIENT", "PAUSE", 1000, "WRITE")
         ex.daemon.step(2)
-        told = ex.next(1)  # without overdue keys
-        equal((told[0][1], told[0][2]), (NOON + 2 * SECOND, "key"))
+        reply = ex.next(1)  # without overdue keys
+        equal((reply[0][1], reply[0][2]), (NOON + 2 * SECOND, "key"))
         with ex.daemon.raw() as gone:
             gone.send(encode("EXPIRY", "FORECAST"))
         ex.raw.send(encode("EXPIRY", "NEXT", 1) + encode("EXPIRY", "FORECAST") + encode("PING"))
         other.call("CLIENT", "UNPAUSE")
-        told = said(ex.raw.reply())
-        equal((told[0][1], told[0][2]), (NOON + 2 * SECOND, "key"))
+        reply = said(ex.raw.reply())
+        equal((reply[0][1], reply[0][2]), (NOON + 2 * SECOND, "key"))
         equal(sum(keys for keys, _ in forecast_of(said(ex.raw.reply())).values()), 98_333)
         equal(ex.raw.reply(), b"+PONG\r\n")
 
@@ -341,8 +341,8 @@ def info_tells_what_is_next_and_what_is_late():
         equal((info["overdue_keys"], info["overdue_members"]), ("0", "0"))
         ex.raw.send(encode("DEBUG", "CLOCK", "STEP", 150) + encode("INFO", "expiry"))
         ex.raw.reply()
-        told = said(ex.raw.reply())
-        assert "\r\noverdue_keys:7\r\noverdue_members:3\r\nnext_due_in_msec:0\r\n" in told, told
+        reply = said(ex.raw.reply())
+        assert "\r\noverdue_keys:7\r\noverdue_members:3\r\nnext_due_in_msec:0\r\n" in reply, reply
         info = ex.info()
         equal((info["overdue_keys"], info["overdue_members"]), ("0", "0"))
         for section in ("default", "all", "everything"):

@@ -29,7 +29,7 @@ def redis_folder(*options):
 
 @contextlib.contextmanager
 def old_folder():
-    """As Redis before 7 leaves it: one file."""
+    """An append-only file of Redis before 7: one file."""
     with redis_folder() as made, folder() as path:
         inner = made + "/appendonlydir/"
         with open(path + "/appendonly.aof", "wb") as whole:
@@ -59,7 +59,7 @@ def unharmed(before, path):
 
 
 def refused(path, *options):
-    """It does not start, and leaves the folder as it was; what it says."""
+    """The daemon must not start, nor change the folder. Returns its output."""
     before = state(path)
     done = subprocess.run(
         [BINARY, "--port", "0", "--unixsocket", path + "/refused", "--dir", path, *options],
@@ -132,7 +132,7 @@ def import_reads_a_manifest_a_file_or_a_folder_and_changes_none():
                     unharmed(before, path)
                     names = set(state(path)) - set(before)
                     assert all(name.startswith("appendonlydir.exp/") for name in names), names
-                    # Our journal is found where Redis' is not whole any more, or not there.
+                    # Our journal is found even if files of Redis' journal are missing.
                     os.remove(path + "/appendonlydir/appendonly.aof.manifest")
                     daemon.start()
                     has_their_data(daemon)

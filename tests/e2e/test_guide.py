@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -B
-"""The pages of doc/guide: each program runs as it stands there and prints what the page shows.
+"""The pages of doc/guide: each program runs unchanged and prints what the page shows.
 
 A page has one ```python block, one ```js block and one ```text block, which both programs print.
 Some functions of the Python programs also run against a clock that the test steps.
@@ -42,7 +42,7 @@ def run(daemon, kind, program):
 
 
 def check(text):
-    """Runs the page's programs one after the other: what one leaves must not disturb the next."""
+    """Runs the page's programs one after the other; data left by one must not disturb the next."""
     wanted = only_block(text, "text")
     with Daemon(tcp=True) as daemon, daemon.redis() as client:
         for kind in RUN:
@@ -137,7 +137,7 @@ def every_command_on_a_page_exists():
 
 
 class Program:
-    """The names that a page's Python program defines, with a daemon whose clock stands still."""
+    """The names that a page's Python program defines, with a daemon whose clock is held."""
 
     def __init__(self, page):
         self.names = {"__name__": "page"}

@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -B
-"""Imports of RDB files that redis-server writes here: both servers then answer the same."""
+"""Imports of RDB files that redis-server writes here: both servers then have equal replies."""
 import os
 import random
 import shutil
@@ -14,7 +14,7 @@ from import_data import (SHAPES, contents, fill, fill_collections, journal_names
 
 
 def is_named_alike(key):
-    """Redis leaves packed what was packed under other limits of length."""
+    """Redis keeps the packed encoding of values that were packed under other limits."""
     return not key.startswith((b"hash", b"zset")) or not key.endswith((b":65", b":9000"))
 
 
@@ -29,7 +29,7 @@ def add_shape(name, options):
                 server.save()
             path = os.path.join(source.dir, "dump.rdb")
             wanted = contents(source)
-            # What Redis calls the encodings where nothing is forced.
+            # The names of Redis' encodings at default limits.
             with folder() as directory:
                 shutil.copy(path, directory)
                 with theirs("--dir", directory) as plain:

@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -B
-"""Imports of append-only files that redis-server writes here: both servers then answer the same."""
+"""Imports of append-only files that redis-server writes here: both servers then have equal replies."""
 import glob
 import os
 import shutil
@@ -9,7 +9,7 @@ from import_data import contents, fill, ours, refused, same, theirs
 
 
 def fill_log(server):
-    """What a log has beyond what a dump has: commands of every kind, and transactions."""
+    """Adds to a log what a dump does not have: commands of every kind, and transactions."""
     fill(server, seed=2)
     with server.pipeline(transaction=True) as pipe:
         pipe.set("tx:a", 1).incrby("tx:a", 41).rpush("tx:l", "x", "y").execute()
@@ -52,7 +52,8 @@ def fill_log(server):
 
 
 def write_log(source):
-    """Writes a log with a base that is not empty, and a tail; stops the server. Its contents."""
+    """Writes a log with a base that is not empty, and further commands; stops the server. Returns
+    its contents."""
     with source.redis() as server:
         fill(server, seed=5)
         server.bgrewriteaof()

@@ -20,7 +20,7 @@ WAYS = {
 
 
 def crc64(data):
-    """Jones: what ends every payload."""
+    """The CRC-64 (Jones) at the end of every payload."""
     crc = 0
     for byte in data:
         crc ^= byte
@@ -40,7 +40,7 @@ def payload(own_type, kind, at):
 
 
 def own_type(client):
-    """The first byte of a payload in our own form."""
+    """The first byte of a payload in our own format."""
     client.execute_command("SADDEX", "sample", 100, "m")
     dumped = client.dump("sample")
     client.delete("sample")

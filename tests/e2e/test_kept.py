@@ -12,7 +12,7 @@ FAR = 4_102_444_800_000
 
 
 def start_with(folder, *options):
-    """A daemon in whose directory a copy of the folder's files stands."""
+    """A daemon with a copy of the folder's files in its directory."""
     daemon = Daemon(*options)
     start = daemon.start
 
@@ -24,7 +24,7 @@ def start_with(folder, *options):
 
 
 def look(redis):
-    """A few answers of each type, with the deadlines."""
+    """A few replies for each type, with the deadlines."""
     run = redis.execute_command
     equal(run("DEBUG", "DIGEST"), DIGEST_0_1)
     equal(run("HPEXPIRETIME", "hash", "FIELDS", 3, "f1", "f2", "f3"), [FAR + 1, FAR + 1, -1])

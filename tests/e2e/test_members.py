@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -B
 """Members with deadlines through redis-py and redis-cli, on hashes, sets and sorted sets; the clock
-is stepped. What every error says is in tests/unit/server/cmd/member/member_expire_test.c."""
+is stepped. tests/unit/server/cmd/member/member_expire_test.c checks every error."""
 import subprocess
 
 from daemon import NOON, Daemon, equal, main, own
@@ -9,14 +9,14 @@ SECOND = 1000
 
 
 class Type:
-    """What a type's family is called, and what its commands see of a key."""
+    """The names of a type's commands, and functions that read and write its keys."""
 
     def __init__(self, letter, word, fill, count, names, event):
         self.letter, self.word, self.fill, self.event = letter, word, fill, event
         self.count, self.names = count, names
 
     def call(self, client, name, key, *arguments):
-        """The family's command with the members behind; a tuple is the members."""
+        """Sends a command of the family; a tuple in its arguments is the block of members."""
         *before, members = arguments
         return client.execute_command(self.letter + name, key, *before, self.word, len(members),
                                       *members)
@@ -33,7 +33,7 @@ TYPES = (
 
 
 class World:
-    """A daemon whose clock stands still, and a client."""
+    """A daemon whose clock is held, and a client."""
 
     def __enter__(self):
         self.daemon = Daemon()
@@ -51,7 +51,7 @@ class World:
 
 
 def each_type(function):
-    """A test in a world of its own for each type."""
+    """Runs the test once for each type, each time with a new daemon."""
     def run():
         for kind in TYPES:
             with World() as world:

@@ -22,7 +22,7 @@ class Monitored:
         return self.daemon.__exit__(*exception)
 
     def shows(self, lines, wanted):
-        """The lines are sent one by one; `wanted`: the database and the words of what is shown."""
+        """Sends the lines one by one; `wanted`: database and words of each line of MONITOR."""
         for line in lines:
             self.caller.call(*line.split())
         self.caller.call("ECHO", "the end")

@@ -6,7 +6,8 @@ from daemon import BINARY, Daemon, encode, equal, main, oracle, test
 
 
 def lines_of(binary, *conversation):
-    """What a subscriber to everything hears while a caller says these lines, and the replies."""
+    """The messages that a subscriber to everything receives while a caller sends these lines, and the
+    replies."""
     with Daemon(binary=binary) as daemon, daemon.raw() as listener, daemon.raw() as caller:
         listener.call("PSUBSCRIBE", "*")
         replies = [caller.call(*line.split()) for line in conversation]

@@ -29,7 +29,7 @@ def links(path):
 
 
 def anchors(path):
-    """Of its headings, as GitHub forms them."""
+    """The anchors of its headings, in GitHub's form."""
     headings = re.findall(r"^#+ (.*)$", text_of(path), re.M)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
@@ -44,7 +44,7 @@ def every_link_has_a_file_and_a_heading():
 
 @test
 def the_map_lists_every_page():
-    """Directly, or by the README of the page's folder."""
+    """Is the page listed, directly or in the README of its folder?"""
     known = {file for file, _ in links(MAP)}
     for file in [page for page in pages() if page in known and page.endswith("/README.md")]:
         known |= {page for page, _ in links(file)}

@@ -24,7 +24,7 @@ def a_value_with_a_zero_byte_is_refused_for_every_option():
                 assert reply.startswith(b"-ERR CONFIG SET failed (possibly related to argument '" +
                                         option.encode() + b"') - a zero byte"), (option, reply)
             equal(raw.call("CONFIG", "GET", option), before)
-        # All or nothing.
+        # CONFIG SET of several options sets all of them or none.
         reply = raw.call("CONFIG", "SET", "hz", "20", "requirepass", b"\0abc")
         equal(reply[:1], b"-")
         equal(raw.call("CONFIG", "GET", "hz"), b"*2\r\n$2\r\nhz\r\n$2\r\n10\r\n")

@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -B
-"""CLIENT PAUSE: which requests wait, what they find afterwards, and that nothing expires meanwhile.
+"""CLIENT PAUSE: which requests wait, which data they find afterwards, and that nothing expires meanwhile.
 
 The clock is held: a step of it ends a pause. DEBUG runs in every pause, so that it can be stepped.
 """
@@ -8,7 +8,7 @@ from daemon import Daemon, encode, equal, main, own, stepped, test
 
 
 class Paused:
-    """A daemon whose clock stands still, and three connections."""
+    """A daemon whose clock is held, and three connections."""
 
     def __enter__(self):
         self.daemon = Daemon()
@@ -27,7 +27,7 @@ class Paused:
 
 
 def is_silent(daemon, raw):
-    """The server has had a turn since, and has said nothing."""
+    """Lets the server run a turn; it must not have sent anything."""
     with daemon.raw() as other:
         other.call("DEBUG", "CLOCK")
     return not raw.has_more()
@@ -147,8 +147,8 @@ def during_a_pause_nothing_expires_and_no_expired_key_is_seen():
                 equal(b.call("RANDOMKEY"), b"$-1\r\n")
             assert is_silent(world.daemon, c)
             world.step(41)
-            told = c.reply() + c.reply()
-            assert told.count(b"expired") == 2, told
+            events = c.reply() + c.reply()
+            assert events.count(b"expired") == 2, events
 
 
 @stepped

@@ -7,7 +7,7 @@ from import_data import DATABASES, SHAPES, contents, fill, ours, same, theirs
 
 
 def carry(source, target):
-    """Every key by DUMP and RESTORE."""
+    """Copies every key by DUMP and RESTORE."""
     for number in range(DATABASES):
         with source.redis(db=number) as giver, target.redis(db=number) as taker:
             for key in giver.keys():
@@ -44,7 +44,7 @@ def payloads_are_redis_own_to_the_byte():
             for key in theirs_.keys():
                 got, wanted = ours_.dump(key), theirs_.dump(key)
                 if key in (b"hash:128", b"hash:129", b"hash:512", b"numbers:513"):
-                    # Of a table: its order is its own.
+                    # A table, which has no defined order.
                     equal((got[0], len(got)), (wanted[0], len(wanted)), key)
                 else:
                     equal(got, wanted, key)
@@ -63,7 +63,7 @@ def redis_migrates_its_keys_to_here():
             equal(server.dbsize(), 0)
         found = contents(daemon)
         same(*({key: value[:2] for key, value in each.items()} for each in (found, wanted)))
-        for key, value in wanted.items():  # MIGRATE sends spans
+        for key, value in wanted.items():  # MIGRATE sends TTLs
             assert abs(found[key][2] - value[2]) < 10000, (key, value[2], found[key][2])
 
 
@@ -98,7 +98,7 @@ def restore_refuses_streams_and_overflowing_ttls():
 
 
 def fill_own(server):
-    """Values that Redis has no words for; their keys."""
+    """Creates values that Redis does not have; returns their keys."""
     server.hset("hash", mapping={"a": 1, "b": 2})
     server.execute_command("HPEXPIREAT", "hash", NOON + 1000, "FIELDS", 1, "a")
     server.execute_command("SADDEX", "set", "PXAT", NOON + 2000, "MEMBERS", 2, "a", "b")

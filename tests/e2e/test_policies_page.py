@@ -7,10 +7,9 @@ from daemon import ROOT, Daemon, equal, main, own, read_reply
 PAGE = os.path.join(ROOT, "doc", "policies.md")
 SPAN, PASSED = 1_000_000, 100_000
 
-# For each type what makes the key k, and a call of each command that takes such a key: one that
-# finds something, and changes something if it can. An X is a key that is not there, y one of the
-# same type without a policy. Where a command is in the table for more than one key, its name has the
-# place of k behind it.
+# For each type the commands that create the key k, and a call of each command that takes such a key;
+# the call finds data, and changes them if the command can. X is a missing key, y one of the same type
+# without a policy. If a command has several rows in the table, the position of k follows its name.
 CALLS = {
     "SET k 10": """
         APPEND k x|BITCOUNT k|BITFIELD k SET u8 0 1|BITFIELD_RO k GET u8 0|BITPOS k 1|DECR k
@@ -79,7 +78,7 @@ CALLS = {
     "REDE.PUSH k 0 p i|REDE.PUSH k 99999999 p j|REDE.CLAIM k 99999999": "REDE.NACK k 5 i",
 }
 ROLES = {"source": " (from it)", "target": " (to it)"}
-# In the table by hand, as its argument is binary; a RESTORE that replaces a key makes it anew.
+# Added here because its argument is binary. A RESTORE that replaces a key creates it.
 BY_HAND = {"RESTORE": "write"}
 
 
@@ -92,7 +91,7 @@ def calls():
 
 
 def word_of(daemon, raw, make, call):
-    """What the call was to the key k."""
+    """How the call counts for the key k."""
     spans = {}
     for refresh in ("WRITE", "ACCESS"):
         daemon.hold()
@@ -115,7 +114,7 @@ def word_of(daemon, raw, make, call):
 
 
 def row_name(name, words):
-    """As the table says it: with the subcommand, or with the part that the key has in it."""
+    """The name in the table, with the subcommand or the role of the key."""
     name, _, role = name.partition(":")
     if name in ("EXPIRY", "MEMORY", "OBJECT", "POLICY"):
         return f"`{name} {words[0]}`"
@@ -123,7 +122,7 @@ def row_name(name, words):
 
 
 def groups_of(raw):
-    """The group of each command, by COMMAND DOCS."""
+    """The group of each command, from COMMAND DOCS."""
     items = read_reply(raw.call("COMMAND", "DOCS"))[0][1]
     groups = {}
     for (_, name), (_, about) in zip(items[::2], items[1::2]):

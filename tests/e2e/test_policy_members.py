@@ -5,7 +5,7 @@ from policies import WEEK, Policies
 
 
 def events_of(po, *calls):
-    """The events that the calls give: "event key"."""
+    """The events of the calls: "event key"."""
     listener = po.daemon.raw()
     listener.call("PSUBSCRIBE", "__keyevent@0__:*")
     for call in calls:
@@ -20,7 +20,7 @@ def events_of(po, *calls):
 
 @own
 def a_recency_list_is_one_zadd():
-    """What takes MULTI, ZADD, ZREMRANGEBYRANK, EXPIRE and EXEC elsewhere."""
+    """Does what otherwise needs MULTI, ZADD, ZREMRANGEBYRANK, EXPIRE and EXEC."""
     with Policies() as po:
         po.rule("rv:*", "MAXLEN", 30, "TTL", WEEK, "REFRESH", "WRITE")
         for i in range(100):
@@ -151,7 +151,7 @@ def stored_results_are_members_that_were_added():
         equal(po.run("ZPTTL", "k", "MEMBERS", 1, "a"), [-1], "a copy is as it was")
 
 
-# --- what is seen of it -------------------------------------------------------------------------
+# --- events, counts and databases ---------------------------------------------------------------
 
 
 @own

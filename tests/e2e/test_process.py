@@ -21,7 +21,7 @@ def run(*arguments, given="", cwd=None, env=None):
 
 
 def refuses(wanted, *arguments, given=""):
-    """Ends with status 1, and says each of the words on standard error, in one line."""
+    """The daemon must end with status 1 and one line on standard error that has each of the words."""
     status, out, err = run(*arguments, given=given)
     equal(status, 1, f"{arguments}: {out}{err}")
     if IS_REDIS:
@@ -310,7 +310,7 @@ def a_hangup_opens_the_log_file_anew():
                     broken.rest()
                 assert "Protocol error" in read(path), read(path)
                 equal(read(moved), old)
-            # A file that can't be opened: the log stays where it is, and says so.
+            # A file that can't be opened: logging continues to the old file, with a warning.
             os.rename(path, moved)
             os.mkdir(path)
             os.kill(daemon.process.pid, signal.SIGHUP)

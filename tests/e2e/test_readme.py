@@ -2,8 +2,8 @@
 """README.md's sessions, command by command, against a fresh daemon for each.
 
 A block marked ```console holds lines with redis-cli's prompt and the replies below them, or
-"$ redis-cli ..." with what that prints. "..." in a line stands for anything, a line of nothing but
-"..." for any lines.
+"$ redis-cli ..." with its output. "..." in a line matches any text, a line of only
+"..." any lines.
 """
 import ast
 import os
@@ -22,7 +22,7 @@ def blocks_of(kind):
 
 
 def sessions_of(block):
-    """[(redis-cli's arguments, its input, what it prints)]; prompts in a row are one session."""
+    """[(redis-cli's arguments, its input, its output)]; consecutive prompts are one session."""
     sessions, talking = [], False
     for line in block.splitlines():
         prompt = PROMPT.match(line)

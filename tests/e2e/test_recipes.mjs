@@ -170,7 +170,7 @@ each(test, 'a connection takes a password and a database', async (_client, daemo
     }
 });
 
-each(test, 'replies have the shapes that the client makes of them', async (client) => {
+each(test, 'replies have the forms that the client documents', async (client) => {
     assert.deepEqual(await client.hash('h', { a: '1', b: '2' }), { a: '1', b: '2' });
     await client.put('z', 1.5, 'x');
     await client.put('z', -2, 'y');
@@ -257,7 +257,7 @@ each(stepped, 'a subscriber is called after the deadline and not at it', async (
 
 // --- the short forms: a policy, or one command, instead of the clean-up ---
 
-each(stepped, 'a policy keeps a recency list short and lets it go', async (client, daemon) => {
+each(stepped, 'a policy keeps a recency list short and expires it', async (client, daemon) => {
     await daemon.hold();
     await client.send('POLICY', 'SET', 'rv:*', 'MAXLEN', '3', 'TTL', '100000',
         'REFRESH', 'WRITE');
@@ -272,7 +272,7 @@ each(stepped, 'a policy keeps a recency list short and lets it go', async (clien
     assert.equal(await client.size(), 0);
 });
 
-each(stepped, 'a policy lets each activity end by itself', async (client, daemon) => {
+each(stepped, 'a policy expires each activity', async (client, daemon) => {
     await daemon.hold();
     await client.send('POLICY', 'SET', 'activities', 'MEMBERTTL', String(60 * DAY * 1000));
     await client.add('activities', 'walk', 'swim');
@@ -286,7 +286,7 @@ each(stepped, 'a policy lets each activity end by itself', async (client, daemon
     assert.equal(await client.size(), 0);
 });
 
-each(stepped, 'each item can end at a time of its own', async (client, daemon) => {
+each(stepped, 'each item can have its own deadline', async (client, daemon) => {
     await daemon.hold();
     assert.equal(Number(await client.send('SADDEX', 'coupons', 'PXAT', String(NOON + 5000),
         'MEMBERS', '2', 'spring', 'summer')), 2);
@@ -304,7 +304,7 @@ each(stepped, 'each item can end at a time of its own', async (client, daemon) =
     assert.equal(await client.exists('coupons', 'cart'), 1);
 });
 
-each(stepped, 'a policy keeps a set of those present', async (client, daemon) => {
+each(stepped, 'a policy expires members of a presence set', async (client, daemon) => {
     await daemon.hold();
     await client.send('POLICY', 'SET', 'online', 'MEMBERTTL', '30000');
     await client.add('online', 'ann', 'bob');
@@ -332,7 +332,7 @@ each(stepped, 'a rate limiter does not count rejected requests', async (client, 
     assert.equal(await wait(), 60_000);
 });
 
-each(stepped, 'a policy ends sessions that nobody uses', async (client, daemon) => {
+each(stepped, 'a policy ends sessions that are not used', async (client, daemon) => {
     await daemon.hold();
     await client.send('POLICY', 'SET', 'session:*', 'TTL', '1800000', 'REFRESH', 'ACCESS');
     await client.hash('session:1', { user: 'ann' });
@@ -348,7 +348,7 @@ each(stepped, 'a policy ends sessions that nobody uses', async (client, daemon) 
     assert.equal(await client.exists('session:1'), 0);
 });
 
-each(stepped, 'a policy bounds what a cache keeps', async (client, daemon) => {
+each(stepped, 'a policy limits the TTLs of a cache', async (client, daemon) => {
     await daemon.hold();
     await client.send('POLICY', 'SET', 'cache:*', 'TTL', '600000', 'JITTER', '10',
         'MAXTTL', '3600000');
@@ -362,7 +362,7 @@ each(stepped, 'a policy bounds what a cache keeps', async (client, daemon) => {
     assert.equal(await client.size(), 1);
 });
 
-each(stepped, 'a subscriber hears which member has ended', async (client, daemon) => {
+each(stepped, 'a subscriber gets the name of an expired member', async (client, daemon) => {
     await daemon.hold();
     const inbox = await client.subscriber('__subkeyevent@0__:sexpired');
     await client.send('SADDEX', 'online', 'PX', '1000', 'MEMBERS', '1', 'ann');
@@ -371,7 +371,7 @@ each(stepped, 'a subscriber hears which member has ended', async (client, daemon
     await inbox.close();
 }, '--notify-keyspace-events', 'Ts');
 
-each(stepped, 'what falls due next is told', async (client, daemon) => {
+each(stepped, 'EXPIRY NEXT shows the next deadline', async (client, daemon) => {
     await daemon.hold();
     await client.setPx('job:7', 'mail', 90_000);
     await client.send('SADDEX', 'coupons', 'PX', '5000', 'MEMBERS', '1', 'spring');

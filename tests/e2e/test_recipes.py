@@ -12,7 +12,7 @@ from daemon import NOON, Daemon, equal, main, own, stepped, test
 
 
 class ExpiringSet:
-    """A set whose elements leave it ttl seconds after they were pushed."""
+    """A set whose elements are removed ttl seconds after they were pushed."""
 
     def __init__(self, client, key, ttl, now=time.time):
         self.client, self.key, self.ttl, self.now = client, key, ttl, now
@@ -224,7 +224,7 @@ def message(listener, timeout=10):
 
 
 def nothing_until_now(client, listener):
-    """Asserts that no message was on its way; a message of our own marks now."""
+    """Asserts that no message was sent before a message of our own."""
     client.publish("mark", "mark")
     equal(message(listener), b"mark")
 

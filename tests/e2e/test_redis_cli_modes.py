@@ -27,7 +27,7 @@ def biggest(out):
     return {kind: (key, int(size)) for kind, key, size in found}
 
 
-# --- what is in a keyspace ---------------------------------------------------------------------
+# --- statistics of a keyspace ------------------------------------------------------------------
 
 
 @test
@@ -131,7 +131,7 @@ def scan_takes_quoted_patterns_databases_and_pauses():
             equal(sorted(terminal.rest().split("\r\n")), ["", '"nul one"', r'"nul\x00one"'])
 
 
-# --- what is measured --------------------------------------------------------------------------
+# --- measuring ---------------------------------------------------------------------------------
 
 STAT = (r"^(?P<keys>\d+) +(?P<mem>[\d.]+[BKMG]) +(?P<clients>\d+) +(?P<blocked>\d+) +"
         r"(?P<requests>\d+) \(\+(?P<more>\d+)\) +(?P<connections>\d+) +\r$")
@@ -433,7 +433,7 @@ def redis_cli_connects_again_after_the_server_closed():
         terminal.wait(r"^OK\r\n")
         other.call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
         terminal.type("get k")
-        # It may see only now that it has to connect again, and does so for the next command.
+        # It may notice the closed connection only now; then it connects again for the next command.
         if not terminal.wait(r'^"v"\r\n|(?=not connected> )')[0]:
             terminal.type("get k")
             terminal.wait(r'^"v"\r\n')

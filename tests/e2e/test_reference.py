@@ -29,7 +29,7 @@ BRACKETS = {"": (b"*", b"*"), "map": (b"*", b"%"), "set": (b"*", b"~"), "push": 
 
 
 def split(text, separator):
-    """At separators that are in no brackets and quotes."""
+    """Splits at separators outside brackets and quotes."""
     parts, depth, quoted = [""], 0, False
     for char in text:
         quoted ^= char == "'"
@@ -72,12 +72,12 @@ def fits_items(values, items, version):
         fits(value, form, version) for value, form in zip(values, forms))
 
 
-# What any command can get.
+# Errors that any command may reply.
 COMMON_ERRORS = ("ERR wrong number of arguments for '.*' command", "ERR unknown subcommand .*")
 
 
 def pattern_of(text):
-    """Of an error's text, which has %s and the like for its values."""
+    """A pattern for an error's text, which has %s and the like for values."""
     return ".*".join(re.escape(part) for part in re.split(r"%(?:\.\*|\.\d+)?(?:ll)?[sdf]", text))
 
 
@@ -128,7 +128,7 @@ def check(reference, connection, arguments, version, may_fail):
 
 
 def servers():
-    """Ours, and Redis where it is installed."""
+    """The daemon, and Redis if it is installed."""
     return [BINARY, ORACLE] if oracle() else [BINARY]
 
 
@@ -153,7 +153,7 @@ def random_calls_reply_as_declared():
 
 # --- calls of all others -------------------------------------------------------------------------
 
-# Each is the last call of its line; what stands before ";" prepares it.
+# Each is the last call of its line; the calls before ";" prepare it.
 CALLS = """
 SADD s a; SMEMBERS s
 BLPOP l 0.001
@@ -300,7 +300,7 @@ BZTSMOVE z l 5 0.001
 ZADD z 1 a 2 b; BZTSMOVE z l 5 0
 """
 
-# What these do to the server or to the connection is tested elsewhere.
+# Commands that end the server or change the connection; other tests cover them.
 LEFT_OUT = {"SHUTDOWN": "ends the server", "CONFIG REWRITE": "needs a file",
             "LATENCY GRAPH": "needs samples"}
 
@@ -311,12 +311,12 @@ def calls():
 
 
 def call_others(reference, daemon, version):
-    """Whatever is not as declared, one line each."""
+    """Replies that are not as declared, one line each."""
     wrong = []
     for steps in calls():
         arguments = [word.encode() for word in steps[-1]]
         name = reference.name_of(arguments)
-        # DEBUG's tools are not the same.
+        # DEBUG's subcommands differ.
         if daemon.binary == ORACLE and (name not in reference.redis or name == "DEBUG"):
             continue
         with daemon.raw() as connection:

@@ -8,7 +8,7 @@ WAITING = ["BLPOP", "BRPOP", "BLMOVE", "BZPOPMIN", "BLMPOP", "BZMPOP"]
 
 
 class Observed:
-    """A server whose every call is noted, and two connections to it."""
+    """A server with a slow log of all calls, and two connections to it."""
 
     def __init__(self, daemon):
         self.admin, self.waiter = daemon.raw(), daemon.raw()
@@ -31,7 +31,7 @@ class Observed:
         return b"blocked_clients:1\r\n" in self.admin.call("INFO", "clients")
 
     def stats(self):
-        """{command: (calls, rejected, failed)} of those that wait."""
+        """{command: (calls, rejected, failed)} of blocking commands."""
         text = self.admin.call("INFO", "commandstats").decode()
         found = re.findall(r"cmdstat_(\w+):calls=(\d+),.*rejected_calls=(\d+),failed_calls=(\d+)",
                            text)
@@ -46,13 +46,13 @@ class Observed:
         return re.findall(rb"errorstat_(\w+):count=(\d+)", self.admin.call("INFO", "errorstats"))
 
     def slow(self):
-        """[(duration, arguments)] of those that wait, the oldest first."""
+        """[(duration, arguments)] of blocking commands, the oldest first."""
         entries = read_reply(self.admin.call("SLOWLOG", "GET", "-1"))[0][1]
         calls = [(int(entry[1][2][1]), [word[1] for word in entry[1][3][1]]) for entry in entries]
         return [call for call in reversed(calls) if call[1][0].decode().upper() in WAITING]
 
     def histogram(self):
-        """{command: calls} of those that wait."""
+        """{command: calls} of blocking commands."""
         items = read_reply(self.admin.call("LATENCY", "HISTOGRAM"))[0][1]
         return {items[i][1].decode().upper(): int(items[i + 1][1][1][1])
                 for i in range(0, len(items), 2) if items[i][1].decode().upper() in WAITING}
@@ -67,7 +67,7 @@ class Observed:
 
 
 def on_both(*scenes):
-    """Each scene's facts must equal Redis'."""
+    """Each scene's figures must equal those of Redis."""
     options = ("--slowlog-log-slower-than", "0", "--slowlog-max-len", "1000")
     found = []
     with Daemon(*options) as here, Daemon(*options, binary=oracle()) as there:
@@ -185,7 +185,7 @@ def a_dehydrator_call_that_blocks_counts_as_one_call():
         daemon.hold()
         at.waiter.send(encode("REDE.BPOLL", "d", "0"))
         assert wait_for(at.is_blocked)
-        at.admin.call("REDE.PUSH", "d", "1000", "x", "id")  # wakes it, and nothing is due
+        at.admin.call("REDE.PUSH", "d", "1000", "x", "id")  # serves it again, but nothing is due
         daemon.step(1000)
         equal(at.waiter.reply().count(b"x\r\n"), 1)
         text = at.admin.call("INFO", "commandstats").decode()

@@ -10,7 +10,7 @@ BATCH = 1000
 
 
 def fill(raw, *head, count, at, pairs=False):
-    """SADDEX key MEMBERS, HSETEX key FIELDS or ZADDEX key: members that end at an instant."""
+    """SADDEX key MEMBERS, HSETEX key FIELDS or ZADDEX key: adds members that expire at an instant."""
     name, key, *word = head
     for begin in range(0, count, BATCH):
         members = range(begin, begin + BATCH)
@@ -33,7 +33,7 @@ def info(raw, field):
 
 
 class Burst:
-    """A daemon whose clock stands still, and a connection."""
+    """A daemon whose clock is held, and a connection."""
 
     def __init__(self, *options):
         self.daemon = Daemon(*options)
@@ -66,7 +66,7 @@ def a_thousand_clients_at_one_set_wait_as_long_as_one():
             spent.append(time.monotonic() - begin)
             for client in clients:
                 client.close()
-        # A crowd that looks at 2000 members each in every turn needs some hundred times as long.
+        # Clients that each looked at 2000 members in every turn would take about a hundred times as long.
         assert spent[1] < 10 * spent[0] + 3, spent
 
 
@@ -94,7 +94,7 @@ def a_delayed_client_can_be_killed_but_is_not_blocked():
         daemon.step(1001)
         victim.send(encode("SCARD", "s") + encode("PING"))
         if select.select([victim.socket], [], [], 0.005)[0]:
-            return  # it was quicker than we are
+            return  # the daemon had finished already
         equal(raw.call("CLIENT", "UNBLOCK", number), b":0\r\n")
         equal(raw.call("CLIENT", "KILL", "ID", number), b":1\r\n")
         equal(raw.call("SCARD", "s"), b":1\r\n")

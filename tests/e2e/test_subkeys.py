@@ -6,8 +6,8 @@ from daemon import Daemon, equal, main, own
 
 
 class Heard:
-    """A client, and a listener to a pattern; `told` runs a command and returns what the listener
-    heard of it: [(channel, message)]."""
+    """A client, and a subscriber to a pattern; `messages_of` runs a command and returns the messages that it
+    caused: [(channel, message)]."""
 
     def __init__(self, daemon, pattern="__*"):
         self.daemon, self.client = daemon, daemon.redis()
@@ -30,7 +30,7 @@ class Heard:
     def message(self):
         while True:
             got = self.listener.get_message(timeout=10)
-            if got is not None:  # it is where a subscription was confirmed
+            if got is not None:  # the type of a subscription's confirmation
                 return got["channel"], got["data"]
 
     def until_mark(self):
@@ -40,12 +40,12 @@ class Heard:
             heard.append(got)
         return heard
 
-    def told(self, command):
+    def messages_of(self, command):
         self.run(command)
         return self.until_mark()
 
     def later(self, count):
-        """That many messages, caused by no command, and no more."""
+        """Receives `count` messages that no command caused, and no more."""
         return [self.message() for _ in range(count)] + self.until_mark()
 
 
@@ -58,7 +58,7 @@ def on_key(*messages, key="k"):
 
 
 def all_four(key, event, *members):
-    """What STIV says of the event of these members."""
+    """The messages of the classes S, T, I and V for an event of these members."""
     names = ",".join(f"{len(member)}:{member}" for member in members)
     return [(channel.encode(), message.encode()) for channel, message in [
         (f"__subkeyspace@0__:{key}", f"{event}|{names}"),
@@ -68,18 +68,18 @@ def all_four(key, event, *members):
 
 
 def each_tells(heard, steps):
-    """Each command and the messages that key k's own channel carries for it."""
+    """Each command and the messages that it causes on the channel of key k."""
     for command, *messages in steps:
-        equal(heard.told(command), on_key(*messages), command)
+        equal(heard.messages_of(command), on_key(*messages), command)
 
 
 @own
 def all_four_channels_carry_the_members_of_all_three_types():
     with listening("STIVshz") as daemon, Heard(daemon) as heard:
-        equal(heard.told("HSET h field1 v1 field2 v2"), all_four("h", "hset", "field1", "field2"))
-        equal(heard.told("SADD set a bcd"), all_four("set", "sadd", "a", "bcd"))
-        equal(heard.told("ZADD zs 1 a 2 bcd"), all_four("zs", "zadd", "a", "bcd"))
-        equal(heard.told("HDEL h field2 missing"), all_four("h", "hdel", "field2"))
+        equal(heard.messages_of("HSET h field1 v1 field2 v2"), all_four("h", "hset", "field1", "field2"))
+        equal(heard.messages_of("SADD set a bcd"), all_four("set", "sadd", "a", "bcd"))
+        equal(heard.messages_of("ZADD zs 1 a 2 bcd"), all_four("zs", "zadd", "a", "bcd"))
+        equal(heard.messages_of("HDEL h field2 missing"), all_four("h", "hdel", "field2"))
 
 
 @own
@@ -90,7 +90,7 @@ def clients_hear_one_key_one_event_or_one_member():
         heard.until_mark()
         heard.run("SADD other m")
         heard.run("SADD k m n")
-        equal(heard.told("SREM other m"), [
+        equal(heard.messages_of("SREM other m"), [
             (b"__subkeyspace@0__:k", b"sadd|1:m,1:n"),
             (b"__subkeyspaceitem@0__:k\nm", b"sadd"),
             (b"__subkeyspaceevent@0__:sadd|k", b"1:m,1:n"),
@@ -109,16 +109,16 @@ def sets_tell_their_members():
             ("SREM k c", "srem|1:c"),
             ("SPOP k", "spop|1:d"),
             ("SPOP k",)])
-        heard.told("SADD k a b c")
-        [(channel, message)] = heard.told("SPOP k 2")
+        heard.messages_of("SADD k a b c")
+        [(channel, message)] = heard.messages_of("SPOP k 2")
         equal(channel, b"__subkeyspace@0__:k")
         assert message in [b"spop|1:%s,1:%s" % (one, other) for one in (b"a", b"b", b"c")
                            for other in (b"a", b"b", b"c") if one != other], message
-        heard.told("SADD k a b c")
-        [(_, message)] = heard.told("SPOP k 5")
+        heard.messages_of("SADD k a b c")
+        [(_, message)] = heard.messages_of("SPOP k 5")
         equal(sorted(message[len(b"spop|"):].split(b",")), [b"1:a", b"1:b", b"1:c"])
-        heard.told("SADD k m")
-        equal(heard.told("SMOVE k to m"), on_key("srem|1:m") + on_key("sadd|1:m", key="to"))
+        heard.messages_of("SADD k m")
+        equal(heard.messages_of("SMOVE k to m"), on_key("srem|1:m") + on_key("sadd|1:m", key="to"))
         each_tells(heard, [("SUNIONSTORE k to",), ("DEL k",)])
 
 
@@ -180,10 +180,10 @@ def each_call_of_a_transaction_tells_its_own():
 @own
 def members_stand_behind_their_event_and_ahead_of_the_next():
     with listening("KESA") as daemon, Heard(daemon) as heard:
-        equal(heard.told("ZADD k 1 a 2 b"), [
+        equal(heard.messages_of("ZADD k 1 a 2 b"), [
             (b"__keyspace@0__:k", b"zadd"), (b"__keyevent@0__:zadd", b"k"),
             *on_key("zadd|1:a,1:b")])
-        equal(heard.told("ZREMRANGEBYRANK k 0 -1"), [
+        equal(heard.messages_of("ZREMRANGEBYRANK k 0 -1"), [
             (b"__keyspace@0__:k", b"zremrangebyrank"), (b"__keyevent@0__:zremrangebyrank", b"k"),
             *on_key("zremrangebyrank|1:a,1:b"),
             (b"__keyspace@0__:k", b"del"), (b"__keyevent@0__:del", b"k")])
@@ -199,7 +199,7 @@ def channels_and_classes_are_chosen_one_by_one():
             heard.client.config_set("notify-keyspace-events", flags)
             heard.run("DEL k")
             heard.until_mark()
-            got = heard.told("SADD k a")
+            got = heard.messages_of("SADD k a")
             equal(len(got) if isinstance(wanted, int) else got, wanted, flags)
 
 
@@ -220,17 +220,17 @@ def the_flags_are_shown_in_redis_order():
 @own
 def names_of_any_bytes_are_measured():
     with listening("STIVA") as daemon, Heard(daemon) as heard:
-        equal(heard.told(["HSET", b"k|\xff", b"a|b,\n\x00", "v", "", "w"]), [
+        equal(heard.messages_of(["HSET", b"k|\xff", b"a|b,\n\x00", "v", "", "w"]), [
             (b"__subkeyspace@0__:k|\xff", b"hset|6:a|b,\n\x00,0:"),
             (b"__subkeyevent@0__:hset", b"3:k|\xff|6:a|b,\n\x00,0:"),
             (b"__subkeyspaceitem@0__:k|\xff\na|b,\n\x00", b"hset"),
             (b"__subkeyspaceitem@0__:k|\xff\n", b"hset"),
             (b"__subkeyspaceevent@0__:hset|k|\xff", b"6:a|b,\n\x00,0:")])
-        channels = [channel for channel, _ in heard.told(["SADD", "two\nlines", "a"])]
+        channels = [channel for channel, _ in heard.messages_of(["SADD", "two\nlines", "a"])]
         equal(channels, [b"__subkeyspace@0__:two\nlines", b"__subkeyevent@0__:sadd",
                          b"__subkeyspaceevent@0__:sadd|two\nlines"])
         heard.client.execute_command("SELECT", "3")
-        equal(heard.told("SADD k a")[0], (b"__subkeyspace@3__:k", b"sadd|1:a"))
+        equal(heard.messages_of("SADD k a")[0], (b"__subkeyspace@3__:k", b"sadd|1:a"))
 
 
 @own
@@ -238,7 +238,7 @@ def many_members_are_listed_a_thousand_at_a_time():
     with listening("VIA") as daemon, Heard(daemon, pattern="__subkeyspaceevent@*") as heard:
         heard.run(["ZADD", "k"] + [word for i in range(2500) for word in (i, f"m{i}")])
         heard.until_mark()
-        lists = [message.split(b",") for _, message in heard.told("ZREMRANGEBYRANK k 0 -1")]
+        lists = [message.split(b",") for _, message in heard.messages_of("ZREMRANGEBYRANK k 0 -1")]
         equal([len(names) for names in lists], [1000, 1000, 500])
         equal([name.split(b":")[1] for names in lists for name in names],
               [b"m%d" % i for i in range(2500)])

@@ -34,8 +34,8 @@ def check(*arguments):
 
 @contextlib.contextmanager
 def data(work, *options):
-    """A folder with the data of a daemon that was killed after the work, by which all was written;
-    and what `work` returned."""
+    """A folder with the data of a daemon that was killed after `work` ran and was written; and the
+    result of `work`."""
     with contextlib.ExitStack() as stack:
         daemon = stack.enter_context(Daemon("--appendonly", "yes", *options))
         with daemon.redis() as client:
@@ -68,7 +68,7 @@ def write(path, content):
 
 
 def hundred(client):
-    """A hundred records."""
+    """Writes a hundred records."""
     for i in range(100):
         client.set(f"key:{i}", f"value {i}")
 
@@ -94,7 +94,7 @@ def ends_of_records(content):
 
 
 def with_a_wrong_byte(content, unit):
-    """A value's byte in the middle of that unit is another."""
+    """Changes a byte of a value in the middle of that record."""
     at = content.index(b"value %d" % unit) + 2
     return content[:at] + b"\x1b" + content[at + 1:]
 
@@ -266,7 +266,7 @@ def files_that_are_not_data_have_their_own_exit_status():
 
 @contextlib.contextmanager
 def redis_with(*arguments):
-    """A redis-server that got what the tool wrote, and what the tool said."""
+    """A redis-server with the tool's output loaded, and the tool's messages."""
     with Daemon(binary=oracle()) as server:
         export = subprocess.Popen([os.path.join(TOOLS, "expired-export"), *arguments],
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -297,7 +297,7 @@ def contents(client):
 
 
 def fill(client, rng):
-    """Keys of the types that Redis has, with bytes of all kinds, in a few databases."""
+    """Creates keys of Redis' types, with any bytes, in a few databases."""
     def text():
         return rng.randbytes(rng.choice((0, 1, 3, 8, 40, 300, 20000 if rng.random() < 0.1 else 9)))
 

@@ -1,8 +1,8 @@
 #!/usr/bin/python3 -B
 """Client-side caching: which commands invalidate, which clients get the message, and its form.
 
-Only the tests with a stepped clock are special to the daemon. The last test runs random programs in
-lock-step with redis-server 7.0.15; SEED chooses them.
+Most tests also run on redis-server; those with a stepped clock do not. The last test runs random
+programs in lock-step with redis-server 7.0.15; SEED chooses them.
 """
 import os
 import random
@@ -15,14 +15,14 @@ CHANNEL = b"__redis__:invalidate"
 
 
 def push(*keys):
-    """The message about keys; without keys: about all."""
+    """The message that these keys are invalid; without keys: all keys."""
     if not keys:
         return b">2\r\n$10\r\ninvalidate\r\n_\r\n"
     return b">2\r\n$10\r\ninvalidate\r\n" + encode(*keys)
 
 
 def as_message(*keys):
-    """The same to a subscriber in RESP2."""
+    """The same message for a subscriber in RESP2."""
     head = b"*3\r\n$7\r\nmessage\r\n$20\r\n" + CHANNEL + b"\r\n"
     return head + (encode(*keys) if keys else b"$-1\r\n")
 
@@ -51,7 +51,7 @@ class Caller:
         equal(self.raw.call(*arguments), wanted, " ".join(map(str, arguments)))
 
     def heard(self):
-        """Everything up to the reply of a command that is none."""
+        """Everything before the reply to a command that does not exist."""
         self.raw.send(encode("NOSUCHCOMMAND"))
         found = b""
         while True:
@@ -107,13 +107,13 @@ def every_way_to_change_a_key_invalidates_it():
                ("EXPIRE k 100", "k"), ("PERSIST k", "k"), ("APPEND k x", "k"), ("GETDEL k", "k"),
                ("GETEX k EX 9", "k"), ("EXPIRE k -1", "k"), ("SETRANGE k 9 x", "k"))
     with Daemon() as daemon, Caller(daemon, "NOLOOP") as a, Caller(daemon) as b:
-        for line, *told in changes:
+        for line, *keys in changes:
             b.call("FLUSHALL")
             b.call("SET", "k", "v", "EX", "50")
             a.heard()
             a.call("MGET", "k", "n")
             b.call(*line.split())
-            equal(a.heard(), b"".join(map(push, told)), line)
+            equal(a.heard(), b"".join(map(push, keys)), line)
 
 
 @test
@@ -303,9 +303,9 @@ def lowering_the_limit_forgets_keys_without_a_further_command():
         for i in range(3000):
             a.raw.send(encode("GET", f"k{i}"))
         a.raw.send(encode("CONFIG", "SET", "tracking-table-max-keys", "10"))
-        told = b""
-        while told.count(b"invalidate") < 2990:
-            told += a.raw.reply()
+        received = b""
+        while received.count(b"invalidate") < 2990:
+            received += a.raw.reply()
         with Caller(daemon) as b:
             assert b"\r\ntracking_total_keys:10\r\n" in b.call("INFO", "stats")
 
@@ -316,10 +316,10 @@ def keys_beyond_the_limit_are_forgotten_and_invalidated():
         for i in range(30):
             a.raw.send(encode("GET", f"k{i}"))
         a.raw.send(encode("ECHO", "end"))
-        told = b""
-        while b"end" not in told:
-            told += a.raw.reply()
-        forgotten = re.findall(rb"invalidate\r\n\*1\r\n\$\d+\r\n(k\d+)", told)
+        received = b""
+        while b"end" not in received:
+            received += a.raw.reply()
+        forgotten = re.findall(rb"invalidate\r\n\*1\r\n\$\d+\r\n(k\d+)", received)
         equal(len(set(forgotten)), 20)
         kept = {b"k%d" % i for i in range(30)} - set(forgotten)
         with Caller(daemon) as b:
@@ -405,7 +405,7 @@ def random_call(rng):
 
 
 class Server:
-    """One of the two, with a connection for each caller."""
+    """One of the two servers, with a connection for each caller."""
 
     def __init__(self, daemon):
         self.daemon, self.callers = daemon, {}
@@ -422,21 +422,21 @@ class Server:
             caller.raw.close()
 
     def normal(self, data):
-        """Replaces ids by the callers' order. Redis sends a null of the wrong protocol if the tracking
-        client and the redirected one use different protocols."""
+        """Replaces ids by the callers' order, and nulls: Redis sends one of the wrong protocol if the
+        tracking client and the redirected one use different protocols."""
         for number, caller in enumerate(self.callers.values()):
             data = re.sub(rb"(redirect|broken|id)\r\n:%d\r" % caller.id,
                           rb"\1\r\n:-%d\r" % number, data)
         return data.replace(b"invalidate\r\n$-1\r\n", b"invalidate\r\n_\r\n")
 
     def run(self, who, words):
-        """What each caller hears: replies, and pushes apart from them. A push that another's
-        tracking redirects to the caller stands ahead of the reply in Redis, and behind it here.
-        Replies with ids alone are left out."""
+        """What each caller receives: replies, and separately pushes. A push that another client
+        redirects to the caller comes before the reply in Redis, and after it here. Replies that are
+        only ids are left out."""
         words = [str(self.callers[word[1:]].id) if word[:1] == "@" else word for word in words]
-        first = self.callers[who].call(*words)  # broadcasts come at the end of this turn
+        first = self.callers[who].call(*words)  # broadcasts are sent at the end of this turn
         found, order = [], sorted(self.callers, key=lambda name: name != who)
-        for caller in (self.callers[name] for name in order):  # its own reply comes first of all
+        for caller in (self.callers[name] for name in order):  # the caller's reply comes first
             heard, at = self.normal(first + caller.heard()), 0
             first = b""
             replies, pushes = [], []

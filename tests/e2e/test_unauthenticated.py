@@ -18,8 +18,8 @@ def field_of(raw, section, name):
 
 
 def push(raw, data, seconds=10):
-    """Sends without reading until the server closes the connection or takes no more for a while;
-    True when it closed."""
+    """Sends without reading until the server closes the connection or reads no more for a while.
+    Returns whether it closed."""
     raw.socket.settimeout(0.2)
     limit = time.monotonic() + seconds
     while time.monotonic() < limit:
@@ -51,7 +51,7 @@ def an_unauthenticated_client_that_reads_nothing_is_closed():
         for name, data in FLOODS.items():
             with daemon.raw() as raw:
                 assert push(raw, data), f"{name}: still open"
-        # What the kernel keeps of a connection is not the daemon's.
+        # The kernel's memory for a connection does not count.
         wait_for(lambda: field_of(admin, "clients", "connected_clients") == 1)
         equal(field_of(admin, "clients", "connected_clients"), 1)
 
@@ -62,7 +62,7 @@ def a_slow_sender_that_reads_nothing_before_auth_is_closed():
         with contextlib.suppress(ConnectionError):
             for _ in range(3000):
                 raw.send(b"PING\r\n")
-                equal(admin.call("PING"), b"+PONG\r\n")  # each in a turn of its own
+                equal(admin.call("PING"), b"+PONG\r\n")  # one turn for each
             raise AssertionError("still open")
 
 
@@ -99,7 +99,7 @@ def memory_of_unauthenticated_clients_evicts_no_key():
         admin.call("CONFIG", "SET", "maxmemory-policy", "allkeys-random")
         admin.call("CONFIG", "SET", "maxmemory", before + 200_000)
         crowd = [daemon.raw() for _ in range(size)]
-        # The most that each may keep: an unfinished request.
+        # The largest unfinished request that each may have.
         part = b"*10\r\n" + (b"$16000\r\n" + b"x" * 16_000 + b"\r\n") * 3 + b"$16000\r\n"
         try:
             for raw in crowd:
@@ -130,7 +130,7 @@ def input_beyond_64_kib_before_auth_closes_the_connection():
         with daemon.raw() as raw:
             raw.send(b"*10\r\n" + (b"$16000\r\n" + b"x" * 16_000 + b"\r\n") * 4)
             with daemon.raw() as other:
-                for _ in range(4):  # turns in which the daemon reads all that was sent
+                for _ in range(4):  # turns, so that the daemon reads everything that was sent
                     equal(other.call("PING"), NOAUTH)
             equal((raw.heard(), raw.closed), (b"", False))
         with daemon.raw() as raw:
@@ -139,7 +139,7 @@ def input_beyond_64_kib_before_auth_closes_the_connection():
             equal(raw.rest(), b"")
 
 
-@own  # Redis closes it behind some 500 replies of one read
+@own  # Redis closes it after about 500 replies of one read
 def an_unauthenticated_client_that_reads_gets_all_replies():
     with Daemon(*SECRET) as daemon, daemon.raw() as raw:
         for _ in range(20):

@@ -1,19 +1,19 @@
 #!/usr/bin/python3 -B
 """Clients that block until an instant: BZTSPOP, BZTSMOVE, REDE.BPOLL and REDE.CLAIM.
 
-The clock is stepped, except where the test is that the daemon wakes by itself, soon after the instant
+The clock is stepped, except in tests that the daemon serves clients by itself, soon after the instant
 and never before it.
 """
 import time
 
 from daemon import NOON, Daemon, encode, equal, main, own
 
-LATE_MSEC = 50  # on a machine that is busy with other things; never early is exact
+LATE_MSEC = 50  # on a busy machine; that nothing comes early is checked exactly
 WRONGTYPE = b"-WRONGTYPE Operation against a key holding the wrong kind of value\r\n"
 
 
 class Waiting:
-    """A daemon whose clock stands still, one connection that writes and some that wait."""
+    """A daemon whose clock is held, a connection that writes and some that block."""
 
     def __init__(self, waiters):
         self.count = waiters
@@ -32,7 +32,7 @@ class Waiting:
         return self.daemon.__exit__(*exception)
 
     def wait(self, *arguments):
-        """All of them say the same, one after the other."""
+        """Sends the same command on each of them, one after the other."""
         for raw in self.waiters:
             raw.send(encode(*arguments))
             self.writer.call("PING")

@@ -16,10 +16,10 @@ from daemon import (Daemon, Raw, check_killed, encode, equal, fork, kill_child, 
 ELEMENTS = int(os.environ.get("WORKER_N", "3000"))
 SEED = os.environ.get("TEST_SEED") or str(random.SystemRandom().getrandbits(32))
 WORKERS = 6
-SPREAD_MSEC = 3000  # deadlines are from now until then
+SPREAD_MSEC = 3000  # deadlines lie between now and then
 LEASE_MSEC = 120
 KILL_EACH = 0.05  # seconds, about
-AT_MOST = 30  # seconds, though five should do
+AT_MOST = 30  # seconds; five are usually enough
 KEY = "jobs"
 
 
@@ -32,13 +32,13 @@ class Link(Raw):
         return plain(read_reply(self.call(*arguments))[0])
 
     def together(self, *commands):
-        """One transaction's replies."""
+        """The replies of one transaction."""
         lines = [("MULTI",), *commands, ("EXEC",)]
         self.send(b"".join(encode(*line) for line in lines))
         return plain(read_reply([self.reply() for _ in lines][-1])[0])
 
     def pass_time(self, seconds):
-        """Waits by blocking on a key that stays empty: the test is about real time."""
+        """Waits by blocking on an empty key, because the test needs real time."""
         equal(self.ask("REDE.BPOLL", "nothing", f"{seconds:.3f}"), None)
 
 
@@ -93,7 +93,7 @@ class Worker:
 
 
 class Gang:
-    """As many workers as there should be, until the end of `with`."""
+    """Keeps the number of workers constant, until the end of `with`."""
 
     def __init__(self, daemon, log):
         self.daemon, self.log = daemon, log
@@ -107,7 +107,7 @@ class Gang:
             kill_child(pid)
 
     def fill(self):
-        """In the place of each that has died comes another."""
+        """Replaces workers that have ended."""
         for pid in list(self.pids):
             ended, status = os.waitpid(pid, os.WNOHANG)
             if ended:
@@ -129,7 +129,7 @@ class Gang:
 
 
 class Producer:
-    """Pushes so many elements with known deadlines, a few at a time; some come late already."""
+    """Pushes elements with known deadlines, a few at a time; some are already due."""
 
     def __init__(self, daemon):
         self.link, self.rng, self.left = Link(daemon.path), random.Random(SEED + "p"), ELEMENTS
@@ -147,15 +147,15 @@ class Producer:
 
 
 def events_of(listener):
-    """How often each event came, up to now."""
+    """The number of events of each kind so far."""
     with_end = listener.call("PING", "end")  # the listener's own reply comes last
-    told = {}
+    counts = {}
     while True:
         message = plain(read_reply(with_end)[0])
         if message == [b"pong", b"end"]:
-            return told
+            return counts
         event = message[-2].split(b":")[1].decode()
-        told[event] = told.get(event, 0) + 1
+        counts[event] = counts.get(event, 0) + 1
         with_end = listener.reply()
 
 
@@ -192,7 +192,7 @@ class Story:
                 self.given_back.add(words[0])
 
     def check_deliveries(self):
-        """Each in its turn, never before the deadline, never while another's lease lasts."""
+        """Checks that no claim came before the deadline or during another worker's lease."""
         for ident, claims in self.claims.items():
             claims.sort(key=lambda claim: claim[1])
             numbers = [deliveries for _, deliveries, _, _ in claims]
