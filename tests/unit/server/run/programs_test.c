@@ -1,5 +1,5 @@
-/* Whole programs: whatever callers send, every request gets one well-formed reply, every structure
- * stays sound, and what was recorded builds the same data again. */
+/* Whole programs: for any requests, every request gets one well-formed reply, every structure
+ * stays sound, and the recorded effects build the same data again. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -139,14 +139,13 @@ static void call_other(struct run *run, unsigned caller)
     };
     enum { LINES = sizeof(lines) / sizeof(lines[0]) };
     const char *line = lines[rng_below(&run->rng, LINES)];
-    /* The one reply of an EXEC would be of both versions. */
+    /* Otherwise the reply of EXEC would mix both versions. */
     bool in_multi = server_world_session(&run->world, caller)->multi != NULL;
     if (in_multi && strncmp(line, "HELLO", 5) == 0) line = "EXEC";
     say(run, caller, line);
 }
 
-/* Keys are counted by their deadlines' order, and found by their own: both ways agree on who lives.
- */
+/* DBSIZE counts keys by the order of deadlines, and KEYS looks at each one: both must agree. */
 static void check_counts(struct server_world *world)
 {
     for (int db = 0; db < DATABASES; db++) {
@@ -164,7 +163,8 @@ static void move_clock(struct run *run)
 {
     msec now = run->world.world.now, due = store_next_due(run->world.world.store);
     msec to = now + rng_between(&run->rng, 0, 20);
-    /* A key has expired the instant it is due, alive at its deadline just before. */
+    /* A key has expired at the instant when it is due, and is alive at its deadline, 1 ms before.
+     */
     if (due != NEVER && due - now < 1000000000 && rng_chance(&run->rng, 70))
         to = due - rng_between(&run->rng, 0, 2);
     if (to < now) to = now;
@@ -229,7 +229,7 @@ static void end(struct run *run)
     if (run->has_plain) server_world_drop(&run->plain);
 }
 
-/* steps are mostly data; a program that has little else meets fewer surprises. */
+/* data_percent of the steps are commands on data; the others are other commands and clock steps. */
 static void run_program(struct run *run, unsigned steps, unsigned data_percent)
 {
     for (unsigned i = 0; i < steps; i++) {
@@ -276,7 +276,7 @@ START_TEST(listeners_do_not_change_how_a_program_runs)
 }
 END_TEST
 
-/* Those of one group; what makes values grow comes more often than what empties them. */
+/* Keeps the rows of one group; those that make values grow are chosen more often. */
 static void keep_group(struct program_rows *rows, const char *group)
 {
     struct program_rows all = *rows;
