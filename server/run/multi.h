@@ -15,15 +15,16 @@ void multi_begin(struct session *session); /* the session must have no queue */
 void multi_drop(struct session *session);  /* drops the queue; does nothing without one */
 /* Appends a copy of the call. False: no memory. After multi_break nothing is stored. */
 bool multi_queue(struct session *session, const struct call *call);
-void multi_break(struct session *session); /* a command was refused, so EXEC will fail; does nothing
-                                              without a queue */
+/* Call when a command was refused, so that EXEC will fail; does nothing without a queue. */
+void multi_break(struct session *session);
 bool multi_broken(const struct session *session);
-unsigned
-multi_flags(const struct session *session); /* flags of all queued commands; 0 without a queue */
+/* The flags of all queued commands; 0 without a queue. */
+unsigned multi_flags(const struct session *session);
 int multi_count(const struct session *session);    /* -1 without a queue */
 size_t multi_bytes(const struct session *session); /* memory of the queue */
+/* Visits the queue in order; does nothing without one. */
 void multi_each(struct session *session, void (*visit)(void *ctx, const struct call *call),
-                void *ctx); /* visits the queue in order; does nothing without one */
+                void *ctx);
 /* Runs the queue inside the transaction of the EXEC call, replies one array, and drops the queue.
  */
 void multi_run(struct dispatch *dispatch, struct call *exec);

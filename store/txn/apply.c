@@ -57,7 +57,8 @@ static bool apply_write(struct txn *txn, const struct effect *effect)
 static bool apply_drop(struct txn *txn, const struct effect *effect)
 {
     struct entry *entry = txn_find(txn, effect->key);
-    /* Each effect is a call of its own, so the previous one may have dropped the key: emptied. */
+    /* Each effect is a call of its own, so if the previous one emptied the key, it is gone already.
+     */
     if (entry != NULL) txn_key_drop(txn, entry, EVENT_NONE);
     return true;
 }

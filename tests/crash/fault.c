@@ -245,8 +245,8 @@ REPLACE(int, mkdir, (const char *path, mode_t mode), MAKE_DIR, act_on_path(MAKE_
 REPLACE(ssize_t, pread, (int fd, void *to, size_t len, off_t at), READ, act_on_file(READ, fd),
         (fd, to, len, at))
 
-/* Writes one half; a write of 1 byte or none fails with ENOSPC. So the caller's attempt to write the
- * rest fails in the end, as on a full disk. */
+/* Writes one half; a write of 1 byte or none fails with ENOSPC. So the caller's attempt to write
+ * the rest fails in the end, as on a full disk. */
 static ssize_t write_half(int fd, const struct iovec *iov, int count, off_t at)
 {
     size_t all = 0, done = 0;

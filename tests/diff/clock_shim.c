@@ -1,6 +1,7 @@
-/* clock_shim: LD_PRELOAD for redis-server: the wall clock stands where a shared page says.
- * CLOCK_SHIM names a file of 8 bytes, microseconds since 1970 in the host's order; 0 lets the time
- * run. Only CLOCK_REALTIME is held: timeouts of the event loop live on the monotonic clock. */
+/* clock_shim: a library to preload into redis-server, which sets its wall clock from a shared page.
+ * CLOCK_SHIM names a file of 8 bytes, microseconds since 1970 in the host's byte order; 0 means the
+ * real time. Only CLOCK_REALTIME is replaced: timeouts of the event loop use the monotonic clock.
+ */
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdint.h>

@@ -1,4 +1,5 @@
-/* Configuration text: whatever is read without an error reads back equal from what is written. */
+/* Fuzz target: configuration text that is read without an error gives the same values when it is
+ * written and read again. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

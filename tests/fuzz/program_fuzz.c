@@ -1,8 +1,9 @@
-/* Whole programs: whatever callers send, all that they hear is whole replies, every structure stays
- * sound after each request, and the recorded effects build the same data again.
+/* Fuzz target: whole programs. For any requests, callers receive complete replies only, every
+ * structure passes its check after each request, and the recorded effects build the same data
+ * again.
  *
- * The first byte says what the others are: below 128 they choose commands and arguments from the
- * table; from 128 on they are the requests of one caller as they would come over its connection. */
+ * If the first byte is below 128, the others choose commands and arguments from the table; else
+ * they are the requests of one caller, as bytes of its connection. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +32,7 @@ static unsigned take(void *ctx, unsigned limit)
     return value % limit;
 }
 
-/* SHUTDOWN would say so in the log. */
+/* SHUTDOWN writes to the log. */
 static bool is_wanted(struct command_ref ref)
 {
     return strcmp(ref.row->name, "SHUTDOWN") != 0;
@@ -51,12 +52,12 @@ static void call(struct server_world *world, unsigned caller, int argc, const st
     check_heard(server_world_call(world, caller, argc, argv));
     store_check(world->world.store);
     for (unsigned i = 0; i < SERVER_WORLD_CALLERS; i++)
-        check_heard(server_world_heard(world, i)); /* what it published */
+        check_heard(server_world_heard(world, i)); /* published messages */
 }
 
 /* ---- commands from the table ----------------------------------------------------------------- */
 
-/* To a deadline, just before or just behind it, or on by a few milliseconds. */
+/* Steps to the next deadline, 1 ms before or after it, or by a few milliseconds. */
 static void move_clock(struct server_world *world, const struct program_source *source)
 {
     msec now = world->world.now, due = store_next_due(world->world.store);
@@ -92,7 +93,7 @@ static void run_chosen(struct server_world *world, struct input *input)
 
 /* ---- requests as text ------------------------------------------------------------------------ */
 
-/* From memory of its own size, so that a read past the end is seen. */
+/* Uses a block of exactly the input's size, so that a sanitizer detects a read past the end. */
 static void run_raw(struct server_world *world, struct input *input)
 {
     const struct resp_limits limits = {

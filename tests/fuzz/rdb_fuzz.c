@@ -1,6 +1,6 @@
-/* Fuzz target: RDB files and payloads have an outcome, the same from memory and in pieces.
- * The first byte chooses: what follows is a file, or a value (its checksum is put right), or a list
- * of changes to one of the samples, so that the fuzzer need not find out the format by itself. */
+/* Fuzz target: RDB files and payloads give a status, the same from memory and in pieces.
+ * The first byte chooses what follows: a file, or a value (its checksum is corrected), or a list of
+ * changes to one of the samples, so that the fuzzer need not discover the format. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 enum { MAX_INPUT = 4096, MAX_STRING = 1 << 20, ROUGH = 64 };
 
-/* Everything that a visitor was called with, folded into one number (FNV-1a). */
+/* A hash (FNV-1a) of all calls of the visitor. */
 struct outcome {
     uint64_t hash;
     bool in_key;
@@ -136,7 +136,7 @@ static struct outcome read_file(const struct made *made, size_t step)
     struct rdb_visitor visitor = visitor_of(&outcome);
     struct rdb_source source;
     struct pieces pieces = { made->at, made->len, step };
-    /* A block of its own, so that a read too far is seen. */
+    /* A block of its own, so that a sanitizer detects a read past the end. */
     unsigned char *block = malloc(made->len + 1);
     memcpy(block, made->at, made->len);
     if (step == 0)

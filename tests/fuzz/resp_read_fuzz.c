@@ -1,4 +1,4 @@
-/* Fuzz target: a request stream has one outcome, whole, byte by byte or cut anywhere.
+/* Fuzz target: a request stream gives the same requests at once, byte by byte or cut anywhere.
  * The first four bytes choose the limits and the cuts; the rest is the stream. */
 #include <stdint.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 enum { CHOICES = 4, MAX_STREAM = 4096 };
 
-/* Everything that a reader said, folded into one number (FNV-1a) and the last error. */
+/* A hash (FNV-1a) of all requests of a reader, and its last status and error. */
 struct outcome {
     uint64_t hash;
     enum resp_status last;
@@ -55,7 +55,7 @@ static struct outcome run(const char *stream, size_t len, const struct resp_limi
         size_t step = next_step(&seed);
         end = step < len - end ? end + step : len;
         do {
-            /* A block of its own, so that a read too far is seen. */
+            /* A block of its own, so that a sanitizer detects a read past the end. */
             char *input = malloc(end - start + (start == end));
             memcpy(input, stream + start, end - start);
             outcome.last = resp_read(&reader, input, end - start, limits);

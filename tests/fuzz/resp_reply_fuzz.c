@@ -1,5 +1,5 @@
-/* Fuzz target: the reply parser stays within its input, agrees with resp_reply_length, and a whole
- * reply is partial at every cut before its end. */
+/* Fuzz target: the reply parser stays within its input and agrees with resp_reply_length, and a
+ * complete reply is partial at every cut before its end. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static void require(bool holds, const char *what)
     abort();
 }
 
-/* Texts lie inside the reply; children that aggregates announce are there. */
+/* Texts are within the reply; aggregates have as many children as they announce. */
 static void check_nodes(const struct resp_reply *reply, const char *input)
 {
     uint64_t children = 0, announced = 1;
@@ -36,7 +36,7 @@ static void check_nodes(const struct resp_reply *reply, const char *input)
 
 static enum resp_reply_status parse(struct resp_reply *reply, const uint8_t *data, size_t size)
 {
-    /* A block of its own, so that a read too far is seen. */
+    /* A block of its own, so that a sanitizer detects a read past the end. */
     char *input = malloc(size + (size == 0));
     memcpy(input, data, size);
     enum resp_reply_status status = resp_reply_parse(reply, input, size);

@@ -1,7 +1,7 @@
-/* Fuzz target: what RESTORE is given becomes a sound value in a store, which is DUMPed and RESTOREd
- * again to the same value; or it is an error, and the store is as it was.
- * The first byte chooses a sample, of Redis' forms or of ours, and the others are changes to it; or
- * they are the whole payload. Its checksum is put right. */
+/* Fuzz target: a payload is restored to a value that passes its check, and DUMP and RESTORE of it
+ * give the same value again; or it is an error, and the store is unchanged.
+ * The first byte chooses a sample, in Redis' format or ours, and the others are changes to it; or
+ * they are the complete payload. Its checksum is corrected. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 
 enum { MAX_INPUT = 4096, NOW = 1000000, OWN_SAMPLES = 8, FORMS = 2 };
 
-/* By the letter of server/persist/format/effect_text.h. */
+/* In the format of server/persist/format/effect_text.h, without its variants. */
 static const char *const own_samples[OWN_SAMPLES] = {
     "*7\r\n$6\r\nSADDEX\r\n$0\r\n\r\n$4\r\nPXAT\r\n$7\r\n1000005\r\n$7\r\nMEMBERS\r\n$1\r\n1\r\n"
     "$1\r\nb\r\n*3\r\n$4\r\nSADD\r\n$0\r\n\r\n$1\r\na\r\n",
@@ -28,7 +28,7 @@ static const char *const own_samples[OWN_SAMPLES] = {
     "*5\r\n$11\r\nREDE.PUSHAT\r\n$0\r\n\r\n$7\r\n1000001\r\n$3\r\none\r\n$3\r\nid1\r\n"
     "*7\r\n$11\r\nX.REDE.PUSH\r\n$0\r\n\r\n$7\r\n1000002\r\n$1\r\n3\r\n$7\r\nCLAIMED\r\n"
     "$3\r\ntwo\r\n$3\r\nid2\r\n",
-    /* The ends of time. */
+    /* The earliest and latest deadlines. */
     "*7\r\n$6\r\nSADDEX\r\n$0\r\n\r\n$4\r\nPXAT\r\n$19\r\n9223372036854775805\r\n"
     "$7\r\nMEMBERS\r\n$1\r\n1\r\n$1\r\nb\r\n",
     "*8\r\n$6\r\nHSETEX\r\n$0\r\n\r\n$4\r\nPXAT\r\n$20\r\n-9223372036854775807\r\n"
@@ -70,7 +70,7 @@ static void check_again(const struct store *store)
     store_free(other);
 }
 
-/* Asks for what depends on the time, and lets all expire. */
+/* Calls functions that depend on the time, and expires everything. */
 static void live_until(struct store *store, msec now)
 {
     struct txn txn;
@@ -134,7 +134,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < 2 || size > MAX_INPUT) return 0;
     struct made *made = payload_end(make(data, size), 12);
     struct store *store = store_new(1);
-    /* A block of its own, so that a read too far is seen. */
+    /* A block of its own, so that a sanitizer detects a read past the end. */
     char *block = malloc(made->len);
     memcpy(block, made->at, made->len);
     bool restored = restore(store, bytes_of(block, made->len));

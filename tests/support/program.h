@@ -1,7 +1,6 @@
-/* program: calls made up from a command's row: its syntax line says what arguments there are, small
- * pools what they may be, and a source of numbers which it shall be. tests/README.md lists the
- * generators that choose their commands by hand.
- * Knows syntax lines and texts; refuses to know what a command does. */
+/* program: makes random calls from a command's row. Its syntax line gives the kinds of arguments,
+ * small pools give their values, and a source of numbers chooses among them. tests/README.md lists
+ * the other generators. Does not know what a command does. */
 #ifndef TESTS_SUPPORT_PROGRAM_H
 #define TESTS_SUPPORT_PROGRAM_H
 
@@ -35,12 +34,12 @@ struct program_call {
  * one that is named after the row's group. */
 void program_make(struct program_call *call, struct command_ref ref, msec now,
                   const struct program_source *source);
-/* Something about it is otherwise now: an argument more, one less, another one. */
+/* Adds, removes or replaces an argument. */
 void program_spoil(struct program_call *call, const struct program_source *source);
-/* The call as one line, for people; valid until the next time. */
+/* The call as a line of text; valid until the next call. */
 const char *program_text(const struct program_call *call);
 
-/* All rows that can run, subcommands among them, for which wanted says so. */
+/* All rows that can run, including subcommands, for which `wanted` returns true. */
 struct program_rows {
     struct command_ref refs[PROGRAM_ROWS_MAX];
     unsigned count;
@@ -48,7 +47,7 @@ struct program_rows {
 void program_rows(struct program_rows *rows, const struct commands *commands,
                   bool (*wanted)(struct command_ref ref));
 
-/* The rows that data is read and written by. */
+/* Does the row read or write data? */
 bool program_is_data(struct command_ref ref);
 bool program_is_any(struct command_ref ref);
 
