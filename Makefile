@@ -1,18 +1,18 @@
-# expired: one Makefile for the whole tree; it calls itself only to build a variant or to look again
-# at what tools/deps has just installed.
+# expired: one Makefile for the whole tree. It calls itself only to build a variant, or after
+# tools/deps has installed packages.
 #
-#   make            ./expired                    make test     everything that is tested
-#   make run        serve on 127.0.0.1:6379      make asan     the same under ASan and UBSan
-#   make unit       the unit tests alone         make fuzz     each fuzzer for FUZZ_SECONDS
-#   make lint       what a review would say      make format   clang-format, in place
-#   make install    PREFIX, DESTDIR, SYSCONFDIR  make tools    build/tools/*: punctuality
-#   make clean                                   make diff     N programs against redis-server
-#   make example    expired.conf.example anew    make reference  doc/commands/ anew
-#   make crash      what is kept when disk or process fail, for CRASH_SECONDS
-#   make tidy       clang-tidy over the sources  make coverage lines and branches by folder
+#   make            builds ./expired             make test     runs all tests
+#   make run        serves 127.0.0.1:6379        make asan     the same under ASan and UBSan
+#   make unit       runs the unit tests          make fuzz     runs each fuzzer for FUZZ_SECONDS
+#   make lint       all checks of the sources    make format   formats the sources
+#   make install    PREFIX, DESTDIR, SYSCONFDIR  make tools    builds build/tools/
+#   make clean      removes build/               make diff     N random programs against redis-server
+#   make example    writes expired.conf.example  make reference  writes doc/commands/
+#   make crash      tests of crashes and failing disks, for CRASH_SECONDS
+#   make tidy       clang-tidy                   make coverage lines and branches by folder
 #   make mutants    N faults, SEED               make compile_commands.json   for editors
-#   make bench      doc/performance.md and doc/durability.md anew; some of it, for the terminal:
-#                   BENCH="set memory", ROUNDS=3, QUICK=1, BENCH_ARGS="--pipeline 16"
+#   make bench      measures, and writes doc/performance.md and doc/durability.md. Prints a part of it
+#                   with BENCH="set memory", ROUNDS=3, QUICK=1, BENCH_ARGS="--pipeline 16"
 #
 # MALLOC=jemalloc|libc   RUN_ARGS="--port 7000"   TESTS="build/tests/unit/store/struct/dict_test ..."   V=1
 

@@ -161,6 +161,26 @@ START_TEST(large_collections_are_moved_in_small_steps)
 }
 END_TEST
 
+START_TEST(a_forced_run_starts_again_at_the_first_key)
+{
+    begin();
+    put_all();
+    mem_all_sparse(true);
+    defrag_force(&defrag);
+    while (defrag.value_count == 0)
+        ck_assert(defrag_run(&defrag, 10));
+    defrag_force(&defrag);
+    ck_assert_uint_eq(defrag.value_count, 0);
+    defrag.trimming = true;
+    defrag_force(&defrag);
+    uint64_t moved = defrag.relocation.moved;
+    ck_assert(defrag_run(&defrag, 100));
+    ck_assert_uint_gt(defrag.relocation.moved, moved);
+    store_check(world.store);
+    end();
+}
+END_TEST
+
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 enum { MANY = 60000, UNUSED_MAX = 6 << 20 };
@@ -229,6 +249,7 @@ Suite *test_suite(void)
     const TTest *const tests[] = {
         moving_all_blocks_does_not_change_data,
         large_collections_are_moved_in_small_steps,
+        a_forced_run_starts_again_at_the_first_key,
         memory_is_freed_after_random_deletes,
         NULL,
     };
