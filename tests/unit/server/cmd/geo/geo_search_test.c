@@ -99,7 +99,7 @@ START_TEST(an_empty_result_removes_the_destination)
     expect_reply_and_events("GEOSEARCHSTORE d g FROMLONLAT 15 0 BYRADIUS 1 km", ":0|", "del:d ");
     expect_reply_and_events("GEOSEARCHSTORE d g FROMLONLAT 15 0 BYRADIUS 1 km", ":0|", "");
     says("SET d old", "+OK|");
-    expect_reply_and_events("GEORADIUS none 15 0 1 km STORE d", ":0|", "del:d ");
+    expect_reply_and_events("GEORADIUS none 15 0 1 km STORE d", ":0|", "keymiss:none del:d ");
     end();
 }
 END_TEST
