@@ -2,16 +2,12 @@
 #include "server/call/args.h"
 
 #include <limits.h>
-#include <string.h>
-#include <strings.h>
 
 #include "proto/base/number.h"
 
 bool arg_is(const struct call *call, int i, const char *word)
 {
-    if (i >= call->argc) return false;
-    struct bytes arg = call->argv[i];
-    return arg.len == strlen(word) && strncasecmp(arg.data, word, arg.len) == 0;
+    return i < call->argc && bytes_is_word(call->argv[i], word);
 }
 
 int arg_width(const struct call *call, int i)

@@ -1,7 +1,5 @@
 /* command_keys: finds which arguments of a call are keys, and how it uses them, from its row. */
 #include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 
 #include "server/call/command.h"
 #include "store/base/ensure.h"
@@ -40,11 +38,6 @@ bool command_has_keys(const struct command *row)
 
 /* ---- positions ------------------------------------------------------------------------------ */
 
-static bool is_word(struct bytes arg, const char *word)
-{
-    return arg.len == strlen(word) && strncasecmp(arg.data, word, arg.len) == 0;
-}
-
 /* The position that the spec starts at; 0: its keyword is missing. */
 static int first_of(const struct key_spec *spec, int argc, const struct bytes *argv)
 {
@@ -52,7 +45,7 @@ static int first_of(const struct key_spec *spec, int argc, const struct bytes *a
     int step = spec->first < 0 ? -1 : 1;
     int at = spec->first < 0 ? argc + spec->first : spec->first;
     for (; at > 0 && at < argc - 1; at += step)
-        if (is_word(argv[at], spec->keyword)) return at + 1;
+        if (bytes_is_word(argv[at], spec->keyword)) return at + 1;
     return 0;
 }
 

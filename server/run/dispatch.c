@@ -4,7 +4,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "server/call/call.h"
 #include "server/call/error.h"
@@ -354,8 +353,7 @@ void dispatch_answered(struct session *session)
  * that follow must not run. */
 static bool is_http(struct bytes name)
 {
-    return (name.len == 4 && strncasecmp(name.data, "post", 4) == 0) ||
-           (name.len == 5 && strncasecmp(name.data, "host:", 5) == 0);
+    return bytes_is_word(name, "post") || bytes_is_word(name, "host:");
 }
 
 bool dispatch_request(struct dispatch *dispatch, struct session *session,

@@ -1,22 +1,15 @@
 /* replay_call: see replay_call.h. */
 #include "server/run/replay_call.h"
 
-#include <strings.h>
-
 #include "server/call/call.h"
 #include "store/txn/txn.h"
 
-static bool is_word(struct bytes arg, const char *word)
-{
-    return arg.len == strlen(word) && strncasecmp(arg.data, word, arg.len) == 0;
-}
-
 bool replay_call(struct dispatch *dispatch, unsigned *db, int argc, const struct bytes *argv)
 {
-    if (is_word(argv[0], "MULTI") || is_word(argv[0], "EXEC")) return true;
+    if (bytes_is_word(argv[0], "MULTI") || bytes_is_word(argv[0], "EXEC")) return true;
     struct command_ref command = commands_match(dispatch->commands, argc, argv);
     bool is_data =
-        command.row != NULL && ((command.row->flags & WRITE) || is_word(argv[0], "SELECT"));
+        command.row != NULL && ((command.row->flags & WRITE) || bytes_is_word(argv[0], "SELECT"));
     if (!is_data || !command_fits_arity(command.row, argc)) return false;
     struct outbuf out;
     struct session session;

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <strings.h>
 
 struct bytes {
     const char *data;
@@ -23,6 +24,12 @@ static inline struct bytes bytes_of(const char *data, size_t len)
 static inline bool bytes_equal(struct bytes a, struct bytes b)
 {
     return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
+}
+
+/* Is the text this word, ignoring the case of letters? */
+static inline bool bytes_is_word(struct bytes text, const char *word)
+{
+    return text.len == strlen(word) && strncasecmp(text.data, word, text.len) == 0;
 }
 
 /* memcmp order, then the shorter one first, as Redis orders members. Returns < 0, 0 or > 0. */

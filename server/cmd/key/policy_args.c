@@ -5,7 +5,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "proto/base/number.h"
 #include "server/call/error.h"
@@ -75,15 +74,10 @@ static int shown(struct bytes word)
     return (int)(word.len < SHOWN_MAX ? word.len : SHOWN_MAX);
 }
 
-static bool is_word(struct bytes word, const char *name)
-{
-    return word.len == strlen(name) && strncasecmp(word.data, name, word.len) == 0;
-}
-
 static bool find_option(struct bytes word, enum option *option)
 {
     for (*option = 0; *option < OPTION_COUNT; (*option)++)
-        if (is_word(word, options[*option].name)) return true;
+        if (bytes_is_word(word, options[*option].name)) return true;
     return false;
 }
 
@@ -91,7 +85,7 @@ static bool read_choice(struct reading *reading, enum option option, struct byte
 {
     const char *const *choices = options[option].choices;
     for (int64_t i = 0; choices[i] != NULL; i++) {
-        if (!is_word(word, choices[i])) continue;
+        if (!bytes_is_word(word, choices[i])) continue;
         reading->values[option] = i;
         return true;
     }
@@ -109,7 +103,7 @@ static int64_t split_unit(struct bytes *word)
     if (unit.len == 0) return 1;
     word->len = digits;
     for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-        if (is_word(unit, units[i].name)) return units[i].msec;
+        if (bytes_is_word(unit, units[i].name)) return units[i].msec;
     return 0;
 }
 

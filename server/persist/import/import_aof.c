@@ -125,14 +125,9 @@ static enum step read_part(struct reading *in, size_t offset, size_t *size)
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
-static bool equals_word(struct bytes text, const char *word)
-{
-    return text.len == strlen(word) && strncasecmp(text.data, word, text.len) == 0;
-}
-
 static bool is_named_command(const struct reading *in, const char *word)
 {
-    return in->request.argc > 0 && equals_word(in->request.argv[0], word);
+    return in->request.argc > 0 && bytes_is_word(in->request.argv[0], word);
 }
 
 /* The position of the key in those stream commands that a file may contain; 0: another command. */

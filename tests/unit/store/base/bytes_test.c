@@ -159,10 +159,23 @@ START_TEST(a_blob_owns_a_copy)
 }
 END_TEST
 
+START_TEST(a_word_matches_in_any_case_and_completely)
+{
+    ck_assert(bytes_is_word(LIT("withscores"), "WITHSCORES"));
+    ck_assert(bytes_is_word(LIT("NX"), "nx"));
+    ck_assert(bytes_is_word(LIT(""), ""));
+    ck_assert(!bytes_is_word(LIT("N"), "NX"));
+    ck_assert(!bytes_is_word(LIT("NXX"), "NX"));
+    ck_assert(!bytes_is_word(LIT("N\0"), "NX"));
+    ck_assert(!bytes_is_word(LIT("X"), ""));
+}
+END_TEST
+
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
         bytes_are_equal_by_content_only,
+        a_word_matches_in_any_case_and_completely,
         order_is_by_unsigned_bytes_then_by_length,
         glob_patterns_match_as_in_redis,
         globs_are_binary_safe,
