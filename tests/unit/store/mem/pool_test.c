@@ -344,6 +344,14 @@ START_TEST(freed_memory_returns_without_trim)
 }
 END_TEST
 
+/* It is the first test, so that no block has been taken yet. */
+START_TEST(unused_pool_has_nothing_to_trim)
+{
+    ck_assert(!pool_trim());
+    ck_assert_uint_eq(pool_committed(), 0);
+}
+END_TEST
+
 /* A child, before it has taken a first block, finds that all addresses are in use. */
 static int child_without_addresses(void)
 {
@@ -418,6 +426,7 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
+        unused_pool_has_nothing_to_trim,
         blocks_are_aligned_as_their_size_is,
         pool_owns_only_its_blocks,
         table_classes_are_powers_of_two,
