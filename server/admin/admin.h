@@ -73,7 +73,7 @@ struct server_context {
     struct commands *commands;
     struct persist *persist;           /* NULL: no persistence */
     const struct defrag *defrag;       /* NULL: no defragmentation */
-    const struct scripting *scripting; /* NULL: no scripts */
+    struct scripting *scripting; /* NULL: no scripts */
     int64_t started_mono_usec;
     const char *run_id;
 };
@@ -99,7 +99,7 @@ extern const struct command_group latency_commands;
 struct memory_context {
     const struct store *store;
     struct clients *clients;
-    const struct scripting *scripting; /* NULL: no scripts */
+    struct scripting *scripting; /* NULL: no scripts */
     size_t bytes_at_start;
 };
 extern const struct command_group memory_commands;
@@ -129,7 +129,7 @@ struct admin_parts {
     struct observer *observer;
     struct long_queries *queries;      /* NULL: no call blocks for a long query */
     const struct defrag *defrag;       /* NULL: no defragmentation */
-    const struct scripting *scripting; /* NULL: no scripts */
+    struct scripting *scripting; /* NULL: no scripts */
     const char *run_id;
     bool (*changed)(void *ctx);
     void *ctx;

@@ -147,7 +147,7 @@ static void section_clients(struct report *report)
 
 static struct script_report scripts_of(const struct report *report)
 {
-    const struct scripting *scripting = report->context->scripting;
+    struct scripting *scripting = report->context->scripting;
     return scripting != NULL ? script_report(scripting) : (struct script_report){ 0 };
 }
 

@@ -29,9 +29,8 @@ static void call_function(struct call *call, bool read_only)
 {
     struct scripting *scripting = call->context;
     script_show_to_monitors(call);
-    functions_sync(&scripting->functions, &call->txn->store->libraries);
     const struct function *function =
-        function_table_find(&scripting->functions.table, call->argv[1]);
+        function_table_find(&scripting_functions(scripting)->table, call->argv[1]);
     if (function == NULL) {
         fail(call, ERR_FUNCTION_MISSING);
         return;

@@ -1,5 +1,4 @@
-/* function_commands: FUNCTION, without its DUMP and RESTORE, and FCALL. Context: struct scripting.
- */
+/* function_commands: FUNCTION. Context: struct scripting. */
 #include <ctype.h>
 #include <string.h>
 
@@ -17,12 +16,9 @@ static const struct libraries *libraries_of(const struct call *call)
     return &call->txn->store->libraries;
 }
 
-/* The functions, compiled from the libraries as they are now. */
 static struct functions *functions_of(struct call *call)
 {
-    struct scripting *scripting = call->context;
-    functions_sync(&scripting->functions, libraries_of(call));
-    return &scripting->functions;
+    return scripting_functions(call->context);
 }
 
 /* ---- changing ------------------------------------------------------------------------------- */
@@ -295,7 +291,8 @@ static void reply_running(struct call *call, const struct scripting *scripting)
 
 static void cmd_function_stats(struct call *call)
 {
-    const struct scripting *scripting = call->context;
+    struct scripting *scripting = call->context;
+    const struct functions *functions = scripting_functions(scripting);
     resp_map(call->out, 2);
     resp_bulk_text(call->out, "running_script");
     reply_running(call, scripting);
@@ -306,7 +303,7 @@ static void cmd_function_stats(struct call *call)
     resp_bulk_text(call->out, "libraries_count");
     resp_integer(call->out, (int64_t)libraries_count(libraries_of(call)));
     resp_bulk_text(call->out, "functions_count");
-    resp_integer(call->out, (int64_t)dict_count(&scripting->functions.table.functions));
+    resp_integer(call->out, (int64_t)dict_count(&functions->table.functions));
 }
 
 static void cmd_function_kill(struct call *call)
@@ -449,9 +446,8 @@ static const struct command rows[] = {
       .arity = -2,
       SCRIPTING,
       .complexity = "Depends on the subcommand",
-      .syntax = "subcommand [argument ...]",
+      .syntax = "",
       .summary = "Manages libraries of functions.",
-      .replies = REPLIES("any: see the subcommands"),
       .subcommands = subcommands },
 };
 

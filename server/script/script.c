@@ -246,9 +246,16 @@ void scripting_add_commands(struct scripting *scripting, struct commands *comman
     commands_add(commands, &function_commands, scripting);
 }
 
-struct script_report script_report(const struct scripting *scripting)
+struct functions *scripting_functions(struct scripting *scripting)
 {
-    const struct function_table *table = &scripting->functions.table;
+    if (scripting->host.caller == NULL)
+        functions_sync(&scripting->functions, &scripting->host.dispatch->store->libraries);
+    return &scripting->functions;
+}
+
+struct script_report script_report(struct scripting *scripting)
+{
+    const struct function_table *table = &scripting_functions(scripting)->table;
     return (struct script_report){ .lua_bytes = scripting->engine->used,
                                    .libraries = dict_count(&table->libraries),
                                    .functions = dict_count(&table->functions),

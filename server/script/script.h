@@ -54,12 +54,16 @@ struct script_report {
     size_t scripts, script_bytes;
     size_t libraries, functions, function_bytes;
 };
-struct script_report script_report(const struct scripting *scripting);
+struct script_report script_report(struct scripting *scripting);
 
 /* ---- shared by the files of script/ ---- */
 
 /* The argument `i` is the number of keys that follow. False: an error is replied. */
 bool script_read_numkeys(struct call *call, int i, int *keys);
+
+/* The functions, compiled from the libraries as they are now; while a script runs, as they were
+ * when it began. */
+struct functions *scripting_functions(struct scripting *scripting);
 
 /* MONITOR shows the call before the commands that the script calls. */
 void script_show_to_monitors(struct call *call);

@@ -58,6 +58,12 @@ def libraries_survive_a_restart_by_the_journal():
         wanted = listing(daemon)
         daemon.stop()
         daemon.start()
+        with daemon.raw() as raw:
+            assert b"libraries_count\r\n:2\r\n$15\r\nfunctions_count\r\n:2\r\n" in raw.call(
+                "FUNCTION", "STATS")
+        with daemon.redis() as server:
+            memory = server.info("memory")
+            equal((memory["number_of_libraries"], memory["number_of_functions"]), (2, 2))
         equal(listing(daemon), wanted)
         equal(answers(daemon), [2, b"v"])
 
