@@ -44,6 +44,12 @@ static bool begin(void *ctx, const struct rdb_key *key)
     return fold(outcome, key->name.data, key->name.len);
 }
 
+static bool function(void *ctx, struct rdb_bytes code)
+{
+    ensure(!((struct outcome *)ctx)->in_key, "a function in a key");
+    return fold(ctx, code.data, code.len);
+}
+
 static bool part(void *ctx, struct rdb_bytes bytes)
 {
     ensure(((struct outcome *)ctx)->in_key, "a part without a key");
@@ -102,6 +108,7 @@ static struct rdb_visitor visitor_of(struct outcome *outcome)
     return (struct rdb_visitor){ .ctx = outcome,
                                  .max_string = MAX_STRING,
                                  .aux = aux,
+                                 .function = function,
                                  .unsupported = unsupported,
                                  .key_begin = begin,
                                  .string = part,
@@ -168,6 +175,13 @@ static void check_payload(struct made *made)
         rdb_read_payload((struct rdb_bytes){ block, made->len }, &visitor, &outcome.error);
     ensure(!outcome.in_key, "a key left open");
     ensure(outcome.status != RDB_STOPPED && outcome.status != RDB_UNREADABLE, "another status");
+    visitor = visitor_of(&outcome);
+    outcome.status =
+        rdb_read_functions((struct rdb_bytes){ block, made->len }, &visitor, &outcome.error);
+    ensure(!outcome.in_key, "a key among functions");
+    ensure(outcome.status == RDB_OK || outcome.status == RDB_DAMAGED ||
+               outcome.status == RDB_TOO_LARGE,
+           "another status");
     free(block);
 }
 
