@@ -355,6 +355,21 @@ def redis_has_the_same_keys_values_and_deadlines():
 
 
 @own
+def redis_has_the_same_libraries_of_functions():
+    code = "#!lua name=lib\nredis.register_function('f', function() return 'yes' end)"
+
+    def work(client):
+        client.function_load("#!lua name=gone\nredis.register_function('g', function() end)")
+        client.function_load(code)
+        client.function_delete("gone")
+        client.set("k", "v")
+    with data(work, "--save", "") as (folder, _), redis_with(folder) as (client, said):
+        equal(said, "1 keys written, 0 left out\n")
+        equal(client.function_list(withcode=True)[0][-1], code.encode())
+        equal(client.fcall("f", 0), b"yes")
+
+
+@own
 def a_snapshot_is_exported_as_the_folder_is():
     def work(client):
         hundred(client)
