@@ -8,7 +8,7 @@
 enum { DEPTH_MAX = 200, OPEN_MAX = 32, MARKS_FIRST = 16 };
 
 /* Kinds of tokens besides punctuation, which is its own kind. */
-enum { END_OF_TEXT = 0, NAME = 'n', NUMBER = '0', STRING = 's', BROKEN = '!' };
+enum { END_OF_TEXT = 0, NAME = 'n', NUMBER = '0', STRING = 's', BROKEN = '!', FUNCTION = 'f' };
 
 /* How much of a call that has one value has been read. */
 enum callee { AT_NAME, AT_DOT, AT_FIELD, AT_PAREN, IN_CALL, BEHIND_CALL, NO_CALLEE };
@@ -32,6 +32,9 @@ struct finder {
     struct open_return open[OPEN_MAX];
     struct returns *returns;
     bool first_only;
+    int before;      /* kind of the token before this one; FUNCTION: this keyword */
+    bool after_name; /* the token before is `redis` or `error`, and no field */
+    bool renamed;    /* these names are used otherwise */
 };
 
 /* ---- tokens ---- */
@@ -165,14 +168,14 @@ static bool is_one_of(const struct finder *finder, const char *const *names)
 
 /* ---- returns ---- */
 
-static size_t add_mark(struct returns *returns, size_t at, char paren)
+static size_t add_mark(struct returns *returns, size_t at)
 {
     size_t count = returns->count;
     if (count == 0 || (count >= MARKS_FIRST && (count & (count - 1)) == 0)) {
         size_t cap = count < MARKS_FIRST ? MARKS_FIRST : 2 * count;
         returns->marks = mem_realloc(returns->marks, cap * sizeof(*returns->marks));
     }
-    returns->marks[returns->count++] = (struct return_mark){ .at = at, .paren = paren };
+    returns->marks[returns->count++] = (struct return_mark){ .at = at };
     return count;
 }
 
@@ -182,7 +185,7 @@ static bool open_return(struct finder *finder)
     finder->open[finder->open_count++] =
         (struct open_return){ .depth = finder->depth,
                               .begin = finder->end,
-                              .mark = add_mark(finder->returns, finder->end, 0),
+                              .mark = add_mark(finder->returns, finder->end),
                               .of_chunk = finder->first_only && finder->functions == 0 };
     return true;
 }
@@ -192,8 +195,11 @@ static void close_return(struct finder *finder)
     const struct open_return *open = &finder->open[--finder->open_count];
     bool has_one = open->of_chunk ? !open->has_comma : open->callee == BEHIND_CALL;
     if (!has_one || finder->last_end == open->begin) return;
-    finder->returns->marks[open->mark].paren = '(';
-    add_mark(finder->returns, finder->last_end, ')');
+    size_t last = add_mark(finder->returns, finder->last_end);
+    struct return_mark *marks = finder->returns->marks;
+    marks[open->mark].paren = '(';
+    marks[last].paren = ')';
+    marks[open->mark].by_name = marks[last].by_name = !open->of_chunk;
 }
 
 /* A token of the return's expression, outside of brackets in it. */
@@ -214,6 +220,22 @@ static void follow_return(const struct finder *finder, struct open_return *open)
         open->callee = AT_PAREN;
     else
         open->callee = fits ? next[open->callee] : NO_CALLEE;
+}
+
+/* Notes a use of the names that is no call of Redis' functions. */
+static void follow_names(struct finder *finder)
+{
+    static const char *const names[] = { "redis", "error", NULL };
+    finder->renamed |= finder->after_name && finder->kind != '.' && finder->kind != '(';
+    finder->after_name = is_one_of(finder, names) && finder->before != '.' && finder->before != ':';
+    finder->renamed |= finder->after_name && finder->before == FUNCTION;
+    finder->before = is_name(finder, "function") ? FUNCTION : finder->kind;
+}
+
+static void drop_named(struct returns *returns)
+{
+    for (size_t i = 0; i < returns->count; i++)
+        if (returns->marks[i].by_name) returns->marks[i].paren = 0;
 }
 
 /* ---- nesting ---- */
@@ -259,6 +281,7 @@ static bool find_next(struct finder *finder)
     static const char *const ends[] = { "end", "else", "elseif", "until", NULL };
     next_token(finder);
     if (finder->kind == BROKEN) return false;
+    follow_names(finder);
     bool ends_return =
         finder->kind == END_OF_TEXT || finder->kind == ';' || is_one_of(finder, ends);
     if (ends_return && open_here(finder) != NULL) close_return(finder);
@@ -282,6 +305,7 @@ void returns_find(struct returns *returns, struct bytes text, bool first_only)
     while (find_next(&finder)) {
     }
     if (finder.kind == BROKEN) returns_drop(returns);
+    if (finder.renamed) drop_named(returns);
 }
 
 void returns_drop(struct returns *returns)

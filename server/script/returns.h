@@ -4,7 +4,8 @@
  * is a C function, so an error of f has no line. Lua 5.1 keeps the frame, and Redis' errors have
  * the line. `return (f())` is no tail call; it has one value, so only these returns get
  * parentheses:
- * - `return redis.name(...)` and `return error(...)`, which have one value or none
+ * - `return redis.name(...)` and `return error(...)`, which have one value or none, unless the text
+ *   uses these names otherwise, perhaps for functions of its own
  * - those of the chunk itself, if its caller uses the first value only */
 #ifndef SERVER_SCRIPT_RETURNS_H
 #define SERVER_SCRIPT_RETURNS_H
@@ -18,6 +19,7 @@
 struct return_mark {
     size_t at;
     char paren;
+    bool by_name; /* because of the function's name */
 };
 
 struct returns {

@@ -69,6 +69,23 @@ START_TEST(other_returns_of_functions_keep_all_values)
 }
 END_TEST
 
+START_TEST(names_that_the_text_gives_to_its_own_functions_are_left_alone)
+{
+    static const char *const texts[] = {
+        "local error = f function g() return error(1) end",
+        "local function error() return 1, 2 end function g() return error(1) end",
+        "local redis = { call = f } function g() return redis.call(1) end",
+        "function g(redis) return redis.call(1) end",
+        "for error in f do end function g() return redis.call(1) end",
+    };
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        ck_assert_str_eq(marked(texts[i], true), texts[i]);
+    ck_assert_str_eq(marked("local error = 1 return f()", true), "local error = 1 return( f())");
+    ck_assert_str_eq(marked("x.error = 1 function g() return redis.call(1) end", true),
+                     "x.error = 1 function g() return( redis.call(1)) end");
+}
+END_TEST
+
 START_TEST(returns_inside_of_a_return_are_found)
 {
     ck_assert_str_eq(marked("return f(function() return redis.call('a') end, 1)", true),
@@ -113,6 +130,7 @@ Suite *test_suite(void)
         returns_of_a_chunk_get_parentheses_where_only_the_first_value_counts,
         calls_of_redis_and_error_in_functions_get_parentheses,
         other_returns_of_functions_keep_all_values,
+        names_that_the_text_gives_to_its_own_functions_are_left_alone,
         returns_inside_of_a_return_are_found,
         strings_and_comments_hide_what_stands_in_them,
         a_text_that_is_no_lua_stays_as_it_is,
