@@ -94,7 +94,7 @@ void journal_free(struct journal *journal)
 static void empty_buffer(struct journal *journal)
 {
     outbuf_consume(&journal->waiting, journal->whole_len);
-    journal->whole = outbuf_mark(&journal->waiting);
+    journal->whole = (struct outbuf_mark){ 0 }; /* the text of an incomplete record may follow */
     journal->whole_len = 0;
 }
 
@@ -172,15 +172,28 @@ static int cut_back(struct journal *journal)
     return error;
 }
 
+/* The next pieces, of at most `left` bytes. */
+static int next_pieces(const struct journal *journal, struct outbuf_mark *from, size_t *left,
+                       struct iovec *pieces)
+{
+    int count = 0;
+    while (*left > 0 && count < PIECES && outbuf_next(&journal->waiting, from, &pieces[count])) {
+        if (pieces[count].iov_len > *left) pieces[count].iov_len = *left;
+        *left -= pieces[count].iov_len;
+        count++;
+    }
+    return count;
+}
+
+/* Writes the complete records. */
 static int write_pieces(struct journal *journal)
 {
     struct outbuf_mark from = { 0 };
     uint64_t at = journal->length;
+    size_t left = journal->whole_len;
     for (;;) {
         struct iovec pieces[PIECES];
-        int count = 0;
-        while (count < PIECES && outbuf_next(&journal->waiting, &from, &pieces[count]))
-            count++;
+        int count = next_pieces(journal, &from, &left, pieces);
         if (count == 0) return 0;
         size_t written;
         int error = disk_write(journal->fd, pieces, count, at, &written);
@@ -275,8 +288,6 @@ static int64_t next_call_due(const struct journal *journal, int64_t now)
 
 int64_t journal_flush(struct journal *journal, int64_t now)
 {
-    ensure(journal->waiting.len == journal->whole_len, "%zu of %zu bytes are whole records",
-           journal->whole_len, journal->waiting.len);
     if (may_write(journal, now)) write_waiting(journal, now);
     /* Drop records that are not needed: the next base will hold their changes. */
     if (journal->state == JOURNAL_NEEDS_BASE && !journal->restarting) empty_buffer(journal);

@@ -66,9 +66,9 @@ int journal_close(struct journal *journal);
 struct outbuf *journal_buffer(struct journal *journal);
 void journal_end_record(struct journal *journal);
 
-/* Call at the end of each turn, between records: writes everything, and orders a sync if one is
- * due. `now` is monotonic, in microseconds. Returns after how many microseconds it has to be called
- * even without a turn; -1: not needed. */
+/* Call at the end of each turn: writes all complete records, and orders a sync if one is due. `now`
+ * is monotonic, in microseconds. Returns after how many microseconds it has to be called even
+ * without a turn; -1: not needed. */
 int64_t journal_flush(struct journal *journal, int64_t now);
 /* Orders a sync of what is written, if none is ordered; for use before other slow disk operations.
  */

@@ -185,13 +185,23 @@ static void update_journal_report(struct persist *persist)
     persist->report.sync_running = report.sync_running;
 }
 
+static void flush_journal(struct persist *persist)
+{
+    int64_t again = journal_flush(persist->journal, clock_mono_usec());
+    if (again >= 0) loop_timer_set(persist->again, again);
+}
+
+void persist_turn_inside(struct persist *persist)
+{
+    if (persist->listens && !persist->report.loading) flush_journal(persist);
+}
+
 void persist_turn(void *ctx)
 {
     struct persist *persist = ctx;
     if (persist->report.loading) return;
     if (persist->listens) {
-        int64_t again = journal_flush(persist->journal, clock_mono_usec());
-        if (again >= 0) loop_timer_set(persist->again, again);
+        flush_journal(persist);
         if (journal_report(persist->journal).waiting > WAITING_MAX)
             journal_give_up_segment(persist->journal);
     }

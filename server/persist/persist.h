@@ -53,6 +53,9 @@ void persist_effect(struct persist *persist, const struct effect *effect);
 void persist_commit(struct persist *persist); /* completes the record of the transaction */
 /* Call at the end of each turn, after all changes and before replies are sent. */
 void persist_turn(void *persist);
+/* The same while a transaction is open, in a turn inside a request: writes the records of the
+ * transactions before it, and starts nothing. */
+void persist_turn_inside(struct persist *persist);
 void persist_second(struct persist *persist); /* about once a second: save points, growth */
 bool persist_configure(
     struct persist *persist); /* options have changed; false: no journal begins */
