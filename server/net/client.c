@@ -51,6 +51,7 @@ struct clients *clients_new(const struct clients_wiring *wiring)
     TAILQ_INIT(&all->by_age);
     TAILQ_INIT(&all->to_write);
     TAILQ_INIT(&all->to_run);
+    TAILQ_INIT(&all->to_read);
     TAILQ_INIT(&all->arrived);
     TAILQ_INIT(&all->held);
     TAILQ_INIT(&all->paused);
@@ -66,6 +67,10 @@ struct clients *clients_new(const struct clients_wiring *wiring)
 void clients_free(struct clients *all)
 {
     if (all == NULL) return;
+    if (all->aside != NULL) { /* the process ends in the middle of a request */
+        clients_take_back(all);
+        if (clients_running(all) != NULL) client_doom(clients_running(all));
+    }
     struct client *client;
     while ((client = TAILQ_FIRST(&all->by_age)) != NULL) {
         bool safe = client->session.durable_at <= persist_safe_position(all->w.persist);
@@ -94,6 +99,7 @@ static struct client *client_of(struct session *session)
 static void wake_client(struct session *session)
 {
     struct client *client = client_of(session);
+    client->woken_in = client->all->request;
     client_check_output(client);
     if (!client->write_blocked) client_list_to_write(client);
     if (client->input.len > 0 && session->blocked == NULL && session->delayed == NULL)
@@ -205,6 +211,7 @@ void client_free(struct client *client)
     if (client->listed_to_write)
         TAILQ_REMOVE(client->held ? &all->held : &all->to_write, client, to_write);
     if (client->listed_to_run) TAILQ_REMOVE(&all->to_run, client, to_run);
+    if (client->listed_to_read) TAILQ_REMOVE(&all->to_read, client, to_read);
     if (client->arrival.waits) TAILQ_REMOVE(&all->arrived, client, arrived);
     client_end_pause(client);
     count_as(client, 0);
@@ -242,13 +249,22 @@ void client_doom(struct client *client)
     client_list_to_write(client);
 }
 
+/* The journal does not have the change that its output tells about. */
+static bool waits_for_journal(const struct client *client, uint64_t safe)
+{
+    const struct clients *all = client->all;
+    if (client->doomed) return false;
+    bool woken_by_open = all->aside != NULL && client->woken_in == all->request;
+    return client->session.durable_at > safe || woken_by_open;
+}
+
 /* Writes to clients whose changes are in the journal, and closes doomed ones. */
 static void release_held(struct clients *all, uint64_t safe)
 {
     struct client *client, *next;
     for (client = TAILQ_FIRST(&all->held); client != NULL; client = next) {
         next = TAILQ_NEXT(client, to_write);
-        if (client->session.durable_at > safe && !client->doomed) continue;
+        if (waits_for_journal(client, safe)) continue;
         TAILQ_REMOVE(&all->held, client, to_write);
         client->held = false;
         TAILQ_INSERT_TAIL(&all->to_write, client, to_write);
@@ -259,12 +275,12 @@ void clients_turn(void *ctx)
 {
     struct clients *all = ctx;
     struct client *client;
-    clients_look_at_pause(all);
+    if (all->aside == NULL) clients_look_at_pause(all);
     if (!TAILQ_EMPTY(&all->to_write)) all->turn_usec = clock_mono_usec();
     uint64_t safe = persist_safe_position(all->w.persist);
     release_held(all, safe);
     while ((client = TAILQ_FIRST(&all->to_write)) != NULL) {
-        bool hold = client->session.durable_at > safe && !client->doomed;
+        bool hold = waits_for_journal(client, safe);
         if (!hold && !client->doomed) client_write(client);
         if (client->doomed) {
             client_free(client);
@@ -370,7 +386,7 @@ static void close_lagging(void *ctx)
     while ((due = (char *)agenda_pop_due(&all->soft_ends, now)) != NULL) {
         struct client *client = (struct client *)(due - offsetof(struct client, soft_end));
         msec at = soft_end(client);
-        if (client->doomed) continue;
+        if (client->doomed || client->arrival.waits) continue; /* else it runs a request */
         if (at <= now)
             close_over(client, "soft");
         else if (at != NEVER)
@@ -405,7 +421,7 @@ static void check_idle(struct client *client, int64_t now)
     int64_t timeout = client->all->w.conf->timeout;
     if (timeout == 0 || (now - client->active_usec) / USEC <= timeout) return;
     if (session_subscriptions(&client->session) > 0 || client->session.blocked != NULL) return;
-    if (client->is_paused || client->session.delayed != NULL) return;
+    if (client->is_paused || client->session.delayed != NULL || client->arrival.waits) return;
     log_line(LOG_VERBOSE, "Client %s closed: idle for longer than timeout",
              client_label(client).text);
     client->all->w.stats->closed_idle++;
@@ -419,7 +435,7 @@ void clients_housekeeping(struct clients *all)
     struct client *client = all->next_checked;
     for (; left > 0; left--) {
         if (client == NULL) client = TAILQ_FIRST(&all->by_age);
-        if (client->out.len > 0) client_check_output(client);
+        if (client->out.len > 0 && !client->arrival.waits) client_check_output(client);
         if (!client->doomed) check_idle(client, now);
         client = TAILQ_NEXT(client, by_age);
     }

@@ -41,6 +41,14 @@ void clients_accept(struct clients *clients, int fd, const char *peer, const cha
 void clients_run(void *clients);
 /* End of turn, last hook: writes replies, frees closed connections. */
 void clients_turn(void *clients);
+/* For a request that takes long: between these two calls, from within it, turns of the loop may
+ * serve all other clients. Their requests that are read but have not run are parsed again there.
+ * Until the second call
+ * - the caller is neither read nor written nor freed, and its arguments stay where they are;
+ * - output that the request has caused, such as messages, is held;
+ * - a pause does not end, and the wall clock stands still. */
+void clients_set_aside(struct clients *clients);
+void clients_take_back(struct clients *clients);
 /* Call about once a second: closes idle connections and those over an output limit. */
 void clients_housekeeping(struct clients *clients);
 

@@ -116,18 +116,29 @@ static bool check_received(struct client *client, ssize_t got)
     return false;
 }
 
-/* Returns room for one read after the bytes that wait to run. If the buffer is full, runs these
- * first. */
-static char *shared_room(struct clients *all)
+static bool has_shared_room(const struct clients *all)
 {
-    if (all->scratch_used + CLIENT_READ > CLIENT_SCRATCH) clients_run(all);
-    return all->scratch + all->scratch_used;
+    return all->scratch_used + CLIENT_READ <= CLIENT_SCRATCH;
 }
 
+static void list_to_read(struct client *client)
+{
+    if (client->listed_to_read) return;
+    client->listed_to_read = true;
+    TAILQ_INSERT_TAIL(&client->all->to_read, client, to_read);
+}
+
+/* Reads after the bytes that wait to run. If the buffer is full, the client is read at the end of
+ * the turn when these have run: requests never run inside the loop's callbacks, because a script
+ * may need turns of the loop. */
 static void read_shared(struct client *client)
 {
     struct clients *all = client->all;
-    char *room = shared_room(all);
+    if (!has_shared_room(all)) {
+        list_to_read(client);
+        return;
+    }
+    char *room = all->scratch + all->scratch_used;
     ssize_t got = receive(client, room, client_is_anon(client) ? ANON_READ : CLIENT_READ);
     if (!check_received(client, got)) return;
     if (client->input.len > 0) {
@@ -159,6 +170,18 @@ static void read_ready(struct client *client)
         read_big(client, wants);
     else
         read_shared(client);
+}
+
+bool clients_read_more(struct clients *all)
+{
+    struct client *client;
+    bool any = !TAILQ_EMPTY(&all->to_read);
+    while (has_shared_room(all) && (client = TAILQ_FIRST(&all->to_read)) != NULL) {
+        TAILQ_REMOVE(&all->to_read, client, to_read);
+        client->listed_to_read = false;
+        read_ready(client);
+    }
+    return any;
 }
 
 void client_ready(void *ctx, unsigned what)

@@ -96,7 +96,7 @@ void clients_look_at_pause(struct clients *all)
 
 /* A complete request, and where its bytes end. */
 struct request {
-    struct client *client;
+    struct client *client; /* NULL: it was given back to the client's input */
     struct command_ref command;
     size_t end;
     int argc;
@@ -237,7 +237,7 @@ static void look_ahead(struct clients *all)
 /* Reads the clock. Called at the beginning of a turn's requests, and again only after slow ones. */
 static void tick_turn(struct clients *all)
 {
-    clock_tick(all->w.clock);
+    if (all->aside == NULL) clock_tick(all->w.clock);
     all->turn_usec = clock_mark(all->w.clock);
     observe_turn(all->w.dispatch->observer, all->turn_usec);
 }
@@ -281,6 +281,9 @@ static void run_window(struct clients *all)
     const struct client *before = NULL;
     for (unsigned i = 0; i < all->window.count; i++) {
         struct client *client = all->window.requests[i].client;
+        if (client == NULL) continue;
+        all->window.running = i;
+        all->request += all->aside == NULL;
         if (client != before) client_bound_output(client);
         before = client;
         look_remember(&all->window.looks[i]);
@@ -288,6 +291,7 @@ static void run_window(struct clients *all)
         look_forget();
         if (observer->last_usec - all->turn_usec >= TICK_USEC) tick_turn(all);
     }
+    all->window.running = all->window.count;
 }
 
 /* ---- after running --------------------------------------------------------------------------- */
@@ -357,6 +361,25 @@ static void finish_ended(struct clients *all)
     }
 }
 
+struct client *clients_running(const struct clients *all)
+{
+    const struct window *window = &all->window;
+    return window->running < window->count ? window->requests[window->running].client : NULL;
+}
+
+void clients_give_back(struct clients *all, const struct client *but)
+{
+    for (unsigned i = all->window.running; i < all->window.count; i++)
+        if (all->window.requests[i].client != but) all->window.requests[i].client = NULL;
+    struct client *client, *next;
+    for (client = TAILQ_FIRST(&all->arrived); client != NULL; client = next) {
+        next = TAILQ_NEXT(client, arrived);
+        if (client == but) continue;
+        client->arrival.cut = true;
+        finish_arrival(client);
+    }
+}
+
 /* ---- a turn ---------------------------------------------------------------------------------- */
 
 void client_arrived(struct client *client, const char *data, size_t len)
@@ -370,9 +393,8 @@ void client_arrived(struct client *client, const char *data, size_t len)
     TAILQ_INSERT_TAIL(&client->all->arrived, client, arrived);
 }
 
-void clients_run(void *ctx)
+static void run_arrived(struct clients *all)
 {
-    struct clients *all = ctx;
     if (TAILQ_EMPTY(&all->arrived)) return;
     tick_turn(all);
     struct client *client;
@@ -389,6 +411,14 @@ void clients_run(void *ctx)
         window_drop(&all->window);
         window_init(&all->window);
     }
+}
+
+void clients_run(void *ctx)
+{
+    struct clients *all = ctx;
+    do
+        run_arrived(all);
+    while (clients_read_more(all));
 }
 
 void clients_run_listed(void *ctx)

@@ -1,5 +1,5 @@
 /* client_state: the structs of connections. Only for client.c (connections), client_io.c (bytes in
- * and out) and client_run.c (requests). */
+ * and out), client_run.c (requests) and client_aside.c (turns inside a request). */
 #ifndef SERVER_NET_CLIENT_STATE_H
 #define SERVER_NET_CLIENT_STATE_H
 
@@ -52,6 +52,7 @@ struct arrival {
 struct request;
 struct window {
     struct request *requests; /* WINDOW of them */
+    unsigned running;         /* index of the request that runs */
     struct look *looks;       /* the look-ups of each */
     unsigned count;
     struct bytes *argv;
@@ -61,7 +62,7 @@ struct window {
 struct client {
     struct session session; /* first, so that a session's address is its client's */
     struct clients *all;
-    TAILQ_ENTRY(client) by_age, to_write, to_run, arrived, paused;
+    TAILQ_ENTRY(client) by_age, to_write, to_run, to_read, arrived, paused;
     struct loop_io *io;
     int fd;
     char *peer, *local;
@@ -72,11 +73,13 @@ struct client {
     struct client_input input;
     struct arrival arrival;
     struct outbuf out;
-    size_t uncounted; /* its share of dispatch.uncounted */
+    size_t uncounted;  /* its share of dispatch.uncounted */
+    uint64_t woken_in; /* the last request (clients.request) that appended to its output */
     bool unix_socket;
     bool listed_to_write; /* client_write is due at the end of this turn */
-    bool held;            /* ... once the journal has what its replies acknowledge */
+    bool held;            /* ... once the journal has what its output tells */
     bool listed_to_run;   /* complete requests may be in its input */
+    bool listed_to_read;  /* the turn's buffer was full: it is read when that has run */
     bool write_blocked;   /* the socket accepted only a part of the replies */
     bool stalled;         /* too many unread replies: reading stops until some are sent */
     bool is_paused;       /* CLIENT PAUSE delays its next request */
@@ -85,8 +88,8 @@ struct client {
 
 struct clients {
     struct clients_wiring w;
-    struct client_list by_age, to_write, to_run, arrived;
-    struct client_list held;   /* of to_write: their replies wait for the journal */
+    struct client_list by_age, to_write, to_run, to_read, arrived;
+    struct client_list held;   /* of to_write: their output waits for the journal */
     struct client_list paused; /* in the order in which they will continue */
     size_t paused_count;
     struct client *next_checked; /* where housekeeping continues */
@@ -99,7 +102,9 @@ struct clients {
     char *scratch;
     size_t scratch_used;
     struct window window;
-    int64_t turn_usec; /* monotonic; read at the beginning of the turn and after slow requests */
+    struct aside *aside; /* NULL: no request lets others be served */
+    uint64_t request;    /* number of the request that runs */
+    int64_t turn_usec;   /* monotonic; read at the beginning of the turn and after slow requests */
 };
 
 /* client.c */
@@ -128,6 +133,8 @@ void client_ready(void *client, unsigned what);
 void client_write(struct client *client);
 void client_keep_input(struct client *client, const char *data, size_t len); /* appends */
 void client_drop_input(struct client *client, size_t used); /* removes from the front */
+/* Reads clients whose input had no room in the turn's buffer. False: there were none. */
+bool clients_read_more(struct clients *clients);
 
 /* client_run.c */
 bool client_may_read(const struct client *client);
@@ -135,6 +142,10 @@ bool client_may_read(const struct client *client);
  * their requests run at the end of the turn. */
 void client_arrived(struct client *client, const char *data, size_t len);
 void clients_run_listed(void *clients);
+/* Takes parsed requests of all clients but one out of the window: they stay in the input, and are
+ * parsed again. */
+void clients_give_back(struct clients *clients, const struct client *but);
+struct client *clients_running(const struct clients *clients); /* whose request runs */
 /* Runs the complete requests of the client's input in the next turn. */
 void client_list_to_run(struct client *client);
 void client_end_pause(struct client *client); /* does nothing without a pause */
