@@ -76,6 +76,7 @@ struct parts {
     char run_id[RUN_ID_LEN + 1];
     bool wrote_pid;
     bool memory_short;
+    bool stops; /* a signal to stop came while a script ran: stop when it has ended */
 };
 
 /* --- failing to start --- */
@@ -127,6 +128,25 @@ static msec run_turn(struct parts *parts)
     return background_is_left(parts->background) ? AT_ONCE : expire_timer_next(parts->expire_timer);
 }
 
+/* A turn inside a request, whose transaction is open: see busy.h for what it leaves out. */
+static void serve_inside(struct parts *parts)
+{
+    clients_run(parts->clients);
+    persist_turn_inside(parts->persist);
+    clients_turn(parts->clients);
+}
+
+static void stop_if_saved(struct parts *parts)
+{
+    parts->stops = false;
+    if (parts->conf.save[0] != '\0' && persist_save_at_end(parts->persist) != PERSIST_DONE)
+        log_line(LOG_WARNING,
+                 "Not stopping: can't write the snapshot. Free space, or use SHUTDOWN NOSAVE to "
+                 "stop without saving");
+    else
+        loop_stop(parts->loop);
+}
+
 /* Only deadlines of data and of blocked clients are instants of the wall clock, which may be set.
  * All other timers (the journal's syncs and retries, housekeeping, rests of defragmentation, limits
  * of connections) are spans of the monotonic clock. Their owners set them once, when they begin;
@@ -134,19 +154,31 @@ static msec run_turn(struct parts *parts)
 static void on_turn_end(void *ctx)
 {
     struct parts *parts = ctx;
+    if (parts->dispatch.busy) {
+        serve_inside(parts);
+        return;
+    }
     expire_timer_set(parts->expire_timer, run_turn(parts));
+    if (parts->stops) stop_if_saved(parts);
 }
 
+/* DIFFERS: Redis stops when the script has ended, however long that takes. (doc/differs.md)
+ * Without a snapshot to write, the server stops at once, and the journal has nothing of the script.
+ * Otherwise the script is stopped first, if it has not changed data. */
 static void on_term(void *ctx)
 {
     struct parts *parts = ctx;
     log_line(LOG_NOTICE, "Received a signal to stop");
-    if (parts->conf.save[0] != '\0' && persist_save_at_end(parts->persist) != PERSIST_DONE)
-        log_line(LOG_WARNING,
-                 "Not stopping: can't write the snapshot. Free space, or use SHUTDOWN NOSAVE to "
-                 "stop without saving");
-    else
+    if (!parts->dispatch.busy) {
+        stop_if_saved(parts);
+        return;
+    }
+    parts->stops = true;
+    if (parts->conf.save[0] == '\0')
         loop_stop(parts->loop);
+    else if (!busy_stop(parts->scripting))
+        log_line(LOG_WARNING, "Stopping when the script that runs has ended. Use SHUTDOWN NOSAVE "
+                              "to stop at once, without its changes");
 }
 
 static void on_interrupt(void *ctx)
@@ -204,6 +236,49 @@ static bool on_config(void *ctx)
     if (persist_configure(parts->persist)) return true;
     parts->conf.appendonly = false;
     return false;
+}
+
+/* False: some changes could not be written to the disk. */
+static bool end_serving(struct parts *parts)
+{
+    char why[256];
+    bool good = persist_stop(parts->persist, why, sizeof(why));
+    if (!good) log_line(LOG_WARNING, "%s", why);
+    if (parts->conf.supervised != CONF_SUPERVISED_NO) process_notify("STOPPING=1");
+    if (parts->wrote_pid) unlink(parts->conf.pidfile);
+    return good;
+}
+
+/* --- while a script runs --- */
+
+static void begin_busy(void *ctx)
+{
+    const struct parts *parts = ctx;
+    log_line(LOG_WARNING,
+             "A script has run for longer than busy-reply-threshold: other clients are answered "
+             "BUSY until it ends. SCRIPT KILL or FUNCTION KILL stops it, if it has not written");
+    clients_set_aside(parts->clients);
+}
+
+/* To stop now means to leave the script's transaction unfinished: the journal has nothing of it. */
+static void run_busy_turn(void *ctx)
+{
+    struct parts *parts = ctx;
+    loop_poll(parts->loop);
+    if (!loop_stopped(parts->loop)) return;
+    log_line(LOG_WARNING, "Stopping while a script runs: none of its changes is kept");
+    bool good = end_serving(parts);
+    net_close(parts->net);
+    clients_free(parts->clients);
+    if (good) log_line(LOG_NOTICE, "Stopped");
+    fflush(NULL);
+    _exit(good ? EXIT_SUCCESS : EXIT_FAILURE);
+}
+
+static void end_busy(void *ctx)
+{
+    const struct parts *parts = ctx;
+    clients_take_back(parts->clients);
 }
 
 /* --- loading --- */
@@ -359,6 +434,9 @@ static bool make_event_side(struct parts *parts)
     background_add(parts->background, &(struct background_work){ .run = engine_collect,
                                                                  .ctx = parts->scripting->engine,
                                                                  .most = 64 });
+    parts->scripting->busy = (struct busy_wiring){
+        .begin = begin_busy, .turn = run_busy_turn, .end = end_busy, .ctx = parts
+    };
     parts->housekeeping = loop_timer_new(parts->loop, on_second, parts);
     loop_timer_set(parts->housekeeping, HOUSEKEEPING_USEC);
     loop_on_signal(parts->loop, SIGTERM, on_term, parts);
@@ -476,16 +554,10 @@ static void report_ready(struct parts *parts)
         log_line(LOG_WARNING, "supervised: can't notify systemd: NOTIFY_SOCKET does not work");
 }
 
-/* False: some changes could not be written to the disk. */
 static bool serve_clients(struct parts *parts)
 {
     loop_run(parts->loop);
-    char why[256];
-    bool good = persist_stop(parts->persist, why, sizeof(why));
-    if (!good) log_line(LOG_WARNING, "%s", why);
-    if (parts->conf.supervised != CONF_SUPERVISED_NO) process_notify("STOPPING=1");
-    if (parts->wrote_pid) unlink(parts->conf.pidfile);
-    return good;
+    return end_serving(parts);
 }
 
 static int run_process(struct parts *parts)

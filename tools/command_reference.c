@@ -369,6 +369,7 @@ static const struct {
     { ERR_UNKNOWN_SUBCOMMAND, "no such subcommand" },
     { ERR_NOAUTH, "`requirepass` is set and the connection has not sent AUTH" },
     { ERR_LOADING, "data is being loaded" },
+    { ERR_BUSY_SCRIPT, "a script or function has run for longer than `busy-reply-threshold`" },
     { ERR_OOM, "a command that can grow the data, and memory is full" },
     { ERR_MISCONF, "a command that writes, and what it writes could not be kept on disk" },
     { ERR_SUBSCRIBED, "in RESP2, after SUBSCRIBE" },

@@ -28,6 +28,7 @@ void admin_add_all(struct admin *admin, const struct admin_parts *parts)
     admin->server = (struct server_context){ .clients = parts->clients,
                                              .conf = parts->conf,
                                              .clock = parts->clock,
+                                             .dispatch = parts->dispatch,
                                              .loop = parts->loop,
                                              .pubsub = parts->pubsub,
                                              .blocked = parts->dispatch->blocked,

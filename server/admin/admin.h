@@ -63,6 +63,7 @@ struct server_context {
     struct clients *clients;
     const struct conf *conf;
     struct clock *clock;
+    const struct dispatch *dispatch;
     struct loop *loop;
     struct pubsub *pubsub;
     struct blocked *blocked;

@@ -52,6 +52,8 @@ static void cmd_shutdown(struct call *call)
         fail(call, ERR_SYNTAX);
     else if (abort)
         fail(call, ERR_NO_SHUTDOWN);
+    else if (context->dispatch->busy && !nosave)
+        dispatch_fail_busy(context->dispatch, call);
     else if (must_save(context, save, nosave) && !persist_snapshot(context) && !force)
         fail(call, ERR_SHUTDOWN_FAILED);
     else {
@@ -103,7 +105,8 @@ static const struct command rows[] = {
       .group = "server",
       .since = "1.0.0",
       .replies = REPLIES("none: the server closes its connections and ends", "OK: ABORT"),
-      .errors = ERRORS(ERR_SYNTAX, ERR_SHUTDOWN_FAILED, ERR_NO_SHUTDOWN),
+      .errors = ERRORS(ERR_SYNTAX, ERR_SHUTDOWN_FAILED, ERR_NO_SHUTDOWN, ERR_BUSY_SCRIPT,
+                       ERR_BUSY_FUNCTION),
       .complexity = "O(1)",
       .syntax = "[NOSAVE | SAVE] [NOW] [FORCE] [ABORT]",
       .summary = "Stops the server." },

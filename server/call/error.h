@@ -85,6 +85,14 @@
     E(ERR_SCRIPT_FLUSH, "ERR SCRIPT FLUSH only support SYNC|ASYNC option")                         \
     E(ERR_SCRIPT_DEBUG, "ERR Use SCRIPT DEBUG YES/SYNC/NO")                                        \
     E(ERR_NO_DEBUGGER, "ERR there is no debugger: SCRIPT DEBUG accepts only NO")                   \
+    E(ERR_BUSY_SCRIPT,                                                                             \
+      "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.")    \
+    E(ERR_BUSY_FUNCTION,                                                                           \
+      "BUSY Redis is busy running a script. You can only call FUNCTION KILL or SHUTDOWN NOSAVE.")  \
+    E(ERR_UNKILLABLE,                                                                              \
+      "UNKILLABLE Sorry the script already executed write commands against the dataset. You can "  \
+      "either wait the script termination or kill the server in a hard way using the SHUTDOWN "    \
+      "NOSAVE command.")                                                                           \
     E(ERR_NOT_BUSY, "NOTBUSY No scripts in execution right now.")                                  \
     E(ERR_SCRIPT_UNKNOWN, "ERR Unknown Redis command called from script")                          \
     E(ERR_SCRIPT_ARITY, "ERR Wrong number of args calling Redis command from script")              \

@@ -141,7 +141,7 @@ static bool out_of_memory(struct dispatch *dispatch)
 
 bool dispatch_evict(struct dispatch *dispatch, size_t most)
 {
-    if (!dispatch->evicting || dispatch->loading) return false;
+    if (!dispatch->evicting || dispatch->loading || dispatch->busy) return false;
     if (pause_now(&dispatch->pause, clock_now(dispatch->clock)) != PAUSE_NONE) return false;
     if (is_over_limit(dispatch) && evict_keys(dispatch, most)) return true;
     dispatch->evicting = false;
@@ -175,6 +175,25 @@ static bool is_subscribed_only(const struct session *session)
     return !resp_has_push(&session->out) && session_subscriptions(session) > 0;
 }
 
+static enum error busy_error(const struct dispatch *dispatch)
+{
+    return dispatch->busy == BUSY_FUNCTION ? ERR_BUSY_FUNCTION : ERR_BUSY_SCRIPT;
+}
+
+void dispatch_fail_busy(const struct dispatch *dispatch, struct call *call)
+{
+    fail(call, busy_error(dispatch));
+}
+
+/* May evict keys, and keeps for the script what it found. Neither while a script runs. */
+static bool lacks_memory(struct dispatch *dispatch, struct call *call)
+{
+    if (dispatch->busy) return false;
+    if (wants_memory(call, call->command.row->flags) && out_of_memory(dispatch)) return true;
+    if (runs_script(call)) dispatch->script_lacks_memory = out_of_memory(dispatch);
+    return false;
+}
+
 /* True: the call was refused, and the error is replied. */
 static bool is_refused(struct dispatch *dispatch, struct call *call)
 {
@@ -185,9 +204,7 @@ static bool is_refused(struct dispatch *dispatch, struct call *call)
         return refuse_call(dispatch, call, ERR_NOAUTH);
     if (call->session->multi != NULL && (row->flags & NO_MULTI))
         return refuse_call(dispatch, call, ERR_NO_MULTI);
-    if (wants_memory(call, row->flags) && out_of_memory(dispatch))
-        return refuse_call(dispatch, call, ERR_OOM);
-    if (runs_script(call)) dispatch->script_lacks_memory = out_of_memory(dispatch);
+    if (lacks_memory(dispatch, call)) return refuse_call(dispatch, call, ERR_OOM);
     if (is_unsafe_to_write(dispatch, call)) return true;
     if (!(row->flags & WHILE_SUBSCRIBED) && is_subscribed_only(call->session))
         return refuse_call(dispatch, call, ERR_SUBSCRIBED);
@@ -195,6 +212,8 @@ static bool is_refused(struct dispatch *dispatch, struct call *call)
         return refuse_call(dispatch, call, ERR_MONITOR_KEYS);
     if (dispatch->loading && !(row->flags & LOADING))
         return refuse_call(dispatch, call, ERR_LOADING);
+    if (dispatch->busy && !(row->flags & ALLOW_BUSY))
+        return refuse_call(dispatch, call, busy_error(dispatch));
     return false;
 }
 
@@ -328,6 +347,27 @@ static void run_alone(struct dispatch *dispatch, struct call *call)
     if (blocked_pending(dispatch->blocked)) serve_ready(dispatch);
 }
 
+/* The transaction of the script is open. Only WATCH looks at data here: it finds expired keys, and
+ * changes nothing. */
+static void run_while_busy(struct dispatch *dispatch, struct call *call)
+{
+    struct txn txn;
+    txn_begin(&txn, dispatch->store, clock_now(dispatch->clock), FROM_REPLAY);
+    txn_call(&txn, call->session->db);
+    call->txn = &txn;
+    run_call(dispatch, call);
+    ensure(txn.changes == 0, "%s changed data while a script runs", call->command.row->name);
+}
+
+/* Must the request wait for the end of a pause, or of work on a key? */
+static bool is_put_off(struct dispatch *dispatch, const struct call *call)
+{
+    if (dispatch->busy) return false;
+    if (dispatch->pause.kind != PAUSE_NONE && is_held_up(dispatch, call)) return true;
+    bool runs = call->session->multi == NULL || (call->command.row->flags & RUNS_QUEUE);
+    return runs && settle_delays(dispatch, call);
+}
+
 static void queue_call(struct dispatch *dispatch, struct call *call)
 {
     if (multi_queue(call->session, call)) {
@@ -373,19 +413,18 @@ bool dispatch_request(struct dispatch *dispatch, struct session *session,
     }
     session->last_command = call.command.row;
     session->last_parent = call.command.row != NULL ? call.command.parent : NULL;
-    if (dispatch->hooks->tracks)
+    if (dispatch->hooks->tracks && !dispatch->busy)
         tracking_limit(dispatch->hooks->tracking, (size_t)dispatch->conf->tracking_table_max_keys);
     if (is_refused(dispatch, &call)) {
         multi_break(session);
         dispatch->stats->errors++;
         if (dispatch->observer != NULL) observe_rejected(dispatch->observer, &call);
-    } else if (dispatch->pause.kind != PAUSE_NONE && is_held_up(dispatch, &call)) {
-        return false;
-    } else if ((session->multi == NULL || (call.command.row->flags & RUNS_QUEUE)) &&
-               settle_delays(dispatch, &call)) {
+    } else if (is_put_off(dispatch, &call)) {
         return false;
     } else if (session->multi != NULL && !(call.command.row->flags & NOT_QUEUED)) {
         queue_call(dispatch, &call);
+    } else if (dispatch->busy) {
+        run_while_busy(dispatch, &call);
     } else {
         run_alone(dispatch, &call);
     }

@@ -17,6 +17,11 @@
 #include "server/react/watch.h"
 #include "store/store.h"
 
+/* A script runs for so long that other clients are served meanwhile: commands without ALLOW_BUSY
+ * are refused, the others run without a transaction of their own, and nothing works in the
+ * background. */
+enum busy { NOT_BUSY, BUSY_SCRIPT, BUSY_FUNCTION };
+
 struct dispatch {
     struct commands *commands;
     struct store *store;
@@ -31,6 +36,7 @@ struct dispatch {
     struct pause pause;
     struct persist *persist; /* NULL: nothing is persisted */
     bool loading;            /* the data set is not complete yet */
+    enum busy busy;
     /* Bytes of memory of unauthenticated connections. No key is evicted because of them. */
     size_t uncounted;
     bool script_lacks_memory; /* it was above maxmemory when the script began */
@@ -39,6 +45,10 @@ struct dispatch {
 
 /* A password is set, and the session has not given it. */
 bool dispatch_needs_auth(const struct dispatch *dispatch, const struct session *session);
+
+/* Replies the error of commands that are refused while busy. */
+struct call;
+void dispatch_fail_busy(const struct dispatch *dispatch, struct call *call);
 
 /* Runs one request of the session (argc >= 1; `command` is the row for argv) and appends its reply
  * to session->out, unless the command blocks the session. Then serves the blocked clients whose
@@ -61,7 +71,6 @@ bool dispatch_evict(struct dispatch *dispatch, size_t most);
 
 /* Runs a call of an EXEC or a script inside its open transaction, in its session's database, and
  * counts it. */
-struct call;
 void dispatch_call(struct dispatch *dispatch, struct call *call);
 
 #endif

@@ -105,6 +105,11 @@ void engine_resume(struct engine *engine)
     lua_sethook(engine->lua, after_steps, LUA_MASKCOUNT, ENGINE_HOOK_STEPS);
 }
 
+bool engine_hurries(lua_State *lua)
+{
+    return lua_gethookmask(lua) & LUA_MASKLINE;
+}
+
 bool engine_collect(void *ctx, size_t amount)
 {
     struct engine *engine = ctx;

@@ -43,6 +43,7 @@ static inline bool engine_is_full(const struct engine *engine)
  * errors that on_steps raises. engine_resume ends that. */
 void engine_hurry(struct engine *engine);
 void engine_resume(struct engine *engine);
+bool engine_hurries(lua_State *lua);
 
 /* Background work after scripts that left much garbage: collects a piece. False: nothing to do. */
 bool engine_collect(void *engine, size_t amount);

@@ -43,6 +43,12 @@ void host_end(struct host *host)
     host->caller = NULL;
 }
 
+int64_t host_usec(const struct host *host)
+{
+    const struct observer *observer = host->dispatch->observer;
+    return observer != NULL ? observer->last_usec : 0;
+}
+
 static bool is_refused(struct host *host, struct call *call)
 {
     const struct command *row = call->command.row;

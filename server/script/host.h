@@ -31,6 +31,8 @@ struct host {
 /* Refuses the call if its script must not run now. `read_only`: EVAL_RO and its like. */
 bool host_begin(struct host *host, struct call *caller, unsigned flags, bool read_only);
 void host_end(struct host *host);
+/* The monotonic time when the last command ended; before the first, when the script began. */
+int64_t host_usec(const struct host *host);
 
 /* Runs one command of the script; its reply goes to `out`. False: the reply is an error. argc >= 1.
  */

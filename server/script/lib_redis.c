@@ -109,6 +109,7 @@ static bool run_command(lua_State *lua)
         lua_settop(lua, 0);
         luaL_error(lua, "not enough memory: a reply passes script-memory-limit");
     }
+    lib->on_command(lib->ctx, lua);
     return good;
 }
 

@@ -9,6 +9,9 @@
 struct lib_redis {
     struct engine *engine;
     struct host *host;
+    /* Called after each command; may raise a Lua error. */
+    void (*on_command)(void *ctx, lua_State *lua);
+    void *ctx;
     int version; /* RESP inside the script: redis.setresp */
     char *room;  /* for the arguments of a call; owned */
     size_t room_size;

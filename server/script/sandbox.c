@@ -10,6 +10,7 @@
 #include <luajit-2.1/lauxlib.h>
 #include <luajit-2.1/lualib.h>
 
+#include "server/script/engine.h"
 #include "server/script/lib_cjson.h"
 #include "server/script/lib_cmsgpack.h"
 #include "server/script/lib_format.h"
@@ -223,10 +224,19 @@ static int pcall_text(lua_State *lua)
     return lua_gettop(lua);
 }
 
+/* An error that stops the script is raised in the hook. Lua calls no hook before the error leaves
+ * it, so that a loop in the handler, which runs before that, could not be stopped. */
+static int handle_unless_hurried(lua_State *lua)
+{
+    if (engine_hurries(lua)) return lua_gettop(lua);
+    return call_original(lua);
+}
+
 /* LuaJIT passes further arguments to the function. */
 static int xpcall_plain(lua_State *lua)
 {
     lua_settop(lua, 2);
+    if (lua_isfunction(lua, 2)) lua_pushcclosure(lua, handle_unless_hurried, 1);
     return call_original(lua);
 }
 

@@ -86,17 +86,7 @@ static void push_arguments(lua_State *lua, const struct bytes *argv, int count)
     }
 }
 
-/* More arguments than this, or longer ones, do not stay in memory until the next script. */
-enum { KEPT_ARGS = 64, KEPT_BYTES = 16 * 1024 };
-
-static bool are_small(const struct call *call)
-{
-    size_t bytes = 0;
-    for (int i = 0; i < call->argc && i <= KEPT_ARGS; i++)
-        bytes += call->argv[i].len;
-    return call->argc <= KEPT_ARGS && bytes <= KEPT_BYTES;
-}
-
+/* Functions do not see the keys of a script. */
 static void clear_globals(struct scripting *scripting)
 {
     lua_State *lua = scripting->engine->lua;
@@ -141,6 +131,7 @@ static bool call_function(struct scripting *scripting, const struct call *call,
     if (!fits) lua_pushliteral(lua, "not enough memory: the arguments pass script-memory-limit");
     engine_unlimit(engine);
     if (scripting->stopping) engine_resume(engine);
+    busy_end(scripting);
     return good;
 }
 
@@ -163,6 +154,8 @@ void script_run(struct scripting *scripting, struct call *call, const struct scr
     scripting->name = run->name;
     scripting->redis.version = 2;
     scripting->stopping = false;
+    scripting->function = !run->with_globals;
+    scripting->began_usec = host_usec(&scripting->host);
     bool good = call_function(scripting, call, run);
     call->session->db = db;
     engine->holds = true;
@@ -171,7 +164,7 @@ void script_run(struct scripting *scripting, struct call *call, const struct scr
     else
         reply_error(call, lua, run->name);
     lua_settop(lua, 0);
-    if (run->with_globals && !are_small(call)) clear_globals(scripting);
+    if (run->with_globals) clear_globals(scripting);
     engine->holds = false;
     scripting->name = NULL;
     host_end(&scripting->host);
@@ -202,6 +195,18 @@ bool script_read_numkeys(struct call *call, int i, int *keys)
 
 /* ---- all of it ---- */
 
+static void look_at_time(void *ctx, lua_State *lua)
+{
+    busy_look(ctx, lua, clock_mono_usec());
+}
+
+/* A command of the script has run. */
+static void look_after_command(void *ctx, lua_State *lua)
+{
+    struct scripting *scripting = ctx;
+    busy_look(scripting, lua, host_usec(&scripting->host));
+}
+
 static void make_world(struct scripting *scripting)
 {
     lua_State *lua = scripting->engine->lua;
@@ -219,10 +224,15 @@ struct scripting *scripting_new(struct dispatch *dispatch)
 {
     struct scripting *scripting = mem_zalloc(sizeof(*scripting));
     scripting->engine = engine_new();
+    scripting->engine->on_steps = look_at_time;
+    scripting->engine->ctx = scripting;
     scripting->host.dispatch = dispatch;
     scripting->conf = dispatch->conf;
     scripting->clock = dispatch->clock;
-    scripting->redis = (struct lib_redis){ .engine = scripting->engine, .host = &scripting->host };
+    scripting->redis = (struct lib_redis){ .engine = scripting->engine,
+                                           .host = &scripting->host,
+                                           .on_command = look_after_command,
+                                           .ctx = scripting };
     scripts_init(&scripting->scripts, scripting->engine->lua);
     make_world(scripting);
     functions_init(&scripting->functions, scripting->engine, scripting->conf);

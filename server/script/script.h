@@ -9,6 +9,7 @@
 
 #include "conf/conf.h"
 #include "server/call/command.h"
+#include "server/script/busy.h"
 #include "server/script/engine.h"
 #include "server/script/functions.h"
 #include "server/script/host.h"
@@ -23,11 +24,14 @@ struct scripting {
     struct functions functions;
     const struct conf *conf;
     const struct clock *clock;
-    int globals;        /* Lua's reference to the table of the scripts' globals, */
-    int on_error;       /* Lua's reference to the function that describes an error */
-    const char *name;   /* of what runs: a SHA-1, or a function's name; NULL: nothing runs */
-    int64_t began_usec; /* monotonic */
-    bool stopping;      /* SCRIPT KILL or FUNCTION KILL */
+    int globals;             /* Lua's reference to the table of the scripts' globals, */
+    int on_error;            /* Lua's reference to the function that describes an error */
+    const char *name;        /* of what runs: a SHA-1, or a function's name; NULL: nothing runs */
+    int64_t began_usec;      /* monotonic */
+    int64_t turned_usec;     /* monotonic: when others were served last */
+    bool function;           /* a function runs, not a script */
+    bool stopping;           /* SCRIPT KILL or FUNCTION KILL */
+    struct busy_wiring busy; /* set by main; without it nobody is served */
 };
 
 struct scripting *scripting_new(struct dispatch *dispatch);

@@ -119,7 +119,7 @@ static void cmd_script_flush(struct call *call)
 
 static void cmd_script_kill(struct call *call)
 {
-    fail(call, ERR_NOT_BUSY);
+    busy_kill(call->context, call, false);
 }
 
 /* DIFFERS: there is no debugger. (doc/differs.md) */

@@ -1,0 +1,80 @@
+/* busy: see busy.h. */
+#include "server/script/busy.h"
+
+#include <luajit-2.1/lauxlib.h>
+
+#include "server/call/error.h"
+#include "server/script/script.h"
+
+enum { REST_USEC = 4000, USEC_PER_MSEC = 1000 };
+
+static bool is_due(const struct scripting *scripting, int64_t now)
+{
+    int64_t threshold = scripting->conf->busy_reply_threshold;
+    if (scripting->busy.turn == NULL || scripting->host.dispatch->loading) return false;
+    if (scripting->host.dispatch->busy) return now >= scripting->turned_usec + REST_USEC;
+    return threshold > 0 && (now - scripting->began_usec) / USEC_PER_MSEC >= threshold;
+}
+
+static void serve_others(struct scripting *scripting)
+{
+    struct dispatch *dispatch = scripting->host.dispatch;
+    const struct busy_wiring *wiring = &scripting->busy;
+    if (!dispatch->busy) {
+        wiring->begin(wiring->ctx);
+        dispatch->busy = scripting->function ? BUSY_FUNCTION : BUSY_SCRIPT;
+    }
+    wiring->turn(wiring->ctx);
+    scripting->turned_usec = clock_mono_usec();
+}
+
+void busy_look(struct scripting *scripting, lua_State *lua, int64_t now)
+{
+    if (scripting->name == NULL) return;
+    if (!scripting->stopping && is_due(scripting, now)) serve_others(scripting);
+    if (!scripting->stopping) return;
+    lua_pushliteral(lua, "Script killed by user with SCRIPT KILL...");
+    lua_error(lua);
+}
+
+void busy_end(struct scripting *scripting)
+{
+    struct dispatch *dispatch = scripting->host.dispatch;
+    if (!dispatch->busy) return;
+    dispatch->busy = NOT_BUSY;
+    scripting->busy.end(scripting->busy.ctx);
+}
+
+bool busy_stop(struct scripting *scripting)
+{
+    if (scripting->host.wrote) return false;
+    scripting->stopping = true;
+    engine_hurry(scripting->engine);
+    return true;
+}
+
+/* DIFFERS: in Redis a script can't be killed once it has called a command that writes, also if that
+ * changed nothing. (doc/differs.md) */
+void busy_kill(struct scripting *scripting, struct call *call, bool function)
+{
+    if (scripting->name == NULL)
+        fail(call, ERR_NOT_BUSY);
+    else if (scripting->host.wrote)
+        fail(call, ERR_UNKILLABLE);
+    else if (function != scripting->function)
+        dispatch_fail_busy(scripting->host.dispatch, call);
+    else if (busy_stop(scripting))
+        reply_ok(call);
+}
+
+struct busy_script busy_script(const struct scripting *scripting)
+{
+    if (scripting->name == NULL) return (struct busy_script){ .name = NULL };
+    const struct call *caller = scripting->host.caller;
+    return (struct busy_script){ .name = scripting->name,
+                                 .function = scripting->function,
+                                 .argc = caller->argc,
+                                 .argv = caller->argv,
+                                 .msec =
+                                     (clock_mono_usec() - scripting->began_usec) / USEC_PER_MSEC };
+}

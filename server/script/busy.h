@@ -1,0 +1,57 @@
+/* busy: serves other clients while a script runs for longer than busy-reply-threshold, and ends it
+ * on demand. Depends on dispatch, whose gates then refuse most commands; main runs the turns.
+ *
+ * The transaction of the script's call is open meanwhile, so of a turn of the loop (run_turn in
+ * main.c) only these parts run inside it:
+ * - accepting, reading and closing connections, except the caller's (clients_set_aside);
+ * - requests, through all gates, where commands without ALLOW_BUSY are refused: the others (AUTH
+ *   HELLO MULTI DISCARD WATCH UNWATCH RESET QUIT SHUTDOWN, SCRIPT KILL, FUNCTION KILL and STATS)
+ *   change no data. No pause and no work on a key delays them;
+ * - writing the journal's complete records and syncing it (persist_turn_inside), then replies,
+ *   except to clients that got messages from the script's call;
+ * - signals, the result of a child process, the checks of each second.
+ *
+ * These wait for the end of the script: expiry, eviction, policies, reclaiming, defragmentation,
+ * blocked clients and their timeouts, delayed and paused clients, invalidations, messages of the
+ * open transaction, new child processes, and the wall clock. */
+#ifndef SERVER_SCRIPT_BUSY_H
+#define SERVER_SCRIPT_BUSY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "server/call/call.h"
+
+struct scripting;
+struct lua_State;
+
+/* What main does for it. begin and end enclose the turns of one script. */
+struct busy_wiring {
+    void (*begin)(void *ctx);
+    void (*turn)(void *ctx);
+    void (*end)(void *ctx);
+    void *ctx;
+};
+
+/* Call while a script runs, often: serves others if that is due, and raises a Lua error once the
+ * script has to end. `now` is monotonic, in microseconds. */
+void busy_look(struct scripting *scripting, struct lua_State *lua, int64_t now);
+/* Call when the script has ended. */
+void busy_end(struct scripting *scripting);
+
+/* Has the script that runs end with an error, at once. False: it has changed data. */
+bool busy_stop(struct scripting *scripting);
+/* SCRIPT KILL and FUNCTION KILL: replies. */
+void busy_kill(struct scripting *scripting, struct call *call, bool function);
+
+/* For FUNCTION STATS. */
+struct busy_script {
+    const char *name; /* of a function; NULL: nothing runs */
+    bool function;    /* else it came by EVAL or EVALSHA */
+    int argc;         /* the command that runs it; borrowed */
+    const struct bytes *argv;
+    int64_t msec; /* how long it has run */
+};
+struct busy_script busy_script(const struct scripting *scripting);
+
+#endif
