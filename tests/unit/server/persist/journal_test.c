@@ -40,6 +40,47 @@ START_TEST(sync_now_syncs_before_the_second_is_over)
 }
 END_TEST
 
+/* As in a turn inside a request, whose transaction is open. */
+START_TEST(an_incomplete_record_stays_until_it_is_complete)
+{
+    enum { LONG = 200 * 1000 };
+    static char text[LONG + 2];
+    memset(text, 'x', LONG);
+    text[LONG] = '\n';
+    struct journal *journal = begin_journal(JOURNAL_SYNC_ALWAYS);
+    add_record(journal, "one\n");
+    outbuf_append(journal_buffer(journal), text, LONG);
+    journal_flush(journal, 0);
+    assert_segment("segment", "one\n");
+    await_report(journal);
+    ck_assert_uint_eq(journal_safe_position(journal), journal_position(journal));
+    journal_flush(journal, 0);
+    assert_segment("segment", "one\n");
+    outbuf_append(journal_buffer(journal), text + LONG, 1);
+    journal_end_record(journal);
+    add_record(journal, "two\n");
+    journal_flush(journal, 0);
+    struct segment_text segment = segment_text_read("segment");
+    ck_assert_uint_eq(segment.records, 3);
+    ck_assert(!segment.torn);
+    ck_assert_uint_eq(strlen(segment.text), 4 + LONG + 1 + 4);
+    ck_assert_int_eq(strncmp(segment.text + 4, text, LONG + 1), 0);
+    free(segment.text);
+    end_journal(journal);
+}
+END_TEST
+
+START_TEST(close_leaves_an_incomplete_record_out)
+{
+    struct journal *journal = begin_journal(JOURNAL_SYNC_NEVER);
+    add_record(journal, "one\n");
+    outbuf_append(journal_buffer(journal), "tw", 2);
+    ck_assert_int_eq(journal_close(journal), 0);
+    assert_segment("segment", "one\n");
+    disk_world_end();
+}
+END_TEST
+
 START_TEST(a_record_without_text_is_not_written)
 {
     struct journal *journal = begin_journal(JOURNAL_SYNC_NEVER);
@@ -289,6 +330,7 @@ Suite *test_suite(void)
     const TTest *const tests[] = {
         records_are_written_with_the_running_checksum,
         sync_now_syncs_before_the_second_is_over,
+        an_incomplete_record_stays_until_it_is_complete,
         a_record_without_text_is_not_written,
         a_turn_is_written_at_its_end_with_one_call,
         a_record_larger_than_any_chunk_is_written,
@@ -299,6 +341,7 @@ Suite *test_suite(void)
         a_new_policy_applies_to_bytes_already_written,
         a_new_segment_waits_until_the_old_one_is_synced,
         close_writes_and_syncs_everything,
+        close_leaves_an_incomplete_record_out,
         close_during_a_rotation_finishes_both_segments,
         a_cut_segment_continues_after_its_last_complete_record,
         NULL,

@@ -1,4 +1,5 @@
 /* Tests of dispatch: the gates of a request, counting, messages, and CLIENT REPLY. */
+#include "store/sweep/evict.h"
 #include "tests/unit/server/run/dispatch_world.h"
 
 /* ---- gates ---------------------------------------------------------------------------------- */
@@ -72,6 +73,49 @@ START_TEST(over_maxmemory_growing_commands_are_refused)
     answers(anna, "exec", "-ERR EXEC without MULTI|");
     conf.maxmemory = INT64_MAX;
     answers(bert, "set k w", "+OK|");
+}
+END_TEST
+
+#define BUSY_TEXT                                                                                  \
+    "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.|"
+
+START_TEST(while_busy_commands_are_refused_behind_the_other_gates)
+{
+    dispatch.busy = BUSY_SCRIPT;
+    answers(anna, "get", "-ERR wrong number of arguments for 'get' command|");
+    answers(anna, "foo", "-ERR unknown command 'foo', with args beginning with: |");
+    answers(anna, "get a", "-" BUSY_TEXT);
+    answers(anna, "exec", "-EXECABORT Transaction discarded because of: " BUSY_TEXT);
+    answers(anna, "multi", "+OK|");
+    answers(anna, "set a 1", "-" BUSY_TEXT);
+    answers(anna, "alone", "-ERR Command not allowed inside a transaction|");
+    answers(anna, "unwatch", "+QUEUED|");
+    answers(anna, "discard", "+OK|");
+    conf.requirepass = (char[]){ "secret" };
+    answers(anna, "get a", "-NOAUTH Authentication required.|");
+    answers(anna, "login", "+OK|");
+    dispatch.busy = BUSY_FUNCTION;
+    answers(anna, "get a",
+            "-BUSY Redis is busy running a script. You can only call FUNCTION KILL or SHUTDOWN "
+            "NOSAVE.|");
+}
+END_TEST
+
+START_TEST(while_busy_nothing_expires_is_evicted_or_waits)
+{
+    answers(anna, "set a 1 10", "+OK|");
+    answers(bert, "watch a", "+OK|");
+    wall.now += 100;
+    conf.maxmemory = 1;
+    conf.maxmemory_policy = EVICT_ALL_RANDOM;
+    dispatch.evicting = true;
+    dispatch.pause = (struct pause){ .kind = PAUSE_ALL, .until = NEVER };
+    dispatch.busy = BUSY_SCRIPT;
+    answers(anna, "watch a", "+OK|");
+    answers(anna, "multi", "+OK|");
+    ck_assert(!dispatch_evict(&dispatch, 10));
+    ck_assert_uint_eq(keyspace_count(store_database(dispatch.store, 0)), 1);
+    ck_assert(!bert->session.watch_touched);
 }
 END_TEST
 
@@ -274,6 +318,8 @@ Suite *test_suite(void)
         arity_names_the_subcommand,
         without_password_only_auth_commands_run,
         over_maxmemory_growing_commands_are_refused,
+        while_busy_commands_are_refused_behind_the_other_gates,
+        while_busy_nothing_expires_is_evicted_or_waits,
         a_resp2_subscriber_may_run_few_commands,
         commands_and_errors_are_counted,
         subscriptions_are_confirmed_one_by_one_with_a_running_count,

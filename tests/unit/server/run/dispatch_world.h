@@ -108,7 +108,7 @@ static const struct command rows[] = {
     { .name = "NOW", .run = cmd_now, .arity = 1 },
     { .name = "BAD", .run = cmd_bad, .arity = 1 },
     { .name = "PING", .run = cmd_ping, .arity = -1, .flags = WHILE_SUBSCRIBED },
-    { .name = "LOGIN", .run = cmd_login, .arity = 1, .flags = NO_AUTH },
+    { .name = "LOGIN", .run = cmd_login, .arity = 1, .flags = NO_AUTH | ALLOW_BUSY },
     { .name = "ALONE", .run = cmd_ping, .arity = 1, .flags = NO_MULTI },
     { .name = "RESET",
       .run = cmd_reset,
