@@ -96,6 +96,7 @@ static void clear_globals(struct scripting *scripting)
     lua_pushnil(lua);
     lua_setfield(lua, -2, "ARGV");
     lua_pop(lua, 1);
+    scripting->has_arguments = false;
 }
 
 /* Pushes the function's arguments, or sets the globals. */
@@ -105,6 +106,8 @@ static int pass_arguments(struct scripting *scripting, const struct call *call,
     lua_State *lua = scripting->engine->lua;
     const struct bytes *keys = call->argv + run->keys_at, *args = keys + run->keys;
     int arg_count = call->argc - run->keys_at - run->keys;
+    if (!run->with_globals && scripting->has_arguments) clear_globals(scripting);
+    scripting->has_arguments = run->with_globals;
     if (run->with_globals) lua_rawgeti(lua, LUA_REGISTRYINDEX, scripting->globals);
     push_arguments(lua, keys, run->keys);
     if (run->with_globals) lua_setfield(lua, -2, "KEYS");

@@ -24,7 +24,8 @@ struct scripting {
     struct functions functions;
     const struct conf *conf;
     const struct clock *clock;
-    int globals;             /* Lua's reference to the table of the scripts' globals, */
+    int globals;             /* Lua's reference to the table of the scripts' globals */
+    bool has_arguments;      /* the globals have KEYS and ARGV, which functions must not see */
     int on_error;            /* Lua's reference to the function that describes an error */
     const char *name;        /* of what runs: a SHA-1, or a function's name; NULL: nothing runs */
     int64_t began_usec;      /* monotonic */
