@@ -16,7 +16,7 @@ import scripts
 from choices import check_random, choose, compare_scans, members_to_choose_from
 from difference import Difference
 from generate import CONNECTIONS, ID_OF, NOON
-from normal import by_pattern, same, same_anyhow, without_ids
+from normal import by_pattern, same, same_lines, without_ids
 from servers import Daemon, Gone, Oracle
 
 LEX_NAMES = (b"ZLEXCOUNT", b"ZRANGEBYLEX", b"ZREVRANGEBYLEX", b"ZREMRANGEBYLEX")
@@ -406,7 +406,7 @@ class Pair:
 
     def is_same_anyhow(self, ours, theirs):
         """Compares replies that can't be matched to commands."""
-        return ours == theirs or same_anyhow(*self.without_ids(ours, theirs))
+        return ours == theirs or same_lines(*self.without_ids(ours, theirs))
 
     def without_ids(self, *replies):
         return [without_ids(reply, [server.connection(name).id for name in CONNECTIONS])
