@@ -211,4 +211,35 @@ def failed_reload_changes_nothing():
         equal(daemon.digest(), live)
 
 
+class Rival(Kept):
+    """A second daemon with the data folder of another one."""
+
+    def __init__(self, other, appendonly):
+        super().__init__(fsync="no", appendonly=appendonly)
+        self.other = other
+
+    def arguments(self):
+        return [*super().arguments(), "--dir", self.other.data]
+
+
+@test
+def second_daemon_with_a_journal_in_one_folder_does_not_start():
+    with Kept() as daemon:
+        equal(daemon.call("SET", "k", "v"), OK)
+        with Rival(daemon, "no") as rival:
+            assert "Another expired uses" in rival.log(), rival.log()
+            equal(rival.call("DBSIZE"), b":0\r\n")
+            reply = rival.call("CONFIG", "SET", "appendonly", "yes")
+            assert reply.startswith(b"-ERR CONFIG SET failed"), reply
+            rival.stop()
+            rival.appendonly = "yes"
+            before = daemon.files()
+            rival.refuses("another expired uses", daemon.data, "Set another dir")
+            equal(daemon.files(), before)
+            equal(daemon.call("SET", "l", "v"), OK)
+            daemon.kill()
+            rival.start()
+            equal(rival.call("EXISTS", "k", "l"), b":2\r\n", "after the first one was killed")
+
+
 run()
