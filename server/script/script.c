@@ -86,6 +86,17 @@ static void push_arguments(lua_State *lua, const struct bytes *argv, int count)
     }
 }
 
+/* More arguments than this, or longer ones, do not stay in memory until the next script. */
+enum { KEPT_ARGS = 64, KEPT_BYTES = 16 * 1024 };
+
+static bool are_small(const struct call *call)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < call->argc && i <= KEPT_ARGS; i++)
+        bytes += call->argv[i].len;
+    return call->argc <= KEPT_ARGS && bytes <= KEPT_BYTES;
+}
+
 /* Functions do not see the keys of a script. */
 static void clear_globals(struct scripting *scripting)
 {
@@ -167,7 +178,7 @@ void script_run(struct scripting *scripting, struct call *call, const struct scr
     else
         reply_error(call, lua, run->name);
     lua_settop(lua, 0);
-    if (run->with_globals) clear_globals(scripting);
+    if (run->with_globals && !are_small(call)) clear_globals(scripting);
     engine->holds = false;
     scripting->name = NULL;
     host_end(&scripting->host);

@@ -49,6 +49,7 @@ static void drop_script(struct scripts *scripts, struct script *script)
 {
     dict_remove(&scripts->by_text, text_of(script));
     dict_remove(&scripts->by_sha, sha_of(script));
+    if (scripts->last == script) scripts->last = NULL;
     if (!script->loaded) {
         TAILQ_REMOVE(&scripts->recent, script, recent);
         scripts->recent_count--;
@@ -90,7 +91,10 @@ static void add_script(struct scripts *scripts, struct script *script)
 
 struct script *scripts_get(struct scripts *scripts, struct bytes text, char *why, size_t size)
 {
-    struct script *script = dict_find(&scripts->by_text, text);
+    struct script *script = scripts->last;
+    /* Clients often send the same script again, and comparing costs less than hashing. */
+    if (script != NULL && bytes_equal(text_of(script), text)) return script;
+    script = scripts->last = dict_find(&scripts->by_text, text);
     if (script != NULL) return script;
     struct shebang shebang;
     if (!shebang_read(text, &shebang, why, size)) return NULL;
