@@ -9,23 +9,19 @@ MISSING = set("""
     allocator_resident allocator_rss_bytes allocator_rss_ratio aof_rewrites
     aof_rewrites_consecutive_failures atomicvar_api client_recent_max_input_buffer
     client_recent_max_output_buffer clients_in_timeout_table current_active_defrag_time
-    current_cow_peak current_cow_size_age current_eviction_exceeded_time
-    dump_payload_sanitizations executable expire_cycle_cpu_milliseconds
-    instantaneous_input_repl_kbps instantaneous_output_repl_kbps io_threaded_reads_processed
-    io_threaded_writes_processed io_threads_active lazyfreed_objects lru_clock master_replid
-    master_replid2 mem_aof_buffer mem_clients_normal mem_clients_slaves mem_cluster_links
-    mem_replication_backlog mem_total_replication_buffers module_fork_in_progress
-    module_fork_last_cow_size monotonic_clock number_of_cached_scripts number_of_functions
-    number_of_libraries process_supervised rdb_last_load_keys_expired rdb_saves redis_build_id
-    redis_git_dirty redis_git_sha1 reply_buffer_expands reply_buffer_shrinks rss_overhead_bytes
-    rss_overhead_ratio total_active_defrag_time total_eviction_exceeded_time
-    total_net_repl_input_bytes total_net_repl_output_bytes total_reads_processed
-    total_writes_processed unexpected_error_replies used_cpu_sys_main_thread
-    used_cpu_user_main_thread used_memory_dataset used_memory_dataset_perc used_memory_functions
-    used_memory_lua used_memory_lua_human used_memory_overhead used_memory_scripts
-    used_memory_scripts_eval used_memory_scripts_human used_memory_startup used_memory_vm_eval
-    used_memory_vm_functions used_memory_vm_total used_memory_vm_total_human
-    """.split())
+    current_cow_peak current_cow_size_age current_eviction_exceeded_time dump_payload_sanitizations
+    executable expire_cycle_cpu_milliseconds instantaneous_input_repl_kbps
+    instantaneous_output_repl_kbps io_threaded_reads_processed io_threaded_writes_processed
+    io_threads_active lazyfreed_objects lru_clock master_replid master_replid2 mem_aof_buffer
+    mem_clients_normal mem_clients_slaves mem_cluster_links mem_replication_backlog
+    mem_total_replication_buffers module_fork_in_progress module_fork_last_cow_size monotonic_clock
+    process_supervised rdb_last_load_keys_expired rdb_saves redis_build_id redis_git_dirty
+    redis_git_sha1 reply_buffer_expands reply_buffer_shrinks rss_overhead_bytes rss_overhead_ratio
+    total_active_defrag_time total_eviction_exceeded_time total_net_repl_input_bytes
+    total_net_repl_output_bytes total_reads_processed total_writes_processed
+    unexpected_error_replies used_cpu_sys_main_thread used_cpu_user_main_thread used_memory_dataset
+    used_memory_dataset_perc used_memory_overhead used_memory_startup
+""".split())
 OWN = set("""
     client_output_buffer_limit_disconnections client_query_buffer_limit_disconnections clock
     expired_members expired_subkeys expired_version keys_with_deadlines lag_count lag_msec
