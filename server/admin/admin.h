@@ -72,8 +72,8 @@ struct server_context {
     struct stats *stats;
     struct observer *observer;
     struct commands *commands;
-    struct persist *persist;           /* NULL: no persistence */
-    const struct defrag *defrag;       /* NULL: no defragmentation */
+    struct persist *persist;     /* NULL: no persistence */
+    const struct defrag *defrag; /* NULL: no defragmentation */
     struct scripting *scripting; /* NULL: no scripts */
     int64_t started_mono_usec;
     const char *run_id;
@@ -128,9 +128,9 @@ struct admin_parts {
     struct pubsub *pubsub;
     struct notify *notify;
     struct observer *observer;
-    struct long_queries *queries;      /* NULL: no call blocks for a long query */
-    const struct defrag *defrag;       /* NULL: no defragmentation */
-    struct scripting *scripting; /* NULL: no scripts */
+    struct long_queries *queries; /* NULL: no call blocks for a long query */
+    const struct defrag *defrag;  /* NULL: no defragmentation */
+    struct scripting *scripting;  /* NULL: no scripts */
     const char *run_id;
     bool (*changed)(void *ctx);
     void *ctx;

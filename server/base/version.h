@@ -2,8 +2,8 @@
 #ifndef SERVER_BASE_VERSION_H
 #define SERVER_BASE_VERSION_H
 
-#define EXPIRED_VERSION "0.2.0"
-#define REDIS_VERSION   "7.0.15" /* clients enable features by it */
+#define EXPIRED_VERSION   "0.2.0"
+#define REDIS_VERSION     "7.0.15" /* clients enable features by it */
 #define REDIS_VERSION_NUM 0x07000f
 
 #endif
