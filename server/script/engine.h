@@ -25,7 +25,8 @@ struct engine {
     void *ctx;
 };
 
-enum { ENGINE_HOOK_STEPS = 100000 };
+/* About 50 us, but much longer if each step calls a slow function, such as string.rep. */
+enum { ENGINE_HOOK_STEPS = 10000 };
 
 struct engine *engine_new(void);
 void engine_free(struct engine *engine);
