@@ -11,6 +11,7 @@
 #include "server/admin/admin.h"
 #include "server/call/error.h"
 #include "server/cmd/cmd.h"
+#include "server/script/script.h"
 #include "store/base/ensure.h"
 
 enum { NAME_SIZE = 128, PATH_SIZE = 4096, COMMANDS_MAX = 512 };
@@ -69,6 +70,7 @@ static const struct page {
       "In RESP2 a connection that has subscribed may only call commands of this page, PING, QUIT "
       "and RESET." },
     { "transactions.md", "Transactions", "transactions", NULL, NULL },
+    { "scripting.md", "Scripts and functions", "scripting", NULL, NULL },
     { "connection.md", "Connections", "connection", NULL, NULL },
     { "server.md", "Server", "server", NULL, NULL },
 };
@@ -111,6 +113,7 @@ static void collect_commands(void)
     static struct dispatch dispatch = { .hooks = &hooks };
     dispatch.commands = commands_new();
     cmd_add_all(dispatch.commands, NULL);
+    scripting_add_commands(NULL, dispatch.commands);
     admin_add_all(&admin,
                   &(struct admin_parts){ .commands = dispatch.commands, .dispatch = &dispatch });
     commands_each_stats(dispatch.commands, add_item, NULL);

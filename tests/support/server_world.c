@@ -61,6 +61,8 @@ static bool accept_change(void *ctx)
 static void add_commands(struct server_world *world)
 {
     cmd_add_all(world->dispatch.commands, &world->conf.proto_max_bulk_len);
+    world->scripting = scripting_new(&world->dispatch);
+    scripting_add_commands(world->scripting, world->dispatch.commands);
     admin_add_all(&world->admin, &(struct admin_parts){ .commands = world->dispatch.commands,
                                                         .dispatch = &world->dispatch,
                                                         .clients = world->clients,
@@ -70,6 +72,7 @@ static void add_commands(struct server_world *world)
                                                         .pubsub = world->pubsub,
                                                         .notify = world->hooks.notify,
                                                         .observer = &world->observer,
+                                                        .scripting = world->scripting,
                                                         .run_id = "0",
                                                         .changed = accept_change });
 }
@@ -129,6 +132,7 @@ void server_world_drop(struct server_world *world)
     }
     clients_free(world->clients);
     commands_free(world->dispatch.commands);
+    scripting_free(world->scripting);
     observer_drop(&world->observer);
     loop_free(world->loop);
     notify_free(world->hooks.notify);

@@ -5,6 +5,7 @@
 #define TESTS_SUPPORT_SERVER_WORLD_H
 
 #include "server/admin/admin.h"
+#include "server/script/script.h"
 #include "tests/support/rng.h"
 #include "tests/support/world.h"
 
@@ -34,6 +35,7 @@ struct server_world {
     struct clients *clients;
     struct pubsub *pubsub;
     struct observer observer;
+    struct scripting *scripting;
     struct admin admin;
     struct server_world_caller callers[SERVER_WORLD_CALLERS];
 };
