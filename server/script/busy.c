@@ -66,15 +66,3 @@ void busy_kill(struct scripting *scripting, struct call *call, bool function)
     else if (busy_stop(scripting))
         reply_ok(call);
 }
-
-struct busy_script busy_script(const struct scripting *scripting)
-{
-    if (scripting->name == NULL) return (struct busy_script){ .name = NULL };
-    const struct call *caller = scripting->host.caller;
-    return (struct busy_script){ .name = scripting->name,
-                                 .function = scripting->function,
-                                 .argc = caller->argc,
-                                 .argv = caller->argv,
-                                 .msec =
-                                     (clock_mono_usec() - scripting->began_usec) / USEC_PER_MSEC };
-}

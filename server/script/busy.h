@@ -44,14 +44,4 @@ bool busy_stop(struct scripting *scripting);
 /* SCRIPT KILL and FUNCTION KILL: replies. */
 void busy_kill(struct scripting *scripting, struct call *call, bool function);
 
-/* For FUNCTION STATS. */
-struct busy_script {
-    const char *name; /* of a function; NULL: nothing runs */
-    bool function;    /* else it came by EVAL or EVALSHA */
-    int argc;         /* the command that runs it; borrowed */
-    const struct bytes *argv;
-    int64_t msec; /* how long it has run */
-};
-struct busy_script busy_script(const struct scripting *scripting);
-
 #endif

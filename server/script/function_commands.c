@@ -293,6 +293,10 @@ static void cmd_function_stats(struct call *call)
 {
     struct scripting *scripting = call->context;
     const struct functions *functions = scripting_functions(scripting);
+    if (scripting->name != NULL && !scripting->function) {
+        dispatch_fail_busy(scripting->host.dispatch, call);
+        return;
+    }
     resp_map(call->out, 2);
     resp_bulk_text(call->out, "running_script");
     reply_running(call, scripting);
@@ -308,7 +312,7 @@ static void cmd_function_stats(struct call *call)
 
 static void cmd_function_kill(struct call *call)
 {
-    fail(call, ERR_NOT_BUSY);
+    busy_kill(call->context, call, true);
 }
 
 static void cmd_function_help(struct call *call)

@@ -82,7 +82,7 @@ WHILE_BUSY = [line.split() for line in (
     "MULTI", "DISCARD", "AUTH x", "AUTH a b", "HELLO 9", "RESET", "INFO", "CLIENT ID",
     "CLIENT SETNAME x", "SUBSCRIBE x", "CONFIG GET port", "SHUTDOWN", "SHUTDOWN SAVE",
     "SHUTDOWN NOSAVE SAVE", "SHUTDOWN ABORT", "SHUTDOWN NOW", "MONITOR", "COMMAND",
-    "EVAL x 0", "SCRIPT EXISTS a", "SCRIPT FLUSH", "BLPOP a 0", "PUBLISH a b", "QUIT")]
+    "EVAL x 0", "FUNCTION STATS", "FUNCTION KILL", "SCRIPT EXISTS a", "SCRIPT FLUSH", "BLPOP a 0", "PUBLISH a b", "QUIT")]
 
 
 def answers_while_busy(raw, caller):
@@ -102,6 +102,49 @@ def commands_are_answered_as_by_redis():
             equal(got, wanted)
         for server in (daemon, redis):
             equal(server.raw().call("SCRIPT", "KILL"), b"+OK\r\n")
+
+
+LIBRARY = """#!lua name=lib
+redis.register_function('loop', function(keys, args) while true do end end)
+redis.register_function('write', function(keys, args)
+    redis.call('set', keys[1], 1)
+    local began = os.clock()
+    while os.clock() - began < 0.3 do end
+    return 'done'
+end)"""
+FUNCTION_BUSY = BUSY.replace(b"SCRIPT KILL", b"FUNCTION KILL")
+WHILE_FUNCTION = ["PING", "SCRIPT KILL", "EXEC", "MULTI", "FUNCTION KILL", "DISCARD", "FUNCTION LIST",
+                  "FCALL loop 0", "SHUTDOWN", "FUNCTION KILL"]
+
+
+def answers_while_a_function_runs(raw, caller):
+    library = LIBRARY[:LIBRARY.index("redis.register_function('write'")]
+    equal(raw.call("FUNCTION", "LOAD", library), b"$3\r\nlib\r\n")
+    caller.send(encode("FCALL", "loop", 1, "key", "argument"))
+    wait_for(lambda: raw.call("PING") == FUNCTION_BUSY)
+    stats = raw.call("FUNCTION", "STATS")
+    number = stats.split(b"duration_ms\r\n:")[1].split(b"\r\n")[0]
+    assert 20 <= int(number) < 20_000, number
+    replies = [stats.replace(number, b"N")] + [raw.call(*line.split()) for line in WHILE_FUNCTION]
+    return replies + [caller.reply(), raw.call("FUNCTION", "KILL"), raw.call("FUNCTION", "STATS")]
+
+
+@beside_redis
+def functions_are_answered_for_as_by_redis():
+    with Daemon(*THRESHOLD) as daemon, Oracle() as redis:
+        equal(answers_while_a_function_runs(daemon.raw(), daemon.raw()),
+              answers_while_a_function_runs(redis.raw(), redis.raw()))
+
+
+@own
+def a_function_that_has_written_is_not_killed():
+    with Daemon(*THRESHOLD) as daemon:
+        caller, other = daemon.raw(), daemon.raw()
+        equal(other.call("FUNCTION", "LOAD", LIBRARY), b"$3\r\nlib\r\n")
+        caller.send(encode("FCALL", "write", 1, "key"))
+        wait_for(lambda: other.call("PING") == FUNCTION_BUSY)
+        assert other.call("FUNCTION", "KILL").startswith(UNKILLABLE)
+        equal(caller.reply(), b"$4\r\ndone\r\n")
 
 
 @own
