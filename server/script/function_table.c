@@ -80,7 +80,7 @@ static struct function *function_new(const struct function_spec *spec)
     function->description_len = spec->description.len;
     copy_lower(function->text, spec->name);
     memcpy(function->text + name, spec->name.data, name);
-    if (spec->description.len > 0)
+    if (spec->description.data != NULL)
         memcpy(function->text + 2 * name + 1, spec->description.data, spec->description.len);
     return function;
 }
