@@ -298,10 +298,23 @@ BZTSPOP z 5 0.001
 ZADD z 1 a 2 b; BZTSPOP z 5 0
 BZTSMOVE z l 5 0.001
 ZADD z 1 a 2 b; BZTSMOVE z l 5 0
+EVAL return{1} 0
+EVAL return{1} 0; EVALSHA 7da067d306ba2950a9b8ae9ef59deade71ff5b36 0
+SCRIPT LOAD return{1}
+SCRIPT LOAD return{1}; SCRIPT EXISTS 7da067d306ba2950a9b8ae9ef59deade71ff5b36 x
+SCRIPT FLUSH
+SCRIPT DEBUG NO
+SCRIPT DEBUG YES
+SCRIPT HELP
+FUNCTION LIST
+FUNCTION STATS
+FUNCTION DUMP
+FUNCTION HELP
 """
 
 # Commands that end the server or change the connection; other tests cover them.
-LEFT_OUT = {"SHUTDOWN": "ends the server", "CONFIG REWRITE": "needs a file",
+LEFT_OUT = {"SHUTDOWN": "ends the server", "FCALL": "needs a library",
+            "SCRIPT KILL": "needs a busy script", "FUNCTION KILL": "needs a busy function", "CONFIG REWRITE": "needs a file",
             "LATENCY GRAPH": "needs samples"}
 
 
