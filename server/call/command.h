@@ -156,6 +156,8 @@ struct command {
     /* For MOVABLE_KEYS: stores the argument positions of the keys in `positions` (room for argc)
      * and returns their number, or -1 if the arguments are invalid. */
     int (*find_keys)(int argc, const struct bytes *argv, int *positions);
+    /* Without `keys`: the argument that usually is a key, for prefetching it; 0: none. */
+    int likely_key;
     /* How the keys are used; without these, derived from `keys` and `flags`. `key_flags` applies to
      * the one spec that is made from `keys`. */
     struct key_spec specs[KEY_SPECS_MAX];

@@ -226,10 +226,13 @@ static void look_ahead(struct clients *all)
         const struct command *row = request->command.row;
         struct look *look = &window->looks[i];
         *look = (struct look){ .args = NULL };
-        if (row == NULL || row->keys.first <= 0 || row->keys.first >= request->argc) continue;
+        if (row == NULL) continue;
+        bool likely = row->keys.first <= 0;
+        int key = likely ? row->likely_key : row->keys.first;
+        if (key <= 0 || key >= request->argc) continue;
         look->ks = store_database(all->w.dispatch->store, request->client->session.db);
-        look->args = window->argv + request->first + row->keys.first;
-        look->count = request->argc - row->keys.first;
+        look->args = window->argv + request->first + key;
+        look->count = likely ? 1 : request->argc - key;
     }
     lookahead(window->looks, window->count);
 }

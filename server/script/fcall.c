@@ -56,7 +56,8 @@ static void cmd_fcall_ro(struct call *call)
 #define SCRIPTING .group = "scripting", .since = "7.0.0"
 
 #define CALL_ROW                                                                                   \
-    .arity = -3, .find_keys = find_keys, SCRIPTING, .complexity = "Depends on the function",       \
+    .arity = -3, .find_keys = find_keys, .likely_key = KEYS_AT, SCRIPTING,                         \
+    .complexity = "Depends on the function",                                                       \
     .syntax = "function numkeys [key [key ...]] [arg [arg ...]]",                                  \
     .replies = REPLIES("any: what the function returns")
 

@@ -228,7 +228,7 @@ enum {
 };
 
 #define SCRIPT_ROW                                                                                 \
-    .arity = -3, .find_keys = find_keys, .group = "scripting",                                     \
+    .arity = -3, .find_keys = find_keys, .likely_key = KEYS_AT, .group = "scripting",              \
     .complexity = "Depends on the script", .replies = REPLIES("any: what the script returns")
 
 static const struct command rows[] = {
