@@ -12,6 +12,7 @@
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/script/lua_reply.h"
+#include "server/script/registry.h"
 #include "server/script/sandbox.h"
 
 enum { LOAD_USEC = 500 * 1000 };
@@ -21,37 +22,13 @@ enum { LOAD_USEC = 500 * 1000 };
 /* Keys in Lua's registry: of the environment, and of the two worlds. */
 static const char environment_key, loading_key, running_key;
 
-static void register_value(lua_State *lua, const char *key)
-{
-    lua_pushlightuserdata(lua, (void *)(uintptr_t)key);
-    lua_insert(lua, -2);
-    lua_rawset(lua, LUA_REGISTRYINDEX);
-}
-
-static void push_registered(lua_State *lua, const char *key)
-{
-    lua_pushlightuserdata(lua, (void *)(uintptr_t)key);
-    lua_rawget(lua, LUA_REGISTRYINDEX);
-}
-
 /* ---- the world of libraries ----------------------------------------------------------------- */
-
-static int refuse_change(lua_State *lua)
-{
-    return luaL_error(lua, "Attempt to modify a readonly table");
-}
-
-static int fail_missing(lua_State *lua)
-{
-    return luaL_error(lua, "Script attempted to access nonexistent global variable '%s'",
-                      luaL_optstring(lua, 2, "?"));
-}
 
 /* Reading a field that the table at the top does not have becomes an error. */
 static void make_strict(lua_State *lua)
 {
     lua_createtable(lua, 0, 1);
-    lua_pushcfunction(lua, fail_missing);
+    lua_pushcfunction(lua, sandbox_refuse_missing);
     lua_setfield(lua, -2, "__index");
     lua_setmetatable(lua, -2);
     sandbox_guard(lua);
@@ -84,7 +61,7 @@ static void make_loading_world(struct functions *functions)
     make_strict(lua);
     lua_setfield(lua, -2, "redis");
     make_strict(lua);
-    register_value(lua, &loading_key);
+    registry_set(lua, &loading_key);
 }
 
 /* The variables of a function that is called: those of scripts, with a smaller `redis`. */
@@ -106,27 +83,27 @@ static void make_running_world(lua_State *lua)
     lua_pushvalue(lua, LUA_GLOBALSINDEX);
     lua_setfield(lua, -2, "__index");
     lua_setmetatable(lua, -2);
-    register_value(lua, &running_key);
+    registry_set(lua, &running_key);
 }
 
 static void make_environment(lua_State *lua)
 {
     lua_newtable(lua);
     lua_createtable(lua, 0, 3);
-    lua_pushcfunction(lua, refuse_change);
+    lua_pushcfunction(lua, sandbox_refuse_change);
     lua_setfield(lua, -2, "__newindex");
     lua_pushboolean(lua, false);
     lua_setfield(lua, -2, "__metatable");
     lua_setmetatable(lua, -2);
-    register_value(lua, &environment_key);
+    registry_set(lua, &environment_key);
 }
 
 /* Variables of libraries are found in this world. */
 static void set_world(lua_State *lua, const char *world)
 {
-    push_registered(lua, &environment_key);
+    registry_push(lua, &environment_key);
     lua_getmetatable(lua, -1);
-    push_registered(lua, world);
+    registry_push(lua, world);
     lua_setfield(lua, -2, "__index");
     lua_pop(lua, 2);
 }
@@ -202,7 +179,7 @@ static bool compile_text(lua_State *lua, struct bytes code, char error[FUNCTION_
         describe_load_error(lua, "Error compiling function", "", error);
         return false;
     }
-    push_registered(lua, &environment_key);
+    registry_push(lua, &environment_key);
     lua_setfenv(lua, -2);
     return true;
 }

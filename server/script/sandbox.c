@@ -1,43 +1,31 @@
 /* sandbox: see sandbox.h. */
 #include "server/script/sandbox.h"
 
-#include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include <luajit-2.1/lauxlib.h>
 #include <luajit-2.1/lualib.h>
 
 #include "server/script/engine.h"
 #include "server/script/lib_cjson.h"
 #include "server/script/lib_cmsgpack.h"
-#include "server/script/lib_format.h"
+#include "server/script/lib_compat.h"
 #include "server/script/lib_struct.h"
+#include "server/script/registry.h"
 #include "server/script/returns.h"
 
 /* Keys in the registry. */
 static const char guards_key, globals_key;
 
-static void push_registered(lua_State *lua, const char *key)
-{
-    lua_pushlightuserdata(lua, (void *)(uintptr_t)key);
-    lua_rawget(lua, LUA_REGISTRYINDEX);
-}
-
-static void register_value(lua_State *lua, const char *key)
-{
-    lua_pushlightuserdata(lua, (void *)(uintptr_t)key);
-    lua_insert(lua, -2);
-    lua_rawset(lua, LUA_REGISTRYINDEX);
-}
-
 /* ---- guards ---- */
 
-static int refuse_change(lua_State *lua)
+int sandbox_refuse_change(lua_State *lua)
 {
     return luaL_error(lua, "Attempt to modify a readonly table");
+}
+
+int sandbox_refuse_missing(lua_State *lua)
+{
+    return luaL_error(lua, "Script attempted to access nonexistent global variable '%s'",
+                      luaL_checkstring(lua, 2));
 }
 
 /* The real table of the guard at `index` is pushed; nothing is, if the value is not a guard. */
@@ -45,7 +33,7 @@ static bool push_guarded(lua_State *lua, int index)
 {
     if (!lua_istable(lua, index)) return false;
     lua_pushvalue(lua, index);
-    push_registered(lua, &guards_key);
+    registry_push(lua, &guards_key);
     lua_insert(lua, -2);
     lua_rawget(lua, -2);
     lua_remove(lua, -2);
@@ -75,12 +63,12 @@ void sandbox_guard(lua_State *lua)
     lua_createtable(lua, 0, 3);
     lua_pushvalue(lua, real);
     lua_setfield(lua, -2, "__index");
-    lua_pushcfunction(lua, refuse_change);
+    lua_pushcfunction(lua, sandbox_refuse_change);
     lua_setfield(lua, -2, "__newindex");
     lua_pushboolean(lua, false);
     lua_setfield(lua, -2, "__metatable");
     lua_setmetatable(lua, -2);
-    push_registered(lua, &guards_key);
+    registry_push(lua, &guards_key);
     lua_pushvalue(lua, -2);
     lua_pushvalue(lua, real);
     lua_rawset(lua, -3);
@@ -164,7 +152,7 @@ static int getmetatable_of(lua_State *lua)
 {
     luaL_checkany(lua, 1);
     if (!push_guarded(lua, 1)) return call_original(lua);
-    push_registered(lua, &globals_key);
+    registry_push(lua, &globals_key);
     if (!lua_rawequal(lua, -1, 1)) {
         lua_pushnil(lua);
         return 1;
@@ -198,32 +186,6 @@ static void wrap_table_functions(lua_State *lua)
         wrap_field(lua, reading[i], read_guarded);
 }
 
-/* ---- functions that differ between LuaJIT and Lua 5.1 as Redis has it ---- */
-
-static int assert_true(lua_State *lua)
-{
-    luaL_checkany(lua, 1);
-    if (lua_toboolean(lua, 1)) return lua_gettop(lua);
-    return luaL_error(lua, "%s", luaL_optstring(lua, 2, "assertion failed!"));
-}
-
-/* An error of redis.call is a table; scripts get its text, as before Redis 7. */
-static int pcall_text(lua_State *lua)
-{
-    luaL_checkany(lua, 1);
-    bool good = lua_pcall(lua, lua_gettop(lua) - 1, LUA_MULTRET, 0) == 0;
-    if (!good && lua_istable(lua, -1)) {
-        lua_getfield(lua, -1, "err");
-        if (lua_isstring(lua, -1))
-            lua_replace(lua, -2);
-        else
-            lua_pop(lua, 1);
-    }
-    lua_pushboolean(lua, good);
-    lua_insert(lua, 1);
-    return lua_gettop(lua);
-}
-
 /* An error that stops the script is raised in the hook. Lua calls no hook before the error leaves
  * it, so that a loop in the handler, which runs before that, could not be stopped. */
 static int handle_unless_hurried(lua_State *lua)
@@ -238,79 +200,6 @@ static int xpcall_plain(lua_State *lua)
     lua_settop(lua, 2);
     if (lua_isfunction(lua, 2)) lua_pushcclosure(lua, handle_unless_hurried, 1);
     return call_original(lua);
-}
-
-/* Scripts can't stop the collector, because it keeps them below their memory limit. */
-static int collect_garbage(lua_State *lua)
-{
-    static const char *const words[] = { "collect", "stop",     "restart",    "count",
-                                         "step",    "setpause", "setstepmul", NULL };
-    switch (luaL_checkoption(lua, 1, "collect", words)) {
-    case 0: lua_gc(lua, LUA_GCCOLLECT, 0); break;
-    case 3:
-        lua_pushnumber(lua, lua_gc(lua, LUA_GCCOUNT, 0) + lua_gc(lua, LUA_GCCOUNTB, 0) / 1024.0);
-        return 1;
-    case 4: lua_pushboolean(lua, lua_gc(lua, LUA_GCSTEP, 0)); return 1;
-    default: break;
-    }
-    lua_pushinteger(lua, 0);
-    return 1;
-}
-
-static int fail_obsolete(lua_State *lua)
-{
-    return luaL_error(lua, "'setn' is obsolete");
-}
-
-/* ---- math.random ---- */
-
-struct random {
-    unsigned short state[3];
-};
-
-enum { SEED_LOW = 0x330e, RANDOM_MAX = INT32_MAX };
-
-static void set_seed(struct random *random, int32_t seed)
-{
-    random->state[0] = SEED_LOW;
-    random->state[1] = (unsigned short)(uint32_t)seed;
-    random->state[2] = (unsigned short)((uint32_t)seed >> 16);
-}
-
-/* The numbers of Redis: nrand48, divided by the largest int32. */
-static int random_number(lua_State *lua)
-{
-    struct random *random = lua_touserdata(lua, lua_upvalueindex(1));
-    lua_Number part = (lua_Number)(nrand48(random->state) % RANDOM_MAX) / RANDOM_MAX;
-    int count = lua_gettop(lua);
-    if (count == 0) {
-        lua_pushnumber(lua, part);
-        return 1;
-    }
-    if (count > 2) return luaL_error(lua, "wrong number of arguments");
-    int low = count == 2 ? luaL_checkint(lua, 1) : 1, high = luaL_checkint(lua, count);
-    luaL_argcheck(lua, low <= high, count, "interval is empty");
-    lua_Number span = (lua_Number)high - low + 1;
-    lua_pushnumber(lua, floor(part * span) + low);
-    return 1;
-}
-
-static int random_seed(lua_State *lua)
-{
-    set_seed(lua_touserdata(lua, lua_upvalueindex(1)), luaL_checkint(lua, 1));
-    return 0;
-}
-
-/* For the library table at the top. */
-static void add_random(lua_State *lua)
-{
-    struct random *random = lua_newuserdata(lua, sizeof(*random));
-    getentropy(random->state, sizeof(random->state));
-    lua_pushvalue(lua, -1);
-    lua_pushcclosure(lua, random_number, 1);
-    lua_setfield(lua, -3, "random");
-    lua_pushcclosure(lua, random_seed, 1);
-    lua_setfield(lua, -2, "randomseed");
 }
 
 /* ---- compiling ---- */
@@ -443,41 +332,22 @@ static void copy_fields(lua_State *lua, const char *const *fields)
     lua_pop(lua, 1);
 }
 
-static void rename_field(lua_State *lua, const char *library, const char *from, const char *to)
-{
-    lua_getglobal(lua, library);
-    lua_getfield(lua, -1, from);
-    lua_setfield(lua, -2, to);
-    lua_pop(lua, 1);
-}
-
 /* Changes Lua's own libraries, before the allowed fields are copied. */
 static void adapt_libraries(lua_State *lua)
 {
-    static const luaL_Reg basics[] = {
-        { "assert", assert_true },
-        { "pcall", pcall_text },
-        { "collectgarbage", collect_garbage },
+    static const luaL_Reg loaders[] = {
         { "loadstring", load_string },
         { "load", load_pieces },
         { NULL, NULL },
     };
+    lib_compat_adapt(lua);
     lua_pushvalue(lua, LUA_GLOBALSINDEX);
-    luaL_register(lua, NULL, basics);
+    luaL_register(lua, NULL, loaders);
     wrap_field(lua, "xpcall", xpcall_plain);
     wrap_basics(lua);
     lua_getfield(lua, -1, "table");
     wrap_table_functions(lua);
-    lua_pushcfunction(lua, fail_obsolete);
-    lua_setfield(lua, -2, "setn");
-    lua_getfield(lua, -2, "math");
-    add_random(lua);
-    lua_getfield(lua, -3, "string");
-    lua_pushcfunction(lua, lib_format_string);
-    lua_setfield(lua, -2, "format");
-    lua_pop(lua, 4);
-    rename_field(lua, "string", "gmatch", "gfind");
-    rename_field(lua, "math", "fmod", "mod");
+    lua_pop(lua, 2);
 }
 
 static void open_lua_libraries(lua_State *lua)
@@ -495,12 +365,6 @@ static void open_lua_libraries(lua_State *lua)
         lua_pushstring(lua, openers[i].name);
         lua_call(lua, 1, 0);
     }
-}
-
-static int read_missing_global(lua_State *lua)
-{
-    return luaL_error(lua, "Script attempted to access nonexistent global variable '%s'",
-                      luaL_checkstring(lua, 2));
 }
 
 /* All strings share a metatable, whose fields scripts must not change. */
@@ -544,7 +408,7 @@ static void open_guards(lua_State *lua)
     lua_pushliteral(lua, "k");
     lua_setfield(lua, -2, "__mode");
     lua_setmetatable(lua, -2);
-    register_value(lua, &guards_key);
+    registry_set(lua, &guards_key);
 }
 
 void sandbox_open(lua_State *lua)
@@ -561,7 +425,7 @@ void sandbox_open(lua_State *lua)
     guard_strings(lua, globals);
 
     lua_createtable(lua, 0, 1);
-    lua_pushcfunction(lua, read_missing_global);
+    lua_pushcfunction(lua, sandbox_refuse_missing);
     lua_setfield(lua, -2, "__index");
     lua_setmetatable(lua, globals);
 
@@ -570,16 +434,6 @@ void sandbox_open(lua_State *lua)
     lua_pushvalue(lua, -1);
     lua_setfield(lua, globals, "_G");
     lua_pushvalue(lua, -1);
-    register_value(lua, &globals_key);
+    registry_set(lua, &globals_key);
     lua_replace(lua, LUA_GLOBALSINDEX);
-}
-
-void sandbox_set(lua_State *lua, const char *name)
-{
-    push_registered(lua, &globals_key);
-    push_guarded(lua, lua_gettop(lua));
-    lua_pushstring(lua, name);
-    lua_pushvalue(lua, -4);
-    lua_rawset(lua, -3);
-    lua_pop(lua, 3);
 }

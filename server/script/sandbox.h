@@ -14,12 +14,14 @@
 #include "store/base/bytes.h"
 
 /* Makes the world in a new state: the globals of scripts and of chunks that they load. The real
- * table of the globals is then at the top of the stack; add fields to it, and then pop it. */
+ * table of the globals is then at the top of the stack: add fields to it, or keep a reference. */
 void sandbox_open(lua_State *lua);
 /* Replaces the table at the top of the stack by a guard for it. */
 void sandbox_guard(lua_State *lua);
-/* Sets a global variable to the value at the top of the stack, and pops it. */
-void sandbox_set(lua_State *lua, const char *name);
+/* For the metatables of tables of ours: __newindex, and __index of globals. They raise the errors
+ * of Redis. */
+int sandbox_refuse_change(lua_State *lua);
+int sandbox_refuse_missing(lua_State *lua);
 
 /* Compiles a text, never byte code: pushes the function and returns true, or pushes the error. The
  * functions that it defines see the sandbox's globals. first_only: nobody uses more than the first

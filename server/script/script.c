@@ -13,7 +13,7 @@
 #include "server/script/sandbox.h"
 #include "store/mem/mem.h"
 
-enum { ERROR_LINE_MAX = 1024, RUN_PLACES = 16 };
+enum { ERROR_LINE_MAX = 1024 };
 
 /* ---- errors ---- */
 
@@ -53,6 +53,14 @@ static const char *text_field(lua_State *lua, int table, const char *field)
     return lua_tostring(lua, -1);
 }
 
+/* Is the error the reply of a command, so that the statistics have it already? */
+static bool is_counted(lua_State *lua, int error)
+{
+    lua_pushliteral(lua, "ignore_error_stats_update");
+    lua_rawget(lua, error);
+    return lua_toboolean(lua, -1);
+}
+
 /* Replies the error at the top of the stack. */
 static void reply_error(struct call *call, lua_State *lua, const char *name)
 {
@@ -62,8 +70,7 @@ static void reply_error(struct call *call, lua_State *lua, const char *name)
     const char *text = is_table ? text_field(lua, error, "err") : lua_tostring(lua, error);
     const char *source = is_table ? text_field(lua, error, "source") : NULL;
     const char *at = is_table ? text_field(lua, error, "line") : NULL;
-    bool counted =
-        is_table && (text_field(lua, error, "ignore_error_stats_update"), lua_toboolean(lua, -1));
+    bool counted = is_table && is_counted(lua, error);
     const char *code = is_table ? "" : "ERR ";
     if (text == NULL) text = "ERR the script raised an error without a text";
     if (source != NULL && at != NULL)
@@ -225,11 +232,10 @@ static void make_world(struct scripting *scripting)
 {
     lua_State *lua = scripting->engine->lua;
     sandbox_open(lua);
-    scripting->globals = luaL_ref(lua, LUA_REGISTRYINDEX);
     lib_redis_open(&scripting->redis);
     sandbox_guard(lua);
-    sandbox_set(lua, "redis");
-    lua_settop(lua, 0);
+    lua_setfield(lua, -2, "redis");
+    scripting->globals = luaL_ref(lua, LUA_REGISTRYINDEX);
     lua_pushcfunction(lua, describe_error);
     scripting->on_error = luaL_ref(lua, LUA_REGISTRYINDEX);
 }
@@ -242,7 +248,6 @@ struct scripting *scripting_new(struct dispatch *dispatch)
     scripting->engine->ctx = scripting;
     scripting->host.dispatch = dispatch;
     scripting->conf = dispatch->conf;
-    scripting->clock = dispatch->clock;
     scripting->redis = (struct lib_redis){ .engine = scripting->engine,
                                            .host = &scripting->host,
                                            .on_command = look_after_command,

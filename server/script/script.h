@@ -23,7 +23,6 @@ struct scripting {
     struct scripts scripts;
     struct functions functions;
     const struct conf *conf;
-    const struct clock *clock;
     int globals;             /* Lua's reference to the table of the scripts' globals */
     bool has_arguments;      /* the globals have KEYS and ARGV, which functions must not see */
     int on_error;            /* Lua's reference to the function that describes an error */

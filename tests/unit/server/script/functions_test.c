@@ -32,7 +32,7 @@ static void begin(void)
     engine = engine_new();
     sandbox_open(engine->lua);
     lua_newtable(engine->lua);
-    sandbox_set(engine->lua, "redis");
+    lua_setfield(engine->lua, -2, "redis");
     lua_settop(engine->lua, 0);
     functions_init(&functions, engine, &conf);
 }

@@ -1,0 +1,140 @@
+/* lib_compat: see lib_compat.h. */
+#include "server/script/lib_compat.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <luajit-2.1/lauxlib.h>
+
+#include "server/script/lib_format.h"
+
+static int assert_true(lua_State *lua)
+{
+    luaL_checkany(lua, 1);
+    if (lua_toboolean(lua, 1)) return lua_gettop(lua);
+    return luaL_error(lua, "%s", luaL_optstring(lua, 2, "assertion failed!"));
+}
+
+/* An error of redis.call is a table; scripts get its text, as before Redis 7. */
+static int pcall_text(lua_State *lua)
+{
+    luaL_checkany(lua, 1);
+    bool good = lua_pcall(lua, lua_gettop(lua) - 1, LUA_MULTRET, 0) == 0;
+    if (!good && lua_istable(lua, -1)) {
+        lua_getfield(lua, -1, "err");
+        if (lua_isstring(lua, -1))
+            lua_replace(lua, -2);
+        else
+            lua_pop(lua, 1);
+    }
+    lua_pushboolean(lua, good);
+    lua_insert(lua, 1);
+    return lua_gettop(lua);
+}
+
+/* Scripts can't stop the collector, because it keeps them below their memory limit. */
+static int collect_garbage(lua_State *lua)
+{
+    static const char *const words[] = { "collect", "stop",     "restart",    "count",
+                                         "step",    "setpause", "setstepmul", NULL };
+    switch (luaL_checkoption(lua, 1, "collect", words)) {
+    case 0: lua_gc(lua, LUA_GCCOLLECT, 0); break;
+    case 3:
+        lua_pushnumber(lua, lua_gc(lua, LUA_GCCOUNT, 0) + lua_gc(lua, LUA_GCCOUNTB, 0) / 1024.0);
+        return 1;
+    case 4: lua_pushboolean(lua, lua_gc(lua, LUA_GCSTEP, 0)); return 1;
+    default: break;
+    }
+    lua_pushinteger(lua, 0);
+    return 1;
+}
+
+static int fail_obsolete(lua_State *lua)
+{
+    return luaL_error(lua, "'setn' is obsolete");
+}
+
+/* ---- math.random ---- */
+
+struct random {
+    unsigned short state[3];
+};
+
+enum { SEED_LOW = 0x330e, RANDOM_MAX = INT32_MAX };
+
+static void set_seed(struct random *random, int32_t seed)
+{
+    random->state[0] = SEED_LOW;
+    random->state[1] = (unsigned short)(uint32_t)seed;
+    random->state[2] = (unsigned short)((uint32_t)seed >> 16);
+}
+
+/* The numbers of Redis: nrand48, divided by the largest int32. */
+static int random_number(lua_State *lua)
+{
+    struct random *random = lua_touserdata(lua, lua_upvalueindex(1));
+    lua_Number part = (lua_Number)(nrand48(random->state) % RANDOM_MAX) / RANDOM_MAX;
+    int count = lua_gettop(lua);
+    if (count == 0) {
+        lua_pushnumber(lua, part);
+        return 1;
+    }
+    if (count > 2) return luaL_error(lua, "wrong number of arguments");
+    int low = count == 2 ? luaL_checkint(lua, 1) : 1, high = luaL_checkint(lua, count);
+    luaL_argcheck(lua, low <= high, count, "interval is empty");
+    lua_Number span = (lua_Number)high - low + 1;
+    lua_pushnumber(lua, floor(part * span) + low);
+    return 1;
+}
+
+static int random_seed(lua_State *lua)
+{
+    set_seed(lua_touserdata(lua, lua_upvalueindex(1)), luaL_checkint(lua, 1));
+    return 0;
+}
+
+/* For the library table at the top. */
+static void add_random(lua_State *lua)
+{
+    struct random *random = lua_newuserdata(lua, sizeof(*random));
+    getentropy(random->state, sizeof(random->state));
+    lua_pushvalue(lua, -1);
+    lua_pushcclosure(lua, random_number, 1);
+    lua_setfield(lua, -3, "random");
+    lua_pushcclosure(lua, random_seed, 1);
+    lua_setfield(lua, -2, "randomseed");
+}
+
+static void rename_field(lua_State *lua, const char *library, const char *from, const char *to)
+{
+    lua_getglobal(lua, library);
+    lua_getfield(lua, -1, from);
+    lua_setfield(lua, -2, to);
+    lua_pop(lua, 1);
+}
+
+void lib_compat_adapt(lua_State *lua)
+{
+    static const luaL_Reg basics[] = {
+        { "assert", assert_true },
+        { "pcall", pcall_text },
+        { "collectgarbage", collect_garbage },
+        { NULL, NULL },
+    };
+    lua_pushvalue(lua, LUA_GLOBALSINDEX);
+    luaL_register(lua, NULL, basics);
+    lua_getfield(lua, -1, "table");
+    lua_pushcfunction(lua, fail_obsolete);
+    lua_setfield(lua, -2, "setn");
+    lua_getfield(lua, -2, "math");
+    add_random(lua);
+    lua_getfield(lua, -3, "string");
+    lua_pushcfunction(lua, lib_format_string);
+    lua_setfield(lua, -2, "format");
+    lua_pop(lua, 4);
+    rename_field(lua, "string", "gmatch", "gfind");
+    rename_field(lua, "math", "fmod", "mod");
+}

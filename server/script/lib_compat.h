@@ -1,0 +1,11 @@
+/* lib_compat: functions of LuaJIT's libraries that differ from Lua 5.1 as Redis has it, and
+ * math.random with the numbers of Redis. Depends on LuaJIT and lib_format. */
+#ifndef SERVER_SCRIPT_LIB_COMPAT_H
+#define SERVER_SCRIPT_LIB_COMPAT_H
+
+#include <luajit-2.1/lua.h>
+
+/* Replaces them in the state's own libraries, which must be open. */
+void lib_compat_adapt(lua_State *lua);
+
+#endif
