@@ -4,8 +4,7 @@
 #include "server/call/error.h"
 #include "store/base/ensure.h"
 
-/* DIFFERS: scripts without a shebang are checked at each command, as in Redis; the texts are Redis'
- * own. */
+/* A script without a shebang is checked at each of its commands instead. */
 static bool may_begin(const struct host *host, struct call *caller, unsigned flags, bool read_only)
 {
     if (flags & SCRIPT_PLAIN) return true;

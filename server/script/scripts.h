@@ -30,7 +30,7 @@ struct scripts {
     lua_State *lua;
     struct dict by_text, by_sha; /* of struct script */
     struct script_list recent;   /* the most recently used first */
-    struct script *last;         /* that EVAL has run; NULL: it is gone */
+    struct script *last;         /* found by its text; NULL: none */
     size_t recent_count;
     size_t bytes; /* of scripts and tables, without what Lua holds */
 };

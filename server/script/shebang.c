@@ -16,7 +16,8 @@ const struct script_flag_name script_flag_names[] = {
     { NULL, 0 },
 };
 
-unsigned script_flag(struct bytes name)
+/* 0: unknown. */
+static unsigned flag_of(struct bytes name)
 {
     for (const struct script_flag_name *known = script_flag_names; known->name != NULL; known++)
         if (name.len == strlen(known->name) && memcmp(name.data, known->name, name.len) == 0)
@@ -40,7 +41,7 @@ static bool read_flags(struct bytes list, unsigned *flags, char *why, size_t siz
         const char *comma = memchr(list.data + at, ',', list.len - at);
         size_t end = comma != NULL ? (size_t)(comma - list.data) : list.len;
         struct bytes name = bytes_of(list.data + at, end - at);
-        unsigned flag = script_flag(name);
+        unsigned flag = flag_of(name);
         if (flag == 0) {
             say(why, size, "Unexpected flag in script shebang: ", name);
             return false;

@@ -1,4 +1,5 @@
-/* shebang: the first line of a script or a library: "#!lua name=x flags=no-writes,allow-oom". */
+/* shebang: the first line of a script, "#!lua flags=no-writes,allow-oom", and the names of flags.
+ * That of a library is read by persist/format/library_header. */
 #ifndef SERVER_SCRIPT_SHEBANG_H
 #define SERVER_SCRIPT_SHEBANG_H
 
@@ -14,8 +15,6 @@ struct shebang {
 /* Of a script, which may have flags only. False: `why` (of size) has the error. */
 bool shebang_read(struct bytes text, struct shebang *shebang, char *why, size_t size);
 
-/* The flag with this name ("no-writes"), or 0. */
-unsigned script_flag(struct bytes name);
 /* Names and flags, for lists of them; ends with a NULL name. */
 extern const struct script_flag_name {
     const char *name;
