@@ -1,0 +1,150 @@
+/* Tests of engine: the memory limit, the hook, the collection of garbage. */
+#include "server/script/engine.h"
+
+#include <luajit-2.1/lauxlib.h>
+#include <luajit-2.1/lualib.h>
+#include <stdint.h>
+
+#include "store/mem/mem.h"
+#include "tests/support/suite.h"
+
+static struct engine *engine;
+static int hook_calls;
+
+static int run(const char *text)
+{
+    lua_settop(engine->lua, 0);
+    ck_assert_int_eq(luaL_loadstring(engine->lua, text), 0);
+    return lua_pcall(engine->lua, 0, 0, 0);
+}
+
+static void begin(void)
+{
+    engine = engine_new();
+    lua_pushcfunction(engine->lua, luaopen_base);
+    lua_call(engine->lua, 0, 0);
+    lua_settop(engine->lua, 0);
+    hook_calls = 0;
+}
+
+START_TEST(all_memory_of_lua_is_counted_and_given_back)
+{
+    size_t before = mem_used();
+    begin();
+    size_t empty = engine->used;
+    ck_assert_int_eq(run("t = {} for i = 1, 10000 do t[i] = {i} end"), 0);
+    ck_assert_uint_gt(engine->used, empty + 100000);
+    engine_free(engine);
+    ck_assert_uint_eq(mem_used(), before);
+}
+END_TEST
+
+START_TEST(script_beyond_the_limit_ends_with_an_error)
+{
+    begin();
+    engine_limit(engine, 1 << 20);
+    ck_assert_int_eq(run("local t = {} for i = 1, 1e6 do t[i] = {i} end"), LUA_ERRMEM);
+    ck_assert_str_eq(lua_tostring(engine->lua, -1), "not enough memory");
+    ck_assert(!engine_is_full(engine));
+    engine_unlimit(engine);
+    ck_assert_int_eq(run("local t = {} for i = 1, 1e5 do t[i] = {i} end"), 0);
+    engine_free(engine);
+}
+END_TEST
+
+START_TEST(limit_of_zero_is_no_limit)
+{
+    begin();
+    engine_limit(engine, 0);
+    ck_assert_uint_eq(engine->limit, SIZE_MAX);
+    engine_limit(engine, SIZE_MAX);
+    ck_assert_uint_eq(engine->limit, SIZE_MAX);
+    engine_free(engine);
+}
+END_TEST
+
+START_TEST(held_engine_allocates_beyond_the_limit_and_says_so)
+{
+    begin();
+    engine_limit(engine, 1000);
+    engine->holds = true;
+    ck_assert_ptr_nonnull(lua_newuserdata(engine->lua, 100000));
+    ck_assert(engine->exceeded);
+    ck_assert(engine_is_full(engine));
+    engine->holds = false;
+    engine_limit(engine, 1000);
+    ck_assert(!engine->exceeded);
+    engine_free(engine);
+}
+END_TEST
+
+static void count_steps(void *ctx, lua_State *lua)
+{
+    (void)ctx;
+    (void)lua;
+    hook_calls++;
+}
+
+START_TEST(hook_is_called_after_each_span_of_instructions)
+{
+    begin();
+    engine->on_steps = count_steps;
+    ck_assert_int_eq(run("local x = 1"), 0);
+    ck_assert_int_eq(hook_calls, 0);
+    ck_assert_int_eq(run("for i = 1, 100000 do local x = i + 1 end"), 0);
+    ck_assert_int_ge(hook_calls, 100000 / ENGINE_HOOK_STEPS);
+    engine_free(engine);
+}
+END_TEST
+
+static void stop(void *ctx, lua_State *lua)
+{
+    (void)ctx;
+    hook_calls++;
+    engine_hurry(engine);
+    luaL_error(lua, "stopped");
+}
+
+START_TEST(hurried_script_cannot_go_on_by_catching_errors)
+{
+    begin();
+    engine->on_steps = stop;
+    ck_assert_int_ne(run("while true do\npcall(function()\nwhile true do end\nend)\nend"), 0);
+    ck_assert_int_ge(hook_calls, 2);
+    ck_assert(engine_hurries(engine->lua));
+    engine_resume(engine);
+    ck_assert(!engine_hurries(engine->lua));
+    ck_assert_int_eq(run("local x = 1\nlocal y = 2"), 0);
+    engine_free(engine);
+}
+END_TEST
+
+START_TEST(much_garbage_is_collected_in_pieces)
+{
+    begin();
+    ck_assert(!engine_collect(engine, 1));
+    ck_assert_ptr_nonnull(lua_newuserdata(engine->lua, 8 << 20));
+    lua_settop(engine->lua, 0);
+    int pieces = 0;
+    for (; engine_collect(engine, 1) && pieces < 10000; pieces++) {
+    }
+    ck_assert_int_gt(pieces, 0);
+    ck_assert_uint_lt(engine->used, 1 << 20);
+    engine_free(engine);
+}
+END_TEST
+
+Suite *test_suite(void)
+{
+    const TTest *const tests[] = {
+        all_memory_of_lua_is_counted_and_given_back,
+        script_beyond_the_limit_ends_with_an_error,
+        limit_of_zero_is_no_limit,
+        held_engine_allocates_beyond_the_limit_and_says_so,
+        hook_is_called_after_each_span_of_instructions,
+        hurried_script_cannot_go_on_by_catching_errors,
+        much_garbage_is_collected_in_pieces,
+        NULL,
+    };
+    return suite_of("engine", tests);
+}
