@@ -202,6 +202,91 @@ START_TEST(a_long_double_longer_than_a_reservation_is_written)
 }
 END_TEST
 
+/* ---- to a sink ---- */
+
+struct kept_nodes {
+    struct resp_sink sink;
+    struct resp_node nodes[8];
+    char texts[8][32];
+    int count;
+};
+
+static void keep_node(struct resp_sink *sink, const struct resp_node *node)
+{
+    struct kept_nodes *kept = (struct kept_nodes *)sink;
+    ck_assert_int_lt(kept->count, 8);
+    ck_assert_uint_lt(node->len, 32);
+    if (node->len > 0) memcpy(kept->texts[kept->count], node->text, node->len);
+    kept->nodes[kept->count++] = *node;
+}
+
+/* Runs a call with a sink and compares the only node. */
+#define PUTS(in_version, call, node_type, node_text, node_number)                                  \
+    do {                                                                                           \
+        struct kept_nodes kept = { .sink.put = keep_node };                                        \
+        struct resp_writer w = { .sink = &kept.sink, .version = (in_version) };                    \
+        call;                                                                                      \
+        ck_assert_int_eq(kept.count, 1);                                                           \
+        ck_assert_int_eq(kept.nodes[0].type, node_type);                                           \
+        ck_assert_str_eq(kept.texts[0], node_text);                                                \
+        ck_assert_int_eq(kept.nodes[0].number, node_number);                                       \
+    } while (0)
+
+START_TEST(sink_gets_each_scalar_as_a_node)
+{
+    PUTS(2, resp_status(&w, "OK"), REPLY_STATUS, "OK", 0);
+    PUTS(2, resp_error(&w, "ERR x", 5), REPLY_ERROR, "ERR x", 0);
+    PUTS(2, resp_integer(&w, INT64_MIN), REPLY_INTEGER, "", INT64_MIN);
+    PUTS(2, resp_bulk(&w, "", 0), REPLY_BULK, "", 0);
+    PUTS(2, resp_bulk_int64(&w, -12), REPLY_BULK, "-12", 0);
+    PUTS(2, resp_bulk_long_double(&w, 1.5L), REPLY_BULK, "1.5", 0);
+    PUTS(2, resp_null(&w), REPLY_NULL, "", 0);
+    PUTS(2, resp_null_array(&w), REPLY_NULL, "", 0);
+}
+END_TEST
+
+START_TEST(sink_gets_resp3_types_only_in_resp3)
+{
+    PUTS(2, resp_double(&w, 1.5), REPLY_BULK, "1.5", 0);
+    PUTS(3, resp_double(&w, 1.5), REPLY_DOUBLE, "1.5", 0);
+    PUTS(2, resp_bool(&w, true), REPLY_INTEGER, "", 1);
+    PUTS(3, resp_bool(&w, true), REPLY_BOOL, "", 1);
+    PUTS(2, resp_big_number(&w, "12", 2), REPLY_BULK, "12", 0);
+    PUTS(3, resp_big_number(&w, "12", 2), REPLY_BIGNUM, "12", 0);
+    PUTS(2, resp_verbatim(&w, "txt", "ab", 2), REPLY_BULK, "ab", 0);
+    PUTS(3, resp_verbatim(&w, "txt", "ab", 2), REPLY_VERBATIM, "txt:ab", 0);
+}
+END_TEST
+
+START_TEST(sink_gets_the_number_of_children_of_an_aggregate)
+{
+    PUTS(2, resp_array(&w, 3), REPLY_ARRAY, "", 3);
+    PUTS(2, resp_set(&w, 3), REPLY_ARRAY, "", 3);
+    PUTS(3, resp_set(&w, 3), REPLY_SET, "", 3);
+    PUTS(2, resp_map(&w, 3), REPLY_ARRAY, "", 6);
+    PUTS(3, resp_map(&w, 3), REPLY_MAP, "", 6);
+    PUTS(2, resp_pairs(&w, 3), REPLY_ARRAY, "", 6);
+    PUTS(3, resp_pairs(&w, 3), REPLY_ARRAY, "", 3);
+}
+END_TEST
+
+START_TEST(splice_passes_on_replies_to_a_sink)
+{
+    struct kept_nodes kept = { .sink.put = keep_node };
+    struct resp_writer w = { .sink = &kept.sink, .version = 3 }, aside = resp_aside(&w, &out);
+    outbuf_init(&out);
+    resp_array(&aside, 1);
+    resp_bulk_text(&aside, "a");
+    resp_integer(&aside, 5);
+    resp_splice(&w, &out);
+    ck_assert_int_eq(kept.count, 3);
+    ck_assert_int_eq(kept.nodes[0].type, REPLY_ARRAY);
+    ck_assert_str_eq(kept.texts[1], "a");
+    ck_assert_int_eq(kept.nodes[2].number, 5);
+    ck_assert_uint_eq(out.len, 0);
+}
+END_TEST
+
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
@@ -216,6 +301,10 @@ Suite *test_suite(void)
         bulks_of_every_size_are_read_back,
         a_long_double_longer_than_a_reservation_is_written,
         pairs_are_flat_in_resp2_and_nested_in_resp3,
+        sink_gets_each_scalar_as_a_node,
+        sink_gets_resp3_types_only_in_resp3,
+        sink_gets_the_number_of_children_of_an_aggregate,
+        splice_passes_on_replies_to_a_sink,
         NULL,
     };
     return suite_of("resp_write", tests);
