@@ -18,7 +18,7 @@
 enum {
     NUMBER_ROOM = 32,
     PUSH_PLACES = 2 * LUA_REPLY_DEPTH + 8,
-    EXACT_MAX = 1 << 30, /* integers up to this are printed without a detour */
+    FAST_MAX = 1 << 30, /* whole numbers up to this are printed without snprintf */
     ROOM_KEPT = 64 * 1024,
 };
 
@@ -52,7 +52,7 @@ static bool take_room(struct lib_redis *lib, size_t count)
 /* Whole numbers as integers, others with 17 digits, as Redis prints them. */
 static struct bytes number_argument(lua_Number number, char *to)
 {
-    bool is_small = number >= -EXACT_MAX && number <= EXACT_MAX;
+    bool is_small = number >= -FAST_MAX && number <= FAST_MAX;
     if (is_small && number == (int)number && (number != 0 || !signbit(number)))
         return bytes_of(to, number_print_int64(to, (int64_t)number));
     return bytes_of(to, (size_t)snprintf(to, NUMBER_ROOM, "%.17g", number));
@@ -78,6 +78,22 @@ static bool read_arguments(struct lib_redis *lib, lua_State *lua, int count)
     return true;
 }
 
+/* Makes the list of arguments at lib->room. False: an error is pushed. */
+static bool take_arguments(struct lib_redis *lib, lua_State *lua, int count)
+{
+    const char *error;
+    if (count == 0)
+        error = "Please specify at least one argument for this redis lib call";
+    else if (!take_room(lib, (size_t)count))
+        error = "not enough memory for the arguments of this call";
+    else if (!read_arguments(lib, lua, count))
+        error = "Lua redis lib command arguments must be strings or integers";
+    else
+        return true;
+    lua_push_error(lua, error);
+    return false;
+}
+
 /* Pushes an error and returns false, or pushes the reply. */
 static bool run_command(lua_State *lua)
 {
@@ -87,18 +103,7 @@ static bool run_command(lua_State *lua)
         lua_push_error(lua, "redis.call/pcall can only be called inside a script invocation");
         return false;
     }
-    if (count == 0) {
-        lua_push_error(lua, "Please specify at least one argument for this redis lib call");
-        return false;
-    }
-    if (!take_room(lib, (size_t)count)) {
-        lua_push_error(lua, "not enough memory for the arguments of this call");
-        return false;
-    }
-    if (!read_arguments(lib, lua, count)) {
-        lua_push_error(lua, "Lua redis lib command arguments must be strings or integers");
-        return false;
-    }
+    if (!take_arguments(lib, lua, count)) return false;
     luaL_checkstack(lua, PUSH_PLACES, "too many arguments");
     struct lua_reply reply;
     struct resp_writer out = lua_reply_begin(&reply, lib->engine, lua, lib->version);
@@ -229,10 +234,7 @@ static int redis_acl_check_cmd(lua_State *lua)
 {
     struct lib_redis *lib = lib_of(lua);
     int count = lua_gettop(lua);
-    if (count == 0)
-        return raise_error(lua, "Please specify at least one argument for this redis lib call");
-    if (!take_room(lib, (size_t)count) || !read_arguments(lib, lua, count))
-        return raise_error(lua, "Lua redis lib command arguments must be strings or integers");
+    if (!take_arguments(lib, lua, count)) return lua_error(lua);
     const struct bytes *argv = (const struct bytes *)(void *)lib->room;
     struct command_ref command = commands_match(lib->host->dispatch->commands, count, argv);
     if (command.row == NULL)

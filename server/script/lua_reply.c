@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "proto/resp/resp_reply.h"
+#include "server/script/lua_number.h"
 #include "store/base/ensure.h"
 
 /* ---- replies as values ---- */
@@ -181,12 +182,6 @@ static int push_raw(lua_State *lua, const char *field)
     return lua_type(lua, -1);
 }
 
-static int64_t as_integer(lua_Number number)
-{
-    if (!(number >= -0x1p63 && number < 0x1p63)) return INT64_MIN; /* as x86-64 converts */
-    return (int64_t)number;
-}
-
 static size_t count_fields(lua_State *lua)
 {
     size_t count = 0;
@@ -309,7 +304,7 @@ static void write_value(struct writing *writing)
         text = lua_tolstring(lua, -1, &len);
         resp_bulk(writing->out, text, len);
         break;
-    case LUA_TNUMBER: resp_integer(writing->out, as_integer(lua_tonumber(lua, -1))); break;
+    case LUA_TNUMBER: resp_integer(writing->out, lua_number_to_int64(lua_tonumber(lua, -1))); break;
     case LUA_TBOOLEAN:
         if (writing->version >= 3)
             resp_bool(writing->out, lua_toboolean(lua, -1));
