@@ -50,11 +50,24 @@ static struct engine *engine_of(lua_State *lua)
     return engine;
 }
 
+static const char *stack_place(void)
+{
+    return __builtin_frame_address(0);
+}
+
+void engine_check_stack(lua_State *lua)
+{
+    const char *base = engine_of(lua)->stack_base;
+    if (base != NULL && base - stack_place() > ENGINE_STACK_MAX)
+        luaL_error(lua, "C stack overflow");
+}
+
 static void after_steps(lua_State *lua, lua_Debug *where)
 {
     (void)where;
     struct engine *engine = engine_of(lua);
     if (engine->on_steps != NULL) engine->on_steps(engine->ctx, lua);
+    engine_check_stack(lua);
 }
 
 /* Nothing of ours calls Lua unprotected where it may fail. */
@@ -87,6 +100,7 @@ void engine_free(struct engine *engine)
 void engine_limit(struct engine *engine, size_t bytes)
 {
     engine->exceeded = false;
+    engine->stack_base = stack_place();
     engine->limit = bytes == 0 || bytes > SIZE_MAX - engine->used ? SIZE_MAX : engine->used + bytes;
 }
 

@@ -19,11 +19,16 @@ struct engine {
      * succeed beyond the limit, and `exceeded` is set. */
     bool holds;
     bool exceeded;
-    size_t live; /* bytes in use after the last complete collection */
+    size_t live;            /* bytes in use after the last complete collection */
+    const char *stack_base; /* where C's stack was when the script began */
     /* Called after each ENGINE_HOOK_STEPS instructions; may raise a Lua error. */
     void (*on_steps)(void *ctx, lua_State *lua);
     void *ctx;
 };
+
+/* LuaJIT bounds the calls of one coroutine, but coroutines within coroutines would use up C's
+ * stack, whose usual limit is 8 MiB. Between two calls of the hook it may grow by about 1 MiB. */
+enum { ENGINE_STACK_MAX = 2 << 20 };
 
 /* About 50 us, but much longer if each step calls a slow function, such as string.rep. */
 enum { ENGINE_HOOK_STEPS = 10000 };
@@ -31,8 +36,12 @@ enum { ENGINE_HOOK_STEPS = 10000 };
 struct engine *engine_new(void);
 void engine_free(struct engine *engine);
 
+/* Raises an error once the script has used too much of C's stack. The hook calls it, and functions
+ * in C that need much of it and call Lua. */
+void engine_check_stack(lua_State *lua);
+
 /* While a script runs, Lua may allocate so many bytes more; an allocation beyond fails with Lua's
- * error "not enough memory". 0: no limit. */
+ * error "not enough memory". 0: no limit. C's stack is measured from here. */
 void engine_limit(struct engine *engine, size_t bytes);
 void engine_unlimit(struct engine *engine);
 static inline bool engine_is_full(const struct engine *engine)

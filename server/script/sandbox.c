@@ -91,6 +91,13 @@ static int call_original(lua_State *lua)
     return lua_gettop(lua);
 }
 
+/* For functions that have a buffer of 8 KiB on C's stack while they call Lua. */
+static int call_with_buffer(lua_State *lua)
+{
+    engine_check_stack(lua);
+    return call_original(lua);
+}
+
 /* For functions that change their first argument. */
 static int change_unguarded(lua_State *lua)
 {
@@ -259,6 +266,7 @@ static int load_string(lua_State *lua)
 static int load_pieces(lua_State *lua)
 {
     luaL_Buffer pieces;
+    engine_check_stack(lua);
     luaL_checktype(lua, 1, LUA_TFUNCTION);
     const char *chunk_name = luaL_optstring(lua, 2, "=(load)");
     lua_settop(lua, 2);
@@ -347,7 +355,9 @@ static void adapt_libraries(lua_State *lua)
     wrap_basics(lua);
     lua_getfield(lua, -1, "table");
     wrap_table_functions(lua);
-    lua_pop(lua, 2);
+    lua_getfield(lua, -2, "string");
+    wrap_field(lua, "gsub", call_with_buffer);
+    lua_pop(lua, 3);
 }
 
 static void open_lua_libraries(lua_State *lua)
