@@ -170,9 +170,21 @@ struct writing {
     lua_State *lua;
     struct resp_writer *out;
     int version; /* RESP inside the script */
+    size_t tables;
 };
 
+/* Of Lua's memory for an empty table: only a reply with the same tables many times has more. */
+enum { TABLE_BYTES = 64 };
+
 static void write_value(struct writing *writing);
+
+/* What follows would be dropped. Tables that contain each other twice have no end. */
+static bool is_full(const struct writing *writing)
+{
+    const struct resp_writer *out = writing->out;
+    return out->out->lost || (out->limit != 0 && (out->out->len > out->limit ||
+                                                  writing->tables > out->limit / TABLE_BYTES));
+}
 
 /* Pushes the field without metamethods; its type. */
 static int push_raw(lua_State *lua, const char *field)
@@ -199,6 +211,7 @@ static void write_map(struct writing *writing)
         lua_pushvalue(lua, -2);
         write_value(writing);
         write_value(writing);
+        if (is_full(writing)) break;
     }
 }
 
@@ -211,6 +224,7 @@ static void write_set(struct writing *writing)
         lua_pop(lua, 1);
         lua_pushvalue(lua, -1);
         write_value(writing);
+        if (is_full(writing)) break;
     }
 }
 
@@ -226,7 +240,7 @@ static void write_array(struct writing *writing)
     }
     lua_pop(lua, 1);
     resp_array(writing->out, (size_t)count);
-    for (int i = 1; i <= count; i++) {
+    for (int i = 1; i <= count && !is_full(writing); i++) {
         lua_rawgeti(lua, -1, i);
         write_value(writing);
     }
@@ -283,6 +297,7 @@ static bool write_special(struct writing *writing)
 
 static void write_table(struct writing *writing)
 {
+    writing->tables++;
     if (!write_special(writing)) write_array(writing);
 }
 
@@ -313,22 +328,58 @@ static void write_value(struct writing *writing)
         else
             resp_null(writing->out);
         break;
-    case LUA_TTABLE: write_table(writing); break;
+    case LUA_TTABLE:
+        if (!is_full(writing)) write_table(writing);
+        break;
     default: resp_null(writing->out); break;
     }
     lua_pop(lua, 1);
 }
 
-bool lua_write_reply(lua_State *lua, struct resp_writer *out, int version)
+/* The reply moves to `out`. A short one is copied, because it would not fill a chunk. */
+static void move_reply(struct outbuf *out, struct outbuf *reply)
+{
+    enum { COPIED_MAX = 4096 };
+    if (reply->len > COPIED_MAX) {
+        outbuf_splice(out, reply);
+        return;
+    }
+    size_t len = reply->len;
+    outbuf_copy(reply, outbuf_reserve(out, len));
+    outbuf_commit(out, len);
+    outbuf_drop(reply);
+}
+
+/* Pops the table at the top. False: the reply was too long, so nothing was written. */
+static bool write_bounded(lua_State *lua, struct resp_writer *out, int version, size_t limit)
+{
+    struct outbuf reply;
+    outbuf_init(&reply);
+    reply.optional = true;
+    struct resp_writer writer = { .out = &reply, .version = out->version, .limit = limit };
+    struct writing writing = { .lua = lua, .out = &writer, .version = version };
+    write_value(&writing);
+    bool fits = !is_full(&writing);
+    if (fits && !out->mute)
+        move_reply(out->out, &reply);
+    else
+        outbuf_drop(&reply);
+    return fits;
+}
+
+bool lua_write_reply(lua_State *lua, struct resp_writer *out, int version, size_t limit)
 {
     struct writing writing = { .lua = lua, .out = out, .version = version };
-    if (lua_istable(lua, -1)) {
-        if (push_raw(lua, "err") == LUA_TSTRING) {
-            lua_remove(lua, -2);
-            return true;
-        }
-        lua_pop(lua, 1);
+    if (!lua_istable(lua, -1)) {
+        write_value(&writing);
+        return false;
     }
-    write_value(&writing);
-    return false;
+    if (push_raw(lua, "err") == LUA_TSTRING) {
+        lua_remove(lua, -2);
+        return true;
+    }
+    lua_pop(lua, 1);
+    if (write_bounded(lua, out, version, limit)) return false;
+    lua_pushliteral(lua, "ERR not enough memory: the reply passes script-memory-limit");
+    return true;
 }

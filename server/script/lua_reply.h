@@ -41,8 +41,9 @@ void lua_reply_end(struct lua_reply *reply);
  * that begins with '-' has a code, if it has a space. */
 void lua_push_error(lua_State *lua, const char *text);
 
-/* Writes the value at the top as a reply, and pops it. True: it was an error {err=}, whose text
- * was not written: it is left at the top. */
-bool lua_write_reply(lua_State *lua, struct resp_writer *out, int version);
+/* Writes the value at the top as a reply, and pops it. True: it was an error {err=}, or a reply of
+ * more than `limit` bytes (0: no limit). Then nothing was written, and the error's text is left at
+ * the top. */
+bool lua_write_reply(lua_State *lua, struct resp_writer *out, int version, size_t limit);
 
 #endif

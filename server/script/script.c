@@ -159,7 +159,8 @@ static bool call_function(struct scripting *scripting, const struct call *call,
 static void reply_value(struct scripting *scripting, struct call *call)
 {
     lua_State *lua = scripting->engine->lua;
-    bool is_error = lua_write_reply(lua, call->out, scripting->redis.version);
+    bool is_error = lua_write_reply(lua, call->out, scripting->redis.version,
+                                    (size_t)scripting->conf->script_memory_limit);
     if (!is_error) return;
     size_t len;
     const char *text = lua_tolstring(lua, -1, &len);
