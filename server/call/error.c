@@ -8,7 +8,7 @@
 
 #include "server/call/call.h"
 
-enum { LINE_MAX_CHARS = 1024, NAME_MAX_CHARS = 128 };
+enum { LINE_MAX_CHARS = 2048, NAME_MAX_CHARS = 128 };
 
 static const char *const texts[ERROR_COUNT] = {
 #define E(id, text) [id] = (text),

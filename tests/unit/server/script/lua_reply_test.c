@@ -112,7 +112,7 @@ static const char *written(const char *expression, int inside, int outside)
     lua_call(engine->lua, 0, 1);
     outbuf_init(&out);
     struct resp_writer to = { .out = &out, .version = outside };
-    bool is_error = lua_write_reply(engine->lua, &to, inside);
+    bool is_error = lua_write_reply(engine->lua, &to, inside, 0);
     ck_assert_int_eq(lua_gettop(engine->lua), is_error ? 1 : 0);
     ck_assert_uint_lt(out.len, sizeof(text));
     outbuf_copy(&out, text);
