@@ -124,10 +124,11 @@ $(UNIT) $(TOOLS) $(FUZZERS): PARTS = -fno-lto
 
 # Whole programs need a server to run in, payloads a part of it.
 $(addprefix $(B)/tests/fuzz/,restore_fuzz script_formats_fuzz): $(SERVER)
-$(B)/tests/fuzz/program_fuzz: $(SERVER) $(call obj,$(filter-out %/suite.c,$(SUPPORT_SRC)))
+$(addprefix $(B)/tests/fuzz/,program_fuzz script_fuzz): $(SERVER) $(call obj,$(filter-out %/suite.c,$(SUPPORT_SRC)))
+$(addprefix $(B)/tests/fuzz/,program_fuzz script_fuzz): FUZZ_LIBS = $(CHECK_LIBS)
 $(FUZZERS): $(B)/%: $(B)/obj/%.o $(PROTO) $(CONF) $(STORE)
 	@mkdir -p $(@D)
-	$(LINK) $(filter %.a,$^) -fsanitize=fuzzer,$(SANITIZERS) $(SERVER_LIBS) -lm
+	$(LINK) $(filter %.a,$^) -fsanitize=fuzzer,$(SANITIZERS) $(SERVER_LIBS) $(FUZZ_LIBS) -lm
 
 FAULT = $(B)/tests/crash/fault.so $(B)/tests/crash/shifted_clock.so
 $(FAULT): $(B)/%.so: %.c

@@ -307,7 +307,7 @@ START_TEST(an_error_line_is_bounded_and_clean_whatever_a_client_sent)
     const char *line = reply();
     const char *start = "-ERR Unsupported option a  bxxx";
     ck_assert_int_eq(strncmp(line, start, strlen(start)), 0);
-    ck_assert_uint_lt(strlen(line), 1100);
+    ck_assert_uint_lt(strlen(line), 2100);
     ck_assert_ptr_eq(strchr(line, '\r'), line + strlen(line) - 2);
     ck_assert(call->failed);
     end();
