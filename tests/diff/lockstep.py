@@ -501,8 +501,17 @@ class Pair:
     # --- time, and notifications ---
 
     def move_clock(self, by):
+        """Stops at each timeout on the way if a request waits behind a blocked one: it runs then, before
+        what expires later."""
         self.mark()
-        self.now += by
+        to = self.now + by
+        if any(len(state.waiting) > 1 for state in self.states.values()):
+            for timeout in sorted(at for at in self.timeouts if self.now <= at < to - 1):
+                self.set_clock(timeout + 1)
+        self.set_clock(to)
+
+    def set_clock(self, to):
+        self.now = max(self.now, to)
         while self.now in self.timeouts:
             self.now += 1
         for server in self.both:
