@@ -299,12 +299,11 @@ static void run_call(struct dispatch *dispatch, struct call *call)
     dispatch->stats->commands++;
     struct observer *observer = dispatch->observer;
     int64_t began = observer != NULL ? observe_begin(observer) : 0;
-    uint64_t changes = call->txn->changes;
     if (lacks_room(dispatch, call))
         fail(call, ERR_OOM);
     else
         call->command.row->run(call);
-    if (call->failed && call->txn->changes == changes) txn_call_failed(call->txn);
+    if (call->failed) txn_call_failed(call->txn);
     if ((call->command.row->flags & READONLY) && tracking_wants_reads(call->session))
         note_reads(dispatch, call);
     if (observer != NULL) observe_end(observer, call, began);

@@ -61,7 +61,7 @@ struct txn {
 void txn_begin(struct txn *txn, struct store *store, msec now, enum origin origin);
 /* Ends the previous call and begins the next one, in this database. */
 void txn_call(struct txn *txn, unsigned db);
-/* The call failed and changed nothing: policies do not count it as a use of its keys. */
+/* The call failed: policies do not count the keys that it only read as used. */
 void txn_call_failed(struct txn *txn);
 void txn_commit(struct txn *txn);
 

@@ -246,7 +246,8 @@ static void forget_all(struct txn *txn)
 
 void txn_call_failed(struct txn *txn)
 {
-    if (txn->note_count > 0) txn_policy_forget(txn, NULL);
+    for (size_t i = 0; i < txn->note_count; i++)
+        if (txn->notes[i].causes == CAUSE(READ)) txn->notes[i].entry = NULL;
 }
 
 void txn_policy_forget(struct txn *txn, const struct entry *entry)

@@ -122,6 +122,24 @@ START_TEST(ttl_and_exists_do_not_refresh)
 }
 END_TEST
 
+START_TEST(a_failed_read_does_not_refresh_though_another_key_expired)
+{
+    setup();
+    RULE("s:*", .ttl = 500, .refresh = REFRESH_ACCESS);
+    world_set(&world, "s:1", "1", NEVER);
+    world_set(&world, "other", "1", world.now + 50);
+    msec at = deadline("s:1");
+    world.now += 100;
+    struct txn *txn = world_begin(&world);
+    ck_assert_ptr_null(txn_read(txn, text("other")));
+    txn_read(txn, text("s:1"));
+    txn_call_failed(txn);
+    world_commit(&world);
+    ck_assert_int_eq(deadline("s:1"), at);
+    done();
+}
+END_TEST
+
 START_TEST(a_deadline_set_by_the_command_overrides_the_ttl)
 {
     setup();
@@ -387,6 +405,7 @@ Suite *test_suite(void)
         a_write_refreshes_and_a_read_does_not,
         a_read_refreshes_without_a_change_that_watchers_see,
         ttl_and_exists_do_not_refresh,
+        a_failed_read_does_not_refresh_though_another_key_expired,
         a_deadline_set_by_the_command_overrides_the_ttl,
         a_refresh_never_makes_a_deadline_earlier,
         a_refresh_with_jitter_never_makes_a_deadline_earlier,
