@@ -232,17 +232,20 @@ static bool fault_injected(void)
     return tries_to_failure != 0 && --tries_to_failure == 0;
 }
 
-void *mem_try_alloc(size_t size)
-{
-    return mem_try_realloc(NULL, size);
-}
-
 void *mem_try_realloc(void *old, size_t size)
 {
     if (fault_injected() || (size > SHORT_TRY && mem_is_short())) return NULL;
     void *p = block_resize(old, size);
     if (p == NULL && size <= SHORT_TRY && give_up_reserve(size)) p = block_resize(old, size);
     return p;
+}
+
+/* The fast path of mem_alloc: a small block that was freed costs no memory. */
+void *mem_try_alloc(size_t size)
+{
+    size_t class = pool_small_class(size);
+    void *p = is_small(size) && tries_to_failure == 0 ? pool_reuse(class) : NULL;
+    return p != NULL ? count_in(p, class * POOL_WORD) : mem_try_realloc(NULL, size);
 }
 
 bool mem_has_room(size_t size)
