@@ -8,14 +8,24 @@
 
 enum { NAME_MAX_LEN = 64 };
 
+/* A name in upper case: its first and last 8 bytes, which may overlap; a shorter name is all in
+ * `head`. Equal keys of names of up to 16 bytes mean equal names. */
+struct name_key {
+    uint64_t head, tail;
+    size_t len;
+};
+
+enum { KEY_BYTES = 2 * sizeof(uint64_t) };
+
 struct slot {
+    struct name_key key;
     const struct command *row;
     void *context;
     struct command_stats *stats; /* of the row, then one for each of its subcommands */
 };
 
-/* All names are ours, so the table need not resist hash flooding: a cheap hash of the case-folded
- * name finds the place, and a collision moves on to the next place. */
+/* All names are ours, so the table need not resist hash flooding: a cheap hash of the key finds the
+ * place, and a collision moves on to the next place. */
 struct commands {
     struct slot **places; /* a power of two of them, at least twice `count`; NULL: free */
     size_t place_mask;
@@ -67,17 +77,54 @@ static size_t subcommand_count(const struct command *row)
 
 /* ---- places ---- */
 
-/* Ignores case, by clearing a bit of each byte; bytes that differ in it alone collide, too. */
-static size_t place_of(const struct commands *commands, struct bytes name)
+/* Of each byte. A byte above 'z' or 'Z' carries into its top bit, and no further. */
+static uint64_t upper_word(uint64_t word)
 {
-    uint64_t head = 0, tail = 0;
-    size_t part = name.len < sizeof(head) ? name.len : sizeof(head);
-    memcpy(&head, name.data, part);
-    memcpy(&tail, name.data + name.len - part, part);
-    uint64_t folded = (head & UINT64_C(0xdfdfdfdfdfdfdfdf)) * UINT64_C(0x9e3779b97f4a7c15) ^
-                      (tail & UINT64_C(0xdfdfdfdfdfdfdfdf)) * UINT64_C(0xc2b2ae3d27d4eb4f) ^
-                      name.len * UINT64_C(0x165667b19e3779f9);
-    return (folded ^ folded >> 32) & commands->place_mask;
+    const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones << 7;
+    uint64_t low = word & ~tops;
+    uint64_t letters = (low + (0x80 - 'a') * ones) & ~(low + (0x7f - 'z') * ones) & ~word & tops;
+    return word - (letters >> 2);
+}
+
+static uint64_t word_at(const char *data)
+{
+    uint64_t word;
+    memcpy(&word, data, sizeof(word));
+    return word;
+}
+
+/* Of fewer than 8 bytes: its halves may overlap, too. */
+static uint64_t short_word(struct bytes name)
+{
+    uint32_t first, last;
+    if (name.len == 0) return 0;
+    if (name.len < sizeof(first))
+        return (uint64_t)(unsigned char)name.data[0] |
+               (uint64_t)(unsigned char)name.data[name.len / 2] << 8 |
+               (uint64_t)(unsigned char)name.data[name.len - 1] << 16;
+    memcpy(&first, name.data, sizeof(first));
+    memcpy(&last, name.data + name.len - sizeof(last), sizeof(last));
+    return first | (uint64_t)last << 32;
+}
+
+static struct name_key key_of(struct bytes name)
+{
+    struct name_key key = { .len = name.len };
+    if (name.len < sizeof(key.head)) {
+        key.head = upper_word(short_word(name));
+    } else {
+        key.head = upper_word(word_at(name.data));
+        key.tail = upper_word(word_at(name.data + name.len - sizeof(key.tail)));
+    }
+    return key;
+}
+
+static size_t place_of(const struct commands *commands, const struct name_key *key)
+{
+    uint64_t mixed = key->head * UINT64_C(0x9e3779b97f4a7c15) ^
+                     key->tail * UINT64_C(0xc2b2ae3d27d4eb4f) ^
+                     key->len * UINT64_C(0x165667b19e3779f9);
+    return (mixed ^ mixed >> 32) & commands->place_mask;
 }
 
 static bool is_named(const struct command *row, struct bytes name)
@@ -87,19 +134,25 @@ static bool is_named(const struct command *row, struct bytes name)
     return row->name[name.len] == '\0';
 }
 
+static bool is_slot_of(const struct slot *slot, const struct name_key *key, struct bytes name)
+{
+    return slot->key.head == key->head && slot->key.tail == key->tail &&
+           slot->key.len == key->len && (name.len <= KEY_BYTES || is_named(slot->row, name));
+}
+
 static const struct slot *find_slot(const struct commands *commands, struct bytes name)
 {
     if (name.len > NAME_MAX_LEN || commands->count == 0) return NULL;
-    size_t i = place_of(commands, name);
+    struct name_key key = key_of(name);
+    size_t i = place_of(commands, &key);
     for (; commands->places[i] != NULL; i = (i + 1) & commands->place_mask)
-        if (is_named(commands->places[i]->row, name)) return commands->places[i];
+        if (is_slot_of(commands->places[i], &key, name)) return commands->places[i];
     return NULL;
 }
 
 static void take_place(struct commands *commands, struct slot *slot)
 {
-    struct bytes name = bytes_of(slot->row->name, strlen(slot->row->name));
-    size_t i = place_of(commands, name);
+    size_t i = place_of(commands, &slot->key);
     while (commands->places[i] != NULL)
         i = (i + 1) & commands->place_mask;
     commands->places[i] = slot;
@@ -126,7 +179,7 @@ static void add_row(struct commands *commands, const struct command *row, void *
         make_places(commands, 4 * commands->room);
     }
     struct slot *slot = mem_alloc(sizeof(*slot));
-    *slot = (struct slot){ .row = row, .context = context };
+    *slot = (struct slot){ .key = key_of(name), .row = row, .context = context };
     slot->stats = mem_zalloc((1 + subcommand_count(row)) * sizeof(*slot->stats));
     commands->slots[commands->count++] = slot;
     take_place(commands, slot);

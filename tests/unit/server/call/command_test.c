@@ -1,6 +1,8 @@
 /* Tests of the table of commands. */
 #include "server/call/command.h"
 
+#include <string.h>
+
 #include "tests/support/suite.h"
 
 static void nothing(struct call *call)
@@ -25,6 +27,22 @@ static const struct command first_rows[] = {
     { .name = "MSET", .run = nothing, .arity = -3, .keys = { 1, -1, 2 } },
     { .name = "CONFIG", .arity = -2, .subcommands = subrows },
 };
+/* Names of all lengths up to 20. */
+static const struct command long_rows[] = {
+    { .name = "A", .run = nothing },
+    { .name = "AB", .run = nothing },
+    { .name = "A.C", .run = nothing },
+    { .name = "A_CDE", .run = nothing },
+    { .name = "ABCDEF", .run = nothing },
+    { .name = "AB@DEFG", .run = nothing },
+    { .name = "ABCD[FGH", .run = nothing },
+    { .name = "ABCDEFGHI", .run = nothing },
+    { .name = "ABCDE.GHIJKLMNO", .run = nothing },
+    { .name = "ABCDEFGHIJKLMNOZ", .run = nothing },
+    { .name = "ABCDEFGHIJKLMNOPQ", .run = nothing },
+    { .name = "ABCDEFGHIJKLMNOPQRST", .run = nothing },
+};
+static const struct command_group long_group = COMMAND_GROUP(long_rows);
 static const struct command second_rows[] = {
     { .name = "REDE.PUSH", .run = nothing, .arity = 5, .keys = { 1, 1, 1 } },
     { .name = "PICK",
@@ -66,6 +84,26 @@ START_TEST(only_the_exact_name_finds_a_command)
     ck_assert_ptr_null(commands_find(commands, LIT("get\0")).row);
     ck_assert_ptr_null(commands_find(commands, LIT("")).row);
     ck_assert_ptr_null(commands_find(commands, bytes_of(longest, sizeof(longest))).row);
+    commands_free(commands);
+}
+END_TEST
+
+START_TEST(only_the_case_of_letters_may_differ)
+{
+    struct commands *commands = commands_new();
+    commands_add(commands, &long_group, NULL);
+    for (size_t row = 0; row < long_group.count; row++) {
+        char name[32];
+        size_t len = strlen(strcpy(name, long_rows[row].name));
+        for (size_t i = 0; i < len * 255; i++) {
+            char old = name[i / 255];
+            name[i / 255] = (char)(old ^ (int)(1 + i % 255));
+            bool same = old >= 'A' && old <= 'Z' && (1 + i % 255) == 0x20;
+            ck_assert_ptr_eq(commands_find(commands, bytes_of(name, len)).row,
+                             same ? &long_rows[row] : NULL);
+            name[i / 255] = old;
+        }
+    }
     commands_free(commands);
 }
 END_TEST
@@ -184,6 +222,7 @@ Suite *test_suite(void)
     const TTest *const tests[] = {
         a_command_is_found_whatever_its_case,
         only_the_exact_name_finds_a_command,
+        only_the_case_of_letters_may_differ,
         each_command_comes_with_the_context_of_its_group,
         commands_are_listed_in_the_order_they_were_added,
         a_container_matches_by_its_second_word,
