@@ -4,7 +4,7 @@
 
 #include "store/mem/mem.h"
 
-void admin_add_all(struct admin *admin, const struct admin_parts *parts)
+static void make_contexts(struct admin *admin, const struct admin_parts *parts)
 {
     struct commands *commands = parts->commands;
     admin->connection = (struct connection_context){ .clients = parts->clients,
@@ -51,7 +51,12 @@ void admin_add_all(struct admin *admin, const struct admin_parts *parts)
                                              .scripting = parts->scripting,
                                              .bytes_at_start = mem_used() };
     admin->latency = (struct latency_context){ parts->observer, commands };
+}
 
+void admin_add_all(struct admin *admin, const struct admin_parts *parts)
+{
+    struct commands *commands = parts->commands;
+    make_contexts(admin, parts);
     commands_add(commands, &connection_commands, &admin->connection);
     commands_add(commands, &client_commands, &admin->connection);
     commands_add(commands, &transaction_commands, parts->dispatch);
