@@ -7,7 +7,6 @@
 #include <stdint.h>
 
 #include "server/call/call.h"
-#include "server/call/session.h"
 #include "store/base/bytes.h"
 
 struct monitor;
@@ -20,8 +19,8 @@ void monitor_add(struct monitor *monitor, struct session *session);
 void monitor_forget(struct monitor *monitor, struct session *session);
 bool monitor_active(const struct monitor *monitor);
 
-/* Sends a line such as: +1339518083.107412 [0 127.0.0.1:60866] "keys" "*" */
-/* In place of the address, "lua" for a command of a script. `argv` without secrets. */
+/* Sends a line such as: +1339518083.107412 [0 127.0.0.1:60866] "keys" "*". For a command of a
+ * script "lua" stands in place of the address. `argv` is without secrets. */
 void monitor_send(struct monitor *monitor, const struct call *call, int64_t wall_usec,
                   const struct bytes *argv);
 

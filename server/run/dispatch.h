@@ -17,6 +17,8 @@
 #include "server/react/watch.h"
 #include "store/store.h"
 
+struct call;
+
 /* A script runs for so long that other clients are served meanwhile: commands without ALLOW_BUSY
  * are refused, the others run without a transaction of their own, and nothing works in the
  * background. */
@@ -47,7 +49,6 @@ struct dispatch {
 bool dispatch_needs_auth(const struct dispatch *dispatch, const struct session *session);
 
 /* Replies the error of commands that are refused while busy. */
-struct call;
 void dispatch_fail_busy(const struct dispatch *dispatch, struct call *call);
 
 /* Runs one request of the session (argc >= 1; `command` is the row for argv) and appends its reply
