@@ -11,6 +11,7 @@
 
 enum {
     GARBAGE_MIN = 1 << 20, /* bytes; less is left to Lua's own collector */
+    PAUSE_PERCENT = 400,   /* that one begins at so much of what was live; engine_collect earlier */
     STEP_KIB = 16,         /* about 20 us of collection */
 };
 
@@ -18,6 +19,12 @@ static void *take_beyond_limit(struct engine *engine, void *old, size_t size)
 {
     engine->exceeded = true;
     return mem_realloc(old, size);
+}
+
+static bool has_room(const struct engine *engine, size_t more)
+{
+    return engine->limit == SIZE_MAX ||
+           (engine->used < engine->limit && more <= engine->limit - engine->used);
 }
 
 /* Lua requires that shrinking never fails. */
@@ -33,11 +40,10 @@ static void *allocate_block(void *ctx, void *old, size_t old_size, size_t size)
     void *block;
     if (size <= old_size)
         block = mem_realloc(old, size);
-    else if (engine->limit == SIZE_MAX ||
-             (engine->used < engine->limit && size - old_size <= engine->limit - engine->used))
-        block = mem_try_realloc(old, size);
-    else
+    else if (!has_room(engine, size - old_size))
         block = NULL;
+    else
+        block = old == NULL ? mem_try_alloc(size) : mem_try_realloc(old, size);
     if (block == NULL && engine->holds) block = take_beyond_limit(engine, old, size);
     if (block != NULL) engine->used += size - old_size;
     return block;
@@ -85,6 +91,7 @@ struct engine *engine_new(void)
     engine->lua = lua_newstate(allocate_block, engine);
     ensure(engine->lua != NULL, "no Lua state");
     lua_atpanic(engine->lua, die_of_error);
+    lua_gc(engine->lua, LUA_GCSETPAUSE, PAUSE_PERCENT);
     luaJIT_setmode(engine->lua, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);
     engine_resume(engine);
     engine->live = engine->used;

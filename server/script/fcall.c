@@ -1,31 +1,8 @@
 /* fcall: FCALL and FCALL_RO. Context: struct scripting. */
-#include "server/call/args.h"
-#include "server/cmd/numkeys.h"
+#include "server/call/error.h"
 #include "server/script/script.h"
 
-enum { KEYS_AT = 3 };
-
-/* A wrong number of keys counts as none, because a function may have none. */
-static int find_keys(int argc, const struct bytes *argv, int *positions)
-{
-    int count = numkeys_find(argc, argv, 2, positions);
-    return count < 0 ? 0 : count;
-}
-
-static bool read_key_count(struct call *call, int *keys)
-{
-    int64_t count;
-    if (!arg_int64_or(call, 2, &count, ERR_KEYS_BAD)) return false;
-    if (count > call->argc - KEYS_AT) {
-        fail(call, ERR_NUMKEYS_ARGS);
-        return false;
-    }
-    if (count < 0) fail(call, ERR_KEYS_NEGATIVE);
-    *keys = (int)count;
-    return count >= 0;
-}
-
-static void call_function(struct call *call, bool read_only)
+static void run_function(struct call *call, bool read_only)
 {
     struct scripting *scripting = call->context;
     script_show_to_monitors(call);
@@ -38,25 +15,24 @@ static void call_function(struct call *call, bool read_only)
     struct script_run run = { .name = function_name(function).data,
                               .function = function->callback,
                               .flags = function->flags,
-                              .read_only = read_only,
-                              .keys_at = KEYS_AT };
-    if (read_key_count(call, &run.keys)) script_run(scripting, call, &run);
+                              .read_only = read_only };
+    if (script_read_keys(call, &run)) script_run(scripting, call, &run);
 }
 
 static void cmd_fcall(struct call *call)
 {
-    call_function(call, false);
+    run_function(call, false);
 }
 
 static void cmd_fcall_ro(struct call *call)
 {
-    call_function(call, true);
+    run_function(call, true);
 }
 
 #define SCRIPTING .group = "scripting", .since = "7.0.0"
 
 #define CALL_ROW                                                                                   \
-    .arity = -3, .find_keys = find_keys, .likely_key = KEYS_AT, SCRIPTING,                         \
+    .arity = -3, .find_keys = script_find_keys, .likely_key = SCRIPT_KEYS_AT, SCRIPTING,           \
     .complexity = "Depends on the function",                                                       \
     .syntax = "function numkeys [key [key ...]] [arg [arg ...]]",                                  \
     .replies = REPLIES("any: what the function returns")

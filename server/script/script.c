@@ -8,12 +8,13 @@
 
 #include "server/call/args.h"
 #include "server/call/error.h"
+#include "server/cmd/numkeys.h"
 #include "server/run/dispatch.h"
 #include "server/script/lua_reply.h"
 #include "server/script/sandbox.h"
 #include "store/mem/mem.h"
 
-enum { ERROR_LINE_MAX = 1024 };
+enum { NUMKEYS_AT = 2, ERROR_LINE_MAX = 2048 };
 
 /* ---- errors ---- */
 
@@ -84,61 +85,26 @@ static void reply_error(struct call *call, lua_State *lua, const char *name)
 
 /* ---- one run ---- */
 
-static void push_arguments(lua_State *lua, const struct bytes *argv, int count)
-{
-    lua_createtable(lua, count, 0);
-    for (int i = 0; i < count; i++) {
-        lua_pushlstring(lua, argv[i].data, argv[i].len);
-        lua_rawseti(lua, -2, i + 1);
-    }
-}
-
-/* More arguments than this, or longer ones, do not stay in memory until the next script. */
-enum { KEPT_ARGS = 64, KEPT_BYTES = 16 * 1024 };
-
-static bool are_small(const struct call *call)
-{
-    size_t bytes = 0;
-    for (int i = 0; i < call->argc && i <= KEPT_ARGS; i++)
-        bytes += call->argv[i].len;
-    return call->argc <= KEPT_ARGS && bytes <= KEPT_BYTES;
-}
-
-/* Functions do not see the keys of a script. */
-static void clear_globals(struct scripting *scripting)
-{
-    lua_State *lua = scripting->engine->lua;
-    lua_rawgeti(lua, LUA_REGISTRYINDEX, scripting->globals);
-    lua_pushnil(lua);
-    lua_setfield(lua, -2, "KEYS");
-    lua_pushnil(lua);
-    lua_setfield(lua, -2, "ARGV");
-    lua_pop(lua, 1);
-    scripting->has_arguments = false;
-}
-
-/* Pushes the function's arguments, or sets the globals. */
+/* Sets the globals of a script, or pushes the arguments of a function: how many. */
 static int pass_arguments(struct scripting *scripting, const struct call *call,
                           const struct script_run *run)
 {
     lua_State *lua = scripting->engine->lua;
-    const struct bytes *keys = call->argv + run->keys_at, *args = keys + run->keys;
-    int arg_count = call->argc - run->keys_at - run->keys;
-    if (!run->with_globals && scripting->has_arguments) clear_globals(scripting);
-    scripting->has_arguments = run->with_globals;
-    if (run->with_globals) lua_rawgeti(lua, LUA_REGISTRYINDEX, scripting->globals);
-    push_arguments(lua, keys, run->keys);
-    if (run->with_globals) lua_setfield(lua, -2, "KEYS");
-    push_arguments(lua, args, arg_count);
-    if (!run->with_globals) return 2;
-    lua_setfield(lua, -2, "ARGV");
-    lua_pop(lua, 1);
-    return 0;
+    const struct bytes *keys = call->argv + run->keys_at, *argv = keys + run->keys;
+    int argv_count = call->argc - run->keys_at - run->keys;
+    if (run->with_globals) {
+        arguments_show(&scripting->arguments, keys, run->keys, argv, argv_count);
+        return 0;
+    }
+    arguments_hide(&scripting->arguments);
+    arguments_push(lua, keys, run->keys);
+    arguments_push(lua, argv, argv_count);
+    return 2;
 }
 
 /* Leaves what the function returns at the top of the stack, or the error. */
-static bool call_function(struct scripting *scripting, const struct call *call,
-                          const struct script_run *run)
+static bool call_protected(struct scripting *scripting, const struct call *call,
+                           const struct script_run *run)
 {
     struct engine *engine = scripting->engine;
     lua_State *lua = engine->lua;
@@ -178,7 +144,7 @@ void script_run(struct scripting *scripting, struct call *call, const struct scr
     scripting->stopping = false;
     scripting->function = !run->with_globals;
     scripting->began_usec = host_usec(&scripting->host);
-    bool good = call_function(scripting, call, run);
+    bool good = call_protected(scripting, call, run);
     call->session->db = db;
     engine->holds = true;
     if (good)
@@ -186,7 +152,7 @@ void script_run(struct scripting *scripting, struct call *call, const struct scr
     else
         reply_error(call, lua, run->name);
     lua_settop(lua, 0);
-    if (run->with_globals && !are_small(call)) clear_globals(scripting);
+    if (run->with_globals) arguments_end(&scripting->arguments);
     engine->holds = false;
     scripting->name = NULL;
     host_end(&scripting->host);
@@ -199,20 +165,22 @@ void script_show_to_monitors(struct call *call)
     if (observer != NULL) observe_monitor(observer, call);
 }
 
-bool script_read_numkeys(struct call *call, int i, int *keys)
+bool script_read_keys(struct call *call, struct script_run *run)
 {
     int64_t count;
-    if (!arg_int64(call, i, &count)) return false;
-    if (count > call->argc - i - 1) {
-        fail(call, ERR_NUMKEYS_ARGS);
-        return false;
-    }
-    if (count < 0) {
-        fail(call, ERR_KEYS_NEGATIVE);
-        return false;
-    }
-    *keys = (int)count;
-    return true;
+    enum error bad_number = run->with_globals ? ERR_NOT_INTEGER : ERR_KEYS_BAD;
+    if (!arg_int64_or(call, NUMKEYS_AT, &count, bad_number)) return false;
+    run->keys_at = SCRIPT_KEYS_AT;
+    run->keys = (int)count;
+    if (count >= 0 && count <= call->argc - SCRIPT_KEYS_AT) return true;
+    fail(call, count < 0 ? ERR_KEYS_NEGATIVE : ERR_NUMKEYS_ARGS);
+    return false;
+}
+
+int script_find_keys(int argc, const struct bytes *argv, int *positions)
+{
+    int count = numkeys_find(argc, argv, NUMKEYS_AT, positions);
+    return count < 0 ? 0 : count;
 }
 
 /* ---- all of it ---- */
@@ -236,7 +204,7 @@ static void make_world(struct scripting *scripting)
     lib_redis_open(&scripting->redis);
     sandbox_guard(lua);
     lua_setfield(lua, -2, "redis");
-    scripting->globals = luaL_ref(lua, LUA_REGISTRYINDEX);
+    arguments_init(&scripting->arguments, lua, luaL_ref(lua, LUA_REGISTRYINDEX));
     lua_pushcfunction(lua, describe_error);
     scripting->on_error = luaL_ref(lua, LUA_REGISTRYINDEX);
 }

@@ -9,6 +9,7 @@
 
 #include "conf/conf.h"
 #include "server/call/command.h"
+#include "server/script/arguments.h"
 #include "server/script/busy.h"
 #include "server/script/engine.h"
 #include "server/script/functions.h"
@@ -23,8 +24,7 @@ struct scripting {
     struct scripts scripts;
     struct functions functions;
     const struct conf *conf;
-    int globals;             /* Lua's reference to the table of the scripts' globals */
-    bool has_arguments;      /* the globals have KEYS and ARGV, which functions must not see */
+    struct arguments arguments;
     int on_error;            /* Lua's reference to the function that describes an error */
     const char *name;        /* of what runs: a SHA-1, or a function's name; NULL: nothing runs */
     int64_t began_usec;      /* monotonic */
@@ -62,8 +62,12 @@ struct script_report script_report(struct scripting *scripting);
 
 /* ---- shared by the files of script/ ---- */
 
-/* The argument `i` is the number of keys that follow. False: an error is replied. */
-bool script_read_numkeys(struct call *call, int i, int *keys);
+enum { SCRIPT_KEYS_AT = 3 }; /* of EVAL, FCALL and their like */
+
+/* Reads the number of keys, which stands before them, into `run`. False: an error is replied. */
+bool script_read_keys(struct call *call, struct script_run *run);
+/* As in a row. A wrong number of keys counts as none, because a script may have none. */
+int script_find_keys(int argc, const struct bytes *argv, int *positions);
 
 /* The functions, compiled from the libraries as they are now; while a script runs, as they were
  * when it began. */

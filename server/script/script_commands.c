@@ -2,63 +2,51 @@
 #include <string.h>
 
 #include "server/call/args.h"
-#include "server/cmd/numkeys.h"
 #include "server/call/reply_text.h"
 #include "server/script/script.h"
 
-enum { WHY_MAX = 512, KEYS_AT = 3 };
+enum { WHY_MAX = 512 };
 
-/* A wrong number of keys counts as none, because a script may have none. */
-static int find_keys(int argc, const struct bytes *argv, int *positions)
-{
-    int count = numkeys_find(argc, argv, 2, positions);
-    return count < 0 ? 0 : count;
-}
-
-static void run_script(struct call *call, struct script *script, int keys, bool read_only)
+static void run_script(struct call *call, struct script *script, struct script_run *run)
 {
     struct scripting *scripting = call->context;
-    struct script_run run = { .name = script->sha,
-                              .function = script->function,
-                              .flags = script->flags,
-                              .read_only = read_only,
-                              .with_globals = true,
-                              .keys_at = KEYS_AT,
-                              .keys = keys };
+    run->name = script->sha;
+    run->function = script->function;
+    run->flags = script->flags;
     scripts_begin(&scripting->scripts, script);
-    script_run(scripting, call, &run);
+    script_run(scripting, call, run);
     scripts_end(&scripting->scripts, script);
 }
 
 static void eval_text(struct call *call, bool read_only)
 {
     struct scripting *scripting = call->context;
+    struct script_run run = { .read_only = read_only, .with_globals = true };
     char why[WHY_MAX];
-    int keys;
     script_show_to_monitors(call);
-    if (!script_read_numkeys(call, 2, &keys)) return;
+    if (!script_read_keys(call, &run)) return;
     struct script *script = scripts_get(&scripting->scripts, call->argv[1], why, sizeof(why));
     if (script == NULL)
         fail_line(call, why, strlen(why), false);
     else
-        run_script(call, script, keys, read_only);
+        run_script(call, script, &run);
 }
 
 static void eval_sha(struct call *call, bool read_only)
 {
     struct scripting *scripting = call->context;
-    int keys;
+    struct script_run run = { .read_only = read_only, .with_globals = true };
     script_show_to_monitors(call);
     struct script *script = scripts_find(&scripting->scripts, call->argv[1]);
     if (call->argv[1].len != SHA1_HEX_LEN) {
         fail(call, ERR_NO_SCRIPT);
         return;
     }
-    if (!script_read_numkeys(call, 2, &keys)) return;
+    if (!script_read_keys(call, &run)) return;
     if (script == NULL)
         fail(call, ERR_NO_SCRIPT);
     else
-        run_script(call, script, keys, read_only);
+        run_script(call, script, &run);
 }
 
 static void cmd_eval(struct call *call)
@@ -228,8 +216,9 @@ enum {
 };
 
 #define SCRIPT_ROW                                                                                 \
-    .arity = -3, .find_keys = find_keys, .likely_key = KEYS_AT, .group = "scripting",              \
-    .complexity = "Depends on the script", .replies = REPLIES("any: what the script returns")
+    .arity = -3, .find_keys = script_find_keys, .likely_key = SCRIPT_KEYS_AT,                      \
+    .group = "scripting", .complexity = "Depends on the script",                                   \
+    .replies = REPLIES("any: what the script returns")
 
 static const struct command rows[] = {
     { .name = "EVAL",

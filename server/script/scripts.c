@@ -118,9 +118,12 @@ struct script *scripts_find(struct scripts *scripts, struct bytes sha)
 {
     char lower[SHA1_HEX_LEN];
     if (sha.len != SHA1_HEX_LEN) return NULL;
+    if (scripts->last != NULL && bytes_equal(sha_of(scripts->last), sha)) return scripts->last;
     for (size_t i = 0; i < SHA1_HEX_LEN; i++)
         lower[i] = (char)tolower((unsigned char)sha.data[i]);
-    return dict_find(&scripts->by_sha, bytes_of(lower, SHA1_HEX_LEN));
+    struct script *script = dict_find(&scripts->by_sha, bytes_of(lower, SHA1_HEX_LEN));
+    if (script != NULL) scripts->last = script;
+    return script;
 }
 
 void scripts_keep(struct scripts *scripts, struct script *script)

@@ -1,0 +1,39 @@
+/* arguments: KEYS and ARGV, the globals of scripts. The next script gets the same two tables,
+ * unless a script changed them itself: making and collecting new ones is a twentieth of a short
+ * script's cost. Functions get tables of their own, because a library may keep them. */
+#ifndef SERVER_SCRIPT_ARGUMENTS_H
+#define SERVER_SCRIPT_ARGUMENTS_H
+
+#include <stdbool.h>
+
+#include <luajit-2.1/lua.h>
+
+#include "store/base/bytes.h"
+
+/* A table of texts. */
+struct argument_table {
+    int ref; /* Lua's reference; LUA_NOREF: none */
+    int room, count;
+};
+
+struct arguments {
+    lua_State *lua;
+    int globals; /* Lua's reference to the table of the scripts' globals */
+    bool shown;  /* the globals have KEYS and ARGV */
+    struct argument_table keys, argv;
+};
+
+void arguments_init(struct arguments *arguments, lua_State *lua, int globals);
+
+/* Sets KEYS and ARGV. */
+void arguments_show(struct arguments *arguments, const struct bytes *keys, int key_count,
+                    const struct bytes *argv, int argv_count);
+/* A script has ended: drops the tables if it changed them, or if they hold much. */
+void arguments_end(struct arguments *arguments);
+/* Removes KEYS and ARGV from the globals, before a function runs. */
+void arguments_hide(struct arguments *arguments);
+
+/* Pushes a new table. */
+void arguments_push(lua_State *lua, const struct bytes *texts, int count);
+
+#endif
