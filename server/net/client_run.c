@@ -81,7 +81,8 @@ static void wait_for_end_of_pause(struct clients *all)
 void clients_look_at_pause(struct clients *all)
 {
     if (all->paused_count == 0) return;
-    if (pause_now(&all->w.dispatch->pause, clock_now(all->w.clock)) != PAUSE_NONE) {
+    /* A turn without requests has not read the clock. */
+    if (pause_now(&all->w.dispatch->pause, clock_tick(all->w.clock)) != PAUSE_NONE) {
         wait_for_end_of_pause(all);
         return;
     }

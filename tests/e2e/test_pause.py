@@ -3,6 +3,7 @@
 
 The clock is held: a step of it ends a pause. DEBUG runs in every pause, so that it can be stepped.
 """
+import time
 
 from daemon import Daemon, encode, equal, main, own, stepped, test
 
@@ -197,6 +198,16 @@ def a_pause_ends_by_itself():
         a.call("CLIENT", "PAUSE", 60)
         equal(b.call("SET", "l", "v"), b"+OK\r\n")
         equal(a.call("GET", "k"), b"$-1\r\n")
+
+
+@test
+def an_idle_server_ends_a_pause_in_time():
+    with Daemon() as daemon, daemon.raw() as a, daemon.raw() as b:
+        a.call("CLIENT", "PAUSE", 1000)
+        began = time.monotonic()
+        equal(b.call("PING"), b"+PONG\r\n")
+        waited = time.monotonic() - began
+        assert waited < 1.6, f"{waited:.3f} s"
 
 
 main()
