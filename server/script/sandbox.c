@@ -42,6 +42,13 @@ static bool push_guarded(lua_State *lua, int index)
     return false;
 }
 
+bool sandbox_is_guard(lua_State *lua, int index)
+{
+    bool guarded = push_guarded(lua, index);
+    if (guarded) lua_pop(lua, 1);
+    return guarded;
+}
+
 /* For functions in C, whose errors have no position in Lua 5.1. */
 static void refuse_guard(lua_State *lua, int index)
 {

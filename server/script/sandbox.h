@@ -18,6 +18,7 @@
 void sandbox_open(lua_State *lua);
 /* Replaces the table at the top of the stack by a guard for it. */
 void sandbox_guard(lua_State *lua);
+bool sandbox_is_guard(lua_State *lua, int index);
 /* For the metatables of tables of ours: __newindex, and __index of globals. They raise the errors
  * of Redis. */
 int sandbox_refuse_change(lua_State *lua);

@@ -27,6 +27,10 @@ static int describe_error(lua_State *lua)
     if (known && where.what[0] == 'C')
         known = lua_getstack(lua, 2, &where) && lua_getinfo(lua, "Sl", &where);
     lua_settop(lua, 1);
+    if (sandbox_is_guard(lua, 1)) {
+        lua_pushliteral(lua, "Attempt to modify a readonly table");
+        lua_replace(lua, 1);
+    }
     if (!lua_istable(lua, 1)) {
         lua_getglobal(lua, "tostring");
         lua_insert(lua, 1);
