@@ -1,8 +1,9 @@
 /* busy: serves other clients while a script runs for longer than busy-reply-threshold, and ends it
- * on demand. Depends on dispatch, whose gates then refuse most commands; main runs the turns.
+ * on demand. Depends on dispatch, whose gates then refuse most commands; server/daemon/ runs the
+ * turns.
  *
  * The transaction of the script's call is open meanwhile, so of a turn of the loop (run_turn in
- * main.c) only these parts run inside it:
+ * server/daemon/turn.c) only these parts run inside it:
  * - accepting, reading and closing connections, except the caller's (clients_set_aside);
  * - requests, through all gates, where commands without ALLOW_BUSY are refused: the others (AUTH
  *   HELLO MULTI DISCARD WATCH UNWATCH RESET QUIT SHUTDOWN, SCRIPT KILL, FUNCTION KILL and STATS)
@@ -25,7 +26,7 @@
 struct scripting;
 struct lua_State;
 
-/* What main does for it. begin and end enclose the turns of one script. */
+/* What server/daemon/ does for it. begin and end enclose the turns of one script. */
 struct busy_wiring {
     void (*begin)(void *ctx);
     void (*turn)(void *ctx);

@@ -1,4 +1,4 @@
-/* server_world: the wiring of server/main.c without sockets, and a listener between the store and
+/* server_world: the wiring of server/daemon/ without sockets, and a listener between the store and
  * its commit hooks.
  *
  * The commit hooks set the event mask and the listener of an empty store. The store with the data

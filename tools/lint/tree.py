@@ -75,11 +75,14 @@ ROOMS = (
     ("server/admin/command", "COMMAND",
      "conf proto/base proto/resp server/admin server/base server/call server/net"
      " server/observe server/persist server/react server/run store/*"),
+    ("server/daemon", "the parts made and connected: turns, signals, starting and stopping",
+     "conf proto/base proto/resp server/base server/call server/cmd/* server/observe server/persist"
+     " server/react server/run server/net server/script server/admin/* store/*"),
 )
 
 # Single files that may include more than their folder.
 EXCEPTIONS = (
-    # main is the wiring: only it includes every part.
+    # main is the process that the daemon runs in.
     (r"server/main\.c", r"(server|proto|conf|store)/"),
     # DUMP and RESTORE carry a payload in Redis' format.
     (r"server/cmd/key/dump\.c", r"server/persist/payload\.h"),
@@ -195,7 +198,7 @@ def draw():
     for room, _, names in ROOMS:
         level[room] = 1 + max((level[other] for other in allowed_folders(names)), default=0)
     wide = max(len(room) for room in level)
-    rows = [f"{'server/main':{wide}}  the wiring"]
+    rows = [f"{'server/main':{wide}}  the command line and the process"]
     for step in range(max(level.values()), 0, -1):
         rows.append("-" * (wide + 2))
         rows += [f"{room:{wide}}  {what}" for room, what, _ in ROOMS if level[room] == step]

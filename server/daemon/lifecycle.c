@@ -1,0 +1,136 @@
+/* lifecycle: see lifecycle.h. */
+#include "server/daemon/lifecycle.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "server/base/log.h"
+#include "server/base/loop.h"
+#include "server/base/process.h"
+#include "server/daemon/parts.h"
+#include "server/persist/persist.h"
+#include "server/script/script.h"
+#include "store/store.h"
+#include "store/sweep/evict.h"
+
+/* --- starting --- */
+
+bool lifecycle_fail(const struct parts *parts, const char *format, ...)
+{
+    char reason[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(reason, sizeof(reason), format, args);
+    va_end(args);
+    fprintf(stderr, "expired: %s\n", reason);
+    if (parts->conf.logfile[0] != '\0') log_line(LOG_WARNING, "Can't start: %s", reason);
+    return false;
+}
+
+void lifecycle_report_ready(struct parts *parts)
+{
+    const struct conf *conf = &parts->conf;
+    if (conf->pidfile[0] != '\0') {
+        parts->wrote_pid = process_write_pid(conf->pidfile);
+        if (!parts->wrote_pid)
+            log_line(LOG_WARNING, "Can't write pidfile %s: %s", conf->pidfile, strerror(errno));
+    }
+    log_line(LOG_NOTICE, "Ready to accept connections");
+    if (conf->supervised == CONF_SUPERVISED_NO) return;
+    if (!process_notify("READY=1") && conf->supervised == CONF_SUPERVISED_SYSTEMD)
+        log_line(LOG_WARNING, "supervised: can't notify systemd: NOTIFY_SOCKET does not work");
+}
+
+/* --- options --- */
+
+void lifecycle_fit_maxclients(struct conf *conf)
+{
+    int64_t possible = process_raise_files(conf->maxclients);
+    if (possible >= conf->maxclients) return;
+    log_line(LOG_WARNING,
+             "maxclients lowered to %lld from %lld: the limit of open files (ulimit -n) is too low",
+             (long long)possible, (long long)conf->maxclients);
+    conf->maxclients = possible;
+}
+
+bool lifecycle_apply(void *ctx)
+{
+    struct parts *parts = ctx;
+    log_set_level((enum log_level)parts->conf.loglevel);
+    parts->store->counts_access =
+        evict_counts_access((enum evict_policy)parts->conf.maxmemory_policy);
+    lifecycle_fit_maxclients(&parts->conf);
+    parts->dispatch.evicting = true;
+    if (persist_configure(parts->persist)) return true;
+    parts->conf.appendonly = false;
+    return false;
+}
+
+/* --- stopping --- */
+
+/* False: some changes could not be written to the disk. */
+bool lifecycle_end(struct parts *parts)
+{
+    char why[256];
+    bool good = persist_stop(parts->persist, why, sizeof(why));
+    if (!good) log_line(LOG_WARNING, "%s", why);
+    if (parts->conf.supervised != CONF_SUPERVISED_NO) process_notify("STOPPING=1");
+    if (parts->wrote_pid) unlink(parts->conf.pidfile);
+    return good;
+}
+
+void lifecycle_stop(struct parts *parts)
+{
+    parts->stops = false;
+    if (parts->conf.save[0] != '\0' && persist_save_at_end(parts->persist) != PERSIST_DONE)
+        log_line(LOG_WARNING,
+                 "Not stopping: can't write the snapshot. Free space, or use SHUTDOWN NOSAVE to "
+                 "stop without saving");
+    else
+        loop_stop(parts->loop);
+}
+
+/* DIFFERS: Redis stops when the script has ended, however long that takes. (doc/differs.md)
+ * Without a snapshot to write, the server stops at once, and the journal has nothing of the script.
+ * Otherwise the script is stopped first, if it has not changed data. */
+static void on_term(void *ctx)
+{
+    struct parts *parts = ctx;
+    log_line(LOG_NOTICE, "Received a signal to stop");
+    if (!parts->dispatch.busy) {
+        lifecycle_stop(parts);
+        return;
+    }
+    parts->stops = true;
+    if (parts->conf.save[0] == '\0')
+        loop_stop(parts->loop);
+    else if (!busy_stop(parts->scripting))
+        log_line(LOG_WARNING, "Stopping when the script that runs has ended. Use SHUTDOWN NOSAVE "
+                              "to stop at once, without its changes");
+}
+
+static void on_interrupt(void *ctx)
+{
+    signal(SIGINT, SIG_DFL); /* a second SIGINT ends the process at once */
+    on_term(ctx);
+}
+
+/* Log rotation: the old file was renamed, so create and open a new one. */
+static void on_hangup(void *ctx)
+{
+    const struct parts *parts = ctx;
+    if (!log_open(parts->conf.logfile, (enum log_level)parts->conf.loglevel))
+        log_line(LOG_WARNING, "Can't open logfile %s: %s. Logging continues to the old file",
+                 parts->conf.logfile, strerror(errno));
+}
+
+void lifecycle_on_signals(struct parts *parts)
+{
+    loop_on_signal(parts->loop, SIGTERM, on_term, parts);
+    loop_on_signal(parts->loop, SIGINT, on_interrupt, parts);
+    loop_on_signal(parts->loop, SIGHUP, on_hangup, parts);
+}

@@ -1,0 +1,31 @@
+/* lifecycle: how the daemon becomes ready, takes over changed options, reacts to signals, and
+ * stops. Depends on process, log, persist and loop. */
+#ifndef SERVER_DAEMON_LIFECYCLE_H
+#define SERVER_DAEMON_LIFECYCLE_H
+
+#include <stdbool.h>
+
+struct conf;
+struct parts;
+
+/* Reports why the daemon can't start: to the terminal, and also to the log if that is a file.
+ * Returns false. */
+__attribute__((format(printf, 2, 3))) bool lifecycle_fail(const struct parts *parts,
+                                                          const char *format, ...);
+
+/* Writes the pid file, and tells the service manager that the daemon is ready. */
+void lifecycle_report_ready(struct parts *parts);
+void lifecycle_on_signals(struct parts *parts); /* call when the loop has been made */
+/* Lowers maxclients to what the limit of open files allows. */
+void lifecycle_fit_maxclients(struct conf *conf);
+/* For CONFIG SET, with the parts: applies changed options. False: the journal could not be started.
+ */
+bool lifecycle_apply(void *parts);
+
+/* Writes a snapshot if `save` asks for one, and stops the loop unless that fails. */
+void lifecycle_stop(struct parts *parts);
+/* Call when the loop has stopped: ends the journal. False: some changes could not be written to the
+ * disk. */
+bool lifecycle_end(struct parts *parts);
+
+#endif

@@ -1,0 +1,52 @@
+/* parts: the parts of the running daemon. Only for server/daemon/ and main.c, which make them and
+ * have them work together; every other file gets the parts that it needs from its caller. */
+#ifndef SERVER_DAEMON_PARTS_H
+#define SERVER_DAEMON_PARTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "conf/conf.h"
+#include "server/admin/admin.h"
+#include "server/base/clock.h"
+#include "server/observe/observe.h"
+#include "server/observe/stats.h"
+#include "server/react/commit_hooks.h"
+#include "server/run/dispatch.h"
+
+enum { RUN_ID_LEN = 40 };
+
+struct parts {
+    struct conf conf;
+    struct clock clock;
+    struct stats stats;
+    struct commit_hooks hooks;
+    struct dispatch dispatch;
+    struct observer observer;
+    struct loop *loop;
+    struct store *store;
+    struct pubsub *pubsub;
+    struct notify *notify;
+    struct watch *watch;
+    struct blocked *blocked;
+    struct tracking *tracking;
+    struct commands *commands;
+    struct clients *clients;
+    struct net *net;
+    struct background *background;
+    struct expire_timer *expire_timer;
+    struct defrag_timer *defrag_timer;
+    struct long_queries *queries;
+    struct settle *settle;
+    struct scripting *scripting;
+    struct persist *persist;
+    struct loop_timer *housekeeping;
+    int64_t loading_turn_usec;
+    struct admin admin;
+    char run_id[RUN_ID_LEN + 1];
+    bool wrote_pid;
+    bool memory_short;
+    bool stops; /* a signal to stop came while a script ran: stop when it has ended */
+};
+
+#endif

@@ -1,0 +1,145 @@
+/* turn: see turn.h. The order of a turn is explained in doc/design.md, section 4. */
+#include "server/daemon/turn.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "server/base/log.h"
+#include "server/base/loop.h"
+#include "server/daemon/lifecycle.h"
+#include "server/daemon/parts.h"
+#include "server/net/client.h"
+#include "server/net/net.h"
+#include "server/persist/persist.h"
+#include "server/react/tracking.h"
+#include "server/run/background.h"
+#include "server/run/defrag_timer.h"
+#include "server/run/expire_timer.h"
+#include "store/mem/mem.h"
+
+enum { HOUSEKEEPING_USEC = 1000 * 1000, LOADING_TURN_USEC = 20 * 1000 };
+
+/* --- a turn --- */
+
+/* Changes are in the journal before any reply or message about them is sent. */
+static void send_all(struct parts *parts)
+{
+    tracking_turn(parts->tracking);
+    persist_turn(parts->persist);
+    clients_turn(parts->clients);
+}
+
+/* Runs what arrived, sends, then works in the background: no reply waits for background work, whose
+ * own messages are sent after it. Returns when the next turn has to begin. */
+static msec run_turn(struct parts *parts)
+{
+    clients_run(parts->clients);
+    send_all(parts);
+    if (background_turn(parts->background)) send_all(parts);
+    return background_is_left(parts->background) ? AT_ONCE : expire_timer_next(parts->expire_timer);
+}
+
+/* A turn inside a request, whose transaction is open: see busy.h for what it leaves out. */
+static void serve_inside(struct parts *parts)
+{
+    clients_run(parts->clients);
+    persist_turn_inside(parts->persist);
+    clients_turn(parts->clients);
+}
+
+/* Only deadlines of data and of blocked clients are instants of the wall clock, which may be set.
+ * All other timers (the journal's syncs and retries, housekeeping, rests of defragmentation, limits
+ * of connections) are spans of the monotonic clock. Their owners set them once, when they begin;
+ * here each turn would have to ask for them again. */
+void turn_end(void *ctx)
+{
+    struct parts *parts = ctx;
+    if (parts->dispatch.busy) {
+        serve_inside(parts);
+        return;
+    }
+    expire_timer_set(parts->expire_timer, run_turn(parts));
+    if (parts->stops) lifecycle_stop(parts);
+}
+
+static void look_at_memory(struct parts *parts)
+{
+    bool is_short = mem_is_short();
+    if (parts->memory_short && !is_short)
+        log_line(LOG_NOTICE, "Memory is available again: commands are no longer refused");
+    parts->memory_short = is_short;
+}
+
+void turn_second(void *ctx)
+{
+    struct parts *parts = ctx;
+    look_at_memory(parts);
+    clients_housekeeping(parts->clients);
+    stats_sample(&parts->stats, clock_mono_usec());
+    persist_second(parts->persist);
+    defrag_timer_second(parts->defrag_timer);
+    loop_timer_set(parts->housekeeping, HOUSEKEEPING_USEC);
+}
+
+void turn_begin_seconds(struct parts *parts)
+{
+    parts->housekeeping = loop_timer_new(parts->loop, turn_second, parts);
+    loop_timer_set(parts->housekeeping, HOUSEKEEPING_USEC);
+}
+
+/* --- while a script runs --- */
+
+static void begin_busy(void *ctx)
+{
+    const struct parts *parts = ctx;
+    log_line(LOG_WARNING,
+             "A script has run for longer than busy-reply-threshold: other clients are answered "
+             "BUSY until it ends. SCRIPT KILL or FUNCTION KILL stops it, if it has not written");
+    clients_set_aside(parts->clients);
+}
+
+/* To stop now means to leave the script's transaction unfinished: the journal has nothing of it. */
+static void run_busy_turn(void *ctx)
+{
+    struct parts *parts = ctx;
+    loop_poll(parts->loop);
+    if (!loop_stopped(parts->loop)) return;
+    log_line(LOG_WARNING, "Stopping while a script runs: none of its changes is kept");
+    bool good = lifecycle_end(parts);
+    net_close(parts->net);
+    clients_free(parts->clients);
+    if (good) log_line(LOG_NOTICE, "Stopped");
+    fflush(NULL);
+    _exit(good ? EXIT_SUCCESS : EXIT_FAILURE);
+}
+
+static void end_busy(void *ctx)
+{
+    const struct parts *parts = ctx;
+    clients_take_back(parts->clients);
+}
+
+struct busy_wiring turn_busy(struct parts *parts)
+{
+    return (struct busy_wiring){
+        .begin = begin_busy, .turn = run_busy_turn, .end = end_busy, .ctx = parts
+    };
+}
+
+/* --- while data are being loaded --- */
+
+/* Loading calls this often. Every 20 ms it runs a turn, so that connections get an answer (LOADING)
+ * and a signal can stop the server. */
+void turn_loading(void *ctx)
+{
+    struct parts *parts = ctx;
+    int64_t now = clock_mono_usec();
+    if (now < parts->loading_turn_usec + LOADING_TURN_USEC) return;
+    parts->loading_turn_usec = now;
+    loop_poll(parts->loop);
+    if (!loop_stopped(parts->loop)) return;
+    log_line(LOG_NOTICE, "Stopped while loading: the data files are unchanged");
+    fflush(NULL);
+    _exit(EXIT_SUCCESS);
+}

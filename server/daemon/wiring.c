@@ -1,0 +1,218 @@
+/* wiring: see wiring.h. Knows nothing that a part does inside. */
+#include "server/daemon/wiring.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "conf/words.h"
+#include "server/base/loop.h"
+#include "server/cmd/cmd.h"
+#include "server/cmd/key/policy_args.h"
+#include "server/daemon/lifecycle.h"
+#include "server/daemon/parts.h"
+#include "server/daemon/turn.h"
+#include "server/net/client.h"
+#include "server/net/net.h"
+#include "server/persist/persist.h"
+#include "server/react/blocked.h"
+#include "server/react/notify.h"
+#include "server/react/pubsub.h"
+#include "server/react/tracking.h"
+#include "server/react/watch.h"
+#include "server/run/background.h"
+#include "server/run/defrag_timer.h"
+#include "server/run/expire_timer.h"
+#include "server/run/long_queries.h"
+#include "server/run/replay_call.h"
+#include "server/run/settle.h"
+#include "server/script/script.h"
+#include "store/store.h"
+#include "store/sweep/evict.h"
+#include "store/txn/txn.h"
+
+static bool make_run_id(char *run_id, size_t size)
+{
+    uint8_t id[RUN_ID_LEN / 2];
+    if (getrandom(id, sizeof(id), 0) != (ssize_t)sizeof(id)) return false;
+    for (size_t i = 0; i < sizeof(id); i++)
+        snprintf(run_id + 2 * i, size - 2 * i, "%02x", id[i]);
+    return true;
+}
+
+static void add_commands(struct parts *parts)
+{
+    cmd_add_all(parts->commands, &parts->conf.proto_max_bulk_len);
+    scripting_add_commands(parts->scripting, parts->commands);
+    admin_add_all(&parts->admin,
+                  &(struct admin_parts){ .commands = parts->commands,
+                                         .dispatch = &parts->dispatch,
+                                         .clients = parts->clients,
+                                         .conf = &parts->conf,
+                                         .clock = &parts->clock,
+                                         .loop = parts->loop,
+                                         .pubsub = parts->pubsub,
+                                         .notify = parts->notify,
+                                         .observer = &parts->observer,
+                                         .queries = parts->queries,
+                                         .defrag = defrag_timer_state(parts->defrag_timer),
+                                         .scripting = parts->scripting,
+                                         .run_id = parts->run_id,
+                                         .changed = lifecycle_apply,
+                                         .ctx = parts });
+}
+
+static void make_data_side(struct parts *parts)
+{
+    parts->store = store_new((unsigned)parts->conf.databases);
+    parts->store->counts_access =
+        evict_counts_access((enum evict_policy)parts->conf.maxmemory_policy);
+    parts->pubsub = pubsub_new();
+    parts->notify = notify_new(parts->pubsub);
+    notify_set_flags(parts->notify, parts->conf.notify_keyspace_events);
+    parts->watch = watch_new();
+    parts->blocked = blocked_new();
+    parts->tracking = tracking_new();
+    parts->hooks = (struct commit_hooks){ .store = parts->store,
+                                          .watch = parts->watch,
+                                          .blocked = parts->blocked,
+                                          .tracking = parts->tracking,
+                                          .notify = parts->notify };
+    parts->commands = commands_new();
+    parts->dispatch = (struct dispatch){ .commands = parts->commands,
+                                         .store = parts->store,
+                                         .conf = &parts->conf,
+                                         .clock = &parts->clock,
+                                         .hooks = &parts->hooks,
+                                         .watch = parts->watch,
+                                         .blocked = parts->blocked,
+                                         .stats = &parts->stats,
+                                         .observer = &parts->observer };
+    parts->settle = parts->dispatch.settle = settle_new(&parts->dispatch);
+    observer_init(&parts->observer, &parts->conf, &parts->clock);
+    parts->scripting = scripting_new(&parts->dispatch);
+}
+
+/* Sets the policies of the configuration, except those whose names the data set already has. */
+static void make_policies(struct parts *parts)
+{
+    struct txn txn;
+    commit_hooks_arm(&parts->hooks);
+    txn_begin(&txn, parts->store, clock_now(&parts->clock), FROM_CLIENT);
+    const char *at = parts->conf.policy, *end = at + strlen(at), *line, *why;
+    size_t len;
+    while (conf_next_line(&at, end, &line, &len)) {
+        struct conf_words words;
+        if (!conf_words_split(line, len, &words, &why)) continue;
+        policy_words_set(&txn, words.at, words.count);
+        conf_words_drop(&words);
+    }
+    txn_commit(&txn);
+}
+
+static bool on_redis_command(void *ctx, unsigned *db, int argc, const struct bytes *argv)
+{
+    struct parts *parts = ctx;
+    return replay_call(&parts->dispatch, db, argc, argv);
+}
+
+/* The slices of background work, in the order in which they take turns. */
+static bool make_background(struct parts *parts)
+{
+    parts->background = background_new(&parts->clock);
+    parts->expire_timer =
+        expire_timer_new(parts->loop, &parts->clock, &parts->dispatch, parts->background);
+    if (parts->expire_timer == NULL)
+        return lifecycle_fail(parts, "can't create a timer: %s", strerror(errno));
+    parts->queries = long_queries_new(&parts->clock, parts->blocked);
+    background_add(
+        parts->background,
+        &(struct background_work){ .run = long_queries_run, .ctx = parts->queries, .most = 1 });
+    parts->defrag_timer = defrag_timer_new(parts->loop, &parts->clock, &parts->dispatch);
+    struct background_work defrag = defrag_timer_work(parts->defrag_timer);
+    background_add(parts->background, &defrag);
+    background_add(parts->background, &(struct background_work){ .run = engine_collect,
+                                                                 .ctx = parts->scripting->engine,
+                                                                 .most = 64 });
+    return true;
+}
+
+static bool make_event_side(struct parts *parts)
+{
+    parts->loop = loop_new();
+    if (parts->loop == NULL)
+        return lifecycle_fail(parts, "can't create the event loop: %s", strerror(errno));
+    parts->persist = persist_new(&(struct persist_wiring){ .loop = parts->loop,
+                                                           .clock = &parts->clock,
+                                                           .conf = &parts->conf,
+                                                           .store = parts->store,
+                                                           .progress = turn_loading,
+                                                           .command = on_redis_command,
+                                                           .ctx = parts });
+    if (parts->persist == NULL)
+        return lifecycle_fail(parts, "can't map memory to share with the child process: %s",
+                              strerror(errno));
+    parts->dispatch.persist = parts->hooks.persist = parts->persist;
+    parts->clients = clients_new(&(struct clients_wiring){ .loop = parts->loop,
+                                                           .clock = &parts->clock,
+                                                           .conf = &parts->conf,
+                                                           .dispatch = &parts->dispatch,
+                                                           .pubsub = parts->pubsub,
+                                                           .stats = &parts->stats,
+                                                           .persist = parts->persist });
+    if (!make_background(parts)) return false;
+    parts->scripting->busy = turn_busy(parts);
+    turn_begin_seconds(parts);
+    lifecycle_on_signals(parts);
+    loop_on_turn_end(parts->loop, turn_end, parts);
+    return true;
+}
+
+static bool load_data(struct parts *parts)
+{
+    char why[1024];
+    parts->dispatch.loading = true;
+    bool good = persist_start(parts->persist, why, sizeof(why));
+    parts->dispatch.loading = false;
+    return good || lifecycle_fail(parts, "%s", why);
+}
+
+bool wiring_make(struct parts *parts)
+{
+    clock_init(&parts->clock);
+    make_data_side(parts);
+    if (!make_event_side(parts)) return false;
+    if (!make_run_id(parts->run_id, sizeof(parts->run_id)))
+        return lifecycle_fail(parts, "can't get random numbers: %s", strerror(errno));
+    add_commands(parts);
+    char why[512];
+    parts->net = net_open(parts->loop, &parts->conf, parts->clients, why, sizeof(why));
+    if (parts->net == NULL) return lifecycle_fail(parts, "%s", why);
+    if (!load_data(parts)) return false;
+    make_policies(parts);
+    return true;
+}
+
+void wiring_free(struct parts *parts)
+{
+    net_close(parts->net);
+    clients_free(parts->clients);
+    persist_free(parts->persist);
+    expire_timer_free(parts->expire_timer);
+    background_free(parts->background);
+    defrag_timer_free(parts->defrag_timer);
+    long_queries_free(parts->queries);
+    settle_free(parts->settle);
+    scripting_free(parts->scripting);
+    loop_timer_free(parts->housekeeping);
+    loop_free(parts->loop);
+    commands_free(parts->commands);
+    observer_drop(&parts->observer);
+    notify_free(parts->notify);
+    watch_free(parts->watch);
+    blocked_free(parts->blocked);
+    tracking_free(parts->tracking);
+    pubsub_free(parts->pubsub);
+    store_free(parts->store);
+}

@@ -1,0 +1,16 @@
+/* wiring: makes the parts of the daemon, connects them, and loads the data. Depends on the
+ * constructors of all parts. */
+#ifndef SERVER_DAEMON_WIRING_H
+#define SERVER_DAEMON_WIRING_H
+
+#include <stdbool.h>
+
+struct parts;
+
+/* Makes all parts but the configuration, opens the ports and loads the data: clients that connect
+ * meanwhile are answered LOADING. False: the reason has been reported. */
+bool wiring_make(struct parts *parts);
+/* Frees what wiring_make has made, also after it has failed. */
+void wiring_free(struct parts *parts);
+
+#endif
