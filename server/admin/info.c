@@ -199,14 +199,23 @@ static const char *status(bool failed)
 
 static void loading_lines(struct report *report, const struct persist_report *persist)
 {
-    uint64_t total = persist->load_total, done = persist->load_done;
-    int64_t seconds = clock_now(report->context->clock) / 1000 - persist->load_began_sec;
-    double share = total > 0 ? (double)done / (double)total : 0;
-    line(report, "loading_start_time:%" PRId64, persist->load_began_sec);
-    line(report, "loading_total_bytes:%" PRIu64, total);
-    line(report, "loading_loaded_bytes:%" PRIu64, done);
-    line(report, "loading_loaded_perc:%.2f", 100 * share);
-    line(report, "loading_eta_seconds:%.0f", share > 0 ? (double)seconds / share * (1 - share) : 1);
+    const struct progress_report *load = &persist->load;
+    line(report, "loading_start_time:%" PRId64, persist->start_sec);
+    line(report, "loading_total_bytes:%" PRIu64, load->total);
+    line(report, "loading_loaded_bytes:%" PRIu64, load->done);
+    line(report, "loading_loaded_perc:%.2f", load->percent);
+    line(report, "loading_eta_seconds:%" PRId64, load->left_sec >= 0 ? load->left_sec : 1);
+}
+
+/* Of the child that writes a snapshot or a base; all 0 without one. */
+static void child_lines(struct report *report, const struct persist_report *persist)
+{
+    line(report, "current_cow_peak:%zu", persist->copied_peak);
+    line(report, "current_cow_size:%zu", persist->copied_now);
+    line(report, "current_cow_size_age:%" PRId64, persist->copied_age_sec);
+    line(report, "current_fork_perc:%.2f", persist->task.percent);
+    line(report, "current_save_keys_processed:%" PRIu64, persist->task.done);
+    line(report, "current_save_keys_total:%" PRIu64, persist->task.total);
 }
 
 static void snapshot_lines(struct report *report, const struct persist_report *persist)
@@ -246,13 +255,9 @@ static void section_persistence(struct report *report)
         .save_sec = -1, .rewrite_sec = -1, .current_save_sec = -1, .current_rewrite_sec = -1
     };
     if (report->context->persist != NULL) persist = persist_report(report->context->persist);
-    static const char *const idle[] = {
-        "async_loading:0",           "current_cow_size:0",
-        "current_fork_perc:0.00",    "current_save_keys_processed:0",
-        "current_save_keys_total:0", NULL,
-    };
     line(report, "loading:%d", persist.loading);
-    idle_lines(report, idle);
+    line(report, "async_loading:0");
+    child_lines(report, &persist);
     snapshot_lines(report, &persist);
     journal_lines(report, &persist);
     if (persist.loading) loading_lines(report, &persist);

@@ -14,19 +14,31 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "server/base/clock.h"
 #include "store/mem/mem.h"
 
-enum { CHILD_NICE = 10 };
+enum {
+    CHILD_NICE = 10,
+    LOOK_USEC = 1000 * 1000, /* between two measurements of the copied memory */
+    LOOK_SHARE = 100,        /* which take at most a hundredth of the time */
+};
+
+/* The page that the child writes and the parent reads. */
+struct page {
+    struct child_outcome outcome;
+    uint64_t keys, copied, copied_peak;
+    int64_t copied_usec;
+};
 
 struct child {
     pid_t pid; /* 0: no child */
-    struct child_outcome *shared;
+    struct page *shared;
 };
 
 struct child *child_new(void)
 {
-    void *page = mmap(NULL, sizeof(struct child_outcome), PROT_READ | PROT_WRITE,
-                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    void *page =
+        mmap(NULL, sizeof(struct page), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED) return NULL;
     struct child *child = mem_zalloc(sizeof(*child));
     child->shared = page;
@@ -76,6 +88,43 @@ static uint64_t own_bytes(void)
     return sum * 1024;
 }
 
+/* What the child keeps to itself. */
+struct own {
+    struct page *page;
+    int64_t next_usec; /* the next measurement */
+};
+
+static void put(uint64_t *to, uint64_t value)
+{
+    __atomic_store_n(to, value, __ATOMIC_RELAXED);
+}
+
+static void report_keys(void *ctx, uint64_t keys)
+{
+    struct own *own = ctx;
+    struct page *page = own->page;
+    put(&page->keys, keys);
+    int64_t now = clock_mono_usec();
+    if (now < own->next_usec) return;
+    uint64_t copied = own_bytes();
+    int64_t took = clock_mono_usec() - now;
+    own->next_usec = now + (took * LOOK_SHARE > LOOK_USEC ? took * LOOK_SHARE : LOOK_USEC);
+    put(&page->copied, copied);
+    if (copied > page->copied_peak) put(&page->copied_peak, copied);
+    __atomic_store_n(&page->copied_usec, now, __ATOMIC_RELAXED);
+}
+
+struct child_progress child_progress(const struct child *child)
+{
+    const struct page *page = child->shared;
+    return (struct child_progress){
+        .keys = __atomic_load_n(&page->keys, __ATOMIC_RELAXED),
+        .copied = __atomic_load_n(&page->copied, __ATOMIC_RELAXED),
+        .copied_peak = __atomic_load_n(&page->copied_peak, __ATOMIC_RELAXED),
+        .copied_usec = __atomic_load_n(&page->copied_usec, __ATOMIC_RELAXED),
+    };
+}
+
 /* Closes the parent's connections and ports, and makes the child end with the parent. */
 static void leave_parent(void)
 {
@@ -94,7 +143,7 @@ static void leave_parent(void)
 int child_begin(struct child *child, const struct store *store, const char *path,
                 const struct snapshot_options *options)
 {
-    *child->shared = (struct child_outcome){ .error = ECHILD };
+    *child->shared = (struct page){ .outcome.error = ECHILD };
     fflush(NULL);
     pid_t parent = getpid(), pid = fork();
     if (pid < 0) return errno;
@@ -104,8 +153,13 @@ int child_begin(struct child *child, const struct store *store, const char *path
     }
     leave_parent();
     if (getppid() != parent) _exit(EXIT_FAILURE);
-    child->shared->error = base_write(store, path, options, &child->shared->size);
-    child->shared->copied = own_bytes();
+    struct page *page = child->shared;
+    struct own own = { .page = page };
+    struct snapshot_options reporting = *options;
+    reporting.report = report_keys;
+    reporting.ctx = &own;
+    page->outcome.error = base_write(store, path, &reporting, &page->outcome.size);
+    page->outcome.copied = own_bytes();
     _exit(EXIT_SUCCESS);
 }
 
@@ -116,7 +170,7 @@ bool child_ended(struct child *child, struct child_outcome *outcome)
     pid_t pid = waitpid(child->pid, &status, WNOHANG);
     if (pid == 0 || (pid < 0 && errno == EINTR)) return false;
     child->pid = 0;
-    *outcome = *child->shared;
+    *outcome = child->shared->outcome;
     if (pid > 0 && (!WIFEXITED(status) || WEXITSTATUS(status) != EXIT_SUCCESS) &&
         outcome->error == 0)
         outcome->error = ECHILD;

@@ -1,5 +1,5 @@
 /* child: a forked process that writes the store, as it is at the fork, to a file, while the parent
- * continues. Depends on base.h. There is at most one child at a time. */
+ * continues. Depends on base.h and the clock. There is at most one child at a time. */
 #ifndef SERVER_PERSIST_CHILD_H
 #define SERVER_PERSIST_CHILD_H
 
@@ -13,7 +13,7 @@ struct child;
 struct child *child_new(void);        /* NULL with errno */
 void child_free(struct child *child); /* kills a running child */
 
-/* Forks. 0 or an errno. O(N), N pages of the process */
+/* Forks. 0 or an errno. options->report is ignored. O(N), N pages of the process */
 int child_begin(struct child *child, const struct store *store, const char *path,
                 const struct snapshot_options *options);
 bool child_runs(const struct child *child);
@@ -21,6 +21,13 @@ bool child_runs(const struct child *child);
 void child_cancel(struct child *child);
 /* Waits until the child has ended. */
 void child_await(struct child *child);
+
+struct child_progress {
+    uint64_t keys;                /* written so far */
+    uint64_t copied, copied_peak; /* bytes of memory no longer shared with the parent */
+    int64_t copied_usec;          /* monotonic: when that was measured; 0: not yet */
+};
+struct child_progress child_progress(const struct child *child); /* of the last child */
 
 struct child_outcome {
     int error; /* 0: the file is written */

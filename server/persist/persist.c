@@ -242,10 +242,17 @@ static bool save_is_due(const struct persist *persist)
     return false;
 }
 
+static void look_at_child(struct persist *persist)
+{
+    persist->at_task.done = child_progress(persist->child).keys;
+    progress_log(&persist->at_task, clock_mono_usec());
+}
+
 void persist_second(struct persist *persist)
 {
     if (persist->report.loading) return;
     if (persist->listens) update_journal_report(persist);
+    if (persist->task != TASK_NONE) look_at_child(persist);
     if (clock_mono_usec() < persist->retry_usec) return;
     if (save_is_due(persist)) persist->save_scheduled = true;
     if (persist->listens && persist->task == TASK_NONE && grew_enough(persist) &&
@@ -316,10 +323,24 @@ bool persist_stop(struct persist *persist, char *why, size_t size)
     return error == 0;
 }
 
+static void report_child(const struct persist *persist, struct persist_report *report, int64_t now)
+{
+    struct child_progress child = child_progress(persist->child);
+    struct progress at = persist->at_task;
+    at.done = child.keys;
+    report->task = progress_report(&at, now);
+    report->copied_now = child.copied;
+    report->copied_peak = child.copied_peak;
+    report->copied_age_sec = child.copied_usec > 0 ? (now - child.copied_usec) / 1000000 : 0;
+}
+
 struct persist_report persist_report(const struct persist *persist)
 {
     struct persist_report report = persist->report;
     int64_t now = clock_mono_usec();
+    report.load = progress_report(&persist->load, now);
+    report.save = progress_report(&persist->at_save, now);
+    if (persist->task != TASK_NONE) report_child(persist, &report, now);
     int64_t task_sec = (now - persist->task_began_usec) / 1000000;
     report.journal = persist->listens;
     report.saving = persist->task == TASK_SAVE;

@@ -21,6 +21,7 @@
 #include "conf/conf.h"
 #include "server/base/clock.h"
 #include "server/base/loop.h"
+#include "server/persist/progress.h"
 #include "store/store.h"
 
 struct persist;
@@ -32,6 +33,9 @@ struct persist_wiring {
     struct store *store;
     /* Called after each MiB or so of a load, to serve connections. */
     void (*progress)(void *ctx);
+    /* Called often while a snapshot is written without a child, which keeps the loop from turning;
+     * must not run a turn. NULL: nobody cares. */
+    void (*works)(void *ctx);
     /* Runs a command of a Redis AOF, which may be any command. False: it failed. */
     bool (*command)(void *ctx, unsigned *db, int argc, const struct bytes *argv);
     void *ctx;
@@ -89,9 +93,11 @@ bool persist_reload(struct persist *persist, bool as_is, char *why, size_t size)
 
 struct persist_report {
     bool loading, journal, saving, rewriting, rewrite_scheduled;
-    uint64_t load_total, load_done; /* bytes */
-    int64_t load_began_sec;
-    int64_t last_save_sec; /* unix time; without a snapshot, the time of the start */
+    struct progress_report load; /* in bytes; while loading */
+    int64_t start_sec;           /* unix time: when loading began */
+    bool saves;                  /* a snapshot is being written without a child, as `save` says */
+    struct progress_report save, task; /* in keys; task: of the child, while saving or rewriting */
+    int64_t last_save_sec;             /* unix time; without a snapshot, the time of the start */
     bool save_failed, rewrite_failed;
     const char *write_error; /* of the journal; NULL: none */
     int64_t save_sec, rewrite_sec, current_save_sec, current_rewrite_sec; /* -1: none */
@@ -99,8 +105,10 @@ struct persist_report {
     uint64_t journal_bytes, base_bytes; /* of all files now; of the base */
     uint64_t journal_waiting, late_syncs;
     bool sync_running;
-    size_t copied_bytes;    /* by the last child, because pages were changed meanwhile */
-    int64_t last_fork_usec; /* how long it blocked the loop */
+    size_t copied_bytes;            /* by the last child, because pages were changed meanwhile */
+    size_t copied_now, copied_peak; /* the same by the child that runs, and the most it had; 0 */
+    int64_t copied_age_sec;         /* since copied_now was measured */
+    int64_t last_fork_usec;         /* how long it blocked the loop */
     uint64_t forks, keys_loaded;
 };
 struct persist_report persist_report(const struct persist *persist);

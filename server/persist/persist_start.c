@@ -43,8 +43,12 @@ static void report_load_progress(void *ctx, uint64_t done)
     struct loading *loading = ctx;
     struct persist *persist = loading->persist;
     /* A reload runs within a command, which must not run another turn. */
-    if (!persist->report.loading) return;
-    persist->report.load_done = loading->before + done;
+    if (!persist->report.loading) {
+        if (persist->w.works != NULL) persist->w.works(persist->w.ctx);
+        return;
+    }
+    persist->load.done = loading->before + done;
+    progress_log(&persist->load, clock_mono_usec());
     persist->w.progress(persist->w.ctx);
 }
 
@@ -215,7 +219,7 @@ static bool load_file(struct loading *loading, const char *path, bool is_last)
 
 /* ---- the set of files ------------------------------------------------------------------------ */
 
-static void count_total(const struct manifest *manifest, struct persist_report *report)
+static void count_total(const struct manifest *manifest, struct progress *load)
 {
     char path[DISK_PATH_MAX];
     struct stat stat_of;
@@ -223,7 +227,7 @@ static void count_total(const struct manifest *manifest, struct persist_report *
         if (manifest->files[i].type != MANIFEST_HISTORY &&
             manifest_file_path(manifest, &manifest->files[i], path) == 0 &&
             stat(path, &stat_of) == 0)
-            report->load_total += (uint64_t)stat_of.st_size;
+            load->total += (uint64_t)stat_of.st_size;
 }
 
 /* A crash after a new segment was listed and before its first record was written can tear the
@@ -248,7 +252,7 @@ static bool load_manifest(struct loading *loading, const struct manifest *manife
     struct persist *persist = loading->persist;
     char path[DISK_PATH_MAX];
     bool starts = loading->store == persist->w.store;
-    if (starts) count_total(manifest, &persist->report);
+    if (starts) count_total(manifest, &persist->load);
     size_t last = last_with_records(manifest);
     for (size_t i = 0; i < manifest->count; i++) {
         if (manifest->files[i].type == MANIFEST_HISTORY) continue;
@@ -283,10 +287,11 @@ static bool load_import(struct loading *loading)
     enum file_kind kind = file_kind(path);
     if (kind == FILE_EMPTY) return fail_load(loading, "%s is empty: nothing to import", path);
     loading->imports = true;
+    persist->load.what = "Importing";
     loading->cuts_torn_end = false;
     bool may_be_list = kind == FILE_LIST || kind == FILE_MANIFEST || kind == FILE_UNKNOWN;
     if (!may_be_list || !persist_load_manifest(&manifest, path, &found, reason)) {
-        if (stat(path, &stat_of) == 0) persist->report.load_total = (uint64_t)stat_of.st_size;
+        if (stat(path, &stat_of) == 0) persist->load.total = (uint64_t)stat_of.st_size;
         return load_file(loading, path, true);
     }
     bool good = found == MANIFEST_BAD ? fail_load(loading, "%s can't be imported: %s", path, reason)
@@ -313,8 +318,7 @@ static bool load_without_journal(struct loading *loading)
     switch (kind) {
     case FILE_SNAPSHOT:
         note_no_import(persist);
-        if (stat(conf->dbfilename, &stat_of) == 0)
-            persist->report.load_total = (uint64_t)stat_of.st_size;
+        if (stat(conf->dbfilename, &stat_of) == 0) persist->load.total = (uint64_t)stat_of.st_size;
         return load_file(loading, conf->dbfilename, true);
     case FILE_MISSING:
     case FILE_REDIS_RDB:
@@ -408,7 +412,7 @@ static void log_loaded(const struct loading *loading)
     persist->report.keys_loaded = keys;
     persist->changes_saved = persist->w.store->changes;
     persist->flush_seen = persist->w.store->flushed_at;
-    if (persist->report.load_total == 0) return;
+    if (persist->load.total == 0) return;
     log_line(LOG_NOTICE, "Loaded %" PRIu64 " keys from %" PRIu64 " bytes in %.3f s", keys,
              loading->before, (double)(clock_mono_usec() - loading->began_usec) / 1e6);
 }
@@ -433,7 +437,8 @@ bool persist_start(struct persist *persist, char *why, size_t size)
                  persist->w.conf->dir);
     }
     persist->report.loading = true;
-    persist->report.load_began_sec = clock_now(persist->w.clock) / 1000;
+    persist->report.start_sec = clock_now(persist->w.clock) / 1000;
+    progress_begin(&persist->load, "Loading", 0, loading.began_usec);
     bool good = load_all(&loading);
     persist->report.loading = false;
     if (!good) return false;

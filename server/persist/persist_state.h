@@ -46,6 +46,9 @@ struct persist {
     uint64_t changes_saved;  /* store->changes as of the last snapshot */
     uint64_t flush_seen;     /* store->flushed_at as of the last turn */
     uint64_t segments_bytes; /* of the segments before the current one */
+    struct progress load;    /* bytes, while report.loading */
+    struct progress at_task; /* keys that the child has written */
+    struct progress at_save; /* keys, while report.saves */
     struct persist_report report;
 };
 

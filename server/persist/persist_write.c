@@ -16,6 +16,9 @@ enum {
     USEC_PER_SEC = 1000 * 1000,
 };
 
+#define SAVING    "Writing a snapshot"
+#define REWRITING "Rewriting the journal"
+
 struct snapshot_options persist_options(const struct persist *persist)
 {
     return (struct snapshot_options){ .created = clock_now(persist->w.clock),
@@ -32,13 +35,34 @@ static void note_saved(struct persist *persist, uint64_t changes)
     persist->changes_saved = changes;
 }
 
+static void report_saving(void *ctx, uint64_t keys)
+{
+    struct persist *persist = ctx;
+    persist->at_save.done = keys;
+    progress_log(&persist->at_save, clock_mono_usec());
+    if (persist->w.works != NULL) persist->w.works(persist->w.ctx);
+}
+
+/* Writes the store at once, without a child. 0 or an errno. */
+static int write_now(struct persist *persist, const char *what, const char *path,
+                     struct base_size *size)
+{
+    struct snapshot_options options = persist_options(persist);
+    options.report = report_saving;
+    options.ctx = persist;
+    progress_begin(&persist->at_save, what, store_count(persist->w.store), clock_mono_usec());
+    persist->report.saves = true;
+    int error = base_write(persist->w.store, path, &options, size);
+    persist->report.saves = false;
+    return error;
+}
+
 enum persist_outcome persist_save(struct persist *persist)
 {
     struct base_size size;
-    struct snapshot_options options = persist_options(persist);
     if (persist->task == TASK_SAVE) return PERSIST_SAVING;
     if (persist->report.loading) return PERSIST_FAILED;
-    int error = base_write(persist->w.store, persist->w.conf->dbfilename, &options, &size);
+    int error = write_now(persist, SAVING, persist->w.conf->dbfilename, &size);
     if (error == 0) {
         note_saved(persist, persist->w.store->changes);
         log_line(LOG_NOTICE, "Snapshot written: %" PRIu64 " keys, %" PRIu64 " bytes", size.keys,
@@ -79,6 +103,8 @@ static int begin_task(struct persist *persist, enum persist_task task, const cha
     if (error != 0) return error;
     persist->task = task;
     persist->task_began_usec = clock_mono_usec();
+    progress_begin(&persist->at_task, task == TASK_SAVE ? SAVING : REWRITING,
+                   store_count(persist->w.store), persist->task_began_usec);
     persist->changes_at_task = persist->w.store->changes;
     persist->report.last_fork_usec = persist->task_began_usec - began;
     persist->report.forks++;
@@ -343,10 +369,9 @@ int persist_begin_journal(struct persist *persist)
 {
     char path[DISK_PATH_MAX];
     struct base_size size = { 0 };
-    struct snapshot_options options = persist_options(persist);
     int error = manifest_make_folder(&persist->manifest);
     if (error == 0) error = manifest_base_path(&persist->manifest, path, &persist->base_seq);
-    if (error == 0) error = base_write(persist->w.store, path, &options, &size);
+    if (error == 0) error = write_now(persist, "Beginning the journal", path, &size);
     int fd = -1;
     if (error == 0)
         error =

@@ -9,7 +9,7 @@ MISSING = set("""
     allocator_resident allocator_rss_bytes allocator_rss_ratio aof_rewrites
     aof_rewrites_consecutive_failures atomicvar_api client_recent_max_input_buffer
     client_recent_max_output_buffer clients_in_timeout_table current_active_defrag_time
-    current_cow_peak current_cow_size_age current_eviction_exceeded_time dump_payload_sanitizations
+    current_eviction_exceeded_time dump_payload_sanitizations
     executable expire_cycle_cpu_milliseconds instantaneous_input_repl_kbps
     instantaneous_output_repl_kbps io_threaded_reads_processed io_threaded_writes_processed
     io_threads_active lazyfreed_objects lru_clock master_replid master_replid2 mem_aof_buffer

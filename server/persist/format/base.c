@@ -17,6 +17,7 @@ enum { DRAIN = 128 * 1024, DRAIN_CHUNKS = 64, PROGRESS = 1 << 20 };
 
 struct writing {
     struct snapshot_writer *file;
+    const struct snapshot_options *options;
     struct outbuf text;
     struct effect_writer effects;
     uint64_t keys;
@@ -43,7 +44,10 @@ static void write_effect(void *ctx, const struct effect *effect)
 {
     struct writing *writing = ctx;
     effect_writer_put(&writing->effects, effect);
-    if (writing->text.len >= DRAIN) write_out(writing);
+    if (writing->text.len < DRAIN) return;
+    write_out(writing);
+    const struct snapshot_options *options = writing->options;
+    if (options->report != NULL) options->report(options->ctx, writing->keys);
 }
 
 static bool count_key(void *ctx)
@@ -76,6 +80,7 @@ int base_write(const struct store *store, const char *path, const struct snapsho
                struct base_size *size)
 {
     struct writing *writing = mem_zalloc(sizeof(*writing));
+    writing->options = options;
     int error = snapshot_create(path, options, &writing->file);
     if (error == 0) {
         outbuf_init(&writing->text);

@@ -56,6 +56,10 @@ struct snapshot_writer;
 struct snapshot_options {
     int64_t created; /* milliseconds since 1970 */
     bool plain;      /* no LZ4 */
+    /* For base_write: called after each 128 KiB or so, with the number of keys; NULL: not called.
+     */
+    void (*report)(void *ctx, uint64_t keys);
+    void *ctx;
 };
 struct snapshot_counts {
     uint64_t keys, records;

@@ -87,6 +87,22 @@ START_TEST(a_child_that_still_writes_has_not_ended)
 }
 END_TEST
 
+START_TEST(a_child_reports_how_far_it_is)
+{
+    struct child_outcome outcome;
+    begin();
+    ck_assert_uint_eq(child_progress(child).keys, 0);
+    ck_assert_int_eq(child_begin(child, store, path, &(struct snapshot_options){ 0 }), 0);
+    ck_assert(ends_within_bound(&outcome));
+    struct child_progress progress = child_progress(child);
+    ck_assert_uint_gt(progress.keys, KEYS / 2); /* the last report comes before the last keys */
+    ck_assert_uint_le(progress.keys, KEYS);
+    ck_assert_int_gt(progress.copied_usec, 0);
+    ck_assert_uint_ge(progress.copied_peak, progress.copied);
+    end();
+}
+END_TEST
+
 START_TEST(a_cancelled_child_reports_an_error)
 {
     struct child_outcome outcome;
@@ -104,6 +120,7 @@ Suite *test_suite(void)
 {
     const TTest *const tests[] = {
         a_child_that_still_writes_has_not_ended,
+        a_child_reports_how_far_it_is,
         a_cancelled_child_reports_an_error,
         NULL,
     };

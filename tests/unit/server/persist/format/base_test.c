@@ -14,7 +14,7 @@
 
 enum { DATABASES = 16 };
 
-static const struct snapshot_options plain = { .created = 1, .plain = true }, packed = { 1, false };
+static const struct snapshot_options plain = { .created = 1, .plain = true }, packed = { .created = 1 };
 
 struct run {
     struct rng rng;
