@@ -14,13 +14,14 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "server/base/activation.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "store/mem/mem.h"
 
 enum {
-    MAX_LISTENERS = CONF_BIND_MAX + 1,
-    ACCEPTS_PER_TURN = 128,  /* the others are accepted in the next turn */
+    MAX_LISTENERS = CONF_BIND_MAX + 1, /* as many as ACTIVATION_MAX */
+    ACCEPTS_PER_TURN = 128,            /* the others are accepted in the next turn */
     RETRY_USEC = 100 * 1000, /* pause after accept() failed for lack of descriptors or memory */
     LOG_USEC = 1000 * 1000,  /* such failures are logged at most this often */
     PEER_SIZE = 128,
@@ -31,6 +32,8 @@ struct listener {
     struct loop_io *io;
     int fd;
     bool is_unix;
+    bool removes; /* the unix socket is a file of this daemon's, to be removed at the end */
+    char *path;   /* of a unix socket; NULL: another kind */
 };
 
 struct net {
@@ -39,7 +42,6 @@ struct net {
     struct clients *clients;
     struct loop_timer *retry;
     int64_t logged_usec; /* when a failure was last logged; 0: never */
-    char *unix_path;     /* to be removed at the end; NULL: none */
     size_t count;
     struct listener listeners[MAX_LISTENERS];
 };
@@ -62,9 +64,9 @@ __attribute__((format(printf, 2, 3))) static bool fail_open(const struct reason 
 
 /* --- connections --- */
 
-/* "ip:port", "[ip6]:port", or "path:0" for the unix socket. */
-static void name_address(const struct net *net, const struct sockaddr_storage *address, char *to,
-                         size_t size)
+/* "ip:port", "[ip6]:port", or "path:0" for a unix socket. */
+static void name_address(const struct listener *listener, const struct sockaddr_storage *address,
+                         char *to, size_t size)
 {
     char ip[INET6_ADDRSTRLEN] = "";
     if (address->ss_family == AF_INET) {
@@ -76,7 +78,7 @@ static void name_address(const struct net *net, const struct sockaddr_storage *a
         inet_ntop(AF_INET6, &v6->sin6_addr, ip, sizeof(ip));
         snprintf(to, size, "[%s]:%u", ip, ntohs(v6->sin6_port));
     } else {
-        snprintf(to, size, "%s:0", net->unix_path);
+        snprintf(to, size, "%s:0", listener->path);
     }
 }
 
@@ -106,9 +108,9 @@ static void take_connection(const struct listener *listener, int fd,
     char peer[PEER_SIZE], local[PEER_SIZE];
     struct sockaddr_storage here = { 0 };
     socklen_t size = sizeof(here);
-    name_address(net, from, peer, sizeof(peer));
+    name_address(listener, from, peer, sizeof(peer));
     getsockname(fd, (struct sockaddr *)&here, &size);
-    name_address(net, &here, local, sizeof(local));
+    name_address(listener, &here, local, sizeof(local));
     if (!listener->is_unix) tune_tcp(fd, net->conf->tcp_keepalive);
     clients_accept(net->clients, fd, peer, local, listener->is_unix);
 }
@@ -162,10 +164,12 @@ static void accept_ready(void *ctx, unsigned what)
 
 /* --- listening --- */
 
-static void add_listener(struct net *net, int fd, bool is_unix)
+/* `path` of a unix socket, else NULL. */
+static struct listener *add_listener(struct net *net, int fd, const char *path)
 {
     struct listener *listener = &net->listeners[net->count++];
-    *listener = (struct listener){ .net = net, .fd = fd, .is_unix = is_unix };
+    *listener = (struct listener){ .net = net, .fd = fd, .is_unix = path != NULL };
+    if (path != NULL) listener->path = memcpy(mem_alloc(strlen(path) + 1), path, strlen(path) + 1);
     listener->io = loop_io_new(net->loop, fd, accept_ready, listener);
     loop_io_want(listener->io, LOOP_READ);
 
@@ -173,8 +177,9 @@ static void add_listener(struct net *net, int fd, bool is_unix)
     socklen_t size = sizeof(here);
     char name[PEER_SIZE];
     getsockname(fd, (struct sockaddr *)&here, &size);
-    name_address(net, &here, name, sizeof(name));
-    log_line(LOG_NOTICE, "Listening on %s", is_unix ? net->unix_path : name);
+    name_address(listener, &here, name, sizeof(name));
+    log_line(LOG_NOTICE, "Listening on %s", path != NULL ? path : name);
+    return listener;
 }
 
 /* Opens a socket that listens at the address. -1 with errno, and the call that failed in `step`. */
@@ -224,7 +229,7 @@ static bool listen_tcp(struct net *net, const char *word, const struct reason *w
         fd = listen_at(at->ai_addr, at->ai_addrlen, net->conf->tcp_backlog, &step);
     int error = errno;
     freeaddrinfo(found);
-    if (fd >= 0) add_listener(net, fd, false);
+    if (fd >= 0) add_listener(net, fd, NULL);
     if (fd >= 0 || (optional && may_be_missing(error))) return true;
     return fail_open(why, "Could not create server TCP listening socket %s:%s: %s: %s", host, port,
                      step, strerror(error));
@@ -280,8 +285,7 @@ static bool listen_unix(struct net *net, const struct reason *why)
     if (fd < 0)
         return fail_open(why, "Failed opening Unix socket: %s: %s: %s", path, step,
                          strerror(errno));
-    net->unix_path = memcpy(mem_alloc(size), path, size);
-    add_listener(net, fd, true);
+    add_listener(net, fd, path)->removes = true;
     if (net->conf->unixsocketperm != 0 && chmod(path, (mode_t)net->conf->unixsocketperm) != 0)
         return fail_open(why, "Failed opening Unix socket: %s: chmod: %s", path, strerror(errno));
     return true;
@@ -298,6 +302,51 @@ static bool open_all(struct net *net, const struct reason *why)
     return fail_open(why, "Configured to not listen anywhere");
 }
 
+/* --- sockets that the service manager has opened --- */
+
+/* "path", or "@name" in the abstract name space. */
+static void name_unix_socket(int fd, char *to, size_t size)
+{
+    struct sockaddr_un here = { 0 };
+    socklen_t len = sizeof(here);
+    getsockname(fd, (struct sockaddr *)&here, &len);
+    size_t head = offsetof(struct sockaddr_un, sun_path);
+    int shown = len > head ? (int)(len - head) : 0;
+    if (shown > 0 && here.sun_path[0] == '\0')
+        snprintf(to, size, "@%.*s", shown - 1, here.sun_path + 1);
+    else
+        snprintf(to, size, "%.*s", shown, here.sun_path);
+}
+
+static bool add_passed(struct net *net, const struct activation_socket *passed,
+                       const struct reason *why)
+{
+    char path[PEER_SIZE];
+    if (strcmp(passed->name, "tls") == 0)
+        return fail_open(why,
+                         "The socket unit names a socket 'tls', and TLS is not available. Remove "
+                         "FileDescriptorName=tls");
+    if (passed->is_unix) name_unix_socket(passed->fd, path, sizeof(path));
+    add_listener(net, passed->fd, passed->is_unix ? path : NULL);
+    return true;
+}
+
+static bool open_passed(struct net *net, const struct activation *passed, const struct reason *why)
+{
+    for (size_t i = 0; i < passed->count; i++)
+        if (!add_passed(net, &passed->sockets[i], why)) return false;
+    log_line(LOG_NOTICE, "These sockets come from the service manager: bind, port and unixsocket "
+                         "are not used");
+    return true;
+}
+
+static bool open_passed_or_all(struct net *net, const struct reason *why)
+{
+    struct activation passed;
+    if (!activation_take(&passed, why->text, why->size)) return false;
+    return passed.count > 0 ? open_passed(net, &passed, why) : open_all(net, why);
+}
+
 struct net *net_open(struct loop *loop, const struct conf *conf, struct clients *clients, char *why,
                      size_t why_size)
 {
@@ -307,7 +356,7 @@ struct net *net_open(struct loop *loop, const struct conf *conf, struct clients 
     net->clients = clients;
     net->retry = loop_timer_new(loop, resume_accepting, net);
     struct reason reason = { why, why_size };
-    if (open_all(net, &reason)) return net;
+    if (open_passed_or_all(net, &reason)) return net;
     net_close(net);
     return NULL;
 }
@@ -318,9 +367,9 @@ void net_close(struct net *net)
     for (size_t i = 0; i < net->count; i++) {
         loop_io_free(net->listeners[i].io);
         close(net->listeners[i].fd);
+        if (net->listeners[i].removes) unlink(net->listeners[i].path);
+        mem_free(net->listeners[i].path);
     }
-    if (net->unix_path != NULL) unlink(net->unix_path);
-    mem_free(net->unix_path);
     loop_timer_free(net->retry);
     mem_free(net);
 }

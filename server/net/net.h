@@ -12,10 +12,12 @@
 
 struct net;
 
-/* Listens on the addresses of `bind` and on the unix socket. NULL, with the reason in `why`: none
- * could be opened, or one without a leading '-' could not. */
+/* Listens on the addresses of `bind` and on the unix socket, or in their place on the sockets that
+ * the service manager has passed to the process. NULL, with the reason in `why`: none could be
+ * opened, or one without a leading '-' could not. */
 struct net *net_open(struct loop *loop, const struct conf *conf, struct clients *clients, char *why,
                      size_t why_size);
-void net_close(struct net *net); /* stops listening, removes the unix socket */
+/* Stops listening, and removes the unix socket unless it was passed. */
+void net_close(struct net *net);
 
 #endif

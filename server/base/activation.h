@@ -1,0 +1,27 @@
+/* activation: listening sockets that the service manager has opened for the daemon, as in
+ * sd_listen_fds(3). Depends on the environment and on sockets. */
+#ifndef SERVER_BASE_ACTIVATION_H
+#define SERVER_BASE_ACTIVATION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { ACTIVATION_MAX = 17, ACTIVATION_NAME_MAX = 256 };
+
+struct activation_socket {
+    int fd;                         /* listens; non-blocking, and closed in child programs */
+    bool is_unix;                   /* else IPv4 or IPv6 */
+    char name[ACTIVATION_NAME_MAX]; /* of LISTEN_FDNAMES; "" if there is none */
+};
+
+struct activation {
+    size_t count; /* 0: no sockets were passed to this process */
+    struct activation_socket sockets[ACTIVATION_MAX];
+};
+
+/* Takes over the sockets that LISTEN_PID, LISTEN_FDS and LISTEN_FDNAMES describe, and removes these
+ * variables, so that a second call finds none. False, with the reason in `why`: one of them can't
+ * be served; the caller ends. */
+bool activation_take(struct activation *taken, char *why, size_t size);
+
+#endif
