@@ -252,14 +252,16 @@ reference: $(B)/tools/command_reference
 
 # ---- installing ----
 
+install_unit = sed -e 's|@PREFIX@|$(PREFIX)|g' -e 's|@SYSCONFDIR@|$(SYSCONFDIR)|g' \
+    tools/systemd/$(1) | install -D -m 644 /dev/stdin $(DESTDIR)$(PREFIX)/lib/$(2)
 install: expired $(addprefix $(B)/tools/,$(INSTALLED_TOOLS))
 	install -D -m 755 -t $(DESTDIR)$(PREFIX)/bin $^
 	install -D -m 644 expired.conf.example $(DESTDIR)$(SYSCONFDIR)/expired/expired.conf.example
 	@test -e $(DESTDIR)$(SYSCONFDIR)/expired/expired.conf || \
 	    install -m 640 expired.conf.example $(DESTDIR)$(SYSCONFDIR)/expired/expired.conf
-	sed -e 's|@PREFIX@|$(PREFIX)|g' -e 's|@SYSCONFDIR@|$(SYSCONFDIR)|g' \
-	    tools/systemd/expired.service | install -D -m 644 /dev/stdin \
-	    $(DESTDIR)$(PREFIX)/lib/systemd/system/expired.service
+	$(foreach u,expired.service expired@.service expired.socket,$(call install_unit,$u,systemd/system/$u) &&) :
+	$(call install_unit,expired.sysusers,sysusers.d/expired.conf)
+	$(call install_unit,expired.tmpfiles,tmpfiles.d/expired.conf)
 
 clean:
 	rm -rf build expired tests/e2e/node_modules

@@ -65,8 +65,12 @@ struct conf {
     char *import;
     bool import_skip_unsupported;
     /* process */
-    int64_t loglevel; /* 0 debug, 1 verbose, 2 notice, 3 warning */
+    int64_t loglevel;   /* 0 debug, 1 verbose, 2 notice, 3 warning */
+    int64_t log_format; /* 0 text, 1 JSON */
     char *logfile, *pidfile;
+    bool syslog_enabled;
+    char *syslog_ident;
+    int64_t syslog_facility; /* as in <syslog.h> */
     bool daemonize;
     int64_t supervised;                                     /* enum conf_supervised */
     int64_t enable_debug_command, enable_protected_configs; /* enum conf_allowed */

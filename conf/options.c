@@ -21,6 +21,13 @@ static const struct conf_choice policies[] = {
 static const struct conf_choice levels[] = {
     { "debug", 0 }, { "verbose", 1 }, { "notice", 2 }, { "warning", 3 }, { NULL, 0 }
 };
+static const struct conf_choice log_formats[] = { { "text", 0 }, { "json", 1 }, { NULL, 0 } };
+/* With the numbers of <syslog.h>. */
+static const struct conf_choice syslog_facilities[] = {
+    { "user", 1 << 3 },    { "local0", 16 << 3 }, { "local1", 17 << 3 }, { "local2", 18 << 3 },
+    { "local3", 19 << 3 }, { "local4", 20 << 3 }, { "local5", 21 << 3 }, { "local6", 22 << 3 },
+    { "local7", 23 << 3 }, { NULL, 0 },
+};
 static const struct conf_choice supervisors[] = { { "systemd", CONF_SUPERVISED_SYSTEMD },
                                                   { "auto", CONF_SUPERVISED_AUTO },
                                                   { "no", CONF_SUPERVISED_NO },
@@ -519,6 +526,33 @@ static const struct conf_option options[] = {
       .preset = "",
       .section = "process",
       .help = "Log file. \"\": standard output. SIGHUP reopens the file." },
+    { .name = "log-format",
+      .type = CONF_ENUM,
+      .offset = AT(log_format),
+      .choices = log_formats,
+      .preset = "text",
+      .live = true,
+      .section = "process",
+      .help = "Format of the lines in the log: text, or json for one JSON object per line." },
+    { .name = "syslog-enabled",
+      .type = CONF_BOOL,
+      .offset = AT(syslog_enabled),
+      .preset = "no",
+      .section = "process",
+      .help = "Log to syslog, too." },
+    { .name = "syslog-ident",
+      .type = CONF_TEXT,
+      .offset = AT(syslog_ident),
+      .preset = "expired",
+      .section = "process",
+      .help = "Name of the daemon in syslog." },
+    { .name = "syslog-facility",
+      .type = CONF_ENUM,
+      .offset = AT(syslog_facility),
+      .choices = syslog_facilities,
+      .preset = "local0",
+      .section = "process",
+      .help = "Facility of the lines in syslog: user, or local0 to local7." },
     { .name = "enable-debug-command",
       .type = CONF_ENUM,
       .offset = AT(enable_debug_command),

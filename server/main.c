@@ -68,6 +68,16 @@ static bool keep_absolute_import(struct conf *conf)
     return kept;
 }
 
+static bool open_log(const struct conf *conf)
+{
+    log_set_level((enum log_level)conf->loglevel);
+    log_set_format((enum log_format)conf->log_format);
+    if (conf->syslog_enabled) log_to_syslog(conf->syslog_ident, (int)conf->syslog_facility);
+    if (log_open(conf->logfile)) return true;
+    fprintf(stderr, "expired: logfile: can't open %s: %s\n", conf->logfile, strerror(errno));
+    return false;
+}
+
 static bool enter_process(struct parts *parts)
 {
     const struct conf *conf = &parts->conf;
@@ -76,10 +86,7 @@ static bool enter_process(struct parts *parts)
     if (chdir(conf->dir) != 0)
         return lifecycle_fail(parts, "dir: can't change to %s: %s", conf->dir, strerror(errno));
     if (!keep_absolute_dir(&parts->conf)) return lifecycle_fail(parts, "dir: %s", strerror(errno));
-    if (!log_open(conf->logfile, (enum log_level)conf->loglevel)) {
-        fprintf(stderr, "expired: logfile: can't open %s: %s\n", conf->logfile, strerror(errno));
-        return false;
-    }
+    if (!open_log(conf)) return false;
     if (!seed_hash()) return lifecycle_fail(parts, "can't get random numbers: %s", strerror(errno));
     signal(SIGPIPE, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
@@ -99,9 +106,10 @@ static bool serve_clients(struct parts *parts)
     return lifecycle_end(parts);
 }
 
-static int run_process(struct parts *parts)
+static int run_process(struct parts *parts, int argc, char **argv)
 {
     int parent = -1;
+    reload_init(parts, argc, argv);
     if (parts->conf.daemonize && parts->conf.supervised == CONF_SUPERVISED_NO) {
         parent = process_detach();
         if (parent < 0) {
@@ -117,6 +125,7 @@ static int run_process(struct parts *parts)
         good = serve_clients(parts);
     }
     wiring_free(parts);
+    reload_drop(parts);
     if (good) log_line(LOG_NOTICE, "Stopped");
     return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }
@@ -125,12 +134,13 @@ static int run_process(struct parts *parts)
 
 static const char USAGE[] =
     "Usage: expired [file.conf] [--option value ...] [-]\n"
+    "       expired --check-config [file.conf] [--option value ...]\n"
     "       expired --version\n"
     "       expired --help\n"
     "\n"
     "Each option of the configuration file can be given as --option. With -, expired reads more\n"
     "options from standard input. Without a file, it listens on port 6379 of the loopback\n"
-    "addresses.\n"
+    "addresses. --check-config reports the faults of the options and starts nothing.\n"
     "\n"
     "Examples:\n"
     "       expired\n"
@@ -153,15 +163,18 @@ int main(int argc, char **argv)
         return printf("expired v=%s malloc=%s bits=%zu\n", EXPIRED_VERSION, mem_allocator_name(),
                       8 * sizeof(void *)) < 0;
 
+    bool checks = argc >= 2 && strcmp(argv[1], "--check-config") == 0;
     struct parts parts = { 0 };
     struct conf_error error;
     int status = EXIT_FAILURE;
     conf_init(&parts.conf);
     parts.conf.policy_fault = policy_words_fault;
-    if (conf_load_args(&parts.conf, argc, argv, &error))
-        status = run_process(&parts);
-    else
+    if (!conf_load_args(&parts.conf, argc - checks, argv + checks, &error))
         fprintf(stderr, "expired: %s\n", error.text);
+    else if (checks)
+        status = EXIT_SUCCESS;
+    else
+        status = run_process(&parts, argc, argv);
     conf_drop(&parts.conf);
     return status;
 }

@@ -57,6 +57,8 @@ struct config_context {
     void *ctx;
 };
 extern const struct command_group config_commands;
+/* Call when options have changed: they take effect. False: the journal could not be turned on. */
+bool config_apply(const struct config_context *context);
 
 /* INFO TIME SHUTDOWN. */
 struct server_context {

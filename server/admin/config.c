@@ -181,6 +181,12 @@ static bool set_all(struct call *call, struct conf *conf, struct change *changes
     return true;
 }
 
+bool config_apply(const struct config_context *context)
+{
+    notify_set_flags(context->notify, context->conf->notify_keyspace_events);
+    return context->changed(context->ctx);
+}
+
 static void cmd_config_set(struct call *call)
 {
     const struct config_context *context = call->context;
@@ -195,8 +201,7 @@ static void cmd_config_set(struct call *call)
     for (int i = 0; i < count; i++)
         free(changes[i].value);
     if (!done) return;
-    notify_set_flags(context->notify, context->conf->notify_keyspace_events);
-    if (context->changed(context->ctx))
+    if (config_apply(context))
         reply_ok(call);
     else
         fail(call, ERR_NO_JOURNAL);

@@ -1,7 +1,9 @@
 /* log: see log.h. Writes each line with one write(2).
  *
- * A line is "pid:M day time mark text", as in Redis' logs. When standard output is the systemd
- * journal, which adds the time itself, it is "<priority>text". */
+ * As text a line is "pid:M day time mark text", as in Redis' logs; when standard output is the
+ * systemd journal, which adds the time itself, it is "<priority>text". As JSON a line is an object
+ * with the members time (RFC 3339, UTC), level, pid and message; in the journal the priority stands
+ * before it. */
 #include "server/base/log.h"
 
 #include <errno.h>
@@ -9,17 +11,29 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "server/base/clock.h"
+#include "server/base/json_text.h"
+#include "server/base/system_log.h"
 
-enum { LINE_MAX_BYTES = 2048 };
+enum {
+    MESSAGE_MAX_BYTES = 2048,
+    HEAD_MAX_BYTES = 256,
+    LINE_MAX_BYTES = HEAD_MAX_BYTES + JSON_TEXT_GROWTH * MESSAGE_MAX_BYTES,
+    STAMP_MAX_BYTES = 64,
+};
 
 static int descriptor = STDOUT_FILENO;
-static bool to_journal;
+static bool to_journal, to_syslog;
 static enum log_level threshold = LOG_NOTICE;
+static enum log_format form = LOG_TEXT;
+
+/* By level, in syslog's numbers. */
+static const int priorities[] = { 7, 6, 5, 4 };
 
 /* JOURNAL_STREAM has the device and inode of systemd's stream; after a redirection they differ. */
 static bool stdout_is_journal(void)
@@ -31,7 +45,7 @@ static bool stdout_is_journal(void)
            fstat(STDOUT_FILENO, &here) == 0 && here.st_dev == device && here.st_ino == inode;
 }
 
-bool log_open(const char *path, enum log_level level)
+bool log_open(const char *path)
 {
     int fd = STDOUT_FILENO;
     if (path[0] != '\0') {
@@ -41,7 +55,6 @@ bool log_open(const char *path, enum log_level level)
     if (descriptor != STDOUT_FILENO) close(descriptor);
     descriptor = fd;
     to_journal = fd == STDOUT_FILENO && stdout_is_journal();
-    threshold = level;
     return true;
 }
 
@@ -50,21 +63,46 @@ void log_set_level(enum log_level level)
     threshold = level;
 }
 
-static size_t put_head(char *line, size_t size, enum log_level level)
+void log_set_format(enum log_format format)
+{
+    form = format;
+}
+
+void log_to_syslog(const char *ident, int facility)
+{
+    system_log_open(ident, facility);
+    to_syslog = true;
+}
+
+static size_t put_text_head(char *line, size_t size, enum log_level level)
 {
     static const char marks[] = { '.', '-', '*', '#' };
-    static const int priorities[] = { 7, 6, 5, 4 };
     if (to_journal) return (size_t)snprintf(line, size, "<%d>", priorities[level]);
 
     struct clock clock;
     clock_init(&clock);
     time_t seconds = (time_t)(clock.now / 1000);
     struct tm local;
-    char stamp[64] = "";
+    char stamp[STAMP_MAX_BYTES] = "";
     if (localtime_r(&seconds, &local) != NULL)
         strftime(stamp, sizeof(stamp), "%d %b %Y %H:%M:%S", &local);
     return (size_t)snprintf(line, size, "%d:M %s.%03d %c ", (int)getpid(), stamp,
                             (int)(clock.now % 1000), marks[level]);
+}
+
+static size_t put_json_head(char *line, size_t size, enum log_level level)
+{
+    static const char *const names[] = { "debug", "verbose", "notice", "warning" };
+    struct clock clock;
+    clock_init(&clock);
+    time_t seconds = (time_t)(clock.now / 1000);
+    struct tm utc;
+    char priority[8] = "", stamp[STAMP_MAX_BYTES] = "";
+    if (to_journal) snprintf(priority, sizeof(priority), "<%d>", priorities[level]);
+    if (gmtime_r(&seconds, &utc) != NULL) strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%S", &utc);
+    return (size_t)snprintf(line, size,
+                            "%s{\"time\":\"%s.%03dZ\",\"level\":\"%s\",\"pid\":%d,\"message\":\"",
+                            priority, stamp, (int)(clock.now % 1000), names[level], (int)getpid());
 }
 
 /* Names and addresses come from clients, so replace control characters: a line stays one line. */
@@ -74,23 +112,39 @@ static void blank_control_bytes(char *text, size_t len)
         if ((unsigned char)text[i] < ' ' || text[i] == 0x7f) text[i] = ' ';
 }
 
+static size_t make_line(char line[LINE_MAX_BYTES], enum log_level level, const char *text,
+                        size_t len)
+{
+    bool json = form == LOG_JSON;
+    size_t size = (json ? put_json_head : put_text_head)(line, HEAD_MAX_BYTES, level);
+    if (json) {
+        size += json_text_put(line + size, text, len);
+        line[size++] = '"';
+        line[size++] = '}';
+    } else {
+        memcpy(line + size, text, len);
+        size += len;
+    }
+    line[size++] = '\n';
+    return size;
+}
+
 void log_line(enum log_level level, const char *format, ...)
 {
     if (level < threshold) return;
     int saved = errno;
-    char line[LINE_MAX_BYTES];
-    size_t head = put_head(line, sizeof(line), level);
-    size_t room = sizeof(line) - head;
+    char text[MESSAGE_MAX_BYTES], line[LINE_MAX_BYTES];
 
     va_list args;
     va_start(args, format);
-    int wrote = vsnprintf(line + head, room, format, args);
+    int wrote = vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    size_t len = wrote < 0 ? 0 : (size_t)wrote < room ? (size_t)wrote : room - 1;
-    blank_control_bytes(line + head, len);
-    line[head + len] = '\n';
+    size_t len = wrote < 0 ? 0 : (size_t)wrote < sizeof(text) ? (size_t)wrote : sizeof(text) - 1;
+    blank_control_bytes(text, len);
+    size_t size = make_line(line, level, text, len);
     /* Ignore errors: there is no other place to report them. */
-    ssize_t ignored = write(descriptor, line, head + len + 1);
+    ssize_t ignored = write(descriptor, line, size);
     (void)ignored;
+    if (to_syslog) system_log_line(priorities[level], text);
     errno = saved;
 }

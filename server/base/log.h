@@ -1,16 +1,20 @@
-/* log: writes lines with a level to a file or to standard output, in systemd's format if that is
- * the journal. */
+/* log: writes lines with a level to a file or to standard output, as text or as JSON, with a
+ * priority for systemd if that is its journal, and to syslog if asked to. */
 #ifndef SERVER_BASE_LOG_H
 #define SERVER_BASE_LOG_H
 
 #include <stdbool.h>
 
 enum log_level { LOG_DEBUG_LEVEL, LOG_VERBOSE, LOG_NOTICE, LOG_WARNING };
+enum log_format { LOG_TEXT, LOG_JSON };
 
 /* Path "" is standard output. Call again to switch to another file, or to reopen it. False with
  * errno if it can't be opened; logging then continues to the old file. */
-bool log_open(const char *path, enum log_level level);
+bool log_open(const char *path);
 void log_set_level(enum log_level level);
+void log_set_format(enum log_format format);
+/* From now on each line goes to syslog too. The facility is one of <syslog.h>. */
+void log_to_syslog(const char *ident, int facility);
 __attribute__((format(printf, 2, 3))) void log_line(enum log_level level, const char *format, ...);
 
 #endif

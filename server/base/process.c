@@ -89,20 +89,42 @@ bool process_write_pid(const char *path)
     return fclose(file) == 0 && good;
 }
 
-bool process_notify(const char *state)
+enum { NOTIFY_WAIT_USEC = 1000 * 1000 };
+
+/* The address that NOTIFY_SOCKET names; its size, or 0: there is none. */
+static socklen_t notify_address(struct sockaddr_un *address)
 {
     const char *path = getenv("NOTIFY_SOCKET");
-    if (path == NULL || (path[0] != '/' && path[0] != '@')) return false;
-    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    if (path == NULL || (path[0] != '/' && path[0] != '@')) return 0;
     size_t len = strlen(path);
-    if (len >= sizeof(address.sun_path)) return false;
-    memcpy(address.sun_path, path, len);
-    if (path[0] == '@') address.sun_path[0] = '\0'; /* the abstract name space */
+    *address = (struct sockaddr_un){ .sun_family = AF_UNIX };
+    if (len >= sizeof(address->sun_path)) return 0;
+    memcpy(address->sun_path, path, len);
+    if (path[0] == '@') address->sun_path[0] = '\0'; /* the abstract name space */
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len);
+}
+
+static bool send_state(const char *state, int64_t wait_usec)
+{
+    struct sockaddr_un address;
+    socklen_t size = notify_address(&address);
+    if (size == 0) return false;
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0) return false;
-    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len);
-    ssize_t sent =
-        sendto(fd, state, strlen(state), MSG_NOSIGNAL, (const struct sockaddr *)&address, size);
+    struct timeval wait = { .tv_sec = wait_usec / 1000000, .tv_usec = wait_usec % 1000000 };
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
+    int flags = MSG_NOSIGNAL | (wait_usec == 0 ? MSG_DONTWAIT : 0);
+    ssize_t sent = sendto(fd, state, strlen(state), flags, (const struct sockaddr *)&address, size);
     close(fd);
     return sent == (ssize_t)strlen(state);
+}
+
+bool process_notify(const char *state)
+{
+    return send_state(state, NOTIFY_WAIT_USEC);
+}
+
+bool process_notify_now(const char *state)
+{
+    return send_state(state, 0);
 }

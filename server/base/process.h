@@ -18,7 +18,10 @@ void process_detached(int parent);
 /* False with errno. */
 bool process_write_pid(const char *path);
 
-/* Sends a state of sd_notify(3), like "READY=1". False if the service manager does not listen. */
+/* Sends a state of sd_notify(3), like "READY=1"; waits for a manager that is busy, for a second at
+ * most. False: it was not sent. */
 bool process_notify(const char *state);
+/* The same without waiting. */
+bool process_notify_now(const char *state);
 
 #endif

@@ -12,6 +12,8 @@
 #include "server/base/loop.h"
 #include "server/base/process.h"
 #include "server/daemon/parts.h"
+#include "server/daemon/status.h"
+#include "server/daemon/supervisor.h"
 #include "server/persist/persist.h"
 #include "server/script/script.h"
 #include "store/store.h"
@@ -27,7 +29,8 @@ bool lifecycle_fail(const struct parts *parts, const char *format, ...)
     vsnprintf(reason, sizeof(reason), format, args);
     va_end(args);
     fprintf(stderr, "expired: %s\n", reason);
-    if (parts->conf.logfile[0] != '\0') log_line(LOG_WARNING, "Can't start: %s", reason);
+    if (parts->conf.logfile[0] != '\0' || parts->conf.syslog_enabled)
+        log_line(LOG_WARNING, "Can't start: %s", reason);
     return false;
 }
 
@@ -40,9 +43,12 @@ void lifecycle_report_ready(struct parts *parts)
             log_line(LOG_WARNING, "Can't write pidfile %s: %s", conf->pidfile, strerror(errno));
     }
     log_line(LOG_NOTICE, "Ready to accept connections");
-    if (conf->supervised == CONF_SUPERVISED_NO) return;
-    if (!process_notify("READY=1") && conf->supervised == CONF_SUPERVISED_SYSTEMD)
-        log_line(LOG_WARNING, "supervised: can't notify systemd: NOTIFY_SOCKET does not work");
+    char text[SUPERVISOR_STATUS_MAX];
+    status_write(parts, text, sizeof(text));
+    if (!supervisor_ready(&parts->supervisor, text) && conf->supervised == CONF_SUPERVISED_SYSTEMD)
+        log_line(LOG_WARNING, "supervised is systemd, but systemd can't be told that the server is "
+                              "ready: there is no NOTIFY_SOCKET to send to. Set Type=notify in the "
+                              "unit, or supervised to auto");
 }
 
 /* --- options --- */
@@ -61,6 +67,7 @@ bool lifecycle_apply(void *ctx)
 {
     struct parts *parts = ctx;
     log_set_level((enum log_level)parts->conf.loglevel);
+    log_set_format((enum log_format)parts->conf.log_format);
     parts->store->counts_access =
         evict_counts_access((enum evict_policy)parts->conf.maxmemory_policy);
     lifecycle_fit_maxclients(&parts->conf);
@@ -75,10 +82,12 @@ bool lifecycle_apply(void *ctx)
 /* False: some changes could not be written to the disk. */
 bool lifecycle_end(struct parts *parts)
 {
+    static const char text[] = "Stopping: writing the end of the journal";
     char why[256];
+    supervisor_stopping(&parts->supervisor, text);
+    supervisor_work(&parts->supervisor, clock_mono_usec(), text);
     bool good = persist_stop(parts->persist, why, sizeof(why));
     if (!good) log_line(LOG_WARNING, "%s", why);
-    if (parts->conf.supervised != CONF_SUPERVISED_NO) process_notify("STOPPING=1");
     if (parts->wrote_pid) unlink(parts->conf.pidfile);
     return good;
 }
@@ -119,13 +128,16 @@ static void on_interrupt(void *ctx)
     on_term(ctx);
 }
 
-/* Log rotation: the old file was renamed, so create and open a new one. */
+/* Log rotation renames the log file, so open a new one at once; options wait for the turn's end. */
 static void on_hangup(void *ctx)
 {
-    const struct parts *parts = ctx;
-    if (!log_open(parts->conf.logfile, (enum log_level)parts->conf.loglevel))
-        log_line(LOG_WARNING, "Can't open logfile %s: %s. Logging continues to the old file",
+    struct parts *parts = ctx;
+    if (!log_open(parts->conf.logfile))
+        log_line(LOG_WARNING,
+                 "Can't open logfile %s: %s. Logging continues to the old file. Make the path "
+                 "writable, then send SIGHUP again",
                  parts->conf.logfile, strerror(errno));
+    parts->reload.wanted = true;
 }
 
 void lifecycle_on_signals(struct parts *parts)

@@ -9,6 +9,8 @@
 #include "conf/conf.h"
 #include "server/admin/admin.h"
 #include "server/base/clock.h"
+#include "server/daemon/reload.h"
+#include "server/daemon/supervisor.h"
 #include "server/observe/observe.h"
 #include "server/observe/stats.h"
 #include "server/react/commit_hooks.h"
@@ -19,6 +21,8 @@ enum { RUN_ID_LEN = 40 };
 struct parts {
     struct conf conf;
     struct clock clock;
+    struct reload reload;
+    struct supervisor supervisor;
     struct stats stats;
     struct commit_hooks hooks;
     struct dispatch dispatch;
@@ -42,6 +46,7 @@ struct parts {
     struct persist *persist;
     struct loop_timer *housekeeping;
     int64_t loading_turn_usec;
+    unsigned seconds; /* that the loop has run */
     struct admin admin;
     char run_id[RUN_ID_LEN + 1];
     bool wrote_pid;

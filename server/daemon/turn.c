@@ -9,6 +9,9 @@
 #include "server/base/loop.h"
 #include "server/daemon/lifecycle.h"
 #include "server/daemon/parts.h"
+#include "server/daemon/reload.h"
+#include "server/daemon/status.h"
+#include "server/daemon/supervisor.h"
 #include "server/net/client.h"
 #include "server/net/net.h"
 #include "server/persist/persist.h"
@@ -18,7 +21,11 @@
 #include "server/run/expire_timer.h"
 #include "store/mem/mem.h"
 
-enum { HOUSEKEEPING_USEC = 1000 * 1000, LOADING_TURN_USEC = 20 * 1000 };
+enum {
+    HOUSEKEEPING_USEC = 1000 * 1000,
+    STATUS_SECONDS = 5,
+    LOADING_TURN_USEC = 20 * 1000,
+};
 
 /* --- a turn --- */
 
@@ -61,6 +68,7 @@ void turn_end(void *ctx)
     }
     expire_timer_set(parts->expire_timer, run_turn(parts));
     if (parts->stops) lifecycle_stop(parts);
+    if (parts->reload.wanted && !parts->dispatch.loading) reload_options(parts);
 }
 
 static void look_at_memory(struct parts *parts)
@@ -71,6 +79,14 @@ static void look_at_memory(struct parts *parts)
     parts->memory_short = is_short;
 }
 
+static void say_status(struct parts *parts)
+{
+    char text[SUPERVISOR_STATUS_MAX];
+    if (!parts->supervisor.listens || ++parts->seconds % STATUS_SECONDS != 0) return;
+    status_write(parts, text, sizeof(text));
+    supervisor_say(&parts->supervisor, text);
+}
+
 void turn_second(void *ctx)
 {
     struct parts *parts = ctx;
@@ -79,6 +95,7 @@ void turn_second(void *ctx)
     stats_sample(&parts->stats, clock_mono_usec());
     persist_second(parts->persist);
     defrag_timer_second(parts->defrag_timer);
+    say_status(parts);
     loop_timer_set(parts->housekeeping, HOUSEKEEPING_USEC);
 }
 
@@ -122,12 +139,26 @@ static void end_busy(void *ctx)
 
 struct busy_wiring turn_busy(struct parts *parts)
 {
-    return (struct busy_wiring){
-        .begin = begin_busy, .turn = run_busy_turn, .end = end_busy, .ctx = parts
-    };
+    return (struct busy_wiring){ .begin = begin_busy,
+                                 .turn = run_busy_turn,
+                                 .end = end_busy,
+                                 .works = turn_working,
+                                 .ctx = parts };
 }
 
-/* --- while data are being loaded --- */
+/* --- while data are being loaded or saved --- */
+
+/* Neither the loop nor its timers may run for long: the service manager must not take that for a
+ * hang, nor lose patience with a start or a stop. */
+void turn_working(void *ctx)
+{
+    struct parts *parts = ctx;
+    char text[SUPERVISOR_STATUS_MAX];
+    int64_t now = clock_mono_usec();
+    if (!supervisor_wants_work(&parts->supervisor, now)) return;
+    status_write(parts, text, sizeof(text));
+    supervisor_work(&parts->supervisor, now, text);
+}
 
 /* Loading calls this often. Every 20 ms it runs a turn, so that connections get an answer (LOADING)
  * and a signal can stop the server. */
@@ -137,8 +168,10 @@ void turn_loading(void *ctx)
     int64_t now = clock_mono_usec();
     if (now < parts->loading_turn_usec + LOADING_TURN_USEC) return;
     parts->loading_turn_usec = now;
+    turn_working(parts);
     loop_poll(parts->loop);
     if (!loop_stopped(parts->loop)) return;
+    supervisor_stopping(&parts->supervisor, "Stopping");
     log_line(LOG_NOTICE, "Stopped while loading: the data files are unchanged");
     fflush(NULL);
     _exit(EXIT_SUCCESS);

@@ -12,8 +12,9 @@ void turn_end(void *parts);
 /* For the timer of housekeeping, which it sets again; the first time call turn_begin_seconds. */
 void turn_second(void *parts);
 void turn_begin_seconds(struct parts *parts);
-/* For struct persist_wiring: loading calls it often. */
+/* For struct persist_wiring: loading and saving call them often. */
 void turn_loading(void *parts);
+void turn_working(void *parts);
 /* For struct scripting: turns inside a script that runs for long. */
 struct busy_wiring turn_busy(struct parts *parts);
 

@@ -148,6 +148,7 @@ static bool make_event_side(struct parts *parts)
                                                            .conf = &parts->conf,
                                                            .store = parts->store,
                                                            .progress = turn_loading,
+                                                           .works = turn_working,
                                                            .command = on_redis_command,
                                                            .ctx = parts });
     if (parts->persist == NULL)
@@ -164,6 +165,7 @@ static bool make_event_side(struct parts *parts)
     if (!make_background(parts)) return false;
     parts->scripting->busy = turn_busy(parts);
     turn_begin_seconds(parts);
+    supervisor_begin(&parts->supervisor, parts->loop);
     lifecycle_on_signals(parts);
     loop_on_turn_end(parts->loop, turn_end, parts);
     return true;
@@ -181,6 +183,7 @@ static bool load_data(struct parts *parts)
 bool wiring_make(struct parts *parts)
 {
     clock_init(&parts->clock);
+    supervisor_init(&parts->supervisor, &parts->conf);
     make_data_side(parts);
     if (!make_event_side(parts)) return false;
     if (!make_run_id(parts->run_id, sizeof(parts->run_id)))
@@ -205,6 +208,7 @@ void wiring_free(struct parts *parts)
     long_queries_free(parts->queries);
     settle_free(parts->settle);
     scripting_free(parts->scripting);
+    supervisor_end(&parts->supervisor);
     loop_timer_free(parts->housekeeping);
     loop_free(parts->loop);
     commands_free(parts->commands);

@@ -1,0 +1,11 @@
+/* system_log: lines to syslog(3). Apart from log.h, because <syslog.h> uses the same names for
+ * other values. */
+#ifndef SERVER_BASE_SYSTEM_LOG_H
+#define SERVER_BASE_SYSTEM_LOG_H
+
+/* The facility is one of <syslog.h>. `ident` is copied. */
+void system_log_open(const char *ident, int facility);
+/* Priorities are those of syslog: 4 warning, 5 notice, 6 info, 7 debug. */
+void system_log_line(int priority, const char *text);
+
+#endif

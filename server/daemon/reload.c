@@ -1,0 +1,175 @@
+/* reload: see reload.h. */
+#include "server/daemon/reload.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "conf/conf.h"
+#include "server/base/log.h"
+#include "server/cmd/key/policy_args.h"
+#include "server/daemon/parts.h"
+#include "server/daemon/status.h"
+#include "server/daemon/supervisor.h"
+#include "store/mem/mem.h"
+
+/* --- what was read --- */
+
+static int open_here(void)
+{
+    return open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+void reload_init(struct parts *parts, int argc, char *const *argv)
+{
+    struct reload *reload = &parts->reload;
+    *reload = (struct reload){ .argc = argc, .argv = argv, .start_dir = open_here() };
+    reload->read = mem_alloc(conf_option_count() * sizeof(char *));
+    for (size_t i = 0; i < conf_option_count(); i++)
+        reload->read[i] = conf_get(&parts->conf, conf_option_at(i));
+}
+
+void reload_drop(struct parts *parts)
+{
+    struct reload *reload = &parts->reload;
+    for (size_t i = 0; reload->read != NULL && i < conf_option_count(); i++)
+        free(reload->read[i]);
+    mem_free(reload->read);
+    if (reload->start_dir >= 0) close(reload->start_dir);
+    *reload = (struct reload){ .start_dir = -1 };
+}
+
+/* --- reading again --- */
+
+/* Includes and the file may be named relative to the directory that the daemon was started in. */
+static bool read_again(const struct parts *parts, struct conf *conf, struct conf_error *error)
+{
+    const struct reload *reload = &parts->reload;
+    int here = open_here();
+    if (here >= 0 && fchdir(reload->start_dir) != 0)
+        log_line(LOG_VERBOSE,
+                 "The directory of the start is gone: relative paths may not be found");
+    bool good = conf_load_args(conf, reload->argc, reload->argv, error);
+    if (here >= 0 && fchdir(here) != 0)
+        log_line(LOG_WARNING, "Can't change back to dir after a reload. Restart the server");
+    if (here >= 0) close(here);
+    return good;
+}
+
+static void log_faults(const char *text)
+{
+    log_line(LOG_WARNING, "Configuration not reloaded, no option has changed. Correct this, then "
+                          "reload again:");
+    while (*text != '\0') {
+        size_t len = strcspn(text, "\n");
+        log_line(LOG_WARNING, "%.*s", (int)len, text);
+        text += len + (text[len] == '\n');
+    }
+}
+
+/* --- taking over --- */
+
+/* Names with commas between them; those that do not fit are counted. */
+struct names {
+    char text[1024];
+    size_t len, left_out;
+};
+
+static void add_name(struct names *names, const char *name)
+{
+    size_t room = sizeof(names->text) - names->len;
+    if (strlen(name) + sizeof(", ") > room) {
+        names->left_out++;
+        return;
+    }
+    names->len +=
+        (size_t)snprintf(names->text + names->len, room, "%s%s", names->len > 0 ? ", " : "", name);
+}
+
+static void log_names(const char *what, const struct names *names)
+{
+    if (names->len == 0) return;
+    if (names->left_out == 0)
+        log_line(LOG_NOTICE, "%s: %s", what, names->text);
+    else
+        log_line(LOG_NOTICE, "%s: %s and %zu more", what, names->text, names->left_out);
+}
+
+static bool is_value(const struct conf *conf, const struct conf_option *option, const char *text)
+{
+    char *value = conf_get(conf, option);
+    bool same = strcmp(value, text) == 0;
+    free(value);
+    return same;
+}
+
+/* Takes over one option if it was changed; `value` is the one just read. */
+static void take_option(struct parts *parts, size_t index, const char *value, struct names *set,
+                        struct names *later)
+{
+    const struct conf_option *option = conf_option_at(index);
+    const char *why;
+    if (option->alias_of != NULL || strcmp(parts->reload.read[index], value) == 0) return;
+    if (!option->live)
+        add_name(later, option->name);
+    else if (is_value(&parts->conf, option, value))
+        return; /* CONFIG REWRITE wrote it */
+    else if (conf_set(&parts->conf, option, value, &why))
+        add_name(set, option->name);
+    else
+        log_line(LOG_WARNING, "%s keeps its value: %s. Use CONFIG SET", option->name, why);
+}
+
+static void take_over(struct parts *parts, const struct conf *conf)
+{
+    struct reload *reload = &parts->reload;
+    struct names set = { .len = 0 }, later = { .len = 0 };
+    for (size_t i = 0; i < conf_option_count(); i++) {
+        char *value = conf_get(conf, conf_option_at(i));
+        take_option(parts, i, value, &set, &later);
+        /* An option that waits for a restart is named at each reload until then. */
+        bool waits = !conf_option_at(i)->live;
+        free(waits ? value : reload->read[i]);
+        if (!waits) reload->read[i] = value;
+    }
+    log_line(LOG_NOTICE, "Configuration reloaded from %s%s", parts->conf.file,
+             set.len + later.len == 0 ? ": no option was changed there" : "");
+    log_names("Options changed by the reload", &set);
+    log_names("Options that change with the next restart", &later);
+    /* A journal that can't be started has been logged, and appendonly is no again. */
+    if (set.len > 0) config_apply(&parts->admin.config);
+}
+
+static bool reload_file(struct parts *parts)
+{
+    const struct reload *reload = &parts->reload;
+    struct conf conf;
+    struct conf_error error;
+    if (parts->conf.file[0] == '\0') return true;
+    if (strcmp(reload->argv[reload->argc - 1], "-") == 0) {
+        log_line(LOG_WARNING, "Configuration not reloaded: a part of it came from standard input. "
+                              "Use CONFIG SET, or restart the server");
+        return false;
+    }
+    conf_init(&conf);
+    conf.policy_fault = policy_words_fault;
+    bool good = read_again(parts, &conf, &error);
+    if (good)
+        take_over(parts, &conf);
+    else
+        log_faults(error.text);
+    conf_drop(&conf);
+    return good;
+}
+
+void reload_options(struct parts *parts)
+{
+    char text[SUPERVISOR_STATUS_MAX];
+    parts->reload.wanted = false;
+    supervisor_reloading(&parts->supervisor, "Reloading the configuration");
+    parts->reload.failed = !reload_file(parts);
+    status_write(parts, text, sizeof(text));
+    supervisor_ready(&parts->supervisor, text);
+}

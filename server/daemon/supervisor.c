@@ -1,0 +1,118 @@
+/* supervisor: see supervisor.h. Messages about the state wait for a manager that is busy, for a
+ * second at most; the others are left out then, because the next one follows soon. */
+#include "server/daemon/supervisor.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "server/base/clock.h"
+#include "server/base/process.h"
+
+enum {
+    USEC_PER_SEC = 1000 * 1000,
+    WORK_USEC = 2 * USEC_PER_SEC,  /* between two messages about long work */
+    MORE_USEC = 60 * USEC_PER_SEC, /* what each of them asks for */
+    MESSAGE_MAX = SUPERVISOR_STATUS_MAX + 128,
+};
+
+/* The time of the watchdog, if it is meant for this process; else 0. */
+static int64_t read_watchdog(void)
+{
+    const char *usec = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
+    if (usec == NULL || (pid != NULL && strtoll(pid, NULL, 10) != getpid())) return 0;
+    int64_t time = strtoll(usec, NULL, 10);
+    return time > 0 ? time : 0;
+}
+
+void supervisor_init(struct supervisor *supervisor, const struct conf *conf)
+{
+    *supervisor = (struct supervisor){ 0 };
+    supervisor->listens = conf->supervised != CONF_SUPERVISED_NO && getenv("NOTIFY_SOCKET") != NULL;
+    if (supervisor->listens) supervisor->watchdog_usec = read_watchdog();
+}
+
+static void send_life(void *ctx)
+{
+    struct supervisor *supervisor = ctx;
+    supervisor->alive_usec = clock_mono_usec();
+    process_notify_now("WATCHDOG=1");
+    loop_timer_set(supervisor->timer, supervisor->watchdog_usec / 2);
+}
+
+void supervisor_begin(struct supervisor *supervisor, struct loop *loop)
+{
+    if (supervisor->watchdog_usec == 0) return;
+    supervisor->timer = loop_timer_new(loop, send_life, supervisor);
+    send_life(supervisor);
+}
+
+void supervisor_end(struct supervisor *supervisor)
+{
+    loop_timer_free(supervisor->timer);
+    supervisor->timer = NULL;
+}
+
+static void keep_status(struct supervisor *supervisor, const char *text)
+{
+    snprintf(supervisor->status, sizeof(supervisor->status), "%s", text);
+}
+
+static bool send_state(struct supervisor *supervisor, const char *state, const char *text)
+{
+    char message[MESSAGE_MAX];
+    if (!supervisor->listens) return false;
+    keep_status(supervisor, text);
+    snprintf(message, sizeof(message), "%s\nSTATUS=%s", state, supervisor->status);
+    return process_notify(message);
+}
+
+bool supervisor_ready(struct supervisor *supervisor, const char *text)
+{
+    return send_state(supervisor, "READY=1", text);
+}
+
+bool supervisor_reloading(struct supervisor *supervisor, const char *text)
+{
+    char state[64];
+    snprintf(state, sizeof(state), "RELOADING=1\nMONOTONIC_USEC=%" PRId64, clock_mono_usec());
+    return send_state(supervisor, state, text);
+}
+
+bool supervisor_stopping(struct supervisor *supervisor, const char *text)
+{
+    return send_state(supervisor, "STOPPING=1", text);
+}
+
+void supervisor_say(struct supervisor *supervisor, const char *text)
+{
+    char message[MESSAGE_MAX];
+    if (!supervisor->listens || strcmp(supervisor->status, text) == 0) return;
+    keep_status(supervisor, text);
+    snprintf(message, sizeof(message), "STATUS=%s", supervisor->status);
+    process_notify_now(message);
+}
+
+/* The watchdog may be shorter than the time between two messages. */
+bool supervisor_wants_work(const struct supervisor *supervisor, int64_t now_usec)
+{
+    if (!supervisor->listens) return false;
+    if (now_usec - supervisor->working_usec >= WORK_USEC) return true;
+    return supervisor->watchdog_usec > 0 &&
+           now_usec - supervisor->alive_usec >= supervisor->watchdog_usec / 2;
+}
+
+void supervisor_work(struct supervisor *supervisor, int64_t now_usec, const char *text)
+{
+    char message[MESSAGE_MAX];
+    if (!supervisor->listens) return;
+    supervisor->working_usec = now_usec;
+    keep_status(supervisor, text);
+    bool alive = supervisor->watchdog_usec > 0;
+    if (alive) supervisor->alive_usec = now_usec;
+    snprintf(message, sizeof(message), "STATUS=%s\nEXTEND_TIMEOUT_USEC=%d%s", supervisor->status,
+             (int)MORE_USEC, alive ? "\nWATCHDOG=1" : "");
+    process_notify_now(message);
+}
