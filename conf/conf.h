@@ -11,6 +11,8 @@
 
 enum conf_allowed { CONF_ALLOW_NO, CONF_ALLOW_YES, CONF_ALLOW_LOCAL };
 enum conf_supervised { CONF_SUPERVISED_NO, CONF_SUPERVISED_SYSTEMD, CONF_SUPERVISED_AUTO };
+enum conf_tls_auth { CONF_TLS_AUTH_NO, CONF_TLS_AUTH_YES, CONF_TLS_AUTH_OPTIONAL };
+enum conf_tls_user { CONF_TLS_USER_OFF, CONF_TLS_USER_CN };
 enum conf_fsync { CONF_FSYNC_NO, CONF_FSYNC_EVERYSEC, CONF_FSYNC_ALWAYS };
 enum { CONF_BIND_MAX = 16, CONF_LIMIT_NORMAL = 0, CONF_LIMIT_REPLICA = 1, CONF_LIMIT_PUBSUB = 2 };
 
@@ -18,6 +20,13 @@ enum { CONF_BIND_MAX = 16, CONF_LIMIT_NORMAL = 0, CONF_LIMIT_REPLICA = 1, CONF_L
  * first CONF_EVENTS_OF_ALL of them. server/react/notify.c says what each one turns on. */
 #define CONF_EVENT_LETTERS "g$lshzxetdnKEmSTIV"
 enum { CONF_EVENTS_OF_ALL = 10 };
+
+enum { CONF_OPTIONS_MAX = 320 };
+
+/* A bit per option, by its index. */
+struct conf_marks {
+    uint64_t words[CONF_OPTIONS_MAX / 64];
+};
 
 struct conf_output_limit {
     int64_t hard, soft; /* bytes; 0: none */
@@ -32,6 +41,17 @@ struct conf {
     int64_t unixsocketperm; /* a mode; 0: as the umask allows */
     bool protected_mode;
     char *requirepass;
+    /* tls */
+    int64_t tls_port; /* 0: no TLS */
+    char *tls_cert_file, *tls_key_file, *tls_key_file_pass;
+    char *tls_client_cert_file, *tls_client_key_file, *tls_client_key_file_pass;
+    char *tls_ca_cert_file, *tls_ca_cert_dir, *tls_dh_params_file;
+    int64_t tls_auth_clients;      /* enum conf_tls_auth */
+    int64_t tls_auth_clients_user; /* enum conf_tls_user */
+    char *tls_protocols, *tls_ciphers, *tls_ciphersuites;
+    bool tls_prefer_server_ciphers, tls_session_caching;
+    int64_t tls_session_cache_size, tls_session_cache_timeout; /* sessions, seconds */
+    bool tls_replication, tls_cluster;
     /* limits */
     int64_t proto_max_bulk_len, client_query_buffer_limit, maxmemory;
     int64_t maxmemory_policy, maxmemory_samples;
@@ -76,8 +96,8 @@ struct conf {
     int64_t enable_debug_command, enable_protected_configs; /* enum conf_allowed */
     int64_t hz; /* accepted for compatibility and ignored */
 
-    char *file;          /* absolute path of the configuration file; "" without one */
-    uint64_t by_include; /* bit per option that an included file has set; for conf_rewrite */
+    char *file;                   /* absolute path of the configuration file; "" without one */
+    struct conf_marks by_include; /* set by an included file; for conf_rewrite */
 };
 
 enum conf_type {
@@ -138,6 +158,8 @@ bool conf_load_args(struct conf *conf, int argc, char *const *argv, struct conf_
 size_t conf_option_count(void);
 const struct conf_option *conf_option_at(size_t index);
 const struct conf_option *conf_find(const char *name); /* ignores case; NULL: unknown */
+bool conf_is_marked(const struct conf_marks *marks, const struct conf_option *option);
+void conf_mark(struct conf_marks *marks, const struct conf_option *option);
 
 /* Sets an option from text. On failure nothing changes, and *why is Redis' message ("argument must
  * be 'yes' or 'no'"), a constant or a static buffer. */

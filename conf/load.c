@@ -82,7 +82,7 @@ static bool set_words(struct conf *conf, const struct conf_words *words, bool in
                                              : conf_words_join(words, 1);
     bool ok = conf_set(conf, option, value, why);
     free(value);
-    if (ok && included) conf->by_include |= UINT64_C(1) << (option - conf_option_at(0));
+    if (ok && included) conf_mark(&conf->by_include, option);
     return ok;
 }
 

@@ -80,6 +80,29 @@ static const struct conf_choice fsync_policies[] = {
     { NULL, 0 },
 };
 
+static const struct conf_choice tls_auths[] = { { "no", CONF_TLS_AUTH_NO },
+                                                { "yes", CONF_TLS_AUTH_YES },
+                                                { "optional", CONF_TLS_AUTH_OPTIONAL },
+                                                { NULL, 0 } };
+static const struct conf_choice tls_users[] = { { "off", CONF_TLS_USER_OFF },
+                                                { "CN", CONF_TLS_USER_CN },
+                                                { NULL, 0 } };
+
+/* DIFFERS: Redis refuses an unknown version when TLS starts, without naming it. (doc/differs.md) */
+static const char *check_protocols(const char *value)
+{
+    static const char *const known[] = { "TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3" };
+    for (value += strspn(value, " "); *value != '\0'; value += strspn(value, " ")) {
+        size_t len = strcspn(value, " ");
+        bool found = false;
+        for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+            found = found || (strlen(known[i]) == len && strncasecmp(known[i], value, len) == 0);
+        if (!found) return "each word must be one of TLSv1, TLSv1.1, TLSv1.2, TLSv1.3";
+        value += len;
+    }
+    return NULL;
+}
+
 static const char *check_bind(const char *value)
 {
     int words = 0;
@@ -192,6 +215,171 @@ static const struct conf_option options[] = {
       .help = "Password that AUTH requires. \"\": none. A client that never authenticates uses at "
               "most\n"
               "64 KiB, but counts for maxclients until `timeout` closes its connection." },
+    { .name = "tls-port",
+      .type = CONF_INT,
+      .offset = AT(tls_port),
+      .max = 65535,
+      .preset = "0",
+      .section = "tls",
+      .help = "TCP port for TLS connections, on the addresses of bind. 0: no TLS. With port 0 it "
+              "is the\n"
+              "only port." },
+    { .name = "tls-cert-file",
+      .type = CONF_TEXT,
+      .offset = AT(tls_cert_file),
+      .preset = "",
+      .live = true,
+      .section = "tls",
+      .help = "The server's certificate in PEM format, with the certificates of the authorities "
+              "between it\n"
+              "and the root behind it. Needed with tls-port. Setting this or another tls option, "
+              "even to\n"
+              "the same file, reads all files again, for new connections." },
+    { .name = "tls-key-file",
+      .type = CONF_TEXT,
+      .offset = AT(tls_key_file),
+      .preset = "",
+      .live = true,
+      .section = "tls",
+      .help = "The private key of the certificate, in PEM format." },
+    { .name = "tls-key-file-pass",
+      .type = CONF_TEXT,
+      .offset = AT(tls_key_file_pass),
+      .preset = "",
+      .live = true,
+      .section = "tls",
+      .help = "Password of tls-key-file. \"\": it has none." },
+    { .name = "tls-client-cert-file",
+      .type = CONF_TEXT,
+      .offset = AT(tls_client_cert_file),
+      .preset = "",
+      .live = true,
+      .section = "tls",
+      .help = "Certificate for connections to other servers. It is checked, but not used yet." },
+    { .name = "tls-client-key-file",
+      .type = CONF_TEXT,
+      .offset = AT(tls_client_key_file),
+      .preset = "",
+      .live = true,
+      .section = "tls",
+      .help = "The private key of tls-client-cert-file." },
+    { .name = "tls-client-key-file-pass",
+      .type = CONF_TEXT,
+      .offset = AT(tls_client_key_file_pass),
+      .preset = "",
+      .live = true,
+      .section = "tls",
+      .help = "Password of tls-client-key-file." },
+    { .name = "tls-ca-cert-file",
+      .type = CONF_TEXT,
+      .offset = AT(tls_ca_cert_file),
+      .preset = "",
+      .live = true,
+      .section = "tls",
+      .help = "Certificates of the authorities that sign those of clients." },
+    { .name = "tls-ca-cert-dir",
+      .type = CONF_TEXT,
+      .offset = AT(tls_ca_cert_dir),
+      .preset = "",
+      .live = true,
+      .section = "tls",
+      .help = "A directory of such certificates, with names as `openssl rehash` makes them." },
+    { .name = "tls-auth-clients",
+      .type = CONF_ENUM,
+      .offset = AT(tls_auth_clients),
+      .choices = tls_auths,
+      .preset = "yes",
+      .live = true,
+      .section = "tls",
+      .help =
+          "Must a client have a certificate of tls-ca-cert-file or tls-ca-cert-dir: yes, no, or\n"
+          "optional (if it has one, it must be valid)." },
+    { .name = "tls-auth-clients-user",
+      .type = CONF_ENUM,
+      .offset = AT(tls_auth_clients_user),
+      .choices = tls_users,
+      .preset = "off",
+      .live = true,
+      .section = "tls",
+      .help = "CN: a client's certificate logs it in as the user whose name is the common name in "
+              "it, if\n"
+              "there is such a user. off: it does not." },
+    { .name = "tls-protocols",
+      .type = CONF_TEXT,
+      .offset = AT(tls_protocols),
+      .preset = "",
+      .live = true,
+      .many = true,
+      .check = check_protocols,
+      .section = "tls",
+      .help = "Versions to accept: any of TLSv1, TLSv1.1, TLSv1.2, TLSv1.3. \"\": the last two." },
+    { .name = "tls-ciphers",
+      .type = CONF_TEXT,
+      .offset = AT(tls_ciphers),
+      .preset = "",
+      .live = true,
+      .section = "tls",
+      .help =
+          "Ciphers for TLS up to 1.2, as ciphers(1ssl) describes them. \"\": those of OpenSSL." },
+    { .name = "tls-ciphersuites",
+      .type = CONF_TEXT,
+      .offset = AT(tls_ciphersuites),
+      .preset = "",
+      .live = true,
+      .section = "tls",
+      .help = "Ciphers for TLS 1.3, separated by colons. \"\": those of OpenSSL." },
+    { .name = "tls-prefer-server-ciphers",
+      .type = CONF_BOOL,
+      .offset = AT(tls_prefer_server_ciphers),
+      .preset = "no",
+      .live = true,
+      .section = "tls",
+      .help = "Choose the cipher by the server's order, not by the client's." },
+    { .name = "tls-dh-params-file",
+      .type = CONF_TEXT,
+      .offset = AT(tls_dh_params_file),
+      .preset = "",
+      .live = true,
+      .section = "tls",
+      .help = "Parameters for DHE ciphers. \"\": OpenSSL chooses them by the size of the key." },
+    { .name = "tls-session-caching",
+      .type = CONF_BOOL,
+      .offset = AT(tls_session_caching),
+      .preset = "yes",
+      .live = true,
+      .section = "tls",
+      .help = "Let clients resume sessions, which saves most of the time of a handshake." },
+    { .name = "tls-session-cache-size",
+      .type = CONF_INT,
+      .offset = AT(tls_session_cache_size),
+      .max = INT_MAX,
+      .preset = "20480",
+      .live = true,
+      .section = "tls",
+      .help =
+          "Number of sessions that the server remembers (TLS 1.2 without tickets). 0: no limit." },
+    { .name = "tls-session-cache-timeout",
+      .type = CONF_INT,
+      .offset = AT(tls_session_cache_timeout),
+      .max = INT_MAX,
+      .preset = "300",
+      .live = true,
+      .section = "tls",
+      .help = "Seconds during which a session can be resumed." },
+    { .name = "tls-replication",
+      .type = CONF_BOOL,
+      .offset = AT(tls_replication),
+      .preset = "no",
+      .live = true,
+      .section = "tls",
+      .help = "Use TLS for replication. Without effect: there are no replicas yet." },
+    { .name = "tls-cluster",
+      .type = CONF_BOOL,
+      .offset = AT(tls_cluster),
+      .preset = "no",
+      .live = true,
+      .section = "tls",
+      .help = "Use TLS between nodes of a cluster. Without effect: there is no cluster." },
     { .name = "maxclients",
       .type = CONF_INT,
       .offset = AT(maxclients),
@@ -581,8 +769,8 @@ static const struct conf_option options[] = {
       .help = "Accepted for compatibility with Redis, and ignored." },
 };
 
-_Static_assert(sizeof(options) / sizeof(options[0]) <= 64,
-               "conf.by_include has one bit per option");
+_Static_assert(sizeof(options) / sizeof(options[0]) <= CONF_OPTIONS_MAX,
+               "struct conf_marks has one bit per option");
 
 size_t conf_option_count(void)
 {
@@ -599,4 +787,21 @@ const struct conf_option *conf_find(const char *name)
     for (size_t i = 0; i < conf_option_count(); i++)
         if (strcasecmp(options[i].name, name) == 0) return &options[i];
     return NULL;
+}
+
+static uint64_t bit_of(size_t index)
+{
+    return UINT64_C(1) << (index % 64);
+}
+
+bool conf_is_marked(const struct conf_marks *marks, const struct conf_option *option)
+{
+    size_t index = (size_t)(option - options);
+    return (marks->words[index / 64] & bit_of(index)) != 0;
+}
+
+void conf_mark(struct conf_marks *marks, const struct conf_option *option)
+{
+    size_t index = (size_t)(option - options);
+    marks->words[index / 64] |= bit_of(index);
 }

@@ -120,7 +120,7 @@ void conf_write_example(FILE *to)
 struct rewriting {
     FILE *to;
     const struct conf *conf;
-    uint64_t done; /* a bit per option that a line has been written for */
+    struct conf_marks done; /* options that a line has been written for */
     bool limit_done[3];
     bool is_signed;
 };
@@ -129,11 +129,6 @@ static void copy_line(FILE *to, const char *line, size_t len)
 {
     fwrite(line, 1, len, to);
     fputc('\n', to);
-}
-
-static uint64_t bit_of(const struct conf_option *option)
-{
-    return UINT64_C(1) << (option - conf_option_at(0));
 }
 
 /* Does this line, applied to the defaults, give the option's current value? */
@@ -180,12 +175,13 @@ static void rewrite_option(struct rewriting *all, const struct conf_option *opti
     }
     /* An included file overrides what stands before it, so such options go to the end. Of an option
      * given twice, one line stays. */
-    if ((all->conf->by_include & bit_of(option)) || (all->done & bit_of(option))) return;
+    if (conf_is_marked(&all->conf->by_include, option) || conf_is_marked(&all->done, option))
+        return;
     if (option->type == CONF_LIMITS) {
         rewrite_limits(all, option, words);
         return;
     }
-    all->done |= bit_of(option);
+    conf_mark(&all->done, option);
     if (says_so(all, option, words))
         copy_line(all->to, line, len);
     else
@@ -226,7 +222,7 @@ static bool limit_is(const struct conf_output_limit *a, const struct conf_output
 static void append_limits(struct rewriting *all, const struct conf *defaults,
                           const struct conf_option *option)
 {
-    bool included = all->conf->by_include & bit_of(option);
+    bool included = conf_is_marked(&all->conf->by_include, option);
     for (int i = 0; i < 3; i++) {
         bool preset = limit_is(&all->conf->output_limits[i], &defaults->output_limits[i]);
         if (all->limit_done[i] || (preset && !included)) continue;
@@ -238,9 +234,9 @@ static void append_limits(struct rewriting *all, const struct conf *defaults,
 static void append_option(struct rewriting *all, const struct conf *defaults,
                           const struct conf_option *option)
 {
-    if ((all->done & bit_of(option)) || option->alias_of != NULL) return;
+    if (conf_is_marked(&all->done, option) || option->alias_of != NULL) return;
     char *is = conf_get(all->conf, option), *preset = conf_get(defaults, option);
-    if (strcmp(is, preset) != 0 || (all->conf->by_include & bit_of(option))) {
+    if (strcmp(is, preset) != 0 || conf_is_marked(&all->conf->by_include, option)) {
         sign(all);
         write_option(all->to, all->conf, option);
     }

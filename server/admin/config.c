@@ -122,14 +122,21 @@ static bool may_set(struct call *call, const struct conf_option *option)
     return false;
 }
 
+static bool is_secret(const struct conf_option *option)
+{
+    static const char *const secrets[] = { "requirepass", "tls-key-file-pass",
+                                           "tls-client-key-file-pass" };
+    for (size_t i = 0; i < sizeof(secrets) / sizeof(secrets[0]); i++)
+        if (strcmp(option->name, secrets[i]) == 0) return true;
+    return false;
+}
+
 /* Finds the options to change; refuses duplicates and those that may not change. */
 static bool find_options(struct call *call, struct change *changes, int count)
 {
     for (int i = 0; i < count; i++) {
         changes[i].option = option_named(call->argv[2 + 2 * i]);
-        bool secret =
-            changes[i].option != NULL && strcmp(changes[i].option->name, "requirepass") == 0;
-        if (secret) call_hide(call, 3 + 2 * i);
+        if (changes[i].option != NULL && is_secret(changes[i].option)) call_hide(call, 3 + 2 * i);
     }
     for (int i = 0; i < count; i++) {
         if (changes[i].option != NULL) continue;
@@ -161,6 +168,13 @@ static bool set_one(struct conf *conf, const struct conf_option *option, struct 
     return done;
 }
 
+static void put_back(struct conf *conf, const struct change *changes, int count)
+{
+    const char *ignored;
+    while (count-- > 0)
+        conf_set(conf, changes[count].option, changes[count].value, &ignored);
+}
+
 static bool set_all(struct call *call, struct conf *conf, struct change *changes, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -172,10 +186,7 @@ static bool set_all(struct call *call, struct conf *conf, struct change *changes
         }
         free(old);
         fail_change(call, changes[i].option, why);
-        while (i-- > 0) {
-            const char *ignored;
-            conf_set(conf, changes[i].option, changes[i].value, &ignored);
-        }
+        put_back(conf, changes, i);
         return false;
     }
     return true;
@@ -185,6 +196,22 @@ bool config_apply(const struct config_context *context)
 {
     notify_set_flags(context->notify, context->conf->notify_keyspace_events);
     return context->changed(context->ctx);
+}
+
+/* Reads certificates and keys again if a tls option was set, even to the value that it had. All of
+ * the options are put back if the new ones don't work. */
+static bool apply_tls(struct call *call, const struct change *changes, int count)
+{
+    const struct config_context *context = call->context;
+    const struct conf_option *option = NULL;
+    for (int i = 0; i < count && option == NULL; i++)
+        if (strncmp(changes[i].option->name, "tls-", 4) == 0) option = changes[i].option;
+    struct tls *tls = clients_tls(context->clients);
+    char why[TLS_WHY_SIZE];
+    if (option == NULL || tls == NULL || tls_reload(tls, why, sizeof(why))) return true;
+    put_back(context->conf, changes, count);
+    fail_change(call, option, why);
+    return false;
 }
 
 static void cmd_config_set(struct call *call)
@@ -197,7 +224,7 @@ static void cmd_config_set(struct call *call)
     int count = (call->argc - 2) / 2;
     struct change changes[PAIRS_MAX] = { 0 };
     if (!find_options(call, changes, count)) return;
-    bool done = set_all(call, context->conf, changes, count);
+    bool done = set_all(call, context->conf, changes, count) && apply_tls(call, changes, count);
     for (int i = 0; i < count; i++)
         free(changes[i].value);
     if (!done) return;

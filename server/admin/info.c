@@ -85,7 +85,8 @@ static void section_server(struct report *report)
     line(report, "gcc_version:%d.%d.%d", __GNUC__, __GNUC_MINOR__, __GNUC_PATCHLEVEL__);
     line(report, "process_id:%ld", (long)getpid());
     line(report, "run_id:%s", context->run_id);
-    line(report, "tcp_port:%" PRId64, context->conf->port);
+    line(report, "tcp_port:%" PRId64,
+         context->conf->port != 0 ? context->conf->port : context->conf->tls_port);
     line(report, "server_time_usec:%" PRId64, clock_wall_usec(context->clock));
     line(report, "uptime_in_seconds:%" PRId64, uptime);
     line(report, "uptime_in_days:%" PRId64, uptime / 86400);
@@ -317,6 +318,7 @@ static void section_stats(struct report *report)
     line(report, "tracking_total_items:%zu", tracking.items);
     line(report, "tracking_total_prefixes:%zu", tracking.prefixes);
     line(report, "total_error_replies:%" PRIu64, stats->errors);
+    line(report, "acl_access_denied_tls_cert:%" PRIu64, stats->denied_tls_cert);
     line(report, "client_query_buffer_limit_disconnections:%" PRIu64, stats->closed_query_buffer);
     line(report, "client_output_buffer_limit_disconnections:%" PRIu64, stats->closed_output_buffer);
 }
@@ -435,6 +437,23 @@ static void section_keyspace(struct report *report)
     }
 }
 
+/* Valkey has fields of the same names for the certificate. */
+static void section_tls(struct report *report)
+{
+    const struct server_context *context = report->context;
+    const struct tls *tls = clients_tls(context->clients);
+    line(report, "tls_port:%" PRId64, context->conf->tls_port);
+    if (tls == NULL) return;
+    struct tls_report state = tls_report(tls);
+    int64_t left = state.not_after - clock_wall_usec(context->clock) / 1000000;
+    line(report, "tls_server_cert_serial:%s", state.serial);
+    line(report, "tls_server_cert_not_after:%" PRId64, state.not_after);
+    line(report, "tls_server_cert_expires_in_seconds:%" PRId64, left > 0 ? left : 0);
+    line(report, "tls_handshakes:%" PRIu64, state.handshakes);
+    line(report, "tls_handshakes_resumed:%" PRIu64, state.resumed);
+    line(report, "tls_handshakes_failed:%" PRIu64, state.failed);
+}
+
 static const struct section {
     const char *name; /* upper case; matched in any case */
     const char *title;
@@ -448,6 +467,7 @@ static const struct section {
     { "MEMORY", "Memory", section_memory, false },
     { "PERSISTENCE", "Persistence", section_persistence, false },
     { "STATS", "Stats", section_stats, false },
+    { "TLS", "TLS", section_tls, false },
     { "REPLICATION", "Replication", section_replication, false },
     { "CPU", "CPU", section_cpu, false },
     { "COMMANDSTATS", "Commandstats", section_commandstats, true },

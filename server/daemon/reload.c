@@ -13,6 +13,7 @@
 #include "server/daemon/parts.h"
 #include "server/daemon/status.h"
 #include "server/daemon/supervisor.h"
+#include "server/tls/tls.h"
 #include "store/mem/mem.h"
 
 /* --- what was read --- */
@@ -164,12 +165,22 @@ static bool reload_file(struct parts *parts)
     return good;
 }
 
+/* Also when no option has changed: the files may be new. */
+static bool reload_certificates(struct parts *parts)
+{
+    char why[TLS_WHY_SIZE];
+    if (parts->tls == NULL || tls_reload(parts->tls, why, sizeof(why))) return true;
+    log_line(LOG_WARNING, "Certificates not reloaded, the old ones stay in use: %s", why);
+    return false;
+}
+
 void reload_options(struct parts *parts)
 {
     char text[SUPERVISOR_STATUS_MAX];
     parts->reload.wanted = false;
     supervisor_reloading(&parts->supervisor, "Reloading the configuration");
-    parts->reload.failed = !reload_file(parts);
+    bool good = reload_file(parts);
+    parts->reload.failed = !reload_certificates(parts) || !good;
     status_write(parts, text, sizeof(text));
     supervisor_ready(&parts->supervisor, text);
 }

@@ -19,6 +19,7 @@
 #include "server/run/background.h"
 #include "server/run/defrag_timer.h"
 #include "server/run/expire_timer.h"
+#include "server/tls/tls.h"
 #include "store/mem/mem.h"
 
 enum {
@@ -92,6 +93,7 @@ void turn_second(void *ctx)
     struct parts *parts = ctx;
     look_at_memory(parts);
     clients_housekeeping(parts->clients);
+    if (parts->tls != NULL) tls_remind(parts->tls, clock_wall_usec(&parts->clock) / 1000000);
     stats_sample(&parts->stats, clock_mono_usec());
     persist_second(parts->persist);
     defrag_timer_second(parts->defrag_timer);

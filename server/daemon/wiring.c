@@ -28,6 +28,7 @@
 #include "server/run/replay_call.h"
 #include "server/run/settle.h"
 #include "server/script/script.h"
+#include "server/tls/tls.h"
 #include "store/store.h"
 #include "store/sweep/evict.h"
 #include "store/txn/txn.h"
@@ -138,6 +139,17 @@ static bool make_background(struct parts *parts)
     return true;
 }
 
+static bool make_tls(struct parts *parts)
+{
+    if (parts->conf.tls_port == 0) return true;
+    char why[TLS_WHY_SIZE];
+    tls_count_memory();
+    parts->tls = tls_new(&parts->conf, why, sizeof(why));
+    if (parts->tls == NULL) return lifecycle_fail(parts, "%s", why);
+    tls_remind(parts->tls, clock_wall_usec(&parts->clock) / 1000000);
+    return true;
+}
+
 static bool make_event_side(struct parts *parts)
 {
     parts->loop = loop_new();
@@ -155,13 +167,15 @@ static bool make_event_side(struct parts *parts)
         return lifecycle_fail(parts, "can't map memory to share with the child process: %s",
                               strerror(errno));
     parts->dispatch.persist = parts->hooks.persist = parts->persist;
+    if (!make_tls(parts)) return false;
     parts->clients = clients_new(&(struct clients_wiring){ .loop = parts->loop,
                                                            .clock = &parts->clock,
                                                            .conf = &parts->conf,
                                                            .dispatch = &parts->dispatch,
                                                            .pubsub = parts->pubsub,
                                                            .stats = &parts->stats,
-                                                           .persist = parts->persist });
+                                                           .persist = parts->persist,
+                                                           .tls = parts->tls });
     if (!make_background(parts)) return false;
     parts->scripting->busy = turn_busy(parts);
     turn_begin_seconds(parts);
@@ -201,6 +215,7 @@ void wiring_free(struct parts *parts)
 {
     net_close(parts->net);
     clients_free(parts->clients);
+    tls_free(parts->tls);
     persist_free(parts->persist);
     expire_timer_free(parts->expire_timer);
     background_free(parts->background);

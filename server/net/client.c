@@ -52,10 +52,12 @@ struct clients *clients_new(const struct clients_wiring *wiring)
     TAILQ_INIT(&all->to_write);
     TAILQ_INIT(&all->to_run);
     TAILQ_INIT(&all->to_read);
+    TAILQ_INIT(&all->to_read_on);
     TAILQ_INIT(&all->arrived);
     TAILQ_INIT(&all->held);
     TAILQ_INIT(&all->paused);
     all->run_timer = loop_timer_new(wiring->loop, clients_run_listed, all);
+    all->read_timer = loop_timer_new(wiring->loop, clients_read_pending, all);
     all->pause_timer = loop_timer_new(wiring->loop, on_pause_timer, all);
     all->soft_timer = loop_timer_new(wiring->loop, close_lagging, all);
     agenda_init(&all->soft_ends);
@@ -78,6 +80,7 @@ void clients_free(struct clients *all)
         client_free(client);
     }
     loop_timer_free(all->run_timer);
+    loop_timer_free(all->read_timer);
     loop_timer_free(all->pause_timer);
     loop_timer_free(all->soft_timer);
     agenda_drop(&all->soft_ends);
@@ -119,20 +122,22 @@ bool clients_is_local(struct clients *all, const struct session *session)
     return client->unix_socket || is_loopback(client->peer);
 }
 
-/* The error line for a connection that is refused, or NULL. */
-static const char *refusal(const struct clients *all, const char *peer, bool unix_socket)
+static bool is_protected(const struct conf *conf, const char *peer, bool unix_socket)
 {
-    const struct conf *conf = all->w.conf;
-    if (all->count >= (size_t)conf->maxclients) return TOO_MANY;
-    if (conf->protected_mode && conf->requirepass[0] == '\0' && !unix_socket && !is_loopback(peer))
-        return PROTECTED;
-    return NULL;
+    return conf->protected_mode && conf->requirepass[0] == '\0' && !unix_socket &&
+           !is_loopback(peer);
+}
+
+const char *client_protection(const struct client *client)
+{
+    bool refused = is_protected(client->all->w.conf, client->peer, client->unix_socket);
+    return refused ? PROTECTED : NULL;
 }
 
 bool client_is_anon(const struct client *client)
 {
-    return !client->session.authenticated &&
-           dispatch_needs_auth(client->all->w.dispatch, &client->session);
+    return client->shaking || (!client->session.authenticated &&
+                               dispatch_needs_auth(client->all->w.dispatch, &client->session));
 }
 
 static size_t memory_of(const struct client *client)
@@ -140,7 +145,7 @@ static size_t memory_of(const struct client *client)
     const struct session *session = &client->session;
     return mem_size(client) + mem_size(client->io) + mem_size(client->peer) +
            mem_size(client->local) + mem_size(client->input.data) + client->out.bytes +
-           mem_size(client->reader.args) + mem_size(session->name);
+           mem_size(client->reader.args) + mem_size(session->name) + tls_bytes(client->tls);
 }
 
 static void count_as(struct client *client, size_t uncounted)
@@ -152,7 +157,7 @@ static void count_as(struct client *client, size_t uncounted)
 
 void client_count_memory(struct client *client)
 {
-    if (client->session.authenticated && client->uncounted == 0) return;
+    if (client->session.authenticated && !client->shaking && client->uncounted == 0) return;
     count_as(client, client_is_anon(client) ? memory_of(client) : 0);
 }
 
@@ -166,6 +171,19 @@ static void refuse_connection(struct clients *all, int fd, const char *line)
     all->w.stats->rejected_connections++;
 }
 
+/* A client of TLS can read an error only after its handshake: over maxclients, which would cost too
+ * much, it gets none, as in Redis. */
+static bool is_refused(struct clients *all, int fd, const char *peer, enum client_port port)
+{
+    if (all->count >= (size_t)all->w.conf->maxclients)
+        refuse_connection(all, fd, port == PORT_TLS ? "" : TOO_MANY);
+    else if (port != PORT_TLS && is_protected(all->w.conf, peer, port == PORT_UNIX))
+        refuse_connection(all, fd, PROTECTED);
+    else
+        return false;
+    return true;
+}
+
 static char *keep_text(const char *text)
 {
     size_t size = strlen(text) + 1;
@@ -173,17 +191,15 @@ static char *keep_text(const char *text)
 }
 
 void clients_accept(struct clients *all, int fd, const char *peer, const char *local,
-                    bool unix_socket)
+                    enum client_port port)
 {
-    const char *line = refusal(all, peer, unix_socket);
-    if (line != NULL) {
-        refuse_connection(all, fd, line);
-        return;
-    }
+    if (is_refused(all, fd, peer, port)) return;
     struct client *client = mem_zalloc(sizeof(*client));
     client->all = all;
     client->fd = fd;
-    client->unix_socket = unix_socket;
+    client->unix_socket = port == PORT_UNIX;
+    client->shaking = port == PORT_TLS;
+    client->via = port == PORT_TLS ? &transport_tls : &transport_plain;
     client->peer = keep_text(peer);
     client->local = keep_text(local);
     client->born_usec = client->active_usec = clock_mono_usec();
@@ -212,6 +228,7 @@ void client_free(struct client *client)
         TAILQ_REMOVE(client->held ? &all->held : &all->to_write, client, to_write);
     if (client->listed_to_run) TAILQ_REMOVE(&all->to_run, client, to_run);
     if (client->listed_to_read) TAILQ_REMOVE(&all->to_read, client, to_read);
+    if (client->listed_to_read_on) TAILQ_REMOVE(&all->to_read_on, client, to_read_on);
     if (client->arrival.waits) TAILQ_REMOVE(&all->arrived, client, arrived);
     client_end_pause(client);
     count_as(client, 0);
@@ -224,6 +241,7 @@ void client_free(struct client *client)
         tracking_forget(all->w.dispatch->hooks->tracking, &client->session);
     session_drop(&client->session, all->w.dispatch->watch, all->w.pubsub);
     loop_io_free(client->io);
+    tls_close(client->tls);
     close(client->fd);
     resp_reader_drop(&client->reader);
     outbuf_drop(&client->out);
@@ -275,6 +293,7 @@ void clients_turn(void *ctx)
 {
     struct clients *all = ctx;
     struct client *client;
+    all->shaken_usec = 0;
     if (all->aside == NULL) clients_look_at_pause(all);
     if (!TAILQ_EMPTY(&all->to_write)) all->turn_usec = clock_mono_usec();
     uint64_t safe = persist_safe_position(all->w.persist);
@@ -436,6 +455,7 @@ void clients_housekeeping(struct clients *all)
     for (; left > 0; left--) {
         if (client == NULL) client = TAILQ_FIRST(&all->by_age);
         if (client->out.len > 0 && !client->arrival.waits) client_check_output(client);
+        if (!client->doomed) client_check_handshake(client, now);
         if (!client->doomed) check_idle(client, now);
         client = TAILQ_NEXT(client, by_age);
     }
@@ -443,6 +463,11 @@ void clients_housekeeping(struct clients *all)
 }
 
 /* --- views for CLIENT and INFO --- */
+
+struct tls *clients_tls(const struct clients *all)
+{
+    return all->w.tls;
+}
 
 size_t clients_count(const struct clients *all)
 {

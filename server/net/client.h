@@ -17,6 +17,7 @@
 #include "server/react/pubsub.h"
 #include "server/call/session.h"
 #include "server/observe/stats.h"
+#include "server/tls/tls.h"
 
 struct clients; /* all connections */
 struct client;  /* one; embeds a session */
@@ -29,14 +30,18 @@ struct clients_wiring {
     struct pubsub *pubsub;
     struct stats *stats;
     struct persist *persist; /* NULL: replies do not wait for the journal */
+    struct tls *tls;         /* NULL: no client comes over TLS */
 };
+
+/* What a client has connected to. */
+enum client_port { PORT_TCP, PORT_UNIX, PORT_TLS };
 
 struct clients *clients_new(const struct clients_wiring *wiring);
 /* Closes all connections, after one attempt to write their pending replies. */
 void clients_free(struct clients *clients);
 /* Takes over a connected, non-blocking socket. Over maxclients it replies an error and closes. */
 void clients_accept(struct clients *clients, int fd, const char *peer, const char *local,
-                    bool unix_socket);
+                    enum client_port port);
 /* End of turn, first hook: runs the requests that were read in this turn. */
 void clients_run(void *clients);
 /* End of turn, last hook: writes replies, frees closed connections. */
@@ -52,6 +57,7 @@ void clients_take_back(struct clients *clients);
 /* Call about once a second: closes idle connections and those over an output limit. */
 void clients_housekeeping(struct clients *clients);
 
+struct tls *clients_tls(const struct clients *clients); /* NULL: TLS is off */
 size_t clients_count(const struct clients *clients);
 /* Number of clients whose next request is delayed, by a pause or by settle. */
 size_t clients_paused(const struct clients *clients);

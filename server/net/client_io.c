@@ -27,14 +27,24 @@ enum {
 
 /* libc's recv and send are thread cancellation points, which costs two locked instructions each and
  * is not needed here. */
-static ssize_t receive(const struct client *client, void *to, size_t size)
+static ssize_t read_plain(struct client *client, void *to, size_t size)
 {
     return syscall(SYS_recvfrom, client->fd, to, size, 0, NULL, NULL);
 }
 
-static ssize_t transmit(const struct client *client, const struct iovec *chunk)
+/* For one chunk, the usual case, send is cheaper than writev. */
+static ssize_t write_plain(struct client *client, const struct iovec *chunks, int count)
 {
-    return syscall(SYS_sendto, client->fd, chunk->iov_base, chunk->iov_len, MSG_NOSIGNAL, NULL, 0);
+    if (count != 1) return writev(client->fd, chunks, count);
+    return syscall(SYS_sendto, client->fd, chunks->iov_base, chunks->iov_len, MSG_NOSIGNAL, NULL,
+                   0);
+}
+
+const struct transport transport_plain = { read_plain, write_plain, NULL };
+
+static ssize_t receive(struct client *client, void *to, size_t size)
+{
+    return client->via->read(client, to, size);
 }
 
 /* --- the connection's own input --- */
@@ -141,6 +151,7 @@ static void read_shared(struct client *client)
     char *room = all->scratch + all->scratch_used;
     ssize_t got = receive(client, room, client_is_anon(client) ? ANON_READ : CLIENT_READ);
     if (!check_received(client, got)) return;
+    if (room[0] == TLS_FIRST_BYTE && client_refuse_tls(client, room, (size_t)got)) return;
     if (client->input.len > 0) {
         client_keep_input(client, room, (size_t)got);
         client_arrived(client, NULL, 0);
@@ -161,15 +172,44 @@ static void read_big(struct client *client, size_t wants)
     client_arrived(client, NULL, 0);
 }
 
-static void read_ready(struct client *client)
+static void read_input(struct client *client)
 {
-    /* Run these bytes first; the socket stays readable and brings the rest in a later turn. */
-    if (client->listed_to_run || client->arrival.waits || !client_may_read(client)) return;
     size_t wants = resp_reader_wants(&client->reader, client->input.len);
     if (wants > CLIENT_READ)
         read_big(client, wants);
     else
         read_shared(client);
+}
+
+static void read_ready(struct client *client)
+{
+    /* Run these bytes first; the socket stays readable and brings the rest in a later turn. */
+    bool later = client->listed_to_run || client->arrival.waits;
+    if (!client_may_read(client)) return;
+    if (!later) read_input(client);
+    if (client->via->pending != NULL) client_look_at_tls(client);
+}
+
+void client_read_on(struct client *client)
+{
+    if (client->listed_to_read_on || !client->via->pending(client)) return;
+    client->listed_to_read_on = true;
+    TAILQ_INSERT_TAIL(&client->all->to_read_on, client, to_read_on);
+    loop_timer_set(client->all->read_timer, 0);
+}
+
+/* Each client once: a further read waits for the next turn. */
+void clients_read_pending(void *ctx)
+{
+    struct clients *all = ctx;
+    struct client_list listed = TAILQ_HEAD_INITIALIZER(listed);
+    TAILQ_CONCAT(&listed, &all->to_read_on, to_read_on);
+    struct client *client;
+    while ((client = TAILQ_FIRST(&listed)) != NULL) {
+        TAILQ_REMOVE(&listed, client, to_read_on);
+        client->listed_to_read_on = false;
+        read_ready(client);
+    }
 }
 
 bool clients_read_more(struct clients *all)
@@ -187,9 +227,8 @@ bool clients_read_more(struct clients *all)
 void client_ready(void *ctx, unsigned what)
 {
     struct client *client = ctx;
-    if (what == LOOP_READ)
-        read_ready(client);
-    else
+    if (what == LOOP_READ || client->read_blocked) read_ready(client);
+    if (what == LOOP_WRITE)
         client_list_to_write(client); /* only after this turn's changes are in the journal */
 }
 
@@ -199,6 +238,7 @@ void client_ready(void *ctx, unsigned what)
  * connection, and the peer may lose the reply. So shut down writing, and read the input first. */
 static void shut_down_gently(struct client *client)
 {
+    if (client->tls != NULL) tls_say_farewell(client->tls);
     shutdown(client->fd, SHUT_WR);
     for (int i = 0; i < LAST_READS; i++)
         if (receive(client, client->all->scratch, CLIENT_READ) <= 0) break;
@@ -215,16 +255,16 @@ static ssize_t send_some(struct client *client)
 {
     struct iovec chunks[WRITE_CHUNKS];
     int count = outbuf_peek(&client->out, chunks, WRITE_CHUNKS);
-    /* For one chunk, the usual case, send is cheaper than writev. */
-    ssize_t sent = count == 1 ? transmit(client, &chunks[0]) : writev(client->fd, chunks, count);
+    ssize_t sent = client->via->write(client, chunks, count);
     if (sent < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
     return sent;
 }
 
-static void update_readiness(struct client *client)
+void client_update_readiness(struct client *client)
 {
     unsigned reading = client_may_read(client) ? LOOP_READ : 0;
-    loop_io_want(client->io, reading | (client->write_blocked ? LOOP_WRITE : 0));
+    bool blocked = client->write_blocked || client->read_blocked;
+    loop_io_want(client->io, reading | (blocked ? LOOP_WRITE : 0));
 }
 
 void client_write(struct client *client)
@@ -257,6 +297,7 @@ void client_write(struct client *client)
     if (client->stalled && client->out.len <= CLIENT_STALL_BYTES / 2) {
         client->stalled = false;
         if (client->input.len > 0) client_list_to_run(client);
+        if (client->via->pending != NULL) client_look_at_tls(client);
     }
-    update_readiness(client);
+    client_update_readiness(client);
 }

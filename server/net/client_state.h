@@ -1,5 +1,6 @@
 /* client_state: the structs of connections. Only for client.c (connections), client_io.c (bytes in
- * and out), client_run.c (requests) and client_aside.c (turns inside a request). */
+ * and out), client_tls.c (TLS), client_run.c (requests) and client_aside.c (turns inside a
+ * request). */
 #ifndef SERVER_NET_CLIENT_STATE_H
 #define SERVER_NET_CLIENT_STATE_H
 
@@ -9,6 +10,7 @@
 #include "proto/resp/resp_read.h"
 #include "server/net/client.h"
 #include "server/net/lookahead.h"
+#include "server/tls/connection.h"
 #include "store/struct/agenda.h"
 
 TAILQ_HEAD(client_list, client);
@@ -21,6 +23,7 @@ enum {
      * Redis reads and keeps more. (doc/differs.md) */
     ANON_READ = 1024,       /* bytes of one read; bounds the replies of a turn */
     ANON_UNREAD = 1024,     /* bytes of unread replies, as in Redis */
+    TLS_FIRST_BYTE = 22,    /* a TLS handshake begins with it, and no request does */
     ANON_QUERY = 64 * 1024, /* bytes of unanswered input; fits the longest AUTH or HELLO */
 };
 
@@ -59,12 +62,24 @@ struct window {
     size_t args, args_cap;
 };
 
+/* How the bytes of a connection travel. */
+struct transport {
+    /* As recv and writev: -1 with errno, 0 at the end of input. */
+    ssize_t (*read)(struct client *client, void *to, size_t size);
+    ssize_t (*write)(struct client *client, const struct iovec *chunks, int count);
+    /* Is there input that the socket does not announce? NULL: never. */
+    bool (*pending)(const struct client *client);
+};
+extern const struct transport transport_plain, transport_tls;
+
 struct client {
     struct session session; /* first, so that a session's address is its client's */
     struct clients *all;
-    TAILQ_ENTRY(client) by_age, to_write, to_run, to_read, arrived, paused;
+    TAILQ_ENTRY(client) by_age, to_write, to_run, to_read, to_read_on, arrived, paused;
     struct loop_io *io;
     int fd;
+    const struct transport *via;
+    struct tls_connection *tls; /* NULL: plain, or nothing has come */
     char *peer, *local;
     int64_t born_usec, active_usec; /* monotonic */
     int64_t over_soft_usec;   /* when its output began to exceed the soft limit; 0: it does not */
@@ -76,24 +91,27 @@ struct client {
     size_t uncounted;  /* its share of dispatch.uncounted */
     uint64_t woken_in; /* the last request (clients.request) that appended to its output */
     bool unix_socket;
-    bool listed_to_write; /* client_write is due at the end of this turn */
-    bool held;            /* ... once the journal has what its output tells */
-    bool listed_to_run;   /* complete requests may be in its input */
-    bool listed_to_read;  /* the turn's buffer was full: it is read when that has run */
-    bool write_blocked;   /* the socket accepted only a part of the replies */
-    bool stalled;         /* too many unread replies: reading stops until some are sent */
-    bool is_paused;       /* CLIENT PAUSE delays its next request */
-    bool doomed;          /* closed at the end of this turn, without further replies */
+    bool listed_to_write;   /* client_write is due at the end of this turn */
+    bool held;              /* ... once the journal has what its output tells */
+    bool listed_to_run;     /* complete requests may be in its input */
+    bool listed_to_read;    /* the turn's buffer was full: it is read when that has run */
+    bool listed_to_read_on; /* its transport has input that the socket does not announce */
+    bool shaking;           /* its TLS handshake has not ended; nothing is known of the client */
+    bool read_blocked;      /* TLS has to send something before it can read */
+    bool write_blocked;     /* the socket accepted only a part of the replies */
+    bool stalled;           /* too many unread replies: reading stops until some are sent */
+    bool is_paused;         /* CLIENT PAUSE delays its next request */
+    bool doomed;            /* closed at the end of this turn, without further replies */
 };
 
 struct clients {
     struct clients_wiring w;
-    struct client_list by_age, to_write, to_run, to_read, arrived;
+    struct client_list by_age, to_write, to_run, to_read, to_read_on, arrived;
     struct client_list held;   /* of to_write: their output waits for the journal */
     struct client_list paused; /* in the order in which they will continue */
     size_t paused_count;
     struct client *next_checked; /* where housekeeping continues */
-    struct loop_timer *run_timer, *pause_timer, *soft_timer;
+    struct loop_timer *run_timer, *read_timer, *pause_timer, *soft_timer;
     struct agenda soft_ends; /* of clients over the soft limit; monotonic milliseconds */
     size_t count;
     size_t doomed; /* number of clients that will be closed at the end of this turn */
@@ -102,9 +120,12 @@ struct clients {
     char *scratch;
     size_t scratch_used;
     struct window window;
-    struct aside *aside; /* NULL: no request lets others be served */
-    uint64_t request;    /* number of the request that runs */
-    int64_t turn_usec;   /* monotonic; read at the beginning of the turn and after slow requests */
+    struct aside *aside;    /* NULL: no request lets others be served */
+    uint64_t request;       /* number of the request that runs */
+    int64_t shaken_usec;    /* time that TLS handshakes took in this turn */
+    int64_t refusals_usec;  /* monotonic; until then refused TLS handshakes are not logged */
+    size_t refusals_unsaid; /* refusals since the last such line */
+    int64_t turn_usec; /* monotonic; read at the beginning of the turn and after slow requests */
 };
 
 /* client.c */
@@ -122,6 +143,8 @@ void client_bound_output(struct client *client);
  * exceed the soft limit, arms the timer that does so later. */
 void client_check_output(struct client *client);
 void client_watch_soft(struct client *client); /* checks the soft limit only */
+/* The error line for a client that protected mode does not let in, or NULL. */
+const char *client_protection(const struct client *client);
 /* "id=7 addr=127.0.0.1:50312 name=worker" for the log. */
 struct client_label {
     char text[256];
@@ -133,8 +156,19 @@ void client_ready(void *client, unsigned what);
 void client_write(struct client *client);
 void client_keep_input(struct client *client, const char *data, size_t len); /* appends */
 void client_drop_input(struct client *client, size_t used); /* removes from the front */
+void client_update_readiness(struct client *client); /* says what it waits for on its socket */
+void client_read_on(struct client *client);          /* in the next turn, if input is pending */
+void clients_read_pending(void *clients);            /* timer: reads those */
 /* Reads clients whose input had no room in the turn's buffer. False: there were none. */
 bool clients_read_more(struct clients *clients);
+
+/* client_tls.c */
+/* Call after a read or an attempt to: sees to it that TLS goes on. */
+void client_look_at_tls(struct client *client);
+/* Closes a client whose first bytes are a TLS handshake, on a port without TLS: true. */
+bool client_refuse_tls(struct client *client, const char *data, size_t len);
+/* Closes a client whose TLS handshake takes too long. */
+void client_check_handshake(struct client *client, int64_t now_usec);
 
 /* client_run.c */
 bool client_may_read(const struct client *client);

@@ -20,8 +20,8 @@
 #include "store/mem/mem.h"
 
 enum {
-    MAX_LISTENERS = CONF_BIND_MAX + 1, /* as many as ACTIVATION_MAX */
-    ACCEPTS_PER_TURN = 128,            /* the others are accepted in the next turn */
+    MAX_LISTENERS = 2 * CONF_BIND_MAX + 1, /* port, tls-port, the unix socket */
+    ACCEPTS_PER_TURN = 128,                /* the others are accepted in the next turn */
     RETRY_USEC = 100 * 1000, /* pause after accept() failed for lack of descriptors or memory */
     LOG_USEC = 1000 * 1000,  /* such failures are logged at most this often */
     PEER_SIZE = 128,
@@ -31,7 +31,7 @@ struct listener {
     struct net *net;
     struct loop_io *io;
     int fd;
-    bool is_unix;
+    enum client_port port;
     bool removes; /* the unix socket is a file of this daemon's, to be removed at the end */
     char *path;   /* of a unix socket; NULL: another kind */
 };
@@ -111,8 +111,8 @@ static void take_connection(const struct listener *listener, int fd,
     name_address(listener, from, peer, sizeof(peer));
     getsockname(fd, (struct sockaddr *)&here, &size);
     name_address(listener, &here, local, sizeof(local));
-    if (!listener->is_unix) tune_tcp(fd, net->conf->tcp_keepalive);
-    clients_accept(net->clients, fd, peer, local, listener->is_unix);
+    if (listener->port != PORT_UNIX) tune_tcp(fd, net->conf->tcp_keepalive);
+    clients_accept(net->clients, fd, peer, local, listener->port);
 }
 
 static void want_all(struct net *net, unsigned want)
@@ -165,10 +165,11 @@ static void accept_ready(void *ctx, unsigned what)
 /* --- listening --- */
 
 /* `path` of a unix socket, else NULL. */
-static struct listener *add_listener(struct net *net, int fd, const char *path)
+static struct listener *add_listener(struct net *net, int fd, enum client_port port,
+                                     const char *path)
 {
     struct listener *listener = &net->listeners[net->count++];
-    *listener = (struct listener){ .net = net, .fd = fd, .is_unix = path != NULL };
+    *listener = (struct listener){ .net = net, .fd = fd, .port = port };
     if (path != NULL) listener->path = memcpy(mem_alloc(strlen(path) + 1), path, strlen(path) + 1);
     listener->io = loop_io_new(net->loop, fd, accept_ready, listener);
     loop_io_want(listener->io, LOOP_READ);
@@ -178,7 +179,8 @@ static struct listener *add_listener(struct net *net, int fd, const char *path)
     char name[PEER_SIZE];
     getsockname(fd, (struct sockaddr *)&here, &size);
     name_address(listener, &here, name, sizeof(name));
-    log_line(LOG_NOTICE, "Listening on %s", path != NULL ? path : name);
+    log_line(LOG_NOTICE, "Listening on %s%s", path != NULL ? path : name,
+             port == PORT_TLS ? " (TLS)" : "");
     return listener;
 }
 
@@ -210,13 +212,15 @@ static bool may_be_missing(int error)
 
 /* Listens on one word of bind: "127.0.0.1", "::1", "*", "::*" or a host name; with '-' in front it
  * is optional. */
-static bool listen_tcp(struct net *net, const char *word, const struct reason *why)
+static bool listen_tcp(struct net *net, const char *word, enum client_port kind,
+                       const struct reason *why)
 {
     bool optional = word[0] == '-';
     const char *host = word + optional;
     const char *node = strcmp(host, "*") == 0 ? "0.0.0.0" : strcmp(host, "::*") == 0 ? "::" : host;
     char port[16];
-    snprintf(port, sizeof(port), "%d", (int)net->conf->port);
+    snprintf(port, sizeof(port), "%d",
+             (int)(kind == PORT_TLS ? net->conf->tls_port : net->conf->port));
     struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE };
     struct addrinfo *found;
     int rc = getaddrinfo(node, port, &hints, &found);
@@ -229,27 +233,28 @@ static bool listen_tcp(struct net *net, const char *word, const struct reason *w
         fd = listen_at(at->ai_addr, at->ai_addrlen, net->conf->tcp_backlog, &step);
     int error = errno;
     freeaddrinfo(found);
-    if (fd >= 0) add_listener(net, fd, NULL);
+    if (fd >= 0) add_listener(net, fd, kind, NULL);
     if (fd >= 0 || (optional && may_be_missing(error))) return true;
     return fail_open(why, "Could not create server TCP listening socket %s:%s: %s: %s", host, port,
                      step, strerror(error));
 }
 
-static bool listen_all_tcp(struct net *net, const struct reason *why)
+/* Listens on each address of bind, at port or tls-port. */
+static bool listen_all_tcp(struct net *net, enum client_port kind, const struct reason *why)
 {
-    if (net->conf->port == 0) return true;
+    if ((kind == PORT_TLS ? net->conf->tls_port : net->conf->port) == 0) return true;
     const char *rest = net->conf->bind;
-    while (*rest != '\0') {
+    for (int words = 0; *rest != '\0'; words++) {
         char word[256];
         size_t len = strcspn(rest, " ");
         if (len >= sizeof(word))
             return fail_open(why, "bind: address is too long (%zu characters)", len);
         if (len > 0) {
-            if (net->count == CONF_BIND_MAX)
+            if (words == CONF_BIND_MAX)
                 return fail_open(why, "bind: more than %d addresses", (int)CONF_BIND_MAX);
             memcpy(word, rest, len);
             word[len] = '\0';
-            if (!listen_tcp(net, word, why)) return false;
+            if (!listen_tcp(net, word, kind, why)) return false;
         }
         rest += len + (rest[len] == ' ');
     }
@@ -285,7 +290,7 @@ static bool listen_unix(struct net *net, const struct reason *why)
     if (fd < 0)
         return fail_open(why, "Failed opening Unix socket: %s: %s: %s", path, step,
                          strerror(errno));
-    add_listener(net, fd, path)->removes = true;
+    add_listener(net, fd, PORT_UNIX, path)->removes = true;
     if (net->conf->unixsocketperm != 0 && chmod(path, (mode_t)net->conf->unixsocketperm) != 0)
         return fail_open(why, "Failed opening Unix socket: %s: chmod: %s", path, strerror(errno));
     return true;
@@ -293,12 +298,15 @@ static bool listen_unix(struct net *net, const struct reason *why)
 
 static bool open_all(struct net *net, const struct reason *why)
 {
-    if (!listen_all_tcp(net, why) || !listen_unix(net, why)) return false;
+    if (!listen_all_tcp(net, PORT_TCP, why) || !listen_all_tcp(net, PORT_TLS, why) ||
+        !listen_unix(net, why))
+        return false;
     if (net->count > 0) return true;
-    if (net->conf->port != 0 && net->conf->bind[0] != '\0')
+    int64_t port = net->conf->port != 0 ? net->conf->port : net->conf->tls_port;
+    if (port != 0 && net->conf->bind[0] != '\0')
         return fail_open(
             why, "Failed listening on port %d (TCP): this machine has none of the addresses '%s'",
-            (int)net->conf->port, net->conf->bind);
+            (int)port, net->conf->bind);
     return fail_open(why, "Configured to not listen anywhere");
 }
 
@@ -322,12 +330,13 @@ static bool add_passed(struct net *net, const struct activation_socket *passed,
                        const struct reason *why)
 {
     char path[PEER_SIZE];
-    if (strcmp(passed->name, "tls") == 0)
-        return fail_open(why,
-                         "The socket unit names a socket 'tls', and TLS is not available. Remove "
-                         "FileDescriptorName=tls");
+    bool tls = strcmp(passed->name, "tls") == 0;
+    if (tls && clients_tls(net->clients) == NULL)
+        return fail_open(why, "The socket unit names a socket 'tls', and TLS is off. Set tls-port "
+                              "and the certificates, or remove FileDescriptorName=tls");
     if (passed->is_unix) name_unix_socket(passed->fd, path, sizeof(path));
-    add_listener(net, passed->fd, passed->is_unix ? path : NULL);
+    enum client_port port = tls ? PORT_TLS : passed->is_unix ? PORT_UNIX : PORT_TCP;
+    add_listener(net, passed->fd, port, passed->is_unix ? path : NULL);
     return true;
 }
 

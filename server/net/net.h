@@ -12,9 +12,9 @@
 
 struct net;
 
-/* Listens on the addresses of `bind` and on the unix socket, or in their place on the sockets that
- * the service manager has passed to the process. NULL, with the reason in `why`: none could be
- * opened, or one without a leading '-' could not. */
+/* Listens on the addresses of `bind`, at `port` and `tls-port`, and on the unix socket, or in their
+ * place on the sockets that the service manager has passed to the process. NULL, with the reason in
+ * `why`: none could be opened, or one without a leading '-' could not. */
 struct net *net_open(struct loop *loop, const struct conf *conf, struct clients *clients, char *why,
                      size_t why_size);
 /* Stops listening, and removes the unix socket unless it was passed. */

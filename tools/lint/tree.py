@@ -48,9 +48,10 @@ ROOMS = (
      "conf proto/base proto/resp server/base server/call server/persist store/*"),
     ("server/run", "a request from the gates to its commit; background work of a turn",
      "conf proto/resp server/base server/call server/observe server/persist server/react store/*"),
+    ("server/tls", "encryption of connections, certificates", "conf server/base store/base store/mem"),
     ("server/net", "sockets, connections, reading ahead",
      "conf proto/base proto/resp server/base server/call server/observe server/persist"
-     " server/react server/run store/*"),
+     " server/react server/run server/tls store/*"),
     ("server/cmd", "shared by data commands of several types",
      "proto/base proto/resp server/call store/*"),
     ("server/cmd/member", "deadlines of members", "proto/base proto/resp server/call server/cmd store/*"),
@@ -68,7 +69,7 @@ ROOMS = (
      " server/persist/format server/react server/run store/*"),
     ("server/admin", "CONFIG, INFO, DEBUG, MEMORY and other commands about the server",
      "conf proto/base proto/resp server/base server/call server/net server/observe"
-     " server/persist server/react server/run server/script store/*"),
+     " server/persist server/react server/run server/script server/tls store/*"),
     ("server/admin/client", "CLIENT, HELLO, AUTH",
      "conf proto/base proto/resp server/admin server/base server/call server/net"
      " server/observe server/persist server/react server/run store/*"),

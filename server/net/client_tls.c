@@ -1,0 +1,192 @@
+/* client_tls: connections of tls-port: which clients may shake hands, when, and as which user; then
+ * bytes through server/tls/. Depends on connection.h; client_io.c calls it through struct
+ * transport.
+ *
+ * A handshake costs a signature, so each turn has a limited time for them, and the others wait in
+ * their sockets. A connection that has sent nothing owns no memory of OpenSSL. */
+#include "server/net/client_state.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "server/base/log.h"
+#include "server/tls/connection.h"
+
+enum {
+    SHAKES_USEC = 1000,     /* time for handshakes in one turn */
+    SHAKE_SECONDS = 10,     /* a handshake that takes longer is given up */
+    LOG_USEC = 1000 * 1000, /* refused connections are logged at most this often */
+    NAME_SIZE = 256,
+};
+
+static ssize_t nothing_yet(void)
+{
+    errno = EAGAIN;
+    return -1;
+}
+
+/* Strangers could fill the log, so lines are left out, and counted. */
+static void refuse(struct client *client, const char *why)
+{
+    struct clients *all = client->all;
+    int64_t now = clock_mono_usec();
+    client_doom(client);
+    if (now < all->refusals_usec) {
+        all->refusals_unsaid++;
+        return;
+    }
+    char more[64] = "";
+    if (all->refusals_unsaid > 0)
+        snprintf(more, sizeof(more), " (and %zu more since the last such line)",
+                 all->refusals_unsaid);
+    log_line(LOG_NOTICE, "Client %s closed: %s%s", client_label(client).text, why, more);
+    all->refusals_usec = now + LOG_USEC;
+    all->refusals_unsaid = 0;
+}
+
+/* ---- the wrong port -------------------------------------------------------------------------- */
+
+bool client_refuse_tls(struct client *client, const char *data, size_t len)
+{
+    bool is_first = client->session.last_command == NULL && client->input.len == 0;
+    bool is_plain = client->via == &transport_plain;
+    if (!is_first || !is_plain || len < 3 || data[0] != TLS_FIRST_BYTE || data[1] != 3)
+        return false;
+    refuse(client, "it speaks TLS, but this port does not. TLS needs tls-port");
+    return true;
+}
+
+/* Has a byte come, and may it begin a handshake? */
+static bool begins_tls(struct client *client)
+{
+    unsigned char first;
+    ssize_t got = recv(client->fd, &first, 1, MSG_PEEK);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+    if (got <= 0)
+        client_doom(client);
+    else if (first != TLS_FIRST_BYTE)
+        refuse(client, "it does not speak TLS, which tls-port needs (redis-cli --tls)");
+    return !client->doomed;
+}
+
+/* ---- users ----------------------------------------------------------------------------------- */
+
+/* Logs the session in as the user of this name, without a password. False: there is no such user.
+ * The only place where a certificate's name becomes a login; `default` is the only user. */
+static bool session_log_in_by_name(struct session *session, const char *name)
+{
+    if (strcmp(name, "default") != 0) return false;
+    session->authenticated = true;
+    return true;
+}
+
+static void log_in_by_certificate(struct client *client)
+{
+    char name[NAME_SIZE];
+    if (client->all->w.conf->tls_auth_clients_user != CONF_TLS_USER_CN) return;
+    if (!tls_peer_name(client->tls, name, sizeof(name))) return;
+    if (session_log_in_by_name(&client->session, name)) return;
+    client->all->w.stats->denied_tls_cert++;
+    log_line(LOG_VERBOSE, "Client %s is not logged in: no user has its certificate's name, %s",
+             client_label(client).text, name);
+}
+
+/* ---- handshakes ------------------------------------------------------------------------------ */
+
+static void welcome(struct client *client)
+{
+    client->shaking = false;
+    client->active_usec = client->all->turn_usec;
+    log_in_by_certificate(client);
+    const char *line = client_protection(client);
+    if (line == NULL) return;
+    outbuf_append(&client->out, line, strlen(line));
+    client->session.close_after_reply = true;
+    client_list_to_write(client);
+    client->all->w.stats->rejected_connections++;
+}
+
+static void shake_step(struct client *client)
+{
+    struct clients *all = client->all;
+    int64_t began = clock_mono_usec();
+    enum tls_progress progress = tls_shake_hands(client->tls);
+    all->shaken_usec += clock_mono_usec() - began;
+    char why[256];
+    switch (progress) {
+    case TLS_DONE: welcome(client); break;
+    case TLS_CLOSED: refuse(client, "it ended the TLS handshake"); break;
+    case TLS_FAILED:
+        snprintf(why, sizeof(why), "TLS handshake failed: %s", tls_fault(client->tls));
+        refuse(client, why);
+        break;
+    case TLS_WAITS: break;
+    }
+    client_count_memory(client);
+}
+
+/* Goes on with the handshake if this turn has time left; true when it is complete. */
+static bool shake_hands(struct client *client)
+{
+    struct clients *all = client->all;
+    if (client->doomed || all->shaken_usec >= SHAKES_USEC) return false;
+    if (client->tls == NULL) {
+        if (!begins_tls(client)) return false;
+        client->tls = tls_open(all->w.tls, client->fd);
+        if (client->tls == NULL) refuse(client, "out of memory for TLS");
+    }
+    if (client->tls != NULL) shake_step(client);
+    return !client->shaking && client_may_read(client);
+}
+
+void client_check_handshake(struct client *client, int64_t now)
+{
+    if (!client->shaking || now - client->born_usec < (int64_t)SHAKE_SECONDS * 1000000) return;
+    refuse(client, "its TLS handshake took too long");
+}
+
+/* ---- bytes ----------------------------------------------------------------------------------- */
+
+static void log_broken(const struct client *client)
+{
+    log_line(LOG_VERBOSE, "Client %s closed: TLS failed: %s", client_label(client).text,
+             tls_fault(client->tls));
+}
+
+static ssize_t read_tls(struct client *client, void *to, size_t size)
+{
+    if (client->shaking && !shake_hands(client)) return nothing_yet();
+    ssize_t got = tls_read(client->tls, to, size);
+    if (got >= 0 || errno == EAGAIN) return got;
+    log_broken(client);
+    client_doom(client);
+    return nothing_yet();
+}
+
+static ssize_t write_tls(struct client *client, const struct iovec *chunks, int count)
+{
+    if (client->shaking) return nothing_yet();
+    ssize_t sent = tls_write(client->tls, chunks, count);
+    if (sent < 0 && errno != EAGAIN) log_broken(client);
+    return sent;
+}
+
+static bool is_pending(const struct client *client)
+{
+    return client->tls != NULL && tls_pending(client->tls);
+}
+
+const struct transport transport_tls = { read_tls, write_tls, is_pending };
+
+void client_look_at_tls(struct client *client)
+{
+    if (client->tls == NULL || client->doomed) return;
+    client_read_on(client);
+    bool blocked = tls_wants_write(client->tls);
+    if (blocked == client->read_blocked) return;
+    client->read_blocked = blocked;
+    client_update_readiness(client);
+}

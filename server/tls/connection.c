@@ -1,0 +1,271 @@
+/* connection: see connection.h.
+ *
+ * OpenSSL reads ahead of the record that is wanted, so the socket may be silent while bytes wait
+ * here: `more` says so. Data is encrypted in records of 16 KiB; small chunks are joined first,
+ * because each record costs a system call, a header and a checksum. */
+#include "server/tls/connection.h"
+
+#include <errno.h>
+#include <openssl/err.h>
+#include <openssl/x509v3.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "server/tls/tls_state.h"
+#include "store/mem/mem.h"
+
+enum { WRITE_MOST = 256 * 1024 }; /* bytes that one call encrypts, in less than a millisecond */
+
+struct tls_connection {
+    struct tls *tls;
+    SSL *ssl;
+    size_t bytes;     /* memory that OpenSSL holds for it */
+    bool shaken;      /* the handshake has ended well */
+    bool ended;       /* the peer sends nothing more */
+    bool broken;      /* no further call of OpenSSL is allowed */
+    bool more;        /* tls_read would find something without the socket */
+    bool wants_write; /* reading has to send first */
+    char fault[160];
+};
+
+struct tls_connection *tls_open(struct tls *tls, int fd)
+{
+    size_t before = mem_used();
+    struct tls_connection *conn = mem_zalloc(sizeof(*conn));
+    ERR_clear_error();
+    conn->tls = tls;
+    conn->ssl = SSL_new(tls->now.context);
+    if (conn->ssl == NULL || SSL_set_fd(conn->ssl, fd) != 1) {
+        conn->broken = true;
+        tls_close(conn);
+        return NULL;
+    }
+    SSL_set_accept_state(conn->ssl);
+    conn->bytes = mem_used() - before;
+    return conn;
+}
+
+void tls_close(struct tls_connection *conn)
+{
+    if (conn == NULL) return;
+    tls_say_farewell(conn);
+    SSL_free(conn->ssl);
+    ERR_clear_error();
+    mem_free(conn);
+}
+
+/* ---- outcomes -------------------------------------------------------------------------------- */
+
+static void name_fault(struct tls_connection *conn, int error)
+{
+    long verified = SSL_get_verify_result(conn->ssl);
+    const char *system = errno != 0 ? strerror(errno) : "connection lost";
+    bool by_system = error == SSL_ERROR_SYSCALL && ERR_peek_error() == 0;
+    const char *why = by_system ? system : tls_reason();
+    bool distrusted = !by_system && verified != X509_V_OK;
+    snprintf(conn->fault, sizeof(conn->fault), "%s%s%s", why, distrusted ? ": " : "",
+             distrusted ? X509_verify_cert_error_string(verified) : "");
+}
+
+/* Call when OpenSSL has not done what it was asked for. */
+static enum tls_progress look_why(struct tls_connection *conn, int rc)
+{
+    int error = SSL_get_error(conn->ssl, rc);
+    conn->wants_write = error == SSL_ERROR_WANT_WRITE;
+    if (error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE) return TLS_WAITS;
+    if (error == SSL_ERROR_ZERO_RETURN) {
+        conn->ended = true;
+        return TLS_CLOSED;
+    }
+    conn->broken = true;
+    name_fault(conn, error);
+    ERR_clear_error();
+    return TLS_FAILED;
+}
+
+enum tls_progress tls_shake_hands(struct tls_connection *conn)
+{
+    size_t before = mem_used();
+    ERR_clear_error();
+    errno = 0;
+    int rc = SSL_do_handshake(conn->ssl);
+    enum tls_progress progress = rc == 1 ? TLS_DONE : look_why(conn, rc);
+    if (progress == TLS_DONE) {
+        conn->shaken = true;
+        conn->wants_write = false;
+        conn->more = SSL_has_pending(conn->ssl) == 1;
+        conn->tls->handshakes++;
+        conn->tls->resumed += SSL_session_reused(conn->ssl) == 1;
+    }
+    conn->tls->failed += progress == TLS_FAILED || progress == TLS_CLOSED;
+    conn->bytes += mem_used() - before;
+    return progress;
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static size_t read_records(struct tls_connection *conn, char *to, size_t size)
+{
+    size_t got = 0, some;
+    conn->more = conn->wants_write = false;
+    ERR_clear_error();
+    errno = 0;
+    while (got < size) {
+        if (SSL_read_ex(conn->ssl, to + got, size - got, &some) != 1) {
+            /* An end that was met behind data is reported by the next call. */
+            conn->more = look_why(conn, 0) != TLS_WAITS && got > 0;
+            return got;
+        }
+        got += some;
+        conn->more = SSL_has_pending(conn->ssl) == 1;
+        if (!conn->more) break;
+    }
+    return got;
+}
+
+ssize_t tls_read(struct tls_connection *conn, void *to, size_t size)
+{
+    size_t before = mem_used(), got = 0;
+    if (!conn->broken && !conn->ended)
+        got = read_records(conn, to, size);
+    else
+        conn->more = false;
+    conn->bytes += mem_used() - before;
+    if (got > 0) return (ssize_t)got;
+    if (conn->ended) return 0;
+    errno = conn->broken ? EPROTO : EAGAIN;
+    return -1;
+}
+
+bool tls_pending(const struct tls_connection *conn)
+{
+    return conn->more;
+}
+
+bool tls_wants_write(const struct tls_connection *conn)
+{
+    return conn->wants_write;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+/* What is left to be sent of some chunks. */
+struct rest {
+    const struct iovec *chunks;
+    int count;
+    size_t offset; /* into the first of them */
+};
+
+static void skip(struct rest *rest, size_t len)
+{
+    rest->offset += len;
+    while (rest->count > 0 && rest->offset >= rest->chunks->iov_len) {
+        rest->offset -= rest->chunks->iov_len;
+        rest->chunks++;
+        rest->count--;
+    }
+}
+
+/* The next record: always as long as the rest allows, because OpenSSL wants a record that was
+ * refused to come again with the same bytes, or more of them. */
+static struct iovec next_record(const struct rest *rest, char *room)
+{
+    struct rest at = *rest;
+    struct iovec record = { .iov_base = (char *)at.chunks->iov_base + at.offset,
+                            .iov_len = at.chunks->iov_len - at.offset };
+    if (record.iov_len < TLS_RECORD && at.count > 1) {
+        size_t used = 0;
+        while (at.count > 0 && used < TLS_RECORD) {
+            size_t len = at.chunks->iov_len - at.offset;
+            if (len > TLS_RECORD - used) len = TLS_RECORD - used;
+            memcpy(room + used, (char *)at.chunks->iov_base + at.offset, len);
+            used += len;
+            skip(&at, len);
+        }
+        record = (struct iovec){ .iov_base = room, .iov_len = used };
+    }
+    if (record.iov_len > TLS_RECORD) record.iov_len = TLS_RECORD;
+    return record;
+}
+
+static size_t write_records(struct tls_connection *conn, struct rest *rest)
+{
+    size_t sent = 0, some;
+    bool reading_waits = conn->wants_write;
+    ERR_clear_error();
+    errno = 0;
+    while (rest->count > 0 && sent < WRITE_MOST) {
+        struct iovec record = next_record(rest, conn->tls->record);
+        if (SSL_write_ex(conn->ssl, record.iov_base, record.iov_len, &some) != 1) {
+            /* The peer may have said farewell; that it can't be written to is an end, too. */
+            if (look_why(conn, 0) != TLS_WAITS) conn->broken = true;
+            break;
+        }
+        sent += some;
+        skip(rest, some);
+    }
+    conn->wants_write = reading_waits;
+    return sent;
+}
+
+ssize_t tls_write(struct tls_connection *conn, const struct iovec *chunks, int count)
+{
+    size_t before = mem_used(), sent = 0;
+    struct rest rest = { .chunks = chunks, .count = count };
+    if (conn->shaken && !conn->broken) sent = write_records(conn, &rest);
+    conn->bytes += mem_used() - before;
+    if (sent > 0) return (ssize_t)sent;
+    errno = conn->broken ? EPROTO : EAGAIN;
+    return -1;
+}
+
+void tls_say_farewell(struct tls_connection *conn)
+{
+    if (!conn->shaken || conn->broken) return;
+    if ((SSL_get_shutdown(conn->ssl) & SSL_SENT_SHUTDOWN) != 0) return;
+    ERR_clear_error();
+    /* If it can't be sent now, the end of the TCP connection has to do. */
+    (void)SSL_shutdown(conn->ssl);
+    ERR_clear_error();
+}
+
+/* ---- what is known of it --------------------------------------------------------------------- */
+
+const char *tls_fault(const struct tls_connection *conn)
+{
+    return conn->fault;
+}
+
+size_t tls_bytes(const struct tls_connection *conn)
+{
+    return conn != NULL ? conn->bytes : 0;
+}
+
+/* The value of the only common name, to be freed with OPENSSL_free; NULL: there is not just one. */
+static unsigned char *common_name(const X509 *cert, size_t *len)
+{
+    X509_NAME *subject = X509_get_subject_name(cert);
+    int at = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
+    if (at < 0 || X509_NAME_get_index_by_NID(subject, NID_commonName, at) >= 0) return NULL;
+    unsigned char *text = NULL;
+    const ASN1_STRING *value = X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at));
+    int got = ASN1_STRING_to_UTF8(&text, value);
+    if (got < 0) return NULL;
+    *len = (size_t)got;
+    return text;
+}
+
+bool tls_peer_name(const struct tls_connection *conn, char *to, size_t size)
+{
+    const X509 *cert = SSL_get0_peer_certificate(conn->ssl);
+    if (cert == NULL || SSL_get_verify_result(conn->ssl) != X509_V_OK) return false;
+    size_t len = 0;
+    unsigned char *name = common_name(cert, &len);
+    bool fits = name != NULL && len > 0 && len < size && memchr(name, '\0', len) == NULL;
+    if (fits) {
+        memcpy(to, name, len);
+        to[len] = '\0';
+    }
+    OPENSSL_free(name);
+    return fits;
+}

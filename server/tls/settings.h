@@ -1,0 +1,26 @@
+/* settings: turns the tls-* options into OpenSSL's context for a server. Reads certificates, keys
+ * and parameters from their files. */
+#ifndef SERVER_TLS_SETTINGS_H
+#define SERVER_TLS_SETTINGS_H
+
+#include <openssl/ssl.h>
+
+#include "conf/conf.h"
+
+enum { TLS_SERIAL_SIZE = 48 }; /* a serial number has at most 20 bytes */
+
+struct tls_settings {
+    SSL_CTX *context;
+    int64_t not_after; /* of the server's certificate, seconds since 1970 */
+    char serial[TLS_SERIAL_SIZE];
+};
+
+/* False: `why` lists all wrong options, and there is nothing to drop. */
+bool tls_settings_read(struct tls_settings *settings, const struct conf *conf, char *why,
+                       size_t size);
+void tls_settings_drop(struct tls_settings *settings);
+
+/* The cause of the last failure of OpenSSL, a constant text; empties its queue of errors. */
+const char *tls_reason(void);
+
+#endif

@@ -1,0 +1,41 @@
+/* tls: encryption of connections with OpenSSL: the certificates and limits of tls-port (struct
+ * tls), and one connection (connection.h). Depends on the tls-* options; knows neither clients nor
+ * the loop. */
+#ifndef SERVER_TLS_TLS_H
+#define SERVER_TLS_TLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "conf/conf.h"
+
+struct tls;
+
+enum { TLS_WHY_SIZE = 2048 }; /* bytes that hold the reasons of any number of wrong options */
+
+/* Makes OpenSSL take its memory from mem.h, so that it counts in used_memory. Call it before
+ * anything uses OpenSSL; later it has no effect. */
+void tls_count_memory(void);
+
+/* Reads certificates and keys. NULL: `why` has each wrong option with its file and OpenSSL's
+ * reason. conf must outlive it. */
+struct tls *tls_new(const struct conf *conf, char *why, size_t size);
+void tls_free(struct tls *tls); /* connections may outlive it */
+
+/* Reads the options and files again, for new connections; those that are open keep what they have.
+ * False: nothing has changed, and `why` is as for tls_new. Sessions can't be resumed across it. */
+bool tls_reload(struct tls *tls, char *why, size_t size);
+
+/* Logs once a day that the server's certificate expires in less than 30 days, and the first time
+ * after it was read. Call it about once a second, with seconds since 1970. */
+void tls_remind(struct tls *tls, int64_t now_sec);
+
+struct tls_report {
+    int64_t not_after;  /* seconds since 1970: the end of the server's certificate */
+    const char *serial; /* its serial number, in hexadecimal digits */
+    uint64_t handshakes, resumed, failed;
+};
+struct tls_report tls_report(const struct tls *tls);
+
+#endif

@@ -1,0 +1,18 @@
+/* tls_state: the struct behind tls.h. Only for the files of this folder. */
+#ifndef SERVER_TLS_TLS_STATE_H
+#define SERVER_TLS_TLS_STATE_H
+
+#include "server/tls/settings.h"
+#include "server/tls/tls.h"
+
+enum { TLS_RECORD = 16384 }; /* the most bytes of one record */
+
+struct tls {
+    const struct conf *conf;
+    struct tls_settings now; /* for new connections */
+    char *record;            /* TLS_RECORD bytes: small chunks are joined here before encryption */
+    int64_t remind_at;       /* seconds since 1970 */
+    uint64_t handshakes, resumed, failed;
+};
+
+#endif
