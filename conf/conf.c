@@ -20,14 +20,20 @@ struct value {
 
 static const char *const limit_classes[] = { "normal", "slave", "pubsub" };
 
+static size_t offset_of(const struct conf_option *option)
+{
+    if (option->use == CONF_WORKS) return option->offset;
+    return offsetof(struct conf, kept) + conf_kept_index(option) * sizeof(union conf_kept);
+}
+
 static void *place(struct conf *conf, const struct conf_option *option)
 {
-    return (char *)conf + option->offset;
+    return (char *)conf + offset_of(option);
 }
 
 static const void *place_of(const struct conf *conf, const struct conf_option *option)
 {
-    return (const char *)conf + option->offset;
+    return (const char *)conf + offset_of(option);
 }
 
 /* ---- reading ---- */
@@ -39,6 +45,14 @@ static const char *out_of_range(const struct conf_option *option)
                              ? "argument must be between %" PRIo64 " and %" PRIo64 " inclusive"
                              : "argument must be between %" PRId64 " and %" PRId64 " inclusive";
     snprintf(text, sizeof(text), format, option->min, option->max);
+    return text;
+}
+
+static const char *percent_too_high(const struct conf_option *option)
+{
+    static char text[128];
+    snprintf(text, sizeof(text), "percentage argument must be less or equal to %" PRId64,
+             -option->min);
     return text;
 }
 
@@ -93,6 +107,16 @@ static bool read_memory(const char *text, int64_t *bytes)
     int64_t count = digits > 0 ? strtoll(text, NULL, 10) : 0;
     if (errno != 0 || __builtin_mul_overflow(count, unit, bytes)) *bytes = INT64_MAX;
     return true;
+}
+
+/* As in Redis, "5%" is stored as -5. */
+static bool read_memory_or_percent(const char *text, int64_t *number)
+{
+    size_t digits = strspn(text, "0123456789");
+    if (digits == 0 || strcmp(text + digits, "%") != 0) return read_memory(text, number);
+    errno = 0;
+    *number = -strtoll(text, NULL, 10);
+    return errno == 0;
 }
 
 static bool read_choice(const struct conf_choice *choices, const char *text, int64_t *number)
@@ -153,6 +177,11 @@ static const char *read_value(const struct conf_option *option, const char *text
     case CONF_MEMORY:
         if (!read_memory(text, &value->number)) return "argument must be a memory value";
         break;
+    case CONF_MEMORY_PERCENT:
+        if (!read_memory_or_percent(text, &value->number))
+            return "argument must be a memory or percent value";
+        if (value->number < option->min) return percent_too_high(option);
+        break;
     case CONF_OCTAL:
         if (!read_octal(text, &value->number))
             return "argument couldn't be parsed as an octal number";
@@ -175,6 +204,7 @@ static void store_value(struct conf *conf, const struct conf_option *option,
     case CONF_BOOL: *(bool *)at = value->number != 0; break;
     case CONF_INT:
     case CONF_MEMORY:
+    case CONF_MEMORY_PERCENT:
     case CONF_OCTAL:
     case CONF_ENUM: *(int64_t *)at = value->number; break;
     case CONF_LIMITS: memcpy(at, value->limits, sizeof(value->limits)); break;
@@ -183,8 +213,8 @@ static void store_value(struct conf *conf, const struct conf_option *option,
     }
 }
 
-/* The first error in the lines, or NULL. */
-static const char *fault_in_lines(const struct conf *conf, const char *text)
+/* The first error in the lines of `policy`, or NULL. */
+static const char *fault_in_policies(const struct conf *conf, const char *text)
 {
     const char *line, *why = NULL, *end = text + strlen(text);
     size_t len;
@@ -198,6 +228,14 @@ static const char *fault_in_lines(const struct conf *conf, const char *text)
     return why;
 }
 
+/* The lines of an option are checked by a part of the server that knows their meaning. */
+static const char *fault_in_lines(const struct conf *conf, const struct conf_option *option,
+                                  const char *text)
+{
+    if (option->offset == offsetof(struct conf, policy)) return fault_in_policies(conf, text);
+    return conf->renames_fault != NULL ? conf->renames_fault(text) : NULL;
+}
+
 bool conf_set(struct conf *conf, const struct conf_option *option, const char *value,
               const char **why)
 {
@@ -205,7 +243,7 @@ bool conf_set(struct conf *conf, const struct conf_option *option, const char *v
     if (option->type == CONF_LIMITS) memcpy(read.limits, place(conf, option), sizeof(read.limits));
     *why = read_value(option, value, &read);
     if (*why == NULL && option->check != NULL) *why = option->check(value);
-    if (*why == NULL && option->type == CONF_LINES) *why = fault_in_lines(conf, value);
+    if (*why == NULL && option->type == CONF_LINES) *why = fault_in_lines(conf, option, value);
     if (*why != NULL) return false;
     char *text = conf_copy(value);
     if (option->tidy != NULL) {
@@ -233,6 +271,14 @@ static void show_limits(FILE *to, const struct conf_output_limit *limits)
                 limits[i].hard, limits[i].soft, limits[i].soft_seconds);
 }
 
+static void show_memory_or_percent(FILE *to, int64_t number)
+{
+    if (number < 0)
+        fprintf(to, "%" PRId64 "%%", -number);
+    else
+        fprintf(to, "%" PRId64, number);
+}
+
 static void show(FILE *to, const struct conf *conf, const struct conf_option *option)
 {
     const void *at = place_of(conf, option);
@@ -240,6 +286,7 @@ static void show(FILE *to, const struct conf *conf, const struct conf_option *op
     case CONF_BOOL: fputs(*(const bool *)at ? "yes" : "no", to); break;
     case CONF_INT:
     case CONF_MEMORY: fprintf(to, "%" PRId64, *(const int64_t *)at); break;
+    case CONF_MEMORY_PERCENT: show_memory_or_percent(to, *(const int64_t *)at); break;
     case CONF_OCTAL: fprintf(to, "%" PRIo64, *(const int64_t *)at); break;
     case CONF_ENUM: fputs(choice_name(option->choices, *(const int64_t *)at), to); break;
     case CONF_TEXT:
@@ -276,7 +323,10 @@ void conf_drop(struct conf *conf)
 {
     for (size_t i = 0; i < conf_option_count(); i++) {
         enum conf_type type = conf_option_at(i)->type;
-        if (type == CONF_TEXT || type == CONF_LINES) free(*(char **)place(conf, conf_option_at(i)));
+        char **at = place(conf, conf_option_at(i));
+        if (type != CONF_TEXT && type != CONF_LINES) continue;
+        free(*at);
+        *at = NULL; /* an alias has the same place */
     }
     free(conf->file);
     *conf = (struct conf){ .file = NULL };

@@ -9,11 +9,15 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "conf/option.h"
+
 enum conf_allowed { CONF_ALLOW_NO, CONF_ALLOW_YES, CONF_ALLOW_LOCAL };
 enum conf_supervised { CONF_SUPERVISED_NO, CONF_SUPERVISED_SYSTEMD, CONF_SUPERVISED_AUTO };
 enum conf_tls_auth { CONF_TLS_AUTH_NO, CONF_TLS_AUTH_YES, CONF_TLS_AUTH_OPTIONAL };
 enum conf_tls_user { CONF_TLS_USER_OFF, CONF_TLS_USER_CN };
 enum conf_fsync { CONF_FSYNC_NO, CONF_FSYNC_EVERYSEC, CONF_FSYNC_ALWAYS };
+/* What a signal to stop does about the snapshot: DEFAULT saves if there are save points. */
+enum conf_shutdown { CONF_SHUTDOWN_DEFAULT, CONF_SHUTDOWN_SAVE, CONF_SHUTDOWN_NOSAVE };
 enum { CONF_BIND_MAX = 16, CONF_LIMIT_NORMAL = 0, CONF_LIMIT_REPLICA = 1, CONF_LIMIT_PUBSUB = 2 };
 
 /* The letters of notify-keyspace-events, in the order in which CONFIG GET shows them; "A" means the
@@ -21,11 +25,18 @@ enum { CONF_BIND_MAX = 16, CONF_LIMIT_NORMAL = 0, CONF_LIMIT_REPLICA = 1, CONF_L
 #define CONF_EVENT_LETTERS "g$lshzxetdnKEmSTIV"
 enum { CONF_EVENTS_OF_ALL = 10 };
 
-enum { CONF_OPTIONS_MAX = 320 };
+enum { CONF_OPTIONS_MAX = 320, CONF_KEPT_MAX = 160 };
 
 /* A bit per option, by its index. */
 struct conf_marks {
     uint64_t words[CONF_OPTIONS_MAX / 64];
+};
+
+/* The value of an option that has no field of its own. */
+union conf_kept {
+    bool flag;
+    int64_t number;
+    char *text;
 };
 
 struct conf_output_limit {
@@ -54,7 +65,9 @@ struct conf {
     bool tls_replication, tls_cluster;
     /* limits */
     int64_t proto_max_bulk_len, client_query_buffer_limit, maxmemory;
+    int64_t maxmemory_clients; /* bytes; below 0: percent of maxmemory; 0: no limit */
     int64_t maxmemory_policy, maxmemory_samples;
+    int64_t lfu_log_factor, lfu_decay_time; /* minutes; 0: never */
     bool activedefrag;
     int64_t busy_reply_threshold; /* milliseconds; 0 and less: no limit */
     int64_t script_memory_limit;  /* bytes; 0: no limit */
@@ -64,6 +77,7 @@ struct conf {
     int64_t slowlog_max_len;
     int64_t latency_monitor_threshold; /* milliseconds; 0: off */
     bool latency_tracking;
+    char *latency_percentiles;       /* "50 99 99.9" */
     int64_t tracking_table_max_keys; /* 0: no limit */
     /* data */
     int64_t databases;
@@ -73,6 +87,12 @@ struct conf {
     const char *(*policy_fault)(char *const *words, size_t count);
     char *notify_keyspace_events;
     char *dir;
+    char *renames; /* lines "<command> <new name>"; the new name "" disables the command */
+    /* As policy_fault, for all lines together. */
+    const char *(*renames_fault)(const char *lines);
+    /* names of encodings, in OBJECT ENCODING */
+    int64_t hash_max_entries, hash_max_value, zset_max_entries, zset_max_value, set_max_intset;
+    int64_t hll_sparse_max; /* bytes */
     /* persistence */
     bool appendonly;
     int64_t appendfsync; /* enum conf_fsync */
@@ -93,59 +113,25 @@ struct conf {
     int64_t syslog_facility; /* as in <syslog.h> */
     bool daemonize;
     int64_t supervised;                                     /* enum conf_supervised */
+    int64_t shutdown_on_sigint, shutdown_on_sigterm;        /* enum conf_shutdown */
     int64_t enable_debug_command, enable_protected_configs; /* enum conf_allowed */
-    int64_t hz; /* accepted for compatibility and ignored */
 
+    union conf_kept kept[CONF_KEPT_MAX]; /* of the options in accepted.c, which have no effect */
     char *file;                   /* absolute path of the configuration file; "" without one */
     struct conf_marks by_include; /* set by an included file; for conf_rewrite */
-};
-
-enum conf_type {
-    CONF_BOOL,
-    CONF_INT,
-    CONF_MEMORY,
-    CONF_OCTAL,
-    CONF_ENUM,
-    CONF_TEXT,
-    CONF_LIMITS,
-    CONF_LINES, /* text; each occurrence in a file adds a line */
-};
-
-struct conf_choice {
-    const char *name;
-    int64_t value;
-};
-
-struct conf_option {
-    const char *name;
-    enum conf_type type;
-    size_t offset; /* into struct conf */
-    int64_t min, max;
-    const struct conf_choice *choices; /* CONF_ENUM; ends with a NULL name */
-    const char *preset;                /* the default, as text */
-    bool live;                         /* CONFIG SET may change it */
-    bool guarded;                      /* ... if enable-protected-configs allows it */
-    bool not_loading;                  /* ... but not while data are being loaded */
-    bool many;                         /* takes more than one word */
-    bool adds;                         /* a further line adds words; "" removes all */
-    /* Checks a value that the type allows: returns the error, or NULL. */
-    const char *(*check)(const char *value);
-    /* Normalizes an allowed value, in place; never lengthens it. */
-    void (*tidy)(char *value);
-    /* Another name of this option, which has the same offset; not in the example file. */
-    const char *alias_of;
-    const char *section; /* of the example file */
-    const char *help;    /* one or a few lines, separated by \n */
+    struct conf_marks given;      /* set by a file or the command line */
 };
 
 struct conf_error {
-    char text[512]; /* for start-up: "expired.conf:12: port: argument must be between ..." */
+    /* One fault per line: "expired.conf:12: port: argument must be between ...". */
+    char text[16 * 1024];
 };
 
 void conf_init(struct conf *conf); /* sets the defaults */
 void conf_drop(struct conf *conf);
 
-/* Reads a file and those it includes. On failure the error names file, line, option and reason. */
+/* Reads a file and those it includes. On failure the error lists all faults, each with file, line,
+ * option and reason, and conf has a part of the values: drop it. */
 bool conf_load_file(struct conf *conf, const char *path, struct conf_error *error);
 /* The same from memory; error messages call it `name`. */
 bool conf_load_text(struct conf *conf, const char *text, size_t len, const char *name,
@@ -155,11 +141,22 @@ bool conf_load_text(struct conf *conf, const char *text, size_t len, const char 
  * next word that begins with "--". The caller handles --help and --version. */
 bool conf_load_args(struct conf *conf, int argc, char *const *argv, struct conf_error *error);
 
+/* The options of this file's table, then those of accepted.c. */
 size_t conf_option_count(void);
 const struct conf_option *conf_option_at(size_t index);
 const struct conf_option *conf_find(const char *name); /* ignores case; NULL: unknown */
+/* The known name that is closest to a misspelt one; NULL: none is close. */
+const char *conf_closest_name(const char *name);
+/* The names of the accepted options without effect that a file or the command line has set,
+ * separated by ", "; "" for none. The caller frees it. */
+char *conf_accepted_names(const struct conf *conf);
 bool conf_is_marked(const struct conf_marks *marks, const struct conf_option *option);
 void conf_mark(struct conf_marks *marks, const struct conf_option *option);
+/* The place of an option of accepted.c in conf.kept; an alias shares that of its option. */
+size_t conf_kept_index(const struct conf_option *option);
+
+/* Writes each line of the error as "<program>: line". */
+void conf_error_print(const struct conf_error *error, FILE *to, const char *program);
 
 /* Sets an option from text. On failure nothing changes, and *why is Redis' message ("argument must
  * be 'yes' or 'no'"), a constant or a static buffer. */

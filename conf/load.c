@@ -1,36 +1,89 @@
-/* load: reads the configuration at start: files, the files they include, and the command line. */
+/* load: reads the configuration at start: files, the files they include, and the command line. It
+ * goes on after a fault, so that the error lists them all. */
 #include "conf/conf.h"
 
 #include <errno.h>
 #include <glob.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "conf/words.h"
 
-enum { INCLUDE_DEPTH = 8 };
+enum { INCLUDE_DEPTH = 8, FAULTS_ENOUGH = 1000 };
+
+/* Where the faults go. */
+struct faults {
+    struct conf_error *error;
+    size_t used, count, left_out;
+};
 
 /* The text being read, for error messages. */
 struct source {
     const char *name;
     size_t line;
     int depth; /* of includes; 0: not included */
+    struct faults *faults;
 };
 
-static bool load_path(struct conf *conf, const char *path, int depth, struct conf_error *error);
+static void load_path(struct conf *conf, const char *path, int depth, struct faults *faults);
 
-/* Replaces control characters, so that an error is one line whatever the file holds. */
-static bool fail_at(struct conf_error *error, const struct source *source, const char *name,
-                    const char *why)
+/* ---- faults ---- */
+
+static struct faults begin_faults(struct conf_error *error)
 {
-    snprintf(error->text, sizeof(error->text), "%.200s:%zu: %.100s%s%.180s", source->name,
-             source->line, name, *name != '\0' ? ": " : "", why);
-    for (char *at = error->text; *at != '\0'; at++)
-        if ((unsigned char)*at < ' ' || *at == 0x7f) *at = '?';
-    return false;
+    error->text[0] = '\0';
+    return (struct faults){ .error = error };
 }
+
+/* Appends a line. Replaces control characters, so that a fault is one line whatever the file
+ * holds. */
+__attribute__((format(printf, 2, 3))) static void add_fault(struct faults *faults,
+                                                            const char *format, ...)
+{
+    enum { LAST_LINE = 64 }; /* bytes kept free for the number of faults left out */
+    char line[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof(line), format, args);
+    va_end(args);
+    for (char *at = line; *at != '\0'; at++)
+        if ((unsigned char)*at < ' ' || *at == 0x7f) *at = '?';
+    faults->count++;
+    if (faults->used + strlen(line) + 1 + LAST_LINE > sizeof(faults->error->text)) {
+        faults->left_out++;
+        return;
+    }
+    char *to = faults->error->text + faults->used;
+    faults->used +=
+        (size_t)snprintf(to, sizeof(line) + 1, "%s%s", faults->used > 0 ? "\n" : "", line);
+}
+
+static bool end_faults(const struct faults *faults)
+{
+    if (faults->left_out > 0)
+        snprintf(faults->error->text + faults->used, sizeof(faults->error->text) - faults->used,
+                 "\n%zu more errors are not shown", faults->left_out);
+    return faults->count == 0;
+}
+
+static void fail_at(const struct source *source, const char *name, const char *why)
+{
+    add_fault(source->faults, "%.150s:%zu: %.100s%s%.220s", source->name, source->line, name,
+              *name != '\0' ? ": " : "", why);
+}
+
+void conf_error_print(const struct conf_error *error, FILE *to, const char *program)
+{
+    const char *at = error->text, *end = at + strlen(at), *line;
+    size_t len;
+    while (conf_next_line(&at, end, &line, &len))
+        fprintf(to, "%s: %.*s\n", program, (int)len, line);
+}
+
+/* ---- one option ---- */
 
 /* The words of earlier lines followed by these; the caller frees it. */
 static char *with_words(const struct conf *conf, const struct conf_option *option,
@@ -44,7 +97,7 @@ static char *with_words(const struct conf *conf, const struct conf_option *optio
     return all;
 }
 
-/* The option's lines plus one of these words, which replaces a line with the same first word. An
+/* The option's lines plus one of these words, which may replace a line with the same first word. An
  * empty word adds nothing. The caller frees it. */
 static char *with_line(const struct conf *conf, const struct conf_option *option,
                        const struct conf_words *words)
@@ -57,8 +110,8 @@ static char *with_line(const struct conf *conf, const struct conf_option *option
     while (conf_next_line(&at, end, &line, &len)) {
         struct conf_words old;
         if (!conf_words_split(line, len, &old, &why)) continue;
-        if (old.count > 0 && strcmp(old.at[0], words->at[1]) != 0)
-            fprintf(to, "%.*s\n", (int)len, line);
+        bool replaced = option->keyed && old.count > 0 && strcmp(old.at[0], words->at[1]) == 0;
+        if (old.count > 0 && !replaced) fprintf(to, "%.*s\n", (int)len, line);
         conf_words_drop(&old);
     }
     fputs(added, to);
@@ -68,12 +121,31 @@ static char *with_line(const struct conf *conf, const struct conf_option *option
     return all;
 }
 
+/* Words that redis.conf has beside options, and that must not be ignored. */
+static const char *refusal_of(const char *name)
+{
+    if (strcasecmp(name, "loadmodule") == 0) return "modules are not supported. Remove the line";
+    if (strcasecmp(name, "sentinel") == 0) return "this server is no sentinel. Remove the line";
+    return NULL;
+}
+
+/* The error for a name that is not an option. */
+static const char *unknown_name(const char *name)
+{
+    static char text[128];
+    const char *refusal = refusal_of(name), *closest = conf_closest_name(name);
+    if (refusal != NULL) return refusal;
+    if (closest == NULL) return "no such option";
+    snprintf(text, sizeof(text), "no such option. Is it %s?", closest);
+    return text;
+}
+
 /* Sets the option named by the first word; false: *why is the error. */
 static bool set_words(struct conf *conf, const struct conf_words *words, bool included,
                       const char **why)
 {
     const struct conf_option *option = conf_find(words->at[0]);
-    *why = "no such option";
+    if (option == NULL) *why = unknown_name(words->at[0]);
     if (option == NULL) return false;
     *why = "wrong number of arguments";
     if (words->count < 2 || (words->count > 2 && !option->many)) return false;
@@ -82,108 +154,125 @@ static bool set_words(struct conf *conf, const struct conf_words *words, bool in
                                              : conf_words_join(words, 1);
     bool ok = conf_set(conf, option, value, why);
     free(value);
-    if (ok && included) conf_mark(&conf->by_include, option);
+    const struct conf_option *same =
+        option->alias_of != NULL ? conf_find(option->alias_of) : option;
+    if (ok && included) conf_mark(&conf->by_include, same);
+    if (ok) conf_mark(&conf->given, option);
     return ok;
 }
+
+/* ---- files ---- */
 
 /* A pattern that matches no file is no error; a missing file without a pattern is one. */
-static bool include(struct conf *conf, const struct conf_words *words, const struct source *source,
-                    struct conf_error *error)
+static void include(struct conf *conf, const struct conf_words *words, const struct source *source)
 {
-    if (words->count != 2) return fail_at(error, source, words->at[0], "wrong number of arguments");
-    if (source->depth >= INCLUDE_DEPTH)
-        return fail_at(error, source, words->at[0], "files include one another too deeply");
+    const char *why = NULL;
+    if (words->count != 2)
+        why = "wrong number of arguments";
+    else if (source->depth >= INCLUDE_DEPTH)
+        why = "files include one another too deeply";
+    if (why != NULL) {
+        fail_at(source, words->at[0], why);
+        return;
+    }
+    /* A file that includes itself several times would be read again and again. */
+    if (source->faults->count >= FAULTS_ENOUGH) return;
     glob_t found;
     int outcome = glob(words->at[1], GLOB_NOMAGIC, NULL, &found);
-    if (outcome == GLOB_NOMATCH) return true;
-    if (outcome != 0) return fail_at(error, source, words->at[0], "the pattern cannot be matched");
-    bool ok = true;
-    for (size_t i = 0; i < found.gl_pathc && ok; i++)
-        ok = load_path(conf, found.gl_pathv[i], source->depth + 1, error);
+    if (outcome == GLOB_NOMATCH) return;
+    if (outcome != 0) {
+        fail_at(source, words->at[0], "the pattern cannot be matched");
+        return;
+    }
+    for (size_t i = 0; i < found.gl_pathc; i++)
+        load_path(conf, found.gl_pathv[i], source->depth + 1, source->faults);
     globfree(&found);
-    return ok;
 }
 
-static bool load_line(struct conf *conf, const char *line, size_t len, const struct source *source,
-                      struct conf_error *error)
+static void load_line(struct conf *conf, const char *line, size_t len, const struct source *source)
 {
     size_t blank = 0;
     while (blank < len && strchr(" \t\r\v\f", line[blank]) != NULL && line[blank] != '\0')
         blank++;
-    if (blank == len || line[blank] == '#') return true;
+    if (blank == len || line[blank] == '#') return;
     struct conf_words words;
     const char *why;
-    if (!conf_words_split(line, len, &words, &why)) return fail_at(error, source, "", why);
-    bool ok;
-    if (strcasecmp(words.at[0], "include") == 0) {
-        ok = include(conf, &words, source, error);
-    } else {
-        ok = set_words(conf, &words, source->depth > 0, &why);
-        if (!ok) fail_at(error, source, words.at[0], why);
+    if (!conf_words_split(line, len, &words, &why)) {
+        fail_at(source, "", why);
+        return;
     }
+    if (strcasecmp(words.at[0], "include") == 0)
+        include(conf, &words, source);
+    else if (!set_words(conf, &words, source->depth > 0, &why))
+        fail_at(source, words.at[0], why);
     conf_words_drop(&words);
-    return ok;
 }
 
-static bool load_lines(struct conf *conf, const char *text, size_t len, struct source *source,
-                       struct conf_error *error)
+static void load_lines(struct conf *conf, const char *text, size_t len, struct source *source)
 {
     const char *line, *end = text + len;
     size_t line_len;
     while (conf_next_line(&text, end, &line, &line_len)) {
         source->line++;
-        if (!load_line(conf, line, line_len, source, error)) return false;
+        load_line(conf, line, line_len, source);
     }
-    return true;
 }
 
 bool conf_load_text(struct conf *conf, const char *text, size_t len, const char *name,
                     struct conf_error *error)
 {
-    struct source source = { .name = name };
-    return load_lines(conf, text, len, &source, error);
+    struct faults faults = begin_faults(error);
+    load_lines(conf, text, len, &(struct source){ .name = name, .faults = &faults });
+    return end_faults(&faults);
 }
 
-static bool load_path(struct conf *conf, const char *path, int depth, struct conf_error *error)
+static void load_path(struct conf *conf, const char *path, int depth, struct faults *faults)
 {
     size_t len;
     char *text = conf_read_file(path, &len);
     if (text == NULL) {
-        snprintf(error->text, sizeof(error->text), "%.400s: %.100s", path, strerror(errno));
-        return false;
+        add_fault(faults, "%.400s: %.100s", path, strerror(errno));
+        return;
     }
-    struct source source = { .name = path, .depth = depth };
-    bool ok = load_lines(conf, text, len, &source, error);
+    load_lines(conf, text, len, &(struct source){ .name = path, .depth = depth, .faults = faults });
     free(text);
-    return ok;
+}
+
+static void load_file(struct conf *conf, const char *path, struct faults *faults)
+{
+    size_t before = faults->count;
+    load_path(conf, path, 0, faults);
+    if (faults->count > before) return;
+    /* Absolute, because CONFIG REWRITE runs after the daemon has changed its directory. */
+    char *absolute = realpath(path, NULL);
+    if (absolute == NULL) {
+        add_fault(faults, "%.400s: %.100s", path, strerror(errno));
+        return;
+    }
+    free(conf->file);
+    conf->file = absolute;
 }
 
 bool conf_load_file(struct conf *conf, const char *path, struct conf_error *error)
 {
-    if (!load_path(conf, path, 0, error)) return false;
-    /* Absolute, because CONFIG REWRITE runs after the daemon has changed its directory. */
-    char *absolute = realpath(path, NULL);
-    if (absolute == NULL) {
-        snprintf(error->text, sizeof(error->text), "%.400s: %.100s", path, strerror(errno));
-        return false;
-    }
-    free(conf->file);
-    conf->file = absolute;
-    return true;
+    struct faults faults = begin_faults(error);
+    load_file(conf, path, &faults);
+    return end_faults(&faults);
 }
 
-static bool load_stdin(struct conf *conf, struct conf_error *error)
+static void load_stdin(struct conf *conf, struct faults *faults)
 {
     size_t len;
     char *text = conf_read_stream(stdin, &len);
     if (text == NULL) {
-        snprintf(error->text, sizeof(error->text), "standard input: %.100s", strerror(errno));
-        return false;
+        add_fault(faults, "standard input: %.100s", strerror(errno));
+        return;
     }
-    bool ok = conf_load_text(conf, text, len, "standard input", error);
+    load_lines(conf, text, len, &(struct source){ .name = "standard input", .faults = faults });
     free(text);
-    return ok;
 }
+
+/* ---- the command line ---- */
 
 static bool is_name(const char *word)
 {
@@ -203,8 +292,8 @@ static const char *value_left_out(const char *name, char *const *next, char *con
 /* Reads one "--name value ...". The word after a name is its value even if it begins with "--" (a
  * password may), unless name and value came in one word ("--port 7000") or the option may stand
  * without one. Moves *at behind it. */
-static bool load_option(struct conf *conf, char *const **at, char *const *end,
-                        struct conf_error *error)
+static void load_option(struct conf *conf, char *const **at, char *const *end,
+                        struct faults *faults)
 {
     struct conf_words words;
     const char *why;
@@ -221,29 +310,27 @@ static bool load_option(struct conf *conf, char *const **at, char *const *end,
         else if (*at < end)
             conf_words_add(&words, *(*at)++);
     }
-    while (ok && *at < end && !is_name(**at))
-        conf_words_add(&words, *(*at)++);
-    ok = ok && set_words(conf, &words, false, &why);
-    if (!ok) snprintf(error->text, sizeof(error->text), "%.100s: %.300s", given, why);
+    while (*at < end && !is_name(**at)) {
+        if (ok) conf_words_add(&words, **at);
+        ++*at;
+    }
+    if (!ok || !set_words(conf, &words, false, &why))
+        add_fault(faults, "%.100s: %.300s", given, why);
     conf_words_drop(&words);
-    return ok;
 }
 
 bool conf_load_args(struct conf *conf, int argc, char *const *argv, struct conf_error *error)
 {
+    struct faults faults = begin_faults(error);
     char *const *at = argv + 1, *const *end = argv + argc;
-    if (at < end && **at != '-' && !conf_load_file(conf, *at++, error)) return false;
+    if (at < end && **at != '-') load_file(conf, *at++, &faults);
     if (at < end && strcmp(end[-1], "-") == 0) {
         end--;
-        if (!load_stdin(conf, error)) return false;
+        load_stdin(conf, &faults);
     }
-    while (at < end) {
-        if (!is_name(*at)) {
-            snprintf(error->text, sizeof(error->text),
-                     "%.100s: not an option; options are given as --name value", *at);
-            return false;
-        }
-        if (!load_option(conf, &at, end, error)) return false;
-    }
-    return true;
+    for (; at < end && !is_name(*at); at++)
+        add_fault(&faults, "%.100s: not an option; options are given as --name value", *at);
+    while (at < end)
+        load_option(conf, &at, end, &faults);
+    return end_faults(&faults);
 }

@@ -1,5 +1,5 @@
-/* options: the table of options, one row each: names, types, ranges, defaults, help. Parsing,
- * CONFIG GET/SET/REWRITE and expired.conf.example use it. */
+/* options: the table of options that have an effect, one row each: names, types, ranges, defaults,
+ * help. Parsing, CONFIG GET/SET/REWRITE and expired.conf.example use it. */
 #include "conf/conf.h"
 
 #include <errno.h>
@@ -134,15 +134,26 @@ static const char *check_file_name(const char *value)
                : NULL;
 }
 
-/* As Redis: accepts any number and limits it to its bounds. */
-static void tidy_hz(char *value)
+/* Numbers from 0 to 100. */
+static const char *check_percentiles(const char *value)
 {
-    long hz = strtol(value, NULL, 10);
-    if (hz < 1)
-        value[0] = '1';
-    else if (hz > 500)
-        memcpy(value, "500", sizeof "500");
+    while (*value != '\0') {
+        char *end;
+        double percentile = strtod(value, &end);
+        if (end == value || (*end != ' ' && *end != '\0'))
+            return "Invalid latency-tracking-info-percentiles parameters";
+        if (!(percentile >= 0 && percentile <= 100))
+            return "latency-tracking-info-percentiles parameters should sit between [0.0,100.0]";
+        value = end + strspn(end, " ");
+    }
+    return NULL;
 }
+
+/* Redis' "now" and "force" are about replicas and failed saves. */
+static const struct conf_choice shutdowns[] = { { "default", CONF_SHUTDOWN_DEFAULT },
+                                                { "save", CONF_SHUTDOWN_SAVE },
+                                                { "nosave", CONF_SHUTDOWN_NOSAVE },
+                                                { NULL, 0 } };
 
 static const struct conf_option options[] = {
     { .name = "bind",
@@ -451,6 +462,36 @@ static const struct conf_option options[] = {
       .live = true,
       .section = "limits",
       .help = "Number of keys to sample when choosing one to evict." },
+    { .name = "maxmemory-clients",
+      .type = CONF_MEMORY_PERCENT,
+      .offset = AT(maxmemory_clients),
+      .min = -100,
+      .max = INT64_MAX,
+      .preset = "0",
+      .live = true,
+      .section = "limits",
+      .help = "Memory limit of all connections together: bytes, or a percentage of maxmemory "
+              "(\"5%\").\n"
+              "Beyond it the connections that use the most are closed, except those with CLIENT "
+              "NO-EVICT.\n"
+              "0: no limit." },
+    { .name = "lfu-log-factor",
+      .type = CONF_INT,
+      .offset = AT(lfu_log_factor),
+      .max = INT_MAX,
+      .preset = "10",
+      .live = true,
+      .section = "limits",
+      .help = "How slowly the counter of uses rises, for the lfu policies: at 10, a million uses "
+              "saturate it." },
+    { .name = "lfu-decay-time",
+      .type = CONF_INT,
+      .offset = AT(lfu_decay_time),
+      .max = INT_MAX,
+      .preset = "1",
+      .live = true,
+      .section = "limits",
+      .help = "Minutes after which the counter of uses falls by one. 0: never." },
     { .name = "activedefrag",
       .type = CONF_BOOL,
       .offset = AT(activedefrag),
@@ -529,6 +570,16 @@ static const struct conf_option options[] = {
       .live = true,
       .section = "observation",
       .help = "Record the time of each call for INFO latencystats and LATENCY HISTOGRAM." },
+    { .name = "latency-tracking-info-percentiles",
+      .type = CONF_TEXT,
+      .offset = AT(latency_percentiles),
+      .preset = "50 99 99.9",
+      .live = true,
+      .many = true,
+      .check = check_percentiles,
+      .tidy = tidy_spaces,
+      .section = "observation",
+      .help = "Percentiles of the time of calls that INFO latencystats shows. \"\": none." },
     { .name = "databases",
       .type = CONF_INT,
       .offset = AT(databases),
@@ -555,18 +606,117 @@ static const struct conf_option options[] = {
       .type = CONF_LINES,
       .offset = AT(policy),
       .preset = "",
+      .keyed = true,
       .many = true,
       .section = "data",
       .help = "<prefix*|name> <option> <value> ...: a policy as for POLICY SET, set at start if "
               "the data\n"
               "set has none of that name. One line per policy; \"\" for none. Example:\n"
               "policy rv:* MAXLEN 30 TTL 7d REFRESH WRITE" },
+    { .name = "rename-command",
+      .type = CONF_LINES,
+      .offset = AT(renames),
+      .preset = "",
+      .many = true,
+      .hidden = true,
+      .section = "data",
+      .help =
+          "<command> <new name>: give a command another name; \"\" disables it. One line per "
+          "command.\n"
+          "Clients need the new name everywhere, also in scripts; rules of ACL use the old one." },
     { .name = "dir",
       .type = CONF_TEXT,
       .offset = AT(dir),
       .preset = ".",
+      .guarded = true,
       .section = "data",
       .help = "Working directory, which holds the data files." },
+    { .name = "hash-max-listpack-entries",
+      .type = CONF_INT,
+      .offset = AT(hash_max_entries),
+      .max = LONG_MAX,
+      .preset = "512",
+      .live = true,
+      .section = "encodings",
+      .help = "OBJECT ENCODING calls a hash \"listpack\" up to so many fields. This and the next "
+              "options\n"
+              "change names only: memory use does not depend on them." },
+    { .name = "hash-max-ziplist-entries",
+      .type = CONF_INT,
+      .offset = AT(hash_max_entries),
+      .alias_of = "hash-max-listpack-entries",
+      .max = LONG_MAX,
+      .preset = "512",
+      .live = true,
+      .section = "encodings",
+      .help = "The same as hash-max-listpack-entries." },
+    { .name = "hash-max-listpack-value",
+      .type = CONF_MEMORY,
+      .offset = AT(hash_max_value),
+      .max = INT64_MAX,
+      .preset = "64",
+      .live = true,
+      .section = "encodings",
+      .help = "... and whose fields and values have up to so many bytes." },
+    { .name = "hash-max-ziplist-value",
+      .type = CONF_MEMORY,
+      .offset = AT(hash_max_value),
+      .alias_of = "hash-max-listpack-value",
+      .max = INT64_MAX,
+      .preset = "64",
+      .live = true,
+      .section = "encodings",
+      .help = "The same as hash-max-listpack-value." },
+    { .name = "zset-max-listpack-entries",
+      .type = CONF_INT,
+      .offset = AT(zset_max_entries),
+      .max = LONG_MAX,
+      .preset = "128",
+      .live = true,
+      .section = "encodings",
+      .help = "The same for the members of a sorted set." },
+    { .name = "zset-max-ziplist-entries",
+      .type = CONF_INT,
+      .offset = AT(zset_max_entries),
+      .alias_of = "zset-max-listpack-entries",
+      .max = LONG_MAX,
+      .preset = "128",
+      .live = true,
+      .section = "encodings",
+      .help = "The same as zset-max-listpack-entries." },
+    { .name = "zset-max-listpack-value",
+      .type = CONF_MEMORY,
+      .offset = AT(zset_max_value),
+      .max = INT64_MAX,
+      .preset = "64",
+      .live = true,
+      .section = "encodings",
+      .help = "... and their bytes." },
+    { .name = "zset-max-ziplist-value",
+      .type = CONF_MEMORY,
+      .offset = AT(zset_max_value),
+      .alias_of = "zset-max-listpack-value",
+      .max = INT64_MAX,
+      .preset = "64",
+      .live = true,
+      .section = "encodings",
+      .help = "The same as zset-max-listpack-value." },
+    { .name = "set-max-intset-entries",
+      .type = CONF_INT,
+      .offset = AT(set_max_intset),
+      .max = LONG_MAX,
+      .preset = "512",
+      .live = true,
+      .section = "encodings",
+      .help = "OBJECT ENCODING calls a set of integers \"intset\" up to so many members." },
+    { .name = "hll-sparse-max-bytes",
+      .type = CONF_MEMORY,
+      .offset = AT(hll_sparse_max),
+      .max = INT64_MAX,
+      .preset = "3000",
+      .live = true,
+      .section = "encodings",
+      .help = "A HyperLogLog of more bytes than this takes its dense form, of 12 KiB." },
     { .name = "appendonly",
       .type = CONF_BOOL,
       .offset = AT(appendonly),
@@ -694,6 +844,24 @@ static const struct conf_option options[] = {
       .help =
           "Notify a supervisor when the daemon is ready: systemd, auto (systemd if it started the\n"
           "daemon), or no." },
+    { .name = "shutdown-on-sigterm",
+      .type = CONF_ENUM,
+      .offset = AT(shutdown_on_sigterm),
+      .choices = shutdowns,
+      .preset = "default",
+      .live = true,
+      .section = "process",
+      .help = "SIGTERM saves a snapshot before the end: if there are save points (default), always "
+              "(save), or\n"
+              "never (nosave)." },
+    { .name = "shutdown-on-sigint",
+      .type = CONF_ENUM,
+      .offset = AT(shutdown_on_sigint),
+      .choices = shutdowns,
+      .preset = "default",
+      .live = true,
+      .section = "process",
+      .help = "The same for SIGINT." },
     { .name = "pidfile",
       .type = CONF_TEXT,
       .offset = AT(pidfile),
@@ -758,50 +926,6 @@ static const struct conf_option options[] = {
       .help =
           "Who may change dbfilename with CONFIG SET: nobody (no), everyone (yes), or clients on\n"
           "this machine (local)." },
-    { .name = "hz",
-      .type = CONF_INT,
-      .offset = AT(hz),
-      .max = INT_MAX,
-      .preset = "10",
-      .live = true,
-      .tidy = tidy_hz,
-      .section = "process",
-      .help = "Accepted for compatibility with Redis, and ignored." },
 };
 
-_Static_assert(sizeof(options) / sizeof(options[0]) <= CONF_OPTIONS_MAX,
-               "struct conf_marks has one bit per option");
-
-size_t conf_option_count(void)
-{
-    return sizeof(options) / sizeof(options[0]);
-}
-
-const struct conf_option *conf_option_at(size_t index)
-{
-    return &options[index];
-}
-
-const struct conf_option *conf_find(const char *name)
-{
-    for (size_t i = 0; i < conf_option_count(); i++)
-        if (strcasecmp(options[i].name, name) == 0) return &options[i];
-    return NULL;
-}
-
-static uint64_t bit_of(size_t index)
-{
-    return UINT64_C(1) << (index % 64);
-}
-
-bool conf_is_marked(const struct conf_marks *marks, const struct conf_option *option)
-{
-    size_t index = (size_t)(option - options);
-    return (marks->words[index / 64] & bit_of(index)) != 0;
-}
-
-void conf_mark(struct conf_marks *marks, const struct conf_option *option)
-{
-    size_t index = (size_t)(option - options);
-    marks->words[index / 64] |= bit_of(index);
-}
+const struct conf_table conf_working = { options, sizeof(options) / sizeof(options[0]) };

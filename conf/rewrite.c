@@ -63,7 +63,8 @@ static void write_option(FILE *to, const struct conf *conf, const struct conf_op
     }
     char *value = conf_get(conf, option);
     fprintf(to, "%s ", option->name);
-    if (option->type == CONF_MEMORY)
+    bool percent = option->type == CONF_MEMORY_PERCENT && strchr(value, '%') != NULL;
+    if (option->type == CONF_MEMORY || (option->type == CONF_MEMORY_PERCENT && !percent))
         write_memory(to, strtoll(value, NULL, 10));
     else if (option->many)
         write_words(to, value);
@@ -74,6 +75,8 @@ static void write_option(FILE *to, const struct conf *conf, const struct conf_op
 }
 
 /* ---- the example ---- */
+
+enum { LINE_WIDTH = 100 };
 
 static void write_heading(FILE *to, const char *section)
 {
@@ -86,6 +89,23 @@ static void write_help(FILE *to, const char *help, bool live)
     for (; *help != '\0'; help++)
         fputs(*help == '\n' ? "\n# " : (char[]){ *help, '\0' }, to);
     fputs(live ? " (live)\n" : "\n", to);
+}
+
+/* Which options of Redis may stand in a file without an effect, and which must not stand there. */
+static void write_others(FILE *to, enum conf_use use, const char *heading)
+{
+    size_t column = LINE_WIDTH;
+    write_heading(to, heading);
+    for (size_t i = 0; i < conf_option_count(); i++) {
+        const struct conf_option *option = conf_option_at(i);
+        if (option->use != use) continue;
+        size_t len = strlen(option->name) + 1;
+        if (column + len > LINE_WIDTH) fputs(column < LINE_WIDTH ? "\n#" : "#", to);
+        if (column + len > LINE_WIDTH) column = 1;
+        fprintf(to, " %s", option->name);
+        column += len;
+    }
+    fputc('\n', to);
 }
 
 void conf_write_example(FILE *to)
@@ -107,12 +127,14 @@ void conf_write_example(FILE *to)
     const char *section = "";
     for (size_t i = 0; i < conf_option_count(); i++) {
         const struct conf_option *option = conf_option_at(i);
-        if (option->alias_of != NULL) continue;
+        if (option->use != CONF_WORKS || option->alias_of != NULL) continue;
         if (strcmp(section, option->section) != 0) write_heading(to, section = option->section);
         write_help(to, option->help, option->live);
         write_option(to, &defaults, option);
     }
     conf_drop(&defaults);
+    write_others(to, CONF_ACCEPTED, "options of Redis that are accepted and have no effect");
+    write_others(to, CONF_REFUSED, "options of Redis that are refused unless they are off");
 }
 
 /* ---- CONFIG REWRITE ---- */
@@ -129,6 +151,17 @@ static void copy_line(FILE *to, const char *line, size_t len)
 {
     fwrite(line, 1, len, to);
     fputc('\n', to);
+}
+
+/* An alias shares the value and the mark of its option. */
+static const struct conf_option *original(const struct conf_option *option)
+{
+    return option->alias_of != NULL ? conf_find(option->alias_of) : option;
+}
+
+static bool is_included(const struct rewriting *all, const struct conf_option *option)
+{
+    return conf_is_marked(&all->conf->by_include, option);
 }
 
 /* Does this line, applied to the defaults, give the option's current value? */
@@ -168,6 +201,7 @@ static void rewrite_limits(struct rewriting *all, const struct conf_option *opti
 static void rewrite_option(struct rewriting *all, const struct conf_option *option,
                            const struct conf_words *words, const char *line, size_t len)
 {
+    const struct conf_option *same = original(option);
     /* These cannot change while the daemon runs. */
     if (option->type == CONF_LINES) {
         copy_line(all->to, line, len);
@@ -175,13 +209,12 @@ static void rewrite_option(struct rewriting *all, const struct conf_option *opti
     }
     /* An included file overrides what stands before it, so such options go to the end. Of an option
      * given twice, one line stays. */
-    if (conf_is_marked(&all->conf->by_include, option) || conf_is_marked(&all->done, option))
-        return;
+    if (is_included(all, same) || conf_is_marked(&all->done, same)) return;
     if (option->type == CONF_LIMITS) {
         rewrite_limits(all, option, words);
         return;
     }
-    conf_mark(&all->done, option);
+    conf_mark(&all->done, same);
     if (says_so(all, option, words))
         copy_line(all->to, line, len);
     else
@@ -222,7 +255,7 @@ static bool limit_is(const struct conf_output_limit *a, const struct conf_output
 static void append_limits(struct rewriting *all, const struct conf *defaults,
                           const struct conf_option *option)
 {
-    bool included = conf_is_marked(&all->conf->by_include, option);
+    bool included = is_included(all, option);
     for (int i = 0; i < 3; i++) {
         bool preset = limit_is(&all->conf->output_limits[i], &defaults->output_limits[i]);
         if (all->limit_done[i] || (preset && !included)) continue;
@@ -236,7 +269,7 @@ static void append_option(struct rewriting *all, const struct conf *defaults,
 {
     if (conf_is_marked(&all->done, option) || option->alias_of != NULL) return;
     char *is = conf_get(all->conf, option), *preset = conf_get(defaults, option);
-    if (strcmp(is, preset) != 0 || conf_is_marked(&all->conf->by_include, option)) {
+    if (strcmp(is, preset) != 0 || is_included(all, option)) {
         sign(all);
         write_option(all->to, all->conf, option);
     }

@@ -5,7 +5,6 @@ enum {
     COUNTER_BITS = 8,
     COUNTER_MAX = 255,
     COUNTER_START = 5, /* so that a new key is not the first to be evicted */
-    LOG_FACTOR = 10,
     MINUTE = 60 * 1000,
     MINUTES_MASK = (1 << 24) - 1,
 };
@@ -21,20 +20,22 @@ static uint32_t counter_at(msec now, unsigned counter)
     return minutes_of(now) << COUNTER_BITS | counter;
 }
 
-unsigned access_frequency(const struct entry *entry, msec now)
+unsigned access_frequency(const struct store *store, const struct entry *entry, msec now)
 {
     unsigned counter = entry->accessed & COUNTER_MAX;
     uint32_t passed = (minutes_of(now) - (entry->accessed >> COUNTER_BITS)) & MINUTES_MASK;
+    if (store->access_decay_minutes == 0) return counter;
+    passed /= store->access_decay_minutes;
     return passed < counter ? counter - passed : 0;
 }
 
-/* Draws whether the counter rises. The probability is 1 / ((counter - COUNTER_START) * LOG_FACTOR +
- * 1). */
+/* Draws whether the counter rises. The probability is
+ * 1 / ((counter - COUNTER_START) * access_log_factor + 1). */
 static bool counter_rises(struct store *store, unsigned counter)
 {
     if (counter == COUNTER_MAX) return false;
     unsigned above = counter > COUNTER_START ? counter - COUNTER_START : 0;
-    return random_next(&store->random) % (above * LOG_FACTOR + 1) == 0;
+    return random_next(&store->random) % ((uint64_t)above * store->access_log_factor + 1) == 0;
 }
 
 void access_begin(const struct store *store, struct entry *entry, msec now)
@@ -49,7 +50,7 @@ void access_note(struct store *store, struct entry *entry, msec now)
         entry->accessed = (uint32_t)(now / 1000);
         return;
     }
-    unsigned counter = access_frequency(entry, now);
+    unsigned counter = access_frequency(store, entry, now);
     entry->accessed = counter_at(now, counter + counter_rises(store, counter));
 }
 

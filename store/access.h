@@ -2,8 +2,8 @@
  * eviction (LRU, LFU) and OBJECT IDLETIME and FREQ.
  *
  * By default the field holds unix seconds (LRU). If store->counts_access it holds 24 bits of unix
- * minutes above an 8-bit logarithmic counter, which decays by one per minute (Morris, "Counting
- * large numbers of events in small registers", 1978; parameters as in Redis' LFU). */
+ * minutes above an 8-bit logarithmic counter, which decays by one per access_decay_minutes (Morris,
+ * "Counting large numbers of events in small registers", 1978; parameters as in Redis' LFU). */
 #ifndef STORE_ACCESS_H
 #define STORE_ACCESS_H
 
@@ -22,6 +22,6 @@ void access_set(const struct store *store, struct entry *entry, msec now, int64_
 /* Seconds since the last use; only if accesses are not counted (LRU). */
 int64_t access_idle_seconds(const struct entry *entry, msec now);
 /* The counter after decay, 0 to 255; only if accesses are counted (LFU). */
-unsigned access_frequency(const struct entry *entry, msec now);
+unsigned access_frequency(const struct store *store, const struct entry *entry, msec now);
 
 #endif

@@ -42,6 +42,8 @@ struct store {
     struct policy_walk *policy_walk; /* applies pending policies to existing keys; owned */
     struct rewind rewind;
     bool counts_access; /* entry->accessed counts uses (LFU) instead of the last use (LRU) */
+    /* Of LFU: how slowly the counter rises, and minutes after which it falls by one (0: never). */
+    unsigned access_log_factor, access_decay_minutes;
     struct store_stats stats;
     uint64_t changes;    /* effects that changed data, since start */
     uint64_t flushed_at; /* `changes` when FLUSHALL last emptied all databases */

@@ -14,14 +14,14 @@ bool evict_counts_access(enum evict_policy policy)
     return policy == EVICT_ALL_LFU || policy == EVICT_VOLATILE_LFU;
 }
 
-static uint64_t worth_of(const struct keyspace *ks, const struct entry *entry,
-                         enum evict_policy policy, msec now)
+static uint64_t worth_of(const struct txn *txn, const struct keyspace *ks,
+                         const struct entry *entry, enum evict_policy policy)
 {
     switch (policy) {
     case EVICT_ALL_LFU:
-    case EVICT_VOLATILE_LFU: return access_frequency(entry, now);
+    case EVICT_VOLATILE_LFU: return access_frequency(txn->store, entry, txn->now);
     case EVICT_ALL_LRU:
-    case EVICT_VOLATILE_LRU: return UINT32_MAX - (uint64_t)access_idle_seconds(entry, now);
+    case EVICT_VOLATILE_LRU: return UINT32_MAX - (uint64_t)access_idle_seconds(entry, txn->now);
     case EVICT_VOLATILE_TTL: return (uint64_t)entry_expires_at(ks, entry);
     default: return 0;
     }
@@ -46,7 +46,7 @@ bool evict_one(struct txn *txn, enum evict_policy policy, unsigned samples)
         for (unsigned i = 0; i < samples; i++) {
             struct entry *entry = draw_entry(txn, ks, policy);
             if (entry == NULL) break;
-            uint64_t worth = worth_of(ks, entry, policy, txn->now);
+            uint64_t worth = worth_of(txn, ks, entry, policy);
             if (best.entry == NULL || worth < best.worth)
                 best = (struct candidate){ ks, entry, worth };
         }

@@ -9,8 +9,7 @@
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 #include "store/struct/packed.h"
-
-enum { LISTPACK_FIELDS = 512, LISTPACK_LEN = 64 };
+#include "store/type/encoding_limits.h"
 
 #define FIELD_LEN_MAX ((UINT32_C(1) << 31) - 1)
 
@@ -346,8 +345,9 @@ bool hash_get(const struct hash *hash, struct bytes field, struct bytes *value)
 
 static bool fields_fit_listpack(const struct hash *hash, size_t field_len, size_t value_len)
 {
-    return hash_count(hash) <= LISTPACK_FIELDS && field_len <= LISTPACK_LEN &&
-           value_len <= LISTPACK_LEN;
+    const struct encoding_limits *limits = &encoding_limits;
+    return hash_count(hash) <= limits->hash_fields && field_len <= limits->hash_len &&
+           value_len <= limits->hash_len;
 }
 
 bool hash_set(struct hash *hash, struct bytes field, struct bytes value, msec at)

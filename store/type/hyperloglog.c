@@ -9,6 +9,7 @@
 
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
+#include "store/type/encoding_limits.h"
 
 enum {
     DENSE = 0,
@@ -248,6 +249,12 @@ static enum hll_change raise_after_promotion(struct hll *hll, struct hll_place p
     return raise_dense(hll, place);
 }
 
+static size_t sparse_max(void)
+{
+    return encoding_limits.hll_sparse < HLL_DENSE_BYTES ? encoding_limits.hll_sparse
+                                                        : HLL_DENSE_BYTES;
+}
+
 static enum hll_change raise_sparse(struct hll *hll, struct hll_place place)
 {
     if (place.rank > SPARSE_RANK_MAX) return raise_after_promotion(hll, place);
@@ -269,7 +276,7 @@ static enum hll_change raise_sparse(struct hll *hll, struct hll_place place)
     if (place.index > first) len += put_run(split, run.rank, place.index - first);
     len += put_run(split + len, place.rank, 1);
     if (behind > 0) len += put_run(split + len, run.rank, behind);
-    if (len > run.bytes && text.len + len - run.bytes > HLL_SPARSE_MAX)
+    if (len > run.bytes && text.len + len - run.bytes > sparse_max())
         return raise_after_promotion(hll, place);
     replace_run(hll, at, run.bytes, split, len);
     join_runs(hll, before);
@@ -280,7 +287,7 @@ static enum hll_change raise_sparse(struct hll *hll, struct hll_place place)
 
 void hll_init(struct hll *hll, struct bytes text)
 {
-    /* Room for any later size: a sparse text grows up to HLL_SPARSE_MAX only. */
+    /* Room for any later size: a sparse text grows up to sparse_max() only. */
     hll->data = mem_alloc(text.len > HLL_DENSE_BYTES ? text.len : HLL_DENSE_BYTES);
     hll->len = text.len;
     if (text.len > 0) {

@@ -10,8 +10,9 @@
  *     01nnnnnn nnnnnnnn  n + 1 registers are 0
  *     1vvvvvnn           n + 1 registers are v + 1
  *
- * A sparse body becomes dense, for good, when it would exceed HLL_SPARSE_MAX bytes (header
- * included) or a register exceeds 32. Sources: see hyperloglog.c and hyperloglog_count.c. */
+ * A sparse body becomes dense, for good, when it would exceed encoding_limits.hll_sparse bytes
+ * (header included) or a register exceeds 32. Sources: see hyperloglog.c and hyperloglog_count.c.
+ */
 #ifndef STORE_TYPE_HYPERLOGLOG_H
 #define STORE_TYPE_HYPERLOGLOG_H
 
@@ -27,7 +28,6 @@ enum {
     HLL_COUNT_BYTES = 8,
     HLL_HEADER = 16,
     HLL_DENSE_BYTES = HLL_HEADER + HLL_REGISTERS * 6 / 8,
-    HLL_SPARSE_MAX = 3000,
 };
 
 /* The effect of adding an element: the register at index becomes at least rank. */

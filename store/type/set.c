@@ -10,8 +10,7 @@
 #include "store/mem/mem.h"
 #include "store/struct/packed.h"
 #include "store/type/canonical_integer.h"
-
-enum { INTSET_MAX = 512 };
+#include "store/type/encoding_limits.h"
 
 /* A member of a table. If it has_expiry, a struct deadline precedes the bytes; it stays, idle, when
  * the deadline is removed. */
@@ -236,7 +235,7 @@ bool set_has(const struct set *set, struct bytes member)
 
 static bool fits_intset(const struct set *set)
 {
-    return set_count(set) <= INTSET_MAX;
+    return set_count(set) <= encoding_limits.intset_members;
 }
 
 /* Makes the set large. Returns the packed records, because the caller's member may point into them;

@@ -9,8 +9,7 @@
 #include "store/mem/mem.h"
 #include "store/type/zset_packed.h"
 #include "store/type/zset_table.h"
-
-enum { LISTPACK_MEMBERS = 128, LISTPACK_LEN = 64 };
+#include "store/type/encoding_limits.h"
 
 #define NOINLINE __attribute__((noinline))
 
@@ -113,7 +112,8 @@ size_t zset_below_member(const struct zset *zset, struct bytes member, bool or_e
 
 static bool members_fit_listpack(const struct zset *zset, size_t member_len)
 {
-    return zset_count(zset) <= LISTPACK_MEMBERS && member_len <= LISTPACK_LEN;
+    return zset_count(zset) <= encoding_limits.zset_members &&
+           member_len <= encoding_limits.zset_len;
 }
 
 void zset_put(struct zset *zset, struct bytes member, double score, msec at)

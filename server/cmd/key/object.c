@@ -22,7 +22,7 @@ static void cmd_object_freq(struct call *call)
     const struct entry *entry = find_or_null(call);
     if (entry == NULL) return;
     if (call->txn->store->counts_access)
-        resp_integer(call->out, access_frequency(entry, call->txn->now));
+        resp_integer(call->out, access_frequency(call->txn->store, entry, call->txn->now));
     else
         fail(call, ERR_NO_LFU);
 }

@@ -132,8 +132,8 @@ START_TEST(included_files_are_loaded)
     static const char *const files[][2] = {
         { "main.conf", "port 1\ninclude 'more.conf'\ntimeout 9\ninclude none-*.conf\n" },
         { "more.conf", "port 2\ntimeout 8\ninclude part-[ab].conf\n" },
-        { "part-a.conf", "hz 50\n" },
-        { "part-b.conf", "hz 60\n" },
+        { "part-a.conf", "databases 50\n" },
+        { "part-b.conf", "databases 60\n" },
         { NULL, NULL },
     };
     enter_folder(files);
@@ -141,7 +141,7 @@ START_TEST(included_files_are_loaded)
     ck_assert_msg(conf_load_file(&conf, "main.conf", &error), "%s", error.text);
     ck_assert_int_eq(conf.port, 2);
     ck_assert_int_eq(conf.timeout, 9);
-    ck_assert_int_eq(conf.hz, 60);
+    ck_assert_int_eq(conf.databases, 60);
     ck_assert_int_eq(conf.file[0], '/');
     ck_assert_ptr_nonnull(strstr(conf.file, "/main.conf"));
     conf_drop(&conf);

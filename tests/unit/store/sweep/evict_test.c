@@ -44,6 +44,23 @@ START_TEST(least_recently_used_key_is_evicted_first)
 }
 END_TEST
 
+START_TEST(counter_of_uses_follows_its_parameters)
+{
+    world_init(&world);
+    world.store->counts_access = true;
+    world.store->access_log_factor = 0; /* each use counts */
+    world.store->access_decay_minutes = 10;
+    world_set(&world, "k", "v", NEVER);
+    use("k", 100);
+    struct entry *entry = keyspace_find(&world.store->databases[0], text("k"));
+    ck_assert_uint_eq(access_frequency(world.store, entry, world.now), 105);
+    ck_assert_uint_eq(access_frequency(world.store, entry, world.now + 50 * 60 * 1000), 100);
+    world.store->access_decay_minutes = 0;
+    ck_assert_uint_eq(access_frequency(world.store, entry, world.now + 50 * 60 * 1000), 105);
+    world_drop(&world);
+}
+END_TEST
+
 START_TEST(least_often_used_key_is_evicted_with_decay)
 {
     world_init(&world);
@@ -52,10 +69,10 @@ START_TEST(least_often_used_key_is_evicted_with_decay)
     world_set(&world, "seldom", "v", NEVER);
     use("often", 200);
     struct entry *often = keyspace_find(&world.store->databases[0], text("often"));
-    unsigned high = access_frequency(often, world.now);
+    unsigned high = access_frequency(world.store, often, world.now);
     ck_assert_uint_gt(high, 6);
-    ck_assert_uint_eq(access_frequency(often, world.now + 3 * 60 * 1000), high - 3);
-    ck_assert_uint_eq(access_frequency(often, world.now + 600 * 60 * 1000), 0);
+    ck_assert_uint_eq(access_frequency(world.store, often, world.now + 3 * 60 * 1000), high - 3);
+    ck_assert_uint_eq(access_frequency(world.store, often, world.now + 600 * 60 * 1000), 0);
     ck_assert(evict(EVICT_ALL_LFU));
     ck_assert(world_has(&world, "often"));
     ck_assert(!world_has(&world, "seldom"));
@@ -166,6 +183,7 @@ Suite *test_suite(void)
     const TTest *const tests[] = {
         least_recently_used_key_is_evicted_first,
         least_often_used_key_is_evicted_with_decay,
+        counter_of_uses_follows_its_parameters,
         volatile_policies_keep_keys_without_deadline,
         volatile_ttl_evicts_earliest_deadline_of_all_databases,
         volatile_key_is_found_among_member_deadlines,

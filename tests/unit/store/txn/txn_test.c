@@ -282,7 +282,7 @@ START_TEST(idle_time_and_frequency_can_be_set)
     ck_assert_int_eq(access_idle_seconds(entry, world.now), world.now / 1000);
     world.store->counts_access = true;
     txn_key_accessed(txn, entry, 100, 255);
-    ck_assert_uint_eq(access_frequency(entry, world.now), 255);
+    ck_assert_uint_eq(access_frequency(world.store, entry, world.now), 255);
     world_commit(&world);
     end();
 }

@@ -1,4 +1,5 @@
 /* hyperloglog: registers, compared with a plain array, in both representations. */
+#include "store/type/encoding_limits.h"
 #include "store/type/hyperloglog.h"
 
 #include <stdio.h>
@@ -40,7 +41,7 @@ static void raise_some(struct hll *hll, unsigned indexes, unsigned rank_max, int
         bool rises = place.rank > model[place.index];
         if (rises) model[place.index] = (uint8_t)place.rank;
         ck_assert_int_eq(hll_raise(hll, place), rises ? HLL_RAISED : HLL_SAME);
-        if (hll_is_sparse(hll_view(hll))) ck_assert_uint_le(hll->len, HLL_SPARSE_MAX);
+        if (hll_is_sparse(hll_view(hll))) ck_assert_uint_le(hll->len, encoding_limits.hll_sparse);
         if (i % 64 == 0) ck_registers(hll, model);
     }
     ck_registers(hll, model);

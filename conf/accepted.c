@@ -1,0 +1,403 @@
+/* accepted: the options of Redis that have no effect here. redis.conf of a Redis server starts this
+ * one: their values are checked as Redis does, kept, and shown by CONFIG GET, and one warning at
+ * start lists those that were set. An option that would be unsafe to ignore is refused, unless its
+ * value means "off". Depends on the types of conf.c. */
+#include "conf/conf.h"
+
+#include <limits.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static const struct conf_choice endpoints[] = {
+    { "ip", 0 }, { "hostname", 1 }, { "unknown-endpoint", 2 }, { NULL, 0 }
+};
+static const struct conf_choice allowed[] = {
+    { "no", 0 }, { "yes", 1 }, { "local", 2 }, { NULL, 0 }
+};
+static const struct conf_choice oom_kinds[] = {
+    { "no", 0 }, { "yes", 1 }, { "relative", 2 }, { "absolute", 3 }, { NULL, 0 }
+};
+static const struct conf_choice error_behaviors[] = {
+    { "ignore", 0 }, { "panic", 1 }, { "panic-on-replicas", 2 }, { NULL, 0 }
+};
+static const struct conf_choice diskless_loads[] = {
+    { "disabled", 0 }, { "on-empty-db", 1 }, { "swapdb", 2 }, { NULL, 0 }
+};
+static const struct conf_choice sanitizers[] = {
+    { "no", 0 }, { "yes", 1 }, { "clients", 2 }, { NULL, 0 }
+};
+static const struct conf_choice facilities[] = { { "user", 0 },   { "local0", 1 }, { "local1", 2 },
+                                                 { "local2", 3 }, { "local3", 4 }, { "local4", 5 },
+                                                 { "local5", 6 }, { "local6", 7 }, { "local7", 8 },
+                                                 { NULL, 0 } };
+
+/* ---- values that may be ignored ---- */
+
+static const char *check_replicaof(const char *value)
+{
+    return *value == '\0' || strcasecmp(value, "no one") == 0
+               ? NULL
+               : "replication is not supported. Remove the option to start as a server of its own";
+}
+
+/* The value that was allowed means "none". */
+static void tidy_replicaof(char *value)
+{
+    *value = '\0';
+}
+
+static const char *check_empty(const char *value)
+{
+    return *value == '\0' ? NULL : "replication is not supported. Remove the option";
+}
+
+static const char *check_zero(const char *value)
+{
+    return strtoll(value, NULL, 10) == 0
+               ? NULL
+               : "replication is not supported, so no replica can confirm a write. Remove the "
+                 "option to accept writes without replicas";
+}
+
+static const char *check_cluster(const char *value)
+{
+    return strcasecmp(value, "no") == 0 ? NULL : "cluster mode is not supported. Remove the option";
+}
+
+static const char *check_oom_values(const char *value)
+{
+    for (int i = 0; i < 3; i++) {
+        char *end;
+        long number = strtol(value, &end, 10);
+        if (end == value || number < -2000 || number > 2000)
+            return "Invalid oom-score-adj-values, elements must be between -2000 and 2000.";
+        value = end;
+    }
+    return *value == '\0' ? NULL : "wrong number of arguments";
+}
+
+/* As Redis: accepts any number and limits it to its bounds. */
+static void tidy_hz(char *value)
+{
+    long hz = strtol(value, NULL, 10);
+    if (hz < 1)
+        value[0] = '1';
+    else if (hz > 500)
+        memcpy(value, "500", sizeof "500");
+}
+
+/* ---- the table ---- */
+
+#define LIVE                .live = true
+#define FIXED               .live = false
+#define YES_NO              .type = CONF_BOOL
+#define TEXT                .type = CONF_TEXT
+#define INT                 .type = CONF_INT
+#define MEMORY              .type = CONF_MEMORY
+#define CHOICE(names)       .type = CONF_ENUM, .choices = (names)
+#define WITHIN(least, most) .min = (least), .max = (most)
+#define ALIAS(other)        .alias_of = (other)
+#define ACCEPTED                                                                                   \
+    .use = CONF_ACCEPTED, .section = "accepted", .help = "Option of Redis; has no effect here."
+#define REFUSED                                                                                    \
+    .use = CONF_REFUSED, .section = "refused", .help = "Option of Redis; refused unless it is off."
+
+/* Name, type, default and whether CONFIG SET may change it are those of Redis 7.0. */
+static const struct conf_option accepted[] = {
+    /* Threads, timers and the operating system: one thread runs commands, deadlines have timers of
+     * their own, and memory is returned without hints. */
+    { .name = "io-threads", INT, WITHIN(1, 128), .preset = "1", FIXED, ACCEPTED },
+    { .name = "io-threads-do-reads", YES_NO, .preset = "no", FIXED, ACCEPTED },
+    { .name = "hz", INT, WITHIN(0, INT_MAX), .preset = "10", LIVE, ACCEPTED, .tidy = tidy_hz },
+    { .name = "dynamic-hz", YES_NO, .preset = "yes", LIVE, ACCEPTED },
+    { .name = "active-expire-effort", INT, WITHIN(1, 10), .preset = "1", LIVE, ACCEPTED },
+    { .name = "server_cpulist", TEXT, .preset = "", FIXED, ACCEPTED },
+    { .name = "bio_cpulist", TEXT, .preset = "", FIXED, ACCEPTED },
+    { .name = "aof_rewrite_cpulist", TEXT, .preset = "", FIXED, ACCEPTED },
+    { .name = "bgsave_cpulist", TEXT, .preset = "", FIXED, ACCEPTED },
+    { .name = "disable-thp", YES_NO, .preset = "yes", FIXED, ACCEPTED },
+    { .name = "jemalloc-bg-thread", YES_NO, .preset = "yes", LIVE, ACCEPTED },
+    { .name = "oom-score-adj", CHOICE(oom_kinds), .preset = "no", LIVE, ACCEPTED },
+    { .name = "oom-score-adj-values",
+      TEXT,
+      .preset = "0 200 800",
+      LIVE,
+      ACCEPTED,
+      .check = check_oom_values,
+      .many = true },
+    { .name = "set-proc-title", YES_NO, .preset = "yes", FIXED, ACCEPTED },
+    { .name = "proc-title-template",
+      TEXT,
+      .preset = "{title} {listen-addr} {server-mode}",
+      LIVE,
+      ACCEPTED,
+      .many = true },
+    { .name = "always-show-logo", YES_NO, .preset = "no", FIXED, ACCEPTED },
+    { .name = "ignore-warnings", TEXT, .preset = "", LIVE, ACCEPTED, .many = true },
+    { .name = "crash-log-enabled", YES_NO, .preset = "yes", LIVE, ACCEPTED },
+    { .name = "crash-memcheck-enabled", YES_NO, .preset = "yes", LIVE, ACCEPTED },
+    { .name = "syslog-enabled", YES_NO, .preset = "no", FIXED, ACCEPTED },
+    { .name = "syslog-facility", CHOICE(facilities), .preset = "local0", FIXED, ACCEPTED },
+    { .name = "syslog-ident", TEXT, .preset = "redis", FIXED, ACCEPTED },
+    { .name = "socket-mark-id", INT, WITHIN(0, UINT32_MAX), .preset = "0", FIXED, ACCEPTED },
+    { .name = "enable-module-command", CHOICE(allowed), .preset = "no", FIXED, ACCEPTED },
+    { .name = "shutdown-timeout", INT, WITHIN(0, INT_MAX), .preset = "10", LIVE, ACCEPTED },
+    { .name = "acllog-max-len", INT, WITHIN(0, INT64_MAX), .preset = "128", LIVE, ACCEPTED },
+    /* Data structures: they have no such forms, large values are always freed in slices, and tables
+     * grow by one bucket at a time. */
+    { .name = "activerehashing", YES_NO, .preset = "yes", LIVE, ACCEPTED },
+    { .name = "lazyfree-lazy-eviction", YES_NO, .preset = "no", LIVE, ACCEPTED },
+    { .name = "lazyfree-lazy-expire", YES_NO, .preset = "no", LIVE, ACCEPTED },
+    { .name = "lazyfree-lazy-server-del", YES_NO, .preset = "no", LIVE, ACCEPTED },
+    { .name = "lazyfree-lazy-user-del", YES_NO, .preset = "no", LIVE, ACCEPTED },
+    { .name = "lazyfree-lazy-user-flush", YES_NO, .preset = "no", LIVE, ACCEPTED },
+    { .name = "maxmemory-eviction-tenacity", INT, WITHIN(0, 100), .preset = "10", LIVE, ACCEPTED },
+    { .name = "list-max-listpack-size",
+      INT,
+      WITHIN(INT_MIN, INT_MAX),
+      .preset = "-2",
+      LIVE,
+      ACCEPTED },
+    { .name = "list-max-ziplist-size",
+      INT,
+      WITHIN(INT_MIN, INT_MAX),
+      .preset = "-2",
+      LIVE,
+      ACCEPTED,
+      ALIAS("list-max-listpack-size") },
+    { .name = "list-compress-depth", INT, WITHIN(0, INT_MAX), .preset = "0", LIVE, ACCEPTED },
+    { .name = "stream-node-max-bytes",
+      MEMORY,
+      WITHIN(0, INT64_MAX),
+      .preset = "4096",
+      LIVE,
+      ACCEPTED },
+    { .name = "stream-node-max-entries",
+      INT,
+      WITHIN(0, INT64_MAX),
+      .preset = "100",
+      LIVE,
+      ACCEPTED },
+    { .name = "active-defrag-ignore-bytes",
+      MEMORY,
+      WITHIN(1, INT64_MAX),
+      .preset = "104857600",
+      LIVE,
+      ACCEPTED },
+    { .name = "active-defrag-threshold-lower",
+      INT,
+      WITHIN(0, 1000),
+      .preset = "10",
+      LIVE,
+      ACCEPTED },
+    { .name = "active-defrag-threshold-upper",
+      INT,
+      WITHIN(0, 1000),
+      .preset = "100",
+      LIVE,
+      ACCEPTED },
+    { .name = "active-defrag-cycle-min", INT, WITHIN(1, 99), .preset = "1", LIVE, ACCEPTED },
+    { .name = "active-defrag-cycle-max", INT, WITHIN(1, 99), .preset = "25", LIVE, ACCEPTED },
+    { .name = "active-defrag-max-scan-fields",
+      INT,
+      WITHIN(1, INT64_MAX),
+      .preset = "1000",
+      LIVE,
+      ACCEPTED },
+    /* Files: ours have their own format, with checksums, and payloads are always verified. */
+    { .name = "rdbchecksum", YES_NO, .preset = "yes", FIXED, ACCEPTED },
+    { .name = "sanitize-dump-payload", CHOICE(sanitizers), .preset = "no", LIVE, ACCEPTED },
+    { .name = "rdb-save-incremental-fsync", YES_NO, .preset = "yes", LIVE, ACCEPTED },
+    { .name = "aof-rewrite-incremental-fsync", YES_NO, .preset = "yes", LIVE, ACCEPTED },
+    { .name = "aof-use-rdb-preamble", YES_NO, .preset = "yes", LIVE, ACCEPTED },
+    { .name = "aof-timestamp-enabled", YES_NO, .preset = "no", LIVE, ACCEPTED },
+    { .name = "aof-disable-auto-gc", YES_NO, .preset = "no", LIVE, ACCEPTED },
+    { .name = "no-appendfsync-on-rewrite", YES_NO, .preset = "no", LIVE, ACCEPTED },
+    /* Replication: there are no replicas. */
+    { .name = "replicaof",
+      TEXT,
+      .preset = "",
+      FIXED,
+      REFUSED,
+      .check = check_replicaof,
+      .tidy = tidy_replicaof,
+      .many = true },
+    { .name = "slaveof",
+      TEXT,
+      .preset = "",
+      FIXED,
+      REFUSED,
+      ALIAS("replicaof"),
+      .check = check_replicaof,
+      .tidy = tidy_replicaof,
+      .many = true },
+    { .name = "masterauth", TEXT, .preset = "", LIVE, REFUSED, .check = check_empty },
+    { .name = "masteruser", TEXT, .preset = "", LIVE, REFUSED, .check = check_empty },
+    { .name = "min-replicas-to-write",
+      INT,
+      WITHIN(0, INT_MAX),
+      .preset = "0",
+      LIVE,
+      REFUSED,
+      .check = check_zero },
+    { .name = "min-slaves-to-write",
+      INT,
+      WITHIN(0, INT_MAX),
+      .preset = "0",
+      LIVE,
+      REFUSED,
+      ALIAS("min-replicas-to-write"),
+      .check = check_zero },
+    { .name = "min-replicas-max-lag", INT, WITHIN(0, INT_MAX), .preset = "10", LIVE, ACCEPTED },
+    { .name = "min-slaves-max-lag",
+      INT,
+      WITHIN(0, INT_MAX),
+      .preset = "10",
+      LIVE,
+      ACCEPTED,
+      ALIAS("min-replicas-max-lag") },
+    { .name = "replica-serve-stale-data", YES_NO, .preset = "yes", LIVE, ACCEPTED },
+    { .name = "slave-serve-stale-data",
+      YES_NO,
+      .preset = "yes",
+      LIVE,
+      ACCEPTED,
+      ALIAS("replica-serve-stale-data") },
+    { .name = "replica-read-only", YES_NO, .preset = "yes", LIVE, ACCEPTED },
+    { .name = "slave-read-only",
+      YES_NO,
+      .preset = "yes",
+      LIVE,
+      ACCEPTED,
+      ALIAS("replica-read-only") },
+    { .name = "replica-lazy-flush", YES_NO, .preset = "no", LIVE, ACCEPTED },
+    { .name = "slave-lazy-flush",
+      YES_NO,
+      .preset = "no",
+      LIVE,
+      ACCEPTED,
+      ALIAS("replica-lazy-flush") },
+    { .name = "replica-ignore-maxmemory", YES_NO, .preset = "yes", LIVE, ACCEPTED },
+    { .name = "slave-ignore-maxmemory",
+      YES_NO,
+      .preset = "yes",
+      LIVE,
+      ACCEPTED,
+      ALIAS("replica-ignore-maxmemory") },
+    { .name = "replica-priority", INT, WITHIN(0, INT_MAX), .preset = "100", LIVE, ACCEPTED },
+    { .name = "slave-priority",
+      INT,
+      WITHIN(0, INT_MAX),
+      .preset = "100",
+      LIVE,
+      ACCEPTED,
+      ALIAS("replica-priority") },
+    { .name = "replica-announced", YES_NO, .preset = "yes", LIVE, ACCEPTED },
+    { .name = "replica-announce-ip", TEXT, .preset = "", LIVE, ACCEPTED },
+    { .name = "slave-announce-ip",
+      TEXT,
+      .preset = "",
+      LIVE,
+      ACCEPTED,
+      ALIAS("replica-announce-ip") },
+    { .name = "replica-announce-port", INT, WITHIN(0, 65535), .preset = "0", LIVE, ACCEPTED },
+    { .name = "slave-announce-port",
+      INT,
+      WITHIN(0, 65535),
+      .preset = "0",
+      LIVE,
+      ACCEPTED,
+      ALIAS("replica-announce-port") },
+    { .name = "replica-ignore-disk-write-errors", YES_NO, .preset = "no", LIVE, ACCEPTED },
+    { .name = "propagation-error-behavior",
+      CHOICE(error_behaviors),
+      .preset = "ignore",
+      LIVE,
+      ACCEPTED },
+    { .name = "repl-backlog-size",
+      MEMORY,
+      WITHIN(1, INT64_MAX),
+      .preset = "1048576",
+      LIVE,
+      ACCEPTED },
+    { .name = "repl-backlog-ttl", INT, WITHIN(0, INT64_MAX), .preset = "3600", LIVE, ACCEPTED },
+    { .name = "repl-disable-tcp-nodelay", YES_NO, .preset = "no", LIVE, ACCEPTED },
+    { .name = "repl-diskless-load", CHOICE(diskless_loads), .preset = "disabled", LIVE, ACCEPTED },
+    { .name = "repl-diskless-sync", YES_NO, .preset = "yes", LIVE, ACCEPTED },
+    { .name = "repl-diskless-sync-delay", INT, WITHIN(0, INT_MAX), .preset = "5", LIVE, ACCEPTED },
+    { .name = "repl-diskless-sync-max-replicas",
+      INT,
+      WITHIN(0, INT_MAX),
+      .preset = "0",
+      LIVE,
+      ACCEPTED },
+    { .name = "repl-ping-replica-period", INT, WITHIN(1, INT_MAX), .preset = "10", LIVE, ACCEPTED },
+    { .name = "repl-ping-slave-period",
+      INT,
+      WITHIN(1, INT_MAX),
+      .preset = "10",
+      LIVE,
+      ACCEPTED,
+      ALIAS("repl-ping-replica-period") },
+    { .name = "repl-timeout", INT, WITHIN(1, INT_MAX), .preset = "60", LIVE, ACCEPTED },
+    { .name = "rdb-del-sync-files", YES_NO, .preset = "no", LIVE, ACCEPTED },
+    { .name = "bind-source-addr", TEXT, .preset = "", LIVE, ACCEPTED, .many = true },
+    /* Cluster: there is none. */
+    { .name = "cluster-enabled", YES_NO, .preset = "no", FIXED, REFUSED, .check = check_cluster },
+    { .name = "cluster-allow-pubsubshard-when-down", YES_NO, .preset = "yes", LIVE, ACCEPTED },
+    { .name = "cluster-allow-reads-when-down", YES_NO, .preset = "no", LIVE, ACCEPTED },
+    { .name = "cluster-allow-replica-migration", YES_NO, .preset = "yes", LIVE, ACCEPTED },
+    { .name = "cluster-announce-bus-port", INT, WITHIN(0, 65535), .preset = "0", LIVE, ACCEPTED },
+    { .name = "cluster-announce-hostname", TEXT, .preset = "", LIVE, ACCEPTED },
+    { .name = "cluster-announce-ip", TEXT, .preset = "", LIVE, ACCEPTED },
+    { .name = "cluster-announce-port", INT, WITHIN(0, 65535), .preset = "0", LIVE, ACCEPTED },
+    { .name = "cluster-announce-tls-port", INT, WITHIN(0, 65535), .preset = "0", LIVE, ACCEPTED },
+    { .name = "cluster-config-file", TEXT, .preset = "nodes.conf", FIXED, ACCEPTED },
+    { .name = "cluster-link-sendbuf-limit",
+      MEMORY,
+      WITHIN(0, INT64_MAX),
+      .preset = "0",
+      LIVE,
+      ACCEPTED },
+    { .name = "cluster-migration-barrier", INT, WITHIN(0, INT_MAX), .preset = "1", LIVE, ACCEPTED },
+    { .name = "cluster-node-timeout",
+      INT,
+      WITHIN(0, INT64_MAX),
+      .preset = "15000",
+      LIVE,
+      ACCEPTED },
+    { .name = "cluster-port", INT, WITHIN(0, 65535), .preset = "0", FIXED, ACCEPTED },
+    { .name = "cluster-preferred-endpoint-type",
+      CHOICE(endpoints),
+      .preset = "ip",
+      LIVE,
+      ACCEPTED },
+    { .name = "cluster-replica-no-failover", YES_NO, .preset = "no", LIVE, ACCEPTED },
+    { .name = "cluster-replica-validity-factor",
+      INT,
+      WITHIN(0, INT_MAX),
+      .preset = "10",
+      LIVE,
+      ACCEPTED },
+    { .name = "cluster-require-full-coverage", YES_NO, .preset = "yes", LIVE, ACCEPTED },
+    { .name = "cluster-slave-no-failover",
+      YES_NO,
+      .preset = "no",
+      LIVE,
+      ACCEPTED,
+      ALIAS("cluster-replica-no-failover") },
+    { .name = "cluster-slave-validity-factor",
+      INT,
+      WITHIN(0, INT_MAX),
+      .preset = "10",
+      LIVE,
+      ACCEPTED,
+      ALIAS("cluster-replica-validity-factor") },
+};
+
+_Static_assert(sizeof(accepted) / sizeof(accepted[0]) <= CONF_KEPT_MAX,
+               "conf.kept has a value per row");
+
+const struct conf_table conf_accepted = { accepted, sizeof(accepted) / sizeof(accepted[0]) };

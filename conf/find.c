@@ -1,0 +1,119 @@
+/* find: finds options by index and by name, over both tables (options.c, accepted.c), and guesses
+ * what a misspelt name means. */
+#include "conf/conf.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "conf/words.h"
+
+size_t conf_option_count(void)
+{
+    return conf_working.count + conf_accepted.count;
+}
+
+const struct conf_option *conf_option_at(size_t index)
+{
+    return index < conf_working.count ? &conf_working.rows[index]
+                                      : &conf_accepted.rows[index - conf_working.count];
+}
+
+const struct conf_option *conf_find(const char *name)
+{
+    for (size_t i = 0; i < conf_option_count(); i++)
+        if (strcasecmp(conf_option_at(i)->name, name) == 0) return conf_option_at(i);
+    return NULL;
+}
+
+/* ---- misspelt names ---- */
+
+enum { NAME_MAX_BYTES = 64 };
+
+static size_t least_of(size_t a, size_t b, size_t c)
+{
+    size_t least = a < b ? a : b;
+    return least < c ? least : c;
+}
+
+/* How many letters have to be added, removed or replaced to make `to` of `from`, ignoring case
+ * (Levenshtein 1966). Both have at most NAME_MAX_BYTES bytes. */
+static size_t distance(const char *from, const char *to)
+{
+    size_t row[NAME_MAX_BYTES + 1], len = strlen(to);
+    for (size_t j = 0; j <= len; j++)
+        row[j] = j;
+    for (size_t i = 0; from[i] != '\0'; i++) {
+        size_t above_left = row[0];
+        row[0] = i + 1;
+        for (size_t j = 0; j < len; j++) {
+            bool same = tolower((unsigned char)from[i]) == tolower((unsigned char)to[j]);
+            size_t above = row[j + 1];
+            row[j + 1] = least_of(above_left + !same, above + 1, row[j] + 1);
+            above_left = above;
+        }
+    }
+    return row[len];
+}
+
+const char *conf_closest_name(const char *name)
+{
+    const char *closest = NULL;
+    size_t len = strlen(name);
+    if (len < 3 || len > NAME_MAX_BYTES) return NULL;
+    size_t best = 2 + (len < 16 ? len / 4 : 4);
+    for (size_t i = 0; i < conf_option_count(); i++) {
+        const struct conf_option *option = conf_option_at(i);
+        size_t far = distance(name, option->name);
+        if (far >= best) continue;
+        best = far;
+        closest = option->name;
+    }
+    return closest;
+}
+
+/* ---- options without effect ---- */
+
+char *conf_accepted_names(const struct conf *conf)
+{
+    char *names;
+    size_t len;
+    FILE *to = conf_memory_stream(&names, &len);
+    const char *gap = "";
+    for (size_t i = 0; i < conf_option_count(); i++) {
+        const struct conf_option *option = conf_option_at(i);
+        if (option->use != CONF_ACCEPTED || !conf_is_marked(&conf->given, option)) continue;
+        fprintf(to, "%s%s", gap, option->name);
+        gap = ", ";
+    }
+    fclose(to);
+    return names;
+}
+
+size_t conf_kept_index(const struct conf_option *option)
+{
+    if (option->alias_of != NULL) option = conf_find(option->alias_of);
+    return (size_t)(option - conf_accepted.rows);
+}
+
+/* ---- marks ---- */
+
+static size_t index_of(const struct conf_option *option)
+{
+    bool works = option->use == CONF_WORKS;
+    return works ? (size_t)(option - conf_working.rows)
+                 : conf_working.count + (size_t)(option - conf_accepted.rows);
+}
+
+bool conf_is_marked(const struct conf_marks *marks, const struct conf_option *option)
+{
+    size_t index = index_of(option);
+    return marks->words[index / 64] >> index % 64 & 1;
+}
+
+void conf_mark(struct conf_marks *marks, const struct conf_option *option)
+{
+    size_t index = index_of(option);
+    marks->words[index / 64] |= UINT64_C(1) << index % 64;
+}

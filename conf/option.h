@@ -1,0 +1,67 @@
+/* option: what the table of options says of each: a row of data that parsing, CONFIG and the
+ * example file are made from. */
+#ifndef CONF_OPTION_H
+#define CONF_OPTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum conf_type {
+    CONF_BOOL,
+    CONF_INT,
+    CONF_MEMORY,
+    CONF_MEMORY_PERCENT, /* "5%" is -5 */
+    CONF_OCTAL,
+    CONF_ENUM,
+    CONF_TEXT,
+    CONF_LIMITS,
+    CONF_LINES, /* text; each occurrence in a file adds a line */
+};
+
+struct conf_choice {
+    const char *name;
+    int64_t value;
+};
+
+/* What becomes of an option of Redis. */
+enum conf_use {
+    CONF_WORKS,
+    CONF_ACCEPTED, /* it has no effect here; CONFIG shows and changes its value */
+    CONF_REFUSED,  /* ignoring it would be unsafe: `check` allows only the value that means "off" */
+};
+
+struct conf_option {
+    const char *name;
+    enum conf_type type;
+    enum conf_use use;
+    size_t offset; /* into struct conf; of CONF_WORKS only */
+    int64_t min, max;
+    const struct conf_choice *choices; /* CONF_ENUM; ends with a NULL name */
+    const char *preset;                /* the default, as text */
+    bool live;                         /* CONFIG SET may change it */
+    bool guarded;                      /* ... if enable-protected-configs allows it */
+    bool not_loading;                  /* ... but not while data are being loaded */
+    bool many;                         /* takes more than one word */
+    bool adds;                         /* a further line adds words; "" removes all */
+    bool keyed;  /* CONF_LINES: a line replaces an earlier one with the same first word */
+    bool hidden; /* CONFIG GET and SET do not know it, as in Redis */
+    /* Checks a value that the type allows: returns the error, or NULL. */
+    const char *(*check)(const char *value);
+    /* Normalizes an allowed value, in place; never lengthens it. */
+    void (*tidy)(char *value);
+    /* Another name of this option, which shares its value; not in the example file. */
+    const char *alias_of;
+    const char *section; /* of the example file */
+    const char *help;    /* one or a few lines, separated by \n */
+};
+
+/* The rows of options.c and of accepted.c. Elsewhere use conf_option_at and conf_find, which see
+ * both. */
+struct conf_table {
+    const struct conf_option *rows;
+    size_t count;
+};
+extern const struct conf_table conf_working, conf_accepted;
+
+#endif

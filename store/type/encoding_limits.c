@@ -1,0 +1,11 @@
+/* encoding_limits: see encoding_limits.h. */
+#include "store/type/encoding_limits.h"
+
+struct encoding_limits encoding_limits = {
+    .hash_fields = 512,
+    .hash_len = 64,
+    .zset_members = 128,
+    .zset_len = 64,
+    .intset_members = 512,
+    .hll_sparse = 3000,
+};
