@@ -22,15 +22,16 @@ struct slot {
     const struct command *row;
     void *context;
     struct command_stats *stats; /* of the row, then one for each of its subcommands */
+    char *new_name;              /* in upper case; NULL: it was not renamed */
 };
 
-/* All names are ours, so the table need not resist hash flooding: a cheap hash of the key finds the
- * place, and a collision moves on to the next place. */
+/* All names are ours or the configuration's, so the table need not resist hash flooding: a cheap
+ * hash of the key finds the place, and a collision moves on to the next place. */
 struct commands {
     struct slot **places; /* a power of two of them, at least twice `count`; NULL: free */
     size_t place_mask;
-    struct slot **slots; /* in the order in which they were added */
-    size_t count, room;
+    struct slot **slots; /* in the order in which they were added; disabled ones behind `count` */
+    size_t count, disabled, room;
 };
 
 static char upper(char c)
@@ -57,8 +58,9 @@ static void free_spans(void *ctx, struct command_ref ref)
 void commands_free(struct commands *commands)
 {
     commands_each_stats(commands, free_spans, NULL);
-    for (size_t i = 0; i < commands->count; i++) {
+    for (size_t i = 0; i < commands->count + commands->disabled; i++) {
         mem_free(commands->slots[i]->stats);
+        mem_free(commands->slots[i]->new_name);
         mem_free(commands->slots[i]);
     }
     mem_free(commands->places);
@@ -127,17 +129,24 @@ static size_t place_of(const struct commands *commands, const struct name_key *k
     return (mixed ^ mixed >> 32) & commands->place_mask;
 }
 
-static bool is_named(const struct command *row, struct bytes name)
+/* `word` is in upper case. */
+static bool is_same_name(const char *word, struct bytes name)
 {
     for (size_t i = 0; i < name.len; i++)
-        if (row->name[i] == '\0' || row->name[i] != upper(name.data[i])) return false;
-    return row->name[name.len] == '\0';
+        if (word[i] == '\0' || word[i] != upper(name.data[i])) return false;
+    return word[name.len] == '\0';
+}
+
+static const char *name_of(const struct slot *slot)
+{
+    return slot->new_name != NULL ? slot->new_name : slot->row->name;
 }
 
 static bool is_slot_of(const struct slot *slot, const struct name_key *key, struct bytes name)
 {
     return slot->key.head == key->head && slot->key.tail == key->tail &&
-           slot->key.len == key->len && (name.len <= KEY_BYTES || is_named(slot->row, name));
+           slot->key.len == key->len &&
+           (name.len <= KEY_BYTES || is_same_name(name_of(slot), name));
 }
 
 static const struct slot *find_slot(const struct commands *commands, struct bytes name)
@@ -173,6 +182,7 @@ static void add_row(struct commands *commands, const struct command *row, void *
     ensure(name.len <= NAME_MAX_LEN, "the name %s is too long", row->name);
     ensure(find_slot(commands, name) == NULL, "two rows for %s", row->name);
     ensure(row->run != NULL || row->subcommands != NULL, "%s does nothing", row->name);
+    ensure(commands->disabled == 0, "%s is added after a command was disabled", row->name);
     if (commands->count == commands->room) {
         commands->room = commands->room > 0 ? 2 * commands->room : 64;
         commands->slots = mem_realloc(commands->slots, commands->room * sizeof(*commands->slots));
@@ -203,10 +213,67 @@ struct command_ref commands_find(const struct commands *commands, struct bytes n
     return ref_of(slot);
 }
 
+/* ---- renaming ---- */
+
+static struct slot *original_slot(const struct commands *commands, struct bytes name)
+{
+    for (size_t i = 0; i < commands->count + commands->disabled; i++)
+        if (is_same_name(commands->slots[i]->row->name, name)) return commands->slots[i];
+    return NULL;
+}
+
+struct command_ref commands_find_original(const struct commands *commands, struct bytes name)
+{
+    const struct slot *slot = original_slot(commands, name);
+    return slot != NULL ? ref_of(slot) : (struct command_ref){ 0 };
+}
+
+static void disable_slot(struct commands *commands, struct slot *slot)
+{
+    size_t i = 0;
+    while (commands->slots[i] != slot)
+        i++;
+    size_t behind = commands->count + commands->disabled - i - 1;
+    memmove(&commands->slots[i], &commands->slots[i + 1], behind * sizeof(struct slot *));
+    commands->slots[i + behind] = slot;
+    commands->count--;
+    commands->disabled++;
+}
+
+static char *upper_copy(struct bytes name)
+{
+    char *copy = mem_alloc(name.len + 1);
+    for (size_t i = 0; i < name.len; i++)
+        copy[i] = upper(name.data[i]);
+    copy[name.len] = '\0';
+    return copy;
+}
+
+const char *commands_rename(struct commands *commands, struct bytes name, struct bytes new_name)
+{
+    struct slot *slot = NULL;
+    for (size_t i = 0; i < commands->count; i++)
+        if (is_same_name(name_of(commands->slots[i]), name)) slot = commands->slots[i];
+    if (slot == NULL) return "No such command in rename-command";
+    if (new_name.len > NAME_MAX_LEN) return "The new name is longer than 64 bytes";
+    const struct slot *other = find_slot(commands, new_name);
+    if (new_name.len > 0 && other != NULL && other != slot)
+        return "Target command name already exists";
+    if (new_name.len == 0) {
+        disable_slot(commands, slot);
+    } else {
+        mem_free(slot->new_name);
+        slot->new_name = upper_copy(new_name);
+        slot->key = key_of(new_name);
+    }
+    make_places(commands, commands->place_mask + 1);
+    return NULL;
+}
+
 static const struct command *find_subcommand(const struct command *parent, struct bytes name)
 {
     for (const struct command *row = parent->subcommands; row->name != NULL; row++)
-        if (is_named(row, name)) return row;
+        if (is_same_name(row->name, name)) return row;
     return NULL;
 }
 

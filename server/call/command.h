@@ -207,6 +207,12 @@ struct command_ref {
     struct command_stats *stats; /* of the row; NULL without a row */
 };
 
+/* rename-command, before clients connect: from now on the command is found by its new name only; ""
+ * disables it. Returns Redis' error, a constant; or NULL. */
+const char *commands_rename(struct commands *commands, struct bytes name, struct bytes new_name);
+/* Finds a row by the name in its row, whatever it was renamed to. O(n) */
+struct command_ref commands_find_original(const struct commands *commands, struct bytes name);
+
 /* Finds a row by name, ignoring case. O(1) */
 struct command_ref commands_find(const struct commands *commands, struct bytes name);
 /* Finds the row for argv, or its subcommand's row. row is NULL if the command is unknown, or, with
@@ -215,9 +221,10 @@ struct command_ref commands_match(const struct commands *commands, int argc,
                                   const struct bytes *argv);
 size_t commands_count(const struct commands *commands);
 struct command_ref commands_at(const struct commands *commands,
-                               size_t index); /* in the order in which they were added */
+                               size_t index); /* in the order in which they were added, without
+                                                 disabled ones */
 
-/* Visits each row and subcommand with its stats. */
+/* Visits each row and subcommand with its stats, without disabled commands. */
 void commands_each_stats(struct commands *commands,
                          void (*visit)(void *ctx, struct command_ref ref), void *ctx);
 

@@ -1,0 +1,10 @@
+/* renames: the option rename-command: gives commands other names, or disables them. */
+#ifndef SERVER_ADMIN_RENAMES_H
+#define SERVER_ADMIN_RENAMES_H
+
+#include "server/call/command.h"
+
+/* Applies the lines of conf.renames, in order, up to the first error: returns it, or NULL. */
+const char *renames_apply(struct commands *commands, const char *lines);
+
+#endif
