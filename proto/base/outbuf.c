@@ -87,6 +87,7 @@ static bool add_chunk(struct outbuf *out, size_t size)
         out->last->next = chunk;
     out->last = chunk;
     out->bytes += size;
+    out->chunks++;
     return true;
 }
 
@@ -167,6 +168,7 @@ void outbuf_splice(struct outbuf *out, struct outbuf *from)
     out->last = from->last;
     out->len += from->len;
     out->bytes += from->bytes;
+    out->chunks += from->chunks;
     empty(from);
 }
 
@@ -181,6 +183,16 @@ int outbuf_peek(const struct outbuf *out, struct iovec *iov, int max)
         count++;
     }
     return count;
+}
+
+size_t outbuf_first_len(const struct outbuf *out)
+{
+    return out->first != NULL ? out->first->end - out->first->start : 0;
+}
+
+size_t outbuf_first_size(const struct outbuf *out)
+{
+    return out->first != NULL ? chunk_size(out->first) : 0;
 }
 
 struct outbuf_mark outbuf_mark(const struct outbuf *out)
@@ -212,6 +224,7 @@ static void drop_first(struct outbuf *out)
     out->first = chunk->next;
     if (out->first == NULL) out->last = NULL;
     out->bytes -= chunk_size(chunk);
+    out->chunks--;
     proto_release(chunk);
 }
 
@@ -246,17 +259,19 @@ void outbuf_copy(const struct outbuf *out, char *to)
 
 void outbuf_check(const struct outbuf *out)
 {
-    size_t len = 0, bytes = 0;
+    size_t len = 0, bytes = 0, chunks = 0;
     const struct outbuf_chunk *last = NULL;
     for (const struct outbuf_chunk *chunk = out->first; chunk != NULL; chunk = chunk->next) {
         if (chunk->start > chunk->end) fail_check(out, "chunk start", chunk->start, chunk->end);
         if (chunk->end > chunk->room) fail_check(out, "chunk end", chunk->end, chunk->room);
         len += chunk->end - chunk->start;
         bytes += chunk_size(chunk);
+        chunks++;
         last = chunk;
     }
     if (last != out->last) fail_check(out, "last chunk", (uintptr_t)last, (uintptr_t)out->last);
     if (len != out->len) fail_check(out, "waiting bytes", len, out->len);
     if (bytes != out->bytes) fail_check(out, "owned bytes", bytes, out->bytes);
+    if (chunks != out->chunks) fail_check(out, "chunks", chunks, out->chunks);
     if (len == 0 && bytes != 0) fail_check(out, "memory without bytes", bytes, len);
 }

@@ -14,6 +14,7 @@ struct outbuf {
     struct outbuf_chunk *first, *last;
     size_t len;   /* bytes to be written */
     size_t bytes; /* memory owned */
+    size_t chunks;
     /* Set by the owner if output may be lost when memory runs out. Then `lost` is set, and nothing
      * is appended until outbuf_drop. */
     bool optional;
@@ -36,6 +37,10 @@ void outbuf_splice(struct outbuf *out, struct outbuf *from);
 
 /* Fills at most `max` iovecs with the first bytes; returns how many. */
 int outbuf_peek(const struct outbuf *out, struct iovec *iov, int max);
+
+/* Bytes to be written that are in the first chunk, and that chunk's memory; 0 when empty. */
+size_t outbuf_first_len(const struct outbuf *out);
+size_t outbuf_first_size(const struct outbuf *out);
 
 /* A position, to read on from there later. {0} is the beginning. Valid while bytes are only
  * appended. */

@@ -411,6 +411,12 @@ struct session *blocked_first_timed_out(const struct blocked *blocked, msec now)
         ->session;
 }
 
+size_t blocked_bytes(const struct session *session)
+{
+    const struct blocked_client *client = session->blocked;
+    return client != NULL ? mem_size(client) + mem_size(client->call) : 0;
+}
+
 bool blocked_wants_array(const struct session *session)
 {
     return session->blocked->is_array;

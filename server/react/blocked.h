@@ -83,6 +83,8 @@ msec blocked_next_due(const struct blocked *blocked); /* the earlier of next_wak
 void blocked_clock_set(struct blocked *blocked, msec by);
 /* The client with the earliest timeout that has passed (until <= now), or NULL. */
 struct session *blocked_first_timed_out(const struct blocked *blocked, msec now);
+/* Memory of the block and of its copy of the command; 0 without one. O(1) */
+size_t blocked_bytes(const struct session *session);
 /* Does the client get an empty array when it times out? Else it gets null. */
 bool blocked_wants_array(const struct session *session);
 

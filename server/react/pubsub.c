@@ -33,6 +33,7 @@ struct subscriptions {
 
 struct subscriber {
     struct subscriptions kinds[PUBSUB_KINDS];
+    size_t bytes; /* of all subscriptions and their names */
 };
 
 struct topics {
@@ -107,8 +108,24 @@ static struct subscriber *subscriber_of(struct session *session)
         dict_init(&subscriber->kinds[kind].by_name, &subscription_type);
         TAILQ_INIT(&subscriber->kinds[kind].in_order);
     }
+    subscriber->bytes = sizeof(*subscriber);
     session->subscriber = subscriber;
     return subscriber;
+}
+
+static size_t bytes_of_subscription(const struct subscription *subscription)
+{
+    return sizeof(*subscription) + sizeof(*subscription->topic) + subscription->topic->name_len;
+}
+
+size_t session_subscription_bytes(const struct session *session)
+{
+    const struct subscriber *subscriber = session->subscriber;
+    if (subscriber == NULL) return 0;
+    size_t bytes = subscriber->bytes;
+    for (int kind = 0; kind < PUBSUB_KINDS; kind++)
+        bytes += dict_bytes(&subscriber->kinds[kind].by_name);
+    return bytes;
 }
 
 bool pubsub_subscribe(struct pubsub *pubsub, struct session *session, enum pubsub_kind kind,
@@ -125,6 +142,7 @@ bool pubsub_subscribe(struct pubsub *pubsub, struct session *session, enum pubsu
     topic->listeners++;
     TAILQ_INSERT_TAIL(&own->in_order, subscription, of_session);
     dict_add(&own->by_name, subscription);
+    session->subscriber->bytes += bytes_of_subscription(subscription);
     return true;
 }
 
@@ -135,6 +153,7 @@ static void drop_subscription(struct pubsub *pubsub, enum pubsub_kind kind,
     struct session *session = subscription->session;
     struct subscriptions *own = &session->subscriber->kinds[kind];
     struct topic *topic = subscription->topic;
+    session->subscriber->bytes -= bytes_of_subscription(subscription);
     dict_remove(&own->by_name, topic_name(topic));
     TAILQ_REMOVE(&own->in_order, subscription, of_session);
     TAILQ_REMOVE(&topic->subscriptions, subscription, of_topic);

@@ -45,6 +45,9 @@ void session_each_subscription(const struct session *session, enum pubsub_kind k
 /* The session's oldest subscription, borrowed until it is unsubscribed; false if it has none. */
 bool session_first_subscription(const struct session *session, enum pubsub_kind kind,
                                 struct bytes *name);
+/* Memory of the session's subscriptions, of all kinds. Names that several sessions share count for
+ * each of them. O(1) */
+size_t session_subscription_bytes(const struct session *session);
 unsigned session_subscription_count(const struct session *session, enum pubsub_kind kind);
 
 #endif

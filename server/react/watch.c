@@ -27,6 +27,7 @@ struct watcher {
 
 struct watching {
     STAILQ_HEAD(, watcher) watchers;
+    size_t bytes;
 };
 
 struct watch {
@@ -90,6 +91,7 @@ static struct watching *watching_of(struct session *session)
     if (session->watching == NULL) {
         session->watching = mem_alloc(sizeof(*session->watching));
         STAILQ_INIT(&session->watching->watchers);
+        session->watching->bytes = sizeof(*session->watching);
     }
     return session->watching;
 }
@@ -107,6 +109,7 @@ void watch_add(struct watch *watch, struct session *session, unsigned db, struct
     watcher->existed = exists;
     LIST_INSERT_HEAD(&watched->watchers, watcher, of_key);
     STAILQ_INSERT_TAIL(&watching_of(session)->watchers, watcher, of_session);
+    session->watching->bytes += sizeof(*watcher) + sizeof(*watched) + key.len;
     watch->watchers++;
 }
 
@@ -133,6 +136,11 @@ void watch_forget(struct watch *watch, struct session *session)
     }
     mem_free(watching);
     session->watching = NULL;
+}
+
+size_t watch_bytes(const struct session *session)
+{
+    return session->watching != NULL ? session->watching->bytes : 0;
 }
 
 bool watch_active(const struct watch *watch)

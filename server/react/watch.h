@@ -20,6 +20,7 @@ void watch_add(struct watch *watch, struct session *session, unsigned db, struct
 void watch_forget(
     struct watch *watch,
     struct session *session); /* UNWATCH: removes the session's keys and clears watch_touched */
+size_t watch_bytes(const struct session *session); /* memory of what it watches. O(1) */
 bool watch_active(const struct watch *watch);
 void watch_effect(struct watch *watch, const struct effect *effect);
 void watch_each(const struct session *session,
