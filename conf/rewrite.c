@@ -94,14 +94,16 @@ static void write_help(FILE *to, const char *help, bool live)
 /* Which options of Redis may stand in a file without an effect, and which must not stand there. */
 static void write_others(FILE *to, enum conf_use use, const char *heading)
 {
-    size_t column = LINE_WIDTH;
+    size_t column = 0;
     write_heading(to, heading);
     for (size_t i = 0; i < conf_option_count(); i++) {
         const struct conf_option *option = conf_option_at(i);
         if (option->use != use) continue;
         size_t len = strlen(option->name) + 1;
-        if (column + len > LINE_WIDTH) fputs(column < LINE_WIDTH ? "\n#" : "#", to);
-        if (column + len > LINE_WIDTH) column = 1;
+        if (column == 0 || column + len > LINE_WIDTH) {
+            fputs(column > 0 ? "\n#" : "#", to);
+            column = 1;
+        }
         fprintf(to, " %s", option->name);
         column += len;
     }

@@ -78,6 +78,14 @@ static bool open_log(const struct conf *conf)
     return false;
 }
 
+static void report_accepted(const struct conf *conf)
+{
+    char *names = conf_accepted_names(conf);
+    if (names[0] != '\0')
+        log_line(LOG_WARNING, "Options of Redis that have no effect here: %s", names);
+    free(names);
+}
+
 static bool enter_process(struct parts *parts)
 {
     const struct conf *conf = &parts->conf;
@@ -97,6 +105,7 @@ static bool enter_process(struct parts *parts)
     log_line(LOG_NOTICE, "expired %s starting, pid %d, %s%s", EXPIRED_VERSION, (int)getpid(),
              conf->file[0] == '\0' ? "no configuration file" : "configured by ", conf->file);
     lifecycle_fit_maxclients(&parts->conf);
+    report_accepted(conf);
     return true;
 }
 
@@ -169,8 +178,9 @@ int main(int argc, char **argv)
     int status = EXIT_FAILURE;
     conf_init(&parts.conf);
     parts.conf.policy_fault = policy_words_fault;
+    parts.conf.renames_fault = wiring_renames_fault;
     if (!conf_load_args(&parts.conf, argc - checks, argv + checks, &error))
-        fprintf(stderr, "expired: %s\n", error.text);
+        conf_error_print(&error, stderr, "expired");
     else if (checks)
         status = EXIT_SUCCESS;
     else

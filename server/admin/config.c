@@ -25,6 +25,7 @@ static bool matches_in_lower_case(struct bytes pattern, const char *name)
 
 static bool matches_any_pattern(const struct call *call, const struct conf_option *option)
 {
+    if (option->hidden) return false;
     for (int i = 2; i < call->argc; i++)
         if (matches_in_lower_case(call->argv[i], option->name)) return true;
     return false;
@@ -63,7 +64,7 @@ static void cmd_config_get(struct call *call)
 /* ---- SET: sets all options or none ------------------------------------------------------------
  */
 
-enum { PAIRS_MAX = 64 };
+enum { PAIRS_MAX = 256 };
 
 struct change {
     const struct conf_option *option;
@@ -90,7 +91,7 @@ static const struct conf_option *option_named(struct bytes word)
     char *name = c_string_of(word);
     const struct conf_option *option = conf_find(name);
     mem_free(name);
-    return option;
+    return option != NULL && option->hidden ? NULL : option;
 }
 
 static void fail_change(struct call *call, const struct conf_option *option, const char *why)
@@ -111,10 +112,11 @@ static bool may_set_guarded(const struct call *call)
 static bool may_set(struct call *call, const struct conf_option *option)
 {
     const struct config_context *context = call->context;
-    if (!option->live)
-        fail_change(call, option, "can't set immutable config");
-    else if (option->guarded && !may_set_guarded(call))
+    /* DIFFERS: Redis can change `dir` while it runs. (doc/differs.md) */
+    if (option->guarded && !may_set_guarded(call))
         fail_change(call, option, "can't set protected config");
+    else if (!option->live)
+        fail_change(call, option, "can't set immutable config");
     else if (option->not_loading && *context->loading)
         fail(call, ERR_LOADING);
     else
@@ -124,9 +126,9 @@ static bool may_set(struct call *call, const struct conf_option *option)
 
 static bool is_secret(const struct conf_option *option)
 {
-    static const char *const secrets[] = { "requirepass", "tls-key-file-pass",
+    static const char *const secrets[] = { "requirepass", "masterauth", "tls-key-file-pass",
                                            "tls-client-key-file-pass" };
-    for (size_t i = 0; i < sizeof(secrets) / sizeof(secrets[0]); i++)
+    for (size_t i = 0; option != NULL && i < sizeof(secrets) / sizeof(secrets[0]); i++)
         if (strcmp(option->name, secrets[i]) == 0) return true;
     return false;
 }
@@ -136,7 +138,7 @@ static bool find_options(struct call *call, struct change *changes, int count)
 {
     for (int i = 0; i < count; i++) {
         changes[i].option = option_named(call->argv[2 + 2 * i]);
-        if (changes[i].option != NULL && is_secret(changes[i].option)) call_hide(call, 3 + 2 * i);
+        if (is_secret(changes[i].option)) call_hide(call, 3 + 2 * i);
     }
     for (int i = 0; i < count; i++) {
         if (changes[i].option != NULL) continue;

@@ -90,8 +90,9 @@ static void section_server(struct report *report)
     line(report, "server_time_usec:%" PRId64, clock_wall_usec(context->clock));
     line(report, "uptime_in_seconds:%" PRId64, uptime);
     line(report, "uptime_in_days:%" PRId64, uptime / 86400);
-    line(report, "hz:%" PRId64, context->conf->hz);
-    line(report, "configured_hz:%" PRId64, context->conf->hz);
+    int64_t hz = context->conf->kept[conf_kept_index(conf_find("hz"))].number;
+    line(report, "hz:%" PRId64, hz);
+    line(report, "configured_hz:%" PRId64, hz);
     line(report, "config_file:%s", context->conf->file);
 }
 
@@ -283,7 +284,6 @@ static void section_stats(struct report *report)
     static const char *const idle[] = {
         "expired_stale_perc:0.00", /* in Redis: an estimate by sampling */
         "expired_time_cap_reached_count:0",
-        "evicted_clients:0",
         "sync_full:0",
         "sync_partial_ok:0",
         "sync_partial_err:0",
@@ -302,6 +302,7 @@ static void section_stats(struct report *report)
     line(report, "expired_subkeys:%" PRIu64, store->expired_members);
     line(report, "expired_keys:%" PRIu64, store->expired_keys);
     line(report, "evicted_keys:%" PRIu64, store->evicted_keys);
+    line(report, "evicted_clients:%" PRIu64, stats->evicted_clients);
     defrag_lines(report);
     idle_lines(report, idle);
     struct persist_report persist = { 0 };
@@ -385,16 +386,26 @@ static void section_errorstats(struct report *report)
              error->count);
 }
 
+/* The percentiles are those of latency-tracking-info-percentiles, which conf has checked. */
 static void write_latency_stats(void *ctx, struct command_ref ref)
 {
-    char name[128];
+    enum { ROOM = 64 }; /* for one percentile */
+    const struct report *report = ctx;
+    char name[128], text[768];
     const struct histogram *spans = ref.stats->spans;
     if (spans == NULL) return;
     command_full_name(ref, name, sizeof(name));
-    line(ctx,
-         "latency_percentiles_usec_%s:p50=%" PRIu64 ".000,p99=%" PRIu64 ".000,p99.9=%" PRIu64
-         ".000",
-         name, histogram_at(spans, 0.5), histogram_at(spans, 0.99), histogram_at(spans, 0.999));
+    size_t used = 0;
+    text[0] = '\0';
+    const char *at = report->context->conf->latency_percentiles;
+    while (*at != '\0' && used + ROOM < sizeof(text)) {
+        char *end;
+        double percent = strtod(at, &end);
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "%sp%.10g=%" PRIu64 ".000",
+                                 used > 0 ? "," : "", percent, histogram_at(spans, percent / 100));
+        at = end + strspn(end, " ");
+    }
+    line(ctx, "latency_percentiles_usec_%s:%s", name, text);
 }
 
 static void section_latencystats(struct report *report)

@@ -17,7 +17,6 @@
 #include "server/persist/persist.h"
 #include "server/script/script.h"
 #include "store/store.h"
-#include "store/sweep/evict.h"
 
 /* --- starting --- */
 
@@ -68,10 +67,8 @@ bool lifecycle_apply(void *ctx)
     struct parts *parts = ctx;
     log_set_level((enum log_level)parts->conf.loglevel);
     log_set_format((enum log_format)parts->conf.log_format);
-    parts->store->counts_access =
-        evict_counts_access((enum evict_policy)parts->conf.maxmemory_policy);
     lifecycle_fit_maxclients(&parts->conf);
-    parts->dispatch.evicting = true;
+    dispatch_configure(&parts->dispatch);
     if (persist_configure(parts->persist)) return true;
     parts->conf.appendonly = false;
     return false;
@@ -95,7 +92,7 @@ bool lifecycle_end(struct parts *parts)
 void lifecycle_stop(struct parts *parts)
 {
     parts->stops = false;
-    if (parts->conf.save[0] != '\0' && persist_save_at_end(parts->persist) != PERSIST_DONE)
+    if (parts->stop_saves && persist_save_at_end(parts->persist) != PERSIST_DONE)
         log_line(LOG_WARNING,
                  "Not stopping: can't write the snapshot. Free space, or use SHUTDOWN NOSAVE to "
                  "stop without saving");
@@ -106,26 +103,34 @@ void lifecycle_stop(struct parts *parts)
 /* DIFFERS: Redis stops when the script has ended, however long that takes. (doc/differs.md)
  * Without a snapshot to write, the server stops at once, and the journal has nothing of the script.
  * Otherwise the script is stopped first, if it has not changed data. */
-static void on_term(void *ctx)
+static void stop_by_signal(struct parts *parts, int64_t how)
 {
-    struct parts *parts = ctx;
+    parts->stop_saves =
+        how == CONF_SHUTDOWN_SAVE || (how == CONF_SHUTDOWN_DEFAULT && parts->conf.save[0] != '\0');
     log_line(LOG_NOTICE, "Received a signal to stop");
     if (!parts->dispatch.busy) {
         lifecycle_stop(parts);
         return;
     }
     parts->stops = true;
-    if (parts->conf.save[0] == '\0')
+    if (!parts->stop_saves)
         loop_stop(parts->loop);
     else if (!busy_stop(parts->scripting))
         log_line(LOG_WARNING, "Stopping when the script that runs has ended. Use SHUTDOWN NOSAVE "
                               "to stop at once, without its changes");
 }
 
+static void on_term(void *ctx)
+{
+    struct parts *parts = ctx;
+    stop_by_signal(parts, parts->conf.shutdown_on_sigterm);
+}
+
 static void on_interrupt(void *ctx)
 {
+    struct parts *parts = ctx;
     signal(SIGINT, SIG_DFL); /* a second SIGINT ends the process at once */
-    on_term(ctx);
+    stop_by_signal(parts, parts->conf.shutdown_on_sigint);
 }
 
 /* Log rotation renames the log file, so open a new one at once; options wait for the turn's end. */

@@ -22,7 +22,7 @@ void lifecycle_fit_maxclients(struct conf *conf);
  */
 bool lifecycle_apply(void *parts);
 
-/* Writes a snapshot if `save` asks for one, and stops the loop unless that fails. */
+/* Writes a snapshot if parts->stop_saves, and stops the loop unless that fails. */
 void lifecycle_stop(struct parts *parts);
 /* Call when the loop has stopped: ends the journal. False: some changes could not be written to the
  * disk. */

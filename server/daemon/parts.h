@@ -52,7 +52,8 @@ struct parts {
     char run_id[RUN_ID_LEN + 1];
     bool wrote_pid;
     bool memory_short;
-    bool stops; /* a signal to stop came while a script ran: stop when it has ended */
+    bool stop_saves; /* ... after writing a snapshot */
+    bool stops;      /* a signal to stop came while a script ran: stop when it has ended */
 };
 
 #endif

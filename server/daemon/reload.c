@@ -13,6 +13,7 @@
 #include "server/daemon/parts.h"
 #include "server/daemon/status.h"
 #include "server/daemon/supervisor.h"
+#include "server/daemon/wiring.h"
 #include "server/tls/tls.h"
 #include "store/mem/mem.h"
 
@@ -156,6 +157,7 @@ static bool reload_file(struct parts *parts)
     }
     conf_init(&conf);
     conf.policy_fault = policy_words_fault;
+    conf.renames_fault = wiring_renames_fault;
     bool good = read_again(parts, &conf, &error);
     if (good)
         take_over(parts, &conf);

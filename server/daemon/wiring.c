@@ -7,6 +7,7 @@
 #include <sys/random.h>
 
 #include "conf/words.h"
+#include "server/admin/renames.h"
 #include "server/base/loop.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/key/policy_args.h"
@@ -30,7 +31,6 @@
 #include "server/script/script.h"
 #include "server/tls/tls.h"
 #include "store/store.h"
-#include "store/sweep/evict.h"
 #include "store/txn/txn.h"
 
 static bool make_run_id(char *run_id, size_t size)
@@ -67,8 +67,6 @@ static void add_commands(struct parts *parts)
 static void make_data_side(struct parts *parts)
 {
     parts->store = store_new((unsigned)parts->conf.databases);
-    parts->store->counts_access =
-        evict_counts_access((enum evict_policy)parts->conf.maxmemory_policy);
     parts->pubsub = pubsub_new();
     parts->notify = notify_new(parts->pubsub);
     notify_set_flags(parts->notify, parts->conf.notify_keyspace_events);
@@ -90,6 +88,7 @@ static void make_data_side(struct parts *parts)
                                          .blocked = parts->blocked,
                                          .stats = &parts->stats,
                                          .observer = &parts->observer };
+    dispatch_configure(&parts->dispatch);
     parts->settle = parts->dispatch.settle = settle_new(&parts->dispatch);
     observer_init(&parts->observer, &parts->conf, &parts->clock);
     parts->scripting = scripting_new(&parts->dispatch);
@@ -194,6 +193,20 @@ static bool load_data(struct parts *parts)
     return good || lifecycle_fail(parts, "%s", why);
 }
 
+const char *wiring_renames_fault(const char *lines)
+{
+    static struct admin admin;
+    struct commit_hooks hooks = { 0 };
+    struct dispatch dispatch = { .hooks = &hooks };
+    struct commands *commands = commands_new();
+    cmd_add_all(commands, NULL);
+    scripting_add_commands(NULL, commands);
+    admin_add_all(&admin, &(struct admin_parts){ .commands = commands, .dispatch = &dispatch });
+    const char *why = renames_apply(commands, lines);
+    commands_free(commands);
+    return why;
+}
+
 bool wiring_make(struct parts *parts)
 {
     clock_init(&parts->clock);
@@ -203,6 +216,7 @@ bool wiring_make(struct parts *parts)
     if (!make_run_id(parts->run_id, sizeof(parts->run_id)))
         return lifecycle_fail(parts, "can't get random numbers: %s", strerror(errno));
     add_commands(parts);
+    renames_apply(parts->commands, parts->conf.renames);
     char why[512];
     parts->net = net_open(parts->loop, &parts->conf, parts->clients, why, sizeof(why));
     if (parts->net == NULL) return lifecycle_fail(parts, "%s", why);

@@ -10,6 +10,9 @@ struct parts;
 /* Makes all parts but the configuration, opens the ports and loads the data: clients that connect
  * meanwhile are answered LOADING. False: the reason has been reported. */
 bool wiring_make(struct parts *parts);
+/* For conf.renames_fault: tries rename-command on a table of all commands, whose contexts are not
+ * used. */
+const char *wiring_renames_fault(const char *lines);
 /* Frees what wiring_make has made, also after it has failed. */
 void wiring_free(struct parts *parts);
 

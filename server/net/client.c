@@ -56,6 +56,9 @@ struct clients *clients_new(const struct clients_wiring *wiring)
     TAILQ_INIT(&all->arrived);
     TAILQ_INIT(&all->held);
     TAILQ_INIT(&all->paused);
+    for (int class = 0; class < CLIENT_CLASSES; class ++)
+        TAILQ_INIT(&all->by_memory[class]);
+    all->counts_all = wiring->conf->maxmemory_clients != 0;
     all->run_timer = loop_timer_new(wiring->loop, clients_run_listed, all);
     all->read_timer = loop_timer_new(wiring->loop, clients_read_pending, all);
     all->pause_timer = loop_timer_new(wiring->loop, on_pause_timer, all);
@@ -104,6 +107,7 @@ static void wake_client(struct session *session)
     struct client *client = client_of(session);
     client->woken_in = client->all->request;
     client_check_output(client);
+    client_count_memory(client);
     if (!client->write_blocked) client_list_to_write(client);
     if (client->input.len > 0 && session->blocked == NULL && session->delayed == NULL)
         client_list_to_run(client);
@@ -138,27 +142,6 @@ bool client_is_anon(const struct client *client)
 {
     return client->shaking || (!client->session.authenticated &&
                                dispatch_needs_auth(client->all->w.dispatch, &client->session));
-}
-
-static size_t memory_of(const struct client *client)
-{
-    const struct session *session = &client->session;
-    return mem_size(client) + mem_size(client->io) + mem_size(client->peer) +
-           mem_size(client->local) + mem_size(client->input.data) + client->out.bytes +
-           mem_size(client->reader.args) + mem_size(session->name) + tls_bytes(client->tls);
-}
-
-static void count_as(struct client *client, size_t uncounted)
-{
-    size_t *sum = &client->all->w.dispatch->uncounted;
-    *sum = *sum - client->uncounted + uncounted;
-    client->uncounted = uncounted;
-}
-
-void client_count_memory(struct client *client)
-{
-    if (client->session.authenticated && !client->shaking && client->uncounted == 0) return;
-    count_as(client, client_is_anon(client) ? memory_of(client) : 0);
 }
 
 static void refuse_connection(struct clients *all, int fd, const char *line)
@@ -231,7 +214,7 @@ void client_free(struct client *client)
     if (client->listed_to_read_on) TAILQ_REMOVE(&all->to_read_on, client, to_read_on);
     if (client->arrival.waits) TAILQ_REMOVE(&all->arrived, client, arrived);
     client_end_pause(client);
-    count_as(client, 0);
+    client_forget_memory(client);
     agenda_cancel(&all->soft_ends, &client->soft_end);
     TAILQ_REMOVE(&all->by_age, client, by_age);
     all->count--;
@@ -289,15 +272,10 @@ static void release_held(struct clients *all, uint64_t safe)
     }
 }
 
-void clients_turn(void *ctx)
+/* Sends, holds or frees the clients that have something to be written. */
+static void write_listed(struct clients *all, uint64_t safe)
 {
-    struct clients *all = ctx;
     struct client *client;
-    all->shaken_usec = 0;
-    if (all->aside == NULL) clients_look_at_pause(all);
-    if (!TAILQ_EMPTY(&all->to_write)) all->turn_usec = clock_mono_usec();
-    uint64_t safe = persist_safe_position(all->w.persist);
-    release_held(all, safe);
     while ((client = TAILQ_FIRST(&all->to_write)) != NULL) {
         bool hold = waits_for_journal(client, safe);
         if (!hold && !client->doomed) client_write(client);
@@ -309,6 +287,20 @@ void clients_turn(void *ctx)
         client->held = client->listed_to_write = hold;
         if (hold) TAILQ_INSERT_TAIL(&all->held, client, to_write);
     }
+}
+
+void clients_turn(void *ctx)
+{
+    struct clients *all = ctx;
+    all->shaken_usec = 0;
+    if (all->aside == NULL) clients_look_at_pause(all);
+    if (!TAILQ_EMPTY(&all->to_write)) all->turn_usec = clock_mono_usec();
+    uint64_t safe = persist_safe_position(all->w.persist);
+    release_held(all, safe);
+    write_listed(all, safe);
+    if (!clients_evict(all)) return;
+    release_held(all, safe);
+    write_listed(all, safe);
 }
 
 void clients_kill(struct clients *all, struct session *victim, const struct session *self)
@@ -457,6 +449,7 @@ void clients_housekeeping(struct clients *all)
         if (client->out.len > 0 && !client->arrival.waits) client_check_output(client);
         if (!client->doomed) client_check_handshake(client, now);
         if (!client->doomed) check_idle(client, now);
+        client->out_peak = client->out.len;
         client = TAILQ_NEXT(client, by_age);
     }
     all->next_checked = client;
@@ -489,6 +482,7 @@ static size_t bytes_being_run(const struct client *client)
 static void fill_info(struct client *client, int64_t now, struct client_info *info)
 {
     const struct client_input *input = &client->input;
+    struct client_usage usage = client_usage(client);
     *info = (struct client_info){
         .session = &client->session,
         .id = client->session.id,
@@ -501,8 +495,18 @@ static void fill_info(struct client *client, int64_t now, struct client_info *in
         .is_paused = client->is_paused || client->session.delayed != NULL,
         .query_used = input->len + bytes_being_run(client),
         .query_free = input->cap - input->len,
+        .arguments = client_running_bytes(client),
+        .events = !client->write_blocked    ? "r"
+                  : client_may_read(client) ? "rw"
+                                            : "w",
+        .multi = usage.multi,
         .out_pending = client->out.len,
-        .memory = memory_of(client),
+        .out_first = outbuf_first_len(&client->out),
+        .out_first_size = outbuf_first_size(&client->out),
+        .out_peak = client->out.len > client->out_peak ? client->out.len : client->out_peak,
+        .out_chunks = client->out.chunks,
+        .out_memory = usage.output,
+        .memory = usage.total,
     };
 }
 

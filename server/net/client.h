@@ -72,7 +72,13 @@ struct client_info {
     int fd;
     int64_t age_sec, idle_sec;
     bool unix_socket, is_paused;
-    size_t query_used, query_free, out_pending, memory;
+    const char *events; /* of the socket, that the loop waits for: "r", "rw", "w" */
+    size_t query_used, query_free;
+    size_t arguments, multi;          /* of the request that runs; of MULTI and WATCH */
+    size_t out_pending, out_chunks;   /* unsent bytes, and the blocks of memory that hold them */
+    size_t out_first, out_first_size; /* the part in the first block, and that block's size */
+    size_t out_peak;                  /* the most unsent bytes in the last second or so */
+    size_t out_memory, memory;        /* of unsent bytes; of the whole connection */
     struct session *session;
 };
 void clients_each(struct clients *clients, void (*visit)(void *ctx, const struct client_info *info),

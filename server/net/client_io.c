@@ -270,6 +270,7 @@ void client_update_readiness(struct client *client)
 void client_write(struct client *client)
 {
     if (client->out.len > 0) {
+        if (client->out.len > client->out_peak) client->out_peak = client->out.len;
         ssize_t sent = send_some(client);
         if (sent < 0) {
             client_doom(client);

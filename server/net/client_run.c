@@ -371,6 +371,17 @@ struct client *clients_running(const struct clients *all)
     return window->running < window->count ? window->requests[window->running].client : NULL;
 }
 
+size_t client_running_bytes(const struct client *client)
+{
+    const struct window *window = &client->all->window;
+    if (clients_running(client->all) != client) return 0;
+    const struct request *request = &window->requests[window->running];
+    size_t bytes = 0;
+    for (int i = 0; i < request->argc; i++)
+        bytes += window->argv[request->first + (size_t)i].len;
+    return bytes;
+}
+
 void clients_give_back(struct clients *all, const struct client *but)
 {
     for (unsigned i = all->window.running; i < all->window.count; i++)

@@ -1,6 +1,6 @@
 /* client_state: the structs of connections. Only for client.c (connections), client_io.c (bytes in
- * and out), client_tls.c (TLS), client_run.c (requests) and client_aside.c (turns inside a
- * request). */
+ * and out), client_tls.c (TLS), client_run.c (requests), client_memory.c (memory and its limit) and
+ * client_aside.c (turns inside a request). */
 #ifndef SERVER_NET_CLIENT_STATE_H
 #define SERVER_NET_CLIENT_STATE_H
 
@@ -25,6 +25,7 @@ enum {
     ANON_UNREAD = 1024,     /* bytes of unread replies, as in Redis */
     TLS_FIRST_BYTE = 22,    /* a TLS handshake begins with it, and no request does */
     ANON_QUERY = 64 * 1024, /* bytes of unanswered input; fits the longest AUTH or HELLO */
+    CLIENT_CLASSES = 19,    /* magnitudes of memory: up to 64 KiB, up to 128 KiB, ... */
 };
 
 /* DIFFERS: Redis reads on while a client leaves its replies unread; here reading stops while more
@@ -75,7 +76,7 @@ extern const struct transport transport_plain, transport_tls;
 struct client {
     struct session session; /* first, so that a session's address is its client's */
     struct clients *all;
-    TAILQ_ENTRY(client) by_age, to_write, to_run, to_read, to_read_on, arrived, paused;
+    TAILQ_ENTRY(client) by_age, to_write, to_run, to_read, to_read_on, arrived, paused, same_class;
     struct loop_io *io;
     int fd;
     const struct transport *via;
@@ -88,7 +89,11 @@ struct client {
     struct client_input input;
     struct arrival arrival;
     struct outbuf out;
-    size_t uncounted;  /* its share of dispatch.uncounted */
+    size_t uncounted; /* its share of dispatch.uncounted */
+    size_t counted;   /* its share of clients.counted */
+    size_t out_peak;  /* the most bytes of unsent replies, lately */
+    unsigned memory_class;
+    bool is_classed;   /* it is in clients.by_memory[memory_class] */
     uint64_t woken_in; /* the last request (clients.request) that appended to its output */
     bool unix_socket;
     bool listed_to_write;   /* client_write is due at the end of this turn */
@@ -109,6 +114,10 @@ struct clients {
     struct client_list by_age, to_write, to_run, to_read, to_read_on, arrived;
     struct client_list held;   /* of to_write: their output waits for the journal */
     struct client_list paused; /* in the order in which they will continue */
+    /* Those that maxmemory-clients may close, by magnitude of their memory. */
+    struct client_list by_memory[CLIENT_CLASSES];
+    size_t counted;  /* memory of all connections; 0 without maxmemory-clients */
+    bool counts_all; /* maxmemory-clients was not 0 at the end of the last turn */
     size_t paused_count;
     struct client *next_checked; /* where housekeeping continues */
     struct loop_timer *run_timer, *read_timer, *pause_timer, *soft_timer;
@@ -135,8 +144,6 @@ void client_free(struct client *client);
 void client_list_to_write(struct client *client);
 /* Must the client authenticate first? */
 bool client_is_anon(const struct client *client);
-/* Updates dispatch.uncounted. Call when the client's memory or authentication has changed. */
-void client_count_memory(struct client *client);
 /* Call before a request runs: bounds its replies by the hard limit, where a reply is cut off. */
 void client_bound_output(struct client *client);
 /* Dooms the client and logs it if its unread replies exceed the hard limit of its class. If they
@@ -150,6 +157,18 @@ struct client_label {
     char text[256];
 };
 struct client_label client_label(const struct client *client);
+
+/* client_memory.c */
+struct client_usage {
+    size_t total;
+    size_t output, multi; /* parts of it */
+};
+struct client_usage client_usage(const struct client *client);
+/* Updates the sums. Call when the client's memory or authentication has changed. */
+void client_count_memory(struct client *client);
+void client_forget_memory(struct client *client); /* when it ends */
+/* Dooms the largest clients while all together exceed maxmemory-clients. False: none. */
+bool clients_evict(struct clients *clients);
 
 /* client_io.c */
 void client_ready(void *client, unsigned what);
@@ -180,6 +199,9 @@ void clients_run_listed(void *clients);
  * parsed again. */
 void clients_give_back(struct clients *clients, const struct client *but);
 struct client *clients_running(const struct clients *clients); /* whose request runs */
+/* Bytes of the arguments of its request that runs. They are in the input buffer, or in the turn's.
+ */
+size_t client_running_bytes(const struct client *client);
 /* Runs the complete requests of the client's input in the next turn. */
 void client_list_to_run(struct client *client);
 void client_end_pause(struct client *client); /* does nothing without a pause */

@@ -11,6 +11,7 @@ struct stats {
     uint64_t bytes_in, bytes_out;
     uint64_t closed_query_buffer, closed_output_buffer, closed_idle;
     uint64_t denied_tls_cert; /* clients' certificates whose name is no user's */
+    uint64_t evicted_clients;
 
     double commands_per_sec, in_per_sec, out_per_sec; /* between the last two samples */
     struct {

@@ -13,6 +13,7 @@
 #include "store/base/ensure.h"
 #include "store/sweep/evict.h"
 #include "store/mem/mem.h"
+#include "store/type/encoding_limits.h"
 #include "store/txn/txn.h"
 
 enum {
@@ -23,6 +24,24 @@ enum {
     EVICTIONS_PER_CALL = 64,
     RECLAIM_PER_EVICTION = 256,
 };
+
+void dispatch_configure(struct dispatch *dispatch)
+{
+    const struct conf *conf = dispatch->conf;
+    struct store *store = dispatch->store;
+    store->counts_access = evict_counts_access((enum evict_policy)conf->maxmemory_policy);
+    store->access_log_factor = (unsigned)conf->lfu_log_factor;
+    store->access_decay_minutes = (unsigned)conf->lfu_decay_time;
+    encoding_limits = (struct encoding_limits){
+        .hash_fields = (size_t)conf->hash_max_entries,
+        .hash_len = (size_t)conf->hash_max_value,
+        .zset_members = (size_t)conf->zset_max_entries,
+        .zset_len = (size_t)conf->zset_max_value,
+        .intset_members = (size_t)conf->set_max_intset,
+        .hll_sparse = (size_t)conf->hll_sparse_max,
+    };
+    dispatch->evicting = true; /* a lower limit takes effect at once */
+}
 
 /* ---- refusing ------------------------------------------------------------------------------- */
 

@@ -45,6 +45,9 @@ struct dispatch {
     bool evicting; /* memory use may exceed maxmemory: dispatch_evict runs in the background */
 };
 
+/* Applies the options that concern the store. Call at the start and when one has changed. */
+void dispatch_configure(struct dispatch *dispatch);
+
 /* A password is set, and the session has not given it. */
 bool dispatch_needs_auth(const struct dispatch *dispatch, const struct session *session);
 

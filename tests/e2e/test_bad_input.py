@@ -374,7 +374,7 @@ def let_time_pass(watcher, seconds):
 
 
 def waiting_bytes(watcher, name):
-    found = re.search(rb" name=" + name + rb" .* omem=(\d+)", watcher.call("CLIENT", "LIST"))
+    found = re.search(rb" name=" + name + rb" .* obl=(\d+)", watcher.call("CLIENT", "LIST"))
     return int(found.group(1))
 
 

@@ -69,17 +69,18 @@ static void append_client_line(struct outbuf *out, const struct client_info *inf
     int len = snprintf(
         line, sizeof(line),
         "id=%" PRIu64 " addr=%s laddr=%s fd=%d name=%.*s age=%" PRId64 " idle=%" PRId64
-        " flags=%s db=%u sub=%u psub=%u ssub=%u multi=%d qbuf=%zu qbuf-free=%zu argv-mem=0"
-        " multi-mem=%zu rbs=0 rbp=0 obl=%zu oll=0 omem=%zu tot-mem=%zu events=r cmd=%s"
+        " flags=%s db=%u sub=%u psub=%u ssub=%u multi=%d qbuf=%zu qbuf-free=%zu argv-mem=%zu"
+        " multi-mem=%zu rbs=%zu rbp=%zu obl=%zu oll=%zu omem=%zu tot-mem=%zu events=%s cmd=%s"
         " user=default redir=%" PRId64 " resp=%d lib-name=%.*s lib-ver=%.*s\n",
         info->id, info->peer, info->local, info->fd, (int)(name.len < 512 ? name.len : 512),
         name.data, info->age_sec, info->idle_sec, client_flags(info, flags), session->db,
         session_subscription_count(session, PUBSUB_CHANNEL),
         session_subscription_count(session, PUBSUB_PATTERN),
         session_subscription_count(session, PUBSUB_SHARD), multi_count(session), info->query_used,
-        info->query_free, multi_bytes(session), info->out_pending, info->out_pending, info->memory,
-        last_command_of(session, command, sizeof(command)), redirect, session->out.version,
-        (int)(lib.len < 128 ? lib.len : 128), lib.data,
+        info->query_free, info->arguments, info->multi, info->out_first_size, info->out_peak,
+        info->out_first, info->out_chunks > 0 ? info->out_chunks - 1 : 0, info->out_memory,
+        info->memory, info->events, last_command_of(session, command, sizeof(command)), redirect,
+        session->out.version, (int)(lib.len < 128 ? lib.len : 128), lib.data,
         (int)(version.len < 128 ? version.len : 128), version.data);
     if (len >= (int)sizeof(line)) len = (int)sizeof(line) - 1;
     outbuf_append(out, line, (size_t)len);

@@ -1,0 +1,147 @@
+/* client_memory: how much memory each connection uses, their sum, and maxmemory-clients: the
+ * connections that use the most are closed. Depends on the parts that keep memory for a session.
+ *
+ * Connections are listed by the magnitude of their memory, so that the largest are found without
+ * looking at all. A connection is counted again when it has run a request, was written to, or has
+ * got a message. While maxmemory-clients is 0 only unauthenticated ones are counted. */
+#include "server/net/client_state.h"
+
+#include "server/base/log.h"
+#include "server/react/blocked.h"
+#include "server/react/pubsub.h"
+#include "server/react/watch.h"
+#include "server/run/multi.h"
+#include "store/mem/mem.h"
+
+enum {
+    SMALLEST_CLASS = 15, /* 2^15 bytes and less */
+    PERCENT = 100,
+};
+
+/* ---- one connection ---- */
+
+struct client_usage client_usage(const struct client *client)
+{
+    const struct session *session = &client->session;
+    struct client_usage usage = {
+        .output = client->out.bytes,
+        .multi = multi_bytes(session) + watch_bytes(session),
+    };
+    usage.total = mem_size(client) + mem_size(client->io) + mem_size(client->peer) +
+                  mem_size(client->local) + mem_size(client->input.data) + usage.output +
+                  mem_size(client->reader.args) + mem_size(session->name) +
+                  mem_size(session->lib_name) + mem_size(session->lib_version) + usage.multi +
+                  session_subscription_bytes(session) + blocked_bytes(session) +
+                  tls_bytes(client->tls);
+    return usage;
+}
+
+/* ---- all connections ---- */
+
+/* The sum that maxmemory-clients allows; 0: any. */
+static size_t limit_of(const struct clients *all)
+{
+    const struct conf *conf = all->w.conf;
+    if (conf->maxmemory_clients >= 0) return (size_t)conf->maxmemory_clients;
+    return (size_t)((double)conf->maxmemory * (double)-conf->maxmemory_clients / PERCENT);
+}
+
+static unsigned class_of(size_t bytes)
+{
+    unsigned magnitude = bytes > 0 ? 63 - (unsigned)__builtin_clzll(bytes) : 0;
+    if (magnitude <= SMALLEST_CLASS) return 0;
+    unsigned class = magnitude - SMALLEST_CLASS;
+    return class < CLIENT_CLASSES ? class : CLIENT_CLASSES - 1;
+}
+
+static void leave_class(struct client *client)
+{
+    if (!client->is_classed) return;
+    TAILQ_REMOVE(&client->all->by_memory[client->memory_class], client, same_class);
+    client->is_classed = false;
+}
+
+static void count_for_limit(struct client *client, size_t bytes)
+{
+    struct clients *all = client->all;
+    bool may_go = !client->session.no_evict && !client->doomed;
+    unsigned class = class_of(bytes);
+    all->counted = all->counted - client->counted + bytes;
+    client->counted = bytes;
+    if (client->is_classed && may_go && class == client->memory_class) return;
+    leave_class(client);
+    if (!may_go) return;
+    client->memory_class = class;
+    client->is_classed = true;
+    TAILQ_INSERT_TAIL(&all->by_memory[class], client, same_class);
+}
+
+static void count_as_anon(struct client *client, size_t uncounted)
+{
+    size_t *sum = &client->all->w.dispatch->uncounted;
+    *sum = *sum - client->uncounted + uncounted;
+    client->uncounted = uncounted;
+}
+
+void client_count_memory(struct client *client)
+{
+    bool limited = client->all->counts_all;
+    bool known = client->session.authenticated && !client->shaking;
+    if (!limited && known && client->uncounted == 0) return;
+    bool anon = client_is_anon(client);
+    if (!anon && !limited) {
+        count_as_anon(client, 0);
+        return;
+    }
+    size_t bytes = client_usage(client).total;
+    count_as_anon(client, anon ? bytes : 0);
+    if (limited) count_for_limit(client, bytes);
+}
+
+void client_forget_memory(struct client *client)
+{
+    leave_class(client);
+    client->all->counted -= client->counted;
+    client->counted = 0;
+    count_as_anon(client, 0);
+}
+
+/* Call when maxmemory-clients was turned on or off. */
+static void count_again(struct clients *all)
+{
+    struct client *client;
+    all->counts_all = all->w.conf->maxmemory_clients != 0;
+    TAILQ_FOREACH(client, &all->by_age, by_age)
+    {
+        client_forget_memory(client);
+        client_count_memory(client);
+    }
+}
+
+static void evict_client(struct client *client)
+{
+    struct clients *all = client->all;
+    log_line(LOG_NOTICE,
+             "Client %s closed: it uses %zu bytes, and all clients together %zu, which is more "
+             "than maxmemory-clients",
+             client_label(client).text, client->counted, all->counted);
+    all->w.stats->evicted_clients++;
+    client_forget_memory(client);
+    clients_kill(all, &client->session, NULL);
+}
+
+bool clients_evict(struct clients *all)
+{
+    bool any = false;
+    if (all->counts_all != (all->w.conf->maxmemory_clients != 0)) count_again(all);
+    size_t limit = limit_of(all);
+    if (limit == 0) return false;
+    for (int class = CLIENT_CLASSES - 1; class >= 0 && all->counted > limit; class --) {
+        struct client *client;
+        while (all->counted > limit && (client = TAILQ_FIRST(&all->by_memory[class])) != NULL) {
+            evict_client(client);
+            any = true;
+        }
+    }
+    return any;
+}
