@@ -68,14 +68,18 @@ static const char *check_cluster(const char *value)
 
 static const char *check_oom_values(const char *value)
 {
-    for (int i = 0; i < 3; i++) {
+    bool fit = true;
+    int words = 0;
+    for (; *value != '\0'; words++) {
         char *end;
         long number = strtol(value, &end, 10);
-        if (end == value || number < -2000 || number > 2000)
-            return "Invalid oom-score-adj-values, elements must be between -2000 and 2000.";
-        value = end;
+        fit = fit && end > value && (*end == ' ' || *end == '\0') && number >= -2000 &&
+              number <= 2000;
+        value += strcspn(value, " ");
+        value += strspn(value, " ");
     }
-    return *value == '\0' ? NULL : "wrong number of arguments";
+    if (words != 3) return "wrong number of arguments";
+    return fit ? NULL : "Invalid oom-score-adj-values, elements must be between -2000 and 2000.";
 }
 
 /* As Redis: accepts any number and limits it to its bounds. */

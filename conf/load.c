@@ -328,8 +328,10 @@ bool conf_load_args(struct conf *conf, int argc, char *const *argv, struct conf_
         end--;
         load_stdin(conf, &faults);
     }
-    for (; at < end && !is_name(*at); at++)
+    if (at < end && !is_name(*at))
         add_fault(&faults, "%.100s: not an option; options are given as --name value", *at);
+    while (at < end && !is_name(*at))
+        at++;
     while (at < end)
         load_option(conf, &at, end, &faults);
     return end_faults(&faults);

@@ -74,9 +74,9 @@ static void tidy_spaces(char *value)
 }
 
 static const struct conf_choice fsync_policies[] = {
-    { "no", CONF_FSYNC_NO },
     { "everysec", CONF_FSYNC_EVERYSEC },
     { "always", CONF_FSYNC_ALWAYS },
+    { "no", CONF_FSYNC_NO },
     { NULL, 0 },
 };
 

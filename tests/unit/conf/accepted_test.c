@@ -42,7 +42,7 @@ START_TEST(accepted_options_are_checked_kept_and_shown)
     ck_assert_str_eq(get("syslog-ident"), "me");
     ck_assert_str_eq(load("io-threads 129\n"),
                      "t.conf:1: io-threads: argument must be between 1 and 128 inclusive");
-    ck_assert_str_eq(load("oom-score-adj-values 0 1\n"),
+    ck_assert_str_eq(load("oom-score-adj-values 0 1 2001\n"),
                      "t.conf:1: oom-score-adj-values: Invalid oom-score-adj-values, elements must "
                      "be between -2000 and 2000.");
     conf_drop(&conf);
