@@ -9,6 +9,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "conf/command_line.h"
 #include "conf/conf.h"
 #include "proto/base/alloc.h"
 #include "server/base/log.h"
@@ -141,22 +142,6 @@ static int run_process(struct parts *parts, int argc, char **argv)
 
 /* --- the command line --- */
 
-static const char USAGE[] =
-    "Usage: expired [file.conf] [--option value ...] [-]\n"
-    "       expired --check-config [file.conf] [--option value ...]\n"
-    "       expired --version\n"
-    "       expired --help\n"
-    "\n"
-    "Each option of the configuration file can be given as --option. With -, expired reads more\n"
-    "options from standard input. Without a file, it listens on port 6379 of the loopback\n"
-    "addresses. --check-config reports the faults of the options and starts nothing.\n"
-    "\n"
-    "Examples:\n"
-    "       expired\n"
-    "       expired /etc/expired.conf --loglevel verbose\n"
-    "       expired --port 0 --unixsocket /tmp/expired.sock\n"
-    "       echo 'maxmemory 128mb' | expired -\n";
-
 static bool is_word(const char *arg, const char *brief, const char *full)
 {
     return strcmp(arg, brief) == 0 || strcmp(arg, full) == 0;
@@ -167,7 +152,10 @@ int main(int argc, char **argv)
     static const struct proto_allocator allocator = { mem_realloc, mem_try_realloc, mem_free };
     proto_use_allocator(&allocator);
     setlocale(LC_COLLATE, ""); /* for SORT ALPHA; numbers stay as in C */
-    if (argc >= 2 && is_word(argv[1], "-h", "--help")) return fputs(USAGE, stdout) < 0;
+    if (argc >= 2 && is_word(argv[1], "-h", "--help")) {
+        usage_write_help(command_line_usage(), stdout);
+        return fflush(stdout) != 0;
+    }
     if (argc >= 2 && is_word(argv[1], "-v", "--version"))
         return printf("expired v=%s malloc=%s bits=%zu\n", EXPIRED_VERSION, mem_allocator_name(),
                       8 * sizeof(void *)) < 0;

@@ -4,21 +4,23 @@
  * what it is and what is wrong with it, and with --fix cuts off a torn or damaged end. Bytes from a
  * file are made printable before they are printed. */
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "server/base/version.h"
 #include "server/persist/format/record.h"
 #include "store/mem/mem.h"
 #include "tools/files/cut.h"
 #include "tools/files/judge.h"
 #include "tools/files/show.h"
+#include "tools/files/usages.h"
 
-enum { SHOWN = 72, DATABASES_MAX = 16384, EXIT_USAGE = 3 };
+enum { SHOWN = 72, DATABASES_MAX = 16384 };
 
 struct check {
     bool deep, fix, cut_at_damage;
@@ -30,31 +32,6 @@ struct check {
     enum verdict worst;
     uint64_t files, bytes, commands, records, counts[UNREADABLE + 1], fixed;
 };
-
-static const char usage_text[] =
-    "usage: expired-check [--deep] [--fix [--cut-at-damage]] DIR|FILE ...\n"
-    "\n"
-    "Checks the files that the daemon would load: a data folder (all manifests in it and in its\n"
-    "subfolders, the files that they list, and all snapshots in it), a manifest, a snapshot or a\n"
-    "journal. Prints for each file its kind, size and creation time, and its state:\n"
-    "\n"
-    "  whole    the whole file can be read.\n"
-    "  torn     the last record of a journal is incomplete, as after a crash. Prints where the\n"
-    "           last complete record ends and how many bytes follow. The daemon cuts these bytes\n"
-    "           off when it starts.\n"
-    "  damaged  the file is wrong in the middle. Prints where and why, and how the bad record\n"
-    "           begins.\n"
-    "\n"
-    "  --deep           also loads the data into memory, which checks that each command fits the\n"
-    "                   data before it; prints the number of keys and their DEBUG DIGEST\n"
-    "  --fix            cuts a torn journal after its last complete record\n"
-    "  --cut-at-damage  with --fix: cuts a damaged journal, too, and the journals that continue\n"
-    "                   it. Transactions after the damage are lost. The bytes cut off are kept in\n"
-    "                   FILE.cut-OFFSET.\n"
-    "  --help           prints this help\n"
-    "\n"
-    "Exit status: 0 all files are whole (or were cut), 1 a file is torn, 2 a file is damaged, 3 a\n"
-    "file can't be read. Stop the daemon first: --fix refuses files that a process has open.\n";
 
 /* ---- one file's report ----------------------------------------------------------------------- */
 
@@ -268,7 +245,7 @@ static int check_all(struct check *check, const struct data_files *all)
         check_file(check, &all->files[i]);
     end_store(check);
     print_totals(check);
-    return fflush(stdout) == 0 && !ferror(stdout) ? (int)check->worst : EXIT_USAGE;
+    return fflush(stdout) == 0 && !ferror(stdout) ? (int)check->worst : EXIT_UNREADABLE;
 }
 
 static bool find_all(struct data_files *all, int count, char **paths)
@@ -288,23 +265,14 @@ static bool find_all(struct data_files *all, int count, char **paths)
 
 static void parse_arguments(struct check *check, int argc, char **argv)
 {
-    static const struct option options[] = { { "deep", no_argument, NULL, 'd' },
-                                             { "fix", no_argument, NULL, 'f' },
-                                             { "cut-at-damage", no_argument, NULL, 'c' },
-                                             { "help", no_argument, NULL, 'h' },
-                                             { NULL, 0, NULL, 0 } };
-    for (int option; (option = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
-        switch (option) {
-        case 'd': check->deep = true; break;
-        case 'f': check->fix = true; break;
-        case 'c': check->cut_at_damage = true; break;
-        case 'h': fputs(usage_text, stdout); exit(0);
-        default: fputs(usage_text, stderr); exit(EXIT_USAGE);
+    for (int id; (id = usage_next(&usages_check, argc, argv, EXPIRED_VERSION)) != -1;) {
+        switch (id) {
+        case CHECK_DEEP: check->deep = true; break;
+        case CHECK_FIX: check->fix = true; break;
+        case CHECK_CUT_AT_DAMAGE: check->cut_at_damage = true; break;
         }
     }
-    if (optind < argc && (check->fix || !check->cut_at_damage)) return;
-    fputs(usage_text, stderr);
-    exit(EXIT_USAGE);
+    if (optind >= argc || (check->cut_at_damage && !check->fix)) usage_refuse(&usages_check);
 }
 
 int main(int argc, char **argv)
@@ -312,7 +280,7 @@ int main(int argc, char **argv)
     struct check check = { .now = (msec)time(NULL) * 1000 };
     struct data_files all = { 0 };
     parse_arguments(&check, argc, argv);
-    int status = EXIT_USAGE;
+    int status = EXIT_UNREADABLE;
     if (find_all(&all, argc - optind, argv + optind)) status = check_all(&check, &all);
     data_files_drop(&all);
     return status;

@@ -3,15 +3,16 @@
  * Loads the files into a store as the daemon does, removes expired data, and walks the store twice:
  * first without output, to find what Redis can't hold, then to write to standard output. */
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "proto/base/outbuf.h"
+#include "server/base/version.h"
 #include "server/persist/format/effect_text.h"
 #include "server/persist/format/request.h"
 #include "store/sweep/expiry.h"
@@ -20,6 +21,7 @@
 #include "tools/files/judge.h"
 #include "tools/files/losses.h"
 #include "tools/files/show.h"
+#include "tools/files/usages.h"
 
 enum {
     DATABASES_MAX = 16384,
@@ -28,7 +30,6 @@ enum {
     OUTPUT = 1 << 20,
     DRAIN = 128 * 1024,
 };
-enum { EXIT_GOOD, EXIT_TORN, EXIT_DAMAGED, EXIT_UNREADABLE, EXIT_LOSSES };
 
 struct export
 {
@@ -47,31 +48,6 @@ struct export
     uint64_t keys, passed_keys;
     unsigned last_db;
 };
-
-static const char usage_text[] =
-    "usage: expired-export [--text] [--strict] [--drop-members] DIR|FILE\n"
-    "\n"
-    "Writes the data of a data folder, a manifest, a snapshot or a journal as commands for\n"
-    "redis-server (7.0 or later), in the protocol:\n"
-    "\n"
-    "  expired-export data | redis-cli --pipe\n"
-    "\n"
-    "The target server must have none of these keys. Deadlines of keys are absolute; expired data\n"
-    "are left out. A library of functions replaces one of the same name. Redis can't hold these\n"
-    "data, so they are listed on standard error:\n"
-    "\n"
-    "  deadlines of members and fields   the member is written without its deadline\n"
-    "  dehydrators, with their claims    left out\n"
-    "  policies                          left out\n"
-    "\n"
-    "  --drop-members   leaves out members that have their own deadline\n"
-    "  --keep-members   writes them without their deadlines (default)\n"
-    "  --strict         writes nothing if there are data that Redis can't hold\n"
-    "  --text           writes one readable line for each command\n"
-    "  --help           this\n"
-    "\n"
-    "Exit status: 0 all data are written, 1 all up to the torn end of a journal, 2 the data are\n"
-    "damaged, 3 they can't be read, 4 --strict refuses. With 2, 3 and 4 nothing is written.\n";
 
 __attribute__((format(printf, 2, 3), noreturn)) static void fail(int status, const char *format,
                                                                  ...)
@@ -296,24 +272,16 @@ static void report_losses(const struct export *export)
 
 static const char *parse_arguments(struct export *export, int argc, char **argv)
 {
-    static const struct option options[] = {
-        { "text", no_argument, NULL, 't' },         { "strict", no_argument, NULL, 's' },
-        { "drop-members", no_argument, NULL, 'd' }, { "keep-members", no_argument, NULL, 'k' },
-        { "help", no_argument, NULL, 'h' },         { NULL, 0, NULL, 0 }
-    };
-    for (int option; (option = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
-        switch (option) {
-        case 't': export->text = true; break;
-        case 's': export->strict = true; break;
-        case 'd': export->drop_members = true; break;
-        case 'k': export->drop_members = false; break;
-        case 'h': fputs(usage_text, stdout); exit(EXIT_GOOD);
-        default: fputs(usage_text, stderr); exit(EXIT_UNREADABLE);
+    for (int id; (id = usage_next(&usages_export, argc, argv, EXPIRED_VERSION)) != -1;) {
+        switch (id) {
+        case EXPORT_TEXT: export->text = true; break;
+        case EXPORT_STRICT: export->strict = true; break;
+        case EXPORT_DROP_MEMBERS: export->drop_members = true; break;
+        case EXPORT_KEEP_MEMBERS: export->drop_members = false; break;
         }
     }
-    if (optind + 1 == argc) return argv[optind];
-    fputs(usage_text, stderr);
-    exit(EXIT_UNREADABLE);
+    if (optind + 1 != argc) usage_refuse(&usages_export);
+    return argv[optind];
 }
 
 /* Freed at exit, also when fail() ends the program. */

@@ -258,7 +258,7 @@ def files_that_are_not_data_have_their_own_exit_status():
             equal(tool("expired-export", *arguments)[0], UNREADABLE, arguments)
     for name in ("expired-check", "expired-export"):
         status, said, err = tool(name, "--help")
-        assert status == 0 and said.startswith(b"usage: " + name.encode()) and not err, said
+        assert status == 0 and said.startswith(b"Usage: " + name.encode()) and not err, said
 
 
 # --- expired-export ----------------------------------------------------------------------------

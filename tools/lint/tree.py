@@ -23,7 +23,7 @@ ROOMS = (
     ("proto/base", "numbers as text, growing output, the allocator", ""),
     ("proto/resp", "requests and replies, RESP2 and RESP3", "proto/base"),
     ("proto/rdb", "Redis' files and DUMP payloads", "proto/base"),
-    ("conf", "options: parsing, CONFIG, the example file", ""),
+    ("conf", "options: parsing, CONFIG, the example file; command lines, --help", ""),
     ("store/base", "byte strings, instants, hashing, assertions", ""),
     ("store/mem", "the allocator and its pools", "store/base"),
     ("store/struct", "tables, trees, agendas; no Redis type", "store/base store/mem"),
@@ -99,7 +99,9 @@ OTHERS = (
     (r"tests/", r"tests/|server/|proto/|conf/|store/"),
     (r"tools/bench/deadlines\.c", r"store/"),
     (r"tools/command_reference\.c", r"server/|store/"),
-    (r"tools/(files/|expired-)", r"tools/files/|server/persist/format/|proto/|conf/|store/"),
+    (r"tools/(files/|expired-)",
+     r"tools/files/|server/persist/format/|server/base/version\.h|proto/|conf/|store/"),
+    (r"tools/manual", r"tools/manual/|tools/files/usages\.h|server/base/version\.h|conf/"),
     (r"tools/", r"tools/(?!files/)|proto/|conf/"),
 )
 

@@ -1,0 +1,55 @@
+/* usage: the command line of an installed program as tables. Its parsing, --help, man page and bash
+ * completion are made from them. Texts are plain: "\n" begins a paragraph, and `x` names x. */
+#ifndef CONF_USAGE_H
+#define CONF_USAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+struct usage_option {
+    const char *name;  /* without dashes */
+    int id;            /* what usage_next returns; a letter also stands for -x */
+    const char *value; /* what the value is called; NULL: takes none */
+    const char *help;
+};
+
+struct usage_item {
+    const char *term, *text;
+};
+
+struct usage_section {
+    const char *title;              /* as a heading of a man page: "EXIT STATUS" */
+    const char *intro;              /* before the items; NULL: nothing */
+    const struct usage_item *items; /* the last has no term; NULL: none */
+    bool only_manual;               /* not in --help */
+};
+
+struct usage {
+    const char *name, *summary; /* "expired-check", "checks data files" */
+    int manual;                 /* the section of its man page */
+    const char *const *forms;   /* what follows the name on the command line; ends with NULL */
+    const char *about;
+    const struct usage_option *options;   /* its own, without those of all; the last has no name */
+    const struct usage_section *sections; /* the last has no title */
+    int wrong;                            /* exit status after a wrong command line */
+};
+
+/* The option at this index, those of all programs (--help, --version) last; NULL behind them. */
+const struct usage_option *usage_option_at(const struct usage *usage, size_t index);
+
+/* "-h, --help" or "--count N". Cuts what does not fit. */
+void usage_write_term(const struct usage_option *option, char *term, size_t size);
+
+/* Writes lines of less than 80 characters. */
+void usage_write_help(const struct usage *usage, FILE *to);
+
+/* Parses with getopt_long: returns the id of the next option, and -1 behind the last one. --help
+ * and
+ * --version are answered here and end the program, as does a wrong option. */
+int usage_next(const struct usage *usage, int argc, char **argv, const char *version);
+
+/* Ends the program after a wrong command line: writes the forms to standard error. */
+__attribute__((noreturn)) void usage_refuse(const struct usage *usage);
+
+#endif

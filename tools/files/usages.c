@@ -1,0 +1,129 @@
+/* usages: the command lines of expired-check and expired-export as tables. The programs parse and
+ * explain themselves by these; man pages and completions are made from them. */
+#include "tools/files/usages.h"
+
+/* ---- expired-check ---- */
+
+static const char *const check_forms[] = {
+    "[--deep] [--fix [--cut-at-damage]] DIR|FILE ...",
+    NULL,
+};
+
+static const struct usage_option check_options[] = {
+    { "deep", CHECK_DEEP, NULL,
+      "Also loads the data into memory, which checks that each command fits the data before it. "
+      "Prints the number of keys and their DEBUG DIGEST." },
+    { "fix", CHECK_FIX, NULL,
+      "Cuts a torn journal after its last complete record. Refuses a file that a process has "
+      "open, so stop the daemon first." },
+    { "cut-at-damage", CHECK_CUT_AT_DAMAGE, NULL,
+      "With --fix: cuts a damaged journal too, and the journals that continue it. Transactions "
+      "after the damage are lost. The bytes cut off are kept in FILE.cut-OFFSET." },
+    { NULL, 0, NULL, NULL },
+};
+
+static const struct usage_item check_states[] = {
+    { "whole", "The whole file can be read." },
+    { "torn", "The last record of a journal is incomplete, as after a crash. Prints where the last "
+              "complete record ends and how many bytes follow. The daemon cuts these bytes off "
+              "when it starts." },
+    { "damaged", "The file is wrong in the middle. Prints where and why, and how the bad record "
+                 "begins." },
+    { NULL, NULL },
+};
+
+static const struct usage_item check_examples[] = {
+    { "expired-check /var/lib/expired", "Checks all files of a daemon." },
+    { "expired-check --deep --fix data", "Loads the data, and cuts a torn end." },
+    { NULL, NULL },
+};
+
+static const struct usage_item check_statuses[] = {
+    { "0", "All files are whole, or were cut." },
+    { "1", "A file is torn." },
+    { "2", "A file is damaged." },
+    { "3", "A file can't be read, or the command line is wrong." },
+    { NULL, NULL },
+};
+
+static const struct usage_section check_sections[] = {
+    { "STATES", NULL, check_states, false },
+    { "EXAMPLES", NULL, check_examples, true },
+    { "EXIT STATUS", NULL, check_statuses, false },
+    { NULL, NULL, NULL, false },
+};
+
+const struct usage usages_check = {
+    .name = "expired-check",
+    .summary = "checks the data files of expired, and repairs journals",
+    .manual = 1,
+    .forms = check_forms,
+    .about = "Checks the files that the daemon would load: a data folder (all manifests in it and "
+             "in its subfolders, the files that they list, and all snapshots in it), a manifest, a "
+             "snapshot or a journal. Prints for each file its kind, size, time of creation and "
+             "state.",
+    .options = check_options,
+    .sections = check_sections,
+    .wrong = EXIT_UNREADABLE,
+};
+
+/* ---- expired-export ---- */
+
+static const char *const export_forms[] = {
+    "[--text] [--strict] [--drop-members] DIR|FILE",
+    NULL,
+};
+
+static const struct usage_option export_options[] = {
+    { "drop-members", EXPORT_DROP_MEMBERS, NULL,
+      "Leaves out members and fields that have a deadline of their own." },
+    { "keep-members", EXPORT_KEEP_MEMBERS, NULL,
+      "Writes them without their deadlines. This is the default." },
+    { "strict", EXPORT_STRICT, NULL, "Writes nothing if there are data that Redis can't hold." },
+    { "text", EXPORT_TEXT, NULL, "Writes one readable line for each command." },
+    { NULL, 0, NULL, NULL },
+};
+
+static const struct usage_item export_losses[] = {
+    { "members, fields", "Their deadlines; see --drop-members." },
+    { "dehydrators", "Left out, with their claims." },
+    { "policies", "Left out. Deadlines that they gave to keys are written." },
+    { NULL, NULL },
+};
+
+static const struct usage_item export_examples[] = {
+    { "expired-export data | redis-cli --pipe", "Copies the data to a redis-server." },
+    { "expired-export --text dump.exp", "Shows what a snapshot holds." },
+    { NULL, NULL },
+};
+
+static const struct usage_item export_statuses[] = {
+    { "0", "All data are written." },
+    { "1", "All data up to the torn end of a journal are written." },
+    { "2", "The data are damaged; nothing is written." },
+    { "3", "The data can't be read, or the command line is wrong; nothing is written." },
+    { "4", "--strict, and there are data that Redis can't hold; nothing is written." },
+    { NULL, NULL },
+};
+
+static const struct usage_section export_sections[] = {
+    { "LOSSES", "Redis can't hold these. They are listed on standard error.", export_losses,
+      false },
+    { "EXAMPLES", NULL, export_examples, false },
+    { "EXIT STATUS", NULL, export_statuses, false },
+    { NULL, NULL, NULL, false },
+};
+
+const struct usage usages_export = {
+    .name = "expired-export",
+    .summary = "writes the data of expired as commands for Redis",
+    .manual = 1,
+    .forms = export_forms,
+    .about = "Writes the data of a data folder, a manifest, a snapshot or a journal to standard "
+             "output, as commands for redis-server 7.0 or later, in the protocol.\n"
+             "The target server must have none of these keys. Deadlines of keys are absolute; "
+             "expired data are left out. A library of functions replaces one of the same name.",
+    .options = export_options,
+    .sections = export_sections,
+    .wrong = EXIT_UNREADABLE,
+};
