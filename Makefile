@@ -1,11 +1,12 @@
-# expired: one Makefile for the whole tree. It calls itself only to build a variant, or after
-# tools/deps has installed packages.
+# expired: one Makefile for the whole tree, with tools/install.mk for what is installed. It calls itself
+# only to build a variant, or after tools/deps has installed packages.
 #
 #   make            builds ./expired             make test     runs all tests
 #   make run        serves 127.0.0.1:6379        make asan     the same under ASan and UBSan
 #   make unit       runs the unit tests          make fuzz     runs each fuzzer for FUZZ_SECONDS
 #   make lint       all checks of the sources    make format   formats the sources
-#   make install    PREFIX, DESTDIR, SYSCONFDIR  make tools    builds build/tools/
+#   make install    PREFIX, DESTDIR, SYSCONFDIR  make uninstall  removes what install has installed
+#   make deb        Debian packages (tools/install.mk)  make tools    builds build/tools/
 #   make clean      removes build/               make diff     N random programs against redis-server
 #   make example    writes expired.conf.example  make reference  writes doc/commands/
 #   make crash      tests of crashes and failing disks, for CRASH_SECONDS
@@ -52,7 +53,7 @@ SERVER_SRC := $(call sources,server)
 UNIT_SRC := $(filter %_test.c,$(call sources,tests/unit))
 SUPPORT_SRC := $(wildcard tests/support/*.c)
 TOOL_SRC := $(wildcard tools/*.c tools/bench/*.c)
-TOOL_LIB_SRC := $(wildcard tools/lib/*.c tools/files/*.c tools/bench/load/*.c)
+TOOL_LIB_SRC := $(wildcard tools/lib/*.c tools/files/*.c tools/manual/*.c tools/bench/load/*.c)
 INSTALLED_TOOLS := expired-check expired-export
 FUZZ_SRC := $(wildcard tests/fuzz/*_fuzz.c)
 LIB_SRC := $(call sources,proto conf store)
@@ -76,10 +77,10 @@ unit_of = $(filter $(B)/tests/unit/$(1)/%,$(UNIT))
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all expired tools run unit test asan fuzz lint format install clean example reference
+.PHONY: all expired installed tools run unit test asan fuzz lint format clean example reference
 .PHONY: objects tests-built fuzz-built test-here diff bench crash tidy coverage mutants compile_commands.json
 
-all: expired
+all: expired installed
 
 # ---- building ----
 
@@ -230,7 +231,7 @@ lint:
 	rm -rf build/lint/commands && mkdir -p build/lint/commands
 	build/lint/gcc/tools/command_reference build/lint/commands
 	diff -ru doc/commands build/lint/commands # make reference writes them
-	@$(VARIANT) expired
+	@$(VARIANT) all
 	tools/lint/install
 	@tools/lint/tidy.py $(filter-out tests/%,$(ALL_SRC))
 
@@ -252,16 +253,7 @@ reference: $(B)/tools/command_reference
 
 # ---- installing ----
 
-install_unit = sed -e 's|@PREFIX@|$(PREFIX)|g' -e 's|@SYSCONFDIR@|$(SYSCONFDIR)|g' \
-    tools/systemd/$(1) | install -D -m 644 /dev/stdin $(DESTDIR)$(PREFIX)/lib/$(2)
-install: expired $(addprefix $(B)/tools/,$(INSTALLED_TOOLS))
-	install -D -m 755 -t $(DESTDIR)$(PREFIX)/bin $^
-	install -D -m 644 expired.conf.example $(DESTDIR)$(SYSCONFDIR)/expired/expired.conf.example
-	@test -e $(DESTDIR)$(SYSCONFDIR)/expired/expired.conf || \
-	    install -m 640 expired.conf.example $(DESTDIR)$(SYSCONFDIR)/expired/expired.conf
-	$(foreach u,expired.service expired@.service expired.socket,$(call install_unit,$u,systemd/system/$u) &&) :
-	$(call install_unit,expired.sysusers,sysusers.d/expired.conf)
-	$(call install_unit,expired.tmpfiles,tmpfiles.d/expired.conf)
+include tools/install.mk
 
 clean:
 	rm -rf build expired tests/e2e/node_modules

@@ -37,7 +37,7 @@ static const char *const forms[] = {
     NULL,
 };
 
-static const struct usage_option options[] = {
+static const struct usage_option own_options[] = {
     { "check-config", CHECK_CONFIG, NULL,
       "Reports every fault of the configuration, and starts nothing. It is the first word." },
     { NULL, 0, NULL, NULL },
@@ -111,7 +111,7 @@ static const struct usage usage = {
     .about = "Keeps strings, lists, sets, hashes, sorted sets and dehydrators in memory and in a "
              "journal on disk, and serves clients in the Redis protocol. Keys and members are "
              "removed within a few milliseconds of their deadlines.",
-    .options = options,
+    .options = own_options,
     .sections = sections,
     .wrong = 1,
 };

@@ -1,0 +1,174 @@
+#!/usr/bin/python3 -B
+"""Man pages, bash completions and --help: made from tables, so they name every option."""
+import contextlib
+import os
+import re
+import subprocess
+
+from daemon import BINARY, ROOT, Daemon, die_with_parent, equal, folder, main, own
+
+TOOLS = os.path.join(os.environ.get("BUILD") or os.path.join(ROOT, "build"), "tools")
+PROGRAMS = {"expired": BINARY, "expired-check": os.path.join(TOOLS, "expired-check"),
+            "expired-export": os.path.join(TOOLS, "expired-export")}
+PAGES = ("expired.8", "expired.conf.5", "expired-check.1", "expired-export.1")
+
+
+def run(*words, **more):
+    return subprocess.run(words, capture_output=True, text=True, timeout=30, check=False,
+                          preexec_fn=die_with_parent, **more)
+
+
+@contextlib.contextmanager
+def manual():
+    """A folder with the pages and completions."""
+    with folder() as where:
+        done = run(os.path.join(TOOLS, "manual"), where, "2026-11-22")
+        equal((done.returncode, done.stderr), (0, ""))
+        yield where
+
+
+def read(*path):
+    with open(os.path.join(*path), encoding="utf-8") as file:
+        return file.read()
+
+
+def plain(page):
+    """A page without its escapes."""
+    return page.replace("\\-", "-").replace("\\fB", "").replace("\\fR", "").replace("\\fI", "")
+
+
+def settings():
+    """All options that CONFIG GET shows."""
+    with Daemon() as daemon, daemon.redis() as client:
+        return sorted(client.config_get("*"))
+
+
+def options_of(program):
+    """The options that --help describes, without values."""
+    said = run(PROGRAMS[program], "--help")
+    equal((said.returncode, said.stderr), (0, ""), program)
+    return set(re.findall(r"^  (?:-., )?(--[a-z-]+)", said.stdout, re.M)), said.stdout
+
+
+def complete(where, program, *words):
+    """What bash offers for the last word."""
+    quoted = " ".join(f"'{word}'" for word in (program, *words))
+    script = (f"compopt() {{ :; }}; source '{where}/completions/{program}'; COMP_WORDS=({quoted}); "
+              f"COMP_CWORD={len(words)}; _{program.replace('-', '_')}; printf '%s\\n' \"${{COMPREPLY[@]}}\"")
+    done = run("bash", "--norc", "-c", script)
+    equal((done.returncode, done.stderr), (0, ""))
+    return done.stdout.split()
+
+
+# --- man pages ---------------------------------------------------------------------------------
+
+
+@own
+def page_of_the_configuration_describes_every_option():
+    names = settings()
+    with manual() as where:
+        page = plain(read(where, "expired.conf.5"))
+    described = re.findall(r"^\.TP\n([a-z0-9-]+) ", page, re.M)
+    equal(sorted(described), names)
+    assert "Default: 6379.\n" in page and "noeviction" in page, page
+
+
+@own
+def pages_of_programs_describe_every_option_of_their_help():
+    with manual() as where:
+        for program in PROGRAMS:
+            section = 8 if program == "expired" else 1
+            page = plain(read(where, f"{program}.{section}"))
+            options, _ = options_of(program)
+            assert {"--help", "--version"} < options, options
+            for option in options:
+                assert re.search(rf"^(-., )?{option}\b", page, re.M), (program, option)
+            for heading in ("NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXAMPLES",
+                            "EXIT STATUS", "SEE ALSO"):
+                assert f"\n.SH {heading}\n" in page, (program, heading)
+
+
+@own
+def pages_bear_version_and_day():
+    version = re.search(r'EXPIRED_VERSION\s+"(.*)"', read(ROOT, "server/base/version.h")).group(1)
+    with manual() as where:
+        for page in PAGES:
+            name, _, section = page.rpartition(".")
+            title = name.upper().replace("-", "\\-")
+            assert f'\n.TH {title} {section} 2026-11-22 "expired {version}"' in read(where, page), page
+
+
+@own
+def no_line_of_a_page_begins_with_an_unknown_request():
+    known = {"TH", "SH", "SS", "TP", "PP", "BR", "br", "\\\""}
+    with manual() as where:
+        for page in PAGES:
+            for line in read(where, page).split("\n"):
+                assert not line.startswith("'"), (page, line)
+                if line.startswith("."):
+                    assert line[1:].split(" ")[0] in known, (page, line)
+
+
+# --- help --------------------------------------------------------------------------------------
+
+
+@own
+def help_fits_a_terminal_and_says_where_all_options_are():
+    for program in PROGRAMS:
+        _, said = options_of(program)
+        equal([line for line in said.split("\n") if len(line) > 79], [])
+        assert said.startswith(f"Usage: {program} "), said
+    assert "expired.conf(5)" in options_of("expired")[1]
+
+
+@own
+def every_program_says_its_version():
+    version = re.search(r'EXPIRED_VERSION\s+"(.*)"', read(ROOT, "server/base/version.h")).group(1)
+    for program, path in PROGRAMS.items():
+        for word in ("--version", "-v"):
+            done = run(path, word)
+            equal((done.returncode, done.stderr), (0, ""))
+            assert version in done.stdout and done.stdout.startswith(program), done.stdout
+
+
+@own
+def a_wrong_option_of_a_tool_is_named():
+    for program in ("expired-check", "expired-export"):
+        done = run(PROGRAMS[program], "--nonsense")
+        equal((done.returncode, done.stdout), (3, ""))
+        assert "--nonsense" in done.stderr and "--help" in done.stderr, done.stderr
+
+
+# --- completion --------------------------------------------------------------------------------
+
+
+@own
+def completion_offers_every_option_of_the_daemon():
+    names = settings()
+    with manual() as where:
+        offered = complete(where, "expired", "--")
+        equal(sorted(offered), sorted([f"--{name}" for name in names] + ["--help", "--version"]))
+        equal(complete(where, "expired", "x.conf", "--appendf"), ["--appendfsync", "--appendfilename"])
+
+
+@own
+def completion_offers_values_of_an_option():
+    with manual() as where:
+        equal(sorted(complete(where, "expired", "--appendfsync", "")), ["always", "everysec", "no"])
+        equal(complete(where, "expired", "--appendonly", "y"), ["yes"])
+        os.mkdir(os.path.join(where, "one"))
+        equal(complete(where, "expired", "--dir", os.path.join(where, "o")),
+              [os.path.join(where, "one")])
+        equal(complete(where, "expired", "--port", "6"), [])
+
+
+@own
+def completion_offers_every_option_of_the_tools():
+    with manual() as where:
+        for program in ("expired-check", "expired-export"):
+            offered = complete(where, program, "--")
+            equal(set(offered), options_of(program)[0])
+            equal(complete(where, program, "dat"), [])
+
+
+main()
