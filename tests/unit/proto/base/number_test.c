@@ -1,5 +1,6 @@
 /* Tests of number: text as Redis 7.0.15 prints and accepts it. The tables are its replies. */
 #include <errno.h>
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -307,7 +308,10 @@ START_TEST(long_doubles_are_printed_as_incrbyfloat_does)
     assert_increments_to("-1e-18", "0");
     assert_increments_to("6e-18", "0.00000000000000001");
     assert_increments_to("3.14159265358979323846", "3.14159265358979324");
-    assert_increments_to("12345678901234567890123456789", "12345678901234567890421678080");
+    /* 64 bits of x86, 113 of arm64; on each Redis prints the same. */
+    assert_increments_to("12345678901234567890123456789", LDBL_MANT_DIG == 64
+                                                              ? "12345678901234567890421678080"
+                                                              : "12345678901234567890123456789");
     assert_increments_to("0x1p3", "8");
     assert_increments_to("inf", "inf");
     assert_increments_to("-inf", "-inf");
