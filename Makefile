@@ -39,7 +39,7 @@ LINK = $(call say,LD )$(CC) $(BASE) $(CFLAGS) $(LDFLAGS) $(PARTS) -o $@ $(filter
 MALLOC_LIBS = $(if $(filter jemalloc,$(MALLOC)),-ljemalloc)
 # Debian builds cjson for Lua 5.1; it finds Lua's functions in LuaJIT, which has the same interface.
 SCRIPT_LIBS = -llua5.1-cjson -lluajit-5.1
-SERVER_LIBS = -levent_core -llz4 $(SCRIPT_LIBS) -lssl -lcrypto
+SERVER_LIBS = -levent_extra -levent_core -llz4 $(SCRIPT_LIBS) -lssl -lcrypto
 DAEMON_LIBS = $(MALLOC_LIBS) $(SERVER_LIBS) -lm
 CHECK_LIBS := $(shell pkg-config --libs check 2>/dev/null || echo -lcheck)
 SANITIZERS = address,undefined
@@ -95,6 +95,10 @@ $(B)/obj/%.o: %.c | $(B)/.complete
 	$(call say,CC )$(COMPILE) -c $< -o $@
 $(B)/.complete: # names what is missing, before the compiler fails at it
 	@CC="$(CC)" CPPFLAGS="$(CPPFLAGS)" MALLOC=$(MALLOC) tools/deps --check && mkdir -p $(B) && >$@
+
+# The page's files are inside, by .incbin, whose symbols link-time optimization does not see.
+$(B)/obj/server/http/page_files.o: LTO =
+$(B)/obj/server/http/page_files.o: $(wildcard server/http/page/*)
 
 $(foreach l,proto conf store,$(eval $(B)/lib$l.a: $(call obj,$(filter $l/%,$(LIB_SRC)))))
 $(PERSIST): $(call obj,$(filter server/persist/format/%,$(SERVER_SRC)))

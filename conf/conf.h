@@ -79,6 +79,11 @@ struct conf {
     bool latency_tracking;
     char *latency_percentiles;       /* "50 99 99.9" */
     int64_t tracking_table_max_keys; /* 0: no limit */
+    /* metrics */
+    int64_t metrics_port; /* 0: off */
+    char *metrics_bind;
+    char *metrics_dehydrators; /* a pattern of keys; "": none */
+    int64_t metrics_dehydrators_max;
     /* data */
     int64_t databases;
     char *policy; /* lines such as "prefix* TTL 1000", with distinct first words */

@@ -30,6 +30,7 @@ void lag_add(struct lag *lag, msec late, uint64_t count)
     if (count == 0) return;
     lag->counts[bucket_of(late)] += count;
     lag->total += count;
+    if (late > 0) lag->sum += (uint64_t)late * count;
     if (late > lag->max) lag->max = late;
 }
 

@@ -15,6 +15,7 @@ enum { LAG_BUCKETS = 64 + 26 * 32 }; /* the last bucket also counts spans of 2^3
 struct lag {
     uint64_t counts[LAG_BUCKETS];
     uint64_t total;
+    uint64_t sum; /* of all spans, in milliseconds; wraps around */
     msec max;
 };
 

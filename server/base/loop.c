@@ -106,6 +106,11 @@ const char *loop_backend(const struct loop *loop)
     return event_base_get_method(loop->base);
 }
 
+struct event_base *loop_event_base(const struct loop *loop)
+{
+    return loop->base;
+}
+
 /* `ready` may have freed the io. */
 static void on_io(evutil_socket_t fd, short what, void *ctx)
 {

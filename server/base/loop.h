@@ -1,4 +1,4 @@
-/* loop: readiness, timers and signals; the only file that includes event2/ for events. A turn is:
+/* loop: readiness, timers and signals, by libevent. A turn is:
  * wait, call back what is ready, then call the end-of-turn hooks in the order they were added. */
 #ifndef SERVER_BASE_LOOP_H
 #define SERVER_BASE_LOOP_H
@@ -23,6 +23,9 @@ bool loop_stopped(const struct loop *loop);
  * to serve connections meanwhile. */
 void loop_poll(struct loop *loop);
 const char *loop_backend(const struct loop *loop);
+/* libevent's own loop, for server/http alone, whose HTTP server is libevent's. */
+struct event_base;
+struct event_base *loop_event_base(const struct loop *loop);
 
 /* Readiness of a descriptor, level-triggered. `want` is any of LOOP_READ | LOOP_WRITE; 0 pauses it.
  * `ready` gets one of them per call, and may free the io. */

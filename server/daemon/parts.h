@@ -38,6 +38,7 @@ struct parts {
     struct tls *tls; /* NULL: tls-port is 0 */
     struct clients *clients;
     struct net *net;
+    struct http *http; /* NULL: metrics-port is 0 */
     struct background *background;
     struct expire_timer *expire_timer;
     struct defrag_timer *defrag_timer;

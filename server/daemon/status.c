@@ -73,8 +73,8 @@ void status_write(const struct parts *parts, char *text, size_t size)
 {
     struct line line = { text, size, 0 };
     struct persist_report report = persist_report(parts->persist);
-    if (report.saves || report.loading) {
-        add_progress(&line, report.saves ? &report.save : &report.load);
+    if (report.saves_inline || report.loading) {
+        add_progress(&line, report.saves_inline ? &report.save : &report.load);
         return;
     }
     const char *state = report.write_error != NULL ? "Refusing writes, see the log" : "Ready";

@@ -14,6 +14,7 @@
 #include "server/daemon/lifecycle.h"
 #include "server/daemon/parts.h"
 #include "server/daemon/turn.h"
+#include "server/http/http.h"
 #include "server/net/client.h"
 #include "server/net/net.h"
 #include "server/persist/persist.h"
@@ -184,6 +185,17 @@ static bool make_event_side(struct parts *parts)
     return true;
 }
 
+static bool open_http(struct parts *parts)
+{
+    char why[512];
+    if (parts->conf.metrics_port == 0) return true;
+    parts->http = http_open(parts->loop, &parts->admin.server, why, sizeof(why));
+    if (parts->http == NULL) return lifecycle_fail(parts, "%s", why);
+    struct background_work work = http_work(parts->http);
+    background_add(parts->background, &work);
+    return true;
+}
+
 static bool load_data(struct parts *parts)
 {
     char why[1024];
@@ -220,13 +232,14 @@ bool wiring_make(struct parts *parts)
     char why[512];
     parts->net = net_open(parts->loop, &parts->conf, parts->clients, why, sizeof(why));
     if (parts->net == NULL) return lifecycle_fail(parts, "%s", why);
-    if (!load_data(parts)) return false;
+    if (!open_http(parts) || !load_data(parts)) return false;
     make_policies(parts);
     return true;
 }
 
 void wiring_free(struct parts *parts)
 {
+    http_close(parts->http);
     net_close(parts->net);
     clients_free(parts->clients);
     tls_free(parts->tls);

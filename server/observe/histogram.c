@@ -24,6 +24,7 @@ static uint64_t histogram_bucket_top(unsigned bucket)
 void histogram_add(struct histogram *histogram, uint64_t value)
 {
     histogram->count++;
+    histogram->sum += value;
     histogram->seen[histogram_bucket(value)]++;
 }
 

@@ -13,7 +13,7 @@ enum {
 };
 
 struct histogram {
-    uint64_t count;
+    uint64_t count, sum; /* of all values */
     uint32_t seen[HISTOGRAM_BUCKETS];
 };
 

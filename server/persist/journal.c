@@ -300,7 +300,7 @@ int journal_sync_fd(const struct journal *journal)
     return syncer_fd(journal->syncer);
 }
 
-void journal_sync_done(struct journal *journal)
+void journal_sync_done(struct journal *journal, int64_t now)
 {
     struct syncer_report report = syncer_take(journal->syncer);
     if (report.retired) journal->retiring = false;
@@ -309,6 +309,7 @@ void journal_sync_done(struct journal *journal)
     if (report.synced > journal->synced) {
         journal->synced = report.synced;
         journal->counts.syncs++;
+        journal->counts.last_sync_usec = now - journal->asked_at;
     }
     if (report.error == 0) return;
     journal->counts.failed_syncs++;
@@ -371,7 +372,7 @@ void journal_give_up_segment(struct journal *journal)
 int journal_close(struct journal *journal)
 {
     syncer_stop(journal->syncer);
-    journal_sync_done(journal);
+    journal_sync_done(journal, journal->asked_at);
     int error = journal->error;
     if (journal->state != JOURNAL_NEEDS_BASE) {
         error = write_waiting(journal, journal->tried_at);

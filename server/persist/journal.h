@@ -74,9 +74,9 @@ int64_t journal_flush(struct journal *journal, int64_t now);
  */
 void journal_sync_now(struct journal *journal, int64_t now);
 
-/* A descriptor to watch; when it is readable, call journal_sync_done. */
+/* A descriptor to watch; when it is readable, call journal_sync_done; `now` as for journal_flush. */
 int journal_sync_fd(const struct journal *journal);
-void journal_sync_done(struct journal *journal);
+void journal_sync_done(struct journal *journal, int64_t now);
 
 uint64_t journal_position(const struct journal *journal);
 uint64_t journal_written(const struct journal *journal);
@@ -114,6 +114,7 @@ struct journal_report {
     uint64_t unsynced;       /* bytes written and not synced */
     uint64_t late_syncs;     /* syncs that were due while the previous one still ran */
     uint64_t writes, syncs, failed_writes, failed_syncs;
+    int64_t last_sync_usec; /* from the order of the last sync to its result */
     bool sync_running;
 };
 struct journal_report journal_report(const struct journal *journal);

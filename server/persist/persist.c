@@ -77,7 +77,7 @@ static void on_synced(void *ctx, unsigned what)
 {
     (void)what;
     const struct persist *persist = ctx;
-    journal_sync_done(persist->journal);
+    journal_sync_done(persist->journal, clock_mono_usec());
 }
 
 int persist_new_journal(struct persist *persist)
@@ -182,6 +182,9 @@ static void update_journal_report(struct persist *persist)
         persist->segments_bytes + report.segment_length + persist->report.base_bytes;
     persist->report.journal_waiting = report.waiting;
     persist->report.late_syncs = report.late_syncs;
+    persist->report.syncs = report.syncs;
+    persist->report.journal_failures = report.failed_writes + report.failed_syncs;
+    persist->report.last_sync_usec = report.last_sync_usec;
     persist->report.sync_running = report.sync_running;
 }
 

@@ -95,7 +95,7 @@ struct persist_report {
     bool loading, journal, saving, rewriting, rewrite_scheduled;
     struct progress_report load; /* in bytes; while loading */
     int64_t start_sec;           /* unix time: when loading began */
-    bool saves;                  /* a snapshot is being written without a child, as `save` says */
+    bool saves_inline;           /* a snapshot is being written without a child, as `save` says */
     struct progress_report save, task; /* in keys; task: of the child, while saving or rewriting */
     int64_t last_save_sec;             /* unix time; without a snapshot, the time of the start */
     bool save_failed, rewrite_failed;
@@ -110,6 +110,9 @@ struct persist_report {
     int64_t copied_age_sec;         /* since copied_now was measured */
     int64_t last_fork_usec;         /* how long it blocked the loop */
     uint64_t forks, keys_loaded;
+    uint64_t saves, saves_failed, rewrites, rewrites_failed; /* since the start */
+    uint64_t syncs, journal_failures;                        /* of writes and syncs */
+    int64_t last_sync_usec; /* how long the last sync of the journal took */
 };
 struct persist_report persist_report(const struct persist *persist);
 

@@ -30,6 +30,7 @@ struct snapshot_options persist_options(const struct persist *persist)
 static void note_saved(struct persist *persist, uint64_t changes)
 {
     persist->report.save_failed = false;
+    persist->report.saves++;
     persist->retry_delay = 0;
     persist->report.last_save_sec = clock_now(persist->w.clock) / 1000;
     persist->changes_saved = changes;
@@ -51,9 +52,9 @@ static int write_now(struct persist *persist, const char *what, const char *path
     options.report = report_saving;
     options.ctx = persist;
     progress_begin(&persist->at_save, what, store_count(persist->w.store), clock_mono_usec());
-    persist->report.saves = true;
+    persist->report.saves_inline = true;
     int error = base_write(persist->w.store, path, &options, size);
-    persist->report.saves = false;
+    persist->report.saves_inline = false;
     return error;
 }
 
@@ -70,6 +71,7 @@ enum persist_outcome persist_save(struct persist *persist)
         return PERSIST_DONE;
     }
     persist->report.save_failed = true;
+    persist->report.saves_failed++;
     log_line(LOG_WARNING, "Can't write the snapshot %s/%s: %s", persist->w.conf->dir,
              persist->w.conf->dbfilename, file_error_text(error));
     return error == EEXIST ? PERSIST_FOREIGN : PERSIST_FAILED;
@@ -115,9 +117,9 @@ static int begin_task(struct persist *persist, enum persist_task task, const cha
 static void note_failure(struct persist *persist, enum persist_task task, const char *step,
                          int error)
 {
-    bool *failed =
-        task == TASK_SAVE ? &persist->report.save_failed : &persist->report.rewrite_failed;
-    *failed = true;
+    struct persist_report *report = &persist->report;
+    *(task == TASK_SAVE ? &report->save_failed : &report->rewrite_failed) = true;
+    ++*(task == TASK_SAVE ? &report->saves_failed : &report->rewrites_failed);
     int64_t delay = persist->retry_delay > 0 ? 2 * persist->retry_delay : RETRY_USEC;
     persist->retry_delay = delay < RETRY_MOST_USEC ? delay : RETRY_MOST_USEC;
     persist->retry_usec = clock_mono_usec() + persist->retry_delay;
@@ -254,6 +256,7 @@ static void note_rewritten(struct persist *persist, const struct base_size *size
     persist->segments_bytes = 0;
     persist->report.base_bytes = size->bytes;
     persist->report.rewrite_failed = false;
+    persist->report.rewrites++;
     log_line(LOG_NOTICE, "Journal rewritten: %" PRIu64 " keys, %" PRIu64 " bytes", size->keys,
              size->bytes);
     int error = manifest_sweep(&persist->manifest);

@@ -125,6 +125,9 @@ struct outlook {
     /* Per band, how far each deadline is from its beginning, so that bands can be shifted. */
     struct lag left[KINDS][EXPIRY_BANDS];
     uint64_t never[KINDS];
+    struct outlook_hour hour;
+    void (*visit)(void *ctx, const struct entry *entry); /* may be NULL */
+    void *visit_ctx;
 };
 
 const char *outlook_band_name(enum outlook_band band)
@@ -142,7 +145,15 @@ struct outlook *outlook_new(const struct keyspace *ks, msec now)
     struct outlook *outlook = mem_zalloc(sizeof(*outlook));
     outlook->ks = ks;
     outlook->began = now;
+    outlook->hour.begin = now - now % OUTLOOK_SPAN;
     return outlook;
+}
+
+void outlook_watch(struct outlook *outlook, void (*visit)(void *ctx, const struct entry *entry),
+                   void *ctx)
+{
+    outlook->visit = visit;
+    outlook->visit_ctx = ctx;
 }
 
 void outlook_free(struct outlook *outlook)
@@ -156,6 +167,17 @@ void outlook_free(struct outlook *outlook)
 
 /* --- counting --- */
 
+static void count_in_hour(struct outlook_hour *hour, enum kind kind, msec at)
+{
+    msec after = at - hour->begin;
+    if (after < 0 || after >= (msec)OUTLOOK_SPANS * OUTLOOK_SPAN) return;
+    struct outlook_count *count = &hour->spans[after / OUTLOOK_SPAN];
+    if (kind == KEYS)
+        count->keys++;
+    else
+        count->members++;
+}
+
 static void count_deadline(struct outlook *outlook, enum kind kind, msec at)
 {
     msec left;
@@ -165,6 +187,7 @@ static void count_deadline(struct outlook *outlook, enum kind kind, msec at)
     while (left > bands[band].end)
         band++;
     lag_add(&outlook->left[kind][band], left - band_begin(band), 1);
+    count_in_hour(&outlook->hour, kind, at);
 }
 
 static bool count_member(void *ctx, struct bytes member, msec at)
@@ -187,6 +210,7 @@ static void remember_large(struct outlook *outlook, const struct entry *entry)
 static size_t count_entry(struct outlook *outlook, const struct entry *entry)
 {
     const struct object *object = &entry->object;
+    if (outlook->visit != NULL) outlook->visit(outlook->visit_ctx, entry);
     if (entry_expired(outlook->ks, entry, outlook->began)) return 1;
     msec at = entry_expires_at(outlook->ks, entry);
     if (at == NEVER)
@@ -302,4 +326,9 @@ void outlook_counts(const struct outlook *outlook, msec now,
         before = upto;
     }
     counts[DUE_NEVER] = (struct outlook_count){ outlook->never[KEYS], outlook->never[MEMBERS] };
+}
+
+const struct outlook_hour *outlook_hour(const struct outlook *outlook)
+{
+    return &outlook->hour;
 }

@@ -69,6 +69,10 @@ struct outlook_count {
 struct outlook;
 
 struct outlook *outlook_new(const struct keyspace *ks, msec now);
+/* Shows each key that is counted, expired or not, to a visitor that changes no data. Call before
+ * the first step. */
+void outlook_watch(struct outlook *outlook, void (*visit)(void *ctx, const struct entry *entry),
+                   void *ctx);
 void outlook_free(struct outlook *outlook);
 /* Looks at about `budget` more keys and members; true: all are counted. */
 bool outlook_run(struct outlook *outlook, size_t budget);
@@ -77,5 +81,14 @@ bool outlook_run(struct outlook *outlook, size_t budget);
  * at most 1/32 of the time since outlook_new (by 0 if that is less than 64 ms). */
 void outlook_counts(const struct outlook *outlook, msec now,
                     struct outlook_count counts[OUTLOOK_BANDS]);
+
+/* The coming hour in spans of ten seconds: deadlines from begin on, at the instants at which they
+ * were when they were counted. */
+enum { OUTLOOK_SPANS = 361, OUTLOOK_SPAN = 10 * 1000 };
+struct outlook_hour {
+    msec begin; /* at most a span before outlook_new; a multiple of the span */
+    struct outlook_count spans[OUTLOOK_SPANS];
+};
+const struct outlook_hour *outlook_hour(const struct outlook *outlook); /* borrowed */
 
 #endif

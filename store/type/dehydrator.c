@@ -34,6 +34,7 @@ struct dehydrator {
     size_t bytes;             /* memory of the elements and this struct */
     struct timeline leases;   /* of claimed elements, including ended leases */
     msec announced;           /* everything due by this instant has been announced */
+    size_t redelivered;       /* elements that were claimed more than once */
 };
 
 /* ---- one element ----------------------------------------------------------------------------- */
@@ -152,6 +153,12 @@ static struct element *element_rebuild(struct dehydrator *dehydrator, struct ele
     return moved;
 }
 
+static bool is_redelivered(const struct element *element)
+{
+    const struct claim *claim = claim_of(element);
+    return claim != NULL && claim->deliveries > 1;
+}
+
 /* Updates the claim from the stage; does nothing for an element that was never claimed. */
 static void update_claim(struct dehydrator *dehydrator, struct element *element,
                          const struct stage *stage)
@@ -175,6 +182,7 @@ struct dehydrator *dehydrator_new(void)
     dehydrator->bytes = mem_size(dehydrator);
     timeline_init(&dehydrator->leases);
     dehydrator->announced = INT64_MIN;
+    dehydrator->redelivered = 0;
     return dehydrator;
 }
 
@@ -211,6 +219,11 @@ size_t dehydrator_count_due(const struct dehydrator *dehydrator, msec now)
 size_t dehydrator_count_claimed(const struct dehydrator *dehydrator, msec now)
 {
     return timeline_count(&dehydrator->leases) - timeline_count_until(&dehydrator->leases, now);
+}
+
+size_t dehydrator_count_redelivered(const struct dehydrator *dehydrator)
+{
+    return dehydrator->redelivered;
 }
 
 size_t dehydrator_count_deadlines(const struct dehydrator *dehydrator)
@@ -262,6 +275,7 @@ void dehydrator_push(struct dehydrator *dehydrator, struct bytes id, struct byte
     dict_add(&dehydrator->elements, element);
     timeline_add(&dehydrator->timeline, &element->deadline, stage->at);
     update_claim(dehydrator, element, stage);
+    dehydrator->redelivered += is_redelivered(element);
     unannounce(dehydrator, stage->at);
 }
 
@@ -274,9 +288,11 @@ void dehydrator_update(struct dehydrator *dehydrator, struct element *element, s
 struct element *dehydrator_move(struct dehydrator *dehydrator, struct element *element,
                                 const struct stage *stage)
 {
+    dehydrator->redelivered -= is_redelivered(element);
     if (!element->was_claimed && (stage->claimed || stage->deliveries > 0))
         element = element_rebuild(dehydrator, element, element_payload(element), stage);
     update_claim(dehydrator, element, stage);
+    dehydrator->redelivered += is_redelivered(element);
     timeline_move(&dehydrator->timeline, &element->deadline, stage->at);
     unannounce(dehydrator, stage->at);
     return element;
@@ -287,6 +303,7 @@ void dehydrator_remove(struct dehydrator *dehydrator, struct element *element)
     /* Cancel before freeing: both timelines point into the element. */
     timeline_cancel(&dehydrator->timeline, &element->deadline);
     if (is_claimed(element)) timeline_cancel(&dehydrator->leases, &claim_of(element)->lease);
+    dehydrator->redelivered -= is_redelivered(element);
     dict_remove(&dehydrator->elements, element_id(element));
     element_free(dehydrator, element);
 }
@@ -419,6 +436,7 @@ void dehydrator_check(const struct dehydrator *dehydrator)
     timeline_check(&dehydrator->timeline);
     timeline_check(&dehydrator->leases);
     size_t count = dehydrator_count(dehydrator), bytes = mem_size(dehydrator), claimed = 0;
+    size_t redelivered = 0;
     uint32_t armed = timeline_count(&dehydrator->timeline);
     ensure(count == armed, "%zu elements, but %u in the timeline", count, armed);
     struct dict_iter iter;
@@ -427,6 +445,7 @@ void dehydrator_check(const struct dehydrator *dehydrator)
     while ((element = dict_iter_next(&iter)) != NULL) {
         ensure(timeline_node_armed(&element->deadline), "element is not in the timeline");
         bytes += mem_size(element);
+        redelivered += is_redelivered(element);
         if (!is_claimed(element)) continue;
         claimed++;
         msec lease = timeline_at(&dehydrator->leases, &claim_of(element)->lease);
@@ -434,6 +453,8 @@ void dehydrator_check(const struct dehydrator *dehydrator)
         ensure(lease == at, "lease ends at %lld, deadline is %lld", (long long)lease,
                (long long)at);
     }
+    ensure(redelivered == dehydrator->redelivered, "%zu redelivered, counted %zu", redelivered,
+           dehydrator->redelivered);
     ensure(bytes == dehydrator->bytes, "%zu bytes, counted %zu", bytes, dehydrator->bytes);
     ensure(claimed == timeline_count(&dehydrator->leases), "%zu claimed, %u leases", claimed,
            timeline_count(&dehydrator->leases));

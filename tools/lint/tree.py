@@ -76,9 +76,13 @@ ROOMS = (
     ("server/admin/command", "COMMAND",
      "conf proto/base proto/resp server/admin server/base server/call server/net"
      " server/observe server/persist server/react server/run store/*"),
+    ("server/http", "the metrics port: HTTP, figures for Prometheus, a page to look at",
+     "conf proto/base server/admin server/admin/client server/base server/call server/net"
+     " server/observe server/persist server/react server/run server/script store/*"),
     ("server/daemon", "the parts made and connected: turns, signals, starting and stopping",
      "conf proto/base proto/resp server/base server/call server/cmd/* server/observe server/persist"
-     " server/react server/run server/net server/script server/admin/* store/*"),
+     " server/react server/run server/net server/http server/script server/tls server/admin/*"
+     " store/*"),
 )
 
 # Single files that may include more than their folder.
@@ -113,7 +117,10 @@ OUTSIDE = ("server/", "proto/", "conf/", "tools/")  # tests look inside
 # (files, pattern, files in which it is allowed, message)
 SMELLS = (
     (CODE, CLOCKS, r"server/base/clock\.c", "only server/base/clock.c reads a clock"),
-    (CODE, r"event2/", r"server/base/loop\.c", "only server/base/loop.c includes libevent"),
+    (CODE, r"event2/", r"server/base/loop\.c|server/http/.*",
+     "only server/base/loop.c and server/http/ include libevent"),
+    (CODE, r"\bloop_event_base\b", r"server/base/loop\.[ch]|server/http/.*",
+     "only server/http/ needs libevent's loop"),
     (CODE, r"\bout(->|\.)version\s*[=!<>]=?\s*[23]\b(?!;)", r"proto/resp/resp_write\.c",
      "only proto/resp/resp_write.c tells RESP2 from RESP3"),
     (CODE, r"\bstruct server\b", None, "no struct server"),

@@ -45,7 +45,7 @@ static inline void await_report(struct journal *journal)
 {
     struct pollfd fd = { .fd = journal_sync_fd(journal), .events = POLLIN };
     ck_assert_int_eq(poll(&fd, 1, 20000), 1);
-    journal_sync_done(journal);
+    journal_sync_done(journal, 0);
 }
 
 static inline bool has_no_report(struct journal *journal)

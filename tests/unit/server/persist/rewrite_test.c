@@ -40,7 +40,7 @@ static void hear(void)
 {
     struct pollfd fd = { .fd = journal_sync_fd(world.journal), .events = POLLIN };
     ck_assert_int_eq(poll(&fd, 1, 20000), 1);
-    journal_sync_done(world.journal);
+    journal_sync_done(world.journal, 0);
 }
 
 /* Ends a turn, and takes all reports of the thread before the next one. */

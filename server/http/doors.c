@@ -1,0 +1,85 @@
+/* doors: see doors.h. */
+#include "server/http/doors.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <event2/http.h>
+#include <event2/listener.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "server/base/log.h"
+
+enum { RETRY_USEC = 100 * 1000 }; /* pause after accept() failed for lack of descriptors */
+
+static void resume_accepting(evutil_socket_t fd, short what, void *ctx)
+{
+    (void)fd;
+    (void)what;
+    evconnlistener_enable(ctx);
+}
+
+/* Trying again at once would keep the CPU busy, because the connection stays ready. */
+static void on_accept_error(struct evconnlistener *listener, void *ctx)
+{
+    (void)ctx;
+    const struct timeval pause = { .tv_usec = RETRY_USEC };
+    log_line(LOG_VERBOSE, "metrics-port: can't accept a connection: %s. Trying again in 100 ms",
+             strerror(errno));
+    evconnlistener_disable(listener);
+    event_base_once(evconnlistener_get_base(listener), -1, EV_TIMEOUT, resume_accepting, listener,
+                    &pause);
+}
+
+static bool is_missing(int error)
+{
+    return error == EADDRNOTAVAIL || error == EAFNOSUPPORT;
+}
+
+/* Listens on one word of metrics-bind; with '-' in front, the machine need not have the address. */
+static bool listen_on(struct evhttp *server, const char *word, int port, char *why, size_t why_size)
+{
+    const char *host = word[0] == '-' ? word + 1 : word, *address = host;
+    if (strcmp(host, "*") == 0) address = "0.0.0.0";
+    if (strcmp(host, "::*") == 0) address = "::";
+    errno = 0;
+    struct evhttp_bound_socket *bound =
+        evhttp_bind_socket_with_handle(server, address, (ev_uint16_t)port);
+    if (bound == NULL) {
+        int error = errno;
+        snprintf(why, why_size, "metrics-port: can't listen on %s port %d: %s", host, port,
+                 error != 0 ? strerror(error) : "unknown address");
+        return word[0] == '-' && is_missing(error);
+    }
+    evconnlistener_set_error_cb(evhttp_bound_socket_get_listener(bound), on_accept_error);
+    bool is_v6 = strchr(address, ':') != NULL;
+    log_line(LOG_NOTICE, "Listening for HTTP on %s%s%s:%d", is_v6 ? "[" : "", address,
+             is_v6 ? "]" : "", port);
+    return true;
+}
+
+static void count_bound(struct evhttp_bound_socket *bound, void *ctx)
+{
+    (void)bound;
+    size_t *count = ctx;
+    ++*count;
+}
+
+bool doors_open(struct evhttp *server, const char *bind, int port, char *why, size_t why_size)
+{
+    size_t count = 0;
+    snprintf(why, why_size, "metrics-port: metrics-bind has no address to listen on");
+    for (size_t len; *bind != '\0'; bind += len + (bind[len] == ' ')) {
+        char word[256];
+        len = strcspn(bind, " ");
+        if (len >= sizeof(word)) {
+            snprintf(why, why_size, "metrics-bind: address is too long (%zu characters)", len);
+            return false;
+        }
+        memcpy(word, bind, len);
+        word[len] = '\0';
+        if (len > 0 && !listen_on(server, word, port, why, why_size)) return false;
+    }
+    evhttp_foreach_bound_socket(server, count_bound, &count);
+    return count > 0; /* else `why` is about the last address */
+}

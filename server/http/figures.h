@@ -1,0 +1,57 @@
+/* figures: the numbers that the port shows, read at one instant from the reports that INFO is made
+ * of, and the table that names those of /metrics. Nothing is counted here. */
+#ifndef SERVER_HTTP_FIGURES_H
+#define SERVER_HTTP_FIGURES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "server/admin/admin.h"
+#include "server/http/prom.h"
+
+/* Spans are in seconds, sizes in bytes, instants in Unix time; a bool is 0 or 1. */
+struct figures {
+    /* also while data are being loaded */
+    double uptime, cpu_user, cpu_system;
+    double loading, loading_bytes, loading_bytes_total, loading_left;
+    double memory, memory_peak, memory_resident, memory_limit, memory_pool_unused, memory_scripts;
+    double clients, clients_limit, connections, connections_rejected;
+    double commands, error_replies, bytes_in, bytes_out;
+    double commands_rate, bytes_in_rate, bytes_out_rate; /* of the last second */
+    double slowlog;
+    double http_requests, http_failed_logins;
+    /* not while data are being loaded */
+    double busy, clients_blocked, clients_tracking, tracking_keys;
+    double hits, misses, expired_keys, expired_members, evicted_keys;
+    double with_deadline, overdue_keys, overdue_members,
+        next_deadline; /* infinite: there is none */
+    double policy_count, policies_pending;
+    double journal, journal_bytes, journal_base_bytes, journal_buffer, journal_sync, journal_syncs;
+    double journal_syncs_late, journal_failures, journal_failing;
+    double rewriting, rewrites, rewrites_failed;
+    double saving, saves, saves_failed, last_save, changes, forks, fork;
+    double scripts, functions, libraries, channels, patterns;
+};
+
+/* Counts of the port's own. */
+struct figures_http {
+    uint64_t requests, failed_logins;
+};
+
+/* O(databases), and up to 10000 steps for overdue keys. While data are being loaded, the second
+ * part is 0. */
+void figures_read(struct figures *figures, const struct server_context *context,
+                  const struct figures_http *http);
+
+/* The table. */
+struct figure {
+    const char *name;
+    enum prom_type type;
+    bool while_loading;
+    size_t offset; /* of a double in struct figures */
+    const char *help;
+};
+size_t figure_count(void);
+const struct figure *figure_at(size_t index);
+
+#endif

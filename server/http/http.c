@@ -1,0 +1,149 @@
+/* http: see http.h. */
+#include "server/http/http.h"
+
+#include <event2/buffer.h>
+#include <event2/http.h>
+#include <event2/keyvalq_struct.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "server/http/delayed.h"
+#include "server/http/doors.h"
+#include "server/http/site.h"
+#include "server/http/visitors.h"
+#include "store/mem/mem.h"
+
+enum { ALL_METHODS = 0x1FF }; /* libevent's; site.c refuses those that it does not serve */
+
+struct http {
+    struct evhttp *server;
+    struct site site;
+    struct visitors *visitors;
+    struct delayed *delayed;
+};
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+static struct bytes bytes_of_text(const char *text)
+{
+    return text == NULL ? LIT("") : bytes_of(text, strlen(text));
+}
+
+static struct bytes header_of(const struct evhttp_request *request, const char *name)
+{
+    return bytes_of_text(evhttp_find_header(
+        evhttp_request_get_input_headers((struct evhttp_request *)request), name));
+}
+
+static bool is_from_loopback(struct evhttp_request *request)
+{
+    char *address = NULL;
+    ev_uint16_t port;
+    struct evhttp_connection *connection = evhttp_request_get_connection(request);
+    if (connection != NULL) evhttp_connection_get_peer(connection, &address, &port);
+    return address != NULL && (strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0);
+}
+
+static enum site_method method_of(const struct evhttp_request *request)
+{
+    switch (evhttp_request_get_command(request)) {
+    case EVHTTP_REQ_GET: return SITE_GET;
+    case EVHTTP_REQ_HEAD: return SITE_HEAD;
+    default: return SITE_OTHER;
+    }
+}
+
+static void add_headers(struct evhttp_request *request, const struct site_reply *reply)
+{
+    struct evkeyvalq *headers = evhttp_request_get_output_headers(request);
+    const struct site_header *further = site_status_header(reply->status);
+    char length[32];
+    for (const struct site_header *header = site_headers; header->name != NULL; header++)
+        evhttp_add_header(headers, header->name, header->value);
+    if (further != NULL) evhttp_add_header(headers, further->name, further->value);
+    evhttp_add_header(headers, "Content-Type", reply->type);
+    snprintf(length, sizeof(length), "%zu", reply->body.len);
+    evhttp_add_header(headers, "Content-Length", length);
+}
+
+static void add_body(struct evhttp_request *request, const struct outbuf *body)
+{
+    struct evbuffer *to = evhttp_request_get_output_buffer(request);
+    struct outbuf_mark mark = { 0 };
+    struct iovec piece;
+    while (outbuf_next(body, &mark, &piece))
+        evbuffer_add(to, piece.iov_base, piece.iov_len);
+}
+
+static void on_request(struct evhttp_request *request, void *ctx)
+{
+    struct http *http = ctx;
+    struct site_reply reply;
+    const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(request);
+    struct site_request asked = { .method = method_of(request),
+                                  .path =
+                                      bytes_of_text(uri == NULL ? "" : evhttp_uri_get_path(uri)),
+                                  .host = header_of(request, "Host"),
+                                  .authorization = header_of(request, "Authorization"),
+                                  .from_loopback = is_from_loopback(request),
+                                  .crowded = delayed_full(http->delayed) };
+    site_answer(&http->site, &asked, &reply);
+    add_headers(request, &reply);
+    if (asked.method != SITE_HEAD) add_body(request, &reply.body);
+    outbuf_drop(&reply.body);
+    if (reply.slow_down)
+        delayed_add(http->delayed, request, reply.status, reply.reason);
+    else
+        evhttp_send_reply(request, reply.status, reply.reason, NULL);
+}
+
+/* ---- the server -------------------------------------------------------------------------------
+ */
+
+static bool open_server(struct http *http, struct loop *loop, char *why, size_t why_size)
+{
+    const struct conf *conf = http->site.context->conf;
+    http->server = evhttp_new(loop_event_base(loop));
+    if (http->server == NULL) {
+        snprintf(why, why_size, "metrics-port: can't create the HTTP server");
+        return false;
+    }
+    evhttp_set_max_headers_size(http->server, VISITORS_HEADER_MAX);
+    evhttp_set_max_body_size(http->server, VISITORS_BODY_MAX);
+    evhttp_set_timeout(http->server, VISITORS_SILENT_SEC);
+    evhttp_set_allowed_methods(http->server, ALL_METHODS);
+    evhttp_set_bevcb(http->server, visitors_admit, http->visitors);
+    evhttp_set_gencb(http->server, on_request, http);
+    return doors_open(http->server, conf->metrics_bind, (int)conf->metrics_port, why, why_size);
+}
+
+struct http *http_open(struct loop *loop, const struct server_context *context, char *why,
+                       size_t why_size)
+{
+    struct http *http = mem_zalloc(sizeof(*http));
+    http->visitors = visitors_new(loop);
+    http->delayed = delayed_new(loop);
+    http->site =
+        (struct site){ .context = context,
+                       .survey = survey_new(context->store, context->conf, context->clock) };
+    if (open_server(http, loop, why, why_size)) return http;
+    http_close(http);
+    return NULL;
+}
+
+void http_close(struct http *http)
+{
+    if (http == NULL) return;
+    delayed_free(http->delayed);
+    if (http->server != NULL) evhttp_free(http->server);
+    visitors_free(http->visitors);
+    survey_free(http->site.survey);
+    mem_free(http);
+}
+
+struct background_work http_work(struct http *http)
+{
+    return (struct background_work){
+        .run = survey_run, .took = survey_took, .ctx = http->site.survey, .most = 1
+    };
+}

@@ -1,0 +1,26 @@
+/* http: the metrics port: libevent's HTTP server on the daemon's loop, read-only. Depends on
+ * libevent for HTTP and on site.h for what is answered.
+ *
+ * Requests are answered inside the loop's callbacks, also while data are being loaded and while a
+ * script runs long. A request is at most VISITORS_HEADER_MAX bytes without a body; a connection
+ * serves one request and lives at most VISITORS_SEC. */
+#ifndef SERVER_HTTP_HTTP_H
+#define SERVER_HTTP_HTTP_H
+
+#include <stddef.h>
+
+#include "server/admin/admin.h"
+#include "server/base/loop.h"
+#include "server/run/background.h"
+
+struct http;
+
+/* Listens on metrics-port. NULL: it can't, and `why` has the reason. The context must outlive it.
+ */
+struct http *http_open(struct loop *loop, const struct server_context *context, char *why,
+                       size_t why_size);
+void http_close(struct http *http);
+/* The background work that counts keys for it. */
+struct background_work http_work(struct http *http);
+
+#endif

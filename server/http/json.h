@@ -1,0 +1,28 @@
+/* json: writes JSON (RFC 8259) as UTF-8. Knows nothing of the server.
+ *
+ * `name` is the member's name inside an object, a constant without special characters, and NULL
+ * inside an array. */
+#ifndef SERVER_HTTP_JSON_H
+#define SERVER_HTTP_JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "proto/base/outbuf.h"
+#include "store/base/bytes.h"
+
+struct json {
+    struct outbuf *out;
+    bool follows; /* the next value needs a comma before it */
+};
+
+void json_open(struct json *json, const char *name, char bracket); /* '{' or '[' */
+void json_close(struct json *json, char bracket);                  /* '}' or ']' */
+void json_integer(struct json *json, const char *name, int64_t value);
+void json_real(struct json *json, const char *name, double value); /* null if it is not finite */
+void json_bool(struct json *json, const char *name, bool value);
+void json_null(struct json *json, const char *name);
+/* A byte that is not part of a UTF-8 character is written as \xHH, with a visible backslash. */
+void json_text(struct json *json, const char *name, struct bytes value);
+
+#endif

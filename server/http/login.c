@@ -1,0 +1,80 @@
+/* login: see login.h. */
+#include "server/http/login.h"
+
+#include <string.h>
+
+#include "server/admin/client/identity.h"
+
+enum { CREDENTIALS_MAX = 1024, BITS = 6, NO_DIGIT = -1 };
+
+static int digit_of(char c)
+{
+    if (c >= 'A' && c <= 'Z') return c - 'A';
+    if (c >= 'a' && c <= 'z') return c - 'a' + 26;
+    if (c >= '0' && c <= '9') return c - '0' + 52;
+    return c == '+' ? 62 : c == '/' ? 63 : NO_DIGIT;
+}
+
+/* Padding fills the last group of four; removes it. False: there is too much of it, or too little.
+ */
+static bool drop_padding(struct bytes *text)
+{
+    if (text->len % 4 != 0) return false;
+    for (int i = 0; i < 2 && text->len > 0 && text->data[text->len - 1] == '='; i++)
+        text->len--;
+    return true;
+}
+
+int login_decode(struct bytes text, char *to, int size)
+{
+    unsigned held = 0, bits = 0;
+    int len = 0;
+    if (!drop_padding(&text)) return -1;
+    for (size_t i = 0; i < text.len; i++) {
+        int digit = digit_of(text.data[i]);
+        if (digit == NO_DIGIT) return -1;
+        held = (held << BITS | (unsigned)digit) & 0xFFFF;
+        bits += BITS;
+        if (bits < 8) continue;
+        bits -= 8;
+        if (len == size) return -1;
+        to[len++] = (char)(held >> bits);
+    }
+    return len;
+}
+
+/* The rest of "Basic ..."; false: another scheme. */
+static bool read_scheme(struct bytes authorization, struct bytes *rest)
+{
+    static const char scheme[] = "Basic ";
+    size_t len = sizeof(scheme) - 1;
+    if (authorization.len < len || strncasecmp(authorization.data, scheme, len) != 0) return false;
+    for (; len < authorization.len && authorization.data[len] == ' '; len++)
+        continue;
+    *rest = bytes_of(authorization.data + len, authorization.len - len);
+    return true;
+}
+
+/* The seam for users with permissions of their own: here a user whose password is right is asked
+ * for what the port shows, which is what INFO, EXPIRY, SLOWLOG and REDE.INFO show. The one user
+ * there is, "default", may read all of it. */
+static bool may_read(const struct conf *conf, struct bytes user, struct bytes password)
+{
+    return identity_check(conf, user.len > 0 ? user : LIT("default"), password);
+}
+
+enum login login_check(const struct conf *conf, struct bytes authorization)
+{
+    char text[CREDENTIALS_MAX];
+    struct bytes encoded;
+    if (conf->requirepass[0] == '\0') return LOGIN_GRANTED;
+    if (authorization.len == 0) return LOGIN_MISSING;
+    if (!read_scheme(authorization, &encoded)) return LOGIN_WRONG;
+    int len = login_decode(encoded, text, sizeof(text));
+    if (len < 0) return LOGIN_WRONG;
+    const char *colon = memchr(text, ':', (size_t)len);
+    if (colon == NULL) return LOGIN_WRONG;
+    struct bytes user = bytes_of(text, (size_t)(colon - text));
+    struct bytes password = bytes_of(colon + 1, (size_t)len - user.len - 1);
+    return may_read(conf, user, password) ? LOGIN_GRANTED : LOGIN_WRONG;
+}

@@ -1,0 +1,23 @@
+/* login: who may read the port: HTTP's Basic authentication (RFC 7617), with the users and
+ * passwords of the client port. Depends on the check that AUTH makes. */
+#ifndef SERVER_HTTP_LOGIN_H
+#define SERVER_HTTP_LOGIN_H
+
+#include "conf/conf.h"
+#include "store/base/bytes.h"
+
+enum login {
+    LOGIN_GRANTED,
+    LOGIN_MISSING, /* a password is needed, and the request has none */
+    LOGIN_WRONG,
+};
+
+/* Checks the header Authorization; empty if the request has none. Without a name before the colon,
+ * the user is "default". */
+enum login login_check(const struct conf *conf, struct bytes authorization);
+
+/* Decodes base64 (RFC 4648) with its padding. Returns the length, or -1 if the text is not base64
+ * or longer than `size` bytes. */
+int login_decode(struct bytes text, char *to, int size);
+
+#endif

@@ -1,0 +1,299 @@
+/* metrics: see metrics.h. */
+#include "server/http/metrics.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "server/base/version.h"
+#include "server/observe/observe.h"
+#include "store/mem/mem.h"
+
+struct report {
+    struct prom prom;
+    const struct server_context *context;
+    const struct survey *survey;
+    msec now;
+};
+
+static struct prom_labels label_of(const char *name, struct bytes value)
+{
+    struct prom_labels labels;
+    labels.len = 0; /* the text is set by what is added */
+    prom_label(&labels, name, value);
+    return labels;
+}
+
+static struct bytes bytes_of_text(const char *text)
+{
+    return bytes_of(text, strlen(text));
+}
+
+static void write_build(struct report *report)
+{
+    struct prom_labels labels = label_of("version", LIT(EXPIRED_VERSION));
+    prom_label(&labels, "redis_version", LIT(REDIS_VERSION));
+    prom_label(&labels, "allocator", bytes_of_text(mem_allocator_name()));
+    prom_family(&report->prom, "expired_build_info", PROM_GAUGE,
+                "Always 1; the labels tell the version.");
+    prom_integer(&report->prom, &labels, 1);
+}
+
+static void write_figures(struct report *report, const struct figures *figures)
+{
+    for (size_t i = 0; i < figure_count(); i++) {
+        const struct figure *figure = figure_at(i);
+        double value;
+        if (figures->loading != 0 && !figure->while_loading) continue;
+        memcpy(&value, (const char *)figures + figure->offset, sizeof(value));
+        prom_family(&report->prom, figure->name, figure->type, figure->help);
+        prom_real(&report->prom, NULL, value);
+    }
+}
+
+/* ---- commands and errors --------------------------------------------------------------------- */
+
+struct command_metric {
+    struct report *report;
+    size_t offset; /* of a uint64_t in struct command_stats */
+};
+
+static struct prom_labels command_label(struct command_ref ref)
+{
+    char name[128];
+    size_t len = command_full_name(ref, name, sizeof(name));
+    return label_of("command", bytes_of(name, len));
+}
+
+static void write_command_count(void *ctx, struct command_ref ref)
+{
+    const struct command_metric *metric = ctx;
+    uint64_t value;
+    if (ref.stats->calls == 0 && ref.stats->rejected == 0) return;
+    memcpy(&value, (const char *)ref.stats + metric->offset, sizeof(value));
+    struct prom_labels labels = command_label(ref);
+    prom_integer(&metric->report->prom, &labels, value);
+}
+
+static void write_command_counts(struct report *report)
+{
+    static const struct {
+        const char *name, *help;
+        size_t offset;
+    } metrics[] = {
+        { "expired_command_calls_total", "Calls of each command.",
+          offsetof(struct command_stats, calls) },
+        { "expired_command_failures_total", "Calls that were answered with an error.",
+          offsetof(struct command_stats, failed) },
+        { "expired_command_rejections_total", "Calls that were refused before they ran.",
+          offsetof(struct command_stats, rejected) },
+    };
+    for (size_t i = 0; i < sizeof(metrics) / sizeof(metrics[0]); i++) {
+        struct command_metric metric = { report, metrics[i].offset };
+        prom_family(&report->prom, metrics[i].name, PROM_COUNTER, metrics[i].help);
+        commands_each_stats(report->context->commands, write_command_count, &metric);
+    }
+}
+
+/* A call of n microseconds took less than n + 1, so that each bound, a power of two, separates the
+ * buckets of struct histogram exactly. */
+static const char *const duration_bounds[] = {
+    "0.000001", "0.000002", "0.000004", "0.000008", "0.000016", "0.000032",  "0.000064",
+    "0.000128", "0.000256", "0.000512", "0.001024", "0.002048", "0.004096",  "0.008192",
+    "0.016384", "0.065536", "0.262144", "1.048576", "4.194304", "16.777216",
+};
+static const uint32_t duration_limits[] = { 1,     2,     4,      8,       16,      32,      64,
+                                            128,   256,   512,    1024,    2048,    4096,    8192,
+                                            16384, 65536, 262144, 1048576, 4194304, 16777216 };
+enum { DURATIONS = sizeof(duration_limits) / sizeof(duration_limits[0]) };
+_Static_assert(sizeof(duration_bounds) / sizeof(duration_bounds[0]) == DURATIONS, "as many bounds");
+
+static void write_duration(void *ctx, struct command_ref ref)
+{
+    struct report *report = ctx;
+    const struct histogram *spans = ref.stats->spans;
+    uint64_t cumulative[DURATIONS];
+    if (spans == NULL) return;
+    for (size_t i = 0; i < DURATIONS; i++)
+        cumulative[i] = histogram_up_to(spans, duration_limits[i] - 1);
+    struct prom_labels labels = command_label(ref);
+    prom_histogram(&report->prom, &labels,
+                   &(struct prom_histogram){ .count = DURATIONS,
+                                             .bounds = duration_bounds,
+                                             .cumulative = cumulative,
+                                             .total = spans->count,
+                                             .sum = (double)spans->sum / 1e6 });
+}
+
+static void write_durations(struct report *report)
+{
+    prom_family(&report->prom, "expired_command_duration_seconds", PROM_HISTOGRAM,
+                "How long calls took, of blocked ones without the time that they waited.");
+    commands_each_stats(report->context->commands, write_duration, report);
+}
+
+/* Scripts choose codes of their own; only such as are usual get a label. */
+static bool is_usual_code(struct bytes code)
+{
+    for (size_t i = 0; i < code.len; i++)
+        if (strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", code.data[i]) == NULL ||
+            code.data[i] == '\0')
+            return false;
+    return code.len > 0 && code.len <= 64;
+}
+
+static void write_errors(struct report *report)
+{
+    struct dict_iter iter;
+    const struct error_count *error;
+    uint64_t others = 0;
+    prom_family(&report->prom, "expired_errors_total", PROM_COUNTER,
+                "Errors of commands, by the first word of the reply.");
+    dict_iter_begin(&iter, &report->context->observer->errors);
+    while ((error = dict_iter_next(&iter)) != NULL) {
+        if (!is_usual_code(blob_view(error->code))) {
+            others += error->count;
+            continue;
+        }
+        struct prom_labels labels = label_of("code", blob_view(error->code));
+        prom_integer(&report->prom, &labels, error->count);
+    }
+    if (others == 0) return;
+    struct prom_labels labels = label_of("code", LIT("other"));
+    prom_integer(&report->prom, &labels, others);
+}
+
+/* ---- expiry ---------------------------------------------------------------------------------- */
+
+/* Up to 32 ms, a bound includes itself; above, it is the first one of a bucket of struct lag. */
+static const char *const lag_bounds[] = { "0.001", "0.002", "0.004", "0.008",  "0.016",
+                                          "0.032", "0.064", "0.128", "0.256",  "0.512",
+                                          "1.024", "2.048", "4.096", "16.384", "65.536" };
+static const msec lag_limits[] = { 2,   3,   5,    9,    17,   33,    64,   128,
+                                   256, 512, 1024, 2048, 4096, 16384, 65536 };
+enum { LAGS = sizeof(lag_limits) / sizeof(lag_limits[0]) };
+_Static_assert(sizeof(lag_bounds) / sizeof(lag_bounds[0]) == LAGS, "as many bounds");
+
+static void write_lag(struct report *report)
+{
+    const struct lag *lag = &report->context->store->stats.lag;
+    uint64_t cumulative[LAGS];
+    for (size_t i = 0; i < LAGS; i++)
+        cumulative[i] = lag_below(lag, lag_limits[i]);
+    prom_family(&report->prom, "expired_expiry_lag_seconds", PROM_HISTOGRAM,
+                "How long after their deadlines keys and members were removed; on time is 0.001.");
+    prom_histogram(&report->prom, NULL,
+                   &(struct prom_histogram){ .count = LAGS,
+                                             .bounds = lag_bounds,
+                                             .cumulative = cumulative,
+                                             .total = lag->total,
+                                             .sum = (double)lag->sum / 1e3 });
+}
+
+static struct prom_labels database_label(unsigned db)
+{
+    char text[16];
+    return label_of("db", bytes_of(text, (size_t)snprintf(text, sizeof(text), "%u", db)));
+}
+
+static void write_keys(struct report *report)
+{
+    const struct store *store = report->context->store;
+    prom_family(&report->prom, "expired_keys", PROM_GAUGE, "Keys of each database.");
+    for (unsigned db = 0; db < store->database_count; db++) {
+        size_t keys = keyspace_count(store_database(store, db));
+        struct prom_labels labels = database_label(db);
+        if (keys > 0) prom_integer(&report->prom, &labels, keys);
+    }
+}
+
+static void write_forecast_of(struct report *report, unsigned db, bool members)
+{
+    struct outlook_count counts[OUTLOOK_BANDS];
+    if (!survey_forecast(report->survey, db, report->now, counts)) return;
+    for (unsigned band = 0; band < OUTLOOK_BANDS; band++) {
+        struct prom_labels labels = database_label(db);
+        prom_label(&labels, "within", bytes_of_text(outlook_band_name((enum outlook_band)band)));
+        prom_integer(&report->prom, &labels, members ? counts[band].members : counts[band].keys);
+    }
+}
+
+static void write_forecast(struct report *report)
+{
+    unsigned databases = report->context->store->database_count;
+    prom_family(&report->prom, "expired_forecast_keys", PROM_GAUGE,
+                "Keys by the time to their deadline, each in the shortest span that fits.");
+    for (unsigned db = 0; db < databases; db++)
+        write_forecast_of(report, db, false);
+    prom_family(&report->prom, "expired_forecast_members", PROM_GAUGE,
+                "Members and fields by the time to their deadline.");
+    for (unsigned db = 0; db < databases; db++)
+        write_forecast_of(report, db, true);
+    msec age = report->now - survey_began(report->survey);
+    prom_family(&report->prom, "expired_forecast_age_seconds", PROM_GAUGE,
+                "How long ago the counting of keys, members and dehydrators began.");
+    if (survey_ready(report->survey)) prom_real(&report->prom, NULL, (double)age / 1e3);
+}
+
+/* ---- dehydrators ----------------------------------------------------------------------------- */
+
+struct dehydrator_metric {
+    struct report *report;
+    size_t offset; /* of a uint64_t in struct surveyed */
+};
+
+static void write_dehydrator(void *ctx, const struct surveyed *dehydrator)
+{
+    const struct dehydrator_metric *metric = ctx;
+    uint64_t value;
+    memcpy(&value, (const char *)dehydrator + metric->offset, sizeof(value));
+    struct prom_labels labels = database_label(dehydrator->db);
+    prom_label(&labels, "key", dehydrator->key);
+    prom_integer(&metric->report->prom, &labels, value);
+}
+
+static void write_dehydrators(struct report *report)
+{
+    static const struct {
+        const char *name, *help;
+        size_t offset;
+    } metrics[] = {
+        { "expired_dehydrator_elements", "Elements of a dehydrator.",
+          offsetof(struct surveyed, length) },
+        { "expired_dehydrator_due_elements", "Elements that are due and wait for a consumer.",
+          offsetof(struct surveyed, due) },
+        { "expired_dehydrator_claimed_elements", "Elements that a consumer has claimed.",
+          offsetof(struct surveyed, claimed) },
+        { "expired_dehydrator_redelivered_elements",
+          "Elements that were claimed more than once so far.",
+          offsetof(struct surveyed, redelivered) },
+    };
+    for (size_t i = 0; i < sizeof(metrics) / sizeof(metrics[0]); i++) {
+        struct dehydrator_metric metric = { report, metrics[i].offset };
+        prom_family(&report->prom, metrics[i].name, PROM_GAUGE, metrics[i].help);
+        survey_dehydrators(report->survey, report->now, write_dehydrator, &metric);
+    }
+    prom_family(&report->prom, "expired_dehydrators_omitted", PROM_GAUGE,
+                "Dehydrators that fit metrics-dehydrators and are not reported.");
+    prom_integer(&report->prom, NULL, survey_omitted(report->survey));
+}
+
+void metrics_write(struct outbuf *out, const struct server_context *context,
+                   const struct figures_http *http, const struct survey *survey)
+{
+    struct report report = { .prom = { .out = out },
+                             .context = context,
+                             .survey = survey,
+                             .now = clock_now(context->clock) };
+    struct figures figures;
+    figures_read(&figures, context, http);
+    write_build(&report);
+    write_figures(&report, &figures);
+    if (figures.loading != 0) return;
+    write_command_counts(&report);
+    write_durations(&report);
+    write_errors(&report);
+    write_lag(&report);
+    write_keys(&report);
+    write_forecast(&report);
+    write_dehydrators(&report);
+}

@@ -1,0 +1,11 @@
+/* page_bytes: the symbols between which the assembler puts the files of server/http/page/; for
+ * page_files.c alone. */
+#ifndef SERVER_HTTP_PAGE_BYTES_H
+#define SERVER_HTTP_PAGE_BYTES_H
+
+extern const char page_html[], page_html_end[];
+extern const char page_css[], page_css_end[];
+extern const char page_js[], page_js_end[];
+extern const char page_icon[], page_icon_end[];
+
+#endif

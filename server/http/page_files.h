@@ -1,0 +1,17 @@
+/* page_files: the files of the page, server/http/page/, as they were when the daemon was built. */
+#ifndef SERVER_HTTP_PAGE_FILES_H
+#define SERVER_HTTP_PAGE_FILES_H
+
+#include <stdbool.h>
+
+#include "store/base/bytes.h"
+
+struct page_file {
+    const char *type; /* for the header Content-Type */
+    struct bytes content;
+};
+
+/* Finds a file by its path in an address, such as "/page.js". */
+bool page_file_find(struct bytes path, struct page_file *file);
+
+#endif

@@ -1,0 +1,141 @@
+/* site: see site.h. */
+#include "server/http/site.h"
+
+#include "server/base/clock.h"
+#include "server/http/login.h"
+#include "server/http/metrics.h"
+#include "server/http/page_files.h"
+#include "server/http/state.h"
+
+/* The page loads nothing from elsewhere, and nobody may put it into a frame. Each reply closes its
+ * connection, so that nothing behind a request is ever taken for another one. */
+const struct site_header site_headers[] = {
+    { "Cache-Control", "no-store" },
+    { "Connection", "close" },
+    { "Content-Security-Policy",
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+      "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'" },
+    { "Cross-Origin-Resource-Policy", "same-origin" },
+    { "Referrer-Policy", "no-referrer" },
+    { "X-Content-Type-Options", "nosniff" },
+    { NULL, NULL },
+};
+
+const struct site_header *site_status_header(int status)
+{
+    static const struct site_header challenge = { "WWW-Authenticate",
+                                                  "Basic realm=\"expired\", charset=\"UTF-8\"" };
+    static const struct site_header methods = { "Allow", "GET, HEAD" };
+    static const struct site_header retry = { "Retry-After", "1" };
+    switch (status) {
+    case 401: return &challenge;
+    case 405: return &methods;
+    case 429: return &retry;
+    default: return NULL;
+    }
+}
+
+static void refuse(struct site_reply *reply, int status, const char *reason, const char *text)
+{
+    reply->status = status;
+    reply->reason = reason;
+    reply->type = "text/plain; charset=utf-8";
+    outbuf_append(&reply->body, text, strlen(text));
+}
+
+/* ---- who may ask ----------------------------------------------------------------------------- */
+
+/* The name without the port: "[::1]:9121", "localhost:9121". */
+static struct bytes name_of_host(struct bytes host)
+{
+    size_t len = 0;
+    if (host.len > 0 && host.data[0] == '[') {
+        while (len < host.len && host.data[len] != ']')
+            len++;
+        return bytes_of(host.data, len < host.len ? len + 1 : len);
+    }
+    while (len < host.len && host.data[len] != ':')
+        len++;
+    return bytes_of(host.data, len);
+}
+
+/* An address, or "localhost": not a name that somebody else's name server may point here. */
+static bool is_own_host(struct bytes host)
+{
+    struct bytes name = name_of_host(host);
+    if (name.len == 0 || name.data[0] == '[' || bytes_is_word(name, "localhost")) return true;
+    for (size_t i = 0; i < name.len; i++)
+        if ((name.data[i] < '0' || name.data[i] > '9') && name.data[i] != '.') return false;
+    return true;
+}
+
+/* As on the client port, protected-mode means: without a password, only this machine. A browser on
+ * it also runs pages of strangers, which must not read this port by a name of theirs. */
+static bool is_protected(const struct conf *conf, const struct site_request *request)
+{
+    if (!conf->protected_mode || conf->requirepass[0] != '\0') return false;
+    return !request->from_loopback || !is_own_host(request->host);
+}
+
+/* False: the reply is a refusal. */
+static bool may_ask(struct site *site, const struct site_request *request, struct site_reply *reply)
+{
+    const struct conf *conf = site->context->conf;
+    if (request->method == SITE_OTHER) {
+        refuse(reply, 405, "Method Not Allowed", "This port is only for reading: use GET.\n");
+        return false;
+    }
+    if (is_protected(conf, request)) {
+        refuse(reply, 403, "Forbidden",
+               "Without a password, protected-mode allows only requests from this machine, to an "
+               "address or localhost. Set requirepass, or protected-mode no.\n");
+        return false;
+    }
+    if (request->crowded && request->authorization.len > 0 && conf->requirepass[0] != '\0') {
+        refuse(reply, 429, "Too Many Requests", "Too many failed logins. Try again later.\n");
+        return false;
+    }
+    enum login login = login_check(conf, request->authorization);
+    if (login == LOGIN_GRANTED) return true;
+    reply->slow_down = login == LOGIN_WRONG;
+    if (login == LOGIN_WRONG) site->counts.failed_logins++;
+    refuse(reply, 401, "Unauthorized", "Send the user and password of the client port.\n");
+    return false;
+}
+
+/* ---- what there is --------------------------------------------------------------------------- */
+
+/* A text whose numbers are those of now. While data are being loaded or a script runs, nothing may
+ * count keys, and the clock stands still. */
+static void write_now(struct site *site, struct site_reply *reply,
+                      void (*write)(struct outbuf *out, const struct server_context *context,
+                                    const struct figures_http *http, const struct survey *survey))
+{
+    const struct dispatch *dispatch = site->context->dispatch;
+    if (!dispatch->loading && dispatch->busy == NOT_BUSY) {
+        clock_tick(site->context->clock);
+        survey_ask(site->survey);
+    }
+    write(&reply->body, site->context, &site->counts, site->survey);
+}
+
+void site_answer(struct site *site, const struct site_request *request, struct site_reply *reply)
+{
+    struct page_file file;
+    *reply = (struct site_reply){ .status = 200, .reason = "OK" };
+    outbuf_init(&reply->body);
+    site->counts.requests++;
+    if (!may_ask(site, request, reply)) return;
+    if (bytes_equal(request->path, LIT("/metrics"))) {
+        reply->type = "text/plain; version=0.0.4; charset=utf-8";
+        write_now(site, reply, metrics_write);
+    } else if (bytes_equal(request->path, LIT("/state.json"))) {
+        reply->type = "application/json";
+        write_now(site, reply, state_write);
+    } else if (page_file_find(request->path, &file)) {
+        reply->type = file.type;
+        outbuf_append(&reply->body, file.content.data, file.content.len);
+    } else {
+        refuse(reply, 404, "Not Found", "There are /, /metrics and /state.json.\n");
+    }
+}

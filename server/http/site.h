@@ -1,0 +1,46 @@
+/* site: what the metrics port answers, from a request to its reply. Knows neither sockets nor
+ * libevent; http.c carries both. */
+#ifndef SERVER_HTTP_SITE_H
+#define SERVER_HTTP_SITE_H
+
+#include "proto/base/outbuf.h"
+#include "server/admin/admin.h"
+#include "server/http/figures.h"
+#include "server/http/survey.h"
+
+struct site {
+    const struct server_context *context;
+    struct survey *survey;
+    struct figures_http counts;
+};
+
+enum site_method { SITE_GET, SITE_HEAD, SITE_OTHER };
+
+/* A request. Texts are borrowed; empty: there is none. */
+struct site_request {
+    enum site_method method;
+    struct bytes path; /* without the query, as it was sent */
+    struct bytes host, authorization;
+    bool from_loopback;
+    bool crowded; /* too many replies to failed logins wait: check no further password */
+};
+
+struct site_reply {
+    int status;
+    const char *reason; /* "OK" */
+    const char *type;   /* of the body */
+    struct outbuf body; /* the caller drops it */
+    bool slow_down;     /* send it later: a login has failed */
+};
+
+void site_answer(struct site *site, const struct site_request *request, struct site_reply *reply);
+
+/* Headers of every reply, by name and value; ends with a NULL name. */
+struct site_header {
+    const char *name, *value;
+};
+extern const struct site_header site_headers[];
+/* Further headers of replies with this status: a name, or NULL. */
+const struct site_header *site_status_header(int status);
+
+#endif

@@ -1,0 +1,12 @@
+/* state: the text of /state.json, which the page draws. Its fields may change with the page. */
+#ifndef SERVER_HTTP_STATE_H
+#define SERVER_HTTP_STATE_H
+
+#include "server/http/figures.h"
+#include "server/http/survey.h"
+
+/* Appends the text. O(databases + dehydrators reported) */
+void state_write(struct outbuf *out, const struct server_context *context,
+                 const struct figures_http *http, const struct survey *survey);
+
+#endif

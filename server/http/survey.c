@@ -1,0 +1,204 @@
+/* survey: see survey.h. A pass makes an outlook of each database in turn; while the outlook counts,
+ * it shows each key, and the dehydrators among them are written down. */
+#include "server/http/survey.h"
+
+#include "server/http/surveyed_names.h"
+#include "store/mem/mem.h"
+
+enum {
+    STEPS = 256, /* keys and members in about 20 us */
+    STEPS_AT_ONCE = 20 * STEPS,
+    LEAST_USEC = 1000 * 1000,
+    REST = 20, /* times the time that a survey worked */
+};
+
+struct pass {
+    struct outlook **outlooks; /* of each database; NULL: it has no keys */
+    struct surveyed_names names;
+    msec began;
+};
+
+struct survey {
+    const struct store *store;
+    const struct conf *conf;
+    const struct clock *clock;
+    struct pass result, running;
+    bool ready, active;
+    unsigned db;                     /* of the running pass: the database that is being counted */
+    int64_t worked_usec, ended_usec; /* of the last pass; the second one is monotonic */
+};
+
+static void drop_pass(struct survey *survey, struct pass *pass)
+{
+    if (pass->outlooks == NULL) return;
+    for (unsigned db = 0; db < survey->store->database_count; db++)
+        outlook_free(pass->outlooks[db]);
+    mem_free(pass->outlooks);
+    surveyed_names_drop(&pass->names);
+    *pass = (struct pass){ 0 };
+}
+
+struct survey *survey_new(const struct store *store, const struct conf *conf,
+                          const struct clock *clock)
+{
+    struct survey *survey = mem_zalloc(sizeof(*survey));
+    survey->store = store;
+    survey->conf = conf;
+    survey->clock = clock;
+    return survey;
+}
+
+void survey_free(struct survey *survey)
+{
+    if (survey == NULL) return;
+    drop_pass(survey, &survey->result);
+    drop_pass(survey, &survey->running);
+    mem_free(survey);
+}
+
+/* ---- working --------------------------------------------------------------------------------- */
+
+static void note_entry(void *ctx, const struct entry *entry)
+{
+    struct survey *survey = ctx;
+    if (entry->object.type != TYPE_DEHYDRATOR) return;
+    surveyed_names_note(&survey->running.names, survey->db, entry_key(entry));
+}
+
+static void begin_pass(struct survey *survey)
+{
+    struct pass *pass = &survey->running;
+    pass->outlooks = mem_zalloc(survey->store->database_count * sizeof(struct outlook *));
+    surveyed_names_init(&pass->names, survey->conf->metrics_dehydrators,
+                        (size_t)survey->conf->metrics_dehydrators_max);
+    pass->began = clock_now(survey->clock);
+    survey->db = 0;
+    survey->worked_usec = 0;
+    survey->active = true;
+}
+
+static void end_pass(struct survey *survey)
+{
+    drop_pass(survey, &survey->result);
+    survey->result = survey->running;
+    survey->running = (struct pass){ 0 };
+    survey->active = false;
+    survey->ready = true;
+    survey->ended_usec = clock_mono_usec();
+}
+
+/* Counts some keys of the current database, and moves on to the next one if that was all. */
+static void step(struct survey *survey, size_t steps)
+{
+    const struct store *store = survey->store;
+    const struct keyspace *ks = store_database(store, survey->db);
+    struct outlook **outlook = &survey->running.outlooks[survey->db];
+    if (*outlook == NULL && keyspace_count(ks) > 0) {
+        *outlook = outlook_new(ks, clock_now(survey->clock));
+        outlook_watch(*outlook, note_entry, survey);
+    }
+    if (*outlook != NULL && !outlook_run(*outlook, steps)) return;
+    if (++survey->db == store->database_count) end_pass(survey);
+}
+
+void survey_ask(struct survey *survey)
+{
+    int64_t now = clock_mono_usec();
+    int64_t rest = survey->worked_usec * REST;
+    if (rest < LEAST_USEC) rest = LEAST_USEC;
+    if (survey->active || (survey->ready && now < survey->ended_usec + rest)) return;
+    begin_pass(survey);
+    for (int done = 0; survey->active && done < STEPS_AT_ONCE; done += STEPS)
+        step(survey, STEPS);
+    survey->worked_usec += clock_mono_usec() - now;
+}
+
+bool survey_run(void *ctx, size_t amount)
+{
+    struct survey *survey = ctx;
+    (void)amount;
+    if (!survey->active) return false;
+    step(survey, STEPS);
+    return true;
+}
+
+void survey_took(void *ctx, int64_t usec)
+{
+    struct survey *survey = ctx;
+    survey->worked_usec += usec;
+}
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+bool survey_ready(const struct survey *survey)
+{
+    return survey->ready;
+}
+
+msec survey_began(const struct survey *survey)
+{
+    return survey->result.began;
+}
+
+bool survey_forecast(const struct survey *survey, unsigned db, msec now,
+                     struct outlook_count counts[OUTLOOK_BANDS])
+{
+    const struct outlook *outlook = survey->ready ? survey->result.outlooks[db] : NULL;
+    if (outlook == NULL) return false;
+    outlook_counts(outlook, now, counts);
+    return true;
+}
+
+/* The outlooks of a pass may begin some spans apart, so their spans are matched by their instants.
+ */
+static void add_hour(struct outlook_hour *sum, const struct outlook_hour *hour)
+{
+    msec later = (hour->begin - sum->begin) / OUTLOOK_SPAN;
+    for (msec i = 0; i < OUTLOOK_SPANS; i++) {
+        msec to = i + later;
+        if (to < 0 || to >= OUTLOOK_SPANS) continue;
+        sum->spans[to].keys += hour->spans[i].keys;
+        sum->spans[to].members += hour->spans[i].members;
+    }
+}
+
+void survey_hour(const struct survey *survey, struct outlook_hour *hour)
+{
+    msec began = survey->result.began;
+    *hour = (struct outlook_hour){ .begin = began - began % OUTLOOK_SPAN };
+    for (unsigned db = 0; survey->ready && db < survey->store->database_count; db++)
+        if (survey->result.outlooks[db] != NULL)
+            add_hour(hour, outlook_hour(survey->result.outlooks[db]));
+}
+
+static bool look_up(const struct survey *survey, const struct surveyed_name *name, msec now,
+                    struct surveyed *found)
+{
+    const struct keyspace *ks = store_database(survey->store, name->db);
+    const struct entry *entry = keyspace_find(ks, blob_view(name->key));
+    if (entry == NULL || entry->object.type != TYPE_DEHYDRATOR) return false;
+    if (entry_expired(ks, entry, now)) return false;
+    const struct dehydrator *dehydrator = entry->object.dehydrator;
+    *found = (struct surveyed){ .db = name->db,
+                                .key = blob_view(name->key),
+                                .length = dehydrator_count(dehydrator),
+                                .due = dehydrator_count_due(dehydrator, now),
+                                .claimed = dehydrator_count_claimed(dehydrator, now),
+                                .redelivered = dehydrator_count_redelivered(dehydrator),
+                                .next = dehydrator_next(dehydrator) };
+    return true;
+}
+
+void survey_dehydrators(const struct survey *survey, msec now,
+                        void (*visit)(void *ctx, const struct surveyed *dehydrator), void *ctx)
+{
+    struct surveyed found;
+    const struct surveyed_names *names = &survey->result.names;
+    for (size_t i = 0; i < names->count; i++)
+        if (look_up(survey, &names->at[i], now, &found)) visit(ctx, &found);
+}
+
+size_t survey_omitted(const struct survey *survey)
+{
+    return survey->result.names.omitted;
+}

@@ -1,0 +1,58 @@
+/* survey: the forecast of each database and the names of the dehydrators to report, for the metrics
+ * port. Both need a look at every key, which background work takes in slices, as for EXPIRY
+ * FORECAST. Depends on the store and the clock, not on HTTP.
+ *
+ * A survey begins when somebody asks and the last one is old enough: a second, and twenty times the
+ * time that it worked, so that it takes at most a twentieth of the server's time however many keys
+ * there are. Its result stays until the next one is complete. */
+#ifndef SERVER_HTTP_SURVEY_H
+#define SERVER_HTTP_SURVEY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "conf/conf.h"
+#include "server/base/clock.h"
+#include "store/store.h"
+#include "store/sweep/outlook.h"
+
+struct survey;
+
+struct survey *survey_new(const struct store *store, const struct conf *conf,
+                          const struct clock *clock);
+void survey_free(struct survey *survey);
+
+/* Call before the result is read: begins a survey if it is time to, and works on it for a fraction
+ * of a millisecond, which is enough for a few thousand keys. */
+void survey_ask(struct survey *survey);
+/* For struct background_work. */
+bool survey_run(void *survey, size_t amount);
+void survey_took(void *survey, int64_t usec);
+
+/* False: no survey is complete yet, and there is no result. */
+bool survey_ready(const struct survey *survey);
+/* When the result's survey began, on the wall clock. */
+msec survey_began(const struct survey *survey);
+/* The forecast of a database as of now; false: it had no keys. */
+bool survey_forecast(const struct survey *survey, unsigned db, msec now,
+                     struct outlook_count counts[OUTLOOK_BANDS]);
+/* The deadlines of the coming hour in all databases. */
+void survey_hour(const struct survey *survey, struct outlook_hour *hour);
+
+/* A dehydrator as it is now. */
+struct surveyed {
+    unsigned db;
+    struct bytes key; /* UTF-8; borrowed from the survey */
+    uint64_t length, due, claimed, redelivered;
+    msec next; /* the earliest deadline; NEVER: it is empty */
+};
+/* Visits those that exist, in the order of their names. */
+void survey_dehydrators(const struct survey *survey, msec now,
+                        void (*visit)(void *ctx, const struct surveyed *dehydrator), void *ctx);
+/* How many fit the pattern and are left out: beyond the maximum, with a name of more than
+ * SURVEY_NAME_MAX bytes, or with one that is not UTF-8. */
+size_t survey_omitted(const struct survey *survey);
+enum { SURVEY_NAME_MAX = 400 };
+
+#endif

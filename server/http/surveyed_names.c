@@ -1,0 +1,73 @@
+/* surveyed_names: see surveyed_names.h. The list grows by doubling, up to its maximum. */
+#include "server/http/surveyed_names.h"
+
+#include <string.h>
+
+#include "server/http/survey.h"
+#include "server/http/utf8.h"
+#include "store/mem/mem.h"
+
+enum { FIRST_ROOM = 16 };
+
+void surveyed_names_init(struct surveyed_names *names, const char *pattern, size_t most)
+{
+    *names = (struct surveyed_names){ .pattern = blob_new(bytes_of(pattern, strlen(pattern))),
+                                      .most = most };
+}
+
+void surveyed_names_drop(struct surveyed_names *names)
+{
+    for (size_t i = 0; i < names->count; i++)
+        blob_free(names->at[i].key);
+    mem_free(names->at);
+    blob_free(names->pattern);
+    *names = (struct surveyed_names){ 0 };
+}
+
+static int compare(const struct surveyed_name *name, unsigned db, struct bytes key)
+{
+    int order = bytes_compare(blob_view(name->key), key);
+    if (order != 0) return order;
+    return name->db < db ? -1 : name->db > db;
+}
+
+/* The position of the first name that is not before this one. */
+static size_t place_of(const struct surveyed_names *names, unsigned db, struct bytes key)
+{
+    size_t low = 0, high = names->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (compare(&names->at[middle], db, key) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Makes room for one more name: by growing, or by dropping the last. */
+static void make_room(struct surveyed_names *names)
+{
+    if (names->count == names->most) {
+        blob_free(names->at[--names->count].key);
+        names->omitted++;
+    } else if (names->count == names->room) {
+        names->room = names->room == 0 ? FIRST_ROOM : 2 * names->room;
+        names->at = mem_realloc(names->at, names->room * sizeof(*names->at));
+    }
+}
+
+void surveyed_names_note(struct surveyed_names *names, unsigned db, struct bytes key)
+{
+    if (names->pattern == NULL || !bytes_match(blob_view(names->pattern), key)) return;
+    size_t place = place_of(names, db, key);
+    if (place < names->count && compare(&names->at[place], db, key) == 0) return;
+    if (place == names->most || key.len > SURVEY_NAME_MAX || !utf8_valid(key)) {
+        names->omitted++;
+        return;
+    }
+    make_room(names);
+    memmove(&names->at[place + 1], &names->at[place], (names->count - place) * sizeof(*names->at));
+    names->at[place] = (struct surveyed_name){ blob_new(key), db };
+    names->count++;
+}

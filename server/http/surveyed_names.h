@@ -1,0 +1,29 @@
+/* surveyed_names: a sorted list of the first names that fit a pattern, at most so many. Depends on
+ * byte strings. */
+#ifndef SERVER_HTTP_SURVEYED_NAMES_H
+#define SERVER_HTTP_SURVEYED_NAMES_H
+
+#include <stddef.h>
+
+#include "store/mem/blob.h"
+
+struct surveyed_name {
+    struct blob *key;
+    unsigned db;
+};
+
+struct surveyed_names {
+    struct blob *pattern;
+    struct surveyed_name *at; /* by key, then database */
+    size_t count, most, room;
+    size_t omitted; /* fit the pattern and are not in the list */
+};
+
+/* {0} is an empty list that accepts nothing. */
+void surveyed_names_init(struct surveyed_names *names, const char *pattern, size_t most);
+void surveyed_names_drop(struct surveyed_names *names);
+/* Adds a name if it fits the pattern, is UTF-8 and not too long, and is among the first. Noting it
+ * again does nothing. O(log n), and O(n) to add */
+void surveyed_names_note(struct surveyed_names *names, unsigned db, struct bytes key);
+
+#endif

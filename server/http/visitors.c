@@ -1,0 +1,104 @@
+/* visitors: see visitors.h.
+ *
+ * libevent does not report when its HTTP server closes a connection, but it removes the callbacks
+ * of the bufferevent then. So each visitor holds a reference to its bufferevent and looks at that.
+ * The socket is closed with the last reference; the HTTP server has shut it down before. */
+#include "server/http/visitors.h"
+
+#include <event2/bufferevent.h>
+#include <event2/event.h>
+
+#include "server/base/clock.h"
+#include "store/mem/mem.h"
+
+enum { USEC_PER_SEC = 1000 * 1000 };
+
+struct visitor {
+    struct bufferevent *stream;
+    int64_t came_usec;
+};
+
+struct visitors {
+    struct loop_timer *timer; /* each second while there are any */
+    size_t count;
+    struct visitor all[VISITORS_MAX]; /* the oldest first */
+};
+
+static bool has_left(const struct visitor *visitor)
+{
+    bufferevent_event_cb on_event;
+    bufferevent_getcb(visitor->stream, NULL, NULL, &on_event, NULL);
+    return on_event == NULL;
+}
+
+/* Releases those that the HTTP server has closed. */
+static void release(struct visitors *visitors)
+{
+    size_t stay = 0;
+    for (size_t i = 0; i < visitors->count; i++) {
+        if (has_left(&visitors->all[i]))
+            bufferevent_decref(visitors->all[i].stream);
+        else
+            visitors->all[stay++] = visitors->all[i];
+    }
+    visitors->count = stay;
+}
+
+/* Makes the HTTP server close the connection, as if nothing had moved for too long. */
+static void send_away(const struct visitor *visitor)
+{
+    bufferevent_trigger_event(visitor->stream, BEV_EVENT_READING | BEV_EVENT_TIMEOUT, 0);
+}
+
+static void on_second(void *ctx)
+{
+    struct visitors *visitors = ctx;
+    int64_t now = clock_mono_usec();
+    for (size_t i = 0; i < visitors->count; i++) {
+        if (now - visitors->all[i].came_usec < (int64_t)VISITORS_SEC * USEC_PER_SEC) break;
+        send_away(&visitors->all[i]);
+    }
+    release(visitors);
+    if (visitors->count > 0) loop_timer_set(visitors->timer, USEC_PER_SEC);
+}
+
+struct visitors *visitors_new(struct loop *loop)
+{
+    struct visitors *visitors = mem_zalloc(sizeof(*visitors));
+    visitors->timer = loop_timer_new(loop, on_second, visitors);
+    return visitors;
+}
+
+void visitors_free(struct visitors *visitors)
+{
+    if (visitors == NULL) return;
+    for (size_t i = 0; i < visitors->count; i++)
+        bufferevent_decref(visitors->all[i].stream);
+    loop_timer_free(visitors->timer);
+    mem_free(visitors);
+}
+
+/* The seam for TLS: a stream of libevent_openssl takes the place of a plain one here. */
+static struct bufferevent *open_stream(struct event_base *base)
+{
+    return bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
+}
+
+struct bufferevent *visitors_admit(struct event_base *base, void *ctx)
+{
+    struct visitors *visitors = ctx;
+    release(visitors);
+    if (visitors->count == VISITORS_MAX) {
+        send_away(&visitors->all[0]);
+        release(visitors);
+    }
+    if (visitors->count == VISITORS_MAX) return NULL;
+    struct bufferevent *stream = open_stream(base);
+    if (stream == NULL) return NULL;
+    bufferevent_incref(stream);
+    bufferevent_setwatermark(stream, EV_READ, 0, VISITORS_READ_MAX);
+    if (visitors->count == 0) loop_timer_set(visitors->timer, USEC_PER_SEC);
+    visitors->all[visitors->count++] =
+        (struct visitor){ .stream = stream, .came_usec = clock_mono_usec() };
+    return stream;
+}

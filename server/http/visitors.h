@@ -1,0 +1,28 @@
+/* visitors: the connections of the metrics port, which bounds their number, their time and what is
+ * read from each. Depends on libevent's bufferevents; knows nothing of HTTP. */
+#ifndef SERVER_HTTP_VISITORS_H
+#define SERVER_HTTP_VISITORS_H
+
+#include "server/base/loop.h"
+
+struct visitors;
+struct bufferevent;
+struct event_base;
+
+struct visitors *visitors_new(struct loop *loop);
+void visitors_free(struct visitors *visitors); /* after the HTTP server is freed */
+
+/* The callback for evhttp_set_bevcb: makes the bufferevent of a new connection. If there are
+ * VISITORS_MAX, it closes the oldest of them. */
+struct bufferevent *visitors_admit(struct event_base *base, void *visitors);
+
+enum {
+    VISITORS_MAX = 32,
+    VISITORS_SEC = 10,          /* a connection ends after so much time, whatever it does */
+    VISITORS_SILENT_SEC = 5,    /* and if nothing moves for so long */
+    VISITORS_HEADER_MAX = 8192, /* bytes of a request's first line and headers */
+    VISITORS_BODY_MAX = 1024, /* bytes of a body, which no request needs */
+    VISITORS_READ_MAX = 16384,  /* bytes read and not parsed */
+};
+
+#endif
