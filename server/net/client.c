@@ -140,8 +140,14 @@ const char *client_protection(const struct client *client)
 
 bool client_is_anon(const struct client *client)
 {
-    return client->shaking || (!client->session.authenticated &&
-                               dispatch_needs_auth(client->all->w.dispatch, &client->session));
+    return !client->session.authenticated &&
+           (client->shaking || dispatch_needs_auth(client->all->w.dispatch, &client->session));
+}
+
+void client_begin_session(struct client *client)
+{
+    client->shaking = false;
+    client->session.authenticated = client->all->w.conf->requirepass[0] == '\0';
 }
 
 static void refuse_connection(struct clients *all, int fd, const char *line)
@@ -181,7 +187,6 @@ void clients_accept(struct clients *all, int fd, const char *peer, const char *l
     client->all = all;
     client->fd = fd;
     client->unix_socket = port == PORT_UNIX;
-    client->shaking = port == PORT_TLS;
     client->via = port == PORT_TLS ? &transport_tls : &transport_plain;
     client->peer = keep_text(peer);
     client->local = keep_text(local);
@@ -192,9 +197,10 @@ void clients_accept(struct clients *all, int fd, const char *peer, const char *l
     client->out.optional = true;
     session_init(&client->session, &client->out);
     client->session.id = ++all->last_id;
-    client->session.authenticated = all->w.conf->requirepass[0] == '\0';
     client->session.peer = client->peer;
     client->session.wake = wake_client;
+    client->shaking = port == PORT_TLS;
+    if (!client->shaking) client_begin_session(client);
     client->io = loop_io_new(all->w.loop, fd, client_ready, client);
     loop_io_want(client->io, LOOP_READ);
     TAILQ_INSERT_TAIL(&all->by_age, client, by_age);

@@ -42,9 +42,17 @@ static ssize_t write_plain(struct client *client, const struct iovec *chunks, in
 
 const struct transport transport_plain = { read_plain, write_plain, NULL };
 
+/* Plain sockets, the usual case, are called directly. */
 static ssize_t receive(struct client *client, void *to, size_t size)
 {
+    if (client->via == &transport_plain) return read_plain(client, to, size);
     return client->via->read(client, to, size);
+}
+
+static ssize_t transmit(struct client *client, const struct iovec *chunks, int count)
+{
+    if (client->via == &transport_plain) return write_plain(client, chunks, count);
+    return client->via->write(client, chunks, count);
 }
 
 /* --- the connection's own input --- */
@@ -172,30 +180,27 @@ static void read_big(struct client *client, size_t wants)
     client_arrived(client, NULL, 0);
 }
 
-static void read_input(struct client *client)
+/* Reads the client in the next turn if its transport has input that the socket does not announce.
+ */
+static void read_on(struct client *client)
 {
-    size_t wants = resp_reader_wants(&client->reader, client->input.len);
-    if (wants > CLIENT_READ)
-        read_big(client, wants);
-    else
-        read_shared(client);
+    if (client->listed_to_read_on || !client_may_read(client)) return;
+    if (!client->via->pending(client)) return;
+    client->listed_to_read_on = true;
+    TAILQ_INSERT_TAIL(&client->all->to_read_on, client, to_read_on);
+    loop_timer_set(client->all->read_timer, 0);
 }
 
 static void read_ready(struct client *client)
 {
     /* Run these bytes first; the socket stays readable and brings the rest in a later turn. */
-    bool later = client->listed_to_run || client->arrival.waits;
-    if (!client_may_read(client)) return;
-    if (!later) read_input(client);
-    if (client->via->pending != NULL) client_look_at_tls(client);
-}
-
-void client_read_on(struct client *client)
-{
-    if (client->listed_to_read_on || !client->via->pending(client)) return;
-    client->listed_to_read_on = true;
-    TAILQ_INSERT_TAIL(&client->all->to_read_on, client, to_read_on);
-    loop_timer_set(client->all->read_timer, 0);
+    bool later = client->listed_to_run || client->arrival.waits || !client_may_read(client);
+    size_t wants = later ? 0 : resp_reader_wants(&client->reader, client->input.len);
+    if (wants > CLIENT_READ)
+        read_big(client, wants);
+    else if (!later)
+        read_shared(client);
+    if (client->via->pending != NULL) read_on(client);
 }
 
 /* Each client once: a further read waits for the next turn. */
@@ -227,9 +232,12 @@ bool clients_read_more(struct clients *all)
 void client_ready(void *ctx, unsigned what)
 {
     struct client *client = ctx;
-    if (what == LOOP_READ || client->read_blocked) read_ready(client);
-    if (what == LOOP_WRITE)
-        client_list_to_write(client); /* only after this turn's changes are in the journal */
+    if (what == LOOP_READ) {
+        read_ready(client);
+        return;
+    }
+    client_list_to_write(client); /* only after this turn's changes are in the journal */
+    if (client->read_blocked) read_ready(client);
 }
 
 /* --- writing --- */
@@ -255,12 +263,12 @@ static ssize_t send_some(struct client *client)
 {
     struct iovec chunks[WRITE_CHUNKS];
     int count = outbuf_peek(&client->out, chunks, WRITE_CHUNKS);
-    ssize_t sent = client->via->write(client, chunks, count);
+    ssize_t sent = transmit(client, chunks, count);
     if (sent < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
     return sent;
 }
 
-void client_update_readiness(struct client *client)
+static void update_readiness(struct client *client)
 {
     unsigned reading = client_may_read(client) ? LOOP_READ : 0;
     bool blocked = client->write_blocked || client->read_blocked;
@@ -298,7 +306,7 @@ void client_write(struct client *client)
     if (client->stalled && client->out.len <= CLIENT_STALL_BYTES / 2) {
         client->stalled = false;
         if (client->input.len > 0) client_list_to_run(client);
-        if (client->via->pending != NULL) client_look_at_tls(client);
+        if (client->via->pending != NULL) read_on(client);
     }
-    client_update_readiness(client);
+    update_readiness(client);
 }

@@ -86,8 +86,7 @@ static void count_as_anon(struct client *client, size_t uncounted)
 void client_count_memory(struct client *client)
 {
     bool limited = client->all->counts_all;
-    bool known = client->session.authenticated && !client->shaking;
-    if (!limited && known && client->uncounted == 0) return;
+    if (!limited && client->session.authenticated && client->uncounted == 0) return;
     bool anon = client_is_anon(client);
     if (!anon && !limited) {
         count_as_anon(client, 0);

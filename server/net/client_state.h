@@ -150,6 +150,8 @@ void client_bound_output(struct client *client);
  * exceed the soft limit, arms the timer that does so later. */
 void client_check_output(struct client *client);
 void client_watch_soft(struct client *client); /* checks the soft limit only */
+/* Ends the time in which nothing is known of the client: it has the rights of all. */
+void client_begin_session(struct client *client);
 /* The error line for a client that protected mode does not let in, or NULL. */
 const char *client_protection(const struct client *client);
 /* "id=7 addr=127.0.0.1:50312 name=worker" for the log. */
@@ -175,15 +177,12 @@ void client_ready(void *client, unsigned what);
 void client_write(struct client *client);
 void client_keep_input(struct client *client, const char *data, size_t len); /* appends */
 void client_drop_input(struct client *client, size_t used); /* removes from the front */
-void client_update_readiness(struct client *client); /* says what it waits for on its socket */
-void client_read_on(struct client *client);          /* in the next turn, if input is pending */
-void clients_read_pending(void *clients);            /* timer: reads those */
+void clients_read_pending(
+    void *clients); /* timer: reads clients whose transport has input pending */
 /* Reads clients whose input had no room in the turn's buffer. False: there were none. */
 bool clients_read_more(struct clients *clients);
 
 /* client_tls.c */
-/* Call after a read or an attempt to: sees to it that TLS goes on. */
-void client_look_at_tls(struct client *client);
 /* Closes a client whose first bytes are a TLS handshake, on a port without TLS: true. */
 bool client_refuse_tls(struct client *client, const char *data, size_t len);
 /* Closes a client whose TLS handshake takes too long. */

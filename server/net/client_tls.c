@@ -22,12 +22,6 @@ enum {
     NAME_SIZE = 256,
 };
 
-static ssize_t nothing_yet(void)
-{
-    errno = EAGAIN;
-    return -1;
-}
-
 /* Strangers could fill the log, so lines are left out, and counted. */
 static void refuse(struct client *client, const char *why)
 {
@@ -98,7 +92,7 @@ static void log_in_by_certificate(struct client *client)
 
 static void welcome(struct client *client)
 {
-    client->shaking = false;
+    client_begin_session(client);
     client->active_usec = client->all->turn_usec;
     log_in_by_certificate(client);
     const char *line = client_protection(client);
@@ -156,19 +150,33 @@ static void log_broken(const struct client *client)
              tls_fault(client->tls));
 }
 
+/* The end of this turn says what the client waits for on its socket. */
+static void note_blocked(struct client *client)
+{
+    bool blocked = client->tls != NULL && tls_wants_write(client->tls);
+    if (blocked == client->read_blocked) return;
+    client->read_blocked = blocked;
+    client_list_to_write(client);
+}
+
 static ssize_t read_tls(struct client *client, void *to, size_t size)
 {
-    if (client->shaking && !shake_hands(client)) return nothing_yet();
-    ssize_t got = tls_read(client->tls, to, size);
-    if (got >= 0 || errno == EAGAIN) return got;
-    log_broken(client);
-    client_doom(client);
-    return nothing_yet();
+    ssize_t got = -1;
+    bool ready = !client->shaking || shake_hands(client);
+    if (ready) got = tls_read(client->tls, to, size);
+    if (ready && got < 0 && errno != EAGAIN) {
+        log_broken(client);
+        client_doom(client);
+    }
+    note_blocked(client);
+    errno = EAGAIN; /* what is wrong has been said */
+    return got;
 }
 
 static ssize_t write_tls(struct client *client, const struct iovec *chunks, int count)
 {
-    if (client->shaking) return nothing_yet();
+    errno = EAGAIN;
+    if (client->shaking) return -1;
     ssize_t sent = tls_write(client->tls, chunks, count);
     if (sent < 0 && errno != EAGAIN) log_broken(client);
     return sent;
@@ -180,13 +188,3 @@ static bool is_pending(const struct client *client)
 }
 
 const struct transport transport_tls = { read_tls, write_tls, is_pending };
-
-void client_look_at_tls(struct client *client)
-{
-    if (client->tls == NULL || client->doomed) return;
-    client_read_on(client);
-    bool blocked = tls_wants_write(client->tls);
-    if (blocked == client->read_blocked) return;
-    client->read_blocked = blocked;
-    client_update_readiness(client);
-}
