@@ -16,7 +16,7 @@
 #include "server/tls/connection.h"
 
 enum {
-    SHAKES_USEC = 1000,     /* time for handshakes in one turn */
+    SHAKES_USEC = 500,      /* time for handshakes in one turn */
     SHAKE_SECONDS = 10,     /* a handshake that takes longer is given up */
     LOG_USEC = 1000 * 1000, /* refused connections are logged at most this often */
     NAME_SIZE = 256,

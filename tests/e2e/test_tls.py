@@ -12,8 +12,8 @@ import time
 
 import redis
 
-from daemon import (BINARY, Daemon, die_with_parent, encode, equal, folder, main, oracle, own,
-                    beside_redis, wait_for, Server)
+from daemon import (BINARY, REPLY_SECONDS, Daemon, Server, Skipped, beside_redis, die_with_parent,
+                    encode, equal, folder, main, oracle, own, wait_for)
 from redis_cli import ENVIRONMENT
 from tls import TlsDaemon, TlsRaw, certificates, context
 
@@ -429,6 +429,30 @@ def a_client_cannot_renegotiate():
             equal(raw.call("PING"), b"+PONG\r\n")
 
 
+@own
+def a_client_may_change_its_keys():
+    files = certificates()
+    with TlsDaemon() as daemon:
+        words = ["openssl", "s_client", "-connect", f"127.0.0.1:{daemon.tls_port}", "-tls1_3",
+                 "-CAfile", files["ca.crt"], "-cert", files["client.crt"],
+                 "-key", files["client.key"]]
+        with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, preexec_fn=die_with_parent) as client:
+            def say(line, wanted):
+                client.stdin.write(line)
+                client.stdin.flush()
+                heard = b""
+                while wanted not in heard:
+                    more = os.read(client.stdout.fileno(), 4096)
+                    assert more, heard
+                    heard += more
+            say(b"PING\r\n", b"+PONG")
+            for _ in range(3):
+                say(b"K\n", b"KEYUPDATE")  # asks the server to change its keys, too
+                say(b"PING\r\n", b"+PONG")
+            client.kill()
+
+
 # --- the wrong port, and handshakes that do not end --------------------------------------------
 
 
@@ -670,6 +694,27 @@ def closing_a_tls_client_says_farewell():
         number = raw.call("CLIENT", "ID")[1:-2]
         equal(admin.call("CLIENT", "KILL", "ID", number), b":1\r\n")
         equal(raw.socket.recv(10), b"")
+
+
+@own
+def protected_mode_tells_a_tls_client_why_it_is_refused():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # sends nothing
+        except OSError as error:
+            raise Skipped("this machine has only loopback addresses") from error
+        address = probe.getsockname()[0]
+    made = context()
+    made.check_hostname = False
+    with TlsDaemon("--bind", address, "--protected-mode", "yes") as daemon, daemon.raw() as admin:
+        def refusal():
+            with socket.create_connection((address, daemon.tls_port), REPLY_SECONDS) as plain, \
+                    made.wrap_socket(plain) as tls:
+                tls.sendall(b"PING\r\n")
+                return tls.recv(4096)
+        assert refusal().startswith(b"-DENIED"), refusal()
+        admin.call("CONFIG", "SET", "protected-mode", "no")
+        equal(refusal(), b"+PONG\r\n")
 
 
 @own
