@@ -23,10 +23,11 @@ MISSING = set("""
     used_memory_dataset_perc used_memory_overhead used_memory_startup
 """.split())
 OWN = set("""
-    client_output_buffer_limit_disconnections client_query_buffer_limit_disconnections clock
+    acl_access_denied_tls_cert client_output_buffer_limit_disconnections
+    client_query_buffer_limit_disconnections clock
     expired_members expired_subkeys expired_version keys_with_deadlines lag_count lag_msec
     mem_pool_waste next_due_in_msec next_due_msec overdue_keys overdue_members policies
-    policies_pending reclaim_pending
+    policies_pending reclaim_pending tls_port
     """.split())
 # INFO shows these to Redis' clients with the same names and meanings.
 COUNTED = """
