@@ -7,6 +7,7 @@
 #   make lint       all checks of the sources    make format   formats the sources
 #   make install    PREFIX, DESTDIR, SYSCONFDIR  make uninstall  removes what install has installed
 #   make deb        Debian packages (tools/install.mk)  make tools    builds build/tools/
+#   make service-test  the units, in a machine of its own, as root
 #   make clean      removes build/               make diff     N random programs against redis-server
 #   make example    writes expired.conf.example  make reference  writes doc/commands/
 #   make crash      tests of crashes and failing disks, for CRASH_SECONDS
@@ -78,7 +79,7 @@ unit_of = $(filter $(B)/tests/unit/$(1)/%,$(UNIT))
 .DELETE_ON_ERROR:
 .SECONDARY:
 .PHONY: all expired installed tools run unit test asan fuzz lint format clean example reference
-.PHONY: objects tests-built fuzz-built test-here diff bench crash tidy coverage mutants compile_commands.json
+.PHONY: service-test objects tests-built fuzz-built test-here diff bench crash tidy coverage mutants compile_commands.json
 
 all: expired installed
 
@@ -213,6 +214,10 @@ coverage:
 mutants:
 	@tools/deps build test
 	@tools/mutants $(if $(N),--count $(N)) $(if $(SEED),--seed $(SEED)) $(if $(PATHS),--in $(PATHS))
+
+# The units under a real systemd: root, debootstrap and systemd-nspawn are needed.
+service-test: expired
+	@$(TEST_ENV) TIMES=1 tests/service/run
 
 fuzz-built: $(FUZZERS) ; @:
 fuzz:

@@ -95,13 +95,24 @@ void supervisor_say(struct supervisor *supervisor, const char *text)
     process_notify_now(message);
 }
 
+static bool wants_life(const struct supervisor *supervisor, int64_t now_usec)
+{
+    return supervisor->watchdog_usec > 0 &&
+           now_usec - supervisor->alive_usec >= supervisor->watchdog_usec / 2;
+}
+
+void supervisor_live(struct supervisor *supervisor, int64_t now_usec)
+{
+    if (!wants_life(supervisor, now_usec)) return;
+    supervisor->alive_usec = now_usec;
+    process_notify_now("WATCHDOG=1");
+}
+
 /* The watchdog may be shorter than the time between two messages. */
 bool supervisor_wants_work(const struct supervisor *supervisor, int64_t now_usec)
 {
     if (!supervisor->listens) return false;
-    if (now_usec - supervisor->working_usec >= WORK_USEC) return true;
-    return supervisor->watchdog_usec > 0 &&
-           now_usec - supervisor->alive_usec >= supervisor->watchdog_usec / 2;
+    return now_usec - supervisor->working_usec >= WORK_USEC || wants_life(supervisor, now_usec);
 }
 
 void supervisor_work(struct supervisor *supervisor, int64_t now_usec, const char *text)

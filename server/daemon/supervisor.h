@@ -34,6 +34,9 @@ bool supervisor_stopping(struct supervisor *supervisor, const char *text);
 /* Sends the line about the state if it differs from the last one. */
 void supervisor_say(struct supervisor *supervisor, const char *text);
 
+/* A sign of life if it is time for one. For a script, which may keep the loop from turning for as
+ * long as it likes, but must not put off a stop. */
+void supervisor_live(struct supervisor *supervisor, int64_t now_usec);
 /* For work that keeps the loop from turning: call often. True, at most every two seconds: it is
  * time for supervisor_work. */
 bool supervisor_wants_work(const struct supervisor *supervisor, int64_t now_usec);

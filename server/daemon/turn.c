@@ -139,13 +139,17 @@ static void end_busy(void *ctx)
     clients_take_back(parts->clients);
 }
 
+static void live(void *ctx)
+{
+    struct parts *parts = ctx;
+    supervisor_live(&parts->supervisor, clock_mono_usec());
+}
+
 struct busy_wiring turn_busy(struct parts *parts)
 {
-    return (struct busy_wiring){ .begin = begin_busy,
-                                 .turn = run_busy_turn,
-                                 .end = end_busy,
-                                 .works = turn_working,
-                                 .ctx = parts };
+    return (struct busy_wiring){
+        .begin = begin_busy, .turn = run_busy_turn, .end = end_busy, .lives = live, .ctx = parts
+    };
 }
 
 /* --- while data are being loaded or saved --- */

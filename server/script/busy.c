@@ -6,7 +6,7 @@
 #include "server/call/error.h"
 #include "server/script/script.h"
 
-enum { REST_USEC = 4000, WORKS_USEC = 1000 * 1000, USEC_PER_MSEC = 1000 };
+enum { REST_USEC = 4000, LIVES_USEC = 1000 * 1000, USEC_PER_MSEC = 1000 };
 
 static bool is_due(const struct scripting *scripting, int64_t now)
 {
@@ -31,9 +31,9 @@ static void serve_others(struct scripting *scripting)
 void busy_look(struct scripting *scripting, lua_State *lua, int64_t now)
 {
     if (scripting->name == NULL) return;
-    if (scripting->busy.works != NULL && now >= scripting->worked_usec + WORKS_USEC) {
-        scripting->worked_usec = now;
-        scripting->busy.works(scripting->busy.ctx);
+    if (scripting->busy.lives != NULL && now >= scripting->lived_usec + LIVES_USEC) {
+        scripting->lived_usec = now;
+        scripting->busy.lives(scripting->busy.ctx);
     }
     if (!scripting->stopping && is_due(scripting, now)) serve_others(scripting);
     if (!scripting->stopping) return;

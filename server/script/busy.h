@@ -31,8 +31,8 @@ struct busy_wiring {
     void (*begin)(void *ctx);
     void (*turn)(void *ctx);
     void (*end)(void *ctx);
-    /* Called about once a second while a script runs, busy or not: shows that the server works. */
-    void (*works)(void *ctx);
+    /* Called about once a second while a script runs, busy or not: the server does not hang. */
+    void (*lives)(void *ctx);
     void *ctx;
 };
 

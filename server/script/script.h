@@ -29,7 +29,7 @@ struct scripting {
     const char *name;        /* of what runs: a SHA-1, or a function's name; NULL: nothing runs */
     int64_t began_usec;      /* monotonic */
     int64_t turned_usec;     /* monotonic: when others were served last */
-    int64_t worked_usec;     /* ... and when busy.works was called last */
+    int64_t lived_usec;      /* ... and when busy.lives was called last */
     bool function;           /* a function runs, not a script */
     bool stopping;           /* SCRIPT KILL or FUNCTION KILL */
     struct busy_wiring busy; /* set by main; without it nobody is served */
