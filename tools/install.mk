@@ -65,6 +65,7 @@ deb:
 	@tools/debian/build
 
 deb-test: deb
+	@tools/deps root
 	@tools/debian/test
 
 arm64-test:
