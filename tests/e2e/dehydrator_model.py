@@ -351,6 +351,7 @@ class Model:
         there = self.elements(db, name)
         return {b"length": len(there), b"due": self.rede_len(db, name, "DUE"),
                 b"claimed": self.rede_len(db, name, "CLAIMED"),
+                b"redelivered": sum(e.deliveries > 1 for e in there.values()),
                 b"next-deadline": min((e.at for e in there.values()), default=None),
                 b"distinct-ttls": len({e.at for e in there.values()}),
                 b"bytes": lambda text: int(text) >= 8 * len(there)}

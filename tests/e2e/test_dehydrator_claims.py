@@ -122,7 +122,8 @@ def a_scan_meets_every_element():
 @own
 def info_is_a_map_in_resp3():
     with Dehydrators() as de:
-        equal(de.run("REDE.INFO", "d"), [b"length", 0, b"due", 0, b"claimed", 0, b"next-deadline",
+        equal(de.run("REDE.INFO", "d"), [b"length", 0, b"due", 0, b"claimed", 0,
+                                         b"redelivered", 0, b"next-deadline",
                                          None, b"distinct-ttls", 0, b"bytes", 0])
         now = de.daemon.clock()
         de.run("REDE.MPUSH", "d", 0, "p", "a", 0, "p", "b", 10, "p", "c")
@@ -130,10 +131,10 @@ def info_is_a_map_in_resp3():
         flat = de.run("REDE.INFO", "d")
         info = dict(zip(flat[::2], flat[1::2]))
         assert info.pop(b"bytes") > 0
-        equal(info, {b"length": 3, b"due": 1, b"claimed": 1, b"next-deadline": now,
+        equal(info, {b"length": 3, b"due": 1, b"claimed": 1, b"redelivered": 0, b"next-deadline": now,
                      b"distinct-ttls": 2})
         de.raw.call("HELLO", 3)
-        equal(de.raw.call("REDE.INFO", "d")[:4], b"%6\r\n")
+        equal(de.raw.call("REDE.INFO", "d")[:4], b"%7\r\n")
 
 
 @own

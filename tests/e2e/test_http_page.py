@@ -6,6 +6,8 @@ PAGE_SHOTS=doc writes the screenshots that doc/metrics.md shows.
 import os
 import random
 
+import redis
+
 from daemon import Daemon, equal, fork, free_port, kill_child, main, own, wait_for
 
 from browser import Browser  # daemon has added its folder
@@ -47,7 +49,7 @@ CONTRAST = """
 
 def with_port(*options, port=None):
     port = port or free_port()
-    daemon = Daemon("--metrics-port", str(port), "--metrics-bind", "127.0.0.1", *options)
+    daemon = Daemon("--metrics-port", str(port), "--metrics-bind", "127.0.0.1", *options, tcp=True)
     daemon.url = f"http://127.0.0.1:{port}/"
     return daemon
 
@@ -55,7 +57,7 @@ def with_port(*options, port=None):
 def fill(daemon):
     """An hour of deadlines with a few peaks, a backlog, and slow calls."""
     chance = random.Random(7)
-    client = daemon.redis()
+    client = redis.Redis(port=daemon.port)
     batch = client.pipeline(transaction=False)
     for i in range(6000):
         batch.set(f"session:{i}", "x", px=int(chance.random() ** 1.6 * 4_000_000) + 2000)

@@ -52,6 +52,7 @@ static void reply_empty_info(struct call *call)
     reply_info_field(call, "length", 0);
     reply_info_field(call, "due", 0);
     reply_info_field(call, "claimed", 0);
+    reply_info_field(call, "redelivered", 0);
     resp_bulk_text(call->out, "next-deadline");
     resp_null(call->out);
     reply_info_field(call, "distinct-ttls", 0);
@@ -62,7 +63,7 @@ static void cmd_rede_info(struct call *call)
 {
     struct entry *entry;
     if (!read_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
-    resp_map(call->out, 6);
+    resp_map(call->out, 7);
     if (entry == NULL) {
         reply_empty_info(call);
         return;
@@ -72,6 +73,7 @@ static void cmd_rede_info(struct call *call)
     reply_info_field(call, "length", (int64_t)dehydrator_count(dehydrator));
     reply_info_field(call, "due", (int64_t)dehydrator_count_due(dehydrator, now));
     reply_info_field(call, "claimed", (int64_t)dehydrator_count_claimed(dehydrator, now));
+    reply_info_field(call, "redelivered", (int64_t)dehydrator_count_redelivered(dehydrator));
     reply_info_field(call, "next-deadline", dehydrator_next(dehydrator));
     reply_info_field(call, "distinct-ttls", (int64_t)dehydrator_count_deadlines(dehydrator));
     reply_info_field(call, "bytes", (int64_t)dehydrator_bytes(dehydrator));
@@ -251,9 +253,10 @@ static const struct command rows[] = {
       .key_flags = KEY_RO,
       .group = "dehydrator",
       .since = "0.1.0",
-      .replies = REPLIES("map['length' integer 'due' integer 'claimed' integer 'next-deadline' "
-                         "integer|null 'distinct-ttls' integer 'bytes' integer]: figures; all 0, "
-                         "and no next deadline, if there is no such key"),
+      .replies =
+          REPLIES("map['length' integer 'due' integer 'claimed' integer 'redelivered' integer "
+                  "'next-deadline' integer|null 'distinct-ttls' integer 'bytes' integer]: "
+                  "figures; all 0, and no next deadline, if there is no such key"),
       .errors = ERRORS(ERR_WRONGTYPE),
       .complexity =
           "O(log(N)) where N is the number of elements. Distinct TTLs are counted up to 10,000.",

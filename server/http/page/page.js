@@ -4,7 +4,8 @@
 const EVERY = 1000;        // milliseconds between two fetches
 const HIDDEN_EVERY = 10000; // while nobody looks at the page
 const PATIENCE = 5000;     // a fetch is given up after so long
-const KEPT = 300;          // values of a line
+const KEPT = 300;          // values of a line, of which this many fill its width:
+const LEAST = 60;
 const HOUR = 3600 * 1000;
 
 const root = document.documentElement;
@@ -155,7 +156,8 @@ function drawHour() {
 function drawLine(id, values, text) {
   const canvas = byId(id);
   const { draw, width, height } = begin(canvas);
-  const most = Math.max(1, ...values), step = width / (KEPT - 1);
+  const most = Math.max(1, ...values);
+  const step = width / (Math.max(LEAST, values.length) - 1);
   draw.strokeStyle = color("--keys");
   draw.lineWidth = 1.5;
   draw.beginPath();
@@ -245,7 +247,7 @@ function showDehydrators({ dehydrators, dehydratorCount }) {
 function showSlow({ slowlog }) {
   byId("slow").replaceChildren(...slowlog.map((one) => {
     const row = document.createElement("tr");
-    cell(row, clock(one.at));
+    cell(row, clock(one.at), "time");
     cell(row, span(one.usec / 1000), "number");
     const call = cell(row, one.call, "call");
     const peer = document.createElement("small");

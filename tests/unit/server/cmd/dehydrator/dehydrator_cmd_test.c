@@ -159,7 +159,8 @@ START_TEST(info_counts_due_and_claimed_elements)
         { "REDE.MPUSH d 0 p a 0 p b 0 p c 10 p e 10 p f", ":5|" },
         { "REDE.CLAIM d 10 COUNT 1", "*1|*3|$1|a|$1|p|:1|" },
     };
-    static const char wanted[] = "*12|$6|length|:5|$3|due|:2|$7|claimed|:1|$13|next-deadline|"
+    static const char wanted[] = "*14|$6|length|:5|$3|due|:2|$7|claimed|:1|"
+                                 "$11|redelivered|:0|$13|next-deadline|"
                                  ":1000000|$13|distinct-ttls|:2|$5|bytes|:";
     RUN(steps);
     const char *reply = answer("REDE.INFO d");
