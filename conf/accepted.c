@@ -148,7 +148,6 @@ static const struct conf_option accepted[] = {
     { .name = "socket-mark-id", INT, WITHIN(0, UINT32_MAX), .preset = "0", FIXED, ACCEPTED },
     { .name = "enable-module-command", CHOICE(allowed), .preset = "no", FIXED, ACCEPTED },
     { .name = "shutdown-timeout", INT, WITHIN(0, INT_MAX), .preset = "10", LIVE, ACCEPTED },
-    { .name = "acllog-max-len", INT, WITHIN(0, INT64_MAX), .preset = "128", LIVE, ACCEPTED },
     /* Data structures: they have no such forms, large values are always freed in slices, and tables
      * grow by one bucket at a time. */
     { .name = "activerehashing", YES_NO, .preset = "yes", LIVE, ACCEPTED },

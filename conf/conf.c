@@ -213,15 +213,17 @@ static void store_value(struct conf *conf, const struct conf_option *option,
     }
 }
 
-/* The first error in the lines of `policy`, or NULL. */
-static const char *fault_in_policies(const struct conf *conf, const char *text)
+/* The first error in the lines, each of which must be words, or NULL. */
+static const char *fault_in_words(const struct conf *conf, const struct conf_option *option,
+                                     const char *text)
 {
+    bool is_policy = option->offset == offsetof(struct conf, policy);
     const char *line, *why = NULL, *end = text + strlen(text);
     size_t len;
     while (why == NULL && conf_next_line(&text, end, &line, &len)) {
         struct conf_words words;
         if (!conf_words_split(line, len, &words, &why)) return why;
-        if (conf->policy_fault != NULL && words.count > 0)
+        if (is_policy && conf->policy_fault != NULL && words.count > 0)
             why = conf->policy_fault(words.at, words.count);
         conf_words_drop(&words);
     }
@@ -232,8 +234,10 @@ static const char *fault_in_policies(const struct conf *conf, const char *text)
 static const char *fault_in_lines(const struct conf *conf, const struct conf_option *option,
                                   const char *text)
 {
-    if (option->offset == offsetof(struct conf, policy)) return fault_in_policies(conf, text);
-    return conf->renames_fault != NULL ? conf->renames_fault(text) : NULL;
+    const char *why = fault_in_words(conf, option, text);
+    bool is_renames = option->offset == offsetof(struct conf, renames);
+    if (why != NULL || !is_renames || conf->renames_fault == NULL) return why;
+    return conf->renames_fault(text);
 }
 
 bool conf_set(struct conf *conf, const struct conf_option *option, const char *value,

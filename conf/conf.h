@@ -63,6 +63,9 @@ struct conf {
     bool tls_prefer_server_ciphers, tls_session_caching;
     int64_t tls_session_cache_size, tls_session_cache_timeout; /* sessions, seconds */
     bool tls_replication, tls_cluster;
+    char *user;    /* lines such as "anna on #5e88... ~a* +get", with distinct first words */
+    char *aclfile; /* "": none */
+    int64_t acllog_max_len, acl_pubsub_default; /* 1: new users may use all channels */
     /* limits */
     int64_t proto_max_bulk_len, client_query_buffer_limit, maxmemory;
     int64_t maxmemory_clients; /* bytes; below 0: percent of maxmemory; 0: no limit */
@@ -175,5 +178,8 @@ void conf_write_example(FILE *to);
  * defaults. Replaces the file atomically. On failure the error is only the reason ("Permission
  * denied"). */
 bool conf_rewrite(const struct conf *conf, struct conf_error *error);
+/* Writes a file so that readers see the old or the new text; keeps mode and owner, and a new file
+ * is private. False: see errno. */
+bool conf_replace_file(const char *path, const char *text, size_t len);
 
 #endif

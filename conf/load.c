@@ -140,6 +140,23 @@ static const char *unknown_name(const char *name)
     return text;
 }
 
+/* Does one of the option's lines begin with this word? */
+static bool has_line(const struct conf *conf, const struct conf_option *option, const char *word)
+{
+    char *lines = conf_get(conf, option);
+    const char *at = lines, *end = lines + strlen(lines), *line, *why;
+    bool found = false;
+    size_t len;
+    while (!found && conf_next_line(&at, end, &line, &len)) {
+        struct conf_words words;
+        if (!conf_words_split(line, len, &words, &why)) continue;
+        found = words.count > 0 && strcmp(words.at[0], word) == 0;
+        conf_words_drop(&words);
+    }
+    free(lines);
+    return found;
+}
+
 /* Sets the option named by the first word; false: *why is the error. */
 static bool set_words(struct conf *conf, const struct conf_words *words, bool included,
                       const char **why)
@@ -149,6 +166,8 @@ static bool set_words(struct conf *conf, const struct conf_words *words, bool in
     if (option == NULL) return false;
     *why = "wrong number of arguments";
     if (words->count < 2 || (words->count > 2 && !option->many)) return false;
+    *why = option->twice;
+    if (option->twice != NULL && has_line(conf, option, words->at[1])) return false;
     char *value = option->type == CONF_LINES ? with_line(conf, option, words)
                   : option->adds             ? with_words(conf, option, words)
                                              : conf_words_join(words, 1);

@@ -46,6 +46,9 @@ struct conf_option {
     bool adds;                         /* a further line adds words; "" removes all */
     bool keyed;  /* CONF_LINES: a line replaces an earlier one with the same first word */
     bool hidden; /* CONFIG GET and SET do not know it, as in Redis */
+    /* CONF_LINES: two lines with the same first word are this error; NULL: they are none. */
+    const char *twice;
+    bool changes; /* CONF_LINES: lines may change without CONFIG SET; CONFIG REWRITE writes them */
     /* Checks a value that the type allows: returns the error, or NULL. */
     const char *(*check)(const char *value);
     /* Normalizes an allowed value, in place; never lengthens it. */

@@ -73,6 +73,10 @@ static void tidy_spaces(char *value)
     *to = '\0';
 }
 
+static const struct conf_choice channel_defaults[] = { { "allchannels", 1 },
+                                                       { "resetchannels", 0 },
+                                                       { NULL, 0 } };
+
 static const struct conf_choice fsync_policies[] = {
     { "everysec", CONF_FSYNC_EVERYSEC },
     { "always", CONF_FSYNC_ALWAYS },
@@ -391,6 +395,44 @@ static const struct conf_option options[] = {
       .live = true,
       .section = "tls",
       .help = "Use TLS between nodes of a cluster. Without effect: there is no cluster." },
+    { .name = "user",
+      .type = CONF_LINES,
+      .offset = AT(user),
+      .preset = "",
+      .many = true,
+      .hidden = true,
+      .changes = true,
+      .twice = "Duplicate user found. A user can only be defined once in config files",
+      .section = "network",
+      .help = "<name> <rule> ...: a user, with rules as for ACL SETUSER. One line per user; CONFIG "
+              "REWRITE\n"
+              "writes them with hashed passwords. Not together with aclfile. Example:\n"
+              "user anna on >secret ~anna:* &anna:* +@all -@dangerous" },
+    { .name = "aclfile",
+      .type = CONF_TEXT,
+      .offset = AT(aclfile),
+      .preset = "",
+      .section = "network",
+      .help = "File with the users, which ACL LOAD reads and ACL SAVE writes: lines as of the "
+              "option user.\n"
+              "\"\": none." },
+    { .name = "acllog-max-len",
+      .type = CONF_INT,
+      .offset = AT(acllog_max_len),
+      .max = INT64_MAX,
+      .preset = "128",
+      .live = true,
+      .section = "network",
+      .help = "Maximum number of entries in ACL LOG." },
+    { .name = "acl-pubsub-default",
+      .type = CONF_ENUM,
+      .offset = AT(acl_pubsub_default),
+      .choices = channel_defaults,
+      .preset = "resetchannels",
+      .live = true,
+      .section = "network",
+      .help = "Channels that a new user may use before any rule: none (resetchannels) or all\n"
+              "(allchannels)." },
     { .name = "maxclients",
       .type = CONF_INT,
       .offset = AT(maxclients),

@@ -54,6 +54,17 @@ static void write_limit(FILE *to, const struct conf_option *option, const struct
     fprintf(to, " %" PRId64 "\n", limit->soft_seconds);
 }
 
+/* Each line as a line of its own. */
+static void write_lines(FILE *to, const struct conf *conf, const struct conf_option *option)
+{
+    char *lines = conf_get(conf, option);
+    const char *at = lines, *end = lines + strlen(lines), *line;
+    size_t len;
+    while (conf_next_line(&at, end, &line, &len))
+        fprintf(to, "%s %.*s\n", option->name, (int)len, line);
+    free(lines);
+}
+
 static void write_option(FILE *to, const struct conf *conf, const struct conf_option *option)
 {
     if (option->type == CONF_LIMITS) {
@@ -204,6 +215,11 @@ static void rewrite_option(struct rewriting *all, const struct conf_option *opti
                            const struct conf_words *words, const char *line, size_t len)
 {
     const struct conf_option *same = original(option);
+    if (option->changes) {
+        if (!conf_is_marked(&all->done, same)) write_lines(all->to, all->conf, option);
+        conf_mark(&all->done, same);
+        return;
+    }
     /* These cannot change while the daemon runs. */
     if (option->type == CONF_LINES) {
         copy_line(all->to, line, len);
@@ -279,6 +295,16 @@ static void append_option(struct rewriting *all, const struct conf *defaults,
     free(preset);
 }
 
+static void append_lines(struct rewriting *all, const struct conf_option *option)
+{
+    char *lines = conf_get(all->conf, option);
+    bool missing = option->changes && !conf_is_marked(&all->done, option) && lines[0] != '\0';
+    free(lines);
+    if (!missing) return;
+    sign(all);
+    write_lines(all->to, all->conf, option);
+}
+
 static void append_missing(struct rewriting *all)
 {
     struct conf defaults;
@@ -287,7 +313,9 @@ static void append_missing(struct rewriting *all)
         const struct conf_option *option = conf_option_at(i);
         if (option->type == CONF_LIMITS)
             append_limits(all, &defaults, option);
-        else if (option->type != CONF_LINES)
+        else if (option->type == CONF_LINES)
+            append_lines(all, option);
+        else
             append_option(all, &defaults, option);
     }
     conf_drop(&defaults);
@@ -344,9 +372,8 @@ static bool sync_directory_of(const char *path)
     return ok;
 }
 
-/* Writes a temporary file and renames it, so that readers see the old or the new text. False: see
- * errno. */
-static bool replace_file(const char *path, const char *text, size_t len)
+/* Writes a temporary file and renames it. */
+bool conf_replace_file(const char *path, const char *text, size_t len)
 {
     char *beside = conf_resize(NULL, strlen(path) + sizeof ".XXXXXX");
     stpcpy(stpcpy(beside, path), ".XXXXXX");
@@ -367,12 +394,19 @@ bool conf_rewrite(const struct conf *conf, struct conf_error *error)
         snprintf(error->text, sizeof(error->text), "there is no configuration file");
         return false;
     }
+    const struct conf_option *user = conf_find("user");
+    if (conf_is_marked(&conf->by_include, user)) {
+        snprintf(
+            error->text, sizeof(error->text),
+            "an included file defines users: move these lines to the main file, or use aclfile");
+        return false;
+    }
     size_t len = 0, new_len;
     char *text = conf_read_file(conf->file, &len);
     bool ok = text != NULL || errno == ENOENT;
     if (ok) {
         char *new_text = rewritten(conf, text != NULL ? text : "", len, &new_len);
-        ok = replace_file(conf->file, new_text, new_len);
+        ok = conf_replace_file(conf->file, new_text, new_len);
         free(new_text);
     }
     if (!ok) snprintf(error->text, sizeof(error->text), "%.500s", strerror(errno));

@@ -15,6 +15,7 @@ static void make_contexts(struct admin *admin, const struct admin_parts *parts)
                                                      .pause = &parts->dispatch->pause,
                                                      .observer = parts->observer,
                                                      .dispatch = parts->dispatch };
+    admin->acl = (struct acl_admin_context){ parts->dispatch, parts->clients };
     admin->config = (struct config_context){ .conf = parts->conf,
                                              .notify = parts->notify,
                                              .stats = parts->dispatch->stats,
@@ -22,6 +23,7 @@ static void make_contexts(struct admin *admin, const struct admin_parts *parts)
                                              .observer = parts->observer,
                                              .commands = commands,
                                              .clients = parts->clients,
+                                             .acl = parts->dispatch->acl,
                                              .loading = &parts->dispatch->loading,
                                              .changed = parts->changed,
                                              .ctx = parts->ctx };
@@ -59,6 +61,7 @@ void admin_add_all(struct admin *admin, const struct admin_parts *parts)
     make_contexts(admin, parts);
     commands_add(commands, &connection_commands, &admin->connection);
     commands_add(commands, &client_commands, &admin->connection);
+    commands_add(commands, &acl_commands, &admin->acl);
     commands_add(commands, &transaction_commands, parts->dispatch);
     commands_add(commands, &pubsub_commands, parts->pubsub);
     commands_add(commands, &config_commands, &admin->config);

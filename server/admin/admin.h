@@ -35,6 +35,13 @@ struct connection_context {
 extern const struct command_group connection_commands;
 extern const struct command_group client_commands;
 
+/* ACL. */
+struct acl_admin_context {
+    struct dispatch *dispatch;
+    struct clients *clients;
+};
+extern const struct command_group acl_commands;
+
 /* MULTI EXEC DISCARD WATCH UNWATCH; context: struct dispatch. */
 extern const struct command_group transaction_commands;
 
@@ -50,6 +57,7 @@ struct config_context {
     struct observer *observer;
     struct commands *commands;
     struct clients *clients; /* for enable-protected-configs local */
+    struct acl *acl;         /* NULL: no users */
     const bool *loading;
     /* Called after CONFIG SET, for options that take effect at once (log level). False: the journal
      * could not be turned on. */
@@ -141,6 +149,7 @@ struct admin_parts {
 /* The contexts; must outlive the table. */
 struct admin {
     struct connection_context connection;
+    struct acl_admin_context acl;
     struct config_context config;
     struct server_context server;
     struct debug_context debug;

@@ -216,6 +216,15 @@ static bool apply_tls(struct call *call, const struct change *changes, int count
     return false;
 }
 
+/* Also an unchanged requirepass replaces the passwords that ACL SETUSER has given. */
+static void set_password(const struct config_context *context, const struct change *changes,
+                         int count)
+{
+    for (int i = 0; i < count && context->acl != NULL; i++)
+        if (strcmp(changes[i].option->name, "requirepass") == 0)
+            acl_set_requirepass(context->acl, context->conf->requirepass);
+}
+
 static void cmd_config_set(struct call *call)
 {
     const struct config_context *context = call->context;
@@ -230,6 +239,7 @@ static void cmd_config_set(struct call *call)
     for (int i = 0; i < count; i++)
         free(changes[i].value);
     if (!done) return;
+    set_password(context, changes, count);
     if (config_apply(context))
         reply_ok(call);
     else
@@ -253,6 +263,10 @@ static void cmd_config_rewrite(struct call *call)
 {
     const struct config_context *context = call->context;
     struct conf_error error;
+    const char *why;
+    char *lines = context->acl != NULL ? acl_option_lines(context->acl) : NULL;
+    if (lines != NULL) conf_set(context->conf, conf_find("user"), lines, &why);
+    free(lines);
     if (context->conf->file[0] == '\0')
         fail(call, ERR_CONFIG_NO_FILE);
     else if (!conf_rewrite(context->conf, &error))

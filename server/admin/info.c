@@ -320,6 +320,10 @@ static void section_stats(struct report *report)
     line(report, "tracking_total_prefixes:%zu", tracking.prefixes);
     line(report, "total_error_replies:%" PRIu64, stats->errors);
     line(report, "acl_access_denied_tls_cert:%" PRIu64, stats->denied_tls_cert);
+    line(report, "acl_access_denied_auth:%" PRIu64, stats->denied_auth);
+    line(report, "acl_access_denied_cmd:%" PRIu64, stats->denied_command);
+    line(report, "acl_access_denied_key:%" PRIu64, stats->denied_key);
+    line(report, "acl_access_denied_channel:%" PRIu64, stats->denied_channel);
     line(report, "client_query_buffer_limit_disconnections:%" PRIu64, stats->closed_query_buffer);
     line(report, "client_output_buffer_limit_disconnections:%" PRIu64, stats->closed_output_buffer);
 }

@@ -37,6 +37,7 @@ struct call {
      * still finds nothing, it replies nothing and fills `block`. NULL: the first run. */
     const struct bytes *ready;
     bool from_script;    /* a script calls it, for the session that runs the script */
+    bool limits_keys;    /* its user may not read every key: for SORT's BY and GET */
     uint64_t secrets;    /* arguments hidden by call_hide, one bit each */
     bool failed;         /* an error has been replied */
     char error_code[16]; /* the error's first word: "ERR", "WRONGTYPE"; "" without an error */

@@ -32,6 +32,7 @@ struct commands {
     size_t place_mask;
     struct slot **slots; /* in the order in which they were added; disabled ones behind `count` */
     size_t count, disabled, room;
+    unsigned ids; /* given to rows and subcommands so far */
 };
 
 static char upper(char c)
@@ -190,7 +191,10 @@ static void add_row(struct commands *commands, const struct command *row, void *
     }
     struct slot *slot = mem_alloc(sizeof(*slot));
     *slot = (struct slot){ .key = key_of(name), .row = row, .context = context };
-    slot->stats = mem_zalloc((1 + subcommand_count(row)) * sizeof(*slot->stats));
+    size_t rows = 1 + subcommand_count(row);
+    slot->stats = mem_zalloc(rows * sizeof(*slot->stats));
+    for (size_t i = 0; i < rows; i++)
+        slot->stats[i].id = commands->ids++;
     commands->slots[commands->count++] = slot;
     take_place(commands, slot);
 }
@@ -288,9 +292,23 @@ struct command_ref commands_match(const struct commands *commands, int argc,
     return ref;
 }
 
+struct command_ref commands_subcommand(struct command_ref ref, size_t i)
+{
+    const struct command *row = ref.row->subcommands != NULL ? &ref.row->subcommands[i] : NULL;
+    if (row == NULL || row->name == NULL) return (struct command_ref){ 0 };
+    return (struct command_ref){
+        .row = row, .parent = ref.row, .context = ref.context, .stats = ref.stats + 1 + i
+    };
+}
+
 size_t commands_count(const struct commands *commands)
 {
     return commands->count;
+}
+
+unsigned commands_id_end(const struct commands *commands)
+{
+    return commands->ids;
 }
 
 struct command_ref commands_at(const struct commands *commands, size_t index)

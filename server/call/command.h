@@ -50,7 +50,7 @@ enum {
     COUNTS_KEYS = 1 << 22,      /* delayed while very many expired keys are left: see counts_keys */
 };
 
-/* ACL categories that do not follow from flags and group. */
+/* ACL categories that do not follow from flags and group, and channels. */
 enum {
     ACL_DANGEROUS = 1 << 0,
     ACL_CONNECTION = 1 << 1,
@@ -60,6 +60,11 @@ enum {
     ACL_SORTED_SET = 1 << 5,
     ACL_LIST = 1 << 6,
     ACL_ADMIN = 1 << 7,
+    ACL_EXPIRY = 1 << 8, /* each row that Redis does not have is in @expiry without it */
+    /* Not categories: where channels are that the call publishes to or subscribes to. */
+    ACL_CHANNEL_FIRST = 1 << 9, /* the first argument */
+    ACL_CHANNEL_ALL = 1 << 10,  /* all arguments */
+    ACL_PATTERN_ALL = 1 << 11,  /* all arguments, which are patterns */
 };
 
 struct key_range {
@@ -191,6 +196,7 @@ struct command_group {
 struct command_stats {
     uint64_t calls, usec, rejected, failed;
     struct histogram *spans; /* microseconds; NULL before the first call */
+    unsigned id;             /* of the row: a small number, different for each row and subcommand */
 };
 
 /* The table: rows by name, with the context of their group. */
@@ -220,6 +226,10 @@ struct command_ref commands_find(const struct commands *commands, struct bytes n
 struct command_ref commands_match(const struct commands *commands, int argc,
                                   const struct bytes *argv);
 size_t commands_count(const struct commands *commands);
+/* All ids of rows and subcommands are below this. */
+unsigned commands_id_end(const struct commands *commands);
+/* A subcommand of a row, in the order of its `subcommands`; row NULL: there are not so many. */
+struct command_ref commands_subcommand(struct command_ref ref, size_t i);
 struct command_ref commands_at(const struct commands *commands,
                                size_t index); /* in the order in which they were added, without
                                                  disabled ones */

@@ -155,6 +155,33 @@
       "that when switching between policies at runtime LRU and LFU data will take some time to "   \
       "adjust.")                                                                                   \
     E(ERR_NOAUTH, "NOAUTH Authentication required.")                                               \
+    E(ERR_NOPERM_COMMAND, "NOPERM this user has no permissions to run the '%s' command")           \
+    E(ERR_NOPERM_KEY,                                                                              \
+      "NOPERM this user has no permissions to access one of the keys used as arguments")           \
+    E(ERR_NOPERM_CHANNEL,                                                                          \
+      "NOPERM this user has no permissions to access one of the channels used as arguments")       \
+    E(ERR_NOPERM_IN_EXEC,                                                                          \
+      "NOPERM ACLs rules changed between the moment the transaction was accumulated and the EXEC " \
+      "call. This command is no longer allowed for the following reason: %s")                      \
+    E(ERR_SCRIPT_NOPERM_COMMAND,                                                                   \
+      "ERR The user executing the script can't run this command or subcommand")                    \
+    E(ERR_SCRIPT_NOPERM_KEY,                                                                       \
+      "ERR The user executing the script can't access at least one of the keys mentioned in the "  \
+      "command arguments")                                                                         \
+    E(ERR_SCRIPT_NOPERM_CHANNEL,                                                                   \
+      "ERR The user executing the script can't publish to the channel mentioned in the command")   \
+    E(ERR_SORT_NOPERM, "ERR %s option of SORT denied due to insufficient ACL permissions.")        \
+    E(ERR_ACL_USER_NAME, "ERR Usernames can't contain spaces or null characters")                  \
+    E(ERR_ACL_UNMATCHED, "ERR Unmatched parenthesis in acl selector starting at '%.*s'.")          \
+    E(ERR_ACL_RULE, "ERR Error in ACL SETUSER modifier '%.*s': %s")                                \
+    E(ERR_ACL_KEEP_DEFAULT, "ERR The 'default' user cannot be removed")                            \
+    E(ERR_ACL_CATEGORY, "ERR Unknown category '%.*s'")                                             \
+    E(ERR_ACL_GENPASS,                                                                             \
+      "ERR ACL GENPASS argument must be the number of bits for the output password, a positive "   \
+      "number up to %d")                                                                           \
+    E(ERR_ACL_NO_USER, "ERR User '%.*s' not found")                                                \
+    E(ERR_ACL_NO_COMMAND, "ERR Command '%.*s' not found")                                          \
+    E(ERR_ACL_FILE, "ERR %s")                                                                      \
     E(ERR_WRONGPASS, "WRONGPASS invalid username-password pair or user is disabled.")              \
     E(ERR_NO_PASSWORD,                                                                             \
       "ERR AUTH <password> called without any password configured for the default user. "          \

@@ -10,6 +10,7 @@
 #include "proto/resp/resp_write.h"
 #include "store/base/bytes.h"
 
+struct acl_user;       /* acl: who it is */
 struct multi;          /* multi: commands queued since MULTI */
 struct watching;       /* watch: keys that this session watches */
 struct delayed;        /* settle: the delay of its next request */
@@ -25,6 +26,7 @@ struct session {
     unsigned db;
     struct resp_writer out;
     bool authenticated;
+    struct acl_user *user;  /* held; NULL: no checks (replay, tests). See acl_begin_session */
     bool close_after_reply; /* QUIT, CLIENT KILL of oneself */
     bool no_evict, no_touch;
     enum reply_mode reply_mode;

@@ -35,6 +35,7 @@ struct parts {
     struct blocked *blocked;
     struct tracking *tracking;
     struct commands *commands;
+    struct acl *acl;
     struct tls *tls; /* NULL: tls-port is 0 */
     struct clients *clients;
     struct net *net;

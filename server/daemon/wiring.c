@@ -3,10 +3,13 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
 #include "conf/words.h"
+#include "server/acl/acl.h"
+#include "server/admin/client/client_list.h"
 #include "server/admin/renames.h"
 #include "server/base/loop.h"
 #include "server/cmd/cmd.h"
@@ -31,6 +34,7 @@
 #include "server/run/settle.h"
 #include "server/script/script.h"
 #include "server/tls/tls.h"
+#include "store/mem/mem.h"
 #include "store/store.h"
 #include "store/txn/txn.h"
 
@@ -89,6 +93,7 @@ static void make_data_side(struct parts *parts)
                                          .blocked = parts->blocked,
                                          .stats = &parts->stats,
                                          .observer = &parts->observer };
+    parts->acl = parts->dispatch.acl = acl_new(parts->commands, &parts->conf);
     dispatch_configure(&parts->dispatch);
     parts->settle = parts->dispatch.settle = settle_new(&parts->dispatch);
     observer_init(&parts->observer, &parts->conf, &parts->clock);
@@ -196,6 +201,28 @@ static bool open_http(struct parts *parts)
     return true;
 }
 
+/* The users of `aclfile` or `user`. Plain passwords of the option do not stay in memory. */
+static bool make_users(struct parts *parts)
+{
+    struct outbuf why;
+    const char *ignored;
+    parts->acl->log.describe = client_list_describe;
+    parts->acl->log.describe_ctx = parts->clients;
+    outbuf_init(&why);
+    if (!acl_start(parts->acl, &why)) {
+        char *text = mem_alloc(why.len + 1);
+        outbuf_copy(&why, text);
+        lifecycle_fail(parts, "%.*s", (int)why.len, text);
+        mem_free(text);
+        outbuf_drop(&why);
+        return false;
+    }
+    char *lines = acl_option_lines(parts->acl);
+    conf_set(&parts->conf, conf_find("user"), lines, &ignored);
+    free(lines);
+    return true;
+}
+
 static bool load_data(struct parts *parts)
 {
     char why[1024];
@@ -229,6 +256,7 @@ bool wiring_make(struct parts *parts)
         return lifecycle_fail(parts, "can't get random numbers: %s", strerror(errno));
     add_commands(parts);
     renames_apply(parts->commands, parts->conf.renames);
+    if (!make_users(parts)) return false;
     char why[512];
     parts->net = net_open(parts->loop, &parts->conf, parts->clients, why, sizeof(why));
     if (parts->net == NULL) return lifecycle_fail(parts, "%s", why);
@@ -253,6 +281,7 @@ void wiring_free(struct parts *parts)
     supervisor_end(&parts->supervisor);
     loop_timer_free(parts->housekeeping);
     loop_free(parts->loop);
+    acl_free(parts->acl);
     commands_free(parts->commands);
     observer_drop(&parts->observer);
     notify_free(parts->notify);

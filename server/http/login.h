@@ -1,9 +1,9 @@
-/* login: who may read the port: HTTP's Basic authentication (RFC 7617), with the users and
- * passwords of the client port. Depends on the check that AUTH makes. */
+/* login: who may read the port: HTTP's Basic authentication (RFC 7617), with the users of the client
+ * port. A user needs the right to INFO, EXPIRY and SLOWLOG, and to read all keys. Depends on acl. */
 #ifndef SERVER_HTTP_LOGIN_H
 #define SERVER_HTTP_LOGIN_H
 
-#include "conf/conf.h"
+#include "server/acl/acl.h"
 #include "store/base/bytes.h"
 
 enum login {
@@ -14,7 +14,7 @@ enum login {
 
 /* Checks the header Authorization; empty if the request has none. Without a name before the colon,
  * the user is "default". */
-enum login login_check(const struct conf *conf, struct bytes authorization);
+enum login login_check(const struct acl *acl, struct bytes authorization);
 
 /* Decodes base64 (RFC 4648) with its padding. Returns the length, or -1 if the text is not base64
  * or longer than `size` bytes. */

@@ -71,31 +71,30 @@ static bool is_own_host(struct bytes host)
 
 /* As on the client port, protected-mode means: without a password, only this machine. A browser on
  * it also runs pages of strangers, which must not read this port by a name of theirs. */
-static bool is_protected(const struct conf *conf, const struct site_request *request)
+static bool is_protected(const struct server_context *context, const struct site_request *request)
 {
-    if (!conf->protected_mode || conf->requirepass[0] != '\0') return false;
+    if (!context->conf->protected_mode || !context->dispatch->acl->main_user->nopass) return false;
     return !request->from_loopback || !is_own_host(request->host);
 }
 
 /* False: the reply is a refusal. */
 static bool may_ask(struct site *site, const struct site_request *request, struct site_reply *reply)
 {
-    const struct conf *conf = site->context->conf;
     if (request->method == SITE_OTHER) {
         refuse(reply, 405, "Method Not Allowed", "This port is only for reading: use GET.\n");
         return false;
     }
-    if (is_protected(conf, request)) {
+    if (is_protected(site->context, request)) {
         refuse(reply, 403, "Forbidden",
                "Without a password, protected-mode allows only requests from this machine, to an "
                "address or localhost. Set requirepass, or protected-mode no.\n");
         return false;
     }
-    if (request->crowded && request->authorization.len > 0 && conf->requirepass[0] != '\0') {
+    if (request->crowded && request->authorization.len > 0) {
         refuse(reply, 429, "Too Many Requests", "Too many failed logins. Try again later.\n");
         return false;
     }
-    enum login login = login_check(conf, request->authorization);
+    enum login login = login_check(site->context->dispatch->acl, request->authorization);
     if (login == LOGIN_GRANTED) return true;
     reply->slow_down = login == LOGIN_WRONG;
     if (login == LOGIN_WRONG) site->counts.failed_logins++;

@@ -17,6 +17,9 @@
 
 enum {
     CHECKED_PER_SECOND = 10000, /* connections that each clients_housekeeping visits */
+    /* The reply of a failed login waits so long; each further one twice as long, up to 3.2 s. */
+    PENALTY_FIRST_MSEC = 50,
+    PENALTY_DOUBLINGS = 6,
 };
 
 #define USEC 1000000
@@ -43,6 +46,7 @@ static void on_pause_timer(void *ctx)
 }
 
 static void close_lagging(void *ctx);
+static void end_penalties(void *ctx);
 
 struct clients *clients_new(const struct clients_wiring *wiring)
 {
@@ -64,6 +68,8 @@ struct clients *clients_new(const struct clients_wiring *wiring)
     all->pause_timer = loop_timer_new(wiring->loop, on_pause_timer, all);
     all->soft_timer = loop_timer_new(wiring->loop, close_lagging, all);
     agenda_init(&all->soft_ends);
+    all->penalty_timer = loop_timer_new(wiring->loop, end_penalties, all);
+    agenda_init(&all->penalty_ends);
     all->scratch = mem_alloc(CLIENT_SCRATCH);
     window_init(&all->window);
     return all;
@@ -86,7 +92,9 @@ void clients_free(struct clients *all)
     loop_timer_free(all->read_timer);
     loop_timer_free(all->pause_timer);
     loop_timer_free(all->soft_timer);
+    loop_timer_free(all->penalty_timer);
     agenda_drop(&all->soft_ends);
+    agenda_drop(&all->penalty_ends);
     mem_free(all->scratch);
     window_drop(&all->window);
     mem_free(all);
@@ -126,15 +134,16 @@ bool clients_is_local(struct clients *all, const struct session *session)
     return client->unix_socket || is_loopback(client->peer);
 }
 
-static bool is_protected(const struct conf *conf, const char *peer, bool unix_socket)
+static bool is_protected(const struct clients *all, const char *peer, bool unix_socket)
 {
-    return conf->protected_mode && conf->requirepass[0] == '\0' && !unix_socket &&
-           !is_loopback(peer);
+    const struct acl *acl = all->w.dispatch->acl;
+    bool is_open = acl == NULL || acl->main_user->nopass;
+    return all->w.conf->protected_mode && is_open && !unix_socket && !is_loopback(peer);
 }
 
 const char *client_protection(const struct client *client)
 {
-    bool refused = is_protected(client->all->w.conf, client->peer, client->unix_socket);
+    bool refused = is_protected(client->all, client->peer, client->unix_socket);
     return refused ? PROTECTED : NULL;
 }
 
@@ -147,7 +156,9 @@ bool client_is_anon(const struct client *client)
 void client_begin_session(struct client *client)
 {
     client->shaking = false;
-    client->session.authenticated = client->all->w.conf->requirepass[0] == '\0';
+    client->session.authenticated = true;
+    struct acl *acl = client->all->w.dispatch->acl;
+    if (acl != NULL) acl_begin_session(acl, &client->session);
 }
 
 static void refuse_connection(struct clients *all, int fd, const char *line)
@@ -166,7 +177,7 @@ static bool is_refused(struct clients *all, int fd, const char *peer, enum clien
 {
     if (all->count >= (size_t)all->w.conf->maxclients)
         refuse_connection(all, fd, port == PORT_TLS ? "" : TOO_MANY);
-    else if (port != PORT_TLS && is_protected(all->w.conf, peer, port == PORT_UNIX))
+    else if (port != PORT_TLS && is_protected(all, peer, port == PORT_UNIX))
         refuse_connection(all, fd, PROTECTED);
     else
         return false;
@@ -192,6 +203,7 @@ void clients_accept(struct clients *all, int fd, const char *peer, const char *l
     client->local = keep_text(local);
     client->born_usec = client->active_usec = clock_mono_usec();
     deadline_init(&client->soft_end);
+    deadline_init(&client->penalty_end);
     resp_reader_init(&client->reader);
     outbuf_init(&client->out);
     client->out.optional = true;
@@ -222,6 +234,7 @@ void client_free(struct client *client)
     client_end_pause(client);
     client_forget_memory(client);
     agenda_cancel(&all->soft_ends, &client->soft_end);
+    agenda_cancel(&all->penalty_ends, &client->penalty_end);
     TAILQ_REMOVE(&all->by_age, client, by_age);
     all->count--;
     all->doomed -= client->doomed;
@@ -283,6 +296,11 @@ static void write_listed(struct clients *all, uint64_t safe)
 {
     struct client *client;
     while ((client = TAILQ_FIRST(&all->to_write)) != NULL) {
+        if (client->is_penalized && !client->doomed) { /* the end of the penalty lists it again */
+            TAILQ_REMOVE(&all->to_write, client, to_write);
+            client->listed_to_write = false;
+            continue;
+        }
         bool hold = waits_for_journal(client, safe);
         if (!hold && !client->doomed) client_write(client);
         if (client->doomed) {
@@ -410,6 +428,54 @@ static void close_lagging(void *ctx)
             agenda_add(&all->soft_ends, &client->soft_end, at);
     }
     arm_soft_timer(all);
+}
+
+/* ---- failed logins -----------------------------------------------------------------------------
+ */
+
+static void arm_penalty_timer(struct clients *all)
+{
+    msec next = agenda_next(&all->penalty_ends);
+    if (next == NEVER) return;
+    int64_t left = next * 1000 - clock_mono_usec();
+    loop_timer_set(all->penalty_timer, left > 0 ? left : 0);
+}
+
+static void end_penalties(void *ctx)
+{
+    struct clients *all = ctx;
+    msec now = clock_mono_usec() / 1000;
+    char *due;
+    while ((due = (char *)agenda_pop_due(&all->penalty_ends, now)) != NULL) {
+        struct client *client = (struct client *)(due - offsetof(struct client, penalty_end));
+        client->is_penalized = false;
+        client_list_to_write(client);
+        client_list_to_run(client);
+    }
+    arm_penalty_timer(all);
+}
+
+/* A call may fail several times, as an EXEC with several AUTHs does: the delays add up. */
+void clients_login_failed(struct clients *all, struct session *session)
+{
+    struct client *client = client_of(session);
+    if (client == NULL || client->doomed) return;
+    unsigned doublings =
+        client->login_failures < PENALTY_DOUBLINGS ? client->login_failures : PENALTY_DOUBLINGS;
+    client->login_failures++;
+    msec begin = clock_mono_usec() / 1000 + 1;
+    if (client->is_penalized) begin = agenda_at(&all->penalty_ends, &client->penalty_end);
+    agenda_move(&all->penalty_ends, &client->penalty_end,
+                begin + ((msec)PENALTY_FIRST_MSEC << doublings));
+    client->is_penalized = true;
+    if (agenda_first(&all->penalty_ends) == &client->penalty_end) arm_penalty_timer(all);
+}
+
+void clients_login_done(struct clients *all, struct session *session)
+{
+    (void)all;
+    struct client *client = client_of(session);
+    if (client != NULL) client->login_failures = 0;
 }
 
 void client_check_output(struct client *client)

@@ -88,6 +88,10 @@ bool clients_info(struct clients *clients, struct session *session, struct clien
 struct session *clients_find(struct clients *clients, uint64_t id); /* NULL: none. O(n) */
 /* Is the client connected through a unix socket or from a loopback address? */
 bool clients_is_local(struct clients *clients, const struct session *session);
+/* A login of this session failed: its reply, and everything after it, waits for a while that grows
+ * with each failure. Others are not delayed. The second call ends the growth. */
+void clients_login_failed(struct clients *clients, struct session *session);
+void clients_login_done(struct clients *clients, struct session *session);
 /* Closes a connection at the end of the turn; the caller's own (self) after its reply. */
 void clients_kill(struct clients *clients, struct session *victim, const struct session *self);
 

@@ -35,7 +35,7 @@ static bool may_run_requests(const struct client *client)
 {
     const struct session *session = &client->session;
     return client_may_read(client) && session->blocked == NULL && session->delayed == NULL &&
-           !client->is_paused;
+           !client->is_paused && !client->is_penalized;
 }
 
 void client_list_to_run(struct client *client)

@@ -85,6 +85,8 @@ struct client {
     int64_t born_usec, active_usec; /* monotonic */
     int64_t over_soft_usec;   /* when its output began to exceed the soft limit; 0: it does not */
     struct deadline soft_end; /* when it is closed for that; in clients.soft_ends */
+    unsigned login_failures;  /* since the last login */
+    struct deadline penalty_end; /* in clients.penalty_ends while is_penalized */
     struct resp_reader reader;
     struct client_input input;
     struct arrival arrival;
@@ -106,6 +108,7 @@ struct client {
     bool write_blocked;     /* the socket accepted only a part of the replies */
     bool stalled;           /* too many unread replies: reading stops until some are sent */
     bool is_paused;         /* CLIENT PAUSE delays its next request */
+    bool is_penalized;      /* after a failed login: its replies and its next request wait */
     bool doomed;            /* closed at the end of this turn, without further replies */
 };
 
@@ -122,6 +125,8 @@ struct clients {
     struct client *next_checked; /* where housekeeping continues */
     struct loop_timer *run_timer, *read_timer, *pause_timer, *soft_timer;
     struct agenda soft_ends; /* of clients over the soft limit; monotonic milliseconds */
+    struct loop_timer *penalty_timer;
+    struct agenda penalty_ends; /* of clients that are penalized; monotonic milliseconds */
     size_t count;
     size_t doomed; /* number of clients that will be closed at the end of this turn */
     uint64_t last_id;

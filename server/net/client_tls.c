@@ -68,23 +68,15 @@ static bool begins_tls(struct client *client)
 
 /* ---- users ----------------------------------------------------------------------------------- */
 
-/* Logs the session in as the user of this name, without a password. False: there is no such user.
- * The only place where a certificate's name becomes a login; `default` is the only user. */
-static bool session_log_in_by_name(struct session *session, const char *name)
-{
-    if (strcmp(name, "default") != 0) return false;
-    session->authenticated = true;
-    return true;
-}
-
 static void log_in_by_certificate(struct client *client)
 {
     char name[NAME_SIZE];
     if (client->all->w.conf->tls_auth_clients_user != CONF_TLS_USER_CN) return;
     if (!tls_peer_name(client->tls, name, sizeof(name))) return;
-    if (session_log_in_by_name(&client->session, name)) return;
+    struct acl *acl = client->all->w.dispatch->acl;
+    if (acl_log_in_by_name(acl, &client->session, bytes_of(name, strlen(name)))) return;
     client->all->w.stats->denied_tls_cert++;
-    log_line(LOG_VERBOSE, "Client %s is not logged in: no user has its certificate's name, %s",
+    log_line(LOG_VERBOSE, "Client %s is not logged in: no user that is on has its certificate's name, %s",
              client_label(client).text, name);
 }
 

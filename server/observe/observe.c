@@ -45,7 +45,7 @@ static void reset_stats(void *ctx, struct command_ref ref)
 {
     (void)ctx;
     mem_free(ref.stats->spans);
-    *ref.stats = (struct command_stats){ 0 };
+    *ref.stats = (struct command_stats){ .id = ref.stats->id };
 }
 
 void observer_reset(struct observer *observer, struct commands *commands)

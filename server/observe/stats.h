@@ -9,6 +9,7 @@ struct stats {
     uint64_t connections, rejected_connections;
     uint64_t commands, errors;
     uint64_t bytes_in, bytes_out;
+    uint64_t denied_auth, denied_command, denied_key, denied_channel; /* by the ACL */
     uint64_t closed_query_buffer, closed_output_buffer, closed_idle;
     uint64_t denied_tls_cert; /* clients' certificates whose name is no user's */
     uint64_t evicted_clients;

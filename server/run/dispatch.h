@@ -4,6 +4,7 @@
 #define SERVER_RUN_DISPATCH_H
 
 #include "conf/conf.h"
+#include "server/acl/acl.h"
 #include "server/base/clock.h"
 #include "server/call/command.h"
 #include "server/run/multi.h"
@@ -33,6 +34,7 @@ struct dispatch {
     struct watch *watch;
     struct blocked *blocked;
     struct stats *stats;
+    struct acl *acl;           /* NULL: every session may do everything */
     struct settle *settle;     /* NULL: no request is delayed */
     struct observer *observer; /* NULL: nothing is observed */
     struct pause pause;
@@ -48,8 +50,20 @@ struct dispatch {
 /* Applies the options that concern the store. Call at the start and when one has changed. */
 void dispatch_configure(struct dispatch *dispatch);
 
-/* A password is set, and the session has not given it. */
-bool dispatch_needs_auth(const struct dispatch *dispatch, const struct session *session);
+/* Must the session log in before it may do anything? */
+static inline bool dispatch_needs_auth(const struct dispatch *dispatch,
+                                       const struct session *session)
+{
+    return !session->authenticated && dispatch->acl != NULL && acl_wants_password(dispatch->acl);
+}
+
+/* May the session's user make this call now? Each call is asked about before it is queued and
+ * again before it runs, wherever it comes from, because rights may change between. A refusal is
+ * counted and logged. Fills call->limits_keys. */
+enum acl_verdict dispatch_check_rights(struct dispatch *dispatch, struct call *call,
+                                       enum acl_where where);
+/* Replies the error of a refusal. */
+void dispatch_fail_rights(struct call *call, enum acl_verdict verdict);
 
 /* Replies the error of commands that are refused while busy. */
 void dispatch_fail_busy(const struct dispatch *dispatch, struct call *call);

@@ -4,6 +4,7 @@
 #include <limits.h>
 
 #include "server/call/call.h"
+#include "server/call/error.h"
 #include "server/run/dispatch.h"
 #include "server/call/saved_call.h"
 #include "store/base/ensure.h"
@@ -91,6 +92,20 @@ void multi_each(struct session *session, void (*visit)(void *ctx, const struct c
     }
 }
 
+/* The user's rights may have changed since the command was queued. */
+static bool is_allowed_still(struct dispatch *dispatch, struct call *call)
+{
+    enum acl_verdict verdict = dispatch_check_rights(dispatch, call, ACL_IN_MULTI);
+    if (verdict == ACL_ALLOWED) return true;
+    dispatch->stats->errors++;
+    failf(call, ERR_NOPERM_IN_EXEC,
+          verdict == ACL_NO_KEY       ? "no permission to touch the specified keys"
+          : verdict == ACL_NO_CHANNEL ? "no permission to access one of the channels used as "
+                                        "arguments"
+                                      : "no permission to execute the command or subcommand");
+    return false;
+}
+
 /* DIFFERS: Redis 7.0 puts a message that the session publishes to itself into the middle of EXEC's
  * array, which protocol parsers need not accept; here it follows the array, as in Redis 7.2.
  * (doc/differs.md) */
@@ -107,7 +122,7 @@ void multi_run(struct dispatch *dispatch, struct call *exec)
     {
         struct call call = saved_call_again(queued, session);
         call.txn = exec->txn;
-        dispatch_call(dispatch, &call);
+        if (is_allowed_still(dispatch, &call)) dispatch_call(dispatch, &call);
     }
     session->pushes = NULL;
     multi_drop(session);

@@ -37,7 +37,12 @@ static bool is_answered(struct dispatch *dispatch, struct txn *txn, const struct
     txn->no_touch = try->session->no_touch;
     struct observer *observer = dispatch->observer;
     int64_t began = observer != NULL ? observe_now(observer) : 0;
-    call.command.row->run(&call);
+    /* DIFFERS: Redis 7.0 serves it also if its user has lost the right. (doc/differs.md) */
+    enum acl_verdict verdict = dispatch_check_rights(dispatch, &call, ACL_TOPLEVEL);
+    if (verdict == ACL_ALLOWED)
+        call.command.row->run(&call);
+    else
+        dispatch_fail_rights(&call, verdict);
     if (observer != NULL) observe_again(observer, &call, began, try->usec);
     if (call.failed) dispatch->stats->errors++;
     if (block.count > 0) blocked_skip_command(dispatch->blocked, try, block.again);

@@ -1,6 +1,7 @@
 /* session_drop: see session_drop.h. */
 #include "server/run/session_drop.h"
 
+#include "server/acl/acl.h"
 #include "server/run/multi.h"
 #include "server/react/pubsub.h"
 #include "server/call/session.h"
@@ -16,6 +17,7 @@ void session_drop(struct session *session, struct watch *watch, struct pubsub *p
     multi_drop(session);
     watch_forget(watch, session);
     pubsub_forget(pubsub, session);
+    acl_end_session(session);
     blob_free(session->name);
     blob_free(session->lib_name);
     blob_free(session->lib_version);

@@ -48,6 +48,16 @@ int64_t host_usec(const struct host *host)
     return observer != NULL ? observer->last_usec : 0;
 }
 
+static bool lacks_rights(struct host *host, struct call *call)
+{
+    switch (dispatch_check_rights(host->dispatch, call, ACL_IN_SCRIPT)) {
+    case ACL_ALLOWED: return false;
+    case ACL_NO_KEY: fail(call, ERR_SCRIPT_NOPERM_KEY); return true;
+    case ACL_NO_CHANNEL: fail(call, ERR_SCRIPT_NOPERM_CHANNEL); return true;
+    default: fail(call, ERR_SCRIPT_NOPERM_COMMAND); return true;
+    }
+}
+
 static bool is_refused(struct host *host, struct call *call)
 {
     const struct command *row = call->command.row;
@@ -59,6 +69,8 @@ static bool is_refused(struct host *host, struct call *call)
         fail(call, ERR_SCRIPT_ARITY);
     else if (row->flags & NOSCRIPT)
         fail(call, ERR_NOT_FROM_SCRIPT);
+    else if (lacks_rights(host, call))
+        return true;
     else if ((row->flags & (WRITE | MAY_REPLICATE)) && (host->flags & SCRIPT_NO_WRITES))
         fail(call, ERR_SCRIPT_NO_WRITES);
     else if ((row->flags & WRITE) && dispatch_write_refusal(host->dispatch) != NULL)
@@ -67,6 +79,15 @@ static bool is_refused(struct host *host, struct call *call)
              host->dispatch->script_lacks_memory)
         fail(call, ERR_OOM);
     return call->failed;
+}
+
+bool host_may_call(const struct host *host, struct command_ref command, int argc,
+                   const struct bytes *argv)
+{
+    const struct acl_user *user = host->caller != NULL ? host->caller->session->user : NULL;
+    int at;
+    return user == NULL || user->unrestricted ||
+           acl_user_check(user, command, argc, argv, &at) == ACL_ALLOWED;
 }
 
 bool host_call(struct host *host, int argc, const struct bytes *argv, struct resp_writer *out)

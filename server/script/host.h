@@ -34,6 +34,11 @@ void host_end(struct host *host);
 /* The monotonic time when the last command ended; before the first, when the script began. */
 int64_t host_usec(const struct host *host);
 
+/* May the script's user run this command with these keys and channels? True while no script runs.
+ */
+bool host_may_call(const struct host *host, struct command_ref command, int argc,
+                   const struct bytes *argv);
+
 /* Runs one command of the script; its reply goes to `out`. False: the reply is an error. argc >= 1.
  */
 bool host_call(struct host *host, int argc, const struct bytes *argv, struct resp_writer *out);

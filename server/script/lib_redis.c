@@ -239,7 +239,7 @@ static int redis_acl_check_cmd(lua_State *lua)
     struct command_ref command = commands_match(lib->host->dispatch->commands, count, argv);
     if (command.row == NULL)
         return raise_error(lua, "Invalid command passed to redis.acl_check_cmd()");
-    lua_pushboolean(lua, true);
+    lua_pushboolean(lua, host_may_call(lib->host, command, count, argv));
     return 1;
 }
 

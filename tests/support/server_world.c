@@ -101,6 +101,7 @@ static void make_server(struct server_world *world)
                                                            .dispatch = &world->dispatch,
                                                            .pubsub = world->pubsub,
                                                            .stats = &world->stats });
+    world->dispatch.acl = acl_new(world->dispatch.commands, &world->conf);
     add_commands(world);
 }
 
@@ -118,7 +119,7 @@ void server_world_init(struct server_world *world, enum server_world_listening l
         outbuf_init(&caller->out);
         session_init(&caller->session, &caller->out);
         caller->session.id = i + 1;
-        caller->session.authenticated = true;
+        acl_begin_session(world->dispatch.acl, &caller->session);
     }
 }
 
@@ -131,6 +132,7 @@ void server_world_drop(struct server_world *world)
         mem_free(world->callers[i].heard);
     }
     clients_free(world->clients);
+    acl_free(world->dispatch.acl);
     commands_free(world->dispatch.commands);
     scripting_free(world->scripting);
     observer_drop(&world->observer);

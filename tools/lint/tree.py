@@ -36,6 +36,8 @@ ROOMS = (
     ("server/base", "loop, clock, log, process", "store/base store/mem"),
     ("server/call", "the interface of commands: call, arguments, errors, rows, session",
      "proto/base proto/resp server/base store/*"),
+    ("server/acl", "users and their rights",
+     "conf proto/base server/base server/call store/*"),
     ("server/observe", "counts, times, slow log, latency, MONITOR",
      "conf proto/resp server/base server/call store/*"),
     ("server/persist/format", "journal records, snapshots, the manifest; tools link this",
@@ -47,11 +49,12 @@ ROOMS = (
     ("server/react", "reactions to a commit: WATCH, blocked clients, tracking, events",
      "conf proto/base proto/resp server/base server/call server/persist store/*"),
     ("server/run", "a request from the gates to its commit; background work of a turn",
-     "conf proto/resp server/base server/call server/observe server/persist server/react store/*"),
+     "conf proto/resp server/acl server/base server/call server/observe server/persist"
+     " server/react store/*"),
     ("server/tls", "encryption of connections, certificates", "conf server/base store/base store/mem"),
     ("server/net", "sockets, connections, reading ahead",
-     "conf proto/base proto/resp server/base server/call server/observe server/persist"
-     " server/react server/run server/tls store/*"),
+     "conf proto/base proto/resp server/acl server/base server/call server/observe"
+     " server/persist server/react server/run server/tls store/*"),
     ("server/cmd", "shared by data commands of several types",
      "proto/base proto/resp server/call store/*"),
     ("server/cmd/member", "deadlines of members", "proto/base proto/resp server/call server/cmd store/*"),
@@ -65,22 +68,25 @@ ROOMS = (
     ("server/cmd/key", "keys of any type, SORT, DUMP, POLICY",
      "proto/base proto/resp server/call server/cmd store/*"),
     ("server/script", "scripts in Lua, functions",
-     "conf proto/base proto/rdb proto/resp server/base server/call server/cmd server/observe"
+     "conf proto/base proto/rdb proto/resp server/acl server/base server/call server/cmd server/observe"
      " server/persist/format server/react server/run store/*"),
     ("server/admin", "CONFIG, INFO, DEBUG, MEMORY and other commands about the server",
-     "conf proto/base proto/resp server/base server/call server/net server/observe"
+     "conf proto/base proto/resp server/acl server/base server/call server/net server/observe"
      " server/persist server/react server/run server/script server/tls store/*"),
+    ("server/admin/acl", "ACL",
+     "conf proto/base proto/resp server/acl server/admin server/base server/call server/net"
+     " server/observe server/persist server/react server/run store/*"),
     ("server/admin/client", "CLIENT, HELLO, AUTH",
-     "conf proto/base proto/resp server/admin server/base server/call server/net"
+     "conf proto/base proto/resp server/acl server/admin server/base server/call server/net"
      " server/observe server/persist server/react server/run store/*"),
     ("server/admin/command", "COMMAND",
      "conf proto/base proto/resp server/admin server/base server/call server/net"
      " server/observe server/persist server/react server/run store/*"),
     ("server/http", "the metrics port: HTTP, figures for Prometheus, a page to look at",
-     "conf proto/base server/admin server/admin/client server/base server/call server/net"
+     "conf proto/base server/acl server/admin server/admin/client server/base server/call server/net"
      " server/observe server/persist server/react server/run server/script store/*"),
     ("server/daemon", "the parts made and connected: turns, signals, starting and stopping",
-     "conf proto/base proto/resp server/base server/call server/cmd/* server/observe server/persist"
+     "conf proto/base proto/resp server/acl server/base server/call server/cmd/* server/observe server/persist"
      " server/react server/run server/net server/http server/script server/tls server/admin/*"
      " store/*"),
 )

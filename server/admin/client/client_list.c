@@ -56,6 +56,16 @@ static const char *last_command_of(const struct session *session, char *to, size
     return to;
 }
 
+static struct bytes user_of(const struct session *session)
+{
+    return session->user != NULL ? blob_view(session->user->name) : LIT("default");
+}
+
+static int user_width(struct bytes user)
+{
+    return user.len < 512 ? (int)user.len : 512;
+}
+
 /* Fields in Redis' order; those of missing features have Redis' idle values. */
 static void append_client_line(struct outbuf *out, const struct client_info *info)
 {
@@ -63,6 +73,7 @@ static void append_client_line(struct outbuf *out, const struct client_info *inf
     struct bytes name = view_or_empty(session->name);
     struct bytes lib = view_or_empty(session->lib_name),
                  version = view_or_empty(session->lib_version);
+    struct bytes user = user_of(session);
     struct tracking_view tracking;
     int64_t redirect = tracking_view(session, &tracking) ? (int64_t)tracking.redirect_id : -1;
     char flags[16], command[64], line[2048];
@@ -71,7 +82,7 @@ static void append_client_line(struct outbuf *out, const struct client_info *inf
         "id=%" PRIu64 " addr=%s laddr=%s fd=%d name=%.*s age=%" PRId64 " idle=%" PRId64
         " flags=%s db=%u sub=%u psub=%u ssub=%u multi=%d qbuf=%zu qbuf-free=%zu argv-mem=%zu"
         " multi-mem=%zu rbs=%zu rbp=%zu obl=%zu oll=%zu omem=%zu tot-mem=%zu events=%s cmd=%s"
-        " user=default redir=%" PRId64 " resp=%d lib-name=%.*s lib-ver=%.*s\n",
+        " user=%.*s redir=%" PRId64 " resp=%d lib-name=%.*s lib-ver=%.*s\n",
         info->id, info->peer, info->local, info->fd, (int)(name.len < 512 ? name.len : 512),
         name.data, info->age_sec, info->idle_sec, client_flags(info, flags), session->db,
         session_subscription_count(session, PUBSUB_CHANNEL),
@@ -79,11 +90,18 @@ static void append_client_line(struct outbuf *out, const struct client_info *inf
         session_subscription_count(session, PUBSUB_SHARD), multi_count(session), info->query_used,
         info->query_free, info->arguments, info->multi, info->out_first_size, info->out_peak,
         info->out_first, info->out_chunks > 0 ? info->out_chunks - 1 : 0, info->out_memory,
-        info->memory, info->events, last_command_of(session, command, sizeof(command)), redirect,
+        info->memory, info->events, last_command_of(session, command, sizeof(command)),
+        user_width(user), user.data, redirect,
         session->out.version, (int)(lib.len < 128 ? lib.len : 128), lib.data,
         (int)(version.len < 128 ? version.len : 128), version.data);
     if (len >= (int)sizeof(line)) len = (int)sizeof(line) - 1;
     outbuf_append(out, line, (size_t)len);
+}
+
+void client_list_describe(void *clients, struct session *session, struct outbuf *to)
+{
+    struct client_info info;
+    if (clients_info(clients, session, &info)) append_client_line(to, &info);
 }
 
 void cmd_client_info(struct call *call)
@@ -104,6 +122,7 @@ struct filter {
     enum client_type type;
     struct bytes address, local_address; /* data NULL: any address */
     bool skip_me;
+    const struct acl_user *user; /* NULL: any */
     const struct call *call;
     struct outbuf *text;      /* LIST: the lines are appended here */
     struct session **victims; /* KILL: the selected sessions */
@@ -147,6 +166,7 @@ static bool filter_matches(const struct filter *filter, const struct client_info
 {
     enum client_type type = session_subscriptions(info->session) > 0 ? PUBSUB_TYPE : NORMAL;
     return id_matches(filter, info->id) && (filter->type == ANY_TYPE || filter->type == type) &&
+           (filter->user == NULL || filter->user == info->session->user) &&
            matches_address(filter->address, info->peer) &&
            matches_address(filter->local_address, info->local) &&
            !(filter->skip_me && info->session == filter->call->session);
@@ -206,7 +226,9 @@ static bool parse_kill_option(struct call *call, int i, struct filter *filter)
     } else if (arg_is(call, i, "LADDR")) {
         filter->local_address = call->argv[i + 1];
     } else if (arg_is(call, i, "USER")) {
-        if (bytes_equal(call->argv[i + 1], LIT("default"))) return true;
+        const struct connection_context *context = call->context;
+        filter->user = acl_find(context->dispatch->acl, call->argv[i + 1]);
+        if (filter->user != NULL) return true;
         failf(call, ERR_NO_SUCH_USER, arg_width(call, i + 1), call->argv[i + 1].data);
         return false;
     } else if (arg_is(call, i, "SKIPME") &&

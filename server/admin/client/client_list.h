@@ -3,7 +3,11 @@
 #define SERVER_ADMIN_CLIENT_CLIENT_LIST_H
 
 struct call;
+struct outbuf;
+struct session;
 
+/* Appends the line of CLIENT LIST about a session; nothing if it has no connection. */
+void client_list_describe(void *clients, struct session *session, struct outbuf *to);
 void cmd_client_info(struct call *call);
 void cmd_client_list(struct call *call);
 void cmd_client_kill(struct call *call);

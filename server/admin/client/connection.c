@@ -33,14 +33,32 @@ static void cmd_echo(struct call *call)
     reply_bytes(call, call->argv[1]);
 }
 
+static void note_failure(const struct call *call, struct bytes user)
+{
+    const struct connection_context *context = call->context;
+    struct dispatch *dispatch = context->dispatch;
+    acl_log_add(
+        &dispatch->acl->log,
+        &(struct acl_refusal){ .reason = ACL_LOG_AUTH,
+                               .where = call->session->multi != NULL ? ACL_IN_MULTI : ACL_TOPLEVEL,
+                               .object = call->argv[0],
+                               .user_name = user,
+                               .session = call->session,
+                               .now = call->txn->now },
+        (size_t)context->conf->acllog_max_len);
+    dispatch->stats->denied_auth++;
+    clients_login_failed(context->clients, call->session);
+}
+
 static bool log_in(struct call *call, struct bytes user, struct bytes password)
 {
     const struct connection_context *context = call->context;
-    if (!identity_check(context->conf, user, password)) {
+    if (!acl_log_in(context->dispatch->acl, call->session, user, password)) {
         fail(call, ERR_WRONGPASS);
+        note_failure(call, user);
         return false;
     }
-    call->session->authenticated = true;
+    clients_login_done(context->clients, call->session);
     return true;
 }
 
@@ -53,7 +71,7 @@ static void cmd_auth(struct call *call)
     }
     for (int i = 1; i < call->argc; i++)
         call_hide(call, i);
-    if (call->argc == 2 && context->conf->requirepass[0] == '\0') {
+    if (call->argc == 2 && context->dispatch->acl->main_user->nopass) {
         fail(call, ERR_NO_PASSWORD);
         return;
     }
@@ -167,7 +185,7 @@ static void cmd_reset(struct call *call)
     if (session->reply_mode == REPLY_OFF) session->out.mute = false;
     session->reply_mode = REPLY_ON;
     session->no_touch = false;
-    session->authenticated = context->conf->requirepass[0] == '\0';
+    acl_begin_session(context->dispatch->acl, session);
     identity_set_text(&session->name, LIT(""));
     resp_status(call->out, "RESET");
 }

@@ -1,7 +1,10 @@
-/* command_info: see command_info.h. Has the names of flags, ACL categories and key flags. */
+/* command_info: see command_info.h. Has the names of flags and key flags. */
 #include "server/admin/command/command_info.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#include "server/call/category.h"
 
 enum { NAME_MAX_LEN = 64 };
 
@@ -31,57 +34,6 @@ static const struct label flag_names[] = {
     { ALLOW_BUSY, "allow_busy" },
 };
 
-/* A command is in a category by one of these flags, by its row's `acl`, or by its group. In Redis'
- * order. */
-static const struct {
-    const char *name;
-    unsigned flags, acl;
-    const char *group;
-} categories[] = {
-    { "@keyspace", 0, ACL_KEYSPACE, "" },
-    { "@read", READONLY, 0, "" },
-    { "@write", WRITE, 0, "" },
-    { "@set", 0, ACL_SET, "set" },
-    { "@sortedset", 0, ACL_SORTED_SET, "sorted-set" },
-    { "@list", 0, ACL_LIST, "list" },
-    { "@hash", 0, 0, "hash" },
-    { "@string", 0, 0, "string" },
-    { "@bitmap", 0, 0, "bitmap" },
-    { "@hyperloglog", 0, 0, "hyperloglog" },
-    { "@geo", 0, 0, "geo" },
-    { "@dehydrator", 0, 0, "dehydrator" },
-    { "@pubsub", PUBSUB, 0, "" },
-    { "@admin", ADMIN, ACL_ADMIN, "" },
-    { "@fast", FAST, 0, "" },
-    { "@slow", 0, 0, NULL }, /* all commands that are not fast */
-    { "@blocking", BLOCKING, 0, "" },
-    { "@dangerous", ADMIN, ACL_DANGEROUS, "" },
-    { "@connection", 0, ACL_CONNECTION, "" },
-    { "@transaction", 0, ACL_TRANSACTION, "" },
-    { "@scripting", 0, 0, "scripting" },
-};
-
-enum { CATEGORIES_MAX = sizeof(categories) / sizeof(categories[0]) };
-
-static bool is_in_group(const struct command *row, const char *group)
-{
-    if (group == NULL) return !(row->flags & FAST);
-    return row->run != NULL && strcmp(row->group, group) == 0;
-}
-
-static size_t categories_of(const struct command *row, const char **labels)
-{
-    /* Scripts that only read are not in @read, as in Redis. */
-    unsigned flags = row->flags & ~(strcmp(row->group, "scripting") == 0 ? READONLY : 0U);
-    size_t count = 0;
-    for (size_t i = 0; i < sizeof(categories) / sizeof(categories[0]); i++) {
-        bool fits = is_in_group(row, categories[i].group);
-        if (fits || (flags & categories[i].flags) || (row->acl & categories[i].acl))
-            labels[count++] = categories[i].name;
-    }
-    return count;
-}
-
 static void reply_labels(struct call *call, unsigned bits, const struct label *labels, size_t most)
 {
     size_t count = 0;
@@ -99,11 +51,13 @@ static void reply_flags(struct call *call, const struct command *row)
 
 static void reply_categories(struct call *call, const struct command *row)
 {
-    const char *labels[CATEGORIES_MAX];
-    size_t count = categories_of(row, labels);
-    resp_set(call->out, count);
-    for (size_t i = 0; i < count; i++)
-        resp_status(call->out, labels[i]);
+    uint32_t bits = category_bits(row);
+    resp_set(call->out, (size_t)__builtin_popcount(bits));
+    for (unsigned i = 0; i < category_count(); i++) {
+        char label[NAME_MAX_LEN];
+        int len = snprintf(label, sizeof(label), "@%s", category_name(i));
+        if (bits >> i & 1) resp_status_bytes(call->out, label, (size_t)len);
+    }
 }
 
 void command_info_reply_key_flags(struct call *call, unsigned flags)
@@ -199,15 +153,6 @@ static void reply_tips(struct call *call, const char *tips)
         resp_bulk(call->out, at, len);
         at += len;
     }
-}
-
-bool command_info_in_category(const struct command *row, struct bytes category)
-{
-    const char *labels[CATEGORIES_MAX];
-    size_t count = categories_of(row, labels);
-    for (size_t i = 0; i < count; i++)
-        if (bytes_equal(category, bytes_of(labels[i] + 1, strlen(labels[i] + 1)))) return true;
-    return false;
 }
 
 size_t command_info_subcommand_count(const struct command *row)

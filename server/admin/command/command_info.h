@@ -11,8 +11,6 @@
 void command_info_reply(struct call *call, struct command_ref ref);
 void command_info_reply_name(struct call *call, struct command_ref ref); /* "config|get" */
 void command_info_reply_key_flags(struct call *call, unsigned flags);    /* KEY_* */
-/* "string", "fast" ... */
-bool command_info_in_category(const struct command *row, struct bytes category);
 
 size_t command_info_subcommand_count(const struct command *row);
 struct command_ref command_info_subcommand(struct command_ref ref, size_t i);

@@ -42,6 +42,13 @@ static bool has_star(struct bytes pattern)
     return memchr(pattern.data, '*', strnlen(pattern.data, pattern.len)) != NULL;
 }
 
+/* Keys that a pattern gives are not known before, so it needs the right to read all keys. */
+static bool may_follow(struct call *call, const char *option)
+{
+    if (call->limits_keys) failf(call, ERR_SORT_NOPERM, option);
+    return !call->limits_keys;
+}
+
 /* Parses the option at i. Returns the number of its arguments, or 0 after an error. */
 static int take_sort_option(struct sort *sort, int i, bool may_store)
 {
@@ -62,10 +69,12 @@ static int take_sort_option(struct sort *sort, int i, bool may_store)
     }
     if (left >= 1 && arg_is(call, i, "BY")) {
         sort->by = i + 1;
-        if (!has_star(call->argv[i + 1])) sort->unsorted = true;
+        if (has_star(call->argv[i + 1])) return may_follow(call, "BY") ? 2 : 0;
+        sort->unsorted = true;
         return 2;
     }
     if (left >= 1 && arg_is(call, i, "GET")) {
+        if (!may_follow(call, "GET")) return 0;
         sort->gets[sort->get_count++] = i + 1;
         return 2;
     }
@@ -407,7 +416,7 @@ static const struct command rows[] = {
       .replies = REPLIES(
           "[bulk|null ...]: the elements, or what GET found for each; null where it found nothing",
           "integer: with STORE: the length of the stored list"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_SORT_SCORE),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_SORT_SCORE, ERR_SORT_NOPERM),
       .complexity =
           "O(N*log(N)) where N is the number of elements; O(N) if the BY pattern has no *.",
       .syntax = "key [BY pattern] [LIMIT offset count] [GET pattern [GET pattern ...]] [ASC|DESC] "
@@ -425,7 +434,7 @@ static const struct command rows[] = {
       .since = "7.0.0",
       .replies = REPLIES(
           "[bulk|null ...]: the elements, or what GET found for each; null where it found nothing"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_SORT_SCORE),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_SORT_SCORE, ERR_SORT_NOPERM),
       .complexity =
           "O(N*log(N)) where N is the number of elements; O(N) if the BY pattern has no *.",
       .syntax = "key [BY pattern] [LIMIT offset count] [GET pattern [GET pattern ...]] [ASC|DESC] "

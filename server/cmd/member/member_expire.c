@@ -193,7 +193,7 @@ COMMANDS(z)
                 "as Unix times in milliseconds", "the deadline as Unix time in milliseconds", OF), \
         PERSIST_ROW(X "PERSIST", cmd_##x##persist, OF)
 
-#define HASH_ROW   .group = "hash", .since = "7.4.0"
+#define HASH_ROW   .acl = ACL_EXPIRY, .group = "hash", .since = "7.4.0"
 #define HASH_BLOCK "FIELDS numfields field [field ...]"
 #define HASH_ONE   "field"
 #define HASH_WHAT  "fields of a hash"

@@ -43,9 +43,16 @@ START_TEST(arity_names_the_subcommand)
 }
 END_TEST
 
-START_TEST(without_password_only_auth_commands_run)
+/* The test's process ends with it. */
+static void need_password(void)
 {
     conf.requirepass = (char[]){ "secret" };
+    dispatch.acl = acl_new(dispatch.commands, &conf);
+}
+
+START_TEST(without_password_only_auth_commands_run)
+{
+    need_password();
     answers(anna, "foo", "-ERR unknown command 'foo', with args beginning with: |");
     answers(anna, "get", "-ERR wrong number of arguments for 'get' command|");
     answers(anna, "get a", "-NOAUTH Authentication required.|");
@@ -91,7 +98,7 @@ START_TEST(while_busy_commands_are_refused_behind_the_other_gates)
     answers(anna, "alone", "-ERR Command not allowed inside a transaction|");
     answers(anna, "unwatch", "+QUEUED|");
     answers(anna, "discard", "+OK|");
-    conf.requirepass = (char[]){ "secret" };
+    need_password();
     answers(anna, "get a", "-NOAUTH Authentication required.|");
     answers(anna, "login", "+OK|");
     dispatch.busy = BUSY_FUNCTION;

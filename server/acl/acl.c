@@ -1,0 +1,248 @@
+/* acl: see acl.h. */
+#include "server/acl/acl.h"
+
+#include "server/acl/acl_users.h"
+
+#include "store/base/ensure.h"
+#include "store/mem/mem.h"
+
+struct acl_context acl_context(const struct acl *acl)
+{
+    return (struct acl_context){ .commands = acl->commands,
+                                 .all_channels = acl->conf->acl_pubsub_default != 0 };
+}
+
+/* ---- the list of users ---------------------------------------------------------------------- */
+
+/* The index of the user, or of the place where it would be. */
+static size_t place_of(const struct acl_users *users, struct bytes name, bool *found)
+{
+    size_t low = 0, high = users->count;
+    *found = false;
+    while (low < high && !*found) {
+        size_t middle = low + (high - low) / 2;
+        int order = bytes_compare(name, blob_view(users->at[middle]->name));
+        *found = order == 0;
+        if (order > 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return *found ? high : low;
+}
+
+struct acl_user *acl_users_find(const struct acl_users *users, struct bytes name)
+{
+    bool found;
+    size_t i = place_of(users, name, &found);
+    return found ? users->at[i] : NULL;
+}
+
+void acl_users_add(struct acl_users *users, struct acl_user *user)
+{
+    bool found;
+    size_t i = place_of(users, blob_view(user->name), &found);
+    ensure(!found, "two users %.*s", (int)user->name->len, user->name->data);
+    users->at = mem_realloc(users->at, (users->count + 1) * sizeof(*users->at));
+    memmove(users->at + i + 1, users->at + i, (users->count - i) * sizeof(*users->at));
+    users->at[i] = user;
+    users->count++;
+}
+
+static void remove_at(struct acl_users *users, size_t i)
+{
+    users->count--;
+    memmove(users->at + i, users->at + i + 1, (users->count - i) * sizeof(*users->at));
+}
+
+void acl_users_drop(struct acl_users *users)
+{
+    for (size_t i = 0; i < users->count; i++)
+        acl_user_release(users->at[i]);
+    mem_free(users->at);
+    *users = (struct acl_users){ 0 };
+}
+
+struct acl_user *acl_find(const struct acl *acl, struct bytes name)
+{
+    return acl_users_find(&acl->users, name);
+}
+
+struct acl *acl_new(const struct commands *commands, const struct conf *conf)
+{
+    struct acl *acl = mem_zalloc(sizeof(*acl));
+    acl->commands = commands;
+    acl->conf = conf;
+    acl_log_init(&acl->log);
+    acl->main_user = acl_user_new(LIT("default"), true);
+    acl_user_open(acl->main_user);
+    acl_users_add(&acl->users, acl->main_user);
+    acl_set_requirepass(acl, conf->requirepass);
+    return acl;
+}
+
+void acl_free(struct acl *acl)
+{
+    if (acl == NULL) return;
+    acl_users_drop(&acl->users);
+    acl_log_reset(&acl->log);
+    mem_free(acl);
+}
+
+/* ---- changing users ------------------------------------------------------------------------- */
+
+size_t acl_words_join(struct acl_words *words, const struct bytes *given, size_t count)
+{
+    size_t size = 1, open = count;
+    for (size_t i = 0; i < count; i++)
+        size += given[i].len + 1;
+    *words = (struct acl_words){ .at = mem_alloc((count + 1) * sizeof(*given)),
+                                 .text = mem_alloc(size) };
+    char *to = words->text, *begin = to;
+    for (size_t i = 0; i < count; i++) {
+        struct bytes word = given[i];
+        if (open == count && word.len > 0 && word.data[0] == '(') {
+            open = i;
+            begin = to;
+        }
+        if (open == count) {
+            words->at[words->count++] = word;
+            continue;
+        }
+        if (open < i) *to++ = ' ';
+        if (word.len > 0) memcpy(to, word.data, word.len);
+        to += word.len;
+        if (word.len == 0 || word.data[word.len - 1] != ')') continue;
+        words->at[words->count++] = bytes_of(begin, (size_t)(to - begin));
+        open = count;
+    }
+    return open;
+}
+
+void acl_words_drop(struct acl_words *words)
+{
+    mem_free(words->at);
+    mem_free(words->text);
+    *words = (struct acl_words){ 0 };
+}
+
+enum acl_fault acl_set_user(struct acl *acl, struct bytes name, const struct acl_words *words,
+                            struct bytes *refused)
+{
+    struct acl_context context = acl_context(acl);
+    struct acl_user *old = acl_find(acl, name);
+    struct acl_user *changed =
+        old != NULL ? acl_user_copy(old) : acl_user_new(name, context.all_channels);
+    for (size_t i = 0; i < words->count; i++) {
+        enum acl_fault fault = acl_user_apply(changed, &context, words->at[i]);
+        if (fault == ACL_NO_FAULT) continue;
+        *refused = words->at[i];
+        acl_user_release(changed);
+        return fault;
+    }
+    if (old != NULL) {
+        acl_user_swap(old, changed);
+        acl_user_release(changed);
+    } else {
+        acl_users_add(&acl->users, changed);
+    }
+    return ACL_NO_FAULT;
+}
+
+bool acl_delete_user(struct acl *acl, struct bytes name)
+{
+    bool found;
+    size_t i = place_of(&acl->users, name, &found);
+    if (!found) return false;
+    ensure(acl->users.at[i] != acl->main_user, "the default user can't be deleted");
+    acl_user_release(acl->users.at[i]);
+    remove_at(&acl->users, i);
+    return true;
+}
+
+void acl_set_requirepass(struct acl *acl, const char *password)
+{
+    struct acl_context context = acl_context(acl);
+    size_t len = strlen(password);
+    acl_user_apply(acl->main_user, &context, len > 0 ? LIT("resetpass") : LIT("nopass"));
+    if (len == 0) return;
+    char *word = mem_alloc(len + 1);
+    word[0] = '>';
+    memcpy(word + 1, password, len);
+    acl_user_apply(acl->main_user, &context, bytes_of(word, len + 1));
+    mem_free(word);
+}
+
+/* Users of the same name keep their address, because sessions have it. */
+void acl_adopt(struct acl *acl, struct acl_users *users,
+               void (*gone)(void *ctx, struct acl_user *user), void *ctx)
+{
+    struct acl_users old = acl->users;
+    bool is_missing = false;
+    if (acl_users_find(users, LIT("default")) == NULL) {
+        struct acl_user *open = acl_user_new(LIT("default"), true);
+        acl_user_open(open);
+        acl_users_add(users, open);
+        is_missing = true;
+    }
+    acl->users = *users;
+    *users = (struct acl_users){ 0 };
+    for (size_t i = 0; i < old.count; i++) {
+        bool found;
+        size_t place = place_of(&acl->users, blob_view(old.at[i]->name), &found);
+        if (!found) {
+            if (gone != NULL) gone(ctx, old.at[i]);
+            acl_user_release(old.at[i]);
+            continue;
+        }
+        acl_user_swap(old.at[i], acl->users.at[place]);
+        acl_user_release(acl->users.at[place]);
+        acl->users.at[place] = old.at[i];
+    }
+    mem_free(old.at);
+    if (is_missing) acl_set_requirepass(acl, acl->conf->requirepass);
+}
+
+/* ---- sessions ------------------------------------------------------------------------------- */
+
+static void give_user(struct session *session, struct acl_user *user, bool authenticated)
+{
+    struct acl_user *old = session->user;
+    session->user = acl_user_hold(user);
+    session->authenticated = authenticated;
+    acl_user_release(old);
+}
+
+void acl_begin_session(struct acl *acl, struct session *session)
+{
+    give_user(session, acl->main_user, !acl_wants_password(acl));
+}
+
+void acl_end_session(struct session *session)
+{
+    acl_user_release(session->user);
+    session->user = NULL;
+}
+
+bool acl_log_in(struct acl *acl, struct session *session, struct bytes name, struct bytes password)
+{
+    struct acl_user *user = acl_find(acl, name);
+    /* Without such a user, hash all the same: the time must not tell which names exist. */
+    bool admitted = acl_user_admits(user != NULL ? user : acl->main_user, password);
+    if (user == NULL || !admitted) return false;
+    give_user(session, user, true);
+    return true;
+}
+
+bool acl_log_in_by_name(struct acl *acl, struct session *session, struct bytes name)
+{
+    struct acl_user *user = acl_find(acl, name);
+    if (user == NULL || !user->on) return false;
+    give_user(session, user, true);
+    return true;
+}
+
+void acl_log_out(struct acl *acl, struct session *session)
+{
+    give_user(session, acl->main_user, false);
+}

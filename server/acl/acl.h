@@ -1,0 +1,98 @@
+/* acl: the users of the server, by name. One of them, "default", always exists: connections begin
+ * with it. Depends on acl_user, the options and sessions' `user`; knows no connections.
+ *
+ * A session holds its user, so a user that is deleted lives until its last session has another. */
+#ifndef SERVER_ACL_ACL_H
+#define SERVER_ACL_ACL_H
+
+#include "conf/conf.h"
+#include "server/acl/acl_log.h"
+#include "server/acl/acl_user.h"
+#include "server/call/session.h"
+
+/* Sorted by name, each held once by the list. */
+struct acl_users {
+    struct acl_user **at;
+    size_t count;
+};
+
+struct acl {
+    const struct commands *commands;
+    const struct conf *conf;
+    struct acl_users users;
+    struct acl_user *main_user; /* "default" */
+    struct acl_log log;
+};
+
+/* With the default user alone, who may do everything; requirepass is its password. The commands
+ * must be complete before rules are applied. */
+struct acl *acl_new(const struct commands *commands, const struct conf *conf);
+void acl_free(struct acl *acl); /* NULL is allowed */
+
+struct acl_user *acl_find(const struct acl *acl, struct bytes name); /* NULL: none */
+struct acl_context acl_context(const struct acl *acl);
+
+/* Words with each "( ... )" joined to one. */
+struct acl_words {
+    struct bytes *at; /* borrowed from the words given, or in `text` */
+    size_t count;
+    char *text;
+};
+/* Returns the first word of a parenthesis that is not closed, or `count`. Drop the words always. */
+size_t acl_words_join(struct acl_words *words, const struct bytes *given, size_t count);
+void acl_words_drop(struct acl_words *words);
+
+/* Creates or changes a user as ACL SETUSER does: all words or none. If a word is refused, *refused
+ * is it. The user's sessions have the new rights at once. */
+enum acl_fault acl_set_user(struct acl *acl, struct bytes name, const struct acl_words *words,
+                            struct bytes *refused);
+/* False: there is no such user. The caller must give its sessions another user; until then they
+ * hold it. Not for the default user. */
+bool acl_delete_user(struct acl *acl, struct bytes name);
+/* The new requirepass: the only password of the default user; "": it needs none. */
+void acl_set_requirepass(struct acl *acl, const char *password);
+
+/* ---- several users at once: files and options (acl_file.c) ---- */
+
+/* Adds users to an empty list: from the lines of an ACL file, or of `user` options. All faults are
+ * appended to `faults`, each as a sentence; then the list must not be used. `name` is the file's.
+ */
+void acl_read_file(const struct acl *acl, struct bytes text, const char *name,
+                   struct acl_users *users, struct outbuf *faults);
+void acl_read_options(const struct acl *acl, const char *lines, struct acl_users *users,
+                      struct outbuf *faults);
+/* Makes them the users, and empties the list. Sessions keep their users, whose rights change. If
+ * default is missing, requirepass says what it is. `gone` gets each user that exists no more; NULL:
+ * not told. */
+void acl_adopt(struct acl *acl, struct acl_users *users,
+               void (*gone)(void *ctx, struct acl_user *user), void *ctx);
+void acl_users_drop(struct acl_users *users);
+/* At start: reads `aclfile` or `user`. False: `why` has all faults. */
+bool acl_start(struct acl *acl, struct outbuf *why);
+/* ACL LOAD and SAVE. False: `why` is the reply. */
+bool acl_load(struct acl *acl, void (*gone)(void *ctx, struct acl_user *user), void *ctx,
+              struct outbuf *why);
+bool acl_save(const struct acl *acl, struct outbuf *why);
+/* The users as lines of the option `user`, for CONFIG REWRITE; free() it. "" if requirepass says
+ * all. */
+char *acl_option_lines(const struct acl *acl);
+
+/* ---- sessions ---- */
+
+/* Gives a new session, or one after RESET, the default user. */
+void acl_begin_session(struct acl *acl, struct session *session);
+void acl_end_session(struct session *session);
+/* Logs in. False: a wrong password, no such user, or it is off. */
+bool acl_log_in(struct acl *acl, struct session *session, struct bytes name, struct bytes password);
+/* Logs in without a password: something else, such as a certificate, has proved who the peer is.
+ * False: no such user, or it is off. */
+bool acl_log_in_by_name(struct acl *acl, struct session *session, struct bytes name);
+/* Its user is deleted: it becomes an unauthenticated session of the default user. */
+void acl_log_out(struct acl *acl, struct session *session);
+/* Must a session that has not logged in do so? */
+static inline bool acl_wants_password(const struct acl *acl)
+{
+    return !acl->main_user->nopass || !acl->main_user->on;
+}
+
+#endif

@@ -1,0 +1,201 @@
+/* acl_check: may a user make a call? The checks of acl_user.h, in Redis' order: command, keys,
+ * channels. */
+#include "server/acl/acl_user.h"
+
+#include "store/mem/mem.h"
+
+enum { KEYS_ASIDE = 32 }; /* calls with so many arguments need no allocation */
+
+/* A call, and its keys, which are looked for once for all selectors. */
+struct question {
+    struct command_ref command;
+    int argc;
+    const struct bytes *argv;
+    int key_count; /* -1: not looked for yet */
+    int *positions;
+    unsigned *flags;
+    int position_room[KEYS_ASIDE];
+    unsigned flag_room[KEYS_ASIDE];
+};
+
+static void begin_question(struct question *question, struct command_ref command, int argc,
+                           const struct bytes *argv)
+{
+    question->command = command;
+    question->argc = argc;
+    question->argv = argv;
+    question->key_count = -1;
+    question->positions = question->position_room;
+    question->flags = question->flag_room;
+}
+
+static void end_question(struct question *question)
+{
+    if (question->positions == question->position_room) return;
+    mem_free(question->positions);
+    mem_free(question->flags);
+}
+
+static void find_keys(struct question *question)
+{
+    const struct command *row = question->command.row;
+    size_t room = (size_t)question->argc;
+    if (question->key_count >= 0) return;
+    if (room > KEYS_ASIDE) {
+        question->positions = mem_alloc(room * sizeof(*question->positions));
+        question->flags = mem_alloc(room * sizeof(*question->flags));
+    }
+    int count = command_keys(row, question->argc, question->argv, question->positions);
+    question->key_count = count < 0 ? 0 : count;
+    command_key_flags(row, question->argc, question->argv, question->positions, question->key_count,
+                      question->flags);
+}
+
+/* ---- parts of a selector -------------------------------------------------------------------- */
+
+static bool allows_command(const struct acl_selector *selector, const struct question *question)
+{
+    struct command_ref ref = question->command;
+    if (selector->all_commands || (ref.row->flags & NO_AUTH)) return true;
+    if (ref.stats == NULL) return false;
+    if (acl_selector_has_id(selector, ref.stats->id)) return true;
+    int first = ref.parent != NULL ? 2 : 1;
+    if (first >= question->argc) return false;
+    for (size_t i = 0; i < selector->first_args.count; i++) {
+        const struct acl_item *item = &selector->first_args.at[i];
+        struct bytes text = blob_view(item->text), arg = question->argv[first];
+        if (item->tag == ref.stats->id && text.len == arg.len &&
+            strncasecmp(text.data, arg.data, text.len) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* A key that is only looked at, as by EXISTS, needs a pattern with any right. */
+static unsigned access_of(unsigned flags)
+{
+    unsigned access = flags & KEY_ACCESS ? ACL_READ : 0;
+    if (flags & (KEY_INSERT | KEY_DELETE | KEY_UPDATE)) access |= ACL_WRITE;
+    return access;
+}
+
+static bool allows_key(const struct acl_selector *selector, struct bytes key, unsigned access)
+{
+    for (size_t i = 0; i < selector->keys.count; i++) {
+        const struct acl_item *item = &selector->keys.at[i];
+        if ((item->tag & access) == access && bytes_match(blob_view(item->text), key)) return true;
+    }
+    return false;
+}
+
+/* The argument of the first key that is refused; 0: none is. */
+static int refused_key(const struct acl_selector *selector, struct question *question)
+{
+    if (selector->all_keys || !command_has_keys(question->command.row)) return 0;
+    find_keys(question);
+    for (int i = 0; i < question->key_count; i++) {
+        int at = question->positions[i];
+        if (question->flags[i] & KEY_NOT) continue;
+        if (!allows_key(selector, question->argv[at], access_of(question->flags[i]))) return at;
+    }
+    return 0;
+}
+
+/* A pattern must be given as it stands in the rule, because it might match further channels. */
+static bool allows_channel(const struct acl_selector *selector, struct bytes name, bool is_pattern)
+{
+    if (selector->all_channels) return true;
+    for (size_t i = 0; i < selector->channels.count; i++) {
+        struct bytes rule = blob_view(selector->channels.at[i].text);
+        if (is_pattern ? bytes_equal(rule, name) : bytes_match(rule, name)) return true;
+    }
+    return false;
+}
+
+static int refused_channel(const struct acl_selector *selector, const struct question *question)
+{
+    unsigned acl = question->command.row->acl;
+    bool is_pattern = acl & ACL_PATTERN_ALL;
+    if (!(acl & (ACL_CHANNEL_FIRST | ACL_CHANNEL_ALL | ACL_PATTERN_ALL))) return 0;
+    int end = acl & ACL_CHANNEL_FIRST ? 2 : question->argc;
+    for (int i = 1; i < end; i++)
+        if (!allows_channel(selector, question->argv[i], is_pattern)) return i;
+    return 0;
+}
+
+static enum acl_verdict check_selector(const struct acl_selector *selector,
+                                       struct question *question, int *at)
+{
+    *at = 0;
+    if (!allows_command(selector, question)) return ACL_NO_COMMAND;
+    if ((*at = refused_key(selector, question)) != 0) return ACL_NO_KEY;
+    if ((*at = refused_channel(selector, question)) != 0) return ACL_NO_CHANNEL;
+    return ACL_ALLOWED;
+}
+
+/* ---- users ---------------------------------------------------------------------------------- */
+
+enum acl_verdict acl_user_check(const struct acl_user *user, struct command_ref command, int argc,
+                                const struct bytes *argv, int *at)
+{
+    struct question question;
+    enum acl_verdict worst = ACL_NO_COMMAND;
+    *at = 0;
+    begin_question(&question, command, argc, argv);
+    for (size_t i = 0; i < user->selector_count; i++) {
+        int place;
+        enum acl_verdict verdict = check_selector(&user->selectors[i], &question, &place);
+        bool is_worse = verdict > worst || (verdict == worst && place > *at);
+        if (verdict == ACL_ALLOWED || is_worse) {
+            worst = verdict;
+            *at = place;
+        }
+        if (verdict == ACL_ALLOWED) break;
+    }
+    end_question(&question);
+    return worst;
+}
+
+static bool reads_prefix(const struct acl_selector *selector, struct bytes prefix)
+{
+    if (selector->all_keys) return true;
+    for (size_t i = 0; i < selector->keys.count; i++) {
+        struct bytes rule = blob_view(selector->keys.at[i].text);
+        size_t plain = 0;
+        while (plain < rule.len && memchr("*?[\\", rule.data[plain], 4) == NULL)
+            plain++;
+        bool covers = plain + 1 == rule.len && rule.data[plain] == '*' && plain <= prefix.len &&
+                      memcmp(rule.data, prefix.data, plain) == 0;
+        if ((selector->keys.at[i].tag & ACL_READ) && (covers || bytes_equal(rule, LIT("*"))))
+            return true;
+    }
+    return false;
+}
+
+bool acl_user_reads_prefix(const struct acl_user *user, struct bytes prefix)
+{
+    for (size_t i = 0; i < user->selector_count; i++)
+        if (reads_prefix(&user->selectors[i], prefix)) return true;
+    return false;
+}
+
+bool acl_user_reads_all(const struct acl_user *user, struct command_ref command, int argc,
+                        const struct bytes *argv)
+{
+    struct question question;
+    bool found = false;
+    int at;
+    begin_question(&question, command, argc, argv);
+    for (size_t i = 0; i < user->selector_count && !found; i++)
+        found = check_selector(&user->selectors[i], &question, &at) == ACL_ALLOWED &&
+                reads_prefix(&user->selectors[i], LIT(""));
+    end_question(&question);
+    return found;
+}
+
+bool acl_user_hears(const struct acl_user *user, struct bytes channel, bool is_pattern)
+{
+    for (size_t i = 0; i < user->selector_count; i++)
+        if (allows_channel(&user->selectors[i], channel, is_pattern)) return true;
+    return false;
+}

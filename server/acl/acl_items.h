@@ -1,0 +1,29 @@
+/* acl_items: a short list of texts, each with a number: patterns of keys and channels, passwords,
+ * rules. In the order in which they were added. */
+#ifndef SERVER_ACL_ACL_ITEMS_H
+#define SERVER_ACL_ACL_ITEMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "store/mem/blob.h"
+
+struct acl_item {
+    unsigned tag; /* what the owner of the list says */
+    struct blob *text;
+};
+
+struct acl_items {
+    struct acl_item *at;
+    size_t count;
+};
+
+void acl_items_add(struct acl_items *items, unsigned tag, struct bytes text);
+/* The item with this tag and text; NULL: none. Valid until the list changes. O(n) */
+struct acl_item *acl_items_find(const struct acl_items *items, unsigned tag, struct bytes text);
+void acl_items_remove(struct acl_items *items, size_t index);
+void acl_items_remove_tag(struct acl_items *items, unsigned tag);
+void acl_items_clear(struct acl_items *items);
+struct acl_items acl_items_copy(const struct acl_items *items);
+
+#endif

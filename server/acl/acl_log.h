@@ -1,0 +1,52 @@
+/* acl_log: the latest refusals, for ACL LOG. Refusals of the same kind within a minute are one
+ * entry. Times are arguments. */
+#ifndef SERVER_ACL_ACL_LOG_H
+#define SERVER_ACL_ACL_LOG_H
+
+#include <stddef.h>
+#include <sys/queue.h>
+
+#include "proto/base/outbuf.h"
+#include "server/call/session.h"
+#include "store/base/instant.h"
+#include "store/mem/blob.h"
+
+enum acl_reason { ACL_LOG_COMMAND, ACL_LOG_KEY, ACL_LOG_CHANNEL, ACL_LOG_AUTH };
+enum acl_where { ACL_TOPLEVEL, ACL_IN_MULTI, ACL_IN_SCRIPT };
+
+struct acl_log_entry {
+    TAILQ_ENTRY(acl_log_entry) next;
+    uint64_t count;
+    enum acl_reason reason;
+    enum acl_where where;
+    struct blob *object; /* the command, key or channel */
+    struct blob *user_name;
+    struct blob *client; /* a line as of CLIENT LIST */
+    msec at;             /* of the last of them */
+};
+
+struct acl_log {
+    TAILQ_HEAD(acl_log_list, acl_log_entry) entries; /* the latest first */
+    size_t count;
+    /* Appends the line of CLIENT LIST about a session; NULL: there is none. */
+    void (*describe)(void *ctx, struct session *session, struct outbuf *to);
+    void *describe_ctx;
+};
+
+struct acl_refusal {
+    enum acl_reason reason;
+    enum acl_where where;
+    struct bytes object, user_name;
+    struct session *session;
+    msec now;
+};
+
+void acl_log_init(struct acl_log *log);
+/* Keeps at most `most` entries. */
+void acl_log_add(struct acl_log *log, const struct acl_refusal *refusal, size_t most);
+void acl_log_reset(struct acl_log *log);
+
+const char *acl_reason_text(enum acl_reason reason); /* "command", "key", "channel", "auth" */
+const char *acl_where_text(enum acl_where where);    /* "toplevel", "multi", "lua" */
+
+#endif

@@ -1,0 +1,210 @@
+/* acl_selector: see acl_selector.h. Key and channel patterns; commands are in acl_commands.c. */
+#include "server/acl/acl_selector.h"
+
+#include <ctype.h>
+
+const char *acl_fault_text(enum acl_fault fault)
+{
+    switch (fault) {
+    case ACL_NO_FAULT: return "";
+    case ACL_SYNTAX: return "Syntax error";
+    case ACL_UNKNOWN: return "Unknown command or category name in ACL";
+    case ACL_HAS_ALL_KEYS:
+        return "Adding a pattern after the * pattern (or the 'allkeys' flag) is not valid and "
+               "does not have any effect. Try 'resetkeys' to start with an empty list of patterns";
+    case ACL_HAS_ALL_CHANNELS:
+        return "Adding a pattern after the * pattern (or the 'allchannels' flag) is not valid and "
+               "does not have any effect. Try 'resetchannels' to start with an empty list of "
+               "channels";
+    case ACL_FIRST_OF_SUBCOMMAND: return "Allowing first-arg of a subcommand is not supported";
+    case ACL_NO_SUCH_PASSWORD:
+        return "The password you are trying to remove from the user does not exist";
+    case ACL_BAD_HASH:
+        return "The password hash must be exactly 64 characters and contain only lowercase "
+               "hexadecimal characters";
+    case ACL_TWO_USERS:
+        return "Duplicate user found. A user can only be defined once in config files";
+    }
+    return "";
+}
+
+bool acl_has_spaces(struct bytes text)
+{
+    for (size_t i = 0; i < text.len; i++)
+        if (text.data[i] == '\0' || isspace((unsigned char)text.data[i])) return true;
+    return false;
+}
+
+/* ---- life ----------------------------------------------------------------------------------- */
+
+void acl_selector_init(struct acl_selector *selector, bool all_channels)
+{
+    *selector = (struct acl_selector){ .all_channels = all_channels };
+}
+
+void acl_selector_drop(struct acl_selector *selector)
+{
+    acl_items_clear(&selector->first_args);
+    acl_items_clear(&selector->keys);
+    acl_items_clear(&selector->channels);
+    acl_items_clear(&selector->rules);
+}
+
+struct acl_selector acl_selector_copy(const struct acl_selector *selector)
+{
+    struct acl_selector copy = *selector;
+    copy.first_args = acl_items_copy(&selector->first_args);
+    copy.keys = acl_items_copy(&selector->keys);
+    copy.channels = acl_items_copy(&selector->channels);
+    copy.rules = acl_items_copy(&selector->rules);
+    return copy;
+}
+
+void acl_selector_reset(struct acl_selector *selector, bool all_channels)
+{
+    acl_selector_drop(selector);
+    acl_selector_init(selector, all_channels);
+}
+
+/* ---- words ---------------------------------------------------------------------------------- */
+
+static void set_all_keys(struct acl_selector *selector, bool all)
+{
+    selector->all_keys = all;
+    acl_items_clear(&selector->keys);
+}
+
+static void set_all_channels(struct acl_selector *selector, bool all)
+{
+    selector->all_channels = all;
+    acl_items_clear(&selector->channels);
+}
+
+static struct bytes without(struct bytes text, size_t len)
+{
+    return bytes_of(text.data + len, text.len - len);
+}
+
+/* A pattern that is there already gets the further rights. */
+static void add_keys(struct acl_selector *selector, unsigned access, struct bytes pattern)
+{
+    for (size_t i = 0; i < selector->keys.count; i++) {
+        struct acl_item *item = &selector->keys.at[i];
+        if (!bytes_equal(blob_view(item->text), pattern)) continue;
+        item->tag |= access;
+        return;
+    }
+    acl_items_add(&selector->keys, access, pattern);
+}
+
+/* "~pattern", "%R~pattern", "%W~pattern" or "%RW~pattern". As in Redis, the pattern after % may be
+ * left out, which leaves only the empty key. */
+static enum acl_fault take_keys(struct acl_selector *selector, struct bytes word)
+{
+    unsigned access = word.data[0] == '~' ? ACL_READ_WRITE : 0;
+    size_t i = 1;
+    if (selector->all_keys) return ACL_HAS_ALL_KEYS;
+    for (; word.data[0] == '%' && i < word.len; i++) {
+        unsigned right = toupper(word.data[i]) == 'R'   ? ACL_READ
+                         : toupper(word.data[i]) == 'W' ? ACL_WRITE
+                                                        : 0;
+        if (word.data[i] == '~' && access != 0) break;
+        if (right == 0 || (access & right)) return ACL_SYNTAX;
+        access |= right;
+    }
+    if (access == 0) return ACL_SYNTAX;
+    if (word.data[0] == '%' && i < word.len) i++;
+    if (acl_has_spaces(without(word, i))) return ACL_SYNTAX;
+    add_keys(selector, access, without(word, i));
+    return ACL_NO_FAULT;
+}
+
+static enum acl_fault take_channels(struct acl_selector *selector, struct bytes word)
+{
+    struct bytes pattern = without(word, 1);
+    if (selector->all_channels) return ACL_HAS_ALL_CHANNELS;
+    if (acl_has_spaces(pattern)) return ACL_SYNTAX;
+    if (acl_items_find(&selector->channels, 0, pattern) == NULL)
+        acl_items_add(&selector->channels, 0, pattern);
+    return ACL_NO_FAULT;
+}
+
+enum acl_fault acl_selector_apply(struct acl_selector *selector, const struct commands *commands,
+                                  struct bytes word)
+{
+    if (bytes_is_word(word, "allkeys") || bytes_is_word(word, "~*"))
+        set_all_keys(selector, true);
+    else if (bytes_is_word(word, "resetkeys"))
+        set_all_keys(selector, false);
+    else if (bytes_is_word(word, "allchannels") || bytes_is_word(word, "&*"))
+        set_all_channels(selector, true);
+    else if (bytes_is_word(word, "resetchannels"))
+        set_all_channels(selector, false);
+    else if (bytes_is_word(word, "allcommands"))
+        acl_commands_allow_all(selector);
+    else if (bytes_is_word(word, "nocommands"))
+        acl_commands_deny_all(selector);
+    else if (word.len > 0 && (word.data[0] == '~' || word.data[0] == '%'))
+        return take_keys(selector, word);
+    else if (word.len > 0 && word.data[0] == '&')
+        return take_channels(selector, word);
+    else if (word.len > 0 && (word.data[0] == '+' || word.data[0] == '-'))
+        return acl_commands_apply(selector, commands, word);
+    else
+        return ACL_SYNTAX;
+    return ACL_NO_FAULT;
+}
+
+/* ---- describing ----------------------------------------------------------------------------- */
+
+static void append_text(struct outbuf *to, const char *text)
+{
+    outbuf_append(to, text, strlen(text));
+}
+
+/* Words are separated by one space. */
+static void append_word(struct outbuf *to, bool *begun, const char *mark, const struct blob *text)
+{
+    if (*begun) append_text(to, " ");
+    *begun = true;
+    append_text(to, mark);
+    if (text != NULL) outbuf_append(to, text->data, text->len);
+}
+
+void acl_selector_describe_keys(const struct acl_selector *selector, struct outbuf *to)
+{
+    static const char *const marks[] = { "", "%R~", "%W~", "~" };
+    bool begun = false;
+    if (selector->all_keys) append_word(to, &begun, "~*", NULL);
+    for (size_t i = 0; i < selector->keys.count; i++)
+        append_word(to, &begun, marks[selector->keys.at[i].tag], selector->keys.at[i].text);
+}
+
+void acl_selector_describe_channels(const struct acl_selector *selector, bool resets,
+                                    struct outbuf *to)
+{
+    bool begun = false;
+    if (selector->all_channels)
+        append_word(to, &begun, "&*", NULL);
+    else if (resets)
+        append_word(to, &begun, "resetchannels", NULL);
+    for (size_t i = 0; i < selector->channels.count; i++)
+        append_word(to, &begun, "&", selector->channels.at[i].text);
+}
+
+void acl_selector_describe_commands(const struct acl_selector *selector, struct outbuf *to)
+{
+    bool begun = false;
+    append_word(to, &begun, selector->from_all ? "+@all" : "-@all", NULL);
+    for (size_t i = 0; i < selector->rules.count; i++)
+        append_word(to, &begun, "", selector->rules.at[i].text);
+}
+
+void acl_selector_describe(const struct acl_selector *selector, struct outbuf *to)
+{
+    acl_selector_describe_keys(selector, to);
+    if (selector->all_keys || selector->keys.count > 0) append_text(to, " ");
+    acl_selector_describe_channels(selector, true, to);
+    append_text(to, " ");
+    acl_selector_describe_commands(selector, to);
+}

@@ -1,0 +1,76 @@
+/* acl_selector: one set of permissions: commands, keys and channels. A user has one or more; a call
+ * is allowed if a single one of them allows all of it.
+ *
+ * Each word of ACL SETUSER that is about commands, keys or channels is applied here. Depends on the
+ * command table; knows neither users nor sessions. */
+#ifndef SERVER_ACL_ACL_SELECTOR_H
+#define SERVER_ACL_ACL_SELECTOR_H
+
+#include <stdint.h>
+
+#include "proto/base/outbuf.h"
+#include "server/acl/acl_items.h"
+#include "server/call/command.h"
+
+enum { ACL_IDS_MAX = 1024 }; /* ids of commands are below this */
+
+enum { ACL_READ = 1, ACL_WRITE = 2, ACL_READ_WRITE = ACL_READ | ACL_WRITE };
+
+/* Why a word is refused. */
+enum acl_fault {
+    ACL_NO_FAULT,
+    ACL_SYNTAX,
+    ACL_UNKNOWN, /* no such command or category */
+    ACL_HAS_ALL_KEYS,
+    ACL_HAS_ALL_CHANNELS,
+    ACL_FIRST_OF_SUBCOMMAND,
+    ACL_NO_SUCH_PASSWORD,
+    ACL_BAD_HASH,
+    ACL_TWO_USERS,
+};
+const char *acl_fault_text(enum acl_fault fault); /* in Redis' words */
+
+struct acl_selector {
+    bool all_commands; /* nothing was taken away since +@all */
+    bool from_all;     /* the rules begin with +@all, so commands of later versions are allowed */
+    bool all_keys, all_channels;
+    uint64_t allowed[ACL_IDS_MAX / 64]; /* a bit for each command and subcommand, by id */
+    struct acl_items first_args;        /* tag: the id of the command that it is the first of */
+    struct acl_items keys;              /* tag: ACL_READ, ACL_WRITE; no two have the same text */
+    struct acl_items channels;
+    struct acl_items rules; /* of commands, as given: "+get", "-@write" */
+};
+
+/* The ids of all commands must be below ACL_IDS_MAX. */
+void acl_selector_init(struct acl_selector *selector, bool all_channels);
+void acl_selector_drop(struct acl_selector *selector);
+struct acl_selector acl_selector_copy(const struct acl_selector *selector);
+/* No keys, no commands, and channels as acl_selector_init makes them. */
+void acl_selector_reset(struct acl_selector *selector, bool all_channels);
+
+/* A fault changes nothing. */
+enum acl_fault acl_selector_apply(struct acl_selector *selector, const struct commands *commands,
+                                  struct bytes word);
+/* The part of it that is about commands: +get -get +@read +config|get +select|0 +@all -@all. */
+enum acl_fault acl_commands_apply(struct acl_selector *selector, const struct commands *commands,
+                                  struct bytes word);
+void acl_commands_allow_all(struct acl_selector *selector);
+void acl_commands_deny_all(struct acl_selector *selector);
+
+/* Words that make this selector of a new one, between single spaces: "~a* %R~b &ch* -@all +get".
+ * With `resets`, "resetchannels" comes before channels, as lists of users need it. */
+void acl_selector_describe_keys(const struct acl_selector *selector, struct outbuf *to);
+void acl_selector_describe_channels(const struct acl_selector *selector, bool resets,
+                                    struct outbuf *to);
+void acl_selector_describe_commands(const struct acl_selector *selector, struct outbuf *to);
+void acl_selector_describe(const struct acl_selector *selector, struct outbuf *to);
+
+static inline bool acl_selector_has_id(const struct acl_selector *selector, unsigned id)
+{
+    return selector->allowed[id / 64] >> id % 64 & 1;
+}
+
+/* White space or a zero byte would not survive in a file. */
+bool acl_has_spaces(struct bytes text);
+
+#endif

@@ -1,0 +1,281 @@
+/* acl_user: see acl_user.h. The checks are in acl_check.c. */
+#include "server/acl/acl_user.h"
+
+#include <ctype.h>
+#include <openssl/crypto.h>
+#include <openssl/sha.h>
+
+#include "store/base/ensure.h"
+#include "store/mem/mem.h"
+
+/* ---- life ----------------------------------------------------------------------------------- */
+
+struct acl_user *acl_user_new(struct bytes name, bool all_channels)
+{
+    struct acl_user *user = mem_zalloc(sizeof(*user));
+    user->holders = 1;
+    user->name = blob_new(name);
+    user->selectors = mem_alloc(sizeof(*user->selectors));
+    user->selector_count = 1;
+    acl_selector_init(user->selectors, all_channels);
+    return user;
+}
+
+static void judge(struct acl_user *user)
+{
+    user->unrestricted = false;
+    for (size_t i = 0; i < user->selector_count; i++) {
+        const struct acl_selector *selector = &user->selectors[i];
+        user->unrestricted |=
+            selector->all_commands && selector->all_keys && selector->all_channels;
+    }
+}
+
+void acl_user_open(struct acl_user *user)
+{
+    struct acl_selector *root = &user->selectors[0];
+    acl_selector_reset(root, true);
+    root->all_keys = true;
+    acl_commands_allow_all(root);
+    user->on = user->nopass = true;
+    judge(user);
+}
+
+static void drop_selectors(struct acl_user *user, size_t left)
+{
+    while (user->selector_count > left)
+        acl_selector_drop(&user->selectors[--user->selector_count]);
+}
+
+struct acl_user *acl_user_copy(const struct acl_user *user)
+{
+    struct acl_user *copy = mem_alloc(sizeof(*copy));
+    *copy = *user;
+    copy->holders = 1;
+    copy->name = blob_new(blob_view(user->name));
+    copy->hashes = acl_items_copy(&user->hashes);
+    copy->selectors = mem_alloc(user->selector_count * sizeof(*copy->selectors));
+    for (size_t i = 0; i < user->selector_count; i++)
+        copy->selectors[i] = acl_selector_copy(&user->selectors[i]);
+    return copy;
+}
+
+void acl_user_swap(struct acl_user *a, struct acl_user *b)
+{
+    struct acl_user old = *a;
+    *a = *b;
+    *b = old;
+    b->name = a->name;
+    b->holders = a->holders;
+    a->name = old.name;
+    a->holders = old.holders;
+}
+
+struct acl_user *acl_user_hold(struct acl_user *user)
+{
+    user->holders++;
+    return user;
+}
+
+void acl_user_release(struct acl_user *user)
+{
+    if (user == NULL || --user->holders > 0) return;
+    drop_selectors(user, 0);
+    mem_free(user->selectors);
+    acl_items_clear(&user->hashes);
+    blob_free(user->name);
+    mem_free(user);
+}
+
+/* ---- passwords ------------------------------------------------------------------------------ */
+
+static void hash_password(struct bytes password, char hex[ACL_HASH_LEN])
+{
+    static const char digits[] = "0123456789abcdef";
+    unsigned char hash[SHA256_DIGEST_LENGTH];
+    SHA256((const unsigned char *)password.data, password.len, hash);
+    for (int i = 0; i < SHA256_DIGEST_LENGTH; i++) {
+        hex[2 * i] = digits[hash[i] >> 4];
+        hex[2 * i + 1] = digits[hash[i] & 15];
+    }
+}
+
+/* All hashes are compared, each byte by byte, so that the time tells nothing about them. */
+bool acl_user_admits(const struct acl_user *user, struct bytes password)
+{
+    char hex[ACL_HASH_LEN];
+    bool same = false;
+    hash_password(password, hex);
+    for (size_t i = 0; i < user->hashes.count; i++)
+        same |= CRYPTO_memcmp(user->hashes.at[i].text->data, hex, sizeof(hex)) == 0;
+    return user->on && (user->nopass || same);
+}
+
+static bool is_hash(struct bytes text)
+{
+    for (size_t i = 0; i < text.len; i++)
+        if (!isdigit((unsigned char)text.data[i]) && (text.data[i] < 'a' || text.data[i] > 'f'))
+            return false;
+    return text.len == ACL_HASH_LEN;
+}
+
+static void add_hash(struct acl_user *user, struct bytes hash)
+{
+    if (acl_items_find(&user->hashes, 0, hash) == NULL) acl_items_add(&user->hashes, 0, hash);
+    user->nopass = false;
+}
+
+static enum acl_fault remove_hash(struct acl_user *user, struct bytes hash)
+{
+    const struct acl_item *item = acl_items_find(&user->hashes, 0, hash);
+    if (item == NULL) return ACL_NO_SUCH_PASSWORD;
+    acl_items_remove(&user->hashes, (size_t)(item - user->hashes.at));
+    return ACL_NO_FAULT;
+}
+
+/* ">password", "<password", "#hash" or "!hash". */
+static enum acl_fault take_password(struct acl_user *user, struct bytes word)
+{
+    char hex[ACL_HASH_LEN];
+    struct bytes given = bytes_of(word.data + 1, word.len - 1), hash = given;
+    if (word.data[0] == '>' || word.data[0] == '<') {
+        hash_password(given, hex);
+        hash = bytes_of(hex, sizeof(hex));
+    } else if (!is_hash(given)) {
+        return ACL_BAD_HASH;
+    }
+    if (word.data[0] == '<' || word.data[0] == '!') return remove_hash(user, hash);
+    add_hash(user, hash);
+    return ACL_NO_FAULT;
+}
+
+/* ---- words ---------------------------------------------------------------------------------- */
+
+/* The next word of the text, which spaces separate; len 0: there is none. */
+static struct bytes next_word(struct bytes *text)
+{
+    while (text->len > 0 && text->data[0] == ' ')
+        *text = bytes_of(text->data + 1, text->len - 1);
+    size_t len = 0;
+    while (len < text->len && text->data[len] != ' ')
+        len++;
+    struct bytes word = bytes_of(text->data, len);
+    *text = bytes_of(text->data + len, text->len - len);
+    return word;
+}
+
+/* "(~a* +get)" adds a selector. */
+static enum acl_fault add_selector(struct acl_user *user, const struct acl_context *context,
+                                   struct bytes word)
+{
+    struct acl_selector selector;
+    struct bytes text = bytes_of(word.data + 1, word.len - 2);
+    enum acl_fault fault = ACL_NO_FAULT;
+    acl_selector_init(&selector, context->all_channels);
+    for (struct bytes rule = next_word(&text); rule.len > 0; rule = next_word(&text)) {
+        fault = acl_selector_apply(&selector, context->commands, rule);
+        if (fault != ACL_NO_FAULT) break;
+    }
+    if (fault != ACL_NO_FAULT) {
+        acl_selector_drop(&selector);
+        return fault;
+    }
+    size_t count = ++user->selector_count;
+    user->selectors = mem_realloc(user->selectors, count * sizeof(*user->selectors));
+    user->selectors[count - 1] = selector;
+    return ACL_NO_FAULT;
+}
+
+static void forget_passwords(struct acl_user *user, bool nopass)
+{
+    acl_items_clear(&user->hashes);
+    user->nopass = nopass;
+}
+
+static void reset_all(struct acl_user *user, const struct acl_context *context)
+{
+    forget_passwords(user, false);
+    drop_selectors(user, 1);
+    acl_selector_reset(&user->selectors[0], context->all_channels);
+    user->on = false;
+    user->payload = ACL_PAYLOAD_CHECK;
+}
+
+/* Words about the user itself. False: the word is another one. */
+static bool take_flag(struct acl_user *user, const struct acl_context *context, struct bytes word)
+{
+    if (bytes_is_word(word, "on"))
+        user->on = true;
+    else if (bytes_is_word(word, "off"))
+        user->on = false;
+    else if (bytes_is_word(word, "nopass"))
+        forget_passwords(user, true);
+    else if (bytes_is_word(word, "resetpass"))
+        forget_passwords(user, false);
+    else if (bytes_is_word(word, "sanitize-payload"))
+        user->payload = ACL_PAYLOAD_CHECK;
+    else if (bytes_is_word(word, "skip-sanitize-payload"))
+        user->payload = ACL_PAYLOAD_TRUST;
+    else if (bytes_is_word(word, "clearselectors"))
+        drop_selectors(user, 1);
+    else if (bytes_is_word(word, "reset"))
+        reset_all(user, context);
+    else
+        return word.len == 0;
+    return true;
+}
+
+enum acl_fault acl_user_apply(struct acl_user *user, const struct acl_context *context,
+                              struct bytes word)
+{
+    enum acl_fault fault = ACL_NO_FAULT;
+    if (take_flag(user, context, word))
+        fault = ACL_NO_FAULT;
+    else if (memchr("><#!", word.data[0], 4) != NULL)
+        fault = take_password(user, word);
+    else if (word.len >= 2 && word.data[0] == '(' && word.data[word.len - 1] == ')')
+        fault = add_selector(user, context, word);
+    else
+        fault = acl_selector_apply(&user->selectors[0], context->commands, word);
+    judge(user);
+    return fault;
+}
+
+/* ---- describing ----------------------------------------------------------------------------- */
+
+size_t acl_user_flags(const struct acl_user *user, const char *words[3])
+{
+    size_t count = 0;
+    words[count++] = user->on ? "on" : "off";
+    if (user->nopass) words[count++] = "nopass";
+    if (user->payload != ACL_PAYLOAD_UNSAID)
+        words[count++] =
+            user->payload == ACL_PAYLOAD_TRUST ? "skip-sanitize-payload" : "sanitize-payload";
+    return count;
+}
+
+static void append(struct outbuf *to, const char *text, size_t len)
+{
+    outbuf_append(to, text, len);
+}
+
+void acl_user_describe(const struct acl_user *user, struct outbuf *to)
+{
+    const char *flags[3];
+    size_t count = acl_user_flags(user, flags);
+    append(to, "user ", 5);
+    append(to, user->name->data, user->name->len);
+    for (size_t i = 0; i < count; i++) {
+        append(to, " ", 1);
+        append(to, flags[i], strlen(flags[i]));
+    }
+    for (size_t i = 0; i < user->hashes.count; i++) {
+        append(to, " #", 2);
+        append(to, user->hashes.at[i].text->data, ACL_HASH_LEN);
+    }
+    for (size_t i = 0; i < user->selector_count; i++) {
+        append(to, i == 0 ? " " : " (", i == 0 ? 1 : 2);
+        acl_selector_describe(&user->selectors[i], to);
+        if (i > 0) append(to, ")", 1);
+    }
+}

@@ -1,0 +1,69 @@
+/* acl_user: a user: name, passwords, flags and selectors. Passwords are kept as SHA-256 only, and
+ * compared in constant time. Depends on acl_selector and libcrypto; knows no sessions. */
+#ifndef SERVER_ACL_ACL_USER_H
+#define SERVER_ACL_ACL_USER_H
+
+#include "server/acl/acl_selector.h"
+#include "server/call/call.h"
+
+enum { ACL_HASH_LEN = 64 }; /* SHA-256 in hexadecimal digits */
+
+/* Whether RESTORE checks payloads. Here it always does; the words are accepted and listed. */
+enum acl_payload { ACL_PAYLOAD_UNSAID, ACL_PAYLOAD_CHECK, ACL_PAYLOAD_TRUST };
+
+struct acl_user {
+    /* Some selector allows everything: no call needs a check. Read for each call. */
+    bool unrestricted;
+    bool on, nopass;
+    enum acl_payload payload;
+    unsigned holders; /* the set of users, and the sessions that have this user */
+    struct blob *name;
+    struct acl_items hashes;        /* of passwords */
+    struct acl_selector *selectors; /* the first one is changed by words outside of (...) */
+    size_t selector_count;
+};
+
+/* A user that can do nothing: off, no password; held once. */
+struct acl_user *acl_user_new(struct bytes name, bool all_channels);
+/* Makes it allow everything without a password, as the default user does at first. */
+void acl_user_open(struct acl_user *user);
+struct acl_user *acl_user_copy(const struct acl_user *user); /* held once */
+/* Exchanges everything but the name and the holders. */
+void acl_user_swap(struct acl_user *a, struct acl_user *b);
+struct acl_user *acl_user_hold(struct acl_user *user);
+void acl_user_release(struct acl_user *user); /* the last one frees it; NULL is allowed */
+
+/* What words are applied with. */
+struct acl_context {
+    const struct commands *commands;
+    bool all_channels; /* of new selectors: acl-pubsub-default */
+};
+/* One word, or one "(...)" with all its words: see doc/acl.md. A fault changes nothing. */
+enum acl_fault acl_user_apply(struct acl_user *user, const struct acl_context *context,
+                              struct bytes word);
+
+/* Takes the same time for each wrong password. False also if the user is off. */
+bool acl_user_admits(const struct acl_user *user, struct bytes password);
+
+/* "user a on #... ~a* resetchannels -@all +get", from which the user can be made again. */
+void acl_user_describe(const struct acl_user *user, struct outbuf *to);
+/* Its flags as words: "on", "nopass" ...; returns their number. */
+size_t acl_user_flags(const struct acl_user *user, const char *words[3]);
+
+/* ---- checks (acl_check.c) ---- */
+
+/* In the order in which they count: if each selector refuses a call, the greatest is replied. */
+enum acl_verdict { ACL_ALLOWED, ACL_NO_COMMAND, ACL_NO_KEY, ACL_NO_CHANNEL };
+
+/* May the user make this call? If not, *at is the argument that is refused. */
+enum acl_verdict acl_user_check(const struct acl_user *user, struct command_ref command, int argc,
+                                const struct bytes *argv, int *at);
+/* Does a selector that allows the call also allow to read each key? For SORT's BY and GET. */
+bool acl_user_reads_all(const struct acl_user *user, struct command_ref command, int argc,
+                        const struct bytes *argv);
+/* May it read every key that begins with this prefix? For CLIENT TRACKING BCAST. */
+bool acl_user_reads_prefix(const struct acl_user *user, struct bytes prefix);
+/* May it be subscribed to this channel, or to this pattern? */
+bool acl_user_hears(const struct acl_user *user, struct bytes channel, bool is_pattern);
+
+#endif

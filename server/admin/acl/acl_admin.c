@@ -1,0 +1,343 @@
+/* acl_admin: the rows of ACL, and its subcommands that change users or try rights: SETUSER,
+ * DELUSER, LOAD, SAVE, GENPASS and DRYRUN. The others are in acl_show.c. */
+#include <stdio.h>
+#include <sys/random.h>
+
+#include "server/admin/acl/acl_sessions.h"
+#include "server/admin/acl/acl_show.h"
+#include "server/admin/admin.h"
+#include "server/call/args.h"
+#include "store/mem/mem.h"
+
+enum { GENPASS_BITS = 256, GENPASS_BITS_MAX = 4096, NAME_LIMIT = 128, TEXT_LIMIT = 256 };
+
+static struct acl *users_of(const struct call *call)
+{
+    return ((const struct acl_admin_context *)call->context)->dispatch->acl;
+}
+
+static void fail_with_text(struct call *call, struct outbuf *why)
+{
+    char *line = mem_alloc(why->len + 5);
+    memcpy(line, "ERR ", 4);
+    outbuf_copy(why, line + 4);
+    fail_line(call, line, why->len + 4, false);
+    mem_free(line);
+    outbuf_drop(why);
+}
+
+/* ---- users ---------------------------------------------------------------------------------- */
+
+static void set_user(struct call *call, const struct acl_words *words)
+{
+    struct acl_sessions sessions = { call->context, call->session };
+    struct bytes refused;
+    enum acl_fault fault = acl_set_user(users_of(call), call->argv[2], words, &refused);
+    if (fault != ACL_NO_FAULT) {
+        int width = refused.len < TEXT_LIMIT ? (int)refused.len : TEXT_LIMIT;
+        failf(call, ERR_ACL_RULE, width, refused.data, acl_fault_text(fault));
+        return;
+    }
+    acl_sessions_check_channels(&sessions);
+    reply_ok(call);
+}
+
+static void cmd_acl_setuser(struct call *call)
+{
+    struct acl_words words;
+    for (int i = 2; i < call->argc; i++)
+        call_hide(call, i);
+    if (acl_has_spaces(call->argv[2])) {
+        fail(call, ERR_ACL_USER_NAME);
+        return;
+    }
+    size_t count = (size_t)call->argc - 3;
+    size_t open = acl_words_join(&words, call->argv + 3, count);
+    if (open == count)
+        set_user(call, &words);
+    else
+        failf(call, ERR_ACL_UNMATCHED, arg_width(call, 3 + (int)open), call->argv[3 + open].data);
+    acl_words_drop(&words);
+}
+
+static void cmd_acl_deluser(struct call *call)
+{
+    struct acl_sessions sessions = { call->context, call->session };
+    struct acl *acl = users_of(call);
+    int64_t deleted = 0;
+    for (int i = 2; i < call->argc; i++) {
+        if (bytes_equal(call->argv[i], LIT("default"))) {
+            fail(call, ERR_ACL_KEEP_DEFAULT);
+            return;
+        }
+        struct acl_user *user = acl_find(acl, call->argv[i]);
+        if (user == NULL) continue;
+        acl_user_hold(user);
+        acl_delete_user(acl, call->argv[i]);
+        acl_sessions_user_gone(&sessions, user);
+        acl_user_release(user);
+        deleted++;
+    }
+    resp_integer(call->out, deleted);
+}
+
+/* ---- files ---------------------------------------------------------------------------------- */
+
+/* DIFFERS: Redis 7.0 closes all connections but those of the default user; here a connection stays
+ * if its user and its channels do, as in Redis 7.2. (doc/differs.md) */
+static void cmd_acl_load(struct call *call)
+{
+    struct acl_sessions sessions = { call->context, call->session };
+    struct outbuf why;
+    outbuf_init(&why);
+    if (!acl_load(users_of(call), acl_sessions_user_gone, &sessions, &why)) {
+        fail_with_text(call, &why);
+        return;
+    }
+    acl_sessions_check_channels(&sessions);
+    reply_ok(call);
+}
+
+static void cmd_acl_save(struct call *call)
+{
+    struct outbuf why;
+    outbuf_init(&why);
+    if (acl_save(users_of(call), &why))
+        reply_ok(call);
+    else
+        fail_with_text(call, &why);
+}
+
+/* ---- GENPASS and DRYRUN --------------------------------------------------------------------- */
+
+static void reply_random_digits(struct call *call, size_t digits)
+{
+    static const char hex[] = "0123456789abcdef";
+    unsigned char random[GENPASS_BITS_MAX / 4];
+    char text[GENPASS_BITS_MAX / 4];
+    size_t done = 0;
+    while (done < digits) {
+        ssize_t got = getrandom(random + done, digits - done, 0);
+        if (got > 0) done += (size_t)got;
+    }
+    for (size_t i = 0; i < digits; i++)
+        text[i] = hex[random[i] & 15];
+    resp_bulk(call->out, text, digits);
+}
+
+static void cmd_acl_genpass(struct call *call)
+{
+    int64_t bits = GENPASS_BITS;
+    if (call->argc > 3) {
+        failf(call, ERR_SUBCOMMAND_OR_ARITY, arg_width(call, 1), call->argv[1].data, "ACL");
+        return;
+    }
+    if (call->argc == 3 && !arg_int64(call, 2, &bits)) return;
+    if (bits <= 0 || bits > GENPASS_BITS_MAX)
+        failf(call, ERR_ACL_GENPASS, GENPASS_BITS_MAX);
+    else
+        reply_random_digits(call, (size_t)(bits + 3) / 4);
+}
+
+static void reply_refusal(struct call *call, enum acl_verdict verdict, struct command_ref ref,
+                          struct bytes object)
+{
+    char name[NAME_LIMIT], text[TEXT_LIMIT + NAME_LIMIT];
+    int width = object.len < TEXT_LIMIT ? (int)object.len : TEXT_LIMIT;
+    command_full_name(ref, name, sizeof(name));
+    if (verdict == ACL_NO_COMMAND)
+        snprintf(text, sizeof(text), "This user has no permissions to run the '%s' command", name);
+    else
+        snprintf(text, sizeof(text), "This user has no permissions to access the '%.*s' %s", width,
+                 object.data, verdict == ACL_NO_KEY ? "key" : "channel");
+    resp_bulk_text(call->out, text);
+}
+
+static void cmd_acl_dryrun(struct call *call)
+{
+    const struct acl *acl = users_of(call);
+    const struct acl_user *user = acl_find(acl, call->argv[2]);
+    int argc = call->argc - 3, at;
+    const struct bytes *argv = call->argv + 3;
+    char name[NAME_LIMIT];
+    if (user == NULL) {
+        failf(call, ERR_ACL_NO_USER, arg_width(call, 2), call->argv[2].data);
+        return;
+    }
+    struct command_ref ref = commands_match(acl->commands, argc, argv);
+    if (ref.row == NULL) {
+        failf(call, ERR_ACL_NO_COMMAND, arg_width(call, 3), call->argv[3].data);
+        return;
+    }
+    if (!command_fits_arity(ref.row, argc)) {
+        command_full_name(ref, name, sizeof(name));
+        failf(call, ERR_ARITY, name);
+        return;
+    }
+    enum acl_verdict verdict = acl_user_check(user, ref, argc, argv, &at);
+    if (verdict == ACL_ALLOWED)
+        reply_ok(call);
+    else
+        reply_refusal(call, verdict, ref, argv[at]);
+}
+
+/* ---- rows ----------------------------------------------------------------------------------- */
+
+enum { SYSTEM = ADMIN | NOSCRIPT | LOADING | STALE, OPEN = NOSCRIPT | LOADING | STALE };
+
+static const struct command subcommands[] = {
+    { .name = "CAT",
+      .run = acl_show_categories,
+      .arity = -2,
+      .flags = OPEN,
+      .group = "server",
+      .since = "6.0.0",
+      .replies = REPLIES("[bulk ...]: the categories, or the commands of one"),
+      .errors = ERRORS(ERR_ACL_CATEGORY, ERR_SUBCOMMAND_OR_ARITY),
+      .complexity = "O(N), N commands",
+      .syntax = "[category]",
+      .summary = "Lists the categories of commands, or the commands of a category." },
+    { .name = "DELUSER",
+      .run = cmd_acl_deluser,
+      .arity = -3,
+      .flags = SYSTEM,
+      .group = "server",
+      .since = "6.0.0",
+      .replies = REPLIES("integer: the number of users that were deleted"),
+      .errors = ERRORS(ERR_ACL_KEEP_DEFAULT),
+      .complexity = "O(N), N connections, for each user",
+      .syntax = "username [username ...]",
+      .summary = "Deletes users and closes their connections." },
+    { .name = "DRYRUN",
+      .run = cmd_acl_dryrun,
+      .arity = -4,
+      .flags = SYSTEM,
+      .group = "server",
+      .since = "7.0.0",
+      .replies = REPLIES("OK: the user may do it", "bulk: why it may not"),
+      .errors = ERRORS(ERR_ACL_NO_USER, ERR_ACL_NO_COMMAND, ERR_ARITY),
+      .complexity = "O(N), N rules of the user",
+      .syntax = "username command [arg [arg ...]]",
+      .summary = "Tells whether a user may make a call, without making it." },
+    { .name = "GENPASS",
+      .run = cmd_acl_genpass,
+      .arity = -2,
+      .flags = OPEN,
+      .group = "server",
+      .since = "6.0.0",
+      .replies = REPLIES("bulk: random hexadecimal digits"),
+      .errors = ERRORS(ERR_ACL_GENPASS, ERR_NOT_INTEGER, ERR_SUBCOMMAND_OR_ARITY),
+      .complexity = "O(1)",
+      .syntax = "[bits]",
+      .summary = "Makes a password that can't be guessed." },
+    { .name = "GETUSER",
+      .run = acl_show_user,
+      .arity = 3,
+      .flags = SYSTEM,
+      .group = "server",
+      .since = "6.0.0",
+      .replies = REPLIES("map['flags' set[bulk ...] 'passwords' [bulk ...] 'commands' bulk 'keys' "
+                         "bulk 'channels' bulk 'selectors' [any ...]]: the user",
+                         "null: there is no such user"),
+      .complexity = "O(N), N rules of the user",
+      .syntax = "username",
+      .summary = "Returns the rules of a user." },
+    { .name = "HELP",
+      .run = acl_show_help,
+      .arity = 2,
+      .flags = LOADING | STALE,
+      .group = "server",
+      .since = "6.0.0",
+      .replies = REPLIES("[simple ...]: lines of text"),
+      .complexity = "O(1)",
+      .syntax = "",
+      .summary = "Lists the subcommands of ACL." },
+    { .name = "LIST",
+      .run = acl_show_list,
+      .arity = 2,
+      .flags = SYSTEM,
+      .group = "server",
+      .since = "6.0.0",
+      .replies = REPLIES("[bulk ...]: a line for each user, as in an ACL file"),
+      .complexity = "O(N), N users",
+      .syntax = "",
+      .summary = "Lists the users with their rules." },
+    { .name = "LOAD",
+      .run = cmd_acl_load,
+      .arity = 2,
+      .flags = SYSTEM,
+      .group = "server",
+      .since = "6.0.0",
+      .replies = REPLIES("OK: the users are those of the file"),
+      .errors = ERRORS(ERR_ACL_FILE),
+      .complexity = "O(N), N users",
+      .syntax = "",
+      .summary = "Reads the users from the ACL file." },
+    { .name = "LOG",
+      .run = acl_show_log,
+      .arity = -2,
+      .flags = SYSTEM,
+      .group = "server",
+      .since = "6.0.0",
+      .replies = REPLIES("OK: with RESET", "[any ...]: the latest refusals, each a map"),
+      .errors = ERRORS(ERR_NOT_INTEGER, ERR_SUBCOMMAND_OR_ARITY),
+      .complexity = "O(N), N entries",
+      .syntax = "[count | RESET]",
+      .summary = "Lists calls and logins that were refused, or empties the list." },
+    { .name = "SAVE",
+      .run = cmd_acl_save,
+      .arity = 2,
+      .flags = SYSTEM,
+      .group = "server",
+      .since = "6.0.0",
+      .replies = REPLIES("OK: the file was written"),
+      .errors = ERRORS(ERR_ACL_FILE),
+      .complexity = "O(N), N users",
+      .syntax = "",
+      .summary = "Writes the users to the ACL file." },
+    { .name = "SETUSER",
+      .run = cmd_acl_setuser,
+      .arity = -3,
+      .flags = SYSTEM,
+      .group = "server",
+      .since = "6.0.0",
+      .replies = REPLIES("OK: all rules were applied"),
+      .errors = ERRORS(ERR_ACL_USER_NAME, ERR_ACL_UNMATCHED, ERR_ACL_RULE),
+      .complexity = "O(N+M), N rules of the user, M subscribed connections",
+      .syntax = "username [rule [rule ...]]",
+      .summary = "Creates a user, or changes its rules." },
+    { .name = "USERS",
+      .run = acl_show_users,
+      .arity = 2,
+      .flags = SYSTEM,
+      .group = "server",
+      .since = "6.0.0",
+      .replies = REPLIES("[bulk ...]: the names of the users"),
+      .complexity = "O(N), N users",
+      .syntax = "",
+      .summary = "Lists the names of the users." },
+    { .name = "WHOAMI",
+      .run = acl_show_caller,
+      .arity = 2,
+      .flags = OPEN,
+      .group = "server",
+      .since = "6.0.0",
+      .replies = REPLIES("bulk: the name of the caller's user"),
+      .complexity = "O(1)",
+      .syntax = "",
+      .summary = "Returns the name of the caller's user." },
+    { .name = NULL },
+};
+
+static const struct command rows[] = {
+    { .name = "ACL",
+      .arity = -2,
+      .group = "server",
+      .since = "6.0.0",
+      .complexity = "depends on the subcommand",
+      .syntax = "",
+      .summary = "Manages users and their rights.",
+      .subcommands = subcommands },
+};
+
+const struct command_group acl_commands = COMMAND_GROUP(rows);

@@ -1,0 +1,77 @@
+/* acl_sessions: see acl_sessions.h. */
+#include "server/admin/acl/acl_sessions.h"
+
+#include "store/mem/mem.h"
+
+/* Sessions are collected first, because closing them changes the list of connections. */
+struct found {
+    struct session **at;
+    size_t count, room;
+    const struct acl_user *user; /* NULL: look at the channels */
+};
+
+static void add_found(struct found *found, struct session *session)
+{
+    if (found->count == found->room) {
+        found->room = found->room > 0 ? 2 * found->room : 16;
+        found->at = mem_realloc(found->at, found->room * sizeof(struct session *));
+    }
+    found->at[found->count++] = session;
+}
+
+static void visit_user(void *ctx, const struct client_info *info)
+{
+    struct found *found = ctx;
+    if (info->session->user == found->user) add_found(found, info->session);
+}
+
+struct hearing {
+    const struct acl_user *user;
+    bool is_pattern, refused;
+};
+
+static void visit_channel(void *ctx, struct bytes name)
+{
+    struct hearing *hearing = ctx;
+    hearing->refused |= !acl_user_hears(hearing->user, name, hearing->is_pattern);
+}
+
+static void visit_subscriber(void *ctx, const struct client_info *info)
+{
+    struct session *session = info->session;
+    struct hearing hearing = { .user = session->user };
+    if (session->user == NULL || session->user->unrestricted || session_subscriptions(session) == 0)
+        return;
+    for (enum pubsub_kind kind = 0; kind < PUBSUB_KINDS; kind++) {
+        hearing.is_pattern = kind == PUBSUB_PATTERN;
+        session_each_subscription(session, kind, visit_channel, &hearing);
+    }
+    if (hearing.refused) add_found(ctx, session);
+}
+
+static void close_found(const struct acl_sessions *sessions, struct found *found)
+{
+    for (size_t i = 0; i < found->count; i++) {
+        acl_log_out(sessions->context->dispatch->acl, found->at[i]);
+        clients_kill(sessions->context->clients, found->at[i], sessions->self);
+    }
+    mem_free(found->at);
+}
+
+void acl_sessions_user_gone(void *ctx, struct acl_user *user)
+{
+    const struct acl_sessions *sessions = ctx;
+    struct found found = { .user = user };
+    clients_each(sessions->context->clients, visit_user, &found);
+    /* A caller without a connection, as in tests. */
+    if (sessions->self->user == user && found.count == 0)
+        acl_log_out(sessions->context->dispatch->acl, sessions->self);
+    close_found(sessions, &found);
+}
+
+void acl_sessions_check_channels(struct acl_sessions *sessions)
+{
+    struct found found = { 0 };
+    clients_each(sessions->context->clients, visit_subscriber, &found);
+    close_found(sessions, &found);
+}

@@ -1,0 +1,18 @@
+/* acl_sessions: what a change of users means for the connections that have them. */
+#ifndef SERVER_ADMIN_ACL_ACL_SESSIONS_H
+#define SERVER_ADMIN_ACL_ACL_SESSIONS_H
+
+#include "server/admin/admin.h"
+
+/* Who asks, and where the connections are. */
+struct acl_sessions {
+    const struct acl_admin_context *context;
+    struct session *self; /* it gets its reply before it is closed */
+};
+
+/* Closes the connections of a user that is deleted. For acl_adopt. */
+void acl_sessions_user_gone(void *sessions, struct acl_user *user);
+/* Closes connections that are subscribed to channels that their user may not use any more. */
+void acl_sessions_check_channels(struct acl_sessions *sessions);
+
+#endif

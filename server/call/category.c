@@ -1,0 +1,81 @@
+/* category: see category.h. */
+#include "server/call/category.h"
+
+#include <string.h>
+
+/* A command is in a category by one of these flags, by its row's `acl`, or by its group. In Redis'
+ * order; our own come last. */
+static const struct {
+    const char *name;
+    unsigned flags, acl;
+    const char *group;
+} categories[] = {
+    { "keyspace", 0, ACL_KEYSPACE, "" },
+    { "read", READONLY, 0, "" },
+    { "write", WRITE, 0, "" },
+    { "set", 0, ACL_SET, "set" },
+    { "sortedset", 0, ACL_SORTED_SET, "sorted-set" },
+    { "list", 0, ACL_LIST, "list" },
+    { "hash", 0, 0, "hash" },
+    { "string", 0, 0, "string" },
+    { "bitmap", 0, 0, "bitmap" },
+    { "hyperloglog", 0, 0, "hyperloglog" },
+    { "geo", 0, 0, "geo" },
+    { "pubsub", PUBSUB, 0, "" },
+    { "admin", ADMIN, ACL_ADMIN, "" },
+    { "fast", FAST, 0, "" },
+    { "slow", 0, 0, NULL }, /* all commands that are not fast */
+    { "blocking", BLOCKING, 0, "" },
+    { "dangerous", ADMIN, ACL_DANGEROUS, "" },
+    { "connection", 0, ACL_CONNECTION, "" },
+    { "transaction", 0, ACL_TRANSACTION, "" },
+    { "scripting", 0, 0, "scripting" },
+    { "dehydrator", 0, 0, "dehydrator" },
+    { "expiry", 0, ACL_EXPIRY, "" }, /* and all commands that Redis does not have */
+};
+
+enum { CATEGORIES = sizeof(categories) / sizeof(categories[0]) };
+_Static_assert(CATEGORIES < 32, "a bit for each category");
+
+unsigned category_count(void)
+{
+    return CATEGORIES;
+}
+
+const char *category_name(unsigned category)
+{
+    return categories[category].name;
+}
+
+int category_find(struct bytes name)
+{
+    for (int i = 0; i < CATEGORIES; i++)
+        if (bytes_is_word(name, categories[i].name)) return i;
+    return -1;
+}
+
+static bool is_in_group(const struct command *row, const char *group)
+{
+    if (group == NULL) return !(row->flags & FAST);
+    return row->run != NULL && strcmp(row->group, group) == 0;
+}
+
+/* Our own versions begin with 0, Redis' do not. */
+static unsigned acl_of(const struct command *row)
+{
+    bool is_own = row->origin != NULL || (row->since != NULL && row->since[0] == '0');
+    return row->acl | (is_own && row->run != NULL ? ACL_EXPIRY : 0U);
+}
+
+uint32_t category_bits(const struct command *row)
+{
+    /* Scripts that only read are not in @read, as in Redis. */
+    unsigned flags = row->flags & ~(strcmp(row->group, "scripting") == 0 ? READONLY : 0U);
+    uint32_t bits = 0;
+    for (unsigned i = 0; i < CATEGORIES; i++) {
+        bool fits = is_in_group(row, categories[i].group) || (flags & categories[i].flags) ||
+                    (acl_of(row) & categories[i].acl);
+        bits |= (uint32_t)fits << i;
+    }
+    return bits;
+}

@@ -1,0 +1,17 @@
+/* category: the ACL categories of commands ("read", "sortedset" ...), made from flags, group and
+ * `acl` of the rows. COMMAND and the ACL use this one list. */
+#ifndef SERVER_CALL_CATEGORY_H
+#define SERVER_CALL_CATEGORY_H
+
+#include <stdint.h>
+
+#include "server/call/command.h"
+
+/* Categories have numbers from 0 to category_count() - 1, which is less than 32, in the order in
+ * which COMMAND and ACL CAT list them. */
+unsigned category_count(void);
+const char *category_name(unsigned category);      /* "read", without the @ */
+int category_find(struct bytes name);              /* ignores case; -1: there is none */
+uint32_t category_bits(const struct command *row); /* a bit for each category that it is in */
+
+#endif
