@@ -7,10 +7,9 @@
 #   make lint       all checks of the sources    make format   formats the sources
 #   make install    PREFIX, DESTDIR, SYSCONFDIR  make uninstall  removes what install has installed
 #   make deb        Debian packages (tools/install.mk)  make tools    builds build/tools/
-#   make service-test  the units, in a machine of its own, as root
 #   make clean      removes build/               make diff     N random programs against redis-server
 #   make example    writes expired.conf.example  make reference  writes doc/commands/
-#   make crash      tests of crashes and failing disks, for CRASH_SECONDS
+#   make crash      crashes and failing disks    make service-test  the units, booted, as root
 #   make tidy       clang-tidy                   make coverage lines and branches by folder
 #   make mutants    N faults, SEED               make compile_commands.json   for editors
 #   make bench      measures, and writes doc/performance.md and doc/durability.md. Prints a part of it
@@ -215,8 +214,8 @@ mutants:
 	@tools/deps build test
 	@tools/mutants $(if $(N),--count $(N)) $(if $(SEED),--seed $(SEED)) $(if $(PATHS),--in $(PATHS))
 
-# The units under a real systemd: root, debootstrap and systemd-nspawn are needed.
 service-test: expired
+	@tools/deps service
 	@$(TEST_ENV) TIMES=1 tests/service/run
 
 fuzz-built: $(FUZZERS) ; @:
