@@ -39,7 +39,10 @@ void lifecycle_report_ready(struct parts *parts)
     if (conf->pidfile[0] != '\0') {
         parts->wrote_pid = process_write_pid(conf->pidfile);
         if (!parts->wrote_pid)
-            log_line(LOG_WARNING, "Can't write pidfile %s: %s", conf->pidfile, strerror(errno));
+            log_line(LOG_WARNING,
+                     "Can't write pidfile %s: %s. The server runs without it. Correct its folder's "
+                     "rights, or set pidfile to another path",
+                     conf->pidfile, strerror(errno));
     }
     log_line(LOG_NOTICE, "Ready to accept connections");
     char text[SUPERVISOR_STATUS_MAX];
@@ -56,9 +59,11 @@ void lifecycle_fit_maxclients(struct conf *conf)
 {
     int64_t possible = process_raise_files(conf->maxclients);
     if (possible >= conf->maxclients) return;
-    log_line(LOG_WARNING,
-             "maxclients lowered to %lld from %lld: the limit of open files (ulimit -n) is too low",
-             (long long)possible, (long long)conf->maxclients);
+    log_line(
+        LOG_WARNING,
+        "maxclients lowered to %lld from %lld: the limit of open files (ulimit -n) is too low. "
+        "Raise that limit (LimitNOFILE in a unit), or set maxclients lower",
+        (long long)possible, (long long)conf->maxclients);
     conf->maxclients = possible;
 }
 

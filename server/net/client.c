@@ -405,7 +405,7 @@ static void close_over(struct client *client, const char *limit)
 {
     log_line(LOG_WARNING,
              "Client %s closed: %zu bytes of unread replies exceed the %s limit of "
-             "client-output-buffer-limit",
+             "client-output-buffer-limit. Read the replies sooner, or raise it",
              client_label(client).text, client->out.len, limit);
     client->all->w.stats->closed_output_buffer++;
     outbuf_drop(&client->out);
@@ -485,8 +485,11 @@ void client_check_output(struct client *client)
         return;
     }
     if (client->out.lost) {
-        log_line(LOG_WARNING, "Client %s closed: out of memory for its replies (%zu bytes unread)",
-                 client_label(client).text, client->out.len);
+        log_line(
+            LOG_WARNING,
+            "Client %s closed: out of memory for its replies (%zu bytes unread). Set maxmemory "
+            "and client-output-buffer-limit to less than this machine has",
+            client_label(client).text, client->out.len);
         client->all->w.stats->closed_output_buffer++;
         outbuf_drop(&client->out);
         client_doom(client);

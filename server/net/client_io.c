@@ -82,7 +82,9 @@ static bool input_reserve(struct client *client, size_t room, size_t ahead)
         client_count_memory(client);
         return true;
     }
-    log_line(LOG_WARNING, "Client %s closed: out of memory for %zu bytes of input",
+    log_line(LOG_WARNING,
+             "Client %s closed: out of memory for %zu bytes of input. Set maxmemory and "
+             "client-query-buffer-limit to less than this machine has",
              client_label(client).text, needed);
     client_doom(client);
     return false;

@@ -319,8 +319,10 @@ static void check_input(struct client *client)
     if (!over || client->doomed) return;
     /* VERBOSE, so that unauthenticated clients can't fill the log. */
     log_line(anon ? LOG_VERBOSE : LOG_WARNING,
-             "Client %s closed: %zu bytes of unanswered input exceed the limit",
-             client_label(client).text, len);
+             "Client %s closed: %zu bytes of unanswered input exceed %s", client_label(client).text,
+             len,
+             anon ? "what a client may send before it authenticates"
+                  : "client-query-buffer-limit. Send smaller requests, or raise it");
     client->all->w.stats->closed_query_buffer++;
     client_doom(client);
 }

@@ -133,8 +133,11 @@ static void pause_accepting(struct net *net)
     int error = errno;
     int64_t now = clock_mono_usec();
     if (net->logged_usec == 0 || now - net->logged_usec >= LOG_USEC) {
-        log_line(LOG_WARNING, "Can't accept connections: %s. Trying again every 100 ms",
-                 strerror(error));
+        log_line(LOG_WARNING, "Can't accept connections: %s. Trying again every 100 ms. %s",
+                 strerror(error),
+                 error == EMFILE || error == ENFILE
+                     ? "Raise the limit of open files (LimitNOFILE in a unit), or lower maxclients"
+                     : "Free memory on this machine, or lower maxmemory");
         net->logged_usec = now;
     }
     want_all(net, 0);

@@ -171,8 +171,8 @@ static void update_write_error(struct persist *persist)
     }
     const char *what = file_error_text(error);
     snprintf(text, sizeof(text), "Errors writing to the AOF file: %s", what);
-    log_line(LOG_WARNING, "Can't write the journal: %s. Writes are refused until it succeeds",
-             what);
+    log_line(LOG_WARNING, "Can't write the journal: %s. Writes are refused until it succeeds%s",
+             what, file_error_advice(error));
 }
 
 static void update_journal_report(struct persist *persist)
@@ -290,9 +290,8 @@ bool persist_configure(struct persist *persist)
         if (error != 0)
             log_line(LOG_WARNING,
                      "Can't write the end of the journal before turning it off: %s. Its last "
-                     "changes may be "
-                     "missing on disk",
-                     strerror(error));
+                     "changes may be missing on disk: keep them with SAVE%s",
+                     strerror(error), file_error_advice(error));
         persist->report.write_error = NULL;
         persist->safe_at_end = UINT64_MAX; /* after turning it off, replies do not wait for it */
         return true;
@@ -306,8 +305,8 @@ bool persist_configure(struct persist *persist)
     int error = persist_try_folder(persist);
     if (error == 0) error = persist_new_journal(persist);
     if (error != 0) {
-        log_line(LOG_WARNING, "Can't start the journal in %s/%s: %s", conf->dir,
-                 persist->manifest.dir, file_error_text(error));
+        log_line(LOG_WARNING, "Can't start the journal in %s/%s: %s%s", conf->dir,
+                 persist->manifest.dir, file_error_text(error), file_error_advice(error));
         persist_drop_rewrite(persist);
         return false;
     }
@@ -322,7 +321,12 @@ bool persist_stop(struct persist *persist, char *why, size_t size)
     int error = 0;
     if (persist->report.loading) return true;
     if (persist->journal != NULL) error = persist_close_journal(persist);
-    if (error != 0) snprintf(why, size, "can't write the end of the journal: %s", strerror(error));
+    if (error != 0)
+        snprintf(
+            why, size,
+            "Can't write the end of the journal: %s. Its last changes may be missing after the "
+            "next start%s",
+            strerror(error), file_error_advice(error));
     return error == 0;
 }
 

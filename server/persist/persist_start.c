@@ -364,8 +364,8 @@ static bool open_journal(struct loading *loading, bool go_on)
         error = persist_begin_journal(persist);
     }
     if (error != 0)
-        return fail_load(loading, "can't open the journal in %s/%s: %s", persist->w.conf->dir,
-                         persist->manifest.dir, file_error_text(error));
+        return fail_load(loading, "can't open the journal in %s/%s: %s%s", persist->w.conf->dir,
+                         persist->manifest.dir, file_error_text(error), file_error_advice(error));
     persist->listens = persist->opened = true;
     error = manifest_sweep(&persist->manifest);
     if (error != 0)

@@ -72,8 +72,8 @@ enum persist_outcome persist_save(struct persist *persist)
     }
     persist->report.save_failed = true;
     persist->report.saves_failed++;
-    log_line(LOG_WARNING, "Can't write the snapshot %s/%s: %s", persist->w.conf->dir,
-             persist->w.conf->dbfilename, file_error_text(error));
+    log_line(LOG_WARNING, "Can't write the snapshot %s/%s: %s%s", persist->w.conf->dir,
+             persist->w.conf->dbfilename, file_error_text(error), file_error_advice(error));
     return error == EEXIST ? PERSIST_FOREIGN : PERSIST_FAILED;
 }
 
@@ -124,9 +124,9 @@ static void note_failure(struct persist *persist, enum persist_task task, const 
     persist->retry_delay = delay < RETRY_MOST_USEC ? delay : RETRY_MOST_USEC;
     persist->retry_usec = clock_mono_usec() + persist->retry_delay;
     loop_timer_set(persist->again, persist->retry_delay);
-    log_line(LOG_WARNING, "%s failed (%s): %s. Trying again in %.1f s",
-             task == TASK_SAVE ? "Writing the snapshot" : "Rewriting the journal", step,
-             file_error_text(error), (double)persist->retry_delay / USEC_PER_SEC);
+    log_line(LOG_WARNING, "%s failed (%s): %s. Trying again in %.1f s%s",
+             task == TASK_SAVE ? SAVING : REWRITING, step, file_error_text(error),
+             (double)persist->retry_delay / USEC_PER_SEC, file_error_advice(error));
 }
 
 static void begin_save(struct persist *persist)

@@ -495,7 +495,8 @@ bool dispatch_request(struct dispatch *dispatch, struct session *session,
     call.context = call.command.context;
     if (is_http(argv[0])) {
         log_line(LOG_WARNING,
-                 "Client %s closed: it sent an HTTP request, possibly forged by a web page",
+                 "Client %s closed: it sent an HTTP request, possibly forged by a web page. Set a "
+                 "password, and let only clients of yours reach the port",
                  session->peer != NULL ? session->peer : "");
         session->close_after_reply = true;
         return true;

@@ -118,3 +118,22 @@ const char *file_error_text(int error)
                              "replaced. Move it away, or set another name"
                            : strerror(error);
 }
+
+const char *file_error_advice(int error)
+{
+    switch (error) {
+    case EEXIST: return ""; /* the text says it */
+    case ENOSPC:
+    case EDQUOT: return ". Free space on the disk";
+    case EACCES:
+    case EPERM:
+    case EROFS: return ". Let the server's user write to dir (ReadWritePaths in a unit)";
+    case ENOENT: return ". Make dir again";
+    case EMFILE:
+    case ENFILE: return ". Raise the limit of open files, or lower maxclients";
+    case ENOMEM:
+    case EAGAIN: return ". Free memory, or set vm.overcommit_memory to 1: a child shares it";
+    case ECHILD: return ". The child process was ended from outside: see the kernel's log";
+    default: return ". Check the disk";
+    }
+}

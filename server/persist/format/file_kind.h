@@ -39,5 +39,7 @@ const char *file_kind_text(enum file_kind kind);
 int file_check(const char *path, unsigned kinds);
 /* Like strerror, but EEXIST names the problem: a file of another program is in the way. */
 const char *file_error_text(int error);
+/* What an operator can do about it, to stand at the end of a line: ". Free space", or "". */
+const char *file_error_advice(int error);
 
 #endif
