@@ -5,6 +5,13 @@
 #include <luajit-2.1/lua.h>
 #include <stddef.h>
 
+/* How the bytes of a NaN that 0/0 makes begin: x86 sets its sign, arm64 does not. */
+#if defined(__x86_64__) || defined(__i386__)
+#define LUA_CASES_NAN "\\255\\248"
+#else
+#define LUA_CASES_NAN "\\127\\248"
+#endif
+
 /* An expression, or statements with `return`, and what it returns as text: strings in quotes with
  * \ddd for unusual bytes, tables as {1 2 ['key']=3}, several results with spaces between. An error
  * is "error: " and its text. */

@@ -20,7 +20,9 @@ static const struct lua_case encoded[] = {
     { "cjson.encode(nil)", "'null'" },
     { "cjson.encode({[1.5]=1})", "'{\\0341.5\\034:1}'" },
     { "cjson.encode({[0]=1})", "'{\\0340\\034:1}'" },
+#if defined(__x86_64__) || defined(__i386__) /* others convert 2^31 to the largest int */
     { "cjson.encode({[2^31]=1})", "'{\\0342147483648\\034:1}'" },
+#endif
     { "cjson.encode({[1]=1,[10]=2})", "'[1,null,null,null,null,null,null,null,null,2]'" },
     { "cjson.encode(cjson.decode('{\"1\":1}'))", "'{\\0341\\034:1}'" },
     { "cjson.encode(string.rep('x',300000)):sub(-3)", "'xx\\034'" },

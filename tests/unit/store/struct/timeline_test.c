@@ -384,7 +384,7 @@ START_TEST(deep_tree_keeps_counts)
         steps(&tl, things, COUNT, COUNT / 2, 95, &rng);
     ck_assert_uint_eq(tl.root->level, 2);
     for (int i = 0; i < 4; i++)
-        steps(&tl, things, COUNT, COUNT, 5, &rng);
+        steps(&tl, things, COUNT, COUNT, 2, &rng);
     ck_assert_uint_lt(tl.root->level, 2);
     timeline_drop(&tl);
     ck_assert_uint_eq(mem_used(), 0);
