@@ -167,7 +167,7 @@ START_TEST(info_counts_due_and_claimed_elements)
     ck_assert_msg(strncmp(reply, wanted, strlen(wanted)) == 0, "%s", reply);
     ck_assert_int_gt(strtol(reply + strlen(wanted), NULL, 10), 0);
     server_world_send(&world, 0, "HELLO 3");
-    ck_assert_int_eq(strncmp(answer("REDE.INFO d"), "%6|$6|length|", 13), 0);
+    ck_assert_int_eq(strncmp(answer("REDE.INFO d"), "%7|$6|length|", 13), 0);
     finish();
 }
 END_TEST
