@@ -24,6 +24,22 @@ static bool is_covered(struct bytes old, struct bytes name)
     return begins && (old.len == name.len || old.data[name.len] == '|');
 }
 
+/* Without rules about categories, a rule is useless if it says again what holds already: for all
+ * commands, or for its container. */
+static bool is_needed(const struct acl_selector *selector, struct bytes rule)
+{
+    const char *bar = memchr(rule.data, '|', rule.len);
+    struct bytes parent = bytes_of(rule.data + 1, bar == NULL ? 0 : (size_t)(bar - rule.data) - 1);
+    bool is_allowed = selector->from_all;
+    for (size_t i = 0; i < selector->rules.count; i++) {
+        struct bytes old = blob_view(selector->rules.at[i].text);
+        if (old.data[1] == '@') return true;
+        if (bytes_equal(bytes_of(old.data + 1, old.len - 1), parent))
+            is_allowed = old.data[0] == '+';
+    }
+    return rule.data[1] == '@' || (rule.data[0] == '+') != is_allowed;
+}
+
 /* Adds the rule in place of those that it makes useless. */
 static void keep_rule(struct acl_selector *selector, struct bytes word)
 {
@@ -37,7 +53,8 @@ static void keep_rule(struct acl_selector *selector, struct bytes word)
         if (is_covered(bytes_of(old.data + 1, old.len - 1), name))
             acl_items_remove(&selector->rules, i);
     }
-    acl_items_add(&selector->rules, 0, bytes_of(text, word.len));
+    if (is_needed(selector, bytes_of(text, word.len)))
+        acl_items_add(&selector->rules, 0, bytes_of(text, word.len));
 }
 
 /* ---- bits ----------------------------------------------------------------------------------- */

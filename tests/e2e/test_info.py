@@ -23,6 +23,7 @@ MISSING = set("""
     used_memory_dataset_perc used_memory_overhead used_memory_startup
 """.split())
 OWN = set("""
+    acl_access_denied_auth acl_access_denied_channel acl_access_denied_cmd acl_access_denied_key
     acl_access_denied_tls_cert client_output_buffer_limit_disconnections
     client_query_buffer_limit_disconnections clock
     expired_members expired_subkeys expired_version keys_with_deadlines lag_count lag_msec

@@ -274,6 +274,22 @@ INFO
 TIME
 LOLWUT
 CONFIG SET slowlog-log-slower-than 0; SLOWLOG GET
+ACL CAT
+ACL CAT read
+ACL SETUSER gone on; ACL DELUSER gone none
+ACL DRYRUN default GET k
+ACL SETUSER u on; ACL DRYRUN u GET k
+ACL GENPASS
+ACL GENPASS 8
+ACL SETUSER u on nopass ~a (+get); ACL GETUSER u
+ACL GETUSER none
+ACL HELP
+ACL LIST
+AUTH none x; ACL LOG
+ACL LOG RESET
+ACL SETUSER u reset +@all
+ACL USERS
+ACL WHOAMI
 SLOWLOG LEN
 SLOWLOG RESET
 SLOWLOG HELP
@@ -314,6 +330,7 @@ FUNCTION HELP
 # Commands that end the server or change the connection; other tests cover them.
 LEFT_OUT = {"SHUTDOWN": "ends the server", "FCALL": "needs a library",
             "SCRIPT KILL": "needs a busy script", "FUNCTION KILL": "needs a busy function", "CONFIG REWRITE": "needs a file",
+            "ACL LOAD": "needs a file", "ACL SAVE": "needs a file",
             "LATENCY GRAPH": "needs samples"}
 
 

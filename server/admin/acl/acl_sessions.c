@@ -36,12 +36,18 @@ static void visit_channel(void *ctx, struct bytes name)
     hearing->refused |= !acl_user_hears(hearing->user, name, hearing->is_pattern);
 }
 
-static void visit_subscriber(void *ctx, const struct client_info *info)
+static void visit_prefix(void *ctx, struct bytes prefix)
+{
+    struct hearing *hearing = ctx;
+    hearing->refused |= !acl_user_reads_prefix(hearing->user, prefix);
+}
+
+static void visit_listener(void *ctx, const struct client_info *info)
 {
     struct session *session = info->session;
     struct hearing hearing = { .user = session->user };
-    if (session->user == NULL || session->user->unrestricted || session_subscriptions(session) == 0)
-        return;
+    if (session->user == NULL || session->user->unrestricted) return;
+    tracking_each_prefix(session, visit_prefix, &hearing);
     for (enum pubsub_kind kind = 0; kind < PUBSUB_KINDS; kind++) {
         hearing.is_pattern = kind == PUBSUB_PATTERN;
         session_each_subscription(session, kind, visit_channel, &hearing);
@@ -72,6 +78,6 @@ void acl_sessions_user_gone(void *ctx, struct acl_user *user)
 void acl_sessions_check_channels(struct acl_sessions *sessions)
 {
     struct found found = { 0 };
-    clients_each(sessions->context->clients, visit_subscriber, &found);
+    clients_each(sessions->context->clients, visit_listener, &found);
     close_found(sessions, &found);
 }

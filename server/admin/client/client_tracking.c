@@ -112,11 +112,24 @@ static bool prefixes_fit(struct call *call, const struct options *options)
     return true;
 }
 
+/* DIFFERS: Redis lets everyone hear the names of all keys. (doc/differs.md) */
+static bool may_hear_keys(struct call *call, const struct options *options)
+{
+    const struct acl_user *user = call->session->user;
+    if (user == NULL || user->unrestricted || !options->mode.broadcast) return true;
+    bool may = options->prefix_count > 0 || acl_user_reads_prefix(user, LIT(""));
+    for (int i = 0; i < options->prefix_count; i++)
+        may &= acl_user_reads_prefix(user, call->argv[options->prefixes[i]]);
+    if (!may) fail(call, ERR_NOPERM_KEY);
+    return may;
+}
+
 static bool switch_on(struct call *call, const struct options *options)
 {
     const struct connection_context *context = call->context;
     struct session *session = call->session;
     if (!mode_fits(call, options) || !prefixes_fit(call, options)) return false;
+    if (!may_hear_keys(call, options)) return false;
     tracking_on(context->tracking, session, &options->mode);
     if (options->mode.broadcast && options->prefix_count == 0)
         tracking_add_prefix(context->tracking, session, LIT(""));

@@ -103,7 +103,10 @@ START_TEST(words_are_shown_as_rules)
 {
     begin();
     assert_rules("+GET +config|GET -@Write", "resetchannels -@all +get +config|get -@write");
-    assert_rules("+get +get -get", "resetchannels -@all -get");
+    assert_rules("+get +get -get", "resetchannels -@all");
+    assert_rules("+@read -get", "resetchannels -@all +@read -get");
+    assert_rules("+@all +config -config -config|get", "resetchannels +@all -config");
+    assert_rules("+config -config|get", "resetchannels -@all +config -config|get");
     assert_rules("+config|get +config|set +config", "resetchannels -@all +config");
     assert_rules("allcommands -debug allkeys allchannels", "~* &* +@all -debug");
     assert_rules("+@all -@all +@read", "resetchannels -@all +@read");
@@ -112,7 +115,8 @@ START_TEST(words_are_shown_as_rules)
     assert_rules("(~a +get) ( &x )", "resetchannels -@all (~a resetchannels -@all +get) "
                                      "(resetchannels &x -@all)");
     assert_rules("(~a) clearselectors", "resetchannels -@all");
-    assert_rules("+select|0 +select|1 -select", "resetchannels -@all -select");
+    assert_rules("+select|0 +select|1", "resetchannels -@all +select|0 +select|1");
+    assert_rules("+select|0 +select|1 -select", "resetchannels -@all");
     end();
 }
 END_TEST
