@@ -17,7 +17,7 @@ struct reclaim_item {
 
 void reclaim_init(struct reclaim *reclaim)
 {
-    *reclaim = (struct reclaim){ NULL, NULL };
+    *reclaim = (struct reclaim){ .first = NULL };
 }
 
 void reclaim_drop(struct reclaim *reclaim)
@@ -37,13 +37,27 @@ static struct reclaim_item *enqueue(struct reclaim *reclaim)
     return item;
 }
 
-void reclaim_object(struct reclaim *reclaim, struct object object)
+/* False: it was freed at once. */
+static bool queue_object(struct reclaim *reclaim, struct object object)
 {
     if (object.type == TYPE_STRING || object_count(&object) < SMALL) {
         object_free(&object);
-        return;
+        return false;
     }
     enqueue(reclaim)->object = object;
+    reclaim->left++;
+    return true;
+}
+
+static void count_freed(struct reclaim *reclaim)
+{
+    reclaim->left--;
+    reclaim->freed++;
+}
+
+void reclaim_object(struct reclaim *reclaim, struct object object)
+{
+    queue_object(reclaim, object);
 }
 
 void reclaim_keyspace(struct reclaim *reclaim, struct keyspace ks)
@@ -51,6 +65,7 @@ void reclaim_keyspace(struct reclaim *reclaim, struct keyspace ks)
     struct reclaim_item *item = enqueue(reclaim);
     item->is_keyspace = true;
     item->ks = ks;
+    reclaim->left += dict_count(&ks.dict);
 }
 
 /* Frees some entries. Large values are queued, so that each entry is one unit of work. */
@@ -64,7 +79,10 @@ static bool free_keyspace_some(struct reclaim *reclaim, struct keyspace *ks, siz
             keyspace_drop(ks);
             return true;
         }
-        reclaim_object(reclaim, entry->object);
+        if (queue_object(reclaim, entry->object))
+            reclaim->left--; /* it was counted with its keyspace */
+        else
+            count_freed(reclaim);
         mem_free(entry);
         --*work;
     }
@@ -78,6 +96,7 @@ bool reclaim_run(struct reclaim *reclaim, size_t work)
         bool done = item->is_keyspace ? free_keyspace_some(reclaim, &item->ks, &work)
                                       : object_free_some(&item->object, &work);
         if (!done) break;
+        if (!item->is_keyspace) count_freed(reclaim);
         reclaim->first = item->next;
         if (reclaim->first == NULL) reclaim->last = NULL;
         mem_free(item);

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "store/keyspace.h"
 #include "store/type/object.h"
@@ -14,6 +15,8 @@ struct reclaim_item;
 
 struct reclaim {
     struct reclaim_item *first, *last;
+    size_t left;    /* values that wait, in keyspaces too */
+    uint64_t freed; /* values that were freed in slices */
 };
 
 void reclaim_init(struct reclaim *reclaim);

@@ -25,7 +25,8 @@
 struct store_stats {
     uint64_t hits, misses; /* reads by clients */
     uint64_t expired_keys, expired_members, evicted_keys;
-    struct lag lag; /* how late expired keys and members were removed */
+    uint64_t payloads; /* of RESTORE, each of which was checked as a whole */
+    struct lag lag;    /* how late expired keys and members were removed */
 };
 
 struct policy_walk;

@@ -228,7 +228,7 @@ static void snapshot_lines(struct report *report, const struct persist_report *p
     line(report, "rdb_last_bgsave_status:%s", status(persist->save_failed));
     line(report, "rdb_last_bgsave_time_sec:%" PRId64, persist->save_sec);
     line(report, "rdb_current_bgsave_time_sec:%" PRId64, persist->current_save_sec);
-    line(report, "rdb_last_cow_size:%zu", persist->copied_bytes);
+    line(report, "rdb_last_cow_size:%zu", persist->save_copied_bytes);
     line(report, "rdb_last_load_keys_loaded:%" PRIu64, persist->keys_loaded);
 }
 
@@ -241,7 +241,7 @@ static void journal_lines(struct report *report, const struct persist_report *pe
     line(report, "aof_current_rewrite_time_sec:%" PRId64, persist->current_rewrite_sec);
     line(report, "aof_last_bgrewrite_status:%s", status(persist->rewrite_failed));
     line(report, "aof_last_write_status:%s", status(persist->write_error != NULL));
-    line(report, "aof_last_cow_size:%zu", persist->copied_bytes);
+    line(report, "aof_last_cow_size:%zu", persist->rewrite_copied_bytes);
     if (!persist->journal) return;
     line(report, "aof_current_size:%" PRIu64, persist->journal_bytes);
     line(report, "aof_base_size:%" PRIu64, persist->base_bytes);

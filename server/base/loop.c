@@ -14,6 +14,7 @@
 enum { MAX_SIGNALS = 8, MAX_HOOKS = 8 };
 
 struct callback {
+    struct loop *loop;
     void (*run)(void *ctx);
     void *ctx;
 };
@@ -25,10 +26,14 @@ struct loop {
     struct event signals[MAX_SIGNALS];
     struct callback signal_callbacks[MAX_SIGNALS];
     struct callback hooks[MAX_HOOKS];
+    const struct clock *clock;
+    struct loop_turns *turns; /* NULL: they are not counted */
+    int64_t woke_usec;        /* when the first callback of this turn began; 0: none yet */
 };
 
 struct loop_io {
     struct event readable, writable;
+    struct loop *loop;
     unsigned want;
     void (*ready)(void *ctx, unsigned what);
     void *ctx;
@@ -68,13 +73,41 @@ void loop_free(struct loop *loop)
     mem_free(loop);
 }
 
+void loop_count_turns(struct loop *loop, const struct clock *clock, struct loop_turns *turns)
+{
+    loop->clock = clock;
+    loop->turns = turns;
+}
+
+/* libevent does not say when it has waited, so the first callback of a turn does. */
+static void note_awake(struct loop *loop)
+{
+    if (loop->woke_usec == 0 && loop->turns != NULL)
+        loop->woke_usec = clock_quick_usec(loop->clock);
+}
+
+static void count_turn(struct loop *loop, bool inside)
+{
+    struct loop_turns *turns = loop->turns;
+    if (turns == NULL) return;
+    turns->count++;
+    if (inside || loop->woke_usec == 0) return;
+    int64_t usec = clock_quick_usec(loop->clock) - loop->woke_usec;
+    if (usec < 0) return; /* the quick clock was corrected */
+    turns->usec += (uint64_t)usec;
+    if ((uint64_t)usec > turns->longest_usec) turns->longest_usec = (uint64_t)usec;
+}
+
 /* False: no event is registered, so a further turn would never end. */
 static bool run_turn(struct loop *loop, int flags)
 {
+    int64_t outer_usec = loop->woke_usec;
     int rc = event_base_loop(loop->base, flags);
     ensure(rc >= 0, "event_base_loop: %d", rc);
     for (unsigned i = 0; i < loop->hook_count; i++)
         loop->hooks[i].run(loop->hooks[i].ctx);
+    count_turn(loop, outer_usec != 0);
+    loop->woke_usec = outer_usec;
     return rc == 0;
 }
 
@@ -116,6 +149,7 @@ static void on_io(evutil_socket_t fd, short what, void *ctx)
 {
     (void)fd;
     struct loop_io *io = ctx;
+    note_awake(io->loop);
     io->ready(io->ctx, (what & EV_READ) != 0 ? LOOP_READ : LOOP_WRITE);
 }
 
@@ -123,6 +157,7 @@ struct loop_io *loop_io_new(struct loop *loop, int fd, void (*ready)(void *ctx, 
                             void *ctx)
 {
     struct loop_io *io = mem_zalloc(sizeof(*io));
+    io->loop = loop;
     io->ready = ready;
     io->ctx = ctx;
     event_assign(&io->readable, loop->base, fd, EV_READ | EV_PERSIST, on_io, io);
@@ -156,13 +191,14 @@ static void on_callback(evutil_socket_t fd, short what, void *ctx)
     (void)fd;
     (void)what;
     struct callback *callback = ctx;
+    note_awake(callback->loop);
     callback->run(callback->ctx);
 }
 
 struct loop_timer *loop_timer_new(struct loop *loop, void (*fire)(void *ctx), void *ctx)
 {
     struct loop_timer *timer = mem_zalloc(sizeof(*timer));
-    timer->callback = (struct callback){ fire, ctx };
+    timer->callback = (struct callback){ loop, fire, ctx };
     event_assign(&timer->event, loop->base, -1, 0, on_callback, &timer->callback);
     return timer;
 }
@@ -191,7 +227,7 @@ void loop_on_signal(struct loop *loop, int signal, void (*fire)(void *ctx), void
     struct event *event = &loop->signals[loop->signal_count];
     struct callback *callback = &loop->signal_callbacks[loop->signal_count];
     loop->signal_count++;
-    *callback = (struct callback){ fire, ctx };
+    *callback = (struct callback){ loop, fire, ctx };
     event_assign(event, loop->base, signal, EV_SIGNAL | EV_PERSIST, on_callback, callback);
     int rc = event_add(event, NULL);
     ensure(rc == 0, "signal %d", signal);
@@ -200,5 +236,5 @@ void loop_on_signal(struct loop *loop, int signal, void (*fire)(void *ctx), void
 void loop_on_turn_end(struct loop *loop, void (*hook)(void *ctx), void *ctx)
 {
     ensure(loop->hook_count < MAX_HOOKS, "%u hooks", loop->hook_count);
-    loop->hooks[loop->hook_count++] = (struct callback){ hook, ctx };
+    loop->hooks[loop->hook_count++] = (struct callback){ loop, hook, ctx };
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "server/base/clock.h"
 #include "store/base/instant.h"
 
 struct loop;
@@ -22,6 +23,15 @@ bool loop_stopped(const struct loop *loop);
 /* Runs one turn with what is ready now, without waiting. For work that takes long, such as loading,
  * to serve connections meanwhile. */
 void loop_poll(struct loop *loop);
+
+/* Counts of turns, for INFO. The time of a turn is from its first callback to its end, so it does
+ * not contain the wait. A turn inside a turn is counted, and its time is the outer one's. */
+struct loop_turns {
+    uint64_t count;
+    uint64_t usec, longest_usec;
+};
+/* Counts into `turns` from now on, by this clock. Both are borrowed. */
+void loop_count_turns(struct loop *loop, const struct clock *clock, struct loop_turns *turns);
 const char *loop_backend(const struct loop *loop);
 /* libevent's own loop, for server/http alone, whose HTTP server is libevent's. */
 struct event_base;

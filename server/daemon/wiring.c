@@ -160,6 +160,7 @@ static bool make_event_side(struct parts *parts)
     parts->loop = loop_new();
     if (parts->loop == NULL)
         return lifecycle_fail(parts, "can't create the event loop: %s", strerror(errno));
+    loop_count_turns(parts->loop, &parts->clock, &parts->stats.turns);
     parts->persist = persist_new(&(struct persist_wiring){ .loop = parts->loop,
                                                            .clock = &parts->clock,
                                                            .conf = &parts->conf,

@@ -495,6 +495,7 @@ void client_check_output(struct client *client)
         client_doom(client);
         return;
     }
+    peak_note(&client->all->w.stats->output, client->out.bytes);
     int64_t hard = output_limit(client)->hard;
     if (hard > 0 && client->out.len >= (size_t)hard)
         close_over(client, "hard");
@@ -521,6 +522,7 @@ void clients_housekeeping(struct clients *all)
     struct client *client = all->next_checked;
     for (; left > 0; left--) {
         if (client == NULL) client = TAILQ_FIRST(&all->by_age);
+        peak_note(&all->w.stats->input, client->input.cap);
         if (client->out.len > 0 && !client->arrival.waits) client_check_output(client);
         if (!client->doomed) client_check_handshake(client, now);
         if (!client->doomed) check_idle(client, now);
@@ -547,8 +549,7 @@ size_t clients_paused(const struct clients *all)
     return all->paused_count + settle_count(all->w.dispatch->settle);
 }
 
-/* Bytes of the client's requests in the turn's buffer, including the running one. */
-static size_t bytes_being_run(const struct client *client)
+size_t client_bytes_being_run(const struct client *client)
 {
     const struct arrival *arrival = &client->arrival;
     return arrival->waits && arrival->data != NULL ? arrival->len : 0;
@@ -568,7 +569,7 @@ static void fill_info(struct client *client, int64_t now, struct client_info *in
         .idle_sec = (now - client->active_usec) / USEC,
         .unix_socket = client->unix_socket,
         .is_paused = client->is_paused || client->session.delayed != NULL,
-        .query_used = input->len + bytes_being_run(client),
+        .query_used = input->len + client_bytes_being_run(client),
         .query_free = input->cap - input->len,
         .arguments = client_running_bytes(client),
         .events = !client->write_blocked    ? "r"

@@ -120,6 +120,7 @@ void client_drop_input(struct client *client, size_t used)
  * came before are still answered. */
 static bool check_received(struct client *client, ssize_t got)
 {
+    client->all->w.stats->reads++;
     if (got > 0) {
         client->active_usec = client->all->turn_usec;
         client->all->w.stats->bytes_in += (size_t)got;
@@ -282,6 +283,7 @@ void client_write(struct client *client)
     if (client->out.len > 0) {
         if (client->out.len > client->out_peak) client->out_peak = client->out.len;
         ssize_t sent = send_some(client);
+        client->all->w.stats->writes++;
         if (sent < 0) {
             client_doom(client);
             return;

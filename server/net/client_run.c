@@ -342,6 +342,7 @@ static void finish_arrival(struct client *client)
     bool behind = arrival->used < arrival->parsed;
     if (client->out.len > 0 || client->out.lost) look_at_output(client);
     if (arrival->malformed && !behind && may_run_requests(client)) refuse_malformed(client);
+    peak_note(&client->all->w.stats->input, client->input.cap + client_bytes_being_run(client));
     keep_rest(client);
     check_input(client);
     /* The pause or delay may have ended in the same turn. */

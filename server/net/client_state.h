@@ -159,6 +159,8 @@ void client_watch_soft(struct client *client); /* checks the soft limit only */
 void client_begin_session(struct client *client);
 /* The error line for a client that protected mode does not let in, or NULL. */
 const char *client_protection(const struct client *client);
+/* Bytes of the client's requests in the turn's buffer, including the running one. */
+size_t client_bytes_being_run(const struct client *client);
 /* "id=7 addr=127.0.0.1:50312 name=worker" for the log. */
 struct client_label {
     char text[256];

@@ -51,6 +51,7 @@ static void reset_stats(void *ctx, struct command_ref ref)
 void observer_reset(struct observer *observer, struct commands *commands)
 {
     forget_errors(observer);
+    observer->run_usec = 0;
     commands_each_stats(commands, reset_stats, NULL);
 }
 
@@ -160,6 +161,7 @@ static int64_t count_run(struct observer *observer, const struct call *call, int
     int64_t usec = observer->last_usec - began;
     if (usec < 0) usec = 0;
     call->command.stats->usec += (uint64_t)usec;
+    if (call->block != NULL) observer->run_usec += (uint64_t)usec; /* not inside EXEC or a script */
     call->command.stats->failed += call->failed;
     count_error(observer, call);
     return usec;

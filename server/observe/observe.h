@@ -27,6 +27,7 @@ struct observer {
     struct monitor *monitor;
     struct dict errors; /* struct error_count by code */
     int64_t last_usec;  /* monotonic: when the last call ended, or the turn began */
+    uint64_t run_usec;  /* the time of all requests' calls; that of a script has its calls' time */
 };
 
 void observer_init(struct observer *observer, const struct conf *conf, const struct clock *clock);

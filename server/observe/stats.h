@@ -1,27 +1,69 @@
-/* stats: the counters of INFO that concern connections and all commands together. The store and
- * observe.h have further ones. CONFIG RESETSTAT zeroes them. */
+/* stats: the counters of INFO that concern connections, turns and all commands together. The store
+ * and observe.h have further ones. CONFIG RESETSTAT zeroes them. Those who count add to the fields
+ * themselves. */
 #ifndef SERVER_OBSERVE_STATS_H
 #define SERVER_OBSERVE_STATS_H
 
+#include <stddef.h>
 #include <stdint.h>
+
+#include "server/base/loop.h"
+
+/* The largest value of the last seconds. */
+enum { PEAK_SECONDS = 8 };
+struct peak {
+    size_t seconds[PEAK_SECONDS]; /* a ring */
+    unsigned at;                  /* this second */
+};
+
+/* For how long something was so, in all and now. Monotonic microseconds. */
+struct spell {
+    int64_t ended_usec; /* the sum of those that have ended */
+    int64_t since_usec; /* 0: it is not so now */
+};
 
 struct stats {
     uint64_t connections, rejected_connections;
     uint64_t commands, errors;
     uint64_t bytes_in, bytes_out;
+    uint64_t reads, writes;                                           /* of sockets */
     uint64_t denied_auth, denied_command, denied_key, denied_channel; /* by the ACL */
-    uint64_t closed_query_buffer, closed_output_buffer, closed_idle;
     uint64_t denied_tls_cert; /* clients' certificates whose name is no user's */
+    uint64_t closed_query_buffer, closed_output_buffer, closed_idle;
     uint64_t evicted_clients;
+    struct loop_turns turns;
+    struct peak input, output; /* bytes of one client's buffers */
+
+    uint64_t expiry_usec;     /* of the slices that remove what has expired */
+    uint64_t expiry_cut;      /* turns whose time was over while something was still overdue */
+    struct spell over_memory; /* maxmemory was exceeded, and eviction did not end that at once */
+    struct spell defragging;
+
+    size_t memory_peak;       /* as seen by the last sample */
+    int64_t memory_peak_usec; /* monotonic: the sample that saw it first; 0: none */
 
     double commands_per_sec, in_per_sec, out_per_sec; /* between the last two samples */
+    double turns_per_sec, usec_per_turn;
     struct {
         int64_t mono_usec;
         uint64_t commands, bytes_in, bytes_out;
+        struct loop_turns turns;
     } sampled;
 };
 
 /* Computes the rates since the last sample; call about once a second. */
 void stats_sample(struct stats *stats, int64_t mono_usec);
+
+static inline void peak_note(struct peak *peak, size_t value)
+{
+    if (value > peak->seconds[peak->at]) peak->seconds[peak->at] = value;
+}
+size_t peak_recent(const struct peak *peak);
+
+/* Both do nothing if it is so already. */
+void spell_begin(struct spell *spell, int64_t mono_usec);
+void spell_end(struct spell *spell, int64_t mono_usec);
+int64_t spell_current(const struct spell *spell, int64_t mono_usec); /* 0: it is not so now */
+int64_t spell_total(const struct spell *spell, int64_t mono_usec);   /* with the current one */
 
 #endif

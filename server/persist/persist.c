@@ -355,6 +355,7 @@ struct persist_report persist_report(const struct persist *persist)
     report.rewrite_scheduled = persist->rewrite_scheduled || persist_waits_for_base(persist);
     report.current_save_sec = report.saving ? task_sec : -1;
     report.current_rewrite_sec = report.rewriting ? task_sec : -1;
+    if (persist->journal != NULL) report.buffer_bytes = journal_buffer(persist->journal)->bytes;
     const struct store *store = persist->w.store;
     /* After FLUSHALL a snapshot is written at the end of this turn. */
     bool was_flushed = store->flushed_at != persist->flush_seen && persist->w.conf->save[0] != '\0';

@@ -105,12 +105,16 @@ struct persist_report {
     uint64_t journal_bytes, base_bytes; /* of all files now; of the base */
     uint64_t journal_waiting, late_syncs;
     bool sync_running;
-    size_t copied_bytes;            /* by the last child, because pages were changed meanwhile */
+    size_t buffer_bytes; /* memory of what waits to be written */
+    /* By the last child of each kind, because pages were changed meanwhile. */
+    size_t save_copied_bytes, rewrite_copied_bytes;
     size_t copied_now, copied_peak; /* the same by the child that runs, and the most it had; 0 */
     int64_t copied_age_sec;         /* since copied_now was measured */
     int64_t last_fork_usec;         /* how long it blocked the loop */
     uint64_t forks, keys_loaded;
+    uint64_t saves_begun, rewrites_begun;                    /* since the start */
     uint64_t saves, saves_failed, rewrites, rewrites_failed; /* since the start */
+    uint64_t rewrite_failures;                               /* in a row */
     uint64_t syncs, journal_failures;                        /* of writes and syncs */
     int64_t last_sync_usec; /* how long the last sync of the journal took */
 };

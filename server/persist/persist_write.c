@@ -63,6 +63,7 @@ enum persist_outcome persist_save(struct persist *persist)
     struct base_size size;
     if (persist->task == TASK_SAVE) return PERSIST_SAVING;
     if (persist->report.loading) return PERSIST_FAILED;
+    persist->report.saves_begun++;
     int error = write_now(persist, SAVING, persist->w.conf->dbfilename, &size);
     if (error == 0) {
         note_saved(persist, persist->w.store->changes);
@@ -110,6 +111,10 @@ static int begin_task(struct persist *persist, enum persist_task task, const cha
     persist->changes_at_task = persist->w.store->changes;
     persist->report.last_fork_usec = persist->task_began_usec - began;
     persist->report.forks++;
+    if (task == TASK_SAVE)
+        persist->report.saves_begun++;
+    else
+        persist->report.rewrites_begun++;
     return 0;
 }
 
@@ -120,6 +125,7 @@ static void note_failure(struct persist *persist, enum persist_task task, const 
     struct persist_report *report = &persist->report;
     *(task == TASK_SAVE ? &report->save_failed : &report->rewrite_failed) = true;
     ++*(task == TASK_SAVE ? &report->saves_failed : &report->rewrites_failed);
+    report->rewrite_failures += task == TASK_REWRITE;
     int64_t delay = persist->retry_delay > 0 ? 2 * persist->retry_delay : RETRY_USEC;
     persist->retry_delay = delay < RETRY_MOST_USEC ? delay : RETRY_MOST_USEC;
     persist->retry_usec = clock_mono_usec() + persist->retry_delay;
@@ -257,6 +263,7 @@ static void note_rewritten(struct persist *persist, const struct base_size *size
     persist->report.base_bytes = size->bytes;
     persist->report.rewrite_failed = false;
     persist->report.rewrites++;
+    persist->report.rewrite_failures = 0;
     log_line(LOG_NOTICE, "Journal rewritten: %" PRIu64 " keys, %" PRIu64 " bytes", size->keys,
              size->bytes);
     int error = manifest_sweep(&persist->manifest);
@@ -335,12 +342,13 @@ void persist_end_tasks(struct persist *persist)
     persist->task = TASK_NONE;
     persist->task_void = false;
     if (is_void) return;
-    persist->report.copied_bytes = outcome.copied;
     if (task == TASK_SAVE) {
         persist->report.save_sec = seconds;
+        persist->report.save_copied_bytes = outcome.copied;
         end_save(persist, &outcome);
     } else {
         persist->report.rewrite_sec = seconds;
+        persist->report.rewrite_copied_bytes = outcome.copied;
         persist->rewritten_usec = clock_mono_usec();
         persist->rewrite_took_usec = persist->rewritten_usec - persist->task_began_usec;
         end_rewrite(persist, &outcome);

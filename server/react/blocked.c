@@ -97,6 +97,19 @@ size_t blocked_count(const struct blocked *blocked)
     return blocked->count;
 }
 
+size_t blocked_with_timeout(const struct blocked *blocked)
+{
+    return agenda_count(&blocked->deadlines);
+}
+
+size_t blocked_keys(const struct blocked *blocked)
+{
+    size_t keys = 0;
+    for (unsigned db = 0; db < blocked->table_count; db++)
+        keys += dict_count(&blocked->tables[db]);
+    return keys;
+}
+
 /* ---- blocking -------------------------------------------------------------------------------- */
 
 static struct dict *table_of(struct blocked *blocked, unsigned db)

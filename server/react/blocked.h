@@ -38,7 +38,9 @@ void blocked_end(struct session *session);
 /* The call that the session is blocked in, borrowed, and the time its runs have taken so far. NULL:
  * it is not blocked on a key. */
 const struct saved_call *blocked_call(const struct session *session, int64_t *usec);
-size_t blocked_count(const struct blocked *blocked); /* number of blocked clients */
+size_t blocked_count(const struct blocked *blocked);        /* number of blocked clients */
+size_t blocked_with_timeout(const struct blocked *blocked); /* those of them that have a timeout */
+size_t blocked_keys(const struct blocked *blocked); /* that clients wait for. O(databases) */
 
 /* ---- keys that become ready ----------------------------------------------------------------- */
 

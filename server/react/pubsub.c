@@ -43,6 +43,7 @@ struct topics {
 
 struct pubsub {
     struct topics kinds[PUBSUB_KINDS];
+    size_t sessions; /* that have subscriptions */
 };
 
 static struct bytes topic_name(const void *element)
@@ -62,7 +63,7 @@ static const struct dict_type subscription_type = { .key = subscription_name };
 
 struct pubsub *pubsub_new(void)
 {
-    struct pubsub *pubsub = mem_alloc(sizeof(*pubsub));
+    struct pubsub *pubsub = mem_zalloc(sizeof(*pubsub));
     for (int kind = 0; kind < PUBSUB_KINDS; kind++) {
         dict_init(&pubsub->kinds[kind].by_name, &topic_type);
         TAILQ_INIT(&pubsub->kinds[kind].in_order);
@@ -100,7 +101,7 @@ static void topic_free(struct topics *topics, struct topic *topic)
     mem_free(topic);
 }
 
-static struct subscriber *subscriber_of(struct session *session)
+static struct subscriber *subscriber_of(struct pubsub *pubsub, struct session *session)
 {
     if (session->subscriber != NULL) return session->subscriber;
     struct subscriber *subscriber = mem_alloc(sizeof(*subscriber));
@@ -110,6 +111,7 @@ static struct subscriber *subscriber_of(struct session *session)
     }
     subscriber->bytes = sizeof(*subscriber);
     session->subscriber = subscriber;
+    pubsub->sessions++;
     return subscriber;
 }
 
@@ -131,7 +133,7 @@ size_t session_subscription_bytes(const struct session *session)
 bool pubsub_subscribe(struct pubsub *pubsub, struct session *session, enum pubsub_kind kind,
                       struct bytes name)
 {
-    struct subscriptions *own = &subscriber_of(session)->kinds[kind];
+    struct subscriptions *own = &subscriber_of(pubsub, session)->kinds[kind];
     if (dict_find(&own->by_name, name) != NULL) return false;
     struct topic *topic = dict_find(&pubsub->kinds[kind].by_name, name);
     if (topic == NULL) topic = topic_new(&pubsub->kinds[kind], name);
@@ -162,6 +164,7 @@ static void drop_subscription(struct pubsub *pubsub, enum pubsub_kind kind,
     if (session_subscriptions(session) > 0) return;
     mem_free(session->subscriber);
     session->subscriber = NULL;
+    pubsub->sessions--;
 }
 
 bool pubsub_unsubscribe(struct pubsub *pubsub, struct session *session, enum pubsub_kind kind,
@@ -271,6 +274,11 @@ size_t pubsub_pattern_count(const struct pubsub *pubsub)
 size_t pubsub_shard_count(const struct pubsub *pubsub)
 {
     return dict_count(&pubsub->kinds[PUBSUB_SHARD].by_name);
+}
+
+size_t pubsub_sessions(const struct pubsub *pubsub)
+{
+    return pubsub->sessions;
 }
 
 void pubsub_each(const struct pubsub *pubsub, enum pubsub_kind kind,

@@ -37,6 +37,7 @@ size_t pubsub_listeners(const struct pubsub *pubsub, enum pubsub_kind kind, stru
 size_t pubsub_channel_count(const struct pubsub *pubsub);
 size_t pubsub_pattern_count(const struct pubsub *pubsub); /* distinct patterns, for NUMPAT */
 size_t pubsub_shard_count(const struct pubsub *pubsub);
+size_t pubsub_sessions(const struct pubsub *pubsub); /* that have subscriptions */
 /* Visits each name of the kind that has subscribers. */
 void pubsub_each(const struct pubsub *pubsub, enum pubsub_kind kind,
                  void (*visit)(void *ctx, struct bytes name), void *ctx);

@@ -34,6 +34,7 @@ struct watch {
     struct dict *tables; /* by database, of struct watched */
     unsigned table_count;
     size_t watchers;
+    size_t sessions; /* that watch keys */
 };
 
 static struct bytes watched_key(const void *element)
@@ -86,9 +87,10 @@ static bool is_watched_by(const struct watched *watched, const struct session *s
     return false;
 }
 
-static struct watching *watching_of(struct session *session)
+static struct watching *watching_of(struct watch *watch, struct session *session)
 {
     if (session->watching == NULL) {
+        watch->sessions++;
         session->watching = mem_alloc(sizeof(*session->watching));
         STAILQ_INIT(&session->watching->watchers);
         session->watching->bytes = sizeof(*session->watching);
@@ -108,7 +110,7 @@ void watch_add(struct watch *watch, struct session *session, unsigned db, struct
     watcher->session = session;
     watcher->existed = exists;
     LIST_INSERT_HEAD(&watched->watchers, watcher, of_key);
-    STAILQ_INSERT_TAIL(&watching_of(session)->watchers, watcher, of_session);
+    STAILQ_INSERT_TAIL(&watching_of(watch, session)->watchers, watcher, of_session);
     session->watching->bytes += sizeof(*watcher) + sizeof(*watched) + key.len;
     watch->watchers++;
 }
@@ -136,6 +138,7 @@ void watch_forget(struct watch *watch, struct session *session)
     }
     mem_free(watching);
     session->watching = NULL;
+    watch->sessions--;
 }
 
 size_t watch_bytes(const struct session *session)
@@ -146,6 +149,14 @@ size_t watch_bytes(const struct session *session)
 bool watch_active(const struct watch *watch)
 {
     return watch->watchers > 0;
+}
+
+struct watch_totals watch_totals(const struct watch *watch)
+{
+    struct watch_totals totals = { .sessions = watch->sessions };
+    for (unsigned db = 0; db < watch->table_count; db++)
+        totals.keys += dict_count(&watch->tables[db]);
+    return totals;
 }
 
 static void touch_watchers(const struct watched *watched)

@@ -22,6 +22,11 @@ void watch_forget(
     struct session *session); /* UNWATCH: removes the session's keys and clears watch_touched */
 size_t watch_bytes(const struct session *session); /* memory of what it watches. O(1) */
 bool watch_active(const struct watch *watch);
+/* For INFO: sessions that watch keys, and keys that are watched. O(databases) */
+struct watch_totals {
+    size_t sessions, keys;
+};
+struct watch_totals watch_totals(const struct watch *watch);
 void watch_effect(struct watch *watch, const struct effect *effect);
 void watch_each(const struct session *session,
                 void (*visit)(void *ctx, unsigned db, struct bytes key), void *ctx);

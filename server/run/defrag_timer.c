@@ -60,10 +60,21 @@ static void rest_for(struct defrag_timer *timer, int64_t usec)
     loop_timer_set(timer->rest, usec);
 }
 
+/* A run is noticed within a second of its beginning and at its end. */
+static void note_running(struct defrag_timer *timer, int64_t mono_usec)
+{
+    struct spell *spell = &timer->dispatch->stats->defragging;
+    if (timer->defrag.running)
+        spell_begin(spell, mono_usec);
+    else
+        spell_end(spell, mono_usec);
+}
+
 void defrag_timer_second(struct defrag_timer *timer)
 {
     bool wanted = timer->dispatch->conf->activedefrag && !timer->dispatch->loading;
     if (wanted && !timer->defrag.running && defrag_begin(&timer->defrag)) rest_for(timer, 0);
+    note_running(timer, clock_mono_usec());
 }
 
 /* While a child writes a snapshot, each page that is copied takes memory twice. */
@@ -112,6 +123,7 @@ static void defrag_took(void *ctx, int64_t usec)
     timer->commands = commands;
     if (timer->defrag.running) rest_for(timer, timer->used * (idle ? IDLE_REST : BUSY_REST));
     timer->used = 0;
+    note_running(timer, clock_quick_usec(timer->clock));
 }
 
 struct background_work defrag_timer_work(struct defrag_timer *timer)

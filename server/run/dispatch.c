@@ -201,6 +201,17 @@ static bool is_over_limit(const struct dispatch *dispatch)
     return limit > 0 && mem_used() - dispatch->uncounted > (uint64_t)limit;
 }
 
+/* For INFO: how long memory use exceeds maxmemory although keys are evicted. */
+static void note_limit(struct dispatch *dispatch)
+{
+    struct spell *spell = &dispatch->stats->over_memory;
+    int64_t now = clock_quick_usec(dispatch->clock);
+    if (is_over_limit(dispatch))
+        spell_begin(spell, now);
+    else
+        spell_end(spell, now);
+}
+
 /* Evicts up to `most` keys. False: no key may be evicted. */
 static bool evict_keys(struct dispatch *dispatch, size_t most)
 {
@@ -216,6 +227,7 @@ static bool evict_keys(struct dispatch *dispatch, size_t most)
             able = evict_one(&txn, policy, (unsigned)dispatch->conf->maxmemory_samples);
     }
     txn_commit(&txn);
+    note_limit(dispatch);
     return able;
 }
 
@@ -230,6 +242,7 @@ static bool out_of_memory(struct dispatch *dispatch)
 
 bool dispatch_evict(struct dispatch *dispatch, size_t most)
 {
+    if (dispatch->stats->over_memory.since_usec != 0) note_limit(dispatch);
     if (!dispatch->evicting || dispatch->loading || dispatch->busy) return false;
     if (pause_now(&dispatch->pause, clock_now(dispatch->clock)) != PAUSE_NONE) return false;
     if (is_over_limit(dispatch) && evict_keys(dispatch, most)) return true;

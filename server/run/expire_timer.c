@@ -105,6 +105,16 @@ static bool settling_slice(void *ctx, size_t amount)
 static void expire_took(void *ctx, int64_t usec)
 {
     struct expire_timer *timer = ctx;
+    struct stats *stats = timer->dispatch->stats;
+    stats->expiry_usec += (uint64_t)usec;
+    stats->expiry_cut += store_next_due(timer->dispatch->store) <= clock_now(timer->clock);
+    observe_expiry(timer->dispatch->observer, usec);
+}
+
+static void settling_took(void *ctx, int64_t usec)
+{
+    struct expire_timer *timer = ctx;
+    timer->dispatch->stats->expiry_usec += (uint64_t)usec;
     observe_expiry(timer->dispatch->observer, usec);
 }
 
@@ -151,7 +161,7 @@ static void add_slices(struct expire_timer *timer, struct background *background
         { .run = rewind_slice, .most = 64 },
         { .run = wait_slice, .most = 64 },
         { .run = expire_slice, .took = expire_took, .most = 64 },
-        { .run = settling_slice, .took = expire_took, .most = 64 },
+        { .run = settling_slice, .took = settling_took, .most = 64 },
         { .run = reclaim_slice, .most = 256 },
         { .run = policy_slice, .most = 64 },
         { .run = evict_slice, .most = 64 },

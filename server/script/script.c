@@ -262,6 +262,7 @@ struct script_report script_report(struct scripting *scripting)
                                    .libraries = dict_count(&table->libraries),
                                    .functions = dict_count(&table->functions),
                                    .function_bytes = functions_bytes(&scripting->functions),
+                                   .scripts_evicted = scripting->scripts.evicted,
                                    .scripts = dict_count(&scripting->scripts.by_sha),
                                    .script_bytes = scripts_bytes(&scripting->scripts) };
 }

@@ -57,6 +57,7 @@ void script_run(struct scripting *scripting, struct call *call, const struct scr
 struct script_report {
     size_t lua_bytes; /* of the interpreter, with all that scripts keep in it */
     size_t scripts, script_bytes;
+    uint64_t scripts_evicted;
     size_t libraries, functions, function_bytes;
 };
 struct script_report script_report(struct scripting *scripting);

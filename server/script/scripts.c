@@ -85,7 +85,7 @@ static void add_script(struct scripts *scripts, struct script *script)
     TAILQ_INSERT_HEAD(&scripts->recent, script, recent);
     scripts->recent_count++;
     scripts->bytes += script_bytes(script);
-    while (scripts->recent_count > SCRIPTS_KEPT)
+    for (; scripts->recent_count > SCRIPTS_KEPT; scripts->evicted++)
         drop_script(scripts, TAILQ_LAST(&scripts->recent, script_list));
 }
 

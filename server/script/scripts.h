@@ -4,6 +4,8 @@
 #define SERVER_SCRIPT_SCRIPTS_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/queue.h>
 
 #include "server/script/sandbox.h"
@@ -32,6 +34,7 @@ struct scripts {
     struct script_list recent;   /* the most recently used first */
     struct script *last;         /* found by its text; NULL: none */
     size_t recent_count;
+    uint64_t evicted; /* scripts of EVAL that were forgotten because there were too many */
     size_t bytes; /* of scripts and tables, without what Lua holds */
 };
 

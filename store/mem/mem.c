@@ -366,6 +366,43 @@ size_t mem_resident(void)
     return resident * (size_t)sysconf(_SC_PAGESIZE);
 }
 
+static size_t jemalloc_figure(const char *name)
+{
+    size_t value = 0, len = sizeof(value);
+    return mallctl(name, &value, &len, NULL, 0) == 0 ? value : 0;
+}
+
+/* 4096 stands for all arenas together. */
+static struct mem_allocators jemalloc_figures(void)
+{
+    uint64_t epoch = 1;
+    mallctl("epoch", NULL, NULL, &epoch, sizeof(epoch)); /* or the figures are old */
+    return (struct mem_allocators){
+        .allocated = jemalloc_figure("stats.allocated"),
+        .active = jemalloc_figure("stats.active"),
+        .resident = jemalloc_figure("stats.resident"),
+        .muzzy = jemalloc_figure("stats.arenas.4096.pmuzzy") * (size_t)sysconf(_SC_PAGESIZE),
+    };
+}
+
+struct mem_allocators mem_allocators(void)
+{
+    if (mallctl == NULL || foreign.resize != NULL) {
+        size_t resident = mem_resident();
+        return (
+            struct mem_allocators){ .allocated = used, .active = resident, .resident = resident };
+    }
+    struct mem_allocators figures = jemalloc_figures();
+    size_t unwritten = (size_t)reserved * RESERVE_PIECE; /* the reserve has addresses, no memory */
+    figures.allocated -= unwritten;
+    figures.active -= unwritten;
+    figures.resident -= unwritten;
+    figures.allocated += pool_used();
+    figures.active += pool_committed() - pool_spare();
+    figures.resident += pool_committed();
+    return figures;
+}
+
 bool mem_trim(void)
 {
     return pool_trim();

@@ -60,7 +60,17 @@ bool mem_trim(void);
 size_t mem_peak(void);
 void mem_reset_peak(void);
 size_t mem_resident(void); /* resident bytes of the process (RSS); 0: unknown */
-void mem_purge(void);      /* asks the allocator to give unused memory back to the system */
+/* What the process has from its allocators: the pool and jemalloc together. Without jemalloc the
+ * allocator is not asked: `allocated` is mem_used, and the others are mem_resident. Costs some ten
+ * microseconds. */
+struct mem_allocators {
+    size_t allocated; /* bytes in blocks, with those of libraries */
+    size_t active;    /* of pages and slabs that have blocks */
+    size_t resident;  /* of all pages that have memory, with the allocators' own data */
+    size_t muzzy;     /* of unused pages that the system may take back at any time */
+};
+struct mem_allocators mem_allocators(void);
+void mem_purge(void); /* asks the allocator to give unused memory back to the system */
 /* Lets a thread of the allocator give back unused memory, so that no free waits for it. A fork does
  * not inherit threads: call it after the last fork. */
 void mem_purge_aside(void);

@@ -77,6 +77,7 @@ static bool read_restore_deadline(struct call *call, const struct restore *how, 
 static bool read_payload(struct call *call, struct object *object)
 {
     enum payload_status status = payload_read(call->argv[3], object);
+    call->txn->store->stats.payloads++;
     if (status == PAYLOAD_FOREIGN) fail(call, ERR_PAYLOAD_FOREIGN);
     if (status == PAYLOAD_DAMAGED) fail(call, ERR_PAYLOAD_DAMAGED);
     return status == PAYLOAD_WHOLE;
