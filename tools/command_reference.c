@@ -72,6 +72,10 @@ static const struct page {
     { "transactions.md", "Transactions", "transactions", NULL, NULL },
     { "scripting.md", "Scripts and functions", "scripting", NULL, NULL },
     { "connection.md", "Connections", "connection", NULL, NULL },
+    { "cluster.md", "Cluster", "cluster", NULL,
+      "There is no cluster. These commands fail as on a Redis whose cluster support is off, so "
+      "that "
+      "clients and tools notice." },
     { "server.md", "Server", "server", NULL, NULL },
 };
 
@@ -268,8 +272,8 @@ static void print_item(FILE *to, const struct item *item)
     size_t len = strlen(row->complexity);
     fprintf(to, "- Complexity: %.*s.\n",
             (int)(len > 0 && row->complexity[len - 1] == '.' ? len - 1 : len), row->complexity);
-    fprintf(to, "- Reply:\n");
     ensure(row->replies != NULL, "%s does not say what it replies", item->name);
+    if (row->replies[0] != NULL) fprintf(to, "- Reply:\n");
     for (const char *const *reply = row->replies; *reply != NULL; reply++)
         print_reply(to, *reply);
     if (row->errors == NULL) return;

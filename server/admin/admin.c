@@ -2,6 +2,7 @@
  * table. */
 #include "server/admin/admin.h"
 
+#include "server/admin/memory_figures.h"
 #include "store/mem/mem.h"
 
 static void make_contexts(struct admin *admin, const struct admin_parts *parts)
@@ -42,6 +43,8 @@ static void make_contexts(struct admin *admin, const struct admin_parts *parts)
                                              .persist = parts->dispatch->persist,
                                              .defrag = parts->defrag,
                                              .scripting = parts->scripting,
+                                             .watch = parts->dispatch->watch,
+                                             .memory = &admin->memory,
                                              .started_mono_usec = clock_mono_usec(),
                                              .run_id = parts->run_id };
     admin->debug = (struct debug_context){ .conf = parts->conf,
@@ -51,7 +54,10 @@ static void make_contexts(struct admin *admin, const struct admin_parts *parts)
     admin->memory = (struct memory_context){ .store = parts->dispatch->store,
                                              .clients = parts->clients,
                                              .scripting = parts->scripting,
+                                             .persist = parts->dispatch->persist,
                                              .bytes_at_start = mem_used() };
+    if (parts->clients != NULL) /* not in a tool that only lists commands */
+        admin->memory.parts_at_start = memory_figures_at_start(&admin->memory);
     admin->latency = (struct latency_context){ parts->observer, commands };
 }
 
@@ -66,6 +72,8 @@ void admin_add_all(struct admin *admin, const struct admin_parts *parts)
     commands_add(commands, &pubsub_commands, parts->pubsub);
     commands_add(commands, &config_commands, &admin->config);
     commands_add(commands, &server_commands, &admin->server);
+    commands_add(commands, &info_commands, &admin->server);
+    commands_add(commands, &cluster_commands, NULL);
     commands_add(commands, &persistence_commands, parts->dispatch->persist);
     commands_add(commands, &debug_commands, &admin->debug);
     commands_add(commands, &command_commands, commands);

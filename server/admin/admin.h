@@ -68,7 +68,7 @@ extern const struct command_group config_commands;
 /* Call when options have changed: they take effect. False: the journal could not be turned on. */
 bool config_apply(const struct config_context *context);
 
-/* INFO TIME SHUTDOWN. */
+/* INFO ROLE TIME SHUTDOWN. */
 struct server_context {
     struct clients *clients;
     const struct conf *conf;
@@ -85,10 +85,16 @@ struct server_context {
     struct persist *persist;     /* NULL: no persistence */
     const struct defrag *defrag; /* NULL: no defragmentation */
     struct scripting *scripting; /* NULL: no scripts */
+    const struct watch *watch;
+    const struct memory_context *memory;
     int64_t started_mono_usec;
     const char *run_id;
 };
 extern const struct command_group server_commands;
+extern const struct command_group info_commands;
+
+/* CLUSTER READONLY READWRITE ASKING: there is no cluster; no context. */
+extern const struct command_group cluster_commands;
 
 /* SAVE BGSAVE BGREWRITEAOF LASTSAVE; context: struct persist, or NULL if there is none. */
 extern const struct command_group persistence_commands;
@@ -111,7 +117,8 @@ struct memory_context {
     const struct store *store;
     struct clients *clients;
     struct scripting *scripting; /* NULL: no scripts */
-    size_t bytes_at_start;
+    struct persist *persist;     /* NULL: no persistence */
+    size_t bytes_at_start, parts_at_start;
 };
 extern const struct command_group memory_commands;
 

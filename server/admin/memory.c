@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "server/admin/admin.h"
+#include "server/admin/memory_figures.h"
 #include "server/call/reply_text.h"
 #include "server/call/args.h"
 #include "store/mem/mem.h"
@@ -25,33 +26,16 @@ static void cmd_memory_usage(struct call *call)
         resp_integer(call->out, (int64_t)entry_bytes(entry));
 }
 
-/* Memory of tables and deadlines, without keys and values. */
-struct overhead {
-    size_t tables, deadlines, keys;
-};
-
-static struct overhead overhead_of(const struct keyspace *ks)
-{
-    return (struct overhead){ keyspace_table_bytes(ks), keyspace_agenda_bytes(ks),
-                              keyspace_count(ks) };
-}
-
-static struct overhead total_overhead(const struct store *store)
-{
-    struct overhead total = { 0 };
-    for (unsigned db = 0; db < store->database_count; db++) {
-        struct overhead one = overhead_of(store_database(store, db));
-        total.tables += one.tables;
-        total.deadlines += one.deadlines;
-        total.keys += one.keys;
-    }
-    return total;
-}
-
 static void reply_count(struct call *call, const char *name, size_t value)
 {
     resp_bulk_text(call->out, name);
     resp_integer(call->out, (int64_t)value);
+}
+
+/* Of replicas and of a cluster, which do not exist. */
+static void reply_nothing(struct call *call, const char *name)
+{
+    reply_count(call, name, 0);
 }
 
 static void reply_ratio(struct call *call, const char *name, double value)
@@ -72,43 +56,78 @@ static void reply_databases(struct call *call, const struct store *store)
 {
     for (unsigned db = 0; db < store->database_count; db++) {
         char name[32];
-        struct overhead one = overhead_of(store_database(store, db));
+        struct memory_of_keys one = memory_of_keys(store_database(store, db));
         if (one.keys == 0) continue;
         snprintf(name, sizeof(name), "db.%u", db);
         resp_bulk_text(call->out, name);
-        resp_map(call->out, 2);
+        resp_map(call->out, 3);
         reply_count(call, "overhead.hashtable.main", one.tables);
         reply_count(call, "overhead.hashtable.expires", one.deadlines);
+        reply_nothing(call, "overhead.hashtable.slot-to-keys");
     }
+}
+
+static void reply_parts(struct call *call, const struct memory_figures *figures)
+{
+    const struct script_report *scripts = &figures->scripts;
+    reply_count(call, "peak.allocated", figures->peak);
+    reply_count(call, "total.allocated", figures->used);
+    reply_count(call, "startup.allocated", figures->startup);
+    reply_nothing(call, "replication.backlog");
+    reply_nothing(call, "clients.slaves");
+    reply_count(call, "clients.normal", figures->clients);
+    reply_nothing(call, "cluster.links");
+    reply_count(call, "aof.buffer", figures->journal);
+    reply_count(call, "lua.caches", scripts->lua_bytes + scripts->script_bytes);
+    reply_count(call, "functions.caches", scripts->function_bytes);
+}
+
+static void reply_data(struct call *call, const struct memory_figures *figures)
+{
+    size_t keys = figures->keys.keys;
+    size_t gained = figures->used > figures->startup ? figures->used - figures->startup : 0;
+    reply_count(call, "overhead.total", figures->overhead);
+    reply_count(call, "keys.count", keys);
+    reply_count(call, "keys.bytes-per-key", keys > 0 ? gained / keys : 0);
+    reply_count(call, "dataset.bytes", figures->dataset);
+    reply_ratio(call, "dataset.percentage", figures->dataset_percent);
+    reply_ratio(call, "peak.percentage", 100 * memory_ratio(figures->used, figures->peak));
+}
+
+/* How much one figure exceeds another one: as a ratio and in bytes, which may be negative. */
+static void reply_excess(struct call *call, const char *name, size_t value, size_t above)
+{
+    char field[64];
+    snprintf(field, sizeof(field), "%s.ratio", name);
+    reply_ratio(call, field, memory_ratio(value, above));
+    snprintf(field, sizeof(field), "%s.bytes", name);
+    reply_count(call, field, value - above);
+}
+
+static void reply_allocators(struct call *call, const struct memory_figures *figures)
+{
+    const struct mem_allocators *all = &figures->allocators;
+    reply_count(call, "allocator.allocated", all->allocated);
+    reply_count(call, "allocator.active", all->active);
+    reply_count(call, "allocator.resident", all->resident);
+    reply_excess(call, "allocator-fragmentation", all->active, all->allocated);
+    reply_excess(call, "allocator-rss", all->resident, all->active);
+    reply_excess(call, "rss-overhead", figures->resident, all->resident);
+    reply_ratio(call, "fragmentation", memory_ratio(figures->resident, figures->used));
+    reply_count(call, "fragmentation.bytes", figures->resident - figures->used);
 }
 
 static void cmd_memory_stats(struct call *call)
 {
+    enum { PARTS = 10, DATA = 6, ALLOCATORS = 11 };
     const struct memory_context *context = call->context;
-    const struct store *store = context->store;
-    struct overhead total = total_overhead(store);
-    size_t used = mem_used(), peak = mem_peak(), clients = clients_bytes(context->clients);
-    struct script_report scripts = context->scripting != NULL ? script_report(context->scripting)
-                                                              : (struct script_report){ 0 };
-    size_t lua = scripts.lua_bytes + scripts.script_bytes;
-    size_t overhead = total.tables + total.deadlines + clients + lua + scripts.function_bytes;
-    size_t data = used > overhead ? used - overhead : 0;
-    enum { PLAIN_FIELDS = 13 };
-    resp_map(call->out, PLAIN_FIELDS + databases_in_use(store));
-    reply_count(call, "peak.allocated", peak);
-    reply_count(call, "total.allocated", used);
-    reply_count(call, "startup.allocated", context->bytes_at_start);
-    reply_count(call, "clients.normal", clients);
-    reply_count(call, "lua.caches", lua);
-    reply_count(call, "functions.caches", scripts.function_bytes);
-    reply_databases(call, store);
-    reply_count(call, "overhead.total", overhead);
-    reply_count(call, "keys.count", total.keys);
-    reply_count(call, "keys.bytes-per-key", total.keys > 0 ? data / total.keys : 0);
-    reply_count(call, "dataset.bytes", data);
-    reply_ratio(call, "dataset.percentage", used > 0 ? 100.0 * (double)data / (double)used : 0);
-    reply_ratio(call, "peak.percentage", peak > 0 ? 100.0 * (double)used / (double)peak : 0);
-    reply_ratio(call, "fragmentation", used > 0 ? (double)mem_resident() / (double)used : 0);
+    struct memory_figures figures;
+    memory_figures(context, &figures);
+    resp_map(call->out, PARTS + databases_in_use(context->store) + DATA + ALLOCATORS);
+    reply_parts(call, &figures);
+    reply_databases(call, context->store);
+    reply_data(call, &figures);
+    reply_allocators(call, &figures);
 }
 
 /* Ratios are reported above HIGH_RATIO, and not at all if less than SMALL_BYTES are in use. */

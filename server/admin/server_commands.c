@@ -1,11 +1,10 @@
-/* server_commands: the rows of INFO, TIME, LOLWUT and SHUTDOWN, and the commands TIME and SHUTDOWN.
- */
+/* server_commands: TIME, ROLE, MODULE and SHUTDOWN, and the row of LOLWUT. */
 #include <stdio.h>
 
 #include "server/admin/admin.h"
-#include "server/admin/info.h"
 #include "server/admin/lolwut.h"
 #include "server/call/args.h"
+#include "server/call/reply_text.h"
 #include "server/base/log.h"
 #include "server/persist/persist.h"
 
@@ -17,6 +16,31 @@ static void cmd_time(struct call *call)
     resp_array(call->out, 2);
     resp_bulk_int64(call->out, now / 1000000);
     resp_bulk_int64(call->out, now % 1000000);
+}
+
+/* There are no replicas: a master, the position of its replication, and an empty list. */
+static void cmd_role(struct call *call)
+{
+    resp_array(call->out, 3);
+    resp_bulk_text(call->out, "master");
+    resp_integer(call->out, 0);
+    resp_array(call->out, 0);
+}
+
+/* There are no modules. */
+static void cmd_module_list(struct call *call)
+{
+    resp_array(call->out, 0);
+}
+
+static void cmd_module_help(struct call *call)
+{
+    static const char *const lines[] = {
+        "MODULE <subcommand>. Subcommands are:",
+        "LIST",
+        "    Returns an empty list: modules can't be loaded.",
+    };
+    reply_help(call, lines, sizeof(lines) / sizeof(lines[0]));
 }
 
 /* The journal is always completed before the server ends, so NOW changes nothing. A snapshot is
@@ -63,20 +87,32 @@ static void cmd_shutdown(struct call *call)
     }
 }
 
-static const struct command rows[] = {
-    { .name = "INFO",
-      .run = cmd_info,
-      .arity = -1,
-      .flags = LOADING | STALE | COUNTS_KEYS,
-      .counts_keys = info_counts_keys,
-      .acl = ACL_DANGEROUS,
-      .tips = "nondeterministic_output request_policy:all_shards response_policy:special",
+static const struct command module_subcommands[] = {
+    { .name = "LIST",
+      .run = cmd_module_list,
+      .arity = 2,
+      .flags = ADMIN | NOSCRIPT,
+      .tips = "nondeterministic_output_order",
       .group = "server",
-      .since = "1.0.0",
-      .replies = REPLIES("verbatim: sections of field:value"),
+      .since = "4.0.0",
+      .replies = REPLIES("[]: there are no modules"),
       .complexity = "O(1)",
-      .syntax = "[section [section ...]]",
-      .summary = "Returns information and statistics about the server." },
+      .syntax = "",
+      .summary = "Returns an empty list: there are no modules." },
+    { .name = "HELP",
+      .run = cmd_module_help,
+      .arity = 2,
+      .flags = LOADING | STALE,
+      .group = "server",
+      .since = "5.0.0",
+      .replies = REPLIES("[simple ...]: lines of text"),
+      .complexity = "O(1)",
+      .syntax = "",
+      .summary = "Lists the subcommands of MODULE." },
+    { .name = NULL },
+};
+
+static const struct command rows[] = {
     { .name = "TIME",
       .run = cmd_time,
       .arity = 1,
@@ -88,6 +124,25 @@ static const struct command rows[] = {
       .complexity = "O(1)",
       .syntax = "",
       .summary = "Returns the server's time: Unix seconds and microseconds." },
+    { .name = "ROLE",
+      .run = cmd_role,
+      .arity = 1,
+      .flags = NOSCRIPT | LOADING | STALE | FAST,
+      .acl = ACL_ADMIN | ACL_DANGEROUS,
+      .group = "server",
+      .since = "2.8.12",
+      .replies = REPLIES("[bulk integer []]: master, 0, and no replicas"),
+      .complexity = "O(1)",
+      .syntax = "",
+      .summary = "Returns the role in replication, which is that of a master." },
+    { .name = "MODULE",
+      .arity = -2,
+      .group = "server",
+      .since = "4.0.0",
+      .complexity = "depends on the subcommand",
+      .syntax = "",
+      .summary = "Lists modules, of which there are none.",
+      .subcommands = module_subcommands },
     { .name = "LOLWUT",
       .run = cmd_lolwut,
       .arity = -1,

@@ -260,6 +260,7 @@
       "OPTOUT mode enabled")                                                                       \
     E(ERR_CACHING_MODE,                                                                            \
       "ERR CLIENT CACHING %s is only valid when tracking is enabled in %s mode.")                  \
+    E(ERR_NO_CLUSTER, "ERR This instance has cluster support disabled")                            \
     E(ERR_NO_SUCH_CLIENT, "ERR No such client")                                                    \
     E(ERR_MISCONF, "MISCONF %s")                                                                   \
     E(ERR_LOADING, "LOADING Redis is loading the dataset in memory")                               \

@@ -296,7 +296,8 @@ SWAPDB db db
 TIME
 LOLWUT [VERSION int] ; kind
 LASTSAVE ; kind
-ROLE ; kind
+ROLE
+MODULE|LIST
 COMMAND ; kind
 COMMAND|COUNT ; kind
 COMMAND|INFO command... ; kind
@@ -331,6 +332,12 @@ EXCLUDED = {
     "LATENCY|HISTOGRAM": "real time",
     "SAVE": "writes a file", "BGSAVE": "writes a file", "BGREWRITEAOF": "writes a file",
     "SCRIPT|DEBUG": "there is no debugger here",
+    **dict.fromkeys(("READONLY", "READWRITE", "ASKING"), "there is no cluster: tests/e2e"),
+    **dict.fromkeys((f"CLUSTER|{word}" for word in """
+        ADDSLOTS ADDSLOTSRANGE BUMPEPOCH COUNT-FAILURE-REPORTS COUNTKEYSINSLOT DELSLOTS
+        DELSLOTSRANGE FAILOVER FLUSHSLOTS FORGET GETKEYSINSLOT INFO KEYSLOT LINKS MEET MYID NODES
+        REPLICAS REPLICATE RESET SAVECONFIG SET-CONFIG-EPOCH SETSLOT SHARDS SLAVES SLOTS
+        """.split()), "there is no cluster: tests/e2e"),
     "FUNCTION|RESTORE": "payloads of FUNCTION DUMP are not the same bytes: tests/e2e",
     "RESTORE": "payloads of DUMP are not the same bytes: tests/e2e",
 }

@@ -73,6 +73,9 @@ ROOMS = (
     ("server/admin", "CONFIG, INFO, DEBUG, MEMORY and other commands about the server",
      "conf proto/base proto/resp server/acl server/base server/call server/net server/observe"
      " server/persist server/react server/run server/script server/tls store/*"),
+    ("server/admin/info", "INFO: its sections",
+     "conf proto/base proto/resp server/admin server/base server/call server/net"
+     " server/observe server/persist server/react server/run server/script server/tls store/*"),
     ("server/admin/acl", "ACL",
      "conf proto/base proto/resp server/acl server/admin server/base server/call server/net"
      " server/observe server/persist server/react server/run store/*"),

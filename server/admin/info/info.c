@@ -1,0 +1,93 @@
+/* info: INFO: its sections, which of them a call asks for, and its row. Fields that Redis has keep
+ * Redis' names; most of those of this server alone are in the sections Expired and Expiry. */
+#include "server/admin/info/report.h"
+#include "server/call/args.h"
+#include "server/call/reply_text.h"
+
+static const struct section {
+    const char *name; /* upper case; matched in any case */
+    const char *title;
+    void (*write)(struct report *report);
+    bool only_when_asked; /* by name, or by "all" */
+} sections[] = {
+    { "SERVER", "Server", info_server, false },
+    { "EXPIRED", "Expired", info_expired, false },
+    { "EXPIRY", "Expiry", info_expiry, false },
+    { "CLIENTS", "Clients", info_clients, false },
+    { "MEMORY", "Memory", info_memory, false },
+    { "PERSISTENCE", "Persistence", info_persistence, false },
+    { "STATS", "Stats", info_stats, false },
+    { "TLS", "TLS", info_tls, false },
+    { "REPLICATION", "Replication", info_replication, false },
+    { "CPU", "CPU", info_cpu, false },
+    { "MODULES", "Modules", info_modules, false },
+    { "COMMANDSTATS", "Commandstats", info_commandstats, true },
+    { "ERRORSTATS", "Errorstats", info_errorstats, false },
+    { "LATENCYSTATS", "Latencystats", info_latencystats, true },
+    { "CLUSTER", "Cluster", info_cluster, false },
+    { "KEYSPACE", "Keyspace", info_keyspace, false },
+};
+
+enum { SECTIONS = sizeof(sections) / sizeof(sections[0]) };
+
+static bool is_asked_for(const struct call *call, const struct section *section)
+{
+    bool by_default = !section->only_when_asked;
+    if (call->argc == 1) return by_default;
+    for (int i = 1; i < call->argc; i++) {
+        if (arg_is(call, i, "ALL") || arg_is(call, i, "EVERYTHING")) return true;
+        if (arg_is(call, i, "DEFAULT") && by_default) return true;
+        if (arg_is(call, i, section->name)) return true;
+    }
+    return false;
+}
+
+static bool asks_for_keyspace(const struct call *call)
+{
+    for (size_t i = 0; i < SECTIONS; i++)
+        if (sections[i].write == info_keyspace) return is_asked_for(call, &sections[i]);
+    return false;
+}
+
+static struct persist_report persist_of(const struct server_context *context)
+{
+    if (context->persist != NULL) return persist_report(context->persist);
+    return (struct persist_report){
+        .save_sec = -1, .rewrite_sec = -1, .current_save_sec = -1, .current_rewrite_sec = -1
+    };
+}
+
+static void cmd_info(struct call *call)
+{
+    const struct server_context *context = call->context;
+    struct report report = { .context = context,
+                             .now = call->txn->now,
+                             .mono_usec = clock_mono_usec(),
+                             .persist = persist_of(context) };
+    outbuf_init(&report.text);
+    for (size_t i = 0; i < SECTIONS; i++) {
+        if (!is_asked_for(call, &sections[i])) continue;
+        if (report.text.len > 0) outbuf_append(&report.text, "\r\n", 2);
+        report_line(&report, "# %s", sections[i].title);
+        sections[i].write(&report);
+    }
+    reply_text(call, &report.text);
+}
+
+static const struct command rows[] = {
+    { .name = "INFO",
+      .run = cmd_info,
+      .arity = -1,
+      .flags = LOADING | STALE | COUNTS_KEYS,
+      .counts_keys = asks_for_keyspace,
+      .acl = ACL_DANGEROUS,
+      .tips = "nondeterministic_output request_policy:all_shards response_policy:special",
+      .group = "server",
+      .since = "1.0.0",
+      .replies = REPLIES("verbatim: sections of field:value"),
+      .complexity = "O(N), N connections",
+      .syntax = "[section [section ...]]",
+      .summary = "Returns information and statistics about the server." },
+};
+
+const struct command_group info_commands = COMMAND_GROUP(rows);

@@ -1,0 +1,88 @@
+/* info_data: INFO's sections about data and their deadlines: Expired, Expiry, Keyspace. */
+#include "server/admin/info/report.h"
+
+#include <inttypes.h>
+
+#include "store/sweep/outlook.h"
+
+void info_expired(struct report *report)
+{
+    const struct store *store = report->context->store;
+    msec next = store_next_due(store);
+    const struct info_row rows[] = {
+        TEXT("clock", report->context->clock->stepped ? "held" : "real"),
+        NUMBER("next_due_msec", next == NEVER ? (msec)-1 : next),
+        COUNT("reclaim_pending", reclaim_pending(&store->reclaim)),
+    };
+    REPORT_ROWS(report, rows);
+}
+
+/* Counts expired keys only up to this number, which bounds the time. */
+enum { OVERDUE_MOST = 10000 };
+
+static void write_lag(struct report *report, const struct lag *lag)
+{
+    report_line(report,
+                "lag_msec:p50=%" PRId64 ",p90=%" PRId64 ",p99=%" PRId64 ",p99.9=%" PRId64
+                ",max=%" PRId64,
+                lag_percentile(lag, 50), lag_percentile(lag, 90), lag_percentile(lag, 99),
+                lag_percentile(lag, 99.9), lag->max);
+}
+
+void info_expiry(struct report *report)
+{
+    const struct store *store = report->context->store;
+    struct overdue overdue = { 0 };
+    size_t with_deadline = 0;
+    for (unsigned db = 0; db < store->database_count; db++) {
+        const struct keyspace *ks = store_database(store, db);
+        outlook_overdue(ks, report->now, OVERDUE_MOST, &overdue);
+        with_deadline += keyspace_count_expiring(ks);
+    }
+    msec next = store_next_due(store);
+    if (next != NEVER) next = next > report->now ? next - report->now : 0;
+    const struct info_row rows[] = {
+        COUNT("expired_keys", store->stats.expired_keys),
+        COUNT("expired_members", store->stats.expired_members),
+        COUNT("keys_with_deadlines", with_deadline), /* of their own or inside */
+        COUNT("overdue_keys", overdue.keys),
+        COUNT("overdue_members", overdue.members),
+        NUMBER("next_due_in_msec", next == NEVER ? (msec)-1 : next),
+    };
+    REPORT_ROWS(report, rows);
+    write_lag(report, &store->stats.lag);
+    const struct info_row more[] = {
+        COUNT("lag_count", store->stats.lag.total),
+        COUNT("policies", store->policies.count),
+        COUNT("policies_pending", store->policies.pending),
+    };
+    REPORT_ROWS(report, more);
+}
+
+/* The mean of a random sample; Redis' value is an estimate, too. */
+static msec mean_ttl(const struct keyspace *ks, struct random *random, msec now)
+{
+    enum { DRAWN = 16 };
+    msec sum = 0;
+    for (int i = 0; i < DRAWN; i++) {
+        const struct entry *entry = keyspace_random_volatile(ks, random_next, random);
+        if (entry == NULL) return 0;
+        msec at = entry_expires_at(ks, entry);
+        if (at > now) sum += (at - now) / DRAWN;
+    }
+    return sum;
+}
+
+/* Nothing expires while data are being loaded: count all keys, without looking at expired ones. */
+void info_keyspace(struct report *report)
+{
+    struct store *store = report->context->store;
+    msec now = report->persist.loading ? INT64_MIN : report->now;
+    for (unsigned db = 0; db < store->database_count; db++) {
+        const struct keyspace *ks = store_database(store, db);
+        size_t keys = keyspace_count_alive(ks, now);
+        if (keys == 0) continue;
+        report_line(report, "db%u:keys=%zu,expires=%zu,avg_ttl=%" PRId64, db, keys,
+                    keyspace_count_volatile(ks, now), mean_ttl(ks, &store->random, report->now));
+    }
+}

@@ -1,0 +1,99 @@
+/* info_persistence: INFO's section Persistence: loading, snapshots (rdb_...) and the journal
+ * (aof_...). */
+#include "server/admin/info/report.h"
+
+static const char *outcome(bool failed)
+{
+    return failed ? "err" : "ok";
+}
+
+/* current_... are of the child that writes a snapshot or a base, and 0 without one. */
+static void write_child(struct report *report)
+{
+    const struct persist_report *persist = &report->persist;
+    const struct info_row rows[] = {
+        COUNT("loading", persist->loading),
+        NEVER_ANY("async_loading"),
+        COUNT("current_cow_peak", persist->copied_peak),
+        COUNT("current_cow_size", persist->copied_now),
+        NUMBER("current_cow_size_age", persist->copied_age_sec),
+        RATIO("current_fork_perc", persist->task.percent),
+        COUNT("current_save_keys_processed", persist->task.done),
+        COUNT("current_save_keys_total", persist->task.total),
+    };
+    REPORT_ROWS(report, rows);
+}
+
+static void write_snapshots(struct report *report)
+{
+    const struct persist_report *persist = &report->persist;
+    const struct info_row rows[] = {
+        COUNT("rdb_changes_since_last_save", persist->changes_since_save),
+        COUNT("rdb_bgsave_in_progress", persist->saving),
+        NUMBER("rdb_last_save_time", persist->last_save_sec),
+        TEXT("rdb_last_bgsave_status", outcome(persist->save_failed)),
+        NUMBER("rdb_last_bgsave_time_sec", persist->save_sec),
+        NUMBER("rdb_current_bgsave_time_sec", persist->current_save_sec),
+        COUNT("rdb_saves", persist->saves_begun),
+        COUNT("rdb_last_cow_size", persist->save_copied_bytes),
+        NEVER_ANY("rdb_last_load_keys_expired"), /* they are loaded, and expire then */
+        COUNT("rdb_last_load_keys_loaded", persist->keys_loaded),
+    };
+    REPORT_ROWS(report, rows);
+}
+
+static void write_rewrites(struct report *report)
+{
+    const struct persist_report *persist = &report->persist;
+    const struct info_row rows[] = {
+        COUNT("aof_enabled", persist->journal),
+        COUNT("aof_rewrite_in_progress", persist->rewriting),
+        COUNT("aof_rewrite_scheduled", persist->rewrite_scheduled),
+        NUMBER("aof_last_rewrite_time_sec", persist->rewrite_sec),
+        NUMBER("aof_current_rewrite_time_sec", persist->current_rewrite_sec),
+        TEXT("aof_last_bgrewrite_status", outcome(persist->rewrite_failed)),
+        COUNT("aof_rewrites", persist->rewrites_begun),
+        COUNT("aof_rewrites_consecutive_failures", persist->rewrite_failures),
+        TEXT("aof_last_write_status", outcome(persist->write_error != NULL)),
+        COUNT("aof_last_cow_size", persist->rewrite_copied_bytes),
+        NEVER_ANY("module_fork_in_progress"),
+        NEVER_ANY("module_fork_last_cow_size"),
+    };
+    REPORT_ROWS(report, rows);
+}
+
+static void write_journal(struct report *report)
+{
+    const struct persist_report *persist = &report->persist;
+    const struct info_row rows[] = {
+        COUNT("aof_current_size", persist->journal_bytes),
+        COUNT("aof_base_size", persist->base_bytes),
+        NEVER_ANY("aof_pending_rewrite"),
+        COUNT("aof_buffer_length", persist->journal_waiting),
+        COUNT("aof_pending_bio_fsync", persist->sync_running),
+        COUNT("aof_delayed_fsync", persist->late_syncs),
+    };
+    REPORT_ROWS(report, rows);
+}
+
+static void write_loading(struct report *report)
+{
+    const struct progress_report *load = &report->persist.load;
+    const struct info_row rows[] = {
+        NUMBER("loading_start_time", report->persist.start_sec),
+        COUNT("loading_total_bytes", load->total),
+        COUNT("loading_loaded_bytes", load->done),
+        RATIO("loading_loaded_perc", load->percent),
+        NUMBER("loading_eta_seconds", load->left_sec >= 0 ? load->left_sec : 1),
+    };
+    REPORT_ROWS(report, rows);
+}
+
+void info_persistence(struct report *report)
+{
+    write_child(report);
+    write_snapshots(report);
+    write_rewrites(report);
+    if (report->persist.journal) write_journal(report);
+    if (report->persist.loading) write_loading(report);
+}

@@ -1,0 +1,227 @@
+/* info_server: INFO's sections about the process, its clients and its role: Server, Clients,
+ * Replication, CPU, Modules, Cluster, TLS. */
+#include "server/admin/info/report.h"
+
+#include <elf.h>
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "server/base/version.h"
+#include "server/tls/tls.h"
+
+enum { BUILD_ID_BYTES = 8, PATH_MAX_CHARS = 900, SECONDS_OF_DAY = 86400 };
+
+/* ---- Server ---------------------------------------------------------------------------------- */
+
+/* The first bytes of the linker's build id, in hexadecimal; "0" without one. */
+struct build_id {
+    char text[2 * BUILD_ID_BYTES + 1];
+};
+
+static size_t padded(size_t size)
+{
+    return (size + 3) & ~(size_t)3;
+}
+
+/* Looks through a segment of notes, each a header, a name and its bytes. */
+static bool find_build_id(const char *notes, size_t size, struct build_id *id)
+{
+    while (size >= sizeof(ElfW(Nhdr))) {
+        ElfW(Nhdr) note;
+        memcpy(&note, notes, sizeof(note));
+        size_t name = padded(note.n_namesz), whole = sizeof(note) + name + padded(note.n_descsz);
+        if (whole > size) return false;
+        if (note.n_type == NT_GNU_BUILD_ID && note.n_descsz >= BUILD_ID_BYTES) {
+            const unsigned char *bytes = (const unsigned char *)notes + sizeof(note) + name;
+            for (size_t i = 0; i < BUILD_ID_BYTES; i++)
+                snprintf(id->text + 2 * i, sizeof(id->text) - 2 * i, "%02x", bytes[i]);
+            return true;
+        }
+        notes += whole;
+        size -= whole;
+    }
+    return false;
+}
+
+/* The first object is the program itself. */
+static int look_at_program(struct dl_phdr_info *program, size_t size, void *ctx)
+{
+    (void)size;
+    for (int i = 0; i < program->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &program->dlpi_phdr[i];
+        if (part->p_type != PT_NOTE) continue;
+        const char *notes = (const char *)(program->dlpi_addr + part->p_vaddr);
+        if (find_build_id(notes, part->p_memsz, ctx)) break;
+    }
+    return 1;
+}
+
+static const char *supervision(const struct conf *conf)
+{
+    switch ((enum conf_supervised)conf->supervised) {
+    case CONF_SUPERVISED_SYSTEMD: return "systemd";
+    case CONF_SUPERVISED_AUTO: return "unknown";
+    default: return "no";
+    }
+}
+
+static void write_build(struct report *report)
+{
+    struct build_id id = { "0" };
+    struct utsname os;
+    char os_text[sizeof(os)], gcc[48];
+    dl_iterate_phdr(look_at_program, &id);
+    uname(&os);
+    snprintf(os_text, sizeof(os_text), "%s %s %s", os.sysname, os.release, os.machine);
+    snprintf(gcc, sizeof(gcc), "%d.%d.%d", __GNUC__, __GNUC_MINOR__, __GNUC_PATCHLEVEL__);
+    const struct info_row rows[] = {
+        TEXT("redis_version", REDIS_VERSION),
+        TEXT("expired_version", EXPIRED_VERSION),
+        TEXT("redis_git_sha1", "00000000"), /* as Redis shows it for a build without git */
+        TEXT("redis_git_dirty", "0"),
+        TEXT("redis_build_id", id.text),
+        TEXT("redis_mode", "standalone"),
+        TEXT("os", os_text),
+        COUNT("arch_bits", sizeof(void *) * 8),
+        TEXT("monotonic_clock", "POSIX clock_gettime"),
+        TEXT("multiplexing_api", loop_backend(report->context->loop)),
+        TEXT("atomicvar_api", "none"), /* threads share nothing without a lock */
+        TEXT("gcc_version", gcc),
+    };
+    REPORT_ROWS(report, rows);
+}
+
+void info_server(struct report *report)
+{
+    const struct server_context *context = report->context;
+    const struct conf *conf = context->conf;
+    enum { LRU_BITS = 24 };
+    char program[PATH_MAX_CHARS] = "";
+    int64_t uptime = (report->mono_usec - context->started_mono_usec) / 1000000;
+    if (readlink("/proc/self/exe", program, sizeof(program) - 1) < 0) program[0] = '\0';
+    int64_t hz = conf->kept[conf_kept_index(conf_find("hz"))].number;
+    write_build(report);
+    const struct info_row rows[] = {
+        NUMBER("process_id", getpid()),
+        TEXT("process_supervised", supervision(conf)),
+        TEXT("run_id", context->run_id),
+        NUMBER("tcp_port", conf->port != 0 ? conf->port : conf->tls_port),
+        NUMBER("server_time_usec", clock_wall_usec(context->clock)),
+        NUMBER("uptime_in_seconds", uptime),
+        NUMBER("uptime_in_days", uptime / SECONDS_OF_DAY),
+        NUMBER("hz", hz),
+        NUMBER("configured_hz", hz),
+        NUMBER("lru_clock", report->now / 1000 & ((1 << LRU_BITS) - 1)),
+        TEXT("executable", program),
+        TEXT("config_file", conf->file),
+        NEVER_ANY("io_threads_active"),
+    };
+    REPORT_ROWS(report, rows);
+}
+
+/* ---- Clients --------------------------------------------------------------------------------- */
+
+void info_clients(struct report *report)
+{
+    const struct server_context *context = report->context;
+    const struct stats *stats = context->stats;
+    struct watch_totals watched = watch_totals(context->watch);
+    const struct info_row rows[] = {
+        COUNT("connected_clients", clients_count(context->clients)),
+        NEVER_ANY("cluster_connections"),
+        NUMBER("maxclients", context->conf->maxclients),
+        COUNT("client_recent_max_input_buffer", peak_recent(&stats->input)),
+        COUNT("client_recent_max_output_buffer", peak_recent(&stats->output)),
+        COUNT("blocked_clients",
+              blocked_count(context->blocked) + clients_paused(context->clients)),
+        COUNT("tracking_clients", tracking_totals(context->tracking).sessions),
+        COUNT("pubsub_clients", pubsub_sessions(context->pubsub)),
+        COUNT("watching_clients", watched.sessions),
+        COUNT("clients_in_timeout_table", blocked_with_timeout(context->blocked)),
+        COUNT("total_watched_keys", watched.keys),
+        COUNT("total_blocking_keys", blocked_keys(context->blocked)),
+        NEVER_ANY("total_blocking_keys_on_nokey"), /* no command waits for a key to be deleted */
+    };
+    REPORT_ROWS(report, rows);
+}
+
+/* ---- Replication, Cluster, Modules ----------------------------------------------------------- */
+
+/* There are no replicas: the history of the data has the name of this run. */
+void info_replication(struct report *report)
+{
+    const struct info_row rows[] = {
+        TEXT("role", "master"),
+        NEVER_ANY("connected_slaves"),
+        TEXT("master_failover_state", "no-failover"),
+        TEXT("master_replid", report->context->run_id),
+        TEXT("master_replid2", "0000000000000000000000000000000000000000"),
+        NEVER_ANY("master_repl_offset"),
+        NUMBER("second_repl_offset", -1),
+        NEVER_ANY("repl_backlog_active"),
+        NEVER_ANY("repl_backlog_size"),
+        NEVER_ANY("repl_backlog_first_byte_offset"),
+        NEVER_ANY("repl_backlog_histlen"),
+    };
+    REPORT_ROWS(report, rows);
+}
+
+void info_cluster(struct report *report)
+{
+    static const struct info_row rows[] = { NEVER_ANY("cluster_enabled") };
+    REPORT_ROWS(report, rows);
+}
+
+void info_modules(struct report *report)
+{
+    (void)report; /* there are none, and no field says so */
+}
+
+/* ---- CPU ------------------------------------------------------------------------------------- */
+
+static double seconds_of(struct timeval time)
+{
+    return (double)time.tv_sec + (double)time.tv_usec / 1e6;
+}
+
+void info_cpu(struct report *report)
+{
+    struct rusage self, children, thread;
+    getrusage(RUSAGE_SELF, &self);
+    getrusage(RUSAGE_CHILDREN, &children);
+    getrusage(RUSAGE_THREAD, &thread); /* commands run in the main thread, and so does INFO */
+    const struct info_row rows[] = {
+        SECONDS("used_cpu_sys", seconds_of(self.ru_stime)),
+        SECONDS("used_cpu_user", seconds_of(self.ru_utime)),
+        SECONDS("used_cpu_sys_children", seconds_of(children.ru_stime)),
+        SECONDS("used_cpu_user_children", seconds_of(children.ru_utime)),
+        SECONDS("used_cpu_sys_main_thread", seconds_of(thread.ru_stime)),
+        SECONDS("used_cpu_user_main_thread", seconds_of(thread.ru_utime)),
+    };
+    REPORT_ROWS(report, rows);
+}
+
+/* Valkey has fields of the same names for the certificate. */
+void info_tls(struct report *report)
+{
+    const struct server_context *context = report->context;
+    const struct tls *tls = clients_tls(context->clients);
+    const struct info_row port[] = { NUMBER("tls_port", context->conf->tls_port) };
+    REPORT_ROWS(report, port);
+    if (tls == NULL) return;
+    struct tls_report state = tls_report(tls);
+    int64_t left = state.not_after - clock_wall_usec(context->clock) / 1000000;
+    const struct info_row rows[] = {
+        TEXT("tls_server_cert_serial", state.serial),
+        NUMBER("tls_server_cert_not_after", state.not_after),
+        NUMBER("tls_server_cert_expires_in_seconds", left > 0 ? left : 0),
+        COUNT("tls_handshakes", state.handshakes),
+        COUNT("tls_handshakes_resumed", state.resumed),
+        COUNT("tls_handshakes_failed", state.failed),
+    };
+    REPORT_ROWS(report, rows);
+}

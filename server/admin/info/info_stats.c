@@ -1,0 +1,139 @@
+/* info_stats: INFO's section Stats: what was counted since the start or CONFIG RESETSTAT. */
+#include "server/admin/info/report.h"
+
+enum { USEC_PER_MSEC = 1000, EXPIRED_LOOK = 10000 };
+
+static void write_traffic(struct report *report)
+{
+    const struct stats *stats = report->context->stats;
+    const struct info_row rows[] = {
+        COUNT("total_connections_received", stats->connections),
+        COUNT("total_commands_processed", stats->commands),
+        NUMBER("instantaneous_ops_per_sec", (int64_t)(stats->commands_per_sec + 0.5)),
+        COUNT("total_net_input_bytes", stats->bytes_in),
+        COUNT("total_net_output_bytes", stats->bytes_out),
+        NEVER_ANY("total_net_repl_input_bytes"),
+        NEVER_ANY("total_net_repl_output_bytes"),
+        RATIO("instantaneous_input_kbps", stats->in_per_sec / 1024),
+        RATIO("instantaneous_output_kbps", stats->out_per_sec / 1024),
+        RATIO("instantaneous_input_repl_kbps", 0),
+        RATIO("instantaneous_output_repl_kbps", 0),
+        COUNT("rejected_connections", stats->rejected_connections),
+        NEVER_ANY("sync_full"),
+        NEVER_ANY("sync_partial_ok"),
+        NEVER_ANY("sync_partial_err"),
+    };
+    REPORT_ROWS(report, rows);
+}
+
+/* Overdue keys that are not removed yet, of all that have deadlines. In Redis it is an estimate. */
+static double stale_percent(const struct report *report)
+{
+    const struct store *store = report->context->store;
+    size_t overdue = store_count_due(store, report->now, EXPIRED_LOOK), all = 0;
+    for (unsigned db = 0; db < store->database_count; db++)
+        all += keyspace_count_expiring(store_database(store, db));
+    return all > 0 ? 100 * (double)overdue / (double)all : 0;
+}
+
+static void write_expiry(struct report *report)
+{
+    const struct stats *stats = report->context->stats;
+    const struct store_stats *store = &report->context->store->stats;
+    const struct spell *over = &stats->over_memory;
+    int64_t now = report->mono_usec;
+    const struct info_row rows[] = {
+        COUNT("expired_subkeys", store->expired_members),
+        COUNT("expired_keys", store->expired_keys),
+        RATIO("expired_stale_perc", stale_percent(report)),
+        COUNT("expired_time_cap_reached_count", stats->expiry_cut),
+        COUNT("expire_cycle_cpu_milliseconds", stats->expiry_usec / USEC_PER_MSEC),
+        COUNT("evicted_keys", store->evicted_keys),
+        COUNT("evicted_clients", stats->evicted_clients),
+        NUMBER("total_eviction_exceeded_time", spell_total(over, now) / USEC_PER_MSEC),
+        NUMBER("current_eviction_exceeded_time", spell_current(over, now) / USEC_PER_MSEC),
+        COUNT("keyspace_hits", store->hits),
+        COUNT("keyspace_misses", store->misses),
+    };
+    REPORT_ROWS(report, rows);
+}
+
+static void write_background(struct report *report)
+{
+    static const struct defrag none;
+    const struct server_context *context = report->context;
+    const struct defrag *defrag = context->defrag != NULL ? context->defrag : &none;
+    const struct spell *defragging = &context->stats->defragging;
+    int64_t now = report->mono_usec;
+    const struct info_row rows[] = {
+        COUNT("pubsub_channels", pubsub_channel_count(context->pubsub)),
+        COUNT("pubsub_patterns", pubsub_pattern_count(context->pubsub)),
+        COUNT("pubsubshard_channels", pubsub_shard_count(context->pubsub)),
+        NUMBER("latest_fork_usec", report->persist.last_fork_usec),
+        COUNT("total_forks", report->persist.forks),
+        NEVER_ANY("migrate_cached_sockets"),
+        NEVER_ANY("slave_expires_tracked_keys"),
+        COUNT("active_defrag_hits", defrag->relocation.moved),
+        COUNT("active_defrag_misses", defrag->relocation.kept),
+        COUNT("active_defrag_key_hits", defrag->keys_moved),
+        COUNT("active_defrag_key_misses", defrag->keys_kept),
+        NUMBER("total_active_defrag_time", spell_total(defragging, now) / USEC_PER_MSEC),
+        NUMBER("current_active_defrag_time", spell_current(defragging, now) / USEC_PER_MSEC),
+    };
+    REPORT_ROWS(report, rows);
+}
+
+static void write_requests(struct report *report)
+{
+    const struct server_context *context = report->context;
+    const struct stats *stats = context->stats;
+    struct tracking_totals tracking = tracking_totals(context->tracking);
+    uint64_t evicted =
+        context->scripting != NULL ? script_report(context->scripting).scripts_evicted : 0;
+    const struct info_row rows[] = {
+        COUNT("tracking_total_keys", tracking.keys),
+        COUNT("tracking_total_items", tracking.items),
+        COUNT("tracking_total_prefixes", tracking.prefixes),
+        NEVER_ANY("unexpected_error_replies"), /* of replication, and of a journal that fails */
+        COUNT("total_error_replies", stats->errors),
+        COUNT("acl_access_denied_auth", stats->denied_auth),
+        COUNT("acl_access_denied_cmd", stats->denied_command),
+        COUNT("acl_access_denied_key", stats->denied_key),
+        COUNT("acl_access_denied_channel", stats->denied_channel),
+        COUNT("acl_access_denied_tls_cert", stats->denied_tls_cert),
+        COUNT("dump_payload_sanitizations", context->store->stats.payloads),
+        COUNT("total_reads_processed", stats->reads),
+        COUNT("total_writes_processed", stats->writes),
+        NEVER_ANY("io_threaded_reads_processed"),
+        NEVER_ANY("io_threaded_writes_processed"),
+        NEVER_ANY("reply_buffer_shrinks"), /* replies have no buffer of a fixed size */
+        NEVER_ANY("reply_buffer_expands"),
+        COUNT("client_query_buffer_limit_disconnections", stats->closed_query_buffer),
+        COUNT("client_output_buffer_limit_disconnections", stats->closed_output_buffer),
+        COUNT("evicted_scripts", evicted),
+    };
+    REPORT_ROWS(report, rows);
+}
+
+static void write_turns(struct report *report)
+{
+    const struct stats *stats = report->context->stats;
+    const struct info_row rows[] = {
+        COUNT("eventloop_cycles", stats->turns.count),
+        COUNT("eventloop_duration_sum", stats->turns.usec),
+        COUNT("eventloop_duration_cmd_sum", report->context->observer->run_usec),
+        COUNT("eventloop_duration_max", stats->turns.longest_usec),
+        NUMBER("instantaneous_eventloop_cycles_per_sec", (int64_t)(stats->turns_per_sec + 0.5)),
+        NUMBER("instantaneous_eventloop_duration_usec", (int64_t)(stats->usec_per_turn + 0.5)),
+    };
+    REPORT_ROWS(report, rows);
+}
+
+void info_stats(struct report *report)
+{
+    write_traffic(report);
+    write_expiry(report);
+    write_background(report);
+    write_requests(report);
+    write_turns(report);
+}

@@ -1,0 +1,61 @@
+/* report: see report.h. */
+#include "server/admin/info/report.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { LINE_MAX_CHARS = 1024, HUMAN_MAX_CHARS = 32 };
+
+void report_line(struct report *report, const char *format, ...)
+{
+    char text[LINE_MAX_CHARS];
+    va_list values;
+    va_start(values, format);
+    int len = vsnprintf(text, sizeof(text) - 2, format, values);
+    va_end(values);
+    if (len > (int)sizeof(text) - 3) len = (int)sizeof(text) - 3;
+    memcpy(text + len, "\r\n", 2);
+    outbuf_append(&report->text, text, (size_t)len + 2);
+}
+
+/* Sizes for people, as Redis formats them: 1.20M. */
+static const char *human(uint64_t bytes, char *to, size_t size)
+{
+    static const char units[] = "BKMGTPE";
+    double value = (double)bytes;
+    unsigned unit = 0;
+    while (value >= 1024 && unit + 2 < sizeof(units)) {
+        value /= 1024;
+        unit++;
+    }
+    if (unit == 0)
+        snprintf(to, size, "%" PRIu64 "B", bytes);
+    else
+        snprintf(to, size, "%.2f%c", value, units[unit]);
+    return to;
+}
+
+static void write_row(struct report *report, const struct info_row *row)
+{
+    char text[HUMAN_MAX_CHARS];
+    switch (row->kind) {
+    case INFO_COUNT: report_line(report, "%s:%" PRIu64, row->name, row->count); return;
+    case INFO_NUMBER: report_line(report, "%s:%" PRId64, row->name, row->number); return;
+    case INFO_BYTES:
+        report_line(report, "%s:%" PRIu64, row->name, row->count);
+        report_line(report, "%s_human:%s", row->name, human(row->count, text, sizeof(text)));
+        return;
+    case INFO_RATIO: report_line(report, "%s:%.2f", row->name, row->ratio); return;
+    case INFO_PERCENT: report_line(report, "%s:%.2f%%", row->name, row->ratio); return;
+    case INFO_SECONDS: report_line(report, "%s:%.6f", row->name, row->ratio); return;
+    case INFO_TEXT: report_line(report, "%s:%s", row->name, row->text); return;
+    }
+}
+
+void report_rows(struct report *report, const struct info_row *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        write_row(report, &rows[i]);
+}

@@ -1,0 +1,101 @@
+/* report: the text of INFO while it is written: lines of fields, from tables of rows. */
+#ifndef SERVER_ADMIN_INFO_REPORT_H
+#define SERVER_ADMIN_INFO_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "proto/base/outbuf.h"
+#include "server/admin/admin.h"
+#include "server/persist/persist.h"
+
+struct report {
+    const struct server_context *context;
+    msec now;
+    int64_t mono_usec;
+    struct persist_report persist; /* of an idle server without persistence */
+    struct outbuf text;
+};
+
+/* A field and its value. BYTES makes two fields: `name` and name_human, such as 1.20M. */
+enum info_kind {
+    INFO_COUNT,
+    INFO_NUMBER,
+    INFO_BYTES,
+    INFO_RATIO,
+    INFO_PERCENT,
+    INFO_SECONDS,
+    INFO_TEXT
+};
+struct info_row {
+    const char *name;
+    enum info_kind kind;
+    union {
+        uint64_t count;
+        int64_t number;
+        double ratio;
+        const char *text;
+    };
+};
+
+#define COUNT(field, value)                                                                        \
+    {                                                                                              \
+        .name = (field), .kind = INFO_COUNT, .count = (uint64_t)(value)                            \
+    }
+#define NUMBER(field, value)                                                                       \
+    {                                                                                              \
+        .name = (field), .kind = INFO_NUMBER, .number = (value)                                    \
+    }
+#define BYTES(field, value)                                                                        \
+    {                                                                                              \
+        .name = (field), .kind = INFO_BYTES, .count = (uint64_t)(value)                            \
+    }
+/* Two decimals. */
+#define RATIO(field, value)                                                                        \
+    {                                                                                              \
+        .name = (field), .kind = INFO_RATIO, .ratio = (value)                                      \
+    }
+/* Two decimals and the sign. */
+#define PERCENT(field, value)                                                                      \
+    {                                                                                              \
+        .name = (field), .kind = INFO_PERCENT, .ratio = (value)                                    \
+    }
+/* Six decimals. */
+#define SECONDS(field, value)                                                                      \
+    {                                                                                              \
+        .name = (field), .kind = INFO_SECONDS, .ratio = (value)                                    \
+    }
+#define TEXT(field, value)                                                                         \
+    {                                                                                              \
+        .name = (field), .kind = INFO_TEXT, .text = (value)                                        \
+    }
+/* What does not exist here, so that its figure is always 0. */
+#define NEVER_ANY(field) COUNT(field, 0)
+
+#define REPORT_ROWS(report, rows) report_rows(report, rows, sizeof(rows) / sizeof((rows)[0]))
+void report_rows(struct report *report, const struct info_row *rows, size_t count);
+/* A line as a whole, cut after 1000 bytes. */
+__attribute__((format(printf, 2, 3))) void report_line(struct report *report, const char *format,
+                                                       ...);
+
+/* ---- the sections, each in the file that its group is named after ---- */
+
+void info_server(struct report *report);
+void info_clients(struct report *report);
+void info_cpu(struct report *report);
+void info_tls(struct report *report);
+void info_modules(struct report *report);
+void info_replication(struct report *report);
+void info_cluster(struct report *report);
+void info_memory(struct report *report);
+void info_persistence(struct report *report);
+void info_stats(struct report *report);
+void info_commandstats(struct report *report);
+void info_errorstats(struct report *report);
+void info_latencystats(struct report *report);
+void info_expired(struct report *report);
+void info_expiry(struct report *report);
+void info_keyspace(struct report *report);
+
+#endif

@@ -1,0 +1,79 @@
+/* memory_figures: see memory_figures.h. */
+#include "server/admin/memory_figures.h"
+
+#include "server/persist/persist.h"
+
+struct memory_of_keys memory_of_keys(const struct keyspace *ks)
+{
+    return (struct memory_of_keys){ keyspace_table_bytes(ks), keyspace_agenda_bytes(ks),
+                                    keyspace_count(ks) };
+}
+
+static struct memory_of_keys total_of_keys(const struct store *store)
+{
+    struct memory_of_keys total = { 0 };
+    for (unsigned db = 0; db < store->database_count; db++) {
+        struct memory_of_keys one = memory_of_keys(store_database(store, db));
+        total.tables += one.tables;
+        total.deadlines += one.deadlines;
+        total.keys += one.keys;
+    }
+    return total;
+}
+
+static struct script_report scripts_of(const struct memory_context *context)
+{
+    return context->scripting != NULL ? script_report(context->scripting)
+                                      : (struct script_report){ 0 };
+}
+
+static size_t parts_of(const struct memory_figures *figures)
+{
+    const struct script_report *scripts = &figures->scripts;
+    return figures->keys.tables + figures->keys.deadlines + figures->clients + figures->journal +
+           scripts->lua_bytes + scripts->script_bytes + scripts->function_bytes;
+}
+
+static void measure_parts(const struct memory_context *context, struct memory_figures *figures)
+{
+    figures->clients = clients_bytes(context->clients);
+    if (context->persist != NULL) figures->journal = persist_report(context->persist).buffer_bytes;
+    figures->scripts = scripts_of(context);
+    figures->keys = total_of_keys(context->store);
+}
+
+size_t memory_figures_at_start(const struct memory_context *context)
+{
+    struct memory_figures figures = { 0 };
+    measure_parts(context, &figures);
+    return parts_of(&figures);
+}
+
+/* What the parts had at the start is in `startup` already. */
+static size_t overhead_of(const struct memory_context *context,
+                          const struct memory_figures *figures)
+{
+    size_t parts = parts_of(figures), before = context->parts_at_start;
+    size_t overhead = figures->startup + (parts > before ? parts - before : 0);
+    return overhead < figures->used ? overhead : figures->used;
+}
+
+void memory_figures(const struct memory_context *context, struct memory_figures *figures)
+{
+    *figures = (struct memory_figures){ .used = mem_used(),
+                                        .peak = mem_peak(),
+                                        .resident = mem_resident(),
+                                        .startup = context->bytes_at_start,
+                                        .allocators = mem_allocators() };
+    measure_parts(context, figures);
+    figures->overhead = overhead_of(context, figures);
+    figures->dataset = figures->used - figures->overhead;
+    if (figures->used > figures->startup)
+        figures->dataset_percent =
+            100 * memory_ratio(figures->dataset, figures->used - figures->startup);
+}
+
+double memory_ratio(size_t value, size_t to)
+{
+    return to > 0 ? (double)value / (double)to : 0;
+}
