@@ -1,0 +1,37 @@
+#!/usr/bin/python3 -B
+"""Debian's prometheus-redis-exporter reads the daemon as it reads redis-server 7.0.15."""
+from daemon import beside_redis, equal, main, oracle, own
+from exporter import samples, scrape, series
+
+# Metrics of redis-server that the daemon may lack, and why.
+ABSENT = {"redis_config_io_threads": "there are no I/O threads, and no option for them"}
+
+@beside_redis
+def every_metric_of_redis_is_exported_with_its_labels():
+    ours, theirs = series(scrape()), series(scrape(oracle()))
+    equal(set(theirs) - set(ours) - set(ABSENT), set(), "missing")
+    for name in set(ours) & set(theirs):
+        equal(ours[name], theirs[name], f"labels of {name}")
+
+
+@own
+def exported_values_are_those_of_the_server():
+    found = {(name, tuple(labels.values())): value for name, labels, value in samples(scrape())}
+    for name, labels, value in (
+            ("redis_up", (), 1), ("redis_exporter_last_scrape_error", ("",), 0),
+            ("redis_db_keys", ("db0",), 7), ("redis_db_keys_expiring", ("db0",), 1),
+            ("redis_db_keys", ("db3",), 1), ("redis_key_size", ("db0", "l"), 2),
+            ("redis_keys_count", ("db0", "s*"), 2), ("redis_blocked_clients", (), 1),
+            ("redis_pubsub_channels", (), 1), ("redis_memory_max_bytes", (), 2 ** 30),
+            ("redis_aof_enabled", (), 1), ("redis_aof_last_write_status", (), 1),
+            ("redis_rdb_last_bgsave_status", (), 1), ("redis_connected_slaves", (), 0),
+            ("redis_keyspace_misses_total", (), 1)):
+        equal(found.get((name, labels)), value, f"{name} {labels}")
+    assert found["redis_slowlog_length", ()] > 10
+    assert found["redis_latency_spike_duration_seconds", ("command",)] >= 0.05
+    assert found["redis_commands_total", ("get",)] >= 2
+    assert 0 < found["redis_memory_used_dataset_bytes", ()] < found["redis_memory_used_bytes", ()]
+    assert found["redis_client_recent_max_input_buffer_bytes", ()] > 0
+
+
+main()
