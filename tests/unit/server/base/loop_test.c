@@ -362,6 +362,81 @@ START_TEST(a_loop_with_nothing_to_wait_for_ends)
 }
 END_TEST
 
+enum { BUSY_USEC = 3000, WAIT_USEC = 20000 };
+
+static void be_busy(void)
+{
+    int64_t began = clock_mono_usec();
+    while (clock_mono_usec() - began < BUSY_USEC)
+        continue;
+}
+
+static void work_and_stop(void *loop)
+{
+    be_busy();
+    loop_stop(loop);
+}
+
+START_TEST(turns_are_counted_with_their_time_but_not_their_wait)
+{
+    struct loop *loop = loop_new();
+    struct loop_turns turns = { 0 };
+    struct clock clock;
+    clock_init(&clock);
+    loop_count_turns(loop, &clock, &turns);
+    struct loop_timer *timer = loop_timer_new(loop, work_and_stop, loop);
+    for (uint64_t i = 1; i <= 2; i++) {
+        int64_t began = clock_mono_usec();
+        uint64_t before = turns.usec;
+        loop_timer_set(timer, WAIT_USEC);
+        loop_run(loop);
+
+        uint64_t took = (uint64_t)(clock_mono_usec() - began), counted = turns.usec - before;
+        ck_assert_uint_eq(turns.count, i);
+        ck_assert_uint_ge(counted, BUSY_USEC);
+        ck_assert_uint_le(counted, took - WAIT_USEC + 1000);
+        ck_assert_uint_ge(turns.longest_usec, counted);
+    }
+    loop_timer_free(timer);
+    loop_free(loop);
+}
+END_TEST
+
+static bool inside;
+
+static void run_inner_turn(void *loop)
+{
+    if (inside) {
+        be_busy();
+        return;
+    }
+    inside = true;
+    loop_poll(loop);
+    loop_stop(loop);
+}
+
+START_TEST(a_turn_inside_a_turn_counts_and_its_time_only_once)
+{
+    struct loop *loop = loop_new();
+    struct loop_turns turns = { 0 };
+    struct clock clock;
+    clock_init(&clock);
+    inside = false;
+    loop_count_turns(loop, &clock, &turns);
+    loop_on_turn_end(loop, run_inner_turn, loop);
+    struct loop_timer *timer = loop_timer_new(loop, stop, loop);
+    loop_timer_set(timer, 0);
+    int64_t began = clock_mono_usec();
+    loop_run(loop);
+
+    ck_assert_uint_eq(turns.count, 2);
+    ck_assert_uint_ge(turns.usec, BUSY_USEC);
+    ck_assert_uint_le(turns.usec, (uint64_t)(clock_mono_usec() - began) + 1);
+    loop_timer_free(timer);
+    loop_free(loop);
+}
+END_TEST
+
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
@@ -378,6 +453,8 @@ Suite *test_suite(void)
         a_ready_descriptor_gets_its_turn_beside_a_zero_timer,
         a_signal_calls_its_own_callback_in_a_turn,
         a_loop_with_nothing_to_wait_for_ends,
+        turns_are_counted_with_their_time_but_not_their_wait,
+        a_turn_inside_a_turn_counts_and_its_time_only_once,
         NULL,
     };
     return suite_of("loop", tests);

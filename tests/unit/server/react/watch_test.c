@@ -49,6 +49,22 @@ START_TEST(a_change_marks_all_sessions_that_watch_the_key)
 }
 END_TEST
 
+START_TEST(totals_count_sessions_and_keys_once)
+{
+    watch_add(watch, anna, 0, LIT("k"), true);
+    watch_add(watch, anna, 3, LIT("k"), true);
+    watch_add(watch, bert, 0, LIT("k"), true);
+    struct watch_totals totals = watch_totals(watch);
+    ck_assert_uint_eq(totals.sessions, 2);
+    ck_assert_uint_eq(totals.keys, 2);
+    watch_forget(watch, anna);
+    watch_forget(watch, anna);
+    totals = watch_totals(watch);
+    ck_assert_uint_eq(totals.sessions, 1);
+    ck_assert_uint_eq(totals.keys, 1);
+}
+END_TEST
+
 START_TEST(the_same_key_of_another_database_is_another_key)
 {
     watch_add(watch, anna, 2, LIT("k"), true);
@@ -170,6 +186,7 @@ Suite *test_suite(void)
 {
     const TTest *const tests[] = {
         a_change_marks_all_sessions_that_watch_the_key,
+        totals_count_sessions_and_keys_once,
         the_same_key_of_another_database_is_another_key,
         a_rename_marks_watchers_of_both_names,
         a_value_equal_to_a_key_name_marks_no_watcher,

@@ -318,6 +318,25 @@ START_TEST(the_allocator_has_a_name)
 }
 END_TEST
 
+START_TEST(figures_of_the_allocators_contain_what_is_in_use)
+{
+    void *small = mem_alloc(100), *large = mem_alloc(3 << 20);
+    struct mem_allocators figures = mem_allocators();
+    ck_assert_uint_ge(figures.allocated, mem_used());
+    if (strncmp(mem_allocator_name(), "jemalloc", strlen("jemalloc")) == 0) {
+        ck_assert_uint_ge(figures.active, figures.allocated);
+        ck_assert_uint_ge(figures.resident, figures.active);
+    }
+    mem_free(large);
+    ck_assert_uint_le(mem_allocators().allocated, figures.allocated - (3 << 20));
+    mem_keep_reserve(true); /* it has no memory */
+    ck_assert_uint_lt(mem_allocators().allocated, figures.allocated);
+    ck_assert_uint_lt(mem_allocators().resident, figures.resident + (4 << 20));
+    mem_keep_reserve(false);
+    mem_free(small);
+}
+END_TEST
+
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
@@ -336,6 +355,7 @@ Suite *test_suite(void)
         handler_is_called_when_memory_ends,
         reserve_is_released_and_restored,
         the_allocator_has_a_name,
+        figures_of_the_allocators_contain_what_is_in_use,
         NULL,
     };
     return suite_of("mem", tests);
