@@ -107,7 +107,9 @@ struct request {
 void window_init(struct window *window)
 {
     *window = (struct window){ .requests = mem_alloc(WINDOW * sizeof(struct request)),
-                               .looks = mem_alloc(WINDOW * sizeof(struct look)) };
+                               .looks = mem_alloc(WINDOW * sizeof(struct look)),
+                               .argv = mem_alloc(WINDOW * sizeof(struct bytes)),
+                               .args_cap = WINDOW };
 }
 
 void window_drop(struct window *window)

@@ -4,6 +4,7 @@ import contextlib
 import os
 import re
 import shutil
+import signal
 import socket
 import ssl
 import subprocess
@@ -295,6 +296,27 @@ def setting_the_same_file_again_reads_its_new_content():
                 shutil.copy(files["server2." + kind], path)
             equal(field_of(raw, "tls_server_cert_serial"), files.serial("server"))
             equal(raw.call("CONFIG", "SET", "tls-cert-file", here["crt"]), b"+OK\r\n")
+            equal(field_of(raw, "tls_server_cert_serial"), files.serial("server2"))
+            assert not is_refused(daemon)
+
+
+@own
+def sighup_reads_the_files_again():
+    files = certificates()
+    with folder() as place:
+        here = {kind: os.path.join(place, "server." + kind) for kind in ("crt", "key")}
+        for kind, path in here.items():
+            shutil.copy(files["server." + kind], path)
+        with TlsDaemon("--tls-cert-file", here["crt"], "--tls-key-file", here["key"]) as daemon, \
+                daemon.tls() as raw:
+            shutil.copy(files["server2.crt"], here["crt"])
+            daemon.process.send_signal(signal.SIGHUP)
+            assert wait_for(lambda: "Certificates not reloaded" in daemon.log()), daemon.log()
+            assert "key values mismatch" in daemon.log()
+            equal(field_of(raw, "tls_server_cert_serial"), files.serial("server"))
+            shutil.copy(files["server2.key"], here["key"])
+            daemon.process.send_signal(signal.SIGHUP)
+            wait_for(lambda: field_of(raw, "tls_server_cert_serial") == files.serial("server2"))
             equal(field_of(raw, "tls_server_cert_serial"), files.serial("server2"))
             assert not is_refused(daemon)
 
