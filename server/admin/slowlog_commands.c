@@ -6,9 +6,9 @@
 
 enum { SHOWN = 10 };
 
-static void reply_slow_call(struct call *call, const struct slow_call *slow)
+static void reply_slow_call(struct call *call, const struct slow_call *slow, bool with_blocked)
 {
-    resp_array(call->out, 6);
+    resp_array(call->out, with_blocked ? 7 : 6);
     resp_integer(call->out, (int64_t)slow->id);
     resp_integer(call->out, slow->at_sec);
     resp_integer(call->out, slow->usec);
@@ -17,23 +17,25 @@ static void reply_slow_call(struct call *call, const struct slow_call *slow)
         reply_bytes(call, blob_view(slow->argv[i]));
     reply_bytes(call, blob_view(slow->peer));
     reply_bytes(call, blob_view(slow->name));
+    if (with_blocked) resp_integer(call->out, slow->blocked_usec);
 }
 
 static void cmd_slowlog_get(struct call *call)
 {
     const struct observer *observer = call->context;
     int64_t wanted = SHOWN;
-    if (call->argc > 3) {
+    bool with_blocked = call->argc == 4 && arg_is(call, 3, "WITHBLOCKED");
+    if (call->argc > 3 && !with_blocked) {
         failf(call, ERR_SUBCOMMAND_OR_ARITY, arg_width(call, 1), call->argv[1].data, "SLOWLOG");
         return;
     }
-    if (call->argc == 3 && !arg_range(call, 2, -1, INT64_MAX, &wanted, ERR_SLOWLOG_COUNT)) return;
+    if (call->argc >= 3 && !arg_range(call, 2, -1, INT64_MAX, &wanted, ERR_SLOWLOG_COUNT)) return;
     size_t count = slowlog_count(observer->slowlog);
     if (wanted >= 0 && (uint64_t)wanted < count) count = (size_t)wanted;
     resp_array(call->out, count);
     const struct slow_call *slow = slowlog_newest(observer->slowlog);
     for (; count > 0; count--, slow = slow->older)
-        reply_slow_call(call, slow);
+        reply_slow_call(call, slow, with_blocked);
 }
 
 static void cmd_slowlog_len(struct call *call)
@@ -53,9 +55,10 @@ static void cmd_slowlog_help(struct call *call)
 {
     static const char *const lines[] = {
         "SLOWLOG <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
-        "GET [<count>]",
+        "GET [<count> [WITHBLOCKED]]",
         "    Returns the newest entries (default: 10, -1: all). An entry is: id, Unix time,",
-        "    microseconds, arguments, the client's address, the client's name.",
+        "    microseconds, arguments, the client's address, the client's name; WITHBLOCKED adds",
+        "    the microseconds that the call waited for data, besides those that it ran.",
         "LEN",
         "    Returns the number of entries.",
         "RESET",
@@ -85,11 +88,15 @@ static const struct command subcommands[] = {
       .tips = "request_policy:all_nodes nondeterministic_output",
       .group = "server",
       .since = "2.2.12",
-      .replies = REPLIES("[[integer integer integer [bulk ...] bulk bulk] ...]: number, Unix time "
-                         "in seconds, microseconds, arguments, address and name of the connection"),
+      .replies =
+          REPLIES("[[integer integer integer [bulk ...] bulk bulk] ...]: number, Unix time "
+                  "in seconds, microseconds, arguments, address and name of the connection",
+                  "[[integer integer integer [bulk ...] bulk bulk integer] ...]: the same "
+                  "with WITHBLOCKED, and the microseconds that the call was blocked, waiting "
+                  "for data, which the first ones do not contain"),
       .errors = ERRORS(ERR_SLOWLOG_COUNT, ERR_SUBCOMMAND_OR_ARITY),
       .complexity = "O(N), N entries",
-      .syntax = "[count]",
+      .syntax = "[count [WITHBLOCKED]]",
       .summary = "Returns the newest slow calls." },
     { .name = "LEN",
       .run = cmd_slowlog_len,

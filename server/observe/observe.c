@@ -85,14 +85,20 @@ int64_t observe_begin(const struct observer *observer)
     return observer->last_usec;
 }
 
+/* How long an answered call has run, and how long it was blocked between its runs. */
+struct span {
+    int64_t ran_usec, blocked_usec;
+};
+
 static void note_slow(struct observer *observer, const struct call *call, const struct bytes *argv,
-                      int64_t usec)
+                      const struct span *span)
 {
     const struct session *session = call->session;
     const char *peer = session->peer != NULL ? session->peer : "";
     struct slow slow = {
         .at_sec = observer->clock->now / 1000,
-        .usec = usec,
+        .usec = span->ran_usec,
+        .blocked_usec = span->blocked_usec,
         .argc = call->argc,
         .argv = argv,
         .peer = bytes_of(peer, strlen(peer)),
@@ -133,8 +139,9 @@ static void send_to_monitors(struct observer *observer, const struct call *call)
 }
 
 /* Records the duration of an answered call in its command's histogram and in the slow log. */
-static void note_span(struct observer *observer, const struct call *call, int64_t usec)
+static void note_span(struct observer *observer, const struct call *call, const struct span *span)
 {
+    int64_t usec = span->ran_usec;
     struct command_stats *stats = call->command.stats;
     if (observer->conf->latency_tracking) {
         if (stats->spans == NULL) stats->spans = mem_zalloc(sizeof(*stats->spans));
@@ -143,7 +150,7 @@ static void note_span(struct observer *observer, const struct call *call, int64_
     int64_t slow_usec = observer->conf->slowlog_log_slower_than;
     if (slow_usec < 0 || usec < slow_usec || (call->command.row->flags & SKIP_SLOWLOG)) return;
     const struct bytes *argv = visible_arguments(call);
-    note_slow(observer, call, argv, usec);
+    note_slow(observer, call, argv, span);
     free_visible_arguments(argv, call);
 }
 
@@ -179,7 +186,7 @@ void observe_end(struct observer *observer, const struct call *call, int64_t beg
     if (is_waiting(call))
         call->block->usec = usec;
     else
-        note_span(observer, call, usec);
+        note_span(observer, call, &(struct span){ .ran_usec = usec });
     send_to_monitors(observer, call);
     bool fast = call->command.row->flags & FAST;
     note_latency(observer, fast ? LATENCY_FAST_COMMAND : LATENCY_COMMAND, usec);
@@ -190,22 +197,32 @@ int64_t observe_now(const struct observer *observer)
     return clock_quick_usec(observer->clock);
 }
 
-void observe_again(struct observer *observer, const struct call *call, int64_t began, int64_t *usec)
+static struct span span_until(const struct call_time *time, int64_t now)
+{
+    struct span span = { time->ran_usec, now - time->began_usec - time->ran_usec };
+    if (span.blocked_usec < 0) span.blocked_usec = 0;
+    return span;
+}
+
+void observe_again(struct observer *observer, const struct call *call, int64_t began,
+                   struct call_time *time)
 {
     int64_t taken = count_run(observer, call, began);
-    *usec += taken;
-    if (!is_waiting(call)) note_span(observer, call, *usec);
+    time->ran_usec += taken;
+    struct span span = span_until(time, observer->last_usec);
+    if (!is_waiting(call)) note_span(observer, call, &span);
     note_latency(observer, LATENCY_UNBLOCKING, taken);
 }
 
 /* DIFFERS: Redis counts CLIENT UNBLOCK as failed, too, and the call without ERROR. (doc/differs.md)
  */
-void observe_ended(struct observer *observer, const struct call *call, int64_t usec)
+void observe_ended(struct observer *observer, const struct call *call, const struct call_time *time)
 {
     count_error(observer, call);
     if (call->command.stats == NULL) return;
     call->command.stats->failed += call->failed;
-    note_span(observer, call, usec);
+    struct span span = span_until(time, observe_now(observer));
+    note_span(observer, call, &span);
 }
 
 void observe_expiry(struct observer *observer, int64_t usec)

@@ -7,6 +7,7 @@
 
 #include "conf/conf.h"
 #include "server/call/call.h"
+#include "server/call/call_time.h"
 #include "server/base/clock.h"
 #include "server/observe/histogram.h"
 #include "server/observe/latency.h"
@@ -42,12 +43,13 @@ int64_t observe_begin(const struct observer *observer);
 void observe_end(struct observer *observer, const struct call *call, int64_t began);
 /* A blocked call is recorded in the slow log and the histogram when it is answered, with the time
  * of all its runs; a call that times out is not recorded, as in Redis. Call these before and after
- * each further run, which adds to *usec: */
+ * each further run, which adds to time->ran_usec: */
 int64_t observe_now(const struct observer *observer);
 void observe_again(struct observer *observer, const struct call *call, int64_t began,
-                   int64_t *usec);
+                   struct call_time *time);
 /* Call when CLIENT UNBLOCK has answered the call, with an error if it has failed. */
-void observe_ended(struct observer *observer, const struct call *call, int64_t usec);
+void observe_ended(struct observer *observer, const struct call *call,
+                   const struct call_time *time);
 /* Records the duration of a slice of expiry. */
 void observe_expiry(struct observer *observer, int64_t usec);
 /* Shows the call to monitors: for a row with SKIP_MONITOR, such as EVAL, before its own calls. */

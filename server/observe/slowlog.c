@@ -83,7 +83,9 @@ static void keep_arguments(struct slow_call *kept, int argc, const struct bytes 
 void slowlog_note(struct slowlog *slowlog, const struct slow *slow, size_t max)
 {
     struct slow_call *kept = mem_alloc(sizeof(*kept));
-    *kept = (struct slow_call){ .at_sec = slow->at_sec, .usec = slow->usec };
+    *kept = (struct slow_call){ .at_sec = slow->at_sec,
+                                .usec = slow->usec,
+                                .blocked_usec = slow->blocked_usec };
     kept->id = slowlog->next_id++;
     kept->peer = blob_new(slow->peer);
     kept->name = blob_new(slow->name);

@@ -12,6 +12,7 @@ struct slowlog;
 /* A slow call, as the caller describes it. Everything is borrowed. */
 struct slow {
     int64_t at_sec, usec;
+    int64_t blocked_usec; /* besides usec: it waited for data */
     int argc;
     const struct bytes *argv;
     struct bytes peer, name;
@@ -20,7 +21,7 @@ struct slow {
 /* A slow call, as it is stored. */
 struct slow_call {
     uint64_t id; /* counts up from 0, also across resets */
-    int64_t at_sec, usec;
+    int64_t at_sec, usec, blocked_usec;
     int argc;           /* at most 32 */
     struct blob **argv; /* long arguments are cut, and end with the number of bytes cut */
     struct blob *peer, *name;

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/queue.h>
 
+#include "server/base/clock.h"
 #include "store/struct/agenda.h"
 #include "store/struct/dict.h"
 #include "store/base/ensure.h"
@@ -45,8 +46,8 @@ struct blocked_client {
     void (*gone)(void *ctx);  /* NULL: no callback when it is unblocked */
     void *ctx;
     enum type type;
-    int64_t usec;  /* the time that runs of the call have taken so far */
-    bool is_array; /* the reply at a timeout */
+    struct call_time time; /* of the call */
+    bool is_array;         /* the reply at a timeout */
     size_t count;
     struct place places[]; /* one for each distinct key */
 };
@@ -188,7 +189,7 @@ bool blocked_block(struct blocked *blocked, const struct call *call,
         .session = session,
         .call = saved,
         .type = request->type,
-        .usec = request->usec,
+        .time = { request->usec, clock_mono_usec() - request->usec },
         .is_array = request->is_array,
     };
     for (int i = 0; i < request->count; i++)
@@ -227,11 +228,11 @@ static void leave_queue(struct blocked *blocked, struct place *place)
     mem_free(queue);
 }
 
-const struct saved_call *blocked_call(const struct session *session, int64_t *usec)
+const struct saved_call *blocked_call(const struct session *session, struct call_time *time)
 {
     const struct blocked_client *client = session->blocked;
     if (client == NULL || client->call == NULL) return NULL;
-    *usec = client->usec;
+    *time = client->time;
     return client->call;
 }
 
@@ -376,7 +377,7 @@ bool blocked_next_try(struct blocked *blocked, struct blocked_try *try)
                                  .type = place->client->type,
                                  .db = place->queue->db,
                                  .key = queue_key(place->queue),
-                                 .usec = &place->client->usec };
+                                 .time = &place->client->time };
     blocked->next = TAILQ_NEXT(place, of_key);
     return true;
 }

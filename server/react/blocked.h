@@ -16,6 +16,7 @@
 #include <stddef.h>
 
 #include "server/call/call.h"
+#include "server/call/call_time.h"
 #include "server/call/saved_call.h"
 #include "server/call/session.h"
 #include "store/effect.h"
@@ -35,9 +36,9 @@ void blocked_hold(struct blocked *blocked, struct session *session, void (*gone)
                   void *ctx);
 /* Unblocks the session: it was served, timed out, or ended. Does nothing if it is not blocked. */
 void blocked_end(struct session *session);
-/* The call that the session is blocked in, borrowed, and the time its runs have taken so far. NULL:
- * it is not blocked on a key. */
-const struct saved_call *blocked_call(const struct session *session, int64_t *usec);
+/* The call that the session is blocked in, borrowed, and its time so far. NULL: it is not blocked
+ * on a key. */
+const struct saved_call *blocked_call(const struct session *session, struct call_time *time);
 size_t blocked_count(const struct blocked *blocked);        /* number of blocked clients */
 size_t blocked_with_timeout(const struct blocked *blocked); /* those of them that have a timeout */
 size_t blocked_keys(const struct blocked *blocked); /* that clients wait for. O(databases) */
@@ -63,7 +64,7 @@ struct blocked_try {
     enum type type; /* that the client waits for */
     unsigned db;
     struct bytes key;
-    int64_t *usec; /* the time that its runs have taken so far */
+    struct call_time *time;
 };
 
 /* The next client to try; false: none is left. A client that is not unblocked after its try keeps

@@ -43,7 +43,7 @@ static bool is_answered(struct dispatch *dispatch, struct txn *txn, const struct
         call.command.row->run(&call);
     else
         dispatch_fail_rights(&call, verdict);
-    if (observer != NULL) observe_again(observer, &call, began, try->usec);
+    if (observer != NULL) observe_again(observer, &call, began, try->time);
     if (call.failed) dispatch->stats->errors++;
     if (block.count > 0) blocked_skip_command(dispatch->blocked, try, block.again);
     return block.count == 0;
@@ -81,8 +81,8 @@ static void reply_nothing(struct session *session)
 bool serve_unblock(struct dispatch *dispatch, struct session *session, bool with_error)
 {
     if (session->blocked == NULL) return false;
-    int64_t usec = 0;
-    const struct saved_call *saved = blocked_call(session, &usec);
+    struct call_time time = { 0 };
+    const struct saved_call *saved = blocked_call(session, &time);
     struct call call = { .out = &session->out, .session = session };
     if (saved != NULL) call = saved_call_again(saved, session);
     if (with_error) {
@@ -91,7 +91,7 @@ bool serve_unblock(struct dispatch *dispatch, struct session *session, bool with
     } else {
         reply_nothing(session);
     }
-    if (dispatch->observer != NULL) observe_ended(dispatch->observer, &call, usec);
+    if (dispatch->observer != NULL) observe_ended(dispatch->observer, &call, &time);
     serve_answered(session);
     return true;
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/python3 -B
 """SLOWLOG, LATENCY, INFO and CLIENT LIST of calls that block, beside redis-server 7.0.15."""
 import re
+import time
 
 from daemon import Daemon, encode, equal, main, oracle, own, read_reply, test, wait_for
 
@@ -219,6 +220,26 @@ def qbuf_has_the_request_being_executed_as_in_redis():
             if shown[0] != shown[1] or not shown[0]:
                 found.append(f"{request!r}: here {shown[0]}, Redis {shown[1]}")
     assert not found, "\n".join(found)
+
+
+@own
+def slowlog_shows_blocked_time_apart_from_executed_time():
+    with Daemon("--slowlog-log-slower-than", "0") as daemon:
+        at = Observed(daemon)
+        at.wait("BLPOP l 0")
+        began = time.monotonic()
+        wait_for(lambda: time.monotonic() - began > 0.05, nap=0.01)  # real time: it is measured
+        at.admin.call("RPUSH", "l", "x")
+        at.waiter.reply()
+        entries = read_reply(at.admin.call("SLOWLOG", "GET", "-1", "WITHBLOCKED"))[0][1]
+        found = {entry[1][3][1][0][1]: entry[1] for entry in entries}
+        ran, blocked = (int(found[b"BLPOP"][i][1]) for i in (2, 6))
+        assert blocked >= 45_000 > ran, (ran, blocked)
+        equal(int(found[b"RPUSH"][6][1]), 0)
+        entries = read_reply(at.admin.call("SLOWLOG", "GET", "1"))[0][1]
+        equal(len(entries[0][1]), 6)
+        assert at.admin.call("SLOWLOG", "GET", "1", "OTHER").startswith(b"-ERR"), "a word"
+        at.close()
 
 
 main()
