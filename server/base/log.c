@@ -58,6 +58,11 @@ bool log_open(const char *path)
     return true;
 }
 
+bool log_is_read_by_program(void)
+{
+    return descriptor == STDOUT_FILENO && (to_journal || form == LOG_JSON);
+}
+
 void log_set_level(enum log_level level)
 {
     threshold = level;

@@ -11,6 +11,8 @@ enum log_format { LOG_TEXT, LOG_JSON };
 /* Path "" is standard output. Call again to switch to another file, or to reopen it. False with
  * errno if it can't be opened; logging then continues to the old file. */
 bool log_open(const char *path);
+/* Is standard output the log, and read by a program: the journal, or one that wants JSON? */
+bool log_is_read_by_program(void);
 void log_set_level(enum log_level level);
 void log_set_format(enum log_format format);
 /* From now on each line goes to syslog too. The facility is one of <syslog.h>. */

@@ -27,8 +27,9 @@ bool lifecycle_fail(const struct parts *parts, const char *format, ...)
     va_start(args, format);
     vsnprintf(reason, sizeof(reason), format, args);
     va_end(args);
-    fprintf(stderr, "expired: %s\n", reason);
-    if (parts->conf.logfile[0] != '\0' || parts->conf.syslog_enabled)
+    bool to_program = log_is_read_by_program();
+    if (!to_program) fprintf(stderr, "expired: %s\n", reason);
+    if (to_program || parts->conf.logfile[0] != '\0' || parts->conf.syslog_enabled)
         log_line(LOG_WARNING, "Can't start: %s", reason);
     return false;
 }

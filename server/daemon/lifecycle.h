@@ -8,8 +8,8 @@
 struct conf;
 struct parts;
 
-/* Reports why the daemon can't start: to the terminal, and also to the log if that is a file.
- * Returns false. */
+/* Reports why the daemon can't start: on standard error, and in the log if that is a file or is
+ * read by a program, which then gets it there only. Returns false. */
 __attribute__((format(printf, 2, 3))) bool lifecycle_fail(const struct parts *parts,
                                                           const char *format, ...);
 
