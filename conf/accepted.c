@@ -28,10 +28,6 @@ static const struct conf_choice diskless_loads[] = {
 static const struct conf_choice sanitizers[] = {
     { "no", 0 }, { "yes", 1 }, { "clients", 2 }, { NULL, 0 }
 };
-static const struct conf_choice facilities[] = { { "user", 0 },   { "local0", 1 }, { "local1", 2 },
-                                                 { "local2", 3 }, { "local3", 4 }, { "local4", 5 },
-                                                 { "local5", 6 }, { "local6", 7 }, { "local7", 8 },
-                                                 { NULL, 0 } };
 
 /* ---- values that may be ignored ---- */
 
@@ -142,9 +138,6 @@ static const struct conf_option accepted[] = {
     { .name = "ignore-warnings", TEXT, .preset = "", LIVE, ACCEPTED, .many = true },
     { .name = "crash-log-enabled", YES_NO, .preset = "yes", LIVE, ACCEPTED },
     { .name = "crash-memcheck-enabled", YES_NO, .preset = "yes", LIVE, ACCEPTED },
-    { .name = "syslog-enabled", YES_NO, .preset = "no", FIXED, ACCEPTED },
-    { .name = "syslog-facility", CHOICE(facilities), .preset = "local0", FIXED, ACCEPTED },
-    { .name = "syslog-ident", TEXT, .preset = "redis", FIXED, ACCEPTED },
     { .name = "socket-mark-id", INT, WITHIN(0, UINT32_MAX), .preset = "0", FIXED, ACCEPTED },
     { .name = "enable-module-command", CHOICE(allowed), .preset = "no", FIXED, ACCEPTED },
     { .name = "shutdown-timeout", INT, WITHIN(0, INT_MAX), .preset = "10", LIVE, ACCEPTED },

@@ -38,6 +38,7 @@ static void write_option_values(FILE *to)
     fputs("    case $prev in\n", to);
     for (size_t i = 0; i < conf_option_count(); i++) {
         const struct conf_option *option = conf_option_at(i);
+        if (option->use != CONF_WORKS) continue;
         if (option->type == CONF_BOOL || option->type == CONF_ENUM) write_choices_of(to, option);
     }
     write_values(to, "dir", "-d");
@@ -58,7 +59,7 @@ void completion_write(FILE *to, const struct usage *usage, bool options_too)
     for (size_t i = 0; (option = usage_option_at(usage, i)) != NULL; i++)
         fprintf(to, "%s--%s", i > 0 ? " " : "", option->name);
     for (size_t i = 0; options_too && i < conf_option_count(); i++)
-        fprintf(to, " --%s", conf_option_at(i)->name);
+        if (conf_option_at(i)->use == CONF_WORKS) fprintf(to, " --%s", conf_option_at(i)->name);
     fputs("' -- \"$cur\")\n}\ncomplete -o bashdefault -o default -F ", to);
     write_function(to, usage);
     fprintf(to, " %s\n", usage->name);

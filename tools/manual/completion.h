@@ -7,8 +7,8 @@
 
 #include "conf/usage.h"
 
-/* Options, and file names elsewhere. With `options_too` also the options of the configuration, with
- * their values where these are a few words or a folder. */
+/* Options, and file names elsewhere. With `options_too` also the options of the configuration that
+ * have an effect, with their values where these are a few words or a folder. */
 void completion_write(FILE *to, const struct usage *usage, bool options_too);
 
 #endif

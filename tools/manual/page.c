@@ -83,8 +83,8 @@ static const char about_file[] =
     "Every option can be given on the command line as `--option value`, which overrides the file. "
     "CONFIG SET changes the options marked \"live\" while the daemon runs, and CONFIG REWRITE "
     "brings them into the file.\n"
-    "A file with an error is refused with its line, the option and the reason, and the daemon does "
-    "not start.";
+    "A file with errors is refused: each one is reported with its line, the option and the reason, "
+    "and the daemon does not start. `expired --check-config` only reports them.";
 
 static void write_choices(const struct conf_choice *choice, char *text, size_t size)
 {
@@ -108,6 +108,7 @@ static void write_form(const struct conf_option *option, char *text, size_t size
     switch (option->type) {
     case CONF_BOOL: snprintf(text, size, "yes|no"); break;
     case CONF_INT: write_range(option, "number", text, size); break;
+    case CONF_MEMORY_PERCENT: snprintf(text, size, "size, or a percentage of maxmemory"); break;
     case CONF_MEMORY: snprintf(text, size, "size"); break;
     case CONF_OCTAL: snprintf(text, size, "octal number"); break;
     case CONF_ENUM: write_choices(option->choices, text, size); break;
@@ -129,6 +130,21 @@ static void write_conf_option(FILE *to, const struct conf_option *option)
     fputs(option->live ? ". Live.\n" : ".\n", to);
 }
 
+/* Which options of Redis may stand in a file without an effect, and which must not stand there. */
+static void write_others(FILE *to, enum conf_use use, const char *heading)
+{
+    const char *between = "";
+    roff_subheading(to, heading);
+    for (size_t i = 0; i < conf_option_count(); i++) {
+        const struct conf_option *option = conf_option_at(i);
+        if (option->use != use) continue;
+        fputs(between, to);
+        roff_words(to, option->name);
+        between = ",\n";
+    }
+    fputs(".\n", to);
+}
+
 void page_write_options(FILE *to, const struct page_version *version)
 {
     roff_begin(to, &(struct roff_page){ .name = "expired.conf",
@@ -142,8 +158,12 @@ void page_write_options(FILE *to, const struct page_version *version)
     const char *section = "";
     for (size_t i = 0; i < conf_option_count(); i++) {
         const struct conf_option *option = conf_option_at(i);
+        if (option->use != CONF_WORKS) continue;
         if (strcmp(section, option->section) != 0) roff_subheading(to, section = option->section);
         write_conf_option(to, option);
     }
+    roff_heading(to, "OTHER OPTIONS OF REDIS");
+    write_others(to, CONF_ACCEPTED, "accepted, without an effect");
+    write_others(to, CONF_REFUSED, "refused unless they are off");
     write_see_also(to);
 }
