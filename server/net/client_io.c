@@ -3,8 +3,8 @@
  *
  * Most reads bring complete requests. These stay in a buffer that all connections share until they
  * run, and only the beginning of an incomplete one is kept, so an idle connection has no input
- * buffer. A big argument is read into the connection's own buffer, which grows as bytes arrive,
- * whatever length was announced. */
+ * buffer. A big argument is read into the connection's own buffer, which grows as bytes arrive;
+ * once a megabyte has come, it takes the announced length. */
 #include "server/net/client_state.h"
 
 #include <errno.h>
@@ -21,6 +21,7 @@
 enum {
     BIG_READ = 256 * 1024,   /* bytes of a big argument per turn */
     WRITE_CHUNKS = 64,       /* iovecs of one writev */
+    TRUSTED_AFTER = 1 << 20, /* bytes after which room for the announced length is made at once */
     SMALL_INPUT = 64 * 1024, /* a buffer up to this size is not shrunk */
     LAST_READS = 4,          /* before closing; see shut_down_gently() */
 };
@@ -66,6 +67,16 @@ static bool input_grow(struct client_input *input, size_t cap)
     return true;
 }
 
+/* The size of a buffer that has to hold `needed` bytes, if `ahead` more bytes than it has now are
+ * expected. It doubles as bytes arrive, whatever length was announced, up to some size; growing
+ * further would copy so much that others notice. */
+static size_t input_size(const struct client_input *input, size_t needed, size_t ahead)
+{
+    size_t twice = 2 * input->cap > 256 ? 2 * input->cap : 256, whole = input->len + ahead;
+    if (whole > needed && (twice > whole || input->len >= TRUSTED_AFTER)) twice = whole;
+    return twice > needed ? twice : needed;
+}
+
 /* Makes room for `room` bytes at the end, or more if `ahead` bytes are expected. False: out of
  * memory, and the client is doomed. */
 static bool input_reserve(struct client *client, size_t room, size_t ahead)
@@ -75,10 +86,8 @@ static bool input_reserve(struct client *client, size_t room, size_t ahead)
     if (input->start > 0) memmove(input->data, input->data + input->start, input->len);
     input->start = 0;
     if (input->cap - input->len >= room) return true;
-    size_t twice = 2 * input->cap > 256 ? 2 * input->cap : 256;
-    if (ahead > room && twice > input->len + ahead) twice = input->len + ahead;
     size_t needed = input->len + room;
-    if (input_grow(input, twice > needed ? twice : needed)) {
+    if (input_grow(input, input_size(input, needed, ahead))) {
         client_count_memory(client);
         return true;
     }

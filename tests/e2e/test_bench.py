@@ -164,6 +164,17 @@ def the_driver_measures_stalls():
 
 
 @test
+def the_driver_measures_crowds():
+    with driver("crowds", "--quick", "--no-bare") as process:
+        out, err = process.communicate(timeout=55)
+        equal((process.returncode, err), (0, ""))
+        for row in ("| 500 connections, 250 of them send a byte a second | ",
+                    "| a value of 16 MB is written and read | ",
+                    "| 5,000 subscriptions, 4,000 messages a second | "):
+            assert row in out, out
+
+
+@test
 def the_driver_measures_what_durability_costs():
     with driver("durability", "--quick", "--snapshot-keys", "1000", "--rounds", "1") as process:
         out, err = process.communicate(timeout=55)

@@ -171,6 +171,17 @@ def stalls_table(results, names):
         for what, found in results["found"].items()])
 
 
+def crowds_table(results, names):
+    """A row per crowd; of each server the figures without the crowd and beside it."""
+    def shown(found, figure):
+        return f"{usec(found['alone'][figure])} → {usec(found['beside'][figure])}"
+    heads = ["", *(f"{name}: {figure}" for name in names for figure in ("p50", "p99", "longest"))]
+    return table(heads, [
+        [results["names"][what], *(shown(found[name], figure) for name in names
+                                   for figure in ("p50_us", "p99_us", "max_us"))]
+        for what, found in results["found"].items()])
+
+
 def growth_table(results, names):
     first = next(iter(results.values()))[names[0]]
     heads = ["structure, server"] + [f"{size:,}" for size in first["sizes"]] + \
@@ -282,6 +293,8 @@ def sections(results, names):
         found["expiry"] = expiry_table(results["expiry"], names)
     if results.get("stalls"):
         found["stalls"] = stalls_table(results["stalls"], names)
+    if results.get("crowds"):
+        found["crowds"] = crowds_table(results["crowds"], names)
     if results.get("growth"):
         found["growth"] = growth_table(results["growth"], names)
     if results.get("durability"):
