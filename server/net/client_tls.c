@@ -128,10 +128,17 @@ static bool shake_hands(struct client *client)
     return !client->shaking && client_may_read(client);
 }
 
+/* Input that waits in the socket means that the server is late, not the client. */
+static bool has_input(const struct client *client)
+{
+    char byte;
+    return recv(client->fd, &byte, 1, MSG_PEEK) > 0;
+}
+
 void client_check_handshake(struct client *client, int64_t now)
 {
     if (!client->shaking || now - client->born_usec < (int64_t)SHAKE_SECONDS * 1000000) return;
-    refuse(client, "its TLS handshake took too long");
+    if (!has_input(client)) refuse(client, "its TLS handshake took too long");
 }
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
