@@ -21,7 +21,7 @@ enum {
     VISITORS_SEC = 10,          /* a connection ends after so much time, whatever it does */
     VISITORS_SILENT_SEC = 5,    /* and if nothing moves for so long */
     VISITORS_HEADER_MAX = 8192, /* bytes of a request's first line and headers */
-    VISITORS_BODY_MAX = 1024, /* bytes of a body, which no request needs */
+    VISITORS_BODY_MAX = 1024,   /* bytes of a body, which no request needs */
     VISITORS_READ_MAX = 16384,  /* bytes read and not parsed */
 };
 
