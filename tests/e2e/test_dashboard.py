@@ -13,7 +13,7 @@ import urllib.request
 import yaml
 
 from daemon import ROOT, Daemon, Skipped, equal, free_port, main, own, wait_for
-from prometheus import scrape, series
+from exporter import scrape, series
 
 FOLDER = os.path.join(ROOT, "tools", "monitor")
 FROM_PROMETHEUS = {"instance", "job", "le"}  # labels that every scraped metric may have

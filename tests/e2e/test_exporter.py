@@ -1,10 +1,14 @@
 #!/usr/bin/python3 -B
 """Debian's prometheus-redis-exporter reads the daemon as it reads redis-server 7.0.15."""
-from daemon import beside_redis, equal, main, oracle, own
-from exporter import samples, scrape, series
+import os
+import re
+
+from daemon import ROOT, Daemon, beside_redis, equal, main, oracle, own
+from exporter import Exporter, samples, scrape, series
 
 # Metrics of redis-server that the daemon may lack, and why.
 ABSENT = {"redis_config_io_threads": "there are no I/O threads, and no option for them"}
+
 
 @beside_redis
 def every_metric_of_redis_is_exported_with_its_labels():
@@ -32,6 +36,23 @@ def exported_values_are_those_of_the_server():
     assert found["redis_commands_total", ("get",)] >= 2
     assert 0 < found["redis_memory_used_dataset_bytes", ()] < found["redis_memory_used_bytes", ()]
     assert found["redis_client_recent_max_input_buffer_bytes", ()] > 0
+
+
+@own
+def a_user_with_the_rights_in_the_readme_suffices():
+    with open(os.path.join(ROOT, "tools", "monitor", "README.md"), encoding="utf-8") as file:
+        [rules] = re.findall(r"^ACL SETUSER exporter (.*?)^```", file.read(), re.M | re.S)
+    with Daemon(tcp=True) as daemon, daemon.raw() as raw:
+        equal(raw.call("ACL", "SETUSER", "exporter", *rules.split()), b"+OK\r\n")
+        raw.call("SET", "k", "v")
+        with Exporter(daemon, "-redis.user", "exporter", "-redis.password", "secret",
+                      "-export-client-list", "-set-client-name", "-ping-on-connect") as exporter:
+            found = {name: value for name, _, value in samples(exporter.get("/metrics"))}
+            equal(exporter.complaints(), [], "the exporter's log")
+        equal(found["redis_exporter_last_scrape_error"], 0)
+        assert {"redis_slowlog_length", "redis_connected_clients_details",
+                "redis_config_maxclients", "redis_db_keys"} <= set(found), found
+        assert raw.call("ACL", "LOG") == b"*0\r\n"
 
 
 main()
