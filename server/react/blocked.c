@@ -24,7 +24,6 @@ struct key_queue {
     struct places clients;
     struct deadline wake;      /* idle: only effects make it ready */
     const struct command *row; /* the command of all its clients; NULL once they have differed */
-    unsigned types;            /* types that its clients wait for, one bit each; never cleared */
     unsigned db;
     bool ready;
     size_t key_len;
@@ -63,6 +62,7 @@ struct blocked {
     struct agenda deadlines; /* of sessions, minus `set` */
     msec set;                /* by how much the system clock was set while clients were blocked */
     size_t count;
+    size_t by_type[TYPE_COUNT]; /* of the clients that wait for keys: what they wait for */
 };
 
 static struct bytes queue_key(const void *element)
@@ -158,7 +158,6 @@ static void join_queue(struct blocked_client *client, struct bytes key, msec aga
     struct place *place = &client->places[client->count++];
     *place = (struct place){ .queue = queue, .client = client };
     TAILQ_INSERT_TAIL(&queue->clients, place, of_key);
-    queue->types |= 1U << client->type;
     if (queue->row != row) queue->row = NULL;
     wake_at(client->all, queue, again);
 }
@@ -199,6 +198,7 @@ bool blocked_block(struct blocked *blocked, const struct call *call,
         agenda_add(&blocked->deadlines, &client->deadline, moved(request->until, -blocked->set));
     session->blocked = client;
     blocked->count++;
+    blocked->by_type[client->type]++;
     return true;
 }
 
@@ -245,6 +245,7 @@ void blocked_end(struct session *session)
         leave_queue(blocked, &client->places[i]);
     agenda_cancel(&blocked->deadlines, &client->deadline);
     blocked->count--;
+    if (client->call != NULL) blocked->by_type[client->type]--;
     session->blocked = NULL;
     if (client->gone != NULL) client->gone(client->ctx);
     mem_free(client->call);
@@ -274,15 +275,17 @@ static struct key_queue *find_queue(const struct blocked *blocked, int64_t db, s
     return table != NULL ? dict_find(table, key) : NULL;
 }
 
-static void ready_for(struct blocked *blocked, int64_t db, struct bytes key, unsigned types)
-{
-    struct key_queue *queue = find_queue(blocked, db, key);
-    if (queue != NULL && (queue->types & types)) make_ready(blocked, queue);
-}
-
 void blocked_ready(struct blocked *blocked, unsigned db, struct bytes key)
 {
-    ready_for(blocked, db, key, UINT32_MAX);
+    struct key_queue *queue = find_queue(blocked, db, key);
+    if (queue != NULL) make_ready(blocked, queue);
+}
+
+/* The key takes its place among ready keys although its own clients may wait for another type: it
+ * may get that type later in the same transaction. Redis looks at all clients, too. */
+static void ready_for(struct blocked *blocked, int64_t db, struct bytes key, enum type type)
+{
+    if (blocked->by_type[type] > 0) blocked_ready(blocked, (unsigned)db, key);
 }
 
 /* After SWAPDB any key may have got a value. */
@@ -303,12 +306,10 @@ void blocked_effect(struct blocked *blocked, const struct effect *effect)
 {
     switch (effect->kind) {
     case EFFECT_PUSH_HEAD:
-    case EFFECT_PUSH_TAIL: ready_for(blocked, effect->db, effect->key, 1U << TYPE_LIST); break;
-    case EFFECT_ZSET_PUT: ready_for(blocked, effect->db, effect->key, 1U << TYPE_ZSET); break;
+    case EFFECT_PUSH_TAIL: ready_for(blocked, effect->db, effect->key, TYPE_LIST); break;
+    case EFFECT_ZSET_PUT: ready_for(blocked, effect->db, effect->key, TYPE_ZSET); break;
     case EFFECT_REDE_PUSH:
-    case EFFECT_REDE_MOVE:
-        ready_for(blocked, effect->db, effect->key, 1U << TYPE_DEHYDRATOR);
-        break;
+    case EFFECT_REDE_MOVE: ready_for(blocked, effect->db, effect->key, TYPE_DEHYDRATOR); break;
     case EFFECT_RENAME: blocked_ready(blocked, effect->db, effect->a); break;
     case EFFECT_COPY: blocked_ready(blocked, (unsigned)effect->to, effect->a); break;
     case EFFECT_MOVE: blocked_ready(blocked, (unsigned)effect->to, effect->key); break;
@@ -447,7 +448,7 @@ static void check_place(const struct key_queue *queue, const struct place *place
     const struct blocked_client *client = place->client;
     ensure(place->queue == queue, "a place belongs to another queue");
     ensure(client->session->blocked == client, "a client has no session");
-    ensure(queue->types >> client->type & 1, "types %x", queue->types);
+    ensure(client->all->by_type[client->type] > 0, "nobody waits for type %d", client->type);
     ensure(queue->row == NULL || queue->row == client->call->command.row, "%s is blocked, not %s",
            client->call->command.row->name, queue->row->name);
 }

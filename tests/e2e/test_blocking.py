@@ -181,6 +181,10 @@ SCENES = {
     "pushes of other kinds": """
         a: BLPOP k 0 | p: LPUSHX k 1; LINSERT k BEFORE 1 2; LSET k 0 x | p: LMOVE k k LEFT LEFT
         | p: RPUSH j 1; RPOPLPUSH j k | p: EXISTS j k""",
+    "a key is in line since it had another type, for which somebody waits": """
+        a: BRPOPLPUSH c x 0 | b: BZPOPMAX k 0
+        | p: MULTI; RPUSH k v; RPUSH c w; DEL k; ZADD k 1 m; EXEC
+        | b: BZPOPMAX k 0 | p: MULTI; RPUSH k v; RPUSH c w; DEL k; ZADD k 1 m; EXEC""",
     "nobody waits in a transaction": """
         a: MULTI; BLPOP k 0; BZPOPMIN k 0; BLMOVE k j LEFT LEFT 0; EXEC | p: RPUSH k 1; LLEN k""",
 }
