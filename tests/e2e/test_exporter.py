@@ -6,14 +6,11 @@ import re
 from daemon import ROOT, Daemon, beside_redis, equal, main, oracle, own
 from exporter import Exporter, samples, scrape, series
 
-# Metrics of redis-server that the daemon may lack, and why.
-ABSENT = {"redis_config_io_threads": "there are no I/O threads, and no option for them"}
-
 
 @beside_redis
 def every_metric_of_redis_is_exported_with_its_labels():
     ours, theirs = series(scrape()), series(scrape(oracle()))
-    equal(set(theirs) - set(ours) - set(ABSENT), set(), "missing")
+    equal(set(theirs) - set(ours), set(), "missing")
     for name in set(ours) & set(theirs):
         equal(ours[name], theirs[name], f"labels of {name}")
 
