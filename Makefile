@@ -129,7 +129,7 @@ $(UNIT) $(TOOLS) $(FUZZERS): PARTS = -fno-lto
 
 # Whole programs need a server to run in, payloads a part of it.
 $(addprefix $(B)/tests/fuzz/,restore_fuzz script_formats_fuzz): $(SERVER)
-IN_A_SERVER := $(addprefix $(B)/tests/fuzz/,program_fuzz script_fuzz tls_fuzz http_fuzz)
+IN_A_SERVER := $(patsubst %,$(B)/tests/fuzz/%_fuzz,acl http program script tls)
 $(IN_A_SERVER): $(SERVER) $(call obj,$(filter-out %/suite.c,$(SUPPORT_SRC)))
 $(IN_A_SERVER): FUZZ_LIBS = $(CHECK_LIBS)
 $(FUZZERS): $(B)/%: $(B)/obj/%.o $(PROTO) $(CONF) $(STORE)

@@ -41,13 +41,20 @@ struct place {
     size_t line;
 };
 
+/* Words about passwords are not shown. Nor are words that are no rule, because a password may stand
+ * in a wrong place. */
+static bool is_secret(struct bytes word)
+{
+    return word.len > 0 && memchr("<>#!", word.data[0], 4) != NULL;
+}
+
 static void say_fault(struct outbuf *faults, const struct place *place, struct bytes name,
                       struct bytes word, enum acl_fault fault)
 {
     const char *text = acl_fault_text(fault);
     if (place->file == NULL)
         say(faults, "Error in user declaration '%.*s': %s. ", (int)name.len, name.data, text);
-    else if (fault == ACL_SYNTAX) /* the word may be a password in a wrong place */
+    else if (fault == ACL_SYNTAX || is_secret(word))
         say(faults, "%s:%zu: %s. ", place->file, place->line, text);
     else
         say(faults, "%s:%zu: Error in applying operation '%.*s': %s. ", place->file, place->line,

@@ -176,8 +176,13 @@ void acl_selector_describe_keys(const struct acl_selector *selector, struct outb
     static const char *const marks[] = { "", "%R~", "%W~", "~" };
     bool begun = false;
     if (selector->all_keys) append_word(to, &begun, "~*", NULL);
-    for (size_t i = 0; i < selector->keys.count; i++)
-        append_word(to, &begun, marks[selector->keys.at[i].tag], selector->keys.at[i].text);
+    for (size_t i = 0; i < selector->keys.count; i++) {
+        const struct acl_item *item = &selector->keys.at[i];
+        /* DIFFERS: Redis shows "%RW~*" as "~*", which refuses patterns behind it when it is read
+         * again. (doc/differs.md) */
+        bool is_all = item->tag == ACL_READ_WRITE && bytes_equal(blob_view(item->text), LIT("*"));
+        append_word(to, &begun, is_all ? "%RW~" : marks[item->tag], item->text);
+    }
 }
 
 void acl_selector_describe_channels(const struct acl_selector *selector, bool resets,

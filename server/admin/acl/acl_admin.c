@@ -1,11 +1,11 @@
 /* acl_admin: the rows of ACL, and its subcommands that change users or try rights: SETUSER,
  * DELUSER, LOAD, SAVE, GENPASS and DRYRUN. The others are in acl_show.c. */
-#include <stdio.h>
 #include <sys/random.h>
 
 #include "server/admin/acl/acl_sessions.h"
 #include "server/admin/acl/acl_show.h"
 #include "server/admin/admin.h"
+#include "server/base/log.h"
 #include "server/call/args.h"
 #include "store/mem/mem.h"
 
@@ -95,6 +95,7 @@ static void cmd_acl_load(struct call *call)
         return;
     }
     acl_sessions_check_channels(&sessions);
+    log_line(LOG_NOTICE, "ACL LOAD: there are %zu users now", users_of(call)->users.count);
     reply_ok(call);
 }
 
@@ -139,18 +140,29 @@ static void cmd_acl_genpass(struct call *call)
         reply_random_digits(call, (size_t)(bits + 3) / 4);
 }
 
+static void append_text(struct outbuf *to, struct bytes text)
+{
+    outbuf_append(to, text.data, text.len);
+}
+
 static void reply_refusal(struct call *call, enum acl_verdict verdict, struct command_ref ref,
                           struct bytes object)
 {
-    char name[NAME_LIMIT], text[TEXT_LIMIT + NAME_LIMIT];
-    int width = object.len < TEXT_LIMIT ? (int)object.len : TEXT_LIMIT;
-    command_full_name(ref, name, sizeof(name));
-    if (verdict == ACL_NO_COMMAND)
-        snprintf(text, sizeof(text), "This user has no permissions to run the '%s' command", name);
-    else
-        snprintf(text, sizeof(text), "This user has no permissions to access the '%.*s' %s", width,
-                 object.data, verdict == ACL_NO_KEY ? "key" : "channel");
-    resp_bulk_text(call->out, text);
+    char name[NAME_LIMIT];
+    struct outbuf text;
+    size_t len = command_full_name(ref, name, sizeof(name));
+    outbuf_init(&text);
+    append_text(&text, LIT("This user has no permissions to "));
+    append_text(&text, verdict == ACL_NO_COMMAND ? LIT("run the '") : LIT("access the '"));
+    append_text(&text, verdict == ACL_NO_COMMAND ? bytes_of(name, len) : object);
+    append_text(&text, verdict == ACL_NO_COMMAND ? LIT("' command")
+                       : verdict == ACL_NO_KEY   ? LIT("' key")
+                                                 : LIT("' channel"));
+    char *copy = mem_alloc(text.len);
+    outbuf_copy(&text, copy);
+    resp_bulk(call->out, copy, text.len);
+    mem_free(copy);
+    outbuf_drop(&text);
 }
 
 static void cmd_acl_dryrun(struct call *call)

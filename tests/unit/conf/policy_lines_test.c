@@ -142,6 +142,18 @@ START_TEST(a_rewrite_leaves_the_lines_as_they_are)
 }
 END_TEST
 
+START_TEST(a_user_may_be_named_once)
+{
+    setup();
+    ck_assert(load("user anna on >x ~a*\nuser \"\"\nuser bert bad\n"));
+    ck_assert_str_eq(conf.user, "anna on \">x\" \"~a*\"\nbert bad\n");
+    ck_assert(!load("user anna off\n"));
+    ck_assert_str_eq(error.text, "a.conf:1: user: Duplicate user found. A user can only be defined "
+                                 "once in config files");
+    conf_drop(&conf);
+}
+END_TEST
+
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
@@ -152,6 +164,7 @@ Suite *test_suite(void)
         command_line_accepts_policy_lines,
         policy_lines_round_trip_and_are_not_live,
         a_rewrite_leaves_the_lines_as_they_are,
+        a_user_may_be_named_once,
         NULL,
     };
     return suite_of("policy_lines", tests);
