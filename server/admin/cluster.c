@@ -54,7 +54,7 @@ static const struct command subcommands[] = {
     ROW("SAVECONFIG", 2, CHANGES, "", "3.0.0"),
     ROW("SET-CONFIG-EPOCH", 3, CHANGES, "config-epoch", "3.0.0"),
     ROW("SETSLOT", -4, CHANGES,
-        "slot <IMPORTING node-id | MIGRATING node-id | NODE node-id | STABLE>", "3.0.0"),
+        "slot <STABLE | IMPORTING node-id | MIGRATING node-id | NODE node-id>", "3.0.0"),
     ROW_UNSTEADY("SHARDS", 2, STALE, "", "7.0.0"),
     ROW_UNSTEADY("SLAVES", 3, SHOWS, "node-id", "3.0.0"),
     ROW_UNSTEADY("SLOTS", 2, STALE, "", "3.0.0"),

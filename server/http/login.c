@@ -84,10 +84,8 @@ enum login login_check(const struct acl *acl, struct bytes authorization)
 {
     char text[CREDENTIALS_MAX];
     struct bytes encoded;
-    if (authorization.len == 0) {
-        bool open = !acl_wants_password(acl) && may_read(acl, acl->main_user);
-        return open ? LOGIN_GRANTED : LOGIN_MISSING;
-    }
+    if (!acl_wants_password(acl) && may_read(acl, acl->main_user)) return LOGIN_GRANTED;
+    if (authorization.len == 0) return LOGIN_MISSING;
     if (!read_scheme(authorization, &encoded)) return LOGIN_WRONG;
     int len = login_decode(encoded, text, sizeof(text));
     if (len < 0) return LOGIN_WRONG;

@@ -90,11 +90,12 @@ static bool may_ask(struct site *site, const struct site_request *request, struc
                "address or localhost. Set requirepass, or protected-mode no.\n");
         return false;
     }
-    if (request->crowded && request->authorization.len > 0) {
+    const struct acl *acl = site->context->dispatch->acl;
+    if (request->crowded && request->authorization.len > 0 && acl_wants_password(acl)) {
         refuse(reply, 429, "Too Many Requests", "Too many failed logins. Try again later.\n");
         return false;
     }
-    enum login login = login_check(site->context->dispatch->acl, request->authorization);
+    enum login login = login_check(acl, request->authorization);
     if (login == LOGIN_GRANTED) return true;
     reply->slow_down = login == LOGIN_WRONG;
     if (login == LOGIN_WRONG) site->counts.failed_logins++;
