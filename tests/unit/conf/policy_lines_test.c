@@ -146,7 +146,7 @@ START_TEST(a_user_may_be_named_once)
 {
     setup();
     ck_assert(load("user anna on >x ~a*\nuser \"\"\nuser bert bad\n"));
-    ck_assert_str_eq(conf.user, "anna on \">x\" \"~a*\"\nbert bad\n");
+    ck_assert_str_eq(conf.user, "anna on \">x\" \"~a*\"\nbert bad");
     ck_assert(!load("user anna off\n"));
     ck_assert_str_eq(error.text, "a.conf:1: user: Duplicate user found. A user can only be defined "
                                  "once in config files");
