@@ -43,7 +43,7 @@ static bool is_needed(const struct acl_selector *selector, struct bytes rule)
 /* Adds the rule in place of those that it makes useless. */
 static void keep_rule(struct acl_selector *selector, struct bytes word)
 {
-    char text[RULE_MAX_LEN];
+    char text[RULE_MAX_LEN] = "";
     ensure(word.len <= sizeof(text), "a rule of %zu bytes", word.len);
     for (size_t i = 0; i < word.len; i++)
         text[i] = to_lower(word.data[i]);
