@@ -10,7 +10,7 @@ enum {
 
 const char *acl_reason_text(enum acl_reason reason)
 {
-    static const char *const texts[] = { "command", "key", "channel", "auth" };
+    static const char *const texts[] = { "command", "key", "channel", "auth", "tls-cert" };
     return texts[reason];
 }
 

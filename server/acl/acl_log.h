@@ -11,7 +11,13 @@
 #include "store/base/instant.h"
 #include "store/mem/blob.h"
 
-enum acl_reason { ACL_LOG_COMMAND, ACL_LOG_KEY, ACL_LOG_CHANNEL, ACL_LOG_AUTH };
+enum acl_reason {
+    ACL_LOG_COMMAND,
+    ACL_LOG_KEY,
+    ACL_LOG_CHANNEL,
+    ACL_LOG_AUTH,
+    ACL_LOG_TLS_CERT, /* a client's certificate has a name that no user has */
+};
 enum acl_where { ACL_TOPLEVEL, ACL_IN_MULTI, ACL_IN_SCRIPT };
 
 struct acl_log_entry {
@@ -19,7 +25,7 @@ struct acl_log_entry {
     uint64_t count;
     enum acl_reason reason;
     enum acl_where where;
-    struct blob *object; /* the command, key or channel */
+    struct blob *object; /* the command, key or channel; "" for a certificate */
     struct blob *user_name;
     struct blob *client; /* a line as of CLIENT LIST */
     msec at;             /* of the last of them */
@@ -46,7 +52,7 @@ void acl_log_init(struct acl_log *log);
 void acl_log_add(struct acl_log *log, const struct acl_refusal *refusal, size_t most);
 void acl_log_reset(struct acl_log *log);
 
-const char *acl_reason_text(enum acl_reason reason); /* "command", "key", "channel", "auth" */
+const char *acl_reason_text(enum acl_reason reason); /* "command", ..., "tls-cert" */
 const char *acl_where_text(enum acl_where where);    /* "toplevel", "multi", "lua" */
 
 #endif

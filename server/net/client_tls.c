@@ -68,16 +68,32 @@ static bool begins_tls(struct client *client)
 
 /* ---- users ----------------------------------------------------------------------------------- */
 
+/* As in Redis 8.6: INFO counts it, and ACL LOG shows it. */
+static void note_stranger(struct client *client, const char *name)
+{
+    struct clients *all = client->all;
+    all->w.stats->denied_tls_cert++;
+    acl_log_add(&all->w.dispatch->acl->log,
+                &(struct acl_refusal){ .reason = ACL_LOG_TLS_CERT,
+                                       .object = LIT(""),
+                                       .user_name = bytes_of(name, strlen(name)),
+                                       .session = &client->session,
+                                       .now = clock_now(all->w.clock) },
+                (size_t)all->w.conf->acllog_max_len);
+    log_line(LOG_VERBOSE,
+             "Client %s is not logged in: no user is on that has its certificate's "
+             "name, %s",
+             client_label(client).text, name);
+}
+
 static void log_in_by_certificate(struct client *client)
 {
     char name[NAME_SIZE];
-    if (client->all->w.conf->tls_auth_clients_user != CONF_TLS_USER_CN) return;
-    if (!tls_peer_name(client->tls, name, sizeof(name))) return;
     struct acl *acl = client->all->w.dispatch->acl;
-    if (acl_log_in_by_name(acl, &client->session, bytes_of(name, strlen(name)))) return;
-    client->all->w.stats->denied_tls_cert++;
-    log_line(LOG_VERBOSE, "Client %s is not logged in: no user that is on has its certificate's name, %s",
-             client_label(client).text, name);
+    if (client->all->w.conf->tls_auth_clients_user != CONF_TLS_USER_CN) return;
+    if (acl == NULL || !tls_peer_name(client->tls, name, sizeof(name))) return;
+    if (!acl_log_in_by_name(acl, &client->session, bytes_of(name, strlen(name))))
+        note_stranger(client, name);
 }
 
 /* ---- handshakes ------------------------------------------------------------------------------ */

@@ -14,7 +14,8 @@ import time
 import redis
 
 from daemon import (BINARY, REPLY_SECONDS, Daemon, Server, Skipped, beside_redis, die_with_parent,
-                    encode, equal, folder, main, oracle, own, wait_for)
+                    encode, equal, folder, main, oracle, own, plain, read_reply,
+                    wait_for)
 from redis_cli import ENVIRONMENT
 from tls import TlsDaemon, TlsRaw, certificates, context
 
@@ -153,6 +154,51 @@ def the_common_name_of_a_certificate_logs_its_client_in():
             equal(raw.call("CONFIG", "SET", "tls-auth-clients-user", "off"), b"+OK\r\n")
         with daemon.tls() as raw:
             assert raw.call("PING").startswith(b"-NOAUTH"), "off"
+
+
+@own
+def a_certificate_gives_the_rights_of_its_user():
+    with TlsDaemon("--requirepass", "secret", "--tls-auth-clients-user", "CN") as daemon, \
+            daemon.tls() as admin:
+        equal(admin.call("ACL", "WHOAMI"), b"$7\r\ndefault\r\n")
+        with daemon.tls(context("worker")) as raw:
+            assert raw.call("PING").startswith(b"-NOAUTH"), "no such user"
+        entry = dict(zip(*[iter(plain(read_reply(admin.call("ACL", "LOG"))[0])[0])] * 2))
+        equal((entry[b"reason"], entry[b"username"]), (b"tls-cert", b"worker"))
+        equal(admin.call("ACL", "SETUSER", "worker", "off", "+get", "+acl|whoami", "~k*"), b"+OK\r\n")
+        with daemon.tls(context("worker")) as raw:
+            assert raw.call("PING").startswith(b"-NOAUTH"), "the user is off"
+        equal(admin.call("ACL", "SETUSER", "worker", "on"), b"+OK\r\n")
+        with daemon.tls(context("worker")) as raw:
+            equal(raw.call("ACL", "WHOAMI"), b"$6\r\nworker\r\n")
+            equal(raw.call("GET", "k1"), b"$-1\r\n")
+            assert raw.call("SET", "k1", "v").startswith(b"-NOPERM")
+            assert raw.call("GET", "x").startswith(b"-NOPERM")
+            equal(admin.call("ACL", "DELUSER", "worker"), b":1\r\n")
+            with contextlib.suppress(*REFUSALS):
+                equal(raw.socket.recv(10), b"")  # as on other ports
+        equal(int(field_of(admin, "acl_access_denied_tls_cert")), 2)
+
+
+@own
+def users_log_in_over_tls():
+    users = ("--user", *"worker on >pass ~* +@read".split(), "--user", "default", "off")
+    with TlsDaemon(*users) as daemon, \
+            daemon.tls() as raw:
+        assert raw.call("GET", "k").startswith(b"-NOAUTH")
+        equal(raw.call("AUTH", "worker", "pass"), b"+OK\r\n")
+        equal(raw.call("GET", "k"), b"$-1\r\n")
+        assert raw.call("SET", "k", "v").startswith(b"-NOPERM")
+
+
+@own
+def clients_in_a_handshake_are_listed():
+    with TlsDaemon() as daemon, daemon.tls() as raw, daemon.plain_to_tls() as begun, \
+            daemon.plain_to_tls():
+        begun.sendall(client_hello())
+        wait_for(lambda: field_of(raw, "connected_clients") == b"3")
+        equal(raw.call("CLIENT", "LIST").count(b"user=default"), 3)
+        equal(raw.call("CLIENT", "KILL", "TYPE", "normal"), b":2\r\n")
 
 
 # --- options that are wrong --------------------------------------------------------------------
