@@ -41,6 +41,10 @@ struct tls_connection *tls_open(struct tls *tls, int fd)
         return NULL;
     }
     SSL_set_accept_state(conn->ssl);
+    SSL_set_read_ahead(conn->ssl, 1); /* one system call for a record, not two */
+    /* Records without data, such as new keys, end a read when the buffer is empty; else a peer that
+     * sends only these would keep it from ending. */
+    SSL_clear_mode(conn->ssl, SSL_MODE_AUTO_RETRY);
     conn->bytes = mem_used() - before;
     return conn;
 }

@@ -232,10 +232,6 @@ static void set_behaviour(SSL_CTX *context, const struct conf *conf)
                                      SSL_OP_IGNORE_UNEXPECTED_EOF);
     SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                                   SSL_MODE_RELEASE_BUFFERS);
-    /* Records without data, such as new keys, end a read when the buffer is empty; else a peer that
-     * sends only these would keep it from ending. */
-    SSL_CTX_clear_mode(context, SSL_MODE_AUTO_RETRY);
-    SSL_CTX_set_read_ahead(context, 1); /* one system call for a record, not two */
     SSL_CTX_set_max_cert_list(context, CLIENT_CHAIN);
 }
 
