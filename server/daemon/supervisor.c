@@ -71,6 +71,7 @@ static bool send_state(struct supervisor *supervisor, const char *state, const c
 
 bool supervisor_ready(struct supervisor *supervisor, const char *text)
 {
+    supervisor->working_usec = 0; /* the next long work is told at once */
     return send_state(supervisor, "READY=1", text);
 }
 

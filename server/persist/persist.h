@@ -31,7 +31,7 @@ struct persist_wiring {
     struct clock *clock;
     const struct conf *conf;
     struct store *store;
-    /* Called after each MiB or so of a load, to serve connections. */
+    /* Called when a load begins and after each MiB or so of it, to serve connections. */
     void (*progress)(void *ctx);
     /* Called often while a snapshot is written without a child, which keeps the loop from turning;
      * must not run a turn. NULL: nobody cares. */

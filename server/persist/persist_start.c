@@ -439,6 +439,7 @@ bool persist_start(struct persist *persist, char *why, size_t size)
     persist->report.loading = true;
     persist->report.start_sec = clock_now(persist->w.clock) / 1000;
     progress_begin(&persist->load, "Loading", 0, loading.began_usec);
+    persist->w.progress(persist->w.ctx); /* the first record may take long */
     bool good = load_all(&loading);
     persist->report.loading = false;
     if (!good) return false;
