@@ -17,9 +17,6 @@
 
 enum {
     CHECKED_PER_SECOND = 10000, /* connections that each clients_housekeeping visits */
-    /* The reply of a failed login waits so long; each further one twice as long, up to 3.2 s. */
-    PENALTY_FIRST_MSEC = 50,
-    PENALTY_DOUBLINGS = 6,
 };
 
 #define USEC 1000000
@@ -46,7 +43,6 @@ static void on_pause_timer(void *ctx)
 }
 
 static void close_lagging(void *ctx);
-static void end_penalties(void *ctx);
 
 struct clients *clients_new(const struct clients_wiring *wiring)
 {
@@ -68,7 +64,7 @@ struct clients *clients_new(const struct clients_wiring *wiring)
     all->pause_timer = loop_timer_new(wiring->loop, on_pause_timer, all);
     all->soft_timer = loop_timer_new(wiring->loop, close_lagging, all);
     agenda_init(&all->soft_ends);
-    all->penalty_timer = loop_timer_new(wiring->loop, end_penalties, all);
+    all->penalty_timer = loop_timer_new(wiring->loop, clients_end_penalties, all);
     agenda_init(&all->penalty_ends);
     all->scratch = mem_alloc(CLIENT_SCRATCH);
     window_init(&all->window);
@@ -104,8 +100,7 @@ void clients_free(struct clients *all)
 
 static void wake_client(struct session *session);
 
-/* NULL for a session without a client, which tests create. */
-static struct client *client_of(struct session *session)
+struct client *client_of(struct session *session)
 {
     return session->wake == wake_client ? (struct client *)session : NULL;
 }
@@ -428,54 +423,6 @@ static void close_lagging(void *ctx)
             agenda_add(&all->soft_ends, &client->soft_end, at);
     }
     arm_soft_timer(all);
-}
-
-/* ---- failed logins -----------------------------------------------------------------------------
- */
-
-static void arm_penalty_timer(struct clients *all)
-{
-    msec next = agenda_next(&all->penalty_ends);
-    if (next == NEVER) return;
-    int64_t left = next * 1000 - clock_mono_usec();
-    loop_timer_set(all->penalty_timer, left > 0 ? left : 0);
-}
-
-static void end_penalties(void *ctx)
-{
-    struct clients *all = ctx;
-    msec now = clock_mono_usec() / 1000;
-    char *due;
-    while ((due = (char *)agenda_pop_due(&all->penalty_ends, now)) != NULL) {
-        struct client *client = (struct client *)(due - offsetof(struct client, penalty_end));
-        client->is_penalized = false;
-        client_list_to_write(client);
-        client_list_to_run(client);
-    }
-    arm_penalty_timer(all);
-}
-
-/* A call may fail several times, as an EXEC with several AUTHs does: the delays add up. */
-void clients_login_failed(struct clients *all, struct session *session)
-{
-    struct client *client = client_of(session);
-    if (client == NULL || client->doomed) return;
-    unsigned doublings =
-        client->login_failures < PENALTY_DOUBLINGS ? client->login_failures : PENALTY_DOUBLINGS;
-    client->login_failures++;
-    msec begin = clock_mono_usec() / 1000 + 1;
-    if (client->is_penalized) begin = agenda_at(&all->penalty_ends, &client->penalty_end);
-    agenda_move(&all->penalty_ends, &client->penalty_end,
-                begin + ((msec)PENALTY_FIRST_MSEC << doublings));
-    client->is_penalized = true;
-    if (agenda_first(&all->penalty_ends) == &client->penalty_end) arm_penalty_timer(all);
-}
-
-void clients_login_done(struct clients *all, struct session *session)
-{
-    (void)all;
-    struct client *client = client_of(session);
-    if (client != NULL) client->login_failures = 0;
 }
 
 void client_check_output(struct client *client)

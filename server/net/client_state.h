@@ -1,6 +1,6 @@
 /* client_state: the structs of connections. Only for client.c (connections), client_io.c (bytes in
- * and out), client_tls.c (TLS), client_run.c (requests), client_memory.c (memory and its limit) and
- * client_aside.c (turns inside a request). */
+ * and out), client_tls.c (TLS), client_run.c (requests), client_memory.c (memory and its limit),
+ * client_penalty.c (failed logins) and client_aside.c (turns inside a request). */
 #ifndef SERVER_NET_CLIENT_STATE_H
 #define SERVER_NET_CLIENT_STATE_H
 
@@ -146,6 +146,8 @@ struct clients {
 /* Closes the connection at the end of the turn. */
 void client_doom(struct client *client);
 void client_free(struct client *client);
+/* NULL for a session without a client, which tests create. */
+struct client *client_of(struct session *session);
 void client_list_to_write(struct client *client);
 /* Must the client authenticate first? */
 bool client_is_anon(const struct client *client);
@@ -178,6 +180,8 @@ void client_count_memory(struct client *client);
 void client_forget_memory(struct client *client); /* when it ends */
 /* Dooms the largest clients while all together exceed maxmemory-clients. False: none. */
 bool clients_evict(struct clients *clients);
+/* client_penalty.c */
+void clients_end_penalties(void *clients); /* for the timer */
 
 /* client_io.c */
 void client_ready(void *client, unsigned what);

@@ -9,6 +9,7 @@
 #include "server/call/error.h"
 #include "server/base/log.h"
 #include "server/react/pubsub.h"
+#include "server/run/rights.h"
 #include "server/run/serve.h"
 #include "store/base/ensure.h"
 #include "store/sweep/evict.h"
@@ -92,74 +93,6 @@ static bool refuse_call(struct dispatch *dispatch, struct call *call, enum error
     return true;
 }
 
-/* ---- rights ---------------------------------------------------------------------------------- */
-
-/* Is there anything that the session's user may not do? */
-static bool session_is_restricted(const struct session *session)
-{
-    return session->user != NULL && !session->user->unrestricted;
-}
-
-static enum error rights_error(enum acl_verdict verdict)
-{
-    switch (verdict) {
-    case ACL_NO_KEY: return ERR_NOPERM_KEY;
-    case ACL_NO_CHANNEL: return ERR_NOPERM_CHANNEL;
-    default: return ERR_NOPERM_COMMAND;
-    }
-}
-
-void dispatch_fail_rights(struct call *call, enum acl_verdict verdict)
-{
-    fail_named(call, rights_error(verdict));
-}
-
-static void note_refusal(struct dispatch *dispatch, const struct call *call,
-                         struct acl_refusal *refusal, enum acl_verdict verdict, int at)
-{
-    char name[NAME_SIZE];
-    refusal->session = call->session;
-    refusal->user_name = blob_view(call->session->user->name);
-    refusal->now = clock_now(dispatch->clock);
-    switch (verdict) {
-    case ACL_NO_KEY:
-        refusal->reason = ACL_LOG_KEY;
-        dispatch->stats->denied_key++;
-        break;
-    case ACL_NO_CHANNEL:
-        refusal->reason = ACL_LOG_CHANNEL;
-        dispatch->stats->denied_channel++;
-        break;
-    default: refusal->reason = ACL_LOG_COMMAND; dispatch->stats->denied_command++;
-    }
-    size_t len = command_full_name(call->command, name, sizeof(name));
-    refusal->object = verdict == ACL_NO_COMMAND ? bytes_of(name, len) : call->argv[at];
-    acl_log_add(&dispatch->acl->log, refusal, (size_t)dispatch->conf->acllog_max_len);
-}
-
-static bool follows_patterns(const struct command *row)
-{
-    bool follows = false;
-    for (int i = 0; i < KEY_SPECS_MAX; i++)
-        follows |= row->specs[i].flags != 0 && row->specs[i].find == KEYS_ANYWHERE;
-    return follows;
-}
-
-enum acl_verdict dispatch_check_rights(struct dispatch *dispatch, struct call *call,
-                                       enum acl_where where)
-{
-    const struct acl_user *user = call->session->user;
-    struct acl_refusal refusal = { .where = where };
-    int at;
-    if (!session_is_restricted(call->session)) return ACL_ALLOWED;
-    enum acl_verdict verdict = acl_user_check(user, call->command, call->argc, call->argv, &at);
-    if (verdict != ACL_ALLOWED)
-        note_refusal(dispatch, call, &refusal, verdict, at);
-    else if (follows_patterns(call->command.row))
-        call->limits_keys = !acl_user_reads_all(user, call->command, call->argc, call->argv);
-    return verdict;
-}
-
 /* ---- gates ---------------------------------------------------------------------------------- */
 
 static bool is_unknown(struct call *call)
@@ -175,7 +108,7 @@ static bool is_unknown(struct call *call)
 static bool lacks_rights(struct dispatch *dispatch, struct call *call)
 {
     enum acl_where where = call->session->multi != NULL ? ACL_IN_MULTI : ACL_TOPLEVEL;
-    enum acl_verdict verdict = dispatch_check_rights(dispatch, call, where);
+    enum acl_verdict verdict = rights_check(dispatch, call, where);
     if (verdict == ACL_ALLOWED) return false;
     return refuse_call(dispatch, call, rights_error(verdict));
 }
@@ -306,7 +239,7 @@ static bool is_refused(struct dispatch *dispatch, struct call *call)
         return refuse_call(dispatch, call, ERR_NOAUTH);
     if (call->session->multi != NULL && (row->flags & NO_MULTI))
         return refuse_call(dispatch, call, ERR_NO_MULTI);
-    if (session_is_restricted(call->session) && lacks_rights(dispatch, call)) return true;
+    if (rights_are_limited(call->session) && lacks_rights(dispatch, call)) return true;
     if (lacks_memory(dispatch, call)) return refuse_call(dispatch, call, ERR_OOM);
     if (is_unsafe_to_write(dispatch, call)) return true;
     if (!(row->flags & WHILE_SUBSCRIBED) && is_subscribed_only(call->session))

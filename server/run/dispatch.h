@@ -57,14 +57,6 @@ static inline bool dispatch_needs_auth(const struct dispatch *dispatch,
     return !session->authenticated && dispatch->acl != NULL && acl_wants_password(dispatch->acl);
 }
 
-/* May the session's user make this call now? Each call is asked about before it is queued and
- * again before it runs, wherever it comes from, because rights may change between. A refusal is
- * counted and logged. Fills call->limits_keys. */
-enum acl_verdict dispatch_check_rights(struct dispatch *dispatch, struct call *call,
-                                       enum acl_where where);
-/* Replies the error of a refusal. */
-void dispatch_fail_rights(struct call *call, enum acl_verdict verdict);
-
 /* Replies the error of commands that are refused while busy. */
 void dispatch_fail_busy(const struct dispatch *dispatch, struct call *call);
 

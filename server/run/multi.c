@@ -6,6 +6,7 @@
 #include "server/call/call.h"
 #include "server/call/error.h"
 #include "server/run/dispatch.h"
+#include "server/run/rights.h"
 #include "server/call/saved_call.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
@@ -95,7 +96,7 @@ void multi_each(struct session *session, void (*visit)(void *ctx, const struct c
 /* The user's rights may have changed since the command was queued. */
 static bool is_allowed_still(struct dispatch *dispatch, struct call *call)
 {
-    enum acl_verdict verdict = dispatch_check_rights(dispatch, call, ACL_IN_MULTI);
+    enum acl_verdict verdict = rights_check(dispatch, call, ACL_IN_MULTI);
     if (verdict == ACL_ALLOWED) return true;
     dispatch->stats->errors++;
     failf(call, ERR_NOPERM_IN_EXEC,

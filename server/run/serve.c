@@ -3,6 +3,7 @@
 
 #include "server/call/call.h"
 #include "server/run/dispatch.h"
+#include "server/run/rights.h"
 #include "server/call/error.h"
 #include "server/react/blocked.h"
 #include "store/txn/txn.h"
@@ -38,11 +39,11 @@ static bool is_answered(struct dispatch *dispatch, struct txn *txn, const struct
     struct observer *observer = dispatch->observer;
     int64_t began = observer != NULL ? observe_now(observer) : 0;
     /* DIFFERS: Redis 7.0 serves it also if its user has lost the right. (doc/differs.md) */
-    enum acl_verdict verdict = dispatch_check_rights(dispatch, &call, ACL_TOPLEVEL);
+    enum acl_verdict verdict = rights_check(dispatch, &call, ACL_TOPLEVEL);
     if (verdict == ACL_ALLOWED)
         call.command.row->run(&call);
     else
-        dispatch_fail_rights(&call, verdict);
+        rights_fail(&call, verdict);
     if (observer != NULL) observe_again(observer, &call, began, try->time);
     if (call.failed) dispatch->stats->errors++;
     if (block.count > 0) blocked_skip_command(dispatch->blocked, try, block.again);

@@ -2,6 +2,7 @@
 #include "server/script/host.h"
 
 #include "server/call/error.h"
+#include "server/run/rights.h"
 #include "store/base/ensure.h"
 
 /* A script without a shebang is checked at each of its commands instead. */
@@ -50,7 +51,7 @@ int64_t host_usec(const struct host *host)
 
 static bool lacks_rights(struct host *host, struct call *call)
 {
-    switch (dispatch_check_rights(host->dispatch, call, ACL_IN_SCRIPT)) {
+    switch (rights_check(host->dispatch, call, ACL_IN_SCRIPT)) {
     case ACL_ALLOWED: return false;
     case ACL_NO_KEY: fail(call, ERR_SCRIPT_NOPERM_KEY); return true;
     case ACL_NO_CHANNEL: fail(call, ERR_SCRIPT_NOPERM_CHANNEL); return true;

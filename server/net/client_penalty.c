@@ -1,0 +1,53 @@
+/* client_penalty: slows down failed logins. A penalized client gets no replies and runs no requests
+ * until its penalty ends; others are not delayed. */
+#include "server/net/client_state.h"
+
+#include <stddef.h>
+
+/* The reply of a failed login waits so long; each further one twice as long, up to 3.2 s. */
+enum { PENALTY_FIRST_MSEC = 50, PENALTY_DOUBLINGS = 6 };
+
+static void arm_penalty_timer(struct clients *all)
+{
+    msec next = agenda_next(&all->penalty_ends);
+    if (next == NEVER) return;
+    int64_t left = next * 1000 - clock_mono_usec();
+    loop_timer_set(all->penalty_timer, left > 0 ? left : 0);
+}
+
+void clients_end_penalties(void *ctx)
+{
+    struct clients *all = ctx;
+    msec now = clock_mono_usec() / 1000;
+    char *due;
+    while ((due = (char *)agenda_pop_due(&all->penalty_ends, now)) != NULL) {
+        struct client *client = (struct client *)(due - offsetof(struct client, penalty_end));
+        client->is_penalized = false;
+        client_list_to_write(client);
+        client_list_to_run(client);
+    }
+    arm_penalty_timer(all);
+}
+
+/* A call may fail several times, as an EXEC with several AUTHs does: the delays add up. */
+void clients_login_failed(struct clients *all, struct session *session)
+{
+    struct client *client = client_of(session);
+    if (client == NULL || client->doomed) return;
+    unsigned doublings =
+        client->login_failures < PENALTY_DOUBLINGS ? client->login_failures : PENALTY_DOUBLINGS;
+    client->login_failures++;
+    msec begin = clock_mono_usec() / 1000 + 1;
+    if (client->is_penalized) begin = agenda_at(&all->penalty_ends, &client->penalty_end);
+    agenda_move(&all->penalty_ends, &client->penalty_end,
+                begin + ((msec)PENALTY_FIRST_MSEC << doublings));
+    client->is_penalized = true;
+    if (agenda_first(&all->penalty_ends) == &client->penalty_end) arm_penalty_timer(all);
+}
+
+void clients_login_done(struct clients *all, struct session *session)
+{
+    (void)all;
+    struct client *client = client_of(session);
+    if (client != NULL) client->login_failures = 0;
+}
