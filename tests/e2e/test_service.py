@@ -80,6 +80,14 @@ def option(raw, name):
     return raw.call("CONFIG", "GET", name).split(b"\r\n")[4].decode()
 
 
+def listens(path):
+    """Waits until somebody accepts connections there; the file is there a little earlier."""
+    def accepts():
+        with socket.socket(socket.AF_UNIX) as probe:
+            return probe.connect_ex(path) == 0
+    return wait_for(accepts)
+
+
 def hang_up(daemon):
     os.kill(daemon.process.pid, signal.SIGHUP)
 
@@ -309,7 +317,7 @@ def relative_paths_of_the_start_are_found_by_a_reload():
             with subprocess.Popen([BINARY, "outer.conf", "--port", "0", "--unixsocket", path, "--dir",
                                    "data", "--save", ""], cwd=where, preexec_fn=die_with_parent,
                                   stdout=subprocess.DEVNULL) as process:
-                wait_for(lambda: os.path.exists(path))
+                assert listens(path)
                 client.settimeout(REPLY_SECONDS)
                 client.connect(path)
 
@@ -465,7 +473,7 @@ def sockets_for_another_process_are_not_taken():
         env = dict(os.environ, WRONG_PID="1")
         with launch([tcp], "", "--dir", where, "--port", "0", "--unixsocket", path,
                     env=env) as process:
-            assert wait_for(lambda: os.path.exists(path))
+            assert listens(path)
             equal(ping(socket.AF_UNIX, path)[0], b"+PONG\r\n")
             process.terminate()
             equal(process.wait(REPLY_SECONDS), 0)
@@ -508,7 +516,7 @@ def info_shows_how_far_loading_is():
                          os.urandom(4).hex())
         daemon.stop()
         daemon.launch()
-        assert wait_for(lambda: os.path.exists(daemon.path))
+        assert listens(daemon.path)
         with daemon.raw() as raw:
             found = wait_for(lambda: at if "loading_start_time" in (at := persistence(raw)) else None)
             assert found, daemon.log()
