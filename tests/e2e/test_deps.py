@@ -34,10 +34,24 @@ def make_without_the_libraries_says_what_to_install():
                  "libluajit-5.1-dev lua-cjson-dev libssl-dev. `make run` installs them."])
 
 
+def read(*path):
+    with open(os.path.join(ROOT, *path), encoding="utf-8") as file:
+        return file.read()
+
+
+@own
+def packages_and_container_build_with_the_same_libraries():
+    group = re.search(r"\ngroup_libraries\(\) \{\n(.*?)\n\}", read("tools", "deps"), re.S).group(1)
+    libraries = set(re.findall(r"need (lib\S+|lua\S+) library", group)) - {"libc6-dev"}
+    assert len(libraries) > 4, libraries
+    for path in ("debian/control", "container/Containerfile", "arm64_test"):
+        text = read("tools", *path.split("/"))
+        equal([name for name in sorted(libraries) if name not in text], [], path)
+
+
 @own
 def every_group_of_packages_is_defined():
-    with open(os.path.join(ROOT, "tools", "deps"), encoding="utf-8") as file:
-        text = file.read()
+    text = read("tools", "deps")
     groups = re.search(r"case \$group in\n\s+([a-z |]+)\)", text).group(1).split(" | ")
     equal([name for name in groups if f"\ngroup_{name}() {{" not in text], [])
 
