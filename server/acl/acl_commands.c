@@ -116,10 +116,10 @@ void acl_commands_deny_all(struct acl_selector *selector)
 static struct command_ref find_command(const struct commands *commands, struct bytes name)
 {
     const char *bar = name.len > 0 ? memchr(name.data, '|', name.len) : NULL;
-    if (bar == NULL) return commands_find(commands, name);
+    if (bar == NULL) return commands_find_original(commands, name);
     size_t len = (size_t)(bar - name.data);
     struct bytes argv[2] = { bytes_of(name.data, len), bytes_of(bar + 1, name.len - len - 1) };
-    struct command_ref ref = commands_match(commands, 2, argv);
+    struct command_ref ref = commands_match_original(commands, 2, argv);
     return ref.parent != NULL ? ref : (struct command_ref){ 0 };
 }
 

@@ -281,15 +281,26 @@ static const struct command *find_subcommand(const struct command *parent, struc
     return NULL;
 }
 
-struct command_ref commands_match(const struct commands *commands, int argc,
-                                  const struct bytes *argv)
+/* The row for argv, of which argv[0] is found already. */
+static struct command_ref match_in(struct command_ref ref, int argc, const struct bytes *argv)
 {
-    struct command_ref ref = commands_find(commands, argv[0]);
     if (ref.row == NULL || ref.row->subcommands == NULL || argc < 2) return ref;
     ref.parent = ref.row;
     ref.row = find_subcommand(ref.parent, argv[1]);
     ref.stats = ref.row != NULL ? ref.stats + 1 + (ref.row - ref.parent->subcommands) : NULL;
     return ref;
+}
+
+struct command_ref commands_match(const struct commands *commands, int argc,
+                                  const struct bytes *argv)
+{
+    return match_in(commands_find(commands, argv[0]), argc, argv);
+}
+
+struct command_ref commands_match_original(const struct commands *commands, int argc,
+                                           const struct bytes *argv)
+{
+    return match_in(commands_find_original(commands, argv[0]), argc, argv);
 }
 
 struct command_ref commands_subcommand(struct command_ref ref, size_t i)

@@ -216,8 +216,11 @@ struct command_ref {
 /* rename-command, before clients connect: from now on the command is found by its new name only; ""
  * disables it. Returns Redis' error, a constant; or NULL. */
 const char *commands_rename(struct commands *commands, struct bytes name, struct bytes new_name);
-/* Finds a row by the name in its row, whatever it was renamed to. O(n) */
+/* As commands_find and commands_match, by the names in the rows, whatever they were renamed to: for
+ * rules of ACL and files of other servers. O(n) */
 struct command_ref commands_find_original(const struct commands *commands, struct bytes name);
+struct command_ref commands_match_original(const struct commands *commands, int argc,
+                                           const struct bytes *argv);
 
 /* Finds a row by name, ignoring case. O(1) */
 struct command_ref commands_find(const struct commands *commands, struct bytes name);

@@ -9,7 +9,7 @@ bool replay_call(struct dispatch *dispatch, unsigned *db, int argc, const struct
     if (bytes_is_word(argv[0], "MULTI") || bytes_is_word(argv[0], "EXEC")) return true;
     struct command_ref command = commands_match(dispatch->commands, argc, argv);
     /* A file of a server that has not renamed it. */
-    if (command.row == NULL) command = commands_find_original(dispatch->commands, argv[0]);
+    if (command.row == NULL) command = commands_match_original(dispatch->commands, argc, argv);
     bool is_data =
         command.row != NULL && ((command.row->flags & WRITE) || bytes_is_word(argv[0], "SELECT"));
     if (!is_data || !command_fits_arity(command.row, argc)) return false;

@@ -279,6 +279,9 @@ ASKED = (
     ("MULTI",), ("grab", "k"), ("a b", "k"), ("EXEC",), ("MULTI",), ("get", "k"), ("EXEC",),
     ("A-Name-Of-More-Than-Sixteen-Bytes", "l", "x"), ("A-Name-Of-More-Than-Sixteen-Byte", "l", "x"),
     ("LPUSH", "l", "x"), ("LRANGE", "l", "0", "-1"),
+    ("ACL", "SETUSER", "u", "+get"), ("ACL", "SETUSER", "w", "+flushall"),
+    ("ACL", "SETUSER", "u", "+grab"), ("ACL", "GETUSER", "u"),
+    ("ACL", "DRYRUN", "default", "grab", "k"), ("ACL", "DRYRUN", "default", "get", "k"),
 )
 
 

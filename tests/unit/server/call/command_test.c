@@ -217,6 +217,54 @@ START_TEST(movable_keys_are_found_by_the_command)
 }
 END_TEST
 
+START_TEST(a_renamed_command_has_its_new_name_only)
+{
+    struct commands *commands = table();
+    ck_assert_ptr_null(commands_rename(commands, LIT("Get"), LIT("Fetch-A-Value-Of-A-Key")));
+    ck_assert_ptr_null(commands_find(commands, LIT("get")).row);
+    struct command_ref ref = commands_find(commands, LIT("fetch-a-value-of-a-key"));
+    ck_assert_ptr_eq(ref.row, &first_rows[0]);
+    ck_assert_ptr_null(commands_find(commands, LIT("fetch-a-value-of-b-key")).row);
+    ck_assert_ptr_eq(commands_find_original(commands, LIT("gEt")).row, &first_rows[0]);
+    ck_assert_ptr_null(commands_find_original(commands, LIT("fetch")).row);
+    commands_free(commands);
+}
+END_TEST
+
+START_TEST(a_disabled_command_is_found_by_its_original_name)
+{
+    struct commands *commands = table();
+    size_t count = commands_count(commands);
+    ck_assert_ptr_null(commands_rename(commands, LIT("GET"), LIT("")));
+    ck_assert_uint_eq(commands_count(commands), count - 1);
+    for (size_t i = 0; i < count - 1; i++)
+        ck_assert_ptr_ne(commands_at(commands, i).row, &first_rows[0]);
+    ck_assert_ptr_null(commands_find(commands, LIT("GET")).row);
+    ck_assert_ptr_null(commands_find(commands, LIT("")).row);
+    ck_assert_ptr_eq(commands_find_original(commands, LIT("GET")).row, &first_rows[0]);
+    ck_assert_str_eq(commands_rename(commands, LIT("GET"), LIT("x")),
+                     "No such command in rename-command");
+    commands_free(commands);
+}
+END_TEST
+
+START_TEST(wrong_renames_change_nothing)
+{
+    char longest[65];
+    struct commands *commands = table();
+    memset(longest, 'x', sizeof(longest));
+    ck_assert_str_eq(commands_rename(commands, LIT("NOSUCH"), LIT("x")),
+                     "No such command in rename-command");
+    ck_assert_str_eq(commands_rename(commands, LIT("GET"), LIT("ping")),
+                     "Target command name already exists");
+    ck_assert_ptr_nonnull(
+        commands_rename(commands, LIT("GET"), bytes_of(longest, sizeof(longest))));
+    ck_assert_ptr_null(commands_rename(commands, LIT("GET"), LIT("get")));
+    ck_assert_ptr_eq(commands_find(commands, LIT("GET")).row, &first_rows[0]);
+    commands_free(commands);
+}
+END_TEST
+
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
@@ -233,6 +281,9 @@ Suite *test_suite(void)
         keys_beyond_the_arguments_make_no_sense,
         a_command_without_keys_has_none,
         movable_keys_are_found_by_the_command,
+        a_renamed_command_has_its_new_name_only,
+        a_disabled_command_is_found_by_its_original_name,
+        wrong_renames_change_nothing,
         NULL,
     };
     return suite_of("command", tests);
