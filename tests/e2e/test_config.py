@@ -15,7 +15,7 @@ REFUSED = {
 }
 # Where they are given, or belong to other tests.
 PLACES = {"port", "dir", "unixsocket", "bind", "logfile", "pidfile", "daemonize", "supervised"}
-SECURITY = re.compile(r"^tls-|^acl")  # their own tests compare them
+TLS = re.compile(r"^tls-")  # tests/e2e/test_tls.py compares them
 # CONFIG SET differs, see doc/differs.md: it is not live here, or has other values.
 OTHER_RULES = {
     "port", "bind", "save", "maxmemory-samples", "proto-max-bulk-len", "notify-keyspace-events",
@@ -111,7 +111,7 @@ def every_option_of_redis_is_known():
             equal(ours[name], theirs[name], name)
     assert not accepted & set(REFUSED), accepted
     assert len(accepted) > 80, accepted
-    assert not any(SECURITY.search(name) for name in accepted), accepted
+    assert not any(TLS.search(name) for name in accepted), accepted
 
 
 @own
@@ -124,7 +124,7 @@ def accepted_options_do_not_warn_when_not_set():
 def config_set_of_any_option_replies_as_redis():
     with Oracle() as theirs, Daemon() as ours:
         names = sorted(name for name in options_of(theirs)
-                       if not SECURITY.search(name) and name not in OTHER_RULES)
+                       if not TLS.search(name) and name not in OTHER_RULES)
         differing = [words for name in names for words in differences(theirs, ours, name)]
         equal(differing, [])
 
