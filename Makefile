@@ -39,7 +39,7 @@ LINK = $(call say,LD )$(CC) $(BASE) $(CFLAGS) $(LDFLAGS) $(PARTS) -o $@ $(filter
 MALLOC_LIBS = $(if $(filter jemalloc,$(MALLOC)),-ljemalloc)
 # Debian builds cjson for Lua 5.1; it finds Lua's functions in LuaJIT, which has the same interface.
 SCRIPT_LIBS = -llua5.1-cjson -lluajit-5.1
-SERVER_LIBS = -levent_extra -levent_core -llz4 $(SCRIPT_LIBS) -lssl -lcrypto
+SERVER_LIBS = -levent_extra -levent_openssl -levent_core -llz4 $(SCRIPT_LIBS) -lssl -lcrypto
 DAEMON_LIBS = $(MALLOC_LIBS) $(SERVER_LIBS) -lm
 CHECK_LIBS := $(shell pkg-config --libs check 2>/dev/null || echo -lcheck)
 SANITIZERS = address,undefined

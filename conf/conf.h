@@ -84,6 +84,7 @@ struct conf {
     int64_t tracking_table_max_keys; /* 0: no limit */
     /* metrics */
     int64_t metrics_port; /* 0: off */
+    bool metrics_tls;
     char *metrics_bind;
     char *metrics_dehydrators; /* a pattern of keys; "": none */
     int64_t metrics_dehydrators_max;

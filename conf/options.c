@@ -639,6 +639,12 @@ static const struct conf_option options[] = {
       .section = "metrics",
       .help =
           "Addresses for metrics-port, as for bind. With requirepass it asks for the password." },
+    { .name = "metrics-tls",
+      .type = CONF_BOOL,
+      .offset = AT(metrics_tls),
+      .preset = "no",
+      .section = "metrics",
+      .help = "Speak HTTPS alone on metrics-port, with the certificates and limits of tls-port." },
     { .name = "metrics-dehydrators",
       .type = CONF_TEXT,
       .offset = AT(metrics_dehydrators),

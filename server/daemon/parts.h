@@ -36,7 +36,7 @@ struct parts {
     struct tracking *tracking;
     struct commands *commands;
     struct acl *acl;
-    struct tls *tls; /* NULL: tls-port is 0 */
+    struct tls *tls; /* NULL: neither tls-port nor metrics-tls */
     struct clients *clients;
     struct net *net;
     struct http *http; /* NULL: metrics-port is 0 */

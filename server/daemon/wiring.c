@@ -146,7 +146,8 @@ static bool make_background(struct parts *parts)
 
 static bool make_tls(struct parts *parts)
 {
-    if (parts->conf.tls_port == 0) return true;
+    const struct conf *conf = &parts->conf;
+    if (conf->tls_port == 0 && (conf->metrics_port == 0 || !conf->metrics_tls)) return true;
     char why[TLS_WHY_SIZE];
     tls_count_memory();
     parts->tls = tls_new(&parts->conf, why, sizeof(why));
@@ -195,7 +196,8 @@ static bool open_http(struct parts *parts)
 {
     char why[512];
     if (parts->conf.metrics_port == 0) return true;
-    parts->http = http_open(parts->loop, &parts->admin.server, why, sizeof(why));
+    parts->http = http_open(parts->loop, &parts->admin.server,
+                            parts->conf.metrics_tls ? parts->tls : NULL, why, sizeof(why));
     if (parts->http == NULL) return lifecycle_fail(parts, "%s", why);
     struct background_work work = http_work(parts->http);
     background_add(parts->background, &work);

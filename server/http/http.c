@@ -117,11 +117,11 @@ static bool open_server(struct http *http, struct loop *loop, char *why, size_t 
     return doors_open(http->server, conf->metrics_bind, (int)conf->metrics_port, why, why_size);
 }
 
-struct http *http_open(struct loop *loop, const struct server_context *context, char *why,
-                       size_t why_size)
+struct http *http_open(struct loop *loop, const struct server_context *context, struct tls *tls,
+                       char *why, size_t why_size)
 {
     struct http *http = mem_zalloc(sizeof(*http));
-    http->visitors = visitors_new(loop);
+    http->visitors = visitors_new(loop, tls);
     http->delayed = delayed_new(loop);
     http->site =
         (struct site){ .context = context,

@@ -14,11 +14,12 @@
 #include "server/run/background.h"
 
 struct http;
+struct tls;
 
-/* Listens on metrics-port. NULL: it can't, and `why` has the reason. The context must outlive it.
- */
-struct http *http_open(struct loop *loop, const struct server_context *context, char *why,
-                       size_t why_size);
+/* Listens on metrics-port; with `tls`, for HTTPS alone. NULL: it can't, and `why` has the reason.
+ * Context and tls must outlive it. */
+struct http *http_open(struct loop *loop, const struct server_context *context, struct tls *tls,
+                       char *why, size_t why_size);
 void http_close(struct http *http);
 /* The background work that counts keys for it. */
 struct background_work http_work(struct http *http);

@@ -2,7 +2,6 @@
 #include "server/http/login.h"
 
 #include <string.h>
-
 #include <strings.h>
 
 enum { CREDENTIALS_MAX = 1024, BITS = 6, NO_DIGIT = -1 };
@@ -55,6 +54,26 @@ static bool read_scheme(struct bytes authorization, struct bytes *rest)
     return true;
 }
 
+/* By the name in the row: rename-command may have given it another one. row is NULL if it is
+ * disabled. */
+static struct command_ref find_command(const struct acl *acl, struct bytes name)
+{
+    for (size_t i = 0; i < commands_count(acl->commands); i++) {
+        struct command_ref command = commands_at(acl->commands, i);
+        if (bytes_is_word(name, command.row->name)) return command;
+    }
+    return (struct command_ref){ 0 };
+}
+
+static struct command_ref find_row(const struct acl *acl, const struct bytes words[2])
+{
+    struct command_ref command = find_command(acl, words[0]), part;
+    if (command.row == NULL || command.row->subcommands == NULL) return command;
+    for (size_t i = 0; (part = commands_subcommand(command, i)).row != NULL; i++)
+        if (bytes_is_word(words[1], part.row->name)) return part;
+    return part;
+}
+
 /* What the port shows: to read it by commands, a user needs these, and all keys. */
 static bool may_read(const struct acl *acl, const struct acl_user *user)
 {
@@ -66,7 +85,8 @@ static bool may_read(const struct acl *acl, const struct acl_user *user)
     if (user->unrestricted) return true;
     int at;
     for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++) {
-        struct command_ref command = commands_match(acl->commands, 2, shown[i]);
+        struct command_ref command = find_row(acl, shown[i]);
+        if (command.row == NULL) return false;
         if (acl_user_check(user, command, 2, shown[i], &at) != ACL_ALLOWED) return false;
     }
     return acl_user_reads_prefix(user, LIT(""));

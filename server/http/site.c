@@ -98,7 +98,10 @@ static bool may_ask(struct site *site, const struct site_request *request, struc
     enum login login = login_check(acl, request->authorization);
     if (login == LOGIN_GRANTED) return true;
     reply->slow_down = login == LOGIN_WRONG;
-    if (login == LOGIN_WRONG) site->counts.failed_logins++;
+    if (login == LOGIN_WRONG) {
+        site->counts.failed_logins++;
+        site->context->stats->denied_auth++;
+    }
     refuse(reply, 401, "Unauthorized", "Send the user and password of the client port.\n");
     return false;
 }

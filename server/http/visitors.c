@@ -6,9 +6,11 @@
 #include "server/http/visitors.h"
 
 #include <event2/bufferevent.h>
+#include <event2/bufferevent_ssl.h>
 #include <event2/event.h>
 
 #include "server/base/clock.h"
+#include "server/tls/tls.h"
 #include "store/mem/mem.h"
 
 enum { USEC_PER_SEC = 1000 * 1000 };
@@ -19,6 +21,7 @@ struct visitor {
 };
 
 struct visitors {
+    const struct tls *tls;    /* NULL: no encryption */
     struct loop_timer *timer; /* each second while there are any */
     size_t count;
     struct visitor all[VISITORS_MAX]; /* the oldest first */
@@ -62,9 +65,10 @@ static void on_second(void *ctx)
     if (visitors->count > 0) loop_timer_set(visitors->timer, USEC_PER_SEC);
 }
 
-struct visitors *visitors_new(struct loop *loop)
+struct visitors *visitors_new(struct loop *loop, struct tls *tls)
 {
     struct visitors *visitors = mem_zalloc(sizeof(*visitors));
+    visitors->tls = tls;
     visitors->timer = loop_timer_new(loop, on_second, visitors);
     return visitors;
 }
@@ -78,10 +82,17 @@ void visitors_free(struct visitors *visitors)
     mem_free(visitors);
 }
 
-/* The seam for TLS: a stream of libevent_openssl takes the place of a plain one here. */
-static struct bufferevent *open_stream(struct event_base *base)
+/* The stream owns the socket and OpenSSL's state. A peer that ends without saying farewell is no
+ * error: a reply has its length. */
+static struct bufferevent *open_stream(const struct visitors *visitors, struct event_base *base)
 {
-    return bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
+    if (visitors->tls == NULL) return bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
+    struct ssl_st *session = tls_new_session(visitors->tls);
+    if (session == NULL) return NULL;
+    struct bufferevent *stream = bufferevent_openssl_socket_new(
+        base, -1, session, BUFFEREVENT_SSL_ACCEPTING, BEV_OPT_CLOSE_ON_FREE);
+    if (stream != NULL) bufferevent_openssl_set_allow_dirty_shutdown(stream, 1);
+    return stream;
 }
 
 struct bufferevent *visitors_admit(struct event_base *base, void *ctx)
@@ -93,7 +104,7 @@ struct bufferevent *visitors_admit(struct event_base *base, void *ctx)
         release(visitors);
     }
     if (visitors->count == VISITORS_MAX) return NULL;
-    struct bufferevent *stream = open_stream(base);
+    struct bufferevent *stream = open_stream(visitors, base);
     if (stream == NULL) return NULL;
     bufferevent_incref(stream);
     bufferevent_setwatermark(stream, EV_READ, 0, VISITORS_READ_MAX);

@@ -1,5 +1,6 @@
 /* visitors: the connections of the metrics port, which bounds their number, their time and what is
- * read from each. Depends on libevent's bufferevents; knows nothing of HTTP. */
+ * read from each. Depends on libevent's bufferevents and the settings of
+ * TLS; knows nothing of HTTP. */
 #ifndef SERVER_HTTP_VISITORS_H
 #define SERVER_HTTP_VISITORS_H
 
@@ -8,8 +9,9 @@
 struct visitors;
 struct bufferevent;
 struct event_base;
+struct tls;
 
-struct visitors *visitors_new(struct loop *loop);
+struct visitors *visitors_new(struct loop *loop, struct tls *tls); /* NULL: they speak plain HTTP */
 void visitors_free(struct visitors *visitors); /* after the HTTP server is freed */
 
 /* The callback for evhttp_set_bevcb: makes the bufferevent of a new connection. If there are

@@ -111,3 +111,8 @@ struct tls_report tls_report(const struct tls *tls)
                                 .resumed = tls->resumed,
                                 .failed = tls->failed };
 }
+
+struct ssl_st *tls_new_session(const struct tls *tls)
+{
+    return SSL_new(tls->now.context);
+}

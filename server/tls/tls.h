@@ -31,6 +31,11 @@ bool tls_reload(struct tls *tls, char *why, size_t size);
  * after it was read. Call it about once a second, with seconds since 1970. */
 void tls_remind(struct tls *tls, int64_t now_sec);
 
+/* OpenSSL's state of a new connection, on the server's side: for streams of libevent, instead of
+ * connection.h. The caller frees it; NULL: no memory. */
+struct ssl_st;
+struct ssl_st *tls_new_session(const struct tls *tls);
+
 struct tls_report {
     int64_t not_after;  /* seconds since 1970: the end of the server's certificate */
     const char *serial; /* its serial number, in hexadecimal digits */

@@ -1,6 +1,7 @@
 """http_port: a daemon with a metrics port, and requests to it as bytes. Depends on daemon."""
 import base64
 import socket
+import ssl
 
 import prometheus
 from daemon import Daemon, free_port
@@ -69,6 +70,6 @@ def rest_of(connection):
     try:
         while piece := connection.recv(1 << 16):
             data += piece
-    except ConnectionResetError:
-        pass  # it had more to read than it wanted
+    except (ConnectionResetError, ssl.SSLEOFError):
+        pass  # it had more to read than it wanted; or TLS ended without a farewell
     return data

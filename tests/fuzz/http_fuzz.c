@@ -25,6 +25,7 @@ static void begin(void)
     site = (struct site){ .context = &world.admin.server,
                           .survey = survey_new(world.world.store, &world.conf, &world.clock) };
     conf_set(&world.conf, conf_find("requirepass"), "pa:ss", &why);
+    acl_set_requirepass(world.dispatch.acl, world.conf.requirepass);
 }
 
 static void end(void)

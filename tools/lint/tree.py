@@ -87,7 +87,7 @@ ROOMS = (
      " server/observe server/persist server/react server/run store/*"),
     ("server/http", "the metrics port: HTTP, figures for Prometheus, a page to look at",
      "conf proto/base server/acl server/admin server/admin/client server/base server/call server/net"
-     " server/observe server/persist server/react server/run server/script store/*"),
+     " server/observe server/persist server/react server/run server/script server/tls store/*"),
     ("server/daemon", "the parts made and connected: turns, signals, starting and stopping",
      "conf proto/base proto/resp server/acl server/base server/call server/cmd/* server/observe server/persist"
      " server/react server/run server/net server/http server/script server/tls server/admin/*"
