@@ -12,8 +12,8 @@ struct acl_sessions {
 
 /* Closes the connections of a user that is deleted. For acl_adopt. */
 void acl_sessions_user_gone(void *sessions, struct acl_user *user);
-/* Closes connections that are subscribed to channels, or track keys by prefixes, that their user may
- * not use any more. */
+/* Closes connections that are subscribed to channels, or track keys by prefixes, that their user
+ * may not use any more. */
 void acl_sessions_check_channels(struct acl_sessions *sessions);
 
 #endif
