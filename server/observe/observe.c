@@ -75,6 +75,11 @@ void observe_rejected(struct observer *observer, const struct call *call)
     count_error(observer, call);
 }
 
+void observe_refused(struct observer *observer, const struct call *call)
+{
+    count_error(observer, call);
+}
+
 void observe_turn(struct observer *observer, int64_t usec)
 {
     observer->last_usec = usec;

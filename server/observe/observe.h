@@ -56,5 +56,7 @@ void observe_expiry(struct observer *observer, int64_t usec);
 void observe_monitor(struct observer *observer, const struct call *call);
 /* Counts a call that dispatch has refused. */
 void observe_rejected(struct observer *observer, const struct call *call);
+/* The same inside EXEC: as in Redis, the error is counted, the call is not. */
+void observe_refused(struct observer *observer, const struct call *call);
 
 #endif

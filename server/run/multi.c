@@ -104,6 +104,7 @@ static bool is_allowed_still(struct dispatch *dispatch, struct call *call)
           : verdict == ACL_NO_CHANNEL ? "no permission to access one of the channels used as "
                                         "arguments"
                                       : "no permission to execute the command or subcommand");
+    if (dispatch->observer != NULL) observe_refused(dispatch->observer, call);
     return false;
 }
 
