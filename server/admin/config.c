@@ -126,7 +126,7 @@ static bool may_set(struct call *call, const struct conf_option *option)
 
 static bool is_secret(const struct conf_option *option)
 {
-    static const char *const secrets[] = { "requirepass", "masterauth", "tls-key-file-pass",
+    static const char *const secrets[] = { "requirepass", "user", "masterauth", "tls-key-file-pass",
                                            "tls-client-key-file-pass" };
     for (size_t i = 0; option != NULL && i < sizeof(secrets) / sizeof(secrets[0]); i++)
         if (strcmp(option->name, secrets[i]) == 0) return true;

@@ -294,7 +294,7 @@ def several_failures_in_one_transaction_wait_for_each():
         assert time.monotonic() - began >= 0.05 + 0.1 + 0.2 + 0.4 - 0.01
 
 
-@test
+@own
 def passwords_show_nowhere():
     with Daemon("--slowlog-log-slower-than", "0", "--loglevel", "debug") as daemon, \
             daemon.redis(decode_responses=True) as admin, daemon.raw() as watcher:
@@ -311,6 +311,13 @@ def passwords_show_nowhere():
         with daemon.raw() as raw:
             raw.call("HELLO", "3", "AUTH", "anna", SECRET)
             raw.call("AUTH", "anna", SECRET + "3")
+            raw.call("AUTH", "anna", SECRET, "more")
+            raw.call("HELLO", "3", "AUTH", SECRET)
+            raw.call("HELLO", "4", "AUTH", "anna", SECRET)
+        with daemon.raw() as raw:
+            raw.call("ACL", "DRYRUN", "anna", "AUTH", "anna", SECRET)
+            raw.call("ACL", "DRYRUN", "anna", "ACL", "SETUSER", "anna", ">" + SECRET)
+            raw.call("CONFIG", "SET", "user", "anna on >" + SECRET)
         admin.echo("the end")
         seen = watcher.reply()
         while b"the end" not in seen:

@@ -181,6 +181,9 @@ static void cmd_acl_dryrun(struct call *call)
         failf(call, ERR_ACL_NO_COMMAND, arg_width(call, 3), call->argv[3].data);
         return;
     }
+    /* Such calls may have passwords: AUTH, HELLO, CONFIG SET, ACL SETUSER. */
+    for (int i = 4; i < call->argc && (ref.row->flags & (NO_AUTH | ADMIN)); i++)
+        call_hide(call, i);
     if (!command_fits_arity(ref.row, argc)) {
         command_full_name(ref, name, sizeof(name));
         failf(call, ERR_ARITY, name);

@@ -65,12 +65,12 @@ static bool log_in(struct call *call, struct bytes user, struct bytes password)
 static void cmd_auth(struct call *call)
 {
     const struct connection_context *context = call->context;
+    for (int i = 1; i < call->argc; i++)
+        call_hide(call, i);
     if (call->argc > 3) {
         fail(call, ERR_SYNTAX);
         return;
     }
-    for (int i = 1; i < call->argc; i++)
-        call_hide(call, i);
     if (call->argc == 2 && context->dispatch->acl->main_user->nopass) {
         fail(call, ERR_NO_PASSWORD);
         return;
@@ -108,8 +108,6 @@ static bool take_hello_options(struct call *call)
     for (int i = 2; i < call->argc; i++) {
         int more = call->argc - 1 - i;
         if (arg_is(call, i, "AUTH") && more >= 2) {
-            call_hide(call, i + 1);
-            call_hide(call, i + 2);
             if (!log_in(call, call->argv[i + 1], call->argv[i + 2])) return false;
             i += 2;
         } else if (arg_is(call, i, "SETNAME") && more >= 1) {
@@ -144,6 +142,11 @@ static void reply_hello(struct call *call)
 static void cmd_hello(struct call *call)
 {
     int version = call->out->version;
+    for (int i = 1; i < call->argc; i++) {
+        if (!arg_is(call, i, "AUTH")) continue;
+        call_hide(call, i + 1);
+        call_hide(call, i + 2);
+    }
     if (!read_version(call, &version) || !take_hello_options(call)) return;
     if (!call->session->authenticated) {
         fail(call, ERR_HELLO_NOAUTH);
