@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 
 #include "proto/resp/resp_reply.h"
+#include "server/acl/acl.h"
 #include "server/base/log.h"
 #include "tests/support/server_world.h"
 #include "tests/support/tls_peer.h"
@@ -19,11 +20,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 enum { CHOICES = 3, NO_HANDSHAKE = 0, DAMAGED, RECORDS, REQUESTS, KINDS };
 
 static struct conf conf; /* of the port */
-static struct tls *tls;
 
 struct case_of {
     struct server_world world;
-    struct clients *clients;
     struct tls_peer peer;
     char heard[1 << 20]; /* what the client has decrypted */
     size_t len;
@@ -42,9 +41,10 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     conf_init(&conf);
     tls_files_make(&files, names, 1);
     tls_files_configure(&files, &conf);
-    tls = tls_new(&conf, why, sizeof(why));
+    struct tls *tls = tls_new(&conf, why, sizeof(why));
     tls_files_drop(&files);
     if (tls == NULL) abort();
+    server_world_use_tls(tls);
     return 0;
 }
 
@@ -54,28 +54,19 @@ static void init(struct case_of *all, bool password)
     static const char *const unwanted[] = { "SHUTDOWN", "SAVE", "BGSAVE", "BGREWRITEAOF",
                                             "LASTSAVE" };
     struct server_world *world = &all->world;
-    const char *why;
     server_world_init(world, SERVER_WORLD_PLAIN);
     for (size_t i = 0; i < sizeof(unwanted) / sizeof(unwanted[0]); i++)
         commands_rename(world->dispatch.commands, bytes_of(unwanted[i], strlen(unwanted[i])),
                         LIT(""));
-    if (password) conf_set(&world->conf, conf_find("requirepass"), "p", &why);
-    all->clients = clients_new(&(struct clients_wiring){ .loop = world->loop,
-                                                         .clock = &world->clock,
-                                                         .conf = &world->conf,
-                                                         .dispatch = &world->dispatch,
-                                                         .pubsub = world->pubsub,
-                                                         .stats = &world->stats,
-                                                         .tls = tls });
+    if (password) acl_set_requirepass(world->dispatch.acl, "p");
     tls_peer_init(&all->peer, NULL);
-    clients_accept(all->clients, all->peer.server_fd, "127.0.0.1:1", "127.0.0.1:2", PORT_TLS);
+    clients_accept(all->world.clients, all->peer.server_fd, "127.0.0.1:1", "127.0.0.1:2", PORT_TLS);
     all->len = 0;
 }
 
 static void drop(struct case_of *all)
 {
     tls_peer_drop(&all->peer);
-    clients_free(all->clients);
     server_world_drop(&all->world);
 }
 
@@ -83,8 +74,8 @@ static void drop(struct case_of *all)
 static bool turn(struct case_of *all)
 {
     loop_poll(all->world.loop);
-    clients_run(all->clients);
-    clients_turn(all->clients);
+    clients_run(all->world.clients);
+    clients_turn(all->world.clients);
     bool any = tls_peer_pull(&all->peer) > 0;
     size_t got;
     while ((got = tls_peer_read(&all->peer, all->heard + all->len, sizeof(all->heard) - all->len)) >

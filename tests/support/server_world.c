@@ -77,6 +77,13 @@ static void add_commands(struct server_world *world)
                                                         .changed = accept_change });
 }
 
+static struct tls *tls_of_worlds;
+
+void server_world_use_tls(struct tls *tls)
+{
+    tls_of_worlds = tls;
+}
+
 static void make_server(struct server_world *world)
 {
     world->pubsub = pubsub_new();
@@ -100,7 +107,8 @@ static void make_server(struct server_world *world)
                                                            .conf = &world->conf,
                                                            .dispatch = &world->dispatch,
                                                            .pubsub = world->pubsub,
-                                                           .stats = &world->stats });
+                                                           .stats = &world->stats,
+                                                           .tls = tls_of_worlds });
     world->dispatch.acl = acl_new(world->dispatch.commands, &world->conf);
     add_commands(world);
 }

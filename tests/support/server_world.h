@@ -40,6 +40,9 @@ struct server_world {
     struct server_world_caller callers[SERVER_WORLD_CALLERS];
 };
 
+/* The clients of worlds that are made from now on may come over TLS. NULL: not. */
+void server_world_use_tls(struct tls *tls);
+
 /* Callers are authenticated, in database 0, and speak RESP2. */
 void server_world_init(struct server_world *world, enum server_world_listening listening);
 void server_world_drop(struct server_world *world);
