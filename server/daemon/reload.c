@@ -167,12 +167,47 @@ static bool reload_file(struct parts *parts)
     return good;
 }
 
+/* --- certificates --- */
+
+/* The values of the tls options, by index; NULL for others. */
+static char **keep_tls(const struct conf *conf)
+{
+    char **kept = mem_zalloc(conf_option_count() * sizeof(char *));
+    for (size_t i = 0; i < conf_option_count(); i++) {
+        const struct conf_option *option = conf_option_at(i);
+        if (option->live && strncmp(option->name, "tls-", 4) == 0) kept[i] = conf_get(conf, option);
+    }
+    return kept;
+}
+
+static void drop_kept(char **kept)
+{
+    for (size_t i = 0; i < conf_option_count(); i++)
+        free(kept[i]);
+    mem_free(kept);
+}
+
+/* The values that the file has now do not work: the next reload tries them again. */
+static void put_back(struct parts *parts, char *const *kept)
+{
+    struct reload *reload = &parts->reload;
+    for (size_t i = 0; i < conf_option_count(); i++) {
+        const struct conf_option *option = conf_option_at(i);
+        const char *why;
+        if (kept[i] == NULL || is_value(&parts->conf, option, kept[i])) continue;
+        conf_set(&parts->conf, option, kept[i], &why);
+        free(reload->read[i]);
+        reload->read[i] = conf_get(&parts->conf, option);
+    }
+}
+
 /* Also when no option has changed: the files may be new. */
 static bool reload_certificates(struct parts *parts)
 {
     char why[TLS_WHY_SIZE];
     if (parts->tls == NULL || tls_reload(parts->tls, why, sizeof(why))) return true;
-    log_line(LOG_WARNING, "Certificates not reloaded, the old ones stay in use: %s", why);
+    log_line(LOG_WARNING,
+             "Certificates not reloaded, the old ones and all tls options stay in use: %s", why);
     return false;
 }
 
@@ -181,8 +216,13 @@ void reload_options(struct parts *parts)
     char text[SUPERVISOR_STATUS_MAX];
     parts->reload.wanted = false;
     supervisor_reloading(&parts->supervisor, "Reloading the configuration");
-    bool good = reload_file(parts);
-    parts->reload.failed = !reload_certificates(parts) || !good;
+    char **kept = keep_tls(&parts->conf);
+    parts->reload.failed = !reload_file(parts);
+    if (!reload_certificates(parts)) {
+        put_back(parts, kept);
+        parts->reload.failed = true;
+    }
+    drop_kept(kept);
     status_write(parts, text, sizeof(text));
     supervisor_ready(&parts->supervisor, text);
 }

@@ -368,6 +368,34 @@ def sighup_reads_the_files_again():
 
 
 @own
+def a_reload_applies_all_tls_options_or_none():
+    with folder() as place:
+        path = os.path.join(place, "expired.conf")
+
+        def write(*lines):
+            with open(path, "w", encoding="ascii") as file:
+                file.write("".join(line + "\n" for line in lines))
+        write("tls-auth-clients yes")
+        with TlsDaemon(before=[path]) as daemon, daemon.raw() as raw:
+            def option(name):
+                return raw.call("CONFIG", "GET", name).split(b"\r\n")[-2]
+
+            def reload_until(said):
+                daemon.process.send_signal(signal.SIGHUP)
+                assert wait_for(lambda: said in daemon.log()), daemon.log()
+            write("tls-auth-clients no", "tls-ciphers nonsense")
+            reload_until("no cipher match")
+            wait_for(lambda: option("tls-auth-clients") == b"yes")
+            equal((option("tls-auth-clients"), option("tls-ciphers")), (b"yes", b""))
+            assert is_refused(daemon, context(None))
+            write("tls-auth-clients no", "tls-ciphers DEFAULT")
+            daemon.process.send_signal(signal.SIGHUP)
+            wait_for(lambda: option("tls-auth-clients") == b"no")
+            equal((option("tls-auth-clients"), option("tls-ciphers")), (b"no", b"DEFAULT"))
+            assert not is_refused(daemon, context(None))
+
+
+@own
 def an_authority_can_be_exchanged_while_clients_are_connected():
     with TlsDaemon() as daemon, daemon.tls() as raw:
         equal(raw.call("CONFIG", "SET", "tls-ca-cert-file", certificates()["other-ca.crt"]),
