@@ -14,7 +14,8 @@
 
 enum { DATABASES = 16 };
 
-static const struct snapshot_options plain = { .created = 1, .plain = true }, packed = { .created = 1 };
+static const struct snapshot_options plain = { .created = 1, .plain = true },
+                                     packed = { .created = 1 };
 
 struct run {
     struct rng rng;
