@@ -189,6 +189,7 @@ static void write_slowlog(struct state *state)
         json_integer(json, "id", (int64_t)slow->id);
         json_integer(json, "at", slow->at_sec * 1000);
         json_integer(json, "usec", slow->usec);
+        json_integer(json, "blockedUsec", slow->blocked_usec);
         write_slow_arguments(state, slow);
         json_text(json, "peer", blob_view(slow->peer));
         json_close(json, '}');

@@ -251,7 +251,8 @@ function showSlow({ slowlog }) {
     cell(row, span(one.usec / 1000), "number");
     const call = cell(row, one.call, "call");
     const peer = document.createElement("small");
-    peer.textContent = one.peer;
+    peer.textContent = one.blockedUsec > 0
+      ? `${one.peer}, and waited ${span(one.blockedUsec / 1000)} for data` : one.peer;
     call.append(peer);
     return row;
   }));
