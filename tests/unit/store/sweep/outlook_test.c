@@ -240,6 +240,48 @@ START_TEST(deadline_at_end_of_band_belongs_to_it)
 }
 END_TEST
 
+static void note_type(void *ctx, const struct entry *entry)
+{
+    size_t *seen = ctx;
+    seen[entry->object.type]++;
+}
+
+START_TEST(hour_counts_deadlines_where_they_are)
+{
+    struct fixture fixture;
+    begin(&fixture);
+    size_t seen[TYPE_COUNT] = { 0 };
+    msec first = BEGAN - BEGAN % OUTLOOK_SPAN, behind = first + (msec)OUTLOOK_SPANS * OUTLOOK_SPAN;
+    put_key(&fixture, "now", BEGAN);
+    put_key(&fixture, "past", instant_last_expired(BEGAN));
+    put_key(&fixture, "second span", first + OUTLOOK_SPAN);
+    put_key(&fixture, "last span", instant_last_expired(behind));
+    put_key(&fixture, "behind", behind);
+    put_key(&fixture, "never", NEVER);
+    put_member(&fixture, TYPE_SET, "s", "m", first + OUTLOOK_SPAN);
+    struct outlook *outlook = outlook_new(keys_of(&fixture), BEGAN);
+    outlook_watch(outlook, note_type, seen);
+    ck_assert(outlook_run(outlook, SIZE_MAX));
+    const struct outlook_hour *hour = outlook_hour(outlook);
+    ck_assert_int_eq(hour->begin, first);
+    uint64_t keys = 0, members = 0;
+    for (int i = 0; i < OUTLOOK_SPANS; i++) {
+        keys += hour->spans[i].keys;
+        members += hour->spans[i].members;
+    }
+    ck_assert_uint_eq(keys, 3);
+    ck_assert_uint_eq(members, 1);
+    ck_assert_uint_eq(hour->spans[0].keys, 1);
+    ck_assert_uint_eq(hour->spans[1].keys, 1);
+    ck_assert_uint_eq(hour->spans[1].members, 1);
+    ck_assert_uint_eq(hour->spans[OUTLOOK_SPANS - 1].keys, 1);
+    ck_assert_uint_eq(seen[TYPE_STRING], 6);
+    ck_assert_uint_eq(seen[TYPE_SET], 1);
+    outlook_free(outlook);
+    end(&fixture);
+}
+END_TEST
+
 START_TEST(forecast_excludes_expired_keys)
 {
     struct fixture fixture;
@@ -548,6 +590,7 @@ Suite *test_suite(void)
     const TTest *const tests[] = {
         forecast_of_empty_keyspace_is_zero,
         deadline_at_end_of_band_belongs_to_it,
+        hour_counts_deadlines_where_they_are,
         forecast_excludes_expired_keys,
         extreme_deadlines_are_counted,
         forecast_is_exact_for_any_step_size,
