@@ -30,7 +30,6 @@ static void make_world(void)
 static void begin(void)
 {
     if (world.loop == NULL) make_world();
-    server_world_send(&world, 0, "FLUSHALL SYNC");
     site = (struct site){ .context = &world.admin.server,
                           .survey = survey_new(world.world.store, &world.conf, &world.clock) };
 }
@@ -123,5 +122,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     request.path = LIT("/state.json");
     ask(&request);
     survey_free(site.survey);
+    server_world_send(&world, 0, "FLUSHALL SYNC");
+    reclaim_run(&world.world.store->reclaim, SIZE_MAX);
     return 0;
 }
