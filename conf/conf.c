@@ -215,7 +215,7 @@ static void store_value(struct conf *conf, const struct conf_option *option,
 
 /* The first error in the lines, each of which must be words, or NULL. */
 static const char *fault_in_words(const struct conf *conf, const struct conf_option *option,
-                                     const char *text)
+                                  const char *text)
 {
     bool is_policy = option->offset == offsetof(struct conf, policy);
     const char *line, *why = NULL, *end = text + strlen(text);

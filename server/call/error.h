@@ -189,7 +189,7 @@
     E(ERR_NOPROTO, "NOPROTO unsupported protocol version")                                         \
     E(ERR_HELLO_NOAUTH,                                                                            \
       "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO "    \
-      "AUTH <user> <pass> option can be used to authenticate the client and select the "   \
+      "AUTH <user> <pass> option can be used to authenticate the client and select the "           \
       "RESP protocol version at the same time")                                                    \
     E(ERR_PROTOVER, "ERR Protocol version is not an integer or out of range")                      \
     E(ERR_CLIENT_NAME, "ERR Client names cannot contain spaces, newlines or special characters.")  \

@@ -35,7 +35,7 @@ struct scripts {
     struct script *last;         /* found by its text; NULL: none */
     size_t recent_count;
     uint64_t evicted; /* scripts of EVAL that were forgotten because there were too many */
-    size_t bytes; /* of scripts and tables, without what Lua holds */
+    size_t bytes;     /* of scripts and tables, without what Lua holds */
 };
 
 void scripts_init(struct scripts *scripts, lua_State *lua);

@@ -91,8 +91,8 @@ static void append_client_line(struct outbuf *out, const struct client_info *inf
         info->query_free, info->arguments, info->multi, info->out_first_size, info->out_peak,
         info->out_first, info->out_chunks > 0 ? info->out_chunks - 1 : 0, info->out_memory,
         info->memory, info->events, last_command_of(session, command, sizeof(command)),
-        user_width(user), user.data, redirect,
-        session->out.version, (int)(lib.len < 128 ? lib.len : 128), lib.data,
+        user_width(user), user.data, redirect, session->out.version,
+        (int)(lib.len < 128 ? lib.len : 128), lib.data,
         (int)(version.len < 128 ? version.len : 128), version.data);
     if (len >= (int)sizeof(line)) len = (int)sizeof(line) - 1;
     outbuf_append(out, line, (size_t)len);
