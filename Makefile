@@ -10,6 +10,7 @@
 #   make clean      removes build/               make diff     N random programs against redis-server
 #   make example    writes expired.conf.example  make reference  writes doc/commands/
 #   make crash      crashes and failing disks    make service-test  the units, booted, as root
+#   make soak       a mixed load for MINUTES, and doc/soak.svg
 #   make tidy       clang-tidy                   make coverage lines and branches by folder
 #   make mutants    N faults, SEED               make compile_commands.json   for editors
 #   make bench      measures, and writes doc/performance.md and doc/durability.md. Prints a part of it
@@ -78,7 +79,7 @@ unit_of = $(filter $(B)/tests/unit/$(1)/%,$(UNIT))
 .DELETE_ON_ERROR:
 .SECONDARY:
 .PHONY: all expired installed tools run unit test asan fuzz lint format clean example reference
-.PHONY: service-test objects tests-built fuzz-built test-here diff bench crash tidy coverage mutants compile_commands.json
+.PHONY: service-test objects tests-built fuzz-built test-here diff bench crash soak tidy coverage mutants compile_commands.json
 
 all: expired installed
 
@@ -180,6 +181,11 @@ crash:
 	@tools/deps build test
 	@$(LOCKED) $(VARIANT) $(B)/expired $(FAULT)
 	@$(TEST_ENV) tests/crash/run $(CRASH_SECONDS) $(SEED)
+
+soak:
+	@tools/deps build test bench
+	@$(LOCKED) $(VARIANT) $(B)/expired
+	@$(TEST_ENV) tests/soak/run MINUTES=$(or $(MINUTES),30) PLOT=doc/soak.svg $(if $(SEED),SEED=$(SEED))
 
 # The second build, whose blocks all come from malloc, is for the part allocator.
 bench:
