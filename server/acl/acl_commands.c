@@ -26,18 +26,29 @@ static bool is_covered(struct bytes old, struct bytes name)
 
 /* Without rules about categories, a rule is useless if it says again what holds already: for all
  * commands, or for its container. */
-static bool is_needed(const struct acl_selector *selector, struct bytes rule)
+static bool is_needed(const struct acl_selector *selector, size_t rules_before, struct bytes rule)
 {
     const char *bar = memchr(rule.data, '|', rule.len);
     struct bytes parent = bytes_of(rule.data + 1, bar == NULL ? 0 : (size_t)(bar - rule.data) - 1);
     bool is_allowed = selector->from_all;
-    for (size_t i = 0; i < selector->rules.count; i++) {
+    for (size_t i = 0; i < rules_before; i++) {
         struct bytes old = blob_view(selector->rules.at[i].text);
         if (old.data[1] == '@') return true;
         if (bytes_equal(bytes_of(old.data + 1, old.len - 1), parent))
             is_allowed = old.data[0] == '+';
     }
     return rule.data[1] == '@' || (rule.data[0] == '+') != is_allowed;
+}
+
+/* Rules that were needed because of a category before them. */
+static void drop_needless(struct acl_selector *selector)
+{
+    for (size_t i = 0; i < selector->rules.count;) {
+        if (is_needed(selector, i, blob_view(selector->rules.at[i].text)))
+            i++;
+        else
+            acl_items_remove(&selector->rules, i);
+    }
 }
 
 /* Adds the rule in place of those that it makes useless. */
@@ -53,7 +64,8 @@ static void keep_rule(struct acl_selector *selector, struct bytes word)
         if (is_covered(bytes_of(old.data + 1, old.len - 1), name))
             acl_items_remove(&selector->rules, i);
     }
-    if (is_needed(selector, bytes_of(text, word.len)))
+    if (name.data[0] == '@') drop_needless(selector);
+    if (is_needed(selector, selector->rules.count, bytes_of(text, word.len)))
         acl_items_add(&selector->rules, 0, bytes_of(text, word.len));
 }
 

@@ -106,6 +106,7 @@ START_TEST(words_are_shown_as_rules)
     assert_rules("+get +get -get", "resetchannels -@all");
     assert_rules("+@read -get", "resetchannels -@all +@read -get");
     assert_rules("+@all +config -config -config|get", "resetchannels +@all -config");
+    assert_rules("+@all +@read +get -set +@read", "resetchannels +@all -set +@read");
     assert_rules("+config -config|get", "resetchannels -@all +config -config|get");
     assert_rules("+config|get +config|set +config", "resetchannels -@all +config");
     assert_rules("allcommands -debug allkeys allchannels", "~* &* +@all -debug");
