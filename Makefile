@@ -1,5 +1,6 @@
 # expired: one Makefile for the whole tree, with tools/install.mk for what is installed. It calls itself
-# only to build a variant, or after tools/deps has installed packages.
+# only to build a variant, or after tools/deps has installed packages. tests/long.mk has the tests that
+# `make test` does not run, or not for so long.
 #
 #   make            builds ./expired             make test     runs all tests
 #   make run        serves 127.0.0.1:6379        make asan     the same under ASan and UBSan
@@ -79,7 +80,7 @@ unit_of = $(filter $(B)/tests/unit/$(1)/%,$(UNIT))
 .DELETE_ON_ERROR:
 .SECONDARY:
 .PHONY: all expired installed tools run unit test asan fuzz lint format clean example reference
-.PHONY: service-test objects tests-built fuzz-built test-here diff bench crash soak tidy coverage mutants compile_commands.json
+.PHONY: objects tests-built fuzz-built test-here bench tidy coverage compile_commands.json
 
 all: expired installed
 
@@ -172,20 +173,7 @@ test:
 	@tools/deps build test
 	@$(MAKE) --no-print-directory test-here
 
-diff:
-	@tools/deps build test
-	@$(LOCKED) $(VARIANT) $(B)/expired
-	@$(TEST_ENV) tests/diff/run $(foreach s,N SEED FIRST JOBS CASES,$(if $($(s)),$(s)=$($(s))))
-
-crash:
-	@tools/deps build test
-	@$(LOCKED) $(VARIANT) $(B)/expired $(FAULT)
-	@$(TEST_ENV) tests/crash/run $(CRASH_SECONDS) $(SEED)
-
-soak:
-	@tools/deps build test bench
-	@$(LOCKED) $(VARIANT) $(B)/expired
-	@$(TEST_ENV) tests/soak/run MINUTES=$(or $(MINUTES),30) PLOT=doc/soak.svg $(if $(SEED),SEED=$(SEED))
+include tests/long.mk
 
 # The second build, whose blocks all come from malloc, is for the part allocator.
 bench:
@@ -216,14 +204,6 @@ coverage:
 	@find build/coverage -name '*.gcda' -delete 2>/dev/null || :
 	@$(MAKE) --no-print-directory B=build/coverage LTO= CFLAGS="-O0 -g --coverage" E2E= test-here
 	@tools/coverage build/coverage
-
-mutants:
-	@tools/deps build test
-	@tools/mutants $(if $(N),--count $(N)) $(if $(SEED),--seed $(SEED)) $(if $(PATHS),--in $(PATHS))
-
-service-test: expired
-	@tools/deps service
-	@$(TEST_ENV) TIMES=1 tests/service/run
 
 fuzz-built: $(FUZZERS) ; @:
 fuzz:

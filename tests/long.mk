@@ -1,0 +1,32 @@
+# long: tests that `make test` does not run, or not for so long. The Makefile includes it.
+#
+#   make diff          N random programs against redis-server: SEED, FIRST, JOBS, CASES
+#   make crash         crashes and failing disks, for CRASH_SECONDS, SEED
+#   make soak          a mixed load for MINUTES (30), SEED; its plot is doc/soak.svg
+#   make mutants       N faults in a copy of the sources: SEED, PATHS
+#   make service-test  the units, in a machine of its own, as root
+
+diff:
+	@tools/deps build test
+	@$(LOCKED) $(VARIANT) $(B)/expired
+	@$(TEST_ENV) tests/diff/run $(foreach s,N SEED FIRST JOBS CASES,$(if $($(s)),$(s)=$($(s))))
+
+crash:
+	@tools/deps build test
+	@$(LOCKED) $(VARIANT) $(B)/expired $(FAULT)
+	@$(TEST_ENV) tests/crash/run $(CRASH_SECONDS) $(SEED)
+
+soak:
+	@tools/deps build test bench
+	@$(LOCKED) $(VARIANT) $(B)/expired
+	@$(TEST_ENV) tests/soak/run MINUTES=$(or $(MINUTES),30) PLOT=doc/soak.svg $(if $(SEED),SEED=$(SEED))
+
+mutants:
+	@tools/deps build test
+	@tools/mutants $(if $(N),--count $(N)) $(if $(SEED),--seed $(SEED)) $(if $(PATHS),--in $(PATHS))
+
+service-test: expired
+	@tools/deps service
+	@$(TEST_ENV) TIMES=1 tests/service/run
+
+.PHONY: diff crash soak mutants service-test
