@@ -124,12 +124,13 @@ static bool may_set(struct call *call, const struct conf_option *option)
     return false;
 }
 
-static bool is_secret(const struct conf_option *option)
+/* Also of options that CONFIG SET does not know, or may not set. */
+static bool is_secret(struct bytes name)
 {
     static const char *const secrets[] = { "requirepass", "user", "masterauth", "tls-key-file-pass",
                                            "tls-client-key-file-pass" };
-    for (size_t i = 0; option != NULL && i < sizeof(secrets) / sizeof(secrets[0]); i++)
-        if (strcmp(option->name, secrets[i]) == 0) return true;
+    for (size_t i = 0; i < sizeof(secrets) / sizeof(secrets[0]); i++)
+        if (bytes_is_word(name, secrets[i])) return true;
     return false;
 }
 
@@ -138,7 +139,7 @@ static bool find_options(struct call *call, struct change *changes, int count)
 {
     for (int i = 0; i < count; i++) {
         changes[i].option = option_named(call->argv[2 + 2 * i]);
-        if (is_secret(changes[i].option)) call_hide(call, 3 + 2 * i);
+        if (is_secret(call->argv[2 + 2 * i])) call_hide(call, 3 + 2 * i);
     }
     for (int i = 0; i < count; i++) {
         if (changes[i].option != NULL) continue;

@@ -243,6 +243,9 @@ class Pair:
         if state.waiting and any(other.waiting for name, other in self.states.items()
                                  if name != where):
             return True  # either of two blocked connections may go on first
+        if words[0] == b"AUTH" or words[0] == b"HELLO" and b"AUTH" in words:
+            if self.is_loose():
+                return True  # a failed login is answered later here
         if words[0] == b"SPOP" and cannot_ask:
             return len(words) == 2 or len(words) == 3 and len(words[2]) < 5
         if words[0] == b"PSUBSCRIBE":  # events of a client's own changes come at another place in the stream
