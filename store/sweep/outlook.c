@@ -169,8 +169,9 @@ void outlook_free(struct outlook *outlook)
 
 static void count_in_hour(struct outlook_hour *hour, enum kind kind, msec at)
 {
-    msec after = at - hour->begin;
-    if (after < 0 || after >= (msec)OUTLOOK_SPANS * OUTLOOK_SPAN) return;
+    msec after;
+    if (at < hour->begin || __builtin_sub_overflow(at, hour->begin, &after)) return;
+    if (after >= (msec)OUTLOOK_SPANS * OUTLOOK_SPAN) return;
     struct outlook_count *count = &hour->spans[after / OUTLOOK_SPAN];
     if (kind == KEYS)
         count->keys++;
