@@ -142,10 +142,9 @@ const char *client_protection(const struct client *client)
     return refused ? PROTECTED : NULL;
 }
 
-bool client_is_anon(const struct client *client)
+bool client_must_log_in(const struct client *client)
 {
-    return !client->session.authenticated &&
-           (client->shaking || dispatch_needs_auth(client->all->w.dispatch, &client->session));
+    return client->shaking || dispatch_needs_auth(client->all->w.dispatch, &client->session);
 }
 
 void client_begin_session(struct client *client)

@@ -31,7 +31,8 @@ bool client_may_read(const struct client *client)
 }
 
 /* A blocked client is read from, so that its end of file is noticed; its requests run later. */
-static bool may_run_requests(const struct client *client)
+/* Inline: it is asked twice for each request. */
+__attribute__((always_inline)) static inline bool may_run_requests(const struct client *client)
 {
     const struct session *session = &client->session;
     return client_may_read(client) && session->blocked == NULL && session->delayed == NULL &&

@@ -149,8 +149,12 @@ void client_free(struct client *client);
 /* NULL for a session without a client, which tests create. */
 struct client *client_of(struct session *session);
 void client_list_to_write(struct client *client);
-/* Must the client authenticate first? */
-bool client_is_anon(const struct client *client);
+/* Must the client authenticate first? Asked for each request, so what is true of most is inline. */
+bool client_must_log_in(const struct client *client);
+static inline bool client_is_anon(const struct client *client)
+{
+    return !client->session.authenticated && client_must_log_in(client);
+}
 /* Call before a request runs: bounds its replies by the hard limit, where a reply is cut off. */
 void client_bound_output(struct client *client);
 /* Dooms the client and logs it if its unread replies exceed the hard limit of its class. If they
