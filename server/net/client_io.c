@@ -125,6 +125,13 @@ void client_drop_input(struct client *client, size_t used)
 
 /* --- reading --- */
 
+static void update_readiness(struct client *client)
+{
+    unsigned reading = client_may_read(client) ? LOOP_READ : 0;
+    bool blocked = client->write_blocked || client->read_blocked;
+    loop_io_want(client->io, reading | (blocked ? LOOP_WRITE : 0));
+}
+
 /* Handles the result of a read: false if there is nothing to run. After end of file, requests that
  * came before are still answered. */
 static bool check_received(struct client *client, ssize_t got)
@@ -138,6 +145,7 @@ static bool check_received(struct client *client, ssize_t got)
     if (got == 0) {
         blocked_end(&client->session); /* a reply would be lost */
         client->session.close_after_reply = true;
+        update_readiness(client); /* the end stays readable while a reply waits for the journal */
         client_list_to_write(client);
     } else if (errno != EAGAIN && errno != EINTR) {
         log_line(LOG_VERBOSE, "Client %s closed: %s", client_label(client).text, strerror(errno));
@@ -278,13 +286,6 @@ static ssize_t send_some(struct client *client)
     ssize_t sent = transmit(client, chunks, count);
     if (sent < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
     return sent;
-}
-
-static void update_readiness(struct client *client)
-{
-    unsigned reading = client_may_read(client) ? LOOP_READ : 0;
-    bool blocked = client->write_blocked || client->read_blocked;
-    loop_io_want(client->io, reading | (blocked ? LOOP_WRITE : 0));
 }
 
 void client_write(struct client *client)

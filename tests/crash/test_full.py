@@ -6,6 +6,7 @@ import os
 import resource
 import select
 import subprocess
+import time
 
 from crash import Budget, Kept, Skipped, encode, equal, run, seeded, test, wait_for
 
@@ -177,6 +178,20 @@ def crash_on_a_full_disk_loses_nothing_acknowledged():
 @test
 def crash_at_a_file_size_limit_loses_nothing_acknowledged():
     each(fill_and_crash, SmallFiles)
+
+
+@test
+def client_that_leaves_on_a_full_disk_costs_no_cpu():
+    with OnDisk(SmallFiles, fsync="everysec") as daemon:
+        daemon.disk.fill()
+        raw, _, _ = fill(daemon, seeded("leaves"), {})
+        raw.close()
+        daemon.info()
+        before = daemon.cpu_seconds()
+        time.sleep(1)  # the kernel counts CPU time while real time passes
+        used = daemon.cpu_seconds() - before
+        daemon.disk.heal()
+        assert used < 0.5, f"{used} s of CPU in a second"
 
 
 run()
