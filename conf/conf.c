@@ -235,9 +235,11 @@ static const char *fault_in_lines(const struct conf *conf, const struct conf_opt
                                   const char *text)
 {
     const char *why = fault_in_words(conf, option, text);
-    bool is_renames = option->offset == offsetof(struct conf, renames);
-    if (why != NULL || !is_renames || conf->renames_fault == NULL) return why;
-    return conf->renames_fault(text);
+    if (why != NULL) return why;
+    const char *(*fault)(const char *lines) = NULL;
+    if (option->offset == offsetof(struct conf, renames)) fault = conf->renames_fault;
+    if (option->offset == offsetof(struct conf, user)) fault = conf->users_fault;
+    return fault != NULL ? fault(text) : NULL;
 }
 
 bool conf_set(struct conf *conf, const struct conf_option *option, const char *value,

@@ -99,6 +99,7 @@ struct conf {
     char *renames; /* lines "<command> <new name>"; the new name "" disables the command */
     /* As policy_fault, for all lines together. */
     const char *(*renames_fault)(const char *lines);
+    const char *(*users_fault)(const char *lines); /* the same for `user` */
     /* names of encodings, in OBJECT ENCODING */
     int64_t hash_max_entries, hash_max_value, zset_max_entries, zset_max_value, set_max_intset;
     int64_t hll_sparse_max; /* bytes */

@@ -167,6 +167,7 @@ int main(int argc, char **argv)
     conf_init(&parts.conf);
     parts.conf.policy_fault = policy_words_fault;
     parts.conf.renames_fault = wiring_renames_fault;
+    parts.conf.users_fault = wiring_users_fault;
     if (!conf_load_args(&parts.conf, argc - checks, argv + checks, &error))
         conf_error_print(&error, stderr, "expired");
     else if (checks)

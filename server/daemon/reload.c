@@ -158,6 +158,7 @@ static bool reload_file(struct parts *parts)
     conf_init(&conf);
     conf.policy_fault = policy_words_fault;
     conf.renames_fault = wiring_renames_fault;
+    conf.users_fault = wiring_users_fault;
     bool good = read_again(parts, &conf, &error);
     if (good)
         take_over(parts, &conf);

@@ -235,18 +235,51 @@ static bool load_data(struct parts *parts)
     return good || lifecycle_fail(parts, "%s", why);
 }
 
-const char *wiring_renames_fault(const char *lines)
+/* All commands, for names and rules only: their contexts must not be used. */
+static struct commands *all_rows(void)
 {
     static struct admin admin;
-    struct commit_hooks hooks = { 0 };
+    static struct commit_hooks hooks;
     struct dispatch dispatch = { .hooks = &hooks };
     struct commands *commands = commands_new();
     cmd_add_all(commands, NULL);
     scripting_add_commands(NULL, commands);
     admin_add_all(&admin, &(struct admin_parts){ .commands = commands, .dispatch = &dispatch });
+    return commands;
+}
+
+const char *wiring_renames_fault(const char *lines)
+{
+    struct commands *commands = all_rows();
     const char *why = renames_apply(commands, lines);
     commands_free(commands);
     return why;
+}
+
+const char *wiring_users_fault(const char *lines)
+{
+    static char why[512];
+    struct conf conf;
+    struct acl_users users = { 0 };
+    struct outbuf faults;
+    conf_init(&conf);
+    outbuf_init(&faults);
+    struct commands *commands = all_rows();
+    struct acl *acl = acl_new(commands, &conf);
+    acl_read_options(acl, lines, &users, &faults);
+    size_t len = faults.len;
+    char *text = mem_alloc(len + 1);
+    outbuf_copy(&faults, text);
+    while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == ' '))
+        len--;
+    snprintf(why, sizeof(why), "%.*s", (int)len, text);
+    mem_free(text);
+    acl_users_drop(&users);
+    acl_free(acl);
+    commands_free(commands);
+    outbuf_drop(&faults);
+    conf_drop(&conf);
+    return len > 0 ? why : NULL;
 }
 
 bool wiring_make(struct parts *parts)

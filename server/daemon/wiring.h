@@ -13,6 +13,7 @@ bool wiring_make(struct parts *parts);
 /* For conf.renames_fault: tries rename-command on a table of all commands, whose contexts are not
  * used. */
 const char *wiring_renames_fault(const char *lines);
+const char *wiring_users_fault(const char *lines); /* the same for conf.users_fault */
 /* Frees what wiring_make has made, also after it has failed. */
 void wiring_free(struct parts *parts);
 

@@ -364,6 +364,11 @@ def the_options_can_be_checked_without_a_start():
                               timeout=REPLY_SECONDS, check=False)
         equal(done.returncode, 1)
         assert f"{path}:2: port: " in done.stderr, done.stderr
+        write(path, "user good on >x +get\nuser bad +nope\n")
+        done = subprocess.run([BINARY, "--check-config", path], capture_output=True, text=True,
+                              timeout=REPLY_SECONDS, check=False)
+        equal(done.returncode, 1)
+        assert f"{path}:2: user: Error in user declaration 'bad'" in done.stderr, done.stderr
 
 
 # --- socket activation ---------------------------------------------------------------------------
