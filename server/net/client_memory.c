@@ -14,7 +14,7 @@
 #include "store/mem/mem.h"
 
 enum {
-    SMALLEST_CLASS = 15, /* 2^15 bytes and less */
+    SMALLEST_CLASS = 10, /* less than 2^11 bytes, as idle connections */
     PERCENT = 100,
 };
 

@@ -25,7 +25,7 @@ enum {
     ANON_UNREAD = 1024,     /* bytes of unread replies, as in Redis */
     TLS_FIRST_BYTE = 22,    /* a TLS handshake begins with it, and no request does */
     ANON_QUERY = 64 * 1024, /* bytes of unanswered input; fits the longest AUTH or HELLO */
-    CLIENT_CLASSES = 19,    /* magnitudes of memory: up to 64 KiB, up to 128 KiB, ... */
+    CLIENT_CLASSES = 24,    /* magnitudes of memory: below 2 KiB, below 4 KiB, ... */
 };
 
 /* DIFFERS: Redis reads on while a client leaves its replies unread; here reading stops while more
