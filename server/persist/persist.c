@@ -254,7 +254,6 @@ static void look_at_child(struct persist *persist)
 void persist_second(struct persist *persist)
 {
     if (persist->report.loading) return;
-    if (persist->listens) update_journal_report(persist);
     if (persist->task != TASK_NONE) look_at_child(persist);
     if (clock_mono_usec() < persist->retry_usec) return;
     if (save_is_due(persist)) persist->save_scheduled = true;
@@ -341,8 +340,9 @@ static void report_child(const struct persist *persist, struct persist_report *r
     report->copied_age_sec = child.copied_usec > 0 ? (now - child.copied_usec) / 1000000 : 0;
 }
 
-struct persist_report persist_report(const struct persist *persist)
+struct persist_report persist_report(struct persist *persist)
 {
+    if (persist->listens && !persist->report.loading) update_journal_report(persist);
     struct persist_report report = persist->report;
     int64_t now = clock_mono_usec();
     report.load = progress_report(&persist->load, now);

@@ -118,6 +118,6 @@ struct persist_report {
     uint64_t syncs, journal_failures;                        /* of writes and syncs */
     int64_t last_sync_usec; /* how long the last sync of the journal took */
 };
-struct persist_report persist_report(const struct persist *persist);
+struct persist_report persist_report(struct persist *persist);
 
 #endif
