@@ -1,4 +1,4 @@
-/* find: finds options by index and by name, over both tables (options.c, accepted.c), and guesses
+/* find: finds options by index and by name, over all tables (options*.c, accepted.c), and guesses
  * what a misspelt name means. */
 #include "conf/conf.h"
 
@@ -9,15 +9,25 @@
 
 #include "conf/words.h"
 
+static const struct conf_table *const tables[] = { &conf_network, &conf_working, &conf_data,
+                                                   &conf_accepted };
+
+enum { TABLES = sizeof(tables) / sizeof(tables[0]) };
+
 size_t conf_option_count(void)
 {
-    return conf_working.count + conf_accepted.count;
+    size_t count = 0;
+    for (size_t i = 0; i < TABLES; i++)
+        count += tables[i]->count;
+    return count;
 }
 
 const struct conf_option *conf_option_at(size_t index)
 {
-    return index < conf_working.count ? &conf_working.rows[index]
-                                      : &conf_accepted.rows[index - conf_working.count];
+    size_t i = 0;
+    for (; index >= tables[i]->count; i++)
+        index -= tables[i]->count;
+    return &tables[i]->rows[index];
 }
 
 const struct conf_option *conf_find(const char *name)
@@ -101,9 +111,10 @@ size_t conf_kept_index(const struct conf_option *option)
 
 static size_t index_of(const struct conf_option *option)
 {
-    bool works = option->use == CONF_WORKS;
-    return works ? (size_t)(option - conf_working.rows)
-                 : conf_working.count + (size_t)(option - conf_accepted.rows);
+    size_t before = 0, i = 0;
+    for (; option < tables[i]->rows || option >= tables[i]->rows + tables[i]->count; i++)
+        before += tables[i]->count;
+    return before + (size_t)(option - tables[i]->rows);
 }
 
 bool conf_is_marked(const struct conf_marks *marks, const struct conf_option *option)

@@ -59,12 +59,15 @@ struct conf_option {
     const char *help;    /* one or a few lines, separated by \n */
 };
 
-/* The rows of options.c and of accepted.c. Elsewhere use conf_option_at and conf_find, which see
- * both. */
+/* The rows of options*.c and accepted.c. Elsewhere use conf_option_at and
+ * conf_find, which see all. */
 struct conf_table {
     const struct conf_option *rows;
     size_t count;
 };
-extern const struct conf_table conf_working, conf_accepted;
+extern const struct conf_table conf_network, conf_working, conf_data, conf_accepted;
+
+/* For `tidy`: one space between words, none around them. */
+void conf_tidy_spaces(char *value);
 
 #endif

@@ -1,0 +1,322 @@
+/* options_data: the rows of options about the data: policies, events, encodings, persistence.
+ * options.c has the others. */
+#include "conf/conf.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define AT(member) offsetof(struct conf, member)
+
+static const struct conf_choice fsync_policies[] = {
+    { "everysec", CONF_FSYNC_EVERYSEC },
+    { "always", CONF_FSYNC_ALWAYS },
+    { "no", CONF_FSYNC_NO },
+    { NULL, 0 },
+};
+
+/* Accepts pairs of seconds and changes, both positive. */
+static const char *check_save(const char *value)
+{
+    int words = 0;
+    for (const char *at = value; *at != '\0'; words++) {
+        char *end;
+        errno = 0;
+        long number = strtol(at, &end, 10);
+        if (end == at || errno != 0 || number < (words % 2 == 0) || (*end != ' ' && *end != '\0'))
+            return "Invalid save parameters";
+        at = *end == ' ' ? end + 1 : end;
+    }
+    return words % 2 == 0 ? NULL : "Invalid save parameters";
+}
+
+static const char *check_file_name(const char *value)
+{
+    return *value == '\0' || strchr(value, '/') != NULL || strcmp(value, ".") == 0 ||
+                   strcmp(value, "..") == 0
+               ? "it can't be a path, just a name"
+               : NULL;
+}
+
+enum { EVENT_KINDS = sizeof(CONF_EVENT_LETTERS) - 1 };
+
+static const char *check_events(const char *value)
+{
+    return value[strspn(value, "A" CONF_EVENT_LETTERS)] != '\0'
+               ? "Invalid event class character. Use 'Ag$lshzxeKEtmdnSTIV'."
+               : NULL;
+}
+
+/* DIFFERS: Redis 7.0 does not show "n" beside "A" ("AKEn" reads back as "AKE"); we show it.
+ * (doc/differs.md) */
+static void tidy_events(char *value)
+{
+    bool on[EVENT_KINDS] = { false };
+    int count = 0;
+    for (const char *at = value; *at != '\0'; at++)
+        for (int i = 0; i < EVENT_KINDS; i++)
+            if (CONF_EVENT_LETTERS[i] == *at || (*at == 'A' && i < CONF_EVENTS_OF_ALL))
+                on[i] = true;
+    while (count < CONF_EVENTS_OF_ALL && on[count])
+        count++;
+    bool all = count == CONF_EVENTS_OF_ALL;
+    if (all) *value++ = 'A';
+    for (int i = all ? CONF_EVENTS_OF_ALL : 0; i < EVENT_KINDS; i++)
+        if (on[i]) *value++ = CONF_EVENT_LETTERS[i];
+    *value = '\0';
+}
+
+static const struct conf_option options[] = {
+    { .name = "databases",
+      .type = CONF_INT,
+      .offset = AT(databases),
+      .min = 1,
+      .max = 16384,
+      .preset = "16",
+      .section = "data",
+      .help = "Number of databases that SELECT can choose from, numbered from 0." },
+    { .name = "notify-keyspace-events",
+      .type = CONF_TEXT,
+      .offset = AT(notify_keyspace_events),
+      .preset = "",
+      .live = true,
+      .check = check_events,
+      .tidy = tidy_events,
+      .section = "data",
+      .help =
+          "Events to publish. Channels: K (__keyspace@<db>__), E (__keyevent@<db>__); for members\n"
+          "S (__subkeyspace), T (__subkeyevent), I (__subkeyspaceitem), V (__subkeyspaceevent).\n"
+          "Classes: g generic, $ strings, l lists, s sets, h hashes, z sorted sets, x expired,\n"
+          "e evicted, t streams, d modules, A all of these, m key misses, n new keys. \"\": "
+          "none." },
+    { .name = "policy",
+      .type = CONF_LINES,
+      .offset = AT(policy),
+      .preset = "",
+      .keyed = true,
+      .many = true,
+      .section = "data",
+      .help = "<prefix*|name> <option> <value> ...: a policy as for POLICY SET, set at start if "
+              "the data\n"
+              "set has none of that name. One line per policy; \"\" for none. Example:\n"
+              "policy rv:* MAXLEN 30 TTL 7d REFRESH WRITE" },
+    { .name = "rename-command",
+      .type = CONF_LINES,
+      .offset = AT(renames),
+      .preset = "",
+      .many = true,
+      .hidden = true,
+      .section = "data",
+      .help =
+          "<command> <new name>: give a command another name; \"\" disables it. One line per "
+          "command.\n"
+          "Clients need the new name everywhere, also in scripts; rules of ACL use the old one." },
+    { .name = "dir",
+      .type = CONF_TEXT,
+      .offset = AT(dir),
+      .preset = ".",
+      .guarded = true,
+      .section = "data",
+      .help = "Working directory, which holds the data files." },
+    { .name = "hash-max-listpack-entries",
+      .type = CONF_INT,
+      .offset = AT(hash_max_entries),
+      .max = LONG_MAX,
+      .preset = "512",
+      .live = true,
+      .section = "encodings",
+      .help = "OBJECT ENCODING calls a hash \"listpack\" up to so many fields. This and the next "
+              "options\n"
+              "change names only: memory use does not depend on them." },
+    { .name = "hash-max-ziplist-entries",
+      .type = CONF_INT,
+      .offset = AT(hash_max_entries),
+      .alias_of = "hash-max-listpack-entries",
+      .max = LONG_MAX,
+      .preset = "512",
+      .live = true,
+      .section = "encodings",
+      .help = "The same as hash-max-listpack-entries." },
+    { .name = "hash-max-listpack-value",
+      .type = CONF_MEMORY,
+      .offset = AT(hash_max_value),
+      .max = INT64_MAX,
+      .preset = "64",
+      .live = true,
+      .section = "encodings",
+      .help = "... and whose fields and values have up to so many bytes." },
+    { .name = "hash-max-ziplist-value",
+      .type = CONF_MEMORY,
+      .offset = AT(hash_max_value),
+      .alias_of = "hash-max-listpack-value",
+      .max = INT64_MAX,
+      .preset = "64",
+      .live = true,
+      .section = "encodings",
+      .help = "The same as hash-max-listpack-value." },
+    { .name = "zset-max-listpack-entries",
+      .type = CONF_INT,
+      .offset = AT(zset_max_entries),
+      .max = LONG_MAX,
+      .preset = "128",
+      .live = true,
+      .section = "encodings",
+      .help = "The same for the members of a sorted set." },
+    { .name = "zset-max-ziplist-entries",
+      .type = CONF_INT,
+      .offset = AT(zset_max_entries),
+      .alias_of = "zset-max-listpack-entries",
+      .max = LONG_MAX,
+      .preset = "128",
+      .live = true,
+      .section = "encodings",
+      .help = "The same as zset-max-listpack-entries." },
+    { .name = "zset-max-listpack-value",
+      .type = CONF_MEMORY,
+      .offset = AT(zset_max_value),
+      .max = INT64_MAX,
+      .preset = "64",
+      .live = true,
+      .section = "encodings",
+      .help = "... and their bytes." },
+    { .name = "zset-max-ziplist-value",
+      .type = CONF_MEMORY,
+      .offset = AT(zset_max_value),
+      .alias_of = "zset-max-listpack-value",
+      .max = INT64_MAX,
+      .preset = "64",
+      .live = true,
+      .section = "encodings",
+      .help = "The same as zset-max-listpack-value." },
+    { .name = "set-max-intset-entries",
+      .type = CONF_INT,
+      .offset = AT(set_max_intset),
+      .max = LONG_MAX,
+      .preset = "512",
+      .live = true,
+      .section = "encodings",
+      .help = "OBJECT ENCODING calls a set of integers \"intset\" up to so many members." },
+    { .name = "hll-sparse-max-bytes",
+      .type = CONF_MEMORY,
+      .offset = AT(hll_sparse_max),
+      .max = INT64_MAX,
+      .preset = "3000",
+      .live = true,
+      .section = "encodings",
+      .help = "A HyperLogLog of more bytes than this takes its dense form, of 12 KiB." },
+    { .name = "appendonly",
+      .type = CONF_BOOL,
+      .offset = AT(appendonly),
+      .preset = "yes",
+      .live = true,
+      .not_loading = true,
+      .section = "persistence",
+      .help =
+          "Write every change to the journal before its reply is sent, and replay the journal at\n"
+          "start. no: data are kept in memory and in snapshots only." },
+    { .name = "appendfsync",
+      .type = CONF_ENUM,
+      .offset = AT(appendfsync),
+      .choices = fsync_policies,
+      .preset = "everysec",
+      .live = true,
+      .section = "persistence",
+      .help =
+          "When to fsync the journal: before each reply (always), once per second (everysec), or\n"
+          "when the system decides (no)." },
+    { .name = "appenddirname",
+      .type = CONF_TEXT,
+      .offset = AT(appenddirname),
+      .preset = "appendonlydir",
+      .check = check_file_name,
+      .section = "persistence",
+      .help = "Directory of the journal, inside dir. If it holds Redis' files, the journal uses a\n"
+              "directory of this name with \".exp\" appended." },
+    { .name = "appendfilename",
+      .type = CONF_TEXT,
+      .offset = AT(appendfilename),
+      .preset = "appendonly.aof",
+      .check = check_file_name,
+      .section = "persistence",
+      .help = "Prefix of the names of the journal's files." },
+    { .name = "aof-load-truncated",
+      .type = CONF_BOOL,
+      .offset = AT(aof_load_truncated),
+      .preset = "yes",
+      .live = true,
+      .section = "persistence",
+      .help = "If the last transaction in the journal is incomplete, cut it off and start. no: "
+              "refuse to\n"
+              "start." },
+    { .name = "auto-aof-rewrite-percentage",
+      .type = CONF_INT,
+      .offset = AT(rewrite_percentage),
+      .max = INT_MAX,
+      .preset = "100",
+      .live = true,
+      .section = "persistence",
+      .help = "Rewrite the journal when it has grown by so many percent since the last rewrite.\n"
+              "0: never automatically." },
+    { .name = "auto-aof-rewrite-min-size",
+      .type = CONF_MEMORY,
+      .offset = AT(rewrite_min_size),
+      .max = INT64_MAX,
+      .preset = "64mb",
+      .live = true,
+      .section = "persistence",
+      .help = "Do not rewrite automatically while the journal is smaller than this." },
+    { .name = "save",
+      .type = CONF_TEXT,
+      .offset = AT(save),
+      .preset = "",
+      .live = true,
+      .many = true,
+      .adds = true,
+      .check = check_save,
+      .tidy = conf_tidy_spaces,
+      .section = "persistence",
+      .help = "<seconds> <changes> ...: save a snapshot when the last one is so many seconds old\n"
+              "and there were at least so many changes since. \"\": only by SAVE and BGSAVE." },
+    { .name = "dbfilename",
+      .type = CONF_TEXT,
+      .offset = AT(dbfilename),
+      .preset = "dump.exp",
+      .live = true,
+      .guarded = true,
+      .check = check_file_name,
+      .section = "persistence",
+      .help =
+          "Name of the snapshot file, inside dir. A file that is not a snapshot of this server is\n"
+          "never replaced." },
+    { .name = "rdbcompression",
+      .type = CONF_BOOL,
+      .offset = AT(rdbcompression),
+      .preset = "yes",
+      .live = true,
+      .section = "persistence",
+      .help = "Compress snapshots and the journal's base file (LZ4)." },
+    { .name = "stop-writes-on-bgsave-error",
+      .type = CONF_BOOL,
+      .offset = AT(stop_writes_on_bgsave_error),
+      .preset = "yes",
+      .live = true,
+      .section = "persistence",
+      .help = "After an automatic snapshot has failed, refuse writes until one succeeds." },
+    { .name = "import",
+      .type = CONF_TEXT,
+      .offset = AT(import),
+      .preset = "",
+      .section = "persistence",
+      .help =
+          "Redis data to import if there are no data yet: an RDB file, an AOF, a manifest, or a\n"
+          "directory with one of these. The files are only read." },
+    { .name = "import-skip-unsupported",
+      .type = CONF_BOOL,
+      .offset = AT(import_skip_unsupported),
+      .preset = "no",
+      .section = "persistence",
+      .help = "Skip streams and data of modules during an import. no: refuse to import them." },
+};
+
+const struct conf_table conf_data = { options, sizeof(options) / sizeof(options[0]) };
