@@ -33,7 +33,7 @@ void acl_user_swap(struct acl_user *a, struct acl_user *b);
 struct acl_user *acl_user_hold(struct acl_user *user);
 void acl_user_release(struct acl_user *user); /* the last one frees it; NULL is allowed */
 
-/* What words are applied with. */
+/* What the server knows and a rule needs. */
 struct acl_context {
     const struct commands *commands;
     bool all_channels; /* of new selectors: acl-pubsub-default */
