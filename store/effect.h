@@ -13,6 +13,8 @@
 
 #include "store/base/bytes.h"
 #include "store/type/dehydrator.h"
+#include "store/type/stream.h"
+#include "store/type/stream_group.h"
 #include "store/event.h"
 #include "store/base/instant.h"
 
@@ -37,26 +39,39 @@ enum effect_kind {
     EFFECT_POP_TAIL,  /* `from` elements are popped from the tail */
     EFFECT_KEEP,      /* the list is trimmed to [from, to) */
     EFFECT_LIST_PUT,  /* the element at index `from` becomes a */
-    EFFECT_LIST_INSERT,  /* a is inserted at index `from` */
-    EFFECT_LIST_DROP,    /* LREM key from a */
-    EFFECT_SET_ADD,      /* a is added to set key with deadline `at` (NEVER: none) */
-    EFFECT_SET_EXPIRE,   /* its member a gets deadline `at` (NEVER: none) */
-    EFFECT_SET_DROP,     /* its member a is removed */
-    EFFECT_HASH_PUT,     /* field a of hash key is set to b with deadline `at` (NEVER: none) */
-    EFFECT_HASH_EXPIRE,  /* its field a gets deadline `at` (NEVER: none) */
-    EFFECT_HASH_DROP,    /* its field a is removed */
-    EFFECT_ZSET_PUT,     /* member a of zset key gets `score` and deadline `at` (NEVER: none) */
-    EFFECT_ZSET_EXPIRE,  /* its member a gets deadline `at` (NEVER: none) */
-    EFFECT_ZSET_DROP,    /* its member a is removed */
-    EFFECT_ZSET_CUT,     /* its ranks [from, to) are removed */
-    EFFECT_REDE_PUSH,    /* element a with payload b and `stage` is added to dehydrator key */
-    EFFECT_REDE_PUT,     /* its element a gets payload b */
-    EFFECT_REDE_MOVE,    /* its element a gets `stage` */
-    EFFECT_REDE_DROP,    /* its element a is removed */
-    EFFECT_POLICY_SET,   /* `policy` is set under the name `key` (a prefix and '*', or a key) */
-    EFFECT_POLICY_DROP,  /* the policy named `key` is removed */
-    EFFECT_LIBRARY_SET,  /* the library of functions named `key` gets the code a */
-    EFFECT_LIBRARY_DROP, /* the library named `key` is removed */
+    EFFECT_LIST_INSERT,   /* a is inserted at index `from` */
+    EFFECT_LIST_DROP,     /* LREM key from a */
+    EFFECT_SET_ADD,       /* a is added to set key with deadline `at` (NEVER: none) */
+    EFFECT_SET_EXPIRE,    /* its member a gets deadline `at` (NEVER: none) */
+    EFFECT_SET_DROP,      /* its member a is removed */
+    EFFECT_HASH_PUT,      /* field a of hash key is set to b with deadline `at` (NEVER: none) */
+    EFFECT_HASH_EXPIRE,   /* its field a gets deadline `at` (NEVER: none) */
+    EFFECT_HASH_DROP,     /* its field a is removed */
+    EFFECT_ZSET_PUT,      /* member a of zset key gets `score` and deadline `at` (NEVER: none) */
+    EFFECT_ZSET_EXPIRE,   /* its member a gets deadline `at` (NEVER: none) */
+    EFFECT_ZSET_DROP,     /* its member a is removed */
+    EFFECT_ZSET_CUT,      /* its ranks [from, to) are removed */
+    EFFECT_REDE_PUSH,     /* element a with payload b and `stage` is added to dehydrator key */
+    EFFECT_REDE_PUT,      /* its element a gets payload b */
+    EFFECT_REDE_MOVE,     /* its element a gets `stage` */
+    EFFECT_REDE_DROP,     /* its element a is removed */
+    EFFECT_STREAM_ADD,    /* entry `id` with the fields `parts` is added to stream key */
+    EFFECT_STREAM_DROP,   /* its entry `id` is removed */
+    EFFECT_STREAM_TRIM,   /* its entries before `id` are removed */
+    EFFECT_STREAM_MARKS,  /* it gets `marks` */
+    EFFECT_STREAM_RETAIN, /* it gets the retention `at`, a span; 0: none */
+    EFFECT_GROUP_ADD,     /* it gets the group a at `position` */
+    EFFECT_GROUP_SET,     /* its group a gets `position` */
+    EFFECT_GROUP_DROP,    /* its group a is removed */
+    EFFECT_CONSUMER_ADD,  /* its group a gets the consumer b */
+    EFFECT_CONSUMER_DROP, /* of its group a the consumer b is removed, with its pending entries */
+    EFFECT_PENDING_PUT,   /* of its group a the entry `id` is pending for consumer b (without data:
+                             for nobody) since `at`, delivered `to` times */
+    EFFECT_PENDING_DROP,  /* of its group a the entry `id` is no longer pending */
+    EFFECT_POLICY_SET,    /* `policy` is set under the name `key` (a prefix and '*', or a key) */
+    EFFECT_POLICY_DROP,   /* the policy named `key` is removed */
+    EFFECT_LIBRARY_SET,   /* the library of functions named `key` gets the code a */
+    EFFECT_LIBRARY_DROP,  /* the library named `key` is removed */
 };
 
 struct effect {
@@ -73,6 +88,11 @@ struct effect {
     double score;
     const struct policy *policy;
     struct stage stage;
+    struct stream_id id;
+    const struct bytes *parts; /* names and values in turn, part_count of them */
+    size_t part_count;
+    struct stream_marks marks;
+    struct group_position position;
 };
 
 /* Is the effect about one member of a collection (named by a)? */

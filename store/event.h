@@ -73,6 +73,15 @@
     EVENT(REDE_POLL, "rede.poll", 'd')                                                             \
     EVENT(REDE_ACK, "rede.ack", 'd')                                                               \
     EVENT(REDE_UPDATE, "rede.update", 'd')                                                         \
+    EVENT(XADD, "xadd", 't')                                                                       \
+    EVENT(XDEL, "xdel", 't')                                                                       \
+    EVENT(XTRIM, "xtrim", 't')                                                                     \
+    EVENT(XSETID, "xsetid", 't')                                                                   \
+    EVENT(XGROUP_CREATE, "xgroup-create", 't')                                                     \
+    EVENT(XGROUP_SETID, "xgroup-setid", 't')                                                       \
+    EVENT(XGROUP_DESTROY, "xgroup-destroy", 't')                                                   \
+    EVENT(XGROUP_CREATECONSUMER, "xgroup-createconsumer", 't')                                     \
+    EVENT(XGROUP_DELCONSUMER, "xgroup-delconsumer", 't')                                           \
     EVENT(EXPIRED, "expired", 'x')                                                                 \
     EVENT(EVICTED, "evicted", 'e')                                                                 \
     EVENT(KEYMISS, "keymiss", 'm')                                                                 \

@@ -1,0 +1,51 @@
+/* txn_stream: the mutators of streams; the rest of the contract is in txn.h.
+ *
+ * A stream without entries keeps its key. Borrowed groups and consumers stay valid until they are
+ * removed, or the key is. */
+#ifndef STORE_TXN_TXN_STREAM_H
+#define STORE_TXN_TXN_STREAM_H
+
+#include "store/txn/txn.h"
+
+/* ---- entries ---- */
+
+/* As stream_append; event "xadd". */
+void txn_stream_append(struct txn *txn, struct entry *entry, struct stream_id id,
+                       const struct bytes *parts, size_t count);
+/* False: there is no such entry. Event "xdel". Pending entries stay. */
+bool txn_stream_remove(struct txn *txn, struct entry *entry, struct stream_id id);
+/* Removes the first `count` entries; event "xtrim". Pending entries stay. */
+void txn_stream_trim(struct txn *txn, struct entry *entry, size_t count);
+/* Event "xsetid". */
+void txn_stream_set_marks(struct txn *txn, struct entry *entry, const struct stream_marks *marks);
+/* Without an event. */
+void txn_stream_set_retention(struct txn *txn, struct entry *entry, msec span);
+
+/* ---- groups ---- */
+
+/* Event "xgroup-create". The name must be absent. */
+struct stream_group *txn_group_add(struct txn *txn, struct entry *entry, struct bytes name,
+                                   const struct group_position *position);
+/* `event`: EVENT_XGROUP_SETID, or EVENT_NONE after a delivery. */
+void txn_group_set_position(struct txn *txn, struct entry *entry, struct stream_group *group,
+                            const struct group_position *position, enum event event);
+void txn_group_remove(struct txn *txn, struct entry *entry,
+                      struct stream_group *group); /* event "xgroup-destroy" */
+/* Event "xgroup-createconsumer". The name must be absent. */
+struct stream_consumer *txn_consumer_add(struct txn *txn, struct entry *entry,
+                                         struct stream_group *group, struct bytes name);
+/* Removes its pending entries too; event "xgroup-delconsumer". */
+void txn_consumer_remove(struct txn *txn, struct entry *entry, struct stream_group *group,
+                         struct stream_consumer *consumer);
+
+/* ---- pending entries: without events ---- */
+
+/* Adds or replaces it. */
+void txn_pending_put(struct txn *txn, struct entry *entry, struct stream_group *group,
+                     const struct pending *pending);
+bool txn_pending_remove(struct txn *txn, struct entry *entry, struct stream_group *group,
+                        struct stream_id id); /* false: not there */
+/* Removes the references of all groups to this entry; returns how many. */
+size_t txn_stream_forget_pending(struct txn *txn, struct entry *entry, struct stream_id id);
+
+#endif

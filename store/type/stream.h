@@ -1,0 +1,113 @@
+/* stream: entries with fields, in the order of their IDs, and the stream's consumer groups
+ * (stream_group.h).
+ *
+ * Entries are in blocks of at most STREAM_BLOCK_BYTES and STREAM_BLOCK_ENTRIES (a larger entry has
+ * a block of its own), with IDs as differences, and without the names of fields that are those of
+ * the entry before. The blocks are the leaves of a counted tree, so that a range, a rank and a trim
+ * cost O(log n). Entries are only added at the end. A stream may be empty. */
+#ifndef STORE_TYPE_STREAM_H
+#define STORE_TYPE_STREAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/base/bytes.h"
+#include "store/base/instant.h"
+#include "store/mem/relocate.h"
+#include "store/type/stream_id.h"
+
+struct stream;
+
+struct stream *stream_new(void);
+void stream_free(struct stream *stream);
+/* Frees in slices: frees about *work entries and pending entries and subtracts them from *work;
+ * true when done. */
+bool stream_free_some(struct stream *stream, size_t *work);
+
+size_t stream_count(const struct stream *stream); /* entries. O(1) */
+
+/* What a stream remembers of entries that may be gone. */
+struct stream_marks {
+    struct stream_id last;        /* new IDs must be greater */
+    struct stream_id max_deleted; /* the greatest ID that stream_remove removed */
+    uint64_t added;               /* number of entries ever added */
+};
+struct stream_marks stream_marks(const struct stream *stream);
+void stream_set_marks(struct stream *stream, const struct stream_marks *marks);
+
+/* ---- changes ---- */
+
+/* Adds an entry at the end. `parts` are names and values in turn, `count` (even, 2 or more) of
+ * them. The ID must be greater than marks.last; it becomes marks.last, and marks.added rises by
+ * one. */
+void stream_append(struct stream *stream, struct stream_id id, const struct bytes *parts,
+                   size_t count);
+/* Removes one entry; false: there is none. Raises marks.max_deleted. O(log n) plus its block */
+bool stream_remove(struct stream *stream, struct stream_id id);
+/* Removes the first `count` entries, which are there. O(log n + blocks removed) */
+void stream_cut(struct stream *stream, size_t count);
+
+/* ---- finding ---- */
+
+bool stream_has(const struct stream *stream, struct stream_id id);    /* O(log n) */
+bool stream_first(const struct stream *stream, struct stream_id *id); /* false: empty. O(1) */
+bool stream_final(const struct stream *stream, struct stream_id *id); /* the last entry */
+size_t stream_rank(const struct stream *stream,
+                   struct stream_id id); /* entries before id. O(log n) */
+bool stream_id_at(const struct stream *stream, size_t rank,
+                  struct stream_id *id); /* false: past the end */
+/* The entries of the first blocks, as many whole blocks as have at most `most` entries together:
+ * for approximate trims. O(log n) */
+size_t stream_whole_blocks(const struct stream *stream, size_t most);
+
+/* One entry, borrowed until the next change of the stream. */
+struct stream_entry {
+    struct stream_id id;
+    size_t count; /* pairs of name and value */
+
+    /* private: where the next field is */
+    const unsigned char *names, *values;
+    size_t given;
+};
+/* The next field in the order in which they were added; false: that was the last. */
+bool stream_entry_next(struct stream_entry *entry, struct bytes *name, struct bytes *value);
+
+/* Walks the entries in either direction; the stream must not change meanwhile. */
+struct stream_walk {
+    const struct stream *stream;
+    const void *block; /* private */
+    uint32_t at, index;
+    bool back;
+};
+/* From the first entry whose ID is not below `id` upwards. O(log n) */
+void stream_walk_up(struct stream_walk *walk, const struct stream *stream, struct stream_id id);
+/* From the last entry whose ID is not above `id` downwards. O(log n) */
+void stream_walk_down(struct stream_walk *walk, const struct stream *stream, struct stream_id id);
+bool stream_walk_next(struct stream_walk *walk, struct stream_entry *entry); /* false: the end */
+
+/* ---- retention ---- */
+
+/* An entry is alive until its ID's time + this span, as a member is until its deadline. 0: for
+ * ever. Does not remove anything. */
+msec stream_retention(const struct stream *stream);
+void stream_set_retention(struct stream *stream, msec span);
+/* The deadline of the first entry; NEVER: none, or no retention. O(1) */
+msec stream_next_deadline(const struct stream *stream);
+/* The number of entries that have expired by now. O(log n) */
+size_t stream_count_expired(const struct stream *stream, msec now);
+
+/* ---- consumer groups: stream_group.h has their functions ---- */
+
+struct stream_groups;
+/* Borrowed; never NULL, so that a group can be looked for in any stream. */
+struct stream_groups *stream_groups(const struct stream *stream);
+
+const char *stream_encoding(const struct stream *stream); /* "stream" */
+struct stream *stream_relocate(struct stream *stream, struct relocation_place *place,
+                               struct relocation *relocation);
+size_t stream_bytes(const struct stream *stream);  /* memory, groups included. O(1) */
+size_t stream_blocks(const struct stream *stream); /* for XINFO: "radix-tree-keys" */
+void stream_check(const struct stream *stream);
+
+#endif

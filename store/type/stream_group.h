@@ -1,0 +1,108 @@
+/* stream_group: the consumer groups of a stream: their consumers and pending entries.
+ * Knows IDs only, not entries: a pending ID may belong to an entry that was deleted.
+ *
+ * A group's pending entries are one counted B+ tree by ID, a record of at most 32 bytes each. An
+ * inner node holds, for each child, the earliest instant and the set of consumers (a bitmap by
+ * number) below it, so that walks which ask for a consumer or for old entries skip the rest, and
+ * cost O(log n) for each entry that they return. */
+#ifndef STORE_TYPE_STREAM_GROUP_H
+#define STORE_TYPE_STREAM_GROUP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/base/bytes.h"
+#include "store/base/instant.h"
+#include "store/mem/relocate.h"
+#include "store/type/stream_id.h"
+
+struct stream_groups; /* all groups of a stream */
+struct stream_group;
+struct stream_consumer;
+
+struct stream_groups *stream_groups_new(void);
+void stream_groups_free(struct stream_groups *groups);
+/* Frees about *work pending entries, consumers and groups, and subtracts them; true when done. */
+bool stream_groups_free_some(struct stream_groups *groups, size_t *work);
+size_t stream_groups_bytes(const struct stream_groups *groups); /* memory. O(1) */
+void stream_groups_check(const struct stream_groups *groups);
+struct stream_groups *stream_groups_relocate(struct stream_groups *groups,
+                                             struct relocation_place *place,
+                                             struct relocation *relocation);
+
+/* ---- groups, by name ---- */
+
+size_t stream_groups_count(const struct stream_groups *groups);
+struct stream_group *group_find(const struct stream_groups *groups, struct bytes name);
+/* The name must be absent. */
+struct stream_group *group_add(struct stream_groups *groups, struct bytes name);
+void group_remove(struct stream_groups *groups,
+                  struct stream_group *group); /* O(its pending entries) */
+/* The group after this one in the order of their names (as memcmp); NULL: the first. NULL: the end.
+ */
+struct stream_group *group_next(const struct stream_groups *groups,
+                                const struct stream_group *group);
+struct bytes group_name(const struct stream_group *group);
+
+#define GROUP_READ_UNKNOWN (-1)
+
+struct group_position {
+    struct stream_id last; /* the last ID delivered */
+    int64_t read;          /* entries of the stream up to it, or GROUP_READ_UNKNOWN */
+};
+struct group_position group_position(const struct stream_group *group);
+void group_set_position(struct stream_group *group, const struct group_position *position);
+
+/* ---- consumers, by name ---- */
+
+size_t group_count_consumers(const struct stream_group *group);
+struct stream_consumer *consumer_find(const struct stream_group *group, struct bytes name);
+/* The name must be absent. */
+struct stream_consumer *consumer_add(struct stream_group *group, struct bytes name, msec now);
+/* Its pending entries must be gone. */
+void consumer_remove(struct stream_group *group, struct stream_consumer *consumer);
+struct stream_consumer *consumer_next(const struct stream_group *group,
+                                      const struct stream_consumer *consumer); /* as group_next */
+struct bytes consumer_name(const struct stream_consumer *consumer);
+size_t consumer_pending(const struct stream_consumer *consumer); /* O(1) */
+/* When it last tried anything, and when it last got an entry (NEVER: not yet). Not part of the
+ * data: no effect is recorded for them, snapshots do not have them. */
+msec consumer_seen_at(const struct stream_consumer *consumer);
+msec consumer_active_at(const struct stream_consumer *consumer);
+void consumer_saw(struct stream_consumer *consumer, msec now, bool active);
+
+/* ---- pending entries, by ID ---- */
+
+struct pending {
+    struct stream_id id;
+    struct stream_consumer *consumer; /* NULL: released by XNACK, nobody's */
+    msec at;                          /* delivered at; released: due for redelivery at */
+    uint64_t deliveries;
+};
+
+size_t group_count_pending(const struct stream_group *group);  /* O(1) */
+size_t group_count_released(const struct stream_group *group); /* those of them that are nobody's */
+bool pending_find(const struct stream_group *group, struct stream_id id, struct pending *found);
+/* Adds it, or replaces the one with this ID. O(log n) */
+void pending_put(struct stream_group *group, const struct pending *pending);
+bool pending_remove(struct stream_group *group,
+                    struct stream_id id); /* false: not there. O(log n) */
+bool pending_first(const struct stream_group *group, struct stream_id *id); /* false: none */
+bool pending_final(const struct stream_group *group, struct stream_id *id);
+
+struct pending_filter {
+    struct stream_id from, to;              /* both included */
+    const struct stream_consumer *consumer; /* NULL: any, and released ones */
+    bool by_time;                           /* only those with at <= until; until_released for */
+    msec until, until_released;             /* those that were released */
+};
+/* The first that passes, in the order of IDs; false: none does. To go on, set filter->from behind
+ * it: the group may change between calls. O(log n) */
+bool pending_next(const struct stream_group *group, const struct pending_filter *filter,
+                  struct pending *found);
+/* The earliest `at` of delivered and of released ones; NEVER: none. O(1) */
+msec group_first_delivered(const struct stream_group *group);
+msec group_first_released(const struct stream_group *group);
+
+#endif

@@ -1,0 +1,52 @@
+/* stream_id: the ID of a stream's entry: a time in milliseconds and a sequence number. */
+#ifndef STORE_TYPE_STREAM_ID_H
+#define STORE_TYPE_STREAM_ID_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "store/base/instant.h"
+
+struct stream_id {
+    uint64_t ms, seq;
+};
+
+#define STREAM_ID_MIN ((struct stream_id){ 0, 0 }) /* no entry has it */
+#define STREAM_ID_MAX ((struct stream_id){ UINT64_MAX, UINT64_MAX })
+
+/* Below 0, 0, above 0: a comes before, is equal to, comes after b. */
+static inline int stream_id_compare(struct stream_id a, struct stream_id b)
+{
+    if (a.ms != b.ms) return a.ms < b.ms ? -1 : 1;
+    return a.seq < b.seq ? -1 : a.seq > b.seq;
+}
+static inline bool stream_id_before(struct stream_id a, struct stream_id b)
+{
+    return stream_id_compare(a, b) < 0;
+}
+static inline bool stream_id_equal(struct stream_id a, struct stream_id b)
+{
+    return a.ms == b.ms && a.seq == b.seq;
+}
+
+/* The next and the previous ID. False, and nothing changed: there is none. */
+static inline bool stream_id_up(struct stream_id *id)
+{
+    if (id->ms == UINT64_MAX && id->seq == UINT64_MAX) return false;
+    if (++id->seq == 0) id->ms++;
+    return true;
+}
+static inline bool stream_id_down(struct stream_id *id)
+{
+    if (id->ms == 0 && id->seq == 0) return false;
+    if (id->seq-- == 0) id->ms--;
+    return true;
+}
+
+/* The ID's time as an instant: a time after INSTANT_MAX counts as INSTANT_MAX. */
+static inline msec stream_id_instant(struct stream_id id)
+{
+    return id.ms > (uint64_t)INSTANT_MAX ? INSTANT_MAX : (msec)id.ms;
+}
+
+#endif
