@@ -1,10 +1,9 @@
 /* stream_group: the consumer groups of a stream: their consumers and pending entries.
  * Knows IDs only, not entries: a pending ID may belong to an entry that was deleted.
  *
- * A group's pending entries are one counted B+ tree by ID, a record of at most 32 bytes each. An
- * inner node holds, for each child, the earliest instant and the set of consumers (a bitmap by
- * number) below it, so that walks which ask for a consumer or for old entries skip the rest, and
- * cost O(log n) for each entry that they return. */
+ * A group's pending entries are one counted B+ tree by ID (pending_tree.h) with records of 16 to 40
+ * bytes, nearly always 16. An inner node holds, for each child, the earliest instant and the set of
+ * consumers below it, so that searches for a consumer or for old entries skip the rest. */
 #ifndef STORE_TYPE_STREAM_GROUP_H
 #define STORE_TYPE_STREAM_GROUP_H
 
@@ -23,10 +22,12 @@ struct stream_consumer;
 
 struct stream_groups *stream_groups_new(void);
 void stream_groups_free(struct stream_groups *groups);
-/* Frees about *work pending entries, consumers and groups, and subtracts them; true when done. */
+/* Frees at most *work groups, consumers, and blocks of up to 62 pending entries, and subtracts them
+ * from *work; true when done. */
 bool stream_groups_free_some(struct stream_groups *groups, size_t *work);
 size_t stream_groups_bytes(const struct stream_groups *groups); /* memory. O(1) */
 void stream_groups_check(const struct stream_groups *groups);
+/* Uses place->at only, which is 0 before the first call and after the last. */
 struct stream_groups *stream_groups_relocate(struct stream_groups *groups,
                                              struct relocation_place *place,
                                              struct relocation *relocation);

@@ -1,0 +1,377 @@
+/* pending_leaf: see pending_leaf.h. Packs and unpacks records, and keeps them in order. */
+#include "store/type/pending_leaf.h"
+
+#include <string.h>
+
+#include "store/base/ensure.h"
+#include "store/mem/mem.h"
+
+enum form { FORM_NARROW, FORM_WIDE, FORM_HUGE };
+
+enum { DELIVERIES_BITS = 12, CONSUMER_BITS = 20, ROOM_STEP = 8 };
+
+struct narrow {
+    uint64_t key; /* milliseconds since the leaf's base, then the sequence number in 32 bits */
+    uint32_t at;  /* since the leaf's base */
+    uint32_t who; /* the consumer, then deliveries in DELIVERIES_BITS */
+};
+struct wide {
+    struct stream_id id;
+    msec at;
+    uint32_t consumer, deliveries;
+};
+struct huge {
+    struct wide wide;
+    uint64_t deliveries_high;
+};
+
+static const uint8_t form_sizes[] = {
+    [FORM_NARROW] = sizeof(struct narrow),
+    [FORM_WIDE] = sizeof(struct wide),
+    [FORM_HUGE] = sizeof(struct huge),
+};
+
+static inline void *record_at(const struct pending_leaf *leaf, unsigned i)
+{
+    return (char *)(uintptr_t)leaf->records + (size_t)(leaf->begin + i) * form_sizes[leaf->form];
+}
+
+size_t pending_leaf_bytes(const struct pending_leaf *leaf)
+{
+    return mem_size(leaf);
+}
+
+/* ---- summaries ---- */
+
+void pending_summary_add(struct pending_summary *summary, const struct pending_record *record)
+{
+    msec *first = &summary->first[pending_kind(record)];
+    if (record->at < *first) *first = record->at;
+    summary->consumers |= pending_bit(record->consumer);
+}
+
+/* The consumer and the instant of the i-th record: less work than pending_leaf_get. */
+static inline uint32_t consumer_at(const struct pending_leaf *leaf, unsigned i)
+{
+    if (leaf->form == FORM_NARROW)
+        return ((const struct narrow *)record_at(leaf, i))->who >> DELIVERIES_BITS;
+    return ((const struct wide *)record_at(leaf, i))->consumer;
+}
+
+static inline msec instant_at(const struct pending_leaf *leaf, unsigned i)
+{
+    if (leaf->form != FORM_NARROW) return ((const struct wide *)record_at(leaf, i))->at;
+    return (msec)((uint64_t)leaf->at + ((const struct narrow *)record_at(leaf, i))->at);
+}
+
+/* The earliest instant of a kind, none of which is before `least`. */
+static msec first_of_kind(const struct pending_leaf *leaf, unsigned kind, msec least)
+{
+    msec first = NEVER;
+    for (unsigned i = 0; i < leaf->count && first > least; i++) {
+        msec at = instant_at(leaf, i);
+        if ((consumer_at(leaf, i) == 0) == (kind == PENDING_RELEASED) && at < first) first = at;
+    }
+    return first;
+}
+
+static bool has_bit(const struct pending_leaf *leaf, uint64_t bit)
+{
+    for (unsigned i = 0; i < leaf->count; i++)
+        if (pending_bit(consumer_at(leaf, i)) == bit) return true;
+    return false;
+}
+
+struct pending_summary pending_leaf_summary(const struct pending_leaf *leaf)
+{
+    struct pending_summary summary = PENDING_SUMMARY_NONE;
+    for (unsigned i = 0; i < leaf->count; i++) {
+        struct pending_record record;
+        pending_leaf_get(leaf, i, &record);
+        pending_summary_add(&summary, &record);
+    }
+    return summary;
+}
+
+struct pending_summary pending_leaf_summary_without(const struct pending_leaf *leaf,
+                                                    const struct pending_summary *before,
+                                                    const struct pending_record *gone)
+{
+    struct pending_summary summary = *before;
+    unsigned kind = pending_kind(gone);
+    if (gone->at == summary.first[kind]) summary.first[kind] = first_of_kind(leaf, kind, gone->at);
+    if (kind == PENDING_DELIVERED) {
+        uint64_t bit = pending_bit(gone->consumer);
+        if (!has_bit(leaf, bit)) summary.consumers &= ~bit;
+    }
+    return summary;
+}
+
+/* ---- forms ---- */
+
+static inline bool fits_narrow(uint64_t ms, msec at, const struct pending_record *record)
+{
+    return record->id.ms >= ms && record->id.ms - ms <= UINT32_MAX &&
+           record->id.seq <= UINT32_MAX && (uint64_t)record->at - (uint64_t)at <= UINT32_MAX &&
+           record->consumer >> CONSUMER_BITS == 0 && record->deliveries >> DELIVERIES_BITS == 0;
+}
+
+static inline bool fits(const struct pending_leaf *leaf, const struct pending_record *record)
+{
+    if (leaf->form == FORM_NARROW) return fits_narrow(leaf->ms, leaf->at, record);
+    return leaf->form == FORM_HUGE || record->deliveries <= UINT32_MAX;
+}
+
+static void record_store(struct pending_leaf *leaf, unsigned i, const struct pending_record *record)
+{
+    if (leaf->form == FORM_NARROW) {
+        *(struct narrow *)record_at(leaf, i) = (struct narrow){
+            .key = (record->id.ms - leaf->ms) << 32 | record->id.seq,
+            .at = (uint32_t)((uint64_t)record->at - (uint64_t)leaf->at),
+            .who = record->consumer << DELIVERIES_BITS | (uint32_t)record->deliveries,
+        };
+        return;
+    }
+    struct wide *wide = record_at(leaf, i);
+    *wide = (struct wide){ record->id, record->at, record->consumer, (uint32_t)record->deliveries };
+    if (leaf->form == FORM_HUGE)
+        ((struct huge *)(void *)wide)->deliveries_high = record->deliveries >> 32;
+}
+
+void pending_leaf_get(const struct pending_leaf *leaf, unsigned i, struct pending_record *record)
+{
+    if (leaf->form == FORM_NARROW) {
+        const struct narrow *narrow = record_at(leaf, i);
+        *record = (struct pending_record){
+            .id = { leaf->ms + (narrow->key >> 32), (uint32_t)narrow->key },
+            .at = (msec)((uint64_t)leaf->at + narrow->at),
+            .deliveries = narrow->who & ((1U << DELIVERIES_BITS) - 1),
+            .consumer = narrow->who >> DELIVERIES_BITS,
+        };
+        return;
+    }
+    const struct wide *wide = record_at(leaf, i);
+    *record = (struct pending_record){ wide->id, wide->at, wide->deliveries, wide->consumer };
+    if (leaf->form == FORM_HUGE)
+        record->deliveries |= ((const struct huge *)(const void *)wide)->deliveries_high << 32;
+}
+
+struct stream_id pending_leaf_id(const struct pending_leaf *leaf, unsigned i)
+{
+    struct pending_record record;
+    pending_leaf_get(leaf, i, &record);
+    return record.id;
+}
+
+void pending_leaf_read(const struct pending_leaf *leaf, struct pending_record *records)
+{
+    for (unsigned i = 0; i < leaf->count; i++)
+        pending_leaf_get(leaf, i, &records[i]);
+}
+
+/* Chooses bases, as if all records were narrow, and the form. */
+static void choose_form(struct pending_leaf *leaf, const struct pending_record *records,
+                        unsigned count)
+{
+    msec low = records[0].at, high = low;
+    for (unsigned i = 1; i < count; i++) {
+        if (records[i].at < low) low = records[i].at;
+        if (records[i].at > high) high = records[i].at;
+    }
+    uint64_t span = (uint64_t)high - (uint64_t)low;
+    /* Instants before the lowest one so far are as likely as those after the highest. */
+    uint64_t below = span <= UINT32_MAX ? (UINT32_MAX - span) / 2 : 0;
+    leaf->ms = records[0].id.ms;
+    leaf->at = (msec)((uint64_t)low - below);
+    leaf->form = FORM_NARROW;
+    for (unsigned i = 0; i < count; i++) {
+        if (records[i].deliveries > UINT32_MAX) leaf->form = FORM_HUGE;
+        if (leaf->form == FORM_NARROW && !fits_narrow(leaf->ms, leaf->at, &records[i]))
+            leaf->form = FORM_WIDE;
+    }
+}
+
+/* ---- memory ---- */
+
+/* Room for `count` records and few more. */
+static unsigned room_for(unsigned count)
+{
+    if (count <= 2) return 2;
+    if (count <= 4) return 4;
+    unsigned room = (count + ROOM_STEP - 1) / ROOM_STEP * ROOM_STEP;
+    return room < PENDING_LEAF_MAX ? room : PENDING_LEAF_MAX;
+}
+
+/* A leaf without records, of the form and with the bases of `like`. */
+static struct pending_leaf *leaf_alloc(const struct pending_leaf *like, unsigned room,
+                                       size_t *bytes)
+{
+    struct pending_leaf *leaf = mem_alloc(sizeof(*leaf) + (size_t)room * form_sizes[like->form]);
+    *leaf = *like;
+    leaf->begin = leaf->count = 0;
+    leaf->cap = (uint8_t)room;
+    *bytes += mem_size(leaf);
+    return leaf;
+}
+
+struct pending_leaf *pending_leaf_new(const struct pending_record *records, unsigned count,
+                                      size_t *bytes)
+{
+    struct pending_leaf like = { 0 };
+    ensure(count > 0 && count <= PENDING_LEAF_MAX, "%u records", count);
+    choose_form(&like, records, count);
+    struct pending_leaf *leaf = leaf_alloc(&like, room_for(count), bytes);
+    for (unsigned i = 0; i < count; i++)
+        record_store(leaf, i, &records[i]);
+    leaf->count = (uint8_t)count;
+    return leaf;
+}
+
+void pending_leaf_free(struct pending_leaf *leaf, size_t *bytes)
+{
+    *bytes -= mem_size(leaf);
+    mem_free(leaf);
+}
+
+static struct pending_leaf *leaf_resize(struct pending_leaf *old, unsigned room, size_t *bytes)
+{
+    struct pending_leaf *leaf = leaf_alloc(old, room, bytes);
+    memcpy(leaf->records, record_at(old, 0), (size_t)old->count * form_sizes[old->form]);
+    leaf->count = old->count;
+    pending_leaf_free(old, bytes);
+    return leaf;
+}
+
+/* ---- finding ---- */
+
+static unsigned narrow_from(const struct pending_leaf *leaf, struct stream_id id)
+{
+    const struct narrow *records = record_at(leaf, 0);
+    if (id.ms < leaf->ms) return 0;
+    uint64_t after = id.ms - leaf->ms;
+    if (after > UINT32_MAX) return leaf->count;
+    if (id.seq > UINT32_MAX) { /* no record has such a number: the next millisecond */
+        id.seq = 0;
+        after++;
+    }
+    if (after > UINT32_MAX) return leaf->count;
+    uint64_t key = after << 32 | id.seq;
+    if (leaf->count == 0 || records[0].key >= key) return 0;
+    if (records[leaf->count - 1].key < key) return leaf->count;
+    unsigned low = 0;
+    /* Branchless: the branches would be unpredictable. */
+    for (unsigned left = leaf->count; left > 0;) {
+        unsigned half = (left + 1) / 2;
+        low += half * (records[low + half - 1].key < key);
+        left -= half;
+    }
+    return low;
+}
+
+unsigned pending_leaf_from(const struct pending_leaf *leaf, struct stream_id id)
+{
+    if (leaf->form == FORM_NARROW) return narrow_from(leaf, id);
+    unsigned low = 0;
+    for (unsigned left = leaf->count; left > 0;) {
+        unsigned half = (left + 1) / 2;
+        const struct wide *wide = record_at(leaf, low + half - 1);
+        if (stream_id_before(wide->id, id)) low += half;
+        left -= half;
+    }
+    return low;
+}
+
+/* ---- changing ---- */
+
+/* Opens a gap at the i-th record, on the shorter side if there is room. The leaf has room. */
+static void gap_open(struct pending_leaf *leaf, unsigned i)
+{
+    size_t size = form_sizes[leaf->form];
+    if (leaf->begin + leaf->count == leaf->cap) {
+        memmove(leaf->records, record_at(leaf, 0), leaf->count * size);
+        leaf->begin = 0;
+    }
+    char *first = record_at(leaf, 0);
+    if (leaf->begin > 0 && i < leaf->count / 2U) {
+        memmove(first - size, first, i * size);
+        leaf->begin--;
+    } else {
+        memmove(first + (i + 1) * size, first + i * size, (leaf->count - i) * size);
+    }
+    leaf->count++;
+}
+
+static void gap_close(struct pending_leaf *leaf, unsigned i)
+{
+    size_t size = form_sizes[leaf->form];
+    char *first = record_at(leaf, 0);
+    leaf->count--;
+    if (i <= leaf->count / 2U) {
+        memmove(first + size, first, i * size);
+        leaf->begin++;
+    } else {
+        memmove(first + i * size, first + (i + 1) * size, (leaf->count - i) * size);
+    }
+}
+
+/* Makes a new leaf, because `record` does not fit this one's form; `replaces`: the i-th record,
+ * else it is inserted before that. */
+static struct pending_leaf *leaf_convert(struct pending_leaf *leaf, unsigned i,
+                                         const struct pending_record *record, bool replaces,
+                                         size_t *bytes)
+{
+    struct pending_record records[PENDING_LEAF_MAX + 1];
+    unsigned count = leaf->count + !replaces;
+    pending_leaf_read(leaf, records);
+    if (!replaces) memmove(records + i + 1, records + i, (leaf->count - i) * sizeof(*records));
+    records[i] = *record;
+    pending_leaf_free(leaf, bytes);
+    return pending_leaf_new(records, count, bytes);
+}
+
+struct pending_leaf *pending_leaf_insert(struct pending_leaf *leaf, unsigned i,
+                                         const struct pending_record *record, size_t *bytes)
+{
+    ensure(leaf->count < PENDING_LEAF_MAX && i <= leaf->count, "%u of %u", i, leaf->count);
+    if (!fits(leaf, record)) return leaf_convert(leaf, i, record, false, bytes);
+    if (leaf->count == leaf->cap) leaf = leaf_resize(leaf, room_for(leaf->count + 1U), bytes);
+    gap_open(leaf, i);
+    record_store(leaf, i, record);
+    return leaf;
+}
+
+struct pending_leaf *pending_leaf_set(struct pending_leaf *leaf, unsigned i,
+                                      const struct pending_record *record, size_t *bytes)
+{
+    if (!fits(leaf, record)) return leaf_convert(leaf, i, record, true, bytes);
+    record_store(leaf, i, record);
+    return leaf;
+}
+
+struct pending_leaf *pending_leaf_remove(struct pending_leaf *leaf, unsigned i, size_t *bytes)
+{
+    gap_close(leaf, i);
+    /* With hysteresis, so that adding and removing in turn does not reallocate each time. */
+    unsigned count = leaf->count;
+    if (count == 0 || leaf->cap <= room_for(count + count / 4 + 2)) return leaf;
+    return leaf_resize(leaf, room_for(count), bytes);
+}
+
+/* ---- checking ---- */
+
+void pending_leaf_check(const struct pending_leaf *leaf)
+{
+    struct pending_record record, last = { 0 };
+    ensure(leaf->count > 0 && leaf->begin + leaf->count <= leaf->cap &&
+               leaf->cap <= PENDING_LEAF_MAX && leaf->form <= FORM_HUGE,
+           "%u records from %u of %u, form %u", leaf->count, leaf->begin, leaf->cap, leaf->form);
+    for (unsigned i = 0; i < leaf->count; i++, last = record) {
+        pending_leaf_get(leaf, i, &record);
+        ensure(i == 0 || stream_id_before(last.id, record.id), "record %u of %u out of order", i,
+               leaf->count);
+        ensure(consumer_at(leaf, i) == record.consumer && instant_at(leaf, i) == record.at,
+               "record %u: consumer %u, at %lld", i, record.consumer, (long long)record.at);
+        ensure(pending_leaf_from(leaf, record.id) == i, "record %u is found at %u", i,
+               pending_leaf_from(leaf, record.id));
+    }
+}

@@ -1,0 +1,94 @@
+/* pending_leaf: up to 62 pending entries of a consumer group, in the order of their IDs. For
+ * pending_tree.c and the tests only.
+ *
+ * All records of a leaf have one form, the smallest that can hold them: 16 bytes, with differences
+ * to the leaf's base, 32 bytes, or 40 bytes if an entry was delivered 2^32 times or more. A full
+ * leaf of small records fills a block of the pool. Leaves have room for few more records than they
+ * hold, and free room on both sides, so that appending and removing at the front move nothing. */
+#ifndef STORE_TYPE_PENDING_LEAF_H
+#define STORE_TYPE_PENDING_LEAF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/base/instant.h"
+#include "store/type/stream_id.h"
+
+struct pending_record {
+    struct stream_id id;
+    msec at;
+    uint64_t deliveries;
+    uint32_t consumer; /* its number; 0: nobody's, released */
+};
+
+enum { PENDING_DELIVERED, PENDING_RELEASED, PENDING_KINDS };
+
+static inline unsigned pending_kind(const struct pending_record *record)
+{
+    return record->consumer == 0 ? PENDING_RELEASED : PENDING_DELIVERED;
+}
+
+/* What searches that skip records need to know of those below a node. */
+struct pending_summary {
+    msec first[PENDING_KINDS]; /* the earliest `at`; NEVER: none */
+    uint64_t consumers;        /* bits of the consumers that have some */
+};
+
+#define PENDING_SUMMARY_NONE ((struct pending_summary){ { NEVER, NEVER }, 0 })
+
+/* Consumers with numbers 64 apart share a bit. Released entries have none. */
+static inline uint64_t pending_bit(uint32_t consumer)
+{
+    return consumer == 0 ? 0 : UINT64_C(1) << (consumer & 63);
+}
+
+void pending_summary_add(struct pending_summary *summary, const struct pending_record *record);
+
+enum {
+    PENDING_LEAF_MAX = 62, /* a full leaf of the smallest form takes 1016 bytes */
+    PENDING_LEAF_MERGED = PENDING_LEAF_MAX / 2, /* the most records of a merged leaf */
+};
+
+struct pending_leaf {
+    uint64_t ms; /* bases of the smallest form */
+    msec at;
+    uint8_t form;
+    uint8_t begin, count, cap; /* in use: `count` records from `begin` of `cap` */
+    uint64_t records[];
+};
+
+/* Functions that may reallocate the leaf return its address, and keep *bytes, a sum of the sizes
+ * of leaves, up to date. */
+
+/* A leaf of 1 to PENDING_LEAF_MAX records, which are in order. */
+struct pending_leaf *pending_leaf_new(const struct pending_record *records, unsigned count,
+                                      size_t *bytes);
+void pending_leaf_free(struct pending_leaf *leaf, size_t *bytes);
+
+/* The first record whose ID is not below `id`; count: none. */
+unsigned pending_leaf_from(const struct pending_leaf *leaf, struct stream_id id);
+void pending_leaf_get(const struct pending_leaf *leaf, unsigned i, struct pending_record *record);
+struct stream_id pending_leaf_id(const struct pending_leaf *leaf, unsigned i);
+/* Reads all records into an array with room for PENDING_LEAF_MAX. */
+void pending_leaf_read(const struct pending_leaf *leaf, struct pending_record *records);
+
+/* Inserts a record before the i-th; the leaf must not be full. */
+struct pending_leaf *pending_leaf_insert(struct pending_leaf *leaf, unsigned i,
+                                         const struct pending_record *record, size_t *bytes);
+/* Replaces the i-th record, which has the same ID. */
+struct pending_leaf *pending_leaf_set(struct pending_leaf *leaf, unsigned i,
+                                      const struct pending_record *record, size_t *bytes);
+/* Removes the i-th record; the leaf may become empty. */
+struct pending_leaf *pending_leaf_remove(struct pending_leaf *leaf, unsigned i, size_t *bytes);
+
+struct pending_summary pending_leaf_summary(const struct pending_leaf *leaf);
+/* The summary of a leaf that had the summary `before` until `gone` was removed or replaced; what
+ * replaced it is not taken into account. Reads no more records than needed. */
+struct pending_summary pending_leaf_summary_without(const struct pending_leaf *leaf,
+                                                    const struct pending_summary *before,
+                                                    const struct pending_record *gone);
+size_t pending_leaf_bytes(const struct pending_leaf *leaf);
+void pending_leaf_check(const struct pending_leaf *leaf);
+
+#endif

@@ -1,0 +1,63 @@
+/* pending_tree: the pending entries of a consumer group, ordered by ID, with ranks. Knows consumers
+ * by number.
+ *
+ * A counted B+ tree of leaves (pending_leaf.h). An inner node has for each child the number of
+ * records, the earliest instants and the set of consumers below it, so that a search by consumer or
+ * by time skips the others: O(log n) for each record found, as long as numbers of consumers do not
+ * share bits. */
+#ifndef STORE_TYPE_PENDING_TREE_H
+#define STORE_TYPE_PENDING_TREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/mem/relocate.h"
+#include "store/type/pending_leaf.h"
+
+struct pending_inner;
+
+struct pending_tree {
+    void *root; /* a leaf if height is 0; NULL: empty */
+    unsigned height;
+    size_t count;
+    size_t bytes; /* memory */
+    struct pending_summary all;
+};
+
+void pending_tree_init(struct pending_tree *tree);
+void pending_tree_drop(struct pending_tree *tree);
+/* Frees at most *work leaves and subtracts them from *work; true when done. Between slices only
+ * this function may be called. */
+bool pending_tree_drop_some(struct pending_tree *tree, size_t *work);
+
+/* Adds the record, or replaces the one with its ID: true, and *old is that one. O(log n) */
+bool pending_tree_put(struct pending_tree *tree, const struct pending_record *record,
+                      struct pending_record *old);
+/* False: there is none. O(log n) */
+bool pending_tree_remove(struct pending_tree *tree, struct stream_id id,
+                         struct pending_record *removed);
+bool pending_tree_find(const struct pending_tree *tree, struct stream_id id,
+                       struct pending_record *found);
+/* The record of a rank from 0; false: past the end. O(log n) */
+bool pending_tree_at(const struct pending_tree *tree, size_t rank, struct pending_record *found);
+
+struct pending_query {
+    struct stream_id from, to; /* both included */
+    uint32_t consumer;         /* 0: all, and released ones */
+    bool by_time;              /* only those with at <= until */
+    msec until[PENDING_KINDS];
+};
+/* The first record that passes; false: none does. */
+bool pending_tree_next(const struct pending_tree *tree, const struct pending_query *query,
+                       struct pending_record *found);
+
+/* Relocates the leaf that holds this rank, and inner nodes that begin with it. Returns the rank
+ * after the leaf; 0: it was the last leaf. O(log n) */
+size_t pending_tree_relocate(struct pending_tree *tree, size_t rank, struct relocation *relocation);
+
+/* Verifies order, counts, summaries, fill and bytes, and calls visit for each record. */
+void pending_tree_check(const struct pending_tree *tree,
+                        void (*visit)(void *ctx, const struct pending_record *record), void *ctx);
+
+#endif

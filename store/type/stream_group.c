@@ -1,0 +1,581 @@
+/* stream_group: see stream_group.h. Groups and consumers are in trees by name (struct ranked with
+ * equal scores); pending entries name a consumer by its number, which leads to it through an array.
+ *
+ * A block with a name begins with a struct of its own and ends with the tree's member. */
+#include "store/type/stream_group.h"
+
+#include <string.h>
+
+#include "store/base/ensure.h"
+#include "store/mem/mem.h"
+#include "store/struct/ranked.h"
+#include "store/type/pending_tree.h"
+
+struct stream_groups {
+    struct ranked by_name;
+    size_t bytes; /* of the groups with all that they own */
+};
+
+/* A number's consumer, or the next free number: 2 * number + 1, so that it is no address. */
+union numbered {
+    struct stream_consumer *consumer;
+    uintptr_t next_free;
+};
+
+struct stream_group {
+    struct stream_groups *owner;
+    struct group_position position;
+    struct pending_tree pending;
+    struct ranked consumers;
+    size_t names;             /* bytes of the consumers, and of this struct */
+    size_t counted;           /* bytes of the group that its owner has counted */
+    union numbered *numbered; /* number 0 is not used */
+    uint32_t numbers, room;   /* numbers used so far, and allocated */
+    uint32_t free_number;     /* the first free one below `numbers`; 0: none */
+    uint32_t unused;
+    size_t released; /* pending entries without a consumer */
+};
+
+struct stream_consumer {
+    size_t pending;
+    msec seen_at, active_at;
+    uint32_t number, unused;
+};
+
+/* ---- names ---- */
+
+static struct ranked_member *group_member(const struct stream_group *group)
+{
+    return (struct ranked_member *)(uintptr_t)(group + 1);
+}
+
+static struct ranked_member *consumer_member(const struct stream_consumer *consumer)
+{
+    return (struct ranked_member *)(uintptr_t)(consumer + 1);
+}
+
+static struct stream_group *group_of(const struct ranked_member *member)
+{
+    return member == NULL ? NULL : (struct stream_group *)(uintptr_t)member - 1;
+}
+
+static struct stream_consumer *consumer_of(const struct ranked_member *member)
+{
+    return member == NULL ? NULL : (struct stream_consumer *)(uintptr_t)member - 1;
+}
+
+/* A block of `head` zero bytes and a member with the name. */
+static void *named_new(size_t head, struct bytes name)
+{
+    ensure(name.len <= RANKED_LEN_MAX, "a name of %zu bytes", name.len);
+    char *block = mem_alloc(head + ranked_size(name.len, false));
+    struct ranked_member *member = (struct ranked_member *)(void *)(block + head);
+    memset(block, 0, head);
+    member->score = 0;
+    member->len = name.len & RANKED_LEN_MAX;
+    member->has_expiry = false;
+    if (name.len > 0) memcpy(member->data, name.data, name.len);
+    return block;
+}
+
+static struct ranked_member *name_find(const struct ranked *names, struct bytes name)
+{
+    struct ranked_member *member = ranked_at(names, ranked_below_member(names, name, false));
+    return member != NULL && bytes_equal(ranked_bytes(member), name) ? member : NULL;
+}
+
+/* The member after this one; NULL: the first. */
+static struct ranked_member *name_next(const struct ranked *names,
+                                       const struct ranked_member *member)
+{
+    return ranked_at(names, member == NULL ? 0 : ranked_rank(names, member) + 1);
+}
+
+/* ---- all groups ---- */
+
+static size_t group_bytes(const struct stream_group *group)
+{
+    return group->names + group->pending.bytes + ranked_bytes_used(&group->consumers) +
+           group->room * sizeof(*group->numbered);
+}
+
+/* Call after a change of what the group owns. */
+static void group_count_bytes(struct stream_group *group)
+{
+    size_t bytes = group_bytes(group);
+    group->owner->bytes += bytes - group->counted;
+    group->counted = bytes;
+}
+
+struct stream_groups *stream_groups_new(void)
+{
+    struct stream_groups *groups = mem_alloc(sizeof(*groups));
+    ranked_init(&groups->by_name);
+    groups->bytes = 0;
+    return groups;
+}
+
+static void consumer_free(struct stream_group *group, struct stream_consumer *consumer)
+{
+    group->names -= mem_size(consumer);
+    mem_free(consumer);
+}
+
+/* Frees what the group owns. */
+static bool group_clear_some(struct stream_group *group, size_t *work)
+{
+    if (!pending_tree_drop_some(&group->pending, work)) return false;
+    while (group->consumers.count > 0) {
+        if (*work == 0) return false;
+        consumer_free(group, consumer_of(ranked_take(&group->consumers)));
+        --*work;
+    }
+    mem_free(group->numbered);
+    group->numbered = NULL;
+    group->room = 0;
+    return true;
+}
+
+bool stream_groups_free_some(struct stream_groups *groups, size_t *work)
+{
+    while (groups->by_name.count > 0) {
+        struct stream_group *last =
+            group_of(ranked_at(&groups->by_name, groups->by_name.count - 1));
+        bool cleared = group_clear_some(last, work);
+        group_count_bytes(last);
+        if (!cleared || *work == 0) return false;
+        groups->bytes -= last->counted;
+        ranked_take(&groups->by_name);
+        mem_free(last);
+        --*work;
+    }
+    ranked_drop(&groups->by_name);
+    mem_free(groups);
+    return true;
+}
+
+void stream_groups_free(struct stream_groups *groups)
+{
+    size_t work = SIZE_MAX;
+    stream_groups_free_some(groups, &work);
+}
+
+size_t stream_groups_bytes(const struct stream_groups *groups)
+{
+    return mem_size(groups) + ranked_bytes_used(&groups->by_name) + groups->bytes;
+}
+
+size_t stream_groups_count(const struct stream_groups *groups)
+{
+    return groups->by_name.count;
+}
+
+struct stream_group *group_find(const struct stream_groups *groups, struct bytes name)
+{
+    return group_of(name_find(&groups->by_name, name));
+}
+
+struct stream_group *group_next(const struct stream_groups *groups,
+                                const struct stream_group *group)
+{
+    return group_of(name_next(&groups->by_name, group == NULL ? NULL : group_member(group)));
+}
+
+struct stream_group *group_add(struct stream_groups *groups, struct bytes name)
+{
+    ensure(group_find(groups, name) == NULL, "group of %zu bytes is there", name.len);
+    struct stream_group *group = named_new(sizeof(*group), name);
+    group->owner = groups;
+    group->names = mem_size(group);
+    group->numbers = 1;
+    pending_tree_init(&group->pending);
+    ranked_init(&group->consumers);
+    ranked_add(&groups->by_name, group_member(group));
+    group_count_bytes(group);
+    return group;
+}
+
+void group_remove(struct stream_groups *groups, struct stream_group *group)
+{
+    size_t work = SIZE_MAX;
+    ranked_remove(&groups->by_name, group_member(group));
+    groups->bytes -= group->counted;
+    group_clear_some(group, &work);
+    ranked_drop(&group->consumers);
+    mem_free(group);
+}
+
+struct bytes group_name(const struct stream_group *group)
+{
+    return ranked_bytes(group_member(group));
+}
+
+struct group_position group_position(const struct stream_group *group)
+{
+    return group->position;
+}
+
+void group_set_position(struct stream_group *group, const struct group_position *position)
+{
+    group->position = *position;
+}
+
+/* ---- consumers ---- */
+
+size_t group_count_consumers(const struct stream_group *group)
+{
+    return group->consumers.count;
+}
+
+struct stream_consumer *consumer_find(const struct stream_group *group, struct bytes name)
+{
+    return consumer_of(name_find(&group->consumers, name));
+}
+
+struct stream_consumer *consumer_next(const struct stream_group *group,
+                                      const struct stream_consumer *consumer)
+{
+    return consumer_of(
+        name_next(&group->consumers, consumer == NULL ? NULL : consumer_member(consumer)));
+}
+
+struct bytes consumer_name(const struct stream_consumer *consumer)
+{
+    return ranked_bytes(consumer_member(consumer));
+}
+
+/* Freed numbers are used again, so that the smallest records can hold them, and that few consumers
+ * share a bit of the summaries. */
+static uint32_t number_take(struct stream_group *group, struct stream_consumer *consumer)
+{
+    uint32_t number = group->free_number;
+    if (number != 0) {
+        group->free_number = (uint32_t)(group->numbered[number].next_free >> 1);
+    } else {
+        number = group->numbers++;
+        ensure(number != 0, "2^32 consumers");
+        if (number >= group->room) {
+            group->room = group->room == 0 ? 2 : group->room * 2;
+            group->numbered = mem_realloc(group->numbered, group->room * sizeof(*group->numbered));
+            group->numbered[0].next_free = 0;
+        }
+    }
+    group->numbered[number].consumer = consumer;
+    return number;
+}
+
+static void number_free(struct stream_group *group, uint32_t number)
+{
+    if (group->consumers.count > 0) {
+        group->numbered[number].next_free = (uintptr_t)group->free_number << 1 | 1;
+        group->free_number = number;
+        return;
+    }
+    mem_free(group->numbered);
+    group->numbered = NULL;
+    group->numbers = 1;
+    group->room = group->free_number = 0;
+}
+
+struct stream_consumer *consumer_add(struct stream_group *group, struct bytes name, msec now)
+{
+    ensure(consumer_find(group, name) == NULL, "consumer of %zu bytes is there", name.len);
+    struct stream_consumer *consumer = named_new(sizeof(*consumer), name);
+    consumer->number = number_take(group, consumer);
+    consumer->seen_at = now;
+    consumer->active_at = NEVER;
+    group->names += mem_size(consumer);
+    ranked_add(&group->consumers, consumer_member(consumer));
+    group_count_bytes(group);
+    return consumer;
+}
+
+void consumer_remove(struct stream_group *group, struct stream_consumer *consumer)
+{
+    ensure(consumer->pending == 0, "%zu entries are pending", consumer->pending);
+    ranked_remove(&group->consumers, consumer_member(consumer));
+    number_free(group, consumer->number);
+    consumer_free(group, consumer);
+    group_count_bytes(group);
+}
+
+size_t consumer_pending(const struct stream_consumer *consumer)
+{
+    return consumer->pending;
+}
+
+msec consumer_seen_at(const struct stream_consumer *consumer)
+{
+    return consumer->seen_at;
+}
+
+msec consumer_active_at(const struct stream_consumer *consumer)
+{
+    return consumer->active_at;
+}
+
+void consumer_saw(struct stream_consumer *consumer, msec now, bool active)
+{
+    consumer->seen_at = now;
+    if (active) consumer->active_at = now;
+}
+
+/* ---- pending entries ---- */
+
+size_t group_count_pending(const struct stream_group *group)
+{
+    return group->pending.count;
+}
+
+size_t group_count_released(const struct stream_group *group)
+{
+    return group->released;
+}
+
+/* The count that an entry of this consumer (0: released) belongs to. */
+static size_t *count_of(struct stream_group *group, uint32_t number)
+{
+    return number == 0 ? &group->released : &group->numbered[number].consumer->pending;
+}
+
+static struct pending pending_of(const struct stream_group *group,
+                                 const struct pending_record *record)
+{
+    return (struct pending){
+        .id = record->id,
+        .consumer = record->consumer == 0 ? NULL : group->numbered[record->consumer].consumer,
+        .at = record->at,
+        .deliveries = record->deliveries,
+    };
+}
+
+bool pending_find(const struct stream_group *group, struct stream_id id, struct pending *found)
+{
+    struct pending_record record;
+    if (!pending_tree_find(&group->pending, id, &record)) return false;
+    *found = pending_of(group, &record);
+    return true;
+}
+
+void pending_put(struct stream_group *group, const struct pending *pending)
+{
+    struct pending_record old, record = {
+        .id = pending->id,
+        .at = pending->at,
+        .deliveries = pending->deliveries,
+        .consumer = pending->consumer == NULL ? 0 : pending->consumer->number,
+    };
+    if (pending_tree_put(&group->pending, &record, &old)) --*count_of(group, old.consumer);
+    ++*count_of(group, record.consumer);
+    group_count_bytes(group);
+}
+
+bool pending_remove(struct stream_group *group, struct stream_id id)
+{
+    struct pending_record removed;
+    if (!pending_tree_remove(&group->pending, id, &removed)) return false;
+    --*count_of(group, removed.consumer);
+    group_count_bytes(group);
+    return true;
+}
+
+static bool id_at(const struct stream_group *group, size_t rank, struct stream_id *id)
+{
+    struct pending_record record;
+    if (!pending_tree_at(&group->pending, rank, &record)) return false;
+    *id = record.id;
+    return true;
+}
+
+bool pending_first(const struct stream_group *group, struct stream_id *id)
+{
+    return id_at(group, 0, id);
+}
+
+bool pending_final(const struct stream_group *group, struct stream_id *id)
+{
+    return group->pending.count > 0 && id_at(group, group->pending.count - 1, id);
+}
+
+bool pending_next(const struct stream_group *group, const struct pending_filter *filter,
+                  struct pending *found)
+{
+    struct pending_record record;
+    struct pending_query query = {
+        .from = filter->from,
+        .to = filter->to,
+        .by_time = filter->by_time,
+        .until = { [PENDING_DELIVERED] = filter->until,
+                   [PENDING_RELEASED] = filter->until_released },
+    };
+    if (filter->consumer != NULL) {
+        query.consumer = filter->consumer->number;
+        if (filter->consumer->pending == 0) return false;
+    }
+    if (!pending_tree_next(&group->pending, &query, &record)) return false;
+    *found = pending_of(group, &record);
+    return true;
+}
+
+msec group_first_delivered(const struct stream_group *group)
+{
+    return group->pending.all.first[PENDING_DELIVERED];
+}
+
+msec group_first_released(const struct stream_group *group)
+{
+    return group->pending.all.first[PENDING_RELEASED];
+}
+
+/* ---- relocating ---- */
+
+/* The place: first the ranks of the groups, whose blocks move, then (with the highest bit) a
+ * group's rank and a rank among its pending entries, and behind these its consumers. */
+#define PLACE_INSIDE    (UINT64_C(1) << 63)
+#define PLACE_RANK_BITS 40
+#define PLACE_RANK_MASK ((UINT64_C(1) << PLACE_RANK_BITS) - 1)
+
+static struct ranked_member *move_group(void *ctx, struct ranked_member *old)
+{
+    struct stream_group *group = relocation_copy(ctx, group_of(old));
+    if (group == NULL) return old;
+    mem_free(group_of(old));
+    return group_member(group);
+}
+
+struct consumer_mover {
+    struct stream_group *group;
+    struct relocation *relocation;
+};
+
+static struct ranked_member *move_consumer(void *ctx, struct ranked_member *old)
+{
+    const struct consumer_mover *mover = ctx;
+    struct stream_consumer *consumer = relocation_copy(mover->relocation, consumer_of(old));
+    if (consumer == NULL) return old;
+    mover->group->numbered[consumer->number].consumer = consumer;
+    mem_free(consumer_of(old));
+    return consumer_member(consumer);
+}
+
+/* Relocates some of what the group owns, from a rank; returns the next one, 0: done. */
+static size_t group_relocate(struct stream_group *group, size_t rank, struct relocation *relocation)
+{
+    size_t next;
+    if (rank == 0) group->numbered = relocation_block(relocation, group->numbered);
+    if (rank < group->pending.count) {
+        next = pending_tree_relocate(&group->pending, rank, relocation);
+        if (next > 0) return next;
+        return group->consumers.count > 0 ? group->pending.count : 0;
+    }
+    struct consumer_mover mover = { group, relocation };
+    rank -= group->pending.count;
+    next = ranked_relocate(&group->consumers, rank, relocation, move_consumer, &mover);
+    return next > 0 ? group->pending.count + next : 0;
+}
+
+static uint64_t relocate_inside(struct stream_groups *groups, uint64_t at,
+                                struct relocation *relocation)
+{
+    size_t rank = (at & ~PLACE_INSIDE) >> PLACE_RANK_BITS;
+    struct stream_group *group = group_of(ranked_at(&groups->by_name, rank));
+    if (group == NULL) return 0;
+    size_t next = group_relocate(group, at & PLACE_RANK_MASK, relocation);
+    if (next == 0) rank++;
+    if (rank >= groups->by_name.count || rank >> (63 - PLACE_RANK_BITS) != 0) return 0;
+    return PLACE_INSIDE | rank << PLACE_RANK_BITS | (next & PLACE_RANK_MASK);
+}
+
+static struct stream_groups *relocate_root(struct stream_groups *groups,
+                                           struct relocation *relocation)
+{
+    struct stream_groups *moved = relocation_copy(relocation, groups);
+    if (moved == NULL) return groups;
+    for (struct stream_group *group = NULL; (group = group_next(moved, group)) != NULL;)
+        group->owner = moved;
+    mem_free(groups);
+    return moved;
+}
+
+struct stream_groups *stream_groups_relocate(struct stream_groups *groups,
+                                             struct relocation_place *place,
+                                             struct relocation *relocation)
+{
+    if (place->at == 0) groups = relocate_root(groups, relocation);
+    do {
+        if ((place->at & PLACE_INSIDE) != 0) {
+            place->at = relocate_inside(groups, place->at, relocation);
+        } else {
+            place->at =
+                ranked_relocate(&groups->by_name, place->at, relocation, move_group, relocation);
+            if (place->at == 0 && groups->by_name.count > 0) place->at = PLACE_INSIDE;
+        }
+    } while (place->at != 0 && relocation->left > 0);
+    return groups;
+}
+
+/* ---- checking ---- */
+
+struct tally {
+    const struct stream_group *group;
+    size_t *pending; /* by number */
+};
+
+static void tally_record(void *ctx, const struct pending_record *record)
+{
+    const struct tally *tally = ctx;
+    ensure(record->consumer < tally->group->numbers, "consumer %u of %u", record->consumer,
+           tally->group->numbers);
+    tally->pending[record->consumer]++;
+}
+
+static void check_consumers(const struct stream_group *group, const size_t *pending)
+{
+    size_t names = mem_size(group), count = 0;
+    const struct stream_consumer *consumer = NULL;
+    for (; (consumer = consumer_next(group, consumer)) != NULL; count++) {
+        uint32_t number = consumer->number;
+        ensure(number > 0 && number < group->numbers &&
+                   group->numbered[number].consumer == consumer,
+               "number %u of %u is another's", number, group->numbers);
+        ensure(pending[number] == consumer->pending, "%zu are pending, counted %zu",
+               pending[number], consumer->pending);
+        names += mem_size(consumer);
+    }
+    for (uint32_t number = group->free_number; number != 0; count++) {
+        ensure(number < group->numbers && pending[number] == 0 &&
+                   (group->numbered[number].next_free & 1) == 1,
+               "free number %u of %u", number, group->numbers);
+        number = (uint32_t)(group->numbered[number].next_free >> 1);
+    }
+    ensure(count + 1 == group->numbers && group->numbers <= (group->room > 0 ? group->room : 1),
+           "%zu consumers and free numbers of %u", count, group->numbers);
+    ensure(names == group->names && pending[0] == group->released,
+           "%zu bytes of names, counted %zu; %zu released, counted %zu", names, group->names,
+           pending[0], group->released);
+}
+
+static void check_group(const struct stream_group *group)
+{
+    size_t *pending = mem_zalloc(group->numbers * sizeof(*pending));
+    struct tally tally = { group, pending };
+    ranked_check(&group->consumers);
+    pending_tree_check(&group->pending, tally_record, &tally);
+    check_consumers(group, pending);
+    ensure(group->counted == group_bytes(group), "%zu bytes, counted %zu", group_bytes(group),
+           group->counted);
+    mem_free(pending);
+}
+
+void stream_groups_check(const struct stream_groups *groups)
+{
+    size_t bytes = 0;
+    ranked_check(&groups->by_name);
+    for (struct stream_group *group = NULL; (group = group_next(groups, group)) != NULL;) {
+        ensure(group->owner == groups, "group has %p, not %p", (void *)group->owner,
+               (const void *)groups);
+        check_group(group);
+        bytes += group->counted;
+    }
+    ensure(bytes == groups->bytes, "%zu bytes, counted %zu", bytes, groups->bytes);
+}
