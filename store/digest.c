@@ -154,6 +154,12 @@ static void digest_policy(void *ctx, struct bytes name, const struct policy *pol
             policy->refresh,
             policy->jitter,
             policy->keep_low,
+            (uint64_t)policy->retain,
+            policy->max_deliveries,
+            lane_hash(lane, policy->dead_to),
+            lane_hash(lane, policy->expired_to),
+            policy->log_value,
+            policy->value_max,
         };
         uint64_t hash = hash_words(lane, words, sizeof(words) / sizeof(words[0]));
         *(lane == 0 ? &digest->high : &digest->low) += hash;

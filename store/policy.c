@@ -7,7 +7,8 @@
 #include "store/mem/mem.h"
 
 struct rule {
-    struct policy policy;
+    struct policy policy;     /* its names are in `names` */
+    char *names;              /* owned; NULL: none */
     struct rule *prev, *next; /* in the list of pending policies */
     uint64_t pass;            /* if pending: the first pass that applies it */
     uint32_t name_len;
@@ -31,30 +32,6 @@ static struct bytes label_of(const struct policy_node *node)
 static struct bytes name_of(const struct rule *rule)
 {
     return bytes_of(rule->name, rule->name_len);
-}
-
-bool policy_name_ok(struct bytes name)
-{
-    if (name.len == 0 || name.len > POLICY_NAME_MAX) return false;
-    const char *star = memchr(name.data, '*', name.len);
-    return star == NULL || star == name.data + name.len - 1;
-}
-
-bool policy_equal(const struct policy *a, const struct policy *b)
-{
-    return a->ttl == b->ttl && a->max_ttl == b->max_ttl && a->member_ttl == b->member_ttl &&
-           a->max_len == b->max_len && a->refresh == b->refresh && a->jitter == b->jitter &&
-           a->keep_low == b->keep_low;
-}
-
-bool policy_changes_keys(const struct policy *policy, const struct policy *old)
-{
-    static const struct policy none = { .ttl = 0 };
-    if (old == NULL) old = &none;
-    return (policy->ttl > 0 && policy->ttl != old->ttl) ||
-           (policy->max_ttl > 0 && policy->max_ttl != old->max_ttl) ||
-           (policy->member_ttl > 0 && policy->member_ttl != old->member_ttl) ||
-           (policy->max_len > 0 && policy->max_len != old->max_len);
 }
 
 /* ---- pending policies ----------------------------------------------------------------------- */
@@ -129,11 +106,28 @@ static struct rule *rule_new(struct policies *policies, struct bytes name)
     return rule;
 }
 
+/* Copies the names of its keys; `policy` may be the rule's own. */
+static void rule_put(struct policies *policies, struct rule *rule, const struct policy *policy)
+{
+    struct bytes dead = policy->dead_to, expired = policy->expired_to;
+    char *names = NULL, *old = rule->names;
+    if (dead.len + expired.len > 0)
+        names = counted_block(policies, mem_alloc(dead.len + expired.len));
+    if (dead.len > 0) memcpy(names, dead.data, dead.len);
+    if (expired.len > 0) memcpy(names + dead.len, expired.data, expired.len);
+    rule->policy = *policy;
+    rule->policy.dead_to = bytes_of(names, dead.len);
+    rule->policy.expired_to = bytes_of(names != NULL ? names + dead.len : NULL, expired.len);
+    rule->names = names;
+    if (old != NULL) free_block(policies, old);
+}
+
 static void rule_free(struct policies *policies, struct rule *rule)
 {
     if (rule->policy.pending) pending_remove(policies, rule);
     policies->count--;
-    policies->limits -= rule->policy.max_len > 0;
+    policies_count(policies, &rule->policy, false);
+    if (rule->names != NULL) free_block(policies, rule->names);
     free_block(policies, rule);
 }
 
@@ -175,6 +169,7 @@ static void free_subtree(struct policies *policies, struct policy_node *node)
 void policies_drop(struct policies *policies)
 {
     if (policies->root != NULL) free_subtree(policies, policies->root);
+    policy_targets_drop(&policies->targets);
     *policies = (struct policies){ .root = NULL };
 }
 
@@ -307,10 +302,10 @@ void policies_set(struct policies *policies, struct bytes name, const struct pol
     if (node->rule == NULL) node->rule = rule_new(policies, name);
     struct rule *rule = node->rule;
     if (rule->policy.pending) pending_remove(policies, rule);
-    policies->limits -= rule->policy.max_len > 0;
-    policies->limits += policy->max_len > 0;
-    rule->policy = *policy;
-    if (policy->pending) pending_add(policies, rule);
+    policies_count(policies, &rule->policy, false);
+    rule_put(policies, rule, policy);
+    policies_count(policies, &rule->policy, true);
+    if (rule->policy.pending) pending_add(policies, rule);
 }
 
 const struct policy *policies_get(const struct policies *policies, struct bytes name)
@@ -410,7 +405,7 @@ void policies_each(const struct policies *policies, visitor *visit, void *ctx)
 /* ---- self-check ----------------------------------------------------------------------------- */
 
 struct totals {
-    size_t count, limits, bytes, pending;
+    size_t count, limits, retains, delivery_limits, logs, bytes, pending;
 };
 
 static void check_children(const struct policy_node *node)
@@ -437,14 +432,27 @@ static void check_rule(const struct policies *policies, const struct policy_node
            (int)name.len, name.data);
 }
 
+static void add_rule(const struct policies *policies, const struct rule *rule,
+                     struct totals *totals)
+{
+    const struct policy *policy = &rule->policy;
+    totals->bytes += mem_size(rule) + mem_size(rule->names);
+    totals->count++;
+    totals->pending += policy->pending;
+    totals->limits += policy->max_len > 0;
+    totals->retains += policy->retain > 0;
+    totals->delivery_limits += policy->max_deliveries > 0;
+    totals->logs += policy->expired_to.len > 0;
+    ensure(policy->expired_to.len == 0 || policies_target(policies, policy->expired_to),
+           "'%.*s' is no target", (int)policy->expired_to.len, policy->expired_to.data);
+}
+
 static void check_policy_node(const struct policies *policies, const struct policy_node *node,
                               size_t depth, struct totals *totals)
 {
     depth += node->label_len;
-    totals->bytes += mem_size(node) + mem_size(node->children) + mem_size(node->rule);
-    totals->count += node->rule != NULL;
-    totals->pending += node->rule != NULL && node->rule->policy.pending;
-    totals->limits += node->rule != NULL && node->rule->policy.max_len > 0;
+    totals->bytes += mem_size(node) + mem_size(node->children);
+    if (node->rule != NULL) add_rule(policies, node->rule, totals);
     ensure(node == policies->root || node->rule != NULL || node->child_count >= 2,
            "node at depth %zu has no rule and fewer than two children", depth);
     if (node->rule != NULL) check_rule(policies, node, depth);
@@ -477,8 +485,12 @@ void policies_check(const struct policies *policies)
     check_pending(policies, totals.pending);
     ensure(totals.count == policies->count, "%zu policies, count %zu", totals.count,
            policies->count);
-    ensure(totals.limits == policies->limits, "%zu policies with a limit, count %zu", totals.limits,
-           policies->limits);
+    ensure(totals.limits == policies->limits && totals.retains == policies->retains &&
+               totals.delivery_limits == policies->delivery_limits && totals.logs == policies->logs,
+           "counts of options: %zu %zu %zu %zu", totals.limits, totals.retains,
+           totals.delivery_limits, totals.logs);
+    policy_targets_check(&policies->targets);
+    ensure(policies->targets.count <= totals.logs, "%zu targets", policies->targets.count);
     ensure(totals.bytes == policies->bytes, "%zu bytes, counted %zu", totals.bytes,
            policies->bytes);
     ensure((policies->root == NULL) == (policies->count == 0), "%zu policies and %s root",

@@ -12,20 +12,29 @@
 
 #include "store/base/bytes.h"
 #include "store/base/instant.h"
+#include "store/policy_targets.h"
 
 enum policy_refresh { REFRESH_NEVER, REFRESH_WRITE, REFRESH_ACCESS };
 
-/* A span of 0: the policy has no such rule. */
+/* A span of 0: the policy has no such rule. A table owns the names of its policies' keys; those of
+ * any other struct policy are borrowed. */
 struct policy {
     msec ttl, max_ttl, member_ttl;
-    uint64_t max_len; /* members or elements; 0: no limit */
+    msec retain;             /* of a stream's entries */
+    uint64_t max_len;        /* members, elements or entries; 0: no limit */
+    uint64_t max_deliveries; /* of a stream's entry to a group; 0: no limit. Then it moves to ... */
+    struct bytes dead_to;    /* ... this stream */
+    struct bytes expired_to; /* the log of what expires: a stream or dehydrator; no bytes: none */
+    uint64_t value_max;      /* a longer value is not logged */
+    bool log_value;          /* log the value too */
     enum policy_refresh refresh;
     unsigned jitter; /* percent, 0 to 100 */
     bool keep_low;   /* max_len on a sorted set removes the highest scores, not the lowest */
     bool pending;    /* not yet applied to all keys that existed when it was set (policy_walk.h) */
 };
 
-enum { POLICY_NAME_MAX = 16384 };       /* bytes in a name */
+enum { POLICY_NAME_MAX = 16384 };       /* bytes in a name, or in that of a target */
+enum { POLICY_VALUE_MAX = 64 * 1024 };  /* value_max, unless it is given */
 #define POLICY_SPAN_MAX (INT64_MAX / 2) /* the longest span, so that now + span cannot overflow */
 
 struct policy_node;
@@ -35,8 +44,10 @@ struct rule;
 struct policies {
     struct policy_node *root;
     size_t count;
-    size_t limits; /* number of policies with a max_len */
-    size_t bytes;  /* memory of the table */
+    /* The number of policies with a max_len, a retain, a max_deliveries, and an expired_to. */
+    size_t limits, retains, delivery_limits, logs;
+    struct policy_targets targets; /* the names in expired_to */
+    size_t bytes;                  /* memory of the table */
     /* List of the pending policies, in the order in which they were set. Each pass over the keys
      * applies those that were set before it began: they come first in the list. */
     struct rule *first_pending, *last_pending;
@@ -52,8 +63,8 @@ bool policy_name_ok(struct bytes name);
 bool policy_equal(const struct policy *a, const struct policy *b);
 /* Must existing keys be changed when `policy` replaces `old` (NULL: there was none)? */
 bool policy_changes_keys(const struct policy *policy, const struct policy *old);
-/* Adds the policy, or replaces the one of the same name, which must satisfy policy_name_ok. A
- * pending policy goes to the end of the list. O(length of the name) */
+/* Adds a copy of the policy, or replaces the one of the same name, which must satisfy
+ * policy_name_ok. A pending policy goes to the end of the list. O(length of the names) */
 void policies_set(struct policies *policies, struct bytes name, const struct policy *policy);
 /* The policy of exactly this name, or NULL. Borrowed until the next change. */
 const struct policy *policies_get(const struct policies *policies, struct bytes name);
@@ -62,6 +73,11 @@ bool policies_remove(struct policies *policies, struct bytes name); /* false: th
  * until the next change. O(length of the key) */
 const struct policy *policies_of(const struct policies *policies, struct bytes key,
                                  struct bytes *name);
+/* Is the key one that a policy logs to? O(log policies) */
+static inline bool policies_target(const struct policies *policies, struct bytes key)
+{
+    return policies->targets.count > 0 && policy_targets_have(&policies->targets, key);
+}
 /* In order of names; the table must not change meanwhile. O(n) */
 void policies_each(const struct policies *policies,
                    void (*visit)(void *ctx, struct bytes name, const struct policy *policy),
@@ -74,6 +90,8 @@ bool policies_in_pass(const struct policies *policies, const struct policy *poli
 /* The first pending policy of the current pass, or NULL; *name (if not NULL) is its name. O(1) */
 const struct policy *policies_first_in_pass(const struct policies *policies, struct bytes *name);
 
+/* Private to policy.c: adds the options to the table's counts, or removes them. */
+void policies_count(struct policies *policies, const struct policy *policy, bool adds);
 void policies_check(const struct policies *policies);
 
 #endif

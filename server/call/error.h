@@ -284,7 +284,8 @@
     E(ERR_POLICY_NAME,                                                                             \
       "ERR invalid policy name '%.*s': must be a key, or a prefix that ends with '*', of 1 to %d " \
       "bytes")                                                                                     \
-    E(ERR_POLICY_EMPTY, "ERR a policy needs one of TTL, MAXTTL, MEMBERTTL and MAXLEN")             \
+    E(ERR_POLICY_EMPTY, "ERR a policy needs one of TTL, MAXTTL, MEMBERTTL, MAXLEN, RETAIN, "       \
+                        "MAXDELIVERIES and EXPIRED")                                               \
     E(ERR_POLICY_OPTION, "ERR unknown option '%.*s'")                                              \
     E(ERR_POLICY_TWICE, "ERR duplicate option %s")                                                 \
     E(ERR_POLICY_NO_VALUE, "ERR %s needs a value")                                                 \
@@ -294,6 +295,13 @@
       "by ms, s, m, h or d, from 1 to %lld ms")                                                    \
     E(ERR_POLICY_REFRESH, "ERR REFRESH: '%.*s' is not NEVER, WRITE or ACCESS")                     \
     E(ERR_POLICY_KEEP, "ERR KEEP: '%.*s' is not HIGH or LOW")                                      \
+    E(ERR_POLICY_SIZE,                                                                             \
+      "ERR MAX: '%.*s' is not a number of bytes from 1, or one with a unit: k, kb, m, mb, g, gb")  \
+    E(ERR_POLICY_NO_TARGET, "ERR %s needs TO and a key")                                           \
+    E(ERR_POLICY_TARGET_NAME, "ERR %s: the key after TO must have 1 to %d bytes")                  \
+    E(ERR_POLICY_OWN_TARGET, "ERR a policy of one key can't write to this key itself")             \
+    E(ERR_POLICY_TARGET_TYPE,                                                                      \
+      "ERR %s: key '%.*s' in database %u is a %s. It must be absent, or a %s")                     \
     E(ERR_POLICY_ALONE, "ERR %s requires %s")                                                      \
     E(ERR_POLICY_TTL_MAXTTL, "ERR TTL is longer than MAXTTL")
 

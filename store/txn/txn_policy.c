@@ -31,8 +31,9 @@ static void end_before_change(struct txn *txn)
 
 static void put_policy(struct txn *txn, struct bytes name, struct policy policy)
 {
-    policies_set(&txn->store->policies, name, &policy);
-    struct effect effect = { .kind = EFFECT_POLICY_SET, .policy = &policy };
+    struct policies *policies = &txn->store->policies;
+    policies_set(policies, name, &policy);
+    struct effect effect = { .kind = EFFECT_POLICY_SET, .policy = policies_get(policies, name) };
     txn_record_each(txn, name, &effect);
 }
 

@@ -84,6 +84,36 @@ def a_failed_read_does_not_refresh_a_deadline():
 
 
 @own
+def options_of_streams_and_logs_are_replied_as_they_were_set():
+    with Policies() as po:
+        po.rule("j:*", "RETAIN", "7d", "maxdeliveries", 5, "to", "dead")
+        po.rule("s:*", "expired", "to", b"log\0", "TTL", 5)
+        po.rule("v:*", "EXPIRED", "TO", "log", "VALUE")
+        po.rule("w:*", "EXPIRED", "TO", "w:log", "VALUE", "MAX", "1MB", "RETAIN", 3)
+        equal(po.run("POLICY", "GET", "j:*"),
+              {b"RETAIN": 604_800_000, b"MAXDELIVERIES": 5, b"MAXDELIVERIES TO": b"dead"})
+        equal(po.run("POLICY", "GET", "s:*"), {b"TTL": 5, b"EXPIRED TO": b"log\0"})
+        equal(po.run("POLICY", "GET", "v:*"), {b"EXPIRED TO": b"log", b"EXPIRED VALUE MAX": 65536})
+        equal(po.run("POLICY", "GET", "w:*"),
+              {b"RETAIN": 3, b"EXPIRED TO": b"w:log", b"EXPIRED VALUE MAX": 1 << 20})
+
+
+@own
+def a_policy_is_refused_while_its_target_has_another_type():
+    with Policies() as po:
+        po.run("SET", "log", "text")
+        po.run("REDE.PUSH", "deh", 5, "payload", "id")
+        po.says(b"-ERR EXPIRED: key 'log' in database 0 is a string. It must be absent, or a stream or "
+                b"dehydrator\r\n", "POLICY", "SET", "s:*", "EXPIRED", "TO", "log")
+        po.says(b"-ERR MAXDELIVERIES: key 'deh' in database 0 is a dehydrator. It must be absent, or a "
+                b"stream\r\n", "POLICY", "SET", "s:*", "MAXDELIVERIES", 3, "TO", "deh")
+        equal(po.run("POLICY", "LIST"), {})
+        po.rule("s:*", "EXPIRED", "TO", "deh")
+        po.run("DEL", "log")
+        po.rule("s:*", "EXPIRED", "TO", "log")
+
+
+@own
 def bad_words_are_named_and_nothing_changes():
     span = ("is not a duration: must be a number of milliseconds, or a number followed by ms, s, m, h "
             f"or d, from 1 to {SPAN_MAX} ms")
@@ -92,7 +122,7 @@ def bad_words_are_named_and_nothing_changes():
         (("",), f"invalid policy name '': {name}"),
         (("a*b", "TTL", 5), f"invalid policy name 'a*b': {name}"),
         (("**", "TTL", 5), f"invalid policy name '**': {name}"),
-        (("k",), "a policy needs one of TTL, MAXTTL, MEMBERTTL and MAXLEN"),
+        (("k",), "a policy needs one of TTL, MAXTTL, MEMBERTTL, MAXLEN, RETAIN, MAXDELIVERIES and EXPIRED"),
         (("k", "TTL"), "TTL needs a value"),
         (("k", "TTL", 5, "KEEP"), "KEEP needs a value"),
         (("k", "TTL", 5, "KEEPS", "HIGH"), "unknown option 'KEEPS'"),
@@ -106,13 +136,26 @@ def bad_words_are_named_and_nothing_changes():
         (("k", "TTL", 5, "KEEP", "LOW"), "KEEP requires MAXLEN"),
         (("k", "TTL", 6, "MAXTTL", 5), "TTL is longer than MAXTTL"),
         (("k", "TTL", 5, "REFRESH", "OFTEN"), "REFRESH: 'OFTEN' is not NEVER, WRITE or ACCESS"),
+        (("k", "MAXDELIVERIES", 5), "MAXDELIVERIES needs TO and a key"),
+        (("k", "MAXDELIVERIES", 5, "TO"), "MAXDELIVERIES needs TO and a key"),
+        (("k", "MAXDELIVERIES", 5, "TO", ""), "MAXDELIVERIES: the key after TO must have 1 to 16384 bytes"),
+        (("k", "MAXDELIVERIES", 5, "TO", "k"), "a policy of one key can't write to this key itself"),
+        (("k", "EXPIRED", "log"), "EXPIRED needs TO and a key"),
+        (("k", "EXPIRED", "TO", "k"), "a policy of one key can't write to this key itself"),
+        (("k", "EXPIRED", "TO", "l", "MAX", 5), "unknown option 'MAX'"),
+        (("k", "EXPIRED", "TO", "l", "EXPIRED", "TO", "m"), "duplicate option EXPIRED"),
+        (("k", "EXPIRED", "TO", "l", "VALUE", "MAX"), "MAX needs a value"),
+        (("k", "EXPIRED", "TO", "l", "VALUE", "MAX", "5x"),
+         "MAX: '5x' is not a number of bytes from 1, or one with a unit: k, kb, m, mb, g, gb"),
+        (("k", "EXPIRED", "TO", "l", "VALUE", "MAX", "0"),
+         "MAX: '0' is not a number of bytes from 1, or one with a unit: k, kb, m, mb, g, gb"),
         (("k", "MAXLEN", 5, "KEEP", "BOTH"), "KEEP: 'BOTH' is not HIGH or LOW"),
     ]
     for value in ("0", "-1", "1.5", "x", "", " 1", "1 ", "01", "9223372036854775807",
                   "9223372036854775808", str(SPAN_MAX + 1), "99999999999999999999", "-0", "+1",
                   "0s", "-1s", "1.5h", "s", "d7", "7 d", "7w", "7dd", "7d1h", "7sec", "+7d",
                   f"{SPAN_MAX // 86_400_000 + 1}d", "99999999999999999d", f"{2**62}ms", "7ds"):
-        for option in ("TTL", "MAXTTL", "MEMBERTTL"):
+        for option in ("TTL", "MAXTTL", "MEMBERTTL", "RETAIN"):
             cases.append((("k", option, value), f"{option}: '{value}' {span}"))
     for value in ("0", "-1", "101", "x", "", "5s"):
         cases.append((("k", "TTL", 5, "JITTER", value),

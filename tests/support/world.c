@@ -33,6 +33,8 @@ void world_keep(struct world *world, const struct effect *effect)
     if (effect->policy != NULL) {
         struct policy *policy = mem_alloc(sizeof(*policy));
         *policy = *effect->policy;
+        policy->dead_to = copy_of(policy->dead_to);
+        policy->expired_to = copy_of(policy->expired_to);
         kept.policy = policy;
     }
     world->effects[world->effect_count++].effect = kept;
@@ -57,13 +59,21 @@ void world_init(struct world *world)
     store_listen(world->store, LISTEN_CHANGES | LISTEN_EVENTS, &listener);
 }
 
+static void forget_policy(const struct policy *policy)
+{
+    if (policy == NULL) return;
+    mem_free((char *)policy->dead_to.data);
+    mem_free((char *)policy->expired_to.data);
+    mem_free((void *)(uintptr_t)policy);
+}
+
 void world_forget(struct world *world)
 {
     for (size_t i = 0; i < world->effect_count; i++) {
         mem_free((char *)world->effects[i].effect.key.data);
         mem_free((char *)world->effects[i].effect.a.data);
         mem_free((char *)world->effects[i].effect.b.data);
-        mem_free((void *)(uintptr_t)world->effects[i].effect.policy);
+        forget_policy(world->effects[i].effect.policy);
     }
     world->effect_count = 0;
 }

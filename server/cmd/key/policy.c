@@ -1,8 +1,28 @@
 /* policy: POLICY, which manages the rules for the expiry and length of keys. policy_args parses
  * them and store/policy applies them. */
+#include <string.h>
+
 #include "server/call/args.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/key/policy_args.h"
+
+enum { SHOWN_MAX = 128 }; /* an error quotes this many bytes of a key */
+
+/* Fails if the key that a policy writes to has another type in some database. */
+static bool check_target(struct call *call, const char *option, struct bytes key, const char *types)
+{
+    const struct store *store = call->txn->store;
+    for (unsigned db = 0; key.len > 0 && db < store->database_count; db++) {
+        if (!txn_exists_in(call->txn, db, key)) continue;
+        const struct entry *entry = keyspace_find(store_database(store, db), key);
+        const char *type = type_name(entry->object.type);
+        if (strstr(types, type) != NULL) continue;
+        int shown = (int)(key.len < SHOWN_MAX ? key.len : SHOWN_MAX);
+        failf(call, ERR_POLICY_TARGET_TYPE, option, shown, key.data, db, type, types);
+        return false;
+    }
+    return true;
+}
 
 static void cmd_policy_set(struct call *call)
 {
@@ -12,6 +32,9 @@ static void cmd_policy_set(struct call *call)
         failf(call, ERR_WORDED, fault.text);
         return;
     }
+    if (!check_target(call, "MAXDELIVERIES", policy.dead_to, "stream") ||
+        !check_target(call, "EXPIRED", policy.expired_to, "stream or dehydrator"))
+        return;
     txn_policy_set(call->txn, call->argv[2], &policy);
     reply_ok(call);
 }
@@ -37,6 +60,13 @@ static void reply_word(struct call *call, const char *option, const char *value)
     resp_bulk_text(call->out, value);
 }
 
+static void reply_target(struct call *call, const char *option, struct bytes key)
+{
+    if (key.len == 0) return;
+    resp_bulk_text(call->out, option);
+    reply_bytes(call, key);
+}
+
 /* Replies the options that differ from the defaults, in the order of the syntax. */
 static void reply_policy(struct call *call, const struct policy *policy)
 {
@@ -45,7 +75,9 @@ static void reply_policy(struct call *call, const struct policy *policy)
     };
     size_t pairs = (size_t)(policy->ttl > 0) + (policy->max_ttl > 0) + (policy->jitter > 0) +
                    (policy->refresh != REFRESH_NEVER) + (policy->member_ttl > 0) +
-                   (policy->max_len > 0) + policy->keep_low;
+                   (policy->max_len > 0) + policy->keep_low + (policy->retain > 0) +
+                   (policy->max_deliveries > 0) + (policy->dead_to.len > 0) +
+                   (policy->expired_to.len > 0) + policy->log_value;
     resp_map(call->out, pairs);
     reply_number(call, "TTL", policy->ttl);
     reply_number(call, "MAXTTL", policy->max_ttl);
@@ -54,6 +86,11 @@ static void reply_policy(struct call *call, const struct policy *policy)
     reply_number(call, "MEMBERTTL", policy->member_ttl);
     reply_number(call, "MAXLEN", (int64_t)policy->max_len);
     reply_word(call, "KEEP", policy->keep_low ? "LOW" : NULL);
+    reply_number(call, "RETAIN", policy->retain);
+    reply_number(call, "MAXDELIVERIES", (int64_t)policy->max_deliveries);
+    reply_target(call, "MAXDELIVERIES TO", policy->dead_to);
+    reply_target(call, "EXPIRED TO", policy->expired_to);
+    reply_number(call, "EXPIRED VALUE MAX", policy->log_value ? (int64_t)policy->value_max : 0);
 }
 
 static void cmd_policy_get(struct call *call)
@@ -110,9 +147,17 @@ static void cmd_policy_help(struct call *call)
         "        The TTL of each member or field that is added to a set, sorted set or hash, also",
         "        if it exists already.",
         "    MAXLEN <count>",
-        "        The length that a sorted set or list is cut to when it grows.",
+        "        The length that a sorted set, list or stream is cut to when it grows.",
         "    KEEP HIGH|LOW",
         "        Whether a sorted set that is cut keeps its highest or its lowest scores.",
+        "    RETAIN <duration>",
+        "        How long an entry stays in a stream, counted from the time in its ID.",
+        "    MAXDELIVERIES <count> TO <key>",
+        "        An entry that a group was delivered this often without XACK moves to the stream",
+        "        <key> instead of being delivered again.",
+        "    EXPIRED TO <key> [VALUE [MAX <bytes>]]",
+        "        Adds what expires, key or member, to the stream or dehydrator <key>, with its",
+        "        value if that has at most this many bytes (default: 64kb).",
         "GET <prefix*|name>",
         "    Returns the options of this policy.",
         "LIST",
@@ -140,14 +185,19 @@ static const struct command subcommands[] = {
       .replies = REPLIES("OK: the policy was set"),
       .errors = ERRORS(ERR_POLICY_NAME, ERR_POLICY_EMPTY, ERR_POLICY_OPTION, ERR_POLICY_TWICE,
                        ERR_POLICY_NO_VALUE, ERR_POLICY_NUMBER, ERR_POLICY_SPAN, ERR_POLICY_REFRESH,
-                       ERR_POLICY_KEEP, ERR_POLICY_ALONE, ERR_POLICY_TTL_MAXTTL),
+                       ERR_POLICY_KEEP, ERR_POLICY_ALONE, ERR_POLICY_TTL_MAXTTL, ERR_POLICY_SIZE,
+                       ERR_POLICY_NO_TARGET, ERR_POLICY_TARGET_NAME, ERR_POLICY_OWN_TARGET,
+                       ERR_POLICY_TARGET_TYPE),
       .complexity = "O(L) where L is the length of the name.",
       .syntax = "name [TTL duration] [MAXTTL duration] [JITTER percent] "
                 "[REFRESH <NEVER | WRITE | ACCESS>] [MEMBERTTL duration] "
-                "[MAXLEN count] [KEEP <HIGH | LOW>]",
-      .summary = "Sets the policy of expiration and length for the keys with a prefix, or for one "
-                 "key. Durations: 5000, 5000ms, 5s, 5m, 5h, 5d. MEMBERTTL applies to sets, sorted "
-                 "sets and hashes, MAXLEN to sorted sets and lists." },
+                "[MAXLEN count] [KEEP <HIGH | LOW>] [RETAIN duration] "
+                "[MAXDELIVERIES count TO dead-key] [EXPIRED TO log-key [VALUE [MAX bytes]]]",
+      .summary =
+          "Sets the policy of expiration and length for the keys with a prefix, or for one "
+          "key. Durations: 5000, 5000ms, 5s, 5m, 5h, 5d. MEMBERTTL applies to sets, sorted "
+          "sets and hashes, MAXLEN to sorted sets, lists and streams, RETAIN and MAXDELIVERIES "
+          "to streams. EXPIRED logs what expires." },
     { .name = "GET",
       .run = cmd_policy_get,
       .arity = 3,

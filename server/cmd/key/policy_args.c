@@ -21,10 +21,13 @@ enum option {
     OPTION_MEMBERTTL,
     OPTION_MAXLEN,
     OPTION_KEEP,
+    OPTION_RETAIN,
+    OPTION_MAXDELIVERIES,
+    OPTION_EXPIRED,
     OPTION_COUNT,
 };
 
-enum value { VALUE_NUMBER, VALUE_SPAN, VALUE_WORD };
+enum value { VALUE_NUMBER, VALUE_SPAN, VALUE_WORD, VALUE_NONE };
 
 static const struct {
     const char *name;
@@ -40,12 +43,21 @@ static const struct {
     [OPTION_MEMBERTTL] = { "MEMBERTTL", VALUE_SPAN, POLICY_SPAN_MAX, NULL },
     [OPTION_MAXLEN] = { "MAXLEN", VALUE_NUMBER, INT64_MAX, NULL },
     [OPTION_KEEP] = { "KEEP", VALUE_WORD, 0, (const char *[]){ "HIGH", "LOW", NULL } },
+    [OPTION_RETAIN] = { "RETAIN", VALUE_SPAN, POLICY_SPAN_MAX, NULL },
+    [OPTION_MAXDELIVERIES] = { "MAXDELIVERIES", VALUE_NUMBER, INT32_MAX, NULL },
+    [OPTION_EXPIRED] = { "EXPIRED", VALUE_NONE, 0, NULL },
 };
 
-static const struct {
+/* The units of MAX, as in the configuration file. */
+static const struct unit {
     const char *name;
-    int64_t msec;
-} units[] = {
+    int64_t size;
+} sizes[] = {
+    { "b", 1 },        { "k", 1000 },       { "kb", 1 << 10 }, { "m", 1000000 },
+    { "mb", 1 << 20 }, { "g", 1000000000 }, { "gb", 1 << 30 },
+};
+
+static const struct unit spans[] = {
     { "ms", 1 },
     { "s", 1000 },
     { "m", 60 * 1000 },
@@ -54,8 +66,12 @@ static const struct {
 };
 
 struct reading {
+    const struct bytes *next, *end; /* the words left */
     int64_t values[OPTION_COUNT];
     bool given[OPTION_COUNT];
+    struct bytes dead_to, expired_to;
+    bool log_value;
+    int64_t value_max;
     struct policy_fault *fault;
 };
 
@@ -93,8 +109,13 @@ static bool read_choice(struct reading *reading, enum option option, struct byte
                      shown(word), word.data);
 }
 
-/* Removes the unit from the word; returns its milliseconds, or 0 if the unit is unknown. */
-static int64_t split_unit(struct bytes *word)
+struct units {
+    const struct unit *list;
+    size_t count;
+};
+
+/* Removes the unit from the word; returns what it stands for, or 0 if it is unknown. */
+static int64_t split_unit(struct bytes *word, struct units units)
 {
     size_t digits = 0;
     while (digits < word->len && word->data[digits] >= '0' && word->data[digits] <= '9')
@@ -102,43 +123,91 @@ static int64_t split_unit(struct bytes *word)
     struct bytes unit = bytes_of(word->data + digits, word->len - digits);
     if (unit.len == 0) return 1;
     word->len = digits;
-    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-        if (bytes_is_word(unit, units[i].name)) return units[i].msec;
+    for (size_t i = 0; i < units.count; i++)
+        if (bytes_is_word(unit, units.list[i].name)) return units.list[i].size;
     return 0;
 }
 
-static bool read_span(struct bytes word, int64_t *span)
+static bool read_amount(struct bytes word, struct units units, int64_t *amount)
 {
-    int64_t unit = split_unit(&word);
-    return unit > 0 && number_parse_int64(word.data, word.len, span) &&
-           !__builtin_mul_overflow(*span, unit, span);
+    int64_t unit = split_unit(&word, units);
+    return unit > 0 && number_parse_int64(word.data, word.len, amount) &&
+           !__builtin_mul_overflow(*amount, unit, amount);
 }
 
 static bool read_value(struct reading *reading, enum option option, struct bytes word)
 {
+    static const struct units span_units = { spans, sizeof(spans) / sizeof(spans[0]) };
     int64_t most = options[option].most, *value = &reading->values[option];
     if (options[option].value == VALUE_WORD) return read_choice(reading, option, word);
     bool is_span = options[option].value == VALUE_SPAN;
-    bool good = is_span ? read_span(word, value) : number_parse_int64(word.data, word.len, value);
+    bool good = is_span ? read_amount(word, span_units, value)
+                        : number_parse_int64(word.data, word.len, value);
     if (good && *value >= 1 && *value <= most) return true;
     return set_fault(reading->fault, is_span ? ERR_POLICY_SPAN : ERR_POLICY_NUMBER,
                      options[option].name, shown(word), word.data, (long long)most);
 }
 
-static bool read_policy_options(struct reading *reading, const struct bytes *words, size_t count)
+/* Takes the next word if it is this one. */
+static bool take_word(struct reading *reading, const char *word)
 {
-    for (size_t i = 0; i < count; i += 2) {
+    if (reading->next == reading->end || !bytes_is_word(*reading->next, word)) return false;
+    reading->next++;
+    return true;
+}
+
+/* Takes TO and the name of a key, which the option needs. */
+static bool take_target(struct reading *reading, enum option option, struct bytes *target)
+{
+    const char *name = options[option].name;
+    if (!take_word(reading, "TO") || reading->next == reading->end)
+        return set_fault(reading->fault, ERR_POLICY_NO_TARGET, name);
+    *target = *reading->next++;
+    if (target->len > 0 && target->len <= POLICY_NAME_MAX) return true;
+    return set_fault(reading->fault, ERR_POLICY_TARGET_NAME, name, POLICY_NAME_MAX);
+}
+
+static bool take_log_options(struct reading *reading)
+{
+    static const struct units size_units = { sizes, sizeof(sizes) / sizeof(sizes[0]) };
+    reading->value_max = POLICY_VALUE_MAX;
+    if (!take_target(reading, OPTION_EXPIRED, &reading->expired_to)) return false;
+    reading->log_value = take_word(reading, "VALUE");
+    if (!reading->log_value || !take_word(reading, "MAX")) return true;
+    if (reading->next == reading->end) return set_fault(reading->fault, ERR_POLICY_NO_VALUE, "MAX");
+    struct bytes word = *reading->next++;
+    if (read_amount(word, size_units, &reading->value_max) && reading->value_max >= 1) return true;
+    return set_fault(reading->fault, ERR_POLICY_SIZE, shown(word), word.data);
+}
+
+static bool take_option(struct reading *reading, enum option option)
+{
+    if (option == OPTION_EXPIRED) return take_log_options(reading);
+    if (reading->next == reading->end)
+        return set_fault(reading->fault, ERR_POLICY_NO_VALUE, options[option].name);
+    if (!read_value(reading, option, *reading->next++)) return false;
+    return option != OPTION_MAXDELIVERIES || take_target(reading, option, &reading->dead_to);
+}
+
+static bool read_policy_options(struct reading *reading)
+{
+    while (reading->next < reading->end) {
+        struct bytes word = *reading->next++;
         enum option option;
-        if (!find_option(words[i], &option))
-            return set_fault(reading->fault, ERR_POLICY_OPTION, shown(words[i]), words[i].data);
+        if (!find_option(word, &option))
+            return set_fault(reading->fault, ERR_POLICY_OPTION, shown(word), word.data);
         if (reading->given[option])
             return set_fault(reading->fault, ERR_POLICY_TWICE, options[option].name);
-        if (i + 1 == count)
-            return set_fault(reading->fault, ERR_POLICY_NO_VALUE, options[option].name);
-        if (!read_value(reading, option, words[i + 1])) return false;
+        if (!take_option(reading, option)) return false;
         reading->given[option] = true;
     }
     return true;
+}
+
+/* A policy for one key may not write to this key. */
+static bool is_own_target(const struct reading *reading, struct bytes name)
+{
+    return bytes_equal(reading->dead_to, name) || bytes_equal(reading->expired_to, name);
 }
 
 static bool is_consistent(const struct reading *reading)
@@ -162,14 +231,20 @@ bool policy_args_read(const struct bytes *words, size_t count, struct policy *po
     if (!policy_name_ok(words[0]))
         return set_fault(fault, ERR_POLICY_NAME, shown(words[0]), words[0].data, POLICY_NAME_MAX);
     if (count == 1) return set_fault(fault, ERR_POLICY_EMPTY);
-    struct reading reading = { .fault = fault };
-    if (!read_policy_options(&reading, words + 1, count - 1) || !is_consistent(&reading))
-        return false;
+    struct reading reading = { .next = words + 1, .end = words + count, .fault = fault };
+    if (!read_policy_options(&reading) || !is_consistent(&reading)) return false;
+    if (is_own_target(&reading, words[0])) return set_fault(fault, ERR_POLICY_OWN_TARGET);
     *policy = (struct policy){
         .ttl = reading.values[OPTION_TTL],
         .max_ttl = reading.values[OPTION_MAXTTL],
         .member_ttl = reading.values[OPTION_MEMBERTTL],
+        .retain = reading.values[OPTION_RETAIN],
         .max_len = (uint64_t)reading.values[OPTION_MAXLEN],
+        .max_deliveries = (uint64_t)reading.values[OPTION_MAXDELIVERIES],
+        .dead_to = reading.dead_to,
+        .expired_to = reading.expired_to,
+        .log_value = reading.log_value,
+        .value_max = (uint64_t)reading.value_max,
         .refresh = (enum policy_refresh)reading.values[OPTION_REFRESH],
         .jitter = (unsigned)reading.values[OPTION_JITTER],
         .keep_low = reading.values[OPTION_KEEP] != 0,

@@ -6,8 +6,8 @@
 #include "server/persist/format/effect_form.h"
 #include "server/persist/format/effect_text.h"
 #include "server/persist/format/library_header.h"
+#include "server/persist/format/policy_words.h"
 #include "server/persist/format/score.h"
-#include "store/policy.h"
 
 enum { NAME_MIN = 3, SLOT_MASK = EFFECT_READER_SLOTS - 1 };
 
@@ -158,51 +158,12 @@ static bool take_score(struct cursor *cursor, double *score)
     return take_argument(cursor, &text) && score_parse(text.data, text.len, score);
 }
 
-static bool take_refresh(struct cursor *cursor, struct policy *policy)
-{
-    struct bytes word;
-    if (!take_argument(cursor, &word)) return false;
-    policy->refresh = bytes_equal(word, LIT("WRITE")) ? REFRESH_WRITE : REFRESH_ACCESS;
-    return policy->refresh == REFRESH_WRITE || bytes_equal(word, LIT("ACCESS"));
-}
-
-static bool take_policy_option(struct cursor *cursor, struct bytes name, struct policy *policy)
-{
-    int64_t number;
-    if (bytes_equal(name, LIT("TTL"))) return take_within(cursor, 1, POLICY_SPAN_MAX, &policy->ttl);
-    if (bytes_equal(name, LIT("MAXTTL")))
-        return take_within(cursor, 1, POLICY_SPAN_MAX, &policy->max_ttl);
-    if (bytes_equal(name, LIT("MEMBERTTL")))
-        return take_within(cursor, 1, POLICY_SPAN_MAX, &policy->member_ttl);
-    if (bytes_equal(name, LIT("REFRESH"))) return take_refresh(cursor, policy);
-    if (bytes_equal(name, LIT("KEEP"))) {
-        policy->keep_low = true;
-        return take_literal(cursor, LIT("LOW"));
-    }
-    if (bytes_equal(name, LIT("PENDING"))) {
-        policy->pending = true;
-        return take_literal(cursor, LIT("1"));
-    }
-    if (bytes_equal(name, LIT("JITTER"))) {
-        if (!take_within(cursor, 1, 100, &number)) return false;
-        policy->jitter = (unsigned)number;
-        return true;
-    }
-    if (!bytes_equal(name, LIT("MAXLEN")) || !take_within(cursor, 1, INT64_MAX, &number))
-        return false;
-    policy->max_len = (uint64_t)number;
-    return true;
-}
-
 static bool take_policy(struct cursor *cursor, struct effect *effect)
 {
-    *cursor->policy = (struct policy){ 0 };
+    const struct bytes *words = cursor->next;
     effect->policy = cursor->policy;
-    struct bytes name;
-    while (cursor->next < cursor->end)
-        if (!take_argument(cursor, &name) || !take_policy_option(cursor, name, cursor->policy))
-            return false;
-    return true;
+    cursor->next = cursor->end;
+    return policy_words_parse(words, (size_t)(cursor->end - words), cursor->policy);
 }
 
 static bool take_library(struct cursor *cursor, struct effect *effect)

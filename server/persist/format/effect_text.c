@@ -7,8 +7,8 @@
 
 #include "proto/base/number.h"
 #include "server/persist/format/effect_form.h"
+#include "server/persist/format/policy_words.h"
 #include "server/persist/format/score.h"
-#include "store/policy.h"
 
 enum {
     RESERVE_MAX = 4096,              /* the most that is reserved in an outbuf at once */
@@ -111,39 +111,12 @@ static void put_score(struct pen *pen, double score)
 
 /* ---- operands -------------------------------------------------------------------------------- */
 
-/* Writes the options of a policy that differ from the defaults; returns the number of arguments.
- * Without a pen it only counts. */
-static unsigned put_policy(struct pen *pen, const struct policy *policy)
+static void put_policy(struct pen *pen, const struct policy *policy)
 {
-    static const char *const refresh[] = {
-        [REFRESH_NEVER] = NULL, [REFRESH_WRITE] = "WRITE", [REFRESH_ACCESS] = "ACCESS"
-    };
-    const struct {
-        struct bytes name;
-        uint64_t number;
-        const char *word;
-    } options[] = {
-        { LIT("TTL"), (uint64_t)policy->ttl, NULL },
-        { LIT("MAXTTL"), (uint64_t)policy->max_ttl, NULL },
-        { LIT("JITTER"), policy->jitter, NULL },
-        { LIT("REFRESH"), 0, refresh[policy->refresh] },
-        { LIT("MEMBERTTL"), (uint64_t)policy->member_ttl, NULL },
-        { LIT("MAXLEN"), policy->max_len, NULL },
-        { LIT("KEEP"), 0, policy->keep_low ? "LOW" : NULL },
-        { LIT("PENDING"), policy->pending, NULL },
-    };
-    unsigned count = 0;
-    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
-        if (options[i].number == 0 && options[i].word == NULL) continue;
-        count += 2;
-        if (pen == NULL) continue;
-        put_argument(pen, options[i].name);
-        if (options[i].word != NULL)
-            put_argument(pen, bytes_of(options[i].word, strlen(options[i].word)));
-        else
-            put_int64(pen, (int64_t)options[i].number);
-    }
-    return count;
+    struct policy_words words;
+    policy_words_write(&words, policy);
+    for (size_t i = 0; i < words.count; i++)
+        put_argument(pen, words.words[i]);
 }
 
 /* LTRIM key 0 -1 would keep everything. */
@@ -222,7 +195,7 @@ static unsigned count_operands(const char *letters, const struct effect *effect)
         case 'o': count += effect->at != NEVER ? 2 : 0; break;
         case 'g':
         case 'c': count += 3; break;
-        case 'P': count += put_policy(NULL, effect->policy); break;
+        case 'P': count += (unsigned)policy_words_size(effect->policy).count; break;
         default: count++; break;
         }
     }
@@ -257,6 +230,7 @@ static void write_alone(struct outbuf *out, const struct effect_form *form,
 {
     unsigned argc = argc_of(form, effect, 1);
     size_t text = effect->key.len + effect->a.len + effect->b.len;
+    if (effect->policy != NULL) text += policy_words_size(effect->policy).bytes;
     struct pen pen = pen_for(out, text + (argc + 1) * ARG_SPARE);
     char *start = pen.to;
     put_resp_header(&pen, '*', argc);

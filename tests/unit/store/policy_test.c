@@ -313,6 +313,73 @@ START_TEST(random_policies_match_model)
 }
 END_TEST
 
+START_TEST(table_owns_the_names_of_its_targets)
+{
+    char dead[] = "dead", log[] = "log";
+    struct policy policy = {
+        .max_deliveries = 3,
+        .dead_to = text(dead),
+        .expired_to = text(log),
+        .value_max = 5,
+    };
+    policies_set(&policies, text("a*"), &policy);
+    memset(dead, 'x', sizeof(dead) - 1);
+    memset(log, 'y', sizeof(log) - 1);
+    const struct policy *kept = policies_get(&policies, text("a*"));
+    ck_assert(bytes_equal(kept->dead_to, LIT("dead")));
+    ck_assert(bytes_equal(kept->expired_to, LIT("log")));
+    struct policy same = *kept;
+    same.pending = true; /* set again with names that the table itself owns */
+    policies_set(&policies, text("a*"), &same);
+    policies_check(&policies);
+    ck_assert(bytes_equal(policies_get(&policies, text("a*"))->expired_to, LIT("log")));
+    ck_assert_uint_eq(policies.logs, 1);
+    ck_assert_uint_eq(policies.delivery_limits, 1);
+    clear();
+}
+END_TEST
+
+static void set_log(const char *name, const char *target)
+{
+    policies_set(&policies, text(name), &(struct policy){ .expired_to = text(target) });
+    policies_check(&policies);
+}
+
+START_TEST(key_is_a_target_while_a_policy_names_it)
+{
+    static const char *const targets[] = { "m", "a", "zz", "z", "b", "mm" };
+    for (int i = 0; i < 6; i++)
+        set_log((const char[]){ (char)('a' + i), '\0' }, targets[i]);
+    set_log("other", "m");
+    ck_assert(!policies_target(&policies, text("")));
+    ck_assert(!policies_target(&policies, text("zzz")));
+    ck_assert(policies_remove(&policies, text("a")));
+    for (int i = 0; i < 6; i++)
+        ck_assert(policies_target(&policies, text(targets[i])));
+    set_log("other", "n");
+    ck_assert(!policies_target(&policies, text("m")));
+    ck_assert(policies_target(&policies, text("n")));
+    set("other", 5);
+    ck_assert(!policies_target(&policies, text("n")));
+    clear();
+}
+END_TEST
+
+START_TEST(each_option_tells_policies_apart)
+{
+    const struct policy none = { 0 };
+    const struct policy each[] = {
+        { .retain = 1 },       { .max_deliveries = 1 }, { .dead_to = LIT("x") },
+        { .log_value = true }, { .value_max = 1 },      { .expired_to = LIT("x") },
+    };
+    for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
+        ck_assert(!policy_equal(&each[i], &none));
+        ck_assert(policy_equal(&each[i], &each[i]));
+        ck_assert(policy_changes_keys(&each[i], NULL) == (i == 0));
+    }
+}
+END_TEST
+
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
@@ -325,6 +392,9 @@ Suite *test_suite(void)
         policy_is_replaced_and_removed_by_exact_name,
         policy_names_are_binary_safe,
         nested_names_of_maximum_length_are_kept,
+        table_owns_the_names_of_its_targets,
+        key_is_a_target_while_a_policy_names_it,
+        each_option_tells_policies_apart,
         random_policies_match_model,
         NULL,
     };

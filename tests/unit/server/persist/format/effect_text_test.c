@@ -113,9 +113,7 @@ static bool same_stage(const struct stage *a, const struct stage *b)
 static bool same_policy(const struct policy *a, const struct policy *b)
 {
     if (a == NULL || b == NULL) return a == b;
-    return a->ttl == b->ttl && a->max_ttl == b->max_ttl && a->member_ttl == b->member_ttl &&
-           a->max_len == b->max_len && a->refresh == b->refresh && a->jitter == b->jitter &&
-           a->keep_low == b->keep_low && a->pending == b->pending;
+    return policy_equal(a, b) && a->pending == b->pending;
 }
 
 static bool has_deadline(enum effect_kind kind)
@@ -162,6 +160,11 @@ static void assert_returns(const struct effect *effects, size_t count)
     desk_end();
 }
 
+#define TEXT(literal)                                                                              \
+    {                                                                                              \
+        literal, sizeof(literal) - 1                                                               \
+    }
+
 /* ---- the words ------------------------------------------------------------------------------- */
 
 static const struct policy plain_policy = { 0 };
@@ -174,6 +177,15 @@ static const struct policy full_policy = {
     .jitter = 100,
     .keep_low = true,
 };
+static const struct policy stream_policy = {
+    .retain = 5,
+    .max_deliveries = 7,
+    .dead_to = TEXT("dead letters"),
+    .expired_to = TEXT("VALUE"),
+    .log_value = true,
+    .value_max = 9,
+};
+static const struct policy log_policy = { .expired_to = TEXT("TO"), .value_max = POLICY_VALUE_MAX };
 static const struct policy pending_policy = { .max_len = 1, .pending = true };
 
 static const struct {
@@ -250,6 +262,37 @@ START_TEST(every_kind_of_effect_is_written_and_read_back)
         ck_assert_msg(same_effect(&samples[i].effect, &desk.effects[0]), "%s", samples[i].words);
         desk_end();
     }
+}
+END_TEST
+
+START_TEST(policies_of_streams_and_logs_name_their_keys)
+{
+    const struct effect effects[] = {
+        { EFFECT_POLICY_SET, .key = LIT("x*"), .policy = &stream_policy },
+        { EFFECT_POLICY_SET, .key = LIT("y"), .policy = &log_policy },
+    };
+    assert_returns(effects, 2);
+    desk_begin();
+    for (int i = 0; i < 2; i++)
+        effect_writer_put(&desk.writer, &effects[i]);
+    desk_read();
+    ck_assert_str_eq(desk_words(),
+                     "POLICY SET x* RETAIN 5 MAXDELIVERIES 7 TO dead letters EXPIRED TO VALUE "
+                     "VALUE MAX 9/POLICY SET y EXPIRED TO TO/");
+    desk_end();
+}
+END_TEST
+
+START_TEST(policy_with_the_longest_names_is_written)
+{
+    static char longest[POLICY_NAME_MAX];
+    memset(longest, 'x', sizeof(longest));
+    const struct bytes name = bytes_of(longest, sizeof(longest));
+    const struct policy policy = {
+        .max_deliveries = 1, .dead_to = name, .expired_to = name, .value_max = POLICY_VALUE_MAX
+    };
+    const struct effect effect = { EFFECT_POLICY_SET, .key = name, .policy = &policy };
+    assert_returns(&effect, 1);
 }
 END_TEST
 
@@ -537,6 +580,16 @@ static const char *const malformed[] = {
     "POLICY SET k REFRESH NEVER",
     "POLICY SET k KEEP HIGH",
     "POLICY SET k TTL",
+    "POLICY SET k RETAIN 0",
+    "POLICY SET k MAXDELIVERIES 5",
+    "POLICY SET k MAXDELIVERIES 0 TO d",
+    "POLICY SET k MAXDELIVERIES 5 TO",
+    "POLICY SET k EXPIRED",
+    "POLICY SET k EXPIRED TO",
+    "POLICY SET k EXPIRED d",
+    "POLICY SET k EXPIRED TO d VALUE MAX",
+    "POLICY SET k EXPIRED TO d VALUE MAX 0",
+    "POLICY SET k EXPIRED TO d MAX 5",
     "POLICY DEL",
     "POLICY DEL k x",
     "X.LINSERT k x a",
@@ -574,6 +627,8 @@ Suite *test_suite(void)
 {
     const TTest *const tests[] = {
         every_kind_of_effect_is_written_and_read_back,
+        policies_of_streams_and_logs_name_their_keys,
+        policy_with_the_longest_names_is_written,
         databases_swap_and_policies_need_no_database_of_their_own,
         libraries_are_written_with_the_name_in_their_code,
         select_is_written_when_the_database_or_the_file_changes,

@@ -1,0 +1,44 @@
+/* policy_options: names and options of policies, without the tree that finds them (policy.c). */
+#include "store/policy.h"
+
+bool policy_name_ok(struct bytes name)
+{
+    if (name.len == 0 || name.len > POLICY_NAME_MAX) return false;
+    const char *star = memchr(name.data, '*', name.len);
+    return star == NULL || star == name.data + name.len - 1;
+}
+
+bool policy_equal(const struct policy *a, const struct policy *b)
+{
+    return a->ttl == b->ttl && a->max_ttl == b->max_ttl && a->member_ttl == b->member_ttl &&
+           a->max_len == b->max_len && a->refresh == b->refresh && a->jitter == b->jitter &&
+           a->keep_low == b->keep_low && a->retain == b->retain &&
+           a->max_deliveries == b->max_deliveries && bytes_equal(a->dead_to, b->dead_to) &&
+           bytes_equal(a->expired_to, b->expired_to) && a->log_value == b->log_value &&
+           a->value_max == b->value_max;
+}
+
+bool policy_changes_keys(const struct policy *policy, const struct policy *old)
+{
+    static const struct policy none = { .ttl = 0 };
+    if (old == NULL) old = &none;
+    return (policy->ttl > 0 && policy->ttl != old->ttl) ||
+           (policy->max_ttl > 0 && policy->max_ttl != old->max_ttl) ||
+           (policy->member_ttl > 0 && policy->member_ttl != old->member_ttl) ||
+           (policy->max_len > 0 && policy->max_len != old->max_len) ||
+           (policy->retain > 0 && policy->retain != old->retain);
+}
+
+void policies_count(struct policies *policies, const struct policy *policy, bool adds)
+{
+    size_t change = adds ? 1 : SIZE_MAX;
+    policies->limits += policy->max_len > 0 ? change : 0;
+    policies->retains += policy->retain > 0 ? change : 0;
+    policies->delivery_limits += policy->max_deliveries > 0 ? change : 0;
+    if (policy->expired_to.len == 0) return;
+    policies->logs += change;
+    if (adds)
+        policy_targets_add(&policies->targets, policy->expired_to);
+    else
+        policy_targets_remove(&policies->targets, policy->expired_to);
+}

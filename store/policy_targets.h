@@ -1,0 +1,27 @@
+/* policy_targets: the names of the keys that policies write to (EXPIRED TO), each with the number
+ * of policies that do. Sorted, so that finding one costs O(log n). */
+#ifndef STORE_POLICY_TARGETS_H
+#define STORE_POLICY_TARGETS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "store/base/bytes.h"
+
+struct policy_target;
+
+/* All zero: empty. */
+struct policy_targets {
+    struct policy_target *names;
+    size_t count, cap;
+    size_t bytes; /* memory */
+};
+
+void policy_targets_drop(struct policy_targets *targets);
+void policy_targets_add(struct policy_targets *targets, struct bytes name); /* O(n) */
+/* The name was added more often than it was removed. */
+void policy_targets_remove(struct policy_targets *targets, struct bytes name);
+bool policy_targets_have(const struct policy_targets *targets, struct bytes name); /* O(log n) */
+void policy_targets_check(const struct policy_targets *targets);
+
+#endif
