@@ -20,7 +20,7 @@ ID_OF = b"<id-%s>"        # stands for a connection's id, which is not the same 
 KEYS = {
     "skey": "s1 s2 s3", "bkey": "b1 b2 s1", "lkey": "l1 l2 l3", "tkey": "t1 t2 t3",
     "hkey": "h1 h2", "zkey": "z1 z2 z3", "pkey": "p1 p2 p3", "gkey": "g1 g2 z1",
-    "sortkey": "l1 l2 t1 t2 z1",
+    "sortkey": "l1 l2 t1 t2 z1", "xkey": "x1 x2 x3",
 }
 KEYS = {kind: [name.encode() for name in names.split()] for kind, names in KEYS.items()}
 ALL_KEYS = sorted({key for names in KEYS.values() for key in names}) + [b"x"]
@@ -68,6 +68,13 @@ LAT_EDGES = [b"85.06", b"-86", b"85.05112878", b"90", b"nan", b"abc", b""]
 RADII = [b"1", b"100", b"200", b"500", b"1000", b"10000", b"0", b"40000", b"1e7", b"0.5"]
 RADIUS_EDGES = [b"-1", b"nan", b"inf", b"1e300", b"abc", b"", b"-0"]
 CHANNELS = [b"c1", b"c2", b"d"]
+STREAM_IDS = [b"0", b"0-0", b"0-1", b"1", b"1-1", b"2-0", b"3", b"5-5"]
+STREAM_ID_EDGES = [b"18446744073709551615-18446744073709551615", b"18446744073709551615",
+                   b"18446744073709551616", b"18446744073709551615-18446744073709551614",
+                   b"9223372036854775807-1", b"9223372036854775808", b"1-18446744073709551615",
+                   b"1-18446744073709551616", b"-1", b"1--1", b"1-", b"-", b"+", b"", b"abc", b"1-1-1",
+                   b"01-1", b" 1-1", b"1-1 ", b"$", b">", b"*", b"(1-1", b"1.5", b"1-1\x00", b"5-*",
+                   b"*-1", b"0-*", b"-1-*", b"18446744073709551615-*", b"1-" + b"9" * 200]
 
 # kind: (usual, edges, one edge in so many)
 PLAIN = {
@@ -101,6 +108,10 @@ PLAIN = {
                 [b"-1", b"abc", b"", b"nan", b"inf", b"1e30", b"-0.0001", b"9223372036854776"], 8),
     "db": ([b"0", b"1", b"2"], [b"-1", b"16", b"abc", b"", b"9223372036854775808", b"1.0"], 8),
     "type": ([b"string", b"list", b"set", b"hash", b"zset"], [b"stream", b"ZSET", b"x", b""], 6),
+    "length": ([b"0", b"1", b"2", b"3", b"5", b"10", b"100"], INT_EDGES, 10),
+    "group": ([b"g", b"g", b"g", b"g", b"h"], [b"", b"nosuch", b"g\x00", b"$"], 12),
+    "consumer": ([b"ann", b"bob", b"ann", b"cy"], [b"", b"nosuch", b"ann\x00"], 12),
+    "wait": ([b"5", b"1", b"0", b"1000", b"100"], INT_EDGES, 12),
     "channel": (CHANNELS, [b"", b"c\x00"], 10),
     "chpattern": ([b"c*", b"c?", b"d", b"c[12]"], [b"", b"x"], 10),
     "by": ([b"nosort", b"s*", b"h*->a", b"b*", b"h*->1", b"*"],
@@ -127,7 +138,9 @@ PLAIN = {
 class Generator:
     """Programs, one after the other, from one stream of chance."""
 
-    def __init__(self, rows, seed):
+    def __init__(self, rows, seed, about=None):
+        """about: a group that each program has."""
+        self.about = about
         self.rng = random.Random(seed)
         self.rows = rows
         self.groups = {}
@@ -146,6 +159,8 @@ class Generator:
     def key(self, kind):
         if kind == "key" or self.rng.random() < 0.06:
             return self.rng.choice(ALL_KEYS)
+        if kind == "xkey" and self.rng.random() < 0.6:
+            return self.stream
         return self.rng.choice(KEYS[kind])
 
     def keys_with_count(self, kind):
@@ -176,7 +191,64 @@ class Generator:
         self.deadlines.append(at * unit)
         return b"%d" % at
 
+    def new_id(self):
+        """An ID for XADD that is greater than those before, mostly; "*" stands in the grammar."""
+        if self.rng.random() < 0.12:
+            return self.rng.choice(STREAM_IDS + STREAM_ID_EDGES)
+        self.next_id += self.rng.choice((0, 1, 1, 2, 10))
+        if self.rng.random() < 0.3:
+            self.note_id(b"%d-0" % self.next_id)
+            return b"%d-*" % self.next_id
+        self.next_seq += 1
+        self.note_id(b"%d-%d" % (self.next_id, self.next_seq))
+        return self.ids[-1]
+
+    def note_id(self, text):
+        self.ids = [*self.ids[-7:], text]
+
+    def note_star(self):
+        """The ID that the clock gives; of a stream that had none at this time, or of a later one."""
+        known = sum(text.startswith(b"%d-" % self.now) for text in self.ids)
+        self.note_id(b"%d-%d" % (self.now, known))
+
+    def id(self, kind):
+        is_border = kind in ("idmin", "idmax")
+        if is_border and self.rng.random() < 0.5:
+            return b"-" if kind == "idmin" else b"+"
+        chance = self.rng.random()
+        if chance < 0.2:
+            return self.rng.choice(STREAM_IDS if chance < 0.15 else STREAM_ID_EDGES)
+        text = self.rng.choice(self.ids)
+        if is_border and chance < 0.5:
+            return b"(" + text
+        return text.partition(b"-")[0] if chance > 0.95 else text
+
+    def streams(self, usual):
+        """Some keys, and as many IDs."""
+        count = self.rng.choice((1, 1, 1, 2, 3))
+        keys = [self.key("xkey") for _ in range(count)]
+        if self.rng.random() < 0.03:
+            count += 1
+        return keys + [usual if self.rng.random() < 0.6 else self.rng.choice((b"0", self.id("id")))
+                       for _ in range(count)]
+
+    def idle(self):
+        """A span of idle time, whose end is on the list for the clock."""
+        if self.rng.random() < 0.06:
+            return self.rng.choice(INT_EDGES)
+        span = self.rng.choice((0, 0, *TTLS))
+        self.deadlines.append(self.now + span)
+        return b"%d" % span
+
     def argument(self, kind):
+        if kind in ("id", "idmin", "idmax"):
+            return [self.id(kind)]
+        if kind in ("streams", "groupstreams"):
+            return self.streams(b"$" if kind == "streams" else b">")
+        if kind == "newid":
+            return [self.new_id()]
+        if kind == "idle":
+            return [self.idle()]
         if kind.endswith("key"):
             return [self.key(kind)]
         if kind == "score" and self.same_score and self.rng.random() < 0.97:
@@ -214,6 +286,8 @@ class Generator:
         elif kind == "lit":
             used.add(value)
             out.append(value.encode())
+            if value == "*":
+                self.note_star()
         else:
             out.extend(self.argument(value))
 
@@ -310,8 +384,9 @@ class Generator:
         rng = self.rng
         self.now, self.deadlines, self.multi = NOON, [], dict.fromkeys(CONNECTIONS, False)
         self.same_score = rng.random() < 0.4  # what lexical ranges ask for
-        data = [group for group in self.groups if group in DATA_GROUPS]
-        focus = rng.sample(data, rng.choice((1, 1, 2, 3)))
+        self.ids, self.next_id, self.next_seq = [b"1-1"], rng.choice((1, 1, NOON - 5)), 0
+        self.stream = rng.choice(KEYS["xkey"])
+        focus = self.some_groups()
         fluent = rng.random() < 0.35  # MULTI and WATCH are in it
         if rng.random() < 0.25:
             focus.append(rng.choice([group for group in self.groups if group in RARE]))
@@ -322,6 +397,7 @@ class Generator:
         self.focus = focus, others
         scripted = self.scripts and rng.choice((0, 0, 0, 0.1, 0.3, 0.7))
         steps = [("a", call, ()) for call in self.load()] if scripted else []
+        steps += self.prepare() if "stream" in focus else []
         second = rng.choice((0, 0.1, 0.3))
         waiting = set()  # connections that may be blocked, or can only hear
         for _ in range(rng.choice((4, 8, 12, 20, 30))):
@@ -333,6 +409,8 @@ class Generator:
                 waiting.clear()
             elif fluent and rng.random() < 0.2:
                 steps.append((where, *self.transaction(where)))
+            elif "stream" in focus and rng.random() < 0.04:
+                steps.append(("carry", [self.key("xkey"), self.key("xkey")], ()))
             else:
                 row = self.row(focus, others) if rng.random() >= scripted else \
                     rng.choice(self.scripts)
@@ -344,6 +422,28 @@ class Generator:
             if is_open:
                 steps.append((where, [b"EXEC"], ()))
         return steps
+
+    def some_groups(self):
+        """What the program is about."""
+        data = [group for group in self.groups if group in DATA_GROUPS]
+        focus = self.rng.sample(data, self.rng.choice((1, 1, 2, 3)))
+        if self.about and self.about not in focus:
+            focus[0] = self.about
+        return focus
+
+    def prepare(self):
+        """A stream, and a group that has read a part of it."""
+        rng, found, key = self.rng, [], self.stream
+        for _ in range(rng.choice((0, 1, 3, 6))):
+            fields = rng.choice(((b"f", b"v"), (b"a", b"1", b"b", b"2")))
+            found.append([b"XADD", key, self.new_id(), *fields])
+        if rng.random() < 0.8:
+            found.append([b"XGROUP", b"CREATE", key, b"g",
+                          rng.choice((b"0", b"0", b"0", b"$")), b"MKSTREAM"])
+            for _ in range(rng.choice((0, 1, 2))):
+                found.append([b"XREADGROUP", b"GROUP", b"g", rng.choice((b"ann", b"bob")), b"COUNT",
+                              rng.choice((b"1", b"2", b"10")), b"STREAMS", key, b">"])
+        return [("a", call, ()) for call in found]
 
     def row(self, focus, others):
         rng = self.rng
@@ -376,6 +476,7 @@ class Generator:
 RARE = ("transactions", "pubsub", "connection", "tracking", "scripts", "functions")  # only where they are wanted
 MANY = {"SADD": "tkey", "HSET": "hkey", "ZADD": "zkey", "RPUSH": "lkey", "PFADD": "pkey"}
 DATA_GROUPS = ("string", "bitmap", "list", "set", "hash", "sorted-set", "hyperloglog", "geo",
+               "stream",
                "generic", "expiry")
 
 

@@ -28,6 +28,7 @@ READ = {b"string": [b"GET"], b"list": [b"LRANGE", b"0", b"-1"], b"set": [b"SMEMB
 
 BLOCKING = {b"BLPOP", b"BRPOP", b"BLMOVE", b"BRPOPLPUSH", b"BLMPOP", b"BZPOPMIN", b"BZPOPMAX",
             b"BZMPOP"}
+STREAM_READS = (b"XREAD", b"XREADGROUP")
 
 
 def is_overwriting(name):
@@ -141,6 +142,12 @@ class Pair:
                 self.at = step
                 self.move_clock(step[1])
                 continue
+            if step[0] == "carry":
+                self.send(where, batch)
+                batch = []
+                self.at = step
+                self.carry(*step[1])
+                continue
             words = self.words(step)
             commands = scripts.commands_of(step[1])
             if batch and any(is_lexical(upper(command)) for command in commands or [step[1]]):
@@ -164,6 +171,21 @@ class Pair:
                 batch = []
         self.send(where, batch)
 
+    def carry(self, key, to):
+        """Restores each server's payload of a key on the other one."""
+        payloads = [server.connection("control").call(b"DUMP", key) for server in self.both]
+        if payloads[0][:1] != payloads[1][:1]:
+            raise Difference("DUMP", self.at, *payloads)
+        found = [resp.value_of(payload)[0][1] for payload in payloads]
+        if None in found:
+            return
+        replies = [server.connection("control").call(b"RESTORE", to, b"0", payload, b"REPLACE")
+                   for server, payload in zip(self.both, reversed(found))]
+        if replies != [b"+OK\r\n"] * 2:
+            raise Difference("carry", self.at, *replies)
+        if self.is_loose():
+            self.settle()
+
     @staticmethod
     def words(step):
         return upper(step[1])
@@ -173,7 +195,10 @@ class Pair:
 
     def rules(self, words):
         row = self.row(words)
-        return row.rules if row else frozenset()
+        found = row.rules if row else frozenset()
+        if "blocks" in found:
+            found = found | {"async"} if b"BLOCK" in words else found - {"async"}
+        return found
 
     def is_loose(self):
         return any(state.loose for state in self.states.values())
@@ -216,7 +241,8 @@ class Pair:
             words = upper(command)
             rules = self.rules(words)
             name = scripts.name_of(step[1])
-            if "choice" in rules or name in scripts.SHOWN and (rules or words[0] == b"OBJECT") or \
+            is_open = rules - {"blocks"} or words[0] == b"OBJECT"
+            if "choice" in rules or name in scripts.SHOWN and is_open or \
                     is_lexical(words) and len(commands) > 1 or \
                     self.is_left_out(step[0], words, command, died):
                 return True
@@ -314,7 +340,7 @@ class Pair:
         if dies:
             self.mark()
         if "async" in rules:
-            if not (state.multi and words[0][:1] == b"B"):
+            if not (state.multi and words[0] in (*BLOCKING, *STREAM_READS)):
                 state.loose = True
                 self.note_timeout(words)
             for name in CONNECTIONS:  # CLIENT TRACKING ... REDIRECT
@@ -353,9 +379,14 @@ class Pair:
 
     def note_timeout(self, words):
         """Redis waits one millisecond longer (doc/differs.md): the clock passes by a timeout."""
-        for word in (words[1], words[-1]) if len(words) > 1 else ():
+        if words[0] in STREAM_READS:
+            at, unit = words.index(b"BLOCK") + 1 if b"BLOCK" in words else 0, 1
+            timeouts = words[at:at + 1]
+        else:
+            timeouts, unit = (words[1], words[-1]) if len(words) > 1 else (), 1000
+        for word in timeouts:
             try:
-                self.timeouts.add(self.now + math.ceil(float(word) * 1000))
+                self.timeouts.add(self.now + math.ceil(float(word) * unit))
             except (ValueError, OverflowError):
                 pass
 
@@ -589,6 +620,9 @@ class Pair:
         for command, reply in zip(commands, replies):
             if command[0] == b"SELECT":
                 contents.append(command)
+            elif reply == b"+stream\r\n":
+                contents += [[b"XINFO", b"STREAM", command[1], b"FULL", b"COUNT", b"0"],
+                             [b"XINFO", b"STREAM", command[1]], [b"XINFO", b"GROUPS", command[1]]]
             elif command[0] == b"TYPE":
                 read = READ.get(reply[1:-2])
                 if read:

@@ -23,6 +23,8 @@ Rules, for what Redis itself leaves open (compare.py has them):
     anyorder    items of all its arrays come in any order
     jumbled     what it looks at, and so what it tells of misses, comes in any order
     dies        a deadline may lie in the past: both servers drop what is dead right after
+    blocks      as async, where the word BLOCK stands
+    figures     figures of the server's own structures stand in it: never shown as text by a script
 
 The grammar is not that of the rows' syntax lines, which neither name kinds of values that suit one
 another nor say how replies compare. coverage.py checks it against redis-server's COMMAND DOCS.
@@ -160,6 +162,36 @@ ZSCAN zkey cursor [MATCH pattern] [COUNT scan-count] ; scan
 BZPOPMIN zkey... timeout ; async
 BZPOPMAX zkey... timeout ; async
 BZMPOP timeout zkeys (MIN|MAX) [COUNT count] ; async
+== stream
+XADD xkey * (field value)...
+XADD xkey (*|newid) (field value)...
+XADD xkey [NOMKSTREAM] [(MAXLEN [=|~] length|MINID [=|~] id) [LIMIT length]] (*|newid) (field value)...
+XLEN xkey
+XRANGE xkey idmin idmax [COUNT count]
+XREVRANGE xkey idmax idmin [COUNT count]
+XDEL xkey id...
+XTRIM xkey (MAXLEN [=|~] length|MINID [=|~] id) [LIMIT length]
+XSETID xkey id [ENTRIESADDED count] [MAXDELETEDID id]
+XREAD [COUNT count] STREAMS streams ; blocks
+XREAD [COUNT count] BLOCK wait STREAMS streams ; blocks ; async
+XGROUP|CREATE xkey group (id|$) [MKSTREAM] [ENTRIESREAD length]
+XGROUP|SETID xkey group (id|$) [ENTRIESREAD length]
+XGROUP|DESTROY xkey group
+XGROUP|CREATECONSUMER xkey group consumer
+XGROUP|DELCONSUMER xkey group consumer
+XREADGROUP GROUP group consumer [COUNT count] [NOACK] STREAMS groupstreams ; blocks
+XREADGROUP GROUP group consumer [COUNT count] STREAMS groupstreams ; blocks
+XREADGROUP GROUP group consumer [COUNT count] BLOCK wait [NOACK] STREAMS groupstreams ; blocks ; async
+XACK xkey group id...
+XPENDING xkey group [[IDLE idle] idmin idmax count [consumer]]
+XPENDING xkey group [IDLE idle] idmin idmax count [consumer]
+XCLAIM xkey group consumer idle id... [IDLE idle] [TIME ms-at] [RETRYCOUNT length] [FORCE] [JUSTID] [LASTID id]
+XCLAIM xkey group consumer idle id...
+XAUTOCLAIM xkey group consumer idle id [COUNT count] [JUSTID]
+XINFO|STREAM xkey ; figures
+XINFO|STREAM xkey FULL [COUNT count] ; figures
+XINFO|GROUPS xkey
+XINFO|CONSUMERS xkey group
 == hyperloglog
 PFADD pkey member...
 PFADD pkey
