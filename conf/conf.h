@@ -102,7 +102,8 @@ struct conf {
     const char *(*users_fault)(const char *lines); /* the same for `user` */
     /* names of encodings, in OBJECT ENCODING */
     int64_t hash_max_entries, hash_max_value, zset_max_entries, zset_max_value, set_max_intset;
-    int64_t hll_sparse_max; /* bytes */
+    int64_t hll_sparse_max;                       /* bytes */
+    int64_t stream_max_bytes, stream_max_entries; /* of a block of a stream; 0: the most */
     /* persistence */
     bool appendonly;
     int64_t appendfsync; /* enum conf_fsync */

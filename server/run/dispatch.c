@@ -40,6 +40,8 @@ void dispatch_configure(struct dispatch *dispatch)
         .zset_len = (size_t)conf->zset_max_value,
         .intset_members = (size_t)conf->set_max_intset,
         .hll_sparse = (size_t)conf->hll_sparse_max,
+        .stream_bytes = (size_t)conf->stream_max_bytes,
+        .stream_entries = (size_t)conf->stream_max_entries,
     };
     dispatch->evicting = true; /* a lower limit takes effect at once */
 }

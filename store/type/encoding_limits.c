@@ -8,4 +8,6 @@ struct encoding_limits encoding_limits = {
     .zset_len = 64,
     .intset_members = 512,
     .hll_sparse = 3000,
+    .stream_bytes = 4096,
+    .stream_entries = 100,
 };

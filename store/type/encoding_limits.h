@@ -1,6 +1,7 @@
 /* encoding_limits: up to which size OBJECT ENCODING gives a collection the name of Redis' small
- * form. They name forms only, except for the sparse form of a HyperLogLog: how a value is kept in
- * memory does not depend on them. As in Redis, a change concerns values that grow afterwards. */
+ * form. They name forms only, except for the sparse form of a HyperLogLog and the blocks of a
+ * stream: how other values are kept in memory does not depend on them. As in Redis, a change
+ * concerns values that grow afterwards. */
 #ifndef STORE_TYPE_ENCODING_LIMITS_H
 #define STORE_TYPE_ENCODING_LIMITS_H
 
@@ -10,7 +11,8 @@ struct encoding_limits {
     size_t hash_fields, hash_len; /* fields, and bytes of a field or value */
     size_t zset_members, zset_len;
     size_t intset_members;
-    size_t hll_sparse; /* bytes */
+    size_t hll_sparse;                   /* bytes */
+    size_t stream_bytes, stream_entries; /* of a block; 0: no limit, but at most 32 KiB */
 };
 
 /* The limits of all stores of the process: Redis' defaults, until something sets others. */

@@ -1,10 +1,11 @@
 /* stream: entries with fields, in the order of their IDs, and the stream's consumer groups
  * (stream_group.h).
  *
- * Entries are in blocks of at most STREAM_BLOCK_BYTES and STREAM_BLOCK_ENTRIES (a larger entry has
- * a block of its own), with IDs as differences, and without the names of fields that are those of
- * the entry before. The blocks are the leaves of a counted tree, so that a range, a rank and a trim
- * cost O(log n). Entries are only added at the end. A stream may be empty. */
+ * Entries are in blocks of limited size (encoding_limits.h; a larger entry has a block of its own),
+ * with IDs as differences, and without the names of fields that are those of the entry before. The
+ * blocks are the leaves of a counted tree, so that finding an ID and a rank cost O(log n), and a
+ * trim that and the blocks that it frees. Entries are only added at the end. A stream may be empty.
+ */
 #ifndef STORE_TYPE_STREAM_H
 #define STORE_TYPE_STREAM_H
 
@@ -18,6 +19,7 @@
 #include "store/type/stream_id.h"
 
 struct stream;
+struct stream_block;
 
 struct stream *stream_new(void);
 void stream_free(struct stream *stream);
@@ -40,7 +42,7 @@ void stream_set_marks(struct stream *stream, const struct stream_marks *marks);
 
 /* Adds an entry at the end. `parts` are names and values in turn, `count` (even, 2 or more) of
  * them. The ID must be greater than marks.last; it becomes marks.last, and marks.added rises by
- * one. */
+ * one. The parts must not point into this stream. Amortised O(1) */
 void stream_append(struct stream *stream, struct stream_id id, const struct bytes *parts,
                    size_t count);
 /* Removes one entry; false: there is none. Raises marks.max_deleted. O(log n) plus its block */
@@ -73,12 +75,25 @@ struct stream_entry {
 /* The next field in the order in which they were added; false: that was the last. */
 bool stream_entry_next(struct stream_entry *entry, struct bytes *name, struct bytes *value);
 
+/* Private: a place between the entries of one block. */
+struct stream_cursor {
+    const struct stream_block *block;
+    const unsigned char *next, *names; /* the next entry, the names in force before it */
+    struct stream_id id;               /* of the entry before it */
+    uint32_t index;
+};
+
+enum { STREAM_WALK_WINDOW = 32 };
+
 /* Walks the entries in either direction; the stream must not change meanwhile. */
 struct stream_walk {
-    const struct stream *stream;
-    const void *block; /* private */
-    uint32_t at, index;
+    /* private: a block can only be read forwards, so a walk downwards notes the places of some
+     * entries at a time */
+    struct stream_cursor cursor; /* upwards: before the next entry */
     bool back;
+    uint32_t left,
+        noted; /* downwards: entries of the block that are left; notes of the last ones */
+    struct stream_cursor notes[STREAM_WALK_WINDOW];
 };
 /* From the first entry whose ID is not below `id` upwards. O(log n) */
 void stream_walk_up(struct stream_walk *walk, const struct stream *stream, struct stream_id id);

@@ -1,0 +1,492 @@
+/* stream: see stream.h. Packing is in stream_block.h, the tree in stream_tree.h.
+ *
+ * The blocks are a chain. The last one grows; when an entry has no room in it, it is added to the
+ * tree and never grows again. */
+#include "store/type/stream.h"
+
+#include "store/base/ensure.h"
+#include "store/mem/mem.h"
+#include "store/type/encoding_limits.h"
+#include "store/type/stream_block.h"
+#include "store/type/stream_group.h"
+#include "store/type/stream_tree.h"
+
+enum {
+    CAP_MIN = 64,          /* bytes of a small block, growing by doubling */
+    LIMIT_MAX = 32 * 1024, /* bytes of a block, whatever encoding_limits says */
+    SHRINK_SHARE = 4,      /* a block shrinks when a quarter of it is unused */
+    PART_BLOCKS = 0,
+    PART_GROUPS = 1,
+};
+
+struct stream {
+    struct stream_tree tree;
+    struct stream_block *first, *last; /* NULL: no entries. The last may be outside the tree */
+    size_t count, blocks;
+    size_t bytes; /* of the blocks and this struct */
+    struct stream_marks marks;
+    msec retention;
+    struct stream_groups *groups;
+};
+
+/* ---- blocks --------------------------------------------------------------------------------- */
+
+static bool in_tree(const struct stream_block *block)
+{
+    return block->parent != NULL;
+}
+
+/* Redirects the pointers to a block that has moved from `old`. */
+static void block_moved(struct stream *stream, const struct stream_block *old,
+                        struct stream_block *block)
+{
+    if (block == old) return;
+    *(block->prev != NULL ? &block->prev->next : &stream->first) = block;
+    *(block->next != NULL ? &block->next->prev : &stream->last) = block;
+    if (in_tree(block)) stream_tree_moved(old, block);
+}
+
+/* `cap`: bytes of data. */
+static struct stream_block *block_resize(struct stream *stream, struct stream_block *block,
+                                         size_t cap)
+{
+    const struct stream_block *old = block;
+    stream->bytes -= mem_size(block);
+    block = mem_realloc(block, sizeof(*block) + cap);
+    stream->bytes += mem_size(block);
+    block->cap = mem_size(block) - sizeof(*block);
+    block_moved(stream, old, block);
+    return block;
+}
+
+/* Gives unused memory back. */
+static void block_shrink(struct stream *stream, struct stream_block *block)
+{
+    if (block->cap - block->used <= (sizeof(*block) + block->cap) / SHRINK_SHARE) return;
+    block_resize(stream, block, block->used);
+}
+
+static struct stream_block *block_add(struct stream *stream, size_t cap)
+{
+    struct stream_block *block = mem_alloc(sizeof(*block) + cap), *last = stream->last;
+    *block = (struct stream_block){ .prev = last, .cap = mem_size(block) - sizeof(*block) };
+    *(last != NULL ? &last->next : &stream->first) = block;
+    stream->last = block;
+    stream->bytes += mem_size(block);
+    stream->blocks++;
+    return block;
+}
+
+/* Removes a block with its entries. */
+static void block_remove(struct stream *stream, struct stream_block *block)
+{
+    stream->count -= block->count;
+    if (in_tree(block)) stream_tree_remove(&stream->tree, block);
+    *(block->prev != NULL ? &block->prev->next : &stream->first) = block->next;
+    *(block->next != NULL ? &block->next->prev : &stream->last) = block->prev;
+    stream->bytes -= mem_size(block);
+    stream->blocks--;
+    mem_free(block);
+}
+
+/* The last block that may have entries not after `id`, or the first block; NULL: no entries. */
+static struct stream_block *find_block(const struct stream *stream, struct stream_id id)
+{
+    struct stream_block *last = stream->last;
+    if (last == NULL || !stream_id_before(id, last->first)) return last;
+    struct stream_block *block = stream_tree_find(&stream->tree, id);
+    return block != NULL ? block : stream->first;
+}
+
+/* The entries of all blocks before this one. */
+static size_t count_before(const struct stream *stream, const struct stream_block *block)
+{
+    return in_tree(block) ? stream_tree_before(block) : stream->count - block->count;
+}
+
+/* The block with the entry of this rank, which is there; *rank becomes its number in the block. */
+static struct stream_block *block_at(const struct stream *stream, size_t *rank)
+{
+    struct stream_block *last = stream->last;
+    size_t before = stream->count - last->count;
+    if (*rank < before) return stream_tree_at(&stream->tree, rank);
+    *rank -= before;
+    return last;
+}
+
+/* ---- appending ------------------------------------------------------------------------------ */
+
+static size_t block_limit(void)
+{
+    size_t limit = encoding_limits.stream_bytes;
+    limit = limit == 0 || limit > LIMIT_MAX ? LIMIT_MAX : limit;
+    return limit > sizeof(struct stream_block) ? limit - sizeof(struct stream_block) : 0;
+}
+
+static bool has_room(const struct stream_block *block, size_t size)
+{
+    size_t most = encoding_limits.stream_entries;
+    if (in_tree(block) || (most > 0 && block->added >= most)) return false;
+    return block->used - block->begin + size <= block_limit();
+}
+
+/* Makes room for `size` bytes in the last block. */
+static struct stream_block *make_room(struct stream *stream, struct stream_block *block,
+                                      size_t size)
+{
+    if (block->used + size <= block->cap) return block;
+    if (block->begin > block->used / 2) stream_block_compact(block);
+    if (block->used + size <= block->cap) return block;
+    size_t whole = sizeof(*block) + block->used + size, cap = CAP_MIN;
+    while (cap < whole)
+        cap *= 2;
+    size_t most = sizeof(*block) + block_limit();
+    if (cap > most) cap = whole > most ? whole : most;
+    return block_resize(stream, block, cap - sizeof(*block));
+}
+
+/* A new last block for an entry of `size` bytes. */
+static struct stream_block *add_last(struct stream *stream, size_t size)
+{
+    struct stream_block *last = stream->last;
+    if (last != NULL && !in_tree(last)) {
+        stream_tree_append(&stream->tree, last);
+        block_shrink(stream, last);
+    }
+    return block_add(stream, size);
+}
+
+void stream_append(struct stream *stream, struct stream_id id, const struct bytes *parts,
+                   size_t count)
+{
+    ensure(stream_id_before(stream->marks.last, id), "an ID at or before the last one");
+    ensure(count > 0 && count % 2 == 0, "%zu names and values", count);
+    struct stream_packing packing;
+    struct stream_block *block = stream->last;
+    if (block != NULL) stream_block_plan(block, id, parts, count, &packing);
+    if (block == NULL || !has_room(block, packing.size)) {
+        stream_block_plan(NULL, id, parts, count, &packing);
+        block = add_last(stream, packing.size);
+    } else {
+        block = make_room(stream, block, packing.size);
+    }
+    stream_block_put(block, id, parts, count, &packing);
+    stream->count++;
+    stream->marks.last = id;
+    stream->marks.added++;
+}
+
+/* ---- removing ------------------------------------------------------------------------------- */
+
+bool stream_remove(struct stream *stream, struct stream_id id)
+{
+    struct stream_block *block = find_block(stream, id);
+    if (block == NULL) return false;
+    if (block->count == 1) {
+        if (!stream_id_equal(block->first, id)) return false;
+        block_remove(stream, block);
+    } else {
+        if (!stream_block_remove(block, id)) return false;
+        stream->count--;
+        if (in_tree(block)) {
+            stream_tree_shrink(block, 1);
+            block_shrink(stream, block);
+        }
+    }
+    if (stream_id_before(stream->marks.max_deleted, id)) stream->marks.max_deleted = id;
+    return true;
+}
+
+void stream_cut(struct stream *stream, size_t count)
+{
+    ensure(count <= stream->count, "%zu of %zu entries", count, stream->count);
+    while (count > 0 && count >= stream->first->count) {
+        count -= stream->first->count;
+        block_remove(stream, stream->first);
+    }
+    if (count == 0) return;
+    stream_block_cut(stream->first, (uint32_t)count);
+    stream->count -= count;
+    if (in_tree(stream->first)) stream_tree_shrink(stream->first, count);
+}
+
+/* ---- finding -------------------------------------------------------------------------------- */
+
+bool stream_has(const struct stream *stream, struct stream_id id)
+{
+    struct stream_cursor cursor;
+    struct stream_entry entry;
+    const struct stream_block *block = find_block(stream, id);
+    if (block == NULL || stream_id_before(id, block->first)) return false;
+    if (stream_id_before(block->last, id)) return false;
+    stream_cursor_seek(&cursor, block, id);
+    return stream_cursor_next(&cursor, &entry) && stream_id_equal(entry.id, id);
+}
+
+bool stream_first(const struct stream *stream, struct stream_id *id)
+{
+    if (stream->first == NULL) return false;
+    *id = stream->first->first;
+    return true;
+}
+
+bool stream_final(const struct stream *stream, struct stream_id *id)
+{
+    if (stream->last == NULL) return false;
+    *id = stream->last->last;
+    return true;
+}
+
+size_t stream_rank(const struct stream *stream, struct stream_id id)
+{
+    struct stream_cursor cursor;
+    const struct stream_block *block = find_block(stream, id);
+    if (block == NULL) return 0;
+    size_t before = count_before(stream, block);
+    if (!stream_id_before(block->first, id)) return before;
+    if (stream_id_before(block->last, id)) return before + block->count;
+    stream_cursor_seek(&cursor, block, id);
+    return before + cursor.index;
+}
+
+bool stream_id_at(const struct stream *stream, size_t rank, struct stream_id *id)
+{
+    struct stream_cursor cursor;
+    struct stream_entry entry;
+    if (rank >= stream->count) return false;
+    stream_cursor_begin(&cursor, block_at(stream, &rank));
+    do
+        stream_cursor_next(&cursor, &entry);
+    while (rank-- > 0);
+    *id = entry.id;
+    return true;
+}
+
+size_t stream_whole_blocks(const struct stream *stream, size_t most)
+{
+    if (stream->count <= most) return stream->count;
+    return stream_tree_whole(&stream->tree, most);
+}
+
+/* ---- walking -------------------------------------------------------------------------------- */
+
+void stream_walk_up(struct stream_walk *walk, const struct stream *stream, struct stream_id id)
+{
+    walk->back = false;
+    const struct stream_block *block = find_block(stream, id);
+    if (block != NULL && stream_id_before(block->last, id)) block = block->next;
+    if (block != NULL)
+        stream_cursor_seek(&walk->cursor, block, id);
+    else
+        walk->cursor.block = NULL;
+}
+
+void stream_walk_down(struct stream_walk *walk, const struct stream *stream, struct stream_id id)
+{
+    struct stream_entry entry;
+    walk->back = true;
+    walk->left = walk->noted = 0;
+    const struct stream_block *block = find_block(stream, id);
+    if (block != NULL && stream_id_before(id, block->first)) block = block->prev;
+    walk->cursor.block = block;
+    if (block == NULL) return;
+    walk->left = block->count;
+    if (!stream_id_before(id, block->last)) return;
+    stream_cursor_seek(&walk->cursor, block, id);
+    struct stream_cursor at = walk->cursor;
+    walk->left = at.index;
+    if (stream_cursor_next(&at, &entry) && stream_id_equal(entry.id, id)) walk->left++;
+}
+
+/* Notes the places before the last of the entries that are left in the block. */
+static void note_places(struct stream_walk *walk)
+{
+    struct stream_cursor cursor;
+    struct stream_entry entry;
+    walk->noted = walk->left < STREAM_WALK_WINDOW ? walk->left : STREAM_WALK_WINDOW;
+    stream_cursor_begin(&cursor, walk->cursor.block);
+    while (cursor.index < walk->left - walk->noted)
+        stream_cursor_next(&cursor, &entry);
+    for (uint32_t i = 0; i < walk->noted; i++) {
+        walk->notes[i] = cursor;
+        stream_cursor_next(&cursor, &entry);
+    }
+}
+
+static bool walk_back(struct stream_walk *walk, struct stream_entry *entry)
+{
+    if (walk->left == 0) {
+        if (walk->cursor.block != NULL) walk->cursor.block = walk->cursor.block->prev;
+        if (walk->cursor.block == NULL) return false;
+        walk->left = walk->cursor.block->count;
+    }
+    if (walk->noted == 0) note_places(walk);
+    walk->left--;
+    return stream_cursor_next(&walk->notes[--walk->noted], entry);
+}
+
+bool stream_walk_next(struct stream_walk *walk, struct stream_entry *entry)
+{
+    if (walk->back) return walk_back(walk, entry);
+    if (walk->cursor.block == NULL) return false;
+    if (stream_cursor_next(&walk->cursor, entry)) return true;
+    const struct stream_block *next = walk->cursor.block->next;
+    if (next == NULL) return false;
+    stream_cursor_begin(&walk->cursor, next);
+    return stream_cursor_next(&walk->cursor, entry);
+}
+
+/* ---- retention ------------------------------------------------------------------------------ */
+
+msec stream_retention(const struct stream *stream)
+{
+    return stream->retention;
+}
+
+void stream_set_retention(struct stream *stream, msec span)
+{
+    stream->retention = span;
+}
+
+msec stream_next_deadline(const struct stream *stream)
+{
+    msec at;
+    if (stream->first == NULL || stream->retention == 0) return NEVER;
+    bool ends = instant_after(stream_id_instant(stream->first->first), stream->retention, &at);
+    return ends ? at : NEVER;
+}
+
+/* An entry has expired if its time + the retention < now. */
+size_t stream_count_expired(const struct stream *stream, msec now)
+{
+    if (stream->retention == 0 || now <= stream->retention) return 0;
+    return stream_rank(stream, (struct stream_id){ (uint64_t)(now - stream->retention), 0 });
+}
+
+/* ---- creating, freeing ---------------------------------------------------------------------- */
+
+struct stream *stream_new(void)
+{
+    struct stream *stream = mem_alloc(sizeof(*stream));
+    *stream = (struct stream){ .bytes = mem_size(stream), .groups = stream_groups_new() };
+    return stream;
+}
+
+void stream_free(struct stream *stream)
+{
+    size_t work = SIZE_MAX;
+    stream_free_some(stream, &work);
+}
+
+bool stream_free_some(struct stream *stream, size_t *work)
+{
+    while (stream->first != NULL) {
+        if (*work == 0) return false;
+        size_t count = stream->first->count;
+        *work -= count < *work ? count : *work;
+        block_remove(stream, stream->first);
+    }
+    if (!stream_groups_free_some(stream->groups, work)) return false;
+    mem_free(stream);
+    return true;
+}
+
+size_t stream_count(const struct stream *stream)
+{
+    return stream->count;
+}
+
+struct stream_marks stream_marks(const struct stream *stream)
+{
+    return stream->marks;
+}
+
+void stream_set_marks(struct stream *stream, const struct stream_marks *marks)
+{
+    stream->marks = *marks;
+}
+
+struct stream_groups *stream_groups(const struct stream *stream)
+{
+    return stream->groups;
+}
+
+/* ---- relocating ----------------------------------------------------------------------------- */
+
+/* Relocates the block with the entry of rank place->at; then that is the rank of the next block. */
+static void relocate_block(struct stream *stream, struct relocation_place *place,
+                           struct relocation *relocation)
+{
+    size_t rank = place->at;
+    struct stream_block *block = block_at(stream, &rank);
+    struct stream_block *moved = relocation_copy(relocation, block);
+    place->at += block->count - rank;
+    if (moved != NULL) {
+        block_moved(stream, block, moved);
+        mem_free(block);
+        block = moved;
+    }
+    if (in_tree(block)) stream_tree_relocate(&stream->tree, block, relocation);
+}
+
+struct stream *stream_relocate(struct stream *stream, struct relocation_place *place,
+                               struct relocation *relocation)
+{
+    if (relocation_begins(place)) stream = relocation_block(relocation, stream);
+    if (place->part == PART_BLOCKS) {
+        while (place->at < stream->count) {
+            relocate_block(stream, place, relocation);
+            if (place->at < stream->count && relocation->left == 0) return stream;
+        }
+        *place = (struct relocation_place){ .part = PART_GROUPS };
+    }
+    struct relocation_place within = { place->at, place->part - PART_GROUPS };
+    stream->groups = stream_groups_relocate(stream->groups, &within, relocation);
+    *place = (struct relocation_place){ within.at, within.part + PART_GROUPS };
+    if (relocation_begins(&within)) *place = within;
+    return stream;
+}
+
+/* ---- encoding, memory, self-check ------------------------------------------------------------ */
+
+const char *stream_encoding(const struct stream *stream)
+{
+    (void)stream;
+    return "stream";
+}
+
+size_t stream_bytes(const struct stream *stream)
+{
+    return stream->bytes + stream->tree.bytes + stream_groups_bytes(stream->groups);
+}
+
+size_t stream_blocks(const struct stream *stream)
+{
+    return stream->blocks;
+}
+
+void stream_check(const struct stream *stream)
+{
+    size_t count = 0, blocks = 0, bytes = mem_size(stream);
+    const struct stream_block *prev = NULL;
+    for (const struct stream_block *block = stream->first; block != NULL; block = block->next) {
+        ensure(block->prev == prev, "prev %p, not %p", (void *)block->prev, (const void *)prev);
+        ensure(prev == NULL || stream_id_before(prev->last, block->first), "blocks overlap");
+        ensure(in_tree(block) || block->next == NULL, "a block in the middle is not in the tree");
+        ensure(block->cap + sizeof(*block) == mem_size(block), "cap %zu", block->cap);
+        stream_block_check(block);
+        count += block->count;
+        blocks++;
+        bytes += mem_size(block);
+        prev = block;
+    }
+    size_t grown = stream_tree_check(&stream->tree);
+    if (prev != NULL && !in_tree(prev)) grown += prev->count;
+    ensure(stream->last == prev, "last %p, not %p", (void *)stream->last, (const void *)prev);
+    ensure(count == stream->count && count == grown, "%zu entries, %zu in the tree, count %zu",
+           count, grown, stream->count);
+    ensure(blocks == stream->blocks, "%zu blocks, counted %zu", blocks, stream->blocks);
+    ensure(bytes == stream->bytes, "%zu bytes, counted %zu", bytes, stream->bytes);
+    ensure(prev == NULL || !stream_id_before(stream->marks.last, prev->last), "the last ID");
+    stream_groups_check(stream->groups);
+}

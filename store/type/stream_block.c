@@ -1,0 +1,362 @@
+/* stream_block: see stream_block.h. */
+#include "store/type/stream_block.h"
+
+#include <string.h>
+
+#include "store/base/ensure.h"
+
+enum {
+    OWN_NAMES = 1,
+    FORM_SHIFT = 1,
+    FORM_MASK = 3,
+    TIME_SHIFT = 3,
+    TIME_LONG = 31, /* a varint follows */
+    VARINT_MORE = 128,
+    VARINT_BITS = 7,
+    VARINT_MAX = 10,
+    HEAD_MAX = 1 + 2 * VARINT_MAX,
+};
+
+/* ---- varints -------------------------------------------------------------------------------- */
+
+static size_t varint_size(uint64_t value)
+{
+    size_t size = 1;
+    for (; value >= VARINT_MORE; value >>= VARINT_BITS)
+        size++;
+    return size;
+}
+
+static unsigned char *varint_put(unsigned char *to, uint64_t value)
+{
+    for (; value >= VARINT_MORE; value >>= VARINT_BITS)
+        *to++ = (unsigned char)(value | VARINT_MORE);
+    *to++ = (unsigned char)value;
+    return to;
+}
+
+static const unsigned char *varint_get(const unsigned char *from, uint64_t *value)
+{
+    uint64_t byte = *from++;
+    *value = byte & (VARINT_MORE - 1);
+    for (unsigned shift = VARINT_BITS; byte >= VARINT_MORE; shift += VARINT_BITS) {
+        byte = *from++;
+        *value |= (byte & (VARINT_MORE - 1)) << shift;
+    }
+    return from;
+}
+
+/* ---- texts: names, values ------------------------------------------------------------------- */
+
+static unsigned char *text_put(unsigned char *to, struct bytes text)
+{
+    to = varint_put(to, text.len);
+    if (text.len > 0) memcpy(to, text.data, text.len);
+    return to + text.len;
+}
+
+static const unsigned char *text_get(const unsigned char *from, struct bytes *text)
+{
+    uint64_t len;
+    from = varint_get(from, &len);
+    *text = bytes_of((const char *)from, len);
+    return from + len;
+}
+
+static const unsigned char *texts_skip(const unsigned char *from, uint64_t count)
+{
+    for (uint64_t len; count > 0; count--) {
+        from = varint_get(from, &len);
+        from += len;
+    }
+    return from;
+}
+
+/* Past the names of an entry. */
+static const unsigned char *names_skip(const unsigned char *from)
+{
+    uint64_t count;
+    from = varint_get(from, &count);
+    return texts_skip(from, count);
+}
+
+static bool names_equal(const unsigned char *names, const struct bytes *parts, size_t count)
+{
+    uint64_t have;
+    names = varint_get(names, &have);
+    if (have != count / 2) return false;
+    for (size_t i = 0; i < count; i += 2) {
+        struct bytes name;
+        names = text_get(names, &name);
+        if (!bytes_equal(name, parts[i])) return false;
+    }
+    return true;
+}
+
+bool stream_entry_next(struct stream_entry *entry, struct bytes *name, struct bytes *value)
+{
+    if (entry->given == entry->count) return false;
+    entry->given++;
+    entry->names = text_get(entry->names, name);
+    entry->values = text_get(entry->values, value);
+    return true;
+}
+
+/* ---- heads ---------------------------------------------------------------------------------- */
+
+static void plan_id(struct stream_packing *packing, struct stream_id prev, struct stream_id id)
+{
+    packing->time = id.ms - prev.ms;
+    packing->sequence = packing->time == 0 ? id.seq - prev.seq : id.seq;
+    if (packing->time == 0 && packing->sequence == 1)
+        packing->form = STREAM_ID_NEXT;
+    else if (packing->time > 0 && packing->sequence == 0)
+        packing->form = STREAM_ID_START;
+    else
+        packing->form = STREAM_ID_GIVEN;
+}
+
+static size_t head_size(const struct stream_packing *packing)
+{
+    size_t size = 1;
+    if (packing->time >= TIME_LONG) size += varint_size(packing->time - TIME_LONG);
+    if (packing->form == STREAM_ID_GIVEN) size += varint_size(packing->sequence);
+    return size;
+}
+
+static unsigned char *head_put(unsigned char *to, const struct stream_packing *packing)
+{
+    uint64_t time = packing->time < TIME_LONG ? packing->time : TIME_LONG;
+    *to++ = (unsigned char)(time << TIME_SHIFT | (unsigned)packing->form << FORM_SHIFT |
+                            (packing->own_names ? OWN_NAMES : 0));
+    if (time == TIME_LONG) to = varint_put(to, packing->time - TIME_LONG);
+    if (packing->form == STREAM_ID_GIVEN) to = varint_put(to, packing->sequence);
+    return to;
+}
+
+/* Reads a head; *id is the ID before and becomes the entry's. */
+static const unsigned char *head_get(const unsigned char *from, struct stream_id *id, bool *own)
+{
+    unsigned head = *from++;
+    uint64_t time = head >> TIME_SHIFT, sequence;
+    *own = head & OWN_NAMES;
+    if (time == TIME_LONG) {
+        from = varint_get(from, &time);
+        time += TIME_LONG;
+    }
+    switch (head >> FORM_SHIFT & FORM_MASK) {
+    case STREAM_ID_NEXT: id->seq++; break;
+    case STREAM_ID_START: id->seq = 0; break;
+    default:
+        from = varint_get(from, &sequence);
+        id->seq = time == 0 ? id->seq + sequence : sequence;
+        break;
+    }
+    id->ms += time;
+    return from;
+}
+
+/* ---- appending ------------------------------------------------------------------------------ */
+
+void stream_block_plan(const struct stream_block *block, struct stream_id id,
+                       const struct bytes *parts, size_t count, struct stream_packing *packing)
+{
+    *packing = (struct stream_packing){ .own_names = true };
+    if (block != NULL) {
+        plan_id(packing, block->last, id);
+        packing->own_names = !names_equal(block->data + block->own_names, parts, count);
+    }
+    size_t size = head_size(packing);
+    if (packing->own_names) {
+        size += varint_size(count / 2);
+        for (size_t i = 0; i < count; i += 2)
+            size += varint_size(parts[i].len) + parts[i].len;
+    }
+    for (size_t i = 1; i < count; i += 2)
+        size += varint_size(parts[i].len) + parts[i].len;
+    packing->size = size;
+}
+
+void stream_block_put(struct stream_block *block, struct stream_id id, const struct bytes *parts,
+                      size_t count, const struct stream_packing *packing)
+{
+    unsigned char *to = block->data + block->used;
+    to = head_put(to, packing);
+    if (packing->own_names) {
+        block->own_names = (uint32_t)(to - block->data);
+        to = varint_put(to, count / 2);
+        for (size_t i = 0; i < count; i += 2)
+            to = text_put(to, parts[i]);
+    }
+    for (size_t i = 1; i < count; i += 2)
+        to = text_put(to, parts[i]);
+    block->used += packing->size;
+    if (block->count == 0) block->first = id;
+    block->last = id;
+    block->count++;
+    block->added++;
+}
+
+void stream_block_compact(struct stream_block *block)
+{
+    unsigned char *data = block->data, *from = data + block->begin;
+    size_t names_len = 0, gap;
+    if (block->names < block->begin) {
+        names_len = (size_t)(names_skip(data + block->names) - (data + block->names));
+        memmove(data, data + block->names, names_len);
+    }
+    gap = block->begin - names_len;
+    memmove(data + names_len, from, block->used - block->begin);
+    block->own_names = block->own_names >= block->begin ? block->own_names - (uint32_t)gap : 0;
+    block->used -= gap;
+    block->begin = (uint32_t)names_len;
+    block->names = 0;
+}
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+void stream_cursor_begin(struct stream_cursor *cursor, const struct stream_block *block)
+{
+    cursor->block = block;
+    cursor->next = block->data + block->begin;
+    cursor->names = block->data + block->names;
+    cursor->id = block->first;
+    cursor->index = 0;
+}
+
+bool stream_cursor_next(struct stream_cursor *cursor, struct stream_entry *entry)
+{
+    const struct stream_block *block = cursor->block;
+    if (cursor->index == block->count) return false;
+    bool own;
+    uint64_t count;
+    const unsigned char *values = head_get(cursor->next, &cursor->id, &own);
+    if (cursor->index++ == 0) cursor->id = block->first;
+    if (own) {
+        cursor->names = values;
+        values = names_skip(values);
+    }
+    entry->names = varint_get(cursor->names, &count);
+    entry->id = cursor->id;
+    entry->count = count;
+    entry->values = values;
+    entry->given = 0;
+    cursor->next = texts_skip(values, count);
+    return true;
+}
+
+void stream_cursor_seek(struct stream_cursor *cursor, const struct stream_block *block,
+                        struct stream_id id)
+{
+    struct stream_cursor before;
+    struct stream_entry entry;
+    stream_cursor_begin(cursor, block);
+    do
+        before = *cursor;
+    while (stream_cursor_next(cursor, &entry) && stream_id_before(entry.id, id));
+    *cursor = before;
+}
+
+/* ---- removing ------------------------------------------------------------------------------- */
+
+void stream_block_cut(struct stream_block *block, uint32_t count)
+{
+    struct stream_cursor cursor;
+    struct stream_entry entry;
+    stream_cursor_begin(&cursor, block);
+    for (uint32_t i = 0; i < count; i++)
+        stream_cursor_next(&cursor, &entry);
+    block->begin = (uint32_t)(cursor.next - block->data);
+    block->names = (uint32_t)(cursor.names - block->data);
+    stream_cursor_next(&cursor, &entry);
+    block->first = entry.id;
+    block->count -= count;
+}
+
+/* Finds the names of the last entry again. */
+static void find_own_names(struct stream_block *block)
+{
+    struct stream_cursor cursor;
+    struct stream_entry entry;
+    stream_cursor_begin(&cursor, block);
+    while (stream_cursor_next(&cursor, &entry))
+        continue;
+    block->own_names = (uint32_t)(cursor.names - block->data);
+}
+
+/* Removes the entry after `before`, which is neither the first nor the last one. The one after it
+ * gets a new head, and the removed one's names if it shared them. It ends where it ended before or
+ * earlier: its head grows by at most what the removed one's head and its values take. */
+static void remove_between(struct stream_block *block, const struct stream_cursor *before)
+{
+    struct stream_cursor cursor = *before;
+    struct stream_entry gone, after;
+    stream_cursor_next(&cursor, &gone);
+    stream_cursor_next(&cursor, &after);
+    const unsigned char *end = block->data + block->used, *names_end;
+    struct stream_packing packing = { .own_names = cursor.names != before->names };
+    unsigned char head[HEAD_MAX], *to = block->data + (before->next - block->data);
+    plan_id(&packing, before->id, after.id);
+    size_t head_len = (size_t)(head_put(head, &packing) - head), names_len = 0, tail;
+    if (packing.own_names) {
+        names_end = names_skip(cursor.names);
+        names_len = (size_t)(names_end - cursor.names);
+    }
+    ensure(to + head_len + names_len <= after.values, "an entry of %zu and %zu bytes does not fit",
+           head_len, names_len);
+    memmove(to + head_len, cursor.names, names_len);
+    tail = (size_t)(end - after.values);
+    memmove(to + head_len + names_len, after.values, tail);
+    memcpy(to, head, head_len);
+    block->used = (size_t)(to - block->data) + head_len + names_len + tail;
+}
+
+bool stream_block_remove(struct stream_block *block, struct stream_id id)
+{
+    struct stream_cursor before, cursor;
+    struct stream_entry entry;
+    stream_cursor_seek(&before, block, id);
+    cursor = before;
+    if (!stream_cursor_next(&cursor, &entry) || !stream_id_equal(entry.id, id)) return false;
+    if (before.index == 0) {
+        stream_block_cut(block, 1);
+        return true;
+    }
+    if (before.index == block->count - 1) {
+        block->used = (size_t)(before.next - block->data);
+        block->last = before.id;
+    } else {
+        remove_between(block, &before);
+    }
+    block->count--;
+    find_own_names(block);
+    return true;
+}
+
+/* ---- checking ------------------------------------------------------------------------------- */
+
+void stream_block_check(const struct stream_block *block)
+{
+    struct stream_cursor cursor;
+    struct stream_entry entry;
+    struct stream_id prev = STREAM_ID_MIN;
+    uint32_t count = 0;
+    ensure(block->used <= block->cap, "%zu bytes in %zu", block->used, block->cap);
+    ensure(block->begin < block->used, "begins at %u of %zu", block->begin, block->used);
+    ensure(block->count > 0 && block->count <= block->added, "%u entries of %u", block->count,
+           block->added);
+    stream_cursor_begin(&cursor, block);
+    for (; stream_cursor_next(&cursor, &entry); prev = entry.id, count++) {
+        ensure(count == 0 || stream_id_before(prev, entry.id), "entry %u of %u", count,
+               block->count);
+        ensure(cursor.names < cursor.next && entry.count > 0, "entry %u: its names", count);
+        ensure(cursor.next <= block->data + block->used, "entry %u ends at %zu of %zu", count,
+               (size_t)(cursor.next - block->data), block->used);
+    }
+    ensure(count == block->count, "%u entries, count %u", count, block->count);
+    ensure(cursor.next == block->data + block->used, "entries end at %zu of %zu",
+           (size_t)(cursor.next - block->data), block->used);
+    ensure(stream_id_equal(prev, block->last), "the last is %zu-%zu", (size_t)prev.ms,
+           (size_t)prev.seq);
+    ensure(cursor.names == block->data + block->own_names, "names at %u", block->own_names);
+}

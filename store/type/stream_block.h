@@ -1,0 +1,77 @@
+/* stream_block: a block of a stream's entries: packing, reading, removing. For stream*.c only.
+ *
+ * An entry is, in this order:
+ *   a byte: bit 0: it has names of its own, else they are those of the entry before;
+ *           bits 1 and 2: enum stream_id_form; bits 3 to 7: the difference of the IDs' times, or 31
+ *   if 31: the difference - 31, a varint
+ *   if STREAM_ID_GIVEN: the sequence number, a varint; the difference of both if the times are
+ * equal its own names: their number and each name's length, varints, and bytes the values: each
+ * one's length, a varint, and bytes A varint has 7 bits in each byte, the lowest first; the top bit
+ * of all bytes but the last is set. The first entry's difference means nothing: its ID is in the
+ * block.
+ *
+ * What is cut off at the beginning stays in memory until a block that grows needs the room. */
+#ifndef STORE_TYPE_STREAM_BLOCK_H
+#define STORE_TYPE_STREAM_BLOCK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/base/bytes.h"
+#include "store/type/stream.h"
+
+struct stream_inner;
+
+struct stream_block {
+    struct stream_inner *parent; /* NULL: the stream's last block, not yet in its tree */
+    struct stream_block *prev, *next;
+    struct stream_id first, last;
+    size_t cap, used;   /* bytes of data */
+    uint32_t count;     /* entries, at least one */
+    uint32_t added;     /* entries ever added, as Redis counts to find that a block is full */
+    uint32_t begin;     /* of the first entry */
+    uint32_t names;     /* the names that are in force before it */
+    uint32_t own_names; /* the names of the last entry */
+    unsigned char data[];
+};
+
+enum stream_id_form {
+    STREAM_ID_NEXT,  /* the same time, the next sequence number */
+    STREAM_ID_START, /* a later time, sequence number 0 */
+    STREAM_ID_GIVEN,
+};
+
+/* How an entry will be packed. */
+struct stream_packing {
+    size_t size;
+    enum stream_id_form form;
+    bool own_names;
+    uint64_t time, sequence; /* the differences */
+};
+
+/* `block`: where it would be appended; NULL: to a block without entries. */
+void stream_block_plan(const struct stream_block *block, struct stream_id id,
+                       const struct bytes *parts, size_t count, struct stream_packing *packing);
+/* Appends an entry; there must be room for it. Sets `first` if the block has no entries. */
+void stream_block_put(struct stream_block *block, struct stream_id id, const struct bytes *parts,
+                      size_t count, const struct stream_packing *packing);
+/* Moves the entries to the beginning, over what was cut off. */
+void stream_block_compact(struct stream_block *block);
+/* Removes the first `count` entries, fewer than the block has. */
+void stream_block_cut(struct stream_block *block, uint32_t count);
+/* Removes an entry, not the only one; false: there is none with this ID. O(block) */
+bool stream_block_remove(struct stream_block *block, struct stream_id id);
+
+/* ---- reading ---- */
+
+/* Before the first entry. */
+void stream_cursor_begin(struct stream_cursor *cursor, const struct stream_block *block);
+/* The next entry; false: there is none in this block. */
+bool stream_cursor_next(struct stream_cursor *cursor, struct stream_entry *entry);
+/* Moves before the first entry whose ID is not below `id`; that may be the block's end. */
+void stream_cursor_seek(struct stream_cursor *cursor, const struct stream_block *block,
+                        struct stream_id id);
+void stream_block_check(const struct stream_block *block);
+
+#endif
