@@ -122,10 +122,31 @@ static uint64_t digest_dehydrator(unsigned lane, const struct object *object, ms
     return chain;
 }
 
+/* The entries only. */
+static uint64_t digest_stream(unsigned lane, const struct object *object, msec now)
+{
+    (void)now;
+    uint64_t chain = 0;
+    struct stream_walk walk;
+    struct stream_entry entry;
+    struct bytes name, value;
+    stream_walk_up(&walk, object->stream, STREAM_ID_MIN);
+    while (stream_walk_next(&walk, &entry)) {
+        const uint64_t words[] = { chain, entry.id.ms, entry.id.seq, entry.count };
+        chain = hash_words(lane, words, sizeof(words) / sizeof(words[0]));
+        while (stream_entry_next(&entry, &name, &value)) {
+            chain = lane_hash_pair(lane, chain, lane_hash(lane, name));
+            chain = lane_hash_pair(lane, chain, lane_hash(lane, value));
+        }
+    }
+    return chain;
+}
+
 static uint64_t (*const digesters[TYPE_COUNT])(unsigned lane, const struct object *object,
                                                msec now) = {
     [TYPE_STRING] = digest_string, [TYPE_LIST] = digest_list, [TYPE_SET] = digest_set,
     [TYPE_HASH] = digest_hash,     [TYPE_ZSET] = digest_zset, [TYPE_DEHYDRATOR] = digest_dehydrator,
+    [TYPE_STREAM] = digest_stream,
 };
 
 static uint64_t digest_entry(unsigned lane, const struct keyspace *ks, const struct entry *entry,

@@ -2,6 +2,7 @@
 #include "store/walk.h"
 
 #include "store/base/ensure.h"
+#include "store/mem/mem.h"
 #include "store/type/string.h"
 
 struct visitor {
@@ -71,9 +72,34 @@ static void walk_dehydrator(const struct object *object, const struct visitor *t
     dehydrator_walk_end(&walk);
 }
 
+/* The entries only. */
+static void walk_stream(const struct object *object, const struct visitor *to)
+{
+    struct stream_walk walk;
+    struct stream_entry entry;
+    struct bytes *parts = NULL;
+    size_t cap = 0;
+    stream_walk_up(&walk, object->stream, STREAM_ID_MIN);
+    while (stream_walk_next(&walk, &entry)) {
+        size_t count = 0;
+        if (2 * entry.count > cap) {
+            cap = 2 * entry.count;
+            parts = mem_realloc(parts, cap * sizeof(*parts));
+        }
+        while (stream_entry_next(&entry, &parts[count], &parts[count + 1]))
+            count += 2;
+        visit_effect(to, (struct effect){ .kind = EFFECT_STREAM_ADD,
+                                          .id = entry.id,
+                                          .parts = parts,
+                                          .part_count = count });
+    }
+    mem_free(parts);
+}
+
 static void (*const walkers[TYPE_COUNT])(const struct object *, const struct visitor *) = {
     [TYPE_STRING] = walk_string, [TYPE_LIST] = walk_list, [TYPE_SET] = walk_set,
     [TYPE_HASH] = walk_hash,     [TYPE_ZSET] = walk_zset, [TYPE_DEHYDRATOR] = walk_dehydrator,
+    [TYPE_STREAM] = walk_stream,
 };
 
 void walk_object(const struct object *object, void (*visit)(void *ctx, struct effect *effect),
@@ -92,6 +118,9 @@ void walk_put(struct object *to, const struct effect *effect)
     case TYPE_ZSET: zset_put(to->zset, effect->a, effect->score, effect->at); break;
     case TYPE_DEHYDRATOR:
         dehydrator_push(to->dehydrator, effect->a, effect->b, &effect->stage);
+        break;
+    case TYPE_STREAM:
+        stream_append(to->stream, effect->id, effect->parts, effect->part_count);
         break;
     default: ensure(false, "type %u", (unsigned)to->type);
     }

@@ -106,7 +106,7 @@ void txn_forget(struct txn *txn, const struct entry *entry)
 
 void txn_note_emptied(struct txn *txn, struct entry *entry)
 {
-    if (object_count(&entry->object) > 0) return;
+    if (object_count(&entry->object) > 0 || type_may_be_empty(entry->object.type)) return;
     for (unsigned i = 0; i < txn->emptied_count; i++)
         if (txn->emptied[i] == entry) return;
     ensure(txn->emptied_count < TXN_EMPTIED_MAX, "a call that empties more than %d keys",

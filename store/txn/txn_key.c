@@ -294,7 +294,7 @@ struct entry *txn_key_store(struct txn *txn, struct bytes key, struct object obj
                             enum event event)
 {
     struct entry *entry = txn_find(txn, key);
-    if (object_count(&object) == 0) {
+    if (object_count(&object) == 0 && !type_may_be_empty(object.type)) {
         object_free(&object);
         if (entry != NULL) txn_key_drop(txn, entry, EVENT_DEL);
         return NULL;

@@ -12,8 +12,8 @@ struct type_ops {
     size_t (*bytes)(const struct object *object);
     const char *(*encoding)(const struct object *object);
     void (*check)(const struct object *object);
-    msec (*next_due)(const struct object *object); /* NULL: derived from the members, if any */
-    const struct member_ops *members;              /* NULL: members have no deadlines */
+    struct due_at (*next_due)(const struct object *object); /* NULL: derived from the members */
+    const struct member_ops *members;                       /* NULL: members have no deadlines */
 };
 
 struct member_ops {
@@ -120,13 +120,19 @@ COLLECTION(set)
 COLLECTION(hash)
 COLLECTION(zset)
 COLLECTION(dehydrator)
+COLLECTION(stream)
 MEMBERS(set)
 MEMBERS(hash)
 MEMBERS(zset)
 
-static msec any_dehydrator_next_due(const struct object *object)
+static struct due_at any_dehydrator_next_due(const struct object *object)
 {
-    return dehydrator_next_due(object->dehydrator);
+    return due_at_instant(dehydrator_next_due(object->dehydrator));
+}
+
+static struct due_at any_stream_next_due(const struct object *object)
+{
+    return due_at_expiry(stream_next_deadline(object->stream));
 }
 
 static bool string_free_some(struct object *object, size_t *work)
@@ -161,6 +167,14 @@ static const struct type_ops types[TYPE_COUNT] = {
                           .encoding = any_dehydrator_encoding,
                           .check = any_dehydrator_check,
                           .next_due = any_dehydrator_next_due },
+    [TYPE_STREAM] = { .name = "stream",
+                      .new = any_stream_new,
+                      .free_some = any_stream_free_some,
+                      .count = any_stream_count,
+                      .bytes = any_stream_bytes,
+                      .encoding = any_stream_encoding,
+                      .check = any_stream_check,
+                      .next_due = any_stream_next_due },
 };
 
 static const struct type_ops *ops_of(enum type type)
@@ -215,6 +229,7 @@ void object_relocate(struct object *object, struct relocation_place *place,
     case TYPE_DEHYDRATOR:
         object->dehydrator = dehydrator_relocate(object->dehydrator, place, relocation);
         break;
+    case TYPE_STREAM: object->stream = stream_relocate(object->stream, place, relocation); break;
     default:
         if (!object->is_small) object->string = relocation_block(relocation, object->string);
         *place = (struct relocation_place){ 0 };
@@ -246,7 +261,7 @@ struct due_at object_next_due(const struct object *object)
     const struct type_ops *ops = ops_of(object->type);
     struct bytes member;
     msec at;
-    if (ops->next_due != NULL) return due_at_instant(ops->next_due(object));
+    if (ops->next_due != NULL) return ops->next_due(object);
     return object_member_first(object, &member, &at) ? due_at_expiry(at) : DUE_AT_NEVER;
 }
 
@@ -306,6 +321,10 @@ size_t object_count_expired(const struct object *object, msec now, size_t most)
 {
     struct expired_count expired = { 0, most };
     if (now == INT64_MIN || most == 0) return 0;
+    if (object->type == TYPE_STREAM) {
+        size_t count = stream_count_expired(object->stream, now);
+        return count < most ? count : most;
+    }
     object_each_until(object, instant_last_expired(now), count_up_to_most, &expired);
     return expired.count;
 }

@@ -15,9 +15,19 @@
 #include "store/type/list.h"
 #include "store/mem/relocate.h"
 #include "store/type/set.h"
+#include "store/type/stream.h"
 #include "store/type/zset.h"
 
-enum type { TYPE_STRING, TYPE_LIST, TYPE_SET, TYPE_HASH, TYPE_ZSET, TYPE_DEHYDRATOR, TYPE_COUNT };
+enum type {
+    TYPE_STRING,
+    TYPE_LIST,
+    TYPE_SET,
+    TYPE_HASH,
+    TYPE_ZSET,
+    TYPE_DEHYDRATOR,
+    TYPE_STREAM,
+    TYPE_COUNT
+};
 
 enum { OBJECT_SMALL = 8 }; /* the longest string, in bytes, that is stored in the object itself */
 
@@ -32,6 +42,7 @@ struct __attribute__((packed, aligned(4))) object {
         struct hash *hash;
         struct zset *zset;
         struct dehydrator *dehydrator;
+        struct stream *stream;
     };
     enum type type : 8;
     bool is_small : 1; /* a string of small_len bytes in `small` */
@@ -77,9 +88,14 @@ static inline bool type_has_members(enum type type)
 {
     return type == TYPE_SET || type == TYPE_HASH || type == TYPE_ZSET;
 }
+/* Does a value without elements keep its key? */
+static inline bool type_may_be_empty(enum type type)
+{
+    return type == TYPE_STREAM;
+}
 /* The next instant at which something inside is due: the first at which a member has expired, or
- * that of the first element of a dehydrator that has not been announced. NEVER: none. O(1); for a
- * dehydrator O(log n) */
+ * that of the first element of a dehydrator that has not been announced, or the first at which an
+ * entry of a stream has expired. NEVER: none. O(1); for a dehydrator O(log n) */
 struct due_at object_next_due(const struct object *object);
 /* The member's (or field's) deadline, NEVER if it has none; false: no such member. O(1) */
 bool object_member_deadline(const struct object *object, struct bytes member, msec *at);
@@ -99,7 +115,8 @@ void object_each_until(const struct object *object, msec until,
 /* Have all members expired by now? O(1), but O(n) once after the member with the latest deadline
  * was removed or its deadline changed. */
 bool object_all_expired(const struct object *object, msec now);
-/* Members that have expired by now; stops counting at `most`. O(counted) */
+/* Members or entries that have expired by now; stops counting at `most`. O(counted); for a stream
+ * O(log n) */
 size_t object_count_expired(const struct object *object, msec now, size_t most);
 
 /* For prefetching: the table of a large set, hash or sorted set, else NULL. Prefetches the records

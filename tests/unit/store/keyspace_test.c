@@ -27,7 +27,7 @@ static void end(void)
     keyspace_drop(&keys);
 }
 
-/* A value with one element; if the type has members, its deadline is `inside`. */
+/* A value with one element; if the type has members or entries, its deadline is `inside`. */
 static struct object value_of(enum type type, msec inside)
 {
     if (type == TYPE_STRING) return string_new(LIT("value"));
@@ -37,6 +37,12 @@ static struct object value_of(enum type type, msec inside)
     case TYPE_SET: set_add(object.set, LIT("member"), inside); break;
     case TYPE_HASH: hash_set(object.hash, LIT("field"), LIT("value"), inside); break;
     case TYPE_ZSET: zset_put(object.zset, LIT("member"), 1, inside); break;
+    case TYPE_STREAM: {
+        struct stream_id id = { inside == NEVER ? 1 : (uint64_t)inside - 1, 0 };
+        stream_append(object.stream, id, (const struct bytes[]){ LIT("name"), LIT("value") }, 2);
+        stream_set_retention(object.stream, inside == NEVER ? 0 : 1);
+        break;
+    }
     default: {
         struct stage stage = { .at = inside };
         dehydrator_push(object.dehydrator, LIT("id"), LIT("payload"), &stage);

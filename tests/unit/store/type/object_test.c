@@ -22,6 +22,10 @@ static void add(struct object *object, int n)
     case TYPE_DEHYDRATOR:
         dehydrator_push(object->dehydrator, item, item, &(struct stage){ .at = n });
         break;
+    case TYPE_STREAM:
+        stream_append(object->stream, (struct stream_id){ 1, (uint64_t)n + 1 },
+                      (const struct bytes[]){ LIT("name"), item }, 2);
+        break;
     default: ck_abort_msg("type %u", (unsigned)object->type);
     }
 }
@@ -121,6 +125,7 @@ START_TEST(type_names_are_those_of_TYPE)
     ck_assert_str_eq(type_name(TYPE_HASH), "hash");
     ck_assert_str_eq(type_name(TYPE_ZSET), "zset");
     ck_assert_str_eq(type_name(TYPE_DEHYDRATOR), "dehydrator");
+    ck_assert_str_eq(type_name(TYPE_STREAM), "stream");
 }
 END_TEST
 
@@ -128,7 +133,7 @@ START_TEST(new_collections_have_small_encoding)
 {
     static const char *const names[TYPE_COUNT] = {
         [TYPE_LIST] = "quicklist", [TYPE_SET] = "intset",     [TYPE_HASH] = "listpack",
-        [TYPE_ZSET] = "listpack",  [TYPE_DEHYDRATOR] = "raw",
+        [TYPE_ZSET] = "listpack",  [TYPE_DEHYDRATOR] = "raw", [TYPE_STREAM] = "stream",
     };
     for (int type = TYPE_LIST; type < TYPE_COUNT; type++) {
         struct object object = object_new((enum type)type);
@@ -180,7 +185,7 @@ START_TEST(widened_collection_has_large_encoding)
 {
     static const char *const names[TYPE_COUNT] = {
         [TYPE_LIST] = "quicklist", [TYPE_SET] = "hashtable",  [TYPE_HASH] = "hashtable",
-        [TYPE_ZSET] = "skiplist",  [TYPE_DEHYDRATOR] = "raw",
+        [TYPE_ZSET] = "skiplist",  [TYPE_DEHYDRATOR] = "raw", [TYPE_STREAM] = "stream",
     };
     for (int type = TYPE_LIST; type < TYPE_COUNT; type++) {
         struct object object = object_new((enum type)type);
