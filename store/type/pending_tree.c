@@ -8,25 +8,11 @@
 
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
+#include "store/type/pending_inner.h"
 
 enum {
-    INNER_MAX = 18,               /* a node takes 1016 bytes; the pool's limit is 1024 */
-    INNER_MERGED = INNER_MAX / 2, /* the most children of a merged node */
-    /* More than half of INNER_MERGED children on average: enough for any tree that fits memory. */
+    /* More than a quarter of the children on average: enough for any tree that fits into memory. */
     HEIGHT_MAX = 30,
-};
-
-struct branch {
-    struct stream_id from; /* no record of it is before, none of earlier ones is not; not used for
-                              the first branch of a node */
-    void *child;
-    size_t count; /* records below */
-    struct pending_summary below;
-};
-
-struct pending_inner {
-    size_t count; /* children */
-    struct branch branch[INNER_MAX];
 };
 
 /* The way to a leaf; step 0 is the root. */
@@ -57,7 +43,8 @@ static void inner_free(struct pending_tree *tree, struct pending_inner *inner)
     mem_free(inner);
 }
 
-static void branch_open(struct pending_inner *inner, unsigned i, const struct branch *branch)
+static void branch_open(struct pending_inner *inner, unsigned i,
+                        const struct pending_branch *branch)
 {
     memmove(inner->branch + i + 1, inner->branch + i, (inner->count - i) * sizeof(*branch));
     inner->branch[i] = *branch;
@@ -67,45 +54,20 @@ static void branch_open(struct pending_inner *inner, unsigned i, const struct br
 static void branch_close(struct pending_inner *inner, unsigned i)
 {
     inner->count--;
-    memmove(inner->branch + i, inner->branch + i + 1, (inner->count - i) * sizeof(struct branch));
+    memmove(inner->branch + i, inner->branch + i + 1,
+            (inner->count - i) * sizeof(struct pending_branch));
 }
 
-static void summary_join(struct pending_summary *to, const struct pending_summary *from)
+static struct pending_branch inner_total(const struct pending_inner *inner)
 {
-    for (unsigned kind = 0; kind < PENDING_KINDS; kind++)
-        if (from->first[kind] < to->first[kind]) to->first[kind] = from->first[kind];
-    to->consumers |= from->consumers;
-}
-
-static struct branch inner_total(const struct pending_inner *inner)
-{
-    struct branch total = { .from = inner->branch[0].from,
-                            .child = (void *)(uintptr_t)inner,
-                            .below = PENDING_SUMMARY_NONE };
+    struct pending_branch total = { .from = inner->branch[0].from,
+                                    .child = (void *)(uintptr_t)inner,
+                                    .below = PENDING_SUMMARY_NONE };
     for (unsigned i = 0; i < inner->count; i++) {
         total.count += inner->branch[i].count;
-        summary_join(&total.below, &inner->branch[i].below);
+        pending_summary_join(&total.below, &inner->branch[i].below);
     }
     return total;
-}
-
-/* ---- finding ---- */
-
-/* The last branch that begins at or before the ID. The ends are tried first: entries are delivered
- * and acknowledged nearly in order. */
-static unsigned branch_for(const struct pending_inner *inner, struct stream_id id)
-{
-    unsigned low = 0, high = (unsigned)inner->count;
-    if (high > 1 && stream_id_before(id, inner->branch[1].from)) return 0;
-    if (!stream_id_before(id, inner->branch[high - 1].from)) return high - 1;
-    while (high - low > 1) {
-        unsigned middle = (low + high) / 2;
-        if (stream_id_before(id, inner->branch[middle].from))
-            high = middle;
-        else
-            low = middle;
-    }
-    return low;
 }
 
 static struct pending_leaf *descend(const struct pending_tree *tree, struct stream_id id,
@@ -115,79 +77,9 @@ static struct pending_leaf *descend(const struct pending_tree *tree, struct stre
     path->length = tree->height;
     for (unsigned step = 0; step < tree->height; step++) {
         struct pending_inner *inner = path->node[step] = node;
-        node = inner->branch[path->index[step] = branch_for(inner, id)].child;
+        node = inner->branch[path->index[step] = pending_branch_for(inner, id)].child;
     }
     return node;
-}
-
-bool pending_tree_find(const struct pending_tree *tree, struct stream_id id,
-                       struct pending_record *found)
-{
-    struct path path;
-    if (tree->root == NULL) return false;
-    const struct pending_leaf *leaf = descend(tree, id, &path);
-    unsigned i = pending_leaf_from(leaf, id);
-    if (i == leaf->count) return false;
-    pending_leaf_get(leaf, i, found);
-    return stream_id_equal(found->id, id);
-}
-
-bool pending_tree_at(const struct pending_tree *tree, size_t rank, struct pending_record *found)
-{
-    if (rank >= tree->count) return false;
-    const void *node = tree->root;
-    for (unsigned step = 0; step < tree->height; step++) {
-        const struct branch *branch = ((const struct pending_inner *)node)->branch;
-        for (; rank >= branch->count; branch++)
-            rank -= branch->count;
-        node = branch->child;
-    }
-    pending_leaf_get(node, (unsigned)rank, found);
-    return true;
-}
-
-static bool may_have(const struct pending_summary *below, const struct pending_query *query)
-{
-    if (query->consumer != 0 && (below->consumers & pending_bit(query->consumer)) == 0)
-        return false;
-    return !query->by_time || below->first[PENDING_DELIVERED] <= query->until[PENDING_DELIVERED] ||
-           (query->consumer == 0 &&
-            below->first[PENDING_RELEASED] <= query->until[PENDING_RELEASED]);
-}
-
-static bool leaf_next(const struct pending_leaf *leaf, const struct pending_query *query,
-                      struct pending_record *found)
-{
-    for (unsigned i = pending_leaf_from(leaf, query->from); i < leaf->count; i++) {
-        pending_leaf_get(leaf, i, found);
-        if (stream_id_before(query->to, found->id)) return false;
-        if (query->consumer != 0 && found->consumer != query->consumer) continue;
-        if (!query->by_time || found->at <= query->until[pending_kind(found)]) return true;
-    }
-    return false;
-}
-
-static bool subtree_next(const void *node, unsigned height, const struct pending_query *query,
-                         struct pending_record *found)
-{
-    if (height == 0) return leaf_next(node, query, found);
-    const struct pending_inner *inner = node;
-    unsigned first = branch_for(inner, query->from);
-    for (unsigned i = first; i < inner->count; i++) {
-        const struct branch *branch = &inner->branch[i];
-        if (i > first && stream_id_before(query->to, branch->from)) return false;
-        if (may_have(&branch->below, query) &&
-            subtree_next(branch->child, height - 1, query, found))
-            return true;
-    }
-    return false;
-}
-
-bool pending_tree_next(const struct pending_tree *tree, const struct pending_query *query,
-                       struct pending_record *found)
-{
-    return tree->root != NULL && may_have(&tree->all, query) &&
-           subtree_next(tree->root, tree->height, query, found);
 }
 
 /* ---- summaries ---- */
@@ -196,7 +88,7 @@ static void path_add(struct pending_tree *tree, struct path *path,
                      const struct pending_record *record)
 {
     for (unsigned step = 0; step < path->length; step++) {
-        struct branch *branch = &path->node[step]->branch[path->index[step]];
+        struct pending_branch *branch = &path->node[step]->branch[path->index[step]];
         branch->count++;
         pending_summary_add(&branch->below, record);
     }
@@ -269,23 +161,26 @@ static void path_set_leaf(struct pending_tree *tree, struct path *path, struct p
 
 /* ---- adding ---- */
 
-static struct branch leaf_branch(struct pending_leaf *leaf)
+static struct pending_branch leaf_branch(struct pending_leaf *leaf)
 {
-    return (struct branch){ pending_leaf_id(leaf, 0), leaf, leaf->count,
-                            pending_leaf_summary(leaf) };
+    return (struct pending_branch){ pending_leaf_id(leaf, 0), leaf, leaf->count,
+                                    pending_leaf_summary(leaf) };
 }
 
 /* Puts `right` after child i of a full node, and moves half of the children to a new node, which it
  * returns; a child after the last one of the tree goes there alone. */
-static struct branch inner_split(struct pending_tree *tree, struct pending_inner *inner, unsigned i,
-                                 const struct branch *right, bool at_end)
+static struct pending_branch inner_split(struct pending_tree *tree, struct pending_inner *inner,
+                                         unsigned i, const struct pending_branch *right,
+                                         bool at_end)
 {
     struct pending_inner *added = inner_new(tree);
-    unsigned keep = at_end ? INNER_MAX : i < INNER_MERGED ? INNER_MERGED : INNER_MERGED + 1;
+    unsigned keep = at_end                     ? PENDING_INNER_MAX
+                    : i < PENDING_INNER_MERGED ? PENDING_INNER_MERGED
+                                               : PENDING_INNER_MERGED + 1;
     added->count = inner->count - keep;
     memcpy(added->branch, inner->branch + keep, added->count * sizeof(*right));
     inner->count = keep;
-    if (i < INNER_MERGED)
+    if (i < PENDING_INNER_MERGED)
         branch_open(inner, i + 1, right);
     else
         branch_open(added, i + 1 - keep, right);
@@ -293,8 +188,8 @@ static struct branch inner_split(struct pending_tree *tree, struct pending_inner
 }
 
 /* Adds `right` after the node at the end of the path, whose branch is `left` from now on. */
-static void path_insert(struct pending_tree *tree, struct path *path, struct branch left,
-                        struct branch right)
+static void path_insert(struct pending_tree *tree, struct path *path, struct pending_branch left,
+                        struct pending_branch right)
 {
     bool at_end = right.count == 1; /* false: halves */
     for (unsigned step = path->length; step-- > 0;) {
@@ -302,11 +197,11 @@ static void path_insert(struct pending_tree *tree, struct path *path, struct bra
         unsigned i = path->index[step];
         left.from = inner->branch[i].from;
         inner->branch[i] = left;
-        if (inner->count < INNER_MAX) {
+        if (inner->count < PENDING_INNER_MAX) {
             branch_open(inner, i + 1, &right);
             return;
         }
-        right = inner_split(tree, inner, i, &right, at_end && i == INNER_MAX - 1);
+        right = inner_split(tree, inner, i, &right, at_end && i == PENDING_INNER_MAX - 1);
         left = inner_total(inner);
     }
     ensure(tree->height < HEIGHT_MAX, "%zu records at height %u", tree->count, tree->height);
@@ -385,7 +280,8 @@ bool pending_tree_put(struct pending_tree *tree, const struct pending_record *re
 
 /* ---- removing ---- */
 
-static void leaves_merge(struct pending_tree *tree, struct branch *left, const struct branch *right)
+static void leaves_merge(struct pending_tree *tree, struct pending_branch *left,
+                         const struct pending_branch *right)
 {
     struct pending_record records[PENDING_LEAF_MAX];
     struct pending_leaf *first = left->child, *second = right->child;
@@ -397,34 +293,49 @@ static void leaves_merge(struct pending_tree *tree, struct branch *left, const s
     left->child = pending_leaf_new(records, count, &tree->bytes);
 }
 
-static void inners_merge(struct pending_tree *tree, struct branch *left, const struct branch *right)
+/* Returns where the children of the second node begin in the merged one. */
+static unsigned inners_merge(struct pending_tree *tree, struct pending_branch *left,
+                             const struct pending_branch *right)
 {
     struct pending_inner *first = left->child, *second = right->child;
+    unsigned begin = (unsigned)first->count;
     /* The first bound of a node is not kept up to date: its parent's is. */
     second->branch[0].from = right->from;
-    memcpy(first->branch + first->count, second->branch, second->count * sizeof(*second->branch));
+    memcpy(first->branch + begin, second->branch, second->count * sizeof(*second->branch));
     first->count += second->count;
     inner_free(tree, second);
+    return begin;
 }
 
-/* Merges children i and i + 1, if they are there and their items fit. */
+/* Merges children i and i + 1 of a node of this height, if they are there and their items fit; and
+ * then, below, those of their children that have become neighbours. */
 static bool children_merge(struct pending_tree *tree, struct pending_inner *inner, unsigned i,
-                           bool are_leaves)
+                           unsigned height)
 {
+    struct pending_branch *left = &inner->branch[i], *right = left + 1;
+    unsigned begin = 0;
     if (i + 1 >= inner->count) return false;
-    struct branch *left = &inner->branch[i], *right = left + 1;
-    if (are_leaves) {
+    if (height == 1) {
         if (left->count + right->count > PENDING_LEAF_MERGED) return false;
         leaves_merge(tree, left, right);
     } else {
         const struct pending_inner *first = left->child, *second = right->child;
-        if (first->count + second->count > INNER_MERGED) return false;
-        inners_merge(tree, left, right);
+        if (first->count + second->count > PENDING_INNER_MERGED) return false;
+        begin = inners_merge(tree, left, right);
     }
     left->count += right->count;
-    summary_join(&left->below, &right->below);
+    pending_summary_join(&left->below, &right->below);
     branch_close(inner, i + 1);
+    if (height > 1) children_merge(tree, left->child, begin - 1, height - 1);
     return true;
+}
+
+static void node_free(struct pending_tree *tree, void *node, unsigned height)
+{
+    if (height == 0)
+        pending_leaf_free(node, &tree->bytes);
+    else
+        inner_free(tree, node);
 }
 
 /* Frees or merges nodes of a path from which a record was removed. */
@@ -432,19 +343,16 @@ static void path_shrink(struct pending_tree *tree, struct path *path)
 {
     for (unsigned step = path->length; step-- > 0;) {
         struct pending_inner *inner = path->node[step];
-        unsigned i = path->index[step];
-        bool are_leaves = step + 1 == path->length, changed = false;
+        unsigned i = path->index[step], height = path->length - step;
+        bool changed = false;
         if (inner->branch[i].count == 0) {
-            if (are_leaves)
-                pending_leaf_free(inner->branch[i].child, &tree->bytes);
-            else
-                inner_free(tree, inner->branch[i].child);
+            node_free(tree, inner->branch[i].child, height - 1);
             branch_close(inner, i);
             changed = true;
-        } else if (children_merge(tree, inner, i, are_leaves)) {
+        } else if (children_merge(tree, inner, i, height)) {
             changed = true;
         }
-        if (i > 0 && children_merge(tree, inner, i - 1, are_leaves)) changed = true;
+        if (i > 0 && children_merge(tree, inner, i - 1, height)) changed = true;
         if (!changed) return;
     }
     while (tree->height > 0 && ((struct pending_inner *)tree->root)->count == 1) {
@@ -453,6 +361,18 @@ static void path_shrink(struct pending_tree *tree, struct path *path)
         tree->height--;
         inner_free(tree, root);
     }
+}
+
+/* Gives the leaf that `gone` records were removed from its new summary, and frees or merges it. */
+static void path_removed(struct pending_tree *tree, struct path *path, struct pending_leaf *leaf,
+                         size_t gone, const struct pending_summary *summary)
+{
+    path_set_leaf(tree, path, leaf);
+    for (unsigned step = 0; step < path->length; step++)
+        path->node[step]->branch[path->index[step]].count -= gone;
+    tree->count -= gone;
+    path_summarize(tree, path, *summary);
+    if (leaf->count <= PENDING_LEAF_MERGED) path_shrink(tree, path);
 }
 
 bool pending_tree_remove(struct pending_tree *tree, struct stream_id id,
@@ -470,15 +390,46 @@ bool pending_tree_remove(struct pending_tree *tree, struct stream_id id,
         return true;
     }
     leaf = pending_leaf_remove(leaf, i, &tree->bytes);
-    path_set_leaf(tree, &path, leaf);
-    for (unsigned step = 0; step < path.length; step++)
-        path.node[step]->branch[path.index[step]].count--;
-    tree->count--;
-    path_summarize(
-        tree, &path,
-        pending_leaf_summary_without(leaf, summary_at(tree, &path, path.length), removed));
-    if (leaf->count <= PENDING_LEAF_MERGED) path_shrink(tree, &path);
+    struct pending_summary summary =
+        pending_leaf_summary_without(leaf, summary_at(tree, &path, path.length), removed);
+    path_removed(tree, &path, leaf, 1, &summary);
     return true;
+}
+
+/* Removes the consumer's records from the leaf of this ID; returns the last ID that it had. */
+static struct stream_id leaf_forget(struct pending_tree *tree, struct stream_id id,
+                                    uint32_t consumer)
+{
+    struct pending_record records[PENDING_LEAF_MAX];
+    struct path path;
+    struct pending_leaf *leaf = descend(tree, id, &path);
+    unsigned count = leaf->count, kept = 0;
+    pending_leaf_read(leaf, records);
+    struct stream_id last = records[count - 1].id;
+    for (unsigned i = 0; i < count; i++)
+        if (records[i].consumer != consumer) records[kept++] = records[i];
+    if (tree->count == count - kept) {
+        pending_tree_drop(tree);
+        return last;
+    }
+    if (kept > 0) {
+        pending_leaf_free(leaf, &tree->bytes);
+        leaf = pending_leaf_new(records, kept, &tree->bytes);
+    } else {
+        leaf->count = 0;
+    }
+    struct pending_summary summary = pending_leaf_summary(leaf);
+    path_removed(tree, &path, leaf, count - kept, &summary);
+    return last;
+}
+
+void pending_tree_forget(struct pending_tree *tree, struct pending_query *query)
+{
+    struct pending_record record;
+    while (pending_tree_next(tree, query, &record)) {
+        query->from = leaf_forget(tree, record.id, query->consumer);
+        if (!stream_id_up(&query->from)) return;
+    }
 }
 
 /* ---- freeing ---- */
@@ -522,7 +473,7 @@ size_t pending_tree_relocate(struct pending_tree *tree, size_t rank, struct relo
     size_t before = 0; /* records before this node */
     for (unsigned height = tree->height; height > 0; height--) {
         if (before == rank) *node = relocation_block(relocation, *node);
-        struct branch *branch = ((struct pending_inner *)*node)->branch;
+        struct pending_branch *branch = ((struct pending_inner *)*node)->branch;
         for (; rank - before >= branch->count; branch++)
             before += branch->count;
         node = &branch->child;
@@ -530,79 +481,4 @@ size_t pending_tree_relocate(struct pending_tree *tree, size_t rank, struct relo
     *node = relocation_block(relocation, *node);
     size_t next = before + ((const struct pending_leaf *)*node)->count;
     return next < tree->count ? next : 0;
-}
-
-/* ---- checking ---- */
-
-struct checking {
-    const struct pending_tree *tree;
-    void (*visit)(void *ctx, const struct pending_record *record);
-    void *ctx;
-    bool has_last;
-    struct stream_id last;
-    size_t bytes;
-};
-
-static struct branch check_leaf(struct checking *checking, const struct pending_leaf *leaf)
-{
-    struct pending_record record;
-    pending_leaf_check(leaf);
-    for (unsigned i = 0; i < leaf->count; i++) {
-        pending_leaf_get(leaf, i, &record);
-        ensure(!checking->has_last || stream_id_before(checking->last, record.id),
-               "record %u of %u comes before the last leaf's", i, leaf->count);
-        checking->last = record.id;
-        checking->has_last = true;
-        checking->visit(checking->ctx, &record);
-    }
-    checking->bytes += pending_leaf_bytes(leaf);
-    return (struct branch){ .count = leaf->count, .below = pending_leaf_summary(leaf) };
-}
-
-static size_t items(const struct branch *branch, bool is_leaf)
-{
-    return is_leaf ? branch->count : ((const struct pending_inner *)branch->child)->count;
-}
-
-static struct branch check_subtree(struct checking *checking, const void *node, unsigned height)
-{
-    if (height == 0) return check_leaf(checking, node);
-    const struct pending_inner *inner = node;
-    struct branch total = { .below = PENDING_SUMMARY_NONE };
-    ensure(inner->count > 0 && inner->count <= INNER_MAX, "%zu children", inner->count);
-    for (unsigned i = 0; i < inner->count; i++) {
-        const struct branch *branch = &inner->branch[i];
-        size_t least = height == 1 ? PENDING_LEAF_MERGED : INNER_MERGED;
-        if (i > 0)
-            ensure(stream_id_before(checking->last, branch->from) &&
-                       items(branch, height == 1) + items(branch - 1, height == 1) > least,
-                   "branch %u at height %u: bound or fill", i, height);
-        if (i > 0) { /* no record of the child may be before its bound */
-            checking->last = branch->from;
-            stream_id_down(&checking->last);
-        }
-        struct branch below = check_subtree(checking, branch->child, height - 1);
-        ensure(below.count == branch->count &&
-                   memcmp(&below.below, &branch->below, sizeof(below.below)) == 0,
-               "branch %u at height %u: count %zu, not %zu, or summary", i, height, branch->count,
-               below.count);
-        total.count += below.count;
-        summary_join(&total.below, &below.below);
-    }
-    checking->bytes += mem_size(inner);
-    return total;
-}
-
-void pending_tree_check(const struct pending_tree *tree,
-                        void (*visit)(void *ctx, const struct pending_record *record), void *ctx)
-{
-    struct checking checking = { .tree = tree, .visit = visit, .ctx = ctx };
-    struct branch total = { .below = PENDING_SUMMARY_NONE };
-    if (tree->root != NULL) total = check_subtree(&checking, tree->root, tree->height);
-    ensure(total.count == tree->count && checking.bytes == tree->bytes,
-           "%zu records, counted %zu; %zu bytes, counted %zu", total.count, tree->count,
-           checking.bytes, tree->bytes);
-    ensure(memcmp(&total.below, &tree->all, sizeof(tree->all)) == 0, "wrong summary of all");
-    ensure(tree->height == 0 || ((const struct pending_inner *)tree->root)->count > 1,
-           "a root with one child");
 }

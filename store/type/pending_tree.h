@@ -52,6 +52,10 @@ struct pending_query {
 bool pending_tree_next(const struct pending_tree *tree, const struct pending_query *query,
                        struct pending_record *found);
 
+/* Removes all records of query->consumer, which is not 0; they must be between query->from, which
+ * changes, and query->to. Without by_time. O(leaves that have some * log n) */
+void pending_tree_forget(struct pending_tree *tree, struct pending_query *query);
+
 /* Relocates the leaf that holds this rank, and inner nodes that begin with it. Returns the rank
  * after the leaf; 0: it was the last leaf. O(log n) */
 size_t pending_tree_relocate(struct pending_tree *tree, size_t rank, struct relocation *relocation);

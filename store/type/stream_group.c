@@ -1,68 +1,15 @@
 /* stream_group: see stream_group.h. Groups and consumers are in trees by name (struct ranked with
- * equal scores); pending entries name a consumer by its number, which leads to it through an array.
- *
- * A block with a name begins with a struct of its own and ends with the tree's member. */
+ * equal scores). stream_group_pending.c has the pending entries, which name a consumer by its
+ * number. */
 #include "store/type/stream_group.h"
 
 #include <string.h>
 
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
-#include "store/struct/ranked.h"
-#include "store/type/pending_tree.h"
-
-struct stream_groups {
-    struct ranked by_name;
-    size_t bytes; /* of the groups with all that they own */
-};
-
-/* A number's consumer, or the next free number: 2 * number + 1, so that it is no address. */
-union numbered {
-    struct stream_consumer *consumer;
-    uintptr_t next_free;
-};
-
-struct stream_group {
-    struct stream_groups *owner;
-    struct group_position position;
-    struct pending_tree pending;
-    struct ranked consumers;
-    size_t names;             /* bytes of the consumers, and of this struct */
-    size_t counted;           /* bytes of the group that its owner has counted */
-    union numbered *numbered; /* number 0 is not used */
-    uint32_t numbers, room;   /* numbers used so far, and allocated */
-    uint32_t free_number;     /* the first free one below `numbers`; 0: none */
-    uint32_t unused;
-    size_t released; /* pending entries without a consumer */
-};
-
-struct stream_consumer {
-    size_t pending;
-    msec seen_at, active_at;
-    uint32_t number, unused;
-};
+#include "store/type/stream_group_parts.h"
 
 /* ---- names ---- */
-
-static struct ranked_member *group_member(const struct stream_group *group)
-{
-    return (struct ranked_member *)(uintptr_t)(group + 1);
-}
-
-static struct ranked_member *consumer_member(const struct stream_consumer *consumer)
-{
-    return (struct ranked_member *)(uintptr_t)(consumer + 1);
-}
-
-static struct stream_group *group_of(const struct ranked_member *member)
-{
-    return member == NULL ? NULL : (struct stream_group *)(uintptr_t)member - 1;
-}
-
-static struct stream_consumer *consumer_of(const struct ranked_member *member)
-{
-    return member == NULL ? NULL : (struct stream_consumer *)(uintptr_t)member - 1;
-}
 
 /* A block of `head` zero bytes and a member with the name. */
 static void *named_new(size_t head, struct bytes name)
@@ -92,20 +39,6 @@ static struct ranked_member *name_next(const struct ranked *names,
 }
 
 /* ---- all groups ---- */
-
-static size_t group_bytes(const struct stream_group *group)
-{
-    return group->names + group->pending.bytes + ranked_bytes_used(&group->consumers) +
-           group->room * sizeof(*group->numbered);
-}
-
-/* Call after a change of what the group owns. */
-static void group_count_bytes(struct stream_group *group)
-{
-    size_t bytes = group_bytes(group);
-    group->owner->bytes += bytes - group->counted;
-    group->counted = bytes;
-}
 
 struct stream_groups *stream_groups_new(void)
 {
@@ -203,6 +136,18 @@ void group_remove(struct stream_groups *groups, struct stream_group *group)
     group_clear_some(group, &work);
     ranked_drop(&group->consumers);
     mem_free(group);
+}
+
+void group_move(struct stream_group *group, struct stream_groups *to)
+{
+    struct stream_groups *from = group->owner;
+    ensure(group_find(to, group_name(group)) == NULL, "group of %zu bytes is there",
+           group_name(group).len);
+    ranked_remove(&from->by_name, group_member(group));
+    ranked_add(&to->by_name, group_member(group));
+    from->bytes -= group->counted;
+    to->bytes += group->counted;
+    group->owner = to;
 }
 
 struct bytes group_name(const struct stream_group *group)
@@ -320,113 +265,6 @@ void consumer_saw(struct stream_consumer *consumer, msec now, bool active)
     if (active) consumer->active_at = now;
 }
 
-/* ---- pending entries ---- */
-
-size_t group_count_pending(const struct stream_group *group)
-{
-    return group->pending.count;
-}
-
-size_t group_count_released(const struct stream_group *group)
-{
-    return group->released;
-}
-
-/* The count that an entry of this consumer (0: released) belongs to. */
-static size_t *count_of(struct stream_group *group, uint32_t number)
-{
-    return number == 0 ? &group->released : &group->numbered[number].consumer->pending;
-}
-
-static struct pending pending_of(const struct stream_group *group,
-                                 const struct pending_record *record)
-{
-    return (struct pending){
-        .id = record->id,
-        .consumer = record->consumer == 0 ? NULL : group->numbered[record->consumer].consumer,
-        .at = record->at,
-        .deliveries = record->deliveries,
-    };
-}
-
-bool pending_find(const struct stream_group *group, struct stream_id id, struct pending *found)
-{
-    struct pending_record record;
-    if (!pending_tree_find(&group->pending, id, &record)) return false;
-    *found = pending_of(group, &record);
-    return true;
-}
-
-void pending_put(struct stream_group *group, const struct pending *pending)
-{
-    struct pending_record old, record = {
-        .id = pending->id,
-        .at = pending->at,
-        .deliveries = pending->deliveries,
-        .consumer = pending->consumer == NULL ? 0 : pending->consumer->number,
-    };
-    if (pending_tree_put(&group->pending, &record, &old)) --*count_of(group, old.consumer);
-    ++*count_of(group, record.consumer);
-    group_count_bytes(group);
-}
-
-bool pending_remove(struct stream_group *group, struct stream_id id)
-{
-    struct pending_record removed;
-    if (!pending_tree_remove(&group->pending, id, &removed)) return false;
-    --*count_of(group, removed.consumer);
-    group_count_bytes(group);
-    return true;
-}
-
-static bool id_at(const struct stream_group *group, size_t rank, struct stream_id *id)
-{
-    struct pending_record record;
-    if (!pending_tree_at(&group->pending, rank, &record)) return false;
-    *id = record.id;
-    return true;
-}
-
-bool pending_first(const struct stream_group *group, struct stream_id *id)
-{
-    return id_at(group, 0, id);
-}
-
-bool pending_final(const struct stream_group *group, struct stream_id *id)
-{
-    return group->pending.count > 0 && id_at(group, group->pending.count - 1, id);
-}
-
-bool pending_next(const struct stream_group *group, const struct pending_filter *filter,
-                  struct pending *found)
-{
-    struct pending_record record;
-    struct pending_query query = {
-        .from = filter->from,
-        .to = filter->to,
-        .by_time = filter->by_time,
-        .until = { [PENDING_DELIVERED] = filter->until,
-                   [PENDING_RELEASED] = filter->until_released },
-    };
-    if (filter->consumer != NULL) {
-        query.consumer = filter->consumer->number;
-        if (filter->consumer->pending == 0) return false;
-    }
-    if (!pending_tree_next(&group->pending, &query, &record)) return false;
-    *found = pending_of(group, &record);
-    return true;
-}
-
-msec group_first_delivered(const struct stream_group *group)
-{
-    return group->pending.all.first[PENDING_DELIVERED];
-}
-
-msec group_first_released(const struct stream_group *group)
-{
-    return group->pending.all.first[PENDING_RELEASED];
-}
-
 /* ---- relocating ---- */
 
 /* The place: first the ranks of the groups, whose blocks move, then (with the highest bit) a
@@ -512,70 +350,4 @@ struct stream_groups *stream_groups_relocate(struct stream_groups *groups,
         }
     } while (place->at != 0 && relocation->left > 0);
     return groups;
-}
-
-/* ---- checking ---- */
-
-struct tally {
-    const struct stream_group *group;
-    size_t *pending; /* by number */
-};
-
-static void tally_record(void *ctx, const struct pending_record *record)
-{
-    const struct tally *tally = ctx;
-    ensure(record->consumer < tally->group->numbers, "consumer %u of %u", record->consumer,
-           tally->group->numbers);
-    tally->pending[record->consumer]++;
-}
-
-static void check_consumers(const struct stream_group *group, const size_t *pending)
-{
-    size_t names = mem_size(group), count = 0;
-    const struct stream_consumer *consumer = NULL;
-    for (; (consumer = consumer_next(group, consumer)) != NULL; count++) {
-        uint32_t number = consumer->number;
-        ensure(number > 0 && number < group->numbers &&
-                   group->numbered[number].consumer == consumer,
-               "number %u of %u is another's", number, group->numbers);
-        ensure(pending[number] == consumer->pending, "%zu are pending, counted %zu",
-               pending[number], consumer->pending);
-        names += mem_size(consumer);
-    }
-    for (uint32_t number = group->free_number; number != 0; count++) {
-        ensure(number < group->numbers && pending[number] == 0 &&
-                   (group->numbered[number].next_free & 1) == 1,
-               "free number %u of %u", number, group->numbers);
-        number = (uint32_t)(group->numbered[number].next_free >> 1);
-    }
-    ensure(count + 1 == group->numbers && group->numbers <= (group->room > 0 ? group->room : 1),
-           "%zu consumers and free numbers of %u", count, group->numbers);
-    ensure(names == group->names && pending[0] == group->released,
-           "%zu bytes of names, counted %zu; %zu released, counted %zu", names, group->names,
-           pending[0], group->released);
-}
-
-static void check_group(const struct stream_group *group)
-{
-    size_t *pending = mem_zalloc(group->numbers * sizeof(*pending));
-    struct tally tally = { group, pending };
-    ranked_check(&group->consumers);
-    pending_tree_check(&group->pending, tally_record, &tally);
-    check_consumers(group, pending);
-    ensure(group->counted == group_bytes(group), "%zu bytes, counted %zu", group_bytes(group),
-           group->counted);
-    mem_free(pending);
-}
-
-void stream_groups_check(const struct stream_groups *groups)
-{
-    size_t bytes = 0;
-    ranked_check(&groups->by_name);
-    for (struct stream_group *group = NULL; (group = group_next(groups, group)) != NULL;) {
-        ensure(group->owner == groups, "group has %p, not %p", (void *)group->owner,
-               (const void *)groups);
-        check_group(group);
-        bytes += group->counted;
-    }
-    ensure(bytes == groups->bytes, "%zu bytes, counted %zu", bytes, groups->bytes);
 }

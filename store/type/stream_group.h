@@ -40,6 +40,9 @@ struct stream_group *group_find(const struct stream_groups *groups, struct bytes
 struct stream_group *group_add(struct stream_groups *groups, struct bytes name);
 void group_remove(struct stream_groups *groups,
                   struct stream_group *group); /* O(its pending entries) */
+/* Moves a group with all that it has to another stream's, where its name must be absent; for
+ * freeing it in slices. O(log n) */
+void group_move(struct stream_group *group, struct stream_groups *to);
 /* The group after this one in the order of their names (as memcmp); NULL: the first. NULL: the end.
  */
 struct stream_group *group_next(const struct stream_groups *groups,
@@ -61,6 +64,8 @@ size_t group_count_consumers(const struct stream_group *group);
 struct stream_consumer *consumer_find(const struct stream_group *group, struct bytes name);
 /* The name must be absent. */
 struct stream_consumer *consumer_add(struct stream_group *group, struct bytes name, msec now);
+/* Removes its pending entries. O(blocks of entries that have some of its own * log n) */
+void consumer_clear(struct stream_group *group, struct stream_consumer *consumer);
 /* Its pending entries must be gone. */
 void consumer_remove(struct stream_group *group, struct stream_consumer *consumer);
 struct stream_consumer *consumer_next(const struct stream_group *group,

@@ -76,6 +76,11 @@ static void model_begin(struct model *model, unsigned kind, unsigned names)
     for (unsigned i = 0; i < ENTRIES; i++)
         model->rows[i].id = id_number(&model->rng, kind, i);
     qsort(model->rows, ENTRIES, sizeof(struct row), compare_rows);
+    for (struct row *row = model->rows + 1; row < model->rows + ENTRIES; row++) {
+        if (stream_id_before(row[-1].id, row->id)) continue;
+        row->id = row[-1].id;
+        ck_assert(stream_id_up(&row->id));
+    }
 }
 
 static void model_end(struct model *model)
@@ -124,14 +129,13 @@ static void take(struct model *model, struct row *row)
     row->in = false;
 }
 
-/* Removes a consumer with its entries, as XGROUP DELCONSUMER does. */
+/* As XGROUP DELCONSUMER. */
 static void remove_consumer(struct model *model, int n)
 {
-    struct pending pending;
-    struct pending_filter filter = { .to = STREAM_ID_MAX, .consumer = model->consumers[n] };
-    if (filter.consumer == NULL) return;
-    while (pending_next(model->group, &filter, &pending))
-        ck_assert(pending_remove(model->group, pending.id));
+    if (model->consumers[n] == NULL) return;
+    consumer_clear(model->group, model->consumers[n]);
+    ck_assert_uint_eq(consumer_pending(model->consumers[n]), 0);
+    stream_groups_check(model->groups);
     for (unsigned i = 0; i < ENTRIES; i++)
         if (model->rows[i].consumer == n) model->rows[i].in = false;
     consumer_remove(model->group, model->consumers[n]);
@@ -258,13 +262,9 @@ static void assert_same(struct model *model)
     assert_bytes(model->groups);
 }
 
-/* Two rows may have the same ID, so the step takes the first of them. */
 static struct row *random_row(struct model *model)
 {
-    struct row *row = &model->rows[rng_below(&model->rng, ENTRIES)];
-    while (row > model->rows && stream_id_equal(row->id, row[-1].id))
-        row--;
-    return row;
+    return &model->rows[rng_below(&model->rng, ENTRIES)];
 }
 
 static void step(struct model *model, unsigned puts)
@@ -345,6 +345,74 @@ static void deliver(struct stream_group *group, struct stream_consumer *consumer
                     &(struct pending){
                         { 1700000000000 + i / 8, i % 8 }, consumer, 1700000000000 + i / 16, 1 });
 }
+
+START_TEST(cleared_consumer_has_nothing_and_others_keep_theirs)
+{
+    enum { COUNT = 50000 };
+    struct stream_groups *groups = stream_groups_new();
+    struct stream_group *group = group_add(groups, LIT("g"));
+    struct stream_consumer *gone = consumer_add(group, LIT("gone"), 0);
+    struct stream_consumer *stays = consumer_add(group, LIT("stays"), 0);
+    deliver(group, gone, COUNT);
+    deliver(group, stays, COUNT / 2);
+    for (unsigned i = 0; i < COUNT; i += 100)
+        pending_put(group, &(struct pending){ { 1700000000000 + i / 8, i % 8 }, stays, 0, 1 });
+    size_t kept = consumer_pending(stays);
+    consumer_clear(group, gone);
+    stream_groups_check(groups);
+    ck_assert_uint_eq(consumer_pending(gone), 0);
+    ck_assert_uint_eq(consumer_pending(stays), kept);
+    ck_assert_uint_eq(group_count_pending(group), kept);
+    consumer_clear(group, gone);
+    consumer_remove(group, gone);
+    consumer_clear(group, stays);
+    ck_assert_uint_eq(group_count_pending(group), 0);
+    ck_assert_int_eq(group_first_delivered(group), NEVER);
+    deliver(group, stays, 3);
+    stream_groups_check(groups);
+    stream_groups_free(groups);
+    ck_assert_uint_eq(mem_used(), 0);
+}
+END_TEST
+
+START_TEST(moved_group_takes_everything_along)
+{
+    struct stream_groups *from = stream_groups_new(), *to = stream_groups_new();
+    struct stream_group *group = group_add(from, LIT("g"));
+    group_add(from, LIT("other"));
+    group_add(to, LIT("another"));
+    deliver(group, consumer_add(group, LIT("c"), 0), 1000);
+    group_move(group, to);
+    stream_groups_check(from);
+    stream_groups_check(to);
+    ck_assert_ptr_null(group_find(from, LIT("g")));
+    ck_assert_ptr_eq(group_find(to, LIT("g")), group);
+    stream_groups_free(from);
+    ck_assert_uint_eq(consumer_pending(consumer_find(group, LIT("c"))), 1000);
+    stream_groups_free(to);
+    ck_assert_uint_eq(mem_used(), 0);
+}
+END_TEST
+
+START_TEST(number_of_removed_consumer_is_used_again)
+{
+    struct stream_groups *groups = stream_groups_new();
+    struct stream_group *group = group_add(groups, LIT("g"));
+    struct text text;
+    for (unsigned n = 0; n < 1000; n++)
+        consumer_add(group, name_of(&text, n), 0);
+    size_t bytes = stream_groups_bytes(groups);
+    for (unsigned n = 1; n < 1000; n++)
+        consumer_remove(group, consumer_find(group, name_of(&text, n)));
+    for (unsigned n = 1; n < 1000; n++)
+        deliver(group, consumer_add(group, name_of(&text, n), 0), 1);
+    stream_groups_check(groups);
+    ck_assert_uint_eq(consumer_pending(consumer_find(group, name_of(&text, 999))), 1);
+    consumer_clear(group, consumer_find(group, name_of(&text, 999)));
+    ck_assert_uint_eq(stream_groups_bytes(groups), bytes);
+    stream_groups_free(groups);
+}
+END_TEST
 
 START_TEST(pending_entry_takes_at_most_24_bytes_in_order)
 {
@@ -443,6 +511,9 @@ Suite *test_suite(void)
     const TTest *const tests[] = {
         names_are_found_and_walked_in_order,
         consumer_knows_when_it_was_seen_and_active,
+        cleared_consumer_has_nothing_and_others_keep_theirs,
+        moved_group_takes_everything_along,
+        number_of_removed_consumer_is_used_again,
         pending_entry_takes_at_most_24_bytes_in_order,
         freeing_in_slices_respects_the_work,
     };

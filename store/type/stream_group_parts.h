@@ -1,0 +1,77 @@
+/* stream_group_parts: the structs behind stream_group.h, for stream_group*.c only.
+ *
+ * A block with a name begins with a struct of its own and ends with the member of a tree. */
+#ifndef STORE_TYPE_STREAM_GROUP_PARTS_H
+#define STORE_TYPE_STREAM_GROUP_PARTS_H
+
+#include "store/struct/ranked.h"
+#include "store/type/pending_tree.h"
+#include "store/type/stream_group.h"
+
+struct stream_groups {
+    struct ranked by_name;
+    size_t bytes; /* of the groups with all that they own */
+};
+
+/* A number's consumer, or the next free number: 2 * number + 1, so that it is no address. */
+union numbered {
+    struct stream_consumer *consumer;
+    uintptr_t next_free;
+};
+
+struct stream_group {
+    struct stream_groups *owner;
+    struct group_position position;
+    struct pending_tree pending;
+    struct ranked consumers;
+    size_t names;             /* bytes of the consumers, and of this struct */
+    size_t counted;           /* bytes of the group that its owner has counted */
+    union numbered *numbered; /* number 0 is not used */
+    uint32_t numbers, room;   /* numbers used so far, and allocated */
+    uint32_t free_number;     /* the first free one below `numbers`; 0: none */
+    uint32_t unused;
+    size_t released; /* pending entries without a consumer */
+};
+
+struct stream_consumer {
+    size_t pending;
+    struct stream_id low, high; /* if any is pending: none is before or after */
+    msec seen_at, active_at;
+    uint32_t number, unused;
+};
+
+static inline struct ranked_member *group_member(const struct stream_group *group)
+{
+    return (struct ranked_member *)(uintptr_t)(group + 1);
+}
+
+static inline struct ranked_member *consumer_member(const struct stream_consumer *consumer)
+{
+    return (struct ranked_member *)(uintptr_t)(consumer + 1);
+}
+
+static inline struct stream_group *group_of(const struct ranked_member *member)
+{
+    return member == NULL ? NULL : (struct stream_group *)(uintptr_t)member - 1;
+}
+
+static inline struct stream_consumer *consumer_of(const struct ranked_member *member)
+{
+    return member == NULL ? NULL : (struct stream_consumer *)(uintptr_t)member - 1;
+}
+
+static inline size_t group_bytes(const struct stream_group *group)
+{
+    return group->names + group->pending.bytes + ranked_bytes_used(&group->consumers) +
+           group->room * sizeof(*group->numbered);
+}
+
+/* Call after a change of what the group owns. */
+static inline void group_count_bytes(struct stream_group *group)
+{
+    size_t bytes = group_bytes(group);
+    group->owner->bytes += bytes - group->counted;
+    group->counted = bytes;
+}
+
+#endif
