@@ -60,7 +60,7 @@ enum effect_kind {
     EFFECT_STREAM_TRIM,   /* its entries before `id` are removed */
     EFFECT_STREAM_MARKS,  /* it gets `marks` */
     EFFECT_STREAM_RETAIN, /* it gets the retention `at`, a span; 0: none */
-    EFFECT_GROUP_ADD,     /* it gets the group a at `position` */
+    EFFECT_GROUP_ADD,     /* it gets the group a at `position`; `to` is 1 if the key is new */
     EFFECT_GROUP_SET,     /* its group a gets `position` */
     EFFECT_GROUP_DROP,    /* its group a is removed */
     EFFECT_CONSUMER_ADD,  /* its group a gets the consumer b */
@@ -95,6 +95,11 @@ struct effect {
     struct group_position position;
 };
 
+static inline bool effect_is_of_stream(enum effect_kind kind)
+{
+    return kind >= EFFECT_STREAM_ADD && kind <= EFFECT_PENDING_DROP;
+}
+
 /* Is the effect about one member of a collection (named by a)? */
 static inline bool effect_names_member(const struct effect *effect)
 {
@@ -102,9 +107,12 @@ static inline bool effect_names_member(const struct effect *effect)
            (effect->kind == EFFECT_NONE && effect->a.data != NULL);
 }
 
-/* Does the effect change what a reader of its key sees (for WATCH and client-side caching)? */
+/* Does the effect change what a reader of its key sees (for WATCH and client-side caching)? As in
+ * Redis, a stream's groups and its last ID do not count. */
 static inline bool effect_is_seen(const struct effect *effect)
 {
+    if (effect->kind >= EFFECT_STREAM_MARKS && effect->kind <= EFFECT_PENDING_DROP)
+        return effect->kind == EFFECT_GROUP_ADD && effect->to == 1;
     return effect->kind != EFFECT_NONE && effect->kind < EFFECT_POLICY_SET && !effect->by_read;
 }
 

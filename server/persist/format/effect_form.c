@@ -50,6 +50,19 @@ static const struct effect_form forms[EFFECT_FORMS] = {
     FIRST(REDE_PUT) = { LIT("REDE.UPDATE"), .head = "kab" },
     FIRST(REDE_MOVE) = { LIT("X.REDE.MOVE"), .head = "kg", .element = "a" },
     FIRST(REDE_DROP) = { LIT("REDE.PULL"), LIT("X.REDE.PULL"), .head = "k", .element = "a" },
+    FIRST(STREAM_ADD) = { LIT("XADD"), .head = "kiF" },
+    FIRST(STREAM_DROP) = { LIT("XDEL"), .head = "k", .element = "i" },
+    FIRST(STREAM_TRIM) = { LIT("XTRIM"), .head = "kx" },
+    FIRST(STREAM_MARKS) = { LIT("XSETID"), .head = "km" },
+    FIRST(STREAM_RETAIN) = { LIT("X.XRETAIN"), .head = "kt" },
+    FIRST(GROUP_ADD) = { LIT("XGROUP"), .word = LIT("CREATE"), .head = "kaG" },
+    FIRST(GROUP_SET) = { LIT("XGROUP"), .word = LIT("SETID"), .head = "kaq" },
+    FIRST(GROUP_DROP) = { LIT("XGROUP"), .word = LIT("DESTROY"), .head = "ka" },
+    FIRST(CONSUMER_ADD) = { LIT("XGROUP"), .word = LIT("CREATECONSUMER"), .head = "kab" },
+    FIRST(CONSUMER_DROP) = { LIT("XGROUP"), .word = LIT("DELCONSUMER"), .head = "kab" },
+    FIRST(PENDING_PUT) = { LIT("XCLAIM"), .head = "kabz", .element = "i", .tail = "C" },
+    SECOND(PENDING_PUT) = { LIT("X.XNACK"), .head = "katw", .element = "i" },
+    FIRST(PENDING_DROP) = { LIT("XACK"), .head = "ka", .element = "i" },
     FIRST(POLICY_SET) = { LIT("POLICY"), .word = LIT("SET"), .head = "kP" },
     FIRST(POLICY_DROP) = { LIT("POLICY"), .word = LIT("DEL"), .head = "k" },
     FIRST(LIBRARY_SET) = { LIT("FUNCTION"), .word = LIT("LOAD"), .head = "l" },
@@ -71,6 +84,7 @@ static bool needs_second(const struct effect *effect)
     case EFFECT_HASH_EXPIRE:
     case EFFECT_ZSET_EXPIRE: return effect->at == NEVER;
     case EFFECT_REDE_PUSH: return effect->stage.claimed || effect->stage.deliveries > 0;
+    case EFFECT_PENDING_PUT: return effect->b.data == NULL;
     default: return false;
     }
 }

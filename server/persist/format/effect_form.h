@@ -14,6 +14,14 @@
  *     b  b              n  to                  t  at                        or CLAIMED
  *     d  db             c  DB to REPLACE       e  at, of a stage         P  a policy's options
  *     l  REPLACE a, where a begins with a header that names the library
+ *
+ * Of streams:
+ *
+ *     i  id                           F  parts: names and values in turn
+ *     x  MINID = id                   m  marks: last ENTRIESADDED added MAXDELETEDID max_deleted
+ *     z  0                            q  position: last ENTRIESREAD read
+ *     w  to                           G  position of a new group: last MKSTREAM ENTRIESREAD read
+ *                                     C  TIME at RETRYCOUNT to FORCE JUSTID
  */
 struct effect_form {
     struct bytes name;
@@ -22,6 +30,7 @@ struct effect_form {
     const char *head;    /* operands before the elements */
     struct bytes counts; /* a word after the head, followed by the number of elements; or empty */
     const char *element; /* operands of each element; NULL: the command has none */
+    const char *tail;    /* operands after the elements; NULL: none */
 };
 
 enum {
@@ -30,8 +39,8 @@ enum {
 };
 
 /* Form 2 * kind, and 2 * kind + 1 for kinds with a second one: puts with a deadline, expiries that
- * remove a deadline, pushes of claimed elements. A form without a name does not exist. EFFECT_NONE
- * is SELECT. */
+ * remove a deadline, pushes of claimed elements, pending entries that are nobody's. A form without
+ * a name does not exist. EFFECT_NONE is SELECT. */
 const struct effect_form *effect_form_at(unsigned index);
 const struct effect_form *effect_form_of(const struct effect *effect);
 

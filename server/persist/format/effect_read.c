@@ -9,6 +9,7 @@
 #include "server/persist/format/policy_words.h"
 #include "server/persist/format/score.h"
 
+enum { CLAIM_ARGUMENTS = 6 }; /* of the operand C */
 enum { NAME_MIN = 3, SLOT_MASK = EFFECT_READER_SLOTS - 1 };
 
 _Static_assert(EFFECT_FORMS < 255, "a slot is a byte");
@@ -152,6 +153,57 @@ static bool take_stage(struct cursor *cursor, struct stage *stage)
     return stage->claimed || bytes_equal(word, LIT("WAITING"));
 }
 
+static bool parse_id(struct bytes text, struct stream_id *id)
+{
+    const char *dash = text.len > 0 ? memchr(text.data, '-', text.len) : NULL;
+    if (dash == NULL) return false;
+    size_t ms_len = (size_t)(dash - text.data);
+    return number_parse_uint64(text.data, ms_len, &id->ms) &&
+           number_parse_uint64(dash + 1, text.len - ms_len - 1, &id->seq);
+}
+
+static bool take_id(struct cursor *cursor, struct stream_id *id)
+{
+    struct bytes text;
+    return take_argument(cursor, &text) && parse_id(text, id);
+}
+
+/* The rest of the arguments. */
+static bool take_parts(struct cursor *cursor, struct effect *effect)
+{
+    effect->parts = cursor->next;
+    effect->part_count = (size_t)(cursor->end - cursor->next);
+    struct bytes text;
+    while (cursor->next < cursor->end)
+        if (!take_argument(cursor, &text)) return false;
+    return effect->part_count > 0 && effect->part_count % 2 == 0;
+}
+
+static bool take_marks(struct cursor *cursor, struct stream_marks *marks)
+{
+    int64_t added;
+    if (!take_id(cursor, &marks->last) || !take_literal(cursor, LIT("ENTRIESADDED"))) return false;
+    if (!take_within(cursor, 0, INT64_MAX, &added)) return false;
+    marks->added = (uint64_t)added;
+    return take_literal(cursor, LIT("MAXDELETEDID")) && take_id(cursor, &marks->max_deleted);
+}
+
+static bool take_position(struct cursor *cursor, bool is_new, struct group_position *position)
+{
+    if (!take_id(cursor, &position->last)) return false;
+    if (is_new && !take_literal(cursor, LIT("MKSTREAM"))) return false;
+    return take_literal(cursor, LIT("ENTRIESREAD")) &&
+           take_within(cursor, GROUP_READ_UNKNOWN, INT64_MAX, &position->read);
+}
+
+static bool take_claim(struct cursor *cursor, struct effect *effect)
+{
+    return take_literal(cursor, LIT("TIME")) && take_instant(cursor, &effect->at) &&
+           take_literal(cursor, LIT("RETRYCOUNT")) &&
+           take_within(cursor, 0, INT64_MAX, &effect->to) && take_literal(cursor, LIT("FORCE")) &&
+           take_literal(cursor, LIT("JUSTID"));
+}
+
 static bool take_score(struct cursor *cursor, double *score)
 {
     struct bytes text;
@@ -175,6 +227,24 @@ static bool take_library(struct cursor *cursor, struct effect *effect)
     return good;
 }
 
+static bool take_stream_operand(struct cursor *cursor, char letter, struct effect *effect)
+{
+    switch (letter) {
+    case 'i': return take_id(cursor, &effect->id);
+    case 'F': return take_parts(cursor, effect);
+    case 'm': return take_marks(cursor, &effect->marks);
+    case 'q': return take_position(cursor, false, &effect->position);
+    case 'G': return take_position(cursor, true, &effect->position);
+    case 'w': return take_within(cursor, 0, INT64_MAX, &effect->to);
+    case 'z': return take_literal(cursor, LIT("0"));
+    case 'C': return take_claim(cursor, effect);
+    case 'x':
+        return take_literal(cursor, LIT("MINID")) && take_literal(cursor, LIT("=")) &&
+               take_id(cursor, &effect->id);
+    default: return false;
+    }
+}
+
 static bool take_operand(struct cursor *cursor, char letter, struct effect *effect)
 {
     switch (letter) {
@@ -196,7 +266,7 @@ static bool take_operand(struct cursor *cursor, char letter, struct effect *effe
                take_literal(cursor, LIT("REPLACE"));
     case 'l': return take_library(cursor, effect);
     case 'P': return take_policy(cursor, effect);
-    default: return false;
+    default: return take_stream_operand(cursor, letter, effect);
     }
 }
 
@@ -213,6 +283,15 @@ static bool take_operands(struct cursor *cursor, const char *letters, struct eff
 static bool member_fits(const struct effect *effect)
 {
     return effect->a.len <= INT32_MAX || !effect_names_member(effect);
+}
+
+/* Takes the operands after the elements first, because each element's effect has them. */
+static bool take_tail(struct cursor *cursor, const char *letters, struct effect *effect)
+{
+    if (cursor->end - cursor->next < CLAIM_ARGUMENTS) return false;
+    struct cursor tail = { .next = cursor->end - CLAIM_ARGUMENTS, .end = cursor->end };
+    cursor->end = tail.next;
+    return take_operands(&tail, letters, effect);
 }
 
 static bool take_elements(struct cursor *cursor, const struct effect_form *form,
@@ -238,10 +317,12 @@ static bool take_subcommand(struct cursor *cursor, unsigned *index)
     struct bytes word;
     if (form->word.len == 0) return true;
     if (!take_argument(cursor, &word)) return false;
-    if (bytes_equal(form->word, word)) return true;
-    *index += 2;
-    return *index < EFFECT_FORMS && bytes_equal(effect_form_at(*index)->name, form->name) &&
-           bytes_equal(effect_form_at(*index)->word, word);
+    for (; *index < EFFECT_FORMS; *index += 2) {
+        const struct effect_form *next = effect_form_at(*index);
+        if (!bytes_equal(next->name, form->name)) return false;
+        if (bytes_equal(next->word, word)) return true;
+    }
+    return false;
 }
 
 static bool read_command(struct cursor *cursor, struct effect_reader *reader,
@@ -252,6 +333,7 @@ static bool read_command(struct cursor *cursor, struct effect_reader *reader,
     const struct effect_form *form = effect_form_at(index);
     struct effect effect = { .kind = index / 2, .db = reader->db, .at = NEVER };
     if (!take_operands(cursor, form->head, &effect)) return false;
+    if (form->tail != NULL && !take_tail(cursor, form->tail, &effect)) return false;
     if (form->element != NULL) return take_elements(cursor, form, &effect, visit, ctx);
     if (cursor->next < cursor->end) return false;
     if (effect.kind != EFFECT_NONE) return visit(ctx, &effect);

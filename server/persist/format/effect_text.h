@@ -3,9 +3,10 @@
  *
  * On disk a command is a RESP array of bulk strings; times are absolute. Up to EFFECT_RUN_MAX
  * consecutive effects of the same kind, key, database and deadline become one command, in their
- * order; [..] marks the part that is repeated. Numbers are decimal, and scores are read back
- * exactly. If Redis 7.0 has a command with exactly the meaning of the effect, that is used; else a
- * command of this server; else a name that begins with X., which only replay accepts.
+ * order, if they differ only in the part in [..], which is repeated. Numbers are decimal, and
+ * scores are read back exactly. If Redis 7.0 has a command with exactly the meaning of the effect,
+ * that is used; else a command of this server; else a name that begins with X., which only replay
+ * accepts.
  *
  *     (another database follows)      SELECT db
  *     EFFECT_SET                      SET key a                     or  SET key a PXAT at
@@ -48,6 +49,19 @@
  *     EFFECT_REDE_PUT                 REDE.UPDATE key a b
  *     EFFECT_REDE_MOVE                X.REDE.MOVE key at deliveries WAITING|CLAIMED [a]
  *     EFFECT_REDE_DROP                REDE.PULL key a               or  X.REDE.PULL key [a]
+ *     EFFECT_STREAM_ADD               XADD key id [name value]
+ *     EFFECT_STREAM_DROP              XDEL key [id]
+ *     EFFECT_STREAM_TRIM              XTRIM key MINID = id
+ *     EFFECT_STREAM_MARKS             XSETID key last ENTRIESADDED added MAXDELETEDID max_deleted
+ *     EFFECT_STREAM_RETAIN            X.XRETAIN key at
+ *     EFFECT_GROUP_ADD                XGROUP CREATE key a last MKSTREAM ENTRIESREAD read
+ *     EFFECT_GROUP_SET                XGROUP SETID key a last ENTRIESREAD read
+ *     EFFECT_GROUP_DROP               XGROUP DESTROY key a
+ *     EFFECT_CONSUMER_ADD             XGROUP CREATECONSUMER key a b
+ *     EFFECT_CONSUMER_DROP            XGROUP DELCONSUMER key a b
+ *     EFFECT_PENDING_PUT              XCLAIM key a b 0 [id] TIME at RETRYCOUNT to FORCE JUSTID
+ *       for nobody                    X.XNACK key a at to [id]
+ *     EFFECT_PENDING_DROP             XACK key a [id]
  *     EFFECT_POLICY_SET               POLICY SET key [option value] (PENDING 1: not yet applied to
  *                                     all existing keys)
  *     EFFECT_POLICY_DROP              POLICY DEL key
@@ -85,10 +99,11 @@ struct effect_writer {
     int64_t db; /* the database that a reader has selected at this point; -1: unknown */
 
     /* private: the run */
-    const struct effect_form *form; /* NULL: no run */
-    unsigned count;                 /* elements */
-    uint32_t head, len;             /* bytes of `text` before the first element, and in all */
-    struct bytes key;               /* in `text` */
+    const struct effect_form *form;    /* NULL: no run */
+    unsigned count;                    /* elements */
+    uint32_t head, len;                /* bytes of `text` before the first element, and in all */
+    struct bytes key, group, consumer; /* in `text` */
+    int64_t to;
     struct stage stage;
     msec at;
     char text[EFFECT_RUN_BYTES];

@@ -13,7 +13,7 @@
 #include "tests/support/suite.h"
 #include "tests/support/world.h"
 
-enum { READ_MAX = 4096 };
+enum { READ_MAX = 4096, PARTS_MAX = 8 };
 
 /* The effects read back; they point into `text`. */
 static struct {
@@ -23,6 +23,7 @@ static struct {
     size_t len;
     struct effect effects[READ_MAX];
     struct policy policies[READ_MAX];
+    struct bytes parts[READ_MAX][PARTS_MAX];
     size_t count, commands;
 } desk;
 
@@ -48,6 +49,11 @@ static bool keep(void *ctx, const struct effect *effect)
     if (effect->policy != NULL) {
         desk.policies[desk.count] = *effect->policy;
         kept->policy = &desk.policies[desk.count];
+    }
+    ensure(effect->part_count <= PARTS_MAX, "%zu parts", effect->part_count);
+    if (effect->part_count > 0) {
+        kept->parts = desk.parts[desk.count];
+        memcpy(desk.parts[desk.count], effect->parts, effect->part_count * sizeof(struct bytes));
     }
     desk.count++;
     return true;
@@ -116,6 +122,23 @@ static bool same_policy(const struct policy *a, const struct policy *b)
     return policy_equal(a, b) && a->pending == b->pending;
 }
 
+static bool same_parts(const struct effect *a, const struct effect *b)
+{
+    if (a->part_count != b->part_count) return false;
+    for (size_t i = 0; i < a->part_count; i++)
+        if (!bytes_equal(a->parts[i], b->parts[i])) return false;
+    return true;
+}
+
+static bool same_stream_effect(const struct effect *a, const struct effect *b)
+{
+    return stream_id_equal(a->id, b->id) && same_parts(a, b) &&
+           stream_id_equal(a->marks.last, b->marks.last) && a->marks.added == b->marks.added &&
+           stream_id_equal(a->marks.max_deleted, b->marks.max_deleted) &&
+           stream_id_equal(a->position.last, b->position.last) &&
+           a->position.read == b->position.read;
+}
+
 static bool has_deadline(enum effect_kind kind)
 {
     switch (kind) {
@@ -126,6 +149,8 @@ static bool has_deadline(enum effect_kind kind)
     case EFFECT_HASH_PUT:
     case EFFECT_HASH_EXPIRE:
     case EFFECT_ZSET_PUT:
+    case EFFECT_STREAM_RETAIN:
+    case EFFECT_PENDING_PUT:
     case EFFECT_ZSET_EXPIRE: return true;
     default: return false;
     }
@@ -144,7 +169,7 @@ static bool same_effect(const struct effect *a, const struct effect *b)
            a->from == b->from && a->to == b->to && same_score(a->score, b->score) &&
            (!has_deadline(a->kind) || a->at == b->at) &&
            (!has_stage(a->kind) || same_stage(&a->stage, &b->stage)) &&
-           same_policy(a->policy, b->policy);
+           same_policy(a->policy, b->policy) && same_stream_effect(a, b);
 }
 
 static void assert_returns(const struct effect *effects, size_t count)
@@ -188,13 +213,17 @@ static const struct policy stream_policy = {
 static const struct policy log_policy = { .expired_to = TEXT("TO"), .value_max = POLICY_VALUE_MAX };
 static const struct policy pending_policy = { .max_len = 1, .pending = true };
 
+static const struct bytes pairs[] = { LIT("n"), LIT("v"), LIT("m"), LIT("w") };
+static const struct bytes pair[] = { LIT("n"), LIT("v") };
+
 static const struct {
     struct effect effect;
     const char *words;
 } samples[] = {
-#define K .key = LIT("k")
-#define A .a = LIT("a")
-#define B .b = LIT("b")
+#define K  .key = LIT("k")
+#define A  .a = LIT("a")
+#define B  .b = LIT("b")
+#define ID .id = { 7, 1 }
     { { EFFECT_SET, K, A, .at = NEVER }, "SET k a" },
     { { EFFECT_SET, K, A, .at = 1700000000123 }, "SET k a PXAT 1700000000123" },
     { { EFFECT_SET, K, A, .at = INSTANT_MIN }, "SET k a PXAT 0" },
@@ -242,6 +271,27 @@ static const struct {
     { { EFFECT_REDE_MOVE, K, A, .stage = { 9, 2, true } }, "X.REDE.MOVE k 9 2 CLAIMED a" },
     { { EFFECT_REDE_MOVE, K, A, .stage = { 9, 0, false } }, "X.REDE.MOVE k 9 0 WAITING a" },
     { { EFFECT_REDE_DROP, K, A }, "REDE.PULL k a" },
+    { { EFFECT_STREAM_ADD, K, ID, .parts = pair, .part_count = 2 }, "XADD k 7-1 n v" },
+    { { EFFECT_STREAM_ADD, K, .id = { 0, 1 }, .parts = pairs, .part_count = 4 },
+      "XADD k 0-1 n v m w" },
+    { { EFFECT_STREAM_DROP, K, ID }, "XDEL k 7-1" },
+    { { EFFECT_STREAM_TRIM, K, .id = { UINT64_MAX, UINT64_MAX } },
+      "XTRIM k MINID = 18446744073709551615-18446744073709551615" },
+    { { EFFECT_STREAM_MARKS, K, .marks = { { 9, 3 }, { 7, 0 }, 5 } },
+      "XSETID k 9-3 ENTRIESADDED 5 MAXDELETEDID 7-0" },
+    { { EFFECT_STREAM_RETAIN, K, .at = 60000 }, "X.XRETAIN k 60000" },
+    { { EFFECT_STREAM_RETAIN, K }, "X.XRETAIN k 0" },
+    { { EFFECT_GROUP_ADD, K, A, .position = { { 7, 1 }, 2 } },
+      "XGROUP CREATE k a 7-1 MKSTREAM ENTRIESREAD 2" },
+    { { EFFECT_GROUP_SET, K, A, .position = { { 7, 1 }, GROUP_READ_UNKNOWN } },
+      "XGROUP SETID k a 7-1 ENTRIESREAD -1" },
+    { { EFFECT_GROUP_DROP, K, A }, "XGROUP DESTROY k a" },
+    { { EFFECT_CONSUMER_ADD, K, A, B }, "XGROUP CREATECONSUMER k a b" },
+    { { EFFECT_CONSUMER_DROP, K, A, B }, "XGROUP DELCONSUMER k a b" },
+    { { EFFECT_PENDING_PUT, K, A, B, ID, .at = 5, .to = 2 },
+      "XCLAIM k a b 0 7-1 TIME 5 RETRYCOUNT 2 FORCE JUSTID" },
+    { { EFFECT_PENDING_PUT, K, A, ID, .at = 5, .to = 2 }, "X.XNACK k a 5 2 7-1" },
+    { { EFFECT_PENDING_DROP, K, A, ID }, "XACK k a 7-1" },
 #undef B
 #undef A
 #undef K
@@ -395,6 +445,45 @@ START_TEST(adjacent_effects_of_one_key_and_kind_are_one_command)
 }
 END_TEST
 
+#define S .key = LIT("s")
+#define G .a = LIT("g")
+
+START_TEST(ids_of_one_group_consumer_time_and_count_are_one_command)
+{
+    const struct effect effects[] = {
+        { EFFECT_STREAM_DROP, S, .id = { 1, 0 } },
+        { EFFECT_STREAM_DROP, S, .id = { 2, 0 } },
+        { EFFECT_PENDING_PUT, S, G, .b = LIT("c"), .id = { 1, 0 }, .at = 5, .to = 1 },
+        { EFFECT_PENDING_PUT, S, G, .b = LIT("c"), .id = { 2, 0 }, .at = 5, .to = 1 },
+        { EFFECT_PENDING_PUT, S, G, .b = LIT("d"), .id = { 3, 0 }, .at = 5, .to = 1 },
+        { EFFECT_PENDING_PUT, S, G, .b = LIT("d"), .id = { 4, 0 }, .at = 6, .to = 1 },
+        { EFFECT_PENDING_PUT, S, G, .b = LIT("d"), .id = { 5, 0 }, .at = 6, .to = 2 },
+        { EFFECT_PENDING_PUT, S, .a = LIT("h"), .b = LIT("d"), .id = { 5, 0 }, .at = 6, .to = 2 },
+        { EFFECT_PENDING_PUT, S, .a = LIT("h"), .id = { 6, 0 }, .at = 6, .to = 2 },
+        { EFFECT_PENDING_PUT, S, .a = LIT("h"), .id = { 7, 0 }, .at = 6, .to = 2 },
+        { EFFECT_PENDING_PUT, S, .a = LIT("h"), .id = { 8, 0 }, .at = 6, .to = 3 },
+        { EFFECT_PENDING_DROP, S, .a = LIT("h"), .id = { 6, 0 } },
+        { EFFECT_PENDING_DROP, S, .a = LIT("h"), .id = { 7, 0 } },
+        { EFFECT_PENDING_DROP, S, G, .id = { 1, 0 } },
+    };
+    size_t count = sizeof(effects) / sizeof(effects[0]);
+    assert_returns(effects, count);
+    desk_begin();
+    for (size_t i = 0; i < count; i++)
+        effect_writer_put(&desk.writer, &effects[i]);
+    desk_read();
+    ck_assert_str_eq(desk_words(), "SELECT 0/XDEL s 1-0 2-0/"
+                                   "XCLAIM s g c 0 1-0 2-0 TIME 5 RETRYCOUNT 1 FORCE JUSTID/"
+                                   "XCLAIM s g d 0 3-0 TIME 5 RETRYCOUNT 1 FORCE JUSTID/"
+                                   "XCLAIM s g d 0 4-0 TIME 6 RETRYCOUNT 1 FORCE JUSTID/"
+                                   "XCLAIM s g d 0 5-0 TIME 6 RETRYCOUNT 2 FORCE JUSTID/"
+                                   "XCLAIM s h d 0 5-0 TIME 6 RETRYCOUNT 2 FORCE JUSTID/"
+                                   "X.XNACK s h 6 2 6-0 7-0/X.XNACK s h 6 3 8-0/"
+                                   "XACK s h 6-0 7-0/XACK s g 1-0/");
+    desk_end();
+}
+END_TEST
+
 START_TEST(a_run_ends_with_its_record_at_64_elements_and_at_16_kib)
 {
     static char big[20000];
@@ -449,18 +538,39 @@ static struct effect some_effect(struct rng *rng, const struct effect *before)
     if (has_deadline(effect.kind) && rng_chance(rng, 10)) {
         effect.at = (msec)(rng_next(rng) >> rng_between(rng, 1, 63));
         if (effect.at > INSTANT_MAX) effect.at = 1;
-        if (effect.kind != EFFECT_EXPIRE && rng_chance(rng, 50)) effect.at = NEVER;
+        bool may_lack = effect.kind != EFFECT_EXPIRE && !effect_is_of_stream(effect.kind);
+        if (may_lack && rng_chance(rng, 50)) effect.at = NEVER;
     }
     if (effect.kind == EFFECT_ZSET_PUT) {
         uint64_t bits = rng_next(rng);
         memcpy(&effect.score, &bits, sizeof(bits));
         if (isnan(effect.score)) effect.score = HUGE_VAL;
     }
+    if (effect_is_of_stream(effect.kind) && !stream_id_equal(effect.id, STREAM_ID_MIN) &&
+        rng_chance(rng, 50))
+        effect.id = (struct stream_id){ rng_next(rng), rng_next(rng) };
+    if (effect.kind == EFFECT_PENDING_PUT && rng_chance(rng, 10))
+        effect.to = rng_between(rng, 0, INT64_MAX - 1);
     if (has_stage(effect.kind) && rng_chance(rng, 30))
         effect.stage = (struct stage){ rng_between(rng, INSTANT_MIN, INSTANT_MAX / 2),
                                        (uint32_t)rng_next(rng), rng_chance(rng, 50) };
     return effect;
 }
+
+START_TEST(an_entry_of_any_size_is_read_back)
+{
+    static const size_t sizes[] = { 0, 1, 50, 3500, 4096, 16384, 90000 };
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        const struct bytes parts[] = { LIT("a"), bytes_of(pool, sizes[i]), bytes_of(pool, 0),
+                                       bytes_of(pool, sizes[i]) };
+        const struct effect effects[] = {
+            { EFFECT_STREAM_ADD, .key = LIT("s"), .id = { i, 1 }, .parts = parts, .part_count = 2 },
+            { EFFECT_STREAM_ADD, .key = LIT("s"), .id = { i, 2 }, .parts = parts, .part_count = 4 },
+        };
+        assert_returns(effects, 2);
+    }
+}
+END_TEST
 
 START_TEST(random_effects_of_any_bytes_are_read_back_in_order)
 {
@@ -566,6 +676,45 @@ static const char *const malformed[] = {
     "COPY k a DB 1",
     "COPY k a",
     "MOVE k -1",
+    "XADD k 1-1",
+    "XADD k 1-1 a",
+    "XADD k 1-1 a b c",
+    "XADD k 1 a b",
+    "XADD k * a b",
+    "XADD k -1 a b",
+    "XADD k 1- a b",
+    "XADD k 1-1-1 a b",
+    "XADD k 18446744073709551616-0 a b",
+    "XDEL k",
+    "XTRIM k MINID ~ 1-1",
+    "XTRIM k MAXLEN = 1",
+    "XTRIM k MINID = 1-1 LIMIT 1",
+    "XSETID k 1-1",
+    "XSETID k 1-1 ENTRIESADDED -1 MAXDELETEDID 0-0",
+    "XSETID k 1-1 ENTRIESADDED 1 MAXDELETEDID 0",
+    "X.XRETAIN k -1",
+    "X.XRETAIN k",
+    "XGROUP",
+    "XGROUP CREATE k g 1-1",
+    "XGROUP CREATE k g 1-1 MKSTREAM ENTRIESREAD -2",
+    "XGROUP CREATE k g 1-1 MKSTREAM ENTRIESREAD 1 2",
+    "XGROUP SETID k g 1-1 MKSTREAM ENTRIESREAD 1",
+    "XGROUP SETID k g $ ENTRIESREAD 1",
+    "XGROUP DESTROY k",
+    "XGROUP DESTROY k g c",
+    "XGROUP HELP",
+    "XGROUP DELCONSUMER k g",
+    "XCLAIM k g c 0 TIME 1 RETRYCOUNT 1 FORCE JUSTID",
+    "XCLAIM k g c 1 1-1 TIME 1 RETRYCOUNT 1 FORCE JUSTID",
+    "XCLAIM k g c 0 1-1 TIME -1 RETRYCOUNT 1 FORCE JUSTID",
+    "XCLAIM k g c 0 1-1 TIME 1 RETRYCOUNT -1 FORCE JUSTID",
+    "XCLAIM k g c 0 1-1 TIME 1 RETRYCOUNT 1 JUSTID",
+    "XCLAIM k g c 0 1-1",
+    "XCLAIM k g c",
+    "X.XNACK k g 1 1",
+    "X.XNACK k g 1 -1 1-1",
+    "XACK k g",
+    "XACK k g 1",
     "SWAPDB 1",
     "REDE.PUSHAT k 1 a",
     "X.REDE.PUSH k 1 1 MAYBE a b",
@@ -636,6 +785,8 @@ Suite *test_suite(void)
         a_run_ends_with_its_record_at_64_elements_and_at_16_kib,
         random_effects_of_any_bytes_are_read_back_in_order,
         malformed_commands_are_refused,
+        ids_of_one_group_consumer_time_and_count_are_one_command,
+        an_entry_of_any_size_is_read_back,
         a_visitor_that_refuses_ends_the_reading,
         NULL,
     };
