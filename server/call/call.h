@@ -22,6 +22,12 @@ struct block_request {
     msec again;
     int64_t usec;  /* for observe: the time of the first run */
     bool is_array; /* the reply at a timeout is an empty array, else null */
+
+    /* Of streams, where clients with the same command may find different entries: */
+    int group;      /* the argument that names the group: clients with the same one find the same;
+                       0: only this client can tell */
+    bool or_gone;   /* run again also if a key is gone, or has another type: to reply an error */
+    bool or_claims; /* run again also if the pending entries of a group change */
 };
 
 struct call {

@@ -45,8 +45,10 @@ struct blocked_client {
     void (*gone)(void *ctx);  /* NULL: no callback when it is unblocked */
     void *ctx;
     enum type type;
-    struct call_time time; /* of the call */
-    bool is_array;         /* the reply at a timeout */
+    struct call_time time;   /* of the call */
+    bool is_array;           /* the reply at a timeout */
+    bool or_gone, or_claims; /* as in struct block_request */
+    int group;
     size_t count;
     struct place places[]; /* one for each distinct key */
 };
@@ -56,13 +58,15 @@ struct blocked {
     unsigned table_count;
     TAILQ_HEAD(, key_queue) ready;
     struct place *next; /* is tried next; NULL: the first client of the next ready key */
-    const struct command *skipped[SKIPPED_MAX]; /* commands for which the current key has nothing */
+    /* Clients for which the current key has nothing; others that want the same are skipped. */
+    const struct blocked_client *skipped[SKIPPED_MAX];
     unsigned skipped_count;
     struct agenda wakes;     /* of keys */
     struct agenda deadlines; /* of sessions, minus `set` */
     msec set;                /* by how much the system clock was set while clients were blocked */
     size_t count;
     size_t by_type[TYPE_COUNT]; /* of the clients that wait for keys: what they wait for */
+    size_t or_gone, or_claims;  /* clients with these flags */
 };
 
 static struct bytes queue_key(const void *element)
@@ -168,6 +172,14 @@ static msec moved(msec at, msec by)
     return instant_after(at, by, &to) ? to : INSTANT_MAX;
 }
 
+static void count_flags(struct blocked_client *client, int by)
+{
+    struct blocked *blocked = client->all;
+    blocked->by_type[client->type] += (size_t)by;
+    blocked->or_gone += (size_t)(client->or_gone ? by : 0);
+    blocked->or_claims += (size_t)(client->or_claims ? by : 0);
+}
+
 bool blocked_block(struct blocked *blocked, const struct call *call,
                    const struct block_request *request)
 {
@@ -190,6 +202,9 @@ bool blocked_block(struct blocked *blocked, const struct call *call,
         .type = request->type,
         .time = { request->usec, clock_mono_usec() - request->usec },
         .is_array = request->is_array,
+        .or_gone = request->or_gone,
+        .or_claims = request->or_claims,
+        .group = request->group,
     };
     for (int i = 0; i < request->count; i++)
         join_queue(client, call->argv[request->first + i], request->again);
@@ -198,7 +213,7 @@ bool blocked_block(struct blocked *blocked, const struct call *call,
         agenda_add(&blocked->deadlines, &client->deadline, moved(request->until, -blocked->set));
     session->blocked = client;
     blocked->count++;
-    blocked->by_type[client->type]++;
+    count_flags(client, 1);
     return true;
 }
 
@@ -236,6 +251,13 @@ const struct saved_call *blocked_call(const struct session *session, struct call
     return client->call;
 }
 
+static void forget_skipped(struct blocked *blocked, const struct blocked_client *client)
+{
+    for (unsigned i = 0; i < blocked->skipped_count; i++)
+        if (blocked->skipped[i] == client)
+            blocked->skipped[i--] = blocked->skipped[--blocked->skipped_count];
+}
+
 void blocked_end(struct session *session)
 {
     struct blocked_client *client = session->blocked;
@@ -245,7 +267,8 @@ void blocked_end(struct session *session)
         leave_queue(blocked, &client->places[i]);
     agenda_cancel(&blocked->deadlines, &client->deadline);
     blocked->count--;
-    if (client->call != NULL) blocked->by_type[client->type]--;
+    if (client->call != NULL) count_flags(client, -1);
+    forget_skipped(blocked, client);
     session->blocked = NULL;
     if (client->gone != NULL) client->gone(client->ctx);
     mem_free(client->call);
@@ -300,6 +323,23 @@ static void ready_all(struct blocked *blocked, int64_t db)
         make_ready(blocked, queue);
 }
 
+/* Something happened to the key by which it may be gone, or have another type. */
+static void gone(struct blocked *blocked, const struct effect *effect)
+{
+    if (blocked->or_gone == 0) return;
+    if (effect->kind == EFFECT_FLUSH)
+        ready_all(blocked, effect->db);
+    else
+        blocked_ready(blocked, effect->db, effect->key);
+}
+
+static void stream_effect(struct blocked *blocked, const struct effect *effect)
+{
+    bool is_ready = effect->kind == EFFECT_STREAM_ADD || effect->kind == EFFECT_GROUP_DROP ||
+                    (effect->kind == EFFECT_PENDING_PUT && blocked->or_claims > 0);
+    if (is_ready) ready_for(blocked, effect->db, effect->key, TYPE_STREAM);
+}
+
 /* DIFFERS: Redis 7.0 serves no client when a result replaces a key of another type; here it does.
  * (doc/differs.md) */
 void blocked_effect(struct blocked *blocked, const struct effect *effect)
@@ -310,14 +350,25 @@ void blocked_effect(struct blocked *blocked, const struct effect *effect)
     case EFFECT_ZSET_PUT: ready_for(blocked, effect->db, effect->key, TYPE_ZSET); break;
     case EFFECT_REDE_PUSH:
     case EFFECT_REDE_MOVE: ready_for(blocked, effect->db, effect->key, TYPE_DEHYDRATOR); break;
-    case EFFECT_RENAME: blocked_ready(blocked, effect->db, effect->a); break;
+    case EFFECT_SET:
+    case EFFECT_DROP:
+    case EFFECT_FLUSH: gone(blocked, effect); break;
+    case EFFECT_RENAME:
+        gone(blocked, effect);
+        blocked_ready(blocked, effect->db, effect->a);
+        break;
     case EFFECT_COPY: blocked_ready(blocked, (unsigned)effect->to, effect->a); break;
-    case EFFECT_MOVE: blocked_ready(blocked, (unsigned)effect->to, effect->key); break;
+    case EFFECT_MOVE:
+        gone(blocked, effect);
+        blocked_ready(blocked, (unsigned)effect->to, effect->key);
+        break;
     case EFFECT_SWAP:
         ready_all(blocked, effect->db);
         ready_all(blocked, effect->to);
         break;
-    default: break;
+    default:
+        if (effect_is_of_stream(effect->kind)) stream_effect(blocked, effect);
+        break;
     }
 }
 
@@ -347,14 +398,23 @@ bool blocked_pending(const struct blocked *blocked)
 
 /* ---- serving --------------------------------------------------------------------------------- */
 
+/* Do both find the same in a key? */
+static bool want_the_same(const struct blocked_client *a, const struct blocked_client *b)
+{
+    if (a->call->command.row != b->call->command.row) return false;
+    if (a->type != TYPE_STREAM) return true;
+    return a->group > 0 && b->group > 0 &&
+           bytes_equal(a->call->argv[a->group], b->call->argv[b->group]);
+}
+
 static bool is_skipped(const struct blocked *blocked, const struct place *place)
 {
     for (unsigned i = 0; i < blocked->skipped_count; i++)
-        if (blocked->skipped[i] == place->client->call->command.row) return true;
+        if (want_the_same(blocked->skipped[i], place->client)) return true;
     return false;
 }
 
-/* Skips clients whose command was already tried on this key and found nothing. */
+/* Skips clients that want what was already tried on this key and not found. */
 static void find_next(struct blocked *blocked)
 {
     while (blocked->next != NULL && is_skipped(blocked, blocked->next))
@@ -376,6 +436,7 @@ bool blocked_next_try(struct blocked *blocked, struct blocked_try *try)
     *try = (struct blocked_try){ .session = place->client->session,
                                  .call = place->client->call,
                                  .type = place->client->type,
+                                 .or_gone = place->client->or_gone,
                                  .db = place->queue->db,
                                  .key = queue_key(place->queue),
                                  .time = &place->client->time };
@@ -388,15 +449,23 @@ void blocked_skip_key(struct blocked *blocked)
     blocked->next = NULL;
 }
 
+void blocked_skip_missing(struct blocked *blocked)
+{
+    while (blocked->next != NULL && !blocked->next->client->or_gone)
+        blocked->next = TAILQ_NEXT(blocked->next, of_key);
+}
+
 void blocked_skip_command(struct blocked *blocked, const struct blocked_try *try, msec again)
 {
     struct key_queue *queue = find_queue(blocked, try->db, try->key);
     ensure(queue != NULL, "session %llu does not wait", (unsigned long long)try->session->id);
     wake_at(blocked, queue, again);
-    if (queue->row != NULL)
+    const struct blocked_client *client = try->session->blocked;
+    if (queue->row != NULL && client->type != TYPE_STREAM)
         blocked_skip_key(blocked); /* all its clients use this command, so skip them */
-    else if (blocked->skipped_count < SKIPPED_MAX)
-        blocked->skipped[blocked->skipped_count++] = try->call->command.row;
+    else if (blocked->skipped_count < SKIPPED_MAX &&
+             (client->group > 0 || client->type != TYPE_STREAM))
+        blocked->skipped[blocked->skipped_count++] = client;
 }
 
 /* ---- deadlines ------------------------------------------------------------------------------- */

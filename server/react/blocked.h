@@ -62,6 +62,7 @@ struct blocked_try {
     struct session *session;
     const struct saved_call *call;
     enum type type; /* that the client waits for */
+    bool or_gone;   /* it is to be run also if the key is gone, or has another type */
     unsigned db;
     struct bytes key;
     struct call_time *time;
@@ -72,7 +73,9 @@ struct blocked_try {
 bool blocked_next_try(struct blocked *blocked, struct blocked_try *try);
 /* The key of the last try has nothing more: skip its other clients. */
 void blocked_skip_key(struct blocked *blocked);
-/* The key has nothing for the command of this try. Skips other clients with the same command until
+/* The key of the last try is missing: skip its other clients that do not need to know. */
+void blocked_skip_missing(struct blocked *blocked);
+/* The key has nothing for the command of this try. Skips other clients that want the same until
  * the key is ready again: at `again`, or earlier through an effect. 0 and NEVER: only through an
  * effect. */
 void blocked_skip_command(struct blocked *blocked, const struct blocked_try *try, msec again);

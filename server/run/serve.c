@@ -17,14 +17,13 @@ void serve_answered(struct session *session)
 
 /* ---- serving ready keys ---------------------------------------------------------------------- */
 
-/* Does the key hold the type that the client waits for? If the key is missing, skip all its
- * clients. */
+/* Does the key hold the type that the client waits for, or must the client know that it does not? */
 static bool is_worth_a_run(struct dispatch *dispatch, struct txn *txn,
                            const struct blocked_try *try)
 {
     const struct entry *entry = txn_find(txn, try->key);
-    if (entry == NULL) blocked_skip_key(dispatch->blocked);
-    return entry != NULL && entry->object.type == try->type;
+    if (entry == NULL) blocked_skip_missing(dispatch->blocked);
+    return try->or_gone || (entry != NULL && entry->object.type == try->type);
 }
 
 static bool is_answered(struct dispatch *dispatch, struct txn *txn, const struct blocked_try *try)
