@@ -122,24 +122,81 @@ static uint64_t digest_dehydrator(unsigned lane, const struct object *object, ms
     return chain;
 }
 
-/* The entries only. */
-static uint64_t digest_stream(unsigned lane, const struct object *object, msec now)
+#define WORDS(...)                                                                                 \
+    (const uint64_t[]){ __VA_ARGS__ }, sizeof((const uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t)
+
+static uint64_t digest_entries(unsigned lane, const struct stream *stream, msec now)
 {
-    (void)now;
     uint64_t chain = 0;
     struct stream_walk walk;
     struct stream_entry entry;
     struct bytes name, value;
-    stream_walk_up(&walk, object->stream, STREAM_ID_MIN);
-    while (stream_walk_next(&walk, &entry)) {
-        const uint64_t words[] = { chain, entry.id.ms, entry.id.seq, entry.count };
-        chain = hash_words(lane, words, sizeof(words) / sizeof(words[0]));
-        while (stream_entry_next(&entry, &name, &value)) {
-            chain = lane_hash_pair(lane, chain, lane_hash(lane, name));
-            chain = lane_hash_pair(lane, chain, lane_hash(lane, value));
+    stream_walk_up(&walk, stream, STREAM_ID_MIN);
+    for (size_t skip = stream_count_expired(stream, now); stream_walk_next(&walk, &entry);) {
+        if (skip > 0) {
+            skip--;
+            continue;
         }
+        chain = hash_words(lane, WORDS(chain, entry.id.ms, entry.id.seq));
+        while (stream_entry_next(&entry, &name, &value))
+            chain = hash_words(lane, WORDS(chain, lane_hash(lane, name), lane_hash(lane, value)));
     }
     return chain;
+}
+
+/* The end of the entries that have expired: those before it have. */
+static struct stream_id expired_before(const struct stream *stream, msec now)
+{
+    size_t count = stream_count_expired(stream, now);
+    struct stream_id id = STREAM_ID_MIN;
+    if (count > 0) stream_id_at(stream, count - 1, &id);
+    if (count > 0) stream_id_up(&id);
+    return id;
+}
+
+static uint64_t digest_pending(unsigned lane, const struct stream *stream,
+                               const struct stream_group *group, msec now)
+{
+    uint64_t chain = 0;
+    struct pending_filter filter = { .to = STREAM_ID_MAX };
+    struct pending pending;
+    struct stream_id alive = expired_before(stream, now);
+    for (bool more = true; more && pending_next(group, &filter, &pending);
+         more = stream_id_up(&filter.from)) {
+        filter.from = pending.id;
+        if (stream_id_before(pending.id, alive) && stream_has(stream, pending.id)) continue;
+        uint64_t consumer =
+            pending.consumer != NULL ? lane_hash(lane, consumer_name(pending.consumer)) : 1;
+        chain = hash_words(lane, WORDS(chain, pending.id.ms, pending.id.seq, consumer,
+                                       (uint64_t)pending.at, pending.deliveries));
+    }
+    return chain;
+}
+
+static uint64_t digest_group(unsigned lane, const struct stream *stream,
+                             const struct stream_group *group, msec now)
+{
+    struct group_position position = group_position(group);
+    uint64_t consumers = 0;
+    const struct stream_consumer *consumer = NULL;
+    while ((consumer = consumer_next(group, consumer)) != NULL)
+        consumers += lane_hash(lane, consumer_name(consumer));
+    return hash_words(lane, WORDS(lane_hash(lane, group_name(group)), position.last.ms,
+                                  position.last.seq, (uint64_t)position.read, consumers,
+                                  digest_pending(lane, stream, group, now)));
+}
+
+static uint64_t digest_stream(unsigned lane, const struct object *object, msec now)
+{
+    const struct stream *stream = object->stream;
+    const struct stream_groups *groups = stream_groups(stream);
+    struct stream_marks marks = stream_marks(stream);
+    uint64_t sum = 0;
+    for (struct stream_group *group = NULL; (group = group_next(groups, group)) != NULL;)
+        sum += digest_group(lane, stream, group, now);
+    return hash_words(lane, WORDS(digest_entries(lane, stream, now), marks.last.ms, marks.last.seq,
+                                  marks.max_deleted.ms, marks.max_deleted.seq, marks.added,
+                                  (uint64_t)stream_retention(stream), sum));
 }
 
 static uint64_t (*const digesters[TYPE_COUNT])(unsigned lane, const struct object *object,

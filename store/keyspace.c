@@ -487,8 +487,8 @@ static void check_entry(const struct keyspace *ks, const struct entry *entry)
     ensure(mem_size(entry) >= sizeof(*entry) + key.len + own, "block of '%.*s' has only %zu bytes",
            (int)key.len, key.data, mem_size(entry));
     object_check(&entry->object);
-    ensure(object_count(&entry->object) > 0 || type_may_be_empty(entry->object.type),
-           "empty %s at '%.*s'", type_name(entry->object.type), (int)key.len, key.data);
+    ensure(!object_is_emptied(&entry->object), "empty %s at '%.*s'", type_name(entry->object.type),
+           (int)key.len, key.data);
     check_deadline(ks, entry);
 }
 

@@ -72,28 +72,87 @@ static void walk_dehydrator(const struct object *object, const struct visitor *t
     dehydrator_walk_end(&walk);
 }
 
-/* The entries only. */
-static void walk_stream(const struct object *object, const struct visitor *to)
+static void walk_entries(const struct stream *stream, const struct visitor *to)
 {
     struct stream_walk walk;
     struct stream_entry entry;
     struct bytes *parts = NULL;
     size_t cap = 0;
-    stream_walk_up(&walk, object->stream, STREAM_ID_MIN);
+    stream_walk_up(&walk, stream, STREAM_ID_MIN);
     while (stream_walk_next(&walk, &entry)) {
-        size_t count = 0;
-        if (2 * entry.count > cap) {
-            cap = 2 * entry.count;
+        size_t count = 2 * entry.count;
+        if (count > cap) {
+            cap = 2 * count;
             parts = mem_realloc(parts, cap * sizeof(*parts));
         }
-        while (stream_entry_next(&entry, &parts[count], &parts[count + 1]))
-            count += 2;
-        visit_effect(to, (struct effect){ .kind = EFFECT_STREAM_ADD,
-                                          .id = entry.id,
-                                          .parts = parts,
-                                          .part_count = count });
+        struct effect effect = {
+            .kind = EFFECT_STREAM_ADD, .id = entry.id, .parts = parts, .part_count = count
+        };
+        for (size_t i = 0; i < count; i += 2)
+            stream_entry_next(&entry, &parts[i], &parts[i + 1]);
+        visit_effect(to, effect);
     }
     mem_free(parts);
+}
+
+/* Only an entry makes a stream, so an empty one begins with an entry that is removed. */
+static void walk_no_entries(const struct visitor *to)
+{
+    const struct bytes parts[] = { LIT("x"), LIT("y") };
+    visit_effect(to,
+                 (struct effect){
+                     .kind = EFFECT_STREAM_ADD, .id = { 0, 1 }, .parts = parts, .part_count = 2 });
+    visit_effect(to, (struct effect){ .kind = EFFECT_STREAM_TRIM, .id = { 0, 2 } });
+}
+
+static void walk_pending(const struct stream_group *group, const struct visitor *to)
+{
+    struct pending_filter filter = { .to = STREAM_ID_MAX };
+    struct pending pending;
+    bool more = true;
+    while (more && pending_next(group, &filter, &pending)) {
+        bool released = pending.consumer == NULL;
+        visit_effect(to, (struct effect){
+                             .kind = EFFECT_PENDING_PUT,
+                             .a = group_name(group),
+                             .b = released ? bytes_of(NULL, 0) : consumer_name(pending.consumer),
+                             .id = pending.id,
+                             .at = pending.at,
+                             .to = (int64_t)pending.deliveries,
+                         });
+        filter.from = pending.id;
+        more = stream_id_up(&filter.from);
+    }
+}
+
+static void walk_group(const struct stream_group *group, const struct visitor *to)
+{
+    struct bytes name = group_name(group);
+    visit_effect(to, (struct effect){
+                         .kind = EFFECT_GROUP_ADD, .a = name, .position = group_position(group) });
+    const struct stream_consumer *consumer = NULL;
+    while ((consumer = consumer_next(group, consumer)) != NULL)
+        visit_effect(to, (struct effect){ .kind = EFFECT_CONSUMER_ADD,
+                                          .a = name,
+                                          .b = consumer_name(consumer),
+                                          .at = consumer_seen_at(consumer) });
+    walk_pending(group, to);
+}
+
+static void walk_stream(const struct object *object, const struct visitor *to)
+{
+    const struct stream *stream = object->stream;
+    const struct stream_groups *groups = stream_groups(stream);
+    if (stream_count(stream) > 0)
+        walk_entries(stream, to);
+    else
+        walk_no_entries(to);
+    visit_effect(to, (struct effect){ .kind = EFFECT_STREAM_MARKS, .marks = stream_marks(stream) });
+    if (stream_retention(stream) > 0)
+        visit_effect(
+            to, (struct effect){ .kind = EFFECT_STREAM_RETAIN, .at = stream_retention(stream) });
+    for (struct stream_group *group = NULL; (group = group_next(groups, group)) != NULL;)
+        walk_group(group, to);
 }
 
 static void (*const walkers[TYPE_COUNT])(const struct object *, const struct visitor *) = {
@@ -109,7 +168,46 @@ void walk_object(const struct object *object, void (*visit)(void *ctx, struct ef
     walkers[object->type](object, &to);
 }
 
-void walk_put(struct object *to, const struct effect *effect)
+static bool put_into_group(struct stream_group *group, const struct effect *effect)
+{
+    if (effect->kind == EFFECT_CONSUMER_ADD) {
+        if (consumer_find(group, effect->b) != NULL) return false;
+        consumer_add(group, effect->b, effect->at);
+        return true;
+    }
+    struct pending pending = { .id = effect->id,
+                               .at = effect->at,
+                               .deliveries = (uint64_t)effect->to };
+    if (effect->b.data != NULL) pending.consumer = consumer_find(group, effect->b);
+    if (effect->kind != EFFECT_PENDING_PUT) return false;
+    if (effect->b.data != NULL && pending.consumer == NULL) return false;
+    pending_put(group, &pending);
+    return true;
+}
+
+static bool put_into_stream(struct stream *stream, const struct effect *effect)
+{
+    struct stream_group *group = group_find(stream_groups(stream), effect->a);
+    switch (effect->kind) {
+    case EFFECT_STREAM_ADD:
+        if (!stream_id_before(stream_marks(stream).last, effect->id)) return false;
+        stream_append(stream, effect->id, effect->parts, effect->part_count);
+        return true;
+    case EFFECT_STREAM_TRIM: stream_cut(stream, stream_rank(stream, effect->id)); return true;
+    case EFFECT_STREAM_MARKS:
+        if (!stream_marks_fit(stream, &effect->marks)) return false;
+        stream_set_marks(stream, &effect->marks);
+        return true;
+    case EFFECT_STREAM_RETAIN: stream_set_retention(stream, effect->at); return true;
+    case EFFECT_GROUP_ADD:
+        if (group != NULL) return false;
+        group_set_position(group_add(stream_groups(stream), effect->a), &effect->position);
+        return true;
+    default: return group != NULL && put_into_group(group, effect);
+    }
+}
+
+bool walk_put(struct object *to, const struct effect *effect)
 {
     switch (to->type) {
     case TYPE_LIST: list_push(to->list, LIST_TAIL, effect->a); break;
@@ -119,11 +217,10 @@ void walk_put(struct object *to, const struct effect *effect)
     case TYPE_DEHYDRATOR:
         dehydrator_push(to->dehydrator, effect->a, effect->b, &effect->stage);
         break;
-    case TYPE_STREAM:
-        stream_append(to->stream, effect->id, effect->parts, effect->part_count);
-        break;
+    case TYPE_STREAM: return put_into_stream(to->stream, effect);
     default: ensure(false, "type %u", (unsigned)to->type);
     }
+    return true;
 }
 
 static void put_into(void *ctx, struct effect *effect)

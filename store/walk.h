@@ -7,12 +7,14 @@
 #include "store/type/object.h"
 
 /* Visits one effect per element, in an order that builds an equal value. Kind and operands are set;
- * the visitor sets key and database. A string gives one EFFECT_SET without a deadline. O(n) */
+ * the visitor sets key and database. A string gives one EFFECT_SET without a deadline. The `at` of
+ * an EFFECT_CONSUMER_ADD is when the consumer was last seen. O(n) */
 void walk_object(const struct object *object, void (*visit)(void *ctx, struct effect *effect),
                  void *ctx);
 
-/* Adds the element of an effect of walk_object to a collection of the same type, at its end. */
-void walk_put(struct object *to, const struct effect *effect);
+/* Adds the element of an effect of walk_object to a collection of the same type, at its end. False:
+ * the effect of a stream comes from elsewhere, and does not fit; nothing changed. */
+bool walk_put(struct object *to, const struct effect *effect);
 
 /* A deep copy with the same encoding. O(n) */
 struct object walk_copy(const struct object *object);

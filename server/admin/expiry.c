@@ -31,9 +31,11 @@ struct next_question {
 static void reply_next_deadlines(struct resp_writer *out, const struct next_question *question,
                                  msec now)
 {
-    static const char *const names[] = {
-        [DUE_KEY] = "key", [DUE_MEMBER] = "member", [DUE_FIELD] = "field", [DUE_ELEMENT] = "element"
-    };
+    static const char *const names[] = { [DUE_KEY] = "key",
+                                         [DUE_MEMBER] = "member",
+                                         [DUE_FIELD] = "field",
+                                         [DUE_ELEMENT] = "element",
+                                         [DUE_ENTRY] = "entry" };
     struct due *due = mem_alloc(question->count * sizeof(*due));
     size_t count = outlook_next(question->ks, now, due, question->count);
     resp_array(out, count);

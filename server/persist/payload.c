@@ -110,13 +110,14 @@ static bool type_built_by(enum effect_kind kind, enum type *type)
     case EFFECT_HASH_PUT: *type = TYPE_HASH; return true;
     case EFFECT_ZSET_PUT: *type = TYPE_ZSET; return true;
     case EFFECT_REDE_PUSH: *type = TYPE_DEHYDRATOR; return true;
-    default: return false;
+    default: *type = TYPE_STREAM; return effect_is_of_stream(kind);
     }
 }
 
 static bool has_element(const struct object *object, struct bytes member)
 {
     msec at;
+    if (object->type == TYPE_STREAM) return false; /* walk_put checks it */
     if (object->type == TYPE_DEHYDRATOR) return dehydrator_find(object->dehydrator, member) != NULL;
     return object_member_deadline(object, member, &at);
 }
@@ -129,8 +130,7 @@ static bool rebuild_with_effect(void *ctx, const struct effect *effect)
     if (!in->begun) in->object = object_new(type);
     in->begun = true;
     if (in->object.type != type || has_element(&in->object, effect->a)) return false;
-    walk_put(&in->object, effect);
-    return true;
+    return walk_put(&in->object, effect);
 }
 
 static bool read_commands(struct rebuilding *in, const char *text, size_t len)
@@ -175,7 +175,7 @@ enum payload_status payload_read(struct bytes payload, struct object *object)
     bool is_own = payload.len > RDB_FOOTER && (unsigned char)payload.data[0] == RDB_OWN_TYPE;
     bool good =
         is_own ? is_intact(payload, &body) && read_own(body, object) : read_redis(payload, object);
-    if (good && object_count(object) > 0) return PAYLOAD_WHOLE;
+    if (good && !object_is_emptied(object)) return PAYLOAD_WHOLE;
     if (good) object_free(object);
     return is_intact(payload, &body) ? PAYLOAD_DAMAGED : PAYLOAD_FOREIGN;
 }

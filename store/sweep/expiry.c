@@ -31,6 +31,8 @@ size_t expiry_first(struct txn *txn, size_t budget)
         txn_key_drop(txn, entry, EVENT_EXPIRED);
     else if (entry->object.type == TYPE_DEHYDRATOR)
         txn_rede_announce(txn, entry);
+    else if (entry->object.type == TYPE_STREAM)
+        done = txn_stream_purge(txn, entry, next_due.at, budget);
     else
         done = txn_member_purge(txn, &entry, next_due.at, budget);
     ensure(done > 0, "nothing to do at %lld", (long long)next_due.at);

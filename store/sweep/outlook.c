@@ -32,7 +32,10 @@ static struct due due_of(const struct keyspace *ks, const struct entry *entry,
     struct due due = { entry_key(entry), entry_expires_at(ks, entry), DUE_KEY };
     struct bytes member;
     if (due_at_equal(next_due, due_at_expiry(due.at))) return due;
-    if (object_member_first(object, &member, &due.at)) {
+    if (object->type == TYPE_STREAM) {
+        due.what = DUE_ENTRY;
+        due.at = due_at_deadline(next_due);
+    } else if (object_member_first(object, &member, &due.at)) {
         due.what = object->type == TYPE_HASH ? DUE_FIELD : DUE_MEMBER;
     } else {
         due.what = DUE_ELEMENT;
@@ -122,6 +125,7 @@ struct outlook {
     struct blob **large;
     size_t large_count, large_cap;
     uint32_t counted;
+    struct stream_id next_id; /* the position in a stream */
     /* Per band, how far each deadline is from its beginning, so that bands can be shifted. */
     struct lag left[KINDS][EXPIRY_BANDS];
     uint64_t never[KINDS];
@@ -207,6 +211,41 @@ static void remember_large(struct outlook *outlook, const struct entry *entry)
     outlook->large[outlook->large_count++] = blob_new(entry_key(entry));
 }
 
+/* Counts entries from next_id on; true: all are counted. */
+static bool count_entries(struct outlook *outlook, const struct stream *stream, size_t *steps,
+                          size_t budget)
+{
+    msec retention = stream_retention(stream), at;
+    struct stream_walk walk;
+    struct stream_entry entry;
+    stream_walk_up(&walk, stream, outlook->next_id);
+    while (stream_walk_next(&walk, &entry)) {
+        if (*steps >= budget) {
+            outlook->next_id = entry.id;
+            return false;
+        }
+        if (!instant_after(stream_id_instant(entry.id), retention, &at)) at = INSTANT_MAX;
+        count_deadline(outlook, MEMBERS, at);
+        ++*steps;
+    }
+    return true;
+}
+
+/* Returns the number of steps taken. */
+static size_t count_stream(struct outlook *outlook, const struct entry *entry)
+{
+    const struct stream *stream = entry->object.stream;
+    size_t count = stream_count(stream), steps = 1;
+    if (stream_retention(stream) == 0) {
+        outlook->never[MEMBERS] += count;
+    } else if (count > AT_ONCE_MAX) {
+        remember_large(outlook, entry);
+    } else {
+        count_entries(outlook, stream, &steps, SIZE_MAX);
+    }
+    return steps;
+}
+
 /* Returns the number of steps taken. */
 static size_t count_entry(struct outlook *outlook, const struct entry *entry)
 {
@@ -218,6 +257,7 @@ static size_t count_entry(struct outlook *outlook, const struct entry *entry)
         outlook->never[KEYS]++;
     else
         count_deadline(outlook, KEYS, at);
+    if (object->type == TYPE_STREAM) return count_stream(outlook, entry);
     if (!type_has_members(object->type)) return 1;
     size_t expiring = object->has_expiry ? object_count_expiring(object) : 0;
     outlook->never[MEMBERS] += object_count(object) - expiring;
@@ -234,7 +274,7 @@ static size_t count_batch(struct outlook *outlook)
 {
     size_t steps = 0;
     for (size_t i = 0; i < outlook->batch_count; i++)
-        if (type_has_members(outlook->batch[i]->object.type))
+        if (type_may_have_expiry(outlook->batch[i]->object.type))
             __builtin_prefetch(outlook->batch[i]->object.any);
     for (size_t i = 0; i < outlook->batch_count; i++)
         steps += count_entry(outlook, outlook->batch[i]);
@@ -263,6 +303,7 @@ static size_t scan_some(struct outlook *outlook)
 static bool count_members(struct outlook *outlook, const struct object *object, size_t *steps,
                           size_t budget)
 {
+    if (object->type == TYPE_STREAM) return count_entries(outlook, object->stream, steps, budget);
     const struct agenda *agenda = object_agenda(object);
     if (agenda == NULL) { /* the key was replaced by a small collection */
         object_each_until(object, NEVER, count_member, outlook);
@@ -282,6 +323,7 @@ static size_t count_large(struct outlook *outlook, size_t budget)
     if (entry != NULL && !count_members(outlook, &entry->object, &steps, budget)) return steps + 1;
     outlook->large_count--;
     outlook->counted = 0;
+    outlook->next_id = STREAM_ID_MIN;
     blob_free(key);
     return steps + 1;
 }

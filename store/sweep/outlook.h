@@ -14,9 +14,10 @@
 
 /* ---- the next deadlines ---------------------------------------------------------------------- */
 
-enum due_what { DUE_KEY, DUE_MEMBER, DUE_FIELD, DUE_ELEMENT };
+enum due_what { DUE_KEY, DUE_MEMBER, DUE_FIELD, DUE_ELEMENT, DUE_ENTRY };
 
-/* The next deadline of a key: its own, or that of a member, field or element. */
+/* The next deadline of a key: its own, or that of a member, field, element or
+ * entry of a stream. */
 struct due {
     struct bytes key; /* borrowed; valid until the key changes */
     msec at;          /* the deadline */
@@ -43,10 +44,11 @@ void outlook_overdue(const struct keyspace *ks, msec now, size_t most, struct ov
 
 /* ---- the forecast -----------------------------------------------------------------------------
  *
- * Counts all keys, and all members of sets, hashes and sorted sets, by the time left until their
- * own deadlines, in steps. Between steps time may pass and data may change: each key and member
- * that stays is counted once (a key may be counted twice if the table of keys shrinks meanwhile);
- * for one that is added, removed or changed, the count is that of before or of after the change. */
+ * Counts all keys, and all members of sets, hashes and sorted sets and entries of streams, by the
+ * time left until their own deadlines, in steps. Between steps time may pass and data may change:
+ * each key and member that stays is counted once (a key may be counted twice if the table of keys
+ * shrinks meanwhile); for one that is added, removed or changed, the count is that of before or of
+ * after the change. */
 
 /* A band counts deadlines up to its end and after the end of the band before. */
 enum outlook_band {

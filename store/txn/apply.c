@@ -2,6 +2,7 @@
 #include "store/txn/apply.h"
 
 #include "store/mem/mem.h"
+#include "store/txn/apply_stream.h"
 #include "store/txn/txn_dehydrator.h"
 
 /* The entry at the key, of this type; with `make`, creates a missing one. NULL: the record is
@@ -361,5 +362,7 @@ bool apply_effect(struct txn *txn, const struct effect *effect)
     if (effect->at != NEVER && !instant_ok(effect->at)) return false;
     if (!instant_ok(effect->stage.at)) return false;
     txn_call(txn, effect->db);
+    if (effect_is_of_stream(effect->kind))
+        return apply_to_stream(txn, txn_find(txn, effect->key), effect);
     return appliers[effect->kind](txn, effect);
 }

@@ -24,7 +24,7 @@ static void end_call(struct txn *txn)
     if (txn->note_count > 0) txn_policy_end(txn);
     while (txn->emptied_count > 0) {
         struct entry *entry = txn->emptied[--txn->emptied_count];
-        if (object_count(&entry->object) == 0) txn_drop_emptied(txn, entry);
+        if (object_is_emptied(&entry->object)) txn_drop_emptied(txn, entry);
     }
     txn->recorded_entry = NULL;
 }
@@ -106,7 +106,7 @@ void txn_forget(struct txn *txn, const struct entry *entry)
 
 void txn_note_emptied(struct txn *txn, struct entry *entry)
 {
-    if (object_count(&entry->object) > 0 || type_may_be_empty(entry->object.type)) return;
+    if (!object_is_emptied(&entry->object)) return;
     for (unsigned i = 0; i < txn->emptied_count; i++)
         if (txn->emptied[i] == entry) return;
     ensure(txn->emptied_count < TXN_EMPTIED_MAX, "a call that empties more than %d keys",

@@ -61,6 +61,13 @@ msec txn_life_at(struct txn *txn, const struct entry *entry, struct lifetime lif
 /* Records "rede.due" for elements that are due. No journal record. */
 void txn_rede_announce(struct txn *txn, struct entry *entry);
 
+/* ---- streams: txn_stream.c ---- */
+
+/* Removes entries that had expired at the instant `by`, the first ones first, and the references of
+ * groups to them; about `limit` of both, at least one entry. Event "xtrim" once. Returns how many;
+ * 0: none had expired. */
+size_t txn_stream_purge(struct txn *txn, struct entry *entry, msec by, size_t limit);
+
 /* ---- policies: txn_policy.c ---- */
 
 /* A change by which a call makes the key's policy apply when the call ends. */

@@ -15,8 +15,12 @@ static bool is_expired(const struct txn *txn, const struct entry *entry)
 static struct entry *settle_inside(struct txn *txn, struct entry *entry)
 {
     if (!due_at_come(object_next_due(&entry->object), txn->now)) return entry;
-    if (!type_has_members(entry->object.type)) {
+    if (entry->object.type == TYPE_DEHYDRATOR) {
         if (!txn->no_expiry) txn_rede_announce(txn, entry);
+        return entry;
+    }
+    if (entry->object.type == TYPE_STREAM) {
+        txn_stream_purge(txn, entry, txn->now, SIZE_MAX);
         return entry;
     }
     if (txn->no_expiry && object_all_expired(&entry->object, txn->now)) return NULL;
@@ -192,7 +196,7 @@ static bool vacate_key(struct txn *txn, struct bytes key)
     if (old != NULL && due_at_come(keyspace_next_due(txn->ks), txn->now) &&
         txn->origin != FROM_REPLAY) {
         bool is_expired = instant_expired(entry_expires_at(txn->ks, old), txn->now);
-        if (is_expired || !type_has_members(old->object.type))
+        if (is_expired || old->object.type == TYPE_DEHYDRATOR)
             old = settle_entry(txn, old);
         else
             old = settle_before_drop(txn, old, txn->now);
@@ -294,7 +298,7 @@ struct entry *txn_key_store(struct txn *txn, struct bytes key, struct object obj
                             enum event event)
 {
     struct entry *entry = txn_find(txn, key);
-    if (object_count(&object) == 0 && !type_may_be_empty(object.type)) {
+    if (object_is_emptied(&object)) {
         object_free(&object);
         if (entry != NULL) txn_key_drop(txn, entry, EVENT_DEL);
         return NULL;

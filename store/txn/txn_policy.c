@@ -366,9 +366,7 @@ void txn_policy_end(struct txn *txn)
     /* Applying a policy notes the same entries again, in their existing notes. */
     for (size_t i = 0; i < txn->note_count; i++) {
         const struct policy_note note = txn->notes[i];
-        if (note.entry == NULL) continue;
-        const struct object *object = &note.entry->object;
-        if (object_count(object) == 0 && !type_may_be_empty(object->type)) continue;
+        if (note.entry == NULL || object_is_emptied(&note.entry->object)) continue;
         txn->ks = note.ks;
         follow_policy(txn, &note);
     }

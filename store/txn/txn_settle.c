@@ -15,7 +15,7 @@ static msec purged_by(const struct txn *txn, const struct entry *entry)
 static bool has_expired(const struct txn *txn, const struct entry *entry)
 {
     return txn->origin != FROM_REPLAY && due_at_come(keyspace_next_due(txn->ks), txn->now) &&
-           entry->object.has_expiry && type_has_members(entry->object.type);
+           entry->object.has_expiry && entry->object.type != TYPE_DEHYDRATOR;
 }
 
 /* A collection with expired members only is dropped at once, unless a listener wants each name. */
@@ -35,6 +35,8 @@ static bool purges_slowly(const struct txn *txn, const struct entry *entry)
 static size_t purge_some(struct txn *txn, struct entry **entry, size_t limit)
 {
     if (!has_expired(txn, *entry) || goes_whole(txn, *entry)) return 0;
+    if ((*entry)->object.type == TYPE_STREAM)
+        return txn_stream_purge(txn, *entry, purged_by(txn, *entry), limit);
     return txn_member_purge(txn, entry, purged_by(txn, *entry), limit);
 }
 

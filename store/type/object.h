@@ -93,6 +93,11 @@ static inline bool type_may_be_empty(enum type type)
 {
     return type == TYPE_STREAM;
 }
+/* Must the key of the value go, because it has no elements? */
+static inline bool object_is_emptied(const struct object *object)
+{
+    return !type_may_be_empty(object->type) && object_count(object) == 0;
+}
 /* The next instant at which something inside is due: the first at which a member has expired, or
  * that of the first element of a dehydrator that has not been announced, or the first at which an
  * entry of a stream has expired. NEVER: none. O(1); for a dehydrator O(log n) */

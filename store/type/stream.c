@@ -401,6 +401,13 @@ struct stream_marks stream_marks(const struct stream *stream)
     return stream->marks;
 }
 
+bool stream_marks_fit(const struct stream *stream, const struct stream_marks *marks)
+{
+    struct stream_id last;
+    if (!stream_final(stream, &last)) return true;
+    return !stream_id_before(marks->last, last) && marks->added >= stream_count(stream);
+}
+
 void stream_set_marks(struct stream *stream, const struct stream_marks *marks)
 {
     stream->marks = *marks;

@@ -36,7 +36,9 @@ struct stream_marks {
     uint64_t added;               /* number of entries ever added */
 };
 struct stream_marks stream_marks(const struct stream *stream);
-void stream_set_marks(struct stream *stream, const struct stream_marks *marks);
+/* Is no entry after `last`, and were at least as many added as there are? */
+bool stream_marks_fit(const struct stream *stream, const struct stream_marks *marks);
+void stream_set_marks(struct stream *stream, const struct stream_marks *marks); /* they fit */
 
 /* ---- changes ---- */
 

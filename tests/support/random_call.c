@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "store/txn/txn_dehydrator.h"
+#include "store/txn/txn_stream.h"
 #include "store/walk.h"
 
 static struct rng rng;
@@ -154,6 +155,85 @@ static void step_dehydrator(struct txn *txn)
         txn_rede_remove(txn, entry, element, EVENT_REDE_PULL);
 }
 
+static void append_some(struct txn *txn, struct entry *entry)
+{
+    for (uint64_t count = rng_below(&rng, 4); count > 0; count--) {
+        struct stream_id id = stream_marks(entry->object.stream).last;
+        uint64_t ms = (uint64_t)(txn->now + rng_between(&rng, -20, 5));
+        if (ms > id.ms) id.ms = ms;
+        id.seq++;
+        struct bytes parts[6];
+        size_t part_count = 2 * (1 + rng_below(&rng, 3));
+        for (size_t i = 0; i < part_count; i++)
+            parts[i] = random_text(i % 2 == 0 ? "name" : "value", 4);
+        txn_stream_append(txn, entry, id, parts, part_count);
+    }
+}
+
+/* Mostly the ID of an entry. */
+static struct stream_id random_id(const struct stream *stream)
+{
+    struct stream_id id = { rng_below(&rng, 5), 1 };
+    size_t count = stream_count(stream);
+    if (count > 0 && rng_chance(&rng, 90)) stream_id_at(stream, rng_below(&rng, count), &id);
+    return id;
+}
+
+static void change_entries(struct txn *txn, struct entry *entry)
+{
+    struct stream *stream = entry->object.stream;
+    struct stream_marks marks = stream_marks(stream);
+    switch (rng_below(&rng, 8)) {
+    case 0: txn_stream_remove(txn, entry, random_id(stream)); break;
+    case 1: txn_stream_trim(txn, entry, rng_below(&rng, stream_count(stream) + 1)); break;
+    case 2: txn_stream_set_retention(txn, entry, rng_between(&rng, 0, 40)); break;
+    case 3:
+        marks.last.seq += rng_below(&rng, 2);
+        marks.added += rng_below(&rng, 3);
+        txn_stream_set_marks(txn, entry, &marks);
+        break;
+    default: append_some(txn, entry); break;
+    }
+}
+
+static void change_pending(struct txn *txn, struct entry *entry, struct stream_group *group,
+                           struct stream_consumer *consumer)
+{
+    for (uint64_t count = rng_below(&rng, 5); count > 0; count--) {
+        struct pending pending = {
+            .id = random_id(entry->object.stream),
+            .consumer = rng_chance(&rng, 80) ? consumer : NULL,
+            .at = txn->now + rng_between(&rng, -2, 0),
+            .deliveries = rng_below(&rng, 3),
+        };
+        txn_pending_put(txn, entry, group, &pending);
+    }
+    struct stream_id id = random_id(entry->object.stream);
+    if (rng_chance(&rng, 40)) txn_pending_remove(txn, entry, group, id);
+    if (rng_chance(&rng, 20)) txn_stream_forget_pending(txn, entry, id);
+}
+
+static void step_stream(struct txn *txn)
+{
+    struct entry *entry = random_entry(txn, TYPE_STREAM);
+    if (entry == NULL) return;
+    struct bytes name = random_text("g", 3);
+    struct stream_group *group = group_find(stream_groups(entry->object.stream), name);
+    struct group_position position = { random_id(entry->object.stream), rng_between(&rng, -1, 9) };
+    if (group == NULL) group = txn_group_add(txn, entry, name, &position);
+    change_entries(txn, entry);
+    name = random_text("c", 3);
+    struct stream_consumer *consumer = consumer_find(group, name);
+    if (consumer == NULL) consumer = txn_consumer_add(txn, entry, group, name);
+    change_pending(txn, entry, group, consumer);
+    switch (rng_below(&rng, 12)) {
+    case 0: txn_consumer_remove(txn, entry, group, consumer); break;
+    case 1: txn_group_remove(txn, entry, group); break;
+    case 2: txn_group_set_position(txn, entry, group, &position, EVENT_XGROUP_SETID); break;
+    default: break;
+    }
+}
+
 static void step_key(struct txn *txn)
 {
     struct entry *entry = txn_find(txn, random_text("k", 12));
@@ -195,7 +275,8 @@ void random_call(struct txn *txn, struct rng *source)
 {
     rng = *source;
     static void (*const steps[])(struct txn *) = {
-        step_string, step_list, step_set, step_hash, step_zset, step_dehydrator, step_key,
+        step_string, step_list,       step_set,    step_hash,
+        step_zset,   step_dehydrator, step_stream, step_key,
     };
     txn_call(txn, (unsigned)rng_below(&rng, 3));
     if (rng_chance(&rng, 1))

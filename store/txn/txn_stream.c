@@ -1,0 +1,282 @@
+/* txn_stream: mutators of streams and their consumer groups, and the removal of expired entries. */
+#include "store/txn/txn_stream.h"
+
+#include "store/lag.h"
+#include "store/txn/txn_internal.h"
+
+/* The deadline of the first entry has changed. */
+static void rearm(struct txn *txn, struct entry *entry)
+{
+    if (stream_retention(entry->object.stream) > 0 || entry->object.has_expiry)
+        keyspace_rearm(txn->ks, entry);
+}
+
+/* ---- entries --------------------------------------------------------------------------------- */
+
+void txn_stream_append(struct txn *txn, struct entry *entry, struct stream_id id,
+                       const struct bytes *parts, size_t count)
+{
+    stream_append(entry->object.stream, id, parts, count);
+    rearm(txn, entry);
+    txn_note(txn, entry, POLICY_GROWN);
+    struct effect effect = {
+        .kind = EFFECT_STREAM_ADD,
+        .event = EVENT_XADD,
+        .id = id,
+        .parts = parts,
+        .part_count = count,
+    };
+    txn_record(txn, entry, &effect);
+}
+
+bool txn_stream_remove(struct txn *txn, struct entry *entry, struct stream_id id)
+{
+    if (!stream_remove(entry->object.stream, id)) return false;
+    rearm(txn, entry);
+    struct effect effect = { .kind = EFFECT_STREAM_DROP, .event = EVENT_XDEL, .id = id };
+    txn_record(txn, entry, &effect);
+    return true;
+}
+
+typedef void record(struct txn *txn, struct entry *entry, struct effect *effect);
+
+/* The last entry has the greatest ID, so "entries before an ID" can't name it: it is removed by
+ * itself, and the marks, which that changes, are restored. */
+static void cut_all(struct txn *txn, struct entry *entry, record *to)
+{
+    struct stream *stream = entry->object.stream;
+    struct stream_marks marks = stream_marks(stream);
+    stream_cut(stream, stream_count(stream));
+    rearm(txn, entry);
+    struct effect trim = { .kind = EFFECT_STREAM_TRIM, .event = EVENT_XTRIM, .id = STREAM_ID_MAX };
+    struct effect drop = { .kind = EFFECT_STREAM_DROP, .id = STREAM_ID_MAX, .is_part = true };
+    struct effect keep = { .kind = EFFECT_STREAM_MARKS, .marks = marks, .is_part = true };
+    to(txn, entry, &drop);
+    to(txn, entry, &keep);
+    to(txn, entry, &trim);
+}
+
+/* Removes the first `count` entries. */
+static void cut(struct txn *txn, struct entry *entry, size_t count, record *to)
+{
+    struct stream *stream = entry->object.stream;
+    struct stream_id before;
+    if (count == stream_count(stream)) {
+        stream_final(stream, &before);
+        if (!stream_id_up(&before)) {
+            cut_all(txn, entry, to);
+            return;
+        }
+    } else {
+        stream_id_at(stream, count, &before);
+    }
+    stream_cut(stream, count);
+    rearm(txn, entry);
+    struct effect effect = { .kind = EFFECT_STREAM_TRIM, .event = EVENT_XTRIM, .id = before };
+    to(txn, entry, &effect);
+}
+
+void txn_stream_trim(struct txn *txn, struct entry *entry, size_t count)
+{
+    if (count > 0) cut(txn, entry, count, txn_record);
+}
+
+void txn_stream_set_marks(struct txn *txn, struct entry *entry, const struct stream_marks *marks)
+{
+    stream_set_marks(entry->object.stream, marks);
+    struct effect effect = { .kind = EFFECT_STREAM_MARKS, .event = EVENT_XSETID, .marks = *marks };
+    txn_record(txn, entry, &effect);
+}
+
+void txn_stream_set_retention(struct txn *txn, struct entry *entry, msec span)
+{
+    if (stream_retention(entry->object.stream) == span) return;
+    stream_set_retention(entry->object.stream, span);
+    keyspace_rearm(txn->ks, entry);
+    struct effect effect = { .kind = EFFECT_STREAM_RETAIN, .at = span };
+    txn_notify(txn, entry, &effect);
+}
+
+/* ---- groups ---------------------------------------------------------------------------------- */
+
+/* Was the stream made for its first group (XGROUP CREATE ... MKSTREAM)? */
+static bool is_new(const struct stream *stream)
+{
+    struct stream_marks marks = stream_marks(stream);
+    return marks.added == 0 && stream_id_equal(marks.last, STREAM_ID_MIN) &&
+           stream_groups_count(stream_groups(stream)) == 0;
+}
+
+struct stream_group *txn_group_add(struct txn *txn, struct entry *entry, struct bytes name,
+                                   const struct group_position *position)
+{
+    struct effect effect = {
+        .kind = EFFECT_GROUP_ADD,
+        .event = EVENT_XGROUP_CREATE,
+        .a = name,
+        .to = is_new(entry->object.stream),
+        .position = *position,
+    };
+    struct stream_group *group = group_add(stream_groups(entry->object.stream), name);
+    group_set_position(group, position);
+    txn_record(txn, entry, &effect);
+    return group;
+}
+
+void txn_group_set_position(struct txn *txn, struct entry *entry, struct stream_group *group,
+                            const struct group_position *position, enum event event)
+{
+    group_set_position(group, position);
+    struct effect effect = {
+        .kind = EFFECT_GROUP_SET,
+        .event = event,
+        .a = group_name(group),
+        .position = *position,
+    };
+    txn_record(txn, entry, &effect);
+}
+
+/* Record first: the name is freed with the group, which may have many pending entries. */
+void txn_group_remove(struct txn *txn, struct entry *entry, struct stream_group *group)
+{
+    struct effect effect = { .kind = EFFECT_GROUP_DROP,
+                             .event = EVENT_XGROUP_DESTROY,
+                             .a = group_name(group) };
+    txn_record(txn, entry, &effect);
+    struct object freed = object_new(TYPE_STREAM);
+    group_move(group, stream_groups(freed.stream));
+    reclaim_object(&txn->store->reclaim, freed);
+}
+
+struct stream_consumer *txn_consumer_add(struct txn *txn, struct entry *entry,
+                                         struct stream_group *group, struct bytes name)
+{
+    struct effect effect = {
+        .kind = EFFECT_CONSUMER_ADD,
+        .event = EVENT_XGROUP_CREATECONSUMER,
+        .a = group_name(group),
+        .b = name,
+    };
+    txn_record(txn, entry, &effect);
+    return consumer_add(group, name, txn->now);
+}
+
+void txn_consumer_remove(struct txn *txn, struct entry *entry, struct stream_group *group,
+                         struct stream_consumer *consumer)
+{
+    struct effect effect = {
+        .kind = EFFECT_CONSUMER_DROP,
+        .event = EVENT_XGROUP_DELCONSUMER,
+        .a = group_name(group),
+        .b = consumer_name(consumer),
+    };
+    txn_record(txn, entry, &effect);
+    consumer_clear(group, consumer);
+    consumer_remove(group, consumer);
+}
+
+/* ---- pending entries ------------------------------------------------------------------------- */
+
+void txn_pending_put(struct txn *txn, struct entry *entry, struct stream_group *group,
+                     const struct pending *pending)
+{
+    pending_put(group, pending);
+    struct effect effect = {
+        .kind = EFFECT_PENDING_PUT,
+        .a = group_name(group),
+        .b = pending->consumer != NULL ? consumer_name(pending->consumer) : bytes_of(NULL, 0),
+        .id = pending->id,
+        .at = pending->at,
+        .to = (int64_t)pending->deliveries,
+    };
+    txn_record(txn, entry, &effect);
+}
+
+static bool remove_pending(struct txn *txn, struct entry *entry, struct stream_group *group,
+                           struct stream_id id, record *to)
+{
+    if (!pending_remove(group, id)) return false;
+    struct effect effect = { .kind = EFFECT_PENDING_DROP, .a = group_name(group), .id = id };
+    to(txn, entry, &effect);
+    return true;
+}
+
+bool txn_pending_remove(struct txn *txn, struct entry *entry, struct stream_group *group,
+                        struct stream_id id)
+{
+    return remove_pending(txn, entry, group, id, txn_record);
+}
+
+size_t txn_stream_forget_pending(struct txn *txn, struct entry *entry, struct stream_id id)
+{
+    const struct stream_groups *groups = stream_groups(entry->object.stream);
+    size_t count = 0;
+    for (struct stream_group *group = NULL; (group = group_next(groups, group)) != NULL;)
+        if (group_count_pending(group) > 0) count += txn_pending_remove(txn, entry, group, id);
+    return count;
+}
+
+/* ---- entries that expire --------------------------------------------------------------------- */
+
+/* How many of the first entries, which had expired at the instant `by`, can be removed with about
+ * `limit` steps: a step for each entry, and one for each group that may have it pending. */
+static size_t count_purged(const struct stream *stream, msec by, size_t limit)
+{
+    const struct stream_groups *groups = stream_groups(stream);
+    size_t expired = stream_count_expired(stream, by), steps = 1;
+    for (struct stream_group *group = NULL; (group = group_next(groups, group)) != NULL;)
+        steps += group_count_pending(group) > 0;
+    size_t most = limit / steps > 0 ? limit / steps : 1;
+    return expired < most ? expired : most;
+}
+
+/* Counts the first `count` entries as expired, with the delay of each. */
+static void count_expired(struct txn *txn, const struct stream *stream, size_t count)
+{
+    txn->store->stats.expired_members += count;
+    for (size_t rank = 0, next; rank < count; rank = next) {
+        struct stream_id id;
+        msec at;
+        stream_id_at(stream, rank, &id);
+        next = stream_rank(stream, (struct stream_id){ id.ms, UINT64_MAX });
+        if (next > count) next = count;
+        /* The rank does not count an entry with the greatest sequence number. */
+        if (next == rank) next++;
+        if (!instant_after(stream_id_instant(id), stream_retention(stream), &at)) at = INSTANT_MAX;
+        lag_add(&txn->store->stats.lag, txn->now - at, next - rank);
+    }
+}
+
+/* Removes the group's references to the entries up to `last`. References to entries that were
+ * deleted before stay. Returns how many. */
+static size_t purge_group(struct txn *txn, struct entry *entry, struct stream_group *group,
+                          struct stream_id last)
+{
+    const struct stream *stream = entry->object.stream;
+    struct pending_filter filter = { .to = last };
+    struct pending first;
+    struct stream_walk walk;
+    struct stream_entry purged;
+    size_t count = 0;
+    stream_first(stream, &filter.from);
+    if (!pending_next(group, &filter, &first)) return 0;
+    stream_walk_up(&walk, stream, first.id);
+    while (stream_walk_next(&walk, &purged) && !stream_id_before(last, purged.id))
+        count += remove_pending(txn, entry, group, purged.id, txn_notify);
+    return count;
+}
+
+size_t txn_stream_purge(struct txn *txn, struct entry *entry, msec by, size_t limit)
+{
+    const struct stream *stream = entry->object.stream;
+    const struct stream_groups *groups = stream_groups(stream);
+    size_t count = count_purged(stream, by, limit), forgotten = 0;
+    struct stream_id last;
+    if (count == 0) return 0;
+    stream_id_at(stream, count - 1, &last);
+    for (struct stream_group *group = NULL; (group = group_next(groups, group)) != NULL;)
+        if (group_count_pending(group) > 0) forgotten += purge_group(txn, entry, group, last);
+    count_expired(txn, stream, count);
+    cut(txn, entry, count, txn_notify);
+    return count + forgotten;
+}
