@@ -213,6 +213,112 @@ START_TEST(only_effects_of_the_awaited_type_make_a_key_ready)
 }
 END_TEST
 
+/* ---- streams --------------------------------------------------------------------------------- */
+
+/* Blocks on the stream k as a reader of this group does, or, without one, as XREAD. */
+static void read_stream(struct caller *caller, const char *group, struct block_request request)
+{
+    struct bytes argv[] = { LIT("BLPOP"), LIT("k"), bytes_of(group, strlen(group)) };
+    struct call call = {
+        .command = commands_match(dispatch.commands, 3, argv),
+        .argc = 3,
+        .argv = argv,
+        .session = &caller->session,
+    };
+    request.first = request.count = 1;
+    request.type = TYPE_STREAM;
+    request.until = NEVER;
+    if (group[0] != '\0') request.group = 2;
+    ck_assert(blocked_block(blocked, &call, &request));
+}
+
+static const char *turns_after(enum effect_kind kind)
+{
+    blocked_effect(blocked, &(struct effect){ .kind = kind, .key = LIT("k"), .a = LIT("other") });
+    return turns();
+}
+
+START_TEST(readers_of_a_stream_are_skipped_by_group)
+{
+    read_stream(anna, "", (struct block_request){ 0 });
+    read_stream(bert, "", (struct block_request){ 0 });
+    read_stream(carl, "g", (struct block_request){ 0 });
+    read_stream(&callers[3], "g", (struct block_request){ 0 });
+    read_stream(&callers[4], "h", (struct block_request){ 0 });
+    blocked_effect(blocked, &(struct effect){ .kind = EFFECT_STREAM_ADD, .key = LIT("k") });
+    find_nothing(NEVER);
+    find_nothing(NEVER);
+    find_nothing(NEVER);
+    blocked_end(&carl->session);
+    blocked_end(&bert->session);
+    blocked_check(blocked);
+    ck_assert_str_eq(turns(), "dk ek ");
+    blocked_effect(blocked, &(struct effect){ .kind = EFFECT_STREAM_ADD, .key = LIT("k") });
+    find_nothing(NEVER);
+    find_nothing(NEVER);
+    ck_assert_str_eq(turns(), "ek ");
+}
+END_TEST
+
+START_TEST(only_some_effects_wake_readers_of_a_stream)
+{
+    read_stream(anna, "g", (struct block_request){ 0 });
+    ck_assert_str_eq(turns_after(EFFECT_STREAM_ADD), "ak ");
+    ck_assert_str_eq(turns_after(EFFECT_GROUP_DROP), "ak ");
+    static const enum effect_kind quiet[] = {
+        EFFECT_STREAM_DROP, EFFECT_STREAM_TRIM,  EFFECT_STREAM_MARKS, EFFECT_STREAM_RETAIN,
+        EFFECT_GROUP_ADD,   EFFECT_GROUP_SET,    EFFECT_CONSUMER_ADD, EFFECT_CONSUMER_DROP,
+        EFFECT_PENDING_PUT, EFFECT_PENDING_DROP, EFFECT_DROP,         EFFECT_SET,
+        EFFECT_RENAME,      EFFECT_FLUSH,        EFFECT_PUSH_HEAD,
+    };
+    for (size_t i = 0; i < sizeof(quiet) / sizeof(quiet[0]); i++)
+        ck_assert_str_eq(turns_after(quiet[i]), "");
+}
+END_TEST
+
+START_TEST(a_reader_can_be_woken_when_its_key_goes)
+{
+    read_stream(anna, "g", (struct block_request){ .or_gone = true });
+    static const enum effect_kind wanted[] = { EFFECT_DROP, EFFECT_SET, EFFECT_RENAME,
+                                               EFFECT_FLUSH };
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
+        ck_assert_str_eq(turns_after(wanted[i]), "ak ");
+    struct effect move = { .kind = EFFECT_MOVE, .key = LIT("k"), .to = 1 };
+    blocked_effect(blocked, &move);
+    ck_assert_str_eq(turns(), "ak ");
+    blocked_end(&anna->session);
+    read_stream(anna, "g", (struct block_request){ 0 });
+    blocked_effect(blocked, &move);
+    ck_assert_str_eq(turns(), "");
+}
+END_TEST
+
+START_TEST(a_missing_key_skips_clients_that_need_not_know)
+{
+    struct blocked_try try;
+    read_stream(anna, "", (struct block_request){ 0 });
+    ask(bert, "BLPOP k 0");
+    read_stream(carl, "g", (struct block_request){ .or_gone = true });
+    blocked_ready(blocked, 0, LIT("k"));
+    ck_assert(blocked_next_try(blocked, &try));
+    ck_assert(!try.or_gone);
+    blocked_skip_missing(blocked);
+    ck_assert(blocked_next_try(blocked, &try));
+    ck_assert_ptr_eq(try.session, &carl->session);
+    ck_assert(try.or_gone);
+    blocked_skip_missing(blocked);
+    ck_assert(!blocked_pending(blocked));
+}
+END_TEST
+
+START_TEST(a_reader_can_be_woken_by_pending_entries)
+{
+    read_stream(anna, "g", (struct block_request){ .or_claims = true });
+    ck_assert_str_eq(turns_after(EFFECT_PENDING_PUT), "ak ");
+    ck_assert_str_eq(turns_after(EFFECT_PENDING_DROP), "");
+}
+END_TEST
+
 START_TEST(blocking_without_memory_changes_nothing)
 {
     for (uint64_t nth = 1; nth <= 2; nth++) {
@@ -240,6 +346,11 @@ Suite *test_suite(void)
         setting_the_clock_does_not_change_timeouts,
         a_key_keeps_its_earliest_time_until_no_client_waits,
         only_effects_of_the_awaited_type_make_a_key_ready,
+        readers_of_a_stream_are_skipped_by_group,
+        only_some_effects_wake_readers_of_a_stream,
+        a_reader_can_be_woken_when_its_key_goes,
+        a_missing_key_skips_clients_that_need_not_know,
+        a_reader_can_be_woken_by_pending_entries,
         blocking_without_memory_changes_nothing,
         NULL,
     };

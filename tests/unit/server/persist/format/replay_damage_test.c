@@ -153,8 +153,9 @@ static int64_t any_number(struct rng *rng)
 /* Mostly a key of the kind's type. */
 static struct bytes any_key(struct rng *rng, enum effect_kind kind)
 {
-    static const char *const others[] = { "", "*", "l", "s", "h", "z", "d", "t", "new" };
-    if (rng_chance(rng, 10)) return text(others[rng_below(rng, 9)]);
+    static const char *const others[] = { "", "*", "l", "s", "h", "z", "d", "t", "new", "x" };
+    if (rng_chance(rng, 10)) return text(others[rng_below(rng, 10)]);
+    if (effect_is_of_stream(kind)) return text("x");
     if (kind <= EFFECT_WRITE) return text("t");
     if (kind >= EFFECT_LIBRARY_SET) return text("lib");
     if (kind >= EFFECT_POLICY_SET) return text("l*");
@@ -164,6 +165,22 @@ static struct bytes any_key(struct rng *rng, enum effect_kind kind)
                 : kind < EFFECT_ZSET_PUT  ? "h"
                 : kind < EFFECT_REDE_PUSH ? "z"
                                           : "d");
+}
+
+static struct stream_id any_id(struct rng *rng)
+{
+    return (struct stream_id){ (uint64_t)any_number(rng), (uint64_t)any_number(rng) };
+}
+
+static void set_stream_operands(struct rng *rng, struct effect *effect)
+{
+    static const struct bytes parts[] = { LIT("n"), LIT("v"), LIT(""), LIT("w") };
+    effect->id = any_id(rng);
+    effect->parts = parts;
+    effect->part_count = rng_below(rng, 5);
+    effect->marks = (struct stream_marks){ any_id(rng), any_id(rng), rng_below(rng, 10) };
+    effect->position = (struct group_position){ any_id(rng), any_number(rng) };
+    if (effect->kind == EFFECT_PENDING_PUT && rng_chance(rng, 20)) effect->b = bytes_of(NULL, 0);
 }
 
 static struct effect any_effect(struct rng *rng)
@@ -182,6 +199,7 @@ static struct effect any_effect(struct rng *rng)
         .policy = &policy,
     };
     effect.key = any_key(rng, effect.kind);
+    if (effect_is_of_stream(effect.kind)) set_stream_operands(rng, &effect);
     if (effect.kind == EFFECT_LIBRARY_SET && rng_chance(rng, 80))
         effect.a = text("#!lua name=lib\n");
     effect.stage =
@@ -220,11 +238,22 @@ static void feed_some_of_each(struct replay *replay)
         { EFFECT_ZSET_PUT, .key = LIT("z"), .at = 7 },
         { EFFECT_REDE_PUSH, .key = LIT("d"), .b = LIT("v"), .stage = { 3, 1, true } },
     };
+    static const struct bytes parts[] = { LIT("n"), LIT("v") };
+    const struct effect stream[] = {
+        { EFFECT_STREAM_ADD, .key = LIT("x"), .id = { 1, 1 }, .parts = parts, .part_count = 2 },
+        { EFFECT_STREAM_ADD, .key = LIT("x"), .id = { 3, 0 }, .parts = parts, .part_count = 2 },
+        { EFFECT_STREAM_RETAIN, .key = LIT("x"), .at = 5 },
+        { EFFECT_GROUP_ADD, .key = LIT("x"), .a = LIT("a") },
+        { EFFECT_CONSUMER_ADD, .key = LIT("x"), .a = LIT("a"), .b = LIT("b") },
+        { EFFECT_PENDING_PUT, .key = LIT("x"), .a = LIT("a"), .b = LIT("b"), .id = { 1, 1 } },
+    };
     for (size_t i = 0; i < sizeof(effects) / sizeof(effects[0]); i++)
         for (size_t j = 0; j < sizeof(texts) / sizeof(texts[0]); j++) {
             effects[i].a = text(texts[j]);
             ck_assert_msg(feed_effect(replay, &effects[i]), "%s", replay->error);
         }
+    for (size_t i = 0; i < sizeof(stream) / sizeof(stream[0]); i++)
+        ck_assert_msg(feed_effect(replay, &stream[i]), "%s", replay->error);
 }
 
 START_TEST(invalid_effects_are_refused_without_harm)
