@@ -13,6 +13,14 @@ static void rearm(struct txn *txn, struct entry *entry)
 
 /* ---- entries --------------------------------------------------------------------------------- */
 
+bool txn_stream_next_id(const struct txn *txn, const struct entry *entry, struct stream_id *id)
+{
+    *id = stream_marks(entry->object.stream).last;
+    if (txn->now < 0 || (uint64_t)txn->now <= id->ms) return stream_id_up(id);
+    *id = (struct stream_id){ (uint64_t)txn->now, 0 };
+    return true;
+}
+
 void txn_stream_append(struct txn *txn, struct entry *entry, struct stream_id id,
                        const struct bytes *parts, size_t count)
 {

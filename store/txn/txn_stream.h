@@ -9,6 +9,8 @@
 
 /* ---- entries ---- */
 
+/* The ID of XADD's `*`: now, or the one after the last. False: there is none. */
+bool txn_stream_next_id(const struct txn *txn, const struct entry *entry, struct stream_id *id);
 /* As stream_append; event "xadd". */
 void txn_stream_append(struct txn *txn, struct entry *entry, struct stream_id id,
                        const struct bytes *parts, size_t count);
