@@ -25,11 +25,20 @@
 struct store_stats {
     uint64_t hits, misses; /* reads by clients */
     uint64_t expired_keys, expired_members, evicted_keys;
-    uint64_t payloads; /* of RESTORE, each of which was checked as a whole */
-    struct lag lag;    /* how late expired keys and members were removed */
+    uint64_t expired_log_errors; /* entries that a log of a policy could not take */
+    uint64_t payloads;           /* of RESTORE, each of which was checked as a whole */
+    struct lag lag;              /* how late expired keys and members were removed */
 };
 
 struct policy_walk;
+
+/* How the expiry log writes values. Without a function: no payloads, and scores with 17 digits. */
+struct value_format {
+    /* Passes on the payload that DUMP replies; does not call `take` without memory. */
+    void (*dump)(const struct object *object, void (*take)(void *ctx, struct bytes payload),
+                 void *ctx);
+    size_t (*print_score)(char *to, double score); /* at most 40 characters, returns how many */
+};
 
 struct store {
     struct keyspace *databases;
@@ -45,6 +54,7 @@ struct store {
     bool counts_access; /* entry->accessed counts uses (LFU) instead of the last use (LRU) */
     /* Of LFU: how slowly the counter rises, and minutes after which it falls by one (0: never). */
     unsigned access_log_factor, access_decay_minutes;
+    struct value_format value_format;
     struct store_stats stats;
     uint64_t changes;    /* effects that changed data, since start */
     uint64_t flushed_at; /* `changes` when FLUSHALL last emptied all databases */

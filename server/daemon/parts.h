@@ -15,6 +15,7 @@
 #include "server/observe/stats.h"
 #include "server/react/commit_hooks.h"
 #include "server/run/dispatch.h"
+#include "server/run/expired_log_watch.h"
 
 enum { RUN_ID_LEN = 40 };
 
@@ -25,6 +26,7 @@ struct parts {
     struct supervisor supervisor;
     struct stats stats;
     struct commit_hooks hooks;
+    struct expired_log_watch expired_logs;
     struct dispatch dispatch;
     struct observer observer;
     struct loop *loop;

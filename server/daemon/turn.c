@@ -97,6 +97,7 @@ void turn_second(void *ctx)
     stats_sample(&parts->stats, clock_mono_usec());
     persist_second(parts->persist);
     defrag_timer_second(parts->defrag_timer);
+    expired_log_watch_second(&parts->expired_logs, parts->store);
     say_status(parts);
     loop_timer_set(parts->housekeeping, HOUSEKEEPING_USEC);
 }

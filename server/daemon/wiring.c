@@ -8,6 +8,7 @@
 #include <sys/random.h>
 
 #include "conf/words.h"
+#include "proto/base/number.h"
 #include "server/acl/acl.h"
 #include "server/admin/client/client_list.h"
 #include "server/admin/renames.h"
@@ -20,6 +21,7 @@
 #include "server/http/http.h"
 #include "server/net/client.h"
 #include "server/net/net.h"
+#include "server/persist/payload.h"
 #include "server/persist/persist.h"
 #include "server/react/blocked.h"
 #include "server/react/notify.h"
@@ -72,6 +74,7 @@ static void add_commands(struct parts *parts)
 static void make_data_side(struct parts *parts)
 {
     parts->store = store_new((unsigned)parts->conf.databases);
+    parts->store->value_format = (struct value_format){ payload_pass, number_print_double };
     parts->pubsub = pubsub_new();
     parts->notify = notify_new(parts->pubsub);
     notify_set_flags(parts->notify, parts->conf.notify_keyspace_events);

@@ -67,6 +67,15 @@ void payload_free(struct payload *payload)
     mem_free(payload);
 }
 
+void payload_pass(const struct object *object, void (*take)(void *ctx, struct bytes payload),
+                  void *ctx)
+{
+    struct payload *payload = payload_new(object);
+    if (payload == NULL) return;
+    take(ctx, payload_bytes(payload));
+    payload_free(payload);
+}
+
 struct bytes payload_bytes(const struct payload *payload)
 {
     return bytes_of(payload->bytes.data, payload->bytes.len);

@@ -21,6 +21,9 @@ struct payload;
 /* The payload of a value that is not empty, owned by the caller. NULL: no memory. O(n) */
 struct payload *payload_new(const struct object *object);
 void payload_free(struct payload *payload);
+/* Passes on the payload of a value; does not call `take` without memory. O(n) */
+void payload_pass(const struct object *object, void (*take)(void *ctx, struct bytes payload),
+                  void *ctx);
 struct bytes payload_bytes(const struct payload *payload); /* borrowed */
 
 enum payload_status {

@@ -4,6 +4,7 @@
 #include "store/access.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
+#include "store/txn/expiry_log.h"
 
 void txn_begin(struct txn *txn, struct store *store, msec now, enum origin origin)
 {
@@ -19,8 +20,20 @@ void txn_drop_emptied(struct txn *txn, struct entry *entry)
     reclaim_object(&txn->store->reclaim, keyspace_remove(txn->ks, entry));
 }
 
+void txn_write_expiry_log(struct txn *txn)
+{
+    if (txn->expiry_log != NULL) expiry_log_write(txn);
+}
+
+/* Background expiry gathers many entries, so that a log is looked up once for all of them. */
+static bool writes_log_now(const struct txn *txn)
+{
+    return txn->origin != FROM_EXPIRY || expiry_log_full(txn->expiry_log);
+}
+
 static void end_call(struct txn *txn)
 {
+    if (txn->expiry_log != NULL && writes_log_now(txn)) expiry_log_write(txn);
     if (txn->note_count > 0) txn_policy_end(txn);
     while (txn->emptied_count > 0) {
         struct entry *entry = txn->emptied[--txn->emptied_count];
@@ -38,7 +51,10 @@ void txn_call(struct txn *txn, unsigned db)
 
 void txn_commit(struct txn *txn)
 {
+    txn_write_expiry_log(txn);
     end_call(txn);
+    expiry_log_free(txn->expiry_log);
+    txn->expiry_log = NULL;
     mem_free(txn->notes);
     txn->notes = NULL;
     txn->note_cap = 0;

@@ -45,6 +45,7 @@ struct txn {
     msec now;            /* constant from begin to commit */
     enum origin origin;
     void *caller;     /* the listener's: who runs the call, or NULL. Unused in store/ */
+    bool writes_log;  /* entries of expiry_log.h are written: the policies of logs apply */
     bool no_touch;    /* reads do not change the access time (CLIENT NO-TOUCH) */
     bool no_expiry;   /* expired data is hidden, not removed (CLIENT PAUSE); for reads only */
     uint64_t changes; /* effects so far that changed data */
@@ -54,6 +55,7 @@ struct txn {
     unsigned emptied_count;
     struct policy_note *notes; /* keys whose policy is applied when the call ends. Owned */
     size_t note_count, note_cap;
+    struct expiry_log *expiry_log;   /* what expired and is to be logged; NULL: nothing. Owned */
     const struct entry *ruled_entry; /* the last key whose policy was looked up, */
     const struct policy *ruled_by;   /* and that policy, or NULL */
 };

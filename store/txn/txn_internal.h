@@ -19,6 +19,8 @@ void txn_record_each(struct txn *txn, struct bytes key, struct effect *effect);
 void txn_note_emptied(struct txn *txn, struct entry *entry);
 /* Drops the key of an empty collection now, with "del". */
 void txn_drop_emptied(struct txn *txn, struct entry *entry);
+/* Writes what expired so far to the logs of its policies (expiry_log.h). */
+void txn_write_expiry_log(struct txn *txn);
 /* Call before freeing an entry: removes the call's references to it. */
 void txn_forget(struct txn *txn, const struct entry *entry);
 
@@ -83,9 +85,11 @@ enum policy_cause {
 void txn_policy_note(struct txn *txn, struct entry *entry, enum policy_cause cause);
 static inline void txn_note(struct txn *txn, struct entry *entry, enum policy_cause cause)
 {
-    if (txn->store->policies.count > 0 && txn->origin == FROM_CLIENT)
+    if (txn->store->policies.count > 0 && (txn->origin == FROM_CLIENT || txn->writes_log))
         txn_policy_note(txn, entry, cause);
 }
+/* The policy of the entry's key, or NULL. Remembers the last one. */
+const struct policy *txn_policy_of(struct txn *txn, const struct entry *entry);
 /* Call before freeing the entry; NULL: before freeing all of them. */
 void txn_policy_forget(struct txn *txn, const struct entry *entry);
 /* Call at the end of a call: applies the policies of all noted keys. */

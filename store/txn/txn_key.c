@@ -2,7 +2,7 @@
  * deadlines. */
 #include "store/access.h"
 #include "store/policy_progress.h"
-#include "store/txn/txn_internal.h"
+#include "store/txn/expiry_log.h"
 #include "store/walk.h"
 
 static bool is_expired(const struct txn *txn, const struct entry *entry)
@@ -40,7 +40,8 @@ static struct entry *settle_before_drop(struct txn *txn, struct entry *entry, ms
     if (!object->has_expiry || !object_member_first(object, &member, &at) ||
         !instant_expired(at, by))
         return entry;
-    if ((txn->store->event_mask & LISTEN_MEMBERS) || object_all_expired(object, by))
+    if ((txn->store->event_mask & LISTEN_MEMBERS) || object_all_expired(object, by) ||
+        expiry_is_logged(txn, entry))
         txn_member_purge(txn, &entry, by, SIZE_MAX);
     else
         txn_member_notify_expired(txn, entry);
@@ -161,8 +162,14 @@ void txn_key_drop(struct txn *txn, struct entry *entry, enum event event)
         txn->store->stats.expired_keys++;
         lag_add(&txn->store->stats.lag, txn->now - entry_expires_at(txn->ks, entry), 1);
     }
+    bool logged = event == EVENT_EXPIRED && expiry_is_logged(txn, entry);
+    bool keeps = logged && expiry_log_key(txn, entry);
     txn_forget(txn, entry);
-    reclaim_object(&txn->store->reclaim, keyspace_remove(txn->ks, entry));
+    struct object object = keyspace_remove(txn->ks, entry);
+    if (keeps)
+        expiry_log_keep(txn, object);
+    else
+        reclaim_object(&txn->store->reclaim, object);
 }
 
 bool txn_key_expire(struct txn *txn, struct entry *entry, msec at)

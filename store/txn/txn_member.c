@@ -1,6 +1,6 @@
 /* txn_member: the deadlines of members, for sets, hashes and sorted sets alike.
  * Depends on the events of each type, not on how a type keeps its members. */
-#include "store/txn/txn_internal.h"
+#include "store/txn/expiry_log.h"
 
 static const struct {
     enum effect_kind expire, drop;
@@ -80,7 +80,7 @@ void txn_member_notify_expired(struct txn *txn, struct entry *entry)
     txn_notify(txn, entry, &notice);
 }
 
-/* All members expired and no listener wants names: drop the key at once, in O(1). */
+/* All members expired and neither listener nor log wants names: drop the key at once, in O(1). */
 static size_t purge_all(struct txn *txn, struct entry *entry)
 {
     size_t count = object_count(&entry->object);
@@ -96,7 +96,9 @@ static size_t purge_all(struct txn *txn, struct entry *entry)
 size_t txn_member_purge(struct txn *txn, struct entry **purged, msec by, size_t limit)
 {
     struct entry *entry = *purged;
-    if (!(txn->store->event_mask & LISTEN_MEMBERS) && object_all_expired(&entry->object, by)) {
+    bool logged = expiry_is_logged(txn, entry);
+    if (!logged && !(txn->store->event_mask & LISTEN_MEMBERS) &&
+        object_all_expired(&entry->object, by)) {
         *purged = NULL;
         return purge_all(txn, entry);
     }
@@ -113,6 +115,7 @@ size_t txn_member_purge(struct txn *txn, struct entry **purged, msec by, size_t 
         };
         txn_notify(txn, entry, &effect);
         count_expired(txn, at, 1);
+        if (logged) expiry_log_member(txn, entry, member, at);
         object_member_remove(&entry->object, member);
     }
     keyspace_rearm(txn->ks, entry);

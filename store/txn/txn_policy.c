@@ -25,6 +25,7 @@ struct policy_note {
 /* Call before the table changes, because notes and the last policy found point into it. */
 static void end_before_change(struct txn *txn)
 {
+    txn_write_expiry_log(txn);
     if (txn->note_count > 0) txn_policy_end(txn);
     txn->ruled_entry = NULL;
 }
@@ -74,7 +75,7 @@ bool txn_policy_drop(struct txn *txn, struct bytes name)
 }
 
 /* Caches the last result, so that many members of one key need one lookup. */
-static const struct policy *policy_of(struct txn *txn, const struct entry *entry)
+const struct policy *txn_policy_of(struct txn *txn, const struct entry *entry)
 {
     if (txn->ruled_entry != entry) {
         txn->ruled_entry = entry;
@@ -119,7 +120,7 @@ msec txn_life_at(struct txn *txn, const struct entry *entry, struct lifetime lif
     if (life.rule == LIFE_SET) return life.at;
     if (life.rule == LIFE_SET_NEW) return present ? old : life.at;
     if (life.rule == LIFE_KEEP && present) return old;
-    msec at = has_policies(txn) ? txn_policy_member_at(txn, policy_of(txn, entry)) : NEVER;
+    msec at = has_policies(txn) ? txn_policy_member_at(txn, txn_policy_of(txn, entry)) : NEVER;
     if (at == NEVER && present && life.rule == LIFE_ADD) return old;
     return at;
 }
@@ -228,7 +229,7 @@ void txn_policy_note(struct txn *txn, struct entry *entry, enum policy_cause cau
     if (is_idle_look(txn, cause)) return;
     struct policy_note *note = note_of(txn, entry);
     if (note == NULL) {
-        const struct policy *policy = policy_of(txn, entry);
+        const struct policy *policy = txn_policy_of(txn, entry);
         if (policy == NULL || !policy_heeds(policy, cause)) return;
         note = note_new(txn, entry, policy);
     }

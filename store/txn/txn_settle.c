@@ -1,7 +1,7 @@
 /* txn_settle: removes overdue members of one key in slices. */
 #include "store/txn/txn_settle.h"
 
-#include "store/txn/txn_internal.h"
+#include "store/txn/expiry_log.h"
 
 /* ---- expired members ---- */
 
@@ -18,14 +18,16 @@ static bool has_expired(const struct txn *txn, const struct entry *entry)
            entry->object.has_expiry && entry->object.type != TYPE_DEHYDRATOR;
 }
 
-/* A collection with expired members only is dropped at once, unless a listener wants each name. */
-static bool goes_whole(const struct txn *txn, const struct entry *entry)
+/* A collection with expired members only is dropped at once, unless a listener or a log wants each
+ * name. */
+static bool goes_whole(struct txn *txn, const struct entry *entry)
 {
-    bool notifies = (txn->store->event_mask & LISTEN_MEMBERS) && !txn->no_expiry;
-    return !notifies && entry_expired(txn->ks, entry, txn->now);
+    if (!entry_expired(txn->ks, entry, txn->now)) return false;
+    return txn->no_expiry ||
+           !((txn->store->event_mask & LISTEN_MEMBERS) || expiry_is_logged(txn, entry));
 }
 
-static bool purges_slowly(const struct txn *txn, const struct entry *entry)
+static bool purges_slowly(struct txn *txn, const struct entry *entry)
 {
     return has_expired(txn, entry) &&
            object_count_expired(&entry->object, txn->now, SETTLE_AT_ONCE) >= SETTLE_AT_ONCE &&
@@ -87,7 +89,7 @@ static size_t trim_some(struct txn *txn, struct entry *entry, size_t limit)
 
 /* ---- both ------------------------------------------------------------------------------------ */
 
-bool txn_settles_slowly(const struct txn *txn, const struct entry *entry)
+bool txn_settles_slowly(struct txn *txn, const struct entry *entry)
 {
     return purges_slowly(txn, entry) || trims_slowly(txn, entry);
 }

@@ -55,6 +55,7 @@ void info_expiry(struct report *report)
         COUNT("lag_count", store->stats.lag.total),
         COUNT("policies", store->policies.count),
         COUNT("policies_pending", store->policies.pending),
+        COUNT("expired_log_errors", store->stats.expired_log_errors),
     };
     REPORT_ROWS(report, more);
 }

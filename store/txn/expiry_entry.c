@@ -1,0 +1,288 @@
+/* expiry_entry: see expiry_entry.h. */
+#include "store/txn/expiry_entry.h"
+
+#include <stdio.h>
+
+#include "store/mem/mem.h"
+#include "store/txn/txn_dehydrator.h"
+#include "store/txn/txn_internal.h"
+#include "store/txn/txn_stream.h"
+
+enum { NUMBER_CHARS = 40 };
+
+static size_t print_number(char *to, uint64_t number)
+{
+    char digits[20];
+    size_t len = 0, at = 0;
+    do {
+        digits[len++] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    while (len > 0)
+        to[at++] = digits[--len];
+    return at;
+}
+
+static size_t print_score(const struct txn *txn, char *to, double score)
+{
+    const struct value_format *format = &txn->store->value_format;
+    if (format->print_score != NULL) return format->print_score(to, score);
+    return (size_t)snprintf(to, NUMBER_CHARS, "%.17g", score);
+}
+
+/* ---- the target ------------------------------------------------------------------------------ */
+
+/* The key, not expired, or NULL. Entries of a stream that have expired stay: to add one does not
+ * need their removal, which may take long. */
+static struct entry *find_target(struct txn *txn, struct bytes key)
+{
+    struct entry *entry = keyspace_find(txn->ks, key);
+    if (entry == NULL || entry->object.type != TYPE_STREAM) return txn_peek(txn, key);
+    if (!instant_expired(entry_expires_at(txn->ks, entry), txn->now)) return entry;
+    txn_key_drop(txn, entry, EVENT_EXPIRED);
+    return NULL;
+}
+
+enum type expiry_target_type(struct txn *txn, const struct policy *policy, unsigned db)
+{
+    const struct keyspace *ks = &txn->store->databases[db];
+    const struct entry *entry = keyspace_find(ks, policy->expired_to);
+    bool exists = entry != NULL && !entry_expired(ks, entry, txn->now);
+    return exists ? entry->object.type : TYPE_STREAM;
+}
+
+static struct entry *target_of(struct txn *txn, struct expiry_writer *writer,
+                               const struct policy *policy)
+{
+    if (writer->policy == policy && writer->db == txn->ks->db) return writer->target;
+    struct entry *target = find_target(txn, policy->expired_to);
+    if (target == NULL) target = txn_create(txn, policy->expired_to, TYPE_STREAM);
+    enum type type = target->object.type;
+    writer->policy = policy;
+    writer->db = txn->ks->db;
+    writer->target = type == TYPE_STREAM || type == TYPE_DEHYDRATOR ? target : NULL;
+    return writer->target;
+}
+
+void expiry_writer_forget(struct expiry_writer *writer)
+{
+    writer->policy = NULL;
+    writer->target = NULL;
+}
+
+void expiry_writer_drop(struct expiry_writer *writer)
+{
+    mem_free(writer->parts);
+    mem_free(writer->names);
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+static bool hash_fits(const struct object *object, uint64_t most)
+{
+    struct hash_iter iter;
+    struct bytes field, value;
+    uint64_t len = 0;
+    if (hash_count(object->hash) > EXPIRY_FIELDS_MAX) return false;
+    hash_iter_begin(&iter, object->hash);
+    while (len <= most && hash_iter_next(&iter, &field, &value))
+        len += field.len + value.len;
+    return len <= most;
+}
+
+/* A payload is not made only to find that it is too long. */
+static bool may_fit(const struct object *object, uint64_t most)
+{
+    enum { PAYLOAD_SHARE = 16 }; /* no payload is this many times smaller than its value */
+    return object_bytes(object) / PAYLOAD_SHARE <= most;
+}
+
+uint64_t expiry_size_of(const struct object *object, uint64_t most)
+{
+    if (object->type == TYPE_STRING) {
+        uint64_t len = object_text(object).len;
+        return len > most ? len : 0;
+    }
+    bool fits = object->type == TYPE_HASH ? hash_fits(object, most) : may_fit(object, most);
+    return fits ? 0 : object_bytes(object);
+}
+
+/* ---- entries of a stream --------------------------------------------------------------------- */
+
+static void add_part(struct expiry_writer *writer, struct bytes name, struct bytes value)
+{
+    if (writer->count + 2 > writer->cap) {
+        writer->cap = writer->cap > 0 ? 2 * writer->cap : 16;
+        writer->parts = mem_realloc(writer->parts, writer->cap * sizeof(*writer->parts));
+    }
+    writer->parts[writer->count++] = name;
+    writer->parts[writer->count++] = value;
+}
+
+static void add_number(struct expiry_writer *writer, struct bytes name, uint64_t number,
+                       char text[static NUMBER_CHARS])
+{
+    add_part(writer, name, bytes_of(text, print_number(text, number)));
+}
+
+static void reserve_names(struct expiry_writer *writer, const struct hash *hash)
+{
+    const struct bytes prefix = LIT("field:");
+    struct hash_iter iter;
+    struct bytes field, value;
+    size_t len = 0;
+    hash_iter_begin(&iter, hash);
+    while (hash_iter_next(&iter, &field, &value))
+        len += prefix.len + field.len;
+    if (len <= writer->names_cap) return;
+    writer->names = mem_realloc(writer->names, len);
+    writer->names_cap = len;
+}
+
+static void add_fields(struct expiry_writer *writer, const struct hash *hash)
+{
+    const struct bytes prefix = LIT("field:");
+    struct hash_iter iter;
+    struct bytes field, value;
+    reserve_names(writer, hash);
+    char *to = writer->names;
+    hash_iter_begin(&iter, hash);
+    while (hash_iter_next(&iter, &field, &value)) {
+        memcpy(to, prefix.data, prefix.len);
+        if (field.len > 0) memcpy(to + prefix.len, field.data, field.len);
+        add_part(writer, bytes_of(to, prefix.len + field.len), value);
+        to += prefix.len + field.len;
+    }
+}
+
+static void append(struct txn *txn, const struct expiry_writer *writer)
+{
+    struct stream_id id;
+    if (txn_stream_next_id(txn, writer->target, &id))
+        txn_stream_append(txn, writer->target, id, writer->parts, writer->count);
+    else
+        txn->store->stats.expired_log_errors++;
+}
+
+/* A payload that is being added. */
+struct adding {
+    struct txn *txn;
+    struct expiry_writer *writer;
+    const struct expiry_fact *fact;
+    uint64_t most;
+    bool done;
+};
+
+static void append_dump(void *ctx, struct bytes payload)
+{
+    struct adding *adding = ctx;
+    if (payload.len > adding->most) return;
+    add_part(adding->writer, LIT("dump"), payload);
+    append(adding->txn, adding->writer);
+    adding->done = true;
+}
+
+static void dump(struct adding *adding, void (*take)(void *ctx, struct bytes payload))
+{
+    const struct value_format *format = &adding->txn->store->value_format;
+    if (format->dump != NULL) format->dump(adding->fact->object, take, adding);
+}
+
+static bool add_object(struct adding *adding, char size[static NUMBER_CHARS])
+{
+    const struct object *object = adding->fact->object;
+    if (object->type == TYPE_STRING) {
+        add_part(adding->writer, LIT("value"), object_text(object));
+    } else if (object->type == TYPE_HASH) {
+        add_fields(adding->writer, object->hash);
+    } else {
+        dump(adding, append_dump);
+        if (adding->done) return true;
+        add_number(adding->writer, LIT("size"), object_bytes(object), size);
+    }
+    return false;
+}
+
+static void write_to_stream(struct adding *adding)
+{
+    struct expiry_writer *writer = adding->writer;
+    const struct expiry_fact *fact = adding->fact;
+    const char *type = type_name(fact->type);
+    char at[NUMBER_CHARS], size[NUMBER_CHARS], score[NUMBER_CHARS];
+    writer->count = 0;
+    add_part(writer, LIT("key"), fact->key);
+    add_number(writer, LIT("at"), (uint64_t)fact->at, at);
+    add_part(writer, LIT("type"), bytes_of(type, strlen(type)));
+    if (fact->is_member) add_part(writer, LIT("member"), fact->member);
+    if (fact->size > 0) add_number(writer, LIT("size"), fact->size, size);
+    if (fact->has_value) add_part(writer, LIT("value"), fact->value);
+    if (fact->has_score)
+        add_part(writer, LIT("score"),
+                 bytes_of(score, print_score(adding->txn, score, fact->score)));
+    if (fact->object != NULL && add_object(adding, size)) return;
+    append(adding->txn, writer);
+}
+
+/* ---- elements of a dehydrator ---------------------------------------------------------------- */
+
+static struct bytes id_of(struct expiry_writer *writer, const struct expiry_fact *fact)
+{
+    if (!fact->is_member) return fact->key;
+    size_t len = fact->key.len + 1 + fact->member.len;
+    if (len > writer->names_cap) {
+        writer->names = mem_realloc(writer->names, len);
+        writer->names_cap = len;
+    }
+    if (fact->key.len > 0) memcpy(writer->names, fact->key.data, fact->key.len);
+    writer->names[fact->key.len] = '\0';
+    if (fact->member.len > 0)
+        memcpy(writer->names + fact->key.len + 1, fact->member.data, fact->member.len);
+    return bytes_of(writer->names, len);
+}
+
+static void push(void *ctx, struct bytes payload)
+{
+    struct adding *adding = ctx;
+    if (payload.len > adding->most) payload.len = 0;
+    struct txn *txn = adding->txn;
+    struct entry *target = adding->writer->target;
+    struct stage stage = { .at = txn->now };
+    struct bytes id = id_of(adding->writer, adding->fact);
+    struct element *element = dehydrator_find(target->object.dehydrator, id);
+    adding->done = true;
+    if (element == NULL) {
+        txn_rede_push(txn, target, id, payload, &stage);
+        return;
+    }
+    txn_rede_update(txn, target, element, payload);
+    element = dehydrator_find(target->object.dehydrator, id);
+    txn_rede_move(txn, target, element, &stage, EVENT_REDE_PUSH);
+}
+
+static void write_to_dehydrator(struct adding *adding)
+{
+    const struct expiry_fact *fact = adding->fact;
+    char score[NUMBER_CHARS];
+    struct bytes value = fact->value;
+    if (fact->has_score) value = bytes_of(score, print_score(adding->txn, score, fact->score));
+    if (fact->object != NULL && fact->object->type == TYPE_STRING)
+        value = object_text(fact->object);
+    else if (fact->object != NULL)
+        dump(adding, push);
+    if (!adding->done) push(adding, value);
+}
+
+/* ---------------------------------------------------------------------------------------------- */
+
+void expiry_entry_write(struct txn *txn, struct expiry_writer *writer, const struct policy *policy,
+                        const struct expiry_fact *fact)
+{
+    struct adding adding = { txn, writer, fact, policy->value_max, false };
+    const struct entry *target = target_of(txn, writer, policy);
+    if (target == NULL)
+        txn->store->stats.expired_log_errors++;
+    else if (target->object.type == TYPE_STREAM)
+        write_to_stream(&adding);
+    else
+        write_to_dehydrator(&adding);
+}

@@ -1,0 +1,49 @@
+/* expiry_entry: one entry of an expiry log: an entry of a stream, or an element of a dehydrator.
+ *
+ * Of a stream: key, at, type, member, and the value as `value`, `field:<name>`, `score` or `dump`;
+ * `size` in place of a value that is too long. Of a dehydrator: the id is the key, or key, a zero
+ * byte and member; the payload is the value, empty if it is too long. */
+#ifndef STORE_TXN_EXPIRY_ENTRY_H
+#define STORE_TXN_EXPIRY_ENTRY_H
+
+#include "store/txn/txn.h"
+
+/* What expired. */
+struct expiry_fact {
+    struct bytes key;
+    msec at; /* its deadline */
+    enum type type;
+    bool is_member, has_value, has_score;
+    struct bytes member, value;  /* of a member: value of a field, if has_value */
+    double score;                /* of a member, if has_score */
+    const struct object *object; /* the key's value, or NULL */
+    uint64_t size;               /* of a value that is left out because of its size */
+};
+
+/* The largest hash that is logged field by field. */
+enum { EXPIRY_FIELDS_MAX = 262144 };
+
+/* Memory for building entries, and the last target. All zero at first. */
+struct expiry_writer {
+    const struct policy *policy; /* `target` is that of this policy in database db; NULL: none */
+    unsigned db;
+    struct entry *target; /* NULL: it can't be written to */
+    struct bytes *parts;
+    size_t count, cap;
+    char *names;
+    size_t names_cap;
+};
+
+/* The type of the policy's target in the database, TYPE_STREAM if it is absent. */
+enum type expiry_target_type(struct txn *txn, const struct policy *policy, unsigned db);
+/* 0 if the value may be logged; else its size, which is at least 1: the length of a string, the
+ * memory of other values. */
+uint64_t expiry_size_of(const struct object *object, uint64_t most);
+/* Adds the entry to the policy's target in txn->ks; a target that can't take it is counted. */
+void expiry_entry_write(struct txn *txn, struct expiry_writer *writer, const struct policy *policy,
+                        const struct expiry_fact *fact);
+/* Forgets the target, which may change. */
+void expiry_writer_forget(struct expiry_writer *writer);
+void expiry_writer_drop(struct expiry_writer *writer);
+
+#endif

@@ -1,0 +1,176 @@
+/* expiry_log: see expiry_log.h. A note has offsets into one text for all notes, because that moves
+ * when it grows. The value of a key is not copied: the note keeps the object. */
+#include "store/txn/expiry_log.h"
+
+#include "store/mem/mem.h"
+#include "store/txn/expiry_entry.h"
+
+enum {
+    NOTES_MANY = 256,        /* background expiry writes them when there are so many, */
+    TEXT_MANY = 1024 * 1024, /* or so many bytes, */
+    VALUE_LARGE = 64 * 1024, /* or a value of so many bytes */
+};
+
+struct expiry_note {
+    const struct policy *policy; /* the transaction writes the notes before policies change */
+    unsigned db;
+    bool has_object;
+    struct expiry_fact fact; /* without texts */
+    struct object object;    /* owned if has_object */
+    size_t key, member, value;
+    size_t key_len, member_len, value_len;
+};
+
+struct expiry_log {
+    struct expiry_note *notes;
+    size_t count, cap;
+    char *text;
+    size_t len, text_cap;
+    bool has_large;
+    /* The last policy and database that were asked for, since notes were written; NULL: none. */
+    const struct policy *asked;
+    unsigned asked_db;
+    bool wants_value;
+    struct expiry_writer writer;
+};
+
+/* ---- noting ---------------------------------------------------------------------------------- */
+
+bool expiry_log_covers(struct txn *txn, const struct entry *entry)
+{
+    const struct policy *policy = txn_policy_of(txn, entry);
+    return policy != NULL && policy->expired_to.len > 0 &&
+           !policies_target(&txn->store->policies, entry_key(entry));
+}
+
+static struct expiry_note *note_new(struct txn *txn, const struct entry *entry)
+{
+    if (txn->expiry_log == NULL) txn->expiry_log = mem_zalloc(sizeof(*txn->expiry_log));
+    struct expiry_log *log = txn->expiry_log;
+    if (log->count == log->cap) {
+        log->cap = log->cap > 0 ? 2 * log->cap : 32;
+        log->notes = mem_realloc(log->notes, log->cap * sizeof(*log->notes));
+    }
+    struct expiry_note *note = &log->notes[log->count++];
+    *note = (struct expiry_note){ .policy = txn_policy_of(txn, entry), .db = txn->ks->db };
+    note->fact.type = entry->object.type;
+    return note;
+}
+
+/* A dehydrator gets the value in any case: as the payload. */
+static bool wants_value(struct txn *txn, const struct expiry_note *note)
+{
+    struct expiry_log *log = txn->expiry_log;
+    if (log->asked != note->policy || log->asked_db != note->db) {
+        log->asked = note->policy;
+        log->asked_db = note->db;
+        log->wants_value = note->policy->log_value ||
+                           expiry_target_type(txn, note->policy, note->db) == TYPE_DEHYDRATOR;
+    }
+    return log->wants_value;
+}
+
+/* Returns the offset of the copy. */
+static size_t keep_text(struct expiry_log *log, struct bytes text)
+{
+    size_t from = log->len, len = from + text.len;
+    if (len > log->text_cap) {
+        log->text_cap = len < 2048 ? 4096 : 2 * len;
+        log->text = mem_realloc(log->text, log->text_cap);
+    }
+    if (text.len > 0) memcpy(log->text + from, text.data, text.len);
+    log->len = len;
+    return from;
+}
+
+bool expiry_log_key(struct txn *txn, const struct entry *entry)
+{
+    struct expiry_note *note = note_new(txn, entry);
+    struct expiry_log *log = txn->expiry_log;
+    note->fact.at = entry_expires_at(txn->ks, entry);
+    note->key_len = entry->key_len;
+    note->key = keep_text(log, entry_key(entry));
+    if (!wants_value(txn, note)) return false;
+    note->fact.size = expiry_size_of(&entry->object, note->policy->value_max);
+    note->has_object = note->fact.size == 0;
+    log->has_large |= note->has_object && object_bytes(&entry->object) >= VALUE_LARGE;
+    return note->has_object;
+}
+
+void expiry_log_keep(struct txn *txn, struct object object)
+{
+    struct expiry_log *log = txn->expiry_log;
+    log->notes[log->count - 1].object = object;
+}
+
+static void note_value(struct expiry_log *log, struct expiry_note *note, struct bytes value)
+{
+    if (value.len > note->policy->value_max) {
+        note->fact.size = value.len;
+        return;
+    }
+    note->fact.has_value = true;
+    note->value_len = value.len;
+    note->value = keep_text(log, value);
+}
+
+void expiry_log_member(struct txn *txn, const struct entry *entry, struct bytes member, msec at)
+{
+    struct expiry_note *note = note_new(txn, entry);
+    struct expiry_log *log = txn->expiry_log;
+    note->fact.at = at;
+    note->fact.is_member = true;
+    note->key_len = entry->key_len;
+    note->key = keep_text(log, entry_key(entry));
+    note->member_len = member.len;
+    note->member = keep_text(log, member);
+    if (!wants_value(txn, note)) return;
+    struct bytes value;
+    if (entry->object.type == TYPE_HASH && hash_get(entry->object.hash, member, &value))
+        note_value(log, note, value);
+    if (entry->object.type == TYPE_ZSET)
+        note->fact.has_score = zset_score(entry->object.zset, member, &note->fact.score);
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+bool expiry_log_full(const struct expiry_log *log)
+{
+    return log->count >= NOTES_MANY || log->len >= TEXT_MANY || log->has_large;
+}
+
+static void write_note(struct txn *txn, struct expiry_log *log, struct expiry_note *note)
+{
+    struct expiry_fact fact = note->fact;
+    fact.key = bytes_of(log->text + note->key, note->key_len);
+    fact.member = bytes_of(log->text + note->member, note->member_len);
+    fact.value = bytes_of(log->text + note->value, note->value_len);
+    fact.object = note->has_object ? &note->object : NULL;
+    txn->ks = &txn->store->databases[note->db];
+    expiry_entry_write(txn, &log->writer, note->policy, &fact);
+    if (note->has_object) reclaim_object(&txn->store->reclaim, note->object);
+}
+
+void expiry_log_write(struct txn *txn)
+{
+    struct expiry_log *log = txn->expiry_log;
+    struct keyspace *ks = txn->ks;
+    txn->writes_log = true; /* so that the target's own policy is applied */
+    for (size_t i = 0; i < log->count; i++)
+        write_note(txn, log, &log->notes[i]);
+    txn->writes_log = false;
+    txn->ks = ks;
+    expiry_writer_forget(&log->writer);
+    log->count = log->len = 0;
+    log->has_large = false;
+    log->asked = NULL;
+}
+
+void expiry_log_free(struct expiry_log *log)
+{
+    if (log == NULL) return;
+    expiry_writer_drop(&log->writer);
+    mem_free(log->notes);
+    mem_free(log->text);
+    mem_free(log);
+}
