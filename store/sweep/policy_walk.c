@@ -100,9 +100,10 @@ static bool set_member_deadlines(struct slice *slice, struct entry *entry,
 static bool apply_inside(struct slice *slice, struct entry *entry, const struct policy *policy,
                          uint64_t *cursor)
 {
-    if (entry->object.type == TYPE_ZSET)
+    txn_policy_retain(&slice->txn, entry, policy);
+    if (type_is_cut(entry->object.type))
         spend_budget(slice, txn_policy_cut(&slice->txn, entry, policy, slice->left));
-    bool too_long = entry->object.type == TYPE_ZSET && policy->max_len > 0 &&
+    bool too_long = type_is_cut(entry->object.type) && policy->max_len > 0 &&
                     object_count(&entry->object) > policy->max_len;
     return !too_long && set_member_deadlines(slice, entry, policy, cursor);
 }

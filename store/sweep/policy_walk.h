@@ -4,8 +4,8 @@
  * A pass visits all keys of all databases and applies every policy that was pending when it began;
  * a policy set meanwhile waits for the next pass. Each key is handled by the policy that applies to
  * it when it is visited: it gets a deadline by TTL or MAXTTL; its members without a deadline get
- * one by MEMBERTTL; a sorted set is trimmed to MAXLEN. A list is not trimmed, because only its next
- * push shows at which end new elements arrive.
+ * one by MEMBERTTL; a sorted set or stream is trimmed to MAXLEN; a stream gets its RETAIN. A list
+ * is not trimmed, because only its next push shows at which end new elements arrive.
  *
  * Changes are recorded as ordinary effects. A policy is recorded as pending until its pass has
  * ended, so that a store loaded in the middle of a pass begins another one. */

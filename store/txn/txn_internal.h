@@ -77,7 +77,7 @@ enum policy_cause {
     POLICY_CREATED, /* or replaced */
     POLICY_WRITTEN,
     POLICY_EXPIRY_SET, /* the command itself set or removed the deadline */
-    POLICY_GROWN,      /* a sorted set has a new member */
+    POLICY_GROWN,      /* a sorted set has a new member, a stream a new entry */
     POLICY_PUSHED_HEAD,
     POLICY_PUSHED_TAIL,
     POLICY_READ,
@@ -102,7 +102,14 @@ msec txn_policy_member_at(struct txn *txn, const struct policy *policy);
 /* For sweep/policy_walk.c, which applies a new policy to existing keys: sets the deadline by TTL
  * and MAXTTL where the key has none, or a later one than MAXTTL allows. */
 void txn_policy_limit(struct txn *txn, struct entry *entry, const struct policy *policy);
-/* Cuts a sorted set to MAXLEN, by at most `limit` members; returns how many. */
+/* Gives a stream the retention of its policy (NULL: none); true if it had another one. */
+bool txn_policy_retain(struct txn *txn, struct entry *entry, const struct policy *policy);
+/* Does MAXLEN cut values of this type at one end, whatever the last change was? */
+static inline bool type_is_cut(enum type type)
+{
+    return type == TYPE_ZSET || type == TYPE_STREAM;
+}
+/* Cuts a sorted set or stream to MAXLEN, by at most `limit` members; returns how many. */
 size_t txn_policy_cut(struct txn *txn, struct entry *entry, const struct policy *policy,
                       size_t limit);
 /* Marks the policy, which exists, as applied to all keys. */

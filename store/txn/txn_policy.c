@@ -2,6 +2,7 @@
  * policy is applied once, by ordinary mutators, so replay needs no policy. */
 #include "store/mem/mem.h"
 #include "store/txn/txn_internal.h"
+#include "store/txn/txn_stream.h"
 #include "store/walk.h"
 
 enum { NOTES_MIN = 8 };
@@ -205,11 +206,12 @@ static struct policy_note *note_new(struct txn *txn, struct entry *entry,
 static bool policy_heeds(const struct policy *policy, enum policy_cause cause)
 {
     switch (cause) {
-    case POLICY_CREATED: return policy->ttl > 0 || policy->max_ttl > 0 || policy->max_len > 0;
+    case POLICY_CREATED:
+        return policy->ttl > 0 || policy->max_ttl > 0 || policy->max_len > 0 || policy->retain > 0;
     case POLICY_WRITTEN:
         return policy->max_ttl > 0 || (policy->ttl > 0 && policy->refresh != REFRESH_NEVER);
     case POLICY_EXPIRY_SET: return policy->ttl > 0 || policy->max_ttl > 0;
-    case POLICY_GROWN:
+    case POLICY_GROWN: return policy->max_len > 0 || policy->retain > 0;
     case POLICY_PUSHED_HEAD:
     case POLICY_PUSHED_TAIL: return policy->max_len > 0;
     case POLICY_READ: return policy->ttl > 0 && policy->refresh == REFRESH_ACCESS;
@@ -275,13 +277,26 @@ static void cut_list(struct txn *txn, const struct policy_note *note)
         txn_list_keep(txn, note->entry, count - most, count);
 }
 
+bool txn_policy_retain(struct txn *txn, struct entry *entry, const struct policy *policy)
+{
+    if (entry->object.type != TYPE_STREAM) return false;
+    msec span = policy != NULL ? policy->retain : 0;
+    if (stream_retention(entry->object.stream) == span) return false;
+    txn_stream_set_retention(txn, entry, span);
+    return true;
+}
+
 size_t txn_policy_cut(struct txn *txn, struct entry *entry, const struct policy *policy,
                       size_t limit)
 {
-    size_t count = zset_count(entry->object.zset);
+    size_t count = object_count(&entry->object);
     if (policy->max_len == 0 || count <= policy->max_len) return 0;
     size_t excess = count - (size_t)policy->max_len;
     if (excess > limit) excess = limit;
+    if (entry->object.type == TYPE_STREAM) {
+        txn_stream_trim(txn, entry, excess);
+        return excess;
+    }
     size_t from = policy->keep_low ? count - excess : 0;
     txn_zset_remove_ranks(txn, entry, from, from + excess, EVENT_ZREMRANGEBYRANK);
     return excess;
@@ -294,7 +309,7 @@ static void cut_value(struct txn *txn, const struct policy_note *note)
     uint64_t most = note->policy->max_len;
     if (most == 0 || !(note->causes & GREW) || object_count(object) <= most) return;
     if (object->type == TYPE_LIST) cut_list(txn, note);
-    if (object->type == TYPE_ZSET) txn_policy_cut(txn, note->entry, note->policy, SIZE_MAX);
+    if (type_is_cut(object->type)) txn_policy_cut(txn, note->entry, note->policy, SIZE_MAX);
 }
 
 static bool is_refreshed(const struct policy_note *note)
@@ -352,6 +367,8 @@ static void expire_by_read(struct txn *txn, struct entry *entry, msec at)
 
 static void follow_policy(struct txn *txn, const struct policy_note *note)
 {
+    if (note->causes & (CAUSE(CREATED) | CAUSE(GROWN)))
+        txn_policy_retain(txn, note->entry, note->policy);
     cut_value(txn, note);
     msec at = deadline_of(txn, note);
     if (at == entry_expires_at(note->ks, note->entry)) return;

@@ -49,7 +49,7 @@ static const struct policy *exceeded_policy(const struct txn *txn, const struct 
 {
     const struct policies *policies = &txn->store->policies;
     if (policies->limits == 0 || txn->no_expiry || txn->origin == FROM_REPLAY) return NULL;
-    if (entry->object.type != TYPE_ZSET) return NULL;
+    if (!type_is_cut(entry->object.type)) return NULL;
     const struct policy *policy = policies_of(policies, entry_key(entry), NULL);
     bool exceeds =
         policy != NULL && policy->max_len > 0 && object_count(&entry->object) > policy->max_len;
@@ -57,8 +57,9 @@ static const struct policy *exceeded_policy(const struct txn *txn, const struct 
 }
 
 /* If few members stay, they are copied instead of removing the others one by one. */
-static size_t work_of(const struct txn *txn, size_t excess, size_t stay)
+static size_t work_of(const struct txn *txn, const struct entry *entry, size_t excess, size_t stay)
 {
+    if (entry->object.type == TYPE_STREAM) return excess;
     bool notifies = txn->store->event_mask & LISTEN_MEMBERS;
     return notifies || excess < stay ? excess : stay;
 }
@@ -69,7 +70,7 @@ static bool trims_slowly(const struct txn *txn, const struct entry *entry)
     const struct policy *policy = exceeded_policy(txn, entry);
     if (policy == NULL) return false;
     size_t most = (size_t)policy->max_len, excess = object_count(&entry->object) - most;
-    return work_of(txn, excess, most) > SETTLE_AT_ONCE;
+    return work_of(txn, entry, excess, most) > SETTLE_AT_ONCE;
 }
 
 static size_t trim_some(struct txn *txn, struct entry *entry, size_t limit)
@@ -77,12 +78,11 @@ static size_t trim_some(struct txn *txn, struct entry *entry, size_t limit)
     const struct policy *policy = exceeded_policy(txn, entry);
     if (policy == NULL) return 0;
     size_t count = object_count(&entry->object), most = (size_t)policy->max_len;
-    size_t excess = count - most, work = work_of(txn, excess, most);
+    size_t excess = count - most, work = work_of(txn, entry, excess, most);
     bool at_once = excess <= limit || (work < excess && work <= SETTLE_AT_ONCE);
     size_t cut = at_once ? excess : limit;
-    size_t from = policy->keep_low ? count - cut : 0;
     uint32_t accessed = entry->accessed;
-    txn_zset_remove_ranks(txn, entry, from, from + cut, EVENT_ZREMRANGEBYRANK);
+    txn_policy_cut(txn, entry, policy, cut);
     entry->accessed = accessed; /* no client used the key */
     return cut < work ? cut : work;
 }

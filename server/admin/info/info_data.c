@@ -56,6 +56,7 @@ void info_expiry(struct report *report)
         COUNT("policies", store->policies.count),
         COUNT("policies_pending", store->policies.pending),
         COUNT("expired_log_errors", store->stats.expired_log_errors),
+        COUNT("dead_letter_errors", store->stats.dead_letter_errors),
     };
     REPORT_ROWS(report, more);
 }
