@@ -75,6 +75,19 @@ static msec first_of_kind(const struct pending_leaf *leaf, unsigned kind, msec l
     return first;
 }
 
+unsigned pending_leaf_next_of(const struct pending_leaf *leaf, unsigned i, uint32_t consumer)
+{
+    if (leaf->form != FORM_NARROW) {
+        while (i < leaf->count && consumer_at(leaf, i) != consumer)
+            i++;
+        return i;
+    }
+    const struct narrow *records = record_at(leaf, 0);
+    while (i < leaf->count && records[i].who >> DELIVERIES_BITS != consumer)
+        i++;
+    return i;
+}
+
 static bool has_bit(const struct pending_leaf *leaf, uint64_t bit)
 {
     for (unsigned i = 0; i < leaf->count; i++)

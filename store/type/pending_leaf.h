@@ -70,6 +70,8 @@ void pending_leaf_free(struct pending_leaf *leaf, size_t *bytes);
 unsigned pending_leaf_from(const struct pending_leaf *leaf, struct stream_id id);
 void pending_leaf_get(const struct pending_leaf *leaf, unsigned i, struct pending_record *record);
 struct stream_id pending_leaf_id(const struct pending_leaf *leaf, unsigned i);
+/* The first record of the consumer, from the i-th on; count: none. */
+unsigned pending_leaf_next_of(const struct pending_leaf *leaf, unsigned i, uint32_t consumer);
 /* Reads all records into an array with room for PENDING_LEAF_MAX. */
 void pending_leaf_read(const struct pending_leaf *leaf, struct pending_record *records);
 

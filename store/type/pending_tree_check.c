@@ -72,11 +72,12 @@ void pending_tree_check(const struct pending_tree *tree,
 {
     struct checking checking = { .tree = tree, .visit = visit, .ctx = ctx };
     struct pending_branch total = { .below = PENDING_SUMMARY_NONE };
+    ensure(tree->root != NULL || tree->height == 0, "height %u of nothing", tree->height);
     if (tree->root != NULL) total = check_subtree(&checking, tree->root, tree->height);
     ensure(total.count == tree->count && checking.bytes == tree->bytes,
            "%zu records, counted %zu; %zu bytes, counted %zu", total.count, tree->count,
            checking.bytes, tree->bytes);
     ensure(memcmp(&total.below, &tree->all, sizeof(tree->all)) == 0, "wrong summary of all");
-    ensure(tree->height == 0 || ((const struct pending_inner *)tree->root)->count > 1,
-           "a root with one child");
+    const struct pending_inner *root = tree->height > 0 ? tree->root : NULL;
+    ensure(root == NULL || root->count > 1, "a root with one child");
 }

@@ -44,13 +44,13 @@ static bool may_have(const struct pending_summary *below, const struct pending_q
 static bool leaf_next(const struct pending_leaf *leaf, const struct pending_query *query,
                       struct pending_record *found)
 {
-    for (unsigned i = pending_leaf_from(leaf, query->from); i < leaf->count; i++) {
+    for (unsigned i = pending_leaf_from(leaf, query->from);; i++) {
+        if (query->consumer != 0) i = pending_leaf_next_of(leaf, i, query->consumer);
+        if (i >= leaf->count) return false;
         pending_leaf_get(leaf, i, found);
         if (stream_id_before(query->to, found->id)) return false;
-        if (query->consumer != 0 && found->consumer != query->consumer) continue;
         if (!query->by_time || found->at <= query->until[pending_kind(found)]) return true;
     }
-    return false;
 }
 
 static bool subtree_next(const void *node, unsigned height, const struct pending_query *query,
