@@ -27,10 +27,18 @@ static bool goes_whole(struct txn *txn, const struct entry *entry)
            !((txn->store->event_mask & LISTEN_MEMBERS) || expiry_is_logged(txn, entry));
 }
 
+/* Each expired entry of a stream may be pending in each group. */
+static size_t count_work(const struct txn *txn, const struct object *object)
+{
+    size_t count = object_count_expired(object, txn->now, SETTLE_AT_ONCE);
+    if (object->type == TYPE_STREAM)
+        count *= 1 + stream_groups_count(stream_groups(object->stream));
+    return count;
+}
+
 static bool purges_slowly(struct txn *txn, const struct entry *entry)
 {
-    return has_expired(txn, entry) &&
-           object_count_expired(&entry->object, txn->now, SETTLE_AT_ONCE) >= SETTLE_AT_ONCE &&
+    return has_expired(txn, entry) && count_work(txn, &entry->object) >= SETTLE_AT_ONCE &&
            !goes_whole(txn, entry);
 }
 

@@ -27,7 +27,7 @@ ROOMS = (
     ("store/base", "byte strings, instants, hashing, assertions", ""),
     ("store/mem", "the allocator and its pools", "store/base"),
     ("store/struct", "tables, trees, agendas; no Redis type", "store/base store/mem"),
-    ("store/type", "string, list, set, hash, sorted set, dehydrator", "store/base store/mem store/struct"),
+    ("store/type", "string, list, set, hash, sorted set, dehydrator, stream", "store/base store/mem store/struct"),
     ("store", "the data set: keys, values, deadlines, policies, libraries",
      "store/base store/mem store/struct store/type"),
     ("store/txn", "the write path", "store store/base store/mem store/struct store/type"),

@@ -378,6 +378,28 @@ START_TEST(a_request_waits_for_many_expired_entries)
 }
 END_TEST
 
+START_TEST(a_request_waits_for_entries_of_many_groups)
+{
+    world_init(&world);
+    for (uint64_t i = 0; i < SETTLE_AT_ONCE / 4; i++)
+        xadd("s", at(START, i));
+    deliver("s", "g", at(START, 0));
+    deliver("s", "h", at(START, 0));
+    retain("s", 1);
+    world.now = START + 2;
+    struct txn *txn = world_begin(&world);
+    ck_assert(!txn_settles_slowly(txn, at_key("s")));
+    world_commit(&world);
+    world.now = START;
+    deliver("s", "i", at(START, 0));
+    world.now = START + 2;
+    txn = world_begin(&world);
+    ck_assert(txn_settles_slowly(txn, at_key("s")));
+    world_commit(&world);
+    world_drop(&world);
+}
+END_TEST
+
 START_TEST(delays_of_entries_are_counted)
 {
     world_init(&world);
@@ -469,6 +491,7 @@ Suite *test_suite(void)
         an_expired_entry_leaves_every_pending_list,
         equal_deadlines_expire_in_slices,
         a_request_waits_for_many_expired_entries,
+        a_request_waits_for_entries_of_many_groups,
         delays_of_entries_are_counted,
         retention_follows_the_value,
         the_outlook_knows_entries,
