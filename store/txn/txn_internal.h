@@ -66,8 +66,8 @@ void txn_rede_announce(struct txn *txn, struct entry *entry);
 /* ---- streams: txn_stream.c ---- */
 
 /* Removes entries that had expired at the instant `by`, the first ones first, and the references of
- * groups to them; about `limit` of both, at least one entry. Event "xtrim" once. Returns how many;
- * 0: none had expired. */
+ * groups to them; about `limit` of both, at least one entry. Event "xtrim" once. First gives the
+ * stream the retention of its policy, if it has another one. Returns the work done; 0: none. */
 size_t txn_stream_purge(struct txn *txn, struct entry *entry, msec by, size_t limit);
 
 /* ---- policies: txn_policy.c ---- */

@@ -276,11 +276,13 @@ static size_t purge_group(struct txn *txn, struct entry *entry, struct stream_gr
 
 size_t txn_stream_purge(struct txn *txn, struct entry *entry, msec by, size_t limit)
 {
+    /* The policy may have gone, or the stream may have come from a key of another policy. */
+    bool changed = txn_policy_retain(txn, entry, txn_policy_of(txn, entry));
     const struct stream *stream = entry->object.stream;
     const struct stream_groups *groups = stream_groups(stream);
     size_t count = count_purged(stream, by, limit), forgotten = 0;
     struct stream_id last;
-    if (count == 0) return 0;
+    if (count == 0) return changed;
     stream_id_at(stream, count - 1, &last);
     for (struct stream_group *group = NULL; (group = group_next(groups, group)) != NULL;)
         if (group_count_pending(group) > 0) forgotten += purge_group(txn, entry, group, last);

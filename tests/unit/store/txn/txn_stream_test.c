@@ -48,6 +48,8 @@ static void xadd(const char *key, struct stream_id id)
 static void retain(const char *key, msec span)
 {
     struct entry *entry;
+    txn_policy_set(world_begin(&world), text(key), &(struct policy){ .retain = span });
+    world_commit(&world);
     struct txn *txn = begin(key, &entry);
     txn_stream_set_retention(txn, entry, span);
     world_commit(&world);
