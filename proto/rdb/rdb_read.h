@@ -1,8 +1,8 @@
 /* rdb_read: reads Redis' RDB files and DUMP payloads and calls a visitor. Supports RDB versions 1
- * to 12 (Redis up to 7.4, Valkey up to 8), every encoding of strings, lists, sets, hashes and
- * sorted sets in them, and dehydrators of the ReDe module. Any bytes give a status: a length is not
- * trusted before its bytes have arrived, and memory stays proportional to what has arrived (times
- * 88 for compressed strings).
+ * to 12 (Redis up to 7.4, Valkey up to 8), every encoding of strings, lists, sets, hashes,
+ * sorted sets and streams in them, and dehydrators of the ReDe module. Any bytes give a status: a
+ * length is not trusted before its bytes have arrived, and memory stays proportional to what has
+ * arrived (times 88 for compressed strings).
  *
  * For the format see Redis' rdb.h, and the layouts described in each file here. */
 #ifndef PROTO_RDB_RDB_READ_H
@@ -20,7 +20,7 @@ enum { RDB_MAX_VERSION = 12, RDB_FOOTER = 10 /* of a payload: version and checks
 #define RDB_NEVER  INT64_MAX
 #define RDB_LATEST (INT64_MAX - 2) /* the latest deadline of an element; there is none before 0 */
 
-enum rdb_type { RDB_STRING, RDB_LIST, RDB_SET, RDB_ZSET, RDB_HASH, RDB_DEHYDRATOR };
+enum rdb_type { RDB_STRING, RDB_LIST, RDB_SET, RDB_ZSET, RDB_HASH, RDB_DEHYDRATOR, RDB_STREAM };
 
 /* Instants are unix milliseconds as in the file, and may be in the past. */
 struct rdb_key {
@@ -38,11 +38,56 @@ struct rdb_element {
     int64_t at;  /* when it is due */
 };
 
+/* ---- streams ---- */
+
+struct rdb_stream_id {
+    uint64_t ms, seq;
+};
+
+/* Below 0, 0, above 0: a comes before, is equal to, comes after b. */
+static inline int rdb_stream_id_compare(struct rdb_stream_id a, struct rdb_stream_id b)
+{
+    if (a.ms != b.ms) return a.ms < b.ms ? -1 : 1;
+    return a.seq < b.seq ? -1 : a.seq > b.seq;
+}
+
+struct rdb_stream_entry {
+    struct rdb_stream_id id; /* greater than those before it */
+    const struct rdb_bytes *parts;
+    size_t count; /* of parts: names and values in turn; 2 or more */
+};
+
+/* What a stream remembers of entries that may be gone. */
+struct rdb_stream_marks {
+    struct rdb_stream_id last;        /* of all entries ever; not below that of the last entry */
+    struct rdb_stream_id max_deleted; /* 0-0: none */
+    uint64_t added;                   /* number of entries ever added */
+};
+
+#define RDB_READ_UNKNOWN (-1)
+
+struct rdb_group {
+    struct rdb_bytes name;
+    struct rdb_stream_id last; /* the last ID delivered */
+    int64_t read;              /* number of entries up to it, or RDB_READ_UNKNOWN */
+};
+
+struct rdb_consumer {
+    struct rdb_bytes name;
+    int64_t seen_at, active_at; /* -1: never active. Before Redis 7.2 both are the same. */
+};
+
+struct rdb_pending {
+    struct rdb_stream_id id; /* its entry may be gone */
+    int64_t at;              /* when it was delivered last */
+    uint64_t deliveries;
+};
+
 /* A key that was skipped. */
 struct rdb_unsupported {
     struct rdb_bytes key;
     uint64_t database;
-    const char *type;   /* "stream", "module", or "pre-release function" (the key is its name) */
+    const char *type;   /* "module", or "pre-release function" (the key is its name) */
     const char *module; /* of a module: its type's name (9 characters) and version; else "" */
     int encoding_version;
 };
@@ -58,6 +103,7 @@ struct rdb_unsupported {
 struct rdb_visitor {
     void *ctx;
     uint64_t max_string; /* longer strings and packings are RDB_TOO_LARGE; 0: no limit */
+    uint64_t max_fields; /* and entries of streams with more fields */
 
     bool (*database)(void *ctx, uint64_t number); /* of the keys that follow; 0 until called */
     bool (*sizes)(void *ctx, uint64_t keys, uint64_t with_deadline); /* a hint, not to be trusted */
@@ -74,6 +120,13 @@ struct rdb_visitor {
     bool (*zset_member)(void *ctx, struct rdb_bytes member, double score); /* in any order */
     bool (*dehydrator_element)(void *ctx,
                                const struct rdb_element *element); /* there may be none */
+    /* There may be no entries; marks come behind them, once, and then the groups: each with its
+     * consumers, each of these with its pending entries, in the order of their IDs. */
+    bool (*stream_entry)(void *ctx, const struct rdb_stream_entry *entry);
+    bool (*stream_marks)(void *ctx, const struct rdb_stream_marks *marks);
+    bool (*stream_group)(void *ctx, const struct rdb_group *group);
+    bool (*stream_consumer)(void *ctx, const struct rdb_consumer *consumer);
+    bool (*stream_pending)(void *ctx, const struct rdb_pending *pending);
     bool (*key_end)(void *ctx);
     void (*key_failed)(void *ctx);
 };

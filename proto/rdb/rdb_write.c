@@ -12,6 +12,7 @@
 #include "proto/rdb/intset.h"
 #include "proto/rdb/listpack.h"
 #include "proto/rdb/put.h"
+#include "proto/rdb/writer.h"
 
 /* Redis' default limits. */
 enum {
@@ -67,12 +68,6 @@ void rdb_writer_drop(struct rdb_writer *writer)
     rdb_buffer_drop(&writer->parts);
 }
 
-/* Errors are kept until rdb_writer_end. */
-static void note_result(struct rdb_writer *writer, bool ok)
-{
-    if (!ok) writer->failed = true;
-}
-
 /* ---- begin ---- */
 
 static bool has_nodes(const struct rdb_writer *writer)
@@ -90,9 +85,8 @@ static bool may_pack(const struct rdb_writer *writer)
 
 static void put_plain_head(struct rdb_writer *writer)
 {
-    note_result(writer, rdb_put_byte(&writer->out, plain_types[writer->type]));
-    if (writer->type != RDB_STRING)
-        note_result(writer, rdb_put_length(&writer->out, writer->count));
+    rdb_note(writer, rdb_put_byte(&writer->out, plain_types[writer->type]));
+    if (writer->type != RDB_STRING) rdb_note(writer, rdb_put_length(&writer->out, writer->count));
 }
 
 void rdb_writer_begin(struct rdb_writer *writer, enum rdb_type type, uint64_t count)
@@ -103,16 +97,18 @@ void rdb_writer_begin(struct rdb_writer *writer, enum rdb_type type, uint64_t co
     writer->type = type;
     writer->count = count;
     writer->given = writer->nodes = writer->in_node = 0;
-    writer->failed = type == RDB_DEHYDRATOR || count == 0;
+    writer->stream = (struct rdb_stream_writer){ .now = RDB_ENTRIES };
+    writer->failed = type == RDB_DEHYDRATOR || (count == 0 && type != RDB_STREAM);
     writer->staging = writer->packs = may_pack(writer);
-    if (!writer->failed && !writer->staging && !has_nodes(writer)) put_plain_head(writer);
+    if (!writer->failed && !writer->staging && !has_nodes(writer) && type != RDB_STREAM)
+        put_plain_head(writer);
 }
 
 /* ---- parts ---- */
 
-static bool accept_part(struct rdb_writer *writer, enum rdb_type type)
+bool rdb_accept_part(struct rdb_writer *writer, enum rdb_type type)
 {
-    note_result(writer, writer->type == type && writer->given < writer->count);
+    rdb_note(writer, writer->type == type && writer->given < writer->count);
     writer->given++;
     return !writer->failed;
 }
@@ -123,22 +119,22 @@ static void stage_part(struct rdb_writer *writer, struct part *part, struct rdb_
     part->at = writer->staged.len;
     part->first_len = first.len;
     part->second_len = second.len;
-    note_result(writer, rdb_buffer_append(&writer->staged, first.data, first.len) &&
-                            rdb_buffer_append(&writer->staged, second.data, second.len) &&
-                            rdb_buffer_append(&writer->parts, part, sizeof(*part)));
+    rdb_note(writer, rdb_buffer_append(&writer->staged, first.data, first.len) &&
+                         rdb_buffer_append(&writer->staged, second.data, second.len) &&
+                         rdb_buffer_append(&writer->parts, part, sizeof(*part)));
 }
 
 void rdb_writer_string(struct rdb_writer *writer, struct rdb_bytes value)
 {
-    if (accept_part(writer, RDB_STRING)) note_result(writer, rdb_put_text(&writer->out, value));
+    if (rdb_accept_part(writer, RDB_STRING)) rdb_note(writer, rdb_put_text(&writer->out, value));
 }
 
 void rdb_writer_member(struct rdb_writer *writer, struct rdb_bytes member)
 {
     struct part part = { 0 };
-    if (!accept_part(writer, RDB_SET)) return;
+    if (!rdb_accept_part(writer, RDB_SET)) return;
     if (!writer->staging) {
-        note_result(writer, rdb_put_text(&writer->out, member));
+        rdb_note(writer, rdb_put_text(&writer->out, member));
         return;
     }
     if (!rdb_parse_integer(member, &part.integer)) writer->packs = false;
@@ -148,9 +144,9 @@ void rdb_writer_member(struct rdb_writer *writer, struct rdb_bytes member)
 void rdb_writer_field(struct rdb_writer *writer, struct rdb_bytes field, struct rdb_bytes value)
 {
     struct part part = { 0 };
-    if (!accept_part(writer, RDB_HASH)) return;
+    if (!rdb_accept_part(writer, RDB_HASH)) return;
     if (!writer->staging) {
-        note_result(writer, rdb_put_text(&writer->out, field) && rdb_put_text(&writer->out, value));
+        rdb_note(writer, rdb_put_text(&writer->out, field) && rdb_put_text(&writer->out, value));
         return;
     }
     if (field.len > MAX_PACKED_TEXT || value.len > MAX_PACKED_TEXT) writer->packs = false;
@@ -160,10 +156,9 @@ void rdb_writer_field(struct rdb_writer *writer, struct rdb_bytes field, struct 
 void rdb_writer_scored(struct rdb_writer *writer, struct rdb_bytes member, double score)
 {
     struct part part = { .score = score };
-    if (!accept_part(writer, RDB_ZSET)) return;
+    if (!rdb_accept_part(writer, RDB_ZSET)) return;
     if (!writer->staging) {
-        note_result(writer,
-                    rdb_put_text(&writer->out, member) && rdb_put_score(&writer->out, score));
+        rdb_note(writer, rdb_put_text(&writer->out, member) && rdb_put_score(&writer->out, score));
         return;
     }
     if (member.len > MAX_PACKED_TEXT) writer->packs = false;
@@ -175,13 +170,13 @@ void rdb_writer_scored(struct rdb_writer *writer, struct rdb_bytes member, doubl
 static void put_node(struct rdb_writer *writer, unsigned kind, struct rdb_bytes bytes)
 {
     writer->nodes++;
-    note_result(writer, rdb_put_length(&writer->out, kind) && rdb_put_raw(&writer->out, bytes));
+    rdb_note(writer, rdb_put_length(&writer->out, kind) && rdb_put_raw(&writer->out, bytes));
 }
 
 static void finish_node(struct rdb_writer *writer)
 {
     if (writer->in_node == 0) return;
-    note_result(writer, rdb_listpack_finish(&writer->staged, 0, writer->in_node));
+    rdb_note(writer, rdb_listpack_finish(&writer->staged, 0, writer->in_node));
     put_node(writer, PACKED_NODE, rdb_buffer_bytes(&writer->staged));
     writer->staged.len = 0;
     writer->in_node = 0;
@@ -196,18 +191,18 @@ static void add_to_node(struct rdb_writer *writer, struct rdb_bytes element)
         return;
     }
     if (size + element.len + NODE_OVERHEAD > MAX_NODE) finish_node(writer);
-    if (writer->in_node == 0) note_result(writer, rdb_listpack_start(&writer->staged));
-    note_result(writer, rdb_listpack_append(&writer->staged, element));
+    if (writer->in_node == 0) rdb_note(writer, rdb_listpack_start(&writer->staged));
+    rdb_note(writer, rdb_listpack_append(&writer->staged, element));
     writer->in_node++;
 }
 
 void rdb_writer_element(struct rdb_writer *writer, struct rdb_bytes element)
 {
-    if (!accept_part(writer, RDB_LIST)) return;
+    if (!rdb_accept_part(writer, RDB_LIST)) return;
     if (has_nodes(writer))
         add_to_node(writer, element);
     else
-        note_result(writer, rdb_put_text(&writer->out, element));
+        rdb_note(writer, rdb_put_text(&writer->out, element));
 }
 
 /* ---- libraries of functions ---- */
@@ -222,8 +217,7 @@ void rdb_writer_begin_functions(struct rdb_writer *writer)
 
 void rdb_writer_function(struct rdb_writer *writer, struct rdb_bytes code)
 {
-    note_result(writer,
-                rdb_put_byte(&writer->out, WIRE_FUNCTION) && rdb_put_raw(&writer->out, code));
+    rdb_note(writer, rdb_put_byte(&writer->out, WIRE_FUNCTION) && rdb_put_raw(&writer->out, code));
 }
 
 /* ---- end ---- */
@@ -297,23 +291,21 @@ static void put_staged(struct rdb_writer *writer)
     if (!writer->packs) {
         put_plain_head(writer);
         for (size_t i = 0; i < count; i++)
-            note_result(writer, put_plain_part(writer, &parts[i]));
+            rdb_note(writer, put_plain_part(writer, &parts[i]));
     } else if (writer->type == RDB_SET) {
-        note_result(writer, put_intset(writer, parts, count));
+        rdb_note(writer, put_intset(writer, parts, count));
     } else {
         if (writer->type == RDB_ZSET) qsort(parts, count, sizeof(*parts), compare_scored);
-        note_result(writer, put_listpack(writer, parts, count));
+        rdb_note(writer, put_listpack(writer, parts, count));
     }
 }
 
-/* Writes type and number of nodes in front of the nodes. */
-static void put_list_head(struct rdb_writer *writer)
+void rdb_put_nodes_head(struct rdb_writer *writer, unsigned type)
 {
-    finish_node(writer);
     rdb_buffer_clear(&writer->staged);
-    note_result(writer, rdb_put_byte(&writer->staged, WIRE_QUICKLIST_2) &&
-                            rdb_put_length(&writer->staged, writer->nodes) &&
-                            rdb_buffer_append(&writer->staged, writer->out.data, writer->out.len));
+    rdb_note(writer, rdb_put_byte(&writer->staged, type) &&
+                         rdb_put_length(&writer->staged, writer->nodes) &&
+                         rdb_buffer_append(&writer->staged, writer->out.data, writer->out.len));
     struct rdb_buffer whole = writer->staged;
     writer->staged = writer->out;
     writer->out = whole;
@@ -333,9 +325,13 @@ static bool put_footer(struct rdb_writer *writer, struct rdb_bytes *payload)
 
 bool rdb_writer_end(struct rdb_writer *writer, struct rdb_bytes *payload)
 {
-    note_result(writer, writer->given == writer->count);
+    rdb_note(writer, writer->given == writer->count);
     if (!writer->failed && writer->staging) put_staged(writer);
-    if (!writer->failed && has_nodes(writer)) put_list_head(writer);
+    if (!writer->failed && has_nodes(writer)) {
+        finish_node(writer);
+        rdb_put_nodes_head(writer, WIRE_QUICKLIST_2);
+    }
+    if (writer->type == RDB_STREAM) rdb_note(writer, rdb_stream_is_whole(writer));
     return !writer->failed && put_footer(writer, payload);
 }
 

@@ -72,7 +72,7 @@ bool rdb_packing_is_empty(struct rdb_bytes packed, enum rdb_packing packing);
 bool rdb_read_value(struct rdb_reader *reader, unsigned type);
 bool rdb_read_module(struct rdb_reader *reader, bool annotated);
 bool rdb_skip_module_aux(struct rdb_reader *reader);
-bool rdb_skip_stream(struct rdb_reader *reader, unsigned type);
+bool rdb_read_stream(struct rdb_reader *reader, unsigned type);
 bool rdb_read_dehydrator(struct rdb_reader *reader, bool annotated);
 
 /* ---- values of modules ---- */

@@ -1,18 +1,10 @@
-/* skip: skips values that are not supported, streams and values of modules, and reports them to the
- * visitor. Also reads the parts of a module's value for dehydrator.c. */
+/* skip: skips values of modules, which are not supported, and reports them to the visitor. Also
+ * reads the parts of a module's value for dehydrator.c. */
 #include "proto/rdb/reader.h"
 
 #include <string.h>
 
-enum {
-    STREAM_2 =
-        19, /* adds the first id, the greatest deleted id and the number of entries ever added */
-    STREAM_3 = 21, /* adds when each consumer was last active */
-    STREAM_ID = 16,
-    INSTANT = 8,
-    MODULE_NAME = 9,
-    ENCODING_VERSION_BITS = 10,
-};
+enum { MODULE_NAME = 9, ENCODING_VERSION_BITS = 10 };
 
 /* The kind that precedes each part of a module's value. */
 enum module_part {
@@ -33,55 +25,6 @@ static bool report_unsupported(struct rdb_reader *reader, const char *type, cons
                                     .module = module,
                                     .encoding_version = version };
     return RDB_VISIT(reader, unsupported, &what);
-}
-
-/* ---- streams ---- */
-
-static bool skip_entries(struct rdb_reader *reader)
-{
-    uint64_t count;
-    if (!rdb_get_length(reader, &count)) return false;
-    for (; count > 0; count--)
-        if (!rdb_skip_string(reader) || !rdb_skip_string(reader)) return false;
-    return true;
-}
-
-static bool skip_consumer(struct rdb_reader *reader, unsigned type)
-{
-    uint64_t count;
-    if (!rdb_skip_string(reader) || !rdb_skip(reader, type >= STREAM_3 ? 2 * INSTANT : INSTANT) ||
-        !rdb_get_length(reader, &count))
-        return false;
-    for (; count > 0; count--)
-        if (!rdb_skip(reader, STREAM_ID)) return false;
-    return true;
-}
-
-static bool skip_group(struct rdb_reader *reader, unsigned type)
-{
-    uint64_t count;
-    /* The last delivered id, and the number of entries read. */
-    if (!rdb_skip_string(reader) || !rdb_skip_lengths(reader, type >= STREAM_2 ? 3 : 2) ||
-        !rdb_get_length(reader, &count))
-        return false;
-    for (; count > 0; count--)
-        if (!rdb_skip(reader, STREAM_ID + INSTANT) || !rdb_skip_lengths(reader, 1)) return false;
-    if (!rdb_get_length(reader, &count)) return false;
-    for (; count > 0; count--)
-        if (!skip_consumer(reader, type)) return false;
-    return true;
-}
-
-bool rdb_skip_stream(struct rdb_reader *reader, unsigned type)
-{
-    uint64_t groups;
-    /* Length and last id; since STREAM_2 also first id, greatest deleted id and entries added. */
-    if (!skip_entries(reader) || !rdb_skip_lengths(reader, type >= STREAM_2 ? 8 : 3) ||
-        !rdb_get_length(reader, &groups))
-        return false;
-    for (; groups > 0; groups--)
-        if (!skip_group(reader, type)) return false;
-    return report_unsupported(reader, "stream", "", 0);
 }
 
 /* ---- modules ---- */

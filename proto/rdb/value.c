@@ -198,7 +198,7 @@ bool rdb_read_value(struct rdb_reader *reader, unsigned type)
     case 7: return rdb_read_module(reader, true);
     case 15:
     case 19:
-    case 21: return rdb_skip_stream(reader, type);
+    case 21: return rdb_read_stream(reader, type);
     default: break;
     }
     if (type >= KINDS || kinds[type].read == NULL)

@@ -15,6 +15,7 @@ enum { MAX_INPUT = 4096, MAX_STRING = 1 << 20, ROUGH = 64 };
 struct outcome {
     uint64_t hash;
     bool in_key;
+    struct rdb_stream_id last; /* of the entries of a stream */
     enum rdb_status status;
     struct rdb_error error;
 };
@@ -40,6 +41,7 @@ static bool begin(void *ctx, const struct rdb_key *key)
     struct outcome *outcome = ctx;
     ensure(!outcome->in_key, "a key in a key");
     outcome->in_key = true;
+    outcome->last = (struct rdb_stream_id){ 0, 0 };
     fold(outcome, &key->type, sizeof(key->type));
     return fold(outcome, key->name.data, key->name.len);
 }
@@ -72,6 +74,43 @@ static bool element(void *ctx, const struct rdb_element *element)
 {
     fold(ctx, &element->at, sizeof(element->at));
     return part(ctx, element->id) && part(ctx, element->payload);
+}
+
+static bool entry(void *ctx, const struct rdb_stream_entry *entry)
+{
+    struct outcome *outcome = ctx;
+    ensure(outcome->in_key, "an entry without a key");
+    ensure(entry->count >= 2 && entry->count % 2 == 0, "an entry without fields");
+    ensure(rdb_stream_id_compare(entry->id, outcome->last) > 0, "entries that are not in order");
+    outcome->last = entry->id;
+    for (size_t i = 0; i < entry->count; i++)
+        part(ctx, entry->parts[i]);
+    return fold(ctx, &entry->id, sizeof(entry->id));
+}
+
+static bool marks(void *ctx, const struct rdb_stream_marks *marks)
+{
+    struct outcome *outcome = ctx;
+    ensure(rdb_stream_id_compare(marks->last, outcome->last) >= 0, "a last ID that is too low");
+    return fold(ctx, marks, sizeof(*marks));
+}
+
+static bool group(void *ctx, const struct rdb_group *group)
+{
+    ensure(group->read >= RDB_READ_UNKNOWN, "a number of entries below 0");
+    fold(ctx, &group->last, sizeof(group->last));
+    return part(ctx, group->name);
+}
+
+static bool consumer(void *ctx, const struct rdb_consumer *consumer)
+{
+    fold(ctx, &consumer->seen_at, sizeof(consumer->seen_at));
+    return part(ctx, consumer->name);
+}
+
+static bool pending(void *ctx, const struct rdb_pending *pending)
+{
+    return fold(ctx, pending, sizeof(*pending));
 }
 
 static bool aux(void *ctx, struct rdb_bytes name, struct rdb_bytes value)
@@ -117,6 +156,11 @@ static struct rdb_visitor visitor_of(struct outcome *outcome)
                                  .hash_field = field,
                                  .zset_member = scored,
                                  .dehydrator_element = element,
+                                 .stream_entry = entry,
+                                 .stream_marks = marks,
+                                 .stream_group = group,
+                                 .stream_consumer = consumer,
+                                 .stream_pending = pending,
                                  .key_end = end,
                                  .key_failed = failed };
 }

@@ -75,7 +75,7 @@ START_TEST(records_between_keys_are_reported_or_skipped)
     ck_assert_int_eq(read_file(file_of_everything()), RDB_OK);
     const char *head = "aux redis-ver=7.4.0; module aux aux-types 3; function #!lua; "
                        "unsupported name pre-release function  0; "
-                       "unsupported name pre-release function  0; db 3; sizes 30 2; "
+                       "unsupported name pre-release function  0; db 3; sizes 31 2; "
                        "string k at 1700000000001 freq 200: value; string k: -128; ";
     const char *tail = "db 15; string last at 1700000000000 idle 60: end; ";
     ck_assert_msg(strncmp(visited.text, head, strlen(head)) == 0, "%s", visited.text);

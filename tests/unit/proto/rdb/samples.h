@@ -179,23 +179,67 @@ static inline struct made *add_module(struct made *to)
     return byte(module_text(to, "text"), 0);
 }
 
-/* One block of entries, and two groups; the first has a pending entry. */
+static inline struct made *lp_small(struct made *to, int value)
+{
+    const unsigned char item = (unsigned char)value;
+    return lp_raw(to, &item, 1);
+}
+
+static inline struct made *lp_smalls(struct made *to, int one, int two, int three)
+{
+    return lp_small(lp_small(lp_small(to, one), two), three);
+}
+
+static inline struct made *big_endian_id(struct made *to, int ms, int seq)
+{
+    for (int i = 0; i < 6; i++)
+        byte(to, 0);
+    byte(byte(to, ms >> 8), ms & 0xff);
+    for (int i = 0; i < 7; i++)
+        byte(to, 0);
+    return byte(to, seq);
+}
+
+/* Of 1000-1: an entry with the node's names, a deleted one, and one with names of its own. */
+static inline struct made *sample_node(void)
+{
+    struct made *lp = lp_small(lp_text(lp_smalls(listpack(), 2, 1, 1), "f"), 0);
+    lp_small(lp_text(lp_smalls(lp, 2, 0, 0), "v"), 4);
+    lp_small(lp_text(lp_smalls(lp, 3, 1, 0), "x"), 4);
+    lp_raw(lp_small(lp_small(lp, 0), 5), "\xdf\xff", 2); /* -1 */
+    lp_text(lp_text(lp_small(lp, 2), "g"), "w");
+    lp_small(lp_int64(lp_text(lp, "f"), -7), 8);
+    return lp_end(lp, 24);
+}
+
+static inline struct made *sample_consumer(struct made *to, const char *name, int type)
+{
+    number(text(to, name), 8, 77);
+    return type >= 21 ? number(to, 8, -1) : to;
+}
+
+/* The group has three pending entries, of which the stream has one; the other group has none. */
+static inline struct made *sample_groups(struct made *to, int type)
+{
+    length(length(text(length(to, 2), "group"), 1005), 0);
+    if (type >= 19) length(to, 3);
+    length(number(big_endian_id(length(to, 3), 1000, 1), 8, 99), 1);
+    length(number(big_endian_id(to, 1001, 1), 8, 100), 200);
+    length(number(big_endian_id(to, 1001, 2), 8, 0), 0);
+    big_endian_id(length(sample_consumer(length(to, 2), "a", type), 1), 1001, 1);
+    length(sample_consumer(to, "b", type), 2);
+    big_endian_id(big_endian_id(to, 1000, 1), 1001, 2);
+    length(length(text(to, "other"), 0), 0);
+    if (type >= 19) number(byte(to, 0x81), 8, -1);
+    return length(sample_consumer(length(length(to, 0), 1), "a", type), 0);
+}
+
 static inline struct made *add_stream_of(struct made *to, int type)
 {
-    const char *id = "0123456789abcdef";
-    bool second = type >= 19, third = type >= 21;
-    blob(text(length(to, 1), id), LISTPACK("not", "looked", "at"));
-    for (int i = 0; i < (second ? 8 : 3); i++)
-        length(to, 5);
-    length(to, 2);
-    for (int i = 0; i < (second ? 3 : 2); i++)
-        length(i == 0 ? text(to, "group") : to, 6);
-    length(number(raw(length(to, 1), id, 16), 8, 99), 1);
-    number(text(length(to, 1), "consumer"), third ? 16 : 8, 77);
-    raw(length(to, 1), id, 16);
-    for (int i = 0; i < (second ? 3 : 2); i++)
-        length(i == 0 ? text(to, "other") : to, 6);
-    return length(length(to, 0), 0);
+    blob(blob(length(to, 1), big_endian_id(made_new(), 1000, 1)), sample_node());
+    length(length(length(to, 2), 2000), 0);
+    if (type >= 19) length(length(length(length(length(to, 1000), 1), 1001), 1), 9);
+    return sample_groups(to, type);
 }
 
 static inline struct made *add_stream(struct made *to)
@@ -212,6 +256,15 @@ static inline struct made *add_stream_3(struct made *to)
 {
     return add_stream_of(to, 21);
 }
+
+/* It remembers its last ID. */
+static inline struct made *add_empty_stream(struct made *to)
+{
+    length(length(length(length(to, 0), 0), 5), 1);
+    return length(length(length(length(length(length(to, 0), 0), 5), 1), 3), 0);
+}
+
+#define SAMPLE_ENTRIES "stream k: 1000-1(f=v) 1005-0(g=w f=-7) last 2000-0 "
 
 static const struct sample samples[] = {
     { 0, "string k: value; ", add_text },
@@ -243,9 +296,21 @@ static const struct sample samples[] = {
       add_dehydrator },
     { 7, "dehydrator k:; ", add_empty_dehydrator },
     { 7, "unsupported k module Other-_09 1023; ", add_module },
-    { 15, "unsupported k stream  0; ", add_stream },
-    { 19, "unsupported k stream  0; ", add_stream_2 },
-    { 21, "unsupported k stream  0; ", add_stream_3 },
+    { 15,
+      SAMPLE_ENTRIES "deleted 0-0 added 2 group group 1005-0 -1 consumer a 77 77 1001-1@100*200 "
+                     "consumer b 77 77 1000-1@99*1 1001-2@0*0 group other 0-0 0 consumer a 77 77; ",
+      add_stream },
+    { 19,
+      SAMPLE_ENTRIES
+      "deleted 1001-1 added 9 group group 1005-0 3 consumer a 77 77 1001-1@100*200 "
+      "consumer b 77 77 1000-1@99*1 1001-2@0*0 group other 0-0 -1 consumer a 77 77; ",
+      add_stream_2 },
+    { 21,
+      SAMPLE_ENTRIES
+      "deleted 1001-1 added 9 group group 1005-0 3 consumer a 77 -1 1001-1@100*200 "
+      "consumer b 77 -1 1000-1@99*1 1001-2@0*0 group other 0-0 -1 consumer a 77 -1; ",
+      add_stream_3 },
+    { 19, "stream k: last 5-1 deleted 5-1 added 3; ", add_empty_stream },
 };
 
 enum { SAMPLES = sizeof(samples) / sizeof(samples[0]) };

@@ -84,7 +84,8 @@ static inline bool visit_unsupported(void *ctx, const struct rdb_unsupported *wh
 
 static inline bool visit_begin(void *ctx, const struct rdb_key *key)
 {
-    static const char *const names[] = { "string", "list", "set", "zset", "hash", "dehydrator" };
+    static const char *const names[] = { "string", "list",       "set",   "zset",
+                                         "hash",   "dehydrator", "stream" };
     struct visited *visited = ctx;
     ck_assert(!visited->in_key);
     note(visited, "%s %.*s", names[key->type], TEXT(key->name));
@@ -121,6 +122,46 @@ static inline bool visit_element(void *ctx, const struct rdb_element *element)
     ck_assert(((struct visited *)ctx)->in_key);
     return note_call(ctx, " %.*s=%.*s ttl %lld at %lld", TEXT(element->id), TEXT(element->payload),
                      (long long)element->ttl, (long long)element->at);
+}
+
+#define ID(id) (unsigned long long)(id).ms, (unsigned long long)(id).seq
+
+static inline bool visit_entry(void *ctx, const struct rdb_stream_entry *entry)
+{
+    ck_assert(((struct visited *)ctx)->in_key);
+    ck_assert(entry->count >= 2 && entry->count % 2 == 0);
+    note(ctx, " %llu-%llu(", ID(entry->id));
+    for (size_t i = 0; i < entry->count; i++)
+        note(ctx, "%s%.*s", i == 0 ? "" : i % 2 == 1 ? "=" : " ", TEXT(entry->parts[i]));
+    return note_call(ctx, ")");
+}
+
+static inline bool visit_marks(void *ctx, const struct rdb_stream_marks *marks)
+{
+    ck_assert(((struct visited *)ctx)->in_key);
+    return note_call(ctx, " last %llu-%llu deleted %llu-%llu added %llu", ID(marks->last),
+                     ID(marks->max_deleted), (unsigned long long)marks->added);
+}
+
+static inline bool visit_group(void *ctx, const struct rdb_group *group)
+{
+    ck_assert(((struct visited *)ctx)->in_key);
+    return note_call(ctx, " group %.*s %llu-%llu %lld", TEXT(group->name), ID(group->last),
+                     (long long)group->read);
+}
+
+static inline bool visit_consumer(void *ctx, const struct rdb_consumer *consumer)
+{
+    ck_assert(((struct visited *)ctx)->in_key);
+    return note_call(ctx, " consumer %.*s %lld %lld", TEXT(consumer->name),
+                     (long long)consumer->seen_at, (long long)consumer->active_at);
+}
+
+static inline bool visit_pending(void *ctx, const struct rdb_pending *pending)
+{
+    ck_assert(((struct visited *)ctx)->in_key);
+    return note_call(ctx, " %llu-%llu@%lld*%llu", ID(pending->id), (long long)pending->at,
+                     (unsigned long long)pending->deliveries);
 }
 
 static inline bool visit_end(void *ctx)
@@ -163,6 +204,11 @@ static inline struct rdb_visitor visited_visitor(struct visited *visited)
                                  .hash_field = visit_field,
                                  .zset_member = visit_scored,
                                  .dehydrator_element = visit_element,
+                                 .stream_entry = visit_entry,
+                                 .stream_marks = visit_marks,
+                                 .stream_group = visit_group,
+                                 .stream_consumer = visit_consumer,
+                                 .stream_pending = visit_pending,
                                  .key_end = visit_end,
                                  .key_failed = visit_failed };
 }

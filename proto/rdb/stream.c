@@ -1,0 +1,305 @@
+/* stream: reads streams. Entries are in nodes (stream_node.h), in the order of their IDs; consumer
+ * groups follow.
+ *
+ * Layout: number of nodes, and for each its ID (a string of 16 bytes, most significant first) and
+ * its listpack; number of entries, last ID; since STREAM_2 first ID, greatest deleted ID, number of
+ * entries ever added; number of groups. A group: name, last ID, since STREAM_2 the number of
+ * entries read; number of pending entries, and for each its ID (16 bytes), instant and number of
+ * deliveries; number of consumers. A consumer: name, instant seen, since STREAM_3 instant active;
+ * number of its pending entries and their IDs. */
+#include <string.h>
+
+#include "proto/rdb/reader.h"
+#include "proto/rdb/stream_node.h"
+
+enum { STREAM_2 = 19, STREAM_3 = 21, ID_BYTES = 16, NAME_BYTES = 8 /* of a group's number */ };
+
+struct stream_reading {
+    struct rdb_reader *reader;
+    unsigned type;
+    struct rdb_node node;
+    uint64_t count; /* entries so far */
+    struct rdb_stream_id first;
+    struct rdb_stream_marks marks;
+    struct rdb_buffer pending; /* of the group: struct owned, by ID */
+    uint64_t owned;            /* of them: those whose consumer is known */
+    uint64_t group;            /* its number */
+};
+
+struct owned {
+    struct rdb_pending pending;
+    bool owned;
+};
+
+/* ---- IDs ---- */
+
+static uint64_t big_endian(const unsigned char *at)
+{
+    uint64_t value = 0;
+    for (size_t i = 0; i < sizeof(value); i++)
+        value = value << 8 | at[i];
+    return value;
+}
+
+static struct rdb_stream_id id_at(const void *bytes)
+{
+    const unsigned char *at = bytes;
+    return (struct rdb_stream_id){ big_endian(at), big_endian(at + sizeof(uint64_t)) };
+}
+
+static bool get_raw_id(struct rdb_reader *reader, struct rdb_stream_id *id)
+{
+    reader->part_at = rdb_source_offset(reader->source);
+    const unsigned char *at = rdb_source_take(reader->source, ID_BYTES);
+    if (at != NULL) *id = id_at(at);
+    return at != NULL || rdb_no_bytes(reader);
+}
+
+static bool get_id(struct rdb_reader *reader, struct rdb_stream_id *id)
+{
+    return rdb_get_length(reader, &id->ms) && rdb_get_length(reader, &id->seq);
+}
+
+/* ---- entries ---- */
+
+static bool accept_entry(struct stream_reading *in, const struct rdb_stream_entry *entry,
+                         bool visits)
+{
+    uint64_t max = in->reader->visitor->max_fields;
+    if (visits) {
+        if (in->count++ == 0) in->first = entry->id;
+        return RDB_VISIT(in->reader, stream_entry, entry);
+    }
+    return max == 0 || entry->count / 2 <= max ||
+           rdb_fail(in->reader, RDB_TOO_LARGE, "an entry of %zu fields; %llu are allowed",
+                    entry->count / 2, (unsigned long long)max);
+}
+
+static bool walk_node(struct stream_reading *in, struct rdb_stream_id master,
+                      struct rdb_bytes packed, bool visits)
+{
+    struct rdb_stream_entry entry;
+    enum rdb_step step;
+    rdb_node_begin(&in->node, master, in->marks.last, packed);
+    while ((step = rdb_node_next(&in->node, &entry)) == RDB_ITEM)
+        if (!accept_entry(in, &entry, visits)) return false;
+    if (step == RDB_END) return true;
+    if (in->node.wrong == NULL) return rdb_fail(in->reader, RDB_TOO_LARGE, "out of memory");
+    return rdb_damaged(in->reader, in->node.wrong);
+}
+
+/* Checks a node to its end before it visits the entries. */
+static bool read_node(struct stream_reading *in)
+{
+    struct rdb_reader *reader = in->reader;
+    struct rdb_bytes id, packed;
+    if (!rdb_get_string(reader, &reader->first, &id)) return false;
+    if (id.len != ID_BYTES) return rdb_damaged(reader, "a stream's node without an ID");
+    struct rdb_stream_id master = id_at(id.data);
+    if (!rdb_get_string(reader, &reader->second, &packed) ||
+        !walk_node(in, master, packed, false) || !walk_node(in, master, packed, true))
+        return false;
+    in->marks.last = in->node.last;
+    return true;
+}
+
+static bool read_nodes(struct stream_reading *in)
+{
+    uint64_t nodes;
+    if (!rdb_get_length(in->reader, &nodes)) return false;
+    for (; nodes > 0; nodes--)
+        if (!read_node(in)) return false;
+    return true;
+}
+
+/* ---- what a stream remembers ---- */
+
+static bool read_later_marks(struct stream_reading *in)
+{
+    struct rdb_stream_id first;
+    return get_id(in->reader, &first) && get_id(in->reader, &in->marks.max_deleted) &&
+           rdb_get_length(in->reader, &in->marks.added);
+}
+
+static bool read_marks(struct stream_reading *in)
+{
+    uint64_t count;
+    struct rdb_stream_id final = in->marks.last;
+    if (!rdb_get_length(in->reader, &count)) return false;
+    if (count != in->count)
+        return rdb_damaged(in->reader, "a stream with another number of entries than it says");
+    if (!get_id(in->reader, &in->marks.last)) return false;
+    if (rdb_stream_id_compare(in->marks.last, final) < 0)
+        return rdb_damaged(in->reader, "a stream whose last ID is below that of an entry");
+    /* Redis 7 takes these for older streams. */
+    in->marks.added = count;
+    if (in->type >= STREAM_2 && !read_later_marks(in)) return false;
+    if (in->marks.added < count)
+        return rdb_damaged(in->reader, "a stream with more entries than were ever added");
+    return RDB_VISIT(in->reader, stream_marks, &in->marks);
+}
+
+/* ---- a group's pending entries ---- */
+
+static bool read_pending(struct stream_reading *in, struct rdb_stream_id *last, bool any)
+{
+    struct rdb_reader *reader = in->reader;
+    struct owned one = { .owned = false };
+    uint64_t at;
+    if (!get_raw_id(reader, &one.pending.id)) return false;
+    if (any && rdb_stream_id_compare(one.pending.id, *last) <= 0)
+        return rdb_damaged(reader, "a group's pending entries that are not in order");
+    *last = one.pending.id;
+    if (!rdb_get_number(reader, 8, &at) || !rdb_get_length(reader, &one.pending.deliveries))
+        return false;
+    one.pending.at = (int64_t)at;
+    return rdb_buffer_append(&in->pending, &one, sizeof(one)) ||
+           rdb_fail(reader, RDB_TOO_LARGE, "out of memory");
+}
+
+static bool read_all_pending(struct stream_reading *in)
+{
+    uint64_t count;
+    struct rdb_stream_id last = { 0, 0 };
+    rdb_buffer_clear(&in->pending);
+    in->owned = 0;
+    if (!rdb_get_length(in->reader, &count)) return false;
+    for (uint64_t i = 0; i < count; i++)
+        if (!read_pending(in, &last, i > 0)) return false;
+    return true;
+}
+
+static struct owned *find_pending(const struct stream_reading *in, struct rdb_stream_id id)
+{
+    struct owned *all = (struct owned *)(void *)in->pending.data;
+    size_t low = 0, high = in->pending.len / sizeof(*all);
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = rdb_stream_id_compare(all[middle].pending.id, id);
+        if (order == 0) return &all[middle];
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+/* ---- consumers ---- */
+
+static bool read_owned(struct stream_reading *in)
+{
+    struct rdb_stream_id id = { 0, 0 };
+    if (!get_raw_id(in->reader, &id)) return false;
+    struct owned *found = find_pending(in, id);
+    if (found == NULL)
+        return rdb_damaged(in->reader, "a consumer's pending entry that its group does not have");
+    if (found->owned) return rdb_damaged(in->reader, "a pending entry of two consumers");
+    found->owned = true;
+    in->owned++;
+    return RDB_VISIT(in->reader, stream_pending, &found->pending);
+}
+
+/* A consumer's name must be new in its group, and a group's in its stream. */
+static bool check_name(struct stream_reading *in, struct rdb_bytes name, uint64_t group)
+{
+    struct rdb_buffer *both = &in->reader->second;
+    unsigned char number[NAME_BYTES];
+    rdb_put_number(number, sizeof(number), group);
+    both->len = 0;
+    if (!rdb_buffer_append(both, number, sizeof(number)) ||
+        !rdb_buffer_append(both, name.data, name.len))
+        return rdb_fail(in->reader, RDB_TOO_LARGE, "out of memory");
+    return rdb_unique(in->reader, rdb_buffer_bytes(both));
+}
+
+static bool get_times(struct stream_reading *in, struct rdb_consumer *consumer)
+{
+    uint64_t seen, active;
+    if (!rdb_get_number(in->reader, 8, &seen)) return false;
+    active = seen;
+    if (in->type >= STREAM_3 && !rdb_get_number(in->reader, 8, &active)) return false;
+    consumer->seen_at = (int64_t)seen;
+    consumer->active_at = (int64_t)active;
+    return true;
+}
+
+static bool read_consumer(struct stream_reading *in)
+{
+    struct rdb_reader *reader = in->reader;
+    struct rdb_consumer consumer;
+    uint64_t count;
+    if (!rdb_get_string(reader, &reader->first, &consumer.name) ||
+        !check_name(in, consumer.name, in->group) || !get_times(in, &consumer) ||
+        !RDB_VISIT(reader, stream_consumer, &consumer) || !rdb_get_length(reader, &count))
+        return false;
+    for (; count > 0; count--)
+        if (!read_owned(in)) return false;
+    return true;
+}
+
+static bool read_consumers(struct stream_reading *in)
+{
+    uint64_t count;
+    if (!rdb_get_length(in->reader, &count)) return false;
+    for (; count > 0; count--)
+        if (!read_consumer(in)) return false;
+    return in->owned == in->pending.len / sizeof(struct owned) ||
+           rdb_damaged(in->reader, "a pending entry without a consumer");
+}
+
+/* ---- groups ---- */
+
+/* How many entries were added up to this ID, where that is certain. Redis 7 computes the same for
+ * groups of older streams. */
+static int64_t count_read(const struct stream_reading *in, struct rdb_stream_id id)
+{
+    uint64_t added = in->marks.added;
+    int order = rdb_stream_id_compare(id, in->marks.last);
+    if (added == 0 || (in->count == 0 && order <= 0)) return (int64_t)added;
+    if (order == 0) return (int64_t)added;
+    int from_first = rdb_stream_id_compare(id, in->first);
+    if (order > 0 || from_first > 0) return RDB_READ_UNKNOWN;
+    return (int64_t)(added - in->count + (from_first == 0));
+}
+
+static bool get_read(struct stream_reading *in, struct rdb_group *group)
+{
+    uint64_t read;
+    group->read = count_read(in, group->last);
+    if (in->type < STREAM_2) return true;
+    if (!rdb_get_length(in->reader, &read)) return false;
+    group->read = (int64_t)read;
+    return group->read >= RDB_READ_UNKNOWN ||
+           rdb_damaged(in->reader, "a group that has read fewer than no entries");
+}
+
+static bool read_group(struct stream_reading *in)
+{
+    struct rdb_reader *reader = in->reader;
+    struct rdb_group group;
+    /* 0 is for the names of groups. */
+    in->group++;
+    return rdb_get_string(reader, &reader->first, &group.name) && check_name(in, group.name, 0) &&
+           get_id(reader, &group.last) && get_read(in, &group) &&
+           RDB_VISIT(reader, stream_group, &group) && read_all_pending(in) && read_consumers(in);
+}
+
+static bool read_groups(struct stream_reading *in)
+{
+    uint64_t count;
+    if (!rdb_get_length(in->reader, &count)) return false;
+    for (; count > 0; count--)
+        if (!read_group(in)) return false;
+    return true;
+}
+
+bool rdb_read_stream(struct rdb_reader *reader, unsigned type)
+{
+    struct stream_reading in = { .reader = reader, .type = type };
+    bool good =
+        rdb_begin_key(reader, RDB_STREAM) && read_nodes(&in) && read_marks(&in) && read_groups(&in);
+    rdb_node_drop(&in.node);
+    rdb_buffer_drop(&in.pending);
+    return good;
+}

@@ -1,0 +1,183 @@
+/* stream_node: see stream_node.h for the layout. */
+#include "proto/rdb/stream_node.h"
+
+static const char cut_short[] = "a stream's node that ends in an entry";
+static const char no_number[] = "a stream's node with a text where a number should be";
+
+/* ---- texts ---- */
+
+static void texts_clear(struct rdb_texts *texts)
+{
+    rdb_buffer_clear(&texts->texts);
+    rdb_buffer_clear(&texts->digits);
+}
+
+static size_t texts_count(const struct rdb_texts *texts)
+{
+    return texts->texts.len / sizeof(struct rdb_bytes);
+}
+
+static struct rdb_bytes *texts_array(struct rdb_texts *texts)
+{
+    return (struct rdb_bytes *)(void *)texts->texts.data;
+}
+
+static bool texts_add(struct rdb_texts *texts, const struct rdb_item *item)
+{
+    struct rdb_bytes text = item->text;
+    if (item->is_integer) {
+        /* The digits may still move. */
+        if (!rdb_buffer_append(&texts->digits, text.data, text.len)) return false;
+        text.data = NULL;
+    }
+    return rdb_buffer_append(&texts->texts, &text, sizeof(text));
+}
+
+/* Call when all texts are there. */
+static void texts_settle(struct rdb_texts *texts)
+{
+    struct rdb_bytes *array = texts_array(texts);
+    const char *digits = texts->digits.data;
+    for (size_t i = 0; i < texts_count(texts); i++) {
+        if (array[i].data != NULL) continue;
+        array[i].data = digits;
+        digits += array[i].len;
+    }
+}
+
+/* ---- items ---- */
+
+static bool broken(struct rdb_node *node, const char *wrong)
+{
+    node->wrong = wrong;
+    return false;
+}
+
+static bool next_item(struct rdb_node *node)
+{
+    enum rdb_step step = rdb_walk_next(&node->walk, &node->item);
+    if (step == RDB_ITEM) return true;
+    return broken(node, step == RDB_END ? cut_short : node->walk.wrong);
+}
+
+static bool next_integer(struct rdb_node *node, int64_t *value)
+{
+    if (!next_item(node)) return false;
+    *value = node->item.integer;
+    return node->item.is_integer || broken(node, no_number);
+}
+
+static bool next_count(struct rdb_node *node, uint64_t *count)
+{
+    int64_t value;
+    if (!next_integer(node, &value)) return false;
+    *count = (uint64_t)value;
+    return value >= 0 || broken(node, "a stream's node with a count below 0");
+}
+
+static bool next_text(struct rdb_node *node, struct rdb_texts *to)
+{
+    return next_item(node) && (texts_add(to, &node->item) || broken(node, NULL));
+}
+
+/* ---- the node ---- */
+
+static bool read_head(struct rdb_node *node)
+{
+    uint64_t names;
+    int64_t zero;
+    if (!next_count(node, &node->live) || !next_count(node, &node->deleted) ||
+        !next_count(node, &names))
+        return false;
+    for (; names > 0; names--)
+        if (!next_text(node, &node->names)) return false;
+    texts_settle(&node->names);
+    if (!next_integer(node, &zero)) return false;
+    return zero == 0 || broken(node, "a stream's node without the end of its names");
+}
+
+void rdb_node_begin(struct rdb_node *node, struct rdb_stream_id master, struct rdb_stream_id last,
+                    struct rdb_bytes packed)
+{
+    texts_clear(&node->names);
+    rdb_walk_begin(&node->walk, RDB_LISTPACK, packed);
+    node->master = master;
+    node->last = last;
+    node->live = node->deleted = 0;
+    node->wrong = "";
+}
+
+static bool next_id(struct rdb_node *node, struct rdb_stream_id *id)
+{
+    int64_t ms, seq;
+    if (!next_integer(node, &ms) || !next_integer(node, &seq)) return false;
+    /* A smaller sequence number is written as a negative difference. */
+    *id =
+        (struct rdb_stream_id){ node->master.ms + (uint64_t)ms, node->master.seq + (uint64_t)seq };
+    if (rdb_stream_id_compare(*id, node->last) <= 0)
+        return broken(node, "a stream's entries that are not in order");
+    node->last = *id;
+    return true;
+}
+
+static bool next_fields(struct rdb_node *node, bool same_names, uint64_t *count)
+{
+    *count = texts_count(&node->names);
+    if (!same_names && !next_count(node, count)) return false;
+    if (*count == 0) return broken(node, "a stream's entry without fields");
+    for (uint64_t i = 0; i < *count; i++) {
+        const struct rdb_bytes *name = same_names ? &texts_array(&node->names)[i] : NULL;
+        bool named = same_names ? rdb_buffer_append(&node->parts.texts, name, sizeof(*name)) ||
+                                      broken(node, NULL)
+                                : next_text(node, &node->parts);
+        if (!named || !next_text(node, &node->parts)) return false;
+    }
+    texts_settle(&node->parts);
+    return true;
+}
+
+static bool read_entry(struct rdb_node *node, struct rdb_stream_entry *entry, int64_t *flags)
+{
+    uint64_t count, items;
+    texts_clear(&node->parts);
+    if (!next_integer(node, flags) || !next_id(node, &entry->id)) return false;
+    if ((*flags & ~(int64_t)(RDB_ENTRY_DELETED | RDB_ENTRY_SAME_NAMES)) != 0)
+        return broken(node, "a stream's entry with an unknown flag");
+    bool same_names = (*flags & RDB_ENTRY_SAME_NAMES) != 0;
+    if (!next_fields(node, same_names, &count) || !next_count(node, &items)) return false;
+    if (items != (same_names ? count + 3 : 2 * count + 4))
+        return broken(node, "a stream's entry with another number of items than it says");
+    entry->parts = texts_array(&node->parts);
+    entry->count = 2 * (size_t)count;
+    uint64_t *left = (*flags & RDB_ENTRY_DELETED) != 0 ? &node->deleted : &node->live;
+    if (*left == 0) return broken(node, "a stream's node with more entries than it says");
+    --*left;
+    return true;
+}
+
+static enum rdb_step check_end(struct rdb_node *node)
+{
+    enum rdb_step step = rdb_walk_next(&node->walk, &node->item);
+    if (step == RDB_END) return RDB_END;
+    node->wrong = step == RDB_BROKEN ? node->walk.wrong : "items behind a stream's entries";
+    return RDB_BROKEN;
+}
+
+enum rdb_step rdb_node_next(struct rdb_node *node, struct rdb_stream_entry *entry)
+{
+    int64_t flags = RDB_ENTRY_DELETED;
+    if (node->walk.count == 0 && !read_head(node)) return RDB_BROKEN;
+    while ((flags & RDB_ENTRY_DELETED) != 0) {
+        if (node->live == 0 && node->deleted == 0) return check_end(node);
+        if (!read_entry(node, entry, &flags)) return RDB_BROKEN;
+    }
+    return RDB_ITEM;
+}
+
+void rdb_node_drop(struct rdb_node *node)
+{
+    rdb_buffer_drop(&node->names.texts);
+    rdb_buffer_drop(&node->names.digits);
+    rdb_buffer_drop(&node->parts.texts);
+    rdb_buffer_drop(&node->parts.digits);
+}
