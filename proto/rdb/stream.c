@@ -134,6 +134,8 @@ static bool read_marks(struct stream_reading *in)
     /* Redis 7 takes these for older streams. */
     in->marks.added = count;
     if (in->type >= STREAM_2 && !read_later_marks(in)) return false;
+    if (in->marks.added > INT64_MAX)
+        return rdb_damaged(in->reader, "a stream with more entries ever added than can be");
     if (in->marks.added < count)
         return rdb_damaged(in->reader, "a stream with more entries than were ever added");
     return RDB_VISIT(in->reader, stream_marks, &in->marks);

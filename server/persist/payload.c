@@ -15,8 +15,10 @@ struct payload {
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
+/* The retention of a stream comes from the policy of its key. */
 static void put_effect(void *ctx, struct effect *effect)
 {
+    if (effect->kind == EFFECT_STREAM_RETAIN) return;
     effect->key = bytes_of("", 0);
     effect_writer_put(ctx, effect);
 }
@@ -119,6 +121,7 @@ static bool type_built_by(enum effect_kind kind, enum type *type)
     case EFFECT_HASH_PUT: *type = TYPE_HASH; return true;
     case EFFECT_ZSET_PUT: *type = TYPE_ZSET; return true;
     case EFFECT_REDE_PUSH: *type = TYPE_DEHYDRATOR; return true;
+    case EFFECT_STREAM_RETAIN: return false;
     default: *type = TYPE_STREAM; return effect_is_of_stream(kind);
     }
 }

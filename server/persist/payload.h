@@ -18,7 +18,8 @@
 
 struct payload;
 
-/* The payload of a value that is not empty, owned by the caller. NULL: no memory. O(n) */
+/* The payload of a value that is not empty, or is a stream, owned by the caller. NULL: no memory.
+ * O(n) */
 struct payload *payload_new(const struct object *object);
 void payload_free(struct payload *payload);
 /* Passes on the payload of a value; does not call `take` without memory. O(n) */
@@ -33,7 +34,8 @@ enum payload_status {
                         type */
 };
 
-/* Sets *object, owned by the caller and not empty, if the result is PAYLOAD_WHOLE. O(n) */
+/* Sets *object, owned by the caller and not empty (but a stream may be), if the result is
+ * PAYLOAD_WHOLE. O(n) */
 enum payload_status payload_read(struct bytes payload, struct object *object);
 
 #endif

@@ -91,34 +91,6 @@ def overdue_keys_are_imported_and_then_expire():
             assert b"DEL" in journal, journal
 
 
-def fill_streams(server):
-    server.set("before", 1)
-    server.xadd("events", {"a": 1})
-    server.xgroup_create("events", "group", "0")
-    server.xadd("more", {"a": 1})
-    server.set("behind", 1)
-
-
-@beside_redis
-def streams_are_refused_by_name_and_no_file_is_left():
-    with folder() as directory:
-        path = saved(directory, fill_streams)
-        said = refused(directory, "--import", path)
-        for word in ("stream", path, "import-skip-unsupported", "at byte"):
-            assert word in said, said
-        assert "'events'" in said or "'more'" in said, said
-
-
-@beside_redis
-def import_skip_unsupported_skips_and_counts_streams():
-    with folder() as directory:
-        path = saved(directory, fill_streams)
-        for words in (["--import-skip-unsupported"], ["--import-skip-unsupported", "yes"]):
-            with ours("--import", path, *words) as daemon, daemon.redis() as server:
-                equal(sorted(server.keys()), [b"before", b"behind"])
-                assert "Import: skipped 2 of the unsupported type stream" in daemon.log(), daemon.log()
-
-
 @beside_redis
 def a_damaged_rdb_is_refused_with_the_byte_and_leaves_no_file():
     generator = random.Random(3)

@@ -150,8 +150,8 @@ static bool end_key(void *ctx)
     txn_call(&in->txn, (unsigned)in->key.database);
     if (txn_peek(&in->txn, name) != NULL) return refuse_duplicate_key(in);
     struct object object = rdb_object_take(&in->value);
-    /* The ReDe module keeps empty dehydrators; here a key without elements does not exist. */
-    if (object_count(&object) == 0) {
+    /* The ReDe module keeps empty dehydrators; here only a stream exists without elements. */
+    if (object_is_emptied(&object)) {
         object_free(&object);
         return true;
     }

@@ -15,7 +15,7 @@
 
 enum { IMPORT_KINDS = 16, IMPORT_KIND_NAME = 64, IMPORT_KEY_SHOWN = 64 };
 
-/* Keys of a type that can't be imported: "stream", "module graphdata". */
+/* Keys of a type that can't be imported: "module graphdata". */
 struct import_kind {
     char name[IMPORT_KIND_NAME];
     char first_key[IMPORT_KEY_SHOWN]; /* the first of them, printable */

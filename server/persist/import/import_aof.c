@@ -130,22 +130,6 @@ static bool is_named_command(const struct reading *in, const char *word)
     return in->request.argc > 0 && bytes_is_word(in->request.argv[0], word);
 }
 
-/* The position of the key in those stream commands that a file may contain; 0: another command. */
-static int stream_key(const struct reading *in)
-{
-    static const struct {
-        const char *name;
-        int key;
-    } names[] = {
-        { "XADD", 1 },   { "XTRIM", 1 },      { "XDEL", 1 },   { "XACK", 1 },
-        { "XCLAIM", 1 }, { "XAUTOCLAIM", 1 }, { "XSETID", 1 }, { "XGROUP", 2 },
-    };
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (is_named_command(in, names[i].name) && in->request.argc > names[i].key)
-            return names[i].key;
-    return 0;
-}
-
 /* Commands of modules are named "module.command". */
 static bool is_of_module(struct bytes name)
 {
@@ -159,9 +143,7 @@ static bool run_aof_command(struct reading *in, size_t offset)
     struct import *import = in->import;
     char name[IMPORT_KIND_NAME / 2];
     uint64_t at = in->at + offset;
-    int key = stream_key(in);
     import_show(name, sizeof(name), argv[0]);
-    if (key > 0) return import_pass_over(import, "stream", "", argv[key], at);
     if (is_of_module(argv[0])) {
         struct bytes what = in->request.argc > 1 ? argv[1] : argv[0];
         return import_pass_over(import, "module command", name, what, at);

@@ -1,6 +1,7 @@
 /* rdb_object: see rdb_object.h. Uses the store's types directly, without a transaction. */
 #include "server/persist/import/rdb_object.h"
 
+#include "server/persist/import/rdb_stream.h"
 #include "store/base/ensure.h"
 #include "store/type/string.h"
 
@@ -9,6 +10,7 @@
 static const enum type types[] = {
     [RDB_STRING] = TYPE_STRING, [RDB_LIST] = TYPE_LIST, [RDB_SET] = TYPE_SET,
     [RDB_ZSET] = TYPE_ZSET,     [RDB_HASH] = TYPE_HASH, [RDB_DEHYDRATOR] = TYPE_DEHYDRATOR,
+    [RDB_STREAM] = TYPE_STREAM,
 };
 
 static struct rdb_bytes rdb_of_bytes(struct bytes text)
@@ -93,6 +95,7 @@ void rdb_object_listen(struct rdb_visitor *visitor)
     visitor->zset_member = take_zset_member;
     visitor->dehydrator_element = take_dehydrator_element;
     visitor->key_failed = take_failure;
+    rdb_stream_listen(visitor);
 }
 
 struct object rdb_object_take(struct rdb_object *value)
@@ -114,6 +117,7 @@ void rdb_object_drop(struct rdb_object *value)
 
 bool rdb_object_is_plain(const struct object *object)
 {
+    if (object->type == TYPE_STREAM) return rdb_stream_is_plain(object->stream);
     return object->type != TYPE_DEHYDRATOR && object_count_expiring(object) == 0;
 }
 
@@ -173,6 +177,7 @@ bool rdb_object_write(const struct object *object, struct rdb_writer *writer,
     case TYPE_SET: write_rdb_set(object, writer); break;
     case TYPE_HASH: write_rdb_hash(object, writer); break;
     case TYPE_ZSET: write_rdb_zset(object, writer); break;
+    case TYPE_STREAM: rdb_stream_write(object->stream, writer); break;
     default: ensure(false, "type %u", (unsigned)object->type);
     }
     return rdb_writer_end(writer, payload);

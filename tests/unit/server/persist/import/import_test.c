@@ -210,38 +210,39 @@ START_TEST(functions_of_a_release_candidate_are_unsupported)
 }
 END_TEST
 
-static struct made *file_with_streams(void)
+static struct made *file_with_modules(void)
 {
     struct made *made = file("0010");
     text(key(made, 0, "before"), "v");
-    add_stream(key(made, 15, "first\n"));
-    add_module(key(made, 7, "m"));
-    add_stream_2(key(made, 19, "second"));
+    add_module(key(made, 7, "first\n"));
+    byte(module_number(module_id(key(made, 7, "m"), "Another-1", 1), 7), 0);
+    add_module(key(made, 7, "second"));
     text(key(made, 0, "after"), "v");
     return file_end(made);
 }
 
-START_TEST(streams_and_modules_end_the_import_with_an_error)
+START_TEST(modules_end_the_import_with_an_error)
 {
     begin();
-    ck_assert(!import_made(file_with_streams()));
-    ck_assert_ptr_nonnull(strstr(import.why, "'first?' is of the unsupported type stream"));
+    ck_assert(!import_made(file_with_modules()));
+    ck_assert_ptr_nonnull(
+        strstr(import.why, "'first?' is of the unsupported type module Other-_09"));
     ck_assert_uint_eq(import.kind_count, 1);
-    ck_assert_str_eq(import.kinds[0].name, "stream");
+    ck_assert_str_eq(import.kinds[0].name, "module Other-_09");
     end();
 }
 END_TEST
 
-START_TEST(streams_and_modules_are_counted_where_they_are_to_be_skipped)
+START_TEST(modules_are_counted_where_they_are_to_be_skipped)
 {
     begin();
     import.skip_unsupported = true;
-    ck_assert(import_made(file_with_streams()));
+    ck_assert(import_made(file_with_modules()));
     ck_assert_uint_eq(import.kind_count, 2);
-    ck_assert_str_eq(import.kinds[0].name, "stream");
+    ck_assert_str_eq(import.kinds[0].name, "module Other-_09");
     ck_assert_str_eq(import.kinds[0].first_key, "first?");
     ck_assert_uint_eq(import.kinds[0].keys, 2);
-    ck_assert_str_eq(import.kinds[1].name, "module Other-_09");
+    ck_assert_str_eq(import.kinds[1].name, "module Another-1");
     ck_assert_uint_eq(import.kinds[1].keys, 1);
     ck_assert_str_eq(store_text(import.store), "0 SET after v; 0 SET before v; ");
     end();
@@ -443,22 +444,22 @@ START_TEST(a_command_that_fails_ends_the_import_and_is_named)
 }
 END_TEST
 
-START_TEST(stream_and_module_commands_are_counted_as_unsupported)
+START_TEST(module_commands_are_counted_as_unsupported)
 {
     begin();
     import.skip_unsupported = true;
-    struct made *made = command(command(made_new(), "XADD s * f v"), "XGROUP CREATE t g 0");
-    command(command(made, "GRAPH.QUERY g x"), "FUNCTION FLUSH");
+    struct made *made = command(command(made_new(), "XADD s 1-1 f v"), "GRAPH.QUERY g x");
+    command(command(made, "GRAPH.QUERY h y"), "FUNCTION FLUSH");
     ck_assert(import_made(command(made, "REDE.PUSHAT d 5 e i")));
-    ck_assert_str_eq(ran, "FUNCTION FLUSH; REDE.PUSHAT d 5 e i; ");
-    ck_assert_uint_eq(import.kind_count, 2);
+    ck_assert_str_eq(ran, "XADD s 1-1 f v; FUNCTION FLUSH; REDE.PUSHAT d 5 e i; ");
+    ck_assert_uint_eq(import.kind_count, 1);
     ck_assert_uint_eq(import.kinds[0].keys, 2);
-    ck_assert_str_eq(import.kinds[1].name, "module command GRAPH.QUERY");
+    ck_assert_str_eq(import.kinds[0].name, "module command GRAPH.QUERY");
     end();
 
     begin();
-    ck_assert(!import_made(command(made_new(), "xadd s * f v")));
-    ck_assert_ptr_nonnull(strstr(import.why, "at byte 0: 's' is of the unsupported type stream"));
+    ck_assert(!import_made(command(made_new(), "graph.query g x")));
+    ck_assert_ptr_nonnull(strstr(import.why, "at byte 0: 'g' is of the unsupported type module"));
     end();
 }
 END_TEST
@@ -535,8 +536,8 @@ Suite *test_suite(void)
         libraries_of_functions_arrive,
         a_library_without_a_name_or_with_a_known_one_is_an_error,
         functions_of_a_release_candidate_are_unsupported,
-        streams_and_modules_end_the_import_with_an_error,
-        streams_and_modules_are_counted_where_they_are_to_be_skipped,
+        modules_end_the_import_with_an_error,
+        modules_are_counted_where_they_are_to_be_skipped,
         more_kinds_than_are_counted_are_others,
         a_key_that_comes_twice_is_an_error_unless_elsewhere,
         a_database_that_is_not_there_is_an_error,
@@ -548,7 +549,7 @@ Suite *test_suite(void)
         a_transaction_runs_only_when_it_is_complete,
         a_malformed_command_is_an_error_with_its_byte,
         a_command_that_fails_ends_the_import_and_is_named,
-        stream_and_module_commands_are_counted_as_unsupported,
+        module_commands_are_counted_as_unsupported,
         commands_longer_than_the_buffer_are_read,
         a_length_beyond_the_file_costs_no_memory_and_is_a_torn_end,
         a_length_that_spans_other_commands_is_an_error,
