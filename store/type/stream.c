@@ -308,7 +308,7 @@ static void note_places(struct stream_walk *walk)
     while (cursor.index < walk->left - walk->noted)
         stream_cursor_next(&cursor, &entry);
     for (uint32_t i = 0; i < walk->noted; i++) {
-        walk->notes[i] = cursor;
+        walk->notes[i] = stream_cursor_note(&cursor);
         stream_cursor_next(&cursor, &entry);
     }
 }
@@ -322,7 +322,8 @@ static bool walk_back(struct stream_walk *walk, struct stream_entry *entry)
     }
     if (walk->noted == 0) note_places(walk);
     walk->left--;
-    return stream_cursor_next(&walk->notes[--walk->noted], entry);
+    stream_cursor_return(&walk->cursor, &walk->notes[--walk->noted], walk->left);
+    return stream_cursor_next(&walk->cursor, entry);
 }
 
 bool stream_walk_next(struct stream_walk *walk, struct stream_entry *entry)

@@ -85,7 +85,12 @@ struct stream_cursor {
     uint32_t index;
 };
 
-enum { STREAM_WALK_WINDOW = 32 };
+struct stream_note {
+    struct stream_id id;
+    uint32_t next, names;
+};
+
+enum { STREAM_WALK_WINDOW = 100 };
 
 /* Walks the entries in either direction; the stream must not change meanwhile. */
 struct stream_walk {
@@ -95,7 +100,7 @@ struct stream_walk {
     bool back;
     uint32_t left,
         noted; /* downwards: entries of the block that are left; notes of the last ones */
-    struct stream_cursor notes[STREAM_WALK_WINDOW];
+    struct stream_note notes[STREAM_WALK_WINDOW];
 };
 /* From the first entry whose ID is not below `id` upwards. O(log n) */
 void stream_walk_up(struct stream_walk *walk, const struct stream *stream, struct stream_id id);

@@ -14,6 +14,8 @@ enum {
     VARINT_MORE = 128,
     VARINT_BITS = 7,
     VARINT_MAX = 10,
+    WIDE = 8,
+    WIDE_BITS = 56, /* of the largest number in a varint of 8 bytes */
     HEAD_MAX = 1 + 2 * VARINT_MAX,
 };
 
@@ -44,6 +46,21 @@ static const unsigned char *varint_get(const unsigned char *from, uint64_t *valu
         *value |= (byte & (VARINT_MORE - 1)) << shift;
     }
     return from;
+}
+
+static unsigned char *wide_put(unsigned char *to, uint64_t value)
+{
+    for (unsigned i = 0; i < WIDE; i++, value >>= 8)
+        *to++ = (unsigned char)value;
+    return to;
+}
+
+static const unsigned char *wide_get(const unsigned char *from, uint64_t *value)
+{
+    *value = 0;
+    for (unsigned i = WIDE; i > 0; i--)
+        *value = *value << 8 | from[i - 1];
+    return from + WIDE;
 }
 
 /* ---- texts: names, values ------------------------------------------------------------------- */
@@ -113,7 +130,7 @@ static void plan_id(struct stream_packing *packing, struct stream_id prev, struc
     else if (packing->time > 0 && packing->sequence == 0)
         packing->form = STREAM_ID_START;
     else
-        packing->form = STREAM_ID_GIVEN;
+        packing->form = packing->sequence >> WIDE_BITS > 0 ? STREAM_ID_WIDE : STREAM_ID_GIVEN;
 }
 
 static size_t head_size(const struct stream_packing *packing)
@@ -121,6 +138,7 @@ static size_t head_size(const struct stream_packing *packing)
     size_t size = 1;
     if (packing->time >= TIME_LONG) size += varint_size(packing->time - TIME_LONG);
     if (packing->form == STREAM_ID_GIVEN) size += varint_size(packing->sequence);
+    if (packing->form == STREAM_ID_WIDE) size += WIDE;
     return size;
 }
 
@@ -131,6 +149,7 @@ static unsigned char *head_put(unsigned char *to, const struct stream_packing *p
                             (packing->own_names ? OWN_NAMES : 0));
     if (time == TIME_LONG) to = varint_put(to, packing->time - TIME_LONG);
     if (packing->form == STREAM_ID_GIVEN) to = varint_put(to, packing->sequence);
+    if (packing->form == STREAM_ID_WIDE) to = wide_put(to, packing->sequence);
     return to;
 }
 
@@ -139,16 +158,17 @@ static const unsigned char *head_get(const unsigned char *from, struct stream_id
 {
     unsigned head = *from++;
     uint64_t time = head >> TIME_SHIFT, sequence;
+    unsigned form = head >> FORM_SHIFT & FORM_MASK;
     *own = head & OWN_NAMES;
     if (time == TIME_LONG) {
         from = varint_get(from, &time);
         time += TIME_LONG;
     }
-    switch (head >> FORM_SHIFT & FORM_MASK) {
+    switch (form) {
     case STREAM_ID_NEXT: id->seq++; break;
     case STREAM_ID_START: id->seq = 0; break;
     default:
-        from = varint_get(from, &sequence);
+        from = form == STREAM_ID_WIDE ? wide_get(from, &sequence) : varint_get(from, &sequence);
         id->seq = time == 0 ? id->seq + sequence : sequence;
         break;
     }
@@ -255,6 +275,23 @@ void stream_cursor_seek(struct stream_cursor *cursor, const struct stream_block 
         before = *cursor;
     while (stream_cursor_next(cursor, &entry) && stream_id_before(entry.id, id));
     *cursor = before;
+}
+
+struct stream_note stream_cursor_note(const struct stream_cursor *cursor)
+{
+    const unsigned char *data = cursor->block->data;
+    return (struct stream_note){ .id = cursor->id,
+                                 .next = (uint32_t)(cursor->next - data),
+                                 .names = (uint32_t)(cursor->names - data) };
+}
+
+void stream_cursor_return(struct stream_cursor *cursor, const struct stream_note *note,
+                          uint32_t index)
+{
+    cursor->next = cursor->block->data + note->next;
+    cursor->names = cursor->block->data + note->names;
+    cursor->id = note->id;
+    cursor->index = index;
 }
 
 /* ---- removing ------------------------------------------------------------------------------- */

@@ -1,14 +1,15 @@
 /* stream_block: a block of a stream's entries: packing, reading, removing. For stream*.c only.
  *
  * An entry is, in this order:
- *   a byte: bit 0: it has names of its own, else they are those of the entry before;
- *           bits 1 and 2: enum stream_id_form; bits 3 to 7: the difference of the IDs' times, or 31
- *   if 31: the difference - 31, a varint
- *   if STREAM_ID_GIVEN: the sequence number, a varint; the difference of both if the times are
- * equal its own names: their number and each name's length, varints, and bytes the values: each
- * one's length, a varint, and bytes A varint has 7 bits in each byte, the lowest first; the top bit
- * of all bytes but the last is set. The first entry's difference means nothing: its ID is in the
- * block.
+ * - a byte. Bit 0: it has names of its own, else they are those of the entry before. Bits 1 and 2:
+ *   enum stream_id_form. Bits 3 to 7: the difference of the IDs' times, at most 31;
+ * - if that is 31: the rest of the difference, a varint;
+ * - the sequence number, as the form says; its difference if the times are equal;
+ * - its own names: their number, a varint, and for each its length, a varint, and its bytes;
+ * - for each value its length, a varint, and its bytes.
+ *
+ * A varint has 7 bits in each byte, the lowest first, and the top bit set in all bytes but the
+ * last. The first entry's difference means nothing: its ID is in the block.
  *
  * What is cut off at the beginning stays in memory until a block that grows needs the room. */
 #ifndef STORE_TYPE_STREAM_BLOCK_H
@@ -39,7 +40,8 @@ struct stream_block {
 enum stream_id_form {
     STREAM_ID_NEXT,  /* the same time, the next sequence number */
     STREAM_ID_START, /* a later time, sequence number 0 */
-    STREAM_ID_GIVEN,
+    STREAM_ID_GIVEN, /* the sequence number is a varint */
+    STREAM_ID_WIDE,  /* that would have more than 8 bytes: the number is in 8, lowest first */
 };
 
 /* How an entry will be packed. */
@@ -72,6 +74,10 @@ bool stream_cursor_next(struct stream_cursor *cursor, struct stream_entry *entry
 /* Moves before the first entry whose ID is not below `id`; that may be the block's end. */
 void stream_cursor_seek(struct stream_cursor *cursor, const struct stream_block *block,
                         struct stream_id id);
+/* The cursor's place, and the way back to it in the same block. `index`: that of its next entry. */
+struct stream_note stream_cursor_note(const struct stream_cursor *cursor);
+void stream_cursor_return(struct stream_cursor *cursor, const struct stream_note *note,
+                          uint32_t index);
 void stream_block_check(const struct stream_block *block);
 
 #endif

@@ -274,7 +274,7 @@ START_TEST(random_steps_match_array)
 {
     size_t base = mem_used();
     begin();
-    for (int i = 0; i < 1500; i++) {
+    for (int i = 0; i < 700; i++) {
         if (i % 100 == 0) encoding_limits.stream_entries = rng_below(&rng, 3) * 50;
         if (i % 100 == 0) encoding_limits.stream_bytes = rng_below(&rng, 4) * 1500;
         step();
