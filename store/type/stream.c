@@ -14,7 +14,8 @@
 enum {
     CAP_MIN = 64,          /* bytes of a small block, growing by doubling */
     LIMIT_MAX = 32 * 1024, /* bytes of a block, whatever encoding_limits says */
-    SHRINK_SHARE = 4,      /* a block shrinks when a quarter of it is unused */
+    SHRINK_SHARE = 4,      /* a block in the tree shrinks when a quarter of it is unused, */
+    KEEP_SHARE = 4,        /* the last one when only a quarter is used */
     PART_BLOCKS = 0,
     PART_GROUPS = 1,
 };
@@ -59,11 +60,18 @@ static struct stream_block *block_resize(struct stream *stream, struct stream_bl
     return block;
 }
 
-/* Gives unused memory back. */
-static void block_shrink(struct stream *stream, struct stream_block *block)
+/* After a removal, or when the block is added to the tree: gives unused memory back. */
+static void block_tidy(struct stream *stream, struct stream_block *block)
 {
-    if (block->cap - block->used <= (sizeof(*block) + block->cap) / SHRINK_SHARE) return;
-    block_resize(stream, block, block->used);
+    size_t size = sizeof(*block) + block->cap, live = block->used - block->begin;
+    if (!in_tree(block)) {
+        if (size <= CAP_MIN || sizeof(*block) + live > size / KEEP_SHARE) return;
+        stream_block_compact(block);
+        block_resize(stream, block, size / 2 - sizeof(*block));
+        return;
+    }
+    if (block->begin > live) stream_block_compact(block);
+    if (block->cap - block->used > size / SHRINK_SHARE) block_resize(stream, block, block->used);
 }
 
 static struct stream_block *block_add(struct stream *stream, size_t cap)
@@ -151,7 +159,7 @@ static struct stream_block *add_last(struct stream *stream, size_t size)
     struct stream_block *last = stream->last;
     if (last != NULL && !in_tree(last)) {
         stream_tree_append(&stream->tree, last);
-        block_shrink(stream, last);
+        block_tidy(stream, last);
     }
     return block_add(stream, size);
 }
@@ -188,10 +196,8 @@ bool stream_remove(struct stream *stream, struct stream_id id)
     } else {
         if (!stream_block_remove(block, id)) return false;
         stream->count--;
-        if (in_tree(block)) {
-            stream_tree_shrink(block, 1);
-            block_shrink(stream, block);
-        }
+        if (in_tree(block)) stream_tree_shrink(block, 1);
+        block_tidy(stream, block);
     }
     if (stream_id_before(stream->marks.max_deleted, id)) stream->marks.max_deleted = id;
     return true;
@@ -208,6 +214,7 @@ void stream_cut(struct stream *stream, size_t count)
     stream_block_cut(stream->first, (uint32_t)count);
     stream->count -= count;
     if (in_tree(stream->first)) stream_tree_shrink(stream->first, count);
+    block_tidy(stream, stream->first);
 }
 
 /* ---- finding -------------------------------------------------------------------------------- */

@@ -6,12 +6,12 @@
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 
+enum { CAP_MIN = 2 };
+
 static struct stream_inner *inner_new(struct stream_tree *tree, uint32_t level)
 {
-    struct stream_inner *inner = mem_alloc(sizeof(*inner));
-    inner->parent = NULL;
-    inner->count = 0;
-    inner->level = level;
+    struct stream_inner *inner = mem_alloc(sizeof(*inner) + CAP_MIN * sizeof(inner->child[0]));
+    *inner = (struct stream_inner){ .cap = CAP_MIN, .level = level };
     tree->bytes += mem_size(inner);
     return inner;
 }
@@ -42,7 +42,7 @@ static size_t inner_total(const struct stream_inner *inner)
 {
     size_t total = 0;
     for (unsigned i = 0; i < inner->count; i++)
-        total += inner->total[i];
+        total += inner->child[i].total;
     return total;
 }
 
@@ -50,7 +50,7 @@ static size_t inner_total(const struct stream_inner *inner)
 static void totals_change(const struct stream_inner *inner, size_t by)
 {
     for (; inner->parent != NULL; inner = inner->parent)
-        inner->parent->total[inner_index(inner)] += by;
+        inner->parent->child[inner_index(inner)].total += by;
 }
 
 static void child_adopt(struct stream_inner *inner, unsigned i)
@@ -61,36 +61,59 @@ static void child_adopt(struct stream_inner *inner, unsigned i)
         inner->child[i].inner->parent = inner;
 }
 
-/* Moves child i of a node to the end of another one, or of the same one. */
-static void child_move(const struct stream_inner *from, unsigned i, struct stream_inner *to)
+/* Redirects the pointers to a node that has moved from `old`. */
+static void inner_moved(struct stream_tree *tree, const struct stream_inner *old,
+                        struct stream_inner *inner)
 {
-    to->child[to->count] = from->child[i];
-    to->total[to->count] = from->total[i];
-    to->first[to->count] = from->first[i];
-    child_adopt(to, to->count++);
+    if (inner == old) return;
+    for (unsigned i = 0; i < inner->count; i++)
+        child_adopt(inner, i);
+    if (inner->parent == NULL)
+        tree->root = inner;
+    else
+        for (unsigned i = 0; i < inner->parent->count; i++)
+            if (inner->parent->child[i].inner == old) inner->parent->child[i].inner = inner;
+}
+
+static struct stream_inner *inner_resize(struct stream_tree *tree, struct stream_inner *inner,
+                                         unsigned cap)
+{
+    const struct stream_inner *old = inner;
+    tree->bytes -= mem_size(inner);
+    inner = mem_realloc(inner, sizeof(*inner) + cap * sizeof(inner->child[0]));
+    tree->bytes += mem_size(inner);
+    inner->cap = (uint16_t)cap;
+    inner_moved(tree, old, inner);
+    return inner;
 }
 
 /* ---- adding --------------------------------------------------------------------------------- */
+
+static void child_append(struct stream_inner *inner, const struct stream_child *child)
+{
+    inner->child[inner->count] = *child;
+    child_adopt(inner, inner->count++);
+}
 
 /* A node for a new last child: this one, or a new one after it if it is full. */
 static struct stream_inner *with_room(struct stream_tree *tree, struct stream_inner *inner,
                                       struct stream_id first)
 {
-    if (inner->count < STREAM_INNER_MAX) return inner;
-    if (inner->parent == NULL) {
-        struct stream_inner *root = inner_new(tree, inner->level + 1);
-        root->child[0].inner = inner;
-        root->total[0] = inner_total(inner);
-        root->first[0] = inner->first[0];
-        root->count = 1;
-        inner->parent = tree->root = root;
+    if (inner->count < inner->cap) return inner;
+    if (inner->cap < STREAM_INNER_MAX) {
+        unsigned cap = 2U * inner->cap;
+        return inner_resize(tree, inner, cap < STREAM_INNER_MAX ? cap : STREAM_INNER_MAX);
     }
-    struct stream_inner *right = inner_new(tree, inner->level);
+    if (inner->parent == NULL) {
+        tree->root = inner_new(tree, inner->level + 1);
+        struct stream_child only = { .inner = inner,
+                                     .total = inner_total(inner),
+                                     .first = inner->child[0].first };
+        child_append(tree->root, &only);
+    }
     struct stream_inner *parent = with_room(tree, inner->parent, first);
-    parent->child[parent->count].inner = right;
-    parent->total[parent->count] = 0;
-    parent->first[parent->count] = first;
-    child_adopt(parent, parent->count++);
+    struct stream_inner *right = inner_new(tree, inner->level);
+    child_append(parent, &(struct stream_child){ .inner = right, .first = first });
     return right;
 }
 
@@ -99,10 +122,8 @@ void stream_tree_append(struct stream_tree *tree, struct stream_block *block)
     if (tree->root == NULL) tree->root = inner_new(tree, 0);
     struct stream_inner *last = block->prev != NULL ? block->prev->parent : tree->root;
     struct stream_inner *inner = with_room(tree, last, block->first);
-    inner->child[inner->count].block = block;
-    inner->total[inner->count] = block->count;
-    inner->first[inner->count] = block->first;
-    child_adopt(inner, inner->count++);
+    child_append(inner, &(struct stream_child){
+                            .block = block, .total = block->count, .first = block->first });
     totals_change(inner, block->count);
 }
 
@@ -116,9 +137,11 @@ static bool inner_merge(struct stream_tree *tree, struct stream_inner *parent, u
     if (i + 1 >= parent->count) return false;
     struct stream_inner *left = parent->child[i].inner, *right = parent->child[i + 1].inner;
     if (left->count + right->count > STREAM_INNER_MAX * 3 / 4) return false;
+    if (left->count + right->count > left->cap)
+        left = inner_resize(tree, left, left->count + (unsigned)right->count);
     for (unsigned c = 0; c < right->count; c++)
-        child_move(right, c, left);
-    parent->total[i] += parent->total[i + 1];
+        child_append(left, &right->child[c]);
+    parent->child[i].total += parent->child[i + 1].total;
     inner_free(tree, right);
     child_remove(tree, parent, i + 1);
     return true;
@@ -142,8 +165,8 @@ static void child_remove(struct stream_tree *tree, struct stream_inner *inner, u
 {
     unsigned behind = --inner->count - i;
     memmove(&inner->child[i], &inner->child[i + 1], behind * sizeof(inner->child[0]));
-    memmove(&inner->total[i], &inner->total[i + 1], behind * sizeof(inner->total[0]));
-    memmove(&inner->first[i], &inner->first[i + 1], behind * sizeof(inner->first[0]));
+    if (inner->count > 0 && inner->count <= inner->cap / 4)
+        inner = inner_resize(tree, inner, inner->cap / 2U);
     if (inner == tree->root) {
         root_shrink(tree);
         return;
@@ -168,7 +191,7 @@ void stream_tree_remove(struct stream_tree *tree, struct stream_block *block)
 
 void stream_tree_shrink(const struct stream_block *block, size_t count)
 {
-    block->parent->total[block_index(block)] -= count;
+    block->parent->child[block_index(block)].total -= count;
     totals_change(block->parent, -count);
 }
 
@@ -184,12 +207,12 @@ void stream_tree_moved(const struct stream_block *old, struct stream_block *bloc
 struct stream_block *stream_tree_find(const struct stream_tree *tree, struct stream_id id)
 {
     const struct stream_inner *inner = tree->root;
-    if (inner == NULL || stream_id_before(id, inner->first[0])) return NULL;
+    if (inner == NULL || stream_id_before(id, inner->child[0].first)) return NULL;
     for (;;) {
         unsigned low = 0;
         for (unsigned high = inner->count; high - low > 1;) {
             unsigned middle = (low + high) / 2;
-            if (stream_id_before(id, inner->first[middle]))
+            if (stream_id_before(id, inner->child[middle].first))
                 high = middle;
             else
                 low = middle;
@@ -203,8 +226,8 @@ struct stream_block *stream_tree_at(const struct stream_tree *tree, size_t *rank
 {
     for (const struct stream_inner *inner = tree->root;;) {
         unsigned i = 0;
-        for (; *rank >= inner->total[i]; i++)
-            *rank -= inner->total[i];
+        for (; *rank >= inner->child[i].total; i++)
+            *rank -= inner->child[i].total;
         ensure(i < inner->count, "child %u of %u", i, inner->count);
         if (inner->level == 0) return inner->child[i].block;
         inner = inner->child[i].inner;
@@ -217,7 +240,7 @@ size_t stream_tree_before(const struct stream_block *block)
     const struct stream_inner *inner = block->parent;
     for (unsigned i = block_index(block); inner != NULL; inner = inner->parent) {
         while (i > 0)
-            before += inner->total[--i];
+            before += inner->child[--i].total;
         if (inner->parent != NULL) i = inner_index(inner);
     }
     return before;
@@ -228,8 +251,8 @@ size_t stream_tree_whole(const struct stream_tree *tree, size_t most)
     size_t whole = 0;
     for (const struct stream_inner *inner = tree->root; inner != NULL;) {
         unsigned i = 0;
-        for (; i < inner->count && inner->total[i] <= most - whole; i++)
-            whole += inner->total[i];
+        for (; i < inner->count && inner->child[i].total <= most - whole; i++)
+            whole += inner->child[i].total;
         inner = inner->level > 0 && i < inner->count ? inner->child[i].inner : NULL;
     }
     return whole;
@@ -247,12 +270,7 @@ void stream_tree_relocate(struct stream_tree *tree, const struct stream_block *b
         unsigned own = parent != NULL ? inner_index(inner) : 0;
         struct stream_inner *moved = relocation_copy(relocation, inner);
         if (moved != NULL) {
-            for (unsigned i = 0; i < moved->count; i++)
-                child_adopt(moved, i);
-            if (parent == NULL)
-                tree->root = moved;
-            else
-                parent->child[own].inner = moved;
+            inner_moved(tree, inner, moved);
             mem_free(inner);
         }
         begins = own == 0;
@@ -264,23 +282,28 @@ void stream_tree_relocate(struct stream_tree *tree, const struct stream_block *b
 static size_t check_inner(const struct stream_inner *inner, size_t *bytes)
 {
     size_t total = 0;
-    ensure(inner->count > 0 && inner->count <= STREAM_INNER_MAX, "%u children", inner->count);
+    ensure(inner->count > 0 && inner->count <= inner->cap && inner->cap <= STREAM_INNER_MAX,
+           "%u children of %u", inner->count, inner->cap);
     *bytes += mem_size(inner);
     for (unsigned i = 0; i < inner->count; i++) {
         size_t below;
         if (inner->level == 0) {
             const struct stream_block *block = inner->child[i].block;
             ensure(block->parent == inner, "the parent of block %u", i);
-            ensure(!stream_id_before(block->first, inner->first[i]), "block %u begins earlier", i);
+            ensure(!stream_id_before(block->first, inner->child[i].first),
+                   "block %u begins earlier", i);
             below = block->count;
         } else {
             const struct stream_inner *child = inner->child[i].inner;
             ensure(child->parent == inner && child->level + 1 == inner->level, "node %u", i);
-            ensure(!stream_id_before(child->first[0], inner->first[i]), "node %u begins", i);
+            ensure(!stream_id_before(child->child[0].first, inner->child[i].first),
+                   "node %u begins", i);
             below = check_inner(child, bytes);
         }
-        ensure(i == 0 || stream_id_before(inner->first[i - 1], inner->first[i]), "bound %u", i);
-        ensure(below == inner->total[i], "%zu entries, total %zu", below, inner->total[i]);
+        ensure(i == 0 || stream_id_before(inner->child[i - 1].first, inner->child[i].first),
+               "bound %u", i);
+        ensure(below == inner->child[i].total, "%zu entries, total %zu", below,
+               inner->child[i].total);
         total += below;
     }
     return total;

@@ -2,8 +2,8 @@
  * that still grows. For stream*.c only.
  *
  * Blocks are added at the end only, and removed anywhere. An inner node holds, for each child, the
- * number of entries below it, and an ID that no entry below it is before, and that all entries of
- * the children before it are before. Removals do not change these IDs. */
+ * number of entries below it, and an ID: all entries of the children before it are before this ID,
+ * and no entry below it is. Removals do not change these IDs. */
 #ifndef STORE_TYPE_STREAM_TREE_H
 #define STORE_TYPE_STREAM_TREE_H
 
@@ -13,18 +13,22 @@
 #include "store/mem/relocate.h"
 #include "store/type/stream_block.h"
 
-enum { STREAM_INNER_MAX = 31 }; /* so that a node takes just under 1 KiB */
+enum { STREAM_INNER_MAX = 31 }; /* so that a node takes at most 1 KiB */
 
-struct stream_inner {
-    struct stream_inner *parent;
-    uint32_t count; /* children */
-    uint32_t level; /* 0: the children are blocks */
+struct stream_child {
     union {
         struct stream_inner *inner;
         struct stream_block *block;
-    } child[STREAM_INNER_MAX];
-    size_t total[STREAM_INNER_MAX];
-    struct stream_id first[STREAM_INNER_MAX];
+    };
+    size_t total;           /* entries below */
+    struct stream_id first; /* none of them is before it */
+};
+
+struct stream_inner {
+    struct stream_inner *parent;
+    uint16_t count, cap; /* children, and how many there is room for */
+    uint32_t level;      /* 0: the children are blocks */
+    struct stream_child child[];
 };
 
 struct stream_tree {
