@@ -42,7 +42,7 @@ struct export
     struct effect_writer effects;
     struct request request;
     struct key_seen {
-        bool any, has_expiry, claimed,
+        bool any, has_expiry, claimed, released, deleted,
             passed; /* its effects so far; `passed`: the key is left out */
     } key;
     uint64_t keys, passed_keys;
@@ -175,6 +175,23 @@ static void lose(struct export *export, enum loss loss, struct bytes key, bool *
     *seen = true;
 }
 
+static bool has_stream_entry(const struct export *export, const struct effect *effect)
+{
+    struct entry *entry = keyspace_find(store_database(export->store, effect->db), effect->key);
+    return entry != NULL && stream_has(entry->object.stream, effect->id);
+}
+
+static bool fits_pending(struct export *export, const struct effect *effect)
+{
+    if (effect->b.data == NULL)
+        lose(export, LOSS_RELEASED, effect->key, &export->key.released);
+    else if (!has_stream_entry(export, effect))
+        lose(export, LOSS_DELETED, effect->key, &export->key.deleted);
+    else
+        return true;
+    return false;
+}
+
 static bool has_members(enum effect_kind kind)
 {
     return kind == EFFECT_SET_ADD || kind == EFFECT_HASH_PUT || kind == EFFECT_ZSET_PUT;
@@ -190,6 +207,8 @@ static bool fits(struct export *export, struct effect *effect)
         lose(export, LOSS_DEHYDRATOR, effect->key, &export->key.passed);
         if (effect->stage.claimed) lose(export, LOSS_LEASE, effect->key, &export->key.claimed);
         return false;
+    case EFFECT_STREAM_RETAIN: return false; /* comes from a policy */
+    case EFFECT_PENDING_PUT: return fits_pending(export, effect);
     case EFFECT_EXPIRE: return export->key.any;
     default: break;
     }
@@ -259,10 +278,13 @@ static void report_losses(const struct export *export)
         [LOSS_MEMBER_DEADLINE] = export->drop_members ? "left out" : "written without the deadline",
         [LOSS_DEHYDRATOR] = "left out",
         [LOSS_LEASE] = "left out",
+        [LOSS_RELEASED] = "left out",
+        [LOSS_DELETED] = "left out",
         [LOSS_POLICY] = "left out",
     };
-    const char *const refused[LOSS_KINDS] = { "not in Redis", "not in Redis", "not in Redis",
-                                              "not in Redis" };
+    const char *refused[LOSS_KINDS];
+    for (int i = 0; i < LOSS_KINDS; i++)
+        refused[i] = "not in Redis";
     losses_print(&export->losses, export->strict ? refused : written, stderr);
     if (export->strict && losses_any(&export->losses))
         fail(EXIT_LOSSES, "nothing is written because of --strict");

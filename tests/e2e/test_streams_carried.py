@@ -2,10 +2,11 @@
 """Streams between redis-server and the daemon: payloads in both directions, and RDB files."""
 import os
 import shutil
+import subprocess
 
 import redis
 
-from daemon import Daemon, beside_redis, equal, folder, main
+from daemon import ROOT, Daemon, beside_redis, die_with_parent, equal, folder, main
 from import_data import ours, theirs
 from stream_data import carry_streams, fill_streams, read_streams, same_streams
 
@@ -72,6 +73,33 @@ def an_rdb_with_streams_arrives_whole():
             with ours("--import", path) as daemon:
                 with daemon.redis() as client:
                     same_streams(read_by_redis(client), wanted)
+
+
+EXPORT = os.path.join(os.environ.get("BUILD") or os.path.join(ROOT, "build"), "tools/expired-export")
+
+
+@beside_redis
+def exported_streams_are_loaded_by_redis():
+    with theirs() as source, source.redis() as server, folder() as directory:
+        fill_streams(server)
+        wanted = read_streams(server)
+        server.save()
+        path = shutil.copy(os.path.join(source.dir, "dump.rdb"), directory)
+        with ours("--import", path) as daemon:
+            daemon.stop()
+            done = subprocess.run([EXPORT, os.path.join(daemon.dir, "appendonlydir")],
+                                  capture_output=True, timeout=60, preexec_fn=die_with_parent)
+        said = done.stderr.decode()
+        equal(done.returncode, 0, said)
+        assert "pending entries that were deleted: 5 in \"groups\"; left out" in said, said
+        with theirs() as other, other.redis() as taker:
+            pipe = subprocess.run(["redis-cli", "-s", other.path, "--pipe"], input=done.stdout,
+                                  capture_output=True, timeout=60, preexec_fn=die_with_parent)
+            assert pipe.returncode == 0 and b"errors: 0," in pipe.stdout, pipe
+            found = read_streams(taker)
+            found.pop(b"groups")
+            wanted.pop(b"groups")
+            same_streams(found, wanted)
 
 
 main()

@@ -15,7 +15,7 @@
 #include "store/txn/txn.h"
 #include "tests/unit/proto/rdb/samples.h"
 
-enum { MAX_INPUT = 4096, NOW = 1000000, OWN_SAMPLES = 8, FORMS = 2 };
+enum { MAX_INPUT = 4096, NOW = 1000000, OWN_SAMPLES = 9, FORMS = 2 };
 
 /* In the format of server/persist/format/effect_text.h, without its variants. */
 static const char *const own_samples[OWN_SAMPLES] = {
@@ -36,6 +36,16 @@ static const char *const own_samples[OWN_SAMPLES] = {
     "*6\r\n$6\r\nZADDEX\r\n$0\r\n\r\n$4\r\nPXAT\r\n$1\r\n0\r\n$3\r\n1.5\r\n$1\r\na\r\n",
     "*7\r\n$11\r\nX.REDE.PUSH\r\n$0\r\n\r\n$19\r\n9223372036854775805\r\n$1\r\n3\r\n"
     "$7\r\nCLAIMED\r\n$3\r\ntwo\r\n$3\r\nid2\r\n",
+    /* A stream with a pending entry of a consumer and a released one. */
+    "*5\r\n$4\r\nXADD\r\n$0\r\n\r\n$3\r\n5-1\r\n$1\r\nf\r\n$1\r\nv\r\n"
+    "*7\r\n$6\r\nXSETID\r\n$0\r\n\r\n$3\r\n9-9\r\n$12\r\nENTRIESADDED\r\n$1\r\n3\r\n$"
+    "12\r\nMAXDELETEDID\r\n$3\r\n4-0\r\n"
+    "*8\r\n$6\r\nXGROUP\r\n$6\r\nCREATE\r\n$0\r\n\r\n$1\r\ng\r\n$3\r\n5-1\r\n$8\r\nMKSTREAM\r\n$"
+    "11\r\nENTRIESREAD\r\n$1\r\n3\r\n"
+    "*5\r\n$6\r\nXGROUP\r\n$14\r\nCREATECONSUMER\r\n$0\r\n\r\n$1\r\ng\r\n$1\r\nc\r\n"
+    "*12\r\n$6\r\nXCLAIM\r\n$0\r\n\r\n$1\r\ng\r\n$1\r\nc\r\n$1\r\n0\r\n$3\r\n5-1\r\n$4\r\nTIME\r\n$"
+    "7\r\n1000001\r\n$10\r\nRETRYCOUNT\r\n$1\r\n2\r\n$5\r\nFORCE\r\n$6\r\nJUSTID\r\n"
+    "*6\r\n$7\r\nX.XNACK\r\n$0\r\n\r\n$1\r\ng\r\n$7\r\n1000002\r\n$1\r\n2\r\n$3\r\n4-1\r\n",
 };
 
 static void ensure(bool holds, const char *what)

@@ -5,6 +5,7 @@
 #include "proto/rdb/rdb_write.h"
 #include "store/base/ensure.h"
 #include "store/txn/txn.h"
+#include "store/type/stream_group.h"
 #include "store/walk.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
@@ -12,12 +13,28 @@
 #include "tests/unit/proto/rdb/visited.h"
 #include "tests/support/store_text.h"
 
-enum { NOW = 1000000, OWN_SAMPLES = 4, MUTATIONS = 100000 };
+enum { NOW = 1000000, OWN_SAMPLES = 5, MUTATIONS = 100000 };
+
+/* Of its two pending entries one was released. */
+static void fill_stream(struct stream *stream)
+{
+    const struct bytes parts[] = { LIT("f"), LIT("v") };
+    const struct group_position position = { .last = { 5, 1 }, .read = 1 };
+    stream_append(stream, (struct stream_id){ 5, 1 }, parts, 2);
+    stream_set_retention(stream, 77);
+    struct stream_group *group = group_add(stream_groups(stream), LIT("g"));
+    group_set_position(group, &position);
+    struct pending pending = { .id = { 5, 1 }, .at = NOW, .deliveries = 2 };
+    pending.consumer = consumer_add(group, LIT("c"), NOW);
+    pending_put(group, &pending);
+    pending_put(group, &(struct pending){ .id = { 4, 1 }, .at = NOW + 2, .deliveries = 3 });
+}
 
 /* A value that Redis can not hold, of each type that has such values. */
 static struct object own_sample(int which)
 {
-    static const enum type types[] = { TYPE_SET, TYPE_HASH, TYPE_ZSET, TYPE_DEHYDRATOR };
+    static const enum type types[] = { TYPE_SET, TYPE_HASH, TYPE_ZSET, TYPE_DEHYDRATOR,
+                                       TYPE_STREAM };
     struct object object = object_new(types[which]);
     struct stage due = { .at = NOW + 1 },
                  claimed = { .at = NOW + 2, .deliveries = 3, .claimed = true };
@@ -34,6 +51,7 @@ static struct object own_sample(int which)
         zset_put(object.zset, LIT("a"), 1.5, NOW + 5);
         zset_put(object.zset, LIT("b"), -1.0 / 0.0, NEVER);
         break;
+    case 4: fill_stream(object.stream); return object;
     default:
         dehydrator_push(object.dehydrator, LIT("id1"), LIT("one"), &due);
         dehydrator_push(object.dehydrator, LIT("id2"), LIT("two"), &claimed);
@@ -130,6 +148,11 @@ START_TEST(member_deadlines_and_leases_survive_dump_and_restore)
         "0 HSET k g ; 0 HSETEX k PXAT 1000005 FIELDS 1 f v; ",
         "0 ZADD k -inf b; 0 ZADDEX k PXAT 1000005 1.5 a; ",
         "0 REDE.PUSHAT k 1000001 one id1; 0 X.REDE.PUSH k 1000002 3 CLAIMED two id2; ",
+        /* Without the retention, which comes from the policy of a key. */
+        "0 X.XNACK k g 1000002 3 4-1; 0 XADD k 5-1 f v; "
+        "0 XCLAIM k g c 0 5-1 TIME 1000000 RETRYCOUNT 2 FORCE JUSTID; "
+        "0 XGROUP CREATE k g 5-1 MKSTREAM ENTRIESREAD 1; 0 XGROUP CREATECONSUMER k g c; "
+        "0 XSETID k 5-1 ENTRIESADDED 1 MAXDELETEDID 0-0; ",
     };
     for (int i = 0; i < OWN_SAMPLES; i++) {
         struct store *store = store_new(1);
