@@ -17,7 +17,8 @@ void serve_answered(struct session *session)
 
 /* ---- serving ready keys ---------------------------------------------------------------------- */
 
-/* Does the key hold the type that the client waits for, or must the client know that it does not? */
+/* Does the key hold the type that the client waits for, or must the client know that it does not?
+ */
 static bool is_worth_a_run(struct dispatch *dispatch, struct txn *txn,
                            const struct blocked_try *try)
 {
