@@ -328,8 +328,8 @@ static void remove_between(struct stream_block *block, const struct stream_curso
 {
     struct stream_cursor cursor = *before;
     struct stream_entry gone, after;
-    stream_cursor_next(&cursor, &gone);
-    stream_cursor_next(&cursor, &after);
+    bool follows = stream_cursor_next(&cursor, &gone) && stream_cursor_next(&cursor, &after);
+    ensure(follows, "entry %u is the last of %u", before->index, block->count);
     const unsigned char *end = block->data + block->used, *names_end;
     struct stream_packing packing = { .own_names = cursor.names != before->names };
     unsigned char head[HEAD_MAX], *to = block->data + (before->next - block->data);

@@ -95,6 +95,16 @@ static void child_append(struct stream_inner *inner, const struct stream_child *
     child_adopt(inner, inner->count++);
 }
 
+/* A new root above the one so far. */
+static struct stream_inner *root_add(struct stream_tree *tree)
+{
+    struct stream_inner *only = tree->root, *root = inner_new(tree, only->level + 1);
+    child_append(root, &(struct stream_child){ .inner = only,
+                                               .total = inner_total(only),
+                                               .first = only->child[0].first });
+    return tree->root = root;
+}
+
 /* A node for a new last child: this one, or a new one after it if it is full. */
 static struct stream_inner *with_room(struct stream_tree *tree, struct stream_inner *inner,
                                       struct stream_id first)
@@ -104,14 +114,8 @@ static struct stream_inner *with_room(struct stream_tree *tree, struct stream_in
         unsigned cap = 2U * inner->cap;
         return inner_resize(tree, inner, cap < STREAM_INNER_MAX ? cap : STREAM_INNER_MAX);
     }
-    if (inner->parent == NULL) {
-        tree->root = inner_new(tree, inner->level + 1);
-        struct stream_child only = { .inner = inner,
-                                     .total = inner_total(inner),
-                                     .first = inner->child[0].first };
-        child_append(tree->root, &only);
-    }
-    struct stream_inner *parent = with_room(tree, inner->parent, first);
+    struct stream_inner *above = inner->parent != NULL ? inner->parent : root_add(tree);
+    struct stream_inner *parent = with_room(tree, above, first);
     struct stream_inner *right = inner_new(tree, inner->level);
     child_append(parent, &(struct stream_child){ .inner = right, .first = first });
     return right;
@@ -121,6 +125,7 @@ void stream_tree_append(struct stream_tree *tree, struct stream_block *block)
 {
     if (tree->root == NULL) tree->root = inner_new(tree, 0);
     struct stream_inner *last = block->prev != NULL ? block->prev->parent : tree->root;
+    ensure(last != NULL, "the block before is not in the tree");
     struct stream_inner *inner = with_room(tree, last, block->first);
     child_append(inner, &(struct stream_child){
                             .block = block, .total = block->count, .first = block->first });
