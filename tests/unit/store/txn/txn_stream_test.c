@@ -167,6 +167,28 @@ START_TEST(an_empty_stream_keeps_its_key)
 }
 END_TEST
 
+START_TEST(a_copy_keeps_when_consumers_were_seen)
+{
+    world_init(&world);
+    deliver("s", "g", at(1, 1));
+    world.now += 5;
+    struct entry *entry;
+    struct txn *txn = begin("s", &entry);
+    txn_key_copy(txn, entry, 0, LIT("copy"));
+    world_commit(&world);
+    struct stream_groups *groups = stream_groups(stream_at("copy"));
+    struct stream_group *group = group_find(groups, LIT("g"));
+    ck_assert_int_eq(consumer_seen_at(consumer_find(group, LIT("c"))), START);
+    struct effect unknown = {
+        .kind = EFFECT_CONSUMER_ADD, .a = LIT("g"), .b = LIT("d"), .at = NEVER
+    };
+    ck_assert(walk_put(&at_key("copy")->object, &unknown));
+    ck_assert_int_eq(consumer_seen_at(consumer_find(group, LIT("d"))), INSTANT_MIN);
+    ck_assert(!walk_put(&at_key("copy")->object, &unknown));
+    world_drop(&world);
+}
+END_TEST
+
 START_TEST(trim_removes_the_entry_with_the_greatest_id)
 {
     world_init(&world);
@@ -483,6 +505,7 @@ Suite *test_suite(void)
         each_change_of_entries_has_its_event,
         each_change_of_groups_has_its_event,
         an_empty_stream_keeps_its_key,
+        a_copy_keeps_when_consumers_were_seen,
         trim_removes_the_entry_with_the_greatest_id,
         forgetting_removes_the_references_of_all_groups,
         only_entries_and_new_keys_are_seen,
