@@ -30,7 +30,7 @@ struct plan {
 struct phase {
     const char *name;
     const char *text;
-    unsigned pipeline;
+    unsigned pipeline, connections;
     uint64_t requests; /* 0: plan.requests or plan.seconds */
     bool in_turn;
 };
@@ -109,12 +109,14 @@ static struct phase phase_of(const struct plan *plan, const char *name)
     uint64_t first = plan->first > 0 ? (uint64_t)plan->first : 0;
     uint64_t fills = keys * (mix->fill_per_key > 0 ? mix->fill_per_key : 1);
     uint64_t fill_left = fills > first ? fills - first : 1;
+    unsigned connections = (unsigned)plan->connections;
     const struct phase phases[] = {
-        { "fill", mix->fill, FILL_PIPELINE, fill_left, true },
-        { "run", mix->recipe, (unsigned)plan->pipeline, 0, plan->in_turn },
+        { "fill", mix->fill, FILL_PIPELINE, mix->fill_in_order ? 1 : connections, fill_left, true },
+        { "run", mix->recipe, (unsigned)plan->pipeline, connections, 0, plan->in_turn },
         /* After this many random draws about half of the keys are left. */
-        { "halve", mix->shrink, FILL_PIPELINE, (uint64_t)((double)keys * M_LN2), false },
-        { "shrink", mix->shrink, FILL_PIPELINE, keys, true },
+        { "halve", mix->shrink, FILL_PIPELINE, connections, (uint64_t)((double)keys * M_LN2),
+          false },
+        { "shrink", mix->shrink, FILL_PIPELINE, connections, keys, true },
     };
     for (size_t i = 0; i < sizeof(phases) / sizeof(phases[0]); i++) {
         if (strcmp(phases[i].name, name) != 0 || phases[i].text == NULL) continue;
@@ -133,9 +135,9 @@ static void print_json(const struct plan *plan, const struct phase *phase, unsig
 {
     double each = r->requests > 0 ? 1.0 / (double)r->requests : 0;
     const struct histogram *latency = &r->latency;
-    printf("{\"mix\": \"%s\", \"phase\": \"%s\", \"connections\": %lld, \"pipeline\": %u, "
+    printf("{\"mix\": \"%s\", \"phase\": \"%s\", \"connections\": %u, \"pipeline\": %u, "
            "\"commands\": %u, \"requests\": %" PRIu64 ", \"seconds\": %.6f, \"rps\": %.1f, ",
-           plan->mix->name, phase->name, plan->connections, phase->pipeline, commands, r->requests,
+           plan->mix->name, phase->name, phase->connections, phase->pipeline, commands, r->requests,
            r->seconds, (double)r->requests / r->seconds);
     printf("\"p50_us\": %.3f, \"p99_us\": %.3f, \"p999_us\": %.3f, \"max_us\": %.3f, ",
            (double)histogram_at(latency, 0.5) / 1e3, (double)histogram_at(latency, 0.99) / 1e3,
@@ -160,8 +162,8 @@ static void print_text(const struct plan *plan, const struct phase *phase,
 {
     double each = r->requests > 0 ? 1.0 / (double)r->requests : 0;
     const struct histogram *latency = &r->latency;
-    printf("%s %s, %lld connections, pipeline %u: %.0f requests/s in %.2f s\n", plan->mix->name,
-           phase->name, plan->connections, phase->pipeline, (double)r->requests / r->seconds,
+    printf("%s %s, %u connections, pipeline %u: %.0f requests/s in %.2f s\n", plan->mix->name,
+           phase->name, phase->connections, phase->pipeline, (double)r->requests / r->seconds,
            r->seconds);
     printf("  batch   p50 %.1f us, p99 %.1f us, p99.9 %.1f us, max %.1f us\n",
            (double)histogram_at(latency, 0.5) / 1e3, (double)histogram_at(latency, 0.99) / 1e3,
@@ -197,7 +199,7 @@ static bool run_phase(const struct plan *plan, const char *name, struct numbers 
                                 .script = &script,
                                 .numbers = numbers,
                                 .meter = &meter,
-                                .connections = (unsigned)plan->connections,
+                                .connections = phase.connections,
                                 .seconds = plan->seconds,
                                 .warm_up_seconds = plan->warm_up_seconds,
                                 .requests = phase.requests > 0 ? phase.requests * script.commands

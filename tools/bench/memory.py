@@ -23,6 +23,8 @@ ROWS = [Row(*row) for row in (
     ("hash field with a deadline", "hash, deadline", "hsetex", 1, "HSETEX"),
     ("element of a dehydrator, payload of 8", "dehydrator", "rede-push", 1,
      "REDE.PUSH"),
+    ("entry of a stream, a name of 4 and a value of 16", "stream entry", "xrange", 1, "XADD"),
+    ("the same, pending in a group", "pending entry", "pending", 1, "XADD"),
 )]
 SETTLE_SECONDS = 12  # jemalloc gives dirty pages back within ten
 REST_SECONDS = 2     # blocks that were left on the way are moved together

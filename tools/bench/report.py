@@ -198,6 +198,29 @@ def growth_table(results, names):
     return table(heads, rows)
 
 
+def streams_tables(results, names):
+    """Work beside the other server, then what only ours has."""
+    heads = ["work", "pipeline"] + [f"{name}: operations/s, CPU each" for name in names]
+    rows = []
+    for what, found in results["work"].items():
+        for pipeline, row in found.items():
+            cells = [f"{count(row[name]['ops'])}, {row[name]['cpu_ns'] / 1e3:.2f} us"
+                     if name in row else "-" for name in names]
+            if len(names) > 1 and all(name in row for name in names[:2]):
+                cells.append(f"{row[names[0]]['ops'] / row[names[1]]['ops']:.2f}")
+            rows.append([what, str(pipeline), *cells])
+    work = table(heads + ["ratio"] * (len(names) > 1), rows)
+    log, retain = results["log"], results["retain"]
+    added = log["with"]["cpu_ns"] - log["without"]["cpu_ns"]
+    own = table(["", names[0]], [
+        ["events late with an expiry log and values, p99", msec(log["with"]["late_p99_ms"])],
+        ["CPU that the log adds to a key", f"{added / 1e3:.2f} us"],
+        ["entries end at one instant: other clients' p99.9", msec(retain["p999_ms"])],
+        ["their longest wait", msec(retain["ping_ms"])],
+        ["all gone after", msec(retain["total_ms"])]])
+    return work + "\n\n" + own
+
+
 # ---- durability -------------------------------------------------------------------------------
 
 def price_table(results, names):
@@ -297,6 +320,8 @@ def sections(results, names):
         found["crowds"] = crowds_table(results["crowds"], names)
     if results.get("growth"):
         found["growth"] = growth_table(results["growth"], names)
+    if results.get("streams"):
+        found["streams"] = streams_tables(results["streams"], names)
     if results.get("durability"):
         its = results["durability"]
         found.update(price=its["price_shape"] + "\n\n" + price_table(its["price"], names),

@@ -14,6 +14,21 @@
     "redis.call('ZREM', " keys "[1], job)\n"                                                       \
     "redis.call('ZADD', " keys "[1], " args "[2], job)\n"                                          \
     "return job"
+/* Entries of streams: IDs that the mixes know, a name of 4 bytes and a value of 16. */
+#define ENTRY_ID  "1{k12}-0"
+#define ADD_ENTRY "XADD stream 1{n12}-0 name {n16}"
+#define GROUP                                                                                      \
+    "EVAL `redis.pcall('XGROUP', 'CREATE', 'stream', 'group', '0', 'MKSTREAM') return 1` 0"
+/* For the hundred IDs of a round, with a text before and after each. */
+#define TEN(a, tens, b)                                                                            \
+    a tens "0" b a tens "1" b a tens "2" b a tens "3" b a tens "4" b a tens "5" b a tens           \
+           "6" b a tens "7" b a tens "8" b a tens "9" b
+#define HUNDRED(a, b)                                                                              \
+    TEN(a, "1", b)                                                                                 \
+    TEN(a, "2", b)                                                                                 \
+    TEN(a, "3", b) TEN(a, "4", b) TEN(a, "5", b) TEN(a, "6", b) TEN(a, "7", b) TEN(a, "8", b)      \
+        TEN(a, "9", b) TEN(a, "10", b)
+
 #define RELEASE_LOCK                                                                               \
     "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0"
 #define RELEASE_LOCK_SHA "6fbe84d1140fd2047394924af9d845b83c070bec"
@@ -124,6 +139,28 @@ static const struct mix mixes[] = {
                 "HDEL jobs:data job:{n12}",
       .fill = "ZADD jobs:at {s10} job:{n12}\nHSET jobs:data job:{n12} {v}",
       .shrink = "ZREM jobs:at job:{k12}\nHDEL jobs:data job:{k12}" },
+    { .name = "xadd",
+      .recipe = "XADD stream MAXLEN ~ 1000000 * name {n16}",
+      .fill = "XADD stream * name {n16}" },
+    { .name = "xrange",
+      .recipe = "XRANGE stream " ENTRY_ID " + COUNT 100",
+      .fill = ADD_ENTRY,
+      .shrink = "XDEL stream " ENTRY_ID,
+      .fill_in_order = true },
+    /* With one connection and keys in turn, each round reads and acknowledges the next hundred. */
+    { .name = "xreadgroup",
+      .setup = GROUP,
+      .recipe = "XREADGROUP GROUP group consumer COUNT 100 STREAMS stream >\n"
+                "XACK stream group" HUNDRED(" 1{k10}-", ""),
+      .fill = "PING" HUNDRED("\nXADD stream 1{n10}-", " name {n16}"),
+      .keys_divisor = 100,
+      .fill_in_order = true },
+    { .name = "pending",
+      .setup = GROUP,
+      .recipe = "XPENDING stream group",
+      .fill = ADD_ENTRY "\nXREADGROUP GROUP group consumer COUNT 1 STREAMS stream >",
+      .shrink = "XACK stream group " ENTRY_ID "\nXDEL stream " ENTRY_ID,
+      .fill_in_order = true },
     { .name = "eval-nothing", .recipe = "EVAL `return 1` 0", .fill = "PING" },
     /* A million jobs, half of which are due; the same ones are due again after half a million
      * rounds. */

@@ -2,6 +2,7 @@
 #ifndef TOOLS_BENCH_LOAD_MIX_H
 #define TOOLS_BENCH_LOAD_MIX_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* A template has one command per line, with single spaces between words. A word between backquotes
@@ -24,6 +25,7 @@ struct mix {
     unsigned fill_per_key;   /* rounds of fill for each key */
     unsigned keys_divisor;   /* number of keys: key space / this */
     unsigned behind_per_key; /* `behind` is this times the keys */
+    bool fill_in_order;      /* fill uses one connection, so that rounds arrive in their order */
 };
 
 /* NULL: unknown name. */
