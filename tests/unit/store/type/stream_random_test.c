@@ -20,6 +20,7 @@ static size_t row_count;
 static struct stream *stream;
 static struct stream_marks marks;
 static struct rng rng;
+static struct encoding_limits usual_limits;
 static char ink[INK];
 
 /* Shape: fields 1, 2, 7 or 300; a few names; values of many lengths. */
@@ -259,6 +260,7 @@ static void begin(void)
     rng_init(&rng, test_seed());
     for (int i = 0; i < INK; i++)
         ink[i] = (char)(i * 7 + i / 64);
+    usual_limits = encoding_limits;
     row_count = 0;
     marks = (struct stream_marks){ .added = 0 };
     stream = stream_new();
@@ -266,6 +268,7 @@ static void begin(void)
 
 static void end(size_t base)
 {
+    encoding_limits = usual_limits;
     stream_free(stream);
     ck_assert_uint_eq(mem_used(), base);
 }

@@ -104,6 +104,7 @@ END_TEST
 
 START_TEST(limits_of_blocks_can_be_changed)
 {
+    struct encoding_limits usual_limits = encoding_limits;
     encoding_limits.stream_entries = 7;
     struct stream *stream = stream_of(70);
     ck_assert_uint_eq(stream_blocks(stream), 10);
@@ -119,6 +120,7 @@ START_TEST(limits_of_blocks_can_be_changed)
     ck_assert_uint_eq(stream_blocks(stream), 10);
     stream_check(stream);
     stream_free(stream);
+    encoding_limits = usual_limits;
 }
 END_TEST
 
