@@ -163,9 +163,14 @@ static bool apply_list_put(struct txn *txn, const struct effect *effect)
 static bool apply_list_insert(struct txn *txn, const struct effect *effect)
 {
     struct entry *entry = typed(txn, effect, TYPE_LIST, false);
+    struct list_pivot pivot = { effect->b, effect->to > 0 };
+    bool has_pivot = effect->to >= 0;
+    size_t index = (size_t)effect->from;
     if (entry == NULL || effect->from < 0) return false;
-    if ((size_t)effect->from > list_count(entry->object.list)) return false;
-    txn_list_insert(txn, entry, (size_t)effect->from, effect->a);
+    if (has_pivot && !list_find(entry->object.list, effect->b, &index)) return false;
+    index += pivot.after;
+    if (index > list_count(entry->object.list)) return false;
+    txn_list_insert(txn, entry, index, effect->a, has_pivot ? &pivot : NULL);
     return true;
 }
 

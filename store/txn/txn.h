@@ -32,6 +32,7 @@ enum origin {
     FROM_EVICTION,
     FROM_POLICY, /* a new policy is applied to existing keys */
     FROM_REPLAY, /* nothing expires on access: the journal has a record of each removal */
+    FROM_MASTER, /* as FROM_REPLAY, but the listener gets the effects */
 };
 
 enum {
@@ -59,6 +60,12 @@ struct txn {
     const struct entry *ruled_entry; /* the last key whose policy was looked up, */
     const struct policy *ruled_by;   /* and that policy, or NULL */
 };
+
+/* The data come from elsewhere, with a record of each removal: nothing expires on access. */
+static inline bool txn_replays(const struct txn *txn)
+{
+    return txn->origin == FROM_REPLAY || txn->origin == FROM_MASTER;
+}
 
 void txn_begin(struct txn *txn, struct store *store, msec now, enum origin origin);
 /* Ends the previous call and begins the next one, in this database. */
@@ -165,8 +172,15 @@ void txn_list_push(struct txn *txn, struct entry *entry, enum list_end end, stru
 void txn_list_pop(struct txn *txn, struct entry *entry, enum list_end end, size_t count);
 void txn_list_keep(struct txn *txn, struct entry *entry, size_t from, size_t to);
 void txn_list_put(struct txn *txn, struct entry *entry, size_t index, struct bytes element);
-/* Before the element at index, or at the end when index is the count. */
-void txn_list_insert(struct txn *txn, struct entry *entry, size_t index, struct bytes element);
+/* The first element equal to this one, and on which side of it another is inserted. */
+struct list_pivot {
+    struct bytes element;
+    bool after;
+};
+/* Before the element at index, or at the end when index is the count. The effect names the pivot;
+ * NULL: the index. */
+void txn_list_insert(struct txn *txn, struct entry *entry, size_t index, struct bytes element,
+                     const struct list_pivot *pivot);
 size_t txn_list_remove(struct txn *txn, struct entry *entry, int64_t count, struct bytes element);
 
 /* ---- sets: txn_set.c ---- */

@@ -52,14 +52,17 @@ void txn_list_put(struct txn *txn, struct entry *entry, size_t index, struct byt
     txn_record(txn, entry, &effect);
 }
 
-void txn_list_insert(struct txn *txn, struct entry *entry, size_t index, struct bytes element)
+void txn_list_insert(struct txn *txn, struct entry *entry, size_t index, struct bytes element,
+                     const struct list_pivot *pivot)
 {
     list_insert(entry->object.list, index, element);
     struct effect effect = {
         .kind = EFFECT_LIST_INSERT,
         .event = EVENT_LINSERT,
         .a = element,
+        .b = pivot != NULL ? pivot->element : bytes_of("", 0),
         .from = (int64_t)index,
+        .to = pivot == NULL ? -1 : pivot->after,
     };
     txn_record(txn, entry, &effect);
     /* Counts as a push at the nearer end, so that MAXLEN does not remove it. */

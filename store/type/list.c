@@ -459,3 +459,13 @@ void list_check(const struct list *list)
     ensure(count == list->count, "%zu elements, count %zu", count, list->count);
     ensure(bytes == list->bytes, "%zu bytes, counted %zu", bytes, list->bytes);
 }
+
+bool list_find(const struct list *list, struct bytes element, size_t *index)
+{
+    struct list_iter iter;
+    struct bytes found;
+    list_iter_at(&iter, list, 0);
+    for (*index = 0; list_iter_next(&iter, &found); ++*index)
+        if (bytes_equal(found, element)) return true;
+    return false;
+}

@@ -57,7 +57,7 @@ static void step_list(struct txn *txn)
     case 0: txn_list_pop(txn, entry, end, rng_below(&rng, count) + 1); break;
     case 1: txn_list_keep(txn, entry, from, to); break;
     case 3: txn_list_put(txn, entry, from, random_text("changed", 1000)); break;
-    case 4: txn_list_insert(txn, entry, from, random_text("inserted", 1000)); break;
+    case 4: txn_list_insert(txn, entry, from, random_text("inserted", 1000), NULL); break;
     case 2: txn_list_remove(txn, entry, rng_between(&rng, -2, 2), random_text("e", 5)); break;
     default: break;
     }

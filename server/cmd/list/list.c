@@ -222,19 +222,12 @@ static void cmd_lset(struct call *call)
     reply_ok(call);
 }
 
-static bool find_first_equal(const struct list *list, struct bytes element, size_t *index)
-{
-    struct matches matches;
-    matches_begin(&matches, list, &(struct search){ .rank = 1 }, element);
-    return next_equal(&matches, index);
-}
-
 static void cmd_linsert(struct call *call)
 {
     struct entry *entry;
     size_t index;
-    bool after = arg_is(call, 2, "AFTER");
-    if (!after && !arg_is(call, 2, "BEFORE")) {
+    struct list_pivot pivot = { call->argv[3], arg_is(call, 2, "AFTER") };
+    if (!pivot.after && !arg_is(call, 2, "BEFORE")) {
         fail(call, ERR_SYNTAX);
         return;
     }
@@ -244,11 +237,11 @@ static void cmd_linsert(struct call *call)
         return;
     }
     const struct list *list = entry->object.list;
-    if (!find_first_equal(list, call->argv[3], &index)) {
+    if (!list_find(list, pivot.element, &index)) {
         resp_integer(call->out, -1);
         return;
     }
-    txn_list_insert(call->txn, entry, index + after, call->argv[4]);
+    txn_list_insert(call->txn, entry, index + pivot.after, call->argv[4], &pivot);
     resp_integer(call->out, (int64_t)list_count(list));
 }
 

@@ -13,6 +13,7 @@
  *     a  a              f  from                o  PXAT at, unless NEVER  g  at, deliveries, WAITING
  *     b  b              n  to                  t  at                        or CLAIMED
  *     d  db             c  DB to REPLACE       e  at, of a stage         P  a policy's options
+ *     y  BEFORE or AFTER, by `to`
  *     l  REPLACE a, where a begins with a header that names the library
  *
  * Of streams:
@@ -31,6 +32,7 @@ struct effect_form {
     struct bytes counts; /* a word after the head, followed by the number of elements; or empty */
     const char *element; /* operands of each element; NULL: the command has none */
     const char *tail;    /* operands after the elements; NULL: none */
+    bool own;            /* Redis 7.0 has no such command */
 };
 
 enum {

@@ -142,6 +142,7 @@ static void put_stream_operand(struct pen *pen, char letter, const struct effect
     case 'q': put_position(pen, false, &effect->position); break;
     case 'G': put_position(pen, true, &effect->position); break;
     case 'w': put_int64(pen, effect->to); break;
+    case 'y': put_argument(pen, effect->to != 0 ? LIT("AFTER") : LIT("BEFORE")); break;
     case 'z': put_argument(pen, LIT("0")); break;
     case 'C': put_claim(pen, effect->at, effect->to); break;
     case 'x':

@@ -204,6 +204,14 @@ static bool take_claim(struct cursor *cursor, struct effect *effect)
            take_literal(cursor, LIT("JUSTID"));
 }
 
+static bool take_side(struct cursor *cursor, int64_t *after)
+{
+    struct bytes word;
+    if (!take_argument(cursor, &word)) return false;
+    *after = bytes_equal(word, LIT("AFTER"));
+    return *after || bytes_equal(word, LIT("BEFORE"));
+}
+
 static bool take_score(struct cursor *cursor, double *score)
 {
     struct bytes text;
@@ -236,6 +244,7 @@ static bool take_stream_operand(struct cursor *cursor, char letter, struct effec
     case 'q': return take_position(cursor, false, &effect->position);
     case 'G': return take_position(cursor, true, &effect->position);
     case 'w': return take_within(cursor, 0, INT64_MAX, &effect->to);
+    case 'y': return take_side(cursor, &effect->to);
     case 'z': return take_literal(cursor, LIT("0"));
     case 'C': return take_claim(cursor, effect);
     case 'x':
@@ -332,6 +341,7 @@ static bool read_command(struct cursor *cursor, struct effect_reader *reader,
     if (!take_subcommand(cursor, &index)) return false;
     const struct effect_form *form = effect_form_at(index);
     struct effect effect = { .kind = index / 2, .db = reader->db, .at = NEVER };
+    if (effect.kind == EFFECT_LIST_INSERT && index % 2 == 1) effect.to = -1;
     if (!take_operands(cursor, form->head, &effect)) return false;
     if (form->tail != NULL && !take_tail(cursor, form->tail, &effect)) return false;
     if (form->element != NULL) return take_elements(cursor, form, &effect, visit, ctx);

@@ -76,6 +76,7 @@ static void select_database(struct effect_writer *writer, const struct effect *e
     if (effect->kind == EFFECT_SWAP || effect->kind >= EFFECT_POLICY_SET) return;
     writer->db = effect->db;
     struct effect change = { .kind = EFFECT_NONE, .db = effect->db };
+    writer->commands++;
     write_alone(writer->out, effect_form_of(&change), &change);
 }
 
@@ -186,6 +187,7 @@ static void end_run(struct effect_writer *writer)
     if (form->tail != NULL) put_operands(&pen, form->tail, &example);
     pen_done(&pen, start);
     writer->form = NULL;
+    writer->commands++;
 }
 
 /* ---- the writer ------------------------------------------------------------------------------ */
@@ -194,7 +196,13 @@ void effect_writer_init(struct effect_writer *writer, struct outbuf *out)
 {
     writer->out = out;
     writer->db = -1;
+    writer->commands = 0;
     writer->form = NULL;
+}
+
+bool effect_text_is_redis(const struct effect *effect)
+{
+    return !effect_form_of(effect)->own;
 }
 
 void effect_writer_end(struct effect_writer *writer)
@@ -218,10 +226,12 @@ void effect_writer_put(struct effect_writer *writer, const struct effect *effect
     }
     effect_writer_end(writer);
     select_database(writer, effect);
+    writer->commands += form->element == NULL;
     if (effect->kind == EFFECT_SET && effect->at == NEVER && write_plain_set(writer->out, effect))
         return;
     size_t head = (form_has_key(form) ? effect->key.len : 0) + RUN_SPARE;
     if (form->element == NULL || head + element_bound(form, effect) > EFFECT_RUN_BYTES) {
+        writer->commands += form->element != NULL;
         write_alone(writer->out, form, effect);
         return;
     }

@@ -26,7 +26,8 @@
  *     EFFECT_POP_TAIL                 RPOP key from
  *     EFFECT_KEEP                     LTRIM key from to-1           or, of nothing, LTRIM key 1 0
  *     EFFECT_LIST_PUT                 LSET key from a
- *     EFFECT_LIST_INSERT              X.LINSERT key from a
+ *     EFFECT_LIST_INSERT              LINSERT key BEFORE|AFTER b a
+ *       without a pivot               X.LINSERT key from a
  *     EFFECT_LIST_DROP                LREM key from a
  *     EFFECT_SET_ADD                  SADD key [a]
  *       with a deadline               SADDEX key PXAT at MEMBERS n [a]
@@ -96,7 +97,8 @@ struct effect_form;
  * or the record ends. */
 struct effect_writer {
     struct outbuf *out;
-    int64_t db; /* the database that a reader has selected at this point; -1: unknown */
+    int64_t db;        /* the database that a reader has selected at this point; -1: unknown */
+    uint64_t commands; /* written so far */
 
     /* private: the run */
     const struct effect_form *form;    /* NULL: no run */
@@ -114,6 +116,8 @@ void effect_writer_init(struct effect_writer *writer, struct outbuf *out);
 void effect_writer_put(struct effect_writer *writer, const struct effect *effect);
 /* Call at the end of a record: writes the rest into `out`. */
 void effect_writer_end(struct effect_writer *writer);
+/* Does Redis 7.0 know the command of this effect, in the same meaning? */
+bool effect_text_is_redis(const struct effect *effect);
 /* Call when the next command begins another file (after effect_writer_end): it selects its database
  * again. */
 void effect_writer_restart(struct effect_writer *writer);

@@ -109,7 +109,7 @@ START_TEST(an_inserted_element_stays_and_the_far_end_is_cut)
     push("l", ">abcd");
     for (size_t index = 0; index <= 4; index++) {
         struct txn *txn = world_begin(&world);
-        txn_list_insert(txn, txn_find(txn, text("l")), index, text("X"));
+        txn_list_insert(txn, txn_find(txn, text("l")), index, text("X"), NULL);
         world_commit(&world);
         ck_assert_uint_eq(list_count(at_key("l")->object.list), 4);
         ck_assert_ptr_nonnull(strchr(list_text("l"), 'X'));
